@@ -1,0 +1,48 @@
+/*
+ * Mutexes with ranks. A thread may only take locks in increasing rank; debug builds assert it and
+ * print both names. A rank says who may be waiting for whom, so there is one table:
+ */
+#ifndef HD_BASE_LOCK_H
+#define HD_BASE_LOCK_H
+
+#include <pthread.h>
+
+#include "base/compiler.h"
+
+/* Outermost first. */
+#define HD_LOCK_RANK_LIST(X)                                                                       \
+    X(RUNTIME)  /* api/runtime: registration tables, primary context creation */                   \
+    X(DRIVER)   /* api/driver: handle tables */                                                    \
+    X(CONTEXT)  /* core: one context's modules, streams, events */                                 \
+    X(MODULE)   /* core: lazy loading of one module */                                             \
+    X(STREAM)   /* core: one stream's order */                                                     \
+    X(QUEUE)    /* hal: one queue's ring */                                                        \
+    X(DEVICE)   /* dev: scheduler */                                                               \
+    X(COMPILE)  /* jit: one kernel's variants */                                                   \
+    X(MEMORY)   /* core: address space and pools */                                                \
+    X(LEAF)     /* held for a few instructions, nothing is taken inside */
+
+enum hd_lock_rank {
+#define X(name) HD_RANK_##name,
+    HD_LOCK_RANK_LIST(X)
+#undef X
+};
+
+struct hd_lock {
+    pthread_mutex_t mutex;
+    enum hd_lock_rank rank;
+    const char *name;
+};
+
+#define HD_LOCK_INIT(rank_, name_) {PTHREAD_MUTEX_INITIALIZER, HD_RANK_##rank_, (name_)}
+
+void hd_lock_init(struct hd_lock *lock, enum hd_lock_rank rank, const char *name);
+void hd_lock_fini(struct hd_lock *lock);
+void hd_lock_acquire(struct hd_lock *lock);
+void hd_lock_release(struct hd_lock *lock);
+/* True when this thread holds the lock; always true in release builds: for assert() only. */
+bool hd_lock_held(const struct hd_lock *lock);
+/* Waits on cond; the lock's rank stays accounted. */
+void hd_lock_wait(struct hd_lock *lock, pthread_cond_t *cond);
+
+#endif

@@ -1,0 +1,105 @@
+/* The `heddle` command: options that hold for every subcommand, and the dispatch table. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct cli_command {
+    const char *name;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct cli_command commands[] = {
+#define X(name, summary) {#name, summary, cmd_##name},
+#include "commands.def"
+#undef X
+    {NULL, NULL, NULL},
+};
+
+static bool want_json;
+
+bool cli_json(void)
+{
+    return want_json;
+}
+
+const char *cli_version(void)
+{
+    return HEDDLE_VERSION;
+}
+
+int cli_error(const char *fmt, ...)
+{
+    va_list args;
+    fputs("heddle: ", stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return CLI_FAILED;
+}
+
+static void print_help(FILE *out)
+{
+    fputs("usage: heddle [--json] COMMAND [ARGUMENTS]\n\n"
+          "Runs, compiles and examines CUDA programs without NVIDIA software.\n\ncommands:\n",
+          out);
+    for (const struct cli_command *c = commands; c->name; c++)
+        fprintf(out, "  %-8s %s\n", c->name, c->summary);
+    fputs("\noptions:\n"
+          "  --json      machine-readable output where the command has one\n"
+          "  --version   print the version\n"
+          "  --help      print this text; `heddle COMMAND --help` explains a command\n",
+          out);
+}
+
+static void print_version(void)
+{
+    if (want_json)
+        printf("{\"name\": \"heddle\", \"version\": \"%s\"}\n", cli_version());
+    else
+        printf("heddle %s\n", cli_version());
+}
+
+static const struct cli_command *find_command(const char *name)
+{
+    for (const struct cli_command *c = commands; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    bool version = false;
+    int at = 1;
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        if (strcmp(argv[at], "--json") == 0)
+            want_json = true;
+        else if (strcmp(argv[at], "--version") == 0)
+            version = true;
+        else if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {
+            print_help(stdout);
+            return CLI_OK;
+        } else {
+            cli_error("unknown option '%s' (see `heddle --help`)", argv[at]);
+            return CLI_USAGE;
+        }
+    }
+    if (version) {
+        print_version();
+        return CLI_OK;
+    }
+    if (at == argc) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    const struct cli_command *command = find_command(argv[at]);
+    if (!command) {
+        cli_error("unknown command '%s' (see `heddle --help`)", argv[at]);
+        return CLI_USAGE;
+    }
+    return command->run(argc - at, argv + at);
+}

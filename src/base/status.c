@@ -1,0 +1,59 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/log.h"
+
+#define ERROR_MESSAGE_B 1024
+
+static HD_THREAD_LOCAL char error_message[ERROR_MESSAGE_B];
+
+const char *hd_status_text(enum hd_status status)
+{
+    switch (status) {
+#define X(name, value, text)                                                                       \
+    case HD_##name:                                                                                \
+        return text;
+        HD_STATUS_LIST(X)
+#undef X
+    }
+    return "unknown status";
+}
+
+const char *hd_status_name(enum hd_status status)
+{
+    switch (status) {
+#define X(name, value, text)                                                                       \
+    case HD_##name:                                                                                \
+        return #name;
+        HD_STATUS_LIST(X)
+#undef X
+    }
+    return "UNKNOWN";
+}
+
+enum hd_status hd_error(enum hd_status status, const char *fmt, ...)
+{
+    /* The arguments may point into the old message: format aside, then replace it. */
+    char message[ERROR_MESSAGE_B];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(message, sizeof(message), fmt, args);
+    va_end(args);
+    snprintf(error_message, sizeof(error_message), "%s", message);
+    if (hd_debug(HD_DEBUG_ERROR))
+        hd_log_debug(HD_DEBUG_ERROR, "%s: %s", hd_status_name(status), error_message);
+    return status;
+}
+
+const char *hd_error_message(void)
+{
+    return error_message;
+}
+
+void hd_error_clear(void)
+{
+    error_message[0] = '\0';
+}

@@ -1,0 +1,185 @@
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BUF_MIN_CAP 64
+
+struct hd_str hd_str_from(const char *text)
+{
+    return (struct hd_str){text, text ? strlen(text) : 0};
+}
+
+bool hd_str_eq(struct hd_str a, struct hd_str b)
+{
+    return a.len == b.len && (!a.len || !memcmp(a.ptr, b.ptr, a.len));
+}
+
+bool hd_str_is(struct hd_str a, const char *text)
+{
+    return hd_str_eq(a, hd_str_from(text));
+}
+
+bool hd_str_starts(struct hd_str a, const char *prefix)
+{
+    size_t len = strlen(prefix);
+
+    return a.len >= len && (!len || !memcmp(a.ptr, prefix, len));
+}
+
+static unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'z')
+        return (unsigned)(c - 'a') + 10;
+    if (c >= 'A' && c <= 'Z')
+        return (unsigned)(c - 'A') + 10;
+    return UINT32_MAX;
+}
+
+/* Reads the prefix that base 0 allows, skips it, and returns the base it stands for. */
+static unsigned str_take_base(struct hd_str *text)
+{
+    char second = text->len > 2 ? text->ptr[1] : '\0';
+
+    if (text->len < 2 || text->ptr[0] != '0')
+        return 10;
+    if (second == 'x' || second == 'X' || second == 'b' || second == 'B') {
+        text->ptr += 2;
+        text->len -= 2;
+        return second == 'x' || second == 'X' ? 16 : 2;
+    }
+    text->ptr += 1;
+    text->len -= 1;
+    return 8;
+}
+
+bool hd_str_to_u64(struct hd_str text, unsigned base, uint64_t *out_value)
+{
+    uint64_t value = 0;
+
+    if (base == 0)
+        base = str_take_base(&text);
+    if (!text.len)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = digit_value(text.ptr[i]);
+        if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
+            __builtin_add_overflow(value, (uint64_t)digit, &value))
+            return false;
+    }
+    *out_value = value;
+    return true;
+}
+
+void hd_buf_init(struct hd_buf *buf)
+{
+    *buf = (struct hd_buf){0};
+}
+
+void hd_buf_fini(struct hd_buf *buf)
+{
+    hd_free(buf->ptr);
+    hd_buf_init(buf);
+}
+
+void hd_buf_clear(struct hd_buf *buf)
+{
+    buf->len = 0;
+    buf->failed = false;
+    if (buf->ptr)
+        buf->ptr[0] = '\0';
+}
+
+/* Makes room for `more` bytes and a NUL. */
+static bool buf_reserve(struct hd_buf *buf, size_t more)
+{
+    size_t want, cap = buf->cap ? buf->cap : BUF_MIN_CAP;
+    char *ptr;
+
+    if (buf->failed)
+        return false;
+    if (__builtin_add_overflow(buf->len, more, &want) || want >= SIZE_MAX / 2) {
+        buf->failed = true;
+        return false;
+    }
+    if (want < buf->cap)
+        return true;
+    while (cap <= want)
+        cap *= 2;
+    ptr = hd_realloc(buf->ptr, cap);
+    if (!ptr) {
+        buf->failed = true;
+        return false;
+    }
+    ptr[buf->len] = '\0';
+    buf->ptr = ptr;
+    buf->cap = cap;
+    return true;
+}
+
+void hd_buf_append(struct hd_buf *buf, const void *bytes, size_t len)
+{
+    if (!buf_reserve(buf, len))
+        return;
+    if (len)
+        memcpy(buf->ptr + buf->len, bytes, len);
+    buf->len += len;
+    buf->ptr[buf->len] = '\0';
+}
+
+void hd_buf_puts(struct hd_buf *buf, const char *text)
+{
+    hd_buf_append(buf, text, strlen(text));
+}
+
+void hd_buf_putc(struct hd_buf *buf, char c)
+{
+    hd_buf_append(buf, &c, 1);
+}
+
+static void buf_vprintf(struct hd_buf *buf, const char *fmt, va_list args)
+{
+    va_list again;
+    size_t room = buf->cap - buf->len;
+    int len;
+
+    va_copy(again, args);
+    len = vsnprintf(buf->ptr + buf->len, room, fmt, args);
+    if (len >= 0 && (size_t)len >= room) {
+        /* Cut short: restore the end, then print once more with enough room. */
+        buf->ptr[buf->len] = '\0';
+        if (buf_reserve(buf, (size_t)len))
+            vsnprintf(buf->ptr + buf->len, (size_t)len + 1, fmt, again);
+    }
+    if (len >= 0 && !buf->failed)
+        buf->len += (size_t)len;
+    va_end(again);
+}
+
+void hd_buf_printf(struct hd_buf *buf, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!buf_reserve(buf, 0))
+        return;
+    va_start(args, fmt);
+    buf_vprintf(buf, fmt, args);
+    va_end(args);
+}
+
+char *hd_buf_take(struct hd_buf *buf)
+{
+    char *text = NULL;
+
+    if (buf_reserve(buf, 0)) {
+        text = buf->ptr;
+        buf->ptr = NULL;
+    }
+    hd_buf_fini(buf);
+    return text;
+}

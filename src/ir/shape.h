@@ -1,0 +1,91 @@
+/*
+ * Divergence and shape analysis: what the 32 lanes of a warp know about each other's values.
+ *
+ * The JIT holds a warp as two half-warps of 16 lanes, so shapes are per half:
+ *
+ *   UNIFORM      one scalar for the whole warp
+ *   AFFINE       lane l of half h holds base[h] + stride * l (l = 0..15), modulo 2^width; base[h] is a scalar.
+ *                stride 0 means "uniform per half" (tid.y of a 16x16 block)
+ *   BASE_INDEX   64-bit: base + ext(index) * scale, with a warp-uniform scalar base and another
+ *                (32-bit, AFFINE or VARYING) SSA value `index`; ext is sign or zero extension.
+ *                The index stays 32 bits wide on purpose: 32-bit wrap-around is exact in it, so
+ *                a backend that wants a contiguous access tests once whether ext() can wrap inside
+ *                the half, instead of assuming it cannot.
+ *   VARYING      16 values per half
+ *
+ * Order: UNIFORM < AFFINE(0) < everything else < VARYING; joins at phis go up. Values from a
+ * divergent join, or leaving a loop that lanes leave at different times, are VARYING.
+ *
+ * A shape depends on the launch class: a few facts about blockDim, so that one compiled variant
+ * serves many launches. ntid stays a run-time value.
+ *
+ * Source: reference experiments in docs/; join and temporal divergence after Karrenberg/Hack and
+ * Rosemann et al., "An Abstract Interpretation for SPMD Divergence on Reducible CFGs" (POPL 2021).
+ */
+#ifndef HD_IR_SHAPE_H
+#define HD_IR_SHAPE_H
+
+#include "ir/analysis.h"
+
+enum ir_launch_class {
+    IR_CLASS_1D_FULL, /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all lanes exist */
+    IR_CLASS_1D,      /* by = bz = 1, any bx: the last warp may be partial */
+    IR_CLASS_X32,     /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
+    IR_CLASS_X16,     /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0 */
+    IR_CLASS_OTHER,   /* tids are VARYING; laneid is still AFFINE 1 */
+    IR_CLASS_COUNT
+};
+const char *ir_launch_class_name(enum ir_launch_class cls);
+enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);
+
+enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_SHAPE_VARYING };
+
+struct ir_shape {
+    enum ir_shape_kind kind;
+    bool index_signed;            /* BASE_INDEX: sign extension of index, else zero extension */
+    int64_t stride;               /* AFFINE; per lane, in units of the value */
+    int64_t scale;                /* BASE_INDEX, bytes per index step (any nonzero constant) */
+    const struct ir_value *index; /* BASE_INDEX; dominates the value */
+    /*
+     * Power of two that divides the value in every lane (UNIFORM), base[h] in every half (AFFINE),
+     * the uniform base (BASE_INDEX). 1 = nothing known. Constants know exactly (value 0: 1 << 31).
+     */
+    uint32_t align;
+};
+
+struct ir_shapes {
+    struct ir_shape *of; /* by value id */
+    /*
+     * By block id. A divergent block may run with fewer lanes than are alive: it lies between a
+     * divergent branch and its reconvergence point, or in a loop that lanes leave at different
+     * times. Every block after a divergent exit of lanes that ended is *not* divergent for that
+     * reason alone: full means "all lanes still alive".
+     */
+    bool *divergent;
+    bool *divergent_branch; /* the block's terminator sends lanes of one warp different ways */
+    bool *divergent_join;   /* phis here merge lanes that came along different paths in one sweep */
+    bool *divergent_loop;   /* by loop index: lanes leave this loop at different times */
+    /* By value id: defined in a divergent loop and used outside it, so a write must keep other lanes. */
+    bool *temporal;
+    bool exits_diverge; /* some EXIT/RET is in a divergent block: alive lanes may shrink */
+    /*
+     * The structured sweep (docs/jit.md) is not possible: irreducible flow, a spin-suspect loop with
+     * divergent exit, a barrier or a warp-synchronous operation in a divergent block.
+     */
+    bool needs_dispatch;
+    const char *dispatch_reason; /* text for HEDDLE_DEBUG=shape, NULL when not */
+    struct ir_loops loops;
+    struct ir_dom dom;
+    struct ir_dom postdom;
+};
+
+/*
+ * Computes shapes into `arena`. For a device function that is not inlined, arguments are VARYING
+ * and the entry block is divergent (its caller's lanes may be a subset).
+ */
+enum hd_status ir_shapes_compute(const struct ir_func *func, enum ir_launch_class cls,
+                                 struct hd_arena *arena, struct ir_shapes *out) HD_MUST_CHECK;
+/* Annotated listing for HEDDLE_DEBUG=shape. */
+void ir_shapes_print(const struct ir_func *func, const struct ir_shapes *shapes, struct hd_buf *out);
+
+#endif

@@ -1,0 +1,314 @@
+/* From an image of any kind to the PTX modules that a device compiles. */
+#include "obj/fatbin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "obj/bytes.h"
+#include "obj/fatbin_layout.h"
+
+/* A list of parts without its NULL must not be followed forever. */
+#define OBJ_PARTS_MAX (1u << 20)
+
+enum {
+    FIT_NONE = 0,
+    FIT_OTHER_VARIANT, /* taken only on request and when nothing else fits */
+    FIT_PLAIN,
+    FIT_FAMILY,
+    FIT_EXACT,
+};
+
+static int entry_fit(const struct obj_entry *entry, struct obj_target target)
+{
+    if (entry->kind != OBJ_ENTRY_PTX || entry->codec == OBJ_CODEC_OPAQUE)
+        return FIT_NONE;
+    if (entry->variant == 'a' && entry->arch == target.cc)
+        return FIT_EXACT;
+    if (entry->variant == 'f' && entry->arch / 10 == target.cc / 10 && entry->arch <= target.cc)
+        return FIT_FAMILY;
+    if (entry->variant)
+        return target.accept_any_variant && entry->arch <= target.cc ? FIT_OTHER_VARIANT : FIT_NONE;
+    return entry->arch <= target.cc ? FIT_PLAIN : FIT_NONE;
+}
+
+/* Better fits of the same rank are those for the newer architecture; the first one wins a tie. */
+static bool fit_is_better(int fit, unsigned arch, int best_fit, unsigned best_arch)
+{
+    if (fit == FIT_NONE || best_fit == FIT_NONE)
+        return fit > best_fit;
+    bool other = fit == FIT_OTHER_VARIANT;
+    bool best_other = best_fit == FIT_OTHER_VARIANT;
+    if (other != best_other)
+        return best_other;
+    return arch != best_arch ? arch > best_arch : fit > best_fit;
+}
+
+/* "ptx 90a, cubin sm_75, cubin sm_80" of all entries that can be read. */
+static void describe_entries(const struct obj_fatbin *fatbin, char *buf, size_t buf_B)
+{
+    size_t cursor_B = 0, len = 0;
+    struct obj_entry entry;
+    buf[0] = '\0';
+    while (obj_fatbin_next(fatbin, &cursor_B, &entry) == HD_OK && len + 32 < buf_B) {
+        char kind[16], variant[2] = {entry.variant, '\0'};
+        int n = snprintf(buf + len, buf_B - len, "%s%s %s%u%s", len ? ", " : "",
+                         obj_entry_kind_text(entry.kind, kind, sizeof(kind)),
+                         entry.kind == OBJ_ENTRY_CUBIN ? "sm_" : "compute_", entry.arch, variant);
+        len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static enum hd_status no_image_error(const struct obj_fatbin *fatbin, struct obj_target target)
+{
+    char found[512];
+    describe_entries(fatbin, found, sizeof(found));
+    return hd_error(HD_NO_IMAGE,
+                    "no PTX for compute capability %u.%u; the fat binary holds: %s; rebuild with "
+                    "`nvcc -gencode arch=compute_%u,code=compute_%u` (or -arch=compute_%u)",
+                    target.cc / 10, target.cc % 10, found[0] ? found : "nothing", target.cc,
+                    target.cc, target.cc);
+}
+
+/* HD_NOT_FOUND without a message when no entry fits. */
+static enum hd_status choose_quietly(const struct obj_fatbin *fatbin, struct obj_target target,
+                                     struct obj_entry *out_entry)
+{
+    int best_fit = FIT_NONE;
+    size_t cursor_B = 0;
+    for (;;) {
+        struct obj_entry entry;
+        enum hd_status status = obj_fatbin_next(fatbin, &cursor_B, &entry);
+        if (status == HD_NOT_FOUND)
+            break;
+        HD_TRY(status);
+        int fit = entry_fit(&entry, target);
+        if (!fit_is_better(fit, entry.arch, best_fit, out_entry->arch))
+            continue;
+        best_fit = fit;
+        *out_entry = entry;
+    }
+    return best_fit == FIT_NONE ? HD_NOT_FOUND : HD_OK;
+}
+
+enum hd_status obj_fatbin_choose(const struct obj_fatbin *fatbin, struct obj_target target,
+                                 struct obj_entry *out_entry)
+{
+    *out_entry = (struct obj_entry){0};
+    enum hd_status status = choose_quietly(fatbin, target, out_entry);
+    return status == HD_NOT_FOUND ? no_image_error(fatbin, target) : status;
+}
+
+static enum hd_status open_wrapper(const void *image, struct obj_image *out_image)
+{
+    struct obj_wrapper_raw raw;
+    memcpy(&raw, image, sizeof(raw));
+    if (raw.version != 1 && raw.version != 2)
+        return hd_error(HD_BAD_IMAGE,
+                        "fat binary wrapper offset 4: version %u is not known, expected 1 or 2",
+                        raw.version);
+    if (!raw.fatbin)
+        return hd_error(HD_BAD_IMAGE, "fat binary wrapper offset 8: no fat binary");
+    HD_TRY(obj_fatbin_open(raw.fatbin, OBJ_SIZE_UNKNOWN, &out_image->fatbin));
+    if (raw.version == 1 || !raw.parts)
+        return HD_OK;
+    out_image->parts = raw.parts;
+    while (raw.parts[out_image->part_count])
+        if (++out_image->part_count > OBJ_PARTS_MAX)
+            return hd_error(HD_BAD_IMAGE, "fat binary wrapper offset 16: list of parts has no end");
+    return HD_OK;
+}
+
+enum hd_status obj_image_open(const void *image, size_t size_B, struct obj_image *out_image)
+{
+    *out_image = (struct obj_image){
+        .kind = obj_image_identify(image, size_B),
+        .bytes = image,
+        .size_B = size_B,
+    };
+    switch (out_image->kind) {
+    case OBJ_IMAGE_WRAPPER:
+        return open_wrapper(image, out_image);
+    case OBJ_IMAGE_FATBIN:
+        return obj_fatbin_open(image, size_B, &out_image->fatbin);
+    case OBJ_IMAGE_PTX:
+        out_image->size_B = size_B == OBJ_SIZE_UNKNOWN ? strlen(image) : strnlen(image, size_B);
+        return HD_OK;
+    case OBJ_IMAGE_CUBIN:
+    case OBJ_IMAGE_HOST_ELF:
+    case OBJ_IMAGE_BITCODE:
+        return HD_OK;
+    case OBJ_IMAGE_UNKNOWN:
+        break;
+    }
+    if (!image || size_B < 4)
+        return hd_error(HD_BAD_IMAGE, "offset 0: the image is empty");
+    const uint8_t *b = image;
+    uint8_t first[4] = {b[0]};
+    for (size_t i = 1; i < 4 && first[i - 1]; i++)
+        first[i] = b[i];
+    return hd_error(
+        HD_BAD_IMAGE,
+        "offset 0: neither a fat binary nor PTX nor a cubin (begins %02x %02x %02x %02x)", first[0],
+        first[1], first[2], first[3]);
+}
+
+static char *dup_view(struct hd_str view)
+{
+    char *copy = hd_alloc(view.len + 1);
+    if (copy && view.len)
+        memcpy(copy, view.ptr, view.len);
+    return copy;
+}
+
+/* Takes `text`. */
+static enum hd_status list_add(struct obj_ptx_list *list, char *text, size_t len,
+                               const struct obj_entry *entry)
+{
+    struct obj_ptx ptx = {
+        .text = text,
+        .len = len,
+        .arch = entry->arch,
+        .variant = entry->variant,
+        .flags = entry->flags,
+        .source = dup_view(entry->source),
+        .options = dup_view(entry->options),
+    };
+    if (text && ptx.source && ptx.options && hd_vec_push(list, ptx))
+        return HD_OK;
+    hd_free(ptx.text);
+    hd_free(ptx.source);
+    hd_free(ptx.options);
+    return hd_error(HD_NO_MEMORY, "no memory for a PTX module of %zu bytes", len);
+}
+
+static enum hd_status list_add_entry(struct obj_ptx_list *list, const struct obj_entry *entry)
+{
+    struct hd_buf buf;
+    hd_buf_init(&buf);
+    enum hd_status status = obj_entry_read(entry, &buf);
+    if (status != HD_OK) {
+        hd_buf_fini(&buf);
+        return status;
+    }
+    size_t len = buf.len;
+    hd_log_debug(HD_DEBUG_LOAD, "chose PTX compute_%u%s, %zu bytes, %s %.*s", entry->arch,
+                 (char[2]){entry->variant, '\0'}, len, obj_codec_text(entry->codec),
+                 HD_STR_ARG(entry->source));
+    char *text = len ? hd_buf_take(&buf) : hd_strdup("");
+    hd_buf_fini(&buf);
+    return list_add(list, text, len, entry);
+}
+
+static bool text_contains(const struct hd_buf *buf, const char *word)
+{
+    return buf->ptr && memmem(buf->ptr, buf->len, word, strlen(word));
+}
+
+/*
+ * NVIDIA's device runtime library (dynamic parallelism) comes as one PTX for the newest
+ * architecture that calls private system calls: its functions are built into Heddle instead.
+ */
+static bool part_is_device_runtime(const struct obj_fatbin *part)
+{
+    size_t cursor_B = 0;
+    struct obj_entry entry;
+    bool found = false;
+    while (!found && obj_fatbin_next(part, &cursor_B, &entry) == HD_OK) {
+        if (entry.kind != OBJ_ENTRY_PTX || entry.codec == OBJ_CODEC_OPAQUE)
+            continue;
+        struct hd_buf buf;
+        hd_buf_init(&buf);
+        found = obj_entry_read(&entry, &buf) == HD_OK && text_contains(&buf, "__cuda_syscall_cnp");
+        hd_buf_fini(&buf);
+    }
+    return found;
+}
+
+static enum hd_status load_part(const void *bytes, struct obj_target target,
+                                struct obj_ptx_list *list)
+{
+    struct obj_fatbin part;
+    HD_TRY(obj_fatbin_open(bytes, OBJ_SIZE_UNKNOWN, &part));
+    if (part.size_B == part.first_B)
+        return HD_OK;
+    struct obj_entry entry = {0};
+    enum hd_status status = choose_quietly(&part, target, &entry);
+    if (status == HD_NOT_FOUND)
+        return part_is_device_runtime(&part) ? HD_OK : no_image_error(&part, target);
+    HD_TRY(status);
+    size_t before = list->len;
+    HD_TRY(list_add_entry(list, &entry));
+    if (strstr(list->at[before].text, "__cuda_syscall_cnp")) {
+        struct obj_ptx *last = &list->at[--list->len];
+        hd_free(last->text);
+        hd_free(last->source);
+        hd_free(last->options);
+    }
+    return HD_OK;
+}
+
+static enum hd_status load_fatbin(const struct obj_image *image, struct obj_target target,
+                                  struct obj_ptx_list *list)
+{
+    struct obj_entry entry = {0};
+    enum hd_status status = choose_quietly(&image->fatbin, target, &entry);
+    if (status == HD_OK)
+        return list_add_entry(list, &entry);
+    if (status != HD_NOT_FOUND)
+        return status;
+    for (size_t i = 0; i < image->part_count; i++)
+        HD_TRY(load_part(image->parts[i], target, list));
+    return list->len ? HD_OK : no_image_error(&image->fatbin, target);
+}
+
+static enum hd_status load_ptx_text(const struct obj_image *image, struct obj_ptx_list *list)
+{
+    struct obj_entry none = {0};
+    char *text = dup_view((struct hd_str){(const char *)image->bytes, image->size_B});
+    return list_add(list, text, image->size_B, &none);
+}
+
+static enum hd_status load_opened(const struct obj_image *image, struct obj_target target,
+                                  struct obj_ptx_list *list)
+{
+    switch (image->kind) {
+    case OBJ_IMAGE_WRAPPER:
+    case OBJ_IMAGE_FATBIN:
+        return load_fatbin(image, target, list);
+    case OBJ_IMAGE_PTX:
+        return load_ptx_text(image, list);
+    case OBJ_IMAGE_CUBIN:
+        return hd_error(HD_NO_IMAGE,
+                        "the image is a cubin of machine code for sm_%u, which only that GPU can "
+                        "run; rebuild with `nvcc -gencode arch=compute_%u,code=compute_%u`",
+                        obj_cubin_arch(image->bytes, image->size_B), target.cc, target.cc);
+    default:
+        return hd_error(HD_NO_IMAGE, "the image is an %s, which holds no PTX",
+                        obj_image_kind_text(image->kind));
+    }
+}
+
+enum hd_status obj_image_load_ptx(const void *image, size_t size_B, struct obj_target target,
+                                  struct obj_ptx_list *out_list)
+{
+    *out_list = (struct obj_ptx_list){0};
+    struct obj_image opened;
+    HD_TRY(obj_image_open(image, size_B, &opened));
+    enum hd_status status = load_opened(&opened, target, out_list);
+    if (status != HD_OK)
+        obj_ptx_list_fini(out_list);
+    return status;
+}
+
+void obj_ptx_list_fini(struct obj_ptx_list *list)
+{
+    for (size_t i = 0; i < list->len; i++) {
+        hd_free(list->at[i].text);
+        hd_free(list->at[i].source);
+        hd_free(list->at[i].options);
+    }
+    hd_vec_fini(list);
+}

@@ -13,8 +13,7 @@
 #define ARENA_BLOCK_MAX_B (1u << 20)
 
 struct hd_arena_block {
-    struct hd_arena_block *next;
-    size_t size_B; /* with this header */
+    HD_ALIGNED(ARENA_ALIGN) struct hd_arena_block *next;
 };
 
 _Static_assert(sizeof(struct hd_arena_block) % ARENA_ALIGN == 0, "payload follows the header");
@@ -48,27 +47,25 @@ static char *arena_block_add(struct hd_arena *arena, size_t payload_B)
         arena->failed = true;
         return NULL;
     }
-    block->size_B = size_B;
     block->next = arena->blocks;
     arena->blocks = block;
     return (char *)(block + 1);
 }
 
-/* Starts a new current block that holds at least need_B; blocks double with what was used so far. */
+/* Starts a current block of at least need_B; blocks double with what was used so far. */
 static bool arena_refill(struct hd_arena *arena, size_t need_B)
 {
-    size_t payload_B = ARENA_BLOCK_MIN_B;
+    size_t block_B = ARENA_BLOCK_MIN_B;
+    size_t header_B = sizeof(struct hd_arena_block);
     char *payload;
 
-    while (payload_B < need_B || (payload_B < arena->used_B && payload_B < ARENA_BLOCK_MAX_B))
-        payload_B *= 2;
-    payload = arena_block_add(arena, payload_B - sizeof(struct hd_arena_block) >= need_B
-                                         ? payload_B - sizeof(struct hd_arena_block)
-                                         : payload_B);
+    while (block_B < need_B + header_B || (block_B < arena->used_B && block_B < ARENA_BLOCK_MAX_B))
+        block_B *= 2;
+    payload = arena_block_add(arena, block_B - header_B);
     if (!payload)
         return false;
     arena->next = payload;
-    arena->end = payload + arena->blocks->size_B - sizeof(struct hd_arena_block);
+    arena->end = payload + block_B - header_B;
     return true;
 }
 

@@ -11,20 +11,20 @@
 
 /* Checks printf-style arguments: fmt is the index of the format, args of the first variadic. */
 #define HD_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define HD_MUST_CHECK __attribute__((warn_unused_result))
-#define HD_NORETURN __attribute__((noreturn))
-#define HD_EXPORT __attribute__((visibility("default")))
-#define HD_UNUSED __attribute__((unused))
-#define HD_ALIGNED(n) __attribute__((aligned(n)))
-#define HD_THREAD_LOCAL _Thread_local
-#define HD_LIKELY(x) __builtin_expect(!!(x), 1)
-#define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HD_MUST_CHECK        __attribute__((warn_unused_result))
+#define HD_NORETURN          __attribute__((noreturn))
+#define HD_EXPORT            __attribute__((visibility("default")))
+#define HD_UNUSED            __attribute__((unused))
+#define HD_ALIGNED(n)        __attribute__((aligned(n)))
+#define HD_THREAD_LOCAL      _Thread_local
+#define HD_LIKELY(x)         __builtin_expect(!!(x), 1)
+#define HD_UNLIKELY(x)       __builtin_expect(!!(x), 0)
 
 /* Frees a malloc'ed pointer when the variable leaves its scope. */
 #define HD_AUTOFREE __attribute__((cleanup(hd_autofree_)))
 void hd_autofree_(void *ptr_to_ptr);
 
-#define HD_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define HD_COUNT_OF(array)                 (sizeof(array) / sizeof((array)[0]))
 #define HD_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 
 #define HD_MIN(a, b) ((a) < (b) ? (a) : (b))

@@ -78,7 +78,7 @@ enum hd_status hd_file_write(const char *path, const void *bytes, size_t len)
     enum hd_status status;
     int fd;
 
-    /* Unique among threads and processes, and beside the target so that rename() cannot cross devices. */
+    /* Unique among threads and processes; beside the target, so rename() stays on one device. */
     hd_buf_printf(&temp, "%s.%ld.%u.tmp", path, (long)getpid(), atomic_fetch_add(&serial, 1));
     if (temp.failed) {
         hd_buf_fini(&temp);

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 
 /* Outermost first. */
+/* clang-format off */
 #define HD_LOCK_RANK_LIST(X)                                                                       \
     X(RUNTIME)  /* api/runtime: registration tables, primary context creation */                   \
     X(DRIVER)   /* api/driver: handle tables */                                                    \
@@ -21,6 +22,7 @@
     X(COMPILE)  /* jit: one kernel's variants */                                                   \
     X(MEMORY)   /* core: address space and pools */                                                \
     X(LEAF)     /* held for a few instructions, nothing is taken inside */
+/* clang-format on */
 
 enum hd_lock_rank {
 #define X(name) HD_RANK_##name,

@@ -62,6 +62,7 @@ void hd_log_dump(enum hd_debug_flag flag, const char *heading, const char *text)
 void hd_debug_parse(const char *list);
 
 /* name, doc; hd_env() asserts that the name is in this table, docs/envvars.md is made from it. */
+/* clang-format off */
 #define HD_ENV_LIST(X)                                                                             \
     X("HEDDLE_DEBUG", "comma list of debug flags; `help` prints them")                             \
     X("HEDDLE_LOG", "file that receives the log instead of stderr")                                \
@@ -73,6 +74,7 @@ void hd_debug_parse(const char *list);
     X("HEDDLE_MACHINE", "machine description the device identifies as")                            \
     X("HEDDLE_SKIP_PASS", "comma list of ir_opt_* passes to leave out")                            \
     X("HEDDLE_FAULT", "fault injection, e.g. alloc:17 fails the 17th allocation (debug builds)")
+/* clang-format on */
 
 /* getenv() for a variable of the table; NULL when unset or empty. */
 const char *hd_env(const char *name);

@@ -1,20 +1,24 @@
 /*
  * Host allocation with fault injection: every allocation of Heddle goes through these, so tests
- * can make number N fail (tests/support/tap.h: tap_oom_loop). HEDDLE_FAULT=alloc:N does it from outside.
+ * can make number N fail (tests/support/tap.h: tap_oom_loop). HEDDLE_FAULT=alloc:N does it from
+ * outside.
  */
 #ifndef HD_BASE_MEM_H
 #define HD_BASE_MEM_H
 
 #include "base/compiler.h"
 
-void *hd_alloc(size_t size_B) HD_MUST_CHECK;                   /* zeroed; NULL when short */
-void *hd_alloc_array(size_t count, size_t elem_B) HD_MUST_CHECK; /* zeroed; NULL on overflow too */
-void *hd_realloc(void *ptr, size_t size_B) HD_MUST_CHECK;      /* not zeroed; NULL leaves ptr valid */
+/* Zeroed; NULL when memory is short. */
+void *hd_alloc(size_t size_B) HD_MUST_CHECK;
+/* Zeroed; NULL when memory is short or the product overflows. */
+void *hd_alloc_array(size_t count, size_t elem_B) HD_MUST_CHECK;
+/* Not zeroed; NULL leaves ptr valid. */
+void *hd_realloc(void *ptr, size_t size_B) HD_MUST_CHECK;
 char *hd_strdup(const char *text) HD_MUST_CHECK;
 void hd_free(void *ptr);
 #define hd_new(type) ((type *)hd_alloc(sizeof(type)))
 
-/* Makes the n-th allocation from now (1 = next) fail on this process, and later ones succeed; 0 = off. */
+/* Makes the n-th allocation of this process from now (1 = next) fail; later ones work; 0 = off. */
 void hd_fault_set_alloc(uint64_t n);
 /* Allocations since the last hd_fault_set_alloc(). */
 uint64_t hd_fault_alloc_count(void);

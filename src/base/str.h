@@ -13,14 +13,14 @@ struct hd_str {
     size_t len;
 };
 
-#define HD_STR(literal) ((struct hd_str){(literal), sizeof(literal) - 1})
+#define HD_STR(literal)  ((struct hd_str){(literal), sizeof(literal) - 1})
 #define HD_STR_ARG(view) (int)(view).len, (view).ptr
 
 struct hd_str hd_str_from(const char *text); /* NULL gives an empty view */
 bool hd_str_eq(struct hd_str a, struct hd_str b);
 bool hd_str_is(struct hd_str a, const char *text);
 bool hd_str_starts(struct hd_str a, const char *prefix);
-/* Parses a whole view as an unsigned number; base 0 accepts 0x, 0b and octal. False on anything else. */
+/* Parses a whole view as an unsigned number; base 0 accepts 0x, 0b and octal. False otherwise. */
 bool hd_str_to_u64(struct hd_str text, unsigned base, uint64_t *out_value);
 
 /*
@@ -44,7 +44,7 @@ void hd_buf_printf(struct hd_buf *buf, const char *fmt, ...) HD_PRINTF(2, 3);
 /* Hands the malloc'ed text to the caller and empties the buffer; NULL when an append failed. */
 char *hd_buf_take(struct hd_buf *buf);
 
-/* Reads a whole file, up to max_B bytes, into *out_buf (binary-safe). HD_NOT_FOUND, HD_IO, HD_NO_MEMORY. */
+/* Reads a whole file of up to max_B bytes. HD_NOT_FOUND, HD_IO, HD_NO_MEMORY. */
 enum hd_status hd_file_read(const char *path, size_t max_B, struct hd_buf *out_buf) HD_MUST_CHECK;
 /* Writes atomically: a temporary file in the same directory, then rename. */
 enum hd_status hd_file_write(const char *path, const void *bytes, size_t len) HD_MUST_CHECK;

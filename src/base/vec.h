@@ -25,7 +25,7 @@ bool hd_vec_grow_(void **at, size_t *cap, size_t want, size_t elem_B) HD_MUST_CH
     (hd_vec_reserve((vec), (vec)->len + 1)                                                         \
          ? ((vec)->at[(vec)->len] = (__VA_ARGS__), (vec)->len++, true)                             \
          : false)
-#define hd_vec_pop(vec) ((vec)->at[--(vec)->len])
+#define hd_vec_pop(vec)  ((vec)->at[--(vec)->len])
 #define hd_vec_last(vec) ((vec)->at[(vec)->len - 1])
 #define hd_vec_fini(vec) (hd_vec_free_((void **)&(vec)->at), (vec)->len = (vec)->cap = 0)
 void hd_vec_free_(void **at);

@@ -8,8 +8,8 @@
  *         return done();
  *     }
  *
- * Checks return whether they passed. Random tests take tap_seed() and print it; HEDDLE_SEED=N repeats
- * a run. tap_oom_loop() calls a function with allocation 1, 2, 3 ... failing until none is left.
+ * Checks return whether they passed. tap_seed() prints the seed of random tests; HEDDLE_SEED=N sets
+ * it. tap_oom_loop() calls a function with allocation 1, 2, 3 ... failing until none is left.
  */
 #ifndef HD_TESTS_TAP_H
 #define HD_TESTS_TAP_H
@@ -34,8 +34,8 @@ static inline HD_PRINTF(1, 2) void diag(const char *fmt, ...)
     va_end(args);
 }
 
-static inline HD_PRINTF(4, 5) bool tap_ok_(bool pass, const char *at, int at_line,
-                                           const char *fmt, ...)
+static inline HD_PRINTF(4, 5) bool tap_ok_(bool pass, const char *at, int at_line, const char *fmt,
+                                           ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -77,7 +77,7 @@ static inline bool tap_note_mem_(const void *got, const void *want, size_t len)
 }
 /* Each takes a printf-style name of the check last. */
 #define ok(cond, ...)               tap_ok_((cond), __FILE__, __LINE__, __VA_ARGS__)
-#define eq_u64(got, want, ...)      ok(tap_note_u64_((uint64_t)(got), (uint64_t)(want)), __VA_ARGS__)
+#define eq_u64(got, want, ...)      ok(tap_note_u64_((got), (want)), __VA_ARGS__)
 #define eq_str(got, want, ...)      ok(tap_note_str_((got), (want)), __VA_ARGS__)
 #define eq_mem(got, want, len, ...) ok(tap_note_mem_((got), (want), (len)), __VA_ARGS__)
 /* One test that cannot run here; a whole file: return skip_all("no AVX-512"); */

@@ -1,0 +1,54 @@
+# Front door; Meson and Ninja do the work. `make help` lists the targets.
+BUILD ?= build
+FUZZ_SECONDS ?= 60
+MESON_FLAGS ?=
+
+.DEFAULT_GOAL := all
+.PHONY: all setup demo test bench lint golden docs install clean help test-asan test-tsan fuzz
+
+all: $(BUILD)/build.ninja ## build everything
+	@ninja -C $(BUILD) --quiet
+
+setup: ## install missing packages (as root), or print the command that does
+	@scripts/setup
+
+# Ninja re-runs Meson by itself when a meson.build changes.
+$(BUILD)/build.ninja: | setup
+	@meson setup $(BUILD) $(MESON_FLAGS)
+
+demo: all ## compile examples/*.cu without any SDK, run them on the CPU device, show what ran and how fast
+	@scripts/demo $(BUILD)
+
+test: all ## run every test
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+
+bench: all ## compare the CPU device with PoCL and C + OpenMP
+	@scripts/setup --bench
+	@bench/run.py --build $(BUILD)
+
+lint: all ## layers, format, banned constructs, stale generated files
+	@scripts/lint
+
+golden: all ## rewrite the expectations of the golden tests; review the diff
+	@HEDDLE_GOLDEN=update meson test -C $(BUILD) --no-rebuild --suite golden --print-errorlogs
+
+docs: ## regenerate what is made from tables
+	@for gen in scripts/gen_*.py; do python3 $$gen || exit 1; done
+
+install: all ## install libraries, headers and the heddle tool (DESTDIR is honoured)
+	@meson install -C $(BUILD) --no-rebuild
+
+clean: ## remove all build directories
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
+
+test-asan: setup ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/sanitize $(BUILD)-asan address,undefined
+
+test-tsan: setup ## every test under ThreadSanitizer
+	@scripts/sanitize $(BUILD)-tsan thread
+
+fuzz: setup ## run each fuzz target for FUZZ_SECONDS
+	@scripts/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Checks every #include against the layer graph: the one place where its arrows are written down.
+
+    scripts/lint_layers.py [ROOT]
+
+A module is a folder under src/. A file may include its own module's headers, those of the modules in
+its row of ARROWS, anything in spec/, and system headers. The program prints every other include.
+"""
+import os
+import re
+import sys
+
+# module: modules whose headers it may include; "base" is allowed for everybody.
+ARROWS = {
+    "base": set(),
+    "obj": set(),
+    "ptx": set(),
+    "ir": set(),
+    "interp": {"ir"},
+    "lower": {"ptx", "ir"},
+    "opt": {"ir"},
+    "compile": {"ptx", "lower", "opt", "ir"},
+    "jit": {"ir"},
+    "hal": {"ir"},
+    "dev/cpu": {"hal", "jit", "ir"},
+    "dev/interp": {"hal", "interp", "ir"},
+    "core": {"hal", "obj", "compile"},
+    "api/driver": {"core"},
+    "api/runtime": set(),
+    "preload": set(),
+}
+# Only these may be included from outside their module, whatever ARROWS says: a module's front.
+PUBLIC_FRONT = {"compile": {"compile.h"}}
+# The public headers (include/) are for the API layer, which implements them, and for programs.
+USES_PUBLIC = {"api/driver", "api/runtime", "preload", "hal", "core"}
+# Folders where everything may be included.
+FREE = {"tests"}
+PUBLIC_ONLY = {"examples", "bench"}
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.M)
+
+
+def module_of(path):
+    """The module of a path relative to ROOT, e.g. "src/dev/cpu/worker.c" -> "dev/cpu"."""
+    parts = path.split("/")
+    if parts[0] != "src":
+        return parts[0]
+    if len(parts) == 3 and os.path.splitext(parts[1])[1]:
+        return os.path.splitext(parts[1])[0]
+    two = "/".join(parts[1:3])
+    if two in ARROWS:
+        return two
+    if len(parts) == 2:  # src/compile.h is the front of src/compile/
+        return os.path.splitext(parts[1])[0]
+    return parts[1]
+
+
+def resolve(root, path, target):
+    """The file an include names, relative to ROOT; None when it is outside the project."""
+    folder = os.path.dirname(path)
+    for base in (folder, "src", "spec", "include", "include/cuda", "", "tests", "tests/support", "bench"):
+        candidate = os.path.normpath(os.path.join(base, target))
+        if not candidate.startswith("..") and os.path.isfile(os.path.join(root, candidate)):
+            return candidate
+    return None
+
+
+def allowed(path, found):
+    """Whether the file `path` may include the file `found`; both relative to ROOT."""
+    source, target = module_of(path), module_of(found)
+    if source in FREE or source == target or target == "spec":
+        return True
+    if target == "base":
+        return source not in {"include", "examples", "spec"}
+    if source == "tools":
+        return True  # counted per file by main()
+    if target == "include":
+        return source in USES_PUBLIC or source in PUBLIC_ONLY
+    if target not in ARROWS.get(source, set()):
+        return False
+    front = PUBLIC_FRONT.get(target)
+    return not front or os.path.basename(found) in front
+
+
+def files_of(root):
+    for top in ("src", "include", "spec", "tools", "tests", "examples", "bench"):
+        for folder, _, names in os.walk(os.path.join(root, top)):
+            for name in sorted(names):
+                if name.endswith((".c", ".h", ".def", ".inc", ".cu")):
+                    yield os.path.relpath(os.path.join(folder, name), root)
+
+
+def problems(root):
+    for path in sorted(files_of(root)):
+        source = module_of(path)
+        if source not in ARROWS and path.startswith("src/"):
+            yield f"{path}: module '{source}' has no row in scripts/lint_layers.py"
+            continue
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        shown = set()
+        for match in INCLUDE.finditer(text):
+            quote, target = match.groups()
+            line = text.count("\n", 0, match.start()) + 1
+            found = resolve(root, path, target)
+            if not found:
+                if quote == '"' and source not in {"include", "examples", "bench"}:
+                    yield f'{path}:{line}: "{target}" is not in the project; write <{target}>'
+                continue
+            if quote == "<" and not found.startswith("include"):
+                continue  # a system header that happens to share its name
+            if not allowed(path, found):
+                yield f"{path}:{line}: {source} may not include {found}"
+            if source == "tools" and module_of(found) not in {"base", "spec", "include", "tools"}:
+                shown.add(module_of(found))
+        if len(shown) > 1 and not shown <= {"ptx", "lower", "opt", "ir", "compile"}:
+            yield f"{path}: a tool shows one module, this one includes {', '.join(sorted(shown))}"
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..")
+    count = 0
+    for problem in problems(root):
+        print(problem)
+        count += 1
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -214,39 +214,67 @@ unsigned obj_cubin_arch(const void *bytes, size_t size_B)
     return elf[ELF_ABI_VERSION_AT] >= 8 ? (flags >> 8) & 0xff : flags & 0xff;
 }
 
-/* Skips blanks and comments; NULL when the text ends inside. `end` may lie far beyond the NUL. */
-static const char *ptx_skip_blank(const char *at, const char *end)
+/* A text that ends at its NUL or after left_B bytes, whichever comes first: it may lie right before
+ * unmapped memory, so no byte behind either is touched. */
+struct text_cursor {
+    const char *at;
+    size_t left_B;
+};
+
+static char text_peek(const struct text_cursor *text)
 {
-    while (at < end && *at) {
-        if (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r') {
-            at++;
-        } else if (end - at >= 2 && at[0] == '/' && at[1] == '/') {
-            while (at < end && *at && *at != '\n')
-                at++;
-        } else if (end - at >= 2 && at[0] == '/' && at[1] == '*') {
-            for (at += 2; at < end && *at && !(at[0] == '*' && end - at >= 2 && at[1] == '/');)
-                at++;
-            if (at >= end || !*at)
-                return NULL;
-            at += 2;
-        } else {
-            return at;
-        }
-    }
-    return NULL;
+    return text->left_B ? *text->at : '\0';
 }
 
-static bool image_is_ptx(const char *text, size_t size_B)
+static void text_step(struct text_cursor *text)
 {
-    const char *end = size_B == OBJ_SIZE_UNKNOWN ? (const char *)UINTPTR_MAX : text + size_B;
-    if (size_B >= 3 && text[0] == '\xef' && text[1] == '\xbb' && text[2] == '\xbf')
-        text += 3;
-    const char *at = ptx_skip_blank(text, end);
-    static const char word[] = ".version";
-    for (size_t i = 0; i < sizeof(word) - 1; i++)
-        if (!at || at + i >= end || at[i] != word[i])
+    text->at++;
+    text->left_B--;
+}
+
+/* Behind the opening of a comment: skips to its end. */
+static void text_skip_comment(struct text_cursor *text, bool to_line_end)
+{
+    for (char before = 0, c; (c = text_peek(text)); before = c) {
+        text_step(text);
+        if (to_line_end ? c == '\n' : before == '*' && c == '/')
+            return;
+    }
+}
+
+static void text_skip_blank(struct text_cursor *text)
+{
+    for (char c; (c = text_peek(text));) {
+        if (c == '/') {
+            text_step(text);
+            char second = text_peek(text);
+            if (second != '/' && second != '*')
+                return;
+            text_step(text);
+            text_skip_comment(text, second == '/');
+        } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+            text_step(text);
+        } else {
+            return;
+        }
+    }
+}
+
+static bool text_starts(struct text_cursor *text, const char *word)
+{
+    for (; *word; word++, text_step(text))
+        if (text_peek(text) != *word)
             return false;
     return true;
+}
+
+static bool image_is_ptx(const char *image, size_t size_B)
+{
+    struct text_cursor text = {image, size_B};
+    if (text_peek(&text) == '\xef' && !text_starts(&text, "\xef\xbb\xbf"))
+        return false;
+    text_skip_blank(&text);
+    return text_starts(&text, ".version");
 }
 
 enum obj_image_kind obj_image_identify(const void *image, size_t size_B)

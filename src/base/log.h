@@ -69,6 +69,7 @@ void hd_debug_parse(const char *list);
     X("HEDDLE_CPU", "code path of the CPU device: avx512, avx2 or generic; default: best the host has") \
     X("HEDDLE_THREADS", "worker threads of the CPU device; default: the CPUs this process may use") \
     X("HEDDLE_CACHE", "directory of the code cache, or `off`; default: $XDG_CACHE_HOME/heddle")    \
+    X("HEDDLE_CACHE_SIZE", "size cap of the code cache, e.g. 512M; default: 1G")                   \
     X("HEDDLE_MEMORY", "device memory size, e.g. 4G; default: half of the host's memory")          \
     X("HEDDLE_DEVICE", "device kind: cpu (default) or interp, the slow reference")                 \
     X("HEDDLE_MACHINE", "machine description the device identifies as")                            \

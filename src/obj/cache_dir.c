@@ -1,0 +1,169 @@
+/* The cache directory as a whole: counting, clearing, evicting. */
+#include "obj/cache.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "obj/cache_private.h"
+
+/* A temporary file older than this belongs to a process that died. */
+#define TEMPORARY_LIFE_S 3600
+/* After the first look, the directory is counted again when this share of the cap was written. */
+#define RECOUNT_SHARE 16
+
+#define KEY_DIGITS 32
+
+struct cached_file {
+    struct timespec used;
+    uint64_t size_B;
+    char name[KEY_DIGITS + sizeof(OBJ_CACHE_SUFFIX)];
+};
+
+enum file_kind { FILE_ENTRY, FILE_TEMPORARY, FILE_FOREIGN };
+
+static enum file_kind classify(const char *name)
+{
+    if (!strncmp(name, OBJ_CACHE_TEMPORARY, sizeof(OBJ_CACHE_TEMPORARY) - 1))
+        return FILE_TEMPORARY;
+    for (size_t i = 0; i < KEY_DIGITS; i++)
+        if (!isxdigit((unsigned char)name[i]))
+            return FILE_FOREIGN;
+    return strcmp(name + KEY_DIGITS, OBJ_CACHE_SUFFIX) ? FILE_FOREIGN : FILE_ENTRY;
+}
+
+/* Calls visit for each regular file. False when the directory cannot be read (errno is set). */
+static bool walk(const char *path,
+                 void (*visit)(int dir_fd, const char *name, const struct stat *st, void *arg),
+                 void *arg)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT;
+    for (struct dirent *d; (d = readdir(dir));) {
+        struct stat st;
+        if (d->d_name[0] != '.' && fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode))
+            visit(dirfd(dir), d->d_name, &st, arg);
+    }
+    closedir(dir);
+    return true;
+}
+
+static void visit_count(int dir_fd, const char *name, const struct stat *st, void *arg)
+{
+    struct obj_cache_stat *stat = arg;
+    if (classify(name) == FILE_FOREIGN) {
+        stat->foreign++;
+        return;
+    }
+    stat->entries += classify(name) == FILE_ENTRY;
+    stat->size_B += (uint64_t)st->st_size;
+}
+
+enum hd_status obj_cache_stat(const struct obj_cache *cache, struct obj_cache_stat *out_stat)
+{
+    *out_stat = (struct obj_cache_stat){0};
+    if (cache && !walk(cache->dir, visit_count, out_stat))
+        return hd_error(HD_IO, "%s: %s", cache->dir, strerror(errno));
+    return HD_OK;
+}
+
+static void visit_clear(int dir_fd, const char *name, const struct stat *st, void *arg)
+{
+    struct obj_cache_stat *removed = arg;
+    enum file_kind kind = classify(name);
+    if (kind == FILE_FOREIGN) {
+        removed->foreign++;
+    } else if (unlinkat(dir_fd, name, 0) == 0) {
+        removed->entries += kind == FILE_ENTRY;
+        removed->size_B += (uint64_t)st->st_size;
+    }
+}
+
+enum hd_status obj_cache_clear(struct obj_cache *cache, struct obj_cache_stat *out_removed)
+{
+    *out_removed = (struct obj_cache_stat){0};
+    if (!cache)
+        return HD_OK;
+    if (!walk(cache->dir, visit_clear, out_removed))
+        return hd_error(HD_IO, "%s: %s", cache->dir, strerror(errno));
+    struct obj_cache_stat left;
+    HD_TRY(obj_cache_stat(cache, &left));
+    if (left.entries)
+        return hd_error(HD_IO, "%s: %llu entries could not be removed", cache->dir,
+                        (unsigned long long)left.entries);
+    return HD_OK;
+}
+
+struct file_list {
+    HD_VEC(struct cached_file) files;
+    uint64_t size_B;
+};
+
+static void visit_list(int dir_fd, const char *name, const struct stat *st, void *arg)
+{
+    struct file_list *list = arg;
+    enum file_kind kind = classify(name);
+    if (kind == FILE_TEMPORARY && time(NULL) - st->st_mtime > TEMPORARY_LIFE_S)
+        unlinkat(dir_fd, name, 0);
+    if (kind != FILE_ENTRY)
+        return;
+    struct cached_file file = {.used = st->st_mtim, .size_B = (uint64_t)st->st_size};
+    memcpy(file.name, name, sizeof(file.name));
+    if (hd_vec_push(&list->files, file)) /* short of memory: evict among fewer */
+        list->size_B += file.size_B;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct cached_file *fa = a, *fb = b;
+    if (fa->used.tv_sec != fb->used.tv_sec)
+        return fa->used.tv_sec < fb->used.tv_sec ? -1 : 1;
+    return (fa->used.tv_nsec > fb->used.tv_nsec) - (fa->used.tv_nsec < fb->used.tv_nsec);
+}
+
+static uint64_t evict(const char *dir, struct file_list *list, uint64_t cap_B)
+{
+    uint64_t freed_B = 0;
+    int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return 0;
+    qsort(list->files.at, list->files.len, sizeof(list->files.at[0]), by_use);
+    for (size_t i = 0; i < list->files.len && list->size_B - freed_B > cap_B / 4 * 3; i++)
+        if (unlinkat(dir_fd, list->files.at[i].name, 0) == 0)
+            freed_B += list->files.at[i].size_B;
+    close(dir_fd);
+    return freed_B;
+}
+
+uint64_t obj_cache_trim(struct obj_cache *cache)
+{
+    struct file_list list = {0};
+    uint64_t freed_B = 0;
+    if (cache && walk(cache->dir, visit_list, &list) && list.size_B > cache->cap_B)
+        freed_B = evict(cache->dir, &list, cache->cap_B);
+    hd_vec_fini(&list.files);
+    if (freed_B)
+        hd_log_debug(HD_DEBUG_CACHE, "evicted %llu bytes", (unsigned long long)freed_B);
+    return freed_B;
+}
+
+/* The first write of a process counts the directory (others filled it), later ones now and then. */
+void obj_cache_account_(struct obj_cache *cache, uint64_t size_B)
+{
+    uint64_t grown_B = atomic_fetch_add(&cache->grown_B, size_B) + size_B;
+    bool first = !atomic_exchange(&cache->counted, true);
+    if (!first && grown_B < cache->cap_B / RECOUNT_SHARE)
+        return;
+    atomic_store(&cache->grown_B, 0);
+    obj_cache_trim(cache);
+}

@@ -14,16 +14,20 @@
 struct ir_dom {
     uint32_t *idom;
     uint32_t *depth;
+    uint32_t *pre; /* walk over the tree: a block's subtree is pre .. last */
+    uint32_t *last;
 };
+/* Constant time; a block dominates itself. */
 bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b);
 
 /* Natural loops. A block's innermost loop is loop_of[block]; loops are in order of their headers. */
 struct ir_loop {
     uint32_t header;
-    uint32_t last;      /* last block in layout: the loop is blocks header .. last */
-    uint32_t parent;    /* enclosing loop index or IR_NO_BLOCK */
-    uint32_t depth;     /* 1 = outermost */
-    bool spin_suspect;  /* contains cas/exch, volatile/acquire/relaxed loads, nanosleep: may wait for another thread */
+    uint32_t last;   /* last block in layout: the loop is blocks header .. last */
+    uint32_t parent; /* enclosing loop index or IR_NO_BLOCK */
+    uint32_t depth;  /* 1 = outermost */
+    bool
+        spin_suspect; /* contains cas/exch, volatile/acquire/relaxed loads, nanosleep: may wait for another thread */
 };
 struct ir_loops {
     struct ir_loop *loops;
@@ -42,6 +46,9 @@ static inline bool ir_live_test(const uint64_t *set, uint32_t id)
 {
     return (set[id / 64] >> (id % 64)) & 1;
 }
+
+/* May this instruction observe that it has to wait for another thread (what makes a loop spin-suspect)? */
+bool ir_instr_may_wait(const struct ir_instr *instr);
 
 enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,
                               struct ir_dom *out) HD_MUST_CHECK;

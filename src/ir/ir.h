@@ -309,6 +309,7 @@ bool ir_type_is_float(enum ir_type type);
 /* PRED, B8 .. B128 of the same width. */
 enum ir_type ir_type_value(enum ir_type type);
 const char *ir_sreg_name(enum ir_sreg sreg);
+enum ir_type ir_sreg_type(enum ir_sreg sreg); /* B32 or B64 */
 
 static inline bool ir_op_has(enum ir_op op, enum ir_op_flag flag)
 {
@@ -368,6 +369,8 @@ void ir_build_cbr(struct ir_builder *b, struct ir_value *pred, struct ir_block *
 struct ir_instr *ir_build_phi(struct ir_block *block, enum ir_type type);
 
 void ir_instr_remove(struct ir_instr *instr);
+/* Moves an instruction (or a removed one) to the end of a block. */
+void ir_instr_append(struct ir_block *block, struct ir_instr *instr);
 void ir_instr_move_before(struct ir_instr *instr, struct ir_instr *before);
 /* Replaces every use of `from` in the function (linear scan). */
 void ir_value_replace(struct ir_func *func, struct ir_value *from, struct ir_value *to);
@@ -379,6 +382,8 @@ void ir_values_replace(struct ir_func *func, struct ir_value **map);
  * A block that is twice a successor of the same block is one predecessor twice.
  */
 void ir_func_link_cfg(struct ir_func *func);
+/* One edge from -> block now comes from `to`: keeps phi operands when an edge is split or moved. */
+void ir_block_replace_pred(struct ir_block *block, struct ir_block *from, struct ir_block *to);
 /*
  * Drops unreachable blocks, renumbers values and blocks densely, and orders blocks in reverse
  * postorder with every loop contiguous (its header first).
@@ -406,6 +411,7 @@ static inline bool ir_value_const(const struct ir_value *v, uint64_t *out_bits)
 
 void ir_print_module(const struct ir_module *module, struct hd_buf *out);
 void ir_print_func(const struct ir_func *func, struct hd_buf *out);
+void ir_print_instr(const struct ir_instr *instr, struct hd_buf *out); /* one line, no newline */
 enum hd_status ir_read_module(const char *text, size_t len, const char *name,
                               struct ir_module **out_module) HD_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>

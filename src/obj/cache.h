@@ -77,8 +77,8 @@ struct obj_cache_entry {
  * HD_OK when the cache is off or there is no place for it: every function below takes a NULL cache,
  * in which nothing is ever found. Only HD_NO_MEMORY fails.
  */
-enum hd_status obj_cache_open(const char *dir, uint64_t cap_B,
-                              struct obj_cache **out_cache) HD_MUST_CHECK;
+enum hd_status obj_cache_open(const char *dir, uint64_t cap_B, struct obj_cache **out_cache)
+    HD_MUST_CHECK;
 void obj_cache_close(struct obj_cache *cache);
 /* The directory; NULL for a NULL cache. */
 const char *obj_cache_dir(const struct obj_cache *cache);
@@ -104,11 +104,11 @@ struct obj_cache_stat {
 };
 
 /* Counts the directory; all zero when it does not exist. HD_IO when it cannot be read. */
-enum hd_status obj_cache_stat(const struct obj_cache *cache,
-                              struct obj_cache_stat *out_stat) HD_MUST_CHECK;
+enum hd_status obj_cache_stat(const struct obj_cache *cache, struct obj_cache_stat *out_stat)
+    HD_MUST_CHECK;
 /* Removes every entry and leftover of ours; counts what went. Others may use the cache meanwhile. */
-enum hd_status obj_cache_clear(struct obj_cache *cache,
-                               struct obj_cache_stat *out_removed) HD_MUST_CHECK;
+enum hd_status obj_cache_clear(struct obj_cache *cache, struct obj_cache_stat *out_removed)
+    HD_MUST_CHECK;
 /* Evicts now; put does it by itself. Returns bytes freed. */
 uint64_t obj_cache_trim(struct obj_cache *cache);
 

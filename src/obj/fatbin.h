@@ -159,8 +159,8 @@ enum obj_image_kind obj_image_identify(const void *image, size_t size_B);
 const char *obj_image_kind_text(enum obj_image_kind kind);
 
 /* Opens any image. HD_BAD_IMAGE names what was found when it is none of the known kinds. */
-enum hd_status obj_image_open(const void *image, size_t size_B,
-                              struct obj_image *out_image) HD_MUST_CHECK;
+enum hd_status obj_image_open(const void *image, size_t size_B, struct obj_image *out_image)
+    HD_MUST_CHECK;
 
 /*
  * The whole way from an image to PTX: opens it, chooses for the target, decompresses. For a version
@@ -173,8 +173,8 @@ enum hd_status obj_image_load_ptx(const void *image, size_t size_B, struct obj_t
 void obj_ptx_list_fini(struct obj_ptx_list *list);
 
 /* Checks a container's header. size_B is what is known to be readable, or OBJ_SIZE_UNKNOWN. */
-enum hd_status obj_fatbin_open(const void *bytes, size_t size_B,
-                               struct obj_fatbin *out_fatbin) HD_MUST_CHECK;
+enum hd_status obj_fatbin_open(const void *bytes, size_t size_B, struct obj_fatbin *out_fatbin)
+    HD_MUST_CHECK;
 
 /*
  * Reads the entry at *cursor_B (0 = the first) and advances it. HD_NOT_FOUND, without a message, at

@@ -14,7 +14,8 @@
  * and a directory that we create is mode 0700.
  *
  * Size: after a write that takes the directory above the cap, the entries that were used longest
- * ago go, down to 3/4 of the cap. Use is the file's modification time, renewed at most once an hour.
+ * ago go, down to 3/4 of the cap. Use is the file's modification time, renewed at most once an
+ * hour.
  *
  * Threads: an opened cache may be used by any number of threads. A lookup is open, fstat, mmap and
  * one pass of XXH3: well below 50 us for an entry of 100 KB.
@@ -62,8 +63,8 @@ void obj_cache_hash_str(struct obj_cache_hash *hash,
 void obj_cache_hash_u64(struct obj_cache_hash *hash, uint64_t value);
 struct obj_cache_key obj_cache_hash_final(const struct obj_cache_hash *hash);
 
-/* A mapped entry; the bytes are read-only, 64-byte aligned, and stay valid until released, even when
- * the file is evicted meanwhile. */
+/* A mapped entry; the bytes are read-only, 64-byte aligned, and stay valid until released, even
+ * when the file is evicted meanwhile. */
 struct obj_cache_entry {
     const void *bytes;
     size_t size_B;
@@ -72,10 +73,10 @@ struct obj_cache_entry {
 };
 
 /*
- * Opens the cache in `dir`; NULL takes HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or ~/.cache/heddle in this
- * order. cap_B 0 takes HEDDLE_CACHE_SIZE or the default. Creates nothing yet. *out_cache is NULL with
- * HD_OK when the cache is off or there is no place for it: every function below takes a NULL cache,
- * in which nothing is ever found. Only HD_NO_MEMORY fails.
+ * Opens the cache in `dir`; NULL takes HEDDLE_CACHE, $XDG_CACHE_HOME/heddle or ~/.cache/heddle in
+ * this order. cap_B 0 takes HEDDLE_CACHE_SIZE or the default. Creates nothing yet. *out_cache is
+ * NULL with HD_OK when the cache is off or there is no place for it: every function below takes a
+ * NULL cache, in which nothing is ever found. Only HD_NO_MEMORY fails.
  */
 enum hd_status obj_cache_open(const char *dir, uint64_t cap_B, struct obj_cache **out_cache)
     HD_MUST_CHECK;
@@ -106,7 +107,8 @@ struct obj_cache_stat {
 /* Counts the directory; all zero when it does not exist. HD_IO when it cannot be read. */
 enum hd_status obj_cache_stat(const struct obj_cache *cache, struct obj_cache_stat *out_stat)
     HD_MUST_CHECK;
-/* Removes every entry and leftover of ours; counts what went. Others may use the cache meanwhile. */
+/* Removes every entry and leftover of ours; counts what went. Others may use the cache
+ * meanwhile. */
 enum hd_status obj_cache_clear(struct obj_cache *cache, struct obj_cache_stat *out_removed)
     HD_MUST_CHECK;
 /* Evicts now; put does it by itself. Returns bytes freed. */

@@ -9,7 +9,8 @@
  *  - container: 16-byte header {u32 magic, u16 version, u16 header size, u64 body size}, then
  *    entries without a terminator.
  *  - entry: header of 64 bytes or more (with options record and source name behind it), then the
- *    payload, padded to 8 bytes: PTX text, an ELF cubin or LTO-IR; raw, an LZ4 block or a zstd frame.
+ *    payload, padded to 8 bytes: PTX text, an ELF cubin or LTO-IR; raw, an LZ4 block or a zstd
+ * frame.
  *
  * Trust: nothing in an image is believed. Every read is checked against the size that the caller
  * gave or, for images given by bare pointer (OBJ_SIZE_UNKNOWN), against the size in the container
@@ -117,7 +118,8 @@ struct obj_entry {
     size_t end_B;           /* of the entry in the container */
 };
 
-/* An opened image: one linked container and, for wrapper version 2, the parts it was linked from. */
+/* An opened image: one linked container and, for wrapper version 2, the parts it was linked
+ * from. */
 struct obj_image {
     enum obj_image_kind kind;
     struct obj_fatbin fatbin; /* WRAPPER, FATBIN */
@@ -153,7 +155,8 @@ struct obj_ptx_list {
 
 /*
  * Recognises an image from its first bytes; reads no further than the magic needs, and for PTX no
- * further than the first directive or NUL. Never fails. PTX may begin with blank lines and comments.
+ * further than the first directive or NUL. Never fails. PTX may begin with blank lines and
+ * comments.
  */
 enum obj_image_kind obj_image_identify(const void *image, size_t size_B);
 const char *obj_image_kind_text(enum obj_image_kind kind);

@@ -23,7 +23,7 @@ struct compile_options {
  * The caller owns the module (ir_module_destroy). Windows are laid out.
  */
 enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
-                           const struct compile_options *options,
-                           struct ir_module **out_module) HD_MUST_CHECK;
+                           const struct compile_options *options, struct ir_module **out_module)
+    HD_MUST_CHECK;
 
 #endif

@@ -29,10 +29,10 @@
 
 enum ir_launch_class {
     IR_CLASS_1D_FULL, /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all lanes exist */
-    IR_CLASS_1D,      /* by = bz = 1, any bx: the last warp may be partial */
-    IR_CLASS_X32,     /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
-    IR_CLASS_X16,     /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0 */
-    IR_CLASS_OTHER,   /* tids are VARYING; laneid is still AFFINE 1 */
+    IR_CLASS_1D,    /* by = bz = 1, any bx: the last warp may be partial */
+    IR_CLASS_X32,   /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
+    IR_CLASS_X16,   /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0 */
+    IR_CLASS_OTHER, /* tids are VARYING; laneid is still AFFINE 1 */
     IR_CLASS_COUNT
 };
 const char *ir_launch_class_name(enum ir_launch_class cls);
@@ -86,6 +86,7 @@ struct ir_shapes {
 enum hd_status ir_shapes_compute(const struct ir_func *func, enum ir_launch_class cls,
                                  struct hd_arena *arena, struct ir_shapes *out) HD_MUST_CHECK;
 /* Annotated listing for HEDDLE_DEBUG=shape. */
-void ir_shapes_print(const struct ir_func *func, const struct ir_shapes *shapes, struct hd_buf *out);
+void ir_shapes_print(const struct ir_func *func, const struct ir_shapes *shapes,
+                     struct hd_buf *out);
 
 #endif

@@ -27,9 +27,10 @@
 
 /* What stopped the warp: the low 2 bits of the state that run() returned. */
 enum jit_stop {
-    JIT_DONE = 0,    /* the whole state is 0: every lane has ended */
-    JIT_BARRIER = 1, /* waits at a CTA barrier; see struct jit_code.simple_barriers for who opens it */
-    JIT_YIELD = 2,   /* polls memory: run other warps, CTAs and threads before resuming it */
+    JIT_DONE = 0, /* the whole state is 0: every lane has ended */
+    JIT_BARRIER =
+        1, /* waits at a CTA barrier; see struct jit_code.simple_barriers for who opens it */
+    JIT_YIELD = 2, /* polls memory: run other warps, CTAs and threads before resuming it */
 };
 #define JIT_STOP(state) ((enum jit_stop)((state) & 3u))
 
@@ -38,10 +39,10 @@ struct jit_warp;
 
 /* One CTA barrier (bar.sync a). Accounted by the services, read by generated code. */
 struct jit_barrier {
-    uint32_t arrived;    /* threads since it last opened */
-    uint32_t votes;      /* of these, threads whose predicate was true (bar.red) */
-    uint32_t generation; /* counts openings */
-    uint32_t result_votes;   /* votes and arrivals of the last complete round */
+    uint32_t arrived;      /* threads since it last opened */
+    uint32_t votes;        /* of these, threads whose predicate was true (bar.red) */
+    uint32_t generation;   /* counts openings */
+    uint32_t result_votes; /* votes and arrivals of the last complete round */
     uint32_t result_arrived;
 };
 
@@ -128,7 +129,7 @@ struct jit_code {
      * cta->opened has changed.
      */
     bool simple_barriers;
-    bool may_spin;     /* contains a loop that may wait for another thread or the host */
+    bool may_spin; /* contains a loop that may wait for another thread or the host */
     bool uses_printf;
     uint64_t cost_ops; /* static estimate of operations per warp; UINT64_MAX when it loops */
 };
@@ -147,8 +148,8 @@ enum hd_status jit_module_create(const struct ir_module *module, const uint8_t k
 void jit_module_destroy(struct jit_module *jit);
 /* HD_JIT, HD_NO_MEMORY. */
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
-                              enum ir_launch_class cls,
-                              const struct jit_code **out_code) HD_MUST_CHECK;
+                              enum ir_launch_class cls, const struct jit_code **out_code)
+    HD_MUST_CHECK;
 
 /* ---- what the host can do (jit_target.c) */
 

@@ -11,7 +11,7 @@
 #include "ir/ir.h"
 
 struct opt_options {
-    bool validate; /* validate after every pass */
+    bool validate;   /* validate after every pass */
     bool keep_lines; /* -G: no pass that loses source places */
 };
 

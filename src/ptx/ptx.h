@@ -207,28 +207,31 @@ struct ptx_mod_use {
     uint16_t n, k; /* SHAPE */
 };
 
-#define PTX_FORM_MAX_MODS  24
-#define PTX_FORM_MAX_TYPES 6
+#define PTX_FORM_MAX_MODS   24
+#define PTX_FORM_MAX_TYPES  6
 #define PTX_FORM_MAX_SPACES 3
 
 struct ptx_form {
     struct hd_str text; /* "ld.global.nc.v4.f32", canonical, without blanks */
     uint32_t id;        /* dense, module->nforms in all */
-    uint16_t op;        /* enum ptx_op: the longest table name that matches ("bar.sync", "cp.async.bulk") */
+    uint16_t
+        op; /* enum ptx_op: the longest table name that matches ("bar.sync", "cp.async.bulk") */
     uint8_t nmods, ntypes, nspaces;
-    uint8_t types[PTX_FORM_MAX_TYPES];   /* enum ptx_type, in source order: cvt.f32.s32 -> F32, S32 */
-    uint8_t spaces[PTX_FORM_MAX_SPACES]; /* enum ptx_space, in source order: cp.async.shared.global */
-    uint8_t round;                       /* enum ptx_round */
-    uint8_t round2;                      /* the second rounding of e.g. cvt.rn.rz...; else NONE */
-    uint8_t cmp;                         /* enum ptx_cmp; set and setp only */
-    uint8_t subop;                       /* enum ptx_subop */
-    uint8_t half;                        /* enum ptx_half; not for set/setp, where .lo/.hi are compares */
-    uint8_t sem;                         /* enum ptx_sem */
-    uint8_t scope;                       /* enum ptx_scope */
-    uint8_t cache;                       /* enum ptx_cache */
-    uint8_t vec;                         /* 1, 2, 4 or 8 */
+    uint8_t types[PTX_FORM_MAX_TYPES]; /* enum ptx_type, in source order: cvt.f32.s32 -> F32, S32 */
+    uint8_t
+        spaces[PTX_FORM_MAX_SPACES]; /* enum ptx_space, in source order: cp.async.shared.global */
+    uint8_t round;                   /* enum ptx_round */
+    uint8_t round2;                  /* the second rounding of e.g. cvt.rn.rz...; else NONE */
+    uint8_t cmp;                     /* enum ptx_cmp; set and setp only */
+    uint8_t subop;                   /* enum ptx_subop */
+    uint8_t half;  /* enum ptx_half; not for set/setp, where .lo/.hi are compares */
+    uint8_t sem;   /* enum ptx_sem */
+    uint8_t scope; /* enum ptx_scope */
+    uint8_t cache; /* enum ptx_cache */
+    uint8_t vec;   /* 1, 2, 4 or 8 */
     bool ftz, sat, satfinite, relu, approx, full, cc, uni, sync, aligned, nc, noftz;
-    uint16_t mode; /* enum ptx_mod of vote (.all .any .uni .ballot), match, shfl, prmt, testp; else 0 */
+    uint16_t
+        mode; /* enum ptx_mod of vote (.all .any .uni .ballot), match, shfl, prmt, testp; else 0 */
     struct ptx_mod_use shape; /* first matrix shape; id 0 when there is none */
     struct ptx_mod_use mods[PTX_FORM_MAX_MODS];
 };
@@ -287,9 +290,10 @@ struct ptx_reg_decl {
     uint8_t type; /* enum ptx_type */
     uint8_t vec;  /* 1, 2 or 4 */
     uint32_t count;
-    uint32_t base; /* dense number of register 0 in the function; 0 for the module's own registers */
-    bool global;   /* declared at module scope (allowed without an ABI) */
-    bool is_param; /* .reg parameter or return value of a .func */
+    uint32_t
+        base;    /* dense number of register 0 in the function; 0 for the module's own registers */
+    bool global; /* declared at module scope (allowed without an ABI) */
+    bool is_param;             /* .reg parameter or return value of a .func */
     struct ptx_reg_decl *next; /* in declaration order: func->regs or module->regs */
 };
 
@@ -339,10 +343,10 @@ struct ptx_var {
     uint8_t type;    /* enum ptx_type */
     uint8_t vec;     /* 1, 2, 4 or 8 */
     uint8_t ndims;
-    bool is_array;   /* has brackets; dims[0] == 0 means [] */
-    bool is_param;   /* parameter of a function (else a .param variable of a call sequence) */
-    bool is_ret;     /* return parameter */
-    bool is_ptr;     /* .ptr attribute */
+    bool is_array;      /* has brackets; dims[0] == 0 means [] */
+    bool is_param;      /* parameter of a function (else a .param variable of a call sequence) */
+    bool is_ret;        /* return parameter */
+    bool is_ptr;        /* .ptr attribute */
     uint8_t ptr_space;  /* .ptr .global; GENERIC when none */
     uint32_t ptr_align; /* .ptr .align n; 0 when none */
     bool managed;       /* .attribute(.managed) */
@@ -431,9 +435,9 @@ enum ptx_comp {
 };
 
 struct ptx_operand {
-    uint8_t kind; /* enum ptx_operand_kind */
-    uint8_t base; /* ADDR: REG, SYM or INT */
-    uint8_t comp; /* enum ptx_comp */
+    uint8_t kind;         /* enum ptx_operand_kind */
+    uint8_t base;         /* ADDR: REG, SYM or INT */
+    uint8_t comp;         /* enum ptx_comp */
     bool invert : 1;      /* !p */
     bool negate : 1;      /* -r (video instructions) */
     bool is_unsigned : 1; /* INT: U suffix or too big for int64 */
@@ -448,7 +452,8 @@ struct ptx_operand {
     int64_t offset; /* SYM, ADDR */
     struct ptx_operand *items;
     uint32_t nitems;
-    uint32_t index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top byte */
+    uint32_t
+        index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top byte */
     struct ptx_place place;
 };
 
@@ -603,15 +608,15 @@ struct ptx_module {
     struct ptx_target targets[PTX_MAX_TARGETS];
     uint16_t arch; /* of the first sm_ target */
     char arch_suffix;
-    bool debug;                 /* .target ..., debug */
+    bool debug; /* .target ..., debug */
     bool texmode_independent;
     bool map_f64_to_f32;
-    uint8_t address_size;       /* 32 or 64 */
+    uint8_t address_size; /* 32 or 64 */
     bool address_size_written;
-    struct ptx_item *items;     /* source order */
-    struct ptx_func *funcs;     /* declarations and definitions, source order */
-    struct ptx_var *vars;       /* module-scope variables, source order */
-    struct ptx_reg_decl *regs;  /* module-scope registers */
+    struct ptx_item *items;    /* source order */
+    struct ptx_func *funcs;    /* declarations and definitions, source order */
+    struct ptx_var *vars;      /* module-scope variables, source order */
+    struct ptx_reg_decl *regs; /* module-scope registers */
     struct ptx_file *files;
     uint32_t nforms;
     const struct ptx_form **forms; /* by id */

@@ -1,0 +1,233 @@
+/*
+ * Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm": iterate
+ * intersections in reverse postorder. Post-dominators run the same code over the reversed graph
+ * with a virtual exit.
+ */
+#include "ir/analysis.h"
+
+#include "base/mem.h"
+
+#define NONE IR_NO_BLOCK
+
+/* A graph in its own numbering: 0 is the root, numbers are a reverse postorder. */
+struct graph {
+    uint32_t n;
+    uint32_t *edges; /* predecessors, in this numbering */
+    uint32_t *first; /* n + 1 */
+};
+
+static uint32_t intersect(const uint32_t *idom, uint32_t a, uint32_t b)
+{
+    while (a != b) {
+        while (a > b)
+            a = idom[a];
+        while (b > a)
+            b = idom[b];
+    }
+    return a;
+}
+
+static void dominators(const struct graph *g, uint32_t *idom)
+{
+    bool changed = true;
+
+    idom[0] = 0;
+    for (uint32_t i = 1; i < g->n; i++)
+        idom[i] = NONE;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 1; i < g->n; i++) {
+            uint32_t best = NONE;
+            for (uint32_t e = g->first[i]; e < g->first[i + 1]; e++) {
+                uint32_t p = g->edges[e];
+                if (idom[p] != NONE)
+                    best = best == NONE ? p : intersect(idom, p, best);
+            }
+            if (best != idom[i]) {
+                idom[i] = best;
+                changed = true;
+            }
+        }
+    }
+}
+
+/*
+ * Depth and, for constant-time queries, entry/exit numbers of a walk over the tree. `order` lists
+ * nodes with parents before children.
+ */
+static bool tree_number(struct ir_dom *dom, const uint32_t *order, uint32_t n, uint32_t nblocks,
+                        struct hd_arena *arena)
+{
+    uint32_t *size = hd_arena_array(arena, uint32_t, nblocks + 1);
+    uint32_t *used = hd_arena_array(arena, uint32_t, nblocks + 1);
+    uint32_t root_used = 0;
+
+    dom->depth = hd_arena_array(arena, uint32_t, nblocks + 1);
+    dom->pre = hd_arena_array(arena, uint32_t, nblocks + 1);
+    dom->last = hd_arena_array(arena, uint32_t, nblocks + 1);
+    if (!size || !used || !dom->depth || !dom->pre || !dom->last)
+        return false;
+    for (uint32_t i = n; i-- > 0;) {
+        uint32_t b = order[i], up = dom->idom[b];
+        size[b]++;
+        if (up != NONE)
+            size[up] += size[b];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t b = order[i], up = dom->idom[b];
+        uint32_t *at = up == NONE ? &root_used : &used[up];
+        dom->depth[b] = up == NONE ? 0 : dom->depth[up] + 1;
+        dom->pre[b] = up == NONE ? *at : dom->pre[up] + 1 + *at;
+        *at += size[b];
+        dom->last[b] = dom->pre[b] + size[b] - 1;
+    }
+    return true;
+}
+
+bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b)
+{
+    return dom->pre[a] <= dom->pre[b] && dom->pre[b] <= dom->last[a];
+}
+
+enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,
+                              struct ir_dom *out)
+{
+    struct graph g = {.n = func->nblocks};
+    uint32_t nedges = 0;
+    uint32_t *order = hd_arena_array(arena, uint32_t, g.n + 1);
+
+    for (uint32_t i = 0; i < g.n; i++)
+        nedges += func->blocks[i]->npreds;
+    g.edges = hd_arena_array(arena, uint32_t, nedges + 1);
+    g.first = hd_arena_array(arena, uint32_t, g.n + 2);
+    out->idom = hd_arena_array(arena, uint32_t, g.n + 1);
+    if (!order || !g.edges || !g.first || !out->idom)
+        return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
+    nedges = 0;
+    for (uint32_t i = 0; i < g.n; i++) {
+        order[i] = i;
+        g.first[i] = nedges;
+        for (uint32_t p = 0; p < func->blocks[i]->npreds; p++)
+            g.edges[nedges++] = func->blocks[i]->preds[p]->id;
+    }
+    g.first[g.n] = nedges;
+    if (g.n)
+        dominators(&g, out->idom);
+    if (g.n)
+        out->idom[0] = NONE;
+    if (!tree_number(out, order, g.n, g.n, arena))
+        return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
+    return HD_OK;
+}
+
+/* ---- post-dominators: blocks that cannot reach an exit hang below the virtual exit as well */
+
+struct reverse {
+    const struct ir_func *func;
+    uint32_t *number; /* by block id: number in the reversed order, NONE = not reached */
+    uint32_t *order;  /* inverse; order[0] is the virtual exit */
+    uint32_t *stack;
+    uint32_t *next;
+    uint32_t n;
+    bool *root; /* an edge to the virtual exit */
+};
+
+/* Postorder walk against the edges from `block`; numbers are given from the back. */
+static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
+{
+    uint32_t depth = 0;
+
+    r->stack[depth++] = block;
+    r->number[block] = 0;
+    r->next[block] = 0;
+    while (depth) {
+        uint32_t b = r->stack[depth - 1];
+        const struct ir_block *top = r->func->blocks[b];
+        if (r->next[b] == top->npreds) {
+            r->order[--*at] = b;
+            depth--;
+            continue;
+        }
+        uint32_t p = top->preds[r->next[b]++]->id;
+        if (r->number[p] != NONE)
+            continue;
+        r->number[p] = 0;
+        r->next[p] = 0;
+        r->stack[depth++] = p;
+    }
+}
+
+static bool reverse_number(struct reverse *r, struct hd_arena *arena)
+{
+    uint32_t n = r->func->nblocks, at = n + 1;
+
+    r->number = hd_arena_array(arena, uint32_t, n + 1);
+    r->order = hd_arena_array(arena, uint32_t, n + 1);
+    r->stack = hd_arena_array(arena, uint32_t, n + 1);
+    r->next = hd_arena_array(arena, uint32_t, n + 1);
+    r->root = hd_arena_array(arena, bool, n + 1);
+    if (!r->number || !r->order || !r->stack || !r->next || !r->root)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        r->number[i] = NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        if (r->func->blocks[i]->nsuccs)
+            continue;
+        r->root[i] = true;
+        if (r->number[i] == NONE)
+            reverse_walk(r, i, &at);
+    }
+    /* Endless loops: their last block in layout stands for the way out. */
+    for (uint32_t i = n; i-- > 0;) {
+        if (r->number[i] != NONE)
+            continue;
+        r->root[i] = true;
+        reverse_walk(r, i, &at);
+    }
+    r->order[0] = NONE;
+    for (uint32_t i = 1; i <= n; i++)
+        r->number[r->order[i]] = i;
+    return true;
+}
+
+static bool reverse_edges(const struct reverse *r, struct graph *g, struct hd_arena *arena)
+{
+    uint32_t nedges = 0;
+
+    g->n = r->func->nblocks + 1;
+    for (uint32_t i = 0; i + 1 < g->n; i++)
+        nedges += r->func->blocks[i]->nsuccs + r->root[i];
+    g->edges = hd_arena_array(arena, uint32_t, nedges + 1);
+    g->first = hd_arena_array(arena, uint32_t, g->n + 1);
+    if (!g->edges || !g->first)
+        return false;
+    nedges = 0;
+    for (uint32_t i = 1; i < g->n; i++) {
+        const struct ir_block *block = r->func->blocks[r->order[i]];
+        g->first[i] = nedges;
+        for (uint32_t s = 0; s < block->nsuccs; s++)
+            g->edges[nedges++] = r->number[block->succs[s]->id];
+        if (r->root[block->id])
+            g->edges[nedges++] = 0;
+    }
+    g->first[g->n] = nedges;
+    return true;
+}
+
+enum hd_status ir_postdom_compute(const struct ir_func *func, struct hd_arena *arena,
+                                  struct ir_dom *out)
+{
+    struct reverse r = {.func = func};
+    struct graph g;
+    uint32_t *idom = hd_arena_array(arena, uint32_t, func->nblocks + 1);
+
+    out->idom = hd_arena_array(arena, uint32_t, func->nblocks + 1);
+    if (!idom || !out->idom || !reverse_number(&r, arena) || !reverse_edges(&r, &g, arena))
+        return hd_error(HD_NO_MEMORY, "%s: no memory for post-dominators", func->name);
+    dominators(&g, idom);
+    for (uint32_t i = 1; i < g.n; i++)
+        out->idom[r.order[i]] = r.order[idom[i]];
+    if (!tree_number(out, r.order + 1, func->nblocks, func->nblocks, arena))
+        return hd_error(HD_NO_MEMORY, "%s: no memory for post-dominators", func->name);
+    return HD_OK;
+}

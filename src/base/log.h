@@ -73,6 +73,9 @@ void hd_debug_parse(const char *list);
     X("HEDDLE_MEMORY", "device memory size, e.g. 4G; default: half of the host's memory")          \
     X("HEDDLE_DEVICE", "device kind: cpu (default) or interp, the slow reference")                 \
     X("HEDDLE_MACHINE", "machine description the device identifies as")                            \
+    X("HEDDLE_CLANG", "clang 19 that `heddle cc` runs; default: clang++-19 of the path")            \
+    X("HEDDLE_INCLUDE", "directory of Heddle's CUDA headers, for `heddle cc`")                     \
+    X("HEDDLE_LIBDIR", "directory of Heddle's libraries, for `heddle cc` and `heddle run`")        \
     X("HEDDLE_SKIP_PASS", "comma list of ir_opt_* passes to leave out")                            \
     X("HEDDLE_FAULT", "fault injection, e.g. alloc:17 fails the 17th allocation (debug builds)")
 /* clang-format on */

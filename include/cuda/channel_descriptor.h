@@ -1,0 +1,41 @@
+/* cudaCreateChannelDesc<T>(): the channel format of a scalar or vector type. */
+#ifndef HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H
+#define HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H
+
+#include "cuda_runtime_api.h"
+#include "vector_types.h"
+
+#if defined(__cplusplus)
+
+template <class T> inline __host__ cudaChannelFormatDesc cudaCreateChannelDesc()
+{
+    return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);
+}
+
+#define HEDDLE_CHANNEL(T, bits, n, kind)                                                           \
+    template <> inline __host__ cudaChannelFormatDesc cudaCreateChannelDesc<T>()                   \
+    {                                                                                              \
+        return cudaCreateChannelDesc(bits, (n) > 1 ? bits : 0, (n) > 2 ? bits : 0,                 \
+                                     (n) > 3 ? bits : 0, cudaChannelFormatKind##kind);             \
+    }
+#define HEDDLE_CHANNELS(T, name, bits, kind)                                                       \
+    HEDDLE_CHANNEL(T, bits, 1, kind)                                                               \
+    HEDDLE_CHANNEL(name##1, bits, 1, kind)                                                         \
+    HEDDLE_CHANNEL(name##2, bits, 2, kind)                                                         \
+    HEDDLE_CHANNEL(name##4, bits, 4, kind)
+
+HEDDLE_CHANNEL(char, 8, 1, Signed)
+HEDDLE_CHANNELS(signed char, char, 8, Signed)
+HEDDLE_CHANNELS(unsigned char, uchar, 8, Unsigned)
+HEDDLE_CHANNELS(short, short, 16, Signed)
+HEDDLE_CHANNELS(unsigned short, ushort, 16, Unsigned)
+HEDDLE_CHANNELS(int, int, 32, Signed)
+HEDDLE_CHANNELS(unsigned int, uint, 32, Unsigned)
+HEDDLE_CHANNELS(float, float, 32, Float)
+
+#undef HEDDLE_CHANNELS
+#undef HEDDLE_CHANNEL
+
+#endif
+
+#endif

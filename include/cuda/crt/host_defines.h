@@ -1,0 +1,2 @@
+/* The attribute macros under the path that the SDK uses. */
+#include "../host_defines.h"

@@ -1,0 +1,32 @@
+/*
+ * CUDA C++: the runtime API with its typed C++ forms, and, under clang's CUDA mode, everything that
+ * nvcc predefines on the device side. `heddle cc` includes this file in front of every CUDA source.
+ */
+#ifndef HEDDLE_CUDA_RUNTIME_H
+#define HEDDLE_CUDA_RUNTIME_H
+
+#if defined(__CUDA__) && defined(__clang__)
+#include "heddle/device.h"
+#endif
+
+#include "cuda_version.h"
+#include "host_defines.h"
+#include "builtin_types.h"
+#include "library_types.h"
+#include "vector_functions.h"
+#include "cuda_runtime_api.h"
+#include "heddle/runtime_inline.h"
+
+#if defined(__cplusplus)
+#include "heddle/runtime_templates.h"
+#endif
+
+#if defined(__CUDA__) && defined(__clang__)
+#include "heddle/math_overloads.h"
+#if __cplusplus >= 201103L
+#include "texture_indirect_functions.h"
+#include "surface_indirect_functions.h"
+#endif
+#endif
+
+#endif

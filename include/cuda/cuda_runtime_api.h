@@ -1,0 +1,42 @@
+/*
+ * The CUDA runtime API for C and C++, version 13.0 as published.
+ *
+ * Link with -lcudart (Heddle's libcudart.so.13). Entry points that Heddle lacks exist and answer
+ * cudaErrorNotSupported. The C++ conveniences (typed cudaMalloc, kernel launches) are in cuda_runtime.h.
+ */
+#ifndef HEDDLE_CUDA_RUNTIME_API_H
+#define HEDDLE_CUDA_RUNTIME_API_H
+
+#define CUDART_VERSION 13000
+
+#include "driver_types.h"
+#include "surface_types.h"
+#include "texture_types.h"
+#include "heddle/runtime_api_device.h"
+#include "heddle/runtime_api_memory.h"
+#include "heddle/runtime_api_graph.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/* How `kernel<<<grid, block, shared, stream>>>(...)` hands its configuration to the kernel's stub. */
+unsigned int __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block,
+                                         size_t shared_B
+#if defined(__cplusplus)
+                                         = 0
+#endif
+                                         ,
+                                         struct CUstream_st *stream
+#if defined(__cplusplus)
+                                         = 0
+#endif
+);
+cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared_B,
+                                       void *stream);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * The device side of CUDA C++ for clang: built-in variables, maths, atomics, warp operations.
+ *
+ * cuda_runtime.h includes this file when clang compiles CUDA. What the compiler's own headers
+ * (__clang_cuda_*.h, in its resource directory) provide is taken from there; the headers of this
+ * folder add what those expect from an SDK. Maths ends in calls of __nv_* functions, which come from
+ * heddle-libdevice.bc at compile time (`heddle cc`) or from Heddle's loader.
+ *
+ * The order is fixed: clang's forward declarations of the device overloads of sin(), abs() ... must
+ * precede <cmath>, and everything below needs vector types.
+ */
+#ifndef HEDDLE_CUDA_DEVICE_H
+#define HEDDLE_CUDA_DEVICE_H
+
+#include <__clang_cuda_math_forward_declares.h>
+
+/* libstdc++ leaves out __float128, which no device has, when it sees this. */
+#if !defined(__CUDACC__)
+#define __CUDACC__ 1
+#endif
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmath>
+#include <cstdlib>
+
+#include "cuda_version.h"
+#include "host_defines.h"
+#include "vector_types.h"
+#include "vector_functions.h"
+
+/* clang's <new> wrapper looks for device allocation functions. */
+extern "C" {
+__device__ int vprintf(const char *format, const char *arguments);
+__device__ int printf(const char *format, ...);
+__device__ void free(void *ptr) __attribute__((nothrow));
+__device__ void *malloc(size_t size_B) __attribute__((nothrow, malloc));
+__device__ void __assertfail(const char *message, const char *file, unsigned int line,
+                             const char *function, size_t char_B);
+/* What assert() of the C library expands to. */
+__device__ static inline void __assert_fail(const char *message, const char *file,
+                                            unsigned int line, const char *function)
+{
+    __assertfail(message, file, line, function, sizeof(char));
+}
+}
+
+namespace std {
+__device__ static inline void free(void *ptr)
+{
+    ::free(ptr);
+}
+__device__ static inline void *malloc(size_t size_B)
+{
+    return ::malloc(size_B);
+}
+} // namespace std
+
+#include <__clang_cuda_builtin_vars.h>
+#define __DEVICE_LAUNCH_PARAMETERS_H__
+
+/* clang's built-in variables are objects of their own types; here is what they convert to. */
+#define HEDDLE_BUILTIN_VAR(name)                                                                   \
+    __device__ inline __cuda_builtin_##name##_t::operator dim3() const                             \
+    {                                                                                              \
+        return dim3(x, y, z);                                                                      \
+    }                                                                                              \
+    __device__ inline __cuda_builtin_##name##_t::operator uint3() const                            \
+    {                                                                                              \
+        uint3 v = {x, y, z};                                                                       \
+        return v;                                                                                  \
+    }
+HEDDLE_BUILTIN_VAR(threadIdx)
+HEDDLE_BUILTIN_VAR(blockIdx)
+HEDDLE_BUILTIN_VAR(blockDim)
+HEDDLE_BUILTIN_VAR(gridDim)
+#undef HEDDLE_BUILTIN_VAR
+
+#include <__clang_cuda_libdevice_declares.h>
+#include <__clang_cuda_device_functions.h>
+#include <__clang_cuda_math.h>
+
+/* Address spaces: which one a generic pointer names, and conversions. */
+typedef unsigned int cuuint32_t;
+typedef unsigned long long cuuint64_t;
+#define HEDDLE_ADDRESS_SPACE(Name, name, num)                                                      \
+    static __device__ __forceinline__                                                              \
+        __attribute__((const)) unsigned int __is##Name(const void *ptr)                            \
+    {                                                                                              \
+        return __nvvm_isspacep_##name(ptr);                                                        \
+    }
+HEDDLE_ADDRESS_SPACE(Global, global, 1)
+HEDDLE_ADDRESS_SPACE(Shared, shared, 3)
+HEDDLE_ADDRESS_SPACE(Constant, const, 4)
+HEDDLE_ADDRESS_SPACE(Local, local, 5)
+#undef HEDDLE_ADDRESS_SPACE
+#define HEDDLE_CVTA(name, num)                                                                     \
+    static __device__ __forceinline__ size_t __cvta_generic_to_##name(const void *ptr)             \
+    {                                                                                              \
+        return (size_t)(__attribute__((address_space(num))) const void *)ptr;                      \
+    }                                                                                              \
+    static __device__ __forceinline__ void *__cvta_##name##_to_generic(size_t raw)                 \
+    {                                                                                              \
+        return (void *)(__attribute__((address_space(num))) void *)raw;                            \
+    }
+HEDDLE_CVTA(global, 1)
+HEDDLE_CVTA(shared, 3)
+HEDDLE_CVTA(constant, 4)
+HEDDLE_CVTA(local, 5)
+#undef HEDDLE_CVTA
+
+#include <__clang_cuda_cmath.h>
+#include <__clang_cuda_intrinsics.h>
+#include <__clang_cuda_complex_builtins.h>
+
+#include "heddle/device_atomics.h"
+#include "heddle/device_memory.h"
+#include "heddle/device_integer.h"
+
+/* Device operator new and delete; clang's wrapper waits for the declarations above. */
+#include <new>
+
+#endif

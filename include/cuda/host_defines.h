@@ -1,0 +1,54 @@
+/*
+ * Attribute macros of CUDA C++: where a function runs, where a variable lives.
+ * With clang's CUDA mode they are its attributes; for a plain host compiler they vanish, so that
+ * headers shared between .cu and .c files work in both.
+ */
+#ifndef HEDDLE_CUDA_HOST_DEFINES_H
+#define HEDDLE_CUDA_HOST_DEFINES_H
+
+#if defined(__CUDA__)
+#define __host__               __attribute__((host))
+#define __device__             __attribute__((device))
+#define __global__             __attribute__((global))
+#define __shared__             __attribute__((shared))
+#define __constant__           __attribute__((constant))
+#define __managed__            __attribute__((managed))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+/* Parameters of a kernel are already constant and in parameter space: nothing to add. */
+#define __grid_constant__
+#else
+#define __host__
+#define __device__
+#define __global__
+#define __shared__
+#define __constant__
+#define __managed__
+#define __launch_bounds__(...)
+#define __grid_constant__
+#endif
+
+#define __no_return__   __attribute__((noreturn))
+#define __noinline__    __attribute__((noinline))
+#define __forceinline__ __inline__ __attribute__((always_inline))
+#define __align__(n)    __attribute__((aligned(n)))
+#define __thread__      __thread
+#define __import__
+#define __export__
+#define __location__(a)
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __device_builtin__
+#define __device_builtin_texture_type__
+#define __device_builtin_surface_type__
+#define __cudart_builtin__
+#define __builtin_align__(n) __align__(n)
+#if !defined(CUDARTAPI)
+#define CUDARTAPI
+#endif
+#define CUDARTAPI_CDECL
+#if !defined(CUDART_CB)
+#define CUDART_CB
+#endif
+#define __CUDA_HOSTDEVICE__ __host__ __device__
+
+#endif

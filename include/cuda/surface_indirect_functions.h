@@ -1,0 +1,4 @@
+/* surf1Dread() ... surf3Dwrite() */
+#ifndef HEDDLE_CUDA_SURFACE_INDIRECT_FUNCTIONS_H
+#define HEDDLE_CUDA_SURFACE_INDIRECT_FUNCTIONS_H
+#endif

@@ -1,0 +1,121 @@
+/*
+ * heddle cc: an nvcc-like driver around clang.
+ *
+ * One CUDA source goes through: clang for the device, once per architecture (PTX) -> one fat binary
+ * -> clang for the host, which embeds it. Other sources go through clang as they are. Objects are
+ * linked with Heddle's libcudart. docs/cc.md describes options and the relocatable-code scheme.
+ *
+ *     struct cc_job job;
+ *     status = cc_parse(argc, argv, &job);    what to do
+ *     cc_paths_find(&job.paths);              with which headers, libraries, compiler
+ *     cc_run(&job);                           do it
+ *
+ * All strings live as long as the process (a compiler driver is short-lived): nothing is freed but
+ * temporary files.
+ */
+#ifndef HEDDLE_TOOLS_CC_H
+#define HEDDLE_TOOLS_CC_H
+
+#include "base/status.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+/* A growing argument vector; `at` is NULL-terminated when cc_list_add() made it. */
+struct cc_list {
+    const char **at;
+    size_t len;
+    size_t cap;
+};
+
+void cc_list_add(struct cc_list *list, const char *text);
+void cc_list_addf(struct cc_list *list, const char *fmt, ...) HD_PRINTF(2, 3);
+void cc_list_add_all(struct cc_list *list, const struct cc_list *more);
+/* Splits "a,b,c" and adds the parts. */
+void cc_list_add_split(struct cc_list *list, const char *commas);
+/* printf into a string that lives as long as the process. */
+const char *cc_format(const char *fmt, ...) HD_PRINTF(1, 2);
+
+enum cc_lang {
+    CC_LANG_BY_NAME,
+    CC_LANG_CUDA,
+    CC_LANG_CXX,
+    CC_LANG_C,
+    CC_LANG_ASM,
+    CC_LANG_LINK, /* object, archive, shared library */
+};
+
+enum cc_mode {
+    CC_MODE_LINK,
+    CC_MODE_OBJECT,     /* -c, -dc */
+    CC_MODE_PTX,        /* -ptx */
+    CC_MODE_FATBIN,     /* -fatbin */
+    CC_MODE_PREPROCESS, /* -E */
+    CC_MODE_DEPEND,     /* -M, -MM */
+};
+
+struct cc_input {
+    const char *path;
+    enum cc_lang lang;
+};
+
+/* A device architecture: what the user asked for and what clang can give. */
+struct cc_arch {
+    unsigned asked; /* 120 */
+    unsigned arch;  /* 90 */
+    char variant;   /* 'a' or 0 */
+};
+
+/* Where things are; see cc_paths.c for the search order. */
+struct cc_paths {
+    const char *clang;       /* clang++-19 */
+    const char *clang_c;     /* clang-19, for C sources */
+    const char *include_dir; /* holds cuda_runtime.h */
+    const char *libdevice;   /* heddle-libdevice.bc, or NULL */
+    const char *libcudart;   /* libcudart.so.13, or NULL */
+    const char *libcuda;     /* libcuda.so.1, or NULL */
+};
+
+struct cc_job {
+    enum cc_mode mode;
+    HD_VEC(struct cc_input) inputs;
+    HD_VEC(struct cc_arch) archs;
+    const char *output;
+    const char *depend_mode; /* "-M" or "-MM" */
+    struct cc_list compile;  /* for every compilation */
+    struct cc_list device;   /* for device passes */
+    struct cc_list host;     /* for host passes, from -Xcompiler */
+    struct cc_list link;     /* in order, with the objects put in front */
+    bool rdc, shared, debug_device, lineinfo, keep, dryrun, verbose, no_cudart, want_libcuda, help;
+    char opt; /* '0'..'3', 0 = not given */
+    struct cc_paths paths;
+    const char *temp_dir; /* created on demand */
+    struct cc_list temps; /* files to remove */
+};
+
+/* Reads the command line. CLI_OK, or CLI_USAGE after a message. */
+int cc_parse(int argc, char **argv, struct cc_job *out_job);
+void cc_print_help(void);
+
+/* Finds headers, libraries and the compiler. HD_NOT_FOUND names what is missing and how to point at it. */
+enum hd_status cc_paths_find(struct cc_paths *out_paths, bool need_cudart) HD_MUST_CHECK;
+
+/* Runs a command and waits; prints it first when verbose or dry. Returns its exit code, 128+n for a signal. */
+int cc_exec(const struct cc_job *job, const struct cc_list *command);
+
+/* A path for an intermediate file: <dir>/<stem of source><suffix>; removed at the end unless --keep. */
+const char *cc_temp_path(struct cc_job *job, const char *source, const char *suffix);
+void cc_temp_cleanup(struct cc_job *job);
+/* "dir/kernel.cu" -> "kernel". */
+const char *cc_stem(const char *path);
+
+/* Compiles one input: to job->output or to `object` when linking. Returns an exit code. */
+int cc_compile(struct cc_job *job, const struct cc_input *input, const char *object);
+
+/*
+ * Writes the C source that registers relocatable device code for a link of these objects, when any
+ * of them needs it; *out_source is NULL otherwise. See docs/cc.md, "Relocatable device code".
+ */
+enum hd_status cc_rdc_write_stub(struct cc_job *job, const struct cc_list *objects,
+                                 const char **out_source) HD_MUST_CHECK;
+
+#endif

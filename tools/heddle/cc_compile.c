@@ -1,0 +1,215 @@
+/* heddle cc: one input through clang; for CUDA the device passes, the fat binary, the host pass. */
+#include "cc.h"
+
+#include "obj/fatbin.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* clang's headers and launch path follow this version; 12.5 is the newest that clang 19 knows. */
+#define TARGET_SDK "-target-sdk-version=12.5"
+/* The newest PTX ISA that clang 19 writes. */
+#define PTX_FEATURE "--cuda-feature=+ptx85"
+#define PTX_MAJOR   8
+#define PTX_MINOR   5
+
+static void add_common(const struct cc_job *job, struct cc_list *cmd)
+{
+    if (job->opt)
+        cc_list_addf(cmd, "-O%c", job->opt);
+    else
+        cc_list_add(cmd, "-O3");
+    cc_list_add_all(cmd, &job->compile);
+    cc_list_add(cmd, "-isystem");
+    cc_list_add(cmd, job->paths.include_dir);
+}
+
+/* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
+static void add_cuda_mode(const struct cc_job *job, struct cc_list *cmd)
+{
+    cc_list_add_split(
+        cmd, "-x,cuda,--cuda-path=/nonexistent,-nocudainc,-nocudalib,-Wno-unknown-cuda-version");
+    cc_list_add_split(cmd, "-Xclang," TARGET_SDK);
+    if (job->rdc)
+        cc_list_add(cmd, "-fgpu-rdc");
+    add_common(job, cmd);
+    cc_list_add_split(cmd, "-include,cuda_runtime.h");
+}
+
+static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
+{
+    if (job->debug_device) {
+        cc_list_add(cmd, "-g");
+        cc_list_add(cmd, "-O0");
+    } else if (job->lineinfo) {
+        cc_list_add(cmd, "-gline-tables-only");
+    }
+}
+
+static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch arch, const char *ptx)
+{
+    struct cc_list cmd = {0};
+    cc_list_add(&cmd, job->paths.clang);
+    add_cuda_mode(job, &cmd);
+    cc_list_add_split(&cmd, "--cuda-device-only,-S," PTX_FEATURE);
+    if (arch.variant)
+        cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u%c", arch.arch, arch.variant);
+    else
+        cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", arch.arch);
+    if (job->paths.libdevice) {
+        cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang");
+        cc_list_add(&cmd, job->paths.libdevice);
+    }
+    add_device_debug(job, &cmd);
+    cc_list_add_all(&cmd, &job->device);
+    cc_list_add(&cmd, source);
+    cc_list_add(&cmd, "-o");
+    cc_list_add(&cmd, ptx);
+    return cc_exec(job, &cmd);
+}
+
+/* Adds the text of one PTX file to the sources of a fat binary; the buffer must outlive them. */
+static enum hd_status add_entry(const char *path, struct cc_arch arch, const struct cc_job *job,
+                                struct hd_buf *text, struct obj_fatbin_source *out_source)
+{
+    HD_TRY(hd_file_read(path, OBJ_PAYLOAD_MAX_B, text));
+    *out_source = (struct obj_fatbin_source){
+        .kind = OBJ_ENTRY_PTX,
+        .arch = arch.arch,
+        .variant = arch.variant,
+        .version_major = PTX_MAJOR,
+        .version_minor = PTX_MINOR,
+        .flags = job->debug_device ? OBJ_FLAG_DEBUG : 0,
+        .payload = text->ptr,
+        .size_B = text->len,
+    };
+    return HD_OK;
+}
+
+static enum hd_status write_fatbin(const struct cc_job *job, const struct cc_list *ptx,
+                                   const char *path)
+{
+    struct obj_fatbin_source sources[32];
+    struct hd_buf texts[32], out;
+    size_t n = ptx->len;
+    if (n > HD_COUNT_OF(sources))
+        return hd_error(HD_BAD_ARG, "more than %zu architectures", HD_COUNT_OF(sources));
+    for (size_t i = 0; i < n; i++) {
+        hd_buf_init(&texts[i]);
+        HD_TRY(add_entry(ptx->at[i], job->archs.at[i], job, &texts[i], &sources[i]));
+    }
+    hd_buf_init(&out);
+    HD_TRY(obj_fatbin_write(sources, n, OBJ_CODEC_ZSTD, &out));
+    return hd_file_write(path, out.ptr, out.len);
+}
+
+/* All device passes of a source; with one architecture `only_ptx` may name the output itself. */
+static int compile_device(struct cc_job *job, const char *source, const char *only_ptx,
+                          struct cc_list *out_ptx)
+{
+    for (size_t i = 0; i < job->archs.len; i++) {
+        struct cc_arch arch = job->archs.at[i];
+        const char *ptx = only_ptx;
+        if (!ptx)
+            ptx = cc_temp_path(job, source, cc_format(".compute_%u.ptx", arch.arch));
+        int rc = compile_ptx(job, source, arch, ptx);
+        if (rc)
+            return rc;
+        cc_list_add(out_ptx, ptx);
+        if (only_ptx)
+            break;
+    }
+    return 0;
+}
+
+static int make_fatbin(struct cc_job *job, const char *source, const char *fatbin)
+{
+    struct cc_list ptx = {0};
+    int rc = compile_device(job, source, NULL, &ptx);
+    if (rc || job->dryrun)
+        return rc;
+    if (write_fatbin(job, &ptx, fatbin) != HD_OK) {
+        fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+        return 1;
+    }
+    return 0;
+}
+
+static int compile_host_cuda(struct cc_job *job, const char *source, const char *fatbin,
+                             const char *object)
+{
+    struct cc_list cmd = {0};
+    cc_list_add(&cmd, job->paths.clang);
+    add_cuda_mode(job, &cmd);
+    cc_list_add(&cmd, "--cuda-host-only");
+    if (fatbin) {
+        cc_list_add_split(&cmd, "-Xclang,-fcuda-include-gpubinary,-Xclang");
+        cc_list_add(&cmd, fatbin);
+    }
+    /* The device pass has reported the warnings of shared code; architecture only names the target. */
+    cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", job->archs.at[0].arch);
+    cc_list_add_all(&cmd, &job->host);
+    if (job->mode == CC_MODE_PREPROCESS)
+        cc_list_add(&cmd, "-E");
+    else if (job->mode == CC_MODE_DEPEND)
+        cc_list_add(&cmd, job->depend_mode);
+    else
+        cc_list_add(&cmd, "-c");
+    cc_list_add(&cmd, source);
+    if (object) {
+        cc_list_add(&cmd, "-o");
+        cc_list_add(&cmd, object);
+    }
+    return cc_exec(job, &cmd);
+}
+
+static int compile_cuda(struct cc_job *job, const char *source, const char *object)
+{
+    if (job->mode == CC_MODE_PREPROCESS || job->mode == CC_MODE_DEPEND)
+        return compile_host_cuda(job, source, NULL, job->output);
+    if (job->mode == CC_MODE_PTX) {
+        struct cc_list ptx = {0};
+        if (!object)
+            object = cc_format("%s.ptx", cc_stem(source));
+        return compile_device(job, source, object, &ptx);
+    }
+    if (job->mode == CC_MODE_FATBIN)
+        return make_fatbin(job, source, object ? object : cc_format("%s.fatbin", cc_stem(source)));
+    const char *fatbin = cc_temp_path(job, source, ".fatbin");
+    int rc = make_fatbin(job, source, fatbin);
+    return rc ? rc : compile_host_cuda(job, source, fatbin, object);
+}
+
+static int compile_plain(struct cc_job *job, const struct cc_input *input, const char *object)
+{
+    struct cc_list cmd = {0};
+    bool is_c = input->lang == CC_LANG_C || input->lang == CC_LANG_ASM;
+    cc_list_add(&cmd, is_c ? job->paths.clang_c : job->paths.clang);
+    if (input->lang != CC_LANG_ASM)
+        cc_list_addf(&cmd, "-x%s", is_c ? "c" : "c++");
+    add_common(job, &cmd);
+    cc_list_add_all(&cmd, &job->host);
+    if (job->mode == CC_MODE_PREPROCESS)
+        cc_list_add(&cmd, "-E");
+    else if (job->mode == CC_MODE_DEPEND)
+        cc_list_add(&cmd, job->depend_mode);
+    else
+        cc_list_add(&cmd, "-c");
+    cc_list_add(&cmd, input->path);
+    if (object) {
+        cc_list_add(&cmd, "-o");
+        cc_list_add(&cmd, object);
+    }
+    return cc_exec(job, &cmd);
+}
+
+int cc_compile(struct cc_job *job, const struct cc_input *input, const char *object)
+{
+    if (input->lang == CC_LANG_CUDA)
+        return compile_cuda(job, input->path, object);
+    if (job->mode == CC_MODE_PTX || job->mode == CC_MODE_FATBIN) {
+        fprintf(stderr, "heddle cc: %s is not a CUDA source\n", input->path);
+        return 1;
+    }
+    return compile_plain(job, input, object);
+}

@@ -20,14 +20,15 @@ struct ir_dom {
 /* Constant time; a block dominates itself. */
 bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b);
 
-/* Natural loops. A block's innermost loop is loop_of[block]; loops are in order of their headers. */
+/* Natural loops. A block's innermost loop is loop_of[block]; loops are in order of their headers.
+ */
 struct ir_loop {
     uint32_t header;
-    uint32_t last;   /* last block in layout: the loop is blocks header .. last */
-    uint32_t parent; /* enclosing loop index or IR_NO_BLOCK */
-    uint32_t depth;  /* 1 = outermost */
-    bool
-        spin_suspect; /* contains cas/exch, volatile/acquire/relaxed loads, nanosleep: may wait for another thread */
+    uint32_t last;     /* last block in layout: the loop is blocks header .. last */
+    uint32_t parent;   /* enclosing loop index or IR_NO_BLOCK */
+    uint32_t depth;    /* 1 = outermost */
+    bool spin_suspect; /* contains cas/exch, volatile/acquire/relaxed loads, nanosleep: may wait for
+                          another thread */
 };
 struct ir_loops {
     struct ir_loop *loops;
@@ -36,7 +37,8 @@ struct ir_loops {
     bool irreducible;  /* some cycle is not a natural loop; loop_of is then incomplete */
 };
 
-/* Live values at block boundaries, as bit sets by value id. Phi operands are live out of their edge's source. */
+/* Live values at block boundaries, as bit sets by value id. Phi operands are live out of their
+ * edge's source. */
 struct ir_liveness {
     uint32_t words;
     uint64_t *live_in; /* nblocks * words */
@@ -47,7 +49,8 @@ static inline bool ir_live_test(const uint64_t *set, uint32_t id)
     return (set[id / 64] >> (id % 64)) & 1;
 }
 
-/* May this instruction observe that it has to wait for another thread (what makes a loop spin-suspect)? */
+/* May this instruction observe that it has to wait for another thread (what makes a loop
+ * spin-suspect)? */
 bool ir_instr_may_wait(const struct ir_instr *instr);
 
 enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,

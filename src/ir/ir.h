@@ -11,9 +11,11 @@
  * - Types: values carry PRED or B8..B128; instructions say how bits are read (spec/ir_types.def).
  * - Addresses: global, const and generic are 64-bit host addresses in one address space. shared and
  *   local are offsets into the CTA's and the thread's window (b32 or b64 values); CVTA makes them
- *   generic, CVTA_TO takes them back. param (kernel parameters) is an offset into the parameter block.
+ *   generic, CVTA_TO takes them back. param (kernel parameters) is an offset into the parameter
+ *   block.
  * - Function parameters are SSA arguments. PTX byte-array parameters are split by the lowering into
- *   chunks of their alignment (at most 8 bytes); caller and callee agree because both see the declaration.
+ *   chunks of their alignment (at most 8 bytes); caller and callee agree because both see the
+ *   declaration.
  * - Local (stack) variables are ir_var of space LOCAL owned by a function.
  * - Instruction guards do not exist: the lowering turns @p into select or control flow.
  *
@@ -51,6 +53,7 @@ enum ir_space {
     IR_SPACE_LOCAL,
     IR_SPACE_PARAM
 };
+/* clang-format off */
 /* RNI.. round to an integral value in floating point or on the way to an integer. */
 enum ir_rnd {
     IR_RND_NONE, IR_RN, IR_RZ, IR_RM, IR_RP, IR_RNA,
@@ -111,6 +114,7 @@ enum ir_builtin { IR_BUILTIN_VPRINTF, IR_BUILTIN_ASSERTFAIL, IR_BUILTIN_MALLOC, 
     X(GLOBALTIMER_HI, "globaltimer_hi", B32)                                                       \
     X(ENVREG1, "envreg1", B32) X(ENVREG2, "envreg2", B32)                                          \
     X(DYNAMIC_SMEM_SIZE, "dynamic_smem_size", B32) X(TOTAL_SMEM_SIZE, "total_smem_size", B32)
+/* clang-format on */
 
 enum ir_sreg {
 #define X(name, text, type) IR_SREG_##name,
@@ -287,8 +291,12 @@ enum ir_op_flag {
     IR_F_RND = 1 << 10,
 };
 
+/* clang-format off */
 /* Column `result` of spec/ir_ops.def. */
-enum ir_result { IR_RES_T, IR_RES_T2, IR_RES_P, IR_RES_W, IR_RES_B32, IR_RES_B64, IR_RES_N, IR_RES_V };
+enum ir_result {
+    IR_RES_T, IR_RES_T2, IR_RES_P, IR_RES_W, IR_RES_B32, IR_RES_B64, IR_RES_N, IR_RES_V
+};
+/* clang-format on */
 
 struct ir_op_info {
     const char *name; /* text form */
@@ -322,7 +330,8 @@ enum hd_status ir_module_create(const char *name, struct ir_module **out_module)
 void ir_module_destroy(struct ir_module *module);
 struct ir_func *ir_module_find_func(const struct ir_module *module, const char *name);
 struct ir_var *ir_module_find_var(const struct ir_module *module, const char *name);
-/* Adds to the module and its symbols; names are copied. A second symbol of one name: the caller's bug. */
+/* Adds to the module and its symbols; names are copied. A second symbol of one name: the caller's
+ * bug. */
 struct ir_func *ir_func_create(struct ir_module *module, const char *name);
 /* owner NULL: module scope (entered into the symbols). */
 struct ir_var *ir_var_create(struct ir_module *module, struct ir_func *owner, const char *name,
@@ -365,7 +374,8 @@ struct ir_value *ir_build_cvt(struct ir_builder *b, enum ir_type to, enum ir_typ
 void ir_build_br(struct ir_builder *b, struct ir_block *target);
 void ir_build_cbr(struct ir_builder *b, struct ir_value *pred, struct ir_block *if_true,
                   struct ir_block *if_false);
-/* A phi at the head of `block` with block->npreds operands, all NULL: fill phi->src. Preds must be linked. */
+/* A phi at the head of `block` with block->npreds operands, all NULL: fill phi->src. Preds must be
+ * linked. */
 struct ir_instr *ir_build_phi(struct ir_block *block, enum ir_type type);
 
 void ir_instr_remove(struct ir_instr *instr);
@@ -398,14 +408,12 @@ static inline bool ir_value_const(const struct ir_value *v, uint64_t *out_bits)
     return true;
 }
 
-#define ir_foreach_instr(it, block_)                                                               \
-    for (struct ir_instr *it = (block_)->first; it; it = it->next)
+#define ir_foreach_instr(it, block_) for (struct ir_instr *it = (block_)->first; it; it = it->next)
 /* The current instruction may be removed in the body. */
 #define ir_foreach_instr_safe(it, block_)                                                          \
     for (struct ir_instr *it = (block_)->first, *it##_next = it ? it->next : NULL; it;             \
          it = it##_next, it##_next = it ? it->next : NULL)
-#define ir_foreach_func(it, module_)                                                               \
-    for (struct ir_func *it = (module_)->funcs; it; it = it->next)
+#define ir_foreach_func(it, module_) for (struct ir_func *it = (module_)->funcs; it; it = it->next)
 
 /* ---- text form (ir_print.c, ir_read.c): inverse of each other on valid modules */
 
@@ -434,7 +442,7 @@ struct ir_window {
  * kernels) and every local variable its offset in its function's stack frame. Call after linking.
  */
 enum hd_status ir_layout_windows(struct ir_module *module) HD_MUST_CHECK;
-enum hd_status ir_kernel_window(const struct ir_func *kernel,
-                                struct ir_window *out_window) HD_MUST_CHECK;
+enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
+    HD_MUST_CHECK;
 
 #endif

@@ -260,9 +260,10 @@ void ir_instr_append(struct ir_block *block, struct ir_instr *instr)
 void ir_value_replace(struct ir_func *func, struct ir_value *from, struct ir_value *to)
 {
     for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(instr, func->blocks[i]) for (uint32_t s = 0; s < instr->nsrc;
-                                                      s++) if (instr->src[s] == from)
-            instr->src[s] = to;
+        ir_foreach_instr(instr, func->blocks[i])
+            for (uint32_t s = 0; s < instr->nsrc; s++)
+                if (instr->src[s] == from)
+                    instr->src[s] = to;
 }
 
 /* The end of the chain; shortens it on the way, so that long chains stay linear. */
@@ -283,7 +284,8 @@ static struct ir_value *map_resolve(struct ir_value **map, uint32_t n, struct ir
 void ir_values_replace(struct ir_func *func, struct ir_value **map)
 {
     for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(instr, func->blocks[i]) for (uint32_t s = 0; s < instr->nsrc;
-                                                      s++) if (instr->src[s]) instr->src[s] =
-            map_resolve(map, func->nvalues, instr->src[s]);
+        ir_foreach_instr(instr, func->blocks[i])
+            for (uint32_t s = 0; s < instr->nsrc; s++)
+                if (instr->src[s])
+                    instr->src[s] = map_resolve(map, func->nvalues, instr->src[s]);
 }

@@ -300,9 +300,9 @@ static void renumber_values(struct ir_func *func)
     for (uint32_t i = 0; i < func->proto.nparams; i++)
         func->args[i]->id = id++;
     for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(instr, func->blocks[i]) for (uint32_t d = 0; d < instr->ndst; d++)
-            instr->dst[d]
-                ->id = id++;
+        ir_foreach_instr(instr, func->blocks[i])
+            for (uint32_t d = 0; d < instr->ndst; d++)
+                instr->dst[d]->id = id++;
     func->nvalues = id;
 }
 

@@ -118,7 +118,8 @@ static void loops_mark_spins(const struct ir_func *func, struct ir_loops *out)
         bool waits = false;
         if (loop == NONE)
             continue;
-        ir_foreach_instr(instr, func->blocks[i]) waits |= ir_instr_may_wait(instr);
+        ir_foreach_instr(instr, func->blocks[i])
+            waits |= ir_instr_may_wait(instr);
         for (; waits && loop != NONE; loop = out->loops[loop].parent)
             out->loops[loop].spin_suspect = true;
     }

@@ -245,8 +245,7 @@ static void print_block(const struct ir_block *block, struct hd_buf *out)
         print_block_ref(block->preds[i], out);
     }
     hd_buf_putc(out, '\n');
-    ir_foreach_instr(instr, block)
-    {
+    ir_foreach_instr(instr, block) {
         hd_buf_puts(out, "  ");
         ir_print_instr(instr, out);
         hd_buf_putc(out, '\n');
@@ -366,8 +365,7 @@ void ir_print_module(const struct ir_module *module, struct hd_buf *out)
     }
     for (const struct ir_var *var = module->vars; var; var = var->next)
         print_var(var, out);
-    ir_foreach_func(func, module)
-    {
+    ir_foreach_func(func, module) {
         hd_buf_putc(out, '\n');
         ir_print_func(func, out);
     }

@@ -4,8 +4,8 @@
  * The JIT holds a warp as two half-warps of 16 lanes, so shapes are per half:
  *
  *   UNIFORM      one scalar for the whole warp
- *   AFFINE       lane l of half h holds base[h] + stride * l (l = 0..15), modulo 2^width; base[h] is a scalar.
- *                stride 0 means "uniform per half" (tid.y of a 16x16 block)
+ *   AFFINE       lane l of half h holds base[h] + stride * l (l = 0..15), modulo 2^width; base[h]
+ *                is a scalar; stride 0 means "uniform per half" (tid.y of a 16x16 block)
  *   BASE_INDEX   64-bit: base + ext(index) * scale, with a warp-uniform scalar base and another
  *                (32-bit, AFFINE or VARYING) SSA value `index`; ext is sign or zero extension.
  *                The index stays 32 bits wide on purpose: 32-bit wrap-around is exact in it, so
@@ -28,11 +28,12 @@
 #include "ir/analysis.h"
 
 enum ir_launch_class {
-    IR_CLASS_1D_FULL, /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all lanes exist */
-    IR_CLASS_1D,    /* by = bz = 1, any bx: the last warp may be partial */
-    IR_CLASS_X32,   /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
-    IR_CLASS_X16,   /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0 */
-    IR_CLASS_OTHER, /* tids are VARYING; laneid is still AFFINE 1 */
+    IR_CLASS_1D_FULL, /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all
+                         lanes exist */
+    IR_CLASS_1D,      /* by = bz = 1, any bx: the last warp may be partial */
+    IR_CLASS_X32,     /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
+    IR_CLASS_X16,     /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0 */
+    IR_CLASS_OTHER,   /* tids are VARYING; laneid is still AFFINE 1 */
     IR_CLASS_COUNT
 };
 const char *ir_launch_class_name(enum ir_launch_class cls);
@@ -65,12 +66,13 @@ struct ir_shapes {
     bool *divergent_branch; /* the block's terminator sends lanes of one warp different ways */
     bool *divergent_join;   /* phis here merge lanes that came along different paths in one sweep */
     bool *divergent_loop;   /* by loop index: lanes leave this loop at different times */
-    /* By value id: defined in a divergent loop and used outside it, so a write must keep other lanes. */
+    /* By value id: defined in a divergent loop and used outside it, so a write must keep other
+     * lanes. */
     bool *temporal;
     bool exits_diverge; /* some EXIT/RET is in a divergent block: alive lanes may shrink */
     /*
-     * The structured sweep (docs/jit.md) is not possible: irreducible flow, a spin-suspect loop with
-     * divergent exit, a barrier or a warp-synchronous operation in a divergent block.
+     * The structured sweep (docs/jit.md) is not possible: irreducible flow, a spin-suspect loop
+     * with divergent exit, a barrier or a warp-synchronous operation in a divergent block.
      */
     bool needs_dispatch;
     const char *dispatch_reason; /* text for HEDDLE_DEBUG=shape, NULL when not */

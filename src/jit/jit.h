@@ -54,7 +54,8 @@ struct jit_barrier {
  * the caller's longjmp.
  */
 struct jit_services {
-    /* Counts popcount(lanes) arrivals at barrier `id` (0..15). `count` 0 = all live threads. Opens it when complete. Returns the generation to wait for to pass. */
+    /* Counts popcount(lanes) arrivals at barrier `id` (0..15). `count` 0 = all live threads. Opens
+     * it when complete. Returns the generation to wait for to pass. */
     uint32_t (*bar_arrive)(struct jit_cta *cta, struct jit_warp *warp, uint32_t id, uint32_t count,
                            uint32_t lanes, uint32_t votes);
     void (*vprintf_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
@@ -65,7 +66,8 @@ struct jit_services {
     void (*malloc_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                     const uint64_t *size_B, uint64_t *out_ptr);
     void (*free_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, const uint64_t *ptr);
-    /* HD_MISALIGNED, HD_ILLEGAL_ADDRESS, HD_STACK_OVERFLOW, HD_TRAP, HD_NOT_SUPPORTED (bad indirect call). */
+    /* HD_MISALIGNED, HD_ILLEGAL_ADDRESS, HD_STACK_OVERFLOW, HD_TRAP, HD_NOT_SUPPORTED (bad indirect
+     * call). */
     void (*fault)(struct jit_cta *cta, struct jit_warp *warp, uint32_t status, uint64_t address);
     uint64_t (*clock)(struct jit_cta *cta);       /* %clock64: host cycles */
     uint64_t (*globaltimer)(struct jit_cta *cta); /* ns */
@@ -111,11 +113,12 @@ struct jit_cta {
 };
 
 struct jit_code {
-    /* Runs the warp from warp->state until it stops; returns the new state. MXCSR must be `mxcsr`. */
+    /* Runs the warp from warp->state until it stops; returns the new state. MXCSR must be `mxcsr`.
+     */
     uint32_t (*run)(struct jit_cta *cta, struct jit_warp *warp);
     /*
-     * For kernels that never stop (no barrier, no spin): runs all warps of the CTA, or NULL. `alive`
-     * of every warp is derived from the block size; cta->warps is not used.
+     * For kernels that never stop (no barrier, no spin): runs all warps of the CTA, or NULL.
+     * `alive` of every warp is derived from the block size; cta->warps is not used.
      */
     void (*run_cta)(struct jit_cta *cta);
     uint64_t frame_B; /* per warp; multiple of 64, may be 0 */
@@ -135,14 +138,16 @@ struct jit_code {
 };
 
 /*
- * Function handles (FUNCADDR, function pointers in initialised variables): position in module->funcs
- * order. Never a host address, so images stay relocatable and calls through garbage are detected.
+ * Function handles (FUNCADDR, function pointers in initialised variables): position in
+ * module->funcs order. Never a host address, so images stay relocatable and calls through garbage
+ * are detected.
  */
 #define JIT_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
 
 struct jit_module;
 
-/* Keeps a reference to `module`, which must outlive the result. `key` (16 bytes) identifies its content for the code cache, NULL = do not cache. */
+/* Keeps a reference to `module`, which must outlive the result. `key` (16 bytes) identifies its
+ * content for the code cache, NULL = do not cache. */
 enum hd_status jit_module_create(const struct ir_module *module, const uint8_t key[16],
                                  struct jit_module **out_jit) HD_MUST_CHECK;
 void jit_module_destroy(struct jit_module *jit);
@@ -154,7 +159,8 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
 /* ---- what the host can do (jit_target.c) */
 
 enum jit_path { JIT_GENERIC, JIT_AVX2, JIT_AVX512 };
-/* The chosen path: HEDDLE_CPU or the best of this host. HD_BAD_ARG when the host lacks what was asked for. */
+/* The chosen path: HEDDLE_CPU or the best of this host. HD_BAD_ARG when the host lacks what was
+ * asked for. */
 enum hd_status jit_path_get(enum jit_path *out_path) HD_MUST_CHECK;
 const char *jit_path_name(enum jit_path path);
 /* "19.1.7"; loads LLVM when it is not loaded yet. */

@@ -36,12 +36,16 @@ build_ocl() {
 }
 
 build_omp() {
-    local kernels="$CLANG -O3 -march=native -fopenmp -c omp/kernels.c"
-    quietly $kernels -o "$OUT/kernels_base.o" &&
-        quietly $kernels -mprefer-vector-width=512 -ffast-math -o "$OUT/kernels_best.o" &&
-        quietly "$CLANGXX" -O2 -std=c++14 -fopenmp -c omp/main.cpp -o "$OUT/omp_main.o" || return 1
+    local flags=(-O3 -march=native -fopenmp -c)
+    for f in kernels sgemm; do
+        quietly "$CLANG" "${flags[@]}" "omp/$f.c" -o "$OUT/${f}_base.o" &&
+            quietly "$CLANG" "${flags[@]}" -mprefer-vector-width=512 -ffast-math "omp/$f.c" \
+                -o "$OUT/${f}_best.o" || return 1
+    done
+    quietly "$CLANGXX" -O2 -std=c++14 -fopenmp -c omp/main.cpp -o "$OUT/omp_main.o" || return 1
     for v in base best; do
-        quietly "$CLANGXX" -fopenmp "$OUT/omp_main.o" "$OUT/kernels_$v.o" -o "$OUT/omp_$v" -lm || return 1
+        quietly "$CLANGXX" -fopenmp "$OUT/omp_main.o" "$OUT/kernels_$v.o" "$OUT/sgemm_$v.o" \
+            -o "$OUT/omp_$v" -lm || return 1
     done
     quietly "$CLANG" -O2 -fopenmp launch/omp.c -o "$OUT/omp_launch"
 }

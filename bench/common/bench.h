@@ -1,7 +1,9 @@
-/* Harness shared by the CUDA, OpenCL and C + OpenMP versions of the twenty kernels (C++11, header only, no STL).
+/* Harness shared by the CUDA, OpenCL and C + OpenMP versions of the twenty kernels (C++11,
+ * header only, no STL).
  *
  * Every program understands:  [size1 [size2]] [-r reps] [-w warmups] [-n] [-v] [-e] [-dump FILE]
- *   -n     do not check the result            -v  append the fastest and the first run to the output line
+ * -n     do not check the result            -v  append the fastest and the first run to the
+ * output line
  *   -e     time with device events instead of the host clock (CUDA only)
  *   -dump  write the result arrays, as raw bytes one after the other, to FILE (after a checked run)
  * and prints one line:  name,median_ms,gflops_or_gbs,PASS|FAIL|SKIP[,min_ms,first_ms]
@@ -24,7 +26,8 @@ struct bench_args {
     const char *dump_path; /* NULL: no dump */
 };
 
-/* The arrays that make up the result, in host memory; registered by the program before bench_run(). */
+/* The arrays that make up the result, in host memory; registered by the program before
+ * bench_run(). */
 struct bench_result_array {
     const void *bytes;
     size_t size_B;
@@ -125,7 +128,8 @@ static inline void bench_no_reset(void)
 }
 
 /* Runs and reports one benchmark; returns the exit status of the program.
- * work: flops or bytes of one run. reset() is not timed; run() must be synchronous; check() fetches and tests the result. */
+ * work: flops or bytes of one run. reset() is not timed; run() must be synchronous; check()
+ * fetches and tests the result. */
 template <class Reset, class Run, class Check>
 static int bench_run(const char *name, const bench_args &a, double work, Reset reset, Run run,
                      Check check)

@@ -1,6 +1,7 @@
 /* MD5 of the 8 hexadecimal digits of `key`, fully unrolled: one text for CUDA C++, OpenCL C and C.
  * The including file defines MD5_U (a 32-bit unsigned type) and MD5_ROL(x, s). RFC 1321.
- * The message is 8 digits (w0, w1), the padding bit 0x80 (w2) and the length in bits 64 (w14); all other words are 0. */
+ * The message is 8 digits (w0, w1), the padding bit 0x80 (w2) and the length in bits 64 (w14);
+ * all other words are 0. */
 #define MD5_F(b, c, d) (((b) & (c)) | (~(b) & (d)))
 #define MD5_G(b, c, d) (((d) & (b)) | (~(d) & (c)))
 #define MD5_H(b, c, d) ((b) ^ (c) ^ (d))
@@ -15,7 +16,7 @@
 #define MD5_HEX4(v) ((v) + 0x30303030u + ((((v) + 0x06060606u) >> 4) & 0x01010101u) * 39u)
 #define MD5_SPREAD(x)                                                                              \
     ((((x) >> 12) & 15u) | ((((x) >> 8) & 15u) << 8) | ((((x) >> 4) & 15u) << 16) |                \
-     (((x)&15u) << 24))
+     (((x) & 15u) << 24))
 
 /* clang-format off */
 #define MD5_BODY(key, A, B, C, D) { \

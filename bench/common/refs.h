@@ -1,4 +1,5 @@
-/* The problems: default sizes, deterministic inputs, amounts of work and CPU references, shared by all versions. */
+/* The problems: default sizes, deterministic inputs, amounts of work and CPU references, shared
+ * by all versions. */
 #pragma once
 #include "bench.h"
 
@@ -349,7 +350,8 @@ static inline int chk_bs(const float *S, const float *X, const float *T, const f
     return 1;
 }
 
-/* ---- spmv: CSR, 4 to 28 entries per row; three in four within a band of 2048, the others anywhere ---- */
+/* ---- spmv: CSR, 4 to 28 entries per row; three in four within a band of 2048, the others
+ * anywhere ---- */
 
 struct csr {
     long rows, nnz;

@@ -1,4 +1,5 @@
-/* main() of the four matrix products C = A B, square, row major; they differ in the kernel and its launch. */
+/* main() of the four matrix products C = A B, square, row major; they differ in the kernel and
+ * its launch. */
 #pragma once
 #include "cu.h"
 

@@ -1,4 +1,5 @@
-/* Layer normalisation of the rows of a matrix, one block per row: mean, variance, scaling with gain and bias. */
+/* Layer normalisation of the rows of a matrix, one block per row: mean, variance, scaling with
+ * gain and bias. */
 #include "cu.h"
 
 __global__ void layernorm(const float *__restrict__ in, const float *__restrict__ g,

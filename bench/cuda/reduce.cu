@@ -1,4 +1,5 @@
-/* Sum of an array: tree in shared memory, then the same kernel over the partial sums until one is left. */
+/* Sum of an array: tree in shared memory, then the same kernel over the partial sums until one
+ * is left. */
 #include "cu.h"
 
 #define BS 256

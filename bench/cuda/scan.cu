@@ -1,4 +1,5 @@
-/* Exclusive prefix sum: work-efficient up and down sweep over 1024 elements per block, block sums scanned recursively. */
+/* Exclusive prefix sum: work-efficient up and down sweep over 1024 elements per block, block
+ * sums scanned recursively. */
 #include "cu.h"
 
 /* One padding word per 32 avoids shared memory bank conflicts. */

@@ -1,4 +1,5 @@
-/* Matrix product with register blocking: a 64 x 64 tile of C per CTA of 256 threads, 4 x 4 per thread, k in steps of 16. */
+/* Matrix product with register blocking: a 64 x 64 tile of C per CTA of 256 threads, 4 x 4 per
+ * thread, k in steps of 16. */
 #include "gemm_main.h"
 
 __global__ void __launch_bounds__(256)

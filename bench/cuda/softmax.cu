@@ -1,4 +1,5 @@
-/* Softmax of the rows of a matrix, one block of 256 threads per row: maximum, sum of exponentials, scaling. */
+/* Softmax of the rows of a matrix, one block of 256 threads per row: maximum, sum of
+ * exponentials, scaling. */
 #include "cu.h"
 
 __global__ void softmax(const float *__restrict__ in, float *__restrict__ out, int c)

@@ -5,7 +5,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* How many specials rows with two and three operands cross, and how many random vectors every row gets. Chosen so
+/* How many specials rows with two and three operands cross, and how many random vectors every
+ * row gets. Chosen so
  * that a recording stays below 2 MB. The first special values matter most. */
 struct amount {
     unsigned cross2, cross3, random1, random2, random3;
@@ -103,7 +104,8 @@ static uint64_t sil_random(void)
     return z ^ (z >> 31);
 }
 
-/* A random float of the given format: three times in four near 1, where rounding matters, otherwise any bits. */
+/* A random float of the given format: three times in four near 1, where rounding matters,
+ * otherwise any bits. */
 static uint64_t random_float(unsigned exp_bits, unsigned man_bits)
 {
     unsigned width = 1 + exp_bits + man_bits;

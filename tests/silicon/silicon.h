@@ -1,18 +1,24 @@
 /* Records what a device answers to single PTX instructions.
  *
- * A *row* is one PTX instruction (or a short fixed sequence) with up to four inputs and two outputs, each in a 64-bit slot of
- * memory. A *set* names the inputs that the row is fed with. vectors.c turns every row into one kernel, runs it through the
+ * A *row* is one PTX instruction (or a short fixed sequence) with up to four inputs and two
+ * outputs, each in a 64-bit slot of
+ * memory. A *set* names the inputs that the row is fed with. vectors.c turns every row into one
+ * kernel, runs it through the
  * driver API and prints a header per row and a line per vector:
  *
  *     @add.rn.f32|w:ww                        name|widths of outputs:inputs (h 16, w 32, l 64 bits)
  *     3f800000,40000000|40400000              inputs|outputs, hexadecimal without leading zeros
- *     # REFUSED fns.b32: reason               the device does not load the row; "# FAILED": it does not run it
+ * # REFUSED fns.b32: reason               the device does not load the row; "# FAILED": it does
+ * not run it
  *
- * Warp-wide rows print one line for 32 lanes: all lanes' first input, then all second ones; outputs likewise.
- * Only the public driver API is used (found with dlopen), so the same program runs on a GPU and on any other libcuda.so.1:
+ * Warp-wide rows print one line for 32 lanes: all lanes' first input, then all second ones;
+ * outputs likewise.
+ * Only the public driver API is used (found with dlopen), so the same program runs on a GPU and
+ * on any other libcuda.so.1:
  * the recording of one is the expectation of the other.
  *
- * Everything is deterministic: special values in a fixed order, then a fixed pseudo-random sequence per row.
+ * Everything is deterministic: special values in a fixed order, then a fixed pseudo-random
+ * sequence per row.
  */
 #pragma once
 
@@ -47,8 +53,10 @@ enum sil_set {
 };
 
 /* One row. sig is "outputs:inputs", one letter per operand: h 16-bit, w 32-bit, l 64-bit register.
- * In the body, $d $e are the outputs and $a $b $c $f the inputs; %p %q are free predicates, %t0..%t3 free 32-bit and
- * %u0..%u3 free 64-bit registers. $O is the address of the thread's output slots (global), $S the same in shared memory. */
+ * In the body, $d $e are the outputs and $a $b $c $f the inputs; %p %q are free predicates,
+ * %t0..%t3 free 32-bit and
+ * %u0..%u3 free 64-bit registers. $O is the address of the thread's output slots (global), $S
+ * the same in shared memory. */
 struct sil_row {
     char name[SIL_NAME_MAX];
     char body[SIL_BODY_MAX];

@@ -1,4 +1,5 @@
-/* vectors [--ptx] [FILTER]: runs every row on device 0 and prints its vectors; --ptx prints the kernels instead.
+/* vectors [--ptx] [FILTER]: runs every row on device 0 and prints its vectors; --ptx prints the
+ * kernels instead.
  * FILTER keeps the rows whose name contains it. See silicon.h for the format. */
 #include "silicon.h"
 
@@ -285,7 +286,8 @@ static int load(struct text *t, void **out_module, char *log, size_t log_size)
     return cu.module_load(out_module, t->buf, 2, options, values);
 }
 
-/* Runs rows [first, first + n) as one module; when it does not load, each row alone, so that only the bad ones are lost. */
+/* Runs rows [first, first + n) as one module; when it does not load, each row alone, so that
+ * only the bad ones are lost. */
 static unsigned run_batch(struct text *t, const struct sil_row *rows, size_t first, size_t n)
 {
     char log[1024];

@@ -1,0 +1,73 @@
+"""The twenty kernels and how each implementation is started: shared by run.py and check.py."""
+import os
+import subprocess
+
+BENCH = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(BENCH)
+NAMES = ("vecadd saxpy reduce scan transpose sgemm_naive sgemm_tiled16 sgemm_tiled32 sgemm_reg "
+         "stencil2d conv1d nbody mandelbrot histogram bitonic blackscholes spmv softmax layernorm "
+         "md5").split()
+
+# Arguments for the sizes of three purposes. Full size is the programs' own default.
+QUICK = {"transpose": ["1024"], "stencil2d": ["1024"], "nbody": ["2048"], "mandelbrot": ["512"],
+         "spmv": ["65536"], "softmax": ["1024"], "layernorm": ["1024"], "bitonic": ["131072"]}
+SMALL = {"transpose": ["200"], "stencil2d": ["130"], "nbody": ["512"], "mandelbrot": ["96", "100"],
+         "spmv": ["3000"], "softmax": ["20", "500"], "layernorm": ["20", "500"],
+         "bitonic": ["8192"], "scan": ["5000"]}
+TINY = {"transpose": ["40"], "stencil2d": ["40"], "nbody": ["256"], "mandelbrot": ["24", "40"],
+        "spmv": ["300"], "softmax": ["3", "300"], "layernorm": ["3", "300"], "bitonic": ["2048"],
+        "scan": ["3000"], "histogram": ["20000"], "md5": ["3000"], "conv1d": ["700"],
+        "blackscholes": ["700"], "reduce": ["3000"], "vecadd": ["1000"], "saxpy": ["1000"]}
+
+
+def size_args(name, sizes, gemm, default):
+    if name.startswith("sgemm"):
+        return [gemm]
+    return sizes.get(name, [default])
+
+
+def quick_args(name):
+    return size_args(name, QUICK, "512", "1048576")
+
+
+def small_args(name):
+    return size_args(name, SMALL, "128", "20001")
+
+
+def tiny_args(name):
+    return size_args(name, TINY, "64", "1000")
+
+
+class Setup:
+    """Where the programs are, and the tool that runs CUDA programs on the CPU device."""
+
+    def __init__(self, build, out=None):
+        self.heddle = os.path.join(os.path.abspath(build), "tools/heddle/heddle")
+        self.out = out or os.environ.get("OUT") or os.path.join(BENCH, "out")
+
+    def program(self, flavour, name):
+        return os.path.join(self.out, flavour, name)
+
+    def cuda(self, flavour, name):
+        return [self.heddle, "run", self.program(flavour, name)]
+
+
+def run(command, env=None, timeout_s=600):
+    """(exit status, stdout, stderr); a timeout is status 124."""
+    try:
+        r = subprocess.run(command, env=dict(os.environ, **(env or {})), capture_output=True,
+                           text=True, errors="replace", timeout=timeout_s, stdin=subprocess.DEVNULL)
+        return r.returncode, r.stdout, r.stderr
+    except subprocess.TimeoutExpired:
+        return 124, "", f"no result within {timeout_s} s"
+    except OSError as error:
+        return 127, "", str(error)
+
+
+def result_line(name, stdout):
+    """The fields of the program's result line, or None."""
+    for line in stdout.splitlines():
+        fields = line.split(",")
+        if fields[0] == name and len(fields) >= 4:
+            return fields
+    return None

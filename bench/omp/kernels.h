@@ -1,0 +1,32 @@
+/* The twenty kernels in C + OpenMP; same arguments as the CUDA versions, host arrays. */
+#pragma once
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* nt: non-temporal stores (reported as vecadd_nt) */
+void k_vecadd(const float *a, const float *b, float *c, long n, int nt);
+void k_saxpy(long n, float al, const float *x, float *y);
+float k_reduce(const float *x, long n);
+void k_scan(const uint32_t *in, uint32_t *out, long n);
+void k_transpose(const float *in, float *out, long n);
+void k_sgemm_naive(const float *A, const float *B, float *C, long n);
+void k_sgemm_tiled16(const float *A, const float *B, float *C, long n);
+void k_sgemm_tiled32(const float *A, const float *B, float *C, long n);
+void k_sgemm_reg(const float *A, const float *B, float *C, long n);
+void k_stencil2d(const float *in, float *out, long n);
+void k_conv1d(const float *in, const float *t, float *out, long n);
+void k_nbody(const float *p, float *a, long n);
+void k_mandelbrot(int *o, long w, int maxit);
+void k_histogram(const uint8_t *d, long n, uint32_t *h);
+void k_bitonic(uint32_t *k, long n);
+void k_blackscholes(const float *S, const float *X, const float *T, float *C, float *P, long n,
+                    float r, float v);
+void k_spmv(long rows, const int *rp, const int *ci, const float *va, const float *x, float *y);
+void k_softmax(const float *in, float *out, long r, long c);
+void k_layernorm(const float *in, const float *g, const float *b, float *out, long r, long c);
+uint32_t k_md5(uint32_t base, long n, const uint32_t t[4]);
+#ifdef __cplusplus
+}
+#endif

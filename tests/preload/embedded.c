@@ -4,7 +4,9 @@
  */
 #include <stdio.h>
 
-#define ENTRY __attribute__((noinline, noclone, used)) int
+#include "base/compiler.h"
+
+#define ENTRY HD_NOINLINE __attribute__((used)) int
 
 ENTRY cudaRuntimeGetVersion(int *version);
 ENTRY cudaMalloc(void **ptr, size_t size_B);

@@ -1,6 +1,8 @@
 /* Calls the embedded runtime from a constructor, as registration code does, and from main(). */
 #include <stdio.h>
 
+#include "base/compiler.h"
+
 int cudaRuntimeGetVersion(int *version);
 int cudaMalloc(void **ptr, size_t size_B);
 int cudaFree(void *ptr);
@@ -10,7 +12,7 @@ int cudaOfTheFuture(int a, int b);
 int cudaMine(void);
 
 /* The program's own function with such a name: not the runtime's. */
-__attribute__((noinline, noclone)) int cudaMine(void)
+HD_NOINLINE int cudaMine(void)
 {
     return 77;
 }

@@ -1,0 +1,406 @@
+/*
+ * Checks a parsed module against the opcode table: modifiers (once per form), operand counts, kinds
+ * and widths (per instruction), and calls against the signature of their target.
+ *
+ * Widths follow the manual's rules: an operand's register is as wide as the instruction type, only
+ * ld, st and cvt allow wider ones; untyped (.b) registers fit every type of their size, and a float
+ * instruction does not take an integer register or the reverse.
+ */
+#include "ptx/ptx_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct checker {
+    const struct ptx_module *module;
+    const struct ptx_insn *insn;
+    const struct ptx_form *form;
+    const struct ptx_op_info *info;
+    unsigned number; /* operand, from 1 */
+};
+
+/* `NAME:L:C: operand N of 'op': expected WHAT, found 'operand'` */
+static enum hd_status bad_operand(const struct checker *c, const struct ptx_operand *operand,
+                                  const char *what)
+{
+    struct hd_buf text = {0};
+    ptx_print_operand(operand, &text);
+    enum hd_status status =
+        hd_error(HD_BAD_PTX, "%.*s:%u:%u: operand %u of '%.*s': expected %s, found '%.60s'",
+                 HD_STR_ARG(c->module->name), operand->place.line, operand->place.col, c->number,
+                 HD_STR_ARG(c->form->text), what, text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+    return status;
+}
+
+static enum hd_status bad_insn(const struct checker *c, const char *what)
+{
+    return hd_error(HD_BAD_PTX, "%.*s:%u:%u: '%.*s' %s", HD_STR_ARG(c->module->name),
+                    c->insn->stmt.place.line, c->insn->stmt.place.col, HD_STR_ARG(c->form->text),
+                    what);
+}
+
+/* ---- modifiers ---- */
+
+static bool own_modifier(const char *own, const char *text)
+{
+    size_t len = strlen(text);
+    for (const char *at = own; (at = strstr(at, text)); at += len)
+        if ((at == own || at[-1] == ' ') && (at[len] == 0 || at[len] == ' '))
+            return true;
+    return false;
+}
+
+static const char *mod_text(const struct ptx_mod_use *use, char *buf, size_t size)
+{
+    if (use->id == PTX_MOD_TYPE)
+        return ptx_type_name((enum ptx_type)use->m);
+    if (use->id == PTX_MOD_SPACE)
+        return ptx_space_name((enum ptx_space)use->m);
+    if (use->id != PTX_MOD_SHAPE)
+        return ptx_mod_name((enum ptx_mod)use->id);
+    if (use->k)
+        snprintf(buf, size, "m%un%uk%u", use->m, use->n, use->k);
+    else
+        snprintf(buf, size, "m%un%u", use->m, use->n);
+    return buf;
+}
+
+/* Classes of modifiers that may be written once only. */
+#define SINGLE_CLASSES                                                                             \
+    (1ull << PTX_MC_FTZ | 1ull << PTX_MC_SAT | 1ull << PTX_MC_HALF | 1ull << PTX_MC_CC |           \
+     1ull << PTX_MC_CMP | 1ull << PTX_MC_VEC | 1ull << PTX_MC_CACHE | 1ull << PTX_MC_SYNC |        \
+     1ull << PTX_MC_UNI | 1ull << PTX_MC_SHFL | 1ull << PTX_MC_GEOM | 1ull << PTX_MC_NC |          \
+     1ull << PTX_MC_RELU | 1ull << PTX_MC_VOLATILE | 1ull << PTX_MC_SCOPE)
+
+static enum hd_status check_mods(struct checker *c)
+{
+    char buf[32], text[128];
+    uint64_t seen = 0;
+    for (unsigned i = 0; i < c->form->nmods; i++) {
+        const struct ptx_mod_use *use = &c->form->mods[i];
+        uint64_t class_bit = 1ull << ptx_mod_class((enum ptx_mod)use->id);
+        const char *name = mod_text(use, buf, sizeof(buf));
+        if (!(c->info->classes & class_bit) && !own_modifier(c->info->own, name)) {
+            snprintf(text, sizeof(text), "does not take modifier '.%s'", name);
+            return bad_insn(c, text);
+        }
+        if (seen & class_bit & SINGLE_CLASSES) {
+            snprintf(text, sizeof(text), "has a second modifier of the kind of '.%s'", name);
+            return bad_insn(c, text);
+        }
+        seen |= class_bit;
+    }
+    return HD_OK;
+}
+
+/* Opcodes whose type says how wide the operands are cannot do without. */
+static bool needs_type(const struct checker *c)
+{
+    return strpbrk(c->info->sig, "dDwsSh") && c->info->classes & 1ull << PTX_MC_TYPE;
+}
+
+static enum hd_status check_form(struct checker *c)
+{
+    HD_TRY(check_mods(c));
+    if (needs_type(c) && !c->form->ntypes)
+        return bad_insn(c, "needs a type");
+    if (strchr(c->info->sig, '1') && c->form->ntypes < 2)
+        return bad_insn(c, "needs two types");
+    if ((c->form->op == PTX_OP_SETP || c->form->op == PTX_OP_SET) && !c->form->cmp)
+        return bad_insn(c, "needs a comparison");
+    if ((c->form->op == PTX_OP_ATOM || c->form->op == PTX_OP_RED) && !c->form->subop)
+        return bad_insn(c, "needs an operation");
+    return HD_OK;
+}
+
+/* ---- operand widths ---- */
+
+enum width { EXACT, AT_LEAST };
+
+static bool is_dest(char role)
+{
+    return role == 'd' || role == 'D' || role == 'x';
+}
+
+static bool class_fits(enum ptx_type want, enum ptx_type have)
+{
+    enum ptx_type_class a = ptx_type_class(want), b = ptx_type_class(have);
+    if ((a == PTX_CLASS_PRED) != (b == PTX_CLASS_PRED))
+        return false;
+    if (want == PTX_TYPE_F32 || want == PTX_TYPE_F64)
+        return b == PTX_CLASS_FLOAT || b == PTX_CLASS_BITS;
+    if ((a == PTX_CLASS_UINT || a == PTX_CLASS_SINT) && b == PTX_CLASS_FLOAT)
+        return have != PTX_TYPE_F32 && have != PTX_TYPE_F64;
+    return true;
+}
+
+static enum hd_status check_reg(struct checker *c, const struct ptx_operand *operand, unsigned bits,
+                                enum ptx_type type, enum width width)
+{
+    char what[64];
+    enum ptx_type have = (enum ptx_type)operand->u.reg->type;
+    if (operand->u.reg->vec > 1 && !operand->comp)
+        return HD_OK; /* a whole vector register stands for its elements */
+    unsigned have_bits = ptx_type_bits(have);
+    bool fits = width == EXACT ? have_bits == bits : have_bits >= bits;
+    if (fits && (type == PTX_TYPE_NONE || width == AT_LEAST || class_fits(type, have)))
+        return HD_OK;
+    if (fits || type == PTX_TYPE_PRED)
+        snprintf(what, sizeof(what), "a .%s register", ptx_type_name(type));
+    else
+        snprintf(what, sizeof(what), "a register of %s%u bits", width == EXACT ? "" : "at least ",
+                 bits);
+    return bad_operand(c, operand, what);
+}
+
+static unsigned vector_bits(const struct ptx_operand *vec)
+{
+    unsigned bits = 0;
+    for (uint32_t i = 0; i < vec->nitems; i++) {
+        const struct ptx_operand *item = &vec->items[i];
+        if (item->kind != PTX_OPND_REG)
+            return 0; /* sinks and constants take what is left */
+        bits += ptx_type_bits((enum ptx_type)item->u.reg->type);
+    }
+    return bits;
+}
+
+static enum hd_status check_value(struct checker *c, const struct ptx_operand *operand,
+                                  enum ptx_type type, unsigned bits, enum width width, bool dest);
+
+/* {a, b}: elements of ld, st, atom; or parts of one wide value of mov. */
+static enum hd_status check_vector(struct checker *c, const struct ptx_operand *operand,
+                                   enum ptx_type type, unsigned bits, enum width width, bool dest)
+{
+    char what[64];
+    if (c->form->vec > 1) {
+        if (operand->nitems != c->form->vec) {
+            snprintf(what, sizeof(what), "a vector of %u elements", c->form->vec);
+            return bad_operand(c, operand, what);
+        }
+        for (uint32_t i = 0; i < operand->nitems; i++)
+            HD_TRY(check_value(c, &operand->items[i], type, bits, width, dest));
+        return HD_OK;
+    }
+    if (c->form->op != PTX_OP_MOV && c->form->op != PTX_OP_CVT)
+        return bad_operand(c, operand, "a scalar");
+    unsigned have = vector_bits(operand);
+    if (c->form->op == PTX_OP_MOV && have && have != bits) {
+        snprintf(what, sizeof(what), "registers of %u bits together", bits);
+        return bad_operand(c, operand, what);
+    }
+    return HD_OK;
+}
+
+static enum hd_status check_value(struct checker *c, const struct ptx_operand *operand,
+                                  enum ptx_type type, unsigned bits, enum width width, bool dest)
+{
+    switch (operand->kind) {
+    case PTX_OPND_REG:
+        return check_reg(c, operand, bits, type, width);
+    case PTX_OPND_SINK:
+        return dest ? HD_OK : bad_operand(c, operand, "a value");
+    case PTX_OPND_VEC:
+        return check_vector(c, operand, type, bits, width, dest);
+    case PTX_OPND_PAIR: /* d|p */
+        if (!dest)
+            return bad_operand(c, operand, "a value");
+        HD_TRY(check_value(c, &operand->items[0], type, bits, width, true));
+        return check_value(c, &operand->items[1], PTX_TYPE_PRED, 1, EXACT, true);
+    case PTX_OPND_INT:
+    case PTX_OPND_SREG:
+    case PTX_OPND_SYM:
+        return dest ? bad_operand(c, operand, "a register") : HD_OK;
+    case PTX_OPND_F32:
+    case PTX_OPND_F64:
+        if (dest)
+            return bad_operand(c, operand, "a register");
+        if (ptx_type_class(type) == PTX_CLASS_UINT || ptx_type_class(type) == PTX_CLASS_SINT)
+            return bad_operand(c, operand, "an integer");
+        return HD_OK;
+    default:
+        return bad_operand(c, operand, dest ? "a register" : "a value");
+    }
+}
+
+static enum hd_status check_pred_dest(struct checker *c, const struct ptx_operand *operand)
+{
+    if (operand->kind == PTX_OPND_PAIR) {
+        HD_TRY(check_value(c, &operand->items[0], PTX_TYPE_PRED, 1, EXACT, true));
+        return check_value(c, &operand->items[1], PTX_TYPE_PRED, 1, EXACT, true);
+    }
+    return check_value(c, operand, PTX_TYPE_PRED, 1, EXACT, true);
+}
+
+/* ---- roles ---- */
+
+static enum hd_status check_typed(struct checker *c, const struct ptx_operand *operand, char role)
+{
+    const struct ptx_form *form = c->form;
+    enum ptx_type type = (enum ptx_type)form->types[0];
+    enum width width = role == 'D' || role == 'S' || role == 'E' ? AT_LEAST : EXACT;
+    if (role == '1' || role == 'E')
+        type = (enum ptx_type)form->types[1];
+    if (type == PTX_TYPE_NONE)
+        return HD_OK;
+    unsigned bits = ptx_type_bits(type);
+    if (role == 'w' && form->half == PTX_HALF_WIDE) {
+        bits *= 2;
+        type = PTX_TYPE_NONE;
+    }
+    bool dest = is_dest(role) || (role == 'w' && c->number == 1);
+    if (role == 'h' && form->ntypes == 2 && operand->kind == PTX_OPND_REG &&
+        ptx_type_bits((enum ptx_type)operand->u.reg->type) ==
+            ptx_type_bits((enum ptx_type)form->types[1]))
+        return HD_OK;
+    return check_value(c, operand, type, bits, width, dest);
+}
+
+static enum hd_status check_label(struct checker *c, const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPND_LABEL ? HD_OK : bad_operand(c, operand, "a label");
+}
+
+static enum hd_status check_targets(struct checker *c, const struct ptx_operand *operand)
+{
+    bool ok = operand->kind == PTX_OPND_SYM && operand->u.sym->kind == PTX_SYM_TARGETS &&
+              ((struct ptx_targets *)operand->u.sym)->is_branch;
+    return ok ? HD_OK : bad_operand(c, operand, "the name of a .branchtargets list");
+}
+
+static enum hd_status check_role(struct checker *c, const struct ptx_operand *operand, char role)
+{
+    switch (role) {
+    case 'A':
+        return operand->kind == PTX_OPND_ADDR ? HD_OK
+                                              : bad_operand(c, operand, "an address in brackets");
+    case 'L':
+        return check_label(c, operand);
+    case 'T':
+        return check_targets(c, operand);
+    case 'i':
+        return operand->kind == PTX_OPND_INT ? HD_OK
+                                             : bad_operand(c, operand, "an integer constant");
+    case 'P':
+        return check_pred_dest(c, operand);
+    case 'p':
+        return check_value(c, operand, PTX_TYPE_PRED, 1, EXACT, false);
+    case 'x':
+        return check_value(c, operand, PTX_TYPE_NONE, 32, EXACT, true);
+    case 'u':
+        return check_value(c, operand, PTX_TYPE_NONE, 32, EXACT, false);
+    case 'l':
+        return check_value(c, operand, PTX_TYPE_NONE, 64, EXACT, false);
+    case 'm':
+        return operand->kind == PTX_OPND_LABEL ? HD_OK : check_typed(c, operand, 's');
+    case '*':
+    case '+':
+        return HD_OK;
+    default:
+        return check_typed(c, operand, role);
+    }
+}
+
+/* ---- calls ---- */
+
+static enum hd_status check_arity(struct checker *c, const struct ptx_operand *list, uint32_t want,
+                                  const char *what)
+{
+    char text[64];
+    if (list->nitems == want)
+        return HD_OK;
+    snprintf(text, sizeof(text), "%u %s", want, what);
+    return bad_operand(c, list, text);
+}
+
+static enum hd_status check_signature(struct checker *c, uint32_t nrets, uint32_t nparams)
+{
+    c->number = 1;
+    HD_TRY(check_arity(c, &c->insn->ops[0], nrets, "return values"));
+    c->number = 3;
+    return check_arity(c, &c->insn->ops[2], nparams, "arguments");
+}
+
+static enum hd_status check_call(struct checker *c)
+{
+    const struct ptx_operand *ops = c->insn->ops;
+    const struct ptx_sym *target = ops[1].kind == PTX_OPND_SYM ? ops[1].u.sym : NULL;
+    c->number = 2;
+    if (target && target->kind == PTX_SYM_FUNC) {
+        const struct ptx_func *func = (const struct ptx_func *)target;
+        if (func->is_entry)
+            return bad_operand(c, &ops[1], "a function, not a kernel");
+        return check_signature(c, func->nrets, func->nparams);
+    }
+    if (ops[1].kind != PTX_OPND_REG)
+        return bad_operand(c, &ops[1], "a function or a register");
+    const struct ptx_sym *proto = ops[3].kind == PTX_OPND_SYM ? ops[3].u.sym : NULL;
+    c->number = 4;
+    if (proto && proto->kind == PTX_SYM_PROTO) {
+        const struct ptx_proto *sig = (const struct ptx_proto *)proto;
+        return check_signature(c, sig->nrets, sig->nparams);
+    }
+    if (proto && proto->kind == PTX_SYM_TARGETS && !((const struct ptx_targets *)proto)->is_branch)
+        return HD_OK;
+    return bad_operand(c, &ops[3], "a .callprototype or .calltargets of the indirect call");
+}
+
+/* ---- instructions and modules ---- */
+
+static enum hd_status check_insn(struct checker *c)
+{
+    const struct ptx_op_info *info = c->info;
+    uint32_t nops = c->insn->nops;
+    char text[64];
+    if (c->form->op == PTX_OP_CALL)
+        return check_call(c);
+    if (nops < info->min_ops || nops > info->max_ops) {
+        if (info->min_ops == info->max_ops)
+            snprintf(text, sizeof(text), "takes %u operands, found %u", info->min_ops, nops);
+        else
+            snprintf(text, sizeof(text), "takes %u to %u operands, found %u", info->min_ops,
+                     info->max_ops, nops);
+        return bad_insn(c, text);
+    }
+    const char *sig = info->sig;
+    for (uint32_t i = 0; i < nops && *sig; i++) {
+        c->number = i + 1;
+        HD_TRY(check_role(c, &c->insn->ops[i], *sig));
+        sig += *sig != '+';
+    }
+    return HD_OK;
+}
+
+static enum hd_status check_body(struct checker *c, const struct ptx_func *func, uint8_t *seen)
+{
+    for (const struct ptx_stmt *stmt = func->body; stmt; stmt = stmt->next) {
+        if (stmt->kind != PTX_STMT_INSN)
+            continue;
+        c->insn = (const struct ptx_insn *)stmt;
+        c->form = c->insn->form;
+        c->info = ptx_op_info((enum ptx_op)c->form->op);
+        if (!seen[c->form->id]) {
+            HD_TRY(check_form(c));
+            seen[c->form->id] = 1;
+        }
+        HD_TRY(check_insn(c));
+    }
+    return HD_OK;
+}
+
+enum hd_status ptx_check(const struct ptx_module *module)
+{
+    struct checker c = {.module = module};
+    enum hd_status status = HD_OK;
+    uint8_t *seen = hd_alloc(module->nforms + 1);
+    if (!seen)
+        return HD_NO_MEMORY;
+    for (const struct ptx_func *func = module->funcs; func && status == HD_OK;
+         func = func->next_func)
+        status = check_body(&c, func, seen);
+    hd_free(seen);
+    return status;
+}

@@ -1,0 +1,489 @@
+/* Module header and items, and what all parser files share: errors and tokens. */
+#include "ptx/ptx_parse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- errors and tokens ---- */
+
+enum hd_status ptx_expected(struct ptx_parser *p, const char *what)
+{
+    const struct ptx_tok *tok = &p->lex.tok;
+    const char *cut = tok->len > 80 ? "..." : "";
+    if (tok->kind == PTX_TOK_EOF)
+        return hd_error(HD_BAD_PTX, "%s:%u:%u: expected %s, found the end of the text", p->lex.name,
+                        tok->line, tok->col, what);
+    if (tok->kind == PTX_TOK_STRING)
+        return hd_error(HD_BAD_PTX, "%s:%u:%u: expected %s, found string \"%.*s%s\"", p->lex.name,
+                        tok->line, tok->col, what, (int)HD_MIN(tok->len, 80u), tok->text, cut);
+    return hd_error(HD_BAD_PTX, "%s:%u:%u: expected %s, found '%.*s%s'", p->lex.name, tok->line,
+                    tok->col, what, (int)HD_MIN(tok->len, 80u), tok->text, cut);
+}
+
+enum hd_status ptx_fail(struct ptx_parser *p, struct ptx_place place, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    return hd_error(HD_BAD_PTX, "%s:%u:%u: %s", p->lex.name, place.line, place.col, text);
+}
+
+enum hd_status ptx_eat(struct ptx_parser *p, unsigned kind, const char *what)
+{
+    if (HD_UNLIKELY(!ptx_at(p, kind)))
+        return ptx_expected(p, what);
+    return ptx_next(p);
+}
+
+enum hd_status ptx_eat_u32(struct ptx_parser *p, const char *what, uint32_t *out_value)
+{
+    if (!ptx_at(p, PTX_TOK_INT) || p->lex.tok.bits > UINT32_MAX)
+        return ptx_expected(p, what);
+    *out_value = (uint32_t)p->lex.tok.bits;
+    return ptx_next(p);
+}
+
+const struct ptx_word *ptx_tok_word(const struct ptx_parser *p)
+{
+    const struct ptx_tok *tok = &p->lex.tok;
+    return tok->kind == PTX_TOK_DOT ? ptx_word_find(tok->text + 1, tok->len - 1) : NULL;
+}
+
+void *ptx_new_bytes(struct ptx_parser *p, size_t size_B)
+{
+    return hd_arena_try_alloc(p->arena, size_B);
+}
+
+struct hd_str ptx_dup(struct ptx_parser *p, const char *text, size_t len)
+{
+    char *copy = ptx_new_bytes(p, len + 1);
+    if (!copy)
+        return HD_STR("");
+    memcpy(copy, text, len);
+    return (struct hd_str){copy, len};
+}
+
+/* ---- header ---- */
+
+static enum hd_status parse_version(struct ptx_parser *p)
+{
+    struct ptx_module *m = p->module;
+    const struct ptx_word *word = ptx_tok_word(p);
+    if (!word || word->dir != PTX_DIR_VERSION)
+        return ptx_expected(p, ".version");
+    HD_TRY(ptx_next(p));
+    const struct ptx_tok *tok = &p->lex.tok;
+    unsigned major = 0, minor = 0;
+    if (tok->kind != PTX_TOK_F64 || tok->len > 8 ||
+        sscanf(tok->text, "%3u.%3u", &major, &minor) != 2)
+        return ptx_expected(p, "a version such as 8.5");
+    if (major < 1 || major > 9)
+        return hd_error(HD_BAD_VERSION, "%s:%u:%u: PTX version %u.%u is not supported (1.0 to 9.x)",
+                        p->lex.name, tok->line, tok->col, major, minor);
+    m->version_major = (uint16_t)major;
+    m->version_minor = (uint16_t)minor;
+    return ptx_next(p);
+}
+
+static void apply_target(struct ptx_module *m, const struct ptx_target *target)
+{
+    if (target->arch && !m->arch) {
+        m->arch = target->arch;
+        m->arch_suffix = target->suffix;
+    }
+    m->debug |= hd_str_is(target->name, "debug");
+    m->texmode_independent |= hd_str_is(target->name, "texmode_independent");
+    m->map_f64_to_f32 |= hd_str_is(target->name, "map_f64_to_f32");
+}
+
+/* sm_90a, compute_90: fills arch and suffix. False for another word. */
+static bool target_arch(struct hd_str name, struct ptx_target *target)
+{
+    size_t prefix = hd_str_starts(name, "sm_") ? 3 : hd_str_starts(name, "compute_") ? 8 : 0;
+    size_t digits = prefix;
+    uint64_t arch;
+    while (digits < name.len && name.ptr[digits] >= '0' && name.ptr[digits] <= '9')
+        digits++;
+    struct hd_str number = {name.ptr + prefix, digits - prefix};
+    if (!prefix || !number.len || number.len > 4 || !hd_str_to_u64(number, 10, &arch))
+        return false;
+    if (name.len - digits > 1 ||
+        (name.len > digits && name.ptr[digits] != 'a' && name.ptr[digits] != 'f'))
+        return false;
+    target->arch = (uint16_t)arch;
+    target->suffix = name.len > digits ? name.ptr[digits] : 0;
+    return true;
+}
+
+static bool target_option(struct hd_str name)
+{
+    static const char *const options[] = {"texmode_unified", "texmode_independent", "debug",
+                                          "map_f64_to_f32"};
+    for (unsigned i = 0; i < HD_COUNT_OF(options); i++)
+        if (hd_str_is(name, options[i]))
+            return true;
+    return false;
+}
+
+static enum hd_status parse_target(struct ptx_parser *p)
+{
+    struct ptx_module *m = p->module;
+    const struct ptx_word *word = ptx_tok_word(p);
+    if (!word || word->dir != PTX_DIR_TARGET)
+        return ptx_expected(p, ".target");
+    do {
+        HD_TRY(ptx_next(p));
+        struct ptx_target target = {0};
+        struct hd_str name = {p->lex.tok.text, p->lex.tok.len};
+        if (!ptx_at(p, PTX_TOK_IDENT) || (!target_arch(name, &target) && !target_option(name)))
+            return ptx_expected(p, "a target such as sm_90 or an option");
+        if (m->ntargets == PTX_MAX_TARGETS)
+            return ptx_expected(p, "at most 8 targets");
+        target.name = ptx_dup(p, name.ptr, name.len);
+        apply_target(m, &target);
+        m->targets[m->ntargets++] = target;
+        HD_TRY(ptx_next(p));
+    } while (ptx_at(p, ','));
+    return HD_OK;
+}
+
+static enum hd_status parse_header(struct ptx_parser *p)
+{
+    struct ptx_module *m = p->module;
+    HD_TRY(ptx_next(p));
+    HD_TRY(parse_version(p));
+    HD_TRY(parse_target(p));
+    m->address_size = m->version_major < 3 && m->arch < 20 ? 32 : 64;
+    const struct ptx_word *word = ptx_tok_word(p);
+    if (!word || word->dir != PTX_DIR_ADDRESS_SIZE)
+        return HD_OK;
+    HD_TRY(ptx_next(p));
+    if (!ptx_at(p, PTX_TOK_INT) || (p->lex.tok.bits != 32 && p->lex.tok.bits != 64))
+        return ptx_expected(p, "address size 32 or 64");
+    m->address_size = (uint8_t)p->lex.tok.bits;
+    m->address_size_written = true;
+    return ptx_next(p);
+}
+
+/* ---- items ---- */
+
+enum hd_status ptx_item_add(struct ptx_parser *p, struct ptx_item **out_item,
+                            enum ptx_item_kind kind)
+{
+    struct ptx_item *item;
+    PTX_NEW(p, item);
+    item->kind = (uint8_t)kind;
+    if (p->last_item)
+        p->last_item->next = item;
+    else
+        p->module->items = item;
+    p->last_item = item;
+    *out_item = item;
+    return HD_OK;
+}
+
+/* A second declaration of a function joins the first; two bodies are an error. */
+static enum hd_status declare_func(struct ptx_parser *p, struct ptx_func *func)
+{
+    struct hd_str name = func->sym.name;
+    struct ptx_sym *old = ptx_scope_find(p, name.ptr, name.len, func->sym.hash, false);
+    func->def = func;
+    if (!old || old->kind != PTX_SYM_FUNC)
+        return ptx_scope_declare(p, &func->sym);
+    struct ptx_func *first = (struct ptx_func *)old;
+    if (first->is_entry != func->is_entry || first->nparams != func->nparams ||
+        first->nrets != func->nrets)
+        return ptx_fail(p, func->sym.place, "'%.*s' was declared differently at line %u",
+                        HD_STR_ARG(name), old->place.line);
+    if (func->has_body && first->def->has_body)
+        return ptx_scope_declare(p, &func->sym); /* reports the duplicate */
+    if (func->has_body)
+        first->def = func;
+    else
+        func->def = first; /* the definition may still come: see finish_funcs() */
+    return HD_OK;
+}
+
+/* Declares the function's name outside the scope that its parameters have opened. */
+static enum hd_status declare_outside(struct ptx_parser *p, struct ptx_func *func)
+{
+    HD_TRY(ptx_scope_pop(p));
+    return declare_func(p, func);
+}
+
+/* Parameters were dropped together with their scope; brings them back for the body. */
+static enum hd_status redeclare_params(struct ptx_parser *p, struct ptx_func *func)
+{
+    HD_TRY(ptx_scope_push(p));
+    for (struct ptx_reg_decl *reg = func->regs; reg; reg = reg->next)
+        HD_TRY(ptx_scope_declare(p, &reg->sym));
+    struct ptx_var *lists[] = {func->rets, func->params};
+    for (unsigned i = 0; i < HD_COUNT_OF(lists); i++)
+        for (struct ptx_var *var = lists[i]; var; var = var->next)
+            if (var->space != PTX_SPACE_REG && !hd_str_is(var->sym.name, "_"))
+                HD_TRY(ptx_scope_declare(p, &var->sym));
+    return HD_OK;
+}
+
+static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
+{
+    struct ptx_func *func;
+    struct ptx_item *item;
+    PTX_NEW(p, func);
+    HD_TRY(ptx_item_add(p, &item, PTX_ITEM_FUNC));
+    item->u.func = func;
+    func->place = ptx_here(p);
+    func->is_entry = is_entry;
+    func->linkage = (uint8_t)linkage;
+    p->last_reg = NULL;
+    p->last_var = NULL;
+    p->loc = NULL;
+    HD_TRY(ptx_next(p));
+    HD_TRY(ptx_parse_func_head(p, func));
+    HD_TRY(declare_outside(p, func));
+    if (p->last_func)
+        p->last_func->next_func = func;
+    else
+        p->module->funcs = func;
+    p->last_func = func;
+    if (func->has_body) {
+        HD_TRY(redeclare_params(p, func));
+        HD_TRY(ptx_parse_body(p, func));
+        HD_TRY(ptx_scope_pop(p));
+    } else {
+        HD_TRY(ptx_next(p)); /* ';' */
+    }
+    p->func = NULL;
+    p->loc = NULL;
+    return HD_OK;
+}
+
+static enum hd_status parse_alias_name(struct ptx_parser *p, struct ptx_alias *alias, bool is_decl)
+{
+    const struct ptx_tok *tok = &p->lex.tok;
+    if (!ptx_at(p, PTX_TOK_IDENT))
+        return ptx_expected(p, "the name of a function");
+    if (is_decl)
+        ptx_sym_from_tok(p, &alias->sym, PTX_SYM_ALIAS);
+    HD_TRY(ptx_pending_add(p, (struct ptx_pending){.kind = PTX_PENDING_ALIAS,
+                                                   .is_alias_decl = is_decl,
+                                                   .stack_idx = PTX_PLACED,
+                                                   .u.alias = alias,
+                                                   .name = ptx_dup(p, tok->text, tok->len),
+                                                   .hash = tok->hash,
+                                                   .place = ptx_here(p)}));
+    return ptx_next(p);
+}
+
+static enum hd_status parse_alias(struct ptx_parser *p)
+{
+    struct ptx_item *item;
+    struct ptx_alias *alias;
+    PTX_NEW(p, alias);
+    HD_TRY(ptx_item_add(p, &item, PTX_ITEM_ALIAS));
+    item->u.alias = alias;
+    HD_TRY(ptx_next(p));
+    HD_TRY(parse_alias_name(p, alias, true));
+    HD_TRY(ptx_eat(p, ',', "',' in .alias"));
+    HD_TRY(parse_alias_name(p, alias, false));
+    return ptx_eat(p, ';', "';' behind .alias");
+}
+
+static enum hd_status parse_file(struct ptx_parser *p)
+{
+    struct ptx_item *item;
+    struct ptx_file *file;
+    PTX_NEW(p, file);
+    HD_TRY(ptx_item_add(p, &item, PTX_ITEM_FILE));
+    item->u.file = file;
+    HD_TRY(ptx_next(p));
+    HD_TRY(ptx_eat_u32(p, "a file number", &file->idx));
+    if (!ptx_at(p, PTX_TOK_STRING))
+        return ptx_expected(p, "the name of the file");
+    file->path = ptx_dup(p, p->lex.tok.text, p->lex.tok.len);
+    HD_TRY(ptx_next(p));
+    if (ptx_at(p, ',')) {
+        file->has_time = true;
+        HD_TRY(ptx_next(p));
+        HD_TRY(ptx_parse_const_u64(p, "a timestamp", &file->mtime));
+        HD_TRY(ptx_eat(p, ',', "',' behind the timestamp"));
+        HD_TRY(ptx_parse_const_u64(p, "a file size", &file->size_B));
+    }
+    if (p->last_file)
+        p->last_file->next = file;
+    else
+        p->module->files = file;
+    p->last_file = file;
+    return ptx_at(p, ';') ? ptx_next(p) : HD_OK;
+}
+
+/* .visible, .extern ... in front of a function or variable. */
+static enum hd_status parse_linkage(struct ptx_parser *p, enum ptx_linkage *out_linkage)
+{
+    *out_linkage = PTX_LINK_NONE;
+    for (;;) {
+        const struct ptx_word *word = ptx_tok_word(p);
+        enum ptx_linkage linkage = PTX_LINK_NONE;
+        switch (word ? word->dir : PTX_DIR_NONE) {
+        case PTX_DIR_EXTERN:
+            linkage = PTX_LINK_EXTERN;
+            break;
+        case PTX_DIR_VISIBLE:
+            linkage = PTX_LINK_VISIBLE;
+            break;
+        case PTX_DIR_WEAK:
+            linkage = PTX_LINK_WEAK;
+            break;
+        case PTX_DIR_COMMON:
+            linkage = PTX_LINK_COMMON;
+            break;
+        default:
+            return HD_OK;
+        }
+        if (*out_linkage)
+            return ptx_expected(p, "one linking directive");
+        *out_linkage = linkage;
+        HD_TRY(ptx_next(p));
+    }
+}
+
+static enum hd_status parse_other_item(struct ptx_parser *p, enum ptx_dir dir)
+{
+    struct ptx_item *item;
+    switch (dir) {
+    case PTX_DIR_ALIAS:
+        return parse_alias(p);
+    case PTX_DIR_FILE:
+        return parse_file(p);
+    case PTX_DIR_SECTION: {
+        struct ptx_section *section;
+        PTX_NEW(p, section);
+        HD_TRY(ptx_item_add(p, &item, PTX_ITEM_SECTION));
+        item->u.section = section;
+        HD_TRY(ptx_next(p));
+        return ptx_parse_section(p, section);
+    }
+    case PTX_DIR_PRAGMA:
+        HD_TRY(ptx_item_add(p, &item, PTX_ITEM_PRAGMA));
+        return ptx_parse_pragma(p, &item->u.text);
+    case PTX_DIR_LOC:
+        HD_TRY(ptx_item_add(p, &item, PTX_ITEM_LOC));
+        return ptx_parse_loc(p, &item->u.loc);
+    default:
+        return ptx_expected(p, "a function, a variable or a directive");
+    }
+}
+
+static enum hd_status parse_item(struct ptx_parser *p)
+{
+    struct ptx_item *item;
+    enum ptx_linkage linkage;
+    p->nesting = 0;
+    if (ptx_at(p, ';'))
+        return ptx_next(p);
+    if (ptx_at(p, PTX_TOK_DWARF)) {
+        HD_TRY(ptx_item_add(p, &item, PTX_ITEM_DWARF));
+        item->u.text = ptx_dup(p, p->lex.tok.text, p->lex.tok.len);
+        return ptx_next(p);
+    }
+    HD_TRY(parse_linkage(p, &linkage));
+    const struct ptx_word *word = ptx_tok_word(p);
+    enum ptx_dir dir = word ? (enum ptx_dir)word->dir : PTX_DIR_NONE;
+    if (dir == PTX_DIR_ENTRY || dir == PTX_DIR_FUNC)
+        return parse_func(p, linkage, dir == PTX_DIR_ENTRY);
+    if (word && word->space)
+        return ptx_parse_var_decl(p, linkage);
+    if (linkage)
+        return ptx_expected(p, "a function or a variable behind the linking directive");
+    return parse_other_item(p, dir);
+}
+
+/* ---- the whole ---- */
+
+static void finish_funcs(struct ptx_module *m)
+{
+    for (struct ptx_func *func = m->funcs; func; func = func->next_func)
+        func->def = func->def->def;
+}
+
+static enum hd_status finish_symtab(struct ptx_parser *p)
+{
+    struct ptx_symtab *tab;
+    PTX_NEW(p, tab);
+    uint32_t want = 16;
+    while (want < 2 * p->live.len)
+        want *= 2;
+    tab->arena = p->arena;
+    tab->nbuckets = want;
+    tab->buckets = ptx_new_bytes(p, want * sizeof(tab->buckets[0]));
+    if (!tab->buckets)
+        return HD_NO_MEMORY;
+    for (size_t i = 0; i < p->live.len; i++) {
+        struct ptx_sym **bucket = &tab->buckets[ptx_hash_slot(p->live.at[i]->hash) & (want - 1)];
+        p->live.at[i]->chain = *bucket;
+        *bucket = p->live.at[i];
+    }
+    p->module->symtab = tab;
+    return HD_OK;
+}
+
+static enum hd_status finish_forms(struct ptx_parser *p)
+{
+    struct ptx_module *m = p->module;
+    m->nforms = (uint32_t)p->forms.len;
+    m->forms = ptx_new_bytes(p, p->forms.len * sizeof(m->forms[0]) + 1);
+    if (!m->forms)
+        return HD_NO_MEMORY;
+    if (m->nforms)
+        memcpy(m->forms, p->forms.at, m->nforms * sizeof(m->forms[0]));
+    return HD_OK;
+}
+
+static enum hd_status parse_module(struct ptx_parser *p)
+{
+    HD_TRY(ptx_scope_init(p));
+    HD_TRY(parse_header(p));
+    while (!ptx_at(p, PTX_TOK_EOF))
+        HD_TRY(parse_item(p));
+    HD_TRY(ptx_scope_finish(p));
+    finish_funcs(p->module);
+    HD_TRY(finish_symtab(p));
+    HD_TRY(finish_forms(p));
+    return hd_arena_status(p->arena);
+}
+
+/* The lexer wants a NUL behind the text and the parse outlives no caller's buffer: work on a copy. */
+enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, const char *name,
+                         struct ptx_module **out_module)
+{
+    while (len && text[len - 1] == 0)
+        len--;
+    if (len > UINT32_MAX / 2)
+        return hd_error(HD_BAD_PTX, "%s: text is longer than 2 GiB", name);
+    char *copy = hd_alloc(len + 8);
+    if (!copy)
+        return HD_NO_MEMORY;
+    memcpy(copy, text, len);
+    struct ptx_parser p = {.arena = arena};
+    enum hd_status status = HD_NO_MEMORY;
+    p.module = ptx_new_bytes(&p, sizeof(*p.module));
+    if (p.module) {
+        p.module->arena = arena;
+        p.module->name = ptx_dup(&p, name, strlen(name));
+        ptx_lex_init(&p.lex, copy, len, name);
+        status = parse_module(&p);
+    }
+    ptx_scope_fini(&p);
+    hd_free(p.form_slots);
+    hd_vec_fini(&p.forms);
+    hd_vec_fini(&p.opstack);
+    hd_vec_fini(&p.initstack);
+    hd_free(copy);
+    *out_module = status == HD_OK ? p.module : NULL;
+    return status;
+}

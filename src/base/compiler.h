@@ -20,6 +20,13 @@
 #define HD_LIKELY(x)         __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x)       __builtin_expect(!!(x), 0)
 
+/* One body at one address: no inlined, cloned or specialised copies. */
+#ifdef __clang__
+#define HD_NOINLINE __attribute__((noinline))
+#else
+#define HD_NOINLINE __attribute__((noinline, noclone))
+#endif
+
 /* Frees a malloc'ed pointer when the variable leaves its scope. */
 #define HD_AUTOFREE __attribute__((cleanup(hd_autofree_)))
 void hd_autofree_(void *ptr_to_ptr);

@@ -24,11 +24,11 @@ bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b);
  */
 struct ir_loop {
     uint32_t header;
-    uint32_t last;     /* last block in layout: the loop is blocks header .. last */
-    uint32_t parent;   /* enclosing loop index or IR_NO_BLOCK */
-    uint32_t depth;    /* 1 = outermost */
-    bool spin_suspect; /* contains cas/exch, volatile/acquire/relaxed loads, nanosleep: may wait for
-                          another thread */
+    uint32_t last;   /* last block in layout: the loop is blocks header .. last */
+    uint32_t parent; /* enclosing loop index or IR_NO_BLOCK */
+    uint32_t depth;  /* 1 = outermost */
+    /* Contains cas/exch, volatile/acquire/relaxed loads or nanosleep: may wait for another thread. */
+    bool spin_suspect;
 };
 struct ir_loops {
     struct ir_loop *loops;
@@ -53,6 +53,7 @@ static inline bool ir_live_test(const uint64_t *set, uint32_t id)
  * spin-suspect)? */
 bool ir_instr_may_wait(const struct ir_instr *instr);
 
+/* Any block order; unreachable blocks dominate nothing and are dominated by nothing. */
 enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,
                               struct ir_dom *out) HD_MUST_CHECK;
 /* Post-dominators; the virtual exit is IR_NO_BLOCK. */

@@ -432,7 +432,8 @@ enum hd_status ir_validate_func(const struct ir_func *func) HD_MUST_CHECK;
 
 struct ir_window {
     uint64_t shared_B;         /* static shared memory of the kernel and everything it may call */
-    uint64_t dynamic_offset_B; /* where dynamic shared memory starts */
+    uint64_t dynamic_offset_B; /* where dynamic shared memory starts: the CTA's window is this long
+                                  plus the launch's dynamic bytes. May exceed shared_B. */
     uint64_t local_B;          /* local bytes per thread: the kernel and the deepest call path */
     bool recursive;            /* the call graph below has a cycle or an indirect call */
 };
@@ -442,6 +443,8 @@ struct ir_window {
  * kernels) and every local variable its offset in its function's stack frame. Call after linking.
  */
 enum hd_status ir_layout_windows(struct ir_module *module) HD_MUST_CHECK;
+/* Bytes of a function's own frame: its local variables, a multiple of 16. After ir_layout_windows(). */
+uint64_t ir_func_frame_B(const struct ir_func *func);
 enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
     HD_MUST_CHECK;
 

@@ -12,7 +12,7 @@
 
 #define NONE UINT32_MAX
 
-/* Moves a phi's operands from the old predecessor order to the new one. slot[i]: new index of old i. */
+/* Moves a phi's operands from the old predecessor order to the new: slot[i] is old i's index. */
 static void phi_permute(struct ir_instr *phi, const uint32_t *slot, uint32_t old_n, uint32_t n)
 {
     struct hd_arena *arena = &phi->block->func->module->arena;

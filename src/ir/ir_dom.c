@@ -67,6 +67,8 @@ static bool tree_number(struct ir_dom *dom, const uint32_t *order, uint32_t n, u
     dom->last = hd_arena_array(arena, uint32_t, nblocks + 1);
     if (!size || !used || !dom->depth || !dom->pre || !dom->last)
         return false;
+    for (uint32_t i = 0; i < nblocks; i++)
+        dom->pre[i] = NONE; /* unreachable: dominated by nothing, dominates nothing */
     for (uint32_t i = n; i-- > 0;) {
         uint32_t b = order[i], up = dom->idom[b];
         size[b]++;
@@ -89,33 +91,81 @@ bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b)
     return dom->pre[a] <= dom->pre[b] && dom->pre[b] <= dom->last[a];
 }
 
+/* ---- dominators: in any block order */
+
+/* Reverse postorder of the reachable blocks. Returns their number. */
+static uint32_t forward_order(const struct ir_func *func, uint32_t *order, uint32_t *number,
+                              uint32_t *stack, uint32_t *next)
+{
+    uint32_t n = func->nblocks, at = n, depth = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        number[i] = NONE;
+    stack[depth++] = 0;
+    number[0] = 0;
+    while (depth) {
+        uint32_t b = stack[depth - 1];
+        if (next[b] == func->blocks[b]->nsuccs) {
+            order[--at] = b;
+            depth--;
+            continue;
+        }
+        uint32_t s = func->blocks[b]->succs[next[b]++]->id;
+        if (number[s] != NONE)
+            continue;
+        number[s] = 0;
+        stack[depth++] = s;
+    }
+    memmove(order, order + at, (n - at) * sizeof(*order));
+    for (uint32_t i = 0; i < n - at; i++)
+        number[order[i]] = i;
+    return n - at;
+}
+
+static bool forward_graph(const struct ir_func *func, struct graph *g, uint32_t *order,
+                          struct hd_arena *arena)
+{
+    uint32_t n = func->nblocks, nedges = 0;
+    uint32_t *number = hd_arena_array(arena, uint32_t, n);
+    uint32_t *stack = hd_arena_array(arena, uint32_t, n);
+    uint32_t *next = hd_arena_array(arena, uint32_t, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        nedges += func->blocks[i]->npreds;
+    g->edges = hd_arena_array(arena, uint32_t, (size_t)nedges + 1);
+    g->first = hd_arena_array(arena, uint32_t, (size_t)n + 2);
+    if (!number || !stack || !next || !g->edges || !g->first)
+        return false;
+    g->n = forward_order(func, order, number, stack, next);
+    nedges = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const struct ir_block *block = func->blocks[order[i]];
+        g->first[i] = nedges;
+        for (uint32_t p = 0; p < block->npreds; p++)
+            if (number[block->preds[p]->id] != NONE)
+                g->edges[nedges++] = number[block->preds[p]->id];
+    }
+    g->first[g->n] = nedges;
+    return true;
+}
+
 enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,
                               struct ir_dom *out)
 {
-    struct graph g = {.n = func->nblocks};
-    uint32_t nedges = 0;
-    uint32_t *order = hd_arena_array(arena, uint32_t, g.n + 1);
+    uint32_t n = func->nblocks;
+    struct graph g;
+    uint32_t *order = hd_arena_array(arena, uint32_t, n);
+    uint32_t *idom = hd_arena_array(arena, uint32_t, n);
 
-    for (uint32_t i = 0; i < g.n; i++)
-        nedges += func->blocks[i]->npreds;
-    g.edges = hd_arena_array(arena, uint32_t, nedges + 1);
-    g.first = hd_arena_array(arena, uint32_t, g.n + 2);
-    out->idom = hd_arena_array(arena, uint32_t, g.n + 1);
-    if (!order || !g.edges || !g.first || !out->idom)
+    out->idom = hd_arena_array(arena, uint32_t, n);
+    if (!order || !idom || !out->idom || !forward_graph(func, &g, order, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
-    nedges = 0;
-    for (uint32_t i = 0; i < g.n; i++) {
-        order[i] = i;
-        g.first[i] = nedges;
-        for (uint32_t p = 0; p < func->blocks[i]->npreds; p++)
-            g.edges[nedges++] = func->blocks[i]->preds[p]->id;
-    }
-    g.first[g.n] = nedges;
-    if (g.n)
-        dominators(&g, out->idom);
-    if (g.n)
-        out->idom[0] = NONE;
-    if (!tree_number(out, order, g.n, g.n, arena))
+    dominators(&g, idom);
+    for (uint32_t i = 0; i < n; i++)
+        out->idom[i] = NONE;
+    for (uint32_t i = 1; i < g.n; i++)
+        out->idom[order[i]] = order[idom[i]];
+    if (!tree_number(out, order, g.n, n, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
     return HD_OK;
 }

@@ -136,7 +136,7 @@ enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom 
     *out = (struct ir_loops){0};
     out->loops = hd_arena_array(arena, struct ir_loop, func->nblocks + 1);
     out->loop_of = hd_arena_array(arena, uint32_t, func->nblocks + 1);
-    /* One block is pushed once per edge and nesting level popped before; edges + latches bound it. */
+    /* A block is pushed once per edge and nesting level popped: edges + latches bound it. */
     b.work = hd_arena_array(arena, uint32_t, 2 * (size_t)nedges + 2);
     if (!out->loops || !out->loop_of || !b.work)
         return hd_error(HD_NO_MEMORY, "%s: no memory for loops", func->name);

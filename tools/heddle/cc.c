@@ -38,7 +38,8 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
     }
 }
 
-/* With relocatable device code, the source that registers all parts, compiled; NULL when not needed. */
+/* With relocatable device code, the source that registers all parts, compiled; NULL when not
+ * needed. */
 static int rdc_object(struct cc_job *job, const struct cc_list *objects, const char **out_object)
 {
     const char *source;

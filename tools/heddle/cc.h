@@ -96,13 +96,16 @@ struct cc_job {
 int cc_parse(int argc, char **argv, struct cc_job *out_job);
 void cc_print_help(void);
 
-/* Finds headers, libraries and the compiler. HD_NOT_FOUND names what is missing and how to point at it. */
+/* Finds headers, libraries and the compiler. HD_NOT_FOUND names what is missing and how to point at
+ * it. */
 enum hd_status cc_paths_find(struct cc_paths *out_paths, bool need_cudart) HD_MUST_CHECK;
 
-/* Runs a command and waits; prints it first when verbose or dry. Returns its exit code, 128+n for a signal. */
+/* Runs a command and waits; prints it first when verbose or dry. Returns its exit code, 128+n for a
+ * signal. */
 int cc_exec(const struct cc_job *job, const struct cc_list *command);
 
-/* A path for an intermediate file: <dir>/<stem of source><suffix>; removed at the end unless --keep. */
+/* A path for an intermediate file: <dir>/<stem of source><suffix>; removed at the end unless
+ * --keep. */
 const char *cc_temp_path(struct cc_job *job, const char *source, const char *suffix);
 void cc_temp_cleanup(struct cc_job *job);
 /* "dir/kernel.cu" -> "kernel". */

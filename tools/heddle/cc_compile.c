@@ -146,7 +146,7 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
         cc_list_add_split(&cmd, "-Xclang,-fcuda-include-gpubinary,-Xclang");
         cc_list_add(&cmd, fatbin);
     }
-    /* The device pass has reported the warnings of shared code; architecture only names the target. */
+    /* The device pass has reported the warnings of shared code; the arch is only a name. */
     cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", job->archs.at[0].arch);
     cc_list_add_all(&cmd, &job->host);
     if (job->mode == CC_MODE_PREPROCESS)

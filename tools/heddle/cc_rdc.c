@@ -5,9 +5,10 @@
  *     __cudaRegisterLinkedBinary<id>(void (*callback)(void **handle), void *wrapper, void *name,
  *                                    void (*unused)(void **))
  * which the device linker is expected to define. We define them in one generated C file: each keeps
- * its callback and container. A constructor of that file, linked behind all objects and so run last,
- * registers a version 2 wrapper (empty linked part, array of all containers) and runs the callbacks;
- * the loader then links the PTX modules. Members of an archive that the linker left out never call.
+ * its callback and container. A constructor of that file, linked behind all objects and so run
+ * last, registers a version 2 wrapper (empty linked part, array of all containers) and runs the
+ * callbacks; the loader then links the PTX modules. Members of an archive that the linker left out
+ * never call.
  */
 #include "cc.h"
 

@@ -1,0 +1,339 @@
+/*
+ * Windows. A shared variable has one offset in the whole module, because a device function may serve
+ * several kernels; two variables overlap only when no kernel reaches both. Dynamic shared memory
+ * starts at one offset for all kernels that use it: after the largest static part among them.
+ */
+#include "ir/ir.h"
+
+#include "base/mem.h"
+
+#define WINDOW_ALIGN_B 16
+
+/* What one function names, gathered by one scan when a walk first reaches it. */
+struct func_refs {
+    HD_VEC(struct ir_func *) callees;
+    HD_VEC(struct ir_var *) vars; /* shared, perhaps repeated */
+    bool indirect;
+    uint32_t epoch; /* walk that `state` belongs to */
+    bool done;      /* else on the path */
+    uint64_t depth_B;
+};
+
+struct graph {
+    struct ir_module *module;
+    struct hd_map refs;             /* func -> struct func_refs */
+    HD_VEC(struct ir_func *) taken; /* functions whose address is taken; filled on demand */
+    bool taken_known;
+    uint32_t epoch;
+    bool failed;
+};
+
+/* One kernel's reach. */
+struct walk {
+    struct graph *g;
+    struct hd_map seen; /* shared variables, by address */
+    bool recursive;
+};
+
+static enum hd_status no_memory(const struct ir_module *module)
+{
+    return hd_error(HD_NO_MEMORY, "%s: no memory to lay out windows", module->name);
+}
+
+static void graph_init(struct graph *g, struct ir_module *module)
+{
+    *g = (struct graph){.module = module};
+    hd_map_init(&g->refs);
+}
+
+static void graph_fini(struct graph *g)
+{
+    struct hd_map_iter it = {0};
+
+    while (hd_map_next(&g->refs, &it)) {
+        struct func_refs *refs = it.value;
+        hd_vec_fini(&refs->callees);
+        hd_vec_fini(&refs->vars);
+        hd_free(refs);
+    }
+    hd_map_fini(&g->refs);
+    hd_vec_fini(&g->taken);
+}
+
+static bool scan_instr(struct func_refs *refs, const struct ir_instr *instr)
+{
+    switch (instr->op) {
+    case IR_OP_VARADDR:
+        return instr->var->space != IR_SPACE_SHARED || hd_vec_push(&refs->vars, instr->var);
+    case IR_OP_CALL:
+        return hd_vec_push(&refs->callees, instr->callee);
+    case IR_OP_CALLI:
+        refs->indirect = true;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static struct func_refs *graph_refs(struct graph *g, struct ir_func *func)
+{
+    struct func_refs *refs = hd_map_get_u64(&g->refs, (uintptr_t)func);
+
+    if (refs)
+        return refs;
+    refs = hd_new(struct func_refs);
+    if (!refs || !hd_map_put_u64(&g->refs, (uintptr_t)func, refs)) {
+        hd_free(refs);
+        g->failed = true;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < func->nblocks; i++)
+        ir_foreach_instr(instr, func->blocks[i])
+            g->failed |= !scan_instr(refs, instr);
+    return refs;
+}
+
+static void graph_find_taken(struct graph *g)
+{
+    if (g->taken_known)
+        return;
+    g->taken_known = true;
+    for (const struct ir_var *var = g->module->vars; var; var = var->next)
+        for (const struct ir_reloc *r = var->relocs; r; r = r->next)
+            g->failed |= r->func && !hd_vec_push(&g->taken, r->func);
+    ir_foreach_func(func, g->module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(instr, func->blocks[i])
+                if (instr->op == IR_OP_FUNCADDR)
+                    g->failed |= !hd_vec_push(&g->taken, instr->callee);
+}
+
+/*
+ * The deepest stack at and below `func`; collects shared variables on the way. The native recursion
+ * is as deep as the longest chain of distinct functions.
+ */
+static uint64_t walk_func(struct walk *w, struct ir_func *func)
+{
+    struct graph *g = w->g;
+    struct func_refs *refs = graph_refs(g, func);
+    uint64_t below = 0;
+
+    if (!refs)
+        return 0;
+    if (refs->epoch == g->epoch) {
+        w->recursive |= !refs->done;
+        return refs->done ? refs->depth_B : 0;
+    }
+    refs->epoch = g->epoch;
+    refs->done = false;
+    for (size_t i = 0; i < refs->vars.len; i++)
+        g->failed |= !hd_map_put_u64(&w->seen, (uintptr_t)refs->vars.at[i], refs->vars.at[i]);
+    for (size_t i = 0; i < refs->callees.len; i++)
+        below = HD_MAX(below, walk_func(w, refs->callees.at[i]));
+    if (refs->indirect) {
+        w->recursive = true;
+        graph_find_taken(g);
+        for (size_t i = 0; i < g->taken.len; i++)
+            below = HD_MAX(below, walk_func(w, g->taken.at[i]));
+    }
+    refs->done = true;
+    refs->depth_B = below + ir_func_frame_B(func);
+    return refs->depth_B;
+}
+
+static void walk_init(struct walk *w, struct graph *g)
+{
+    *w = (struct walk){.g = g};
+    hd_map_init(&w->seen);
+    g->epoch++;
+}
+
+/* ---- local frames */
+
+uint64_t ir_func_frame_B(const struct ir_func *func)
+{
+    uint64_t end = 0;
+
+    for (const struct ir_var *var = func->vars; var; var = var->next)
+        if (var->space == IR_SPACE_LOCAL)
+            end = HD_MAX(end, var->window_offset + var->size_B);
+    return hd_align_up(end, WINDOW_ALIGN_B);
+}
+
+static enum hd_status place(struct ir_var *var, uint64_t at, uint64_t *out_end)
+{
+    uint64_t offset = hd_align_up(at, var->align_B ? var->align_B : 1);
+
+    if (var->size_B > INT32_MAX || offset + var->size_B > INT32_MAX)
+        return hd_error(HD_LAUNCH_LIMIT, "%s: %llu bytes do not fit a 32-bit window", var->name,
+                        (unsigned long long)var->size_B);
+    var->window_offset = offset;
+    *out_end = offset + var->size_B;
+    return HD_OK;
+}
+
+static enum hd_status place_locals(struct ir_func *func)
+{
+    uint64_t end = 0;
+
+    for (struct ir_var *var = func->vars; var; var = var->next)
+        if (var->space == IR_SPACE_LOCAL)
+            HD_TRY(place(var, end, &end));
+    return HD_OK;
+}
+
+/* ---- shared variables */
+
+typedef HD_VEC(uint32_t) kernel_list;
+
+struct placer {
+    struct graph g;
+    struct hd_map users;   /* shared variable -> kernel_list */
+    HD_VEC(uint64_t) tops; /* by kernel: end of what is placed for it */
+    uint64_t dynamic_B;    /* where dynamic shared memory starts */
+};
+
+static bool placer_add_kernel(struct placer *p, struct ir_func *kernel)
+{
+    struct hd_map_iter it = {0};
+    struct walk w;
+    bool ok = hd_vec_push(&p->tops, 0);
+
+    walk_init(&w, &p->g);
+    walk_func(&w, kernel);
+    while (ok && hd_map_next(&w.seen, &it)) {
+        kernel_list *list = hd_map_get_u64(&p->users, it.key_u64);
+        if (!list) {
+            list = hd_new(kernel_list);
+            ok = list && hd_map_put_u64(&p->users, it.key_u64, list);
+        }
+        ok = ok && hd_vec_push(list, (uint32_t)p->tops.len - 1);
+    }
+    hd_map_fini(&w.seen);
+    return ok && !p->g.failed;
+}
+
+static uint64_t highest_top(const struct placer *p, const kernel_list *list)
+{
+    uint64_t top = 0;
+
+    for (size_t i = 0; i < list->len; i++)
+        top = HD_MAX(top, p->tops.at[list->at[i]]);
+    return top;
+}
+
+static enum hd_status place_shared(struct placer *p, struct ir_var *var)
+{
+    const kernel_list *list = hd_map_get_u64(&p->users, (uintptr_t)var);
+    uint64_t end = 0;
+
+    var->window_offset = 0;
+    if (!list || var->is_dynamic_shared)
+        return HD_OK;
+    HD_TRY(place(var, highest_top(p, list), &end));
+    for (size_t i = 0; i < list->len; i++)
+        p->tops.at[list->at[i]] = end;
+    return HD_OK;
+}
+
+/* Calls `f` for every shared variable of the module, in order of declaration. */
+static enum hd_status each_shared(struct placer *p,
+                                  enum hd_status (*f)(struct placer *, struct ir_var *))
+{
+    struct ir_module *module = p->g.module;
+
+    for (struct ir_var *var = module->vars; var; var = var->next)
+        if (var->space == IR_SPACE_SHARED)
+            HD_TRY(f(p, var));
+    for (struct ir_func *func = module->funcs; func; func = func->next)
+        for (struct ir_var *var = func->vars; var; var = var->next)
+            if (var->space == IR_SPACE_SHARED)
+                HD_TRY(f(p, var));
+    return HD_OK;
+}
+
+static enum hd_status find_dynamic_start(struct placer *p, struct ir_var *var)
+{
+    const kernel_list *list = hd_map_get_u64(&p->users, (uintptr_t)var);
+
+    if (list && var->is_dynamic_shared) {
+        uint64_t align = HD_MAX(var->align_B, WINDOW_ALIGN_B);
+        p->dynamic_B = hd_align_up(HD_MAX(p->dynamic_B, highest_top(p, list)), align);
+    }
+    return HD_OK;
+}
+
+static enum hd_status place_dynamic(struct placer *p, struct ir_var *var)
+{
+    if (var->is_dynamic_shared)
+        var->window_offset = p->dynamic_B;
+    return HD_OK;
+}
+
+static void placer_fini(struct placer *p)
+{
+    struct hd_map_iter it = {0};
+
+    while (hd_map_next(&p->users, &it)) {
+        kernel_list *list = it.value;
+        hd_vec_fini(list);
+        hd_free(list);
+    }
+    hd_map_fini(&p->users);
+    hd_vec_fini(&p->tops);
+    graph_fini(&p->g);
+}
+
+static enum hd_status place_all(struct placer *p)
+{
+    ir_foreach_func(func, p->g.module)
+        HD_TRY(place_locals(func));
+    ir_foreach_func(func, p->g.module)
+        if (func->is_kernel && !placer_add_kernel(p, func))
+            return no_memory(p->g.module);
+    HD_TRY(each_shared(p, place_shared));
+    /* Twice: a later variable may raise the start above an earlier one's alignment. */
+    HD_TRY(each_shared(p, find_dynamic_start));
+    HD_TRY(each_shared(p, find_dynamic_start));
+    return each_shared(p, place_dynamic);
+}
+
+enum hd_status ir_layout_windows(struct ir_module *module)
+{
+    struct placer p = {0};
+    enum hd_status status;
+
+    graph_init(&p.g, module);
+    hd_map_init(&p.users);
+    status = place_all(&p);
+    placer_fini(&p);
+    return status;
+}
+
+enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
+{
+    struct hd_map_iter it = {0};
+    struct graph g;
+    struct walk w;
+    uint64_t end = 0, dynamic_B = 0;
+    bool failed;
+
+    *out_window = (struct ir_window){0};
+    graph_init(&g, kernel->module);
+    walk_init(&w, &g);
+    out_window->local_B = walk_func(&w, (struct ir_func *)kernel);
+    out_window->recursive = w.recursive;
+    while (hd_map_next(&w.seen, &it)) {
+        const struct ir_var *var = it.value;
+        out_window->shared_B =
+            hd_align_up(out_window->shared_B, var->align_B ? var->align_B : 1) + var->size_B;
+        end = HD_MAX(end, var->window_offset + var->size_B);
+        if (var->is_dynamic_shared)
+            dynamic_B = var->window_offset;
+    }
+    out_window->dynamic_offset_B = dynamic_B ? dynamic_B : hd_align_up(end, WINDOW_ALIGN_B);
+    failed = g.failed;
+    hd_map_fini(&w.seen);
+    graph_fini(&g);
+    return failed ? no_memory(kernel->module) : HD_OK;
+}

@@ -1,0 +1,234 @@
+/* Finding the embedded runtime's entry points and patching them: see redirect.h. */
+#include "preload/redirect.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "obj/program.h"
+#include "preload/patch.h"
+#include "preload/stub.h"
+
+/* Where the jump must fit when nothing follows within reach. */
+#define ROOM_MAX_B 64
+
+struct entry_point {
+    const char *name; /* in the mapped file */
+    uintptr_t addr;   /* in memory */
+    void *target;     /* in our library, or NULL */
+};
+
+struct redirection {
+    struct obj_elf elf;
+    uintptr_t base;
+    void *library;
+    HD_VEC(struct entry_point) points; /* sorted by address, one per address */
+    HD_VEC(uintptr_t) starts;          /* of all functions, sorted */
+    uintptr_t low, high;               /* of functions known to be the runtime's */
+    unsigned cuda_version;
+};
+
+static bool is_function(const struct obj_elf_symbol *symbol)
+{
+    return symbol->type == STT_FUNC && symbol->section != SHN_UNDEF && symbol->value;
+}
+
+static void widen(struct redirection *r, uintptr_t addr)
+{
+    r->low = HD_MIN(r->low, addr);
+    r->high = HD_MAX(r->high, addr);
+}
+
+static enum hd_status collect_symbol(struct redirection *r, const struct obj_elf_symbol *symbol)
+{
+    uintptr_t addr = r->base + (uintptr_t)symbol->value;
+    if (!hd_vec_push(&r->starts, addr))
+        return hd_error(HD_NO_MEMORY, "no memory for the symbols of a program");
+    if (hd_str_starts(symbol->name, "libcudart_static_"))
+        widen(r, addr);
+    if (!obj_is_runtime_name(symbol->name))
+        return HD_OK;
+    struct entry_point point = {.name = symbol->name.ptr, .addr = addr};
+    if (!hd_vec_push(&r->points, point))
+        return hd_error(HD_NO_MEMORY, "no memory for the symbols of a program");
+    return HD_OK;
+}
+
+static enum hd_status collect(struct redirection *r)
+{
+    struct obj_elf_symbols table;
+    struct obj_elf_symbol symbol;
+    if (!obj_elf_symbols(&r->elf, OBJ_ELF_SYMTAB, &table))
+        return HD_OK;
+    for (size_t i = 0; i < table.len; i++)
+        if (obj_elf_symbol(&table, i, &symbol) && is_function(&symbol))
+            HD_TRY(collect_symbol(r, &symbol));
+    return HD_OK;
+}
+
+/* The clashing functions have one implementation per version; all others are the same in both. */
+static void *find_target(const struct redirection *r, const char *name)
+{
+    void *target =
+        dlvsym(r->library, name, r->cuda_version < 13 ? "libcudart.so.12" : "libcudart.so.13");
+    return target ? target : dlsym(r->library, name);
+}
+
+static int by_addr(const void *a, const void *b)
+{
+    const struct entry_point *pa = a, *pb = b;
+    if (pa->addr != pb->addr)
+        return pa->addr < pb->addr ? -1 : 1;
+    return (pa->target == NULL) - (pb->target == NULL); /* exported names first */
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uintptr_t ua = *(const uintptr_t *)a, ub = *(const uintptr_t *)b;
+    return (ua > ub) - (ua < ub);
+}
+
+/* Drops second names of one function and functions that are not the runtime's. */
+static void keep_runtime_points(struct redirection *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->points.len; i++) {
+        const struct entry_point *p = &r->points.at[i];
+        bool inside = p->addr >= r->low && p->addr <= r->high;
+        bool again = kept && r->points.at[kept - 1].addr == p->addr;
+        if (inside && !again)
+            r->points.at[kept++] = *p;
+    }
+    r->points.len = kept;
+}
+
+static void resolve(struct redirection *r)
+{
+    for (size_t i = 0; i < r->points.len; i++) {
+        struct entry_point *p = &r->points.at[i];
+        p->target = find_target(r, p->name);
+        if (p->target)
+            widen(r, p->addr);
+    }
+    qsort(r->points.at, r->points.len, sizeof(r->points.at[0]), by_addr);
+    qsort(r->starts.at, r->starts.len, sizeof(r->starts.at[0]), by_value);
+    keep_runtime_points(r);
+}
+
+/* Up to the next function; what lies between is padding. */
+static size_t room_at(const struct redirection *r, uintptr_t addr)
+{
+    size_t low = 0, high = r->starts.len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->starts.at[middle] > addr)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < r->starts.len ? HD_MIN(r->starts.at[low] - addr, (uintptr_t)ROOM_MAX_B)
+                               : ROOM_MAX_B;
+}
+
+static bool patch_point(const struct redirection *r, const struct entry_point *point,
+                        uintptr_t target)
+{
+    size_t room_B = room_at(r, point->addr);
+    uint8_t *code = (uint8_t *)point->addr;
+    size_t len = patch_write_jump(code, room_B, target);
+    if (!len) {
+        uintptr_t near = stub_near_jump(r->high, target);
+        len = near ? patch_write_near_jump(code, room_B, point->addr, near) : 0;
+    }
+    if (len)
+        __builtin___clear_cache((char *)code, (char *)code + len);
+    return len != 0;
+}
+
+static void patch_all(const struct redirection *r, struct redirect_result *out_result)
+{
+    for (size_t i = 0; i < r->points.len; i++) {
+        const struct entry_point *p = &r->points.at[i];
+        uintptr_t target = p->target ? (uintptr_t)p->target : stub_not_supported(p->name);
+        if (!target || !patch_point(r, p, target)) {
+            hd_log("%s of the embedded CUDA runtime cannot be redirected", p->name);
+            out_result->failed++;
+        } else if (p->target) {
+            out_result->redirected++;
+        } else {
+            hd_log_debug(HD_DEBUG_LOAD, "%s is not supported", p->name);
+            out_result->stubbed++;
+        }
+    }
+}
+
+/* Makes the executable segments that hold entry points writable, never both at once. */
+static enum hd_status set_protection(const struct redirection *r, bool writable)
+{
+    uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = r->points.at[0].addr;
+    uintptr_t last = r->points.at[r->points.len - 1].addr + ROOM_MAX_B;
+    struct obj_elf_segment segment;
+    for (size_t i = 0; obj_elf_segment(&r->elf, i, &segment); i++) {
+        if (segment.type != PT_LOAD || !(segment.flags & PF_X))
+            continue;
+        uintptr_t low = (r->base + (uintptr_t)segment.addr) & ~(page_B - 1);
+        uintptr_t high = r->base + (uintptr_t)(segment.addr + segment.mem_B);
+        if (high <= first || low >= last)
+            continue;
+        int usual = PROT_READ | PROT_EXEC | (segment.flags & PF_W ? PROT_WRITE : 0);
+        if (mprotect((void *)low, high - low, writable ? PROT_READ | PROT_WRITE : usual) != 0)
+            return hd_error(
+                HD_NOT_SUPPORTED,
+                "the system does not let the embedded CUDA runtime be redirected (mprotect); "
+                "rebuild with `nvcc -cudart shared`");
+    }
+    return HD_OK;
+}
+
+static enum hd_status redirect_collected(struct redirection *r, struct redirect_result *out_result)
+{
+    resolve(r);
+    if (!r->points.len)
+        return HD_OK;
+    out_result->cuda_version = r->cuda_version;
+    HD_TRY(set_protection(r, true));
+    patch_all(r, out_result);
+    stub_seal();
+    return set_protection(r, false);
+}
+
+static enum hd_status redirect_embedded(struct redirection *r, struct redirect_result *out_result)
+{
+    r->cuda_version = obj_program_cuda_version(&r->elf);
+    enum hd_status status = collect(r);
+    if (status == HD_OK)
+        status = redirect_collected(r, out_result);
+    hd_vec_fini(&r->points);
+    hd_vec_fini(&r->starts);
+    return status;
+}
+
+enum hd_status redirect_object(const char *path, uintptr_t base, redirect_library library,
+                               void *arg, struct redirect_result *out_result)
+{
+    struct redirection r = {.base = base, .low = UINTPTR_MAX};
+    *out_result = (struct redirect_result){0};
+    HD_TRY(obj_elf_open_file(path, &r.elf));
+    enum hd_status status = HD_OK;
+    enum obj_runtime runtime = obj_program_runtime(&r.elf);
+    out_result->stripped = runtime == OBJ_RUNTIME_STRIPPED;
+    if (runtime == OBJ_RUNTIME_EMBEDDED) {
+        r.library = library(arg);
+        status = r.library ? redirect_embedded(&r, out_result)
+                           : hd_error(HD_NOT_FOUND, "our libcudart.so.13 cannot be loaded");
+    }
+    obj_elf_close(&r.elf);
+    return status;
+}

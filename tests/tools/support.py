@@ -1,0 +1,89 @@
+"""What the tests of the heddle command share: TAP, running it, and files made for the purpose."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+
+PTX = """.version 8.0
+.target sm_70
+.address_size 64
+.visible .entry copy(.param .u64 to, .param .u64 from)
+{
+    .reg .b64 %rd<5>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [to];
+    ld.param.u64 %rd2, [from];
+    cvta.to.global.u64 %rd3, %rd1;
+    cvta.to.global.u64 %rd4, %rd2;
+    ld.global.u32 %r1, [%rd4];
+    st.global.u32 [%rd3], %r1;
+    ret;
+}
+"""
+
+
+class Tap:
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, passed, name, note=""):
+        self.count += 1
+        self.failed += not passed
+        print(f"{'ok' if passed else 'not ok'} {self.count} - {name}", flush=True)
+        if not passed:
+            for line in str(note).splitlines()[-40:]:
+                print("#", line)
+
+    def eq(self, got, want, name):
+        self.ok(got == want, name, f"got {got!r}\nwant {want!r}")
+
+    def skip(self, why):
+        self.count += 1
+        print(f"ok {self.count} # SKIP {why}")
+
+    def done(self):
+        print(f"1..{self.count}")
+        sys.exit(self.failed != 0)
+
+
+class Tool:
+    """Runs the heddle command with the libraries of a folder and a cache of its own."""
+
+    def __init__(self, heddle, folder, libdir=None):
+        self.heddle = os.path.abspath(heddle)
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "LD_"))}
+        self.env["HEDDLE_CACHE"] = os.path.join(folder, "cache")
+        if libdir:
+            self.env["HEDDLE_LIBDIR"] = libdir
+
+    def __call__(self, *args, env=None):
+        return subprocess.run([self.heddle, *args], env=dict(self.env, **(env or {})),
+                              capture_output=True, text=True, timeout=120)
+
+    def json(self, *args, env=None):
+        result = self(*args, env=env)
+        try:
+            return json.loads(result.stdout)
+        except ValueError:
+            return {"not json": result.stdout + result.stderr}
+
+
+def write(path, text):
+    with open(path, "wb" if isinstance(text, bytes) else "w") as f:
+        f.write(text)
+    return path
+
+
+def cubin(arch):
+    """The header of a cubin of ABI version 8; no tool looks further."""
+    ident = b"\x7fELF\x02\x01\x01\x41\x08" + bytes(7)
+    return ident + struct.pack("<HHIQQQI", 2, 190, 1, 0, 0, 0, arch << 8) + bytes(12)
+
+
+def find_nvcc():
+    for path in (shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc"):
+        if path and os.access(path, os.X_OK):
+            return path
+    return None

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""heddle run, doctor, info and cache: test_tools.py HEDDLE MKIMAGE CC PRELOAD FAKE_CUDART FAKE_CUDA
+EMBEDDED DOCS"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from support import PTX, Tap, Tool, cubin, write
+
+heddle, mkimage, cc, preload, cudart, cuda, embedded, docs = sys.argv[1:9]
+tap = Tap()
+
+
+def build(name, *flags, source="int main(void) { return 7; }\n", image=None):
+    """A host program; with `image`, one that carries a fat binary as nvcc would embed it."""
+    path = os.path.join(folder, name)
+    if image:
+        source = (f'__asm__(".section .nv_fatbin, \\"a\\"\\n.p2align 3\\n.incbin \\"{image}\\"\\n"\n'
+                  '".section .nvFatBinSegment, \\"aw\\"\\n.quad 0,0,0\\n.text\\n");\n' + source)
+    write(path + ".c", source)
+    subprocess.run([cc, "-w", path + ".c", "-o", path, *flags], check=True)
+    return path
+
+
+def image(name, codec, *entries):
+    path = os.path.join(folder, name)
+    subprocess.run([mkimage, path, codec, *entries], check=True)
+    return path
+
+
+def test_help():
+    result = tool("--help")
+    for name in ("run", "doctor", "info", "cache"):
+        tap.ok(f"  {name}  " in result.stdout, f"heddle --help lists {name}", result.stdout)
+        sub = tool(name, "--help")
+        tap.ok(sub.returncode == 0 and sub.stdout.startswith(f"usage: heddle {name}"),
+               f"heddle {name} --help", sub.stdout + sub.stderr)
+        page = os.path.join(docs, f"heddle-{name}.md")
+        with open(page) as f:
+            text = f.read()
+        options = {word.strip("`,|") for word in text.split() if word.strip("`").startswith("--")}
+        lacking = sorted(o for o in options if o not in sub.stdout)
+        tap.eq(lacking, [], f"every option in heddle-{name}.md is in --help")
+        wrong = tool(name, "--frobnicate")
+        tap.ok(wrong.returncode == 2 and wrong.stderr, f"heddle {name}: unknown option is exit 2",
+               wrong.stderr)
+
+
+def test_run():
+    seven = build("seven")
+    tap.eq(tool("run", seven).returncode, 7, "the program's exit code is passed on")
+    tap.eq(tool("run", "true").returncode, 0, "programs are found on PATH")
+    tap.eq(tool("run", "no-such-program").returncode, 127, "not found is 127")
+    tap.eq(tool("run", os.path.join(folder, "none")).returncode, 127, "so is a path")
+    tap.eq(tool("run", write(os.path.join(folder, "plain"), "x")).returncode, 126,
+           "a file that is not executable is 126")
+    tap.eq(tool("run").returncode, 2, "no program is wrong usage")
+    script = write(os.path.join(folder, "script"), "#!/bin/sh\necho $HEDDLE_CPU $1 $2\n")
+    os.chmod(script, 0o755)
+    result = tool("run", "--cpu", "avx2", script, "--cpu", "b")
+    tap.eq(result.stdout, "avx2 --cpu b\n", "options end at the program; a script inherits them")
+    result = tool("run", "--device", "interp", "--threads", "3", "--machine", "h100", "--debug",
+                  "load", "env")
+    got = set(result.stdout.split("\n"))
+    tap.ok({"HEDDLE_DEVICE=interp", "HEDDLE_THREADS=3", "HEDDLE_MACHINE=h100",
+            "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
+    want = ":".join(os.path.join(libs, n) for n in
+                    ("libcudart.so.13", "libcuda.so.1", "libheddle_preload.so"))
+    tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
+    tap.ok(f"LD_LIBRARY_PATH={libs}" in got, "and found by name", result.stdout)
+    result = tool("run", "env", env={"LD_PRELOAD": os.path.join(libs, "libcuda.so.1")})
+    tap.ok(f"LD_PRELOAD={want}:{libs}/libcuda.so.1" in result.stdout, "LD_PRELOAD is kept",
+           result.stdout)
+    for bad in (["--device", "gpu"], ["--cpu", "mmx"], ["--threads", "0"], ["--threads", "x"]):
+        result = tool("run", *bad, seven)
+        tap.ok(result.returncode == 2 and bad[1] in result.stderr, f"{' '.join(bad)} is refused",
+               result.stderr)
+    result = tool("run", "-v", seven)
+    tap.ok("LD_PRELOAD=" in result.stderr and seven in result.stderr, "-v prints the command",
+           result.stderr)
+    result = tool("run", embedded)
+    tap.ok("constructor: 0 13000" in result.stdout, "an embedded runtime is redirected",
+           result.stdout + result.stderr)
+    missing = os.path.join(folder, "nothing here")
+    os.makedirs(missing)
+    shutil.copy(preload, os.path.join(missing, "libheddle_preload.so"))
+    for name in ("libcudart.so.13", "libcuda.so.1"):
+        shutil.copy(cudart, os.path.join(missing, name))
+    result = tool("run", seven, env={"HEDDLE_LIBDIR": missing})
+    tap.ok(result.returncode == 1 and "blanks" in result.stderr,
+           "a folder that the loader cannot take is an error", result.stderr)
+
+
+def test_run_check():
+    sass = build("sass", image=image("sass.fatbin", "raw", f"cubin:90:{cubin90}"),
+                 source="int __cudaRegisterFatBinary(void *); int cudaRuntimeGetVersion(int *v)"
+                        "{ return 0; } int main(void) { return 7; }\n")
+    result = tool("run", sass)
+    tap.ok(result.returncode == 1 and "cubin sm_90" in result.stderr and
+           "code=compute_80" in result.stderr, "machine code alone is refused with the remedy",
+           result.stderr)
+    tap.eq(tool("run", "--no-check", sass).returncode, 7, "--no-check runs it")
+    stripped = build("stripped", "-s", image=good_fatbin)
+    result = tool("run", stripped)
+    tap.ok(result.returncode == 1 and "stripped" in result.stderr and
+           "-cudart shared" in result.stderr, "a stripped static program is refused with the remedy",
+           result.stderr)
+
+
+def test_doctor_images():
+    for codec in ("raw", "lz4", "zstd"):
+        path = image(codec + ".fatbin", codec, f"cubin:75:{cubin75}", f"ptx:75:{ptx}",
+                     f"ptx:90a:{ptx}", f"ptx:121:{ptx}")
+        got = tool.json("doctor", "--json", path)
+        shape = [(i["kind"], i["arch"], i["compression"]) for i in got.get("images", [])]
+        tap.eq(shape, [("cubin", "75", codec), ("ptx", "75", codec), ("ptx", "90a", codec),
+                       ("ptx", "121", codec)], f"{codec}: the entries are listed")
+        tap.ok(got.get("should_run") is True and got["ptx"]["modules"] == 1,
+               f"{codec}: one module is looked at", got)
+    result = tool("doctor", image("old.fatbin", "raw", f"cubin:75:{cubin75}"))
+    tap.ok(result.returncode == 1 and "cubin sm_75" in result.stdout and
+           "code=compute_120" in result.stdout, "no PTX is a problem with a remedy", result.stdout)
+    result = tool("doctor", "--cc", "9.0", image("new.fatbin", "raw", f"ptx:100:{ptx}"))
+    tap.ok(result.returncode == 1 and "compute capability 9.0" in result.stdout,
+           "PTX that is too new is a problem", result.stdout)
+    tap.eq(tool("doctor", ptx).returncode, 0, "a bare PTX file")
+    tap.eq(tool("doctor", cubin90).returncode, 1, "a bare cubin")
+    with open(good_fatbin, "rb") as f:
+        cut = f.read()[:-9]
+    result = tool("doctor", write(os.path.join(folder, "cut.fatbin"), cut))
+    tap.ok(result.returncode == 2 and "does not fit" in result.stderr, "a cut file", result.stderr)
+    result = tool("doctor", os.path.join(folder, "nothing"))
+    tap.ok(result.returncode == 2 and "No such file" in result.stderr, "no file", result.stderr)
+    result = tool("doctor", write(os.path.join(folder, "text"), "hello"))
+    tap.ok(result.returncode == 2, "a text file", result.stderr)
+    tap.eq(tool("doctor", "--cc", "x", ptx).returncode, 2, "--cc x")
+
+
+def test_doctor_programs():
+    got = tool.json("doctor", "--json", embedded)
+    tap.eq((got.get("runtime"), got.get("cuda_version"), got.get("should_run")),
+           ("embedded", 13, True), "an embedded runtime")
+    states = {e["name"]: e["state"] for e in got.get("entry_points", [])}
+    tap.eq((states.get("cudaMalloc"), states.get("cudaOfTheFuture")), ("supported", "missing"),
+           "its entry points")
+    tap.ok(any("not supported" in n for n in got.get("notes", [])), "what is missing is a note", got)
+    shared = build("shared", os.path.join(libs, "libcudart.so.13"), "-Wl,-rpath," + libs,
+                   image=good_fatbin,
+                   source="int cudaMalloc(void **, unsigned long); int main(void)"
+                          "{ void *p; return cudaMalloc(&p, 4); }\n")
+    got = tool.json("doctor", "--json", shared)
+    tap.eq((got.get("runtime"), [e["name"] for e in got.get("entry_points", [])],
+            got.get("should_run")), ("shared", ["cudaMalloc"], True), "a shared runtime")
+    tap.eq(tool("run", shared).returncode, 0, "which runs")
+    both = tool.json("doctor", "--json", shared, embedded)
+    tap.eq(len(both), 2, "two programs give an array")
+    write(os.path.join(folder, "blas.c"), "int cublasCreate_v2(void *h) { return 0; }\n")
+    blas = os.path.join(folder, "libcublas.so.13")
+    subprocess.run([cc, "-w", "-shared", "-fPIC", os.path.join(folder, "blas.c"), "-o", blas,
+                    "-Wl,-soname,libcublas.so.13"], check=True)
+    needs = build("needs", blas, source="int cublasCreate_v2(void *); int main(void)"
+                                        "{ return cublasCreate_v2(0); }\n")
+    result = tool("doctor", needs)
+    tap.ok(result.returncode == 1 and "cuBLAS" in result.stdout, "a missing library is a problem",
+           result.stdout)
+    result = tool("doctor", "-v", build("nothing"))
+    tap.ok(result.returncode == 0 and "does not use CUDA" in result.stdout, "a plain program",
+           result.stdout)
+    result = tool("doctor", build("stripped2", "-s", image=good_fatbin))
+    tap.ok(result.returncode == 1 and "stripped" in result.stdout, "a stripped program",
+           result.stdout)
+
+
+def test_info():
+    got = tool.json("info", "--json")
+    tap.eq(got.get("driver_version"), 13000, "driver version")
+    device = (got.get("devices") or [{}])[0]
+    tap.eq((device.get("name"), device.get("compute_capability"), device.get("memory_B"),
+            device.get("warp_size"), device.get("shared_memory_per_block_optin")),
+           ('Stand-in "quoted"', "12.0", 1 << 30, 10, None), "device as the driver reports it")
+    tap.ok(got["cpu"]["path"] in ("avx512", "avx2", "generic"), "code path", got)
+    tap.eq(tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]["path"], "generic",
+           "HEDDLE_CPU chooses it")
+    result = tool("info")
+    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout, "text",
+           result.stdout)
+
+
+def test_cache():
+    where = tool("cache", "dir").stdout.strip()
+    tap.eq(where, os.path.join(folder, "cache"), "heddle cache dir")
+    os.makedirs(where)
+    write(os.path.join(where, "0" * 32 + ".code"), b"x" * 1000)
+    write(os.path.join(where, "mine.txt"), b"x")
+    got = tool.json("cache", "--json")
+    tap.eq((got.get("entries"), got.get("size_B")), (1, 1000), "heddle cache stat")
+    got = tool.json("--json", "cache", "clear")
+    tap.eq((got.get("removed"), got.get("entries")), (1, 0), "heddle cache clear")
+    tap.eq(os.listdir(where), ["mine.txt"], "other files stay")
+    tap.ok("off" in tool("cache", env={"HEDDLE_CACHE": "off"}).stdout, "the cache is off")
+    tap.ok("8 MB" in tool("cache", env={"HEDDLE_CACHE_SIZE": "8M"}).stdout, "HEDDLE_CACHE_SIZE")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    libs = os.path.join(folder, "libs")
+    os.makedirs(libs)
+    for source, name in ((cudart, "libcudart.so.13"), (cuda, "libcuda.so.1"),
+                         (preload, "libheddle_preload.so")):
+        shutil.copy(source, os.path.join(libs, name))
+    tool = Tool(heddle, folder, libs)
+    ptx = write(os.path.join(folder, "copy.ptx"), PTX)
+    cubin75 = write(os.path.join(folder, "75.cubin"), cubin(75))
+    cubin90 = write(os.path.join(folder, "90.cubin"), cubin(90))
+    good_fatbin = image("good.fatbin", "zstd", f"ptx:75:{ptx}")
+    test_help()
+    test_run()
+    test_run_check()
+    test_doctor_images()
+    test_doctor_programs()
+    test_info()
+    test_cache()
+tap.done()

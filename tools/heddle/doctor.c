@@ -1,0 +1,356 @@
+/* heddle doctor: what a program needs and what of it Heddle lacks, before running it. */
+#include "cli.h"
+#include "doctor.h"
+
+#include <elf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "where.h"
+
+static const char help[] =
+    "usage: heddle doctor [--cc N] [--json] [-v] PROGRAM...\n"
+    "\n"
+    "Examines programs, libraries or device images (.ptx, .fatbin, .cubin) without running them:\n"
+    "how they use the CUDA runtime, every entry point of runtime and driver that they import, the\n"
+    "CUDA libraries that they need, the device code inside, and every PTX instruction that Heddle\n"
+    "does not take.\n"
+    "\n"
+    "options:\n"
+    "  --cc N          check for compute capability N, e.g. 12.0 (default) or 9.0\n"
+    "  --json          machine-readable output: one object, or an array for several programs\n"
+    "  -v, --verbose   list everything, not only what is missing\n"
+    "  --help          this text\n"
+    "\n"
+    "A program with NVIDIA's static runtime imports nothing: which of its entry points are used\n"
+    "cannot be told; all of them are redirected, and those that Heddle lacks are listed with -v.\n"
+    "\n"
+    "exit status: 0 every program should run, 1 something is missing, 2 wrong usage or no such "
+    "file\n";
+
+#define CC_DEFAULT 120
+
+/* CUDA's libraries beyond runtime and driver: prefix of the soname, name. */
+#define LIBRARY_LIST(X)                                                                            \
+    X("libcublasLt.so", "cuBLASLt")                                                                \
+    X("libcublas.so", "cuBLAS")                                                                    \
+    X("libcusparse.so", "cuSPARSE")                                                                \
+    X("libcusolver.so", "cuSOLVER")                                                                \
+    X("libcufft.so", "cuFFT")                                                                      \
+    X("libcufftw.so", "cuFFTW")                                                                    \
+    X("libcurand.so", "cuRAND")                                                                    \
+    X("libcudnn", "cuDNN")                                                                         \
+    X("libnccl.so", "NCCL")                                                                        \
+    X("libnvrtc.so", "NVRTC")                                                                      \
+    X("libnvJitLink.so", "nvJitLink")                                                              \
+    X("libnvjpeg.so", "nvJPEG")                                                                    \
+    X("libnpp", "NPP")                                                                             \
+    X("libcupti.so", "CUPTI")                                                                      \
+    X("libnvidia-ml.so", "NVML")                                                                   \
+    X("libcufile.so", "cuFile")                                                                    \
+    X("libnvToolsExt.so", "NVTX")
+
+static void push_text(struct doctor_report *report, bool problem, const char *fmt, va_list args)
+{
+    struct hd_buf buf;
+    va_list copy;
+    va_copy(copy, args);
+    hd_buf_init(&buf);
+    char text[1024];
+    vsnprintf(text, sizeof(text), fmt, copy);
+    va_end(copy);
+    const char *kept = hd_arena_strndup(&report->arena, text, strlen(text));
+    (void)(problem ? hd_vec_push(&report->problems, kept) : hd_vec_push(&report->notes, kept));
+}
+
+void doctor_problem(struct doctor_report *report, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    push_text(report, true, fmt, args);
+    va_end(args);
+}
+
+void doctor_note(struct doctor_report *report, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    push_text(report, false, fmt, args);
+    va_end(args);
+}
+
+const char *doctor_state_text(enum doctor_state state)
+{
+    static const char *const texts[] = {"supported", "not supported yet", "missing", "unknown"};
+    return texts[state];
+}
+
+/* What one of our libraries exports: names to non-NULL. The file stays mapped. */
+struct exports {
+    struct obj_elf elf;
+    struct hd_map names;
+    bool loaded;
+};
+
+static void exports_load(struct exports *e, enum where_library library)
+{
+    struct obj_elf_symbols table;
+    struct obj_elf_symbol symbol;
+    const char *path = where_library(library);
+    hd_map_init(&e->names);
+    if (!path || obj_elf_open_file(path, &e->elf) != HD_OK ||
+        !obj_elf_symbols(&e->elf, OBJ_ELF_DYNSYM, &table))
+        return;
+    e->loaded = true;
+    for (size_t i = 0; i < table.len; i++)
+        if (obj_elf_symbol(&table, i, &symbol) && symbol.section != SHN_UNDEF)
+            e->loaded &= hd_map_put(&e->names, symbol.name, e);
+}
+
+static void exports_free(struct exports *e)
+{
+    hd_map_fini(&e->names);
+    obj_elf_close(&e->elf);
+}
+
+static enum doctor_state entry_state(const struct exports *e, const char *name)
+{
+    if (!e->loaded)
+        return DOCTOR_UNKNOWN;
+    return hd_map_get(&e->names, hd_str_from(name)) ? DOCTOR_SUPPORTED : DOCTOR_MISSING;
+}
+
+static void add_entry(struct doctor_report *r, const struct exports *e,
+                      const struct obj_elf_symbol *symbol, bool is_driver)
+{
+    struct doctor_entry entry = {
+        .name = hd_arena_strndup(&r->arena, symbol->name.ptr, symbol->name.len),
+        .version = hd_arena_strndup(&r->arena, symbol->version.ptr, symbol->version.len),
+        .is_driver = is_driver,
+    };
+    entry.state = entry_state(e, entry.name);
+    if (!hd_vec_push(&r->entries, entry))
+        doctor_problem(r, "out of memory");
+}
+
+/* Imports of a dynamic program; all named entry points of an embedded runtime. */
+static void check_entries(struct doctor_report *r)
+{
+    struct exports runtime = {0}, driver = {0};
+    struct obj_elf_symbols table;
+    struct obj_elf_symbol symbol;
+    bool embedded = r->program.runtime == OBJ_RUNTIME_EMBEDDED;
+    exports_load(&runtime, WHERE_CUDART);
+    exports_load(&driver, WHERE_CUDA);
+    if (obj_elf_symbols(&r->program.elf, OBJ_ELF_DYNSYM, &table))
+        for (size_t i = 0; i < table.len; i++) {
+            if (!obj_elf_symbol(&table, i, &symbol) || symbol.section != SHN_UNDEF)
+                continue;
+            if (obj_is_runtime_name(symbol.name))
+                add_entry(r, &runtime, &symbol, false);
+            else if (obj_is_driver_name(symbol.name) &&
+                     obj_elf_needs(&r->program.elf, "libcuda.so"))
+                add_entry(r, &driver, &symbol, true);
+        }
+    if (embedded && obj_elf_symbols(&r->program.elf, OBJ_ELF_SYMTAB, &table))
+        for (size_t i = 0; i < table.len; i++)
+            if (obj_elf_symbol(&table, i, &symbol) && symbol.section != SHN_UNDEF &&
+                symbol.type == STT_FUNC && obj_is_runtime_name(symbol.name) &&
+                !hd_str_is(symbol.name, "__cudaUnregisterBinaryUtil")) /* nvcc's, in the program */
+                add_entry(r, &runtime, &symbol, false);
+    if (r->entries.len && !runtime.loaded)
+        doctor_problem(r, "Heddle's own %s is not installed: entry points cannot be checked",
+                       where_library_file(WHERE_CUDART));
+    exports_free(&runtime);
+    exports_free(&driver);
+}
+
+static void judge_entries(struct doctor_report *r)
+{
+    size_t lacking = 0;
+    for (size_t i = 0; i < r->entries.len; i++) {
+        const struct doctor_entry *entry = &r->entries.at[i];
+        if (entry->state != DOCTOR_MISSING && entry->state != DOCTOR_REFUSED)
+            continue;
+        if (r->program.runtime != OBJ_RUNTIME_EMBEDDED || entry->version[0])
+            doctor_problem(r, "%s is %s", entry->name, doctor_state_text(entry->state));
+        else
+            lacking++;
+    }
+    if (lacking)
+        doctor_note(r,
+                    "%zu entry points of the embedded runtime are not supported; whether the "
+                    "program calls them cannot be told (-v lists them)",
+                    lacking);
+}
+
+static void check_libraries(struct doctor_report *r)
+{
+    static const struct {
+        const char *prefix, *what;
+    } known[] = {
+#define X(prefix, what) {prefix, what},
+        LIBRARY_LIST(X)
+#undef X
+    };
+    struct hd_str name;
+    for (size_t n = 0; obj_elf_needed(&r->program.elf, n, &name); n++)
+        for (size_t k = 0; k < HD_COUNT_OF(known); k++) {
+            if (!hd_str_starts(name, known[k].prefix))
+                continue;
+            struct doctor_library library = {
+                .name = hd_arena_strndup(&r->arena, name.ptr, name.len),
+                .what = known[k].what,
+            };
+            if (hd_vec_push(&r->libraries, library))
+                doctor_problem(r, "%s is needed: Heddle has no %s yet", library.name, library.what);
+            break;
+        }
+}
+
+static void check_runtime(struct doctor_report *r)
+{
+    switch (r->program.runtime) {
+    case OBJ_RUNTIME_STRIPPED:
+        doctor_problem(r,
+                       "the static CUDA runtime inside cannot be redirected, because the program "
+                       "was stripped: do not strip it, or build with nvcc -cudart shared");
+        break;
+    case OBJ_RUNTIME_EMBEDDED:
+        doctor_note(r, "the static CUDA runtime inside is redirected by `heddle run`");
+        break;
+    case OBJ_RUNTIME_NONE:
+        if (r->program.kind == OBJ_IMAGE_HOST_ELF && !r->entries.len)
+            doctor_note(r, "does not use CUDA by itself");
+        break;
+    case OBJ_RUNTIME_SHARED:
+        break;
+    }
+    if (r->program.cuda_version && r->program.cuda_version < 12)
+        doctor_problem(r, "it was built with CUDA %u; Heddle has the interfaces of 12 and 13",
+                       r->program.cuda_version);
+}
+
+static void check_images(struct doctor_report *r)
+{
+    if (r->program.damaged)
+        doctor_problem(r, "damaged device code: %s", hd_error_message());
+    if (!r->program.images.len || program_count_usable(&r->program, r->cc))
+        return;
+    struct hd_buf found;
+    hd_buf_init(&found);
+    program_describe_images(&r->program, &found);
+    doctor_problem(r,
+                   "no PTX for compute capability %u.%u, only: %s; rebuild with nvcc -gencode "
+                   "arch=compute_%u,code=compute_%u",
+                   r->cc / 10, r->cc % 10, found.ptr ? found.ptr : "", r->cc, r->cc);
+    hd_buf_fini(&found);
+}
+
+static void report_free(struct doctor_report *r)
+{
+    hd_vec_fini(&r->entries);
+    hd_vec_fini(&r->libraries);
+    hd_vec_fini(&r->forms);
+    hd_vec_fini(&r->problems);
+    hd_vec_fini(&r->notes);
+    hd_arena_fini(&r->arena);
+    program_close(&r->program);
+}
+
+struct doctor_args {
+    unsigned cc;
+    bool as_json, verbose;
+    size_t programs;
+};
+
+/* Exit code for one program. */
+static int examine(const char *path, const struct doctor_args *args)
+{
+    struct doctor_report r = {.cc = args->cc};
+    if (program_open(path, &r.program) != HD_OK) {
+        cli_error("%s", hd_error_message());
+        return CLI_USAGE;
+    }
+    hd_arena_init(&r.arena);
+    if (r.program.kind == OBJ_IMAGE_HOST_ELF) {
+        check_libraries(&r);
+        check_entries(&r);
+    }
+    check_runtime(&r);
+    judge_entries(&r);
+    check_images(&r);
+    doctor_check_ptx(&r);
+    if (args->as_json)
+        doctor_print_json(&r);
+    else
+        doctor_print_text(&r, args->verbose);
+    int code = r.problems.len ? CLI_FAILED : CLI_OK;
+    report_free(&r);
+    return code;
+}
+
+/* "12.0" or "120"; 0 when malformed. */
+static unsigned parse_cc(const char *text)
+{
+    char digits[8];
+    size_t len = 0;
+    const char *dot = strchr(text, '.');
+    if (dot && (dot == text || !dot[1] || dot[2]))
+        return 0;
+    for (; *text && len < sizeof(digits); text++)
+        if (text != dot)
+            digits[len++] = *text;
+    uint64_t cc;
+    bool good =
+        !*text && hd_str_to_u64((struct hd_str){digits, len}, 10, &cc) && cc >= 10 && cc < 1000;
+    return good ? (unsigned)cc : 0;
+}
+
+/* Options may stand anywhere; programs are moved to the front of argv. -1 to go on. */
+static int parse_args(int argc, char **argv, struct doctor_args *args)
+{
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--json")) {
+            args->as_json = true;
+        } else if (!strcmp(argv[i], "-v") || !strcmp(argv[i], "--verbose")) {
+            args->verbose = true;
+        } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            fputs(help, stdout);
+            return CLI_OK;
+        } else if (!strcmp(argv[i], "--cc") && i + 1 < argc) {
+            args->cc = parse_cc(argv[++i]);
+        } else if (argv[i][0] == '-') {
+            cli_error("doctor: unknown option '%s' (see `heddle doctor --help`)", argv[i]);
+            return CLI_USAGE;
+        } else {
+            argv[args->programs++] = argv[i];
+        }
+    }
+    if (args->cc && args->programs)
+        return -1;
+    cli_error(args->cc ? "doctor: which program? (see `heddle doctor --help`)"
+                       : "doctor: --cc takes a compute capability such as 12.0");
+    return CLI_USAGE;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    struct doctor_args args = {.cc = CC_DEFAULT, .as_json = cli_json()};
+    int code = parse_args(argc, argv, &args);
+    if (code >= 0)
+        return code;
+    bool array = args.as_json && args.programs > 1;
+    code = CLI_OK;
+    for (size_t i = 0; i < args.programs; i++) {
+        if (array)
+            fputs(i ? "," : "[", stdout);
+        int one = examine(argv[i], &args);
+        code = HD_MAX(code, one);
+    }
+    if (array)
+        puts("]");
+    return code;
+}

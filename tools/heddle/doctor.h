@@ -1,0 +1,65 @@
+/*
+ * What `heddle doctor` finds out about a program. Gathered by doctor.c and doctor_ptx.c, printed by
+ * doctor_report.c. Everything hangs off one report and dies with it.
+ */
+#ifndef HEDDLE_TOOLS_DOCTOR_H
+#define HEDDLE_TOOLS_DOCTOR_H
+
+#include "base/arena.h"
+#include "program.h"
+
+enum doctor_state {
+    DOCTOR_SUPPORTED,
+    DOCTOR_REFUSED, /* exists and answers "not supported" */
+    DOCTOR_MISSING,
+    DOCTOR_UNKNOWN, /* our library is not there to look */
+};
+
+const char *doctor_state_text(enum doctor_state state);
+
+struct doctor_entry {
+    const char *name;
+    const char *version; /* "libcudart.so.13", or "" */
+    bool is_driver;
+    enum doctor_state state;
+};
+
+struct doctor_library {
+    const char *name; /* "libcublas.so.13" */
+    const char *what; /* "cuBLAS" */
+    bool have;        /* Heddle has its own */
+};
+
+/* One instruction form that would fail to load. */
+struct doctor_form {
+    const char *text; /* "tcgen05.mma.cta_group::1.kind::f16" */
+    const char *why;
+    const char *place; /* "kernel: line 12" of its first use */
+    unsigned uses;
+};
+
+struct doctor_report {
+    struct program program;
+    struct hd_arena arena;
+    HD_VEC(struct doctor_entry) entries;
+    HD_VEC(struct doctor_library) libraries;
+    HD_VEC(struct doctor_form) forms;
+    HD_VEC(const char *) problems; /* each makes the exit code 1 */
+    HD_VEC(const char *) notes;
+    unsigned cc; /* of the device that the check is for, * 10 */
+    size_t modules;
+    size_t kernels;
+    bool instructions_checked;
+};
+
+/* Appends "printf"-ed text to problems or notes. */
+void doctor_problem(struct doctor_report *report, const char *fmt, ...) HD_PRINTF(2, 3);
+void doctor_note(struct doctor_report *report, const char *fmt, ...) HD_PRINTF(2, 3);
+
+/* Parses every PTX module that would be loaded and looks for what lowering does not take. */
+void doctor_check_ptx(struct doctor_report *report);
+
+void doctor_print_text(const struct doctor_report *report, bool verbose);
+void doctor_print_json(const struct doctor_report *report);
+
+#endif

@@ -1,0 +1,105 @@
+/* The PTX part of `heddle doctor`: what would be loaded, parsed and looked through. */
+#include "doctor.h"
+
+#include <string.h>
+
+#ifdef HEDDLE_HAVE_PTX
+#include "ptx/ptx.h"
+#endif
+#ifdef HEDDLE_HAVE_LOWER
+#include "lower/lower.h"
+#endif
+
+/* Of each fat binary one entry gets loaded: the one that the loader chooses. */
+static bool is_loaded(const struct doctor_report *r, const struct program_image *image)
+{
+    struct obj_target target = {.cc = r->cc, .accept_any_variant = true};
+    struct obj_entry best;
+    if (image->entry.kind != OBJ_ENTRY_PTX)
+        return false;
+    return !image->fatbin.bytes || (obj_fatbin_choose(&image->fatbin, target, &best) == HD_OK &&
+                                    best.offset_B == image->entry.offset_B);
+}
+
+#ifdef HEDDLE_HAVE_LOWER
+static struct doctor_form *find_form(struct doctor_report *r, struct hd_str text)
+{
+    for (size_t i = 0; i < r->forms.len; i++)
+        if (hd_str_is(text, r->forms.at[i].text))
+            return &r->forms.at[i];
+    return NULL;
+}
+
+static void check_insn(struct doctor_report *r, const struct ptx_func *func,
+                       const struct ptx_insn *insn)
+{
+    const char *why = NULL;
+    if (lower_supports(insn, &why))
+        return;
+    struct hd_str text = insn->form->text;
+    struct doctor_form *form = find_form(r, text);
+    if (form) {
+        form->uses++;
+        return;
+    }
+    struct doctor_form added = {
+        .text = hd_arena_strndup(&r->arena, text.ptr, text.len),
+        .why = why ? why : "not supported",
+        .place = hd_arena_printf(&r->arena, "%.*s line %u", HD_STR_ARG(func->sym.name),
+                                 insn->stmt.place.line),
+        .uses = 1,
+    };
+    if (hd_vec_push(&r->forms, added))
+        doctor_problem(r, "instruction %s (%s): %s", added.text, added.place, added.why);
+}
+
+static void check_body(struct doctor_report *r, const struct ptx_func *func)
+{
+    for (const struct ptx_stmt *s = func->body; s; s = s->next)
+        if (s->kind == PTX_STMT_INSN)
+            check_insn(r, func, (const struct ptx_insn *)s);
+}
+#endif
+
+#ifdef HEDDLE_HAVE_PTX
+static void check_module(struct doctor_report *r, const char *name, const struct hd_buf *text)
+{
+    struct hd_arena arena;
+    struct ptx_module *module = NULL;
+    hd_arena_init(&arena);
+    if (ptx_parse(&arena, text->ptr ? text->ptr : "", text->len, name, &module) != HD_OK) {
+        doctor_problem(r, "%s", hd_error_message());
+        hd_arena_fini(&arena);
+        return;
+    }
+    for (const struct ptx_func *f = module->funcs; f; f = f->next_func) {
+        r->kernels += f->is_entry && f->has_body;
+#ifdef HEDDLE_HAVE_LOWER
+        check_body(r, f);
+#endif
+    }
+    hd_arena_fini(&arena);
+}
+#endif
+
+void doctor_check_ptx(struct doctor_report *r)
+{
+    for (size_t i = 0; i < r->program.images.len; i++) {
+        const struct program_image *image = &r->program.images.at[i];
+        struct hd_buf text;
+        if (!is_loaded(r, image))
+            continue;
+        hd_buf_init(&text);
+        if (obj_entry_read(&image->entry, &text) != HD_OK)
+            doctor_problem(r, "%s", hd_error_message());
+        else
+            r->modules++;
+#ifdef HEDDLE_HAVE_PTX
+        check_module(r, r->program.path, &text);
+#endif
+        hd_buf_fini(&text);
+    }
+#ifdef HEDDLE_HAVE_LOWER
+    r->instructions_checked = true;
+#endif
+}

@@ -1,0 +1,281 @@
+/*
+ * heddle run: starts a program with Heddle's libraries in place of NVIDIA's.
+ *
+ * The libraries are preloaded by absolute path. They carry the sonames that programs ask for, so the
+ * loader takes them wherever DT_RPATH or LD_LIBRARY_PATH point; libheddle_preload.so redirects
+ * runtimes that are linked statically (src/preload). The environment is inherited, so a script or
+ * an interpreter passes everything on to what it starts.
+ */
+#include "cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "program.h"
+#include "where.h"
+
+enum {
+    EXIT_CANNOT_RUN = 126, /* as shells have it */
+    EXIT_NOT_FOUND = 127,
+};
+
+static const char help[] =
+    "usage: heddle run [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "\n"
+    "Runs a CUDA program on Heddle instead of NVIDIA's runtime and driver. The program needs no\n"
+    "change: one that links libcudart or libcuda dynamically gets Heddle's, and one that was "
+    "linked\n"
+    "with the static runtime (nvcc's default) is redirected when it starts, provided that it was "
+    "not\n"
+    "stripped. Scripts and interpreters pass this on to the programs that they start.\n"
+    "\n"
+    "Options end at PROGRAM; everything behind it belongs to the program.\n"
+    "\n"
+    "options:\n"
+    "  --machine M      the device identifies as this machine (HEDDLE_MACHINE)\n"
+    "  --device KIND    `cpu` (default), or `interp`, the slow reference (HEDDLE_DEVICE)\n"
+    "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"
+    "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"
+    "  --debug FLAGS    comma list of debug flags; `help` lists them (HEDDLE_DEBUG)\n"
+    "  --no-check       run even if the program looks as if it could not work\n"
+    "  -v, --verbose    print the environment and the command before running\n"
+    "  --help           this text\n"
+    "\n"
+    "Before running, the program is checked: device code without any PTX, and a stripped program\n"
+    "with a static runtime, are errors that say how to rebuild. `heddle doctor PROGRAM` tells "
+    "more.\n"
+    "\n"
+    "exit status: the program's; 1 the check failed, 2 wrong usage, 126 the program cannot be "
+    "run,\n"
+    "127 it was not found\n";
+
+enum { OPT_MACHINE = 256, OPT_DEVICE, OPT_CPU, OPT_THREADS, OPT_DEBUG, OPT_NO_CHECK, OPT_HELP };
+
+static const struct option options[] = {
+    {"machine", required_argument, NULL, OPT_MACHINE},
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"cpu", required_argument, NULL, OPT_CPU},
+    {"threads", required_argument, NULL, OPT_THREADS},
+    {"debug", required_argument, NULL, OPT_DEBUG},
+    {"no-check", no_argument, NULL, OPT_NO_CHECK},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+struct run_args {
+    bool verbose;
+    bool check;
+    char **command;
+};
+
+static bool set_choice(const char *option, const char *variable, const char *value,
+                       const char *const *allowed)
+{
+    for (size_t i = 0; allowed[i]; i++)
+        if (!strcmp(value, allowed[i]))
+            return setenv(variable, value, 1) == 0;
+    cli_error("run: %s '%s' is not known (see `heddle run --help`)", option, value);
+    return false;
+}
+
+static bool set_threads(const char *value)
+{
+    uint64_t count;
+    if (hd_str_to_u64(hd_str_from(value), 10, &count) && count > 0 && count <= 4096)
+        return setenv("HEDDLE_THREADS", value, 1) == 0;
+    cli_error("run: --threads takes a number from 1 to 4096, not '%s'", value);
+    return false;
+}
+
+static bool apply_option(int option, struct run_args *args)
+{
+    static const char *const devices[] = {"cpu", "interp", NULL};
+    static const char *const cpus[] = {"avx512", "avx2", "generic", NULL};
+    switch (option) {
+    case OPT_MACHINE:
+        return setenv("HEDDLE_MACHINE", optarg, 1) == 0;
+    case OPT_DEVICE:
+        return set_choice("--device", "HEDDLE_DEVICE", optarg, devices);
+    case OPT_CPU:
+        return set_choice("--cpu", "HEDDLE_CPU", optarg, cpus);
+    case OPT_THREADS:
+        return set_threads(optarg);
+    case OPT_DEBUG:
+        return setenv("HEDDLE_DEBUG", optarg, 1) == 0;
+    case OPT_NO_CHECK:
+        args->check = false;
+        return true;
+    case 'v':
+        args->verbose = true;
+        return true;
+    default:
+        return false; /* getopt has said what is wrong */
+    }
+}
+
+/* -1 to go on, or the exit code. */
+static int parse_args(int argc, char **argv, struct run_args *args)
+{
+    static char name[] = "heddle run"; /* getopt's messages begin with argv[0] */
+    argv[0] = name;
+    optind = 0; /* glibc: start afresh */
+    for (int option; (option = getopt_long(argc, argv, "+v", options, NULL)) != -1;) {
+        if (option == OPT_HELP) {
+            fputs(help, stdout);
+            return CLI_OK;
+        }
+        if (!apply_option(option, args))
+            return CLI_USAGE;
+    }
+    if (optind >= argc) {
+        cli_error("run: which program? (see `heddle run --help`)");
+        return CLI_USAGE;
+    }
+    args->command = argv + optind;
+    return -1;
+}
+
+/* The file that execvp() would run; NULL when there is none. */
+static char *find_program(const char *name)
+{
+    if (strchr(name, '/'))
+        return access(name, F_OK) == 0 ? hd_strdup(name) : NULL;
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/bin:/usr/bin"; at;) {
+        size_t len = strcspn(at, ":");
+        struct hd_buf file;
+        struct stat st;
+        hd_buf_init(&file);
+        hd_buf_printf(&file, "%.*s/%s", len ? (int)len : 1, len ? at : ".", name);
+        if (!file.failed && access(file.ptr, X_OK) == 0 && stat(file.ptr, &st) == 0 &&
+            S_ISREG(st.st_mode))
+            return hd_buf_take(&file);
+        hd_buf_fini(&file);
+        at = at[len] ? at + len + 1 : NULL;
+    }
+    return NULL;
+}
+
+static int refuse_sass(const struct program *p)
+{
+    struct hd_buf found;
+    hd_buf_init(&found);
+    program_describe_images(p, &found);
+    cli_error("%s holds machine code for NVIDIA GPUs only (%s), no PTX\n"
+              "  rebuild it with PTX inside: nvcc -gencode arch=compute_80,code=compute_80, or\n"
+              "  nvcc -arch=sm_80, which embeds both; --no-check runs it all the same",
+              p->path, found.ptr ? found.ptr : "");
+    hd_buf_fini(&found);
+    return CLI_FAILED;
+}
+
+/* 0 when the program may run. */
+static int check_program(const char *path)
+{
+    struct program p;
+    if (program_open(path, &p) != HD_OK)
+        return 0; /* scripts and others: exec decides */
+    int code = 0;
+    if (p.runtime == OBJ_RUNTIME_STRIPPED)
+        code = cli_error("%s was linked with NVIDIA's static runtime and stripped: without symbols "
+                         "it cannot be redirected\n"
+                         "  do not strip it, or rebuild it with: nvcc -cudart shared; --no-check "
+                         "runs it all the same",
+                         path);
+    else if (p.kind == OBJ_IMAGE_HOST_ELF && p.images.len && !program_count_usable(&p, 0))
+        code = refuse_sass(&p);
+    program_close(&p);
+    return code;
+}
+
+/* Prepends to a list variable. False when memory is short. */
+static bool prepend_env(const char *variable, const char *text)
+{
+    const char *old = getenv(variable);
+    struct hd_buf value;
+    hd_buf_init(&value);
+    hd_buf_printf(&value, "%s%s%s", text, old && *old ? ":" : "", old ? old : "");
+    bool worked = !value.failed && setenv(variable, value.ptr, 1) == 0;
+    hd_buf_fini(&value);
+    return worked;
+}
+
+static void add_folder(struct hd_buf *folders, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    size_t len = (size_t)(slash - file);
+    if (folders->len && len <= folders->len &&
+        !strncmp(folders->ptr + folders->len - len, file, len))
+        return;
+    hd_buf_printf(folders, "%s%.*s", folders->len ? ":" : "", (int)len, file);
+}
+
+/* LD_PRELOAD for what is linked, LD_LIBRARY_PATH for what is opened by name later. */
+static int set_libraries(void)
+{
+    struct hd_buf preload, folders;
+    hd_buf_init(&preload);
+    hd_buf_init(&folders);
+    int code = 0;
+    for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT && !code; i++) {
+        const char *path = where_library(i);
+        if (!path && i == WHERE_CUDART12)
+            continue; /* the runtime of CUDA 13 alone is a legitimate build */
+        if (!path)
+            code = cli_error("run: %s not found; set HEDDLE_LIBDIR", where_library_file(i));
+        else if (strpbrk(path, " :"))
+            code = cli_error("run: the loader takes no blanks and colons in '%s'", path);
+        else
+            hd_buf_printf(&preload, "%s%s", preload.len ? ":" : "", path);
+        if (path && i != WHERE_PRELOAD)
+            add_folder(&folders, path);
+    }
+    if (!code && (preload.failed || folders.failed || !prepend_env("LD_PRELOAD", preload.ptr) ||
+                  !prepend_env("LD_LIBRARY_PATH", folders.ptr)))
+        code = cli_error("run: out of memory");
+    hd_buf_fini(&preload);
+    hd_buf_fini(&folders);
+    return code;
+}
+
+static void print_command(char **command)
+{
+    static const char *const shown[] = {"LD_PRELOAD",    "LD_LIBRARY_PATH", "HEDDLE_MACHINE",
+                                        "HEDDLE_DEVICE", "HEDDLE_CPU",      "HEDDLE_THREADS",
+                                        "HEDDLE_DEBUG"};
+    for (size_t i = 0; i < HD_COUNT_OF(shown); i++)
+        if (getenv(shown[i]))
+            fprintf(stderr, "%s=%s \\\n", shown[i], getenv(shown[i]));
+    for (; *command; command++)
+        fprintf(stderr, "%s%c", *command, command[1] ? ' ' : '\n');
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_args args = {.check = true};
+    int code = parse_args(argc, argv, &args);
+    if (code >= 0)
+        return code;
+    char *path = find_program(args.command[0]);
+    if (!path) {
+        cli_error("run: %s: not found", args.command[0]);
+        return EXIT_NOT_FOUND;
+    }
+    if ((args.check && check_program(path)) || set_libraries())
+        return CLI_FAILED;
+    if (args.verbose)
+        print_command(args.command);
+    fflush(NULL);
+    execv(path, args.command);
+    if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
+        execvp(path, args.command);
+    int error = errno;
+    cli_error("run: %s: %s", path, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}

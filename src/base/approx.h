@@ -10,9 +10,9 @@
  * Only these operations occur, each correctly rounded (nearest even) and none contracted:
  *   + - * / sqrt fma on f32 (f64 in the two f64 functions), int32 <-> f32, wrapping integer
  *   arithmetic, shifts, comparisons, and select. No table, no estimate instruction of some host.
- * A vector backend may replace a step by anything that gives the same bits on all inputs: step pairs
- * "t = x + MAGIC; n = t - MAGIC" by a round-to-nearest-even instruction (|x| < 2^22 there), the
- * two-step scaling of ex2 by a scalef instruction, select chains by a fix-up instruction.
+ * A vector backend may replace a step by anything that gives the same bits on all inputs: step
+ * pairs "t = x + MAGIC; n = t - MAGIC" by a round-to-nearest-even instruction (|x| < 2^22 there),
+ * the two-step scaling of ex2 by a scalef instruction, select chains by a fix-up instruction.
  *
  * Frame. The functions take and give floats as they are; around each one the instruction does
  *     1. .ftz: a denormal input becomes a zero of its sign
@@ -20,8 +20,8 @@
  *     3. a NaN result becomes the canonical NaN 0x7fffffff
  *     4. .ftz: a denormal result becomes a zero of its sign
  * No step makes a denormal on the way to a normal result, or its value does not matter there: the
- * .ftz instruction gives the same bits whether the host's own flush-to-zero mode is on or off. Steps
- * marked [denormal] only matter for denormal inputs and may be left out under .ftz.
+ * .ftz instruction gives the same bits whether the host's own flush-to-zero mode is on or off.
+ * Steps marked [denormal] only matter for denormal inputs and may be left out under .ftz.
  *
  * Measured maximum errors (every 101st input, tests/interp/test_approx.c) and PTX ISA 9's bounds:
  *
@@ -74,7 +74,9 @@ static inline float hd_approx_pow2(uint32_t k)
 #define HD_APPROX_ROUND 0x1.8p23f /* x + this - this rounds |x| < 2^22 to an integer */
 #define HD_APPROX_TINY  0x1p-126f /* the smallest normal number */
 
-/* Coefficients are minimax polynomials, rounded to f32 one after the other with the rest refitted. */
+/*
+ * Coefficients are minimax polynomials, rounded to f32 one after the other with the rest refitted.
+ */
 
 /* 2^f on [-0.5, 0.5], relative: 2^-27.2 */
 #define HD_APPROX_EX2_1 0x1.62e432p-1f

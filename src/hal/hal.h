@@ -86,11 +86,11 @@ struct hal_dispatch {
     uint16_t block[3];
     uint16_t reserved;
     uint32_t dynamic_smem_B;
-    uint32_t params_B; /* size of the parameter block */
-    uint32_t
-        params_ring_B; /* bytes of the queue's parameter ring to release at retirement; 0 = params are inline */
-    uint64_t params_va; /* address of the parameter block when params_ring_B is not 0 */
-    uint8_t cluster[3]; /* CTAs per cluster; 0 = no clusters */
+    uint32_t params_B;      /* size of the parameter block */
+    uint32_t params_ring_B; /* bytes of the queue's parameter ring to release at retirement; 0 =
+                               params are inline */
+    uint64_t params_va;     /* address of the parameter block when params_ring_B is not 0 */
+    uint8_t cluster[3];     /* CTAs per cluster; 0 = no clusters */
     uint8_t reserved2;
     uint32_t grid_id;
     uint8_t params[HAL_INLINE_PARAMS_B]; /* 64-byte aligned */

@@ -20,14 +20,17 @@ struct ir_dom {
 /* Constant time; a block dominates itself. */
 bool ir_dominates(const struct ir_dom *dom, uint32_t a, uint32_t b);
 
-/* Natural loops. A block's innermost loop is loop_of[block]; loops are in order of their headers.
+/*
+ * Natural loops. A block's innermost loop is loop_of[block]; loops are in order of their headers.
  */
 struct ir_loop {
     uint32_t header;
     uint32_t last;   /* last block in layout: the loop is blocks header .. last */
     uint32_t parent; /* enclosing loop index or IR_NO_BLOCK */
     uint32_t depth;  /* 1 = outermost */
-    /* Contains cas/exch, volatile/acquire/relaxed loads or nanosleep: may wait for another thread. */
+    /*
+     * Contains cas/exch, volatile/acquire/relaxed loads or nanosleep: may wait for another thread.
+     */
     bool spin_suspect;
 };
 struct ir_loops {

@@ -443,7 +443,8 @@ struct ir_window {
  * kernels) and every local variable its offset in its function's stack frame. Call after linking.
  */
 enum hd_status ir_layout_windows(struct ir_module *module) HD_MUST_CHECK;
-/* Bytes of a function's own frame: its local variables, a multiple of 16. After ir_layout_windows(). */
+/* Bytes of a function's own frame: its local variables, a multiple of 16. After
+ * ir_layout_windows(). */
 uint64_t ir_func_frame_B(const struct ir_func *func);
 enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
     HD_MUST_CHECK;

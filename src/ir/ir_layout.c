@@ -1,7 +1,8 @@
 /*
- * Windows. A shared variable has one offset in the whole module, because a device function may serve
- * several kernels; two variables overlap only when no kernel reaches both. Dynamic shared memory
- * starts at one offset for all kernels that use it: after the largest static part among them.
+ * Windows. A shared variable has one offset in the whole module, because a device function may
+ * serve several kernels; two variables overlap only when no kernel reaches both. Dynamic shared
+ * memory starts at one offset for all kernels that use it: after the largest static part among
+ * them.
  */
 #include "ir/ir.h"
 

@@ -348,7 +348,8 @@ static enum hd_status read_operands(struct ir_reader *r, struct ir_instr *instr,
     return HD_OK;
 }
 
-/* The first phi of a block tells the order of its operands; link_cfg puts them into canonical order. */
+/* The first phi of a block tells the order of its operands; link_cfg puts them into canonical
+ * order. */
 static enum hd_status take_phi_order(struct ir_reader *r, struct operands *o)
 {
     struct ir_block *block = r->block;

@@ -4,12 +4,13 @@
  * ptx_parse() reads a whole translation unit of PTX ISA 1.0 .. 9.x into one arena-allocated
  * ptx_module; everything below hangs off that module and dies with the caller's arena. The text is
  * not referenced afterwards. After a successful parse every name is resolved: an operand points at
- * the declaration it uses, labels and functions included, also forward ones. ptx_check() then applies
- * the rules of the opcode table (modifiers, operand counts and kinds, register widths).
+ * the declaration it uses, labels and functions included, also forward ones. ptx_check() then
+ * applies the rules of the opcode table (modifiers, operand counts and kinds, register widths).
  * ptx_print() writes text that parses to an equal module.
  *
- * A module is a list of items; a function body is one flat list of statements in source order, where
- * nested scopes are BLOCK_BEGIN / BLOCK_END markers (names are resolved, so most users skip those):
+ * A module is a list of items; a function body is one flat list of statements in source order,
+ * where nested scopes are BLOCK_BEGIN / BLOCK_END markers (names are resolved, so most users skip
+ * those):
  *
  *     struct ptx_module *m;
  *     HD_TRY(ptx_parse(arena, text, len, "vecadd.ptx", &m));
@@ -19,17 +20,17 @@
  *             if (s->kind == PTX_STMT_INSN)
  *                 visit((struct ptx_insn *)s);
  *
- * `add.ftz.f32 %f3, %f1, %f2` is an instruction whose form (op = PTX_OP_ADD, types[0] = PTX_TYPE_F32,
- * ftz = true) is shared by all instructions with the same dotted text in the module, so a client may
- * cache a decision per form (form->id is dense). Registers of a function are numbered densely:
- * ptx_operand_reg_idx() gives 0 .. func->nregs - 1.
+ * `add.ftz.f32 %f3, %f1, %f2` is an instruction whose form (op = PTX_OP_ADD, types[0] =
+ * PTX_TYPE_F32, ftz = true) is shared by all instructions with the same dotted text in the module,
+ * so a client may cache a decision per form (form->id is dense). Registers of a function are
+ * numbered densely: ptx_operand_reg_idx() gives 0 .. func->nregs - 1.
  *
- * Errors: `NAME:LINE:COL: expected X, found 'tok'`, reported once through hd_error(HD_BAD_PTX); lines
- * and columns count from 1, columns in bytes. Threads: distinct modules are independent; a parsed
- * module is read-only for everybody in here.
+ * Errors: `NAME:LINE:COL: expected X, found 'tok'`, reported once through hd_error(HD_BAD_PTX);
+ * lines and columns count from 1, columns in bytes. Threads: distinct modules are independent; a
+ * parsed module is read-only for everybody in here.
  *
- * Source: PTX ISA manual (public), sections 4 (syntax), 5 (state spaces and types), 9 (instructions),
- * 10 (special registers), 11 (directives).
+ * Source: PTX ISA manual (public), sections 4 (syntax), 5 (state spaces and types), 9
+ * (instructions), 10 (special registers), 11 (directives).
  */
 #ifndef HD_PTX_PTX_H
 #define HD_PTX_PTX_H
@@ -145,7 +146,8 @@ enum ptx_cmp {
     PTX_CMP_NAN, /* one is NaN */
 };
 
-/* The operation inside set/setp (and, or, xor), atom, red, redux, bar.red, multimem, bulk reduction. */
+/* The operation inside set/setp (and, or, xor), atom, red, redux, bar.red, multimem, bulk
+ * reduction. */
 enum ptx_subop {
     PTX_SUBOP_NONE,
     PTX_SUBOP_AND,
@@ -452,8 +454,8 @@ struct ptx_operand {
     int64_t offset; /* SYM, ADDR */
     struct ptx_operand *items;
     uint32_t nitems;
-    uint32_t
-        index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top byte */
+    uint32_t index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top
+                        byte */
     struct ptx_place place;
 };
 
@@ -502,8 +504,8 @@ struct ptx_stmt_decl {
 };
 
 /*
- * A call always has four operands: TUPLE of returns, the target (SYM of a function or REG), TUPLE of
- * arguments, and the prototype or target list (kind NONE when absent).
+ * A call always has four operands: TUPLE of returns, the target (SYM of a function or REG), TUPLE
+ * of arguments, and the prototype or target list (kind NONE when absent).
  */
 struct ptx_insn {
     struct ptx_stmt stmt;
@@ -634,7 +636,8 @@ struct ptx_module {
 enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, const char *name,
                          struct ptx_module **out_module) HD_MUST_CHECK;
 
-/* Applies the opcode table's rules to a parsed module. HD_BAD_PTX with the place of the first fault. */
+/* Applies the opcode table's rules to a parsed module. HD_BAD_PTX with the place of the first
+ * fault. */
 enum hd_status ptx_check(const struct ptx_module *module) HD_MUST_CHECK;
 
 /* Appends canonical text; it parses to an equal module. */
@@ -643,13 +646,14 @@ void ptx_print(const struct ptx_module *module, struct hd_buf *buf);
 void ptx_print_insn(const struct ptx_insn *insn, struct hd_buf *buf);
 void ptx_print_operand(const struct ptx_operand *operand, struct hd_buf *buf);
 
-/* Finds a module-scope name (function, variable, alias); NULL when absent. Functions: the definition. */
+/* Finds a module-scope name (function, variable, alias); NULL when absent. Functions: the
+ * definition. */
 struct ptx_sym *ptx_module_find(const struct ptx_module *module, struct hd_str name);
 
 /*
- * Writes a variable's initial bytes into dst[size_B] (zeroed by the caller) and calls `reloc` for each
- * address in it: width bytes at `at` receive (address of sym + addend), as generic address when
- * `generic`; a nonzero mask selects and right-aligns one byte field of the address.
+ * Writes a variable's initial bytes into dst[size_B] (zeroed by the caller) and calls `reloc` for
+ * each address in it: width bytes at `at` receive (address of sym + addend), as generic address
+ * when `generic`; a nonzero mask selects and right-aligns one byte field of the address.
  */
 typedef void (*ptx_reloc_fn)(void *ctx, uint64_t at, unsigned width_B, const struct ptx_sym *sym,
                              int64_t addend, bool generic, uint64_t mask);

@@ -1,6 +1,6 @@
 /*
- * Constant expressions: C's operators on 64-bit integers, and + - * / on doubles. A value is unsigned
- * when a U suffix, a big literal or an unsigned operand made it so, as in C.
+ * Constant expressions: C's operators on 64-bit integers, and + - * / on doubles. A value is
+ * unsigned when a U suffix, a big literal or an unsigned operand made it so, as in C.
  */
 #include "ptx/ptx_parse.h"
 

@@ -1,10 +1,10 @@
 /*
  * PTX lexer: pull one token at a time from NUL-terminated text. Private to ptx/.
  *
- * Opcodes with their modifiers are one unit of PTX but several tokens of C-like grammars; the parser
- * asks for them with ptx_lex_opcode() after an identifier that begins a statement. Names are hashed
- * while they are scanned, twice: the whole name, and the part before trailing digits, which names a
- * register range (`%r12` in `%r<100>`).
+ * Opcodes with their modifiers are one unit of PTX but several tokens of C-like grammars; the
+ * parser asks for them with ptx_lex_opcode() after an identifier that begins a statement. Names are
+ * hashed while they are scanned, twice: the whole name, and the part before trailing digits, which
+ * names a register range (`%r12` in `%r<100>`).
  */
 #ifndef HD_PTX_PTX_LEX_H
 #define HD_PTX_PTX_LEX_H

@@ -457,7 +457,9 @@ static enum hd_status parse_module(struct ptx_parser *p)
     return hd_arena_status(p->arena);
 }
 
-/* The lexer wants a NUL behind the text and the parse outlives no caller's buffer: work on a copy. */
+/*
+ * The lexer wants a NUL behind the text and the parse outlives no caller's buffer: work on a copy.
+ */
 enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, const char *name,
                          struct ptx_module **out_module)
 {

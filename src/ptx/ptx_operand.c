@@ -51,7 +51,8 @@ static bool single_comp(char c, enum ptx_comp *out_comp)
     return true;
 }
 
-/* .b3210 and .h10: each digit is one nibble of index2, first digit lowest; the count is its top byte. */
+/* .b3210 and .h10: each digit is one nibble of index2, first digit lowest; the count is its top
+ * byte. */
 static bool selector(const char *text, size_t len, struct ptx_operand *operand)
 {
     enum ptx_comp comp;

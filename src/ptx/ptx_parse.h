@@ -8,9 +8,10 @@
  *   ptx_operand.c  operands            ptx_const.c  constant expressions
  *   ptx_form.c     dotted opcodes      ptx_scope.c  names
  *
- * The grammar is parsed by recursive descent with one token of look-ahead: on entry of a ptx_parse_x()
- * the current token is the first one of x, on exit the first one behind it. Lists of unknown length
- * are collected on stacks (opstack, initstack) and copied into the arena when they close.
+ * The grammar is parsed by recursive descent with one token of look-ahead: on entry of a
+ * ptx_parse_x() the current token is the first one of x, on exit the first one behind it. Lists of
+ * unknown length are collected on stacks (opstack, initstack) and copied into the arena when they
+ * close.
  */
 #ifndef HD_PTX_PTX_PARSE_H
 #define HD_PTX_PTX_PARSE_H
@@ -18,7 +19,9 @@
 #include "base/vec.h"
 #include "ptx/ptx_lex.h"
 
-/* Nesting of initialisers, scopes and parenthesised constants; keeps recursion off the stack's end. */
+/*
+ * Nesting of initialisers, scopes and parenthesised constants; keeps recursion off the stack's end.
+ */
 #define PTX_MAX_NESTING 200
 #define PTX_MAX_REGS    (1u << 27)
 

@@ -1,6 +1,6 @@
 /*
- * Module -> text. The output is canonical: one statement a line, dotted opcodes as they were written,
- * constants folded, floats as exact bit patterns. Parsing it gives an equal module.
+ * Module -> text. The output is canonical: one statement a line, dotted opcodes as they were
+ * written, constants folded, floats as exact bit patterns. Parsing it gives an equal module.
  */
 #include "ptx/ptx_table.h"
 

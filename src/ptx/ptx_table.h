@@ -1,25 +1,27 @@
 /*
- * Keyword tables of the PTX front end, built once from the rows in spec/ (thread-safe). Private to ptx/.
+ * Keyword tables of the PTX front end, built once from the rows in spec/ (thread-safe). Private to
+ * ptx/.
  *
- * One hash table holds every dotted word: a word such as "b" or "param" may be a modifier, a type, a
- * state space and a directive at once, so an entry has one field per role, zero where it has none.
- * A second one holds opcode components as a trie: (parent node, component) -> node.
+ * One hash table holds every dotted word: a word such as "b" or "param" may be a modifier, a type,
+ * a state space and a directive at once, so an entry has one field per role, zero where it has
+ * none. A second one holds opcode components as a trie: (parent node, component) -> node.
  */
 #ifndef HD_PTX_PTX_TABLE_H
 #define HD_PTX_PTX_TABLE_H
 
 #include "ptx/ptx.h"
 
+/* clang-format off */
 #define PTX_MOD_CLASS_LIST(X)                                                                      \
-    X(TYPE)                                                                                        \
-    X(SPACE)                                                                                       \
-    X(SHAPE) X(ROUND) X(ROUNDI) X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(NAN) X(APPROX) X(HALF) X(CC)  \
-        X(CMP) X(SUBOP) X(VEC) X(SEM) X(SCOPE) X(CACHE) X(VOLATILE) X(MMIO) X(NC) X(EVICT)         \
-            X(PREFETCH) X(LEVEL) X(SYNC) X(ALIGNED) X(UNI) X(NOFTZ) X(ASYNC) X(COMPLETION)         \
-                X(MULTICAST) X(CTAGROUP) X(KIND) X(BLOCKSCALE) X(SPARSE) X(COLLECTOR) X(GEOM)      \
-                    X(TENSORMODE) X(TEXMODE) X(COMPONENT) X(CLAMP) X(LAYOUT) X(FRAG) X(TIMES)      \
-                        X(TMEMSHAPE) X(TMEMWARP) X(TRANS) X(PACK) X(VOTE) X(SHFL) X(PRMT) X(TESTP) \
-                            X(READ) X(PARITY) X(NOINC) X(OWN) X(QUERY) X(TMAPFIELD) X(SCALED)
+    X(TYPE) X(SPACE)                                                                               \
+    X(SHAPE) X(ROUND) X(ROUNDI) X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(NAN) X(APPROX) X(HALF)        \
+    X(CC) X(CMP) X(SUBOP) X(VEC) X(SEM) X(SCOPE) X(CACHE) X(VOLATILE) X(MMIO) X(NC) X(EVICT)       \
+    X(PREFETCH) X(LEVEL) X(SYNC) X(ALIGNED) X(UNI) X(NOFTZ) X(ASYNC) X(COMPLETION) X(MULTICAST)    \
+    X(CTAGROUP) X(KIND) X(BLOCKSCALE) X(SPARSE) X(COLLECTOR) X(GEOM) X(TENSORMODE) X(TEXMODE)      \
+    X(COMPONENT) X(CLAMP) X(LAYOUT) X(FRAG) X(TIMES) X(TMEMSHAPE) X(TMEMWARP) X(TRANS) X(PACK)     \
+    X(VOTE) X(SHFL) X(PRMT) X(TESTP) X(READ) X(PARITY) X(NOINC) X(OWN) X(QUERY) X(TMAPFIELD)       \
+    X(SCALED)
+/* clang-format on */
 
 enum ptx_mod_class {
 #define X(id) PTX_MC_##id,

@@ -1,6 +1,6 @@
 /*
- * Golden files of tests/ir: `; print` (read, print: the expectation is the canonical text, which must
- * read back to itself), `; error` (the message), `; windows`, `; shape CLASS`.
+ * Golden files of tests/ir: `; print` (read, print: the expectation is the canonical text, which
+ * must read back to itself), `; error` (the message), `; windows`, `; shape CLASS`.
  */
 #include "golden.h"
 

@@ -1,4 +1,5 @@
-/* Writes fat binaries for tests: mkimage OUT CODEC [KIND:ARCH[a|f]:FILE]...  with KIND ptx or cubin. */
+/* Writes fat binaries for tests: mkimage OUT CODEC [KIND:ARCH[a|f]:FILE]...  with KIND ptx or
+ * cubin. */
 #include <stdio.h>
 #include <string.h>
 

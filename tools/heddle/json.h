@@ -1,6 +1,6 @@
 /*
- * Writing JSON, for every subcommand's --json. Keys are NULL inside arrays. The caller keeps opens and
- * closes balanced; text is escaped, bytes that are not UTF-8 become U+FFFD.
+ * Writing JSON, for every subcommand's --json. Keys are NULL inside arrays. The caller keeps opens
+ * and closes balanced; text is escaped, bytes that are not UTF-8 become U+FFFD.
  *
  *     struct json j;
  *     json_init(&j);

@@ -1,8 +1,8 @@
 /*
  * heddle run: starts a program with Heddle's libraries in place of NVIDIA's.
  *
- * The libraries are preloaded by absolute path. They carry the sonames that programs ask for, so the
- * loader takes them wherever DT_RPATH or LD_LIBRARY_PATH point; libheddle_preload.so redirects
+ * The libraries are preloaded by absolute path. They carry the sonames that programs ask for, so
+ * the loader takes them wherever DT_RPATH or LD_LIBRARY_PATH point; libheddle_preload.so redirects
  * runtimes that are linked statically (src/preload). The environment is inherited, so a script or
  * an interpreter passes everything on to what it starts.
  */

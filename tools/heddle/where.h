@@ -1,7 +1,7 @@
 /*
  * Where the libraries of this Heddle are: HEDDLE_LIBDIR, then the build tree that the executable is
- * part of, then an installation around it. Paths are absolute and without links, so that they hold in
- * whatever directory a program changes to.
+ * part of, then an installation around it. Paths are absolute and without links, so that they hold
+ * in whatever directory a program changes to.
  */
 #ifndef HEDDLE_TOOLS_WHERE_H
 #define HEDDLE_TOOLS_WHERE_H

@@ -2,7 +2,7 @@
  * The CUDA runtime API for C and C++, version 13.0 as published.
  *
  * Link with -lcudart (Heddle's libcudart.so.13). Entry points that Heddle lacks exist and answer
- * cudaErrorNotSupported. The C++ conveniences (typed cudaMalloc, kernel launches) are in cuda_runtime.h.
+ * cudaErrorNotSupported. The C++ conveniences (typed cudaMalloc, launches) are in cuda_runtime.h.
  */
 #ifndef HEDDLE_CUDA_RUNTIME_API_H
 #define HEDDLE_CUDA_RUNTIME_API_H
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* How `kernel<<<grid, block, shared, stream>>>(...)` hands its configuration to the kernel's stub. */
+/* How `kernel<<<grid, block, shared, stream>>>(...)` hands its configuration to the stub. */
 unsigned int __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block,
                                          size_t shared_B
 #if defined(__cplusplus)

@@ -1,8 +1,8 @@
 /*
  * Types of the CUDA runtime API: flags here, the rest by topic in heddle/runtime_*.h.
  *
- * Names, values and layouts are those that the CUDA 13 documentation publishes, so that programs and
- * the runtime library agree with binaries built elsewhere. tests/cc pins sizes and offsets.
+ * Names, values and layouts are those that the CUDA 13 documentation publishes, so that programs
+ * and the runtime library agree with binaries built elsewhere. tests/cc pins sizes and offsets.
  */
 #ifndef HEDDLE_CUDA_DRIVER_TYPES_H
 #define HEDDLE_CUDA_DRIVER_TYPES_H

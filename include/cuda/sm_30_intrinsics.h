@@ -1,4 +1,4 @@
-/* Device built-ins; cuda_runtime.h brings all of them, this name is kept for programs that include it. */
+/* Device built-ins: all come with cuda_runtime.h; the name is kept for programs that include it. */
 #ifndef HEDDLE_CUDA_SM_30_INTRINSICS_H
 #define HEDDLE_CUDA_SM_30_INTRINSICS_H
 

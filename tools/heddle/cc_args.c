@@ -469,8 +469,8 @@ static void apply_flag(struct cc_job *job, const struct cc_option *opt)
 }
 
 /*
- * Finds the row for an argument. *out_value is the value inside the argument ("-Idir", "-std=c++17")
- * or NULL. Exact names win over joined ones: -lineinfo is not the library "ineinfo".
+ * Finds the row for an argument. *out_value is the value inside the argument ("-Idir",
+ * "-std=c++17") or NULL. Exact names win over joined ones: -lineinfo is not the library "ineinfo".
  */
 static const struct cc_option *find_option(const char *arg, const char **out_value)
 {

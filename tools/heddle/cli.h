@@ -26,7 +26,7 @@ bool cli_json(void);
 /* The version text, "0.1.0". */
 const char *cli_version(void);
 
-/* Prints "heddle: <text>" on stderr and returns CLI_FAILED, so `return cli_error(...)` reads well. */
+/* Prints "heddle: <text>" on stderr; returns CLI_FAILED, so `return cli_error(...)` reads well. */
 int cli_error(const char *fmt, ...) HD_PRINTF(1, 2);
 
 #endif

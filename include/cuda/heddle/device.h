@@ -3,8 +3,8 @@
  *
  * cuda_runtime.h includes this file when clang compiles CUDA. What the compiler's own headers
  * (__clang_cuda_*.h, in its resource directory) provide is taken from there; the headers of this
- * folder add what those expect from an SDK. Maths ends in calls of __nv_* functions, which come from
- * heddle-libdevice.bc at compile time (`heddle cc`) or from Heddle's loader.
+ * folder add what those expect from an SDK. Maths ends in calls of __nv_* functions, which come
+ * from heddle-libdevice.bc at compile time (`heddle cc`) or from Heddle's loader.
  *
  * The order is fixed: clang's forward declarations of the device overloads of sin(), abs() ... must
  * precede <cmath>, and everything below needs vector types.

@@ -7,7 +7,7 @@
 
 #define HEDDLE_FN static __device__ __forceinline__
 
-/* a . b + c over four signed or unsigned bytes; lo/hi take two 16-bit values of a and two bytes of b. */
+/* a . b + c over four bytes; lo and hi take two 16-bit values of a and two bytes of b. */
 #define HEDDLE_DOT(fn, op, A, B, C)                                                                \
     HEDDLE_FN C fn(A a, B b, C c)                                                                  \
     {                                                                                              \

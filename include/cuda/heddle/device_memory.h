@@ -1,6 +1,6 @@
 /*
- * Loads and stores with cache hints: __ldca .cg .cs .lu .cv and __stwb .cg .cs .wt, for every scalar
- * and vector type of up to 16 bytes. (__ldg is in clang's __clang_cuda_intrinsics.h.)
+ * Loads and stores with cache hints: __ldca .cg .cs .lu .cv and __stwb .cg .cs .wt, for every
+ * scalar and vector type of up to 16 bytes. (__ldg is in clang's __clang_cuda_intrinsics.h.)
  */
 #ifndef HEDDLE_CUDA_DEVICE_MEMORY_H
 #define HEDDLE_CUDA_DEVICE_MEMORY_H

@@ -1,7 +1,8 @@
 /*
  * Overloads of maths functions that C++ lacks or that CUDA adds to it: min and max for all pairs of
- * arithmetic types (host and device), float forms of rsqrt, sinpi, normcdf ..., and host versions of
- * the functions that the C library does not have, so that code shared by host and device compiles.
+ * arithmetic types (host and device), float forms of rsqrt, sinpi, normcdf ..., and host versions
+ * of the functions that the C library does not have, so that code shared by host and device
+ * compiles.
  */
 #ifndef HEDDLE_CUDA_MATH_OVERLOADS_H
 #define HEDDLE_CUDA_MATH_OVERLOADS_H
@@ -30,7 +31,7 @@ HEDDLE_MINMAX(HEDDLE_HD, long long)
 HEDDLE_MINMAX(HEDDLE_HD, unsigned long long)
 #undef HEDDLE_MINMAX
 
-/* Pairs of different types: the usual arithmetic conversions, signed with unsigned gives unsigned. */
+/* Pairs of different types: as in arithmetic, signed with unsigned gives unsigned. */
 #define HEDDLE_MINMAX_MIXED(A, B, R)                                                               \
     HEDDLE_HD R min(A a, B b)                                                                      \
     {                                                                                              \

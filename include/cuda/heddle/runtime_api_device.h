@@ -1,6 +1,6 @@
 /*
  * Prototypes of the CUDA runtime API: devices, errors, streams, events, launches.
- * Included by cuda_runtime_api.h. Every call returns an error code; see the CUDA runtime manual for each.
+ * Included by cuda_runtime_api.h. The CUDA runtime manual describes each function.
  */
 #ifndef HEDDLE_CUDA_RUNTIME_API_DEVICE_H
 #define HEDDLE_CUDA_RUNTIME_API_DEVICE_H

@@ -1,6 +1,6 @@
 /*
  * Prototypes of the CUDA runtime API: graphs, graphics and external objects.
- * Included by cuda_runtime_api.h. Every call returns an error code; see the CUDA runtime manual for each.
+ * Included by cuda_runtime_api.h. The CUDA runtime manual describes each function.
  */
 #ifndef HEDDLE_CUDA_RUNTIME_API_GRAPH_H
 #define HEDDLE_CUDA_RUNTIME_API_GRAPH_H

@@ -281,7 +281,7 @@ enum cudaGPUDirectRDMAWritesOrdering {
 };
 
 /*
- * Properties of a device, in the layout of CUDA 13 (1008 bytes; CUDA 12 had 1032 and some fields more).
+ * Properties of a device, in the layout of CUDA 13 (1008 bytes; CUDA 12 had 1032 and more fields).
  * Sizes are bytes, clock rates are gone (ask cudaDeviceGetAttribute).
  */
 struct cudaDeviceProp {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Redirecting embedded runtimes: test_preload.py PRELOAD FAKE_CUDART PROGRAM_PIE PROGRAM_NO_PIE PROGRAM_12"""
+"""Redirecting embedded runtimes: test_preload.py PRELOAD FAKE_CUDART PROGRAM_PIE PROGRAM_NO_PIE
+PROGRAM_12 PROGRAM_LIBRARY"""
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
-preload, fake, pie, no_pie, cuda12 = map(os.path.abspath, sys.argv[1:6])
+preload, fake, pie, no_pie, cuda12, uses_library = map(os.path.abspath, sys.argv[1:7])
 count = failed = 0
 
 
@@ -53,6 +54,10 @@ with tempfile.TemporaryDirectory() as folder:
        "HEDDLE_DEBUG=load tells", result.stderr)
     result = run(["/bin/sh", "-c", f"echo shell; {pie}"])
     ok(result.stdout == "shell\n" + want(13), "a child of a shell is redirected, too",
+       result.stdout + result.stderr)
+    result = run([uses_library], {"HEDDLE_DEBUG": "load"})
+    ok(result.stdout == "library: 0 13000\ncall: 0\n",
+       "a runtime inside a library is redirected before the library's constructors",
        result.stdout + result.stderr)
     result = run(["/bin/sh", "-c", "echo hello"])
     ok(result.stdout == "hello\n" and result.stderr == "", "other programs notice nothing",

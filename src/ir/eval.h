@@ -1,0 +1,43 @@
+/*
+ * Reference semantics: one pure instruction on known bits.
+ *
+ * The table spec/ir_semantics.def says what every pure operation computes; this evaluates it. The
+ * reference interpreter runs on it, the constant folder folds with it, and the JIT's lowering of
+ * each operation is tested against it. It is slow and obvious on purpose.
+ *
+ * Independent of the caller's floating-point environment (rounding mode, flush-to-zero): arithmetic
+ * is done in integers (base/softfp.h), and the approximations run in the default environment, which
+ * is restored. Any thread.
+ */
+#ifndef HD_IR_EVAL_H
+#define HD_IR_EVAL_H
+
+#include "ir/ir.h"
+
+/* The bits of a value, zero-extended: a pred is 0 or 1. */
+struct ir_bits {
+    uint64_t lo;
+    uint64_t hi; /* b128 only */
+};
+
+/*
+ * The result of a PURE instruction from its sources' bits (src[i] belongs to instr->src[i]; the
+ * values themselves are not looked at, so a bare instr without operands and block will do). False
+ * for operations that are not a function of their sources' bits: PHI, VARADDR, FUNCADDR, CVTA,
+ * CVTA_TO, ISSPACEP, and everything that is not PURE.
+ */
+bool ir_eval(const struct ir_instr *instr, const struct ir_bits *src, struct ir_bits *out);
+
+/*
+ * What an atomic leaves in memory: `old` and `operand` (and `swap`, for CAS the new value, old being
+ * compared with operand) are elements of `type`. Packed types are done per half.
+ */
+uint64_t ir_eval_atom(enum ir_atom atom, enum ir_type type, bool noftz, uint64_t old,
+                      uint64_t operand, uint64_t swap);
+/* REDUX over n >= 1 values of type u32, s32 or b32. */
+uint32_t ir_eval_redux(enum ir_redux redux, enum ir_type type, uint32_t a, uint32_t b);
+
+/* Bits of the result, as the table's result column says; 0 when it has none or is per result. */
+unsigned ir_eval_result_bits(const struct ir_instr *instr);
+
+#endif

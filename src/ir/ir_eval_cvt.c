@@ -1,0 +1,108 @@
+/* cvt and cvt.pack, PTX ISA 9.7.9.21: every pair of types, all roundings, .ftz, .sat. */
+#include "ir/ir_eval.h"
+
+static bool cvt_is_signed(enum ir_type type)
+{
+    return type == IR_S8 || type == IR_S16 || type == IR_S32 || type == IR_S64;
+}
+
+static uint64_t cvt_flush(const struct hd_fp_format *fmt, bool ftz, uint64_t v)
+{
+    return ftz && hd_fp_is_denormal(fmt, v) ? v & hd_fp_sign_mask(fmt) : v;
+}
+
+/* .sat between integers clamps to the destination's range. */
+static uint64_t cvt_clamp(uint64_t v, bool from_signed, enum ir_type to)
+{
+    unsigned bits = ir_type_bits(to);
+    bool negative = from_signed && (int64_t)v < 0;
+    uint64_t half = 1ull << (bits - 1);
+    if (!cvt_is_signed(to)) {
+        uint64_t max = half - 1 + half;
+        return negative ? 0 : v > max ? max : v;
+    }
+    if (negative)
+        return (int64_t)v < -(int64_t)(half - 1) - 1 ? 0 - half : v;
+    return v > half - 1 ? half - 1 : v;
+}
+
+static uint64_t cvt_int_int(const struct ir_instr *in, uint64_t a)
+{
+    bool from_signed = cvt_is_signed(in->type2);
+    if (from_signed)
+        a = ir_int_extend(a, ir_type_bits(in->type2));
+    return in->sat ? cvt_clamp(a, from_signed, in->type) : a;
+}
+
+static uint64_t cvt_saturate(const struct hd_fp_format *fmt, uint64_t v)
+{
+    uint64_t one = ((1ull << (fmt->exp_bits - 1)) - 1) << fmt->frac_bits;
+    if ((v & hd_fp_sign_mask(fmt)) || hd_fp_is_nan(fmt, v))
+        return 0;
+    return v > one ? one : v;
+}
+
+static uint64_t cvt_int_float(const struct ir_instr *in, uint64_t a)
+{
+    const struct hd_fp_format *to = ir_fp_format(in->type);
+    uint64_t v = a;
+    bool negative = false;
+    if (cvt_is_signed(in->type2)) {
+        v = ir_int_extend(a, ir_type_bits(in->type2));
+        negative = (int64_t)v < 0;
+    }
+    struct hd_fp x = hd_fp_from_u64(negative, negative ? 0 - v : v);
+    uint64_t r = hd_fp_pack(to, x, ir_fp_round(in->rnd), false);
+    return in->sat ? cvt_saturate(to, r) : r;
+}
+
+static bool cvt_is_integral(enum ir_rnd rnd)
+{
+    return rnd == IR_RNI || rnd == IR_RZI || rnd == IR_RMI || rnd == IR_RPI;
+}
+
+/* A NaN that becomes f64 keeps its payload, quieted; f64 to f64 likewise. */
+static uint64_t cvt_nan(const struct hd_fp_format *from, const struct hd_fp_format *to, uint64_t a)
+{
+    if (to != &hd_fp_f64)
+        return hd_fp_sign_mask(to) - 1;
+    uint64_t sign = (a & hd_fp_sign_mask(from)) ? hd_fp_sign_mask(to) : 0;
+    uint64_t frac = (a & ((1ull << from->frac_bits) - 1)) << (to->frac_bits - from->frac_bits);
+    return sign | 0x7ff8000000000000u | frac;
+}
+
+static uint64_t cvt_float(const struct ir_instr *in, const struct hd_fp_format *from,
+                          const struct hd_fp_format *to, uint64_t a)
+{
+    a = cvt_flush(from, in->ftz, a);
+    struct hd_fp x = hd_fp_unpack(from, a);
+    if (cvt_is_integral(in->rnd))
+        x = hd_fp_integral(x, ir_fp_round(in->rnd));
+    uint64_t r = x.cls == HD_FP_NAN
+                     ? cvt_nan(from, to, a)
+                     : hd_fp_pack(to, x, ir_fp_round(in->rnd), in->ftz && to == &hd_fp_f32);
+    bool relu = in->imm & 1;
+    if (relu && (r & hd_fp_sign_mask(to)) && !hd_fp_is_nan(to, r))
+        r = 0;
+    return in->sat ? cvt_saturate(to, r) : r;
+}
+
+uint64_t ir_cvt(const struct ir_instr *in, uint64_t a)
+{
+    const struct hd_fp_format *from = ir_fp_format(in->type2), *to = ir_fp_format(in->type);
+    if (from && to)
+        return cvt_float(in, from, to, a);
+    if (to)
+        return cvt_int_float(in, a);
+    if (!from)
+        return cvt_int_int(in, a);
+    struct hd_fp x = hd_fp_unpack(from, cvt_flush(from, in->ftz, a));
+    enum ir_rnd rnd = in->rnd == IR_RND_NONE ? IR_RZI : in->rnd;
+    return hd_fp_to_int(x, ir_fp_round(rnd), ir_type_bits(in->type), cvt_is_signed(in->type));
+}
+
+uint64_t ir_cvtpack(const struct ir_instr *in, uint64_t high, uint64_t low)
+{
+    const struct hd_fp_format *to = ir_fp_format(in->type);
+    return cvt_float(in, &hd_fp_f32, to, high) << 16 | cvt_float(in, &hd_fp_f32, to, low);
+}

@@ -17,6 +17,6 @@ enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, 
                          struct ir_module **out_module) HD_MUST_CHECK;
 
 /* Is this instruction inside the slice? For `heddle doctor`; *out_why (static text) when not. */
-bool lower_supports(const struct ptx_instr *instr, const char **out_why);
+bool lower_supports(const struct ptx_insn *insn, const char **out_why);
 
 #endif

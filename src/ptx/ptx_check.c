@@ -107,7 +107,7 @@ static enum hd_status check_form(struct checker *c)
     HD_TRY(check_mods(c));
     if (needs_type(c) && !c->form->ntypes)
         return bad_insn(c, "needs a type");
-    if (strchr(c->info->sig, '1') && c->form->ntypes < 2)
+    if (strpbrk(c->info->sig, "1E") && c->form->ntypes < 2)
         return bad_insn(c, "needs two types");
     if ((c->form->op == PTX_OP_SETP || c->form->op == PTX_OP_SET) && !c->form->cmp)
         return bad_insn(c, "needs a comparison");

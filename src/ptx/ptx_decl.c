@@ -229,7 +229,7 @@ static enum hd_status set_layout(struct ptx_parser *p, struct ptx_var *var,
     var->size_B = size_B;
     for (unsigned i = 0; i < var->ndims; i++)
         if (__builtin_mul_overflow(var->size_B, var->dims[i], &var->size_B) ||
-            var->size_B > (1ull << 47))
+            var->size_B > PTX_MAX_VAR_B)
             return ptx_fail(p, var->sym.place, "variable is too big");
     return HD_OK;
 }

@@ -196,7 +196,7 @@ static uint64_t outer_count(const struct ptx_var *var, const struct ptx_init *in
     uint64_t inner = var->vec;
     for (unsigned i = 1; i < var->ndims; i++)
         if (__builtin_mul_overflow(inner, var->dims[i], &inner))
-            return 0;
+            return UINT64_MAX; /* the caller finds it too big */
     if (init->count && init->u.list[0].kind == PTX_INIT_LIST)
         return init->count;
     return inner ? (init->count + inner - 1) / inner : 0;
@@ -218,7 +218,8 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
     var->dims[0] = outer_count(var, var->init);
     var->size_B = (uint64_t)var->vec * ((ptx_type_bits((enum ptx_type)var->type) + 7) / 8);
     for (unsigned i = 0; i < var->ndims; i++)
-        if (__builtin_mul_overflow(var->size_B, var->dims[i], &var->size_B))
+        if (__builtin_mul_overflow(var->size_B, var->dims[i], &var->size_B) ||
+            var->size_B > PTX_MAX_VAR_B)
             return ptx_fail(p, place, "variable is too big");
     return HD_OK;
 }
@@ -231,7 +232,8 @@ static enum hd_status parse_section_name(struct ptx_parser *p, struct ptx_init *
     init->kind = PTX_INIT_NAME;
     init->u.text = ptx_dup(p, tok->text, tok->len).ptr;
     HD_TRY(ptx_next(p));
-    if (ptx_at(p, '-') && ((ptx_lex_peek(&p->lex) | 0x20) > '9')) {
+    char next = ptx_lex_peek(&p->lex);
+    if (ptx_at(p, '-') && (next < '0' || next > '9')) {
         HD_TRY(ptx_next(p));
         if (!ptx_at(p, PTX_TOK_IDENT) && !ptx_at(p, PTX_TOK_DOT))
             return ptx_expected(p, "a label behind '-'");

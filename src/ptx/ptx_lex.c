@@ -9,6 +9,7 @@ enum {
     CH_DIGIT = 4,
     CH_HEX = 8,
     CH_BLANK = 16, /* blank but newline */
+    CH_PUNCT = 32, /* a token of one character, whatever follows */
 };
 
 #define DIGIT  (CH_FOLLOW | CH_DIGIT | CH_HEX)
@@ -19,7 +20,9 @@ static const uint8_t char_class[256] = {
     [' '] = CH_BLANK,       ['\t'] = CH_BLANK,      ['\r'] = CH_BLANK,   ['\f'] = CH_BLANK,
     ['\v'] = CH_BLANK,      ['0' ... '9'] = DIGIT,  ['a' ... 'f'] = HEX, ['A' ... 'F'] = HEX,
     ['g' ... 'z'] = LETTER, ['G' ... 'Z'] = LETTER, ['_'] = LETTER,      ['$'] = LETTER,
-    ['%'] = CH_START,
+    ['%'] = CH_START,       [','] = CH_PUNCT,       [';'] = CH_PUNCT,    ['['] = CH_PUNCT,
+    [']'] = CH_PUNCT,       ['{'] = CH_PUNCT,       ['}'] = CH_PUNCT,    ['('] = CH_PUNCT,
+    [')'] = CH_PUNCT,       ['+'] = CH_PUNCT,       ['-'] = CH_PUNCT,
 };
 
 static inline unsigned class_of(char c)
@@ -319,6 +322,12 @@ enum hd_status ptx_lex_next(struct ptx_lexer *lex)
     tok->col = (uint32_t)(p - lex->line_start) + 1;
     tok->spaced = p != before;
     unsigned c = class_of(*p);
+    if (c & CH_PUNCT) {
+        tok->kind = (uint8_t)*p;
+        tok->len = 1;
+        lex->next = p + 1;
+        return HD_OK;
+    }
     if (c & CH_START) {
         if (*p != '%' || (class_of(p[1]) & CH_FOLLOW)) {
             lex_name(lex);

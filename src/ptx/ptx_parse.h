@@ -24,6 +24,7 @@
  */
 #define PTX_MAX_NESTING 200
 #define PTX_MAX_REGS    (1u << 27)
+#define PTX_MAX_VAR_B   (1ull << 47)
 
 enum ptx_pending_kind {
     PTX_PENDING_OPERAND, /* becomes LABEL or SYM */

@@ -28,6 +28,7 @@ ARROWS = {
     "api/driver": {"core"},
     "api/runtime": set(),
     "preload": {"obj"},
+    "libdevice": set(),  # compiled for the device as well: not even base
 }
 # Only these may be included from outside their module, whatever ARROWS says: a module's front.
 PUBLIC_FRONT = {"compile": {"compile.h"}}
@@ -71,7 +72,7 @@ def allowed(path, found):
     if source in FREE or source == target or target == "spec":
         return True
     if target == "base":
-        return source not in {"include", "examples", "spec"}
+        return source not in {"include", "examples", "spec", "libdevice"}
     if source == "tools":
         return True  # counted per file by main()
     if target == "include":

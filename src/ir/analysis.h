@@ -62,6 +62,11 @@ enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena
 /* Post-dominators; the virtual exit is IR_NO_BLOCK. */
 enum hd_status ir_postdom_compute(const struct ir_func *func, struct hd_arena *arena,
                                   struct ir_dom *out) HD_MUST_CHECK;
+/* The same with some edges left out: those for which skip(context, from, to) is true. */
+typedef bool ir_skip_edge(const void *context, uint32_t from, uint32_t to);
+enum hd_status ir_postdom_compute_filtered(const struct ir_func *func, ir_skip_edge *skip,
+                                           const void *context, struct hd_arena *arena,
+                                           struct ir_dom *out) HD_MUST_CHECK;
 enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom *dom,
                                 struct hd_arena *arena, struct ir_loops *out) HD_MUST_CHECK;
 enum hd_status ir_liveness_compute(const struct ir_func *func, struct hd_arena *arena,

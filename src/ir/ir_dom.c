@@ -174,6 +174,8 @@ enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena
 
 struct reverse {
     const struct ir_func *func;
+    ir_skip_edge *skip; /* NULL: none */
+    const void *context;
     uint32_t *number; /* by block id: number in the reversed order, NONE = not reached */
     uint32_t *order;  /* inverse; order[0] is the virtual exit */
     uint32_t *stack;
@@ -181,6 +183,19 @@ struct reverse {
     uint32_t n;
     bool *root; /* an edge to the virtual exit */
 };
+
+static bool skipped(const struct reverse *r, uint32_t from, uint32_t to)
+{
+    return r->skip && r->skip(r->context, from, to);
+}
+
+static bool has_way_on(const struct reverse *r, const struct ir_block *block)
+{
+    for (uint32_t s = 0; s < block->nsuccs; s++)
+        if (!skipped(r, block->id, block->succs[s]->id))
+            return true;
+    return false;
+}
 
 /* Postorder walk against the edges from `block`; numbers are given from the back. */
 static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
@@ -199,7 +214,7 @@ static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
             continue;
         }
         uint32_t p = top->preds[r->next[b]++]->id;
-        if (r->number[p] != NONE)
+        if (r->number[p] != NONE || skipped(r, p, b))
             continue;
         r->number[p] = 0;
         r->next[p] = 0;
@@ -221,7 +236,7 @@ static bool reverse_number(struct reverse *r, struct hd_arena *arena)
     for (uint32_t i = 0; i < n; i++)
         r->number[i] = NONE;
     for (uint32_t i = 0; i < n; i++) {
-        if (r->func->blocks[i]->nsuccs)
+        if (has_way_on(r, r->func->blocks[i]))
             continue;
         r->root[i] = true;
         if (r->number[i] == NONE)
@@ -256,7 +271,8 @@ static bool reverse_edges(const struct reverse *r, struct graph *g, struct hd_ar
         const struct ir_block *block = r->func->blocks[r->order[i]];
         g->first[i] = nedges;
         for (uint32_t s = 0; s < block->nsuccs; s++)
-            g->edges[nedges++] = r->number[block->succs[s]->id];
+            if (!skipped(r, block->id, block->succs[s]->id))
+                g->edges[nedges++] = r->number[block->succs[s]->id];
         if (r->root[block->id])
             g->edges[nedges++] = 0;
     }
@@ -267,7 +283,14 @@ static bool reverse_edges(const struct reverse *r, struct graph *g, struct hd_ar
 enum hd_status ir_postdom_compute(const struct ir_func *func, struct hd_arena *arena,
                                   struct ir_dom *out)
 {
-    struct reverse r = {.func = func};
+    return ir_postdom_compute_filtered(func, NULL, NULL, arena, out);
+}
+
+enum hd_status ir_postdom_compute_filtered(const struct ir_func *func, ir_skip_edge *skip,
+                                           const void *context, struct hd_arena *arena,
+                                           struct ir_dom *out)
+{
+    struct reverse r = {.func = func, .skip = skip, .context = context};
     struct graph g;
     uint32_t *idom = hd_arena_array(arena, uint32_t, func->nblocks + 1);
 

@@ -41,17 +41,26 @@ enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);
 
 enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_SHAPE_VARYING };
 
+/*
+ * How a backend computes the scalars of a result that is UNIFORM or AFFINE: apply the operation to
+ * the scalars of the sources, for AFFINE once per half (a UNIFORM source serves both halves). That is
+ * exact for every operation, also where the shape got simpler: (tid.x >> 5), (tid.x < 32) and
+ * (tid.x - laneid) are UNIFORM and are computed from the bases of half 0. BASE_INDEX likewise: the
+ * operation applied to the bases, where cvt and mulwide start with base 0; the index never changes.
+ */
 struct ir_shape {
     enum ir_shape_kind kind;
-    bool index_signed;            /* BASE_INDEX: sign extension of index, else zero extension */
-    int64_t stride;               /* AFFINE; per lane, in units of the value */
-    int64_t scale;                /* BASE_INDEX, bytes per index step (any nonzero constant) */
+    bool index_signed; /* BASE_INDEX: sign extension of index, else zero extension */
+    bool whole;        /* AFFINE: affine over the warp: base[1] = base[0] + 16 * stride */
+    int64_t stride;    /* AFFINE; per lane, in units of the value */
+    int64_t scale;     /* BASE_INDEX, bytes per index step (any nonzero constant) */
     const struct ir_value *index; /* BASE_INDEX; dominates the value */
     /*
      * Power of two that divides the value in every lane (UNIFORM), base[h] in every half (AFFINE),
-     * the uniform base (BASE_INDEX). 1 = nothing known. Constants know exactly (value 0: 1 << 31).
+     * the uniform base (BASE_INDEX). 1 = nothing known; 1 << 31 = it is zero.
      */
     uint32_t align;
+    uint32_t warp_align; /* AFFINE and whole: of base[0]; else 0 */
 };
 
 struct ir_shapes {
@@ -59,13 +68,26 @@ struct ir_shapes {
     /*
      * By block id. A divergent block may run with fewer lanes than are alive: it lies between a
      * divergent branch and its reconvergence point, or in a loop that lanes leave at different
-     * times. Every block after a divergent exit of lanes that ended is *not* divergent for that
-     * reason alone: full means "all lanes still alive".
+     * times. Blocks after a branch that sent some lanes to their end are *not* divergent for that
+     * reason alone: full means "all lanes still alive". See exit_only and side_exit.
+     * With needs_dispatch: every block that can run after some lanes went another way.
      */
     bool *divergent;
     bool *divergent_branch; /* the block's terminator sends lanes of one warp different ways */
-    bool *divergent_join;   /* phis here merge lanes that came along different paths in one sweep */
-    bool *divergent_loop;   /* by loop index: lanes leave this loop at different times */
+    /* By block: kernel block that only ends the thread. An edge to it ends its lanes at once. */
+    bool *exit_only;
+    /*
+     * By block: on a path of its own to an end (trap, store and return ..) that never comes back to
+     * where the kernel mainly ends. Lanes that a divergent branch sends there no longer count as
+     * alive for the blocks of the main path.
+     */
+    bool *side_exit;
+    /*
+     * Phis here merge lanes that came along different paths, or at different times out of a divergent
+     * loop: a write must keep the other lanes.
+     */
+    bool *divergent_join;
+    bool *divergent_loop; /* by loop index: lanes leave this loop at different times */
     /* By value id: defined in a divergent loop and used outside it, so a write must keep other
      * lanes. */
     bool *temporal;
@@ -78,7 +100,8 @@ struct ir_shapes {
     const char *dispatch_reason; /* text for HEDDLE_DEBUG=shape, NULL when not */
     struct ir_loops loops;
     struct ir_dom dom;
-    struct ir_dom postdom;
+    struct ir_dom
+        postdom; /* leaves out edges to exit_only blocks, and from others to side_exit blocks */
 };
 
 /*

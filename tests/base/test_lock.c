@@ -6,7 +6,6 @@
 #include "tap.h"
 
 static struct hd_lock stream_lock = HD_LOCK_INIT(STREAM, "test stream");
-static struct hd_lock memory_lock = HD_LOCK_INIT(MEMORY, "test memory");
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned counter;
 
@@ -47,6 +46,8 @@ static void test_order(void)
 }
 
 #else
+
+static struct hd_lock memory_lock = HD_LOCK_INIT(MEMORY, "test memory");
 
 static void test_any_release_order(void)
 {

@@ -2,14 +2,14 @@
 #ifndef TESTS_CC_LIBDEVICE_H
 #define TESTS_CC_LIBDEVICE_H
 
+/* clang-format off */
 #define LIBDEVICE_UNARY(X)                                                                         \
-    X(sin)                                                                                         \
-    X(cos)                                                                                         \
-    X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(exp)       \
-        X(exp2) X(exp10) X(expm1) X(log) X(log2) X(log10) X(log1p) X(cbrt) X(rcbrt) X(sqrt)        \
-            X(rsqrt) X(sinpi) X(cospi) X(erf) X(erfc) X(erfcx) X(normcdf) X(erfinv) X(erfcinv)     \
-                X(normcdfinv) X(tgamma) X(lgamma) X(j0) X(j1) X(y0) X(y1) X(cyl_bessel_i0)         \
-                    X(cyl_bessel_i1) X(floor) X(ceil) X(trunc) X(rint) X(round) X(logb)
+    X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh)         \
+    X(atanh) X(exp) X(exp2) X(exp10) X(expm1) X(log) X(log2) X(log10) X(log1p) X(cbrt) X(rcbrt)    \
+    X(sqrt) X(rsqrt) X(sinpi) X(cospi) X(erf) X(erfc) X(erfcx) X(normcdf) X(erfinv) X(erfcinv)     \
+    X(normcdfinv) X(tgamma) X(lgamma) X(j0) X(j1) X(y0) X(y1) X(cyl_bessel_i0) X(cyl_bessel_i1)    \
+    X(floor) X(ceil) X(trunc) X(rint) X(round) X(logb)
+/* clang-format on */
 
 #define LIBDEVICE_BINARY(X)                                                                        \
     X(pow) X(atan2) X(hypot) X(rhypot) X(fmod) X(remainder) X(fdim) X(nextafter)

@@ -5,6 +5,7 @@
 #include "golden.h"
 
 #include "ir/ir.h"
+#include "ir/shape.h"
 
 static void show_windows(struct ir_module *module, struct hd_buf *out)
 {
@@ -42,6 +43,25 @@ static void show_print(struct ir_module *module, struct hd_buf *out)
     hd_buf_fini(&second);
 }
 
+static void show_shapes(struct ir_module *module, const char *class_name, struct hd_buf *out)
+{
+    unsigned cls = 0;
+
+    while (cls < IR_CLASS_COUNT && strcmp(class_name, ir_launch_class_name(cls)) != 0)
+        cls++;
+    ir_foreach_func(func, module) {
+        struct ir_shapes shapes;
+        struct hd_arena arena;
+        hd_arena_init(&arena);
+        ir_func_compact(func);
+        if (ir_shapes_compute(func, (enum ir_launch_class)cls, &arena, &shapes) == HD_OK)
+            ir_shapes_print(func, &shapes, out);
+        else
+            hd_buf_printf(out, "%s\n", hd_error_message());
+        hd_arena_fini(&arena);
+    }
+}
+
 static void make(const char *mode, const char *argument, const char *input, size_t len,
                  struct hd_buf *out)
 {
@@ -55,6 +75,8 @@ static void make(const char *mode, const char *argument, const char *input, size
         show_print(module, out);
     else if (!strcmp(mode, "windows"))
         show_windows(module, out);
+    else if (!strcmp(mode, "shape"))
+        show_shapes(module, argument, out);
     ir_module_destroy(module);
 }
 

@@ -31,6 +31,7 @@ CASES = [
     ("src/core/a.c", '"jit/jit.h"', "core may not include src/jit/jit.h"),
     ("src/dev/cpu/a.c", '"core/core.h"', "dev/cpu may not include src/core/core.h"),
     ("src/api/driver/a.c", '"hal/hal.h"', "api/driver may not include src/hal/hal.h"),
+    ("src/libdevice/a.c", '"base/str.h"', "libdevice may not include src/base/str.h"),
     ("src/ir/a.c", '"../hal/hal.h"', "ir may not include src/hal/hal.h"),
     ("src/ir/a.c", '"nowhere.h"', "is not in the project"),
     ("src/new/a.c", '"base/str.h"', "module 'new' has no row"),

@@ -1,0 +1,15 @@
+/*
+ * Cooperative groups: blocks, grids, clusters, tiles and coalesced threads. reduce.h, scan.h and
+ * memcpy_async.h are in the folder of the same name.
+ */
+#ifndef HEDDLE_CUDA_COOPERATIVE_GROUPS_H
+#define HEDDLE_CUDA_COOPERATIVE_GROUPS_H
+
+#include "cuda_runtime.h"
+
+#if defined(__CUDA__) && defined(__clang__) && __cplusplus >= 201103L
+#include "heddle/cg_base.h"
+#include "heddle/cg_tile.h"
+#endif
+
+#endif

@@ -1,0 +1,358 @@
+/*
+ * bfloat16: __nv_bfloat16 and __nv_bfloat162, with arithmetic, comparisons, conversions, functions,
+ * shuffles and atomics under their CUDA names. Needs clang (host and device).
+ */
+#ifndef HEDDLE_CUDA_BF16_H
+#define HEDDLE_CUDA_BF16_H
+
+#include "cuda_runtime.h"
+
+#if defined(__cplusplus) && defined(__clang__)
+
+/*
+ * The bits of a float or double rounded to nearest even. The host's compiler library has no such
+ * conversion before gcc 13, so there it is done on the bits: add half a unit less one, plus the last
+ * kept bit. From double, the float in between is rounded to odd, which makes the second rounding exact.
+ */
+static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(float f)
+{
+#if defined(__CUDA_ARCH__)
+    unsigned short bits;
+    __bf16 n = (__bf16)f;
+    __builtin_memcpy(&bits, &n, 2);
+    return bits;
+#else
+    unsigned int u;
+    __builtin_memcpy(&u, &f, 4);
+    if ((u & 0x7fffffffu) > 0x7f800000u)
+        return 0x7fff;
+    return (unsigned short)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+#endif
+}
+static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(double d)
+{
+    float f = (float)d;
+    unsigned int u;
+    __builtin_memcpy(&u, &f, 4);
+    if ((double)f != d && d == d && !(u & 1u))
+        u = ((double)f < d) == (d > 0.0) ? u + 1u : u - 1u;
+    __builtin_memcpy(&f, &u, 4);
+    return heddle_bits_bf16(f);
+}
+#define HEDDLE_INTEGER(type)                                                                       \
+    static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(type v)                  \
+    {                                                                                              \
+        return heddle_bits_bf16((double)v);                                                        \
+    }
+HEDDLE_INTEGER(short)
+HEDDLE_INTEGER(unsigned short)
+HEDDLE_INTEGER(int)
+HEDDLE_INTEGER(unsigned int)
+HEDDLE_INTEGER(long)
+HEDDLE_INTEGER(unsigned long)
+HEDDLE_INTEGER(long long)
+HEDDLE_INTEGER(unsigned long long)
+#undef HEDDLE_INTEGER
+
+/* The bits alone, for unions and shared memory. */
+struct __align__(2) __nv_bfloat16_raw {
+    unsigned short x;
+};
+struct __align__(4) __nv_bfloat162_raw {
+    unsigned short x;
+    unsigned short y;
+};
+
+struct __align__(2) __nv_bfloat16 {
+    unsigned short __x;
+
+    __nv_bfloat16() = default;
+    __host__ __device__ constexpr __nv_bfloat16(const __nv_bfloat16_raw &raw) : __x(raw.x)
+    {
+    }
+    __host__ __device__ __nv_bfloat16(float f)
+    {
+        __x = heddle_bits_bf16(f);
+    }
+    __host__ __device__ __nv_bfloat16(double f)
+    {
+        __x = heddle_bits_bf16(f);
+    }
+#define HEDDLE_INTEGER(type)                                                                       \
+    __host__ __device__ __nv_bfloat16(type v)                                                      \
+    {                                                                                              \
+        __x = heddle_bits_bf16(v);                                                                 \
+    }                                                                                              \
+    __host__ __device__ operator type() const                                                      \
+    {                                                                                              \
+        return (type)(float)*this;                                                                 \
+    }                                                                                              \
+    __host__ __device__ __nv_bfloat16 &operator=(type v)                                           \
+    {                                                                                              \
+        return *this = __nv_bfloat16(v);                                                           \
+    }
+    HEDDLE_INTEGER(short)
+    HEDDLE_INTEGER(unsigned short)
+    HEDDLE_INTEGER(int)
+    HEDDLE_INTEGER(unsigned int)
+    HEDDLE_INTEGER(long)
+    HEDDLE_INTEGER(unsigned long)
+    HEDDLE_INTEGER(long long)
+    HEDDLE_INTEGER(unsigned long long)
+#undef HEDDLE_INTEGER
+    __host__ __device__ operator float() const
+    {
+        __bf16 n;
+        __builtin_memcpy(&n, &__x, 2);
+        return (float)n;
+    }
+    __host__ __device__ operator __nv_bfloat16_raw() const
+    {
+        __nv_bfloat16_raw raw = {__x};
+        return raw;
+    }
+    __host__ __device__ operator char() const
+    {
+        return (char)(float)*this;
+    }
+    __host__ __device__ operator signed char() const
+    {
+        return (signed char)(float)*this;
+    }
+    __host__ __device__ operator unsigned char() const
+    {
+        return (unsigned char)(float)*this;
+    }
+    __host__ __device__ operator bool() const
+    {
+        return (__x & 0x7fff) != 0;
+    }
+    __host__ __device__ __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw)
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ __nv_bfloat16 &operator=(float f)
+    {
+        return *this = __nv_bfloat16(f);
+    }
+    __host__ __device__ __nv_bfloat16 &operator=(double f)
+    {
+        return *this = __nv_bfloat16(f);
+    }
+};
+
+struct __align__(4) __nv_bfloat162 {
+    __nv_bfloat16 x;
+    __nv_bfloat16 y;
+
+    __nv_bfloat162() = default;
+    __host__ __device__ constexpr __nv_bfloat162(const __nv_bfloat16 &a, const __nv_bfloat16 &b)
+        : x(a), y(b)
+    {
+    }
+    __host__ __device__ __nv_bfloat162(const __nv_bfloat162_raw &raw)
+    {
+        x.__x = raw.x;
+        y.__x = raw.y;
+    }
+    __host__ __device__ operator __nv_bfloat162_raw() const
+    {
+        __nv_bfloat162_raw raw = {x.__x, y.__x};
+        return raw;
+    }
+};
+
+#define HEDDLE_H           __nv_bfloat16
+#define HEDDLE_H2          __nv_bfloat162
+#define HEDDLE_N           __bf16
+#define HEDDLE_V           heddle_bf16x2
+#define HEDDLE_RAW         __nv_bfloat16_raw
+#define HEDDLE_BITS        heddle_bits_bf16
+#define HEDDLE_PTX         "bf16"
+#define HEDDLE_ATOMIC_ARCH 900
+#include "heddle/half_ops.inc"
+#undef HEDDLE_H
+#undef HEDDLE_H2
+#undef HEDDLE_N
+#undef HEDDLE_V
+#undef HEDDLE_RAW
+#undef HEDDLE_PTX
+#undef HEDDLE_BITS
+#undef HEDDLE_ATOMIC_ARCH
+
+#define HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
+#define DEV static __device__ __forceinline__
+
+/* Conversions. */
+HD __nv_bfloat16 __float2bfloat16(float f)
+{
+    return __nv_bfloat16(f);
+}
+HD __nv_bfloat16 __float2bfloat16_rn(float f)
+{
+    return __nv_bfloat16(f);
+}
+HD __nv_bfloat16 __double2bfloat16(double f)
+{
+    return __nv_bfloat16(f);
+}
+HD float __bfloat162float(__nv_bfloat16 a)
+{
+    return (float)a;
+}
+HD __nv_bfloat162 __float2bfloat162_rn(float f)
+{
+    return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(f));
+}
+HD __nv_bfloat162 __floats2bfloat162_rn(float f, float g)
+{
+    return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(g));
+}
+HD __nv_bfloat162 __float22bfloat162_rn(float2 v)
+{
+    return __nv_bfloat162(__nv_bfloat16(v.x), __nv_bfloat16(v.y));
+}
+HD float2 __bfloat1622float2(__nv_bfloat162 a)
+{
+    return make_float2((float)a.x, (float)a.y);
+}
+HD float __low2float(__nv_bfloat162 a)
+{
+    return (float)a.x;
+}
+HD float __high2float(__nv_bfloat162 a)
+{
+    return (float)a.y;
+}
+HD __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a)
+{
+    return a.x;
+}
+HD __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a)
+{
+    return a.y;
+}
+HD __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a)
+{
+    return __nv_bfloat162(a, a);
+}
+HD __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b)
+{
+    return __nv_bfloat162(a, b);
+}
+HD __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a)
+{
+    return __nv_bfloat162(a.x, a.x);
+}
+HD __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a)
+{
+    return __nv_bfloat162(a.y, a.y);
+}
+HD __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b)
+{
+    return __nv_bfloat162(a.x, b.x);
+}
+HD __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b)
+{
+    return __nv_bfloat162(a.y, b.y);
+}
+HD __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b)
+{
+    return __nv_bfloat162(a, b);
+}
+HD unsigned short __bfloat16_as_ushort(__nv_bfloat16 a)
+{
+    return a.__x;
+}
+HD short __bfloat16_as_short(__nv_bfloat16 a)
+{
+    return (short)a.__x;
+}
+HD __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits)
+{
+    __nv_bfloat16_raw raw = {bits};
+    return __nv_bfloat16(raw);
+}
+HD __nv_bfloat16 __short_as_bfloat16(short bits)
+{
+    __nv_bfloat16_raw raw = {(unsigned short)bits};
+    return __nv_bfloat16(raw);
+}
+
+/*
+ * Float to 16 bits in the other rounding modes: round to nearest, then step by one unit when that went
+ * the wrong way. Finite values never step over the infinities' neighbours by themselves.
+ */
+HD __nv_bfloat16 heddle_bf16_step(__nv_bfloat16 a, int up)
+{
+    unsigned short bits = a.__x;
+    if ((bits & 0x7fff) == 0)
+        bits = up ? 0x0001 : 0x8001;
+    else
+        bits = (unsigned short)(((bits >> 15) != 0) == (up != 0) ? bits - 1 : bits + 1);
+    return __ushort_as_bfloat16(bits);
+}
+HD __nv_bfloat16 __float2bfloat16_ru(float f)
+{
+    __nv_bfloat16 a(f);
+    return (float)a < f ? heddle_bf16_step(a, 1) : a;
+}
+HD __nv_bfloat16 __float2bfloat16_rd(float f)
+{
+    __nv_bfloat16 a(f);
+    return (float)a > f ? heddle_bf16_step(a, 0) : a;
+}
+HD __nv_bfloat16 __float2bfloat16_rz(float f)
+{
+    return f < 0.0f ? __float2bfloat16_ru(f) : __float2bfloat16_rd(f);
+}
+
+/* Integers. Results outside the integer's range saturate, a NaN gives 0, as cvt does. */
+#define HEDDLE_INTEGER(name, type)                                                                 \
+    DEV type __bfloat162##name##_rn(__nv_bfloat16 a)                                               \
+    {                                                                                              \
+        return heddle_cvt_##name(rintf((float)a));                                                 \
+    }                                                                                              \
+    DEV type __bfloat162##name##_rz(__nv_bfloat16 a)                                               \
+    {                                                                                              \
+        return heddle_cvt_##name(truncf((float)a));                                                \
+    }                                                                                              \
+    DEV type __bfloat162##name##_rd(__nv_bfloat16 a)                                               \
+    {                                                                                              \
+        return heddle_cvt_##name(floorf((float)a));                                                \
+    }                                                                                              \
+    DEV type __bfloat162##name##_ru(__nv_bfloat16 a)                                               \
+    {                                                                                              \
+        return heddle_cvt_##name(ceilf((float)a));                                                 \
+    }                                                                                              \
+    HD __nv_bfloat16 __##name##2bfloat16_rn(type v)                                                \
+    {                                                                                              \
+        return __nv_bfloat16(v);                                                                   \
+    }
+#include "heddle/half_integer.h"
+HEDDLE_INTEGER(int, int)
+HEDDLE_INTEGER(uint, unsigned int)
+HEDDLE_INTEGER(short, short)
+HEDDLE_INTEGER(ushort, unsigned short)
+HEDDLE_INTEGER(ll, long long)
+HEDDLE_INTEGER(ull, unsigned long long)
+#undef HEDDLE_INTEGER
+
+#undef DEV
+#undef HD
+
+typedef __nv_bfloat16 nv_bfloat16;
+typedef __nv_bfloat162 nv_bfloat162;
+
+#define CUDART_INF_BF16        __ushort_as_bfloat16((unsigned short)0x7f80u)
+#define CUDART_NAN_BF16        __ushort_as_bfloat16((unsigned short)0x7fffu)
+#define CUDART_MIN_DENORM_BF16 __ushort_as_bfloat16((unsigned short)0x0001u)
+#define CUDART_MAX_NORMAL_BF16 __ushort_as_bfloat16((unsigned short)0x7f7fu)
+#define CUDART_NEG_ZERO_BF16   __ushort_as_bfloat16((unsigned short)0x8000u)
+#define CUDART_ZERO_BF16       __ushort_as_bfloat16((unsigned short)0x0000u)
+#define CUDART_ONE_BF16        __ushort_as_bfloat16((unsigned short)0x3f80u)
+
+#endif
+
+#endif

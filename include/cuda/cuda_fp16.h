@@ -1,0 +1,346 @@
+/*
+ * Half precision: __half (binary16) and __half2, with arithmetic, comparisons, conversions, functions,
+ * shuffles and atomics under their CUDA names. Needs clang (host and device).
+ */
+#ifndef HEDDLE_CUDA_FP16_H
+#define HEDDLE_CUDA_FP16_H
+
+#include "cuda_runtime.h"
+
+#if defined(__cplusplus) && defined(__clang__)
+
+/* The bits of a float or double rounded to nearest even. */
+static __inline__ __host__ __device__ unsigned short heddle_bits_f16(double d)
+{
+    unsigned short bits;
+    _Float16 n = (_Float16)d;
+    __builtin_memcpy(&bits, &n, 2);
+    return bits;
+}
+static __inline__ __host__ __device__ unsigned short heddle_bits_f16(float f)
+{
+    unsigned short bits;
+    _Float16 n = (_Float16)f;
+    __builtin_memcpy(&bits, &n, 2);
+    return bits;
+}
+#define HEDDLE_INTEGER(type)                                                                       \
+    static __inline__ __host__ __device__ unsigned short heddle_bits_f16(type v)                   \
+    {                                                                                              \
+        return heddle_bits_f16((double)v);                                                         \
+    }
+HEDDLE_INTEGER(short)
+HEDDLE_INTEGER(unsigned short)
+HEDDLE_INTEGER(int)
+HEDDLE_INTEGER(unsigned int)
+HEDDLE_INTEGER(long)
+HEDDLE_INTEGER(unsigned long)
+HEDDLE_INTEGER(long long)
+HEDDLE_INTEGER(unsigned long long)
+#undef HEDDLE_INTEGER
+
+/* The bits alone, for unions and shared memory. */
+struct __align__(2) __half_raw {
+    unsigned short x;
+};
+struct __align__(4) __half2_raw {
+    unsigned short x;
+    unsigned short y;
+};
+
+struct __align__(2) __half {
+    unsigned short __x;
+
+    __half() = default;
+    __host__ __device__ constexpr __half(const __half_raw &raw) : __x(raw.x)
+    {
+    }
+    __host__ __device__ __half(float f)
+    {
+        __x = heddle_bits_f16(f);
+    }
+    __host__ __device__ __half(double f)
+    {
+        __x = heddle_bits_f16(f);
+    }
+#define HEDDLE_INTEGER(type)                                                                       \
+    __host__ __device__ __half(type v)                                                             \
+    {                                                                                              \
+        __x = heddle_bits_f16(v);                                                                  \
+    }                                                                                              \
+    __host__ __device__ operator type() const                                                      \
+    {                                                                                              \
+        return (type)(float)*this;                                                                 \
+    }                                                                                              \
+    __host__ __device__ __half &operator=(type v)                                                  \
+    {                                                                                              \
+        return *this = __half(v);                                                                  \
+    }
+    HEDDLE_INTEGER(short)
+    HEDDLE_INTEGER(unsigned short)
+    HEDDLE_INTEGER(int)
+    HEDDLE_INTEGER(unsigned int)
+    HEDDLE_INTEGER(long)
+    HEDDLE_INTEGER(unsigned long)
+    HEDDLE_INTEGER(long long)
+    HEDDLE_INTEGER(unsigned long long)
+#undef HEDDLE_INTEGER
+    __host__ __device__ operator float() const
+    {
+        _Float16 n;
+        __builtin_memcpy(&n, &__x, 2);
+        return (float)n;
+    }
+    __host__ __device__ operator __half_raw() const
+    {
+        __half_raw raw = {__x};
+        return raw;
+    }
+    __host__ __device__ operator char() const
+    {
+        return (char)(float)*this;
+    }
+    __host__ __device__ operator signed char() const
+    {
+        return (signed char)(float)*this;
+    }
+    __host__ __device__ operator unsigned char() const
+    {
+        return (unsigned char)(float)*this;
+    }
+    __host__ __device__ operator bool() const
+    {
+        return (__x & 0x7fff) != 0;
+    }
+    __host__ __device__ __half &operator=(const __half_raw &raw)
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ __half &operator=(float f)
+    {
+        return *this = __half(f);
+    }
+    __host__ __device__ __half &operator=(double f)
+    {
+        return *this = __half(f);
+    }
+};
+
+struct __align__(4) __half2 {
+    __half x;
+    __half y;
+
+    __half2() = default;
+    __host__ __device__ constexpr __half2(const __half &a, const __half &b) : x(a), y(b)
+    {
+    }
+    __host__ __device__ __half2(const __half2_raw &raw)
+    {
+        x.__x = raw.x;
+        y.__x = raw.y;
+    }
+    __host__ __device__ operator __half2_raw() const
+    {
+        __half2_raw raw = {x.__x, y.__x};
+        return raw;
+    }
+};
+
+#define HEDDLE_H           __half
+#define HEDDLE_H2          __half2
+#define HEDDLE_N           _Float16
+#define HEDDLE_V           heddle_f16x2
+#define HEDDLE_RAW         __half_raw
+#define HEDDLE_BITS        heddle_bits_f16
+#define HEDDLE_PTX         "f16"
+#define HEDDLE_ATOMIC_ARCH 700
+#include "heddle/half_ops.inc"
+#undef HEDDLE_H
+#undef HEDDLE_H2
+#undef HEDDLE_N
+#undef HEDDLE_V
+#undef HEDDLE_RAW
+#undef HEDDLE_PTX
+#undef HEDDLE_BITS
+#undef HEDDLE_ATOMIC_ARCH
+
+#define HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
+#define DEV static __device__ __forceinline__
+
+/* Conversions. */
+HD __half __float2half(float f)
+{
+    return __half(f);
+}
+HD __half __float2half_rn(float f)
+{
+    return __half(f);
+}
+HD __half __double2half(double f)
+{
+    return __half(f);
+}
+HD float __half2float(__half a)
+{
+    return (float)a;
+}
+HD __half2 __float2half2_rn(float f)
+{
+    return __half2(__half(f), __half(f));
+}
+HD __half2 __floats2half2_rn(float f, float g)
+{
+    return __half2(__half(f), __half(g));
+}
+HD __half2 __float22half2_rn(float2 v)
+{
+    return __half2(__half(v.x), __half(v.y));
+}
+HD float2 __half22float2(__half2 a)
+{
+    return make_float2((float)a.x, (float)a.y);
+}
+HD float __low2float(__half2 a)
+{
+    return (float)a.x;
+}
+HD float __high2float(__half2 a)
+{
+    return (float)a.y;
+}
+HD __half __low2half(__half2 a)
+{
+    return a.x;
+}
+HD __half __high2half(__half2 a)
+{
+    return a.y;
+}
+HD __half2 __half2half2(__half a)
+{
+    return __half2(a, a);
+}
+HD __half2 __halves2half2(__half a, __half b)
+{
+    return __half2(a, b);
+}
+HD __half2 __low2half2(__half2 a)
+{
+    return __half2(a.x, a.x);
+}
+HD __half2 __high2half2(__half2 a)
+{
+    return __half2(a.y, a.y);
+}
+HD __half2 __lows2half2(__half2 a, __half2 b)
+{
+    return __half2(a.x, b.x);
+}
+HD __half2 __highs2half2(__half2 a, __half2 b)
+{
+    return __half2(a.y, b.y);
+}
+HD __half2 make_half2(__half a, __half b)
+{
+    return __half2(a, b);
+}
+HD unsigned short __half_as_ushort(__half a)
+{
+    return a.__x;
+}
+HD short __half_as_short(__half a)
+{
+    return (short)a.__x;
+}
+HD __half __ushort_as_half(unsigned short bits)
+{
+    __half_raw raw = {bits};
+    return __half(raw);
+}
+HD __half __short_as_half(short bits)
+{
+    __half_raw raw = {(unsigned short)bits};
+    return __half(raw);
+}
+
+/*
+ * Float to 16 bits in the other rounding modes: round to nearest, then step by one unit when that went
+ * the wrong way. Finite values never step over the infinities' neighbours by themselves.
+ */
+HD __half heddle_f16_step(__half a, int up)
+{
+    unsigned short bits = a.__x;
+    if ((bits & 0x7fff) == 0)
+        bits = up ? 0x0001 : 0x8001;
+    else
+        bits = (unsigned short)(((bits >> 15) != 0) == (up != 0) ? bits - 1 : bits + 1);
+    return __ushort_as_half(bits);
+}
+HD __half __float2half_ru(float f)
+{
+    __half a(f);
+    return (float)a < f ? heddle_f16_step(a, 1) : a;
+}
+HD __half __float2half_rd(float f)
+{
+    __half a(f);
+    return (float)a > f ? heddle_f16_step(a, 0) : a;
+}
+HD __half __float2half_rz(float f)
+{
+    return f < 0.0f ? __float2half_ru(f) : __float2half_rd(f);
+}
+
+/* Integers. Results outside the integer's range saturate, a NaN gives 0, as cvt does. */
+#define HEDDLE_INTEGER(name, type)                                                                 \
+    DEV type __half2##name##_rn(__half a)                                                          \
+    {                                                                                              \
+        return heddle_cvt_##name(rintf((float)a));                                                 \
+    }                                                                                              \
+    DEV type __half2##name##_rz(__half a)                                                          \
+    {                                                                                              \
+        return heddle_cvt_##name(truncf((float)a));                                                \
+    }                                                                                              \
+    DEV type __half2##name##_rd(__half a)                                                          \
+    {                                                                                              \
+        return heddle_cvt_##name(floorf((float)a));                                                \
+    }                                                                                              \
+    DEV type __half2##name##_ru(__half a)                                                          \
+    {                                                                                              \
+        return heddle_cvt_##name(ceilf((float)a));                                                 \
+    }                                                                                              \
+    HD __half __##name##2half_rn(type v)                                                           \
+    {                                                                                              \
+        return __half(v);                                                                          \
+    }
+#include "heddle/half_integer.h"
+HEDDLE_INTEGER(int, int)
+HEDDLE_INTEGER(uint, unsigned int)
+HEDDLE_INTEGER(short, short)
+HEDDLE_INTEGER(ushort, unsigned short)
+HEDDLE_INTEGER(ll, long long)
+HEDDLE_INTEGER(ull, unsigned long long)
+#undef HEDDLE_INTEGER
+
+#undef DEV
+#undef HD
+
+typedef __half half;
+typedef __half2 half2;
+typedef __half nv_half;
+typedef __half2 nv_half2;
+typedef __half __nv_half;
+typedef __half2 __nv_half2;
+
+#define CUDART_INF_FP16        __ushort_as_half((unsigned short)0x7c00u)
+#define CUDART_NAN_FP16        __ushort_as_half((unsigned short)0x7fffu)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half((unsigned short)0x0001u)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half((unsigned short)0x7bffu)
+#define CUDART_NEG_ZERO_FP16   __ushort_as_half((unsigned short)0x8000u)
+#define CUDART_ZERO_FP16       __ushort_as_half((unsigned short)0x0000u)
+#define CUDART_ONE_FP16        __ushort_as_half((unsigned short)0x3c00u)
+
+#endif
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * Cooperative groups within a warp: tiles of a power of two and the threads that happen to be active.
+ * Part of cooperative_groups.h. A tile larger than a warp is not available.
+ */
+#ifndef HEDDLE_CUDA_CG_TILE_H
+#define HEDDLE_CUDA_CG_TILE_H
+
+#include "heddle/cg_base.h"
+
+namespace cooperative_groups
+{
+
+namespace heddle
+{
+
+/* Applies a 32-bit shuffle to every word of a value of any size. */
+template <class T, class Shuffle> HEDDLE_CG T by_words(T value, Shuffle shuffle)
+{
+    static_assert(__is_trivially_copyable(T), "shuffled types are copied bit by bit");
+    constexpr unsigned int count = (sizeof(T) + 3) / 4;
+    unsigned int words[count] = {0};
+    __builtin_memcpy(words, &value, sizeof(T));
+#pragma unroll
+    for (unsigned int i = 0; i < count; i++)
+        words[i] = shuffle(words[i]);
+    __builtin_memcpy(&value, words, sizeof(T));
+    return value;
+}
+
+/* Lanes of `mask` whose value equals the caller's. */
+template <class T> HEDDLE_CG unsigned int match_any(unsigned int mask, T value)
+{
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "match takes types of 4 or 8 bytes");
+    if (sizeof(T) == 4) {
+        unsigned int w = 0;
+        __builtin_memcpy(&w, &value, sizeof(T) < 4 ? sizeof(T) : 4);
+        return __match_any_sync(mask, w);
+    }
+    unsigned long long w = 0;
+    __builtin_memcpy(&w, &value, sizeof(T));
+    return __match_any_sync(mask, w);
+}
+
+}
+
+/* The active threads of a warp at the call, in lane order. */
+class coalesced_group : public thread_group
+{
+  public:
+    HEDDLE_MEMBER explicit coalesced_group(unsigned int mask)
+        : thread_group(mask, (unsigned int)__popc(mask),
+                       (unsigned int)__popc(mask & heddle::lanes_below()))
+    {
+    }
+    HEDDLE_MEMBER unsigned int size() const
+    {
+        return count_;
+    }
+    HEDDLE_MEMBER unsigned int num_threads() const
+    {
+        return count_;
+    }
+    HEDDLE_MEMBER unsigned int thread_rank() const
+    {
+        return rank_;
+    }
+    HEDDLE_MEMBER void sync() const
+    {
+        __syncwarp(mask_);
+    }
+    HEDDLE_MEMBER unsigned int meta_group_size() const
+    {
+        return 1;
+    }
+    HEDDLE_MEMBER unsigned int meta_group_rank() const
+    {
+        return 0;
+    }
+    template <class T> HEDDLE_MEMBER T shfl(T value, unsigned int rank) const
+    {
+        int lane = lane_of(rank % count_);
+        unsigned int mask = mask_;
+        return heddle::by_words(value, [=] __device__(unsigned int w) {
+            return __shfl_sync(mask, w, lane);
+        });
+    }
+    template <class T> HEDDLE_MEMBER T shfl_down(T value, unsigned int delta) const
+    {
+        unsigned int from = rank_ + delta < count_ ? rank_ + delta : rank_;
+        return shfl(value, from);
+    }
+    template <class T> HEDDLE_MEMBER T shfl_up(T value, unsigned int delta) const
+    {
+        return shfl(value, rank_ >= delta ? rank_ - delta : rank_);
+    }
+    HEDDLE_MEMBER int any(int predicate) const
+    {
+        return __any_sync(mask_, predicate);
+    }
+    HEDDLE_MEMBER int all(int predicate) const
+    {
+        return __all_sync(mask_, predicate);
+    }
+    HEDDLE_MEMBER unsigned int ballot(int predicate) const
+    {
+        return pack(__ballot_sync(mask_, predicate));
+    }
+    template <class T> HEDDLE_MEMBER unsigned int match_any(T value) const
+    {
+        return pack(heddle::match_any(mask_, value));
+    }
+    template <class T> HEDDLE_MEMBER unsigned int match_all(T value, int &predicate) const
+    {
+        predicate = heddle::match_any(mask_, value) == mask_;
+        return predicate ? (count_ == 32 ? 0xffffffffu : (1u << count_) - 1) : 0;
+    }
+    HEDDLE_MEMBER unsigned int heddle_mask() const
+    {
+        return mask_;
+    }
+
+  private:
+    /* Lane number of the member with this rank. */
+    HEDDLE_MEMBER int lane_of(unsigned int rank) const
+    {
+        return mask_ == 0xffffffffu ? (int)rank : (int)__fns(mask_, 0, (int)rank + 1);
+    }
+    /* Bits of the members, squeezed together in rank order. */
+    HEDDLE_MEMBER unsigned int pack(unsigned int lanes) const
+    {
+        if (mask_ == 0xffffffffu)
+            return lanes;
+        unsigned int packed = 0, at = 0;
+        for (unsigned int left = mask_; left; left &= left - 1)
+            packed |= (lanes >> (__ffs((int)left) - 1) & 1u) << at++;
+        return packed;
+    }
+};
+
+HEDDLE_CG coalesced_group coalesced_threads()
+{
+    return coalesced_group(__activemask());
+}
+
+/* N consecutive lanes; N is 1, 2, 4, 8, 16 or 32. */
+template <unsigned int N, class Parent = void> class thread_block_tile : public thread_group
+{
+    static_assert(N >= 1 && N <= 32 && (N & (N - 1)) == 0,
+                  "tiles have a power of two of up to 32 threads");
+
+  public:
+    HEDDLE_MEMBER thread_block_tile() : thread_group(lanes(), N, heddle::lane() & (N - 1))
+    {
+    }
+    template <class Other>
+    HEDDLE_MEMBER thread_block_tile(const thread_block_tile<N, Other> &other) : thread_group(other)
+    {
+    }
+    HEDDLE_MEMBER void sync() const
+    {
+        __syncwarp(mask_);
+    }
+    HEDDLE_MEMBER unsigned int thread_rank() const
+    {
+        return heddle::lane() & (N - 1);
+    }
+    static constexpr HEDDLE_MEMBER unsigned int size()
+    {
+        return N;
+    }
+    static constexpr HEDDLE_MEMBER unsigned int num_threads()
+    {
+        return N;
+    }
+    HEDDLE_MEMBER unsigned int meta_group_rank() const
+    {
+        return heddle::thread_in_block() / N;
+    }
+    HEDDLE_MEMBER unsigned int meta_group_size() const
+    {
+        return (heddle::block_threads() + N - 1) / N;
+    }
+    template <class T> HEDDLE_MEMBER T shfl(T value, int rank) const
+    {
+        unsigned int mask = mask_;
+        return heddle::by_words(value, [=] __device__(unsigned int w) {
+            return __shfl_sync(mask, w, rank, (int)N);
+        });
+    }
+    template <class T> HEDDLE_MEMBER T shfl_up(T value, unsigned int delta) const
+    {
+        unsigned int mask = mask_;
+        return heddle::by_words(value, [=] __device__(unsigned int w) {
+            return __shfl_up_sync(mask, w, delta, (int)N);
+        });
+    }
+    template <class T> HEDDLE_MEMBER T shfl_down(T value, unsigned int delta) const
+    {
+        unsigned int mask = mask_;
+        return heddle::by_words(value, [=] __device__(unsigned int w) {
+            return __shfl_down_sync(mask, w, delta, (int)N);
+        });
+    }
+    template <class T> HEDDLE_MEMBER T shfl_xor(T value, unsigned int lane_mask) const
+    {
+        unsigned int mask = mask_;
+        return heddle::by_words(value, [=] __device__(unsigned int w) {
+            return __shfl_xor_sync(mask, w, (int)lane_mask, (int)N);
+        });
+    }
+    HEDDLE_MEMBER int any(int predicate) const
+    {
+        return __any_sync(mask_, predicate);
+    }
+    HEDDLE_MEMBER int all(int predicate) const
+    {
+        return __all_sync(mask_, predicate);
+    }
+    HEDDLE_MEMBER unsigned int ballot(int predicate) const
+    {
+        return __ballot_sync(mask_, predicate) >> first() & full();
+    }
+    template <class T> HEDDLE_MEMBER unsigned int match_any(T value) const
+    {
+        return heddle::match_any(mask_, value) >> first() & full();
+    }
+    template <class T> HEDDLE_MEMBER unsigned int match_all(T value, int &predicate) const
+    {
+        predicate = heddle::match_any(mask_, value) == mask_;
+        return predicate ? full() : 0;
+    }
+    HEDDLE_MEMBER unsigned int heddle_mask() const
+    {
+        return mask_;
+    }
+
+  private:
+    static constexpr HEDDLE_MEMBER unsigned int full()
+    {
+        return N == 32 ? 0xffffffffu : (1u << (N & 31)) - 1;
+    }
+    static HEDDLE_MEMBER unsigned int first()
+    {
+        return heddle::lane() & ~(N - 1);
+    }
+    static HEDDLE_MEMBER unsigned int lanes()
+    {
+        return full() << first();
+    }
+};
+
+/* Splits a block or a larger tile. */
+template <unsigned int N, class Parent>
+HEDDLE_CG thread_block_tile<N, Parent> tiled_partition(const Parent &)
+{
+    return thread_block_tile<N, Parent>();
+}
+HEDDLE_CG coalesced_group tiled_partition(const coalesced_group &parent, unsigned int count)
+{
+    /* Members of the same slice of ranks. */
+    unsigned int slice = parent.thread_rank() / count;
+    return coalesced_group(heddle::match_any(parent.heddle_mask(), slice));
+}
+HEDDLE_CG coalesced_group tiled_partition(const thread_block &, unsigned int count)
+{
+    unsigned int full = count == 32 ? 0xffffffffu : (1u << count) - 1;
+    return coalesced_group(full << (heddle::lane() & ~(count - 1)));
+}
+
+/* Splits by a predicate or by a label. */
+template <class Group> HEDDLE_CG coalesced_group binary_partition(const Group &group, bool predicate)
+{
+    unsigned int mask = group.heddle_mask(), yes = __ballot_sync(mask, predicate);
+    return coalesced_group(predicate ? yes : mask & ~yes);
+}
+template <class Group, class Label>
+HEDDLE_CG coalesced_group labeled_partition(const Group &group, Label label)
+{
+    return coalesced_group(heddle::match_any(group.heddle_mask(), label));
+}
+
+/* Runs on one member; _broadcast gives its result to all. */
+template <class Group, class Fn> HEDDLE_CG void invoke_one(const Group &group, Fn fn)
+{
+    if (group.thread_rank() == 0)
+        fn();
+}
+template <class Group, class Fn> HEDDLE_CG auto invoke_one_broadcast(const Group &group, Fn fn)
+    -> decltype(fn())
+{
+    decltype(fn()) result{};
+    if (group.thread_rank() == 0)
+        result = fn();
+    return group.shfl(result, 0);
+}
+
+}
+
+#endif

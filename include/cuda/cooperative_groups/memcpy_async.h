@@ -7,8 +7,7 @@
 
 #include "heddle/cg_tile.h"
 
-namespace cooperative_groups
-{
+namespace cooperative_groups {
 
 template <class Group, class T>
 HEDDLE_CG void memcpy_async(const Group &group, T *dst, const T *src, size_t size_B)
@@ -33,6 +32,6 @@ template <unsigned int Stages, class Group> HEDDLE_CG void wait_prior(const Grou
     group.sync();
 }
 
-}
+} // namespace cooperative_groups
 
 #endif

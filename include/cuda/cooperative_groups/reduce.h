@@ -4,8 +4,7 @@
 
 #include "heddle/cg_tile.h"
 
-namespace cooperative_groups
-{
+namespace cooperative_groups {
 
 #define HEDDLE_OPERATOR(name, expr)                                                                \
     template <class T> struct name {                                                               \
@@ -44,6 +43,6 @@ template <class T, class Op> HEDDLE_CG T reduce(const coalesced_group &group, T 
     return group.shfl(value, 0);
 }
 
-}
+} // namespace cooperative_groups
 
 #endif

@@ -4,8 +4,7 @@
 
 #include "cooperative_groups/reduce.h"
 
-namespace cooperative_groups
-{
+namespace cooperative_groups {
 
 template <class Group, class T, class Op>
 HEDDLE_CG T inclusive_scan(const Group &group, T value, Op op)
@@ -35,6 +34,6 @@ template <class Group, class T> HEDDLE_CG T exclusive_scan(const Group &group, T
     return exclusive_scan(group, value, plus<T>());
 }
 
-}
+} // namespace cooperative_groups
 
 #endif

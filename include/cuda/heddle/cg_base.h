@@ -1,23 +1,21 @@
 /*
  * Cooperative groups: thread blocks, the grid, clusters. Part of cooperative_groups.h.
  *
- * The grid barrier needs a word of global memory that the cooperative launch provides: its address is
- * in the special registers %envreg1 (upper half) and %envreg2 (lower half); the barrier is the 32-bit
- * word at offset 4. 0 there means that the launch was not cooperative.
+ * The grid barrier needs a word of global memory that the cooperative launch provides: its address
+ * is in the special registers %envreg1 (upper half) and %envreg2 (lower half); the barrier is the
+ * 32-bit word at offset 4. 0 there means that the launch was not cooperative.
  */
 #ifndef HEDDLE_CUDA_CG_BASE_H
 #define HEDDLE_CUDA_CG_BASE_H
 
 #include "cuda_runtime.h"
 
-#define HEDDLE_CG static __device__ __forceinline__
+#define HEDDLE_CG     static __device__ __forceinline__
 #define HEDDLE_MEMBER __device__ __forceinline__
 
-namespace cooperative_groups
-{
+namespace cooperative_groups {
 
-namespace heddle
-{
+namespace heddle {
 
 HEDDLE_CG unsigned int lane()
 {
@@ -57,8 +55,9 @@ HEDDLE_CG unsigned int *grid_barrier()
 }
 
 /*
- * One thread of each block arrives. Together the arrivals of one barrier add 2^31, so the top bit of the
- * word flips exactly when all are there, whatever it was before: block 0 adds what the others leave.
+ * One thread of each block arrives. Together the arrivals of one barrier add 2^31, so the top bit
+ * of the word flips exactly when all are there, whatever it was before: block 0 adds what the
+ * others leave.
  */
 HEDDLE_CG void grid_arrive_and_wait(unsigned int *word)
 {
@@ -75,11 +74,10 @@ HEDDLE_CG void grid_arrive_and_wait(unsigned int *word)
     __threadfence();
 }
 
-}
+} // namespace heddle
 
 /* What every group is, with its type erased: for functions that take any group. */
-class thread_group
-{
+class thread_group {
   public:
     HEDDLE_MEMBER unsigned long long size() const
     {
@@ -110,8 +108,7 @@ class thread_group
     unsigned int count_, rank_;
 };
 
-class thread_block : public thread_group
-{
+class thread_block : public thread_group {
   public:
     HEDDLE_MEMBER thread_block()
         : thread_group(0, heddle::block_threads(), heddle::thread_in_block())
@@ -157,8 +154,7 @@ HEDDLE_CG thread_block this_thread_block()
 }
 
 /* All threads of a cooperative launch. */
-class grid_group
-{
+class grid_group {
   public:
     HEDDLE_MEMBER bool is_valid() const
     {
@@ -216,8 +212,7 @@ HEDDLE_CG grid_group this_grid()
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 /* The blocks of a cluster. */
-class cluster_group
-{
+class cluster_group {
   public:
     static HEDDLE_MEMBER void sync()
     {
@@ -290,6 +285,6 @@ template <class Group> HEDDLE_CG unsigned long long group_size(const Group &grou
     return group.size();
 }
 
-}
+} // namespace cooperative_groups
 
 #endif

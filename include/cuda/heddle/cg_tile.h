@@ -1,17 +1,15 @@
 /*
- * Cooperative groups within a warp: tiles of a power of two and the threads that happen to be active.
- * Part of cooperative_groups.h. A tile larger than a warp is not available.
+ * Cooperative groups within a warp: tiles of a power of two and the threads that happen to be
+ * active. Part of cooperative_groups.h. A tile larger than a warp is not available.
  */
 #ifndef HEDDLE_CUDA_CG_TILE_H
 #define HEDDLE_CUDA_CG_TILE_H
 
 #include "heddle/cg_base.h"
 
-namespace cooperative_groups
-{
+namespace cooperative_groups {
 
-namespace heddle
-{
+namespace heddle {
 
 /* Applies a 32-bit shuffle to every word of a value of any size. */
 template <class T, class Shuffle> HEDDLE_CG T by_words(T value, Shuffle shuffle)
@@ -41,11 +39,10 @@ template <class T> HEDDLE_CG unsigned int match_any(unsigned int mask, T value)
     return __match_any_sync(mask, w);
 }
 
-}
+} // namespace heddle
 
 /* The active threads of a warp at the call, in lane order. */
-class coalesced_group : public thread_group
-{
+class coalesced_group : public thread_group {
   public:
     HEDDLE_MEMBER explicit coalesced_group(unsigned int mask)
         : thread_group(mask, (unsigned int)__popc(mask),
@@ -80,9 +77,8 @@ class coalesced_group : public thread_group
     {
         int lane = lane_of(rank % count_);
         unsigned int mask = mask_;
-        return heddle::by_words(value, [=] __device__(unsigned int w) {
-            return __shfl_sync(mask, w, lane);
-        });
+        return heddle::by_words(
+            value, [=] __device__(unsigned int w) { return __shfl_sync(mask, w, lane); });
     }
     template <class T> HEDDLE_MEMBER T shfl_down(T value, unsigned int delta) const
     {
@@ -143,8 +139,7 @@ HEDDLE_CG coalesced_group coalesced_threads()
 }
 
 /* N consecutive lanes; N is 1, 2, 4, 8, 16 or 32. */
-template <unsigned int N, class Parent = void> class thread_block_tile : public thread_group
-{
+template <unsigned int N, class Parent = void> class thread_block_tile : public thread_group {
     static_assert(N >= 1 && N <= 32 && (N & (N - 1)) == 0,
                   "tiles have a power of two of up to 32 threads");
 
@@ -183,9 +178,8 @@ template <unsigned int N, class Parent = void> class thread_block_tile : public 
     template <class T> HEDDLE_MEMBER T shfl(T value, int rank) const
     {
         unsigned int mask = mask_;
-        return heddle::by_words(value, [=] __device__(unsigned int w) {
-            return __shfl_sync(mask, w, rank, (int)N);
-        });
+        return heddle::by_words(
+            value, [=] __device__(unsigned int w) { return __shfl_sync(mask, w, rank, (int)N); });
     }
     template <class T> HEDDLE_MEMBER T shfl_up(T value, unsigned int delta) const
     {
@@ -268,7 +262,8 @@ HEDDLE_CG coalesced_group tiled_partition(const thread_block &, unsigned int cou
 }
 
 /* Splits by a predicate or by a label. */
-template <class Group> HEDDLE_CG coalesced_group binary_partition(const Group &group, bool predicate)
+template <class Group>
+HEDDLE_CG coalesced_group binary_partition(const Group &group, bool predicate)
 {
     unsigned int mask = group.heddle_mask(), yes = __ballot_sync(mask, predicate);
     return coalesced_group(predicate ? yes : mask & ~yes);
@@ -285,8 +280,8 @@ template <class Group, class Fn> HEDDLE_CG void invoke_one(const Group &group, F
     if (group.thread_rank() == 0)
         fn();
 }
-template <class Group, class Fn> HEDDLE_CG auto invoke_one_broadcast(const Group &group, Fn fn)
-    -> decltype(fn())
+template <class Group, class Fn>
+HEDDLE_CG auto invoke_one_broadcast(const Group &group, Fn fn) -> decltype(fn())
 {
     decltype(fn()) result{};
     if (group.thread_rank() == 0)
@@ -294,6 +289,6 @@ template <class Group, class Fn> HEDDLE_CG auto invoke_one_broadcast(const Group
     return group.shfl(result, 0);
 }
 
-}
+} // namespace cooperative_groups
 
 #endif

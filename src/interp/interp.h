@@ -1,0 +1,84 @@
+/*
+ * The reference interpreter: runs a kernel of an IR module one thread and one instruction at a time.
+ *
+ * It is the oracle for both backends, so it prefers the obvious to the fast: every value is bits in
+ * a per-frame register file, every pure operation goes through ir_eval(), every memory access is
+ * checked for alignment and for its address. All lanes of a warp advance in turn by one
+ * instruction, warps in turns of a few, so spin locks make progress and convergent code runs in step.
+ *
+ * Semantics worth knowing:
+ *   - Warp collectives wait until every living lane of the member mask has reached the same
+ *     operation with the same mask. activemask gives the lanes waiting at the same instruction
+ *     once no other lane of the warp can run.
+ *   - Barriers count threads; a warp whose living lanes have all arrived counts as 32 against an
+ *     explicit thread count, and ended threads are not waited for.
+ *   - CTAs start in index order; `resident_ctas` of them are interleaved (all, when cooperative).
+ *   - Shared and local windows lie in host memory, so their generic addresses are host addresses.
+ *   - When nothing can run any more the launch ends with HD_TIMEOUT and says who waits where.
+ *
+ * Threads: one launch runs on the calling thread. Launches of one module may run concurrently.
+ * Requires ir_layout_windows() to have been called on the module.
+ */
+#ifndef HD_INTERP_INTERP_H
+#define HD_INTERP_INTERP_H
+
+#include "ir/ir.h"
+
+/*
+ * What the device supplies. All may be NULL but var_address (if the kernel names global or const
+ * variables): then every address is good, printf goes nowhere, malloc gives NULL.
+ */
+struct interp_ops {
+    /* Host address of a global or const variable. */
+    uint64_t (*var_address)(void *ctx, const struct ir_var *var);
+    /* May the kernel access these bytes? Not asked for its own shared and local memory and parameters. */
+    bool (*check)(void *ctx, uint64_t address, uint64_t size_B, bool write);
+    /* Device printf and assertion messages. */
+    void (*print)(void *ctx, const char *text, size_t len);
+    uint64_t (*malloc_)(void *ctx, uint64_t size_B);
+    void (*free_)(void *ctx, uint64_t address);
+    /* Asked now and then; true ends the launch with HD_TIMEOUT. */
+    bool (*cancelled)(void *ctx);
+};
+
+struct interp_launch {
+    const struct ir_func *kernel; /* its module has been laid out */
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t dynamic_shared_B;
+    const void *params; /* kernel->param_size_B bytes */
+    uint64_t stack_B;   /* local memory per thread when calls recurse or allocate; 0 = 64 KiB */
+    bool cooperative;
+    uint32_t resident_ctas; /* 0 = 4 */
+    uint32_t nsms;          /* %nsmid; 0 = 1 */
+    uint64_t grid_id;
+    uint32_t envreg[2];
+    const struct interp_ops *ops; /* may be NULL */
+    void *ctx;
+};
+
+/* Place of a fault; zero when there was none. */
+struct interp_fault {
+    uint32_t ctaid[3];
+    uint32_t tid[3];
+    uint64_t address;
+    uint32_t line; /* 0 = unknown */
+    const char *file;
+};
+
+/*
+ * Handles of functions (FUNCADDR, relocations of variables): position in module->funcs order. The same
+ * as the JIT's, so that images of variables look alike on all devices.
+ */
+#define INTERP_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
+
+/*
+ * Runs the whole grid. HD_LAUNCH_LIMIT (block of 0 or more than 1024 threads), HD_ILLEGAL_ADDRESS,
+ * HD_MISALIGNED, HD_TRAP, HD_ASSERT, HD_STACK_OVERFLOW, HD_TIMEOUT (deadlock, cancelled),
+ * HD_NOT_SUPPORTED, HD_NO_MEMORY; the message names kernel, block, thread and source line.
+ * out_fault may be NULL.
+ */
+enum hd_status interp_launch(const struct interp_launch *launch, struct interp_fault *out_fault)
+    HD_MUST_CHECK;
+
+#endif

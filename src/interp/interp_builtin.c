@@ -1,0 +1,70 @@
+/* System functions: printf, assertions, the device heap. */
+#include "base/devprintf.h"
+#include "interp/interp_priv.h"
+
+static void print(struct interp_thread *t, const struct hd_buf *text)
+{
+    const struct interp_launch *l = t->cta->run->launch;
+    if (l->ops && l->ops->print && text->len)
+        l->ops->print(l->ctx, text->ptr, text->len);
+}
+
+static enum interp_step do_vprintf(struct interp_thread *t)
+{
+    struct hd_devprintf_memory memory = {interp_read, t};
+    struct hd_buf text;
+    hd_buf_init(&text);
+    int n = hd_devprintf(&text, &memory, interp_src(t, 0), interp_src(t, 1));
+    print(t, &text);
+    hd_buf_fini(&text);
+    if (n == -2)
+        return interp_fail(t, HD_ILLEGAL_ADDRESS, "printf reads an illegal address");
+    if (t->frame->pc->ndst)
+        interp_set(t, 0, (uint32_t)n);
+    return INTERP_NEXT;
+}
+
+static void append_string(struct interp_thread *t, struct hd_buf *out, uint64_t address)
+{
+    char c;
+    for (; interp_read(t, address, &c, 1) && c; address++)
+        hd_buf_putc(out, c);
+}
+
+/* The text that the CUDA runtime prints. */
+static enum interp_step do_assert(struct interp_thread *t)
+{
+    const uint32_t *b = t->cta->id, *id = t->tid;
+    struct hd_buf text;
+    hd_buf_init(&text);
+    append_string(t, &text, interp_src(t, 1));
+    hd_buf_printf(&text, ":%u: ", (uint32_t)interp_src(t, 2));
+    append_string(t, &text, interp_src(t, 3));
+    hd_buf_printf(&text, ": block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `", b[0], b[1], b[2],
+                  id[0], id[1], id[2]);
+    append_string(t, &text, interp_src(t, 0));
+    hd_buf_puts(&text, "` failed.\n");
+    print(t, &text);
+    hd_buf_fini(&text);
+    return interp_fail(t, HD_ASSERT, "assertion failed");
+}
+
+enum interp_step interp_builtin(struct interp_thread *t)
+{
+    const struct interp_launch *l = t->cta->run->launch;
+    const struct ir_instr *in = t->frame->pc;
+    switch ((enum ir_builtin)in->imm) {
+    case IR_BUILTIN_VPRINTF:
+        return do_vprintf(t);
+    case IR_BUILTIN_ASSERTFAIL:
+        return do_assert(t);
+    case IR_BUILTIN_MALLOC:
+        interp_set(t, 0, l->ops && l->ops->malloc_ ? l->ops->malloc_(l->ctx, interp_src(t, 0)) : 0);
+        return INTERP_NEXT;
+    case IR_BUILTIN_FREE:
+        if (l->ops && l->ops->free_)
+            l->ops->free_(l->ctx, interp_src(t, 0));
+        return INTERP_NEXT;
+    }
+    return interp_fail(t, HD_NOT_SUPPORTED, "system function %u", (unsigned)in->imm);
+}

@@ -1,0 +1,302 @@
+/* Memory: windows, checks, loads, stores, atomics. */
+#include <string.h>
+
+#include "interp/interp_priv.h"
+
+static uint64_t host_address(const void *ptr)
+{
+    return (uint64_t)(uintptr_t)ptr;
+}
+
+static bool inside(uint64_t address, uint64_t size_B, const void *window, uint64_t window_B)
+{
+    uint64_t base = host_address(window);
+    return window && address >= base && address - base <= window_B &&
+           size_B <= window_B - (address - base);
+}
+
+static uint64_t params_B(const struct interp_thread *t)
+{
+    return t->cta->run->launch->kernel->param_size_B;
+}
+
+static bool generic_ok(struct interp_thread *t, uint64_t address, uint64_t size_B, bool write)
+{
+    const struct interp_run *run = t->cta->run;
+    const struct interp_launch *l = run->launch;
+    if (inside(address, size_B, t->cta->shared, run->shared_B) ||
+        inside(address, size_B, t->local, run->local_B))
+        return true;
+    if (!write && inside(address, size_B, l->params, params_B(t)))
+        return true;
+    if (address < 4096 || address + size_B < address)
+        return false;
+    return !l->ops || !l->ops->check || l->ops->check(l->ctx, address, size_B, write);
+}
+
+bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_t address)
+{
+    const struct interp_run *run = t->cta->run;
+    bool shared = inside(address, 1, t->cta->shared, run->shared_B);
+    bool local = inside(address, 1, t->local, run->local_B);
+    bool param = inside(address, 1, run->launch->params, params_B(t));
+    switch (space) {
+    case IR_SPACE_SHARED:
+        return shared;
+    case IR_SPACE_LOCAL:
+        return local;
+    case IR_SPACE_PARAM:
+        return param;
+    case IR_SPACE_GLOBAL:
+        return !shared && !local && !param;
+    default:
+        return false;
+    }
+}
+
+/* Host address of a window's first byte; 0 for spaces that are host addresses already. */
+static uint64_t window_base(const struct interp_thread *t, enum ir_space space)
+{
+    switch (space) {
+    case IR_SPACE_SHARED:
+        return host_address(t->cta->shared);
+    case IR_SPACE_LOCAL:
+        return host_address(t->local);
+    case IR_SPACE_PARAM:
+        return host_address(t->cta->run->launch->params);
+    default:
+        return 0;
+    }
+}
+
+uint64_t interp_to_generic(struct interp_thread *t, enum ir_space space, uint64_t address)
+{
+    return address + window_base(t, space);
+}
+
+uint64_t interp_from_generic(struct interp_thread *t, enum ir_space space, uint64_t address)
+{
+    return address - window_base(t, space);
+}
+
+bool interp_read(void *thread, uint64_t address, void *out, size_t size_B)
+{
+    struct interp_thread *t = thread;
+    if (!generic_ok(t, address, size_B, false))
+        return false;
+    memcpy(out, (const void *)(uintptr_t)address, size_B);
+    return true;
+}
+
+uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t align_B)
+{
+    uint64_t align = align_B && hd_is_pow2(align_B) ? HD_MAX(align_B, 8) : 16;
+    uint64_t at = hd_align_up(t->sp, align), limit = t->cta->run->local_B;
+    if (at > limit || size_B > limit - at)
+        return UINT64_MAX;
+    t->sp = at + size_B;
+    return at;
+}
+
+static const char *space_name(enum ir_space space)
+{
+    static const char *const names[] = {"generic", "global", "const", "shared", "local", "param"};
+    return names[space];
+}
+
+/* The host pointer of the instruction's address, or NULL after a fault. */
+static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
+{
+    const struct ir_instr *in = t->frame->pc;
+    const struct interp_run *run = t->cta->run;
+    uint64_t address = interp_src(t, 0) + (uint64_t)in->mem.offset;
+    enum ir_space space = in->mem.space;
+    bool ok;
+    if (in->src[0]->type == IR_B32)
+        address = (uint32_t)address;
+    t->cta->run->fault.address = address;
+    switch (space) {
+    case IR_SPACE_SHARED:
+        ok = address <= run->shared_B && size_B <= run->shared_B - address;
+        break;
+    case IR_SPACE_LOCAL:
+        ok = address <= run->local_B && size_B <= run->local_B - address;
+        break;
+    case IR_SPACE_PARAM:
+        ok = !write && address <= params_B(t) && size_B <= params_B(t) - address;
+        break;
+    default:
+        ok = generic_ok(t, address, size_B, write);
+        break;
+    }
+    if (address & (size_B - 1)) {
+        interp_fail(t, HD_MISALIGNED, "%s of %u bytes at %s address %#llx is not aligned",
+                    write ? "write" : "read", (unsigned)size_B, space_name(space),
+                    (unsigned long long)address);
+        return NULL;
+    }
+    if (!ok) {
+        interp_fail(t, HD_ILLEGAL_ADDRESS, "%s of %u bytes at illegal %s address %#llx",
+                    write ? "write" : "read", (unsigned)size_B, space_name(space),
+                    (unsigned long long)address);
+        return NULL;
+    }
+    return (void *)(uintptr_t)(address + window_base(t, space));
+}
+
+/* Single elements are accessed whole: the host may poll or set them meanwhile. */
+static struct ir_bits element_load(const char *p, unsigned size_B)
+{
+    struct ir_bits v = {0, 0};
+    switch (size_B) {
+    case 1:
+        v.lo = __atomic_load_n((const uint8_t *)p, __ATOMIC_RELAXED);
+        break;
+    case 2:
+        v.lo = __atomic_load_n((const uint16_t *)(const void *)p, __ATOMIC_RELAXED);
+        break;
+    case 4:
+        v.lo = __atomic_load_n((const uint32_t *)(const void *)p, __ATOMIC_RELAXED);
+        break;
+    case 8:
+        v.lo = __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED);
+        break;
+    default:
+        memcpy(&v, p, 16);
+        break;
+    }
+    return v;
+}
+
+static void element_store(char *p, unsigned size_B, struct ir_bits v)
+{
+    switch (size_B) {
+    case 1:
+        __atomic_store_n((uint8_t *)p, (uint8_t)v.lo, __ATOMIC_RELAXED);
+        break;
+    case 2:
+        __atomic_store_n((uint16_t *)(void *)p, (uint16_t)v.lo, __ATOMIC_RELAXED);
+        break;
+    case 4:
+        __atomic_store_n((uint32_t *)(void *)p, (uint32_t)v.lo, __ATOMIC_RELAXED);
+        break;
+    case 8:
+        __atomic_store_n((uint64_t *)(void *)p, v.lo, __ATOMIC_RELAXED);
+        break;
+    default:
+        memcpy(p, &v, 16);
+        break;
+    }
+}
+
+static void order(enum ir_sem sem)
+{
+    if (sem != IR_SEM_WEAK && sem != IR_SEM_RELAXED)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* b128 in one piece, and vectors of any elements. */
+static unsigned element_B(const struct ir_instr *in)
+{
+    return HD_MAX(ir_type_bits(in->type) / 8, 1u);
+}
+
+static unsigned vector_len(const struct ir_instr *in)
+{
+    return in->mem.vec ? in->mem.vec : 1;
+}
+
+enum interp_step interp_load(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    unsigned size_B = element_B(in), n = vector_len(in);
+    const char *p = resolve(t, (uint64_t)size_B * n, false);
+    if (!p)
+        return INTERP_FAULTED;
+    for (unsigned i = 0; i < n && i < in->ndst; i++)
+        *interp_reg(t, in->dst[i]) = element_load(p + i * size_B, size_B);
+    order(in->mem.sem);
+    return INTERP_NEXT;
+}
+
+enum interp_step interp_store(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    unsigned size_B = element_B(in), n = vector_len(in);
+    char *p = resolve(t, (uint64_t)size_B * n, true);
+    if (!p)
+        return INTERP_FAULTED;
+    order(in->mem.sem);
+    for (unsigned i = 0; i < n && i + 1 < in->nsrc; i++)
+        element_store(p + i * size_B, size_B, *interp_reg(t, in->src[i + 1]));
+    return INTERP_NEXT;
+}
+
+static uint64_t atom_2(uint16_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
+{
+    uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
+    do
+        want = (uint16_t)ir_eval_atom(in->mem.atom, in->type, in->mem.noftz, old, a, b);
+    while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return old;
+}
+
+static uint64_t atom_4(uint32_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
+{
+    uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
+    do
+        want = (uint32_t)ir_eval_atom(in->mem.atom, in->type, in->mem.noftz, old, a, b);
+    while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return old;
+}
+
+static uint64_t atom_8(uint64_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
+{
+    uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
+    do
+        want = ir_eval_atom(in->mem.atom, in->type, in->mem.noftz, old, a, b);
+    while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return old;
+}
+
+/* exch and cas on 16 bytes; atomic among device threads only, which one host thread runs. */
+static struct ir_bits atom_16(struct interp_thread *t, char *p)
+{
+    const struct ir_instr *in = t->frame->pc;
+    struct ir_bits old = element_load(p, 16), a = *interp_reg(t, in->src[1]);
+    if (in->mem.atom == IR_ATOM_EXCH)
+        element_store(p, 16, a);
+    else if (old.lo == a.lo && old.hi == a.hi)
+        element_store(p, 16, *interp_reg(t, in->src[2]));
+    return old;
+}
+
+enum interp_step interp_atom(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    unsigned size_B = element_B(in);
+    struct ir_bits old = {0, 0};
+    char *p = resolve(t, size_B, true);
+    if (!p)
+        return INTERP_FAULTED;
+    uint64_t a = interp_src(t, 1), b = in->nsrc > 2 ? interp_src(t, 2) : 0;
+    switch (size_B) {
+    case 2:
+        old.lo = atom_2((uint16_t *)(void *)p, in, a, b);
+        break;
+    case 4:
+        old.lo = atom_4((uint32_t *)(void *)p, in, a, b);
+        break;
+    case 8:
+        old.lo = atom_8((uint64_t *)(void *)p, in, a, b);
+        break;
+    case 16:
+        old = atom_16(t, p);
+        break;
+    default:
+        return interp_fail(t, HD_NOT_SUPPORTED, "atomic on %u bytes", size_B);
+    }
+    if (in->ndst)
+        *interp_reg(t, in->dst[0]) = old;
+    return INTERP_NEXT;
+}

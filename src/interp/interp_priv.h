@@ -1,0 +1,135 @@
+/* State of a running launch; private to src/interp. */
+#ifndef HD_INTERP_PRIV_H
+#define HD_INTERP_PRIV_H
+
+#include "interp/interp.h"
+#include "ir/eval.h"
+
+enum { INTERP_WARP = 32, INTERP_NBARS = 16, INTERP_MAX_THREADS = 1024 };
+
+enum interp_state {
+    INTERP_RUN,
+    INTERP_WAIT_WARP,   /* at a collective with a member mask */
+    INTERP_WAIT_ACTIVE, /* at activemask */
+    INTERP_WAIT_BAR,
+    INTERP_ENDED,
+};
+
+struct interp_frame {
+    struct interp_frame *caller;
+    const struct ir_func *func;
+    const struct ir_instr *pc; /* next to execute; a waiting instruction stays here */
+    uint64_t local_base;       /* of the function's variables in the local window */
+    uint64_t caller_sp;        /* the thread's sp before the call */
+    struct ir_bits regs[];     /* by value id */
+};
+
+struct interp_thread {
+    struct interp_cta *cta;
+    struct interp_warp *warp;
+    struct interp_frame *frame; /* innermost */
+    enum interp_state state;
+    uint32_t lane;
+    uint32_t tid[3];
+    uint32_t mask;   /* WAIT_WARP: members */
+    uint32_t bar;    /* WAIT_BAR */
+    uint32_t waited; /* WAIT_ACTIVE: turns */
+    uint64_t sp;     /* first free byte of the local window */
+    char *local;
+};
+
+struct interp_warp {
+    uint32_t index;
+    uint32_t nlanes;
+    struct interp_thread *lanes; /* nlanes of them */
+};
+
+struct interp_bar {
+    uint32_t count;   /* expected, 0 = all; of the current round */
+    uint32_t arrived; /* threads in the current round; 0 = idle */
+    uint32_t votes;   /* of these with a true predicate */
+    uint32_t by_warp[INTERP_MAX_THREADS / INTERP_WARP];
+};
+
+struct interp_cta {
+    struct interp_run *run;
+    uint32_t id[3];
+    uint32_t nthreads;
+    uint32_t nwarps;
+    uint32_t live;
+    char *shared;
+    struct interp_thread *threads;
+    struct interp_warp *warps;
+    struct interp_bar bars[INTERP_NBARS];
+};
+
+struct interp_run {
+    const struct interp_launch *launch;
+    const struct ir_module *module;
+    struct interp_fault fault;
+    enum hd_status status;
+    struct ir_window window;
+    uint64_t shared_B; /* whole window */
+    uint64_t local_B;  /* whole window of one thread */
+    uint64_t steps;    /* instructions executed: the clock */
+    uint32_t nfuncs;
+    const struct ir_func **funcs; /* by handle index */
+};
+
+/* What one instruction did. */
+enum interp_step {
+    INTERP_NEXT,    /* go on behind it */
+    INTERP_JUMPED,  /* frame->pc is set (or the thread has ended) */
+    INTERP_BLOCKED, /* waits; pc stays */
+    INTERP_FAULTED, /* run->status is set */
+};
+
+static inline struct ir_bits *interp_reg(struct interp_thread *t, const struct ir_value *v)
+{
+    return &t->frame->regs[v->id];
+}
+static inline uint64_t interp_src(struct interp_thread *t, uint32_t i)
+{
+    return interp_reg(t, t->frame->pc->src[i])->lo;
+}
+static inline void interp_set(struct interp_thread *t, uint32_t i, uint64_t value)
+{
+    *interp_reg(t, t->frame->pc->dst[i]) = (struct ir_bits){value, 0};
+}
+
+/* interp.c: ends the launch; the message gets the place appended. */
+enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, const char *fmt, ...)
+    HD_PRINTF(3, 4);
+
+/* interp_step.c: executes the instruction at frame->pc. */
+void interp_step(struct interp_thread *t);
+/* charge_B: stack that the call itself takes. */
+bool interp_enter(struct interp_thread *t, const struct ir_func *func, uint64_t charge_B);
+void interp_leave_all(struct interp_thread *t);
+uint64_t interp_sreg(const struct interp_thread *t, enum ir_sreg sreg);
+
+/* interp_mem.c */
+enum interp_step interp_load(struct interp_thread *t);
+enum interp_step interp_store(struct interp_thread *t);
+enum interp_step interp_atom(struct interp_thread *t);
+uint64_t interp_to_generic(struct interp_thread *t, enum ir_space space, uint64_t address);
+uint64_t interp_from_generic(struct interp_thread *t, enum ir_space space, uint64_t address);
+bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_t address);
+/* Reads generic memory for printf; false = not readable. */
+bool interp_read(void *thread, uint64_t address, void *out, size_t size_B);
+/* size_B fresh bytes of the thread's stack: window offset, or UINT64_MAX when it is full. */
+uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t align_B);
+
+/* interp_warp.c */
+enum interp_step interp_collective(struct interp_thread *t);
+enum interp_step interp_activemask(struct interp_thread *t);
+enum interp_step interp_barrier(struct interp_thread *t);
+/* A thread has ended: whoever waited only for it goes on. */
+void interp_thread_gone(struct interp_thread *t);
+/* Answers lanes that wait at activemask when it is time. True when it did. */
+bool interp_settle_active(struct interp_warp *warp, bool others_can_run);
+
+/* interp_builtin.c */
+enum interp_step interp_builtin(struct interp_thread *t);
+
+#endif

@@ -1,0 +1,388 @@
+/* One instruction of one thread: values, control flow, calls; the rest is dispatched. */
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "interp/interp_priv.h"
+
+enum { MAX_SRC = 64, CALL_B = 64 /* stack charged per call: return address and saved registers */ };
+
+/* ---- frames */
+
+bool interp_enter(struct interp_thread *t, const struct ir_func *func, uint64_t charge_B)
+{
+    struct interp_frame *f = hd_alloc(sizeof *f + (uint64_t)func->nvalues * sizeof(struct ir_bits));
+    if (!f)
+        return false;
+    f->caller = t->frame;
+    f->func = func;
+    f->pc = func->blocks[0]->first;
+    f->caller_sp = t->sp;
+    f->local_base = hd_align_up(t->sp + charge_B, 16);
+    t->sp = f->local_base + ir_func_frame_B(func);
+    t->frame = f;
+    return true;
+}
+
+static void frame_leave(struct interp_thread *t)
+{
+    struct interp_frame *f = t->frame;
+    t->sp = f->caller_sp;
+    t->frame = f->caller;
+    hd_free(f);
+}
+
+void interp_leave_all(struct interp_thread *t)
+{
+    while (t->frame)
+        frame_leave(t);
+}
+
+static enum interp_step thread_end(struct interp_thread *t)
+{
+    interp_leave_all(t);
+    t->state = INTERP_ENDED;
+    t->cta->live--;
+    interp_thread_gone(t);
+    return INTERP_JUMPED;
+}
+
+/* ---- control flow */
+
+/* The operand of the phis in `to` for the edge that leaves `from` by its successor number `edge`. */
+static uint32_t pred_index(const struct ir_block *from, uint32_t edge)
+{
+    const struct ir_block *to = from->succs[edge];
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < edge; i++)
+        same += from->succs[i] == to;
+    for (uint32_t i = 0; i < to->npreds; i++) {
+        if (to->preds[i] == from && same-- == 0)
+            return i;
+    }
+    return 0;
+}
+
+/* Phis of a block happen at once: read all, then write all. */
+static enum interp_step jump(struct interp_thread *t, uint32_t edge)
+{
+    const struct ir_block *from = t->frame->pc->block, *to = from->succs[edge];
+    uint32_t pred = pred_index(from, edge), n = 0;
+    struct ir_bits small[MAX_SRC], *values = small, *big = NULL;
+    const struct ir_instr *phi = to->first;
+    for (; phi && phi->op == IR_OP_PHI; phi = phi->next)
+        n++;
+    if (n > MAX_SRC) {
+        values = big = hd_alloc_array(n, sizeof *big);
+        if (!big)
+            return interp_fail(t, HD_NO_MEMORY, "no memory for %u phis", n);
+    }
+    n = 0;
+    for (phi = to->first; phi && phi->op == IR_OP_PHI; phi = phi->next)
+        values[n++] = *interp_reg(t, phi->src[pred]);
+    n = 0;
+    for (phi = to->first; phi && phi->op == IR_OP_PHI; phi = phi->next)
+        *interp_reg(t, phi->dst[0]) = values[n++];
+    hd_free(big);
+    t->frame->pc = phi;
+    return INTERP_JUMPED;
+}
+
+static enum interp_step call(struct interp_thread *t, const struct ir_func *callee,
+                             uint32_t first_arg)
+{
+    const struct ir_instr *in = t->frame->pc;
+    struct interp_frame *caller = t->frame;
+    const struct interp_run *run = t->cta->run;
+    if (callee->is_declaration)
+        return interp_fail(t, HD_UNRESOLVED, "call of undefined function %s", callee->name);
+    if (in->nsrc - first_arg != callee->proto.nparams || in->ndst > callee->proto.nresults)
+        return interp_fail(t, HD_NOT_SUPPORTED, "call of %s with another signature", callee->name);
+    uint64_t charge_B = run->window.recursive ? CALL_B : 0;
+    uint64_t need = hd_align_up(t->sp + charge_B, 16) + ir_func_frame_B(callee);
+    if (need > run->local_B)
+        return interp_fail(t, HD_STACK_OVERFLOW, "stack of %llu bytes overflows in call of %s",
+                           (unsigned long long)run->local_B, callee->name);
+    if (!interp_enter(t, callee, charge_B))
+        return interp_fail(t, HD_NO_MEMORY, "no memory to call %s", callee->name);
+    for (uint32_t i = 0; i < callee->proto.nparams; i++)
+        t->frame->regs[callee->args[i]->id] = caller->regs[in->src[first_arg + i]->id];
+    return INTERP_JUMPED;
+}
+
+static enum interp_step call_indirect(struct interp_thread *t)
+{
+    struct interp_run *run = t->cta->run;
+    uint64_t handle = interp_src(t, 0), index = (handle >> 4) - 1;
+    if ((handle & 15) || index >= run->nfuncs || run->funcs[index]->is_kernel)
+        return interp_fail(t, HD_ILLEGAL_ADDRESS, "indirect call through %#llx",
+                           (unsigned long long)handle);
+    return call(t, run->funcs[index], 1);
+}
+
+static enum interp_step ret(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    struct ir_bits values[MAX_SRC];
+    if (!t->frame->caller)
+        return thread_end(t);
+    uint32_t n = HD_MIN(in->nsrc, (uint32_t)MAX_SRC);
+    for (uint32_t i = 0; i < n; i++)
+        values[i] = *interp_reg(t, in->src[i]);
+    const struct ir_instr *site = t->frame->caller->pc;
+    frame_leave(t);
+    for (uint32_t i = 0; i < n && i < site->ndst; i++)
+        *interp_reg(t, site->dst[i]) = values[i];
+    t->frame->pc = site->next;
+    return INTERP_JUMPED;
+}
+
+/* ---- special registers */
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t sreg_place(const struct interp_thread *t, enum ir_sreg sreg)
+{
+    const struct interp_launch *l = t->cta->run->launch;
+    unsigned axis = sreg <= IR_SREG_NCTAID_Z ? sreg % 3 : 0;
+    _Static_assert(IR_SREG_TID_X == 0 && IR_SREG_NTID_X == 3 && IR_SREG_CTAID_X == 6 &&
+                       IR_SREG_NCTAID_X == 9,
+                   "axes in threes");
+    switch (sreg) {
+    case IR_SREG_TID_X:
+    case IR_SREG_TID_Y:
+    case IR_SREG_TID_Z:
+        return t->tid[axis];
+    case IR_SREG_NTID_X:
+    case IR_SREG_NTID_Y:
+    case IR_SREG_NTID_Z:
+        return l->block[axis];
+    case IR_SREG_CTAID_X:
+    case IR_SREG_CTAID_Y:
+    case IR_SREG_CTAID_Z:
+        return t->cta->id[axis];
+    default:
+        return l->grid[axis];
+    }
+}
+
+static uint64_t sreg_machine(const struct interp_thread *t, enum ir_sreg sreg)
+{
+    const struct interp_run *run = t->cta->run;
+    const struct interp_launch *l = run->launch;
+    uint32_t nsms = l->nsms ? l->nsms : 1, eq = 1u << t->lane;
+    switch (sreg) {
+    case IR_SREG_LANEID:
+        return t->lane;
+    case IR_SREG_WARPID:
+        return t->warp->index;
+    case IR_SREG_NWARPID:
+        return t->cta->nwarps;
+    case IR_SREG_SMID:
+        return t->cta->id[0] % nsms;
+    case IR_SREG_NSMID:
+        return nsms;
+    case IR_SREG_GRIDID:
+        return l->grid_id;
+    case IR_SREG_LANEMASK_EQ:
+        return eq;
+    case IR_SREG_LANEMASK_LT:
+        return eq - 1;
+    case IR_SREG_LANEMASK_LE:
+        return eq | (eq - 1);
+    case IR_SREG_LANEMASK_GT:
+        return ~(eq | (eq - 1));
+    case IR_SREG_LANEMASK_GE:
+        return ~(eq - 1);
+    case IR_SREG_CLOCK:
+        return (uint32_t)run->steps;
+    case IR_SREG_CLOCK_HI:
+        return run->steps >> 32;
+    case IR_SREG_CLOCK64:
+        return run->steps;
+    case IR_SREG_GLOBALTIMER:
+        return now_ns();
+    case IR_SREG_GLOBALTIMER_LO:
+        return (uint32_t)now_ns();
+    case IR_SREG_GLOBALTIMER_HI:
+        return now_ns() >> 32;
+    case IR_SREG_ENVREG1:
+        return l->envreg[0];
+    case IR_SREG_ENVREG2:
+        return l->envreg[1];
+    case IR_SREG_DYNAMIC_SMEM_SIZE:
+        return l->dynamic_shared_B;
+    case IR_SREG_TOTAL_SMEM_SIZE:
+        return run->shared_B;
+    default:
+        return 0;
+    }
+}
+
+uint64_t interp_sreg(const struct interp_thread *t, enum ir_sreg sreg)
+{
+    uint64_t v = sreg <= IR_SREG_NCTAID_Z ? sreg_place(t, sreg) : sreg_machine(t, sreg);
+    bool wide = sreg == IR_SREG_GRIDID || sreg == IR_SREG_CLOCK64 || sreg == IR_SREG_GLOBALTIMER;
+    return wide ? v : (uint32_t)v;
+}
+
+/* ---- values that depend on more than bits */
+
+static enum interp_step var_address(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    const struct interp_launch *l = t->cta->run->launch;
+    const struct ir_var *var = in->var;
+    uint64_t base = var->window_offset;
+    if (var->space == IR_SPACE_LOCAL)
+        base += t->frame->local_base;
+    else if (var->space != IR_SPACE_SHARED) {
+        if (!l->ops || !l->ops->var_address)
+            return interp_fail(t, HD_UNRESOLVED, "variable %s has no address", var->name);
+        base = l->ops->var_address(l->ctx, var);
+    }
+    interp_set(t, 0, base + in->imm);
+    return INTERP_NEXT;
+}
+
+static enum interp_step func_address(struct interp_thread *t)
+{
+    struct interp_run *run = t->cta->run;
+    for (uint32_t i = 0; i < run->nfuncs; i++) {
+        if (run->funcs[i] == t->frame->pc->callee)
+            interp_set(t, 0, INTERP_FUNC_HANDLE(i));
+    }
+    return INTERP_NEXT;
+}
+
+static enum interp_step stack_alloc(struct interp_thread *t)
+{
+    uint64_t size_B = interp_src(t, 0);
+    uint64_t at = interp_push_local(t, size_B, t->frame->pc->imm);
+    if (at == UINT64_MAX)
+        return interp_fail(t, HD_STACK_OVERFLOW, "no stack for %llu bytes",
+                           (unsigned long long)size_B);
+    interp_set(t, 0, at);
+    return INTERP_NEXT;
+}
+
+static enum interp_step pure(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    struct ir_bits src[MAX_SRC], out;
+    for (uint32_t i = 0; i < in->nsrc && i < MAX_SRC; i++)
+        src[i] = *interp_reg(t, in->src[i]);
+    if (!ir_eval(in, src, &out))
+        return interp_fail(t, HD_NOT_SUPPORTED, "operation %s is not implemented",
+                           ir_op_infos[in->op].name);
+    *interp_reg(t, in->dst[0]) = out;
+    return INTERP_NEXT;
+}
+
+/* Operations with one result that is a function of a few 64-bit numbers. */
+static enum interp_step set(struct interp_thread *t, uint64_t value)
+{
+    interp_set(t, 0, value);
+    return INTERP_NEXT;
+}
+
+static enum interp_step yield(void)
+{
+    sched_yield();
+    return INTERP_NEXT;
+}
+
+static enum interp_step fence(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return INTERP_NEXT;
+}
+
+static enum interp_step step_control(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    switch (in->op) {
+    case IR_OP_BR:
+        return jump(t, 0);
+    case IR_OP_CBR:
+        return jump(t, (interp_src(t, 0) & 1) ? 0 : 1);
+    case IR_OP_SWITCH:
+        return jump(t, (uint32_t)HD_MIN(interp_src(t, 0), (uint64_t)in->block->nsuccs - 1));
+    case IR_OP_RET:
+        return ret(t);
+    case IR_OP_EXIT:
+        return thread_end(t);
+    case IR_OP_TRAP:
+        return interp_fail(t, HD_TRAP, in->imm ? "breakpoint" : "trap");
+    default:
+        return interp_fail(t, HD_TRAP, "reached code marked unreachable");
+    }
+}
+
+static enum interp_step step_once(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    switch (in->op) {
+    case IR_OP_SREG:
+        return set(t, interp_sreg(t, (enum ir_sreg)in->imm));
+    case IR_OP_VARADDR:
+        return var_address(t);
+    case IR_OP_FUNCADDR:
+        return func_address(t);
+    case IR_OP_LD:
+        return interp_load(t);
+    case IR_OP_ST:
+        return interp_store(t);
+    case IR_OP_ATOM:
+        return interp_atom(t);
+    case IR_OP_FENCE:
+        return fence();
+    case IR_OP_CVTA:
+        return set(t, interp_to_generic(t, in->mem.space, interp_src(t, 0)));
+    case IR_OP_CVTA_TO:
+        return set(t, interp_from_generic(t, in->mem.space, interp_src(t, 0)));
+    case IR_OP_ISSPACEP:
+        return set(t, interp_is_space(t, in->mem.space, interp_src(t, 0)));
+    case IR_OP_ALLOCA:
+        return stack_alloc(t);
+    case IR_OP_STACKSAVE:
+        return set(t, t->sp);
+    case IR_OP_STACKRESTORE:
+        t->sp = HD_MAX(HD_MIN(interp_src(t, 0), t->sp), t->frame->local_base);
+        return INTERP_NEXT;
+    case IR_OP_BAR:
+        return interp_barrier(t);
+    case IR_OP_WARPSYNC:
+    case IR_OP_SHFL:
+    case IR_OP_VOTE:
+    case IR_OP_MATCH:
+    case IR_OP_REDUX:
+    case IR_OP_ELECT:
+        return interp_collective(t);
+    case IR_OP_ACTIVEMASK:
+        return interp_activemask(t);
+    case IR_OP_NANOSLEEP:
+        return yield();
+    case IR_OP_CALL:
+        return call(t, in->callee, 0);
+    case IR_OP_CALLI:
+        return call_indirect(t);
+    case IR_OP_BUILTIN:
+        return interp_builtin(t);
+    default:
+        return ir_op_has(in->op, IR_F_TERM) ? step_control(t) : pure(t);
+    }
+}
+
+void interp_step(struct interp_thread *t)
+{
+    t->cta->run->steps++;
+    if (step_once(t) == INTERP_NEXT)
+        t->frame->pc = t->frame->pc->next;
+}

@@ -1,0 +1,310 @@
+/*
+ * Whole kernels through the interpreter, from IR text: memory, barriers, warp collectives,
+ * divergent loops, spin locks, recursion, indirect calls, printf, and every kind of fault.
+ */
+#include "interp/interp.h"
+#include "tap.h"
+
+static struct hd_buf printed;
+static uint64_t forbidden; /* the one address that check() refuses */
+
+static uint64_t var_address(void *ctx, const struct ir_var *var)
+{
+    return (uint64_t)(uintptr_t)(var->init ? (void *)var->init : ctx);
+}
+static bool check(void *ctx, uint64_t address, uint64_t size_B, bool write)
+{
+    return address != forbidden;
+}
+static void print(void *ctx, const char *text, size_t len)
+{
+    hd_buf_append(&printed, text, len);
+}
+static const struct interp_ops ops = {.var_address = var_address, .check = check, .print = print};
+
+struct job {
+    const char *text; /* kernel @k */
+    uint32_t grid, block, dynamic_B;
+    const void *params;
+    bool cooperative;
+};
+
+static struct interp_fault fault;
+
+static enum hd_status run(const struct job *job)
+{
+    struct ir_module *module = NULL;
+    enum hd_status status = ir_read_module(job->text, strlen(job->text), "test", &module);
+    if (status == HD_OK)
+        status = ir_validate(module);
+    if (status == HD_OK)
+        status = ir_layout_windows(module);
+    if (status == HD_OK) {
+        struct interp_launch launch = {.kernel = ir_module_find_func(module, "k"),
+                                       .grid = {job->grid, 1, 1},
+                                       .block = {job->block, 1, 1},
+                                       .dynamic_shared_B = job->dynamic_B,
+                                       .params = job->params,
+                                       .cooperative = job->cooperative,
+                                       .ops = &ops};
+        status = interp_launch(&launch, &fault);
+    }
+    if (status != HD_OK)
+        diag("%s", hd_error_message());
+    ir_module_destroy(module);
+    return status;
+}
+
+#define HEAD "module \"t\" sm 75\nfile \"k.cu\"\n"
+/* %0 = 0, %1 = params[0] (pointer), %2 = tid, %3 = &params[0][tid] (b32 elements) */
+#define PARAMS                                                                                     \
+    "  params 16\n  param \"p\" offset 0 size 8 align 8\n  param \"q\" offset 8 size 8 align 8\n"
+#define PROLOGUE                                                                                   \
+    "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param [%0]\n  %2:b32 = sreg.b32 tid.x\n"    \
+    "  %4:b32 = const.b32 0x4\n  %5:b64 = mulwide.u32 %2, %4\n  %3:b64 = add.u64 %1, %5\n"
+
+static void test_vecadd(void)
+{
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param "
+                                       "[%0]\n  %6:b64 = ld.b64.param [%0+8]\n"
+        "  %2:b32 = sreg.b32 tid.x\n  %7:b32 = sreg.b32 ctaid.x\n  %8:b32 = sreg.b32 ntid.x\n"
+        "  %9:b32 = mul.u32 %7, %8\n  %10:b32 = add.u32 %9, %2\n  %4:b32 = const.b32 0x4\n"
+        "  %5:b64 = mulwide.u32 %10, %4\n  %3:b64 = add.u64 %1, %5\n  %11:b64 = add.u64 %6, %5\n"
+        "  %12:b32 = ld.b32.global [%3]\n  %13:b32 = ld.b32.global [%11]\n"
+        "  %14:b32 = fadd.f32.rn %12, %13\n  st.b32.global [%3], %14\n  ret\n}\n";
+    float a[256], b[256];
+    unsigned bad = 0;
+    for (int i = 0; i < 256; i++) {
+        a[i] = (float)i;
+        b[i] = 0.5f;
+    }
+    const void *params[] = {a, b};
+    eq_u64(run(&(struct job){text, 4, 64, .params = params}), HD_OK, "vecadd runs");
+    for (int i = 0; i < 256; i++)
+        bad += a[i] != (float)i + 0.5f;
+    eq_u64(bad, 0, "vecadd is right");
+}
+
+/* Tree reduction in dynamic shared memory: s[tid] = tid; for (n = 32; n; n >>= 1) ... */
+static void test_reduction(void)
+{
+    static const char text[] = HEAD
+        "var @s shared extern align 16 size 0 dynamic\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b64 = varaddr @s\n  %7:b64 = add.u64 %6, %5\n  st.b32.shared [%7], %2\n"
+        "  %8:b32 = const.b32 0x20\n  br bb1\n"
+        "bb1:\n  %9:b32 = phi.b32 [bb0: %8], [bb3: %20]\n  bar.sync\n"
+        "  %10:pred = setp.u32.lt %2, %9\n  cbr %10, bb2, bb3\n"
+        "bb2:\n  %11:b64 = mulwide.u32 %9, %4\n  %12:b64 = add.u64 %7, %11\n"
+        "  %13:b32 = ld.b32.shared [%12]\n  %14:b32 = ld.b32.shared [%7]\n"
+        "  %15:b32 = add.u32 %13, %14\n  st.b32.shared [%7], %15\n  br bb3\n"
+        "bb3:\n  %16:b32 = const.b32 0x1\n  %20:b32 = shr.u32 %9, %16\n  %17:b32 = const.b32 0x0\n"
+        "  %18:pred = setp.u32.ne %20, %17\n  cbr %18, bb1, bb4\n"
+        "bb4:\n  %19:pred = setp.u32.eq %2, %17\n  cbr %19, bb5, bb6\n"
+        "bb5:\n  %21:b32 = ld.b32.shared [%7]\n  st.b32.global [%1], %21\n  br bb6\n"
+        "bb6:\n  ret\n}\n";
+    uint32_t out = 0;
+    const void *params[] = {&out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, 256, .params = params}), HD_OK, "reduction runs");
+    eq_u64(out, 63 * 64 / 2, "reduction is right");
+}
+
+static void test_shuffles(void)
+{
+    /* out[tid] = sum over the warp by bfly; then ballot(tid & 1); match.any(tid / 8); redux */
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = const.b32 0x1f\n  %7:b32 = const.b32 "
+                                                "0xffffffff\n  %8:b32 = const.b32 0x10\n  br bb1\n"
+        "bb1:\n  %9:b32 = phi.b32 [bb0: %2], [bb1: %13]\n  %10:b32 = phi.b32 [bb0: %8], [bb1: "
+        "%15]\n"
+        "  %11:b32, %12:pred = shfl.b32.bfly %9, %10, %6, %7\n  %13:b32 = add.u32 %9, %11\n"
+        "  %14:b32 = const.b32 0x1\n  %15:b32 = shr.u32 %10, %14\n  %16:b32 = const.b32 0x0\n"
+        "  %17:pred = setp.u32.ne %15, %16\n  cbr %17, bb1, bb2\n"
+        "bb2:\n  st.b32.global [%3], %13\n  %18:b32 = and.b32 %2, %14\n"
+        "  %19:pred = setp.u32.ne %18, %16\n  %20:b32 = vote.ballot %19, %7\n"
+        "  st.b32.global [%3+128], %20\n  %21:b32 = const.b32 0x3\n  %22:b32 = shr.u32 %2, %21\n"
+        "  %23:b32 = match.b32.any %22, %7\n  st.b32.global [%3+256], %23\n"
+        "  %24:b32 = redux.u32.max %2, %7\n  st.b32.global [%3+384], %24\n"
+        "  %25:b32, %26:pred = elect %7\n  %27:b32 = select.b32 %26, %14, %16\n"
+        "  st.b32.global [%3+512], %27\n  %28:b32 = activemask\n  st.b32.global [%3+640], %28\n  "
+        "ret\n}\n";
+    uint32_t out[6][32] = {{0}};
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 32, .params = params}), HD_OK, "collectives run");
+    for (unsigned i = 0; i < 32; i++) {
+        bad += out[0][i] != 496 || out[1][i] != 0xaaaaaaaa || out[2][i] != 0xffu << (i & 24);
+        bad += out[3][i] != 31 || out[4][i] != (i == 0) || out[5][i] != 0xffffffff;
+    }
+    eq_u64(bad, 0, "collectives are right");
+}
+
+/* Collatz steps: every lane loops another number of times; odd lanes leave early by exit. */
+static void test_divergence(void)
+{
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b32 = const.b32 0x1\n  %7:b32 = add.u32 %2, %6\n  %8:b32 = const.b32 0x0\n  br bb1\n"
+        "bb1:\n  %9:b32 = phi.b32 [bb0: %7], [bb4: %20]\n  %10:b32 = phi.b32 [bb0: %8], [bb4: "
+        "%21]\n"
+        "  %11:pred = setp.u32.eq %9, %6\n  cbr %11, bb5, bb2\n"
+        "bb2:\n  %12:b32 = and.b32 %9, %6\n  %13:pred = setp.u32.eq %12, %6\n  cbr %13, bb3, bb6\n"
+        "bb3:\n  %14:b32 = const.b32 0x3\n  %15:b32 = mul.u32 %9, %14\n  %16:b32 = add.u32 %15, "
+        "%6\n  br bb4\n"
+        "bb6:\n  %17:b32 = shr.u32 %9, %6\n  br bb4\n"
+        "bb4:\n  %20:b32 = phi.b32 [bb3: %16], [bb6: %17]\n  %21:b32 = add.u32 %10, %6\n  br bb1\n"
+        "bb5:\n  st.b32.global [%3], %10\n  exit\n}\n";
+    uint32_t out[64];
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "collatz runs");
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned n = 0;
+        for (unsigned v = i + 1; v != 1; n++)
+            v = (v & 1) ? 3 * v + 1 : v / 2;
+        bad += out[i] != n;
+    }
+    eq_u64(bad, 0, "collatz is right");
+}
+
+/* while (atomicCAS(lock, 0, 1)); counter++ with plain accesses; atomicExch(lock, 0) */
+static void test_spin_lock(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x0\n  %7:b32 = const.b32 0x1\n  br bb1\n"
+             "bb1:\n  %8:b32 = atom.b32.global.cas.relaxed.gpu [%1], %6, %7\n"
+             "  %9:pred = setp.u32.ne %8, %6\n  cbr %9, bb1, bb2\n"
+             "bb2:\n  %10:b32 = ld.b32.global [%1+4]\n  %11:b32 = add.u32 %10, %7\n"
+             "  st.b32.global [%1+4], %11\n  fence.sc.gpu\n"
+             "  %12:b32 = atom.b32.global.exch.relaxed.gpu [%1], %6\n  ret\n}\n";
+    uint32_t out[2] = {0, 0};
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 3, 96, .params = params}), HD_OK, "spin lock runs");
+    eq_u64(out[1], 288, "every thread had the lock once");
+}
+
+#define FIB                                                                                        \
+    "func @fib internal (%0:b32) -> (b32) {\n  var $0 \"x\" local internal align 4 size 4\n"       \
+    "bb0:\n  %1:b32 = const.b32 0x2\n  %2:b64 = varaddr $0\n  st.b32.local [%2], %0\n"             \
+    "  %3:pred = setp.u32.lt %0, %1\n  cbr %3, bb1, bb2\n"                                         \
+    "bb1:\n  ret %0\n"                                                                             \
+    "bb2:\n  %4:b32 = const.b32 0x1\n  %5:b32 = sub.u32 %0, %4\n  %6:b32 = call @fib, %5\n"        \
+    "  %7:b32 = ld.b32.local [%2]\n  %8:b32 = sub.u32 %7, %1\n  %9:b32 = call @fib, %8\n"          \
+    "  %10:b32 = add.u32 %6, %9\n  ret %10\n}\n"
+
+static void test_recursion(void)
+{
+    static const char text[] =
+        HEAD FIB "kernel @k visible {\n" PARAMS PROLOGUE
+                 "  %6:b64 = funcaddr @fib\n  %7:b32 = calli (b32) -> (b32), %6, %2\n"
+                 "  st.b32.global [%3], %7\n  ret\n}\n";
+    static const char endless[] =
+        HEAD "func @f internal (%0:b32) -> (b32) {\nbb0:\n  %1:b32 = call @f, %0\n  ret %1\n}\n"
+             "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = call @f, %2\n  ret\n}\n";
+    static const char wild[] = HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                                    "  %6:b32 = calli (b32) -> (b32), %0, %2\n  ret\n}\n";
+    uint32_t out[10];
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 10, .params = params}), HD_OK, "recursion runs");
+    eq_u64(out[9], 34, "fib(9), by an indirect call");
+    eq_u64(run(&(struct job){endless, 1, 1, .params = params}), HD_STACK_OVERFLOW,
+           "endless recursion");
+    eq_u64(run(&(struct job){wild, 1, 1, .params = params}), HD_ILLEGAL_ADDRESS, "wild call");
+}
+
+static void test_printf(void)
+{
+    static const char text[] = HEAD
+        "var @fmt const visible align 1 size 16 init 7469642025642c2025730a00\n"
+        "var @str const visible align 1 size 4 init 796f7500\n"
+        "kernel @k visible {\n" PARAMS "  var $0 \"args\" local internal align 8 size 16\n" PROLOGUE
+        "  %6:b64 = varaddr $0\n  st.b32.local [%6], %2\n  %7:b64 = varaddr @str\n"
+        "  st.b64.local [%6+8], %7\n  %8:b64 = varaddr @fmt\n  %9:b64 = cvta.local %6\n"
+        "  %10:b32 = builtin.vprintf %8, %9\n  st.b32.global [%3], %10\n  ret\n}\n";
+    uint32_t out[2];
+    const void *params[] = {out, NULL};
+    hd_buf_clear(&printed);
+    eq_u64(run(&(struct job){text, 1, 2, .params = params}), HD_OK, "printf runs");
+    eq_str(printed.ptr, "tid 0, you\ntid 1, you\n", "printf prints");
+    eq_u64(out[0], 2, "printf counts");
+}
+
+static void test_barriers(void)
+{
+    /* Warp 1 arrives at barrier 1 (count 64), warp 0 waits there; red.popc of tid < 5; exited threads. */
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x20\n  %7:b32 = const.b32 0x1\n  %8:b32 = const.b32 0x40\n"
+             "  %9:pred = setp.u32.lt %2, %6\n  cbr %9, bb1, bb2\n"
+             "bb1:\n  bar.sync %7, %8\n  br bb3\n"
+             "bb2:\n  bar.arrive %7, %8\n  br bb3\n"
+             "bb3:\n  %10:b32 = const.b32 0x5\n  %11:pred = setp.u32.lt %2, %10\n"
+             "  %12:b32 = const.b32 0x0\n  %13:b32 = bar.red_popc %12, %12, %11\n"
+             "  st.b32.global [%3], %13\n  cbr %11, bb4, bb5\n"
+             "bb4:\n  exit\n"
+             "bb5:\n  bar.sync\n  %14:b32 = add.u32 %13, %7\n  st.b32.global [%3], %14\n  ret\n}\n";
+    static const char stuck[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x1\n  %7:b32 = const.b32 0x40\n  bar.sync %6, %7\n  ret\n}\n";
+    uint32_t out[64];
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "named barriers run");
+    ok(out[0] == 5 && out[63] == 6, "bar.red, and ended threads are not waited for");
+    eq_u64(run(&(struct job){stuck, 1, 32, .params = params}), HD_TIMEOUT, "a deadlock is found");
+}
+
+static void test_grid_barrier(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x1\n  %7:b32 = atom.u32.global.add.relaxed.gpu [%1], %6\n"
+             "  %8:b32 = sreg.b32 nctaid.x\n  br bb1\n"
+             "bb1:\n  %9:b32 = ld.b32.global.volatile.sys [%1]\n  %10:pred = setp.u32.lt %9, %8\n"
+             "  cbr %10, bb1, bb2\n"
+             "bb2:\n  ret\n}\n";
+    uint32_t out[1] = {0};
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 20, 1, .params = params, .cooperative = true}), HD_OK,
+           "a cooperative grid waits for itself");
+}
+
+static void test_faults(void)
+{
+#define FAULT(name, body, status)                                                                  \
+    do {                                                                                           \
+        static const char text[] = HEAD "kernel @k visible {\n" PARAMS PROLOGUE body "  ret\n}\n"; \
+        eq_u64(run(&(struct job){text, 1, 2, .params = params}), status, name);                    \
+    } while (0)
+    uint32_t out[4] = {0};
+    const void *params[] = {out, NULL};
+    forbidden = (uint64_t)(uintptr_t)&out[1];
+    FAULT("illegal store", "  st.b32.global [%3], %2 !1:42\n", HD_ILLEGAL_ADDRESS);
+    ok(fault.tid[0] == 1 && fault.line == 42 && fault.address == forbidden, "place of the fault");
+    forbidden = 0;
+    FAULT("null load", "  %6:b32 = ld.b32.global [%0]\n", HD_ILLEGAL_ADDRESS);
+    FAULT("misaligned", "  %6:b32 = ld.b32.global [%1+2]\n", HD_MISALIGNED);
+    FAULT("past shared memory", "  %6:b32 = ld.b32.shared [%0+64]\n", HD_ILLEGAL_ADDRESS);
+    FAULT("past the parameters", "  %6:b32 = ld.b32.param [%0+16]\n", HD_ILLEGAL_ADDRESS);
+    static const char trap[] = HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  trap\n}\n";
+    eq_u64(run(&(struct job){trap, 1, 1, .params = params}), HD_TRAP, "trap");
+    eq_u64(run(&(struct job){trap, 1, 1025, .params = params}), HD_LAUNCH_LIMIT, "block too large");
+}
+
+int main(void)
+{
+    hd_buf_init(&printed);
+    test_vecadd();
+    test_reduction();
+    test_shuffles();
+    test_divergence();
+    test_spin_lock();
+    test_recursion();
+    test_printf();
+    test_barriers();
+    test_grid_barrier();
+    test_faults();
+    hd_buf_fini(&printed);
+    return done();
+}

@@ -25,8 +25,8 @@ ARROWS = {
     "dev/cpu": {"hal", "jit", "ir"},
     "dev/interp": {"hal", "interp", "ir"},
     "core": {"hal", "obj", "compile"},
-    "api/driver": {"core"},
-    "api/runtime": set(),
+    "api/driver": {"core", "hal", "dev/cpu", "dev/interp"},
+    "api/runtime": {"api/driver"},
     "preload": {"obj"},
     "libdevice": set(),  # compiled for the device as well: not even base
 }

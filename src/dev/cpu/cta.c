@@ -1,0 +1,223 @@
+/* One CTA: its memory, its warps, its barriers. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "dev/cpu/device.h"
+
+/* Parts of a CTA's block, in this order; each starts on a 128-byte boundary. */
+struct cta_layout {
+    size_t warps, alive_seen, opened_seen, frames, shared, local, end;
+};
+
+static struct cta_layout cta_layout_of(const struct jit_code *code,
+                                       const struct jit_launch *launch)
+{
+    uint64_t nwarps = launch->nwarps;
+    struct cta_layout at;
+
+    at.warps = hd_align_up(sizeof(struct cpu_cta), 128);
+    at.alive_seen = hd_align_up(at.warps + nwarps * sizeof(struct jit_warp), 128);
+    at.opened_seen = at.alive_seen + nwarps * sizeof(uint32_t);
+    at.frames = hd_align_up(at.opened_seen + nwarps * sizeof(uint32_t), 128);
+    at.shared = hd_align_up(at.frames + nwarps * code->frame_B, 128);
+    /* 128 spare bytes: vector loads at the end of a window may look past it. */
+    at.local = hd_align_up(at.shared + launch->shared_B + 128, 128);
+    at.end = hd_align_up(at.local + nwarps * 32 * launch->local_B + 128, 4096);
+    return at;
+}
+
+size_t cpu_cta_block_B(const struct jit_code *code, const struct jit_launch *launch)
+{
+    return cta_layout_of(code, launch).end;
+}
+
+struct cpu_cta *cpu_cta_create(size_t block_B)
+{
+    void *block = mmap(NULL, block_B, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (block == MAP_FAILED)
+        return NULL;
+    ((struct cpu_cta *)block)->block_B = block_B;
+    return block;
+}
+
+void cpu_cta_destroy(struct cpu_cta *cta)
+{
+    if (cta)
+        munmap(cta, cta->block_B);
+}
+
+static void cta_start_warps(struct cpu_cta *cta, const struct cta_layout *at)
+{
+    const struct jit_launch *launch = cta->cta.launch;
+    const struct jit_code *code = cta->job->code;
+    uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
+    char *base = (char *)cta;
+
+    memset(base + at->frames, 0, launch->nwarps * code->frame_B);
+    for (uint32_t w = 0; w < launch->nwarps; w++) {
+        struct jit_warp *warp = &cta->cta.warps[w];
+        uint32_t lanes = HD_MIN(threads - w * 32, 32u);
+
+        warp->index = w;
+        warp->alive = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
+        warp->state = 0;
+        warp->frame = base + at->frames + w * code->frame_B;
+        cta->alive_seen[w] = warp->alive;
+        cta->opened_seen[w] = 0;
+    }
+    cta->remaining = launch->nwarps;
+    cta->cta.live_threads = threads;
+}
+
+void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint64_t index)
+{
+    const struct jit_launch *launch = &job->launch;
+    struct cta_layout at = cta_layout_of(job->code, launch);
+    char *base = (char *)cta;
+
+    cta->job = job;
+    cta->cta.launch = launch;
+    cta->cta.ctaid[0] = (uint32_t)(index % launch->grid[0]);
+    cta->cta.ctaid[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
+    cta->cta.ctaid[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
+    cta->cta.smid = smid;
+    cta->cta.shared = base + at.shared;
+    cta->cta.local = base + at.local;
+    cta->cta.warps = (struct jit_warp *)(base + at.warps);
+    cta->alive_seen = (uint32_t *)(base + at.alive_seen);
+    cta->opened_seen = (uint32_t *)(base + at.opened_seen);
+    cta->cta.opened = 0;
+    if (!job->code->run_cta)
+        cta_start_warps(cta, &at);
+    if (job->code->has_barrier) {
+        memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
+        memset(cta->expected, 0, sizeof(cta->expected));
+    }
+}
+
+/* Everything that arrived at barrier `id` goes on. */
+static void barrier_open(struct jit_cta *cta, unsigned id)
+{
+    struct jit_barrier *bar = &cta->bars[id];
+
+    bar->result_votes = bar->votes;
+    bar->result_arrived = bar->arrived;
+    bar->arrived = bar->votes = 0;
+    bar->generation++;
+    cta->opened++;
+}
+
+void cpu_cta_open_barriers(struct cpu_cta *cta)
+{
+    for (unsigned id = 0; id < JIT_NBARRIERS; id++) {
+        const struct jit_barrier *bar = &cta->cta.bars[id];
+        uint32_t expected = cta->expected[id] ? cta->expected[id] : cta->cta.live_threads;
+
+        if (bar->arrived && bar->arrived >= expected)
+            barrier_open(&cta->cta, id);
+    }
+}
+
+/* Runs one warp until it stops and accounts for lanes that ended. */
+static enum jit_stop warp_run(struct cpu_cta *cta, uint32_t w)
+{
+    struct jit_warp *warp = &cta->cta.warps[w];
+    uint32_t ended;
+
+    cta->opened_seen[w] = cta->cta.opened;
+    warp->state = cta->job->code->run(&cta->cta, warp);
+    if (warp->state == JIT_DONE) {
+        warp->alive = 0;
+        cta->remaining--;
+    }
+    ended = cta->alive_seen[w] & ~warp->alive;
+    if (ended) {
+        cta->alive_seen[w] = warp->alive;
+        cta->cta.live_threads -= (uint32_t)__builtin_popcount(ended);
+        if (cta->job->code->has_barrier && !cta->job->code->simple_barriers)
+            cpu_cta_open_barriers(cta);
+    }
+    return JIT_STOP(warp->state);
+}
+
+static bool warp_is_done(const struct cpu_cta *cta, uint32_t w)
+{
+    return cta->alive_seen[w] == 0;
+}
+
+/* All barriers are __syncthreads: regions run warp after warp. */
+static void cta_run_simple(struct cpu_cta *cta)
+{
+    uint32_t nwarps = cta->cta.launch->nwarps;
+
+    while (cta->remaining) {
+        for (uint32_t w = 0; w < nwarps; w++)
+            if (!warp_is_done(cta, w))
+                (void)warp_run(cta, w);
+        if (cta->remaining)
+            barrier_open(&cta->cta, 0);
+    }
+}
+
+static void cta_run_general(struct cpu_cta *cta)
+{
+    while (cta->remaining)
+        if (!cpu_cta_step(cta))
+            cpu_guard_leave(HD_TIMEOUT, 0); /* threads wait at barriers that can never open */
+}
+
+void cpu_cta_run(struct cpu_cta *cta)
+{
+    const struct jit_code *code = cta->job->code;
+
+    cpu_guard_get()->cta = cta;
+    if (code->run_cta)
+        code->run_cta(&cta->cta);
+    else if (!code->has_barrier || code->simple_barriers)
+        cta_run_simple(cta);
+    else
+        cta_run_general(cta);
+}
+
+/* A warp that polls may always run; one at a barrier when some barrier has opened since. */
+static bool warp_can_run(const struct cpu_cta *cta, uint32_t w)
+{
+    uint32_t state = cta->cta.warps[w].state;
+
+    if (warp_is_done(cta, w))
+        return false;
+    return JIT_STOP(state) != JIT_BARRIER || cta->opened_seen[w] != cta->cta.opened;
+}
+
+/* With simple barriers: is every warp that is not done at the barrier, waiting? */
+static bool all_at_barrier(const struct cpu_cta *cta)
+{
+    for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
+        if (!warp_is_done(cta, w) && (JIT_STOP(cta->cta.warps[w].state) != JIT_BARRIER ||
+                                      cta->opened_seen[w] != cta->cta.opened))
+            return false;
+    return true;
+}
+
+bool cpu_cta_step(struct cpu_cta *cta)
+{
+    bool progress = false;
+
+    cpu_guard_get()->cta = cta;
+    for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++) {
+        uint32_t before = cta->cta.warps[w].state;
+
+        if (!warp_can_run(cta, w))
+            continue;
+        /* Polling again in the same place is no progress. */
+        if (warp_run(cta, w) != JIT_YIELD || cta->cta.warps[w].state != before)
+            progress = true;
+    }
+    if (cta->job->code->simple_barriers && cta->remaining && all_at_barrier(cta)) {
+        barrier_open(&cta->cta, 0);
+        progress = true;
+    }
+    return progress;
+}

@@ -1,0 +1,169 @@
+/* The device object: slots, workers' places, ops table. */
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "dev/cpu/cpu.h"
+#include "dev/cpu/device.h"
+
+static void device_destroy(struct hal_device *base)
+{
+    struct cpu_device *dev = cpu_device_of(base);
+
+    cpu_workers_stop(dev);
+    cpu_call_stop(dev);
+    for (uint32_t i = 0; i < atomic_load(&dev->nqueues); i++)
+        free(atomic_load(&dev->queues[i]));
+    for (unsigned i = 0; dev->slots && i < dev->nslots; i++) {
+        cpu_cta_destroy(dev->slots[i].cta);
+        while (dev->slots[i].free_blocks) {
+            struct cpu_cta *cta = dev->slots[i].free_blocks;
+            dev->slots[i].free_blocks = cta->next;
+            cpu_cta_destroy(cta);
+        }
+    }
+    pthread_cond_destroy(&dev->call_cond);
+    hd_lock_fini(&dev->lock);
+    free(dev->slots);
+    hd_free(dev->workers);
+    free(dev);
+}
+
+static enum hd_status device_limit_set(struct hal_device *base, enum hal_limit limit,
+                                       uint64_t value)
+{
+    switch (limit) {
+    case HAL_LIMIT_STACK_B:
+        if (value > (64u << 20))
+            return hd_error(HD_BAD_ARG, "a stack of %llu bytes per thread is too large",
+                            (unsigned long long)value);
+        atomic_store(&cpu_device_of(base)->stack_B, HD_MAX(value, CPU_STACK_DEFAULT_B));
+        return HD_OK;
+    case HAL_LIMIT_HEAP_B:
+        cpu_heap_set_limit(value);
+        return HD_OK;
+    case HAL_LIMIT_PRINTF_B:
+        return HD_OK; /* output is not buffered in a ring of fixed size */
+    }
+    return hd_error(HD_BAD_ARG, "unknown limit %d", (int)limit);
+}
+
+static uint64_t device_limit_get(struct hal_device *base, enum hal_limit limit)
+{
+    switch (limit) {
+    case HAL_LIMIT_STACK_B:
+        return atomic_load(&cpu_device_of(base)->stack_B);
+    case HAL_LIMIT_HEAP_B:
+        return cpu_heap_limit();
+    default:
+        return 1u << 20;
+    }
+}
+
+static void device_printf_flush(struct hal_device *base)
+{
+    (void)base;
+    fflush(stdout);
+}
+
+static const struct hal_device_ops device_ops = {
+    .destroy = device_destroy,
+    .module_load = cpu_module_load,
+    .module_unload = cpu_module_unload,
+    .kernel_get = cpu_kernel_get,
+    .kernel_info = cpu_kernel_info,
+    .kernel_prepare = cpu_kernel_prepare,
+    .queue_create = cpu_queue_create,
+    .wait = cpu_wait,
+    .mem_bind = hal_host_mem_bind,
+    .mem_unbind = hal_host_mem_unbind,
+    .limit_set = device_limit_set,
+    .limit_get = device_limit_get,
+    .printf_flush = device_printf_flush,
+};
+
+/* HEDDLE_THREADS, or as many as there are CPUs in the affinity mask. */
+static unsigned thread_count(unsigned ncpus)
+{
+    const char *text = hd_env("HEDDLE_THREADS");
+    uint64_t value;
+
+    if (!text)
+        return ncpus;
+    if (!hd_str_to_u64(hd_str_from(text), 10, &value) || !value || value > CPU_MAX_SLOTS) {
+        hd_log("HEDDLE_THREADS=%s is not a number from 1 to %d; using %u", text, CPU_MAX_SLOTS,
+               ncpus);
+        return ncpus;
+    }
+    return (unsigned)value;
+}
+
+/*
+ * Worker i on a CPU of its own. Worker 0, which spins, is put away from the CPU of the thread that
+ * creates the device: that one is likely to go on submitting from there.
+ */
+static void place_workers(struct cpu_device *dev, const cpu_set_t *mask)
+{
+    int cpus[CPU_SETSIZE], count = 0, here = sched_getcpu();
+
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, mask) && cpu != here)
+            cpus[count++] = cpu;
+    if (here >= 0 && CPU_ISSET(here, mask))
+        cpus[count++] = here;
+    for (unsigned i = 0; i < dev->nslots; i++)
+        dev->workers[i].cpu = dev->nslots <= (unsigned)count ? cpus[i] : -1;
+}
+
+static enum hd_status device_init(struct cpu_device *dev)
+{
+    cpu_set_t mask;
+
+    CPU_ZERO(&mask);
+    if (sched_getaffinity(0, sizeof(mask), &mask))
+        CPU_SET(0, &mask);
+    dev->ncpus = (unsigned)HD_MAX(CPU_COUNT(&mask), 1);
+    dev->nslots = thread_count(HD_MIN(dev->ncpus, CPU_MAX_SLOTS));
+    dev->slots = aligned_alloc(64, dev->nslots * sizeof(*dev->slots));
+    dev->workers = hd_alloc_array(dev->nslots, sizeof(*dev->workers));
+    if (!dev->slots || !dev->workers)
+        return hd_error(HD_NO_MEMORY, "CPU device");
+    memset(dev->slots, 0, dev->nslots * sizeof(*dev->slots));
+    for (unsigned i = 0; i < dev->nslots; i++) {
+        dev->slots[i].index = i;
+        dev->slots[i].device = dev;
+        dev->workers[i].index = i;
+        dev->workers[i].device = dev;
+    }
+    place_workers(dev, &mask);
+    cpu_services_init(&dev->services);
+    atomic_store(&dev->stack_B, CPU_STACK_DEFAULT_B);
+    dev->base.ops = &device_ops;
+    dev->base.info = (struct hal_device_info){.name = "cpu", .units = dev->nslots,
+                                              .resident_ctas = 16};
+    snprintf(dev->base.info.description, sizeof(dev->base.info.description),
+             "CPU device, %u threads", dev->nslots);
+    HD_TRY(cpu_fault_install());
+    return cpu_workers_start(dev);
+}
+
+enum hd_status cpu_device_create(struct hal_device **out_device)
+{
+    struct cpu_device *dev = aligned_alloc(64, hd_align_up(sizeof(*dev), 64));
+    enum hd_status status;
+
+    if (!dev)
+        return hd_error(HD_NO_MEMORY, "CPU device");
+    memset(dev, 0, sizeof(*dev));
+    hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
+    pthread_cond_init(&dev->call_cond, NULL);
+    dev->last_call = &dev->calls;
+    status = device_init(dev);
+    if (status != HD_OK) {
+        device_destroy(&dev->base);
+        return status;
+    }
+    *out_device = &dev->base;
+    return HD_OK;
+}

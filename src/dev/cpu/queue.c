@@ -1,0 +1,375 @@
+/* The queue's state machine: who may execute packets at the head, and when a job ends. */
+#include "base/log.h"
+#include "base/mem.h"
+#include "dev/cpu/device.h"
+
+bool cpu_queue_own(struct cpu_queue *queue)
+{
+    uint64_t idle = CPU_QUEUE_IDLE;
+
+    return atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_IDLE &&
+           atomic_compare_exchange_strong(&queue->state, &idle, CPU_QUEUE_OWNED);
+}
+
+static bool queue_has_packets(struct cpu_queue *queue)
+{
+    struct hal_ring *ring = queue->base.ring;
+
+    return atomic_load(&ring->submitted) != atomic_load_explicit(&ring->retired,
+                                                                 memory_order_relaxed);
+}
+
+static union hal_packet *queue_head(struct cpu_queue *queue)
+{
+    return hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
+}
+
+void cpu_queue_retire(struct cpu_queue *queue)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    struct hal_ring *ring = queue->base.ring;
+    const union hal_packet *p = queue_head(queue);
+
+    if (hd_debug(HD_DEBUG_QUEUE))
+        hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
+                     (unsigned long long)(atomic_load(&ring->retired) + 1),
+                     hal_op_name(p->head.op));
+    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.params_ring_B)
+        atomic_fetch_add(&ring->params_released, p->dispatch.params_ring_B);
+    atomic_fetch_add(&ring->retired, 1);
+    if (atomic_load(&dev->waiters)) {
+        atomic_fetch_add(&dev->progress, 1);
+        cpu_futex_wake(&dev->progress, INT32_MAX);
+    }
+    if (atomic_load(&dev->blocked))
+        cpu_ring(dev);
+}
+
+static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+
+    if (atomic_load(&queue->blocked) == blocked)
+        return;
+    atomic_store(&queue->blocked, blocked);
+    if (blocked)
+        atomic_fetch_add(&dev->blocked, 1);
+    else
+        atomic_fetch_sub(&dev->blocked, 1);
+}
+
+static bool sem_is_reached(const union hal_packet *p)
+{
+    return atomic_load((_Atomic uint64_t *)(uintptr_t)p->sem.address) >= p->sem.value;
+}
+
+/*
+ * Gives the queue up while its head cannot run, or while it is empty. True: that changed meanwhile
+ * and the caller owns the queue again.
+ */
+static bool queue_release(struct cpu_queue *queue, const union hal_packet *waiting)
+{
+    union hal_packet wait = {0};
+
+    if (waiting)
+        wait = *waiting; /* once released, the slot may be reused */
+    queue_set_blocked(queue, waiting != NULL);
+    atomic_store(&queue->state, CPU_QUEUE_IDLE);
+    if (waiting ? !sem_is_reached(&wait) : !atomic_load(&queue->pending))
+        return false;
+    return cpu_queue_own(queue);
+}
+
+static bool job_is_worth_sharing(const union hal_packet *p)
+{
+    return p->head.op == HAL_OP_DISPATCH || cpu_copy_size_B(p) > CPU_INLINE_COPY_B;
+}
+
+/* Makes the head a job. False: it could not be set up, and the fault says so. */
+static bool queue_setup_job(struct cpu_queue *queue, const union hal_packet *p)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    struct cpu_job *job = &queue->job;
+    enum hd_status status = HD_OK;
+
+    job->fault = queue->base.fault;
+    if (p->head.op == HAL_OP_DISPATCH)
+        status = cpu_grid_setup(job, dev, &p->dispatch);
+    else
+        cpu_copy_setup(job, p);
+    if (status != HD_OK)
+        hal_fault_raise(queue->base.fault, status, 0, hd_error_message());
+    return status == HD_OK;
+}
+
+/* Executes a packet that needs no other thread. */
+static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet *p)
+{
+    switch (p->head.op) {
+    case HAL_OP_COPY:
+    case HAL_OP_FILL:
+        queue->job.fault = queue->base.fault;
+        cpu_copy_setup(&queue->job, p);
+        queue->job.run(&queue->job, NULL);
+        break;
+    case HAL_OP_SIGNAL:
+        atomic_store((_Atomic uint64_t *)(uintptr_t)p->sem.address, p->sem.value);
+        break;
+    case HAL_OP_TIMESTAMP:
+        atomic_store((_Atomic uint64_t *)(uintptr_t)p->sem.address, hal_time_ns());
+        break;
+    default:
+        break;
+    }
+}
+
+enum advance { ADVANCE_NEXT, ADVANCE_JOB, ADVANCE_GONE };
+
+/* The head of a domain that has faulted: only what must happen anyway does. */
+static enum advance queue_skip(struct cpu_queue *queue, const union hal_packet *p)
+{
+    if (p->head.op == HAL_OP_HOST_CALL && p->host_call.always) {
+        cpu_call_push(queue);
+        return ADVANCE_GONE;
+    }
+    if (p->head.op == HAL_OP_TIMESTAMP || p->head.op == HAL_OP_SIGNAL)
+        queue_execute_simple(queue, p);
+    cpu_queue_retire(queue);
+    return ADVANCE_NEXT;
+}
+
+static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    bool joins = slot && !atomic_load(&queue->job.spins);
+    bool shared = !joins || atomic_load(&queue->job.total) > queue->job.chunk;
+
+    queue->generation = (queue->generation + 1) & 0x7fffffffu;
+    atomic_store(&queue->state,
+                 CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | (joins ? 1u : 0u));
+    /* Spinning workers see it by themselves; sleepers are woken once the job proves to be long. */
+    if (!joins)
+        cpu_ring(dev);
+    else if (shared)
+        atomic_fetch_add(&dev->bell, 1);
+    return joins ? ADVANCE_JOB : ADVANCE_GONE;
+}
+
+static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    const union hal_packet *p = queue_head(queue);
+
+    if (hal_fault_status(queue->base.fault) != HD_OK)
+        return queue_skip(queue, p);
+    if (p->head.op == HAL_OP_WAIT && !sem_is_reached(p))
+        return queue_release(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
+    queue_set_blocked(queue, false);
+    if (p->head.op == HAL_OP_HOST_CALL) {
+        cpu_call_push(queue);
+        return ADVANCE_GONE;
+    }
+    if ((p->head.op == HAL_OP_DISPATCH || p->head.op == HAL_OP_COPY ||
+         p->head.op == HAL_OP_FILL) &&
+        job_is_worth_sharing(p)) {
+        if (queue_setup_job(queue, p))
+            return queue_publish(queue, slot);
+    } else {
+        queue_execute_simple(queue, p);
+    }
+    cpu_queue_retire(queue);
+    return ADVANCE_NEXT;
+}
+
+bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    for (;;) {
+        enum advance what;
+
+        atomic_store(&queue->pending, false);
+        if (!queue_has_packets(queue)) {
+            if (!queue_release(queue, NULL))
+                return false;
+            continue;
+        }
+        what = queue_step(queue, slot);
+        if (what != ADVANCE_NEXT)
+            return what == ADVANCE_JOB;
+    }
+}
+
+bool cpu_queue_join(struct cpu_queue *queue)
+{
+    uint64_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
+
+    while (state & CPU_QUEUE_ACTIVE) {
+        if (cpu_job_exhausted(&queue->job))
+            return false;
+        if (atomic_compare_exchange_weak(&queue->state, &state, state + 1))
+            return true;
+    }
+    return false;
+}
+
+bool cpu_queue_leave(struct cpu_queue *queue)
+{
+    uint64_t before = atomic_fetch_sub(&queue->state, 1);
+    uint64_t unused = before - 1;
+
+    if ((uint32_t)unused || !cpu_job_exhausted(&queue->job))
+        return false;
+    /* Fails when somebody joined after all, or when this job has already been ended by another. */
+    if (!atomic_compare_exchange_strong(&queue->state, &unused, CPU_QUEUE_OWNED))
+        return false;
+    cpu_queue_retire(queue);
+    return true;
+}
+
+/* ---- submission */
+
+static bool packet_is_short(const struct cpu_device *dev, const union hal_packet *p)
+{
+    switch (p->head.op) {
+    case HAL_OP_DISPATCH:
+        return cpu_grid_is_short(dev, &p->dispatch);
+    case HAL_OP_COPY:
+    case HAL_OP_FILL:
+        return cpu_copy_size_B(p) <= CPU_INLINE_COPY_B;
+    case HAL_OP_HOST_CALL:
+        return false;
+    case HAL_OP_WAIT:
+        return sem_is_reached(p);
+    default:
+        return true;
+    }
+}
+
+/* Runs a grid in one go on the thread that owns the queue. */
+static void queue_run_alone(struct cpu_queue *queue, const union hal_packet *p,
+                            struct cpu_slot *slot)
+{
+    if (queue_setup_job(queue, p))
+        queue->job.run(&queue->job, slot);
+    cpu_queue_retire(queue);
+}
+
+/* Executes short work on the submitting thread. The caller owns the queue and gives it up here. */
+static void queue_run_inline(struct cpu_queue *queue)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    struct cpu_slot *slot = NULL;
+
+    while (queue_has_packets(queue) && hal_fault_status(queue->base.fault) == HD_OK) {
+        const union hal_packet *p = queue_head(queue);
+
+        if (!packet_is_short(dev, p))
+            break;
+        if (p->head.op == HAL_OP_DISPATCH) {
+            if (!slot)
+                slot = cpu_slot_take(dev, dev->nslots - 1);
+            if (!slot)
+                break;
+            queue_run_alone(queue, p, slot);
+        } else {
+            queue_execute_simple(queue, p);
+            cpu_queue_retire(queue);
+        }
+    }
+    atomic_store(&queue->pending, queue_has_packets(queue));
+    atomic_store(&queue->state, CPU_QUEUE_IDLE);
+    if (slot)
+        cpu_slot_give_ring(slot);
+}
+
+static enum hd_status queue_submit(struct hal_queue *base, const union hal_packet *packets,
+                                   unsigned n)
+{
+    struct cpu_queue *queue = cpu_queue_of(base);
+    struct hal_ring *ring = base->ring;
+    uint64_t submitted = atomic_load_explicit(&ring->submitted, memory_order_relaxed);
+    uint64_t retired = atomic_load_explicit(&ring->retired, memory_order_acquire);
+
+    if (submitted + n - retired > ring->slots)
+        return HD_BUSY;
+    for (unsigned i = 0; i < n; i++)
+        *hal_ring_packet(ring, submitted + 1 + i) = packets[i];
+    atomic_store(&ring->submitted, submitted + n);
+    if (submitted == retired && cpu_queue_own(queue)) {
+        queue_run_inline(queue);
+        if (!atomic_load(&queue->pending))
+            return HD_OK;
+    } else {
+        atomic_store(&queue->pending, true);
+    }
+    cpu_ring(cpu_device_of(base->device));
+    return HD_OK;
+}
+
+/* ---- life */
+
+static const struct hal_queue_ops queue_ops = {
+    .submit = queue_submit,
+    .destroy = cpu_queue_destroy,
+};
+
+/* A dead queue's struct, or a new one in the table. The caller holds dev->lock. */
+static struct cpu_queue *queue_reuse_locked(struct cpu_device *dev)
+{
+    uint32_t count = atomic_load(&dev->nqueues);
+    struct cpu_queue *queue;
+
+    for (uint32_t i = 0; i < count; i++) {
+        queue = atomic_load(&dev->queues[i]);
+        if (atomic_load(&queue->state) == CPU_QUEUE_DEAD)
+            return queue;
+    }
+    if (count == CPU_MAX_QUEUES)
+        return NULL;
+    queue = aligned_alloc(64, sizeof(*queue));
+    if (!queue)
+        return NULL;
+    memset(queue, 0, sizeof(*queue));
+    queue->base.memfd = -1;
+    atomic_store(&queue->state, CPU_QUEUE_DEAD);
+    atomic_store(&dev->queues[count], queue);
+    atomic_store(&dev->nqueues, count + 1);
+    return queue;
+}
+
+enum hd_status cpu_queue_create(struct hal_device *device, struct hal_fault *fault,
+                                struct hal_queue **out_queue)
+{
+    struct cpu_device *dev = cpu_device_of(device);
+    enum hd_status status = HD_OK;
+    struct cpu_queue *queue;
+
+    hd_lock_acquire(&dev->lock);
+    queue = queue_reuse_locked(dev);
+    if (!queue)
+        status = hd_error(HD_NO_MEMORY, "more than %d queues", CPU_MAX_QUEUES);
+    else
+        status = hal_queue_init(&queue->base, &queue_ops, device, fault);
+    if (status == HD_OK) {
+        atomic_store(&queue->pending, false);
+        atomic_store(&queue->blocked, false);
+        atomic_store(&queue->state, CPU_QUEUE_IDLE);
+        *out_queue = &queue->base;
+    }
+    hd_lock_release(&dev->lock);
+    return status;
+}
+
+void cpu_queue_destroy(struct hal_queue *base)
+{
+    struct cpu_queue *queue = cpu_queue_of(base);
+    uint64_t idle = CPU_QUEUE_IDLE;
+
+    /* Somebody may be looking at the empty queue just now. */
+    while (!atomic_compare_exchange_weak(&queue->state, &idle, CPU_QUEUE_OWNED)) {
+        idle = CPU_QUEUE_IDLE;
+        sched_yield();
+    }
+    queue_set_blocked(queue, false);
+    hal_queue_fini(base);
+    atomic_store(&queue->pending, false);
+    atomic_store(&queue->state, CPU_QUEUE_DEAD);
+}

@@ -1,0 +1,136 @@
+/* What generated code asks of the device: struct jit_services. */
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "dev/cpu/device.h"
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+static struct cpu_cta *cta_of(struct jit_cta *cta)
+{
+    return HD_CONTAINER_OF(cta, struct cpu_cta, cta);
+}
+
+static uint32_t service_bar_arrive(struct jit_cta *cta, struct jit_warp *warp, uint32_t id,
+                                   uint32_t count, uint32_t lanes, uint32_t votes)
+{
+    struct jit_barrier *bar = &cta->bars[id & (JIT_NBARRIERS - 1)];
+    uint32_t generation = bar->generation;
+
+    (void)warp;
+    cta_of(cta)->expected[id & (JIT_NBARRIERS - 1)] = count;
+    bar->arrived += (uint32_t)__builtin_popcount(lanes);
+    bar->votes += (uint32_t)__builtin_popcount(votes & lanes);
+    cpu_cta_open_barriers(cta_of(cta));
+    return generation;
+}
+
+static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t status,
+                          uint64_t address)
+{
+    (void)cta, (void)warp;
+    cpu_guard_leave((enum hd_status)status, address);
+}
+
+/* The thread index of a lane. */
+static void thread_of(const struct jit_cta *cta, const struct jit_warp *warp, unsigned lane,
+                      uint32_t out[3])
+{
+    const uint32_t *block = cta->launch->block;
+    uint32_t linear = warp->index * 32 + lane;
+
+    out[0] = linear % block[0];
+    out[1] = linear / block[0] % block[1];
+    out[2] = linear / block[0] / block[1];
+}
+
+static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                               const uint64_t *message, const uint64_t *file, const uint32_t *line,
+                               const uint64_t *function, const uint64_t *charsize)
+{
+    (void)charsize;
+    fflush(stdout);
+    for (unsigned lane = 0; lane < 32; lane++) {
+        uint32_t t[3];
+
+        if (!(lanes >> lane & 1))
+            continue;
+        thread_of(cta, warp, lane, t);
+        fprintf(stderr,
+                "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+                (const char *)(uintptr_t)file[lane], line[lane],
+                (const char *)(uintptr_t)function[lane], cta->ctaid[0], cta->ctaid[1],
+                cta->ctaid[2], t[0], t[1], t[2], (const char *)(uintptr_t)message[lane]);
+    }
+    cpu_guard_leave(HD_ASSERT, 0);
+}
+
+static void service_malloc(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                           const uint64_t *size_B, uint64_t *out_ptr)
+{
+    (void)cta, (void)warp;
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (lanes >> lane & 1)
+            out_ptr[lane] = (uintptr_t)cpu_heap_alloc(size_B[lane]);
+}
+
+static void service_free(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                         const uint64_t *ptr)
+{
+    (void)cta, (void)warp;
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (lanes >> lane & 1 && !cpu_heap_free((void *)(uintptr_t)ptr[lane]))
+            cpu_guard_leave(HD_ILLEGAL_ADDRESS, ptr[lane]);
+}
+
+static uint64_t service_clock(struct jit_cta *cta)
+{
+    (void)cta;
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    return hal_time_ns();
+#endif
+}
+
+static uint64_t service_globaltimer(struct jit_cta *cta)
+{
+    struct timespec now;
+
+    (void)cta;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Short by design: a worker has other warps to run. PTX allows any time from 0 to twice what is asked. */
+static void service_nanosleep(struct jit_cta *cta, uint32_t time_ns)
+{
+    (void)cta;
+    if (time_ns > 1000)
+        sched_yield();
+}
+
+static void service_vprintf(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                            const uint64_t *format, const uint64_t *args, uint32_t *out_result)
+{
+    (void)cta, (void)warp, (void)lanes, (void)format, (void)args, (void)out_result;
+    cpu_guard_leave(HD_NOT_SUPPORTED, 0);
+}
+
+void cpu_services_init(struct jit_services *services)
+{
+    *services = (struct jit_services){
+        .bar_arrive = service_bar_arrive,
+        .vprintf_ = service_vprintf,
+        .assertfail = service_assertfail,
+        .malloc_ = service_malloc,
+        .free_ = service_free,
+        .fault = service_fault,
+        .clock = service_clock,
+        .globaltimer = service_globaltimer,
+        .nanosleep = service_nanosleep,
+    };
+}

@@ -1,0 +1,296 @@
+/* Workers: finding work, spinning, sleeping; slots. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "dev/cpu/device.h"
+
+void cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+void cpu_futex_wait(_Atomic uint32_t *word, uint32_t seen, uint64_t timeout_ns)
+{
+    struct timespec timeout = {(time_t)(timeout_ns / 1000000000u), (long)(timeout_ns % 1000000000u)};
+
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, timeout_ns == UINT64_MAX ? NULL : &timeout,
+            NULL, 0);
+}
+
+void cpu_futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+void cpu_ring(struct cpu_device *dev)
+{
+    atomic_fetch_add(&dev->bell, 1);
+    if (!atomic_load(&dev->spinning) && atomic_load(&dev->sleepers))
+        cpu_futex_wake(&dev->bell, 1);
+}
+
+static bool slot_is_free(struct cpu_device *dev)
+{
+    for (unsigned i = 0; i < dev->nslots; i++)
+        if (!atomic_load_explicit(&dev->slots[i].busy, memory_order_relaxed))
+            return true;
+    return false;
+}
+
+void cpu_wake_more(struct cpu_device *dev)
+{
+    if (atomic_load(&dev->sleepers) && slot_is_free(dev)) {
+        atomic_fetch_add(&dev->bell, 1);
+        cpu_futex_wake(&dev->bell, 1);
+    }
+}
+
+struct cpu_slot *cpu_slot_take(struct cpu_device *dev, unsigned preferred)
+{
+    for (unsigned i = 0; i < dev->nslots; i++) {
+        struct cpu_slot *slot = &dev->slots[(preferred + i) % dev->nslots];
+
+        if (!atomic_load_explicit(&slot->busy, memory_order_relaxed) &&
+            !atomic_exchange_explicit(&slot->busy, true, memory_order_acquire))
+            return slot;
+    }
+    return NULL;
+}
+
+void cpu_slot_give(struct cpu_slot *slot)
+{
+    slot->stop_sem = NULL;
+    atomic_store_explicit(&slot->busy, false, memory_order_release);
+}
+
+/* Is there something that a worker could take? */
+static bool anything_pending(struct cpu_device *dev)
+{
+    uint32_t count = atomic_load(&dev->nqueues);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct cpu_queue *queue = atomic_load_explicit(&dev->queues[i], memory_order_acquire);
+        uint64_t state = atomic_load(&queue->state);
+
+        if (state == CPU_QUEUE_IDLE && atomic_load(&queue->pending))
+            return true;
+        if (state & CPU_QUEUE_ACTIVE && !cpu_job_exhausted(&queue->job))
+            return true;
+    }
+    return false;
+}
+
+void cpu_slot_give_ring(struct cpu_slot *slot)
+{
+    struct cpu_device *dev = slot->device;
+
+    cpu_slot_give(slot);
+    if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) && anything_pending(dev))
+        cpu_ring(dev);
+}
+
+void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    do
+        queue->job.run(&queue->job, slot);
+    while (cpu_queue_leave(queue) && cpu_queue_advance(queue, slot));
+}
+
+void cpu_work_leave(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    if (cpu_queue_leave(queue) && cpu_queue_advance(queue, slot))
+        cpu_work_on(queue, slot);
+}
+
+static bool work_on_job(struct cpu_queue *queue, struct cpu_slot *slot, bool worker)
+{
+    if (!worker && atomic_load_explicit(&queue->job.spins, memory_order_relaxed))
+        return false;
+    if (!cpu_queue_join(queue))
+        return false;
+    if (!atomic_load(&queue->job.spins)) {
+        cpu_work_on(queue, slot);
+        return true;
+    }
+    if (worker && cpu_resident_take(queue, slot))
+        return true;
+    cpu_work_leave(queue, slot);
+    return false;
+}
+
+/* One look at one queue. */
+static bool work_on_queue(struct cpu_queue *queue, struct cpu_slot *slot, bool worker)
+{
+    if (atomic_load_explicit(&queue->state, memory_order_relaxed) & CPU_QUEUE_ACTIVE)
+        return work_on_job(queue, slot, worker);
+    if (!atomic_load(&queue->pending) && !atomic_load(&queue->blocked))
+        return false;
+    if (!cpu_queue_own(queue))
+        return false;
+    if (!atomic_load(&queue->pending) && !atomic_load(&queue->blocked)) {
+        atomic_store(&queue->state, CPU_QUEUE_IDLE);
+        return false;
+    }
+    if (cpu_queue_advance(queue, slot))
+        cpu_work_on(queue, slot);
+    /* A queue that is still blocked was no work. */
+    return !atomic_load(&queue->blocked);
+}
+
+bool cpu_work_once(struct cpu_device *dev, struct cpu_slot *slot, bool worker)
+{
+    uint32_t count = atomic_load(&dev->nqueues);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = (i + slot->index) % count;
+        struct cpu_queue *queue = atomic_load_explicit(&dev->queues[at], memory_order_acquire);
+
+        if (work_on_queue(queue, slot, worker))
+            return true;
+    }
+    return false;
+}
+
+/* Works until nothing is found. Returns whether something was. */
+static bool worker_work(struct cpu_worker *worker)
+{
+    struct cpu_device *dev = worker->device;
+    struct cpu_slot *slot = cpu_slot_take(dev, worker->index);
+    bool any = false;
+    unsigned idle_rounds = 0;
+
+    if (!slot)
+        return false;
+    while (!atomic_load(&dev->stopping) || slot->nresidents) {
+        bool worked = slot->nresidents && cpu_residents_step(slot);
+
+        worked |= !worked && cpu_work_once(dev, slot, true);
+        any |= worked;
+        if (worked)
+            idle_rounds = 0;
+        else if (!slot->nresidents)
+            break;
+        else if (++idle_rounds > 16)
+            sched_yield();
+        /* While CTAs poll here, other work may be left to others. */
+        if (slot->nresidents && (idle_rounds & 63) == 1)
+            cpu_wake_more(dev);
+    }
+    cpu_slot_give(slot);
+    return any;
+}
+
+/* Spins until the bell rings or the time is over. */
+static bool worker_spin(struct cpu_worker *worker, uint32_t seen)
+{
+    struct cpu_device *dev = worker->device;
+    bool last = worker->index + 1 == dev->nslots && dev->nslots > 1;
+    uint64_t limit_ns = last ? CPU_COLD_SPIN_NS : CPU_HOT_SPIN_NS;
+    uint64_t end_ns;
+
+    if (dev->ncpus < 2)
+        return false;
+    end_ns = hal_time_ns() + limit_ns;
+    for (unsigned i = 1; atomic_load_explicit(&dev->bell, memory_order_relaxed) == seen; i++) {
+        cpu_relax();
+        /* A program's thread that was put on this CPU must not wait for our time slice. */
+        if (i % 64 == 0) {
+            if (hal_time_ns() > end_ns || atomic_load(&dev->stopping))
+                return false;
+            sched_yield();
+        }
+    }
+    return true;
+}
+
+static void worker_sleep(struct cpu_device *dev, uint32_t seen)
+{
+    /* A semaphore in foreign memory changes without our bell. */
+    uint64_t timeout_ns = atomic_load(&dev->blocked) ? 500000u : UINT64_MAX;
+
+    atomic_fetch_add(&dev->sleepers, 1);
+    if (atomic_load(&dev->bell) == seen && !atomic_load(&dev->stopping))
+        cpu_futex_wait(&dev->bell, seen, timeout_ns);
+    atomic_fetch_sub(&dev->sleepers, 1);
+}
+
+static void worker_idle(struct cpu_worker *worker, uint32_t seen)
+{
+    struct cpu_device *dev = worker->device;
+    bool rang;
+
+    atomic_fetch_add(&dev->spinning, 1);
+    rang = worker_spin(worker, seen);
+    atomic_fetch_sub(&dev->spinning, 1);
+    if (!rang)
+        worker_sleep(dev, seen);
+}
+
+static void *worker_main(void *arg)
+{
+    struct cpu_worker *worker = arg;
+    struct cpu_device *dev = worker->device;
+
+    cpu_fault_thread_init();
+    pthread_setname_np(pthread_self(), "heddle-worker");
+    while (!atomic_load(&dev->stopping)) {
+        uint32_t seen = atomic_load(&dev->bell);
+
+        if (worker_work(worker))
+            continue;
+        worker_idle(worker, seen);
+        /* We leave the spinners now: what was submitted meanwhile to another queue needs somebody. */
+        if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) && anything_pending(dev) &&
+            slot_is_free(dev))
+            cpu_futex_wake(&dev->bell, 1);
+    }
+    return NULL;
+}
+
+static void worker_pin(struct cpu_worker *worker, pthread_attr_t *attr)
+{
+    cpu_set_t one;
+
+    if (worker->cpu < 0)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET(worker->cpu, &one);
+    pthread_attr_setaffinity_np(attr, sizeof(one), &one);
+}
+
+enum hd_status cpu_workers_start(struct cpu_device *dev)
+{
+    for (unsigned i = 0; i < dev->nslots; i++) {
+        struct cpu_worker *worker = &dev->workers[i];
+        pthread_attr_t attr;
+        int error;
+
+        pthread_attr_init(&attr);
+        pthread_attr_setstacksize(&attr, 8u << 20);
+        worker_pin(worker, &attr);
+        error = pthread_create(&worker->thread, &attr, worker_main, worker);
+        pthread_attr_destroy(&attr);
+        if (error)
+            return hd_error(HD_NO_MEMORY, "cannot start worker %u: %s", i, strerror(error));
+        worker->started = true;
+    }
+    return HD_OK;
+}
+
+void cpu_workers_stop(struct cpu_device *dev)
+{
+    atomic_store(&dev->stopping, true);
+    atomic_fetch_add(&dev->bell, 1);
+    cpu_futex_wake(&dev->bell, INT32_MAX);
+    for (unsigned i = 0; i < dev->nslots; i++)
+        if (dev->workers[i].started)
+            pthread_join(dev->workers[i].thread, NULL);
+}

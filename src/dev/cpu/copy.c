@@ -148,8 +148,8 @@ static void copy_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
     if (c->height * c->depth == 1) {
         uint64_t at_B = first * CPU_COPY_CHUNK_B;
         uint64_t end_B = HD_MIN(end * CPU_COPY_CHUNK_B, c->width_B);
-        cpu_memcpy((char *)(uintptr_t)c->dst + at_B, (char *)(uintptr_t)c->src + at_B,
-                   end_B - at_B, job->nontemporal);
+        cpu_memcpy((char *)(uintptr_t)c->dst + at_B, (char *)(uintptr_t)c->src + at_B, end_B - at_B,
+                   job->nontemporal);
         return;
     }
     for (uint64_t row = first; row < end; row++) {

@@ -9,8 +9,7 @@ struct cta_layout {
     size_t warps, alive_seen, opened_seen, frames, shared, local, end;
 };
 
-static struct cta_layout cta_layout_of(const struct jit_code *code,
-                                       const struct jit_launch *launch)
+static struct cta_layout cta_layout_of(const struct jit_code *code, const struct jit_launch *launch)
 {
     uint64_t nwarps = launch->nwarps;
     struct cta_layout at;

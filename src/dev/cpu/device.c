@@ -140,8 +140,8 @@ static enum hd_status device_init(struct cpu_device *dev)
     cpu_services_init(&dev->services);
     atomic_store(&dev->stack_B, CPU_STACK_DEFAULT_B);
     dev->base.ops = &device_ops;
-    dev->base.info = (struct hal_device_info){.name = "cpu", .units = dev->nslots,
-                                              .resident_ctas = 16};
+    dev->base.info =
+        (struct hal_device_info){.name = "cpu", .units = dev->nslots, .resident_ctas = 16};
     snprintf(dev->base.info.description, sizeof(dev->base.info.description),
              "CPU device, %u threads", dev->nslots);
     HD_TRY(cpu_fault_install());

@@ -44,14 +44,14 @@
 #define CPU_MAX_QUEUES      1024
 #define CPU_MAX_SLOTS       256
 #define CPU_HOT_SPIN_NS     150000u /* how long an idle worker spins */
-#define CPU_COLD_SPIN_NS    3000u   /* the last worker: a waiting host thread usually has its place */
-#define CPU_WAIT_SPIN_NS    60000u  /* how long a host thread that cannot help spins */
-#define CPU_WAKE_AFTER_NS   30000u  /* a job that lasted this long is worth waking a sleeper */
-#define CPU_INLINE_OPS      20000u  /* grids up to this many operations run on the submitting thread */
+#define CPU_COLD_SPIN_NS    3000u /* the last worker: a waiting host thread usually has its place */
+#define CPU_WAIT_SPIN_NS    60000u /* how long a host thread that cannot help spins */
+#define CPU_WAKE_AFTER_NS   30000u /* a job that lasted this long is worth waking a sleeper */
+#define CPU_INLINE_OPS      20000u /* grids up to this many operations run on the submitting thread */
 #define CPU_INLINE_COPY_B   (64u << 10)
 #define CPU_COPY_CHUNK_B    (1u << 20)
 #define CPU_NT_COPY_B       (4u << 20) /* copies from here on use non-temporal stores */
-#define CPU_MAX_RESIDENT    64 /* spinning CTAs per worker, unless cooperative */
+#define CPU_MAX_RESIDENT    64         /* spinning CTAs per worker, unless cooperative */
 #define CPU_STACK_DEFAULT_B (16u << 10)
 
 struct cpu_device;
@@ -65,12 +65,12 @@ struct cpu_slot;
 struct cpu_cta {
     struct jit_cta cta; /* generated code and services see this part */
     struct cpu_job *job;
-    struct cpu_queue *queue; /* residents: the queue of job */
-    uint32_t remaining;                /* warps that are not done */
-    uint32_t expected[JIT_NBARRIERS];  /* `count` of the arrivals at each barrier, 0 = all live */
-    uint32_t *alive_seen;              /* by warp: alive at its last stop */
-    uint32_t *opened_seen;             /* by warp: cta.opened when it last ran */
-    struct cpu_cta *next;              /* in a list of residents or free blocks */
+    struct cpu_queue *queue;          /* residents: the queue of job */
+    uint32_t remaining;               /* warps that are not done */
+    uint32_t expected[JIT_NBARRIERS]; /* `count` of the arrivals at each barrier, 0 = all live */
+    uint32_t *alive_seen;             /* by warp: alive at its last stop */
+    uint32_t *opened_seen;            /* by warp: cta.opened when it last ran */
+    struct cpu_cta *next;             /* in a list of residents or free blocks */
     size_t block_B;
 };
 
@@ -129,7 +129,7 @@ struct cpu_queue {
     _Atomic bool blocked; /* the head is an unsatisfied WAIT; counted in device->blocked */
     struct cpu_job job;
     struct cpu_queue *next_call; /* in the host-call list */
-    uint32_t generation; /* of jobs; the owner's */
+    uint32_t generation;         /* of jobs; the owner's */
     uint32_t grid_id;
 };
 
@@ -150,7 +150,7 @@ struct cpu_device {
     _Alignas(64) _Atomic uint32_t bell;
     _Atomic uint32_t spinning;
     _Atomic uint32_t sleepers;
-    _Atomic uint32_t blocked; /* queues whose head is an unsatisfied WAIT */
+    _Atomic uint32_t blocked;               /* queues whose head is an unsatisfied WAIT */
     _Alignas(64) _Atomic uint32_t progress; /* bumped by retirements while somebody waits */
     _Atomic uint32_t waiters;
     _Atomic bool stopping;
@@ -308,8 +308,8 @@ enum hd_status cpu_module_load(struct hal_device *device, const struct ir_module
 void cpu_module_unload(struct hal_module *module);
 enum hd_status cpu_kernel_get(struct hal_module *module, const struct ir_func *func,
                               struct hal_kernel **out_kernel) HD_MUST_CHECK;
-enum hd_status cpu_kernel_info(struct hal_kernel *kernel,
-                               struct hal_kernel_info *out_info) HD_MUST_CHECK;
+enum hd_status cpu_kernel_info(struct hal_kernel *kernel, struct hal_kernel_info *out_info)
+    HD_MUST_CHECK;
 enum hd_status cpu_kernel_prepare(struct hal_kernel *kernel, const uint32_t block[3]) HD_MUST_CHECK;
 
 #endif

@@ -152,8 +152,8 @@ static void guard_raise(struct cpu_job *job)
 
     if (cta)
         snprintf(message, sizeof(message), "kernel %s: %s at 0x%llx in block (%u,%u,%u)", job->name,
-                 hd_status_text(guard.status), (unsigned long long)guard.address,
-                 cta->cta.ctaid[0], cta->cta.ctaid[1], cta->cta.ctaid[2]);
+                 hd_status_text(guard.status), (unsigned long long)guard.address, cta->cta.ctaid[0],
+                 cta->cta.ctaid[1], cta->cta.ctaid[2]);
     else
         snprintf(message, sizeof(message), "%s: %s at 0x%llx", job->name,
                  hd_status_text(guard.status), (unsigned long long)guard.address);

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "dev/cpu/device.h"
 
-
 /* About this many operations per chunk: taking one costs up to 40 ns when two threads do. */
 #define CHUNK_OPS 8000u
 
@@ -51,14 +50,13 @@ static void launch_setup(struct jit_launch *launch, struct cpu_device *dev,
     launch->dynamic_smem_B = p->dynamic_smem_B;
     launch->shared_B = window->shared_B;
     if (p->dynamic_smem_B)
-        launch->shared_B =
-            HD_MAX(window->shared_B, window->dynamic_offset_B + p->dynamic_smem_B);
+        launch->shared_B = HD_MAX(window->shared_B, window->dynamic_offset_B + p->dynamic_smem_B);
     launch->total_smem_B = (uint32_t)launch->shared_B;
     launch->nworkers = dev->nslots;
     launch->envreg[0] = launch->envreg[1] = 0;
     launch->grid_id = p->grid_id;
-    launch->params = p->params_ring_B ? (const char *)(uintptr_t)p->params_va
-                                      : (const char *)p->params;
+    launch->params =
+        p->params_ring_B ? (const char *)(uintptr_t)p->params_va : (const char *)p->params;
     launch->vars = kernel->vars;
     launch->local_B = hd_align_up(local_B, 16);
     launch->services = &dev->services;
@@ -85,8 +83,7 @@ enum hd_status cpu_grid_setup(struct cpu_job *job, struct cpu_device *dev,
 
     job->code = grid_code(p, kernel);
     if (!job->code)
-        return hd_error(HD_INTERNAL, "kernel %s was not prepared for its block size",
-                        kernel->name);
+        return hd_error(HD_INTERNAL, "kernel %s was not prepared for its block size", kernel->name);
     launch_setup(&job->launch, dev, p, kernel);
     job->name = kernel->name;
     job->cooperative = (p->head.flags & HAL_DISPATCH_COOPERATIVE) != 0;
@@ -137,8 +134,8 @@ static bool slot_reserve(struct cpu_slot *slot, struct cpu_job *job)
 
 static bool slot_should_stop(const struct cpu_slot *slot)
 {
-    return slot->stop_sem && atomic_load_explicit(slot->stop_sem, memory_order_acquire) >=
-                                 slot->stop_value;
+    return slot->stop_sem &&
+           atomic_load_explicit(slot->stop_sem, memory_order_acquire) >= slot->stop_value;
 }
 
 void cpu_grid_run(struct cpu_job *job, struct cpu_slot *slot)

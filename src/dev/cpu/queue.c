@@ -15,8 +15,8 @@ static bool queue_has_packets(struct cpu_queue *queue)
 {
     struct hal_ring *ring = queue->base.ring;
 
-    return atomic_load(&ring->submitted) != atomic_load_explicit(&ring->retired,
-                                                                 memory_order_relaxed);
+    return atomic_load(&ring->submitted) !=
+           atomic_load_explicit(&ring->retired, memory_order_relaxed);
 }
 
 static union hal_packet *queue_head(struct cpu_queue *queue)
@@ -168,8 +168,7 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
         cpu_call_push(queue);
         return ADVANCE_GONE;
     }
-    if ((p->head.op == HAL_OP_DISPATCH || p->head.op == HAL_OP_COPY ||
-         p->head.op == HAL_OP_FILL) &&
+    if ((p->head.op == HAL_OP_DISPATCH || p->head.op == HAL_OP_COPY || p->head.op == HAL_OP_FILL) &&
         job_is_worth_sharing(p)) {
         if (queue_setup_job(queue, p))
             return queue_publish(queue, slot);

@@ -5,7 +5,6 @@
  */
 #include "dev/cpu/device.h"
 
-
 static struct cpu_cta *block_take(struct cpu_slot *slot, size_t need_B)
 {
     struct cpu_cta **link = &slot->free_blocks;
@@ -89,8 +88,7 @@ static bool resident_step(struct cpu_cta *cta, bool *progress)
     struct cpu_job *job = cta->job;
 
     /* Another CTA of this context has faulted: this one may wait for it forever. */
-    if (hal_fault_status(job->fault) != HD_OK ||
-        !cpu_guarded(step_body, &body, job)) {
+    if (hal_fault_status(job->fault) != HD_OK || !cpu_guarded(step_body, &body, job)) {
         atomic_store(&job->next, atomic_load(&job->total));
         return true;
     }

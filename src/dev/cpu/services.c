@@ -59,8 +59,7 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
         if (!(lanes >> lane & 1))
             continue;
         thread_of(cta, warp, lane, t);
-        fprintf(stderr,
-                "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
+        fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
                 (const char *)(uintptr_t)file[lane], line[lane],
                 (const char *)(uintptr_t)function[lane], cta->ctaid[0], cta->ctaid[1],
                 cta->ctaid[2], t[0], t[1], t[2], (const char *)(uintptr_t)message[lane]);

@@ -1,0 +1,74 @@
+/* A CPU device with fake kernels, and short ways to submit packets. */
+#ifndef HD_TESTS_DEVICE_FIXTURE_H
+#define HD_TESTS_DEVICE_FIXTURE_H
+
+#include "dev/cpu/cpu.h"
+#include "tap.h"
+#include "fake_jit.h"
+
+struct fixture {
+    struct hal_device *device;
+    struct hal_fault fault;
+    struct ir_module *ir;
+    struct hal_module *module;
+};
+
+static inline bool fixture_init(struct fixture *f)
+{
+    memset(f, 0, sizeof(*f));
+    if (cpu_device_create(&f->device) != HD_OK || ir_module_create("test", &f->ir) != HD_OK)
+        return false;
+    for (const struct fake_kernel *k = fake_kernels; k->name; k++)
+        ir_func_create(f->ir, k->name)->is_kernel = true;
+    return f->device->ops->module_load(f->device, f->ir, NULL, NULL, 0, &f->module) == HD_OK;
+}
+
+static inline void fixture_fini(struct fixture *f)
+{
+    f->device->ops->module_unload(f->module);
+    f->device->ops->destroy(f->device);
+    ir_module_destroy(f->ir);
+}
+
+static inline struct hal_queue *fixture_queue(struct fixture *f)
+{
+    struct hal_queue *queue = NULL;
+
+    if (f->device->ops->queue_create(f->device, &f->fault, &queue) != HD_OK)
+        abort();
+    return queue;
+}
+
+static inline void fixture_wait(struct hal_queue *q)
+{
+    if (q->device->ops->wait(q->device, &q->ring->retired, hal_queue_submitted(q), UINT64_MAX))
+        abort();
+}
+
+static inline void fixture_submit(struct hal_queue *q, const union hal_packet *p)
+{
+    while (q->ops->submit(q, p, 1) != HD_OK)
+        fixture_wait(q);
+}
+
+static inline union hal_packet fixture_dispatch(struct fixture *f, const char *name, uint32_t grid,
+                                                uint32_t block, const void *params, size_t params_B)
+{
+    union hal_packet p = {.dispatch = {.head.op = HAL_OP_DISPATCH}};
+    struct hal_kernel *kernel = NULL;
+    uint32_t size[3] = {block, 1, 1};
+
+    if (f->device->ops->kernel_get(f->module, ir_module_find_func(f->ir, name), &kernel) ||
+        f->device->ops->kernel_prepare(kernel, size))
+        abort();
+    p.dispatch.kernel = kernel->id;
+    p.dispatch.grid[0] = grid;
+    p.dispatch.grid[1] = p.dispatch.grid[2] = 1;
+    p.dispatch.block[0] = (uint16_t)block;
+    p.dispatch.block[1] = p.dispatch.block[2] = 1;
+    p.dispatch.params_B = (uint32_t)params_B;
+    memcpy(p.dispatch.params, params, params_B);
+    return p;
+}
+
+#endif

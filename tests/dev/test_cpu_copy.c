@@ -1,0 +1,110 @@
+/* Copies and fills against plain loops, at all alignments, small, large and in rows. */
+#include "device_fixture.h"
+
+const struct fake_kernel fake_kernels[] = {{0}};
+
+#define BIG_B (9u << 20)
+
+static uint8_t *src, *dst, *want;
+
+static void random_bytes(uint8_t *at, size_t size_B, uint64_t *seed)
+{
+    for (size_t i = 0; i + 8 <= size_B; i += 8) {
+        uint64_t r = tap_random(seed);
+        memcpy(at + i, &r, 8);
+    }
+}
+
+static void run(struct hal_queue *q, const union hal_packet *p)
+{
+    fixture_submit(q, p);
+    fixture_wait(q);
+}
+
+static bool copy_1d(struct hal_queue *q, size_t dst_at, size_t src_at, size_t size_B)
+{
+    union hal_packet p = {
+        .copy = {.head.op = HAL_OP_COPY, .width_B = size_B, .height = 1, .depth = 1}};
+    size_t check_B = HD_MIN(size_B + dst_at + 64, BIG_B);
+
+    p.copy.dst = (uintptr_t)dst + dst_at;
+    p.copy.src = (uintptr_t)src + src_at;
+    memset(dst, 0x55, check_B);
+    memset(want, 0x55, check_B);
+    memcpy(want + dst_at, src + src_at, size_B);
+    run(q, &p);
+    return !memcmp(dst, want, check_B);
+}
+
+static void test_copy(struct hal_queue *q)
+{
+    static const size_t sizes[] = {0, 1, 7, 64, 255, 4096, 65537, 1 << 20, (4 << 20) + 333};
+    unsigned wrong = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(sizes); i++)
+        for (size_t a = 0; a < 3; a++)
+            wrong += !copy_1d(q, a * 13, a * 5, sizes[i]);
+    eq_u64(wrong, 0, "1D copies");
+}
+
+static void test_copy_3d(struct hal_queue *q)
+{
+    union hal_packet p = {.copy = {.head.op = HAL_OP_COPY,
+                                   .width_B = 100,
+                                   .height = 70,
+                                   .depth = 5,
+                                   .dst_pitch_B = 128,
+                                   .src_pitch_B = 300,
+                                   .dst_slice_B = 128 * 80,
+                                   .src_slice_B = 300 * 90}};
+
+    p.copy.dst = (uintptr_t)dst;
+    p.copy.src = (uintptr_t)src;
+    memset(dst, 0, 128 * 80 * 5);
+    memset(want, 0, 128 * 80 * 5);
+    for (int z = 0; z < 5; z++)
+        for (int y = 0; y < 70; y++)
+            memcpy(want + z * 128 * 80 + y * 128, src + z * 300 * 90 + y * 300, 100);
+    run(q, &p);
+    eq_mem(dst, want, 128 * 80 * 5, "3D copy leaves the padding alone");
+}
+
+static void test_fill(struct hal_queue *q, uint32_t elem_B, uint32_t value, size_t at, size_t count)
+{
+    union hal_packet p = {
+        .fill = {
+            .head.op = HAL_OP_FILL, .width = count, .height = 1, .value = value, .elem_B = elem_B}};
+
+    memset(dst, 0x11, BIG_B);
+    memset(want, 0x11, BIG_B);
+    for (size_t i = 0; i < count; i++)
+        memcpy(want + at + i * elem_B, &value, elem_B);
+    p.fill.dst = (uintptr_t)dst + at;
+    run(q, &p);
+    eq_mem(dst, want, BIG_B, "fill of %zu elements of %u bytes at %zu", count, elem_B, at);
+}
+
+int main(void)
+{
+    uint64_t seed = tap_seed();
+    struct hal_queue *q;
+    struct fixture f;
+
+    if (!ok(fixture_init(&f), "device"))
+        return done();
+    src = malloc(BIG_B), dst = malloc(BIG_B), want = malloc(BIG_B);
+    random_bytes(src, BIG_B, &seed);
+    q = fixture_queue(&f);
+    test_copy(q);
+    test_copy_3d(q);
+    test_fill(q, 1, 0xab, 3, 1000);
+    test_fill(q, 2, 0x1234, 6, 999);
+    test_fill(q, 4, 0xdeadbeef, 12, 777);
+    test_fill(q, 4, 0xdeadbeef, 4, 2000001);
+    test_fill(q, 2, 0x4321, 2, 3000001);
+    test_fill(q, 1, 0, 1, 5000001);
+    q->ops->destroy(q);
+    free(src), free(dst), free(want);
+    fixture_fini(&f);
+    return done();
+}

@@ -1,0 +1,178 @@
+/* Order, semaphores, host calls and time on the CPU device. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "device_fixture.h"
+
+static _Atomic uint64_t counter;
+
+static void slow_cta(struct jit_cta *cta)
+{
+    (void)cta;
+    for (volatile int i = 0; i < 20000; i++)
+        ;
+    atomic_fetch_add(&counter, 1);
+}
+
+static void empty_cta(struct jit_cta *cta)
+{
+    (void)cta;
+}
+
+const struct fake_kernel fake_kernels[] = {
+    {"slow", {.run_cta = slow_cta, .cost_ops = UINT64_MAX}},
+    {"empty", {.run_cta = empty_cta, .cost_ops = 0}},
+    {0},
+};
+
+static union hal_packet sem_packet(enum hal_op op, _Atomic uint64_t *address, uint64_t value)
+{
+    union hal_packet p = {.sem = {.head.op = (uint8_t)op, .value = value}};
+
+    p.sem.address = (uintptr_t)address;
+    return p;
+}
+
+static uint64_t seen_by_call;
+static void host_call(void *arg)
+{
+    seen_by_call = atomic_load(&counter) + (uintptr_t)arg;
+}
+
+static void test_order(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    uint64_t none = 0;
+    _Atomic uint64_t times[2] = {0};
+    union hal_packet p = sem_packet(HAL_OP_TIMESTAMP, &times[0], 0);
+
+    atomic_store(&counter, 0);
+    fixture_submit(q, &p);
+    p = fixture_dispatch(f, "slow", 50, 32, &none, 8);
+    for (int i = 0; i < 4; i++)
+        fixture_submit(q, &p);
+    p = (union hal_packet){.host_call = {.head.op = HAL_OP_HOST_CALL, .arg = 1000}};
+    p.host_call.func = (uintptr_t)host_call;
+    fixture_submit(q, &p);
+    p = sem_packet(HAL_OP_TIMESTAMP, &times[1], 0);
+    fixture_submit(q, &p);
+    fixture_wait(q);
+    eq_u64(seen_by_call, 1200, "host call after all grids before it");
+    ok(atomic_load(&times[1]) > atomic_load(&times[0]), "time goes on");
+    q->ops->destroy(q);
+}
+
+static void test_wait_between_queues(struct fixture *f)
+{
+    struct hal_queue *a = fixture_queue(f), *b = fixture_queue(f);
+    _Atomic uint64_t sem = 0, after = 0;
+    uint64_t none = 0;
+    union hal_packet p;
+
+    atomic_store(&counter, 0);
+    /* b waits for a's packet number 1, then signals; a's second packet waits for that. */
+    p = sem_packet(HAL_OP_WAIT, &a->ring->retired, 1);
+    fixture_submit(b, &p);
+    p = sem_packet(HAL_OP_SIGNAL, &sem, 5);
+    fixture_submit(b, &p);
+    p = fixture_dispatch(f, "slow", 20, 32, &none, 8);
+    fixture_submit(a, &p);
+    p = sem_packet(HAL_OP_WAIT, &sem, 5);
+    fixture_submit(a, &p);
+    p = sem_packet(HAL_OP_SIGNAL, &after, 1);
+    fixture_submit(a, &p);
+    fixture_wait(a);
+    eq_u64(atomic_load(&after), 1, "two queues wait for each other in turn");
+    eq_u64(atomic_load(&counter), 20, "grid ran once");
+    fixture_wait(b);
+    a->ops->destroy(a);
+    b->ops->destroy(b);
+}
+
+static void test_host_semaphore(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    _Atomic uint64_t sem = 0, after = 0;
+    union hal_packet p = sem_packet(HAL_OP_WAIT, &sem, 1);
+
+    fixture_submit(q, &p);
+    p = sem_packet(HAL_OP_SIGNAL, &after, 1);
+    fixture_submit(q, &p);
+    eq_u64(q->device->ops->wait(q->device, &q->ring->retired, 2, 2000000), HD_TIMEOUT,
+           "a waiting queue does not go on");
+    atomic_store(&sem, 1);
+    fixture_wait(q);
+    eq_u64(atomic_load(&after), 1, "host memory can release a queue");
+    q->ops->destroy(q);
+}
+
+struct submitter {
+    struct fixture *f;
+    pthread_t thread;
+    int launches;
+};
+
+static void *submitter_main(void *arg)
+{
+    struct submitter *s = arg;
+    struct hal_queue *q = fixture_queue(s->f);
+    uint64_t none = 0;
+    union hal_packet p = fixture_dispatch(s->f, "slow", 3, 32, &none, 8);
+    union hal_packet e = fixture_dispatch(s->f, "empty", 1, 32, &none, 8);
+
+    for (int i = 0; i < s->launches; i++) {
+        fixture_submit(q, i % 3 ? &e : &p);
+        if (i % 7 == 0)
+            fixture_wait(q);
+    }
+    fixture_wait(q);
+    q->ops->destroy(q);
+    return NULL;
+}
+
+static void test_many_submitters(struct fixture *f)
+{
+    struct submitter s[4];
+
+    atomic_store(&counter, 0);
+    for (unsigned i = 0; i < HD_COUNT_OF(s); i++) {
+        s[i] = (struct submitter){.f = f, .launches = 90};
+        pthread_create(&s[i].thread, NULL, submitter_main, &s[i]);
+    }
+    for (unsigned i = 0; i < HD_COUNT_OF(s); i++)
+        pthread_join(s[i].thread, NULL);
+    eq_u64(atomic_load(&counter), 4 * 30 * 3, "four threads, a queue each");
+}
+
+/* Nobody waits: the device makes progress by itself, also after its workers went to sleep. */
+static void test_progress(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    uint64_t none = 0;
+    union hal_packet p = fixture_dispatch(f, "slow", 8, 32, &none, 8);
+
+    for (int round = 0; round < 3; round++) {
+        int tries = 0;
+        usleep(2000);
+        fixture_submit(q, &p);
+        while (!hal_queue_is_idle(q) && tries++ < 2000)
+            usleep(1000);
+        ok(hal_queue_is_idle(q), "work ends without a waiting thread, round %d", round);
+    }
+    q->ops->destroy(q);
+}
+
+int main(void)
+{
+    struct fixture f;
+
+    if (!ok(fixture_init(&f), "device"))
+        return done();
+    test_order(&f);
+    test_wait_between_queues(&f);
+    test_host_semaphore(&f);
+    test_many_submitters(&f);
+    test_progress(&f);
+    fixture_fini(&f);
+    return done();
+}

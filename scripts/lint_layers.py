@@ -24,8 +24,9 @@ ARROWS = {
     "hal": {"ir"},
     "dev/cpu": {"hal", "jit", "ir"},
     "dev/interp": {"hal", "interp", "ir"},
+    "dev": {"hal", "dev/cpu", "dev/interp"},  # the table of devices
     "core": {"hal", "obj", "compile"},
-    "api/driver": {"core", "hal", "dev/cpu", "dev/interp"},
+    "api/driver": {"core"},
     "api/runtime": {"api/driver"},
     "preload": {"obj"},
     "libdevice": set(),  # compiled for the device as well: not even base

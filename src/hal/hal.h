@@ -334,6 +334,18 @@ struct hal_device_ops {
     void (*printf_flush)(struct hal_device *device);
 };
 
+/*
+ * The devices that are linked in: one row each, a row without a name ends the table (src/dev).
+ * hal_device_create() makes the one that is called `name`. HD_NOT_FOUND lists what there is.
+ */
+struct hal_backend {
+    const char *name; /* value of HEDDLE_DEVICE */
+    const char *doc;
+    enum hd_status (*create)(struct hal_device **out_device);
+};
+extern const struct hal_backend hal_backends[];
+enum hd_status hal_device_create(const char *name, struct hal_device **out_device) HD_MUST_CHECK;
+
 /* ---- for devices: host memory behind mem_bind/mem_unbind, and time */
 
 enum hd_status hal_host_mem_bind(struct hal_device *device, void *va, size_t size_B) HD_MUST_CHECK;

@@ -1,9 +1,9 @@
 /*
  * Inside of the CPU device.
  *
- * Threads. `nslots` CTAs run at once; a slot is the right to run CTAs plus the memory to do so. Each
- * of the nslots worker threads is pinned to a CPU. A host thread that waits takes a free slot and
- * works too, so slots, not threads, bound the load on the machine.
+ * Threads. `nslots` CTAs run at once; a slot is the right to run CTAs plus the memory to do so.
+ * Each of the nslots worker threads is pinned to a CPU. A host thread that waits takes a free slot
+ * and works too, so slots, not threads, bound the load on the machine.
  *
  * Queues. Exactly one thread at a time advances a queue; who may is decided by queue->state:
  *
@@ -20,9 +20,9 @@
  * worker spins on dev->bell for a while (worker 0..n-2; the last one hardly), then sleeps on it.
  * Whoever creates work rings: bell++, and a futex wake only when nobody spins.
  *
- * No lost wake-ups: a worker counts itself out of `spinning` (or into `sleepers`) before it looks at
- * bell and pending for the last time; a submitter sets pending and bell before it reads the counts.
- * All of these are sequentially consistent.
+ * No lost wake-ups: a worker counts itself out of `spinning` (or into `sleepers`) before it looks
+ * at bell and pending for the last time; a submitter sets pending and bell before it reads the
+ * counts. All of these are sequentially consistent.
  *
  * Locks: dev->lock (rank DEVICE) guards the queue table, kernels' preparation and the host-call
  * list. The hot paths take no lock.
@@ -47,7 +47,7 @@
 #define CPU_COLD_SPIN_NS    3000u /* the last worker: a waiting host thread usually has its place */
 #define CPU_WAIT_SPIN_NS    60000u /* how long a host thread that cannot help spins */
 #define CPU_WAKE_AFTER_NS   30000u /* a job that lasted this long is worth waking a sleeper */
-#define CPU_INLINE_OPS      20000u /* grids up to this many operations run on the submitting thread */
+#define CPU_INLINE_OPS      20000u /* grids up to this many operations run on the submitter */
 #define CPU_INLINE_COPY_B   (64u << 10)
 #define CPU_COPY_CHUNK_B    (1u << 20)
 #define CPU_NT_COPY_B       (4u << 20) /* copies from here on use non-temporal stores */

@@ -1,7 +1,7 @@
 /*
  * CTAs that may wait for other CTAs, other kernels or the host. A worker keeps several of them, of
- * any queues, and runs each warp once in turn: no host stack is held across a stop, so one that only
- * polls never keeps others from running.
+ * any queues, and runs each warp once in turn: no host stack is held across a stop, so one that
+ * only polls never keeps others from running.
  */
 #include "dev/cpu/device.h"
 

@@ -104,7 +104,7 @@ static uint64_t service_globaltimer(struct jit_cta *cta)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Short by design: a worker has other warps to run. PTX allows any time from 0 to twice what is asked. */
+/* Short by design: a worker has other warps to run, and PTX allows any time from 0. */
 static void service_nanosleep(struct jit_cta *cta, uint32_t time_ns)
 {
     (void)cta;

@@ -248,7 +248,7 @@ static void *worker_main(void *arg)
         if (worker_work(worker))
             continue;
         worker_idle(worker, seen);
-        /* We leave the spinners now: what was submitted meanwhile to another queue needs somebody. */
+        /* We are no spinner any more: what was submitted to another queue needs somebody. */
         if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) && anything_pending(dev) &&
             slot_is_free(dev))
             cpu_futex_wake(&dev->bell, 1);

@@ -115,10 +115,11 @@ static void exports_free(struct exports *e)
     obj_elf_close(&e->elf);
 }
 
-static enum doctor_state entry_state(const struct exports *e, const char *name)
+static enum doctor_state entry_state(const struct exports *e, const char *name, bool is_driver)
 {
-    if (!e->loaded)
-        return DOCTOR_UNKNOWN;
+    enum doctor_state state = doctor_table_state(name, is_driver);
+    if (state != DOCTOR_UNKNOWN || !e->loaded)
+        return state;
     return hd_map_get(&e->names, hd_str_from(name)) ? DOCTOR_SUPPORTED : DOCTOR_MISSING;
 }
 
@@ -130,7 +131,7 @@ static void add_entry(struct doctor_report *r, const struct exports *e,
         .version = hd_arena_strndup(&r->arena, symbol->version.ptr, symbol->version.len),
         .is_driver = is_driver,
     };
-    entry.state = entry_state(e, entry.name);
+    entry.state = entry_state(e, entry.name, is_driver);
     if (!hd_vec_push(&r->entries, entry))
         doctor_problem(r, "out of memory");
 }
@@ -175,7 +176,7 @@ static void judge_entries(struct doctor_report *r)
         if (entry->state != DOCTOR_MISSING && entry->state != DOCTOR_REFUSED)
             continue;
         if (r->program.runtime != OBJ_RUNTIME_EMBEDDED || entry->version[0])
-            doctor_problem(r, "%s is %s", entry->name, doctor_state_text(entry->state));
+            doctor_problem(r, "%s: %s", entry->name, doctor_state_text(entry->state));
         else
             lacking++;
     }

@@ -56,6 +56,9 @@ struct doctor_report {
 void doctor_problem(struct doctor_report *report, const char *fmt, ...) HD_PRINTF(2, 3);
 void doctor_note(struct doctor_report *report, const char *fmt, ...) HD_PRINTF(2, 3);
 
+/* What the API table says of an entry point; UNKNOWN when it has no row. */
+enum doctor_state doctor_table_state(const char *symbol, bool is_driver);
+
 /* Parses every PTX module that would be loaded and looks for what lowering does not take. */
 void doctor_check_ptx(struct doctor_report *report);
 

@@ -1,0 +1,35 @@
+/*
+ * Which entry points Heddle implements: read from the tables that the libraries themselves are made
+ * from, because a library exports also what it answers with "not supported".
+ */
+#include "doctor.h"
+
+#include <string.h>
+
+struct api_row {
+    const char *symbol;
+    bool have;
+};
+
+#define HAVE_YES 1
+#define HAVE_NO  0
+
+static const struct api_row driver_rows[] = {
+#if __has_include("api/driver.def")
+#define X(symbol, name, since, streams, have) {#symbol, HAVE_##have},
+#include "api/driver.def"
+#undef X
+#endif
+    {NULL, false},
+};
+
+enum doctor_state doctor_table_state(const char *symbol, bool is_driver)
+{
+    const struct api_row *row = driver_rows;
+    if (!is_driver)
+        return DOCTOR_UNKNOWN;
+    for (; row->symbol; row++)
+        if (!strcmp(row->symbol, symbol))
+            return row->have ? DOCTOR_SUPPORTED : DOCTOR_REFUSED;
+    return DOCTOR_UNKNOWN;
+}

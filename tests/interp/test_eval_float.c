@@ -137,13 +137,13 @@ static void test_narrow(uint64_t seed, bool half)
         }
         double x = narrow_value(half, a), y = narrow_value(half, b), z = narrow_value(half, c);
         int spread = x != 0 && y != 0 && z != 0 && isfinite(x * y + z)
-                         ? abs(ilogb(x) + ilogb(y) - ilogb(z))
+                         ? (int)labs((long)ilogb(x) + ilogb(y) - ilogb(z))
                          : 0;
         enum ir_type t = half ? IR_F16 : IR_BF16;
         struct ev e = {.op = IR_OP_FMUL, .type = t};
         bad += !is_nearest(half, ev4(e, a, b, 0, 0), (long double)x * y);
         e.op = IR_OP_FADD;
-        if (half || (x != 0 && y != 0 && abs(ilogb(x) - ilogb(y)) < 40))
+        if (half || (x != 0 && y != 0 && labs((long)ilogb(x) - ilogb(y)) < 40))
             bad += !is_nearest(half, ev4(e, a, b, 0, 0), (long double)x + y);
         e.op = IR_OP_FMA;
         if (spread < 40)

@@ -11,8 +11,10 @@
 #include "ir/ir.h"
 
 struct opt_options {
-    bool validate;   /* validate after every pass */
-    bool keep_lines; /* -G: no pass that loses source places */
+    bool validate;      /* validate after every pass */
+    bool keep_lines;    /* -G: no pass that loses source places */
+    bool required_only; /* leave out every ir_opt_* */
+    const char *only;   /* tests: run this one pass, once; NULL = the pipeline */
 };
 
 /* Runs the pipeline to a fixed point (bounded). HD_BAD_IR when a pass broke the module: a bug in

@@ -1,0 +1,434 @@
+/* requires: nothing. keeps: cfg, dominance. breaks: liveness, shapes. */
+#include "opt/passes.h"
+
+#include "ir/eval.h"
+
+/* What to do with an instruction: nothing, use `value` instead, or it was rewritten in place. */
+struct folded {
+    struct ir_value *value;
+    bool rewritten;
+};
+
+static struct folded use(struct ir_value *value)
+{
+    return (struct folded){.value = value};
+}
+
+static struct folded make_const(struct ir_instr *instr, uint64_t bits)
+{
+    opt_make_const(instr, bits, 0);
+    return (struct folded){.rewritten = true};
+}
+
+static const struct folded nothing;
+
+/* ---- constants */
+
+static bool fold_const(struct ir_instr *instr)
+{
+    struct ir_bits src[8], out;
+
+    if (!ir_op_has(instr->op, IR_F_PURE) || instr->op == IR_OP_CONST || instr->ndst != 1 ||
+        instr->nsrc > HD_COUNT_OF(src) || instr->op == IR_OP_PHI)
+        return false;
+    for (uint32_t i = 0; i < instr->nsrc; i++) {
+        const struct ir_instr *c = instr->src[i]->instr;
+        if (!c || (c->op != IR_OP_CONST && c->op != IR_OP_UNDEF))
+            return false;
+        src[i] = (struct ir_bits){c->op == IR_OP_CONST ? c->imm : 0,
+                                  c->op == IR_OP_CONST ? c->imm_hi : 0};
+    }
+    if (!ir_eval(instr, src, &out))
+        return false;
+    opt_make_const(instr, out.lo, out.hi);
+    return true;
+}
+
+/* ---- canonical operand order: constants last */
+
+static enum ir_cmp cmp_mirror(enum ir_cmp cmp)
+{
+    switch (cmp) {
+    case IR_LT:
+        return IR_GT;
+    case IR_LE:
+        return IR_GE;
+    case IR_GT:
+        return IR_LT;
+    case IR_GE:
+        return IR_LE;
+    default:
+        return cmp;
+    }
+}
+
+static bool is_constant(const struct ir_value *value)
+{
+    return value->instr && value->instr->op == IR_OP_CONST;
+}
+
+static bool canonical_order(struct ir_instr *instr)
+{
+    struct ir_value *first;
+    bool setp = instr->op == IR_OP_SETP && instr->type != IR_PRED;
+
+    if (instr->nsrc < 2 || (!setp && !opt_commutes(instr)) || !is_constant(instr->src[0]) ||
+        is_constant(instr->src[1]))
+        return false;
+    first = instr->src[0];
+    instr->src[0] = instr->src[1];
+    instr->src[1] = first;
+    if (setp)
+        instr->cmp = cmp_mirror(instr->cmp);
+    return true;
+}
+
+/* ---- integer identities. c: the constant second source */
+
+static struct folded fold_add(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_instr *inner = instr->src[0]->instr;
+    uint64_t c2;
+
+    if (instr->sat)
+        return nothing;
+    if (!c)
+        return use(instr->src[0]);
+    if (inner && inner->op == IR_OP_ADD && !inner->sat && ir_value_const(inner->src[1], &c2) &&
+        ir_type_bits(inner->type) == ir_type_bits(instr->type)) {
+        struct ir_builder b = opt_before(instr);
+        instr->src[0] = inner->src[0];
+        instr->src[1] = ir_build_const(&b, instr->dst[0]->type, c + c2);
+        return (struct folded){.rewritten = true};
+    }
+    return nothing;
+}
+
+/* x - c is x + -c, so that chains meet. */
+static struct folded fold_sub(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_builder b = opt_before(instr);
+
+    if (instr->sat)
+        return nothing;
+    if (!c)
+        return use(instr->src[0]);
+    instr->op = IR_OP_ADD;
+    instr->src[1] = ir_build_const(&b, instr->dst[0]->type, 0 - c);
+    return (struct folded){.rewritten = true};
+}
+
+static struct folded fold_mul(struct ir_instr *instr, uint64_t c)
+{
+    if (!c)
+        return make_const(instr, 0);
+    return c == 1 ? use(instr->src[0]) : nothing;
+}
+
+static struct folded fold_and(struct ir_instr *instr, uint64_t c)
+{
+    if (!c)
+        return make_const(instr, 0);
+    return c == opt_mask(instr->dst[0]->type) ? use(instr->src[0]) : nothing;
+}
+
+static struct folded fold_or(struct ir_instr *instr, uint64_t c)
+{
+    if (!c)
+        return use(instr->src[0]);
+    return c == opt_mask(instr->dst[0]->type) ? make_const(instr, c) : nothing;
+}
+
+static struct folded fold_xor(struct ir_instr *instr, uint64_t c)
+{
+    if (!c)
+        return use(instr->src[0]);
+    if (c != opt_mask(instr->dst[0]->type))
+        return nothing;
+    instr->op = IR_OP_NOT;
+    instr->nsrc = 1;
+    return (struct folded){.rewritten = true};
+}
+
+static struct folded fold_shift(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_instr *inner = instr->src[0]->instr;
+    unsigned bits = ir_type_bits(instr->type);
+    uint64_t c2;
+
+    if (!c)
+        return use(instr->src[0]);
+    if (c >= bits && (instr->op == IR_OP_SHL || !ir_type_is_signed(instr->type)))
+        return make_const(instr, 0);
+    if (inner && inner->op == instr->op && inner->type == instr->type && c < bits &&
+        ir_value_const(inner->src[1], &c2) && c2 < bits && c + c2 < bits) {
+        struct ir_builder b = opt_before(instr);
+        instr->src[0] = inner->src[0];
+        instr->src[1] = ir_build_const(&b, IR_B32, c + c2);
+        return (struct folded){.rewritten = true};
+    }
+    return nothing;
+}
+
+static struct folded fold_div(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_builder b = opt_before(instr);
+
+    if (c == 1)
+        return use(instr->src[0]);
+    if (ir_type_is_signed(instr->type) || !hd_is_pow2(c))
+        return nothing;
+    instr->op = IR_OP_SHR;
+    instr->src[1] = ir_build_const(&b, IR_B32, (unsigned)__builtin_ctzll(c));
+    return (struct folded){.rewritten = true};
+}
+
+static struct folded fold_rem(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_builder b = opt_before(instr);
+
+    if (c == 1)
+        return make_const(instr, 0);
+    if (ir_type_is_signed(instr->type) || !hd_is_pow2(c))
+        return nothing;
+    instr->op = IR_OP_AND;
+    instr->src[1] = ir_build_const(&b, instr->dst[0]->type, c - 1);
+    return (struct folded){.rewritten = true};
+}
+
+/* setp.ne (select p, 1, 0), 0 and setp.eq of it: p or its inverse. */
+static struct folded fold_setp(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_instr *sel = instr->src[0]->instr;
+    uint64_t t, f;
+
+    if (c || instr->type == IR_PRED || (instr->cmp != IR_EQ && instr->cmp != IR_NE) || !sel ||
+        sel->op != IR_OP_SELECT || !ir_value_const(sel->src[1], &t) ||
+        !ir_value_const(sel->src[2], &f) || !t == !f)
+        return nothing;
+    if ((instr->cmp == IR_NE) == (t != 0))
+        return use(sel->src[0]);
+    instr->op = IR_OP_NOT;
+    instr->type = IR_PRED;
+    instr->cmp = IR_EQ;
+    instr->nsrc = 1;
+    instr->src[0] = sel->src[0];
+    return (struct folded){.rewritten = true};
+}
+
+static struct folded fold_second_const(struct ir_instr *instr, uint64_t c)
+{
+    switch (instr->op) {
+    case IR_OP_ADD:
+        return fold_add(instr, c);
+    case IR_OP_SUB:
+        return fold_sub(instr, c);
+    case IR_OP_MUL:
+        return fold_mul(instr, c);
+    case IR_OP_MULWIDE:
+        return c ? nothing : make_const(instr, 0);
+    case IR_OP_AND:
+        return fold_and(instr, c);
+    case IR_OP_OR:
+        return fold_or(instr, c);
+    case IR_OP_XOR:
+        return fold_xor(instr, c);
+    case IR_OP_SHL:
+    case IR_OP_SHR:
+        return fold_shift(instr, c);
+    case IR_OP_DIV:
+        return fold_div(instr, c);
+    case IR_OP_REM:
+        return fold_rem(instr, c);
+    case IR_OP_SETP:
+        return fold_setp(instr, c);
+    default:
+        return nothing;
+    }
+}
+
+/* ---- other shapes */
+
+/* Both sources are the same value. */
+static struct folded fold_same(struct ir_instr *instr)
+{
+    switch (instr->op) {
+    case IR_OP_AND:
+    case IR_OP_OR:
+    case IR_OP_MIN:
+    case IR_OP_MAX:
+        return use(instr->src[0]);
+    case IR_OP_XOR:
+    case IR_OP_SUB:
+        return make_const(instr, 0);
+    case IR_OP_SETP:
+        return make_const(instr, instr->cmp == IR_EQ || instr->cmp == IR_LE || instr->cmp == IR_GE);
+    default:
+        return nothing;
+    }
+}
+
+/* Truth tables that are a plain operation of two sources. */
+static struct folded fold_lop3(struct ir_instr *instr)
+{
+    static const struct {
+        uint8_t lut;
+        uint8_t a, b;
+        enum ir_op op;
+    } plain[] = {
+        {0xc0, 0, 1, IR_OP_AND}, {0xa0, 0, 2, IR_OP_AND}, {0x88, 1, 2, IR_OP_AND},
+        {0xfc, 0, 1, IR_OP_OR},  {0xfa, 0, 2, IR_OP_OR},  {0xee, 1, 2, IR_OP_OR},
+        {0x3c, 0, 1, IR_OP_XOR}, {0x5a, 0, 2, IR_OP_XOR}, {0x66, 1, 2, IR_OP_XOR},
+    };
+
+    switch (instr->imm & 0xff) {
+    case 0x00:
+        return make_const(instr, 0);
+    case 0xff:
+        return make_const(instr, UINT32_MAX);
+    case 0xf0:
+        return use(instr->src[0]);
+    case 0xcc:
+        return use(instr->src[1]);
+    case 0xaa:
+        return use(instr->src[2]);
+    default:
+        break;
+    }
+    for (size_t i = 0; i < HD_COUNT_OF(plain); i++) {
+        struct ir_value *a = instr->src[plain[i].a], *b = instr->src[plain[i].b];
+        if (plain[i].lut != (instr->imm & 0xff))
+            continue;
+        instr->op = plain[i].op;
+        instr->src[0] = a;
+        instr->src[1] = b;
+        instr->nsrc = 2;
+        instr->imm = 0;
+        return (struct folded){.rewritten = true};
+    }
+    return nothing;
+}
+
+/* A field at a constant place is two shifts, or shift and mask: the shape analysis knows those. */
+static struct folded fold_bfe(struct ir_instr *instr)
+{
+    unsigned bits = ir_type_bits(instr->type);
+    uint64_t pos, len;
+    struct ir_builder b = opt_before(instr);
+    struct ir_value *x = instr->src[0];
+
+    if (!ir_value_const(instr->src[1], &pos) || !ir_value_const(instr->src[2], &len))
+        return nothing;
+    pos &= 0xff;
+    len &= 0xff;
+    if (!len)
+        return make_const(instr, 0);
+    if (pos + len > bits || ir_type_is_signed(instr->type))
+        return nothing;
+    if (pos)
+        x = ir_build2(&b, IR_OP_SHR, instr->type, x, ir_build_const(&b, IR_B32, pos));
+    instr->op = IR_OP_AND;
+    instr->src[0] = x;
+    instr->src[1] =
+        ir_build_const(&b, instr->dst[0]->type, len < 64 ? (1ull << len) - 1 : UINT64_MAX);
+    instr->nsrc = 2;
+    return (struct folded){.rewritten = true};
+}
+
+/* select p, c1, c0 with pred results: p or !p. */
+static struct folded fold_select(struct ir_instr *instr)
+{
+    uint64_t t, f;
+
+    if (instr->type != IR_PRED || !ir_value_const(instr->src[1], &t) ||
+        !ir_value_const(instr->src[2], &f))
+        return nothing;
+    if (t && !f)
+        return use(instr->src[0]);
+    if (t || !f)
+        return nothing;
+    instr->op = IR_OP_NOT;
+    instr->nsrc = 1;
+    return (struct folded){.rewritten = true};
+}
+
+static struct folded fold_instr(struct ir_instr *instr)
+{
+    uint64_t c;
+
+    if (fold_const(instr))
+        return (struct folded){.rewritten = true};
+    switch (instr->op) {
+    case IR_OP_LOP3:
+        return fold_lop3(instr);
+    case IR_OP_BFE:
+        return fold_bfe(instr);
+    case IR_OP_SELECT:
+        return fold_select(instr);
+    default:
+        break;
+    }
+    if (instr->nsrc != 2 || instr->dst[0]->type == IR_B128)
+        return nothing;
+    if (instr->src[0] == instr->src[1] && !instr->sat)
+        return fold_same(instr);
+    if (ir_value_const(instr->src[1], &c))
+        return fold_second_const(instr, c);
+    return nothing;
+}
+
+/* A branch on !p is the other branch on p. */
+static bool fold_branch(struct ir_instr *instr)
+{
+    struct ir_instr *not = instr->op == IR_OP_CBR ? instr->src[0]->instr : NULL;
+    struct ir_block *swapped[2];
+
+    if (!not|| not->op != IR_OP_NOT || instr->block->succs[0] == instr->block->succs[1])
+        return false;
+    instr->src[0] = not->src[0];
+    swapped[0] = instr->block->succs[1];
+    swapped[1] = instr->block->succs[0];
+    ir_block_set_succs(instr->block, 2, swapped);
+    return true;
+}
+
+static bool fold_block(struct opt_replace *r, struct ir_block *block, bool *edges)
+{
+    bool changed = false;
+
+    ir_foreach_instr_safe(instr, block) {
+        struct folded f;
+        opt_replace_sources(r, instr);
+        if (ir_op_has(instr->op, IR_F_TERM)) {
+            bool swapped = fold_branch(instr);
+            *edges |= swapped;
+            changed |= swapped;
+            continue;
+        }
+        if (!ir_op_has(instr->op, IR_F_PURE) || instr->op == IR_OP_CONST)
+            continue;
+        changed |= canonical_order(instr);
+        f = fold_instr(instr);
+        changed |= f.rewritten;
+        if (!f.value)
+            continue;
+        opt_replace_set(r, instr->dst[0], f.value);
+        ir_instr_remove(instr);
+    }
+    return changed;
+}
+
+bool ir_opt_fold(struct ir_func *func)
+{
+    struct opt_replace r;
+    bool changed = false, edges = false;
+
+    if (!opt_replace_init(&r, func))
+        return false;
+    for (uint32_t b = 0; b < func->nblocks; b++)
+        changed |= fold_block(&r, func->blocks[b], &edges);
+    changed |= opt_replace_fini(&r);
+    if (edges)
+        ir_func_link_cfg(func);
+    return changed;
+}

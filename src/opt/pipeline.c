@@ -1,0 +1,188 @@
+/*
+ * The pass runner and the pipeline: the table `steps` read from top to bottom. A group is repeated
+ * while it makes progress, a few times at most.
+ */
+#include "opt/opt.h"
+
+#include <time.h>
+
+#include "base/log.h"
+#include "opt/passes.h"
+
+enum pass_id {
+#define X(name, scope, doc) PASS_##name,
+    OPT_PASS_LIST(X)
+#undef X
+        PASS_COUNT
+};
+
+union pass_run {
+    bool (*on_MODULE)(struct ir_module *);
+    bool (*on_FUNC)(struct ir_func *);
+};
+
+enum pass_scope { SCOPE_MODULE, SCOPE_FUNC };
+
+static const struct pass {
+    const char *name;
+    enum pass_scope scope;
+    union pass_run run;
+} passes[PASS_COUNT] = {
+#define X(name_, scope_, doc) [PASS_##name_] = {#name_, SCOPE_##scope_, {.on_##scope_ = name_}},
+    OPT_PASS_LIST(X)
+#undef X
+};
+
+static const struct opt_pass_info infos[PASS_COUNT] = {
+#define X(name_, scope, doc_)                                                                      \
+    [PASS_##name_] = {                                                                             \
+        .name = #name_, .doc = doc_, .required = sizeof(#name_) > 9 && (#name_)[3] == 'l'},
+    OPT_PASS_LIST(X)
+#undef X
+};
+
+/* Groups: consecutive steps of equal number. */
+static const struct step {
+    unsigned group;
+    unsigned rounds; /* at most, of the group */
+    enum pass_id pass;
+} steps[] = {
+    {0, 1, PASS_ir_lower_inline},     {0, 1, PASS_ir_opt_dead_funcs},
+    {1, 1, PASS_ir_opt_simplify_cfg}, {1, 1, PASS_ir_opt_copy},
+    {1, 1, PASS_ir_opt_slots},        {2, 3, PASS_ir_opt_copy},
+    {2, 3, PASS_ir_opt_fold},         {2, 3, PASS_ir_opt_cse},
+    {2, 3, PASS_ir_opt_dce},          {2, 3, PASS_ir_opt_simplify_cfg},
+    {2, 3, PASS_ir_opt_if_convert},   {3, 2, PASS_ir_opt_address},
+    {3, 2, PASS_ir_opt_fold},         {3, 2, PASS_ir_opt_cse},
+    {4, 1, PASS_ir_opt_dce},          {4, 1, PASS_ir_opt_close_loops},
+};
+
+struct runner {
+    struct ir_module *module;
+    const struct opt_options *options;
+    struct hd_str skip; /* HEDDLE_SKIP_PASS */
+};
+
+size_t opt_passes(const struct opt_pass_info **out_passes)
+{
+    *out_passes = infos;
+    return PASS_COUNT;
+}
+
+static bool listed(struct hd_str list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t at = 0; at + len <= list.len; at++) {
+        bool starts = at == 0 || list.ptr[at - 1] == ',';
+        bool ends = at + len == list.len || list.ptr[at + len] == ',';
+        if (starts && ends && !memcmp(list.ptr + at, name, len))
+            return true;
+    }
+    return false;
+}
+
+static bool skipped(const struct runner *r, enum pass_id id)
+{
+    return !infos[id].required && (r->options->required_only || listed(r->skip, passes[id].name));
+}
+
+static bool run_on_funcs(const struct runner *r, const struct pass *pass)
+{
+    bool changed = false;
+
+    ir_foreach_func(func, r->module)
+        if (!func->is_declaration && !r->module->arena.failed)
+            changed |= pass->run.on_FUNC(func);
+    return changed;
+}
+
+static void dump(const struct runner *r, const struct pass *pass, double ms)
+{
+    struct hd_buf text;
+    char heading[128];
+
+    hd_buf_init(&text);
+    ir_print_module(r->module, &text);
+    snprintf(heading, sizeof(heading), "%s after %s (%.3f ms)", r->module->name, pass->name, ms);
+    hd_log_dump(HD_DEBUG_OPT, heading, text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static enum hd_status run_pass(const struct runner *r, enum pass_id id, bool *out_changed)
+{
+    const struct pass *pass = &passes[id];
+    double start = hd_debug(HD_DEBUG_OPT) ? now_ms() : 0;
+    bool changed;
+
+    changed = pass->scope == SCOPE_MODULE ? pass->run.on_MODULE(r->module) : run_on_funcs(r, pass);
+    *out_changed |= changed;
+    HD_TRY(hd_arena_status(&r->module->arena));
+    if (changed && hd_debug(HD_DEBUG_OPT))
+        dump(r, pass, now_ms() - start);
+    if ((r->options->validate || hd_debug(HD_DEBUG_VALIDATE)) && ir_validate(r->module) != HD_OK) {
+        char why[512];
+        snprintf(why, sizeof(why), "%s", hd_error_message());
+        return hd_error(HD_BAD_IR, "%s broke the IR: %s", pass->name, why);
+    }
+    return HD_OK;
+}
+
+static enum hd_status run_group(const struct runner *r, size_t from, size_t to)
+{
+    for (unsigned round = 0; round < steps[from].rounds; round++) {
+        bool changed = false;
+        for (size_t i = from; i < to; i++)
+            if (!skipped(r, steps[i].pass))
+                HD_TRY(run_pass(r, steps[i].pass, &changed));
+        if (!changed)
+            break;
+    }
+    return HD_OK;
+}
+
+static enum hd_status run_only(const struct runner *r)
+{
+    bool changed = false;
+
+    for (unsigned id = 0; id < PASS_COUNT; id++)
+        if (!strcmp(passes[id].name, r->options->only))
+            return run_pass(r, (enum pass_id)id, &changed);
+    return hd_error(HD_NOT_FOUND, "there is no pass %s", r->options->only);
+}
+
+static void compact_all(struct ir_module *module)
+{
+    ir_foreach_func(func, module)
+        if (!func->is_declaration)
+            ir_func_compact(func);
+}
+
+enum hd_status opt_run(struct ir_module *module, const struct opt_options *options)
+{
+    struct runner r = {
+        .module = module, .options = options, .skip = hd_str_from(hd_env("HEDDLE_SKIP_PASS"))};
+    size_t from = 0, to;
+
+    HD_TRY(hd_arena_status(&module->arena));
+    compact_all(module);
+    if (options->only) {
+        HD_TRY(run_only(&r));
+    } else {
+        for (; from < HD_COUNT_OF(steps); from = to) {
+            for (to = from; to < HD_COUNT_OF(steps) && steps[to].group == steps[from].group; to++)
+                ;
+            HD_TRY(run_group(&r, from, to));
+        }
+    }
+    compact_all(module);
+    return hd_arena_status(&module->arena);
+}

@@ -1,8 +1,8 @@
 /*
  * The fixpoint. Everything starts at bottom ("never computed") and only moves up: values towards
  * VARYING, blocks towards divergent. A branch whose condition is not UNIFORM is handed to the flow
- * part, which reports joins, divergent blocks and loops back; their phis and warp operations are then
- * computed again.
+ * part, which reports joins, divergent blocks and loops back; their phis and warp operations are
+ * then computed again.
  */
 #include "ir/ir_shape_impl.h"
 
@@ -83,7 +83,9 @@ static void raise(struct shape_state *s, const struct ir_value *value, struct ir
 
 /* ---- loops that lanes leave at different times */
 
-/* A value of the loop is needed outside: what a phi reads on an edge out of the loop is not meant. */
+/*
+ * A value of the loop is needed outside: what a phi reads on an edge out of the loop is not meant.
+ */
 static bool used_outside(const struct shape_state *s, uint32_t loop, const struct ir_value *value,
                          bool side_only)
 {
@@ -278,7 +280,8 @@ static bool full_mask(const struct ir_instr *instr, uint32_t src)
     return ir_value_const(instr->src[src], &mask) && mask == UINT32_MAX;
 }
 
-/* A warp operation that waits for lanes which may be elsewhere. Other masks name lanes that came along. */
+/* A warp operation that waits for lanes which may be elsewhere. Other masks name lanes that came
+ * along. */
 static bool waits_for_warp(const struct ir_instr *instr)
 {
     switch (instr->op) {

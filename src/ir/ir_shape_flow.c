@@ -1,15 +1,15 @@
 /*
  * What divergent branches do to control flow.
  *
- * The graph that counts is the CFG without edges that only end lanes: edges to blocks that do nothing
- * but end the kernel, and edges from the main path into side blocks (those that cannot reach the main
- * exit). In it every block of the main path reaches the main exit, so a divergent branch has a
- * post-dominator where the lanes that are still alive meet again.
+ * The graph that counts is the CFG without edges that only end lanes: edges to blocks that do
+ * nothing but end the kernel, and edges from the main path into side blocks (those that cannot
+ * reach the main exit). In it every block of the main path reaches the main exit, so a divergent
+ * branch has a post-dominator where the lanes that are still alive meet again.
  *
- * Between the two, labels travel along the edges in layout order: a block that two labels reach is a
- * join (disjoint paths). Inside a loop, propagation stops at the header. When the meeting point lies
- * outside the loop, lanes leave the loop at different times: then every exit edge is a path of its
- * own, and propagation goes on in the loop around.
+ * Between the two, labels travel along the edges in layout order: a block that two labels reach is
+ * a join (disjoint paths). Inside a loop, propagation stops at the header. When the meeting point
+ * lies outside the loop, lanes leave the loop at different times: then every exit edge is a path of
+ * its own, and propagation goes on in the loop around.
  */
 #include "ir/ir_shape_impl.h"
 
@@ -304,7 +304,9 @@ static void leave_loop(struct shape_state *s, uint32_t loop, uint32_t stop)
     propagate(&p);
 }
 
-/* Edges of `block` along which its lanes stay in the game; those that end lanes are handled here. */
+/*
+ * Edges of `block` along which its lanes stay in the game; those that end lanes are handled here.
+ */
 static uint32_t living_succs(struct shape_state *s, uint32_t block)
 {
     const struct ir_block *b = s->func->blocks[block];

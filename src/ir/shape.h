@@ -43,8 +43,8 @@ enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_
 
 /*
  * How a backend computes the scalars of a result that is UNIFORM or AFFINE: apply the operation to
- * the scalars of the sources, for AFFINE once per half (a UNIFORM source serves both halves). That is
- * exact for every operation, also where the shape got simpler: (tid.x >> 5), (tid.x < 32) and
+ * the scalars of the sources, for AFFINE once per half (a UNIFORM source serves both halves). That
+ * is exact for every operation, also where the shape got simpler: (tid.x >> 5), (tid.x < 32) and
  * (tid.x - laneid) are UNIFORM and are computed from the bases of half 0. BASE_INDEX likewise: the
  * operation applied to the bases, where cvt and mulwide start with base 0; the index never changes.
  */
@@ -83,8 +83,8 @@ struct ir_shapes {
      */
     bool *side_exit;
     /*
-     * Phis here merge lanes that came along different paths, or at different times out of a divergent
-     * loop: a write must keep the other lanes.
+     * Phis here merge lanes that came along different paths, or at different times out of a
+     * divergent loop: a write must keep the other lanes.
      */
     bool *divergent_join;
     bool *divergent_loop; /* by loop index: lanes leave this loop at different times */

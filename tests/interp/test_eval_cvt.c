@@ -82,7 +82,9 @@ static void test_random(void)
         volatile double w = x == x ? (double)x * 1.2345678912345 : 0;
         fesetround(modes[i & 3]);
         volatile float from_s = (float)(int64_t)r, narrow = (float)w;
-        /* As a signed number: below 2^63 the same, and clang turns 0 into -0 on the unsigned way. */
+        /*
+         * As a signed number: below 2^63 the same, and clang turns 0 into -0 on the unsigned way.
+         */
         volatile double from_u = (double)(int64_t)r;
         fesetround(FE_TONEAREST);
         float whole = integral[i & 3](x);

@@ -1,6 +1,6 @@
 /* State of a running launch; private to src/interp. */
-#ifndef HD_INTERP_PRIV_H
-#define HD_INTERP_PRIV_H
+#ifndef HD_INTERP_INTERP_PRIV_H
+#define HD_INTERP_INTERP_PRIV_H
 
 #include "interp/interp.h"
 #include "ir/eval.h"

@@ -277,7 +277,8 @@ static void inline_into(struct inliner *in, struct node *node)
     if (!opt_replace_init(&replace, func))
         return;
     for (uint32_t b = 0; b < nblocks; b++) {
-        /* From the end, so that the rest of a block moves once per call, not once per call before it. */
+        /* From the end, so that the rest of a block moves once per call, not once per call before
+         * it. */
         struct ir_instr *prev;
         for (struct ir_instr *instr = func->blocks[b]->last; instr; instr = prev) {
             prev = instr->prev;

@@ -2,8 +2,9 @@
  * requires: compacted. keeps: cfg, dominance. breaks: liveness, shapes.
  *
  * Loop-closed form where it is simple: a loop that is only left to one block, which only the loop
- * leads to. Values of the loop that are used further down go through a phi there. The value itself can
- * then stay uniform inside the loop although lanes leave at different times (ir/shape.h: temporal).
+ * leads to. Values of the loop that are used further down go through a phi there. The value itself
+ * can then stay uniform inside the loop although lanes leave at different times (ir/shape.h:
+ * temporal).
  */
 #include "opt/passes.h"
 

@@ -1,8 +1,8 @@
 /*
  * requires: linked. keeps: nothing of the cfg. breaks: dominance, liveness, shapes.
  *
- * A divergent branch costs masks and two passes; a handful of pure operations and selects cost less.
- * Arms with expensive operations stay branches: skipping them can pay.
+ * A divergent branch costs masks and two passes; a handful of pure operations and selects cost
+ * less. Arms with expensive operations stay branches: skipping them can pay.
  */
 #include "opt/passes.h"
 

@@ -129,8 +129,8 @@ static bool retarget(struct ir_block *pred, struct ir_block *empty, struct ir_bl
 }
 
 /*
- * Not when a predecessor already branches to the target and its phis would have to tell two edges of
- * one branch apart.
+ * Not when a predecessor already branches to the target and its phis would have to tell two edges
+ * of one branch apart.
  */
 static bool can_skip(const struct ir_block *empty, const struct ir_block *target)
 {

@@ -2,9 +2,9 @@
  * requires: compacted. keeps: cfg, dominance. breaks: liveness, shapes.
  *
  * Local variables whose address is only used, at constant offsets, by plain loads and stores become
- * SSA values: one slot per distinct (offset, size). Slots that overlap others stay in memory. Phis go
- * to iterated dominance frontiers of the stores (Cytron et al., TOPLAS 1991), then one walk over the
- * dominator tree renames.
+ * SSA values: one slot per distinct (offset, size). Slots that overlap others stay in memory. Phis
+ * go to iterated dominance frontiers of the stores (Cytron et al., TOPLAS 1991), then one walk over
+ * the dominator tree renames.
  */
 #include "opt/passes.h"
 
@@ -213,8 +213,8 @@ static int compare_slots(const void *a, const void *b)
 }
 
 /*
- * Overlapping slots of different extent stay in memory together with everything they touch: a run of
- * slots, sorted by offset, that hang together is one cluster.
+ * Overlapping slots of different extent stay in memory together with everything they touch: a run
+ * of slots, sorted by offset, that hang together is one cluster.
  */
 static void keep_overlaps(struct slots *s)
 {

@@ -1,6 +1,6 @@
 /*
- * Golden files of tests/opt: `; opt PASS` runs one pass once, `; opt all` the pipeline; the validator
- * runs after every pass. The expectation is the module's text afterwards.
+ * Golden files of tests/opt: `; opt PASS` runs one pass once, `; opt all` the pipeline; the
+ * validator runs after every pass. The expectation is the module's text afterwards.
  */
 #include "golden.h"
 

@@ -177,7 +177,7 @@ static enum hd_status lex_float_bits(struct ptx_lexer *lex, unsigned digits, uin
 
 static enum hd_status lex_decimal_float(struct ptx_lexer *lex)
 {
-    char text[64];
+    char text[512];
     const char *p = lex->next;
     while (class_of(*p) & CH_DIGIT)
         p++;

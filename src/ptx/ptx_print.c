@@ -2,212 +2,9 @@
  * Module -> text. The output is canonical: one statement a line, dotted opcodes as they were
  * written, constants folded, floats as exact bit patterns. Parsing it gives an equal module.
  */
-#include "ptx/ptx_table.h"
+#include "ptx/ptx_print.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-static void put_str(struct hd_buf *buf, struct hd_str text)
-{
-    hd_buf_append(buf, text.ptr, text.len);
-}
-
-/* printf would be half of the time that printing a module takes. */
-static void put_u64(struct hd_buf *buf, uint64_t value)
-{
-    char text[20];
-    unsigned at = sizeof(text);
-    do
-        text[--at] = (char)('0' + value % 10);
-    while (value /= 10);
-    hd_buf_append(buf, text + at, sizeof(text) - at);
-}
-
-static void print_int(struct hd_buf *buf, uint64_t bits, bool is_unsigned)
-{
-    if (!is_unsigned && bits == 1ull << 63) { /* its magnitude is no signed literal */
-        hd_buf_puts(buf, "(-9223372036854775807-1)");
-        return;
-    }
-    bool minus = !is_unsigned && bits > INT64_MAX;
-    if (minus)
-        hd_buf_putc(buf, '-');
-    put_u64(buf, minus ? -bits : bits);
-    if (is_unsigned && bits <= INT64_MAX)
-        hd_buf_putc(buf, 'U');
-}
-
-static void print_offset(struct hd_buf *buf, int64_t offset)
-{
-    if (!offset)
-        return;
-    hd_buf_putc(buf, '+');
-    print_int(buf, (uint64_t)offset, false);
-}
-
-/* ---- operands ---- */
-
-static void print_comp(struct hd_buf *buf, const struct ptx_operand *operand)
-{
-    static const char *const names[] = {"",   ".x",  ".y",  ".z",  ".w",  ".r",  ".g", ".b",
-                                        ".a", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"};
-    if (operand->comp == PTX_COMP_UNIFIED) {
-        hd_buf_puts(buf, ".unified");
-    } else if (operand->comp == PTX_COMP_MASK) {
-        hd_buf_puts(buf, operand->index2 & 1u << 20 ? ".h" : ".b");
-        for (unsigned i = 0; i < operand->index2 >> 24; i++)
-            hd_buf_putc(buf, (char)('0' + (operand->index2 >> (4 * i) & 15)));
-    } else {
-        hd_buf_puts(buf, names[operand->comp]);
-    }
-}
-
-static void print_reg(struct hd_buf *buf, const struct ptx_operand *operand)
-{
-    put_str(buf, operand->u.reg->sym.name);
-    if (operand->u.reg->sym.is_range)
-        put_u64(buf, operand->index);
-}
-
-static void print_items(struct hd_buf *buf, const struct ptx_operand *operand, const char *between)
-{
-    for (uint32_t i = 0; i < operand->nitems; i++) {
-        if (i)
-            hd_buf_puts(buf, between);
-        ptx_print_operand(&operand->items[i], buf);
-    }
-}
-
-static void print_sreg(struct hd_buf *buf, const struct ptx_operand *operand)
-{
-    const struct ptx_sreg_info *info = ptx_sreg_info((enum ptx_sreg)operand->index2);
-    hd_buf_puts(buf, info->name);
-    if (info->count > 1)
-        hd_buf_printf(buf, "%u", operand->index);
-    if (operand->comp)
-        print_comp(buf, operand);
-}
-
-static void print_address(struct hd_buf *buf, const struct ptx_operand *operand)
-{
-    hd_buf_putc(buf, '[');
-    if (operand->base == PTX_OPND_REG)
-        print_reg(buf, operand);
-    else if (operand->base == PTX_OPND_SYM)
-        put_str(buf, operand->u.sym->name);
-    else
-        print_int(buf, operand->u.bits, operand->is_unsigned);
-    if (operand->comp && operand->comp != PTX_COMP_UNIFIED)
-        print_comp(buf, operand);
-    print_offset(buf, operand->offset);
-    if (operand->nitems) {
-        hd_buf_puts(buf, ", ");
-        print_items(buf, operand, ", ");
-    }
-    hd_buf_putc(buf, ']');
-    if (operand->comp == PTX_COMP_UNIFIED)
-        print_comp(buf, operand);
-}
-
-static void print_list(struct hd_buf *buf, const struct ptx_operand *operand, char open, char close)
-{
-    hd_buf_putc(buf, open);
-    print_items(buf, operand, ", ");
-    hd_buf_putc(buf, close);
-}
-
-void ptx_print_operand(const struct ptx_operand *operand, struct hd_buf *buf)
-{
-    if (operand->invert)
-        hd_buf_putc(buf, '!');
-    if (operand->negate)
-        hd_buf_putc(buf, '-');
-    switch (operand->kind) {
-    case PTX_OPND_REG:
-        print_reg(buf, operand);
-        print_comp(buf, operand);
-        break;
-    case PTX_OPND_SREG:
-        print_sreg(buf, operand);
-        break;
-    case PTX_OPND_INT:
-        print_int(buf, operand->u.bits, operand->is_unsigned);
-        break;
-    case PTX_OPND_F32:
-        hd_buf_printf(buf, "0f%08" PRIX32, (uint32_t)operand->u.bits);
-        break;
-    case PTX_OPND_F64:
-        hd_buf_printf(buf, "0d%016" PRIX64, operand->u.bits);
-        break;
-    case PTX_OPND_SYM:
-        put_str(buf, operand->u.sym->name);
-        print_comp(buf, operand);
-        print_offset(buf, operand->offset);
-        break;
-    case PTX_OPND_LABEL:
-        put_str(buf, operand->u.label->sym.name);
-        break;
-    case PTX_OPND_ADDR:
-        print_address(buf, operand);
-        break;
-    case PTX_OPND_VEC:
-        print_list(buf, operand, '{', '}');
-        break;
-    case PTX_OPND_TUPLE:
-        print_list(buf, operand, '(', ')');
-        break;
-    case PTX_OPND_PAIR:
-        print_items(buf, operand, "|");
-        break;
-    case PTX_OPND_SINK:
-        hd_buf_putc(buf, '_');
-        break;
-    default:
-        break;
-    }
-}
-
-/* ---- instructions ---- */
-
-static void print_call(struct hd_buf *buf, const struct ptx_operand *ops)
-{
-    bool proto = ops[3].kind != PTX_OPND_NONE;
-    if (ops[0].nitems) {
-        ptx_print_operand(&ops[0], buf);
-        hd_buf_puts(buf, ", ");
-    }
-    ptx_print_operand(&ops[1], buf);
-    if (ops[2].nitems || proto) {
-        hd_buf_puts(buf, ", ");
-        ptx_print_operand(&ops[2], buf);
-    }
-    if (proto) {
-        hd_buf_puts(buf, ", ");
-        ptx_print_operand(&ops[3], buf);
-    }
-}
-
-void ptx_print_insn(const struct ptx_insn *insn, struct hd_buf *buf)
-{
-    if (insn->guard.kind) {
-        hd_buf_putc(buf, '@');
-        ptx_print_operand(&insn->guard, buf);
-        hd_buf_putc(buf, ' ');
-    }
-    put_str(buf, insn->form->text);
-    if (insn->nops)
-        hd_buf_putc(buf, ' ');
-    if (insn->form->op == PTX_OP_CALL) {
-        print_call(buf, insn->ops);
-    } else {
-        for (uint32_t i = 0; i < insn->nops; i++) {
-            if (i)
-                hd_buf_puts(buf, ", ");
-            ptx_print_operand(&insn->ops[i], buf);
-        }
-    }
-    hd_buf_putc(buf, ';');
-}
 
 /* ---- declarations ---- */
 
@@ -264,10 +61,10 @@ static void print_init_sym(struct hd_buf *buf, const struct ptx_init *init)
         hd_buf_printf(buf, "0x%" PRIx64 "(", init->mask);
     if (init->generic)
         hd_buf_puts(buf, "generic(");
-    put_str(buf, init->u.sym->name);
+    ptx_put_str(buf, init->u.sym->name);
     if (init->generic)
         hd_buf_putc(buf, ')');
-    print_offset(buf, init->offset);
+    ptx_put_offset(buf, init->offset);
     if (init->mask)
         hd_buf_putc(buf, ')');
 }
@@ -276,7 +73,7 @@ static void print_init(struct hd_buf *buf, const struct ptx_init *init)
 {
     switch (init->kind) {
     case PTX_INIT_INT:
-        print_int(buf, init->u.bits, init->is_unsigned);
+        ptx_put_int(buf, init->u.bits, init->is_unsigned);
         break;
     case PTX_INIT_F32:
         hd_buf_printf(buf, "0f%08" PRIX32, (uint32_t)init->u.bits);
@@ -297,7 +94,7 @@ static void print_init(struct hd_buf *buf, const struct ptx_init *init)
         break;
     case PTX_INIT_NAME:
         hd_buf_puts(buf, init->u.text);
-        print_offset(buf, init->offset);
+        ptx_put_offset(buf, init->offset);
         break;
     case PTX_INIT_DIFF:
         hd_buf_printf(buf, "%s-%s", init->u.text, init->text2);
@@ -382,7 +179,7 @@ static void print_loc(struct hd_buf *buf, const struct ptx_loc *loc)
     hd_buf_printf(buf, ".loc %u %u %u", loc->file, loc->line, loc->col);
     if (loc->function_name.len) {
         hd_buf_printf(buf, ", function_name %.*s", HD_STR_ARG(loc->function_name));
-        print_offset(buf, loc->function_offset);
+        ptx_put_offset(buf, loc->function_offset);
     }
     if (loc->has_inlined)
         hd_buf_printf(buf, ", inlined_at %u %u %u", loc->inlined_file, loc->inlined_line,
@@ -524,7 +321,7 @@ static void print_func(struct hd_buf *buf, const struct ptx_func *func)
         print_params(buf, func->rets);
         hd_buf_putc(buf, ' ');
     }
-    put_str(buf, func->sym.name);
+    ptx_put_str(buf, func->sym.name);
     print_params(buf, func->params);
     hd_buf_putc(buf, '\n');
     print_directives(buf, func);
@@ -560,9 +357,9 @@ static void print_file(struct hd_buf *buf, const struct ptx_file *file)
     hd_buf_printf(buf, ".file %u \"%.*s\"", file->idx, HD_STR_ARG(file->path));
     if (file->has_time) {
         hd_buf_puts(buf, ", ");
-        print_int(buf, file->mtime, false);
+        ptx_put_int(buf, file->mtime, false);
         hd_buf_puts(buf, ", ");
-        print_int(buf, file->size_B, false);
+        ptx_put_int(buf, file->size_B, false);
     }
     hd_buf_putc(buf, '\n');
 }

@@ -1,4 +1,4 @@
-/* See devprintf.h. Each conversion is parsed, its argument fetched, and handed to the host's printf. */
+/* Each conversion is parsed, its argument fetched, and handed to the host's printf. */
 #include "base/devprintf.h"
 
 #include <stdio.h>

@@ -3,9 +3,12 @@
  *
  * `args` is the packed buffer that compilers make for it: every argument at its natural alignment,
  * 4 bytes for int and smaller, 8 for long, long long, double and pointers. Conversions are those of
- * the CUDA programming guide: %[flags][width][.precision][h|hh|l|ll|z|j|t]{d i o u x X c s p e E f F
- * g G a A %}, `*` for width or precision. Sizes are those of the device ABI (long is 8 bytes) whatever the host's
- * are. A conversion that is none of these is printed as it stands and takes no argument.
+ * the CUDA programming guide:
+ *
+ *     %[flags][width][.precision][h|hh|l|ll|z|j|t]{d i o u x X c s p e E f F g G a A %}
+ *
+ * with `*` for width or precision. Sizes are those of the device ABI (long is 8 bytes), whatever
+ * the host's are. A conversion that is none of these is printed as it stands and takes no argument.
  *
  * Pure; any thread.
  */
@@ -22,8 +25,8 @@ struct hd_devprintf_memory {
 
 /*
  * Appends to `out`. memory NULL: addresses are host addresses and valid. Returns what vprintf
- * returns on the device: the number of arguments printed, -1 for a NULL format, -2 when memory could
- * not be read (what was formatted before stays in `out`).
+ * returns on the device: the number of arguments printed, -1 for a NULL format, -2 when memory
+ * could not be read (what was formatted before stays in `out`).
  */
 int hd_devprintf(struct hd_buf *out, const struct hd_devprintf_memory *memory, uint64_t format,
                  uint64_t args);

@@ -7,7 +7,8 @@
  * the host's floating-point environment. About 20 to 50 ns per operation: for the reference
  * interpreter, constant folding and atomics, not for speed.
  *
- *     bits = hd_fp_pack(&hd_fp_f32, hd_fp_mul(hd_fp_unpack(&hd_fp_f32, a), hd_fp_unpack(&hd_fp_f32, b)), HD_FP_RZ, false);
+ *     struct hd_fp x = hd_fp_unpack(&hd_fp_f32, a), y = hd_fp_unpack(&hd_fp_f32, b);
+ *     bits = hd_fp_pack(&hd_fp_f32, hd_fp_mul(x, y), HD_FP_RZ, false);
  *
  * Pure functions on values; any thread.
  */

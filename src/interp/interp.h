@@ -1,10 +1,10 @@
 /*
- * The reference interpreter: runs a kernel of an IR module one thread and one instruction at a time.
+ * The reference interpreter: runs a kernel of an IR module, one instruction of one thread at a time.
  *
  * It is the oracle for both backends, so it prefers the obvious to the fast: every value is bits in
  * a per-frame register file, every pure operation goes through ir_eval(), every memory access is
- * checked for alignment and for its address. All lanes of a warp advance in turn by one
- * instruction, warps in turns of a few, so spin locks make progress and convergent code runs in step.
+ * checked for alignment and for its address. The lanes of a warp advance in turn by one instruction,
+ * warps in turns of a few: spin locks make progress and convergent code runs in step.
  *
  * Semantics worth knowing:
  *   - Warp collectives wait until every living lane of the member mask has reached the same
@@ -31,7 +31,7 @@
 struct interp_ops {
     /* Host address of a global or const variable. */
     uint64_t (*var_address)(void *ctx, const struct ir_var *var);
-    /* May the kernel access these bytes? Not asked for its own shared and local memory and parameters. */
+    /* May the kernel access these bytes? Its own shared, local and parameter bytes are fine. */
     bool (*check)(void *ctx, uint64_t address, uint64_t size_B, bool write);
     /* Device printf and assertion messages. */
     void (*print)(void *ctx, const char *text, size_t len);
@@ -67,8 +67,8 @@ struct interp_fault {
 };
 
 /*
- * Handles of functions (FUNCADDR, relocations of variables): position in module->funcs order. The same
- * as the JIT's, so that images of variables look alike on all devices.
+ * Handles of functions (FUNCADDR, relocations of variables): position in module->funcs order. The
+ * same as the JIT's, so that images of variables look alike on all devices.
  */
 #define INTERP_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
 

@@ -50,7 +50,7 @@ static enum interp_step thread_end(struct interp_thread *t)
 
 /* ---- control flow */
 
-/* The operand of the phis in `to` for the edge that leaves `from` by its successor number `edge`. */
+/* Which operand phis take on the edge that leaves `from` by its successor number `edge`. */
 static uint32_t pred_index(const struct ir_block *from, uint32_t edge)
 {
     const struct ir_block *to = from->succs[edge];

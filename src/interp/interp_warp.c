@@ -176,7 +176,7 @@ static void collective_finish(const struct group *g)
         release(&g->warp->lanes[__builtin_ctz(m)]);
 }
 
-/* Releases the group that waits with this operation and mask when all its living members are there. */
+/* Releases the group that waits with this operation and mask when its living members are there. */
 static bool collective_try(struct interp_warp *warp, enum ir_op op, uint32_t mask)
 {
     struct group g = {warp, mask & living(warp)};

@@ -233,7 +233,7 @@ static void test_printf(void)
 
 static void test_barriers(void)
 {
-    /* Warp 1 arrives at barrier 1 (count 64), warp 0 waits there; red.popc of tid < 5; exited threads. */
+    /* Warp 1 arrives at barrier 1 (count 64), warp 0 waits there; then red.popc; then exits. */
     static const char text[] =
         HEAD "kernel @k visible {\n" PARAMS PROLOGUE
              "  %6:b32 = const.b32 0x20\n  %7:b32 = const.b32 0x1\n  %8:b32 = const.b32 0x40\n"

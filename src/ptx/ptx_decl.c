@@ -1,6 +1,7 @@
-/* Declarations: variables, registers, parameters, and the heads of functions. */
+/* Declarations: variables, registers and parameters. */
 #include "ptx/ptx_parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What stands between the state space and the names. */
@@ -29,8 +30,8 @@ static enum hd_status parse_align(struct ptx_parser *p, uint32_t *out_align)
 }
 
 /* `( .managed )`, `( .unified(uuid1, uuid2) )`; the current token is '('. */
-static enum hd_status parse_attributes(struct ptx_parser *p, bool *out_managed, bool *out_unified,
-                                       uint64_t uuid[2])
+enum hd_status ptx_parse_attributes(struct ptx_parser *p, bool *out_managed, bool *out_unified,
+                                    uint64_t uuid[2])
 {
     HD_TRY(ptx_eat(p, '(', "'(' behind .attribute"));
     for (;;) {
@@ -98,7 +99,7 @@ static enum hd_status parse_decl_word(struct ptx_parser *p, const struct ptx_wor
         decl->align_written = true;
         return parse_align(p, &decl->align);
     case PTX_DIR_ATTRIBUTE:
-        return parse_attributes(p, &decl->managed, &decl->unified, decl->uuid);
+        return ptx_parse_attributes(p, &decl->managed, &decl->unified, decl->uuid);
     default:
         return parse_ptr(p, decl);
     }
@@ -327,13 +328,29 @@ static enum hd_status finish_var(struct ptx_parser *p, struct ptx_var *var)
     return append_var(p, var);
 }
 
-/* `name<4>` outside .reg declares name0 .. name3. */
+/* Names may be longer than what hd_arena_printf() takes. */
+static enum hd_status number_name(struct ptx_parser *p, struct ptx_sym *sym, unsigned number)
+{
+    char digits[12];
+    size_t tail = (size_t)snprintf(digits, sizeof(digits), "%u", number);
+    char *name = ptx_new_bytes(p, sym->name.len + tail + 1);
+    if (!name)
+        return HD_NO_MEMORY;
+    memcpy(name, sym->name.ptr, sym->name.len);
+    memcpy(name + sym->name.len, digits, tail);
+    sym->name = (struct hd_str){name, sym->name.len + tail};
+    sym->hash = ptx_hash_bytes(PTX_HASH_SEED, name, sym->name.len);
+    return HD_OK;
+}
+
+/* `name<4>` outside .reg declares name0 .. name3. A short text must not become a huge module. */
 static enum hd_status parse_var_range(struct ptx_parser *p, const struct ptx_var *var)
 {
     HD_TRY(ptx_next(p));
     uint64_t count = p->lex.tok.bits;
-    if (!ptx_at(p, PTX_TOK_INT) || count > 4096)
-        return ptx_expected(p, "a number of variables up to 4096");
+    if (!ptx_at(p, PTX_TOK_INT) || count > PTX_MAX_VAR_RANGE ||
+        (p->expanded_vars += (uint32_t)count) > PTX_MAX_EXPANDED)
+        return ptx_expected(p, "a number of variables up to 4096, 65536 in the module");
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_eat(p, '>', "'>' behind the number of variables"));
     for (uint64_t i = 0; i < count; i++) {
@@ -341,9 +358,7 @@ static enum hd_status parse_var_range(struct ptx_parser *p, const struct ptx_var
         PTX_NEW(p, each);
         *each = *var;
         each->def = each;
-        char *name = hd_arena_printf(p->arena, "%.*s%u", HD_STR_ARG(var->sym.name), (unsigned)i);
-        each->sym.name = hd_str_from(name);
-        each->sym.hash = ptx_hash_bytes(PTX_HASH_SEED, name, each->sym.name.len);
+        HD_TRY(number_name(p, &each->sym, (unsigned)i));
         HD_TRY(finish_var(p, each));
     }
     return HD_OK;
@@ -399,8 +414,8 @@ static enum hd_status declare_param(struct ptx_parser *p, const struct decl_type
 }
 
 /* `( parameter, ... )`; names enter the current scope when `declare`. */
-static enum hd_status parse_params(struct ptx_parser *p, bool is_ret, bool declare,
-                                   struct ptx_var **out_list, uint32_t *out_count)
+enum hd_status ptx_parse_params(struct ptx_parser *p, bool is_ret, bool declare,
+                                struct ptx_var **out_list, uint32_t *out_count)
 {
     struct ptx_var **link = out_list;
     uint32_t count = 0;
@@ -428,163 +443,4 @@ static enum hd_status parse_params(struct ptx_parser *p, bool is_ret, bool decla
     }
     *out_count = count;
     return ptx_eat(p, ')', "',' or ')' in the parameter list");
-}
-
-/* ---- function heads ---- */
-
-static enum hd_status parse_dims3(struct ptx_parser *p, uint32_t dims[3])
-{
-    dims[0] = dims[1] = dims[2] = 1;
-    for (unsigned i = 0; i < 3; i++) {
-        HD_TRY(ptx_eat_u32(p, "a dimension", &dims[i]));
-        if (!ptx_at(p, ','))
-            return HD_OK;
-        HD_TRY(ptx_next(p));
-    }
-    return ptx_expected(p, "at most three dimensions");
-}
-
-static enum hd_status add_pragma(struct ptx_parser *p, struct ptx_func *func)
-{
-    struct hd_str *list = ptx_new_bytes(p, (func->npragmas + 1) * sizeof(*list));
-    if (!list)
-        return HD_NO_MEMORY;
-    if (func->npragmas)
-        memcpy(list, func->pragmas, func->npragmas * sizeof(*list));
-    HD_TRY(ptx_parse_pragma(p, &list[func->npragmas]));
-    func->pragmas = list;
-    func->npragmas++;
-    return HD_OK;
-}
-
-static enum hd_status parse_func_directive(struct ptx_parser *p, struct ptx_func *func,
-                                           enum ptx_dir dir)
-{
-    if (dir == PTX_DIR_PRAGMA)
-        return add_pragma(p, func);
-    HD_TRY(ptx_next(p));
-    switch (dir) {
-    case PTX_DIR_MAXNREG:
-        return ptx_eat_u32(p, "a number of registers", &func->maxnreg);
-    case PTX_DIR_MAXNTID:
-        return parse_dims3(p, func->maxntid);
-    case PTX_DIR_REQNTID:
-        return parse_dims3(p, func->reqntid);
-    case PTX_DIR_MINNCTAPERSM:
-        return ptx_eat_u32(p, "a number of CTAs", &func->minnctapersm);
-    case PTX_DIR_MAXNCTAPERSM:
-        return ptx_eat_u32(p, "a number of CTAs", &func->maxnctapersm);
-    case PTX_DIR_NORETURN:
-        func->noreturn = true;
-        return HD_OK;
-    case PTX_DIR_EXPLICITCLUSTER:
-        func->explicitcluster = true;
-        return HD_OK;
-    case PTX_DIR_BLOCKSARECLUSTERS:
-        func->blocksareclusters = true;
-        return HD_OK;
-    case PTX_DIR_REQNCTAPERCLUSTER:
-        func->has_reqnctapercluster = true;
-        return ptx_at(p, PTX_TOK_INT) ? parse_dims3(p, func->reqnctapercluster) : HD_OK;
-    case PTX_DIR_MAXCLUSTERRANK:
-        return ptx_eat_u32(p, "a number of CTAs", &func->maxclusterrank);
-    case PTX_DIR_ABI_PRESERVE:
-        func->has_abi_preserve = true;
-        return ptx_eat_u32(p, "a number of registers", &func->abi_preserve);
-    case PTX_DIR_ABI_PRESERVE_CONTROL:
-        func->has_abi_preserve_control = true;
-        return ptx_eat_u32(p, "a number of registers", &func->abi_preserve_control);
-    default: { /* PTX_DIR_ATTRIBUTE */
-        bool managed = false;
-        return parse_attributes(p, &managed, &func->unified, func->uuid);
-    }
-    }
-}
-
-static bool is_func_directive(const struct ptx_word *word)
-{
-    if (!word)
-        return false;
-    switch (word->dir) {
-    case PTX_DIR_MAXNREG:
-    case PTX_DIR_MAXNTID:
-    case PTX_DIR_REQNTID:
-    case PTX_DIR_MINNCTAPERSM:
-    case PTX_DIR_MAXNCTAPERSM:
-    case PTX_DIR_NORETURN:
-    case PTX_DIR_EXPLICITCLUSTER:
-    case PTX_DIR_BLOCKSARECLUSTERS:
-    case PTX_DIR_REQNCTAPERCLUSTER:
-    case PTX_DIR_MAXCLUSTERRANK:
-    case PTX_DIR_ABI_PRESERVE:
-    case PTX_DIR_ABI_PRESERVE_CONTROL:
-    case PTX_DIR_ATTRIBUTE:
-    case PTX_DIR_PRAGMA:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static enum hd_status parse_func_directives(struct ptx_parser *p, struct ptx_func *func)
-{
-    for (;;) {
-        const struct ptx_word *word = ptx_tok_word(p);
-        if (!is_func_directive(word))
-            return HD_OK;
-        HD_TRY(parse_func_directive(p, func, (enum ptx_dir)word->dir));
-    }
-}
-
-/* The name; return parameters come before it, so its scope is opened first. */
-static enum hd_status parse_func_name(struct ptx_parser *p, struct ptx_func *func)
-{
-    if (!ptx_at(p, PTX_TOK_IDENT))
-        return ptx_expected(p, "the name of a function");
-    ptx_sym_from_tok(p, &func->sym, PTX_SYM_FUNC);
-    return ptx_next(p);
-}
-
-enum hd_status ptx_parse_func_head(struct ptx_parser *p, struct ptx_func *func)
-{
-    p->func = func;
-    HD_TRY(parse_func_directives(p, func));
-    HD_TRY(ptx_scope_push(p));
-    if (ptx_at(p, '(') && !func->is_entry)
-        HD_TRY(parse_params(p, true, true, &func->rets, &func->nrets));
-    HD_TRY(parse_func_name(p, func));
-    if (ptx_at(p, '('))
-        HD_TRY(parse_params(p, false, true, &func->params, &func->nparams));
-    HD_TRY(parse_func_directives(p, func));
-    func->has_body = ptx_at(p, '{');
-    if (!func->has_body && !ptx_at(p, ';'))
-        return ptx_expected(p, "a directive, '{' or ';' behind the head of the function");
-    return HD_OK;
-}
-
-enum hd_status ptx_parse_proto(struct ptx_parser *p, struct ptx_proto *proto)
-{
-    if (ptx_at(p, '('))
-        HD_TRY(parse_params(p, true, false, &proto->rets, &proto->nrets));
-    if (!ptx_at(p, PTX_TOK_IDENT))
-        return ptx_expected(p, "'_' in the prototype");
-    HD_TRY(ptx_next(p));
-    if (ptx_at(p, '('))
-        HD_TRY(parse_params(p, false, false, &proto->params, &proto->nparams));
-    for (;;) {
-        const struct ptx_word *word = ptx_tok_word(p);
-        enum ptx_dir dir = word ? (enum ptx_dir)word->dir : PTX_DIR_NONE;
-        if (dir != PTX_DIR_NORETURN && dir != PTX_DIR_ABI_PRESERVE &&
-            dir != PTX_DIR_ABI_PRESERVE_CONTROL)
-            return ptx_eat(p, ';', "';' behind the prototype");
-        HD_TRY(ptx_next(p));
-        proto->noreturn |= dir == PTX_DIR_NORETURN;
-        if (dir == PTX_DIR_ABI_PRESERVE) {
-            proto->has_abi_preserve = true;
-            HD_TRY(ptx_eat_u32(p, "a number of registers", &proto->abi_preserve));
-        } else if (dir == PTX_DIR_ABI_PRESERVE_CONTROL) {
-            proto->has_abi_preserve_control = true;
-            HD_TRY(ptx_eat_u32(p, "a number of registers", &proto->abi_preserve_control));
-        }
-    }
 }

@@ -174,6 +174,13 @@ static enum hd_status parse_constant(struct ptx_parser *p, struct ptx_operand *o
 {
     struct ptx_const value;
     const struct ptx_tok *tok = &p->lex.tok;
+    char next = *p->lex.next;
+    if (ptx_at(p, PTX_TOK_INT) && (next == ';' || next == ',' || next == ']')) { /* most of them */
+        operand->kind = PTX_OPND_INT;
+        operand->u.bits = tok->bits;
+        operand->is_unsigned = tok->is_unsigned;
+        return ptx_next(p);
+    }
     if (!ptx_at(p, PTX_TOK_INT) && !ptx_at(p, PTX_TOK_F32) && !ptx_at(p, PTX_TOK_F64) &&
         !ptx_at(p, '-') && !ptx_at(p, '+') && !ptx_at(p, '~') && !ptx_at(p, '(') &&
         !ptx_at(p, '!') && !(tok->kind == PTX_TOK_IDENT && tok->text[0] == 'W'))

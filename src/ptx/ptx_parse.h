@@ -2,7 +2,7 @@
  * The PTX parser's state and the functions its files share. Private to ptx/.
  *
  *   ptx_module.c   module header and items, ptx_parse()
- *   ptx_decl.c     variables, parameters, functions' heads
+ *   ptx_decl.c     variables, registers, parameters      ptx_func.c   functions' heads
  *   ptx_init.c     initialisers and .section data
  *   ptx_stmt.c     function bodies: scopes, labels, directives, instructions
  *   ptx_operand.c  operands            ptx_const.c  constant expressions
@@ -25,6 +25,9 @@
 #define PTX_MAX_NESTING 200
 #define PTX_MAX_REGS    (1u << 27)
 #define PTX_MAX_VAR_B   (1ull << 47)
+/* name<N> outside .reg: N, and the sum of all N of a module. */
+#define PTX_MAX_VAR_RANGE 4096
+#define PTX_MAX_EXPANDED  65536
 
 enum ptx_pending_kind {
     PTX_PENDING_OPERAND, /* becomes LABEL or SYM */
@@ -79,6 +82,7 @@ struct ptx_parser {
     HD_VEC(struct ptx_operand) opstack;
     HD_VEC(struct ptx_init) initstack;
     unsigned nesting;
+    uint32_t expanded_vars;
 };
 
 /* ---- tokens and errors (ptx_module.c) ---- */
@@ -178,6 +182,12 @@ enum hd_status ptx_parse_section(struct ptx_parser *p, struct ptx_section *secti
 
 /* A declaration that begins with a state space; at module scope `linkage` may precede it. */
 enum hd_status ptx_parse_var_decl(struct ptx_parser *p, enum ptx_linkage linkage) HD_MUST_CHECK;
+/* `( .managed, .unified(uuid1, uuid2) )`; the current token is '('. */
+enum hd_status ptx_parse_attributes(struct ptx_parser *p, bool *out_managed, bool *out_unified,
+                                    uint64_t uuid[2]) HD_MUST_CHECK;
+/* `( parameter, ... )`; names enter the current scope when `declare`. */
+enum hd_status ptx_parse_params(struct ptx_parser *p, bool is_ret, bool declare,
+                                struct ptx_var **out_list, uint32_t *out_count) HD_MUST_CHECK;
 /* `.entry` or `.func` up to its body's '{' or the ';' behind a declaration. */
 enum hd_status ptx_parse_func_head(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
 enum hd_status ptx_parse_proto(struct ptx_parser *p, struct ptx_proto *proto) HD_MUST_CHECK;

@@ -29,8 +29,8 @@ struct ir_bits {
 bool ir_eval(const struct ir_instr *instr, const struct ir_bits *src, struct ir_bits *out);
 
 /*
- * What an atomic leaves in memory. `old` and `operand` are elements of `type`; for CAS `swap` is the
- * new value and old is compared with operand. Packed types are done per half.
+ * What an atomic leaves in memory. `old` and `operand` are elements of `type`; for CAS `swap` is
+ * the new value and old is compared with operand. Packed types are done per half.
  */
 uint64_t ir_eval_atom(enum ir_atom atom, enum ir_type type, bool noftz, uint64_t old,
                       uint64_t operand, uint64_t swap);

@@ -3,7 +3,8 @@
  *
  *     run_interp opt|noopt DIR TAG OUT_BYTES BLOCKS THREADS SEED...
  *
- * reads DIR/SEED.ptx and DIR/SEED.in, writes DIR/SEED.TAG.out, or DIR/SEED.TAG.err with the message.
+ * reads DIR/SEED.ptx and DIR/SEED.in, writes DIR/SEED.TAG.out, or DIR/SEED.TAG.err with the
+ * message.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,8 +72,12 @@ int main(int argc, char **argv)
 {
     if (argc < 7)
         return 2;
-    struct job job = {!strcmp(argv[1], "opt"), argv[2], argv[3], strtoul(argv[4], NULL, 0),
-                      (uint32_t)strtoul(argv[5], NULL, 0), (uint32_t)strtoul(argv[6], NULL, 0)};
+    struct job job = {!strcmp(argv[1], "opt"),
+                      argv[2],
+                      argv[3],
+                      strtoul(argv[4], NULL, 0),
+                      (uint32_t)strtoul(argv[5], NULL, 0),
+                      (uint32_t)strtoul(argv[6], NULL, 0)};
     char *out = hd_alloc(job.out_B);
     int failed = !out;
     for (int i = 7; i < argc && out; i++) {

@@ -67,7 +67,7 @@ static void test_vecadd(void)
 {
     static const char text[] = HEAD
         "kernel @k visible {\n" PARAMS "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param "
-                                       "[%0]\n  %6:b64 = ld.b64.param [%0+8]\n"
+        "[%0]\n  %6:b64 = ld.b64.param [%0+8]\n"
         "  %2:b32 = sreg.b32 tid.x\n  %7:b32 = sreg.b32 ctaid.x\n  %8:b32 = sreg.b32 ntid.x\n"
         "  %9:b32 = mul.u32 %7, %8\n  %10:b32 = add.u32 %9, %2\n  %4:b32 = const.b32 0x4\n"
         "  %5:b64 = mulwide.u32 %10, %4\n  %3:b64 = add.u64 %1, %5\n  %11:b64 = add.u64 %6, %5\n"
@@ -115,7 +115,7 @@ static void test_shuffles(void)
     /* out[tid] = sum over the warp by bfly; then ballot(tid & 1); match.any(tid / 8); redux */
     static const char text[] = HEAD
         "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = const.b32 0x1f\n  %7:b32 = const.b32 "
-                                                "0xffffffff\n  %8:b32 = const.b32 0x10\n  br bb1\n"
+        "0xffffffff\n  %8:b32 = const.b32 0x10\n  br bb1\n"
         "bb1:\n  %9:b32 = phi.b32 [bb0: %2], [bb1: %13]\n  %10:b32 = phi.b32 [bb0: %8], [bb1: "
         "%15]\n"
         "  %11:b32, %12:pred = shfl.b32.bfly %9, %10, %6, %7\n  %13:b32 = add.u32 %9, %11\n"

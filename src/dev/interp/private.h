@@ -1,0 +1,81 @@
+/* Inside of the reference device. */
+#ifndef HD_DEV_INTERP_PRIVATE_H
+#define HD_DEV_INTERP_PRIVATE_H
+
+#include <pthread.h>
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "dev/interp/interp_device.h"
+#include "interp/interp.h"
+
+/* `lock` guards everything but the limits' readers; `changed` is signalled when packets retire. */
+struct refdev {
+    struct hal_device base;
+    struct hd_lock lock;
+    pthread_cond_t changed;
+    _Atomic uint64_t stack_B;
+    uint64_t heap_limit_B, heap_used_B;
+    struct hd_map heap; /* address -> size */
+};
+
+struct refdev_module {
+    struct hal_module base;
+    const struct ir_module *ir;
+    struct hd_map vars; /* struct ir_var -> address */
+    struct refdev_kernel *kernels;
+};
+
+struct refdev_kernel {
+    struct hal_kernel base;
+    const struct ir_func *func;
+    struct refdev_kernel *next;
+};
+
+struct refdev_queue {
+    struct hal_queue base;
+    pthread_t thread;
+    bool stop;
+};
+
+static inline struct refdev *refdev_of(struct hal_device *device)
+{
+    return (struct refdev *)device;
+}
+
+/* queue.c */
+enum hd_status refdev_queue_create(struct hal_device *device, struct hal_fault *fault,
+                                   struct hal_queue **out_queue);
+enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,
+                           uint64_t value, uint64_t timeout_ns);
+
+/* module.c */
+enum hd_status refdev_module_load(struct hal_device *device, const struct ir_module *ir,
+                                  const uint8_t key[16], const uint64_t *var_va, size_t var_count,
+                                  struct hal_module **out_module);
+void refdev_module_unload(struct hal_module *module);
+enum hd_status refdev_kernel_get(struct hal_module *module, const struct ir_func *func,
+                                 struct hal_kernel **out_kernel);
+enum hd_status refdev_kernel_info(struct hal_kernel *kernel, struct hal_kernel_info *out_info);
+enum hd_status refdev_kernel_prepare(struct hal_kernel *kernel, const uint32_t block[3]);
+
+/* launch.c: runs a dispatch packet; a fault goes to the queue's domain. */
+void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet);
+
+/*
+ * maps.c: which addresses of this process can be accessed, from /proc/self/maps. Read anew when an
+ * address is not found; what was found stays valid for the life of the object.
+ */
+struct refdev_range {
+    uint64_t start, end;
+    bool read, write;
+};
+struct refdev_maps {
+    HD_VEC(struct refdev_range) ranges; /* ascending */
+    size_t last;                        /* most recent hit */
+};
+void refdev_maps_fini(struct refdev_maps *maps);
+bool refdev_maps_check(struct refdev_maps *maps, uint64_t address, uint64_t size_B, bool write);
+
+#endif

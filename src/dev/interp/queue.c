@@ -1,0 +1,205 @@
+/* A queue is a thread that executes packets in order. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "dev/interp/private.h"
+
+enum { POLL_NS = 200000 /* how often a semaphore that others may set is looked at */ };
+
+static struct timespec deadline(uint64_t from_now_ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    uint64_t ns = (uint64_t)t.tv_nsec + from_now_ns % 1000000000u;
+    t.tv_sec += (time_t)(from_now_ns / 1000000000u + ns / 1000000000u);
+    t.tv_nsec = (long)(ns % 1000000000u);
+    return t;
+}
+
+/* Sleeps until something retires or time_ns have passed. The caller holds dev->lock. */
+static void doze_locked(struct refdev *dev, uint64_t time_ns)
+{
+    struct timespec until = deadline(time_ns);
+    pthread_cond_timedwait(&dev->changed, &dev->lock.mutex, &until);
+}
+
+static bool sem_reached(const _Atomic uint64_t *semaphore, uint64_t value)
+{
+    return atomic_load_explicit(semaphore, memory_order_acquire) >= value;
+}
+
+enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,
+                           uint64_t value, uint64_t timeout_ns)
+{
+    struct refdev *dev = refdev_of(device);
+    uint64_t start_ns = hal_time_ns();
+    enum hd_status status = HD_OK;
+    hd_lock_acquire(&dev->lock);
+    while (!sem_reached(semaphore, value) && status == HD_OK) {
+        uint64_t spent_ns = hal_time_ns() - start_ns;
+        if (timeout_ns != UINT64_MAX && spent_ns >= timeout_ns)
+            status = HD_TIMEOUT;
+        else
+            doze_locked(dev, HD_MIN(timeout_ns - spent_ns, (uint64_t)POLL_NS));
+    }
+    hd_lock_release(&dev->lock);
+    return status;
+}
+
+/* ---- packets */
+
+static void run_copy(const struct hal_copy *c)
+{
+    for (uint64_t z = 0; z < c->depth; z++)
+        for (uint64_t y = 0; y < c->height; y++)
+            memmove((char *)(uintptr_t)c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
+                    (const char *)(uintptr_t)c->src + z * c->src_slice_B + y * c->src_pitch_B,
+                    c->width_B);
+}
+
+static void run_fill(const struct hal_fill *f)
+{
+    for (uint64_t y = 0; y < f->height; y++) {
+        char *row = (char *)(uintptr_t)f->dst + y * f->pitch_B;
+        for (uint64_t x = 0; x < f->width; x++)
+            memcpy(row + x * f->elem_B, &f->value, f->elem_B);
+    }
+}
+
+static void run_sem(const union hal_packet *p)
+{
+    _Atomic uint64_t *semaphore = (_Atomic uint64_t *)(uintptr_t)p->sem.address;
+    atomic_store(semaphore, p->head.op == HAL_OP_TIMESTAMP ? hal_time_ns() : p->sem.value);
+}
+
+static void run_host_call(const struct hal_host_call *call)
+{
+    void (*func)(void *) = (void (*)(void *))(uintptr_t)call->func;
+    func((void *)(uintptr_t)call->arg);
+}
+
+/* Waits in short naps: the domain may fault meanwhile. */
+static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
+{
+    struct refdev *dev = refdev_of(queue->base.device);
+    const _Atomic uint64_t *semaphore = (_Atomic uint64_t *)(uintptr_t)p->sem.address;
+    while (!sem_reached(semaphore, p->sem.value) && hal_fault_status(queue->base.fault) == HD_OK) {
+        hd_lock_acquire(&dev->lock);
+        if (!sem_reached(semaphore, p->sem.value))
+            doze_locked(dev, POLL_NS);
+        hd_lock_release(&dev->lock);
+    }
+}
+
+static void execute(struct refdev_queue *queue, const union hal_packet *p)
+{
+    bool faulted = hal_fault_status(queue->base.fault) != HD_OK;
+    switch (p->head.op) {
+    case HAL_OP_SIGNAL:
+    case HAL_OP_TIMESTAMP:
+        run_sem(p);
+        return;
+    case HAL_OP_HOST_CALL:
+        if (!faulted || p->host_call.always)
+            run_host_call(&p->host_call);
+        return;
+    default:
+        break;
+    }
+    if (faulted)
+        return;
+    if (p->head.op == HAL_OP_DISPATCH)
+        refdev_dispatch(queue, &p->dispatch);
+    else if (p->head.op == HAL_OP_COPY)
+        run_copy(&p->copy);
+    else if (p->head.op == HAL_OP_FILL)
+        run_fill(&p->fill);
+    else if (p->head.op == HAL_OP_WAIT)
+        run_wait(queue, p);
+}
+
+static void retire(struct refdev_queue *queue, const union hal_packet *p)
+{
+    struct refdev *dev = refdev_of(queue->base.device);
+    struct hal_ring *ring = queue->base.ring;
+    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.params_ring_B)
+        atomic_fetch_add(&ring->params_released, p->dispatch.params_ring_B);
+    hd_lock_acquire(&dev->lock);
+    atomic_fetch_add(&ring->retired, 1);
+    pthread_cond_broadcast(&dev->changed);
+    hd_lock_release(&dev->lock);
+}
+
+static void *queue_main(void *arg)
+{
+    struct refdev_queue *queue = arg;
+    struct refdev *dev = refdev_of(queue->base.device);
+    for (;;) {
+        hd_lock_acquire(&dev->lock);
+        while (hal_queue_is_idle(&queue->base) && !queue->stop)
+            hd_lock_wait(&dev->lock, &dev->changed);
+        bool stop = hal_queue_is_idle(&queue->base);
+        hd_lock_release(&dev->lock);
+        if (stop)
+            return NULL;
+        union hal_packet *p =
+            hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
+        execute(queue, p);
+        retire(queue, p);
+    }
+}
+
+static enum hd_status queue_submit(struct hal_queue *base, const union hal_packet *packets,
+                                   unsigned n)
+{
+    struct refdev *dev = refdev_of(base->device);
+    struct hal_ring *ring = base->ring;
+    uint64_t submitted = atomic_load_explicit(&ring->submitted, memory_order_relaxed);
+    if (submitted + n - hal_queue_retired(base) > ring->slots)
+        return HD_BUSY;
+    for (unsigned i = 0; i < n; i++)
+        *hal_ring_packet(ring, submitted + 1 + i) = packets[i];
+    hd_lock_acquire(&dev->lock);
+    atomic_store(&ring->submitted, submitted + n);
+    pthread_cond_broadcast(&dev->changed);
+    hd_lock_release(&dev->lock);
+    return HD_OK;
+}
+
+static void queue_destroy(struct hal_queue *base)
+{
+    struct refdev_queue *queue = (struct refdev_queue *)base;
+    struct refdev *dev = refdev_of(base->device);
+    hd_lock_acquire(&dev->lock);
+    queue->stop = true;
+    pthread_cond_broadcast(&dev->changed);
+    hd_lock_release(&dev->lock);
+    pthread_join(queue->thread, NULL);
+    hal_queue_fini(base);
+    hd_free(queue);
+}
+
+static const struct hal_queue_ops queue_ops = {.submit = queue_submit, .destroy = queue_destroy};
+
+enum hd_status refdev_queue_create(struct hal_device *device, struct hal_fault *fault,
+                                   struct hal_queue **out_queue)
+{
+    struct refdev_queue *queue = hd_new(struct refdev_queue);
+    if (!queue)
+        return hd_error(HD_NO_MEMORY, "queue");
+    enum hd_status status = hal_queue_init(&queue->base, &queue_ops, device, fault);
+    if (status != HD_OK) {
+        hd_free(queue);
+        return status;
+    }
+    int error = pthread_create(&queue->thread, NULL, queue_main, queue);
+    if (error) {
+        hal_queue_fini(&queue->base);
+        hd_free(queue);
+        return hd_error(HD_NO_MEMORY, "thread of a queue: %s", strerror(error));
+    }
+    *out_queue = &queue->base;
+    return HD_OK;
+}

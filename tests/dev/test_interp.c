@@ -1,0 +1,137 @@
+/* The reference device: packets, order between queues, a kernel, faults and limits. */
+#include <string.h>
+
+#include "dev/interp/interp_device.h"
+#include "ir/ir.h"
+#include "tap.h"
+
+/* p[tid] += *var */
+static const char text[] =
+    "module \"t\" sm 75\n"
+    "var @one global visible align 4 size 4 init 01000000\n"
+    "kernel @k visible {\n  params 8\n  param \"p\" offset 0 size 8 align 8\n"
+    "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param [%0]\n  %2:b32 = sreg.b32 tid.x\n"
+    "  %3:b32 = const.b32 0x4\n  %4:b64 = mulwide.u32 %2, %3\n  %5:b64 = add.u64 %1, %4\n"
+    "  %6:b64 = varaddr @one\n  %7:b32 = ld.b32.global [%6]\n  %8:b32 = ld.b32.global [%5]\n"
+    "  %9:b32 = add.u32 %7, %8\n  st.b32.global [%5], %9\n  ret\n}\n";
+
+static struct hal_device *device;
+static struct hal_fault fault;
+static struct hal_queue *queues[2];
+
+static void submit(int q, union hal_packet p)
+{
+    while (queues[q]->ops->submit(queues[q], &p, 1) != HD_OK)
+        ;
+}
+
+static void drain(int q)
+{
+    struct hal_queue *queue = queues[q];
+    enum hd_status status =
+        device->ops->wait(device, &queue->ring->retired, hal_queue_submitted(queue), 10000000000u);
+    ok(status == HD_OK, "queue %d drains", q);
+}
+
+static void count_call(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static void test_packets(void)
+{
+    static uint32_t a[64], b[64];
+    static _Atomic uint64_t sem, time_ns;
+    int calls = 0;
+    submit(1, (union hal_packet){
+                  .sem = {.head.op = HAL_OP_WAIT, .address = (uintptr_t)&sem, .value = 5}});
+    submit(1, (union hal_packet){.copy = {.head.op = HAL_OP_COPY,
+                                          .dst = (uintptr_t)b,
+                                          .src = (uintptr_t)a,
+                                          .width_B = sizeof a,
+                                          .height = 1,
+                                          .depth = 1}});
+    submit(0, (union hal_packet){.fill = {.head.op = HAL_OP_FILL,
+                                          .dst = (uintptr_t)a,
+                                          .width = 64,
+                                          .height = 1,
+                                          .value = 7,
+                                          .elem_B = 4}});
+    submit(0, (union hal_packet){.host_call = {.head.op = HAL_OP_HOST_CALL,
+                                               .func = (uintptr_t)count_call,
+                                               .arg = (uintptr_t)&calls}});
+    submit(0, (union hal_packet){
+                  .sem = {.head.op = HAL_OP_TIMESTAMP, .address = (uintptr_t)&time_ns}});
+    submit(0, (union hal_packet){
+                  .sem = {.head.op = HAL_OP_SIGNAL, .address = (uintptr_t)&sem, .value = 5}});
+    drain(1);
+    drain(0);
+    ok(b[0] == 7 && b[63] == 7, "the copy waited for the fill");
+    ok(calls == 1 && time_ns != 0, "host call and timestamp");
+    eq_u64(device->ops->wait(device, &sem, 6, 1000000), HD_TIMEOUT, "wait gives up");
+}
+
+static union hal_packet dispatch(const struct hal_kernel *kernel, const void *pointer)
+{
+    union hal_packet p = {.dispatch = {.head.op = HAL_OP_DISPATCH,
+                                       .kernel = kernel->id,
+                                       .grid = {1, 1, 1},
+                                       .block = {32, 1, 1},
+                                       .params_B = 8}};
+    memcpy(p.dispatch.params, &pointer, sizeof pointer);
+    return p;
+}
+
+static void test_kernel(struct ir_module *ir)
+{
+    static uint32_t one = 1, values[32];
+    uint64_t var = (uintptr_t)&one;
+    struct hal_module *module = NULL;
+    struct hal_kernel *kernel = NULL, *again = NULL;
+    struct hal_kernel_info info;
+    int calls = 0;
+    const struct ir_func *func = ir_module_find_func(ir, "k");
+    ok(device->ops->module_load(device, ir, NULL, &var, 1, &module) == HD_OK, "load");
+    ok(device->ops->kernel_get(module, func, &kernel) == HD_OK, "kernel");
+    ok(device->ops->kernel_get(module, func, &again) == HD_OK && again == kernel,
+       "the same kernel");
+    ok(device->ops->kernel_info(kernel, &info) == HD_OK && info.params_B == 8, "info");
+    submit(0, dispatch(kernel, values));
+    submit(0, dispatch(kernel, values));
+    drain(0);
+    ok(values[0] == 2 && values[31] == 2, "two launches ran");
+    submit(0, dispatch(kernel, (void *)0x1000));
+    submit(0, (union hal_packet){.host_call = {.head.op = HAL_OP_HOST_CALL,
+                                               .func = (uintptr_t)count_call,
+                                               .arg = (uintptr_t)&calls,
+                                               .always = 1}});
+    submit(1, dispatch(kernel, values));
+    drain(0);
+    drain(1);
+    eq_u64(hal_fault_status(&fault), HD_ILLEGAL_ADDRESS, "a wild store faults the domain");
+    eq_u64(fault.address, 0x1000, "its address");
+    ok(strstr(fault.message, "thread (0,0,0)") != NULL, "its thread: %s", fault.message);
+    eq_u64(calls, 1, "calls that must happen do");
+    device->ops->module_unload(module);
+}
+
+int main(void)
+{
+    struct ir_module *ir = NULL;
+    if (!ok(ir_read_module(text, strlen(text), "t", &ir) == HD_OK &&
+                ir_layout_windows(ir) == HD_OK && interp_device_create(&device) == HD_OK,
+            "set up"))
+        return done();
+    for (int i = 0; i < 2; i++)
+        ok(device->ops->queue_create(device, &fault, &queues[i]) == HD_OK, "queue");
+    test_packets();
+    test_kernel(ir);
+    ok(device->ops->limit_set(device, HAL_LIMIT_HEAP_B, 1 << 24) == HD_OK &&
+           device->ops->limit_get(device, HAL_LIMIT_HEAP_B) == 1 << 24,
+       "limits");
+    for (int i = 0; i < 2; i++)
+        queues[i]->ops->destroy(queues[i]);
+    device->ops->destroy(device);
+    ir_module_destroy(ir);
+    return done();
+}

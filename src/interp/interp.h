@@ -2,8 +2,8 @@
  * The reference interpreter: runs a kernel of an IR module, one instruction of one thread at a
  * time.
  *
- * It is the oracle for both backends, so it prefers the obvious to the fast: every value is bits in
- * a per-frame register file, every pure operation goes through ir_eval(), every memory access is
+ * It is the oracle for both backends, so it prefers the obvious to the fast: a value is bits in a
+ * per-frame register file, every pure operation goes through ir_eval(), every memory access is
  * checked for alignment and for its address. The lanes of a warp advance in turn by one
  * instruction, warps in turns of a few: spin locks make progress and convergent code runs in step.
  *

@@ -96,9 +96,13 @@ uint64_t ir_cvt(const struct ir_instr *in, uint64_t a)
         return cvt_int_float(in, a);
     if (!from)
         return cvt_int_int(in, a);
+    unsigned bits = ir_type_bits(in->type);
     struct hd_fp x = hd_fp_unpack(from, cvt_flush(from, in->ftz, a));
+    /* PTX ISA: the smallest signed number when f64 or a 64-bit integer takes part, else 0. */
+    if (x.cls == HD_FP_NAN)
+        return from == &hd_fp_f64 || bits == 64 ? 1ull << (bits - 1) : 0;
     enum ir_rnd rnd = in->rnd == IR_RND_NONE ? IR_RZI : in->rnd;
-    return hd_fp_to_int(x, ir_fp_round(rnd), ir_type_bits(in->type), cvt_is_signed(in->type));
+    return hd_fp_to_int(x, ir_fp_round(rnd), bits, cvt_is_signed(in->type));
 }
 
 uint64_t ir_cvtpack(const struct ir_instr *in, uint64_t high, uint64_t low)

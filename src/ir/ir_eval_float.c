@@ -154,9 +154,18 @@ static uint64_t fp_approx_f32(enum ir_op op, enum ir_rnd rnd, uint64_t a, uint64
     return r != r ? HD_APPROX_NAN : hd_approx_bits(r);
 }
 
+/* rsqrt.approx.f64 keeps denormals; PTX gives no bound. Two correctly rounded operations. */
+static uint64_t fp_rsqrt64(uint64_t a)
+{
+    double y = 1.0 / sqrt(hd_approx_double(a));
+    return y != y ? fp_nan64(a, 0, 0) : hd_approx_bits64(y);
+}
+
 static uint64_t fp_approx_bits(const struct ir_fp *f, uint64_t a, uint64_t b)
 {
     enum ir_op op = f->in->op;
+    if (f->fmt == &hd_fp_f64 && !f->ftz && op == IR_OP_FRSQRT)
+        return fp_rsqrt64(a);
     if (f->fmt == &hd_fp_f64)
         return op == IR_OP_FRCP ? hd_approx_rcp64(a) : hd_approx_rsqrt64(a);
     a = fp_flush(f, a);
@@ -301,7 +310,7 @@ bool ir_fp_test(const struct ir_fp *f, uint64_t a)
     case IR_TESTP_NOTANUMBER:
         return cls == HD_FP_NAN;
     case IR_TESTP_NORMAL:
-        return cls == HD_FP_FINITE && !denormal;
+        return cls == HD_FP_ZERO || (cls == HD_FP_FINITE && !denormal); /* zeros are normal */
     case IR_TESTP_SUBNORMAL:
         return denormal;
     }

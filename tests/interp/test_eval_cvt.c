@@ -28,6 +28,8 @@ static const struct row rows[] = {
     {IR_U32, IR_F32, IR_RPI, 1, 0, 1, 0},
     {IR_S32, IR_F32, IR_RMI, 0, 0, 0xbf000000, 0xffffffff},
     {IR_S32, IR_F32, IR_RNI, 0, 0, 0x7fc00000, 0},
+    {IR_S64, IR_F32, IR_RNI, 0, 0, 0x7fc00000, 0x8000000000000000},
+    {IR_U32, IR_F64, IR_RZI, 0, 0, 0x7ff8000000000000, 0x80000000},
     {IR_S8, IR_F32, IR_RZI, 0, 0, 0x43800000, 0x7f},
     {IR_U16, IR_F64, IR_RZI, 0, 0, 0x40f0000000000000, 0xffff},
     {IR_S64, IR_F32, IR_RZI, 0, 0, 0xdf000000, 0x8000000000000000},

@@ -180,6 +180,8 @@ static const struct row rows[] = {
     R(FRCP, F32, 0x40000000, 0, 0, 0x3f000000),
     R(FRCP, F32, 0x80000001, 0, 0, 0xff800000, .rnd = IR_APPROX, .ftz = true),
     R(FRSQRT, F32, 0x40800000, 0, 0, 0x3f000000),
+    R(FRSQRT, F64, 0x4010000000000000, 0, 0, 0x3fe0000000000000),
+    R(FRSQRT, F64, 0x4008000000000000, 0, 0, 0x3fe279a700000000, .ftz = true),
     R(FDIV, F32, 0x3f800000, 0x7f000000, 0, 0, .rnd = IR_APPROX),
     R(FDIV, F32, 0x3f800000, 0x40000000, 0, 0x3f000000, .rnd = IR_FULL),
     R(FEX2, F16, 0x4000, 0, 0, 0x4400),
@@ -204,7 +206,7 @@ static const struct row rows[] = {
     R(FSETP, F16X2, 0x3c000000, 0x3c003c00, 0, 0, .cmp = IR_EQ),
     R(FTESTP, F32, 1, 0, 0, 1, .imm = IR_TESTP_SUBNORMAL),
     R(FTESTP, F64, 0x7ff0000000000000, 0, 0, 1, .imm = IR_TESTP_INFINITE),
-    R(FTESTP, F32, 0, 0, 0, 0, .imm = IR_TESTP_NORMAL),
+    R(FTESTP, F32, 0, 0, 0, 1, .imm = IR_TESTP_NORMAL),
 };
 
 static void test_environment(void)

@@ -118,12 +118,10 @@ static void mark_temporal(struct shape_state *s, uint32_t loop, bool side_only)
         ir_foreach_instr(instr, s->func->blocks[b]) {
             for (uint32_t d = 0; d < instr->ndst; d++) {
                 const struct ir_value *value = instr->dst[d];
-                if (s->out->temporal[value->id] || s->fixed[value->id] ||
-                    !used_outside(s, loop, value, side_only))
+                if (s->out->temporal[value->id] || !used_outside(s, loop, value, side_only))
                     continue;
                 s->out->temporal[value->id] = true;
-                if (s->known[value->id])
-                    raise(s, value, shape_varying());
+                enqueue(s, instr);
             }
         }
     }
@@ -149,7 +147,7 @@ static bool left_divergent_loop(const struct shape_state *s, const struct ir_val
     const struct ir_loops *loops = &s->out->loops;
     uint32_t loop;
 
-    if (!value->instr || s->fixed[value->id])
+    if (!value->instr || (s->fixed[value->id] && s->out->of[value->id].kind <= IR_SHAPE_AFFINE))
         return false;
     loop = loops->loop_of[value->instr->block->id];
     for (; loop != NONE && !shape_loop_contains(loops, loop, block->id);
@@ -217,14 +215,20 @@ static bool sources_known(const struct shape_state *s, const struct ir_instr *in
 }
 
 /*
- * In dispatch mode a divergent block may run again for other lanes before the first ones have used
- * its results: only values that never depend on when they are computed keep a shape.
+ * The shape a value may keep, given when it is computed and used. A fixed value that is a scalar (per
+ * half) comes out the same whenever it is computed. In dispatch mode a divergent block may run again
+ * for other lanes before the first ones have used its results: only fixed values keep a shape there.
  */
-static bool forced_varying(const struct shape_state *s, const struct ir_value *value)
+static struct ir_shape settle(const struct shape_state *s, const struct ir_value *value,
+                              struct ir_shape shape)
 {
-    if (s->out->temporal[value->id])
-        return true;
-    return s->dispatch && s->out->divergent[value->instr->block->id] && !s->fixed[value->id];
+    bool fixed = s->fixed[value->id];
+
+    if (s->out->temporal[value->id] && !(fixed && shape.kind <= IR_SHAPE_AFFINE))
+        return shape_varying();
+    if (s->dispatch && s->out->divergent[value->instr->block->id] && !fixed)
+        return shape_varying();
+    return shape;
 }
 
 static void visit(struct shape_state *s, const struct ir_instr *instr)
@@ -234,14 +238,14 @@ static void visit(struct shape_state *s, const struct ir_instr *instr)
     if (instr->op == IR_OP_PHI) {
         if (!phi_shape(s, instr, &shape))
             return;
-        raise(s, instr->dst[0], forced_varying(s, instr->dst[0]) ? shape_varying() : shape);
+        raise(s, instr->dst[0], settle(s, instr->dst[0], shape));
         return;
     }
     if (!sources_known(s, instr))
         return;
     for (uint32_t d = 0; d < instr->ndst; d++) {
-        shape = forced_varying(s, instr->dst[d]) ? shape_varying() : shape_transfer(s, instr, d);
-        raise(s, instr->dst[d], shape);
+        shape = shape_transfer(s, instr, d);
+        raise(s, instr->dst[d], settle(s, instr->dst[d], shape));
     }
 }
 

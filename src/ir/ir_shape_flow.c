@@ -222,6 +222,8 @@ struct propagation {
     uint32_t stop;  /* block where all lanes meet, or NONE */
     uint32_t first; /* lowest labelled block */
     uint32_t count; /* labelled blocks not yet visited */
+    bool next_turn; /* some path goes round the loop before it meets the others */
+    bool left;      /* some path leaves the loop */
 };
 
 static void label_arrive(struct propagation *p, uint32_t block, uint32_t label)
@@ -249,8 +251,12 @@ static void label_edge(struct propagation *p, uint32_t from, uint32_t to, uint32
             mark_side(s, from, to);
         return;
     }
-    if (in_scope(s, p->scope, to))
-        label_arrive(p, to, label);
+    if (!in_scope(s, p->scope, to)) {
+        p->left = true;
+        return;
+    }
+    p->next_turn |= p->scope != NONE && to == s->out->loops.loops[p->scope].header;
+    label_arrive(p, to, label);
 }
 
 static void propagate(struct propagation *p)
@@ -277,14 +283,13 @@ static void propagate(struct propagation *p)
     }
 }
 
-/* Lanes leave `loop` at different times and meet at `stop`. */
-static void leave_loop(struct shape_state *s, uint32_t loop, uint32_t stop)
+/* Every edge out of a loop that lanes leave at different times is a path of its own. */
+static void seed_exits(struct propagation *p, uint32_t loop)
 {
+    struct shape_state *s = p->s;
     const struct ir_loop *l = &s->out->loops.loops[loop];
-    struct propagation p = {.s = s, .scope = l->parent, .stop = stop, .first = UINT32_MAX};
     uint32_t label = 0;
 
-    s->epoch++;
     for (uint32_t b = l->header; b <= l->last; b++) {
         const struct ir_block *block = s->func->blocks[b];
         if (!shape_loop_contains(&s->out->loops, loop, b))
@@ -298,10 +303,33 @@ static void leave_loop(struct shape_state *s, uint32_t loop, uint32_t stop)
                 mark_join(s, to);
                 shape_requeue_block(s, to, true); /* operands may come from this loop */
             }
-            label_edge(&p, b, to, label++ % (2 * s->func->nblocks));
+            label_edge(p, b, to, label++ % (2 * s->func->nblocks));
         }
     }
-    propagate(&p);
+}
+
+static void seed_branch(struct propagation *p, uint32_t block)
+{
+    const struct ir_block *b = p->s->func->blocks[block];
+
+    for (uint32_t i = 0; i < b->nsuccs; i++) {
+        uint32_t to = b->succs[i]->id;
+        if (!edge_ends(p->s, block, to))
+            label_edge(p, block, to, to);
+    }
+}
+
+/* Runs the propagation from branch `block`, or from the exits of `loop` if there is one. */
+static void spread(struct propagation *p, uint32_t block, uint32_t loop)
+{
+    p->s->epoch++;
+    p->first = UINT32_MAX;
+    p->count = 0;
+    if (loop == NONE)
+        seed_branch(p, block);
+    else
+        seed_exits(p, loop);
+    propagate(p);
 }
 
 /*
@@ -326,28 +354,46 @@ static uint32_t living_succs(struct shape_state *s, uint32_t block)
     return distinct;
 }
 
+/*
+ * Do all lanes stay together from one turn of loop p->scope to the next? When some go round before
+ * they reach the meeting point, they meet at the header, unless others leave the loop meanwhile.
+ */
+static bool meets_in_scope(struct propagation *p, uint32_t block, uint32_t from_loop)
+{
+    const struct ir_loops *loops = &p->s->out->loops;
+
+    if (p->scope == NONE)
+        return true;
+    if (p->stop == NONE || !shape_loop_contains(loops, p->scope, p->stop))
+        return false;
+    if (p->stop == loops->loops[p->scope].header || !p->next_turn)
+        return true;
+    while (p->stop != NONE && shape_loop_contains(loops, p->scope, p->stop))
+        p->stop = p->s->out->postdom.idom[p->stop];
+    p->left = false;
+    spread(p, block, from_loop);
+    return !p->left;
+}
+
 void shape_flow_branch(struct shape_state *s, uint32_t block)
 {
-    const struct ir_block *b = s->func->blocks[block];
     struct ir_loops *loops = &s->out->loops;
-    uint32_t loop = loops->loop_of[block], stop = s->out->postdom.idom[block];
-    struct propagation p = {.s = s, .scope = loop, .stop = stop, .first = UINT32_MAX};
+    uint32_t from_loop = NONE;
+    struct propagation p = {
+        .s = s, .scope = loops->loop_of[block], .stop = s->out->postdom.idom[block]};
 
     if (living_succs(s, block) < 2)
         return;
-    s->epoch++;
-    for (uint32_t i = 0; i < b->nsuccs; i++) {
-        uint32_t to = b->succs[i]->id;
-        if (!edge_ends(s, block, to))
-            label_edge(&p, block, to, to);
-    }
-    propagate(&p);
-    for (; loop != NONE && (stop == NONE || !shape_loop_contains(loops, loop, stop));
-         loop = loops->loops[loop].parent) {
-        if (s->out->divergent_loop[loop])
+    for (;;) {
+        p.next_turn = p.left = false;
+        spread(&p, block, from_loop);
+        if (meets_in_scope(&p, block, from_loop))
             return;
-        s->out->divergent_loop[loop] = true;
-        leave_loop(s, loop, stop);
-        shape_loop_diverged(s, loop);
+        from_loop = p.scope;
+        if (s->out->divergent_loop[from_loop])
+            return;
+        s->out->divergent_loop[from_loop] = true;
+        shape_loop_diverged(s, from_loop);
+        p.scope = loops->loops[from_loop].parent;
     }
 }

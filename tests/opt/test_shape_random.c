@@ -718,7 +718,7 @@ static bool one_kernel(uint64_t kernel_seed, bool spin, unsigned *dispatched)
 
 int main(int argc, char **argv)
 {
-    unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 60;
+    unsigned count = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 30;
     uint64_t first = tap_seed();
     unsigned dispatched = 0, failed = 0;
 

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Tests of `heddle cc` and include/cuda; speaks TAP.
+
+    test_cc.py HEDDLE SOURCE_ROOT [quick|full]
+
+quick: the driver's behaviour, every feature file to PTX, all headers together. full: every header alone
+in every C++ standard, the programs of bench/cuda and examples.
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HEDDLE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+MODE = (sys.argv[3:] or ["quick"])[0]
+HERE = os.path.join(ROOT, "tests/cc")
+INCLUDE = os.path.join(ROOT, "include/cuda")
+CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h"}  # need clang's CUDA mode or clang
+count = 0
+failed = 0
+
+
+def ok(passed, name, detail=""):
+    global count, failed
+    count += 1
+    failed += not passed
+    print(f"{'ok' if passed else 'not ok'} {count} - {name}", flush=True)
+    if not passed:
+        for line in detail.splitlines()[:20]:
+            print("#", line)
+
+
+def run(*args, cwd=None):
+    return subprocess.run(args, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def cc(*args, cwd=None):
+    return run(HEDDLE, "cc", *args, cwd=cwd)
+
+
+def headers():
+    return sorted(os.path.relpath(path, INCLUDE) for pattern in ("*.h", "cooperative_groups/*.h")
+                  for path in glob.glob(os.path.join(INCLUDE, pattern)))
+
+
+def write(work, name, text):
+    path = os.path.join(work, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def check_feature(work, source, *flags):
+    name = os.path.basename(source)
+    ptx_path = os.path.join(work, name + ".ptx")
+    done = cc("-ptx", "-Wall", *flags, source, "-o", ptx_path)
+    if done.returncode or done.stderr:
+        ok(False, f"{name} compiles without warnings", done.stderr)
+        return
+    with open(ptx_path, encoding="utf-8") as f:
+        ptx = f.read()
+    with open(source, encoding="utf-8") as f:
+        wanted = re.findall(r"^ \* expect: (.*)$", f.read(), re.M)
+    missing = [w for w in wanted if not re.search(w, ptx)]
+    unresolved = sorted(set(re.findall(r"\.extern \.func[^;]*?\b(__nv_\w+)\s*\(", ptx)))
+    ok(not missing and not unresolved, f"{name} {' '.join(flags)}: instructions, no unresolved maths",
+       f"missing {missing}, unresolved {unresolved}")
+
+
+def test_features(work):
+    for source in sorted(glob.glob(os.path.join(HERE, "features/*.cu"))):
+        check_feature(work, source, "-std=c++17")
+    check_feature(work, os.path.join(HERE, "features/maths.cu"), "-std=c++11", "-O0")
+    source = os.path.join(HERE, "features/host_api.cu")
+    done = cc("-c", "-Wall", "-std=c++11", source, "-o", os.path.join(work, "api.o"))
+    ok(done.returncode == 0 and not done.stderr, "host_api.cu compiles for the host", done.stderr)
+    fast = os.path.join(work, "fast.ptx")
+    done = cc("-use_fast_math", "-ptx", os.path.join(HERE, "features/maths.cu"), "-o", fast)
+    text = open(fast, encoding="utf-8").read() if done.returncode == 0 else ""
+    ok("ex2.approx" in text and ".ftz" in text, "-use_fast_math gives approximations and ftz", done.stderr)
+
+
+def test_headers_together(work):
+    text = "".join(f"#include <{h}>\n" for h in headers()) + "int main() { return 0; }\n"
+    source = write(work, "all.cu", text)
+    for std in ("c++11", "c++20"):
+        done = cc("-c", f"-std={std}", "-Wall", source, "-o", os.path.join(work, "all.o"))
+        ok(done.returncode == 0 and not done.stderr, f"all headers together, {std}", done.stderr)
+    plain = "".join(f"#include <{h}>\n" for h in headers()
+                    if h not in CUDA_ONLY and not h.startswith("cooperative_groups/"))
+    source = write(work, "all.c", plain + "int main(void) { return 0; }\n")
+    done = cc("-c", "-std=c99", "-Wall", "-Wextra", source, "-o", os.path.join(work, "allc.o"))
+    ok(done.returncode == 0 and not done.stderr, "C headers together in C99", done.stderr)
+    done = cc("-c", os.path.join(HERE, "layout.c"), "-o", os.path.join(work, "layout.o"))
+    ok(done.returncode == 0, "sizes and offsets of the API's structs", done.stderr)
+
+
+def test_driver(work):
+    kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
+    done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
+    ok(done.returncode == 0 and done.stderr.count("clang") >= 3, "--dryrun prints device, host and link steps")
+    ok(cc("--no-such-option", kernel).returncode == 2, "an unknown option is wrong usage")
+    ok(cc().returncode == 2, "no input is wrong usage")
+    ok(cc("-arch=sm_20", kernel).returncode == 2, "an architecture older than sm_50 is refused")
+    done = cc("-c", os.path.join(work, "missing.cu"))
+    ok(done.returncode not in (0, 2), "a missing file fails")
+    broken = write(work, "broken.cu", "__global__ void k( {}\n")
+    done = cc("-c", broken, "-o", os.path.join(work, "broken.o"))
+    ok(done.returncode != 0 and "error" in done.stderr, "a syntax error fails and is shown")
+    done = cc("-ptx", "k.cu", cwd=work)
+    ok(done.returncode == 0 and os.path.exists(os.path.join(work, "k.ptx")), "-ptx names its output k.ptx")
+    done = cc("-arch=sm_120", "-ptx", kernel, "-o", os.path.join(work, "k120.ptx"))
+    text = open(os.path.join(work, "k120.ptx"), encoding="utf-8").read()
+    ok(".target sm_90" in text and "compute_90" in done.stderr, "sm_120 becomes sm_90, with a note")
+    done = cc("-gencode", "arch=compute_60,code=sm_60", "-gencode", "arch=compute_80,code=[sm_80,compute_80]",
+              "-fatbin", kernel, "-o", os.path.join(work, "two.fatbin"))
+    data = open(os.path.join(work, "two.fatbin"), "rb").read() if done.returncode == 0 else b""
+    ok(data[:4] == b"\x50\xed\x55\xba" and len(data) > 200, "two -gencode make one fat binary", done.stderr)
+    done = cc("-c", "k.cu", cwd=work)
+    ok(done.returncode == 0 and os.path.exists(os.path.join(work, "k.o")), "-c names its output k.o")
+    done = cc("-M", kernel)
+    ok(done.returncode == 0 and "cuda_runtime.h" in done.stdout, "-M lists what is included")
+    done = cc("-E", "-x", "cu", kernel)
+    ok(done.returncode == 0 and "__global__" not in done.stdout.splitlines()[-3:], "-E preprocesses")
+
+
+def test_link(work):
+    """Programs of one and of several files, against a runtime that prints what is registered."""
+    fake = os.path.join(work, "libfake.so")
+    done = cc("-shared", "-fPIC", "-cudart", "none", os.path.join(HERE, "fake_cudart.c"), "-o", fake)
+    ok(done.returncode == 0, "a shared library links", done.stderr)
+    one = write(work, "one.cu", "__device__ int v; __global__ void k() { v = 1; }\n"
+                "int main() { k<<<1, 1>>>(); return 0; }\n")
+    program = os.path.join(work, "one")
+    done = cc(one, "-o", program, "-cudart", "none", fake, "-Xlinker", "-rpath," + work)
+    out = run(program).stdout if done.returncode == 0 else done.stderr
+    ok("version 1 parts 0" in out and "function _Z1kv 1" in out and "variable v" in out and "launch" in out
+       and "end 1" in out, "a program registers its fat binary, kernel and variable", out)
+    a = write(work, "a.cu", "extern __device__ int shared_value; __device__ int f(int);\n"
+              "__global__ void ka(int *p) { *p = f(shared_value); }\n"
+              "int main() { ka<<<1, 1>>>(0); return 0; }\n")
+    b = write(work, "b.cu", "__device__ int shared_value = 3; __device__ int f(int x) { return x + 1; }\n"
+              "__global__ void kb() {}\n")
+    program = os.path.join(work, "two")
+    done = cc("-rdc=true", a, b, "-o", program, "-cudart", "none", fake, "-Xlinker", "-rpath," + work)
+    out = run(program).stdout if done.returncode == 0 else done.stderr
+    ok("version 2 parts 2" in out and "function _Z2kaPi 1" in out and "function _Z2kbv 1" in out
+       and out.count("end 1") == 1, "-rdc registers all parts once, as version 2", out)
+    objects = [os.path.join(work, name) for name in ("a.o", "b.o")]
+    rcs = [cc("-dc", source, "-o", obj).returncode for source, obj in zip((a, b), objects)]
+    library = os.path.join(work, "libb.a")
+    run("ar", "rcs", library, objects[1])
+    done = cc(objects[0], library, "-o", program + "2", "-cudart", "none", fake, "-Xlinker", "-rpath," + work)
+    out = run(program + "2").stdout if done.returncode == 0 else done.stderr
+    ok(rcs == [0, 0] and "version 2" in out and "ka" in out, "-dc objects and an archive link", out)
+
+
+def test_every_header(work):
+    for header in headers():
+        for std in ("c++11", "c++14", "c++17", "c++20"):
+            source = write(work, "h.cu", f"#include <{header}>\n__global__ void k() {{}}\n")
+            done = cc("-c", f"-std={std}", "-Wall", source, "-o", os.path.join(work, "h.o"))
+            ok(done.returncode == 0 and not done.stderr, f"{header} alone, {std}", done.stderr)
+
+
+def test_programs(work):
+    for source in sorted(glob.glob(os.path.join(ROOT, "bench/cuda/*.cu")) +
+                         glob.glob(os.path.join(ROOT, "examples/*.cu"))):
+        ptx = os.path.join(work, "p.ptx")
+        done = cc("-ptx", "-I", os.path.join(ROOT, "bench/common"), source, "-o", ptx)
+        text = open(ptx, encoding="utf-8").read() if done.returncode == 0 else ""
+        ok(done.returncode == 0 and not re.search(r"call[^;]*__nv_", text), os.path.relpath(source, ROOT), done.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        if MODE == "quick":
+            test_driver(work)
+            test_link(work)
+            test_features(work)
+            test_headers_together(work)
+        else:
+            test_every_header(work)
+            test_programs(work)
+    print(f"1..{count}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+/*
+ * Random valid IR modules, reproducible from a seed: kernel @k(out, in) with all pure operations,
+ * divergent branches, loops, switches, memory, atomics, collectives, barriers and calls. At the end each
+ * thread stores its values to out, so correct devices and correct passes give the same bytes.
+ */
+#ifndef HD_TESTS_RANDOM_IR_H
+#define HD_TESTS_RANDOM_IR_H
+
+#include "ir/ir.h"
+
+enum {
+    RANDOM_IR_THREADS = 64,
+    RANDOM_IR_CTAS = 2,
+    RANDOM_IR_WORDS = 512, /* 32-bit words of `in` */
+    RANDOM_IR_VALUES = 28, /* stored per thread, 8 bytes each */
+    RANDOM_IR_SUMS = 4,    /* 64-bit sums by atomics behind them */
+    RANDOM_IR_OUT_B = 8 * (RANDOM_IR_THREADS * RANDOM_IR_CTAS * RANDOM_IR_VALUES + RANDOM_IR_SUMS),
+};
+
+/* NULL and a diagnostic when the generator made something invalid. size: statements. */
+struct ir_module *random_ir_module(uint64_t seed, unsigned size);
+void random_ir_input(uint64_t seed, uint32_t in[RANDOM_IR_WORDS]);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * Random kernels: the text form, each pass alone and the whole pipeline must not change what they do. With
+ * RANDOM_JIT also the JIT must agree. Arguments: FIRST COUNT SIZE.
+ */
+#include "interp/interp.h"
+#include "opt/opt.h"
+#include "random_ir.h"
+#include "tap.h"
+
+#ifdef RANDOM_JIT
+enum hd_status jit_harness_launch(const struct interp_launch *, struct interp_fault *);
+#endif
+
+typedef enum hd_status launch_func(const struct interp_launch *, struct interp_fault *);
+
+static uint32_t input[RANDOM_IR_WORDS] HD_ALIGNED(16);
+static uint64_t expected[RANDOM_IR_OUT_B / 8], got[RANDOM_IR_OUT_B / 8];
+static const struct interp_ops ops;
+
+static enum hd_status launch_with(launch_func *func, struct ir_module *module, uint64_t *out)
+{
+    const void *params[2] = {out, input};
+    struct interp_launch launch = {.kernel = ir_module_find_func(module, "k"),
+                                   .grid = {RANDOM_IR_CTAS, 1, 1},
+                                   .block = {RANDOM_IR_THREADS, 1, 1},
+                                   .params = params,
+                                   .ops = &ops};
+    memset(out, 0, RANDOM_IR_OUT_B);
+    return func(&launch, NULL);
+}
+
+static struct ir_module *copy_module(const struct ir_module *module)
+{
+    struct hd_buf text;
+    struct ir_module *copy = NULL;
+    hd_buf_init(&text);
+    ir_print_module(module, &text);
+    if (ir_read_module(text.ptr, text.len, "copy", &copy) != HD_OK)
+        copy = NULL;
+    hd_buf_fini(&text);
+    return copy;
+}
+
+/* Where outputs differ, in words: class.slot of a thread. */
+static bool same_output(uint64_t seed, const char *what)
+{
+    static const char *const classes[] = {"pred", "b16", "b32", "b64"};
+    for (unsigned i = 0; i < RANDOM_IR_OUT_B / 8; i++) {
+        if (got[i] == expected[i])
+            continue;
+        unsigned slot = i % RANDOM_IR_VALUES;
+        diag("seed %llu, %s: thread %u %s %u: got %#llx, want %#llx", (unsigned long long)seed,
+             what, i / RANDOM_IR_VALUES, classes[slot / (RANDOM_IR_VALUES / 4)],
+             slot % (RANDOM_IR_VALUES / 4), (unsigned long long)got[i],
+             (unsigned long long)expected[i]);
+        return false;
+    }
+    return true;
+}
+
+/* only NULL: the whole pipeline; "" nothing but the copy. */
+static bool check_passes(struct ir_module *module, uint64_t seed, const char *only)
+{
+    struct ir_module *copy = copy_module(module);
+    struct opt_options options = {.validate = true, .only = only};
+    const char *what = only ? (*only ? only : "text form") : "pipeline";
+    bool fine = copy != NULL;
+    if (fine && (!only || *only))
+        fine = opt_run(copy, &options) == HD_OK;
+    fine = fine && ir_layout_windows(copy) == HD_OK;
+    fine = fine && launch_with(interp_launch, copy, got) == HD_OK;
+    if (!fine)
+        diag("seed %llu, %s: %s", (unsigned long long)seed, what, hd_error_message());
+    fine = fine && same_output(seed, what);
+#ifdef RANDOM_JIT
+    if (fine && !only) {
+        fine = launch_with(jit_harness_launch, copy, got) == HD_OK;
+        if (!fine)
+            diag("seed %llu, jit: %s", (unsigned long long)seed, hd_error_message());
+        fine = fine && same_output(seed, "jit of the optimised module");
+    }
+#endif
+    if (copy)
+        ir_module_destroy(copy);
+    return fine;
+}
+
+static bool check_seed(uint64_t seed, unsigned size)
+{
+    const struct opt_pass_info *passes;
+    size_t count = opt_passes(&passes);
+    struct ir_module *module = random_ir_module(seed, size);
+    bool fine = module != NULL;
+    random_ir_input(seed, input);
+    if (fine && launch_with(interp_launch, module, expected) != HD_OK) {
+        diag("seed %llu: %s", (unsigned long long)seed, hd_error_message());
+        fine = false;
+    }
+    fine = fine && check_passes(module, seed, "");
+    for (size_t i = 0; fine && seed % 8 == 0 && i < count; i++)
+        fine = check_passes(module, seed, passes[i].name);
+    fine = fine && check_passes(module, seed, NULL);
+    if (module)
+        ir_module_destroy(module);
+    return fine;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
+    uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : 10;
+    unsigned size = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 0) : 60;
+    for (uint64_t seed = first; seed < first + count; seed++)
+        ok(check_seed(seed, size), "seed %llu", (unsigned long long)seed);
+    return done();
+}

@@ -25,7 +25,7 @@ ARROWS = {
     "dev/cpu": {"hal", "jit", "ir"},
     "dev/interp": {"hal", "interp", "ir"},
     "dev": {"hal", "dev/cpu", "dev/interp"},  # the table of devices
-    "core": {"hal", "obj", "compile"},
+    "core": {"hal", "obj", "compile", "ir"},
     "api/driver": {"core"},
     "api/runtime": {"api/driver"},
     "preload": {"obj"},

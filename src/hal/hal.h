@@ -239,6 +239,12 @@ static inline bool hal_queue_is_idle(const struct hal_queue *queue)
     return hal_queue_retired(queue) == hal_queue_submitted(queue);
 }
 
+/*
+ * What a function pointer holds in device memory: the position in module->funcs order. Never a host
+ * address, so images stay relocatable and calls through garbage are detected.
+ */
+#define HAL_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
+
 /* ---- modules and kernels */
 
 struct hal_module {

@@ -64,7 +64,7 @@ static uint64_t device_limit_get(struct hal_device *base, enum hal_limit limit)
 static void device_printf_flush(struct hal_device *base)
 {
     (void)base;
-    fflush(stdout);
+    cpu_printf_flush();
 }
 
 static const struct hal_device_ops device_ops = {

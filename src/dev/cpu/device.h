@@ -281,8 +281,10 @@ bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job);
 /* Leaves the innermost guarded body. */
 HD_NORETURN void cpu_guard_leave(enum hd_status status, uint64_t address);
 
-/* ---- services.c, heap.c */
+/* ---- services.c, printf.c, heap.c */
 void cpu_services_init(struct jit_services *services);
+void cpu_printf(uint32_t lanes, const uint64_t *format, const uint64_t *args, uint32_t *out_result);
+void cpu_printf_flush(void);
 uint64_t cpu_heap_limit(void);
 void cpu_heap_set_limit(uint64_t limit_B);
 void *cpu_heap_alloc(uint64_t size_B);

@@ -4,6 +4,8 @@
 
 #define REGS_ESTIMATE 32
 
+_Static_assert(HAL_FUNC_HANDLE(5) == JIT_FUNC_HANDLE(5), "images hold what the JIT calls through");
+
 struct cpu_module {
     struct hal_module base;
     const struct ir_module *ir;

@@ -52,7 +52,7 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
                                const uint64_t *function, const uint64_t *charsize)
 {
     (void)charsize;
-    fflush(stdout);
+    cpu_printf_flush();
     for (unsigned lane = 0; lane < 32; lane++) {
         uint32_t t[3];
 
@@ -115,8 +115,8 @@ static void service_nanosleep(struct jit_cta *cta, uint32_t time_ns)
 static void service_vprintf(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                             const uint64_t *format, const uint64_t *args, uint32_t *out_result)
 {
-    (void)cta, (void)warp, (void)lanes, (void)format, (void)args, (void)out_result;
-    cpu_guard_leave(HD_NOT_SUPPORTED, 0);
+    (void)cta, (void)warp;
+    cpu_printf(lanes, format, args, out_result);
 }
 
 void cpu_services_init(struct jit_services *services)

@@ -1,0 +1,192 @@
+/* Functions and their attributes. */
+#include "api/driver/driver.h"
+
+CUresult drv_function(struct core_context *ctx, const void *handle,
+                      struct core_function **out_function)
+{
+    if (HD_LIKELY(core_handle_is(CORE_FUNCTION, handle))) {
+        *out_function = (struct core_function *)(uintptr_t)handle;
+        return CUDA_SUCCESS;
+    }
+    if (core_handle_is(CORE_KERNEL, handle))
+        return drv_result(
+            core_kernel_function((struct core_kernel *)(uintptr_t)handle, ctx, out_function));
+    return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a function", handle);
+}
+
+CUresult drv_function_attribute(const struct core_function *f, int attribute, int *out_value)
+{
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+        *out_value = (int)f->info.max_threads;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *out_value = (int)f->info.shared_B;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+        *out_value = (int)f->module->const_B;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+        *out_value = (int)f->info.local_B;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NUM_REGS:
+        *out_value = (int)f->info.regs;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
+        *out_value = (int)f->module->image->ir->sm;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+        *out_value = f->module->ctx->device->cc_major * 10 + f->module->ctx->device->cc_minor;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        *out_value = (int)f->max_dynamic_B;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        *out_value = f->carveout;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        *out_value = 0;
+        return CUDA_SUCCESS;
+    default:
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "there is no function attribute %d", attribute);
+    }
+}
+
+static CUresult set_dynamic_smem(struct core_function *f, int value)
+{
+    int optin = 0;
+
+    (void)!core_device_attribute(f->module->ctx->device,
+                                 CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &optin);
+    if (value < 0 || (uint64_t)value + f->info.shared_B > (uint64_t)optin)
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "%d bytes of dynamic shared memory exceed the device's %d", value, optin);
+    f->max_dynamic_B = (uint32_t)value;
+    return CUDA_SUCCESS;
+}
+
+CUresult drv_function_attribute_set(struct core_function *f, int attribute, int value)
+{
+    switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+        return set_dynamic_smem(f, value);
+    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        if (value < -1 || value > 100)
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "carveout of %d percent", value);
+        f->carveout = value;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "clusters are not implemented");
+    default:
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "function attribute %d cannot be set",
+                         attribute);
+    }
+}
+
+CUresult drv_param_info(const struct ir_func *func, size_t index, size_t *offset, size_t *size)
+{
+    if (index >= func->nparams)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "%s has %u parameters", func->name,
+                         func->nparams);
+    *offset = func->params[index].offset_B;
+    if (size)
+        *size = func->params[index].size_B;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction func)
+{
+    API_CALL(cuFuncGetAttribute);
+    API_CHECK(value);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    return drv_function_attribute(function, (int)attribute, value);
+}
+
+HD_EXPORT CUresult cuFuncSetAttribute(CUfunction func, CUfunction_attribute attribute, int value)
+{
+    API_CALL(cuFuncSetAttribute);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    return drv_function_attribute_set(function, (int)attribute, value);
+}
+
+HD_EXPORT CUresult cuFuncSetCacheConfig(CUfunction func, CUfunc_cache config)
+{
+    API_CALL(cuFuncSetCacheConfig);
+    API_CHECK((unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    function->cache_config = (int)config;
+    return CUDA_SUCCESS;
+}
+
+/* Banks of shared memory have one width since compute capability 5.0. */
+HD_EXPORT CUresult cuFuncSetSharedMemConfig(CUfunction func, CUsharedconfig config)
+{
+    API_CALL(cuFuncSetSharedMemConfig);
+    API_CHECK((unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    (void)function;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction func)
+{
+    API_CALL(cuFuncGetModule);
+    API_CHECK(module);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    *module = (CUmodule)function->module;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuFuncGetName(const char **name, CUfunction func)
+{
+    API_CALL(cuFuncGetName);
+    API_CHECK(name);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    *name = function->func->name;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuFuncGetParamInfo(CUfunction func, size_t index, size_t *offset, size_t *size)
+{
+    API_CALL(cuFuncGetParamInfo);
+    API_CHECK(offset);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    return drv_param_info(function->func, index, offset, size);
+}
+
+HD_EXPORT CUresult cuFuncIsLoaded(int *state, CUfunction func)
+{
+    API_CALL(cuFuncIsLoaded);
+    API_CHECK(state);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    (void)function;
+    *state = 1;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuFuncLoad(CUfunction func)
+{
+    API_CALL(cuFuncLoad);
+    API_CONTEXT(ctx);
+    API_FUNCTION(ctx, function, func);
+    (void)function;
+    return CUDA_SUCCESS;
+}

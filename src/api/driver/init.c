@@ -1,0 +1,68 @@
+/* Initialisation, version, call bookkeeping, and what does nothing by definition. */
+#include "api/driver/driver.h"
+
+static _Atomic bool initialised;
+
+bool drv_is_initialised(void)
+{
+    return atomic_load_explicit(&initialised, memory_order_acquire);
+}
+
+static _Atomic uint64_t next_correlation;
+
+void drv_call_begin(struct drv_call *call)
+{
+    call->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+    if (call->tap->api_begin)
+        call->tap->api_begin(call->name, call->correlation);
+}
+
+void drv_call_end(struct drv_call *call)
+{
+    if (HD_UNLIKELY(call->tap && call->tap->api_end))
+        call->tap->api_end(call->name, call->correlation);
+}
+
+HD_EXPORT CUresult cuInit(unsigned flags)
+{
+    enum hd_status status;
+
+    API_CALL_ANY(cuInit);
+    API_CHECK(flags == 0);
+    status = core_init();
+    if (status != HD_OK)
+        return status == HD_NOT_FOUND || status == HD_BAD_ARG ? CUDA_ERROR_NO_DEVICE
+                                                              : drv_result(status);
+    atomic_store(&initialised, true);
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuDriverGetVersion(int *version)
+{
+    API_CALL_ANY(cuDriverGetVersion);
+    API_CHECK(version);
+    *version = DRV_VERSION;
+    return CUDA_SUCCESS;
+}
+
+/* Marks a region for an external profiler; without one there is nothing to do. */
+HD_EXPORT CUresult cuProfilerStart(void)
+{
+    API_CALL(cuProfilerStart);
+    API_CONTEXT(ctx);
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuProfilerStop(void)
+{
+    API_CALL(cuProfilerStop);
+    API_CONTEXT(ctx);
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuProfilerInitialize(const char *config, const char *output, int mode)
+{
+    API_CALL(cuProfilerInitialize);
+    (void)config, (void)output, (void)mode;
+    return drv_error(CUDA_ERROR_NOT_SUPPORTED, "cuProfilerInitialize: there is no profiler");
+}

@@ -1,0 +1,400 @@
+/* Allocation of device, pinned and managed memory; registration; pointer queries. */
+#include "api/driver/driver.h"
+#include "base/mem.h"
+
+#define PITCH_ALIGN_B 512u
+
+HD_EXPORT CUresult cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
+{
+    uint64_t unused, total;
+
+    API_CALL(cuMemGetInfo_v2);
+    API_CHECK(free_B && total_B);
+    API_CONTEXT(ctx);
+    core_memory_info(&unused, &total);
+    *free_B = unused;
+    *total_B = total;
+    return CUDA_SUCCESS;
+}
+
+static CUresult mem_alloc(struct core_context *ctx, size_t size_B, enum core_mem_kind kind,
+                          unsigned flags, CUdeviceptr *out)
+{
+    uint64_t va;
+    enum hd_status status = core_memory_alloc(ctx, size_B, kind, flags, &va);
+
+    if (status == HD_OK)
+        *out = va;
+    return drv_result(status);
+}
+
+HD_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
+{
+    API_CALL(cuMemAlloc_v2);
+    API_CHECK(ptr && size_B);
+    API_CONTEXT(ctx);
+    return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
+}
+
+HD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_B,
+                                      size_t height, unsigned elem_B)
+{
+    size_t pitch;
+
+    API_CALL(cuMemAllocPitch_v2);
+    API_CHECK(ptr && pitch_B && width_B && height);
+    API_CHECK(elem_B == 4 || elem_B == 8 || elem_B == 16);
+    API_CONTEXT(ctx);
+    pitch = hd_align_up(width_B, PITCH_ALIGN_B);
+    if (pitch < width_B || height > SIZE_MAX / pitch)
+        return drv_error(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocPitch: %zu x %zu bytes", width_B,
+                         height);
+    *pitch_B = pitch;
+    return mem_alloc(ctx, pitch * height, CORE_MEM_DEVICE, 0, ptr);
+}
+
+/*
+ * Memory may only go once nothing uses it. CUDA waits for the whole device too. After a fault
+ * memory is given back all the same, but the call returns the sticky error.
+ */
+HD_EXPORT CUresult cuMemFree_v2(CUdeviceptr ptr)
+{
+    struct core_block block;
+    enum hd_status status;
+
+    API_CALL(cuMemFree_v2);
+    API_CONTEXT(ctx);
+    if (!ptr)
+        return CUDA_SUCCESS;
+    if (!core_memory_find(ptr, &block) || block.base != ptr)
+        return drv_result(core_memory_free(ptr, 0));
+    status = core_context_synchronize(ctx);
+    if (status == HD_OK)
+        status = core_memory_free(ptr, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
+    return drv_result(status);
+}
+
+HD_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_B, CUdeviceptr ptr)
+{
+    struct core_block block;
+
+    API_CALL(cuMemGetAddressRange_v2);
+    API_CONTEXT(ctx);
+    if (!core_memory_find(ptr, &block))
+        return drv_error(CUDA_ERROR_NOT_FOUND, "0x%llx is in no allocation", ptr);
+    if (base)
+        *base = block.base;
+    if (size_B)
+        *size_B = block.size_B;
+    return CUDA_SUCCESS;
+}
+
+/* ---- pinned host memory */
+
+HD_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
+{
+    CUdeviceptr va = 0;
+    CUresult result;
+
+    API_CALL(cuMemHostAlloc);
+    API_CHECK(ptr && size_B);
+    API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
+                                    CU_MEMHOSTALLOC_WRITECOMBINED)));
+    API_CONTEXT(ctx);
+    result = mem_alloc(ctx, size_B, CORE_MEM_HOST, flags | CU_MEMHOSTALLOC_DEVICEMAP, &va);
+    if (result == CUDA_SUCCESS)
+        *ptr = (void *)(uintptr_t)va;
+    return result;
+}
+
+HD_EXPORT CUresult cuMemAllocHost_v2(void **ptr, size_t size_B)
+{
+    return cuMemHostAlloc(ptr, size_B, 0);
+}
+
+HD_EXPORT CUresult cuMemFreeHost(void *ptr)
+{
+    enum hd_status status;
+
+    API_CALL(cuMemFreeHost);
+    API_CHECK(ptr);
+    API_CONTEXT(ctx);
+    status = core_context_synchronize(ctx);
+    if (status == HD_OK)
+        status = core_memory_free((uintptr_t)ptr, CORE_MEM_HOST);
+    return drv_result(status);
+}
+
+HD_EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
+{
+    enum hd_status status;
+
+    API_CALL(cuMemHostRegister_v2);
+    API_CHECK(ptr && size_B);
+    API_CONTEXT(ctx);
+    status = core_memory_register(ctx, (uintptr_t)ptr, size_B, flags);
+    return status == HD_BUSY ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : drv_result(status);
+}
+
+HD_EXPORT CUresult cuMemHostUnregister(void *ptr)
+{
+    enum hd_status status;
+
+    API_CALL(cuMemHostUnregister);
+    API_CHECK(ptr);
+    API_CONTEXT(ctx);
+    status = core_context_synchronize(ctx);
+    if (status != HD_OK)
+        return drv_result(status);
+    status = core_memory_unregister((uintptr_t)ptr);
+    return status == HD_OK ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+/* One address space: the device's address is the host's. */
+HD_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *dev_ptr, void *ptr, unsigned flags)
+{
+    struct core_block block;
+
+    API_CALL(cuMemHostGetDevicePointer_v2);
+    API_CHECK(dev_ptr && ptr && !flags);
+    API_CONTEXT(ctx);
+    if (!core_memory_find((uintptr_t)ptr, &block) || block.kind == CORE_MEM_DEVICE)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "%p is not pinned host memory", ptr);
+    *dev_ptr = (uintptr_t)ptr;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *ptr)
+{
+    struct core_block block;
+
+    API_CALL(cuMemHostGetFlags);
+    API_CHECK(flags && ptr);
+    API_CONTEXT(ctx);
+    if (!core_memory_find((uintptr_t)ptr, &block) || block.kind != CORE_MEM_HOST)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "%p is not pinned host memory", ptr);
+    *flags = block.flags;
+    return CUDA_SUCCESS;
+}
+
+/* ---- managed memory */
+
+HD_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t size_B, unsigned flags)
+{
+    API_CALL(cuMemAllocManaged);
+    API_CHECK(ptr && size_B);
+    API_CHECK(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
+    API_CONTEXT(ctx);
+    return mem_alloc(ctx, size_B, CORE_MEM_MANAGED, flags, ptr);
+}
+
+/* Advice and prefetching move pages between memories; there is one. Arguments are still checked. */
+static CUresult managed_check(CUdeviceptr ptr, size_t size_B)
+{
+    if (!size_B)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "range of 0 bytes");
+    return drv_result(core_memory_check(ptr, size_B, true));
+}
+
+HD_EXPORT CUresult cuMemAdvise(CUdeviceptr ptr, size_t size_B, int advice, CUdevice dev)
+{
+    API_CALL(cuMemAdvise);
+    (void)dev;
+    API_CHECK(advice >= 1 && advice <= 6);
+    API_CONTEXT(ctx);
+    return managed_check(ptr, size_B);
+}
+
+HD_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size_B, int advice,
+                                  CUmemLocation location)
+{
+    return cuMemAdvise(ptr, size_B, advice, location.id);
+}
+
+HD_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t size_B, CUdevice dev, CUstream handle)
+{
+    API_CALL(cuMemPrefetchAsync);
+    (void)dev;
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, handle);
+    (void)stream;
+    return managed_check(ptr, size_B);
+}
+DRV_PER_THREAD(cuMemPrefetchAsync_ptsz,
+               (CUdeviceptr ptr, size_t size_B, CUdevice dev, CUstream stream),
+               cuMemPrefetchAsync(ptr, size_B, dev, PER_THREAD(stream)))
+
+HD_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t size_B, CUmemLocation location,
+                                         unsigned flags, CUstream stream)
+{
+    if (flags)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "cuMemPrefetchAsync: flags");
+    return cuMemPrefetchAsync(ptr, size_B, location.id, stream);
+}
+DRV_PER_THREAD(cuMemPrefetchAsync_v2_ptsz,
+               (CUdeviceptr ptr, size_t size_B, CUmemLocation location, unsigned flags,
+                CUstream stream),
+               cuMemPrefetchAsync_v2(ptr, size_B, location, flags, PER_THREAD(stream)))
+
+/* ---- stream-ordered allocation */
+
+/* Memory can be handed out at once: whoever uses it is ordered behind this call anyway. */
+HD_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *ptr, size_t size_B, CUstream handle)
+{
+    API_CALL(cuMemAllocAsync);
+    API_CHECK(ptr && size_B);
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, handle);
+    (void)stream;
+    return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
+}
+DRV_PER_THREAD(cuMemAllocAsync_ptsz, (CUdeviceptr * ptr, size_t size_B, CUstream stream),
+               cuMemAllocAsync(ptr, size_B, PER_THREAD(stream)))
+
+static void free_later(void *arg)
+{
+    (void)!core_memory_free((uintptr_t)arg, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
+}
+
+HD_EXPORT CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
+{
+    struct core_block block;
+
+    API_CALL(cuMemFreeAsync);
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, handle);
+    if (!ptr)
+        return CUDA_SUCCESS;
+    if (!core_memory_find(ptr, &block) || block.base != ptr)
+        return drv_result(core_memory_free(ptr, 0));
+    if (core_stream_query(stream) == HD_OK)
+        return drv_result(core_memory_free(ptr, CORE_MEM_DEVICE | CORE_MEM_MANAGED));
+    return drv_result(core_stream_call(stream, free_later, (void *)(uintptr_t)ptr, true));
+}
+DRV_PER_THREAD(cuMemFreeAsync_ptsz, (CUdeviceptr ptr, CUstream stream),
+               cuMemFreeAsync(ptr, PER_THREAD(stream)))
+
+/* ---- queries */
+
+/* False: the attribute has no value for this kind of memory. */
+static bool pointer_attribute(const struct core_block *b, CUpointer_attribute attribute,
+                              CUdeviceptr ptr, void *value)
+{
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        *(CUcontext *)value = (CUcontext)b->ctx;
+        return true;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)value = b->kind == CORE_MEM_DEVICE || b->kind == CORE_MEM_MANAGED
+                                 ? CU_MEMORYTYPE_DEVICE
+                                 : CU_MEMORYTYPE_HOST;
+        return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+        *(CUdeviceptr *)value = ptr;
+        return true;
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        if (b->kind == CORE_MEM_DEVICE)
+            return false;
+        *(void **)value = (void *)(uintptr_t)ptr;
+        return true;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+        *(unsigned *)value = 0;
+        return true;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+        *(unsigned long long *)value = b->id;
+        return true;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        *(unsigned *)value = b->kind == CORE_MEM_MANAGED;
+        return true;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)value = 0;
+        return true;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        *(CUdeviceptr *)value = b->base;
+        return true;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        *(size_t *)value = b->size_B;
+        return true;
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+        *(unsigned *)value = 1;
+        return true;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        *(unsigned long long *)value = 0;
+        return true;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        *(unsigned *)value = 3; /* read and write */
+        return true;
+    default:
+        return false;
+    }
+}
+
+HD_EXPORT CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
+                                         CUdeviceptr ptr)
+{
+    struct core_block block;
+
+    API_CALL(cuPointerGetAttribute);
+    API_CHECK(value);
+    API_CHECK(attribute >= 1 && attribute <= 21);
+    API_CONTEXT_ANY(ctx);
+    if (!core_memory_find(ptr, &block))
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "0x%llx is in no allocation", ptr);
+    if (!pointer_attribute(&block, attribute, ptr, value))
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "pointer attribute %d has no value here",
+                         (int)attribute);
+    return CUDA_SUCCESS;
+}
+
+/* Sizes of the attributes' values, for the memory that has none. */
+static size_t attribute_size(CUpointer_attribute attribute)
+{
+    switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_MAPPED:
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        return 4;
+    default:
+        return 8;
+    }
+}
+
+HD_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
+                                          void **values, CUdeviceptr ptr)
+{
+    struct core_block block;
+    bool found;
+
+    API_CALL(cuPointerGetAttributes);
+    API_CHECK(count && attributes && values);
+    API_CONTEXT_ANY(ctx);
+    found = core_memory_find(ptr, &block);
+    for (unsigned i = 0; i < count; i++) {
+        API_CHECK(values[i] && attributes[i] >= 1 && attributes[i] <= 21);
+        if (found && pointer_attribute(&block, attributes[i], ptr, values[i]))
+            continue;
+        memset(values[i], 0, attribute_size(attributes[i]));
+        if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+            *(int *)values[i] = -2; /* as documented for unknown pointers */
+        else if (attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && !found)
+            *(CUdeviceptr *)values[i] = ptr;
+    }
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                         CUdeviceptr ptr)
+{
+    API_CALL(cuPointerSetAttribute);
+    API_CHECK(value);
+    API_CONTEXT(ctx);
+    API_CHECK(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+    return drv_result(core_memory_check(ptr, 1, true));
+}

@@ -1,0 +1,178 @@
+/* Modules: images loaded into one context. */
+#include "api/driver/driver.h"
+#include "base/mem.h"
+
+/* JIT options: only the log buffers mean something here. */
+struct jit_logs {
+    char *error;
+    size_t error_B;
+};
+
+static struct jit_logs logs_of(unsigned count, const CUjit_option *options, void **values)
+{
+    struct jit_logs logs = {0};
+
+    for (unsigned i = 0; i < count; i++) {
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+            logs.error = values[i];
+        else if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            logs.error_B = (size_t)(uintptr_t)values[i];
+        else if (options[i] == CU_JIT_INFO_LOG_BUFFER && values[i])
+            *(char *)values[i] = '\0';
+    }
+    return logs;
+}
+
+static CUresult module_load(CUmodule *out, const void *image, size_t size_B,
+                            const struct jit_logs *logs)
+{
+    struct core_context *ctx = core_current();
+    struct core_image *loaded;
+    struct core_module *module = NULL;
+    enum hd_status status = core_image_load(image, size_B, &loaded);
+
+    if (status == HD_OK) {
+        status = core_module_create(ctx, loaded, &module);
+        core_image_unref(loaded);
+    }
+    if (logs && logs->error && logs->error_B)
+        snprintf(logs->error, logs->error_B, "%s", status == HD_OK ? "" : hd_error_message());
+    if (status == HD_OK)
+        *out = (CUmodule)module;
+    return drv_result(status);
+}
+
+CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size)
+{
+    struct hd_buf buf;
+    enum hd_status status;
+
+    hd_buf_init(&buf);
+    status = hd_file_read(path, (size_t)1 << 30, &buf);
+    if (status != HD_OK) {
+        hd_buf_fini(&buf);
+        return status == HD_NOT_FOUND ? CUDA_ERROR_FILE_NOT_FOUND : drv_result(status);
+    }
+    *out_size = buf.len;
+    *out_bytes = hd_buf_take(&buf);
+    return *out_bytes ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+HD_EXPORT CUresult cuModuleLoad(CUmodule *module, const char *path)
+{
+    char *bytes;
+    size_t size_B;
+    CUresult result;
+
+    API_CALL(cuModuleLoad);
+    API_CHECK(module && path);
+    API_CONTEXT(ctx);
+    result = drv_read_file(path, &bytes, &size_B);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = module_load(module, bytes, size_B, NULL);
+    hd_free(bytes);
+    return result;
+}
+
+HD_EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+                                      CUjit_option *options, void **values)
+{
+    struct jit_logs logs;
+
+    API_CALL(cuModuleLoadDataEx);
+    API_CHECK(module && image);
+    API_CHECK(!count || (options && values));
+    API_CONTEXT(ctx);
+    logs = logs_of(count, options, values);
+    return module_load(module, image, SIZE_MAX, &logs);
+}
+
+HD_EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+HD_EXPORT CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatbin)
+{
+    return cuModuleLoadDataEx(module, fatbin, 0, NULL, NULL);
+}
+
+HD_EXPORT CUresult cuModuleUnload(CUmodule module)
+{
+    API_CALL(cuModuleUnload);
+    API_CONTEXT(ctx);
+    API_HANDLE(MODULE, module);
+    core_module_destroy((struct core_module *)module);
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuModuleGetFunction(CUfunction *func, CUmodule module, const char *name)
+{
+    API_CALL(cuModuleGetFunction);
+    API_CHECK(func && name);
+    API_CONTEXT(ctx);
+    API_HANDLE(MODULE, module);
+    return drv_result(
+        core_module_function((struct core_module *)module, name, (struct core_function **)func));
+}
+
+HD_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module,
+                                        const char *name)
+{
+    struct core_var var;
+    enum hd_status status;
+
+    API_CALL(cuModuleGetGlobal_v2);
+    API_CHECK(name);
+    API_CONTEXT(ctx);
+    API_HANDLE(MODULE, module);
+    status = core_module_var((struct core_module *)module, name, &var);
+    if (status != HD_OK)
+        return drv_result(status);
+    if (ptr)
+        *ptr = var.va;
+    if (bytes)
+        *bytes = var.size_B;
+    return CUDA_SUCCESS;
+}
+
+/* Kernels are compiled when they are first launched. */
+HD_EXPORT CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+{
+    API_CALL(cuModuleGetLoadingMode);
+    API_CHECK(mode);
+    *mode = CU_MODULE_LAZY_LOADING;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module)
+{
+    API_CALL(cuModuleGetFunctionCount);
+    API_CHECK(count);
+    API_HANDLE(MODULE, module);
+    *count = ((struct core_module *)module)->image->nkernels;
+    return CUDA_SUCCESS;
+}
+
+HD_EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *funcs, unsigned count, CUmodule handle)
+{
+    struct core_module *module = (struct core_module *)handle;
+    unsigned n = 0;
+
+    API_CALL(cuModuleEnumerateFunctions);
+    API_CHECK(funcs);
+    API_HANDLE(MODULE, module);
+    for (const struct ir_func *f = module->image->ir->funcs; f && n < count; f = f->next) {
+        struct core_function *function;
+        enum hd_status status;
+
+        if (!f->is_kernel || f->is_declaration)
+            continue;
+        status = core_module_function(module, f->name, &function);
+        if (status != HD_OK)
+            return drv_result(status);
+        funcs[n++] = (CUfunction)function;
+    }
+    return CUDA_SUCCESS;
+}

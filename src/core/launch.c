@@ -1,0 +1,166 @@
+/* Launches: checks, parameters, the dispatch packet; occupancy. */
+#include "base/log.h"
+#include "core/core.h"
+
+#define PARAMS_MAX_B 32764u
+
+static enum hd_status limit(const char *what, uint64_t value, uint64_t max)
+{
+    return hd_error(HD_BAD_ARG, "%s is %llu, must be 1 to %llu", what, (unsigned long long)value,
+                    (unsigned long long)max);
+}
+
+static enum hd_status check_dimensions(const struct core_launch *l)
+{
+    static const uint32_t grid_max[3] = {2147483647, 65535, 65535};
+    static const uint32_t block_max[3] = {1024, 1024, 64};
+    static const char *const grid_names[3] = {"grid.x", "grid.y", "grid.z"};
+    static const char *const block_names[3] = {"block.x", "block.y", "block.z"};
+
+    for (int i = 0; i < 3; i++) {
+        if (!l->grid[i] || l->grid[i] > grid_max[i])
+            return limit(grid_names[i], l->grid[i], grid_max[i]);
+        if (!l->block[i] || l->block[i] > block_max[i])
+            return limit(block_names[i], l->block[i], block_max[i]);
+    }
+    return HD_OK;
+}
+
+static uint64_t block_threads(const uint32_t block[3])
+{
+    return (uint64_t)block[0] * block[1] * block[2];
+}
+
+static enum hd_status check_function(const struct core_function *f, const struct core_launch *l)
+{
+    uint64_t threads = block_threads(l->block);
+    const uint32_t *req = f->func->reqntid;
+
+    if (threads > f->info.max_threads)
+        return hd_error(HD_BAD_ARG, "%s: %llu threads per block, the limit is %u", f->func->name,
+                        (unsigned long long)threads, f->info.max_threads);
+    if (req[0] && (l->block[0] != req[0] || l->block[1] != HD_MAX(req[1], 1u) ||
+                   l->block[2] != HD_MAX(req[2], 1u)))
+        return hd_error(HD_BAD_ARG, "%s: the kernel requires blocks of (%u,%u,%u)", f->func->name,
+                        req[0], req[1], req[2]);
+    if (l->dynamic_smem_B > f->max_dynamic_B)
+        return hd_error(HD_BAD_ARG, "%s: %u bytes of dynamic shared memory, the limit is %u",
+                        f->func->name, l->dynamic_smem_B, f->max_dynamic_B);
+    return HD_OK;
+}
+
+static enum hd_status check_cooperative(const struct core_function *f, const struct core_launch *l)
+{
+    const struct core_device *d = f->module->ctx->device;
+    uint64_t ctas = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    int fit = core_occupancy(f, (int)block_threads(l->block), l->dynamic_smem_B);
+
+    if (ctas > (uint64_t)fit * (uint64_t)d->units)
+        return hd_error(HD_LAUNCH_LIMIT, "%s: %llu blocks cannot be resident at the same time",
+                        f->func->name, (unsigned long long)ctas);
+    return HD_OK;
+}
+
+/* Packs the parameters into `block`. */
+static enum hd_status pack_params(const struct ir_func *func, const struct core_launch *l,
+                                  uint8_t *block)
+{
+    if (l->buffer) {
+        if (l->buffer_B < func->param_size_B)
+            return hd_error(HD_BAD_ARG, "%s: parameter buffer of %zu bytes, needs %u", func->name,
+                            l->buffer_B, func->param_size_B);
+        memcpy(block, l->buffer, func->param_size_B);
+        return HD_OK;
+    }
+    if (func->nparams && !l->params)
+        return hd_error(HD_BAD_ARG, "%s: no parameters given, needs %u", func->name, func->nparams);
+    for (uint32_t i = 0; i < func->nparams; i++) {
+        const struct ir_param *p = &func->params[i];
+
+        if (!l->params[i])
+            return hd_error(HD_BAD_ARG, "%s: parameter %u is a null pointer", func->name, i);
+        memcpy(block + p->offset_B, l->params[i], p->size_B);
+    }
+    return HD_OK;
+}
+
+enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
+                           const struct core_launch *l)
+{
+    struct core_context *ctx = f->module->ctx;
+    struct hal_device *hal = ctx->device->hal;
+    union hal_packet p;
+    uint32_t params_B = f->func->param_size_B;
+    uint8_t params[PARAMS_MAX_B + 4];
+
+    if (params_B > PARAMS_MAX_B)
+        return hd_error(HD_BAD_ARG, "%s: %u bytes of parameters", f->func->name, params_B);
+    HD_TRY(check_dimensions(l));
+    HD_TRY(check_function(f, l));
+    if (l->cooperative)
+        HD_TRY(check_cooperative(f, l));
+    HD_TRY(pack_params(f->func, l, params));
+    HD_TRY(hal->ops->kernel_prepare(f->kernel, l->block));
+    memset(&p, 0, offsetof(struct hal_dispatch, params));
+    p.head.op = HAL_OP_DISPATCH;
+    p.head.flags = l->cooperative ? HAL_DISPATCH_COOPERATIVE : 0;
+    p.dispatch.kernel = f->kernel->id;
+    for (int i = 0; i < 3; i++) {
+        p.dispatch.grid[i] = l->grid[i];
+        p.dispatch.block[i] = (uint16_t)l->block[i];
+    }
+    p.dispatch.dynamic_smem_B = l->dynamic_smem_B;
+    p.dispatch.grid_id = atomic_fetch_add(&ctx->next_grid_id, 1) + 1;
+    HD_TRY(core_stream_submit(stream, &p, 1, params, params_B));
+    if (hd_debug(HD_DEBUG_SYNC))
+        return core_stream_synchronize(stream);
+    return HD_OK;
+}
+
+/* ---- occupancy */
+
+static int attribute(const struct core_function *f, int number)
+{
+    int value = 0;
+
+    (void)!core_device_attribute(f->module->ctx->device, number, &value);
+    return value;
+}
+
+static int warps_threads(int threads)
+{
+    return (threads + 31) / 32 * 32;
+}
+
+int core_occupancy(const struct core_function *f, int threads, uint64_t dynamic_smem_B)
+{
+    int per_sm = attribute(f, CORE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    uint64_t smem_sm = (uint64_t)attribute(f, CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    uint64_t reserved = (uint64_t)attribute(f, CORE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+    uint64_t smem_B = f->info.shared_B + dynamic_smem_B + reserved;
+    int ctas = attribute(f, CORE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+
+    if (threads < 1 || threads > (int)f->info.max_threads)
+        return 0;
+    ctas = HD_MIN(ctas, per_sm / warps_threads(threads));
+    ctas = HD_MIN(ctas, attribute(f, CORE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR) /
+                            ((int)f->info.regs * warps_threads(threads)));
+    if (smem_B > smem_sm)
+        return 0;
+    return (int)HD_MIN((uint64_t)ctas, smem_sm / smem_B);
+}
+
+uint64_t core_occupancy_smem(const struct core_function *f, int ctas, int threads)
+{
+    uint64_t smem_sm = (uint64_t)attribute(f, CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    uint64_t optin = (uint64_t)attribute(f, CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    uint64_t used =
+        f->info.shared_B + (uint64_t)attribute(f, CORE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
+    uint64_t share;
+
+    if (ctas < 1 || core_occupancy(f, threads, 0) < ctas)
+        return 0;
+    share = smem_sm / (uint64_t)ctas;
+    share = share > used ? (share - used) & ~(uint64_t)127 : 0;
+    return HD_MIN(share, optin - HD_MIN(f->info.shared_B, optin));
+}

@@ -1,0 +1,18 @@
+/* Sizes and offsets of the driver API's public structs. */
+#include "api/driver/cuda_abi.h"
+#include "tap.h"
+
+int main(void)
+{
+    eq_u64(sizeof(CUlaunchAttribute), 72, "launch attribute");
+    eq_u64(offsetof(CUlaunchAttribute, value), 8, "its value");
+    eq_u64(sizeof(CUlaunchConfig), 56, "launch configuration");
+    eq_u64(offsetof(CUlaunchConfig, hStream), 32, "its stream");
+    eq_u64(sizeof(CUDA_MEMCPY2D), 128, "2D copy");
+    eq_u64(offsetof(CUDA_MEMCPY2D, WidthInBytes), 112, "its width");
+    eq_u64(sizeof(CUDA_MEMCPY3D), 200, "3D copy");
+    eq_u64(offsetof(CUDA_MEMCPY3D, dstXInBytes), 88, "its destination");
+    eq_u64(sizeof(CUuuid), 16, "UUID");
+    eq_u64(sizeof(CUdeviceptr), 8, "device pointer");
+    return done();
+}

@@ -1,0 +1,190 @@
+/* The way of a program through the driver API: context, module, memory, launch, result. */
+#include "driver_fixture.h"
+
+#define N 10000
+
+static void test_vecadd(CUmodule module)
+{
+    static float a[N], b[N], c[N];
+    CUdeviceptr da, db, dc;
+    uint32_t n = N;
+    void *params[] = {&da, &db, &dc, &n};
+    unsigned wrong = 0;
+
+    for (int i = 0; i < N; i++)
+        a[i] = (float)i, b[i] = (float)(2 * i);
+    success(cuMemAlloc_v2(&da, sizeof(a)), "alloc");
+    success(cuMemAlloc_v2(&db, sizeof(b)), "alloc");
+    success(cuMemAlloc_v2(&dc, sizeof(c)), "alloc");
+    success(cuMemcpyHtoD_v2(da, a, sizeof(a)), "HtoD");
+    success(cuMemcpyHtoD_v2(db, b, sizeof(b)), "HtoD");
+    success(driver_launch(driver_function(module, "add"), (N + 255) / 256, 256, NULL, params),
+            "launch");
+    success(cuMemcpyDtoH_v2(c, dc, sizeof(c)), "DtoH");
+    for (int i = 0; i < N; i++)
+        wrong += c[i] != (float)(3 * i);
+    eq_u64(wrong, 0, "sums");
+    success(cuMemFree_v2(da), "free");
+    success(cuMemFree_v2(db), "free");
+    success(cuMemFree_v2(dc), "free");
+}
+
+static void test_module(CUmodule module)
+{
+    CUfunction func;
+    CUdeviceptr table;
+    size_t size_B;
+    unsigned count;
+    int value;
+
+    success(cuModuleGetGlobal_v2(&table, &size_B, module, "table"), "variable");
+    eq_u64(size_B, 64, "size of the variable");
+    eq_u64(cuModuleGetGlobal_v2(&table, &size_B, module, "nothing"), CUDA_ERROR_NOT_FOUND,
+           "unknown variable");
+    eq_u64(cuModuleGetFunction(&func, module, "nothing"), CUDA_ERROR_NOT_FOUND, "unknown function");
+    success(cuModuleGetFunctionCount(&count, module), "count");
+    eq_u64(count, 3, "three kernels");
+    func = driver_function(module, "add");
+    success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, func), "attribute");
+    eq_u64((unsigned)value, 1024, "threads per block");
+    eq_u64(cuFuncSetAttribute(func, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 200000),
+           CUDA_ERROR_INVALID_VALUE, "more shared memory than there is");
+    success(cuOccupancyMaxActiveBlocksPerMultiprocessor(&value, func, 256, 0), "occupancy");
+    eq_u64((unsigned)value, 6, "1536 threads in blocks of 256");
+}
+
+static void test_library(void)
+{
+    CUlibrary library;
+    CUkernel kernel;
+    CUdeviceptr p;
+    uint64_t *count, **arg = &count;
+    void *params[] = {(void *)&arg};
+
+    success(cuLibraryLoadData(&library, driver_ptx, NULL, NULL, 0, NULL, NULL, 0), "library");
+    success(cuLibraryGetKernel(&kernel, library, "slow"), "kernel");
+    success(cuMemAllocManaged(&p, 8, CU_MEM_ATTACH_GLOBAL), "managed memory");
+    count = (uint64_t *)(uintptr_t)p;
+    *count = 0;
+    params[0] = &count;
+    success(driver_launch((CUfunction)kernel, 5, 32, NULL, params), "a kernel where a function is");
+    success(cuCtxSynchronize(), "synchronize");
+    eq_u64(*count, 5, "it ran");
+    success(cuMemFree_v2(p), "free");
+    success(cuLibraryUnload(library), "unload");
+    eq_u64(cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE, "unload twice");
+}
+
+static void test_streams(CUmodule module)
+{
+    CUfunction slow = driver_function(module, "slow");
+    CUstream a, b;
+    CUevent start, end;
+    CUdeviceptr p;
+    uint64_t count;
+    float ms = -1;
+    void *params[] = {&p};
+
+    success(cuMemAlloc_v2(&p, 8), "alloc");
+    success(cuMemsetD8_v2(p, 0, 8), "memset");
+    success(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuStreamCreate(&b, CU_STREAM_DEFAULT), "stream");
+    success(cuEventCreate(&start, 0), "event");
+    success(cuEventCreate(&end, 0), "event");
+    eq_u64(cuEventElapsedTime(&ms, start, end), CUDA_ERROR_INVALID_HANDLE, "never recorded");
+    success(cuEventRecord(start, a), "record");
+    success(driver_launch(slow, 6, 32, a, params), "launch");
+    success(cuEventRecord(end, a), "record");
+    success(cuStreamWaitEvent(b, end, 0), "wait");
+    success(driver_launch(slow, 1, 32, b, params), "launch");
+    /* The default stream waits for b, and so for a. */
+    success(cuMemcpyDtoH_v2(&count, p, 8), "copy on the default stream");
+    eq_u64(count, 7, "everything before it is done");
+    success(cuEventSynchronize(end), "synchronize event");
+    success(cuEventElapsedTime(&ms, start, end), "elapsed");
+    ok(ms > 0, "time is positive: %f ms", (double)ms);
+    success(cuStreamQuery(a), "query");
+    success(cuStreamDestroy_v2(a), "destroy");
+    success(cuStreamDestroy_v2(b), "destroy");
+    eq_u64(cuStreamQuery(a), CUDA_ERROR_INVALID_HANDLE, "destroyed stream");
+    success(cuEventDestroy_v2(start), "destroy");
+    success(cuEventDestroy_v2(end), "destroy");
+    success(cuMemFree_v2(p), "free");
+}
+
+static void test_entry_points(void)
+{
+    CUresult (*alloc)(CUdeviceptr *, size_t) = NULL;
+    void *func;
+    CUdriverProcAddressQueryResult why;
+
+    success(cuGetProcAddress("cuMemAlloc", (void **)&alloc, 12000, 0), "cuMemAlloc");
+    ok(alloc == cuMemAlloc_v2, "is the second version");
+    success(cuGetProcAddress("cuCtxCreate", &func, 11040, 0), "cuCtxCreate of 11.4");
+    ok(func == (void *)cuCtxCreate_v3, "is the third version");
+    success(cuGetProcAddress_v2("cuLaunchKernel", &func, 13000,
+                                CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, &why),
+            "per-thread default stream");
+    ok(func != (void *)cuLaunchKernel, "is another function");
+    success(cuGetProcAddress_v2("cuNoSuchThing", &func, 13000, 0, &why), "unknown name");
+    eq_u64(why, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, "reason");
+    success(cuGetProcAddress_v2("cuLaunchKernel", &func, 1000, 0, &why), "too old a version");
+    eq_u64(why, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, "reason");
+    success(cuGetProcAddress("cuGraphCreate", &func, 13000, 0), "missing entry point exists");
+    eq_u64(((CUresult(*)(void))func)(), CUDA_ERROR_NOT_SUPPORTED, "and says so");
+}
+
+static void test_memory_kinds(void)
+{
+    CUdeviceptr p, q, base;
+    size_t size_B;
+    void *host;
+    unsigned type;
+    char text[100], back[100];
+
+    success(cuMemHostAlloc(&host, 1 << 20, CU_MEMHOSTALLOC_DEVICEMAP), "pinned");
+    success(cuMemHostGetDevicePointer_v2(&p, host, 0), "device pointer");
+    eq_u64(p, (uintptr_t)host, "one address space");
+    success(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p), "attribute");
+    eq_u64(type, CU_MEMORYTYPE_HOST, "pinned memory is host memory");
+    success(cuMemHostRegister_v2(text, sizeof(text), 0), "register");
+    eq_u64(cuMemHostRegister_v2(text, sizeof(text), 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
+           "register twice");
+    success(cuMemHostUnregister(text), "unregister");
+    eq_u64(cuMemHostUnregister(text), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "unregister twice");
+    success(cuMemAlloc_v2(&q, 3 << 20), "large block");
+    success(cuMemGetAddressRange_v2(&base, &size_B, q + 12345), "range");
+    eq_u64(base, q, "base");
+    eq_u64(size_B, 3 << 20, "size");
+    success(cuMemsetD32_v2(q, 0x01020304, 25), "memset");
+    success(cuMemcpyDtoH_v2(back, q, 100), "copy back");
+    eq_mem(back, "\4\3\2\1\4\3\2\1", 8, "pattern");
+    success(cuMemFree_v2(q), "free");
+    success(cuMemFreeHost(host), "free pinned");
+}
+
+int main(void)
+{
+    CUcontext ctx, popped;
+    CUmodule module;
+    int n = 0;
+
+    eq_u64(cuCtxGetCurrent(&ctx), CUDA_ERROR_NOT_INITIALIZED, "before cuInit");
+    success(cuInit(0), "cuInit");
+    success(cuDeviceGetCount(&n), "count");
+    eq_u64((unsigned)n, 1, "one device");
+    success(cuCtxCreate_v4(&ctx, NULL, 0, 0), "context");
+    if (!success(cuModuleLoadData(&module, driver_ptx), "module"))
+        return done();
+    test_vecadd(module);
+    test_module(module);
+    test_library();
+    test_streams(module);
+    test_entry_points();
+    test_memory_kinds();
+    success(cuModuleUnload(module), "unload");
+    success(cuCtxPopCurrent_v2(&popped), "pop");
+    ok(popped == ctx, "the context");
+    success(cuCtxDestroy_v2(ctx), "destroy");
+    return done();
+}

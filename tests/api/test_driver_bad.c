@@ -1,0 +1,155 @@
+/* Wrong calls and faulting kernels: the documented error, sticky where it is, the process alive. */
+#include "driver_fixture.h"
+
+static void test_launch_limits(CUmodule module)
+{
+    CUfunction slow = driver_function(module, "slow");
+    CUdeviceptr p;
+    void *params[] = {&p}, *none[] = {NULL};
+
+    success(cuMemAlloc_v2(&p, 8), "alloc");
+    eq_u64(cuLaunchKernel(slow, 0, 1, 1, 32, 1, 1, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE,
+           "grid of 0");
+    eq_u64(cuLaunchKernel(slow, 1, 65536, 1, 32, 1, 1, 0, NULL, params, NULL),
+           CUDA_ERROR_INVALID_VALUE, "grid.y of 65536");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 1025, 1, 1, 0, NULL, params, NULL),
+           CUDA_ERROR_INVALID_VALUE, "block of 1025");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 64, 32, 1, 0, NULL, params, NULL),
+           CUDA_ERROR_INVALID_VALUE, "block of 64 x 32");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 1, 1, 65, 0, NULL, params, NULL), CUDA_ERROR_INVALID_VALUE,
+           "block.z of 65");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 32, 1, 1, 49153, NULL, params, NULL),
+           CUDA_ERROR_INVALID_VALUE, "too much shared memory");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_INVALID_VALUE,
+           "no parameters");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 32, 1, 1, 0, NULL, none, NULL), CUDA_ERROR_INVALID_VALUE,
+           "a null parameter");
+    eq_u64(cuLaunchKernel(NULL, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL),
+           CUDA_ERROR_INVALID_HANDLE, "null function");
+    eq_u64(cuLaunchKernel((CUfunction)params, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL),
+           CUDA_ERROR_INVALID_HANDLE, "garbage function");
+    eq_u64(cuLaunchKernel(slow, 1, 1, 1, 32, 1, 1, 0, (CUstream)params, params, NULL),
+           CUDA_ERROR_INVALID_HANDLE, "garbage stream");
+    eq_u64(cuLaunchCooperativeKernel(slow, 100000, 1, 1, 256, 1, 1, 0, NULL, params),
+           CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "cooperative grid too large");
+    success(cuMemFree_v2(p), "free");
+}
+
+static void test_memory(void)
+{
+    CUdeviceptr p, small;
+    char host[64];
+    size_t unused, total;
+
+    success(cuMemGetInfo_v2(&unused, &total), "info");
+    eq_u64(total, 256u << 20, "HEDDLE_MEMORY");
+    eq_u64(cuMemAlloc_v2(&p, 257u << 20), CUDA_ERROR_OUT_OF_MEMORY, "more than there is");
+    eq_u64(cuMemAlloc_v2(&p, 0), CUDA_ERROR_INVALID_VALUE, "0 bytes");
+    eq_u64(cuMemAlloc_v2(NULL, 16), CUDA_ERROR_INVALID_VALUE, "null");
+    success(cuMemAlloc_v2(&p, 1 << 20), "alloc");
+    success(cuMemAlloc_v2(&small, 100), "alloc");
+    eq_u64(cuMemFree_v2(p + 256), CUDA_ERROR_INVALID_VALUE, "free inside a block");
+    eq_u64(cuMemcpyHtoD_v2(small, host, 0), CUDA_SUCCESS, "copy of 0 bytes");
+    eq_u64(cuMemcpyHtoD_v2(small + 90, host, 11), CUDA_ERROR_INVALID_VALUE, "past the end");
+    eq_u64(cuMemcpyHtoD_v2((uintptr_t)host, host, 8), CUDA_ERROR_INVALID_VALUE,
+           "host memory as destination");
+    eq_u64(cuMemcpyDtoH_v2(host, 0, 8), CUDA_ERROR_INVALID_VALUE, "null source");
+    eq_u64(cuMemsetD32_v2(small + 2, 0, 4), CUDA_ERROR_INVALID_VALUE, "misaligned memset");
+    success(cuMemFree_v2(p), "free");
+    eq_u64(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE, "double free");
+    eq_u64(cuMemFree_v2((uintptr_t)host), CUDA_ERROR_INVALID_VALUE, "free of host memory");
+    eq_u64(cuMemcpyDtoH_v2(host, p, 8), CUDA_ERROR_INVALID_VALUE, "copy from freed memory");
+    success(cuMemFree_v2(0), "free of null");
+    success(cuMemFree_v2(small), "free");
+}
+
+static void test_images(void)
+{
+    CUmodule module;
+    char log[200] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof(log)};
+
+    eq_u64(cuModuleLoadData(&module, "garbage"), CUDA_ERROR_INVALID_IMAGE, "garbage image");
+    eq_u64(cuModuleLoadDataEx(&module, ".version 8.0\n.target sm_80\n!", 2, options, values),
+           CUDA_ERROR_INVALID_PTX, "bad PTX");
+    eq_str(log, "line 1: '!'", "error log");
+    eq_u64(cuModuleLoad(&module, "/nonexistent"), CUDA_ERROR_FILE_NOT_FOUND, "missing file");
+    eq_u64(cuModuleLoadData(&module, NULL), CUDA_ERROR_INVALID_VALUE, "null image");
+}
+
+/* A fault sticks to its context; another one works on; resetting the primary context heals it. */
+static void test_sticky(CUcontext other, CUmodule other_module)
+{
+    CUcontext primary;
+    CUmodule module;
+    CUdeviceptr freed, p, bad = 64;
+    void *params[] = {&bad};
+    uint64_t count = 0;
+
+    success(cuDevicePrimaryCtxRetain(&primary, 0), "retain");
+    success(cuCtxSetCurrent(primary), "set");
+    success(cuModuleLoadData(&module, driver_ptx), "load");
+    success(cuMemAlloc_v2(&freed, 1 << 20), "alloc");
+    success(cuMemFree_v2(freed), "free");
+    bad = freed;
+    success(driver_launch(driver_function(module, "wild"), 1, 32, NULL, params), "launch");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "use after free");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "again");
+    eq_u64(cuMemAlloc_v2(&p, 16), CUDA_ERROR_ILLEGAL_ADDRESS, "sticky everywhere");
+    success(cuCtxSetCurrent(other), "the other context");
+    success(cuMemAlloc_v2(&p, 8), "alloc");
+    success(cuMemsetD8_v2(p, 0, 8), "memset");
+    params[0] = &p;
+    success(driver_launch(driver_function(other_module, "slow"), 3, 32, NULL, params), "launch");
+    success(cuMemcpyDtoH_v2(&count, p, 8), "copy");
+    eq_u64(count, 3, "unharmed");
+    success(cuMemFree_v2(p), "free");
+    success(cuDevicePrimaryCtxReset_v2(0), "reset");
+    success(cuCtxSetCurrent(primary), "set");
+    success(cuCtxSynchronize(), "healthy again");
+    success(cuModuleLoadData(&module, driver_ptx), "load");
+    params[0] = &bad;
+    bad = 8;
+    success(driver_launch(driver_function(module, "wild"), 1, 32, NULL, params), "launch");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "null pointer");
+    success(cuDevicePrimaryCtxRelease_v2(0), "release");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED, "a destroyed current context");
+    eq_u64(cuDevicePrimaryCtxRelease_v2(0), CUDA_ERROR_INVALID_CONTEXT, "release too often");
+    success(cuCtxSetCurrent(other), "set");
+}
+
+static void test_contexts(void)
+{
+    CUcontext ctx = NULL, popped;
+    int value;
+
+    eq_u64(cuCtxSetCurrent((CUcontext)&ctx), CUDA_ERROR_INVALID_CONTEXT, "garbage context");
+    eq_u64(cuCtxDestroy_v2(NULL), CUDA_ERROR_INVALID_CONTEXT, "destroy null");
+    eq_u64(cuDeviceGet(&value, 7), CUDA_ERROR_INVALID_DEVICE, "device 7");
+    eq_u64(cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, 0), CUDA_ERROR_INVALID_VALUE,
+           "attribute 9999");
+    success(cuCtxPopCurrent_v2(&popped), "pop");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT, "no context");
+    eq_u64(cuCtxPopCurrent_v2(&ctx), CUDA_ERROR_INVALID_CONTEXT, "pop of nothing");
+    success(cuCtxPushCurrent_v2(popped), "push");
+}
+
+int main(void)
+{
+    CUcontext ctx;
+    CUmodule module;
+
+    setenv("HEDDLE_MEMORY", "256M", 1);
+    success(cuInit(0), "cuInit");
+    success(cuCtxCreate_v2(&ctx, 0, 0), "context");
+    if (!success(cuModuleLoadData(&module, driver_ptx), "module"))
+        return done();
+    test_contexts();
+    test_launch_limits(module);
+    test_memory();
+    test_images();
+    test_sticky(ctx, module);
+    success(cuCtxDestroy_v2(ctx), "destroy");
+    return done();
+}

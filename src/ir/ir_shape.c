@@ -215,9 +215,10 @@ static bool sources_known(const struct shape_state *s, const struct ir_instr *in
 }
 
 /*
- * The shape a value may keep, given when it is computed and used. A fixed value that is a scalar (per
- * half) comes out the same whenever it is computed. In dispatch mode a divergent block may run again
- * for other lanes before the first ones have used its results: only fixed values keep a shape there.
+ * The shape a value may keep, given when it is computed and used. A fixed value that is a scalar
+ * (per half) comes out the same whenever it is computed. In dispatch mode a divergent block may run
+ * again for other lanes before the first ones have used its results: only fixed values keep a shape
+ * there.
  */
 static struct ir_shape settle(const struct shape_state *s, const struct ir_value *value,
                               struct ir_shape shape)

@@ -86,8 +86,8 @@ struct ir_shapes {
      * A divergent branch writes phis of several successors: read what all its edges carry before
      * writing any (the back edge of a loop overwrites phis that the edge out of it still reads).
      *
-     * Phis here merge lanes that came along different paths, or at different times out of a divergent
-     * loop: a write must keep the other lanes.
+     * Phis here merge lanes that came along different paths, or at different times out of a
+     * divergent loop: a write must keep the other lanes.
      */
     bool *divergent_join;
     bool *divergent_loop; /* by loop index: lanes leave this loop at different times */

@@ -4,8 +4,8 @@
  *
  * The model is as hostile as a backend may be: what is UNIFORM or AFFINE lives as scalars (and is
  * checked against all running lanes when it is written), writes that need not keep other lanes
- * fill them with rubbish, blocks said not to be divergent must be run by all living lanes. The sweep
- * over pending masks is the JIT's.
+ * fill them with rubbish, blocks said not to be divergent must be run by all living lanes. The
+ * sweep over pending masks is the JIT's.
  */
 #include "tap.h"
 

@@ -2,6 +2,7 @@
  * Private to src/ir: the state of one shape analysis, shared by its parts:
  *
  *   ir_shape.c           fixpoint over values, temporal values, dispatch mode, result
+ *   ir_shape_lattice.[ch] joins, alignments, affine arithmetic
  *   ir_shape_transfer.c  shape of a result from the shapes of the sources (no control flow)
  *   ir_shape_flow.c      what a divergent branch does to blocks, joins and loops
  *   ir_shape_print.c     listing

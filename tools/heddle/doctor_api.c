@@ -23,11 +23,16 @@ static const struct api_row driver_rows[] = {
     {NULL, false},
 };
 
+static const struct api_row runtime_rows[] = {
+#define X(symbol, nodes, have) {#symbol, HAVE_##have},
+#include "api/runtime.def"
+#undef X
+    {NULL, false},
+};
+
 enum doctor_state doctor_table_state(const char *symbol, bool is_driver)
 {
-    const struct api_row *row = driver_rows;
-    if (!is_driver)
-        return DOCTOR_UNKNOWN;
+    const struct api_row *row = is_driver ? driver_rows : runtime_rows;
     for (; row->symbol; row++)
         if (!strcmp(row->symbol, symbol))
             return row->have ? DOCTOR_SUPPORTED : DOCTOR_REFUSED;

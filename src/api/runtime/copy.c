@@ -1,0 +1,231 @@
+/* Copies and fills. */
+#include "runtime.h"
+
+#include <limits.h>
+
+/*
+ * The direction is checked by taking the driver's entry point for it: a copy to the host that names
+ * device memory nobody allocated is an error, whatever the address.
+ */
+cudaError_t rt_copy(void *dst, const void *src, size_t size_B, enum cudaMemcpyKind kind)
+{
+    switch (kind) {
+    case cudaMemcpyHostToDevice:
+        RT_CALL(cuMemcpyHtoD_v2(rt_va(dst), src, size_B));
+    case cudaMemcpyDeviceToHost:
+        RT_CALL(cuMemcpyDtoH_v2(dst, rt_va(src), size_B));
+    case cudaMemcpyDeviceToDevice:
+        RT_CALL(cuMemcpyDtoD_v2(rt_va(dst), rt_va(src), size_B));
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault:
+        RT_CALL(cuMemcpy(rt_va(dst), rt_va(src), size_B));
+    }
+    return rt_fail(cudaErrorInvalidMemcpyDirection);
+}
+
+cudaError_t rt_copy_async(void *dst, const void *src, size_t size_B, enum cudaMemcpyKind kind,
+                          cudaStream_t stream)
+{
+    switch (kind) {
+    case cudaMemcpyHostToDevice:
+        RT_CALL(cuMemcpyHtoDAsync_v2(rt_va(dst), src, size_B, stream));
+    case cudaMemcpyDeviceToHost:
+        RT_CALL(cuMemcpyDtoHAsync_v2(dst, rt_va(src), size_B, stream));
+    case cudaMemcpyDeviceToDevice:
+        RT_CALL(cuMemcpyDtoDAsync_v2(rt_va(dst), rt_va(src), size_B, stream));
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault:
+        RT_CALL(cuMemcpyAsync(rt_va(dst), rt_va(src), size_B, stream));
+    }
+    return rt_fail(cudaErrorInvalidMemcpyDirection);
+}
+
+RT_API(cudaMemcpy)
+cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+{
+    return rt_copy(dst, src, count, kind);
+}
+
+RT_API(cudaMemcpyAsync)
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    return rt_copy_async(dst, src, count, kind, stream);
+}
+
+/* Memory types of destination and source; NULL when there is no such direction. */
+static const CUmemorytype *memory_types(enum cudaMemcpyKind kind)
+{
+    static const CUmemorytype types[][2] = {
+        [cudaMemcpyHostToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_HOST},
+        [cudaMemcpyHostToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST},
+        [cudaMemcpyDeviceToHost] = {CU_MEMORYTYPE_HOST, CU_MEMORYTYPE_DEVICE},
+        [cudaMemcpyDeviceToDevice] = {CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_DEVICE},
+        [cudaMemcpyDefault] = {CU_MEMORYTYPE_UNIFIED, CU_MEMORYTYPE_UNIFIED},
+    };
+    return (unsigned)kind < HD_COUNT_OF(types) ? types[kind] : NULL;
+}
+
+static cudaError_t make_copy_2d(CUDA_MEMCPY2D *out_copy, void *dst, size_t dpitch, const void *src,
+                                size_t spitch, size_t width, size_t height,
+                                enum cudaMemcpyKind kind)
+{
+    const CUmemorytype *types = memory_types(kind);
+    if (!types)
+        return rt_fail(cudaErrorInvalidMemcpyDirection);
+    if (height > 1 && (width > dpitch || width > spitch))
+        return rt_fail(cudaErrorInvalidPitchValue);
+    *out_copy = (CUDA_MEMCPY2D){
+        .srcMemoryType = types[1],
+        .srcHost = src,
+        .srcDevice = rt_va(src),
+        .srcPitch = spitch,
+        .dstMemoryType = types[0],
+        .dstHost = dst,
+        .dstDevice = rt_va(dst),
+        .dstPitch = dpitch,
+        .WidthInBytes = width,
+        .Height = height,
+    };
+    return cudaSuccess;
+}
+
+RT_API(cudaMemcpy2D)
+cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                         size_t height, enum cudaMemcpyKind kind)
+{
+    CUDA_MEMCPY2D copy;
+    RT_TRY(make_copy_2d(&copy, dst, dpitch, src, spitch, width, height, kind));
+    if (!width || !height)
+        return rt_enter();
+    RT_CALL(cuMemcpy2DUnaligned_v2(&copy));
+}
+
+RT_API(cudaMemcpy2DAsync)
+cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
+                              size_t width, size_t height, enum cudaMemcpyKind kind,
+                              cudaStream_t stream)
+{
+    CUDA_MEMCPY2D copy;
+    RT_TRY(make_copy_2d(&copy, dst, dpitch, src, spitch, width, height, kind));
+    if (!width || !height)
+        return rt_enter();
+    RT_CALL(cuMemcpy2DAsync_v2(&copy, stream));
+}
+
+static cudaError_t make_copy_3d(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy3DParms *p)
+{
+    static _Atomic bool logged;
+    if (!p)
+        return rt_fail(cudaErrorInvalidValue);
+    if (p->srcArray || p->dstArray)
+        return rt_missing("cudaMemcpy3D of arrays", &logged);
+    const CUmemorytype *types = memory_types(p->kind);
+    if (!types)
+        return rt_fail(cudaErrorInvalidMemcpyDirection);
+    if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
+        return rt_fail(cudaErrorInvalidPitchValue);
+    *out_copy = (CUDA_MEMCPY3D){
+        .srcXInBytes = p->srcPos.x,
+        .srcY = p->srcPos.y,
+        .srcZ = p->srcPos.z,
+        .srcMemoryType = types[1],
+        .srcHost = p->srcPtr.ptr,
+        .srcDevice = rt_va(p->srcPtr.ptr),
+        .srcPitch = p->srcPtr.pitch,
+        .srcHeight = p->srcPtr.ysize,
+        .dstXInBytes = p->dstPos.x,
+        .dstY = p->dstPos.y,
+        .dstZ = p->dstPos.z,
+        .dstMemoryType = types[0],
+        .dstHost = p->dstPtr.ptr,
+        .dstDevice = rt_va(p->dstPtr.ptr),
+        .dstPitch = p->dstPtr.pitch,
+        .dstHeight = p->dstPtr.ysize,
+        .WidthInBytes = p->extent.width,
+        .Height = p->extent.height,
+        .Depth = p->extent.depth,
+    };
+    return cudaSuccess;
+}
+
+RT_API(cudaMemcpy3D)
+cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
+{
+    CUDA_MEMCPY3D copy;
+    RT_TRY(make_copy_3d(&copy, p));
+    RT_CALL(cuMemcpy3D_v2(&copy));
+}
+
+RT_API(cudaMemcpy3DAsync)
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+{
+    CUDA_MEMCPY3D copy;
+    RT_TRY(make_copy_3d(&copy, p));
+    RT_CALL(cuMemcpy3DAsync_v2(&copy, stream));
+}
+
+RT_API(cudaMemcpyPeer)
+cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
+{
+    CUcontext to, from;
+    RT_TRY(rt_primary(dstDevice, &to));
+    RT_TRY(rt_primary(srcDevice, &from));
+    RT_CALL(cuMemcpyPeer(rt_va(dst), to, rt_va(src), from, count));
+}
+
+RT_API(cudaMemcpyPeerAsync)
+cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
+                                size_t count, cudaStream_t stream)
+{
+    CUcontext to, from;
+    RT_TRY(rt_primary(dstDevice, &to));
+    RT_TRY(rt_primary(srcDevice, &from));
+    RT_CALL(cuMemcpyPeerAsync(rt_va(dst), to, rt_va(src), from, count, stream));
+}
+
+RT_API(cudaMemset)
+cudaError_t cudaMemset(void *devPtr, int value, size_t count)
+{
+    RT_CALL(cuMemsetD8_v2(rt_va(devPtr), (unsigned char)value, count));
+}
+
+RT_API(cudaMemsetAsync)
+cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
+{
+    RT_CALL(cuMemsetD8Async(rt_va(devPtr), (unsigned char)value, count, stream));
+}
+
+RT_API(cudaMemset2D)
+cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
+{
+    RT_CALL(cuMemsetD2D8_v2(rt_va(devPtr), pitch, (unsigned char)value, width, height));
+}
+
+RT_API(cudaMemset2DAsync)
+cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
+                              cudaStream_t stream)
+{
+    RT_CALL(cuMemsetD2D8Async(rt_va(devPtr), pitch, (unsigned char)value, width, height, stream));
+}
+
+RT_API(cudaMemset3DAsync)
+cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
+                              struct cudaExtent extent, cudaStream_t stream)
+{
+    RT_TRY(rt_enter());
+    for (size_t z = 0; z < extent.depth; z++) {
+        CUdeviceptr slice =
+            rt_va(pitchedDevPtr.ptr) + z * pitchedDevPtr.pitch * pitchedDevPtr.ysize;
+        RT_TRY(rt_result(cuMemsetD2D8Async(slice, pitchedDevPtr.pitch, (unsigned char)value,
+                                           extent.width, extent.height, stream)));
+    }
+    return cudaSuccess;
+}
+
+RT_API(cudaMemset3D)
+cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
+{
+    RT_TRY(cudaMemset3DAsync(pitchedDevPtr, value, extent, NULL));
+    return cudaStreamSynchronize(NULL);
+}

@@ -1,0 +1,280 @@
+/* Devices: count, current device, attributes, limits, reset, peers, versions, profiler control. */
+#include "runtime.h"
+
+RT_API(cudaGetDeviceCount)
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    if (!count)
+        return rt_fail(cudaErrorInvalidValue);
+    *count = 0;
+    RT_TRY(rt_init());
+    *count = rt.device_count;
+    return cudaSuccess;
+}
+
+static cudaError_t check_device(int device)
+{
+    RT_TRY(rt_init());
+    return device >= 0 && device < rt.device_count ? cudaSuccess : rt_fail(cudaErrorInvalidDevice);
+}
+
+/* Since 12.0 this also initialises the device. */
+RT_API(cudaSetDevice)
+cudaError_t cudaSetDevice(int device)
+{
+    CUcontext ctx;
+    RT_TRY(check_device(device));
+    RT_TRY(rt_primary(device, &ctx));
+    RT_TRY(rt_result(cuCtxSetCurrent(ctx)));
+    rt_thread.device = device;
+    return cudaSuccess;
+}
+
+RT_API(cudaGetDevice)
+cudaError_t cudaGetDevice(int *device)
+{
+    CUcontext ctx;
+    RT_TRY(rt_init());
+    if (!device)
+        return rt_fail(cudaErrorInvalidValue);
+    *device = rt_thread.device;
+    if (cuCtxGetCurrent(&ctx) == CUDA_SUCCESS && ctx)
+        return rt_result(cuCtxGetDevice(device));
+    return cudaSuccess;
+}
+
+RT_API(cudaInitDevice)
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    CUcontext ctx;
+    RT_TRY(check_device(device));
+    if (flags & cudaInitDeviceFlagsAreValid)
+        RT_TRY(rt_result(cuDevicePrimaryCtxSetFlags_v2(device, deviceFlags)));
+    return rt_primary(device, &ctx);
+}
+
+RT_API(cudaChooseDevice)
+cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
+{
+    RT_TRY(rt_init());
+    if (!device || !prop)
+        return rt_fail(cudaErrorInvalidValue);
+    *device = 0;
+    for (int i = 0; i < rt.device_count; i++) {
+        struct cudaDeviceProp have;
+        RT_TRY(cudaGetDeviceProperties(&have, i));
+        if (have.major < prop->major || (have.major == prop->major && have.minor < prop->minor) ||
+            have.totalGlobalMem < prop->totalGlobalMem)
+            continue;
+        *device = i;
+        break;
+    }
+    return cudaSuccess;
+}
+
+RT_API(cudaDeviceGetAttribute)
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+{
+    RT_TRY(check_device(device));
+    return rt_result(cuDeviceGetAttribute(value, (CUdevice_attribute)(int)attr, device));
+}
+
+RT_API(cudaDeviceGetPCIBusId)
+cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
+{
+    RT_TRY(check_device(device));
+    return rt_result(cuDeviceGetPCIBusId(pciBusId, len, device));
+}
+
+RT_API(cudaDeviceGetByPCIBusId)
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pciBusId)
+{
+    RT_TRY(rt_init());
+    return rt_result(cuDeviceGetByPCIBusId(device, pciBusId));
+}
+
+RT_API(cudaDeviceSynchronize)
+cudaError_t cudaDeviceSynchronize(void)
+{
+    RT_CALL(cuCtxSynchronize());
+}
+
+/* Destroys what is in the primary context and clears its fault; the thread's last error with it. */
+RT_API(cudaDeviceReset)
+cudaError_t cudaDeviceReset(void)
+{
+    int device;
+    CUcontext ctx;
+    RT_TRY(cudaGetDevice(&device));
+    ctx = atomic_load(&rt.primary[device]);
+    if (ctx) {
+        rt_bindings_drop(ctx);
+        RT_TRY(rt_result(cuDevicePrimaryCtxReset_v2(device)));
+    }
+    rt_thread.last_error = cudaSuccess;
+    return cudaSuccess;
+}
+
+RT_API(cudaSetDeviceFlags)
+cudaError_t cudaSetDeviceFlags(unsigned int flags)
+{
+    RT_TRY(rt_init());
+    if (flags & ~(unsigned)cudaDeviceMask)
+        return rt_fail(cudaErrorInvalidValue);
+    /* cudaDeviceMapHost always holds and is no context flag of the driver's primary contexts. */
+    return rt_result(
+        cuDevicePrimaryCtxSetFlags_v2(rt_thread.device, flags & ~(unsigned)cudaDeviceMapHost));
+}
+
+RT_API(cudaGetDeviceFlags)
+cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+{
+    int active, device;
+    RT_TRY(cudaGetDevice(&device));
+    if (!flags)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_result(cuDevicePrimaryCtxGetState(device, flags, &active)));
+    *flags |= cudaDeviceMapHost;
+    return cudaSuccess;
+}
+
+RT_API(cudaDeviceGetLimit)
+cudaError_t cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit)
+{
+    RT_CALL(cuCtxGetLimit(pValue, (CUlimit)limit));
+}
+
+RT_API(cudaDeviceSetLimit)
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+{
+    RT_CALL(cuCtxSetLimit((CUlimit)limit, value));
+}
+
+RT_API(cudaDeviceGetCacheConfig)
+cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig)
+{
+    RT_CALL(cuCtxGetCacheConfig((CUfunc_cache *)pCacheConfig));
+}
+
+RT_API(cudaDeviceSetCacheConfig)
+cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig)
+{
+    RT_CALL(cuCtxSetCacheConfig((CUfunc_cache)cacheConfig));
+}
+
+RT_API(cudaDeviceGetSharedMemConfig)
+cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig)
+{
+    RT_CALL(cuCtxGetSharedMemConfig((CUsharedconfig *)pConfig));
+}
+
+RT_API(cudaDeviceSetSharedMemConfig)
+cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
+{
+    RT_CALL(cuCtxSetSharedMemConfig((CUsharedconfig)config));
+}
+
+RT_API(cudaDeviceGetStreamPriorityRange)
+cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+{
+    RT_CALL(cuCtxGetStreamPriorityRange(leastPriority, greatestPriority));
+}
+
+RT_API(cudaDeviceCanAccessPeer)
+cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
+{
+    RT_TRY(check_device(device));
+    RT_TRY(check_device(peerDevice));
+    return rt_result(cuDeviceCanAccessPeer(canAccessPeer, device, peerDevice));
+}
+
+RT_API(cudaDeviceGetP2PAttribute)
+cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice,
+                                      int dstDevice)
+{
+    RT_TRY(check_device(srcDevice));
+    RT_TRY(check_device(dstDevice));
+    return rt_result(
+        cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)(int)attr, srcDevice, dstDevice));
+}
+
+RT_API(cudaDeviceEnablePeerAccess)
+cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
+{
+    CUcontext peer;
+    RT_TRY(rt_primary(peerDevice, &peer));
+    RT_CALL(cuCtxEnablePeerAccess(peer, flags));
+}
+
+RT_API(cudaDeviceDisablePeerAccess)
+cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
+{
+    CUcontext peer;
+    RT_TRY(rt_primary(peerDevice, &peer));
+    RT_CALL(cuCtxDisablePeerAccess(peer));
+}
+
+/* Needs no device: programs call it to see whether there is a driver. */
+RT_API(cudaDriverGetVersion)
+cudaError_t cudaDriverGetVersion(int *driverVersion)
+{
+    return rt_result(cuDriverGetVersion(driverVersion));
+}
+
+RT_API13(cudaRuntimeGetVersion)
+cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
+{
+    if (!runtimeVersion)
+        return rt_fail(cudaErrorInvalidValue);
+    *runtimeVersion = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+static cudaError_t entry_point(const char *symbol, void **out_func, int version,
+                               unsigned long long flags,
+                               enum cudaDriverEntryPointQueryResult *out_status)
+{
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+    RT_TRY(rt_init());
+    CUresult result = cuGetProcAddress_v2(symbol, out_func, version, flags, &status);
+    if (out_status)
+        *out_status = (enum cudaDriverEntryPointQueryResult)status;
+    /* With a status to fill, a name that is not found is an answer and not an error. */
+    if (out_status && result == CUDA_ERROR_NOT_FOUND)
+        return cudaSuccess;
+    return rt_result(result);
+}
+
+RT_API(cudaGetDriverEntryPoint)
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    return entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus);
+}
+
+RT_API(cudaGetDriverEntryPointByVersion)
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
+                                             unsigned int cudaVersion, unsigned long long flags,
+                                             enum cudaDriverEntryPointQueryResult *driverStatus)
+{
+    return entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
+}
+
+RT_API(cudaProfilerStart)
+cudaError_t cudaProfilerStart(void)
+{
+    RT_CALL(cuProfilerStart());
+}
+
+RT_API(cudaProfilerStop)
+cudaError_t cudaProfilerStop(void)
+{
+    RT_CALL(cuProfilerStop());
+}
+
+RT_API(cudaCreateChannelDesc)
+struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                   enum cudaChannelFormatKind f)
+{
+    return (struct cudaChannelFormatDesc){.x = x, .y = y, .z = z, .w = w, .f = f};
+}

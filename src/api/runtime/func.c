@@ -1,0 +1,134 @@
+/* Functions: attributes, occupancy, names. */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* member of cudaFuncAttributes, attribute of the driver */
+#define FUNC_ATTRIBUTES(X)                                                                         \
+    X(sharedSizeBytes, SHARED_SIZE_BYTES)                                                          \
+    X(constSizeBytes, CONST_SIZE_BYTES)                                                            \
+    X(localSizeBytes, LOCAL_SIZE_BYTES)                                                            \
+    X(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK)                                                   \
+    X(numRegs, NUM_REGS)                                                                           \
+    X(ptxVersion, PTX_VERSION)                                                                     \
+    X(binaryVersion, BINARY_VERSION)                                                               \
+    X(cacheModeCA, CACHE_MODE_CA)                                                                  \
+    X(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES)                                    \
+    X(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)
+
+RT_API(cudaFuncGetAttributes)
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
+{
+    CUfunction f;
+    int value;
+    if (!attr)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_function(func, &f));
+    memset(attr, 0, sizeof(*attr));
+#define X(member, name)                                                                            \
+    RT_TRY(rt_result(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_##name, f)));                    \
+    attr->member = (__typeof__(attr->member))value;
+    FUNC_ATTRIBUTES(X)
+#undef X
+    return cudaSuccess;
+}
+
+RT_API(cudaFuncSetAttribute)
+cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(cuFuncSetAttribute(f, (CUfunction_attribute)attr, value));
+}
+
+RT_API(cudaKernelSetAttributeForDevice)
+cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
+                                            int value, int device)
+{
+    struct rt_kernel *k;
+    CUcontext ctx, popped;
+    CUfunction f;
+    RT_TRY(rt_kernel_find(kernel, &k));
+    RT_TRY(rt_primary(device, &ctx));
+    RT_TRY(rt_result(cuCtxPushCurrent_v2(ctx)));
+    cudaError_t error = rt_kernel_bind(k, ctx, &f);
+    if (!error)
+        error = rt_result(cuFuncSetAttribute(f, (CUfunction_attribute)attr, value));
+    (void)cuCtxPopCurrent_v2(&popped);
+    return error;
+}
+
+RT_API(cudaFuncSetCacheConfig)
+cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(cuFuncSetCacheConfig(f, (CUfunc_cache)cacheConfig));
+}
+
+RT_API(cudaFuncSetSharedMemConfig)
+cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(cuFuncSetSharedMemConfig(f, (CUsharedconfig)config));
+}
+
+RT_API(cudaFuncGetName)
+cudaError_t cudaFuncGetName(const char **name, const void *func)
+{
+    struct rt_kernel *kernel;
+    if (!name)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_kernel_find(func, &kernel));
+    *name = kernel->name;
+    return cudaSuccess;
+}
+
+RT_API(cudaFuncGetParamInfo)
+cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
+                                 size_t *paramSize)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(cuFuncGetParamInfo(f, paramIndex, paramOffset, paramSize));
+}
+
+RT_API(cudaGetFuncBySymbol)
+cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+{
+    return functionPtr ? rt_function(symbolPtr, functionPtr) : rt_fail(cudaErrorInvalidValue);
+}
+
+RT_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
+                                                          int blockSize, size_t dynamicSMemSize)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(
+        cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize, dynamicSMemSize));
+}
+
+RT_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, const void *func,
+                                                                   int blockSize,
+                                                                   size_t dynamicSMemSize,
+                                                                   unsigned int flags)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks, f, blockSize,
+                                                                          dynamicSMemSize, flags));
+}
+
+RT_API(cudaOccupancyAvailableDynamicSMemPerBlock)
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const void *func,
+                                                      int numBlocks, int blockSize)
+{
+    CUfunction f;
+    RT_TRY(rt_function(func, &f));
+    return rt_result(
+        cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, f, numBlocks, blockSize));
+}

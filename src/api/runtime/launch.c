@@ -1,0 +1,169 @@
+/* Launching kernels: the call configuration that <<<>>> pushes, checks, the launch functions. */
+#include "runtime.h"
+
+#include <limits.h>
+
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                               size_t shared_B, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                                    size_t shared_B, cudaStream_t stream);
+cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+                                  size_t shared_B, cudaStream_t stream);
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+                                     void **args);
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+                                             size_t shared_B, cudaStream_t stream);
+cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t func, void *arg);
+
+/* Nonzero makes the stub skip the launch. Arguments of a launch may themselves launch: a stack. */
+RT_API(__cudaPushCallConfiguration)
+unsigned int __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared_B,
+                                         struct CUstream_st *stream)
+{
+    struct rt_thread *t = &rt_thread;
+    if (t->nconfigs == HD_COUNT_OF(t->configs))
+        return (unsigned)rt_fail(cudaErrorMissingConfiguration);
+    t->configs[t->nconfigs++] = (struct rt_call_config){grid, block, shared_B, stream};
+    return 0;
+}
+
+RT_API(__cudaPopCallConfiguration)
+cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared_B,
+                                       void *stream)
+{
+    struct rt_thread *t = &rt_thread;
+    if (!t->nconfigs)
+        return rt_fail(cudaErrorMissingConfiguration);
+    const struct rt_call_config *config = &t->configs[--t->nconfigs];
+    *grid = config->grid;
+    *block = config->block;
+    *shared_B = config->shared_B;
+    *(cudaStream_t *)stream = config->stream;
+    return cudaSuccess;
+}
+
+static bool dims_fit(dim3 d, const unsigned limit[3])
+{
+    return d.x && d.y && d.z && d.x <= limit[0] && d.y <= limit[1] && d.z <= limit[2];
+}
+
+/* The driver calls all of these an invalid value; the runtime tells them apart. */
+static cudaError_t check_dims(dim3 grid, dim3 block, size_t shared_B)
+{
+    if (HD_UNLIKELY(!dims_fit(grid, rt.limits.grid) || !dims_fit(block, rt.limits.block) ||
+                    (uint64_t)block.x * block.y * block.z > rt.limits.threads))
+        return rt_fail(cudaErrorInvalidConfiguration);
+    return HD_LIKELY(shared_B <= INT_MAX) ? cudaSuccess : rt_fail(cudaErrorInvalidValue);
+}
+
+static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, size_t shared_B,
+                          cudaStream_t stream)
+{
+    CUfunction driver_func;
+    RT_TRY(rt_function(func, &driver_func));
+    RT_TRY(check_dims(grid, block, shared_B));
+    return rt_result(cuLaunchKernel(driver_func, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                                    (unsigned)shared_B, stream, args, NULL));
+}
+
+RT_API(cudaLaunchKernel)
+cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                             size_t sharedMem, cudaStream_t stream)
+{
+    return launch(func, gridDim, blockDim, args, sharedMem, stream);
+}
+
+RT_API(cudaLaunchKernel_ptsz)
+cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+                                  size_t shared_B, cudaStream_t stream)
+{
+    return launch(func, grid, block, args, shared_B, rt_per_thread(stream));
+}
+
+RT_API(__cudaLaunchKernel)
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                               size_t shared_B, cudaStream_t stream)
+{
+    return launch(kernel, grid, block, args, shared_B, stream);
+}
+
+RT_API(__cudaLaunchKernel_ptsz)
+cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                                    size_t shared_B, cudaStream_t stream)
+{
+    return launch(kernel, grid, block, args, shared_B, rt_per_thread(stream));
+}
+
+static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, void **args,
+                                      size_t shared_B, cudaStream_t stream)
+{
+    CUfunction driver_func;
+    RT_TRY(rt_function(func, &driver_func));
+    RT_TRY(check_dims(grid, block, shared_B));
+    return rt_result(cuLaunchCooperativeKernel(driver_func, grid.x, grid.y, grid.z, block.x,
+                                               block.y, block.z, (unsigned)shared_B, stream, args));
+}
+
+RT_API(cudaLaunchCooperativeKernel)
+cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                        size_t sharedMem, cudaStream_t stream)
+{
+    return launch_cooperative(func, gridDim, blockDim, args, sharedMem, stream);
+}
+
+RT_API(cudaLaunchCooperativeKernel_ptsz)
+cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+                                             size_t shared_B, cudaStream_t stream)
+{
+    return launch_cooperative(func, grid, block, args, shared_B, rt_per_thread(stream));
+}
+
+_Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute),
+               "same layout, both public");
+
+static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args,
+                             cudaStream_t stream)
+{
+    CUfunction driver_func;
+    RT_TRY(rt_function(func, &driver_func));
+    RT_TRY(check_dims(config->gridDim, config->blockDim, config->dynamicSmemBytes));
+    const CUlaunchConfig driver_config = {
+        .gridDimX = config->gridDim.x,
+        .gridDimY = config->gridDim.y,
+        .gridDimZ = config->gridDim.z,
+        .blockDimX = config->blockDim.x,
+        .blockDimY = config->blockDim.y,
+        .blockDimZ = config->blockDim.z,
+        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
+        .hStream = stream,
+        .attrs = (CUlaunchAttribute *)config->attrs,
+        .numAttrs = config->numAttrs,
+    };
+    return rt_result(cuLaunchKernelEx(&driver_config, driver_func, args, NULL));
+}
+
+RT_API(cudaLaunchKernelExC)
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
+{
+    return config ? launch_ex(config, func, args, config->stream) : rt_fail(cudaErrorInvalidValue);
+}
+
+RT_API(cudaLaunchKernelExC_ptsz)
+cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+                                     void **args)
+{
+    return config ? launch_ex(config, func, args, rt_per_thread(config->stream))
+                  : rt_fail(cudaErrorInvalidValue);
+}
+
+RT_API(cudaLaunchHostFunc)
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn_, void *userData)
+{
+    RT_CALL(cuLaunchHostFunc(stream, fn_, userData));
+}
+
+RT_API(cudaLaunchHostFunc_ptsz)
+cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t func, void *arg)
+{
+    RT_CALL(cuLaunchHostFunc(rt_per_thread(stream), func, arg));
+}

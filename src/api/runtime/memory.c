@@ -1,0 +1,201 @@
+/* Allocation, registration of host memory, what a pointer points to, managed memory. */
+#include "runtime.h"
+
+#include <string.h>
+
+RT_API(cudaMalloc)
+cudaError_t cudaMalloc(void **devPtr, size_t size)
+{
+    CUdeviceptr ptr = 0;
+    RT_TRY(rt_enter());
+    if (!devPtr)
+        return rt_fail(cudaErrorInvalidValue);
+    if (size)
+        RT_TRY(rt_result(cuMemAlloc_v2(&ptr, size)));
+    *devPtr = (void *)(uintptr_t)ptr;
+    return cudaSuccess;
+}
+
+RT_API(cudaFree)
+cudaError_t cudaFree(void *devPtr)
+{
+    RT_TRY(rt_enter());
+    return devPtr ? rt_result(cuMemFree_v2(rt_va(devPtr))) : cudaSuccess;
+}
+
+RT_API(cudaMallocHost)
+cudaError_t cudaMallocHost(void **ptr, size_t size)
+{
+    return cudaHostAlloc(ptr, size, cudaHostAllocDefault);
+}
+
+RT_API(cudaHostAlloc)
+cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+{
+    RT_TRY(rt_enter());
+    if (!pHost)
+        return rt_fail(cudaErrorInvalidValue);
+    *pHost = NULL;
+    return size ? rt_result(cuMemHostAlloc(pHost, size, flags)) : cudaSuccess;
+}
+
+RT_API(cudaFreeHost)
+cudaError_t cudaFreeHost(void *ptr)
+{
+    RT_TRY(rt_enter());
+    return ptr ? rt_result(cuMemFreeHost(ptr)) : cudaSuccess;
+}
+
+RT_API(cudaMallocManaged)
+cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+{
+    CUdeviceptr ptr = 0;
+    RT_TRY(rt_enter());
+    if (!devPtr)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_result(cuMemAllocManaged(&ptr, size, flags)));
+    *devPtr = (void *)(uintptr_t)ptr;
+    return cudaSuccess;
+}
+
+RT_API(cudaMallocPitch)
+cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+{
+    CUdeviceptr ptr = 0;
+    RT_TRY(rt_enter());
+    if (!devPtr || !pitch)
+        return rt_fail(cudaErrorInvalidValue);
+    *devPtr = NULL;
+    *pitch = 0;
+    if (!width || !height)
+        return cudaSuccess;
+    RT_TRY(rt_result(cuMemAllocPitch_v2(&ptr, pitch, width, height, 4)));
+    *devPtr = (void *)(uintptr_t)ptr;
+    return cudaSuccess;
+}
+
+RT_API(cudaMalloc3D)
+cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+{
+    size_t rows;
+    if (!pitchedDevPtr || __builtin_mul_overflow(extent.height, extent.depth, &rows))
+        return rt_fail(cudaErrorInvalidValue);
+    pitchedDevPtr->xsize = extent.width;
+    pitchedDevPtr->ysize = extent.height;
+    return cudaMallocPitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
+}
+
+RT_API(cudaMallocAsync)
+cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
+{
+    CUdeviceptr ptr = 0;
+    RT_TRY(rt_enter());
+    if (!devPtr)
+        return rt_fail(cudaErrorInvalidValue);
+    if (size)
+        RT_TRY(rt_result(cuMemAllocAsync(&ptr, size, hStream)));
+    *devPtr = (void *)(uintptr_t)ptr;
+    return cudaSuccess;
+}
+
+RT_API(cudaFreeAsync)
+cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
+{
+    RT_CALL(cuMemFreeAsync(rt_va(devPtr), hStream));
+}
+
+RT_API(cudaMemGetInfo)
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    size_t unused[2];
+    RT_CALL(cuMemGetInfo_v2(free ? free : &unused[0], total ? total : &unused[1]));
+}
+
+RT_API(cudaHostGetDevicePointer)
+cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
+{
+    CUdeviceptr ptr = 0;
+    RT_TRY(rt_enter());
+    if (!pDevice)
+        return rt_fail(cudaErrorInvalidValue);
+    *pDevice = NULL;
+    RT_TRY(rt_result(cuMemHostGetDevicePointer_v2(&ptr, pHost, flags)));
+    *pDevice = (void *)(uintptr_t)ptr;
+    return cudaSuccess;
+}
+
+RT_API(cudaHostGetFlags)
+cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
+{
+    RT_CALL(cuMemHostGetFlags(pFlags, pHost));
+}
+
+RT_API(cudaHostRegister)
+cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+{
+    RT_CALL(cuMemHostRegister_v2(ptr, size, flags));
+}
+
+RT_API(cudaHostUnregister)
+cudaError_t cudaHostUnregister(void *ptr)
+{
+    RT_CALL(cuMemHostUnregister(ptr));
+}
+
+static cudaError_t pointer_attribute(void *value, CUpointer_attribute attribute, const void *ptr)
+{
+    return rt_from_driver(cuPointerGetAttribute(value, attribute, rt_va(ptr)));
+}
+
+static enum cudaMemoryType memory_type(unsigned driver_type, unsigned managed)
+{
+    if (managed)
+        return cudaMemoryTypeManaged;
+    return driver_type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+}
+
+/* Memory that the driver does not know is no error: the runtime calls it unregistered. */
+RT_API(cudaPointerGetAttributes)
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+{
+    unsigned type = 0, managed = 0;
+    CUdeviceptr device_ptr = 0;
+    void *host_ptr = NULL;
+    RT_TRY(rt_enter());
+    if (!attributes)
+        return rt_fail(cudaErrorInvalidValue);
+    memset(attributes, 0, sizeof(*attributes));
+    attributes->device = cudaInvalidDeviceId;
+    if (pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, ptr)) {
+        attributes->hostPointer = (void *)(uintptr_t)ptr;
+        return cudaSuccess;
+    }
+    (void)pointer_attribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, ptr);
+    attributes->type = memory_type(type, managed);
+    (void)pointer_attribute(&attributes->device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, ptr);
+    if (!pointer_attribute(&device_ptr, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, ptr))
+        attributes->devicePointer = (void *)(uintptr_t)device_ptr;
+    if (attributes->type != cudaMemoryTypeDevice &&
+        !pointer_attribute(&host_ptr, CU_POINTER_ATTRIBUTE_HOST_POINTER, ptr))
+        attributes->hostPointer = host_ptr;
+    return cudaSuccess;
+}
+
+static CUmemLocation driver_location(struct cudaMemLocation location)
+{
+    return (CUmemLocation){(int)location.type, location.id};
+}
+
+RT_API13(cudaMemPrefetchAsync)
+cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
+                                 unsigned int flags, cudaStream_t stream)
+{
+    RT_CALL(cuMemPrefetchAsync_v2(rt_va(devPtr), count, driver_location(location), flags, stream));
+}
+
+RT_API13(cudaMemAdvise)
+cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location)
+{
+    RT_CALL(cuMemAdvise_v2(rt_va(devPtr), count, (int)advice, driver_location(location)));
+}

@@ -1,0 +1,204 @@
+/*
+ * Registration: what the constructors of a CUDA program call before main(), and what the stubs made
+ * of kernel<<<>>>() call. The signatures are an interface between compiler and runtime that clang
+ * and nvcc both follow; see clang/lib/CodeGen/CGCUDANV.cpp for a public description.
+ *
+ * Nothing here touches the driver but managed variables: a program that never uses the device must
+ * not start it.
+ */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+struct rt_registry rt_registry;
+
+/* Compilers declare these themselves; there is no public header. */
+void **__cudaRegisterFatBinary(void *wrapper);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaRegisterFunction(void **handle, const char *host_func, char *device_func,
+                            const char *name, int thread_limit, void *tid, void *bid, void *bdim,
+                            void *gdim, int *warp_size);
+void __cudaRegisterVar(void **handle, char *host_var, char *device_addr, const char *name, int ext,
+                       size_t size_B, int constant, int global);
+void __cudaRegisterManagedVar(void **handle, void **host_ptr, char *device_addr, const char *name,
+                              int ext, size_t size_B, int constant, int global);
+void __cudaRegisterHostVar(void **handle, const char *name, char *host_var, size_t size_B);
+void __cudaRegisterUnifiedTable(void **handle, void *table);
+char __cudaInitModule(void **handle);
+cudaError_t __cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func);
+
+/* Out of memory in a constructor: nothing can be returned, and the program would fail anyway. */
+static void *must_calloc(size_t size_B)
+{
+    void *memory = calloc(1, size_B);
+    if (!memory) {
+        hd_log("out of memory while registering device code");
+        abort();
+    }
+    return memory;
+}
+
+static char *must_copy(const char *text)
+{
+    size_t size_B = strlen(text ? text : "") + 1;
+    return memcpy(must_calloc(size_B), text ? text : "", size_B);
+}
+
+static void must_set(struct rt_map *map, const void *key, void *value)
+{
+    if (!rt_map_set(map, key, value)) {
+        hd_log("out of memory while registering device code");
+        abort();
+    }
+}
+
+RT_API(__cudaRegisterFatBinary)
+void **__cudaRegisterFatBinary(void *wrapper)
+{
+    struct rt_fatbin *fatbin = must_calloc(sizeof(*fatbin));
+    fatbin->wrapper = wrapper;
+    hd_lock_acquire(&rt.lock);
+    fatbin->next = rt_registry.fatbins;
+    rt_registry.fatbins = fatbin;
+    hd_lock_release(&rt.lock);
+    return (void **)fatbin;
+}
+
+RT_API(__cudaRegisterFatBinaryEnd)
+void __cudaRegisterFatBinaryEnd(void **handle)
+{
+    /* Loading waits for the first use, so the end of registration changes nothing. */
+    (void)handle;
+}
+
+static void forget_kernels(struct rt_fatbin *fatbin)
+{
+    for (struct rt_kernel *k = fatbin->kernels; k; k = k->next) {
+        if (rt_map_get(&rt_registry.kernels, k->host_func) == k)
+            rt_map_set(&rt_registry.kernels, k->host_func, NULL);
+        rt_map_set(&rt_registry.kernels, k, NULL);
+    }
+    for (struct rt_var *v = fatbin->vars; v; v = v->next)
+        if (rt_map_get(&rt_registry.vars, v->host_var) == v)
+            rt_map_set(&rt_registry.vars, v->host_var, NULL);
+}
+
+/* The structures stay: another thread may be looking at them. It happens once per dlclose(). */
+RT_API(__cudaUnregisterFatBinary)
+void __cudaUnregisterFatBinary(void **handle)
+{
+    struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
+    if (!fatbin || atomic_load(&rt.exiting))
+        return;
+    hd_lock_acquire(&rt.lock);
+    struct rt_fatbin **at = &rt_registry.fatbins;
+    while (*at && *at != fatbin)
+        at = &(*at)->next;
+    if (*at) {
+        *at = fatbin->next;
+        forget_kernels(fatbin);
+        rt_fatbin_unload(fatbin);
+    }
+    hd_lock_release(&rt.lock);
+}
+
+RT_API(__cudaRegisterFunction)
+void __cudaRegisterFunction(void **handle, const char *host_func, char *device_func,
+                            const char *name, int thread_limit, void *tid, void *bid, void *bdim,
+                            void *gdim, int *warp_size)
+{
+    struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
+    if (!fatbin || !host_func)
+        return;
+    struct rt_kernel *kernel = must_calloc(sizeof(*kernel));
+    kernel->host_func = host_func;
+    kernel->name = must_copy(name ? name : device_func);
+    kernel->fatbin = fatbin;
+    hd_lock_acquire(&rt.lock);
+    kernel->next = fatbin->kernels;
+    fatbin->kernels = kernel;
+    /* A template's stub is one function for all objects that instantiate it: the first one stays. */
+    if (!rt_map_get(&rt_registry.kernels, host_func))
+        must_set(&rt_registry.kernels, host_func, kernel);
+    must_set(&rt_registry.kernels, kernel, kernel);
+    hd_lock_release(&rt.lock);
+}
+
+static void register_var(void **handle, const void *host_var, const char *name, size_t size_B,
+                         void **managed)
+{
+    struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
+    if (!fatbin || !host_var)
+        return;
+    struct rt_var *var = must_calloc(sizeof(*var));
+    var->host_var = host_var;
+    var->name = must_copy(name);
+    var->size_B = size_B;
+    var->managed = managed;
+    var->fatbin = fatbin;
+    hd_lock_acquire(&rt.lock);
+    var->next = fatbin->vars;
+    fatbin->vars = var;
+    fatbin->has_managed |= managed != NULL;
+    if (!rt_map_get(&rt_registry.vars, host_var))
+        must_set(&rt_registry.vars, host_var, var);
+    hd_lock_release(&rt.lock);
+}
+
+RT_API(__cudaRegisterVar)
+void __cudaRegisterVar(void **handle, char *host_var, char *device_addr, const char *name, int ext,
+                       size_t size_B, int constant, int global)
+{
+    register_var(handle, host_var, name ? name : device_addr, size_B, NULL);
+}
+
+RT_API(__cudaRegisterManagedVar)
+void __cudaRegisterManagedVar(void **handle, void **host_ptr, char *device_addr, const char *name,
+                              int ext, size_t size_B, int constant, int global)
+{
+    register_var(handle, host_ptr, name ? name : device_addr, size_B, host_ptr);
+}
+
+/* A device variable that stands for one of the host: no compiler known to us emits it for PTX. */
+RT_API(__cudaRegisterHostVar)
+void __cudaRegisterHostVar(void **handle, const char *name, char *host_var, size_t size_B)
+{
+    hd_log("device code refers to the host variable \"%s\": not supported", name ? name : "");
+}
+
+RT_API(__cudaRegisterUnifiedTable)
+void __cudaRegisterUnifiedTable(void **handle, void *table)
+{
+    hd_log("tables of unified function pointers are not supported");
+}
+
+/* Called by host code before it touches a managed variable; returns whether to go on. */
+RT_API(__cudaInitModule)
+char __cudaInitModule(void **handle)
+{
+    struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
+    if (!fatbin || !fatbin->has_managed)
+        return 1;
+    return rt_managed_init(fatbin) == cudaSuccess;
+}
+
+RT_API(__cudaGetKernel)
+cudaError_t __cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func)
+{
+    return cudaGetKernel(out_kernel, host_func);
+}
+
+RT_API(cudaGetKernel)
+cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+{
+    struct rt_kernel *kernel;
+    if (!kernelPtr)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_kernel_find(entryFuncAddr, &kernel));
+    *kernelPtr = (cudaKernel_t)kernel;
+    return cudaSuccess;
+}

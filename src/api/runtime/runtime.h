@@ -1,0 +1,231 @@
+/*
+ * The CUDA runtime API on top of the driver API: what its files share.
+ *
+ * Objects and owners:
+ *
+ *     rt_fatbin* (registered by constructors) ──┬── rt_kernel* ── rt_binding per context: CUfunction
+ *                                               ├── rt_var*    ── rt_binding per context: address
+ *                                               └── rt_module per context: CUmodule
+ *
+ * A cudaKernel_t is a struct rt_kernel pointer. Modules are loaded when a kernel or variable of the
+ * fat binary is first used in a context. Bindings are append-only lists that are read without a
+ * lock; a device reset empties theirs (ctx = NULL) and they are never freed.
+ *
+ * Contexts: a call that finds no current context retains the primary context of the thread's device
+ * and makes it current. Contexts that the program made current through the driver API are used.
+ *
+ * Errors: every failing call leaves its code in the thread (cudaGetLastError). rt_result() converts
+ * and records; nothing else may return a CUresult's number to the program.
+ *
+ * Threads: all entry points may be called by any thread; rt.lock guards registration and loading.
+ * rt.lock is held while the driver loads a module; no entry point takes it on its fast path.
+ */
+#ifndef HD_API_RUNTIME_RUNTIME_H
+#define HD_API_RUNTIME_RUNTIME_H
+
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "api/driver/cuda_abi.h"
+#define CU_UUID_HAS_BEEN_DEFINED /* by cuda_abi.h */
+#include "cuda_runtime_api.h"
+
+#define RT_MAX_DEVICES 64
+
+/*
+ * Exporting. Every entry point has two version nodes, because one library stands for two: programs
+ * linked with a libcudart.so.12 ask for name@libcudart.so.12. The function itself stays hidden, its
+ * aliases are exported:
+ *
+ *     RT_API(cudaMalloc)                      both nodes
+ *     RT_API13(cudaMemAdvise)                 13 only; 12 has another function of the name
+ *     RT_API12(rt12_mem_advise, cudaMemAdvise) that one
+ *     RT_API12_ONLY(cudaThreadExit)           exists in 12 only
+ *
+ * The static library has no versions: it is a libcudart of 13.
+ */
+#ifdef RT_STATIC
+#define RT_API(name)   HD_EXPORT
+#define RT_API13(name) HD_EXPORT
+#define RT_API12(func, name)
+#define RT_API12_ONLY(name)
+#else
+#define RT_ALIAS_(func, prefix, name, version)                                                     \
+    __asm__(".globl " #prefix #name "\n.type " #prefix #name ", %function\n.set " #prefix #name    \
+            ", " #func "\n.symver " #prefix #name ", " #name version);
+#define RT_API13(name)       RT_ALIAS_(name, rt13_, name, "@@libcudart.so.13")
+#define RT_API12(func, name) RT_ALIAS_(func, rt12_, name, "@libcudart.so.12")
+#define RT_API12_ONLY(name)  HD_EXPORT /* the version script knows its node */
+#define RT_API(name)         RT_API13(name) RT_API12(name, name)
+#endif
+
+/* ---- state (state.c) */
+
+struct rt_call_config {
+    dim3 grid, block;
+    size_t shared_B;
+    cudaStream_t stream;
+};
+
+struct rt_thread {
+    int device;
+    cudaError_t last_error;
+    unsigned nconfigs; /* pushed by <<<>>> and not popped yet */
+    struct rt_call_config configs[16];
+};
+
+struct rt_limits {
+    unsigned grid[3], block[3], threads;
+};
+
+struct rt_state {
+    struct hd_lock lock;
+    _Atomic bool exiting;
+    int device_count;
+    _Atomic(CUcontext) primary[RT_MAX_DEVICES]; /* retained once, or NULL */
+    struct rt_limits limits;                    /* of device 0, valid after rt_init() */
+};
+
+extern struct rt_state rt;
+extern HD_THREAD_LOCAL struct rt_thread rt_thread;
+
+/* Initialises the driver, once. Records and returns its error. */
+cudaError_t rt_init(void);
+/* The current context, made if need be. Records and returns errors. */
+cudaError_t rt_context_slow(CUcontext *out_ctx);
+/* The primary context of a device; rt.lock must not be held. */
+cudaError_t rt_primary(int device, CUcontext *out_ctx);
+
+/* Leaves a code for cudaGetLastError() and returns it. */
+cudaError_t rt_fail(cudaError_t error);
+cudaError_t rt_from_driver(CUresult result);
+
+static inline cudaError_t rt_result(CUresult result)
+{
+    return HD_LIKELY(result == CUDA_SUCCESS) ? cudaSuccess : rt_fail(rt_from_driver(result));
+}
+
+static inline cudaError_t rt_context(CUcontext *out_ctx)
+{
+    if (HD_LIKELY(cuCtxGetCurrent(out_ctx) == CUDA_SUCCESS && *out_ctx))
+        return cudaSuccess;
+    return rt_context_slow(out_ctx);
+}
+
+static inline cudaError_t rt_enter(void)
+{
+    CUcontext ctx;
+    return rt_context(&ctx);
+}
+
+/* The whole body of most entry points: a context, one driver call, its result. */
+#define RT_CALL(driver_call)                                                                       \
+    do {                                                                                           \
+        cudaError_t rt_error_ = rt_enter();                                                        \
+        return rt_error_ ? rt_error_ : rt_result(driver_call);                                     \
+    } while (0)
+#define RT_TRY(runtime_call)                                                                       \
+    do {                                                                                           \
+        cudaError_t rt_error_ = (runtime_call);                                                    \
+        if (HD_UNLIKELY(rt_error_))                                                                \
+            return rt_error_;                                                                      \
+    } while (0)
+
+/* An entry point that is not implemented: logs once per flag, records cudaErrorNotSupported. */
+cudaError_t rt_missing(const char *name, _Atomic bool *logged);
+
+/* ---- registered code (map.c, registry.c, bind.c) */
+
+/* Pointer to pointer; readers need no lock, writers hold rt.lock. A zeroed map is empty. */
+struct rt_map_table;
+struct rt_map {
+    _Atomic(struct rt_map_table *) table;
+};
+void *rt_map_get(const struct rt_map *map, const void *key);
+/* value NULL removes. False when memory is short. */
+bool rt_map_set(struct rt_map *map, const void *key, void *value);
+
+struct rt_binding {
+    _Atomic(CUcontext) ctx;
+    CUfunction func;
+    CUdeviceptr ptr;
+    size_t size_B;
+    struct rt_binding *next;
+};
+
+struct rt_module {
+    CUcontext ctx; /* NULL after a reset */
+    CUmodule module;
+    cudaError_t error; /* why it could not be loaded */
+    struct rt_module *next;
+};
+
+struct rt_kernel {
+    const void *host_func;
+    char *name;
+    struct rt_fatbin *fatbin; /* NULL: of a library */
+    CUkernel driver_kernel;   /* of a library, else NULL */
+    CUlibrary library;
+    _Atomic(struct rt_binding *) bindings;
+    struct rt_kernel *next;
+};
+
+struct rt_var {
+    const void *host_var;
+    char *name;
+    size_t size_B;
+    void **managed; /* the program's pointer to a managed variable, else NULL */
+    struct rt_fatbin *fatbin;
+    _Atomic(struct rt_binding *) bindings;
+    struct rt_var *next;
+};
+
+struct rt_fatbin {
+    const void *wrapper;
+    struct rt_kernel *kernels;
+    struct rt_var *vars;
+    struct rt_module *modules;
+    bool has_managed;
+    struct rt_fatbin *next;
+};
+
+struct rt_registry {
+    struct rt_map kernels; /* host functions and rt_kernel pointers to rt_kernel */
+    struct rt_map vars;    /* host variables to rt_var */
+    struct rt_fatbin *fatbins;
+    struct rt_kernel *library_kernels;
+};
+extern struct rt_registry rt_registry;
+
+/* A kernel by its host function or cudaKernel_t; cudaErrorInvalidDeviceFunction. */
+cudaError_t rt_kernel_find(const void *func, struct rt_kernel **out_kernel);
+/* Its function in a context. */
+cudaError_t rt_kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func);
+/* Both, for the current context. */
+cudaError_t rt_function(const void *func, CUfunction *out_func);
+/* Address and size of a device variable in the current context; cudaErrorInvalidSymbol. */
+cudaError_t rt_symbol(const void *symbol, CUdeviceptr *out_ptr, size_t *out_size_B);
+/* Gives the program the addresses of its managed variables. */
+cudaError_t rt_managed_init(struct rt_fatbin *fatbin);
+/* Forgets what was loaded into a context that is about to be reset. */
+void rt_bindings_drop(CUcontext ctx);
+void rt_fatbin_unload(struct rt_fatbin *fatbin);
+
+/* ---- used by several files */
+
+cudaError_t rt_copy(void *dst, const void *src, size_t size_B, enum cudaMemcpyKind kind);
+cudaError_t rt_copy_async(void *dst, const void *src, size_t size_B, enum cudaMemcpyKind kind,
+                          cudaStream_t stream);
+
+static inline cudaStream_t rt_per_thread(cudaStream_t stream)
+{
+    return stream ? stream : cudaStreamPerThread;
+}
+
+static inline CUdeviceptr rt_va(const void *ptr)
+{
+    return (CUdeviceptr)(uintptr_t)ptr;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* Process and thread state: the driver's initialisation, current devices, contexts, last errors. */
+#include "runtime.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+struct rt_state rt = {.lock = HD_LOCK_INIT(RUNTIME, "rt.lock")};
+HD_THREAD_LOCAL struct rt_thread rt_thread;
+
+static pthread_once_t init_once = PTHREAD_ONCE_INIT;
+static CUresult init_result;
+
+/*
+ * Registered when the driver is first used, so after the program's constructors registered theirs:
+ * handlers run in reverse, so fat binaries unregistered at exit find `exiting` set and leave the
+ * driver alone, whatever it still runs.
+ */
+static void at_exit(void)
+{
+    atomic_store(&rt.exiting, true);
+}
+
+static void read_limits(void)
+{
+    static const CUdevice_attribute grid[3] = {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+                                               CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+                                               CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
+    static const CUdevice_attribute block[3] = {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+                                                CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+                                                CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z};
+    int value = 0;
+    for (int i = 0; i < 3; i++) {
+        if (cuDeviceGetAttribute(&value, grid[i], 0) == CUDA_SUCCESS)
+            rt.limits.grid[i] = (unsigned)value;
+        if (cuDeviceGetAttribute(&value, block[i], 0) == CUDA_SUCCESS)
+            rt.limits.block[i] = (unsigned)value;
+    }
+    if (cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0) == CUDA_SUCCESS)
+        rt.limits.threads = (unsigned)value;
+}
+
+static void init_driver(void)
+{
+    atexit(at_exit);
+    init_result = cuInit(0);
+    if (init_result == CUDA_SUCCESS)
+        init_result = cuDeviceGetCount(&rt.device_count);
+    if (init_result == CUDA_SUCCESS && rt.device_count <= 0)
+        init_result = CUDA_ERROR_NO_DEVICE;
+    rt.device_count = HD_MIN(rt.device_count, RT_MAX_DEVICES);
+    if (init_result == CUDA_SUCCESS)
+        read_limits();
+}
+
+cudaError_t rt_init(void)
+{
+    pthread_once(&init_once, init_driver);
+    return rt_result(init_result);
+}
+
+cudaError_t rt_primary(int device, CUcontext *out_ctx)
+{
+    RT_TRY(rt_init());
+    if (device < 0 || device >= rt.device_count)
+        return rt_fail(cudaErrorInvalidDevice);
+    *out_ctx = atomic_load(&rt.primary[device]);
+    if (*out_ctx)
+        return cudaSuccess;
+    hd_lock_acquire(&rt.lock);
+    CUresult result = CUDA_SUCCESS;
+    *out_ctx = atomic_load(&rt.primary[device]);
+    if (!*out_ctx)
+        result = cuDevicePrimaryCtxRetain(out_ctx, device);
+    if (result == CUDA_SUCCESS)
+        atomic_store(&rt.primary[device], *out_ctx);
+    hd_lock_release(&rt.lock);
+    return rt_result(result);
+}
+
+cudaError_t rt_context_slow(CUcontext *out_ctx)
+{
+    /* The first call of a thread, or of the process: cuCtxGetCurrent() fails before cuInit(). */
+    RT_TRY(rt_init());
+    if (cuCtxGetCurrent(out_ctx) == CUDA_SUCCESS && *out_ctx)
+        return cudaSuccess;
+    RT_TRY(rt_primary(rt_thread.device, out_ctx));
+    return rt_result(cuCtxSetCurrent(*out_ctx));
+}
+
+cudaError_t rt_fail(cudaError_t error)
+{
+    rt_thread.last_error = error;
+    return error;
+}
+
+cudaError_t rt_missing(const char *name, _Atomic bool *logged)
+{
+    if (!atomic_exchange(logged, true))
+        hd_log("%s is not implemented", name);
+    return rt_fail(cudaErrorNotSupported);
+}

@@ -1,0 +1,80 @@
+/* Device variables by the address of their host shadow. */
+#include "runtime.h"
+
+/* Address of `count` bytes at `offset` in a variable. */
+static cudaError_t symbol_range(const void *symbol, size_t offset, size_t count, void **out_ptr)
+{
+    CUdeviceptr ptr;
+    size_t size_B;
+    *out_ptr = NULL;
+    RT_TRY(rt_symbol(symbol, &ptr, &size_B));
+    if (offset > size_B || count > size_B - offset)
+        return rt_fail(cudaErrorInvalidValue);
+    *out_ptr = (void *)(uintptr_t)(ptr + offset);
+    return cudaSuccess;
+}
+
+static bool to_device(enum cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice ||
+           kind == cudaMemcpyDefault;
+}
+
+static bool from_device(enum cudaMemcpyKind kind)
+{
+    return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice ||
+           kind == cudaMemcpyDefault;
+}
+
+RT_API(cudaGetSymbolAddress)
+cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
+{
+    return devPtr ? symbol_range(symbol, 0, 0, devPtr) : rt_fail(cudaErrorInvalidValue);
+}
+
+RT_API(cudaGetSymbolSize)
+cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
+{
+    CUdeviceptr ptr;
+    return size ? rt_symbol(symbol, &ptr, size) : rt_fail(cudaErrorInvalidValue);
+}
+
+RT_API(cudaMemcpyToSymbol)
+cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
+                               enum cudaMemcpyKind kind)
+{
+    void *dst;
+    RT_TRY(symbol_range(symbol, offset, count, &dst));
+    return to_device(kind) ? rt_copy(dst, src, count, kind)
+                           : rt_fail(cudaErrorInvalidMemcpyDirection);
+}
+
+RT_API(cudaMemcpyToSymbolAsync)
+cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
+                                    size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    void *dst;
+    RT_TRY(symbol_range(symbol, offset, count, &dst));
+    return to_device(kind) ? rt_copy_async(dst, src, count, kind, stream)
+                           : rt_fail(cudaErrorInvalidMemcpyDirection);
+}
+
+RT_API(cudaMemcpyFromSymbol)
+cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
+                                 enum cudaMemcpyKind kind)
+{
+    void *src;
+    RT_TRY(symbol_range(symbol, offset, count, &src));
+    return from_device(kind) ? rt_copy(dst, src, count, kind)
+                             : rt_fail(cudaErrorInvalidMemcpyDirection);
+}
+
+RT_API(cudaMemcpyFromSymbolAsync)
+cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
+                                      enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    void *src;
+    RT_TRY(symbol_range(symbol, offset, count, &src));
+    return from_device(kind) ? rt_copy_async(dst, src, count, kind, stream)
+                             : rt_fail(cudaErrorInvalidMemcpyDirection);
+}

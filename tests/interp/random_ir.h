@@ -1,7 +1,7 @@
 /*
  * Random valid IR modules, reproducible from a seed: kernel @k(out, in) with all pure operations,
- * divergent branches, loops, switches, memory, atomics, collectives, barriers and calls. At the end each
- * thread stores its values to out, so correct devices and correct passes give the same bytes.
+ * divergent branches, loops, switches, memory, atomics, collectives, barriers and calls. At the end
+ * each thread stores its values to out, so correct devices and correct passes give the same bytes.
  */
 #ifndef HD_TESTS_RANDOM_IR_H
 #define HD_TESTS_RANDOM_IR_H

@@ -273,10 +273,37 @@ static struct ir_shape op_div_rem(const struct op *o)
     return op_shift_right(o, o->a, (unsigned)__builtin_ctzll(c));
 }
 
+/* Low bits that are zero in every lane, as the power of two above them. */
+static uint64_t zero_below(const struct ir_shape *x)
+{
+    return x->stride ? align_min(x->align, align_of((uint64_t)x->stride)) : x->align;
+}
+
+/*
+ * x & mask for a mask that is one run of ones, apart from bits that are zero in x anyway:
+ * ((tid << 4) & 0xf0) is an `and` with 0xff.
+ */
+static struct ir_shape op_and_run(const struct op *o, const struct ir_shape *x, uint64_t mask)
+{
+    uint64_t ones = o->bits < 64 ? (1ull << o->bits) - 1 : UINT64_MAX;
+    uint64_t low = mask & -mask;
+    struct ir_shape s = *x;
+
+    if (low <= zero_below(x)) {
+        mask |= low - 1;
+        low = 1;
+    }
+    if (!hd_is_pow2(mask + low) && ((mask + low) & ones) != 0)
+        return shape_varying();
+    if (((mask + low) & ones) != 0)
+        s = op_low_bits(o, &s, mask + low);
+    return low > 1 ? op_high_bits(o, &s, low) : s;
+}
+
 static struct ir_shape op_and(const struct op *o)
 {
     const struct ir_shape *x = o->a;
-    uint64_t mask, ones = o->bits < 64 ? (1ull << o->bits) - 1 : UINT64_MAX;
+    uint64_t mask;
     uint32_t align = o->a->align > o->b->align ? o->a->align : o->b->align;
 
     if (!ir_value_const(o->instr->src[1], &mask)) {
@@ -286,21 +313,15 @@ static struct ir_shape op_and(const struct op *o)
     }
     if (!mask)
         return shape_uniform(IR_ALIGN_ZERO);
-    if (!is_flat(x) && mask != ones && hd_is_pow2(mask + 1))
-        return op_low_bits(o, x, mask + 1);
-    if (!is_flat(x) && hd_is_pow2((~mask & ones) + 1))
-        return op_high_bits(o, x, (~mask & ones) + 1);
-    return op_flat(o, align);
+    return is_affine(x) && !is_flat(x) ? op_and_run(o, x, mask) : op_flat(o, align);
 }
 
 /* x | y with no bit in common is x + y. */
 static bool bits_disjoint(const struct ir_shape *x, const struct ir_shape *y,
                           const struct ir_value *y_value)
 {
-    uint64_t c, low = x->align;
+    uint64_t c, low = zero_below(x);
 
-    if (x->stride)
-        low = align_min(x->align, align_of((uint64_t)x->stride));
     if (ir_value_const(y_value, &c))
         return c < low;
     /* laneid and the like: 0, s, 2s .. below the low zero bits of a uniform x */

@@ -97,7 +97,8 @@ static struct ir_value *expression(struct gen *g)
 {
     static const enum ir_op ops[] = {IR_OP_ADD, IR_OP_SUB, IR_OP_ADD, IR_OP_MUL, IR_OP_AND,
                                      IR_OP_OR,  IR_OP_XOR, IR_OP_MIN, IR_OP_DIV, IR_OP_REM};
-    static const uint32_t masks[] = {7, 15, 31, 63, 0xfffffff0, 0xffffffe0, 0xfffffffc};
+    static const uint32_t masks[] = {7,    15,    31,         63,         0x3c,
+                                     0xf0, 0x1f0, 0xfffffff0, 0xffffffe0, 0xfffffffc};
     struct ir_value *a = operand(g);
     enum ir_type type = rnd(2) ? IR_U32 : IR_S32;
 

@@ -1,11 +1,11 @@
 /*
  * Faults inside generated code. A wild access raises SIGSEGV on the thread that runs the CTA; the
- * handler jumps back to where the CTA was started, and the job ends with an error. A signal at any
- * other place is not ours: it goes to the handler that was there before us.
+ * handler makes the thread go on where the CTA was started, and the job ends with an error. A signal
+ * at any other place is not ours: it goes to the handler that was there before us.
  *
- * The handlers are installed without blocking the signal, so leaving by longjmp needs no system
- * call to restore the mask. Threads run them on a stack of their own, because the stack may be what
- * overflowed.
+ * The handler does not jump out of itself: it changes the interrupted registers and returns, so the
+ * signal is over (mask, signal stack) before anything else happens. It runs on a stack of its own,
+ * because the stack may be what overflowed.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -40,19 +40,44 @@ void cpu_guard_leave(enum hd_status status, uint64_t address)
     _longjmp(guard.env, 1);
 }
 
-static uintptr_t stack_pointer(void *context)
+HD_NORETURN static void resume(void)
 {
-#if defined(__x86_64__)
-    return (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
-#elif defined(__aarch64__)
-    return (uintptr_t)((ucontext_t *)context)->uc_mcontext.sp;
-#else
-    (void)context;
-    return 0;
-#endif
+    _longjmp(guard.env, 1);
 }
 
-static enum hd_status signal_status(int sig, const siginfo_t *info, void *context)
+/* Stack for resume(): what lies below cpu_guarded()'s frame is being given up. */
+static uintptr_t resume_stack(void)
+{
+    return (guard.frame - 4096) & ~(uintptr_t)15;
+}
+
+#if defined(__x86_64__)
+static uintptr_t stack_pointer(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
+}
+
+static void go_on_at_resume(ucontext_t *context)
+{
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)resume;
+    context->uc_mcontext.gregs[REG_RSP] = (greg_t)(resume_stack() - 8); /* as after a call */
+}
+#elif defined(__aarch64__)
+static uintptr_t stack_pointer(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.sp;
+}
+
+static void go_on_at_resume(ucontext_t *context)
+{
+    context->uc_mcontext.pc = (uintptr_t)resume;
+    context->uc_mcontext.sp = resume_stack();
+}
+#else
+#error "fault.c: registers of this architecture"
+#endif
+
+static enum hd_status signal_status(int sig, const siginfo_t *info, const ucontext_t *context)
 {
     uintptr_t sp = stack_pointer(context), at = (uintptr_t)info->si_addr;
 
@@ -86,8 +111,13 @@ static void chain(int index, int sig, siginfo_t *info, void *context)
 
 static void handler(int sig, siginfo_t *info, void *context)
 {
-    if (guard.active && info->si_code > 0)
-        cpu_guard_leave(signal_status(sig, info, context), (uintptr_t)info->si_addr);
+    if (guard.active && info->si_code > 0) {
+        guard.active = false;
+        guard.status = signal_status(sig, info, context);
+        guard.address = (uintptr_t)info->si_addr;
+        go_on_at_resume(context);
+        return;
+    }
     for (unsigned i = 0; i < HD_COUNT_OF(signals); i++)
         if (signals[i] == sig)
             chain((int)i, sig, info, context);
@@ -124,8 +154,7 @@ static enum hd_status install_result;
 
 static void install_once(void)
 {
-    struct sigaction action = {.sa_sigaction = handler,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     if (pthread_key_create(&stack_key, stack_free)) {
         install_result = hd_error(HD_NO_MEMORY, "no thread-specific key left");
@@ -192,6 +221,7 @@ bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job)
     bool fine = true;
 
     guard.cta = NULL;
+    guard.frame = (uintptr_t)__builtin_frame_address(0);
     if (_setjmp(guard.env) == 0) {
         guard.active = true;
         body(arg);

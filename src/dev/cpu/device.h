@@ -47,7 +47,7 @@
 #define CPU_COLD_SPIN_NS    3000u /* the last worker: a waiting host thread usually has its place */
 #define CPU_WAIT_SPIN_NS    60000u /* how long a host thread that cannot help spins */
 #define CPU_WAKE_AFTER_NS   30000u /* a job that lasted this long is worth waking a sleeper */
-#define CPU_INLINE_OPS      20000u /* grids up to this many operations run on the submitter */
+#define CPU_INLINE_OPS      10000u /* grids up to this many operations run on the submitter */
 #define CPU_INLINE_COPY_B   (64u << 10)
 #define CPU_COPY_CHUNK_B    (1u << 20)
 #define CPU_NT_COPY_B       (4u << 20) /* copies from here on use non-temporal stores */

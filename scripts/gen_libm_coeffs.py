@@ -22,7 +22,13 @@ TARGET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "src/lib
 
 def fit(fn, lo, hi, count):
     """Coefficients, lowest first, of the degree count-1 interpolant at Chebyshev nodes."""
-    return list(reversed(mp.chebyfit(fn, [mpf(lo), mpf(hi)], count)))
+    seen = {}  # chebyfit asks for every node once per coefficient
+
+    def once(x):
+        if x not in seen:
+            seen[x] = fn(x)
+        return seen[x]
+    return list(reversed(mp.chebyfit(once, [mpf(lo), mpf(hi)], count)))
 
 
 def no_zero(fn, limit):

@@ -1,6 +1,6 @@
 /*
- * What every device must do, run on each row of hal_backends: memory, packets of all kinds, order in
- * and between queues, parameters of any size, faults that stop one domain only, limits.
+ * What every device must do, run on each row of hal_backends: memory, packets of all kinds, order
+ * in and between queues, parameters of any size, faults that stop one domain only, limits.
  *
  * The kernel exists twice: as IR for devices that compile it, and as a C function for the CPU
  * device, whose code generator is replaced here (it has tests of its own).

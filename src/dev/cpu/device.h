@@ -267,7 +267,7 @@ void cpu_fault_thread_init(void);
 struct cpu_guard {
     jmp_buf env;
     volatile bool active;
-    uintptr_t frame; /* of cpu_guarded() */
+    uintptr_t frame;     /* of cpu_guarded() */
     struct cpu_cta *cta; /* running, for the message */
     enum hd_status status;
     uint64_t address;

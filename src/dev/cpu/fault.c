@@ -1,7 +1,7 @@
 /*
  * Faults inside generated code. A wild access raises SIGSEGV on the thread that runs the CTA; the
- * handler makes the thread go on where the CTA was started, and the job ends with an error. A signal
- * at any other place is not ours: it goes to the handler that was there before us.
+ * handler makes the thread go on where the CTA was started, and the job ends with an error. A
+ * signal at any other place is not ours: it goes to the handler that was there before us.
  *
  * The handler does not jump out of itself: it changes the interrupted registers and returns, so the
  * signal is over (mask, signal stack) before anything else happens. It runs on a stack of its own,

@@ -149,7 +149,63 @@ HEDDLE_HOST float fdividef(float x, float y)
     return x / y;
 }
 
-/* float overloads of the functions whose name has no f. */
+/*
+ * float overloads that clang's headers declare (so that <cmath> sees device functions) but leave to
+ * an SDK to define. Each takes (parameters) and passes on (arguments).
+ */
+#define HEDDLE_FLOAT(type, name, params, args)                                                     \
+    HEDDLE_DEV type name params                                                                    \
+    {                                                                                              \
+        return name##f args;                                                                       \
+    }
+#define HEDDLE_FLOAT_X(name)  HEDDLE_FLOAT(float, name, (float x), (x))
+#define HEDDLE_FLOAT_XY(name) HEDDLE_FLOAT(float, name, (float x, float y), (x, y))
+HEDDLE_FLOAT_X(acosh)
+HEDDLE_FLOAT_X(asinh)
+HEDDLE_FLOAT_X(atanh)
+HEDDLE_FLOAT_X(cbrt)
+HEDDLE_FLOAT_X(erf)
+HEDDLE_FLOAT_X(erfc)
+HEDDLE_FLOAT_X(exp2)
+HEDDLE_FLOAT_X(expm1)
+HEDDLE_FLOAT_X(lgamma)
+HEDDLE_FLOAT_X(log1p)
+HEDDLE_FLOAT_X(log2)
+HEDDLE_FLOAT_X(logb)
+HEDDLE_FLOAT_X(nearbyint)
+HEDDLE_FLOAT_X(rint)
+HEDDLE_FLOAT_X(round)
+HEDDLE_FLOAT_X(tgamma)
+HEDDLE_FLOAT_X(trunc)
+HEDDLE_FLOAT_XY(copysign)
+HEDDLE_FLOAT_XY(fdim)
+HEDDLE_FLOAT_XY(fmax)
+HEDDLE_FLOAT_XY(fmin)
+HEDDLE_FLOAT_XY(hypot)
+HEDDLE_FLOAT_XY(nextafter)
+HEDDLE_FLOAT_XY(remainder)
+HEDDLE_FLOAT(float, fma, (float x, float y, float z), (x, y, z))
+HEDDLE_FLOAT(float, remquo, (float x, float y, int *quotient), (x, y, quotient))
+HEDDLE_FLOAT(float, scalbn, (float x, int n), (x, n))
+HEDDLE_FLOAT(float, scalbln, (float x, long n), (x, n))
+HEDDLE_FLOAT(int, ilogb, (float x), (x))
+HEDDLE_FLOAT(long, lrint, (float x), (x))
+HEDDLE_FLOAT(long, lround, (float x), (x))
+HEDDLE_FLOAT(long long, llrint, (float x), (x))
+HEDDLE_FLOAT(long long, llround, (float x), (x))
+#undef HEDDLE_FLOAT_XY
+#undef HEDDLE_FLOAT_X
+#undef HEDDLE_FLOAT
+HEDDLE_DEV double nan(const char *tag)
+{
+    return __nv_nan((const signed char *)tag);
+}
+HEDDLE_DEV float nanf(const char *tag)
+{
+    return __nv_nanf((const signed char *)tag);
+}
+
+/* float overloads of CUDA's own functions. */
 #define HEDDLE_FLOAT1(name)                                                                        \
     HEDDLE_DEV float name(float x)                                                                 \
     {                                                                                              \

@@ -4,15 +4,12 @@
 
 #include "dev/cpu/device.h"
 
-/* Parts of a CTA's block, in this order; each starts on a 128-byte boundary. */
-struct cta_layout {
-    size_t warps, alive_seen, opened_seen, frames, shared, local, end;
-};
-
-static struct cta_layout cta_layout_of(const struct jit_code *code, const struct jit_launch *launch)
+/* Every part starts on a 128-byte boundary. */
+struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
+                                        const struct jit_launch *launch)
 {
     uint64_t nwarps = launch->nwarps;
-    struct cta_layout at;
+    struct cpu_cta_layout at;
 
     at.warps = hd_align_up(sizeof(struct cpu_cta), 128);
     at.alive_seen = hd_align_up(at.warps + nwarps * sizeof(struct jit_warp), 128);
@@ -23,11 +20,6 @@ static struct cta_layout cta_layout_of(const struct jit_code *code, const struct
     at.local = hd_align_up(at.shared + launch->shared_B + 128, 128);
     at.end = hd_align_up(at.local + nwarps * 32 * launch->local_B + 128, 4096);
     return at;
-}
-
-size_t cpu_cta_block_B(const struct jit_code *code, const struct jit_launch *launch)
-{
-    return cta_layout_of(code, launch).end;
 }
 
 struct cpu_cta *cpu_cta_create(size_t block_B)
@@ -47,8 +39,9 @@ void cpu_cta_destroy(struct cpu_cta *cta)
         munmap(cta, cta->block_B);
 }
 
-static void cta_start_warps(struct cpu_cta *cta, const struct cta_layout *at)
+static void cta_start_warps(struct cpu_cta *cta)
 {
+    const struct cpu_cta_layout *at = &cta->job->layout;
     const struct jit_launch *launch = cta->cta.launch;
     const struct jit_code *code = cta->job->code;
     uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
@@ -70,10 +63,24 @@ static void cta_start_warps(struct cpu_cta *cta, const struct cta_layout *at)
     cta->cta.live_threads = threads;
 }
 
+/* The state of warps and barriers at the start. */
+static void cta_reset(struct cpu_cta *cta)
+{
+    const struct jit_code *code = cta->job->code;
+
+    cta->cta.opened = 0;
+    if (!code->run_cta)
+        cta_start_warps(cta);
+    if (code->has_barrier) {
+        memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
+        memset(cta->expected, 0, sizeof(cta->expected));
+    }
+}
+
 void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint64_t index)
 {
     const struct jit_launch *launch = &job->launch;
-    struct cta_layout at = cta_layout_of(job->code, launch);
+    const struct cpu_cta_layout *at = &job->layout;
     char *base = (char *)cta;
 
     cta->job = job;
@@ -82,18 +89,27 @@ void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint
     cta->cta.ctaid[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
     cta->cta.ctaid[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
     cta->cta.smid = smid;
-    cta->cta.shared = base + at.shared;
-    cta->cta.local = base + at.local;
-    cta->cta.warps = (struct jit_warp *)(base + at.warps);
-    cta->alive_seen = (uint32_t *)(base + at.alive_seen);
-    cta->opened_seen = (uint32_t *)(base + at.opened_seen);
-    cta->cta.opened = 0;
-    if (!job->code->run_cta)
-        cta_start_warps(cta, &at);
-    if (job->code->has_barrier) {
-        memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
-        memset(cta->expected, 0, sizeof(cta->expected));
+    cta->cta.shared = base + at->shared;
+    cta->cta.local = base + at->local;
+    cta->cta.warps = (struct jit_warp *)(base + at->warps);
+    cta->alive_seen = (uint32_t *)(base + at->alive_seen);
+    cta->opened_seen = (uint32_t *)(base + at->opened_seen);
+    cta_reset(cta);
+}
+
+void cpu_cta_next(struct cpu_cta *cta)
+{
+    const uint32_t *grid = cta->cta.launch->grid;
+    uint32_t *id = cta->cta.ctaid;
+
+    if (++id[0] == grid[0]) {
+        id[0] = 0;
+        if (++id[1] == grid[1]) {
+            id[1] = 0;
+            id[2]++;
+        }
     }
+    cta_reset(cta);
 }
 
 /* Everything that arrived at barrier `id` goes on. */
@@ -146,17 +162,25 @@ static bool warp_is_done(const struct cpu_cta *cta, uint32_t w)
     return cta->alive_seen[w] == 0;
 }
 
-/* All barriers are __syncthreads: regions run warp after warp. */
+/*
+ * All barriers are __syncthreads: regions run warp after warp. This is the inner loop of most
+ * kernels with barriers, so it does no accounting; a warp that is done has state 0, as it had at
+ * the start, which is why the first round is apart.
+ */
 static void cta_run_simple(struct cpu_cta *cta)
 {
-    uint32_t nwarps = cta->cta.launch->nwarps;
+    uint32_t (*run)(struct jit_cta *, struct jit_warp *) = cta->job->code->run;
+    struct jit_warp *warps = cta->cta.warps, *end = warps + cta->cta.launch->nwarps;
+    uint32_t waiting = 0;
 
-    while (cta->remaining) {
-        for (uint32_t w = 0; w < nwarps; w++)
-            if (!warp_is_done(cta, w))
-                (void)warp_run(cta, w);
-        if (cta->remaining)
-            barrier_open(&cta->cta, 0);
+    for (struct jit_warp *warp = warps; warp < end; warp++)
+        waiting |= warp->state = run(&cta->cta, warp);
+    while (waiting) {
+        barrier_open(&cta->cta, 0);
+        waiting = 0;
+        for (struct jit_warp *warp = warps; warp < end; warp++)
+            if (warp->state)
+                waiting |= warp->state = run(&cta->cta, warp);
     }
 }
 

@@ -74,6 +74,11 @@ struct cpu_cta {
     size_t block_B;
 };
 
+/* Parts of a CTA's block, in this order. */
+struct cpu_cta_layout {
+    size_t warps, alive_seen, opened_seen, frames, shared, local, end;
+};
+
 /* ---- jobs: what several threads work on */
 
 struct cpu_job {
@@ -89,6 +94,7 @@ struct cpu_job {
     const struct jit_code *code;
     struct jit_launch launch;
     const char *name;
+    struct cpu_cta_layout layout;
     size_t cta_block_B; /* memory of one CTA */
     bool cooperative;
     /* copy and fill */
@@ -232,12 +238,15 @@ enum hd_status cpu_grid_setup(struct cpu_job *job, struct cpu_device *dev,
 /* Would this grid run in less time than it takes to hand it over? */
 bool cpu_grid_is_short(const struct cpu_device *dev, const struct hal_dispatch *p);
 void cpu_grid_run(struct cpu_job *job, struct cpu_slot *slot);
-size_t cpu_cta_block_B(const struct jit_code *code, const struct jit_launch *launch);
+struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
+                                        const struct jit_launch *launch);
 /* NULL when memory is short. */
 struct cpu_cta *cpu_cta_create(size_t block_B);
 void cpu_cta_destroy(struct cpu_cta *cta);
 /* Prepares the block for CTA number `index` of the job. */
 void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint64_t index);
+/* The same block again for the CTA with the next number. */
+void cpu_cta_next(struct cpu_cta *cta);
 /* Runs a CTA that never yields to its end. */
 void cpu_cta_run(struct cpu_cta *cta);
 /* Runs every warp that can run once. Returns whether anything but polling happened. */

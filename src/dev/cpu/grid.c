@@ -87,7 +87,8 @@ enum hd_status cpu_grid_setup(struct cpu_job *job, struct cpu_device *dev,
     launch_setup(&job->launch, dev, p, kernel);
     job->name = kernel->name;
     job->cooperative = (p->head.flags & HAL_DISPATCH_COOPERATIVE) != 0;
-    job->cta_block_B = cpu_cta_block_B(job->code, &job->launch);
+    job->layout = cpu_cta_layout_of(job->code, &job->launch);
+    job->cta_block_B = job->layout.end;
     job->packet = NULL;
     job->run = cpu_grid_run;
     job->chunk = chunk_of(dev, job, ctas);
@@ -113,9 +114,13 @@ static void grid_body(void *arg)
 {
     struct grid_body *body = arg;
 
-    for (uint64_t i = body->first; i < body->end; i++) {
-        cpu_cta_start(body->slot->cta, body->job, body->slot->index, i);
-        cpu_cta_run(body->slot->cta);
+    struct cpu_cta *cta = body->slot->cta;
+
+    cpu_cta_start(cta, body->job, body->slot->index, body->first);
+    cpu_cta_run(cta);
+    for (uint64_t i = body->first + 1; i < body->end; i++) {
+        cpu_cta_next(cta);
+        cpu_cta_run(cta);
     }
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes what derives from spec/api/runtime.def.
 
-    gen_api.py map DEF OUT        the linker's version script of libcudart
-    gen_api.py docs [--check]     docs/api-runtime.md
+    gen_api.py                docs/api-runtime.md; --check only compares
+    gen_api.py map DEF OUT    the linker's version script of libcudart
 """
 import os
 import re
@@ -51,7 +51,7 @@ def write_docs(check):
     if have == want:
         return 0
     if check:
-        print("docs/api-runtime.md is stale: run scripts/gen_api.py docs")
+        print("docs/api-runtime.md is stale: run scripts/gen_api.py")
         return 1
     with open(TARGET, "w", encoding="utf-8") as file:
         file.write(want)
@@ -59,8 +59,8 @@ def write_docs(check):
 
 
 def main():
-    if sys.argv[1:2] == ["docs"]:
-        return write_docs("--check" in sys.argv)
+    if len(sys.argv) == 1 or sys.argv[1:] == ["--check"]:
+        return write_docs(len(sys.argv) == 2)
     if len(sys.argv) != 4 or sys.argv[1] != "map":
         sys.exit(__doc__)
     with open(sys.argv[3], "w", encoding="utf-8") as file:

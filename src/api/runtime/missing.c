@@ -17,7 +17,7 @@
 /* A name of one version only: the version script knows its node. */
 #define EXPORT_PLAIN(symbol)                                                                       \
     __asm__(".globl " #symbol "\n.type " #symbol ", %function\n.set " #symbol ", "                 \
-                                                                              "rt_stub_" #symbol);
+            "rt_stub_" #symbol);
 #ifdef RT_STATIC
 #define EXPORT_BOTH(symbol) EXPORT_PLAIN(symbol)
 #define EXPORT_V12(symbol)

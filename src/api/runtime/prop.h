@@ -1,6 +1,7 @@
 /*
- * cudaDeviceProp as CUDA 12 laid it out (1032 bytes); CUDA 11's (728 bytes), which a libcudart.so.12
- * still answers under the plain name, is its beginning. Source: the runtime manuals of 11.8 and 12.8.
+ * cudaDeviceProp as CUDA 12 laid it out (1032 bytes); CUDA 11's (728 bytes), which a
+ * libcudart.so.12 still answers under the plain name, is its beginning. Source: the runtime
+ * manuals of 11.8 and 12.8.
  */
 #ifndef HD_API_RUNTIME_PROP_H
 #define HD_API_RUNTIME_PROP_H

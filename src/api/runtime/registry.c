@@ -121,7 +121,7 @@ void __cudaRegisterFunction(void **handle, const char *host_func, char *device_f
     hd_lock_acquire(&rt.lock);
     kernel->next = fatbin->kernels;
     fatbin->kernels = kernel;
-    /* A template's stub is one function for all objects that instantiate it: the first one stays. */
+    /* A template's stub is one function for all objects that instantiate it: the first stays. */
     if (!rt_map_get(&rt_registry.kernels, host_func))
         must_set(&rt_registry.kernels, host_func, kernel);
     must_set(&rt_registry.kernels, kernel, kernel);

@@ -3,9 +3,9 @@
  *
  * Objects and owners:
  *
- *     rt_fatbin* (registered by constructors) ──┬── rt_kernel* ── rt_binding per context: CUfunction
- *                                               ├── rt_var*    ── rt_binding per context: address
- *                                               └── rt_module per context: CUmodule
+ *     rt_fatbin* (registered by constructors) ─┬─ rt_kernel* ─ rt_binding per context: CUfunction
+ *                                              ├─ rt_var*    ─ rt_binding per context: address
+ *                                              └─ rt_module per context: CUmodule
  *
  * A cudaKernel_t is a struct rt_kernel pointer. Modules are loaded when a kernel or variable of the
  * fat binary is first used in a context. Bindings are append-only lists that are read without a

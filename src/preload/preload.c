@@ -86,6 +86,14 @@ static void look_at(struct preload *p, const char *path, uintptr_t base)
         hd_log("%s: %s", path, hd_error_message());
 }
 
+/* A shared libcudart, ours among them, is no embedded one: it is replaced by name. */
+static bool is_shared_runtime(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+    return !strncmp(file, "libcudart.so", strlen("libcudart.so"));
+}
+
 /* Libraries of the system come stripped and without CUDA: not worth opening. */
 static bool is_worth_a_look(const struct preload *p, const char *path)
 {
@@ -93,6 +101,8 @@ static bool is_worth_a_look(const struct preload *p, const char *path)
     for (size_t i = 0; i < HD_COUNT_OF(passed); i++)
         if (!strncmp(path, passed[i], strlen(passed[i])))
             return false;
+    if (is_shared_runtime(path))
+        return false;
     const char *own = strrchr(p->self, '/');
     size_t own_B = own ? (size_t)(own - p->self) : 0;
     return path[0] == '/' && !(own_B && !strncmp(path, p->self, own_B) && path[own_B] == '/');

@@ -67,7 +67,7 @@ def test_run():
     tap.ok({"HEDDLE_DEVICE=interp", "HEDDLE_THREADS=3", "HEDDLE_MACHINE=h100",
             "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
     want = ":".join(os.path.join(libs, n) for n in
-                    ("libcudart.so.13", "libcuda.so.1", "libheddle_preload.so"))
+                    ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libheddle_preload.so"))
     tap.ok(f"LD_PRELOAD={want}" in got, "the libraries are preloaded by path", result.stdout)
     tap.ok(f"LD_LIBRARY_PATH={libs}" in got, "and found by name", result.stdout)
     result = tool("run", "env", env={"LD_PRELOAD": os.path.join(libs, "libcuda.so.1")})
@@ -209,6 +209,7 @@ with tempfile.TemporaryDirectory() as folder:
     for source, name in ((cudart, "libcudart.so.13"), (cuda, "libcuda.so.1"),
                          (preload, "libheddle_preload.so")):
         shutil.copy(source, os.path.join(libs, name))
+    os.symlink("libcudart.so.13", os.path.join(libs, "libcudart.so.12"))
     tool = Tool(heddle, folder, libs)
     ptx = write(os.path.join(folder, "copy.ptx"), PTX)
     cubin75 = write(os.path.join(folder, "75.cubin"), cubin(75))

@@ -43,12 +43,14 @@ cudaError_t rt12_runtime_get_version(int *version)
 RT_API12(rt12_mem_prefetch_async, cudaMemPrefetchAsync)
 cudaError_t rt12_mem_prefetch_async(const void *ptr, size_t count, int device, cudaStream_t stream)
 {
+    RT_TRY(rt_check_place(device));
     RT_CALL(cuMemPrefetchAsync(rt_va(ptr), count, device, stream));
 }
 
 RT_API12(rt12_mem_advise, cudaMemAdvise)
 cudaError_t rt12_mem_advise(const void *ptr, size_t count, enum cudaMemoryAdvise advice, int device)
 {
+    RT_TRY(rt_check_place(device));
     RT_CALL(cuMemAdvise(rt_va(ptr), count, (int)advice, device));
 }
 

@@ -181,6 +181,19 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     return cudaSuccess;
 }
 
+/* A device, or the host (cudaCpuDeviceId). */
+cudaError_t rt_check_place(int device)
+{
+    RT_TRY(rt_init());
+    return device >= cudaCpuDeviceId && device < rt.device_count ? cudaSuccess
+                                                                 : rt_fail(cudaErrorInvalidDevice);
+}
+
+static cudaError_t check_location(struct cudaMemLocation location)
+{
+    return location.type == cudaMemLocationTypeDevice ? rt_check_place(location.id) : cudaSuccess;
+}
+
 static CUmemLocation driver_location(struct cudaMemLocation location)
 {
     return (CUmemLocation){(int)location.type, location.id};
@@ -190,6 +203,7 @@ RT_API13(cudaMemPrefetchAsync)
 cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
                                  unsigned int flags, cudaStream_t stream)
 {
+    RT_TRY(check_location(location));
     RT_CALL(cuMemPrefetchAsync_v2(rt_va(devPtr), count, driver_location(location), flags, stream));
 }
 
@@ -197,5 +211,6 @@ RT_API13(cudaMemAdvise)
 cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
                           struct cudaMemLocation location)
 {
+    RT_TRY(check_location(location));
     RT_CALL(cuMemAdvise_v2(rt_va(devPtr), count, (int)advice, driver_location(location)));
 }

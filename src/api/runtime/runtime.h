@@ -218,6 +218,8 @@ cudaError_t rt_copy(void *dst, const void *src, size_t size_B, enum cudaMemcpyKi
 cudaError_t rt_copy_async(void *dst, const void *src, size_t size_B, enum cudaMemcpyKind kind,
                           cudaStream_t stream);
 
+cudaError_t rt_check_place(int device);
+
 static inline cudaStream_t rt_per_thread(cudaStream_t stream)
 {
     return stream ? stream : cudaStreamPerThread;

@@ -118,7 +118,7 @@ def cvt_rows():
              ("cvt.rn.f16.f32", "h", "f"), ("cvt.rz.f16.f32", "h", "f"), ("cvt.rn.f16.f64", "h", "d"),
              ("cvt.rn.bf16.f32", "h", "f"), ("cvt.rz.bf16.f32", "h", "f"), ("cvt.f32.bf16", "f", "h"),
              ("cvt.rn.f16x2.f32", "r", "ff"), ("cvt.rn.relu.bf16x2.f32", "r", "ff"),
-             ("cvt.rz.bf16x2.f32", "r", "ff"), ("cvt.rn.relu.f16.f32", "h", "f"),
+             ("cvt.rz.bf16x2.f32", "r", "ff"),
              ("cvt.sat.f32.f32", "f", "f"), ("cvt.ftz.f32.f32", "f", "f")]
     rows += [(f"cvt.{r}i.f32.f32", "f", "f") for r in ROUND]
     rows += [(f"cvt.{r}i.ftz.f32.f32", "f", "f") for r in ROUND]
@@ -201,6 +201,10 @@ class Generator:
                 break
         ops = [self.reg(dst)] + [self.source(c) for c in srcs]
         self.emit(f"{name} {', '.join(ops)};")
+        if dst == "d" and name.split(".")[0] not in ("mov", "selp", "neg", "abs", "copysign"):
+            # PTX does not say which NaN f64 arithmetic gives
+            self.lines[-1] += (f" testp.notanumber.f64 %z, {ops[0]}; "
+                               f"selp.f64 {ops[0]}, 0d7FF8000000000000, {ops[0]}, %z;")
 
     def carry_chain(self):
         a = [self.reg("r") for _ in range(8)]
@@ -394,7 +398,7 @@ def prologue():
     text = """    .reg .b32 %x<2>;
     .reg .b64 %y<2>;
     .reg .b32 %c<4>;
-    .reg .pred %q<4>;
+    .reg .pred %q<4>, %z;
     .reg .b32 %tid, %id, %slot;
     .reg .b64 %out, %in, %atoms;
     .shared .align 8 .b8 slots[SLOTS_B];
@@ -410,6 +414,7 @@ def prologue():
     mov.u32 %x0, slots;
     add.u32 %slot, %slot, %x0;
     mov.u64 %y1, 0;
+    st.shared.b64 [%slot], %y1;
     mov.u32 %x1, 0;
     mov.u32 %c0, 0; mov.u32 %c1, 0; mov.u32 %c2, 0; mov.u32 %c3, 0;
     mul.lo.u32 %x0, %id, 40;

@@ -18,6 +18,9 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gen_ptx  # noqa: E402
 
+# Lines that reduction keeps: labels, branches and loop counters.
+CONTROL = re.compile(r"\s*(\$L\d+:|@!?%q|bra|brx|@!?%p\d bra|sub\.u32 %c|and\.b32 %c|setp\.eq\.u32 %q)")
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -107,7 +110,7 @@ def reduce(devices, where, seed):
         at = 0
         while at < len(lines):
             piece = lines[at:at + chunk]
-            keep = [s for s in piece if re.match(r"\s*(\$L\d+:|@!?%q|bra|brx|@!?%p\d bra)", s)]
+            keep = [s for s in piece if CONTROL.match(s)]
             less = lines[:at] + keep + lines[at + chunk:]
             text = head + "// ---- begin\n" + "\n".join(less) + "\n// ---- end\n" + tail
             if len(less) < len(lines) and disagree(devices, where, f"{seed}-r", text):

@@ -21,6 +21,7 @@ struct gen {
     struct ir_func *helper;
     struct ir_value *out, *in, *sums, *tid, *full;
     struct ir_var *depot, *shared;
+    struct ir_value *last; /* put() most recently */
 };
 
 static unsigned below(struct gen *g, unsigned n)
@@ -57,6 +58,7 @@ static struct ir_value *pick(struct gen *g, enum ir_type type)
 static void put(struct gen *g, struct ir_value *value)
 {
     int c = class_of(value->type);
+    g->last = value;
     if (c >= 0)
         g->env.v[c][below(g, PER_CLASS)] = value;
 }
@@ -189,6 +191,19 @@ static bool is_plain(enum ir_op op)
     }
 }
 
+/* PTX does not say which NaN f64 arithmetic gives: make it one. */
+static struct ir_value *defined_nan(struct gen *g, struct ir_instr *in)
+{
+    struct ir_value *r = in->dst[0];
+    bool bits = in->op == IR_OP_FNEG || in->op == IR_OP_FABS || in->op == IR_OP_FCOPYSIGN;
+    if (in->type != IR_F64 || r->type != IR_B64 || bits || in->op == IR_OP_SELECT)
+        return r;
+    struct ir_instr *test = build(g, IR_OP_FTESTP, IR_F64, 1, &r, 1);
+    test->imm = IR_TESTP_NOTANUMBER;
+    return ir_build3(&g->b, IR_OP_SELECT, IR_B64, test->dst[0],
+                     konst(g, IR_B64, 0x7ff8000000000000), r);
+}
+
 static void gen_pure(struct gen *g)
 {
     enum ir_op op;
@@ -206,7 +221,7 @@ static void gen_pure(struct gen *g)
         src[s] = pick(g, src_type(&like, s));
     struct ir_instr *in = build(g, op, like.type, nsrc, src, 1);
     random_modifiers(g, in);
-    put(g, in->dst[0]);
+    put(g, defined_nan(g, in));
 }
 
 static void gen_cvt(struct gen *g)
@@ -229,7 +244,7 @@ static void gen_cvt(struct gen *g)
     struct ir_value *r = ir_build_cvt(&g->b, to, from, rnd, pick(g, from));
     r->instr->sat = !ffrom && !fto && below(g, 3) == 0;
     r->instr->ftz = ffrom && (from == IR_F32 || (to == IR_F32 && from == IR_F64)) && !below(g, 3);
-    put(g, r);
+    put(g, defined_nan(g, r->instr));
 }
 
 /* Halves apart and together again. */
@@ -619,6 +634,28 @@ static void store_env(struct gen *g, struct ir_value *id)
     }
 }
 
+/* Single operations on loaded values, each result stored in its own place. */
+static void gen_singles(struct gen *g, struct ir_value *id)
+{
+    struct env loaded = g->env;
+    struct ir_value *size = konst(g, IR_B32, 8 * RANDOM_IR_VALUES);
+    struct ir_value *at = ir_build2(&g->b, IR_OP_ADD, IR_U64, g->out,
+                                    ir_build2(&g->b, IR_OP_MULWIDE, IR_U32, id, size));
+    for (int i = 0; i < RANDOM_IR_VALUES; i++) {
+        for (g->last = NULL; !g->last; g->env = loaded) {
+            if (below(g, 3))
+                gen_pure(g);
+            else
+                gen_cvt(g);
+        }
+        struct ir_value *v = g->last;
+        if (v->type == IR_PRED)
+            v = ir_build3(&g->b, IR_OP_SELECT, IR_B32, v, konst(g, IR_B32, 1), konst(g, IR_B32, 0));
+        store(g, v->type, IR_SPACE_GLOBAL, at, v);
+        g->b.block->last->mem.offset = 8 * i;
+    }
+}
+
 static void make_kernel(struct gen *g, unsigned size)
 {
     struct ir_func *f = ir_func_create(g->module, "k");
@@ -646,7 +683,10 @@ static void make_kernel(struct gen *g, unsigned size)
     load_env(g, id);
     for (g->left = size; g->left;)
         gen_statement(g, true);
-    store_env(g, id);
+    if (size)
+        store_env(g, id);
+    else
+        gen_singles(g, id);
     build(g, IR_OP_RET, IR_VOID, 0, NULL, 0);
     ir_func_link_cfg(f);
 }

@@ -1,7 +1,7 @@
 /*
  * Random valid IR modules, reproducible from a seed: kernel @k(out, in) with all pure operations,
  * divergent branches, loops, switches, memory, atomics, collectives, barriers and calls. At the end
- * each thread stores its values to out, so correct devices and correct passes give the same bytes.
+ * each thread stores its values to out: correct devices and passes give the same bytes.
  */
 #ifndef HD_TESTS_RANDOM_IR_H
 #define HD_TESTS_RANDOM_IR_H
@@ -17,7 +17,10 @@ enum {
     RANDOM_IR_OUT_B = 8 * (RANDOM_IR_THREADS * RANDOM_IR_CTAS * RANDOM_IR_VALUES + RANDOM_IR_SUMS),
 };
 
-/* NULL and a diagnostic when the generator made something invalid. size: statements. */
+/*
+ * NULL and a diagnostic when the generator made something invalid. size: statements; 0 = single
+ * operations on loaded values, result number i of a thread from the i-th one.
+ */
 struct ir_module *random_ir_module(uint64_t seed, unsigned size);
 void random_ir_input(uint64_t seed, uint32_t in[RANDOM_IR_WORDS]);
 

@@ -1,6 +1,6 @@
 /*
- * Random kernels: the text form, each pass alone and the whole pipeline must not change what they do. With
- * RANDOM_JIT also the JIT must agree. Arguments: FIRST COUNT SIZE.
+ * Random kernels: the text form, each pass alone and the whole pipeline must not change what they
+ * do. With RANDOM_JIT also the JIT must agree. Arguments: FIRST COUNT SIZE.
  */
 #include "interp/interp.h"
 #include "opt/opt.h"
@@ -42,7 +42,36 @@ static struct ir_module *copy_module(const struct ir_module *module)
 }
 
 /* Where outputs differ, in words: class.slot of a thread. */
-static bool same_output(uint64_t seed, const char *what)
+/* The operation whose result goes to byte `offset` of a thread (programs of single ones). */
+static void print_culprit(const struct ir_module *module, uint64_t offset, unsigned thread)
+{
+    const struct ir_func *kernel = ir_module_find_func(module, "k");
+    struct hd_buf text;
+    hd_buf_init(&text);
+    ir_foreach_instr(in, kernel->blocks[0]) {
+        if (in->op == IR_OP_ST && in->mem.space == IR_SPACE_GLOBAL &&
+            (uint64_t)in->mem.offset == offset) {
+            ir_print_instr(in->src[1]->instr, &text);
+            for (uint32_t i = 0; i < in->src[1]->instr->nsrc; i++) {
+                const struct ir_instr *src = in->src[1]->instr->src[i]->instr;
+                hd_buf_puts(&text, "\n#     ");
+                ir_print_instr(src, &text);
+                if (src->op == IR_OP_LD) {
+                    uint64_t v = 0;
+                    unsigned at =
+                        (thread * 8 & ((RANDOM_IR_WORDS - 64) * 4 - 8)) + (unsigned)src->mem.offset;
+                    memcpy(&v, (const char *)input + at, ir_type_bits(src->type) / 8);
+                    hd_buf_printf(&text, " = %#llx", (unsigned long long)v);
+                }
+            }
+        }
+    }
+    diag("  %s", text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}
+
+static bool same_output(const struct ir_module *module, bool singles, uint64_t seed,
+                        const char *what)
 {
     static const char *const classes[] = {"pred", "b16", "b32", "b64"};
     for (unsigned i = 0; i < RANDOM_IR_OUT_B / 8; i++) {
@@ -53,13 +82,15 @@ static bool same_output(uint64_t seed, const char *what)
              what, i / RANDOM_IR_VALUES, classes[slot / (RANDOM_IR_VALUES / 4)],
              slot % (RANDOM_IR_VALUES / 4), (unsigned long long)got[i],
              (unsigned long long)expected[i]);
+        if (singles)
+            print_culprit(module, 8 * slot, i / RANDOM_IR_VALUES);
         return false;
     }
     return true;
 }
 
 /* only NULL: the whole pipeline; "" nothing but the copy. */
-static bool check_passes(struct ir_module *module, uint64_t seed, const char *only)
+static bool check_passes(struct ir_module *module, bool singles, uint64_t seed, const char *only)
 {
     struct ir_module *copy = copy_module(module);
     struct opt_options options = {.validate = true, .only = only};
@@ -71,13 +102,13 @@ static bool check_passes(struct ir_module *module, uint64_t seed, const char *on
     fine = fine && launch_with(interp_launch, copy, got) == HD_OK;
     if (!fine)
         diag("seed %llu, %s: %s", (unsigned long long)seed, what, hd_error_message());
-    fine = fine && same_output(seed, what);
+    fine = fine && same_output(module, singles, seed, what);
 #ifdef RANDOM_JIT
     if (fine && !only) {
         fine = launch_with(jit_harness_launch, copy, got) == HD_OK;
         if (!fine)
             diag("seed %llu, jit: %s", (unsigned long long)seed, hd_error_message());
-        fine = fine && same_output(seed, "jit of the optimised module");
+        fine = fine && same_output(module, singles, seed, "jit of the optimised module");
     }
 #endif
     if (copy)
@@ -96,10 +127,10 @@ static bool check_seed(uint64_t seed, unsigned size)
         diag("seed %llu: %s", (unsigned long long)seed, hd_error_message());
         fine = false;
     }
-    fine = fine && check_passes(module, seed, "");
+    fine = fine && check_passes(module, !size, seed, "");
     for (size_t i = 0; fine && seed % 8 == 0 && i < count; i++)
-        fine = check_passes(module, seed, passes[i].name);
-    fine = fine && check_passes(module, seed, NULL);
+        fine = check_passes(module, !size, seed, passes[i].name);
+    fine = fine && check_passes(module, !size, seed, NULL);
     if (module)
         ir_module_destroy(module);
     return fine;

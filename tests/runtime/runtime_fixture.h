@@ -57,6 +57,19 @@ static inline void fixture_function(void **handle, const void *stub, const char 
                            NULL);
 }
 
+static inline void fixture_variable(void **handle, char *shadow, const char *name, size_t size_B,
+                                    int constant)
+{
+    char *device = (char *)(uintptr_t)name;
+    __cudaRegisterVar(handle, shadow, device, name, 0, size_B, constant, 0);
+}
+
+static inline void fixture_managed(void **handle, void **pointer, const char *name, size_t size_B)
+{
+    char *device = (char *)(uintptr_t)name;
+    __cudaRegisterManagedVar(handle, pointer, device, name, 0, size_B, 0, 0);
+}
+
 #define eq_error(got, want, ...) eq_str(cudaGetErrorName(got), cudaGetErrorName(want), __VA_ARGS__)
 
 #endif

@@ -17,7 +17,7 @@ static const char ptx[] =
            "mul.wide.u32 %d2, %r5, 4; add.s64 %d3, %d1, %d2;\n"
            "add.u32 %r6, %r1, %r5; st.global.u32 [%d3], %r6; ret; }\n"
            ".visible .entry bump() {\n"
-           ".reg .b32 %r<4>; .reg .b64 %d<2>;\n"
+           ".reg .b32 %r<4>;\n"
            "atom.global.add.u32 %r1, [counter], 1;\n"
            "atom.global.add.u32 %r2, [shared_word], 1; ret; }\n";
 
@@ -31,10 +31,9 @@ static void register_all(void)
     handle = __cudaRegisterFatBinary(fixture_wrap(ptx));
     fixture_function(handle, &put, "put");
     fixture_function(handle, &bump, "bump");
-    __cudaRegisterVar(handle, &counter, (char *)(uintptr_t) "counter", "counter", 0, 4, 0, 0);
-    __cudaRegisterVar(handle, &table, (char *)(uintptr_t) "table", "table", 0, 16, 1, 0);
-    __cudaRegisterManagedVar(handle, (void **)&shared_word, (char *)(uintptr_t) "shared_word",
-                             "shared_word", 0, 4, 0, 0);
+    fixture_variable(handle, &counter, "counter", 4, 0);
+    fixture_variable(handle, &table, "table", 16, 1);
+    fixture_managed(handle, (void **)&shared_word, "shared_word", 4);
     __cudaRegisterFatBinaryEnd(handle);
 }
 

@@ -296,7 +296,7 @@ class Generator:
         c = self.rnd.choice("rlfd")
         size = 8 if c in "ld" else 4
         self.emit(f"st.shared{CLASS_TYPE[c]} [%slot], {self.reg(c)}; bar.sync 0; "
-                  f"add.u32 %x0, %tid, {self.rnd.randrange(1, THREADS)}; rem.u32 %x0, %x0, {THREADS}; "
+                  f"add.u32 %x0, %me, {self.rnd.randrange(1, THREADS)}; rem.u32 %x0, %x0, {THREADS}; "
                   f"shl.b32 %x0, %x0, 3; mov.u32 %x1, slots; add.u32 %x0, %x0, %x1; "
                   f"ld.shared{CLASS_TYPE[c]} {self.reg(c)}, [%x0]; bar.sync 0;")
         assert size <= 8
@@ -399,18 +399,18 @@ def prologue():
     .reg .b64 %y<2>;
     .reg .b32 %c<4>;
     .reg .pred %q<4>, %z;
-    .reg .b32 %tid, %id, %slot;
+    .reg .b32 %me, %id, %slot;
     .reg .b64 %out, %in, %atoms;
     .shared .align 8 .b8 slots[SLOTS_B];
     .shared .align 4 .b8 atoms[ATOMS_B];
     .local .align 8 .b8 loc[64];
     ld.param.u64 %out, [out];
     ld.param.u64 %in, [in];
-    mov.u32 %tid, %tid.x;
+    mov.u32 %me, %tid.x;
     mov.u32 %x0, %ctaid.x;
-    mad.lo.u32 %id, %x0, THREADS, %tid;
+    mad.lo.u32 %id, %x0, THREADS, %me;
     add.u64 %atoms, %out, OUT_B;
-    shl.b32 %slot, %tid, 3;
+    shl.b32 %slot, %me, 3;
     mov.u32 %x0, slots;
     add.u32 %slot, %slot, %x0;
     mov.u64 %y1, 0;
@@ -439,8 +439,8 @@ def prologue():
             else:
                 out.append(f"    ld.global{CLASS_TYPE[c]} %{c}{i}, [%y0+{at}];")
             at += size
-    out.append(f"    setp.ge.u32 %q0, %tid, {ATOM_WORDS};")
-    out.append("    @%q0 bra $start; shl.b32 %x0, %tid, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
+    out.append(f"    setp.ge.u32 %q0, %me, {ATOM_WORDS};")
+    out.append("    @%q0 bra $start; shl.b32 %x0, %me, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
                "mov.u32 %x1, 0; st.shared.u32 [%x0], %x1;")
     out.append("$start:\n    bar.sync 0;")
     return "\n".join(out)
@@ -456,10 +456,10 @@ def epilogue():
             else:
                 out.append(f"    st.global{CLASS_TYPE[c]} [%y0+{at}], %{c}{i};")
             at += 8
-    out.append(f"    setp.ge.u32 %q0, %tid, {ATOM_WORDS};")
+    out.append(f"    setp.ge.u32 %q0, %me, {ATOM_WORDS};")
     out.append("    @%q0 bra $done;")
-    out.append("    shl.b32 %x0, %tid, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
-               "ld.shared.u32 %x1, [%x0]; mul.wide.u32 %y0, %tid, 4; add.u64 %y0, %y0, %atoms; "
+    out.append("    shl.b32 %x0, %me, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
+               "ld.shared.u32 %x1, [%x0]; mul.wide.u32 %y0, %me, 4; add.u64 %y0, %y0, %atoms; "
                "red.global.add.u32 [%y0], %x1;")
     out.append("$done:\n    ret;")
     return "\n".join(out)

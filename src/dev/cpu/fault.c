@@ -21,8 +21,14 @@
 
 #define SIGNAL_STACK_B (64u << 10)
 
-static __thread struct cpu_guard guard __attribute__((tls_model("initial-exec")));
-static __thread bool thread_ready __attribute__((tls_model("initial-exec")));
+/*
+ * Not initial-exec: that would put all thread-local data of the library into the static block, which
+ * has no room in a process that opens libcuda with dlopen(). The handler must not be the first to
+ * touch thread-local data (that may allocate), so it finds the guard through a key.
+ */
+static __thread struct cpu_guard guard;
+static __thread bool thread_ready, guard_known;
+static pthread_key_t guard_key;
 
 static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 static struct sigaction previous[HD_COUNT_OF(signals)];
@@ -111,10 +117,12 @@ static void chain(int index, int sig, siginfo_t *info, void *context)
 
 static void handler(int sig, siginfo_t *info, void *context)
 {
-    if (guard.active && info->si_code > 0) {
-        guard.active = false;
-        guard.status = signal_status(sig, info, context);
-        guard.address = (uintptr_t)info->si_addr;
+    struct cpu_guard *g = pthread_getspecific(guard_key);
+
+    if (g && g->active && info->si_code > 0) {
+        g->active = false;
+        g->status = signal_status(sig, info, context);
+        g->address = (uintptr_t)info->si_addr;
         go_on_at_resume(context);
         return;
     }
@@ -156,7 +164,7 @@ static void install_once(void)
 {
     struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
-    if (pthread_key_create(&stack_key, stack_free)) {
+    if (pthread_key_create(&stack_key, stack_free) || pthread_key_create(&guard_key, NULL)) {
         install_result = hd_error(HD_NO_MEMORY, "no thread-specific key left");
         return;
     }
@@ -220,6 +228,8 @@ bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job)
     unsigned mxcsr = mxcsr_set(job);
     bool fine = true;
 
+    if (!guard_known)
+        guard_known = !pthread_setspecific(guard_key, &guard);
     guard.cta = NULL;
     guard.frame = (uintptr_t)__builtin_frame_address(0);
     if (_setjmp(guard.env) == 0) {

@@ -23,7 +23,7 @@ static uint32_t service_bar_arrive(struct jit_cta *cta, struct jit_warp *warp, u
     (void)warp;
     cta_of(cta)->expected[id & (JIT_NBARRIERS - 1)] = count;
     bar->arrived += (uint32_t)__builtin_popcount(lanes);
-    bar->votes += (uint32_t)__builtin_popcount(votes & lanes);
+    bar->votes += votes;
     cpu_cta_open_barriers(cta_of(cta));
     return generation;
 }

@@ -65,8 +65,8 @@ static bool float_constant_out(struct ir_instr *instr)
     uint64_t c, k;
     bool shl = instr->op == IR_OP_SHL;
 
-    if (instr->nsrc != 2 || instr->dst[0]->type != IR_B64 || instr->sat ||
-        (instr->op != IR_OP_SHL && instr->op != IR_OP_MUL && instr->op != IR_OP_ADD))
+    if ((instr->op != IR_OP_SHL && instr->op != IR_OP_MUL && instr->op != IR_OP_ADD) ||
+        instr->nsrc != 2 || instr->dst[0]->type != IR_B64 || instr->sat)
         return false;
     inner = instr->src[0]->instr;
     if (!inner || inner->op != IR_OP_ADD || inner->sat || !ir_value_const(inner->src[1], &c)) {

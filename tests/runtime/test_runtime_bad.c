@@ -55,7 +55,7 @@ static void test_images(void)
     const uint32_t empty[4] = {OBJ_FATBIN_MAGIC, 0x00100001, 0, 0};
     bad.fatbin = empty;
     eq_error(load(&bad), cudaErrorNoKernelImageForDevice, "an empty container");
-    ok(!__cudaRegisterFatBinary(NULL) == false, "no wrapper at all is only found out by its use");
+    eq_error(load(NULL), cudaErrorInvalidValue, "no wrapper at all is found out by its use");
 }
 
 static void test_faults(void)

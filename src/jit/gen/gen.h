@@ -1,0 +1,188 @@
+/*
+ * Code generation from IR to LLVM IR: the private interface between the files of src/jit/gen.
+ *
+ * Everything here is built into one shared object (heddle-codegen) that is the only user of LLVM and
+ * is opened privately, when the first kernel misses the code cache.
+ *
+ * How a warp is represented (docs/jit.md has the reasons and the measurements):
+ *   - A value takes the form that its shape allows (struct gen_val): a scalar, a scalar per half,
+ *     a base for another value's index, or two vectors of 16 lanes.
+ *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
+ *     frame memory in dispatch mode); within a block the LLVM value is used directly.
+ *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them in
+ *     layout order, runs each under its mask, and goes on at the block where the lanes meet again.
+ */
+#ifndef HD_JIT_GEN_GEN_H
+#define HD_JIT_GEN_GEN_H
+
+#include <llvm-c/Core.h>
+
+#include "ir/ir.h"
+#include "ir/shape.h"
+#include "jit/gen/codegen.h"
+#include "jit/jit.h"
+
+#define GEN_LANES 16 /* of one half-warp */
+
+/* A value's LLVM form. c[1] is set for AFFINE and VARYING only. */
+struct gen_val {
+    enum ir_shape_kind kind;
+    int64_t stride;               /* AFFINE */
+    const struct ir_shape *shape; /* BASE_INDEX: index, scale, extension */
+    LLVMValueRef c[2];
+};
+
+struct gen_slot {
+    LLVMValueRef ptr[2]; /* NULL = no slot */
+};
+
+/* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
+struct gen_node {
+    const struct ir_block *block;
+    const struct ir_instr *first;
+    const struct ir_instr *end; /* exclusive; NULL = to the end of the block */
+    bool divergent;
+    bool exit_only;          /* nothing but the end of the kernel: edges to it end lanes */
+    uint32_t conv;           /* block where this node's lanes are all together again; IR_NO_BLOCK = never */
+    LLVMValueRef pend[2];    /* i16 slots (divergent) */
+    LLVMBasicBlockRef test;  /* divergent: checks the pending mask */
+    LLVMBasicBlockRef body;
+    LLVMBasicBlockRef tail;  /* divergent: goes to the next node of the sweep */
+    const struct ir_instr *collective; /* dispatch: this node waits for the members of this operation */
+};
+
+struct gen {
+    LLVMContextRef ctx;
+    LLVMModuleRef mod;
+    LLVMBuilderRef b;
+    const struct gen_request *req;
+    struct hd_arena arena;
+    enum jit_path path;
+    bool avx512;
+    bool fp_ftz; /* MXCSR flushes: .ftz needs no code */
+
+    LLVMTypeRef t_void, t_i1, t_i8, t_i16, t_i32, t_i64, t_i128, t_f16, t_f32, t_f64, t_ptr;
+    LLVMTypeRef t_mask; /* <16 x i1> */
+    unsigned md_invariant;
+
+    /* The function being generated. */
+    const struct ir_func *func;
+    LLVMValueRef fn;
+    bool is_kernel;
+    bool dispatch;
+    struct ir_shapes shapes;
+    struct ir_liveness live;
+    LLVMValueRef cta, warp, frame, launch; /* pointers */
+    LLVMValueRef warp_index;               /* i32 */
+    LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
+    LLVMValueRef results;                  /* device function: pointer to the result area */
+    LLVMBasicBlockRef entry, done;
+    LLVMBuilderRef alloca_builder;
+    LLVMValueRef alive[2]; /* i16 slots */
+    bool alive_known_full; /* every lane is alive throughout */
+    uint64_t frame_B;
+
+    struct gen_node *nodes;
+    uint32_t nnodes;
+    uint32_t *node_of_block; /* first node of a block */
+    uint32_t *def_node;      /* by value id */
+    bool *cross;             /* by value id: needs a slot */
+    struct gen_slot *slots;
+    struct gen_val *cache; /* by value id, valid when cache_epoch matches */
+    uint32_t *cache_epoch;
+    uint32_t epoch;
+
+    /* The node being generated. */
+    uint32_t cur;
+    LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
+
+    LLVMValueRef state_switch; /* entry switch over resume points */
+    uint32_t nresume;
+    struct gen_site *sites; /* barriers in dispatch mode */
+    uint32_t nsites;
+    uint64_t *frame_at; /* by value id: 1 + frame offset of its saved components, 0 = none */
+    LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
+    LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
+
+    struct gen_facts facts;
+    char error[256]; /* first thing that could not be generated; "" = none */
+};
+
+/* ---- gen_value.c: types, constants, values in and out of slots */
+LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type);             /* iN */
+LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem);                      /* <16 x elem> */
+LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type);              /* float type of F16/F32/F64 */
+LLVMValueRef gen_i32(struct gen *g, uint64_t v);
+LLVMValueRef gen_i64(struct gen *g, uint64_t v);
+LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v);
+LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar);
+LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v); /* integer element */
+LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride);   /* <0, s, 2s, ..> */
+LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload, unsigned noverload,
+                           LLVMValueRef *args, unsigned nargs);
+LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
+                         unsigned nargs);
+LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name);
+LLVMValueRef gen_gep(struct gen *g, LLVMValueRef ptr, uint64_t offset_B);
+LLVMValueRef gen_load_ctx(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset_B);
+LLVMBasicBlockRef gen_bb(struct gen *g, const char *name);
+
+const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v);
+struct gen_val gen_get(struct gen *g, const struct ir_value *v);
+struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
+                          const struct ir_shape *want);
+LLVMValueRef gen_scalar(struct gen *g, const struct ir_value *v); /* of a UNIFORM value */
+LLVMValueRef gen_half(struct gen *g, const struct ir_value *v, int h); /* scalar per half: UNIFORM or AFFINE 0 */
+void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
+void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type, LLVMValueRef out[2]);
+void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val);
+struct gen_val gen_u(LLVMValueRef scalar);
+struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride);
+struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1);
+void gen_slots_create(struct gen *g);
+/* Where a component lives in frame memory; used to save and restore around stops. */
+uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
+unsigned gen_components(const struct ir_shape *shape);
+LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v);
+void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
+                   LLVMValueRef const edge[2], bool blend);
+
+/* ---- gen_flow.c */
+enum hd_status gen_flow_run(struct gen *g);
+LLVMValueRef gen_mask_bits(struct gen *g, int h); /* i16 of the current mask */
+LLVMValueRef gen_mask32(struct gen *g);           /* i32 of the current mask */
+LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
+LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask);
+/* Leaves by services->fault when `cond` (i1) holds; continues otherwise. */
+void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMValueRef address);
+void gen_refresh_mask(struct gen *g); /* after a call that may have ended lanes */
+void gen_barrier(struct gen *g, const struct ir_instr *instr);
+
+/* ---- one function per instruction family; each emits and gen_set()s the results */
+void gen_instr(struct gen *g, const struct ir_instr *instr);
+bool gen_int(struct gen *g, const struct ir_instr *instr);   /* false: not handled natively */
+bool gen_float(struct gen *g, const struct ir_instr *instr);
+bool gen_cvt(struct gen *g, const struct ir_instr *instr);
+void gen_eval(struct gen *g, const struct ir_instr *instr);  /* any PURE op through jit_rt_eval */
+void gen_load(struct gen *g, const struct ir_instr *instr);
+void gen_store(struct gen *g, const struct ir_instr *instr);
+void gen_atom(struct gen *g, const struct ir_instr *instr);
+void gen_addr(struct gen *g, const struct ir_instr *instr);  /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
+bool gen_warp(struct gen *g, const struct ir_instr *instr);  /* collectives */
+void gen_sreg(struct gen *g, const struct ir_instr *instr);
+void gen_builtin(struct gen *g, const struct ir_instr *instr);
+void gen_call(struct gen *g, const struct ir_instr *instr);
+
+/* Remembers the first thing that cannot be compiled; generation goes on to keep the LLVM IR well formed. */
+void gen_unsupported(struct gen *g, const struct ir_instr *instr, const char *why);
+
+/* A 32-lane array of the value in memory (for services and jit_rt_*); inactive lanes hold anything. */
+LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v);
+/* Reads such an array as a VARYING value of `type`. */
+struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type);
+LLVMValueRef gen_new_array(struct gen *g, enum ir_type type);
+/* Calls services-><member at offset>(cta, warp, ...). */
+LLVMValueRef gen_service(struct gen *g, uint64_t member_offset, LLVMTypeRef ret, LLVMValueRef *args,
+                         unsigned nargs);
+
+#endif

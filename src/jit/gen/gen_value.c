@@ -1,0 +1,404 @@
+/*
+ * Types, constants, and values: reading, converting between shapes, writing to slots.
+ */
+#include "jit/gen/gen.h"
+
+#include <string.h>
+
+LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type)
+{
+    switch (ir_type_bits(type)) {
+    case 1:
+        return g->t_i1;
+    case 8:
+        return g->t_i8;
+    case 16:
+        return g->t_i16;
+    case 32:
+        return g->t_i32;
+    case 64:
+        return g->t_i64;
+    default:
+        return g->t_i128;
+    }
+}
+
+LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem)
+{
+    return LLVMVectorType(elem, GEN_LANES);
+}
+
+LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type)
+{
+    return type == IR_F64 ? g->t_f64 : type == IR_F32 ? g->t_f32 : g->t_f16;
+}
+
+LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v)
+{
+    return LLVMConstInt(type, v, false);
+}
+
+LLVMValueRef gen_i32(struct gen *g, uint64_t v)
+{
+    return LLVMConstInt(g->t_i32, v, false);
+}
+
+LLVMValueRef gen_i64(struct gen *g, uint64_t v)
+{
+    return LLVMConstInt(g->t_i64, v, false);
+}
+
+LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v)
+{
+    LLVMValueRef lanes[GEN_LANES];
+    for (int i = 0; i < GEN_LANES; i++)
+        lanes[i] = LLVMConstInt(elem, v, false);
+    return LLVMConstVector(lanes, GEN_LANES);
+}
+
+LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
+{
+    if (LLVMIsConstant(scalar)) {
+        LLVMValueRef lanes[GEN_LANES];
+        for (int i = 0; i < GEN_LANES; i++)
+            lanes[i] = scalar;
+        return LLVMConstVector(lanes, GEN_LANES);
+    }
+    LLVMTypeRef vt = gen_vec(g, LLVMTypeOf(scalar));
+    LLVMValueRef v = LLVMBuildInsertElement(g->b, LLVMGetPoison(vt), scalar, gen_i32(g, 0), "");
+    LLVMValueRef zeros = gen_splat_const(g, g->t_i32, 0);
+    return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(vt), zeros, "");
+}
+
+LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride)
+{
+    LLVMValueRef lanes[GEN_LANES];
+    for (int i = 0; i < GEN_LANES; i++)
+        lanes[i] = LLVMConstInt(elem, (uint64_t)(stride * i), true);
+    return LLVMConstVector(lanes, GEN_LANES);
+}
+
+LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload,
+                           unsigned noverload, LLVMValueRef *args, unsigned nargs)
+{
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->mod, id, overload, noverload);
+    LLVMTypeRef type = LLVMIntrinsicGetType(g->ctx, id, overload, noverload);
+    return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
+}
+
+LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
+                         unsigned nargs)
+{
+    LLVMTypeRef types[16];
+    for (unsigned i = 0; i < nargs; i++)
+        types[i] = LLVMTypeOf(args[i]);
+    LLVMTypeRef type = LLVMFunctionType(ret, types, nargs, false);
+    LLVMValueRef fn = LLVMGetNamedFunction(g->mod, name);
+    if (!fn)
+        fn = LLVMAddFunction(g->mod, name, type);
+    return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
+}
+
+LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name)
+{
+    LLVMValueRef a = LLVMBuildAlloca(g->alloca_builder, type, name);
+    if (align)
+        LLVMSetAlignment(a, align);
+    return a;
+}
+
+LLVMValueRef gen_gep(struct gen *g, LLVMValueRef ptr, uint64_t offset_B)
+{
+    if (!offset_B)
+        return ptr;
+    LLVMValueRef index = gen_i64(g, offset_B);
+    return LLVMBuildGEP2(g->b, g->t_i8, ptr, &index, 1, "");
+}
+
+/* Launch facts never change while the kernel runs. */
+LLVMValueRef gen_load_ctx(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset_B)
+{
+    LLVMValueRef v = LLVMBuildLoad2(g->b, type, gen_gep(g, base, offset_B), "");
+    LLVMSetMetadata(v, g->md_invariant,
+                    LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, NULL, 0)));
+    return v;
+}
+
+LLVMBasicBlockRef gen_bb(struct gen *g, const char *name)
+{
+    return LLVMAppendBasicBlockInContext(g->ctx, g->fn, name);
+}
+
+struct gen_val gen_u(LLVMValueRef scalar)
+{
+    return (struct gen_val){.kind = IR_SHAPE_UNIFORM, .c = {scalar, NULL}};
+}
+
+struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride)
+{
+    return (struct gen_val){.kind = IR_SHAPE_AFFINE, .stride = stride, .c = {h0, h1}};
+}
+
+struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1)
+{
+    return (struct gen_val){.kind = IR_SHAPE_VARYING, .c = {h0, h1}};
+}
+
+const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v)
+{
+    return &g->shapes.of[v->id];
+}
+
+unsigned gen_components(const struct ir_shape *shape)
+{
+    return shape->kind == IR_SHAPE_AFFINE || shape->kind == IR_SHAPE_VARYING ? 2 : 1;
+}
+
+/* Type of one component as stored in a slot; predicate vectors are kept as 16 bits. */
+LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v)
+{
+    LLVMTypeRef scalar = gen_scalar_type(g, v->type);
+    if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
+        return scalar;
+    return v->type == IR_PRED ? g->t_i16 : gen_vec(g, scalar);
+}
+
+static LLVMValueRef value_const(struct gen *g, const struct ir_value *v)
+{
+    const struct ir_instr *in = v->instr;
+    if (v->type == IR_B128) {
+        uint64_t words[2] = {in->imm, in->imm_hi};
+        return LLVMConstIntOfArbitraryPrecision(g->t_i128, 2, words);
+    }
+    return LLVMConstInt(gen_scalar_type(g, v->type), in->imm, false);
+}
+
+static LLVMValueRef slot_read(struct gen *g, const struct ir_value *v, int i)
+{
+    LLVMTypeRef type = gen_component_type(g, v);
+    LLVMValueRef x = LLVMBuildLoad2(g->b, type, g->slots[v->id].ptr[i], "");
+    if (v->type == IR_PRED && gen_shape(g, v)->kind == IR_SHAPE_VARYING)
+        x = LLVMBuildBitCast(g->b, x, g->t_mask, "");
+    return x;
+}
+
+static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValueRef x)
+{
+    if (LLVMTypeOf(x) == g->t_mask)
+        x = LLVMBuildBitCast(g->b, x, g->t_i16, "");
+    LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
+}
+
+struct gen_val gen_get(struct gen *g, const struct ir_value *v)
+{
+    if (v->instr && v->instr->op == IR_OP_CONST)
+        return gen_u(value_const(g, v));
+    if (g->cache_epoch[v->id] == g->epoch)
+        return g->cache[v->id];
+    const struct ir_shape *shape = gen_shape(g, v);
+    struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+    for (unsigned i = 0; i < gen_components(shape); i++) {
+        if (!g->slots[v->id].ptr[i]) {
+            /* Only reached for values that are not available here: a bug in `cross`. */
+            gen_unsupported(g, v->instr, "internal: value without a slot");
+            val.c[i] = LLVMGetUndef(gen_component_type(g, v));
+            if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
+                val.c[i] = LLVMGetUndef(g->t_mask);
+            continue;
+        }
+        val.c[i] = slot_read(g, v, (int)i);
+    }
+    g->cache[v->id] = val;
+    g->cache_epoch[v->id] = g->epoch;
+    return val;
+}
+
+static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[2])
+{
+    for (int h = 0; h < 2; h++) {
+        out[h] = gen_splat(g, val.c[h]);
+        if (val.stride)
+            out[h] = LLVMBuildAdd(g->b, out[h], gen_lanes(g, LLVMTypeOf(val.c[h]), val.stride), "");
+    }
+}
+
+/* base + ext(index) * scale, on 64-bit lanes */
+static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[2])
+{
+    const struct ir_shape *s = val.shape;
+    LLVMValueRef index[2];
+    gen_vector(g, s->index, index);
+    LLVMTypeRef v64 = gen_vec(g, g->t_i64);
+    LLVMValueRef base = gen_splat(g, val.c[0]);
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index[h], v64, "")
+                                         : LLVMBuildZExt(g->b, index[h], v64, "");
+        if (s->scale != 1)
+            x = LLVMBuildMul(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)s->scale), "");
+        out[h] = LLVMBuildAdd(g->b, base, x, "");
+    }
+}
+
+void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type, LLVMValueRef out[2])
+{
+    switch (val.kind) {
+    case IR_SHAPE_UNIFORM:
+        out[0] = out[1] = gen_splat(g, val.c[0]);
+        return;
+    case IR_SHAPE_AFFINE:
+        vector_of_affine(g, val, out);
+        return;
+    case IR_SHAPE_BASE_INDEX:
+        vector_of_indexed(g, val, out);
+        return;
+    case IR_SHAPE_VARYING:
+        out[0] = val.c[0];
+        out[1] = val.c[1];
+        return;
+    }
+}
+
+void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2])
+{
+    gen_vector_of(g, gen_get(g, v), v->type, out);
+}
+
+LLVMValueRef gen_scalar(struct gen *g, const struct ir_value *v)
+{
+    return gen_get(g, v).c[0];
+}
+
+LLVMValueRef gen_half(struct gen *g, const struct ir_value *v, int h)
+{
+    struct gen_val val = gen_get(g, v);
+    return val.kind == IR_SHAPE_UNIFORM ? val.c[0] : val.c[h];
+}
+
+struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
+                          const struct ir_shape *want)
+{
+    if (want->kind == IR_SHAPE_VARYING) {
+        LLVMValueRef v[2];
+        gen_vector_of(g, val, type, v);
+        return gen_v(v[0], v[1]);
+    }
+    if (want->kind == IR_SHAPE_AFFINE && val.kind == IR_SHAPE_UNIFORM)
+        return gen_a(val.c[0], val.c[0], 0);
+    val.shape = want;
+    return val;
+}
+
+static LLVMValueRef blend(struct gen *g, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef old)
+{
+    return LLVMBuildSelect(g->b, mask, x, old, "");
+}
+
+void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
+{
+    const struct ir_shape *shape = gen_shape(g, v);
+    val = gen_coerce(g, val, v->type, shape);
+    bool keep = shape->kind == IR_SHAPE_VARYING && g->mask[0] &&
+                (g->dispatch || (g->shapes.temporal && g->shapes.temporal[v->id]));
+    if (g->slots[v->id].ptr[0]) {
+        for (unsigned i = 0; i < gen_components(shape); i++) {
+            LLVMValueRef x = val.c[i];
+            if (keep)
+                x = blend(g, g->mask[i], x, slot_read(g, v, (int)i));
+            slot_write(g, v, (int)i, x);
+        }
+    }
+    g->cache[v->id] = val;
+    g->cache_epoch[v->id] = g->epoch;
+}
+
+void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
+                   LLVMValueRef const edge[2], bool keep)
+{
+    const struct ir_shape *shape = gen_shape(g, phi);
+    for (unsigned i = 0; i < gen_components(shape); i++) {
+        LLVMValueRef x = val.c[i];
+        if (keep && shape->kind == IR_SHAPE_VARYING && edge[i])
+            x = blend(g, edge[i], x, slot_read(g, phi, (int)i));
+        slot_write(g, phi, (int)i, x);
+    }
+}
+
+uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B)
+{
+    g->frame_B = hd_align_up(g->frame_B, align_B);
+    uint64_t at = g->frame_B;
+    g->frame_B += size_B;
+    return at;
+}
+
+static uint64_t component_size(struct gen *g, const struct ir_value *v)
+{
+    uint64_t bits = ir_type_bits(v->type);
+    if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
+        return bits < 8 ? 1 : bits / 8;
+    return v->type == IR_PRED ? 2 : bits / 8 * GEN_LANES;
+}
+
+/* Slots start as zero: a register that no path wrote reads as zero, never as poison. */
+static void slot_create(struct gen *g, const struct ir_value *v)
+{
+    LLVMTypeRef type = gen_component_type(g, v);
+    for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++) {
+        if (g->dispatch && g->is_kernel) {
+            uint64_t size = component_size(g, v);
+            uint64_t at = gen_frame_alloc(g, size, size > 64 ? 64 : size);
+            g->slots[v->id].ptr[i] = gen_gep(g, g->frame, at);
+            continue;
+        }
+        g->slots[v->id].ptr[i] = gen_alloca(g, type, 0, "");
+        LLVMBuildStore(g->b, LLVMConstNull(type), g->slots[v->id].ptr[i]);
+    }
+}
+
+void gen_slots_create(struct gen *g)
+{
+    for (uint32_t a = 0; a < g->func->proto.nparams && !g->is_kernel; a++)
+        slot_create(g, g->func->args[a]);
+    for (uint32_t i = 0; i < g->func->nblocks; i++) {
+        ir_foreach_instr (in, g->func->blocks[i]) {
+            for (uint32_t d = 0; d < in->ndst; d++) {
+                if (g->cross[in->dst[d]->id] && in->op != IR_OP_CONST)
+                    slot_create(g, in->dst[d]);
+            }
+        }
+    }
+}
+
+LLVMValueRef gen_new_array(struct gen *g, enum ir_type type)
+{
+    LLVMTypeRef elem = type == IR_PRED ? g->t_i8 : gen_scalar_type(g, type);
+    return gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), 2), 64, "");
+}
+
+LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v)
+{
+    LLVMValueRef array = gen_new_array(g, v->type);
+    LLVMValueRef x[2];
+    gen_vector(g, v, x);
+    uint64_t half_B = v->type == IR_PRED ? GEN_LANES : ir_type_bits(v->type) / 8 * GEN_LANES;
+    for (int h = 0; h < 2; h++) {
+        if (v->type == IR_PRED)
+            x[h] = LLVMBuildZExt(g->b, x[h], gen_vec(g, g->t_i8), "");
+        LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B));
+    }
+    return array;
+}
+
+struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type)
+{
+    LLVMTypeRef elem = type == IR_PRED ? g->t_i8 : gen_scalar_type(g, type);
+    uint64_t half_B = type == IR_PRED ? GEN_LANES : ir_type_bits(type) / 8 * GEN_LANES;
+    LLVMValueRef x[2];
+    for (int h = 0; h < 2; h++) {
+        x[h] = LLVMBuildLoad2(g->b, gen_vec(g, elem), gen_gep(g, array, (uint64_t)h * half_B), "");
+        if (type == IR_PRED)
+            x[h] = LLVMBuildTrunc(g->b, x[h], g->t_mask, "");
+    }
+    return gen_v(x[0], x[1]);
+}

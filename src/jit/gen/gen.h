@@ -49,6 +49,16 @@ struct gen_node {
     LLVMBasicBlockRef body;
     LLVMBasicBlockRef tail;  /* divergent: goes to the next node of the sweep */
     const struct ir_instr *collective; /* dispatch: this node waits for the members of this operation */
+    uint32_t site;                     /* dispatch: index of the barrier that ends this node */
+    uint64_t frame_pend;               /* 1 + frame offset of the pending mask across stops */
+};
+
+/* A barrier in dispatch mode, and the lanes parked at it. */
+struct gen_site {
+    const struct ir_instr *bar;
+    uint32_t next; /* node that goes on */
+    LLVMValueRef parked[2];
+    LLVMValueRef id, generation;
 };
 
 struct gen {
@@ -88,9 +98,14 @@ struct gen {
     uint32_t *def_node;      /* by value id */
     bool *cross;             /* by value id: needs a slot */
     struct gen_slot *slots;
+    bool *nan_raw; /* by value id: an f32 result whose NaN is not canonical yet */
     struct gen_val *cache; /* by value id, valid when cache_epoch matches */
     uint32_t *cache_epoch;
     uint32_t epoch;
+    uint32_t epoch_next;
+    bool alive_in_memory; /* callees or dispatch mode change it behind our back */
+    LLVMValueRef args;    /* device function: pointer to the arguments */
+    LLVMValueRef entry_mask[2]; /* device function: i16 */
 
     /* The node being generated. */
     uint32_t cur;
@@ -129,16 +144,22 @@ LLVMBasicBlockRef gen_bb(struct gen *g, const char *name);
 
 const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v);
 struct gen_val gen_get(struct gen *g, const struct ir_value *v);
+struct gen_val gen_get_raw(struct gen *g, const struct ir_value *v); /* NaN not canonical */
 struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
                           const struct ir_shape *want);
 LLVMValueRef gen_scalar(struct gen *g, const struct ir_value *v); /* of a UNIFORM value */
 LLVMValueRef gen_half(struct gen *g, const struct ir_value *v, int h); /* scalar per half: UNIFORM or AFFINE 0 */
 void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
+/* As computed: a NaN may have any payload. For consumers that read the value as a float. */
+void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
+LLVMValueRef gen_canonical(struct gen *g, LLVMValueRef x); /* i32 or <16 x i32> holding f32 */
+void gen_nan_find(struct gen *g);
 void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type, LLVMValueRef out[2]);
 void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val);
 struct gen_val gen_u(LLVMValueRef scalar);
 struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride);
 struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1);
+LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2]); /* the first running lane's */
 void gen_slots_create(struct gen *g);
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
@@ -153,6 +174,9 @@ LLVMValueRef gen_mask_bits(struct gen *g, int h); /* i16 of the current mask */
 LLVMValueRef gen_mask32(struct gen *g);           /* i32 of the current mask */
 LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
 LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask);
+/* Branches to `cold` when cond holds; the optimiser is told that this is rare. */
+void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
+                      LLVMBasicBlockRef warm);
 /* Leaves by services->fault when `cond` (i1) holds; continues otherwise. */
 void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMValueRef address);
 void gen_refresh_mask(struct gen *g); /* after a call that may have ended lanes */
@@ -160,13 +184,33 @@ void gen_barrier(struct gen *g, const struct ir_instr *instr);
 
 /* ---- one function per instruction family; each emits and gen_set()s the results */
 void gen_instr(struct gen *g, const struct ir_instr *instr);
-bool gen_int(struct gen *g, const struct ir_instr *instr);   /* false: not handled natively */
-bool gen_float(struct gen *g, const struct ir_instr *instr);
-bool gen_cvt(struct gen *g, const struct ir_instr *instr);
-void gen_eval(struct gen *g, const struct ir_instr *instr);  /* any PURE op through jit_rt_eval */
+/*
+ * Pure operations. An emitter gets the sources as scalars or as <16 x iN> (all alike) and gives the
+ * result in the same form; NULL = no native form, gen_eval() takes over. `out_type` of a source is
+ * its IR value type; predicates are i1.
+ */
+struct gen_emit {
+    const struct ir_instr *in;
+    LLVMValueRef src[4];
+    bool vec;
+};
+LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e);
+LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e);
+LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e);
+LLVMValueRef gen_emit_cvt(struct gen *g, const struct gen_emit *e);
+void gen_pure(struct gen *g, const struct ir_instr *instr);
+void gen_eval(struct gen *g, const struct ir_instr *instr); /* any PURE op through jit_rt_eval */
+/* Constants and types in the form of the operands. */
+LLVMValueRef gen_k(struct gen *g, bool vec, LLVMTypeRef elem, uint64_t v);
+LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v);
+LLVMTypeRef gen_form(struct gen *g, bool vec, LLVMTypeRef elem);
+LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x); /* f32 in i32: denormal -> signed zero */
 void gen_load(struct gen *g, const struct ir_instr *instr);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
+void gen_lane_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef out[2]); /* <16 x i64> */
+LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: host addresses */
+LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's local window */
 void gen_addr(struct gen *g, const struct ir_instr *instr);  /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
 bool gen_warp(struct gen *g, const struct ir_instr *instr);  /* collectives */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);

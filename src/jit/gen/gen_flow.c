@@ -151,7 +151,7 @@ static uint64_t component_stride(struct gen *g, const struct ir_value *v)
 
 static void value_save(struct gen *g, const struct ir_value *v)
 {
-    struct gen_val val = gen_get(g, v);
+    struct gen_val val = gen_get_raw(g, v);
     uint64_t at = frame_slot(g, v);
     for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++) {
         LLVMValueRef x = val.c[i];
@@ -396,7 +396,7 @@ static void edge_phis(struct gen *g, const struct ir_block *to, LLVMValueRef con
             gen_unsupported(g, phi, "more than 256 phis in one block");
             break;
         }
-        vals[n++] = gen_coerce(g, gen_get(g, phi->src[pred]), phi->dst[0]->type,
+        vals[n++] = gen_coerce(g, gen_get_raw(g, phi->src[pred]), phi->dst[0]->type,
                                gen_shape(g, phi->dst[0]));
     }
     bool join = g->dispatch || g->shapes.divergent_join[to->id];

@@ -190,7 +190,7 @@ static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValue
     LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
 }
 
-struct gen_val gen_get(struct gen *g, const struct ir_value *v)
+static struct gen_val get_raw(struct gen *g, const struct ir_value *v)
 {
     if (v->instr && v->instr->op == IR_OP_CONST)
         return gen_u(value_const(g, v));
@@ -212,6 +212,78 @@ struct gen_val gen_get(struct gen *g, const struct ir_value *v)
     g->cache[v->id] = val;
     g->cache_epoch[v->id] = g->epoch;
     return val;
+}
+
+/*
+ * f32 arithmetic yields the canonical NaN. Float consumers cannot tell, so the fix is applied only
+ * where the bits become visible.
+ */
+LLVMValueRef gen_canonical(struct gen *g, LLVMValueRef x)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    bool vec = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    LLVMTypeRef ft = vec ? gen_vec(g, g->t_f32) : g->t_f32;
+    LLVMValueRef f = LLVMBuildBitCast(g->b, x, ft, "");
+    LLVMValueRef nan = LLVMBuildFCmp(g->b, LLVMRealUNO, f, f, "");
+    LLVMValueRef canon = vec ? gen_splat_const(g, g->t_i32, 0x7fffffff) : gen_i32(g, 0x7fffffff);
+    return LLVMBuildSelect(g->b, nan, canon, x, "");
+}
+
+struct gen_val gen_get(struct gen *g, const struct ir_value *v)
+{
+    struct gen_val val = get_raw(g, v);
+    if (!g->nan_raw[v->id])
+        return val;
+    for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++)
+        val.c[i] = gen_canonical(g, val.c[i]);
+    return val;
+}
+
+void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[2])
+{
+    gen_vector_of(g, get_raw(g, v), v->type, out);
+}
+
+struct gen_val gen_get_raw(struct gen *g, const struct ir_value *v)
+{
+    return get_raw(g, v);
+}
+
+static bool makes_nan(const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_FADD:
+    case IR_OP_FSUB:
+    case IR_OP_FMUL:
+    case IR_OP_FMA:
+    case IR_OP_FDIV:
+    case IR_OP_FRCP:
+    case IR_OP_FSQRT:
+        return in->type == IR_F32 && !in->sat;
+    default:
+        return false;
+    }
+}
+
+/* Arithmetic results, and what phis and selects pass on of them. */
+void gen_nan_find(struct gen *g)
+{
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (uint32_t b = 0; b < g->func->nblocks; b++) {
+            ir_foreach_instr (in, g->func->blocks[b]) {
+                bool raw = makes_nan(in);
+                uint32_t from = in->op == IR_OP_PHI ? 0 : 1;
+                if (in->op == IR_OP_PHI || in->op == IR_OP_SELECT) {
+                    for (uint32_t s = from; s < in->nsrc; s++)
+                        raw |= g->nan_raw[in->src[s]->id];
+                }
+                if (raw && !g->nan_raw[in->dst[0]->id])
+                    g->nan_raw[in->dst[0]->id] = changed = true;
+            }
+        }
+    }
 }
 
 static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[2])
@@ -282,6 +354,13 @@ struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
         LLVMValueRef v[2];
         gen_vector_of(g, val, type, v);
         return gen_v(v[0], v[1]);
+    }
+    if (want->kind == IR_SHAPE_UNIFORM && val.kind == IR_SHAPE_VARYING)
+        return gen_u(gen_pick_active(g, val.c));
+    if (want->kind == IR_SHAPE_AFFINE && val.kind == IR_SHAPE_VARYING) {
+        for (int h = 0; h < 2; h++)
+            val.c[h] = LLVMBuildExtractElement(g->b, val.c[h], gen_i32(g, 0), "");
+        return gen_a(val.c[0], val.c[1], want->stride);
     }
     if (want->kind == IR_SHAPE_AFFINE && val.kind == IR_SHAPE_UNIFORM)
         return gen_a(val.c[0], val.c[0], 0);

@@ -1,0 +1,467 @@
+/*
+ * Floating-point arithmetic and the approximate instructions.
+ *
+ * Values are integers of the same width; operations cast. Round-to-nearest operations are LLVM's own
+ * in the default environment; directed rounding is an AVX-512 embedded rounding mode, or falls back
+ * to the reference. Flush-to-zero costs nothing when the whole kernel agrees on it (MXCSR); else the
+ * operands and results of the .ftz minority are flushed by integer operations.
+ * The approximations emit base/approx.h step by step: equal operations, equal bits.
+ */
+#include "jit/gen/gen.h"
+
+#include "base/approx.h"
+
+static LLVMValueRef as_float(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueRef x)
+{
+    return LLVMBuildBitCast(g->b, x, gen_form(g, vec, ft), "");
+}
+
+static LLVMValueRef as_int(struct gen *g, bool vec, LLVMValueRef x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    if (vec)
+        t = LLVMGetElementType(t);
+    LLVMTypeRef it = t == g->t_f64 ? g->t_i64 : t == g->t_f32 ? g->t_i32 : g->t_i16;
+    return LLVMBuildBitCast(g->b, x, gen_form(g, vec, it), "");
+}
+
+static LLVMValueRef intrinsic(struct gen *g, const char *name, LLVMValueRef *args, unsigned n)
+{
+    LLVMTypeRef t = LLVMTypeOf(args[0]);
+    return gen_intrinsic(g, name, &t, 1, args, n);
+}
+
+static LLVMValueRef fma_(struct gen *g, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c)
+{
+    LLVMValueRef args[] = {a, b, c};
+    return intrinsic(g, "llvm.fma", args, 3);
+}
+
+/* max(x, +0) with NaN to +0, then min 1 */
+static LLVMValueRef saturate(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueRef x)
+{
+    LLVMValueRef zero = gen_kf(g, vec, ft, 0.0), one = gen_kf(g, vec, ft, 1.0);
+    x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, x, zero, ""), x, zero, "");
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, x, one, ""), x, one, "");
+}
+
+static bool directed(enum ir_rnd r)
+{
+    return r == IR_RZ || r == IR_RM || r == IR_RP;
+}
+
+/* AVX-512 embedded rounding: bits 8 | mode, mode 1 = down, 2 = up, 3 = toward zero (Intel SDM, EVEX.RC). */
+static unsigned embedded_mode(enum ir_rnd r)
+{
+    return 8u | (r == IR_RM ? 1u : r == IR_RP ? 2u : 3u);
+}
+
+static LLVMValueRef halves_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n, unsigned mode)
+{
+    /* f64: 16 lanes are two registers of 8. */
+    LLVMValueRef part[2];
+    for (unsigned p = 0; p < 2; p++) {
+        LLVMValueRef args[4];
+        LLVMValueRef pick[8];
+        for (unsigned l = 0; l < 8; l++)
+            pick[l] = gen_i32(g, p * 8 + l);
+        for (unsigned i = 0; i < n; i++)
+            args[i] = LLVMBuildShuffleVector(g->b, x[i], LLVMGetPoison(LLVMTypeOf(x[i])),
+                                             LLVMConstVector(pick, 8), "");
+        args[n] = gen_i32(g, mode);
+        part[p] = gen_intrinsic(g, name, NULL, 0, args, n + 1);
+    }
+    LLVMValueRef join[16];
+    for (unsigned l = 0; l < 16; l++)
+        join[l] = gen_i32(g, l);
+    return LLVMBuildShuffleVector(g->b, part[0], part[1], LLVMConstVector(join, 16), "");
+}
+
+static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
+                                   unsigned n)
+{
+    bool f64 = e->in->type == IR_F64;
+    const char *name = NULL;
+    if (!g->avx512)
+        return NULL;
+    switch (e->in->op) {
+    case IR_OP_FADD:
+        name = f64 ? "llvm.x86.avx512.add.pd.512" : "llvm.x86.avx512.add.ps.512";
+        break;
+    case IR_OP_FSUB:
+        name = f64 ? "llvm.x86.avx512.sub.pd.512" : "llvm.x86.avx512.sub.ps.512";
+        break;
+    case IR_OP_FMUL:
+        name = f64 ? "llvm.x86.avx512.mul.pd.512" : "llvm.x86.avx512.mul.ps.512";
+        break;
+    case IR_OP_FDIV:
+        name = f64 ? "llvm.x86.avx512.div.pd.512" : "llvm.x86.avx512.div.ps.512";
+        break;
+    case IR_OP_FMA:
+        name = f64 ? "llvm.x86.avx512.vfmadd.pd.512" : "llvm.x86.avx512.vfmadd.ps.512";
+        break;
+    case IR_OP_FSQRT:
+        name = f64 ? "llvm.x86.avx512.sqrt.pd.512" : "llvm.x86.avx512.sqrt.ps.512";
+        break;
+    default:
+        return NULL;
+    }
+    LLVMValueRef v[4];
+    for (unsigned i = 0; i < n; i++)
+        v[i] = e->vec ? x[i] : gen_splat(g, x[i]);
+    LLVMValueRef r;
+    if (f64) {
+        r = halves_pd(g, name, v, n, embedded_mode(e->in->rnd));
+    } else {
+        v[n] = gen_i32(g, embedded_mode(e->in->rnd));
+        r = gen_intrinsic(g, name, NULL, 0, v, n + 1);
+    }
+    return e->vec ? r : LLVMBuildExtractElement(g->b, r, gen_i32(g, 0), "");
+}
+
+static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
+                                  LLVMTypeRef ft)
+{
+    switch (e->in->op) {
+    case IR_OP_FADD:
+        return LLVMBuildFAdd(g->b, x[0], x[1], "");
+    case IR_OP_FSUB:
+        return LLVMBuildFSub(g->b, x[0], x[1], "");
+    case IR_OP_FMUL:
+        return LLVMBuildFMul(g->b, x[0], x[1], "");
+    case IR_OP_FDIV:
+        return LLVMBuildFDiv(g->b, x[0], x[1], "");
+    case IR_OP_FMA:
+        return fma_(g, x[0], x[1], x[2]);
+    case IR_OP_FSQRT:
+        return intrinsic(g, "llvm.sqrt", x, 1);
+    case IR_OP_FRCP:
+        return LLVMBuildFDiv(g->b, gen_kf(g, e->vec, ft, 1.0), x[0], "");
+    default:
+        return NULL;
+    }
+}
+
+static bool is_arith(enum ir_op op)
+{
+    return op == IR_OP_FADD || op == IR_OP_FSUB || op == IR_OP_FMUL || op == IR_OP_FDIV ||
+           op == IR_OP_FMA || op == IR_OP_FSQRT || op == IR_OP_FRCP;
+}
+
+static LLVMValueRef flush_if(struct gen *g, const struct gen_emit *e, LLVMValueRef x, bool always)
+{
+    if (!e->in->ftz || e->in->type != IR_F32 || (g->fp_ftz && !always))
+        return x;
+    return gen_flush(g, e->vec, x);
+}
+
+/* div.approx: 2^126 < |b| gives a signed zero, or NaN for infinite a (base/approx.h). */
+static LLVMValueRef div_approx_range(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
+                                     LLVMValueRef q)
+{
+    LLVMValueRef b = as_int(g, e->vec, x[1]);
+    LLVMValueRef zero = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t_i32, HD_APPROX_SIGN), "");
+    LLVMValueRef m = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t_i32, ~HD_APPROX_SIGN), "");
+    LLVMValueRef big = LLVMBuildFCmp(g->b, LLVMRealOGT, as_float(g, e->vec, g->t_f32, m),
+                                     gen_kf(g, e->vec, g->t_f32, 0x1p126), "");
+    LLVMValueRef alt = LLVMBuildFMul(g->b, x[0], as_float(g, e->vec, g->t_f32, zero), "");
+    return LLVMBuildSelect(g->b, big, alt, q, "");
+}
+
+static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
+{
+    const struct ir_instr *in = e->in;
+    LLVMTypeRef ft = gen_float_type(g, in->type);
+    bool approx64 = in->type == IR_F64 && (in->rnd == IR_APPROX || in->rnd == IR_FULL);
+    if ((in->op == IR_OP_FMA && in->imm) || approx64)
+        return NULL;
+    LLVMValueRef x[4];
+    for (uint32_t s = 0; s < in->nsrc; s++)
+        x[s] = as_float(g, e->vec, ft, flush_if(g, e, e->src[s], false));
+    LLVMValueRef r;
+    if (directed(in->rnd)) {
+        if (in->op == IR_OP_FRCP)
+            return NULL;
+        r = arith_directed(g, e, x, in->nsrc);
+    } else {
+        r = arith_nearest(g, e, x, ft);
+    }
+    if (!r)
+        return NULL;
+    if (in->op == IR_OP_FDIV && in->rnd == IR_APPROX)
+        r = div_approx_range(g, e, x, r);
+    if (in->sat)
+        r = saturate(g, e->vec, ft, r);
+    r = as_int(g, e->vec, r);
+    return flush_if(g, e, r, false);
+}
+
+/* minNum/maxNum with -0 < +0; the NaN of two NaNs is made canonical where it becomes visible. */
+static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
+{
+    const struct ir_instr *in = e->in;
+    if (in->imm || in->type != IR_F32)
+        return NULL;
+    bool min = in->op == IR_OP_FMIN;
+    LLVMValueRef ai = flush_if(g, e, e->src[0], true), bi = flush_if(g, e, e->src[1], true);
+    LLVMValueRef a = as_float(g, e->vec, g->t_f32, ai), b = as_float(g, e->vec, g->t_f32, bi);
+    LLVMValueRef first = LLVMBuildFCmp(g->b, min ? LLVMRealOLT : LLVMRealOGT, a, b, "");
+    LLVMValueRef same = LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "");
+    LLVMValueRef b_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, b, b, "");
+    LLVMValueRef zeros = min ? LLVMBuildOr(g->b, ai, bi, "") : LLVMBuildAnd(g->b, ai, bi, "");
+    LLVMValueRef r = LLVMBuildSelect(g->b, first, ai, bi, "");
+    r = LLVMBuildSelect(g->b, same, zeros, r, "");
+    r = LLVMBuildSelect(g->b, b_nan, ai, r, "");
+    return gen_canonical(g, r);
+}
+
+static LLVMRealPredicate real_predicate(enum ir_cmp c)
+{
+    static const LLVMRealPredicate table[] = {
+        [IR_EQ] = LLVMRealOEQ,  [IR_NE] = LLVMRealONE,  [IR_LT] = LLVMRealOLT,
+        [IR_LE] = LLVMRealOLE,  [IR_GT] = LLVMRealOGT,  [IR_GE] = LLVMRealOGE,
+        [IR_EQU] = LLVMRealUEQ, [IR_NEU] = LLVMRealUNE, [IR_LTU] = LLVMRealULT,
+        [IR_LEU] = LLVMRealULE, [IR_GTU] = LLVMRealUGT, [IR_GEU] = LLVMRealUGE,
+        [IR_NUM] = LLVMRealORD, [IR_NAN] = LLVMRealUNO,
+    };
+    return table[c];
+}
+
+static LLVMValueRef compare(struct gen *g, const struct gen_emit *e)
+{
+    enum ir_type t = e->in->type;
+    if (t != IR_F32 && t != IR_F64)
+        return NULL;
+    LLVMTypeRef ft = gen_float_type(g, t);
+    LLVMValueRef a = as_float(g, e->vec, ft, flush_if(g, e, e->src[0], false));
+    LLVMValueRef b = as_float(g, e->vec, ft, flush_if(g, e, e->src[1], false));
+    return LLVMBuildFCmp(g->b, real_predicate(e->in->cmp), a, b, "");
+}
+
+static LLVMValueRef sign_op(struct gen *g, const struct gen_emit *e)
+{
+    enum ir_type t = e->in->type;
+    if (ir_type_bits(t) != 16 && t != IR_F32 && t != IR_F64)
+        return NULL;
+    LLVMTypeRef it = gen_scalar_type(g, t);
+    uint64_t sign = 1ull << (ir_type_bits(t) - 1);
+    LLVMValueRef x = flush_if(g, e, e->src[0], true);
+    if (e->in->op == IR_OP_FNEG)
+        return LLVMBuildXor(g->b, x, gen_k(g, e->vec, it, sign), "");
+    return LLVMBuildAnd(g->b, x, gen_k(g, e->vec, it, ~sign), "");
+}
+
+static LLVMValueRef copysign_op(struct gen *g, const struct gen_emit *e)
+{
+    LLVMTypeRef it = gen_scalar_type(g, e->in->type);
+    uint64_t sign = 1ull << (ir_type_bits(e->in->type) - 1);
+    LLVMValueRef s = LLVMBuildAnd(g->b, e->src[0], gen_k(g, e->vec, it, sign), "");
+    LLVMValueRef m = LLVMBuildAnd(g->b, e->src[1], gen_k(g, e->vec, it, ~sign), "");
+    return LLVMBuildOr(g->b, s, m, "");
+}
+
+LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e)
+{
+    const struct ir_instr *in = e->in;
+    bool wide = in->type == IR_F32 || in->type == IR_F64;
+    if (is_arith(in->op) && wide)
+        return arith(g, e);
+    switch (in->op) {
+    case IR_OP_FMIN:
+    case IR_OP_FMAX:
+        return min_max(g, e);
+    case IR_OP_FSETP:
+        return compare(g, e);
+    case IR_OP_FNEG:
+    case IR_OP_FABS:
+        return sign_op(g, e);
+    case IR_OP_FCOPYSIGN:
+        return copysign_op(g, e);
+    default:
+        return NULL;
+    }
+}
+
+/* ---- approximations: the steps of base/approx.h */
+
+struct ap {
+    struct gen *g;
+    bool vec;
+};
+
+static LLVMValueRef kf(const struct ap *p, double v)
+{
+    return gen_kf(p->g, p->vec, p->g->t_f32, v);
+}
+
+static LLVMValueRef ki(const struct ap *p, uint64_t v)
+{
+    return gen_k(p->g, p->vec, p->g->t_i32, v);
+}
+
+static LLVMValueRef fi(const struct ap *p, LLVMValueRef x)
+{
+    return as_float(p->g, p->vec, p->g->t_f32, x);
+}
+
+static LLVMValueRef if_(const struct ap *p, LLVMValueRef x)
+{
+    return as_int(p->g, p->vec, x);
+}
+
+static LLVMValueRef when(const struct ap *p, LLVMRealPredicate c, LLVMValueRef a, LLVMValueRef b,
+                         LLVMValueRef yes, LLVMValueRef no)
+{
+    LLVMBuilderRef bl = p->g->b;
+    return LLVMBuildSelect(bl, LLVMBuildFCmp(bl, c, a, b, ""), yes, no, "");
+}
+
+static LLVMValueRef horner(const struct ap *p, LLVMValueRef f, const double *c, unsigned n)
+{
+    LLVMValueRef r = fma_(p->g, kf(p, c[0]), f, kf(p, c[1]));
+    for (unsigned i = 2; i < n; i++)
+        r = fma_(p->g, r, f, kf(p, c[i]));
+    return r;
+}
+
+static LLVMValueRef pow2(const struct ap *p, LLVMValueRef k)
+{
+    LLVMBuilderRef b = p->g->b;
+    LLVMValueRef e = LLVMBuildShl(b, LLVMBuildAdd(b, k, ki(p, 127), ""), ki(p, 23), "");
+    return fi(p, e);
+}
+
+static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
+{
+    LLVMBuilderRef b = p->g->b;
+    static const double c[] = {HD_APPROX_EX2_6, HD_APPROX_EX2_5, HD_APPROX_EX2_4, HD_APPROX_EX2_3,
+                               HD_APPROX_EX2_2, HD_APPROX_EX2_1, 1.0};
+    x = when(p, LLVMRealOGT, x, kf(p, 129.0), kf(p, 129.0), x);
+    x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
+    LLVMValueRef round = kf(p, HD_APPROX_ROUND);
+    LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");
+    LLVMValueRef n = LLVMBuildSub(b, if_(p, t), ki(p, hd_approx_bits(HD_APPROX_ROUND)), "");
+    LLVMValueRef f = LLVMBuildFSub(b, x, LLVMBuildFSub(b, t, round, ""), "");
+    LLVMValueRef r = horner(p, f, c, 7);
+    LLVMValueRef half = LLVMBuildAShr(b, n, ki(p, 1), "");
+    r = LLVMBuildFMul(b, r, pow2(p, half), "");
+    return LLVMBuildFMul(b, r, pow2(p, LLVMBuildSub(b, n, half, "")), "");
+}
+
+static LLVMValueRef inf_of(const struct ap *p)
+{
+    return fi(p, ki(p, HD_APPROX_INF));
+}
+
+static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
+{
+    LLVMBuilderRef b = p->g->b;
+    static const double c[] = {HD_APPROX_LG2_7, HD_APPROX_LG2_6, HD_APPROX_LG2_5, HD_APPROX_LG2_4,
+                               HD_APPROX_LG2_3, HD_APPROX_LG2_2, HD_APPROX_LG2_1, HD_APPROX_LG2_0};
+    LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
+    LLVMValueRef y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
+    LLVMValueRef e0 = LLVMBuildSelect(b, tiny, kf(p, -24.0), kf(p, 0.0), "");
+    LLVMValueRef yi = if_(p, y);
+    LLVMValueRef e = LLVMBuildSub(b, yi, ki(p, HD_APPROX_SQRT_HALF), "");
+    e = LLVMBuildAShr(b, e, ki(p, 23), "");
+    LLVMValueRef m = LLVMBuildSub(b, yi, LLVMBuildShl(b, e, ki(p, 23), ""), "");
+    LLVMValueRef f = LLVMBuildFSub(b, fi(p, m), kf(p, 1.0), "");
+    LLVMValueRef r = horner(p, f, c, 8);
+    LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_form(p->g, p->vec, p->g->t_f32), "");
+    r = fma_(p->g, r, f, LLVMBuildFAdd(b, ef, e0, ""));
+    r = when(p, LLVMRealOEQ, x, inf_of(p), x, r);
+    r = when(p, LLVMRealOEQ, x, kf(p, 0.0), fi(p, ki(p, HD_APPROX_SIGN | HD_APPROX_INF)), r);
+    return when(p, LLVMRealOGE, x, kf(p, 0.0), r, fi(p, ki(p, HD_APPROX_NAN)));
+}
+
+static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
+{
+    struct gen *g = p->g;
+    LLVMBuilderRef b = g->b;
+    LLVMValueRef one = kf(p, 1.0);
+    LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
+    LLVMValueRef s = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
+    LLVMValueRef guess = LLVMBuildLShr(b, if_(p, s), ki(p, 1), "");
+    LLVMValueRef y = fi(p, LLVMBuildSub(b, ki(p, HD_APPROX_RSQRT_GUESS), guess, ""));
+    LLVMValueRef e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, one);
+    LLVMValueRef w = fma_(g, kf(p, 0.375), e, kf(p, 0.5));
+    y = fma_(g, w, LLVMBuildFMul(b, y, e, ""), y);
+    e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, one);
+    y = fma_(g, LLVMBuildFMul(b, kf(p, 0.5), y, ""), e, y);
+    y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, kf(p, 0x1p12), ""), y, "");
+    y = when(p, LLVMRealOEQ, x, inf_of(p), kf(p, 0.0), y);
+    y = when(p, LLVMRealOGE, x, kf(p, 0.0), y, fi(p, ki(p, HD_APPROX_NAN)));
+    LLVMValueRef sign = LLVMBuildAnd(b, if_(p, x), ki(p, HD_APPROX_SIGN), "");
+    LLVMValueRef inf = fi(p, LLVMBuildOr(b, sign, ki(p, HD_APPROX_INF), ""));
+    return when(p, LLVMRealOEQ, x, kf(p, 0.0), inf, y);
+}
+
+static LLVMValueRef ap_sin(const struct ap *p, LLVMValueRef x, uint64_t quarter)
+{
+    struct gen *g = p->g;
+    LLVMBuilderRef b = g->b;
+    LLVMValueRef round = kf(p, HD_APPROX_ROUND);
+    LLVMValueRef t = fma_(g, x, kf(p, HD_APPROX_2_PI), round);
+    LLVMValueRef n = LLVMBuildAdd(b, if_(p, t), ki(p, quarter), "");
+    LLVMValueRef k = LLVMBuildFSub(b, t, round, "");
+    LLVMValueRef r = fma_(g, k, kf(p, -HD_APPROX_PI_2_HI), x);
+    r = fma_(g, k, kf(p, -HD_APPROX_PI_2_LO), r);
+    r = when(p, LLVMRealOGT, r, kf(p, 1.0), kf(p, 1.0), r);
+    r = when(p, LLVMRealOLT, r, kf(p, -1.0), kf(p, -1.0), r);
+    LLVMValueRef z = LLVMBuildFMul(b, r, r, "");
+    static const double sc[] = {HD_APPROX_SIN_3, HD_APPROX_SIN_2, HD_APPROX_SIN_1, 1.0};
+    static const double cc[] = {HD_APPROX_COS_3, HD_APPROX_COS_2, HD_APPROX_COS_1, 1.0};
+    LLVMValueRef s = LLVMBuildFMul(b, r, horner(p, z, sc, 4), "");
+    LLVMValueRef c = horner(p, z, cc, 4);
+    LLVMValueRef odd = LLVMBuildAnd(b, n, ki(p, 1), "");
+    odd = LLVMBuildICmp(b, LLVMIntNE, odd, ki(p, 0), "");
+    LLVMValueRef y = if_(p, LLVMBuildSelect(b, odd, c, s, ""));
+    LLVMValueRef flip = LLVMBuildShl(b, LLVMBuildAnd(b, n, ki(p, 2), ""), ki(p, 30), "");
+    return fi(p, LLVMBuildXor(b, y, flip, ""));
+}
+
+static LLVMValueRef ap_tanh(const struct ap *p, LLVMValueRef x)
+{
+    LLVMBuilderRef b = p->g->b;
+    static const double pc[] = {HD_APPROX_TANH_P2, HD_APPROX_TANH_P1, 1.0};
+    static const double qc[] = {HD_APPROX_TANH_Q2, HD_APPROX_TANH_Q1, 1.0};
+    LLVMValueRef z = LLVMBuildFMul(b, x, x, "");
+    LLVMValueRef q = LLVMBuildFDiv(b, horner(p, z, pc, 3), horner(p, z, qc, 3), "");
+    LLVMValueRef y = LLVMBuildFMul(b, x, q, "");
+    LLVMValueRef sign = LLVMBuildAnd(b, if_(p, x), ki(p, HD_APPROX_SIGN), "");
+    LLVMValueRef one = LLVMBuildOr(b, sign, ki(p, hd_approx_bits(1.0f)), "");
+    LLVMValueRef a = LLVMBuildAnd(b, if_(p, x), ki(p, ~HD_APPROX_SIGN), "");
+    return when(p, LLVMRealOGT, fi(p, a), kf(p, 5.0), fi(p, one), y);
+}
+
+LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
+{
+    const struct ap p = {g, e->vec};
+    if (e->in->type != IR_F32 || e->in->op < IR_OP_FRSQRT || e->in->op > IR_OP_FTANH)
+        return NULL;
+    LLVMValueRef x = fi(&p, e->in->ftz ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
+    switch (e->in->op) {
+    case IR_OP_FRSQRT:
+        y = ap_rsqrt(&p, x);
+        break;
+    case IR_OP_FSIN:
+        y = ap_sin(&p, x, 0);
+        break;
+    case IR_OP_FCOS:
+        y = ap_sin(&p, x, 1);
+        break;
+    case IR_OP_FEX2:
+        y = ap_ex2(&p, x);
+        break;
+    case IR_OP_FLG2:
+        y = ap_lg2(&p, x);
+        break;
+    case IR_OP_FTANH:
+        y = ap_tanh(&p, x);
+        break;
+    default:
+        return NULL;
+    }
+    y = gen_canonical(g, if_(&p, y));
+    return e->in->ftz ? gen_flush(g, e->vec, y) : y;
+}

@@ -1,0 +1,395 @@
+/*
+ * Integer, bit and data-movement operations.
+ *
+ * Nothing here may create poison in any lane: an inactive lane with poison in it would poison masks
+ * and whole vectors. So no nsw/nuw flags, shifts are selected against their width, divisions never
+ * see a zero divisor.
+ */
+#include "jit/gen/gen.h"
+
+static LLVMTypeRef elem_of(LLVMValueRef x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    return LLVMGetTypeKind(t) == LLVMVectorTypeKind ? LLVMGetElementType(t) : t;
+}
+
+static LLVMValueRef k_like(struct gen *g, LLVMValueRef x, uint64_t v)
+{
+    return gen_k(g, LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind, elem_of(x), v);
+}
+
+static LLVMValueRef resize(struct gen *g, bool vec, LLVMValueRef x, LLVMTypeRef elem, bool sign)
+{
+    unsigned from = LLVMGetIntTypeWidth(elem_of(x)), to = LLVMGetIntTypeWidth(elem);
+    LLVMTypeRef t = gen_form(g, vec, elem);
+    if (from == to)
+        return x;
+    if (from > to)
+        return LLVMBuildTrunc(g->b, x, t, "");
+    return sign ? LLVMBuildSExt(g->b, x, t, "") : LLVMBuildZExt(g->b, x, t, "");
+}
+
+static LLVMValueRef select_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, a, b, ""), a, b, "");
+}
+
+/* Counts are b32 and clamp at the width. */
+static LLVMValueRef shift(struct gen *g, const struct gen_emit *e)
+{
+    LLVMValueRef x = e->src[0], n = e->src[1];
+    unsigned w = LLVMGetIntTypeWidth(elem_of(x));
+    bool sign = e->in->op == IR_OP_SHR && ir_type_is_signed(e->in->type);
+    LLVMValueRef fits = LLVMBuildICmp(g->b, LLVMIntULT, n, k_like(g, n, w), "");
+    if (sign) {
+        n = LLVMBuildSelect(g->b, fits, n, k_like(g, n, w - 1), "");
+        return LLVMBuildAShr(g->b, x, resize(g, e->vec, n, elem_of(x), false), "");
+    }
+    /* Counts that do not fit are replaced, not just selected away: no poison even in between. */
+    LLVMValueRef m = LLVMBuildAnd(g->b, n, k_like(g, n, w - 1), "");
+    uint64_t unused;
+    if (ir_value_const(e->in->src[1], &unused))
+        m = n;
+    m = resize(g, e->vec, m, elem_of(x), false);
+    if (ir_value_const(e->in->src[1], &unused) && (uint32_t)unused >= w)
+        return k_like(g, x, 0);
+    LLVMValueRef r = e->in->op == IR_OP_SHL ? LLVMBuildShl(g->b, x, m, "")
+                                            : LLVMBuildLShr(g->b, x, m, "");
+    return LLVMBuildSelect(g->b, fits, r, k_like(g, x, 0), "");
+}
+
+static LLVMValueRef funnel(struct gen *g, const struct gen_emit *e)
+{
+    LLVMValueRef n = e->src[2];
+    bool left = e->in->op == IR_OP_SHFL_L;
+    LLVMValueRef args[] = {e->src[1], e->src[0], n}; /* high, low */
+    LLVMTypeRef t = LLVMTypeOf(n);
+    LLVMValueRef r = gen_intrinsic(g, left ? "llvm.fshl" : "llvm.fshr", &t, 1, args, 3);
+    if (e->in->imm)
+        return r;
+    LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntUGE, n, k_like(g, n, 32), "");
+    return LLVMBuildSelect(g->b, over, left ? e->src[0] : e->src[1], r, "");
+}
+
+static LLVMValueRef lop3(struct gen *g, const struct gen_emit *e)
+{
+    LLVMValueRef r = k_like(g, e->src[0], 0), ones = k_like(g, e->src[0], ~0ull);
+    if (g->avx512 && e->vec) {
+        LLVMValueRef args[] = {e->src[0], e->src[1], e->src[2], gen_i32(g, e->in->imm & 255)};
+        return gen_intrinsic(g, "llvm.x86.avx512.pternlog.d.512", NULL, 0, args, 4);
+    }
+    for (unsigned row = 0; row < 8; row++) {
+        if (!(e->in->imm >> row & 1))
+            continue;
+        LLVMValueRef term = ones;
+        for (unsigned s = 0; s < 3; s++) {
+            LLVMValueRef x = e->src[s];
+            if (!(row >> (2 - s) & 1))
+                x = LLVMBuildNot(g->b, x, "");
+            term = LLVMBuildAnd(g->b, term, x, "");
+        }
+        r = LLVMBuildOr(g->b, r, term, "");
+    }
+    return r;
+}
+
+/* Constant selector in index mode: a fixed choice of bytes. */
+static LLVMValueRef prmt(struct gen *g, const struct gen_emit *e)
+{
+    uint64_t sel;
+    if (e->in->imm != IR_PRMT_IDX || !ir_value_const(e->in->src[2], &sel))
+        return NULL;
+    LLVMValueRef r = k_like(g, e->src[0], 0);
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned nibble = (unsigned)(sel >> (4 * i)) & 15, byte = nibble & 7;
+        LLVMValueRef x = byte < 4 ? e->src[0] : e->src[1];
+        LLVMValueRef b = LLVMBuildLShr(g->b, x, k_like(g, x, 8 * (byte & 3)), "");
+        b = LLVMBuildAnd(g->b, b, k_like(g, x, 0xff), "");
+        if (nibble & 8) { /* replicate the sign */
+            b = LLVMBuildAnd(g->b, b, k_like(g, x, 0x80), "");
+            b = LLVMBuildLShr(g->b, b, k_like(g, x, 7), "");
+            b = LLVMBuildMul(g->b, b, k_like(g, x, 0xff), "");
+        }
+        r = LLVMBuildOr(g->b, r, LLVMBuildShl(g->b, b, k_like(g, x, 8 * i), ""), "");
+    }
+    return r;
+}
+
+/* Quotient and remainder without a trap: 32-bit lanes through exact f64 division. */
+static LLVMValueRef divide32(struct gen *g, const struct gen_emit *e, bool sign)
+{
+    LLVMTypeRef fv = gen_form(g, true, g->t_f64);
+    LLVMTypeRef wide = gen_form(g, true, g->t_i64), iv = gen_form(g, true, g->t_i32);
+    LLVMValueRef a = e->src[0], b = e->src[1];
+    LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
+    LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
+    LLVMValueRef fa = sign ? LLVMBuildSIToFP(g->b, a, fv, "") : LLVMBuildUIToFP(g->b, a, fv, "");
+    LLVMValueRef fb = sign ? LLVMBuildSIToFP(g->b, safe, fv, "") : LLVMBuildUIToFP(g->b, safe, fv, "");
+    /* |quotient| <= 2^32 fits i64, so INT_MIN / -1 wraps in the truncation. */
+    LLVMValueRef q = LLVMBuildFPToSI(g->b, LLVMBuildFDiv(g->b, fa, fb, ""), wide, "");
+    q = LLVMBuildTrunc(g->b, q, iv, "");
+    if (e->in->op == IR_OP_DIV)
+        return LLVMBuildSelect(g->b, zero, k_like(g, a, ~0ull), q, "");
+    LLVMValueRef r = LLVMBuildSub(g->b, a, LLVMBuildMul(g->b, q, safe, ""), "");
+    return LLVMBuildSelect(g->b, zero, a, r, "");
+}
+
+static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
+{
+    unsigned w = ir_type_bits(e->in->type);
+    bool sign = ir_type_is_signed(e->in->type);
+    if (e->vec)
+        return w == 32 ? divide32(g, e, sign) : NULL;
+    if (w == 64 && sign)
+        return NULL; /* INT_MIN / -1 would trap */
+    LLVMTypeRef wide = w == 64 ? g->t_i64 : g->t_i64;
+    LLVMValueRef a = resize(g, false, e->src[0], wide, sign), b = resize(g, false, e->src[1], wide, sign);
+    LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
+    LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
+    LLVMValueRef r;
+    if (e->in->op == IR_OP_DIV)
+        r = sign ? LLVMBuildSDiv(g->b, a, safe, "") : LLVMBuildUDiv(g->b, a, safe, "");
+    else
+        r = sign ? LLVMBuildSRem(g->b, a, safe, "") : LLVMBuildURem(g->b, a, safe, "");
+    r = LLVMBuildSelect(g->b, zero, e->in->op == IR_OP_DIV ? k_like(g, a, ~0ull) : a, r, "");
+    return resize(g, false, r, elem_of(e->src[0]), false);
+}
+
+static LLVMValueRef mul_high(struct gen *g, const struct gen_emit *e)
+{
+    unsigned w = ir_type_bits(e->in->type);
+    bool sign = ir_type_is_signed(e->in->type);
+    LLVMTypeRef elem = elem_of(e->src[0]);
+    if (w == 64 && e->vec)
+        return NULL;
+    LLVMTypeRef wide = w == 64 ? g->t_i128 : w == 32 ? g->t_i64 : g->t_i32;
+    LLVMValueRef a = resize(g, e->vec, e->src[0], wide, sign);
+    LLVMValueRef b = resize(g, e->vec, e->src[1], wide, sign);
+    LLVMValueRef p = LLVMBuildMul(g->b, a, b, "");
+    if (e->in->op == IR_OP_MULWIDE)
+        return p;
+    p = LLVMBuildLShr(g->b, p, gen_k(g, e->vec, wide, w), "");
+    return resize(g, e->vec, p, elem, false);
+}
+
+static LLVMIntPredicate predicate(enum ir_cmp cmp, bool sign)
+{
+    switch (cmp) {
+    case IR_EQ:
+        return LLVMIntEQ;
+    case IR_NE:
+        return LLVMIntNE;
+    case IR_LT:
+        return sign ? LLVMIntSLT : LLVMIntULT;
+    case IR_LE:
+        return sign ? LLVMIntSLE : LLVMIntULE;
+    case IR_GT:
+        return sign ? LLVMIntSGT : LLVMIntUGT;
+    default:
+        return sign ? LLVMIntSGE : LLVMIntUGE;
+    }
+}
+
+static LLVMValueRef bool_to(struct gen *g, const struct gen_emit *e, LLVMValueRef p, LLVMTypeRef elem)
+{
+    return LLVMBuildZExt(g->b, p, gen_form(g, e->vec, elem), "");
+}
+
+/* ADDC, CARRY, SUBC, BORROW */
+static LLVMValueRef with_carry(struct gen *g, const struct gen_emit *e)
+{
+    LLVMTypeRef elem = elem_of(e->src[0]);
+    LLVMValueRef a = e->src[0], b = e->src[1], c = bool_to(g, e, e->src[2], elem);
+    if (e->in->op == IR_OP_ADDC)
+        return LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, a, b, ""), c, "");
+    if (e->in->op == IR_OP_SUBC)
+        return LLVMBuildSub(g->b, LLVMBuildSub(g->b, a, b, ""), c, "");
+    if (e->in->op == IR_OP_CARRY) {
+        LLVMValueRef s = LLVMBuildAdd(g->b, a, b, "");
+        LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntULT, s, a, "");
+        LLVMValueRef t = LLVMBuildAdd(g->b, s, c, "");
+        return LLVMBuildOr(g->b, over, LLVMBuildICmp(g->b, LLVMIntULT, t, s, ""), "");
+    }
+    LLVMValueRef d = LLVMBuildSub(g->b, a, b, "");
+    LLVMValueRef under = LLVMBuildICmp(g->b, LLVMIntULT, a, b, "");
+    return LLVMBuildOr(g->b, under, LLVMBuildICmp(g->b, LLVMIntULT, d, c, ""), "");
+}
+
+/* Bit field with clamped position and length; 32 and 64 bits. */
+static LLVMValueRef bfe(struct gen *g, const struct gen_emit *e)
+{
+    uint64_t pos, len;
+    unsigned w = ir_type_bits(e->in->type);
+    if (!ir_value_const(e->in->src[1], &pos) || !ir_value_const(e->in->src[2], &len))
+        return NULL;
+    pos &= 255;
+    len &= 255;
+    if (len == 0 || pos + len > w || pos >= w)
+        return NULL;
+    LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], k_like(g, e->src[0], w - pos - len), "");
+    LLVMValueRef n = k_like(g, x, w - len);
+    return ir_type_is_signed(e->in->type) ? LLVMBuildAShr(g->b, x, n, "") : LLVMBuildLShr(g->b, x, n, "");
+}
+
+static LLVMValueRef bfi(struct gen *g, const struct gen_emit *e)
+{
+    uint64_t pos, len;
+    unsigned w = ir_type_bits(e->in->type);
+    if (!ir_value_const(e->in->src[2], &pos) || !ir_value_const(e->in->src[3], &len))
+        return NULL;
+    pos &= 255;
+    len &= 255;
+    if (len == 0 || len > 63 || pos + len > w || pos >= w)
+        return NULL;
+    uint64_t mask = ((1ull << len) - 1) << pos;
+    LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], k_like(g, e->src[0], pos), "");
+    x = LLVMBuildAnd(g->b, x, k_like(g, x, mask), "");
+    return LLVMBuildOr(g->b, x, LLVMBuildAnd(g->b, e->src[1], k_like(g, x, ~mask), ""), "");
+}
+
+static LLVMValueRef count_bits(struct gen *g, const struct gen_emit *e, const char *name, bool zero_arg)
+{
+    LLVMTypeRef t = LLVMTypeOf(e->src[0]);
+    LLVMValueRef args[] = {e->src[0], gen_ci(g->t_i1, 0)};
+    LLVMValueRef r = gen_intrinsic(g, name, &t, 1, args, zero_arg ? 2 : 1);
+    return resize(g, e->vec, r, g->t_i32, false);
+}
+
+static LLVMValueRef pack(struct gen *g, const struct gen_emit *e)
+{
+    unsigned w = ir_type_bits(e->in->src[0]->type);
+    LLVMTypeRef elem = gen_scalar_type(g, e->in->dst[0]->type);
+    LLVMValueRef r = resize(g, e->vec, e->src[0], elem, false);
+    for (uint32_t s = 1; s < e->in->nsrc; s++) {
+        LLVMValueRef x = resize(g, e->vec, e->src[s], elem, false);
+        r = LLVMBuildOr(g->b, r, LLVMBuildShl(g->b, x, k_like(g, x, (uint64_t)w * s), ""), "");
+    }
+    return r;
+}
+
+static LLVMValueRef unpack(struct gen *g, const struct gen_emit *e)
+{
+    LLVMTypeRef elem = gen_scalar_type(g, e->in->dst[0]->type);
+    unsigned w = ir_type_bits(e->in->dst[0]->type);
+    LLVMValueRef x = LLVMBuildLShr(g->b, e->src[0], k_like(g, e->src[0], w * e->in->imm), "");
+    return resize(g, e->vec, x, elem, false);
+}
+
+static LLVMValueRef absolute(struct gen *g, LLVMValueRef x)
+{
+    LLVMValueRef neg = LLVMBuildICmp(g->b, LLVMIntSLT, x, k_like(g, x, 0), "");
+    return LLVMBuildSelect(g->b, neg, LLVMBuildNeg(g->b, x, ""), x, "");
+}
+
+static LLVMValueRef mul24lo(struct gen *g, const struct gen_emit *e)
+{
+    LLVMValueRef x[2];
+    for (int s = 0; s < 2; s++) {
+        LLVMValueRef n = k_like(g, e->src[s], 8);
+        x[s] = LLVMBuildShl(g->b, e->src[s], n, "");
+        x[s] = ir_type_is_signed(e->in->type) ? LLVMBuildAShr(g->b, x[s], n, "")
+                                              : LLVMBuildLShr(g->b, x[s], n, "");
+    }
+    return LLVMBuildMul(g->b, x[0], x[1], "");
+}
+
+static LLVMValueRef sad(struct gen *g, const struct gen_emit *e)
+{
+    LLVMIntPredicate gt = ir_type_is_signed(e->in->type) ? LLVMIntSGT : LLVMIntUGT;
+    LLVMValueRef a = e->src[0], b = e->src[1];
+    LLVMValueRef d = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, gt, a, b, ""),
+                                     LLVMBuildSub(g->b, a, b, ""), LLVMBuildSub(g->b, b, a, ""), "");
+    return LLVMBuildAdd(g->b, d, e->src[2], "");
+}
+
+static LLVMValueRef bits_op(struct gen *g, const struct gen_emit *e)
+{
+    const struct ir_instr *in = e->in;
+    LLVMValueRef a = e->src[0], b = e->src[1];
+    switch (in->op) {
+    case IR_OP_AND:
+        return LLVMBuildAnd(g->b, a, b, "");
+    case IR_OP_OR:
+        return LLVMBuildOr(g->b, a, b, "");
+    case IR_OP_XOR:
+        return LLVMBuildXor(g->b, a, b, "");
+    case IR_OP_NOT:
+        return LLVMBuildNot(g->b, a, "");
+    case IR_OP_CNOT:
+        return bool_to(g, e, LLVMBuildICmp(g->b, LLVMIntEQ, a, k_like(g, a, 0), ""), elem_of(a));
+    case IR_OP_SHL:
+    case IR_OP_SHR:
+        return shift(g, e);
+    case IR_OP_SHFL_L:
+    case IR_OP_SHFL_R:
+        return funnel(g, e);
+    case IR_OP_LOP3:
+        return lop3(g, e);
+    case IR_OP_PRMT:
+        return prmt(g, e);
+    case IR_OP_BFE:
+        return bfe(g, e);
+    case IR_OP_BFI:
+        return bfi(g, e);
+    case IR_OP_CLZ:
+        return count_bits(g, e, "llvm.ctlz", true);
+    case IR_OP_POPC:
+        return count_bits(g, e, "llvm.ctpop", false);
+    case IR_OP_BREV: {
+        LLVMTypeRef t = LLVMTypeOf(a);
+        return gen_intrinsic(g, "llvm.bitreverse", &t, 1, &a, 1);
+    }
+    case IR_OP_SETP:
+        return LLVMBuildICmp(g->b, predicate(in->cmp, ir_type_is_signed(in->type)), a, b, "");
+    default:
+        return NULL;
+    }
+}
+
+LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e)
+{
+    const struct ir_instr *in = e->in;
+    LLVMValueRef a = e->src[0], b = e->src[1];
+    bool sign = ir_type_is_signed(in->type);
+    switch (in->op) {
+    case IR_OP_UNDEF:
+        return LLVMConstNull(gen_form(g, e->vec, gen_scalar_type(g, in->dst[0]->type)));
+    case IR_OP_SELECT:
+        return LLVMBuildSelect(g->b, a, b, e->src[2], "");
+    case IR_OP_PACK:
+        return pack(g, e);
+    case IR_OP_UNPACK:
+        return unpack(g, e);
+    case IR_OP_ADD:
+        return in->sat ? NULL : LLVMBuildAdd(g->b, a, b, "");
+    case IR_OP_SUB:
+        return in->sat ? NULL : LLVMBuildSub(g->b, a, b, "");
+    case IR_OP_MUL:
+        return LLVMBuildMul(g->b, a, b, "");
+    case IR_OP_MULHI:
+    case IR_OP_MULWIDE:
+        return mul_high(g, e);
+    case IR_OP_MUL24LO:
+        return mul24lo(g, e);
+    case IR_OP_DIV:
+    case IR_OP_REM:
+        return divide(g, e);
+    case IR_OP_MIN:
+        return select_cmp(g, sign ? LLVMIntSLT : LLVMIntULT, a, b);
+    case IR_OP_MAX:
+        return select_cmp(g, sign ? LLVMIntSGT : LLVMIntUGT, a, b);
+    case IR_OP_NEG:
+        return LLVMBuildNeg(g->b, a, "");
+    case IR_OP_ABS:
+        return absolute(g, a);
+    case IR_OP_SAD:
+        return sad(g, e);
+    case IR_OP_ADDC:
+    case IR_OP_SUBC:
+    case IR_OP_CARRY:
+    case IR_OP_BORROW:
+        return with_carry(g, e);
+    default:
+        return bits_op(g, e);
+    }
+}

@@ -1,0 +1,513 @@
+/*
+ * Special registers, warp operations, services and built-in functions.
+ */
+#include "jit/gen/gen_flow.h"
+
+#include <stdio.h>
+
+/* ---- services and faults */
+
+LLVMValueRef gen_service(struct gen *g, uint64_t member_offset, LLVMTypeRef ret, LLVMValueRef *args,
+                         unsigned nargs)
+{
+    LLVMValueRef all[16] = {g->cta, g->warp};
+    LLVMTypeRef types[16] = {g->t_ptr, g->t_ptr};
+    for (unsigned i = 0; i < nargs; i++) {
+        all[2 + i] = args[i];
+        types[2 + i] = LLVMTypeOf(args[i]);
+    }
+    LLVMValueRef table =
+        gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, services));
+    LLVMValueRef fn = gen_load_ctx(g, g->t_ptr, table, member_offset);
+    LLVMTypeRef type = LLVMFunctionType(ret, types, nargs + 2, false);
+    return LLVMBuildCall2(g->b, type, fn, all, nargs + 2, "");
+}
+
+void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
+                      LLVMBasicBlockRef warm)
+{
+    LLVMValueRef br = LLVMBuildCondBr(g->b, cond, cold, warm);
+    LLVMMetadataRef weights[] = {
+        LLVMMDStringInContext2(g->ctx, "branch_weights", 14),
+        LLVMValueAsMetadata(gen_i32(g, 1)),
+        LLVMValueAsMetadata(gen_i32(g, 2000)),
+    };
+    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(g->ctx, "prof", 4),
+                    LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, weights, 3)));
+}
+
+void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMValueRef address)
+{
+    if (LLVMIsAConstantInt(cond) && !LLVMConstIntGetZExtValue(cond))
+        return;
+    LLVMBasicBlockRef bad = gen_bb(g, "fault"), ok = gen_bb(g, "ok");
+    gen_cond_br_cold(g, cond, bad, ok);
+    LLVMPositionBuilderAtEnd(g->b, bad);
+    LLVMValueRef args[] = {gen_i32(g, status), address};
+    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 2);
+    LLVMBuildUnreachable(g->b);
+    LLVMPositionBuilderAtEnd(g->b, ok);
+}
+
+/* ---- lanes */
+
+static LLVMValueRef pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane)
+{
+    LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, 15), "");
+    LLVMValueRef lo = LLVMBuildExtractElement(g->b, x[0], in_half, "");
+    LLVMValueRef hi = LLVMBuildExtractElement(g->b, x[1], in_half, "");
+    LLVMValueRef upper = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, 16), "");
+    return LLVMBuildSelect(g->b, upper, hi, lo, "");
+}
+
+static LLVMValueRef first_lane(struct gen *g)
+{
+    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t_i1, 0)};
+    return gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+}
+
+LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
+{
+    return pick_lane(g, x, first_lane(g));
+}
+
+LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
+{
+    struct gen_val val = gen_get(g, v);
+    if (val.kind == IR_SHAPE_UNIFORM)
+        return val.c[0];
+    LLVMValueRef x[2];
+    gen_vector_of(g, val, v->type, x);
+    return pick_lane(g, x, first_lane(g));
+}
+
+static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[2])
+{
+    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits16(g, p[0]), g->t_i32, "");
+    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits16(g, p[1]), g->t_i32, "");
+    return LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, hi, gen_i32(g, 16), ""), "");
+}
+
+/* ---- special registers */
+
+static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool in_cta)
+{
+    return gen_load_ctx(g, g->t_i32, in_cta ? g->cta : g->launch, base + 4ull * axis);
+}
+
+/* Thread number in the CTA of lane 0 of half h. */
+static LLVMValueRef linear_base(struct gen *g, int h)
+{
+    LLVMValueRef x = LLVMBuildShl(g->b, g->warp_index, gen_i32(g, 5), "");
+    return h ? LLVMBuildOr(g->b, x, gen_i32(g, 16), "") : x;
+}
+
+static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx, LLVMValueRef by,
+                            unsigned axis)
+{
+    if (axis == 0)
+        return LLVMBuildURem(g->b, linear, bx, "");
+    LLVMValueRef row = LLVMBuildUDiv(g->b, linear, bx, "");
+    return axis == 1 ? LLVMBuildURem(g->b, row, by, "") : LLVMBuildUDiv(g->b, row, by, "");
+}
+
+/* Lane by lane, through memory: only for blocks whose rows are not multiples of 16. */
+static struct gen_val tid_varying(struct gen *g, unsigned axis)
+{
+    LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
+    LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
+    LLVMValueRef array = gen_new_array(g, IR_B32);
+    LLVMValueRef args[] = {array, linear_base(g, 0), bx, by, gen_i32(g, axis)};
+    gen_call_rt(g, "jit_rt_tids", g->t_void, args, 5);
+    return gen_from_array(g, array, IR_B32);
+}
+
+static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
+{
+    enum ir_launch_class cls = g->req->cls;
+    if (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL)
+        return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
+    LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
+    LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
+    if (cls == IR_CLASS_OTHER)
+        return tid_varying(g, axis);
+    LLVMValueRef lo = axis_of(g, linear_base(g, 0), bx, by, axis);
+    if (shape->kind == IR_SHAPE_UNIFORM)
+        return gen_u(lo);
+    return gen_a(lo, axis_of(g, linear_base(g, 1), bx, by, axis), axis ? 0 : 1);
+}
+
+static struct gen_val laneid_val(struct gen *g)
+{
+    return gen_a(gen_i32(g, 0), gen_i32(g, 16), 1);
+}
+
+static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
+{
+    LLVMValueRef x[2];
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef lanes[GEN_LANES];
+        for (uint32_t l = 0; l < GEN_LANES; l++) {
+            uint32_t lane = (uint32_t)h * GEN_LANES + l, eq = 1u << lane;
+            uint32_t m = r == IR_SREG_LANEMASK_EQ   ? eq
+                         : r == IR_SREG_LANEMASK_LT ? eq - 1
+                         : r == IR_SREG_LANEMASK_LE ? eq | (eq - 1)
+                         : r == IR_SREG_LANEMASK_GE ? ~(eq - 1)
+                                                    : ~(eq | (eq - 1));
+            lanes[l] = gen_i32(g, m);
+        }
+        x[h] = LLVMConstVector(lanes, GEN_LANES);
+    }
+    return gen_v(x[0], x[1]);
+}
+
+static LLVMValueRef clock_part(struct gen *g, uint64_t service, unsigned shift, LLVMTypeRef type)
+{
+    LLVMValueRef args[] = {g->cta};
+    LLVMTypeRef types[] = {g->t_ptr};
+    LLVMValueRef table =
+        gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, services));
+    LLVMValueRef fn = gen_load_ctx(g, g->t_ptr, table, service);
+    LLVMTypeRef ft = LLVMFunctionType(g->t_i64, types, 1, false);
+    LLVMValueRef x = LLVMBuildCall2(g->b, ft, fn, args, 1, "");
+    if (shift)
+        x = LLVMBuildLShr(g->b, x, gen_i64(g, shift), "");
+    return type == g->t_i64 ? x : LLVMBuildTrunc(g->b, x, type, "");
+}
+
+static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
+{
+    const uint64_t clock = offsetof(struct jit_services, clock);
+    const uint64_t timer = offsetof(struct jit_services, globaltimer);
+    enum ir_sreg r = (enum ir_sreg)in->imm;
+    switch (r) {
+    case IR_SREG_NTID_X:
+    case IR_SREG_NTID_Y:
+    case IR_SREG_NTID_Z:
+        return dim_field(g, offsetof(struct jit_launch, block), (unsigned)(r - IR_SREG_NTID_X), false);
+    case IR_SREG_CTAID_X:
+    case IR_SREG_CTAID_Y:
+    case IR_SREG_CTAID_Z:
+        return dim_field(g, offsetof(struct jit_cta, ctaid), (unsigned)(r - IR_SREG_CTAID_X), true);
+    case IR_SREG_NCTAID_X:
+    case IR_SREG_NCTAID_Y:
+    case IR_SREG_NCTAID_Z:
+        return dim_field(g, offsetof(struct jit_launch, grid), (unsigned)(r - IR_SREG_NCTAID_X), false);
+    case IR_SREG_WARPID:
+        return g->warp_index;
+    case IR_SREG_NWARPID:
+        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
+    case IR_SREG_SMID:
+        return gen_load_ctx(g, g->t_i32, g->cta, offsetof(struct jit_cta, smid));
+    case IR_SREG_NSMID:
+        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nworkers));
+    case IR_SREG_GRIDID:
+        return gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, grid_id));
+    case IR_SREG_ENVREG1:
+    case IR_SREG_ENVREG2:
+        return dim_field(g, offsetof(struct jit_launch, envreg), (unsigned)(r - IR_SREG_ENVREG1), false);
+    case IR_SREG_DYNAMIC_SMEM_SIZE:
+        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, dynamic_smem_B));
+    case IR_SREG_TOTAL_SMEM_SIZE:
+        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, total_smem_B));
+    case IR_SREG_CLOCK:
+        return clock_part(g, clock, 0, g->t_i32);
+    case IR_SREG_CLOCK_HI:
+        return clock_part(g, clock, 32, g->t_i32);
+    case IR_SREG_CLOCK64:
+        return clock_part(g, clock, 0, g->t_i64);
+    case IR_SREG_GLOBALTIMER:
+        return clock_part(g, timer, 0, g->t_i64);
+    case IR_SREG_GLOBALTIMER_LO:
+        return clock_part(g, timer, 0, g->t_i32);
+    case IR_SREG_GLOBALTIMER_HI:
+        return clock_part(g, timer, 32, g->t_i32);
+    default:
+        gen_unsupported(g, in, "special register");
+        return gen_ci(gen_scalar_type(g, in->dst[0]->type), 0);
+    }
+}
+
+void gen_sreg(struct gen *g, const struct ir_instr *in)
+{
+    enum ir_sreg r = (enum ir_sreg)in->imm;
+    if (r <= IR_SREG_TID_Z)
+        gen_set(g, in->dst[0], tid_val(g, (unsigned)r, gen_shape(g, in->dst[0])));
+    else if (r == IR_SREG_LANEID)
+        gen_set(g, in->dst[0], laneid_val(g));
+    else if (r >= IR_SREG_LANEMASK_EQ && r <= IR_SREG_LANEMASK_GT)
+        gen_set(g, in->dst[0], lanemask_val(g, r));
+    else
+        gen_set(g, in->dst[0], gen_u(sreg_scalar(g, in)));
+}
+
+/* ---- shuffles */
+
+/* Source lane and in-range flag of a lane, as PTX ISA 9.7.9.6 defines them. */
+static uint32_t shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32_t c, bool *in_range)
+{
+    uint32_t seg = (c >> 8) & 31, clamp = c & 31, j;
+    uint32_t max = (lane & seg) | (clamp & ~seg), min = lane & seg;
+    b &= 31;
+    switch (mode) {
+    case IR_SHFL_UP:
+        j = lane - b;
+        *in_range = (int32_t)j >= (int32_t)max;
+        break;
+    case IR_SHFL_DOWN:
+        j = lane + b;
+        *in_range = j <= max;
+        break;
+    case IR_SHFL_BFLY:
+        j = lane ^ b;
+        *in_range = j <= max;
+        break;
+    default:
+        j = min | (b & ~seg);
+        *in_range = j <= max;
+        break;
+    }
+    return *in_range ? j & 31 : lane;
+}
+
+static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uint32_t c)
+{
+    LLVMValueRef x[2], out[2], ok[2];
+    gen_vector(g, in->src[0], x);
+    for (uint32_t h = 0; h < 2; h++) {
+        LLVMValueRef pick[GEN_LANES], flag[GEN_LANES];
+        for (uint32_t l = 0; l < GEN_LANES; l++) {
+            bool in_range;
+            uint32_t j = shfl_source((enum ir_shfl)in->imm, h * GEN_LANES + l, b, c, &in_range);
+            pick[l] = gen_i32(g, j);
+            flag[l] = gen_ci(g->t_i1, in_range);
+        }
+        out[h] = LLVMBuildShuffleVector(g->b, x[0], x[1], LLVMConstVector(pick, GEN_LANES), "");
+        ok[h] = LLVMConstVector(flag, GEN_LANES);
+    }
+    gen_set(g, in->dst[0], gen_v(out[0], out[1]));
+    if (in->ndst > 1)
+        gen_set(g, in->dst[1], gen_v(ok[0], ok[1]));
+}
+
+static LLVMValueRef permute32(struct gen *g, LLVMValueRef const x[2], LLVMValueRef index)
+{
+    LLVMValueRef args[] = {x[0], index, x[1]};
+    return gen_intrinsic(g, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, args, 3);
+}
+
+static LLVMValueRef vec_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildICmp(g->b, p, a, b, "");
+}
+
+static void shfl_dynamic512(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef x[2], b[2], c[2], out[2], ok[2];
+    gen_vector(g, in->src[0], x);
+    gen_vector(g, in->src[1], b);
+    gen_vector(g, in->src[2], c);
+    LLVMValueRef k31 = gen_splat_const(g, g->t_i32, 31);
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef lane = LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
+                                         gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+        LLVMValueRef seg = LLVMBuildAnd(
+            g->b, LLVMBuildLShr(g->b, c[h], gen_splat_const(g, g->t_i32, 8), ""), k31, "");
+        LLVMValueRef not_seg = LLVMBuildNot(g->b, seg, "");
+        LLVMValueRef clamp = LLVMBuildAnd(g->b, c[h], k31, "");
+        LLVMValueRef min = LLVMBuildAnd(g->b, lane, seg, "");
+        LLVMValueRef max = LLVMBuildOr(g->b, min, LLVMBuildAnd(g->b, clamp, not_seg, ""), "");
+        LLVMValueRef bb = LLVMBuildAnd(g->b, b[h], k31, "");
+        LLVMValueRef j;
+        switch ((enum ir_shfl)in->imm) {
+        case IR_SHFL_UP:
+            j = LLVMBuildSub(g->b, lane, bb, "");
+            ok[h] = vec_cmp(g, LLVMIntSGE, j, max);
+            break;
+        case IR_SHFL_DOWN:
+            j = LLVMBuildAdd(g->b, lane, bb, "");
+            ok[h] = vec_cmp(g, LLVMIntULE, j, max);
+            break;
+        case IR_SHFL_BFLY:
+            j = LLVMBuildXor(g->b, lane, bb, "");
+            ok[h] = vec_cmp(g, LLVMIntULE, j, max);
+            break;
+        default:
+            j = LLVMBuildOr(g->b, min, LLVMBuildAnd(g->b, bb, not_seg, ""), "");
+            ok[h] = vec_cmp(g, LLVMIntULE, j, max);
+            break;
+        }
+        j = LLVMBuildSelect(g->b, ok[h], j, lane, "");
+        out[h] = permute32(g, x, j);
+    }
+    gen_set(g, in->dst[0], gen_v(out[0], out[1]));
+    if (in->ndst > 1)
+        gen_set(g, in->dst[1], gen_v(ok[0], ok[1]));
+}
+
+static void gen_shfl(struct gen *g, const struct ir_instr *in)
+{
+    uint64_t b, c;
+    if (ir_value_const(in->src[1], &b) && ir_value_const(in->src[2], &c)) {
+        shfl_const(g, in, (uint32_t)b, (uint32_t)c);
+        return;
+    }
+    if (g->avx512) {
+        shfl_dynamic512(g, in);
+        return;
+    }
+    LLVMValueRef out = gen_new_array(g, IR_B32), ok = gen_new_array(g, IR_PRED);
+    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_to_array(g, in->src[0]),
+                           gen_to_array(g, in->src[1]), gen_to_array(g, in->src[2]), out, ok};
+    gen_call_rt(g, "jit_rt_shfl", g->t_void, args, 6);
+    gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
+    if (in->ndst > 1)
+        gen_set(g, in->dst[1], gen_from_array(g, ok, IR_PRED));
+}
+
+/* ---- votes and reductions over the warp */
+
+/* Lanes that take part: running, and named by the member mask of the first one. */
+static LLVMValueRef members(struct gen *g, const struct ir_value *member)
+{
+    return LLVMBuildAnd(g->b, gen_mask32(g), gen_first_active(g, member), "");
+}
+
+static bool member_is_uniform(struct gen *g, const struct ir_value *member)
+{
+    return gen_shape(g, member)->kind == IR_SHAPE_UNIFORM;
+}
+
+static void vote_uniform(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef p[2];
+    gen_vector(g, in->src[0], p);
+    LLVMValueRef who = members(g, in->src[1]);
+    LLVMValueRef yes = LLVMBuildAnd(g->b, bits32(g, p), who, "");
+    LLVMValueRef zero = gen_i32(g, 0), r;
+    LLVMValueRef all = LLVMBuildICmp(g->b, LLVMIntEQ, yes, who, "");
+    LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, yes, zero, "");
+    switch ((enum ir_vote)in->imm) {
+    case IR_VOTE_ALL:
+        r = all;
+        break;
+    case IR_VOTE_ANY:
+        r = any;
+        break;
+    case IR_VOTE_UNI:
+        r = LLVMBuildOr(g->b, all, LLVMBuildNot(g->b, any, ""), "");
+        break;
+    default:
+        r = yes;
+        break;
+    }
+    gen_set(g, in->dst[0], gen_u(r));
+}
+
+/* Operations whose lanes may name different groups go lane by lane through a helper. */
+static void vote_groups(struct gen *g, const struct ir_instr *in)
+{
+    enum ir_type type = in->imm == IR_VOTE_BALLOT ? IR_B32 : IR_PRED;
+    LLVMValueRef out = gen_new_array(g, type);
+    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_mask32(g), gen_to_array(g, in->src[0]),
+                           gen_to_array(g, in->src[1]), out};
+    gen_call_rt(g, "jit_rt_vote", g->t_void, args, 5);
+    gen_set(g, in->dst[0], gen_from_array(g, out, type));
+}
+
+static void gen_match(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef out = gen_new_array(g, IR_B32), all = gen_new_array(g, IR_PRED);
+    LLVMValueRef args[] = {gen_i32(g, ir_type_bits(in->type) / 8), gen_i32(g, in->imm), gen_mask32(g),
+                           gen_to_array(g, in->src[0]), gen_to_array(g, in->src[1]), out, all};
+    gen_call_rt(g, "jit_rt_match", g->t_void, args, 7);
+    gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
+    if (in->ndst > 1)
+        gen_set(g, in->dst[1], gen_from_array(g, all, IR_PRED));
+}
+
+static void gen_redux(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef out = gen_new_array(g, IR_B32);
+    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, in->type), gen_mask32(g),
+                           gen_to_array(g, in->src[0]), gen_to_array(g, in->src[1]), out};
+    gen_call_rt(g, "jit_rt_redux", g->t_void, args, 6);
+    gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
+}
+
+static void gen_elect(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef args[] = {members(g, in->src[0]), gen_ci(g->t_i1, 0)};
+    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+    gen_set(g, in->dst[0], gen_u(lane));
+    if (in->ndst < 2)
+        return;
+    LLVMValueRef is[2];
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
+                                          gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+        is[h] = LLVMBuildICmp(g->b, LLVMIntEQ, lanes, gen_splat(g, lane), "");
+    }
+    gen_set(g, in->dst[1], gen_v(is[0], is[1]));
+}
+
+bool gen_warp(struct gen *g, const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_SHFL:
+        gen_shfl(g, in);
+        return true;
+    case IR_OP_VOTE:
+        if (member_is_uniform(g, in->src[1]))
+            vote_uniform(g, in);
+        else
+            vote_groups(g, in);
+        return true;
+    case IR_OP_MATCH:
+        gen_match(g, in);
+        return true;
+    case IR_OP_REDUX:
+        gen_redux(g, in);
+        return true;
+    case IR_OP_ACTIVEMASK:
+        gen_set(g, in->dst[0], gen_u(gen_mask32(g)));
+        return true;
+    case IR_OP_ELECT:
+        gen_elect(g, in);
+        return true;
+    case IR_OP_WARPSYNC:
+        return true; /* the sweep has met already; dispatch waits before the node */
+    default:
+        return false;
+    }
+}
+
+/* ---- built-in functions */
+
+void gen_builtin(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef args[8] = {gen_mask32(g)};
+    unsigned n = 1;
+    for (uint32_t s = 0; s < in->nsrc && n < 7; s++)
+        args[n++] = gen_to_array(g, in->src[s]);
+    switch ((enum ir_builtin)in->imm) {
+    case IR_BUILTIN_VPRINTF:
+    case IR_BUILTIN_MALLOC: {
+        bool print = in->imm == IR_BUILTIN_VPRINTF;
+        enum ir_type type = print ? IR_B32 : IR_B64;
+        LLVMValueRef out = gen_new_array(g, type);
+        args[n++] = out;
+        gen_service(g, print ? offsetof(struct jit_services, vprintf_)
+                             : offsetof(struct jit_services, malloc_), g->t_void, args, n);
+        if (in->ndst)
+            gen_set(g, in->dst[0], gen_from_array(g, out, type));
+        return;
+    }
+    case IR_BUILTIN_ASSERTFAIL:
+        gen_service(g, offsetof(struct jit_services, assertfail), g->t_void, args, n);
+        return;
+    case IR_BUILTIN_FREE:
+        gen_service(g, offsetof(struct jit_services, free_), g->t_void, args, n);
+        return;
+    }
+}

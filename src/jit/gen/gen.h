@@ -85,6 +85,8 @@ struct gen {
     LLVMValueRef cta, warp, frame, launch; /* pointers */
     LLVMValueRef warp_index;               /* i32 */
     LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
+    LLVMValueRef dynamic_sp;               /* slot: end of the frame, moved by alloca; NULL = fixed */
+    uint64_t local_frame_B;
     LLVMValueRef results;                  /* device function: pointer to the result area */
     LLVMBasicBlockRef entry, done;
     LLVMBuilderRef alloca_builder;
@@ -216,6 +218,7 @@ bool gen_warp(struct gen *g, const struct ir_instr *instr);  /* collectives */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);
 void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_call(struct gen *g, const struct ir_instr *instr);
+void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */
 
 /* Remembers the first thing that cannot be compiled; generation goes on to keep the LLVM IR well formed. */
 void gen_unsupported(struct gen *g, const struct ir_instr *instr, const char *why);

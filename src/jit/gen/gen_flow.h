@@ -21,5 +21,7 @@ LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func);
 
 /* gen_main.c: generates `func` into `fn` with a fresh per-function state. */
 enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVMValueRef fn);
+void gen_llvm_init(void);
+const char *gen_cpu_name(enum jit_path path);
 
 #endif

@@ -96,7 +96,7 @@ static struct addr addr_local(struct gen *g, const struct ir_instr *in)
 {
     struct gen_val v = gen_get(g, in->src[0]);
     struct addr a = {.kind = ADDR_INDEX, .scale = 1, .index_signed = true, .offset = in->mem.offset};
-    a.base[0] = add64(g, window_base(g, IR_SPACE_LOCAL), g->local_sp);
+    a.base[0] = window_base(g, IR_SPACE_LOCAL);
     if (v.kind == IR_SHAPE_UNIFORM) {
         a.base[0] = add64(g, a.base[0], widen(g, v.c[0]));
         for (int h = 0; h < 2; h++)

@@ -1,0 +1,488 @@
+/*
+ * One kernel, from request to object code.
+ */
+#include "jit/gen/gen_flow.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "base/log.h"
+
+#define MXCSR_DEFAULT 0x1f80u
+#define MXCSR_FLUSH   0x9fc0u /* plus FTZ and DAZ */
+
+void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
+{
+    if (g->error[0])
+        return;
+    snprintf(g->error, sizeof(g->error), "%s: %s%s%s", g->func->name,
+             in ? ir_op_infos[in->op].name : "", in ? ": " : "", why);
+}
+
+void gen_instr(struct gen *g, const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_CONST:
+        return;
+    case IR_OP_SREG:
+        gen_sreg(g, in);
+        return;
+    case IR_OP_VARADDR:
+    case IR_OP_FUNCADDR:
+    case IR_OP_CVTA:
+    case IR_OP_CVTA_TO:
+    case IR_OP_ISSPACEP:
+        gen_addr(g, in);
+        return;
+    case IR_OP_LD:
+        gen_load(g, in);
+        return;
+    case IR_OP_ST:
+        gen_store(g, in);
+        return;
+    case IR_OP_ATOM:
+        gen_atom(g, in);
+        return;
+    case IR_OP_FENCE:
+        LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent,
+                       in->mem.scope == IR_SCOPE_CTA, "");
+        return;
+    case IR_OP_BAR:
+        gen_barrier(g, in);
+        return;
+    case IR_OP_BUILTIN:
+        gen_builtin(g, in);
+        return;
+    case IR_OP_CALL:
+    case IR_OP_CALLI:
+        gen_call(g, in);
+        return;
+    case IR_OP_ALLOCA:
+    case IR_OP_STACKSAVE:
+    case IR_OP_STACKRESTORE:
+        gen_stack(g, in);
+        return;
+    case IR_OP_NANOSLEEP: {
+        LLVMValueRef args[] = {g->cta, gen_first_active(g, in->src[0])};
+        LLVMTypeRef types[] = {g->t_ptr, g->t_i32};
+        LLVMValueRef table =
+            gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, services));
+        LLVMValueRef fn =
+            gen_load_ctx(g, g->t_ptr, table, offsetof(struct jit_services, nanosleep));
+        LLVMBuildCall2(g->b, LLVMFunctionType(g->t_void, types, 2, false), fn, args, 2, "");
+        return;
+    }
+    default:
+        if (gen_warp(g, in))
+            return;
+        if (ir_op_has(in->op, IR_F_PURE))
+            gen_pure(g, in);
+        else
+            gen_unsupported(g, in, "operation");
+        return;
+    }
+}
+
+/* ---- floating-point mode of the kernel */
+
+struct fp_use {
+    bool ftz, ieee, f64;
+};
+
+static void fp_scan(const struct ir_func *f, struct fp_use *use)
+{
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        ir_foreach_instr (in, f->blocks[b]) {
+            bool cvt = in->op == IR_OP_CVT && (in->type == IR_F32 || in->type2 == IR_F32);
+            bool f64 = in->type == IR_F64 || (in->op == IR_OP_CVT && in->type2 == IR_F64);
+            if (!ir_op_has(in->op, IR_F_FTZ))
+                continue;
+            use->f64 |= f64;
+            if (in->type != IR_F32 && !cvt)
+                continue;
+            if (in->ftz)
+                use->ftz = true;
+            else
+                use->ieee = true;
+        }
+    }
+}
+
+static bool fp_all_ftz(const struct ir_func *kernel)
+{
+    struct fp_use use = {0};
+    fp_scan(kernel, &use);
+    ir_foreach_func (f, kernel->module) {
+        if (!f->is_kernel)
+            fp_scan(f, &use);
+    }
+    return use.ftz && !use.ieee && !use.f64;
+}
+
+/* ---- functions */
+
+static void add_attr(struct gen *g, LLVMValueRef fn, const char *name, const char *value)
+{
+    LLVMAttributeRef a = LLVMCreateStringAttribute(g->ctx, name, (unsigned)strlen(name), value,
+                                                   (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
+}
+
+static void add_enum_attr(struct gen *g, LLVMValueRef fn, LLVMAttributeIndex at, const char *name,
+                          uint64_t value)
+{
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(g->ctx, kind, value));
+}
+
+static void function_attributes(struct gen *g, LLVMValueRef fn)
+{
+    const LLVMAttributeIndex self = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
+    add_attr(g, fn, "prefer-vector-width", g->avx512 ? "512" : "256");
+    add_attr(g, fn, "min-legal-vector-width", g->avx512 ? "512" : "256");
+    add_attr(g, fn, "target-features", g->req->features);
+    add_attr(g, fn, "target-cpu", gen_cpu_name(g->path));
+    add_attr(g, fn, "denormal-fp-math", g->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
+    add_enum_attr(g, fn, self, "nounwind", 0);
+    add_enum_attr(g, fn, self, "alignstack", 64);
+    add_enum_attr(g, fn, 1, "noalias", 0);
+    add_enum_attr(g, fn, 2, "noalias", 0);
+}
+
+static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
+{
+    uint64_t end = 0;
+    for (const struct ir_var *v = f->vars; v; v = v->next) {
+        if (v->space == IR_SPACE_LOCAL)
+            end = HD_MAX(end, v->window_offset + v->size_B);
+    }
+    *out_dynamic = false;
+    for (uint32_t b = 0; b < f->nblocks; b++) {
+        ir_foreach_instr (in, f->blocks[b])
+            *out_dynamic |= in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKSAVE;
+    }
+    return end;
+}
+
+static void context_values(struct gen *g)
+{
+    g->cta = LLVMGetParam(g->fn, 0);
+    g->warp = LLVMGetParam(g->fn, 1);
+    g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
+    g->warp_index = gen_load_ctx(g, g->t_i32, g->warp, offsetof(struct jit_warp, index));
+    g->frame = gen_load_ctx(g, g->t_ptr, g->warp, offsetof(struct jit_warp, frame));
+    g->local_sp = gen_i64(g, 0);
+    if (g->is_kernel)
+        return;
+    for (int h = 0; h < 2; h++)
+        g->entry_mask[h] = LLVMGetParam(g->fn, 2 + (unsigned)h);
+    g->local_sp = LLVMGetParam(g->fn, 4);
+    g->args = LLVMGetParam(g->fn, 5);
+    g->results = LLVMGetParam(g->fn, 6);
+}
+
+static void stack_setup(struct gen *g)
+{
+    bool dynamic;
+    g->local_frame_B = local_frame(g->func, &dynamic);
+    LLVMValueRef end = LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, g->local_frame_B), "");
+    if (!g->is_kernel) {
+        LLVMValueRef limit = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+        gen_fault_if(g, LLVMBuildICmp(g->b, LLVMIntUGT, end, limit, ""), HD_STACK_OVERFLOW, end);
+    }
+    g->dynamic_sp = NULL;
+    if (!dynamic)
+        return;
+    g->dynamic_sp = g->is_kernel ? gen_gep(g, g->frame, gen_frame_alloc(g, 8, 8))
+                                 : gen_alloca(g, g->t_i64, 8, "sp");
+    if (!g->is_kernel) {
+        LLVMBuildStore(g->b, end, g->dynamic_sp);
+        return;
+    }
+    /* The frame starts zeroed: set the pointer on first entry only. */
+    LLVMValueRef old = LLVMBuildLoad2(g->b, g->t_i64, g->dynamic_sp, "");
+    LLVMValueRef unset = LLVMBuildICmp(g->b, LLVMIntEQ, old, gen_i64(g, 0), "");
+    LLVMValueRef start = gen_i64(g, HD_MAX(hd_align_up(g->local_frame_B, 16), 16));
+    LLVMBuildStore(g->b, LLVMBuildSelect(g->b, unset, start, old, ""), g->dynamic_sp);
+}
+
+static enum hd_status function_analyse(struct gen *g)
+{
+    HD_TRY(ir_shapes_compute(g->func, g->req->cls, &g->arena, &g->shapes));
+    HD_TRY(ir_liveness_compute(g->func, &g->arena, &g->live));
+    return gen_nodes_build(g);
+}
+
+enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVMValueRef fn)
+{
+    struct gen child = *parent, *g = &child;
+    hd_arena_init(&g->arena);
+    g->func = func;
+    g->fn = fn;
+    g->is_kernel = func->is_kernel;
+    g->dispatch = false;
+    g->nnodes = g->nsites = g->nresume = 0;
+    g->frame_B = 0;
+    g->mask[0] = g->mask[1] = NULL;
+    g->b = LLVMCreateBuilderInContext(g->ctx);
+    g->alloca_builder = LLVMCreateBuilderInContext(g->ctx);
+    function_attributes(g, fn);
+    enum hd_status status = function_analyse(g);
+    if (status == HD_OK) {
+        LLVMBasicBlockRef allocas = gen_bb(g, "allocas");
+        g->entry = gen_bb(g, "entry");
+        LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
+        LLVMPositionBuilderAtEnd(g->b, g->entry);
+        context_values(g);
+        stack_setup(g);
+        status = gen_flow_run(g);
+        LLVMBuildBr(g->alloca_builder, g->entry);
+    }
+    parent->facts.may_spin |= g->facts.may_spin;
+    parent->facts.uses_printf |= g->facts.uses_printf;
+    if (func->is_kernel) {
+        parent->facts = g->facts;
+        parent->facts.frame_B = hd_align_up(g->frame_B, 64);
+        parent->nresume = g->nresume;
+        parent->dispatch = g->dispatch;
+        uint64_t ops = 0;
+        for (uint32_t b = 0; b < func->nblocks; b++) {
+            ir_foreach_instr (in, func->blocks[b])
+                ops += in->op == IR_OP_CALL || in->op == IR_OP_CALLI ? 1000000 : 1;
+        }
+        bool loops = g->shapes.loops.nloops || g->shapes.loops.irreducible;
+        parent->facts.cost_ops = loops ? UINT64_MAX : ops;
+    }
+    if (g->error[0] && !parent->error[0])
+        memcpy(parent->error, g->error, sizeof(parent->error));
+    LLVMDisposeBuilder(g->b);
+    LLVMDisposeBuilder(g->alloca_builder);
+    hd_arena_fini(&g->arena);
+    return status;
+}
+
+/* ---- the loop over a CTA's warps, for kernels that never stop */
+
+static LLVMValueRef warp_alive(struct gen *g, LLVMValueRef w)
+{
+    LLVMValueRef threads = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, block));
+    for (unsigned a = 1; a < 3; a++)
+        threads = LLVMBuildMul(g->b, threads, gen_load_ctx(g, g->t_i32, g->launch,
+                                   offsetof(struct jit_launch, block) + 4 * a), "");
+    LLVMValueRef left = LLVMBuildSub(g->b, threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
+    LLVMValueRef full = LLVMBuildICmp(g->b, LLVMIntUGE, left, gen_i32(g, 32), "");
+    LLVMValueRef n = LLVMBuildAnd(g->b, left, gen_i32(g, 31), "");
+    LLVMValueRef part = LLVMBuildSub(g->b, LLVMBuildShl(g->b, gen_i32(g, 1), n, ""), gen_i32(g, 1), "");
+    return LLVMBuildSelect(g->b, full, gen_i32(g, 0xffffffffu), part, "");
+}
+
+static void store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMValueRef x)
+{
+    LLVMBuildStore(g->b, x, gen_gep(g, base, offset));
+}
+
+static void gen_run_cta(struct gen *g, LLVMValueRef kernel, LLVMTypeRef kernel_type)
+{
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_ptr, 1, false);
+    g->fn = LLVMAddFunction(g->mod, "heddle_run_cta", type);
+    g->is_kernel = true;
+    add_attr(g, g->fn, "prefer-vector-width", g->avx512 ? "512" : "256");
+    add_attr(g, g->fn, "min-legal-vector-width", g->avx512 ? "512" : "256");
+    add_attr(g, g->fn, "target-features", g->req->features);
+    add_attr(g, g->fn, "target-cpu", gen_cpu_name(g->path));
+    add_attr(g, g->fn, "denormal-fp-math", g->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
+    add_enum_attr(g, g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
+    add_enum_attr(g, g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alignstack", 64);
+    add_enum_attr(g, g->fn, 1, "noalias", 0);
+    LLVMBasicBlockRef entry = gen_bb(g, "entry"), loop = gen_bb(g, "warp"), end = gen_bb(g, "end");
+    LLVMPositionBuilderAtEnd(g->b, entry);
+    g->cta = LLVMGetParam(g->fn, 0);
+    LLVMValueRef warp = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t_i64, sizeof(struct jit_warp) / 8), "w");
+    LLVMSetAlignment(warp, 16);
+    g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
+    LLVMValueRef nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
+    LLVMBuildBr(g->b, loop);
+    LLVMPositionBuilderAtEnd(g->b, loop);
+    LLVMValueRef w = LLVMBuildPhi(g->b, g->t_i32, "");
+    store_field(g, warp, offsetof(struct jit_warp, index), w);
+    store_field(g, warp, offsetof(struct jit_warp, alive), warp_alive(g, w));
+    store_field(g, warp, offsetof(struct jit_warp, state), gen_i32(g, 0));
+    store_field(g, warp, offsetof(struct jit_warp, frame), LLVMConstNull(g->t_ptr));
+    LLVMValueRef args[] = {g->cta, warp};
+    LLVMBuildCall2(g->b, kernel_type, kernel, args, 2, "");
+    LLVMValueRef next = LLVMBuildAdd(g->b, w, gen_i32(g, 1), "");
+    LLVMValueRef from[] = {gen_i32(g, 0), next};
+    LLVMBasicBlockRef blocks[] = {entry, loop};
+    LLVMAddIncoming(w, from, blocks, 2);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, nwarps, ""), loop, end);
+    LLVMPositionBuilderAtEnd(g->b, end);
+    LLVMBuildRetVoid(g->b);
+    g->facts.has_run_cta = true;
+}
+
+/* ---- module */
+
+static void types_init(struct gen *g)
+{
+    g->t_void = LLVMVoidTypeInContext(g->ctx);
+    g->t_i1 = LLVMInt1TypeInContext(g->ctx);
+    g->t_i8 = LLVMInt8TypeInContext(g->ctx);
+    g->t_i16 = LLVMInt16TypeInContext(g->ctx);
+    g->t_i32 = LLVMInt32TypeInContext(g->ctx);
+    g->t_i64 = LLVMInt64TypeInContext(g->ctx);
+    g->t_i128 = LLVMInt128TypeInContext(g->ctx);
+    g->t_f16 = LLVMHalfTypeInContext(g->ctx);
+    g->t_f32 = LLVMFloatTypeInContext(g->ctx);
+    g->t_f64 = LLVMDoubleTypeInContext(g->ctx);
+    g->t_ptr = LLVMPointerTypeInContext(g->ctx, 0);
+    g->t_mask = gen_vec(g, g->t_i1);
+    g->md_invariant = LLVMGetMDKindIDInContext(g->ctx, "invariant.load", 14);
+}
+
+static enum hd_status build(struct gen *g)
+{
+    LLVMTypeRef params[] = {g->t_ptr, g->t_ptr};
+    LLVMTypeRef type = LLVMFunctionType(g->t_i32, params, 2, false);
+    LLVMValueRef kernel = LLVMAddFunction(g->mod, "heddle_kernel", type);
+    g->fp_ftz = fp_all_ftz(g->req->kernel);
+    HD_TRY(gen_function(g, g->req->kernel, kernel));
+    g->facts.mxcsr = g->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
+    if (!g->nresume && !g->dispatch && !g->facts.frame_B) {
+        g->b = LLVMCreateBuilderInContext(g->ctx);
+        gen_run_cta(g, kernel, type);
+        LLVMDisposeBuilder(g->b);
+        add_enum_attr(g, kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
+    }
+    return HD_OK;
+}
+
+static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_message)
+{
+    snprintf(out->error, sizeof(out->error), "%s: %s", what, llvm_message ? llvm_message : "?");
+    LLVMDisposeMessage(llvm_message);
+    return HD_JIT;
+}
+
+static LLVMTargetMachineRef machine_create(const struct gen_request *req, char **out_message)
+{
+    LLVMTargetRef target;
+    const char *triple = "x86_64-unknown-linux-gnu";
+    if (LLVMGetTargetFromTriple(triple, &target, out_message))
+        return NULL;
+    return LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features,
+                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+{
+    static const char passes[] =
+        "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+        "loop-mssa(licm),early-cse)";
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef err = LLVMRunPasses(g->mod, passes, tm, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!err)
+        return HD_OK;
+    char *text = LLVMGetErrorMessage(err);
+    snprintf(out->error, sizeof(out->error), "optimiser: %s", text);
+    LLVMDisposeErrorMessage(text);
+    return HD_JIT;
+}
+
+static enum hd_status emit_object(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+{
+    char *message = NULL;
+    LLVMMemoryBufferRef buf;
+    if (hd_debug(HD_DEBUG_ASM)) {
+        LLVMMemoryBufferRef text;
+        LLVMModuleRef copy = LLVMCloneModule(g->mod);
+        if (!LLVMTargetMachineEmitToMemoryBuffer(tm, copy, LLVMAssemblyFile, &message, &text)) {
+            out->asm_text = strndup(LLVMGetBufferStart(text), LLVMGetBufferSize(text));
+            LLVMDisposeMemoryBuffer(text);
+        }
+        LLVMDisposeModule(copy);
+    }
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->mod, LLVMObjectFile, &message, &buf))
+        return fail(out, "code generation", message);
+    out->object_B = LLVMGetBufferSize(buf);
+    out->object = malloc(out->object_B);
+    if (out->object)
+        memcpy(out->object, LLVMGetBufferStart(buf), out->object_B);
+    LLVMDisposeMemoryBuffer(buf);
+    return out->object ? HD_OK : HD_NO_MEMORY;
+}
+
+static enum hd_status compile(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+{
+    char *message = NULL;
+    HD_TRY(build(g));
+    if (g->error[0]) {
+        snprintf(out->error, sizeof(out->error), "%s", g->error);
+        return HD_NOT_SUPPORTED;
+    }
+    if (hd_debug(HD_DEBUG_LLVM)) {
+        char *text = LLVMPrintModuleToString(g->mod);
+        out->llvm_text = strdup(text);
+        LLVMDisposeMessage(text);
+    }
+    if (g->req->verify && LLVMVerifyModule(g->mod, LLVMReturnStatusAction, &message))
+        return fail(out, "internal: invalid LLVM IR", message);
+    LLVMDisposeMessage(message);
+    HD_TRY(optimise(g, tm, out));
+    HD_TRY(emit_object(g, tm, out));
+    out->facts = g->facts;
+    return HD_OK;
+}
+
+enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_result *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    memset(out, 0, sizeof(*out));
+    pthread_once(&once, gen_llvm_init);
+    char *message = NULL;
+    LLVMTargetMachineRef tm = machine_create(req, &message);
+    if (!tm)
+        return fail(out, "target", message);
+    struct gen gen = {.req = req, .path = req->path, .avx512 = req->path == JIT_AVX512};
+    gen.ctx = LLVMContextCreate();
+    gen.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, gen.ctx);
+    LLVMSetTarget(gen.mod, "x86_64-unknown-linux-gnu");
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    LLVMSetModuleDataLayout(gen.mod, layout);
+    LLVMDisposeTargetData(layout);
+    types_init(&gen);
+    enum hd_status status = compile(&gen, tm, out);
+    LLVMDisposeModule(gen.mod);
+    LLVMContextDispose(gen.ctx);
+    LLVMDisposeTargetMachine(tm);
+    return status;
+}
+
+const char *heddle_codegen_llvm_version(void)
+{
+    static char text[32];
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(text, sizeof(text), "%u.%u.%u", major, minor, patch);
+    return text;
+}
+
+void gen_llvm_init(void)
+{
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+}
+
+const char *gen_cpu_name(enum jit_path path)
+{
+    return path == JIT_AVX512 ? "skylake-avx512" : path == JIT_AVX2 ? "haswell" : "x86-64";
+}

@@ -1,0 +1,179 @@
+/*
+ * Functions that generated code calls: everything LLVM would lower badly or not at all.
+ * Arrays have 32 elements, one per lane; lanes outside `mask` are left alone.
+ */
+#include "jit/jit_private.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#include "ir/eval.h"
+
+#define FOR_LANES(lane, mask)                                                                      \
+    for (uint32_t left_ = (mask), lane = 0; left_ && (lane = (uint32_t)__builtin_ctz(left_), true); \
+         left_ &= left_ - 1)
+
+/* ---- any pure operation, by its reference semantics */
+
+static struct ir_bits lane_read(const void *array, uint32_t lane, unsigned size_B)
+{
+    struct ir_bits bits = {0, 0};
+    memcpy(&bits, (const char *)array + (size_t)lane * size_B, size_B);
+    return bits;
+}
+
+void jit_rt_eval(uint32_t op, uint64_t modifiers, uint64_t imm, uint32_t mask, uint64_t sizes,
+                 const void *s0, const void *s1, const void *s2, const void *s3, void *out);
+void jit_rt_eval(uint32_t op, uint64_t modifiers, uint64_t imm, uint32_t mask, uint64_t sizes,
+                 const void *s0, const void *s1, const void *s2, const void *s3, void *out)
+{
+    const void *src[4] = {s0, s1, s2, s3};
+    struct ir_instr in = {
+        .op = (enum ir_op)(op & 0xffff),
+        .nsrc = op >> 16,
+        .type = (enum ir_type)(modifiers & 255),
+        .type2 = (enum ir_type)(modifiers >> 8 & 255),
+        .rnd = (enum ir_rnd)(modifiers >> 16 & 255),
+        .cmp = (enum ir_cmp)(modifiers >> 24 & 255),
+        .ftz = modifiers >> 32 & 1,
+        .sat = modifiers >> 33 & 1,
+        .imm = imm,
+    };
+    unsigned out_B = (unsigned)(sizes >> 32 & 255);
+    FOR_LANES (lane, mask) {
+        struct ir_bits x[4], r = {0, 0};
+        for (uint32_t s = 0; s < in.nsrc && s < 4; s++)
+            x[s] = lane_read(src[s], lane, (unsigned)(sizes >> (8 * s) & 255));
+        (void)ir_eval(&in, x, &r);
+        memcpy((char *)out + (size_t)lane * out_B, &r, out_B);
+    }
+}
+
+/* ---- thread numbers of blocks of any shape */
+
+void jit_rt_tids(uint32_t *out, uint32_t first, uint32_t bx, uint32_t by, uint32_t axis);
+void jit_rt_tids(uint32_t *out, uint32_t first, uint32_t bx, uint32_t by, uint32_t axis)
+{
+    uint32_t x = first % bx, row = first / bx, y = row % by, z = row / by;
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        out[lane] = axis == 0 ? x : axis == 1 ? y : z;
+        if (++x == bx) {
+            x = 0;
+            if (++y == by) {
+                y = 0;
+                z++;
+            }
+        }
+    }
+}
+
+/* ---- warp operations (PTX ISA 9.7.9.6 and 9.7.13) */
+
+void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
+                 uint32_t *out, uint8_t *out_ok);
+void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
+                 uint32_t *out, uint8_t *out_ok)
+{
+    for (uint32_t lane = 0; lane < 32; lane++) {
+        uint32_t seg = c[lane] >> 8 & 31, clamp = c[lane] & 31, d = b[lane] & 31, j;
+        uint32_t min = lane & seg, max = min | (clamp & ~seg);
+        bool ok;
+        switch ((enum ir_shfl)mode) {
+        case IR_SHFL_UP:
+            j = lane - d;
+            ok = (int32_t)j >= (int32_t)max;
+            break;
+        case IR_SHFL_DOWN:
+            j = lane + d;
+            ok = j <= max;
+            break;
+        case IR_SHFL_BFLY:
+            j = lane ^ d;
+            ok = j <= max;
+            break;
+        default:
+            j = min | (d & ~seg);
+            ok = j <= max;
+            break;
+        }
+        out[lane] = x[ok ? j & 31 : lane];
+        out_ok[lane] = ok;
+    }
+}
+
+void jit_rt_vote(uint32_t mode, uint32_t mask, const uint8_t *p, const uint32_t *member, void *out);
+void jit_rt_vote(uint32_t mode, uint32_t mask, const uint8_t *p, const uint32_t *member, void *out)
+{
+    uint32_t bits = 0;
+    FOR_LANES (lane, mask)
+        bits |= (uint32_t)(p[lane] & 1) << lane;
+    FOR_LANES (lane, mask) {
+        uint32_t who = member[lane] & mask, yes = bits & who;
+        bool r = mode == IR_VOTE_ALL   ? yes == who
+                 : mode == IR_VOTE_ANY ? yes != 0
+                                       : yes == who || !yes;
+        if (mode == IR_VOTE_BALLOT)
+            ((uint32_t *)out)[lane] = yes;
+        else
+            ((uint8_t *)out)[lane] = r;
+    }
+}
+
+void jit_rt_match(uint32_t size_B, uint32_t all, uint32_t mask, const void *x,
+                  const uint32_t *member, uint32_t *out, uint8_t *out_all);
+void jit_rt_match(uint32_t size_B, uint32_t all, uint32_t mask, const void *x,
+                  const uint32_t *member, uint32_t *out, uint8_t *out_all)
+{
+    FOR_LANES (lane, mask) {
+        uint32_t who = member[lane] & mask, same = 0;
+        uint64_t mine = lane_read(x, lane, size_B).lo;
+        FOR_LANES (other, who)
+            same |= (uint32_t)(lane_read(x, other, size_B).lo == mine) << other;
+        out_all[lane] = same == who;
+        out[lane] = all && same != who ? 0 : same;
+    }
+}
+
+void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
+                  const uint32_t *member, uint32_t *out);
+void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
+                  const uint32_t *member, uint32_t *out)
+{
+    FOR_LANES (lane, mask) {
+        uint32_t who = member[lane] & mask, first = 1, r = 0;
+        FOR_LANES (other, who) {
+            r = first ? x[other] : ir_eval_redux((enum ir_redux)op, (enum ir_type)type, r, x[other]);
+            first = 0;
+        }
+        out[lane] = r;
+    }
+}
+
+/* ---- external names */
+
+struct rt_name {
+    const char *name;
+    void *address;
+};
+
+#define RT(f) {#f, (void *)(f)}
+
+static const struct rt_name names[] = {
+    RT(jit_rt_eval), RT(jit_rt_tids), RT(jit_rt_shfl), RT(jit_rt_vote), RT(jit_rt_match),
+    RT(jit_rt_redux),
+    /* What LLVM itself may call. */
+    RT(memcpy), RT(memset), RT(memmove), RT(fmaf), RT(fma), RT(floorf), RT(floor), RT(ceilf),
+    RT(ceil), RT(truncf), RT(trunc), RT(roundevenf), RT(roundeven), RT(sqrtf), RT(sqrt),
+};
+
+void *jit_rt_atom_lookup(const char *name);
+
+void *jit_rt_lookup(const char *name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
+        if (!strcmp(names[i].name, name))
+            return names[i].address;
+    }
+    return jit_rt_atom_lookup(name);
+}

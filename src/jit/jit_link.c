@@ -139,7 +139,7 @@ static enum hd_status symbol_address(struct linker *l, uint64_t index, uint64_t 
 static enum hd_status relocate_one(struct linker *l, const Elf64_Rela *r, uint64_t section,
                                    uint64_t section_B)
 {
-    uint64_t symbol, place_at = l->section_at[section] + r->r_offset;
+    uint64_t symbol = 0, place_at = l->section_at[section] + r->r_offset;
     unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
     unsigned width = type == R_X86_64_64 || type == R_X86_64_PC64 ? 8 : 4;
     HD_TRY(symbol_address(l, ELF64_R_SYM(r->r_info), &symbol));

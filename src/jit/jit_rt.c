@@ -11,8 +11,9 @@
 #include "ir/eval.h"
 
 #define FOR_LANES(lane, mask)                                                                      \
-    for (uint32_t left_ = (mask), lane = 0; left_ && (lane = (uint32_t)__builtin_ctz(left_), true); \
-         left_ &= left_ - 1)
+    for (uint32_t lane##_left = (mask), lane = 0;                                                  \
+         lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
+         lane##_left &= lane##_left - 1)
 
 /* ---- any pure operation, by its reference semantics */
 

@@ -18,12 +18,6 @@
 
 #include <string.h>
 
-static bool op_is_collective(enum ir_op op)
-{
-    return op == IR_OP_WARPSYNC || op == IR_OP_SHFL || op == IR_OP_VOTE || op == IR_OP_MATCH ||
-           op == IR_OP_REDUX || op == IR_OP_ELECT;
-}
-
 /* ---- masks */
 
 LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask)
@@ -989,11 +983,4 @@ enum hd_status gen_flow_run(struct gen *g)
     else
         LLVMBuildRetVoid(g->b);
     return HD_OK;
-}
-
-/* ---- what the nodes are */
-
-bool gen_op_splits_before(enum ir_op op)
-{
-    return op_is_collective(op);
 }

@@ -1,0 +1,289 @@
+/*
+ * Calls, returns, parameters of device functions.
+ *
+ * A parameter variable is a local variable on both sides; what crosses the call are its chunks:
+ * the whole for a scalar, pieces of its alignment (at most 8 bytes) for a byte array.
+ */
+#include "lower/lower_priv.h"
+
+#include <string.h>
+
+typedef struct ir_value *val;
+
+static enum ir_type chunk_type(const struct ptx_var *var)
+{
+    static const enum ir_type by_bytes[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
+    uint64_t bytes = 8;
+    if (var->space == PTX_SPACE_REG)
+        return ir_type_value(lower_type((enum ptx_type)var->type));
+    while (bytes > 1 && ((var->align % bytes) || (var->size_B % bytes)))
+        bytes /= 2;
+    return by_bytes[bytes];
+}
+
+static uint32_t chunk_count(const struct ptx_var *var)
+{
+    if (var->space == PTX_SPACE_REG)
+        return 1;
+    return (uint32_t)(var->size_B / (ir_type_bits(chunk_type(var)) / 8));
+}
+
+static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *arena, uint32_t *out_n,
+                                 const enum ir_type **out_types)
+{
+    uint32_t n = 0;
+    for (const struct ptx_var *v = vars; v; v = v->next)
+        n += chunk_count(v);
+    enum ir_type *types = hd_arena_array(arena, enum ir_type, n + 1);
+    if (!types)
+        return hd_error(HD_NO_MEMORY, "signature of %u values", n);
+    n = 0;
+    for (const struct ptx_var *v = vars; v; v = v->next) {
+        for (uint32_t i = 0; i < chunk_count(v); i++)
+            types[n++] = chunk_type(v);
+    }
+    *out_n = n;
+    *out_types = types;
+    return HD_OK;
+}
+
+enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
+                           struct hd_arena *arena, struct ir_proto *out)
+{
+    HD_TRY(chunk_list(params, arena, &out->nparams, &out->params));
+    return chunk_list(rets, arena, &out->nresults, &out->results);
+}
+
+static uint32_t find_reg(struct lower_fn *f, const struct ptx_var *var)
+{
+    for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
+        if (r->is_param && hd_str_eq(r->sym.name, var->sym.name))
+            return r->base;
+    }
+    return f->nregs - 1;
+}
+
+static val slot_load(struct lower_fn *f, const struct ptx_var *var, uint32_t i)
+{
+    enum ir_type t = chunk_type(var);
+    val at = lower_var_address(f, var, 0);
+    struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);
+    ld->dst[0]->type = t;
+    ld->mem.space = IR_SPACE_LOCAL;
+    ld->mem.vec = 1;
+    ld->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
+    return ld->dst[0];
+}
+
+static void slot_store(struct lower_fn *f, const struct ptx_var *var, uint32_t i, val v)
+{
+    enum ir_type t = chunk_type(var);
+    val src[] = {lower_var_address(f, var, 0), v};
+    struct ir_instr *st = lower_emit(f, IR_OP_ST, t, 2, src, 0);
+    st->mem.space = IR_SPACE_LOCAL;
+    st->mem.vec = 1;
+    st->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
+}
+
+void lower_entry_args(struct lower_fn *f)
+{
+    uint32_t n = 0;
+    if (f->ptx->is_entry)
+        return;
+    for (const struct ptx_var *v = f->ptx->params; v; v = v->next) {
+        for (uint32_t i = 0; i < chunk_count(v); i++, n++) {
+            if (v->space == PTX_SPACE_REG)
+                lower_reg_write(f, find_reg(f, v), f->ir->args[n]);
+            else
+                slot_store(f, v, i, f->ir->args[n]);
+        }
+    }
+}
+
+void lower_ret(struct lower_fn *f)
+{
+    val src[64];
+    uint32_t n = 0;
+    if (f->ptx->is_entry) {
+        lower_emit(f, IR_OP_RET, IR_VOID, 0, NULL, 0);
+        return;
+    }
+    for (const struct ptx_var *v = f->ptx->rets; v; v = v->next) {
+        for (uint32_t i = 0; i < chunk_count(v); i++) {
+            if (n == HD_COUNT_OF(src)) {
+                lower_fail(f, HD_NOT_SUPPORTED, "a result of more than 64 chunks");
+                return;
+            }
+            src[n++] = v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v)) : slot_load(f, v, i);
+        }
+    }
+    lower_emit(f, IR_OP_RET, IR_VOID, n, src, 0);
+}
+
+/* ---- the call itself */
+
+static const struct ptx_var *operand_var(const struct ptx_operand *op)
+{
+    if (op->kind != PTX_OPND_SYM || op->u.sym->kind != PTX_SYM_VAR)
+        return NULL;
+    const struct ptx_var *var = (const struct ptx_var *)op->u.sym;
+    return var->def ? var->def : var;
+}
+
+static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
+                            const struct ptx_var *params, val *out, uint32_t cap)
+{
+    uint32_t n = 0;
+    const struct ptx_var *p = params;
+    for (uint32_t a = 0; a < args->nitems; a++) {
+        const struct ptx_var *var = operand_var(&args->items[a]);
+        if (!p) {
+            lower_fail(f, HD_BAD_PTX, "more arguments than the callee has parameters");
+            return 0;
+        }
+        for (uint32_t i = 0; i < chunk_count(p); i++) {
+            if (n == cap) {
+                lower_fail(f, HD_NOT_SUPPORTED, "arguments of more than 512 chunks");
+                return 0;
+            }
+            if (!var) {
+                out[n++] = lower_src(f, &args->items[a], chunk_type(p));
+                continue;
+            }
+            /* Read with the callee's idea of chunks; the bytes are the same. */
+            struct ptx_var view = *var;
+            view.align = p->align;
+            view.size_B = p->size_B;
+            enum ir_type t = chunk_type(p);
+            val at = lower_var_address(f, var, 0);
+            struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);
+            ld->dst[0]->type = t;
+            ld->mem.space = IR_SPACE_LOCAL;
+            ld->mem.vec = 1;
+            ld->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
+            out[n++] = ld->dst[0];
+        }
+        p = p->next;
+    }
+    if (p)
+        lower_fail(f, HD_BAD_PTX, "fewer arguments than the callee has parameters");
+    return n;
+}
+
+static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
+                            const struct ptx_var *proto_rets, struct ir_instr *call)
+{
+    const struct ptx_var *p = proto_rets;
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < rets->nitems && p; r++, p = p->next) {
+        const struct ptx_var *var = operand_var(&rets->items[r]);
+        for (uint32_t i = 0; i < chunk_count(p) && n < call->ndst; i++, n++) {
+            if (!var) {
+                lower_dst(f, &rets->items[r], call->dst[n], chunk_type(p));
+                continue;
+            }
+            enum ir_type t = chunk_type(p);
+            val src[] = {lower_var_address(f, var, 0), call->dst[n]};
+            struct ir_instr *st = lower_emit(f, IR_OP_ST, t, 2, src, 0);
+            st->mem.space = IR_SPACE_LOCAL;
+            st->mem.vec = 1;
+            st->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
+        }
+    }
+}
+
+static bool builtin_of(struct hd_str name, enum ir_builtin *out)
+{
+    static const struct {
+        const char *name;
+        enum ir_builtin id;
+    } table[] = {{"vprintf", IR_BUILTIN_VPRINTF}, {"__assertfail", IR_BUILTIN_ASSERTFAIL},
+                 {"malloc", IR_BUILTIN_MALLOC}, {"free", IR_BUILTIN_FREE}};
+    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
+        if (hd_str_is(name, table[i].name)) {
+            *out = table[i].id;
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n, val *args,
+                                  const struct ir_proto *proto)
+{
+    struct ir_instr *call = lower_emit(f, op, IR_VOID, n, args, proto->nresults);
+    for (uint32_t d = 0; d < proto->nresults; d++)
+        call->dst[d]->type = proto->results[d];
+    return call;
+}
+
+static bool call_direct(struct lower_fn *f, const struct ptx_insn *in, const struct ptx_func *callee)
+{
+    val args[512];
+    struct ir_proto proto;
+    enum ir_builtin builtin;
+    uint32_t n = gather_args(f, &in->ops[2], callee->params, args, HD_COUNT_OF(args));
+    enum hd_status status = lower_proto(callee->params, callee->rets, &f->link->module->arena, &proto);
+    if (status != HD_OK)
+        f->status = status;
+    if (f->status != HD_OK)
+        return true;
+    struct ir_func *ir = hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)callee);
+    struct ir_instr *call;
+    if (!callee->has_body && (!ir || ir->is_declaration) && builtin_of(callee->sym.name, &builtin)) {
+        call = emit_call(f, IR_OP_BUILTIN, n, args, &proto);
+        call->imm = builtin;
+    } else if (!ir) {
+        lower_fail(f, HD_UNRESOLVED, "unresolved function");
+        return true;
+    } else {
+        call = emit_call(f, IR_OP_CALL, n, args, &proto);
+        call->callee = ir;
+    }
+    scatter_results(f, &in->ops[0], callee->rets, call);
+    return true;
+}
+
+static bool call_indirect(struct lower_fn *f, const struct ptx_insn *in)
+{
+    val args[512];
+    const struct ptx_operand *sig = &in->ops[3];
+    const struct ptx_var *params = NULL, *rets = NULL;
+    if (sig->kind != PTX_OPND_SYM) {
+        lower_fail(f, HD_NOT_SUPPORTED, "indirect call without a prototype");
+        return true;
+    }
+    if (sig->u.sym->kind == PTX_SYM_PROTO) {
+        params = ((const struct ptx_proto *)sig->u.sym)->params;
+        rets = ((const struct ptx_proto *)sig->u.sym)->rets;
+    } else if (sig->u.sym->kind == PTX_SYM_TARGETS) {
+        const struct ptx_targets *t = (const struct ptx_targets *)sig->u.sym;
+        if (t->count && t->items[0].kind == PTX_OPND_SYM && t->items[0].u.sym->kind == PTX_SYM_FUNC) {
+            params = ((const struct ptx_func *)t->items[0].u.sym)->params;
+            rets = ((const struct ptx_func *)t->items[0].u.sym)->rets;
+        }
+    }
+    struct ir_proto *proto = hd_arena_new(&f->link->module->arena, struct ir_proto);
+    enum hd_status status = lower_proto(params, rets, &f->link->module->arena, proto);
+    if (status != HD_OK)
+        f->status = status;
+    args[0] = lower_src(f, &in->ops[1], IR_U64);
+    uint32_t n = gather_args(f, &in->ops[2], params, args + 1, HD_COUNT_OF(args) - 1);
+    if (f->status != HD_OK)
+        return true;
+    struct ir_instr *call = emit_call(f, IR_OP_CALLI, n + 1, args, proto);
+    call->proto = proto;
+    scatter_results(f, &in->ops[0], rets, call);
+    return true;
+}
+
+bool lower_call(struct lower_fn *f, const struct ptx_insn *in)
+{
+    if (in->form->op != PTX_OP_CALL)
+        return false;
+    const struct ptx_operand *target = &in->ops[1];
+    if (target->kind != PTX_OPND_SYM || target->u.sym->kind != PTX_SYM_FUNC)
+        return call_indirect(f, in);
+    const struct ptx_func *callee = (const struct ptx_func *)target->u.sym;
+    return call_direct(f, in, callee->def ? callee->def : callee);
+}

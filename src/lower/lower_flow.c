@@ -1,0 +1,342 @@
+/* One function: blocks and their edges first, then the instructions of each block. */
+#include "lower/lower_priv.h"
+
+static bool has_guard(const struct ptx_insn *in)
+{
+    return in->guard.kind != PTX_OPND_NONE;
+}
+
+static bool ends_block(const struct ptx_insn *in)
+{
+    switch (in->form->op) {
+    case PTX_OP_BRA:
+    case PTX_OP_BRX_IDX:
+    case PTX_OP_RET:
+    case PTX_OP_EXIT:
+    case PTX_OP_TRAP:
+    case PTX_OP_BRKPT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Guarded, these become a select with the old value; everything else a branch around. */
+static bool is_pure(const struct ptx_insn *in)
+{
+    unsigned op = in->form->op;
+    return op <= PTX_OP_MOV || op == PTX_OP_ISSPACEP || op == PTX_OP_CVTA || op == PTX_OP_CVT;
+}
+
+static const struct ptx_insn *as_insn(const struct ptx_stmt *s)
+{
+    return s && s->kind == PTX_STMT_INSN ? (const struct ptx_insn *)s : NULL;
+}
+
+static enum hd_status block_add(struct lower_fn *f, const struct ptx_stmt *first, bool guarded)
+{
+    struct lower_block b = {.ir = ir_block_create(f->ir), .first = first, .guarded = guarded};
+    return hd_vec_push(&f->blocks, b) ? HD_OK : hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+}
+
+/* Splits the body. A guarded effect gets a block of its own. */
+static enum hd_status find_blocks(struct lower_fn *f)
+{
+    bool fresh = true;
+    HD_TRY(block_add(f, f->ptx->body, false));
+    for (const struct ptx_stmt *s = f->ptx->body; s; s = s->next) {
+        if (s->kind == PTX_STMT_LABEL) {
+            if (!fresh) {
+                hd_vec_last(&f->blocks).end = s;
+                HD_TRY(block_add(f, s, false));
+                fresh = true;
+            }
+            const struct ptx_label *label = ((const struct ptx_stmt_decl *)s)->u.label;
+            if (!hd_map_put_u64(&f->labels, label->idx, (void *)(uintptr_t)f->blocks.len))
+                return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+            continue;
+        }
+        const struct ptx_insn *in = as_insn(s);
+        if (!in)
+            continue;
+        fresh = false;
+        bool branch = in->form->op == PTX_OP_BRA;
+        bool around = has_guard(in) && !branch && !is_pure(in);
+        if (around) {
+            hd_vec_last(&f->blocks).end = s;
+            HD_TRY(block_add(f, s, true));
+        }
+        if (around || ends_block(in)) {
+            hd_vec_last(&f->blocks).end = s->next;
+            HD_TRY(block_add(f, s->next, false));
+            fresh = true;
+        }
+    }
+    return HD_OK;
+}
+
+static const struct ptx_insn *last_insn(const struct lower_block *b)
+{
+    const struct ptx_insn *last = NULL;
+    for (const struct ptx_stmt *s = b->first; s && s != b->end; s = s->next)
+        last = as_insn(s) ? as_insn(s) : last;
+    return last;
+}
+
+static struct ir_block *label_block(struct lower_fn *f, const struct ptx_operand *op)
+{
+    uintptr_t index = (uintptr_t)hd_map_get_u64(&f->labels, op->u.label->idx);
+    return index ? f->blocks.at[index - 1].ir : NULL;
+}
+
+static enum hd_status edge_error(struct lower_fn *f, const struct ptx_insn *in, const char *why)
+{
+    f->insn = in;
+    lower_fail(f, HD_NOT_SUPPORTED, why);
+    return f->status;
+}
+
+static enum hd_status switch_edges(struct lower_fn *f, struct ir_block *ir, const struct ptx_insn *in)
+{
+    const struct ptx_operand *list = &in->ops[1];
+    if (list->kind != PTX_OPND_SYM || list->u.sym->kind != PTX_SYM_TARGETS)
+        return edge_error(f, in, "brx.idx without a target list");
+    const struct ptx_targets *t = (const struct ptx_targets *)list->u.sym;
+    struct ir_block **succ = hd_arena_array(&f->arena, struct ir_block *, t->count + 1);
+    if (!succ || !t->count)
+        return edge_error(f, in, "empty target list");
+    for (uint32_t i = 0; i < t->count; i++) {
+        succ[i] = label_block(f, &t->items[i]);
+        if (!succ[i])
+            return edge_error(f, in, "target is not a label");
+    }
+    ir_block_set_succs(ir, t->count, succ);
+    return HD_OK;
+}
+
+/* What leaves block number i. The guard of a block that follows is tested at the end of this one. */
+static enum hd_status block_edges(struct lower_fn *f, size_t i)
+{
+    struct lower_block *b = &f->blocks.at[i];
+    struct ir_block *next = i + 1 < f->blocks.len ? f->blocks.at[i + 1].ir : NULL;
+    const struct ptx_insn *last = last_insn(b);
+    if (last && ends_block(last) && (!has_guard(last) || b->guarded)) {
+        if (last->form->op == PTX_OP_BRX_IDX)
+            return switch_edges(f, b->ir, last);
+        if (last->form->op != PTX_OP_BRA)
+            return HD_OK;
+        struct ir_block *to = label_block(f, &last->ops[0]);
+        if (!to)
+            return edge_error(f, last, "branch target is not a label");
+        ir_block_set_succs(b->ir, 1, &to);
+        return HD_OK;
+    }
+    if (last && last->form->op == PTX_OP_BRA) {
+        struct ir_block *pair[] = {label_block(f, &last->ops[0]), next};
+        if (!pair[0] || !next)
+            return edge_error(f, last, "branch target is not a label");
+        ir_block_set_succs(b->ir, 2, pair);
+        return HD_OK;
+    }
+    if (next && f->blocks.at[i + 1].guarded && !b->guarded) {
+        struct ir_block *pair[] = {next, f->blocks.at[i + 2].ir};
+        ir_block_set_succs(b->ir, 2, pair);
+        return HD_OK;
+    }
+    /* Two guarded instructions in a row: the block between them is empty but there. */
+    if (next)
+        ir_block_set_succs(b->ir, 1, &next);
+    return HD_OK;
+}
+
+/* Code that cannot be reached must not look like a predecessor. */
+static enum hd_status prune(struct lower_fn *f)
+{
+    bool *seen = hd_arena_array(&f->arena, bool, f->ir->nblocks);
+    struct ir_block **stack = hd_arena_array(&f->arena, struct ir_block *, f->ir->nblocks);
+    size_t n = 0;
+    if (!seen || !stack)
+        return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+    seen[0] = true;
+    stack[n++] = f->ir->blocks[0];
+    while (n) {
+        struct ir_block *b = stack[--n];
+        for (uint32_t s = 0; s < b->nsuccs; s++) {
+            if (seen[b->succs[s]->id])
+                continue;
+            seen[b->succs[s]->id] = true;
+            stack[n++] = b->succs[s];
+        }
+    }
+    for (size_t i = 0; i < f->blocks.len; i++) {
+        struct lower_block *b = &f->blocks.at[i];
+        if (seen[b->ir->id])
+            continue;
+        b->first = b->end = NULL;
+        b->guarded = false;
+        ir_block_set_succs(b->ir, 0, NULL);
+    }
+    return HD_OK;
+}
+
+/* ---- instructions */
+
+static void trap_emit(struct lower_fn *f, bool is_break)
+{
+    lower_emit(f, IR_OP_TRAP, IR_VOID, 0, NULL, 0)->imm = is_break;
+}
+
+static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const char *why = NULL;
+    f->insn = in;
+    if (in->stmt.loc) {
+        f->b.line = in->stmt.loc->line;
+        f->b.file = in->stmt.loc->file < f->nfiles ? f->files[in->stmt.loc->file] : 0;
+    }
+    if (!lower_in_slice(in, &why)) {
+        lower_fail(f, HD_NOT_SUPPORTED, why);
+        return;
+    }
+    if (lower_arith(f, in) || lower_float(f, in) || lower_mem(f, in) || lower_warp(f, in) ||
+        lower_call(f, in))
+        return;
+    lower_fail(f, HD_NOT_SUPPORTED, "not supported");
+}
+
+static void term_lower(struct lower_fn *f, const struct ptx_insn *in)
+{
+    f->insn = in;
+    switch (in->form->op) {
+    case PTX_OP_BRA:
+        if (f->b.block->nsuccs == 2) {
+            struct ir_value *p = lower_pred(f, &in->guard);
+            lower_emit(f, IR_OP_CBR, IR_VOID, 1, &p, 0);
+        } else {
+            lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
+        }
+        return;
+    case PTX_OP_BRX_IDX: {
+        struct ir_value *index = lower_src(f, &in->ops[0], IR_U32);
+        lower_emit(f, IR_OP_SWITCH, IR_VOID, 1, &index, 0);
+        return;
+    }
+    case PTX_OP_RET:
+        lower_ret(f);
+        return;
+    case PTX_OP_EXIT:
+        lower_emit(f, IR_OP_EXIT, IR_VOID, 0, NULL, 0);
+        return;
+    default:
+        trap_emit(f, in->form->op == PTX_OP_BRKPT);
+        return;
+    }
+}
+
+static void block_lower(struct lower_fn *f, size_t i)
+{
+    struct lower_block *b = &f->blocks.at[i];
+    f->cur = b;
+    f->b.block = b->ir;
+    f->b.before = NULL;
+    for (const struct ptx_stmt *s = b->first; s && s != b->end && f->status == HD_OK; s = s->next) {
+        const struct ptx_insn *in = as_insn(s);
+        if (!in)
+            continue;
+        if (ends_block(in)) {
+            term_lower(f, in);
+            return;
+        }
+        insn_lower(f, in);
+        if (in->form->op == PTX_OP_CALL && b->ir->last && b->ir->last->op == IR_OP_UNREACHABLE)
+            return;
+    }
+    if (f->status != HD_OK)
+        return;
+    if (b->ir->nsuccs == 2) { /* the next block is guarded */
+        f->insn = as_insn(f->blocks.at[i + 1].first);
+        struct ir_value *p = lower_pred(f, &f->insn->guard);
+        lower_emit(f, IR_OP_CBR, IR_VOID, 1, &p, 0);
+    } else if (b->ir->nsuccs == 1) {
+        lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
+    } else if (b->first || i + 1 < f->blocks.len) {
+        lower_emit(f, IR_OP_UNREACHABLE, IR_VOID, 0, NULL, 0);
+    } else {
+        lower_ret(f); /* falls off the end */
+    }
+}
+
+static enum hd_status registers(struct lower_fn *f)
+{
+    f->nregs = f->ptx->nregs + 1;
+    f->reg_types = hd_arena_array(&f->arena, enum ir_type, f->nregs);
+    if (!f->reg_types)
+        return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+    f->reg_types[f->ptx->nregs] = IR_PRED; /* the carry flag */
+    for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
+        enum ir_type type = lower_type((enum ptx_type)r->type);
+        if (type == IR_VOID || r->vec > 1)
+            return hd_error(HD_NOT_SUPPORTED, "%.*s:%u:%u: register type .%s%s",
+                            HD_STR_ARG(f->link->ptx->name), r->sym.place.line, r->sym.place.col,
+                            ptx_type_name((enum ptx_type)r->type), r->vec > 1 ? " in a vector" : "");
+        for (uint32_t i = 0; i < r->count; i++)
+            f->reg_types[r->base + i] = ir_type_value(type);
+    }
+    return HD_OK;
+}
+
+static enum hd_status body(struct lower_fn *f)
+{
+    HD_TRY(registers(f));
+    struct ir_block *entry = ir_block_create(f->ir);
+    HD_TRY(find_blocks(f));
+    for (size_t i = 0; i < f->blocks.len; i++)
+        HD_TRY(block_edges(f, i));
+    ir_block_set_succs(entry, 1, &f->blocks.at[0].ir);
+    HD_TRY(prune(f));
+    ir_func_link_cfg(f->ir);
+    f->b = (struct ir_builder){.func = f->ir, .block = entry};
+    lower_entry_args(f);
+    lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
+    for (size_t i = 0; i < f->blocks.len && f->status == HD_OK; i++)
+        block_lower(f, i);
+    HD_TRY(f->status);
+    HD_TRY(lower_ssa_finish(f));
+    ir_func_link_cfg(f->ir);
+    ir_func_compact(f->ir);
+    return hd_arena_status(&f->link->module->arena);
+}
+
+static enum hd_status files(struct lower_fn *f)
+{
+    for (const struct ptx_file *file = f->link->ptx->files; file; file = file->next)
+        f->nfiles = HD_MAX(f->nfiles, file->idx + 1);
+    if (f->nfiles > 100000)
+        f->nfiles = 0;
+    f->files = hd_arena_array(&f->arena, uint32_t, f->nfiles + 1);
+    if (!f->files)
+        return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+    for (const struct ptx_file *file = f->link->ptx->files; file; file = file->next) {
+        if (file->idx < f->nfiles)
+            f->files[file->idx] = ir_module_file(
+                f->link->module, hd_arena_strndup(&f->arena, file->path.ptr, file->path.len));
+    }
+    return HD_OK;
+}
+
+enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx, struct ir_func *ir)
+{
+    struct lower_fn f = {.link = link, .ptx = ptx, .ir = ir};
+    hd_arena_init(&f.arena);
+    hd_map_init(&f.defs);
+    hd_map_init(&f.labels);
+    enum hd_status status = files(&f);
+    if (status == HD_OK)
+        status = body(&f);
+    hd_map_fini(&f.defs);
+    hd_map_fini(&f.labels);
+    hd_vec_fini(&f.blocks);
+    hd_vec_fini(&f.phis);
+    hd_arena_fini(&f.arena);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* Loads, stores, atomics, address conversions, fences. */
+#include "lower/lower_priv.h"
+
+typedef struct ir_value *val;
+
+static enum ir_sem sem_of(const struct ptx_form *form)
+{
+    static const enum ir_sem table[] = {
+        [PTX_SEM_NONE] = IR_SEM_WEAK,       [PTX_SEM_WEAK] = IR_SEM_WEAK,
+        [PTX_SEM_RELAXED] = IR_SEM_RELAXED, [PTX_SEM_ACQUIRE] = IR_SEM_ACQUIRE,
+        [PTX_SEM_RELEASE] = IR_SEM_RELEASE, [PTX_SEM_ACQ_REL] = IR_SEM_ACQ_REL,
+        [PTX_SEM_SC] = IR_SEM_SC,           [PTX_SEM_VOLATILE] = IR_SEM_VOLATILE,
+        [PTX_SEM_MMIO] = IR_SEM_RELAXED};
+    return table[form->sem];
+}
+
+static enum ir_scope scope_of(const struct ptx_form *form)
+{
+    switch (form->scope) {
+    case PTX_SCOPE_CTA:
+        return IR_SCOPE_CTA;
+    case PTX_SCOPE_CLUSTER:
+        return IR_SCOPE_CLUSTER;
+    case PTX_SCOPE_SYS:
+        return IR_SCOPE_SYS;
+    default:
+        return IR_SCOPE_GPU;
+    }
+}
+
+static enum ir_cache cache_of(const struct ptx_form *form)
+{
+    static const enum ir_cache table[] = {
+        [PTX_CACHE_NONE] = IR_CACHE_DEFAULT, [PTX_CACHE_CA] = IR_CACHE_CA, [PTX_CACHE_CG] = IR_CACHE_CG,
+        [PTX_CACHE_CS] = IR_CACHE_CS,        [PTX_CACHE_LU] = IR_CACHE_LU, [PTX_CACHE_CV] = IR_CACHE_CV,
+        [PTX_CACHE_WB] = IR_CACHE_WB,        [PTX_CACHE_WT] = IR_CACHE_WT};
+    return form->nc ? IR_CACHE_NC : table[form->cache];
+}
+
+static void mem_fields(struct ir_instr *in, const struct ptx_form *form, enum ir_space space,
+                       int64_t offset, unsigned vec)
+{
+    in->mem.space = space;
+    in->mem.sem = sem_of(form);
+    in->mem.scope = scope_of(form);
+    in->mem.cache = cache_of(form);
+    in->mem.vec = (uint8_t)vec;
+    in->mem.offset = offset;
+}
+
+static enum ir_type form_type(const struct ptx_insn *in)
+{
+    return lower_type(ptx_form_type(in->form));
+}
+
+static bool load(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_type t = form_type(in);
+    enum ir_space space = lower_space(ptx_form_space(in->form));
+    unsigned n = in->form->vec ? in->form->vec : 1;
+    int64_t offset;
+    if (t == IR_VOID)
+        return false;
+    if (in->form->op == PTX_OP_LDU)
+        space = IR_SPACE_GLOBAL;
+    val address = lower_address(f, &in->ops[1], &space, &offset);
+    struct ir_instr *r = lower_emit(f, IR_OP_LD, t, 1, &address, n);
+    for (unsigned i = 0; i < n; i++)
+        r->dst[i]->type = ir_type_value(t);
+    mem_fields(r, in->form, space, offset, n);
+    if (n == 1) {
+        lower_dst(f, &in->ops[0], r->dst[0], t);
+        return true;
+    }
+    if (in->ops[0].kind != PTX_OPND_VEC || in->ops[0].nitems != n) {
+        lower_fail(f, HD_BAD_PTX, "vector load needs a vector of registers");
+        return true;
+    }
+    for (unsigned i = 0; i < n; i++)
+        lower_dst(f, &in->ops[0].items[i], r->dst[i], t);
+    return true;
+}
+
+static bool store(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_type t = form_type(in);
+    enum ir_space space = lower_space(ptx_form_space(in->form));
+    unsigned n = in->form->vec ? in->form->vec : 1;
+    int64_t offset;
+    val src[9];
+    if (t == IR_VOID)
+        return false;
+    src[0] = lower_address(f, &in->ops[0], &space, &offset);
+    if (n == 1) {
+        src[1] = lower_src(f, &in->ops[1], t);
+    } else {
+        if (in->ops[1].kind != PTX_OPND_VEC || in->ops[1].nitems != n) {
+            lower_fail(f, HD_BAD_PTX, "vector store needs a vector of operands");
+            return true;
+        }
+        for (unsigned i = 0; i < n; i++)
+            src[1 + i] = lower_src(f, &in->ops[1].items[i], t);
+    }
+    mem_fields(lower_emit(f, IR_OP_ST, t, 1 + n, src, 0), in->form, space, offset, n);
+    return true;
+}
+
+static bool atom(struct lower_fn *f, const struct ptx_insn *in)
+{
+    static const struct {
+        unsigned ptx;
+        enum ir_atom ir;
+    } table[] = {{PTX_SUBOP_ADD, IR_ATOM_ADD}, {PTX_SUBOP_MIN, IR_ATOM_MIN}, {PTX_SUBOP_MAX, IR_ATOM_MAX},
+                 {PTX_SUBOP_INC, IR_ATOM_INC}, {PTX_SUBOP_DEC, IR_ATOM_DEC}, {PTX_SUBOP_AND, IR_ATOM_AND},
+                 {PTX_SUBOP_OR, IR_ATOM_OR},   {PTX_SUBOP_XOR, IR_ATOM_XOR}, {PTX_SUBOP_EXCH, IR_ATOM_EXCH},
+                 {PTX_SUBOP_CAS, IR_ATOM_CAS}};
+    bool red = in->form->op == PTX_OP_RED;
+    enum ir_type t = form_type(in);
+    enum ir_space space = lower_space(ptx_form_space(in->form));
+    int64_t offset;
+    unsigned i = 0;
+    while (i < HD_COUNT_OF(table) && table[i].ptx != in->form->subop)
+        i++;
+    if (i == HD_COUNT_OF(table) || t == IR_VOID || in->form->vec > 1 || ir_type_bits(t) > 64)
+        return false;
+    const struct ptx_operand *ops = red ? in->ops : in->ops + 1;
+    val src[3];
+    src[0] = lower_address(f, &ops[0], &space, &offset);
+    src[1] = lower_src(f, &ops[1], t);
+    bool cas = table[i].ir == IR_ATOM_CAS;
+    if (cas)
+        src[2] = lower_src(f, &ops[2], t);
+    bool used = !red && in->ops[0].kind != PTX_OPND_SINK;
+    struct ir_instr *r = lower_emit(f, IR_OP_ATOM, t, cas ? 3 : 2, src, used);
+    if (used)
+        r->dst[0]->type = ir_type_value(t);
+    mem_fields(r, in->form, space, offset, 1);
+    r->mem.atom = table[i].ir;
+    r->mem.noftz = in->form->noftz;
+    if (used)
+        lower_dst(f, &in->ops[0], r->dst[0], t);
+    return true;
+}
+
+/* cvta.global.u64 d, a  and  cvta.to.global.u64 d, a; the operand may be a variable. */
+static bool cvta(struct lower_fn *f, const struct ptx_insn *in)
+{
+    bool to = ptx_form_has(in->form, PTX_MOD_TO);
+    enum ir_type t = form_type(in);
+    val a = lower_src(f, &in->ops[1], t);
+    struct ir_instr *r = lower_emit(f, to ? IR_OP_CVTA_TO : IR_OP_CVTA, IR_VOID, 1, &a, 1);
+    r->mem.space = lower_space(ptx_form_space(in->form));
+    lower_dst(f, &in->ops[0], r->dst[0], IR_U64);
+    return true;
+}
+
+static bool isspacep(struct lower_fn *f, const struct ptx_insn *in)
+{
+    val a = lower_src(f, &in->ops[1], IR_B64);
+    struct ir_instr *r = lower_emit(f, IR_OP_ISSPACEP, IR_VOID, 1, &a, 1);
+    r->mem.space = lower_space(ptx_form_space(in->form));
+    lower_dst(f, &in->ops[0], r->dst[0], IR_PRED);
+    return true;
+}
+
+static bool fence(struct lower_fn *f, const struct ptx_insn *in)
+{
+    struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
+    mem_fields(r, in->form, IR_SPACE_GENERIC, 0, 1);
+    if (r->mem.sem == IR_SEM_WEAK)
+        r->mem.sem = IR_SEM_ACQ_REL;
+    return true;
+}
+
+static bool stack(struct lower_fn *f, const struct ptx_insn *in)
+{
+    if (in->form->op == PTX_OP_STACKSAVE) {
+        lower_dst(f, &in->ops[0], lower_op(f, IR_OP_STACKSAVE, IR_VOID, 0, NULL), IR_U64);
+        return true;
+    }
+    if (in->form->op == PTX_OP_STACKRESTORE) {
+        val a = lower_src(f, &in->ops[0], IR_U64);
+        lower_emit(f, IR_OP_STACKRESTORE, IR_VOID, 1, &a, 0);
+        return true;
+    }
+    val size = lower_fit(f, lower_src(f, &in->ops[1], form_type(in)), IR_U64, IR_B64);
+    struct ir_instr *r = lower_emit(f, IR_OP_ALLOCA, IR_VOID, 1, &size, 1);
+    r->imm = in->nops > 2 && in->ops[2].kind == PTX_OPND_INT ? in->ops[2].u.bits : 8;
+    lower_dst(f, &in->ops[0], r->dst[0], IR_U64);
+    return true;
+}
+
+bool lower_mem(struct lower_fn *f, const struct ptx_insn *in)
+{
+    switch (in->form->op) {
+    case PTX_OP_LD:
+    case PTX_OP_LDU:
+        return load(f, in);
+    case PTX_OP_ST:
+        return store(f, in);
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+        return atom(f, in);
+    case PTX_OP_CVTA:
+        return cvta(f, in);
+    case PTX_OP_ISSPACEP:
+        return isspacep(f, in);
+    case PTX_OP_MEMBAR:
+    case PTX_OP_FENCE:
+        return fence(f, in);
+    case PTX_OP_ALLOCA:
+    case PTX_OP_STACKSAVE:
+    case PTX_OP_STACKRESTORE:
+        return stack(f, in);
+    case PTX_OP_PREFETCH: /* hints: nothing to do */
+    case PTX_OP_PREFETCHU:
+    case PTX_OP_APPLYPRIORITY:
+    case PTX_OP_DISCARD:
+    case PTX_OP_PMEVENT:
+        return true;
+    default:
+        return false;
+    }
+}

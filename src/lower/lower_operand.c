@@ -1,0 +1,389 @@
+/* Operands: types, constants, registers, addresses. */
+#include "lower/lower_priv.h"
+
+#include <string.h>
+
+#include "base/softfp.h"
+
+enum ir_type lower_type(enum ptx_type type)
+{
+    switch (type) {
+#define T(id)                                                                                      \
+    case PTX_TYPE_##id:                                                                            \
+        return IR_##id;
+        T(PRED)
+        T(B8)
+        T(B16)
+        T(B32)
+        T(B64)
+        T(B128)
+        T(U8)
+        T(U16)
+        T(U32)
+        T(U64)
+        T(S8)
+        T(S16)
+        T(S32)
+        T(S64)
+        T(F16)
+        T(BF16)
+        T(F32)
+        T(F64)
+        T(F16X2)
+        T(BF16X2)
+#undef T
+    default:
+        return IR_VOID;
+    }
+}
+
+enum ir_space lower_space(enum ptx_space space)
+{
+    switch (space) {
+    case PTX_SPACE_GLOBAL:
+        return IR_SPACE_GLOBAL;
+    case PTX_SPACE_CONST:
+        return IR_SPACE_CONST;
+    case PTX_SPACE_SHARED:
+    case PTX_SPACE_SHARED_CTA:
+    case PTX_SPACE_SHARED_CLUSTER:
+        return IR_SPACE_SHARED;
+    case PTX_SPACE_LOCAL:
+        return IR_SPACE_LOCAL;
+    case PTX_SPACE_PARAM:
+    case PTX_SPACE_PARAM_ENTRY:
+    case PTX_SPACE_PARAM_FUNC:
+        return IR_SPACE_PARAM;
+    default:
+        return IR_SPACE_GENERIC;
+    }
+}
+
+struct ir_instr *lower_emit(struct lower_fn *f, enum ir_op op, enum ir_type type, uint32_t nsrc,
+                            struct ir_value *const *src, uint32_t ndst)
+{
+    return ir_build_instr(&f->b, op, type, nsrc, src, ndst);
+}
+
+struct ir_value *lower_op(struct lower_fn *f, enum ir_op op, enum ir_type type, uint32_t nsrc,
+                          struct ir_value *const *src)
+{
+    return lower_emit(f, op, type, nsrc, src, 1)->dst[0];
+}
+
+struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bits)
+{
+    unsigned w = ir_type_bits(type);
+    if (w < 64)
+        bits &= (1ull << w) - 1;
+    return ir_build_const(&f->b, ir_type_value(type), bits);
+}
+
+void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)
+{
+    struct hd_buf text;
+    if (f->status != HD_OK)
+        return;
+    hd_buf_init(&text);
+    ptx_print_insn(f->insn, &text);
+    f->status = hd_error(status, "%.*s:%u:%u: in %s: instruction `%s`: %s",
+                         HD_STR_ARG(f->link->ptx->name), f->insn->stmt.place.line,
+                         f->insn->stmt.place.col, f->ir->name, text.ptr ? text.ptr : "?", why);
+    hd_buf_fini(&text);
+}
+
+struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type, enum ir_type to)
+{
+    enum ir_type from = ir_type_value(v->type), want = ir_type_value(to);
+    static const enum ir_type uns[] = {[IR_B8] = IR_U8, [IR_B16] = IR_U16, [IR_B32] = IR_U32, [IR_B64] = IR_U64};
+    static const enum ir_type sgn[] = {[IR_B8] = IR_S8, [IR_B16] = IR_S16, [IR_B32] = IR_S32, [IR_B64] = IR_S64};
+    if (from == want)
+        return v;
+    if (want == IR_B128) {
+        v = lower_fit(f, v, type, IR_B64);
+        struct ir_value *pair[] = {v, lower_const(f, IR_B64, 0)};
+        return lower_op(f, IR_OP_PACK, IR_B128, 2, pair);
+    }
+    if (from == IR_B128) {
+        struct ir_instr *in = lower_emit(f, IR_OP_UNPACK, IR_B64, 1, &v, 1);
+        return lower_fit(f, in->dst[0], type, to);
+    }
+    if (from == IR_PRED || want == IR_PRED) {
+        lower_fail(f, HD_BAD_PTX, "a predicate where a value is expected, or the other way round");
+        return lower_const(f, to, 0);
+    }
+    const enum ir_type *table = ir_type_is_signed(type) ? sgn : uns;
+    return ir_build_cvt(&f->b, table[want], table[from], IR_RND_NONE, v);
+}
+
+static uint64_t float_bits(const struct ptx_operand *op, enum ir_type type)
+{
+    double d;
+    float s;
+    uint32_t bits;
+    if (op->kind == PTX_OPND_F32) {
+        bits = (uint32_t)op->u.bits;
+        if (type != IR_F64)
+            return bits;
+        memcpy(&s, &bits, sizeof(s));
+        d = s;
+        uint64_t wide;
+        memcpy(&wide, &d, sizeof(wide));
+        return wide;
+    }
+    if (type != IR_F32)
+        return op->u.bits;
+    memcpy(&d, &op->u.bits, sizeof(d));
+    s = (float)d;
+    memcpy(&bits, &s, sizeof(bits));
+    return bits;
+}
+
+/* An integer literal where a float is expected stands for its bits in untyped, its value in typed use. */
+static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
+{
+    double d = op->is_unsigned ? (double)op->u.bits : (double)(int64_t)op->u.bits;
+    uint64_t wide;
+    uint32_t bits;
+    float s = (float)d;
+    if (type == IR_F64) {
+        memcpy(&wide, &d, sizeof(wide));
+        return wide;
+    }
+    if (type == IR_F32) {
+        memcpy(&bits, &s, sizeof(bits));
+        return bits;
+    }
+    return op->u.bits;
+}
+
+static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand *op)
+{
+    static const struct {
+        enum ptx_sreg ptx;
+        enum ir_sreg ir;
+    } table[] = {
+        {PTX_SREG_TID, IR_SREG_TID_X},
+        {PTX_SREG_NTID, IR_SREG_NTID_X},
+        {PTX_SREG_CTAID, IR_SREG_CTAID_X},
+        {PTX_SREG_NCTAID, IR_SREG_NCTAID_X},
+        {PTX_SREG_LANEID, IR_SREG_LANEID},
+        {PTX_SREG_WARPID, IR_SREG_WARPID},
+        {PTX_SREG_NWARPID, IR_SREG_NWARPID},
+        {PTX_SREG_SMID, IR_SREG_SMID},
+        {PTX_SREG_NSMID, IR_SREG_NSMID},
+        {PTX_SREG_GRIDID, IR_SREG_GRIDID},
+        {PTX_SREG_LANEMASK_EQ, IR_SREG_LANEMASK_EQ},
+        {PTX_SREG_LANEMASK_LE, IR_SREG_LANEMASK_LE},
+        {PTX_SREG_LANEMASK_LT, IR_SREG_LANEMASK_LT},
+        {PTX_SREG_LANEMASK_GE, IR_SREG_LANEMASK_GE},
+        {PTX_SREG_LANEMASK_GT, IR_SREG_LANEMASK_GT},
+        {PTX_SREG_CLOCK, IR_SREG_CLOCK},
+        {PTX_SREG_CLOCK_HI, IR_SREG_CLOCK_HI},
+        {PTX_SREG_CLOCK64, IR_SREG_CLOCK64},
+        {PTX_SREG_GLOBALTIMER, IR_SREG_GLOBALTIMER},
+        {PTX_SREG_GLOBALTIMER_LO, IR_SREG_GLOBALTIMER_LO},
+        {PTX_SREG_GLOBALTIMER_HI, IR_SREG_GLOBALTIMER_HI},
+        {PTX_SREG_DYNAMIC_SMEM_SIZE, IR_SREG_DYNAMIC_SMEM_SIZE},
+        {PTX_SREG_TOTAL_SMEM_SIZE, IR_SREG_TOTAL_SMEM_SIZE},
+    };
+    if (op->index2 == PTX_SREG_ENVREG && (op->index == 1 || op->index == 2))
+        return ir_build_sreg(&f->b, op->index == 1 ? IR_SREG_ENVREG1 : IR_SREG_ENVREG2);
+    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
+        if ((uint32_t)table[i].ptx != op->index2)
+            continue;
+        unsigned axis = 0;
+        if (table[i].ir < IR_SREG_LANEID)
+            axis = op->comp >= PTX_COMP_R ? (unsigned)(op->comp - PTX_COMP_R)
+                   : op->comp             ? (unsigned)(op->comp - PTX_COMP_X)
+                                          : 0;
+        if (axis == 3)
+            return lower_const(f, IR_B32, 0);
+        return ir_build_sreg(&f->b, (enum ir_sreg)(table[i].ir + axis));
+    }
+    lower_fail(f, HD_NOT_SUPPORTED, "this special register is not supported");
+    return lower_const(f, IR_B32, 0);
+}
+
+static const struct ptx_var *var_of(const struct ptx_sym *sym)
+{
+    const struct ptx_var *var = (const struct ptx_var *)sym;
+    return var->def ? var->def : var;
+}
+
+/* Byte offset of a kernel parameter in the parameter block. */
+static uint64_t param_offset(struct lower_fn *f, const struct ptx_var *var)
+{
+    return var->param_idx < f->ir->nparams ? f->ir->params[var->param_idx].offset_B : 0;
+}
+
+struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var, int64_t offset)
+{
+    if (var->is_param && f->ptx->is_entry)
+        return lower_const(f, IR_B64, param_offset(f, var) + (uint64_t)offset);
+    struct ir_var *ir = hd_map_get_u64(&f->link->vars, (uint64_t)(uintptr_t)var);
+    if (!ir) {
+        struct hd_buf name;
+        hd_buf_init(&name);
+        hd_buf_append(&name, var->sym.name.ptr, var->sym.name.len);
+        ir = name.ptr ? ir_module_find_var(f->link->module, name.ptr) : NULL;
+        hd_buf_fini(&name);
+    }
+    if (!ir) {
+        lower_fail(f, HD_UNRESOLVED, "unresolved variable");
+        return lower_const(f, IR_B64, 0);
+    }
+    struct ir_instr *in = lower_emit(f, IR_OP_VARADDR, IR_B64, 0, NULL, 1);
+    in->var = ir;
+    in->imm = (uint64_t)offset;
+    return in->dst[0];
+}
+
+static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operand *op)
+{
+    const struct ptx_sym *sym = op->u.sym;
+    if (sym->kind == PTX_SYM_VAR)
+        return lower_var_address(f, var_of(sym), op->offset);
+    if (sym->kind == PTX_SYM_FUNC) {
+        const struct ptx_func *func = (const struct ptx_func *)sym;
+        struct ir_func *ir = hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)(func->def ? func->def : func));
+        if (ir) {
+            struct ir_instr *in = lower_emit(f, IR_OP_FUNCADDR, IR_B64, 0, NULL, 1);
+            in->callee = ir;
+            return in->dst[0];
+        }
+    }
+    lower_fail(f, HD_NOT_SUPPORTED, "address of this kind of symbol");
+    return lower_const(f, IR_B64, 0);
+}
+
+/* {a, b, ..}: packed, first item lowest */
+static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type)
+{
+    struct ir_value *items[16];
+    static const enum ir_type by_bits[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
+    unsigned bits = op->nitems ? ir_type_bits(type) / op->nitems : 0;
+    if (bits / 8 > 8 || !bits || op->nitems > 16 || !by_bits[bits / 8]) {
+        lower_fail(f, HD_NOT_SUPPORTED, "vector operand of this shape");
+        return lower_const(f, type, 0);
+    }
+    for (uint32_t i = 0; i < op->nitems; i++)
+        items[i] = lower_src(f, &op->items[i], by_bits[bits / 8]);
+    return lower_op(f, IR_OP_PACK, ir_type_value(type), op->nitems, items);
+}
+
+struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type)
+{
+    struct ir_value *v;
+    switch (op->kind) {
+    case PTX_OPND_REG:
+        v = lower_reg_read(f, ptx_operand_reg_idx(op));
+        if (op->invert)
+            v = lower_op(f, IR_OP_NOT, IR_PRED, 1, &v);
+        break;
+    case PTX_OPND_INT:
+        return lower_const(f, type, int_bits(op, type));
+    case PTX_OPND_F32:
+    case PTX_OPND_F64:
+        return lower_const(f, type, float_bits(op, type));
+    case PTX_OPND_SREG:
+        v = sreg_value(f, op);
+        break;
+    case PTX_OPND_SYM:
+        v = symbol_value(f, op);
+        break;
+    case PTX_OPND_VEC:
+        return vector_value(f, op, type);
+    case PTX_OPND_PAIR:
+        return lower_src(f, &op->items[0], type);
+    default:
+        lower_fail(f, HD_NOT_SUPPORTED, "operand of this kind");
+        return lower_const(f, type, 0);
+    }
+    return lower_fit(f, v, type, type);
+}
+
+struct ir_value *lower_pred(struct lower_fn *f, const struct ptx_operand *op)
+{
+    return lower_src(f, op, IR_PRED);
+}
+
+static struct ir_value *guard_value(struct lower_fn *f)
+{
+    return lower_pred(f, &f->insn->guard);
+}
+
+static void write_reg(struct lower_fn *f, uint32_t reg, struct ir_value *v, enum ir_type type)
+{
+    v = lower_fit(f, v, type, f->reg_types[reg]);
+    if (f->insn->guard.kind != PTX_OPND_NONE && !f->cur->guarded) {
+        struct ir_value *pick[] = {guard_value(f), v, lower_reg_read(f, reg)};
+        v = lower_op(f, IR_OP_SELECT, f->reg_types[reg], 3, pick);
+    }
+    lower_reg_write(f, reg, v);
+}
+
+void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value *v, enum ir_type type)
+{
+    if (op->kind == PTX_OPND_SINK)
+        return;
+    if (op->kind == PTX_OPND_REG) {
+        write_reg(f, ptx_operand_reg_idx(op), v, type);
+        return;
+    }
+    if (op->kind == PTX_OPND_PAIR) {
+        lower_dst(f, &op->items[0], v, type);
+        return;
+    }
+    if (op->kind != PTX_OPND_VEC || !op->nitems) {
+        lower_fail(f, HD_BAD_PTX, "destination is not a register");
+        return;
+    }
+    static const enum ir_type by_bytes[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
+    unsigned bytes = ir_type_bits(v->type) / op->nitems / 8;
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+        lower_fail(f, HD_NOT_SUPPORTED, "vector destination of this shape");
+        return;
+    }
+    struct ir_value *piece[16];
+    for (uint32_t i = 0; i < op->nitems && i < 16; i++) {
+        struct ir_instr *in = lower_emit(f, IR_OP_UNPACK, by_bytes[bytes], 1, &v, 1);
+        in->imm = i;
+        piece[i] = in->dst[0];
+    }
+    for (uint32_t i = 0; i < op->nitems && i < 16; i++)
+        lower_dst(f, &op->items[i], piece[i], by_bytes[bytes]);
+}
+
+struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
+                               enum ir_space *space, int64_t *out_offset)
+{
+    bool param_local = *space == IR_SPACE_PARAM && !f->ptx->is_entry;
+    *out_offset = op->offset;
+    if (op->base == PTX_OPND_REG) {
+        struct ptx_operand reg = {.kind = PTX_OPND_REG, .u.reg = op->u.reg, .index = op->index};
+        struct ir_value *v = lower_reg_read(f, ptx_operand_reg_idx(&reg));
+        if (param_local)
+            *space = IR_SPACE_LOCAL;
+        if (*space == IR_SPACE_SHARED || *space == IR_SPACE_LOCAL)
+            return v;
+        return lower_fit(f, v, IR_U64, IR_B64);
+    }
+    if (op->base == PTX_OPND_SYM && op->u.sym->kind == PTX_SYM_VAR) {
+        const struct ptx_var *var = var_of(op->u.sym);
+        bool kernel_param = var->is_param && f->ptx->is_entry;
+        if (*space == IR_SPACE_PARAM && !kernel_param)
+            *space = IR_SPACE_LOCAL;
+        if (*space == IR_SPACE_GENERIC && !kernel_param)
+            *space = lower_space((enum ptx_space)var->space);
+        if (kernel_param) {
+            *out_offset += (int64_t)param_offset(f, var);
+            return lower_const(f, IR_B64, 0);
+        }
+        return lower_var_address(f, var, 0);
+    }
+    if (op->base == PTX_OPND_INT)
+        return lower_const(f, IR_B64, op->u.bits);
+    lower_fail(f, HD_NOT_SUPPORTED, "address of this kind");
+    return lower_const(f, IR_B64, 0);
+}

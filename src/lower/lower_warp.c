@@ -1,0 +1,161 @@
+/* Barriers and warp operations. */
+#include "lower/lower_priv.h"
+
+typedef struct ir_value *val;
+
+static bool barrier(struct lower_fn *f, const struct ptx_insn *in, enum ir_bar kind)
+{
+    val src[3];
+    uint32_t n = 0;
+    bool red = kind >= IR_BAR_RED_POPC;
+    uint32_t last = in->nops - (red ? 1u : 0u);
+    for (uint32_t i = red ? 1 : 0; i < last; i++)
+        src[n++] = lower_src(f, &in->ops[i], IR_U32);
+    if (red && n == 1)
+        src[n++] = lower_const(f, IR_B32, 0);
+    if (red)
+        src[n++] = lower_pred(f, &in->ops[last]);
+    struct ir_instr *r = lower_emit(f, IR_OP_BAR, IR_VOID, n, src, red);
+    r->imm = kind;
+    if (!red)
+        return true;
+    enum ir_type t = kind == IR_BAR_RED_POPC ? IR_B32 : IR_PRED;
+    r->dst[0]->type = t;
+    lower_dst(f, &in->ops[0], r->dst[0], t == IR_B32 ? IR_U32 : IR_PRED);
+    return true;
+}
+
+static enum ir_bar reduction(const struct ptx_insn *in)
+{
+    return in->form->subop == PTX_SUBOP_POPC ? IR_BAR_RED_POPC
+           : in->form->subop == PTX_SUBOP_AND ? IR_BAR_RED_AND : IR_BAR_RED_OR;
+}
+
+static bool shfl(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_shfl mode = in->form->mode == PTX_MOD_UP     ? IR_SHFL_UP
+                        : in->form->mode == PTX_MOD_DOWN ? IR_SHFL_DOWN
+                        : in->form->mode == PTX_MOD_BFLY ? IR_SHFL_BFLY : IR_SHFL_IDX;
+    val src[] = {lower_src(f, &in->ops[1], IR_B32), lower_src(f, &in->ops[2], IR_U32),
+                 lower_src(f, &in->ops[3], IR_U32),
+                 in->nops > 4 ? lower_src(f, &in->ops[4], IR_U32) : lower_const(f, IR_B32, ~0u)};
+    struct ir_instr *r = lower_emit(f, IR_OP_SHFL, IR_B32, 4, src, 2);
+    r->imm = mode;
+    r->dst[0]->type = IR_B32;
+    r->dst[1]->type = IR_PRED;
+    bool pair = in->ops[0].kind == PTX_OPND_PAIR;
+    lower_dst(f, pair ? &in->ops[0].items[0] : &in->ops[0], r->dst[0], IR_B32);
+    if (pair)
+        lower_dst(f, &in->ops[0].items[1], r->dst[1], IR_PRED);
+    return true;
+}
+
+static bool vote(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_vote mode = in->form->mode == PTX_MOD_BALLOT ? IR_VOTE_BALLOT
+                        : in->form->mode == PTX_MOD_ALL  ? IR_VOTE_ALL
+                        : in->form->mode == PTX_MOD_ANY  ? IR_VOTE_ANY : IR_VOTE_UNI;
+    val src[] = {lower_pred(f, &in->ops[1]),
+                 in->nops > 2 ? lower_src(f, &in->ops[2], IR_U32) : lower_const(f, IR_B32, ~0u)};
+    struct ir_instr *r = lower_emit(f, IR_OP_VOTE, IR_VOID, 2, src, 1);
+    enum ir_type t = mode == IR_VOTE_BALLOT ? IR_B32 : IR_PRED;
+    r->imm = mode;
+    r->dst[0]->type = t;
+    lower_dst(f, &in->ops[0], r->dst[0], t == IR_B32 ? IR_U32 : t);
+    return true;
+}
+
+static bool match(struct lower_fn *f, const struct ptx_insn *in)
+{
+    bool all = in->form->mode == PTX_MOD_ALL, pair = in->ops[0].kind == PTX_OPND_PAIR;
+    enum ir_type t = lower_type(ptx_form_type(in->form));
+    val src[] = {lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], IR_U32)};
+    struct ir_instr *r = lower_emit(f, IR_OP_MATCH, t, 2, src, all ? 2 : 1);
+    r->imm = all;
+    r->dst[0]->type = IR_B32;
+    if (all)
+        r->dst[1]->type = IR_PRED;
+    lower_dst(f, pair ? &in->ops[0].items[0] : &in->ops[0], r->dst[0], IR_U32);
+    if (pair && all)
+        lower_dst(f, &in->ops[0].items[1], r->dst[1], IR_PRED);
+    return true;
+}
+
+static bool redux(struct lower_fn *f, const struct ptx_insn *in)
+{
+    static const struct {
+        unsigned ptx;
+        enum ir_redux ir;
+    } table[] = {{PTX_SUBOP_ADD, IR_REDUX_ADD}, {PTX_SUBOP_MIN, IR_REDUX_MIN}, {PTX_SUBOP_MAX, IR_REDUX_MAX},
+                 {PTX_SUBOP_AND, IR_REDUX_AND}, {PTX_SUBOP_OR, IR_REDUX_OR},   {PTX_SUBOP_XOR, IR_REDUX_XOR}};
+    enum ir_type t = lower_type(ptx_form_type(in->form));
+    if (ir_type_is_float(t) || ir_type_bits(t) != 32)
+        return false;
+    val src[] = {lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], IR_U32)};
+    struct ir_instr *r = lower_emit(f, IR_OP_REDUX, t, 2, src, 1);
+    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
+        if (table[i].ptx == in->form->subop)
+            r->imm = table[i].ir;
+    }
+    lower_dst(f, &in->ops[0], r->dst[0], t);
+    return true;
+}
+
+static bool elect(struct lower_fn *f, const struct ptx_insn *in)
+{
+    val member = lower_src(f, &in->ops[1], IR_U32);
+    struct ir_instr *r = lower_emit(f, IR_OP_ELECT, IR_VOID, 1, &member, 2);
+    r->dst[0]->type = IR_B32;
+    r->dst[1]->type = IR_PRED;
+    if (in->ops[0].kind != PTX_OPND_PAIR)
+        return false;
+    lower_dst(f, &in->ops[0].items[0], r->dst[0], IR_U32);
+    lower_dst(f, &in->ops[0].items[1], r->dst[1], IR_PRED);
+    return true;
+}
+
+bool lower_warp(struct lower_fn *f, const struct ptx_insn *in)
+{
+    switch (in->form->op) {
+    case PTX_OP_BAR_SYNC:
+    case PTX_OP_BAR_CTA_SYNC:
+    case PTX_OP_BARRIER_SYNC:
+    case PTX_OP_BARRIER_CTA_SYNC:
+        return barrier(f, in, IR_BAR_SYNC);
+    case PTX_OP_BAR_ARRIVE:
+    case PTX_OP_BAR_CTA_ARRIVE:
+    case PTX_OP_BARRIER_ARRIVE:
+    case PTX_OP_BARRIER_CTA_ARRIVE:
+        return barrier(f, in, IR_BAR_ARRIVE);
+    case PTX_OP_BAR_RED:
+    case PTX_OP_BAR_CTA_RED:
+    case PTX_OP_BARRIER_RED:
+    case PTX_OP_BARRIER_CTA_RED:
+        return barrier(f, in, reduction(in));
+    case PTX_OP_BAR_WARP_SYNC: {
+        val m = lower_src(f, &in->ops[0], IR_U32);
+        lower_emit(f, IR_OP_WARPSYNC, IR_VOID, 1, &m, 0);
+        return true;
+    }
+    case PTX_OP_SHFL:
+        return shfl(f, in);
+    case PTX_OP_VOTE:
+        return vote(f, in);
+    case PTX_OP_MATCH:
+        return match(f, in);
+    case PTX_OP_REDUX:
+        return redux(f, in);
+    case PTX_OP_ACTIVEMASK:
+        lower_dst(f, &in->ops[0], lower_op(f, IR_OP_ACTIVEMASK, IR_VOID, 0, NULL), IR_U32);
+        return true;
+    case PTX_OP_ELECT_SYNC:
+        return elect(f, in);
+    case PTX_OP_NANOSLEEP: {
+        val t = lower_src(f, &in->ops[0], IR_U32);
+        lower_emit(f, IR_OP_NANOSLEEP, IR_VOID, 1, &t, 0);
+        return true;
+    }
+    default:
+        return false;
+    }
+}

@@ -151,9 +151,6 @@ static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
                 continue;
             }
             /* Read with the callee's idea of chunks; the bytes are the same. */
-            struct ptx_var view = *var;
-            view.align = p->align;
-            view.size_B = p->size_B;
             enum ir_type t = chunk_type(p);
             val at = lower_var_address(f, var, 0);
             struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);

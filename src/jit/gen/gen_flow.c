@@ -332,15 +332,15 @@ static void barrier_counted(struct gen *g, const struct ir_instr *in)
     LLVMValueRef generation = bar_arrive(g, in, id);
     if (in->imm == IR_BAR_ARRIVE)
         return;
-    LLVMValueRef keep = gen_gep(g, g->frame, gen_frame_alloc(g, 8, 8));
-    LLVMBuildStore(g->b, id, keep);
-    LLVMBuildStore(g->b, generation, gen_gep(g, keep, 4));
+    uint64_t keep = gen_frame_alloc(g, 8, 8);
+    LLVMBuildStore(g->b, id, gen_gep(g, g->frame, keep));
+    LLVMBuildStore(g->b, generation, gen_gep(g, g->frame, keep + 4));
     LLVMBasicBlockRef resume;
     LLVMValueRef state = stop_here(g, in, JIT_BARRIER, &resume);
     if (!state)
         return;
-    LLVMValueRef id2 = LLVMBuildLoad2(g->b, g->t_i32, keep, "");
-    LLVMValueRef gen2 = LLVMBuildLoad2(g->b, g->t_i32, gen_gep(g, keep, 4), "");
+    LLVMValueRef id2 = LLVMBuildLoad2(g->b, g->t_i32, gen_gep(g, g->frame, keep), "");
+    LLVMValueRef gen2 = LLVMBuildLoad2(g->b, g->t_i32, gen_gep(g, g->frame, keep + 4), "");
     LLVMValueRef now = LLVMBuildLoad2(
         g->b, g->t_i32, barrier_field(g, id2, offsetof(struct jit_barrier, generation)), "");
     LLVMBasicBlockRef again = gen_bb(g, "bar_closed"), open = gen_bb(g, "bar_open");
@@ -530,6 +530,23 @@ static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge
     }
 }
 
+/* Brings what the edge's phis need into the cache here, where it dominates both sides of the branch. */
+static void phi_sources_read(struct gen *g, const struct ir_block *to)
+{
+    const struct ir_block *from = g->nodes[g->cur].block;
+    uint32_t pred = 0;
+    while (pred < to->npreds && to->preds[pred] != from)
+        pred++;
+    ir_foreach_instr (phi, to) {
+        if (phi->op != IR_OP_PHI)
+            break;
+        const struct ir_value *v = phi->src[pred];
+        (void)gen_get_raw(g, v);
+        if (gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
+            (void)gen_get_raw(g, gen_shape(g, v)->index);
+    }
+}
+
 static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     struct ir_block *const *succ = in->block->succs;
@@ -537,15 +554,13 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     LLVMValueRef p[2], edge[2][2];
     if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
         LLVMBasicBlockRef t = gen_bb(g, "t"), f = gen_bb(g, "f");
+        phi_sources_read(g, pair[0]);
+        phi_sources_read(g, pair[1]);
         LLVMBuildCondBr(g->b, gen_scalar(g, in->src[0]), t, f);
-        uint32_t epoch = g->epoch;
         LLVMPositionBuilderAtEnd(g->b, t);
-        g->epoch = g->epoch_next++;
         edge_convergent(g, pair[0]);
         LLVMPositionBuilderAtEnd(g->b, f);
-        g->epoch = g->epoch_next++;
         edge_convergent(g, pair[1]);
-        g->epoch = epoch;
         return;
     }
     gen_vector(g, in->src[0], p);

@@ -276,41 +276,11 @@ static void run(struct shape_state *s)
     }
 }
 
-/* ---- dispatch mode */
-
-static bool full_mask(const struct ir_instr *instr, uint32_t src)
-{
-    uint64_t mask;
-
-    return ir_value_const(instr->src[src], &mask) && mask == UINT32_MAX;
-}
-
-/* A warp operation that waits for lanes which may be elsewhere. Other masks name lanes that came
- * along. */
-static bool waits_for_warp(const struct ir_instr *instr)
-{
-    switch (instr->op) {
-    case IR_OP_WARPSYNC:
-    case IR_OP_ELECT:
-        return full_mask(instr, 0);
-    case IR_OP_VOTE:
-    case IR_OP_MATCH:
-    case IR_OP_REDUX:
-        return full_mask(instr, 1);
-    case IR_OP_SHFL:
-        return full_mask(instr, 3);
-    default:
-        return false;
-    }
-}
-
 static const char *block_dispatch_reason(const struct ir_block *block)
 {
     ir_foreach_instr(instr, block) {
         if (instr->op == IR_OP_BAR)
             return "barrier in divergent code";
-        if (waits_for_warp(instr))
-            return "warp operation on the full mask in divergent code";
     }
     return NULL;
 }

@@ -135,10 +135,10 @@ static bool cta_round(struct run *run, const struct jit_code *code, bool *out_pr
         struct jit_warp *warp = &run->cta.warps[w];
         if (warp->state == UINT32_MAX)
             continue;
-        uint32_t opened = run->cta.opened, before = warp->state;
+        uint32_t opened = run->cta.opened, before = warp->state, alive = warp->alive;
         warp->state = code->run(&run->cta, warp);
         *out_progress |= warp->state != before || run->cta.opened != opened ||
-                         JIT_STOP(warp->state) == JIT_YIELD;
+                         warp->alive != alive || JIT_STOP(warp->state) == JIT_YIELD;
         if (!warp->state) {
             warp->state = UINT32_MAX;
             warp->alive = 0;

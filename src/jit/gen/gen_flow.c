@@ -374,6 +374,23 @@ static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
     return &g->nodes[g->node_of_block[block->id]];
 }
 
+/* Brings what the edge's phis need into the cache here, where it dominates both sides of the branch. */
+static void phi_sources_read(struct gen *g, const struct ir_block *to)
+{
+    const struct ir_block *from = g->nodes[g->cur].block;
+    uint32_t pred = 0;
+    while (pred < to->npreds && to->preds[pred] != from)
+        pred++;
+    ir_foreach_instr (phi, to) {
+        if (phi->op != IR_OP_PHI || is_exit(g, to))
+            break;
+        const struct ir_value *v = phi->src[pred];
+        (void)gen_get_raw(g, v);
+        if (gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
+            (void)gen_get_raw(g, gen_shape(g, v)->index);
+    }
+}
+
 /* Writes the phis of `to` for the edge from the current block: all are read before any is written. */
 static void edge_phis(struct gen *g, const struct ir_block *to, LLVMValueRef const edge[2])
 {
@@ -530,23 +547,6 @@ static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge
     }
 }
 
-/* Brings what the edge's phis need into the cache here, where it dominates both sides of the branch. */
-static void phi_sources_read(struct gen *g, const struct ir_block *to)
-{
-    const struct ir_block *from = g->nodes[g->cur].block;
-    uint32_t pred = 0;
-    while (pred < to->npreds && to->preds[pred] != from)
-        pred++;
-    ir_foreach_instr (phi, to) {
-        if (phi->op != IR_OP_PHI)
-            break;
-        const struct ir_value *v = phi->src[pred];
-        (void)gen_get_raw(g, v);
-        if (gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
-            (void)gen_get_raw(g, gen_shape(g, v)->index);
-    }
-}
-
 static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     struct ir_block *const *succ = in->block->succs;
@@ -565,6 +565,9 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     }
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
+    /* A back edge overwrites phis that the other edge may still read. */
+    phi_sources_read(g, pair[0]);
+    phi_sources_read(g, pair[1]);
     if (node->divergent) {
         edge_divergent(g, pair[0], edge[0]);
         edge_divergent(g, pair[1], edge[1]);
@@ -584,6 +587,8 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
     }
     LLVMValueRef index[2], left[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
     gen_vector(g, in->src[0], index);
+    for (uint32_t s = 0; s < in->block->nsuccs; s++)
+        phi_sources_read(g, in->block->succs[s]);
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(index[0]));
     for (uint32_t s = 0; s < in->block->nsuccs; s++) {
         LLVMValueRef edge[2] = {left[0], left[1]};

@@ -79,9 +79,10 @@ LLVMValueRef gen_local_lanes(struct gen *g, int h)
     return local_lanes(g, h);
 }
 
+/* Window addresses wrap at 32 bits when a constant offset is added: sign extension keeps that. */
 static LLVMValueRef widen(struct gen *g, LLVMValueRef x)
 {
-    return LLVMTypeOf(x) == g->t_i32 ? LLVMBuildZExt(g->b, x, g->t_i64, "") : x;
+    return LLVMTypeOf(x) == g->t_i32 ? LLVMBuildSExt(g->b, x, g->t_i64, "") : x;
 }
 
 static LLVMValueRef narrow_vec(struct gen *g, LLVMValueRef x)

@@ -22,12 +22,8 @@ static bool exit_only(const struct gen *g, const struct ir_block *b)
 static bool needs_dispatch(struct gen *g)
 {
     const struct ir_shapes *s = &g->shapes;
-    if (s->loops.irreducible)
+    if (s->needs_dispatch)
         return true;
-    for (uint32_t l = 0; l < s->loops.nloops; l++) {
-        if (s->loops.loops[l].spin_suspect && s->divergent_loop[l])
-            return true;
-    }
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         if (!s->divergent[b]) {
             if (g->func->blocks[b]->last->op == IR_OP_SWITCH)
@@ -235,7 +231,9 @@ enum hd_status gen_nodes_build(struct gen *g)
         block_nodes(g, f->blocks[b]);
     scan_facts(g);
     g->alive_known_full = alive_stays_full(g);
-    g->alive_in_memory = !g->alive_known_full && (g->dispatch || !g->is_kernel || has_calls(f));
+    g->alive_in_memory = !g->alive_known_full && 
+        (g->dispatch || !g->is_kernel || has_calls(f) ||
+         (g->facts.has_barrier && !g->facts.simple_barriers));
     cross_find(g);
     gen_nan_find(g);
     return HD_OK;

@@ -1,6 +1,6 @@
 /*
- * Conversions. Float to integer saturates and sends NaN to 0, without ever converting a value that
- * does not fit (that would be poison).
+ * Conversions. Float to integer saturates, without ever converting a value that does not fit (that
+ * would be poison).
  */
 #include "jit/gen/gen.h"
 
@@ -90,9 +90,13 @@ static LLVMValueRef float_to_int(struct gen *g, const struct gen_emit *e)
     LLVMValueRef odd = LLVMBuildOr(g->b, high, LLVMBuildOr(g->b, low, nan, ""), "");
     LLVMValueRef safe = LLVMBuildSelect(g->b, odd, gen_kf(g, e->vec, fe, 0.0), x, "");
     LLVMTypeRef it = gen_form(g, e->vec, ie);
-    LLVMValueRef r = sign ? LLVMBuildFPToSI(g->b, safe, it, "") : LLVMBuildFPToUI(g->b, safe, it, "");
+    LLVMValueRef r =
+        sign ? LLVMBuildFPToSI(g->b, safe, it, "") : LLVMBuildFPToUI(g->b, safe, it, "");
     r = LLVMBuildSelect(g->b, high, gen_k(g, e->vec, ie, max), r, "");
-    return LLVMBuildSelect(g->b, low, gen_k(g, e->vec, ie, min), r, "");
+    r = LLVMBuildSelect(g->b, low, gen_k(g, e->vec, ie, min), r, "");
+    if (from != IR_F64 && bits != 64)
+        return r; /* NaN gives 0 */
+    return LLVMBuildSelect(g->b, nan, gen_k(g, e->vec, ie, 1ull << (bits - 1)), r, "");
 }
 
 static LLVMValueRef canonical_half(struct gen *g, const struct gen_emit *e, LLVMValueRef wide,

@@ -215,6 +215,8 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     const struct ir_value **values = values_by_id(g);
     if (!set || !values)
         return NULL;
+    for (uint32_t d = 0; d < instr->ndst; d++) /* results come after the stop */
+        set[instr->dst[d]->id >> 6] &= ~(1ull << (instr->dst[d]->id & 63));
     for (uint32_t id = 0; id < g->func->nvalues; id++) {
         const struct ir_value *v = values[id];
         if (v && ir_live_test(set, id) && gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
@@ -391,6 +393,13 @@ static void phi_sources_read(struct gen *g, const struct ir_block *to)
     }
 }
 
+/* Only phis that merge nothing but f32 results take a NaN as it comes. */
+static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint32_t pred)
+{
+    const struct ir_value *v = phi->src[pred];
+    return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
+}
+
 /* Writes the phis of `to` for the edge from the current block: all are read before any is written. */
 static void edge_phis(struct gen *g, const struct ir_block *to, LLVMValueRef const edge[2])
 {
@@ -407,7 +416,7 @@ static void edge_phis(struct gen *g, const struct ir_block *to, LLVMValueRef con
             gen_unsupported(g, phi, "more than 256 phis in one block");
             break;
         }
-        vals[n++] = gen_coerce(g, gen_get_raw(g, phi->src[pred]), phi->dst[0]->type,
+        vals[n++] = gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type,
                                gen_shape(g, phi->dst[0]));
     }
     bool join = g->dispatch || g->shapes.divergent_join[to->id];

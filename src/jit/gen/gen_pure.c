@@ -29,7 +29,7 @@ LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x)
 }
 
 /* Sources that are read as f32 need no canonical NaN. */
-static bool reads_float(const struct ir_instr *in, uint32_t s)
+static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t s)
 {
     switch (in->op) {
     case IR_OP_FADD:
@@ -50,7 +50,7 @@ static bool reads_float(const struct ir_instr *in, uint32_t s)
     case IR_OP_FSETP:
         return in->type == IR_F32;
     case IR_OP_SELECT:
-        return s > 0;
+        return s > 0 && g->nan_raw[in->dst[0]->id];
     case IR_OP_CVT:
         return in->type2 == IR_F32 && !ir_type_is_float(in->type);
     default:
@@ -60,7 +60,7 @@ static bool reads_float(const struct ir_instr *in, uint32_t s)
 
 static struct gen_val source(struct gen *g, const struct ir_instr *in, uint32_t s)
 {
-    return reads_float(in, s) ? gen_get_raw(g, in->src[s]) : gen_get(g, in->src[s]);
+    return reads_float(g, in, s) ? gen_get_raw(g, in->src[s]) : gen_get(g, in->src[s]);
 }
 
 /* What lane 0 of half h holds. */
@@ -73,7 +73,8 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
     if (v.kind == IR_SHAPE_VARYING)
         return LLVMBuildExtractElement(g->b, v.c[h], gen_i32(g, 0), "");
     LLVMValueRef x = lane0(g, gen_get(g, v.shape->index), h);
-    x = v.shape->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "") : LLVMBuildZExt(g->b, x, g->t_i64, "");
+    x = v.shape->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "")
+                              : LLVMBuildZExt(g->b, x, g->t_i64, "");
     x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)v.shape->scale), "");
     return LLVMBuildAdd(g->b, v.c[0], x, "");
 }
@@ -97,8 +98,7 @@ static LLVMValueRef emit(struct gen *g, const struct gen_emit *e)
 static LLVMValueRef emit_base(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_shape *want = gen_shape(g, in->dst[0]);
-    bool widens = (in->op == IR_OP_CVT || in->op == IR_OP_MULWIDE) &&
-                  in->src[0]->type == IR_B32;
+    bool widens = (in->op == IR_OP_CVT || in->op == IR_OP_MULWIDE) && in->src[0]->type == IR_B32;
     if (widens)
         return gen_i64(g, 0);
     if (in->op == IR_OP_MULWIDE || in->src[0] == want->index)
@@ -157,7 +157,8 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
 void gen_eval(struct gen *g, const struct ir_instr *in)
 {
     uint64_t modifiers = (uint64_t)in->type | (uint64_t)in->type2 << 8 | (uint64_t)in->rnd << 16 |
-                         (uint64_t)in->cmp << 24 | (uint64_t)in->ftz << 32 | (uint64_t)in->sat << 33;
+                         (uint64_t)in->cmp << 24 | (uint64_t)in->ftz << 32 |
+                         (uint64_t)in->sat << 33;
     uint64_t sizes = 0;
     LLVMValueRef args[10];
     enum ir_type out_type = in->dst[0]->type;

@@ -265,24 +265,101 @@ static bool makes_nan(const struct ir_instr *in)
     }
 }
 
-/* Arithmetic results, and what phis and selects pass on of them. */
+/* A value whose NaN, if it is one, is canonical already: making it so again changes nothing. */
+static bool is_safe(const struct ir_value *v)
+{
+    const struct ir_instr *in = v->instr;
+    if (!in)
+        return false;
+    switch (in->op) {
+    case IR_OP_CONST:
+        return (in->imm & 0x7fffffff) <= 0x7f800000 || in->imm == 0x7fffffff;
+    case IR_OP_UNDEF:
+        return true;
+    case IR_OP_FADD:
+    case IR_OP_FSUB:
+    case IR_OP_FMUL:
+    case IR_OP_FMA:
+    case IR_OP_FDIV:
+    case IR_OP_FRCP:
+    case IR_OP_FSQRT:
+    case IR_OP_FRSQRT:
+    case IR_OP_FSIN:
+    case IR_OP_FCOS:
+    case IR_OP_FEX2:
+    case IR_OP_FLG2:
+    case IR_OP_FTANH:
+        return in->type == IR_F32;
+    default:
+        return false;
+    }
+}
+
+static uint32_t first_passed(const struct ir_instr *in)
+{
+    return in->op == IR_OP_PHI ? 0 : 1;
+}
+
+static bool passes_on(const struct ir_instr *in)
+{
+    return in->op == IR_OP_PHI || in->op == IR_OP_SELECT;
+}
+
+/*
+ * Strikes out a phi or select that merges something else than f32 results: integer bits must not be
+ * taken for a NaN.
+ */
+static bool nan_step(bool *floats, const struct ir_instr *in)
+{
+    uint32_t id = in->dst[0]->id;
+    bool all = true;
+    for (uint32_t s = first_passed(in); s < in->nsrc; s++) {
+        const struct ir_value *v = in->src[s];
+        all &= is_safe(v) || (v->instr && passes_on(v->instr) && floats[v->id]);
+    }
+    if (floats[id] && !all) {
+        floats[id] = false;
+        return true;
+    }
+    return false;
+}
+
+static bool raw_step(struct gen *g, const bool *floats, const struct ir_instr *in)
+{
+    uint32_t id = in->dst[0]->id;
+    bool any = false;
+    for (uint32_t s = first_passed(in); s < in->nsrc; s++)
+        any |= g->nan_raw[in->src[s]->id];
+    if (!any || !floats[id] || g->nan_raw[id])
+        return false;
+    g->nan_raw[id] = true;
+    return true;
+}
+
+/* Arithmetic results, and the phis and selects that merge only such. */
 void gen_nan_find(struct gen *g)
 {
-    bool changed = true;
+    bool *floats = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
+    bool changed = floats != NULL;
+    for (uint32_t b = 0; floats && b < g->func->nblocks; b++) {
+        ir_foreach_instr(in, g->func->blocks[b]) {
+            if (makes_nan(in))
+                g->nan_raw[in->dst[0]->id] = true;
+            if (passes_on(in))
+                floats[in->dst[0]->id] = ir_type_bits(in->type) == 32;
+        }
+    }
     while (changed) {
         changed = false;
-        for (uint32_t b = 0; b < g->func->nblocks; b++) {
-            ir_foreach_instr (in, g->func->blocks[b]) {
-                bool raw = makes_nan(in);
-                uint32_t from = in->op == IR_OP_PHI ? 0 : 1;
-                if (in->op == IR_OP_PHI || in->op == IR_OP_SELECT) {
-                    for (uint32_t s = from; s < in->nsrc; s++)
-                        raw |= g->nan_raw[in->src[s]->id];
-                }
-                if (raw && !g->nan_raw[in->dst[0]->id])
-                    g->nan_raw[in->dst[0]->id] = changed = true;
-            }
-        }
+        for (uint32_t b = 0; b < g->func->nblocks; b++)
+            ir_foreach_instr(in, g->func->blocks[b])
+                changed |= passes_on(in) && nan_step(floats, in);
+    }
+    for (changed = floats != NULL; changed;) {
+        changed = false;
+        for (uint32_t b = 0; b < g->func->nblocks; b++)
+            ir_foreach_instr(in, g->func->blocks[b])
+                changed |= passes_on(in) && raw_step(g, floats, in);
     }
 }
 
@@ -440,7 +517,7 @@ void gen_slots_create(struct gen *g)
     for (uint32_t a = 0; a < g->func->proto.nparams && !g->is_kernel; a++)
         slot_create(g, g->func->args[a]);
     for (uint32_t i = 0; i < g->func->nblocks; i++) {
-        ir_foreach_instr (in, g->func->blocks[i]) {
+        ir_foreach_instr(in, g->func->blocks[i]) {
             for (uint32_t d = 0; d < in->ndst; d++) {
                 if (g->cross[in->dst[d]->id] && in->op != IR_OP_CONST)
                     slot_create(g, in->dst[d]);

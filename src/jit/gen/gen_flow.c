@@ -231,7 +231,7 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     LLVMValueRef state = new_resume(g, resume, stop);
     stop_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
-    g->epoch++;
+    g->epoch = g->epoch_next++;
     for (uint32_t id = 0; id < g->func->nvalues; id++) {
         if (values[id] && ir_live_test(set, id) && values[id]->instr->op != IR_OP_CONST)
             value_restore(g, values[id]);

@@ -200,7 +200,8 @@ static enum hd_status link_into(struct linker *l)
     if (!l->section_at || !l->stub_at)
         return hd_error(HD_NO_MEMORY, "linking a kernel");
     HD_TRY(layout(l));
-    void *map = mmap(NULL, l->image->size_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *map =
+        mmap(NULL, l->image->size_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED)
         return hd_error(HD_NO_MEMORY, "mapping %zu bytes of code", l->image->size_B);
     l->image->base = map;

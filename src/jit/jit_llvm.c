@@ -35,8 +35,9 @@ static bool try_open(const char *dir, const char *sub)
 /* Beside the library that holds this code (installed), or where the build tree has it. */
 static bool open_near(const char *file)
 {
-    static const char *const subs[] = {"", "/../../jit", "/../jit", "/../../src/jit", "/../heddle",
-                                       "/../lib/heddle", "/../src/jit"};
+    static const char *const subs[] = {
+        "",           "/../../jit",     "/../jit",    "/../../src/jit",
+        "/../heddle", "/../lib/heddle", "/../src/jit"};
     char dir[PATH_MAX];
     char *real = realpath(file, NULL);
     if (!real)

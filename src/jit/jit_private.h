@@ -16,8 +16,8 @@ struct jit_image {
     size_t size_B;
 };
 /* HD_JIT for anything in the object that it does not understand; HD_NO_MEMORY. */
-enum hd_status jit_link(const uint8_t *object, size_t size_B,
-                        struct jit_image *out_image) HD_MUST_CHECK;
+enum hd_status jit_link(const uint8_t *object, size_t size_B, struct jit_image *out_image)
+    HD_MUST_CHECK;
 void jit_image_fini(struct jit_image *image);
 /* Address of a defined global function; NULL when the object has none of that name. */
 void *jit_image_symbol(const uint8_t *object, size_t size_B, const struct jit_image *image,

@@ -42,7 +42,8 @@ void jit_rt_eval(uint32_t op, uint64_t modifiers, uint64_t imm, uint32_t mask, u
         .imm = imm,
     };
     unsigned out_B = (unsigned)(sizes >> 32 & 255);
-    FOR_LANES (lane, mask) {
+    FOR_LANES(lane, mask)
+    {
         struct ir_bits x[4], r = {0, 0};
         for (uint32_t s = 0; s < in.nsrc && s < 4; s++)
             x[s] = lane_read(src[s], lane, (unsigned)(sizes >> (8 * s) & 255));
@@ -107,9 +108,10 @@ void jit_rt_vote(uint32_t mode, uint32_t mask, const uint8_t *p, const uint32_t 
 void jit_rt_vote(uint32_t mode, uint32_t mask, const uint8_t *p, const uint32_t *member, void *out)
 {
     uint32_t bits = 0;
-    FOR_LANES (lane, mask)
-        bits |= (uint32_t)(p[lane] & 1) << lane;
-    FOR_LANES (lane, mask) {
+    FOR_LANES(lane, mask)
+    bits |= (uint32_t)(p[lane] & 1) << lane;
+    FOR_LANES(lane, mask)
+    {
         uint32_t who = member[lane] & mask, yes = bits & who;
         bool r = mode == IR_VOTE_ALL   ? yes == who
                  : mode == IR_VOTE_ANY ? yes != 0
@@ -126,11 +128,12 @@ void jit_rt_match(uint32_t size_B, uint32_t all, uint32_t mask, const void *x,
 void jit_rt_match(uint32_t size_B, uint32_t all, uint32_t mask, const void *x,
                   const uint32_t *member, uint32_t *out, uint8_t *out_all)
 {
-    FOR_LANES (lane, mask) {
+    FOR_LANES(lane, mask)
+    {
         uint32_t who = member[lane] & mask, same = 0;
         uint64_t mine = lane_read(x, lane, size_B).lo;
-        FOR_LANES (other, who)
-            same |= (uint32_t)(lane_read(x, other, size_B).lo == mine) << other;
+        FOR_LANES(other, who)
+        same |= (uint32_t)(lane_read(x, other, size_B).lo == mine) << other;
         out_all[lane] = same == who;
         out[lane] = all && same != who ? 0 : same;
     }
@@ -141,10 +144,13 @@ void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
 void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
                   const uint32_t *member, uint32_t *out)
 {
-    FOR_LANES (lane, mask) {
+    FOR_LANES(lane, mask)
+    {
         uint32_t who = member[lane] & mask, first = 1, r = 0;
-        FOR_LANES (other, who) {
-            r = first ? x[other] : ir_eval_redux((enum ir_redux)op, (enum ir_type)type, r, x[other]);
+        FOR_LANES(other, who)
+        {
+            r = first ? x[other]
+                      : ir_eval_redux((enum ir_redux)op, (enum ir_type)type, r, x[other]);
             first = 0;
         }
         out[lane] = r;
@@ -161,11 +167,28 @@ struct rt_name {
 #define RT(f) {#f, (void *)(f)}
 
 static const struct rt_name names[] = {
-    RT(jit_rt_eval), RT(jit_rt_tids), RT(jit_rt_shfl), RT(jit_rt_vote), RT(jit_rt_match),
+    RT(jit_rt_eval),
+    RT(jit_rt_tids),
+    RT(jit_rt_shfl),
+    RT(jit_rt_vote),
+    RT(jit_rt_match),
     RT(jit_rt_redux),
     /* What LLVM itself may call. */
-    RT(memcpy), RT(memset), RT(memmove), RT(fmaf), RT(fma), RT(floorf), RT(floor), RT(ceilf),
-    RT(ceil), RT(truncf), RT(trunc), RT(roundevenf), RT(roundeven), RT(sqrtf), RT(sqrt),
+    RT(memcpy),
+    RT(memset),
+    RT(memmove),
+    RT(fmaf),
+    RT(fma),
+    RT(floorf),
+    RT(floor),
+    RT(ceilf),
+    RT(ceil),
+    RT(truncf),
+    RT(trunc),
+    RT(roundevenf),
+    RT(roundeven),
+    RT(sqrtf),
+    RT(sqrt),
 };
 
 void *jit_rt_atom_lookup(const char *name);

@@ -31,8 +31,8 @@ typedef void atom_fn(uint32_t mask, const uint64_t *addr, const void *a, const v
     X(max_s64, int64_t, old > x ? old : x)                                                         \
     X(inc_b32, uint32_t, old >= x ? 0 : old + 1)                                                   \
     X(dec_b32, uint32_t, old == 0 || old > x ? x : old - 1)                                        \
-    X(and_b32, uint32_t, old & x)                                                                  \
-    X(and_b64, uint64_t, old & x)                                                                  \
+    X(and_b32, uint32_t, old &x)                                                                   \
+    X(and_b64, uint64_t, old &x)                                                                   \
     X(or_b32, uint32_t, old | x)                                                                   \
     X(or_b64, uint64_t, old | x)                                                                   \
     X(xor_b32, uint32_t, old ^ x)                                                                  \
@@ -59,7 +59,8 @@ static inline void canonical(void *value, bool is_f32)
     static void atom_##name##_cta(uint32_t mask, const uint64_t *addr, const void *a,              \
                                   const void *b, void *out)                                        \
     {                                                                                              \
-        FOR_LANES (lane, mask) {                                                                   \
+        FOR_LANES(lane, mask)                                                                      \
+        {                                                                                          \
             type *p = (type *)(uintptr_t)addr[lane], old = *p, x = ((const type *)a)[lane];        \
             type y = b ? ((const type *)b)[lane] : x, r = (expr);                                  \
             (void)y;                                                                               \
@@ -72,7 +73,8 @@ static inline void canonical(void *value, bool is_f32)
     static void atom_##name(uint32_t mask, const uint64_t *addr, const void *a, const void *b,     \
                             void *out)                                                             \
     {                                                                                              \
-        FOR_LANES (lane, mask) {                                                                   \
+        FOR_LANES(lane, mask)                                                                      \
+        {                                                                                          \
             type *p = (type *)(uintptr_t)addr[lane], old, x = ((const type *)a)[lane], r;          \
             type y = b ? ((const type *)b)[lane] : x;                                              \
             (void)y;                                                                               \
@@ -96,7 +98,8 @@ void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, co
                  const void *a, const void *b, void *out)
 {
     unsigned size_B = ir_type_bits((enum ir_type)type) / 8;
-    FOR_LANES (lane, mask) {
+    FOR_LANES(lane, mask)
+    {
         uint64_t x = 0, y = 0, value_mask = size_B == 8 ? ~0ull : (1ull << (8 * size_B)) - 1;
         memcpy(&x, (const char *)a + (size_t)lane * size_B, size_B);
         if (b)

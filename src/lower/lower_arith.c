@@ -49,8 +49,8 @@ static void carry_write(struct lower_fn *f, val v)
     lower_reg_write(f, f->nregs - 1, v);
 }
 
-static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val b, bool with, bool sub,
-                      const struct ptx_operand *dst)
+static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val b, bool with,
+                      bool sub, const struct ptx_operand *dst)
 {
     enum ir_type t = form_type(in);
     val c = with ? carry_read(f) : lower_const(f, IR_PRED, 0);
@@ -85,8 +85,9 @@ static bool add_sub(struct lower_fn *f, const struct ptx_insn *in)
 
 static val product(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a, val b)
 {
-    enum ir_op op = in->form->half == PTX_HALF_HI ? IR_OP_MULHI
-                    : in->form->half == PTX_HALF_WIDE ? IR_OP_MULWIDE : IR_OP_MUL;
+    enum ir_op op = in->form->half == PTX_HALF_HI     ? IR_OP_MULHI
+                    : in->form->half == PTX_HALF_WIDE ? IR_OP_MULWIDE
+                                                      : IR_OP_MUL;
     return op2(f, op, t, a, b);
 }
 
@@ -122,7 +123,8 @@ static bool mul24(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_op op = in->form->half == PTX_HALF_HI ? IR_OP_MUL24HI : IR_OP_MUL24LO;
     val r = op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
     if (in->form->op == PTX_OP_MAD24) {
-        struct ir_instr *s = lower_emit(f, IR_OP_ADD, t, 2, (val[]){r, lower_src(f, &in->ops[3], t)}, 1);
+        struct ir_instr *s =
+            lower_emit(f, IR_OP_ADD, t, 2, (val[]){r, lower_src(f, &in->ops[3], t)}, 1);
         s->sat = in->form->sat;
         r = s->dst[0];
     }
@@ -140,18 +142,18 @@ static bool simple(struct lower_fn *f, const struct ptx_insn *in)
         char kinds[5]; /* per source: t = the type, u = u32 */
         bool result32;
     } table[] = {
-        {PTX_OP_DIV, IR_OP_DIV, 2, "tt", false},    {PTX_OP_REM, IR_OP_REM, 2, "tt", false},
-        {PTX_OP_SAD, IR_OP_SAD, 3, "ttt", false},   {PTX_OP_ABS, IR_OP_ABS, 1, "t", false},
-        {PTX_OP_NEG, IR_OP_NEG, 1, "t", false},     {PTX_OP_POPC, IR_OP_POPC, 1, "t", true},
-        {PTX_OP_CLZ, IR_OP_CLZ, 1, "t", true},      {PTX_OP_BFIND, IR_OP_BFIND, 1, "t", true},
-        {PTX_OP_FNS, IR_OP_FNS, 3, "uuu", true},    {PTX_OP_BREV, IR_OP_BREV, 1, "t", false},
-        {PTX_OP_BFE, IR_OP_BFE, 3, "tuu", false},   {PTX_OP_BFI, IR_OP_BFI, 4, "ttuu", false},
-        {PTX_OP_SZEXT, IR_OP_SZEXT, 2, "tu", false},{PTX_OP_BMSK, IR_OP_BMSK, 2, "uu", true},
-        {PTX_OP_AND, IR_OP_AND, 2, "tt", false},    {PTX_OP_OR, IR_OP_OR, 2, "tt", false},
-        {PTX_OP_XOR, IR_OP_XOR, 2, "tt", false},    {PTX_OP_NOT, IR_OP_NOT, 1, "t", false},
-        {PTX_OP_CNOT, IR_OP_CNOT, 1, "t", false},   {PTX_OP_LOP3, IR_OP_LOP3, 3, "ttt", false},
-        {PTX_OP_SHF, IR_OP_SHFL_L, 3, "uuu", true}, {PTX_OP_SHL, IR_OP_SHL, 2, "tu", false},
-        {PTX_OP_SHR, IR_OP_SHR, 2, "tu", false},    {PTX_OP_PRMT, IR_OP_PRMT, 3, "uuu", true},
+        {PTX_OP_DIV, IR_OP_DIV, 2, "tt", false},     {PTX_OP_REM, IR_OP_REM, 2, "tt", false},
+        {PTX_OP_SAD, IR_OP_SAD, 3, "ttt", false},    {PTX_OP_ABS, IR_OP_ABS, 1, "t", false},
+        {PTX_OP_NEG, IR_OP_NEG, 1, "t", false},      {PTX_OP_POPC, IR_OP_POPC, 1, "t", true},
+        {PTX_OP_CLZ, IR_OP_CLZ, 1, "t", true},       {PTX_OP_BFIND, IR_OP_BFIND, 1, "t", true},
+        {PTX_OP_FNS, IR_OP_FNS, 3, "uuu", true},     {PTX_OP_BREV, IR_OP_BREV, 1, "t", false},
+        {PTX_OP_BFE, IR_OP_BFE, 3, "tuu", false},    {PTX_OP_BFI, IR_OP_BFI, 4, "ttuu", false},
+        {PTX_OP_SZEXT, IR_OP_SZEXT, 2, "tu", false}, {PTX_OP_BMSK, IR_OP_BMSK, 2, "uu", true},
+        {PTX_OP_AND, IR_OP_AND, 2, "tt", false},     {PTX_OP_OR, IR_OP_OR, 2, "tt", false},
+        {PTX_OP_XOR, IR_OP_XOR, 2, "tt", false},     {PTX_OP_NOT, IR_OP_NOT, 1, "t", false},
+        {PTX_OP_CNOT, IR_OP_CNOT, 1, "t", false},    {PTX_OP_LOP3, IR_OP_LOP3, 3, "ttt", false},
+        {PTX_OP_SHF, IR_OP_SHFL_L, 3, "uuu", true},  {PTX_OP_SHL, IR_OP_SHL, 2, "tu", false},
+        {PTX_OP_SHR, IR_OP_SHR, 2, "tu", false},     {PTX_OP_PRMT, IR_OP_PRMT, 3, "uuu", true},
     };
     enum ir_type t = form_type(in);
     if (t == IR_VOID || ir_type_is_float(t))
@@ -164,7 +166,8 @@ static bool simple(struct lower_fn *f, const struct ptx_insn *in)
         for (unsigned s = 0; s < table[i].nsrc; s++)
             src[s] = lower_src(f, &in->ops[1 + s], table[i].kinds[s] == 'u' ? IR_U32 : t);
         struct ir_instr *r = lower_emit(f, table[i].op, ot, table[i].nsrc, src, 1);
-        bool clamp = ptx_form_has(in->form, PTX_MOD_CLAMP), wrap = ptx_form_has(in->form, PTX_MOD_WRAP);
+        bool clamp = ptx_form_has(in->form, PTX_MOD_CLAMP),
+             wrap = ptx_form_has(in->form, PTX_MOD_WRAP);
         switch (in->form->op) {
         case PTX_OP_BFIND:
             r->imm = ptx_form_has(in->form, PTX_MOD_SHIFTAMT);
@@ -183,9 +186,10 @@ static bool simple(struct lower_fn *f, const struct ptx_insn *in)
             break;
         }
         case PTX_OP_PRMT: {
-            static const uint16_t modes[] = {[IR_PRMT_F4E] = PTX_MOD_F4E, [IR_PRMT_B4E] = PTX_MOD_B4E,
-                                             [IR_PRMT_RC8] = PTX_MOD_RC8, [IR_PRMT_ECL] = PTX_MOD_ECL,
-                                             [IR_PRMT_ECR] = PTX_MOD_ECR, [IR_PRMT_RC16] = PTX_MOD_RC16};
+            static const uint16_t modes[] = {
+                [IR_PRMT_F4E] = PTX_MOD_F4E, [IR_PRMT_B4E] = PTX_MOD_B4E,
+                [IR_PRMT_RC8] = PTX_MOD_RC8, [IR_PRMT_ECL] = PTX_MOD_ECL,
+                [IR_PRMT_ECR] = PTX_MOD_ECR, [IR_PRMT_RC16] = PTX_MOD_RC16};
             for (unsigned m = IR_PRMT_F4E; m < HD_COUNT_OF(modes); m++) {
                 if (in->form->mode == modes[m])
                     r->imm = m;
@@ -220,7 +224,8 @@ static bool dot_product(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type t = form_type(in), t2 = lower_type((enum ptx_type)in->form->types[1]);
     val src[] = {lower_src(f, &in->ops[1], IR_B32), lower_src(f, &in->ops[2], IR_B32),
                  lower_src(f, &in->ops[3], IR_B32)};
-    struct ir_instr *r = lower_emit(f, in->form->op == PTX_OP_DP4A ? IR_OP_DP4A : IR_OP_DP2A, t, 3, src, 1);
+    struct ir_instr *r =
+        lower_emit(f, in->form->op == PTX_OP_DP4A ? IR_OP_DP4A : IR_OP_DP2A, t, 3, src, 1);
     r->type2 = t2;
     r->imm = in->form->half == PTX_HALF_HI;
     lower_dst(f, &in->ops[0], r->dst[0], t);
@@ -232,11 +237,12 @@ static bool dot_product(struct lower_fn *f, const struct ptx_insn *in)
 static enum ir_cmp compare_of(const struct ptx_form *form, enum ir_type *t)
 {
     static const enum ir_cmp table[] = {
-        [PTX_CMP_EQ] = IR_EQ,   [PTX_CMP_NE] = IR_NE,   [PTX_CMP_LT] = IR_LT,   [PTX_CMP_LE] = IR_LE,
-        [PTX_CMP_GT] = IR_GT,   [PTX_CMP_GE] = IR_GE,   [PTX_CMP_LO] = IR_LT,   [PTX_CMP_LS] = IR_LE,
-        [PTX_CMP_HI] = IR_GT,   [PTX_CMP_HS] = IR_GE,   [PTX_CMP_EQU] = IR_EQU, [PTX_CMP_NEU] = IR_NEU,
-        [PTX_CMP_LTU] = IR_LTU, [PTX_CMP_LEU] = IR_LEU, [PTX_CMP_GTU] = IR_GTU, [PTX_CMP_GEU] = IR_GEU,
-        [PTX_CMP_NUM] = IR_NUM, [PTX_CMP_NAN] = IR_NAN};
+        [PTX_CMP_EQ] = IR_EQ,   [PTX_CMP_NE] = IR_NE,   [PTX_CMP_LT] = IR_LT,
+        [PTX_CMP_LE] = IR_LE,   [PTX_CMP_GT] = IR_GT,   [PTX_CMP_GE] = IR_GE,
+        [PTX_CMP_LO] = IR_LT,   [PTX_CMP_LS] = IR_LE,   [PTX_CMP_HI] = IR_GT,
+        [PTX_CMP_HS] = IR_GE,   [PTX_CMP_EQU] = IR_EQU, [PTX_CMP_NEU] = IR_NEU,
+        [PTX_CMP_LTU] = IR_LTU, [PTX_CMP_LEU] = IR_LEU, [PTX_CMP_GTU] = IR_GTU,
+        [PTX_CMP_GEU] = IR_GEU, [PTX_CMP_NUM] = IR_NUM, [PTX_CMP_NAN] = IR_NAN};
     if (*t == IR_S32 && form->cmp >= PTX_CMP_LO && form->cmp <= PTX_CMP_HS)
         *t = IR_U32;
     return table[form->cmp];
@@ -256,8 +262,9 @@ static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
 
 static val combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
 {
-    enum ir_op op = in->form->subop == PTX_SUBOP_AND ? IR_OP_AND
-                    : in->form->subop == PTX_SUBOP_OR ? IR_OP_OR : IR_OP_XOR;
+    enum ir_op op = in->form->subop == PTX_SUBOP_AND  ? IR_OP_AND
+                    : in->form->subop == PTX_SUBOP_OR ? IR_OP_OR
+                                                      : IR_OP_XOR;
     return op2(f, op, IR_PRED, p, c);
 }
 
@@ -280,7 +287,10 @@ static bool setp(struct lower_fn *f, const struct ptx_insn *in)
 
 static val set_result(struct lower_fn *f, enum ir_type t, val p)
 {
-    uint64_t one = t == IR_F32 ? 0x3f800000u : t == IR_F16 ? 0x3c00u : t == IR_BF16 ? 0x3f80u : ~0ull;
+    uint64_t one = t == IR_F32    ? 0x3f800000u
+                   : t == IR_F16  ? 0x3c00u
+                   : t == IR_BF16 ? 0x3f80u
+                                  : ~0ull;
     val pick[] = {p, lower_const(f, t, one), lower_const(f, t, 0)};
     return lower_op(f, IR_OP_SELECT, ir_type_value(t), 3, pick);
 }
@@ -308,7 +318,8 @@ static bool slct(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = form_type(in), ct = lower_type((enum ptx_type)in->form->types[1]);
     val c = lower_src(f, &in->ops[3], ct), zero = lower_const(f, ct, 0);
-    struct ir_instr *p = lower_emit(f, ct == IR_F32 ? IR_OP_FSETP : IR_OP_SETP, ct, 2, (val[]){c, zero}, 1);
+    struct ir_instr *p =
+        lower_emit(f, ct == IR_F32 ? IR_OP_FSETP : IR_OP_SETP, ct, 2, (val[]){c, zero}, 1);
     p->cmp = IR_GE;
     p->ftz = in->form->ftz;
     val pick[] = {p->dst[0], lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t)};
@@ -357,7 +368,8 @@ bool lower_arith(struct lower_fn *f, const struct ptx_insn *in)
         return slct(f, in);
     case PTX_OP_SELP: {
         enum ir_type t = form_type(in);
-        val pick[] = {lower_pred(f, &in->ops[3]), lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t)};
+        val pick[] = {lower_pred(f, &in->ops[3]), lower_src(f, &in->ops[1], t),
+                      lower_src(f, &in->ops[2], t)};
         lower_dst(f, &in->ops[0], lower_op(f, IR_OP_SELECT, ir_type_value(t), 3, pick), t);
         return true;
     }

@@ -28,8 +28,8 @@ static uint32_t chunk_count(const struct ptx_var *var)
     return (uint32_t)(var->size_B / (ir_type_bits(chunk_type(var)) / 8));
 }
 
-static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *arena, uint32_t *out_n,
-                                 const enum ir_type **out_types)
+static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *arena,
+                                 uint32_t *out_n, const enum ir_type **out_types)
 {
     uint32_t n = 0;
     for (const struct ptx_var *v = vars; v; v = v->next)
@@ -114,7 +114,8 @@ void lower_ret(struct lower_fn *f)
                 lower_fail(f, HD_NOT_SUPPORTED, "a result of more than 64 chunks");
                 return;
             }
-            src[n++] = v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v)) : slot_load(f, v, i);
+            src[n++] =
+                v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v)) : slot_load(f, v, i);
         }
     }
     lower_emit(f, IR_OP_RET, IR_VOID, n, src, 0);
@@ -194,8 +195,10 @@ static bool builtin_of(struct hd_str name, enum ir_builtin *out)
     static const struct {
         const char *name;
         enum ir_builtin id;
-    } table[] = {{"vprintf", IR_BUILTIN_VPRINTF}, {"__assertfail", IR_BUILTIN_ASSERTFAIL},
-                 {"malloc", IR_BUILTIN_MALLOC}, {"free", IR_BUILTIN_FREE}};
+    } table[] = {{"vprintf", IR_BUILTIN_VPRINTF},
+                 {"__assertfail", IR_BUILTIN_ASSERTFAIL},
+                 {"malloc", IR_BUILTIN_MALLOC},
+                 {"free", IR_BUILTIN_FREE}};
     for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
         if (hd_str_is(name, table[i].name)) {
             *out = table[i].id;
@@ -214,20 +217,23 @@ static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n,
     return call;
 }
 
-static bool call_direct(struct lower_fn *f, const struct ptx_insn *in, const struct ptx_func *callee)
+static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
+                        const struct ptx_func *callee)
 {
     val args[512];
     struct ir_proto proto;
     enum ir_builtin builtin;
     uint32_t n = gather_args(f, &in->ops[2], callee->params, args, HD_COUNT_OF(args));
-    enum hd_status status = lower_proto(callee->params, callee->rets, &f->link->module->arena, &proto);
+    enum hd_status status =
+        lower_proto(callee->params, callee->rets, &f->link->module->arena, &proto);
     if (status != HD_OK)
         f->status = status;
     if (f->status != HD_OK)
         return true;
     struct ir_func *ir = hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)callee);
     struct ir_instr *call;
-    if (!callee->has_body && (!ir || ir->is_declaration) && builtin_of(callee->sym.name, &builtin)) {
+    if (!callee->has_body && (!ir || ir->is_declaration) &&
+        builtin_of(callee->sym.name, &builtin)) {
         call = emit_call(f, IR_OP_BUILTIN, n, args, &proto);
         call->imm = builtin;
     } else if (!ir) {
@@ -255,7 +261,8 @@ static bool call_indirect(struct lower_fn *f, const struct ptx_insn *in)
         rets = ((const struct ptx_proto *)sig->u.sym)->rets;
     } else if (sig->u.sym->kind == PTX_SYM_TARGETS) {
         const struct ptx_targets *t = (const struct ptx_targets *)sig->u.sym;
-        if (t->count && t->items[0].kind == PTX_OPND_SYM && t->items[0].u.sym->kind == PTX_SYM_FUNC) {
+        if (t->count && t->items[0].kind == PTX_OPND_SYM &&
+            t->items[0].u.sym->kind == PTX_SYM_FUNC) {
             params = ((const struct ptx_func *)t->items[0].u.sym)->params;
             rets = ((const struct ptx_func *)t->items[0].u.sym)->rets;
         }

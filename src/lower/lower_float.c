@@ -46,13 +46,15 @@ static bool arithmetic(struct lower_fn *f, const struct ptx_insn *in)
         unsigned ptx;
         enum ir_op op;
         unsigned nsrc;
-    } table[] = {
-        {PTX_OP_ADD, IR_OP_FADD, 2},   {PTX_OP_SUB, IR_OP_FSUB, 2},     {PTX_OP_MUL, IR_OP_FMUL, 2},
-        {PTX_OP_FMA, IR_OP_FMA, 3},    {PTX_OP_MAD, IR_OP_FMA, 3},      {PTX_OP_DIV, IR_OP_FDIV, 2},
-        {PTX_OP_RCP, IR_OP_FRCP, 1},   {PTX_OP_SQRT, IR_OP_FSQRT, 1},   {PTX_OP_RSQRT, IR_OP_FRSQRT, 1},
-        {PTX_OP_SIN, IR_OP_FSIN, 1},   {PTX_OP_COS, IR_OP_FCOS, 1},     {PTX_OP_EX2, IR_OP_FEX2, 1},
-        {PTX_OP_LG2, IR_OP_FLG2, 1},   {PTX_OP_TANH, IR_OP_FTANH, 1},   {PTX_OP_NEG, IR_OP_FNEG, 1},
-        {PTX_OP_ABS, IR_OP_FABS, 1},   {PTX_OP_COPYSIGN, IR_OP_FCOPYSIGN, 2}};
+    } table[] = {{PTX_OP_ADD, IR_OP_FADD, 2},          {PTX_OP_SUB, IR_OP_FSUB, 2},
+                 {PTX_OP_MUL, IR_OP_FMUL, 2},          {PTX_OP_FMA, IR_OP_FMA, 3},
+                 {PTX_OP_MAD, IR_OP_FMA, 3},           {PTX_OP_DIV, IR_OP_FDIV, 2},
+                 {PTX_OP_RCP, IR_OP_FRCP, 1},          {PTX_OP_SQRT, IR_OP_FSQRT, 1},
+                 {PTX_OP_RSQRT, IR_OP_FRSQRT, 1},      {PTX_OP_SIN, IR_OP_FSIN, 1},
+                 {PTX_OP_COS, IR_OP_FCOS, 1},          {PTX_OP_EX2, IR_OP_FEX2, 1},
+                 {PTX_OP_LG2, IR_OP_FLG2, 1},          {PTX_OP_TANH, IR_OP_FTANH, 1},
+                 {PTX_OP_NEG, IR_OP_FNEG, 1},          {PTX_OP_ABS, IR_OP_FABS, 1},
+                 {PTX_OP_COPYSIGN, IR_OP_FCOPYSIGN, 2}};
     enum ir_type t = form_type(in);
     if (!ir_type_is_float(t))
         return false;
@@ -95,8 +97,8 @@ static bool min_max(struct lower_fn *f, const struct ptx_insn *in)
 
 static bool testp(struct lower_fn *f, const struct ptx_insn *in)
 {
-    static const uint16_t modes[] = {PTX_MOD_FINITE, PTX_MOD_INFINITE, PTX_MOD_NUMBER,
-                                     PTX_MOD_NOTANUMBER, PTX_MOD_NORMAL, PTX_MOD_SUBNORMAL};
+    static const uint16_t modes[] = {PTX_MOD_FINITE,     PTX_MOD_INFINITE, PTX_MOD_NUMBER,
+                                     PTX_MOD_NOTANUMBER, PTX_MOD_NORMAL,   PTX_MOD_SUBNORMAL};
     struct ir_instr *r = emit_fp(f, in, IR_OP_FTESTP, form_type(in), 1);
     r->ftz = false;
     for (unsigned m = 0; m < HD_COUNT_OF(modes); m++) {

@@ -96,7 +96,8 @@ static enum hd_status edge_error(struct lower_fn *f, const struct ptx_insn *in, 
     return f->status;
 }
 
-static enum hd_status switch_edges(struct lower_fn *f, struct ir_block *ir, const struct ptx_insn *in)
+static enum hd_status switch_edges(struct lower_fn *f, struct ir_block *ir,
+                                   const struct ptx_insn *in)
 {
     const struct ptx_operand *list = &in->ops[1];
     if (list->kind != PTX_OPND_SYM || list->u.sym->kind != PTX_SYM_TARGETS)
@@ -278,7 +279,8 @@ static enum hd_status registers(struct lower_fn *f)
         if (type == IR_VOID || r->vec > 1)
             return hd_error(HD_NOT_SUPPORTED, "%.*s:%u:%u: register type .%s%s",
                             HD_STR_ARG(f->link->ptx->name), r->sym.place.line, r->sym.place.col,
-                            ptx_type_name((enum ptx_type)r->type), r->vec > 1 ? " in a vector" : "");
+                            ptx_type_name((enum ptx_type)r->type),
+                            r->vec > 1 ? " in a vector" : "");
         for (uint32_t i = 0; i < r->count; i++)
             f->reg_types[r->base + i] = ir_type_value(type);
     }
@@ -324,7 +326,8 @@ static enum hd_status files(struct lower_fn *f)
     return HD_OK;
 }
 
-enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx, struct ir_func *ir)
+enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx,
+                              struct ir_func *ir)
 {
     struct lower_fn f = {.link = link, .ptx = ptx, .ir = ir};
     hd_arena_init(&f.arena);

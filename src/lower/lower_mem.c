@@ -31,8 +31,9 @@ static enum ir_scope scope_of(const struct ptx_form *form)
 static enum ir_cache cache_of(const struct ptx_form *form)
 {
     static const enum ir_cache table[] = {
-        [PTX_CACHE_NONE] = IR_CACHE_DEFAULT, [PTX_CACHE_CA] = IR_CACHE_CA, [PTX_CACHE_CG] = IR_CACHE_CG,
-        [PTX_CACHE_CS] = IR_CACHE_CS,        [PTX_CACHE_LU] = IR_CACHE_LU, [PTX_CACHE_CV] = IR_CACHE_CV,
+        [PTX_CACHE_NONE] = IR_CACHE_DEFAULT, [PTX_CACHE_CA] = IR_CACHE_CA,
+        [PTX_CACHE_CG] = IR_CACHE_CG,        [PTX_CACHE_CS] = IR_CACHE_CS,
+        [PTX_CACHE_LU] = IR_CACHE_LU,        [PTX_CACHE_CV] = IR_CACHE_CV,
         [PTX_CACHE_WB] = IR_CACHE_WB,        [PTX_CACHE_WT] = IR_CACHE_WT};
     return form->nc ? IR_CACHE_NC : table[form->cache];
 }
@@ -110,10 +111,11 @@ static bool atom(struct lower_fn *f, const struct ptx_insn *in)
     static const struct {
         unsigned ptx;
         enum ir_atom ir;
-    } table[] = {{PTX_SUBOP_ADD, IR_ATOM_ADD}, {PTX_SUBOP_MIN, IR_ATOM_MIN}, {PTX_SUBOP_MAX, IR_ATOM_MAX},
-                 {PTX_SUBOP_INC, IR_ATOM_INC}, {PTX_SUBOP_DEC, IR_ATOM_DEC}, {PTX_SUBOP_AND, IR_ATOM_AND},
-                 {PTX_SUBOP_OR, IR_ATOM_OR},   {PTX_SUBOP_XOR, IR_ATOM_XOR}, {PTX_SUBOP_EXCH, IR_ATOM_EXCH},
-                 {PTX_SUBOP_CAS, IR_ATOM_CAS}};
+    } table[] = {{PTX_SUBOP_ADD, IR_ATOM_ADD},   {PTX_SUBOP_MIN, IR_ATOM_MIN},
+                 {PTX_SUBOP_MAX, IR_ATOM_MAX},   {PTX_SUBOP_INC, IR_ATOM_INC},
+                 {PTX_SUBOP_DEC, IR_ATOM_DEC},   {PTX_SUBOP_AND, IR_ATOM_AND},
+                 {PTX_SUBOP_OR, IR_ATOM_OR},     {PTX_SUBOP_XOR, IR_ATOM_XOR},
+                 {PTX_SUBOP_EXCH, IR_ATOM_EXCH}, {PTX_SUBOP_CAS, IR_ATOM_CAS}};
     bool red = in->form->op == PTX_OP_RED;
     enum ir_type t = form_type(in);
     enum ir_space space = lower_space(ptx_form_space(in->form));

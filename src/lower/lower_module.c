@@ -29,7 +29,8 @@ static const char *unique_name(struct lower_link *l, struct hd_str name, bool in
     const char *plain = hd_arena_strndup(a, name.ptr, name.len);
     const char *text = plain;
     void *unused;
-    for (unsigned n = 1; internal && hd_map_find(&l->module->symbols, hd_str_from(text), &unused); n++)
+    for (unsigned n = 1; internal && hd_map_find(&l->module->symbols, hd_str_from(text), &unused);
+         n++)
         text = hd_arena_printf(a, "%s$%u", plain, n);
     return text;
 }
@@ -152,7 +153,8 @@ static void kernel_params(struct lower_link *l, struct ir_func *ir, const struct
     uint64_t at = 0;
     struct hd_arena *a = &l->module->arena;
     ir->params = hd_arena_array(a, struct ir_param, p->nparams + 1u);
-    for (const struct ptx_var *v = p->params; v && ir->params && ir->nparams < p->nparams; v = v->next) {
+    for (const struct ptx_var *v = p->params; v && ir->params && ir->nparams < p->nparams;
+         v = v->next) {
         uint32_t align = v->align ? v->align : 1;
         at = hd_align_up(at, align);
         ir->params[ir->nparams++] = (struct ir_param){
@@ -235,8 +237,11 @@ static enum hd_status module_symbols(struct lower_link *l)
         if (i->kind != PTX_ITEM_ALIAS)
             continue;
         const struct ptx_alias *alias = i->u.alias;
-        void *target = hd_map_get_u64(&l->funcs, (uint64_t)(uintptr_t)(alias->target->def ? alias->target->def : alias->target));
-        if (target && alias->decl && !hd_map_put_u64(&l->funcs, (uint64_t)(uintptr_t)alias->decl, target))
+        void *target =
+            hd_map_get_u64(&l->funcs, (uint64_t)(uintptr_t)(alias->target->def ? alias->target->def
+                                                                               : alias->target));
+        if (target && alias->decl &&
+            !hd_map_put_u64(&l->funcs, (uint64_t)(uintptr_t)alias->decl, target))
             return hd_error(HD_NO_MEMORY, "aliases");
     }
     return HD_OK;
@@ -254,15 +259,17 @@ static enum hd_status module_bodies(struct lower_link *l)
 /* Everything that is called or named must have a body or storage by now. */
 static enum hd_status check_resolved(const struct ir_module *m)
 {
-    ir_foreach_func (f, m) {
+    ir_foreach_func(f, m) {
         for (uint32_t b = 0; b < f->nblocks; b++) {
-            ir_foreach_instr (in, f->blocks[b]) {
+            ir_foreach_instr(in, f->blocks[b]) {
                 if (in->callee && in->callee->is_declaration)
-                    return hd_error(HD_UNRESOLVED, "%s: unresolved external function %s (used in %s)",
-                                    m->name, in->callee->name, f->name);
+                    return hd_error(HD_UNRESOLVED,
+                                    "%s: unresolved external function %s (used in %s)", m->name,
+                                    in->callee->name, f->name);
                 if (in->var && in->var->linkage == IR_LINK_EXTERN && !in->var->is_dynamic_shared)
-                    return hd_error(HD_UNRESOLVED, "%s: unresolved external variable %s (used in %s)",
-                                    m->name, in->var->name, f->name);
+                    return hd_error(HD_UNRESOLVED,
+                                    "%s: unresolved external variable %s (used in %s)", m->name,
+                                    in->var->name, f->name);
             }
         }
     }

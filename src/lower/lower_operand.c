@@ -92,11 +92,14 @@ void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)
     hd_buf_fini(&text);
 }
 
-struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type, enum ir_type to)
+struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type,
+                           enum ir_type to)
 {
     enum ir_type from = ir_type_value(v->type), want = ir_type_value(to);
-    static const enum ir_type uns[] = {[IR_B8] = IR_U8, [IR_B16] = IR_U16, [IR_B32] = IR_U32, [IR_B64] = IR_U64};
-    static const enum ir_type sgn[] = {[IR_B8] = IR_S8, [IR_B16] = IR_S16, [IR_B32] = IR_S32, [IR_B64] = IR_S64};
+    static const enum ir_type uns[] = {
+        [IR_B8] = IR_U8, [IR_B16] = IR_U16, [IR_B32] = IR_U32, [IR_B64] = IR_U64};
+    static const enum ir_type sgn[] = {
+        [IR_B8] = IR_S8, [IR_B16] = IR_S16, [IR_B32] = IR_S32, [IR_B64] = IR_S64};
     if (from == want)
         return v;
     if (want == IR_B128) {
@@ -246,7 +249,8 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
         return lower_var_address(f, var_of(sym), op->offset);
     if (sym->kind == PTX_SYM_FUNC) {
         const struct ptx_func *func = (const struct ptx_func *)sym;
-        struct ir_func *ir = hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)(func->def ? func->def : func));
+        struct ir_func *ir =
+            hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)(func->def ? func->def : func));
         if (ir) {
             struct ir_instr *in = lower_emit(f, IR_OP_FUNCADDR, IR_B64, 0, NULL, 1);
             in->callee = ir;
@@ -258,7 +262,8 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
 }
 
 /* {a, b, ..}: packed, first item lowest */
-static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type)
+static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operand *op,
+                                     enum ir_type type)
 {
     struct ir_value *items[16];
     static const enum ir_type by_bits[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
@@ -323,7 +328,8 @@ static void write_reg(struct lower_fn *f, uint32_t reg, struct ir_value *v, enum
     lower_reg_write(f, reg, v);
 }
 
-void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value *v, enum ir_type type)
+void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value *v,
+               enum ir_type type)
 {
     if (op->kind == PTX_OPND_SINK)
         return;

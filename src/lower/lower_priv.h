@@ -36,14 +36,14 @@ struct lower_fn {
     struct ir_func *ir;
     struct ir_builder b;
     struct hd_arena arena;
-    uint32_t nregs;            /* PTX registers, then the carry flag */
-    enum ir_type *reg_types;   /* by register: value type */
+    uint32_t nregs;          /* PTX registers, then the carry flag */
+    enum ir_type *reg_types; /* by register: value type */
     HD_VEC(struct lower_block) blocks;
     struct lower_block *cur;
     struct hd_map defs; /* u64 key block id << 32 | register -> struct ir_value* */
     HD_VEC(struct lower_phi) phis;
-    struct hd_map labels;     /* u64 key label index -> block index + 1 */
-    uint32_t *files; /* by PTX file number: IR file */
+    struct hd_map labels; /* u64 key label index -> block index + 1 */
+    uint32_t *files;      /* by PTX file number: IR file */
     uint32_t nfiles;
     const struct ptx_insn *insn;
     enum hd_status status; /* first error */
@@ -62,9 +62,11 @@ struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enu
 struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bits);
 struct ir_value *lower_pred(struct lower_fn *f, const struct ptx_operand *op); /* with !p */
 /* Cuts or extends (by the sign of `type`) to `to`. */
-struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type, enum ir_type to);
+struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type,
+                           enum ir_type to);
 /* Writes a result of `type` to a register, vector, pair or sink; honours the guard by select. */
-void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value *v, enum ir_type type);
+void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value *v,
+               enum ir_type type);
 /* Address operand: value plus constant offset; *out_space becomes LOCAL for .param variables of functions. */
 struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
                                enum ir_space *space, int64_t *out_offset);
@@ -77,11 +79,13 @@ bool lower_mem(struct lower_fn *f, const struct ptx_insn *in);
 bool lower_warp(struct lower_fn *f, const struct ptx_insn *in);
 bool lower_call(struct lower_fn *f, const struct ptx_insn *in);
 void lower_ret(struct lower_fn *f);
-enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets, struct hd_arena *arena, struct ir_proto *out);
+enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
+                           struct hd_arena *arena, struct ir_proto *out);
 void lower_entry_args(struct lower_fn *f);
 
 /* lower_flow.c */
-enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx, struct ir_func *ir);
+enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx,
+                              struct ir_func *ir);
 
 /* lower_support.c: the slice, as one table. */
 bool lower_in_slice(const struct ptx_insn *insn, const char **out_why);

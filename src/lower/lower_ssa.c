@@ -6,7 +6,8 @@ static uint64_t key(const struct ir_block *block, uint32_t reg)
     return (uint64_t)block->id << 32 | reg;
 }
 
-static void define(struct lower_fn *f, const struct ir_block *block, uint32_t reg, struct ir_value *v)
+static void define(struct lower_fn *f, const struct ir_block *block, uint32_t reg,
+                   struct ir_value *v)
 {
     if (!hd_map_put_u64(&f->defs, key(block, reg), v) && f->status == HD_OK)
         f->status = hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);

@@ -27,15 +27,17 @@ static bool barrier(struct lower_fn *f, const struct ptx_insn *in, enum ir_bar k
 
 static enum ir_bar reduction(const struct ptx_insn *in)
 {
-    return in->form->subop == PTX_SUBOP_POPC ? IR_BAR_RED_POPC
-           : in->form->subop == PTX_SUBOP_AND ? IR_BAR_RED_AND : IR_BAR_RED_OR;
+    return in->form->subop == PTX_SUBOP_POPC  ? IR_BAR_RED_POPC
+           : in->form->subop == PTX_SUBOP_AND ? IR_BAR_RED_AND
+                                              : IR_BAR_RED_OR;
 }
 
 static bool shfl(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_shfl mode = in->form->mode == PTX_MOD_UP     ? IR_SHFL_UP
                         : in->form->mode == PTX_MOD_DOWN ? IR_SHFL_DOWN
-                        : in->form->mode == PTX_MOD_BFLY ? IR_SHFL_BFLY : IR_SHFL_IDX;
+                        : in->form->mode == PTX_MOD_BFLY ? IR_SHFL_BFLY
+                                                         : IR_SHFL_IDX;
     val src[] = {lower_src(f, &in->ops[1], IR_B32), lower_src(f, &in->ops[2], IR_U32),
                  lower_src(f, &in->ops[3], IR_U32),
                  in->nops > 4 ? lower_src(f, &in->ops[4], IR_U32) : lower_const(f, IR_B32, ~0u)};
@@ -54,7 +56,8 @@ static bool vote(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_vote mode = in->form->mode == PTX_MOD_BALLOT ? IR_VOTE_BALLOT
                         : in->form->mode == PTX_MOD_ALL  ? IR_VOTE_ALL
-                        : in->form->mode == PTX_MOD_ANY  ? IR_VOTE_ANY : IR_VOTE_UNI;
+                        : in->form->mode == PTX_MOD_ANY  ? IR_VOTE_ANY
+                                                         : IR_VOTE_UNI;
     val src[] = {lower_pred(f, &in->ops[1]),
                  in->nops > 2 ? lower_src(f, &in->ops[2], IR_U32) : lower_const(f, IR_B32, ~0u)};
     struct ir_instr *r = lower_emit(f, IR_OP_VOTE, IR_VOID, 2, src, 1);
@@ -86,8 +89,9 @@ static bool redux(struct lower_fn *f, const struct ptx_insn *in)
     static const struct {
         unsigned ptx;
         enum ir_redux ir;
-    } table[] = {{PTX_SUBOP_ADD, IR_REDUX_ADD}, {PTX_SUBOP_MIN, IR_REDUX_MIN}, {PTX_SUBOP_MAX, IR_REDUX_MAX},
-                 {PTX_SUBOP_AND, IR_REDUX_AND}, {PTX_SUBOP_OR, IR_REDUX_OR},   {PTX_SUBOP_XOR, IR_REDUX_XOR}};
+    } table[] = {{PTX_SUBOP_ADD, IR_REDUX_ADD}, {PTX_SUBOP_MIN, IR_REDUX_MIN},
+                 {PTX_SUBOP_MAX, IR_REDUX_MAX}, {PTX_SUBOP_AND, IR_REDUX_AND},
+                 {PTX_SUBOP_OR, IR_REDUX_OR},   {PTX_SUBOP_XOR, IR_REDUX_XOR}};
     enum ir_type t = lower_type(ptx_form_type(in->form));
     if (ir_type_is_float(t) || ir_type_bits(t) != 32)
         return false;

@@ -15,7 +15,8 @@
 #include "interp/interp.h"
 #include "jit/jit.h"
 
-enum hd_status jit_harness_launch(const struct interp_launch *launch, struct interp_fault *out_fault);
+enum hd_status jit_harness_launch(const struct interp_launch *launch,
+                                  struct interp_fault *out_fault);
 
 struct run {
     const struct interp_launch *in;
@@ -80,8 +81,8 @@ static void assertfail(struct jit_cta *cta, struct jit_warp *warp, uint32_t lane
     fault(cta, warp, HD_ASSERT, 0);
 }
 
-static void malloc_(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, const uint64_t *size,
-                    uint64_t *out)
+static void malloc_(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                    const uint64_t *size, uint64_t *out)
 {
     const struct interp_launch *in = ((struct run *)cta->launch->device)->in;
     for (uint32_t l = 0; l < 32; l++) {
@@ -115,9 +116,15 @@ static void nanosleep_(struct jit_cta *cta, uint32_t ns)
 {
 }
 
-static const struct jit_services services = {
-    .bar_arrive = bar_arrive, .vprintf_ = vprintf_, .assertfail = assertfail, .malloc_ = malloc_,
-    .free_ = free_, .fault = fault, .clock = clock_, .globaltimer = timer, .nanosleep = nanosleep_};
+static const struct jit_services services = {.bar_arrive = bar_arrive,
+                                             .vprintf_ = vprintf_,
+                                             .assertfail = assertfail,
+                                             .malloc_ = malloc_,
+                                             .free_ = free_,
+                                             .fault = fault,
+                                             .clock = clock_,
+                                             .globaltimer = timer,
+                                             .nanosleep = nanosleep_};
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
@@ -254,7 +261,8 @@ enum hd_status jit_harness_launch(const struct interp_launch *in, struct interp_
         return status;
     }
     char *frames = aligned_alloc(64, hd_align_up(code->frame_B * run.launch.nwarps + 64, 64));
-    char *local = aligned_alloc(64, hd_align_up(run.launch.local_B * run.launch.nwarps * 32 + 64, 64));
+    char *local =
+        aligned_alloc(64, hd_align_up(run.launch.local_B * run.launch.nwarps * 32 + 64, 64));
     char *shared = aligned_alloc(128, hd_align_up(run.launch.shared_B + 128, 128));
     memset(shared, 0, run.launch.shared_B + 128);
     run.cta.launch = &run.launch;

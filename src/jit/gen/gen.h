@@ -42,15 +42,16 @@ struct gen_node {
     const struct ir_instr *first;
     const struct ir_instr *end; /* exclusive; NULL = to the end of the block */
     bool divergent;
-    bool exit_only;          /* nothing but the end of the kernel: edges to it end lanes */
-    uint32_t conv;           /* block where this node's lanes are all together again; IR_NO_BLOCK = never */
-    LLVMValueRef pend[2];    /* i16 slots (divergent) */
-    LLVMBasicBlockRef test;  /* divergent: checks the pending mask */
+    bool exit_only; /* nothing but the end of the kernel: edges to it end lanes */
+    uint32_t conv;  /* block where this node's lanes are all together again; IR_NO_BLOCK = never */
+    LLVMValueRef pend[2];   /* i16 slots (divergent) */
+    LLVMBasicBlockRef test; /* divergent: checks the pending mask */
     LLVMBasicBlockRef body;
-    LLVMBasicBlockRef tail;  /* divergent: goes to the next node of the sweep */
-    const struct ir_instr *collective; /* dispatch: this node waits for the members of this operation */
-    uint32_t site;                     /* dispatch: index of the barrier that ends this node */
-    uint64_t frame_pend;               /* 1 + frame offset of the pending mask across stops */
+    LLVMBasicBlockRef tail; /* divergent: goes to the next node of the sweep */
+    const struct ir_instr
+        *collective;     /* dispatch: this node waits for the members of this operation */
+    uint32_t site;       /* dispatch: index of the barrier that ends this node */
+    uint64_t frame_pend; /* 1 + frame offset of the pending mask across stops */
 };
 
 /* A barrier in dispatch mode, and the lanes parked at it. */
@@ -85,9 +86,9 @@ struct gen {
     LLVMValueRef cta, warp, frame, launch; /* pointers */
     LLVMValueRef warp_index;               /* i32 */
     LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
-    LLVMValueRef dynamic_sp;               /* slot: end of the frame, moved by alloca; NULL = fixed */
+    LLVMValueRef dynamic_sp; /* slot: end of the frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
-    LLVMValueRef results;                  /* device function: pointer to the result area */
+    LLVMValueRef results; /* device function: pointer to the result area */
     LLVMBasicBlockRef entry, done;
     LLVMBuilderRef alloca_builder;
     LLVMValueRef alive[2]; /* i16 slots */
@@ -100,13 +101,13 @@ struct gen {
     uint32_t *def_node;      /* by value id */
     bool *cross;             /* by value id: needs a slot */
     struct gen_slot *slots;
-    bool *nan_raw; /* by value id: an f32 result whose NaN is not canonical yet */
+    bool *nan_raw;         /* by value id: an f32 result whose NaN is not canonical yet */
     struct gen_val *cache; /* by value id, valid when cache_epoch matches */
     uint32_t *cache_epoch;
     uint32_t epoch;
     uint32_t epoch_next;
-    bool alive_in_memory; /* callees or dispatch mode change it behind our back */
-    LLVMValueRef args;    /* device function: pointer to the arguments */
+    bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
+    LLVMValueRef args;          /* device function: pointer to the arguments */
     LLVMValueRef entry_mask[2]; /* device function: i16 */
 
     /* The node being generated. */
@@ -126,17 +127,17 @@ struct gen {
 };
 
 /* ---- gen_value.c: types, constants, values in and out of slots */
-LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type);             /* iN */
-LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem);                      /* <16 x elem> */
-LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type);              /* float type of F16/F32/F64 */
+LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type); /* iN */
+LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem);          /* <16 x elem> */
+LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type);  /* float type of F16/F32/F64 */
 LLVMValueRef gen_i32(struct gen *g, uint64_t v);
 LLVMValueRef gen_i64(struct gen *g, uint64_t v);
 LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v);
 LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar);
 LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v); /* integer element */
 LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride);   /* <0, s, 2s, ..> */
-LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload, unsigned noverload,
-                           LLVMValueRef *args, unsigned nargs);
+LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload,
+                           unsigned noverload, LLVMValueRef *args, unsigned nargs);
 LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
                          unsigned nargs);
 LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name);
@@ -150,7 +151,8 @@ struct gen_val gen_get_raw(struct gen *g, const struct ir_value *v); /* NaN not 
 struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
                           const struct ir_shape *want);
 LLVMValueRef gen_scalar(struct gen *g, const struct ir_value *v); /* of a UNIFORM value */
-LLVMValueRef gen_half(struct gen *g, const struct ir_value *v, int h); /* scalar per half: UNIFORM or AFFINE 0 */
+LLVMValueRef gen_half(struct gen *g, const struct ir_value *v,
+                      int h); /* scalar per half: UNIFORM or AFFINE 0 */
 void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
 /* As computed: a NaN may have any payload. For consumers that read the value as a float. */
 void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
@@ -172,8 +174,8 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
 
 /* ---- gen_flow.c */
 enum hd_status gen_flow_run(struct gen *g);
-LLVMValueRef gen_mask_bits(struct gen *g, int h); /* i16 of the current mask */
-LLVMValueRef gen_mask32(struct gen *g);           /* i32 of the current mask */
+LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* i16 of the current mask */
+LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask */
 LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
 LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask);
 /* Branches to `cold` when cond holds; the optimiser is told that this is rare. */
@@ -206,15 +208,17 @@ void gen_eval(struct gen *g, const struct ir_instr *instr); /* any PURE op throu
 LLVMValueRef gen_k(struct gen *g, bool vec, LLVMTypeRef elem, uint64_t v);
 LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v);
 LLVMTypeRef gen_form(struct gen *g, bool vec, LLVMTypeRef elem);
-LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x); /* f32 in i32: denormal -> signed zero */
+LLVMValueRef gen_flush(struct gen *g, bool vec,
+                       LLVMValueRef x); /* f32 in i32: denormal -> signed zero */
 void gen_load(struct gen *g, const struct ir_instr *instr);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
-void gen_lane_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef out[2]); /* <16 x i64> */
+void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
+                        LLVMValueRef out[2]);                     /* <16 x i64> */
 LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: host addresses */
 LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's local window */
-void gen_addr(struct gen *g, const struct ir_instr *instr);  /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
-bool gen_warp(struct gen *g, const struct ir_instr *instr);  /* collectives */
+void gen_addr(struct gen *g, const struct ir_instr *instr); /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
+bool gen_warp(struct gen *g, const struct ir_instr *instr); /* collectives */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);
 void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_call(struct gen *g, const struct ir_instr *instr);

@@ -11,9 +11,10 @@
 static const char *atom_name(enum ir_atom atom)
 {
     static const char *const names[] = {
-        [IR_ATOM_ADD] = "add", [IR_ATOM_MIN] = "min", [IR_ATOM_MAX] = "max",   [IR_ATOM_INC] = "inc",
-        [IR_ATOM_DEC] = "dec", [IR_ATOM_AND] = "and", [IR_ATOM_OR] = "or",     [IR_ATOM_XOR] = "xor",
-        [IR_ATOM_EXCH] = "exch", [IR_ATOM_CAS] = "cas",
+        [IR_ATOM_ADD] = "add", [IR_ATOM_MIN] = "min", [IR_ATOM_MAX] = "max",
+        [IR_ATOM_INC] = "inc", [IR_ATOM_DEC] = "dec", [IR_ATOM_AND] = "and",
+        [IR_ATOM_OR] = "or",   [IR_ATOM_XOR] = "xor", [IR_ATOM_EXCH] = "exch",
+        [IR_ATOM_CAS] = "cas",
     };
     return names[atom];
 }
@@ -21,7 +22,8 @@ static const char *atom_name(enum ir_atom atom)
 /* Operations whose result depends on how the bits are read keep the type; the others its width. */
 static enum ir_type atom_type(const struct ir_instr *in)
 {
-    bool value = in->mem.atom == IR_ATOM_ADD || in->mem.atom == IR_ATOM_MIN || in->mem.atom == IR_ATOM_MAX;
+    bool value =
+        in->mem.atom == IR_ATOM_ADD || in->mem.atom == IR_ATOM_MIN || in->mem.atom == IR_ATOM_MAX;
     enum ir_type t = in->type;
     if (!value)
         return ir_type_bits(t) == 64 ? IR_B64 : ir_type_bits(t) == 32 ? IR_B32 : ir_type_value(t);
@@ -63,8 +65,14 @@ void gen_atom(struct gen *g, const struct ir_instr *in)
         LLVMValueRef args[] = {gen_mask32(g), addresses, a, b, out};
         gen_call_rt(g, name, g->t_void, args, 5);
     } else {
-        LLVMValueRef args[] = {gen_i32(g, in->mem.atom), gen_i32(g, in->type),
-                               gen_i32(g, in->mem.noftz), gen_mask32(g), addresses, a, b, out};
+        LLVMValueRef args[] = {gen_i32(g, in->mem.atom),
+                               gen_i32(g, in->type),
+                               gen_i32(g, in->mem.noftz),
+                               gen_mask32(g),
+                               addresses,
+                               a,
+                               b,
+                               out};
         gen_call_rt(g, "jit_rt_atom", g->t_void, args, 8);
     }
     if (in->ndst)
@@ -149,11 +157,14 @@ static void gen_cvta(struct gen *g, const struct ir_instr *in)
 static void gen_isspacep(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef shared = gen_window_base(g, IR_SPACE_SHARED);
-    LLVMValueRef shared_B = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, shared_B));
+    LLVMValueRef shared_B =
+        gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, shared_B));
     LLVMValueRef local = gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, local));
-    LLVMValueRef local_B = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+    LLVMValueRef local_B =
+        gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
     LLVMValueRef warps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
-    LLVMValueRef threads = LLVMBuildMul(g->b, LLVMBuildZExt(g->b, warps, g->t_i64, ""), gen_i64(g, 32), "");
+    LLVMValueRef threads =
+        LLVMBuildMul(g->b, LLVMBuildZExt(g->b, warps, g->t_i64, ""), gen_i64(g, 32), "");
     LLVMValueRef all_local = LLVMBuildMul(g->b, threads, local_B, "");
     LLVMValueRef x[2];
     gen_vector(g, in->src[0], x);

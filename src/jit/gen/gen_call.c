@@ -27,7 +27,8 @@ static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_
                        LLVMValueRef const x[2], LLVMValueRef const keep[2])
 {
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef at = gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
+        LLVMValueRef at =
+            gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
         LLVMValueRef v = x[h];
         if (keep && keep[h]) {
             LLVMValueRef old = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
@@ -45,7 +46,8 @@ static struct gen_val area_load(struct gen *g, LLVMValueRef area, uint32_t slot,
 {
     LLVMValueRef x[2];
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef at = gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
+        LLVMValueRef at =
+            gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
         x[h] = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
         if (type == IR_PRED)
             x[h] = LLVMBuildBitCast(g->b, x[h], g->t_mask, "");
@@ -154,9 +156,9 @@ static bool address_taken(const struct ir_module *m, const struct ir_func *func)
                 return true;
         }
     }
-    ir_foreach_func (f, m) {
+    ir_foreach_func(f, m) {
         for (uint32_t b = 0; b < f->nblocks; b++) {
-            ir_foreach_instr (in, f->blocks[b]) {
+            ir_foreach_instr(in, f->blocks[b]) {
                 if (in->op == IR_OP_FUNCADDR && in->callee == func)
                     return true;
             }
@@ -174,22 +176,25 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
         left[h] = gen_alloca(g, g->t_i16, 0, "");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
     }
-    LLVMBasicBlockRef loop = gen_bb(g, "targets"), bad = gen_bb(g, "bad_target"), next = gen_bb(g, "next");
+    LLVMBasicBlockRef loop = gen_bb(g, "targets"), bad = gen_bb(g, "bad_target"),
+                      next = gen_bb(g, "next");
     LLVMBasicBlockRef end = gen_bb(g, "called");
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
     LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, bits[2];
     for (int h = 0; h < 2; h++)
-        g->mask[h] = LLVMBuildBitCast(g->b, LLVMBuildLoad2(g->b, g->t_i16, left[h], ""), g->t_mask, "");
+        g->mask[h] =
+            LLVMBuildBitCast(g->b, LLVMBuildLoad2(g->b, g->t_i16, left[h], ""), g->t_mask, "");
     LLVMValueRef one = gen_pick_active(g, handle);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, handle[h], gen_splat(g, one), "");
         bits[h] = gen_bits16(g, LLVMBuildAnd(g->b, same, g->mask[h], ""));
-        LLVMValueRef rest = LLVMBuildAnd(g->b, gen_bits16(g, g->mask[h]), LLVMBuildNot(g->b, bits[h], ""), "");
+        LLVMValueRef rest =
+            LLVMBuildAnd(g->b, gen_bits16(g, g->mask[h]), LLVMBuildNot(g->b, bits[h], ""), "");
         LLVMBuildStore(g->b, rest, left[h]);
     }
     LLVMValueRef sw = LLVMBuildSwitch(g->b, one, bad, 8);
-    ir_foreach_func (f, g->func->module) {
+    ir_foreach_func(f, g->func->module) {
         if (!proto_matches(f, in->proto) || !address_taken(g->func->module, f))
             continue;
         LLVMBasicBlockRef bb = gen_bb(g, "target");

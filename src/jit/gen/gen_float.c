@@ -56,7 +56,8 @@ static unsigned embedded_mode(enum ir_rnd r)
     return 8u | (r == IR_RM ? 1u : r == IR_RP ? 2u : 3u);
 }
 
-static LLVMValueRef halves_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n, unsigned mode)
+static LLVMValueRef halves_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
+                              unsigned mode)
 {
     /* f64: 16 lanes are two registers of 8. */
     LLVMValueRef part[2];
@@ -334,8 +335,13 @@ static LLVMValueRef pow2(const struct ap *p, LLVMValueRef k)
 static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
 {
     LLVMBuilderRef b = p->g->b;
-    static const double c[] = {HD_APPROX_EX2_6, HD_APPROX_EX2_5, HD_APPROX_EX2_4, HD_APPROX_EX2_3,
-                               HD_APPROX_EX2_2, HD_APPROX_EX2_1, 1.0};
+    static const double c[] = {HD_APPROX_EX2_6,
+                               HD_APPROX_EX2_5,
+                               HD_APPROX_EX2_4,
+                               HD_APPROX_EX2_3,
+                               HD_APPROX_EX2_2,
+                               HD_APPROX_EX2_1,
+                               1.0};
     x = when(p, LLVMRealOGT, x, kf(p, 129.0), kf(p, 129.0), x);
     x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);

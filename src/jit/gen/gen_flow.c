@@ -180,7 +180,7 @@ static const struct ir_value **values_by_id(struct gen *g)
     if (!map)
         return NULL;
     for (uint32_t b = 0; b < f->nblocks; b++) {
-        ir_foreach_instr (in, f->blocks[b]) {
+        ir_foreach_instr(in, f->blocks[b]) {
             for (uint32_t d = 0; d < in->ndst; d++)
                 map[in->dst[d]->id] = in->dst[d];
         }
@@ -383,7 +383,7 @@ static void phi_sources_read(struct gen *g, const struct ir_block *to)
     uint32_t pred = 0;
     while (pred < to->npreds && to->preds[pred] != from)
         pred++;
-    ir_foreach_instr (phi, to) {
+    ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI || is_exit(g, to))
             break;
         const struct ir_value *v = phi->src[pred];
@@ -409,19 +409,19 @@ static void edge_phis(struct gen *g, const struct ir_block *to, LLVMValueRef con
     uint32_t pred = 0;
     while (pred < to->npreds && to->preds[pred] != from)
         pred++;
-    ir_foreach_instr (phi, to) {
+    ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI)
             break;
         if (n == HD_COUNT_OF(vals)) {
             gen_unsupported(g, phi, "more than 256 phis in one block");
             break;
         }
-        vals[n++] = gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type,
-                               gen_shape(g, phi->dst[0]));
+        vals[n++] =
+            gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type, gen_shape(g, phi->dst[0]));
     }
     bool join = g->dispatch || g->shapes.divergent_join[to->id];
     uint32_t i = 0;
-    ir_foreach_instr (phi, to) {
+    ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI || i == n)
             break;
         bool keep = join || g->shapes.temporal[phi->dst[0]->id];
@@ -590,7 +590,8 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
 static void term_switch(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     if (!node->divergent) {
-        gen_unsupported(g, in, "indirect branch in convergent code"); /* nodes_build() rules it out */
+        gen_unsupported(g, in,
+                        "indirect branch in convergent code"); /* nodes_build() rules it out */
         LLVMBuildBr(g->b, g->done);
         return;
     }
@@ -602,8 +603,8 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
     for (uint32_t s = 0; s < in->block->nsuccs; s++) {
         LLVMValueRef edge[2] = {left[0], left[1]};
         for (int h = 0; h < 2 && s + 1 < in->block->nsuccs; h++) {
-            LLVMValueRef hit = LLVMBuildICmp(g->b, LLVMIntEQ, index[h],
-                                             gen_splat_const(g, elem, s), "");
+            LLVMValueRef hit =
+                LLVMBuildICmp(g->b, LLVMIntEQ, index[h], gen_splat_const(g, elem, s), "");
             edge[h] = LLVMBuildAnd(g->b, left[h], hit, "");
             left[h] = LLVMBuildAnd(g->b, left[h], LLVMBuildNot(g->b, hit, ""), "");
         }
@@ -795,13 +796,13 @@ static LLVMValueRef members_here(struct gen *g, struct gen_node *node, LLVMValue
     LLVMValueRef have = gen_mask32(g);
     g->mask[0] = saved[0];
     g->mask[1] = saved[1];
-    LLVMValueRef alive = LLVMBuildOr(
-        g->b, LLVMBuildZExt(g->b, bits_load(g, g->alive[0]), g->t_i32, ""),
-        LLVMBuildShl(g->b, LLVMBuildZExt(g->b, bits_load(g, g->alive[1]), g->t_i32, ""),
-                     gen_i32(g, 16), ""),
-        "");
-    LLVMValueRef missing = LLVMBuildAnd(
-        g->b, LLVMBuildAnd(g->b, want, alive, ""), LLVMBuildNot(g->b, have, ""), "");
+    LLVMValueRef alive =
+        LLVMBuildOr(g->b, LLVMBuildZExt(g->b, bits_load(g, g->alive[0]), g->t_i32, ""),
+                    LLVMBuildShl(g->b, LLVMBuildZExt(g->b, bits_load(g, g->alive[1]), g->t_i32, ""),
+                                 gen_i32(g, 16), ""),
+                    "");
+    LLVMValueRef missing =
+        LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, want, alive, ""), LLVMBuildNot(g->b, have, ""), "");
     LLVMValueRef forced = LLVMBuildLoad2(g->b, g->t_i8, g->sweep_forced, "");
     return LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, missing, gen_i32(g, 0), ""),
                        LLVMBuildICmp(g->b, LLVMIntNE, forced, gen_ci(g->t_i8, 0), ""), "");
@@ -842,7 +843,8 @@ static void node_tail(struct gen *g, uint32_t n)
         if (l->last != node->block->id || !header->divergent)
             continue;
         LLVMBasicBlockRef on = gen_bb(g, "loop_done");
-        LLVMValueRef more = any_bits(g, bits_load(g, header->pend[0]), bits_load(g, header->pend[1]));
+        LLVMValueRef more =
+            any_bits(g, bits_load(g, header->pend[0]), bits_load(g, header->pend[1]));
         LLVMBuildCondBr(g->b, more, header->test, on);
         LLVMPositionBuilderAtEnd(g->b, on);
     }

@@ -53,8 +53,8 @@ static LLVMValueRef shift(struct gen *g, const struct gen_emit *e)
     m = resize(g, e->vec, m, elem_of(x), false);
     if (ir_value_const(e->in->src[1], &unused) && (uint32_t)unused >= w)
         return k_like(g, x, 0);
-    LLVMValueRef r = e->in->op == IR_OP_SHL ? LLVMBuildShl(g->b, x, m, "")
-                                            : LLVMBuildLShr(g->b, x, m, "");
+    LLVMValueRef r =
+        e->in->op == IR_OP_SHL ? LLVMBuildShl(g->b, x, m, "") : LLVMBuildLShr(g->b, x, m, "");
     return LLVMBuildSelect(g->b, fits, r, k_like(g, x, 0), "");
 }
 
@@ -124,7 +124,8 @@ static LLVMValueRef divide32(struct gen *g, const struct gen_emit *e, bool sign)
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
     LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
     LLVMValueRef fa = sign ? LLVMBuildSIToFP(g->b, a, fv, "") : LLVMBuildUIToFP(g->b, a, fv, "");
-    LLVMValueRef fb = sign ? LLVMBuildSIToFP(g->b, safe, fv, "") : LLVMBuildUIToFP(g->b, safe, fv, "");
+    LLVMValueRef fb =
+        sign ? LLVMBuildSIToFP(g->b, safe, fv, "") : LLVMBuildUIToFP(g->b, safe, fv, "");
     /* |quotient| <= 2^32 fits i64, so INT_MIN / -1 wraps in the truncation. */
     LLVMValueRef q = LLVMBuildFPToSI(g->b, LLVMBuildFDiv(g->b, fa, fb, ""), wide, "");
     q = LLVMBuildTrunc(g->b, q, iv, "");
@@ -143,7 +144,8 @@ static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
     if (w == 64 && sign)
         return NULL; /* INT_MIN / -1 would trap */
     LLVMTypeRef wide = w == 64 ? g->t_i64 : g->t_i64;
-    LLVMValueRef a = resize(g, false, e->src[0], wide, sign), b = resize(g, false, e->src[1], wide, sign);
+    LLVMValueRef a = resize(g, false, e->src[0], wide, sign),
+                 b = resize(g, false, e->src[1], wide, sign);
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
     LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
     LLVMValueRef r;
@@ -190,7 +192,8 @@ static LLVMIntPredicate predicate(enum ir_cmp cmp, bool sign)
     }
 }
 
-static LLVMValueRef bool_to(struct gen *g, const struct gen_emit *e, LLVMValueRef p, LLVMTypeRef elem)
+static LLVMValueRef bool_to(struct gen *g, const struct gen_emit *e, LLVMValueRef p,
+                            LLVMTypeRef elem)
 {
     return LLVMBuildZExt(g->b, p, gen_form(g, e->vec, elem), "");
 }
@@ -228,7 +231,8 @@ static LLVMValueRef bfe(struct gen *g, const struct gen_emit *e)
         return NULL;
     LLVMValueRef x = LLVMBuildShl(g->b, e->src[0], k_like(g, e->src[0], w - pos - len), "");
     LLVMValueRef n = k_like(g, x, w - len);
-    return ir_type_is_signed(e->in->type) ? LLVMBuildAShr(g->b, x, n, "") : LLVMBuildLShr(g->b, x, n, "");
+    return ir_type_is_signed(e->in->type) ? LLVMBuildAShr(g->b, x, n, "")
+                                          : LLVMBuildLShr(g->b, x, n, "");
 }
 
 static LLVMValueRef bfi(struct gen *g, const struct gen_emit *e)
@@ -247,7 +251,8 @@ static LLVMValueRef bfi(struct gen *g, const struct gen_emit *e)
     return LLVMBuildOr(g->b, x, LLVMBuildAnd(g->b, e->src[1], k_like(g, x, ~mask), ""), "");
 }
 
-static LLVMValueRef count_bits(struct gen *g, const struct gen_emit *e, const char *name, bool zero_arg)
+static LLVMValueRef count_bits(struct gen *g, const struct gen_emit *e, const char *name,
+                               bool zero_arg)
 {
     LLVMTypeRef t = LLVMTypeOf(e->src[0]);
     LLVMValueRef args[] = {e->src[0], gen_ci(g->t_i1, 0)};
@@ -297,8 +302,9 @@ static LLVMValueRef sad(struct gen *g, const struct gen_emit *e)
 {
     LLVMIntPredicate gt = ir_type_is_signed(e->in->type) ? LLVMIntSGT : LLVMIntUGT;
     LLVMValueRef a = e->src[0], b = e->src[1];
-    LLVMValueRef d = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, gt, a, b, ""),
-                                     LLVMBuildSub(g->b, a, b, ""), LLVMBuildSub(g->b, b, a, ""), "");
+    LLVMValueRef d =
+        LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, gt, a, b, ""), LLVMBuildSub(g->b, a, b, ""),
+                        LLVMBuildSub(g->b, b, a, ""), "");
     return LLVMBuildAdd(g->b, d, e->src[2], "");
 }
 

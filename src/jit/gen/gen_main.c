@@ -99,7 +99,7 @@ struct fp_use {
 static void fp_scan(const struct ir_func *f, struct fp_use *use)
 {
     for (uint32_t b = 0; b < f->nblocks; b++) {
-        ir_foreach_instr (in, f->blocks[b]) {
+        ir_foreach_instr(in, f->blocks[b]) {
             bool cvt = in->op == IR_OP_CVT && (in->type == IR_F32 || in->type2 == IR_F32);
             bool f64 = in->type == IR_F64 || (in->op == IR_OP_CVT && in->type2 == IR_F64);
             if (!ir_op_has(in->op, IR_F_FTZ))
@@ -119,7 +119,7 @@ static bool fp_all_ftz(const struct ir_func *kernel)
 {
     struct fp_use use = {0};
     fp_scan(kernel, &use);
-    ir_foreach_func (f, kernel->module) {
+    ir_foreach_func(f, kernel->module) {
         if (!f->is_kernel)
             fp_scan(f, &use);
     }
@@ -165,7 +165,7 @@ static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
     }
     *out_dynamic = false;
     for (uint32_t b = 0; b < f->nblocks; b++) {
-        ir_foreach_instr (in, f->blocks[b])
+        ir_foreach_instr(in, f->blocks[b])
             *out_dynamic |= in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKSAVE;
     }
     return end;
@@ -194,7 +194,8 @@ static void stack_setup(struct gen *g)
     g->local_frame_B = local_frame(g->func, &dynamic);
     LLVMValueRef end = LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, g->local_frame_B), "");
     if (!g->is_kernel) {
-        LLVMValueRef limit = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+        LLVMValueRef limit =
+            gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
         gen_fault_if(g, LLVMBuildICmp(g->b, LLVMIntUGT, end, limit, ""), HD_STACK_OVERFLOW, end);
     }
     g->dynamic_sp = NULL;
@@ -254,7 +255,7 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         parent->dispatch = g->dispatch;
         uint64_t ops = 0;
         for (uint32_t b = 0; b < func->nblocks; b++) {
-            ir_foreach_instr (in, func->blocks[b])
+            ir_foreach_instr(in, func->blocks[b])
                 ops += in->op == IR_OP_CALL || in->op == IR_OP_CALLI ? 1000000 : 1;
         }
         bool loops = g->shapes.loops.nloops || g->shapes.loops.irreducible;
@@ -274,12 +275,14 @@ static LLVMValueRef warp_alive(struct gen *g, LLVMValueRef w)
 {
     LLVMValueRef threads = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, block));
     for (unsigned a = 1; a < 3; a++)
-        threads = LLVMBuildMul(g->b, threads, gen_load_ctx(g, g->t_i32, g->launch,
-                                   offsetof(struct jit_launch, block) + 4 * a), "");
+        threads = LLVMBuildMul(
+            g->b, threads,
+            gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, block) + 4 * a), "");
     LLVMValueRef left = LLVMBuildSub(g->b, threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
     LLVMValueRef full = LLVMBuildICmp(g->b, LLVMIntUGE, left, gen_i32(g, 32), "");
     LLVMValueRef n = LLVMBuildAnd(g->b, left, gen_i32(g, 31), "");
-    LLVMValueRef part = LLVMBuildSub(g->b, LLVMBuildShl(g->b, gen_i32(g, 1), n, ""), gen_i32(g, 1), "");
+    LLVMValueRef part =
+        LLVMBuildSub(g->b, LLVMBuildShl(g->b, gen_i32(g, 1), n, ""), gen_i32(g, 1), "");
     return LLVMBuildSelect(g->b, full, gen_i32(g, 0xffffffffu), part, "");
 }
 
@@ -304,7 +307,8 @@ static void gen_run_cta(struct gen *g, LLVMValueRef kernel, LLVMTypeRef kernel_t
     LLVMBasicBlockRef entry = gen_bb(g, "entry"), loop = gen_bb(g, "warp"), end = gen_bb(g, "end");
     LLVMPositionBuilderAtEnd(g->b, entry);
     g->cta = LLVMGetParam(g->fn, 0);
-    LLVMValueRef warp = LLVMBuildAlloca(g->b, LLVMArrayType2(g->t_i64, sizeof(struct jit_warp) / 8), "w");
+    LLVMValueRef warp =
+        LLVMBuildAlloca(g->b, LLVMArrayType2(g->t_i64, sizeof(struct jit_warp) / 8), "w");
     LLVMSetAlignment(warp, 16);
     g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
     LLVMValueRef nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));

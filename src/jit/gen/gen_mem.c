@@ -23,8 +23,9 @@ struct addr {
     LLVMValueRef index[2]; /* INDEX: <16 x i32>; V: <16 x i64> */
     int64_t scale;         /* INDEX */
     bool index_signed;
-    int64_t offset;        /* constant bytes */
-    LLVMValueRef wraps;    /* A that came from an affine index: i1 "not contiguous after all", or NULL */
+    int64_t offset; /* constant bytes */
+    LLVMValueRef
+        wraps; /* A that came from an affine index: i1 "not contiguous after all", or NULL */
     LLVMValueRef alt_base; /* then the INDEX form, for the slow path */
 };
 
@@ -49,7 +50,8 @@ static LLVMValueRef window_base(struct gen *g, enum ir_space space)
         return gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, params));
     case IR_SPACE_LOCAL: {
         LLVMValueRef local = gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, local));
-        LLVMValueRef size = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+        LLVMValueRef size =
+            gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
         LLVMValueRef first = LLVMBuildZExt(g->b, g->warp_index, g->t_i64, "");
         first = LLVMBuildMul(g->b, first, gen_i64(g, 32), "");
         return add64(g, local, LLVMBuildMul(g->b, first, size, ""));
@@ -96,7 +98,8 @@ static LLVMValueRef narrow_vec(struct gen *g, LLVMValueRef x)
 static struct addr addr_local(struct gen *g, const struct ir_instr *in)
 {
     struct gen_val v = gen_get(g, in->src[0]);
-    struct addr a = {.kind = ADDR_INDEX, .scale = 1, .index_signed = true, .offset = in->mem.offset};
+    struct addr a = {
+        .kind = ADDR_INDEX, .scale = 1, .index_signed = true, .offset = in->mem.offset};
     a.base[0] = window_base(g, IR_SPACE_LOCAL);
     if (v.kind == IR_SHAPE_UNIFORM) {
         a.base[0] = add64(g, a.base[0], widen(g, v.c[0]));
@@ -151,7 +154,9 @@ static struct addr addr_indexed(struct gen *g, const struct ir_instr *in, struct
                                 LLVMValueRef window)
 {
     const struct ir_shape *s = v.shape;
-    struct addr a = {.kind = ADDR_INDEX, .offset = in->mem.offset, .scale = s->scale,
+    struct addr a = {.kind = ADDR_INDEX,
+                     .offset = in->mem.offset,
+                     .scale = s->scale,
                      .index_signed = s->index_signed};
     LLVMValueRef base = window ? add64(g, window, v.c[0]) : v.c[0];
     struct gen_val index = gen_get(g, s->index);
@@ -248,8 +253,8 @@ static void check_index_align(struct gen *g, const struct addr *a, uint64_t size
     if ((uint64_t)a->scale % size_B == 0)
         return;
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef x = LLVMBuildMul(g->b, a->index[h],
-                                      gen_splat_const(g, g->t_i32, (uint64_t)a->scale), "");
+        LLVMValueRef x =
+            LLVMBuildMul(g->b, a->index[h], gen_splat_const(g, g->t_i32, (uint64_t)a->scale), "");
         gen_fault_if(g, vector_misaligned(g, x, gen_mask_or_full(g, h), size_B), HD_MISALIGNED,
                      a->base[0]);
     }
@@ -266,7 +271,8 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct a
     switch (a->kind) {
     case ADDR_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            gen_fault_if(g, misaligned(g, a->base[0], a->offset, size_B), HD_MISALIGNED, a->base[0]);
+            gen_fault_if(g, misaligned(g, a->base[0], a->offset, size_B), HD_MISALIGNED,
+                         a->base[0]);
         return;
     case ADDR_A:
         if (offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
@@ -311,8 +317,11 @@ static LLVMValueRef lane_ptrs(struct gen *g, const struct addr *a, int h, int64_
         LLVMValueRef steps = gen_lanes(g, g->t_i64, a->kind == ADDR_U ? 0 : a->stride);
         return LLVMBuildGEP2(g->b, g->t_i8, base, &steps, 1, "");
     }
-    LLVMTypeRef unit = a->scale == 1 ? g->t_i8 : a->scale == 2 ? g->t_i16
-                     : a->scale == 4 ? g->t_i32 : a->scale == 8 ? g->t_i64 : NULL;
+    LLVMTypeRef unit = a->scale == 1   ? g->t_i8
+                       : a->scale == 2 ? g->t_i16
+                       : a->scale == 4 ? g->t_i32
+                       : a->scale == 8 ? g->t_i64
+                                       : NULL;
     LLVMValueRef base = a->base[0];
     LLVMValueRef index = a->index[h];
     if (unit && !a->index_signed) {
@@ -323,7 +332,8 @@ static LLVMValueRef lane_ptrs(struct gen *g, const struct addr *a, int h, int64_
     LLVMValueRef p = ptr_at(g, base, offset);
     if (unit)
         return LLVMBuildGEP2(g->b, unit, p, &index, 1, "");
-    index = a->index_signed ? LLVMBuildSExt(g->b, index, v64, "") : LLVMBuildZExt(g->b, index, v64, "");
+    index =
+        a->index_signed ? LLVMBuildSExt(g->b, index, v64, "") : LLVMBuildZExt(g->b, index, v64, "");
     index = LLVMBuildMul(g->b, index, gen_splat_const(g, g->t_i64, (uint64_t)a->scale), "");
     return LLVMBuildGEP2(g->b, g->t_i8, p, &index, 1, "");
 }
@@ -355,7 +365,8 @@ static LLVMValueRef masked_load(struct gen *g, LLVMTypeRef vt, LLVMValueRef ptr,
     return gen_intrinsic(g, "llvm.masked.load", over, 2, args, 4);
 }
 
-static LLVMValueRef gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h, unsigned align)
+static LLVMValueRef gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
+                           unsigned align)
 {
     LLVMTypeRef vt = gen_vec(g, elem);
     LLVMTypeRef over[] = {vt, LLVMTypeOf(ptrs)};
@@ -371,8 +382,8 @@ static LLVMValueRef gather_small(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
     if (!g->avx512)
         return gather(g, elem, ptrs, h, (unsigned)size_B);
     LLVMValueRef x = LLVMBuildPtrToInt(g->b, ptrs, v64, "");
-    LLVMValueRef low = LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, x, v32, ""),
-                                    gen_splat_const(g, g->t_i32, 3), "");
+    LLVMValueRef low =
+        LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, x, v32, ""), gen_splat_const(g, g->t_i32, 3), "");
     x = LLVMBuildAnd(g->b, x, gen_splat_const(g, g->t_i64, ~3ull), "");
     ptrs = LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t_ptr), "");
     LLVMValueRef words = gather(g, g->t_i32, ptrs, h, 4);
@@ -424,8 +435,9 @@ static void load_lanes(struct gen *g, const struct addr *a, LLVMTypeRef elem, ui
         for (int h = 0; h < 2; h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B)) {
-                out[j][h] = masked_load(g, gen_vec(g, elem), ptr_at(g, a->base[h], a->offset + more),
-                                        g->mask[h], (unsigned)size_B);
+                out[j][h] =
+                    masked_load(g, gen_vec(g, elem), ptr_at(g, a->base[h], a->offset + more),
+                                g->mask[h], (unsigned)size_B);
                 continue;
             }
             LLVMValueRef ptrs = lane_ptrs(g, a, h, more);
@@ -502,8 +514,9 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     LLVMValueRef out[8][2];
     if (a.kind == ADDR_U) {
         for (unsigned j = 0; j < n; j++)
-            gen_set(g, in->dst[j], gen_u(load_scalar(g, in, elem, a.base[0],
-                                                     a.offset + (int64_t)(j * size_B), size_B)));
+            gen_set(g, in->dst[j],
+                    gen_u(load_scalar(g, in, elem, a.base[0], a.offset + (int64_t)(j * size_B),
+                                      size_B)));
         return;
     }
     if (a.kind == ADDR_A && a.stride == 0 && !a.wraps) {
@@ -561,7 +574,8 @@ static void store_interleaved(struct gen *g, const struct addr *a, LLVMValueRef 
                                                LLVMConstVector(ext, have), "");
             for (unsigned l = 0; l < have + GEN_LANES; l++)
                 cat[l] = gen_i32(g, l);
-            all = LLVMBuildShuffleVector(g->b, all, piece, LLVMConstVector(cat, have + GEN_LANES), "");
+            all = LLVMBuildShuffleVector(g->b, all, piece, LLVMConstVector(cat, have + GEN_LANES),
+                                         "");
         }
         LLVMValueRef order[64 * 2];
         for (unsigned l = 0; l < GEN_LANES; l++) {

@@ -30,7 +30,7 @@ static bool needs_dispatch(struct gen *g)
                 return true;
             continue;
         }
-        ir_foreach_instr (in, g->func->blocks[b]) {
+        ir_foreach_instr(in, g->func->blocks[b]) {
             if (in->op == IR_OP_BAR && g->is_kernel)
                 return true;
         }
@@ -42,7 +42,7 @@ static void scan_facts(struct gen *g)
 {
     bool simple = true;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
-        ir_foreach_instr (in, g->func->blocks[b]) {
+        ir_foreach_instr(in, g->func->blocks[b]) {
             uint64_t id = 0;
             if (in->op == IR_OP_BUILTIN && in->imm == IR_BUILTIN_VPRINTF)
                 g->facts.uses_printf = true;
@@ -53,8 +53,7 @@ static void scan_facts(struct gen *g)
             if (in->imm == IR_BAR_ARRIVE || operands > 1 ||
                 (operands == 1 && (!ir_value_const(in->src[0], &id) || id)))
                 simple = operands == 2 && ir_value_const(in->src[0], &id) && !id &&
-                                 ir_value_const(in->src[1], &id) && !id &&
-                                 in->imm != IR_BAR_ARRIVE
+                                 ir_value_const(in->src[1], &id) && !id && in->imm != IR_BAR_ARRIVE
                              ? simple
                              : false;
         }
@@ -85,7 +84,7 @@ static bool alive_stays_full(struct gen *g)
             if (leaves && (g->shapes.divergent[b] || g->shapes.divergent_branch[b]))
                 return false;
         }
-        ir_foreach_instr (in, block) {
+        ir_foreach_instr(in, block) {
             if (in->op == IR_OP_CALL || in->op == IR_OP_CALLI)
                 return false;
         }
@@ -101,7 +100,7 @@ static bool alive_stays_full(struct gen *g)
 static bool has_calls(const struct ir_func *f)
 {
     for (uint32_t b = 0; b < f->nblocks; b++) {
-        ir_foreach_instr (in, f->blocks[b]) {
+        ir_foreach_instr(in, f->blocks[b]) {
             if (in->op == IR_OP_CALL || in->op == IR_OP_CALLI)
                 return true;
         }
@@ -135,7 +134,7 @@ static void block_nodes(struct gen *g, const struct ir_block *block)
     struct gen_node *node = node_add(g, block, block->first);
     if (!g->dispatch)
         return;
-    ir_foreach_instr (in, block) {
+    ir_foreach_instr(in, block) {
         if (op_is_collective(in->op)) {
             if (in != node->first) {
                 node->end = in;
@@ -173,7 +172,8 @@ static void cross_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
     for (uint32_t n = 0; n < g->nnodes; n++) {
-        for (const struct ir_instr *in = g->nodes[n].first; in && in != g->nodes[n].end; in = in->next) {
+        for (const struct ir_instr *in = g->nodes[n].first; in && in != g->nodes[n].end;
+             in = in->next) {
             for (uint32_t d = 0; d < in->ndst; d++)
                 g->def_node[in->dst[d]->id] = n;
         }
@@ -181,7 +181,8 @@ static void cross_find(struct gen *g)
     for (uint32_t a = 0; a < f->proto.nparams && !g->is_kernel; a++)
         g->def_node[f->args[a]->id] = UINT32_MAX;
     for (uint32_t n = 0; n < g->nnodes; n++) {
-        for (const struct ir_instr *in = g->nodes[n].first; in && in != g->nodes[n].end; in = in->next) {
+        for (const struct ir_instr *in = g->nodes[n].first; in && in != g->nodes[n].end;
+             in = in->next) {
             bool bar_red = in->op == IR_OP_BAR && g->dispatch;
             for (uint32_t d = 0; d < in->ndst; d++) {
                 if (in->op == IR_OP_PHI || bar_red)
@@ -208,7 +209,7 @@ enum hd_status gen_nodes_build(struct gen *g)
     size_t bars = 0;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         count++;
-        ir_foreach_instr (in, f->blocks[b]) {
+        ir_foreach_instr(in, f->blocks[b]) {
             count += op_is_collective(in->op) || in->op == IR_OP_BAR;
             bars += in->op == IR_OP_BAR;
         }
@@ -231,9 +232,9 @@ enum hd_status gen_nodes_build(struct gen *g)
         block_nodes(g, f->blocks[b]);
     scan_facts(g);
     g->alive_known_full = alive_stays_full(g);
-    g->alive_in_memory = !g->alive_known_full && 
-        (g->dispatch || !g->is_kernel || has_calls(f) ||
-         (g->facts.has_barrier && !g->facts.simple_barriers));
+    g->alive_in_memory =
+        !g->alive_known_full && (g->dispatch || !g->is_kernel || has_calls(f) ||
+                                 (g->facts.has_barrier && !g->facts.simple_barriers));
     cross_find(g);
     gen_nan_find(g);
     return HD_OK;

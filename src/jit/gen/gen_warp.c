@@ -184,7 +184,8 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     case IR_SREG_NTID_X:
     case IR_SREG_NTID_Y:
     case IR_SREG_NTID_Z:
-        return dim_field(g, offsetof(struct jit_launch, block), (unsigned)(r - IR_SREG_NTID_X), false);
+        return dim_field(g, offsetof(struct jit_launch, block), (unsigned)(r - IR_SREG_NTID_X),
+                         false);
     case IR_SREG_CTAID_X:
     case IR_SREG_CTAID_Y:
     case IR_SREG_CTAID_Z:
@@ -192,7 +193,8 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     case IR_SREG_NCTAID_X:
     case IR_SREG_NCTAID_Y:
     case IR_SREG_NCTAID_Z:
-        return dim_field(g, offsetof(struct jit_launch, grid), (unsigned)(r - IR_SREG_NCTAID_X), false);
+        return dim_field(g, offsetof(struct jit_launch, grid), (unsigned)(r - IR_SREG_NCTAID_X),
+                         false);
     case IR_SREG_WARPID:
         return g->warp_index;
     case IR_SREG_NWARPID:
@@ -205,7 +207,8 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
         return gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, grid_id));
     case IR_SREG_ENVREG1:
     case IR_SREG_ENVREG2:
-        return dim_field(g, offsetof(struct jit_launch, envreg), (unsigned)(r - IR_SREG_ENVREG1), false);
+        return dim_field(g, offsetof(struct jit_launch, envreg), (unsigned)(r - IR_SREG_ENVREG1),
+                         false);
     case IR_SREG_DYNAMIC_SMEM_SIZE:
         return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, dynamic_smem_B));
     case IR_SREG_TOTAL_SMEM_SIZE:
@@ -244,7 +247,8 @@ void gen_sreg(struct gen *g, const struct ir_instr *in)
 /* ---- shuffles */
 
 /* Source lane and in-range flag of a lane, as PTX ISA 9.7.9.6 defines them. */
-static uint32_t shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32_t c, bool *in_range)
+static uint32_t shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32_t c,
+                            bool *in_range)
 {
     uint32_t seg = (c >> 8) & 31, clamp = c & 31, j;
     uint32_t max = (lane & seg) | (clamp & ~seg), min = lane & seg;
@@ -357,8 +361,12 @@ static void gen_shfl(struct gen *g, const struct ir_instr *in)
         return;
     }
     LLVMValueRef out = gen_new_array(g, IR_B32), ok = gen_new_array(g, IR_PRED);
-    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_to_array(g, in->src[0]),
-                           gen_to_array(g, in->src[1]), gen_to_array(g, in->src[2]), out, ok};
+    LLVMValueRef args[] = {gen_i32(g, in->imm),
+                           gen_to_array(g, in->src[0]),
+                           gen_to_array(g, in->src[1]),
+                           gen_to_array(g, in->src[2]),
+                           out,
+                           ok};
     gen_call_rt(g, "jit_rt_shfl", g->t_void, args, 6);
     gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
     if (in->ndst > 1)
@@ -418,8 +426,13 @@ static void vote_groups(struct gen *g, const struct ir_instr *in)
 static void gen_match(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef out = gen_new_array(g, IR_B32), all = gen_new_array(g, IR_PRED);
-    LLVMValueRef args[] = {gen_i32(g, ir_type_bits(in->type) / 8), gen_i32(g, in->imm), gen_mask32(g),
-                           gen_to_array(g, in->src[0]), gen_to_array(g, in->src[1]), out, all};
+    LLVMValueRef args[] = {gen_i32(g, ir_type_bits(in->type) / 8),
+                           gen_i32(g, in->imm),
+                           gen_mask32(g),
+                           gen_to_array(g, in->src[0]),
+                           gen_to_array(g, in->src[1]),
+                           out,
+                           all};
     gen_call_rt(g, "jit_rt_match", g->t_void, args, 7);
     gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
     if (in->ndst > 1)
@@ -429,7 +442,7 @@ static void gen_match(struct gen *g, const struct ir_instr *in)
 static void gen_redux(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef out = gen_new_array(g, IR_B32);
-    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, in->type), gen_mask32(g),
+    LLVMValueRef args[] = {gen_i32(g, in->imm),         gen_i32(g, in->type),        gen_mask32(g),
                            gen_to_array(g, in->src[0]), gen_to_array(g, in->src[1]), out};
     gen_call_rt(g, "jit_rt_redux", g->t_void, args, 6);
     gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
@@ -444,8 +457,9 @@ static void gen_elect(struct gen *g, const struct ir_instr *in)
         return;
     LLVMValueRef is[2];
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
-                                          gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+        LLVMValueRef lanes =
+            LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
+                         gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
         is[h] = LLVMBuildICmp(g->b, LLVMIntEQ, lanes, gen_splat(g, lane), "");
     }
     gen_set(g, in->dst[1], gen_v(is[0], is[1]));
@@ -497,8 +511,10 @@ void gen_builtin(struct gen *g, const struct ir_instr *in)
         enum ir_type type = print ? IR_B32 : IR_B64;
         LLVMValueRef out = gen_new_array(g, type);
         args[n++] = out;
-        gen_service(g, print ? offsetof(struct jit_services, vprintf_)
-                             : offsetof(struct jit_services, malloc_), g->t_void, args, n);
+        gen_service(g,
+                    print ? offsetof(struct jit_services, vprintf_)
+                          : offsetof(struct jit_services, malloc_),
+                    g->t_void, args, n);
         if (in->ndst)
             gen_set(g, in->dst[0], gen_from_array(g, out, type));
         return;

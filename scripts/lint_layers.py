@@ -20,7 +20,7 @@ ARROWS = {
     "lower": {"ptx", "ir"},
     "opt": {"ir"},
     "compile": {"ptx", "lower", "opt", "ir"},
-    "jit": {"ir"},
+    "jit": {"ir", "obj"},
     "hal": {"ir"},
     "dev/cpu": {"hal", "jit", "ir"},
     "dev/interp": {"hal", "interp", "ir"},

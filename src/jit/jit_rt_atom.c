@@ -91,7 +91,8 @@ static inline void canonical(void *value, bool is_f32)
 ATOM_LIST(X)
 #undef X
 
-/* Every other combination: the reference semantics under compare-and-swap of the containing word. */
+/* Every other combination: the reference semantics under compare-and-swap of the containing word.
+ * */
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
                  const void *a, const void *b, void *out);
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,

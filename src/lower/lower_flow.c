@@ -115,7 +115,8 @@ static enum hd_status switch_edges(struct lower_fn *f, struct ir_block *ir,
     return HD_OK;
 }
 
-/* What leaves block number i. The guard of a block that follows is tested at the end of this one. */
+/* What leaves block number i. The guard of a block that follows is tested at the end of this one.
+ * */
 static enum hd_status block_edges(struct lower_fn *f, size_t i)
 {
     struct lower_block *b = &f->blocks.at[i];

@@ -142,7 +142,8 @@ static uint64_t float_bits(const struct ptx_operand *op, enum ir_type type)
     return bits;
 }
 
-/* An integer literal where a float is expected stands for its bits in untyped, its value in typed use. */
+/* An integer literal where a float is expected stands for its bits in untyped, its value in typed
+ * use. */
 static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
 {
     double d = op->is_unsigned ? (double)op->u.bits : (double)(int64_t)op->u.bits;

@@ -67,7 +67,8 @@ struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type 
 /* Writes a result of `type` to a register, vector, pair or sink; honours the guard by select. */
 void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value *v,
                enum ir_type type);
-/* Address operand: value plus constant offset; *out_space becomes LOCAL for .param variables of functions. */
+/* Address operand: value plus constant offset; *out_space becomes LOCAL for .param variables of
+ * functions. */
 struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
                                enum ir_space *space, int64_t *out_offset);
 struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var, int64_t offset);

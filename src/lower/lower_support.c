@@ -1,4 +1,5 @@
-/* The slice: which opcodes this version executes. Types and modifiers are checked where they are lowered. */
+/* The slice: which opcodes this version executes. Types and modifiers are checked where they are
+ * lowered. */
 #include "lower/lower_priv.h"
 
 static bool op_in_slice(unsigned op)

@@ -1,5 +1,6 @@
 /*
- * Runs a kernel through the JIT behind the interpreter's interface, so that the interpreter's launch
+ * Runs a kernel through the JIT behind the interpreter's interface, so that the interpreter's
+ * launch
  * tests are the JIT's too (they are compiled with interp_launch replaced by jit_harness_launch).
  * One thread, CTAs one after the other; no device.
  */

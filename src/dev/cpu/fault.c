@@ -22,7 +22,8 @@
 #define SIGNAL_STACK_B (64u << 10)
 
 /*
- * Not initial-exec: that would put all thread-local data of the library into the static block, which
+ * Not initial-exec: that would put all thread-local data of the library into the static block,
+ * which
  * has no room in a process that opens libcuda with dlopen(). The handler must not be the first to
  * touch thread-local data (that may allocate), so it finds the guard through a key.
  */

@@ -1,7 +1,8 @@
 /*
  * Code generation from IR to LLVM IR: the private interface between the files of src/jit/gen.
  *
- * Everything here is built into one shared object (heddle-codegen) that is the only user of LLVM and
+ * Everything here is built into one shared object (heddle-codegen) that is the only user of LLVM
+ * and
  * is opened privately, when the first kernel misses the code cache.
  *
  * How a warp is represented (docs/jit.md has the reasons and the measurements):
@@ -9,7 +10,8 @@
  *     a base for another value's index, or two vectors of 16 lanes.
  *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
  *     frame memory in dispatch mode); within a block the LLVM value is used directly.
- *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them in
+ *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them
+ * in
  *     layout order, runs each under its mask, and goes on at the block where the lanes meet again.
  */
 #ifndef HD_JIT_GEN_GEN_H
@@ -224,10 +226,12 @@ void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_call(struct gen *g, const struct ir_instr *instr);
 void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */
 
-/* Remembers the first thing that cannot be compiled; generation goes on to keep the LLVM IR well formed. */
+/* Remembers the first thing that cannot be compiled; generation goes on to keep the LLVM IR well
+ * formed. */
 void gen_unsupported(struct gen *g, const struct ir_instr *instr, const char *why);
 
-/* A 32-lane array of the value in memory (for services and jit_rt_*); inactive lanes hold anything. */
+/* A 32-lane array of the value in memory (for services and jit_rt_*); inactive lanes hold
+ * anything. */
 LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v);
 /* Reads such an array as a VARYING value of `type`. */
 struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type);

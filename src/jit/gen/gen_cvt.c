@@ -106,13 +106,29 @@ static LLVMValueRef canonical_half(struct gen *g, const struct gen_emit *e, LLVM
     return LLVMBuildSelect(g->b, nan, gen_k(g, e->vec, g->t_i16, 0x7fff), half, "");
 }
 
+/* cvt.f32.f32: flushes, or saturates to [+0, 1] with NaN to +0; nothing is rounded. */
+static LLVMValueRef same_float(struct gen *g, const struct gen_emit *e)
+{
+    LLVMValueRef bits = flush_source(g, e);
+    if (!e->in->sat)
+        return gen_canonical(g, bits);
+    LLVMTypeRef ft = gen_form(g, e->vec, g->t_f32), it = gen_form(g, e->vec, g->t_i32);
+    LLVMValueRef zero = gen_kf(g, e->vec, g->t_f32, 0.0), one = gen_kf(g, e->vec, g->t_f32, 1.0);
+    LLVMValueRef x = LLVMBuildBitCast(g->b, bits, ft, "");
+    x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, x, zero, ""), x, zero, "");
+    x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, x, one, ""), x, one, "");
+    return LLVMBuildBitCast(g->b, x, it, "");
+}
+
 static LLVMValueRef float_to_float(struct gen *g, const struct gen_emit *e)
 {
     enum ir_type from = e->in->type2, to = e->in->type;
     enum ir_rnd rnd = e->in->rnd;
+    bool integral = rnd >= IR_RNI && rnd <= IR_RPI;
+    if (from == IR_F32 && to == IR_F32 && !integral)
+        return same_float(g, e);
     if (e->in->sat || (e->in->ftz && !g->fp_ftz) || (e->in->ftz && to != IR_F32 && from != IR_F32))
         return NULL;
-    bool integral = rnd >= IR_RNI && rnd <= IR_RPI;
     bool nearest = rnd == IR_RN || rnd == IR_RND_NONE;
     LLVMTypeRef tt = gen_form(g, e->vec, gen_float_type(g, to));
     LLVMTypeRef it = gen_form(g, e->vec, gen_scalar_type(g, to));

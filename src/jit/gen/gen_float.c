@@ -1,9 +1,11 @@
 /*
  * Floating-point arithmetic and the approximate instructions.
  *
- * Values are integers of the same width; operations cast. Round-to-nearest operations are LLVM's own
+ * Values are integers of the same width; operations cast. Round-to-nearest operations are LLVM's
+ * own
  * in the default environment; directed rounding is an AVX-512 embedded rounding mode, or falls back
- * to the reference. Flush-to-zero costs nothing when the whole kernel agrees on it (MXCSR); else the
+ * to the reference. Flush-to-zero costs nothing when the whole kernel agrees on it (MXCSR); else
+ * the
  * operands and results of the .ftz minority are flushed by integer operations.
  * The approximations emit base/approx.h step by step: equal operations, equal bits.
  */
@@ -50,7 +52,8 @@ static bool directed(enum ir_rnd r)
     return r == IR_RZ || r == IR_RM || r == IR_RP;
 }
 
-/* AVX-512 embedded rounding: bits 8 | mode, mode 1 = down, 2 = up, 3 = toward zero (Intel SDM, EVEX.RC). */
+/* AVX-512 embedded rounding: bits 8 | mode, mode 1 = down, 2 = up, 3 = toward zero (Intel SDM,
+ * EVEX.RC). */
 static unsigned embedded_mode(enum ir_rnd r)
 {
     return 8u | (r == IR_RM ? 1u : r == IR_RP ? 2u : 3u);

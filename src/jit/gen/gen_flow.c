@@ -1,11 +1,13 @@
 /*
- * Control flow of one function: convergent branches, the sweep over divergent blocks, dispatch mode,
+ * Control flow of one function: convergent branches, the sweep over divergent blocks, dispatch
+ * mode,
  * and the points where a warp stops and resumes.
  *
  * Structured mode. A node is a block. A convergent node runs with all living lanes and branches for
  * real. A branch that sends lanes different ways adds them to the pending masks of its targets and
  * control sweeps the divergent nodes in layout order (RPO, loops contiguous): each tests its mask,
- * runs, and falls to the next; the last node of a loop goes back while the header has lanes pending.
+ * runs, and falls to the next; the last node of a loop goes back while the header has lanes
+ * pending.
  * After the last node of the region control is at `conv`, the nearest convergent post-dominator.
  *
  * Dispatch mode (irreducible flow, spin loops that lanes leave separately, barriers in divergent
@@ -105,7 +107,8 @@ static void live_add(uint64_t *set, uint32_t id)
     set[id / 64] |= 1ull << (id % 64);
 }
 
-/* Values needed after `instr`: live out of the block, read later in it, and indices of those that have one. */
+/* Values needed after `instr`: live out of the block, read later in it, and indices of those that
+ * have one. */
 static uint64_t *live_after(struct gen *g, const struct ir_instr *instr)
 {
     uint32_t words = g->live.words;
@@ -207,7 +210,8 @@ static void pending_exits(struct gen *g, bool save)
     }
 }
 
-/* Returns at the current point with everything live in the frame, and continues at the resume point. */
+/* Returns at the current point with everything live in the frame, and continues at the resume
+ * point. */
 static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum jit_stop stop,
                               LLVMBasicBlockRef *out_resume)
 {
@@ -376,7 +380,8 @@ static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
     return &g->nodes[g->node_of_block[block->id]];
 }
 
-/* Brings what the edge's phis need into the cache here, where it dominates both sides of the branch. */
+/* Brings what the edge's phis need into the cache here, where it dominates both sides of the
+ * branch. */
 static void phi_sources_read(struct gen *g, const struct ir_block *to)
 {
     const struct ir_block *from = g->nodes[g->cur].block;
@@ -400,7 +405,8 @@ static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint
     return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
 }
 
-/* Writes the phis of `to` for the edge from the current block: all are read before any is written. */
+/* Writes the phis of `to` for the edge from the current block: all are read before any is written.
+ * */
 static void edge_phis(struct gen *g, const struct ir_block *to, LLVMValueRef const edge[2])
 {
     const struct ir_block *from = g->nodes[g->cur].block;

@@ -8,7 +8,8 @@
  *   anything else         gather/scatter with 64-bit lane addresses
  *
  * A BASE_INDEX address with an affine index is contiguous unless ext(index) wraps inside the half;
- * when that cannot be ruled out (an index that is a multiple of 16 cannot), the code tests it and has
+ * when that cannot be ruled out (an index that is a multiple of 16 cannot), the code tests it and
+ * has
  * both forms.
  */
 #include "jit/gen/gen.h"
@@ -392,7 +393,8 @@ static LLVMValueRef gather_small(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
     return LLVMBuildTrunc(g->b, words, gen_vec(g, elem), "");
 }
 
-/* The half's own address, or the other half's when none of its lanes runs (its own may be garbage). */
+/* The half's own address, or the other half's when none of its lanes runs (its own may be
+ * garbage). */
 static LLVMValueRef safe_half(struct gen *g, const struct addr *a, int h)
 {
     if (!g->mask[h])

@@ -151,7 +151,8 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
 }
 
 /*
- * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of the
+ * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
+ * the
  * operation table for each lane of the mask. Slow, and right by construction.
  */
 void gen_eval(struct gen *g, const struct ir_instr *in)

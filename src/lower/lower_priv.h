@@ -57,7 +57,6 @@ enum hd_status lower_ssa_finish(struct lower_fn *f);
 /* lower_operand.c */
 enum ir_type lower_type(enum ptx_type type); /* IR_VOID: no such type in the slice */
 enum ir_space lower_space(enum ptx_space space);
-bool lower_param_is_local(const struct lower_fn *f, enum ptx_space space);
 struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type);
 struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bits);
 struct ir_value *lower_pred(struct lower_fn *f, const struct ptx_operand *op); /* with !p */

@@ -509,7 +509,7 @@ static LLVMBasicBlockRef sweep_target(struct gen *g, uint32_t from, uint32_t con
 static void branch_diverges(struct gen *g, LLVMValueRef const edge[2][2],
                             struct ir_block *const succ[2])
 {
-    uint32_t first = UINT32_MAX, conv = IR_NO_BLOCK;
+    uint32_t first = UINT32_MAX;
     const struct ir_block *straight = NULL; /* convergent target reached by all that stay alive */
     bool leaves = false;
     for (int s = 0; s < 2; s++) {
@@ -530,11 +530,8 @@ static void branch_diverges(struct gen *g, LLVMValueRef const edge[2][2],
             /* These lanes do something and end; the others do not wait for them. */
             alive_remove(g, edge[s]);
             leaves = true;
-            if (first == UINT32_MAX)
-                continue;
         } else if (index < first) {
             first = index;
-            conv = node->conv;
         }
     }
     LLVMBasicBlockRef target;
@@ -544,7 +541,6 @@ static void branch_diverges(struct gen *g, LLVMValueRef const edge[2][2],
         target = node_of(g, straight)->body;
     else
         target = g->done;
-    (void)conv;
     if (!leaves || target == g->done) {
         LLVMBuildBr(g->b, target);
         return;

@@ -143,7 +143,7 @@ static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
         return w == 32 ? divide32(g, e, sign) : NULL;
     if (w == 64 && sign)
         return NULL; /* INT_MIN / -1 would trap */
-    LLVMTypeRef wide = w == 64 ? g->t_i64 : g->t_i64;
+    LLVMTypeRef wide = g->t_i64;
     LLVMValueRef a = resize(g, false, e->src[0], wide, sign),
                  b = resize(g, false, e->src[1], wide, sign);
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");

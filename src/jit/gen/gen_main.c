@@ -152,8 +152,8 @@ static void function_attributes(struct gen *g, LLVMValueRef fn)
     add_attr(g, fn, "denormal-fp-math", g->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
     add_enum_attr(g, fn, self, "nounwind", 0);
     add_enum_attr(g, fn, self, "alignstack", 64);
-    add_enum_attr(g, fn, 1, "noalias", 0);
-    add_enum_attr(g, fn, 2, "noalias", 0);
+    for (unsigned p = 1; p <= HD_MIN(LLVMCountParams(fn), 2); p++)
+        add_enum_attr(g, fn, p, "noalias", 0);
 }
 
 static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
@@ -296,14 +296,7 @@ static void gen_run_cta(struct gen *g, LLVMValueRef kernel, LLVMTypeRef kernel_t
     LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_ptr, 1, false);
     g->fn = LLVMAddFunction(g->mod, "heddle_run_cta", type);
     g->is_kernel = true;
-    add_attr(g, g->fn, "prefer-vector-width", g->avx512 ? "512" : "256");
-    add_attr(g, g->fn, "min-legal-vector-width", g->avx512 ? "512" : "256");
-    add_attr(g, g->fn, "target-features", g->req->features);
-    add_attr(g, g->fn, "target-cpu", gen_cpu_name(g->path));
-    add_attr(g, g->fn, "denormal-fp-math", g->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
-    add_enum_attr(g, g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "nounwind", 0);
-    add_enum_attr(g, g->fn, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alignstack", 64);
-    add_enum_attr(g, g->fn, 1, "noalias", 0);
+    function_attributes(g, g->fn);
     LLVMBasicBlockRef entry = gen_bb(g, "entry"), loop = gen_bb(g, "warp"), end = gen_bb(g, "end");
     LLVMPositionBuilderAtEnd(g->b, entry);
     g->cta = LLVMGetParam(g->fn, 0);

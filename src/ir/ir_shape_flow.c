@@ -314,8 +314,13 @@ static void seed_branch(struct propagation *p, uint32_t block)
 
     for (uint32_t i = 0; i < b->nsuccs; i++) {
         uint32_t to = b->succs[i]->id;
-        if (!edge_ends(p->s, block, to))
-            label_edge(p, block, to, to);
+        if (edge_ends(p->s, block, to))
+            continue;
+        label_edge(p, block, to, to);
+        for (uint32_t k = 0; k < i; k++) {
+            if (b->succs[k]->id == to)
+                mark_join(p->s, to); /* two edges, two operands */
+        }
     }
 }
 

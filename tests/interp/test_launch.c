@@ -140,6 +140,31 @@ static void test_shuffles(void)
     eq_u64(bad, 0, "collectives are right");
 }
 
+/* Both arms of a branch lead to the same block, with other operands: whole warps, lanes, brx. */
+static void test_same_target(void)
+{
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b32 = sreg.b32 ctaid.x\n  %7:b32 = const.b32 0x0\n  %8:b32 = const.b32 0x64\n"
+        "  %9:b32 = add.u32 %2, %8\n  %10:pred = setp.u32.ne %6, %7\n"
+        "  %12:b32 = const.b32 0x200\n  %13:b32 = mul.u32 %6, %12\n"
+        "  %14:b64 = mulwide.u32 %6, %12\n  %15:b64 = add.u64 %3, %14\n  cbr %10, bb1, bb1\n"
+        "bb1:\n  %11:b32 = phi.b32 [bb0: %2], [bb0: %9]\n  st.b32.global [%15], %11\n"
+        "  %16:b32 = const.b32 0x1\n  %17:b32 = and.b32 %2, %16\n"
+        "  %18:pred = setp.u32.eq %17, %7\n  cbr %18, bb2, bb2\n"
+        "bb2:\n  %19:b32 = phi.b32 [bb1: %8], [bb1: %2]\n  st.b32.global [%15+256], %19\n"
+        "  ret\n}\n";
+    uint32_t out[2][2][64];
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 2, 64, .params = params}), HD_OK, "twofold edges run");
+    for (unsigned c = 0; c < 2; c++) {
+        for (unsigned i = 0; i < 64; i++)
+            bad += out[c][0][i] != (c ? i : i + 100) || out[c][1][i] != (i & 1 ? i : 100);
+    }
+    eq_u64(bad, 0, "each edge has its own operand");
+}
+
 /* Collatz steps: every lane loops another number of times; odd lanes leave early by exit. */
 static void test_divergence(void)
 {
@@ -299,6 +324,7 @@ int main(void)
     test_reduction();
     test_shuffles();
     test_divergence();
+    test_same_target();
     test_spin_lock();
     test_recursion();
     test_printf();

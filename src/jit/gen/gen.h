@@ -174,7 +174,7 @@ LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v);
 void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
                    LLVMValueRef const edge[2], bool blend);
 
-/* ---- gen_flow.c */
+/* ---- gen_flow.c, gen_edge.c, gen_stop.c */
 enum hd_status gen_flow_run(struct gen *g);
 LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* i16 of the current mask */
 LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask */

@@ -9,6 +9,35 @@
 /* gen_nodes.c: decides the mode, makes nodes and barrier sites, finds values that need slots. */
 enum hd_status gen_nodes_build(struct gen *g);
 
+/* ---- gen_edge.c: masks and terminators */
+LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits);
+LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot);
+LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi); /* i1 */
+void gen_mask_set_alive(struct gen *g); /* the current mask is: every living lane */
+void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2]);
+/* Node of the sweep that continues region `conv` at or after `from`; NULL = none. */
+struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv);
+LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv);
+void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
+
+/* ---- gen_stop.c: stops and barriers */
+/* A new state of the warp that goes on at `target`; returns it as i32. */
+LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_stop stop);
+LLVMValueRef gen_barrier_field(struct gen *g, LLVMValueRef id, uint64_t member);
+/* Operand `s`, which is the same for all lanes that arrive together. */
+LLVMValueRef gen_bar_operand(struct gen *g, const struct ir_instr *in, uint32_t s);
+/* Counts the lanes in; returns the generation to wait for to pass. */
+LLVMValueRef gen_bar_arrive(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
+void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
+
+/* ---- gen_dispatch.c */
+/* A barrier parks its lanes; they become pending at the next node when it has opened. */
+void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in);
+/* i1: the members of the node's warp operation that are alive have all come. */
+LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2]);
+/* End of a sweep: go round again, stop, or end. */
+void gen_wrap(struct gen *g);
+
 /* The value in the first lane of the current mask. */
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v);
 

@@ -1,0 +1,145 @@
+/*
+ * Dispatch mode (see gen_flow.c): parking at barriers, waiting for members, the end of a sweep.
+ */
+#include "jit/gen/gen_flow.h"
+
+/* Dispatch: a barrier parks its lanes; they become pending at the next node when it has opened. */
+void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    struct gen_site *site = &g->sites[node->site];
+    LLVMValueRef id = gen_bar_operand(g, in, 0);
+    LLVMValueRef generation = gen_bar_arrive(g, in, id);
+    if (in->imm == IR_BAR_ARRIVE) {
+        LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+        gen_pend_add(g, node + 1, edge);
+        return;
+    }
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef old = gen_bits_load(g, site->parked[h]);
+        LLVMValueRef bits = gen_mask_bits(g, h);
+        LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), site->parked[h]);
+    }
+    LLVMBuildStore(g->b, id, site->id);
+    LLVMBuildStore(g->b, generation, site->generation);
+}
+
+/* Opened barriers hand their lanes on; yields i1 "something is still parked". */
+static LLVMValueRef sites_poll(struct gen *g)
+{
+    LLVMValueRef parked_any = gen_ci(g->t_i16, 0);
+    for (uint32_t s = 0; s < g->nsites; s++) {
+        struct gen_site *site = &g->sites[s];
+        LLVMValueRef id = LLVMBuildLoad2(g->b, g->t_i32, site->id, "");
+        LLVMValueRef was = LLVMBuildLoad2(g->b, g->t_i32, site->generation, "");
+        LLVMValueRef now = LLVMBuildLoad2(
+            g->b, g->t_i32, gen_barrier_field(g, id, offsetof(struct jit_barrier, generation)), "");
+        LLVMValueRef open = LLVMBuildICmp(g->b, LLVMIntNE, was, now, "");
+        struct gen_node *next = &g->nodes[site->next];
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef zero = gen_ci(g->t_i16, 0);
+            LLVMValueRef parked = gen_bits_load(g, site->parked[h]);
+            LLVMValueRef go = LLVMBuildSelect(g->b, open, parked, zero, "");
+            LLVMValueRef stay = LLVMBuildSelect(g->b, open, zero, parked, "");
+            LLVMValueRef pend = gen_bits_load(g, next->pend[h]);
+            LLVMBuildStore(g->b, LLVMBuildOr(g->b, pend, go, ""), next->pend[h]);
+            LLVMBuildStore(g->b, stay, site->parked[h]);
+            parked_any = LLVMBuildOr(g->b, parked_any, stay, "");
+        }
+        if (site->bar->ndst) {
+            /* The result is read now: a later round may overwrite it before the lanes run. */
+            LLVMBasicBlockRef take = gen_bb(g, "bar_take"), on = gen_bb(g, "bar_on");
+            LLVMBuildCondBr(g->b, open, take, on);
+            LLVMPositionBuilderAtEnd(g->b, take);
+            g->epoch = g->epoch_next++;
+            g->mask[0] = g->mask[1] = NULL;
+            gen_bar_result(g, site->bar, id);
+            LLVMBuildBr(g->b, on);
+            LLVMPositionBuilderAtEnd(g->b, on);
+            g->epoch = g->epoch_next++;
+        }
+    }
+    return LLVMBuildICmp(g->b, LLVMIntNE, parked_any, gen_ci(g->t_i16, 0), "");
+}
+
+/* End of a sweep in dispatch mode: go round again, stop, or end. */
+void gen_wrap(struct gen *g)
+{
+    LLVMPositionBuilderAtEnd(g->b, g->wrap);
+    g->mask[0] = g->mask[1] = NULL;
+    LLVMValueRef parked = sites_poll(g);
+    LLVMValueRef pend = gen_ci(g->t_i16, 0);
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        for (int h = 0; h < 2 && !g->nodes[n].exit_only; h++)
+            pend = LLVMBuildOr(g->b, pend, gen_bits_load(g, g->nodes[n].pend[h]), "");
+    }
+    LLVMBasicBlockRef again = gen_bb(g, "again"), idle = gen_bb(g, "idle");
+    LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, pend, gen_ci(g->t_i16, 0), "");
+    LLVMBuildCondBr(g->b, any, again, idle);
+
+    LLVMPositionBuilderAtEnd(g->b, idle);
+    LLVMBasicBlockRef first = gen_sweep_target(g, 0, IR_NO_BLOCK);
+    if (g->nsites) {
+        LLVMBasicBlockRef wait = gen_bb(g, "wait");
+        LLVMBuildCondBr(g->b, parked, wait, g->done);
+        LLVMPositionBuilderAtEnd(g->b, wait);
+        LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_BARRIER));
+    } else {
+        LLVMBuildBr(g->b, g->done);
+    }
+
+    /* Nobody could run although lanes are pending: their partners will not come, so let them go. */
+    LLVMPositionBuilderAtEnd(g->b, again);
+    LLVMValueRef moved = LLVMBuildLoad2(g->b, g->t_i8, g->sweep_progress, "");
+    LLVMValueRef stuck = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t_i8, 0), "");
+    if (g->nsites)
+        stuck = LLVMBuildAnd(g->b, stuck, LLVMBuildNot(g->b, parked, ""), "");
+    LLVMBuildStore(g->b, LLVMBuildZExt(g->b, stuck, g->t_i8, ""), g->sweep_forced);
+    LLVMBuildStore(g->b, gen_ci(g->t_i8, 0), g->sweep_progress);
+    if (!g->facts.may_spin || !g->is_kernel) {
+        if (g->nsites) {
+            LLVMBasicBlockRef wait = gen_bb(g, "wait_members"), go = gen_bb(g, "go");
+            LLVMValueRef idle_now = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t_i8, 0), "");
+            LLVMBuildCondBr(g->b, LLVMBuildAnd(g->b, idle_now, parked, ""), wait, go);
+            LLVMPositionBuilderAtEnd(g->b, wait);
+            LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_BARRIER));
+            LLVMPositionBuilderAtEnd(g->b, go);
+        }
+        LLVMBuildBr(g->b, first);
+        return;
+    }
+    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t_i32, g->sweep_spins, "");
+    spins = LLVMBuildAdd(g->b, spins, gen_i32(g, 1), "");
+    LLVMValueRef tired = LLVMBuildICmp(g->b, LLVMIntUGE, spins, gen_i32(g, 64), "");
+    LLVMBuildStore(g->b, LLVMBuildSelect(g->b, tired, gen_i32(g, 0), spins, ""), g->sweep_spins);
+    LLVMBasicBlockRef yield = gen_bb(g, "yield");
+    LLVMBuildCondBr(g->b, tired, yield, first);
+    LLVMPositionBuilderAtEnd(g->b, yield);
+    LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_YIELD));
+}
+
+LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2])
+{
+    const struct ir_instr *in = node->collective;
+    const struct ir_value *member = in->op == IR_OP_SHFL ? in->src[3]
+                                    : in->op == IR_OP_WARPSYNC || in->op == IR_OP_ELECT
+                                        ? in->src[0]
+                                        : in->src[1];
+    LLVMValueRef p[2] = {gen_mask_from_bits(g, pend[0]), gen_mask_from_bits(g, pend[1])};
+    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]};
+    g->mask[0] = p[0];
+    g->mask[1] = p[1];
+    LLVMValueRef want = gen_first_active(g, member);
+    LLVMValueRef have = gen_mask32(g);
+    g->mask[0] = saved[0];
+    g->mask[1] = saved[1];
+    LLVMValueRef alive = LLVMBuildOr(
+        g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[0]), g->t_i32, ""),
+        LLVMBuildShl(g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[1]), g->t_i32, ""),
+                     gen_i32(g, 16), ""),
+        "");
+    LLVMValueRef missing =
+        LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, want, alive, ""), LLVMBuildNot(g->b, have, ""), "");
+    LLVMValueRef forced = LLVMBuildLoad2(g->b, g->t_i8, g->sweep_forced, "");
+    return LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, missing, gen_i32(g, 0), ""),
+                       LLVMBuildICmp(g->b, LLVMIntNE, forced, gen_ci(g->t_i8, 0), ""), "");
+}

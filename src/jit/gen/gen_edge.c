@@ -1,0 +1,395 @@
+/*
+ * Masks, edges and terminators: how control and the phis of the next block follow from a branch.
+ */
+#include "jit/gen/gen_flow.h"
+
+/* ---- masks */
+
+LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask)
+{
+    return LLVMBuildBitCast(g->b, mask, g->t_i16, "");
+}
+
+LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits)
+{
+    return LLVMBuildBitCast(g->b, bits, g->t_mask, "");
+}
+
+LLVMValueRef gen_mask_or_full(struct gen *g, int h)
+{
+    return g->mask[h] ? g->mask[h] : gen_splat_const(g, g->t_i1, 1);
+}
+
+LLVMValueRef gen_mask_bits(struct gen *g, int h)
+{
+    return g->mask[h] ? gen_bits16(g, g->mask[h]) : gen_ci(g->t_i16, 0xffff);
+}
+
+LLVMValueRef gen_mask32(struct gen *g)
+{
+    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t_i32, "");
+    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_mask_bits(g, 1), g->t_i32, "");
+    hi = LLVMBuildShl(g->b, hi, gen_i32(g, 16), "");
+    return LLVMBuildOr(g->b, lo, hi, "");
+}
+
+LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
+{
+    return LLVMBuildLoad2(g->b, g->t_i16, slot, "");
+}
+
+LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi)
+{
+    LLVMValueRef any = LLVMBuildOr(g->b, lo, hi, "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t_i16, 0), "");
+}
+
+void gen_mask_set_alive(struct gen *g)
+{
+    for (int h = 0; h < 2; h++)
+        g->mask[h] =
+            g->alive_known_full ? NULL : gen_mask_from_bits(g, gen_bits_load(g, g->alive[h]));
+}
+
+void gen_refresh_mask(struct gen *g)
+{
+    if (g->alive_known_full)
+        return;
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef alive = gen_mask_from_bits(g, gen_bits_load(g, g->alive[h]));
+        g->mask[h] = g->mask[h] ? LLVMBuildAnd(g->b, g->mask[h], alive, "") : alive;
+    }
+}
+
+/* ---- edges */
+
+static bool is_exit(struct gen *g, const struct ir_block *block)
+{
+    return g->nodes[g->node_of_block[block->id]].exit_only;
+}
+
+static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
+{
+    return &g->nodes[g->node_of_block[block->id]];
+}
+
+/* Which operands the phis of a block take on edge number `edge` out of `from`: both arms of a branch
+ * may lead to the same block. */
+static uint32_t pred_of_edge(const struct ir_block *from, uint32_t edge)
+{
+    const struct ir_block *to = from->succs[edge];
+    uint32_t same = 0, pred = 0;
+    for (uint32_t s = 0; s < edge; s++)
+        same += from->succs[s] == to;
+    while (pred < to->npreds && (to->preds[pred] != from || same--))
+        pred++;
+    return pred;
+}
+
+/* Brings what the edge's phis need into the cache here, where it dominates both sides of the
+ * branch. */
+static void phi_sources_read(struct gen *g, uint32_t succ)
+{
+    const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
+    uint32_t pred = pred_of_edge(from, succ);
+    ir_foreach_instr(phi, to) {
+        if (phi->op != IR_OP_PHI || is_exit(g, to))
+            break;
+        const struct ir_value *v = phi->src[pred];
+        (void)gen_get_raw(g, v);
+        if (gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
+            (void)gen_get_raw(g, gen_shape(g, v)->index);
+    }
+}
+
+/* Only phis that merge nothing but f32 results take a NaN as it comes. */
+static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint32_t pred)
+{
+    const struct ir_value *v = phi->src[pred];
+    return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
+}
+
+static bool is_twofold(const struct ir_block *from, const struct ir_block *to)
+{
+    uint32_t edges = 0;
+    for (uint32_t s = 0; s < from->nsuccs; s++)
+        edges += from->succs[s] == to;
+    return edges > 1;
+}
+
+/* A masked block writes the phis of all its edges. Scalar ones belong to the edge that has lanes. */
+static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct gen_val *val,
+                              LLVMValueRef const edge[2])
+{
+    if (gen_shape(g, phi)->kind == IR_SHAPE_VARYING || !edge[0])
+        return;
+    LLVMValueRef taken = gen_any_bits(g, gen_bits16(g, edge[0]), gen_bits16(g, edge[1]));
+    for (unsigned i = 0; i < gen_components(gen_shape(g, phi)); i++) {
+        LLVMValueRef slot = g->slots[phi->id].ptr[i];
+        LLVMValueRef old = LLVMBuildLoad2(g->b, gen_component_type(g, phi), slot, "");
+        val->c[i] = LLVMBuildSelect(g->b, taken, val->c[i], old, "");
+    }
+}
+
+/* Writes the phis for the edge to successor `succ` of the current block: all are read before any is
+ * written. */
+static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
+{
+    const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
+    struct gen_val vals[256];
+    uint32_t n = 0;
+    uint32_t pred = pred_of_edge(from, succ);
+    ir_foreach_instr(phi, to) {
+        if (phi->op != IR_OP_PHI)
+            break;
+        if (n == HD_COUNT_OF(vals)) {
+            gen_unsupported(g, phi, "more than 256 phis in one block");
+            break;
+        }
+        vals[n++] =
+            gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type, gen_shape(g, phi->dst[0]));
+    }
+    bool twofold = is_twofold(from, to);
+    bool join = g->dispatch || twofold || g->shapes.divergent_join[to->id];
+    uint32_t i = 0;
+    ir_foreach_instr(phi, to) {
+        if (phi->op != IR_OP_PHI || i == n)
+            break;
+        bool keep = join || g->shapes.temporal[phi->dst[0]->id];
+        if (twofold)
+            keep_unless_taken(g, phi->dst[0], &vals[i], edge);
+        gen_store_phi(g, phi->dst[0], vals[i++], edge, keep);
+    }
+}
+
+void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
+{
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t_i16, 0xffff);
+        LLVMValueRef old = gen_bits_load(g, node->pend[h]);
+        LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), node->pend[h]);
+    }
+}
+
+static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
+{
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t_i16, 0xffff);
+        LLVMValueRef old = gen_bits_load(g, g->alive[h]);
+        bits = LLVMBuildNot(g->b, bits, "");
+        LLVMBuildStore(g->b, LLVMBuildAnd(g->b, old, bits, ""), g->alive[h]);
+    }
+}
+
+/* An edge out of a divergent node. */
+static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
+{
+    const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
+    if (is_exit(g, to)) {
+        alive_remove(g, edge);
+        return;
+    }
+    edge_phis(g, succ, edge);
+    struct gen_node *node = node_of(g, to);
+    if (node->divergent)
+        gen_pend_add(g, node, edge);
+}
+
+/* All lanes go from a convergent node to successor `succ`. */
+static void edge_convergent(struct gen *g, uint32_t succ)
+{
+    const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
+    if (is_exit(g, to)) {
+        LLVMBuildBr(g->b, g->done);
+        return;
+    }
+    edge_phis(g, succ, g->mask);
+    struct gen_node *node = node_of(g, to);
+    if (node->divergent) {
+        gen_pend_add(g, node, g->mask);
+        LLVMBuildBr(g->b, node->test);
+    } else {
+        LLVMBuildBr(g->b, node->body);
+    }
+}
+
+/* Node of the sweep that continues region `conv` at or after `from`; NULL = none. */
+struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv)
+{
+    for (uint32_t n = from; n < g->nnodes; n++) {
+        struct gen_node *node = &g->nodes[n];
+        if (node->divergent && !node->exit_only && node->conv == conv)
+            return node;
+    }
+    return NULL;
+}
+
+LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv)
+{
+    struct gen_node *next = gen_sweep_next(g, from, conv);
+    if (next)
+        return next->test;
+    if (g->dispatch)
+        return g->wrap;
+    return conv == IR_NO_BLOCK ? g->done : g->nodes[g->node_of_block[conv]].body;
+}
+
+/* Lanes of a convergent node go both ways. */
+static void branch_diverges(struct gen *g, LLVMValueRef const edge[2][2])
+{
+    struct ir_block *const *succ = g->nodes[g->cur].block->succs;
+    uint32_t first = UINT32_MAX;
+    const struct ir_block *straight = NULL; /* convergent target reached by all that stay alive */
+    bool leaves = false;
+    for (uint32_t s = 0; s < 2; s++) {
+        if (is_exit(g, succ[s])) {
+            alive_remove(g, edge[s]);
+            leaves = true;
+            continue;
+        }
+        edge_phis(g, s, edge[s]);
+        struct gen_node *node = node_of(g, succ[s]);
+        if (!node->divergent) {
+            straight = succ[s];
+            continue;
+        }
+        gen_pend_add(g, node, edge[s]);
+        uint32_t index = g->node_of_block[succ[s]->id];
+        if (node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel) {
+            /* These lanes do something and end; the others do not wait for them. */
+            alive_remove(g, edge[s]);
+            leaves = true;
+        } else if (index < first) {
+            first = index;
+        }
+    }
+    LLVMBasicBlockRef target;
+    if (first != UINT32_MAX)
+        target = g->nodes[first].test;
+    else if (straight)
+        target = node_of(g, straight)->body;
+    else
+        target = g->done;
+    if (!leaves || target == g->done) {
+        LLVMBuildBr(g->b, target);
+        return;
+    }
+    LLVMValueRef some =
+        gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
+    LLVMBuildCondBr(g->b, some, target, g->done);
+}
+
+static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge[2][2])
+{
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef not_p = LLVMBuildNot(g->b, p[h], "");
+        edge[0][h] = g->mask[h] ? LLVMBuildAnd(g->b, g->mask[h], p[h], "") : p[h];
+        edge[1][h] = g->mask[h] ? LLVMBuildAnd(g->b, g->mask[h], not_p, "") : not_p;
+    }
+}
+
+static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    LLVMValueRef p[2], edge[2][2];
+    if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
+        LLVMBasicBlockRef t = gen_bb(g, "t"), f = gen_bb(g, "f");
+        phi_sources_read(g, 0);
+        phi_sources_read(g, 1);
+        LLVMBuildCondBr(g->b, gen_scalar(g, in->src[0]), t, f);
+        LLVMPositionBuilderAtEnd(g->b, t);
+        edge_convergent(g, 0);
+        LLVMPositionBuilderAtEnd(g->b, f);
+        edge_convergent(g, 1);
+        return;
+    }
+    gen_vector(g, in->src[0], p);
+    edge_masks(g, p, edge);
+    /* A back edge overwrites phis that the other edge may still read. */
+    phi_sources_read(g, 0);
+    phi_sources_read(g, 1);
+    if (node->divergent) {
+        edge_divergent(g, 0, edge[0]);
+        edge_divergent(g, 1, edge[1]);
+        LLVMBuildBr(g->b, node->tail);
+    } else {
+        branch_diverges(g, edge);
+    }
+}
+
+/* brx.idx: lanes are handed to each target in turn; the last one takes every other index. */
+static void term_switch(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    if (!node->divergent) {
+        gen_unsupported(g, in,
+                        "indirect branch in convergent code"); /* nodes_build() rules it out */
+        LLVMBuildBr(g->b, g->done);
+        return;
+    }
+    LLVMValueRef index[2], left[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+    gen_vector(g, in->src[0], index);
+    for (uint32_t s = 0; s < in->block->nsuccs; s++)
+        phi_sources_read(g, s);
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(index[0]));
+    for (uint32_t s = 0; s < in->block->nsuccs; s++) {
+        LLVMValueRef edge[2] = {left[0], left[1]};
+        for (int h = 0; h < 2 && s + 1 < in->block->nsuccs; h++) {
+            LLVMValueRef hit =
+                LLVMBuildICmp(g->b, LLVMIntEQ, index[h], gen_splat_const(g, elem, s), "");
+            edge[h] = LLVMBuildAnd(g->b, left[h], hit, "");
+            left[h] = LLVMBuildAnd(g->b, left[h], LLVMBuildNot(g->b, hit, ""), "");
+        }
+        edge_divergent(g, s, edge);
+    }
+    LLVMBuildBr(g->b, node->tail);
+}
+
+static void term_ret(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    if (!g->is_kernel && in->op == IR_OP_RET) {
+        gen_store_results(g, in);
+        LLVMBuildBr(g->b, node->tail);
+        return;
+    }
+    if (!node->divergent) {
+        LLVMBuildBr(g->b, g->done);
+        return;
+    }
+    LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+    alive_remove(g, edge);
+    LLVMBuildBr(g->b, node->tail);
+}
+
+static void term_trap(struct gen *g, struct gen_node *node)
+{
+    LLVMValueRef args[] = {gen_i32(g, HD_TRAP), gen_i64(g, 0)};
+    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 2);
+    LLVMBuildBr(g->b, node->divergent ? node->tail : g->done);
+}
+
+void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_BR:
+        if (node->divergent) {
+            LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+            edge_divergent(g, 0, edge);
+            LLVMBuildBr(g->b, node->tail);
+        } else {
+            edge_convergent(g, 0);
+        }
+        return;
+    case IR_OP_CBR:
+        term_cbr(g, node, in);
+        return;
+    case IR_OP_SWITCH:
+        term_switch(g, node, in);
+        return;
+    case IR_OP_TRAP:
+    case IR_OP_UNREACHABLE:
+        term_trap(g, node);
+        return;
+    default:
+        term_ret(g, node, in);
+        return;
+    }
+}

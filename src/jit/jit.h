@@ -106,6 +106,7 @@ struct jit_cta {
     uint32_t smid; /* worker number */
     char *shared;  /* host address of the shared window, 128-byte aligned */
     char *local;   /* host address of thread 0's local window; thread t's is t * local_B further */
+    char *frames; /* of the warps, frame_B each, 64-byte aligned: for run_cta */
     struct jit_warp *warps;
     uint32_t live_threads; /* threads that have not ended: what a barrier without count expects */
     uint32_t opened;       /* counts barrier openings of any number */
@@ -117,8 +118,9 @@ struct jit_code {
      */
     uint32_t (*run)(struct jit_cta *cta, struct jit_warp *warp);
     /*
-     * For kernels that never stop (no barrier, no spin): runs all warps of the CTA, or NULL.
-     * `alive` of every warp is derived from the block size; cta->warps is not used.
+     * Runs all warps of the CTA to their end, or NULL: for kernels that never stop (no barrier, no
+     * spin), and those whose warps all run through the same barriers. `alive` of every warp is
+     * derived from the block size; cta->warps is not used. `run` is NULL then.
      */
     void (*run_cta)(struct jit_cta *cta);
     uint64_t frame_B; /* per warp; multiple of 64, may be 0 */

@@ -13,7 +13,7 @@
 #include "obj/cache.h"
 
 /* Changes whenever generated code, the ABI structs or the entry format below change. */
-#define JIT_CACHE_VERSION 3
+#define JIT_CACHE_VERSION 20
 
 /* A cache entry: this, then the object. */
 struct entry_head {
@@ -97,13 +97,14 @@ static enum hd_status variant_link(struct variant *v, const struct gen_facts *fa
                                    const uint8_t *object, size_t object_B)
 {
     HD_TRY(jit_link(object, object_B, &v->image));
-    void *run = jit_image_symbol(object, object_B, &v->image, "heddle_kernel");
-    void *run_cta = jit_image_symbol(object, object_B, &v->image, "heddle_run_cta");
-    if (!run)
+    const char *name = facts->has_run_cta ? "heddle_run_cta" : "heddle_kernel";
+    void *entry = jit_image_symbol(object, object_B, &v->image, name);
+    if (!entry)
         return hd_error(HD_JIT, "kernel object of %s: no entry point", v->kernel->name);
-    memcpy(&v->code.run, &run, sizeof(run));
     if (facts->has_run_cta)
-        memcpy(&v->code.run_cta, &run_cta, sizeof(run_cta));
+        memcpy(&v->code.run_cta, &entry, sizeof(entry));
+    else
+        memcpy(&v->code.run, &entry, sizeof(entry));
     v->code.frame_B = facts->frame_B;
     v->code.mxcsr = facts->mxcsr;
     v->code.has_barrier = facts->has_barrier;

@@ -143,17 +143,17 @@ static void test_shuffles(void)
 /* Both arms of a branch lead to the same block, with other operands: whole warps, lanes, brx. */
 static void test_same_target(void)
 {
-    static const char text[] = HEAD
-        "kernel @k visible {\n" PARAMS PROLOGUE
-        "  %6:b32 = sreg.b32 ctaid.x\n  %7:b32 = const.b32 0x0\n  %8:b32 = const.b32 0x64\n"
-        "  %9:b32 = add.u32 %2, %8\n  %10:pred = setp.u32.ne %6, %7\n"
-        "  %12:b32 = const.b32 0x200\n  %13:b32 = mul.u32 %6, %12\n"
-        "  %14:b64 = mulwide.u32 %6, %12\n  %15:b64 = add.u64 %3, %14\n  cbr %10, bb1, bb1\n"
-        "bb1:\n  %11:b32 = phi.b32 [bb0: %2], [bb0: %9]\n  st.b32.global [%15], %11\n"
-        "  %16:b32 = const.b32 0x1\n  %17:b32 = and.b32 %2, %16\n"
-        "  %18:pred = setp.u32.eq %17, %7\n  cbr %18, bb2, bb2\n"
-        "bb2:\n  %19:b32 = phi.b32 [bb1: %8], [bb1: %2]\n  st.b32.global [%15+256], %19\n"
-        "  ret\n}\n";
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = sreg.b32 ctaid.x\n  %7:b32 = const.b32 0x0\n  %8:b32 = const.b32 0x64\n"
+             "  %9:b32 = add.u32 %2, %8\n  %10:pred = setp.u32.ne %6, %7\n"
+             "  %12:b32 = const.b32 0x200\n  %13:b32 = mul.u32 %6, %12\n"
+             "  %14:b64 = mulwide.u32 %6, %12\n  %15:b64 = add.u64 %3, %14\n  cbr %10, bb1, bb1\n"
+             "bb1:\n  %11:b32 = phi.b32 [bb0: %2], [bb0: %9]\n  st.b32.global [%15], %11\n"
+             "  %16:b32 = const.b32 0x1\n  %17:b32 = and.b32 %2, %16\n"
+             "  %18:pred = setp.u32.eq %17, %7\n  cbr %18, bb2, bb2\n"
+             "bb2:\n  %19:b32 = phi.b32 [bb1: %8], [bb1: %2]\n  st.b32.global [%15+256], %19\n"
+             "  ret\n}\n";
     uint32_t out[2][2][64];
     unsigned bad = 0;
     const void *params[] = {out, NULL};
@@ -280,6 +280,54 @@ static void test_barriers(void)
     eq_u64(run(&(struct job){stuck, 1, 32, .params = params}), HD_TIMEOUT, "a deadlock is found");
 }
 
+/* Values of all shapes cross barriers in a loop; bar.red counts; the last warp may be partial. */
+static const char regions_text[] = HEAD
+    "var @s shared extern align 16 size 0 dynamic\n"
+    "kernel @k visible {\n" PARAMS PROLOGUE
+    "  %6:b64 = varaddr @s\n  %7:b64 = add.u64 %6, %5\n  %8:b32 = const.b32 0x0\n"
+    "  %9:b32 = const.b32 0x3\n  %10:b32 = mul.u32 %2, %9\n  %11:b32 = const.b32 0x1\n  br bb1\n"
+    "bb1:\n  %12:b32 = phi.b32 [bb0: %8], [bb1: %25]\n  %13:b32 = phi.b32 [bb0: %10], [bb1: %24]\n"
+    "  st.b32.shared [%7], %13\n  bar.sync\n  %14:b32 = xor.b32 %2, %11\n"
+    "  %15:b64 = mulwide.u32 %14, %4\n  %16:b64 = add.u64 %6, %15\n"
+    "  %17:b32 = ld.b32.shared [%16]\n  %22:b32 = mul.u32 %13, %9\n  %18:b32 = add.u32 %22, %17\n"
+    "  %19:b32 = and.b32 %18, %11\n  %20:pred = setp.u32.ne %19, %8\n"
+    "  %21:b32 = bar.red_popc %8, %8, %20\n  %23:b32 = add.u32 %18, %21\n"
+    "  %24:b32 = select.b32 %20, %23, %18\n  %25:b32 = add.u32 %12, %11\n"
+    "  %26:b32 = const.b32 0x4\n  %27:pred = setp.u32.lt %25, %26\n  cbr %27, bb1, bb2\n"
+    "bb2:\n  %28:b32 = add.u32 %24, %21\n  st.b32.global [%3], %28\n  ret\n}\n";
+
+static void regions_expected(uint32_t n, uint32_t *acc)
+{
+    uint32_t s[128], votes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = 3 * i;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        memcpy(s, acc, n * sizeof(*s));
+        votes = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            acc[i] = 3 * acc[i] + s[i ^ 1];
+            votes += acc[i] & 1;
+        }
+        for (uint32_t i = 0; i < n; i++)
+            acc[i] += acc[i] & 1 ? votes : 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] += votes;
+}
+
+static void test_regions(void)
+{
+    static const uint32_t sizes[] = {128, 100, 32, 6};
+    for (unsigned k = 0; k < HD_COUNT_OF(sizes); k++) {
+        uint32_t out[128] = {0}, expected[128] = {0};
+        const void *params[] = {out, NULL};
+        regions_expected(sizes[k], expected);
+        eq_u64(run(&(struct job){regions_text, 1, sizes[k], 512, .params = params}), HD_OK,
+               "barriers in a loop run");
+        eq_mem(out, expected, sizeof(out), "values cross barriers");
+    }
+}
+
 HD_UNUSED static void test_grid_barrier(void)
 {
     static const char text[] =
@@ -329,6 +377,7 @@ int main(void)
     test_recursion();
     test_printf();
     test_barriers();
+    test_regions();
 #ifndef interp_launch /* the JIT's harness runs CTAs one by one and checks no addresses */
     test_grid_barrier();
     test_faults();

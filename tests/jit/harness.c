@@ -172,6 +172,7 @@ static void run_cta(struct run *run, const struct jit_code *code, char *frames, 
     memset(frames, 0, code->frame_B * run->launch.nwarps);
     memset(run->cta.bars, 0, sizeof(run->cta.bars));
     run->cta.local = local;
+    run->cta.frames = frames;
     for (uint32_t w = 0; w < run->launch.nwarps; w++) {
         uint32_t left = threads - w * 32;
         run->cta.warps[w] = (struct jit_warp){.index = w,

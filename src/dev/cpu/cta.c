@@ -91,6 +91,7 @@ void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint
     cta->cta.smid = smid;
     cta->cta.shared = base + at->shared;
     cta->cta.local = base + at->local;
+    cta->cta.frames = base + at->frames;
     cta->cta.warps = (struct jit_warp *)(base + at->warps);
     cta->alive_seen = (uint32_t *)(base + at->alive_seen);
     cta->opened_seen = (uint32_t *)(base + at->opened_seen);

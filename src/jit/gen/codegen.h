@@ -22,6 +22,7 @@ struct gen_facts {
     uint64_t cost_ops;
     uint32_t mxcsr;
     bool has_barrier;
+    bool has_votes; /* some barrier reduces predicates */
     bool simple_barriers;
     bool may_spin;
     bool uses_printf;

@@ -87,6 +87,8 @@ struct gen {
     struct ir_liveness live;
     LLVMValueRef cta, warp, frame, launch; /* pointers */
     LLVMValueRef warp_index;               /* i32 */
+    LLVMValueRef state, alive_at_start;    /* i32; kernel */
+    LLVMValueRef cta_in, cta_out;          /* by_region: areas of CTA-uniform values */
     LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
     LLVMValueRef dynamic_sp; /* slot: end of the frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
@@ -120,7 +122,11 @@ struct gen {
     uint32_t nresume;
     struct gen_site *sites; /* barriers in dispatch mode */
     uint32_t nsites;
-    uint64_t *frame_at; /* by value id: 1 + frame offset of its saved components, 0 = none */
+    uint64_t *frame_at;  /* by value id: 1 + frame offset of its saved components, 0 = none */
+    bool by_region;      /* all warps run through the stops alike (gen_regions.c) */
+    bool *cta_uniform;   /* by value id; with by_region */
+    uint64_t *cta_at;    /* by value id: 1 + offset in the areas, 0 = none */
+    uint64_t cta_area_B; /* size of an area */
     LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
     LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
 

@@ -153,7 +153,10 @@ static void alive_slots(struct gen *g)
             continue;
         }
         g->alive[h] = gen_alloca(g, g->t_i16, 0, "alive");
-        LLVMBuildStore(g->b, gen_bits_load(g, at), g->alive[h]);
+        LLVMValueRef bits = g->alive_at_start;
+        if (h)
+            bits = LLVMBuildLShr(g->b, bits, gen_i32(g, 16), "");
+        LLVMBuildStore(g->b, LLVMBuildTrunc(g->b, bits, g->t_i16, ""), g->alive[h]);
     }
 }
 
@@ -165,9 +168,7 @@ static void gen_prologue(struct gen *g)
     nodes_materialise(g);
     LLVMBasicBlockRef start = gen_bb(g, "start");
     if (g->is_kernel) {
-        LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, state));
-        LLVMValueRef state = LLVMBuildLoad2(g->b, g->t_i32, at, "");
-        g->state_switch = LLVMBuildSwitch(g->b, state, start, 8);
+        g->state_switch = LLVMBuildSwitch(g->b, g->state, start, 8);
     } else {
         gen_store_args(g);
         LLVMBuildBr(g->b, start);

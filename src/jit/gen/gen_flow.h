@@ -9,6 +9,15 @@
 /* gen_nodes.c: decides the mode, makes nodes and barrier sites, finds values that need slots. */
 enum hd_status gen_nodes_build(struct gen *g);
 
+/* gen_regions.c: sets by_region and what belongs to it. After gen_nodes_build(). */
+enum hd_status gen_regions_find(struct gen *g);
+
+/* ---- gen_cta.c: the body's parameters, and its callers */
+LLVMTypeRef gen_body_type(struct gen *g);
+void gen_body_values(struct gen *g);
+void gen_run_warp(struct gen *g, LLVMValueRef body);
+void gen_run_cta(struct gen *g, LLVMValueRef body);
+
 /* ---- gen_edge.c: masks and terminators */
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits);
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot);
@@ -50,6 +59,7 @@ LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func);
 
 /* gen_main.c: generates `func` into `fn` with a fresh per-function state. */
 enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVMValueRef fn);
+void gen_function_attributes(struct gen *g, LLVMValueRef fn);
 void gen_llvm_init(void);
 const char *gen_cpu_name(enum jit_path path);
 

@@ -142,7 +142,7 @@ static void add_enum_attr(struct gen *g, LLVMValueRef fn, LLVMAttributeIndex at,
     LLVMAddAttributeAtIndex(fn, at, LLVMCreateEnumAttribute(g->ctx, kind, value));
 }
 
-static void function_attributes(struct gen *g, LLVMValueRef fn)
+void gen_function_attributes(struct gen *g, LLVMValueRef fn)
 {
     const LLVMAttributeIndex self = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
     add_attr(g, fn, "prefer-vector-width", g->avx512 ? "512" : "256");
@@ -176,11 +176,13 @@ static void context_values(struct gen *g)
     g->cta = LLVMGetParam(g->fn, 0);
     g->warp = LLVMGetParam(g->fn, 1);
     g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
+    g->local_sp = gen_i64(g, 0);
+    if (g->is_kernel) {
+        gen_body_values(g);
+        return;
+    }
     g->warp_index = gen_load_ctx(g, g->t_i32, g->warp, offsetof(struct jit_warp, index));
     g->frame = gen_load_ctx(g, g->t_ptr, g->warp, offsetof(struct jit_warp, frame));
-    g->local_sp = gen_i64(g, 0);
-    if (g->is_kernel)
-        return;
     for (int h = 0; h < 2; h++)
         g->entry_mask[h] = LLVMGetParam(g->fn, 2 + (unsigned)h);
     g->local_sp = LLVMGetParam(g->fn, 4);
@@ -230,11 +232,11 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
     g->is_kernel = func->is_kernel;
     g->dispatch = false;
     g->nnodes = g->nsites = g->nresume = 0;
-    g->frame_B = 0;
+    g->frame_B = g->cta_area_B = 0;
     g->mask[0] = g->mask[1] = NULL;
     g->b = LLVMCreateBuilderInContext(g->ctx);
     g->alloca_builder = LLVMCreateBuilderInContext(g->ctx);
-    function_attributes(g, fn);
+    gen_function_attributes(g, fn);
     enum hd_status status = function_analyse(g);
     if (status == HD_OK) {
         LLVMBasicBlockRef allocas = gen_bb(g, "allocas");
@@ -253,6 +255,8 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         parent->facts.frame_B = hd_align_up(g->frame_B, 64);
         parent->nresume = g->nresume;
         parent->dispatch = g->dispatch;
+        parent->by_region = g->by_region;
+        parent->cta_area_B = g->cta_area_B;
         uint64_t ops = 0;
         for (uint32_t b = 0; b < func->nblocks; b++) {
             ir_foreach_instr(in, func->blocks[b])
@@ -267,61 +271,6 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
     LLVMDisposeBuilder(g->alloca_builder);
     hd_arena_fini(&g->arena);
     return status;
-}
-
-/* ---- the loop over a CTA's warps, for kernels that never stop */
-
-static LLVMValueRef warp_alive(struct gen *g, LLVMValueRef w)
-{
-    LLVMValueRef threads = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, block));
-    for (unsigned a = 1; a < 3; a++)
-        threads = LLVMBuildMul(
-            g->b, threads,
-            gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, block) + 4 * a), "");
-    LLVMValueRef left = LLVMBuildSub(g->b, threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
-    LLVMValueRef full = LLVMBuildICmp(g->b, LLVMIntUGE, left, gen_i32(g, 32), "");
-    LLVMValueRef n = LLVMBuildAnd(g->b, left, gen_i32(g, 31), "");
-    LLVMValueRef part =
-        LLVMBuildSub(g->b, LLVMBuildShl(g->b, gen_i32(g, 1), n, ""), gen_i32(g, 1), "");
-    return LLVMBuildSelect(g->b, full, gen_i32(g, 0xffffffffu), part, "");
-}
-
-static void store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMValueRef x)
-{
-    LLVMBuildStore(g->b, x, gen_gep(g, base, offset));
-}
-
-static void gen_run_cta(struct gen *g, LLVMValueRef kernel, LLVMTypeRef kernel_type)
-{
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_ptr, 1, false);
-    g->fn = LLVMAddFunction(g->mod, "heddle_run_cta", type);
-    g->is_kernel = true;
-    function_attributes(g, g->fn);
-    LLVMBasicBlockRef entry = gen_bb(g, "entry"), loop = gen_bb(g, "warp"), end = gen_bb(g, "end");
-    LLVMPositionBuilderAtEnd(g->b, entry);
-    g->cta = LLVMGetParam(g->fn, 0);
-    LLVMValueRef warp =
-        LLVMBuildAlloca(g->b, LLVMArrayType2(g->t_i64, sizeof(struct jit_warp) / 8), "w");
-    LLVMSetAlignment(warp, 16);
-    g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
-    LLVMValueRef nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
-    LLVMBuildBr(g->b, loop);
-    LLVMPositionBuilderAtEnd(g->b, loop);
-    LLVMValueRef w = LLVMBuildPhi(g->b, g->t_i32, "");
-    store_field(g, warp, offsetof(struct jit_warp, index), w);
-    store_field(g, warp, offsetof(struct jit_warp, alive), warp_alive(g, w));
-    store_field(g, warp, offsetof(struct jit_warp, state), gen_i32(g, 0));
-    store_field(g, warp, offsetof(struct jit_warp, frame), LLVMConstNull(g->t_ptr));
-    LLVMValueRef args[] = {g->cta, warp};
-    LLVMBuildCall2(g->b, kernel_type, kernel, args, 2, "");
-    LLVMValueRef next = LLVMBuildAdd(g->b, w, gen_i32(g, 1), "");
-    LLVMValueRef from[] = {gen_i32(g, 0), next};
-    LLVMBasicBlockRef blocks[] = {entry, loop};
-    LLVMAddIncoming(w, from, blocks, 2);
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, nwarps, ""), loop, end);
-    LLVMPositionBuilderAtEnd(g->b, end);
-    LLVMBuildRetVoid(g->b);
-    g->facts.has_run_cta = true;
 }
 
 /* ---- module */
@@ -345,19 +294,23 @@ static void types_init(struct gen *g)
 
 static enum hd_status build(struct gen *g)
 {
-    LLVMTypeRef params[] = {g->t_ptr, g->t_ptr};
-    LLVMTypeRef type = LLVMFunctionType(g->t_i32, params, 2, false);
-    LLVMValueRef kernel = LLVMAddFunction(g->mod, "heddle_kernel", type);
+    LLVMValueRef body = LLVMAddFunction(g->mod, "heddle_body", gen_body_type(g));
+    LLVMSetLinkage(body, LLVMInternalLinkage);
     g->fp_ftz = fp_all_ftz(g->req->kernel);
-    HD_TRY(gen_function(g, g->req->kernel, kernel));
+    HD_TRY(gen_function(g, g->req->kernel, body));
     g->facts.mxcsr = g->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
-    if (!g->nresume && !g->dispatch && !g->facts.frame_B) {
-        g->b = LLVMCreateBuilderInContext(g->ctx);
-        gen_run_cta(g, kernel, type);
-        LLVMDisposeBuilder(g->b);
-        add_enum_attr(g, kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
-    }
-    return HD_OK;
+    bool stops = g->nresume || g->dispatch || g->facts.frame_B;
+    g->b = LLVMCreateBuilderInContext(g->ctx);
+    hd_arena_init(&g->arena);
+    if (g->by_region || !stops)
+        gen_run_cta(g, body);
+    else
+        gen_run_warp(g, body);
+    LLVMDisposeBuilder(g->b);
+    enum hd_status status = hd_arena_status(&g->arena);
+    hd_arena_fini(&g->arena);
+    add_enum_attr(g, body, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
+    return status;
 }
 
 static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_message)

@@ -49,6 +49,7 @@ static void scan_facts(struct gen *g)
             if (in->op != IR_OP_BAR)
                 continue;
             g->facts.has_barrier = true;
+            g->facts.has_votes |= in->imm >= IR_BAR_RED_POPC;
             uint32_t operands = in->nsrc - (in->imm >= IR_BAR_RED_POPC ? 1u : 0u);
             if (in->imm == IR_BAR_ARRIVE || operands > 1 ||
                 (operands == 1 && (!ir_value_const(in->src[0], &id) || id)))
@@ -237,5 +238,5 @@ enum hd_status gen_nodes_build(struct gen *g)
                                  (g->facts.has_barrier && !g->facts.simple_barriers));
     cross_find(g);
     gen_nan_find(g);
-    return HD_OK;
+    return gen_regions_find(g);
 }

@@ -1,0 +1,213 @@
+/*
+ * Entry points of a kernel: they call its body, which runs one warp from a state to the next stop.
+ *
+ * heddle_run_cta runs a whole CTA: the warps one after the other when the kernel never stops; region
+ * after region, each in a loop over the warps, when all warps run through its stops alike
+ * (gen_regions.c). The body is inlined once per region, with a constant state, so the copy holds no
+ * more than that region. CTA-uniform values go from region to region through two small areas: every
+ * warp reads what the last region left and writes what the next one reads. Both become registers.
+ *
+ * heddle_kernel runs one warp from its state to the next stop, for all other kernels.
+ */
+#include "jit/gen/gen_flow.h"
+
+enum body_param {
+    BODY_CTA,
+    BODY_WARP,
+    BODY_STATE,
+    BODY_INDEX,
+    BODY_ALIVE,
+    BODY_FRAME,
+    BODY_CTA_IN,
+    BODY_CTA_OUT,
+    BODY_NPARAMS
+};
+
+LLVMTypeRef gen_body_type(struct gen *g)
+{
+    LLVMTypeRef params[BODY_NPARAMS] = {g->t_ptr, g->t_ptr, g->t_i32, g->t_i32,
+                                        g->t_i32, g->t_ptr, g->t_ptr, g->t_ptr};
+    return LLVMFunctionType(g->t_i32, params, BODY_NPARAMS, false);
+}
+
+void gen_body_values(struct gen *g)
+{
+    g->state = LLVMGetParam(g->fn, BODY_STATE);
+    g->warp_index = LLVMGetParam(g->fn, BODY_INDEX);
+    g->alive_at_start = LLVMGetParam(g->fn, BODY_ALIVE);
+    g->frame = LLVMGetParam(g->fn, BODY_FRAME);
+    g->cta_in = LLVMGetParam(g->fn, BODY_CTA_IN);
+    g->cta_out = LLVMGetParam(g->fn, BODY_CTA_OUT);
+}
+
+static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
+{
+    return LLVMBuildLoad2(g->b, type, gen_gep(g, base, offset), "");
+}
+
+static void store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMValueRef x)
+{
+    LLVMBuildStore(g->b, x, gen_gep(g, base, offset));
+}
+
+static LLVMValueRef body_call(struct gen *g, LLVMValueRef body, LLVMValueRef *args)
+{
+    return LLVMBuildCall2(g->b, gen_body_type(g), body, args, BODY_NPARAMS, "");
+}
+
+void gen_run_warp(struct gen *g, LLVMValueRef body)
+{
+    LLVMTypeRef params[] = {g->t_ptr, g->t_ptr};
+    g->fn = LLVMAddFunction(g->mod, "heddle_kernel", LLVMFunctionType(g->t_i32, params, 2, false));
+    gen_function_attributes(g, g->fn);
+    LLVMPositionBuilderAtEnd(g->b, gen_bb(g, "entry"));
+    LLVMValueRef cta = LLVMGetParam(g->fn, 0), warp = LLVMGetParam(g->fn, 1);
+    LLVMValueRef none = LLVMConstNull(g->t_ptr);
+    LLVMValueRef args[BODY_NPARAMS] = {
+        [BODY_CTA] = cta,
+        [BODY_WARP] = warp,
+        [BODY_STATE] = load_field(g, g->t_i32, warp, offsetof(struct jit_warp, state)),
+        [BODY_INDEX] = gen_load_ctx(g, g->t_i32, warp, offsetof(struct jit_warp, index)),
+        [BODY_ALIVE] = load_field(g, g->t_i32, warp, offsetof(struct jit_warp, alive)),
+        [BODY_FRAME] = gen_load_ctx(g, g->t_ptr, warp, offsetof(struct jit_warp, frame)),
+        [BODY_CTA_IN] = none,
+        [BODY_CTA_OUT] = none,
+    };
+    LLVMBuildRet(g->b, body_call(g, body, args));
+}
+
+/* ---- whole CTAs */
+
+struct cta_run {
+    LLVMValueRef body, warp, frames, in, out, nwarps, threads;
+    LLVMBasicBlockRef *heads; /* by region */
+    LLVMBasicBlockRef end;
+};
+
+static LLVMValueRef block_threads(struct gen *g)
+{
+    LLVMValueRef n = gen_i32(g, 1);
+    for (unsigned a = 0; a < 3; a++) {
+        uint64_t at = offsetof(struct jit_launch, block) + 4 * a;
+        n = LLVMBuildMul(g->b, n, gen_load_ctx(g, g->t_i32, g->launch, at), "");
+    }
+    return n;
+}
+
+/* Lanes of warp w that exist. */
+static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
+{
+    LLVMValueRef all = gen_i32(g, 0xffffffffu), one = gen_i32(g, 1);
+    if (g->req->cls == IR_CLASS_1D_FULL || g->req->cls == IR_CLASS_X32)
+        return all;
+    LLVMValueRef left =
+        LLVMBuildSub(g->b, run->threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
+    LLVMValueRef full = LLVMBuildICmp(g->b, LLVMIntUGE, left, gen_i32(g, 32), "");
+    LLVMValueRef n = LLVMBuildAnd(g->b, left, gen_i32(g, 31), "");
+    LLVMValueRef part = LLVMBuildSub(g->b, LLVMBuildShl(g->b, one, n, ""), one, "");
+    return LLVMBuildSelect(g->b, full, all, part, "");
+}
+
+static LLVMValueRef area(struct gen *g, uint64_t size_B)
+{
+    LLVMTypeRef type = LLVMArrayType2(g->t_i64, (size_B + 7) / 8);
+    LLVMValueRef a = LLVMBuildAlloca(g->b, type, "");
+    LLVMSetAlignment(a, 16);
+    return a;
+}
+
+static struct cta_run run_begin(struct gen *g, LLVMValueRef body)
+{
+    struct cta_run run = {.body = body, .end = gen_bb(g, "end")};
+    g->cta = LLVMGetParam(g->fn, 0);
+    run.warp = area(g, sizeof(struct jit_warp));
+    run.in = area(g, HD_MAX(g->cta_area_B, 8));
+    run.out = area(g, HD_MAX(g->cta_area_B, 8));
+    g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
+    run.nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
+    run.threads = block_threads(g);
+    run.frames = LLVMConstNull(g->t_ptr);
+    if (g->facts.frame_B)
+        run.frames = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, frames));
+    run.heads = hd_arena_array(&g->arena, LLVMBasicBlockRef, g->nresume + 1);
+    for (uint32_t r = 0; run.heads && r <= g->nresume; r++)
+        run.heads[r] = gen_bb(g, "region");
+    return run;
+}
+
+static LLVMValueRef state_of(struct gen *g, uint32_t region)
+{
+    return gen_i32(g, region ? region << 2 | JIT_BARRIER : 0);
+}
+
+static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w)
+{
+    LLVMValueRef alive = warp_alive(g, run, w), frame = run->frames;
+    if (g->facts.frame_B) {
+        LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t_i64, "");
+        at = LLVMBuildMul(g->b, at, gen_i64(g, g->facts.frame_B), "");
+        frame = LLVMBuildGEP2(g->b, g->t_i8, frame, &at, 1, "");
+    }
+    store_field(g, run->warp, offsetof(struct jit_warp, index), w);
+    store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
+    store_field(g, run->warp, offsetof(struct jit_warp, state), state_of(g, region));
+    store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
+    LLVMValueRef args[BODY_NPARAMS] = {g->cta,  run->warp, state_of(g, region), w, alive, frame,
+                                       run->in, run->out};
+    return body_call(g, run->body, args);
+}
+
+/* What the opening of a barrier with votes does; without votes nobody looks at it. */
+static void publish_votes(struct gen *g)
+{
+    static const uint64_t from[] = {offsetof(struct jit_barrier, votes),
+                                    offsetof(struct jit_barrier, arrived)};
+    static const uint64_t to[] = {offsetof(struct jit_barrier, result_votes),
+                                  offsetof(struct jit_barrier, result_arrived)};
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef at = gen_barrier_field(g, gen_i32(g, 0), from[i]);
+        LLVMValueRef x = LLVMBuildLoad2(g->b, g->t_i32, at, "");
+        LLVMBuildStore(g->b, x, gen_barrier_field(g, gen_i32(g, 0), to[i]));
+        LLVMBuildStore(g->b, gen_i32(g, 0), at);
+    }
+}
+
+static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
+{
+    LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
+    LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
+    LLVMBuildBr(g->b, loop);
+    LLVMPositionBuilderAtEnd(g->b, loop);
+    LLVMValueRef w = LLVMBuildPhi(g->b, g->t_i32, "");
+    LLVMValueRef state = run_warp_in(g, run, region, w);
+    LLVMValueRef next = LLVMBuildAdd(g->b, w, gen_i32(g, 1), "");
+    LLVMValueRef from[] = {gen_i32(g, 0), next};
+    LLVMBasicBlockRef blocks[] = {run->heads[region], loop};
+    LLVMAddIncoming(w, from, blocks, 2);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, ""), loop, after);
+    LLVMPositionBuilderAtEnd(g->b, after);
+    if (g->cta_area_B)
+        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, g->cta_area_B));
+    if (g->facts.has_votes)
+        publish_votes(g);
+    LLVMValueRef sw = LLVMBuildSwitch(g->b, state, run->end, g->nresume);
+    for (uint32_t r = 1; r <= g->nresume; r++)
+        LLVMAddCase(sw, state_of(g, r), run->heads[r]);
+}
+
+void gen_run_cta(struct gen *g, LLVMValueRef body)
+{
+    g->fn =
+        LLVMAddFunction(g->mod, "heddle_run_cta", LLVMFunctionType(g->t_void, &g->t_ptr, 1, false));
+    gen_function_attributes(g, g->fn);
+    LLVMPositionBuilderAtEnd(g->b, gen_bb(g, "entry"));
+    struct cta_run run = run_begin(g, body);
+    if (!run.heads)
+        return;
+    LLVMBuildBr(g->b, run.heads[0]);
+    for (uint32_t r = 0; r <= g->nresume; r++)
+        run_region(g, &run, r);
+    LLVMPositionBuilderAtEnd(g->b, run.end);
+    LLVMBuildRetVoid(g->b);
+    g->facts.has_run_cta = true;
+}

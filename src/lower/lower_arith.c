@@ -132,6 +132,27 @@ static bool mul24(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
+static val combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
+{
+    enum ir_op op = in->form->subop == PTX_SUBOP_AND  ? IR_OP_AND
+                    : in->form->subop == PTX_SUBOP_OR ? IR_OP_OR
+                                                      : IR_OP_XOR;
+    return op2(f, op, IR_PRED, p, c);
+}
+
+/* lop3.and.b32 d|p, a, b, c, lut, q: p = (d != 0) and q */
+static void lop3_pred(struct lower_fn *f, const struct ptx_insn *in, val d)
+{
+    bool pair = in->ops[0].kind == PTX_OPND_PAIR;
+    struct ir_instr *r =
+        lower_emit(f, IR_OP_SETP, IR_B32, 2, (val[]){d, lower_const(f, IR_B32, 0)}, 1);
+    r->cmp = IR_NE;
+    val p = combine(f, in, r->dst[0], lower_pred(f, &in->ops[5]));
+    lower_dst(f, pair ? &in->ops[0].items[0] : &in->ops[0], d, IR_B32);
+    if (pair)
+        lower_dst(f, &in->ops[0].items[1], p, IR_PRED);
+}
+
 /* Operations that read and write one type and map one to one. */
 static bool simple(struct lower_fn *f, const struct ptx_insn *in)
 {
@@ -180,11 +201,9 @@ static bool simple(struct lower_fn *f, const struct ptx_insn *in)
         case PTX_OP_BMSK:
             r->imm = wrap;
             break;
-        case PTX_OP_LOP3: {
-            uint64_t lut = in->ops[4].kind == PTX_OPND_INT ? in->ops[4].u.bits : 0;
-            r->imm = lut & 255;
+        case PTX_OP_LOP3:
+            r->imm = in->ops[4].kind == PTX_OPND_INT ? in->ops[4].u.bits & 255 : 0;
             break;
-        }
         case PTX_OP_PRMT: {
             static const uint16_t modes[] = {
                 [IR_PRMT_F4E] = PTX_MOD_F4E, [IR_PRMT_B4E] = PTX_MOD_B4E,
@@ -200,7 +219,10 @@ static bool simple(struct lower_fn *f, const struct ptx_insn *in)
             break;
         }
         enum ir_type rt = table[i].result32 ? IR_U32 : t;
-        lower_dst(f, &in->ops[0], r->dst[0], rt);
+        if (in->form->op == PTX_OP_LOP3 && in->form->subop)
+            lop3_pred(f, in, r->dst[0]);
+        else
+            lower_dst(f, &in->ops[0], r->dst[0], rt);
         return true;
     }
     return false;
@@ -243,8 +265,8 @@ static enum ir_cmp compare_of(const struct ptx_form *form, enum ir_type *t)
         [PTX_CMP_HS] = IR_GE,   [PTX_CMP_EQU] = IR_EQU, [PTX_CMP_NEU] = IR_NEU,
         [PTX_CMP_LTU] = IR_LTU, [PTX_CMP_LEU] = IR_LEU, [PTX_CMP_GTU] = IR_GTU,
         [PTX_CMP_GEU] = IR_GEU, [PTX_CMP_NUM] = IR_NUM, [PTX_CMP_NAN] = IR_NAN};
-    if (*t == IR_S32 && form->cmp >= PTX_CMP_LO && form->cmp <= PTX_CMP_HS)
-        *t = IR_U32;
+    if (form->cmp >= PTX_CMP_LO && form->cmp <= PTX_CMP_HS)
+        *t = *t == IR_S16 ? IR_U16 : *t == IR_S32 ? IR_U32 : *t == IR_S64 ? IR_U64 : *t;
     return table[form->cmp];
 }
 
@@ -258,14 +280,6 @@ static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
     r->ftz = fp && in->form->ftz;
     r->imm = half;
     return r->dst[0];
-}
-
-static val combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
-{
-    enum ir_op op = in->form->subop == PTX_SUBOP_AND  ? IR_OP_AND
-                    : in->form->subop == PTX_SUBOP_OR ? IR_OP_OR
-                                                      : IR_OP_XOR;
-    return op2(f, op, IR_PRED, p, c);
 }
 
 static bool setp(struct lower_fn *f, const struct ptx_insn *in)

@@ -28,12 +28,28 @@ static uint32_t chunk_count(const struct ptx_var *var)
     return (uint32_t)(var->size_B / (ir_type_bits(chunk_type(var)) / 8));
 }
 
+/* What a call may pass, well above what any ABI does. */
+#define PARAM_MAX_B  65536
+#define PARAM_CHUNKS 65536
+
 static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *arena,
                                  uint32_t *out_n, const enum ir_type **out_types)
 {
     uint32_t n = 0;
-    for (const struct ptx_var *v = vars; v; v = v->next)
+    for (const struct ptx_var *v = vars; v; v = v->next) {
+        bool reg = v->space == PTX_SPACE_REG;
+        if (reg && lower_type((enum ptx_type)v->type) == IR_VOID)
+            return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s: type .%s is not supported",
+                            v->sym.place.line, HD_STR_ARG(v->sym.name),
+                            ptx_type_name((enum ptx_type)v->type));
+        if (!reg && v->size_B > PARAM_MAX_B)
+            return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s is larger than %u bytes",
+                            v->sym.place.line, HD_STR_ARG(v->sym.name), PARAM_MAX_B);
         n += chunk_count(v);
+        if (n > PARAM_CHUNKS)
+            return hd_error(HD_NOT_SUPPORTED, "line %u: parameter %.*s: too many parameters",
+                            v->sym.place.line, HD_STR_ARG(v->sym.name));
+    }
     enum ir_type *types = hd_arena_array(arena, enum ir_type, n + 1);
     if (!types)
         return hd_error(HD_NO_MEMORY, "signature of %u values", n);
@@ -190,22 +206,26 @@ static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
     }
 }
 
-static bool builtin_of(struct hd_str name, enum ir_builtin *out)
+/* What the device supplies, with the signature that compilers declare. */
+static const struct builtin {
+    const char *name;
+    enum ir_builtin id;
+    uint32_t nparams, nresults;
+    enum ir_type params[5], results[1];
+} builtins[] = {
+    {"vprintf", IR_BUILTIN_VPRINTF, 2, 1, {IR_B64, IR_B64}, {IR_B32}},
+    {"__assertfail", IR_BUILTIN_ASSERTFAIL, 5, 0, {IR_B64, IR_B64, IR_B32, IR_B64, IR_B64}, {0}},
+    {"malloc", IR_BUILTIN_MALLOC, 1, 1, {IR_B64}, {IR_B64}},
+    {"free", IR_BUILTIN_FREE, 1, 0, {IR_B64}, {0}},
+};
+
+static const struct builtin *builtin_of(struct hd_str name)
 {
-    static const struct {
-        const char *name;
-        enum ir_builtin id;
-    } table[] = {{"vprintf", IR_BUILTIN_VPRINTF},
-                 {"__assertfail", IR_BUILTIN_ASSERTFAIL},
-                 {"malloc", IR_BUILTIN_MALLOC},
-                 {"free", IR_BUILTIN_FREE}};
-    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
-        if (hd_str_is(name, table[i].name)) {
-            *out = table[i].id;
-            return true;
-        }
+    for (size_t i = 0; i < HD_COUNT_OF(builtins); i++) {
+        if (hd_str_is(name, builtins[i].name))
+            return &builtins[i];
     }
-    return false;
+    return NULL;
 }
 
 static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n, val *args,
@@ -217,12 +237,27 @@ static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n,
     return call;
 }
 
+static bool same_types(uint32_t n, const enum ir_type *a, uint32_t m, const enum ir_type *b)
+{
+    for (uint32_t i = 0; n == m && i < n; i++) {
+        if (a[i] != b[i])
+            return false;
+    }
+    return n == m;
+}
+
+/* A declaration here and the definition in another module may disagree. */
+static bool same_proto(const struct ir_proto *a, const struct ir_proto *b)
+{
+    return same_types(a->nparams, a->params, b->nparams, b->params) &&
+           same_types(a->nresults, a->results, b->nresults, b->results);
+}
+
 static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
                         const struct ptx_func *callee)
 {
     val args[512];
     struct ir_proto proto;
-    enum ir_builtin builtin;
     uint32_t n = gather_args(f, &in->ops[2], callee->params, args, HD_COUNT_OF(args));
     enum hd_status status =
         lower_proto(callee->params, callee->rets, &f->link->module->arena, &proto);
@@ -231,18 +266,29 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
     if (f->status != HD_OK)
         return true;
     struct ir_func *ir = hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)callee);
-    struct ir_instr *call;
-    if (!callee->has_body && (!ir || ir->is_declaration) &&
-        builtin_of(callee->sym.name, &builtin)) {
-        call = emit_call(f, IR_OP_BUILTIN, n, args, &proto);
-        call->imm = builtin;
-    } else if (!ir) {
-        lower_fail(f, HD_UNRESOLVED, "unresolved function");
+    bool missing = !ir || !lower_func_defined(f->link, ir);
+    const struct builtin *builtin = missing ? builtin_of(callee->sym.name) : NULL;
+    struct ir_proto want = {0};
+    if (builtin)
+        want = (struct ir_proto){.nparams = builtin->nparams,
+                                 .params = builtin->params,
+                                 .nresults = builtin->nresults,
+                                 .results = builtin->results};
+    else if (ir && !ir->is_kernel)
+        want = ir->proto;
+    if (!builtin && missing) {
+        lower_fail(f, HD_UNRESOLVED, "unresolved external function");
         return true;
-    } else {
-        call = emit_call(f, IR_OP_CALL, n, args, &proto);
-        call->callee = ir;
     }
+    if (!same_proto(&want, &proto) || (ir && ir->is_kernel)) {
+        lower_fail(f, HD_BAD_PTX, "the function is defined with another signature");
+        return true;
+    }
+    struct ir_instr *call = emit_call(f, builtin ? IR_OP_BUILTIN : IR_OP_CALL, n, args, &proto);
+    if (builtin)
+        call->imm = builtin->id;
+    else
+        call->callee = ir;
     scatter_results(f, &in->ops[0], callee->rets, call);
     return true;
 }

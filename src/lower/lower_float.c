@@ -129,8 +129,7 @@ static bool cvt(struct lower_fn *f, const struct ptx_insn *in)
         return false;
     if (in->nops > 2)
         return (to == IR_F16X2 || to == IR_BF16X2) && from == IR_F32 && cvt_pack(f, in, to);
-    if (in->form->relu || in->form->satfinite || to == IR_F16X2 || to == IR_BF16X2 ||
-        from == IR_F16X2 || from == IR_BF16X2)
+    if (to == IR_F16X2 || to == IR_BF16X2 || from == IR_F16X2 || from == IR_BF16X2)
         return false;
     val a = lower_src(f, &in->ops[1], from);
     bool ints = !ir_type_is_float(to) && !ir_type_is_float(from);
@@ -143,6 +142,7 @@ static bool cvt(struct lower_fn *f, const struct ptx_insn *in)
     r->rnd = ints ? IR_RND_NONE : rounding(in->form);
     r->sat = in->form->sat;
     r->ftz = in->form->ftz;
+    r->imm = in->form->relu;
     lower_dst(f, &in->ops[0], r->dst[0], to);
     return true;
 }

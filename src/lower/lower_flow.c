@@ -85,6 +85,8 @@ static const struct ptx_insn *last_insn(const struct lower_block *b)
 
 static struct ir_block *label_block(struct lower_fn *f, const struct ptx_operand *op)
 {
+    if (op->kind != PTX_OPND_LABEL)
+        return NULL;
     uintptr_t index = (uintptr_t)hd_map_get_u64(&f->labels, op->u.label->idx);
     return index ? f->blocks.at[index - 1].ir : NULL;
 }
@@ -188,8 +190,19 @@ static void trap_emit(struct lower_fn *f, bool is_break)
     lower_emit(f, IR_OP_TRAP, IR_VOID, 0, NULL, 0)->imm = is_break;
 }
 
+/* The rows of the opcode table say which types an operation has; PTX's parser does not. */
+static void check_types(struct lower_fn *f, const struct ir_instr *in)
+{
+    for (; in && f->status == HD_OK; in = in->next) {
+        const struct ir_op_info *info = &ir_op_infos[in->op];
+        if (info->types != 1u << IR_VOID && !((info->types >> in->type) & 1))
+            lower_fail(f, HD_NOT_SUPPORTED, "the type is not supported");
+    }
+}
+
 static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
 {
+    const struct ir_instr *last = f->b.block->last;
     const char *why = NULL;
     f->insn = in;
     if (in->stmt.loc) {
@@ -201,8 +214,10 @@ static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
         return;
     }
     if (lower_arith(f, in) || lower_float(f, in) || lower_mem(f, in) || lower_warp(f, in) ||
-        lower_call(f, in))
+        lower_call(f, in)) {
+        check_types(f, last ? last->next : f->b.block->first);
         return;
+    }
     lower_fail(f, HD_NOT_SUPPORTED, "not supported");
 }
 
@@ -250,8 +265,6 @@ static void block_lower(struct lower_fn *f, size_t i)
             return;
         }
         insn_lower(f, in);
-        if (in->form->op == PTX_OP_CALL && b->ir->last && b->ir->last->op == IR_OP_UNREACHABLE)
-            return;
     }
     if (f->status != HD_OK)
         return;
@@ -261,7 +274,7 @@ static void block_lower(struct lower_fn *f, size_t i)
         lower_emit(f, IR_OP_CBR, IR_VOID, 1, &p, 0);
     } else if (b->ir->nsuccs == 1) {
         lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
-    } else if (b->first || i + 1 < f->blocks.len) {
+    } else if (i + 1 < f->blocks.len) { /* pruned */
         lower_emit(f, IR_OP_UNREACHABLE, IR_VOID, 0, NULL, 0);
     } else {
         lower_ret(f); /* falls off the end */

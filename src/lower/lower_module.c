@@ -55,6 +55,8 @@ static enum hd_status var_merge(struct lower_link *l, struct ir_var *ir, const s
 {
     enum ir_linkage now = linkage_of(v->linkage);
     bool defines = now != IR_LINK_EXTERN, defined = ir->linkage != IR_LINK_EXTERN;
+    if (ir->space != lower_space((enum ptx_space)v->space))
+        return place_error(l, HD_BAD_PTX, &v->sym, "declared before in another state space:");
     bool weak = now == IR_LINK_WEAK || now == IR_LINK_COMMON;
     bool was_weak = ir->linkage == IR_LINK_WEAK || ir->linkage == IR_LINK_COMMON;
     if (defines && defined && !weak && !was_weak)
@@ -100,6 +102,8 @@ static enum hd_status var_add(struct lower_link *l, const struct ptx_var *v, str
 
 /* ---- initial images */
 
+#define IMAGE_MAX_B (1ull << 30)
+
 struct image {
     struct lower_link *link;
     struct ir_var *var;
@@ -120,8 +124,11 @@ static void add_reloc(void *ctx, uint64_t at, unsigned width_B, const struct ptx
         r->var = hd_map_get_u64(&im->link->vars, (uint64_t)(uintptr_t)key);
     else if (sym->kind == PTX_SYM_FUNC)
         r->func = hd_map_get_u64(&im->link->funcs, (uint64_t)(uintptr_t)key);
-    if (!r->var && !r->func && im->status == HD_OK)
-        im->status = place_error(im->link, HD_UNRESOLVED, sym, "initialiser names unknown symbol");
+    bool found =
+        r->var ? lower_var_defined(r->var) : r->func && lower_func_defined(im->link, r->func);
+    if (!found && im->status == HD_OK)
+        im->status =
+            place_error(im->link, HD_UNRESOLVED, sym, "initialiser names undefined symbol");
     r->offset_B = at;
     r->size_B = mask ? 1 : width_B;
     r->shift = mask ? (uint32_t)__builtin_ctzll(mask) : 0;
@@ -137,6 +144,9 @@ static enum hd_status var_init(struct lower_link *l, const struct ptx_var *v)
     if (!ir || !v->init || ir->init || !v->size_B)
         return HD_OK;
     struct image im = {.link = l, .var = ir};
+    if (v->size_B > IMAGE_MAX_B)
+        return place_error(l, HD_NOT_SUPPORTED, &v->sym,
+                           "initialised variable of more than 1 GiB:");
     uint8_t *bytes = hd_arena_array(&l->module->arena, uint8_t, v->size_B);
     if (!bytes)
         return hd_error(HD_NO_MEMORY, "initial image of %s", ir->name);
@@ -148,7 +158,11 @@ static enum hd_status var_init(struct lower_link *l, const struct ptx_var *v)
 
 /* ---- functions */
 
-static void kernel_params(struct lower_link *l, struct ir_func *ir, const struct ptx_func *p)
+/* PTX ISA, .entry: 4352 bytes, since version 8.1 32764. */
+#define KERNEL_PARAM_MAX_B 32764
+
+static enum hd_status kernel_params(struct lower_link *l, struct ir_func *ir,
+                                    const struct ptx_func *p)
 {
     uint64_t at = 0;
     struct hd_arena *a = &l->module->arena;
@@ -157,6 +171,8 @@ static void kernel_params(struct lower_link *l, struct ir_func *ir, const struct
          v = v->next) {
         uint32_t align = v->align ? v->align : 1;
         at = hd_align_up(at, align);
+        if (at > KERNEL_PARAM_MAX_B || v->size_B > KERNEL_PARAM_MAX_B - at)
+            return place_error(l, HD_BAD_PTX, &v->sym, "more than 32764 bytes of parameters:");
         ir->params[ir->nparams++] = (struct ir_param){
             .name = hd_arena_strndup(a, v->sym.name.ptr, v->sym.name.len),
             .offset_B = (uint32_t)at,
@@ -166,6 +182,49 @@ static void kernel_params(struct lower_link *l, struct ir_func *ir, const struct
         at += v->size_B;
     }
     ir->param_size_B = (uint32_t)at;
+    return ir->params ? HD_OK : hd_error(HD_NO_MEMORY, "lowering %s", ir->name);
+}
+
+bool lower_func_defined(const struct lower_link *link, const struct ir_func *func)
+{
+    return hd_map_get_u64(link->bodies, (uint64_t)(uintptr_t)func);
+}
+
+bool lower_var_defined(const struct ir_var *var)
+{
+    return var->linkage != IR_LINK_EXTERN || var->is_dynamic_shared;
+}
+
+/* Decides whose body `ir` gets: the first strong one, else the first weak one. */
+static enum hd_status claim_body(struct lower_link *l, struct ir_func *ir, const struct ptx_func *p,
+                                 bool *out_mine)
+{
+    const struct ptx_func *other = hd_map_get_u64(l->bodies, (uint64_t)(uintptr_t)ir);
+    *out_mine = !other || (other->linkage == PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK);
+    if (other && other->linkage != PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK)
+        return place_error(l, HD_BAD_PTX, &p->sym, "second definition of function");
+    if (*out_mine && !hd_map_put_u64(l->bodies, (uint64_t)(uintptr_t)ir, (void *)(uintptr_t)p))
+        return hd_error(HD_NO_MEMORY, "lowering %s", ir->name);
+    return HD_OK;
+}
+
+/* Attributes and signature come from the definition, or from the first declaration. */
+static enum hd_status func_describe(struct lower_link *l, struct ir_func *ir,
+                                    const struct ptx_func *p)
+{
+    struct ir_proto proto = {0};
+    ir->is_kernel = p->is_entry;
+    ir->noreturn = p->noreturn;
+    ir->linkage = linkage_of(p->linkage);
+    memcpy(ir->maxntid, p->maxntid, sizeof(ir->maxntid));
+    memcpy(ir->reqntid, p->reqntid, sizeof(ir->reqntid));
+    ir->minnctapersm = p->minnctapersm;
+    ir->maxnreg = p->maxnreg;
+    if (p->is_entry)
+        return kernel_params(l, ir, p);
+    HD_TRY(lower_proto(p->params, p->rets, &l->module->arena, &proto));
+    ir_func_set_proto(ir, proto.nparams, proto.params, proto.nresults, proto.results);
+    return HD_OK;
 }
 
 static enum hd_status func_declare(struct lower_link *l, const struct ptx_func *p)
@@ -175,41 +234,24 @@ static enum hd_status func_declare(struct lower_link *l, const struct ptx_func *
     bool internal = p->linkage == PTX_LINK_NONE && !p->is_entry;
     const char *name = unique_name(l, p->sym.name, internal);
     struct ir_func *ir = internal ? NULL : ir_module_find_func(l->module, name);
-    if (ir && p->has_body && !ir->is_declaration && p->linkage != PTX_LINK_WEAK &&
-        ir->linkage != IR_LINK_WEAK)
-        return place_error(l, HD_BAD_PTX, &p->sym, "second definition of function");
-    bool mine = !ir || (ir->is_declaration && p->has_body);
+    bool mine = !ir;
     if (!ir) {
         ir = ir_func_create(l->module, name);
         ir->is_declaration = true;
-        ir->linkage = linkage_of(p->linkage);
     }
-    if (mine) {
-        struct ir_proto proto = {0};
-        ir->is_kernel = p->is_entry;
-        ir->noreturn = p->noreturn;
-        ir->linkage = linkage_of(p->linkage);
-        memcpy(ir->maxntid, p->maxntid, sizeof(ir->maxntid));
-        memcpy(ir->reqntid, p->reqntid, sizeof(ir->reqntid));
-        ir->minnctapersm = p->minnctapersm;
-        ir->maxnreg = p->maxnreg;
-        if (p->is_entry)
-            kernel_params(l, ir, p);
-        else
-            HD_TRY(lower_proto(p->params, p->rets, &l->module->arena, &proto));
-        if (!p->is_entry && (p->has_body || !ir->args))
-            ir_func_set_proto(ir, proto.nparams, proto.params, proto.nresults, proto.results);
-    }
+    if (p->has_body)
+        HD_TRY(claim_body(l, ir, p, &mine));
+    if (mine)
+        HD_TRY(func_describe(l, ir, p));
     if (!hd_map_put_u64(&l->funcs, (uint64_t)(uintptr_t)p, ir))
         return hd_error(HD_NO_MEMORY, "lowering %s", name);
     return HD_OK;
 }
 
-/* The body comes from the first definition seen; a weak one after that is dropped. */
 static enum hd_status func_define(struct lower_link *l, const struct ptx_func *p)
 {
     struct ir_func *ir = hd_map_get_u64(&l->funcs, (uint64_t)(uintptr_t)p);
-    if (!p->has_body || !ir || !ir->is_declaration)
+    if (!p->has_body || hd_map_get_u64(l->bodies, (uint64_t)(uintptr_t)ir) != p)
         return HD_OK;
     ir->is_declaration = false;
     for (const struct ptx_var *v = p->params; v && !p->is_entry; v = v->next) {
@@ -256,32 +298,14 @@ static enum hd_status module_bodies(struct lower_link *l)
     return HD_OK;
 }
 
-/* Everything that is called or named must have a body or storage by now. */
-static enum hd_status check_resolved(const struct ir_module *m)
-{
-    ir_foreach_func(f, m) {
-        for (uint32_t b = 0; b < f->nblocks; b++) {
-            ir_foreach_instr(in, f->blocks[b]) {
-                if (in->callee && in->callee->is_declaration)
-                    return hd_error(HD_UNRESOLVED,
-                                    "%s: unresolved external function %s (used in %s)", m->name,
-                                    in->callee->name, f->name);
-                if (in->var && in->var->linkage == IR_LINK_EXTERN && !in->var->is_dynamic_shared)
-                    return hd_error(HD_UNRESOLVED,
-                                    "%s: unresolved external variable %s (used in %s)", m->name,
-                                    in->var->name, f->name);
-            }
-        }
-    }
-    return HD_OK;
-}
-
 static enum hd_status link_all(const struct ptx_module *const *modules, size_t count,
-                               struct lower_link *links, struct ir_module *ir)
+                               struct lower_link *links, struct hd_map *bodies,
+                               struct ir_module *ir)
 {
     for (size_t i = 0; i < count; i++) {
         links[i].module = ir;
         links[i].ptx = modules[i];
+        links[i].bodies = bodies;
         hd_map_init(&links[i].vars);
         hd_map_init(&links[i].funcs);
         ir->sm = HD_MAX(ir->sm, modules[i]->arch);
@@ -291,20 +315,23 @@ static enum hd_status link_all(const struct ptx_module *const *modules, size_t c
         HD_TRY(module_symbols(&links[i]));
     for (size_t i = 0; i < count; i++)
         HD_TRY(module_bodies(&links[i]));
-    return check_resolved(ir);
+    return HD_OK;
 }
 
 enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, const char *name,
                          struct ir_module **out_module)
 {
     struct ir_module *ir = NULL;
+    struct hd_map bodies;
     struct lower_link *links = hd_alloc_array(count + 1, sizeof(*links));
     *out_module = NULL;
+    hd_map_init(&bodies);
     if (!links)
         return hd_error(HD_NO_MEMORY, "lowering %s", name);
     enum hd_status status = ir_module_create(name, &ir);
     if (status == HD_OK)
-        status = link_all(modules, count, links, ir);
+        status = link_all(modules, count, links, &bodies, ir);
+    hd_map_fini(&bodies);
     for (size_t i = 0; i < count; i++) {
         hd_map_fini(&links[i].vars);
         hd_map_fini(&links[i].funcs);

@@ -226,15 +226,8 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
     if (var->is_param && f->ptx->is_entry)
         return lower_const(f, IR_B64, param_offset(f, var) + (uint64_t)offset);
     struct ir_var *ir = hd_map_get_u64(&f->link->vars, (uint64_t)(uintptr_t)var);
-    if (!ir) {
-        struct hd_buf name;
-        hd_buf_init(&name);
-        hd_buf_append(&name, var->sym.name.ptr, var->sym.name.len);
-        ir = name.ptr ? ir_module_find_var(f->link->module, name.ptr) : NULL;
-        hd_buf_fini(&name);
-    }
-    if (!ir) {
-        lower_fail(f, HD_UNRESOLVED, "unresolved variable");
+    if (!ir || !lower_var_defined(ir)) {
+        lower_fail(f, HD_UNRESOLVED, "unresolved external variable");
         return lower_const(f, IR_B64, 0);
     }
     struct ir_instr *in = lower_emit(f, IR_OP_VARADDR, IR_B64, 0, NULL, 1);
@@ -252,29 +245,61 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
         const struct ptx_func *func = (const struct ptx_func *)sym;
         struct ir_func *ir =
             hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)(func->def ? func->def : func));
-        if (ir) {
+        if (ir && lower_func_defined(f->link, ir)) {
             struct ir_instr *in = lower_emit(f, IR_OP_FUNCADDR, IR_B64, 0, NULL, 1);
             in->callee = ir;
             return in->dst[0];
         }
+        lower_fail(f, HD_UNRESOLVED, "unresolved external function");
+        return lower_const(f, IR_B64, 0);
     }
     lower_fail(f, HD_NOT_SUPPORTED, "address of this kind of symbol");
     return lower_const(f, IR_B64, 0);
+}
+
+/* Components of vector registers, negated sources (video instructions) and registers declared
+ * outside of functions (which no ABI allows) have no meaning here. */
+static bool plain_reg(struct lower_fn *f, const struct ptx_operand *op)
+{
+    if (!op->comp && !op->negate && !op->u.reg->global)
+        return true;
+    lower_fail(f, HD_NOT_SUPPORTED, "register of this kind");
+    return false;
+}
+
+#define VECTOR_MAX 16
+
+/* The type of each of the equal parts that `type` is cut into; IR_VOID when they are not. */
+static enum ir_type part_type(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type)
+{
+    unsigned bits = op->nitems ? ir_type_bits(type) / op->nitems : 0;
+    if (bits * op->nitems != ir_type_bits(type) || op->nitems > VECTOR_MAX)
+        return IR_VOID;
+    for (uint32_t i = 0; i < op->nitems; i++) {
+        const struct ptx_operand *item = &op->items[i];
+        if (item->kind == PTX_OPND_REG && !item->u.reg->global &&
+            ir_type_bits(f->reg_types[ptx_operand_reg_idx(item)]) != bits)
+            return IR_VOID;
+    }
+    return bits == 8    ? IR_B8
+           : bits == 16 ? IR_B16
+           : bits == 32 ? IR_B32
+           : bits == 64 ? IR_B64
+                        : IR_VOID;
 }
 
 /* {a, b, ..}: packed, first item lowest */
 static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operand *op,
                                      enum ir_type type)
 {
-    struct ir_value *items[16];
-    static const enum ir_type by_bits[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
-    unsigned bits = op->nitems ? ir_type_bits(type) / op->nitems : 0;
-    if (bits / 8 > 8 || !bits || op->nitems > 16 || !by_bits[bits / 8]) {
+    struct ir_value *items[VECTOR_MAX];
+    enum ir_type part = part_type(f, op, type);
+    if (part == IR_VOID) {
         lower_fail(f, HD_NOT_SUPPORTED, "vector operand of this shape");
         return lower_const(f, type, 0);
     }
     for (uint32_t i = 0; i < op->nitems; i++)
-        items[i] = lower_src(f, &op->items[i], by_bits[bits / 8]);
+        items[i] = lower_src(f, &op->items[i], part);
     return lower_op(f, IR_OP_PACK, ir_type_value(type), op->nitems, items);
 }
 
@@ -283,8 +308,12 @@ struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enu
     struct ir_value *v;
     switch (op->kind) {
     case PTX_OPND_REG:
+        if (!plain_reg(f, op))
+            return lower_const(f, type, 0);
         v = lower_reg_read(f, ptx_operand_reg_idx(op));
-        if (op->invert)
+        if (op->invert && v->type != IR_PRED)
+            lower_fail(f, HD_BAD_PTX, "'!' before a register that is no predicate");
+        else if (op->invert)
             v = lower_op(f, IR_OP_NOT, IR_PRED, 1, &v);
         break;
     case PTX_OPND_INT:
@@ -300,8 +329,6 @@ struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enu
         break;
     case PTX_OPND_VEC:
         return vector_value(f, op, type);
-    case PTX_OPND_PAIR:
-        return lower_src(f, &op->items[0], type);
     default:
         lower_fail(f, HD_NOT_SUPPORTED, "operand of this kind");
         return lower_const(f, type, 0);
@@ -334,6 +361,8 @@ void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value
 {
     if (op->kind == PTX_OPND_SINK)
         return;
+    if (op->kind == PTX_OPND_REG && !plain_reg(f, op))
+        return;
     if (op->kind == PTX_OPND_REG) {
         write_reg(f, ptx_operand_reg_idx(op), v, type);
         return;
@@ -346,20 +375,19 @@ void lower_dst(struct lower_fn *f, const struct ptx_operand *op, struct ir_value
         lower_fail(f, HD_BAD_PTX, "destination is not a register");
         return;
     }
-    static const enum ir_type by_bytes[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
-    unsigned bytes = ir_type_bits(v->type) / op->nitems / 8;
-    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) {
+    enum ir_type part = part_type(f, op, v->type);
+    if (part == IR_VOID) {
         lower_fail(f, HD_NOT_SUPPORTED, "vector destination of this shape");
         return;
     }
-    struct ir_value *piece[16];
-    for (uint32_t i = 0; i < op->nitems && i < 16; i++) {
-        struct ir_instr *in = lower_emit(f, IR_OP_UNPACK, by_bytes[bytes], 1, &v, 1);
+    struct ir_value *piece[VECTOR_MAX];
+    for (uint32_t i = 0; i < op->nitems; i++) {
+        struct ir_instr *in = lower_emit(f, IR_OP_UNPACK, part, 1, &v, 1);
         in->imm = i;
         piece[i] = in->dst[0];
     }
-    for (uint32_t i = 0; i < op->nitems && i < 16; i++)
-        lower_dst(f, &op->items[i], piece[i], by_bytes[bytes]);
+    for (uint32_t i = 0; i < op->nitems; i++)
+        lower_dst(f, &op->items[i], piece[i], part);
 }
 
 struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
@@ -369,6 +397,8 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
     *out_offset = op->offset;
     if (op->base == PTX_OPND_REG) {
         struct ptx_operand reg = {.kind = PTX_OPND_REG, .u.reg = op->u.reg, .index = op->index};
+        if (!plain_reg(f, &reg))
+            return lower_const(f, IR_B64, 0);
         struct ir_value *v = lower_reg_read(f, ptx_operand_reg_idx(&reg));
         if (param_local)
             *space = IR_SPACE_LOCAL;
@@ -379,6 +409,11 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
     if (op->base == PTX_OPND_SYM && op->u.sym->kind == PTX_SYM_VAR) {
         const struct ptx_var *var = var_of(op->u.sym);
         bool kernel_param = var->is_param && f->ptx->is_entry;
+        enum ir_space own = lower_space((enum ptx_space)var->space);
+        if (*space != IR_SPACE_GENERIC && *space != own) {
+            lower_fail(f, HD_BAD_PTX, "the variable is in another state space");
+            return lower_const(f, IR_B64, 0);
+        }
         if (*space == IR_SPACE_PARAM && !kernel_param)
             *space = IR_SPACE_LOCAL;
         if (*space == IR_SPACE_GENERIC && !kernel_param)

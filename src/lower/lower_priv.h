@@ -15,6 +15,9 @@ struct lower_link {
     const struct ptx_module *ptx;
     struct hd_map vars;  /* u64 key struct ptx_var* -> struct ir_var* */
     struct hd_map funcs; /* u64 key struct ptx_func* -> struct ir_func* */
+    /* Shared by the modules of a program: u64 key struct ir_func* -> struct ptx_func* that
+     * defines it. */
+    struct hd_map *bodies;
 };
 
 /* A run of instructions without control flow inside. */
@@ -82,6 +85,10 @@ void lower_ret(struct lower_fn *f);
 enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
                            struct hd_arena *arena, struct ir_proto *out);
 void lower_entry_args(struct lower_fn *f);
+
+/* lower_module.c: does some module define it? */
+bool lower_func_defined(const struct lower_link *link, const struct ir_func *func);
+bool lower_var_defined(const struct ir_var *var);
 
 /* lower_flow.c */
 enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx,

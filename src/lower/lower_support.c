@@ -51,25 +51,167 @@ static bool type_in_slice(const struct ptx_form *form, unsigned i)
     return lower_type(t) != IR_VOID;
 }
 
+static bool is_half(enum ptx_type t)
+{
+    return t == PTX_TYPE_F16 || t == PTX_TYPE_BF16 || t == PTX_TYPE_F16X2 || t == PTX_TYPE_BF16X2;
+}
+
+/* Modifiers that the parser takes and nothing here honours. */
+static bool has_refused_modifier(const struct ptx_form *form)
+{
+    static const enum ptx_mod refused[] = {PTX_MOD_RNA,  PTX_MOD_RS,   PTX_MOD_SATFINITE,
+                                           PTX_MOD_OOB,  PTX_MOD_ZERO, PTX_MOD_SCALED_N2_UE8M0,
+                                           PTX_MOD_TRAP, PTX_MOD_BULK};
+    for (size_t i = 0; i < HD_COUNT_OF(refused); i++) {
+        if (ptx_form_has(form, refused[i]))
+            return true;
+    }
+    return form->round2 != PTX_ROUND_NONE ||
+           ptx_form_has(form, PTX_MOD_ABS) != ptx_form_has(form, PTX_MOD_XORSIGN);
+}
+
+static bool saturation_in_slice(const struct ptx_form *form)
+{
+    enum ptx_type t = ptx_form_type(form);
+    bool high = form->half == PTX_HALF_HI;
+    if (!form->sat || form->op == PTX_OP_CVT)
+        return true;
+    if (ptx_type_class(t) == PTX_CLASS_FLOAT)
+        return t != PTX_TYPE_F64;
+    return t == PTX_TYPE_S32 && (form->op == PTX_OP_ADD || form->op == PTX_OP_SUB ||
+                                 (high && (form->op == PTX_OP_MAD || form->op == PTX_OP_MAD24)));
+}
+
+static bool relu_in_slice(const struct ptx_form *form)
+{
+    return !form->relu ||
+           ((form->op == PTX_OP_FMA || form->op == PTX_OP_CVT) && is_half(ptx_form_type(form)) &&
+            (form->ntypes < 2 || ptx_type_class((enum ptx_type)form->types[1]) == PTX_CLASS_FLOAT));
+}
+
+/* Compares of integers have no unordered forms, those of floats no unsigned ones. */
+static bool compare_in_slice(const struct ptx_form *form)
+{
+    unsigned i = form->op == PTX_OP_SET ? 1 : 0;
+    bool is_float = ptx_type_class((enum ptx_type)form->types[i]) == PTX_CLASS_FLOAT;
+    return is_float ? form->cmp < PTX_CMP_LO || form->cmp > PTX_CMP_HS : form->cmp <= PTX_CMP_HS;
+}
+
+static bool is_logic(unsigned subop)
+{
+    return subop == PTX_SUBOP_AND || subop == PTX_SUBOP_OR || subop == PTX_SUBOP_XOR;
+}
+
+/* What the second type of a form may be; one type is the rule. */
+static bool types_in_slice(const struct ptx_form *form)
+{
+    enum ptx_type second = (enum ptx_type)form->types[1], first = ptx_form_type(form);
+    switch (form->op) {
+    case PTX_OP_CVT:
+        return form->ntypes == 2;
+    case PTX_OP_SET:
+        return form->ntypes == 2 && first != PTX_TYPE_F64 && ptx_type_bits(first) <= 32 &&
+               ptx_type_class(first) != PTX_CLASS_PRED && ptx_type_bits(first) >= 16;
+    case PTX_OP_SLCT:
+        return form->ntypes == 2 && (second == PTX_TYPE_S32 || second == PTX_TYPE_F32);
+    case PTX_OP_DP4A:
+    case PTX_OP_DP2A:
+        return form->ntypes == 2 && ptx_type_bits(second) == 32 &&
+               ptx_type_class(second) != PTX_CLASS_FLOAT;
+    default:
+        return form->ntypes <= 1;
+    }
+}
+
+static bool space_in_slice(const struct ptx_form *form)
+{
+    enum ptx_space space = ptx_form_space(form);
+    bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
+    if (form->nspaces > 1)
+        return false;
+    return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);
+}
+
+/* The variant inside the opcode: shfl's mode, redux's operation, a second result. */
+static bool variant_in_slice(const struct ptx_insn *insn)
+{
+    const struct ptx_form *form = insn->form;
+    unsigned subop = form->subop, mode = form->mode;
+    switch (form->op) {
+    case PTX_OP_SET:
+    case PTX_OP_SETP:
+        return compare_in_slice(form) && (is_logic(subop) || !subop) &&
+               (subop != 0) == (insn->nops == 4);
+    case PTX_OP_LOP3:
+        return (is_logic(subop) || !subop) && (subop != 0) == (insn->nops == 6);
+    case PTX_OP_SHFL:
+    case PTX_OP_TESTP:
+    case PTX_OP_VOTE:
+        return mode != 0;
+    case PTX_OP_MATCH:
+        return mode == PTX_MOD_ALL || mode == PTX_MOD_ANY;
+    case PTX_OP_REDUX:
+        return is_logic(subop) || subop == PTX_SUBOP_ADD || subop == PTX_SUBOP_MIN ||
+               subop == PTX_SUBOP_MAX;
+    case PTX_OP_BAR_RED:
+    case PTX_OP_BAR_CTA_RED:
+    case PTX_OP_BARRIER_RED:
+    case PTX_OP_BARRIER_CTA_RED:
+        return subop == PTX_SUBOP_POPC || subop == PTX_SUBOP_AND || subop == PTX_SUBOP_OR;
+    case PTX_OP_MAD:
+    case PTX_OP_MADC:
+        return !(form->cc || form->op == PTX_OP_MADC) || form->half != PTX_HALF_WIDE;
+    case PTX_OP_MOV:
+    case PTX_OP_ATOM:
+    case PTX_OP_RED:
+        return form->vec <= 1;
+    default:
+        return true;
+    }
+}
+
+/* d|p, where there is a p. */
+static bool results_in_slice(const struct ptx_insn *insn)
+{
+    if (!insn->nops || insn->ops[0].kind != PTX_OPND_PAIR)
+        return true;
+    switch (insn->form->op) {
+    case PTX_OP_SETP:
+    case PTX_OP_SHFL:
+    case PTX_OP_ELECT_SYNC:
+        return true;
+    case PTX_OP_MATCH:
+        return insn->form->mode == PTX_MOD_ALL;
+    case PTX_OP_LOP3:
+        return insn->form->subop != 0;
+    default:
+        return false;
+    }
+}
+
 bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
 {
     const struct ptx_form *form = insn->form;
     *out_why = NULL;
-    if (!op_in_slice(form->op)) {
+    if (!op_in_slice(form->op))
         *out_why = "the instruction is not supported";
-        return false;
-    }
-    for (unsigned i = 0; i < form->ntypes; i++) {
-        if (!type_in_slice(form, i)) {
+    else if (!types_in_slice(form))
+        *out_why = "this combination of types is not supported";
+    for (unsigned i = 0; i < form->ntypes && !*out_why; i++) {
+        if (!type_in_slice(form, i))
             *out_why = "the type is not supported";
-            return false;
-        }
     }
-    if (form->vec > 1 && (form->op == PTX_OP_ATOM || form->op == PTX_OP_RED)) {
-        *out_why = "vector atomics are not supported";
+    if (*out_why)
         return false;
-    }
-    return true;
+    if (!space_in_slice(form))
+        *out_why = "the state space is not supported";
+    else if (has_refused_modifier(form) || !saturation_in_slice(form) || !relu_in_slice(form))
+        *out_why = "a modifier is not supported";
+    else if (!variant_in_slice(insn))
+        *out_why = "this variant is not supported";
+    else if (!results_in_slice(insn))
+        *out_why = "a second result is not supported";
+    return !*out_why;
 }
 
 bool lower_supports(const struct ptx_insn *insn, const char **out_why)

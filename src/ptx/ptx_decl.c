@@ -146,6 +146,18 @@ static enum hd_status parse_decl_type(struct ptx_parser *p, struct decl_type *de
 
 /* ---- registers ---- */
 
+/* Special registers are predefined (PTX ISA 4.4): a register of that name would hide one. */
+static enum hd_status check_predefined(struct ptx_parser *p, const struct ptx_reg_decl *reg)
+{
+    char first[64];
+    uint32_t number;
+    int len = snprintf(first, sizeof(first), "%.*s%s", HD_STR_ARG(reg->sym.name),
+                       reg->sym.is_range ? "0" : "");
+    if (len < 0 || len >= (int)sizeof(first) || !ptx_sreg_find(first, (size_t)len, &number))
+        return HD_OK;
+    return ptx_fail(p, reg->sym.place, "'%s' is a special register", first);
+}
+
 /* The register `decl` called by the current IDENT; `%r<100>` when allowed. */
 static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *decl, bool is_param,
                                 struct ptx_reg_decl **out_reg)
@@ -166,6 +178,7 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
         HD_TRY(ptx_eat(p, '>', "'>' behind the number of registers"));
         reg->sym.is_range = true;
     }
+    HD_TRY(check_predefined(p, reg));
     uint32_t *total = p->func ? &p->func->nregs : &p->module->nregs;
     if (count > PTX_MAX_REGS || *total + count > PTX_MAX_REGS)
         return ptx_fail(p, reg->sym.place, "too many registers");

@@ -125,6 +125,8 @@ static LLVMValueRef float_to_float(struct gen *g, const struct gen_emit *e)
     enum ir_type from = e->in->type2, to = e->in->type;
     enum ir_rnd rnd = e->in->rnd;
     bool integral = rnd >= IR_RNI && rnd <= IR_RPI;
+    if (e->in->imm) /* .relu */
+        return NULL;
     if (from == IR_F32 && to == IR_F32 && !integral)
         return same_float(g, e);
     if (e->in->sat || (e->in->ftz && !g->fp_ftz) || (e->in->ftz && to != IR_F32 && from != IR_F32))

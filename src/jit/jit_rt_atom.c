@@ -1,6 +1,7 @@
 /*
- * Atomic operations, lane by lane in lane order. Shared memory (`_cta`) belongs to the thread that
- * runs the CTA, so its forms are plain; the others are sequentially consistent.
+ * Atomic operations that generated code does not do itself (gen/gen_atom.c), lane by lane in lane
+ * order. Shared memory (`_cta`) belongs to the thread that runs the CTA, so its forms are plain;
+ * the others are sequentially consistent.
  */
 #include "jit/jit_private.h"
 
@@ -13,86 +14,56 @@
          lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
          lane##_left &= lane##_left - 1)
 
-typedef void atom_fn(uint32_t mask, const uint64_t *addr, const void *a, const void *b, void *out);
+/* ---- float sums of a warp into one address, in lane order */
 
-/* name, C type, new value from old, x (first operand), y (second). */
-#define ATOM_LIST(X)                                                                               \
-    X(add_u32, uint32_t, old + x)                                                                  \
-    X(add_u64, uint64_t, old + x)                                                                  \
-    X(add_f32, float, old + x)                                                                     \
-    X(add_f64, double, old + x)                                                                    \
-    X(min_u32, uint32_t, old < x ? old : x)                                                        \
-    X(min_s32, int32_t, old < x ? old : x)                                                         \
-    X(min_u64, uint64_t, old < x ? old : x)                                                        \
-    X(min_s64, int64_t, old < x ? old : x)                                                         \
-    X(max_u32, uint32_t, old > x ? old : x)                                                        \
-    X(max_s32, int32_t, old > x ? old : x)                                                         \
-    X(max_u64, uint64_t, old > x ? old : x)                                                        \
-    X(max_s64, int64_t, old > x ? old : x)                                                         \
-    X(inc_b32, uint32_t, old >= x ? 0 : old + 1)                                                   \
-    X(dec_b32, uint32_t, old == 0 || old > x ? x : old - 1)                                        \
-    X(and_b32, uint32_t, old &x)                                                                   \
-    X(and_b64, uint64_t, old &x)                                                                   \
-    X(or_b32, uint32_t, old | x)                                                                   \
-    X(or_b64, uint64_t, old | x)                                                                   \
-    X(xor_b32, uint32_t, old ^ x)                                                                  \
-    X(xor_b64, uint64_t, old ^ x)                                                                  \
-    X(exch_b32, uint32_t, x)                                                                       \
-    X(exch_b64, uint64_t, x)                                                                       \
-    X(cas_b32, uint32_t, old == x ? y : old)                                                       \
-    X(cas_b64, uint64_t, old == x ? y : old)
+typedef void sum_fn(uint32_t mask, void *address, const void *x, void *out);
 
 /* The canonical NaN where an f32 sum has one. */
-static inline void canonical(void *value, bool is_f32)
+static inline float one_nan_f32(float v)
 {
-    float f;
-    if (!is_f32)
-        return;
-    memcpy(&f, value, sizeof(f));
-    if (f != f)
-        memcpy(value, &(uint32_t){0x7fffffff}, 4);
+    return v != v ? __builtin_nanf("0x3fffff") : v;
 }
 
-#define IS_F32(type) _Generic((type){0}, float: true, default: false)
+static inline double one_nan_f64(double v)
+{
+    return v;
+}
 
-#define X(name, type, expr)                                                                        \
-    static void atom_##name##_cta(uint32_t mask, const uint64_t *addr, const void *a,              \
-                                  const void *b, void *out)                                        \
+/* Adds the lanes to `old`; what each found goes to `out`. */
+#define SUM_LIST(X) X(f32, float) X(f64, double)
+
+#define X(name, type)                                                                              \
+    static type sum_lanes_##name(uint32_t mask, type sum, const type *x, type *out)                \
     {                                                                                              \
         FOR_LANES(lane, mask)                                                                      \
         {                                                                                          \
-            type *p = (type *)(uintptr_t)addr[lane], old = *p, x = ((const type *)a)[lane];        \
-            type y = b ? ((const type *)b)[lane] : x, r = (expr);                                  \
-            (void)y;                                                                               \
-            canonical(&r, IS_F32(type));                                                           \
-            *p = r;                                                                                \
             if (out)                                                                               \
-                ((type *)out)[lane] = old;                                                         \
+                out[lane] = sum;                                                                   \
+            sum = one_nan_##name(sum + x[lane]);                                                   \
         }                                                                                          \
+        return sum;                                                                                \
     }                                                                                              \
-    static void atom_##name(uint32_t mask, const uint64_t *addr, const void *a, const void *b,     \
-                            void *out)                                                             \
+    static void sum_##name##_cta(uint32_t mask, void *address, const void *x, void *out)           \
     {                                                                                              \
-        FOR_LANES(lane, mask)                                                                      \
-        {                                                                                          \
-            type *p = (type *)(uintptr_t)addr[lane], old, x = ((const type *)a)[lane], r;          \
-            type y = b ? ((const type *)b)[lane] : x;                                              \
-            (void)y;                                                                               \
-            __atomic_load(p, &old, __ATOMIC_SEQ_CST);                                              \
-            do {                                                                                   \
-                r = (expr);                                                                        \
-                canonical(&r, IS_F32(type));                                                       \
-            } while (!__atomic_compare_exchange(p, &old, &r, false, __ATOMIC_SEQ_CST,              \
-                                                __ATOMIC_SEQ_CST));                                \
-            if (out)                                                                               \
-                ((type *)out)[lane] = old;                                                         \
-        }                                                                                          \
+        if (mask)                                                                                  \
+            *(type *)address = sum_lanes_##name(mask, *(type *)address, x, out);                   \
+    }                                                                                              \
+    static void sum_##name(uint32_t mask, void *address, const void *x, void *out)                 \
+    {                                                                                              \
+        type old, sum;                                                                             \
+        if (!mask)                                                                                 \
+            return;                                                                                \
+        __atomic_load((type *)address, &old, __ATOMIC_SEQ_CST);                                    \
+        do {                                                                                       \
+            sum = sum_lanes_##name(mask, old, x, out);                                             \
+        } while (!__atomic_compare_exchange((type *)address, &old, &sum, false, __ATOMIC_SEQ_CST,  \
+                                            __ATOMIC_SEQ_CST));                                    \
     }
-ATOM_LIST(X)
+SUM_LIST(X)
 #undef X
 
-/* Every other combination: the reference semantics under compare-and-swap of the containing word.
- * */
+/* ---- every other combination: the reference semantics, swapped into the containing word */
+
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
                  const void *a, const void *b, void *out);
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
@@ -130,28 +101,22 @@ void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, co
 
 static const struct {
     const char *name;
-    atom_fn *plain, *cta;
-} atoms[] = {
-#define X(name, type, expr) {#name, atom_##name, atom_##name##_cta},
-    ATOM_LIST(X)
+    sum_fn *call;
+} sums[] = {
+#define X(name, type)                                                                              \
+    {"jit_rt_atom_sum_" #name, sum_##name}, {"jit_rt_atom_sum_" #name "_cta", sum_##name##_cta},
+    SUM_LIST(X)
 #undef X
 };
 
 void *jit_rt_atom_lookup(const char *name);
 void *jit_rt_atom_lookup(const char *name)
 {
-    static const char prefix[] = "jit_rt_atom_";
     if (!strcmp(name, "jit_rt_atom"))
         return (void *)jit_rt_atom;
-    if (strncmp(name, prefix, sizeof(prefix) - 1))
-        return NULL;
-    name += sizeof(prefix) - 1;
-    size_t len = strlen(name);
-    bool cta = len > 4 && !strcmp(name + len - 4, "_cta");
-    for (size_t i = 0; i < HD_COUNT_OF(atoms); i++) {
-        if (strlen(atoms[i].name) == len - (cta ? 4 : 0) &&
-            !strncmp(atoms[i].name, name, strlen(atoms[i].name)))
-            return (void *)(cta ? atoms[i].cta : atoms[i].plain);
+    for (size_t i = 0; i < HD_COUNT_OF(sums); i++) {
+        if (!strcmp(sums[i].name, name))
+            return (void *)sums[i].call;
     }
     return NULL;
 }

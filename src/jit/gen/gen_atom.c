@@ -1,253 +1,553 @@
 /*
- * Atomics and addresses.
+ * Atomics.
  *
- * Atomics are lane loops in precompiled C: one helper per operation and type, with the `_cta` form
- * for shared memory, where plain operations do because a CTA lives on one thread.
+ *   one address for the warp    the lanes' operands are combined first and one operation reaches
+ *                               memory; lanes that read a result get theirs from a prefix of the
+ *                               combination, as if they had run in lane order
+ *   shared memory               plain load, operation, store per lane: a CTA lives on one thread
+ *   everything else             one locked operation per lane, in lane order
+ *
+ * Float sums keep lane order, so they are never combined by pairs: a precompiled helper adds the
+ * lanes one after the other and swaps the result in. Types without a form here (16 bits, packed,
+ * float min/max ..) go to jit_rt_atom.
  */
 #include "jit/gen/gen_flow.h"
 
 #include <stdio.h>
 
-static const char *atom_name(enum ir_atom atom)
+struct atom {
+    const struct ir_instr *in;
+    enum ir_atom op;
+    LLVMTypeRef elem;      /* iN */
+    LLVMTypeRef ft;        /* float type of a float sum, else NULL */
+    bool sign;             /* MIN, MAX */
+    bool shared;           /* plain operations do */
+    bool used;             /* some lane reads the result */
+    LLVMValueRef array[3]; /* per lane: addresses, first and second operand; NULL = none */
+    LLVMValueRef same[3];  /* instead: one operand for all lanes */
+    LLVMValueRef out;      /* per lane results */
+};
+
+static bool op_is_value(enum ir_atom op)
 {
-    static const char *const names[] = {
-        [IR_ATOM_ADD] = "add", [IR_ATOM_MIN] = "min", [IR_ATOM_MAX] = "max",
-        [IR_ATOM_INC] = "inc", [IR_ATOM_DEC] = "dec", [IR_ATOM_AND] = "and",
-        [IR_ATOM_OR] = "or",   [IR_ATOM_XOR] = "xor", [IR_ATOM_EXCH] = "exch",
-        [IR_ATOM_CAS] = "cas",
-    };
-    return names[atom];
+    return op == IR_ATOM_ADD || op == IR_ATOM_MIN || op == IR_ATOM_MAX;
 }
 
-/* Operations whose result depends on how the bits are read keep the type; the others its width. */
-static enum ir_type atom_type(const struct ir_instr *in)
-{
-    bool value =
-        in->mem.atom == IR_ATOM_ADD || in->mem.atom == IR_ATOM_MIN || in->mem.atom == IR_ATOM_MAX;
-    enum ir_type t = in->type;
-    if (!value)
-        return ir_type_bits(t) == 64 ? IR_B64 : ir_type_bits(t) == 32 ? IR_B32 : ir_type_value(t);
-    if (in->mem.atom == IR_ATOM_ADD && !ir_type_is_float(t))
-        return ir_type_bits(t) == 64 ? IR_U64 : IR_U32;
-    if (t == IR_B32)
-        return IR_U32;
-    return t == IR_B64 ? IR_U64 : t;
-}
-
-static bool atom_is_fast(const struct ir_instr *in)
+static bool has_native_form(const struct ir_instr *in)
 {
     unsigned bits = ir_type_bits(in->type);
-    enum ir_type t = atom_type(in);
-    if (in->mem.noftz || (bits != 32 && bits != 64) || t == IR_F16X2 || t == IR_BF16X2)
+    enum ir_type t = in->type;
+    if (bits != 32 && bits != 64)
         return false;
-    if (in->mem.atom == IR_ATOM_MIN || in->mem.atom == IR_ATOM_MAX)
-        return !ir_type_is_float(t);
-    if (in->mem.atom == IR_ATOM_INC || in->mem.atom == IR_ATOM_DEC)
-        return bits == 32;
-    return true;
+    if (!ir_type_is_float(t) || !op_is_value(in->mem.atom))
+        return bits == 32 || (in->mem.atom != IR_ATOM_INC && in->mem.atom != IR_ATOM_DEC);
+    return in->mem.atom == IR_ATOM_ADD && (t == IR_F32 || t == IR_F64);
 }
 
-void gen_atom(struct gen *g, const struct ir_instr *in)
+static bool is_used(const struct gen *g, const struct ir_value *v)
+{
+    for (uint32_t b = 0; b < g->func->nblocks; b++) {
+        ir_foreach_instr(in, g->func->blocks[b]) {
+            for (uint32_t s = 0; s < in->nsrc; s++) {
+                if (in->src[s] == v)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- one operation */
+
+static LLVMValueRef pick_by(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, a, b, ""), a, b, "");
+}
+
+/* old + x of floats held as integers; f32 sums have one NaN. */
+static LLVMValueRef float_add(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x)
+{
+    LLVMValueRef sum = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, old, a->ft, ""),
+                                     LLVMBuildBitCast(g->b, x, a->ft, ""), "");
+    sum = LLVMBuildBitCast(g->b, sum, a->elem, "");
+    return a->ft == g->t_f32 ? gen_canonical(g, sum) : sum;
+}
+
+/* Wrapping counters: inc goes to 0 after x, dec to x after 0. */
+static LLVMValueRef wrapping(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x)
+{
+    LLVMValueRef one = gen_ci(a->elem, 1), zero = gen_ci(a->elem, 0);
+    if (a->op == IR_ATOM_INC) {
+        LLVMValueRef wraps = LLVMBuildICmp(g->b, LLVMIntUGE, old, x, "");
+        return LLVMBuildSelect(g->b, wraps, zero, LLVMBuildAdd(g->b, old, one, ""), "");
+    }
+    LLVMValueRef wraps = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, old, zero, ""),
+                                     LLVMBuildICmp(g->b, LLVMIntUGT, old, x, ""), "");
+    return LLVMBuildSelect(g->b, wraps, x, LLVMBuildSub(g->b, old, one, ""), "");
+}
+
+/* The new value; scalars or vectors, but floats and counters scalars only. */
+static LLVMValueRef apply(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x,
+                          LLVMValueRef y)
+{
+    switch (a->op) {
+    case IR_ATOM_ADD:
+        return a->ft ? float_add(g, a, old, x) : LLVMBuildAdd(g->b, old, x, "");
+    case IR_ATOM_MIN:
+        return pick_by(g, a->sign ? LLVMIntSLT : LLVMIntULT, old, x);
+    case IR_ATOM_MAX:
+        return pick_by(g, a->sign ? LLVMIntSGT : LLVMIntUGT, old, x);
+    case IR_ATOM_AND:
+        return LLVMBuildAnd(g->b, old, x, "");
+    case IR_ATOM_OR:
+        return LLVMBuildOr(g->b, old, x, "");
+    case IR_ATOM_XOR:
+        return LLVMBuildXor(g->b, old, x, "");
+    case IR_ATOM_EXCH:
+        return x;
+    case IR_ATOM_CAS:
+        return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, old, x, ""), y, old, "");
+    default:
+        return wrapping(g, a, old, x);
+    }
+}
+
+static LLVMAtomicRMWBinOp rmw_of(const struct atom *a)
+{
+    switch (a->op) {
+    case IR_ATOM_ADD:
+        return LLVMAtomicRMWBinOpAdd;
+    case IR_ATOM_MIN:
+        return a->sign ? LLVMAtomicRMWBinOpMin : LLVMAtomicRMWBinOpUMin;
+    case IR_ATOM_MAX:
+        return a->sign ? LLVMAtomicRMWBinOpMax : LLVMAtomicRMWBinOpUMax;
+    case IR_ATOM_AND:
+        return LLVMAtomicRMWBinOpAnd;
+    case IR_ATOM_OR:
+        return LLVMAtomicRMWBinOpOr;
+    case IR_ATOM_XOR:
+        return LLVMAtomicRMWBinOpXor;
+    default:
+        return LLVMAtomicRMWBinOpXchg;
+    }
+}
+
+/* Float sums and counters outside shared memory: load, compute, compare-and-swap until it holds. */
+static LLVMValueRef swap_loop(struct gen *g, const struct atom *a, LLVMValueRef ptr, LLVMValueRef x)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef again = gen_bb(g, "swap"), on = gen_bb(g, "swapped");
+    LLVMValueRef first = LLVMBuildLoad2(g->b, a->elem, ptr, "");
+    LLVMSetOrdering(first, LLVMAtomicOrderingMonotonic);
+    LLVMSetAlignment(first, LLVMGetIntTypeWidth(a->elem) / 8);
+    LLVMBuildBr(g->b, again);
+    LLVMPositionBuilderAtEnd(g->b, again);
+    LLVMValueRef old = LLVMBuildPhi(g->b, a->elem, "");
+    LLVMValueRef r = apply(g, a, old, x, NULL);
+    LLVMValueRef pair =
+        LLVMBuildAtomicCmpXchg(g->b, ptr, old, r, LLVMAtomicOrderingSequentiallyConsistent,
+                               LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMValueRef seen = LLVMBuildExtractValue(g->b, pair, 0, "");
+    LLVMValueRef values[] = {first, seen};
+    LLVMBasicBlockRef blocks[] = {from, again};
+    LLVMAddIncoming(old, values, blocks, 2);
+    LLVMBuildCondBr(g->b, LLVMBuildExtractValue(g->b, pair, 1, ""), on, again);
+    LLVMPositionBuilderAtEnd(g->b, on);
+    return old;
+}
+
+/* One operation on memory; yields the old value. */
+static LLVMValueRef one_op(struct gen *g, const struct atom *a, LLVMValueRef address,
+                           LLVMValueRef x, LLVMValueRef y)
+{
+    LLVMValueRef ptr = LLVMBuildIntToPtr(g->b, address, g->t_ptr, "");
+    if (a->shared) {
+        LLVMValueRef old = LLVMBuildLoad2(g->b, a->elem, ptr, "");
+        LLVMBuildStore(g->b, apply(g, a, old, x, y), ptr);
+        return old;
+    }
+    if (a->op == IR_ATOM_CAS) {
+        LLVMValueRef pair =
+            LLVMBuildAtomicCmpXchg(g->b, ptr, x, y, LLVMAtomicOrderingSequentiallyConsistent,
+                                   LLVMAtomicOrderingSequentiallyConsistent, false);
+        return LLVMBuildExtractValue(g->b, pair, 0, "");
+    }
+    if (a->ft || a->op == IR_ATOM_INC || a->op == IR_ATOM_DEC)
+        return swap_loop(g, a, ptr, x);
+    return LLVMBuildAtomicRMW(g->b, rmw_of(a), ptr, x, LLVMAtomicOrderingSequentiallyConsistent,
+                              false);
+}
+
+/* ---- lane after lane */
+
+/* Operand i of a lane (i32, constant or not). Volatile: the arrays stay in memory, where a scalar
+ * load is cheaper than taking a vector apart. */
+static LLVMValueRef lane_operand(struct gen *g, const struct atom *a, int i, LLVMValueRef lane)
+{
+    if (a->same[i] || !a->array[i])
+        return a->same[i];
+    LLVMTypeRef t = i ? a->elem : g->t_i64;
+    LLVMValueRef x = LLVMBuildLoad2(g->b, t, LLVMBuildGEP2(g->b, t, a->array[i], &lane, 1, ""), "");
+    LLVMSetVolatile(x, true);
+    return x;
+}
+
+static void lane_op(struct gen *g, const struct atom *a, LLVMValueRef lane)
+{
+    LLVMValueRef x = lane_operand(g, a, 1, lane), y = lane_operand(g, a, 2, lane);
+    LLVMValueRef old = one_op(g, a, lane_operand(g, a, 0, lane), x, y);
+    if (a->used) {
+        LLVMValueRef at = LLVMBuildGEP2(g->b, a->elem, a->out, &lane, 1, "");
+        LLVMSetVolatile(LLVMBuildStore(g->b, old, at), true);
+    }
+}
+
+/* Thirty-two copies pay where a loop's overhead shows, and cost compile time: not in kernels full
+ * of atomics. */
+static bool worth_unrolling(const struct gen *g)
+{
+    unsigned n = 0;
+    for (uint32_t b = 0; b < g->func->nblocks; b++) {
+        ir_foreach_instr(in, g->func->blocks[b])
+            n += in->op == IR_OP_ATOM && in->mem.space == IR_SPACE_SHARED;
+    }
+    return n <= 8;
+}
+
+static void lanes_all(struct gen *g, const struct atom *a)
+{
+    for (unsigned lane = 0; lane < 2 * GEN_LANES; lane++)
+        lane_op(g, a, gen_i32(g, lane));
+}
+
+/* while (mask) { lane = ctz(mask); ...; mask &= mask - 1; } */
+static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef body = gen_bb(g, "lane"), on = gen_bb(g, "lanes_done");
+    LLVMValueRef zero = gen_i32(g, 0);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, mask, zero, ""), body, on);
+    LLVMPositionBuilderAtEnd(g->b, body);
+    LLVMValueRef left = LLVMBuildPhi(g->b, g->t_i32, "");
+    LLVMValueRef args[] = {left, gen_ci(g->t_i1, 1)};
+    lane_op(g, a, gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2));
+    LLVMValueRef less = LLVMBuildSub(g->b, left, gen_i32(g, 1), "");
+    less = LLVMBuildAnd(g->b, left, less, "");
+    LLVMValueRef values[] = {mask, less};
+    LLVMBasicBlockRef blocks[] = {from, LLVMGetInsertBlock(g->b)};
+    LLVMAddIncoming(left, values, blocks, 2);
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, less, zero, ""), body, on);
+    LLVMPositionBuilderAtEnd(g->b, on);
+}
+
+static LLVMValueRef to_array(struct gen *g, LLVMTypeRef elem, LLVMValueRef const x[2])
+{
+    LLVMValueRef array = gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), 2), 64, "");
+    for (int h = 0; h < 2; h++) {
+        uint64_t at = (uint64_t)h * LLVMGetIntTypeWidth(elem) / 8 * GEN_LANES;
+        LLVMValueRef st = LLVMBuildStore(g->b, x[h], gen_gep(g, array, at));
+        LLVMSetVolatile(st, true);
+    }
+    return array;
+}
+
+static void operand(struct gen *g, struct atom *a, int i)
+{
+    const struct ir_value *v = a->in->src[i];
+    if (gen_shape(g, v)->kind == IR_SHAPE_UNIFORM) {
+        a->same[i] = gen_scalar(g, v);
+        return;
+    }
+    LLVMValueRef x[2];
+    gen_vector(g, v, x);
+    a->array[i] = to_array(g, a->elem, x);
+}
+
+static void atom_lanes(struct gen *g, struct atom *a)
+{
+    LLVMValueRef addr[2];
+    gen_lane_addresses(g, a->in, addr);
+    a->array[0] = to_array(g, g->t_i64, addr);
+    operand(g, a, 1);
+    if (a->op == IR_ATOM_CAS)
+        operand(g, a, 2);
+    if (a->used)
+        a->out = gen_new_array(g, ir_type_value(a->in->type));
+    /* A locked operation hides the loop around it; a plain one does not. */
+    bool unroll = a->shared && worth_unrolling(g);
+    if (unroll && !g->mask[0] && !g->mask[1]) {
+        lanes_all(g, a);
+    } else if (unroll && a->op != IR_ATOM_CAS) {
+        LLVMValueRef mask = gen_mask32(g);
+        LLVMBasicBlockRef all = gen_bb(g, "lanes_all"), some = gen_bb(g, "lanes_some");
+        LLVMBasicBlockRef on = gen_bb(g, "lanes_on");
+        LLVMValueRef full = LLVMBuildICmp(g->b, LLVMIntEQ, mask, gen_i32(g, ~0u), "");
+        LLVMBuildCondBr(g->b, full, all, some);
+        LLVMPositionBuilderAtEnd(g->b, all);
+        lanes_all(g, a);
+        LLVMBuildBr(g->b, on);
+        LLVMPositionBuilderAtEnd(g->b, some);
+        lanes_loop(g, a, mask);
+        LLVMBuildBr(g->b, on);
+        LLVMPositionBuilderAtEnd(g->b, on);
+    } else {
+        lanes_loop(g, a, gen_mask32(g));
+    }
+    if (a->used)
+        gen_set(g, a->in->dst[0], gen_from_array(g, a->out, ir_type_value(a->in->type)));
+}
+
+/* ---- one address for the whole warp */
+
+static bool op_combines(const struct atom *a)
+{
+    switch (a->op) {
+    case IR_ATOM_ADD:
+    case IR_ATOM_MIN:
+    case IR_ATOM_MAX:
+    case IR_ATOM_AND:
+    case IR_ATOM_OR:
+    case IR_ATOM_XOR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint64_t identity(const struct atom *a)
+{
+    uint64_t top = 1ull << (LLVMGetIntTypeWidth(a->elem) - 1);
+    switch (a->op) {
+    case IR_ATOM_MIN:
+        return a->sign ? top - 1 : ~0ull;
+    case IR_ATOM_MAX:
+        return a->sign ? top : 0;
+    case IR_ATOM_AND:
+        return ~0ull;
+    default:
+        return 0;
+    }
+}
+
+/* Lane l gets x of lane l - step; the first ones get `fill`. */
+static LLVMValueRef shift_lanes(struct gen *g, LLVMValueRef x, LLVMValueRef fill, unsigned step)
+{
+    LLVMValueRef pick[GEN_LANES];
+    for (unsigned l = 0; l < GEN_LANES; l++)
+        pick[l] = gen_i32(g, l < step ? GEN_LANES + l : l - step);
+    return LLVMBuildShuffleVector(g->b, x, fill, LLVMConstVector(pick, GEN_LANES), "");
+}
+
+/* Combination of all lanes up to and including each. */
+static LLVMValueRef inclusive(struct gen *g, const struct atom *a, LLVMValueRef x,
+                              LLVMValueRef fill)
+{
+    for (unsigned step = 1; step < GEN_LANES; step *= 2)
+        x = apply(g, a, shift_lanes(g, x, fill, step), x, NULL);
+    return x;
+}
+
+static const char *reducer(const struct atom *a)
+{
+    switch (a->op) {
+    case IR_ATOM_MIN:
+        return a->sign ? "llvm.vector.reduce.smin" : "llvm.vector.reduce.umin";
+    case IR_ATOM_MAX:
+        return a->sign ? "llvm.vector.reduce.smax" : "llvm.vector.reduce.umax";
+    case IR_ATOM_AND:
+        return "llvm.vector.reduce.and";
+    case IR_ATOM_OR:
+        return "llvm.vector.reduce.or";
+    case IR_ATOM_XOR:
+        return "llvm.vector.reduce.xor";
+    default:
+        return "llvm.vector.reduce.add";
+    }
+}
+
+/* Operands of lanes that do not run change nothing. */
+static void active_operands(struct gen *g, const struct atom *a, LLVMValueRef out[2])
+{
+    gen_vector(g, a->in->src[1], out);
+    for (int h = 0; h < 2; h++) {
+        if (g->mask[h])
+            out[h] = LLVMBuildSelect(g->b, g->mask[h], out[h],
+                                     gen_splat_const(g, a->elem, identity(a)), "");
+    }
+}
+
+/* The combined operand of a warp whose lanes all bring the same x. */
+static LLVMValueRef total_same(struct gen *g, const struct atom *a, LLVMValueRef x)
+{
+    if (a->op != IR_ATOM_ADD && a->op != IR_ATOM_XOR)
+        return x;
+    LLVMValueRef mask = gen_mask32(g);
+    LLVMValueRef n = gen_intrinsic(g, "llvm.ctpop", &g->t_i32, 1, &mask, 1);
+    if (a->op == IR_ATOM_XOR)
+        n = LLVMBuildAnd(g->b, n, gen_i32(g, 1), "");
+    if (a->elem == g->t_i64)
+        n = LLVMBuildZExt(g->b, n, g->t_i64, "");
+    return LLVMBuildMul(g->b, x, n, "");
+}
+
+static LLVMValueRef total_of(struct gen *g, const struct atom *a, LLVMValueRef const x[2])
+{
+    LLVMValueRef part[2];
+    for (int h = 0; h < 2; h++) {
+        LLVMTypeRef vt = LLVMTypeOf(x[h]);
+        LLVMValueRef v = x[h];
+        part[h] = gen_intrinsic(g, reducer(a), &vt, 1, &v, 1);
+    }
+    return apply(g, a, part[0], part[1], NULL);
+}
+
+/* atomicAdd(p, x) with one x: a lane is preceded by the running lanes below it. */
+static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x, LLVMValueRef out[2])
+{
+    LLVMValueRef mask = gen_splat(g, gen_mask32(g));
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef below[GEN_LANES];
+        for (unsigned l = 0; l < GEN_LANES; l++)
+            below[l] = gen_i32(g, (1ull << (l + (unsigned)h * GEN_LANES)) - 1);
+        LLVMValueRef n = LLVMBuildAnd(g->b, mask, LLVMConstVector(below, GEN_LANES), "");
+        LLVMTypeRef vt = LLVMTypeOf(n);
+        n = gen_intrinsic(g, "llvm.ctpop", &vt, 1, &n, 1);
+        if (a->elem == g->t_i64)
+            n = LLVMBuildZExt(g->b, n, gen_vec(g, g->t_i64), "");
+        out[h] = LLVMBuildMul(g->b, n, gen_splat(g, x), "");
+    }
+}
+
+/* Combination of the lanes below each, and of all. */
+static LLVMValueRef prefix_of(struct gen *g, const struct atom *a, LLVMValueRef const x[2],
+                              LLVMValueRef out[2])
+{
+    LLVMValueRef fill = gen_splat_const(g, a->elem, identity(a)), sum[2], last[2];
+    for (int h = 0; h < 2; h++) {
+        sum[h] = inclusive(g, a, x[h], fill);
+        out[h] = shift_lanes(g, sum[h], fill, 1);
+        last[h] = LLVMBuildExtractElement(g->b, sum[h], gen_i32(g, GEN_LANES - 1), "");
+    }
+    out[1] = apply(g, a, gen_splat(g, last[0]), out[1], NULL);
+    return apply(g, a, last[0], last[1], NULL);
+}
+
+/* Runs what follows only when some lane is there: lanes may have ended in a callee. */
+static LLVMBasicBlockRef if_any_lane(struct gen *g)
+{
+    if (!g->mask[0] && !g->mask[1])
+        return NULL;
+    LLVMBasicBlockRef go = gen_bb(g, "atom"), on = gen_bb(g, "atom_done");
+    LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, gen_mask32(g), gen_i32(g, 0), "");
+    LLVMBuildCondBr(g->b, some, go, on);
+    LLVMPositionBuilderAtEnd(g->b, go);
+    return on;
+}
+
+static void atom_combined(struct gen *g, struct atom *a)
+{
+    const struct ir_value *xv = a->in->src[1];
+    bool same = gen_shape(g, xv)->kind == IR_SHAPE_UNIFORM;
+    LLVMValueRef addr[2], x[2], before[2], total;
+    gen_lane_addresses(g, a->in, addr);
+    LLVMValueRef address = LLVMBuildExtractElement(g->b, addr[0], gen_i32(g, 0), "");
+    if (same && !a->used) {
+        total = total_same(g, a, gen_scalar(g, xv));
+    } else if (same && a->op == IR_ATOM_ADD) {
+        total = total_same(g, a, gen_scalar(g, xv));
+        prefix_same(g, a, gen_scalar(g, xv), before);
+    } else {
+        active_operands(g, a, x);
+        total = a->used ? prefix_of(g, a, x, before) : total_of(g, a, x);
+    }
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), on = if_any_lane(g);
+    LLVMValueRef old = one_op(g, a, address, total, NULL);
+    if (on) {
+        LLVMBasicBlockRef done = LLVMGetInsertBlock(g->b);
+        LLVMBuildBr(g->b, on);
+        LLVMPositionBuilderAtEnd(g->b, on);
+        LLVMValueRef phi = LLVMBuildPhi(g->b, a->elem, "");
+        LLVMValueRef values[] = {gen_ci(a->elem, 0), old};
+        LLVMBasicBlockRef blocks[] = {from, done};
+        if (a->used)
+            LLVMAddIncoming(phi, values, blocks, 2);
+        else
+            LLVMInstructionEraseFromParent(phi);
+        old = phi;
+    }
+    if (!a->used)
+        return;
+    for (int h = 0; h < 2; h++)
+        x[h] = apply(g, a, gen_splat(g, old), before[h], NULL);
+    gen_set(g, a->in->dst[0], gen_v(x[0], x[1]));
+}
+
+/* Float sums into one address: in lane order, one swap for the warp. */
+static void atom_float_sum(struct gen *g, struct atom *a)
+{
+    char name[64];
+    LLVMValueRef addr[2];
+    gen_lane_addresses(g, a->in, addr);
+    LLVMValueRef address = LLVMBuildExtractElement(g->b, addr[0], gen_i32(g, 0), "");
+    LLVMValueRef x = gen_to_array(g, a->in->src[1]);
+    enum ir_type type = ir_type_value(a->in->type);
+    LLVMValueRef out = a->used ? gen_new_array(g, type) : LLVMConstNull(g->t_ptr);
+    snprintf(name, sizeof(name), "jit_rt_atom_sum_%s%s", ir_type_name(a->in->type),
+             a->shared ? "_cta" : "");
+    LLVMValueRef args[] = {gen_mask32(g), address, x, out};
+    gen_call_rt(g, name, g->t_void, args, 4);
+    if (a->used)
+        gen_set(g, a->in->dst[0], gen_from_array(g, out, type));
+}
+
+/* ---- the rest, by the reference semantics */
+
+static void atom_by_reference(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef addr[2];
     gen_lane_addresses(g, in, addr);
-    LLVMValueRef addresses = gen_new_array(g, IR_B64);
-    for (int h = 0; h < 2; h++)
-        LLVMBuildStore(g->b, addr[h], gen_gep(g, addresses, (uint64_t)h * 8 * GEN_LANES));
-    LLVMValueRef a = gen_to_array(g, in->src[1]);
-    LLVMValueRef b = in->nsrc > 2 ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t_ptr);
+    LLVMValueRef addresses = to_array(g, g->t_i64, addr);
+    LLVMValueRef x = gen_to_array(g, in->src[1]);
+    LLVMValueRef y = in->nsrc > 2 ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t_ptr);
     enum ir_type type = ir_type_value(in->type);
     LLVMValueRef out = in->ndst ? gen_new_array(g, type) : LLVMConstNull(g->t_ptr);
-    if (atom_is_fast(in)) {
-        char name[64];
-        snprintf(name, sizeof(name), "jit_rt_atom_%s_%s%s", atom_name(in->mem.atom),
-                 ir_type_name(atom_type(in)), in->mem.space == IR_SPACE_SHARED ? "_cta" : "");
-        LLVMValueRef args[] = {gen_mask32(g), addresses, a, b, out};
-        gen_call_rt(g, name, g->t_void, args, 5);
-    } else {
-        LLVMValueRef args[] = {gen_i32(g, in->mem.atom),
-                               gen_i32(g, in->type),
-                               gen_i32(g, in->mem.noftz),
-                               gen_mask32(g),
-                               addresses,
-                               a,
-                               b,
-                               out};
-        gen_call_rt(g, "jit_rt_atom", g->t_void, args, 8);
-    }
+    LLVMValueRef args[] = {gen_i32(g, in->mem.atom),
+                           gen_i32(g, in->type),
+                           gen_i32(g, in->mem.noftz),
+                           gen_mask32(g),
+                           addresses,
+                           x,
+                           y,
+                           out};
+    gen_call_rt(g, "jit_rt_atom", g->t_void, args, 8);
     if (in->ndst)
         gen_set(g, in->dst[0], gen_from_array(g, out, type));
 }
 
-/* ---- addresses */
-
-static LLVMValueRef var_address(struct gen *g, const struct ir_instr *in)
+void gen_atom(struct gen *g, const struct ir_instr *in)
 {
-    const struct ir_var *var = in->var;
-    if (var->space == IR_SPACE_SHARED)
-        return gen_i64(g, var->window_offset + in->imm);
-    if (var->space == IR_SPACE_LOCAL)
-        return LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, var->window_offset + in->imm), "");
-    uint64_t index = 0;
-    for (const struct ir_var *v = var->module->vars; v && v != var; v = v->next)
-        index++;
-    LLVMValueRef table = gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, vars));
-    LLVMValueRef address = gen_load_ctx(g, g->t_i64, table, index * 8);
-    return in->imm ? LLVMBuildAdd(g->b, address, gen_i64(g, in->imm), "") : address;
-}
-
-static LLVMValueRef to64(struct gen *g, LLVMValueRef x, bool vec)
-{
-    LLVMTypeRef elem = vec ? LLVMGetElementType(LLVMTypeOf(x)) : LLVMTypeOf(x);
-    if (elem == g->t_i64)
-        return x;
-    return LLVMBuildZExt(g->b, x, vec ? gen_vec(g, g->t_i64) : g->t_i64, "");
-}
-
-/* Start of each lane's local window as <16 x i64>. */
-static LLVMValueRef local_window(struct gen *g, int h)
-{
-    LLVMValueRef lanes = LLVMBuildZExt(g->b, gen_local_lanes(g, h), gen_vec(g, g->t_i64), "");
-    return LLVMBuildAdd(g->b, gen_splat(g, gen_window_base(g, IR_SPACE_LOCAL)), lanes, "");
-}
-
-static void cvta_local(struct gen *g, const struct ir_instr *in)
-{
-    LLVMValueRef x[2];
-    gen_vector(g, in->src[0], x);
-    for (int h = 0; h < 2; h++) {
-        x[h] = to64(g, x[h], true);
-        x[h] = in->op == IR_OP_CVTA ? LLVMBuildAdd(g->b, x[h], local_window(g, h), "")
-                                    : LLVMBuildSub(g->b, x[h], local_window(g, h), "");
-    }
-    gen_set(g, in->dst[0], gen_v(x[0], x[1]));
-}
-
-static void gen_cvta(struct gen *g, const struct ir_instr *in)
-{
-    if (in->mem.space == IR_SPACE_LOCAL) {
-        cvta_local(g, in);
+    if (!has_native_form(in)) {
+        atom_by_reference(g, in);
         return;
     }
-    LLVMValueRef base = gen_window_base(g, in->mem.space);
-    struct gen_val v = gen_get(g, in->src[0]);
-    const struct ir_shape *want = gen_shape(g, in->dst[0]);
-    if (v.kind == IR_SHAPE_BASE_INDEX && want->kind != IR_SHAPE_BASE_INDEX) {
-        LLVMValueRef x[2];
-        gen_vector_of(g, v, in->src[0]->type, x);
-        v = gen_v(x[0], x[1]);
-    }
-    bool vec = v.kind == IR_SHAPE_VARYING;
-    if (want->kind == IR_SHAPE_BASE_INDEX && v.kind != IR_SHAPE_BASE_INDEX) {
-        /* A 32-bit index widened by the conversion itself. */
-        v = (struct gen_val){.kind = IR_SHAPE_BASE_INDEX, .c = {gen_i64(g, 0), NULL}};
-        vec = false;
-    }
-    for (int i = 0; i < 2 && v.c[i]; i++) {
-        v.c[i] = to64(g, v.c[i], vec);
-        LLVMValueRef b = base && vec ? gen_splat(g, base) : base;
-        if (base)
-            v.c[i] = in->op == IR_OP_CVTA ? LLVMBuildAdd(g->b, v.c[i], b, "")
-                                          : LLVMBuildSub(g->b, v.c[i], b, "");
-    }
-    v.shape = want;
-    gen_set(g, in->dst[0], v);
-}
-
-static void gen_isspacep(struct gen *g, const struct ir_instr *in)
-{
-    LLVMValueRef shared = gen_window_base(g, IR_SPACE_SHARED);
-    LLVMValueRef shared_B =
-        gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, shared_B));
-    LLVMValueRef local = gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, local));
-    LLVMValueRef local_B =
-        gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
-    LLVMValueRef warps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
-    LLVMValueRef threads =
-        LLVMBuildMul(g->b, LLVMBuildZExt(g->b, warps, g->t_i64, ""), gen_i64(g, 32), "");
-    LLVMValueRef all_local = LLVMBuildMul(g->b, threads, local_B, "");
-    LLVMValueRef x[2];
-    gen_vector(g, in->src[0], x);
-    for (int h = 0; h < 2; h++) {
-        LLVMValueRef s = LLVMBuildSub(g->b, x[h], gen_splat(g, shared), "");
-        LLVMValueRef in_shared = LLVMBuildICmp(g->b, LLVMIntULT, s, gen_splat(g, shared_B), "");
-        LLVMValueRef l = LLVMBuildSub(g->b, x[h], gen_splat(g, local), "");
-        LLVMValueRef in_local = LLVMBuildICmp(g->b, LLVMIntULT, l, gen_splat(g, all_local), "");
-        switch (in->mem.space) {
-        case IR_SPACE_SHARED:
-            x[h] = in_shared;
-            break;
-        case IR_SPACE_LOCAL:
-            x[h] = in_local;
-            break;
-        case IR_SPACE_GLOBAL:
-            x[h] = LLVMBuildNot(g->b, LLVMBuildOr(g->b, in_shared, in_local, ""), "");
-            break;
-        default:
-            x[h] = gen_splat_const(g, g->t_i1, 0);
-            break;
-        }
-    }
-    gen_set(g, in->dst[0], gen_v(x[0], x[1]));
-}
-
-static uint64_t func_index(const struct ir_func *func)
-{
-    uint64_t index = 0;
-    for (const struct ir_func *f = func->module->funcs; f && f != func; f = f->next)
-        index++;
-    return index;
-}
-
-void gen_addr(struct gen *g, const struct ir_instr *in)
-{
-    switch (in->op) {
-    case IR_OP_VARADDR:
-        gen_set(g, in->dst[0], gen_u(var_address(g, in)));
-        return;
-    case IR_OP_FUNCADDR:
-        gen_set(g, in->dst[0], gen_u(gen_i64(g, JIT_FUNC_HANDLE(func_index(in->callee)))));
-        return;
-    case IR_OP_ISSPACEP:
-        gen_isspacep(g, in);
-        return;
-    default:
-        gen_cvta(g, in);
-        return;
-    }
-}
-
-/* ---- the thread's stack beyond its fixed frame */
-
-void gen_stack(struct gen *g, const struct ir_instr *in)
-{
-    LLVMValueRef sp = LLVMBuildLoad2(g->b, g->t_i64, g->dynamic_sp, "");
-    if (in->op == IR_OP_STACKSAVE) {
-        gen_set(g, in->dst[0], gen_u(sp));
-        return;
-    }
-    if (in->op == IR_OP_STACKRESTORE) {
-        LLVMBuildStore(g->b, gen_first_active(g, in->src[0]), g->dynamic_sp);
-        return;
-    }
-    uint64_t align = in->imm ? in->imm : 16;
-    sp = LLVMBuildAdd(g->b, sp, gen_i64(g, align - 1), "");
-    sp = LLVMBuildAnd(g->b, sp, gen_i64(g, ~(align - 1)), "");
-    LLVMValueRef x[2];
-    gen_vector(g, in->src[0], x);
-    LLVMValueRef size = gen_i64(g, 0); /* the largest any running lane wants */
-    for (int h = 0; h < 2; h++) {
-        LLVMValueRef v = LLVMBuildSelect(g->b, gen_mask_or_full(g, h), x[h],
-                                         gen_splat_const(g, g->t_i64, 0), "");
-        LLVMTypeRef vt = LLVMTypeOf(v);
-        LLVMValueRef m = gen_intrinsic(g, "llvm.vector.reduce.umax", &vt, 1, &v, 1);
-        size = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, m, size, ""), m, size, "");
-    }
-    LLVMValueRef limit = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
-    LLVMValueRef room = LLVMBuildSub(g->b, limit, sp, "");
-    LLVMValueRef over = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, sp, limit, ""),
-                                    LLVMBuildICmp(g->b, LLVMIntUGT, size, room, ""), "");
-    gen_fault_if(g, over, HD_STACK_OVERFLOW, sp);
-    LLVMBuildStore(g->b, LLVMBuildAdd(g->b, sp, size, ""), g->dynamic_sp);
-    gen_set(g, in->dst[0], gen_u(sp));
+    bool sum = in->mem.atom == IR_ATOM_ADD && ir_type_is_float(in->type);
+    struct atom a = {
+        .in = in,
+        .op = in->mem.atom,
+        .elem = gen_scalar_type(g, in->type),
+        .ft = sum ? gen_float_type(g, in->type) : NULL,
+        .sign = ir_type_is_signed(in->type),
+        .shared = in->mem.space == IR_SPACE_SHARED,
+        .used = in->ndst && is_used(g, in->dst[0]),
+    };
+    if (in->ndst && !a.used) /* whatever asks for it all the same finds something */
+        gen_set(g, in->dst[0], gen_v(gen_splat_const(g, a.elem, 0), gen_splat_const(g, a.elem, 0)));
+    bool one_address =
+        gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM && in->mem.space != IR_SPACE_LOCAL;
+    if (one_address && sum)
+        atom_float_sum(g, &a);
+    else if (one_address && op_combines(&a))
+        atom_combined(g, &a);
+    else
+        atom_lanes(g, &a);
 }

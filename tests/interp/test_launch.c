@@ -280,6 +280,29 @@ static void test_barriers(void)
     eq_u64(run(&(struct job){stuck, 1, 32, .params = params}), HD_TIMEOUT, "a deadlock is found");
 }
 
+/* p[i] = p[i] + tid for i = 2 * tid - (tid & (q - 1)), tid < 50: contiguous for some q only. */
+static void test_computed_addresses(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = ld.b32.param [%0+8]\n  %7:b32 = const.b32 0x1\n  %8:b32 = sub.u32 %6, %7\n"
+             "  %9:b32 = and.b32 %2, %8\n  %10:b32 = shl.b32 %2, %7\n  %11:b32 = sub.u32 %10, %9\n"
+             "  %12:b64 = mulwide.u32 %11, %4\n  %13:b64 = add.u64 %1, %12\n"
+             "  %14:b32 = const.b32 0x32\n  %15:pred = setp.u32.lt %2, %14\n  cbr %15, bb1, bb2\n"
+             "bb1:\n  %16:b32 = ld.b32.global [%13]\n  %17:b32 = add.u32 %16, %2\n"
+             "  st.b32.global [%13], %17\n  br bb2\nbb2:\n  ret\n}\n";
+    for (uintptr_t q = 1; q <= 64; q *= 8) {
+        uint32_t out[128], expected[128];
+        for (uint32_t i = 0; i < 128; i++)
+            out[i] = expected[i] = 1000 * i;
+        for (uint32_t t = 0; t < 50; t++)
+            expected[2 * t - (t & (uint32_t)(q - 1))] += t;
+        const void *params[] = {out, (const void *)q};
+        eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "addresses run");
+        eq_mem(out, expected, sizeof(out), "addresses are right");
+    }
+}
+
 /* Values of all shapes cross barriers in a loop; bar.red counts; the last warp may be partial. */
 static const char regions_text[] = HEAD
     "var @s shared extern align 16 size 0 dynamic\n"
@@ -317,7 +340,7 @@ static void regions_expected(uint32_t n, uint32_t *acc)
 
 static void test_regions(void)
 {
-    static const uint32_t sizes[] = {128, 100, 32, 6};
+    static const uint32_t sizes[] = {128, 100, 6};
     for (unsigned k = 0; k < HD_COUNT_OF(sizes); k++) {
         uint32_t out[128] = {0}, expected[128] = {0};
         const void *params[] = {out, NULL};
@@ -378,6 +401,7 @@ int main(void)
     test_printf();
     test_barriers();
     test_regions();
+    test_computed_addresses();
 #ifndef interp_launch /* the JIT's harness runs CTAs one by one and checks no addresses */
     test_grid_barrier();
     test_faults();

@@ -123,6 +123,7 @@ struct gen {
     struct gen_site *sites; /* barriers in dispatch mode */
     uint32_t nsites;
     uint64_t *frame_at;  /* by value id: 1 + frame offset of its saved components, 0 = none */
+    uint8_t *origin;     /* by value id: see gen_guess.c; NULL = not needed yet */
     bool by_region;      /* all warps run through the stops alike (gen_regions.c) */
     bool *cta_uniform;   /* by value id; with by_region */
     uint64_t *cta_at;    /* by value id: 1 + offset in the areas, 0 = none */
@@ -220,6 +221,14 @@ LLVMValueRef gen_flush(struct gen *g, bool vec,
                        LLVMValueRef x); /* f32 in i32: denormal -> signed zero */
 void gen_load(struct gen *g, const struct ir_instr *instr);
 void gen_store(struct gen *g, const struct ir_instr *instr);
+/* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */
+bool gen_is_computed(struct gen *g, const struct ir_value *v);
+/*
+ * i1: in some half the running lanes of x are not first[h] + step * lane; fills in first[h]. With
+ * index_signed x holds 32-bit indices, and wrapping around inside the half counts as well.
+ */
+LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
+                             int64_t step, const bool *index_signed);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */

@@ -28,6 +28,8 @@ struct addr {
     LLVMValueRef
         wraps; /* A that came from an affine index: i1 "not contiguous after all", or NULL */
     LLVMValueRef alt_base; /* then the INDEX form, for the slow path */
+    enum addr_kind alt_kind;
+    LLVMValueRef alt_index[2]; /* of a guess: the form it came from; NULL = from the shape */
 };
 
 static LLVMValueRef ptr_at(struct gen *g, LLVMValueRef address, int64_t offset)
@@ -173,10 +175,38 @@ static struct addr addr_indexed(struct gen *g, const struct ir_instr *in, struct
 static void addr_to_index(struct gen *g, struct addr *a, const struct ir_instr *in)
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
-    a->kind = ADDR_INDEX;
+    a->kind = a->alt_index[0] ? a->alt_kind : ADDR_INDEX;
     a->base[0] = a->alt_base;
-    gen_vector(g, s->index, a->index);
+    if (!a->alt_index[0])
+        gen_vector(g, s->index, a->index);
     a->wraps = NULL;
+}
+
+/* Lane addresses that may turn out to be contiguous at run time (gen_guess.c). */
+static void addr_guess(struct gen *g, const struct ir_instr *in, struct addr *a, uint64_t size_B)
+{
+    bool v = a->kind == ADDR_V;
+    if ((!v && a->kind != ADDR_INDEX) || in->mem.space == IR_SPACE_LOCAL ||
+        size_B % (uint64_t)(v ? 1 : a->scale) || !gen_is_computed(g, in->src[0]))
+        return;
+    LLVMValueRef first[2];
+    a->wraps = gen_lanes_stray(g, a->index, first, (int64_t)size_B / (v ? 1 : a->scale),
+                               v ? NULL : &a->index_signed);
+    a->alt_kind = a->kind;
+    a->alt_base = a->base[0];
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef x = first[h];
+        a->alt_index[h] = a->index[h];
+        if (!v) {
+            x = a->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "")
+                                : LLVMBuildZExt(g->b, x, g->t_i64, "");
+            x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)a->scale), "");
+            x = add64(g, a->alt_base, x);
+        }
+        a->base[h] = x;
+    }
+    a->kind = ADDR_A;
+    a->stride = (int64_t)size_B;
 }
 
 static struct addr addr_varying(struct gen *g, const struct ir_instr *in, struct gen_val v,
@@ -513,6 +543,8 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (a.wraps && !contiguous_matters(&a, size_B, n))
         addr_to_index(g, &a, in);
     check_align(g, in, &a, size_B * n);
+    if (!a.wraps)
+        addr_guess(g, in, &a, size_B * n);
     LLVMValueRef out[8][2];
     if (a.kind == ADDR_U) {
         for (unsigned j = 0; j < n; j++)
@@ -657,6 +689,8 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     if (a.wraps && !contiguous_matters(&a, size_B, n))
         addr_to_index(g, &a, in);
     check_align(g, in, &a, size_B * n);
+    if (!a.wraps)
+        addr_guess(g, in, &a, size_B * n);
     if (a.kind == ADDR_U) {
         store_uniform(g, in, &a, size_B, n);
         return;

@@ -1,0 +1,64 @@
+/*
+ * Addresses that are probably contiguous although their shape does not say so.
+ *
+ * A loop that the compiler unrolled with a remainder, or an index like 2*t - (t & (stride - 1)),
+ * leaves lane addresses that are neighbours nearly always; but it depends on run-time values. A
+ * test of the lanes and a vector access are several times cheaper than a gather. Addresses that
+ * depend on what lanes loaded from memory are left alone: there the test would be in vain.
+ */
+#include "jit/gen/gen.h"
+
+enum { UNKNOWN, VISITED, COMPUTED, LOADED };
+
+static bool visit(struct gen *g, const struct ir_value *v, unsigned depth)
+{
+    const struct ir_instr *in = v->instr;
+    uint8_t *state = &g->origin[v->id];
+    if (gen_shape(g, v)->kind < IR_SHAPE_BASE_INDEX || *state == VISITED || *state == COMPUTED)
+        return true; /* in a cycle the other operands decide */
+    if (*state == LOADED)
+        return false;
+    *state = VISITED;
+    bool ok = in && depth < 64 &&
+              (in->op == IR_OP_PHI || in->op == IR_OP_SREG || ir_op_has(in->op, IR_F_PURE));
+    for (uint32_t s = 0; ok && s < in->nsrc; s++)
+        ok = visit(g, in->src[s], depth + 1);
+    *state = ok ? COMPUTED : LOADED;
+    return ok;
+}
+
+bool gen_is_computed(struct gen *g, const struct ir_value *v)
+{
+    if (!g->origin)
+        g->origin = hd_arena_array(&g->arena, uint8_t, g->func->nvalues + 1);
+    return g->origin && visit(g, v, 0);
+}
+
+/* i1: the running lanes of half h do not hold x[0], x[0] + step, x[0] + 2 * step .. */
+static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef first, int64_t step,
+                                int h)
+{
+    LLVMTypeRef elem = LLVMTypeOf(first);
+    LLVMValueRef want = LLVMBuildAdd(g->b, gen_splat(g, first), gen_lanes(g, elem, step), "");
+    LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntNE, x, want, "");
+    if (g->mask[h])
+        bad = LLVMBuildAnd(g->b, bad, g->mask[h], "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits16(g, bad), gen_ci(g->t_i16, 0), "");
+}
+
+LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
+                             int64_t step, const bool *index_signed)
+{
+    LLVMValueRef any = NULL;
+    for (int h = 0; h < 2; h++) {
+        first[h] = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
+        LLVMValueRef bad = half_strays(g, x[h], first[h], step, h);
+        if (index_signed) { /* 32-bit indices must not wrap inside the half */
+            LLVMValueRef end = LLVMBuildAdd(g->b, first[h], gen_i32(g, (uint64_t)(15 * step)), "");
+            LLVMIntPredicate less = *index_signed ? LLVMIntSLT : LLVMIntULT;
+            bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, less, end, first[h], ""), "");
+        }
+        any = any ? LLVMBuildOr(g->b, any, bad, "") : bad;
+    }
+    return any;
+}

@@ -303,6 +303,90 @@ static void test_computed_addresses(void)
     }
 }
 
+/* Shared memory at constant distances between lanes: s[f(tid)] = tid, and s[f(tid)] again. */
+struct pattern {
+    const char *ir; /* %20 = f(%2); %1x are constants, see below */
+    uint32_t (*f)(uint32_t t);
+};
+
+#define PATTERN(name, expr)                                                                        \
+    static uint32_t name(uint32_t t)                                                               \
+    {                                                                                              \
+        return expr;                                                                               \
+    }
+PATTERN(by_two, 2 * t)
+PATTERN(pairs, 2 * t - (t & 1))
+PATTERN(eights, 2 * t - (t & 7) + 8)
+PATTERN(swapped, t ^ 5)
+PATTERN(padded, 2 * t + 1 + ((2 * t + 1) >> 5))
+PATTERN(backwards, 63 - t)
+PATTERN(by_three, 3 * t - 1 + 1)
+PATTERN(below, t - 1)
+
+static const struct pattern patterns[] = {
+    {"%20:b32 = shl.b32 %2, %11\n", by_two},
+    {"%21:b32 = and.b32 %2, %11\n  %22:b32 = shl.b32 %2, %11\n  %20:b32 = sub.u32 %22, %21\n",
+     pairs},
+    {"%21:b32 = and.b32 %2, %12\n  %22:b32 = shl.b32 %2, %11\n  %23:b32 = sub.u32 %22, %21\n"
+     "  %20:b32 = add.u32 %23, %13\n",
+     eights},
+    {"%20:b32 = xor.b32 %2, %14\n", swapped},
+    {"%21:b32 = shl.b32 %2, %11\n  %22:b32 = or.b32 %21, %11\n  %23:b32 = shr.u32 %22, %14\n"
+     "  %20:b32 = add.u32 %22, %23\n",
+     padded},
+    {"%20:b32 = sub.u32 %15, %2\n", backwards},
+    {"%21:b32 = const.b32 0x3\n  %20:b32 = mul.u32 %2, %21\n", by_three},
+    {"%20:b32 = sub.u32 %2, %11\n", below},
+};
+
+/* The lanes low <= tid < high take part. */
+static void check_pattern(const struct pattern *p, uint32_t low, uint32_t high)
+{
+    static const char head[] = HEAD
+        "var @s shared extern align 16 size 0 dynamic\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n"
+        "  %10:b32 = const.b32 0x0\n  %11:b32 = const.b32 0x1\n  %12:b32 = const.b32 0x7\n"
+        "  %13:b32 = const.b32 0x8\n  %14:b32 = const.b32 0x5\n  %15:b32 = const.b32 0x3f\n"
+        "  %16:b32 = const.b32 0x2\n  %8:b32 = shl.b32 %2, %16\n  %9:b32 = add.u32 %7, %8\n"
+        "  st.b32.shared [%9], %10\n  st.b32.shared [%9+256], %10\n  st.b32.shared [%9+512], %10\n"
+        "  bar.sync\n  ";
+    static const char tail[] =
+        "  %30:b32 = shl.b32 %20, %16\n  %31:b32 = add.u32 %7, %30\n"
+        "  %32:b32 = const.b32 %LOW\n  %33:b32 = sub.u32 %2, %32\n  %34:b32 = const.b32 %COUNT\n"
+        "  %35:pred = setp.u32.lt %33, %34\n  cbr %35, bb1, bb2\n"
+        "bb1:\n  st.b32.shared [%31], %2\n  %36:b32 = ld.b32.shared [%31]\n  br bb2\n"
+        "bb2:\n  %37:b32 = phi.b32 [bb0: %10], [bb1: %36]\n  bar.sync\n"
+        "  st.b32.global [%3], %37\n  %38:b32 = ld.b32.shared [%9]\n  st.b32.global [%3+256], %38\n"
+        "  %39:b32 = ld.b32.shared [%9+256]\n  st.b32.global [%3+512], %39\n  ret\n}\n";
+    uint32_t out[192], expected[192] = {0};
+    const void *params[] = {out, NULL};
+    struct hd_buf text;
+    hd_buf_init(&text);
+    hd_buf_printf(&text, "%s%s", head, p->ir);
+    for (const char *c = tail; *c; c++) {
+        if (!strncmp(c, "%LOW", 4) || !strncmp(c, "%COUNT", 6)) {
+            hd_buf_printf(&text, "0x%x", c[1] == 'L' ? low : high - low);
+            c += c[1] == 'L' ? 3 : 5;
+        } else {
+            hd_buf_append(&text, c, 1);
+        }
+    }
+    for (uint32_t t = low; t < high; t++) {
+        expected[t] = t;
+        if (p->f(t) < 128)
+            expected[64 + p->f(t)] = t;
+    }
+    eq_u64(run(&(struct job){text.ptr, 1, 64, 1024, .params = params}), HD_OK, "pattern runs");
+    eq_mem(out, expected, sizeof(out), "pattern is right");
+    hd_buf_fini(&text);
+}
+
+static void test_patterns(void)
+{
+    for (unsigned i = 0; i < HD_COUNT_OF(patterns); i++)
+        check_pattern(&patterns[i], 1, i & 1 ? 64 : 41);
+}
+
 /* Values of all shapes cross barriers in a loop; bar.red counts; the last warp may be partial. */
 static const char regions_text[] = HEAD
     "var @s shared extern align 16 size 0 dynamic\n"
@@ -402,6 +486,7 @@ int main(void)
     test_barriers();
     test_regions();
     test_computed_addresses();
+    test_patterns();
 #ifndef interp_launch /* the JIT's harness runs CTAs one by one and checks no addresses */
     test_grid_barrier();
     test_faults();

@@ -265,8 +265,8 @@ enum hd_status jit_harness_launch(const struct interp_launch *in, struct interp_
     char *frames = aligned_alloc(64, hd_align_up(code->frame_B * run.launch.nwarps + 64, 64));
     char *local =
         aligned_alloc(64, hd_align_up(run.launch.local_B * run.launch.nwarps * 32 + 64, 64));
-    char *shared = aligned_alloc(128, hd_align_up(run.launch.shared_B + 128, 128));
-    memset(shared, 0, run.launch.shared_B + 128);
+    char *shared = aligned_alloc(128, hd_align_up(run.launch.shared_B + 384, 128));
+    memset(shared, 0, run.launch.shared_B + 384);
     run.cta.launch = &run.launch;
     run.cta.shared = shared;
     run.cta.warps = calloc(run.launch.nwarps, sizeof(struct jit_warp));

@@ -122,12 +122,13 @@ struct gen {
     uint32_t nresume;
     struct gen_site *sites; /* barriers in dispatch mode */
     uint32_t nsites;
-    uint64_t *frame_at;  /* by value id: 1 + frame offset of its saved components, 0 = none */
-    uint8_t *origin;     /* by value id: see gen_guess.c; NULL = not needed yet */
-    bool by_region;      /* all warps run through the stops alike (gen_regions.c) */
-    bool *cta_uniform;   /* by value id; with by_region */
-    uint64_t *cta_at;    /* by value id: 1 + offset in the areas, 0 = none */
-    uint64_t cta_area_B; /* size of an area */
+    uint64_t *frame_at; /* by value id: 1 + frame offset of its saved components, 0 = none */
+    uint8_t *origin;    /* by value id: see gen_guess.c; NULL = not needed yet */
+    struct gen_pattern **patterns; /* by value id: see gen_pattern.c; NULL = not needed yet */
+    bool by_region;                /* all warps run through the stops alike (gen_regions.c) */
+    bool *cta_uniform;             /* by value id; with by_region */
+    uint64_t *cta_at;              /* by value id: 1 + offset in the areas, 0 = none */
+    uint64_t cta_area_B;           /* size of an area */
     LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
     LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
 
@@ -229,6 +230,9 @@ bool gen_is_computed(struct gen *g, const struct ir_value *v);
  */
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
                              int64_t step, const bool *index_signed);
+/* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
+bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
+bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */

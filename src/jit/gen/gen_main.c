@@ -234,6 +234,7 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
     g->nnodes = g->nsites = g->nresume = 0;
     g->frame_B = g->cta_area_B = 0;
     g->origin = NULL;
+    g->patterns = NULL;
     g->mask[0] = g->mask[1] = NULL;
     g->b = LLVMCreateBuilderInContext(g->ctx);
     g->alloca_builder = LLVMCreateBuilderInContext(g->ctx);

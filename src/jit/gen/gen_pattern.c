@@ -1,0 +1,373 @@
+/*
+ * Addresses in shared memory whose distances between lanes are known: a scalar per half plus a
+ * constant per lane, as in s[2 * t - (t & 7)] or s[i + (i >> 5)] with i = 4 * t + 3. Such an access
+ * is a few vector loads and constant permutes, or permutes and masked stores: many times faster
+ * than a gather or scatter. The shape lattice has strides only, so this looks at the expression.
+ *
+ * value = base + lane[l]. Bits above a power of two that divides the base and bits below it do not
+ * mix, which is what lets and, or, xor and shifts with constants through.
+ */
+#include "jit/gen/gen.h"
+
+#include <string.h>
+
+#define MAX_VECTORS 4
+#define VECTOR_B    64
+
+struct gen_pattern {
+    bool ok;
+    uint64_t divides; /* power of two that divides the base */
+    int64_t lane[GEN_LANES];
+};
+
+static const struct gen_pattern *pattern_of(struct gen *g, const struct ir_value *v,
+                                            unsigned depth);
+
+static uint64_t low_bit(uint64_t x)
+{
+    return x ? x & -x : 1ull << 40;
+}
+
+/* Moves what all lanes have in common above `divides` to the base; false when lanes reach over. */
+static bool split(const struct gen_pattern *p, int64_t *out_high)
+{
+    int64_t high = p->lane[0] & ~(int64_t)(p->divides - 1);
+    for (int l = 0; l < GEN_LANES; l++) {
+        if ((p->lane[l] & ~(int64_t)(p->divides - 1)) != high)
+            return false;
+    }
+    *out_high = high;
+    return true;
+}
+
+static bool is_bitwise(enum ir_op op)
+{
+    return op == IR_OP_AND || op == IR_OP_OR || op == IR_OP_XOR;
+}
+
+static uint64_t bitwise(enum ir_op op, uint64_t a, uint64_t b)
+{
+    return op == IR_OP_AND ? a & b : op == IR_OP_OR ? a | b : a ^ b;
+}
+
+/* One operand is a constant for all operations but addition and subtraction. */
+static const struct ir_value *variable_operand(const struct ir_instr *in, uint64_t *out_const)
+{
+    if (in->nsrc < 2)
+        return in->src[0];
+    if (ir_value_const(in->src[1], out_const))
+        return in->src[0];
+    bool either = is_bitwise(in->op) || in->op == IR_OP_MUL || in->op == IR_OP_MULWIDE;
+    return either && ir_value_const(in->src[0], out_const) ? in->src[1] : NULL;
+}
+
+static bool apply_sum(struct gen *g, const struct ir_instr *in, struct gen_pattern *p,
+                      unsigned depth)
+{
+    const struct gen_pattern *a = pattern_of(g, in->src[0], depth);
+    const struct gen_pattern *b = pattern_of(g, in->src[1], depth);
+    if (!a || !b || !a->ok || !b->ok || in->sat)
+        return false;
+    p->divides = HD_MIN(a->divides, b->divides);
+    for (int l = 0; l < GEN_LANES; l++)
+        p->lane[l] = in->op == IR_OP_ADD ? a->lane[l] + b->lane[l] : a->lane[l] - b->lane[l];
+    return true;
+}
+
+static bool apply_scaled(const struct gen_pattern *a, int64_t k, struct gen_pattern *p)
+{
+    if (k > 4096 || k < -4096)
+        return false;
+    p->divides = a->divides * low_bit((uint64_t)k);
+    for (int l = 0; l < GEN_LANES; l++)
+        p->lane[l] = a->lane[l] * k;
+    return true;
+}
+
+static bool apply_bits(const struct ir_instr *in, const struct gen_pattern *a, uint64_t k,
+                       struct gen_pattern *p)
+{
+    int64_t high;
+    if (!split(a, &high))
+        return false;
+    p->divides = a->divides;
+    for (int l = 0; l < GEN_LANES; l++)
+        p->lane[l] = (int64_t)bitwise(in->op, (uint64_t)(a->lane[l] - high), k & (a->divides - 1));
+    return true;
+}
+
+static bool apply_shr(const struct gen_pattern *a, uint64_t k, struct gen_pattern *p)
+{
+    int64_t high;
+    if (k > 31 || a->divides >> k == 0 || !split(a, &high))
+        return false;
+    p->divides = a->divides >> k;
+    for (int l = 0; l < GEN_LANES; l++)
+        p->lane[l] = (a->lane[l] - high) >> k;
+    return true;
+}
+
+/* Widening is exact when no lane carries into the bits of the base. */
+static bool apply_widened(const struct gen_pattern *a, int64_t k, struct gen_pattern *p)
+{
+    int64_t high;
+    struct gen_pattern low = *a;
+    if (!split(a, &high))
+        return false;
+    for (int l = 0; l < GEN_LANES; l++)
+        low.lane[l] -= high;
+    return apply_scaled(&low, k, p);
+}
+
+static bool is_integer_cvt(const struct ir_instr *in)
+{
+    enum ir_type from = in->type2, to = in->type;
+    bool ints = (from == IR_U32 || from == IR_S32 || from == IR_B32 || from == IR_U64 ||
+                 from == IR_S64 || from == IR_B64) &&
+                (to == IR_U32 || to == IR_S32 || to == IR_B32 || to == IR_U64 || to == IR_S64 ||
+                 to == IR_B64);
+    return ints && !in->sat;
+}
+
+static bool apply(struct gen *g, const struct ir_instr *in, struct gen_pattern *p, unsigned depth)
+{
+    uint64_t k = 0;
+    if (in->op == IR_OP_ADD || in->op == IR_OP_SUB)
+        return apply_sum(g, in, p, depth);
+    if (!is_bitwise(in->op) && in->op != IR_OP_MUL && in->op != IR_OP_MULWIDE &&
+        in->op != IR_OP_SHL && in->op != IR_OP_SHR && in->op != IR_OP_CVT)
+        return false;
+    const struct ir_value *v = variable_operand(in, &k);
+    const struct gen_pattern *a = v ? pattern_of(g, v, depth) : NULL;
+    if (!a || !a->ok)
+        return false;
+    switch (in->op) {
+    case IR_OP_MUL:
+        return apply_scaled(a, (int64_t)k, p);
+    case IR_OP_MULWIDE:
+        return ir_type_bits(in->type) == 32 && k < 4096 && apply_widened(a, (int64_t)k, p);
+    case IR_OP_SHL:
+        return k < 12 && apply_scaled(a, 1 << k, p);
+    case IR_OP_SHR:
+        return apply_shr(a, k, p);
+    case IR_OP_CVT:
+        return is_integer_cvt(in) &&
+               (ir_type_bits(in->type) > ir_type_bits(in->type2) ? apply_widened(a, 1, p)
+                                                                 : apply_scaled(a, 1, p));
+    default:
+        return apply_bits(in, a, k, p);
+    }
+}
+
+static bool apply_leaf(struct gen *g, const struct ir_value *v, struct gen_pattern *p)
+{
+    const struct ir_shape *s = gen_shape(g, v);
+    uint64_t k;
+    if (s->kind > IR_SHAPE_AFFINE)
+        return false;
+    p->divides = s->align;
+    bool small = ir_value_const(v, &k) && k < 4096;
+    for (int l = 0; l < GEN_LANES; l++)
+        p->lane[l] = small ? (int64_t)k : s->kind == IR_SHAPE_AFFINE ? s->stride * l : 0;
+    if (small)
+        p->divides = low_bit(0);
+    return s->stride > -4096 && s->stride < 4096;
+}
+
+static const struct gen_pattern *pattern_of(struct gen *g, const struct ir_value *v, unsigned depth)
+{
+    struct gen_pattern **memo = &g->patterns[v->id], *p;
+    uint64_t bits = ir_type_bits(v->type);
+    if (*memo || depth > 24 || (bits != 32 && bits != 64))
+        return *memo;
+    p = hd_arena_array(&g->arena, struct gen_pattern, 1);
+    if (!p)
+        return NULL;
+    /* A value that keeps what lanes had that do not run now is no expression. */
+    bool split_up = gen_shape(g, v)->kind != IR_SHAPE_UNIFORM && v->instr &&
+                    !(g->shapes.temporal && g->shapes.temporal[v->id]);
+    p->ok = (split_up && apply(g, v->instr, p, depth + 1)) || apply_leaf(g, v, p);
+    p->divides = HD_MIN(p->divides, low_bit(0));
+    return *memo = p;
+}
+
+/* ---- accesses of 4-byte elements */
+
+struct window {
+    int64_t first; /* bytes from the base: where the vectors start */
+    unsigned nvectors;
+    int slot[GEN_LANES];               /* of a lane: element counted from there */
+    int taken[MAX_VECTORS][GEN_LANES]; /* of an element: lane that has it, or -1 */
+    bool distinct;                     /* no element belongs to two lanes */
+};
+
+static bool window_of(const struct gen_pattern *p, int64_t offset, struct window *w)
+{
+    int64_t low = p->lane[0], high = p->lane[0];
+    for (int l = 1; l < GEN_LANES; l++) {
+        low = HD_MIN(low, p->lane[l]);
+        high = HD_MAX(high, p->lane[l]);
+    }
+    *w = (struct window){.first = (low + offset) & ~(int64_t)(VECTOR_B - 1), .distinct = true};
+    uint64_t end = (uint64_t)(high + offset - w->first) + 4;
+    w->nvectors = (unsigned)((end + VECTOR_B - 1) / VECTOR_B);
+    if (end > MAX_VECTORS * VECTOR_B)
+        return false;
+    memset(w->taken, -1, sizeof(w->taken));
+    for (int l = 0; l < GEN_LANES; l++) {
+        int64_t at = p->lane[l] + offset - w->first;
+        w->slot[l] = (int)(at / 4);
+        int *taken = &w->taken[w->slot[l] / GEN_LANES][w->slot[l] % GEN_LANES];
+        w->distinct &= at % 4 == 0 && *taken < 0;
+        *taken = l;
+        if (at % 4)
+            return false;
+    }
+    return true;
+}
+
+static bool is_dense(const struct gen_pattern *p)
+{
+    for (int l = 1; l < GEN_LANES; l++) {
+        if (p->lane[l] != p->lane[0] + 4 * l)
+            return false;
+    }
+    return true;
+}
+
+/* Is this an access that the pattern serves better than what the address's shape allows? */
+static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_instr *in,
+                                             struct window *w)
+{
+    const struct ir_shape *s = gen_shape(g, in->src[0]);
+    bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
+    if (in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 || ir_type_bits(in->type) != 32 ||
+        in->mem.sem != IR_SEM_WEAK || g->dispatch || (s->kind != IR_SHAPE_VARYING && !strided))
+        return NULL;
+    if (!g->patterns)
+        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
+    const struct gen_pattern *p = g->patterns ? pattern_of(g, in->src[0], 0) : NULL;
+    if (!p || !p->ok || p->divides % 4 || !window_of(p, in->mem.offset, w))
+        return NULL;
+    return p;
+}
+
+/* Host address of `at` bytes from lane 0's, for a half that runs; else somewhere in the window. */
+static LLVMValueRef address(struct gen *g, const struct ir_instr *in, int h, int64_t at)
+{
+    struct gen_val v = gen_get(g, in->src[0]);
+    LLVMValueRef x = v.c[h], shared = gen_window_base(g, IR_SPACE_SHARED);
+    if (v.kind == IR_SHAPE_VARYING)
+        x = LLVMBuildExtractElement(g->b, x, gen_i32(g, 0), "");
+    if (LLVMTypeOf(x) != g->t_i64) /* lane 0 may lie below the window when it does not run */
+        x = LLVMBuildSExt(g->b, x, g->t_i64, "");
+    x = LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)at), "");
+    if (g->mask[h]) {
+        LLVMValueRef runs =
+            LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t_i16, 0), "");
+        x = LLVMBuildSelect(g->b, runs, x, gen_i64(g, 0), "");
+    }
+    x = LLVMBuildAdd(g->b, shared, x, "");
+    return LLVMBuildIntToPtr(g->b, x, g->t_ptr, "");
+}
+
+static LLVMValueRef permute(struct gen *g, LLVMValueRef a, LLVMValueRef b, const int *from)
+{
+    LLVMValueRef pick[GEN_LANES];
+    for (int l = 0; l < GEN_LANES; l++)
+        pick[l] = from[l] < 0 ? LLVMGetPoison(g->t_i32) : gen_i32(g, (uint64_t)from[l]);
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
+}
+
+static LLVMValueRef load_at(struct gen *g, LLVMValueRef at, uint64_t offset)
+{
+    LLVMValueRef x = LLVMBuildLoad2(g->b, gen_vec(g, g->t_i32), gen_gep(g, at, offset), "");
+    LLVMSetAlignment(x, 4);
+    return x;
+}
+
+/* Lanes whose element lies in vectors 2k and 2k + 1; the others are taken from `others`. */
+static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRef at, unsigned k,
+                              LLVMValueRef others)
+{
+    int from[GEN_LANES];
+    LLVMValueRef mine[GEN_LANES];
+    for (int l = 0; l < GEN_LANES; l++) {
+        int slot = w->slot[l] - (int)(2 * k * GEN_LANES);
+        bool in = slot >= 0 && slot < 2 * GEN_LANES;
+        from[l] = in ? slot : -1;
+        mine[l] = gen_ci(g->t_i1, in);
+    }
+    LLVMValueRef a = load_at(g, at, 2 * k * VECTOR_B), b = LLVMGetPoison(LLVMTypeOf(a));
+    if (2 * k + 1 < w->nvectors)
+        b = load_at(g, at, (2 * k + 1) * VECTOR_B);
+    LLVMValueRef x = permute(g, a, b, from);
+    return others ? LLVMBuildSelect(g->b, LLVMConstVector(mine, GEN_LANES), x, others, "") : x;
+}
+
+bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
+{
+    struct window w;
+    const struct gen_pattern *p = pattern_for(g, in, &w);
+    LLVMValueRef out[2];
+    if (!p)
+        return false;
+    for (int h = 0; h < 2; h++) {
+        if (is_dense(p)) {
+            out[h] = load_at(g, address(g, in, h, in->mem.offset), 0);
+            continue;
+        }
+        LLVMValueRef at = address(g, in, h, w.first - p->lane[0]);
+        out[h] = load_pair(g, &w, at, 0, NULL);
+        if (w.nvectors > 2)
+            out[h] = load_pair(g, &w, at, 1, out[h]);
+    }
+    gen_set(g, in->dst[0], gen_v(out[0], out[1]));
+    return true;
+}
+
+static void store_masked(struct gen *g, LLVMValueRef x, LLVMValueRef at, LLVMValueRef mask)
+{
+    LLVMTypeRef over[] = {LLVMTypeOf(x), g->t_ptr};
+    LLVMValueRef args[] = {x, at, gen_i32(g, 4), mask};
+    gen_intrinsic(g, "llvm.masked.store", over, 2, args, 4);
+}
+
+static void store_window(struct gen *g, const struct window *w, LLVMValueRef at, LLVMValueRef x,
+                         int h)
+{
+    for (unsigned k = 0; k < w->nvectors; k++) {
+        LLVMValueRef has[GEN_LANES];
+        bool any = false;
+        for (int i = 0; i < GEN_LANES; i++) {
+            has[i] = gen_ci(g->t_i1, w->taken[k][i] >= 0);
+            any |= w->taken[k][i] >= 0;
+        }
+        if (!any)
+            continue;
+        LLVMValueRef mask = LLVMConstVector(has, GEN_LANES);
+        if (g->mask[h]) {
+            LLVMValueRef runs = permute(g, g->mask[h], LLVMConstNull(g->t_mask), w->taken[k]);
+            mask = LLVMBuildSelect(g->b, mask, runs, LLVMConstNull(g->t_mask), "");
+        }
+        store_masked(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]),
+                     gen_gep(g, at, (uint64_t)k * VECTOR_B), mask);
+    }
+}
+
+bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
+{
+    struct window w;
+    const struct gen_pattern *p = pattern_for(g, in, &w);
+    LLVMValueRef x[2];
+    if (!p || !w.distinct)
+        return false;
+    gen_vector(g, in->src[1], x);
+    for (int h = 0; h < 2; h++) {
+        if (is_dense(p))
+            store_masked(g, x[h], address(g, in, h, in->mem.offset), gen_mask_or_full(g, h));
+        else
+            store_window(g, &w, address(g, in, h, w.first - p->lane[0]), x[h], h);
+    }
+    return true;
+}

@@ -1,6 +1,8 @@
 /* One function: blocks and their edges first, then the instructions of each block. */
 #include "lower/lower_priv.h"
 
+#include <assert.h>
+
 static bool has_guard(const struct ptx_insn *in)
 {
     return in->guard.kind != PTX_OPND_NONE;
@@ -153,29 +155,52 @@ static enum hd_status block_edges(struct lower_fn *f, size_t i)
     return HD_OK;
 }
 
-/* Code that cannot be reached must not look like a predecessor. */
-static enum hd_status prune(struct lower_fn *f)
+/* Indices of the blocks that can be reached, in post-order, from the back of `order` to its front:
+ * read forwards, dominators come first. */
+static size_t walk(const struct lower_fn *f, bool *seen, uint32_t *next, size_t *stack,
+                   size_t *order)
 {
-    bool *seen = hd_arena_array(&f->arena, bool, f->ir->nblocks);
-    struct ir_block **stack = hd_arena_array(&f->arena, struct ir_block *, f->ir->nblocks);
-    size_t n = 0;
-    if (!seen || !stack)
-        return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+    size_t depth = 1, at = f->blocks.len;
+    stack[0] = 0;
     seen[0] = true;
-    stack[n++] = f->ir->blocks[0];
-    while (n) {
-        struct ir_block *b = stack[--n];
-        for (uint32_t s = 0; s < b->nsuccs; s++) {
-            if (seen[b->succs[s]->id])
-                continue;
-            seen[b->succs[s]->id] = true;
-            stack[n++] = b->succs[s];
+    while (depth) {
+        size_t i = stack[depth - 1];
+        const struct ir_block *b = f->blocks.at[i].ir;
+        if (next[i] == b->nsuccs) {
+            order[--at] = i;
+            depth--;
+            continue;
+        }
+        size_t to = b->succs[next[i]++]->id - f->blocks.at[0].ir->id;
+        if (!seen[to]) {
+            seen[to] = true;
+            stack[depth++] = to;
         }
     }
-    for (size_t i = 0; i < f->blocks.len; i++) {
+    return at;
+}
+
+/*
+ * The order in which blocks are lowered: reverse post-order, so that a block with one predecessor
+ * comes after it (lower_ssa.c reads through it). Code that cannot be reached comes first, emptied:
+ * it must not look like a predecessor.
+ */
+static enum hd_status order_blocks(struct lower_fn *f)
+{
+    size_t n = f->blocks.len;
+    bool *seen = hd_arena_array(&f->arena, bool, n);
+    uint32_t *next = hd_arena_array(&f->arena, uint32_t, n);
+    size_t *stack = hd_arena_array(&f->arena, size_t, n);
+    f->order = hd_arena_array(&f->arena, size_t, n);
+    if (!seen || !next || !stack || !f->order)
+        return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+    size_t first = walk(f, seen, next, stack, f->order);
+    for (size_t i = 0, dead = 0; i < n; i++) {
         struct lower_block *b = &f->blocks.at[i];
-        if (seen[b->ir->id])
+        if (seen[i])
             continue;
+        f->order[dead++] = i;
+        assert(dead <= first);
         b->first = b->end = NULL;
         b->guarded = false;
         ir_block_set_succs(b->ir, 0, NULL);
@@ -309,13 +334,13 @@ static enum hd_status body(struct lower_fn *f)
     for (size_t i = 0; i < f->blocks.len; i++)
         HD_TRY(block_edges(f, i));
     ir_block_set_succs(entry, 1, &f->blocks.at[0].ir);
-    HD_TRY(prune(f));
+    HD_TRY(order_blocks(f));
     ir_func_link_cfg(f->ir);
     f->b = (struct ir_builder){.func = f->ir, .block = entry};
     lower_entry_args(f);
     lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
     for (size_t i = 0; i < f->blocks.len && f->status == HD_OK; i++)
-        block_lower(f, i);
+        block_lower(f, f->order[i]);
     HD_TRY(f->status);
     HD_TRY(lower_ssa_finish(f));
     ir_func_link_cfg(f->ir);

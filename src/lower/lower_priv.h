@@ -3,7 +3,8 @@
  *
  * SSA is built directly: a register read in a block that does not define it asks the predecessors
  * (one: on the fly, several: an empty phi that lower_ssa_finish() fills when every block is done).
- * Blocks are known before any instruction is lowered, so no phi waits for unknown predecessors.
+ * Blocks are known before any instruction is lowered, so no phi waits for unknown predecessors; they
+ * are lowered dominators first, wherever the text has them, so a single predecessor is done.
  */
 #ifndef HD_LOWER_LOWER_PRIV_H
 #define HD_LOWER_LOWER_PRIV_H
@@ -42,6 +43,7 @@ struct lower_fn {
     uint32_t nregs;          /* PTX registers, then the carry flag */
     enum ir_type *reg_types; /* by register: value type */
     HD_VEC(struct lower_block) blocks;
+    size_t *order; /* indices of blocks, in the order of lowering: dominators first */
     struct lower_block *cur;
     struct hd_map defs; /* u64 key block id << 32 | register -> struct ir_value* */
     HD_VEC(struct lower_phi) phis;

@@ -234,14 +234,14 @@ LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv)
     return conv == IR_NO_BLOCK ? g->done : g->nodes[g->node_of_block[conv]].body;
 }
 
-/* Lanes of a convergent node go both ways. */
-static void branch_diverges(struct gen *g, LLVMValueRef const edge[2][2])
+/* Lanes of a convergent node go different ways; edge[s]: those that go to successor s. */
+static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[2])
 {
     struct ir_block *const *succ = g->nodes[g->cur].block->succs;
     uint32_t first = UINT32_MAX;
     const struct ir_block *straight = NULL; /* convergent target reached by all that stay alive */
     bool leaves = false;
-    for (uint32_t s = 0; s < 2; s++) {
+    for (uint32_t s = 0; s < g->nodes[g->cur].block->nsuccs; s++) {
         if (is_exit(g, succ[s])) {
             alive_remove(g, edge[s]);
             leaves = true;
@@ -316,30 +316,56 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     }
 }
 
-/* brx.idx: lanes are handed to each target in turn; the last one takes every other index. */
+/* brx.idx where all lanes go the same way; the last target takes every index that is left. */
+static void switch_convergent(struct gen *g, const struct ir_instr *in)
+{
+    uint32_t n = in->block->nsuccs;
+    LLVMValueRef index = gen_scalar(g, in->src[0]);
+    LLVMBasicBlockRef other = gen_bb(g, "case");
+    for (uint32_t s = 0; s < n; s++)
+        phi_sources_read(g, s);
+    LLVMValueRef sw = LLVMBuildSwitch(g->b, index, other, n - 1);
+    for (uint32_t s = 0; s < n; s++) {
+        LLVMBasicBlockRef bb = s + 1 < n ? gen_bb(g, "case") : other;
+        if (s + 1 < n)
+            LLVMAddCase(sw, gen_ci(LLVMTypeOf(index), s), bb);
+        LLVMPositionBuilderAtEnd(g->b, bb);
+        edge_convergent(g, s);
+    }
+}
+
+/* Lanes are handed to each target in turn. */
 static void term_switch(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
-    if (!node->divergent) {
-        gen_unsupported(g, in,
-                        "indirect branch in convergent code"); /* nodes_build() rules it out */
-        LLVMBuildBr(g->b, g->done);
+    uint32_t n = in->block->nsuccs;
+    if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
+        switch_convergent(g, in);
         return;
     }
     LLVMValueRef index[2], left[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+    LLVMValueRef(*edge)[2] = hd_arena_alloc(&g->arena, n * sizeof(*edge));
+    if (!edge)
+        return;
     gen_vector(g, in->src[0], index);
-    for (uint32_t s = 0; s < in->block->nsuccs; s++)
-        phi_sources_read(g, s);
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(index[0]));
-    for (uint32_t s = 0; s < in->block->nsuccs; s++) {
-        LLVMValueRef edge[2] = {left[0], left[1]};
-        for (int h = 0; h < 2 && s + 1 < in->block->nsuccs; h++) {
+    for (uint32_t s = 0; s < n; s++) {
+        phi_sources_read(g, s);
+        for (int h = 0; h < 2; h++) {
+            edge[s][h] = left[h];
+            if (s + 1 == n)
+                continue;
             LLVMValueRef hit =
                 LLVMBuildICmp(g->b, LLVMIntEQ, index[h], gen_splat_const(g, elem, s), "");
-            edge[h] = LLVMBuildAnd(g->b, left[h], hit, "");
+            edge[s][h] = LLVMBuildAnd(g->b, left[h], hit, "");
             left[h] = LLVMBuildAnd(g->b, left[h], LLVMBuildNot(g->b, hit, ""), "");
         }
-        edge_divergent(g, s, edge);
     }
+    if (!node->divergent) {
+        branch_diverges(g, edge);
+        return;
+    }
+    for (uint32_t s = 0; s < n; s++)
+        edge_divergent(g, s, edge[s]);
     LLVMBuildBr(g->b, node->tail);
 }
 

@@ -25,11 +25,8 @@ static bool needs_dispatch(struct gen *g)
     if (s->needs_dispatch)
         return true;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
-        if (!s->divergent[b]) {
-            if (g->func->blocks[b]->last->op == IR_OP_SWITCH)
-                return true;
+        if (!s->divergent[b])
             continue;
-        }
         ir_foreach_instr(in, g->func->blocks[b]) {
             if (in->op == IR_OP_BAR && g->is_kernel)
                 return true;

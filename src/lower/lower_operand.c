@@ -161,6 +161,30 @@ static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
     return op->u.bits;
 }
 
+/*
+ * The shared memory that hardware of sm_80 and above keeps in every CTA for the system, of which
+ * %reserved_smem_offset_1 names the part given to software: nvcc's cooperative groups keep barriers
+ * and exchange buffers of tiles above a warp in it. Here it is an ordinary variable, there for kernels
+ * that name it. It needs no initial value.
+ */
+#define RESERVED_SMEM_B 1024
+
+static struct ir_value *reserved_smem(struct lower_fn *f, uint64_t offset)
+{
+    static const char name[] = "__heddle_reserved_smem";
+    struct ir_var *var = ir_module_find_var(f->link->module, name);
+    if (!var) {
+        var = ir_var_create(f->link->module, NULL, name, IR_SPACE_SHARED);
+        var->linkage = IR_LINK_WEAK;
+        var->size_B = RESERVED_SMEM_B;
+        var->align_B = 16;
+    }
+    struct ir_instr *in = lower_emit(f, IR_OP_VARADDR, IR_B64, 0, NULL, 1);
+    in->var = var;
+    in->imm = offset;
+    return in->dst[0];
+}
+
 static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     static const struct {
@@ -193,6 +217,13 @@ static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand 
     };
     if (op->index2 == PTX_SREG_ENVREG && (op->index == 1 || op->index == 2))
         return ir_build_sreg(&f->b, op->index == 1 ? IR_SREG_ENVREG1 : IR_SREG_ENVREG2);
+    if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN ||
+        (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET && op->index == 1))
+        return reserved_smem(f, 0);
+    if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_END)
+        return reserved_smem(f, RESERVED_SMEM_B);
+    if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_CAP)
+        return lower_const(f, IR_B32, RESERVED_SMEM_B);
     for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
         if ((uint32_t)table[i].ptx != op->index2)
             continue;

@@ -12,7 +12,7 @@
 
 const char *ir_launch_class_name(enum ir_launch_class cls)
 {
-    static const char *const names[] = {"1d_full", "1d", "x32", "x16", "other"};
+    static const char *const names[] = {"1d_full", "1d", "x32", "x16_full", "x16", "other"};
 
     return cls < IR_CLASS_COUNT ? names[cls] : "?";
 }
@@ -25,7 +25,9 @@ enum ir_launch_class ir_launch_class_of(const uint32_t block[3])
         return block[0] % 32 == 0 ? IR_CLASS_1D_FULL : IR_CLASS_1D;
     if (block[0] % 32 == 0)
         return IR_CLASS_X32;
-    return block[0] % 16 == 0 ? IR_CLASS_X16 : IR_CLASS_OTHER;
+    if (block[0] % 16)
+        return IR_CLASS_OTHER;
+    return block[0] * block[1] * block[2] % 32 == 0 ? IR_CLASS_X16_FULL : IR_CLASS_X16;
 }
 
 /* ---- work list */

@@ -7,6 +7,7 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
 {
     bool full = s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_1D || s->cls == IR_CLASS_X32;
     bool one_d = s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_1D;
+    bool x16 = s->cls == IR_CLASS_X16 || s->cls == IR_CLASS_X16_FULL;
 
     switch (sreg) {
     case IR_SREG_LANEID:
@@ -19,13 +20,13 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
     case IR_SREG_TID_Z:
         if (s->cls == IR_CLASS_OTHER)
             return shape_varying();
-        if (s->cls == IR_CLASS_X16)
+        if (x16)
             return shape_affine(0, 1, 0, 32);
         return shape_uniform(one_d ? IR_ALIGN_ZERO : 1);
     case IR_SREG_NTID_X:
         if (s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_X32)
             return shape_uniform(32);
-        return shape_uniform(s->cls == IR_CLASS_X16 ? 16 : 1);
+        return shape_uniform(x16 ? 16 : 1);
     case IR_SREG_LANEMASK_EQ:
     case IR_SREG_LANEMASK_LE:
     case IR_SREG_LANEMASK_LT:

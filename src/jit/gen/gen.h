@@ -88,6 +88,7 @@ struct gen {
     LLVMValueRef cta, warp, frame, launch; /* pointers */
     LLVMValueRef warp_index;               /* i32 */
     LLVMValueRef state, alive_at_start;    /* i32; kernel */
+    LLVMValueRef tid[2][3];                /* i32 by half and axis; kernel, X32 and X16 */
     LLVMValueRef cta_in, cta_out;          /* by_region: areas of CTA-uniform values */
     LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
     LLVMValueRef dynamic_sp; /* slot: end of the frame, moved by alloca; NULL = fixed */
@@ -241,6 +242,8 @@ LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's l
 void gen_addr(struct gen *g, const struct ir_instr *instr); /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
 bool gen_warp(struct gen *g, const struct ir_instr *instr); /* collectives */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);
+/* Thread number along an axis of lane 0 of half h of a warp, by division. */
+LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef warp_index, int h, unsigned axis);
 void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_call(struct gen *g, const struct ir_instr *instr);
 void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */

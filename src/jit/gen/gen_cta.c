@@ -11,6 +11,8 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <string.h>
+
 enum body_param {
     BODY_CTA,
     BODY_WARP,
@@ -20,13 +22,16 @@ enum body_param {
     BODY_FRAME,
     BODY_CTA_IN,
     BODY_CTA_OUT,
-    BODY_NPARAMS
+    BODY_TIDS, /* x, y, z of lane 0 of each half, where rows are multiples of 16 threads */
+    BODY_NPARAMS = BODY_TIDS + 6
 };
 
 LLVMTypeRef gen_body_type(struct gen *g)
 {
     LLVMTypeRef params[BODY_NPARAMS] = {g->t_ptr, g->t_ptr, g->t_i32, g->t_i32,
                                         g->t_i32, g->t_ptr, g->t_ptr, g->t_ptr};
+    for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
+        params[i] = g->t_i32;
     return LLVMFunctionType(g->t_i32, params, BODY_NPARAMS, false);
 }
 
@@ -38,6 +43,14 @@ void gen_body_values(struct gen *g)
     g->frame = LLVMGetParam(g->fn, BODY_FRAME);
     g->cta_in = LLVMGetParam(g->fn, BODY_CTA_IN);
     g->cta_out = LLVMGetParam(g->fn, BODY_CTA_OUT);
+    for (unsigned i = 0; i < 6; i++)
+        g->tid[i / 3][i % 3] = LLVMGetParam(g->fn, BODY_TIDS + i);
+}
+
+static bool has_rows(const struct gen *g)
+{
+    return g->req->cls == IR_CLASS_X32 || g->req->cls == IR_CLASS_X16 ||
+           g->req->cls == IR_CLASS_X16_FULL;
 }
 
 static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
@@ -73,32 +86,67 @@ void gen_run_warp(struct gen *g, LLVMValueRef body)
         [BODY_CTA_IN] = none,
         [BODY_CTA_OUT] = none,
     };
+    g->launch = gen_load_ctx(g, g->t_ptr, cta, offsetof(struct jit_cta, launch));
+    for (unsigned i = 0; i < 6; i++)
+        args[BODY_TIDS + i] =
+            has_rows(g) ? gen_tid_start(g, args[BODY_INDEX], (int)i / 3, i % 3) : gen_i32(g, 0);
     LLVMBuildRet(g->b, body_call(g, body, args));
 }
 
 /* ---- whole CTAs */
 
 struct cta_run {
-    LLVMValueRef body, warp, frames, in, out, nwarps, threads;
+    LLVMValueRef body, warp, frames, in, out, nwarps, threads, block[3];
     LLVMBasicBlockRef *heads; /* by region */
     LLVMBasicBlockRef end;
 };
 
-static LLVMValueRef block_threads(struct gen *g)
+static void block_sizes(struct gen *g, struct cta_run *run)
 {
-    LLVMValueRef n = gen_i32(g, 1);
+    run->threads = gen_i32(g, 1);
     for (unsigned a = 0; a < 3; a++) {
         uint64_t at = offsetof(struct jit_launch, block) + 4 * a;
-        n = LLVMBuildMul(g->b, n, gen_load_ctx(g, g->t_i32, g->launch, at), "");
+        run->block[a] = gen_load_ctx(g, g->t_i32, g->launch, at);
+        run->threads = LLVMBuildMul(g->b, run->threads, run->block[a], "");
     }
-    return n;
+}
+
+/* Goes on by `step` threads, which do not reach beyond the row: no division. */
+static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
+                        uint64_t step)
+{
+    LLVMValueRef zero = gen_i32(g, 0);
+    LLVMValueRef more = gen_i32(g, step);
+    for (unsigned a = 0; a < 2; a++) {
+        LLVMValueRef next = LLVMBuildAdd(g->b, tid[a], more, "");
+        LLVMValueRef wraps = LLVMBuildICmp(g->b, LLVMIntEQ, next, run->block[a], "");
+        tid[a] = LLVMBuildSelect(g->b, wraps, zero, next, "");
+        more = LLVMBuildZExt(g->b, wraps, g->t_i32, "");
+    }
+    tid[2] = LLVMBuildAdd(g->b, tid[2], more, "");
+}
+
+/* Thread numbers of both halves from `tid`, which moves on to the next warp. */
+static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
+                         LLVMValueRef *out)
+{
+    memcpy(out, tid, 3 * sizeof(*tid));
+    if (g->req->cls == IR_CLASS_X32) {
+        memcpy(out + 3, tid, 3 * sizeof(*tid));
+        out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, 16), "");
+        tid_advance(g, run, tid, 32);
+        return;
+    }
+    tid_advance(g, run, tid, 16);
+    memcpy(out + 3, tid, 3 * sizeof(*tid));
+    tid_advance(g, run, tid, 16);
 }
 
 /* Lanes of warp w that exist. */
 static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
     LLVMValueRef all = gen_i32(g, 0xffffffffu), one = gen_i32(g, 1);
-    if (g->req->cls == IR_CLASS_1D_FULL || g->req->cls == IR_CLASS_X32)
+    if (ir_launch_class_is_full(g->req->cls))
         return all;
     LLVMValueRef left =
         LLVMBuildSub(g->b, run->threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
@@ -125,7 +173,7 @@ static struct cta_run run_begin(struct gen *g, LLVMValueRef body)
     run.out = area(g, HD_MAX(g->cta_area_B, 8));
     g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
     run.nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
-    run.threads = block_threads(g);
+    block_sizes(g, &run);
     run.frames = LLVMConstNull(g->t_ptr);
     if (g->facts.frame_B)
         run.frames = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, frames));
@@ -140,7 +188,8 @@ static LLVMValueRef state_of(struct gen *g, uint32_t region)
     return gen_i32(g, region ? region << 2 | JIT_BARRIER : 0);
 }
 
-static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w)
+static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w,
+                                LLVMValueRef tid[3])
 {
     LLVMValueRef alive = warp_alive(g, run, w), frame = run->frames;
     if (g->facts.frame_B) {
@@ -154,6 +203,10 @@ static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t reg
     store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
     LLVMValueRef args[BODY_NPARAMS] = {g->cta,  run->warp, state_of(g, region), w, alive, frame,
                                        run->in, run->out};
+    for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
+        args[i] = gen_i32(g, 0);
+    if (has_rows(g))
+        tids_of_warp(g, run, tid, args + BODY_TIDS);
     return body_call(g, run->body, args);
 }
 
@@ -178,12 +231,14 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
     LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
-    LLVMValueRef w = LLVMBuildPhi(g->b, g->t_i32, "");
-    LLVMValueRef state = run_warp_in(g, run, region, w);
-    LLVMValueRef next = LLVMBuildAdd(g->b, w, gen_i32(g, 1), "");
-    LLVMValueRef from[] = {gen_i32(g, 0), next};
+    LLVMValueRef phis[4], at[4]; /* thread number; warp */
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = phis[i] = LLVMBuildPhi(g->b, g->t_i32, "");
+    LLVMValueRef state = run_warp_in(g, run, region, phis[3], at);
+    LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, 1), "");
     LLVMBasicBlockRef blocks[] = {run->heads[region], loop};
-    LLVMAddIncoming(w, from, blocks, 2);
+    for (unsigned i = 0; i < 4; i++)
+        LLVMAddIncoming(phis[i], (LLVMValueRef[]){gen_i32(g, 0), at[i]}, blocks, 2);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, ""), loop, after);
     LLVMPositionBuilderAtEnd(g->b, after);
     if (g->cta_area_B)

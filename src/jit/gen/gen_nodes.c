@@ -68,7 +68,7 @@ static bool alive_stays_full(struct gen *g)
 {
     if (!g->is_kernel || g->dispatch)
         return false;
-    if (g->req->cls != IR_CLASS_1D_FULL && g->req->cls != IR_CLASS_X32)
+    if (!ir_launch_class_is_full(g->req->cls))
         return false;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         const struct ir_block *block = g->func->blocks[b];

@@ -96,10 +96,15 @@ static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool 
 }
 
 /* Thread number in the CTA of lane 0 of half h. */
+static LLVMValueRef linear_of(struct gen *g, LLVMValueRef warp_index, int h)
+{
+    LLVMValueRef x = LLVMBuildShl(g->b, warp_index, gen_i32(g, 5), "");
+    return h ? LLVMBuildOr(g->b, x, gen_i32(g, 16), "") : x;
+}
+
 static LLVMValueRef linear_base(struct gen *g, int h)
 {
-    LLVMValueRef x = LLVMBuildShl(g->b, g->warp_index, gen_i32(g, 5), "");
-    return h ? LLVMBuildOr(g->b, x, gen_i32(g, 16), "") : x;
+    return linear_of(g, g->warp_index, h);
 }
 
 static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx, LLVMValueRef by,
@@ -109,6 +114,13 @@ static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx,
         return LLVMBuildURem(g->b, linear, bx, "");
     LLVMValueRef row = LLVMBuildUDiv(g->b, linear, bx, "");
     return axis == 1 ? LLVMBuildURem(g->b, row, by, "") : LLVMBuildUDiv(g->b, row, by, "");
+}
+
+LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef warp_index, int h, unsigned axis)
+{
+    LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
+    LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
+    return axis_of(g, linear_of(g, warp_index, h), bx, by, axis);
 }
 
 /* Lane by lane, through memory: only for blocks whose rows are not multiples of 16. */
@@ -127,14 +139,12 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
     enum ir_launch_class cls = g->req->cls;
     if (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL)
         return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
-    LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
-    LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
     if (cls == IR_CLASS_OTHER)
         return tid_varying(g, axis);
-    LLVMValueRef lo = axis_of(g, linear_base(g, 0), bx, by, axis);
-    if (shape->kind == IR_SHAPE_UNIFORM)
-        return gen_u(lo);
-    return gen_a(lo, axis_of(g, linear_base(g, 1), bx, by, axis), axis ? 0 : 1);
+    LLVMValueRef x[2];
+    for (int h = 0; h < 2; h++)
+        x[h] = g->is_kernel ? g->tid[h][axis] : gen_tid_start(g, g->warp_index, h, axis);
+    return shape->kind == IR_SHAPE_UNIFORM ? gen_u(x[0]) : gen_a(x[0], x[1], axis ? 0 : 1);
 }
 
 static struct gen_val laneid_val(struct gen *g)

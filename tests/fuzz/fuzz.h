@@ -9,5 +9,7 @@
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B);
+/* Optional: a target's own way of changing an input in place, in max_B bytes; the new size. */
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t size_B, size_t max_B, unsigned seed);
 
 #endif

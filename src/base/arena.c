@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #define ARENA_SMALL_MAX_B (64u << 10)
 #define ARENA_BLOCK_MIN_B (4u << 10)
 #define ARENA_BLOCK_MAX_B (1u << 20)
+#define ARENA_RESERVE_B   (1u << 20)
 
 struct hd_arena_block {
     HD_ALIGNED(ARENA_ALIGN) struct hd_arena_block *next;
@@ -18,8 +20,45 @@ struct hd_arena_block {
 
 _Static_assert(sizeof(struct hd_arena_block) % ARENA_ALIGN == 0, "payload follows the header");
 
-/* What a failed allocation hands out; its contents mean nothing to anybody. */
+/*
+ * Where arenas draw from once host memory ran out: what they build stays in one piece until the
+ * stage ends and sees the failure. Shared by all arenas; empty again when the last one that drew
+ * from it is gone. A leaf lock, held for a few instructions.
+ */
+static struct {
+    pthread_mutex_t lock;
+    unsigned users;
+    size_t used_B;
+    HD_ALIGNED(ARENA_ALIGN) char bytes[ARENA_RESERVE_B];
+} reserve = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* When the reserve is spent as well; its contents mean nothing to anybody. */
 static HD_ALIGNED(ARENA_ALIGN) char arena_scratch[ARENA_SMALL_MAX_B];
+
+static void *reserve_take(struct hd_arena *arena, size_t size_B)
+{
+    void *ptr = NULL;
+
+    pthread_mutex_lock(&reserve.lock);
+    reserve.users += !arena->draws_reserve;
+    arena->draws_reserve = true;
+    if (size_B <= ARENA_RESERVE_B - reserve.used_B) {
+        ptr = reserve.bytes + reserve.used_B;
+        reserve.used_B += size_B;
+    }
+    pthread_mutex_unlock(&reserve.lock);
+    return ptr;
+}
+
+static void reserve_leave(void)
+{
+    pthread_mutex_lock(&reserve.lock);
+    if (!--reserve.users) {
+        memset(reserve.bytes, 0, reserve.used_B);
+        reserve.used_B = 0;
+    }
+    pthread_mutex_unlock(&reserve.lock);
+}
 
 void hd_arena_init(struct hd_arena *arena)
 {
@@ -35,6 +74,8 @@ void hd_arena_fini(struct hd_arena *arena)
         hd_free(block);
         block = next;
     }
+    if (arena->draws_reserve)
+        reserve_leave();
     hd_arena_init(arena);
 }
 
@@ -83,10 +124,10 @@ void *hd_arena_try_alloc(struct hd_arena *arena, size_t size_B)
         /* A block of its own, so that the current one is not thrown away half empty. */
         ptr = arena_block_add(arena, rounded_B);
         arena->used_B += ptr ? rounded_B : 0;
-        return ptr;
+        return ptr ? ptr : reserve_take(arena, rounded_B);
     }
     if (rounded_B > (size_t)(arena->end - arena->next) && !arena_refill(arena, rounded_B))
-        return NULL;
+        return reserve_take(arena, rounded_B);
     ptr = arena->next;
     arena->next += rounded_B;
     arena->used_B += rounded_B;

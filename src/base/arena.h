@@ -3,9 +3,10 @@
  *
  * Owner: whoever embeds the arena. Not thread-safe. Memory is zeroed. Blocks double from 4 KiB to
  * 1 MiB. Allocation never returns NULL: running out of host memory inside an arena sets
- * arena->failed and hands out a static scratch block, so builders need no check per node; whoever
- * finishes a stage calls hd_arena_status() once and drops the whole arena. Requests larger than
- * 64 KiB must use hd_arena_try_alloc(), which can fail.
+ * arena->failed and draws on a reserve of the process (1 MiB, and a static scratch block when that
+ * is spent too), so builders need no check per node; whoever finishes a stage calls
+ * hd_arena_status() once and drops the whole arena. Requests larger than 64 KiB must use
+ * hd_arena_try_alloc(), which can fail.
  *
  *     struct hd_arena arena;
  *     hd_arena_init(&arena);
@@ -28,6 +29,7 @@ struct hd_arena {
     char *end;
     size_t used_B;
     bool failed;
+    bool draws_reserve;
 };
 
 void hd_arena_init(struct hd_arena *arena);

@@ -290,7 +290,7 @@ static bool order_apply(struct ir_func *func, const struct ir_loops *loops, stru
     for (uint32_t i = 0; i < func->nblocks; i++)
         func->blocks[i] = o.out[o.at + i];
     ir_func_link_cfg(func);
-    return true;
+    return !func->module->arena.failed; /* then the lists of predecessors may be old */
 }
 
 static void renumber_values(struct ir_func *func)

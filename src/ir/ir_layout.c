@@ -207,6 +207,8 @@ static bool placer_add_kernel(struct placer *p, struct ir_func *kernel)
         if (!list) {
             list = hd_new(kernel_list);
             ok = list && hd_map_put_u64(&p->users, it.key_u64, list);
+            if (!ok)
+                hd_free(list);
         }
         ok = ok && hd_vec_push(list, (uint32_t)p->tops.len - 1);
     }

@@ -128,12 +128,15 @@ static enum hd_status run_pass(const struct runner *r, enum pass_id id, bool *ou
     HD_TRY(hd_arena_status(&r->module->arena));
     if (changed && hd_debug(HD_DEBUG_OPT))
         dump(r, pass, now_ms() - start);
-    if ((r->options->validate || hd_debug(HD_DEBUG_VALIDATE)) && ir_validate(r->module) != HD_OK) {
+    enum hd_status status = HD_OK;
+    if (r->options->validate || hd_debug(HD_DEBUG_VALIDATE))
+        status = ir_validate(r->module);
+    if (status == HD_BAD_IR) {
         char why[512];
         snprintf(why, sizeof(why), "%s", hd_error_message());
         return hd_error(HD_BAD_IR, "%s broke the IR: %s", pass->name, why);
     }
-    return HD_OK;
+    return status;
 }
 
 static enum hd_status run_group(const struct runner *r, size_t from, size_t to)

@@ -84,11 +84,38 @@ static void test_failure(void)
     hd_arena_fini(&arena);
 }
 
+/* What is built while memory is short stays apart, until the reserve is spent. */
+static void test_reserve(void)
+{
+    struct hd_arena arena;
+    char *first, *second, *large;
+
+    hd_arena_init(&arena);
+    hd_fault_set_alloc(1);
+    first = hd_arena_alloc(&arena, 5000);
+    hd_fault_set_alloc(1);
+    second = hd_arena_alloc(&arena, 5000);
+    hd_fault_set_alloc(1);
+    large = hd_arena_try_alloc(&arena, 900 << 10);
+    ok(first && second && large && first + 5000 <= second, "two objects from the reserve");
+    memset(first, 1, 5000);
+    hd_fault_set_alloc(1);
+    ok(!hd_arena_try_alloc(&arena, 900 << 10), "the reserve has an end");
+    hd_fault_set_alloc(0);
+    hd_arena_fini(&arena);
+    hd_arena_init(&arena);
+    hd_fault_set_alloc(1);
+    ok(is_zero(hd_arena_alloc(&arena, 5000), 5000), "and is clean again afterwards");
+    hd_fault_set_alloc(0);
+    hd_arena_fini(&arena);
+}
+
 int main(void)
 {
     test_random_sizes();
     test_text();
     test_large();
     test_failure();
+    test_reserve();
     return done();
 }

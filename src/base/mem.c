@@ -84,6 +84,25 @@ void hd_free(void *ptr)
     free(ptr);
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEM_HAS_LSAN
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(MEM_HAS_LSAN)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+void hd_mem_root(const void *memory, size_t size_B)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(MEM_HAS_LSAN)
+    __lsan_register_root_region(memory, size_B);
+#else
+    (void)memory;
+    (void)size_B;
+#endif
+}
+
 void hd_autofree_(void *ptr_to_ptr)
 {
     void *ptr;

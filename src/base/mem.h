@@ -16,6 +16,8 @@ void *hd_alloc_array(size_t count, size_t elem_B) HD_MUST_CHECK;
 void *hd_realloc(void *ptr, size_t size_B) HD_MUST_CHECK;
 char *hd_strdup(const char *text) HD_MUST_CHECK;
 void hd_free(void *ptr);
+/* Memory from elsewhere (mmap) that owns allocations: leak checkers look for pointers in it. */
+void hd_mem_root(const void *memory, size_t size_B);
 #define hd_new(type) ((type *)hd_alloc(sizeof(type)))
 
 /* Makes the n-th allocation of this process from now (1 = next) fail; later ones work; 0 = off. */

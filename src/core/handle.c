@@ -1,6 +1,7 @@
 /* Slabs of handles: cells of one kind in a reserved range that is never unmapped. */
 #include <sys/mman.h>
 
+#include "base/mem.h"
 #include "core/core.h"
 
 #define SLAB_B (256u << 20) /* address space only; pages come as cells are used */
@@ -43,7 +44,9 @@ static struct core_object *cell_take_locked(enum core_handle_kind kind)
     }
     if ((slab->used + 1) * slab->cell_B > SLAB_B)
         return NULL;
-    return (struct core_object *)(slab->base + slab->used++ * slab->cell_B);
+    cell = (struct core_object *)(slab->base + slab->used++ * slab->cell_B);
+    hd_mem_root(cell, slab->cell_B);
+    return cell;
 }
 
 void *core_handle_alloc(enum core_handle_kind kind)

@@ -125,6 +125,14 @@ def reduce(devices, where, seed):
         print(f"#   {s}")
 
 
+def sanitizer_environment():
+    """Python is not built with a sanitizer: its runtime must be there before the driver library."""
+    runtime = os.environ.get("HEDDLE_SANITIZER_RUNTIME")
+    if not runtime:
+        return {}
+    return {"LD_PRELOAD": runtime, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
 def make_devices(args):
     devices = []
     if args.interp:
@@ -132,7 +140,7 @@ def make_devices(args):
         devices.append(Device("opt", [args.interp, "opt"]))
     for name in filter(None, args.devices.split(",")) if args.driver else []:
         devices.append(Device(name, [sys.executable, os.path.join(HERE, "run_driver.py"), args.driver],
-                              {"HEDDLE_DEVICE": name}))
+                              {"HEDDLE_DEVICE": name} | sanitizer_environment()))
     return devices
 
 

@@ -28,9 +28,7 @@ struct ir_loop {
     uint32_t last;   /* last block in layout: the loop is blocks header .. last */
     uint32_t parent; /* enclosing loop index or IR_NO_BLOCK */
     uint32_t depth;  /* 1 = outermost */
-    /*
-     * Contains cas/exch, volatile/acquire/relaxed loads or nanosleep: may wait for another thread.
-     */
+    /* May wait for another thread (ir_spin.h says what makes it so). */
     bool spin_suspect;
 };
 struct ir_loops {
@@ -51,10 +49,6 @@ static inline bool ir_live_test(const uint64_t *set, uint32_t id)
 {
     return (set[id / 64] >> (id % 64)) & 1;
 }
-
-/* May this instruction observe that it has to wait for another thread (what makes a loop
- * spin-suspect)? */
-bool ir_instr_may_wait(const struct ir_instr *instr);
 
 /* Any block order; unreachable blocks dominate nothing and are dominated by nothing. */
 enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,

@@ -189,12 +189,13 @@ static bool skipped(const struct reverse *r, uint32_t from, uint32_t to)
     return r->skip && r->skip(r->context, from, to);
 }
 
-static bool has_way_on(const struct reverse *r, const struct ir_block *block)
+/* The first successor that counts, NONE = there is none. */
+static uint32_t way_on(const struct reverse *r, const struct ir_block *block)
 {
     for (uint32_t s = 0; s < block->nsuccs; s++)
         if (!skipped(r, block->id, block->succs[s]->id))
-            return true;
-    return false;
+            return block->succs[s]->id;
+    return NONE;
 }
 
 /* Postorder walk against the edges from `block`; numbers are given from the back. */
@@ -236,18 +237,20 @@ static bool reverse_number(struct reverse *r, struct hd_arena *arena)
     for (uint32_t i = 0; i < n; i++)
         r->number[i] = NONE;
     for (uint32_t i = 0; i < n; i++) {
-        if (has_way_on(r, r->func->blocks[i]))
+        if (way_on(r, r->func->blocks[i]) != NONE)
             continue;
         r->root[i] = true;
         if (r->number[i] == NONE)
             reverse_walk(r, i, &at);
     }
-    /* Endless loops: their last block in layout stands for the way out. */
+    /* Endless loops: their header stands for the way out, so that what happens in a turn meets
+     * there. The last block of such a loop has no way on but back. */
     for (uint32_t i = n; i-- > 0;) {
         if (r->number[i] != NONE)
             continue;
-        r->root[i] = true;
-        reverse_walk(r, i, &at);
+        uint32_t header = way_on(r, r->func->blocks[i]);
+        r->root[header] = true;
+        reverse_walk(r, header, &at);
     }
     r->order[0] = NONE;
     for (uint32_t i = 1; i <= n; i++)

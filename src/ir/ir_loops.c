@@ -3,24 +3,9 @@
  * backward walk from the latches adds blocks; a block that already has a loop stands for its
  * outermost one, so every block is walked once per nesting level at most.
  */
-#include "ir/analysis.h"
+#include "ir/ir_spin.h"
 
 #define NONE IR_NO_BLOCK
-
-bool ir_instr_may_wait(const struct ir_instr *instr)
-{
-    switch (instr->op) {
-    case IR_OP_ATOM:
-        return instr->mem.atom == IR_ATOM_CAS || instr->mem.atom == IR_ATOM_EXCH;
-    case IR_OP_LD:
-        return instr->mem.sem == IR_SEM_RELAXED || instr->mem.sem == IR_SEM_ACQUIRE ||
-               instr->mem.sem == IR_SEM_VOLATILE || instr->mem.sem == IR_SEM_SC;
-    case IR_OP_NANOSLEEP:
-        return true;
-    default:
-        return false;
-    }
-}
 
 struct loop_builder {
     const struct ir_func *func;
@@ -111,17 +96,17 @@ static void loops_reverse(struct ir_loops *out, uint32_t nblocks)
             out->loop_of[i] = n - 1 - out->loop_of[i];
 }
 
-static void loops_mark_spins(const struct ir_func *func, struct ir_loops *out)
+static void loops_mark_spins(const struct ir_func *func, struct hd_arena *arena,
+                             struct ir_loops *out)
 {
     for (uint32_t i = 0; i < func->nblocks; i++) {
-        uint32_t loop = out->loop_of[i];
-        bool waits = false;
-        if (loop == NONE)
+        if (out->loop_of[i] == NONE)
             continue;
-        ir_foreach_instr(instr, func->blocks[i])
-            waits |= ir_instr_may_wait(instr);
-        for (; waits && loop != NONE; loop = out->loops[loop].parent)
-            out->loops[loop].spin_suspect = true;
+        ir_foreach_instr(instr, func->blocks[i]) {
+            for (uint32_t l = out->loop_of[i]; l != NONE; l = out->loops[l].parent)
+                out->loops[l].spin_suspect |=
+                    !out->loops[l].spin_suspect && ir_spin_waits(func, out, l, instr, arena);
+        }
     }
 }
 
@@ -145,6 +130,6 @@ enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom 
     for (uint32_t i = func->nblocks; i-- > 0;)
         loop_find(&b, i);
     loops_reverse(out, func->nblocks);
-    loops_mark_spins(func, out);
+    loops_mark_spins(func, arena, out);
     return HD_OK;
 }

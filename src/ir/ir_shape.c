@@ -287,6 +287,20 @@ static const char *block_dispatch_reason(const struct ir_block *block)
     return NULL;
 }
 
+/* Do lanes leave the loop at different times, be it only to end? */
+static bool lanes_leave(const struct shape_state *s, uint32_t loop)
+{
+    const struct ir_loop *l = &s->out->loops.loops[loop];
+
+    for (uint32_t b = l->header; b <= l->last; b++) {
+        const struct ir_block *block = s->func->blocks[b];
+        for (uint32_t i = 0; s->out->divergent_branch[b] && i < block->nsuccs; i++)
+            if (!shape_loop_contains(&s->out->loops, loop, block->succs[i]->id))
+                return true;
+    }
+    return s->out->divergent_loop[loop];
+}
+
 static const char *dispatch_reason(const struct shape_state *s)
 {
     const struct ir_loops *loops = &s->out->loops;
@@ -297,7 +311,7 @@ static const char *dispatch_reason(const struct shape_state *s)
     if (any && loops->irreducible)
         return "irreducible control flow";
     for (uint32_t l = 0; l < loops->nloops; l++)
-        if (loops->loops[l].spin_suspect && s->out->divergent_loop[l])
+        if (loops->loops[l].spin_suspect && lanes_leave(s, l))
             return "loop that may wait for another lane";
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         const char *reason =

@@ -210,6 +210,83 @@ static void test_spin_lock(void)
     eq_u64(out[1], 288, "every thread had the lock once");
 }
 
+/* The same lock taken q times by every thread; a loop that lanes leave only by ending. */
+static void test_locked_turns(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x0\n  %7:b32 = const.b32 0x1\n  %13:b32 = const.b32 0x5\n  br "
+             "bb1\n"
+             "bb1:\n  %14:b32 = phi.b32 [bb0: %6], [bb3: %14], [bb4: %15]\n"
+             "  %8:b32 = atom.b32.global.cas.relaxed.gpu [%1], %6, %7\n"
+             "  %9:pred = setp.u32.ne %8, %6\n  cbr %9, bb3, bb2\n"
+             "bb2:\n  %10:b32 = ld.b32.global.volatile.sys [%1+4]\n  %11:b32 = add.u32 %10, %7\n"
+             "  st.b32.global [%1+4], %11\n  fence.sc.gpu\n"
+             "  %12:b32 = atom.b32.global.exch.relaxed.gpu [%1], %6\n  br bb3\n"
+             "bb3:\n  cbr %9, bb1, bb4\n"
+             "bb4:\n  %15:b32 = add.u32 %14, %7\n  %16:pred = setp.u32.lt %15, %13\n"
+             "  cbr %16, bb1, bb5\n"
+             "bb5:\n  ret\n}\n";
+    uint32_t out[2] = {0, 0};
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 3, 48, .params = params}), HD_OK, "lock in a loop runs");
+    eq_u64(out[1], 3 * 48 * 5, "every thread had the lock five times");
+}
+
+/* Collatz again, without a lock: a loop without end but for the end of its lanes. */
+static void test_endless_loop(void)
+{
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b32 = const.b32 0x1\n  %7:b32 = add.u32 %2, %6\n  %8:b32 = const.b32 0x0\n  br bb1\n"
+        "bb1:\n  %9:b32 = phi.b32 [bb0: %7], [bb2: %13], [bb4: %18]\n"
+        "  %10:b32 = phi.b32 [bb0: %8], [bb2: %11], [bb4: %11]\n"
+        "  %11:b32 = add.u32 %10, %6\n  st.b32.global [%3], %10\n"
+        "  %12:b32 = and.b32 %9, %6\n  %13:b32 = shr.u32 %9, %6\n"
+        "  %14:pred = setp.u32.eq %12, %6\n  cbr %14, bb3, bb2\n"
+        "bb2:\n  br bb1\n"
+        "bb3:\n  %15:pred = setp.u32.eq %9, %6\n  cbr %15, bb5, bb4\n"
+        "bb4:\n  %16:b32 = const.b32 0x3\n  %17:b32 = mul.u32 %9, %16\n"
+        "  %18:b32 = add.u32 %17, %6\n  br bb1\n"
+        "bb5:\n  ret\n}\n";
+    uint32_t out[64];
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "endless loop ends");
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned n = 0;
+        for (unsigned v = i + 1; v != 1; n++)
+            v = (v & 1) ? 3 * v + 1 : v / 2;
+        bad += out[i] != n;
+    }
+    eq_u64(bad, 0, "every lane took its turns");
+}
+
+/* out[tid & 3] += tid, by compare-and-swap until it succeeds; shared memory first, then global. */
+static void test_swap_sum(void)
+{
+    static const char text[] = HEAD
+        "var @s shared internal align 16 size 16\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b32 = const.b32 0x3\n  %7:b32 = and.b32 %2, %6\n  %8:b64 = mulwide.u32 %7, %4\n"
+        "  %9:b64 = add.u64 %1, %8\n  %10:b64 = varaddr @s\n  %11:b64 = add.u64 %10, %8\n"
+        "  %12:b32 = const.b32 0x0\n  st.b32.shared [%11], %12\n  bar.sync\n  br bb1\n"
+        "bb1:\n  %13:b32 = phi.b32 [bb0: %12], [bb1: %15]\n  %14:b32 = add.u32 %13, %2\n"
+        "  %15:b32 = atom.b32.shared.cas.relaxed.cta [%11], %13, %14\n"
+        "  %16:pred = setp.u32.ne %15, %13\n  cbr %16, bb1, bb2\n"
+        "bb2:\n  bar.sync\n  %17:b32 = ld.b32.shared [%11]\n  %18:b32 = ld.b32.global [%9]\n  br "
+        "bb3\n"
+        "bb3:\n  %19:b32 = phi.b32 [bb2: %18], [bb3: %21]\n  %20:b32 = add.u32 %19, %17\n"
+        "  %21:b32 = atom.b32.global.cas.relaxed.gpu [%9], %19, %20\n"
+        "  %22:pred = setp.u32.eq %21, %19\n  cbr %22, bb4, bb3\n"
+        "bb4:\n  ret\n}\n";
+    uint32_t out[4] = {0};
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 2, 64, .params = params}), HD_OK, "sum by swaps runs");
+    for (uint32_t i = 0; i < 4; i++) /* 16 threads each add 16 * i + 4 * (0 + .. + 15), twice */
+        eq_u64(out[i], 2 * 16 * (16 * i + 4 * 120), "sum %u", i);
+}
+
 #define FIB                                                                                        \
     "func @fib internal (%0:b32) -> (b32) {\n  var $0 \"x\" local internal align 4 size 4\n"       \
     "bb0:\n  %1:b32 = const.b32 0x2\n  %2:b64 = varaddr $0\n  st.b32.local [%2], %0\n"             \
@@ -481,6 +558,9 @@ int main(void)
     test_divergence();
     test_same_target();
     test_spin_lock();
+    test_locked_turns();
+    test_endless_loop();
+    test_swap_sum();
     test_recursion();
     test_printf();
     test_barriers();

@@ -59,6 +59,37 @@ static void node_tail(struct gen *g, uint32_t n)
     LLVMBuildBr(g->b, gen_sweep_target(g, n + 1, node->conv));
 }
 
+/* Is the block the header of a loop that lanes leave only by ending, or for a path of their own? */
+static bool heads_endless_loop(struct gen *g, const struct ir_block *header)
+{
+    const struct ir_loops *loops = &g->shapes.loops;
+    uint32_t loop = loops->loop_of[header->id];
+    if (!g->is_kernel || loop == IR_NO_BLOCK || loops->loops[loop].header != header->id)
+        return false;
+    for (uint32_t b = header->id; b <= loops->loops[loop].last; b++) {
+        const struct ir_block *block = g->func->blocks[b];
+        for (uint32_t s = 0; s < block->nsuccs; s++) {
+            uint32_t to = block->succs[s]->id;
+            bool inside = to >= header->id && to <= loops->loops[loop].last;
+            bool ends =
+                g->shapes.exit_only[to] || (g->shapes.side_exit[to] && !g->shapes.side_exit[b]);
+            if (!inside && !ends)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* All lanes may have ended in the last turn of such a loop. */
+static void leave_endless_loop(struct gen *g)
+{
+    LLVMBasicBlockRef turn = gen_bb(g, "turn");
+    LLVMValueRef some =
+        gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
+    LLVMBuildCondBr(g->b, some, turn, g->done);
+    LLVMPositionBuilderAtEnd(g->b, turn);
+}
+
 static void gen_node_body(struct gen *g, uint32_t n)
 {
     struct gen_node *node = &g->nodes[n];
@@ -70,6 +101,8 @@ static void gen_node_body(struct gen *g, uint32_t n)
     } else {
         LLVMPositionBuilderAtEnd(g->b, node->body);
         g->epoch = g->epoch_next++;
+        if (!g->alive_known_full && heads_endless_loop(g, node->block))
+            leave_endless_loop(g);
         gen_mask_set_alive(g);
     }
     const struct ir_instr *in = node->first;

@@ -37,7 +37,7 @@ struct interp_ops {
     /* Device printf and assertion messages. */
     void (*print)(void *ctx, const char *text, size_t len);
     uint64_t (*malloc_)(void *ctx, uint64_t size_B);
-    void (*free_)(void *ctx, uint64_t address);
+    bool (*free_)(void *ctx, uint64_t address); /* false: not a block of malloc_ */
     /* Asked now and then; true ends the launch with HD_TIMEOUT. */
     bool (*cancelled)(void *ctx);
 };

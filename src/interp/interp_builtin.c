@@ -62,8 +62,8 @@ enum interp_step interp_builtin(struct interp_thread *t)
         interp_set(t, 0, l->ops && l->ops->malloc_ ? l->ops->malloc_(l->ctx, interp_src(t, 0)) : 0);
         return INTERP_NEXT;
     case IR_BUILTIN_FREE:
-        if (l->ops && l->ops->free_)
-            l->ops->free_(l->ctx, interp_src(t, 0));
+        if (l->ops && l->ops->free_ && interp_src(t, 0) && !l->ops->free_(l->ctx, interp_src(t, 0)))
+            return interp_fail(t, HD_ILLEGAL_ADDRESS, "free of no block of the device heap");
         return INTERP_NEXT;
     }
     return interp_fail(t, HD_NOT_SUPPORTED, "system function %u", (unsigned)in->imm);

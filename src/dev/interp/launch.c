@@ -46,17 +46,19 @@ static uint64_t ctx_malloc(void *arg, uint64_t size_B)
     return (uint64_t)(uintptr_t)block;
 }
 
-static void ctx_free(void *arg, uint64_t address)
+static bool ctx_free(void *arg, uint64_t address)
 {
     struct refdev *dev = ((struct launch_ctx *)arg)->dev;
     void *size;
     hd_lock_acquire(&dev->lock);
-    if (hd_map_find_u64(&dev->heap, address, &size)) {
+    bool found = hd_map_find_u64(&dev->heap, address, &size);
+    if (found) {
         dev->heap_used_B -= (uintptr_t)size;
         hd_map_remove_u64(&dev->heap, address);
         free((void *)(uintptr_t)address);
     }
     hd_lock_release(&dev->lock);
+    return found;
 }
 
 static const struct interp_ops ctx_ops = {

@@ -124,12 +124,14 @@ struct gen {
     struct gen_site *sites; /* barriers in dispatch mode */
     uint32_t nsites;
     uint64_t *frame_at; /* by value id: 1 + frame offset of its saved components, 0 = none */
-    uint8_t *origin;    /* by value id: see gen_guess.c; NULL = not needed yet */
-    struct gen_pattern **patterns; /* by value id: see gen_pattern.c; NULL = not needed yet */
-    bool by_region;                /* all warps run through the stops alike (gen_regions.c) */
-    bool *cta_uniform;             /* by value id; with by_region */
-    uint64_t *cta_at;              /* by value id: 1 + offset in the areas, 0 = none */
-    uint64_t cta_area_B;           /* size of an area */
+    const struct ir_value **values; /* by value id; with carries */
+    struct gen_carry *carries;      /* of all stops: see gen_carry.c; NULL = not needed yet */
+    uint8_t *origin;                /* by value id: see gen_guess.c; NULL = not needed yet */
+    struct gen_pattern **patterns;  /* by value id: see gen_pattern.c; NULL = not needed yet */
+    bool by_region;                 /* all warps run through the stops alike (gen_regions.c) */
+    bool *cta_uniform;              /* by value id; with by_region */
+    uint64_t *cta_at;               /* by value id: 1 + offset in the areas, 0 = none */
+    uint64_t cta_area_B;            /* size of an area */
     LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
     LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
 
@@ -234,6 +236,8 @@ LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRe
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
+/* Is it known that lanes are not `step` apart? */
+bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */

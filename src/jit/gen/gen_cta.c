@@ -197,10 +197,11 @@ static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t reg
         at = LLVMBuildMul(g->b, at, gen_i64(g, g->facts.frame_B), "");
         frame = LLVMBuildGEP2(g->b, g->t_i8, frame, &at, 1, "");
     }
-    store_field(g, run->warp, offsetof(struct jit_warp, index), w);
-    store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
-    store_field(g, run->warp, offsetof(struct jit_warp, state), state_of(g, region));
-    store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
+    if (g->alive_in_memory) { /* for device functions; services get what they need by gen_service() */
+        store_field(g, run->warp, offsetof(struct jit_warp, index), w);
+        store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
+        store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
+    }
     LLVMValueRef args[BODY_NPARAMS] = {g->cta,  run->warp, state_of(g, region), w, alive, frame,
                                        run->in, run->out};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)

@@ -29,6 +29,13 @@ struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv);
 LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv);
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 
+/* ---- gen_carry.c: values across stops */
+struct gen_carry;
+/* What gets across the stop, and how; NULL = out of memory. */
+const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop);
+void gen_carry_save(struct gen *g, const struct gen_carry *c);
+void gen_carry_restore(struct gen *g, const struct gen_carry *c);
+
 /* ---- gen_stop.c: stops and barriers */
 /* A new state of the warp that goes on at `target`; returns it as i32. */
 LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_stop stop);

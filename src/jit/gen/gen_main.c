@@ -234,6 +234,7 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
     g->nnodes = g->nsites = g->nresume = 0;
     g->frame_B = g->cta_area_B = 0;
     g->origin = NULL;
+    g->carries = NULL;
     g->patterns = NULL;
     g->mask[0] = g->mask[1] = NULL;
     g->b = LLVMCreateBuilderInContext(g->ctx);
@@ -258,6 +259,7 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         parent->nresume = g->nresume;
         parent->dispatch = g->dispatch;
         parent->by_region = g->by_region;
+        parent->alive_in_memory = g->alive_in_memory;
         parent->cta_area_B = g->cta_area_B;
         uint64_t ops = 0;
         for (uint32_t b = 0; b < func->nblocks; b++) {

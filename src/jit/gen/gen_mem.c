@@ -187,7 +187,8 @@ static void addr_guess(struct gen *g, const struct ir_instr *in, struct addr *a,
 {
     bool v = a->kind == ADDR_V;
     if ((!v && a->kind != ADDR_INDEX) || in->mem.space == IR_SPACE_LOCAL ||
-        size_B % (uint64_t)(v ? 1 : a->scale) || !gen_is_computed(g, in->src[0]))
+        size_B % (uint64_t)(v ? 1 : a->scale) || !gen_is_computed(g, in->src[0]) ||
+        gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
         return;
     LLVMValueRef first[2];
     a->wraps = gen_lanes_stray(g, a->index, first, (int64_t)size_B / (v ? 1 : a->scale),

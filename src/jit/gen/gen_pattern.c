@@ -159,18 +159,26 @@ static bool apply(struct gen *g, const struct ir_instr *in, struct gen_pattern *
     }
 }
 
+/* Small constants go into the lanes: they are the low bits that other constants cut off. */
+static bool small_const(const struct ir_value *v, int64_t *out)
+{
+    uint64_t k;
+    if (!ir_value_const(v, &k))
+        return false;
+    *out = ir_type_bits(v->type) == 32 ? (int32_t)k : (int64_t)k;
+    return *out > -4096 && *out < 4096;
+}
+
 static bool apply_leaf(struct gen *g, const struct ir_value *v, struct gen_pattern *p)
 {
     const struct ir_shape *s = gen_shape(g, v);
-    uint64_t k;
+    int64_t k = 0;
     if (s->kind > IR_SHAPE_AFFINE)
         return false;
-    p->divides = s->align;
-    bool small = ir_value_const(v, &k) && k < 4096;
+    bool small = small_const(v, &k);
+    p->divides = small ? low_bit(0) : s->align;
     for (int l = 0; l < GEN_LANES; l++)
-        p->lane[l] = small ? (int64_t)k : s->kind == IR_SHAPE_AFFINE ? s->stride * l : 0;
-    if (small)
-        p->divides = low_bit(0);
+        p->lane[l] = small ? k : s->kind == IR_SHAPE_AFFINE ? s->stride * l : 0;
     return s->stride > -4096 && s->stride < 4096;
 }
 
@@ -250,6 +258,17 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
     if (!p || !p->ok || p->divides % 4 || !window_of(p, in->mem.offset, w))
         return NULL;
     return p;
+}
+
+bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step)
+{
+    if (!g->patterns)
+        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
+    const struct gen_pattern *p = g->patterns ? pattern_of(g, v, 0) : NULL;
+    bool sparse = false;
+    for (int l = 1; p && p->ok && l < GEN_LANES; l++)
+        sparse |= p->lane[l] != p->lane[0] + step * l;
+    return sparse;
 }
 
 /* Host address of `at` bytes from lane 0's, for a half that runs; else somewhere in the window. */

@@ -11,6 +11,8 @@ LLVMValueRef gen_service(struct gen *g, uint64_t member_offset, LLVMTypeRef ret,
                          unsigned nargs)
 {
     LLVMValueRef all[16] = {g->cta, g->warp};
+    if (g->is_kernel) /* the loop over warps keeps it in a register */
+        LLVMBuildStore(g->b, g->warp_index, gen_gep(g, g->warp, offsetof(struct jit_warp, index)));
     LLVMTypeRef types[16] = {g->t_ptr, g->t_ptr};
     for (unsigned i = 0; i < nargs; i++) {
         all[2 + i] = args[i];

@@ -81,6 +81,16 @@ struct cpu_cta_layout {
 
 /* ---- jobs: what several threads work on */
 
+/*
+ * What all CTAs of a cooperative launch share, where cooperative_groups expects it: the grid's
+ * barrier is the second word and starts at 0.
+ */
+struct cpu_grid_workspace {
+    _Alignas(8) uint32_t size_B;
+    uint32_t barrier;
+    uint32_t reserved[2];
+};
+
 struct cpu_job {
     /* Takes chunks until none is left or stop(stop_arg). */
     void (*run)(struct cpu_job *job, struct cpu_slot *slot);
@@ -97,6 +107,7 @@ struct cpu_job {
     struct cpu_cta_layout layout;
     size_t cta_block_B; /* memory of one CTA */
     bool cooperative;
+    struct cpu_grid_workspace workspace;
     /* copy and fill */
     const union hal_packet *packet;
     bool nontemporal;

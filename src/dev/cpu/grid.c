@@ -53,7 +53,6 @@ static void launch_setup(struct jit_launch *launch, struct cpu_device *dev,
         launch->shared_B = HD_MAX(window->shared_B, window->dynamic_offset_B + p->dynamic_smem_B);
     launch->total_smem_B = (uint32_t)launch->shared_B;
     launch->nworkers = dev->nslots;
-    launch->envreg[0] = launch->envreg[1] = 0;
     launch->grid_id = p->grid_id;
     launch->params =
         p->params_ring_B ? (const char *)(uintptr_t)p->params_va : (const char *)p->params;
@@ -61,6 +60,19 @@ static void launch_setup(struct jit_launch *launch, struct cpu_device *dev,
     launch->local_B = hd_align_up(local_B, 16);
     launch->services = &dev->services;
     launch->device = dev;
+}
+
+/*
+ * cooperative_groups: %envreg1 and 2 are the halves, high and low, of the address of what all CTAs
+ * of the launch share. A word of 0 means an ordinary launch; grid.sync traps then.
+ */
+static void workspace_setup(struct cpu_job *job)
+{
+    uint64_t address = job->cooperative ? (uint64_t)(uintptr_t)&job->workspace : 0;
+
+    job->workspace = (struct cpu_grid_workspace){.size_B = sizeof(job->workspace)};
+    job->launch.envreg[0] = (uint32_t)(address >> 32);
+    job->launch.envreg[1] = (uint32_t)address;
 }
 
 static uint64_t chunk_of(const struct cpu_device *dev, const struct cpu_job *job, uint64_t ctas)
@@ -87,6 +99,7 @@ enum hd_status cpu_grid_setup(struct cpu_job *job, struct cpu_device *dev,
     launch_setup(&job->launch, dev, p, kernel);
     job->name = kernel->name;
     job->cooperative = (p->head.flags & HAL_DISPATCH_COOPERATIVE) != 0;
+    workspace_setup(job);
     job->layout = cpu_cta_layout_of(job->code, &job->launch);
     job->cta_block_B = job->layout.end;
     job->packet = NULL;

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Whole programs on the CPU device: waiting, cooperative grids, swap loops, and what faults report.
+Built by `heddle cc`, and by nvcc where there is one.
+
+    test_e2e.py HEDDLE (cc|nvcc)
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
+HERE = os.path.dirname(os.path.abspath(__file__))
+NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+FAULTS = {
+    "none": "cudaSuccess",
+    "misaligned": "cudaErrorMisalignedAddress",
+    "misaligned_atomic": "cudaErrorMisalignedAddress",
+    "null_store": "cudaErrorIllegalAddress",
+    "far_load": "cudaErrorIllegalAddress",
+    "far_atomic": "cudaErrorIllegalAddress",
+    "endless_recursion": "cudaErrorHardwareStackError",
+    "trap": "cudaErrorLaunchFailure",
+    "wild_call": "cudaErrorIllegalAddress",
+}
+count = failed = 0
+
+
+def ok(passed, name, note=""):
+    global count, failed
+    count += 1
+    failed += not passed
+    print(f"{'' if passed else 'not '}ok {count} - {name}", flush=True)
+    for line in note.splitlines() if not passed else ():
+        print("#", line)
+
+
+def build(folder, name):
+    source, out = os.path.join(HERE, name + ".cu"), os.path.join(folder, name)
+    if COMPILER == "nvcc":
+        argv = [NVCC, "-arch=compute_75", "-cudart", "shared", "-O2", "-diag-suppress", "177"]
+    else:
+        argv = [HEDDLE, "cc", "-O2"]
+    result = subprocess.run([*argv, source, "-o", out], capture_output=True, text=True, check=False)
+    if result.returncode:
+        ok(False, f"{COMPILER} builds {name}", result.stdout + result.stderr)
+        return None
+    return out
+
+
+def run(program, *args, **env):
+    full = dict(os.environ, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", **env)
+    try:
+        return subprocess.run([HEDDLE, "run", program, *args], env=full, capture_output=True, text=True,
+                              timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess([], -1, "it hangs\n", "")
+
+
+def check_program(folder, name):
+    program = build(folder, name)
+    for threads in ("1", "2") if program else ():
+        result = run(program, HEDDLE_THREADS=threads)
+        ok(result.returncode == 0 and "PASS" in result.stdout, f"{name}, {threads} threads",
+           result.stdout + result.stderr)
+
+
+def check_faults(folder):
+    program = build(folder, "faults")
+    for case, error in FAULTS.items() if program else ():
+        result = run(program, case)
+        ok(result.returncode == 0 and result.stdout == f"{error} sticky\n", f"fault: {case}",
+           f"status {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def main():
+    if COMPILER == "nvcc" and not os.path.exists(NVCC):
+        print("1..0 # SKIP no nvcc")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("grid_sync", "swap", "spin"):
+            check_program(folder, name)
+        check_faults(folder)
+    print(f"1..{count}")
+    return failed > 0
+
+
+sys.exit(main())

@@ -278,6 +278,33 @@ class Generator:
         self.emit(f"bra {head};")
         self.lines.append(f"{end}:")
 
+    def walk(self):
+        """A divergent loop around loads from anywhere: the JIT may run it lane by lane."""
+        head, end, n, r = self.label(), self.label(), self.depth, self.rnd
+        self.emit(f"and.b32 %c{n}, {self.reg('r')}, {r.choice([3, 15])};")
+        self.lines.append(f"{head}:")
+        self.emit(f"setp.eq.u32 %q{n}, %c{n}, 0;")
+        self.emit(f"@%q{n} bra {end};")
+        self.emit(f"sub.u32 %c{n}, %c{n}, 1;")
+        for _ in range(r.randrange(1, 5)):
+            c = r.choice("rrf")
+            self.emit(f"and.b32 %x0, {self.reg('r')}, {IN_WORDS * 4 - 4}; cvt.u64.u32 %y0, %x0; "
+                      f"add.u64 %y0, %y0, %in; ld.global{CLASS_TYPE[c]} {self.reg(c)}, [%y0];")
+            other = self.label()
+            if r.random() < 0.3:
+                self.emit(f"@{self.reg('p')} bra {other};")
+            for _ in range(r.randrange(3)):
+                self.emit(r.choice([
+                    f"add.u32 {self.reg('r')}, {self.reg('r')}, {self.reg('r')};",
+                    f"xor.b32 {self.reg('r')}, {self.reg('r')}, {self.reg('r')};",
+                    f"setp.lt.u32 {self.reg('p')}, {self.reg('r')}, {self.reg('r')};",
+                    f"fma.rn.f32 {self.reg('f')}, {self.reg('f')}, {self.reg('f')}, {self.reg('f')};"]))
+            self.lines.append(f"{other}:")
+        if r.random() < 0.3:
+            self.emit(f"@{self.reg('p')} bra {end};")
+        self.emit(f"bra {head};")
+        self.lines.append(f"{end}:")
+
     def switch(self):
         n = self.rnd.randrange(2, 5)
         targets, end = [self.label() for _ in range(n)], self.label()
@@ -332,8 +359,10 @@ class Generator:
         self.left -= 1
         if r < 0.08 and self.depth < 3:
             self.branch()
-        elif r < 0.13 and self.depth < 3:
+        elif r < 0.12 and self.depth < 3:
             self.loop()
+        elif r < 0.135 and self.depth < 3:
+            self.walk()
         elif r < 0.145 and self.depth < 2:
             self.switch()
         elif r < 0.20:

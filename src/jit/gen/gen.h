@@ -38,6 +38,8 @@ struct gen_slot {
     LLVMValueRef ptr[2]; /* NULL = no slot */
 };
 
+struct region; /* gen_serial.c */
+
 /* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
 struct gen_node {
     const struct ir_block *block;
@@ -53,6 +55,7 @@ struct gen_node {
     const struct ir_instr
         *collective;     /* dispatch: this node waits for the members of this operation */
     uint32_t site;       /* dispatch: index of the barrier that ends this node */
+    struct region *region; /* runs lane by lane: see gen_serial.c */
     uint64_t frame_pend; /* 1 + frame offset of the pending mask across stops */
 };
 

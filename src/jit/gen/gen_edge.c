@@ -75,7 +75,7 @@ static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
 
 /* Which operands the phis of a block take on edge number `edge` out of `from`: both arms of a branch
  * may lead to the same block. */
-static uint32_t pred_of_edge(const struct ir_block *from, uint32_t edge)
+uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge)
 {
     const struct ir_block *to = from->succs[edge];
     uint32_t same = 0, pred = 0;
@@ -91,7 +91,7 @@ static uint32_t pred_of_edge(const struct ir_block *from, uint32_t edge)
 static void phi_sources_read(struct gen *g, uint32_t succ)
 {
     const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
-    uint32_t pred = pred_of_edge(from, succ);
+    uint32_t pred = gen_pred_of_edge(from, succ);
     ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI || is_exit(g, to))
             break;
@@ -138,7 +138,7 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
     const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
     struct gen_val vals[256];
     uint32_t n = 0;
-    uint32_t pred = pred_of_edge(from, succ);
+    uint32_t pred = gen_pred_of_edge(from, succ);
     ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI)
             break;

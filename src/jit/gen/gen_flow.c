@@ -94,7 +94,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
 {
     struct gen_node *node = &g->nodes[n];
     g->cur = n;
-    if (node->exit_only)
+    if (node->exit_only || gen_serial_node(g, n))
         return;
     if (node->divergent) {
         node_enter_divergent(g, node);
@@ -155,6 +155,10 @@ static void nodes_materialise(struct gen *g)
         struct gen_node *node = &g->nodes[n];
         if (node->exit_only)
             continue;
+        if (node->region) {
+            mask_slots(g, node->pend);
+            continue;
+        }
         node->body = gen_bb(g, "b");
         if (!node->divergent)
             continue;
@@ -198,6 +202,7 @@ static void gen_prologue(struct gen *g)
 {
     alive_slots(g);
     gen_slots_create(g);
+    gen_serial_find(g);
     nodes_materialise(g);
     LLVMBasicBlockRef start = gen_bb(g, "start");
     if (g->is_kernel) {

@@ -27,6 +27,7 @@ void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[
 /* Node of the sweep that continues region `conv` at or after `from`; NULL = none. */
 struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv);
 LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv);
+uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge);
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 
 /* ---- gen_carry.c: values across stops */
@@ -53,6 +54,12 @@ void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2]);
 /* End of a sweep: go round again, stop, or end. */
 void gen_wrap(struct gen *g);
+
+/* ---- gen_serial.c: regions that run lane by lane */
+/* Chooses them and gives their nodes one common `test`. Needs slots. */
+void gen_serial_find(struct gen *g);
+/* Generates node `n` if it is part of such a region, and says whether it is. */
+bool gen_serial_node(struct gen *g, uint32_t n);
 
 /* The value in the first lane of the current mask. */
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v);

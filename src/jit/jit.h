@@ -125,7 +125,7 @@ struct jit_code {
     void (*run_cta)(struct jit_cta *cta);
     uint64_t frame_B; /* per warp; multiple of 64, may be 0 */
     uint32_t mxcsr;
-    bool has_barrier;
+    bool has_barrier; /* uses bars[], which must be zero when the CTA starts */
     /*
      * All barriers are number 0 with all threads, in convergent code: generated code does not count
      * arrivals. When every warp that is not done has stopped at JIT_BARRIER the caller moves

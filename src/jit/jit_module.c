@@ -13,7 +13,7 @@
 #include "obj/cache.h"
 
 /* Changes whenever generated code, the ABI structs or the entry format below change. */
-#define JIT_CACHE_VERSION 43
+#define JIT_CACHE_VERSION 46
 
 /* A cache entry: this, then the object. */
 struct entry_head {
@@ -107,7 +107,7 @@ static enum hd_status variant_link(struct variant *v, const struct gen_facts *fa
         memcpy(&v->code.run, &entry, sizeof(entry));
     v->code.frame_B = facts->frame_B;
     v->code.mxcsr = facts->mxcsr;
-    v->code.has_barrier = facts->has_barrier;
+    v->code.has_barrier = facts->has_barrier && (!facts->has_run_cta || facts->has_votes);
     v->code.simple_barriers = facts->simple_barriers;
     v->code.may_spin = facts->may_spin;
     v->code.uses_printf = facts->uses_printf;

@@ -83,6 +83,7 @@ void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint
     const struct cpu_cta_layout *at = &job->layout;
     char *base = (char *)cta;
 
+    cpu_guard_get()->cta = cta;
     cta->job = job;
     cta->cta.launch = launch;
     cta->cta.ctaid[0] = (uint32_t)(index % launch->grid[0]);
@@ -196,7 +197,6 @@ void cpu_cta_run(struct cpu_cta *cta)
 {
     const struct jit_code *code = cta->job->code;
 
-    cpu_guard_get()->cta = cta;
     if (code->run_cta)
         code->run_cta(&cta->cta);
     else if (!code->has_barrier || code->simple_barriers)

@@ -180,6 +180,7 @@ struct gen_val gen_u(LLVMValueRef scalar);
 struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride);
 struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1);
 LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2]); /* the first running lane's */
+LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2]);   /* the last one's */
 void gen_slots_create(struct gen *g);
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);

@@ -661,26 +661,25 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
     LLVMPositionBuilderAtEnd(g->b, join);
 }
 
+/* All lanes store to one place: the last one's value stays. */
 static void store_uniform(struct gen *g, const struct ir_instr *in, const struct addr *a,
                           uint64_t size_B, unsigned n)
 {
     for (unsigned j = 0; j < n; j++) {
         int64_t more = (int64_t)(j * size_B);
         struct gen_val v = gen_get(g, in->src[1 + j]);
-        if (v.kind == IR_SHAPE_UNIFORM) {
-            LLVMValueRef st = LLVMBuildStore(g->b, v.c[0], ptr_at(g, a->base[0], a->offset + more));
-            LLVMSetAlignment(st, (unsigned)size_B);
-            if (in->mem.sem != IR_SEM_WEAK) {
-                LLVMSetVolatile(st, true);
-                if (in->mem.sem != IR_SEM_VOLATILE && size_B <= 8)
-                    LLVMSetOrdering(st, LLVMAtomicOrderingRelease);
-            }
-            continue;
+        LLVMValueRef x[2] = {v.c[0], NULL};
+        if (v.kind != IR_SHAPE_UNIFORM) {
+            gen_vector_of(g, v, in->src[1 + j]->type, x);
+            x[0] = gen_pick_last(g, x);
         }
-        LLVMValueRef x[2];
-        gen_vector_of(g, v, in->src[1 + j]->type, x);
-        for (int h = 0; h < 2; h++)
-            scatter(g, x[h], lane_ptrs(g, a, h, more), h, (unsigned)size_B);
+        LLVMValueRef st = LLVMBuildStore(g->b, x[0], ptr_at(g, a->base[0], a->offset + more));
+        LLVMSetAlignment(st, (unsigned)size_B);
+        if (in->mem.sem != IR_SEM_WEAK) {
+            LLVMSetVolatile(st, true);
+            if (in->mem.sem != IR_SEM_VOLATILE && size_B <= 8)
+                LLVMSetOrdering(st, LLVMAtomicOrderingRelease);
+        }
     }
 }
 

@@ -73,6 +73,13 @@ LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
     return pick_lane(g, x, first_lane(g));
 }
 
+LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2])
+{
+    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t_i1, 0)};
+    LLVMValueRef zeros = gen_intrinsic(g, "llvm.ctlz", &g->t_i32, 1, args, 2);
+    return pick_lane(g, x, LLVMBuildXor(g->b, zeros, gen_i32(g, 31), ""));
+}
+
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
 {
     struct gen_val val = gen_get(g, v);

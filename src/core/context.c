@@ -147,6 +147,8 @@ enum hd_status core_primary_reset(struct core_device *device)
         atomic_store(&ctx->nblocking, 0);
         ctx->id = atomic_fetch_add(&next_context_id, 1) + 1;
         status = context_open(ctx);
+        if (status != HD_OK) /* no default stream: nothing works until the next reset */
+            hal_fault_raise(&ctx->fault, status, 0, hd_error_message());
     }
     hd_lock_release(&device->lock);
     return status;

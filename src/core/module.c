@@ -3,6 +3,7 @@
 #include "core/core.h"
 
 #define STATIC_SMEM_MAX_B (48u << 10)
+#define VARS_MAX_B        ((uint64_t)1 << 46) /* no sum of these overflows */
 
 /* ---- variables */
 
@@ -39,6 +40,8 @@ static enum hd_status vars_place(struct core_module *module, bool managed)
     for (const struct ir_var *v = module->image->ir->vars; v; v = v->next) {
         if (!var_has_memory(v) || v->managed != managed)
             continue;
+        if (v->size_B > VARS_MAX_B || size_B > VARS_MAX_B)
+            return hd_error(HD_NO_DEVICE_MEMORY, "variables of more than 2^46 bytes");
         size_B = hd_align_up(size_B, HD_MAX(v->align_B, 256u)) + v->size_B;
         align_max = HD_MAX(align_max, v->align_B);
         if (v->space == IR_SPACE_CONST)
@@ -48,8 +51,10 @@ static enum hd_status vars_place(struct core_module *module, bool managed)
         return HD_OK;
     HD_TRY(core_memory_alloc(module->ctx, size_B + align_max,
                              managed ? CORE_MEM_MANAGED : CORE_MEM_DEVICE, 0, &va));
-    if (!hd_vec_push(&module->blocks, va))
+    if (!hd_vec_push(&module->blocks, va)) {
+        (void)!core_memory_free(va, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
         return hd_error(HD_NO_MEMORY, "module variables");
+    }
     memset((void *)(uintptr_t)va, 0, size_B + align_max);
     va = hd_align_up(va, align_max);
     for (const struct ir_var *v = module->image->ir->vars; v; v = v->next, i++) {

@@ -181,21 +181,21 @@ static enum hd_status variant_compile(struct jit_module *jit, struct variant *v)
         .features = jit_features(jit->path),
         .verify = hd_debug(HD_DEBUG_VALIDATE),
     };
-    struct gen_result result;
+    struct gen_result result = {0};
     uint64_t start = now_us();
     shape_dump(v);
     enum hd_status status = jit_codegen(&req, &result);
-    if (status != HD_OK)
-        return status;
     if (result.llvm_text)
         hd_log_dump(HD_DEBUG_LLVM, v->kernel->name, result.llvm_text);
     if (result.asm_text)
         hd_log_dump(HD_DEBUG_ASM, v->kernel->name, result.asm_text);
-    hd_log_debug(HD_DEBUG_JIT, "compiled %s for %s (%s): %llu us, %zu bytes, frame %llu",
-                 v->kernel->name, ir_launch_class_name(v->cls), jit_path_name(jit->path),
+    if (status == HD_OK)
+        status = variant_link(v, &result.facts, result.object, result.object_B);
+    hd_log_debug(HD_DEBUG_JIT, "%s %s for %s (%s): %llu us, %zu bytes, frame %llu",
+                 status == HD_OK ? "compiled" : "could not compile", v->kernel->name,
+                 ir_launch_class_name(v->cls), jit_path_name(jit->path),
                  (unsigned long long)(now_us() - start), result.object_B,
                  (unsigned long long)result.facts.frame_B);
-    status = variant_link(v, &result.facts, result.object, result.object_B);
     if (status == HD_OK && jit->cacheable)
         variant_to_cache(jit, v, &result);
     free(result.object);

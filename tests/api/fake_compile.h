@@ -71,6 +71,10 @@ enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
             var->align_B = 4;
         }
     }
+    if (hd_arena_status(&ir->arena) != HD_OK) {
+        ir_module_destroy(ir);
+        return hd_error(HD_NO_MEMORY, "compiling");
+    }
     *out_module = ir;
     return HD_OK;
 }

@@ -127,9 +127,10 @@ static enum hd_status device_init(struct cpu_device *dev)
     dev->nslots = thread_count(HD_MIN(dev->ncpus, CPU_MAX_SLOTS));
     dev->slots = aligned_alloc(64, dev->nslots * sizeof(*dev->slots));
     dev->workers = hd_alloc_array(dev->nslots, sizeof(*dev->workers));
+    if (dev->slots)
+        memset(dev->slots, 0, dev->nslots * sizeof(*dev->slots));
     if (!dev->slots || !dev->workers)
         return hd_error(HD_NO_MEMORY, "CPU device");
-    memset(dev->slots, 0, dev->nslots * sizeof(*dev->slots));
     for (unsigned i = 0; i < dev->nslots; i++) {
         dev->slots[i].index = i;
         dev->slots[i].device = dev;

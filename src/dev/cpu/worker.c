@@ -291,7 +291,7 @@ void cpu_workers_stop(struct cpu_device *dev)
     atomic_store(&dev->stopping, true);
     atomic_fetch_add(&dev->bell, 1);
     cpu_futex_wake(&dev->bell, INT32_MAX);
-    for (unsigned i = 0; i < dev->nslots; i++)
+    for (unsigned i = 0; dev->workers && i < dev->nslots; i++)
         if (dev->workers[i].started)
             pthread_join(dev->workers[i].thread, NULL);
 }

@@ -140,6 +140,7 @@ struct gen {
 
     struct gen_facts facts;
     char error[256]; /* first thing that could not be generated; "" = none */
+    bool no_memory;  /* for a function that the kernel calls */
 };
 
 /* ---- gen_value.c: types, constants, values in and out of slots */

@@ -102,7 +102,9 @@ LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func)
         return fn;
     fn = LLVMAddFunction(g->mod, name, function_type(g));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    if (func->is_declaration || gen_function(g, func, fn) != HD_OK)
+    enum hd_status status = func->is_declaration ? HD_UNRESOLVED : gen_function(g, func, fn);
+    g->no_memory |= status == HD_NO_MEMORY;
+    if (status != HD_OK)
         snprintf(g->error, sizeof(g->error), "function %s has no code", func->name);
     return fn;
 }

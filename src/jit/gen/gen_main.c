@@ -269,6 +269,9 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         bool loops = g->shapes.loops.nloops || g->shapes.loops.irreducible;
         parent->facts.cost_ops = loops ? UINT64_MAX : ops;
     }
+    if (status == HD_OK)
+        status = hd_arena_status(&g->arena);
+    parent->no_memory |= g->no_memory;
     if (g->error[0] && !parent->error[0])
         memcpy(parent->error, g->error, sizeof(parent->error));
     LLVMDisposeBuilder(g->b);
@@ -377,6 +380,8 @@ static enum hd_status compile(struct gen *g, LLVMTargetMachineRef tm, struct gen
 {
     char *message = NULL;
     HD_TRY(build(g));
+    if (g->no_memory)
+        return HD_NO_MEMORY;
     if (g->error[0]) {
         snprintf(out->error, sizeof(out->error), "%s", g->error);
         return HD_NOT_SUPPORTED;

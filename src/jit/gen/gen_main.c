@@ -152,8 +152,6 @@ void gen_function_attributes(struct gen *g, LLVMValueRef fn)
     add_attr(g, fn, "denormal-fp-math", g->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
     add_enum_attr(g, fn, self, "nounwind", 0);
     add_enum_attr(g, fn, self, "alignstack", 64);
-    for (unsigned p = 1; p <= HD_MIN(LLVMCountParams(fn), 2); p++)
-        add_enum_attr(g, fn, p, "noalias", 0);
 }
 
 static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
@@ -240,6 +238,8 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
     g->b = LLVMCreateBuilderInContext(g->ctx);
     g->alloca_builder = LLVMCreateBuilderInContext(g->ctx);
     gen_function_attributes(g, fn);
+    for (unsigned p = 1; p <= 2 && !func->is_kernel; p++) /* costs time where it is inlined */
+        add_enum_attr(g, fn, p, "noalias", 0);
     enum hd_status status = function_analyse(g);
     if (status == HD_OK) {
         LLVMBasicBlockRef allocas = gen_bb(g, "allocas");
@@ -340,7 +340,7 @@ static LLVMTargetMachineRef machine_create(const struct gen_request *req, char *
 static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
 {
     static const char passes[] =
-        "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+        "function(sroa),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
         "loop-mssa(licm),early-cse)";
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef err = LLVMRunPasses(g->mod, passes, tm, options);

@@ -77,6 +77,40 @@ static void cta_reset(struct cpu_cta *cta)
     }
 }
 
+/* Rows of CTAs that a tiled order takes together. */
+#define TILE_ROWS 16u
+
+/*
+ * Kernels that loop over tiles (loops and barriers on a two-dimensional grid): a column of TILE_ROWS
+ * CTAs before the next column, so that what CTAs of one column share is still in the caches. Others
+ * mostly stream along rows. Kernels that spin may wait for lower indices and keep the plain order.
+ */
+static bool cta_is_tiled(const struct cpu_cta *cta)
+{
+    const struct jit_code *code = cta->job->code;
+
+    return code->has_barrier && !code->may_spin && code->cost_ops == UINT64_MAX &&
+           cta->cta.launch->grid[1] > 1;
+}
+
+static void cta_place(struct cpu_cta *cta, uint64_t index)
+{
+    const uint32_t *grid = cta->cta.launch->grid;
+    uint64_t plane = (uint64_t)grid[0] * grid[1], in_plane = index % plane;
+
+    cta->cta.ctaid[2] = (uint32_t)(index / plane);
+    if (cta_is_tiled(cta)) {
+        uint64_t strip = (uint64_t)grid[0] * TILE_ROWS, at = in_plane % strip;
+        uint32_t row = (uint32_t)(in_plane / strip) * TILE_ROWS;
+        uint32_t rows = HD_MIN(TILE_ROWS, grid[1] - row);
+        cta->cta.ctaid[0] = (uint32_t)(at / rows);
+        cta->cta.ctaid[1] = row + (uint32_t)(at % rows);
+        return;
+    }
+    cta->cta.ctaid[0] = (uint32_t)(in_plane % grid[0]);
+    cta->cta.ctaid[1] = (uint32_t)(in_plane / grid[0]);
+}
+
 void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint64_t index)
 {
     const struct jit_launch *launch = &job->launch;
@@ -86,9 +120,8 @@ void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint
     cpu_guard_get()->cta = cta;
     cta->job = job;
     cta->cta.launch = launch;
-    cta->cta.ctaid[0] = (uint32_t)(index % launch->grid[0]);
-    cta->cta.ctaid[1] = (uint32_t)(index / launch->grid[0] % launch->grid[1]);
-    cta->cta.ctaid[2] = (uint32_t)(index / launch->grid[0] / launch->grid[1]);
+    cta->index = index;
+    cta_place(cta, index);
     cta->cta.smid = smid;
     cta->cta.shared = base + at->shared;
     cta->cta.local = base + at->local;
@@ -104,7 +137,10 @@ void cpu_cta_next(struct cpu_cta *cta)
     const uint32_t *grid = cta->cta.launch->grid;
     uint32_t *id = cta->cta.ctaid;
 
-    if (++id[0] == grid[0]) {
+    cta->index++;
+    if (cta_is_tiled(cta)) {
+        cta_place(cta, cta->index);
+    } else if (++id[0] == grid[0]) {
         id[0] = 0;
         if (++id[1] == grid[1]) {
             id[1] = 0;

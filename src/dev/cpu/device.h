@@ -66,6 +66,7 @@ struct cpu_cta {
     struct jit_cta cta; /* generated code and services see this part */
     struct cpu_job *job;
     struct cpu_queue *queue;          /* residents: the queue of job */
+    uint64_t index;                   /* position in the order in which CTAs start */
     uint32_t remaining;               /* warps that are not done */
     uint32_t expected[JIT_NBARRIERS]; /* `count` of the arrivals at each barrier, 0 = all live */
     uint32_t *alive_seen;             /* by warp: alive at its last stop */

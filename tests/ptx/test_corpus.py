@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """PTX that nvcc makes of the kernels in bench/ and examples/ parses, checks and survives a round trip.
 
-test_corpus.py ROUND_TRIP_PROGRAM SOURCE_ROOT. Sources alternate between an old architecture
-with full debug data and a new one with line information. Skipped without nvcc. Speaks TAP.
+test_corpus.py SOURCE_ROOT ROUND_TRIP_PROGRAM [ARGUMENT...]; the files follow the arguments. Sources
+alternate between an old architecture with full debug data and a new one with line information.
+Skipped without nvcc. Speaks TAP.
 """
 import glob
 import os
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-program, root = sys.argv[1:3]
+root, command_line = sys.argv[1], sys.argv[2:]
 nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 if not nvcc:
     print("1..0 # SKIP no nvcc")
@@ -34,4 +35,4 @@ with tempfile.TemporaryDirectory() as folder:
     if not made:
         print("1..0 # SKIP nvcc compiled nothing")
         sys.exit(0)
-    sys.exit(subprocess.run([program, "-"] + made).returncode)
+    sys.exit(subprocess.run(command_line + made).returncode)

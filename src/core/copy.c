@@ -1,12 +1,20 @@
 /* Copies and fills: checks, packets, and when the host has to wait. */
 #include "core/core.h"
 
+/* From the first byte to the last; UINT64_MAX, which no check lets pass, when that overflows. */
 static uint64_t span_B(uint64_t width_B, uint64_t height, uint64_t depth, uint64_t pitch_B,
                        uint64_t slice_B)
 {
+    uint64_t rows_B, slices_B, sum_B;
+
     if (!width_B || !height || !depth)
         return 0;
-    return (depth - 1) * slice_B + (height - 1) * pitch_B + width_B;
+    if (__builtin_mul_overflow(height - 1, pitch_B, &rows_B) ||
+        __builtin_mul_overflow(depth - 1, slice_B, &slices_B) ||
+        __builtin_add_overflow(rows_B, slices_B, &sum_B) ||
+        __builtin_add_overflow(sum_B, width_B, &sum_B))
+        return UINT64_MAX;
+    return sum_B;
 }
 
 /*
@@ -59,14 +67,17 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
                          uint32_t elem_B, uint64_t width, uint64_t height)
 {
     union hal_packet p = {.fill = {.head.op = HAL_OP_FILL}};
-    uint64_t size_B = span_B(width * elem_B, height, 1, pitch_B, 0);
+    uint64_t width_B, size_B;
 
+    if (__builtin_mul_overflow(width, elem_B, &width_B))
+        width_B = UINT64_MAX;
+    size_B = span_B(width_B, height, 1, pitch_B, 0);
     if (!size_B)
         return HD_OK;
     if (dst % elem_B || (height > 1 && pitch_B % elem_B))
         return hd_error(HD_BAD_ARG, "memset: 0x%llx is not aligned to %u bytes",
                         (unsigned long long)dst, elem_B);
-    if (height > 1 && pitch_B < width * elem_B)
+    if (height > 1 && pitch_B < width_B)
         return hd_error(HD_BAD_ARG, "memset: the pitch is below the width");
     HD_TRY(core_memory_check(dst, size_B, true));
     p.fill.dst = dst;

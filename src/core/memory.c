@@ -250,7 +250,9 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
         return hd_error(HD_BAD_ARG, "allocation of 0 bytes");
     hd_lock_acquire(&space.lock);
     what.id = ++space.next_id;
-    fits = !counts(kind) || (size_B <= space.limit_B && space.used_B <= space.limit_B - size_B);
+    fits = size_B < space.granules * GRANULE_B; /* sums below do not overflow */
+    if (counts(kind))
+        fits = size_B <= space.limit_B && space.used_B <= space.limit_B - size_B;
     if (fits)
         done = size_B > SMALL_MAX_B ? alloc_large(size_B, &what, out_va)
                                     : alloc_small(size_B, &what, out_va);

@@ -254,6 +254,32 @@ static void test_launches(void)
     ok(good_works(), "and the next launch works");
 }
 
+/* Host pointers that lead nowhere: an error, never the end of the process. */
+static void test_copies(void)
+{
+    static const char constant[64];
+    CUcontext ctx;
+    CUdeviceptr p;
+    char *nowhere = (char *)64;
+    unsigned bad = 0;
+
+    for (unsigned i = 0; i < 4; i++) {
+        if (!success(cuCtxCreate_v2(&ctx, 0, 0), "context") ||
+            !success(cuMemAlloc_v2(&p, 4 << 20), "memory"))
+            return;
+        CUresult status = i == 0   ? cuMemcpyHtoD_v2(p, nowhere, 64)
+                          : i == 1 ? cuMemcpyDtoH_v2(nowhere, p, 4 << 20)
+                          : i == 2 ? cuMemcpyDtoH_v2((void *)(uintptr_t)constant, p, 64)
+                                   : cuMemcpyHtoDAsync_v2(p, nowhere, 4 << 20, NULL);
+        if (status == CUDA_SUCCESS)
+            status = cuCtxSynchronize();
+        bad += status != CUDA_ERROR_ILLEGAL_ADDRESS && status != CUDA_ERROR_INVALID_VALUE;
+        success(cuCtxDestroy_v2(ctx), "destroy");
+    }
+    eq_u64(bad, 0, "copies between device memory and nowhere");
+    ok(good_works(), "the bystander works on");
+}
+
 int main(void)
 {
     setenv("HEDDLE_MEMORY", "256M", 1);
@@ -267,5 +293,6 @@ int main(void)
     test_images();
     test_messages();
     test_launches();
+    test_copies();
     return done();
 }

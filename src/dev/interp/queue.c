@@ -50,13 +50,27 @@ enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *se
 
 /* ---- packets */
 
-static void run_copy(const struct hal_copy *c)
+static void copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint64_t dst,
+                     uint64_t src, uint64_t size_B)
 {
+    bool readable = refdev_maps_check(maps, src, size_B, false);
+
+    if (readable && refdev_maps_check(maps, dst, size_B, true))
+        memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size_B);
+    else
+        hal_fault_raise(queue->base.fault, HD_ILLEGAL_ADDRESS, readable ? dst : src,
+                        "copy from or to an address that is not accessible");
+}
+
+static void run_copy(struct refdev_queue *queue, const struct hal_copy *c)
+{
+    struct refdev_maps maps = {0};
+
     for (uint64_t z = 0; z < c->depth; z++)
         for (uint64_t y = 0; y < c->height; y++)
-            memmove((char *)(uintptr_t)c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
-                    (const char *)(uintptr_t)c->src + z * c->src_slice_B + y * c->src_pitch_B,
-                    c->width_B);
+            copy_row(queue, &maps, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
+                     c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B);
+    refdev_maps_fini(&maps);
 }
 
 static void run_fill(const struct hal_fill *f)
@@ -113,7 +127,7 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
     if (p->head.op == HAL_OP_DISPATCH)
         refdev_dispatch(queue, &p->dispatch);
     else if (p->head.op == HAL_OP_COPY)
-        run_copy(&p->copy);
+        run_copy(queue, &p->copy);
     else if (p->head.op == HAL_OP_FILL)
         run_fill(&p->fill);
     else if (p->head.op == HAL_OP_WAIT)

@@ -13,7 +13,7 @@
 #include "obj/cache.h"
 
 /* Changes whenever generated code, the ABI structs or the entry format below change. */
-#define JIT_CACHE_VERSION 47
+#define JIT_CACHE_VERSION 44
 
 /* A cache entry: this, then the object. */
 struct entry_head {

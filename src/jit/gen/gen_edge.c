@@ -181,6 +181,29 @@ static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
     }
 }
 
+/*
+ * Do lanes come to node `n` only from the node before it in the sweep, which is in the same loop? Then
+ * nothing is pending at it before that node has run, nor when that one was skipped.
+ */
+bool gen_node_follows(struct gen *g, uint32_t n)
+{
+    const uint32_t *loop_of = g->shapes.loops.loop_of;
+    if (g->dispatch || !n || n >= g->nnodes)
+        return false;
+    const struct gen_node *node = &g->nodes[n], *before = node - 1;
+    if (!node->divergent || !before->divergent || node->exit_only || before->exit_only ||
+        node->region || before->region || node->conv != before->conv || node->conv == IR_NO_BLOCK)
+        return false;
+    return node->block->npreds == 1 && node->block->preds[0] == before->block &&
+           loop_of[node->block->id] == loop_of[before->block->id];
+}
+
+static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
+{
+    for (int h = 0; h < 2; h++)
+        LLVMBuildStore(g->b, gen_bits16(g, edge[h]), node->pend[h]);
+}
+
 /* An edge out of a divergent node. */
 static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
 {
@@ -191,7 +214,9 @@ static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge
     }
     edge_phis(g, succ, edge);
     struct gen_node *node = node_of(g, to);
-    if (node->divergent)
+    if (node->divergent && gen_node_follows(g, (uint32_t)(node - g->nodes)))
+        pend_set(g, node, edge);
+    else if (node->divergent)
         gen_pend_add(g, node, edge);
 }
 
@@ -288,6 +313,21 @@ static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge
     }
 }
 
+/* All lanes of a masked node go the same way. */
+static void branch_together(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    LLVMBasicBlockRef arm[2] = {gen_bb(g, "t"), gen_bb(g, "f")};
+    LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+    phi_sources_read(g, 0);
+    phi_sources_read(g, 1);
+    LLVMBuildCondBr(g->b, gen_scalar(g, in->src[0]), arm[0], arm[1]);
+    for (uint32_t s = 0; s < 2; s++) {
+        LLVMPositionBuilderAtEnd(g->b, arm[s]);
+        edge_divergent(g, s, edge);
+        LLVMBuildBr(g->b, node->tail);
+    }
+}
+
 static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     LLVMValueRef p[2], edge[2][2];
@@ -300,6 +340,10 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
         edge_convergent(g, 0);
         LLVMPositionBuilderAtEnd(g->b, f);
         edge_convergent(g, 1);
+        return;
+    }
+    if (!g->dispatch && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
+        branch_together(g, node, in);
         return;
     }
     gen_vector(g, in->src[0], p);

@@ -28,10 +28,14 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
         LLVMPositionBuilderAtEnd(g->b, some);
         go = gen_members_here(g, node, pend);
     }
-    LLVMBuildCondBr(g->b, go, node->body, node->tail);
+    uint32_t skipped = (uint32_t)(node - g->nodes);
+    while (gen_node_follows(g, skipped + 1))
+        skipped++;
+    LLVMBuildCondBr(g->b, go, node->body, g->nodes[skipped].tail);
     LLVMPositionBuilderAtEnd(g->b, node->body);
-    for (int h = 0; h < 2; h++) {
-        g->mask[h] = gen_mask_from_bits(g, pend[h]);
+    g->epoch = g->epoch_next++;
+    for (int h = 0; h < 2; h++) { /* read again: a loop comes back here past the test */
+        g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, node->pend[h]));
         LLVMBuildStore(g->b, gen_ci(g->t_i16, 0), node->pend[h]);
     }
     if (g->dispatch)
@@ -53,7 +57,7 @@ static void node_tail(struct gen *g, uint32_t n)
         LLVMBasicBlockRef on = gen_bb(g, "loop_done");
         LLVMValueRef more =
             gen_any_bits(g, gen_bits_load(g, header->pend[0]), gen_bits_load(g, header->pend[1]));
-        LLVMBuildCondBr(g->b, more, header->test, on);
+        LLVMBuildCondBr(g->b, more, header->body, on);
         LLVMPositionBuilderAtEnd(g->b, on);
     }
     LLVMBuildBr(g->b, gen_sweep_target(g, n + 1, node->conv));

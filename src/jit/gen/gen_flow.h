@@ -27,6 +27,8 @@ void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[
 /* Node of the sweep that continues region `conv` at or after `from`; NULL = none. */
 struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv);
 LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv);
+/* Only the node before it in the sweep sends lanes to node `n`. */
+bool gen_node_follows(struct gen *g, uint32_t n);
 uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge);
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 

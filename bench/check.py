@@ -9,33 +9,26 @@
    must be the same, bit for bit.
 """
 import argparse
+import itertools
 import os
 import shutil
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import kernels
 from kernels import BENCH, NAMES, Setup, result_line, run
 
 FLAVOURS = ["cuda", "cuda-static", "cuda-heddle"]
 # The order in which atomics arrive does not matter for these results; everything else is deterministic too.
-count = 0
-failures = 0
-
-
-def report(passed, what, why=""):
-    global count, failures
-    count += 1
-    failures += not passed
-    print(f"{'ok' if passed else 'not ok'} {count} - {what}" + ("" if passed else f"\n# {why}"), flush=True)
 
 
 def check_pass(setup, flavour, name, env, label):
     status, out, err = run(setup.cuda(flavour, name) + kernels.small_args(name) + ["-r", "1", "-w", "1"], env, 120)
     fields = result_line(name, out)
     why = (err or out).strip().splitlines()
-    report(bool(fields) and fields[3] == "PASS" and status == 0, f"{label} {name}",
-           f"status {status}: {why[-1] if why else 'no output'}")
+    return (bool(fields) and fields[3] == "PASS" and status == 0, f"{label} {name}",
+            f"status {status}: {why[-1] if why else 'no output'}")
 
 
 def dump(setup, flavour, name, env, path):
@@ -52,13 +45,12 @@ def check_interp(setup, flavour, name, tmp):
     cpu, why_cpu = dump(setup, flavour, name, {}, os.path.join(tmp, name + ".cpu"))
     ref, why_ref = dump(setup, flavour, name, {"HEDDLE_DEVICE": "interp"}, os.path.join(tmp, name + ".ref"))
     if cpu is None or ref is None:
-        report(False, f"cpu = interp {name}", why_cpu or "interp: " + why_ref)
-        return
+        return False, f"cpu = interp {name}", why_cpu or "interp: " + why_ref
     differing = [i for i in range(0, min(len(cpu), len(ref)), 4) if cpu[i:i + 4] != ref[i:i + 4]]
     where = differing[0] if differing else 0
-    report(cpu == ref, f"cpu = interp {name}",
-           f"{len(differing)} of {len(ref) // 4} words differ, first at {where // 4}: "
-           f"cpu {cpu[where:where + 4][::-1].hex()} interp {ref[where:where + 4][::-1].hex()}")
+    return (cpu == ref, f"cpu = interp {name}",
+            f"{len(differing)} of {len(ref) // 4} words differ, first at {where // 4}: "
+            f"cpu {cpu[where:where + 4][::-1].hex()} interp {ref[where:where + 4][::-1].hex()}")
 
 
 def main():
@@ -69,7 +61,7 @@ def main():
     wanted = args.flavours.split(",")
     out = os.environ.get("OUT") or os.path.join(os.path.abspath(args.build), "bench-out")
     setup = Setup(args.build, out)
-    built = []
+    built, broken = [], []
     if not os.path.exists(setup.heddle):
         print("1..0 # SKIP no heddle tool")
         return 0
@@ -83,17 +75,19 @@ def main():
         if status == 0:
             built.append(f)
         elif f in wanted:
-            report(False, f"build {f}", (err.strip().splitlines() or ["failed"])[-1])
-    with tempfile.TemporaryDirectory() as tmp:
-        for f in built:
-            if f in wanted:
-                for name in NAMES:
-                    check_pass(setup, f, name, {}, f)
-        for name in NAMES if built and "avx2" in wanted else []:
-            check_pass(setup, built[0], name, {"HEDDLE_CPU": "avx2"}, "avx2")
-        for name in NAMES if built and "interp" in wanted else []:
-            check_interp(setup, built[0], name, tmp)
-    print(f"1..{count}")
+            broken.append((False, f"build {f}", (err.strip().splitlines() or ["failed"])[-1]))
+    failures = 0
+    with tempfile.TemporaryDirectory() as tmp, ThreadPoolExecutor(os.cpu_count()) as pool:
+        checks = [pool.submit(check_pass, setup, f, name, {}, f) for f in built if f in wanted for name in NAMES]
+        if built and "avx2" in wanted:
+            checks += [pool.submit(check_pass, setup, built[0], name, {"HEDDLE_CPU": "avx2"}, "avx2") for name in NAMES]
+        if built and "interp" in wanted:
+            checks += [pool.submit(check_interp, setup, built[0], name, tmp) for name in NAMES]
+        print(f"1..{len(broken) + len(checks)}")
+        results = itertools.chain(broken, (check.result() for check in checks))
+        for number, (passed, what, why) in enumerate(results, 1):
+            failures += not passed
+            print(f"{'ok' if passed else 'not ok'} {number} - {what}" + ("" if passed else f"\n# {why}"), flush=True)
     return 1 if failures else 0
 
 

@@ -106,7 +106,7 @@ struct jit_cta {
     uint32_t smid; /* worker number */
     char *shared;  /* host address of the shared window, 128-byte aligned */
     char *local;   /* host address of thread 0's local window; thread t's is t * local_B further */
-    char *frames; /* of the warps, frame_B each, 64-byte aligned: for run_cta */
+    char *frames;  /* of the warps, frame_B each, 64-byte aligned: for run_cta */
     struct jit_warp *warps;
     uint32_t live_threads; /* threads that have not ended: what a barrier without count expects */
     uint32_t opened;       /* counts barrier openings of any number */

@@ -327,12 +327,9 @@ static struct ir_module *generate(bool spin)
 
 /* ---- the hostile warp */
 
-static const uint32_t dims[IR_CLASS_COUNT][3] = {[IR_CLASS_1D_FULL] = {64, 1, 1},
-                                                 [IR_CLASS_1D] = {50, 1, 1},
-                                                 [IR_CLASS_X32] = {32, 2, 1},
-                                                 [IR_CLASS_X16_FULL] = {16, 4, 1},
-                                                 [IR_CLASS_X16] = {16, 3, 1},
-                                                 [IR_CLASS_OTHER] = {8, 8, 1}};
+static const uint32_t dims[IR_CLASS_COUNT][3] = {
+    [IR_CLASS_1D_FULL] = {64, 1, 1},  [IR_CLASS_1D] = {50, 1, 1},  [IR_CLASS_X32] = {32, 2, 1},
+    [IR_CLASS_X16_FULL] = {16, 4, 1}, [IR_CLASS_X16] = {16, 3, 1}, [IR_CLASS_OTHER] = {8, 8, 1}};
 
 static uint32_t in_words[IN_WORDS];
 static uint32_t out_words[3][THREADS * NCTAS * OUT_SLOTS];

@@ -79,6 +79,39 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
     return LLVMBuildAdd(g->b, v.c[0], x, "");
 }
 
+/*
+ * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of the
+ * operation table for each lane of the mask. Slow, and right by construction.
+ */
+static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMValueRef mask32)
+{
+    uint64_t modifiers = (uint64_t)in->type | (uint64_t)in->type2 << 8 | (uint64_t)in->rnd << 16 |
+                         (uint64_t)in->cmp << 24 | (uint64_t)in->ftz << 32 |
+                         (uint64_t)in->sat << 33;
+    uint64_t sizes = 0;
+    LLVMValueRef args[10];
+    enum ir_type out_type = in->dst[0]->type;
+    for (uint32_t s = 0; s < 4; s++) {
+        args[5 + s] = LLVMConstNull(g->t_ptr);
+        if (s >= in->nsrc)
+            continue;
+        unsigned bits = ir_type_bits(in->src[s]->type);
+        sizes |= (uint64_t)(bits < 8 ? 1 : bits / 8) << (8 * s);
+        args[5 + s] = gen_to_array(g, in->src[s]);
+    }
+    unsigned out_bits = ir_type_bits(out_type);
+    sizes |= (uint64_t)(out_bits < 8 ? 1 : out_bits / 8) << 32;
+    LLVMValueRef out = gen_new_array(g, out_type);
+    args[0] = gen_i32(g, in->op | (in->nsrc << 16));
+    args[1] = gen_i64(g, modifiers);
+    args[2] = gen_i64(g, in->imm);
+    args[3] = mask32;
+    args[4] = gen_i64(g, sizes);
+    args[9] = out;
+    gen_call_rt(g, "jit_rt_eval", g->t_void, args, 10);
+    return gen_from_array(g, out, out_type);
+}
+
 static LLVMValueRef emit(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef x = gen_emit_int(g, e);
@@ -107,6 +140,57 @@ static LLVMValueRef emit_base(struct gen *g, const struct ir_instr *in)
     for (uint32_t s = 0; s < in->nsrc; s++)
         e.src[s] = gen_get(g, in->src[s]).c[0];
     return emit(g, &e);
+}
+
+/*
+ * Flushing the denormal that an operation left is not enough where MXCSR does not flush: what is just
+ * below the smallest normal number before rounding is flushed (it is tiny, IEEE 754 7.5), yet may
+ * have been rounded up to that number. Sums are never in that range: they are exact there.
+ */
+static bool flush_is_ambiguous(const struct gen *g, const struct ir_instr *in)
+{
+    return in->ftz && in->type == IR_F32 && !g->fp_ftz &&
+           (in->op == IR_OP_FMUL || in->op == IR_OP_FMA || in->op == IR_OP_FDIV ||
+            in->op == IR_OP_FRCP);
+}
+
+static LLVMValueRef is_smallest_normal(struct gen *g, LLVMValueRef x)
+{
+    LLVMTypeRef t = LLVMTypeOf(x);
+    bool vec = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
+    LLVMValueRef twice = LLVMBuildAdd(g->b, x, x, ""); /* the sign goes */
+    return LLVMBuildICmp(g->b, LLVMIntEQ, twice, gen_k(g, vec, g->t_i32, 2 * 0x00800000), "");
+}
+
+/* Replaces out[] by what the reference says when a lane holds the smallest normal number. */
+static void eval_ambiguous(struct gen *g, const struct ir_instr *in, int halves, LLVMValueRef *out)
+{
+    bool vec = LLVMGetTypeKind(LLVMTypeOf(out[0])) == LLVMVectorTypeKind;
+    LLVMValueRef hit = is_smallest_normal(g, out[0]);
+    if (halves == 2)
+        hit = LLVMBuildOr(g->b, hit, is_smallest_normal(g, out[1]), "");
+    if (vec) {
+        hit = LLVMBuildBitCast(g->b, hit, g->t_i16, "");
+        hit = LLVMBuildICmp(g->b, LLVMIntNE, hit, LLVMConstNull(g->t_i16), "");
+    }
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef cold = gen_bb(g, "tiny"), join = gen_bb(g, "join");
+    gen_cond_br_cold(g, hit, cold, join);
+    LLVMPositionBuilderAtEnd(g->b, cold);
+    struct gen_val exact = eval_lanes(g, in, gen_i32(g, UINT32_MAX));
+    LLVMValueRef alt[2];
+    for (int h = 0; h < halves; h++)
+        alt[h] = vec ? exact.c[h] : lane0(g, exact, h);
+    LLVMBasicBlockRef cold_end = LLVMGetInsertBlock(g->b);
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, join);
+    for (int h = 0; h < halves; h++) {
+        LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(out[h]), "");
+        LLVMValueRef vals[] = {out[h], alt[h]};
+        LLVMBasicBlockRef from[] = {before, cold_end};
+        LLVMAddIncoming(phi, vals, from, 2);
+        out[h] = phi;
+    }
 }
 
 void gen_pure(struct gen *g, const struct ir_instr *in)
@@ -144,44 +228,17 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
             return;
         }
     }
+    if (flush_is_ambiguous(g, in))
+        eval_ambiguous(g, in, halves, out);
     struct gen_val val = want->kind == IR_SHAPE_UNIFORM ? gen_u(out[0])
                          : e.vec                        ? gen_v(out[0], out[1])
                                                         : gen_a(out[0], out[1], want->stride);
     gen_set(g, in->dst[0], val);
 }
 
-/*
- * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
- * the
- * operation table for each lane of the mask. Slow, and right by construction.
- */
 void gen_eval(struct gen *g, const struct ir_instr *in)
 {
-    uint64_t modifiers = (uint64_t)in->type | (uint64_t)in->type2 << 8 | (uint64_t)in->rnd << 16 |
-                         (uint64_t)in->cmp << 24 | (uint64_t)in->ftz << 32 |
-                         (uint64_t)in->sat << 33;
-    uint64_t sizes = 0;
-    LLVMValueRef args[10];
-    enum ir_type out_type = in->dst[0]->type;
-    for (uint32_t s = 0; s < 4; s++) {
-        args[5 + s] = LLVMConstNull(g->t_ptr);
-        if (s >= in->nsrc)
-            continue;
-        unsigned bits = ir_type_bits(in->src[s]->type);
-        sizes |= (uint64_t)(bits < 8 ? 1 : bits / 8) << (8 * s);
-        args[5 + s] = gen_to_array(g, in->src[s]);
-    }
-    unsigned out_bits = ir_type_bits(out_type);
-    sizes |= (uint64_t)(out_bits < 8 ? 1 : out_bits / 8) << 32;
-    LLVMValueRef out = gen_new_array(g, out_type);
-    args[0] = gen_i32(g, in->op | (in->nsrc << 16));
-    args[1] = gen_i64(g, modifiers);
-    args[2] = gen_i64(g, in->imm);
-    args[3] = gen_mask32(g);
-    args[4] = gen_i64(g, sizes);
-    args[9] = out;
-    gen_call_rt(g, "jit_rt_eval", g->t_void, args, 10);
-    struct gen_val val = gen_from_array(g, out, out_type);
+    struct gen_val val = eval_lanes(g, in, gen_mask32(g));
     if (gen_shape(g, in->dst[0])->kind == IR_SHAPE_AFFINE && g->mask[0])
         gen_unsupported(g, in, "internal: affine result of an operation without native form");
     gen_set(g, in->dst[0], val);

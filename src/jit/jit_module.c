@@ -10,10 +10,8 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "jit_sources.h"
 #include "obj/cache.h"
-
-/* Changes whenever generated code, the ABI structs or the entry format below change. */
-#define JIT_CACHE_VERSION 44
 
 /* A cache entry: this, then the object. */
 struct entry_head {
@@ -85,7 +83,7 @@ static struct obj_cache_key variant_key(const struct jit_module *jit, const stru
     obj_cache_hash_init(&h);
     obj_cache_hash_u64(&h, jit->key.low);
     obj_cache_hash_u64(&h, jit->key.high);
-    obj_cache_hash_u64(&h, JIT_CACHE_VERSION);
+    obj_cache_hash_u64(&h, JIT_SOURCES_HASH); /* other sources may generate other code */
     obj_cache_hash_u64(&h, v->cls);
     obj_cache_hash_u64(&h, jit->path);
     obj_cache_hash_str(&h, jit_features(jit->path));

@@ -53,10 +53,10 @@ struct gen_node {
     LLVMBasicBlockRef body;
     LLVMBasicBlockRef tail; /* divergent: goes to the next node of the sweep */
     const struct ir_instr
-        *collective;     /* dispatch: this node waits for the members of this operation */
-    uint32_t site;       /* dispatch: index of the barrier that ends this node */
+        *collective;       /* dispatch: this node waits for the members of this operation */
+    uint32_t site;         /* dispatch: index of the barrier that ends this node */
     struct region *region; /* runs lane by lane: see gen_serial.c */
-    uint64_t frame_pend; /* 1 + frame offset of the pending mask across stops */
+    uint64_t frame_pend;   /* 1 + frame offset of the pending mask across stops */
 };
 
 /* A barrier in dispatch mode, and the lanes parked at it. */

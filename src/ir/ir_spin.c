@@ -1,21 +1,21 @@
 /*
  * Which loops may wait for another thread.
  *
- * A volatile, relaxed or acquiring load, or nanosleep, makes every loop around it suspect. An atomic
- * does so only for loops whose end depends on what it read: that is taken from a backward walk over
- * the operands of the branches that leave the loop, which also follows what chooses between the
- * operands of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves
- * on with each turn) unless they add nothing and so only poll.
+ * A volatile, relaxed or acquiring load, or nanosleep, makes every loop around it suspect. An
+ * atomic does so only for loops whose end depends on what it read: that is taken from a backward
+ * walk over the operands of the branches that leave the loop, which also follows what chooses
+ * between the operands of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1)
+ * < n)` moves on with each turn) unless they add nothing and so only poll.
  *
  * One pattern that depends on its atomic is exempt: the retry loop
  *
  *     old = *p;
  *     do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
  *
- * A swap fails only because another one succeeded since the value was read, and lanes execute it one
- * after the other, so of the lanes at one address at least one leaves in every second turn: nobody
- * waits for code after the loop. A lock (compare with a constant until it is free) has no such
- * property.
+ * A swap fails only because another one succeeded since the value was read, and lanes execute it
+ * one after the other, so of the lanes at one address at least one leaves in every second turn:
+ * nobody waits for code after the loop. A lock (compare with a constant until it is free) has no
+ * such property.
  */
 #include "ir/ir_spin.h"
 
@@ -41,7 +41,10 @@ static bool in_loop(const struct ir_loops *loops, uint32_t loop, uint32_t block)
 
 /* ---- the retry loop */
 
-/* `v` compares the result of `cas` with what it was compared with: true means equal when *out_eq. */
+/*
+ * `v` compares the result of `cas` with what it was compared with: true means equal when
+ * *out_eq.
+ */
 static bool tests_success(const struct ir_value *v, const struct ir_instr *cas, bool *out_eq)
 {
     const struct ir_instr *in = v->instr;

@@ -10,7 +10,7 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "jit_sources.h"
+#include <jit_sources.h>
 #include "obj/cache.h"
 
 /* A cache entry: this, then the object. */

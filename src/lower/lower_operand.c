@@ -164,8 +164,8 @@ static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
 /*
  * The shared memory that hardware of sm_80 and above keeps in every CTA for the system, of which
  * %reserved_smem_offset_1 names the part given to software: nvcc's cooperative groups keep barriers
- * and exchange buffers of tiles above a warp in it. Here it is an ordinary variable, there for kernels
- * that name it. It needs no initial value.
+ * and exchange buffers of tiles above a warp in it. Here it is an ordinary variable, there for
+ * kernels that name it. It needs no initial value.
  */
 #define RESERVED_SMEM_B 1024
 

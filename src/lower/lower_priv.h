@@ -3,8 +3,8 @@
  *
  * SSA is built directly: a register read in a block that does not define it asks the predecessors
  * (one: on the fly, several: an empty phi that lower_ssa_finish() fills when every block is done).
- * Blocks are known before any instruction is lowered, so no phi waits for unknown predecessors; they
- * are lowered dominators first, wherever the text has them, so a single predecessor is done.
+ * Blocks are known before any instruction is lowered, so no phi waits for unknown predecessors;
+ * they are lowered dominators first, wherever the text has them, so a single predecessor is done.
  */
 #ifndef HD_LOWER_LOWER_PRIV_H
 #define HD_LOWER_LOWER_PRIV_H

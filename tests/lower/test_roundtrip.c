@@ -1,6 +1,6 @@
 /*
- * The text form of the IR loses nothing: PTX files become IR, unoptimised and optimised; each module
- * is printed, read back, validated and printed again, with equal bytes.
+ * The text form of the IR loses nothing: PTX files become IR, unoptimised and optimised; each
+ * module is printed, read back, validated and printed again, with equal bytes.
  *
  *     test_lower_roundtrip FILE...     a module that does not compile is skipped, with its message
  */

@@ -81,9 +81,10 @@ static void cta_reset(struct cpu_cta *cta)
 #define TILE_ROWS 16u
 
 /*
- * Kernels that loop over tiles (loops and barriers on a two-dimensional grid): a column of TILE_ROWS
- * CTAs before the next column, so that what CTAs of one column share is still in the caches. Others
- * mostly stream along rows. Kernels that spin may wait for lower indices and keep the plain order.
+ * Kernels that loop over tiles (loops and barriers on a two-dimensional grid): a column of
+ * TILE_ROWS CTAs before the next column, so that what CTAs of one column share is still in the
+ * caches. Others mostly stream along rows. Kernels that spin may wait for lower indices and keep
+ * the plain order.
  */
 static bool cta_is_tiled(const struct cpu_cta *cta)
 {

@@ -89,7 +89,10 @@ void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .ops = &ctx_ops,
         .ctx = &ctx,
     };
-    /* cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its address). */
+    /*
+     * cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its
+     * address).
+     */
     _Alignas(8) uint32_t workspace[4] = {sizeof(workspace)};
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)workspace >> 32);

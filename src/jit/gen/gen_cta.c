@@ -1,8 +1,8 @@
 /*
  * Entry points of a kernel: they call its body, which runs one warp from a state to the next stop.
  *
- * heddle_run_cta runs a whole CTA: the warps one after the other when the kernel never stops; region
- * after region, each in a loop over the warps, when all warps run through its stops alike
+ * heddle_run_cta runs a whole CTA: the warps one after the other when the kernel never stops;
+ * region after region, each in a loop over the warps, when all warps run through its stops alike
  * (gen_regions.c). The body is inlined once per region, with a constant state, so the copy holds no
  * more than that region. CTA-uniform values go from region to region through two small areas: every
  * warp reads what the last region left and writes what the next one reads. Both become registers.
@@ -197,7 +197,7 @@ static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t reg
         at = LLVMBuildMul(g->b, at, gen_i64(g, g->facts.frame_B), "");
         frame = LLVMBuildGEP2(g->b, g->t_i8, frame, &at, 1, "");
     }
-    if (g->alive_in_memory) { /* for device functions; services get what they need by gen_service() */
+    if (g->alive_in_memory) { /* device functions read it */
         store_field(g, run->warp, offsetof(struct jit_warp, index), w);
         store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
         store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);

@@ -73,8 +73,10 @@ static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
     return &g->nodes[g->node_of_block[block->id]];
 }
 
-/* Which operands the phis of a block take on edge number `edge` out of `from`: both arms of a branch
- * may lead to the same block. */
+/*
+ * Which operands the phis take on edge number `edge` out of `from`: both arms of a branch
+ * may lead to the same block.
+ */
 uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge)
 {
     const struct ir_block *to = from->succs[edge];
@@ -117,7 +119,7 @@ static bool is_twofold(const struct ir_block *from, const struct ir_block *to)
     return edges > 1;
 }
 
-/* A masked block writes the phis of all its edges. Scalar ones belong to the edge that has lanes. */
+/* A masked block writes the phis of all its edges; scalar ones are those of the edge with lanes. */
 static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct gen_val *val,
                               LLVMValueRef const edge[2])
 {

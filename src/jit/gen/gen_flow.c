@@ -1,12 +1,14 @@
 /*
  * Control flow of one function: the walk over its nodes. gen_edge.c has branches and masks,
- * gen_stop.c the points where a warp stops and resumes, gen_dispatch.c what only dispatch mode needs.
+ * gen_stop.c the points where a warp stops and resumes, gen_dispatch.c what only dispatch mode
+ * needs.
  *
  * Structured mode. A node is a block. A convergent node runs with all living lanes and branches for
  * real. A branch that sends lanes different ways adds them to the pending masks of its targets and
  * control sweeps the divergent nodes in layout order (RPO, loops contiguous): each tests its mask,
  * runs, and falls to the next; the last node of a loop goes back while the header has lanes
- * pending. After the last node of the region control is at `conv`, the nearest convergent post-dominator.
+ * pending. After the last node of the region control is at `conv`, the nearest convergent
+ * post-dominator.
  *
  * Dispatch mode (irreducible flow, spin loops that lanes leave separately, barriers in divergent
  * code). Every node is divergent and the sweep covers the whole layout, again and again, until no

@@ -339,9 +339,9 @@ static LLVMTargetMachineRef machine_create(const struct gen_request *req, char *
 
 static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
 {
-    static const char passes[] =
-        "function(sroa),always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-        "loop-mssa(licm),early-cse)";
+    static const char passes[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
+                                 "instcombine<no-verify-fixpoint>,simplifycfg,"
+                                 "loop-mssa(licm),early-cse)";
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef err = LLVMRunPasses(g->mod, passes, tm, options);
     LLVMDisposePassBuilderOptions(options);

@@ -80,8 +80,8 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
 }
 
 /*
- * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of the
- * operation table for each lane of the mask. Slow, and right by construction.
+ * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
+ * the operation table for each lane of the mask. Slow, and right by construction.
  */
 static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMValueRef mask32)
 {
@@ -143,9 +143,9 @@ static LLVMValueRef emit_base(struct gen *g, const struct ir_instr *in)
 }
 
 /*
- * Flushing the denormal that an operation left is not enough where MXCSR does not flush: what is just
- * below the smallest normal number before rounding is flushed (it is tiny, IEEE 754 7.5), yet may
- * have been rounded up to that number. Sums are never in that range: they are exact there.
+ * Flushing the denormal that an operation left is not enough where MXCSR does not flush: what is
+ * just below the smallest normal number before rounding is flushed (it is tiny, IEEE 754 7.5), yet
+ * may have been rounded up to that number. Sums are never in that range: they are exact there.
  */
 static bool flush_is_ambiguous(const struct gen *g, const struct ir_instr *in)
 {

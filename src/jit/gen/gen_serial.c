@@ -1,12 +1,12 @@
 /*
  * Divergent loops that gather: one lane after the other.
  *
- * A loop whose lanes leave at different times and whose loads go to unrelated addresses gains nothing
- * from vectors: a gather costs as much as the loads it stands for, and lanes that have left still
- * take their share. Such a region (everything divergent up to one convergent block) is generated a
- * second way: a loop over its pending lanes around scalar code with real branches. Values from
- * outside are read lane by lane from arrays on the stack; what is needed after the region is written
- * to such arrays and picked up as vectors when all lanes are through.
+ * A loop whose lanes leave at different times and whose loads go to unrelated addresses gains
+ * nothing from vectors: a gather costs as much as the loads it stands for, and lanes that have
+ * left still take their share. Such a region (everything divergent up to one convergent block) is
+ * generated a second way: a loop over its pending lanes around scalar code with real branches.
+ * Values from outside are read lane by lane from arrays on the stack; what is needed after the
+ * region is written to such arrays and picked up as vectors when all lanes are through.
  *
  * This is the order of execution that independent threads allow: the region has no operation at
  * which lanes meet, wait or communicate.
@@ -190,7 +190,10 @@ static bool block_inside(struct gen *g, const struct region *r, const struct ir_
     return r->inside[g->node_of_block[block->id]];
 }
 
-/* An instruction of the region reads what comes from outside; one elsewhere, what the region made. */
+/*
+ * An instruction of the region reads what comes from outside; one elsewhere, what the region
+ * made.
+ */
 static void scan_uses(struct gen *g, struct region *r, const struct ir_instr *in)
 {
     bool here = block_inside(g, r, in->block);

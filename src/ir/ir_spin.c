@@ -1,11 +1,19 @@
 /*
  * Which loops may wait for another thread.
  *
+<<<<<<< HEAD
  * A volatile, relaxed or acquiring load, or nanosleep, makes every loop around it suspect. An
  * atomic does so only for loops whose end depends on what it read: that is taken from a backward
  * walk over the operands of the branches that leave the loop, which also follows what chooses
  * between the operands of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1)
  * < n)` moves on with each turn) unless they add nothing and so only poll.
+=======
+ * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load or an atomic does
+ * so for loops whose end depends on what it read: that is taken from a backward walk over the
+ * operands of the branches that leave the loop, which also follows what chooses between the operands
+ * of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves
+ * on with each turn) unless they add nothing and so only poll.
+>>>>>>> 4ed9a41 (ir: a volatile load makes a loop spin only when the loop's end depends on it)
  *
  * One pattern that depends on its atomic is exempt: the retry loop
  *
@@ -126,7 +134,7 @@ static bool feeds_retry(const struct ir_func *func, const struct ir_loops *loops
     return false;
 }
 
-/* ---- does the end of a loop depend on an atomic's result? */
+/* ---- does the end of a loop depend on what an instruction read? */
 
 static void walk_push(struct spin_walk *w, const struct ir_value *v)
 {
@@ -172,14 +180,14 @@ static bool walk_init(struct spin_walk *w)
     return w->seen && w->work;
 }
 
-static bool end_depends_on(struct spin_walk *w, const struct ir_instr *atom)
+static bool end_depends_on(struct spin_walk *w, const struct ir_instr *read)
 {
     if (!walk_init(w))
         return true;
     push_branches(w, true);
     while (w->nwork) {
         const struct ir_instr *in = w->work[--w->nwork]->instr;
-        if (in == atom)
+        if (in == read)
             return true;
         for (uint32_t s = 0; s < in->nsrc; s++)
             walk_push(w, in->src[s]);
@@ -223,7 +231,7 @@ bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uin
     case IR_OP_LD:
         return (in->mem.sem == IR_SEM_RELAXED || in->mem.sem == IR_SEM_ACQUIRE ||
                 in->mem.sem == IR_SEM_VOLATILE || in->mem.sem == IR_SEM_SC) &&
-               !feeds_retry(func, loops, loop, in);
+               !feeds_retry(func, loops, loop, in) && end_depends_on(&walk, in);
     case IR_OP_NANOSLEEP:
         return true;
     case IR_OP_ATOM:

@@ -250,7 +250,8 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
     if (in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 || ir_type_bits(in->type) != 32 ||
-        in->mem.sem != IR_SEM_WEAK || g->dispatch || (s->kind != IR_SHAPE_VARYING && !strided))
+        (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
+        (s->kind != IR_SHAPE_VARYING && !strided))
         return NULL;
     if (!g->patterns)
         g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);

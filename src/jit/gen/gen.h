@@ -220,6 +220,8 @@ LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_cvt(struct gen *g, const struct gen_emit *e);
+LLVMValueRef gen_emit_half(struct gen *g, const struct gen_emit *e);
+LLVMValueRef gen_emit_bits(struct gen *g, const struct gen_emit *e); /* what gen_emit_int leaves */
 void gen_pure(struct gen *g, const struct ir_instr *instr);
 void gen_eval(struct gen *g, const struct ir_instr *instr); /* any PURE op through jit_rt_eval */
 /* Constants and types in the form of the operands. */
@@ -228,6 +230,20 @@ LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v);
 LLVMTypeRef gen_form(struct gen *g, bool vec, LLVMTypeRef elem);
 LLVMValueRef gen_flush(struct gen *g, bool vec,
                        LLVMValueRef x); /* f32 in i32: denormal -> signed zero */
+/* FMIN, FMAX: bits of two elements, and the same as floats that compare alike. */
+LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
+                         LLVMValueRef const bits[2], LLVMValueRef const x[2]);
+LLVMRealPredicate gen_real_predicate(enum ir_cmp c);
+/* gen_half.c: f16 and bf16 bits (i16) to f32 and back; NaN becomes 0x7fff. */
+LLVMValueRef gen_half_widen(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x);
+LLVMValueRef gen_half_narrow(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x,
+                             bool toward_zero);
+LLVMValueRef gen_half_saturate(struct gen *g, bool vec, enum ir_type t, LLVMValueRef r);
+/* f64 to f32, and p + c in f64, rounded to odd: a later rounding to fewer bits is right. */
+LLVMValueRef gen_odd_f32(struct gen *g, bool vec, LLVMValueRef x);
+LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueRef c);
+/* f64 to f32 in a directed rounding (gen_cvt.c). */
+LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd);
 void gen_load(struct gen *g, const struct ir_instr *instr);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 /* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */

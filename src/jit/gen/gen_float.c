@@ -86,8 +86,6 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
 {
     bool f64 = e->in->type == IR_F64;
     const char *name = NULL;
-    if (!g->avx512)
-        return NULL;
     switch (e->in->op) {
     case IR_OP_FADD:
         name = f64 ? "llvm.x86.avx512.add.pd.512" : "llvm.x86.avx512.add.ps.512";
@@ -99,6 +97,7 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
         name = f64 ? "llvm.x86.avx512.mul.pd.512" : "llvm.x86.avx512.mul.ps.512";
         break;
     case IR_OP_FDIV:
+    case IR_OP_FRCP:
         name = f64 ? "llvm.x86.avx512.div.pd.512" : "llvm.x86.avx512.div.ps.512";
         break;
     case IR_OP_FMA:
@@ -121,6 +120,44 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
         r = gen_intrinsic(g, name, NULL, 0, v, n + 1);
     }
     return e->vec ? r : LLVMBuildExtractElement(g->b, r, gen_i32(g, 0), "");
+}
+
+/* f32 in f64, rounded to odd and then in the wanted direction. Sums and products only. */
+static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef const *x)
+{
+    LLVMValueRef w[3], s;
+    if (e->in->type != IR_F32 || e->in->ftz)
+        return NULL;
+    for (uint32_t i = 0; i < e->in->nsrc; i++)
+        w[i] = LLVMBuildFPExt(g->b, x[i], gen_form(g, e->vec, g->t_f64), "");
+    switch (e->in->op) {
+    case IR_OP_FMUL:
+        return gen_directed_f32(g, e->vec, LLVMBuildFMul(g->b, w[0], w[1], ""), e->in->rnd);
+    case IR_OP_FSUB:
+        w[1] = LLVMBuildFNeg(g->b, w[1], "");
+        break;
+    case IR_OP_FMA:
+        w[0] = LLVMBuildFMul(g->b, w[0], w[1], "");
+        w[1] = w[2];
+        break;
+    case IR_OP_FADD:
+        break;
+    default:
+        return NULL;
+    }
+    s = gen_odd_sum_f64(g, e->vec, w[0], w[1]);
+    if (e->in->rnd == IR_RM) {
+        /* Rounded down, a difference of zero is negative, but +0 + +0 is not. */
+        LLVMTypeRef i64 = gen_form(g, e->vec, g->t_i64);
+        LLVMValueRef any = LLVMBuildOr(g->b, LLVMBuildBitCast(g->b, w[0], i64, ""),
+                                       LLVMBuildBitCast(g->b, w[1], i64, ""), "");
+        any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_k(g, e->vec, g->t_i64, 0), "");
+        LLVMValueRef zero =
+            LLVMBuildFCmp(g->b, LLVMRealOEQ, s, gen_kf(g, e->vec, g->t_f64, 0.0), "");
+        s = LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, zero, any, ""),
+                            gen_kf(g, e->vec, g->t_f64, -0.0), s, "");
+    }
+    return gen_directed_f32(g, e->vec, s, e->in->rnd);
 }
 
 static LLVMValueRef arith_nearest(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
@@ -184,9 +221,12 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
         x[s] = as_float(g, e->vec, ft, flush_if(g, e, e->src[s], false));
     LLVMValueRef r;
     if (directed(in->rnd)) {
-        if (in->op == IR_OP_FRCP)
-            return NULL;
-        r = arith_directed(g, e, x, in->nsrc);
+        uint32_t n = in->nsrc;
+        if (in->op == IR_OP_FRCP) {
+            x[n++] = x[0];
+            x[0] = gen_kf(g, e->vec, ft, 1.0);
+        }
+        r = g->avx512 ? arith_directed(g, e, x, n) : arith_wide(g, e, x);
     } else {
         r = arith_nearest(g, e, x, ft);
     }
@@ -200,26 +240,90 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
     return flush_if(g, e, r, false);
 }
 
-/* minNum/maxNum with -0 < +0; the NaN of two NaNs is made canonical where it becomes visible. */
-static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
+/* A NaN in f64 keeps its payload, quieted; elsewhere there is one NaN. */
+static LLVMValueRef nan_of(struct gen *g, bool vec, LLVMTypeRef it, LLVMValueRef first)
 {
-    const struct ir_instr *in = e->in;
-    if (in->imm || in->type != IR_F32)
-        return NULL;
-    bool min = in->op == IR_OP_FMIN;
-    LLVMValueRef ai = flush_if(g, e, e->src[0], true), bi = flush_if(g, e, e->src[1], true);
-    LLVMValueRef a = as_float(g, e->vec, g->t_f32, ai), b = as_float(g, e->vec, g->t_f32, bi);
-    LLVMValueRef first = LLVMBuildFCmp(g->b, min ? LLVMRealOLT : LLVMRealOGT, a, b, "");
-    LLVMValueRef same = LLVMBuildFCmp(g->b, LLVMRealOEQ, a, b, "");
-    LLVMValueRef b_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, b, b, "");
-    LLVMValueRef zeros = min ? LLVMBuildOr(g->b, ai, bi, "") : LLVMBuildAnd(g->b, ai, bi, "");
-    LLVMValueRef r = LLVMBuildSelect(g->b, first, ai, bi, "");
-    r = LLVMBuildSelect(g->b, same, zeros, r, "");
-    r = LLVMBuildSelect(g->b, b_nan, ai, r, "");
-    return gen_canonical(g, r);
+    if (it == g->t_i64)
+        return LLVMBuildOr(g->b, first, gen_k(g, vec, it, 1ull << 51), "");
+    return gen_k(g, vec, it, (1ull << (LLVMGetIntTypeWidth(it) - 1)) - 1);
 }
 
-static LLVMRealPredicate real_predicate(enum ir_cmp c)
+/* minNum/maxNum with -0 < +0. imm bit 0: NaN wins; bit 1: of magnitudes, with the product's sign. */
+LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
+                         LLVMValueRef const bits[2], LLVMValueRef const x[2])
+{
+    LLVMBuilderRef bl = g->b;
+    bool min = in->op == IR_OP_FMIN;
+    LLVMTypeRef it = LLVMTypeOf(bits[0]), ft = LLVMTypeOf(x[0]);
+    LLVMTypeRef elem = vec ? LLVMGetElementType(it) : it;
+    uint64_t sign_bit = 1ull << (LLVMGetIntTypeWidth(elem) - 1);
+    LLVMValueRef b0 = bits[0], b1 = bits[1], a = x[0], b = x[1], sign = NULL;
+    LLVMValueRef a_nan = LLVMBuildFCmp(bl, LLVMRealUNO, a, a, "");
+    LLVMValueRef b_nan = LLVMBuildFCmp(bl, LLVMRealUNO, b, b, "");
+    if (in->imm & 2) {
+        sign = LLVMBuildAnd(bl, LLVMBuildXor(bl, b0, b1, ""), gen_k(g, vec, elem, sign_bit), "");
+        b0 = LLVMBuildAnd(bl, b0, gen_k(g, vec, elem, ~sign_bit), "");
+        b1 = LLVMBuildAnd(bl, b1, gen_k(g, vec, elem, ~sign_bit), "");
+        a = gen_intrinsic(g, "llvm.fabs", &ft, 1, &a, 1);
+        b = gen_intrinsic(g, "llvm.fabs", &ft, 1, &b, 1);
+    }
+    LLVMValueRef first = LLVMBuildFCmp(bl, min ? LLVMRealOLT : LLVMRealOGT, a, b, "");
+    LLVMValueRef same = LLVMBuildFCmp(bl, LLVMRealOEQ, a, b, "");
+    LLVMValueRef zeros = min ? LLVMBuildOr(bl, b0, b1, "") : LLVMBuildAnd(bl, b0, b1, "");
+    LLVMValueRef r = LLVMBuildSelect(bl, first, b0, b1, "");
+    r = LLVMBuildSelect(bl, same, zeros, r, "");
+    r = LLVMBuildSelect(bl, b_nan, b0, r, "");
+    if (sign)
+        r = LLVMBuildOr(bl, r, sign, "");
+    LLVMValueRef nan =
+        in->imm & 1 ? LLVMBuildOr(bl, a_nan, b_nan, "") : LLVMBuildAnd(bl, a_nan, b_nan, "");
+    LLVMValueRef payload = LLVMBuildSelect(bl, a_nan, bits[0], bits[1], "");
+    return LLVMBuildSelect(bl, nan, nan_of(g, vec, elem, payload), r, "");
+}
+
+static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
+{
+    LLVMValueRef bits[2], x[2];
+    LLVMTypeRef ft = gen_float_type(g, e->in->type);
+    if (e->in->type != IR_F32 && e->in->type != IR_F64)
+        return NULL;
+    for (int s = 0; s < 2; s++) {
+        bits[s] = flush_if(g, e, e->src[s], true);
+        x[s] = as_float(g, e->vec, ft, bits[s]);
+    }
+    return gen_min_max(g, e->vec, e->in, bits, x);
+}
+
+/* finite, infinite, number, NaN, normal (zeros too), subnormal: by the bits. */
+static LLVMValueRef testp(struct gen *g, const struct gen_emit *e)
+{
+    bool f64 = e->in->type == IR_F64;
+    LLVMTypeRef it = f64 ? g->t_i64 : g->t_i32;
+    uint64_t inf = f64 ? 0x7ff0000000000000u : 0x7f800000u, one = f64 ? 1ull << 52 : 1u << 23;
+    LLVMValueRef m = LLVMBuildShl(g->b, e->src[0], gen_k(g, e->vec, it, 1), "");
+    m = LLVMBuildLShr(g->b, m, gen_k(g, e->vec, it, 1), "");
+    LLVMValueRef k = gen_k(g, e->vec, it, inf);
+    LLVMValueRef less = LLVMBuildSub(g->b, m, gen_k(g, e->vec, it, 1), "");
+    LLVMValueRef sub = LLVMBuildICmp(g->b, LLVMIntULT, less, gen_k(g, e->vec, it, one - 1), "");
+    LLVMValueRef finite = LLVMBuildICmp(g->b, LLVMIntULT, m, k, "");
+    switch ((enum ir_testp)e->in->imm) {
+    case IR_TESTP_FINITE:
+        return finite;
+    case IR_TESTP_INFINITE:
+        return LLVMBuildICmp(g->b, LLVMIntEQ, m, k, "");
+    case IR_TESTP_NUMBER:
+        return LLVMBuildICmp(g->b, LLVMIntULE, m, k, "");
+    case IR_TESTP_NOTANUMBER:
+        return LLVMBuildICmp(g->b, LLVMIntUGT, m, k, "");
+    case IR_TESTP_NORMAL:
+        return LLVMBuildAnd(g->b, finite, LLVMBuildNot(g->b, sub, ""), "");
+    case IR_TESTP_SUBNORMAL:
+        return sub;
+    }
+    return NULL;
+}
+
+LLVMRealPredicate gen_real_predicate(enum ir_cmp c)
 {
     static const LLVMRealPredicate table[] = {
         [IR_EQ] = LLVMRealOEQ,  [IR_NE] = LLVMRealONE,  [IR_LT] = LLVMRealOLT,
@@ -239,7 +343,7 @@ static LLVMValueRef compare(struct gen *g, const struct gen_emit *e)
     LLVMTypeRef ft = gen_float_type(g, t);
     LLVMValueRef a = as_float(g, e->vec, ft, flush_if(g, e, e->src[0], false));
     LLVMValueRef b = as_float(g, e->vec, ft, flush_if(g, e, e->src[1], false));
-    return LLVMBuildFCmp(g->b, real_predicate(e->in->cmp), a, b, "");
+    return LLVMBuildFCmp(g->b, gen_real_predicate(e->in->cmp), a, b, "");
 }
 
 static LLVMValueRef sign_op(struct gen *g, const struct gen_emit *e)
@@ -276,6 +380,8 @@ LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e)
         return min_max(g, e);
     case IR_OP_FSETP:
         return compare(g, e);
+    case IR_OP_FTESTP:
+        return testp(g, e);
     case IR_OP_FNEG:
     case IR_OP_FABS:
         return sign_op(g, e);

@@ -139,20 +139,30 @@ static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
 {
     unsigned w = ir_type_bits(e->in->type);
     bool sign = ir_type_is_signed(e->in->type);
-    if (e->vec)
-        return w == 32 ? divide32(g, e, sign) : NULL;
-    if (w == 64 && sign)
-        return NULL; /* INT_MIN / -1 would trap */
+    if (e->vec && w == 64)
+        return NULL;
+    if (e->vec) {
+        struct gen_emit wide = *e;
+        for (int s = 0; s < 2; s++)
+            wide.src[s] = resize(g, true, e->src[s], g->t_i32, sign);
+        return resize(g, true, divide32(g, &wide, sign), elem_of(e->src[0]), false);
+    }
     LLVMTypeRef wide = g->t_i64;
     LLVMValueRef a = resize(g, false, e->src[0], wide, sign),
                  b = resize(g, false, e->src[1], wide, sign);
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
-    LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
+    /* INT_MIN / -1 would trap: by -1 the quotient is the negated dividend. */
+    LLVMValueRef minus =
+        w == 64 && sign ? LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, ~0ull), "") : NULL;
+    LLVMValueRef bad = minus ? LLVMBuildOr(g->b, zero, minus, "") : zero;
+    LLVMValueRef safe = LLVMBuildSelect(g->b, bad, k_like(g, b, 1), b, "");
     LLVMValueRef r;
     if (e->in->op == IR_OP_DIV)
         r = sign ? LLVMBuildSDiv(g->b, a, safe, "") : LLVMBuildUDiv(g->b, a, safe, "");
     else
         r = sign ? LLVMBuildSRem(g->b, a, safe, "") : LLVMBuildURem(g->b, a, safe, "");
+    if (minus && e->in->op == IR_OP_DIV)
+        r = LLVMBuildSelect(g->b, minus, LLVMBuildNeg(g->b, a, ""), r, "");
     r = LLVMBuildSelect(g->b, zero, e->in->op == IR_OP_DIV ? k_like(g, a, ~0ull) : a, r, "");
     return resize(g, false, r, elem_of(e->src[0]), false);
 }

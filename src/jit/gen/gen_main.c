@@ -105,6 +105,9 @@ static void fp_scan(const struct ir_func *f, struct fp_use *use)
             if (!ir_op_has(in->op, IR_F_FTZ))
                 continue;
             use->f64 |= f64;
+            /* bf16 is computed in f32 and keeps its denormals. */
+            use->ieee |= in->type == IR_BF16 || in->type == IR_BF16X2 ||
+                         (in->op == IR_OP_CVT && in->type2 == IR_BF16);
             if (in->type != IR_F32 && !cvt)
                 continue;
             if (in->ftz)

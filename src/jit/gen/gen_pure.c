@@ -116,6 +116,10 @@ static LLVMValueRef emit(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef x = gen_emit_int(g, e);
     if (!x)
+        x = gen_emit_bits(g, e);
+    if (!x)
+        x = gen_emit_half(g, e);
+    if (!x)
         x = gen_emit_float(g, e);
     if (!x)
         x = gen_emit_approx(g, e);

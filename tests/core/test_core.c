@@ -34,7 +34,7 @@ static enum hd_status alloc(uint64_t size_B, uint64_t *out_va)
 static void test_memory_errors(void)
 {
     static char host[64];
-    uint64_t va = 0, other, left, total;
+    uint64_t va = 0, other = 0, left, total;
     struct core_block block;
 
     eq_u64(alloc(0, &va), HD_BAD_ARG, "0 bytes");

@@ -13,7 +13,6 @@
 #include <jit_sources.h>
 #include "obj/cache.h"
 
-#define JIT_CACHE_VERSION 92
 /* A cache entry: this, then the object. */
 struct entry_head {
     struct gen_facts facts;

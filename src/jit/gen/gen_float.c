@@ -281,6 +281,21 @@ LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
     return LLVMBuildSelect(bl, nan, nan_of(g, vec, elem, payload), r, "");
 }
 
+/* f32, where the NaN of two NaNs is made canonical when it becomes visible. */
+static LLVMValueRef min_max_raw(struct gen *g, const struct gen_emit *e, LLVMValueRef const bits[2],
+                                LLVMValueRef const x[2])
+{
+    bool min = e->in->op == IR_OP_FMIN;
+    LLVMValueRef first = LLVMBuildFCmp(g->b, min ? LLVMRealOLT : LLVMRealOGT, x[0], x[1], "");
+    LLVMValueRef same = LLVMBuildFCmp(g->b, LLVMRealOEQ, x[0], x[1], "");
+    LLVMValueRef b_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x[1], x[1], "");
+    LLVMValueRef zeros =
+        min ? LLVMBuildOr(g->b, bits[0], bits[1], "") : LLVMBuildAnd(g->b, bits[0], bits[1], "");
+    LLVMValueRef r = as_int(g, e->vec, LLVMBuildSelect(g->b, first, x[0], x[1], ""));
+    r = LLVMBuildSelect(g->b, same, zeros, r, "");
+    return LLVMBuildSelect(g->b, b_nan, bits[0], r, "");
+}
+
 static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef bits[2], x[2];
@@ -291,6 +306,8 @@ static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
         bits[s] = flush_if(g, e, e->src[s], true);
         x[s] = as_float(g, e->vec, ft, bits[s]);
     }
+    if (e->in->type == IR_F32 && !e->in->imm)
+        return min_max_raw(g, e, bits, x);
     return gen_min_max(g, e->vec, e->in, bits, x);
 }
 
@@ -397,7 +414,30 @@ LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e)
 struct ap {
     struct gen *g;
     bool vec;
+    bool ftz; /* no denormal comes in */
 };
+
+/* Instructions of AVX-512 that give the bits of several steps. */
+static bool is_wide(const struct ap *p)
+{
+    return p->vec && p->g->avx512;
+}
+
+/*
+ * Special inputs: by the class of x, the result is `y` or a constant. One digit per class, from the
+ * lowest: quiet NaN, signalling NaN, zero, one, -inf, +inf, negative, positive. Digits: 0 y, 3 NaN,
+ * 4 -inf, 5 +inf, 6 infinity of x's sign, 8 +0 (Intel SDM, VFIXUPIMMPS).
+ */
+static LLVMValueRef fix_up(const struct ap *p, LLVMValueRef y, LLVMValueRef x, uint32_t table)
+{
+    LLVMValueRef args[] = {y,
+                           x,
+                           gen_splat_const(p->g, p->g->t_i32, table),
+                           gen_i32(p->g, 0),
+                           gen_ci(p->g->t_i16, 0xffff),
+                           gen_i32(p->g, 4)};
+    return gen_intrinsic(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
+}
 
 static LLVMValueRef kf(const struct ap *p, double v)
 {
@@ -453,6 +493,13 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
                                1.0};
     x = when(p, LLVMRealOGT, x, kf(p, 129.0), kf(p, 129.0), x);
     x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
+    if (is_wide(p)) {
+        LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1);
+        LLVMValueRef part = LLVMBuildFSub(b, x, whole, "");
+        LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0),
+                               gen_ci(p->g->t_i16, 0xffff), gen_i32(p->g, 4)};
+        return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
+    }
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);
     LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");
     LLVMValueRef n = LLVMBuildSub(b, if_(p, t), ki(p, hd_approx_bits(HD_APPROX_ROUND)), "");
@@ -473,9 +520,12 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     LLVMBuilderRef b = p->g->b;
     static const double c[] = {HD_APPROX_LG2_7, HD_APPROX_LG2_6, HD_APPROX_LG2_5, HD_APPROX_LG2_4,
                                HD_APPROX_LG2_3, HD_APPROX_LG2_2, HD_APPROX_LG2_1, HD_APPROX_LG2_0};
-    LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
-    LLVMValueRef y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
-    LLVMValueRef e0 = LLVMBuildSelect(b, tiny, kf(p, -24.0), kf(p, 0.0), "");
+    LLVMValueRef y = x, e0 = kf(p, 0.0);
+    if (!p->ftz) {
+        LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
+        y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
+        e0 = LLVMBuildSelect(b, tiny, kf(p, -24.0), e0, "");
+    }
     LLVMValueRef yi = if_(p, y);
     LLVMValueRef e = LLVMBuildSub(b, yi, ki(p, HD_APPROX_SQRT_HALF), "");
     e = LLVMBuildAShr(b, e, ki(p, 23), "");
@@ -483,7 +533,9 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     LLVMValueRef f = LLVMBuildFSub(b, fi(p, m), kf(p, 1.0), "");
     LLVMValueRef r = horner(p, f, c, 8);
     LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_form(p->g, p->vec, p->g->t_f32), "");
-    r = fma_(p->g, r, f, LLVMBuildFAdd(b, ef, e0, ""));
+    r = fma_(p->g, r, f, p->ftz ? ef : LLVMBuildFAdd(b, ef, e0, ""));
+    if (is_wide(p))
+        return fix_up(p, r, x, 0x03530433);
     r = when(p, LLVMRealOEQ, x, inf_of(p), x, r);
     r = when(p, LLVMRealOEQ, x, kf(p, 0.0), fi(p, ki(p, HD_APPROX_SIGN | HD_APPROX_INF)), r);
     return when(p, LLVMRealOGE, x, kf(p, 0.0), r, fi(p, ki(p, HD_APPROX_NAN)));
@@ -494,8 +546,11 @@ static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
     struct gen *g = p->g;
     LLVMBuilderRef b = g->b;
     LLVMValueRef one = kf(p, 1.0);
-    LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
-    LLVMValueRef s = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
+    LLVMValueRef tiny = NULL, s = x;
+    if (!p->ftz) {
+        tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
+        s = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
+    }
     LLVMValueRef guess = LLVMBuildLShr(b, if_(p, s), ki(p, 1), "");
     LLVMValueRef y = fi(p, LLVMBuildSub(b, ki(p, HD_APPROX_RSQRT_GUESS), guess, ""));
     LLVMValueRef e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, one);
@@ -503,7 +558,10 @@ static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
     y = fma_(g, w, LLVMBuildFMul(b, y, e, ""), y);
     e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, one);
     y = fma_(g, LLVMBuildFMul(b, kf(p, 0.5), y, ""), e, y);
-    y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, kf(p, 0x1p12), ""), y, "");
+    if (tiny)
+        y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, kf(p, 0x1p12), ""), y, "");
+    if (is_wide(p))
+        return fix_up(p, y, x, 0x03830633);
     y = when(p, LLVMRealOEQ, x, inf_of(p), kf(p, 0.0), y);
     y = when(p, LLVMRealOGE, x, kf(p, 0.0), y, fi(p, ki(p, HD_APPROX_NAN)));
     LLVMValueRef sign = LLVMBuildAnd(b, if_(p, x), ki(p, HD_APPROX_SIGN), "");
@@ -551,9 +609,11 @@ static LLVMValueRef ap_tanh(const struct ap *p, LLVMValueRef x)
 
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
 {
-    const struct ap p = {g, e->vec};
+    const struct ap p = {g, e->vec, e->in->ftz};
     if (e->in->type != IR_F32 || e->in->op < IR_OP_FRSQRT || e->in->op > IR_OP_FTANH)
         return NULL;
+    /* Only ex2 gives denormals of its own; the multiplication or scalef at its end flushes them. */
+    bool flushed = g->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2;
     LLVMValueRef x = fi(&p, e->in->ftz ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
     switch (e->in->op) {
     case IR_OP_FRSQRT:
@@ -577,6 +637,6 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
     default:
         return NULL;
     }
-    y = gen_canonical(g, if_(&p, y));
-    return e->in->ftz ? gen_flush(g, e->vec, y) : y;
+    y = if_(&p, y); /* a NaN becomes canonical where it is seen */
+    return e->in->ftz && !flushed ? gen_flush(g, e->vec, y) : y;
 }

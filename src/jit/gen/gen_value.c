@@ -259,6 +259,14 @@ static bool makes_nan(const struct ir_instr *in)
     case IR_OP_FDIV:
     case IR_OP_FRCP:
     case IR_OP_FSQRT:
+    case IR_OP_FRSQRT:
+    case IR_OP_FSIN:
+    case IR_OP_FCOS:
+    case IR_OP_FEX2:
+    case IR_OP_FLG2:
+    case IR_OP_FTANH:
+    case IR_OP_FMIN:
+    case IR_OP_FMAX:
         return in->type == IR_F32 && !in->sat;
     default:
         return false;
@@ -289,6 +297,8 @@ static bool is_safe(const struct ir_value *v)
     case IR_OP_FEX2:
     case IR_OP_FLG2:
     case IR_OP_FTANH:
+    case IR_OP_FMIN:
+    case IR_OP_FMAX:
         return in->type == IR_F32;
     default:
         return false;

@@ -72,6 +72,8 @@ struct jit_services {
     uint64_t (*clock)(struct jit_cta *cta);       /* %clock64: host cycles */
     uint64_t (*globaltimer)(struct jit_cta *cta); /* ns */
     void (*nanosleep)(struct jit_cta *cta, uint32_t time_ns);
+    /* A function that was not inlined waits for somebody: see waits_in_calls. */
+    void (*yield)(struct jit_cta *cta, struct jit_warp *warp);
 };
 
 /* Facts of one launch, shared by all its CTAs. */
@@ -135,6 +137,11 @@ struct jit_code {
      */
     bool simple_barriers;
     bool may_spin; /* contains a loop that may wait for another thread or the host */
+    /*
+     * Functions that it calls may wait, and call services->yield while they do: a warp needs a host
+     * stack of its own.
+     */
+    bool waits_in_calls;
     bool uses_printf;
     uint64_t cost_ops; /* static estimate of operations per warp; UINT64_MAX when it loops */
 };

@@ -13,6 +13,7 @@
 #include <jit_sources.h>
 #include "obj/cache.h"
 
+#define JIT_CACHE_VERSION 94
 /* A cache entry: this, then the object. */
 struct entry_head {
     struct gen_facts facts;
@@ -108,6 +109,7 @@ static enum hd_status variant_link(struct variant *v, const struct gen_facts *fa
     v->code.has_barrier = facts->has_barrier && (!facts->has_run_cta || facts->has_votes);
     v->code.simple_barriers = facts->simple_barriers;
     v->code.may_spin = facts->may_spin;
+    v->code.waits_in_calls = facts->waits_in_calls;
     v->code.uses_printf = facts->uses_printf;
     v->code.cost_ops = facts->cost_ops;
     return HD_OK;

@@ -42,6 +42,30 @@ __global__ void wild_call(function **table, int *out)
 {
     *out = table[0](1);
 }
+typedef int waiter(volatile int *, int);
+static __device__ __noinline__ int waits(volatile int *p, int want)
+{
+    while (*p == want)
+        ;
+    return 1;
+}
+static __device__ __noinline__ int stores(volatile int *p, int want)
+{
+    *p = want;
+    return 2;
+}
+static __device__ __noinline__ int recurses(volatile int *p, int n);
+__device__ waiter *const table[3] = {waits, stores, recurses};
+static __device__ __noinline__ int recurses(volatile int *p, int n)
+{
+    return table[2](p, n + 1) + table[*p & 0](p, n);
+}
+/* Called functions may wait, so the warp has a stack of its own when it faults. */
+__global__ void from_waiter(int which, int *p, int *bad, int *out)
+{
+    *out = table[0](p, 0);
+    *out = table[which](bad, 1);
+}
 __global__ void fine(int *p)
 {
     *p = 7;
@@ -70,6 +94,10 @@ int main(int argc, char **argv)
         trapped<<<1, 1>>>();
     else if (!strcmp(name, "wild_call"))
         wild_call<<<1, 32>>>((function **)p, p);
+    else if (!strcmp(name, "null_store_in_waiter"))
+        from_waiter<<<1, 64>>>(1, p, nullptr, p + 1);
+    else if (!strcmp(name, "endless_recursion_in_waiter"))
+        from_waiter<<<1, 64>>>(2, p, p, p + 1);
     cudaError_t first = cudaDeviceSynchronize();
     fine<<<1, 1>>>(p);
     cudaError_t then = cudaDeviceSynchronize();

@@ -14,6 +14,17 @@ static __device__ __noinline__ int wait_for(volatile int *p, int want)
     return turns;
 }
 
+typedef int waiter(volatile int *, int);
+static __device__ __noinline__ int wait_less(volatile int *p, int want)
+{
+    int turns = 0;
+
+    while (*p < want)
+        turns += 2;
+    return turns;
+}
+__device__ waiter *const waiters[2] = {wait_for, wait_less};
+
 /* Every CTA waits for the one after it. */
 __global__ void chain(volatile int *done, int n)
 {
@@ -71,6 +82,20 @@ __global__ void hand_on_called(volatile int *word, int *sink)
     *word = threadIdx.x + 1;
 }
 
+/* The same through a pointer: nothing is inlined then. */
+__global__ void chain_pointer(volatile int *done, int n, int which, int *sink)
+{
+    if (threadIdx.x < 2) {
+        if (blockIdx.x + 1 < n)
+            sink[blockIdx.x] = waiters[(which + threadIdx.x) & 1](&done[blockIdx.x + 1], 1);
+        __syncwarp(3);
+        done[blockIdx.x] = 1;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0)
+        sink[n + blockIdx.x] = 1;
+}
+
 static bool step(const char *name, bool fine)
 {
     cudaError_t e = cudaGetLastError();
@@ -123,6 +148,15 @@ int main()
     hand_on_called<<<1, 32>>>(done, sink);
     cudaMemcpy(h, done, sizeof(int), cudaMemcpyDeviceToHost);
     fine &= step("lanes hand on after a function", h[0] == 32);
+
+    cudaMemset(done, 0, n * sizeof(int));
+    cudaMemset(sink, 0, 64 * sizeof(int));
+    chain_pointer<<<n, 64>>>(done, n, 1, sink);
+    cudaMemcpy(h, sink, 64 * sizeof(int), cudaMemcpyDeviceToHost);
+    int passed = 0;
+    for (int i = 0; i < n; i++)
+        passed += h[n + i];
+    fine &= step("chain through a pointer", passed == n);
 
     printf("%s\n", fine ? "PASS" : "FAIL");
     return !fine;

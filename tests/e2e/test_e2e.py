@@ -23,6 +23,8 @@ FAULTS = {
     "endless_recursion": "cudaErrorHardwareStackError",
     "trap": "cudaErrorLaunchFailure",
     "wild_call": "cudaErrorIllegalAddress",
+    "null_store_in_waiter": "cudaErrorIllegalAddress",
+    "endless_recursion_in_waiter": "cudaErrorHardwareStackError",
 }
 count = failed = 0
 

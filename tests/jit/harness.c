@@ -127,6 +127,10 @@ static void nanosleep_(struct jit_cta *cta, uint32_t ns)
 {
 }
 
+static void yield_(struct jit_cta *cta, struct jit_warp *warp)
+{
+}
+
 static const struct jit_services services = {.bar_arrive = bar_arrive,
                                              .vprintf_ = vprintf_,
                                              .assertfail = assertfail,
@@ -135,7 +139,8 @@ static const struct jit_services services = {.bar_arrive = bar_arrive,
                                              .fault = fault,
                                              .clock = clock_,
                                              .globaltimer = timer,
-                                             .nanosleep = nanosleep_};
+                                             .nanosleep = nanosleep_,
+                                             .yield = yield_};
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {

@@ -35,8 +35,10 @@ struct cpu_cta *cpu_cta_create(size_t block_B)
 
 void cpu_cta_destroy(struct cpu_cta *cta)
 {
-    if (cta)
-        munmap(cta, cta->block_B);
+    if (!cta)
+        return;
+    cpu_fibers_release(cta);
+    munmap(cta, cta->block_B);
 }
 
 static void cta_start_warps(struct cpu_cta *cta)
@@ -69,6 +71,8 @@ static void cta_reset(struct cpu_cta *cta)
     const struct jit_code *code = cta->job->code;
 
     cta->cta.opened = 0;
+    if (cta->fibers)
+        cpu_fibers_release(cta);
     if (!code->run_cta)
         cta_start_warps(cta);
     if (code->has_barrier) {
@@ -181,7 +185,8 @@ static enum jit_stop warp_run(struct cpu_cta *cta, uint32_t w)
     uint32_t ended;
 
     cta->opened_seen[w] = cta->cta.opened;
-    warp->state = cta->job->code->run(&cta->cta, warp);
+    warp->state = cta->job->code->waits_in_calls ? cpu_fiber_run(cta, w)
+                                                 : cta->job->code->run(&cta->cta, warp);
     if (warp->state == JIT_DONE) {
         warp->alive = 0;
         cta->remaining--;

@@ -71,7 +71,9 @@ struct cpu_cta {
     uint32_t expected[JIT_NBARRIERS]; /* `count` of the arrivals at each barrier, 0 = all live */
     uint32_t *alive_seen;             /* by warp: alive at its last stop */
     uint32_t *opened_seen;            /* by warp: cta.opened when it last ran */
-    struct cpu_cta *next;             /* in a list of residents or free blocks */
+    struct cpu_fiber **fibers;        /* by warp, when the kernel waits inside calls; else NULL */
+    uint32_t nfibers;
+    struct cpu_cta *next; /* in a list of residents or free blocks */
     size_t block_B;
 };
 
@@ -253,6 +255,13 @@ void cpu_grid_run(struct cpu_job *job, struct cpu_slot *slot);
 struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
                                         const struct jit_launch *launch);
 /* NULL when memory is short. */
+/* fiber.c: warps with a stack of their own. Runs the warp until it stops or yields; its new state.
+ * Leaves by the guard when there is no memory. */
+uint32_t cpu_fiber_run(struct cpu_cta *cta, uint32_t w);
+/* Inside generated code: lets others run. */
+void cpu_fiber_yield(void);
+void cpu_fibers_release(struct cpu_cta *cta);
+
 struct cpu_cta *cpu_cta_create(size_t block_B);
 void cpu_cta_destroy(struct cpu_cta *cta);
 /* Prepares the block for CTA number `index` of the job. */

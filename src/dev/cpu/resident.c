@@ -24,6 +24,7 @@ static void block_give(struct cpu_slot *slot, struct cpu_cta *cta)
 {
     unsigned kept = 0;
 
+    cpu_fibers_release(cta);
     for (struct cpu_cta *it = slot->free_blocks; it; it = it->next)
         kept++;
     if (kept >= CPU_MAX_RESIDENT) {

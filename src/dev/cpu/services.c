@@ -112,6 +112,12 @@ static void service_nanosleep(struct jit_cta *cta, uint32_t time_ns)
         sched_yield();
 }
 
+static void service_yield(struct jit_cta *cta, struct jit_warp *warp)
+{
+    (void)cta, (void)warp;
+    cpu_fiber_yield();
+}
+
 static void service_vprintf(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                             const uint64_t *format, const uint64_t *args, uint32_t *out_result)
 {
@@ -131,5 +137,6 @@ void cpu_services_init(struct jit_services *services)
         .clock = service_clock,
         .globaltimer = service_globaltimer,
         .nanosleep = service_nanosleep,
+        .yield = service_yield,
     };
 }

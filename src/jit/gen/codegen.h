@@ -25,6 +25,7 @@ struct gen_facts {
     bool has_votes; /* some barrier reduces predicates */
     bool simple_barriers;
     bool may_spin;
+    bool waits_in_calls;
     bool uses_printf;
     bool has_run_cta;
 };

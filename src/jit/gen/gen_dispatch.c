@@ -95,7 +95,7 @@ void gen_wrap(struct gen *g)
         stuck = LLVMBuildAnd(g->b, stuck, LLVMBuildNot(g->b, parked, ""), "");
     LLVMBuildStore(g->b, LLVMBuildZExt(g->b, stuck, g->t_i8, ""), g->sweep_forced);
     LLVMBuildStore(g->b, gen_ci(g->t_i8, 0), g->sweep_progress);
-    if (!g->facts.may_spin || !g->is_kernel) {
+    if (!g->facts.may_spin) {
         if (g->nsites) {
             LLVMBasicBlockRef wait = gen_bb(g, "wait_members"), go = gen_bb(g, "go");
             LLVMValueRef idle_now = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t_i8, 0), "");
@@ -114,7 +114,12 @@ void gen_wrap(struct gen *g)
     LLVMBasicBlockRef yield = gen_bb(g, "yield");
     LLVMBuildCondBr(g->b, tired, yield, first);
     LLVMPositionBuilderAtEnd(g->b, yield);
-    LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_YIELD));
+    if (g->is_kernel) {
+        LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_YIELD));
+    } else {
+        gen_service(g, offsetof(struct jit_services, yield), g->t_void, NULL, 0);
+        LLVMBuildBr(g->b, first);
+    }
 }
 
 LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2])

@@ -255,6 +255,8 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         LLVMBuildBr(g->alloca_builder, g->entry);
     }
     parent->facts.may_spin |= g->facts.may_spin;
+    parent->facts.waits_in_calls |=
+        g->facts.waits_in_calls || (!func->is_kernel && g->facts.may_spin);
     parent->facts.uses_printf |= g->facts.uses_printf;
     if (func->is_kernel) {
         parent->facts = g->facts;
@@ -309,7 +311,7 @@ static enum hd_status build(struct gen *g)
     g->fp_ftz = fp_all_ftz(g->req->kernel);
     HD_TRY(gen_function(g, g->req->kernel, body));
     g->facts.mxcsr = g->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
-    bool stops = g->nresume || g->dispatch || g->facts.frame_B;
+    bool stops = g->nresume || g->dispatch || g->facts.frame_B || g->facts.waits_in_calls;
     g->b = LLVMCreateBuilderInContext(g->ctx);
     hd_arena_init(&g->arena);
     if (g->by_region || !stops)

@@ -245,6 +245,9 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
 /* f64 to f32 in a directed rounding (gen_cvt.c). */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd);
 void gen_load(struct gen *g, const struct ir_instr *instr);
+/* gen_prefetch.c: what a load with these bases per half reads in the loop's next turn. */
+void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
+                       int64_t offset);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 /* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */
 bool gen_is_computed(struct gen *g, const struct ir_value *v);

@@ -566,6 +566,8 @@ void gen_load(struct gen *g, const struct ir_instr *in)
         }
         return;
     }
+    if (a.kind == ADDR_A)
+        gen_prefetch_next(g, in, a.base, a.offset);
     if (a.wraps)
         load_either(g, in, &a, elem, size_B, n, out);
     else

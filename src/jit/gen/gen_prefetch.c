@@ -1,0 +1,123 @@
+/*
+ * Prefetches for loops whose threads jump: `for (i = id; i < n; i += gridDim.x * blockDim.x)`. A warp
+ * runs all its turns in a row, so its loads are a large, regular distance apart: too far for the
+ * host's prefetchers, and a turn with work in it is too long for the next load to start early.
+ * The distance is read off the loop's induction; a wrong guess costs time and nothing else, so no
+ * proof is asked for.
+ */
+#include "jit/gen/gen.h"
+
+/* Constant distances below this are left to the host. */
+#define NEAR_B 2048
+
+/* What is added to `v` in a turn of the loop: constant + value * scale; false = not found. */
+struct step {
+    const struct ir_value *value; /* uniform; NULL = none */
+    int64_t scale, constant;
+};
+
+static bool is_uniform(struct gen *g, const struct ir_value *v)
+{
+    return gen_shape(g, v)->kind == IR_SHAPE_UNIFORM;
+}
+
+static bool const_of(const struct ir_value *v, int64_t *out)
+{
+    uint64_t bits;
+    if (!ir_value_const(v, &bits))
+        return false;
+    *out = ir_type_bits(v->type) == 32 ? (int32_t)bits : (int64_t)bits;
+    return true;
+}
+
+/* A phi of the loop's header that the latch adds to. */
+static bool step_of_phi(struct gen *g, const struct ir_instr *phi, struct step *out)
+{
+    const struct ir_loops *loops = &g->shapes.loops;
+    uint32_t block = g->nodes[g->cur].block->id, loop = loops->loop_of[block];
+    if (loop == IR_NO_BLOCK || loops->loops[loop].header != phi->block->id)
+        return false;
+    for (uint32_t p = 0; p < phi->nsrc; p++) {
+        const struct ir_instr *next = phi->src[p]->instr;
+        if (phi->block->preds[p]->id < phi->block->id || !next || next->op != IR_OP_ADD)
+            continue;
+        unsigned other = next->src[0] == phi->dst[0] ? 1 : 0;
+        if (next->src[1 - other] != phi->dst[0] || !is_uniform(g, next->src[other]))
+            continue;
+        *out = (struct step){.scale = 1};
+        if (!const_of(next->src[other], &out->constant))
+            out->value = next->src[other];
+        return true;
+    }
+    return false;
+}
+
+static bool step_of(struct gen *g, const struct ir_value *v, unsigned depth, struct step *out)
+{
+    const struct ir_instr *in = v->instr;
+    int64_t k = 1;
+    if (!in || depth > 8)
+        return false;
+    switch (in->op) {
+    case IR_OP_PHI:
+        return step_of_phi(g, in, out);
+    case IR_OP_ADD:
+        for (unsigned s = 0; s < 2; s++) {
+            if (is_uniform(g, in->src[s]) && step_of(g, in->src[1 - s], depth + 1, out))
+                return true;
+        }
+        return false;
+    case IR_OP_CVT:
+        return !ir_type_is_float(in->type) && !ir_type_is_float(in->type2) &&
+               step_of(g, in->src[0], depth + 1, out);
+    case IR_OP_SHL:
+        if (!const_of(in->src[1], &k) || k < 0 || k > 31)
+            return false;
+        k = 1ll << k;
+        break;
+    case IR_OP_MUL:
+    case IR_OP_MULWIDE:
+        if (!const_of(in->src[1], &k))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    if (!step_of(g, in->src[0], depth + 1, out))
+        return false;
+    out->scale *= k;
+    out->constant *= k;
+    return true;
+}
+
+/* A turn's distance in bytes (i64), NULL when it is not known or small. */
+static LLVMValueRef distance(struct gen *g, const struct ir_value *address)
+{
+    struct step step;
+    if (!step_of(g, address, 0, &step))
+        return NULL;
+    if (!step.value)
+        return step.constant >= NEAR_B || step.constant <= -NEAR_B
+                   ? gen_i64(g, (uint64_t)step.constant)
+                   : NULL;
+    LLVMValueRef x = gen_scalar(g, step.value);
+    if (LLVMTypeOf(x) == g->t_i32)
+        x = LLVMBuildSExt(g->b, x, g->t_i64, "");
+    return LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)step.scale), "");
+}
+
+void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
+                       int64_t offset)
+{
+    LLVMValueRef far;
+    if (in->mem.space != IR_SPACE_GLOBAL || g->path == JIT_GENERIC ||
+        !(far = distance(g, in->src[0])))
+        return;
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef at = LLVMBuildAdd(g->b, base[h], far, "");
+        at = LLVMBuildAdd(g->b, at, gen_i64(g, (uint64_t)offset), "");
+        LLVMValueRef p = LLVMBuildIntToPtr(g->b, at, g->t_ptr, "");
+        LLVMValueRef args[] = {p, gen_i32(g, 0), gen_i32(g, 3), gen_i32(g, 1)};
+        gen_intrinsic(g, "llvm.prefetch", &g->t_ptr, 1, args, 4);
+    }
+}

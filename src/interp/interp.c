@@ -216,16 +216,6 @@ static enum hd_status index_funcs(struct interp_run *run)
     return HD_OK;
 }
 
-static bool has_alloca(const struct ir_module *module)
-{
-    ir_foreach_func(f, module)
-        for (uint32_t i = 0; i < f->nblocks; i++)
-            ir_foreach_instr(in, f->blocks[i])
-                if (in->op == IR_OP_ALLOCA)
-                    return true;
-    return false;
-}
-
 static enum hd_status size_windows(struct interp_run *run)
 {
     const struct interp_launch *l = run->launch;
@@ -234,7 +224,7 @@ static enum hd_status size_windows(struct interp_run *run)
     run->shared_B =
         l->dynamic_shared_B ? HD_MAX(run->window.shared_B, dynamic) : run->window.shared_B;
     run->local_B = run->window.local_B;
-    if (run->window.recursive || has_alloca(run->module))
+    if (run->window.recursive)
         run->local_B = HD_MAX(run->local_B, l->stack_B ? l->stack_B : DEFAULT_STACK_B);
     return HD_OK;
 }

@@ -435,7 +435,7 @@ struct ir_window {
     uint64_t dynamic_offset_B; /* where dynamic shared memory starts: the CTA's window is this long
                                   plus the launch's dynamic bytes. May exceed shared_B. */
     uint64_t local_B;          /* local bytes per thread: the kernel and the deepest call path */
-    bool recursive;            /* the call graph below has a cycle or an indirect call */
+    bool recursive;            /* a cycle or an indirect call below, or it allocates of its stack */
 };
 
 /*

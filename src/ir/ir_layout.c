@@ -15,6 +15,7 @@ struct func_refs {
     HD_VEC(struct ir_func *) callees;
     HD_VEC(struct ir_var *) vars; /* shared, perhaps repeated */
     bool indirect;
+    bool allocates; /* of its stack */
     uint32_t epoch; /* walk that `state` belongs to */
     bool done;      /* else on the path */
     uint64_t depth_B;
@@ -70,6 +71,9 @@ static bool scan_instr(struct func_refs *refs, const struct ir_instr *instr)
         return hd_vec_push(&refs->callees, instr->callee);
     case IR_OP_CALLI:
         refs->indirect = true;
+        return true;
+    case IR_OP_ALLOCA:
+        refs->allocates = true;
         return true;
     default:
         return true;
@@ -131,6 +135,7 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
         g->failed |= !hd_map_put_u64(&w->seen, (uintptr_t)refs->vars.at[i], refs->vars.at[i]);
     for (size_t i = 0; i < refs->callees.len; i++)
         below = HD_MAX(below, walk_func(w, refs->callees.at[i]));
+    w->recursive |= refs->allocates;
     if (refs->indirect) {
         w->recursive = true;
         graph_find_taken(g);

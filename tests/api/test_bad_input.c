@@ -91,6 +91,17 @@ static const struct kernel_case {
      "ts: .branchtargets A, B; mov.u32 %r2, 77777777; brx.idx %r2, ts; A: st.global.u32 [%d1], 1; "
      "B: st.global.u32 [%d1], 2;",
      CUDA_SUCCESS},
+    {"barrier that a partial warp counts as 32 at",
+     "setp.ge.u32 %p1, %r1, 48; @%p1 exit; bar.sync 1, 64; bar.red.and.pred %p2, 2, 64, 1; "
+     "@!%p2 trap;",
+     CUDA_SUCCESS},
+    {"barrier 99", "mov.u32 %r2, 99; bar.sync %r2, 64;", CUDA_ERROR_LAUNCH_FAILED},
+    {"barrier with two counts",
+     "setp.lt.u32 %p1, %r1, 32; @%p1 bar.arrive 1, 96; bar.sync 0; bar.sync 1, 64;",
+     CUDA_ERROR_LAUNCH_FAILED},
+    {"alloca", "alloca.u64 %d3, 64; st.local.u32 [%d3+60], 1;", CUDA_SUCCESS},
+    {"alloca of everything", "alloca.u64 %d3, 0x10000000000; st.local.u32 [%d3], 1;",
+     CUDA_ERROR_HARDWARE_STACK_ERROR},
     {"shuffle from everywhere",
      "shfl.sync.idx.b32 %r2, %r1, 0x12345678, 0xffffffff, -1; st.global.u32 [%d1], %r2;",
      CUDA_SUCCESS},

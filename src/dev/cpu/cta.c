@@ -78,6 +78,8 @@ static void cta_reset(struct cpu_cta *cta)
     if (code->has_barrier) {
         memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
         memset(cta->expected, 0, sizeof(cta->expected));
+        if (!code->simple_barriers)
+            memset(cta->arrived, 0, sizeof(cta->arrived));
     }
 }
 
@@ -167,14 +169,34 @@ static void barrier_open(struct jit_cta *cta, unsigned id)
     cta->opened++;
 }
 
+/*
+ * A barrier's count is in whole warps (PTX ISA, bar): one all of whose live threads have arrived
+ * counts as 32, whatever it lacks.
+ */
+static uint32_t counted_arrivals(const struct cpu_cta *cta, unsigned id)
+{
+    uint32_t nwarps = cta->cta.launch->nwarps, sum = 0;
+
+    if (!cta->expected[id] || cta->cta.live_threads == nwarps * 32)
+        return cta->cta.bars[id].arrived;
+    for (uint32_t w = 0; w < nwarps; w++) {
+        uint32_t n = cta->arrived[id][w];
+        bool all = n && n >= (uint32_t)__builtin_popcount(cta->cta.warps[w].alive);
+        sum += all ? HD_MAX(n, 32u) : n;
+    }
+    return sum;
+}
+
 void cpu_cta_open_barriers(struct cpu_cta *cta)
 {
     for (unsigned id = 0; id < JIT_NBARRIERS; id++) {
         const struct jit_barrier *bar = &cta->cta.bars[id];
         uint32_t expected = cta->expected[id] ? cta->expected[id] : cta->cta.live_threads;
 
-        if (bar->arrived && bar->arrived >= expected)
-            barrier_open(&cta->cta, id);
+        if (!bar->arrived || counted_arrivals(cta, id) < expected)
+            continue;
+        barrier_open(&cta->cta, id);
+        memset(cta->arrived[id], 0, sizeof(cta->arrived[id]));
     }
 }
 

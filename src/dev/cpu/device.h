@@ -42,6 +42,7 @@
 #include "jit/jit.h"
 
 #define CPU_MAX_QUEUES      1024
+#define CPU_MAX_WARPS       32 /* of a CTA */
 #define CPU_MAX_SLOTS       256
 #define CPU_HOT_SPIN_NS     150000u /* how long an idle worker spins */
 #define CPU_COLD_SPIN_NS    3000u /* the last worker: a waiting host thread usually has its place */
@@ -69,9 +70,11 @@ struct cpu_cta {
     uint64_t index;                   /* position in the order in which CTAs start */
     uint32_t remaining;               /* warps that are not done */
     uint32_t expected[JIT_NBARRIERS]; /* `count` of the arrivals at each barrier, 0 = all live */
-    uint32_t *alive_seen;             /* by warp: alive at its last stop */
-    uint32_t *opened_seen;            /* by warp: cta.opened when it last ran */
-    struct cpu_fiber **fibers;        /* by warp, when the kernel waits inside calls; else NULL */
+    /* Threads by warp that arrived at a barrier with a count. */
+    uint16_t arrived[JIT_NBARRIERS][CPU_MAX_WARPS];
+    uint32_t *alive_seen;      /* by warp: alive at its last stop */
+    uint32_t *opened_seen;     /* by warp: cta.opened when it last ran */
+    struct cpu_fiber **fibers; /* by warp, when the kernel waits inside calls; else NULL */
     uint32_t nfibers;
     struct cpu_cta *next; /* in a list of residents or free blocks */
     size_t block_B;

@@ -17,14 +17,21 @@ static struct cpu_cta *cta_of(struct jit_cta *cta)
 static uint32_t service_bar_arrive(struct jit_cta *cta, struct jit_warp *warp, uint32_t id,
                                    uint32_t count, uint32_t lanes, uint32_t votes)
 {
+    struct cpu_cta *c = cta_of(cta);
     struct jit_barrier *bar = &cta->bars[id & (JIT_NBARRIERS - 1)];
-    uint32_t generation = bar->generation;
+    uint32_t generation;
 
-    (void)warp;
-    cta_of(cta)->expected[id & (JIT_NBARRIERS - 1)] = count;
+    if (id >= JIT_NBARRIERS || (bar->arrived && c->expected[id] != count)) {
+        (void)!hd_error(HD_TRAP, "barrier %u does not exist or is in use with another count", id);
+        cpu_guard_leave(HD_TRAP, 0);
+    }
+    generation = bar->generation;
+    c->expected[id] = count;
     bar->arrived += (uint32_t)__builtin_popcount(lanes);
+    if (count)
+        c->arrived[id][warp->index] += (uint16_t)__builtin_popcount(lanes);
     bar->votes += votes;
-    cpu_cta_open_barriers(cta_of(cta));
+    cpu_cta_open_barriers(c);
     return generation;
 }
 

@@ -489,7 +489,9 @@ def epilogue():
     out.append("    @%q0 bra $done;")
     out.append("    shl.b32 %x0, %me, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
                "ld.shared.u32 %x1, [%x0]; mul.wide.u32 %y0, %me, 4; add.u64 %y0, %y0, %atoms; "
-               "red.global.add.u32 [%y0], %x1;")
+               # each word by the operation that the kernel uses on it: sums and xors do not commute
+               f"setp.lt.u32 %q1, %me, {ATOM_WORDS // 2}; @%q1 red.global.add.u32 [%y0], %x1; "
+               "@!%q1 red.global.xor.b32 [%y0], %x1;")
     out.append("$done:\n    ret;")
     return "\n".join(out)
 

@@ -249,6 +249,9 @@ void gen_load(struct gen *g, const struct ir_instr *instr);
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
                        int64_t offset);
 void gen_store(struct gen *g, const struct ir_instr *instr);
+/* gen_strided.c: 16 elements `stride` bytes apart, all of which may be read. */
+LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, int64_t stride,
+                              uint64_t size_B);
 /* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */
 bool gen_is_computed(struct gen *g, const struct ir_value *v);
 /*

@@ -456,14 +456,25 @@ static void load_interleaved(struct gen *g, const struct addr *a, LLVMTypeRef el
     }
 }
 
-static void load_lanes(struct gen *g, const struct addr *a, LLVMTypeRef elem, uint64_t size_B,
-                       unsigned n, LLVMValueRef out[][2])
+/* Every lane is active and the lanes are a constant distance apart. */
+static void load_full(struct gen *g, const struct addr *a, LLVMTypeRef elem, uint64_t size_B,
+                      unsigned n, LLVMValueRef out[][2])
 {
-    bool full = !g->mask[0] && !g->mask[1];
-    if (n > 1 && is_contiguous(a, size_B * n) && full) {
+    if (n > 1 && is_contiguous(a, size_B * n)) {
         load_interleaved(g, a, elem, n, out, (unsigned)size_B);
         return;
     }
+    for (unsigned j = 0; j < n; j++) {
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef ptr = ptr_at(g, a->base[h], a->offset + (int64_t)(j * size_B));
+            out[j][h] = gen_load_strided(g, elem, ptr, a->stride, size_B);
+        }
+    }
+}
+
+static void load_masked(struct gen *g, const struct addr *a, LLVMTypeRef elem, uint64_t size_B,
+                        unsigned n, LLVMValueRef out[][2])
+{
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < 2; h++) {
             int64_t more = (int64_t)(j * size_B);
@@ -478,6 +489,50 @@ static void load_lanes(struct gen *g, const struct addr *a, LLVMTypeRef elem, ui
                                    : gather(g, elem, ptrs, h, (unsigned)size_B);
         }
     }
+}
+
+static LLVMValueRef all_active(struct gen *g)
+{
+    LLVMValueRef both = LLVMBuildAnd(g->b, gen_mask_bits(g, 0), gen_mask_bits(g, 1), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_ci(g->t_i16, 0xffff), "");
+}
+
+static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicBlockRef a_end,
+                      LLVMValueRef b[][2], LLVMBasicBlockRef b_end, LLVMValueRef out[][2])
+{
+    for (unsigned j = 0; j < n; j++) {
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(a[j][h]), "");
+            LLVMValueRef vals[] = {a[j][h], b[j][h]};
+            LLVMBasicBlockRef from[] = {a_end, b_end};
+            LLVMAddIncoming(phi, vals, from, 2);
+            out[j][h] = phi;
+        }
+    }
+}
+
+static void load_lanes(struct gen *g, const struct addr *a, LLVMTypeRef elem, uint64_t size_B,
+                       unsigned n, LLVMValueRef out[][2])
+{
+    if (a->kind != ADDR_A || is_contiguous(a, size_B)) {
+        load_masked(g, a, elem, size_B, n, out);
+        return;
+    }
+    if (!g->mask[0] && !g->mask[1]) {
+        load_full(g, a, elem, size_B, n, out);
+        return;
+    }
+    LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
+    LLVMValueRef x[8][2], y[8][2];
+    LLVMBuildCondBr(g->b, all_active(g), full, part);
+    LLVMPositionBuilderAtEnd(g->b, full);
+    load_full(g, a, elem, size_B, n, x);
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, part);
+    load_masked(g, a, elem, size_B, n, y);
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, join);
+    load_join(g, n, x, full, y, part, out);
 }
 
 /* Both forms of an access whose index might wrap, chosen at run time. */
@@ -498,15 +553,7 @@ static void load_either(struct gen *g, const struct ir_instr *in, struct addr *a
     LLVMBasicBlockRef slow_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
-    for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++) {
-            LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(a_out[j][h]), "");
-            LLVMValueRef vals[] = {a_out[j][h], b_out[j][h]};
-            LLVMBasicBlockRef from[] = {fast_end, slow_end};
-            LLVMAddIncoming(phi, vals, from, 2);
-            out[j][h] = phi;
-        }
-    }
+    load_join(g, n, a_out, fast_end, b_out, slow_end, out);
 }
 
 static bool load_is_volatile(const struct ir_instr *in)
@@ -627,14 +674,9 @@ static void store_interleaved(struct gen *g, const struct addr *a, LLVMValueRef 
     }
 }
 
-static void store_lanes(struct gen *g, const struct addr *a, LLVMValueRef x[][2], uint64_t size_B,
-                        unsigned n)
+static void store_masked(struct gen *g, const struct addr *a, LLVMValueRef x[][2], uint64_t size_B,
+                         unsigned n)
 {
-    bool full = !g->mask[0] && !g->mask[1];
-    if (n > 1 && is_contiguous(a, size_B * n) && full) {
-        store_interleaved(g, a, x, n, (unsigned)size_B);
-        return;
-    }
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < 2; h++) {
             int64_t more = (int64_t)(j * size_B);
@@ -645,6 +687,28 @@ static void store_lanes(struct gen *g, const struct addr *a, LLVMValueRef x[][2]
                 scatter(g, x[j][h], lane_ptrs(g, a, h, more), h, (unsigned)size_B);
         }
     }
+}
+
+static void store_lanes(struct gen *g, const struct addr *a, LLVMValueRef x[][2], uint64_t size_B,
+                        unsigned n)
+{
+    if (n == 1 || !is_contiguous(a, size_B * n)) {
+        store_masked(g, a, x, size_B, n);
+        return;
+    }
+    if (!g->mask[0] && !g->mask[1]) {
+        store_interleaved(g, a, x, n, (unsigned)size_B);
+        return;
+    }
+    LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
+    LLVMBuildCondBr(g->b, all_active(g), full, part);
+    LLVMPositionBuilderAtEnd(g->b, full);
+    store_interleaved(g, a, x, n, (unsigned)size_B);
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, part);
+    store_masked(g, a, x, size_B, n);
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, join);
 }
 
 static void store_either(struct gen *g, const struct ir_instr *in, const struct addr *a,

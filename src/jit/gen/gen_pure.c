@@ -45,10 +45,11 @@ static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t
     case IR_OP_FEX2:
     case IR_OP_FLG2:
     case IR_OP_FTANH:
-    case IR_OP_FMIN:
-    case IR_OP_FMAX:
     case IR_OP_FSETP:
         return in->type == IR_F32;
+    case IR_OP_FMIN:
+    case IR_OP_FMAX:
+        return in->type == IR_F32 && !(in->imm & 2); /* .xorsign sees a NaN's sign */
     case IR_OP_SELECT:
         return s > 0 && g->nan_raw[in->dst[0]->id];
     case IR_OP_CVT:

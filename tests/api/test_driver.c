@@ -87,6 +87,7 @@ static void test_streams(CUmodule module)
 
     success(cuMemAlloc_v2(&p, 8), "alloc");
     success(cuMemsetD8_v2(p, 0, 8), "memset");
+    success(cuCtxSynchronize(), "a non-blocking stream does not wait for the default stream");
     success(cuStreamCreate(&a, CU_STREAM_NON_BLOCKING), "stream");
     success(cuStreamCreate(&b, CU_STREAM_DEFAULT), "stream");
     success(cuEventCreate(&start, 0), "event");

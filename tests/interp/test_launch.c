@@ -465,20 +465,29 @@ static void test_patterns(void)
 }
 
 /* Values of all shapes cross barriers in a loop; bar.red counts; the last warp may be partial. */
-static const char regions_text[] = HEAD
-    "var @s shared extern align 16 size 0 dynamic\n"
-    "kernel @k visible {\n" PARAMS PROLOGUE
-    "  %6:b64 = varaddr @s\n  %7:b64 = add.u64 %6, %5\n  %8:b32 = const.b32 0x0\n"
-    "  %9:b32 = const.b32 0x3\n  %10:b32 = mul.u32 %2, %9\n  %11:b32 = const.b32 0x1\n  br bb1\n"
-    "bb1:\n  %12:b32 = phi.b32 [bb0: %8], [bb1: %25]\n  %13:b32 = phi.b32 [bb0: %10], [bb1: %24]\n"
-    "  st.b32.shared [%7], %13\n  bar.sync\n  %14:b32 = xor.b32 %2, %11\n"
-    "  %15:b64 = mulwide.u32 %14, %4\n  %16:b64 = add.u64 %6, %15\n"
-    "  %17:b32 = ld.b32.shared [%16]\n  %22:b32 = mul.u32 %13, %9\n  %18:b32 = add.u32 %22, %17\n"
-    "  %19:b32 = and.b32 %18, %11\n  %20:pred = setp.u32.ne %19, %8\n"
-    "  %21:b32 = bar.red_popc %8, %8, %20\n  %23:b32 = add.u32 %18, %21\n"
-    "  %24:b32 = select.b32 %20, %23, %18\n  %25:b32 = add.u32 %12, %11\n"
-    "  %26:b32 = const.b32 0x4\n  %27:pred = setp.u32.lt %25, %26\n  cbr %27, bb1, bb2\n"
-    "bb2:\n  %28:b32 = add.u32 %24, %21\n  st.b32.global [%3], %28\n  ret\n}\n";
+/* clang-format off */
+#define REGIONS(next, more) HEAD \
+    "var @s shared extern align 16 size 0 dynamic\n" \
+    "kernel @k visible {\n" PARAMS PROLOGUE \
+    "  %6:b64 = varaddr @s\n  %7:b64 = add.u64 %6, %5\n  %8:b32 = const.b32 0x0\n" \
+    "  %9:b32 = const.b32 0x3\n  %10:b32 = mul.u32 %2, %9\n  %11:b32 = const.b32 0x1\n" next \
+    "bb1:\n  %12:b32 = phi.b32 [bb0: %8], [bb1: %25]\n  %13:b32 = phi.b32 [bb0: %10], [bb1: %24]\n" \
+    "  st.b32.shared [%7], %13\n  bar.sync\n  %14:b32 = xor.b32 %2, %11\n" \
+    "  %15:b64 = mulwide.u32 %14, %4\n  %16:b64 = add.u64 %6, %15\n" \
+    "  %17:b32 = ld.b32.shared [%16]\n  %22:b32 = mul.u32 %13, %9\n  %18:b32 = add.u32 %22, %17\n" \
+    "  %19:b32 = and.b32 %18, %11\n  %20:pred = setp.u32.ne %19, %8\n" \
+    "  %21:b32 = bar.red_popc %8, %8, %20\n  %23:b32 = add.u32 %18, %21\n" \
+    "  %24:b32 = select.b32 %20, %23, %18\n  %25:b32 = add.u32 %12, %11\n" \
+    "  %26:b32 = const.b32 0x4\n  %27:pred = setp.u32.lt %25, %26\n  cbr %27, bb1, bb2\n" \
+    "bb2:\n  %28:b32 = add.u32 %24, %21\n  st.b32.global [%3], %28\n  ret\n" more "}\n"
+/* clang-format on */
+static const char regions_text[] = REGIONS("  br bb1\n", "");
+/* Threads from 70 on leave before the first barrier, after a store or at once. */
+#define LEAVE(to)                                                                                  \
+    "  %40:b32 = const.b32 0x46\n  %41:pred = setp.u32.ge %2, %40\n  cbr %41, " to ", bb1\n"
+static const char leaving_text[] = REGIONS(LEAVE("bb9"), "bb9:\n  exit\n");
+static const char storing_text[] =
+    REGIONS(LEAVE("bb9"), "bb9:\n  st.b32.global [%3+512], %40\n  exit\n");
 
 static void regions_expected(uint32_t n, uint32_t *acc)
 {
@@ -510,6 +519,21 @@ static void test_regions(void)
                "barriers in a loop run");
         eq_mem(out, expected, sizeof(out), "values cross barriers");
     }
+}
+
+static void test_leaving(void)
+{
+    uint32_t out[256] = {0}, expected[256] = {0};
+    const void *params[] = {out, NULL};
+    regions_expected(70, expected);
+    eq_u64(run(&(struct job){leaving_text, 1, 128, 512, .params = params}), HD_OK,
+           "threads leave before barriers");
+    eq_mem(out, expected, sizeof(out), "the others go on");
+    for (unsigned i = 70; i < 128; i++)
+        expected[128 + i] = 70;
+    eq_u64(run(&(struct job){storing_text, 1, 128, 512, .params = params}), HD_OK,
+           "threads store and leave");
+    eq_mem(out, expected, sizeof(out), "both are right");
 }
 
 HD_UNUSED static void test_grid_barrier(void)
@@ -565,6 +589,7 @@ int main(void)
     test_printf();
     test_barriers();
     test_regions();
+    test_leaving();
     test_computed_addresses();
     test_patterns();
 #ifndef interp_launch /* the JIT's harness runs CTAs one by one and checks no addresses */

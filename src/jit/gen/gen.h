@@ -132,6 +132,8 @@ struct gen {
     uint8_t *origin;                /* by value id: see gen_guess.c; NULL = not needed yet */
     struct gen_pattern **patterns;  /* by value id: see gen_pattern.c; NULL = not needed yet */
     bool by_region;                 /* all warps run through the stops alike (gen_regions.c) */
+    bool leaves_early;              /* by_region: lanes may end before the last stop */
+    uint64_t alive_at;              /* leaves_early: frame offset of the living lanes, i32 */
     bool *cta_uniform;              /* by value id; with by_region */
     uint64_t *cta_at;               /* by value id: 1 + offset in the areas, 0 = none */
     uint64_t cta_area_B;            /* size of an area */

@@ -188,15 +188,19 @@ static LLVMValueRef state_of(struct gen *g, uint32_t region)
     return gen_i32(g, region ? region << 2 | JIT_BARRIER : 0);
 }
 
-static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w,
-                                LLVMValueRef tid[3])
+static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
-    LLVMValueRef alive = warp_alive(g, run, w), frame = run->frames;
-    if (g->facts.frame_B) {
-        LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t_i64, "");
-        at = LLVMBuildMul(g->b, at, gen_i64(g, g->facts.frame_B), "");
-        frame = LLVMBuildGEP2(g->b, g->t_i8, frame, &at, 1, "");
-    }
+    if (!g->facts.frame_B)
+        return run->frames;
+    LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t_i64, "");
+    at = LLVMBuildMul(g->b, at, gen_i64(g, g->facts.frame_B), "");
+    return LLVMBuildGEP2(g->b, g->t_i8, run->frames, &at, 1, "");
+}
+
+static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w,
+                                LLVMValueRef alive, LLVMValueRef tid[3])
+{
+    LLVMValueRef frame = frame_of(g, run, w);
     if (g->alive_in_memory) { /* device functions read it */
         store_field(g, run->warp, offsetof(struct jit_warp, index), w);
         store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
@@ -226,19 +230,45 @@ static void publish_votes(struct gen *g)
     }
 }
 
+/* A warp that has ended takes no part; the state is that of those that have not. */
+static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t region,
+                                   LLVMValueRef w, LLVMValueRef tid[3], LLVMValueRef state)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef runs = gen_bb(g, "runs"), next = gen_bb(g, "next");
+    LLVMValueRef alive =
+        region ? load_field(g, g->t_i32, frame_of(g, run, w), g->alive_at) : warp_alive(g, run, w);
+    LLVMValueRef gone = LLVMBuildICmp(g->b, LLVMIntEQ, alive, gen_i32(g, 0), "");
+    LLVMValueRef at[3] = {tid[0], tid[1], tid[2]}, unused[6];
+    if (has_rows(g))
+        tids_of_warp(g, run, tid, unused);
+    LLVMBuildCondBr(g->b, gone, next, runs);
+    LLVMPositionBuilderAtEnd(g->b, runs);
+    LLVMValueRef own = LLVMBuildOr(g->b, run_warp_in(g, run, region, w, alive, at), state, "");
+    LLVMBuildBr(g->b, next);
+    LLVMPositionBuilderAtEnd(g->b, next);
+    LLVMValueRef all = LLVMBuildPhi(g->b, g->t_i32, "");
+    LLVMAddIncoming(all, (LLVMValueRef[]){state, own}, (LLVMBasicBlockRef[]){from, runs}, 2);
+    return all;
+}
+
 static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
     LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
-    LLVMValueRef phis[4], at[4]; /* thread number; warp */
-    for (unsigned i = 0; i < 4; i++)
+    LLVMValueRef phis[5], at[5], state; /* thread number; warp; state */
+    for (unsigned i = 0; i < 5; i++)
         at[i] = phis[i] = LLVMBuildPhi(g->b, g->t_i32, "");
-    LLVMValueRef state = run_warp_in(g, run, region, phis[3], at);
+    if (g->leaves_early)
+        state = run_warp_alive(g, run, region, phis[3], at, phis[4]);
+    else
+        state = run_warp_in(g, run, region, phis[3], warp_alive(g, run, phis[3]), at);
     LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, 1), "");
-    LLVMBasicBlockRef blocks[] = {run->heads[region], loop};
-    for (unsigned i = 0; i < 4; i++)
+    at[4] = state;
+    LLVMBasicBlockRef blocks[] = {run->heads[region], LLVMGetInsertBlock(g->b)};
+    for (unsigned i = 0; i < 5; i++)
         LLVMAddIncoming(phis[i], (LLVMValueRef[]){gen_i32(g, 0), at[i]}, blocks, 2);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, ""), loop, after);
     LLVMPositionBuilderAtEnd(g->b, after);

@@ -238,6 +238,8 @@ static void gen_prologue(struct gen *g)
 enum hd_status gen_flow_run(struct gen *g)
 {
     g->done = gen_bb(g, "done");
+    if (g->leaves_early)
+        g->alive_at = gen_frame_alloc(g, 4, 4);
     gen_prologue(g);
     for (uint32_t n = 0; n < g->nnodes; n++)
         gen_node_body(g, n);
@@ -262,6 +264,8 @@ enum hd_status gen_flow_run(struct gen *g)
             LLVMPositionBuilderAtEnd(g->b, end);
         }
     }
+    if (g->leaves_early)
+        LLVMBuildStore(g->b, gen_i32(g, 0), gen_gep(g, g->frame, g->alive_at));
     if (g->is_kernel)
         LLVMBuildRet(g->b, gen_i32(g, 0));
     else

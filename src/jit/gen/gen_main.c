@@ -264,6 +264,8 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         parent->nresume = g->nresume;
         parent->dispatch = g->dispatch;
         parent->by_region = g->by_region;
+        parent->leaves_early = g->leaves_early;
+        parent->alive_at = g->alive_at;
         parent->alive_in_memory = g->alive_in_memory;
         parent->cta_area_B = g->cta_area_B;
         uint64_t ops = 0;

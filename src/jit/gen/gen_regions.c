@@ -2,7 +2,7 @@
  * Is a kernel with barriers a sequence of regions that all warps of a CTA run through alike?
  *
  * A region is what a warp runs from one stop to the next. When control between stops depends only
- * on values that are the same in every warp of the CTA, and nobody leaves before the last stop, one
+ * on values that are the same in every warp of the CTA, but for lanes that leave for good, one
  * function can run region after region, each in a loop over the warps (gen_cta.c). What is the same
  * in the whole CTA is then kept once and computed once per region.
  *
@@ -106,13 +106,24 @@ static void push(struct regions *r, uint32_t *depth, const struct ir_block *b)
     r->stack[(*depth)++] = b->id;
 }
 
-/* Visits what can be reached from the successors of `from` without going past `stop`. */
-static void visit(struct regions *r, const struct ir_block *from, uint32_t stop)
+static bool is_way_out(struct gen *g, const struct ir_block *from, const struct ir_block *to)
+{
+    const struct ir_shapes *sh = &g->shapes;
+    return sh->exit_only[to->id] || (sh->side_exit[to->id] && !sh->side_exit[from->id]);
+}
+
+/*
+ * Visits what can be reached from the successors of `from` without going past `stop`: from those
+ * that lead out of the kernel's main path, or from the others.
+ */
+static void visit(struct regions *r, const struct ir_block *from, uint32_t stop, bool out)
 {
     uint32_t depth = 0;
     memset(r->visited, 0, r->f->nblocks * sizeof(bool));
-    for (uint32_t s = 0; s < from->nsuccs; s++)
-        push(r, &depth, from->succs[s]);
+    for (uint32_t s = 0; s < from->nsuccs; s++) {
+        if (is_way_out(r->g, from, from->succs[s]) == out)
+            push(r, &depth, from->succs[s]);
+    }
     while (depth) {
         const struct ir_block *b = r->f->blocks[r->stack[--depth]];
         for (uint32_t s = 0; s < b->nsuccs && b->id != stop; s++)
@@ -120,30 +131,48 @@ static void visit(struct regions *r, const struct ir_block *from, uint32_t stop)
     }
 }
 
-static bool leaves_at(struct gen *g, const struct ir_block *b)
+static bool visited_stops(struct regions *r, uint32_t except)
 {
-    const struct ir_shapes *sh = &g->shapes;
-    bool leaves = sh->postdom.idom[b->id] == IR_NO_BLOCK || b->nsuccs == 0;
-    for (uint32_t s = 0; s < b->nsuccs; s++) {
-        uint32_t to = b->succs[s]->id;
-        leaves |= sh->exit_only[to] || (sh->side_exit[to] && !sh->side_exit[b->id]);
+    for (uint32_t i = 0; i < r->f->nblocks; i++) {
+        if (r->visited[i] && i != except && has_bar(r->f->blocks[i]))
+            return true;
     }
-    return leaves;
+    return false;
 }
 
-/* Warps or lanes go different ways at the end of `b`: no stop may come before they meet again. */
+static bool visited_mixed(struct regions *r)
+{
+    bool changed = false;
+    for (uint32_t i = 0; i < r->f->nblocks; i++) {
+        changed |= r->visited[i] && !r->mixed[i];
+        r->mixed[i] |= r->visited[i];
+    }
+    return changed;
+}
+
+/*
+ * Warps or lanes go different ways at the end of `b`: no stop may come before they meet again.
+ * Those that leave the main path end without another stop, and must be known to be gone if the
+ * others stop.
+ */
 static bool mix(struct regions *r, const struct ir_block *b)
 {
-    bool changed = false, leaves = leaves_at(r->g, b);
+    bool changed = false;
+    uint32_t leaves = 0;
     uint32_t meet = r->g->shapes.postdom.idom[b->id];
-    visit(r, b, leaves ? IR_NO_BLOCK : meet);
-    for (uint32_t i = 0; i < r->f->nblocks; i++) {
-        if (!r->visited[i])
-            continue;
-        if ((leaves || i != meet) && has_bar(r->f->blocks[i]))
-            r->ok = false;
-        changed |= !r->mixed[i];
-        r->mixed[i] = true;
+    for (uint32_t s = 0; s < b->nsuccs; s++)
+        leaves += is_way_out(r->g, b, b->succs[s]);
+    visit(r, b, IR_NO_BLOCK, true);
+    r->ok &= !visited_stops(r, IR_NO_BLOCK);
+    changed |= visited_mixed(r);
+    if (leaves + 1 < b->nsuccs) { /* else all that stay go the same way */
+        visit(r, b, meet, false);
+        r->ok &= !visited_stops(r, meet);
+        changed |= visited_mixed(r);
+    }
+    if (leaves && !r->g->leaves_early) {
+        visit(r, b, IR_NO_BLOCK, false);
+        r->g->leaves_early = visited_stops(r, IR_NO_BLOCK);
     }
     return changed;
 }
@@ -223,7 +252,7 @@ static bool op_forbids(const struct ir_instr *in)
 enum hd_status gen_regions_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
-    g->by_region = false;
+    g->by_region = g->leaves_early = false;
     if (!is_candidate(g))
         return HD_OK;
     struct regions r = {.g = g, .f = f, .ok = true};
@@ -241,6 +270,7 @@ enum hd_status gen_regions_find(struct gen *g)
     while (r.ok && strike_out(&r))
         ;
     g->by_region = r.ok && is_small(&r);
+    g->leaves_early &= g->by_region;
     g->cta_uniform = r.same;
     return HD_OK;
 }

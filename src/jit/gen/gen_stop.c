@@ -12,8 +12,15 @@ LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_st
     return gen_i32(g, state);
 }
 
+/* Living lanes are kept in the warp's struct, in the frame when lanes may end between regions. */
 static void alive_publish(struct gen *g)
 {
+    if (g->leaves_early) {
+        for (int h = 0; h < 2; h++)
+            LLVMBuildStore(g->b, gen_bits_load(g, g->alive[h]),
+                           gen_gep(g, g->frame, g->alive_at + 2u * (unsigned)h));
+        return;
+    }
     if (g->alive_known_full || g->alive_in_memory || g->by_region)
         return;
     for (int h = 0; h < 2; h++) {
@@ -31,7 +38,7 @@ static void stop_return(struct gen *g, LLVMValueRef state)
 /* Lanes on their way to the end of the kernel may be pending across a stop. */
 static void pending_exits(struct gen *g, bool save)
 {
-    for (uint32_t n = 0; n < g->nnodes && !g->by_region; n++) {
+    for (uint32_t n = 0; n < g->nnodes && (!g->by_region || g->leaves_early); n++) {
         struct gen_node *node = &g->nodes[n];
         if (!node->divergent || node->exit_only || node->conv != IR_NO_BLOCK)
             continue;

@@ -100,6 +100,33 @@ void jit_rt_tids(uint32_t *out, uint32_t first, uint32_t bx, uint32_t by, uint32
 
 /* ---- warp operations (PTX ISA 9.7.9.6 and 9.7.13) */
 
+/* Per lane 16 bytes at once: aligned SSE accesses are on every CPU with AVX. */
+typedef long long rt_pair __attribute__((vector_size(16)));
+
+void jit_rt_load16(uint32_t mask, const uint64_t *address, uint64_t *low, uint64_t *high);
+void jit_rt_load16(uint32_t mask, const uint64_t *address, uint64_t *low, uint64_t *high)
+{
+    for (uint32_t l = 0; l < 32; l++) {
+        if (!(mask >> l & 1))
+            continue;
+        rt_pair x = *(const volatile rt_pair *)(uintptr_t)address[l];
+        low[l] = (uint64_t)x[0];
+        high[l] = (uint64_t)x[1];
+    }
+}
+
+void jit_rt_store16(uint32_t mask, const uint64_t *address, const uint64_t *low,
+                    const uint64_t *high);
+void jit_rt_store16(uint32_t mask, const uint64_t *address, const uint64_t *low,
+                    const uint64_t *high)
+{
+    for (uint32_t l = 0; l < 32; l++) {
+        rt_pair x = {(long long)low[l], (long long)high[l]};
+        if (mask >> l & 1)
+            *(volatile rt_pair *)(uintptr_t)address[l] = x;
+    }
+}
+
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
                  uint32_t *out, uint8_t *out_ok);
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
@@ -198,6 +225,8 @@ static const struct rt_name names[] = {
     RT(jit_rt_eval),
     RT(jit_rt_divide64),
     RT(jit_rt_tids),
+    RT(jit_rt_load16),
+    RT(jit_rt_store16),
     RT(jit_rt_shfl),
     RT(jit_rt_vote),
     RT(jit_rt_match),

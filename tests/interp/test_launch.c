@@ -380,6 +380,36 @@ static void test_computed_addresses(void)
     }
 }
 
+/* Vectors that are accessed at once: each lane's and all lanes' own, 8 and 16 bytes. */
+static void test_strong_vectors(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x10\n  %7:b64 = mulwide.u32 %2, %6\n  %8:b64 = add.u64 %1, %7\n"
+             "  %9:b32 = const.b32 0x5\n  %10:pred = setp.u32.gt %2, %9\n  cbr %10, bb1, bb2\n"
+             "bb1:\n  %11:b64, %12:b64 = ld.b64.global.relaxed.gpu.v2 [%8]\n"
+             "  %13:b32, %14:b32 = ld.b32.global.acquire.gpu.v2 [%8+8]\n"
+             "  %15:b16, %16:b16, %17:b16, %18:b16 = ld.b16.global.relaxed.gpu.v4 [%8]\n"
+             "  %19:b32, %20:b32, %21:b32, %22:b32 = ld.b32.global.relaxed.gpu.v4 [%1]\n"
+             "  %23:b64 = cvt.u64.u32 %14\n  %24:b64 = add.u64 %11, %23\n"
+             "  %25:b64 = cvt.u64.u16 %16\n  %26:b64 = add.u64 %12, %25\n"
+             "  %27:b64 = cvt.u64.u32 %21\n  %28:b64 = add.u64 %26, %27\n"
+             "  st.b64.global.release.gpu.v2 [%8], %28, %24\n"
+             "  st.b32.global.relaxed.gpu.v2 [%1+1024], %13, %22\n  br bb2\nbb2:\n  ret\n}\n";
+    uint64_t out[130], expected[130];
+    for (uint64_t i = 0; i < 130; i++)
+        out[i] = expected[i] = i * 0x0123456789abcdefull;
+    for (unsigned t = 6; t < 64; t++) {
+        uint64_t a = out[2 * t], b = out[2 * t + 1];
+        expected[2 * t] = b + (a >> 16 & 0xffff) + (uint32_t)out[1];
+        expected[2 * t + 1] = a + (b >> 32);
+        expected[128] = (uint32_t)b | out[1] >> 32 << 32;
+    }
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "strong vectors run");
+    eq_mem(out, expected, sizeof(out), "strong vectors are right");
+}
+
 /* Shared memory at constant distances between lanes: s[f(tid)] = tid, and s[f(tid)] again. */
 struct pattern {
     const char *ir; /* %20 = f(%2); %1x are constants, see below */
@@ -592,6 +622,7 @@ int main(void)
     test_leaving();
     test_computed_addresses();
     test_patterns();
+    test_strong_vectors();
 #ifndef interp_launch /* the JIT's harness runs CTAs one by one and checks no addresses */
     test_grid_barrier();
     test_faults();

@@ -267,6 +267,9 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
 /* Is it known that lanes are not `step` apart? */
 bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step);
+/* gen_strong.c: vectors that must be accessed at once; false = not such an access. */
+bool gen_strong_load(struct gen *g, const struct ir_instr *instr);
+bool gen_strong_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */

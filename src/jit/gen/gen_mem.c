@@ -584,7 +584,7 @@ static bool contiguous_matters(const struct addr *a, uint64_t size_B, unsigned n
 
 void gen_load(struct gen *g, const struct ir_instr *in)
 {
-    if (gen_pattern_load(g, in))
+    if (gen_pattern_load(g, in) || gen_strong_load(g, in))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
     LLVMTypeRef elem = gen_scalar_type(g, in->type);
@@ -751,7 +751,7 @@ static void store_uniform(struct gen *g, const struct ir_instr *in, const struct
 
 void gen_store(struct gen *g, const struct ir_instr *in)
 {
-    if (gen_pattern_store(g, in))
+    if (gen_pattern_store(g, in) || gen_strong_store(g, in))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
     uint64_t size_B = ir_type_bits(in->type) / 8;

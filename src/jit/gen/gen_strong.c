@@ -1,0 +1,144 @@
+/*
+ * Vector accesses that are not weak (ld.relaxed.v2.u32, st.release.v2.u64): programs rely on each
+ * lane's 8 or 16 bytes being read and written at once, as hardware does. A look-back scan keeps a
+ * status and a value side by side that way. So the elements travel as one word of 64 bits, or as two
+ * through helpers with 16-byte instructions.
+ */
+#include "jit/gen/gen.h"
+
+static unsigned words_of(const struct ir_instr *in)
+{
+    unsigned bits = in->mem.vec * ir_type_bits(in->type);
+    bool whole = in->mem.vec > 1 && (bits == 64 || bits == 128);
+    bool place = in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC;
+    return in->mem.sem != IR_SEM_WEAK && whole && place ? bits / 64 : 0;
+}
+
+/* Element j of a lane's words; scalars or vectors. */
+static LLVMValueRef element(struct gen *g, const struct ir_instr *in, LLVMValueRef const *words,
+                            unsigned j)
+{
+    unsigned bits = ir_type_bits(in->type);
+    LLVMValueRef x = words[j * bits / 64];
+    bool vec = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind;
+    if (bits == 64)
+        return x;
+    x = LLVMBuildLShr(g->b, x, gen_k(g, vec, g->t_i64, j * bits % 64), "");
+    return LLVMBuildTrunc(g->b, x, gen_form(g, vec, gen_scalar_type(g, in->type)), "");
+}
+
+static LLVMValueRef gather64(struct gen *g, LLVMValueRef address, int h)
+{
+    LLVMTypeRef vt = gen_vec(g, g->t_i64), pt = gen_vec(g, g->t_ptr), over[] = {vt, pt};
+    LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address, pt, "");
+    LLVMValueRef args[] = {ptrs, gen_i32(g, 8), gen_mask_or_full(g, h), LLVMConstNull(vt)};
+    return gen_intrinsic(g, "llvm.masked.gather", over, 2, args, 4);
+}
+
+static LLVMValueRef array_of(struct gen *g, LLVMValueRef const x[2])
+{
+    LLVMValueRef array = gen_new_array(g, IR_B64);
+    for (int h = 0; h < 2; h++)
+        LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * 8 * GEN_LANES));
+    return array;
+}
+
+static void load_words(struct gen *g, LLVMValueRef const address[2], unsigned n,
+                       LLVMValueRef out[2][2])
+{
+    if (n == 1) {
+        for (int h = 0; h < 2; h++)
+            out[h][0] = gather64(g, address[h], h);
+        return;
+    }
+    LLVMValueRef word[2] = {gen_new_array(g, IR_B64), gen_new_array(g, IR_B64)};
+    LLVMValueRef args[] = {gen_mask32(g), array_of(g, address), word[0], word[1]};
+    gen_call_rt(g, "jit_rt_load16", g->t_void, args, 4);
+    for (unsigned w = 0; w < 2; w++) {
+        struct gen_val v = gen_from_array(g, word[w], IR_B64);
+        out[0][w] = v.c[0];
+        out[1][w] = v.c[1];
+    }
+}
+
+/* The lanes of a half agree: what the first running one of each half, or of the other, has read. */
+static void share(struct gen *g, LLVMValueRef words[2][2], unsigned n)
+{
+    for (unsigned w = 0; w < n; w++) {
+        LLVMValueRef first[2];
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef args[] = {gen_mask_bits(g, h), gen_ci(g->t_i1, 0)};
+            LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t_i16, 1, args, 2);
+            lane = LLVMBuildAnd(g->b, lane, gen_ci(g->t_i16, GEN_LANES - 1), "");
+            first[h] = LLVMBuildExtractElement(g->b, words[h][w], lane, "");
+        }
+        LLVMValueRef none =
+            LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask_bits(g, 0), gen_ci(g->t_i16, 0), "");
+        words[0][w] = LLVMBuildSelect(g->b, none, first[1], first[0], "");
+        words[1][w] = first[1];
+    }
+}
+
+bool gen_strong_load(struct gen *g, const struct ir_instr *in)
+{
+    unsigned n = words_of(in);
+    LLVMValueRef address[2], words[2][2];
+    enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
+    if (!n)
+        return false;
+    gen_lane_addresses(g, in, address);
+    load_words(g, address, n, words);
+    if (kind != IR_SHAPE_VARYING)
+        share(g, words, n);
+    for (unsigned j = 0; j < in->mem.vec; j++) {
+        LLVMValueRef x[2] = {element(g, in, words[0], j), element(g, in, words[1], j)};
+        gen_set(g, in->dst[j],
+                kind == IR_SHAPE_UNIFORM   ? gen_u(x[0])
+                : kind == IR_SHAPE_VARYING ? gen_v(x[0], x[1])
+                                           : gen_a(x[0], x[1], 0));
+    }
+    return true;
+}
+
+static void collect(struct gen *g, const struct ir_instr *in, LLVMValueRef words[2][2])
+{
+    unsigned bits = ir_type_bits(in->type);
+    LLVMTypeRef vt = gen_vec(g, g->t_i64);
+    for (unsigned j = 0; j < in->mem.vec; j++) {
+        LLVMValueRef x[2];
+        gen_vector(g, in->src[1 + j], x);
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef *word = &words[j * bits / 64][h];
+            LLVMValueRef wide = bits == 64 ? x[h] : LLVMBuildZExt(g->b, x[h], vt, "");
+            if (j * bits % 64 == 0) {
+                *word = wide;
+                continue;
+            }
+            wide = LLVMBuildShl(g->b, wide, gen_splat_const(g, g->t_i64, j * bits % 64), "");
+            *word = LLVMBuildOr(g->b, *word, wide, "");
+        }
+    }
+}
+
+bool gen_strong_store(struct gen *g, const struct ir_instr *in)
+{
+    unsigned n = words_of(in);
+    LLVMValueRef address[2], words[2][2];
+    if (!n)
+        return false;
+    gen_lane_addresses(g, in, address);
+    collect(g, in, words);
+    if (n == 2) {
+        LLVMValueRef args[] = {gen_mask32(g), array_of(g, address), array_of(g, words[0]),
+                               array_of(g, words[1])};
+        gen_call_rt(g, "jit_rt_store16", g->t_void, args, 4);
+        return true;
+    }
+    for (int h = 0; h < 2; h++) {
+        LLVMTypeRef pt = gen_vec(g, g->t_ptr), over[] = {gen_vec(g, g->t_i64), pt};
+        LLVMValueRef args[] = {words[0][h], LLVMBuildIntToPtr(g->b, address[h], pt, ""),
+                               gen_i32(g, 8), gen_mask_or_full(g, h)};
+        gen_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4);
+    }
+    return true;
+}

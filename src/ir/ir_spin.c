@@ -1,10 +1,10 @@
 /*
  * Which loops may wait for another thread.
  *
- * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load or an atomic does
- * so for loops whose end depends on what it read: that is taken from a backward walk over the
- * operands of the branches that leave the loop, which also follows what chooses between the operands
- * of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves
+ * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load or an atomic
+ * does so for loops whose end depends on what it read: that is taken from a backward walk over the
+ * operands of the branches that leave the loop, which also follows what chooses between the
+ * operands of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves
  * on with each turn) unless they add nothing and so only poll.
  *
  * One pattern that depends on its atomic is exempt: the retry loop

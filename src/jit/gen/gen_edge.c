@@ -184,8 +184,8 @@ static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
 }
 
 /*
- * Do lanes come to node `n` only from the node before it in the sweep, which is in the same loop? Then
- * nothing is pending at it before that node has run, nor when that one was skipped.
+ * Do lanes come to node `n` only from the node before it in the sweep, which is in the same loop?
+ * Then nothing is pending at it before that node has run, nor when that one was skipped.
  */
 bool gen_node_follows(struct gen *g, uint32_t n)
 {

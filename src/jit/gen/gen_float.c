@@ -248,7 +248,7 @@ static LLVMValueRef nan_of(struct gen *g, bool vec, LLVMTypeRef it, LLVMValueRef
     return gen_k(g, vec, it, (1ull << (LLVMGetIntTypeWidth(it) - 1)) - 1);
 }
 
-/* minNum/maxNum with -0 < +0. imm bit 0: NaN wins; bit 1: of magnitudes, with the product's sign. */
+/* minNum/maxNum, -0 < +0. imm bit 0: NaN wins; bit 1: of magnitudes, with the product's sign. */
 LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
                          LLVMValueRef const bits[2], LLVMValueRef const x[2])
 {

@@ -3,10 +3,10 @@
  *
  * Sums and products of 11 bits that are rounded to f32's 24 and then to 11 again are the correctly
  * rounded ones (24 >= 2 * 11 + 2; Figueroa, "When is double rounding innocuous?", 1995); bf16 has
- * 8. A fused multiply-add is not: it is rounded to odd, which makes any later rounding to fewer bits
- * right (Boldo and Melquiond, 2008). AVX-512 has the roundings for that; elsewhere the product is
- * exact in f64, and so is the error of its sum (Knuth's two-sum).
- * NaN results are canonical, 0x7fff in both formats.
+ * 8. A fused multiply-add is not: it is rounded to odd, which makes any later rounding to fewer
+ * bits right (Boldo and Melquiond, 2008). AVX-512 has the roundings for that; elsewhere the
+ * product is exact in f64, and so is the error of its sum (Knuth's two-sum). NaN results are
+ * canonical, 0x7fff in both formats.
  */
 #include "jit/gen/gen.h"
 

@@ -1,7 +1,7 @@
 /*
- * Prefetches for loops whose threads jump: `for (i = id; i < n; i += gridDim.x * blockDim.x)`. A warp
- * runs all its turns in a row, so its loads are a large, regular distance apart: too far for the
- * host's prefetchers, and a turn with work in it is too long for the next load to start early.
+ * Prefetches for loops whose threads jump: `for (i = id; i < n; i += gridDim.x * blockDim.x)`. A
+ * warp runs all its turns in a row, so its loads are a large, regular distance apart: too far for
+ * the host's prefetchers, and a turn with work in it is too long for the next load to start early.
  * The distance is read off the loop's induction; a wrong guess costs time and nothing else, so no
  * proof is asked for.
  */

@@ -1,9 +1,10 @@
 /*
  * Loads of lanes that lie a constant distance apart, all of them active.
  *
- * A gather takes 12 cycles for 16 lanes on some CPUs, 27 on those whose microcode hides stale data, and
- * there it also waits for every store before it. Known distances need no index: 16 plain loads put
- * together cost about 16 cycles everywhere and wait for nothing. Every second element is two vectors.
+ * A gather takes 12 cycles for 16 lanes on some CPUs, 27 on those whose microcode hides stale
+ * data, and there it also waits for every store before it. Known distances need no index: 16 plain
+ * loads put together cost about 16 cycles everywhere and wait for nothing. Every second element is
+ * two vectors.
  */
 #include "jit/gen/gen.h"
 

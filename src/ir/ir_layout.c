@@ -9,6 +9,7 @@
 #include "base/mem.h"
 
 #define WINDOW_ALIGN_B 16
+#define CALL_DEPTH_MAX 2000 /* of distinct functions; walks recurse */
 
 /* What one function names, gathered by one scan when a walk first reaches it. */
 struct func_refs {
@@ -28,6 +29,7 @@ struct graph {
     bool taken_known;
     uint32_t epoch;
     bool failed;
+    bool too_deep;
 };
 
 /* One kernel's reach. */
@@ -35,10 +37,16 @@ struct walk {
     struct graph *g;
     struct hd_map seen; /* shared variables, by address */
     bool recursive;
+    unsigned depth;
 };
 
-static enum hd_status no_memory(const struct ir_module *module)
+/* Why a walk did not succeed. */
+static enum hd_status walk_error(const struct graph *g)
 {
+    const struct ir_module *module = g->module;
+    if (g->too_deep)
+        return hd_error(HD_NOT_SUPPORTED, "%s: calls nest more than %d functions deep",
+                        module->name, CALL_DEPTH_MAX);
     return hd_error(HD_NO_MEMORY, "%s: no memory to lay out windows", module->name);
 }
 
@@ -129,6 +137,11 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
         w->recursive |= !refs->done;
         return refs->done ? refs->depth_B : 0;
     }
+    if (w->depth == CALL_DEPTH_MAX) {
+        g->too_deep = true;
+        return 0;
+    }
+    w->depth++;
     refs->epoch = g->epoch;
     refs->done = false;
     for (size_t i = 0; i < refs->vars.len; i++)
@@ -142,8 +155,13 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
         for (size_t i = 0; i < g->taken.len; i++)
             below = HD_MAX(below, walk_func(w, g->taken.at[i]));
     }
+    w->depth--;
     refs->done = true;
-    refs->depth_B = below + ir_func_frame_B(func);
+    refs->depth_B = ir_func_frame_B(func);
+    /* A frame that calls is whole units, and never empty: endless recursion must end. */
+    if (refs->callees.len || refs->indirect)
+        refs->depth_B =
+            below + HD_MAX(hd_align_up(refs->depth_B, WINDOW_ALIGN_B), (uint64_t)WINDOW_ALIGN_B);
     return refs->depth_B;
 }
 
@@ -218,7 +236,7 @@ static bool placer_add_kernel(struct placer *p, struct ir_func *kernel)
         ok = ok && hd_vec_push(list, (uint32_t)p->tops.len - 1);
     }
     hd_map_fini(&w.seen);
-    return ok && !p->g.failed;
+    return ok && !p->g.failed && !p->g.too_deep;
 }
 
 static uint64_t highest_top(const struct placer *p, const kernel_list *list)
@@ -298,7 +316,7 @@ static enum hd_status place_all(struct placer *p)
         HD_TRY(place_locals(func));
     ir_foreach_func(func, p->g.module)
         if (func->is_kernel && !placer_add_kernel(p, func))
-            return no_memory(p->g.module);
+            return walk_error(&p->g);
     HD_TRY(each_shared(p, place_shared));
     /* Twice: a later variable may raise the start above an earlier one's alignment. */
     HD_TRY(each_shared(p, find_dynamic_start));
@@ -324,7 +342,7 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
     struct graph g;
     struct walk w;
     uint64_t end = 0, dynamic_B = 0;
-    bool failed;
+    enum hd_status status;
 
     *out_window = (struct ir_window){0};
     graph_init(&g, kernel->module);
@@ -340,8 +358,8 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
             dynamic_B = var->window_offset;
     }
     out_window->dynamic_offset_B = dynamic_B ? dynamic_B : hd_align_up(end, WINDOW_ALIGN_B);
-    failed = g.failed;
+    status = g.failed || g.too_deep ? walk_error(&g) : HD_OK;
     hd_map_fini(&w.seen);
     graph_fini(&g);
-    return failed ? no_memory(kernel->module) : HD_OK;
+    return status;
 }

@@ -8,8 +8,10 @@
 
 #include "base/mem.h"
 
-#define INLINE_MAX   400000u /* instructions of a function */
-#define INLINE_LARGE 4000u   /* callees above this are copied into one caller only */
+#define INLINE_MAX    400000u  /* instructions of a function */
+#define INLINE_TOTAL  2000000u /* instructions copied in a module, besides INLINE_FACTOR * its own */
+#define INLINE_FACTOR 16u
+#define INLINE_LARGE  4000u /* callees above this are copied into one caller only */
 
 /* ---- copying a body */
 
@@ -225,6 +227,7 @@ struct node {
 struct inliner {
     struct ir_module *module;
     struct hd_map nodes; /* func -> struct node */
+    uint64_t budget;     /* instructions that may still be copied */
     bool changed;
 };
 
@@ -248,6 +251,7 @@ static bool build_nodes(struct inliner *in)
         for (uint32_t b = 0; b < func->nblocks; b++) {
             ir_foreach_instr(instr, func->blocks[b]) {
                 node->size++;
+                in->budget += INLINE_FACTOR;
                 if (instr->op == IR_OP_CALL)
                     node_of(in, instr->callee)->calls++;
             }
@@ -264,7 +268,7 @@ static bool worth_it(struct inliner *in, const struct node *caller, const struct
         return false;
     if (callee->size > INLINE_LARGE && callee->calls > 1)
         return false;
-    return caller->size + callee->size <= INLINE_MAX;
+    return caller->size + callee->size <= INLINE_MAX && callee->size <= in->budget;
 }
 
 static void inline_into(struct inliner *in, struct node *node)
@@ -285,6 +289,7 @@ static void inline_into(struct inliner *in, struct node *node)
             if (instr->op != IR_OP_CALL || in->module->arena.failed || !worth_it(in, node, instr))
                 continue;
             node->size += node_of(in, instr->callee)->size;
+            in->budget -= node_of(in, instr->callee)->size;
             inline_call(instr, &replace);
             any = true;
         }
@@ -386,7 +391,7 @@ static void hoist_shared(struct ir_module *module, struct ir_func *func)
 
 bool ir_lower_inline(struct ir_module *module)
 {
-    struct inliner in = {.module = module};
+    struct inliner in = {.module = module, .budget = INLINE_TOTAL};
     struct hd_map_iter it = {0};
     struct frame *stack;
     size_t nfuncs = 0;

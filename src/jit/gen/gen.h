@@ -143,6 +143,7 @@ struct gen {
     struct gen_facts facts;
     char error[256]; /* first thing that could not be generated; "" = none */
     bool no_memory;  /* for a function that the kernel calls */
+    unsigned depth;  /* of calls between functions */
 };
 
 /* ---- gen_value.c: types, constants, values in and out of slots */

@@ -93,6 +93,9 @@ static uint32_t func_index(const struct ir_func *func)
     return index;
 }
 
+#define CALL_DEPTH_MAX                                                                             \
+    100 /* of distinct functions that stay calls; each is generated inside its caller */
+
 LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func)
 {
     char name[32];
@@ -102,10 +105,13 @@ LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func)
         return fn;
     fn = LLVMAddFunction(g->mod, name, function_type(g));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
-    enum hd_status status = func->is_declaration ? HD_UNRESOLVED : gen_function(g, func, fn);
+    enum hd_status status = HD_UNRESOLVED;
+    if (g->depth < CALL_DEPTH_MAX && !func->is_declaration)
+        status = gen_function(g, func, fn);
     g->no_memory |= status == HD_NO_MEMORY;
     if (status != HD_OK)
-        snprintf(g->error, sizeof(g->error), "function %s has no code", func->name);
+        snprintf(g->error, sizeof(g->error), "function %s %s", func->name,
+                 g->depth < CALL_DEPTH_MAX ? "has no code" : "is called too many functions deep");
     return fn;
 }
 

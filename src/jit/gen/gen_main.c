@@ -230,6 +230,7 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
     hd_arena_init(&g->arena);
     g->func = func;
     g->fn = fn;
+    g->depth++;
     g->is_kernel = func->is_kernel;
     g->dispatch = false;
     g->nnodes = g->nsites = g->nresume = 0;

@@ -1,0 +1,226 @@
+/*
+ * Kernels in IR text whose memory accesses and barriers the JIT has special forms for: addresses
+ * with patterns, strong vectors, values that cross barriers, threads that leave before them.
+ */
+#include "launch_job.h"
+
+/* p[i] = p[i] + tid for i = 2 * tid - (tid & (q - 1)), tid < 50: contiguous for some q only. */
+static void test_computed_addresses(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = ld.b32.param [%0+8]\n  %7:b32 = const.b32 0x1\n  %8:b32 = sub.u32 %6, %7\n"
+             "  %9:b32 = and.b32 %2, %8\n  %10:b32 = shl.b32 %2, %7\n  %11:b32 = sub.u32 %10, %9\n"
+             "  %12:b64 = mulwide.u32 %11, %4\n  %13:b64 = add.u64 %1, %12\n"
+             "  %14:b32 = const.b32 0x32\n  %15:pred = setp.u32.lt %2, %14\n  cbr %15, bb1, bb2\n"
+             "bb1:\n  %16:b32 = ld.b32.global [%13]\n  %17:b32 = add.u32 %16, %2\n"
+             "  st.b32.global [%13], %17\n  br bb2\nbb2:\n  ret\n}\n";
+    for (uintptr_t q = 1; q <= 64; q *= 8) {
+        uint32_t out[128], expected[128];
+        for (uint32_t i = 0; i < 128; i++)
+            out[i] = expected[i] = 1000 * i;
+        for (uint32_t t = 0; t < 50; t++)
+            expected[2 * t - (t & (uint32_t)(q - 1))] += t;
+        const void *params[] = {out, (const void *)q};
+        eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "addresses run");
+        eq_mem(out, expected, sizeof(out), "addresses are right");
+    }
+}
+
+/* Vectors that are accessed at once: each lane's and all lanes' own, 8 and 16 bytes. */
+static void test_strong_vectors(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x10\n  %7:b64 = mulwide.u32 %2, %6\n  %8:b64 = add.u64 %1, %7\n"
+             "  %9:b32 = const.b32 0x5\n  %10:pred = setp.u32.gt %2, %9\n  cbr %10, bb1, bb2\n"
+             "bb1:\n  %11:b64, %12:b64 = ld.b64.global.relaxed.gpu.v2 [%8]\n"
+             "  %13:b32, %14:b32 = ld.b32.global.acquire.gpu.v2 [%8+8]\n"
+             "  %15:b16, %16:b16, %17:b16, %18:b16 = ld.b16.global.relaxed.gpu.v4 [%8]\n"
+             "  %19:b32, %20:b32, %21:b32, %22:b32 = ld.b32.global.relaxed.gpu.v4 [%1]\n"
+             "  %23:b64 = cvt.u64.u32 %14\n  %24:b64 = add.u64 %11, %23\n"
+             "  %25:b64 = cvt.u64.u16 %16\n  %26:b64 = add.u64 %12, %25\n"
+             "  %27:b64 = cvt.u64.u32 %21\n  %28:b64 = add.u64 %26, %27\n"
+             "  st.b64.global.release.gpu.v2 [%8], %28, %24\n"
+             "  st.b32.global.relaxed.gpu.v2 [%1+1024], %13, %22\n  br bb2\nbb2:\n  ret\n}\n";
+    uint64_t out[130], expected[130];
+    for (uint64_t i = 0; i < 130; i++)
+        out[i] = expected[i] = i * 0x0123456789abcdefull;
+    for (unsigned t = 6; t < 64; t++) {
+        uint64_t a = out[2 * t], b = out[2 * t + 1];
+        expected[2 * t] = b + (a >> 16 & 0xffff) + (uint32_t)out[1];
+        expected[2 * t + 1] = a + (b >> 32);
+        expected[128] = (uint32_t)b | out[1] >> 32 << 32;
+    }
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "strong vectors run");
+    eq_mem(out, expected, sizeof(out), "strong vectors are right");
+}
+
+/* Shared memory at constant distances between lanes: s[f(tid)] = tid, and s[f(tid)] again. */
+struct pattern {
+    const char *ir; /* %20 = f(%2); %1x are constants, see below */
+    uint32_t (*f)(uint32_t t);
+};
+
+#define PATTERN(name, expr)                                                                        \
+    static uint32_t name(uint32_t t)                                                               \
+    {                                                                                              \
+        return expr;                                                                               \
+    }
+PATTERN(by_two, 2 * t)
+PATTERN(pairs, 2 * t - (t & 1))
+PATTERN(eights, 2 * t - (t & 7) + 8)
+PATTERN(swapped, t ^ 5)
+PATTERN(padded, 2 * t + 1 + ((2 * t + 1) >> 5))
+PATTERN(backwards, 63 - t)
+PATTERN(by_three, 3 * t - 1 + 1)
+PATTERN(below, t - 1)
+
+static const struct pattern patterns[] = {
+    {"%20:b32 = shl.b32 %2, %11\n", by_two},
+    {"%21:b32 = and.b32 %2, %11\n  %22:b32 = shl.b32 %2, %11\n  %20:b32 = sub.u32 %22, %21\n",
+     pairs},
+    {"%21:b32 = and.b32 %2, %12\n  %22:b32 = shl.b32 %2, %11\n  %23:b32 = sub.u32 %22, %21\n"
+     "  %20:b32 = add.u32 %23, %13\n",
+     eights},
+    {"%20:b32 = xor.b32 %2, %14\n", swapped},
+    {"%21:b32 = shl.b32 %2, %11\n  %22:b32 = or.b32 %21, %11\n  %23:b32 = shr.u32 %22, %14\n"
+     "  %20:b32 = add.u32 %22, %23\n",
+     padded},
+    {"%20:b32 = sub.u32 %15, %2\n", backwards},
+    {"%21:b32 = const.b32 0x3\n  %20:b32 = mul.u32 %2, %21\n", by_three},
+    {"%20:b32 = sub.u32 %2, %11\n", below},
+};
+
+/* The lanes low <= tid < high take part. */
+static void check_pattern(const struct pattern *p, uint32_t low, uint32_t high)
+{
+    static const char head[] = HEAD
+        "var @s shared extern align 16 size 0 dynamic\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n"
+        "  %10:b32 = const.b32 0x0\n  %11:b32 = const.b32 0x1\n  %12:b32 = const.b32 0x7\n"
+        "  %13:b32 = const.b32 0x8\n  %14:b32 = const.b32 0x5\n  %15:b32 = const.b32 0x3f\n"
+        "  %16:b32 = const.b32 0x2\n  %8:b32 = shl.b32 %2, %16\n  %9:b32 = add.u32 %7, %8\n"
+        "  st.b32.shared [%9], %10\n  st.b32.shared [%9+256], %10\n  st.b32.shared [%9+512], %10\n"
+        "  bar.sync\n  ";
+    static const char tail[] =
+        "  %30:b32 = shl.b32 %20, %16\n  %31:b32 = add.u32 %7, %30\n"
+        "  %32:b32 = const.b32 %LOW\n  %33:b32 = sub.u32 %2, %32\n  %34:b32 = const.b32 %COUNT\n"
+        "  %35:pred = setp.u32.lt %33, %34\n  cbr %35, bb1, bb2\n"
+        "bb1:\n  st.b32.shared [%31], %2\n  %36:b32 = ld.b32.shared [%31]\n  br bb2\n"
+        "bb2:\n  %37:b32 = phi.b32 [bb0: %10], [bb1: %36]\n  bar.sync\n"
+        "  st.b32.global [%3], %37\n  %38:b32 = ld.b32.shared [%9]\n  st.b32.global [%3+256], %38\n"
+        "  %39:b32 = ld.b32.shared [%9+256]\n  st.b32.global [%3+512], %39\n  ret\n}\n";
+    uint32_t out[192], expected[192] = {0};
+    const void *params[] = {out, NULL};
+    struct hd_buf text;
+    hd_buf_init(&text);
+    hd_buf_printf(&text, "%s%s", head, p->ir);
+    for (const char *c = tail; *c; c++) {
+        if (!strncmp(c, "%LOW", 4) || !strncmp(c, "%COUNT", 6)) {
+            hd_buf_printf(&text, "0x%x", c[1] == 'L' ? low : high - low);
+            c += c[1] == 'L' ? 3 : 5;
+        } else {
+            hd_buf_append(&text, c, 1);
+        }
+    }
+    for (uint32_t t = low; t < high; t++) {
+        expected[t] = t;
+        if (p->f(t) < 128)
+            expected[64 + p->f(t)] = t;
+    }
+    eq_u64(run(&(struct job){text.ptr, 1, 64, 1024, .params = params}), HD_OK, "pattern runs");
+    eq_mem(out, expected, sizeof(out), "pattern is right");
+    hd_buf_fini(&text);
+}
+
+static void test_patterns(void)
+{
+    for (unsigned i = 0; i < HD_COUNT_OF(patterns); i++)
+        check_pattern(&patterns[i], 1, i & 1 ? 64 : 41);
+}
+
+/* Values of all shapes cross barriers in a loop; bar.red counts; the last warp may be partial. */
+/* clang-format off */
+#define REGIONS(next, more) HEAD \
+    "var @s shared extern align 16 size 0 dynamic\n" \
+    "kernel @k visible {\n" PARAMS PROLOGUE \
+    "  %6:b64 = varaddr @s\n  %7:b64 = add.u64 %6, %5\n  %8:b32 = const.b32 0x0\n" \
+    "  %9:b32 = const.b32 0x3\n  %10:b32 = mul.u32 %2, %9\n  %11:b32 = const.b32 0x1\n" next \
+    "bb1:\n  %12:b32 = phi.b32 [bb0: %8], [bb1: %25]\n  %13:b32 = phi.b32 [bb0: %10], [bb1: %24]\n" \
+    "  st.b32.shared [%7], %13\n  bar.sync\n  %14:b32 = xor.b32 %2, %11\n" \
+    "  %15:b64 = mulwide.u32 %14, %4\n  %16:b64 = add.u64 %6, %15\n" \
+    "  %17:b32 = ld.b32.shared [%16]\n  %22:b32 = mul.u32 %13, %9\n  %18:b32 = add.u32 %22, %17\n" \
+    "  %19:b32 = and.b32 %18, %11\n  %20:pred = setp.u32.ne %19, %8\n" \
+    "  %21:b32 = bar.red_popc %8, %8, %20\n  %23:b32 = add.u32 %18, %21\n" \
+    "  %24:b32 = select.b32 %20, %23, %18\n  %25:b32 = add.u32 %12, %11\n" \
+    "  %26:b32 = const.b32 0x4\n  %27:pred = setp.u32.lt %25, %26\n  cbr %27, bb1, bb2\n" \
+    "bb2:\n  %28:b32 = add.u32 %24, %21\n  st.b32.global [%3], %28\n  ret\n" more "}\n"
+/* clang-format on */
+static const char regions_text[] = REGIONS("  br bb1\n", "");
+/* Threads from 70 on leave before the first barrier, after a store or at once. */
+#define LEAVE(to)                                                                                  \
+    "  %40:b32 = const.b32 0x46\n  %41:pred = setp.u32.ge %2, %40\n  cbr %41, " to ", bb1\n"
+static const char leaving_text[] = REGIONS(LEAVE("bb9"), "bb9:\n  exit\n");
+static const char storing_text[] =
+    REGIONS(LEAVE("bb9"), "bb9:\n  st.b32.global [%3+512], %40\n  exit\n");
+
+static void regions_expected(uint32_t n, uint32_t *acc)
+{
+    uint32_t s[128], votes = 0;
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] = 3 * i;
+    for (unsigned turn = 0; turn < 4; turn++) {
+        memcpy(s, acc, n * sizeof(*s));
+        votes = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            acc[i] = 3 * acc[i] + s[i ^ 1];
+            votes += acc[i] & 1;
+        }
+        for (uint32_t i = 0; i < n; i++)
+            acc[i] += acc[i] & 1 ? votes : 0;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        acc[i] += votes;
+}
+
+static void test_regions(void)
+{
+    static const uint32_t sizes[] = {128, 100, 6};
+    for (unsigned k = 0; k < HD_COUNT_OF(sizes); k++) {
+        uint32_t out[128] = {0}, expected[128] = {0};
+        const void *params[] = {out, NULL};
+        regions_expected(sizes[k], expected);
+        eq_u64(run(&(struct job){regions_text, 1, sizes[k], 512, .params = params}), HD_OK,
+               "barriers in a loop run");
+        eq_mem(out, expected, sizeof(out), "values cross barriers");
+    }
+}
+
+static void test_leaving(void)
+{
+    uint32_t out[256] = {0}, expected[256] = {0};
+    const void *params[] = {out, NULL};
+    regions_expected(70, expected);
+    eq_u64(run(&(struct job){leaving_text, 1, 128, 512, .params = params}), HD_OK,
+           "threads leave before barriers");
+    eq_mem(out, expected, sizeof(out), "the others go on");
+    for (unsigned i = 70; i < 128; i++)
+        expected[128 + i] = 70;
+    eq_u64(run(&(struct job){storing_text, 1, 128, 512, .params = params}), HD_OK,
+           "threads store and leave");
+    eq_mem(out, expected, sizeof(out), "both are right");
+}
+
+int main(void)
+{
+    hd_buf_init(&printed);
+    test_computed_addresses();
+    test_strong_vectors();
+    test_patterns();
+    test_regions();
+    test_leaving();
+    hd_buf_fini(&printed);
+    return done();
+}

@@ -2,8 +2,7 @@
  * Code generation from IR to LLVM IR: the private interface between the files of src/jit/gen.
  *
  * Everything here is built into one shared object (heddle-codegen) that is the only user of LLVM
- * and
- * is opened privately, when the first kernel misses the code cache.
+ * and is opened privately, when the first kernel misses the code cache.
  *
  * How a warp is represented (docs/jit.md has the reasons and the measurements):
  *   - A value takes the form that its shape allows (struct gen_val): a scalar, a scalar per half,

@@ -5,8 +5,7 @@
  * own
  * in the default environment; directed rounding is an AVX-512 embedded rounding mode, or falls back
  * to the reference. Flush-to-zero costs nothing when the whole kernel agrees on it (MXCSR); else
- * the
- * operands and results of the .ftz minority are flushed by integer operations.
+ * the operands and results of the .ftz minority are flushed by integer operations.
  * The approximations emit base/approx.h step by step: equal operations, equal bits.
  */
 #include "jit/gen/gen.h"

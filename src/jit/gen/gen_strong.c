@@ -1,8 +1,8 @@
 /*
  * Vector accesses that are not weak (ld.relaxed.v2.u32, st.release.v2.u64): programs rely on each
  * lane's 8 or 16 bytes being read and written at once, as hardware does. A look-back scan keeps a
- * status and a value side by side that way. So the elements travel as one word of 64 bits, or as two
- * through helpers with 16-byte instructions.
+ * status and a value side by side that way. So the elements travel as one word of 64 bits, or as
+ * two through helpers with 16-byte instructions.
  */
 #include "jit/gen/gen.h"
 

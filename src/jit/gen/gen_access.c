@@ -1,0 +1,351 @@
+/*
+ * Where the lanes of a load or store access memory, made from the shape of the address (gen_mem.c
+ * lists the forms).
+ */
+#include "jit/gen/gen_access.h"
+
+static LLVMValueRef add64(struct gen *g, LLVMValueRef a, LLVMValueRef b)
+{
+    return LLVMBuildAdd(g->b, a, b, "");
+}
+
+/* Base of the space's window as i64; NULL for spaces whose addresses are host addresses. */
+static LLVMValueRef window_base(struct gen *g, enum ir_space space)
+{
+    switch (space) {
+    case IR_SPACE_SHARED:
+        return gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, shared));
+    case IR_SPACE_PARAM:
+        return gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, params));
+    case IR_SPACE_LOCAL: {
+        LLVMValueRef local = gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, local));
+        LLVMValueRef size =
+            gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+        LLVMValueRef first = LLVMBuildZExt(g->b, g->warp_index, g->t_i64, "");
+        first = LLVMBuildMul(g->b, first, gen_i64(g, 32), "");
+        return add64(g, local, LLVMBuildMul(g->b, first, size, ""));
+    }
+    default:
+        return NULL;
+    }
+}
+
+LLVMValueRef gen_window_base(struct gen *g, enum ir_space space)
+{
+    return window_base(g, space);
+}
+
+/* Offset of each lane's local window from the warp's first, as <16 x i32>. */
+static LLVMValueRef local_lanes(struct gen *g, int h)
+{
+    LLVMValueRef size = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+    LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t_i32, "");
+    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
+                                      gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+    return LLVMBuildMul(g->b, lanes, gen_splat(g, size32), "");
+}
+
+LLVMValueRef gen_local_lanes(struct gen *g, int h)
+{
+    return local_lanes(g, h);
+}
+
+/* Window addresses wrap at 32 bits when a constant offset is added: sign extension keeps that. */
+static LLVMValueRef widen(struct gen *g, LLVMValueRef x)
+{
+    return LLVMTypeOf(x) == g->t_i32 ? LLVMBuildSExt(g->b, x, g->t_i64, "") : x;
+}
+
+static LLVMValueRef narrow_vec(struct gen *g, LLVMValueRef x)
+{
+    if (LLVMGetElementType(LLVMTypeOf(x)) == g->t_i32)
+        return x;
+    return LLVMBuildTrunc(g->b, x, gen_vec(g, g->t_i32), "");
+}
+
+/* Per lane windows: every address differs, so lanes are always indexed. */
+static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
+{
+    struct gen_val v = gen_get(g, in->src[0]);
+    struct gen_access a = {
+        .kind = GEN_ACCESS_INDEX, .scale = 1, .index_signed = true, .offset = in->mem.offset};
+    a.base[0] = window_base(g, IR_SPACE_LOCAL);
+    if (v.kind == IR_SHAPE_UNIFORM) {
+        a.base[0] = add64(g, a.base[0], widen(g, v.c[0]));
+        for (int h = 0; h < 2; h++)
+            a.index[h] = local_lanes(g, h);
+        return a;
+    }
+    LLVMValueRef x[2];
+    gen_vector_of(g, v, in->src[0]->type, x);
+    for (int h = 0; h < 2; h++)
+        a.index[h] = LLVMBuildAdd(g->b, local_lanes(g, h), narrow_vec(g, x[h]), "");
+    return a;
+}
+
+/* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. */
+static bool index_may_wrap(const struct ir_shape *index)
+{
+    uint64_t span = 16 * (uint64_t)(index->stride < 0 ? -index->stride : index->stride);
+    return index->stride && (!hd_is_pow2(span) || index->align < span);
+}
+
+static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct gen_val index)
+{
+    LLVMValueRef any = NULL;
+    int64_t stride = index.stride;
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef end = LLVMBuildAdd(g->b, index.c[h], gen_i32(g, (uint64_t)(15 * stride)), "");
+        LLVMIntPredicate p = s->index_signed ? (stride > 0 ? LLVMIntSLT : LLVMIntSGT)
+                                             : (stride > 0 ? LLVMIntULT : LLVMIntUGT);
+        LLVMValueRef w = LLVMBuildICmp(g->b, p, end, index.c[h], "");
+        any = any ? LLVMBuildOr(g->b, any, w, "") : w;
+    }
+    return any;
+}
+
+static void addr_affine_index(struct gen *g, struct gen_access *a, const struct ir_shape *s,
+                              struct gen_val index, LLVMValueRef base)
+{
+    a->kind = GEN_ACCESS_A;
+    a->stride = index.stride * s->scale;
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t_i64, "")
+                                         : LLVMBuildZExt(g->b, index.c[h], g->t_i64, "");
+        x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)s->scale), "");
+        a->base[h] = add64(g, base, x);
+    }
+    if (index_may_wrap(gen_shape(g, s->index)))
+        a->wraps = index_wraps(g, s, index);
+}
+
+static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, struct gen_val v,
+                                      LLVMValueRef window)
+{
+    const struct ir_shape *s = v.shape;
+    struct gen_access a = {.kind = GEN_ACCESS_INDEX,
+                           .offset = in->mem.offset,
+                           .scale = s->scale,
+                           .index_signed = s->index_signed};
+    LLVMValueRef base = window ? add64(g, window, v.c[0]) : v.c[0];
+    struct gen_val index = gen_get(g, s->index);
+    a.base[0] = a.alt_base = base;
+    if (index.kind == IR_SHAPE_AFFINE)
+        addr_affine_index(g, &a, s, index, base);
+    else
+        gen_vector_of(g, index, s->index->type, a.index);
+    return a;
+}
+
+/* Fills in the lanes' 32-bit indices of an address that was made from an affine one. */
+void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_instr *in)
+{
+    const struct ir_shape *s = gen_shape(g, in->src[0]);
+    a->kind = a->alt_index[0] ? a->alt_kind : GEN_ACCESS_INDEX;
+    a->base[0] = a->alt_base;
+    if (!a->alt_index[0])
+        gen_vector(g, s->index, a->index);
+    a->wraps = NULL;
+}
+
+/* Lane addresses that may turn out to be contiguous at run time (gen_guess.c). */
+void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_access *a,
+                      uint64_t size_B)
+{
+    bool v = a->kind == GEN_ACCESS_V;
+    if ((!v && a->kind != GEN_ACCESS_INDEX) || in->mem.space == IR_SPACE_LOCAL ||
+        size_B % (uint64_t)(v ? 1 : a->scale) || !gen_is_computed(g, in->src[0]) ||
+        gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
+        return;
+    LLVMValueRef first[2];
+    a->wraps = gen_lanes_stray(g, a->index, first, (int64_t)size_B / (v ? 1 : a->scale),
+                               v ? NULL : &a->index_signed);
+    a->alt_kind = a->kind;
+    a->alt_base = a->base[0];
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef x = first[h];
+        a->alt_index[h] = a->index[h];
+        if (!v) {
+            x = a->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "")
+                                : LLVMBuildZExt(g->b, x, g->t_i64, "");
+            x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)a->scale), "");
+            x = add64(g, a->alt_base, x);
+        }
+        a->base[h] = x;
+    }
+    a->kind = GEN_ACCESS_A;
+    a->stride = (int64_t)size_B;
+}
+
+static struct gen_access addr_varying(struct gen *g, const struct ir_instr *in, struct gen_val v,
+                                      LLVMValueRef window)
+{
+    struct gen_access a = {.offset = in->mem.offset, .scale = 1, .index_signed = true};
+    gen_vector_of(g, v, in->src[0]->type, a.index);
+    if (window) {
+        a.kind = GEN_ACCESS_INDEX;
+        a.base[0] = window;
+        for (int h = 0; h < 2; h++)
+            a.index[h] = narrow_vec(g, a.index[h]);
+        return a;
+    }
+    a.kind = GEN_ACCESS_V;
+    return a;
+}
+
+struct gen_access gen_access_of(struct gen *g, const struct ir_instr *in)
+{
+    if (in->mem.space == IR_SPACE_LOCAL)
+        return addr_local(g, in);
+    LLVMValueRef window = window_base(g, in->mem.space);
+    struct gen_val v = gen_get(g, in->src[0]);
+    struct gen_access a = {.offset = in->mem.offset};
+    switch (v.kind) {
+    case IR_SHAPE_UNIFORM:
+        a.kind = GEN_ACCESS_U;
+        a.base[0] = window ? add64(g, window, widen(g, v.c[0])) : widen(g, v.c[0]);
+        return a;
+    case IR_SHAPE_AFFINE:
+        a.kind = GEN_ACCESS_A;
+        a.stride = v.stride;
+        for (int h = 0; h < 2; h++)
+            a.base[h] = window ? add64(g, window, widen(g, v.c[h])) : widen(g, v.c[h]);
+        return a;
+    case IR_SHAPE_BASE_INDEX:
+        return addr_indexed(g, in, v, window);
+    default:
+        return addr_varying(g, in, v, window);
+    }
+}
+
+/* ---- alignment: a misaligned access is an error on a GPU, so it is one here */
+
+static LLVMValueRef misaligned(struct gen *g, LLVMValueRef base, int64_t offset, uint64_t size_B)
+{
+    LLVMValueRef x = base;
+    if ((uint64_t)offset & (size_B - 1))
+        x = add64(g, x, gen_i64(g, (uint64_t)offset));
+    x = LLVMBuildAnd(g->b, x, gen_i64(g, size_B - 1), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, x, gen_i64(g, 0), "");
+}
+
+LLVMValueRef gen_half_active(struct gen *g, int h)
+{
+    if (!g->mask[h])
+        return gen_ci(g->t_i1, 1);
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t_i16, 0), "");
+}
+
+static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, LLVMValueRef mask,
+                                      uint64_t size_B)
+{
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(lanes));
+    LLVMValueRef x = LLVMBuildAnd(g->b, lanes, gen_splat_const(g, elem, size_B - 1), "");
+    x = LLVMBuildICmp(g->b, LLVMIntNE, x, gen_splat_const(g, elem, 0), "");
+    x = LLVMBuildAnd(g->b, x, mask, "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits16(g, x), gen_ci(g->t_i16, 0), "");
+}
+
+static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    gen_fault_if(g, misaligned(g, a->base[0], a->offset, size_B), HD_MISALIGNED, a->base[0]);
+    if ((uint64_t)a->scale % size_B == 0)
+        return;
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef x =
+            LLVMBuildMul(g->b, a->index[h], gen_splat_const(g, g->t_i32, (uint64_t)a->scale), "");
+        gen_fault_if(g, vector_misaligned(g, x, gen_mask_or_full(g, h), size_B), HD_MISALIGNED,
+                     a->base[0]);
+    }
+}
+
+void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                      uint64_t size_B)
+{
+    const struct ir_shape *s = gen_shape(g, in->src[0]);
+    bool offset_ok = !((uint64_t)in->mem.offset & (size_B - 1));
+    bool window_ok = in->mem.space != IR_SPACE_LOCAL;
+    if (size_B == 1)
+        return;
+    switch (a->kind) {
+    case GEN_ACCESS_U:
+        if (!(offset_ok && s->align >= size_B && window_ok))
+            gen_fault_if(g, misaligned(g, a->base[0], a->offset, size_B), HD_MISALIGNED,
+                         a->base[0]);
+        return;
+    case GEN_ACCESS_A:
+        if (offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
+            (uint64_t)a->stride % size_B == 0)
+            return;
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
+            bad = LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
+            gen_fault_if(g, bad, HD_MISALIGNED, a->base[h]);
+        }
+        return;
+    case GEN_ACCESS_INDEX:
+        check_index_align(g, a, size_B);
+        return;
+    case GEN_ACCESS_V:
+        for (int h = 0; h < 2; h++) {
+            LLVMValueRef x = a->index[h];
+            if (!offset_ok)
+                x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)a->offset), "");
+            gen_fault_if(g, vector_misaligned(g, x, gen_mask_or_full(g, h), size_B), HD_MISALIGNED,
+                         LLVMBuildExtractElement(g->b, x, gen_i32(g, 0), ""));
+        }
+        return;
+    }
+}
+
+/* ---- lane addresses */
+
+/* <16 x ptr> of half h, `more` bytes further. */
+LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more)
+{
+    LLVMTypeRef v64 = gen_vec(g, g->t_i64);
+    int64_t offset = a->offset + more;
+    if (a->kind == GEN_ACCESS_V) {
+        LLVMValueRef x = a->index[h];
+        if (offset)
+            x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)offset), "");
+        return LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t_ptr), "");
+    }
+    if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {
+        LLVMValueRef base =
+            gen_ptr_at(g, a->kind == GEN_ACCESS_U ? a->base[0] : a->base[h], offset);
+        LLVMValueRef steps = gen_lanes(g, g->t_i64, a->kind == GEN_ACCESS_U ? 0 : a->stride);
+        return LLVMBuildGEP2(g->b, g->t_i8, base, &steps, 1, "");
+    }
+    LLVMTypeRef unit = a->scale == 1   ? g->t_i8
+                       : a->scale == 2 ? g->t_i16
+                       : a->scale == 4 ? g->t_i32
+                       : a->scale == 8 ? g->t_i64
+                                       : NULL;
+    LLVMValueRef base = a->base[0];
+    LLVMValueRef index = a->index[h];
+    if (unit && !a->index_signed) {
+        /* zext(i) = sext(i ^ 2^31) + 2^31: keeps the 32-bit index form */
+        base = add64(g, base, gen_i64(g, (uint64_t)a->scale << 31));
+        index = LLVMBuildXor(g->b, index, gen_splat_const(g, g->t_i32, 0x80000000u), "");
+    }
+    LLVMValueRef p = gen_ptr_at(g, base, offset);
+    if (unit)
+        return LLVMBuildGEP2(g->b, unit, p, &index, 1, "");
+    index =
+        a->index_signed ? LLVMBuildSExt(g->b, index, v64, "") : LLVMBuildZExt(g->b, index, v64, "");
+    index = LLVMBuildMul(g->b, index, gen_splat_const(g, g->t_i64, (uint64_t)a->scale), "");
+    return LLVMBuildGEP2(g->b, g->t_i8, p, &index, 1, "");
+}
+
+/* The lanes' addresses as i64 vectors, for atomics. */
+void gen_lane_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef out[2])
+{
+    struct gen_access a = gen_access_of(g, in);
+    if (a.wraps)
+        gen_access_to_index(g, &a, in);
+    uint64_t size_B = ir_type_bits(in->type) / 8;
+    gen_access_check(g, in, &a, size_B);
+    for (int h = 0; h < 2; h++)
+        out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, &a, h, 0), gen_vec(g, g->t_i64), "");
+}

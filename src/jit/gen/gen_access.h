@@ -1,0 +1,51 @@
+/*
+ * Where the lanes of a load or store access memory: gen_access.c makes it, gen_mem.c uses it.
+ */
+#ifndef HD_JIT_GEN_GEN_ACCESS_H
+#define HD_JIT_GEN_GEN_ACCESS_H
+
+#include "jit/gen/gen.h"
+
+/* Where the lanes access memory; offsets of vector elements are added per element. */
+enum gen_access_kind { GEN_ACCESS_U, GEN_ACCESS_A, GEN_ACCESS_INDEX, GEN_ACCESS_V };
+
+struct gen_access {
+    enum gen_access_kind kind;
+    LLVMValueRef base[2];  /* U, INDEX: [0] i64; A: i64 per half */
+    int64_t stride;        /* A; bytes */
+    LLVMValueRef index[2]; /* INDEX: <16 x i32>; V: <16 x i64> */
+    int64_t scale;         /* INDEX */
+    bool index_signed;
+    int64_t offset;        /* constant bytes */
+    LLVMValueRef wraps;    /* A of an affine index: i1 "not contiguous after all", or NULL */
+    LLVMValueRef alt_base; /* then the INDEX form, for the slow path */
+    enum gen_access_kind alt_kind;
+    LLVMValueRef alt_index[2]; /* of a guess: the form it came from; NULL = from the shape */
+};
+
+static inline LLVMValueRef gen_ptr_at(struct gen *g, LLVMValueRef address, int64_t offset)
+{
+    LLVMValueRef p = LLVMBuildIntToPtr(g->b, address, g->t_ptr, "");
+    return gen_gep(g, p, (uint64_t)offset);
+}
+
+struct gen_access gen_access_of(struct gen *g, const struct ir_instr *in);
+
+/* Takes lane addresses for contiguous, which `wraps` tests at run time; `a` may stay as it is. */
+void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_access *a,
+                      uint64_t size_B);
+
+/* The form that is always right, for the cold side of `wraps`. */
+void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_instr *in);
+
+/* A misaligned access of an active lane is an error on a GPU, so it is one here. */
+void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                      uint64_t size_B);
+
+/* <16 x ptr> of half h, `more` bytes on. */
+LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more);
+
+/* i1: any lane of half h is active. */
+LLVMValueRef gen_half_active(struct gen *g, int h);
+
+#endif

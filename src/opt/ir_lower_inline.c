@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 #define INLINE_MAX    400000u  /* instructions of a function */
-#define INLINE_TOTAL  2000000u /* instructions copied in a module, besides INLINE_FACTOR x its own */
+#define INLINE_TOTAL  2000000u /* instructions copied per module, beyond INLINE_FACTOR x its own */
 #define INLINE_FACTOR 16u
 #define INLINE_LARGE  4000u /* callees above this are copied into one caller only */
 

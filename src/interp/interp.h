@@ -34,8 +34,8 @@ struct interp_ops {
     uint64_t (*var_address)(void *ctx, const struct ir_var *var);
     /* May the kernel access these bytes? Its own shared, local and parameter bytes are fine. */
     bool (*check)(void *ctx, uint64_t address, uint64_t size_B, bool write);
-    /* Device printf and assertion messages. */
-    void (*print)(void *ctx, const char *text, size_t len);
+    /* Device printf; `is_error`: an assertion message. */
+    void (*print)(void *ctx, bool is_error, const char *text, size_t len);
     uint64_t (*malloc_)(void *ctx, uint64_t size_B);
     bool (*free_)(void *ctx, uint64_t address); /* false: not a block of malloc_ */
     /* Asked now and then; true ends the launch with HD_TIMEOUT. */

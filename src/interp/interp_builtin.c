@@ -2,11 +2,11 @@
 #include "base/devprintf.h"
 #include "interp/interp_priv.h"
 
-static void print(struct interp_thread *t, const struct hd_buf *text)
+static void print(struct interp_thread *t, bool is_error, const struct hd_buf *text)
 {
     const struct interp_launch *l = t->cta->run->launch;
     if (l->ops && l->ops->print && text->len)
-        l->ops->print(l->ctx, text->ptr, text->len);
+        l->ops->print(l->ctx, is_error, text->ptr, text->len);
 }
 
 static enum interp_step do_vprintf(struct interp_thread *t)
@@ -15,7 +15,7 @@ static enum interp_step do_vprintf(struct interp_thread *t)
     struct hd_buf text;
     hd_buf_init(&text);
     int n = hd_devprintf(&text, &memory, interp_src(t, 0), interp_src(t, 1));
-    print(t, &text);
+    print(t, false, &text);
     hd_buf_fini(&text);
     if (n == -2)
         return interp_fail(t, HD_ILLEGAL_ADDRESS, "printf reads an illegal address");
@@ -44,7 +44,7 @@ static enum interp_step do_assert(struct interp_thread *t)
                   id[0], id[1], id[2]);
     append_string(t, &text, interp_src(t, 0));
     hd_buf_puts(&text, "` failed.\n");
-    print(t, &text);
+    print(t, true, &text);
     hd_buf_fini(&text);
     return interp_fail(t, HD_ASSERT, "assertion failed");
 }

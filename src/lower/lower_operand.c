@@ -431,6 +431,10 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
         if (!plain_reg(f, &reg))
             return lower_const(f, IR_B64, 0);
         struct ir_value *v = lower_reg_read(f, ptx_operand_reg_idx(&reg));
+        if (ir_type_bits(v->type) != 32 && ir_type_bits(v->type) != 64) {
+            lower_fail(f, HD_BAD_PTX, "an address register has 32 or 64 bits");
+            return lower_const(f, IR_B64, 0);
+        }
         if (param_local)
             *space = IR_SPACE_LOCAL;
         if (*space == IR_SPACE_SHARED || *space == IR_SPACE_LOCAL)

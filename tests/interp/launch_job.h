@@ -19,7 +19,7 @@ static bool check(void *ctx, uint64_t address, uint64_t size_B, bool write)
 {
     return address != forbidden;
 }
-static void print(void *ctx, const char *text, size_t len)
+static void print(void *ctx, bool is_error, const char *text, size_t len)
 {
     hd_buf_append(&printed, text, len);
 }

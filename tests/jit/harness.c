@@ -72,7 +72,7 @@ static void vprintf_(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
         hd_buf_init(&text);
         out[l] = (uint32_t)hd_devprintf(&text, NULL, format[l], args[l]);
         if (run->in->ops->print)
-            run->in->ops->print(run->in->ctx, text.ptr ? text.ptr : "", text.len);
+            run->in->ops->print(run->in->ctx, false, text.ptr ? text.ptr : "", text.len);
         hd_buf_fini(&text);
     }
 }

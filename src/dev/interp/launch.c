@@ -22,10 +22,10 @@ static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
     return refdev_maps_check(&ctx->maps, address, size_B, write);
 }
 
-static void ctx_print(void *arg, const char *text, size_t len)
+static void ctx_print(void *arg, bool is_error, const char *text, size_t len)
 {
     (void)arg;
-    fwrite(text, 1, len, stdout);
+    fwrite(text, 1, len, is_error ? stderr : stdout);
 }
 
 /* The device heap survives the launch and is freed with the device. */

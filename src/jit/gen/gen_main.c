@@ -167,7 +167,8 @@ static uint64_t local_frame(const struct ir_func *f, bool *out_dynamic)
     *out_dynamic = false;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b])
-            *out_dynamic |= in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKSAVE;
+            *out_dynamic |=
+                in->op == IR_OP_ALLOCA || in->op == IR_OP_STACKSAVE || in->op == IR_OP_STACKRESTORE;
     }
     return end;
 }

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
-# NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools.
+# NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
+# to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of the twenty.
 set -u
 cd "$(dirname "$0")" || exit 1
 OUT=${OUT:-out}
@@ -11,24 +12,40 @@ CLANG=${CLANG:-clang-19}
 CLANGXX=${CLANGXX:-clang++-19}
 HEDDLE=${HEDDLE:-../build/tools/heddle/heddle}
 JOBS=${JOBS:-2}
+PROGRAMS=${PROGRAMS:-cuda launch start}
+read -ra device_flags <<<"${DEVICE_FLAGS:-}"
 mkdir -p "$OUT"
 
 have() { command -v "$1" >/dev/null 2>&1; }
 quietly() { "$@" || { echo "FAILED: $*" >&2; return 1; }; }
 
-# Every cuda/*.cu with one compiler: build_cuda FOLDER COMPILER ARGS...
-build_cuda() {
-    local dir=$OUT/$1
+# The CUDA sources, ending in 0 bytes.
+cuda_sources() {
+    local p
+    for p in $PROGRAMS; do
+        find "$p" -name '*.cu' -print0
+    done
+}
+
+# Every source newer than what was made of it: build_each FOLDER SUFFIX COMPILER ARGS...
+build_each() {
+    mkdir -p "$OUT/$1"
+    cuda_sources | xargs -0 -P "$JOBS" -I{} bash -c '
+        made=$1/$(basename {} .cu)$2; shift 2
+        [ "$made" -nt {} ] && [ "$made" -nt common/refs.h ] && [ "$made" -nt common/bench.h ] &&
+            [ "$made" -nt cuda/cu.h ] && exit 0
+        "$@" {} -o "$made" || { echo "FAILED $made" >&2; exit 1; }' _ "$OUT/$1" "$2" "${@:3}"
+}
+
+# Objects are the same for every runtime: build_nvcc FOLDER LINK-FLAGS...
+build_nvcc() {
+    local dir=$1
     shift
-    mkdir -p "$dir"
-    for f in cuda/*.cu launch/launch.cu start/*.cu; do
-        [ -e "$f" ] && printf '%s\0' "$f"
-    done | xargs -0 -P "$JOBS" -I{} bash -c '
-        dir=$1; shift
-        name=$(basename {} .cu)
-        [ "$dir/$name" -nt {} ] && [ "$dir/$name" -nt common/refs.h ] && [ "$dir/$name" -nt common/bench.h ] &&
-            [ "$dir/$name" -nt cuda/cu.h ] && exit 0
-        "$@" {} -o "$dir/$name" || { echo "FAILED $name" >&2; exit 1; }' _ "$dir" "$@"
+    build_each cuda-obj .o "$NVCC" "-arch=$ARCH" -c "${nvcc_flags[@]}" "${device_flags[@]}" || return 1
+    mkdir -p "$OUT/$dir"
+    find "$OUT/cuda-obj" -name '*.o' -print0 | xargs -0 -P "$JOBS" -I{} bash -c '
+        made=$1/$(basename {} .o); shift
+        [ "$made" -nt {} ] || "$@" {} -o "$made" || { echo "FAILED $made" >&2; exit 1; }' _ "$OUT/$dir" "$NVCC" "-arch=$ARCH" "$@"
 }
 
 build_ocl() {
@@ -51,12 +68,13 @@ build_omp() {
 }
 
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)
+heddle_flags=(-O3)
 build() {
     case $1 in
-    cuda) build_cuda cuda "$NVCC" "-arch=$ARCH" -cudart shared "${nvcc_flags[@]}" ;;
-    cuda-events) build_cuda cuda-events "$NVCC" "-arch=$ARCH" -DBENCH_EVENTS "${nvcc_flags[@]}" ;;
-    cuda-static) build_cuda cuda-static "$NVCC" "-arch=$ARCH" "${nvcc_flags[@]}" ;;
-    cuda-heddle) build_cuda cuda-heddle "$HEDDLE" cc -O3 ;;
+    cuda) build_nvcc cuda -cudart shared ;;
+    cuda-events) build_each cuda-events '' "$NVCC" "-arch=$ARCH" -DBENCH_EVENTS "${nvcc_flags[@]}" ;;
+    cuda-static) build_nvcc cuda-static -cudart static ;;
+    cuda-heddle) build_each cuda-heddle '' "$HEDDLE" cc ${HEDDLE_ARCH:+-arch "$HEDDLE_ARCH"} "${heddle_flags[@]}" "${device_flags[@]}" ;;
     ocl) build_ocl ;;
     omp) build_omp ;;
     *) echo "unknown target $1" >&2; return 1 ;;

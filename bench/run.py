@@ -2,13 +2,14 @@
 """Compares the CPU device with PoCL and with C + OpenMP on the twenty kernels, in one interleaved run.
 
     bench/run.py [--build DIR] [--quick] [--rounds N] [--only a,b] [--impl i,j] [--json F] [--md F]
-                 [--flavour cuda|cuda-static|cuda-heddle] [--no-build] [--skip launch,start]
+                 [--flavour cuda|cuda-static|cuda-heddle] [--no-build] [--skip launch,start] [--against DIR]
 
 Implementations, each with 1 and 2 threads (pinned to CPU 0, or 0 and 1):
     cuda1 cuda2   the CUDA programs on the CPU device (heddle run)
     pocl1 pocl2   the same in OpenCL on PoCL
     base1 base2   C + OpenMP, clang -O3 -march=native
     best1 best2   the same with -mprefer-vector-width=512 -ffast-math
+    was1 was2     the CUDA programs with the build of --against: before and after a change
 Every round runs all implementations of a kernel one after the other; the tables show medians over rounds and
 ratios of those. The first round checks all results. Launch latency and warm start follow.
 """
@@ -29,7 +30,8 @@ IMPLS = ["cuda1", "pocl1", "base1", "best1", "cuda2", "pocl2", "base2", "best2"]
 SLOW = {"sgemm_naive": (1, 1), "sgemm_tiled16": (3, 1), "sgemm_tiled32": (3, 1), "sgemm_reg": (5, 1),
         "nbody": (5, 1), "mandelbrot": (5, 1), "blackscholes": (5, 1)}
 # name, slower over faster
-RATIOS = [("PoCL/cuda 1T", "pocl1", "cuda1"), ("PoCL/cuda 2T", "pocl2", "cuda2"),
+RATIOS = [("cuda/was 1T", "cuda1", "was1"), ("cuda/was 2T", "cuda2", "was2"),
+          ("PoCL/cuda 1T", "pocl1", "cuda1"), ("PoCL/cuda 2T", "pocl2", "cuda2"),
           ("cuda/best 1T", "cuda1", "best1"), ("cuda/best 2T", "cuda2", "best2")]
 
 
@@ -54,8 +56,9 @@ def command(setup, impl, name, flavour, quick):
     reps, warm = SLOW.get(name, (11, 2))
     if quick:
         reps, warm = min(reps, 5), 1
-    if impl.startswith("cuda"):
-        env, cmd = {"HEDDLE_THREADS": threads}, setup.cuda(flavour, name)
+    if impl.startswith(("cuda", "was")):
+        env = {"HEDDLE_THREADS": threads}
+        cmd = (setup.against if impl.startswith("was") else setup).cuda(flavour, name)
     elif impl.startswith("pocl"):
         env = {"POCL_MAX_PTHREAD_COUNT": threads, "POCL_AFFINITY": "1", "CLDIR": BENCH + "/ocl",
                "POCL_CACHE_DIR": setup.out + "/pocl_cache"}
@@ -69,6 +72,8 @@ def command(setup, impl, name, flavour, quick):
 
 
 def available(setup, impl, flavour):
+    if impl.startswith("was"):
+        return setup.against is not None and available(setup.against, "cuda1", flavour)
     if impl.startswith("cuda"):
         return os.path.exists(setup.heddle) and os.path.isdir(os.path.join(setup.out, flavour))
     return os.path.exists(setup.out + ("/ocl" if impl.startswith("pocl") else f"/omp_{impl[:-1]}"))
@@ -134,7 +139,7 @@ def kernel_table(results, impls):
 def measure_launch(setup, args):
     """{implementation: {"enqueue 1x32": us, ...}}"""
     results = {}
-    for impl in ("cuda1", "cuda2", "pocl1", "pocl2"):
+    for impl in ("was1", "was2", "cuda1", "cuda2", "pocl1", "pocl2"):
         if not available(setup, impl, args.flavour):
             continue
         progress(f"launch latency: {impl}")
@@ -206,7 +211,10 @@ def parse_args():
     p.add_argument("--md")
     p.add_argument("--skip", default="")
     p.add_argument("--no-build", action="store_true")
+    p.add_argument("--against", help="build folder of another version")
     args = p.parse_args()
+    if args.against and args.impl == ",".join(IMPLS):
+        args.impl = "was1,cuda1,was2,cuda2"
     args.rounds = args.rounds or (1 if args.quick else 5)
     return args
 
@@ -214,6 +222,7 @@ def parse_args():
 def main():
     args = parse_args()
     setup = Setup(args.build)
+    setup.against = Setup(args.against) if args.against else None
     if not args.flavour:  # nvcc's programs where there is an nvcc, ours otherwise
         args.flavour = "cuda" if shutil.which(os.environ.get("NVCC", "nvcc")) else "cuda-heddle"
     if not args.no_build:

@@ -1,70 +1,422 @@
 #!/usr/bin/env python3
-"""Makes what derives from spec/api/runtime.def.
+"""Makes what derives from the tables of entry points, spec/api/driver.def and runtime.def.
 
-    gen_api.py                docs/api-runtime.md; --check only compares
-    gen_api.py map DEF OUT    the linker's version script of libcudart
+    gen_api.py                     the files that are kept: prototypes of include/cuda, docs/api-*.md;
+                                   --check only compares
+    gen_api.py header API OUT      at build time, API is driver or runtime: argument structs, ids,
+                                   prototypes of what the tables say is implemented
+    gen_api.py source API OUT      the exported functions: taps, stubs, twins, version aliases
+    gen_api.py map OUT             the linker's version script of libcudart
 """
+import collections
 import os
 import re
 import sys
+import textwrap
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-SOURCE = os.path.join(ROOT, "spec/api/runtime.def")
-TARGET = os.path.join(ROOT, "docs/api-runtime.md")
-NODES = {"12": ("BOTH", "SPLIT", "V12"), "13": ("BOTH", "SPLIT", "V13")}
-VERSIONS = {"BOTH": "12, 13", "SPLIT": "12, 13 (differ)", "V12": "12", "V13": "13"}
+DRIVER = os.path.join(ROOT, "spec/api/driver.def")
+RUNTIME = os.path.join(ROOT, "spec/api/runtime.def")
+NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
+VERSIONS = {"BOTH": "12, 13", "V12": "12", "V13": "13"}
+HAVE = {"YES": "Implemented", "REFUSES": "Always refused", "NO": "Missing"}
+
+Param = collections.namedtuple("Param", "out inout opt type name default")
+
+
+class Entry:
+    """A row of either table."""
+
+    def __init__(self, symbol, twin, have, result, params):
+        self.symbol, self.twin, self.have, self.result, self.params = symbol, twin, have, result, params
+        self.name, self.since, self.nodes = symbol, 0, "BOTH"
+        self.impl = ""  # the function behind it
+        self.has_split = False  # the symbol has a row for 12 and one for 13
+
+    def stream(self):
+        """The parameter in which a PTSZ twin replaces 0, or None: the function takes one more."""
+        streams = [p for p in self.params if p.type in ("CUstream", "cudaStream_t")]
+        return streams[0] if self.twin == "PTSZ" and streams else None
+
+    def has_null_stream(self):
+        return self.twin != "NONE" and not self.stream()
+
+    def tells(self):
+        return self.result in ("CUresult", "cudaError_t")
+
+
+def balanced(text, at):
+    """The text between the parenthesis at `at` and its partner, and the place behind."""
+    depth, end = 0, at
+    while True:
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        end += 1
+        if not depth:
+            return text[at + 1:end - 1], end
+
+
+def parse_param(text):
+    match = re.fullmatch(r"(out |inout )?(opt )?(.*?)(\w+)(?: = (.+))?", text)
+    direction, opt, kind, name, default = match.groups()
+    return Param(direction == "out ", direction == "inout ", bool(opt), kind.strip(), name, default)
 
 
 def rows(path):
+    """Yields the columns of each row, the parameters as a list."""
     with open(path, encoding="utf-8") as file:
-        return re.findall(r"^X\((\w+), (\w+), (YES|NO)\)$", file.read(), re.M)
+        text = file.read()
+    text = text[text.index("*/"):]
+    for match in re.finditer(r"^X\(", text, re.M):
+        row, _ = balanced(text, match.end() - 1)
+        head, params = row.split("(", 1)
+        params = " ".join(params.rstrip()[:-1].split())
+        columns = [column.strip() for column in head.split(",")][:-1]
+        yield columns, [] if params == "void" else [parse_param(p.strip()) for p in params.split(",")]
+
+
+def read_driver():
+    table = []
+    for (symbol, name, since, twin, have), params in rows(DRIVER):
+        entry = Entry(symbol, twin, have, "CUresult", params)
+        entry.name, entry.since, entry.impl = name, int(since), "drv_" + symbol
+        table.append(entry)
+    return table
+
+
+def read_runtime():
+    table = []
+    for (symbol, nodes, twin, have, result), params in rows(RUNTIME):
+        entry = Entry(symbol, twin, have, result, params)
+        entry.nodes, entry.impl = nodes, "rt_" + symbol
+        table.append(entry)
+    count = collections.Counter(entry.symbol for entry in table)
+    for entry in table:
+        entry.has_split = count[entry.symbol] > 1
+        if entry.has_split and entry.nodes == "V12":
+            entry.impl = "rt12_" + entry.symbol
+    return table
+
+
+READ = {"driver": read_driver, "runtime": read_runtime}
+
+
+# ---- C text
+
+def declare(param):
+    return f"{param.type}{'' if param.type.endswith('*') else ' '}{param.name}"
+
+
+def wrap(head, params, tail):
+    """head(params)tail within 100 columns."""
+    line = f"{head}({', '.join(params) or 'void'}){tail}"
+    if len(line) <= 100:
+        return line
+    glued = ", ".join(p.replace(" ", "\0") for p in params)
+    body = textwrap.wrap(glued, 95, break_long_words=False, break_on_hyphens=False)
+    return f"{head}(\n    " + "\n    ".join(body).replace("\0", " ") + f"){tail}"
+
+
+def implementation(entry):
+    params = [declare(p) for p in entry.params]
+    if entry.has_null_stream():
+        params.append("CUstream null_stream")
+    return wrap(f"{result_of(entry)}{entry.impl}", params, "")
+
+
+def result_of(entry):
+    return entry.result if entry.result.endswith("*") else entry.result + " "
+
+
+def symbols(entry):
+    """(symbol, is the twin) of what is exported for a row."""
+    yield entry.symbol, False
+    if entry.twin != "NONE":
+        yield entry.symbol + "_" + entry.twin.lower(), True
+
+
+def tag(entry, symbol):
+    """Name of a row's structs and ids: a symbol that 12 has differently is another one there."""
+    return symbol + ("_v12" if entry.has_split and entry.nodes == "V12" else "")
+
+
+def c_header(api, table):
+    guard = f"HD_API_{api.upper()}_ENTRIES_H"
+    out = [f"/* Made by scripts/gen_api.py from spec/api/{api}.def. */", f"#ifndef {guard}",
+           f"#define {guard}", "", *({"runtime": ['#include "api/runtime/interop.h"', ""], "driver": []}[api]),
+           "/* The place of an entry in its table. */", f"enum {api}_entry {{"]
+    out += [f"    {api.upper()}_ENTRY_{tag(e, s)}," for e in table for s, _ in symbols(e)]
+    out += [f"    {api.upper()}_ENTRY_COUNT", "};", "",
+            "/* What a tap's `args` points to: the arguments as they were passed. A twin has its base's. */"]
+    for e in table:
+        out.append(f"struct {tag(e, e.symbol)}_params {{")
+        out += [f"    {declare(p)};" for p in e.params] or ["    char none;"]
+        out.append("};")
+    out += ["", "/* The functions behind what is exported. */"]
+    out += [implementation(e) + ";" for e in table if e.have != "NO"]
+    if api == "driver":
+        out += ["", "/* What cuda.h does not declare. */"]
+        public = {e.symbol for e in table if public_driver(e, newest(table))}
+        out += [wrap("CUresult " + s, [declare(p) for p in e.params], ";")
+                for e in table for s, twin in symbols(e) if twin or e.symbol not in public]
+    return "\n".join(out) + "\n\n#endif\n"
+
+
+def c_args(entry):
+    """Rows of struct heddle_arg."""
+    struct = f"struct {tag(entry, entry.symbol)}_params"
+    for p in entry.params:
+        direction = "INOUT" if p.inout else "OUT" if p.out else "IN"
+        pointee = p.type[:-1].strip() if p.type.endswith("*") else ""
+        head = f"{struct}, {p.type}, {p.name}, {direction}, {int(p.opt)}"
+        if p.out and pointee and pointee not in ("void", "const void"):
+            yield f"    ARG_TO({head}, {pointee}),"
+        else:
+            yield f"    ARG({head}),"
+
+
+def c_call(entry, twin):
+    """The call of the function behind it."""
+    names = []
+    for p in entry.params:
+        names.append(f"PER_THREAD_STREAM({p.name})" if twin and p is entry.stream() else p.name)
+    if entry.has_null_stream():
+        names.append("CU_STREAM_PER_THREAD" if twin else "NULL")
+    return f"{entry.impl}({', '.join(names)})"
+
+
+def c_function(api, entry, symbol, twin):
+    name = tag(entry, symbol)
+    call = c_call(entry, twin)
+    params = [declare(p) for p in entry.params]
+    if entry.have == "NO":
+        call = f"API_MISSING({symbol})"
+        params = [p + " HD_UNUSED" for p in params]
+    export = {"driver": "HD_EXPORT", "runtime": None}[api]
+    if export:
+        head, kind = wrap(f"HD_EXPORT CUresult {symbol}", params, ""), "DRIVER"
+    else:
+        yield wrap(f"{result_of(entry)}entry_{name}", params, ";")
+        node = "SPLIT_" + entry.nodes if entry.has_split else entry.nodes
+        yield f"RT_EXPORT_{node}(entry_{name}, {symbol})"
+        head, kind = wrap(f"{result_of(entry)}entry_{name}", params, ""), "RUNTIME"
+    yield head
+    yield "{"
+    if entry.tells():
+        values = ", ".join(p.name for p in entry.params) or "0"
+        yield "    if (HD_LIKELY(!heddle_tap_kinds_wanted()))"
+        yield f"        return {call};"
+        yield f"    const struct {tag(entry, entry.symbol)}_params tell_args_ = {{{values}}};"
+        yield f"    TELL({kind}, &{api}_entries[{api.upper()}_ENTRY_{name}], &tell_args_, {call});"
+    else:
+        yield f"    {'' if entry.result == 'void' else 'return '}{call};"
+    yield "}"
+
+
+def c_source(api, table):
+    out = [f"/* Made by scripts/gen_api.py from spec/api/{api}.def. */", f'#include "api/{api}/exports.h"',
+           ""]
+    index = []
+    for e in table:
+        base, args = tag(e, e.symbol), list(c_args(e))
+        if args:
+            out += [f"static const struct heddle_arg args_{base}[] = {{", *args, "};"]
+        for s, _ in symbols(e):
+            place = f"{api.upper()}_ENTRY_{tag(e, s)}"
+            index.append(f'    [{place}] = {{{place}, {len(args)}, "{s}", '
+                         f"{'args_' + base if args else 'NULL'}}},")
+    out += ["", f"const struct heddle_entry {api}_entries[] = {{", *index, "};", ""]
+    for e in table:
+        for s, twin in symbols(e):
+            out += c_function(api, e, s, twin)
+    return "\n".join(out) + "\n"
+
+
+# ---- what is kept
+
+# Plain names that stand for another symbol than the newest one in CUDA 13's header.
+PLAIN = {"cuCtxGetDevice": "cuCtxGetDevice", "cuCtxSynchronize": "cuCtxSynchronize",
+         "cuStreamGetCtx": "cuStreamGetCtx", "cuGraphInstantiate": "cuGraphInstantiateWithFlags"}
+# Gone from CUDA 13's header, although the library still exports them; or declared by headers of their
+# own, which include the graphics libraries' headers.
+NOT_PUBLIC = re.compile(r"cu(TexRef|SurfRef|ParamSet|FuncSet(Block|Shared)|Launch$|LaunchGrid|Module"
+                        r"Get(Tex|Surf)Ref|Checkpoint|Coredump|LaunchCooperativeKernelMulti)|GL[A-Z]|EGL|Egl|VDPAU"
+                        r"|NvSci|^__|^cuCtx(Attach|Detach)$|^cuProfilerInitialize$")
+GRAPH = re.compile(r"Graph|External|Graphics|UserObject")
+MEMORY = re.compile(r"Mem|Array|Ipc|Tex|Surf|Tensor|Malloc|Free|Multicast|Pointer|Symbol|HostAlloc|HostRegister"
+                    r"|HostUnregister|HostGet|PeerAccess|ChannelDesc")
+GROUPS = {
+    "device": "devices, contexts, code, launches, streams, events",
+    "memory": "memory, arrays, textures",
+    "graph": "graphs, graphics and external objects",
+}
+
+
+def group_of(entry):
+    return "graph" if GRAPH.search(entry.symbol) else "memory" if MEMORY.search(entry.symbol) else "device"
+
+
+def newest(table):
+    """Plain name -> the symbol it stands for."""
+    best = {}
+    for e in table:
+        if e.name not in best or e.since >= best[e.name].since:
+            best[e.name] = e
+    return {name: PLAIN.get(name, e.symbol) for name, e in best.items()}
+
+
+def public_driver(entry, names):
+    return names[entry.name] == entry.symbol and not NOT_PUBLIC.search(entry.symbol) or \
+        entry.symbol in PLAIN.values()
+
+
+def public_runtime(entry):
+    return entry.nodes != "V12" and not NOT_PUBLIC.search(entry.symbol) or \
+        entry.symbol.endswith("CallConfiguration")
+
+
+def header_page(api, group, table, prelude):
+    guard = f"HEDDLE_CUDA_{api.upper()}_API_{group.upper()}_H"
+    front = "cuda.h" if api == "driver" else "cuda_runtime_api.h"
+    out = ["/*", f" * Prototypes of the CUDA {api} API: {GROUPS[group]}.",
+           f" * Included by {front}. Made by scripts/gen_api.py from spec/api/{api}.def.",
+           " */", "/* clang-format off */", f"#ifndef {guard}", f"#define {guard}", "", *prelude]
+    for e in table:
+        call = "CUresult CUDAAPI " if api == "driver" else result_of(e)
+        params = [declare(p) + (f" __dv({p.default})" if p.default else "") for p in e.params]
+        out.append(wrap(call + e.symbol, params, ";"))
+    out += ["", "#if defined(__cplusplus)", "}", "#endif"]
+    out += ["#undef __dv"] if api == "runtime" else []
+    return "\n".join(out + ["/* clang-format on */", "", "#endif"]) + "\n"
+
+
+DRIVER_PRELUDE = ["#if defined(__cplusplus)", 'extern "C" {', "#endif", ""]
+RUNTIME_PRELUDE = ['#include "driver_types.h"', '#include "surface_types.h"', '#include "texture_types.h"', "",
+                   "/* Default arguments exist in C++ only. */", "#if defined(__cplusplus)",
+                   "#define __dv(v) = v", 'extern "C" {', "#else", "#define __dv(v)", "#endif", ""]
+
+
+def names_page(table):
+    pairs = sorted((n, s) for n, s in newest(table).items() if n != s and not NOT_PUBLIC.search(n))
+    width = max(len(name) for name, _ in pairs)
+    return "\n".join(
+        ["/*", " * The versions that the plain names of the driver API stand for in CUDA 13.",
+         " * Included by cuda.h; define __CUDA_API_VERSION_INTERNAL to see the plain names unmapped.",
+         " * Made by scripts/gen_api.py from spec/api/driver.def.", " */", "/* clang-format off */",
+         "#ifndef HEDDLE_CUDA_DRIVER_NAMES_H",
+         "#define HEDDLE_CUDA_DRIVER_NAMES_H", ""]
+        + [f"#define {name:{width}} {symbol}" for name, symbol in pairs]
+        + ["/* clang-format on */", "", "#endif"]) + "\n"
+
+
+def docs_page(api, table):
+    title, library, error = {
+        "driver": ("Driver", "`libcuda.so.1`", "`CUDA_ERROR_NOT_SUPPORTED`"),
+        "runtime": ("Runtime", "`libcudart.so.12` and `.13`", "`cudaErrorNotSupported`")}[api]
+    listed = [(e, s) for e in table for s, _ in symbols(e)]
+    count = {have: sum(e.have == have for e, _ in listed) for have in HAVE}
+    out = [f"# {title} API: entry points", "",
+           f"Generated from `spec/api/{api}.def` by `scripts/gen_api.py`. Of the {len(listed)} entry points of "
+           f"{library}, {count['YES']} are implemented" +
+           (f" and {count['REFUSES']} always fail, because what they ask for cannot be there" if count["REFUSES"]
+            else "") + f"; the others exist, return {error} and log their name once.", ""]
+    for have, heading in HAVE.items():
+        if not count[have]:
+            continue
+        column = "since" if api == "driver" else "versions"
+        out += [f"## {heading}", "", f"| entry point | {column} |", "|---|---|"]
+        for e, s in listed:
+            if e.have == have:
+                since = max(7000, e.since) if s != e.symbol else e.since
+                value = (f"{since // 1000}.{since % 1000 // 10}" if since > 2000 else "") if api == "driver" \
+                    else VERSIONS[e.nodes]
+                out.append(f"| `{s}` | {value} |")
+        out.append("")
+    return "\n".join(out[:-1]) + "\n"
+
+
+# Enumerations of headers that are otherwise written by hand: header, its first line, table, prefix.
+ENUMS = [
+    ("driver_results.h", "typedef enum cudaError_enum {", "api/cuda_errors.def", ""),
+    ("runtime_errors.h", "enum cudaError {", "api/cudart_errors.def", ""),
+    ("driver_results.h", "typedef enum CUdevice_attribute_enum {", "device.def", "CU_DEVICE_ATTRIBUTE_"),
+    ("driver_enums_device.h", "typedef enum CUlaunchAttributeID_enum {", "api/launch_attributes.def",
+     "CU_LAUNCH_ATTRIBUTE_"),
+]
+
+
+def with_enum(text, first, table, prefix):
+    """A header's text with the members of the enumeration as the table has them."""
+    with open(os.path.join(ROOT, "spec", table), encoding="utf-8") as file:
+        rows = re.findall(r"^(X|ALIAS|END)\((\w+)(?:, (\w+))?", file.read(), re.M)
+    last = max(int(value) for kind, _, value in rows if kind == "X")
+    members = [(name, {"X": value, "ALIAS": prefix + value, "END": str(last + 1)}[kind])
+               for kind, name, value in rows]
+    start = text.index(first) + len(first) + 1
+    end = text.index("}", start)
+    return text[:start] + "".join(f"    {prefix}{name} = {value},\n" for name, value in members) + text[end:]
+
+
+def kept():
+    """Path -> text of the files that are in the repository."""
+    driver, runtime = read_driver(), read_runtime()
+    names = newest(driver)
+    pages = {"docs/api-driver.md": docs_page("driver", driver),
+             "docs/api-runtime.md": docs_page("runtime", runtime),
+             "include/cuda/heddle/driver_names.h": names_page(driver)}
+    for group in GROUPS:
+        pages[f"include/cuda/heddle/driver_api_{group}.h"] = header_page(
+            "driver", group, [e for e in driver if public_driver(e, names) and group_of(e) == group],
+            DRIVER_PRELUDE)
+        pages[f"include/cuda/heddle/runtime_api_{group}.h"] = header_page(
+            "runtime", group, [e for e in runtime if public_runtime(e) and group_of(e) == group],
+            RUNTIME_PRELUDE)
+    for header, first, table, prefix in ENUMS:
+        path = "include/cuda/heddle/" + header
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            pages[path] = with_enum(file.read(), first, table, prefix)
+    return pages
+
+
+def write_kept(check):
+    stale = 0
+    for path, want in kept().items():
+        full = os.path.join(ROOT, path)
+        have = ""
+        if os.path.exists(full):
+            with open(full, encoding="utf-8") as file:
+                have = file.read()
+        if have == want:
+            continue
+        stale += 1
+        if check:
+            print(f"{path} is stale: run scripts/gen_api.py")
+        else:
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(want)
+    return 1 if check and stale else 0
 
 
 def version_script(table):
     lines = []
     for version, wanted in NODES.items():
         lines.append(f"libcudart.so.{version} {{\n    global:")
-        lines += [f"        {symbol};" for symbol, nodes, _ in table if nodes in wanted]
+        lines += [f"        {s};" for e in table if e.nodes in wanted for s, _ in symbols(e)]
         lines.append("    local: *;\n};" if version == "12" else "} libcudart.so.12;")
     return "\n".join(lines) + "\n"
 
 
-def page(table):
-    have = [row for row in table if row[2] == "YES"]
-    lines = ["# Runtime API: entry points", "",
-             "Generated from `spec/api/runtime.def` by `scripts/gen_api.py`. Of the "
-             f"{len(table)} entry points of `libcudart.so.12` and `.13`, {len(have)} are implemented; the "
-             "others exist, return `cudaErrorNotSupported` and log their name once.", ""]
-    for title, answer in (("Implemented", "YES"), ("Missing", "NO")):
-        lines += [f"## {title}", "", "| entry point | versions |", "|---|---|"]
-        lines += [f"| `{symbol}` | {VERSIONS[nodes]} |" for symbol, nodes, h in table if h == answer]
-        lines.append("")
-    return "\n".join(lines[:-1]) + "\n"
-
-
-def write_docs(check):
-    want = page(rows(SOURCE))
-    have = ""
-    if os.path.exists(TARGET):
-        with open(TARGET, encoding="utf-8") as file:
-            have = file.read()
-    if have == want:
-        return 0
-    if check:
-        print("docs/api-runtime.md is stale: run scripts/gen_api.py")
-        return 1
-    with open(TARGET, "w", encoding="utf-8") as file:
-        file.write(want)
-    return 0
-
-
 def main():
-    if len(sys.argv) == 1 or sys.argv[1:] == ["--check"]:
-        return write_docs(len(sys.argv) == 2)
-    if len(sys.argv) != 4 or sys.argv[1] != "map":
+    args = sys.argv[1:]
+    if args in ([], ["--check"]):
+        return write_kept(bool(args))
+    if len(args) == 2 and args[0] == "map":
+        text = version_script(read_runtime())
+    elif len(args) == 3 and args[0] in ("header", "source") and args[1] in READ:
+        text = {"header": c_header, "source": c_source}[args[0]](args[1], READ[args[1]]())
+    else:
         sys.exit(__doc__)
-    with open(sys.argv[3], "w", encoding="utf-8") as file:
-        file.write(version_script(rows(sys.argv[2])))
+    with open(args[-1], "w", encoding="utf-8") as file:
+        file.write(text)
     return 0
 
 

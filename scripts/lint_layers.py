@@ -4,35 +4,43 @@
     scripts/lint_layers.py [ROOT]
 
 A module is a folder under src/. A file may include its own module's headers, those of the modules in
-its row of ARROWS, anything in spec/, and system headers. The program prints every other include.
+its row of MODULES, anything in spec/, and system headers. The program prints every other include.
 """
 import os
 import re
 import sys
 
-# module: modules whose headers it may include; "base" is allowed for everybody.
-ARROWS = {
-    "base": set(),
-    "obj": set(),
-    "ptx": set(),
-    "ir": set(),
-    "interp": {"ir"},
-    "lower": {"ptx", "ir"},
-    "opt": {"ir"},
-    "compile": {"ptx", "lower", "opt", "ir"},
-    "jit": {"ir", "obj"},
-    "hal": {"ir"},
-    "dev/cpu": {"hal", "jit", "ir"},
-    "dev/interp": {"hal", "interp", "ir"},
-    "dev": {"hal", "dev/cpu", "dev/interp"},  # the table of devices
-    "core": {"hal", "obj", "compile", "ir"},
-    "api/driver": {"core"},
-    "api/runtime": {"api/driver"},
-    "preload": {"obj"},
-    "libdevice": set(),  # compiled for the device as well: not even base
+# module: what it holds, and modules whose headers it may include; "base" is allowed for everybody.
+# scripts/gen_layers.py makes the table in CONTRIBUTING.md of it.
+MODULES = {
+    "base": ("arena, status, log, settings, containers, locks, fault points", set()),
+    "obj": ("fat binaries, ELF images, code cache", set()),
+    "ptx": ("PTX lexer, parser, printer", set()),
+    "ir": ("IR types, builder, printer, reader, validator, analyses", set()),
+    "interp": ("the reference: a scalar interpreter of the IR", {"ir"}),
+    "lower": ("PTX to IR", {"ptx", "ir"}),
+    "opt": ("passes over IR", {"ir"}),
+    "compile": ("module in, module out", {"ptx", "lower", "opt", "ir", "obj"}),
+    "jit": ("IR to host code through LLVM", {"ir", "obj"}),
+    "hal": ("the contract between API and devices: ops, packets, queue", {"ir"}),
+    "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir"}),
+    "dev/interp": ("the reference device, slow", {"hal", "interp", "ir"}),
+    "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp"}),
+    "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "ir"}),
+    "api/driver": ("libcuda", {"core"}),
+    "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
+    "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
+    "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
 }
-# Only these may be included from outside their module, whatever ARROWS says: a module's front.
+ARROWS = {module: uses for module, (_, uses) in MODULES.items()}
+# Only these may be included from outside their module, whatever MODULES says: a module's front.
 PUBLIC_FRONT = {"compile": {"compile.h"}}
+# What a module must not even see, through whatever headers: what it wants of these, the modules that it
+# may use have functions for.
+HIDDEN = {
+    "api/driver": {"hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
+    "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
+}
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/runtime", "preload", "hal", "core"}
 # Folders where everything may be included.
@@ -92,7 +100,34 @@ def files_of(root):
                     yield os.path.relpath(os.path.join(folder, name), root)
 
 
+def includes(root, path, cache):
+    """The project's files that a file includes directly, with the line."""
+    if path not in cache:
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        found = ((resolve(root, path, m.group(2)), text.count("\n", 0, m.start()) + 1) for m in INCLUDE.finditer(text))
+        cache[path] = [(target, line) for target, line in found if target]
+    return cache[path]
+
+
+def hidden_seen(root, path, cache):
+    """(line, the chain of headers) for each include that leads to something hidden."""
+    hidden = HIDDEN.get(module_of(path), ())
+    for first, line in includes(root, path, cache) if hidden else ():
+        chains, seen = [[first]], {first}
+        while chains:
+            chain = chains.pop(0)
+            if module_of(chain[-1]) in hidden:
+                yield line, chain
+                break
+            for target, _ in includes(root, chain[-1], cache):
+                if target not in seen:
+                    seen.add(target)
+                    chains.append(chain + [target])
+
+
 def problems(root):
+    cache = {}
     for path in sorted(files_of(root)):
         source = module_of(path)
         if source not in ARROWS and path.startswith("src/"):
@@ -115,6 +150,9 @@ def problems(root):
                 yield f"{path}:{line}: {source} may not include {found}"
             if source == "tools" and module_of(found) not in {"base", "spec", "include", "tools"}:
                 shown.add(module_of(found))
+        for line, chain in hidden_seen(root, path, cache):
+            if allowed(path, chain[0]):
+                yield f"{path}:{line}: {source} must not see {chain[-1]}, through {' -> '.join(chain)}"
         if len(shown) > 1 and not shown <= {"ptx", "lower", "opt", "ir", "compile"}:
             yield f"{path}: a tool shows one module, this one includes {', '.join(sorted(shown))}"
 

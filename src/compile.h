@@ -1,6 +1,15 @@
 /*
- * The compiler's front door: PTX text in, one linked, optimised IR module out. Device backends turn
- * that module into their own code (hal.h: module_load). Stateless; any thread.
+ * The compiler's front door: PTX text in, IR out.
+ *
+ *     compile_program_create()  parses, checks and links; says what there is: kernels, variables
+ *     compile_kernel()          lowers and optimises one kernel, when somebody asks for it
+ *     compile_ptx()             everything in one module, for tools and tests
+ *
+ * A kernel's module holds that kernel and whatever it reaches, so what it cannot do is its own
+ * affair: other kernels of the file do not notice. Devices turn the module into their own code
+ * (hal.h: kernel_get).
+ *
+ * Threads: a program is immutable once created; any number of threads may compile kernels of it.
  */
 #ifndef HD_COMPILE_H
 #define HD_COMPILE_H
@@ -13,10 +22,40 @@ struct compile_unit {
     size_t len;
 };
 
+/* type, name, doc; all are part of compile_key(). */
+#define COMPILE_OPTION_LIST(X)                                                                     \
+    X(bool, validate, "validate the IR after every pass")                                          \
+    X(bool, no_opt, "only the required passes: the reference interpreter's view of the program")   \
+    X(unsigned, max_arch, "refuse PTX for newer architectures, e.g. 120; 0 = take all")
+
 struct compile_options {
-    bool validate; /* validate the IR after every pass */
-    bool no_opt;   /* only the required passes: the reference interpreter's view of the program */
+#define X(type, name, doc) type name;
+    COMPILE_OPTION_LIST(X)
+#undef X
 };
+
+struct compile_program;
+
+/* Copies nothing: the text of the units must outlive the program. HD_BAD_PTX, HD_UNRESOLVED,
+ * HD_NO_MEMORY; the message has the place. */
+enum hd_status compile_program_create(const struct compile_unit *units, size_t count,
+                                      const struct compile_options *options,
+                                      struct compile_program **out_program) HD_MUST_CHECK;
+void compile_program_destroy(struct compile_program *program);
+/* Functions (declarations) and variables (with initial images), by number. Lives as long as the
+ * program. */
+const struct ir_module *compile_program_decls(const struct compile_program *program);
+/* Is function number `index` a kernel with a body? */
+bool compile_program_is_kernel(const struct compile_program *program, uint32_t index);
+/* 16 bytes: compile_key() of what the program was made of. */
+const uint8_t *compile_program_key(const struct compile_program *program);
+/*
+ * Kernel number `index` and what it reaches, optimised, with laid out windows. The caller owns the
+ * module (ir_module_destroy); it does not refer to the program. HD_NOT_SUPPORTED, HD_UNRESOLVED,
+ * HD_BAD_PTX, HD_NO_MEMORY; the message has the place.
+ */
+enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
+                              struct ir_module **out_module) HD_MUST_CHECK;
 
 /*
  * HD_BAD_PTX, HD_NOT_SUPPORTED, HD_UNRESOLVED, HD_NO_MEMORY; the message has the place.
@@ -25,5 +64,12 @@ struct compile_options {
 enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
                            const struct compile_options *options, struct ir_module **out_module)
     HD_MUST_CHECK;
+
+/*
+ * Identifies what compile_ptx() makes of these units, for caches: their text, names and order, the
+ * options, HEDDLE_SKIP_PASS and Heddle's own sources (obj/fingerprint.h).
+ */
+void compile_key(const struct compile_unit *units, size_t count,
+                 const struct compile_options *options, uint8_t out_key[16]);
 
 #endif

@@ -16,27 +16,4 @@
 #include "heddle/runtime_api_memory.h"
 #include "heddle/runtime_api_graph.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
-
-/* How `kernel<<<grid, block, shared, stream>>>(...)` hands its configuration to the stub. */
-unsigned int __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block,
-                                         size_t shared_B
-#if defined(__cplusplus)
-                                         = 0
-#endif
-                                         ,
-                                         struct CUstream_st *stream
-#if defined(__cplusplus)
-                                         = 0
-#endif
-);
-cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared_B,
-                                       void *stream);
-
-#if defined(__cplusplus)
-}
-#endif
-
 #endif

@@ -10,7 +10,7 @@
 
 #define ARENA_ALIGN       16
 #define ARENA_SMALL_MAX_B (64u << 10)
-#define ARENA_BLOCK_MIN_B (4u << 10)
+#define ARENA_BLOCK_MIN_B (1u << 10)
 #define ARENA_BLOCK_MAX_B (1u << 20)
 #define ARENA_RESERVE_B   (1u << 20)
 
@@ -53,6 +53,7 @@ static void *reserve_take(struct hd_arena *arena, size_t size_B)
 static void reserve_leave(void)
 {
     pthread_mutex_lock(&reserve.lock);
+    assert(reserve.users && reserve.used_B <= ARENA_RESERVE_B);
     if (!--reserve.users) {
         memset(reserve.bytes, 0, reserve.used_B);
         reserve.used_B = 0;
@@ -105,6 +106,7 @@ static bool arena_refill(struct hd_arena *arena, size_t need_B)
     payload = arena_block_add(arena, block_B - header_B);
     if (!payload)
         return false;
+    assert(block_B - header_B >= need_B);
     arena->next = payload;
     arena->end = payload + block_B - header_B;
     return true;
@@ -128,6 +130,7 @@ void *hd_arena_try_alloc(struct hd_arena *arena, size_t size_B)
     }
     if (rounded_B > (size_t)(arena->end - arena->next) && !arena_refill(arena, rounded_B))
         return reserve_take(arena, rounded_B);
+    assert(rounded_B <= (size_t)(arena->end - arena->next));
     ptr = arena->next;
     arena->next += rounded_B;
     arena->used_B += rounded_B;

@@ -16,6 +16,7 @@
 #define HD_EXPORT            __attribute__((visibility("default")))
 #define HD_UNUSED            __attribute__((unused))
 #define HD_ALIGNED(n)        __attribute__((aligned(n)))
+#define HD_PACKED            __attribute__((packed)) /* enums: the smallest integer that fits */
 #define HD_THREAD_LOCAL      _Thread_local
 #define HD_LIKELY(x)         __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x)       __builtin_expect(!!(x), 0)
@@ -30,6 +31,28 @@
 /* Frees a malloc'ed pointer when the variable leaves its scope. */
 #define HD_AUTOFREE __attribute__((cleanup(hd_autofree_)))
 void hd_autofree_(void *ptr_to_ptr);
+
+/* Is this built with a sanitizer? clang says it by __has_feature(), gcc by macros. */
+#if defined(__SANITIZE_THREAD__)
+#define HD_SANITIZES_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HD_SANITIZES_THREADS 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define HD_SANITIZES_ADDRESSES 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HD_SANITIZES_ADDRESSES 1
+#endif
+#endif
+#if !defined(HD_SANITIZES_THREADS)
+#define HD_SANITIZES_THREADS 0
+#endif
+#if !defined(HD_SANITIZES_ADDRESSES)
+#define HD_SANITIZES_ADDRESSES 0
+#endif
 
 #define HD_COUNT_OF(array)                 (sizeof(array) / sizeof((array)[0]))
 #define HD_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))

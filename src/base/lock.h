@@ -6,6 +6,8 @@
 #define HD_BASE_LOCK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "base/compiler.h"
 
@@ -34,17 +36,29 @@ struct hd_lock {
     pthread_mutex_t mutex;
     enum hd_lock_rank rank;
     const char *name;
+    _Atomic(pthread_t) holder; /* debug builds: whose it is; 0: nobody's */
 };
 
-#define HD_LOCK_INIT(rank_, name_) {PTHREAD_MUTEX_INITIALIZER, HD_RANK_##rank_, (name_)}
+#define HD_LOCK_INIT(rank_, name_) {PTHREAD_MUTEX_INITIALIZER, HD_RANK_##rank_, (name_), 0}
 
 void hd_lock_init(struct hd_lock *lock, enum hd_lock_rank rank, const char *name);
 void hd_lock_fini(struct hd_lock *lock);
 void hd_lock_acquire(struct hd_lock *lock);
 void hd_lock_release(struct hd_lock *lock);
 /* True when this thread holds the lock; always true in release builds: for assert() only. */
-bool hd_lock_held(const struct hd_lock *lock);
+static inline bool hd_lock_held(const struct hd_lock *lock)
+{
+#ifdef NDEBUG
+    (void)lock;
+    return true;
+#else
+    /* Inline and without thread-local data: every launch asks several times. */
+    return atomic_load_explicit(&lock->holder, memory_order_relaxed) == pthread_self();
+#endif
+}
 /* Waits on cond; the lock's rank stays accounted. */
 void hd_lock_wait(struct hd_lock *lock, pthread_cond_t *cond);
+/* The same until `until` at most, by the clock of cond. */
+void hd_lock_wait_until(struct hd_lock *lock, pthread_cond_t *cond, const struct timespec *until);
 
 #endif

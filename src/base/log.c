@@ -30,31 +30,6 @@ static const struct debug_flag_row debug_flag_rows[] = {
 
 _Static_assert(HD_DEBUG_FLAG_COUNT <= 32, "hd_debug_flags is one word");
 
-#ifndef NDEBUG
-static bool env_is_listed(const char *name)
-{
-    static const char *const names[] = {
-#define X(name, doc) name,
-        HD_ENV_LIST(X)
-#undef X
-    };
-
-    for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
-        if (!strcmp(names[i], name))
-            return true;
-    }
-    return false;
-}
-#endif
-
-const char *hd_env(const char *name)
-{
-    const char *value = getenv(name);
-
-    assert(env_is_listed(name));
-    return value && value[0] ? value : NULL;
-}
-
 static void log_write(const char *text, size_t len)
 {
     while (len) {
@@ -79,12 +54,15 @@ static void log_line(const char *flag, const char *fmt, va_list args)
     size_t len = HD_MIN((size_t)head + (size_t)HD_MAX(body, 0), room - 1);
 
     line[len++] = '\n';
+    assert(len <= sizeof(line));
     log_write(line, len);
     errno = saved_errno;
 }
 
 static const char *debug_flag_name(enum hd_debug_flag flag)
 {
+    assert(flag && !((unsigned)flag & ((unsigned)flag - 1))); /* one flag, which has a row */
+    assert((unsigned)__builtin_ctz((unsigned)flag) < HD_DEBUG_FLAG_COUNT);
     return debug_flag_rows[__builtin_ctz((unsigned)flag)].name;
 }
 
@@ -129,29 +107,46 @@ static void debug_help(void)
         hd_log("  %-9s %s", debug_flag_rows[i].name, debug_flag_rows[i].doc);
 }
 
-static void debug_parse_word(struct hd_str word)
+/* The bit of a flag; 0 when there is no such flag. */
+static uint32_t debug_flag_find(struct hd_str word)
 {
-    if (!word.len)
-        return;
-    if (hd_str_is(word, "help")) {
-        debug_help();
-        return;
+    for (size_t i = 0; i < HD_COUNT_OF(debug_flag_rows); i++)
+        if (hd_str_is(word, debug_flag_rows[i].name))
+            return 1u << i;
+    return 0;
+}
+
+/* The next word of a comma list; false at its end. */
+static bool next_word(const char **list, struct hd_str *out_word)
+{
+    while (**list) {
+        *out_word = (struct hd_str){*list, strcspn(*list, ",")};
+        *list += out_word->len + ((*list)[out_word->len] == ',');
+        if (out_word->len)
+            return true;
     }
-    for (size_t i = 0; i < HD_COUNT_OF(debug_flag_rows); i++) {
-        if (hd_str_is(word, debug_flag_rows[i].name)) {
-            hd_debug_flags |= 1u << i;
-            return;
-        }
-    }
-    hd_log("unknown debug flag '%.*s'; HEDDLE_DEBUG=help lists them", HD_STR_ARG(word));
+    return false;
 }
 
 void hd_debug_parse(const char *list)
 {
-    while (*list) {
-        size_t len = strcspn(list, ",");
-        debug_parse_word((struct hd_str){list, len});
-        list += len + (list[len] == ',');
+    struct hd_str word;
+
+    while (next_word(&list, &word))
+        hd_debug_flags |= debug_flag_find(word);
+}
+
+void hd_debug_check(void)
+{
+    const char *list = hd_env("HEDDLE_DEBUG");
+    struct hd_str word;
+
+    while (list && next_word(&list, &word)) {
+        if (hd_str_is(word, "help"))
+            debug_help();
+        else if (!debug_flag_find(word))
+            hd_log("HEDDLE_DEBUG: there is no flag '%.*s'; HEDDLE_DEBUG=help lists them",
+                   HD_STR_ARG(word));
     }
 }
 
@@ -160,14 +155,17 @@ __attribute__((constructor(101))) static void log_from_env(void)
 {
     const char *path = hd_env("HEDDLE_LOG");
     const char *flags = hd_env("HEDDLE_DEBUG");
+    struct hd_buf why;
 
-    if (path) {
+    hd_buf_init(&why);
+    if (path && hd_env_allows("HEDDLE_LOG", path, &why)) {
         int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (fd >= 0)
             log_fd = fd;
         else
             hd_log("HEDDLE_LOG=%s: %s", path, strerror(errno));
     }
+    hd_buf_fini(&why);
     if (flags)
         hd_debug_parse(flags);
 }

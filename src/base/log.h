@@ -1,15 +1,18 @@
 /*
  * Log and debug flags.
  *
- * Debug flags are one table (spec/debug_flags.def); the user sets HEDDLE_DEBUG=ptx,ir,jit and
- * HEDDLE_DEBUG=help prints the table. Testing a flag is one load. Everything goes to stderr, or to
- * the file named by HEDDLE_LOG, each line with one write() so that threads do not interleave.
- * Environment variables that Heddle reads are one table too (spec/env.def): use hd_env().
+ * Debug flags are one table, below; the user sets HEDDLE_DEBUG=ptx,ir,jit and HEDDLE_DEBUG=help
+ * prints the table. Testing a flag is one load. Everything goes to stderr, or to the file named by
+ * HEDDLE_LOG, each line with one write() so that threads do not interleave.
+ *
+ * Several libraries of one process hold a copy of this: each reads the variables, and libcuda
+ * alone speaks about them (hd_env_check() in base/env.h).
  */
 #ifndef HD_BASE_LOG_H
 #define HD_BASE_LOG_H
 
 #include "base/compiler.h"
+#include "base/env.h"
 
 /* name (lower case in HEDDLE_DEBUG), doc */
 #define HD_DEBUG_FLAG_LIST(X)                                                                      \
@@ -24,7 +27,7 @@
     X(ASM, "asm", "host assembly of every kernel")                                                 \
     X(JIT, "jit", "what is compiled, cache hits, times")                                           \
     X(VALIDATE, "validate", "validate IR after every pass, verify LLVM modules")                   \
-    X(LAUNCH, "launch", "every kernel launch: grid, block, class, worker split")                   \
+    X(LAUNCH, "launch", "every kernel launch: grid, block, worker split; how long it took")        \
     X(MEM, "mem", "device memory allocations and frees")                                           \
     X(CACHE, "cache", "on-disk code cache: hits, misses, writes")                                  \
     X(QUEUE, "queue", "packets as they are submitted and retired")                                 \
@@ -58,29 +61,9 @@ void hd_log_debug(enum hd_debug_flag flag, const char *fmt, ...) HD_PRINTF(2, 3)
 /* Multi-line dump with a heading, when the flag is set. */
 void hd_log_dump(enum hd_debug_flag flag, const char *heading, const char *text);
 
-/* Sets flags from a comma list ("jit,ir"); unknown names are reported and ignored. "help" prints the table. */
+/* Sets flags from a comma list ("jit,ir"); other words are passed over. */
 void hd_debug_parse(const char *list);
-
-/* name, doc; hd_env() asserts that the name is in this table, docs/envvars.md is made from it. */
-/* clang-format off */
-#define HD_ENV_LIST(X)                                                                             \
-    X("HEDDLE_DEBUG", "comma list of debug flags; `help` prints them")                             \
-    X("HEDDLE_LOG", "file that receives the log instead of stderr")                                \
-    X("HEDDLE_CPU", "code path of the CPU device: avx512, avx2 or generic; default: best the host has") \
-    X("HEDDLE_THREADS", "worker threads of the CPU device; default: the CPUs this process may use") \
-    X("HEDDLE_CACHE", "directory of the code cache, or `off`; default: $XDG_CACHE_HOME/heddle")    \
-    X("HEDDLE_CACHE_SIZE", "size cap of the code cache, e.g. 512M; default: 1G")                   \
-    X("HEDDLE_MEMORY", "device memory size, e.g. 4G; default: half of the host's memory")          \
-    X("HEDDLE_DEVICE", "device kind: cpu (default) or interp, the slow reference")                 \
-    X("HEDDLE_MACHINE", "machine description the device identifies as")                            \
-    X("HEDDLE_CLANG", "clang 19 that `heddle cc` runs; default: clang++-19 of the path")            \
-    X("HEDDLE_INCLUDE", "directory of Heddle's CUDA headers, for `heddle cc`")                     \
-    X("HEDDLE_LIBDIR", "directory of Heddle's libraries, for `heddle cc` and `heddle run`")        \
-    X("HEDDLE_SKIP_PASS", "comma list of ir_opt_* passes to leave out")                            \
-    X("HEDDLE_FAULT", "fault injection, e.g. alloc:17 fails the 17th allocation (debug builds)")
-/* clang-format on */
-
-/* getenv() for a variable of the table; NULL when unset or empty. */
-const char *hd_env(const char *name);
+/* Says which words of HEDDLE_DEBUG are no flags, and prints the table when one is `help`. */
+void hd_debug_check(void);
 
 #endif

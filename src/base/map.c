@@ -4,6 +4,7 @@
  */
 #include "base/map.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -78,6 +79,7 @@ static void map_index_add(struct hd_map *map, size_t entry_idx)
     size_t mask = map->slots - 1;
     size_t slot = map->entries[entry_idx].hash & mask;
 
+    assert(map->used < map->slots && entry_idx < map->cap); /* a free slot ends every probe */
     while (map->index[slot])
         slot = (slot + 1) & mask;
     map->index[slot] = (uint32_t)(entry_idx + 1);
@@ -107,6 +109,7 @@ static bool map_rebuild(struct hd_map *map)
         fresh.entries[fresh.used] = map->entries[i];
         map_index_add(&fresh, fresh.used++);
     }
+    assert(fresh.used == map->len && fresh.used < fresh.cap);
     fresh.len = fresh.used;
     hd_map_fini(map);
     *map = fresh;
@@ -124,6 +127,7 @@ static bool map_put(struct hd_map *map, struct hd_map_entry key, void *value)
     if (map->used == map->cap && !map_rebuild(map))
         return false;
     key.value = value;
+    assert(map->used < map->cap);
     map->entries[map->used] = key;
     map_index_add(map, map->used++);
     map->len++;
@@ -146,6 +150,7 @@ static bool map_remove(struct hd_map *map, struct hd_map_entry key)
 
     if (!entry)
         return false;
+    assert(entry->live && map->len);
     entry->live = false;
     map->len--;
     return true;
@@ -199,6 +204,7 @@ bool hd_map_remove_u64(struct hd_map *map, uint64_t key)
 
 bool hd_map_next(const struct hd_map *map, struct hd_map_iter *iter)
 {
+    assert(map->len <= map->used);
     while (iter->pos < map->used) {
         const struct hd_map_entry *entry = &map->entries[iter->pos++];
         if (!entry->live)

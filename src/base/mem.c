@@ -1,54 +1,11 @@
 #include "base/mem.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/str.h"
-
-static _Atomic uint64_t fault_at;    /* allocation number that fails; 0 = none */
-static _Atomic uint64_t fault_count; /* allocations since fault_at was set */
-
-/* Counts one allocation; true when it is the one that has to fail. */
-static bool mem_fault_hit(void)
-{
-    uint64_t number = atomic_fetch_add_explicit(&fault_count, 1, memory_order_relaxed) + 1;
-    return HD_UNLIKELY(number == atomic_load_explicit(&fault_at, memory_order_relaxed));
-}
-
-void hd_fault_set_alloc(uint64_t n)
-{
-    atomic_store(&fault_count, 0);
-    atomic_store(&fault_at, n);
-}
-
-uint64_t hd_fault_alloc_count(void)
-{
-    return atomic_load(&fault_count);
-}
-
-#ifndef NDEBUG
-/* Runs after log.c has opened the log, so that a bad value can be reported. */
-__attribute__((constructor(102))) static void mem_fault_from_env(void)
-{
-    struct hd_str spec = hd_str_from(hd_env("HEDDLE_FAULT"));
-    uint64_t n;
-
-    if (!spec.len)
-        return;
-    if (!hd_str_starts(spec, "alloc:") ||
-        !hd_str_to_u64((struct hd_str){spec.ptr + 6, spec.len - 6}, 10, &n)) {
-        hd_log("HEDDLE_FAULT=%s: expected alloc:N", spec.ptr);
-        return;
-    }
-    hd_fault_set_alloc(n);
-}
-#endif
-
 void *hd_alloc(size_t size_B)
 {
-    if (mem_fault_hit())
+    if (hd_fault_alloc())
         return NULL;
     return calloc(1, size_B ? size_B : 1);
 }
@@ -64,7 +21,7 @@ void *hd_alloc_array(size_t count, size_t elem_B)
 
 void *hd_realloc(void *ptr, size_t size_B)
 {
-    if (mem_fault_hit())
+    if (hd_fault_alloc())
         return NULL;
     return realloc(ptr, size_B ? size_B : 1);
 }
@@ -84,18 +41,13 @@ void hd_free(void *ptr)
     free(ptr);
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MEM_HAS_LSAN
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(MEM_HAS_LSAN)
+#if HD_SANITIZES_ADDRESSES
 #include <sanitizer/lsan_interface.h>
 #endif
 
 void hd_mem_root(const void *memory, size_t size_B)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(MEM_HAS_LSAN)
+#if HD_SANITIZES_ADDRESSES
     __lsan_register_root_region(memory, size_B);
 #else
     (void)memory;

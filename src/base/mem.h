@@ -1,12 +1,13 @@
 /*
  * Host allocation with fault injection: every allocation of Heddle goes through these, so tests
  * can make number N fail (tests/support/tap.h: tap_oom_loop). HEDDLE_FAULT=alloc:N does it from
- * outside.
+ * outside (base/fault.h).
  */
 #ifndef HD_BASE_MEM_H
 #define HD_BASE_MEM_H
 
 #include "base/compiler.h"
+#include "base/fault.h"
 
 /* Zeroed; NULL when memory is short. */
 void *hd_alloc(size_t size_B) HD_MUST_CHECK;
@@ -19,10 +20,5 @@ void hd_free(void *ptr);
 /* Memory from elsewhere (mmap) that owns allocations: leak checkers look for pointers in it. */
 void hd_mem_root(const void *memory, size_t size_B);
 #define hd_new(type) ((type *)hd_alloc(sizeof(type)))
-
-/* Makes the n-th allocation of this process from now (1 = next) fail; later ones work; 0 = off. */
-void hd_fault_set_alloc(uint64_t n);
-/* Allocations since the last hd_fault_set_alloc(). */
-uint64_t hd_fault_alloc_count(void);
 
 #endif

@@ -39,7 +39,8 @@
     X(JIT, 20, "code generation failed")                                                           \
     X(CORRUPT, 21, "corrupt data")                                                                 \
     X(BAD_VERSION, 22, "unsupported version")                                                      \
-    X(INTERNAL, 23, "internal error")
+    X(INTERNAL, 23, "internal error")                                                              \
+    X(CANCELLED, 24, "cancelled")
 
 enum hd_status {
 #define X(name, value, text) HD_##name = value,

@@ -1,5 +1,6 @@
 #include "base/str.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -116,6 +117,7 @@ static bool buf_reserve(struct hd_buf *buf, size_t more)
         buf->failed = true;
         return false;
     }
+    assert(cap > want && buf->len <= want);
     ptr[buf->len] = '\0';
     buf->ptr = ptr;
     buf->cap = cap;
@@ -128,6 +130,7 @@ void hd_buf_append(struct hd_buf *buf, const void *bytes, size_t len)
         return;
     if (len)
         memcpy(buf->ptr + buf->len, bytes, len);
+    assert(len < buf->cap - buf->len);
     buf->len += len;
     buf->ptr[buf->len] = '\0';
 }

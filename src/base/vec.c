@@ -1,5 +1,6 @@
 #include "base/vec.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,6 +22,7 @@ bool hd_vec_grow_(void **at, size_t *cap, size_t want, size_t elem_B)
     size_t size_B;
     void *ptr;
 
+    assert(elem_B && want > *cap);
     while (new_cap < want) {
         if (__builtin_mul_overflow(new_cap, (size_t)2, &new_cap))
             return false;
@@ -31,6 +33,7 @@ bool hd_vec_grow_(void **at, size_t *cap, size_t want, size_t elem_B)
     if (!ptr)
         return false;
     memcpy(at, &ptr, sizeof(ptr));
+    assert(new_cap >= want);
     *cap = new_cap;
     return true;
 }

@@ -1,7 +1,11 @@
 #include "compile.h"
 
+#include <assert.h>
+
 #include "base/log.h"
+#include "base/mem.h"
 #include "lower/lower.h"
+#include "obj/fingerprint.h"
 #include "opt/opt.h"
 #include "ptx/ptx.h"
 
@@ -31,34 +35,26 @@ static void dump_ir(const struct ir_module *module, enum hd_debug_flag flag, con
     hd_buf_fini(&text);
 }
 
-/* Parses every unit into `arena`, which owns the PTX modules until lowering is done. */
-static enum hd_status parse_units(const struct compile_unit *units, size_t count,
+/* As a driver does, which knows no instruction of a later architecture. */
+static enum hd_status check_arch(const struct ptx_module *module, unsigned max_arch)
+{
+    if (!max_arch || module->arch <= max_arch)
+        return HD_OK;
+    return hd_error(HD_NO_IMAGE, "%.*s: .target sm_%u is newer than this device, which is sm_%u",
+                    HD_STR_ARG(module->name), module->arch, max_arch);
+}
+
+/* Parses every unit into `arena`, which owns the PTX modules. */
+static enum hd_status parse_units(const struct compile_unit *units, size_t count, unsigned max_arch,
                                   struct hd_arena *arena, struct ptx_module **modules)
 {
     for (size_t i = 0; i < count; i++) {
         dump_ptx(&units[i]);
         HD_TRY(ptx_parse(arena, units[i].ptx, units[i].len, units[i].name, &modules[i]));
+        HD_TRY(check_arch(modules[i], max_arch));
         HD_TRY(ptx_check(modules[i]));
     }
     return HD_OK;
-}
-
-static enum hd_status lower_units(const struct compile_unit *units, size_t count,
-                                  struct ir_module **out_module)
-{
-    struct hd_arena arena;
-    struct ptx_module **modules;
-    enum hd_status status;
-
-    hd_arena_init(&arena);
-    modules = hd_arena_array(&arena, struct ptx_module *, count + 1);
-    status = modules ? parse_units(units, count, &arena, modules)
-                     : hd_error(HD_NO_MEMORY, "no memory for %zu PTX modules", count);
-    if (status == HD_OK)
-        status = lower_ptx((const struct ptx_module *const *)modules, count,
-                           count ? units[0].name : "module", out_module);
-    hd_arena_fini(&arena);
-    return status;
 }
 
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
@@ -70,24 +66,177 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
     dump_ir(module, HD_DEBUG_IR, "after lowering");
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
         HD_TRY(ir_validate(module));
+    assert(!module->arena.failed); /* the lowering said so */
     HD_TRY(opt_run(module, &opt));
     dump_ir(module, HD_DEBUG_OPT, "optimised");
     return ir_layout_windows(module);
 }
 
-enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
-                           const struct compile_options *options, struct ir_module **out_module)
+static struct obj_cache_key units_key(const struct compile_unit *units, size_t count)
+{
+    struct obj_cache_hash hash;
+
+    obj_cache_hash_init(&hash);
+    for (size_t i = 0; i < count; i++) {
+        obj_cache_hash_str(&hash, units[i].name); /* messages and line tables hold it */
+        obj_cache_hash_bytes(&hash, units[i].ptx, units[i].len);
+    }
+    return obj_cache_hash_final(&hash);
+}
+
+static uint64_t options_hash(const struct compile_options *options)
 {
     static const struct compile_options defaults;
-    struct ir_module *module = NULL;
+    struct obj_cache_hash hash;
+
+    options = options ? options : &defaults;
+    obj_cache_hash_init(&hash);
+#define X(type, name, doc) obj_cache_hash_u64(&hash, options->name);
+    COMPILE_OPTION_LIST(X)
+#undef X
+    return obj_cache_hash_final(&hash).low;
+}
+
+void compile_key(const struct compile_unit *units, size_t count,
+                 const struct compile_options *options, uint8_t out_key[16])
+{
+    struct obj_fingerprint print;
+    struct obj_cache_key key;
+
+    obj_fingerprint_init(&print, "program");
+    print.program = units_key(units, count);
+    print.options = options_hash(options);
+    key = obj_fingerprint_key(&print);
+    memcpy(out_key, &key.low, 8);
+    memcpy(out_key + 8, &key.high, 8);
+}
+
+/* ---- programs */
+
+struct compile_program {
+    struct hd_arena arena; /* the PTX modules */
+    struct lower_program *lower;
+    struct compile_options options;
+    uint8_t key[16];
+};
+
+static enum hd_status program_link(struct compile_program *program,
+                                   const struct compile_unit *units, size_t count)
+{
+    struct ptx_module **modules = hd_arena_array(&program->arena, struct ptx_module *, count + 1);
+
+    if (!modules)
+        return hd_error(HD_NO_MEMORY, "no memory for %zu PTX modules", count);
+    HD_TRY(parse_units(units, count, program->options.max_arch, &program->arena, modules));
+    HD_TRY(lower_program_create((const struct ptx_module *const *)modules, count,
+                                count ? units[0].name : "module", &program->lower));
+    lower_program_keep_ptx_lines(program->lower);
+    return HD_OK;
+}
+
+enum hd_status compile_program_create(const struct compile_unit *units, size_t count,
+                                      const struct compile_options *options,
+                                      struct compile_program **out_program)
+{
+    struct compile_program *program = hd_new(struct compile_program);
     enum hd_status status;
 
-    HD_TRY(lower_units(units, count, &module));
-    status = finish_module(module, options ? options : &defaults);
+    if (!program)
+        return hd_error(HD_NO_MEMORY, "program");
+    hd_arena_init(&program->arena);
+    if (options)
+        program->options = *options;
+    assert(units || !count);
+    compile_key(units, count, options, program->key);
+    status = program_link(program, units, count);
+    if (status != HD_OK) {
+        compile_program_destroy(program);
+        return status;
+    }
+    *out_program = program;
+    return HD_OK;
+}
+
+void compile_program_destroy(struct compile_program *program)
+{
+    if (!program)
+        return;
+    lower_program_destroy(program->lower);
+    hd_arena_fini(&program->arena);
+    hd_free(program);
+}
+
+const struct ir_module *compile_program_decls(const struct compile_program *program)
+{
+    return lower_program_decls(program->lower);
+}
+
+bool compile_program_is_kernel(const struct compile_program *program, uint32_t index)
+{
+    return lower_program_is_kernel(program->lower, index);
+}
+
+const uint8_t *compile_program_key(const struct compile_program *program)
+{
+    return program->key;
+}
+
+/* Destroys a module that cannot be finished. */
+static enum hd_status finish_or_destroy(struct ir_module *module,
+                                        const struct compile_options *options,
+                                        struct ir_module **out_module)
+{
+    enum hd_status status = finish_module(module, options);
+
     if (status != HD_OK) {
         ir_module_destroy(module);
         return status;
     }
     *out_module = module;
     return HD_OK;
+}
+
+/* All that a kernel declares and reaches; single variables were checked by the lowering. */
+static enum hd_status check_shared(const struct ir_func *kernel)
+{
+    struct ir_window window;
+
+    HD_TRY(ir_kernel_window(kernel, &window));
+    if (window.shared_B <= LOWER_SHARED_MAX_B + LOWER_RESERVED_SMEM_B)
+        return HD_OK;
+    return hd_error(HD_BAD_PTX,
+                    "%s: kernel %s has %llu bytes of static shared memory, the limit is %u",
+                    kernel->module->name, kernel->name, (unsigned long long)window.shared_B,
+                    LOWER_SHARED_MAX_B);
+}
+
+enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
+                              struct ir_module **out_module)
+{
+    struct ir_module *module;
+    enum hd_status status;
+
+    HD_TRY(lower_kernel(program->lower, index, &module));
+    HD_TRY(finish_or_destroy(module, &program->options, out_module));
+    assert(ir_module_func_at(*out_module, index)); /* passes keep kernels and their numbers */
+    assert((*out_module)->nfuncs > index);
+    status = check_shared(ir_module_func_at(*out_module, index));
+    if (status != HD_OK)
+        ir_module_destroy(*out_module);
+    return status;
+}
+
+enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
+                           const struct compile_options *options, struct ir_module **out_module)
+{
+    struct compile_program *program;
+    struct ir_module *module;
+    enum hd_status status;
+
+    HD_TRY(compile_program_create(units, count, options, &program));
+    status = lower_all(program->lower, &module);
+    if (status == HD_OK)
+        status = finish_or_destroy(module, &program->options, out_module);
+    compile_program_destroy(program);
+    return status;
 }

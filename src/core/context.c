@@ -1,39 +1,10 @@
-/* Contexts, the primary one, and the calling thread's stack of them. */
+/* Contexts, and the primary one of a device. */
+#include <assert.h>
+
 #include "base/mem.h"
 #include "core/core.h"
-
-#define STACK_DEPTH 64
-
-static __thread struct core_context *stack[STACK_DEPTH];
-static __thread unsigned depth; /* entries; the current one is the last */
-
-struct core_context *core_current(void)
-{
-    return depth ? stack[depth - 1] : NULL;
-}
-
-void core_current_set(struct core_context *ctx)
-{
-    if (!ctx) {
-        depth -= depth > 0;
-        return;
-    }
-    depth += depth == 0;
-    stack[depth - 1] = ctx;
-}
-
-enum hd_status core_current_push(struct core_context *ctx)
-{
-    if (depth == STACK_DEPTH)
-        return hd_error(HD_LAUNCH_LIMIT, "more than %d contexts pushed", STACK_DEPTH);
-    stack[depth++] = ctx;
-    return HD_OK;
-}
-
-struct core_context *core_current_pop(void)
-{
-    return depth ? stack[--depth] : NULL;
-}
+#include "core/tap.h"
+#include "hal/hal.h"
 
 /* ---- life */
 
@@ -48,30 +19,53 @@ static void context_init(struct core_context *ctx, struct core_device *device, u
     hd_lock_init(&ctx->lock, HD_RANK_CONTEXT, "context");
 }
 
-/* Everything that belongs to the context; the struct stays. */
+/*
+ * The first live object of a list of the context, with a reference, or NULL. The list's owner
+ * reference is dropped only after the object has left the list, which takes the lock.
+ */
+#define FIRST(list, name)                                                                          \
+    static struct core_##name *first_##name(struct core_context *ctx)                              \
+    {                                                                                              \
+        struct core_##name *first;                                                                 \
+                                                                                                   \
+        hd_lock_acquire(&ctx->lock);                                                               \
+        for (first = ctx->list; first && !core_##name##_is_live(first); first = first->next)       \
+            ;                                                                                      \
+        if (first)                                                                                 \
+            core_##name##_ref(first);                                                              \
+        hd_lock_release(&ctx->lock);                                                               \
+        return first;                                                                              \
+    }
+FIRST(modules, module)
+FIRST(events, event)
+FIRST(streams, stream)
+#undef FIRST
+
+/* Destroys what the context owns, but the legacy stream and the queues: it can be used again. */
 static void context_clear(struct core_context *ctx)
 {
-    (void)!core_context_synchronize(ctx);
-    while (ctx->modules)
-        core_module_destroy(ctx->modules);
-    while (ctx->events)
-        core_event_destroy(ctx->events);
-    while (ctx->streams)
-        core_stream_destroy(ctx->streams);
-    if (ctx->legacy)
-        core_stream_destroy(ctx->legacy);
-    ctx->legacy = NULL;
-    while (ctx->idle_queues.len) {
-        struct hal_queue *queue = hd_vec_pop(&ctx->idle_queues);
-        queue->ops->destroy(queue);
-    }
-    hd_vec_fini(&ctx->idle_queues);
-    core_memory_release_context(ctx);
-}
+    struct core_module *module;
+    struct core_event *event;
+    struct core_stream *stream;
 
-static enum hd_status context_open(struct core_context *ctx)
-{
-    return core_stream_create(ctx, 0, 0, &ctx->legacy);
+    hal_domain_stop(ctx->domain, hal_stop_grace_ns());
+    while ((module = first_module(ctx))) {
+        core_module_destroy(module);
+        core_module_unref(module);
+    }
+    while ((event = first_event(ctx))) {
+        core_event_destroy(event);
+        core_event_unref(event);
+    }
+    while ((stream = first_stream(ctx))) {
+        core_stream_destroy(stream);
+        core_stream_unref(stream);
+    }
+    core_memory_release_context(ctx);
+    hd_lock_acquire(&ctx->lock);
+    ctx->peers.len = 0;
+    hd_lock_release(&ctx->lock);
+    core_thread_prune();
 }
 
 enum hd_status core_context_create(struct core_device *device, unsigned flags,
@@ -83,18 +77,76 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     if (!ctx)
         return hd_error(HD_NO_MEMORY, "context");
     context_init(ctx, device, flags);
-    status = context_open(ctx);
+    status = device->hal->ops->domain_create(device->hal, &ctx->domain);
+    if (status == HD_OK)
+        ctx->fault_status = &ctx->domain->fault->status;
+    if (status == HD_OK)
+        status = core_stream_create(ctx, 0, 0, &ctx->legacy);
     if (status != HD_OK) {
-        core_context_destroy(ctx);
+        core_context_unref(ctx);
         return status;
     }
-    *out_ctx = ctx;
+    core_object_publish(&ctx->object);
+    *out_ctx = core_context_ref(ctx);
+    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
+        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
     return HD_OK;
 }
 
-void core_context_destroy(struct core_context *ctx)
+bool core_context_destroy(struct core_context *ctx)
 {
+    if (!core_object_retire(&ctx->object))
+        return false;
+    hd_lock_acquire(&ctx->lock);
+    ctx->closing = true;
+    hd_lock_release(&ctx->lock);
     context_clear(ctx);
+    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
+        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
+    core_context_unref(ctx);
+    return true;
+}
+
+static enum hd_status queue_wait(struct core_context *ctx, struct hal_queue *queue)
+{
+    struct hal_device *hal = ctx->device->hal;
+
+    return hal->ops->wait(hal, &queue->ring->retired, hal_queue_submitted(queue), UINT64_MAX);
+}
+
+/* A call that had a reference until now may have submitted after core_context_destroy() waited. */
+static void drain(struct core_context *ctx)
+{
+    for (struct core_stream *s = ctx->draining_streams; s; s = s->next)
+        (void)!queue_wait(ctx, s->queue);
+    for (size_t i = 0; i < ctx->idle_queues.len; i++)
+        (void)!queue_wait(ctx, ctx->idle_queues.at[i]);
+    hd_lock_acquire(&ctx->lock);
+    core_streams_reap_locked(ctx);
+    core_events_reap_locked(ctx);
+    hd_lock_release(&ctx->lock);
+    assert(!ctx->draining_streams && !ctx->draining_events);
+}
+
+/* Nobody has a reference, so no stream, event or module of it has one either. */
+void core_context_finalise(struct core_context *ctx)
+{
+    assert(!ctx->streams && !ctx->modules && !ctx->events);
+    if (ctx->legacy) {
+        core_object_retire(&ctx->legacy->object);
+        core_stream_unref(ctx->legacy);
+    }
+    drain(ctx);
+    assert(ctx->idle_queues.len == ctx->nqueues);
+    while (ctx->idle_queues.len) {
+        struct hal_queue *queue = hd_vec_pop(&ctx->idle_queues);
+
+        queue->ops->destroy(queue);
+    }
+    hd_vec_fini(&ctx->idle_queues);
+    hd_vec_fini(&ctx->peers);
+    if (ctx->domain)
+        ctx->device->hal->ops->domain_destroy(ctx->domain);
     hd_lock_fini(&ctx->lock);
     core_handle_free(ctx);
 }
@@ -113,7 +165,7 @@ enum hd_status core_primary_retain(struct core_device *device, struct core_conte
     }
     if (status == HD_OK) {
         device->primary_refs++;
-        *out_ctx = device->primary;
+        *out_ctx = core_context_ref(device->primary);
     }
     hd_lock_release(&device->lock);
     return status;
@@ -128,6 +180,7 @@ enum hd_status core_primary_release(struct core_device *device)
         status = hd_error(HD_BAD_ARG, "the primary context is not retained");
     } else if (--device->primary_refs == 0) {
         core_context_destroy(device->primary);
+        core_context_unref(device->primary);
         device->primary = NULL;
     }
     hd_lock_release(&device->lock);
@@ -136,56 +189,131 @@ enum hd_status core_primary_release(struct core_device *device)
 
 enum hd_status core_primary_reset(struct core_device *device)
 {
-    enum hd_status status = HD_OK;
-
     hd_lock_acquire(&device->lock);
     if (device->primary) {
         struct core_context *ctx = device->primary;
 
         context_clear(ctx);
-        memset(&ctx->fault, 0, sizeof(ctx->fault));
-        atomic_store(&ctx->nblocking, 0);
+        device->hal->ops->domain_reset(ctx->domain);
         ctx->id = atomic_fetch_add(&next_context_id, 1) + 1;
-        status = context_open(ctx);
-        if (status != HD_OK) /* no default stream: nothing works until the next reset */
-            hal_fault_raise(&ctx->fault, status, 0, hd_error_message());
     }
     hd_lock_release(&device->lock);
-    return status;
+    return HD_OK;
+}
+
+/* ---- limits */
+
+#define X(name, value, max, doc)                                                                   \
+    _Static_assert((int)CORE_LIMIT_##name == (int)HAL_LIMIT_##name, "one table");
+#include "limits.def"
+#undef X
+
+enum hd_status core_context_limit_set(struct core_context *ctx, enum core_limit limit,
+                                      uint64_t value)
+{
+    assert(limit < CORE_LIMIT_COUNT);
+    return hal_limit_set(ctx->domain, (enum hal_limit)limit, value);
+}
+
+uint64_t core_context_limit(const struct core_context *ctx, enum core_limit limit)
+{
+    assert(limit < CORE_LIMIT_COUNT);
+    return hal_limit_get(ctx->domain, (enum hal_limit)limit);
 }
 
 /* ---- waiting */
 
-static enum hd_status wait_for(struct core_context *ctx, struct core_stream *stream)
-{
-    struct hal_device *hal = ctx->device->hal;
-    struct hal_queue *queue = stream->queue;
+struct queues {
+    HD_VEC(struct hal_queue *) vec;
+};
 
-    return hal->ops->wait(hal, &queue->ring->retired, hal_queue_submitted(queue), UINT64_MAX);
+static enum hd_status queue_note(struct queues *queues, struct hal_queue *queue)
+{
+    if (hal_queue_is_idle(queue) || hd_vec_push(&queues->vec, queue))
+        return HD_OK;
+    return hd_error(HD_NO_MEMORY, "list of busy streams");
+}
+
+/* Streams may be destroyed while we wait; queues stay, because the caller has the context. */
+static enum hd_status queues_note(struct core_context *ctx, struct queues *queues)
+{
+    enum hd_status status = HD_OK;
+
+    hd_lock_acquire(&ctx->lock);
+    for (struct core_stream *s = ctx->streams; s && status == HD_OK; s = s->next)
+        status = queue_note(queues, s->queue);
+    for (struct core_stream *s = ctx->draining_streams; s && status == HD_OK; s = s->next)
+        status = queue_note(queues, s->queue);
+    for (size_t i = 0; i < ctx->idle_queues.len && status == HD_OK; i++)
+        status = queue_note(queues, ctx->idle_queues.at[i]);
+    hd_lock_release(&ctx->lock);
+    return status;
 }
 
 enum hd_status core_context_synchronize(struct core_context *ctx)
 {
     struct hal_device *hal = ctx->device->hal;
-    HD_VEC(struct hal_queue *) queues = {0};
+    struct queues queues = {0};
     enum hd_status status = HD_OK;
 
-    /* Streams may be destroyed while we wait; queues stay. */
-    hd_lock_acquire(&ctx->lock);
-    for (struct core_stream *s = ctx->streams; s && status == HD_OK; s = s->next)
-        if (!hal_queue_is_idle(s->queue) && !hd_vec_push(&queues, s->queue))
-            status = HD_NO_MEMORY;
-    for (size_t i = 0; i < ctx->idle_queues.len && status == HD_OK; i++)
-        if (!hal_queue_is_idle(ctx->idle_queues.at[i]) &&
-            !hd_vec_push(&queues, ctx->idle_queues.at[i]))
-            status = HD_NO_MEMORY;
-    hd_lock_release(&ctx->lock);
-    if (status == HD_OK && ctx->legacy)
-        status = wait_for(ctx, ctx->legacy);
-    for (size_t i = 0; i < queues.len && status == HD_OK; i++)
-        status = hal->ops->wait(hal, &queues.at[i]->ring->retired,
-                                hal_queue_submitted(queues.at[i]), UINT64_MAX);
-    hd_vec_fini(&queues);
-    hal->ops->printf_flush(hal);
+    if (atomic_load(&ctx->nqueues) > 1)
+        status = queues_note(ctx, &queues);
+    if (status == HD_OK)
+        status = queue_wait(ctx, ctx->legacy->queue);
+    for (size_t i = 0; i < queues.vec.len && status == HD_OK; i++)
+        status = queue_wait(ctx, queues.vec.at[i]);
+    hd_vec_fini(&queues.vec);
+    hal->ops->printf_flush(ctx->domain);
     return status == HD_OK ? core_context_status(ctx) : status;
+}
+
+/* ---- peers */
+
+static size_t peer_find_locked(const struct core_context *ctx, const struct core_context *peer)
+{
+    size_t i = 0;
+
+    assert(hd_lock_held(&ctx->lock));
+    while (i < ctx->peers.len && ctx->peers.at[i] != peer->id)
+        i++;
+    return i;
+}
+
+static enum hd_status peer_check(const struct core_context *ctx, const struct core_context *peer)
+{
+    if (ctx->device == peer->device)
+        return hd_error(HD_BAD_ARG, "both contexts are on device %d", ctx->device->ordinal);
+    return HD_OK;
+}
+
+enum hd_status core_peer_enable(struct core_context *ctx, struct core_context *peer)
+{
+    enum hd_status status = HD_OK;
+
+    HD_TRY(peer_check(ctx, peer));
+    hd_lock_acquire(&ctx->lock);
+    if (peer_find_locked(ctx, peer) < ctx->peers.len)
+        status = hd_error(HD_BUSY, "peer access is enabled already");
+    else if (!hd_vec_push(&ctx->peers, peer->id))
+        status = hd_error(HD_NO_MEMORY, "peer access");
+    hd_lock_release(&ctx->lock);
+    return status;
+}
+
+enum hd_status core_peer_disable(struct core_context *ctx, struct core_context *peer)
+{
+    enum hd_status status = HD_OK;
+    size_t i;
+
+    HD_TRY(peer_check(ctx, peer));
+    hd_lock_acquire(&ctx->lock);
+    i = peer_find_locked(ctx, peer);
+    if (i < ctx->peers.len) {
+        ctx->peers.at[i] = hd_vec_last(&ctx->peers);
+        ctx->peers.len--;
+    } else {
+        status = hd_error(HD_NOT_FOUND, "peer access was not enabled");
+    }
+    hd_lock_release(&ctx->lock);
+    return status;
 }

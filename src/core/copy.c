@@ -1,5 +1,6 @@
 /* Copies and fills: checks, packets, and when the host has to wait. */
 #include "core/core.h"
+#include "hal/hal.h"
 
 /* From the first byte to the last; UINT64_MAX, which no check lets pass, when that overflows. */
 static uint64_t span_B(uint64_t width_B, uint64_t height, uint64_t depth, uint64_t pitch_B,
@@ -21,20 +22,12 @@ static uint64_t span_B(uint64_t width_B, uint64_t height, uint64_t depth, uint64
  * Host memory that the device does not know may be changed or freed by the program as soon as an
  * asynchronous call returns, so such copies are complete by then.
  */
-static bool must_wait(const struct core_copy *c)
+static bool must_wait(bool async, enum core_mem_kind dst, enum core_mem_kind src)
 {
-    bool src_host = !c->src_is_device && core_memory_is_pageable(c->src);
-    bool dst_host = !c->dst_is_device && core_memory_is_pageable(c->dst);
-    struct core_block block;
-
-    if (src_host || dst_host)
+    if (dst == CORE_MEM_PAGEABLE || src == CORE_MEM_PAGEABLE)
         return true;
-    if (c->async)
-        return false;
     /* Device to device, nobody on the host can tell; anything with host memory is synchronous. */
-    if (!core_memory_find(c->src, &block) || block.kind != CORE_MEM_DEVICE)
-        return true;
-    return !core_memory_find(c->dst, &block) || block.kind != CORE_MEM_DEVICE;
+    return !async && (dst != CORE_MEM_DEVICE || src != CORE_MEM_DEVICE);
 }
 
 enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
@@ -42,14 +35,15 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     union hal_packet p = {.copy = {.head.op = HAL_OP_COPY}};
     uint64_t dst_B = span_B(c->width_B, c->height, c->depth, c->dst_pitch_B, c->dst_slice_B);
     uint64_t src_B = span_B(c->width_B, c->height, c->depth, c->src_pitch_B, c->src_slice_B);
+    enum core_mem_kind dst, src;
 
     if (!dst_B)
         return HD_OK;
     if (c->height > 1 && (c->dst_pitch_B < c->width_B || c->src_pitch_B < c->width_B))
         return hd_error(HD_BAD_ARG, "copy: a pitch is below the width of %llu bytes",
                         (unsigned long long)c->width_B);
-    HD_TRY(core_memory_check(c->dst, dst_B, c->dst_is_device));
-    HD_TRY(core_memory_check(c->src, src_B, c->src_is_device));
+    HD_TRY(core_memory_classify(c->dst, dst_B, c->dst_is_device, &dst));
+    HD_TRY(core_memory_classify(c->src, src_B, c->src_is_device, &src));
     p.copy.dst = c->dst;
     p.copy.src = c->src;
     p.copy.width_B = c->width_B;
@@ -59,14 +53,15 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     p.copy.src_pitch_B = c->src_pitch_B;
     p.copy.dst_slice_B = c->dst_slice_B;
     p.copy.src_slice_B = c->src_slice_B;
-    HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0));
-    return must_wait(c) ? core_stream_synchronize(stream) : HD_OK;
+    HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
+    return must_wait(c->async, dst, src) ? core_stream_synchronize(stream) : HD_OK;
 }
 
 enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,
-                         uint32_t elem_B, uint64_t width, uint64_t height)
+                         uint32_t elem_B, uint64_t width, uint64_t height, bool async)
 {
     union hal_packet p = {.fill = {.head.op = HAL_OP_FILL}};
+    enum core_mem_kind kind;
     uint64_t width_B, size_B;
 
     if (__builtin_mul_overflow(width, elem_B, &width_B))
@@ -79,12 +74,14 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
                         (unsigned long long)dst, elem_B);
     if (height > 1 && pitch_B < width_B)
         return hd_error(HD_BAD_ARG, "memset: the pitch is below the width");
-    HD_TRY(core_memory_check(dst, size_B, true));
+    HD_TRY(core_memory_classify(dst, size_B, true, &kind));
     p.fill.dst = dst;
     p.fill.width = width;
     p.fill.height = height;
     p.fill.pitch_B = pitch_B;
     p.fill.value = value;
     p.fill.elem_B = elem_B;
-    return core_stream_submit(stream, &p, 1, NULL, 0);
+    HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
+    /* Memory that the host can see is filled when a synchronous call returns. */
+    return async || kind == CORE_MEM_DEVICE ? HD_OK : core_stream_synchronize(stream);
 }

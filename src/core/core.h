@@ -4,15 +4,16 @@
  *
  * Objects and owners:
  *
- *     core_device (one) ── core_context* ──┬── core_module* ── core_function*
+ *     core_device* ────── core_context* ──┬── core_module* ── core_function*
  *                                          ├── core_stream* ── hal_queue
  *                                          ├── core_event*
  *                                          └── device memory blocks
  *     core_library* (no context) ── core_kernel* ; a core_module per context that uses it
  *
- * Handles: what the API hands out are pointers to these structs. They live in slabs that are never
- * unmapped, and begin with a mark, so a stale or invented handle is found out without a lock
- * (core_handle_is). Destroying a context destroys all it owns.
+ * Handles, references and the life of objects: core/handle.h. What a function returns in an out_
+ * parameter comes with a reference; the caller drops it. x_destroy() takes an object out of its
+ * owner's lists and makes its handle invalid; the memory goes with the last reference. It returns
+ * false when another thread was first. Destroying a context destroys all it owns.
  *
  * Errors: enum hd_status. A fault of a kernel is sticky: core_context_status() returns it for the
  * rest of the context's life (the primary context's until it is reset).
@@ -23,48 +24,40 @@
 #ifndef HD_CORE_CORE_H
 #define HD_CORE_CORE_H
 
+#include <stdatomic.h>
+
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "hal/hal.h"
-#include "ir/ir.h"
+#include "core/handle.h"
+#include "core/image.h"
 
-/* ---- handles (handle.c) */
-
-/* name, struct */
-#define CORE_HANDLE_LIST(X)                                                                        \
-    X(CONTEXT, struct core_context)                                                                \
-    X(MODULE, struct core_module)                                                                  \
-    X(FUNCTION, struct core_function)                                                              \
-    X(LIBRARY, struct core_library)                                                                \
-    X(KERNEL, struct core_kernel)                                                                  \
-    X(STREAM, struct core_stream)                                                                  \
-    X(EVENT, struct core_event)
-
-enum core_handle_kind {
-#define X(name, type) CORE_##name,
-    CORE_HANDLE_LIST(X)
-#undef X
-        CORE_HANDLE_COUNT
-};
-
-/* First member of everything that is handed out. */
-struct core_object {
-    _Atomic uint32_t mark; /* of the kind while alive, else 0 */
-    uint32_t kind;
-    struct core_object *next_free;
-};
-
-/* Zeroed and marked; NULL when memory is short. */
-void *core_handle_alloc(enum core_handle_kind kind) HD_MUST_CHECK;
-void core_handle_free(void *object);
-/* Is this a live object of the kind? Any value may be asked. */
-bool core_handle_is(enum core_handle_kind kind, const void *handle);
+/* The API sees no more of hal than these names (scripts/lint_layers.py). */
+struct hal_device;
+struct hal_domain;
+struct hal_kernel;
+struct hal_module;
+struct hal_queue;
+union hal_packet;
 
 /* ---- device (device.c) */
 
+#define CORE_DEVICES_MAX 64
+
+struct core_pool; /* memory.h */
+
+/* What launches are checked against and the API reports: CUdevice_attribute numbers. */
+enum core_attribute {
+#define X(name, number, value) CORE_ATTRIBUTE_##name = (number),
+#include "device.def"
+#undef X
+    CORE_ATTRIBUTE_END
+};
+
 struct core_device {
+    int ordinal; /* as the program counts */
     struct hal_device *hal;
+    struct core_pool *pool;
     char name[128];
     int cc_major, cc_minor;
     int units;
@@ -72,6 +65,8 @@ struct core_device {
     int clock_khz;
     int pci_bus;
     uint64_t memory_B;
+    int priority_greatest;                  /* of streams; 0 is the least */
+    int32_t attributes[CORE_ATTRIBUTE_END]; /* what hal says about itself */
     uint8_t uuid[16];
     struct core_context *primary; /* NULL or inactive until retained */
     unsigned primary_refs;
@@ -79,28 +74,37 @@ struct core_device {
     struct hd_lock lock; /* primary_* */
 };
 
-/* Limits that launches are checked against; part of spec/device.def. */
-enum {
-#define X(name, number, value) CORE_ATTRIBUTE_##name = number,
-#include "device.def"
-#undef X
-};
-
-/* Creates the device on first use. HD_NOT_FOUND, HD_BAD_ARG (environment), HD_NO_MEMORY. */
+/*
+ * Creates the devices on first use: HEDDLE_DEVICES of them, of kind HEDDLE_DEVICE, those of them
+ * that CUDA_VISIBLE_DEVICES names. HD_NOT_FOUND, HD_BAD_ARG (environment), HD_NO_MEMORY.
+ */
 enum hd_status core_init(void) HD_MUST_CHECK;
-/* NULL before core_init(). */
-struct core_device *core_device_get(void);
+/* 0 before core_init(). They live as long as the process. */
+unsigned core_device_count(void);
+/* NULL when there is none of that number. */
+struct core_device *core_device_at(int ordinal);
 /* Value of a CUdevice_attribute number. HD_BAD_ARG when there is no such attribute. */
 enum hd_status core_device_attribute(const struct core_device *d, int number, int *out_value)
     HD_MUST_CHECK;
 
-/* ---- memory (memory.c) */
+/*
+ * CUDA_VISIBLE_DEVICES (visible.c): the indices of the devices that `list` names, in its order; the
+ * result is how many. `uuids` are those of the `count` devices there are.
+ */
+unsigned core_visible_parse(const char *list, const uint8_t (*uuids)[16], unsigned count,
+                            unsigned *out_order);
+/* "GPU-48454444-4c45-..." */
+#define CORE_UUID_TEXT_B 41
+void core_uuid_text(const uint8_t uuid[16], char out_text[CORE_UUID_TEXT_B]);
+
+/* ---- memory (memory.c; its parts: memory.h) */
 
 enum core_mem_kind {
+    CORE_MEM_PAGEABLE = 0, /* the program's own memory, of which we know nothing */
     CORE_MEM_DEVICE = 1,
     CORE_MEM_HOST = 2, /* pinned */
     CORE_MEM_MANAGED = 4,
-    CORE_MEM_REGISTERED = 8, /* the program's own memory */
+    CORE_MEM_REGISTERED = 8, /* the same, but registered */
 };
 
 struct core_block {
@@ -109,10 +113,10 @@ struct core_block {
     enum core_mem_kind kind;
     unsigned flags; /* the API's */
     struct core_context *ctx;
-    uint64_t id; /* never reused */
+    struct core_device *device; /* the context's */
+    uint64_t id;                /* never reused */
 };
 
-enum hd_status core_memory_init(struct core_device *device, uint64_t limit_B) HD_MUST_CHECK;
 /* 256-byte aligned. HD_NO_DEVICE_MEMORY, HD_BAD_ARG for size 0. */
 enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum core_mem_kind kind,
                                  unsigned flags, uint64_t *out_va) HD_MUST_CHECK;
@@ -129,12 +133,19 @@ bool core_memory_find(uint64_t va, struct core_block *out_block);
  * `device_only`: it must be device, managed, pinned or registered memory.
  */
 enum hd_status core_memory_check(uint64_t va, uint64_t size_B, bool device_only) HD_MUST_CHECK;
-/* Pageable memory: neither allocated nor registered here. */
-bool core_memory_is_pageable(uint64_t va);
-void core_memory_info(uint64_t *out_free_B, uint64_t *out_total_B);
+/* The same, and what the first byte is. */
+enum hd_status core_memory_classify(uint64_t va, uint64_t size_B, bool device_only,
+                                    enum core_mem_kind *out_kind) HD_MUST_CHECK;
+void core_memory_info(const struct core_device *device, uint64_t *out_free_B,
+                      uint64_t *out_total_B);
+uint64_t core_memory_next_id(void);
 void core_memory_release_context(struct core_context *ctx);
 
 /* ---- contexts (context.c) */
+
+/* What a stream keeps for launches on it; numbers and values are the API's. */
+#define CORE_STREAM_ATTRIBUTE_MAX 16
+#define CORE_STREAM_ATTRIBUTE_B   64
 
 struct core_stream {
     struct core_object object;
@@ -146,8 +157,9 @@ struct core_stream {
     struct hd_lock lock;    /* submission */
     uint64_t legacy_waited; /* position of the legacy stream that this one already waits for */
     _Atomic uint64_t waited_by_legacy; /* position of this one that the legacy stream waits for */
-    uint64_t thread;                   /* owner of a per-thread default stream, else 0 */
-    struct core_stream *next;
+    uint32_t grid_id;                  /* of the last launch; lock */
+    uint8_t (*attributes)[CORE_STREAM_ATTRIBUTE_B]; /* by number; NULL: none was set; lock */
+    struct core_stream *next, **link;               /* ctx->lock */
 };
 
 struct core_context {
@@ -158,23 +170,31 @@ struct core_context {
     unsigned api_version;
     bool primary;
     int cache_config, smem_config;
-    struct hal_fault fault;
-    struct hd_lock lock; /* lists below */
-    struct core_stream *legacy;
-    struct core_stream *streams; /* all but legacy */
-    _Atomic unsigned nblocking;  /* of these, blocking ones */
-    struct core_module *modules;
-    struct core_event *events;
-    HD_VEC(struct hal_queue *)
-    idle_queues; /* queues live as long as the context: events refer to them */
+    struct hal_domain *domain;            /* what faults and is limited together */
+    const _Atomic uint32_t *fault_status; /* the domain's: enum hd_status */
+    struct core_stream *legacy; /* owned, lives as long as the context; has no reference to it */
+    _Atomic uint32_t grid_id_blocks;
+    _Atomic unsigned nblocking;  /* blocking streams in the two lists of streams */
+    struct hd_lock lock;         /* all below */
+    bool closing;                /* nothing is added any more */
+    struct core_module *modules; /* live ones */
+    struct core_stream *streams; /* all but legacy that somebody has a reference to */
+    struct core_event *events;   /* the same */
+    /* Finalised objects that the device is not done with; they have no reference to the context. */
+    struct core_stream *draining_streams; /* work is left */
+    struct core_event *draining_events;   /* their time is to be stored */
+    HD_VEC(uint64_t) peers; /* ids of contexts whose memory cuCtxEnablePeerAccess() opened */
+    /* Queues live as long as the context: events refer to them. */
+    HD_VEC(struct hal_queue *) idle_queues;
+    _Atomic size_t nqueues; /* idle or not; idle_queues has room for all */
+    uint64_t nblocks;       /* of memory; core_memory_lock */
     uint64_t next_id;
-    _Atomic uint32_t next_grid_id;
 };
 
 enum hd_status core_context_create(struct core_device *device, unsigned flags,
                                    struct core_context **out_ctx) HD_MUST_CHECK;
-/* Waits for its work. Threads that have it current get HD_BAD_ARG from then on. */
-void core_context_destroy(struct core_context *ctx);
+/* Waits for its work. Threads that have it current find it not live from then on. */
+bool core_context_destroy(struct core_context *ctx);
 enum hd_status core_primary_retain(struct core_device *device, struct core_context **out_ctx)
     HD_MUST_CHECK;
 enum hd_status core_primary_release(struct core_device *device) HD_MUST_CHECK;
@@ -183,17 +203,47 @@ enum hd_status core_primary_reset(struct core_device *device) HD_MUST_CHECK;
 /* Sticky error or HD_OK. */
 static inline enum hd_status core_context_status(const struct core_context *ctx)
 {
-    return hal_fault_status(&ctx->fault);
+    return (enum hd_status)atomic_load_explicit(ctx->fault_status, memory_order_acquire);
 }
+/* What a program may set per context: spec/limits.def. */
+enum core_limit {
+#define X(name, value, max, doc) CORE_LIMIT_##name,
+#include "limits.def"
+#undef X
+    CORE_LIMIT_COUNT
+};
+/* Takes effect at the next launch; what was set is what is returned. HD_BAD_ARG: above the most. */
+enum hd_status core_context_limit_set(struct core_context *ctx, enum core_limit limit,
+                                      uint64_t value) HD_MUST_CHECK;
+uint64_t core_context_limit(const struct core_context *ctx, enum core_limit limit);
 /* Waits for all work of the context. */
 enum hd_status core_context_synchronize(struct core_context *ctx) HD_MUST_CHECK;
 
-/* The calling thread's stack of contexts. */
+/*
+ * Access to the memory of a context of another device. There is one memory, so it needs no doing;
+ * what was asked for is remembered, because CUDA reports it. HD_BUSY: was enabled before;
+ * HD_NOT_FOUND: was not; HD_BAD_ARG: a context of the same device.
+ */
+enum hd_status core_peer_enable(struct core_context *ctx, struct core_context *peer) HD_MUST_CHECK;
+enum hd_status core_peer_disable(struct core_context *ctx, struct core_context *peer) HD_MUST_CHECK;
+
+/* ---- what a thread has (thread.c) */
+
+/* The top of the calling thread's stack of contexts; borrowed, NULL when empty. Maybe not live. */
 struct core_context *core_current(void);
-void core_current_set(struct core_context *ctx);
-/* HD_LAUNCH_LIMIT when too deep. */
+/* Replaces the top, NULL drops it. HD_NO_MEMORY. */
+enum hd_status core_current_set(struct core_context *ctx) HD_MUST_CHECK;
 enum hd_status core_current_push(struct core_context *ctx) HD_MUST_CHECK;
+/* NULL when the stack is empty; else with a reference. */
 struct core_context *core_current_pop(void);
+/*
+ * The calling thread's default stream of the context, made on first use, destroyed with the thread.
+ * Borrowed: the thread has a reference.
+ */
+enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stream **out_stream)
+    HD_MUST_CHECK;
+/* Drops the calling thread's references to default streams that were destroyed with a context. */
+void core_thread_prune(void);
 
 /* ---- streams and events (stream.c, event.c) */
 
@@ -201,17 +251,26 @@ struct core_context *core_current_pop(void);
 
 enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int priority,
                                   struct core_stream **out_stream) HD_MUST_CHECK;
-/* Returns at once; submitted work still completes. */
-void core_stream_destroy(struct core_stream *stream);
-/* The calling thread's default stream of the context, made on first use. */
-enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stream **out_stream)
-    HD_MUST_CHECK;
+/* Returns at once; submitted work still completes, and the legacy stream still waits for it. */
+bool core_stream_destroy(struct core_stream *stream);
 /*
  * Submits packets with the order of streams around them. `params` of `params_B` bytes is copied for
  * a single dispatch packet whose parameters do not fit it. Waits when the ring is full.
+ * *out_position (may be NULL): of the last packet in the stream's queue. Only this call knows it:
+ * once the stream's lock is released, other threads submit behind it.
  */
 enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
-                                  const void *params, uint32_t params_B) HD_MUST_CHECK;
+                                  const void *params, uint32_t params_B, uint64_t *out_position)
+    HD_MUST_CHECK;
+/* The position that stands for what the stream was given so far; nothing is submitted for it. */
+enum hd_status core_stream_mark(struct core_stream *stream, uint64_t *out_position) HD_MUST_CHECK;
+/* Attributes that were never set read as 0. HD_NO_MEMORY. */
+enum hd_status core_stream_attribute_set(struct core_stream *stream, unsigned number,
+                                         const void *value) HD_MUST_CHECK;
+void core_stream_attribute_get(struct core_stream *stream, unsigned number, void *out_value);
+/* Makes all attributes of `to` those of `from`. */
+enum hd_status core_stream_attributes_copy(struct core_stream *to, struct core_stream *from)
+    HD_MUST_CHECK;
 enum hd_status core_stream_synchronize(struct core_stream *stream) HD_MUST_CHECK;
 /* HD_BUSY, without a message, while work is left. */
 enum hd_status core_stream_query(struct core_stream *stream) HD_MUST_CHECK;
@@ -221,20 +280,36 @@ enum hd_status core_stream_call(struct core_stream *stream, void (*func)(void *)
 
 #define CORE_EVENT_DISABLE_TIMING 2u
 
+/*
+ * An event's recordings in one queue: reached when *semaphore >= value. Each queue stores times in
+ * a cell of its own, so that one that comes late never overwrites that of a later recording
+ * elsewhere. (docs/decisions/0046)
+ */
+struct core_event_cell {
+    const _Atomic uint64_t *semaphore; /* the queue's `retired`; constant once it is in a list */
+    uint64_t value;                    /* event->lock: of the last one; 0: none */
+    _Atomic uint64_t time_ns;          /* by the device, even after the event was destroyed */
+    struct core_event_cell *next;      /* constant */
+};
+
 struct core_event {
     struct core_object object;
     struct core_context *ctx;
     unsigned flags;
-    struct hd_lock lock;               /* below */
-    const _Atomic uint64_t *semaphore; /* NULL: never recorded */
-    uint64_t value;
-    _Atomic uint64_t time_ns;
-    struct core_event *next, **link;
+    _Atomic(struct core_event_cell *) cells; /* one per queue it was recorded in; only grows */
+    struct core_event_cell first;            /* of the first queue: most events know only one */
+    struct hd_lock lock;                     /* below, and adding to `cells` */
+    struct core_event_cell *last;            /* of the last recording; NULL: never recorded */
+    struct core_event *next, **link;         /* ctx->lock */
 };
 
 enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
                                  struct core_event **out_event) HD_MUST_CHECK;
-void core_event_destroy(struct core_event *event);
+/* Returns at once; streams that wait for it go on waiting. */
+bool core_event_destroy(struct core_event *event);
+/* Frees finalised streams and events that the device is done with. Under ctx->lock. */
+void core_streams_reap_locked(struct core_context *ctx);
+void core_events_reap_locked(struct core_context *ctx);
 enum hd_status core_event_record(struct core_event *event, struct core_stream *stream)
     HD_MUST_CHECK;
 /* HD_BUSY while not reached; HD_OK when never recorded. */
@@ -245,32 +320,29 @@ enum hd_status core_event_wait(struct core_stream *stream, struct core_event *ev
 enum hd_status core_event_elapsed(struct core_event *start, struct core_event *end, float *out_ms)
     HD_MUST_CHECK;
 
-/* ---- modules (image.c, module.c, library.c) */
+/* ---- modules (module.c, library.c; image.h) */
 
-/* Compiled PTX: shared by the modules of all contexts. */
-struct core_image {
-    _Atomic unsigned refs;
-    struct ir_module *ir;
-    uint8_t key[16];
-    unsigned nkernels;
+/* What a kernel needs of a device. */
+struct core_function_info {
+    uint64_t shared_B;    /* static shared memory */
+    uint64_t local_B;     /* per thread */
+    uint32_t regs;        /* per thread, estimate */
+    uint32_t max_threads; /* per CTA: .maxntid, else the device's limit */
 };
-
-/* Any image the API takes; size_B may be SIZE_MAX. */
-enum hd_status core_image_load(const void *image, size_t size_B, struct core_image **out_image)
-    HD_MUST_CHECK;
-void core_image_unref(struct core_image *image);
 
 struct core_function {
     struct core_object object;
     struct core_module *module;
-    const struct ir_func *func;
-    struct hal_kernel *kernel;
-    struct hal_kernel_info info;
-    uint32_t max_dynamic_B; /* limit of dynamic shared memory, opt-in */
+    const struct core_entry *entry;
+    /* NULL until core_function_load(), which sets info before it. */
+    _Atomic(struct hal_kernel *) kernel;
+    struct core_function_info info;
+    /* Limit of dynamic shared memory, opt-in; CORE_DYNAMIC_DEFAULT until set or loaded. */
+    _Atomic uint32_t max_dynamic_B;
     int carveout;
     int cache_config;
-    struct core_function *next;
 };
+#define CORE_DYNAMIC_DEFAULT UINT32_MAX
 
 struct core_var {
     uint64_t va;
@@ -283,31 +355,46 @@ struct core_module {
     struct core_context *ctx;
     struct core_image *image;
     struct hal_module *hal;
-    struct core_library *library; /* that loaded it, or NULL */
-    uint64_t *var_va;             /* by position in ir->vars */
+    struct core_library *library; /* that it was made for, or NULL; a reference */
+    uint64_t *var_va;             /* by number (ir_var.index) */
     uint64_t const_B;
-    HD_VEC(uint64_t) blocks; /* memory behind the variables */
-    struct hd_lock lock;     /* functions */
-    struct core_function *functions;
-    struct core_module *next, **link;
+    HD_VEC(uint64_t) blocks;          /* memory behind the variables */
+    struct hd_lock lock;              /* functions, their loading, closing */
+    bool closing;                     /* no function is added any more */
+    struct core_function **functions; /* by position of the entry; NULL = not asked for yet */
+    struct core_module *next, **link; /* ctx->lock */
 };
 
+/* `library`: that it is made for, or NULL. */
 enum hd_status core_module_create(struct core_context *ctx, struct core_image *image,
-                                  struct core_module **out_module) HD_MUST_CHECK;
+                                  struct core_library *library, struct core_module **out_module)
+    HD_MUST_CHECK;
 /* Waits for the context's work. */
-void core_module_destroy(struct core_module *module);
-/* HD_NOT_FOUND. */
+bool core_module_destroy(struct core_module *module);
+/* The handle; its code is not touched. HD_NOT_FOUND. */
 enum hd_status core_module_function(struct core_module *module, const char *name,
                                     struct core_function **out_function) HD_MUST_CHECK;
+/* The same by position of its entry, below core_image_count(). */
+enum hd_status core_module_function_at(struct core_module *module, uint32_t position,
+                                       struct core_function **out_function) HD_MUST_CHECK;
+/*
+ * Compiles the function and gives it to the device, unless that was done: then it costs one load.
+ * Must have succeeded before `kernel`, `info` or `max_dynamic_B` are looked at. HD_NOT_SUPPORTED,
+ * HD_UNRESOLVED, HD_BAD_PTX, HD_NO_MEMORY.
+ */
+enum hd_status core_function_load(struct core_function *function) HD_MUST_CHECK;
+static inline bool core_function_is_loaded(const struct core_function *function)
+{
+    return atomic_load_explicit(&function->kernel, memory_order_acquire) != NULL;
+}
 enum hd_status core_module_var(struct core_module *module, const char *name,
                                struct core_var *out_var) HD_MUST_CHECK;
 
 struct core_kernel {
     struct core_object object;
     struct core_library *library;
-    const struct ir_func *func;
-    struct core_kernel *next;
-    int max_dynamic_B; /* set before a context's function existed; -1 = not set */
+    const struct core_entry *entry;
+    _Atomic int max_dynamic_B; /* set before a context's function existed; -1 = not set */
     int carveout;
 };
 
@@ -315,21 +402,25 @@ struct core_library {
     struct core_object object;
     const void *bytes; /* lazily loaded image, NULL once loaded */
     size_t size_B;
-    struct hd_lock lock;
+    struct hd_lock lock; /* all below */
+    bool closing;        /* nothing is added any more */
     struct core_image *image;
-    enum hd_status failed; /* of the lazy load */
-    struct core_kernel *kernels;
-    HD_VEC(struct core_module *) modules; /* one per context that used it */
+    enum hd_status failed;                /* of the lazy load */
+    struct core_kernel **kernels;         /* by position of the entry; NULL = not asked for yet */
+    HD_VEC(struct core_module *) modules; /* one per context that used it; they have references */
 };
 
 /* `preserved`: the image stays mapped, so loading can wait. */
 enum hd_status core_library_create(const void *image, size_t size_B, bool preserved,
                                    struct core_library **out_library) HD_MUST_CHECK;
-void core_library_destroy(struct core_library *library);
+bool core_library_destroy(struct core_library *library);
 enum hd_status core_library_image(struct core_library *library, struct core_image **out_image)
     HD_MUST_CHECK;
 enum hd_status core_library_kernel(struct core_library *library, const char *name,
                                    struct core_kernel **out_kernel) HD_MUST_CHECK;
+/* The same by position of its entry, below core_image_count(). */
+enum hd_status core_library_kernel_at(struct core_library *library, uint32_t position,
+                                      struct core_kernel **out_kernel) HD_MUST_CHECK;
 enum hd_status core_library_module(struct core_library *library, struct core_context *ctx,
                                    struct core_module **out_module) HD_MUST_CHECK;
 enum hd_status core_kernel_function(struct core_kernel *kernel, struct core_context *ctx,
@@ -369,20 +460,7 @@ struct core_copy {
 };
 enum hd_status core_copy(struct core_stream *stream, const struct core_copy *copy) HD_MUST_CHECK;
 enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,
-                         uint32_t elem_B, uint64_t width, uint64_t height) HD_MUST_CHECK;
-
-/* ---- taps (tap.c) */
-
-/*
- * Listeners of API calls and submissions; NULL members are not called. One table at a time. Nobody
- * listening costs one predicted branch.
- */
-struct core_tap {
-    void (*api_begin)(const char *name, uint64_t correlation);
-    void (*api_end)(const char *name, uint64_t correlation);
-    void (*packet)(const struct core_stream *stream, const union hal_packet *packet);
-};
-extern _Atomic(const struct core_tap *) core_tap;
-void core_tap_set(const struct core_tap *tap);
+                         uint32_t elem_B, uint64_t width, uint64_t height, bool async)
+    HD_MUST_CHECK;
 
 #endif

@@ -1,91 +1,187 @@
-/* The one device: what it says about itself, and its creation. */
+/* The devices: how many there are, what each says about itself, and their creation. */
+#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "core/core.h"
+#include "core/memory.h"
+#include "hal/hal.h"
 
-static struct core_device the_device;
-static _Atomic bool ready;
+_Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
+
+static struct core_device devices[CORE_DEVICES_MAX]; /* in the order the program sees them */
+static _Atomic unsigned ndevices;                    /* 0 until all are open */
 static struct hd_lock init_lock = HD_LOCK_INIT(RUNTIME, "device init");
 
-struct core_device *core_device_get(void)
+unsigned core_device_count(void)
 {
-    return atomic_load_explicit(&ready, memory_order_acquire) ? &the_device : NULL;
+    return atomic_load_explicit(&ndevices, memory_order_acquire);
+}
+
+struct core_device *core_device_at(int ordinal)
+{
+    return ordinal >= 0 && (unsigned)ordinal < core_device_count() ? &devices[ordinal] : NULL;
+}
+
+/* What strict mode takes away. */
+static bool strict_hides(int number)
+{
+    return core_strict() && (number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ||
+                             number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
 }
 
 enum hd_status core_device_attribute(const struct core_device *d, int number, int *out_value)
 {
-    (void)d;
-    switch (number) {
-#define X(name, number_, value)                                                                    \
-    case number_:                                                                                  \
-        *out_value = (int)(value);                                                                 \
+    if (strict_hides(number)) {
+        *out_value = 0;
         return HD_OK;
-#include "device.def"
-#undef X
-    default:
+    }
+    if (number < 1 || number >= CORE_ATTRIBUTE_END)
         return hd_error(HD_BAD_ARG, "there is no device attribute %d", number);
-    }
-}
-
-/* "4G", "512M", "123456" */
-static enum hd_status parse_size(const char *text, uint64_t *out_B)
-{
-    static const char units[] = "KMGT";
-    const char *at;
-    char *end;
-    unsigned long long value = strtoull(text, &end, 10);
-    unsigned shift = 0;
-
-    if (*end && (at = strchr(units, *end & ~0x20))) {
-        shift = 10 * (unsigned)(at - units + 1);
-        end++;
-    }
-    if (end == text || *end || !value || value > (UINT64_MAX >> shift >> 1))
-        return hd_error(HD_BAD_ARG, "HEDDLE_MEMORY=%s is not a size such as 4G", text);
-    *out_B = (uint64_t)value << shift;
+    *out_value = d->attributes[number];
     return HD_OK;
 }
 
-static enum hd_status memory_size(uint64_t *out_B)
+/* Of each of `count` devices: what HEDDLE_MEMORY says, or a share of half of the host's memory. */
+static uint64_t memory_size_B(unsigned count)
 {
-    const char *text = hd_env("HEDDLE_MEMORY");
+    uint64_t size_B = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
 
-    *out_B = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
-    *out_B &= ~(uint64_t)((2u << 20) - 1);
-    return text ? parse_size(text, out_B) : HD_OK;
+    size_B = size_B / count & ~(uint64_t)((2u << 20) - 1);
+    (void)hd_env_u64("HEDDLE_MEMORY", &size_B);
+    return size_B;
 }
 
-static enum hd_status device_open(struct core_device *d)
+static unsigned device_total(void)
+{
+    uint64_t count = 1;
+
+    (void)hd_env_u64("HEDDLE_DEVICES", &count);
+    assert(count >= 1 && count <= CORE_DEVICES_MAX); /* as the variable's row says */
+    return (unsigned)count;
+}
+
+/* Tells devices apart from the first digits on, as CUDA_VISIBLE_DEVICES abbreviates them. */
+static void uuid_make(unsigned index, uint8_t out_uuid[16])
+{
+    memcpy(out_uuid, "?HEDDLE-CPU-0000", 16);
+    out_uuid[0] = (uint8_t)(0x48 + index);
+}
+
+/* Which devices the program sees: their indices in its order. */
+static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsigned *out_count)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES"); /* empty is not the same as not set */
+    uint8_t uuids[CORE_DEVICES_MAX][16];
+
+    *out_count = total;
+    for (unsigned i = 0; i < total; i++) {
+        uuid_make(i, uuids[i]);
+        out_order[i] = i;
+    }
+    if (!list)
+        return HD_OK;
+    *out_count = core_visible_parse(list, uuids, total, out_order);
+    if (!*out_count)
+        return hd_error(HD_NOT_FOUND, "CUDA_VISIBLE_DEVICES=%s leaves none of %u devices", list,
+                        total);
+    return HD_OK;
+}
+
+static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B)
 {
     const char *kind = hd_env("HEDDLE_DEVICE");
-    long l2_B = sysconf(_SC_LEVEL2_CACHE_SIZE);
 
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
+    d->ordinal = (int)(d - devices);
+    d->memory_B = memory_B;
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
-    HD_TRY(memory_size(&d->memory_B));
+    core_memory_watch(d->hal);
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
-    d->cc_major = 12;
-    d->cc_minor = 0;
-    d->units = (int)d->hal->info.units;
-    d->l2_B = l2_B > 0 ? (int)l2_B * d->units : 2 << 20;
-    d->clock_khz = 2000000;
-    d->pci_bus = 1;
-    memcpy(d->uuid, "HEDDLE-CPU-00000", sizeof(d->uuid));
-    return core_memory_init(d, d->memory_B);
+    hal_device_attributes(d->hal, d->attributes);
+    d->priority_greatest = d->hal->info.priority_greatest;
+    d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID] += (int)index;
+    d->cc_major = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
+    d->cc_minor = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
+    d->units = d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+    d->l2_B = d->attributes[CORE_ATTRIBUTE_L2_CACHE_SIZE];
+    d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
+    d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
+    uuid_make(index, d->uuid);
+    return core_pool_create(d, &d->pool);
+}
+
+static void device_close(struct core_device *d)
+{
+    assert(!d->primary);
+    core_pool_destroy(d->pool);
+    if (d->hal)
+        d->hal->ops->destroy(d->hal);
+    hd_lock_fini(&d->lock);
+    memset(d, 0, sizeof(*d));
+}
+
+static enum hd_status devices_open(unsigned *out_count)
+{
+    unsigned order[CORE_DEVICES_MAX], count = 0, open = 0;
+    enum hd_status status = HD_OK;
+
+    HD_TRY(hd_env_check());
+    unsigned total = device_total();
+    uint64_t memory_B = memory_size_B(total);
+    HD_TRY(devices_choose(total, order, &count));
+    HD_TRY(core_space_reserve(memory_B, count));
+    while (open < count && status == HD_OK) {
+        status = device_open(&devices[open], order[open], memory_B);
+        open++;
+    }
+    while (status != HD_OK && open)
+        device_close(&devices[--open]);
+    if (status == HD_OK && core_strict() && !devices[0].hal->info.checks_accesses)
+        hd_log("HEDDLE_STRICT=1: this device does not check which memory kernels touch");
+    *out_count = count;
+    return status;
+}
+
+/* Programs rarely print more than "no device": say why, once. That CUDA_VISIBLE_DEVICES hides all
+ * of them (NOT_FOUND) is what somebody wanted. */
+static void say_why(enum hd_status status)
+{
+    static bool said;
+
+    if (status == HD_OK || status == HD_NO_MEMORY || status == HD_NOT_FOUND || said)
+        return;
+    hd_log("no device: %s", hd_error_message());
+    said = true;
+}
+
+/* What still runs must not keep the process from ending, nor waits that destructors make. */
+static void at_exit(void)
+{
+    for (unsigned i = 0; i < core_device_count(); i++)
+        hal_device_stop(devices[i].hal, hal_stop_grace_ns());
 }
 
 enum hd_status core_init(void)
 {
     enum hd_status status = HD_OK;
+    unsigned count = 0;
 
-    if (core_device_get())
+    if (core_device_count())
         return HD_OK;
     hd_lock_acquire(&init_lock);
-    if (!atomic_load(&ready)) {
-        status = device_open(&the_device);
-        atomic_store(&ready, status == HD_OK);
+    if (!core_device_count()) {
+        static bool warned;
+        if (!warned)
+            hd_env_warn();
+        warned = true;
+        status = devices_open(&count);
+        say_why(status);
+        if (status == HD_OK) {
+            (void)atexit(at_exit);
+            atomic_store_explicit(&ndevices, count, memory_order_release);
+        }
     }
     hd_lock_release(&init_lock);
     return status;

@@ -1,22 +1,43 @@
-/* From an image to compiled IR: choose, decompress, compile, link. */
+/* From bytes to entries and their code: choose, decompress, parse and link; compile on demand. */
+#include "core/image.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "compile.h"
+#include "base/probe.h"
 #include "core/core.h"
 #include "obj/fatbin.h"
 
-static void image_key(const struct obj_ptx_list *list, uint8_t out_key[16])
-{
-    uint64_t hash[2] = {0x48656464, 0x6c65};
+enum code_state { CODE_NONE, CODE_BUSY, CODE_READY, CODE_FAILED };
 
-    for (size_t i = 0; i < list->len; i++)
-        for (int k = 0; k < 2; k++)
-            hash[k] = hd_hash(list->at[i].text, list->at[i].len, hash[k] + (uint64_t)k);
-    memcpy(out_key, hash, sizeof(hash));
-}
+struct entry_code {
+    enum code_state state;
+    struct ir_module *ir; /* CODE_READY */
+    enum hd_status status;
+    char *why; /* CODE_FAILED */
+};
 
-static enum hd_status image_compile(const struct obj_ptx_list *list, struct core_image *image)
+struct core_image {
+    _Atomic unsigned refs;
+    struct obj_ptx_list list; /* the text that the program is made of */
+    struct compile_program *program;
+    struct hd_arena arena; /* entries */
+    struct core_entry *entries;
+    uint32_t nentries;
+    struct hd_map by_name;    /* -> struct core_entry */
+    struct hd_lock lock;      /* codes */
+    pthread_cond_t changed;   /* some code is no longer busy */
+    struct entry_code *codes; /* by position */
+};
+
+static enum hd_status program_create(struct core_image *image, unsigned max_arch)
 {
-    struct compile_options options = {0};
+    const struct compile_options options = {.max_arch = max_arch};
+    const struct obj_ptx_list *list = &image->list;
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
     enum hd_status status;
 
@@ -26,45 +47,190 @@ static enum hd_status image_compile(const struct obj_ptx_list *list, struct core
         units[i] = (struct compile_unit){.name = *list->at[i].source ? list->at[i].source : "ptx",
                                          .ptx = list->at[i].text,
                                          .len = list->at[i].len};
-    status = compile_ptx(units, list->len, &options, &image->ir);
+    status = compile_program_create(units, list->len, &options, &image->program);
     hd_free(units);
     return status;
 }
 
-enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_image **out_image)
+static void entry_fill(struct core_image *image, const struct ir_func *func)
 {
-    const struct core_device *d = core_device_get();
+    struct core_entry *entry = &image->entries[image->nentries];
+    struct core_param *params = hd_arena_array(&image->arena, struct core_param, func->nparams + 1);
+
+    *entry = (struct core_entry){.name = func->name,
+                                 .index = func->index,
+                                 .position = image->nentries,
+                                 .params = params,
+                                 .params_B = func->param_size_B};
+    memcpy(entry->reqntid, func->reqntid, sizeof(entry->reqntid));
+    memcpy(entry->cluster, func->reqnctapercluster, sizeof(entry->cluster));
+    entry->explicit_cluster = func->explicitcluster;
+    for (uint32_t i = 0; params && i < func->nparams; i++) {
+        const struct ir_param *p = &func->params[i];
+        params[entry->nparams++] = (struct core_param){p->name, p->offset_B, p->size_B};
+    }
+    if (!hd_map_put(&image->by_name, hd_str_from(entry->name), entry))
+        image->arena.failed = true;
+    image->nentries++;
+}
+
+static enum hd_status entries_fill(struct core_image *image)
+{
+    const struct ir_module *decls = compile_program_decls(image->program);
+    uint32_t count = 0;
+
+    for (const struct ir_func *f = decls->funcs; f; f = f->next)
+        count += compile_program_is_kernel(image->program, f->index);
+    image->entries = hd_arena_array(&image->arena, struct core_entry, count + 1);
+    image->codes = hd_alloc_array(count + 1u, sizeof(*image->codes));
+    if (!image->entries || !image->codes)
+        return hd_error(HD_NO_MEMORY, "module");
+    for (const struct ir_func *f = decls->funcs; f; f = f->next)
+        if (compile_program_is_kernel(image->program, f->index))
+            entry_fill(image, f);
+    assert(image->nentries == count);
+    return hd_arena_status(&image->arena);
+}
+
+static enum hd_status image_fill(struct core_image *image, const void *bytes, size_t size_B)
+{
+    const struct core_device *d = core_device_at(0);
     struct obj_target target = {.cc = (unsigned)(d->cc_major * 10 + d->cc_minor),
                                 .accept_any_variant = true};
-    struct obj_ptx_list list = {0};
-    struct core_image *image;
+
+    HD_TRY(obj_image_load_ptx(bytes, size_B, target, &image->list));
+    HD_TRY(program_create(image, target.cc));
+    return entries_fill(image);
+}
+
+enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_image **out_image)
+{
+    struct core_image *image = hd_new(struct core_image);
     enum hd_status status;
 
-    HD_TRY(obj_image_load_ptx(bytes, size_B, target, &list));
-    image = hd_new(struct core_image);
-    if (!image) {
-        obj_ptx_list_fini(&list);
+    if (!image)
         return hd_error(HD_NO_MEMORY, "module");
-    }
     atomic_store(&image->refs, 1);
-    image_key(&list, image->key);
-    status = image_compile(&list, image);
-    obj_ptx_list_fini(&list);
+    hd_lock_init(&image->lock, HD_RANK_MODULE, "image");
+    pthread_cond_init(&image->changed, NULL);
+    hd_arena_init(&image->arena);
+    hd_map_init(&image->by_name);
+    status = image_fill(image, bytes, size_B);
     if (status != HD_OK) {
         core_image_unref(image);
         return status;
     }
-    ir_foreach_func(f, image->ir)
-        image->nkernels += f->is_kernel && !f->is_declaration;
     *out_image = image;
     return HD_OK;
+}
+
+void core_image_ref(struct core_image *image)
+{
+    unsigned refs = atomic_fetch_add(&image->refs, 1);
+    assert(refs > 0);
+    (void)refs;
 }
 
 void core_image_unref(struct core_image *image)
 {
     if (atomic_fetch_sub(&image->refs, 1) != 1)
         return;
-    if (image->ir)
-        ir_module_destroy(image->ir);
+    for (uint32_t i = 0; i < image->nentries; i++) {
+        assert(image->codes[i].state != CODE_BUSY);
+        ir_module_destroy(image->codes[i].ir);
+        hd_free(image->codes[i].why);
+    }
+    hd_free(image->codes);
+    compile_program_destroy(image->program);
+    obj_ptx_list_fini(&image->list);
+    hd_map_fini(&image->by_name);
+    hd_arena_fini(&image->arena);
+    pthread_cond_destroy(&image->changed);
+    hd_lock_fini(&image->lock);
     hd_free(image);
+}
+
+uint32_t core_image_count(const struct core_image *image)
+{
+    return image->nentries;
+}
+
+const struct core_entry *core_image_entry(const struct core_image *image, uint32_t position)
+{
+    assert(position < image->nentries);
+    return &image->entries[position];
+}
+
+const struct core_entry *core_image_find(const struct core_image *image, const char *name)
+{
+    return hd_map_get(&image->by_name, hd_str_from(name));
+}
+
+unsigned core_image_arch(const struct core_image *image)
+{
+    return core_image_decls(image)->sm;
+}
+
+const char *core_image_ptx(const struct core_image *image)
+{
+    return image->list.len == 1 ? image->list.at[0].text : NULL;
+}
+
+const uint8_t *core_image_key(const struct core_image *image)
+{
+    return compile_program_key(image->program);
+}
+
+const struct ir_module *core_image_decls(const struct core_image *image)
+{
+    return compile_program_decls(image->program);
+}
+
+/* ---- code */
+
+/* The first error stays, but for lack of memory, which may pass. */
+static void code_settle_locked(struct core_image *image, const struct core_entry *entry,
+                               struct ir_module *ir, enum hd_status status)
+{
+    struct entry_code *code = &image->codes[entry->position];
+    const char *why = hd_error_message();
+
+    assert(hd_lock_held(&image->lock) && code->state == CODE_BUSY);
+    code->status = status;
+    code->ir = status == HD_OK ? ir : NULL;
+    code->state = status == HD_OK ? CODE_READY : CODE_NONE;
+    if (status != HD_OK && status != HD_NO_MEMORY && (code->why = hd_alloc(strlen(why) + 1))) {
+        memcpy(code->why, why, strlen(why) + 1);
+        code->state = CODE_FAILED;
+        hd_log("kernel %s cannot be loaded, its launches fail: %s", entry->name, why);
+    }
+    pthread_cond_broadcast(&image->changed);
+}
+
+enum hd_status core_image_code(struct core_image *image, const struct core_entry *entry,
+                               const struct ir_module **out_code)
+{
+    struct hd_compile_note note = {.name = entry->name, .form = "ir"};
+    struct entry_code *code = &image->codes[entry->position];
+    struct ir_module *ir = NULL;
+    enum hd_status status;
+
+    assert(core_image_entry(image, entry->position) == entry);
+    hd_lock_acquire(&image->lock);
+    while (code->state == CODE_BUSY)
+        hd_lock_wait(&image->lock, &image->changed);
+    if (code->state == CODE_NONE) {
+        code->state = CODE_BUSY;
+        hd_lock_release(&image->lock);
+        hd_compile_begin(&note);
+        status = compile_kernel(image->program, entry->index, &ir);
+        hd_compile_end(&note, false, status);
+        hd_lock_acquire(&image->lock);
+        code_settle_locked(image, entry, ir, status);
+    } else {
+        status = code->state == CODE_READY ? HD_OK : hd_error(code->status, "%s", code->why);
+    }
+    *out_code = code->ir;
+    hd_lock_release(&image->lock);
+    return status;
 }

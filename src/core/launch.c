@@ -1,6 +1,9 @@
 /* Launches: checks, parameters, the dispatch packet; occupancy. */
+#include <assert.h>
+
 #include "base/log.h"
 #include "core/core.h"
+#include "hal/hal.h"
 
 #define PARAMS_MAX_B 32764u
 
@@ -10,20 +13,36 @@ static enum hd_status limit(const char *what, uint64_t value, uint64_t max)
                     (unsigned long long)max);
 }
 
-static enum hd_status check_dimensions(const struct core_launch *l)
+/* 1 to max; 0 wraps around. */
+static bool dimensions_fit(const uint32_t n[3], const int32_t max[3])
 {
-    static const uint32_t grid_max[3] = {2147483647, 65535, 65535};
-    static const uint32_t block_max[3] = {1024, 1024, 64};
+    return n[0] - 1 < (uint32_t)max[0] && n[1] - 1 < (uint32_t)max[1] &&
+           n[2] - 1 < (uint32_t)max[2];
+}
+
+static enum hd_status refuse_dimensions(const struct core_launch *l, const int32_t grid_max[3],
+                                        const int32_t block_max[3])
+{
     static const char *const grid_names[3] = {"grid.x", "grid.y", "grid.z"};
     static const char *const block_names[3] = {"block.x", "block.y", "block.z"};
 
     for (int i = 0; i < 3; i++) {
-        if (!l->grid[i] || l->grid[i] > grid_max[i])
-            return limit(grid_names[i], l->grid[i], grid_max[i]);
-        if (!l->block[i] || l->block[i] > block_max[i])
-            return limit(block_names[i], l->block[i], block_max[i]);
+        if (l->grid[i] - 1 >= (uint32_t)grid_max[i])
+            return limit(grid_names[i], l->grid[i], (uint64_t)grid_max[i]);
+        if (l->block[i] - 1 >= (uint32_t)block_max[i])
+            return limit(block_names[i], l->block[i], (uint64_t)block_max[i]);
     }
-    return HD_OK;
+    return hd_error(HD_INTERNAL, "launch of a size that fits");
+}
+
+static enum hd_status check_dimensions(const struct core_device *d, const struct core_launch *l)
+{
+    const int32_t *grid_max = &d->attributes[CORE_ATTRIBUTE_MAX_GRID_DIM_X]; /* x, y, z */
+    const int32_t *block_max = &d->attributes[CORE_ATTRIBUTE_MAX_BLOCK_DIM_X];
+
+    if (HD_LIKELY(dimensions_fit(l->grid, grid_max) && dimensions_fit(l->block, block_max)))
+        return HD_OK;
+    return refuse_dimensions(l, grid_max, block_max);
 }
 
 static uint64_t block_threads(const uint32_t block[3])
@@ -31,21 +50,39 @@ static uint64_t block_threads(const uint32_t block[3])
     return (uint64_t)block[0] * block[1] * block[2];
 }
 
+/* No device has clusters of more than one CTA yet. */
+static enum hd_status check_cluster(const struct core_entry *entry)
+{
+    const uint32_t *c = entry->cluster;
+    uint64_t ctas = (uint64_t)HD_MAX(c[0], 1u) * HD_MAX(c[1], 1u) * HD_MAX(c[2], 1u);
+
+    if (ctas > 1)
+        return hd_error(
+            HD_NOT_SUPPORTED,
+            "%s: the kernel requires clusters of (%u,%u,%u); clusters are not supported",
+            entry->name, c[0], c[1], c[2]);
+    if (entry->explicit_cluster)
+        return hd_error(HD_BAD_ARG, "%s: the kernel must be launched with a cluster size",
+                        entry->name);
+    return HD_OK;
+}
+
 static enum hd_status check_function(const struct core_function *f, const struct core_launch *l)
 {
     uint64_t threads = block_threads(l->block);
-    const uint32_t *req = f->func->reqntid;
+    const uint32_t *req = f->entry->reqntid;
 
     if (threads > f->info.max_threads)
-        return hd_error(HD_BAD_ARG, "%s: %llu threads per block, the limit is %u", f->func->name,
+        return hd_error(HD_BAD_ARG, "%s: %llu threads per block, the limit is %u", f->entry->name,
                         (unsigned long long)threads, f->info.max_threads);
     if (req[0] && (l->block[0] != req[0] || l->block[1] != HD_MAX(req[1], 1u) ||
                    l->block[2] != HD_MAX(req[2], 1u)))
-        return hd_error(HD_BAD_ARG, "%s: the kernel requires blocks of (%u,%u,%u)", f->func->name,
+        return hd_error(HD_BAD_ARG, "%s: the kernel requires blocks of (%u,%u,%u)", f->entry->name,
                         req[0], req[1], req[2]);
+    HD_TRY(check_cluster(f->entry));
     if (l->dynamic_smem_B > f->max_dynamic_B)
         return hd_error(HD_BAD_ARG, "%s: %u bytes of dynamic shared memory, the limit is %u",
-                        f->func->name, l->dynamic_smem_B, f->max_dynamic_B);
+                        f->entry->name, l->dynamic_smem_B, f->max_dynamic_B);
     return HD_OK;
 }
 
@@ -57,29 +94,35 @@ static enum hd_status check_cooperative(const struct core_function *f, const str
 
     if (ctas > (uint64_t)fit * (uint64_t)d->units)
         return hd_error(HD_LAUNCH_LIMIT, "%s: %llu blocks cannot be resident at the same time",
-                        f->func->name, (unsigned long long)ctas);
+                        f->entry->name, (unsigned long long)ctas);
     return HD_OK;
 }
 
 /* Packs the parameters into `block`. */
-static enum hd_status pack_params(const struct ir_func *func, const struct core_launch *l,
+static enum hd_status pack_params(const struct core_entry *entry, const struct core_launch *l,
                                   uint8_t *block)
 {
     if (l->buffer) {
-        if (l->buffer_B < func->param_size_B)
-            return hd_error(HD_BAD_ARG, "%s: parameter buffer of %zu bytes, needs %u", func->name,
-                            l->buffer_B, func->param_size_B);
-        memcpy(block, l->buffer, func->param_size_B);
+        if (l->buffer_B < entry->params_B)
+            return hd_error(HD_BAD_ARG, "%s: parameter buffer of %zu bytes, needs %u", entry->name,
+                            l->buffer_B, entry->params_B);
+        memcpy(block, l->buffer, entry->params_B);
         return HD_OK;
     }
-    if (func->nparams && !l->params)
-        return hd_error(HD_BAD_ARG, "%s: no parameters given, needs %u", func->name, func->nparams);
-    for (uint32_t i = 0; i < func->nparams; i++) {
-        const struct ir_param *p = &func->params[i];
+    if (entry->nparams && !l->params)
+        return hd_error(HD_BAD_ARG, "%s: no parameters given, needs %u", entry->name,
+                        entry->nparams);
+    for (uint32_t i = 0; i < entry->nparams; i++) {
+        const struct core_param *p = &entry->params[i];
 
         if (!l->params[i])
-            return hd_error(HD_BAD_ARG, "%s: parameter %u is a null pointer", func->name, i);
-        memcpy(block + p->offset_B, l->params[i], p->size_B);
+            return hd_error(HD_BAD_ARG, "%s: parameter %u is a null pointer", entry->name, i);
+        if (p->size_B == 8) /* most are: no call */
+            memcpy(block + p->offset_B, l->params[i], 8);
+        else if (p->size_B == 4)
+            memcpy(block + p->offset_B, l->params[i], 4);
+        else
+            memcpy(block + p->offset_B, l->params[i], p->size_B);
     }
     return HD_OK;
 }
@@ -90,28 +133,29 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
     struct core_context *ctx = f->module->ctx;
     struct hal_device *hal = ctx->device->hal;
     union hal_packet p;
-    uint32_t params_B = f->func->param_size_B;
+    uint32_t params_B = f->entry->params_B;
     uint8_t params[PARAMS_MAX_B + 4];
 
     if (params_B > PARAMS_MAX_B)
-        return hd_error(HD_BAD_ARG, "%s: %u bytes of parameters", f->func->name, params_B);
-    HD_TRY(check_dimensions(l));
+        return hd_error(HD_BAD_ARG, "%s: %u bytes of parameters", f->entry->name, params_B);
+    if (HD_UNLIKELY(!core_function_is_loaded(f)))
+        HD_TRY(core_function_load(f));
+    HD_TRY(check_dimensions(ctx->device, l));
     HD_TRY(check_function(f, l));
     if (l->cooperative)
         HD_TRY(check_cooperative(f, l));
-    HD_TRY(pack_params(f->func, l, params));
-    HD_TRY(hal->ops->kernel_prepare(f->kernel, l->block));
+    HD_TRY(pack_params(f->entry, l, params));
+    HD_TRY(hal->ops->kernel_prepare(f->kernel, l->grid, l->block));
     memset(&p, 0, offsetof(struct hal_dispatch, params));
     p.head.op = HAL_OP_DISPATCH;
-    p.head.flags = l->cooperative ? HAL_DISPATCH_COOPERATIVE : 0;
+    p.head.flags = l->cooperative ? HAL_FLAG_COOPERATIVE : 0;
     p.dispatch.kernel = f->kernel->id;
     for (int i = 0; i < 3; i++) {
         p.dispatch.grid[i] = l->grid[i];
         p.dispatch.block[i] = (uint16_t)l->block[i];
     }
     p.dispatch.dynamic_smem_B = l->dynamic_smem_B;
-    p.dispatch.grid_id = atomic_fetch_add(&ctx->next_grid_id, 1) + 1;
-    HD_TRY(core_stream_submit(stream, &p, 1, params, params_B));
+    HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
     if (hd_debug(HD_DEBUG_SYNC))
         return core_stream_synchronize(stream);
     return HD_OK;
@@ -134,6 +178,7 @@ static int warps_threads(int threads)
 
 int core_occupancy(const struct core_function *f, int threads, uint64_t dynamic_smem_B)
 {
+    assert(core_function_is_loaded(f));
     int per_sm = attribute(f, CORE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
     uint64_t smem_sm = (uint64_t)attribute(f, CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
     uint64_t reserved = (uint64_t)attribute(f, CORE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);

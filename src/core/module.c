@@ -1,6 +1,11 @@
 /* A module in a context: memory of its variables, their initial values, its functions. */
+#include <assert.h>
+
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/tap.h"
+#include "hal/hal.h"
+#include "ir/ir.h"
 
 #define STATIC_SMEM_MAX_B (48u << 10)
 #define VARS_MAX_B        ((uint64_t)1 << 46) /* no sum of these overflows */
@@ -12,32 +17,17 @@ static bool var_has_memory(const struct ir_var *var)
     return var->space == IR_SPACE_GLOBAL || var->space == IR_SPACE_CONST;
 }
 
-static uint32_t func_position(const struct ir_module *ir, const struct ir_func *func)
-{
-    uint32_t position = 0;
-
-    for (const struct ir_func *f = ir->funcs; f && f != func; f = f->next)
-        position++;
-    return position;
-}
-
 static uint64_t var_address(const struct core_module *module, const struct ir_var *var)
 {
-    size_t i = 0;
-
-    for (const struct ir_var *v = module->image->ir->vars; v; v = v->next, i++)
-        if (v == var)
-            return var_has_memory(var) ? module->var_va[i] : var->window_offset;
-    return 0;
+    return var_has_memory(var) ? module->var_va[var->index] : var->window_offset;
 }
 
 /* Memory of all variables of one kind in one block, each aligned as it asks. */
 static enum hd_status vars_place(struct core_module *module, bool managed)
 {
     uint64_t size_B = 0, va = 0, align_max = 256;
-    size_t i = 0;
 
-    for (const struct ir_var *v = module->image->ir->vars; v; v = v->next) {
+    for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
         if (!var_has_memory(v) || v->managed != managed)
             continue;
         if (v->size_B > VARS_MAX_B || size_B > VARS_MAX_B)
@@ -57,11 +47,11 @@ static enum hd_status vars_place(struct core_module *module, bool managed)
     }
     memset((void *)(uintptr_t)va, 0, size_B + align_max);
     va = hd_align_up(va, align_max);
-    for (const struct ir_var *v = module->image->ir->vars; v; v = v->next, i++) {
+    for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
         if (!var_has_memory(v) || v->managed != managed)
             continue;
         va = hd_align_up(va, HD_MAX(v->align_B, 256u));
-        module->var_va[i] = va;
+        module->var_va[v->index] = va;
         va += v->size_B;
     }
     return HD_OK;
@@ -69,7 +59,7 @@ static enum hd_status vars_place(struct core_module *module, bool managed)
 
 static void reloc_apply(const struct core_module *module, char *at, const struct ir_reloc *reloc)
 {
-    uint64_t value = reloc->func ? HAL_FUNC_HANDLE(func_position(module->image->ir, reloc->func))
+    uint64_t value = reloc->func ? HAL_FUNC_HANDLE(reloc->func->index)
                                  : var_address(module, reloc->var) + (uint64_t)reloc->addend;
 
     if (reloc->size_B == 1)
@@ -79,10 +69,8 @@ static void reloc_apply(const struct core_module *module, char *at, const struct
 
 static void vars_initialise(struct core_module *module)
 {
-    size_t i = 0;
-
-    for (const struct ir_var *v = module->image->ir->vars; v; v = v->next, i++) {
-        char *at = (char *)(uintptr_t)module->var_va[i];
+    for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
+        char *at = (char *)(uintptr_t)module->var_va[v->index];
 
         if (!var_has_memory(v))
             continue;
@@ -97,138 +85,234 @@ static void vars_initialise(struct core_module *module)
 static enum hd_status module_load(struct core_module *module)
 {
     struct hal_device *hal = module->ctx->device->hal;
-    size_t count = 0;
+    const struct ir_module *ir = core_image_decls(module->image);
+    struct hal_program program = {.name = ir->name,
+                                  .key = core_image_key(module->image),
+                                  .ptx = core_image_ptx(module->image),
+                                  .nfuncs = ir->nfuncs,
+                                  .nvars = ir->nvars};
 
-    for (const struct ir_var *v = module->image->ir->vars; v; v = v->next)
-        count++;
-    module->var_va = hd_alloc_array(count + 1, sizeof(*module->var_va));
-    if (!module->var_va)
-        return hd_error(HD_NO_MEMORY, "module variables");
+    module->var_va = hd_alloc_array(ir->nvars + 1u, sizeof(*module->var_va));
+    module->functions =
+        hd_alloc_array(core_image_count(module->image) + 1u, sizeof(struct core_function *));
+    if (!module->var_va || !module->functions)
+        return hd_error(HD_NO_MEMORY, "module");
     HD_TRY(vars_place(module, false));
     HD_TRY(vars_place(module, true));
     vars_initialise(module);
-    return hal->ops->module_load(hal, module->image->ir, module->image->key, module->var_va, count,
-                                 &module->hal);
+    program.var_va = module->var_va;
+    return hal->ops->module_load(hal, &program, &module->hal);
 }
 
 /* ---- life */
 
-static void module_free(struct core_module *module)
+/* A call may have launched after core_module_destroy() waited: the code goes when all is done. */
+void core_module_finalise(struct core_module *module)
 {
-    while (module->functions) {
-        struct core_function *function = module->functions;
-        module->functions = function->next;
-        core_handle_free(function);
+    struct core_context *ctx = module->ctx;
+
+    assert(!module->link);
+    if (module->hal) {
+        (void)!core_context_synchronize(ctx);
+        ctx->device->hal->ops->module_unload(module->hal);
     }
-    if (module->hal)
-        module->ctx->device->hal->ops->module_unload(module->hal);
     for (size_t i = 0; i < module->blocks.len; i++)
         (void)!core_memory_free(module->blocks.at[i], CORE_MEM_DEVICE | CORE_MEM_MANAGED);
     hd_vec_fini(&module->blocks);
     hd_free(module->var_va);
+    hd_free(module->functions);
     core_image_unref(module->image);
+    core_library_unref(module->library);
     hd_lock_fini(&module->lock);
     core_handle_free(module);
+    core_context_unref(ctx);
+}
+
+static bool module_link(struct core_context *ctx, struct core_module *module)
+{
+    bool closing;
+
+    hd_lock_acquire(&ctx->lock);
+    closing = ctx->closing;
+    if (!closing) {
+        module->next = ctx->modules;
+        module->link = &ctx->modules;
+        if (module->next)
+            module->next->link = &module->next;
+        ctx->modules = module;
+        core_object_publish(&module->object);
+        core_module_ref(module);
+    }
+    hd_lock_release(&ctx->lock);
+    return !closing;
 }
 
 enum hd_status core_module_create(struct core_context *ctx, struct core_image *image,
-                                  struct core_module **out_module)
+                                  struct core_library *library, struct core_module **out_module)
 {
     struct core_module *module = core_handle_alloc(CORE_MODULE);
     enum hd_status status;
 
     if (!module)
         return hd_error(HD_NO_MEMORY, "module");
-    atomic_fetch_add(&image->refs, 1);
-    module->ctx = ctx;
+    core_image_ref(image);
+    module->ctx = core_context_ref(ctx);
     module->image = image;
+    module->library = library ? core_library_ref(library) : NULL;
     hd_lock_init(&module->lock, HD_RANK_MODULE, "module");
     status = module_load(module);
+    if (status == HD_OK && !module_link(ctx, module))
+        status = hd_error(HD_BAD_ARG, "the context was destroyed");
     if (status != HD_OK) {
-        module_free(module);
+        core_module_unref(module);
         return status;
     }
-    hd_lock_acquire(&ctx->lock);
-    module->next = ctx->modules;
-    module->link = &ctx->modules;
-    if (module->next)
-        module->next->link = &module->next;
-    ctx->modules = module;
-    hd_lock_release(&ctx->lock);
     *out_module = module;
+    if (core_tap_wants(HEDDLE_KIND(MODULE)))
+        core_tap_object(CORE_MODULE, ctx, core_module_handle(module), false);
     return HD_OK;
 }
 
-void core_module_destroy(struct core_module *module)
+static void module_unlink(struct core_module *module)
 {
     struct core_context *ctx = module->ctx;
 
-    if (module->library)
-        core_library_forget(module->library, module);
-    (void)!core_context_synchronize(ctx);
     hd_lock_acquire(&ctx->lock);
+    assert(*module->link == module);
     *module->link = module->next;
     if (module->next)
         module->next->link = module->link;
+    module->link = NULL;
     hd_lock_release(&ctx->lock);
-    module_free(module);
+}
+
+/* The functions' references to the module go with them. */
+static void functions_destroy(struct core_module *module)
+{
+    hd_lock_acquire(&module->lock);
+    module->closing = true; /* from here on nobody else writes `functions` */
+    hd_lock_release(&module->lock);
+    for (uint32_t i = 0; i < core_image_count(module->image); i++) {
+        struct core_function *function = module->functions[i];
+
+        if (!function)
+            continue;
+        core_object_retire(&function->object);
+        core_function_unref(function);
+    }
+}
+
+bool core_module_destroy(struct core_module *module)
+{
+    if (!core_object_retire(&module->object))
+        return false;
+    if (core_tap_wants(HEDDLE_KIND(MODULE)))
+        core_tap_object(CORE_MODULE, module->ctx, core_module_handle(module), true);
+    if (module->library)
+        core_library_forget(module->library, module);
+    (void)!core_context_synchronize(module->ctx);
+    module_unlink(module);
+    functions_destroy(module);
+    core_module_unref(module);
+    return true;
 }
 
 /* ---- symbols */
 
-/* The caller holds module->lock. */
-static enum hd_status function_create_locked(struct core_module *module, const struct ir_func *func,
-                                             struct core_function **out_function)
+void core_function_finalise(struct core_function *function)
 {
-    const struct hal_device_ops *ops = module->ctx->device->hal->ops;
-    struct core_function *function = core_handle_alloc(CORE_FUNCTION);
-    enum hd_status status;
+    struct core_module *module = function->module;
 
+    core_handle_free(function);
+    core_module_unref(module);
+}
+
+static enum hd_status function_create_locked(struct core_module *module, uint32_t position)
+{
+    struct core_function *function = core_handle_alloc(CORE_FUNCTION);
+
+    assert(hd_lock_held(&module->lock) && !module->functions[position]);
     if (!function)
         return hd_error(HD_NO_MEMORY, "function");
-    function->module = module;
-    function->func = func;
+    function->module = core_module_ref(module);
+    function->entry = core_image_entry(module->image, position);
+    function->max_dynamic_B = CORE_DYNAMIC_DEFAULT;
     function->carveout = -1;
-    status = ops->kernel_get(module->hal, func, &function->kernel);
-    if (status == HD_OK)
-        status = ops->kernel_info(function->kernel, &function->info);
-    if (status != HD_OK) {
-        core_handle_free(function);
-        return status;
-    }
-    if (function->info.shared_B < STATIC_SMEM_MAX_B)
-        function->max_dynamic_B = (uint32_t)(STATIC_SMEM_MAX_B - function->info.shared_B);
-    function->next = module->functions;
-    module->functions = function;
-    *out_function = function;
+    module->functions[position] = function;
+    core_object_publish(&function->object);
     return HD_OK;
+}
+
+enum hd_status core_module_function_at(struct core_module *module, uint32_t position,
+                                       struct core_function **out_function)
+{
+    enum hd_status status = HD_OK;
+
+    hd_lock_acquire(&module->lock);
+    if (module->closing)
+        status = hd_error(HD_BAD_ARG, "the module was unloaded");
+    else if (!module->functions[position])
+        status = function_create_locked(module, position);
+    if (status == HD_OK)
+        *out_function = core_function_ref(module->functions[position]);
+    hd_lock_release(&module->lock);
+    return status;
 }
 
 enum hd_status core_module_function(struct core_module *module, const char *name,
                                     struct core_function **out_function)
 {
-    const struct ir_func *func = ir_module_find_func(module->image->ir, name);
-    enum hd_status status = HD_OK;
-    struct core_function *function;
+    const struct core_entry *entry = core_image_find(module->image, name);
 
-    if (!func || !func->is_kernel || func->is_declaration)
+    if (!entry)
         return hd_error(HD_NOT_FOUND, "there is no kernel %s in the module", name);
+    return core_module_function_at(module, entry->position, out_function);
+}
+
+/* `kernel` is written last: whoever sees it sees the rest. */
+static enum hd_status function_load_locked(struct core_function *function,
+                                           const struct ir_module *code)
+{
+    struct core_module *module = function->module;
+    const struct hal_device_ops *ops = module->ctx->device->hal->ops;
+    uint32_t want = CORE_DYNAMIC_DEFAULT, fits = 0;
+    struct hal_kernel_info info;
+    struct hal_kernel *kernel;
+
+    assert(hd_lock_held(&module->lock));
+    HD_TRY(ops->kernel_get(module->hal, function->entry->index, code, &kernel));
+    HD_TRY(ops->kernel_info(kernel, &info));
+    function->info = (struct core_function_info){.shared_B = info.shared_B,
+                                                 .local_B = info.local_B,
+                                                 .regs = info.regs,
+                                                 .max_threads = info.max_threads};
+    if (function->info.shared_B < STATIC_SMEM_MAX_B)
+        fits = (uint32_t)(STATIC_SMEM_MAX_B - function->info.shared_B);
+    atomic_compare_exchange_strong(&function->max_dynamic_B, &want, fits);
+    atomic_store_explicit(&function->kernel, kernel, memory_order_release);
+    return HD_OK;
+}
+
+enum hd_status core_function_load(struct core_function *function)
+{
+    struct core_module *module = function->module;
+    const struct ir_module *code;
+    enum hd_status status = HD_OK;
+
+    if (HD_LIKELY(core_function_is_loaded(function)))
+        return HD_OK;
+    HD_TRY(core_image_code(module->image, function->entry, &code));
     hd_lock_acquire(&module->lock);
-    for (function = module->functions; function && function->func != func;
-         function = function->next)
-        ;
-    if (!function)
-        status = function_create_locked(module, func, &function);
+    if (!core_function_is_loaded(function))
+        status = function_load_locked(function, code);
     hd_lock_release(&module->lock);
-    if (status == HD_OK)
-        *out_function = function;
     return status;
 }
 
 enum hd_status core_module_var(struct core_module *module, const char *name,
                                struct core_var *out_var)
 {
-    const struct ir_var *var = ir_module_find_var(module->image->ir, name);
+    const struct ir_var *var = ir_module_find_var(core_image_decls(module->image), name);
 
     if (!var || !var_has_memory(var))
         return hd_error(HD_NOT_FOUND, "there is no variable %s in the module", name);

@@ -3,37 +3,97 @@
  * the blocking ones. Order is made of WAIT packets on other queues' `retired`, only where something
  * is unfinished.
  */
-#include <unistd.h>
-#include <sys/syscall.h>
+#include <assert.h>
 
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/retire.h"
+#include "core/tap.h"
+#include "hal/hal.h"
 
 #define MAX_WAITS 64 /* in front of one submission; more are submitted separately */
+#define GRID_IDS  64u
 
 /* ---- life */
 
-/* A queue that nobody uses and that is idle, or a new one. The caller holds ctx->lock. */
-static enum hd_status queue_take_locked(struct core_context *ctx, struct hal_queue **out_queue)
+/* A queue that nobody uses and that is idle, or a new one. */
+static enum hd_status queue_take_locked(struct core_context *ctx, int priority,
+                                        struct hal_queue **out_queue)
 {
     struct hal_device *hal = ctx->device->hal;
 
+    assert(hd_lock_held(&ctx->lock));
+    priority = HD_MIN(0, HD_MAX(priority, hal->info.priority_greatest));
     for (size_t i = 0; i < ctx->idle_queues.len; i++) {
-        if (hal_queue_is_idle(ctx->idle_queues.at[i])) {
+        struct hal_queue *queue = ctx->idle_queues.at[i];
+
+        if (hal_queue_is_idle(queue) && queue->priority == priority) {
             *out_queue = ctx->idle_queues.at[i];
-            ctx->idle_queues.at[i] = ctx->idle_queues.at[--ctx->idle_queues.len];
+            ctx->idle_queues.at[i] = hd_vec_last(&ctx->idle_queues);
+            ctx->idle_queues.len--;
             return HD_OK;
         }
     }
-    /* Room for its return, so that destroying a stream cannot fail. */
-    if (!hd_vec_reserve(&ctx->idle_queues, ctx->idle_queues.len + ctx->next_id + 2))
+    /* Room for its return, so that finalising a stream cannot fail. */
+    if (!hd_vec_reserve(&ctx->idle_queues, ctx->nqueues + 1))
         return hd_error(HD_NO_MEMORY, "stream");
-    return hal->ops->queue_create(hal, &ctx->fault, out_queue);
+    HD_TRY(hal->ops->queue_create(ctx->domain, priority, out_queue));
+    ctx->nqueues++;
+    return HD_OK;
+}
+
+static void queue_give_locked(struct core_context *ctx, struct hal_queue *queue)
+{
+    assert(hd_lock_held(&ctx->lock));
+    assert(ctx->idle_queues.len < ctx->nqueues);
+    if (!hd_vec_push(&ctx->idle_queues, queue))
+        assert(!"there is room for every queue");
 }
 
 static bool stream_is_blocking(const struct core_stream *stream)
 {
     return !(stream->flags & CORE_STREAM_NON_BLOCKING);
+}
+
+static bool stream_is_legacy(const struct core_stream *stream)
+{
+    return stream == stream->ctx->legacy;
+}
+
+static void stream_link_locked(struct core_context *ctx, struct core_stream *stream)
+{
+    assert(hd_lock_held(&ctx->lock));
+    stream->next = ctx->streams;
+    stream->link = &ctx->streams;
+    if (stream->next)
+        stream->next->link = &stream->next;
+    ctx->streams = stream;
+    if (stream_is_blocking(stream))
+        atomic_fetch_add(&ctx->nblocking, 1);
+}
+
+static void stream_unlink_locked(struct core_stream *stream)
+{
+    assert(hd_lock_held(&stream->ctx->lock) && *stream->link == stream);
+    *stream->link = stream->next;
+    if (stream->next)
+        stream->next->link = stream->link;
+    stream->link = NULL;
+}
+
+/* A context's first stream is its legacy stream, which is in no list. */
+static enum hd_status stream_open_locked(struct core_context *ctx, struct core_stream *stream)
+{
+    assert(hd_lock_held(&ctx->lock));
+    if (ctx->closing)
+        return hd_error(HD_BAD_ARG, "the context was destroyed");
+    HD_TRY(queue_take_locked(ctx, stream->priority, &stream->queue));
+    stream->id = ++ctx->next_id;
+    if (ctx->legacy) {
+        core_context_ref(ctx);
+        stream_link_locked(ctx, stream);
+    }
+    return HD_OK;
 }
 
 enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int priority,
@@ -49,64 +109,131 @@ enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int 
     stream->flags = flags;
     stream->priority = priority;
     hd_lock_acquire(&ctx->lock);
-    status = queue_take_locked(ctx, &stream->queue);
-    stream->id = ++ctx->next_id;
-    if (status == HD_OK && ctx->legacy) {
-        stream->next = ctx->streams;
-        ctx->streams = stream;
-        if (stream_is_blocking(stream))
-            atomic_fetch_add(&ctx->nblocking, 1);
-    }
+    status = stream_open_locked(ctx, stream);
+    if (status == HD_OK)
+        core_object_publish(&stream->object);
+    if (status == HD_OK && ctx->legacy)
+        *out_stream = core_stream_ref(stream);
+    else if (status == HD_OK)
+        *out_stream = stream; /* the owner's reference */
     hd_lock_release(&ctx->lock);
-    if (status != HD_OK) {
-        hd_lock_fini(&stream->lock);
-        core_handle_free(stream);
-        return status;
-    }
-    *out_stream = stream;
-    return HD_OK;
+    if (status != HD_OK)
+        core_stream_unref(stream);
+    else if (core_tap_wants(HEDDLE_KIND(OBJECT)) && !stream_is_legacy(stream) && ctx->legacy)
+        core_tap_object(CORE_STREAM, ctx, core_stream_handle(stream), false);
+    return status;
 }
 
-void core_stream_destroy(struct core_stream *stream)
+bool core_stream_destroy(struct core_stream *stream)
 {
-    struct core_context *ctx = stream->ctx;
+    assert(!stream_is_legacy(stream));
+    if (!core_object_retire(&stream->object))
+        return false;
+    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
+        core_tap_object(CORE_STREAM, stream->ctx, core_stream_handle(stream), true);
+    core_stream_unref(stream);
+    return true;
+}
 
-    hd_lock_acquire(&ctx->lock);
-    for (struct core_stream **link = &ctx->streams; *link; link = &(*link)->next) {
-        if (*link == stream) {
-            *link = stream->next;
-            if (stream_is_blocking(stream))
-                atomic_fetch_sub(&ctx->nblocking, 1);
-            break;
-        }
-    }
-    (void)!hd_vec_push(&ctx->idle_queues, stream->queue);
-    hd_lock_release(&ctx->lock);
+static void stream_free_locked(struct core_context *ctx, struct core_stream *stream)
+{
+    if (stream != ctx->legacy && stream_is_blocking(stream))
+        atomic_fetch_sub(&ctx->nblocking, 1);
+    queue_give_locked(ctx, stream->queue);
+    hd_free(stream->attributes);
     hd_lock_fini(&stream->lock);
     core_handle_free(stream);
 }
 
-enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stream **out_stream)
+void core_streams_reap_locked(struct core_context *ctx)
 {
-    static __thread struct core_stream *last;
-    static __thread uint64_t last_ctx;
-    uint64_t self = (uint64_t)syscall(SYS_gettid);
-    struct core_stream *stream;
+    struct core_stream **link = &ctx->draining_streams;
 
-    if (last && last_ctx == ctx->id) {
-        *out_stream = last;
-        return HD_OK;
+    assert(hd_lock_held(&ctx->lock));
+    while (*link) {
+        struct core_stream *stream = *link;
+
+        if (hal_queue_is_idle(stream->queue)) {
+            *link = stream->next;
+            stream_free_locked(ctx, stream);
+        } else {
+            link = &stream->next;
+        }
+    }
+}
+
+void core_stream_finalise(struct core_stream *stream)
+{
+    struct core_context *ctx = stream->ctx;
+    bool has_ctx = !stream_is_legacy(stream);
+
+    if (!stream->queue) { /* was never opened */
+        hd_lock_fini(&stream->lock);
+        core_handle_free(stream);
+        return;
     }
     hd_lock_acquire(&ctx->lock);
-    for (stream = ctx->streams; stream && stream->thread != self; stream = stream->next)
-        ;
-    hd_lock_release(&ctx->lock);
-    if (!stream) {
-        HD_TRY(core_stream_create(ctx, 0, 0, &stream));
-        stream->thread = self;
+    assert(has_ctx == (stream->link != NULL));
+    if (has_ctx) {
+        stream_unlink_locked(stream);
+        core_streams_reap_locked(ctx);
     }
-    last = *out_stream = stream;
-    last_ctx = ctx->id;
+    if (!has_ctx || hal_queue_is_idle(stream->queue)) { /* a context drains its own queues */
+        stream_free_locked(ctx, stream);
+    } else {
+        stream->next = ctx->draining_streams;
+        ctx->draining_streams = stream;
+    }
+    hd_lock_release(&ctx->lock);
+    if (has_ctx)
+        core_context_unref(ctx);
+}
+
+/* ---- attributes */
+
+static bool attributes_make_locked(struct core_stream *stream)
+{
+    assert(hd_lock_held(&stream->lock));
+    if (!stream->attributes)
+        stream->attributes =
+            hd_alloc_array(CORE_STREAM_ATTRIBUTE_MAX, sizeof(stream->attributes[0]));
+    return stream->attributes != NULL;
+}
+
+enum hd_status core_stream_attribute_set(struct core_stream *stream, unsigned number,
+                                         const void *value)
+{
+    bool made;
+
+    assert(number < CORE_STREAM_ATTRIBUTE_MAX);
+    hd_lock_acquire(&stream->lock);
+    made = attributes_make_locked(stream);
+    if (made)
+        memcpy(stream->attributes[number], value, CORE_STREAM_ATTRIBUTE_B);
+    hd_lock_release(&stream->lock);
+    return made ? HD_OK : hd_error(HD_NO_MEMORY, "stream attributes");
+}
+
+void core_stream_attribute_get(struct core_stream *stream, unsigned number, void *out_value)
+{
+    assert(number < CORE_STREAM_ATTRIBUTE_MAX);
+    hd_lock_acquire(&stream->lock);
+    if (stream->attributes)
+        memcpy(out_value, stream->attributes[number], CORE_STREAM_ATTRIBUTE_B);
+    else
+        memset(out_value, 0, CORE_STREAM_ATTRIBUTE_B);
+    hd_lock_release(&stream->lock);
+}
+
+enum hd_status core_stream_attributes_copy(struct core_stream *to, struct core_stream *from)
+{
+    uint8_t value[CORE_STREAM_ATTRIBUTE_B];
+
+    /* One by one: two streams' locks are never held together. */
+    for (unsigned i = 0; i < CORE_STREAM_ATTRIBUTE_MAX; i++) {
+        core_stream_attribute_get(from, i, value);
+        HD_TRY(core_stream_attribute_set(to, i, value));
+    }
     return HD_OK;
 }
 
@@ -125,47 +252,70 @@ static enum hd_status submit_locked(struct core_stream *stream, const union hal_
 {
     struct hal_queue *queue = stream->queue;
     struct hal_device *hal = queue->device;
-    const struct core_tap *tap = atomic_load_explicit(&core_tap, memory_order_acquire);
 
-    if (HD_UNLIKELY(tap && tap->packet))
-        for (unsigned i = 0; i < n; i++)
-            tap->packet(stream, &packets[i]);
+    assert(hd_lock_held(&stream->lock) && n > 0 && n <= HAL_RING_SLOTS);
     for (;;) {
         enum hd_status status = queue->ops->submit(queue, packets, n);
 
         if (status != HD_BUSY)
             return status;
         HD_TRY(hal->ops->wait(hal, &queue->ring->retired,
-                              hal_queue_submitted(queue) + n - queue->ring->slots, UINT64_MAX));
+                              hal_queue_submitted(queue) + n - HAL_RING_SLOTS, UINT64_MAX));
     }
 }
 
-/* The legacy stream waits for what blocking streams were given so far. */
-static enum hd_status order_legacy(struct core_stream *legacy)
-{
-    struct core_context *ctx = legacy->ctx;
-    union hal_packet waits[MAX_WAITS];
-    enum hd_status status = HD_OK;
-    unsigned n = 0;
+/* 8 KiB: only what is used is written. */
+struct waits {
+    unsigned n;
+    union hal_packet packets[MAX_WAITS];
+};
 
-    hd_lock_acquire(&ctx->lock);
-    hd_lock_acquire(&legacy->lock);
-    for (struct core_stream *s = ctx->streams; s && status == HD_OK; s = s->next) {
+static enum hd_status waits_submit_locked(struct core_stream *legacy, struct waits *waits)
+{
+    unsigned n = waits->n;
+
+    waits->n = 0;
+    return n ? submit_locked(legacy, waits->packets, n) : HD_OK;
+}
+
+/* Waits for what the streams of a list were given so far. */
+static enum hd_status waits_add_locked(struct core_stream *legacy, struct waits *waits,
+                                       struct core_stream *list)
+{
+    for (struct core_stream *s = list; s; s = s->next) {
         uint64_t position = hal_queue_submitted(s->queue);
 
         if (!stream_is_blocking(s) || atomic_load(&s->waited_by_legacy) >= position ||
             hal_queue_retired(s->queue) >= position)
             continue;
         atomic_store(&s->waited_by_legacy, position);
-        waits[n++] = wait_packet(s->queue, position);
-        if (n == MAX_WAITS) {
-            status = submit_locked(legacy, waits, n);
-            n = 0;
-        }
+        waits->packets[waits->n++] = wait_packet(s->queue, position);
+        if (waits->n == MAX_WAITS)
+            HD_TRY(waits_submit_locked(legacy, waits));
     }
-    if (n && status == HD_OK)
-        status = submit_locked(legacy, waits, n);
-    hd_lock_release(&legacy->lock);
+    return HD_OK;
+}
+
+/*
+ * The legacy stream waits for what blocking streams were given so far, destroyed ones included. Its
+ * lock is held afterwards, also on failure.
+ */
+static enum hd_status order_legacy_acquire(struct core_stream *legacy)
+{
+    struct core_context *ctx = legacy->ctx;
+    struct waits waits;
+    enum hd_status status;
+
+    assert(stream_is_legacy(legacy));
+    waits.n = 0;
+    hd_lock_acquire(&ctx->lock);
+    hd_lock_acquire(&legacy->lock);
+    status = waits_add_locked(legacy, &waits, ctx->streams);
+    if (status == HD_OK)
+        status = waits_add_locked(legacy, &waits, ctx->draining_streams);
+    if (status == HD_OK)
+        status = waits_submit_locked(legacy, &waits);
+    core_streams_reap_locked(ctx);
     hd_lock_release(&ctx->lock);
     return status;
 }
@@ -177,6 +327,7 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
     uint64_t position = hal_queue_submitted(legacy);
     union hal_packet wait;
 
+    assert(hd_lock_held(&stream->lock));
     if (stream->legacy_waited >= position || hal_queue_retired(legacy) >= position)
         return HD_OK;
     stream->legacy_waited = position;
@@ -184,24 +335,44 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
     return submit_locked(stream, &wait, 1);
 }
 
+/* The stream's lock, which is held afterwards also on failure, and its place among the others. */
+static enum hd_status order_acquire(struct core_stream *stream)
+{
+    bool legacy = stream_is_legacy(stream);
+
+    if (legacy && atomic_load(&stream->ctx->nblocking))
+        return order_legacy_acquire(stream);
+    hd_lock_acquire(&stream->lock);
+    return legacy || !stream_is_blocking(stream) ? HD_OK : order_blocking_locked(stream);
+}
+
+/* Unique in the context; taken from it in blocks, because launches are many. */
+static uint32_t grid_id_locked(struct core_stream *stream)
+{
+    assert(hd_lock_held(&stream->lock));
+    if (stream->grid_id % GRID_IDS == 0)
+        stream->grid_id = atomic_fetch_add(&stream->ctx->grid_id_blocks, 1) * GRID_IDS;
+    return ++stream->grid_id;
+}
+
 /* Parameters that do not fit the packet go to the queue's ring. */
-static enum hd_status place_params(struct core_stream *stream, struct hal_dispatch *p,
-                                   const void *params, uint32_t params_B)
+static enum hd_status place_params_locked(struct core_stream *stream, struct hal_dispatch *p,
+                                          const void *params, uint32_t params_B)
 {
     struct hal_queue *queue = stream->queue;
     struct hal_device *hal = queue->device;
 
+    assert(hd_lock_held(&stream->lock));
     p->params_B = params_B;
     if (params_B <= HAL_INLINE_PARAMS_B) {
         memcpy(p->params, params, params_B);
         return HD_OK;
     }
     for (;;) {
-        void *at = hal_queue_params(queue, params_B, &p->params_ring_B);
+        void *at = hal_queue_params(queue, p, NULL, params_B);
 
         if (at) {
             memcpy(at, params, params_B);
-            p->params_va = (uintptr_t)at;
             return HD_OK;
         }
         if (hal_queue_is_idle(queue))
@@ -211,25 +382,51 @@ static enum hd_status place_params(struct core_stream *stream, struct hal_dispat
     }
 }
 
-enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
-                                  const void *params, uint32_t params_B)
+/* With what tells that the packets are complete. */
+static enum hd_status submit_told_locked(struct core_stream *stream, struct core_retirement *r,
+                                         const union hal_packet *packets, unsigned n)
 {
-    struct core_context *ctx = stream->ctx;
-    enum hd_status status = HD_OK;
+    struct hal_queue *queue = stream->queue;
+    union hal_packet call = core_retirement_call(r, queue->ring, hal_queue_submitted(queue) + 1);
+    enum hd_status status = submit_locked(stream, packets, n);
 
-    if (stream == ctx->legacy) {
-        if (atomic_load(&ctx->nblocking))
-            HD_TRY(order_legacy(stream));
-        hd_lock_acquire(&stream->lock);
-    } else {
-        hd_lock_acquire(&stream->lock);
-        if (stream_is_blocking(stream))
-            status = order_blocking_locked(stream);
-    }
-    if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH)
-        status = place_params(stream, &packets[0].dispatch, params, params_B);
     if (status == HD_OK)
+        status = submit_locked(stream, &call, 1);
+    if (status != HD_OK)
+        hd_free(r);
+    return status;
+}
+
+enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
+                                  const void *params, uint32_t params_B, uint64_t *out_position)
+{
+    struct core_retirement *told = NULL;
+    enum hd_status status;
+
+    if (core_tap_wants(HEDDLE_KIND_ALL))
+        told = core_tap_packets(stream, packets, n);
+    status = order_acquire(stream);
+    if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
+        packets[0].dispatch.grid_id = grid_id_locked(stream);
+        status = place_params_locked(stream, &packets[0].dispatch, params, params_B);
+    }
+    if (HD_LIKELY(!told) && status == HD_OK)
         status = submit_locked(stream, packets, n);
+    else if (status == HD_OK)
+        status = submit_told_locked(stream, told, packets, n);
+    else
+        hd_free(told);
+    if (status == HD_OK && out_position)
+        *out_position = hal_queue_submitted(stream->queue);
+    hd_lock_release(&stream->lock);
+    return status;
+}
+
+enum hd_status core_stream_mark(struct core_stream *stream, uint64_t *out_position)
+{
+    enum hd_status status = order_acquire(stream);
+
+    *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);
     return status;
 }
@@ -242,11 +439,16 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
     struct hal_device *hal = ctx->device->hal;
     struct hal_queue *queue = stream->queue;
 
+    enum hd_status status = HD_OK;
+
     /* The legacy stream stands for everything that orders with it. */
-    if (stream == ctx->legacy && atomic_load(&ctx->nblocking))
-        HD_TRY(order_legacy(stream));
+    if (stream == ctx->legacy && atomic_load(&ctx->nblocking)) {
+        status = order_legacy_acquire(stream);
+        hd_lock_release(&stream->lock);
+    }
+    HD_TRY(status);
     HD_TRY(hal->ops->wait(hal, &queue->ring->retired, hal_queue_submitted(queue), UINT64_MAX));
-    hal->ops->printf_flush(hal);
+    hal->ops->printf_flush(ctx->domain);
     return core_context_status(ctx);
 }
 
@@ -259,9 +461,10 @@ enum hd_status core_stream_query(struct core_stream *stream)
 enum hd_status core_stream_call(struct core_stream *stream, void (*func)(void *), void *arg,
                                 bool always)
 {
-    union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL, .always = always}};
+    union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL}};
 
+    p.head.flags = always ? HAL_FLAG_ALWAYS : 0;
     p.host_call.func = (uintptr_t)func;
     p.host_call.arg = (uintptr_t)arg;
-    return core_stream_submit(stream, &p, 1, NULL, 0);
+    return core_stream_submit(stream, &p, 1, NULL, 0, NULL);
 }

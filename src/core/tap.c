@@ -1,23 +1,309 @@
-/* The hook table. HEDDLE_DEBUG=api is a listener like any other. */
-#include "base/log.h"
-#include "core/core.h"
+/*
+ * The list of listeners. A slot is published by its function and freed only when nobody is inside
+ * its listener, which `inside` counts: who raised it and then still finds the function may call it.
+ */
+#include "core/tap.h"
 
-_Atomic(const struct core_tap *) core_tap;
+#include "base/probe.h"
 
-void core_tap_set(const struct core_tap *tap)
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+
+#define LISTENERS 16
+
+struct listener {
+    _Atomic(heddle_listener) func; /* NULL: no calls any more */
+    _Atomic uint32_t inside;       /* threads that look at the slot */
+    void *user;                    /* this and below: constant while func is set */
+    uint32_t kinds;
+    uint32_t id; /* 0: the slot is free */
+    _Atomic bool removed_itself;
+    uint64_t since_ns;
+};
+
+static struct {
+    pthread_mutex_t lock; /* a leaf: id and func of the slots are written under it */
+    struct listener slots[LISTENERS];
+    uint32_t next_id;
+} taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A listener that runs on this thread; a device's event may come while it waits in a call. */
+struct frame {
+    struct listener *slot;
+    struct frame *outer;
+};
+
+struct tap_thread {
+    uint64_t correlation; /* of the outermost call */
+    uint32_t tid;         /* 0: not asked yet */
+    struct frame *frames;
+};
+
+static HD_THREAD_LOCAL struct tap_thread tap_thread;
+static _Atomic uint64_t next_correlation, next_packet;
+
+HD_EXPORT uint32_t heddle_tap_kinds;
+
+static uint64_t now_ns(void)
 {
-    atomic_store(&core_tap, tap);
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void log_api(const char *name, uint64_t correlation)
+/* ---- the list */
+
+static void kinds_update_locked(void)
 {
-    hd_log_debug(HD_DEBUG_API, "%s #%llu", name, (unsigned long long)correlation);
+    uint32_t kinds = 0;
+
+    for (size_t i = 0; i < LISTENERS; i++)
+        if (atomic_load(&taps.slots[i].func))
+            kinds |= taps.slots[i].kinds;
+    __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
-static const struct core_tap log_tap = {.api_begin = log_api};
+static struct listener *slot_find_locked(uint32_t id)
+{
+    for (size_t i = 0; i < LISTENERS; i++)
+        if (taps.slots[i].id == id)
+            return &taps.slots[i];
+    return NULL;
+}
 
+HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, void *user)
+{
+    struct listener *slot;
+    uint32_t id = 0;
+
+    if (!func || !(kinds & HEDDLE_KIND_ALL))
+        return 0;
+    pthread_mutex_lock(&taps.lock);
+    slot = slot_find_locked(0);
+    if (slot) {
+        assert(!atomic_load(&slot->func));
+        id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
+        slot->user = user;
+        slot->kinds = kinds & HEDDLE_KIND_ALL;
+        slot->since_ns = now_ns();
+        atomic_store(&slot->func, func);
+        kinds_update_locked();
+    }
+    pthread_mutex_unlock(&taps.lock);
+    return id;
+}
+
+static uint32_t frames_of(const struct listener *slot)
+{
+    uint32_t n = 0;
+
+    for (const struct frame *f = tap_thread.frames; f; f = f->outer)
+        n += f->slot == slot;
+    return n;
+}
+
+HD_EXPORT void heddle_tap_unsubscribe(uint32_t id)
+{
+    struct listener *slot;
+    uint32_t own;
+
+    pthread_mutex_lock(&taps.lock);
+    slot = id ? slot_find_locked(id) : NULL;
+    if (slot && atomic_load(&slot->func)) {
+        atomic_store(&slot->func, NULL);
+        kinds_update_locked();
+    } else {
+        slot = NULL; /* another thread is removing it */
+    }
+    pthread_mutex_unlock(&taps.lock);
+    if (!slot)
+        return;
+    /* A listener that removes itself does not wait for itself; its slot is freed when it leaves. */
+    own = frames_of(slot);
+    if (own)
+        atomic_store(&slot->removed_itself, true);
+    while (atomic_load(&slot->inside) > own)
+        sched_yield();
+    if (own)
+        return;
+    pthread_mutex_lock(&taps.lock);
+    assert(slot->id == id);
+    slot->id = 0;
+    pthread_mutex_unlock(&taps.lock);
+}
+
+/* The slot of a listener that removed itself is free when the last one has left. */
+static void slot_leave(struct listener *slot)
+{
+    uint32_t before = atomic_fetch_sub(&slot->inside, 1);
+
+    assert(before > 0);
+    if (before > 1 || !atomic_load(&slot->removed_itself))
+        return;
+    pthread_mutex_lock(&taps.lock);
+    if (!atomic_load(&slot->inside) && atomic_exchange(&slot->removed_itself, false))
+        slot->id = 0;
+    pthread_mutex_unlock(&taps.lock);
+}
+
+static void tell(struct listener *slot, const struct heddle_event *event)
+{
+    struct frame frame = {slot, tap_thread.frames};
+    heddle_listener func;
+
+    atomic_fetch_add(&slot->inside, 1);
+    func = atomic_load(&slot->func);
+    /* What began before it subscribed is not for it: it would get an end alone. */
+    if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns) {
+        tap_thread.frames = &frame;
+        func(slot->user, event);
+        assert(tap_thread.frames == &frame);
+        tap_thread.frames = frame.outer;
+    }
+    slot_leave(slot);
+}
+
+/* ---- events */
+
+static void *current_handle(void)
+{
+    struct core_context *ctx = core_current();
+
+    return ctx ? core_context_handle(ctx) : NULL;
+}
+
+void core_tap_emit(struct heddle_event *event)
+{
+    struct tap_thread *t = &tap_thread;
+
+    assert(event->kind < HEDDLE_EVENT_COUNT);
+    if (t->frames && event->kind != HEDDLE_EVENT_RETIRED)
+        return; /* what a listener does is told to nobody; a device's work is not its */
+    if (!t->tid)
+        t->tid = (uint32_t)syscall(SYS_gettid);
+    event->size_B = sizeof(*event);
+    event->thread = t->tid;
+    if (!event->correlation && event->kind != HEDDLE_EVENT_RETIRED)
+        event->correlation = t->correlation;
+    if (!event->time_ns)
+        event->time_ns = now_ns();
+    if (event->phase != HEDDLE_PHASE_END)
+        event->begin_ns = event->time_ns;
+    assert(event->begin_ns && event->begin_ns <= event->time_ns);
+    for (size_t i = 0; i < LISTENERS; i++)
+        if (atomic_load_explicit(&taps.slots[i].func, memory_order_relaxed))
+            tell(&taps.slots[i], event);
+}
+
+uint64_t core_tap_correlation(void)
+{
+    return tap_thread.frames ? 0 : tap_thread.correlation;
+}
+
+uint64_t core_tap_packet_id(void)
+{
+    return atomic_fetch_add(&next_packet, 1) + 1;
+}
+
+/* Told even when no listener wants calls: the correlation is made here. */
+HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event_kind kind,
+                                     const struct heddle_entry *entry, const void *args)
+{
+    struct tap_thread *t = &tap_thread;
+
+    assert(kind == HEDDLE_EVENT_DRIVER || kind == HEDDLE_EVENT_RUNTIME);
+    memset(call, 0, sizeof(*call));
+    call->told = !t->frames;
+    if (!call->told)
+        return;
+    call->outer = t->correlation;
+    if (!t->correlation)
+        t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+    call->event.kind = (uint8_t)kind;
+    call->event.phase = HEDDLE_PHASE_BEGIN;
+    call->event.context = current_handle();
+    call->event.call.entry = entry;
+    call->event.call.args = args;
+    core_tap_emit(&call->event);
+}
+
+HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
+{
+    struct tap_thread *t = &tap_thread;
+
+    if (!call->told)
+        return;
+    assert(!t->frames);
+    assert(t->correlation == call->event.correlation);
+    call->event.phase = HEDDLE_PHASE_END;
+    call->event.time_ns = 0;
+    call->event.context = current_handle();
+    call->event.call.result = result;
+    core_tap_emit(&call->event);
+    t->correlation = call->outer;
+}
+
+void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,
+                     bool is_destroyed)
+{
+    static const char *const types[CORE_HANDLE_COUNT] = {[CORE_CONTEXT] = "context",
+                                                         [CORE_MODULE] = "module",
+                                                         [CORE_STREAM] = "stream",
+                                                         [CORE_EVENT] = "event"};
+    struct heddle_event event = {.kind = HEDDLE_EVENT_OBJECT, .phase = HEDDLE_PHASE_POINT};
+
+    assert(kind < CORE_HANDLE_COUNT && types[kind] && handle);
+    if (kind == CORE_MODULE)
+        event.kind = HEDDLE_EVENT_MODULE;
+    event.context = core_context_handle(ctx);
+    event.object.handle = handle;
+    event.object.type = types[kind];
+    event.object.is_destroyed = is_destroyed;
+    core_tap_emit(&event);
+}
+
+void core_tap_memory(struct core_context *ctx, uint64_t va, uint64_t size_B, unsigned memory,
+                     bool is_freed)
+{
+    struct heddle_event event = {.kind = HEDDLE_EVENT_MEMORY, .phase = HEDDLE_PHASE_POINT};
+
+    event.context = ctx ? core_context_handle(ctx) : NULL;
+    event.memory.va = va;
+    event.memory.size_B = size_B;
+    event.memory.memory = memory;
+    event.memory.is_freed = is_freed;
+    core_tap_emit(&event);
+}
+
+static void compile_tell(struct hd_compile_note *note)
+{
+    struct heddle_event event = {.kind = HEDDLE_EVENT_COMPILE, .phase = HEDDLE_PHASE_BEGIN};
+
+    if (!core_tap_wants(HEDDLE_KIND(COMPILE)) || (note->is_end && !note->begin_ns))
+        return;
+    event.context = current_handle();
+    event.compile.name = note->name;
+    event.compile.form = note->form;
+    if (note->is_end) {
+        event.phase = HEDDLE_PHASE_END;
+        event.begin_ns = note->begin_ns;
+        event.compile.cache_hit = note->cache_hit;
+        event.compile.status = note->status;
+    } else {
+        event.time_ns = note->begin_ns = now_ns();
+    }
+    core_tap_emit(&event);
+}
+
+/* Before main(), so that the log shows the calls of constructors too. */
 __attribute__((constructor)) static void tap_init(void)
 {
-    if (hd_debug(HD_DEBUG_API))
-        core_tap_set(&log_tap);
+    core_tap_log_init();
+    hd_compile_probe_set(compile_tell);
 }

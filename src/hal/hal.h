@@ -1,19 +1,28 @@
 /*
- * The hardware abstraction layer: what core asks of a device, and the packets that carry work.
+ * The hardware abstraction layer: what core asks of a device. What it says to one, packet by
+ * packet, is hal/packet.h.
  *
  *     core ──► hal_device (ops) ── module_load ──► hal_module ── kernel_get ──► hal_kernel
- *                    └─────────── queue_create ──► hal_queue ◄── packets, in order
+ *                    ├─────────── domain_create ─► hal_domain: what faults and is limited together
+ *                    ├─────────── queue_create ──► hal_queue ◄── packets, in order
+ *                    └─────────── mem_create ────► hal_mem ── mem_map ──► device addresses
  *
  * A device executes packets. A packet is 128 bytes and means the same to every device, in this
- * process, in another one or behind a bus; docs/launch-protocol.md is its specification. Streams,
- * events and copies are only patterns of packets, made by core.
+ * process, in another one (hal/serve.h) or behind a bus; docs/launch-protocol.md is its
+ * specification. Streams, events and copies are only patterns of packets, made by core.
  *
- * Owners: core owns devices, modules, kernels' parameter blocks and device memory. A device owns
- * its threads and whatever it compiles. A queue is owned by who created it and may be submitted to
- * by one thread at a time (the caller's lock).
+ * Any number of devices may live in a process; they share nothing but the host.
+ *
+ * Owners: core owns devices, domains, modules, kernels' parameter blocks and memory objects. A
+ * device owns its threads and whatever it compiles. A queue is owned by who created it and may be
+ * submitted to by one thread at a time (the caller's lock). Nothing may be destroyed while
+ * something made from it exists: queues before their domain, all before the device.
  *
  * Order: packets of one queue are executed one after another; a packet begins when all effects of
- * its predecessor are visible. Queues are independent of each other; WAIT packets order them.
+ * its predecessor are visible. HAL_FLAG_OVERLAP gives that up for one packet: it may begin while
+ * its predecessors still run. Retirement stays in order, and a BARRIER begins when all before it
+ * have retired. Queues are independent of each other; WAIT packets order them.
+ * (docs/decisions/0042)
  *
  * Positions: packet number n (from 1) of a queue is retired when ring->retired >= n. `retired` is a
  * semaphore like any other, so a WAIT packet of another queue, or a host thread, can wait for it.
@@ -28,183 +37,95 @@
 #ifndef HD_HAL_HAL_H
 #define HD_HAL_HAL_H
 
-#include <stdatomic.h>
-
 #include "base/lock.h"
 #include "base/status.h"
+#include "hal/packet.h"
 
-struct ir_func;
 struct ir_module;
 
 struct hal_device;
-struct hal_module;
+struct hal_domain;
 struct hal_kernel;
+struct hal_mem;
+struct hal_module;
 struct hal_queue;
 
-/* ---- packets: wire format, little endian, 128 bytes each */
+/* ---- fault domains */
 
-/* name, text, doc */
-#define HAL_OP_LIST(X)                                                                             \
-    X(NOP, "nop", "nothing; also what a ring slot holds that was never written")                   \
-    X(DISPATCH, "dispatch", "run one grid of a kernel")                                            \
-    X(COPY, "copy", "copy a 1D, 2D or 3D box of bytes")                                            \
-    X(FILL, "fill", "fill a 1D or 2D box with a 1, 2 or 4 byte pattern")                           \
-    X(WAIT, "wait", "hold the queue until a 64-bit semaphore is >= a value")                       \
-    X(SIGNAL, "signal", "set a 64-bit semaphore")                                                  \
-    X(TIMESTAMP, "timestamp", "store the time in ns")                                              \
-    X(HOST_CALL, "host_call", "call a host function; it runs on a thread of the device")           \
-    X(BARRIER, "barrier", "order for devices that overlap packets; a no-op where they never do")
-
-enum hal_op {
-#define X(name, text, doc) HAL_OP_##name,
-    HAL_OP_LIST(X)
+/* What a program may set, per domain. */
+enum hal_limit {
+#define X(name, value, max, doc) HAL_LIMIT_##name,
+#include "limits.def"
 #undef X
-        HAL_OP_COUNT
-};
-const char *hal_op_name(unsigned op);
-
-/* Dispatch flags. */
-enum hal_dispatch_flag {
-    HAL_DISPATCH_COOPERATIVE =
-        1 << 0, /* all CTAs of the grid must be able to wait for each other */
+    HAL_LIMIT_COUNT
 };
 
-/* The first 8 bytes of every packet. */
-struct hal_head {
-    uint8_t op; /* enum hal_op */
-    uint8_t flags;
-    uint16_t reserved;
-    uint32_t correlation; /* for tools; not interpreted */
+/* Common part of every device's domain. */
+struct hal_domain {
+    struct hal_device *device;
+    struct hal_fault *fault;    /* own_fault, or shared memory */
+    struct hal_fault own_fault; /* most domains' */
+    int memfd;                  /* of hal_domain_share(), else -1 */
+    _Atomic uint64_t limits[HAL_LIMIT_COUNT];
+    struct hd_lock lock; /* queues */
+    struct hal_queue *queues;
+    struct hal_domain *next, **link; /* in device->domains */
 };
 
-#define HAL_INLINE_PARAMS_B 64
-
-struct hal_dispatch {
-    struct hal_head head;
-    uint64_t kernel;  /* hal_kernel->id */
-    uint32_t grid[3]; /* CTAs; each >= 1 */
-    uint16_t block[3];
-    uint16_t reserved;
-    uint32_t dynamic_smem_B;
-    uint32_t params_B;      /* size of the parameter block */
-    uint32_t params_ring_B; /* bytes of the queue's parameter ring to release at retirement; 0 =
-                               params are inline */
-    uint64_t params_va;     /* address of the parameter block when params_ring_B is not 0 */
-    uint8_t cluster[3];     /* CTAs per cluster; 0 = no clusters */
-    uint8_t reserved2;
-    uint32_t grid_id;
-    uint8_t params[HAL_INLINE_PARAMS_B]; /* 64-byte aligned */
-};
-
-struct hal_copy {
-    struct hal_head head;
-    uint64_t dst, src;
-    uint64_t width_B; /* of a row */
-    uint64_t height;  /* rows per slice; 1 for 1D */
-    uint64_t depth;   /* slices; 1 for 1D and 2D */
-    uint64_t dst_pitch_B, src_pitch_B;
-    uint64_t dst_slice_B, src_slice_B;
-    uint64_t reserved[6];
-};
-
-struct hal_fill {
-    struct hal_head head;
-    uint64_t dst;   /* multiple of elem_B */
-    uint64_t width; /* elements per row */
-    uint64_t height;
-    uint64_t pitch_B;
-    uint32_t value;  /* low elem_B bytes */
-    uint32_t elem_B; /* 1, 2 or 4 */
-    uint64_t reserved[10];
-};
-
-/* WAIT, SIGNAL and TIMESTAMP. */
-struct hal_sem {
-    struct hal_head head;
-    uint64_t address; /* of an 8-byte aligned _Atomic uint64_t */
-    uint64_t value;   /* WAIT, SIGNAL */
-    uint64_t reserved[13];
-};
-
-struct hal_host_call {
-    struct hal_head head;
-    uint64_t func; /* void (*)(void *arg) */
-    uint64_t arg;
-    uint64_t
-        always; /* nonzero: call it even after a fault (the callee looks at the domain itself) */
-    uint64_t reserved[12];
-};
-
-union hal_packet {
-    struct hal_head head;
-    struct hal_dispatch dispatch;
-    struct hal_copy copy;
-    struct hal_fill fill;
-    struct hal_sem sem;
-    struct hal_host_call host_call;
-    uint8_t bytes[128];
-};
-_Static_assert(sizeof(union hal_packet) == 128, "wire format");
-_Static_assert(sizeof(struct hal_dispatch) == 128, "wire format");
-_Static_assert(sizeof(struct hal_copy) == 128, "wire format");
-_Static_assert(sizeof(struct hal_fill) == 128, "wire format");
-_Static_assert(sizeof(struct hal_sem) == 128, "wire format");
-_Static_assert(sizeof(struct hal_host_call) <= 128, "wire format");
-_Static_assert(offsetof(struct hal_dispatch, params) == 64, "parameters are 64-byte aligned");
+enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *device) HD_MUST_CHECK;
+void hal_domain_fini(struct hal_domain *domain);
+/*
+ * Moves the fault into shareable memory, at offset 0, so that a submitter in another process finds
+ * the status there. The descriptor stays the domain's. Before its first queue: HD_BUSY.
+ * (docs/decisions/0045)
+ */
+enum hd_status hal_domain_share(struct hal_domain *domain, int *out_fd) HD_MUST_CHECK;
+/* For domain_reset: the fault and the limits. */
+void hal_domain_reset(struct hal_domain *domain);
+/*
+ * Limits take effect at the next launch. A device may give more than was asked for, never less;
+ * what was set is what is returned. HD_BAD_ARG above the table's maximum.
+ */
+enum hd_status hal_limit_set(struct hal_domain *domain, enum hal_limit limit, uint64_t value)
+    HD_MUST_CHECK;
+static inline uint64_t hal_limit_get(const struct hal_domain *domain, enum hal_limit limit)
+{
+    return atomic_load_explicit(&domain->limits[limit], memory_order_relaxed);
+}
+/* Waits until the domain's queues are idle; polls, so it never executes their work itself. */
+enum hd_status hal_domain_wait(struct hal_domain *domain, uint64_t timeout_ns) HD_MUST_CHECK;
+/*
+ * Ends the domain's work: what runs may finish for grace_ns, then it is cancelled, and a line in
+ * the log says so. The queues are idle afterwards, unless a host call does not return.
+ */
+void hal_domain_stop(struct hal_domain *domain, uint64_t grace_ns);
+/* The same for all domains of a device: at the exit of the process. */
+void hal_device_stop(struct hal_device *device, uint64_t grace_ns);
+/* How long to be graceful: HEDDLE_EXIT_WAIT. */
+uint64_t hal_stop_grace_ns(void);
+static inline enum hd_status hal_domain_status(const struct hal_domain *domain)
+{
+    return hal_fault_status(domain->fault);
+}
 
 /* ---- queues */
-
-/*
- * The shared part of a queue, at the start of its memory. The submitter writes `submitted`, the
- * device `retired`; both only grow. Slot of packet n (from 1) is (n - 1) % slots.
- */
-struct hal_ring {
-    uint32_t magic; /* HAL_RING_MAGIC */
-    uint32_t version;
-    uint32_t slots;    /* power of two */
-    uint32_t params_B; /* size of the parameter ring behind the packets, power of two */
-    _Alignas(64) _Atomic uint64_t submitted;
-    _Alignas(64) _Atomic uint64_t retired;
-    _Atomic uint64_t params_released; /* bytes of the parameter ring given back, by the device */
-    _Alignas(128) union hal_packet packets[];
-};
-#define HAL_RING_MAGIC    0x51524448u /* "HDRQ" */
-#define HAL_RING_VERSION  1
-#define HAL_RING_SLOTS    1024
-#define HAL_RING_PARAMS_B (256u << 10)
-_Static_assert(offsetof(struct hal_ring, submitted) == 64, "wire format");
-_Static_assert(offsetof(struct hal_ring, retired) == 128, "wire format");
-_Static_assert(offsetof(struct hal_ring, packets) == 256, "wire format");
-
-/* What went wrong first in a fault domain. */
-struct hal_fault {
-    _Atomic uint32_t status; /* enum hd_status; HD_OK = healthy. Written once by the device. */
-    uint64_t address;        /* of the access, when there is one */
-    char message[240];       /* written before status */
-};
-/* Sets the domain's status unless it has one. Returns whether this was the first. */
-bool hal_fault_raise(struct hal_fault *fault, enum hd_status status, uint64_t address,
-                     const char *message);
-static inline enum hd_status hal_fault_status(const struct hal_fault *fault)
-{
-    return (enum hd_status)atomic_load_explicit(&fault->status, memory_order_acquire);
-}
 
 struct hal_queue {
     const struct hal_queue_ops *ops;
     struct hal_device *device;
-    struct hal_fault *fault; /* the domain; outlives the queue */
-    struct hal_ring *ring;
-    size_t ring_B;         /* mapped bytes */
-    int memfd;             /* the ring's memory, to be shared; -1 when not shareable */
-    uint64_t params_taken; /* bytes of the parameter ring handed out, by the submitter */
+    struct hal_domain *domain;      /* outlives the queue */
+    struct hal_ring *ring;          /* HAL_RING_B bytes of this process; shared ones: hal/serve.h */
+    int priority;                   /* 0 = least, smaller is more urgent */
+    uint64_t params_taken;          /* bytes of the parameter ring handed out, by the submitter */
+    struct hal_queue *next, **link; /* in domain->queues */
 };
 
 struct hal_queue_ops {
     /*
      * Copies n packets to the ring and tells the device. Never blocks; HD_BUSY, without a message,
-     * when fewer than n slots are free (nothing is submitted). n <= HAL_RING_SLOTS.
-     * One thread at a time. The device may execute short work before this returns.
+     * when fewer than n slots are free (nothing is submitted). n <= HAL_RING_SLOTS. The packets are
+     * ours: they are not checked. One thread at a time. The device may execute short work before
+     * this returns.
      */
     enum hd_status (*submit)(struct hal_queue *queue, const union hal_packet *packets, unsigned n)
         HD_MUST_CHECK;
@@ -212,48 +133,66 @@ struct hal_queue_ops {
     void (*destroy)(struct hal_queue *queue);
 };
 
-/* Common part of every device's queue (hal_queue.c). */
+/* Common part of every device's queue (hal_queue.c). `priority` as for queue_create. */
 enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_ops *ops,
-                              struct hal_device *device, struct hal_fault *fault) HD_MUST_CHECK;
+                              struct hal_domain *domain, int priority) HD_MUST_CHECK;
 void hal_queue_fini(struct hal_queue *queue);
 /*
- * A block for parameters that do not fit a packet: 64-byte aligned, released when the packet with
- * the returned *out_ring_B retires. Packets must be submitted in the order of these calls.
- * NULL when the ring is full: wait for something to retire. size_B <= HAL_RING_PARAMS_B / 4.
+ * A block for what does not fit the packet: `extension`, or NULL, and room for size_B bytes of
+ * parameters, which is returned, 64-byte aligned; NULL when the ring is full: wait for something to
+ * retire. Fills p->ring_B and p->ring_offset. The block is released when the packet retires;
+ * packets must be submitted in the order of these calls. size_B <= HAL_RING_PARAMS_B / 4 - 64.
  */
-void *hal_queue_params(struct hal_queue *queue, uint32_t size_B, uint32_t *out_ring_B);
-static inline union hal_packet *hal_ring_packet(struct hal_ring *ring, uint64_t position)
-{
-    return &ring->packets[(position - 1) & (ring->slots - 1)];
-}
+void *hal_queue_params(struct hal_queue *queue, struct hal_dispatch *p,
+                       const struct hal_extension *extension, uint32_t size_B);
 static inline uint64_t hal_queue_submitted(const struct hal_queue *queue)
 {
-    return atomic_load_explicit(&queue->ring->submitted, memory_order_acquire);
+    return hal_ring_submitted(queue->ring);
 }
 static inline uint64_t hal_queue_retired(const struct hal_queue *queue)
 {
-    return atomic_load_explicit(&queue->ring->retired, memory_order_acquire);
+    return hal_ring_retired(queue->ring);
 }
 static inline bool hal_queue_is_idle(const struct hal_queue *queue)
 {
     return hal_queue_retired(queue) == hal_queue_submitted(queue);
 }
 
+/* ---- modules and kernels */
+
 /*
- * What a function pointer holds in device memory: the position in module->funcs order. Never a host
- * address, so images stay relocatable and calls through garbage are detected.
+ * What a function pointer holds in device memory: the function's number in its program. Never a
+ * host address, so images stay relocatable and calls through garbage are detected.
  */
 #define HAL_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
 
 /* ---- modules and kernels */
 
+/*
+ * A program as a device sees it before any kernel is asked for; its code comes kernel by kernel
+ * (kernel_get). Functions and module-scope variables have dense numbers that hold for the whole
+ * program, whatever part of it a device has seen: function handles, kernel requests and var_va use
+ * them. Plain data, so a device in another process can be given the same.
+ */
+struct hal_program {
+    const char *name;
+    const uint8_t *key;     /* 16 bytes that identify the content for caches, or NULL */
+    uint32_t nfuncs;        /* numbers of functions, kernels among them, are below this */
+    uint32_t nvars;         /* entries of var_va */
+    const uint64_t *var_va; /* address of each variable, 0 for shared ones */
+    /* Its text, for reports of failures, or NULL; must outlive the module. */
+    const char *ptx;
+};
+
 struct hal_module {
     struct hal_device *device;
+    uint32_t nfuncs;
 };
 
 struct hal_kernel {
     struct hal_module *module;
-    uint64_t id; /* for dispatch packets */
+    uint32_t index; /* its number in the program */
+    uint64_t id;    /* for dispatch packets: hal_kernel_publish() */
 };
 
 struct hal_kernel_info {
@@ -266,54 +205,141 @@ struct hal_kernel_info {
     bool recursive;
 };
 
+/*
+ * The numbers of a device's kernels: index in a table (low half) and generation (high half), so
+ * that a packet holds no pointer, and one that names a kernel that is gone is found out.
+ * (docs/decisions/0040)
+ */
+#define HAL_KERNEL_CHUNK  1024u
+#define HAL_KERNEL_CHUNKS 1024u
+struct hal_kernel_slot {
+    _Atomic(struct hal_kernel *) kernel; /* NULL: free */
+    _Atomic uint32_t generation;         /* of the kernel that is or was here, from 1 */
+    uint32_t next_free;                  /* index + 1 */
+};
+struct hal_kernel_table {
+    _Atomic(struct hal_kernel_slot *) chunks[HAL_KERNEL_CHUNKS]; /* never freed before the table */
+    struct hd_lock lock;                                         /* below; readers need none */
+    uint32_t used;                                               /* slots ever handed out */
+    uint32_t free;                                               /* list: index + 1, 0 = none */
+};
+
+/* ---- memory */
+
+enum hal_prot { HAL_PROT_NONE, HAL_PROT_READ, HAL_PROT_READ_WRITE };
+
+/*
+ * Physical memory. Its pages come when they are first touched. Two kinds (docs/decisions/0041):
+ *   private    the fastest: huge pages wherever the host has them. Lies at one place: the first
+ *              mapping fixes where offset 0 is; others must agree with it.
+ *   shareable  can be exported, imported and mapped at several places.
+ * Common part of devices whose memory is host memory (hal_mem.c); others have more behind it.
+ */
+struct hal_mem {
+    struct hal_device *device;
+    uint64_t size_B;
+    int memfd;     /* shareable, else -1 */
+    uint64_t base; /* private: address of offset 0 once mapped, else 0 */
+};
+
 /* ---- devices */
 
-enum hal_limit {
-    HAL_LIMIT_STACK_B,  /* local memory of a thread of a recursive kernel */
-    HAL_LIMIT_HEAP_B,   /* device malloc() */
-    HAL_LIMIT_PRINTF_B, /* printf buffer */
+/* What can be asked about a device: CUdevice_attribute numbers (spec/device.def). */
+enum hal_attribute {
+#define X(name, number, value) HAL_ATTRIBUTE_##name = (number),
+#include "device.def"
+#undef X
+    HAL_ATTRIBUTE_END
 };
 
 struct hal_device_info {
     const char *name; /* of the backend: "cpu" */
     char description[96];
-    unsigned units; /* CTAs that run at the same time: what is reported as multiprocessors */
-    unsigned resident_ctas;  /* per unit, that can wait for each other */
-    bool ptx_only_reference; /* slow oracle, not for use */
+    unsigned units;        /* CTAs that run at the same time: what is reported as multiprocessors */
+    int priority_greatest; /* of queues: 0 down to this */
+    bool checks_accesses;  /* in strict mode asks hal_device.refusal, as it says */
 };
+
+/* Rings of destroyed queues that a device keeps: making one costs as much as 30 launches. */
+#define HAL_IDLE_RINGS 16
 
 struct hal_device {
     const struct hal_device_ops *ops;
     struct hal_device_info info;
+    struct hal_kernel_table kernels;
+    struct hd_lock domains_lock; /* domains */
+    struct hal_domain *domains;
+    struct hd_lock rings_lock; /* below */
+    struct hal_ring *idle_rings[HAL_IDLE_RINGS];
+    unsigned nidle_rings;
+    /*
+     * Set by core before any work, in strict mode; else NULL. Why a kernel may not touch these
+     * bytes, or NULL when it may. A device that checks accesses asks before each and faults with
+     * HD_ILLEGAL_ADDRESS and the reason; its own windows (shared, local, parameters) and heap are
+     * its own affair. What lies inside [space_va, space_va + space_B) is not accessible while it is
+     * refused, so there a device may rely on the signal, and ask for the reason afterwards.
+     */
+    const char *(*refusal)(uint64_t va, uint64_t size_B);
+    uint64_t space_va, space_B;
 };
 
 struct hal_device_ops {
-    /* All queues and modules must be gone. */
+    /* All queues, domains, modules and memory must be gone. */
     void (*destroy)(struct hal_device *device);
 
     /*
-     * Takes a linked module with laid out windows. It must outlive the result. `key` (16 bytes)
-     * identifies its content for caches, or NULL. var_va[i] is the address of module-scope variable
-     * number i in list order, 0 for shared ones; the array is copied. Compiles nothing yet.
+     * Overwrites the defaults of spec/device.def where this device differs. `values` is indexed by
+     * enum hal_attribute. What launches are checked against and what the API reports are these.
      */
-    enum hd_status (*module_load)(struct hal_device *device, const struct ir_module *module,
-                                  const uint8_t key[16], const uint64_t *var_va, size_t var_count,
+    void (*describe)(struct hal_device *device, int32_t values[HAL_ATTRIBUTE_END]);
+
+    /* Copies what it keeps of the description. There is no code yet. */
+    enum hd_status (*module_load)(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module) HD_MUST_CHECK;
     /* No packet may refer to the module any more. Frees its kernels. */
     void (*module_unload)(struct hal_module *module);
-    /* Borrowed from the module; the same function gives the same kernel. */
-    enum hd_status (*kernel_get)(struct hal_module *module, const struct ir_func *func,
-                                 struct hal_kernel **out_kernel) HD_MUST_CHECK;
+    /*
+     * Makes kernel number `index` known to the device. `code` holds it and whatever it reaches
+     * (ir_module_func_at), optimised, with laid out windows; it is immutable and must outlive the
+     * module. Its text form (ir_print_module) says all there is to say, for devices that are not in
+     * this process. The result is borrowed from the module; the same index gives the same kernel,
+     * and `code` is looked at the first time only. Compiles nothing yet. HD_NOT_FOUND when `code`
+     * has no kernel of that number.
+     */
+    enum hd_status (*kernel_get)(struct hal_module *module, uint32_t index,
+                                 const struct ir_module *code, struct hal_kernel **out_kernel)
+        HD_MUST_CHECK;
     enum hd_status (*kernel_info)(struct hal_kernel *kernel, struct hal_kernel_info *out_info)
         HD_MUST_CHECK;
     /*
-     * Makes code for launches with this block size. Must have succeeded before a dispatch with that
-     * block size is submitted; cheap when repeated. HD_JIT, HD_NOT_SUPPORTED, HD_NO_MEMORY.
+     * Makes code for launches of this size. Must have succeeded before a dispatch with that block
+     * size is submitted; cheap when repeated. The grid only says how much there is to run: a device
+     * may begin a small launch in a slower form while it makes better code. HD_NO_MEMORY.
      */
-    enum hd_status (*kernel_prepare)(struct hal_kernel *kernel, const uint32_t block[3])
-        HD_MUST_CHECK;
+    enum hd_status (*kernel_prepare)(struct hal_kernel *kernel, const uint32_t grid[3],
+                                     const uint32_t block[3]) HD_MUST_CHECK;
 
-    enum hd_status (*queue_create)(struct hal_device *device, struct hal_fault *fault,
+    enum hd_status (*domain_create)(struct hal_device *device, struct hal_domain **out_domain)
+        HD_MUST_CHECK;
+    /* Its queues must be gone. Frees the device heap and writes out what was printed. */
+    void (*domain_destroy)(struct hal_domain *domain);
+    /*
+     * Back to how it was created: healthy, with default limits and an empty device heap. Its queues
+     * stay and must be idle.
+     */
+    void (*domain_reset)(struct hal_domain *domain);
+    /*
+     * Ends the domain's work: packets are skipped as after a fault, with HD_CANCELLED when there
+     * was none yet, and CTAs that run are stopped where they are, also those that never end by
+     * themselves. Returns at once; wait for the queues as usual.
+     */
+    void (*domain_cancel)(struct hal_domain *domain);
+
+    /*
+     * `priority` 0 is the least, info.priority_greatest the most urgent; others are clamped. When
+     * several queues are ready, the device takes work from the most urgent ones.
+     */
+    enum hd_status (*queue_create)(struct hal_domain *domain, int priority,
                                    struct hal_queue **out_queue) HD_MUST_CHECK;
 
     /*
@@ -325,20 +351,38 @@ struct hal_device_ops {
                            uint64_t value, uint64_t timeout_ns) HD_MUST_CHECK;
 
     /*
-     * Memory: core hands out addresses inside its reserved range; the device backs them. Both are
-     * multiples of 4 KiB. bind makes a range readable and writable for device and host;
-     * unbind makes it inaccessible, and keeps its pages for the next bind when `keep` is set.
+     * Memory: core hands out addresses inside a range that it has reserved. Sizes, offsets and
+     * addresses are multiples of 4 KiB. HD_NO_DEVICE_MEMORY, HD_NOT_SUPPORTED, HD_BAD_ARG.
      */
-    enum hd_status (*mem_bind)(struct hal_device *device, void *va, size_t size_B) HD_MUST_CHECK;
-    void (*mem_unbind)(struct hal_device *device, void *va, size_t size_B, bool keep);
-
-    enum hd_status (*limit_set)(struct hal_device *device, enum hal_limit limit, uint64_t value)
+    enum hd_status (*mem_create)(struct hal_device *device, uint64_t size_B, bool shareable,
+                                 struct hal_mem **out_mem) HD_MUST_CHECK;
+    /*
+     * Nothing may be mapped. Other processes keep what they imported; private pages that were not
+     * discarded stay with their addresses.
+     */
+    void (*mem_destroy)(struct hal_mem *mem);
+    /* A file descriptor of the caller's that stands for the memory, also in another process. */
+    enum hd_status (*mem_export)(struct hal_mem *mem, int *out_fd) HD_MUST_CHECK;
+    /* The same memory from a descriptor, which stays the caller's. HD_BAD_ARG: it is no memory. */
+    enum hd_status (*mem_import)(struct hal_device *device, int fd, struct hal_mem **out_mem)
         HD_MUST_CHECK;
-    uint64_t (*limit_get)(struct hal_device *device, enum hal_limit limit);
+    /* Makes [offset, offset + size_B) accessible at va, for device and host. */
+    enum hd_status (*mem_map)(struct hal_mem *mem, uint64_t va, uint64_t offset_B, uint64_t size_B,
+                              enum hal_prot prot) HD_MUST_CHECK;
+    /* Makes the range inaccessible. The pages stay the object's. */
+    void (*mem_unmap)(struct hal_mem *mem, uint64_t va, uint64_t size_B);
+    /* Gives pages back to the host; they read as 0 when next touched. */
+    void (*mem_discard)(struct hal_mem *mem, uint64_t offset_B, uint64_t size_B);
 
-    /* Writes out what kernels printed so far. Called at synchronisation points. */
-    void (*printf_flush)(struct hal_device *device);
+    /* Writes out what the domain's kernels printed so far. Called at synchronisation points. */
+    void (*printf_flush)(struct hal_domain *domain);
 };
+
+/* Common part of every device (hal_device.c). */
+void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops);
+void hal_device_fini(struct hal_device *device);
+/* The attributes of a device: defaults, and what it says itself. */
+void hal_device_attributes(struct hal_device *device, int32_t values[HAL_ATTRIBUTE_END]);
 
 /*
  * The devices that are linked in: one row each, a row without a name ends the table (src/dev).
@@ -352,13 +396,51 @@ struct hal_backend {
 extern const struct hal_backend hal_backends[];
 enum hd_status hal_device_create(const char *name, struct hal_device **out_device) HD_MUST_CHECK;
 
-/* ---- for devices: host memory behind mem_bind/mem_unbind, and time */
+/* ---- for devices */
 
-enum hd_status hal_host_mem_bind(struct hal_device *device, void *va, size_t size_B) HD_MUST_CHECK;
-void hal_host_mem_unbind(struct hal_device *device, void *va, size_t size_B, bool keep);
-/* CLOCK_MONOTONIC in ns: what TIMESTAMP stores. */
+/* Numbers a kernel of the device: sets kernel->id. HD_NO_MEMORY, HD_LAUNCH_LIMIT (a million). */
+enum hd_status hal_kernel_publish(struct hal_device *device, struct hal_kernel *kernel)
+    HD_MUST_CHECK;
+/* The number is free for another one; kernel->id becomes 0. Nothing happens when it is 0. */
+void hal_kernel_withdraw(struct hal_device *device, struct hal_kernel *kernel);
+/* The kernel with this id, NULL when there is none (any more). Takes no lock. */
+static inline struct hal_kernel *hal_kernel_find(struct hal_device *device, uint64_t id)
+{
+    uint32_t index = (uint32_t)id;
+    struct hal_kernel_slot *chunk;
+
+    if (HD_UNLIKELY(index >= HAL_KERNEL_CHUNK * HAL_KERNEL_CHUNKS))
+        return NULL;
+    chunk = atomic_load_explicit(&device->kernels.chunks[index / HAL_KERNEL_CHUNK],
+                                 memory_order_acquire);
+    if (HD_UNLIKELY(!chunk))
+        return NULL;
+    chunk += index % HAL_KERNEL_CHUNK;
+    if (HD_UNLIKELY(atomic_load_explicit(&chunk->generation, memory_order_relaxed) != id >> 32))
+        return NULL;
+    return atomic_load_explicit(&chunk->kernel, memory_order_acquire);
+}
+
+/* Memory objects over host memory: the mem_* ops of such a device. */
+enum hd_status hal_host_mem_create(struct hal_device *device, uint64_t size_B, bool shareable,
+                                   struct hal_mem **out_mem) HD_MUST_CHECK;
+void hal_host_mem_destroy(struct hal_mem *mem);
+enum hd_status hal_host_mem_export(struct hal_mem *mem, int *out_fd) HD_MUST_CHECK;
+enum hd_status hal_host_mem_import(struct hal_device *device, int fd, struct hal_mem **out_mem)
+    HD_MUST_CHECK;
+enum hd_status hal_host_mem_map(struct hal_mem *mem, uint64_t va, uint64_t offset_B,
+                                uint64_t size_B, enum hal_prot prot) HD_MUST_CHECK;
+void hal_host_mem_unmap(struct hal_mem *mem, uint64_t va, uint64_t size_B);
+void hal_host_mem_discard(struct hal_mem *mem, uint64_t offset_B, uint64_t size_B);
+
+/* A small region of shareable memory, zeroed: rings, domains. destroy takes -1 and NULL too. */
+enum hd_status hal_shared_create(const char *name, size_t size_B, int *out_fd, void **out_at)
+    HD_MUST_CHECK;
+void hal_shared_destroy(int fd, void *at, size_t size_B);
+/* Of a memory file that cannot shrink; 0 for anything else, which might fault under our feet. */
+uint64_t hal_shared_size(int fd);
+
+/* CLOCK_MONOTONIC in ns: what TIMESTAMP and stamps hold. */
 uint64_t hal_time_ns(void);
-/* Checks a packet that comes from elsewhere. HD_BAD_ARG names the field. */
-enum hd_status hal_packet_check(const union hal_packet *packet) HD_MUST_CHECK;
 
 #endif

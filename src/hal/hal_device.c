@@ -1,20 +1,116 @@
-/* Finding a device by name. */
-#include "base/str.h"
+/* The common part of devices: attributes, the table of kernels, rings that are kept. */
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/mem.h"
 #include "hal/hal.h"
 
-enum hd_status hal_device_create(const char *name, struct hal_device **out_device)
+void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops)
 {
-    struct hd_buf names;
-    enum hd_status status;
+    device->ops = ops;
+    memset(&device->kernels, 0, sizeof(device->kernels));
+    hd_lock_init(&device->kernels.lock, HD_RANK_LEAF, "kernel table");
+    hd_lock_init(&device->domains_lock, HD_RANK_QUEUE, "domains");
+    device->domains = NULL;
+    hd_lock_init(&device->rings_lock, HD_RANK_LEAF, "idle rings");
+    device->nidle_rings = 0;
+}
 
-    for (const struct hal_backend *b = hal_backends; b->name; b++)
-        if (!strcmp(b->name, name))
-            return b->create(out_device);
-    hd_buf_init(&names);
-    for (const struct hal_backend *b = hal_backends; b->name; b++)
-        hd_buf_printf(&names, " %s", b->name);
-    status = hd_error(HD_NOT_FOUND, "no device is called '%s'; there are:%s", name,
-                      names.ptr ? names.ptr : "");
-    hd_buf_fini(&names);
-    return status;
+void hal_device_fini(struct hal_device *device)
+{
+    struct hal_kernel_table *table = &device->kernels;
+
+    assert(!device->domains);
+    hd_lock_fini(&device->domains_lock);
+    while (device->nidle_rings)
+        munmap(device->idle_rings[--device->nidle_rings], HAL_RING_B);
+    hd_lock_fini(&device->rings_lock);
+    for (uint32_t i = 0; i < HAL_KERNEL_CHUNKS; i++)
+        hd_free(atomic_load(&table->chunks[i]));
+    hd_lock_fini(&table->lock);
+}
+
+void hal_device_attributes(struct hal_device *device, int32_t values[HAL_ATTRIBUTE_END])
+{
+    memset(values, 0, HAL_ATTRIBUTE_END * sizeof(*values));
+#define X(name, number, value) values[number] = (value);
+#include "device.def"
+#undef X
+    device->ops->describe(device, values);
+    assert(values[HAL_ATTRIBUTE_WARP_SIZE] == 32);
+    assert(values[HAL_ATTRIBUTE_MULTIPROCESSOR_COUNT] > 0);
+}
+
+/* ---- kernels */
+
+static struct hal_kernel_slot *slot_of(struct hal_kernel_table *table, uint32_t index)
+{
+    struct hal_kernel_slot *chunk = atomic_load(&table->chunks[index / HAL_KERNEL_CHUNK]);
+
+    assert(index < table->used && chunk);
+    return &chunk[index % HAL_KERNEL_CHUNK];
+}
+
+/* A slot that nobody has; false when memory or numbers run out. */
+static bool slot_take_locked(struct hal_kernel_table *table, uint32_t *out_index)
+{
+    struct hal_kernel_slot *chunk;
+
+    assert(hd_lock_held(&table->lock));
+    if (table->free) {
+        *out_index = table->free - 1;
+        table->free = slot_of(table, *out_index)->next_free;
+        return true;
+    }
+    if (table->used == HAL_KERNEL_CHUNK * HAL_KERNEL_CHUNKS)
+        return false;
+    if (table->used % HAL_KERNEL_CHUNK == 0) {
+        chunk = hd_alloc_array(HAL_KERNEL_CHUNK, sizeof(*chunk));
+        if (!chunk)
+            return false;
+        atomic_store(&table->chunks[table->used / HAL_KERNEL_CHUNK], chunk);
+    }
+    *out_index = table->used++;
+    return true;
+}
+
+enum hd_status hal_kernel_publish(struct hal_device *device, struct hal_kernel *kernel)
+{
+    struct hal_kernel_table *table = &device->kernels;
+    struct hal_kernel_slot *slot;
+    uint32_t index, generation;
+    bool taken;
+
+    assert(!kernel->id);
+    hd_lock_acquire(&table->lock);
+    taken = slot_take_locked(table, &index);
+    if (taken) {
+        slot = slot_of(table, index);
+        generation = atomic_load(&slot->generation) + 1;
+        generation += generation == 0; /* so that no id is 0 */
+        kernel->id = (uint64_t)generation << 32 | index;
+        atomic_store(&slot->generation, generation);
+        atomic_store(&slot->kernel, kernel);
+    }
+    hd_lock_release(&table->lock);
+    return taken ? HD_OK : hd_error(HD_NO_MEMORY, "no room for kernel number %u", table->used);
+}
+
+void hal_kernel_withdraw(struct hal_device *device, struct hal_kernel *kernel)
+{
+    struct hal_kernel_table *table = &device->kernels;
+    uint32_t index = (uint32_t)kernel->id;
+    struct hal_kernel_slot *slot;
+
+    if (!kernel->id)
+        return;
+    hd_lock_acquire(&table->lock);
+    slot = slot_of(table, index);
+    assert(atomic_load(&slot->kernel) == kernel);
+    atomic_store(&slot->kernel, NULL);
+    slot->next_free = table->free;
+    table->free = index + 1;
+    hd_lock_release(&table->lock);
+    kernel->id = 0;
 }

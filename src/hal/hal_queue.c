@@ -1,65 +1,126 @@
-/* The ring behind every queue: one mapping of a memfd, so that another process can map it too. */
+/* The ring behind every queue. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "hal/hal.h"
 
-enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_ops *ops,
-                              struct hal_device *device, struct hal_fault *fault)
+void hal_ring_init(struct hal_ring *ring)
 {
-    size_t packets_B = sizeof(struct hal_ring) + HAL_RING_SLOTS * sizeof(union hal_packet);
-    struct hal_ring *ring;
-
-    queue->ops = ops;
-    queue->device = device;
-    queue->fault = fault;
-    queue->params_taken = 0;
-    queue->ring_B = hd_align_up(packets_B, 4096) + HAL_RING_PARAMS_B;
-    queue->memfd = memfd_create("heddle-queue", MFD_CLOEXEC);
-    if (queue->memfd < 0 || ftruncate(queue->memfd, (off_t)queue->ring_B)) {
-        hal_queue_fini(queue);
-        return hd_error(HD_NO_MEMORY, "queue memory: %s", strerror(errno));
-    }
-    ring = mmap(NULL, queue->ring_B, PROT_READ | PROT_WRITE, MAP_SHARED, queue->memfd, 0);
-    if (ring == MAP_FAILED) {
-        hal_queue_fini(queue);
-        return hd_error(HD_NO_MEMORY, "queue memory: %s", strerror(errno));
-    }
     ring->magic = HAL_RING_MAGIC;
     ring->version = HAL_RING_VERSION;
     ring->slots = HAL_RING_SLOTS;
     ring->params_B = HAL_RING_PARAMS_B;
-    queue->ring = ring;
+    ring->stamps_offset = HAL_RING_STAMPS_AT;
+    ring->params_offset = HAL_RING_PARAMS_AT;
+}
+
+/* What was written to a kept ring stays but for the header: nobody reads slots ahead of it. */
+static struct hal_ring *ring_take(struct hal_device *device)
+{
+    struct hal_ring *ring = NULL;
+    void *memory;
+
+    hd_lock_acquire(&device->rings_lock);
+    if (device->nidle_rings)
+        ring = device->idle_rings[--device->nidle_rings];
+    hd_lock_release(&device->rings_lock);
+    if (ring) {
+        memset(ring, 0, sizeof(*ring));
+        return ring;
+    }
+    memory = mmap(NULL, HAL_RING_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void ring_give(struct hal_device *device, struct hal_ring *ring)
+{
+    hd_lock_acquire(&device->rings_lock);
+    assert(device->nidle_rings <= HAL_IDLE_RINGS);
+    if (device->nidle_rings < HAL_IDLE_RINGS) {
+        device->idle_rings[device->nidle_rings++] = ring;
+        ring = NULL;
+    }
+    hd_lock_release(&device->rings_lock);
+    if (ring)
+        munmap(ring, HAL_RING_B);
+}
+
+enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_ops *ops,
+                              struct hal_domain *domain, int priority)
+{
+    queue->ops = ops;
+    queue->device = domain->device;
+    queue->domain = domain;
+    queue->priority = HD_MIN(0, HD_MAX(priority, domain->device->info.priority_greatest));
+    queue->params_taken = 0;
+    queue->ring = ring_take(queue->device);
+    if (!queue->ring)
+        return hd_error(HD_NO_MEMORY, "ring of %zu bytes: %s", (size_t)HAL_RING_B, strerror(errno));
+    hal_ring_init(queue->ring);
+    hd_lock_acquire(&domain->lock);
+    queue->link = &domain->queues;
+    queue->next = domain->queues;
+    if (queue->next)
+        queue->next->link = &queue->next;
+    domain->queues = queue;
+    hd_lock_release(&domain->lock);
     return HD_OK;
 }
 
 void hal_queue_fini(struct hal_queue *queue)
 {
-    if (queue->ring)
-        munmap(queue->ring, queue->ring_B);
-    if (queue->memfd >= 0)
-        close(queue->memfd);
+    if (!queue->ring)
+        return;
+    assert(hal_queue_is_idle(queue));
+    hd_lock_acquire(&queue->domain->lock);
+    assert(*queue->link == queue);
+    *queue->link = queue->next;
+    if (queue->next)
+        queue->next->link = queue->link;
+    hd_lock_release(&queue->domain->lock);
+    ring_give(queue->device, queue->ring);
     queue->ring = NULL;
-    queue->memfd = -1;
 }
 
-void *hal_queue_params(struct hal_queue *queue, uint32_t size_B, uint32_t *out_ring_B)
+/* take_B bytes of the parameter ring that do not wrap around, or false. */
+static bool params_take(struct hal_ring *ring, uint64_t *taken, uint32_t take_B,
+                        struct hal_dispatch *p)
 {
-    struct hal_ring *ring = queue->ring;
-    char *base = (char *)ring + queue->ring_B - ring->params_B;
-    uint32_t take_B = (uint32_t)hd_align_up(size_B ? size_B : 1, 64);
-    uint32_t at_B = (uint32_t)(queue->params_taken & (ring->params_B - 1));
-    uint32_t skip_B = at_B + take_B > ring->params_B ? ring->params_B - at_B : 0;
-    uint64_t free_B =
-        ring->params_B -
-        (queue->params_taken - atomic_load_explicit(&ring->params_released, memory_order_acquire));
+    uint32_t at_B = (uint32_t)(*taken & (HAL_RING_PARAMS_B - 1));
+    uint32_t skip_B = at_B + take_B > HAL_RING_PARAMS_B ? HAL_RING_PARAMS_B - at_B : 0;
+    uint64_t used_B = *taken - atomic_load_explicit(&ring->params_released, memory_order_acquire);
 
-    if (take_B > ring->params_B / 4 || take_B + skip_B > free_B)
-        return NULL;
+    assert(used_B <= HAL_RING_PARAMS_B && take_B % 64 == 0);
+    if (take_B > HAL_RING_PARAMS_B / 4 || take_B + skip_B > HAL_RING_PARAMS_B - used_B)
+        return false;
     /* What is skipped at the end of the ring is released together with the block. */
-    queue->params_taken += take_B + skip_B;
-    *out_ring_B = take_B + skip_B;
-    return base + ((at_B + skip_B) & (ring->params_B - 1));
+    *taken += take_B + skip_B;
+    p->ring_B = take_B + skip_B;
+    p->ring_offset = HAL_RING_PARAMS_AT + ((at_B + skip_B) & (HAL_RING_PARAMS_B - 1));
+    return true;
+}
+
+void *hal_ring_params(struct hal_ring *ring, uint64_t *taken, struct hal_dispatch *p,
+                      const struct hal_extension *extension, uint32_t size_B)
+{
+    uint64_t need_B = (uint64_t)size_B + (extension ? sizeof(*extension) : 0);
+    char *block;
+
+    if (need_B > HAL_RING_PARAMS_B ||
+        !params_take(ring, taken, (uint32_t)hd_align_up(HD_MAX(need_B, 1), 64), p))
+        return NULL;
+    block = (char *)ring + p->ring_offset;
+    if (!extension)
+        return block;
+    p->head.flags |= HAL_FLAG_EXTENSION;
+    memcpy(block, extension, sizeof(*extension));
+    return block + sizeof(*extension);
+}
+
+void *hal_queue_params(struct hal_queue *queue, struct hal_dispatch *p,
+                       const struct hal_extension *extension, uint32_t size_B)
+{
+    return hal_ring_params(queue->ring, &queue->params_taken, p, extension, size_B);
 }

@@ -34,6 +34,8 @@ struct interp_ops {
     uint64_t (*var_address)(void *ctx, const struct ir_var *var);
     /* May the kernel access these bytes? Its own shared, local and parameter bytes are fine. */
     bool (*check)(void *ctx, uint64_t address, uint64_t size_B, bool write);
+    /* Where bytes of global memory really are, after `check`; they do not cross a page. */
+    void *(*host)(void *ctx, uint64_t address, bool write);
     /* Device printf; `is_error`: an assertion message. */
     void (*print)(void *ctx, bool is_error, const char *text, size_t len);
     uint64_t (*malloc_)(void *ctx, uint64_t size_B);
@@ -68,7 +70,7 @@ struct interp_fault {
 };
 
 /*
- * Handles of functions (FUNCADDR, relocations of variables): position in module->funcs order. The
+ * Handles of functions (FUNCADDR, relocations of variables): by ir_func.index. The
  * same as the JIT's, so that images of variables look alike on all devices.
  */
 #define INTERP_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)

@@ -49,9 +49,13 @@ bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_
         return param;
     case IR_SPACE_GLOBAL:
         return !shared && !local && !param;
-    default:
-        return false;
+    case IR_SPACE_GENERIC:
+    case IR_SPACE_CONST:
+    case IR_SPACE_SHARED_CLUSTER:
+    case IR_SPACE_TENSOR:
+        break;
     }
+    return false;
 }
 
 /* Host address of a window's first byte; 0 for spaces that are host addresses already. */
@@ -64,9 +68,16 @@ static uint64_t window_base(const struct interp_thread *t, enum ir_space space)
         return host_address(t->local);
     case IR_SPACE_PARAM:
         return host_address(t->cta->run->launch->params);
-    default:
+    case IR_SPACE_GENERIC:
+    case IR_SPACE_GLOBAL:
+    case IR_SPACE_CONST:
         return 0;
+    case IR_SPACE_SHARED_CLUSTER:
+    case IR_SPACE_TENSOR:
+        break;
     }
+    assert(!"a space that the lowering makes");
+    return 0;
 }
 
 uint64_t interp_to_generic(struct interp_thread *t, enum ir_space space, uint64_t address)
@@ -100,8 +111,23 @@ uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t al
 
 static const char *space_name(enum ir_space space)
 {
-    static const char *const names[] = {"generic", "global", "const", "shared", "local", "param"};
+    static const char *const names[] = {
+#define X(id, text, kind) [id] = (text),
+        IR_SPACE_LIST(X)
+#undef X
+    };
     return names[space];
+}
+
+/* The host pointer behind an address that is good: of a window, or of what the device says. */
+static void *host_pointer(struct interp_thread *t, enum ir_space space, uint64_t address)
+{
+    const struct interp_launch *l = t->cta->run->launch;
+    bool global = space == IR_SPACE_GENERIC || space == IR_SPACE_GLOBAL || space == IR_SPACE_CONST;
+    bool write = (ir_op_infos[t->frame->pc->op].flags & (IR_F_STORE | IR_F_ATOM)) != 0;
+    if (global && l->ops && l->ops->host && interp_is_space(t, IR_SPACE_GLOBAL, address))
+        return l->ops->host(l->ctx, address, write);
+    return (void *)(uintptr_t)(address + window_base(t, space));
 }
 
 /* The host pointer of the instruction's address, or NULL after a fault. */
@@ -111,7 +137,7 @@ static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
     const struct interp_run *run = t->cta->run;
     uint64_t address = interp_src(t, 0) + (uint64_t)in->mem.offset;
     enum ir_space space = in->mem.space;
-    bool ok;
+    bool ok = false;
     if (in->src[0]->type == IR_B32)
         address = (uint32_t)address;
     t->cta->run->fault.address = address;
@@ -125,9 +151,15 @@ static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
     case IR_SPACE_PARAM:
         ok = !write && address <= params_B(t) && size_B <= params_B(t) - address;
         break;
-    default:
+    case IR_SPACE_GENERIC:
+    case IR_SPACE_GLOBAL:
+    case IR_SPACE_CONST:
         ok = generic_ok(t, address, size_B, write);
         break;
+    case IR_SPACE_SHARED_CLUSTER:
+    case IR_SPACE_TENSOR:
+        interp_fail(t, HD_NOT_SUPPORTED, "%s memory is not executed", space_name(space));
+        return NULL;
     }
     if (address & (size_B - 1)) {
         interp_fail(t, HD_MISALIGNED, "%s of %u bytes at %s address %#llx is not aligned",
@@ -141,7 +173,7 @@ static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
                     (unsigned long long)address);
         return NULL;
     }
-    return (void *)(uintptr_t)(address + window_base(t, space));
+    return host_pointer(t, space, address);
 }
 
 /* Single elements are accessed whole: the host may poll or set them meanwhile. */
@@ -236,7 +268,7 @@ static uint64_t atom_2(uint16_t *p, const struct ir_instr *in, uint64_t a, uint6
 {
     uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
     do
-        want = (uint16_t)ir_eval_atom(in->mem.atom, in->type, in->mem.noftz, old, a, b);
+        want = (uint16_t)ir_eval_atom(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), old, a, b);
     while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return old;
 }
@@ -245,7 +277,7 @@ static uint64_t atom_4(uint32_t *p, const struct ir_instr *in, uint64_t a, uint6
 {
     uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
     do
-        want = (uint32_t)ir_eval_atom(in->mem.atom, in->type, in->mem.noftz, old, a, b);
+        want = (uint32_t)ir_eval_atom(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), old, a, b);
     while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return old;
 }
@@ -254,20 +286,44 @@ static uint64_t atom_8(uint64_t *p, const struct ir_instr *in, uint64_t a, uint6
 {
     uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
     do
-        want = ir_eval_atom(in->mem.atom, in->type, in->mem.noftz, old, a, b);
+        want = ir_eval_atom(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), old, a, b);
     while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
     return old;
 }
 
-/* exch and cas on 16 bytes; atomic among device threads only, which one host thread runs. */
+/*
+ * True when *p was `old`, and is `want` now; else *old is what it is. In assembly on x86: gcc and
+ * clang disagree on whether a function may use the instruction that the baseline lacks.
+ */
+#if defined(__x86_64__)
+static bool swap_16(void *p, struct ir_bits *old, struct ir_bits want)
+{
+    bool done;
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(done), "+m"(*(struct ir_bits *)p), "+a"(old->lo), "+d"(old->hi)
+                     : "b"(want.lo), "c"(want.hi)
+                     : "memory");
+    return done;
+}
+#else
+static bool swap_16(void *p, struct ir_bits *old, struct ir_bits want)
+{
+    return __atomic_compare_exchange((struct ir_bits *)p, old, &want, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST);
+}
+#endif
+
+/* exch and cas on 16 bytes. */
 static struct ir_bits atom_16(struct interp_thread *t, char *p)
 {
     const struct ir_instr *in = t->frame->pc;
-    struct ir_bits old = element_load(p, 16), a = *interp_reg(t, in->src[1]);
-    if (in->mem.atom == IR_ATOM_EXCH)
-        element_store(p, 16, a);
-    else if (old.lo == a.lo && old.hi == a.hi)
-        element_store(p, 16, *interp_reg(t, in->src[2]));
+    struct ir_bits a = *interp_reg(t, in->src[1]), old = a;
+    if (in->mem.atom == IR_ATOM_EXCH) {
+        while (!swap_16(p, &old, a))
+            ;
+        return old;
+    }
+    swap_16(p, &old, *interp_reg(t, in->src[2]));
     return old;
 }
 
@@ -279,7 +335,7 @@ enum interp_step interp_atom(struct interp_thread *t)
     char *p = resolve(t, size_B, true);
     if (!p)
         return INTERP_FAULTED;
-    uint64_t a = interp_src(t, 1), b = in->nsrc > 2 ? interp_src(t, 2) : 0;
+    uint64_t a = interp_src(t, 1), b = in->mem.atom == IR_ATOM_CAS ? interp_src(t, 2) : 0;
     switch (size_B) {
     case 2:
         old.lo = atom_2((uint16_t *)(void *)p, in, a, b);

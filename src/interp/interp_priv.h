@@ -2,6 +2,8 @@
 #ifndef HD_INTERP_INTERP_PRIV_H
 #define HD_INTERP_INTERP_PRIV_H
 
+#include <assert.h>
+
 #include "interp/interp.h"
 #include "ir/eval.h"
 
@@ -42,6 +44,7 @@ struct interp_warp {
     uint32_t index;
     uint32_t nlanes;
     struct interp_thread *lanes; /* nlanes of them */
+    bool has_waited;             /* since its last barrier: see warp_turn() */
 };
 
 struct interp_bar {
@@ -57,6 +60,8 @@ struct interp_cta {
     uint32_t nthreads;
     uint32_t nwarps;
     uint32_t live;
+    uint32_t smid;
+    bool owns_windows; /* shared and local memory is ours */
     char *shared;
     struct interp_thread *threads;
     struct interp_warp *warps;
@@ -69,9 +74,10 @@ struct interp_run {
     struct interp_fault fault;
     enum hd_status status;
     struct ir_window window;
-    uint64_t shared_B; /* whole window */
-    uint64_t local_B;  /* whole window of one thread */
-    uint64_t steps;    /* instructions executed: the clock */
+    uint64_t shared_B;        /* whole window */
+    uint64_t local_B;         /* whole window of one thread */
+    uint64_t steps;           /* instructions executed: the clock */
+    struct interp_thread *at; /* executes an instruction */
     uint32_t nfuncs;
     const struct ir_func **funcs; /* by handle index */
 };
@@ -86,20 +92,37 @@ enum interp_step {
 
 static inline struct ir_bits *interp_reg(struct interp_thread *t, const struct ir_value *v)
 {
+    assert(v->id < t->frame->func->nvalues);
     return &t->frame->regs[v->id];
 }
 static inline uint64_t interp_src(struct interp_thread *t, uint32_t i)
 {
+    assert(i < t->frame->pc->nsrc);
     return interp_reg(t, t->frame->pc->src[i])->lo;
 }
 static inline void interp_set(struct interp_thread *t, uint32_t i, uint64_t value)
 {
+    assert(i < t->frame->pc->ndst);
     *interp_reg(t, t->frame->pc->dst[i]) = (struct ir_bits){value, 0};
 }
 
 /* interp.c: ends the launch; the message gets the place appended. */
 enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, const char *fmt, ...)
     HD_PRINTF(3, 4);
+
+/* interp_cta.c */
+struct interp_place;
+/* run->launch and run->module are set. */
+enum hd_status interp_run_init(struct interp_run *run) HD_MUST_CHECK;
+void interp_run_fini(struct interp_run *run);
+/* CTA number `index`; in a device's memory, or its own when `place` is NULL. NULL: no memory. */
+struct interp_cta *interp_cta_start(struct interp_run *run, uint64_t index,
+                                    const struct interp_place *place);
+void interp_cta_end(struct interp_cta *cta);
+/* A turn for each warp. True when any lane executed something. */
+bool interp_cta_round(struct interp_cta *cta);
+/* Ends the launch: nothing can run any more. */
+void interp_cta_deadlock(struct interp_cta *cta);
 
 /* interp_step.c: executes the instruction at frame->pc. */
 void interp_step(struct interp_thread *t);

@@ -1,4 +1,5 @@
 /* One instruction of one thread: values, control flow, calls; the rest is dispatched. */
+#include <assert.h>
 #include <sched.h>
 #include <string.h>
 #include <time.h>
@@ -6,7 +7,11 @@
 #include "base/mem.h"
 #include "interp/interp_priv.h"
 
-enum { MAX_SRC = 64, CALL_B = 64 /* stack charged per call: return address and saved registers */ };
+enum {
+    FEW_PHIS = 64,  /* more take their copies from the heap */
+    PURE_SRC = 128, /* the most that a pure operation has: pack.b128 of 128 preds */
+    CALL_B = 64,    /* stack charged per call: return address and saved registers */
+};
 
 /* ---- frames */
 
@@ -28,6 +33,7 @@ bool interp_enter(struct interp_thread *t, const struct ir_func *func, uint64_t 
 static void frame_leave(struct interp_thread *t)
 {
     struct interp_frame *f = t->frame;
+    assert(f);
     t->sp = f->caller_sp;
     t->frame = f->caller;
     hd_free(f);
@@ -41,6 +47,7 @@ void interp_leave_all(struct interp_thread *t)
 
 static enum interp_step thread_end(struct interp_thread *t)
 {
+    assert(t->state == INTERP_RUN && t->cta->live > 0);
     interp_leave_all(t);
     t->state = INTERP_ENDED;
     t->cta->live--;
@@ -68,12 +75,13 @@ static uint32_t pred_index(const struct ir_block *from, uint32_t edge)
 static enum interp_step jump(struct interp_thread *t, uint32_t edge)
 {
     const struct ir_block *from = t->frame->pc->block, *to = from->succs[edge];
+    assert(edge < from->nsuccs);
     uint32_t pred = pred_index(from, edge), n = 0;
-    struct ir_bits small[MAX_SRC], *values = small, *big = NULL;
+    struct ir_bits small[FEW_PHIS], *values = small, *big = NULL;
     const struct ir_instr *phi = to->first;
     for (; phi && phi->op == IR_OP_PHI; phi = phi->next)
         n++;
-    if (n > MAX_SRC) {
+    if (n > FEW_PHIS) {
         values = big = hd_alloc_array(n, sizeof *big);
         if (!big)
             return interp_fail(t, HD_NO_MEMORY, "no memory for %u phis", n);
@@ -85,6 +93,7 @@ static enum interp_step jump(struct interp_thread *t, uint32_t edge)
     for (phi = to->first; phi && phi->op == IR_OP_PHI; phi = phi->next)
         *interp_reg(t, phi->dst[0]) = values[n++];
     hd_free(big);
+    assert(phi); /* a terminator at least */
     t->frame->pc = phi;
     return INTERP_JUMPED;
 }
@@ -115,26 +124,25 @@ static enum interp_step call_indirect(struct interp_thread *t)
 {
     struct interp_run *run = t->cta->run;
     uint64_t handle = interp_src(t, 0), index = (handle >> 4) - 1;
-    if ((handle & 15) || index >= run->nfuncs || run->funcs[index]->is_kernel)
+    if ((handle & 15) || index >= run->nfuncs || !run->funcs[index] || run->funcs[index]->is_kernel)
         return interp_fail(t, HD_ILLEGAL_ADDRESS, "indirect call through %#llx",
                            (unsigned long long)handle);
     return call(t, run->funcs[index], 1);
 }
 
+/* Results go from frame to frame while both are there; call() checked that there are enough. */
 static enum interp_step ret(struct interp_thread *t)
 {
-    const struct ir_instr *in = t->frame->pc;
-    struct ir_bits values[MAX_SRC];
-    if (!t->frame->caller)
+    const struct interp_frame *from = t->frame;
+    struct interp_frame *to = from->caller;
+    if (!to)
         return thread_end(t);
-    uint32_t n = HD_MIN(in->nsrc, (uint32_t)MAX_SRC);
-    for (uint32_t i = 0; i < n; i++)
-        values[i] = *interp_reg(t, in->src[i]);
-    const struct ir_instr *site = t->frame->caller->pc;
+    const struct ir_instr *site = to->pc;
+    assert(site->ndst <= from->pc->nsrc);
+    for (uint32_t i = 0; i < site->ndst; i++)
+        to->regs[site->dst[i]->id] = from->regs[from->pc->src[i]->id];
     frame_leave(t);
-    for (uint32_t i = 0; i < n && i < site->ndst; i++)
-        *interp_reg(t, site->dst[i]) = values[i];
-    t->frame->pc = site->next;
+    to->pc = site->next;
     return INTERP_JUMPED;
 }
 
@@ -147,37 +155,28 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t sreg_place(const struct interp_thread *t, enum ir_sreg sreg)
-{
-    const struct interp_launch *l = t->cta->run->launch;
-    unsigned axis = sreg <= IR_SREG_NCTAID_Z ? sreg % 3 : 0;
-    _Static_assert(IR_SREG_TID_X == 0 && IR_SREG_NTID_X == 3 && IR_SREG_CTAID_X == 6 &&
-                       IR_SREG_NCTAID_X == 9,
-                   "axes in threes");
-    switch (sreg) {
-    case IR_SREG_TID_X:
-    case IR_SREG_TID_Y:
-    case IR_SREG_TID_Z:
-        return t->tid[axis];
-    case IR_SREG_NTID_X:
-    case IR_SREG_NTID_Y:
-    case IR_SREG_NTID_Z:
-        return l->block[axis];
-    case IR_SREG_CTAID_X:
-    case IR_SREG_CTAID_Y:
-    case IR_SREG_CTAID_Z:
-        return t->cta->id[axis];
-    default:
-        return l->grid[axis];
-    }
-}
-
-static uint64_t sreg_machine(const struct interp_thread *t, enum ir_sreg sreg)
+static uint64_t sreg_value(const struct interp_thread *t, enum ir_sreg sreg)
 {
     const struct interp_run *run = t->cta->run;
     const struct interp_launch *l = run->launch;
     uint32_t nsms = l->nsms ? l->nsms : 1, eq = 1u << t->lane;
     switch (sreg) {
+    case IR_SREG_TID_X:
+    case IR_SREG_TID_Y:
+    case IR_SREG_TID_Z:
+        return t->tid[sreg - IR_SREG_TID_X];
+    case IR_SREG_NTID_X:
+    case IR_SREG_NTID_Y:
+    case IR_SREG_NTID_Z:
+        return l->block[sreg - IR_SREG_NTID_X];
+    case IR_SREG_CTAID_X:
+    case IR_SREG_CTAID_Y:
+    case IR_SREG_CTAID_Z:
+        return t->cta->id[sreg - IR_SREG_CTAID_X];
+    case IR_SREG_NCTAID_X:
+    case IR_SREG_NCTAID_Y:
+    case IR_SREG_NCTAID_Z:
+        return l->grid[sreg - IR_SREG_NCTAID_X];
     case IR_SREG_LANEID:
         return t->lane;
     case IR_SREG_WARPID:
@@ -185,7 +184,7 @@ static uint64_t sreg_machine(const struct interp_thread *t, enum ir_sreg sreg)
     case IR_SREG_NWARPID:
         return t->cta->nwarps;
     case IR_SREG_SMID:
-        return t->cta->id[0] % nsms;
+        return t->cta->smid;
     case IR_SREG_NSMID:
         return nsms;
     case IR_SREG_GRIDID:
@@ -220,16 +219,17 @@ static uint64_t sreg_machine(const struct interp_thread *t, enum ir_sreg sreg)
         return l->dynamic_shared_B;
     case IR_SREG_TOTAL_SMEM_SIZE:
         return run->shared_B;
-    default:
-        return 0;
+    case IR_SREG_COUNT:
+        break;
     }
+    assert(!"a special register");
+    return 0;
 }
 
 uint64_t interp_sreg(const struct interp_thread *t, enum ir_sreg sreg)
 {
-    uint64_t v = sreg <= IR_SREG_NCTAID_Z ? sreg_place(t, sreg) : sreg_machine(t, sreg);
-    bool wide = sreg == IR_SREG_GRIDID || sreg == IR_SREG_CLOCK64 || sreg == IR_SREG_GLOBALTIMER;
-    return wide ? v : (uint32_t)v;
+    uint64_t v = sreg_value(t, sreg);
+    return ir_sreg_type(sreg) == IR_B64 ? v : (uint32_t)v;
 }
 
 /* ---- values that depend on more than bits */
@@ -253,11 +253,7 @@ static enum interp_step var_address(struct interp_thread *t)
 
 static enum interp_step func_address(struct interp_thread *t)
 {
-    struct interp_run *run = t->cta->run;
-    for (uint32_t i = 0; i < run->nfuncs; i++) {
-        if (run->funcs[i] == t->frame->pc->callee)
-            interp_set(t, 0, INTERP_FUNC_HANDLE(i));
-    }
+    interp_set(t, 0, INTERP_FUNC_HANDLE(t->frame->pc->callee->index));
     return INTERP_NEXT;
 }
 
@@ -275,8 +271,9 @@ static enum interp_step stack_alloc(struct interp_thread *t)
 static enum interp_step pure(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
-    struct ir_bits src[MAX_SRC], out;
-    for (uint32_t i = 0; i < in->nsrc && i < MAX_SRC; i++)
+    struct ir_bits src[PURE_SRC], out;
+    assert(in->nsrc <= PURE_SRC && in->ndst == 1);
+    for (uint32_t i = 0; i < in->nsrc; i++)
         src[i] = *interp_reg(t, in->src[i]);
     if (!ir_eval(in, src, &out))
         return interp_fail(t, HD_NOT_SUPPORTED, "operation %s is not implemented",
@@ -376,13 +373,17 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_BUILTIN:
         return interp_builtin(t);
     default:
+        if (ir_op_has(in->op, IR_F_HINT))
+            return INTERP_NEXT;
         return ir_op_has(in->op, IR_F_TERM) ? step_control(t) : pure(t);
     }
 }
 
 void interp_step(struct interp_thread *t)
 {
+    assert(t->state == INTERP_RUN && t->frame && t->frame->pc);
     t->cta->run->steps++;
+    t->cta->run->at = t;
     if (step_once(t) == INTERP_NEXT)
         t->frame->pc = t->frame->pc->next;
 }

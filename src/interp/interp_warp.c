@@ -1,4 +1,6 @@
 /* Threads together: warp collectives, activemask, CTA barriers. */
+#include <assert.h>
+
 #include "interp/interp_priv.h"
 
 enum { PATIENCE = 16 /* turns that a lane waits at activemask while others of its warp run */ };
@@ -149,6 +151,7 @@ static void do_elect(const struct group *g, struct interp_thread *t)
 
 static void collective_finish(const struct group *g)
 {
+    assert(g->members && !(g->members & ~living(g->warp)));
     /* Results may overwrite no source: SSA. So lanes can be done in turn, then released. */
     for (uint32_t m = g->members; m; m &= m - 1) {
         struct interp_thread *t = &g->warp->lanes[__builtin_ctz(m)];
@@ -202,6 +205,7 @@ enum interp_step interp_collective(struct interp_thread *t)
 
 enum interp_step interp_activemask(struct interp_thread *t)
 {
+    assert(t->state == INTERP_RUN);
     t->state = INTERP_WAIT_ACTIVE;
     t->waited = 0;
     return INTERP_BLOCKED;
@@ -263,6 +267,7 @@ static uint64_t bar_result(const struct ir_instr *in, uint32_t arrived, uint32_t
 static void bar_open(struct interp_cta *cta, uint32_t id)
 {
     struct interp_bar done = cta->bars[id];
+    assert(id < INTERP_NBARS && done.arrived);
     cta->bars[id] = (struct interp_bar){0};
     for (uint32_t i = 0; i < cta->nthreads; i++) {
         struct interp_thread *t = &cta->threads[i];
@@ -280,6 +285,7 @@ enum interp_step interp_barrier(struct interp_thread *t)
     struct interp_cta *cta = t->cta;
     uint64_t id = in->nsrc > 0 ? interp_src(t, 0) : 0;
     uint32_t count = in->nsrc > 1 ? (uint32_t)interp_src(t, 1) : 0;
+    t->warp->has_waited = false;
     if (id >= INTERP_NBARS)
         return interp_fail(t, HD_TRAP, "barrier number %llu", (unsigned long long)id);
     struct interp_bar *bar = &cta->bars[id];
@@ -314,6 +320,7 @@ static void retry_collectives(struct interp_warp *warp)
 void interp_thread_gone(struct interp_thread *t)
 {
     struct interp_cta *cta = t->cta;
+    assert(t->state == INTERP_ENDED && !t->frame);
     retry_collectives(t->warp);
     for (uint32_t id = 0; id < INTERP_NBARS; id++) {
         if (cta->bars[id].arrived && bar_complete(cta, &cta->bars[id]))

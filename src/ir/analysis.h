@@ -38,31 +38,64 @@ struct ir_loops {
     bool irreducible;  /* some cycle is not a natural loop; loop_of is then incomplete */
 };
 
-/* Live values at block boundaries, as bit sets by value id. Phi operands are live out of their
- * edge's source. */
-struct ir_liveness {
-    uint32_t words;
-    uint64_t *live_in; /* nblocks * words */
-    uint64_t *live_out;
+/*
+ * Who reads a value: users of value id are users[first[id]] .. users[first[id + 1] - 1], in layout
+ * order, an instruction once per operand that it reads. Valid until an instruction changes.
+ */
+struct ir_uses {
+    uint32_t *first; /* nvalues + 1 */
+    struct ir_instr **users;
 };
-static inline bool ir_live_test(const uint64_t *set, uint32_t id)
+
+/*
+ * Live values at block boundaries: ids in rising order. Phi operands are live out of their edge's
+ * source. Memory goes with the number of live values, not with blocks times values.
+ */
+struct ir_live_set {
+    const uint32_t *ids;
+    uint32_t n;
+};
+struct ir_liveness {
+    uint32_t words; /* of a bit set by value id, for ir_live_bits() */
+    size_t
+        *in_first; /* nblocks + 1: block b's ids are in[in_first[b]] .. in[in_first[b + 1] - 1] */
+    size_t *out_first; /* likewise */
+    uint32_t *in;
+    uint32_t *out;
+};
+static inline struct ir_live_set ir_live_in(const struct ir_liveness *l, uint32_t block)
 {
-    return (set[id / 64] >> (id % 64)) & 1;
+    return (struct ir_live_set){l->in + l->in_first[block],
+                                (uint32_t)(l->in_first[block + 1] - l->in_first[block])};
+}
+static inline struct ir_live_set ir_live_out(const struct ir_liveness *l, uint32_t block)
+{
+    return (struct ir_live_set){l->out + l->out_first[block],
+                                (uint32_t)(l->out_first[block + 1] - l->out_first[block])};
+}
+/* The same as a bit set of l->words words, all of which are written. */
+void ir_live_bits(const struct ir_liveness *l, struct ir_live_set set, uint64_t *out_bits);
+static inline bool ir_live_test(const uint64_t *bits, uint32_t id)
+{
+    return (bits[id / 64] >> (id % 64)) & 1;
 }
 
 /* Any block order; unreachable blocks dominate nothing and are dominated by nothing. */
 enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena,
                               struct ir_dom *out) HD_MUST_CHECK;
-/* Post-dominators; the virtual exit is IR_NO_BLOCK. */
-enum hd_status ir_postdom_compute(const struct ir_func *func, struct hd_arena *arena,
-                                  struct ir_dom *out) HD_MUST_CHECK;
-/* The same with some edges left out: those for which skip(context, from, to) is true. */
+/*
+ * Post-dominators; the virtual exit is IR_NO_BLOCK. Edges for which skip(context, from, to) is true
+ * are left out; skip may be NULL.
+ */
 typedef bool ir_skip_edge(const void *context, uint32_t from, uint32_t to);
-enum hd_status ir_postdom_compute_filtered(const struct ir_func *func, ir_skip_edge *skip,
-                                           const void *context, struct hd_arena *arena,
-                                           struct ir_dom *out) HD_MUST_CHECK;
+enum hd_status ir_postdom_compute(const struct ir_func *func, ir_skip_edge *skip,
+                                  const void *context, struct hd_arena *arena, struct ir_dom *out)
+    HD_MUST_CHECK;
 enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom *dom,
                                 struct hd_arena *arena, struct ir_loops *out) HD_MUST_CHECK;
+enum hd_status ir_uses_compute(const struct ir_func *func, struct hd_arena *arena,
+                               struct ir_uses *out) HD_MUST_CHECK;
+/* Needs no order of blocks; a use that its definition does not dominate is live up to the entry. */
 enum hd_status ir_liveness_compute(const struct ir_func *func, struct hd_arena *arena,
                                    struct ir_liveness *out) HD_MUST_CHECK;
 

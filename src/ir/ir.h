@@ -25,103 +25,96 @@
 #ifndef HD_IR_IR_H
 #define HD_IR_IR_H
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
 
-enum ir_type {
-#define X(name, text, bits, lanes, kind) IR_##name,
+enum HD_PACKED ir_type {
+#define X(name, text, bits, lanes, kind, element) IR_##name,
 #include "ir_types.def"
 #undef X
     IR_TYPE_COUNT
 };
 
-enum ir_op {
-#define X(name, text, nsrc, ndst, result, types, flags, doc) IR_OP_##name,
+enum HD_PACKED ir_op {
+#define X(name, text, dst, src, types, mods, flags, doc) IR_OP_##name,
 #include "ir_ops.def"
 #undef X
     IR_OP_COUNT
 };
 
-enum ir_space {
-    IR_SPACE_GENERIC,
-    IR_SPACE_GLOBAL,
-    IR_SPACE_CONST,
-    IR_SPACE_SHARED,
-    IR_SPACE_LOCAL,
-    IR_SPACE_PARAM
-};
-/* clang-format off */
-/* RNI.. round to an integral value in floating point or on the way to an integer. */
-enum ir_rnd {
-    IR_RND_NONE, IR_RN, IR_RZ, IR_RM, IR_RP, IR_RNA,
-    IR_RNI, IR_RZI, IR_RMI, IR_RPI, IR_APPROX, IR_FULL
-};
-/* The unordered forms, NUM and NAN are for FSETP only. */
-enum ir_cmp {
-    IR_EQ, IR_NE, IR_LT, IR_LE, IR_GT, IR_GE,
-    IR_EQU, IR_NEU, IR_LTU, IR_LEU, IR_GTU, IR_GEU, IR_NUM, IR_NAN
-};
-enum ir_prmt {
-    IR_PRMT_IDX, IR_PRMT_F4E, IR_PRMT_B4E, IR_PRMT_RC8, IR_PRMT_ECL, IR_PRMT_ECR, IR_PRMT_RC16
-};
-enum ir_testp {
-    IR_TESTP_FINITE, IR_TESTP_INFINITE, IR_TESTP_NUMBER,
-    IR_TESTP_NOTANUMBER, IR_TESTP_NORMAL, IR_TESTP_SUBNORMAL
-};
-enum ir_bar { IR_BAR_SYNC, IR_BAR_ARRIVE, IR_BAR_RED_POPC, IR_BAR_RED_AND, IR_BAR_RED_OR };
-enum ir_shfl { IR_SHFL_UP, IR_SHFL_DOWN, IR_SHFL_BFLY, IR_SHFL_IDX };
-enum ir_vote { IR_VOTE_ALL, IR_VOTE_ANY, IR_VOTE_UNI, IR_VOTE_BALLOT };
-enum ir_redux {
-    IR_REDUX_ADD, IR_REDUX_MIN, IR_REDUX_MAX, IR_REDUX_AND, IR_REDUX_OR, IR_REDUX_XOR
-};
-enum ir_atom {
-    IR_ATOM_ADD, IR_ATOM_MIN, IR_ATOM_MAX, IR_ATOM_INC, IR_ATOM_DEC,
-    IR_ATOM_AND, IR_ATOM_OR, IR_ATOM_XOR, IR_ATOM_EXCH, IR_ATOM_CAS
-};
-enum ir_sem {
-    IR_SEM_WEAK, IR_SEM_RELAXED, IR_SEM_ACQUIRE, IR_SEM_RELEASE, IR_SEM_ACQ_REL, IR_SEM_SC,
-    IR_SEM_VOLATILE
-};
-enum ir_scope { IR_SCOPE_CTA, IR_SCOPE_CLUSTER, IR_SCOPE_GPU, IR_SCOPE_SYS };
-enum ir_cache {
-    IR_CACHE_DEFAULT, IR_CACHE_CA, IR_CACHE_CG, IR_CACHE_CS, IR_CACHE_LU,
-    IR_CACHE_CV, IR_CACHE_WB, IR_CACHE_WT, IR_CACHE_NC
-};
+/* The lists of spec/ir_enums.def. */
+#include "ir_enums.def"
+#define IR_ENUMERATOR(id, ...) id,
+enum HD_PACKED ir_space { IR_SPACE_LIST(IR_ENUMERATOR) };
+enum HD_PACKED ir_rnd { IR_RND_LIST(IR_ENUMERATOR) };
+enum HD_PACKED ir_cmp { IR_CMP_LIST(IR_ENUMERATOR) };
+enum HD_PACKED ir_atom { IR_ATOM_LIST(IR_ENUMERATOR) };
+enum HD_PACKED ir_sem { IR_SEM_LIST(IR_ENUMERATOR) };
+enum HD_PACKED ir_scope { IR_SCOPE_LIST(IR_ENUMERATOR) };
+enum HD_PACKED ir_cache { IR_CACHE_LIST(IR_ENUMERATOR) };
+enum ir_linkage { IR_LINK_LIST(IR_ENUMERATOR) };
+enum ir_prmt { IR_PRMT_LIST(IR_ENUMERATOR) };
+enum ir_testp { IR_TESTP_LIST(IR_ENUMERATOR) };
+enum ir_bar { IR_BAR_LIST(IR_ENUMERATOR) };
+enum ir_shfl { IR_SHFL_LIST(IR_ENUMERATOR) };
+enum ir_vote { IR_VOTE_LIST(IR_ENUMERATOR) };
+enum ir_redux { IR_REDUX_LIST(IR_ENUMERATOR) };
+enum ir_match { IR_MATCH_LIST(IR_ENUMERATOR) };
+enum ir_level { IR_LEVEL_LIST(IR_ENUMERATOR) };
+enum ir_policy { IR_POLICY_LIST(IR_ENUMERATOR) };
+
 /*
  * System functions a kernel may call. Sources:
- *   VPRINTF(format b64, args b64) -> b32      both generic addresses; args is a packed argument buffer
+ *   VPRINTF(format b64, args b64) -> b32      generic addresses; args is a packed argument buffer
  *   ASSERTFAIL(message b64, file b64, line b32, function b64, charsize b64)
  *   MALLOC(size_B b64) -> b64                 FREE(ptr b64)
  */
-enum ir_builtin { IR_BUILTIN_VPRINTF, IR_BUILTIN_ASSERTFAIL, IR_BUILTIN_MALLOC, IR_BUILTIN_FREE };
-
-/* name, text, type */
-#define IR_SREG_LIST(X)                                                                            \
-    X(TID_X, "tid.x", B32) X(TID_Y, "tid.y", B32) X(TID_Z, "tid.z", B32)                           \
-    X(NTID_X, "ntid.x", B32) X(NTID_Y, "ntid.y", B32) X(NTID_Z, "ntid.z", B32)                     \
-    X(CTAID_X, "ctaid.x", B32) X(CTAID_Y, "ctaid.y", B32) X(CTAID_Z, "ctaid.z", B32)               \
-    X(NCTAID_X, "nctaid.x", B32) X(NCTAID_Y, "nctaid.y", B32) X(NCTAID_Z, "nctaid.z", B32)         \
-    X(LANEID, "laneid", B32) X(WARPID, "warpid", B32) X(NWARPID, "nwarpid", B32)                   \
-    X(SMID, "smid", B32) X(NSMID, "nsmid", B32) X(GRIDID, "gridid", B64)                           \
-    X(LANEMASK_EQ, "lanemask_eq", B32) X(LANEMASK_LE, "lanemask_le", B32)                          \
-    X(LANEMASK_LT, "lanemask_lt", B32) X(LANEMASK_GE, "lanemask_ge", B32)                          \
-    X(LANEMASK_GT, "lanemask_gt", B32)                                                             \
-    X(CLOCK, "clock", B32) X(CLOCK_HI, "clock_hi", B32) X(CLOCK64, "clock64", B64)                 \
-    X(GLOBALTIMER, "globaltimer", B64) X(GLOBALTIMER_LO, "globaltimer_lo", B32)                    \
-    X(GLOBALTIMER_HI, "globaltimer_hi", B32)                                                       \
-    X(ENVREG1, "envreg1", B32) X(ENVREG2, "envreg2", B32)                                          \
-    X(DYNAMIC_SMEM_SIZE, "dynamic_smem_size", B32) X(TOTAL_SMEM_SIZE, "total_smem_size", B32)
-/* clang-format on */
+enum ir_builtin { IR_BUILTIN_LIST(IR_ENUMERATOR) };
+#undef IR_ENUMERATOR
 
 enum ir_sreg {
-#define X(name, text, type) IR_SREG_##name,
-    IR_SREG_LIST(X)
+#define X(name, text, type, scope, ptx, part, doc) IR_SREG_##name,
+#include "ir_sregs.def"
 #undef X
-        IR_SREG_COUNT
+    IR_SREG_COUNT
 };
+
+/* Who reads the same value: column `scope` of spec/ir_sregs.def. */
+enum ir_sreg_scope {
+    IR_SREG_LANE,
+    IR_SREG_WARP,
+    IR_SREG_CTA,
+    IR_SREG_CLUSTER,
+    IR_SREG_GRID,
+    IR_SREG_VOLATILE
+};
+
+/* Bits of instr->mods. */
+enum ir_mod_bit {
+#define X(name, text, doc) IR_MOD_BIT_##name,
+#include "ir_mods.def"
+    IR_MOD_COUNT
+};
+enum ir_mod {
+#define X(name, text, doc) IR_MOD_##name = 1 << IR_MOD_BIT_##name,
+#include "ir_mods.def"
+    /* Sets of them: one of each at most, but for the last. */
+    IR_MODS_L1 = IR_MOD_L1_EVICT_NORMAL | IR_MOD_L1_EVICT_UNCHANGED | IR_MOD_L1_EVICT_FIRST |
+                 IR_MOD_L1_EVICT_LAST | IR_MOD_L1_NO_ALLOCATE,
+    IR_MODS_L2_EVICT = IR_MOD_L2_EVICT_NORMAL | IR_MOD_L2_EVICT_UNCHANGED | IR_MOD_L2_EVICT_FIRST |
+                       IR_MOD_L2_EVICT_LAST,
+    IR_MODS_L2_SIZE = IR_MOD_L2_64B | IR_MOD_L2_128B | IR_MOD_L2_256B,
+    IR_MODS_HINTS = 0
+#define CACHE_HINT(name, text, doc) | IR_MOD_##name
+#include "ir_mods.def"
+};
+_Static_assert(IR_MODS_HINTS == (IR_MODS_L1 | IR_MODS_L2_EVICT | IR_MODS_L2_SIZE),
+               "every hint is of one of these sets");
 
 struct ir_block;
 struct ir_func;
@@ -135,38 +128,27 @@ struct ir_value {
     uint32_t index;         /* which result of instr, or which argument of the function */
 };
 
-/* Fields of LD, ST, ATOM, FENCE, CVTA, CVTA_TO, ISSPACEP. */
+/* Where an access goes and how it is ordered; operations with flag SPACE or ORDER. */
 struct ir_mem {
-    enum ir_space space;
-    enum ir_atom atom;
-    enum ir_sem sem;
-    enum ir_scope scope;
-    enum ir_cache cache;
-    uint8_t vec;    /* elements: 1, 2, 4 or 8; 0 is read as 1 */
-    bool noftz;     /* atom.add.noftz.* */
-    int64_t offset; /* bytes added to the address */
+#define MEM(type, name) type name;
+#include "ir_fields.def"
+};
+
+/* Where an instruction comes from. */
+struct ir_place {
+#define PLACE(type, name) type name;
+#include "ir_fields.def"
 };
 
 struct ir_instr {
-    enum ir_op op;
-    enum ir_type type;  /* how sources and result are read; for CVT the destination type */
-    enum ir_type type2; /* CVT: source type; DP4A: second source's signedness */
-    enum ir_rnd rnd;
-    enum ir_cmp cmp;
-    bool ftz;
-    bool sat;
+#define FIELD(type, name) type name;
+#include "ir_fields.def"
+    struct ir_mem mem;
+    struct ir_place place;
     uint32_t nsrc;
     uint32_t ndst;
     struct ir_value **src;
     struct ir_value **dst;
-    uint64_t imm;
-    uint64_t imm_hi;
-    struct ir_mem mem;
-    struct ir_var *var;           /* VARADDR */
-    struct ir_func *callee;       /* CALL, FUNCADDR */
-    const struct ir_proto *proto; /* CALLI */
-    uint32_t file;                /* debug place: index into module->files + 1, 0 = none */
-    uint32_t line;
     struct ir_block *block;
     struct ir_instr *prev;
     struct ir_instr *next;
@@ -190,6 +172,12 @@ struct ir_proto {
     const enum ir_type *results;
 };
 
+/* Code of `func` that was inlined: the place of the call. */
+struct ir_inline {
+    const char *func; /* as the source language calls it; may be empty */
+    struct ir_place at;
+};
+
 /* A named place in the parameter block of a kernel. */
 struct ir_param {
     const char *name;
@@ -198,11 +186,16 @@ struct ir_param {
     uint32_t align_B;
 };
 
-enum ir_linkage { IR_LINK_LOCAL, IR_LINK_VISIBLE, IR_LINK_WEAK, IR_LINK_EXTERN, IR_LINK_COMMON };
-
 struct ir_func {
     struct ir_module *module;
     const char *name;
+    /*
+     * Number in the program: what function handles and kernel requests are made of. Dense over the
+     * whole program, of which a module may hold a part; in a whole module the order of creation.
+     */
+    uint32_t index;
+    /* Its address is taken somewhere in the program, maybe outside of this module. */
+    bool address_taken;
     enum ir_linkage linkage;
     bool is_kernel;
     bool noreturn;
@@ -219,7 +212,11 @@ struct ir_func {
     uint32_t reqntid[3];
     uint32_t minnctapersm;
     uint32_t maxnreg;
-    struct ir_block **blocks; /* blocks[0] is the entry; layout order */
+    uint32_t reqnctapercluster[3]; /* every launch has clusters of this size */
+    uint32_t maxclusterrank;       /* most CTAs of a cluster */
+    bool explicitcluster;          /* every launch must say its cluster size */
+    bool blocksareclusters;        /* launches count clusters, not CTAs */
+    struct ir_block **blocks;      /* blocks[0] is the entry; layout order */
     uint32_t nblocks;
     uint32_t blocks_cap;
     uint32_t nvalues;
@@ -242,6 +239,7 @@ struct ir_reloc {
 
 struct ir_var {
     const char *name;
+    uint32_t index; /* module scope: number in the program, like ir_func.index */
     enum ir_space space;
     enum ir_linkage linkage;
     uint64_t size_B; /* 0 for dynamic shared memory (.extern .shared x[]) */
@@ -271,8 +269,10 @@ struct ir_module {
     struct ir_func *last_func;
     struct ir_var *vars; /* module scope */
     struct ir_var *last_var;
-    struct hd_map symbols; /* name -> struct ir_symbol */
+    uint32_t nfuncs, nvars; /* index of the next one that is created: above all in use */
+    struct hd_map symbols;  /* name -> struct ir_symbol */
     HD_VEC(const char *) files;
+    HD_VEC(struct ir_inline) inlines;
 };
 
 /* ---- tables (ir_tables.c) */
@@ -286,25 +286,24 @@ enum ir_op_flag {
     IR_F_CONV = 1 << 5,
     IR_F_EFFECT = 1 << 6,
     IR_F_TERM = 1 << 7,
-    IR_F_FTZ = 1 << 8,
-    IR_F_SAT = 1 << 9,
-    IR_F_RND = 1 << 10,
+    IR_F_RND = 1 << 8,
+    IR_F_CMP = 1 << 9,
+    IR_F_TYPE2 = 1 << 10,
+    IR_F_SPACE = 1 << 11,
+    IR_F_ADDR = 1 << 12,
+    IR_F_ORDER = 1 << 13,
+    IR_F_IMM = 1 << 14,
+    IR_F_HINT = 1 << 15,
+    IR_F_FLOAT = 1 << 16,
 };
-
-/* clang-format off */
-/* Column `result` of spec/ir_ops.def. */
-enum ir_result {
-    IR_RES_T, IR_RES_T2, IR_RES_P, IR_RES_W, IR_RES_B32, IR_RES_B64, IR_RES_N, IR_RES_V
-};
-/* clang-format on */
 
 struct ir_op_info {
     const char *name; /* text form */
-    int nsrc;         /* -1 = varies */
-    int ndst;
-    enum ir_result result;
-    unsigned types; /* bit set, see ir_tables.c */
-    unsigned flags; /* enum ir_op_flag */
+    const char *dst;  /* widths of results and sources: ir_operand_type() */
+    const char *src;
+    uint64_t types; /* set of enum ir_type, see ir_tables.c; VOID alone: the row has no type */
+    uint32_t mods;  /* set of enum ir_mod */
+    uint32_t flags; /* enum ir_op_flag */
     const char *doc;
 };
 
@@ -312,16 +311,83 @@ extern const struct ir_op_info ir_op_infos[IR_OP_COUNT];
 
 const char *ir_type_name(enum ir_type type);
 unsigned ir_type_bits(enum ir_type type);
+unsigned ir_type_lanes(enum ir_type type);       /* 1 for all but packed types */
+enum ir_type ir_type_element(enum ir_type type); /* of one lane; the type itself if not packed */
 bool ir_type_is_signed(enum ir_type type);
 bool ir_type_is_float(enum ir_type type);
 /* PRED, B8 .. B128 of the same width. */
 enum ir_type ir_type_value(enum ir_type type);
+/* Are its addresses offsets into a window: b32 or b64? */
+bool ir_space_is_window(enum ir_space space);
 const char *ir_sreg_name(enum ir_sreg sreg);
 enum ir_type ir_sreg_type(enum ir_sreg sreg); /* B32 or B64 */
+enum ir_sreg_scope ir_sreg_scope(enum ir_sreg sreg);
 
 static inline bool ir_op_has(enum ir_op op, enum ir_op_flag flag)
 {
     return (ir_op_infos[op].flags & flag) != 0;
+}
+
+/* ---- operand widths: strings `dst` and `src` of the table, one letter per operand */
+
+/* The fewest operands, and the most (UINT32_MAX: any number). */
+uint32_t ir_operands_min(const char *roles);
+uint32_t ir_operands_max(const char *roles);
+/* As many as every instruction of the row has; -1: the number varies. */
+int ir_operands_fixed(const char *roles);
+/* Letter of operand `index`; 0 when there is no such operand. */
+char ir_operand_role(const char *roles, uint32_t index);
+/*
+ * The width that a letter stands for in an instruction of these types: PRED, B8 .. B128, or VOID
+ * for letters `a` and `v`, which the types do not decide.
+ */
+enum ir_type ir_role_type(char role, enum ir_type type, enum ir_type type2);
+/* Of a source or result of an instruction; VOID as above. */
+enum ir_type ir_src_type(const struct ir_instr *instr, uint32_t index);
+enum ir_type ir_dst_type(const struct ir_instr *instr, uint32_t index);
+
+/* ---- the fields of spec/ir_fields.def at once (ir_fields.c) */
+
+/*
+ * The fields of group WORD in eight bytes: with `imm` all that a pure operation computes from,
+ * besides its sources. Generated code hands it to ir_eval().
+ */
+uint64_t ir_instr_words(const struct ir_instr *instr);
+void ir_instr_set_words(struct ir_instr *instr, uint64_t words);
+/* Everything but operands, results and place in source and block is equal. */
+bool ir_instr_same(const struct ir_instr *a, const struct ir_instr *b);
+uint64_t ir_instr_hash(const struct ir_instr *instr); /* of what ir_instr_same() compares */
+/* All fields, place included, are those of `from`; operands, results and block stay. */
+void ir_instr_copy_fields(struct ir_instr *to, const struct ir_instr *from);
+/* Another operation in the same place, all other fields empty; operands and results stay. */
+void ir_instr_become(struct ir_instr *instr, enum ir_op op, enum ir_type type);
+
+/* The payload of an instruction of a row of spec/ir_ext.def: ir_ext_proto(calli) .. */
+#define X(op_, name, type)                                                                         \
+    static inline const type *ir_ext_##name(const struct ir_instr *instr)                          \
+    {                                                                                              \
+        assert(instr->op == IR_OP_##op_);                                                          \
+        return instr->ext;                                                                         \
+    }
+#include "ir_ext.def"
+#undef X
+
+static inline bool ir_has(const struct ir_instr *instr, enum ir_mod mod)
+{
+    return (instr->mods & (uint32_t)mod) != 0;
+}
+
+static inline void ir_set_mod(struct ir_instr *instr, enum ir_mod mod, bool on)
+{
+    instr->mods = on ? instr->mods | (uint32_t)mod : instr->mods & ~(uint32_t)mod;
+}
+
+/* May an instruction of this operation be of this type? */
+static inline bool ir_op_takes(enum ir_op op, enum ir_type type)
+{
+    uint64_t types = ir_op_infos[op].types;
+
+    return types == 1ull << IR_VOID || (types >> type & 1) != 0;
 }
 
 /* ---- module life (ir_module.c) */
@@ -330,6 +396,21 @@ enum hd_status ir_module_create(const char *name, struct ir_module **out_module)
 void ir_module_destroy(struct ir_module *module);
 struct ir_func *ir_module_find_func(const struct ir_module *module, const char *name);
 struct ir_var *ir_module_find_var(const struct ir_module *module, const char *name);
+/* NULL when the module holds no function of this index. */
+struct ir_func *ir_module_func_at(const struct ir_module *module, uint32_t index);
+/*
+ * The instructions of a module have numbers, from 1 on, in the order of functions, blocks and
+ * instructions (ir_number.c). They hold as long as the module is not changed: generated code says
+ * by them where it came from. 0 stands for none.
+ */
+uint32_t ir_func_first_number(const struct ir_func *func);
+/* By block: the number of its first instruction. */
+void ir_func_block_numbers(const struct ir_func *func, uint32_t *out_first);
+/* NULL when there is no such instruction. O(instructions). */
+const struct ir_instr *ir_module_instr_at(const struct ir_module *module, uint32_t number);
+/* Gives the function or variable its number in a program that this module is a part of. */
+void ir_func_set_index(struct ir_func *func, uint32_t index);
+void ir_var_set_index(struct ir_var *var, uint32_t index);
 /* Adds to the module and its symbols; names are copied. A second symbol of one name: the caller's
  * bug. */
 struct ir_func *ir_func_create(struct ir_module *module, const char *name);
@@ -341,6 +422,17 @@ void ir_func_set_proto(struct ir_func *func, uint32_t nparams, const enum ir_typ
                        uint32_t nresults, const enum ir_type *results);
 /* Index + 1 of a source file name, adding it. */
 uint32_t ir_module_file(struct ir_module *module, const char *path);
+/* Likewise of a call that code was inlined at; `func` is copied. 0 when memory ran out. */
+/*
+ * For messages. The source file of a place, "?" when it is not known; the place with the calls that
+ * it was inlined at: "a.cuh:5, in f() inlined at b.cu:9"; what an instruction does: "write of 4 bytes
+ * (st.global.u32)", "trap".
+ */
+const char *ir_source_file(const struct ir_module *module, const struct ir_place *place);
+void ir_print_source(const struct ir_module *module, const struct ir_place *place,
+                     struct hd_buf *out);
+void ir_print_access(const struct ir_instr *instr, struct hd_buf *out);
+uint32_t ir_module_inline(struct ir_module *module, const char *func, const struct ir_place *at);
 
 /* ---- building (ir_build.c): appends at the end of a block, or before an instruction */
 
@@ -348,14 +440,14 @@ struct ir_builder {
     struct ir_func *func;
     struct ir_block *block;
     struct ir_instr *before; /* NULL = append */
-    uint32_t file, line;     /* stamped on new instructions */
+    struct ir_place place;   /* stamped on new instructions */
 };
 
 struct ir_block *ir_block_create(struct ir_func *func);
 void ir_block_set_succs(struct ir_block *block, uint32_t n, struct ir_block *const *succs);
 /*
  * An instruction at the insertion point with its sources copied and `ndst` results of the width
- * that the table gives. For result kind V the caller sets dst[i]->type. Fields not passed are zero.
+ * that the table gives. For role `v` the caller sets dst[i]->type. Fields not passed are zero.
  */
 struct ir_instr *ir_build_instr(struct ir_builder *b, enum ir_op op, enum ir_type type,
                                 uint32_t nsrc, struct ir_value *const *src, uint32_t ndst);
@@ -382,10 +474,6 @@ void ir_instr_remove(struct ir_instr *instr);
 /* Moves an instruction (or a removed one) to the end of a block. */
 void ir_instr_append(struct ir_block *block, struct ir_instr *instr);
 void ir_instr_move_before(struct ir_instr *instr, struct ir_instr *before);
-/* Replaces every use of `from` in the function (linear scan). */
-void ir_value_replace(struct ir_func *func, struct ir_value *from, struct ir_value *to);
-/* map[id] is the replacement of value id or NULL; chains are followed. */
-void ir_values_replace(struct ir_func *func, struct ir_value **map);
 /*
  * Recomputes preds from succs. Phi operands follow their edge: an edge that is gone loses its
  * operand, the others keep theirs. An edge that is new gets NULL, which the caller must fill.
@@ -406,6 +494,12 @@ static inline bool ir_value_const(const struct ir_value *v, uint64_t *out_bits)
         return false;
     *out_bits = v->instr->imm;
     return true;
+}
+
+/* The sum of its two sources modulo its width: an ADD, neither saturating nor packed. */
+static inline bool ir_is_plain_add(const struct ir_instr *instr)
+{
+    return instr->op == IR_OP_ADD && !ir_has(instr, IR_MOD_SAT) && ir_type_lanes(instr->type) == 1;
 }
 
 #define ir_foreach_instr(it, block_) for (struct ir_instr *it = (block_)->first; it; it = it->next)

@@ -35,6 +35,7 @@ struct ir_block *ir_block_create(struct ir_func *func)
         func->blocks = blocks;
         func->blocks_cap = cap;
     }
+    assert(func->nblocks < func->blocks_cap);
     block->id = func->nblocks;
     func->blocks[func->nblocks++] = block;
     return block;
@@ -54,6 +55,8 @@ void ir_block_set_succs(struct ir_block *block, uint32_t n, struct ir_block *con
 
 static void instr_link(struct ir_block *block, struct ir_instr *before, struct ir_instr *instr)
 {
+    assert(!before || before->block == block);
+    assert(!instr->block && !block->first == !block->last);
     instr->block = block;
     instr->next = before;
     instr->prev = before ? before->prev : block->last;
@@ -69,6 +72,9 @@ static void instr_link(struct ir_block *block, struct ir_instr *before, struct i
 
 static void instr_unlink(struct ir_instr *instr)
 {
+    assert(instr->block);
+    assert(!instr->prev || instr->prev->next == instr);
+    assert(!instr->next || instr->next->prev == instr);
     if (instr->prev)
         instr->prev->next = instr->next;
     else
@@ -81,41 +87,15 @@ static void instr_unlink(struct ir_instr *instr)
     instr->block = NULL;
 }
 
-static enum ir_type wide_type(enum ir_type type)
-{
-    switch (ir_type_bits(type)) {
-    case 8:
-        return IR_B16;
-    case 16:
-        return IR_B32;
-    case 32:
-        return IR_B64;
-    default:
-        return IR_B128;
-    }
-}
-
-/* The width of result `index`; for kind V a sensible default that the caller may overwrite. */
+/* The width of result `index`; for role `v` a default that the caller may overwrite. */
 static enum ir_type result_type(enum ir_op op, enum ir_type type, uint32_t index)
 {
-    switch (ir_op_infos[op].result) {
-    case IR_RES_T:
-    case IR_RES_T2:
-        return ir_type_value(type);
-    case IR_RES_P:
-        return IR_PRED;
-    case IR_RES_W:
-        return wide_type(type);
-    case IR_RES_B64:
-        return IR_B64;
-    case IR_RES_V:
-        break;
-    default:
-        return IR_B32;
-    }
-    if (op == IR_OP_LD || op == IR_OP_ATOM)
-        return ir_type_value(type);
-    return index == 1 || op == IR_OP_VOTE ? IR_PRED : IR_B32;
+    char role = ir_operand_role(ir_op_infos[op].dst, index);
+
+    assert(role && role != '2'); /* type2 is not known yet */
+    if (role == 'v')
+        return op == IR_OP_VOTE ? IR_PRED : IR_B32;
+    return ir_role_type(role, type, IR_VOID);
 }
 
 static struct ir_instr *instr_create(struct ir_func *func, enum ir_op op, enum ir_type type,
@@ -123,6 +103,7 @@ static struct ir_instr *instr_create(struct ir_func *func, enum ir_op op, enum i
 {
     struct ir_instr *instr = hd_arena_new(func_arena(func), struct ir_instr);
 
+    assert(op < IR_OP_COUNT && type < IR_TYPE_COUNT);
     instr->op = op;
     instr->type = type;
     instr->nsrc = nsrc;
@@ -144,11 +125,11 @@ struct ir_instr *ir_build_instr(struct ir_builder *b, enum ir_op op, enum ir_typ
                                 uint32_t nsrc, struct ir_value *const *src, uint32_t ndst)
 {
     struct ir_instr *instr = instr_create(b->func, op, type, nsrc, ndst);
+    assert(b->block && b->block->func == b->func);
 
     for (uint32_t i = 0; i < instr->nsrc; i++)
         instr->src[i] = src[i];
-    instr->file = b->file;
-    instr->line = b->line;
+    instr->place = b->place;
     instr_link(b->block, b->before, instr);
     return instr;
 }
@@ -164,6 +145,7 @@ struct ir_value *ir_build_const(struct ir_builder *b, enum ir_type type, uint64_
     struct ir_instr *instr = ir_build_instr(b, IR_OP_CONST, type, 0, NULL, 1);
     unsigned width = ir_type_bits(type);
 
+    assert(type == ir_type_value(type));
     instr->imm = width < 64 ? bits & ((1ull << width) - 1) : bits;
     return first_result(b, instr);
 }
@@ -192,6 +174,7 @@ struct ir_value *ir_build_sreg(struct ir_builder *b, enum ir_sreg sreg)
 {
     struct ir_instr *instr = ir_build_instr(b, IR_OP_SREG, ir_sreg_type(sreg), 0, NULL, 1);
 
+    assert(sreg < IR_SREG_COUNT);
     instr->imm = sreg;
     return first_result(b, instr);
 }
@@ -202,6 +185,7 @@ struct ir_value *ir_build_setp(struct ir_builder *b, enum ir_op setp_op, enum ir
     struct ir_value *src[] = {a, c};
     struct ir_instr *instr = ir_build_instr(b, setp_op, type, 2, src, 1);
 
+    assert(ir_op_has(setp_op, IR_F_CMP));
     instr->cmp = cmp;
     return first_result(b, instr);
 }
@@ -218,6 +202,7 @@ struct ir_value *ir_build_cvt(struct ir_builder *b, enum ir_type to, enum ir_typ
 
 void ir_build_br(struct ir_builder *b, struct ir_block *target)
 {
+    assert(!b->before); /* a terminator is last */
     ir_build_instr(b, IR_OP_BR, IR_VOID, 0, NULL, 0);
     ir_block_set_succs(b->block, 1, &target);
 }
@@ -227,6 +212,7 @@ void ir_build_cbr(struct ir_builder *b, struct ir_value *pred, struct ir_block *
 {
     struct ir_block *succs[] = {if_true, if_false};
 
+    assert(!b->before);
     ir_build_instr(b, IR_OP_CBR, IR_VOID, 1, &pred, 0);
     ir_block_set_succs(b->block, 2, succs);
 }
@@ -235,6 +221,7 @@ struct ir_instr *ir_build_phi(struct ir_block *block, enum ir_type type)
 {
     struct ir_instr *phi = instr_create(block->func, IR_OP_PHI, type, block->npreds, 1);
 
+    assert(phi->nsrc <= block->npreds);
     instr_link(block, block->first, phi);
     return phi;
 }
@@ -246,6 +233,8 @@ void ir_instr_remove(struct ir_instr *instr)
 
 void ir_instr_move_before(struct ir_instr *instr, struct ir_instr *before)
 {
+    assert(instr != before);
+    assert(before->block && before->block->func == instr->block->func);
     instr_unlink(instr);
     instr_link(before->block, before, instr);
 }
@@ -255,37 +244,4 @@ void ir_instr_append(struct ir_block *block, struct ir_instr *instr)
     if (instr->block)
         instr_unlink(instr);
     instr_link(block, NULL, instr);
-}
-
-void ir_value_replace(struct ir_func *func, struct ir_value *from, struct ir_value *to)
-{
-    for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(instr, func->blocks[i])
-            for (uint32_t s = 0; s < instr->nsrc; s++)
-                if (instr->src[s] == from)
-                    instr->src[s] = to;
-}
-
-/* The end of the chain; shortens it on the way, so that long chains stay linear. */
-static struct ir_value *map_resolve(struct ir_value **map, uint32_t n, struct ir_value *value)
-{
-    struct ir_value *end = value;
-
-    while (end->id < n && map[end->id])
-        end = map[end->id];
-    while (value->id < n && map[value->id]) {
-        struct ir_value *next = map[value->id];
-        map[value->id] = end;
-        value = next;
-    }
-    return end;
-}
-
-void ir_values_replace(struct ir_func *func, struct ir_value **map)
-{
-    for (uint32_t i = 0; i < func->nblocks; i++)
-        ir_foreach_instr(instr, func->blocks[i])
-            for (uint32_t s = 0; s < instr->nsrc; s++)
-                if (instr->src[s])
-                    instr->src[s] = map_resolve(map, func->nvalues, instr->src[s]);
 }

@@ -21,8 +21,10 @@ static void phi_permute(struct ir_instr *phi, const uint32_t *slot, uint32_t old
     if (!src)
         return;
     for (uint32_t i = 0; i < old_n && i < phi->nsrc; i++)
-        if (slot[i] != NONE)
+        if (slot[i] != NONE) {
+            assert(slot[i] < n && !src[slot[i]]);
             src[slot[i]] = phi->src[i];
+        }
     phi->src = src;
     phi->nsrc = n;
 }
@@ -61,6 +63,7 @@ static bool block_match_phis(struct ir_func *func, struct ir_block *block,
 
     if (!scratch_reserve(s, HD_MAX(n, old_n)))
         return false;
+    assert(s->cap >= n && s->cap >= old_n);
     for (uint32_t i = n; i-- > 0;) {
         uint32_t id = block->preds[i]->id;
         s->next[i] = s->head[id];
@@ -123,6 +126,7 @@ static bool fill_preds(struct ir_func *func, struct old_preds *old)
     for (uint32_t i = 0; i < func->nblocks; i++)
         for (uint32_t s = 0; s < func->blocks[i]->nsuccs; s++) {
             struct ir_block *succ = func->blocks[i]->succs[s];
+            assert(succ->id < func->nblocks && func->blocks[succ->id] == succ);
             succ->preds[succ->npreds++] = func->blocks[i];
         }
     return true;
@@ -212,10 +216,12 @@ static void order_walk(struct order *o)
 
     o->stack[depth++] = (struct order_frame){o->func->blocks[0], 0};
     o->seen[0] = 1;
+    assert(o->func->nblocks && o->at == o->func->nblocks);
     while (depth) {
         struct order_frame *top = &o->stack[depth - 1];
         struct ir_block *succ = order_successor(o, top->block, top->next);
         if (!succ) {
+            assert(o->at);
             o->out[--o->at] = top->block;
             depth--;
             continue;
@@ -223,6 +229,7 @@ static void order_walk(struct order *o)
         top->next++;
         if (o->seen[succ->id])
             continue;
+        assert(depth < o->func->nblocks);
         o->seen[succ->id] = 1;
         o->stack[depth++] = (struct order_frame){succ, 0};
     }
@@ -286,6 +293,7 @@ static bool order_apply(struct ir_func *func, const struct ir_loops *loops, stru
     if (!o.seen || !o.stack || !o.out || (loops && !order_collect_exits(&o, tmp)))
         return false;
     order_walk(&o);
+    assert(o.at < n && o.out[o.at] == func->blocks[0]); /* the entry stays first */
     func->nblocks = n - o.at;
     for (uint32_t i = 0; i < func->nblocks; i++)
         func->blocks[i] = o.out[o.at + i];

@@ -3,6 +3,8 @@
  * intersections in reverse postorder. Post-dominators run the same code over the reversed graph
  * with a virtual exit.
  */
+#include <assert.h>
+
 #include "ir/analysis.h"
 
 #include "base/mem.h"
@@ -31,6 +33,7 @@ static void dominators(const struct graph *g, uint32_t *idom)
 {
     bool changed = true;
 
+    assert(g->n > 0);
     idom[0] = 0;
     for (uint32_t i = 1; i < g->n; i++)
         idom[i] = NONE;
@@ -78,6 +81,7 @@ static bool tree_number(struct ir_dom *dom, const uint32_t *order, uint32_t n, u
     for (uint32_t i = 0; i < n; i++) {
         uint32_t b = order[i], up = dom->idom[b];
         uint32_t *at = up == NONE ? &root_used : &used[up];
+        assert(up == NONE || dom->pre[up] != NONE); /* parents come first */
         dom->depth[b] = up == NONE ? 0 : dom->depth[up] + 1;
         dom->pre[b] = up == NONE ? *at : dom->pre[up] + 1 + *at;
         *at += size[b];
@@ -114,8 +118,10 @@ static uint32_t forward_order(const struct ir_func *func, uint32_t *order, uint3
         if (number[s] != NONE)
             continue;
         number[s] = 0;
+        assert(depth < n);
         stack[depth++] = s;
     }
+    assert(at < n); /* the entry at least */
     memmove(order, order + at, (n - at) * sizeof(*order));
     for (uint32_t i = 0; i < n - at; i++)
         number[order[i]] = i;
@@ -145,6 +151,7 @@ static bool forward_graph(const struct ir_func *func, struct graph *g, uint32_t 
             if (number[block->preds[p]->id] != NONE)
                 g->edges[nedges++] = number[block->preds[p]->id];
     }
+    assert(g->n <= n);
     g->first[g->n] = nedges;
     return true;
 }
@@ -165,6 +172,7 @@ enum hd_status ir_dom_compute(const struct ir_func *func, struct hd_arena *arena
         out->idom[i] = NONE;
     for (uint32_t i = 1; i < g.n; i++)
         out->idom[order[i]] = order[idom[i]];
+    assert(out->idom[0] == NONE);
     if (!tree_number(out, order, g.n, n, arena))
         return hd_error(HD_NO_MEMORY, "%s: no memory for dominators", func->name);
     return HD_OK;
@@ -219,6 +227,7 @@ static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
             continue;
         r->number[p] = 0;
         r->next[p] = 0;
+        assert(depth <= r->func->nblocks);
         r->stack[depth++] = p;
     }
 }
@@ -249,9 +258,11 @@ static bool reverse_number(struct reverse *r, struct hd_arena *arena)
         if (r->number[i] != NONE)
             continue;
         uint32_t header = way_on(r, r->func->blocks[i]);
+        assert(header != NONE);
         r->root[header] = true;
         reverse_walk(r, header, &at);
     }
+    assert(at == 1); /* every block got a number */
     r->order[0] = NONE;
     for (uint32_t i = 1; i <= n; i++)
         r->number[r->order[i]] = i;
@@ -283,15 +294,8 @@ static bool reverse_edges(const struct reverse *r, struct graph *g, struct hd_ar
     return true;
 }
 
-enum hd_status ir_postdom_compute(const struct ir_func *func, struct hd_arena *arena,
-                                  struct ir_dom *out)
-{
-    return ir_postdom_compute_filtered(func, NULL, NULL, arena, out);
-}
-
-enum hd_status ir_postdom_compute_filtered(const struct ir_func *func, ir_skip_edge *skip,
-                                           const void *context, struct hd_arena *arena,
-                                           struct ir_dom *out)
+enum hd_status ir_postdom_compute(const struct ir_func *func, ir_skip_edge *skip,
+                                  const void *context, struct hd_arena *arena, struct ir_dom *out)
 {
     struct reverse r = {.func = func, .skip = skip, .context = context};
     struct graph g;

@@ -1,6 +1,8 @@
 /* Dispatch of the semantics table: operands in, one row's expression, result cut to its width. */
 #include "ir/ir_eval.h"
 
+#include <assert.h>
+
 static uint64_t eval_mask(unsigned bits)
 {
     return bits >= 64 ? UINT64_MAX : (1ull << bits) - 1;
@@ -8,37 +10,26 @@ static uint64_t eval_mask(unsigned bits)
 
 unsigned ir_eval_result_bits(const struct ir_instr *instr)
 {
-    switch (ir_op_infos[instr->op].result) {
-    case IR_RES_T:
-        return ir_type_bits(instr->type);
-    case IR_RES_T2:
-        return ir_type_bits(instr->type2);
-    case IR_RES_P:
-        return 1;
-    case IR_RES_W:
-        return 2 * ir_type_bits(instr->type);
-    case IR_RES_B32:
-        return 32;
-    case IR_RES_B64:
-        return 64;
-    default:
-        return 0;
-    }
+    const char *roles = ir_op_infos[instr->op].dst;
+    bool has = ir_operands_fixed(roles) == 1;
+    enum ir_type type = has ? ir_dst_type(instr, 0) : IR_VOID;
+    return type != IR_VOID ? ir_type_bits(type) : 0;
 }
 
-static bool eval_is_signed(enum ir_type type)
-{
-    return type == IR_S8 || type == IR_S16 || type == IR_S32 || type == IR_S64;
-}
+/* The sources of one lane. */
+struct lane {
+    const struct ir_instr *in;
+    enum ir_type type; /* of the lane's element */
+    uint64_t v[4];
+};
 
-static uint64_t eval_int(const struct ir_instr *in, const struct ir_bits *src)
+static uint64_t eval_int(const struct lane *lane)
 {
-    uint64_t v[4] = {0};
-    for (uint32_t i = 0; i < in->nsrc && i < 4; i++)
-        v[i] = src[i].lo;
-    const uint64_t a = v[0], b = v[1], c = v[2], d = v[3];
-    const unsigned w = ir_type_bits(in->type), n = (unsigned)in->imm;
-    const bool sgn = eval_is_signed(in->type);
+    const struct ir_instr *in = lane->in;
+    const uint64_t a = lane->v[0], b = lane->v[1], c = lane->v[2], d = lane->v[3];
+    const unsigned w = ir_type_bits(lane->type), n = (unsigned)in->imm;
+    const bool sgn = ir_type_is_signed(lane->type);
+    const bool wrap = ir_has(in, IR_MOD_WRAP), shiftamt = ir_has(in, IR_MOD_SHIFTAMT);
     const int64_t sa = (int64_t)ir_int_extend(a, w);
     const int64_t sb = (int64_t)ir_int_extend(b, w);
     const int64_t sc = (int64_t)ir_int_extend(c, w);
@@ -58,10 +49,14 @@ static uint64_t eval_int(const struct ir_instr *in, const struct ir_bits *src)
     }
 }
 
-/* One element. */
-static uint64_t eval_float(const struct ir_instr *in, uint64_t a, uint64_t b, uint64_t c)
+static uint64_t eval_float(const struct lane *lane)
 {
-    const struct ir_fp fp = {in, ir_fp_format(in->type), ir_fp_round(in->rnd), in->ftz}, *f = &fp;
+    const struct ir_instr *in = lane->in;
+    const uint64_t a = lane->v[0], b = lane->v[1], c = lane->v[2];
+    const struct ir_fp fp = {in, ir_fp_format(lane->type), ir_fp_round(in->rnd),
+                             ir_has(in, IR_MOD_FTZ)};
+    const struct ir_fp *f = &fp;
+    assert(f->fmt);
     switch (in->op) {
 #define INT(name, expr)
 #define FLT(name, expr)                                                                            \
@@ -80,18 +75,42 @@ static uint64_t eval_float(const struct ir_instr *in, uint64_t a, uint64_t b, ui
     }
 }
 
-static uint64_t eval_lanes(const struct ir_instr *in, const struct ir_bits *src, bool pred)
+static struct lane lane_take(const struct ir_instr *in, const struct ir_bits *src, unsigned index)
 {
-    uint64_t v[3] = {0};
-    for (uint32_t i = 0; i < in->nsrc && i < 3; i++)
-        v[i] = src[i].lo;
-    if (in->type != IR_F16X2 && in->type != IR_BF16X2)
-        return eval_float(in, v[0], v[1], v[2]);
-    uint64_t lo = eval_float(in, v[0] & 0xffff, v[1] & 0xffff, v[2] & 0xffff);
-    uint64_t hi = eval_float(in, v[0] >> 16, v[1] >> 16, v[2] >> 16);
-    if (pred)
-        return (in->imm & 1) ? hi : lo;
-    return hi << 16 | lo;
+    struct lane lane = {.in = in, .type = ir_type_element(in->type)};
+    unsigned w = ir_type_bits(lane.type);
+    bool packed = ir_type_lanes(in->type) > 1;
+    assert(in->nsrc <= HD_COUNT_OF(lane.v));
+    for (uint32_t i = 0; i < in->nsrc; i++)
+        lane.v[i] = packed ? src[i].lo >> (index * w) & eval_mask(w) : src[i].lo;
+    return lane;
+}
+
+/* A row computes one lane; packed types have several. */
+static uint64_t eval_lanes(const struct ir_instr *in, const struct ir_bits *src,
+                           uint64_t row(const struct lane *lane))
+{
+    unsigned lanes = ir_type_lanes(in->type), w = ir_type_bits(ir_type_element(in->type));
+    uint64_t r = 0;
+    assert(lanes && (lanes == 1 || lanes * w <= 64));
+    if (lanes == 1) {
+        struct lane lane = lane_take(in, src, 0);
+        return row(&lane);
+    }
+    for (unsigned i = 0; i < lanes; i++) {
+        struct lane lane = lane_take(in, src, i);
+        r |= (row(&lane) & eval_mask(w)) << (i * w);
+    }
+    return r;
+}
+
+/* Comparisons of packed types: .hi says which lane's answer is wanted. */
+static uint64_t eval_pred(const struct ir_instr *in, const struct ir_bits *src)
+{
+    bool packed = ir_type_lanes(in->type) > 1;
+    assert(ir_type_lanes(in->type) <= 2);
+    struct lane lane = lane_take(in, src, packed && ir_has(in, IR_MOD_HI));
+    return eval_float(&lane);
 }
 
 static struct ir_bits eval_pack(const struct ir_instr *in, const struct ir_bits *src)
@@ -110,6 +129,7 @@ static struct ir_bits eval_pack(const struct ir_instr *in, const struct ir_bits 
 
 static struct ir_bits eval_unpack(const struct ir_instr *in, struct ir_bits a)
 {
+    assert(ir_type_bits(in->type));
     unsigned each = ir_type_bits(in->type);
     uint64_t at = in->imm * each;
     uint64_t word = at >= 128 ? 0 : at >= 64 ? a.hi >> (at - 64) : a.lo >> at;
@@ -134,18 +154,21 @@ bool ir_eval(const struct ir_instr *instr, const struct ir_bits *src, struct ir_
     case IR_OP_UNPACK:
         r = eval_unpack(instr, src[0]);
         break;
+    case IR_OP_CVTPACK:
+        r.lo = ir_cvtpack(instr, src[0].lo, src[1].lo);
+        break;
 #define ANY(name)
 #define INT(name, expr)                                                                            \
     case IR_OP_##name:                                                                             \
-        r.lo = eval_int(instr, src);                                                               \
+        r.lo = eval_lanes(instr, src, eval_int);                                                   \
         break;
 #define FLT(name, expr)                                                                            \
     case IR_OP_##name:                                                                             \
-        r.lo = eval_lanes(instr, src, false);                                                      \
+        r.lo = eval_lanes(instr, src, eval_float);                                                 \
         break;
 #define FLP(name, expr)                                                                            \
     case IR_OP_##name:                                                                             \
-        r.lo = eval_lanes(instr, src, true);                                                       \
+        r.lo = eval_pred(instr, src);                                                              \
         break;
 #include "ir_semantics.def"
 #undef ANY
@@ -204,9 +227,9 @@ uint64_t ir_eval_atom(enum ir_atom atom, enum ir_type type, bool noftz, uint64_t
     if (ir_fp_format(type) && arithmetic) {
         struct ir_instr in = {.op = op, .type = type, .nsrc = 2};
         struct ir_bits src[2] = {{old, 0}, {operand, 0}};
-        return eval_lanes(&in, src, false);
+        return eval_lanes(&in, src, eval_float);
     }
-    return atom_int(atom, eval_is_signed(type), w, old, operand, swap) & eval_mask(w);
+    return atom_int(atom, ir_type_is_signed(type), w, old, operand, swap) & eval_mask(w);
 }
 
 uint32_t ir_eval_redux(enum ir_redux redux, enum ir_type type, uint32_t a, uint32_t b)
@@ -214,5 +237,5 @@ uint32_t ir_eval_redux(enum ir_redux redux, enum ir_type type, uint32_t a, uint3
     static const enum ir_atom atoms[] = {
         [IR_REDUX_ADD] = IR_ATOM_ADD, [IR_REDUX_MIN] = IR_ATOM_MIN, [IR_REDUX_MAX] = IR_ATOM_MAX,
         [IR_REDUX_AND] = IR_ATOM_AND, [IR_REDUX_OR] = IR_ATOM_OR,   [IR_REDUX_XOR] = IR_ATOM_XOR};
-    return (uint32_t)atom_int(atoms[redux], eval_is_signed(type), 32, a, b, 0);
+    return (uint32_t)atom_int(atoms[redux], ir_type_is_signed(type), 32, a, b, 0);
 }

@@ -14,8 +14,6 @@ uint64_t ir_int_sat(int64_t v, unsigned w);
 uint64_t ir_int_div(bool is_signed, unsigned w, uint64_t a, uint64_t b);
 uint64_t ir_int_rem(bool is_signed, unsigned w, uint64_t a, uint64_t b);
 uint64_t ir_int_mul24(bool is_signed, uint64_t a, uint64_t b);
-uint64_t ir_int_min2(bool is_signed, uint64_t a, uint64_t b, bool want_max);
-uint64_t ir_int_add2(uint64_t a, uint64_t b);
 uint64_t ir_int_dp(const struct ir_instr *in, uint64_t a, uint64_t b, uint64_t c);
 uint64_t ir_int_lop3(uint64_t a, uint64_t b, uint64_t c, unsigned table);
 uint64_t ir_int_prmt(unsigned mode, uint64_t a, uint64_t b, uint64_t c);
@@ -27,6 +25,8 @@ uint64_t ir_int_bmsk(uint64_t a, uint64_t b, bool wrap);
 uint64_t ir_int_szext(bool is_signed, uint64_t a, uint64_t b, bool wrap);
 uint64_t ir_int_clz(unsigned w, uint64_t a);
 uint64_t ir_int_brev(unsigned w, uint64_t a);
+/* A cache policy of form 1 fractional, 2 range, 3 cvt: bits that only devices look at. */
+uint64_t ir_int_policy(const struct ir_instr *in, unsigned form);
 bool ir_int_compare(enum ir_cmp cmp, bool is_signed, unsigned w, uint64_t a, uint64_t b);
 
 /* ir_eval_float.c: one element of one instruction. */

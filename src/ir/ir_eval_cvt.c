@@ -1,11 +1,6 @@
 /* cvt and cvt.pack, PTX ISA 9.7.9.21: every pair of types, all roundings, .ftz, .sat. */
 #include "ir/ir_eval.h"
 
-static bool cvt_is_signed(enum ir_type type)
-{
-    return type == IR_S8 || type == IR_S16 || type == IR_S32 || type == IR_S64;
-}
-
 static uint64_t cvt_flush(const struct hd_fp_format *fmt, bool ftz, uint64_t v)
 {
     return ftz && hd_fp_is_denormal(fmt, v) ? v & hd_fp_sign_mask(fmt) : v;
@@ -17,7 +12,7 @@ static uint64_t cvt_clamp(uint64_t v, bool from_signed, enum ir_type to)
     unsigned bits = ir_type_bits(to);
     bool negative = from_signed && (int64_t)v < 0;
     uint64_t half = 1ull << (bits - 1);
-    if (!cvt_is_signed(to)) {
+    if (!ir_type_is_signed(to)) {
         uint64_t max = half - 1 + half;
         return negative ? 0 : v > max ? max : v;
     }
@@ -28,10 +23,10 @@ static uint64_t cvt_clamp(uint64_t v, bool from_signed, enum ir_type to)
 
 static uint64_t cvt_int_int(const struct ir_instr *in, uint64_t a)
 {
-    bool from_signed = cvt_is_signed(in->type2);
+    bool from_signed = ir_type_is_signed(in->type2);
     if (from_signed)
         a = ir_int_extend(a, ir_type_bits(in->type2));
-    return in->sat ? cvt_clamp(a, from_signed, in->type) : a;
+    return ir_has(in, IR_MOD_SAT) ? cvt_clamp(a, from_signed, in->type) : a;
 }
 
 static uint64_t cvt_saturate(const struct hd_fp_format *fmt, uint64_t v)
@@ -47,13 +42,13 @@ static uint64_t cvt_int_float(const struct ir_instr *in, uint64_t a)
     const struct hd_fp_format *to = ir_fp_format(in->type);
     uint64_t v = a;
     bool negative = false;
-    if (cvt_is_signed(in->type2)) {
+    if (ir_type_is_signed(in->type2)) {
         v = ir_int_extend(a, ir_type_bits(in->type2));
         negative = (int64_t)v < 0;
     }
     struct hd_fp x = hd_fp_from_u64(negative, negative ? 0 - v : v);
     uint64_t r = hd_fp_pack(to, x, ir_fp_round(in->rnd), false);
-    return in->sat ? cvt_saturate(to, r) : r;
+    return ir_has(in, IR_MOD_SAT) ? cvt_saturate(to, r) : r;
 }
 
 static bool cvt_is_integral(enum ir_rnd rnd)
@@ -74,17 +69,17 @@ static uint64_t cvt_nan(const struct hd_fp_format *from, const struct hd_fp_form
 static uint64_t cvt_float(const struct ir_instr *in, const struct hd_fp_format *from,
                           const struct hd_fp_format *to, uint64_t a)
 {
-    a = cvt_flush(from, in->ftz, a);
+    a = cvt_flush(from, ir_has(in, IR_MOD_FTZ), a);
     struct hd_fp x = hd_fp_unpack(from, a);
     if (cvt_is_integral(in->rnd))
         x = hd_fp_integral(x, ir_fp_round(in->rnd));
-    uint64_t r = x.cls == HD_FP_NAN
-                     ? cvt_nan(from, to, a)
-                     : hd_fp_pack(to, x, ir_fp_round(in->rnd), in->ftz && to == &hd_fp_f32);
-    bool relu = in->imm & 1;
+    uint64_t r = x.cls == HD_FP_NAN ? cvt_nan(from, to, a)
+                                    : hd_fp_pack(to, x, ir_fp_round(in->rnd),
+                                                 ir_has(in, IR_MOD_FTZ) && to == &hd_fp_f32);
+    bool relu = ir_has(in, IR_MOD_RELU);
     if (relu && (r & hd_fp_sign_mask(to)) && !hd_fp_is_nan(to, r))
         r = 0;
-    return in->sat ? cvt_saturate(to, r) : r;
+    return ir_has(in, IR_MOD_SAT) ? cvt_saturate(to, r) : r;
 }
 
 uint64_t ir_cvt(const struct ir_instr *in, uint64_t a)
@@ -97,12 +92,12 @@ uint64_t ir_cvt(const struct ir_instr *in, uint64_t a)
     if (!from)
         return cvt_int_int(in, a);
     unsigned bits = ir_type_bits(in->type);
-    struct hd_fp x = hd_fp_unpack(from, cvt_flush(from, in->ftz, a));
+    struct hd_fp x = hd_fp_unpack(from, cvt_flush(from, ir_has(in, IR_MOD_FTZ), a));
     /* PTX ISA: the smallest signed number when f64 or a 64-bit integer takes part, else 0. */
     if (x.cls == HD_FP_NAN)
         return from == &hd_fp_f64 || bits == 64 ? 1ull << (bits - 1) : 0;
     enum ir_rnd rnd = in->rnd == IR_RND_NONE ? IR_RZI : in->rnd;
-    return hd_fp_to_int(x, ir_fp_round(rnd), bits, cvt_is_signed(in->type));
+    return hd_fp_to_int(x, ir_fp_round(rnd), bits, ir_type_is_signed(in->type));
 }
 
 uint64_t ir_cvtpack(const struct ir_instr *in, uint64_t high, uint64_t low)

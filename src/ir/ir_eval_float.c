@@ -87,7 +87,7 @@ static uint64_t fp_finish(const struct ir_fp *f, struct hd_fp r, uint64_t a, uin
     uint64_t v = hd_fp_pack(f->fmt, r, f->rnd, f->ftz);
     if (r.cls == HD_FP_NAN && f->fmt == &hd_fp_f64)
         v = fp_nan64(a, b, c);
-    return f->in->sat ? fp_saturate(f->fmt, v) : v;
+    return ir_has(f->in, IR_MOD_SAT) ? fp_saturate(f->fmt, v) : v;
 }
 
 uint64_t ir_fp_add(const struct ir_fp *f, uint64_t a, uint64_t b)
@@ -109,7 +109,7 @@ uint64_t ir_fp_fma(const struct ir_fp *f, uint64_t a, uint64_t b, uint64_t c)
 {
     struct hd_fp r = hd_fp_fma(fp_take(f, a), fp_take(f, b), fp_take(f, c), f->rnd);
     uint64_t v = fp_finish(f, r, a, b, c);
-    bool relu = f->in->imm & 1;
+    bool relu = ir_has(f->in, IR_MOD_RELU);
     if (relu && (v & hd_fp_sign_mask(f->fmt)) && !hd_fp_is_nan(f->fmt, v))
         return 0;
     return v;
@@ -220,7 +220,7 @@ uint64_t ir_fp_rcp(const struct ir_fp *f, uint64_t a)
 
 uint64_t ir_fp_min(const struct ir_fp *f, uint64_t a, uint64_t b, bool want_max)
 {
-    bool nan_wins = f->in->imm & 1, xorsign = f->in->imm & 2;
+    bool nan_wins = ir_has(f->in, IR_MOD_NAN), xorsign = ir_has(f->in, IR_MOD_XORSIGN);
     uint64_t sign_bit = hd_fp_sign_mask(f->fmt), sign = 0;
     bool nan_a = hd_fp_is_nan(f->fmt, a), nan_b = hd_fp_is_nan(f->fmt, b);
     a = fp_flush(f, a);

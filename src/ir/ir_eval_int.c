@@ -43,22 +43,6 @@ uint64_t ir_int_mul24(bool is_signed, uint64_t a, uint64_t b)
     return is_signed ? ir_int_extend(a, 24) * ir_int_extend(b, 24) : a * b;
 }
 
-uint64_t ir_int_min2(bool is_signed, uint64_t a, uint64_t b, bool want_max)
-{
-    uint64_t r = 0;
-    for (unsigned at = 0; at < 32; at += 16) {
-        uint64_t x = (a >> at) & 0xffff, y = (b >> at) & 0xffff;
-        bool less = is_signed ? (int16_t)x < (int16_t)y : x < y;
-        r |= (less != want_max ? x : y) << at;
-    }
-    return r;
-}
-
-uint64_t ir_int_add2(uint64_t a, uint64_t b)
-{
-    return ((a + b) & 0xffff) | (((a >> 16) + (b >> 16)) << 16);
-}
-
 static int64_t int_piece(uint64_t v, unsigned index, unsigned bits, bool is_signed)
 {
     uint64_t piece = (v >> (index * bits)) & ((1ull << bits) - 1);
@@ -68,7 +52,7 @@ static int64_t int_piece(uint64_t v, unsigned index, unsigned bits, bool is_sign
 uint64_t ir_int_dp(const struct ir_instr *in, uint64_t a, uint64_t b, uint64_t c)
 {
     bool sa = in->type == IR_S32, sb = in->type2 == IR_S32;
-    unsigned first = in->op == IR_OP_DP2A && in->imm ? 2 : 0; /* of src1's bytes */
+    unsigned first = in->op == IR_OP_DP2A && ir_has(in, IR_MOD_HI) ? 2 : 0; /* of src1's bytes */
     unsigned count = in->op == IR_OP_DP4A ? 4 : 2;
     for (unsigned i = 0; i < count; i++)
         c += (uint64_t)(int_piece(a, i, 32 / count, sa) * int_piece(b, first + i, 8, sb));
@@ -195,6 +179,12 @@ uint64_t ir_int_brev(unsigned w, uint64_t a)
     for (unsigned i = 0; i < w; i++)
         r |= ((a >> i) & 1) << (w - 1 - i);
     return r;
+}
+
+uint64_t ir_int_policy(const struct ir_instr *in, unsigned form)
+{
+    uint64_t priority = (in->mods & IR_MODS_L2_EVICT) >> IR_MOD_BIT_L2_EVICT_NORMAL;
+    return (uint64_t)form << 62 | in->imm << 8 | priority;
 }
 
 bool ir_int_compare(enum ir_cmp cmp, bool is_signed, unsigned w, uint64_t a, uint64_t b)

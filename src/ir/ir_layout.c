@@ -6,6 +6,8 @@
  */
 #include "ir/ir.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 #define WINDOW_ALIGN_B 16
@@ -94,6 +96,7 @@ static struct func_refs *graph_refs(struct graph *g, struct ir_func *func)
 
     if (refs)
         return refs;
+    assert(func->module == g->module);
     refs = hd_new(struct func_refs);
     if (!refs || !hd_map_put_u64(&g->refs, (uintptr_t)func, refs)) {
         hd_free(refs);
@@ -114,11 +117,14 @@ static void graph_find_taken(struct graph *g)
     for (const struct ir_var *var = g->module->vars; var; var = var->next)
         for (const struct ir_reloc *r = var->relocs; r; r = r->next)
             g->failed |= r->func && !hd_vec_push(&g->taken, r->func);
-    ir_foreach_func(func, g->module)
+    ir_foreach_func(func, g->module) {
+        if (func->address_taken)
+            g->failed |= !hd_vec_push(&g->taken, func);
         for (uint32_t i = 0; i < func->nblocks; i++)
             ir_foreach_instr(instr, func->blocks[i])
                 if (instr->op == IR_OP_FUNCADDR)
                     g->failed |= !hd_vec_push(&g->taken, instr->callee);
+    }
 }
 
 /*
@@ -155,6 +161,7 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
         for (size_t i = 0; i < g->taken.len; i++)
             below = HD_MAX(below, walk_func(w, g->taken.at[i]));
     }
+    assert(w->depth && refs->epoch == g->epoch);
     w->depth--;
     refs->done = true;
     refs->depth_B = ir_func_frame_B(func);
@@ -191,6 +198,7 @@ static enum hd_status place(struct ir_var *var, uint64_t at, uint64_t *out_end)
     if (var->size_B > INT32_MAX || offset + var->size_B > INT32_MAX)
         return hd_error(HD_LAUNCH_LIMIT, "%s: %llu bytes do not fit a 32-bit window", var->name,
                         (unsigned long long)var->size_B);
+    assert(offset >= at && hd_is_pow2(HD_MAX(var->align_B, 1u)));
     var->window_offset = offset;
     *out_end = offset + var->size_B;
     return HD_OK;
@@ -223,6 +231,7 @@ static bool placer_add_kernel(struct placer *p, struct ir_func *kernel)
     struct walk w;
     bool ok = hd_vec_push(&p->tops, 0);
 
+    assert(kernel->is_kernel);
     walk_init(&w, &p->g);
     walk_func(&w, kernel);
     while (ok && hd_map_next(&w.seen, &it)) {
@@ -253,6 +262,7 @@ static enum hd_status place_shared(struct placer *p, struct ir_var *var)
     const kernel_list *list = hd_map_get_u64(&p->users, (uintptr_t)var);
     uint64_t end = 0;
 
+    assert(var->space == IR_SPACE_SHARED);
     var->window_offset = 0;
     if (!list || var->is_dynamic_shared)
         return HD_OK;
@@ -321,6 +331,7 @@ static enum hd_status place_all(struct placer *p)
     /* Twice: a later variable may raise the start above an earlier one's alignment. */
     HD_TRY(each_shared(p, find_dynamic_start));
     HD_TRY(each_shared(p, find_dynamic_start));
+    assert(p->dynamic_B % WINDOW_ALIGN_B == 0);
     return each_shared(p, place_dynamic);
 }
 

@@ -1,5 +1,6 @@
 #include "ir/ir_lex.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 static bool is_word(char c)
@@ -37,6 +38,7 @@ static void take_string(struct ir_lexer *lex, enum ir_token kind)
 {
     const char *start = ++lex->at;
 
+    assert(start[-1] == '"');
     while (lex->at < lex->end && *lex->at != '"' && *lex->at != '\n')
         lex->at++;
     lex->kind = lex->at < lex->end && *lex->at == '"' ? kind : IR_TOK_END;
@@ -51,6 +53,7 @@ void ir_lex_next(struct ir_lexer *lex)
 {
     lex->line_start = false;
     skip_blank(lex);
+    assert(lex->at <= lex->end);
     if (lex->at >= lex->end) {
         lex->kind = IR_TOK_END;
         lex->text = HD_STR("end of text");

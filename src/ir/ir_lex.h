@@ -1,5 +1,5 @@
 /*
- * Private to src/ir: tokens of the text form (the grammar is in ir_print.c). A token is a view into
+ * Private to src/ir: tokens of the text form (the grammar is in docs/ir.md). A token is a view into
  * the text.
  */
 #ifndef HD_IR_IR_LEX_H

@@ -3,6 +3,8 @@
  * backward walk from the latches adds blocks; a block that already has a loop stands for its
  * outermost one, so every block is walked once per nesting level at most.
  */
+#include <assert.h>
+
 #include "ir/ir_spin.h"
 
 #define NONE IR_NO_BLOCK
@@ -12,6 +14,7 @@ struct loop_builder {
     const struct ir_dom *dom;
     struct ir_loops *out;
     uint32_t *work;
+    size_t cap; /* of work */
     uint32_t nwork;
 };
 
@@ -27,6 +30,7 @@ static void push_preds(struct loop_builder *b, uint32_t block)
 {
     const struct ir_block *at = b->func->blocks[block];
 
+    assert(b->nwork + at->npreds <= b->cap);
     for (uint32_t p = 0; p < at->npreds; p++)
         b->work[b->nwork++] = at->preds[p]->id;
 }
@@ -50,6 +54,7 @@ static void loop_fill(struct loop_builder *b, uint32_t index)
         inner = outermost(out, inner);
         if (inner == index)
             continue;
+        assert(out->loops[inner].header > loop->header);
         out->loops[inner].parent = index;
         loop->last = HD_MAX(loop->last, out->loops[inner].last);
         push_preds(b, out->loops[inner].header);
@@ -70,6 +75,7 @@ static void loop_find(struct loop_builder *b, uint32_t header)
     }
     if (!b->nwork)
         return;
+    assert(out->nloops < b->func->nblocks && out->loop_of[header] == NONE);
     out->loops[out->nloops] = (struct ir_loop){.header = header, .last = header, .parent = NONE};
     out->loop_of[header] = out->nloops;
     loop_fill(b, out->nloops++);
@@ -80,6 +86,7 @@ static void loops_reverse(struct ir_loops *out, uint32_t nblocks)
 {
     uint32_t n = out->nloops;
 
+    assert(n <= nblocks);
     for (uint32_t i = 0; i < n / 2; i++) {
         struct ir_loop swap = out->loops[i];
         out->loops[i] = out->loops[n - 1 - i];
@@ -89,6 +96,7 @@ static void loops_reverse(struct ir_loops *out, uint32_t nblocks)
         struct ir_loop *loop = &out->loops[i];
         if (loop->parent != NONE)
             loop->parent = n - 1 - loop->parent;
+        assert(loop->parent == NONE || loop->parent < i); /* in order of headers */
         loop->depth = loop->parent == NONE ? 1 : out->loops[loop->parent].depth + 1;
     }
     for (uint32_t i = 0; i < nblocks; i++)
@@ -123,6 +131,7 @@ enum hd_status ir_loops_compute(const struct ir_func *func, const struct ir_dom 
     out->loop_of = hd_arena_array(arena, uint32_t, func->nblocks + 1);
     /* A block is pushed once per edge and nesting level popped: edges + latches bound it. */
     b.work = hd_arena_array(arena, uint32_t, 2 * (size_t)nedges + 2);
+    b.cap = 2 * (size_t)nedges + 2;
     if (!out->loops || !out->loop_of || !b.work)
         return hd_error(HD_NO_MEMORY, "%s: no memory for loops", func->name);
     for (uint32_t i = 0; i < func->nblocks; i++)

@@ -24,6 +24,7 @@ void ir_module_destroy(struct ir_module *module)
         return;
     hd_map_fini(&module->symbols);
     hd_vec_fini(&module->files);
+    hd_vec_fini(&module->inlines);
     hd_arena_fini(&module->arena);
     hd_free(module);
 }
@@ -45,6 +46,32 @@ struct ir_var *ir_module_find_var(const struct ir_module *module, const char *na
     return symbol ? symbol->var : NULL;
 }
 
+struct ir_func *ir_module_func_at(const struct ir_module *module, uint32_t index)
+{
+    ir_foreach_func(func, module)
+        if (func->index == index)
+            return func;
+    return NULL;
+}
+
+void ir_func_set_index(struct ir_func *func, uint32_t index)
+{
+    assert(func->index < func->module->nfuncs);
+    if (func->index + 1 == func->module->nfuncs) /* the number it got by itself is free again */
+        func->module->nfuncs--;
+    func->index = index;
+    func->module->nfuncs = HD_MAX(func->module->nfuncs, index + 1);
+}
+
+void ir_var_set_index(struct ir_var *var, uint32_t index)
+{
+    assert(!var->func); /* variables of functions have no number */
+    if (var->index + 1 == var->module->nvars)
+        var->module->nvars--;
+    var->index = index;
+    var->module->nvars = HD_MAX(var->module->nvars, index + 1);
+}
+
 static void module_add_symbol(struct ir_module *module, const char *name, struct ir_func *func,
                               struct ir_var *var)
 {
@@ -63,6 +90,8 @@ struct ir_func *ir_func_create(struct ir_module *module, const char *name)
 
     func->module = module;
     func->name = hd_arena_strndup(&module->arena, name, strlen(name));
+    func->index = module->nfuncs++;
+    assert(!module->last_func == !module->funcs);
     if (module->last_func)
         module->last_func->next = func;
     else
@@ -79,18 +108,22 @@ struct ir_var *ir_var_create(struct ir_module *module, struct ir_func *owner, co
     struct ir_var **first = owner ? &owner->vars : &module->vars;
     struct ir_var **last = owner ? &owner->last_var : &module->last_var;
 
+    assert(!owner || owner->module == module);
     var->module = module;
     var->func = owner;
     var->name = hd_arena_strndup(&module->arena, name, strlen(name));
     var->space = space;
     var->align_B = 1;
+    assert(!*last == !*first);
     if (*last)
         (*last)->next = var;
     else
         *first = var;
     *last = var;
-    if (!owner)
+    if (!owner) {
+        var->index = module->nvars++;
         module_add_symbol(module, var->name, NULL, var);
+    }
     return var;
 }
 
@@ -110,6 +143,7 @@ void ir_func_set_proto(struct ir_func *func, uint32_t nparams, const enum ir_typ
 {
     struct ir_module *module = func->module;
 
+    assert(!func->nblocks); /* a declaration may get that of its definition */
     func->proto.params = types_copy(module, nparams, params);
     func->proto.nparams = func->proto.params ? nparams : 0;
     func->proto.results = types_copy(module, nresults, results);
@@ -139,4 +173,30 @@ uint32_t ir_module_file(struct ir_module *module, const char *path)
         return 0;
     }
     return (uint32_t)module->files.len;
+}
+
+static bool place_same(const struct ir_place *a, const struct ir_place *b)
+{
+#define PLACE(type, name) &&a->name == b->name
+    return true
+#include "ir_fields.def"
+        ;
+}
+
+uint32_t ir_module_inline(struct ir_module *module, const char *func, const struct ir_place *at)
+{
+    struct ir_inline entry = {.func = func, .at = *at};
+    size_t n = module->inlines.len;
+
+    assert(at->inlined <= n);
+    /* The same call as a rule goes on for many lines. */
+    for (size_t i = n; i-- > 0 && i + 16 > n;)
+        if (place_same(&module->inlines.at[i].at, at) && !strcmp(module->inlines.at[i].func, func))
+            return (uint32_t)i + 1;
+    entry.func = hd_arena_strndup(&module->arena, func, strlen(func));
+    if (!hd_vec_push(&module->inlines, entry)) {
+        module->arena.failed = true;
+        return 0;
+    }
+    return (uint32_t)module->inlines.len;
 }

@@ -1,30 +1,15 @@
 /*
- * The text form:
- *
- *     module "saxpy" sm 75
- *     file "saxpy.cu"
- *     var @table const visible align 4 size 64 init 0 3f800000 reloc 8 8 0 generic @f +0
- *
- *     kernel @saxpy visible {
- *       params 24
- *       param "n" offset 0 size 4 align 4
- *       maxntid 256 1 1
- *       var $0 "depot" local align 8 size 16
- *     bb0: ; preds: none
- *       %0:b32 = ld.u32.param [%1+8] !1:23
- *       %4:b32, %5:pred = shfl.b32.bfly %0, %1, %2, %3
- *       br bb1
- *     }
- *     func @f internal (%0:b32, %1:b64) -> (b32) { ... }
- *
- * After the operation come dotted words: types, rounding, comparison, modifiers, then memory words;
- * !file:line is the debug place; ; starts a comment. The reader accepts exactly this.
+ * Printer of the text form; the grammar is in docs/ir.md. Fields of instructions are printed by one
+ * function per field, named after its group in spec/ir_fields.def: a field without one fails to
+ * build.
  */
 #include "ir/ir.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 
+#include "ir/ir_ext.h"
 #include "ir/ir_names.h"
 
 static bool name_is_plain(const char *name)
@@ -99,56 +84,92 @@ static void print_word(const char *word, struct hd_buf *out)
     }
 }
 
-static void print_mem_words(const struct ir_instr *instr, struct hd_buf *out)
-{
-    const struct ir_mem *mem = &instr->mem;
+/* ---- dotted words: word_FIELD() for every field of group WORD or MEMWORD */
 
-    if (ir_op_has_space(instr->op))
-        print_word(ir_space_names[mem->space], out);
-    if (instr->op == IR_OP_ATOM)
-        print_word(ir_atom_names[mem->atom], out);
-    if (mem->sem != IR_SEM_WEAK)
-        print_word(ir_sem_names[mem->sem], out);
-    if (mem->scope != IR_SCOPE_CTA)
-        print_word(ir_scope_names[mem->scope], out);
-    print_word(ir_cache_names[mem->cache], out);
-    if (mem->vec > 1)
-        hd_buf_printf(out, ".v%u", mem->vec);
-    if (mem->noftz)
-        print_word("noftz", out);
+static void word_type(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->type != IR_VOID || instr->type2 != IR_VOID)
+        print_word(ir_type_name(instr->type), out);
 }
 
-static void print_op(const struct ir_instr *instr, struct hd_buf *out)
+static void word_type2(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->type2 != IR_VOID)
+        print_word(ir_type_name(instr->type2), out);
+}
+
+static void word_rnd(const struct ir_instr *instr, struct hd_buf *out)
+{
+    print_word(ir_rnd_names[instr->rnd], out);
+}
+
+static void word_cmp(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->cmp != IR_EQ || ir_op_has(instr->op, IR_F_CMP))
+        print_word(ir_cmp_names[instr->cmp], out);
+}
+
+static void word_mods(const struct ir_instr *instr, struct hd_buf *out)
+{
+    for (unsigned i = 0; i < IR_MOD_COUNT; i++)
+        if (instr->mods >> i & 1)
+            print_word(ir_mod_names[i], out);
+}
+
+static void word_space(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->mem.space != IR_SPACE_GENERIC || ir_op_has(instr->op, IR_F_SPACE))
+        print_word(ir_space_names[instr->mem.space], out);
+}
+
+static void word_atom(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->mem.atom != IR_ATOM_ADD || instr->op == IR_OP_ATOM)
+        print_word(ir_atom_names[instr->mem.atom], out);
+}
+
+static void word_sem(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->mem.sem != IR_SEM_WEAK)
+        print_word(ir_sem_names[instr->mem.sem], out);
+}
+
+static void word_scope(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->mem.scope != IR_SCOPE_CTA)
+        print_word(ir_scope_names[instr->mem.scope], out);
+}
+
+static void word_cache(const struct ir_instr *instr, struct hd_buf *out)
+{
+    print_word(ir_cache_names[instr->mem.cache], out);
+}
+
+static void word_vec(const struct ir_instr *instr, struct hd_buf *out)
+{
+    if (instr->mem.vec)
+        hd_buf_printf(out, ".v%u", instr->mem.vec);
+}
+
+/* The variant of the operation that imm stands for. */
+static void word_variant(const struct ir_instr *instr, struct hd_buf *out)
 {
     const char *const *names;
     size_t count = ir_imm_names(instr->op, &names);
 
-    hd_buf_puts(out, ir_op_infos[instr->op].name);
-    if (instr->type != IR_VOID || instr->type2 != IR_VOID)
-        print_word(ir_type_name(instr->type), out);
-    if (instr->type2 != IR_VOID)
-        print_word(ir_type_name(instr->type2), out);
-    print_word(ir_rnd_names[instr->rnd], out);
-    if (instr->op == IR_OP_SETP || instr->op == IR_OP_FSETP)
-        print_word(ir_cmp_names[instr->cmp], out);
-    if (instr->ftz)
-        print_word("ftz", out);
-    if (instr->sat)
-        print_word("sat", out);
     if (count && instr->op != IR_OP_SREG)
         print_word(instr->imm < count ? names[instr->imm] : "?", out);
-    print_mem_words(instr, out);
 }
 
-static void print_proto(const struct ir_proto *proto, struct hd_buf *out)
+static void print_op(const struct ir_instr *instr, struct hd_buf *out)
 {
-    hd_buf_putc(out, '(');
-    for (uint32_t i = 0; i < proto->nparams; i++)
-        hd_buf_printf(out, "%s%s", i ? ", " : "", ir_type_name(proto->params[i]));
-    hd_buf_puts(out, ") -> (");
-    for (uint32_t i = 0; i < proto->nresults; i++)
-        hd_buf_printf(out, "%s%s", i ? ", " : "", ir_type_name(proto->results[i]));
-    hd_buf_putc(out, ')');
+    assert(instr->op < IR_OP_COUNT);
+    hd_buf_puts(out, ir_op_infos[instr->op].name);
+#define WORD(type, name) word_##name(instr, out);
+#include "ir_fields.def"
+    word_variant(instr, out);
+#define MEMWORD(type, name) word_##name(instr, out);
+#include "ir_fields.def"
 }
 
 static void print_block_ref(const struct ir_block *block, struct hd_buf *out)
@@ -169,6 +190,102 @@ static struct hd_buf *operand_next(struct operands *o)
     return o->out;
 }
 
+/* ---- address_FIELD(), ref_FIELD(), operand_FIELD(), place_FIELD(): by group */
+
+static void address_offset(const struct ir_instr *instr, struct hd_buf *out)
+{
+    print_offset(instr->mem.offset, out);
+}
+
+static void ref_var(const struct ir_instr *instr, struct operands *o)
+{
+    if (instr->var || instr->op == IR_OP_VARADDR)
+        print_var_ref(instr->var, operand_next(o));
+}
+
+static void ref_callee(const struct ir_instr *instr, struct operands *o)
+{
+    if (instr->callee || instr->op == IR_OP_FUNCADDR || instr->op == IR_OP_CALL)
+        print_symbol(instr->callee ? instr->callee->name : "", operand_next(o));
+}
+
+static void ref_ext(const struct ir_instr *instr, struct operands *o)
+{
+    if (!instr->ext)
+        return;
+    switch (instr->op) {
+#define X(op_, name, type)                                                                         \
+    case IR_OP_##op_:                                                                              \
+        ir_ext_print_##name(instr->ext, operand_next(o));                                          \
+        break;
+#include "ir_ext.def"
+#undef X
+    default:
+        hd_buf_puts(operand_next(o), "(?)");
+    }
+}
+
+static void operand_imm(const struct ir_instr *instr, struct operands *o)
+{
+    const char *const *names;
+
+    if (instr->op == IR_OP_SREG)
+        hd_buf_puts(operand_next(o), ir_sreg_name((enum ir_sreg)instr->imm));
+    else if (instr->op == IR_OP_CONST)
+        hd_buf_printf(operand_next(o), "0x%" PRIx64, instr->imm);
+    else if (instr->imm && !ir_imm_names(instr->op, &names))
+        hd_buf_printf(operand_next(o), "imm=0x%" PRIx64, instr->imm);
+}
+
+static void operand_imm_hi(const struct ir_instr *instr, struct operands *o)
+{
+    if (instr->imm_hi)
+        hd_buf_printf(operand_next(o), "hi=0x%" PRIx64, instr->imm_hi);
+}
+
+static void place_file(const struct ir_place *place, struct hd_buf *out)
+{
+    hd_buf_printf(out, " !%" PRIu32, place->file);
+}
+
+static void place_line(const struct ir_place *place, struct hd_buf *out)
+{
+    hd_buf_printf(out, ":%" PRIu32, place->line);
+}
+
+static void place_col(const struct ir_place *place, struct hd_buf *out)
+{
+    if (place->col)
+        hd_buf_printf(out, ":%" PRIu32, place->col);
+}
+
+static void place_inlined(const struct ir_place *place, struct hd_buf *out)
+{
+    if (place->inlined)
+        hd_buf_printf(out, "@%" PRIu32, place->inlined);
+}
+
+static void print_place(const struct ir_place *place, struct hd_buf *out)
+{
+    bool known = false;
+
+#define PLACE(type, name) known |= place->name != 0;
+#include "ir_fields.def"
+    if (!known)
+        return;
+#define PLACE(type, name) place_##name(place, out);
+#include "ir_fields.def"
+}
+
+static void print_address(const struct ir_instr *instr, struct hd_buf *out)
+{
+    hd_buf_putc(out, '[');
+    print_value(instr->src[0], out);
+#define ADDRESS(type, name) address_##name(instr, out);
+#include "ir_fields.def"
+    hd_buf_putc(out, ']');
+}
+
 static void print_sources(const struct ir_instr *instr, struct operands *o)
 {
     for (uint32_t i = 0; i < instr->nsrc; i++) {
@@ -180,40 +297,22 @@ static void print_sources(const struct ir_instr *instr, struct operands *o)
             hd_buf_puts(out, ": ");
             print_value(instr->src[i], out);
             hd_buf_putc(out, ']');
-        } else if (i == 0 && ir_op_has_address(instr->op)) {
-            hd_buf_putc(out, '[');
-            print_value(instr->src[i], out);
-            print_offset(instr->mem.offset, out);
-            hd_buf_putc(out, ']');
+        } else if (i == 0 && ir_op_has(instr->op, IR_F_ADDR)) {
+            print_address(instr, out);
         } else {
             print_value(instr->src[i], out);
         }
     }
 }
 
-static void print_imm(const struct ir_instr *instr, struct operands *o)
+static void print_operands(const struct ir_instr *instr, struct operands *o)
 {
-    const char *const *names;
-
-    if (instr->op == IR_OP_SREG) {
-        hd_buf_puts(operand_next(o), ir_sreg_name((enum ir_sreg)instr->imm));
-    } else if (instr->op == IR_OP_CONST) {
-        hd_buf_printf(operand_next(o), "0x%" PRIx64, instr->imm);
-        if (instr->imm_hi)
-            hd_buf_printf(o->out, ":0x%" PRIx64, instr->imm_hi);
-    } else if (instr->imm && !ir_imm_names(instr->op, &names)) {
-        hd_buf_printf(operand_next(o), "imm=0x%" PRIx64, instr->imm);
-    }
-}
-
-static void print_references(const struct ir_instr *instr, struct operands *o)
-{
-    if (instr->op == IR_OP_VARADDR)
-        print_var_ref(instr->var, operand_next(o));
-    if (instr->op == IR_OP_FUNCADDR || instr->op == IR_OP_CALL)
-        print_symbol(instr->callee ? instr->callee->name : "", operand_next(o));
-    if (instr->op == IR_OP_CALLI && instr->proto)
-        print_proto(instr->proto, operand_next(o));
+#define REF(type, name) ref_##name(instr, o);
+#define EXT(type, name) ref_##name(instr, o);
+#include "ir_fields.def"
+    print_sources(instr, o);
+#define OPERAND(type, name) operand_##name(instr, o);
+#include "ir_fields.def"
 }
 
 void ir_print_instr(const struct ir_instr *instr, struct hd_buf *out)
@@ -226,14 +325,11 @@ void ir_print_instr(const struct ir_instr *instr, struct hd_buf *out)
     if (instr->ndst)
         hd_buf_puts(out, " = ");
     print_op(instr, out);
-    print_references(instr, &o);
-    print_sources(instr, &o);
-    print_imm(instr, &o);
+    print_operands(instr, &o);
     if (ir_op_has(instr->op, IR_F_TERM) && instr->block && instr->block->last == instr)
         for (uint32_t i = 0; i < instr->block->nsuccs; i++)
             print_block_ref(instr->block->succs[i], operand_next(&o));
-    if (instr->file || instr->line)
-        hd_buf_printf(out, " !%" PRIu32 ":%" PRIu32, instr->file, instr->line);
+    print_place(&instr->place, out);
 }
 
 static void print_block(const struct ir_block *block, struct hd_buf *out)
@@ -274,7 +370,7 @@ static void print_relocs(const struct ir_var *var, struct hd_buf *out)
     }
 }
 
-static void print_var(const struct ir_var *var, struct hd_buf *out)
+static void print_var(const struct ir_var *var, uint32_t next_index, struct hd_buf *out)
 {
     hd_buf_puts(out, var->func ? "  var " : "var ");
     print_var_ref(var, out);
@@ -284,6 +380,8 @@ static void print_var(const struct ir_var *var, struct hd_buf *out)
     }
     hd_buf_printf(out, " %s %s align %" PRIu32 " size %" PRIu64, ir_space_names[var->space],
                   ir_linkage_names[var->linkage], var->align_B, var->size_B);
+    if (!var->func && var->index != next_index)
+        hd_buf_printf(out, " index %" PRIu32, var->index);
     if (var->managed)
         hd_buf_puts(out, " managed");
     if (var->is_dynamic_shared)
@@ -293,11 +391,15 @@ static void print_var(const struct ir_var *var, struct hd_buf *out)
     hd_buf_putc(out, '\n');
 }
 
-static void print_signature(const struct ir_func *func, struct hd_buf *out)
+static void print_signature(const struct ir_func *func, uint32_t next_index, struct hd_buf *out)
 {
     hd_buf_puts(out, func->is_kernel ? "kernel " : "func ");
     print_symbol(func->name, out);
     hd_buf_printf(out, " %s", ir_linkage_names[func->linkage]);
+    if (func->index != next_index)
+        hd_buf_printf(out, " index %" PRIu32, func->index);
+    if (func->address_taken)
+        hd_buf_puts(out, " taken");
     if (func->noreturn)
         hd_buf_puts(out, " noreturn");
     if (func->is_kernel)
@@ -335,13 +437,21 @@ static void print_header(const struct ir_func *func, struct hd_buf *out)
         hd_buf_printf(out, "  minnctapersm %" PRIu32 "\n", func->minnctapersm);
     if (func->maxnreg)
         hd_buf_printf(out, "  maxnreg %" PRIu32 "\n", func->maxnreg);
+    print_triple("reqnctapercluster", func->reqnctapercluster, out);
+    if (func->maxclusterrank)
+        hd_buf_printf(out, "  maxclusterrank %" PRIu32 "\n", func->maxclusterrank);
+    if (func->explicitcluster)
+        hd_buf_puts(out, "  explicitcluster\n");
+    if (func->blocksareclusters)
+        hd_buf_puts(out, "  blocksareclusters\n");
     for (const struct ir_var *var = func->vars; var; var = var->next)
-        print_var(var, out);
+        print_var(var, 0, out);
 }
 
-void ir_print_func(const struct ir_func *func, struct hd_buf *out)
+/* An index that follows all before is left out: it is what the reader takes by itself. */
+static void print_func(const struct ir_func *func, uint32_t next_index, struct hd_buf *out)
 {
-    print_signature(func, out);
+    print_signature(func, next_index, out);
     if (func->is_declaration) {
         hd_buf_puts(out, " declared\n");
         return;
@@ -351,6 +461,11 @@ void ir_print_func(const struct ir_func *func, struct hd_buf *out)
     for (uint32_t i = 0; i < func->nblocks; i++)
         print_block(func->blocks[i], out);
     hd_buf_puts(out, "}\n");
+}
+
+void ir_print_func(const struct ir_func *func, struct hd_buf *out)
+{
+    print_func(func, func->index, out);
 }
 
 void ir_print_module(const struct ir_module *module, struct hd_buf *out)
@@ -363,10 +478,21 @@ void ir_print_module(const struct ir_module *module, struct hd_buf *out)
         print_quoted(module->files.at[i], out);
         hd_buf_putc(out, '\n');
     }
-    for (const struct ir_var *var = module->vars; var; var = var->next)
-        print_var(var, out);
+    for (size_t i = 0; i < module->inlines.len; i++) {
+        hd_buf_puts(out, "inline ");
+        print_quoted(module->inlines.at[i].func, out);
+        print_place(&module->inlines.at[i].at, out);
+        hd_buf_putc(out, '\n');
+    }
+    uint32_t next = 0;
+    for (const struct ir_var *var = module->vars; var; var = var->next) {
+        print_var(var, next, out);
+        next = HD_MAX(next, var->index + 1);
+    }
+    next = 0;
     ir_foreach_func(func, module) {
         hd_buf_putc(out, '\n');
-        ir_print_func(func, out);
+        print_func(func, next, out);
+        next = HD_MAX(next, func->index + 1);
     }
 }

@@ -1,4 +1,4 @@
-/* Reader of the text form: module level. See ir_print.c for the grammar. */
+/* Reader of the text form: module level. The grammar is in docs/ir.md. */
 #include "ir/ir_read.h"
 
 #include <ctype.h>
@@ -117,22 +117,26 @@ enum hd_status ir_read_type(struct ir_reader *r, enum ir_type *out)
     return ir_read_error(r, "a type");
 }
 
-/* "(b32, b64)" */
-enum hd_status ir_read_types(struct ir_reader *r, enum ir_type *types, uint32_t cap,
-                             uint32_t *out_n)
+enum hd_status ir_read_type_push(struct ir_reader *r)
 {
-    uint32_t n = 0;
+    enum ir_type type;
 
+    HD_TRY(ir_read_type(r, &type));
+    if (!hd_vec_push(&r->types, type))
+        return hd_error(HD_NO_MEMORY, "%s: no memory for types", r->name);
+    return HD_OK;
+}
+
+/* "(b32, b64)" */
+enum hd_status ir_read_types(struct ir_reader *r)
+{
     HD_TRY(ir_read_punct(r, '('));
-    while (!ir_lex_is(&r->lex, ')')) {
-        if (n)
+    for (bool any = false; !ir_lex_is(&r->lex, ')'); any = true) {
+        if (any)
             HD_TRY(ir_read_punct(r, ','));
-        if (n == cap)
-            return ir_read_error(r, "fewer types");
-        HD_TRY(ir_read_type(r, &types[n++]));
+        HD_TRY(ir_read_type_push(r));
     }
     ir_lex_next(&r->lex);
-    *out_n = n;
     return HD_OK;
 }
 
@@ -201,6 +205,41 @@ static enum hd_status read_reloc(struct ir_reader *r, struct ir_reloc **tail)
     return fixup_add(r, name, reloc);
 }
 
+static enum hd_status read_index(struct ir_reader *r, uint32_t *out_index)
+{
+    HD_TRY(ir_read_u32(r, out_index));
+    return *out_index < IR_READ_INDEX_MAX ? HD_OK : ir_read_error(r, "a smaller index");
+}
+
+static enum hd_status read_var_index(struct ir_reader *r, struct ir_var *var)
+{
+    uint32_t index = 0;
+
+    if (var->func)
+        return ir_read_error(r, "no index of a variable inside a function");
+    HD_TRY(read_index(r, &index));
+    ir_var_set_index(var, index);
+    return HD_OK;
+}
+
+static enum hd_status read_func_words(struct ir_reader *r, struct ir_func *func)
+{
+    uint32_t index = 0;
+
+    if (ir_lex_is_word(&r->lex, "index")) {
+        ir_lex_next(&r->lex);
+        HD_TRY(read_index(r, &index));
+        ir_func_set_index(func, index);
+    }
+    func->address_taken = ir_lex_is_word(&r->lex, "taken");
+    if (func->address_taken)
+        ir_lex_next(&r->lex);
+    func->noreturn = ir_lex_is_word(&r->lex, "noreturn");
+    if (func->noreturn)
+        ir_lex_next(&r->lex);
+    return HD_OK;
+}
+
 static enum hd_status read_var_attributes(struct ir_reader *r, struct ir_var *var)
 {
     struct ir_reloc **tail = &var->relocs;
@@ -212,6 +251,8 @@ static enum hd_status read_var_attributes(struct ir_reader *r, struct ir_var *va
             HD_TRY(ir_read_u32(r, &var->align_B));
         else if (hd_str_is(word, "size"))
             HD_TRY(ir_read_u64(r, &var->size_B));
+        else if (hd_str_is(word, "index"))
+            HD_TRY(read_var_index(r, var));
         else if (hd_str_is(word, "managed"))
             var->managed = true;
         else if (hd_str_is(word, "dynamic"))
@@ -272,33 +313,40 @@ static enum hd_status read_var(struct ir_reader *r)
 
 /* ---- functions */
 
-static enum hd_status read_args(struct ir_reader *r)
+/* "(%0:b32, %1:b64)": the values go to r->args, their types to r->types. */
+static enum hd_status read_arg_list(struct ir_reader *r)
 {
-    static _Thread_local enum ir_type types[IR_READ_TYPES_MAX];
-    static _Thread_local struct ir_value *args[IR_READ_TYPES_MAX];
-    enum ir_type results[64];
-    uint32_t n = 0, nresults;
-
     HD_TRY(ir_read_punct(r, '('));
     while (!ir_lex_is(&r->lex, ')')) {
-        if (n == IR_READ_TYPES_MAX)
-            return ir_read_error(r, "fewer arguments");
-        if (n)
+        struct ir_value *arg;
+        if (r->args.len)
             HD_TRY(ir_read_punct(r, ','));
-        HD_TRY(ir_read_value(r, &args[n]));
+        HD_TRY(ir_read_value(r, &arg));
         HD_TRY(ir_read_punct(r, ':'));
-        HD_TRY(ir_read_type(r, &types[n]));
-        args[n]->type = types[n];
-        args[n]->index = n;
-        n++;
+        HD_TRY(ir_read_type_push(r));
+        arg->type = r->types.at[r->types.len - 1];
+        arg->index = (uint32_t)r->args.len;
+        if (!hd_vec_push(&r->args, arg))
+            return hd_error(HD_NO_MEMORY, "%s: no memory for arguments", r->name);
     }
     ir_lex_next(&r->lex);
+    return HD_OK;
+}
+
+static enum hd_status read_args(struct ir_reader *r)
+{
+    uint32_t nargs;
+
+    r->types.len = r->args.len = 0;
+    HD_TRY(read_arg_list(r));
+    nargs = (uint32_t)r->args.len;
     HD_TRY(ir_read_punct(r, '-'));
     HD_TRY(ir_read_punct(r, '>'));
-    HD_TRY(ir_read_types(r, results, HD_COUNT_OF(results), &nresults));
-    ir_func_set_proto(r->func, n, types, nresults, results);
+    HD_TRY(ir_read_types(r));
+    ir_func_set_proto(r->func, nargs, r->types.at, (uint32_t)r->types.len - nargs,
+                      nargs ? r->types.at + nargs : r->types.at);
     for (uint32_t i = 0; i < r->func->proto.nparams; i++)
-        r->func->args[i] = args[i];
+        r->func->args[i] = r->args.at[i];
     return HD_OK;
 }
 
@@ -357,6 +405,14 @@ static enum hd_status read_func_attributes(struct ir_reader *r)
             HD_TRY(ir_read_u32(r, &func->minnctapersm));
         else if (hd_str_is(word, "maxnreg"))
             HD_TRY(ir_read_u32(r, &func->maxnreg));
+        else if (hd_str_is(word, "reqnctapercluster"))
+            HD_TRY(read_triple(r, func->reqnctapercluster));
+        else if (hd_str_is(word, "maxclusterrank"))
+            HD_TRY(ir_read_u32(r, &func->maxclusterrank));
+        else if (hd_str_is(word, "explicitcluster"))
+            func->explicitcluster = true;
+        else if (hd_str_is(word, "blocksareclusters"))
+            func->blocksareclusters = true;
         else if (hd_str_is(word, "var"))
             HD_TRY(read_var(r));
         else
@@ -381,9 +437,7 @@ static enum hd_status read_func(struct ir_reader *r, bool kernel)
         return ir_read_error(r, "a linkage");
     r->func->linkage = (enum ir_linkage)linkage;
     ir_lex_next(&r->lex);
-    r->func->noreturn = ir_lex_is_word(&r->lex, "noreturn");
-    if (r->func->noreturn)
-        ir_lex_next(&r->lex);
+    HD_TRY(read_func_words(r, r->func));
     if (!kernel)
         HD_TRY(read_args(r));
     if (ir_lex_is_word(&r->lex, "declared")) {
@@ -448,16 +502,31 @@ static enum hd_status read_file(struct ir_reader *r)
     return HD_OK;
 }
 
+/* inline "func" !file:line */
+static enum hd_status read_inline(struct ir_reader *r)
+{
+    struct ir_inline entry = {0};
+
+    HD_TRY(ir_read_name(r, IR_TOK_STRING, &entry.func));
+    if (ir_lex_is(&r->lex, '!'))
+        HD_TRY(ir_read_place(r, &entry.at));
+    if (!hd_vec_push(&r->module->inlines, entry))
+        return hd_error(HD_NO_MEMORY, "%s: no memory for inlined calls", r->name);
+    return HD_OK;
+}
+
 static enum hd_status read_module(struct ir_reader *r)
 {
     HD_TRY(read_header(r));
     while (r->lex.kind != IR_TOK_END) {
         struct hd_str word = r->lex.kind == IR_TOK_WORD ? r->lex.text : HD_STR("");
         if (!word.len)
-            return ir_read_error(r, "file, var, func or kernel");
+            return ir_read_error(r, "file, inline, var, func or kernel");
         ir_lex_next(&r->lex);
         if (hd_str_is(word, "file"))
             HD_TRY(read_file(r));
+        else if (hd_str_is(word, "inline"))
+            HD_TRY(read_inline(r));
         else if (hd_str_is(word, "var"))
             HD_TRY(read_var(r));
         else if (hd_str_is(word, "func"))
@@ -465,7 +534,7 @@ static enum hd_status read_module(struct ir_reader *r)
         else if (hd_str_is(word, "kernel"))
             HD_TRY(read_func(r, true));
         else
-            return ir_read_error(r, "file, var, func or kernel");
+            return ir_read_error(r, "file, inline, var, func or kernel");
     }
     HD_TRY(resolve_fixups(r));
     return ir_validate(r->module);
@@ -484,6 +553,8 @@ enum hd_status ir_read_module(const char *text, size_t len, const char *name,
     hd_vec_fini(&r.blocks);
     hd_vec_fini(&r.order);
     hd_vec_fini(&r.fixups);
+    hd_vec_fini(&r.types);
+    hd_vec_fini(&r.args);
     if (status != HD_OK) {
         ir_module_destroy(r.module);
         return status;

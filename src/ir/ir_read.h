@@ -5,6 +5,9 @@
 #include "ir/ir.h"
 #include "ir/ir_lex.h"
 
+/* Functions or variables of one program; devices keep tables by index. */
+#define IR_READ_INDEX_MAX (1u << 24)
+
 /* A name that may be defined further down. One of instr and reloc. */
 struct ir_fixup {
     const char *name;
@@ -23,6 +26,8 @@ struct ir_reader {
     HD_VEC(struct ir_block *) blocks; /* by number, as created */
     HD_VEC(struct ir_block *) order;  /* in order of their labels */
     HD_VEC(struct ir_fixup) fixups;
+    HD_VEC(enum ir_type) types;     /* scratch: of a signature */
+    HD_VEC(struct ir_value *) args; /* scratch: of a function */
 };
 
 /* HD_BAD_IR naming the line and the current token. */
@@ -37,15 +42,16 @@ enum hd_status ir_read_offset(struct ir_reader *r, int64_t *out) HD_MUST_CHECK;
 enum hd_status ir_read_name(struct ir_reader *r, enum ir_token kind, const char **out)
     HD_MUST_CHECK;
 enum hd_status ir_read_type(struct ir_reader *r, enum ir_type *out) HD_MUST_CHECK;
-enum hd_status ir_read_types(struct ir_reader *r, enum ir_type *types, uint32_t cap,
-                             uint32_t *out_n) HD_MUST_CHECK;
+/* A type, and a list of them in parentheses, appended to r->types. */
+enum hd_status ir_read_type_push(struct ir_reader *r) HD_MUST_CHECK;
+enum hd_status ir_read_types(struct ir_reader *r) HD_MUST_CHECK;
 /* Index of `text` in a name table, -1 = none. */
 int ir_read_lookup(struct hd_str text, const char *const *names, size_t count);
 /* The value numbered by the current VALUE token, made on first mention. */
 enum hd_status ir_read_value(struct ir_reader *r, struct ir_value **out) HD_MUST_CHECK;
+/* !file:line:col@inlined */
+enum hd_status ir_read_place(struct ir_reader *r, struct ir_place *place) HD_MUST_CHECK;
 /* Blocks and the closing brace. */
 enum hd_status ir_read_body(struct ir_reader *r) HD_MUST_CHECK;
-
-#define IR_READ_TYPES_MAX 4096
 
 #endif

@@ -1,9 +1,11 @@
 /* Reader of the text form: blocks and instructions. */
 #include "ir/ir_read.h"
 
+#include <assert.h>
 #include <ctype.h>
 
 #include "base/mem.h"
+#include "ir/ir_ext.h"
 #include "ir/ir_names.h"
 
 static enum hd_status no_memory(const struct ir_reader *r)
@@ -86,79 +88,140 @@ static bool op_lookup(struct hd_str word, enum ir_op *out_op, struct hd_str *out
     return best != 0;
 }
 
-static bool suffix_type(struct ir_instr *instr, struct hd_str part, unsigned *ntypes)
+/* ---- take_FIELD() for every field of group WORD or MEMWORD: is the word its value? */
+
+static bool take_type(struct ir_instr *instr, struct hd_str word)
 {
-    for (unsigned t = 0; *ntypes < 2 && t < IR_TYPE_COUNT; t++) {
-        if (!hd_str_is(part, ir_type_name((enum ir_type)t)))
+    for (unsigned t = 1; instr->type == IR_VOID && t < IR_TYPE_COUNT; t++) {
+        if (!hd_str_is(word, ir_type_name((enum ir_type)t)))
             continue;
-        if ((*ntypes)++)
-            instr->type2 = (enum ir_type)t;
-        else
-            instr->type = (enum ir_type)t;
+        instr->type = (enum ir_type)t;
         return true;
     }
     return false;
 }
 
-static bool suffix_memory(struct ir_instr *instr, struct hd_str part)
+static bool take_type2(struct ir_instr *instr, struct hd_str word)
 {
-    struct ir_mem *mem = &instr->mem;
-    int i;
+    for (unsigned t = 1; instr->type2 == IR_VOID && t < IR_TYPE_COUNT; t++) {
+        if (!hd_str_is(word, ir_type_name((enum ir_type)t)))
+            continue;
+        instr->type2 = (enum ir_type)t;
+        return true;
+    }
+    return false;
+}
 
-    if (ir_op_has_space(instr->op) &&
-        (i = ir_read_lookup(part, ir_space_names, IR_SPACE_COUNT_)) >= 0)
-        mem->space = (enum ir_space)i;
-    else if (instr->op == IR_OP_ATOM &&
-             (i = ir_read_lookup(part, ir_atom_names, IR_ATOM_COUNT_)) >= 0)
-        mem->atom = (enum ir_atom)i;
-    else if ((i = ir_read_lookup(part, ir_sem_names, IR_SEM_COUNT_)) >= 0)
-        mem->sem = (enum ir_sem)i;
-    else if ((i = ir_read_lookup(part, ir_scope_names, IR_SCOPE_COUNT_)) >= 0)
-        mem->scope = (enum ir_scope)i;
-    else if ((i = ir_read_lookup(part, ir_cache_names, IR_CACHE_COUNT_)) >= 0)
-        mem->cache = (enum ir_cache)i;
-    else if (part.len == 2 && part.ptr[0] == 'v' && part.ptr[1] >= '1' && part.ptr[1] <= '8')
-        mem->vec = (uint8_t)(part.ptr[1] - '0');
-    else if (hd_str_is(part, "noftz"))
-        mem->noftz = true;
-    else
+static bool take_rnd(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_read_lookup(word, ir_rnd_names, IR_RND_COUNT_);
+
+    if (i >= 0)
+        instr->rnd = (enum ir_rnd)i;
+    return i >= 0;
+}
+
+static bool take_cmp(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_op_has(instr->op, IR_F_CMP) ? ir_read_lookup(word, ir_cmp_names, IR_CMP_COUNT_) : -1;
+
+    if (i >= 0)
+        instr->cmp = (enum ir_cmp)i;
+    return i >= 0;
+}
+
+static bool take_mods(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_read_lookup(word, ir_mod_names, IR_MOD_COUNT);
+
+    if (i >= 0)
+        instr->mods |= 1u << i;
+    return i >= 0;
+}
+
+static bool take_space(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_op_has(instr->op, IR_F_SPACE) ? ir_read_lookup(word, ir_space_names, IR_SPACE_COUNT_)
+                                             : -1;
+
+    if (i >= 0)
+        instr->mem.space = (enum ir_space)i;
+    return i >= 0;
+}
+
+static bool take_atom(struct ir_instr *instr, struct hd_str word)
+{
+    int i = instr->op == IR_OP_ATOM ? ir_read_lookup(word, ir_atom_names, IR_ATOM_COUNT_) : -1;
+
+    if (i >= 0)
+        instr->mem.atom = (enum ir_atom)i;
+    return i >= 0;
+}
+
+static bool take_sem(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_read_lookup(word, ir_sem_names, IR_SEM_COUNT_);
+
+    if (i >= 0)
+        instr->mem.sem = (enum ir_sem)i;
+    return i >= 0;
+}
+
+static bool take_scope(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_read_lookup(word, ir_scope_names, IR_SCOPE_COUNT_);
+
+    if (i >= 0)
+        instr->mem.scope = (enum ir_scope)i;
+    return i >= 0;
+}
+
+static bool take_cache(struct ir_instr *instr, struct hd_str word)
+{
+    int i = ir_read_lookup(word, ir_cache_names, IR_CACHE_COUNT_);
+
+    if (i >= 0)
+        instr->mem.cache = (enum ir_cache)i;
+    return i >= 0;
+}
+
+static bool take_vec(struct ir_instr *instr, struct hd_str word)
+{
+    if (word.len != 2 || word.ptr[0] != 'v' || word.ptr[1] < '2' || word.ptr[1] > '8')
         return false;
+    instr->mem.vec = (uint8_t)(word.ptr[1] - '0');
     return true;
 }
 
-static bool suffix_apply(struct ir_instr *instr, struct hd_str part, unsigned *ntypes)
+/* The variant of the operation that imm stands for. */
+static bool take_variant(struct ir_instr *instr, struct hd_str word)
 {
     const char *const *names;
     size_t count = ir_imm_names(instr->op, &names);
-    int i;
+    int i = count ? ir_read_lookup(word, names, count) : -1;
 
-    if (suffix_type(instr, part, ntypes))
-        return true;
-    if (count && (i = ir_read_lookup(part, names, count)) >= 0)
+    if (i >= 0)
         instr->imm = (uint64_t)i;
-    else if ((i = ir_read_lookup(part, ir_rnd_names, IR_RND_COUNT_)) >= 0)
-        instr->rnd = (enum ir_rnd)i;
-    else if ((instr->op == IR_OP_SETP || instr->op == IR_OP_FSETP) &&
-             (i = ir_read_lookup(part, ir_cmp_names, IR_CMP_COUNT_)) >= 0)
-        instr->cmp = (enum ir_cmp)i;
-    else if (hd_str_is(part, "ftz"))
-        instr->ftz = true;
-    else if (hd_str_is(part, "sat"))
-        instr->sat = true;
-    else
-        return suffix_memory(instr, part);
-    return true;
+    return i >= 0;
+}
+
+static bool take_word(struct ir_instr *instr, struct hd_str word)
+{
+    return take_variant(instr, word)
+#define WORD(type, name)    || take_##name(instr, word)
+#define MEMWORD(type, name) || take_##name(instr, word)
+#include "ir_fields.def"
+        ;
 }
 
 static enum hd_status read_op(struct ir_reader *r, struct ir_instr *instr)
 {
     struct hd_str rest;
-    unsigned ntypes = 0;
 
     if (r->lex.kind != IR_TOK_WORD || !op_lookup(r->lex.text, &instr->op, &rest))
         return ir_read_error(r, "an operation");
     while (rest.len)
-        if (!suffix_apply(instr, word_cut(&rest), &ntypes))
+        if (!take_word(instr, word_cut(&rest)))
             return ir_read_error(r, "other modifiers");
     ir_lex_next(&r->lex);
     return HD_OK;
@@ -199,6 +262,39 @@ static enum hd_status read_results(struct ir_reader *r, struct operands *o)
     return HD_OK;
 }
 
+static enum hd_status address_offset(struct ir_reader *r, struct ir_instr *instr)
+{
+    return ir_read_offset(r, &instr->mem.offset);
+}
+
+/* "[%5+16]" or "[bb1: %3]" */
+static enum hd_status read_bracket(struct ir_reader *r, struct ir_instr *instr, struct operands *o)
+{
+    struct ir_block *from;
+    struct ir_value *value;
+
+    ir_lex_next(&r->lex);
+    if (instr->op == IR_OP_PHI) {
+        HD_TRY(read_block_ref(r, &from));
+        HD_TRY(ir_read_punct(r, ':'));
+        if (!hd_vec_push(&o->from, from))
+            return no_memory(r);
+    }
+    HD_TRY(ir_read_value(r, &value));
+    if (!hd_vec_push(&o->src, value))
+        return no_memory(r);
+    if (instr->op != IR_OP_PHI) {
+#define ADDRESS(type, name) HD_TRY(address_##name(r, instr));
+#include "ir_fields.def"
+    }
+    return ir_read_punct(r, ']');
+}
+
+/*
+ * ---- operand_FIELD() for every field of group REF, EXT or OPERAND: reads it when the current
+ * token is its beginning, else leaves *taken false.
+ */
+
 static enum hd_status fixup_instr(struct ir_reader *r, struct ir_instr *instr)
 {
     struct ir_fixup fixup = {.instr = instr, .line = r->lex.line};
@@ -223,114 +319,154 @@ static enum hd_status read_local_var(struct ir_reader *r, struct ir_instr *instr
     return HD_OK;
 }
 
-/* "[%5+16]" or "[bb1: %3]" */
-static enum hd_status read_bracket(struct ir_reader *r, struct ir_instr *instr, struct operands *o)
+static enum hd_status operand_var(struct ir_reader *r, struct ir_instr *instr, bool *taken)
 {
-    struct ir_block *from;
-    struct ir_value *value;
+    if (r->lex.kind == IR_TOK_LOCAL) {
+        *taken = true;
+        return read_local_var(r, instr);
+    }
+    if (r->lex.kind != IR_TOK_SYMBOL || instr->op != IR_OP_VARADDR)
+        return HD_OK;
+    *taken = true;
+    return fixup_instr(r, instr);
+}
 
+static enum hd_status operand_callee(struct ir_reader *r, struct ir_instr *instr, bool *taken)
+{
+    if (r->lex.kind != IR_TOK_SYMBOL || instr->op == IR_OP_VARADDR)
+        return HD_OK;
+    *taken = true;
+    return fixup_instr(r, instr);
+}
+
+static enum hd_status operand_ext(struct ir_reader *r, struct ir_instr *instr, bool *taken)
+{
+    if (!ir_lex_is(&r->lex, '('))
+        return HD_OK;
+    *taken = true;
+    switch (instr->op) {
+#define X(op_, name, type)                                                                         \
+    case IR_OP_##op_:                                                                              \
+        return ir_ext_read_##name(r, instr);
+#include "ir_ext.def"
+#undef X
+    default:
+        return ir_read_error(r, "an operand");
+    }
+}
+
+/* NAME=NUMBER */
+static enum hd_status read_named(struct ir_reader *r, const char *name, uint64_t *out, bool *taken)
+{
+    if (!ir_lex_is_word(&r->lex, name))
+        return HD_OK;
+    *taken = true;
     ir_lex_next(&r->lex);
-    if (instr->op == IR_OP_PHI) {
-        HD_TRY(read_block_ref(r, &from));
-        HD_TRY(ir_read_punct(r, ':'));
-        if (!hd_vec_push(&o->from, from))
-            return no_memory(r);
-    }
-    HD_TRY(ir_read_value(r, &value));
-    if (!hd_vec_push(&o->src, value))
-        return no_memory(r);
-    if (instr->op != IR_OP_PHI)
-        HD_TRY(ir_read_offset(r, &instr->mem.offset));
-    return ir_read_punct(r, ']');
+    HD_TRY(ir_read_punct(r, '='));
+    return ir_read_u64(r, out);
 }
 
-static enum hd_status read_proto(struct ir_reader *r, struct ir_instr *instr)
+static enum hd_status operand_imm(struct ir_reader *r, struct ir_instr *instr, bool *taken)
 {
-    static _Thread_local enum ir_type types[IR_READ_TYPES_MAX];
-    struct hd_arena *arena = &r->module->arena;
-    struct ir_proto *proto = hd_arena_new(arena, struct ir_proto);
+    const char *const *names;
+    size_t count = ir_imm_names(IR_OP_SREG, &names);
+    int i;
 
-    for (unsigned part = 0; part < 2; part++) {
-        enum ir_type *copy;
-        uint32_t n;
-        HD_TRY(ir_read_types(r, types, IR_READ_TYPES_MAX, &n));
-        copy = hd_arena_array(arena, enum ir_type, (size_t)n + 1);
-        if (!copy)
-            return no_memory(r);
-        memcpy(copy, types, n * sizeof(*types));
-        *(part ? &proto->results : &proto->params) = copy;
-        *(part ? &proto->nresults : &proto->nparams) = n;
-        if (part == 0) {
-            HD_TRY(ir_read_punct(r, '-'));
-            HD_TRY(ir_read_punct(r, '>'));
-        }
-    }
-    instr->proto = proto;
-    return HD_OK;
-}
-
-static enum hd_status read_word_operand(struct ir_reader *r, struct ir_instr *instr,
-                                        struct operands *o)
-{
-    struct ir_block *succ;
-    uint64_t id;
-
-    if (ir_lex_is_word(&r->lex, "imm")) {
-        ir_lex_next(&r->lex);
-        HD_TRY(ir_read_punct(r, '='));
-        return ir_read_u64(r, &instr->imm);
-    }
     if (instr->op == IR_OP_SREG) {
-        const char *const *names;
-        size_t count = ir_imm_names(IR_OP_SREG, &names);
-        int i = ir_read_lookup(r->lex.text, names, count);
+        i = r->lex.kind == IR_TOK_WORD ? ir_read_lookup(r->lex.text, names, count) : -1;
         if (i < 0)
             return ir_read_error(r, "a special register");
+        *taken = true;
         instr->imm = (uint64_t)i;
         ir_lex_next(&r->lex);
         return HD_OK;
     }
-    if (block_number(r->lex.text, &id)) {
-        HD_TRY(read_block_ref(r, &succ));
-        return hd_vec_push(&o->succs, succ) ? HD_OK : no_memory(r);
-    }
-    HD_TRY(ir_read_u64(r, &instr->imm));
-    if (!ir_lex_is(&r->lex, ':'))
-        return HD_OK;
-    ir_lex_next(&r->lex);
-    return ir_read_u64(r, &instr->imm_hi);
+    if (instr->op != IR_OP_CONST || r->lex.kind != IR_TOK_WORD || !isdigit(*r->lex.text.ptr))
+        return read_named(r, "imm", &instr->imm, taken);
+    *taken = true;
+    return ir_read_u64(r, &instr->imm);
+}
+
+static enum hd_status operand_imm_hi(struct ir_reader *r, struct ir_instr *instr, bool *taken)
+{
+    return read_named(r, "hi", &instr->imm_hi, taken);
+}
+
+static enum hd_status read_field(struct ir_reader *r, struct ir_instr *instr)
+{
+    bool taken = false;
+
+#define TRY(name)                                                                                  \
+    if (!taken)                                                                                    \
+        HD_TRY(operand_##name(r, instr, &taken));
+#define REF(type, name)     TRY(name)
+#define EXT(type, name)     TRY(name)
+#define OPERAND(type, name) TRY(name)
+#include "ir_fields.def"
+#undef TRY
+    return taken ? HD_OK : ir_read_error(r, "an operand");
 }
 
 static enum hd_status read_operand(struct ir_reader *r, struct ir_instr *instr, struct operands *o)
 {
     struct ir_value *value;
+    struct ir_block *succ;
+    uint64_t id;
 
-    switch (r->lex.kind) {
-    case IR_TOK_VALUE:
+    if (r->lex.kind == IR_TOK_VALUE) {
         HD_TRY(ir_read_value(r, &value));
         return hd_vec_push(&o->src, value) ? HD_OK : no_memory(r);
-    case IR_TOK_SYMBOL:
-        return fixup_instr(r, instr);
-    case IR_TOK_LOCAL:
-        return read_local_var(r, instr);
-    case IR_TOK_WORD:
-        return read_word_operand(r, instr, o);
-    default:
-        break;
     }
     if (ir_lex_is(&r->lex, '['))
         return read_bracket(r, instr, o);
-    if (ir_lex_is(&r->lex, '('))
-        return read_proto(r, instr);
-    return ir_read_error(r, "an operand");
+    if (r->lex.kind == IR_TOK_WORD && block_number(r->lex.text, &id)) {
+        HD_TRY(read_block_ref(r, &succ));
+        return hd_vec_push(&o->succs, succ) ? HD_OK : no_memory(r);
+    }
+    return read_field(r, instr);
 }
 
-static enum hd_status read_place(struct ir_reader *r, struct ir_instr *instr)
+/* ---- place_FIELD() for every field of group PLACE */
+
+static enum hd_status place_file(struct ir_reader *r, struct ir_place *place)
 {
-    ir_lex_next(&r->lex);
-    HD_TRY(ir_read_u32(r, &instr->file));
+    return ir_read_u32(r, &place->file);
+}
+
+static enum hd_status place_line(struct ir_reader *r, struct ir_place *place)
+{
     HD_TRY(ir_read_punct(r, ':'));
-    return ir_read_u32(r, &instr->line);
+    return ir_read_u32(r, &place->line);
+}
+
+static enum hd_status place_col(struct ir_reader *r, struct ir_place *place)
+{
+    if (!ir_lex_is(&r->lex, ':'))
+        return HD_OK;
+    ir_lex_next(&r->lex);
+    return ir_read_u32(r, &place->col);
+}
+
+/* Calls are listed before the functions, callers first. */
+static enum hd_status place_inlined(struct ir_reader *r, struct ir_place *place)
+{
+    uint64_t index;
+
+    if (r->lex.kind != IR_TOK_SYMBOL || r->lex.line_start)
+        return HD_OK;
+    if (!hd_str_to_u64(r->lex.text, 10, &index) || !index || index > r->module->inlines.len)
+        return ir_read_error(r, "the number of an inlined call");
+    place->inlined = (uint32_t)index;
+    ir_lex_next(&r->lex);
+    return HD_OK;
+}
+
+enum hd_status ir_read_place(struct ir_reader *r, struct ir_place *place)
+{
+    HD_TRY(ir_read_punct(r, '!'));
+#define PLACE(type, name) HD_TRY(place_##name(r, place));
+#include "ir_fields.def"
+    return HD_OK;
 }
 
 static enum hd_status read_operands(struct ir_reader *r, struct ir_instr *instr, struct operands *o)
@@ -339,7 +475,7 @@ static enum hd_status read_operands(struct ir_reader *r, struct ir_instr *instr,
 
     while (!r->lex.line_start && r->lex.kind != IR_TOK_END) {
         if (ir_lex_is(&r->lex, '!'))
-            return read_place(r, instr);
+            return ir_read_place(r, &instr->place);
         if (any)
             HD_TRY(ir_read_punct(r, ','));
         HD_TRY(read_operand(r, instr, o));
@@ -373,6 +509,7 @@ static enum hd_status finish_instr(struct ir_reader *r, const struct ir_instr *f
 {
     struct hd_arena *arena = &r->module->arena;
 
+    assert(!fields->src && !fields->dst && !fields->block);
     *instr = *fields;
     instr->src = hd_arena_array(arena, struct ir_value *, o->src.len + 1);
     instr->dst = hd_arena_array(arena, struct ir_value *, o->dst.len + 1);

@@ -6,6 +6,8 @@
  */
 #include "ir/ir_shape_impl.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 #define NONE IR_NO_BLOCK
@@ -42,6 +44,7 @@ static void enqueue(struct shape_state *s, struct ir_instr *instr)
             s->out->divergent_branch[id])
             return;
         s->branch_queued[id] = true;
+        assert(s->nbranches < s->func->nblocks);
         s->branches[s->nbranches++] = id;
         return;
     }
@@ -49,13 +52,14 @@ static void enqueue(struct shape_state *s, struct ir_instr *instr)
     if (s->queued[id])
         return;
     s->queued[id] = true;
+    assert(s->nwork <= s->func->nvalues);
     s->work[s->nwork++] = instr;
 }
 
 static void enqueue_users(struct shape_state *s, uint32_t id)
 {
-    for (uint32_t u = s->first_user[id]; u < s->first_user[id + 1]; u++)
-        enqueue(s, s->users[u]);
+    for (uint32_t u = s->uses.first[id]; u < s->uses.first[id + 1]; u++)
+        enqueue(s, s->uses.users[u]);
 }
 
 void shape_requeue_block(struct shape_state *s, uint32_t block, bool phis_only)
@@ -78,6 +82,7 @@ static void raise(struct shape_state *s, const struct ir_value *value, struct ir
         shape = shape_join(old, &shape);
     if (s->known[value->id] && shape_equal(old, &shape))
         return;
+    assert(!s->known[value->id] || shape.kind >= old->kind); /* only up */
     *old = shape;
     s->known[value->id] = true;
     enqueue_users(s, value->id);
@@ -93,8 +98,8 @@ static bool used_outside(const struct shape_state *s, uint32_t loop, const struc
 {
     const struct ir_loops *loops = &s->out->loops;
 
-    for (uint32_t u = s->first_user[value->id]; u < s->first_user[value->id + 1]; u++) {
-        const struct ir_instr *user = s->users[u];
+    for (uint32_t u = s->uses.first[value->id]; u < s->uses.first[value->id + 1]; u++) {
+        const struct ir_instr *user = s->uses.users[u];
         const struct ir_block *at = user->block;
         if (side_only && !s->side[at->id])
             continue;
@@ -114,6 +119,7 @@ static void mark_temporal(struct shape_state *s, uint32_t loop, bool side_only)
 {
     const struct ir_loop *l = &s->out->loops.loops[loop];
 
+    assert(loop < s->out->loops.nloops && l->header <= l->last);
     for (uint32_t b = l->header; b <= l->last; b++) {
         if (!shape_loop_contains(&s->out->loops, loop, b))
             continue;
@@ -259,6 +265,7 @@ static void visit_branch(struct shape_state *s, uint32_t block)
     if ((term->op != IR_OP_CBR && term->op != IR_OP_SWITCH) || s->out->divergent_branch[block] ||
         !s->known[term->src[0]->id] || s->out->of[term->src[0]->id].kind == IR_SHAPE_UNIFORM)
         return;
+    assert(s->func->blocks[block]->nsuccs);
     s->out->divergent_branch[block] = true;
     shape_flow_branch(s, block);
 }
@@ -371,6 +378,7 @@ static bool spread_dispatch(struct shape_state *s)
 
 static void enter_dispatch(struct shape_state *s)
 {
+    assert(!s->dispatch && s->out->dispatch_reason);
     s->dispatch = true;
     s->out->needs_dispatch = true;
     for (uint32_t b = 0; b < s->func->nblocks; b++)
@@ -384,53 +392,10 @@ static void enter_dispatch(struct shape_state *s)
 
 /* ---- set-up */
 
-static bool index_users(struct shape_state *s)
-{
-    const struct ir_func *func = s->func;
-    uint32_t total = 0;
-
-    s->first_user = hd_arena_array(&s->tmp, uint32_t, (size_t)func->nvalues + 2);
-    if (!s->first_user)
-        return false;
-    for (uint32_t b = 0; b < func->nblocks; b++)
-        ir_foreach_instr(instr, func->blocks[b])
-            for (uint32_t i = 0; i < instr->nsrc; i++)
-                s->first_user[instr->src[i]->id + 1]++;
-    for (uint32_t v = 0; v <= func->nvalues; v++) {
-        uint32_t count = s->first_user[v + 1];
-        s->first_user[v + 1] = total;
-        total += count;
-    }
-    s->users = hd_arena_array(&s->tmp, struct ir_instr *, (size_t)total + 1);
-    if (!s->users)
-        return false;
-    /* first_user[v + 1] is where v starts; filling moves it to where v ends. */
-    for (uint32_t b = 0; b < func->nblocks; b++)
-        ir_foreach_instr(instr, func->blocks[b])
-            for (uint32_t i = 0; i < instr->nsrc; i++)
-                s->users[s->first_user[instr->src[i]->id + 1]++] = instr;
-    return true;
-}
-
-static bool sreg_is_fixed(enum ir_sreg sreg)
-{
-    switch (sreg) {
-    case IR_SREG_CLOCK:
-    case IR_SREG_CLOCK_HI:
-    case IR_SREG_CLOCK64:
-    case IR_SREG_GLOBALTIMER:
-    case IR_SREG_GLOBALTIMER_LO:
-    case IR_SREG_GLOBALTIMER_HI:
-        return false;
-    default:
-        return true;
-    }
-}
-
 static bool instr_is_fixed(const struct shape_state *s, const struct ir_instr *instr)
 {
     if (instr->op == IR_OP_SREG)
-        return sreg_is_fixed((enum ir_sreg)instr->imm);
+        return ir_sreg_scope((enum ir_sreg)instr->imm) != IR_SREG_VOLATILE;
     if (instr->op == IR_OP_PHI)
         return false;
     if (instr->op == IR_OP_LD && instr->mem.space != IR_SPACE_PARAM &&
@@ -465,7 +430,7 @@ static bool state_init(struct shape_state *s)
     s->work = hd_arena_array(&s->tmp, struct ir_instr *, n);
     if (!s->out->of || !s->out->temporal || !s->known || !s->fixed || !s->queued || !s->work)
         return false;
-    return index_users(s) && shape_flow_init(s);
+    return ir_uses_compute(s->func, &s->tmp, &s->uses) == HD_OK && shape_flow_init(s);
 }
 
 /* The lanes that call a device function may be any subset, and their arguments anything. */
@@ -490,6 +455,7 @@ static void finish(struct shape_state *s)
 {
     struct ir_shapes *out = s->out;
 
+    assert(!s->nwork && !s->nbranches); /* a fixpoint */
     for (uint32_t v = 0; v < s->func->nvalues; v++)
         if (!s->known[v])
             out->of[v] = shape_varying();
@@ -508,7 +474,7 @@ static void finish(struct shape_state *s)
     }
 }
 
-static enum hd_status compute(struct shape_state *s)
+static enum hd_status compute(struct shape_state *s, const char *asked)
 {
     HD_TRY(ir_dom_compute(s->func, s->arena, &s->out->dom));
     HD_TRY(ir_loops_compute(s->func, &s->out->dom, s->arena, &s->out->loops));
@@ -518,7 +484,7 @@ static enum hd_status compute(struct shape_state *s)
     assume_caller(s);
     seed(s);
     run(s);
-    s->out->dispatch_reason = dispatch_reason(s);
+    s->out->dispatch_reason = asked ? asked : dispatch_reason(s);
     if (s->out->dispatch_reason)
         enter_dispatch(s);
     finish(s);
@@ -526,15 +492,28 @@ static enum hd_status compute(struct shape_state *s)
     return hd_arena_status(s->arena);
 }
 
-enum hd_status ir_shapes_compute(const struct ir_func *func, enum ir_launch_class cls,
-                                 struct hd_arena *arena, struct ir_shapes *out)
+static enum hd_status shapes_compute(const struct ir_func *func, enum ir_launch_class cls,
+                                     const char *asked, struct hd_arena *arena,
+                                     struct ir_shapes *out)
 {
     struct shape_state s = {.func = func, .cls = cls, .arena = arena, .out = out};
     enum hd_status status;
 
     *out = (struct ir_shapes){0};
     hd_arena_init(&s.tmp);
-    status = compute(&s);
+    status = compute(&s, asked);
     hd_arena_fini(&s.tmp);
     return status;
+}
+
+enum hd_status ir_shapes_compute(const struct ir_func *func, enum ir_launch_class cls,
+                                 struct hd_arena *arena, struct ir_shapes *out)
+{
+    return shapes_compute(func, cls, NULL, arena, out);
+}
+
+enum hd_status ir_shapes_compute_dispatch(const struct ir_func *func, enum ir_launch_class cls,
+                                          struct hd_arena *arena, struct ir_shapes *out)
+{
+    return shapes_compute(func, cls, "asked for", arena, out);
 }

@@ -13,6 +13,8 @@
  */
 #include "ir/ir_shape_impl.h"
 
+#include <assert.h>
+
 #define NONE IR_NO_BLOCK
 
 /* ---- ends */
@@ -45,6 +47,7 @@ static uint32_t mark_reaching(const struct shape_state *s, uint32_t to, bool *re
             uint32_t id = block->preds[p]->id;
             if (reaches[id])
                 continue;
+            assert(depth < s->func->nblocks);
             reaches[id] = true;
             stack[depth++] = id;
         }
@@ -147,8 +150,7 @@ bool shape_flow_init(struct shape_state *s)
         !s->out->divergent || !s->out->divergent_branch || !s->out->divergent_join ||
         !s->out->divergent_loop || !find_ends(s))
         return false;
-    return ir_postdom_compute_filtered(s->func, flow_skip_edge, s, s->arena, &s->out->postdom) ==
-           HD_OK;
+    return ir_postdom_compute(s->func, flow_skip_edge, s, s->arena, &s->out->postdom) == HD_OK;
 }
 
 /* ---- marking */
@@ -209,6 +211,7 @@ static void mark_side(struct shape_state *s, uint32_t from, uint32_t block)
             if (s->exit_only[to] || s->classic[to])
                 continue;
             mark_divergent(s, to);
+            assert(depth < s->func->nblocks); /* each once: it is classic now */
             stack[depth++] = to;
         }
     }
@@ -232,6 +235,7 @@ static void label_arrive(struct propagation *p, uint32_t block, uint32_t label)
 
     if (s->label_epoch[block] != s->epoch) {
         s->label_epoch[block] = s->epoch;
+        assert(block < s->func->nblocks && label < 3 * s->func->nblocks);
         s->label[block] = label;
         p->first = HD_MIN(p->first, block);
         p->count++;
@@ -395,6 +399,7 @@ void shape_flow_branch(struct shape_state *s, uint32_t block)
         if (meets_in_scope(&p, block, from_loop))
             return;
         from_loop = p.scope;
+        assert(from_loop != NONE); /* out of all loops everybody meets */
         if (s->out->divergent_loop[from_loop])
             return;
         s->out->divergent_loop[from_loop] = true;

@@ -26,9 +26,7 @@ struct shape_state {
     bool *fixed; /* by value id: depends only on the launch and the lane, never on when it runs */
     bool dispatch;
 
-    /* Users by value id: users[first_user[id] .. first_user[id + 1]). */
-    uint32_t *first_user;
-    struct ir_instr **users;
+    struct ir_uses uses;
 
     struct ir_instr **work;
     uint32_t nwork;

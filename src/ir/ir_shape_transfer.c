@@ -1,6 +1,8 @@
 /* The transfer function of every operation. */
 #include "ir/ir_shape_lattice.h"
 
+#include <assert.h>
+
 /* ---- sources */
 
 static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sreg)
@@ -27,14 +29,8 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
         if (s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_X32)
             return shape_uniform(32);
         return shape_uniform(x16 ? 16 : 1);
-    case IR_SREG_LANEMASK_EQ:
-    case IR_SREG_LANEMASK_LE:
-    case IR_SREG_LANEMASK_LT:
-    case IR_SREG_LANEMASK_GE:
-    case IR_SREG_LANEMASK_GT:
-        return shape_varying();
-    default:
-        return shape_uniform(1);
+    default: /* the lanes of a warp read even a clock together */
+        return ir_sreg_scope(sreg) == IR_SREG_LANE ? shape_varying() : shape_uniform(1);
     }
 }
 
@@ -81,7 +77,7 @@ static struct ir_shape op_add(const struct op *o, bool subtract)
     uint32_t align = align_min(a->align, b->align);
     uint32_t wa = warp_align(a), wb = warp_align(b);
 
-    if (o->instr->sat)
+    if (ir_has(o->instr, IR_MOD_SAT))
         return op_flat(o, 1);
     if (is_affine(a) && is_affine(b)) {
         int64_t stride = (int64_t)(subtract ? (uint64_t)a->stride - (uint64_t)b->stride
@@ -190,7 +186,7 @@ static struct ir_shape op_cvt(const struct op *o)
 
     if (!is_integer(to) || !is_integer(from))
         return op_flat(o, 1);
-    if (o->instr->sat)
+    if (ir_has(o->instr, IR_MOD_SAT))
         return op_flat(o, 1);
     if (ir_type_bits(to) <= ir_type_bits(from)) {
         if (is_uniform(o->a))
@@ -446,9 +442,12 @@ static struct ir_shape op_cvta(const struct op *o)
             s.warp_align = 1;
         return s;
     }
-    default:
-        return shape_varying(); /* local: every lane has its own window */
+    case IR_SPACE_LOCAL: /* every lane has its own window */
+    case IR_SPACE_SHARED_CLUSTER:
+    case IR_SPACE_TENSOR:
+        break;
     }
+    return shape_varying();
 }
 
 static struct ir_shape op_warp(const struct op *o, uint32_t index)
@@ -487,6 +486,8 @@ static struct ir_shape op_varaddr(const struct ir_instr *instr)
 
 static struct ir_shape transfer_int(const struct op *o)
 {
+    if (ir_type_lanes(o->instr->type) > 1)
+        return op_flat(o, 1);
     switch (o->instr->op) {
     case IR_OP_ADD:
         return op_add(o, false);
@@ -528,6 +529,7 @@ struct ir_shape shape_transfer(const struct shape_state *s, const struct ir_inst
 {
     struct op o = {.s = s, .instr = instr, .bits = ir_type_bits(instr->dst[index]->type)};
 
+    assert(index < instr->ndst);
     o.a = instr->nsrc > 0 ? source(&o, 0) : NULL;
     o.b = instr->nsrc > 1 ? source(&o, 1) : NULL;
     switch (instr->op) {

@@ -1,55 +1,81 @@
 #include "ir/ir.h"
 
+#include <assert.h>
+
 #include "ir/ir_names.h"
 
 /*
  * Sets of instruction types, as bits by enum ir_type: the `types` column of spec/ir_ops.def. VOID
  * stands for "the row has no type".
  */
-#define BIT(t) (1u << (t))
+#define BIT(t) (1ull << (t))
 #define PRED   BIT(IR_PRED)
 #define I16    (BIT(IR_B16) | BIT(IR_U16) | BIT(IR_S16))
 #define I32    (BIT(IR_B32) | BIT(IR_U32) | BIT(IR_S32))
 #define I64    (BIT(IR_B64) | BIT(IR_U64) | BIT(IR_S64))
-#define S      (BIT(IR_S16) | BIT(IR_S32) | BIT(IR_S64))
+#define I16X2  (BIT(IR_U16X2) | BIT(IR_S16X2))
 #define F16    (BIT(IR_F16) | BIT(IR_F16X2))
 #define BF16   (BIT(IR_BF16) | BIT(IR_BF16X2))
 #define F32    BIT(IR_F32)
 #define F64    BIT(IR_F64)
-#define ANY    (~BIT(IR_VOID))
 #define NONE   BIT(IR_VOID)
+#define I8     (BIT(IR_B8) | BIT(IR_U8) | BIT(IR_S8))
+#define CVT    (I8 | I16 | I32 | I64 | BIT(IR_F16) | BIT(IR_BF16) | F32 | F64)
+#define MEMOP  (I16 | I32 | I64 | F16 | BF16 | F32 | F64 | BIT(IR_B128))
+/* Everything a register can hold. */
+#define ANY (ALL & ~(NONE | BIT(IR_E2M1) | BIT(IR_U4) | BIT(IR_S4) | BIT(IR_B1)))
+#define ALL (BIT(IR_TYPE_COUNT) - 1)
+_Static_assert(IR_TYPE_COUNT < 64, "type sets are 64 bits");
 
 #define PURE   IR_F_PURE
 #define COMM   IR_F_COMM
+#define HINT   IR_F_HINT
+#define FLOAT  IR_F_FLOAT
 #define LOAD   IR_F_LOAD
 #define STORE  IR_F_STORE
 #define ATOM   IR_F_ATOM
 #define CONV   IR_F_CONV
 #define EFFECT IR_F_EFFECT
 #define TERM   IR_F_TERM
-#define FTZ    IR_F_FTZ
-#define SAT    IR_F_SAT
 #define RND    IR_F_RND
+#define CMP    IR_F_CMP
+#define TYPE2  IR_F_TYPE2
+#define SPACE  IR_F_SPACE
+#define ADDR   IR_F_ADDR
+#define ORDER  IR_F_ORDER
+#define IMM    IR_F_IMM
+
+#define FTZ      IR_MOD_FTZ
+#define SAT      IR_MOD_SAT
+#define NOFTZ    IR_MOD_NOFTZ
+#define NAN      IR_MOD_NAN
+#define XORSIGN  IR_MOD_XORSIGN
+#define RELU     IR_MOD_RELU
+#define HI       IR_MOD_HI
+#define WRAP     IR_MOD_WRAP
+#define SHIFTAMT IR_MOD_SHIFTAMT
+#define L2EVICT  IR_MODS_L2_EVICT
+#define CACHE    (IR_MODS_HINTS | IR_MOD_POLICY)
 
 const struct ir_op_info ir_op_infos[IR_OP_COUNT] = {
-#define X(name_, text, nsrc_, ndst_, result_, types_, flags_, doc_)                                \
+#define X(name_, text, dst_, src_, types_, mods_, flags_, doc_)                                    \
     [IR_OP_##name_] = {.name = text,                                                               \
-                       .nsrc = nsrc_,                                                              \
-                       .ndst = ndst_,                                                              \
-                       .result = IR_RES_##result_,                                                 \
+                       .dst = dst_,                                                                \
+                       .src = src_,                                                                \
                        .types = types_,                                                            \
+                       .mods = mods_,                                                              \
                        .flags = flags_,                                                            \
                        .doc = doc_},
 #include "ir_ops.def"
 #undef X
 };
 
-#undef S
-
 static const struct {
     const char *name;
     uint8_t bits;
+    uint8_t lanes;
     char kind;
+    uint8_t element;
 } ir_type_infos[IR_TYPE_COUNT] = {
 #define P 'P'
 #define U 'U'
@@ -58,9 +84,11 @@ static const struct {
 #define F 'F'
 #define H 'H'
 #define G 'G'
+#define E 'E'
 #undef NONE
-#define NONE                                ' '
-#define X(name_, text, bits_, lanes, kind_) [IR_##name_] = {text, bits_, kind_},
+#define NONE ' '
+#define X(name_, text, bits_, lanes_, kind_, element_)                                             \
+    [IR_##name_] = {text, bits_, lanes_, kind_, IR_##element_},
 #include "ir_types.def"
 #undef X
 };
@@ -72,7 +100,19 @@ const char *ir_type_name(enum ir_type type)
 
 unsigned ir_type_bits(enum ir_type type)
 {
+    assert(type < IR_TYPE_COUNT);
     return ir_type_infos[type].bits;
+}
+
+unsigned ir_type_lanes(enum ir_type type)
+{
+    return ir_type_infos[type].lanes;
+}
+
+enum ir_type ir_type_element(enum ir_type type)
+{
+    assert(type < IR_TYPE_COUNT);
+    return (enum ir_type)ir_type_infos[type].element;
 }
 
 bool ir_type_is_signed(enum ir_type type)
@@ -83,12 +123,54 @@ bool ir_type_is_signed(enum ir_type type)
 bool ir_type_is_float(enum ir_type type)
 {
     char kind = ir_type_infos[type].kind;
-    return kind == F || kind == H || kind == G;
+    return kind == F || kind == H || kind == G || kind == E;
 }
 
-enum ir_type ir_type_value(enum ir_type type)
+/* ---- operand roles */
+
+uint32_t ir_operands_min(const char *roles)
 {
-    switch (ir_type_infos[type].bits) {
+    uint32_t n = 0;
+
+    for (; *roles; roles++)
+        n += roles[1] != '?' && roles[1] != '*' && *roles != '?' && *roles != '*';
+    return n;
+}
+
+uint32_t ir_operands_max(const char *roles)
+{
+    uint32_t n = 0;
+
+    for (; *roles; roles++) {
+        if (*roles == '*')
+            return UINT32_MAX;
+        n += *roles != '?';
+    }
+    return n;
+}
+
+int ir_operands_fixed(const char *roles)
+{
+    uint32_t min = ir_operands_min(roles);
+
+    return min == ir_operands_max(roles) ? (int)min : -1;
+}
+
+char ir_operand_role(const char *roles, uint32_t index)
+{
+    for (; *roles; roles++) {
+        if (*roles == '?')
+            continue;
+        if (roles[1] == '*' || !index--)
+            return *roles;
+    }
+    return 0;
+}
+
+/* The type of values of this many bits. */
+static enum ir_type value_type(unsigned bits)
+{
+    switch (bits) {
     case 1:
         return IR_PRED;
     case 8:
@@ -106,9 +188,67 @@ enum ir_type ir_type_value(enum ir_type type)
     }
 }
 
+enum ir_type ir_type_value(enum ir_type type)
+{
+    return value_type(ir_type_infos[type].bits);
+}
+
+enum ir_type ir_role_type(char role, enum ir_type type, enum ir_type type2)
+{
+    switch (role) {
+    case 't':
+        return ir_type_value(type);
+    case '2':
+        return ir_type_value(type2);
+    case 'w':
+        return value_type(2 * ir_type_bits(type));
+    case 'p':
+        return IR_PRED;
+    case 'i':
+        return IR_B32;
+    case 'l':
+        return IR_B64;
+    default:
+        assert(role == 'a' || role == 'v');
+        return IR_VOID;
+    }
+}
+
+/* The policy stands behind the operands of the row. */
+static char src_role(const struct ir_instr *instr, uint32_t index)
+{
+    bool is_policy = ir_has(instr, IR_MOD_POLICY) && index + 1 == instr->nsrc;
+    return is_policy ? 'l' : ir_operand_role(ir_op_infos[instr->op].src, index);
+}
+
+enum ir_type ir_src_type(const struct ir_instr *instr, uint32_t index)
+{
+    char role = src_role(instr, index);
+
+    assert(role && index < instr->nsrc);
+    return ir_role_type(role, instr->type, instr->type2);
+}
+
+enum ir_type ir_dst_type(const struct ir_instr *instr, uint32_t index)
+{
+    char role = ir_operand_role(ir_op_infos[instr->op].dst, index);
+
+    assert(role);
+    return ir_role_type(role, instr->type, instr->type2);
+}
+
 static const char *const ir_sreg_names[IR_SREG_COUNT] = {
-#define X(name, text, type) [IR_SREG_##name] = text,
-    IR_SREG_LIST(X)
+#define X(name, text, type, scope, ptx, part, doc) [IR_SREG_##name] = text,
+#include "ir_sregs.def"
+#undef X
+};
+
+static const struct {
+    uint8_t type;
+    uint8_t scope;
+} ir_sreg_infos[IR_SREG_COUNT] = {
+#define X(name, text, type, scope, ptx, part, doc) [IR_SREG_##name] = {IR_##type, IR_SREG_##scope},
+#include "ir_sregs.def"
 #undef X
 };
 
@@ -119,56 +259,54 @@ const char *ir_sreg_name(enum ir_sreg sreg)
 
 enum ir_type ir_sreg_type(enum ir_sreg sreg)
 {
-    static const uint8_t types[IR_SREG_COUNT] = {
-#define X(name, text, type) [IR_SREG_##name] = IR_##type,
-        IR_SREG_LIST(X)
-#undef X
-    };
-    return types[sreg];
+    assert(sreg < IR_SREG_COUNT);
+    return (enum ir_type)ir_sreg_infos[sreg].type;
 }
 
-const char *const ir_space_names[IR_SPACE_COUNT_] = {
-    [IR_SPACE_GENERIC] = "generic", [IR_SPACE_GLOBAL] = "global", [IR_SPACE_CONST] = "const",
-    [IR_SPACE_SHARED] = "shared",   [IR_SPACE_LOCAL] = "local",   [IR_SPACE_PARAM] = "param"};
-const char *const ir_rnd_names[IR_RND_COUNT_] = {
-    [IR_RND_NONE] = "", [IR_RN] = "rn",   [IR_RZ] = "rz",         [IR_RM] = "rm",
-    [IR_RP] = "rp",     [IR_RNA] = "rna", [IR_RNI] = "rni",       [IR_RZI] = "rzi",
-    [IR_RMI] = "rmi",   [IR_RPI] = "rpi", [IR_APPROX] = "approx", [IR_FULL] = "full"};
-const char *const ir_cmp_names[IR_CMP_COUNT_] = {
-    [IR_EQ] = "eq",   [IR_NE] = "ne",   [IR_LT] = "lt",   [IR_LE] = "le",   [IR_GT] = "gt",
-    [IR_GE] = "ge",   [IR_EQU] = "equ", [IR_NEU] = "neu", [IR_LTU] = "ltu", [IR_LEU] = "leu",
-    [IR_GTU] = "gtu", [IR_GEU] = "geu", [IR_NUM] = "num", [IR_NAN] = "nan"};
-const char *const ir_atom_names[IR_ATOM_COUNT_] = {
-    [IR_ATOM_ADD] = "add",   [IR_ATOM_MIN] = "min", [IR_ATOM_MAX] = "max", [IR_ATOM_INC] = "inc",
-    [IR_ATOM_DEC] = "dec",   [IR_ATOM_AND] = "and", [IR_ATOM_OR] = "or",   [IR_ATOM_XOR] = "xor",
-    [IR_ATOM_EXCH] = "exch", [IR_ATOM_CAS] = "cas"};
-const char *const ir_sem_names[IR_SEM_COUNT_] = {
-    [IR_SEM_WEAK] = "weak",        [IR_SEM_RELAXED] = "relaxed", [IR_SEM_ACQUIRE] = "acquire",
-    [IR_SEM_RELEASE] = "release",  [IR_SEM_ACQ_REL] = "acq_rel", [IR_SEM_SC] = "sc",
-    [IR_SEM_VOLATILE] = "volatile"};
-const char *const ir_scope_names[IR_SCOPE_COUNT_] = {[IR_SCOPE_CTA] = "cta",
-                                                     [IR_SCOPE_CLUSTER] = "cluster",
-                                                     [IR_SCOPE_GPU] = "gpu",
-                                                     [IR_SCOPE_SYS] = "sys"};
-const char *const ir_cache_names[IR_CACHE_COUNT_] = {
-    [IR_CACHE_DEFAULT] = "", [IR_CACHE_CA] = "ca", [IR_CACHE_CG] = "cg",
-    [IR_CACHE_CS] = "cs",    [IR_CACHE_LU] = "lu", [IR_CACHE_CV] = "cv",
-    [IR_CACHE_WB] = "wb",    [IR_CACHE_WT] = "wt", [IR_CACHE_NC] = "nc"};
-const char *const ir_linkage_names[IR_LINK_COUNT_] = {[IR_LINK_LOCAL] = "internal",
-                                                      [IR_LINK_VISIBLE] = "visible",
-                                                      [IR_LINK_WEAK] = "weak",
-                                                      [IR_LINK_EXTERN] = "extern",
-                                                      [IR_LINK_COMMON] = "common"};
+enum ir_sreg_scope ir_sreg_scope(enum ir_sreg sreg)
+{
+    assert(sreg < IR_SREG_COUNT);
+    return (enum ir_sreg_scope)ir_sreg_infos[sreg].scope;
+}
 
-static const char *const prmt_names[] = {"idx", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"};
-static const char *const testp_names[] = {"finite",     "infinite", "number",
-                                          "notanumber", "normal",   "subnormal"};
-static const char *const bar_names[] = {"sync", "arrive", "red_popc", "red_and", "red_or"};
-static const char *const shfl_names[] = {"up", "down", "bfly", "idx"};
-static const char *const vote_names[] = {"all", "any", "uni", "ballot"};
-static const char *const redux_names[] = {"add", "min", "max", "and", "or", "xor"};
-static const char *const match_names[] = {"any", "all"};
-static const char *const builtin_names[] = {"vprintf", "assertfail", "malloc", "free"};
+#define TEXT(id, text, ...) [id] = (text),
+const char *const ir_space_names[IR_SPACE_COUNT_] = {IR_SPACE_LIST(TEXT)};
+const char *const ir_rnd_names[IR_RND_COUNT_] = {IR_RND_LIST(TEXT)};
+const char *const ir_cmp_names[IR_CMP_COUNT_] = {IR_CMP_LIST(TEXT)};
+const char *const ir_atom_names[IR_ATOM_COUNT_] = {IR_ATOM_LIST(TEXT)};
+const char *const ir_sem_names[IR_SEM_COUNT_] = {IR_SEM_LIST(TEXT)};
+const char *const ir_scope_names[IR_SCOPE_COUNT_] = {IR_SCOPE_LIST(TEXT)};
+const char *const ir_cache_names[IR_CACHE_COUNT_] = {IR_CACHE_LIST(TEXT)};
+const char *const ir_linkage_names[IR_LINK_COUNT_] = {IR_LINK_LIST(TEXT)};
+const char *const ir_mod_names[IR_MOD_COUNT] = {
+#define X(name, text, doc) [IR_MOD_BIT_##name] = text,
+#include "ir_mods.def"
+};
+
+static const char *const prmt_names[] = {IR_PRMT_LIST(TEXT)};
+static const char *const testp_names[] = {IR_TESTP_LIST(TEXT)};
+static const char *const bar_names[] = {IR_BAR_LIST(TEXT)};
+static const char *const shfl_names[] = {IR_SHFL_LIST(TEXT)};
+static const char *const vote_names[] = {IR_VOTE_LIST(TEXT)};
+static const char *const redux_names[] = {IR_REDUX_LIST(TEXT)};
+static const char *const match_names[] = {IR_MATCH_LIST(TEXT)};
+static const char *const level_names[] = {IR_LEVEL_LIST(TEXT)};
+static const char *const policy_names[] = {IR_POLICY_LIST(TEXT)};
+static const char *const builtin_names[] = {IR_BUILTIN_LIST(TEXT)};
+#undef TEXT
+
+bool ir_space_is_window(enum ir_space space)
+{
+    enum { ADDRESS, WINDOW };
+    static const bool is_window[] = {
+#define X(id, text, kind) [id] = (kind) == WINDOW,
+        IR_SPACE_LIST(X)
+#undef X
+    };
+
+    assert(space < IR_SPACE_COUNT_);
+    return is_window[space];
+}
 
 size_t ir_imm_names(enum ir_op op, const char *const **out_names)
 {
@@ -190,6 +328,11 @@ size_t ir_imm_names(enum ir_op op, const char *const **out_names)
         return NAMES(redux_names);
     case IR_OP_MATCH:
         return NAMES(match_names);
+    case IR_OP_PREFETCH:
+        return NAMES(level_names);
+    case IR_OP_POLICY_FRACTIONAL:
+    case IR_OP_POLICY_RANGE:
+        return NAMES(policy_names);
     case IR_OP_BUILTIN:
         return NAMES(builtin_names);
     default:

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "ir/analysis.h"
+#include "ir/ir_ext.h"
 #include "ir/ir_names.h"
 
 struct checker {
@@ -73,8 +74,8 @@ static enum hd_status check_list(struct checker *c)
     c->instr = NULL;
     REQUIRE(c->block->first, "empty block");
     ir_foreach_instr(instr, c->block) {
+        REQUIRE(instr->op < IR_OP_COUNT, "unknown operation %u", instr->op); /* cannot be printed */
         c->instr = instr;
-        REQUIRE(instr->op < IR_OP_COUNT, "unknown operation %u", instr->op);
         REQUIRE(instr->block == c->block, "instruction is linked into another block");
         REQUIRE(instr->prev == prev, "broken instruction list");
         REQUIRE(phis || instr->op != IR_OP_PHI, "phi after another instruction");
@@ -208,122 +209,121 @@ static enum hd_status check_uses(struct checker *c, const struct ir_dom *dom, ui
 
 /* ---- operands */
 
+/* Those that the row has: all but a cache policy. */
+static uint32_t row_sources(const struct ir_instr *instr)
+{
+    return instr->nsrc - (instr->nsrc && ir_has(instr, IR_MOD_POLICY));
+}
+
 static enum hd_status check_counts(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     const struct ir_op_info *info = &ir_op_infos[instr->op];
+    uint32_t nsrc = row_sources(instr);
+
+    REQUIRE(nsrc >= ir_operands_min(info->src) && nsrc <= ir_operands_max(info->src),
+            "%u sources, want %u%s", nsrc, ir_operands_min(info->src),
+            ir_operands_fixed(info->src) < 0 ? " or more" : "");
+    REQUIRE(instr->ndst >= ir_operands_min(info->dst) && instr->ndst <= ir_operands_max(info->dst),
+            "%u results, want %u%s", instr->ndst, ir_operands_min(info->dst),
+            ir_operands_fixed(info->dst) < 0 ? " or more" : "");
+    REQUIRE(instr->op != IR_OP_PHI || instr->nsrc == c->block->npreds,
+            "phi with %u operands in a block with %u predecessors", instr->nsrc, c->block->npreds);
+    return HD_OK;
+}
+
+static enum hd_status check_types(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+
+    REQUIRE(instr->type < IR_TYPE_COUNT && instr->type2 < IR_TYPE_COUNT, "unknown type");
+    REQUIRE(ir_op_takes(instr->op, instr->type), "type %s is not legal here",
+            ir_type_name(instr->type));
+    if (ir_op_has(instr->op, IR_F_TYPE2))
+        REQUIRE(ir_op_takes(instr->op, instr->type2), "second type %s is not legal here",
+                ir_type_name(instr->type2));
+    else
+        REQUIRE(instr->type2 == IR_VOID, "a second type is not legal here");
+    return HD_OK;
+}
+
+static bool several(uint32_t bits)
+{
+    return (bits & (bits - 1)) != 0;
+}
+
+static enum hd_status check_words(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    uint32_t illegal = instr->mods & ~ir_op_infos[instr->op].mods;
     const char *const *names;
     size_t nnames = ir_imm_names(instr->op, &names);
 
-    REQUIRE(info->nsrc < 0 || instr->nsrc == (uint32_t)info->nsrc, "%u sources, want %d",
-            instr->nsrc, info->nsrc);
-    REQUIRE(info->ndst < 0 || instr->ndst == (uint32_t)info->ndst, "%u results, want %d",
-            instr->ndst, info->ndst);
-    REQUIRE(instr->op != IR_OP_PHI || instr->nsrc == c->block->npreds,
-            "phi with %u operands in a block with %u predecessors", instr->nsrc, c->block->npreds);
-    REQUIRE(instr->type < IR_TYPE_COUNT && instr->type2 < IR_TYPE_COUNT, "unknown type");
-    REQUIRE(info->types == 1u << IR_VOID || (info->types >> instr->type) & 1,
-            "type %s is not legal here", ir_type_name(instr->type));
-    REQUIRE(!instr->ftz || (info->flags & IR_F_FTZ), ".ftz is not legal here");
-    REQUIRE(!instr->sat || (info->flags & IR_F_SAT), ".sat is not legal here");
-    REQUIRE(!instr->rnd || instr->rnd == IR_APPROX || (info->flags & IR_F_RND),
+    REQUIRE(instr->mods >> IR_MOD_COUNT == 0, "unknown modifiers %#x", instr->mods);
+    REQUIRE(!illegal, ".%s is not legal here", ir_mod_names[__builtin_ctz(illegal)]);
+    REQUIRE(!several(instr->mods & IR_MODS_L1) && !several(instr->mods & IR_MODS_L2_EVICT) &&
+                !several(instr->mods & IR_MODS_L2_SIZE),
+            "two hints of one kind");
+    REQUIRE(instr->rnd < IR_RND_COUNT_ && instr->cmp < IR_CMP_COUNT_,
+            "unknown rounding or compare");
+    REQUIRE(!instr->rnd || instr->rnd == IR_APPROX || ir_op_has(instr->op, IR_F_RND),
             "rounding is not legal here");
+    REQUIRE(!instr->cmp || ir_op_has(instr->op, IR_F_CMP), "a comparison is not legal here");
+    REQUIRE(!instr->imm || ir_op_has(instr->op, IR_F_IMM), "a number is not legal here");
+    REQUIRE(!instr->imm_hi || instr->type == IR_B128, "too many bits");
     REQUIRE(!nnames || instr->imm < nnames, "unknown variant %llu", (unsigned long long)instr->imm);
     return HD_OK;
 }
 
-/* The width that source `s` must have; IR_VOID: the special checks decide. */
-static enum ir_type source_type(const struct ir_instr *instr, uint32_t s)
+static enum hd_status check_mem_words(struct checker *c)
 {
-    enum ir_type t = ir_type_value(instr->type);
+    const struct ir_instr *instr = c->instr;
+    const struct ir_mem *mem = &instr->mem;
+    bool any = false;
 
-    switch (instr->op) {
-    case IR_OP_SELECT:
-        return s == 0 ? IR_PRED : t;
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-        return s == 1 ? IR_B32 : t;
-    case IR_OP_ADDC:
-    case IR_OP_CARRY:
-    case IR_OP_SUBC:
-    case IR_OP_BORROW:
-        return s == 2 ? IR_PRED : t;
-    case IR_OP_BFE:
-        return s >= 1 ? IR_B32 : t;
-    case IR_OP_BFI:
-        return s >= 2 ? IR_B32 : t;
-    case IR_OP_CVT:
-        return ir_type_value(instr->type2);
-    case IR_OP_ST:
-    case IR_OP_ATOM:
-        return s == 0 ? IR_VOID : t;
-    case IR_OP_BAR:
-        return s == 2 ? IR_PRED : IR_B32;
-    case IR_OP_VOTE:
-        return s == 0 ? IR_PRED : IR_B32;
-    case IR_OP_MATCH:
-        return s == 1 ? IR_B32 : t;
-    case IR_OP_CBR:
-        return IR_PRED;
-    case IR_OP_ALLOCA:
-    case IR_OP_STACKRESTORE:
-        return IR_B64;
-    case IR_OP_CVTPACK:
-    case IR_OP_SHFL:
-    case IR_OP_WARPSYNC:
-    case IR_OP_ELECT:
-    case IR_OP_NANOSLEEP:
-    case IR_OP_SWITCH:
-        return IR_B32;
-    case IR_OP_PACK:
-    case IR_OP_UNPACK:
-    case IR_OP_LD:
-    case IR_OP_CVTA:
-    case IR_OP_CVTA_TO:
-    case IR_OP_ISSPACEP:
-    case IR_OP_CALL:
-    case IR_OP_CALLI:
-    case IR_OP_BUILTIN:
-    case IR_OP_RET:
-        return IR_VOID;
-    default:
-        return t;
-    }
+#define MEM(type, name) any |= mem->name != 0;
+#include "ir_fields.def"
+    REQUIRE(!any || ir_op_has(instr->op, IR_F_SPACE) || ir_op_has(instr->op, IR_F_ORDER),
+            "memory fields are not legal here");
+    REQUIRE(mem->space < IR_SPACE_COUNT_ && mem->atom < IR_ATOM_COUNT_ &&
+                mem->sem < IR_SEM_COUNT_ && mem->scope < IR_SCOPE_COUNT_ &&
+                mem->cache < IR_CACHE_COUNT_,
+            "memory fields out of range");
+    return HD_OK;
 }
 
-static enum ir_type dest_type(const struct ir_instr *instr, uint32_t d)
+/* Variables, functions and payloads where they belong, and only there. */
+static enum hd_status check_references(struct checker *c)
 {
-    switch (ir_op_infos[instr->op].result) {
-    case IR_RES_T:
-        return ir_type_value(instr->type);
-    case IR_RES_T2:
-        return ir_type_value(instr->type2);
-    case IR_RES_P:
-        return IR_PRED;
-    case IR_RES_W:
-        return ir_type_bits(instr->type) == 16 ? IR_B32 : IR_B64;
-    case IR_RES_B32:
-        return IR_B32;
-    case IR_RES_B64:
-        return IR_B64;
+    const struct ir_instr *instr = c->instr;
+    const char *why = NULL;
+    bool wants_ext = false;
+
+    REQUIRE(!instr->var || instr->op == IR_OP_VARADDR, "a variable is not legal here");
+    REQUIRE(!instr->callee || instr->op == IR_OP_CALL || instr->op == IR_OP_FUNCADDR,
+            "a function is not legal here");
+    switch (instr->op) {
+#define X(op_, name, type)                                                                         \
+    case IR_OP_##op_:                                                                              \
+        wants_ext = true;                                                                          \
+        why = instr->ext ? ir_ext_check_##name(instr->ext) : NULL;                                 \
+        break;
+#include "ir_ext.def"
+#undef X
     default:
         break;
     }
-    switch (instr->op) {
-    case IR_OP_LD:
-    case IR_OP_ATOM:
-        return ir_type_value(instr->type);
-    case IR_OP_SHFL:
-    case IR_OP_MATCH:
-    case IR_OP_ELECT:
-        return d ? IR_PRED : IR_B32;
-    case IR_OP_VOTE:
-        return instr->imm == IR_VOTE_BALLOT ? IR_B32 : IR_PRED;
-    case IR_OP_BAR:
-        return instr->imm == IR_BAR_RED_POPC ? IR_B32 : IR_PRED;
-    default:
-        return IR_VOID;
-    }
+    REQUIRE(!instr->ext == !wants_ext, wants_ext ? "no payload" : "a payload is not legal here");
+    REQUIRE(!why, "%s", why);
+    return HD_OK;
+}
+
+/* An address has 64 bits; 32 do in a window, and where windows and generic addresses convert. */
+static bool address_ok(const struct ir_instr *instr, enum ir_type type)
+{
+    bool window = ir_space_is_window(instr->mem.space);
+
+    return type == IR_B64 || (type == IR_B32 && (window || !ir_op_has(instr->op, IR_F_ADDR)));
 }
 
 static enum hd_status check_widths(struct checker *c)
@@ -331,45 +331,63 @@ static enum hd_status check_widths(struct checker *c)
     const struct ir_instr *instr = c->instr;
 
     for (uint32_t s = 0; s < instr->nsrc; s++) {
-        enum ir_type want = source_type(instr, s);
-        REQUIRE(want == IR_VOID || instr->src[s]->type == want, "source %u is %s, want %s", s,
-                ir_type_name(instr->src[s]->type), ir_type_name(want));
+        enum ir_type want = ir_src_type(instr, s), is = instr->src[s]->type;
+        REQUIRE(want == IR_VOID || is == want, "source %u is %s, want %s", s, ir_type_name(is),
+                ir_type_name(want));
+        REQUIRE(ir_operand_role(ir_op_infos[instr->op].src, s) != 'a' || address_ok(instr, is),
+                "address is %s", ir_type_name(is));
     }
     for (uint32_t d = 0; d < instr->ndst; d++) {
-        enum ir_type want = dest_type(instr, d);
+        enum ir_type want = ir_dst_type(instr, d);
         REQUIRE(want == IR_VOID || instr->dst[d]->type == want, "result %u is %s, want %s", d,
                 ir_type_name(instr->dst[d]->type), ir_type_name(want));
     }
     return HD_OK;
 }
 
-static enum hd_status check_memory(struct checker *c)
+/* ---- what single operations ask for besides: the table `specials` below */
+
+static uint32_t vector_len(const struct ir_instr *instr)
+{
+    return instr->mem.vec ? instr->mem.vec : 1;
+}
+
+static enum hd_status check_vector(struct checker *c)
+{
+    uint32_t vec = vector_len(c->instr);
+
+    REQUIRE(hd_is_pow2(vec) && vec <= 8 && c->instr->mem.vec != 1, "vector of %u elements", vec);
+    return HD_OK;
+}
+
+static enum hd_status check_load(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
-    const struct ir_mem *mem = &instr->mem;
-    uint32_t vec = mem->vec ? mem->vec : 1;
-    bool window = mem->space == IR_SPACE_SHARED || mem->space == IR_SPACE_LOCAL ||
-                  mem->space == IR_SPACE_PARAM;
 
-    REQUIRE(instr->nsrc >= 1, "no address");
-    REQUIRE(instr->src[0]->type == IR_B64 || (window && instr->src[0]->type == IR_B32),
-            "address is %s", ir_type_name(instr->src[0]->type));
-    REQUIRE(mem->space <= IR_SPACE_PARAM && mem->sem <= IR_SEM_VOLATILE &&
-                mem->scope <= IR_SCOPE_SYS && mem->cache <= IR_CACHE_NC,
-            "memory fields out of range");
-    REQUIRE(hd_is_pow2(vec) && vec <= 8, "vector of %u elements", vec);
-    switch (instr->op) {
-    case IR_OP_LD:
-        REQUIRE(instr->ndst == vec, "%u results, want %u", instr->ndst, vec);
-        break;
-    case IR_OP_ST:
-        REQUIRE(instr->nsrc == vec + 1, "%u sources, want %u", instr->nsrc, vec + 1);
-        REQUIRE(mem->space != IR_SPACE_CONST, "store to constant memory");
-        break;
-    default:
-        REQUIRE(instr->nsrc == (mem->atom == IR_ATOM_CAS ? 3u : 2u), "%u sources", instr->nsrc);
-        REQUIRE(instr->ndst <= 1 && vec == 1, "%u results", instr->ndst);
-    }
+    HD_TRY(check_vector(c));
+    REQUIRE(instr->ndst == vector_len(instr), "%u results, want %u", instr->ndst,
+            vector_len(instr));
+    return HD_OK;
+}
+
+static enum hd_status check_store(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+
+    HD_TRY(check_vector(c));
+    REQUIRE(row_sources(instr) == vector_len(instr) + 1, "%u sources, want %u", row_sources(instr),
+            vector_len(instr) + 1);
+    REQUIRE(instr->mem.space != IR_SPACE_CONST, "store to constant memory");
+    return HD_OK;
+}
+
+static enum hd_status check_atom(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+
+    REQUIRE(row_sources(instr) == (instr->mem.atom == IR_ATOM_CAS ? 3u : 2u), "%u sources",
+            row_sources(instr));
+    REQUIRE(vector_len(instr) == 1, "vector of %u elements", vector_len(instr));
     return HD_OK;
 }
 
@@ -408,17 +426,21 @@ static enum hd_status check_builtin(struct checker *c)
     return check_signature(c, &proto, 0);
 }
 
-static enum hd_status check_pieces(struct checker *c)
+static enum hd_status check_unpack(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    unsigned bits = ir_type_bits(instr->type), from = ir_type_bits(instr->src[0]->type);
+
+    REQUIRE(instr->imm < from / bits, "piece %llu of %u bits in %u", (unsigned long long)instr->imm,
+            bits, from);
+    return HD_OK;
+}
+
+static enum hd_status check_pack(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
     unsigned bits = ir_type_bits(instr->type), total = 0;
 
-    if (instr->op == IR_OP_UNPACK) {
-        unsigned from = ir_type_bits(instr->src[0]->type);
-        REQUIRE(instr->imm < from / bits, "piece %llu of %u bits in %u",
-                (unsigned long long)instr->imm, bits, from);
-        return HD_OK;
-    }
     REQUIRE(instr->nsrc, "nothing to pack");
     for (uint32_t s = 0; s < instr->nsrc; s++) {
         REQUIRE(instr->src[s]->type == instr->src[0]->type, "sources of unequal width");
@@ -428,60 +450,105 @@ static enum hd_status check_pieces(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_special(struct checker *c)
+static enum hd_status check_sreg(struct checker *c)
 {
     const struct ir_instr *instr = c->instr;
 
-    switch (instr->op) {
-    case IR_OP_LD:
-    case IR_OP_ST:
-    case IR_OP_ATOM:
-        return check_memory(c);
-    case IR_OP_PACK:
-    case IR_OP_UNPACK:
-        return check_pieces(c);
-    case IR_OP_CVTA:
-    case IR_OP_CVTA_TO:
-    case IR_OP_ISSPACEP:
-        REQUIRE(instr->src[0]->type == IR_B64 || instr->src[0]->type == IR_B32, "address is %s",
-                ir_type_name(instr->src[0]->type));
-        return HD_OK;
-    case IR_OP_SREG:
-        REQUIRE(ir_type_bits(instr->type) == ir_type_bits(ir_sreg_type((enum ir_sreg)instr->imm)),
-                "wrong width for this special register");
-        return HD_OK;
-    case IR_OP_VARADDR:
-        REQUIRE(instr->var, "no variable");
-        REQUIRE(!instr->var->func || instr->var->func == c->func, "variable of another function");
-        return HD_OK;
-    case IR_OP_FUNCADDR:
-        REQUIRE(instr->callee, "no function");
-        return HD_OK;
-    case IR_OP_CALL:
-        REQUIRE(instr->callee && !instr->callee->is_kernel, "no callee, or a kernel");
-        return check_signature(c, &instr->callee->proto, 0);
-    case IR_OP_CALLI:
-        REQUIRE(instr->nsrc && instr->src[0]->type == IR_B64 && instr->proto,
-                "no function handle or prototype");
-        return check_signature(c, instr->proto, 1);
-    case IR_OP_BUILTIN:
-        return check_builtin(c);
-    case IR_OP_RET: {
-        struct ir_proto proto = {.nparams = c->func->proto.nresults,
-                                 .params = c->func->proto.results};
-        return check_signature(c, &proto, 0);
-    }
-    case IR_OP_BAR:
-        REQUIRE(instr->nsrc <= 3 && instr->ndst == (instr->imm >= IR_BAR_RED_POPC),
-                "%u sources, %u results", instr->nsrc, instr->ndst);
-        REQUIRE(instr->imm < IR_BAR_RED_POPC || instr->nsrc == 3, "reduction without a predicate");
-        return HD_OK;
-    case IR_OP_MATCH:
-        REQUIRE(instr->ndst == 1 + (instr->imm == 1), "%u results", instr->ndst);
-        return HD_OK;
-    default:
-        return HD_OK;
-    }
+    REQUIRE(ir_type_bits(instr->type) == ir_type_bits(ir_sreg_type((enum ir_sreg)instr->imm)),
+            "wrong width for this special register");
+    return HD_OK;
+}
+
+static enum hd_status check_varaddr(struct checker *c)
+{
+    const struct ir_var *var = c->instr->var;
+
+    REQUIRE(var, "no variable");
+    REQUIRE(!var->func || var->func == c->func, "variable of another function");
+    return HD_OK;
+}
+
+static enum hd_status check_funcaddr(struct checker *c)
+{
+    REQUIRE(c->instr->callee, "no function");
+    return HD_OK;
+}
+
+static enum hd_status check_call(struct checker *c)
+{
+    const struct ir_func *callee = c->instr->callee;
+
+    REQUIRE(callee && !callee->is_kernel, "no callee, or a kernel");
+    return check_signature(c, &callee->proto, 0);
+}
+
+static enum hd_status check_calli(struct checker *c)
+{
+    return check_signature(c, ir_ext_proto(c->instr), 1);
+}
+
+static enum hd_status check_ret(struct checker *c)
+{
+    struct ir_proto proto = {.nparams = c->func->proto.nresults, .params = c->func->proto.results};
+
+    return check_signature(c, &proto, 0);
+}
+
+/* `dst` of the instruction is b32 or a predicate, as its variant says. */
+static enum hd_status check_result(struct checker *c, bool wide)
+{
+    enum ir_type is = c->instr->dst[0]->type;
+
+    REQUIRE(is == (wide ? IR_B32 : IR_PRED), "result 0 is %s, want %s", ir_type_name(is),
+            wide ? "b32" : "pred");
+    return HD_OK;
+}
+
+static enum hd_status check_vote(struct checker *c)
+{
+    return check_result(c, c->instr->imm == IR_VOTE_BALLOT);
+}
+
+static enum hd_status check_bar(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    bool reduces = instr->imm >= IR_BAR_RED_POPC;
+
+    REQUIRE(instr->ndst == reduces, "%u sources, %u results", instr->nsrc, instr->ndst);
+    REQUIRE(!reduces || instr->nsrc == 3, "reduction without a predicate");
+    return reduces ? check_result(c, instr->imm == IR_BAR_RED_POPC) : HD_OK;
+}
+
+static enum hd_status check_match(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+
+    REQUIRE(instr->ndst == 1 + (instr->imm == 1), "%u results", instr->ndst);
+    return HD_OK;
+}
+
+typedef enum hd_status check_fn(struct checker *c);
+
+static check_fn *const specials[IR_OP_COUNT] = {
+    [IR_OP_LD] = check_load,         [IR_OP_ST] = check_store,          [IR_OP_ATOM] = check_atom,
+    [IR_OP_PACK] = check_pack,       [IR_OP_UNPACK] = check_unpack,     [IR_OP_SREG] = check_sreg,
+    [IR_OP_VARADDR] = check_varaddr, [IR_OP_FUNCADDR] = check_funcaddr, [IR_OP_CALL] = check_call,
+    [IR_OP_CALLI] = check_calli,     [IR_OP_BUILTIN] = check_builtin,   [IR_OP_RET] = check_ret,
+    [IR_OP_VOTE] = check_vote,       [IR_OP_BAR] = check_bar,           [IR_OP_MATCH] = check_match,
+};
+
+static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)
+{
+    check_fn *special = specials[c->instr->op];
+
+    HD_TRY(check_counts(c));
+    HD_TRY(check_types(c));
+    HD_TRY(check_words(c));
+    HD_TRY(check_mem_words(c));
+    HD_TRY(check_references(c));
+    HD_TRY(check_uses(c, dom, position));
+    HD_TRY(check_widths(c));
+    return special ? special(c) : HD_OK;
 }
 
 static enum hd_status check_instrs(struct checker *c, const struct ir_dom *dom)
@@ -492,10 +559,7 @@ static enum hd_status check_instrs(struct checker *c, const struct ir_dom *dom)
         c->block = c->func->blocks[i];
         ir_foreach_instr(instr, c->block) {
             c->instr = instr;
-            HD_TRY(check_counts(c));
-            HD_TRY(check_uses(c, dom, position++));
-            HD_TRY(check_widths(c));
-            HD_TRY(check_special(c));
+            HD_TRY(check_instr(c, dom, position++));
         }
     }
     c->instr = NULL;

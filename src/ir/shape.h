@@ -120,6 +120,11 @@ struct ir_shapes {
  */
 enum hd_status ir_shapes_compute(const struct ir_func *func, enum ir_launch_class cls,
                                  struct hd_arena *arena, struct ir_shapes *out) HD_MUST_CHECK;
+/* The same for a backend that dispatches although the flow does not need it: needs_dispatch is set.
+ */
+enum hd_status ir_shapes_compute_dispatch(const struct ir_func *func, enum ir_launch_class cls,
+                                          struct hd_arena *arena, struct ir_shapes *out)
+    HD_MUST_CHECK;
 /* Annotated listing for HEDDLE_DEBUG=shape. */
 void ir_shapes_print(const struct ir_func *func, const struct ir_shapes *shapes,
                      struct hd_buf *out);

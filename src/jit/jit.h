@@ -12,15 +12,22 @@
  *
  * Generated code is position independent and refers to nothing outside itself but a few libc and
  * jit_rt_* symbols: everything else is reached through struct jit_cta, so objects can be cached on
- * disk. The structs below are an ABI between generated code and dev/cpu; their offsets are pinned
- * by jit_abi.c and are part of the cache key.
+ * disk. The structs below are an ABI between generated code and dev/cpu; jit_abi.c pins their
+ * offsets, and the cache key covers this file.
  *
- * Threads: jit_kernel_get() may be called by any thread; a variant is compiled once. Code is
- * immutable and lives until jit_module_destroy(). A CTA is run by one host thread at a time, which
- * is why shared-memory atomics are plain operations.
+ * A kernel that loads always runs. Code is made in forms, from the fastest to the simplest; when
+ * one cannot be made, whatever the reason, the next one is, and behind the last stands the
+ * interpreter (enum jit_form). All forms give the same bytes. The log says once per kernel which
+ * form took over and why.
+ *
+ * Threads: jit_kernel_get() may be called by any thread; a variant is compiled once, and different
+ * ones at the same time. Code is immutable and lives until jit_module_destroy(). A CTA is run by
+ * one host thread at a time, which is why shared-memory atomics are plain operations.
  */
 #ifndef HD_JIT_JIT_H
 #define HD_JIT_JIT_H
+
+#include <stdatomic.h>
 
 #include "ir/ir.h"
 #include "ir/shape.h"
@@ -34,8 +41,31 @@ enum jit_stop {
 };
 #define JIT_STOP(state) ((enum jit_stop)((state) & 3u))
 
+/*
+ * The forms of a kernel, fastest first. name, text, what it is. Each generated form has a fault
+ * point, HD_FAULT_JIT_name, which makes it fail.
+ */
+/* clang-format off */
+#define JIT_GENERATED_FORM_LIST(X)                                                                 \
+    X(FAST, "fast", "everything the code generator knows")                                         \
+    X(PLAIN, "plain", "nothing optional: no guesses, patterns, prefetches, regions")               \
+    X(SIMPLE, "simple", "dispatch mode, every value in memory, LLVM without optimisation")
+#define JIT_FORM_LIST(X)                                                                           \
+    JIT_GENERATED_FORM_LIST(X)                                                                     \
+    X(INTERP, "interpreted", "no code: src/interp runs the CTA in the device's memory")
+/* clang-format on */
+
+enum jit_form {
+#define X(name, text, doc) JIT_##name,
+    JIT_FORM_LIST(X)
+#undef X
+        JIT_FORM_COUNT
+};
+const char *jit_form_name(enum jit_form form);
+
 struct jit_cta;
 struct jit_warp;
+struct jit_variant;
 
 /* One CTA barrier (bar.sync a). Accounted by the services, read by generated code. */
 struct jit_barrier {
@@ -50,8 +80,9 @@ struct jit_barrier {
 
 /*
  * What generated code asks of its device. `lanes` is the mask of lanes that ask; per-lane operands
- * are arrays of 32. fault, trap and assertfail (when a lane asserts) do not return: they leave by
- * the caller's longjmp.
+ * are arrays of 32. fault and assertfail (when a lane asserts) do not return: they leave by the
+ * caller's longjmp. `place` is the number of the instruction in the kernel's module
+ * (ir_module_instr_at), 0 when there is none.
  */
 struct jit_services {
     /* Counts popcount(lanes) arrivals at barrier `id` (0..15). `count` 0 = all live threads. Opens
@@ -66,14 +97,18 @@ struct jit_services {
     void (*malloc_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                     const uint64_t *size_B, uint64_t *out_ptr);
     void (*free_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, const uint64_t *ptr);
-    /* HD_MISALIGNED, HD_ILLEGAL_ADDRESS, HD_STACK_OVERFLOW, HD_TRAP, HD_NOT_SUPPORTED (bad indirect
-     * call). */
-    void (*fault)(struct jit_cta *cta, struct jit_warp *warp, uint32_t status, uint64_t address);
+    /* HD_MISALIGNED, HD_ILLEGAL_ADDRESS (also of a call), HD_STACK_OVERFLOW, HD_TRAP. */
+    void (*fault)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+                  uint32_t status, uint64_t address);
     uint64_t (*clock)(struct jit_cta *cta);       /* %clock64: host cycles */
     uint64_t (*globaltimer)(struct jit_cta *cta); /* ns */
     void (*nanosleep)(struct jit_cta *cta, uint32_t time_ns);
     /* A function that was not inlined waits for somebody: see waits_in_calls. */
     void (*yield)(struct jit_cta *cta, struct jit_warp *warp);
+    /* Strict code: may these lanes touch size_B bytes each, outside of the device's space? A lane
+     * that may not is a fault. */
+    void (*check)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+                  const uint64_t *address, uint32_t size_B);
 };
 
 /* Facts of one launch, shared by all its CTAs. */
@@ -87,11 +122,13 @@ struct jit_launch {
     uint32_t envreg[2];
     uint64_t grid_id;
     const char *params;   /* the parameter block */
-    const uint64_t *vars; /* address of module->vars number i; 0 for shared ones */
+    const uint64_t *vars; /* by ir_var.index; 0 for shared ones */
     uint64_t shared_B;    /* size of the shared window */
     uint64_t local_B;     /* size of one thread's local window, a multiple of 16 */
     const struct jit_services *services;
     void *device; /* for the services */
+    /* Strict code touches addresses in here without asking. */
+    uint64_t space_va, space_B;
 };
 
 struct jit_warp {
@@ -116,6 +153,8 @@ struct jit_cta {
 };
 
 struct jit_code {
+    /* JIT_INTERP: neither run nor run_cta is there. */
+    enum jit_form form;
     /* Runs the warp from warp->state until it stops; returns the new state. MXCSR must be `mxcsr`.
      */
     uint32_t (*run)(struct jit_cta *cta, struct jit_warp *warp);
@@ -142,34 +181,94 @@ struct jit_code {
      * stack of its own.
      */
     bool waits_in_calls;
-    bool uses_printf;
-    uint64_t cost_ops; /* static estimate of operations per warp; UINT64_MAX when it loops */
+    /*
+     * Better code can be had: ask again before the next launch (jit_kernel_start), and say when a
+     * launch takes long (jit_code_improve). What it brings gives the same results and, with the
+     * same mxcsr and may_spin, can take over between any two CTAs of a launch.
+     */
+    struct jit_variant *quick; /* NULL = this is the best */
+    uint64_t max_threads; /* a launch of more waits for better code; UINT64_MAX: any may have it */
+    uint64_t cost_ops;    /* static estimate of operations per warp; UINT64_MAX when it loops */
+    uintptr_t base;       /* where it lies, size_B bytes; 0: no code */
+    size_t size_B;
 };
 
 /*
- * Function handles (FUNCADDR, function pointers in initialised variables): position in
- * module->funcs order. Never a host address, so images stay relocatable and calls through garbage
+ * Function handles (FUNCADDR, function pointers in initialised variables): by
+ * ir_func.index. Never a host address, so images stay relocatable and calls through garbage
  * are detected.
  */
 #define JIT_FUNC_HANDLE(index) (((uint64_t)(index) + 1) << 4)
 
 struct jit_module;
 
-/* Keeps a reference to `module`, which must outlive the result. `key` (16 bytes) identifies its
- * content for the code cache, NULL = do not cache. */
-enum hd_status jit_module_create(const struct ir_module *module, const uint8_t key[16],
+/* `key` (16 bytes) identifies the program for the code cache, NULL = do not cache. */
+enum hd_status jit_module_create(const char *name, const uint8_t key[16],
                                  struct jit_module **out_jit) HD_MUST_CHECK;
 void jit_module_destroy(struct jit_module *jit);
-/* HD_JIT, HD_NO_MEMORY. */
+/* The program's text, for reports (report.h); it must outlive `jit`. Before any kernel is asked
+ * for. */
+void jit_module_set_ptx(struct jit_module *jit, const char *ptx);
+/* Code that checks what it touches, services->check. Before any kernel is asked for. */
+void jit_module_set_strict(struct jit_module *jit, bool strict);
+/*
+ * The best form that can be made. The kernel and its module must outlive `jit`. Several threads
+ * may ask at once: of those that want the same variant one makes it and the others wait.
+ * HD_NO_MEMORY.
+ */
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
                               enum ir_launch_class cls, const struct jit_code **out_code)
     HD_MUST_CHECK;
 
+/*
+ * Number of the instruction (ir_module_instr_at) to which the machine instruction at `pc` in `code`
+ * belongs; 0: not known. `code` came from this module. Compiles the kernel once more, so this is
+ * for faults (docs/decisions/0030).
+ */
+uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc);
+
+/*
+ * For a launch of `threads` threads: *slot gets code that may run it. What the code of a large
+ * kernel is at first:
+ *   - interpreted, for small launches of kernels without loops, while better code is made;
+ *   - made quickly, else. A thread in the background makes what jit_kernel_get() would give when
+ *     the kernel is used again and again, or jit_code_improve() says that it takes long.
+ * Better code is put into the slot when it is there, so the slot must stay until
+ * jit_module_destroy(), and code that was read from it before stays valid. One slot per kernel and
+ * class. HEDDLE_DEBUG=sync: everybody waits for the best form.
+ */
+typedef _Atomic(const struct jit_code *) jit_slot;
+enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
+                                enum ir_launch_class cls, uint64_t threads, jit_slot *slot)
+    HD_MUST_CHECK;
+
+/* A launch takes long in this code: better code shall be made, if there is any. Any thread. */
+void jit_code_improve(const struct jit_code *code);
+
+/*
+ * For handlers of SIGSEGV, SIGBUS, SIGFPE and SIGILL: does not return when the signal interrupted a
+ * thread that compiles. The thread stays where it is, and the next form of the kernel is made.
+ * False: the signal is somebody else's.
+ */
+bool jit_crash_take(int sig);
+
 /* ---- what the host can do (jit_target.c) */
 
 enum jit_path { JIT_GENERIC, JIT_AVX2, JIT_AVX512 };
-/* The chosen path: HEDDLE_CPU or the best of this host. HD_BAD_ARG when the host lacks what was
- * asked for. */
+bool jit_path_runs_here(enum jit_path path);
+/* A level and the features beyond it that are used; bits are jit_target.c's. */
+struct jit_cpu {
+    enum jit_path path;
+    uint32_t features;
+};
+/*
+ * `text`: LEVEL[,-FEATURE ..] as in HEDDLE_CPU; NULL = the best of this host. HD_BAD_ARG when the
+ * host lacks the level or a word is unknown; the message says what is possible.
+ */
+enum hd_status jit_cpu_parse(const char *text, struct jit_cpu *out) HD_MUST_CHECK;
+/* "avx512 ifma vbmi" */
+void jit_cpu_name(const struct jit_cpu *cpu, char *text, size_t cap);
+/* The chosen path: HEDDLE_CPU or the best of this host. HD_BAD_ARG as above. */
 enum hd_status jit_path_get(enum jit_path *out_path) HD_MUST_CHECK;
 const char *jit_path_name(enum jit_path path);
 /* "19.1.7"; loads LLVM when it is not loaded yet. */

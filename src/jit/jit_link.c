@@ -8,6 +8,7 @@
  */
 #include "jit/jit_private.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -101,7 +102,10 @@ static enum hd_status place(struct linker *l)
     uint8_t *base = l->image->base;
     for (unsigned s = 0; s < l->eh->e_shnum; s++) {
         const Elf64_Shdr *sh = &l->sections[s];
-        if ((sh->sh_flags & SHF_ALLOC) && sh->sh_type != SHT_NOBITS)
+        if (!(sh->sh_flags & SHF_ALLOC))
+            continue;
+        assert(l->section_at[s] + sh->sh_size <= l->image->size_B); /* layout() made room */
+        if (sh->sh_type != SHT_NOBITS)
             memcpy(base + l->section_at[s], l->obj + sh->sh_offset, sh->sh_size);
     }
     for (size_t i = 1; i < l->nsymbols; i++) {
@@ -111,6 +115,7 @@ static enum hd_status place(struct linker *l)
         void *target = jit_rt_lookup(name);
         if (!target)
             return hd_error(HD_JIT, "kernel object: unknown external function %s", name);
+        assert(l->stub_at[i] % STUB_B == 0 && l->stub_at[i] + STUB_B <= l->image->size_B);
         /* jmp *2(%rip); nop; nop; target */
         static const uint8_t jump[8] = {0xff, 0x25, 0x02, 0, 0, 0, 0x66, 0x90};
         memcpy(base + l->stub_at[i], jump, sizeof(jump));
@@ -145,6 +150,7 @@ static enum hd_status relocate_one(struct linker *l, const Elf64_Rela *r, uint64
     HD_TRY(symbol_address(l, ELF64_R_SYM(r->r_info), &symbol));
     if (r->r_offset > section_B || width > section_B - r->r_offset)
         return malformed("relocation outside its section");
+    assert(place_at + width <= l->image->size_B);
     uint8_t *where = l->image->base + place_at;
     uint64_t pc = (uint64_t)(uintptr_t)where, value = symbol + (uint64_t)r->r_addend;
     switch (type) {
@@ -252,4 +258,118 @@ void *jit_image_symbol(const uint8_t *object, size_t size_B, const struct jit_im
     hd_free(l.section_at);
     hd_free(l.stub_at);
     return found;
+}
+
+/* ---- for those who ask about an image later */
+
+/* Fills in the places of the object's sections; linker_fini() in any case. */
+static enum hd_status linker_init(struct linker *l, struct jit_image *scratch,
+                                  const uint8_t *object, size_t size_B)
+{
+    *l = (struct linker){.obj = object, .size_B = size_B, .image = scratch};
+    HD_TRY(open_object(l));
+    l->section_at = hd_alloc_array(l->eh->e_shnum + 1u, sizeof(*l->section_at));
+    l->stub_at = hd_alloc_array(l->nsymbols + 1, sizeof(*l->stub_at));
+    if (!l->section_at || !l->stub_at)
+        return hd_error(HD_NO_MEMORY, "kernel object");
+    return layout(l);
+}
+
+static void linker_fini(struct linker *l)
+{
+    hd_free(l->section_at);
+    hd_free(l->stub_at);
+}
+
+bool jit_image_same_code(const uint8_t *object, size_t size_B, const struct jit_image *a,
+                         const struct jit_image *b)
+{
+    struct jit_image scratch = {0};
+    struct linker l;
+    bool same = linker_init(&l, &scratch, object, size_B) == HD_OK && a->size_B == b->size_B &&
+                scratch.size_B == a->size_B;
+
+    for (unsigned s = 0; same && s < l.eh->e_shnum; s++) {
+        const Elf64_Shdr *sh = &l.sections[s];
+        uint64_t at = l.section_at[s];
+
+        if (sh->sh_flags & SHF_ALLOC && sh->sh_flags & SHF_EXECINSTR)
+            same = !memcmp(a->base + at, b->base + at, sh->sh_size);
+    }
+    linker_fini(&l);
+    return same;
+}
+
+/* Index of the section; 0: there is none. */
+static unsigned find_section(const struct linker *l, const char *name)
+{
+    const Elf64_Shdr *names;
+
+    if (l->eh->e_shstrndx >= l->eh->e_shnum)
+        return 0;
+    names = &l->sections[l->eh->e_shstrndx];
+    for (unsigned s = 1; s < l->eh->e_shnum; s++) {
+        uint64_t at = l->sections[s].sh_name, room = at < names->sh_size ? names->sh_size - at : 0;
+
+        if (strlen(name) < room && !strcmp((const char *)l->obj + names->sh_offset + at, name))
+            return s;
+    }
+    return 0;
+}
+
+/* Addresses only: what refers to other such sections is left alone. */
+static enum hd_status section_relocate(const struct linker *l, const Elf64_Shdr *rela,
+                                       uint8_t *section, uint64_t section_B)
+{
+    const Elf64_Rela *r = (const Elf64_Rela *)(l->obj + rela->sh_offset);
+
+    for (size_t i = 0; i < rela->sh_size / sizeof(*r); i++) {
+        uint64_t index = ELF64_R_SYM(r[i].r_info), value;
+
+        if (ELF64_R_TYPE(r[i].r_info) != R_X86_64_64)
+            continue;
+        if (index >= l->nsymbols || l->symbols[index].st_shndx >= l->eh->e_shnum || section_B < 8 ||
+            r[i].r_offset > section_B - 8)
+            return malformed("relocation of a line table");
+        value = l->section_at[l->symbols[index].st_shndx] + l->symbols[index].st_value +
+                (uint64_t)r[i].r_addend;
+        memcpy(section + r[i].r_offset, &value, 8);
+    }
+    return HD_OK;
+}
+
+static enum hd_status section_copy(const struct linker *l, unsigned which, uint8_t *copy)
+{
+    const Elf64_Shdr *sh = &l->sections[which];
+
+    memcpy(copy, l->obj + sh->sh_offset, sh->sh_size);
+    for (unsigned s = 1; s < l->eh->e_shnum; s++)
+        if (l->sections[s].sh_type == SHT_RELA && l->sections[s].sh_info == which)
+            HD_TRY(section_relocate(l, &l->sections[s], copy, sh->sh_size));
+    return HD_OK;
+}
+
+enum hd_status jit_object_section(const uint8_t *object, size_t size_B, const char *name,
+                                  uint8_t **out_section, size_t *out_section_B)
+{
+    struct jit_image scratch = {0};
+    struct linker l;
+    enum hd_status status = linker_init(&l, &scratch, object, size_B);
+    unsigned which = status == HD_OK ? find_section(&l, name) : 0;
+    uint8_t *copy = NULL;
+
+    if (status == HD_OK && (!which || l.sections[which].sh_type == SHT_NOBITS))
+        status = hd_error(HD_NOT_FOUND, "kernel object: no section %s", name);
+    if (status == HD_OK) {
+        *out_section_B = l.sections[which].sh_size;
+        copy = hd_alloc(*out_section_B + 1);
+        status = copy ? section_copy(&l, which, copy) : hd_error(HD_NO_MEMORY, "%s", name);
+    }
+    if (status != HD_OK) {
+        hd_free(copy);
+        copy = NULL;
+    }
+    *out_section = copy;
+    linker_fini(&l);
+    return status;
 }

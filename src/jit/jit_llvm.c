@@ -6,15 +6,27 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/mem.h"
+
+#define COMPILE_STACK_B ((size_t)64 << 20)
+#define SIGNAL_STACK_B  (64u << 10)
+#define ENDING_POLL_NS  20000000
 
 static struct {
     void *handle;
+    pthread_key_t call_key; /* a compiling thread's call */
+    bool has_key;
+    _Atomic bool ending; /* destructors of LLVM's have run, or do soon */
     gen_compile_fn *compile;
     gen_version_fn *version;
     char why[512];
@@ -52,6 +64,11 @@ static bool open_near(const char *file)
     return false;
 }
 
+void jit_codegen_end(void)
+{
+    atomic_store(&codegen.ending, true);
+}
+
 static void codegen_open(void)
 {
     Dl_info info;
@@ -66,6 +83,9 @@ static void codegen_open(void)
             snprintf(codegen.why, sizeof(codegen.why), "libheddle-codegen.so not found");
         return;
     }
+    codegen.has_key = !pthread_key_create(&codegen.call_key, NULL);
+    (void)atexit(
+        jit_codegen_end); /* after LLVM's constructors: before the destructors of most of it */
     codegen.compile = (gen_compile_fn *)dlsym(codegen.handle, GEN_ENTRY);
     codegen.version = (gen_version_fn *)dlsym(codegen.handle, GEN_VERSION);
 }
@@ -74,20 +94,152 @@ static bool codegen_ready(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, codegen_open);
-    return codegen.compile && codegen.version;
+    return codegen.compile && codegen.version && codegen.has_key;
+}
+
+bool jit_codegen_open(void)
+{
+    return codegen_ready();
+}
+
+/* ---- calls */
+
+/*
+ * One compilation, on a thread of its own: LLVM recurses as deep as expressions do, and the
+ * caller's stack may be that of any thread of the program. The thread may be left behind, by a
+ * crash inside LLVM or because the process ends; then the call stays allocated for it.
+ */
+struct call {
+    struct gen_request req;
+    struct gen_result out;
+    enum hd_status status;
+    sem_t done;
+    volatile sig_atomic_t crash; /* signal that it met; 0 = none */
+    char signal_stack[SIGNAL_STACK_B];
+};
+
+static void *call_main(void *arg)
+{
+    struct call *call = arg;
+    stack_t stack = {.ss_sp = call->signal_stack, .ss_size = sizeof(call->signal_stack)}, old;
+    bool is_ours = !sigaltstack(NULL, &old) && old.ss_flags & SS_DISABLE; /* sanitizers have one */
+
+    if (is_ours)
+        sigaltstack(&stack, NULL);
+    pthread_setspecific(codegen.call_key, call);
+    call->status = codegen.compile(&call->req, &call->out);
+    if (is_ours)
+        sigaltstack(&old, NULL);
+    pthread_setspecific(codegen.call_key, NULL);
+    sem_post(&call->done);
+    return NULL;
+}
+
+bool jit_crash_take(int sig)
+{
+    struct call *call = codegen.has_key ? pthread_getspecific(codegen.call_key) : NULL;
+
+    if (!call)
+        return false;
+    call->crash = sig;
+    sem_post(&call->done);
+    for (;;)
+        pause();
+}
+
+/* Signals stay with the program's threads, but for those of a crash. */
+static bool call_start(struct call *call)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t mask, old;
+
+    sigfillset(&mask);
+    sigdelset(&mask, SIGSEGV);
+    sigdelset(&mask, SIGBUS);
+    sigdelset(&mask, SIGFPE);
+    sigdelset(&mask, SIGILL);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, COMPILE_STACK_B);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &mask, &old);
+    bool started = !pthread_create(&thread, &attr, call_main, call);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
+/* False: it is not done, and never will be as far as the caller is concerned. */
+static bool call_wait(struct call *call)
+{
+    struct timespec until;
+
+    do {
+        if (atomic_load(&codegen.ending))
+            return false;
+        clock_gettime(CLOCK_REALTIME, &until); /* sanitizers know no sem_clockwait() */
+        until.tv_nsec += ENDING_POLL_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+    } while (sem_timedwait(&call->done, &until));
+    return !call->crash;
+}
+
+/* What LLVM makes while its destructors run is not to be trusted. */
+static enum hd_status call_run(struct call *call)
+{
+    const char *name = call->req.kernel->name;
+    bool done = call_start(call) && call_wait(call);
+
+    if (atomic_load(&codegen.ending))
+        return hd_error(HD_CANCELLED, "compiling kernel %s: the process is ending", name);
+    if (done)
+        return call->status;
+    if (call->crash)
+        return hd_error(HD_JIT, "compiling kernel %s: LLVM crashed (%s)", name,
+                        strsignal(call->crash));
+    return hd_error(HD_NO_MEMORY, "compiling kernel %s: no thread", name);
 }
 
 enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out)
 {
     if (!codegen_ready())
-        return hd_error(HD_JIT, "code generator: %s", codegen.why);
-    enum hd_status status = codegen.compile(req, out);
-    if (status != HD_OK)
-        return hd_error(status, "compiling kernel %s: %s", req->kernel->name, out->error);
-    return HD_OK;
+        return hd_error(HD_NOT_FOUND, "code generator: %s", codegen.why);
+    struct call *call = hd_new(struct call);
+    if (!call)
+        return hd_error(HD_NO_MEMORY, "compiling kernel %s", req->kernel->name);
+    call->req = *req;
+    sem_init(&call->done, 0, 0);
+    enum hd_status status = call_run(call);
+    if (status == HD_CANCELLED || call->crash)
+        return status; /* the thread is still there */
+    *out = call->out;
+    if (status != HD_OK && call->status != HD_OK && out->error[0])
+        status = hd_error(status, "compiling kernel %s: %s", req->kernel->name, out->error);
+    sem_destroy(&call->done);
+    hd_free(call);
+    return status;
 }
 
 const char *jit_llvm_version(void)
 {
     return codegen_ready() ? codegen.version() : "not available";
+}
+
+static char identity_text[128];
+
+/* Without opening it: a program whose kernels are all cached never pays for LLVM. */
+static void identity_init(void)
+{
+    struct stat st;
+    bool found = stat(JIT_LLVM_LIBDIR "/libLLVM-19.so", &st) == 0;
+    snprintf(identity_text, sizeof(identity_text), "%s %lld %lld", JIT_LLVM_VERSION,
+             found ? (long long)st.st_size : 0LL, found ? (long long)st.st_mtime : 0LL);
+}
+
+const char *jit_llvm_identity(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, identity_init);
+    return identity_text;
 }

@@ -1,56 +1,82 @@
 /*
  * Kernels of a module and their compiled variants, one per launch class.
+ *
+ * The lock guards the list of variants and their states, never a compilation: a variant that is
+ * being made is MAKING, and threads that want it wait on `changed` while others make theirs.
+ *
+ * A variant of a kernel that LLVM needs long for gets better from build to build: interpreted, for
+ * small launches; made quickly; the best. Each is put into the slot when it is there. Builds live
+ * as long as the module, so who runs an older one is not disturbed.
  */
 #include "jit/jit_private.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/fault.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include <jit_sources.h>
+#include "base/probe.h"
 #include "obj/cache.h"
+#include "obj/fingerprint.h"
 
-#define JIT_CACHE_VERSION 94
-/* A cache entry: this, then the object. */
+/*
+ * LLVM takes about as long for one operation as the interpreter for running it this many times (0.1
+ * ms, 40 ns), so up to this many threads a kernel without loops is done earlier when interpreted.
+ * Smaller kernels are not worth the trouble.
+ */
+#define INTERP_MAX_THREADS 2048u
+#define INTERP_MIN_INSTRS  2000u
+
+/* Launches of quick code after which the best is made, unless one takes long before. */
+#define QUICK_LAUNCHES 4u
+
+/* A cache entry: this, then why it is in that form, then the object. */
 struct entry_head {
     struct gen_facts facts;
     uint64_t object_B;
+    uint32_t form;
+    uint32_t reason_B; /* with its end; 0 = the form that was asked for */
 };
 
-struct variant {
-    const struct ir_func *kernel;
-    enum ir_launch_class cls;
-    struct jit_code code;
-    struct jit_image image;
-    struct variant *next;
+struct jit_variant {
+    struct jit_task task; /* first: in the background */
+    struct jit_module *jit;
+    struct jit_job job;
+    bool making;             /* somebody works on it: one thread at a time */
+    struct jit_build *build; /* the best so far, then older ones; NULL = none yet */
+    jit_slot *slot;          /* where launches look; NULL = nobody does */
+    uint32_t launches;       /* of quick code */
+    bool is_best;            /* better code than the build could not be made */
+    struct jit_variant *next;
 };
 
 struct jit_module {
-    const struct ir_module *module;
     struct obj_cache *cache;
     struct obj_cache_key key; /* of the module's content */
     bool cacheable;
+    bool strict;
     enum jit_path path;
-    struct hd_lock lock;
-    struct variant *variants;
+    const char *ptx;     /* NULL = not known */
+    struct hd_lock lock; /* variants and what is in them */
+    pthread_cond_t changed;
+    struct jit_variant *variants;
 };
 
-enum hd_status jit_module_create(const struct ir_module *module, const uint8_t key[16],
+enum hd_status jit_module_create(const char *name, const uint8_t key[16],
                                  struct jit_module **out_jit)
 {
     struct jit_module *jit = hd_new(struct jit_module);
     *out_jit = NULL;
     if (!jit)
-        return hd_error(HD_NO_MEMORY, "module %s", module->name);
+        return hd_error(HD_NO_MEMORY, "module %s", name);
     enum hd_status status = jit_path_get(&jit->path);
     if (status != HD_OK) {
         hd_free(jit);
         return status;
     }
-    jit->module = module;
     jit->cacheable = key != NULL;
     if (key) {
         memcpy(&jit->key.low, key, 8);
@@ -59,103 +85,148 @@ enum hd_status jit_module_create(const struct ir_module *module, const uint8_t k
             jit->cache = NULL; /* works without */
     }
     hd_lock_init(&jit->lock, HD_RANK_COMPILE, "jit module");
+    pthread_cond_init(&jit->changed, NULL);
     *out_jit = jit;
     return HD_OK;
+}
+
+void jit_module_set_ptx(struct jit_module *jit, const char *ptx)
+{
+    assert(!jit->variants);
+    jit->ptx = ptx;
+}
+
+void jit_module_set_strict(struct jit_module *jit, bool strict)
+{
+    assert(!jit->variants);
+    jit->strict = strict;
 }
 
 void jit_module_destroy(struct jit_module *jit)
 {
     if (!jit)
         return;
+    jit_background_cancel(jit);
     while (jit->variants) {
-        struct variant *v = jit->variants;
+        struct jit_variant *v = jit->variants;
         jit->variants = v->next;
-        jit_image_fini(&v->image);
+        assert(!v->making);
+        while (v->build) {
+            struct jit_build *build = v->build;
+            v->build = build->next;
+            jit_build_destroy(build);
+        }
         hd_free(v);
     }
     obj_cache_close(jit->cache);
+    pthread_cond_destroy(&jit->changed);
     hd_lock_fini(&jit->lock);
     hd_free(jit);
 }
 
-static struct obj_cache_key variant_key(const struct jit_module *jit, const struct variant *v)
+/* ---- the cache */
+
+static struct obj_cache_key variant_key(const struct jit_module *jit, const struct jit_job *job)
 {
-    struct obj_cache_hash h;
-    obj_cache_hash_init(&h);
-    obj_cache_hash_u64(&h, jit->key.low);
-    obj_cache_hash_u64(&h, jit->key.high);
-    obj_cache_hash_u64(&h, JIT_SOURCES_HASH); /* other sources may generate other code */
-    obj_cache_hash_u64(&h, v->cls);
-    obj_cache_hash_u64(&h, jit->path);
-    obj_cache_hash_str(&h, jit_features(jit->path));
-    obj_cache_hash_str(&h, v->kernel->name);
-    return obj_cache_hash_final(&h);
+    struct obj_fingerprint print;
+    obj_fingerprint_init(&print, "object");
+    print.program = jit->key;
+    print.kernel = job->kernel->name;
+    print.launch_class = job->cls;
+    print.path = job->path;
+    print.features = job->features;
+    print.strict = job->strict;
+    print.llvm = jit_llvm_identity();
+    return obj_fingerprint_key(&print);
 }
 
-static enum hd_status variant_link(struct variant *v, const struct gen_facts *facts,
-                                   const uint8_t *object, size_t object_B)
+static uint32_t fault_points(void)
 {
-    HD_TRY(jit_link(object, object_B, &v->image));
-    const char *name = facts->has_run_cta ? "heddle_run_cta" : "heddle_kernel";
-    void *entry = jit_image_symbol(object, object_B, &v->image, name);
-    if (!entry)
-        return hd_error(HD_JIT, "kernel object of %s: no entry point", v->kernel->name);
-    if (facts->has_run_cta)
-        memcpy(&v->code.run_cta, &entry, sizeof(entry));
-    else
-        memcpy(&v->code.run, &entry, sizeof(entry));
-    v->code.frame_B = facts->frame_B;
-    v->code.mxcsr = facts->mxcsr;
-    v->code.has_barrier = facts->has_barrier && (!facts->has_run_cta || facts->has_votes);
-    v->code.simple_barriers = facts->simple_barriers;
-    v->code.may_spin = facts->may_spin;
-    v->code.waits_in_calls = facts->waits_in_calls;
-    v->code.uses_printf = facts->uses_printf;
-    v->code.cost_ops = facts->cost_ops;
-    return HD_OK;
+    uint32_t points = HD_FAULT_JIT_LLVM | HD_FAULT_JIT_CRASH |
+                      HD_FAULT_JIT_BEST; /* not JIT_NEXT: see build_from_cache() */
+#define X(name, text, doc) points |= HD_FAULT_JIT_##name;
+    JIT_GENERATED_FORM_LIST(X)
+#undef X
+    return points;
 }
 
-static bool variant_from_cache(struct jit_module *jit, struct variant *v)
+/* What forced failures lead to must not be taken for what this kernel needs, nor the reverse. */
+static bool uses_cache(const struct jit_module *jit)
+{
+    return jit->cacheable && jit->cache && !hd_fault((enum hd_fault)fault_points());
+}
+
+static bool entry_fits(const struct entry_head *head, size_t size_B)
+{
+    uint64_t rest_B = size_B - sizeof(*head);
+
+    return head->form < JIT_FORM_COUNT && head->reason_B <= JIT_REASON_B &&
+           head->reason_B <= rest_B && head->object_B == rest_B - head->reason_B;
+}
+
+static bool build_from_entry(const struct jit_job *job, const struct obj_cache_entry *entry,
+                             struct jit_build *build)
+{
+    const uint8_t *bytes = entry->bytes;
+    struct entry_head head;
+
+    if (entry->size_B < sizeof(head))
+        return false;
+    memcpy(&head, bytes, sizeof(head));
+    if (!entry_fits(&head, entry->size_B))
+        return false;
+    bytes += sizeof(head);
+    memcpy(build->reason, bytes, head.reason_B);
+    build->reason[JIT_REASON_B - 1] = 0;
+    if (head.form == JIT_INTERP) {
+        jit_build_interpret(build);
+        return true;
+    }
+    return jit_build_link(job, (enum jit_form)head.form, &head.facts, bytes + head.reason_B,
+                          head.object_B, build) == HD_OK;
+}
+
+static struct jit_build *build_from_cache(struct jit_module *jit, const struct jit_job *job)
 {
     struct obj_cache_entry entry;
-    struct entry_head head;
-    if (!jit->cacheable || !obj_cache_get(jit->cache, variant_key(jit, v), &entry))
-        return false;
-    bool ok = entry.size_B >= sizeof(head);
-    if (ok) {
-        memcpy(&head, entry.bytes, sizeof(head));
-        ok = head.object_B == entry.size_B - sizeof(head) &&
-             variant_link(v, &head.facts, (const uint8_t *)entry.bytes + sizeof(head),
-                          head.object_B) == HD_OK;
-    }
+
+    if (!uses_cache(jit) || !obj_cache_get(jit->cache, variant_key(jit, job), &entry))
+        return NULL;
+    struct jit_build *build = hd_new(struct jit_build);
+    bool fits = build && build_from_entry(job, &entry, build);
     obj_cache_entry_release(&entry);
-    return ok;
+    if (fits && !(build->reason[0] && hd_fault(HD_FAULT_JIT_NEXT)))
+        return build;
+    jit_build_destroy(build);
+    return NULL;
 }
 
-static void variant_to_cache(struct jit_module *jit, const struct variant *v,
-                             const struct gen_result *result)
+static void build_to_cache(struct jit_module *jit, const struct jit_job *job,
+                           const struct jit_build *build)
 {
-    struct entry_head head = {.object_B = result->object_B};
-    size_t size_B = sizeof(head) + result->object_B;
-    uint8_t *bytes = jit->cache ? hd_alloc(size_B) : NULL;
+    size_t reason_B = build->reason[0] ? strlen(build->reason) + 1 : 0;
+    struct entry_head head = {.facts = build->result.facts,
+                              .object_B = build->result.object_B,
+                              .form = build->code.form,
+                              .reason_B = (uint32_t)reason_B};
+    size_t size_B = sizeof(head) + reason_B + head.object_B;
+    assert(build->code.form == JIT_INTERP || head.object_B);
+    uint8_t *bytes = uses_cache(jit) && build->lasting ? hd_alloc(size_B) : NULL;
+
     if (!bytes)
         return;
-    memcpy(&head.facts, &result->facts, sizeof(head.facts));
     memcpy(bytes, &head, sizeof(head));
-    memcpy(bytes + sizeof(head), result->object, result->object_B);
-    if (obj_cache_put(jit->cache, variant_key(jit, v), bytes, size_B) != HD_OK)
+    memcpy(bytes + sizeof(head), build->reason, reason_B);
+    if (head.object_B)
+        memcpy(bytes + sizeof(head) + reason_B, build->result.object, head.object_B);
+    if (obj_cache_put(jit->cache, variant_key(jit, job), bytes, size_B) != HD_OK)
         hd_log_debug(HD_DEBUG_CACHE, "not stored: %s", hd_error_message());
     hd_free(bytes);
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
+/* ---- variants */
 
-static void shape_dump(const struct variant *v)
+static void shape_dump(const struct jit_job *job)
 {
     struct hd_arena arena;
     struct ir_shapes shapes;
@@ -164,82 +235,335 @@ static void shape_dump(const struct variant *v)
         return;
     hd_arena_init(&arena);
     hd_buf_init(&text);
-    if (ir_shapes_compute(v->kernel, v->cls, &arena, &shapes) == HD_OK) {
-        ir_shapes_print(v->kernel, &shapes, &text);
-        hd_log_dump(HD_DEBUG_SHAPE, v->kernel->name, text.ptr ? text.ptr : "");
+    if (ir_shapes_compute(job->kernel, job->cls, &arena, &shapes) == HD_OK) {
+        ir_shapes_print(job->kernel, &shapes, &text);
+        hd_log_dump(HD_DEBUG_SHAPE, job->kernel->name, text.ptr ? text.ptr : "");
     }
     hd_buf_fini(&text);
     hd_arena_fini(&arena);
 }
 
-static enum hd_status variant_compile(struct jit_module *jit, struct variant *v)
+/* Holds no lock. `build` is what the cache had, or NULL. */
+static enum hd_status build_get(struct jit_module *jit, const struct jit_job *job,
+                                struct jit_build *build, struct jit_build **out_build)
 {
-    const struct gen_request req = {
-        .kernel = v->kernel,
-        .cls = v->cls,
-        .path = jit->path,
-        .features = jit_features(jit->path),
-        .verify = hd_debug(HD_DEBUG_VALIDATE),
-    };
-    struct gen_result result = {0};
-    uint64_t start = now_us();
-    shape_dump(v);
-    enum hd_status status = jit_codegen(&req, &result);
-    if (result.llvm_text)
-        hd_log_dump(HD_DEBUG_LLVM, v->kernel->name, result.llvm_text);
-    if (result.asm_text)
-        hd_log_dump(HD_DEBUG_ASM, v->kernel->name, result.asm_text);
-    if (status == HD_OK)
-        status = variant_link(v, &result.facts, result.object, result.object_B);
-    hd_log_debug(HD_DEBUG_JIT, "%s %s for %s (%s): %llu us, %zu bytes, frame %llu",
-                 status == HD_OK ? "compiled" : "could not compile", v->kernel->name,
-                 ir_launch_class_name(v->cls), jit_path_name(jit->path),
-                 (unsigned long long)(now_us() - start), result.object_B,
-                 (unsigned long long)result.facts.frame_B);
-    if (status == HD_OK && jit->cacheable)
-        variant_to_cache(jit, v, &result);
-    free(result.object);
-    free(result.llvm_text);
-    free(result.asm_text);
+    struct hd_compile_note note = {.name = job->kernel->name, .form = jit_path_name(job->path)};
+    enum hd_status status = HD_OK;
+
+    hd_compile_begin(&note);
+    *out_build = build;
+    if (build) {
+        hd_log_debug(HD_DEBUG_JIT, "loaded %s for %s from the cache", job->kernel->name,
+                     ir_launch_class_name(job->cls));
+    } else {
+        shape_dump(job);
+        status = jit_build_make(job, out_build);
+        if (status == HD_OK)
+            build_to_cache(jit, job, *out_build);
+    }
+    hd_compile_end(&note, build != NULL, status);
+    HD_TRY(status);
+    jit_build_announce(job, *out_build);
+    jit_build_strip(*out_build);
+    return HD_OK;
+}
+
+/* NULL: no memory. */
+static struct jit_variant *variant_find_locked(struct jit_module *jit, const struct ir_func *kernel,
+                                               enum ir_launch_class cls)
+{
+    struct jit_variant *v = jit->variants;
+
+    assert(hd_lock_held(&jit->lock));
+    while (v && (v->job.kernel != kernel || v->job.cls != cls))
+        v = v->next;
+    if (v)
+        return v;
+    v = hd_new(struct jit_variant);
+    if (!v)
+        return NULL;
+    v->jit = jit;
+    v->job = (struct jit_job){.kernel = kernel,
+                              .cls = cls,
+                              .path = jit->path,
+                              .features = jit_features(jit->path),
+                              .form = JIT_FAST,
+                              .last = JIT_INTERP,
+                              .ptx = jit->ptx,
+                              .strict = jit->strict};
+    v->next = jit->variants;
+    jit->variants = v;
+    return v;
+}
+
+/* One of better code over worse; `v` is being made, or somebody makes it better. */
+static void build_add_locked(struct jit_variant *v, struct jit_build *build)
+{
+    const struct jit_build *old = v->build;
+
+    assert(hd_lock_held(&v->jit->lock) && v->making && !build->next);
+    assert(!old || (old->code.quick && old->code.form >= build->code.form));
+    build->next = v->build;
+    v->build = build;
+    if (v->slot)
+        atomic_store_explicit(v->slot, &build->code, memory_order_release);
+}
+
+/* Would the same come of it next time? */
+static bool is_final(enum hd_status status)
+{
+    return status != HD_OK && status != HD_NO_MEMORY && status != HD_CANCELLED;
+}
+
+/*
+ * Nobody works on the variant any more; `build` is NULL when nothing came of it, because of
+ * `status`. What cannot be made better stays as it is.
+ */
+static void variant_finish(struct jit_variant *v, struct jit_build *build, enum hd_status status)
+{
+    struct jit_module *jit = v->jit;
+
+    hd_lock_acquire(&jit->lock);
+    if (build) {
+        build->code.quick = build->quick ? v : NULL;
+        build_add_locked(v, build);
+    }
+    v->is_best = v->build && is_final(status);
+    v->making = false;
+    pthread_cond_broadcast(&jit->changed);
+    hd_lock_release(&jit->lock);
+}
+
+/* `cached`: what the cache has, or NULL. */
+static enum hd_status variant_make(struct jit_variant *v, enum gen_effort effort,
+                                   struct jit_build *cached)
+{
+    struct jit_build *build = cached;
+    struct jit_job job = v->job;
+    assert(v->making && (!v->build || v->build->code.quick == v));
+
+    job.effort = hd_fault(HD_FAULT_JIT_BEST) ? GEN_QUICK : effort;
+    if (v->build)
+        job.last = v->build->code.form; /* a slower one would be no gain */
+    enum hd_status status = build_get(v->jit, &job, cached, &build);
+    if (status == HD_OK && v->build)
+        hd_log_debug(HD_DEBUG_JIT, "%s for %s: better code is there", job.kernel->name,
+                     ir_launch_class_name(job.cls));
+    variant_finish(v, build, status);
     return status;
 }
 
-static enum hd_status variant_make(struct jit_module *jit, const struct ir_func *kernel,
-                                   enum ir_launch_class cls, struct variant **out)
+/* ---- quick builds */
+
+/* No loops and no calls: what a thread runs is bounded by the size. 0 = not bounded. */
+static uint64_t straight_size(const struct ir_func *kernel)
 {
-    struct variant *v = hd_new(struct variant);
-    if (!v)
-        return hd_error(HD_NO_MEMORY, "kernel %s", kernel->name);
-    v->kernel = kernel;
-    v->cls = cls;
-    if (variant_from_cache(jit, v)) {
-        hd_log_debug(HD_DEBUG_JIT, "loaded %s for %s from the cache", kernel->name,
-                     ir_launch_class_name(cls));
-    } else {
-        enum hd_status status = variant_compile(jit, v);
-        if (status != HD_OK) {
-            jit_image_fini(&v->image);
-            hd_free(v);
-            return status;
+    uint64_t n = 0;
+
+    for (uint32_t b = 0; b < kernel->nblocks; b++) {
+        const struct ir_block *block = kernel->blocks[b];
+        for (uint32_t s = 0; s < block->nsuccs; s++) {
+            if (block->succs[s]->id <= block->id) /* blocks are in reverse postorder */
+                return 0;
+        }
+        ir_foreach_instr(in, block) {
+            if (in->op == IR_OP_CALL || in->op == IR_OP_CALLI)
+                return 0;
+            n++;
         }
     }
-    v->next = jit->variants;
-    jit->variants = v;
-    *out = v;
+    return n;
+}
+
+static bool wants_interp(const struct jit_variant *v, uint64_t threads)
+{
+    return !v->build && threads <= INTERP_MAX_THREADS && !hd_debug(HD_DEBUG_SYNC) &&
+           !hd_fault(HD_FAULT_JIT_BEST) && straight_size(v->job.kernel) >= INTERP_MIN_INSTRS &&
+           jit_codegen_open();
+}
+
+/* For kernels that were interpreted first, quick code comes next. */
+static void make_in_background(struct jit_task *task, bool cancelled)
+{
+    struct jit_variant *v = (struct jit_variant *)task;
+    bool interpreted = v->build->code.form == JIT_INTERP;
+
+    assert(v->making && v->build->code.quick == v);
+    if (cancelled)
+        variant_finish(v, NULL, HD_CANCELLED);
+    else
+        (void)!variant_make(v, interpreted ? GEN_SOON : GEN_BEST, NULL);
+}
+
+/* The caller has made it `making`. False: there is no background. */
+static bool variant_push(struct jit_variant *v)
+{
+    v->task = (struct jit_task){.run = make_in_background, .owner = v->jit};
+    return jit_background_push(&v->task);
+}
+
+/* True: the slot has code for the launch, and the variant is being made in the background. */
+static bool interp_start(struct jit_variant *v, uint64_t threads)
+{
+    struct jit_build *build = wants_interp(v, threads) ? hd_new(struct jit_build) : NULL;
+    assert(v->making && v->slot);
+
+    if (!build)
+        return false;
+    jit_build_interpret(build);
+    build->code.max_threads = INTERP_MAX_THREADS;
+    build->code.quick = v;
+    hd_lock_acquire(&v->jit->lock);
+    build_add_locked(v, build);
+    hd_lock_release(&v->jit->lock);
+    if (!variant_push(v))
+        return false;
+    hd_log_debug(HD_DEBUG_JIT, "%s for %s is interpreted until it is compiled", v->job.kernel->name,
+                 ir_launch_class_name(v->job.cls));
+    return true;
+}
+
+/* With the module's lock held, which is released meanwhile: has the best made in the background. */
+static void improve_locked(struct jit_variant *v)
+{
+    assert(hd_lock_held(&v->jit->lock));
+    if (v->making || v->is_best || !v->build->code.quick || hd_fault(HD_FAULT_JIT_BEST))
+        return;
+    v->making = true;
+    hd_lock_release(&v->jit->lock);
+    if (!variant_push(v))
+        variant_finish(v, NULL, HD_CANCELLED);
+    hd_lock_acquire(&v->jit->lock);
+}
+
+void jit_code_improve(const struct jit_code *code)
+{
+    struct jit_variant *v = code->quick;
+
+    if (!v)
+        return;
+    hd_lock_acquire(&v->jit->lock);
+    improve_locked(v);
+    hd_lock_release(&v->jit->lock);
+}
+
+/* With the module's lock held. */
+static const struct jit_build *build_of_locked(const struct jit_variant *v,
+                                               const struct jit_code *code)
+{
+    assert(hd_lock_held(&v->jit->lock));
+    for (const struct jit_build *build = v->build; build; build = build->next)
+        if (&build->code == code)
+            return build;
+    return NULL;
+}
+
+bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct jit_job *out_job,
+                     const struct jit_image **out_image)
+{
+    const struct jit_build *build = NULL;
+
+    hd_lock_acquire(&jit->lock);
+    for (const struct jit_variant *v = jit->variants; v && !build; v = v->next) {
+        build = build_of_locked(v, code);
+        *out_job = v->job;
+    }
+    if (build) {
+        out_job->effort = build->quick ? GEN_QUICK : GEN_BEST;
+        *out_image = &build->image;
+    }
+    hd_lock_release(&jit->lock);
+    return build && code->form < JIT_INTERP;
+}
+
+/* ---- asking for code */
+
+/*
+ * The caller has made the variant `making`. Afterwards it serves the launch, or an error is
+ * returned. has_slot: somebody looks for better code later.
+ */
+static enum hd_status variant_start(struct jit_variant *v, uint64_t threads, bool has_slot)
+{
+    bool soon = has_slot && jit_background_usable() && !hd_debug(HD_DEBUG_SYNC);
+    struct jit_build *cached = v->build ? NULL : build_from_cache(v->jit, &v->job);
+
+    if (cached && cached->quick && !soon) {
+        jit_build_destroy(cached);
+        cached = NULL;
+    }
+    if (!cached && soon && interp_start(v, threads))
+        return HD_OK;
+    return variant_make(v, soon ? GEN_SOON : GEN_BEST, cached);
+}
+
+/* Is there code for so many threads, or the best if nobody would look for better? */
+static bool variant_serves(const struct jit_variant *v, uint64_t threads, bool has_slot)
+{
+    assert(hd_lock_held(&v->jit->lock));
+    if (!v->build || threads > v->build->code.max_threads)
+        return false;
+    return has_slot || v->is_best || !v->build->code.quick || hd_fault(HD_FAULT_JIT_BEST);
+}
+
+/* With the module's lock held, which is released meanwhile: until the variant serves the launch. */
+static enum hd_status variant_want_locked(struct jit_variant *v, uint64_t threads, bool has_slot)
+{
+    struct jit_module *jit = v->jit;
+
+    while (!variant_serves(v, threads, has_slot)) {
+        if (v->making) {
+            hd_lock_wait(&jit->lock, &jit->changed);
+            continue;
+        }
+        v->making = true;
+        hd_lock_release(&jit->lock);
+        enum hd_status status = variant_start(v, threads, has_slot);
+        hd_lock_acquire(&jit->lock);
+        if (status != HD_OK)
+            return status;
+    }
+    if (v->build->code.quick && ++v->launches >= QUICK_LAUNCHES)
+        improve_locked(v);
     return HD_OK;
+}
+
+static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *kernel,
+                                  enum ir_launch_class cls, uint64_t threads, jit_slot *slot,
+                                  const struct jit_code **out_code)
+{
+    enum hd_status status;
+
+    *out_code = NULL;
+    assert(kernel->is_kernel && !kernel->is_declaration && cls < IR_CLASS_COUNT);
+    hd_lock_acquire(&jit->lock);
+    struct jit_variant *v = variant_find_locked(jit, kernel, cls);
+    if (v && slot) {
+        assert(!v->slot || v->slot == slot);
+        if (!v->slot) /* then it stays, and whoever makes the variant reads it without the lock */
+            v->slot = slot;
+    }
+    status = v ? variant_want_locked(v, threads, slot != NULL)
+               : hd_error(HD_NO_MEMORY, "%s", kernel->name);
+    if (status == HD_OK) {
+        *out_code = &v->build->code;
+        if (slot)
+            atomic_store_explicit(slot, &v->build->code, memory_order_release);
+    }
+    hd_lock_release(&jit->lock);
+    return status;
 }
 
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
                               enum ir_launch_class cls, const struct jit_code **out_code)
 {
-    enum hd_status status = HD_OK;
-    hd_lock_acquire(&jit->lock);
-    struct variant *v = jit->variants;
-    while (v && (v->kernel != kernel || v->cls != cls))
-        v = v->next;
-    if (!v)
-        status = variant_make(jit, kernel, cls, &v);
-    hd_lock_release(&jit->lock);
-    *out_code = status == HD_OK ? &v->code : NULL;
-    return status;
+    return variant_get(jit, kernel, cls, UINT64_MAX, NULL, out_code);
+}
+
+enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
+                                enum ir_launch_class cls, uint64_t threads, jit_slot *slot)
+{
+    const struct jit_code *code;
+
+    assert(slot);
+    return variant_get(jit, kernel, cls, threads, slot, &code);
 }

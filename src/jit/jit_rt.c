@@ -24,24 +24,15 @@ static struct ir_bits lane_read(const void *array, uint32_t lane, unsigned size_
     return bits;
 }
 
-void jit_rt_eval(uint32_t op, uint64_t modifiers, uint64_t imm, uint32_t mask, uint64_t sizes,
+void jit_rt_eval(uint32_t op, uint64_t words, uint64_t imm, uint32_t mask, uint64_t sizes,
                  const void *s0, const void *s1, const void *s2, const void *s3, void *out);
-void jit_rt_eval(uint32_t op, uint64_t modifiers, uint64_t imm, uint32_t mask, uint64_t sizes,
+void jit_rt_eval(uint32_t op, uint64_t words, uint64_t imm, uint32_t mask, uint64_t sizes,
                  const void *s0, const void *s1, const void *s2, const void *s3, void *out)
 {
     const void *src[4] = {s0, s1, s2, s3};
-    struct ir_instr in = {
-        .op = (enum ir_op)(op & 0xffff),
-        .nsrc = op >> 16,
-        .type = (enum ir_type)(modifiers & 255),
-        .type2 = (enum ir_type)(modifiers >> 8 & 255),
-        .rnd = (enum ir_rnd)(modifiers >> 16 & 255),
-        .cmp = (enum ir_cmp)(modifiers >> 24 & 255),
-        .ftz = modifiers >> 32 & 1,
-        .sat = modifiers >> 33 & 1,
-        .imm = imm,
-    };
+    struct ir_instr in = {.op = (enum ir_op)(op & 0xffff), .nsrc = op >> 16, .imm = imm};
     unsigned out_B = (unsigned)(sizes >> 32 & 255);
+    ir_instr_set_words(&in, words);
     FOR_LANES(lane, mask)
     {
         struct ir_bits x[4], r = {0, 0};

@@ -1,23 +1,57 @@
 /*
- * Which code path this host runs.
+ * Which code this host runs: a level (the instruction sets that the code generator distinguishes)
+ * and the features beyond it that change which instructions LLVM chooses. Everything is looked up,
+ * nothing is concluded from a model name; HEDDLE_CPU lowers it.
  */
 #include "jit/jit_private.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "base/log.h"
 
 static const char *const path_names[] = {
     [JIT_GENERIC] = "generic", [JIT_AVX2] = "avx2", [JIT_AVX512] = "avx512"};
 
+/* Name, LLVM's name ("" = shown, but no code is made for it), lowest level; CPUID leaf 7: subleaf,
+ * register (0 = eax ..), bit. */
+#define FEATURE_LIST(X)                                                                            \
+    X("ifma", "avx512ifma", JIT_AVX512, 0, 1, 21)                                                  \
+    X("vbmi", "avx512vbmi", JIT_AVX512, 0, 2, 1)                                                   \
+    X("vbmi2", "avx512vbmi2", JIT_AVX512, 0, 2, 6)                                                 \
+    X("gfni", "gfni", JIT_AVX512, 0, 2, 8)                                                         \
+    X("bitalg", "avx512bitalg", JIT_AVX512, 0, 2, 12)                                              \
+    X("vpopcntdq", "avx512vpopcntdq", JIT_AVX512, 0, 2, 14)                                        \
+    X("vnni", "", JIT_AVX512, 0, 2, 11)                                                            \
+    X("bf16", "", JIT_AVX512, 1, 0, 5)                                                             \
+    X("fp16", "", JIT_AVX512, 0, 3, 23)                                                            \
+    X("amx-tile", "", JIT_AVX512, 0, 3, 24)                                                        \
+    X("amx-int8", "", JIT_AVX512, 0, 3, 25)                                                        \
+    X("amx-bf16", "", JIT_AVX512, 0, 3, 22)
+
+static const struct feature {
+    const char *name, *llvm;
+    enum jit_path level;
+    unsigned subleaf, reg, bit;
+} features[] = {
+#define X(name, llvm, level, subleaf, reg, bit) {name, llvm, level, subleaf, reg, bit},
+    FEATURE_LIST(X)
+#undef X
+};
+_Static_assert(HD_COUNT_OF(features) <= 32, "struct jit_cpu has one bit for each");
+
 const char *jit_path_name(enum jit_path path)
 {
+    assert((size_t)path < HD_COUNT_OF(path_names));
     return path_names[path];
 }
 
-static bool host_has(enum jit_path path)
+bool jit_path_runs_here(enum jit_path path)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
@@ -32,50 +66,174 @@ static bool host_has(enum jit_path path)
     return path == JIT_GENERIC;
 }
 
-enum hd_status jit_path_get(enum jit_path *out_path)
+/* Registers beyond AVX-512's need the kernel's consent as well. */
+static bool host_saves_tiles(void)
 {
-    const char *want = hd_env("HEDDLE_CPU");
-    for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
-        if (want && strcmp(want, path_names[p]))
-            continue;
-        if (host_has((enum jit_path)p)) {
-            *out_path = (enum jit_path)p;
-            return HD_OK;
-        }
-        if (want)
-            return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: this CPU lacks it", want);
-    }
-    return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: expected avx512, avx2 or generic", want);
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) /* OSXSAVE */
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+    return (a >> 17 & 3) == 3;
+#else
+    return false;
+#endif
 }
 
-/* Beyond what the path's base CPU has; bits that change which instructions are chosen. */
-static void features_add(char *text, size_t cap, bool have, const char *name)
+static bool host_has(const struct feature *f)
+{
+#if defined(__x86_64__)
+    unsigned r[4];
+    if (!jit_path_runs_here(f->level) ||
+        !__get_cpuid_count(7, f->subleaf, &r[0], &r[1], &r[2], &r[3]))
+        return false;
+    bool tile = !strncmp(f->name, "amx", 3);
+    return (r[f->reg] >> f->bit & 1) && (!tile || host_saves_tiles());
+#else
+    return false;
+#endif
+}
+
+static uint32_t host_set[JIT_AVX512 + 1]; /* by level */
+
+static void host_init(void)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(features); i++) {
+        for (int p = JIT_AVX512; p >= (int)features[i].level; p--)
+            host_set[p] |= (host_has(&features[i]) ? 1u : 0u) << i;
+    }
+}
+
+/* What the host has of level `path`. Asked once: CPUID takes microseconds on virtual machines. */
+static uint32_t host_features(enum jit_path path)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, host_init);
+    return host_set[path];
+}
+
+static void words_add(char *text, size_t cap, const char *separator, const char *word)
 {
     size_t len = strlen(text);
-    if (have)
-        snprintf(text + len, cap - len, "%s+%s", len ? "," : "", name);
+    snprintf(text + len, cap - len, "%s%s", len ? separator : "", word);
 }
 
-static char feature_text[3][256];
+static void feature_names(uint32_t set, char *text, size_t cap)
+{
+    text[0] = 0;
+    for (size_t i = 0; i < HD_COUNT_OF(features); i++) {
+        if (set >> i & 1)
+            words_add(text, cap, " ", features[i].name);
+    }
+}
+
+/* ---- HEDDLE_CPU: LEVEL, then ,-FEATURE for each that is not to be used */
+
+static enum hd_status unknown_level(const char *text)
+{
+    char here[64] = "";
+    for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
+        if (jit_path_runs_here((enum jit_path)p))
+            words_add(here, sizeof(here), " ", path_names[p]);
+    }
+    return hd_error(HD_BAD_ARG,
+                    "HEDDLE_CPU=%s: expected avx512, avx2 or generic, then ,-FEATURE for what is "
+                    "not to be used; this CPU runs %s",
+                    text, here);
+}
+
+static enum hd_status level_parse(const char *text, size_t len, struct jit_cpu *out)
+{
+    for (int p = JIT_AVX512; p >= JIT_GENERIC; p--) {
+        if (len != strlen(path_names[p]) || memcmp(text, path_names[p], len))
+            continue;
+        out->path = (enum jit_path)p;
+        if (jit_path_runs_here(out->path))
+            return HD_OK;
+        return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: this CPU lacks %s", text, path_names[p]);
+    }
+    return unknown_level(text);
+}
+
+static enum hd_status feature_remove(const char *text, const char *word, size_t len,
+                                     struct jit_cpu *out)
+{
+    char names[160];
+    for (size_t i = 0; i < HD_COUNT_OF(features) && len > 1 && *word == '-'; i++) {
+        const struct feature *f = &features[i];
+        if (len - 1 != strlen(f->name) || memcmp(word + 1, f->name, len - 1))
+            continue;
+        if (f->level > out->path)
+            break;
+        out->features &= ~(1u << i); /* one that the host lacks is not used either */
+        return HD_OK;
+    }
+    uint32_t all = 0;
+    for (size_t i = 0; i < HD_COUNT_OF(features); i++)
+        all |= (features[i].level <= out->path ? 1u : 0u) << i;
+    feature_names(all, names, sizeof(names));
+    return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: '%.*s' is not - and one of: %s", text, (int)len,
+                    word, names[0] ? names : "(this level has no features)");
+}
+
+enum hd_status jit_cpu_parse(const char *text, struct jit_cpu *out)
+{
+    *out = (struct jit_cpu){.path = JIT_AVX512};
+    while (!text && !jit_path_runs_here(out->path))
+        out->path = (enum jit_path)(out->path - 1);
+    size_t len = text ? strcspn(text, ",") : 0;
+    if (text)
+        HD_TRY(level_parse(text, len, out));
+    out->features = host_features(out->path);
+    for (const char *at = text ? text + len : ""; *at; at += len) {
+        at++; /* the comma */
+        len = strcspn(at, ",");
+        HD_TRY(feature_remove(text, at, len, out));
+    }
+    return HD_OK;
+}
+
+void jit_cpu_name(const struct jit_cpu *cpu, char *text, size_t cap)
+{
+    char names[160];
+    feature_names(cpu->features, names, sizeof(names));
+    snprintf(text, cap, "%s%s%s", jit_path_name(cpu->path), names[0] ? " " : "", names);
+}
+
+enum hd_status jit_path_get(enum jit_path *out_path)
+{
+    struct jit_cpu cpu;
+    HD_TRY(jit_cpu_parse(hd_env("HEDDLE_CPU"), &cpu));
+    *out_path = cpu.path;
+    return HD_OK;
+}
+
+/* ---- for LLVM, and part of what identifies cached code */
+
+static char feature_text[JIT_AVX512 + 1][256];
 
 static void features_init(void)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    char *t = feature_text[JIT_AVX512];
-    size_t cap = sizeof(feature_text[0]);
-    features_add(t, cap, __builtin_cpu_supports("avx512vbmi"), "avx512vbmi");
-    features_add(t, cap, __builtin_cpu_supports("avx512vbmi2"), "avx512vbmi2");
-    features_add(t, cap, __builtin_cpu_supports("avx512vpopcntdq"), "avx512vpopcntdq");
-    features_add(t, cap, __builtin_cpu_supports("avx512bitalg"), "avx512bitalg");
-    features_add(t, cap, __builtin_cpu_supports("avx512ifma"), "avx512ifma");
-    features_add(t, cap, __builtin_cpu_supports("gfni"), "gfni");
-#endif
+    struct jit_cpu cpu;
+    uint32_t allowed = UINT32_MAX;
+    if (jit_cpu_parse(hd_env("HEDDLE_CPU"), &cpu) == HD_OK)
+        allowed = cpu.features | ~host_features(cpu.path);
+    for (int p = JIT_GENERIC; p <= JIT_AVX512; p++) {
+        uint32_t set = host_features((enum jit_path)p) & allowed;
+        for (size_t i = 0; i < HD_COUNT_OF(features); i++) {
+            char word[32];
+            if (!(set >> i & 1) || !features[i].llvm[0])
+                continue;
+            snprintf(word, sizeof(word), "+%s", features[i].llvm);
+            words_add(feature_text[p], sizeof(feature_text[p]), ",", word);
+        }
+    }
 }
 
 const char *jit_features(enum jit_path path)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    assert((size_t)path < HD_COUNT_OF(feature_text));
     pthread_once(&once, features_init);
     return feature_text[path];
 }

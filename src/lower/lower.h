@@ -1,5 +1,17 @@
 /*
- * PTX to IR. One or several PTX modules (relocatable device code) become one linked IR module.
+ * PTX to IR: linking first, bodies on demand.
+ *
+ * lower_program_create() links PTX modules (relocatable device code): it decides which definition
+ * of a name counts, gives functions and variables their numbers, and makes the variables' initial
+ * images. No instruction is looked at. lower_kernel() then makes a module of its own for one kernel
+ * and what that reaches: functions it calls, those whose address is taken anywhere when it calls
+ * through a pointer, and the variables they name (without images: those are the program's).
+ * Numbers (ir_func.index, ir_var.index) are the program's in both.
+ *
+ * So an instruction outside of what is supported costs the kernels that reach it, and no others.
+ *
+ * Owners: a program borrows its PTX modules, which must outlive it; modules made by lower_kernel()
+ * live on their own. Threads: after its creation a program may be used by any number of them.
  */
 #ifndef HD_LOWER_LOWER_H
 #define HD_LOWER_LOWER_H
@@ -7,16 +19,48 @@
 #include "ir/ir.h"
 #include "ptx/ptx.h"
 
+/* Static shared memory of a kernel: PTX assemblers take no more, whatever the architecture. */
+#define LOWER_SHARED_MAX_B 49152u
+/* On top of it, what %reserved_smem_offset_* name, in kernels that name them. */
+#define LOWER_RESERVED_SMEM_B 1024u
+
+struct lower_program;
+
 /*
- * Lowers and links. Duplicate strong symbols, unresolved externs (HD_UNRESOLVED) and instructions
- * outside the supported slice (HD_NOT_SUPPORTED) are errors that name symbol or instruction and
- * `file:line`. A module whose unsupported instruction sits in one kernel fails as a whole, as
- * loading does on a driver that lacks the instruction.
+ * HD_BAD_PTX (a name defined twice, in two state spaces, ...) and HD_UNRESOLVED (an initial image
+ * names what nobody defines) with `file:line`.
  */
+enum hd_status lower_program_create(const struct ptx_module *const *modules, size_t count,
+                                    const char *name, struct lower_program **out_program)
+    HD_MUST_CHECK;
+/* Instructions that no .loc speaks of come from a line of the PTX. Before the first kernel. */
+void lower_program_keep_ptx_lines(struct lower_program *program);
+void lower_program_destroy(struct lower_program *program);
+/*
+ * All functions, as declarations with parameters and launch bounds, and all module-scope variables
+ * with their images. Lives as long as the program.
+ */
+const struct ir_module *lower_program_decls(const struct lower_program *program);
+/* Is function number `index` a kernel that some module defines? */
+bool lower_program_is_kernel(const struct lower_program *program, uint32_t index);
+
+/*
+ * The module of kernel number `index`. HD_NOT_SUPPORTED (the instruction, register or parameter),
+ * HD_UNRESOLVED, HD_BAD_PTX with `file:line`, HD_NO_MEMORY.
+ */
+enum hd_status lower_kernel(struct lower_program *program, uint32_t index,
+                            struct ir_module **out_module) HD_MUST_CHECK;
+/* Every function and variable in one module, as far as the first error. */
+enum hd_status lower_all(struct lower_program *program, struct ir_module **out_module)
+    HD_MUST_CHECK;
+/* The same in one step. */
 enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, const char *name,
                          struct ir_module **out_module) HD_MUST_CHECK;
 
-/* Is this instruction inside the slice? For `heddle doctor`; *out_why (static text) when not. */
+/* Is this instruction supported? For `heddle doctor`; *out_why (static text) when not. */
 bool lower_supports(const struct ptx_insn *insn, const char **out_why);
+
+/* Does the device itself supply an external function of this name, as it does vprintf()? */
+bool lower_is_builtin(struct hd_str name);
 
 #endif

@@ -18,11 +18,6 @@ static val op3(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b, 
     return lower_op(f, op, t, 3, (val[]){a, b, c});
 }
 
-static enum ir_type form_type(const struct ptx_insn *in)
-{
-    return lower_type(ptx_form_type(in->form));
-}
-
 static enum ir_type double_width(enum ir_type t)
 {
     switch (t) {
@@ -52,7 +47,7 @@ static void carry_write(struct lower_fn *f, val v)
 static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val b, bool with,
                       bool sub, const struct ptx_operand *dst)
 {
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     val c = with ? carry_read(f) : lower_const(f, IR_PRED, 0);
     val r = op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
     if (in->form->cc)
@@ -60,25 +55,20 @@ static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val 
     lower_dst(f, dst, r, t);
 }
 
-static bool add_sub(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_add(struct lower_fn *f, const struct ptx_insn *in)
 {
     unsigned op = in->form->op;
     bool sub = op == PTX_OP_SUB || op == PTX_OP_SUBC, with = op == PTX_OP_ADDC || op == PTX_OP_SUBC;
-    enum ptx_type pt = ptx_form_type(in->form);
-    enum ir_type t = pt == PTX_TYPE_U16X2 || pt == PTX_TYPE_S16X2 ? IR_B32 : form_type(in);
+    enum ir_type t = lower_form_type(in);
     if (ir_type_is_float(t))
-        return false;
+        return lower_simple(f, in, sub ? IR_OP_FSUB : IR_OP_FADD);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     if (with || in->form->cc) {
         add_carry(f, in, a, b, with, sub, &in->ops[0]);
         return true;
     }
-    if (t == IR_B32 && pt != PTX_TYPE_B32) {
-        lower_dst(f, &in->ops[0], op2(f, IR_OP_ADD2, t, a, b), t);
-        return true;
-    }
     struct ir_instr *r = lower_emit(f, sub ? IR_OP_SUB : IR_OP_ADD, t, 2, (val[]){a, b}, 1);
-    r->sat = in->form->sat;
+    ir_set_mod(r, IR_MOD_SAT, in->form->sat);
     lower_dst(f, &in->ops[0], r->dst[0], t);
     return true;
 }
@@ -91,13 +81,13 @@ static val product(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
     return op2(f, op, t, a, b);
 }
 
-static bool mul_mad(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_mul(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     unsigned op = in->form->op;
     bool wide = in->form->half == PTX_HALF_WIDE;
     if (ir_type_is_float(t))
-        return false;
+        return lower_simple(f, in, op == PTX_OP_MUL ? IR_OP_FMUL : IR_OP_FMA);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     enum ir_type rt = wide ? double_width(t) : t;
     if (op == PTX_OP_MUL) {
@@ -117,15 +107,15 @@ static bool mul_mad(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool mul24(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_mul24(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     enum ir_op op = in->form->half == PTX_HALF_HI ? IR_OP_MUL24HI : IR_OP_MUL24LO;
     val r = op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
     if (in->form->op == PTX_OP_MAD24) {
         struct ir_instr *s =
             lower_emit(f, IR_OP_ADD, t, 2, (val[]){r, lower_src(f, &in->ops[3], t)}, 1);
-        s->sat = in->form->sat;
+        ir_set_mod(s, IR_MOD_SAT, in->form->sat);
         r = s->dst[0];
     }
     lower_dst(f, &in->ops[0], r, t);
@@ -153,103 +143,62 @@ static void lop3_pred(struct lower_fn *f, const struct ptx_insn *in, val d)
         lower_dst(f, &in->ops[0].items[1], p, IR_PRED);
 }
 
-/* Operations that read and write one type and map one to one. */
-static bool simple(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_lop3(struct lower_fn *f, const struct ptx_insn *in)
 {
-    static const struct {
-        unsigned ptx;
-        enum ir_op op;
-        unsigned nsrc;
-        char kinds[5]; /* per source: t = the type, u = u32 */
-        bool result32;
-    } table[] = {
-        {PTX_OP_DIV, IR_OP_DIV, 2, "tt", false},     {PTX_OP_REM, IR_OP_REM, 2, "tt", false},
-        {PTX_OP_SAD, IR_OP_SAD, 3, "ttt", false},    {PTX_OP_ABS, IR_OP_ABS, 1, "t", false},
-        {PTX_OP_NEG, IR_OP_NEG, 1, "t", false},      {PTX_OP_POPC, IR_OP_POPC, 1, "t", true},
-        {PTX_OP_CLZ, IR_OP_CLZ, 1, "t", true},       {PTX_OP_BFIND, IR_OP_BFIND, 1, "t", true},
-        {PTX_OP_FNS, IR_OP_FNS, 3, "uuu", true},     {PTX_OP_BREV, IR_OP_BREV, 1, "t", false},
-        {PTX_OP_BFE, IR_OP_BFE, 3, "tuu", false},    {PTX_OP_BFI, IR_OP_BFI, 4, "ttuu", false},
-        {PTX_OP_SZEXT, IR_OP_SZEXT, 2, "tu", false}, {PTX_OP_BMSK, IR_OP_BMSK, 2, "uu", true},
-        {PTX_OP_AND, IR_OP_AND, 2, "tt", false},     {PTX_OP_OR, IR_OP_OR, 2, "tt", false},
-        {PTX_OP_XOR, IR_OP_XOR, 2, "tt", false},     {PTX_OP_NOT, IR_OP_NOT, 1, "t", false},
-        {PTX_OP_CNOT, IR_OP_CNOT, 1, "t", false},    {PTX_OP_LOP3, IR_OP_LOP3, 3, "ttt", false},
-        {PTX_OP_SHF, IR_OP_SHFL_L, 3, "uuu", true},  {PTX_OP_SHL, IR_OP_SHL, 2, "tu", false},
-        {PTX_OP_SHR, IR_OP_SHR, 2, "tu", false},     {PTX_OP_PRMT, IR_OP_PRMT, 3, "uuu", true},
-    };
-    enum ir_type t = form_type(in);
-    if (t == IR_VOID || ir_type_is_float(t))
-        return false;
-    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
-        if (table[i].ptx != in->form->op)
-            continue;
-        val src[4];
-        enum ir_type ot = in->form->op == PTX_OP_FNS || in->form->op == PTX_OP_BMSK ? IR_B32 : t;
-        for (unsigned s = 0; s < table[i].nsrc; s++)
-            src[s] = lower_src(f, &in->ops[1 + s], table[i].kinds[s] == 'u' ? IR_U32 : t);
-        struct ir_instr *r = lower_emit(f, table[i].op, ot, table[i].nsrc, src, 1);
-        bool clamp = ptx_form_has(in->form, PTX_MOD_CLAMP),
-             wrap = ptx_form_has(in->form, PTX_MOD_WRAP);
-        switch (in->form->op) {
-        case PTX_OP_BFIND:
-            r->imm = ptx_form_has(in->form, PTX_MOD_SHIFTAMT);
-            break;
-        case PTX_OP_SHF:
-            r->op = ptx_form_has(in->form, PTX_MOD_L) ? IR_OP_SHFL_L : IR_OP_SHFL_R;
-            r->imm = !clamp;
-            break;
-        case PTX_OP_SZEXT:
-        case PTX_OP_BMSK:
-            r->imm = wrap;
-            break;
-        case PTX_OP_LOP3:
-            r->imm = in->ops[4].kind == PTX_OPND_INT ? in->ops[4].u.bits & 255 : 0;
-            break;
-        case PTX_OP_PRMT: {
-            static const uint16_t modes[] = {
-                [IR_PRMT_F4E] = PTX_MOD_F4E, [IR_PRMT_B4E] = PTX_MOD_B4E,
-                [IR_PRMT_RC8] = PTX_MOD_RC8, [IR_PRMT_ECL] = PTX_MOD_ECL,
-                [IR_PRMT_ECR] = PTX_MOD_ECR, [IR_PRMT_RC16] = PTX_MOD_RC16};
-            for (unsigned m = IR_PRMT_F4E; m < HD_COUNT_OF(modes); m++) {
-                if (in->form->mode == modes[m])
-                    r->imm = m;
-            }
-            break;
-        }
-        default:
-            break;
-        }
-        enum ir_type rt = table[i].result32 ? IR_U32 : t;
-        if (in->form->op == PTX_OP_LOP3 && in->form->subop)
-            lop3_pred(f, in, r->dst[0]);
-        else
-            lower_dst(f, &in->ops[0], r->dst[0], rt);
-        return true;
-    }
-    return false;
+    struct ir_instr *r = lower_simple_emit(f, in, IR_OP_LOP3);
+    r->imm = in->ops[4].kind == PTX_OPND_INT ? in->ops[4].u.bits & 255 : 0;
+    if (in->form->subop)
+        lop3_pred(f, in, r->dst[0]);
+    else
+        lower_simple_dst(f, in, r);
+    return true;
 }
 
-static bool min_max(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_shf(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ptx_type pt = ptx_form_type(in->form);
-    bool packed = pt == PTX_TYPE_U16X2 || pt == PTX_TYPE_S16X2, max = in->form->op == PTX_OP_MAX;
-    enum ir_type t = packed ? (pt == PTX_TYPE_S16X2 ? IR_S32 : IR_U32) : form_type(in);
-    if (ir_type_is_float(t) || in->form->relu)
+    bool left = ptx_form_has(in->form, PTX_MOD_L);
+    struct ir_instr *r = lower_simple_emit(f, in, left ? IR_OP_SHFL_L : IR_OP_SHFL_R);
+    ir_set_mod(r, IR_MOD_WRAP, !ptx_form_has(in->form, PTX_MOD_CLAMP));
+    lower_simple_dst(f, in, r);
+    return true;
+}
+
+bool lower_do_prmt(struct lower_fn *f, const struct ptx_insn *in)
+{
+    static const uint16_t modes[] = {
+        [IR_PRMT_F4E] = PTX_MOD_F4E, [IR_PRMT_B4E] = PTX_MOD_B4E, [IR_PRMT_RC8] = PTX_MOD_RC8,
+        [IR_PRMT_ECL] = PTX_MOD_ECL, [IR_PRMT_ECR] = PTX_MOD_ECR, [IR_PRMT_RC16] = PTX_MOD_RC16};
+    struct ir_instr *r = lower_simple_emit(f, in, IR_OP_PRMT);
+    for (unsigned m = IR_PRMT_F4E; m < HD_COUNT_OF(modes); m++) {
+        if (in->form->mode == modes[m])
+            r->imm = m;
+    }
+    lower_simple_dst(f, in, r);
+    return true;
+}
+
+bool lower_do_min_max(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_type t = lower_form_type(in);
+    if (ir_type_is_float(t))
+        return lower_float_min_max(f, in);
+    if (in->form->relu)
         return false;
-    enum ir_op op = packed ? (max ? IR_OP_MAX2 : IR_OP_MIN2) : max ? IR_OP_MAX : IR_OP_MIN;
+    enum ir_op op = in->form->op == PTX_OP_MAX ? IR_OP_MAX : IR_OP_MIN;
     val r = op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
     lower_dst(f, &in->ops[0], r, t);
     return true;
 }
 
-static bool dot_product(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_dot_product(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in), t2 = lower_type((enum ptx_type)in->form->types[1]);
+    enum ir_type t = lower_form_type(in), t2 = lower_type((enum ptx_type)in->form->types[1]);
     val src[] = {lower_src(f, &in->ops[1], IR_B32), lower_src(f, &in->ops[2], IR_B32),
                  lower_src(f, &in->ops[3], IR_B32)};
     struct ir_instr *r =
         lower_emit(f, in->form->op == PTX_OP_DP4A ? IR_OP_DP4A : IR_OP_DP2A, t, 3, src, 1);
     r->type2 = t2;
-    r->imm = in->form->half == PTX_HALF_HI;
+    ir_set_mod(r, IR_MOD_HI, in->form->half == PTX_HALF_HI);
     lower_dst(f, &in->ops[0], r->dst[0], t);
     return true;
 }
@@ -270,24 +219,24 @@ static enum ir_cmp compare_of(const struct ptx_form *form, enum ir_type *t)
     return table[form->cmp];
 }
 
-static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, unsigned half)
+static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, bool high)
 {
     enum ir_cmp cmp = compare_of(in->form, &t);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     bool fp = ir_type_is_float(t);
     struct ir_instr *r = lower_emit(f, fp ? IR_OP_FSETP : IR_OP_SETP, t, 2, (val[]){a, b}, 1);
     r->cmp = cmp;
-    r->ftz = fp && in->form->ftz;
-    r->imm = half;
+    ir_set_mod(r, IR_MOD_FTZ, fp && in->form->ftz);
+    ir_set_mod(r, IR_MOD_HI, high);
     return r->dst[0];
 }
 
-static bool setp(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_setp(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     bool packed = t == IR_F16X2 || t == IR_BF16X2, pair = in->ops[0].kind == PTX_OPND_PAIR;
-    val p = compare(f, in, t, 0);
-    val q = packed ? compare(f, in, t, 1) : pair ? op1(f, IR_OP_NOT, IR_PRED, p) : NULL;
+    val p = compare(f, in, t, false);
+    val q = packed ? compare(f, in, t, true) : pair ? op1(f, IR_OP_NOT, IR_PRED, p) : NULL;
     if (in->nops > 3 && in->form->subop) {
         val c = lower_pred(f, &in->ops[3]);
         p = combine(f, in, p, c);
@@ -309,9 +258,9 @@ static val set_result(struct lower_fn *f, enum ir_type t, val p)
     return lower_op(f, IR_OP_SELECT, ir_type_value(t), 3, pick);
 }
 
-static bool set(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_set(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in), st = lower_type((enum ptx_type)in->form->types[1]);
+    enum ir_type t = lower_form_type(in), st = lower_type((enum ptx_type)in->form->types[1]);
     val c = in->nops > 3 && in->form->subop ? lower_pred(f, &in->ops[3]) : NULL;
     if (st != IR_F16X2 && st != IR_BF16X2) {
         val p = compare(f, in, st, 0);
@@ -328,22 +277,22 @@ static bool set(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool slct(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_slct(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in), ct = lower_type((enum ptx_type)in->form->types[1]);
+    enum ir_type t = lower_form_type(in), ct = lower_type((enum ptx_type)in->form->types[1]);
     val c = lower_src(f, &in->ops[3], ct), zero = lower_const(f, ct, 0);
     struct ir_instr *p =
         lower_emit(f, ct == IR_F32 ? IR_OP_FSETP : IR_OP_SETP, ct, 2, (val[]){c, zero}, 1);
     p->cmp = IR_GE;
-    p->ftz = in->form->ftz;
+    ir_set_mod(p, IR_MOD_FTZ, in->form->ftz);
     val pick[] = {p->dst[0], lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t)};
     lower_dst(f, &in->ops[0], lower_op(f, IR_OP_SELECT, ir_type_value(t), 3, pick), t);
     return true;
 }
 
-static bool mov(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_mov(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     if (in->ops[0].kind == PTX_OPND_VEC && in->ops[1].kind == PTX_OPND_REG &&
         ir_type_bits(t) == 128) {
         lower_dst(f, &in->ops[0], lower_src(f, &in->ops[1], IR_B128), IR_B128);
@@ -353,43 +302,11 @@ static bool mov(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-bool lower_arith(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_selp(struct lower_fn *f, const struct ptx_insn *in)
 {
-    switch (in->form->op) {
-    case PTX_OP_ADD:
-    case PTX_OP_SUB:
-    case PTX_OP_ADDC:
-    case PTX_OP_SUBC:
-        return add_sub(f, in);
-    case PTX_OP_MUL:
-    case PTX_OP_MAD:
-    case PTX_OP_MADC:
-        return mul_mad(f, in);
-    case PTX_OP_MUL24:
-    case PTX_OP_MAD24:
-        return mul24(f, in);
-    case PTX_OP_MIN:
-    case PTX_OP_MAX:
-        return min_max(f, in);
-    case PTX_OP_DP4A:
-    case PTX_OP_DP2A:
-        return dot_product(f, in);
-    case PTX_OP_SETP:
-        return setp(f, in);
-    case PTX_OP_SET:
-        return set(f, in);
-    case PTX_OP_SLCT:
-        return slct(f, in);
-    case PTX_OP_SELP: {
-        enum ir_type t = form_type(in);
-        val pick[] = {lower_pred(f, &in->ops[3]), lower_src(f, &in->ops[1], t),
-                      lower_src(f, &in->ops[2], t)};
-        lower_dst(f, &in->ops[0], lower_op(f, IR_OP_SELECT, ir_type_value(t), 3, pick), t);
-        return true;
-    }
-    case PTX_OP_MOV:
-        return mov(f, in);
-    default:
-        return simple(f, in);
-    }
+    enum ir_type t = lower_form_type(in);
+    val pick[] = {lower_pred(f, &in->ops[3]), lower_src(f, &in->ops[1], t),
+                  lower_src(f, &in->ops[2], t)};
+    lower_dst(f, &in->ops[0], lower_op(f, IR_OP_SELECT, ir_type_value(t), 3, pick), t);
+    return true;
 }

@@ -6,6 +6,7 @@
  */
 #include "lower/lower_priv.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef struct ir_value *val;
@@ -18,6 +19,7 @@ static enum ir_type chunk_type(const struct ptx_var *var)
         return ir_type_value(lower_type((enum ptx_type)var->type));
     while (bytes > 1 && ((var->align % bytes) || (var->size_B % bytes)))
         bytes /= 2;
+    assert(bytes && bytes <= 8 && hd_is_pow2(bytes));
     return by_bytes[bytes];
 }
 
@@ -58,6 +60,7 @@ static enum hd_status chunk_list(const struct ptx_var *vars, struct hd_arena *ar
         for (uint32_t i = 0; i < chunk_count(v); i++)
             types[n++] = chunk_type(v);
     }
+    assert(n <= PARAM_CHUNKS);
     *out_n = n;
     *out_types = types;
     return HD_OK;
@@ -86,7 +89,6 @@ static val slot_load(struct lower_fn *f, const struct ptx_var *var, uint32_t i)
     struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);
     ld->dst[0]->type = t;
     ld->mem.space = IR_SPACE_LOCAL;
-    ld->mem.vec = 1;
     ld->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
     return ld->dst[0];
 }
@@ -97,7 +99,6 @@ static void slot_store(struct lower_fn *f, const struct ptx_var *var, uint32_t i
     val src[] = {lower_var_address(f, var, 0), v};
     struct ir_instr *st = lower_emit(f, IR_OP_ST, t, 2, src, 0);
     st->mem.space = IR_SPACE_LOCAL;
-    st->mem.vec = 1;
     st->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
 }
 
@@ -108,6 +109,7 @@ void lower_entry_args(struct lower_fn *f)
         return;
     for (const struct ptx_var *v = f->ptx->params; v; v = v->next) {
         for (uint32_t i = 0; i < chunk_count(v); i++, n++) {
+            assert(n < f->ir->proto.nparams || f->job->module->arena.failed);
             if (v->space == PTX_SPACE_REG)
                 lower_reg_write(f, find_reg(f, v), f->ir->args[n]);
             else
@@ -118,22 +120,20 @@ void lower_entry_args(struct lower_fn *f)
 
 void lower_ret(struct lower_fn *f)
 {
-    val src[64];
     uint32_t n = 0;
     if (f->ptx->is_entry) {
         lower_emit(f, IR_OP_RET, IR_VOID, 0, NULL, 0);
         return;
     }
-    for (const struct ptx_var *v = f->ptx->rets; v; v = v->next) {
+    val *src = hd_arena_array(&f->arena, val, f->ir->proto.nresults + 1);
+    for (const struct ptx_var *v = src ? f->ptx->rets : NULL; v; v = v->next) {
         for (uint32_t i = 0; i < chunk_count(v); i++) {
-            if (n == HD_COUNT_OF(src)) {
-                lower_fail(f, HD_NOT_SUPPORTED, "a result of more than 64 chunks");
-                return;
-            }
+            assert(n < f->ir->proto.nresults);
             src[n++] =
                 v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v)) : slot_load(f, v, i);
         }
     }
+    assert(n == f->ir->proto.nresults || f->arena.failed || f->job->module->arena.failed);
     lower_emit(f, IR_OP_RET, IR_VOID, n, src, 0);
 }
 
@@ -173,7 +173,6 @@ static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
             struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);
             ld->dst[0]->type = t;
             ld->mem.space = IR_SPACE_LOCAL;
-            ld->mem.vec = 1;
             ld->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
             out[n++] = ld->dst[0];
         }
@@ -200,7 +199,6 @@ static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
             val src[] = {lower_var_address(f, var, 0), call->dst[n]};
             struct ir_instr *st = lower_emit(f, IR_OP_ST, t, 2, src, 0);
             st->mem.space = IR_SPACE_LOCAL;
-            st->mem.vec = 1;
             st->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
         }
     }
@@ -228,6 +226,11 @@ static const struct builtin *builtin_of(struct hd_str name)
     return NULL;
 }
 
+bool lower_is_builtin(struct hd_str name)
+{
+    return builtin_of(name) != NULL;
+}
+
 static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n, val *args,
                                   const struct ir_proto *proto)
 {
@@ -247,7 +250,7 @@ static bool same_types(uint32_t n, const enum ir_type *a, uint32_t m, const enum
 }
 
 /* A declaration here and the definition in another module may disagree. */
-static bool same_proto(const struct ir_proto *a, const struct ir_proto *b)
+bool lower_same_proto(const struct ir_proto *a, const struct ir_proto *b)
 {
     return same_types(a->nparams, a->params, b->nparams, b->params) &&
            same_types(a->nresults, a->results, b->nresults, b->results);
@@ -260,14 +263,13 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
     struct ir_proto proto;
     uint32_t n = gather_args(f, &in->ops[2], callee->params, args, HD_COUNT_OF(args));
     enum hd_status status =
-        lower_proto(callee->params, callee->rets, &f->link->module->arena, &proto);
+        lower_proto(callee->params, callee->rets, &f->job->module->arena, &proto);
     if (status != HD_OK)
         f->status = status;
     if (f->status != HD_OK)
         return true;
-    struct ir_func *ir = hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)callee);
-    bool missing = !ir || !lower_func_defined(f->link, ir);
-    const struct builtin *builtin = missing ? builtin_of(callee->sym.name) : NULL;
+    struct ir_func *ir = lower_find_func(f, callee, true);
+    const struct builtin *builtin = !ir ? builtin_of(callee->sym.name) : NULL;
     struct ir_proto want = {0};
     if (builtin)
         want = (struct ir_proto){.nparams = builtin->nparams,
@@ -276,11 +278,11 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
                                  .results = builtin->results};
     else if (ir && !ir->is_kernel)
         want = ir->proto;
-    if (!builtin && missing) {
+    if (!builtin && !ir) {
         lower_fail(f, HD_UNRESOLVED, "unresolved external function");
         return true;
     }
-    if (!same_proto(&want, &proto) || (ir && ir->is_kernel)) {
+    if (!lower_same_proto(&want, &proto) || (ir && ir->is_kernel)) {
         lower_fail(f, HD_BAD_PTX, "the function is defined with another signature");
         return true;
     }
@@ -313,8 +315,8 @@ static bool call_indirect(struct lower_fn *f, const struct ptx_insn *in)
             rets = ((const struct ptx_func *)t->items[0].u.sym)->rets;
         }
     }
-    struct ir_proto *proto = hd_arena_new(&f->link->module->arena, struct ir_proto);
-    enum hd_status status = lower_proto(params, rets, &f->link->module->arena, proto);
+    struct ir_proto *proto = hd_arena_new(&f->job->module->arena, struct ir_proto);
+    enum hd_status status = lower_proto(params, rets, &f->job->module->arena, proto);
     if (status != HD_OK)
         f->status = status;
     args[0] = lower_src(f, &in->ops[1], IR_U64);
@@ -322,15 +324,14 @@ static bool call_indirect(struct lower_fn *f, const struct ptx_insn *in)
     if (f->status != HD_OK)
         return true;
     struct ir_instr *call = emit_call(f, IR_OP_CALLI, n + 1, args, proto);
-    call->proto = proto;
+    call->ext = proto;
+    f->job->module->arena.failed |= !hd_vec_push(&f->job->indirect, proto);
     scatter_results(f, &in->ops[0], rets, call);
     return true;
 }
 
-bool lower_call(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_call(struct lower_fn *f, const struct ptx_insn *in)
 {
-    if (in->form->op != PTX_OP_CALL)
-        return false;
     const struct ptx_operand *target = &in->ops[1];
     if (target->kind != PTX_OPND_SYM || target->u.sym->kind != PTX_SYM_FUNC)
         return call_indirect(f, in);

@@ -10,24 +10,13 @@ static bool has_guard(const struct ptx_insn *in)
 
 static bool ends_block(const struct ptx_insn *in)
 {
-    switch (in->form->op) {
-    case PTX_OP_BRA:
-    case PTX_OP_BRX_IDX:
-    case PTX_OP_RET:
-    case PTX_OP_EXIT:
-    case PTX_OP_TRAP:
-    case PTX_OP_BRKPT:
-        return true;
-    default:
-        return false;
-    }
+    return lower_ops[in->form->op].guard == LOWER_GUARD_END;
 }
 
 /* Guarded, these become a select with the old value; everything else a branch around. */
 static bool is_pure(const struct ptx_insn *in)
 {
-    unsigned op = in->form->op;
-    return op <= PTX_OP_MOV || op == PTX_OP_ISSPACEP || op == PTX_OP_CVTA || op == PTX_OP_CVT;
+    return lower_ops[in->form->op].guard == LOWER_GUARD_SELECT;
 }
 
 static const struct ptx_insn *as_insn(const struct ptx_stmt *s)
@@ -90,6 +79,7 @@ static struct ir_block *label_block(struct lower_fn *f, const struct ptx_operand
     if (op->kind != PTX_OPND_LABEL)
         return NULL;
     uintptr_t index = (uintptr_t)hd_map_get_u64(&f->labels, op->u.label->idx);
+    assert(index <= f->blocks.len);
     return index ? f->blocks.at[index - 1].ir : NULL;
 }
 
@@ -145,6 +135,7 @@ static enum hd_status block_edges(struct lower_fn *f, size_t i)
         return HD_OK;
     }
     if (next && f->blocks.at[i + 1].guarded && !b->guarded) {
+        assert(i + 2 < f->blocks.len); /* behind a guarded block there is one */
         struct ir_block *pair[] = {next, f->blocks.at[i + 2].ir};
         ir_block_set_succs(b->ir, 2, pair);
         return HD_OK;
@@ -167,10 +158,12 @@ static size_t walk(const struct lower_fn *f, bool *seen, uint32_t *next, size_t 
         size_t i = stack[depth - 1];
         const struct ir_block *b = f->blocks.at[i].ir;
         if (next[i] == b->nsuccs) {
+            assert(at > 0);
             order[--at] = i;
             depth--;
             continue;
         }
+        assert(b->succs[next[i]]->id >= f->blocks.at[0].ir->id);
         size_t to = b->succs[next[i]++]->id - f->blocks.at[0].ir->id;
         if (!seen[to]) {
             seen[to] = true;
@@ -199,6 +192,7 @@ static enum hd_status order_blocks(struct lower_fn *f)
         struct lower_block *b = &f->blocks.at[i];
         if (seen[i])
             continue;
+        assert(!b->ir->first); /* not lowered yet */
         f->order[dead++] = i;
         assert(dead <= first);
         b->first = b->end = NULL;
@@ -219,10 +213,58 @@ static void trap_emit(struct lower_fn *f, bool is_break)
 static void check_types(struct lower_fn *f, const struct ir_instr *in)
 {
     for (; in && f->status == HD_OK; in = in->next) {
-        const struct ir_op_info *info = &ir_op_infos[in->op];
-        if (info->types != 1u << IR_VOID && !((info->types >> in->type) & 1))
+        if (!ir_op_takes(in->op, in->type))
             lower_fail(f, HD_NOT_SUPPORTED, "the type is not supported");
     }
+}
+
+/* The IR's number of a file that code names. */
+static uint32_t file_number(struct lower_fn *f, uint32_t idx)
+{
+    if (idx >= f->nfiles || f->files[idx])
+        return idx < f->nfiles ? f->files[idx] : 0;
+    assert(!f->files[idx]);
+    for (const struct ptx_file *file = f->unit->files; file; file = file->next) {
+        if (file->idx == idx)
+            f->files[idx] = ir_module_file(
+                f->job->module, hd_arena_strndup(&f->arena, file->path.ptr, file->path.len));
+    }
+    return f->files[idx];
+}
+
+static uint32_t unit_file(struct lower_fn *f)
+{
+    const struct hd_str name = f->unit->name;
+
+    if (!f->unit_file)
+        f->unit_file =
+            ir_module_file(f->job->module, hd_arena_strndup(&f->arena, name.ptr, name.len));
+    return f->unit_file;
+}
+
+/* One level of inlining: .loc names the call, but not where the caller itself was inlined. */
+static struct ir_place place_of(struct lower_fn *f, const struct ptx_loc *loc)
+{
+    struct ir_place place = {.file = file_number(f, loc->file), .line = loc->line, .col = loc->col};
+    struct ir_place call = {.line = loc->inlined_line, .col = loc->inlined_col};
+    if (!loc->has_inlined)
+        return place;
+    call.file = file_number(f, loc->inlined_file);
+    place.inlined = ir_module_inline(
+        f->job->module, hd_arena_strndup(&f->arena, loc->function_name.ptr, loc->function_name.len),
+        &call);
+    return place;
+}
+
+/* From .loc; without one the line of the PTX, where that is wanted. */
+static void place_set(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const struct lower_program *program = f->job->program;
+
+    if (in->stmt.loc && in->stmt.loc->line)
+        f->b.place = place_of(f, in->stmt.loc);
+    else if (program->ptx_lines)
+        f->b.place = (struct ir_place){.file = unit_file(f), .line = in->stmt.place.line};
 }
 
 static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
@@ -230,23 +272,20 @@ static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
     const struct ir_instr *last = f->b.block->last;
     const char *why = NULL;
     f->insn = in;
-    if (in->stmt.loc) {
-        f->b.line = in->stmt.loc->line;
-        f->b.file = in->stmt.loc->file < f->nfiles ? f->files[in->stmt.loc->file] : 0;
-    }
+    place_set(f, in);
     if (!lower_in_slice(in, &why)) {
         lower_fail(f, HD_NOT_SUPPORTED, why);
         return;
     }
-    if (lower_arith(f, in) || lower_float(f, in) || lower_mem(f, in) || lower_warp(f, in) ||
-        lower_call(f, in)) {
+    assert(!last || !ir_op_has(last->op, IR_F_TERM)); /* the block is open */
+    if (lower_ops[in->form->op].run(f, in)) {
         check_types(f, last ? last->next : f->b.block->first);
         return;
     }
     lower_fail(f, HD_NOT_SUPPORTED, "not supported");
 }
 
-static void term_lower(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_end(struct lower_fn *f, const struct ptx_insn *in)
 {
     f->insn = in;
     switch (in->form->op) {
@@ -257,27 +296,28 @@ static void term_lower(struct lower_fn *f, const struct ptx_insn *in)
         } else {
             lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
         }
-        return;
+        return true;
     case PTX_OP_BRX_IDX: {
         struct ir_value *index = lower_src(f, &in->ops[0], IR_U32);
         lower_emit(f, IR_OP_SWITCH, IR_VOID, 1, &index, 0);
-        return;
+        return true;
     }
     case PTX_OP_RET:
         lower_ret(f);
-        return;
+        return true;
     case PTX_OP_EXIT:
         lower_emit(f, IR_OP_EXIT, IR_VOID, 0, NULL, 0);
-        return;
+        return true;
     default:
         trap_emit(f, in->form->op == PTX_OP_BRKPT);
-        return;
+        return true;
     }
 }
 
 static void block_lower(struct lower_fn *f, size_t i)
 {
     struct lower_block *b = &f->blocks.at[i];
+    assert(f->status == HD_OK && !b->ir->first); /* each block once, until something fails */
     f->cur = b;
     f->b.block = b->ir;
     f->b.before = NULL;
@@ -286,7 +326,8 @@ static void block_lower(struct lower_fn *f, size_t i)
         if (!in)
             continue;
         if (ends_block(in)) {
-            term_lower(f, in);
+            place_set(f, in);
+            (void)lower_do_end(f, in);
             return;
         }
         insn_lower(f, in);
@@ -317,16 +358,17 @@ static enum hd_status registers(struct lower_fn *f)
         enum ir_type type = lower_type((enum ptx_type)r->type);
         if (type == IR_VOID || r->vec > 1)
             return hd_error(HD_NOT_SUPPORTED, "%.*s:%u:%u: register type .%s%s",
-                            HD_STR_ARG(f->link->ptx->name), r->sym.place.line, r->sym.place.col,
+                            HD_STR_ARG(f->unit->name), r->sym.place.line, r->sym.place.col,
                             ptx_type_name((enum ptx_type)r->type),
                             r->vec > 1 ? " in a vector" : "");
+        assert(r->base <= f->ptx->nregs && r->count <= f->ptx->nregs - r->base);
         for (uint32_t i = 0; i < r->count; i++)
             f->reg_types[r->base + i] = ir_type_value(type);
     }
     return HD_OK;
 }
 
-static enum hd_status body(struct lower_fn *f)
+static enum hd_status body_blocks(struct lower_fn *f)
 {
     HD_TRY(registers(f));
     struct ir_block *entry = ir_block_create(f->ir);
@@ -336,6 +378,8 @@ static enum hd_status body(struct lower_fn *f)
     ir_block_set_succs(entry, 1, &f->blocks.at[0].ir);
     HD_TRY(order_blocks(f));
     ir_func_link_cfg(f->ir);
+    assert(entry->id == 0 && f->blocks.at[0].ir->id == 1); /* walk() and lower_ssa.c count on it */
+    HD_TRY(lower_ssa_begin(f));
     f->b = (struct ir_builder){.func = f->ir, .block = entry};
     lower_entry_args(f);
     lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
@@ -345,36 +389,31 @@ static enum hd_status body(struct lower_fn *f)
     HD_TRY(lower_ssa_finish(f));
     ir_func_link_cfg(f->ir);
     ir_func_compact(f->ir);
-    return hd_arena_status(&f->link->module->arena);
+    return hd_arena_status(&f->job->module->arena);
 }
 
 static enum hd_status files(struct lower_fn *f)
 {
-    for (const struct ptx_file *file = f->link->ptx->files; file; file = file->next)
+    for (const struct ptx_file *file = f->unit->files; file; file = file->next)
         f->nfiles = HD_MAX(f->nfiles, file->idx + 1);
     if (f->nfiles > 100000)
         f->nfiles = 0;
     f->files = hd_arena_array(&f->arena, uint32_t, f->nfiles + 1);
     if (!f->files)
         return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
-    for (const struct ptx_file *file = f->link->ptx->files; file; file = file->next) {
-        if (file->idx < f->nfiles)
-            f->files[file->idx] = ir_module_file(
-                f->link->module, hd_arena_strndup(&f->arena, file->path.ptr, file->path.len));
-    }
     return HD_OK;
 }
 
-enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx,
+enum hd_status lower_function(struct lower_job *job, const struct lower_body *body,
                               struct ir_func *ir)
 {
-    struct lower_fn f = {.link = link, .ptx = ptx, .ir = ir};
+    struct lower_fn f = {.job = job, .unit = body->module, .ptx = body->ptx, .ir = ir};
     hd_arena_init(&f.arena);
     hd_map_init(&f.defs);
     hd_map_init(&f.labels);
     enum hd_status status = files(&f);
     if (status == HD_OK)
-        status = body(&f);
+        status = body_blocks(&f);
     hd_map_fini(&f.defs);
     hd_map_fini(&f.labels);
     hd_vec_fini(&f.blocks);

@@ -1,6 +1,8 @@
 /* Loads, stores, atomics, address conversions, fences. */
 #include "lower/lower_priv.h"
 
+#include <assert.h>
+
 typedef struct ir_value *val;
 
 static enum ir_sem sem_of(const struct ptx_form *form)
@@ -41,22 +43,18 @@ static enum ir_cache cache_of(const struct ptx_form *form)
 static void mem_fields(struct ir_instr *in, const struct ptx_form *form, enum ir_space space,
                        int64_t offset, unsigned vec)
 {
+    assert(vec <= 8 && (!vec || hd_is_pow2(vec)));
     in->mem.space = space;
     in->mem.sem = sem_of(form);
     in->mem.scope = scope_of(form);
     in->mem.cache = cache_of(form);
-    in->mem.vec = (uint8_t)vec;
+    in->mem.vec = (uint8_t)(vec > 1 ? vec : 0);
     in->mem.offset = offset;
 }
 
-static enum ir_type form_type(const struct ptx_insn *in)
+bool lower_do_load(struct lower_fn *f, const struct ptx_insn *in)
 {
-    return lower_type(ptx_form_type(in->form));
-}
-
-static bool load(struct lower_fn *f, const struct ptx_insn *in)
-{
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     enum ir_space space = lower_space(ptx_form_space(in->form));
     unsigned n = in->form->vec ? in->form->vec : 1;
     int64_t offset;
@@ -64,11 +62,14 @@ static bool load(struct lower_fn *f, const struct ptx_insn *in)
         return false;
     if (in->form->op == PTX_OP_LDU)
         space = IR_SPACE_GLOBAL;
-    val address = lower_address(f, &in->ops[1], &space, &offset);
-    struct ir_instr *r = lower_emit(f, IR_OP_LD, t, 1, &address, n);
+    val src[2] = {lower_address(f, &in->ops[1], &space, &offset)};
+    uint32_t nsrc = 1;
+    lower_policy_source(f, in, 2, src, &nsrc);
+    struct ir_instr *r = lower_emit(f, IR_OP_LD, t, nsrc, src, n);
     for (unsigned i = 0; i < n; i++)
         r->dst[i]->type = ir_type_value(t);
     mem_fields(r, in->form, space, offset, n);
+    lower_access_hints(r, in->form);
     if (n == 1) {
         lower_dst(f, &in->ops[0], r->dst[0], t);
         return true;
@@ -82,13 +83,14 @@ static bool load(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool store(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_store(struct lower_fn *f, const struct ptx_insn *in)
 {
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     enum ir_space space = lower_space(ptx_form_space(in->form));
     unsigned n = in->form->vec ? in->form->vec : 1;
     int64_t offset;
-    val src[9];
+    val src[10];
+    uint32_t nsrc = 1 + n;
     if (t == IR_VOID)
         return false;
     src[0] = lower_address(f, &in->ops[0], &space, &offset);
@@ -102,11 +104,14 @@ static bool store(struct lower_fn *f, const struct ptx_insn *in)
         for (unsigned i = 0; i < n; i++)
             src[1 + i] = lower_src(f, &in->ops[1].items[i], t);
     }
-    mem_fields(lower_emit(f, IR_OP_ST, t, 1 + n, src, 0), in->form, space, offset, n);
+    lower_policy_source(f, in, 2, src, &nsrc);
+    struct ir_instr *r = lower_emit(f, IR_OP_ST, t, nsrc, src, 0);
+    mem_fields(r, in->form, space, offset, n);
+    lower_access_hints(r, in->form);
     return true;
 }
 
-static bool atom(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_atom(struct lower_fn *f, const struct ptx_insn *in)
 {
     static const struct {
         unsigned ptx;
@@ -117,7 +122,7 @@ static bool atom(struct lower_fn *f, const struct ptx_insn *in)
                  {PTX_SUBOP_OR, IR_ATOM_OR},     {PTX_SUBOP_XOR, IR_ATOM_XOR},
                  {PTX_SUBOP_EXCH, IR_ATOM_EXCH}, {PTX_SUBOP_CAS, IR_ATOM_CAS}};
     bool red = in->form->op == PTX_OP_RED;
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     enum ir_space space = lower_space(ptx_form_space(in->form));
     int64_t offset;
     unsigned i = 0;
@@ -126,29 +131,32 @@ static bool atom(struct lower_fn *f, const struct ptx_insn *in)
     if (i == HD_COUNT_OF(table) || t == IR_VOID || in->form->vec > 1 || ir_type_bits(t) > 64)
         return false;
     const struct ptx_operand *ops = red ? in->ops : in->ops + 1;
-    val src[3];
+    val src[4];
     src[0] = lower_address(f, &ops[0], &space, &offset);
     src[1] = lower_src(f, &ops[1], t);
     bool cas = table[i].ir == IR_ATOM_CAS;
     if (cas)
         src[2] = lower_src(f, &ops[2], t);
+    uint32_t nsrc = cas ? 3 : 2;
+    lower_policy_source(f, in, (red ? 0 : 1) + nsrc, src, &nsrc);
     bool used = !red && in->ops[0].kind != PTX_OPND_SINK;
-    struct ir_instr *r = lower_emit(f, IR_OP_ATOM, t, cas ? 3 : 2, src, used);
+    struct ir_instr *r = lower_emit(f, IR_OP_ATOM, t, nsrc, src, used);
     if (used)
         r->dst[0]->type = ir_type_value(t);
     mem_fields(r, in->form, space, offset, 1);
+    lower_access_hints(r, in->form);
     r->mem.atom = table[i].ir;
-    r->mem.noftz = in->form->noftz;
+    ir_set_mod(r, IR_MOD_NOFTZ, in->form->noftz);
     if (used)
         lower_dst(f, &in->ops[0], r->dst[0], t);
     return true;
 }
 
 /* cvta.global.u64 d, a  and  cvta.to.global.u64 d, a; the operand may be a variable. */
-static bool cvta(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_cvta(struct lower_fn *f, const struct ptx_insn *in)
 {
     bool to = ptx_form_has(in->form, PTX_MOD_TO);
-    enum ir_type t = form_type(in);
+    enum ir_type t = lower_form_type(in);
     val a = lower_src(f, &in->ops[1], t);
     struct ir_instr *r = lower_emit(f, to ? IR_OP_CVTA_TO : IR_OP_CVTA, IR_VOID, 1, &a, 1);
     r->mem.space = lower_space(ptx_form_space(in->form));
@@ -156,7 +164,7 @@ static bool cvta(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool isspacep(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_isspacep(struct lower_fn *f, const struct ptx_insn *in)
 {
     val a = lower_src(f, &in->ops[1], IR_B64);
     struct ir_instr *r = lower_emit(f, IR_OP_ISSPACEP, IR_VOID, 1, &a, 1);
@@ -165,7 +173,7 @@ static bool isspacep(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool fence(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_fence(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
     mem_fields(r, in->form, IR_SPACE_GENERIC, 0, 1);
@@ -174,7 +182,7 @@ static bool fence(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool stack(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_stack(struct lower_fn *f, const struct ptx_insn *in)
 {
     if (in->form->op == PTX_OP_STACKSAVE) {
         lower_dst(f, &in->ops[0], lower_op(f, IR_OP_STACKSAVE, IR_VOID, 0, NULL), IR_U64);
@@ -185,42 +193,9 @@ static bool stack(struct lower_fn *f, const struct ptx_insn *in)
         lower_emit(f, IR_OP_STACKRESTORE, IR_VOID, 1, &a, 0);
         return true;
     }
-    val size = lower_fit(f, lower_src(f, &in->ops[1], form_type(in)), IR_U64, IR_B64);
+    val size = lower_fit(f, lower_src(f, &in->ops[1], lower_form_type(in)), IR_U64, IR_B64);
     struct ir_instr *r = lower_emit(f, IR_OP_ALLOCA, IR_VOID, 1, &size, 1);
     r->imm = in->nops > 2 && in->ops[2].kind == PTX_OPND_INT ? in->ops[2].u.bits : 8;
     lower_dst(f, &in->ops[0], r->dst[0], IR_U64);
     return true;
-}
-
-bool lower_mem(struct lower_fn *f, const struct ptx_insn *in)
-{
-    switch (in->form->op) {
-    case PTX_OP_LD:
-    case PTX_OP_LDU:
-        return load(f, in);
-    case PTX_OP_ST:
-        return store(f, in);
-    case PTX_OP_ATOM:
-    case PTX_OP_RED:
-        return atom(f, in);
-    case PTX_OP_CVTA:
-        return cvta(f, in);
-    case PTX_OP_ISSPACEP:
-        return isspacep(f, in);
-    case PTX_OP_MEMBAR:
-    case PTX_OP_FENCE:
-        return fence(f, in);
-    case PTX_OP_ALLOCA:
-    case PTX_OP_STACKSAVE:
-    case PTX_OP_STACKRESTORE:
-        return stack(f, in);
-    case PTX_OP_PREFETCH: /* hints: nothing to do */
-    case PTX_OP_PREFETCHU:
-    case PTX_OP_APPLYPRIORITY:
-    case PTX_OP_DISCARD:
-    case PTX_OP_PMEVENT:
-        return true;
-    default:
-        return false;
-    }
 }

@@ -1,6 +1,7 @@
 /* Operands: types, constants, registers, addresses. */
 #include "lower/lower_priv.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/softfp.h"
@@ -37,6 +38,12 @@ enum ir_type lower_type(enum ptx_type type)
     }
 }
 
+enum ir_type lower_form_type(const struct ptx_insn *in)
+{
+    enum ptx_type t = ptx_form_type(in->form);
+    return t == PTX_TYPE_U16X2 ? IR_U16X2 : t == PTX_TYPE_S16X2 ? IR_S16X2 : lower_type(t);
+}
+
 enum ir_space lower_space(enum ptx_space space)
 {
     switch (space) {
@@ -46,8 +53,9 @@ enum ir_space lower_space(enum ptx_space space)
         return IR_SPACE_CONST;
     case PTX_SPACE_SHARED:
     case PTX_SPACE_SHARED_CTA:
-    case PTX_SPACE_SHARED_CLUSTER:
         return IR_SPACE_SHARED;
+    case PTX_SPACE_SHARED_CLUSTER:
+        return IR_SPACE_SHARED_CLUSTER;
     case PTX_SPACE_LOCAL:
         return IR_SPACE_LOCAL;
     case PTX_SPACE_PARAM:
@@ -73,6 +81,7 @@ struct ir_value *lower_op(struct lower_fn *f, enum ir_op op, enum ir_type type, 
 
 struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bits)
 {
+    assert(type != IR_VOID);
     unsigned w = ir_type_bits(type);
     if (w < 64)
         bits &= (1ull << w) - 1;
@@ -87,7 +96,7 @@ void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)
     hd_buf_init(&text);
     ptx_print_insn(f->insn, &text);
     f->status = hd_error(status, "%.*s:%u:%u: in %s: instruction `%s`: %s",
-                         HD_STR_ARG(f->link->ptx->name), f->insn->stmt.place.line,
+                         HD_STR_ARG(f->unit->name), f->insn->stmt.place.line,
                          f->insn->stmt.place.col, f->ir->name, text.ptr ? text.ptr : "?", why);
     hd_buf_fini(&text);
 }
@@ -100,6 +109,7 @@ struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type 
         [IR_B8] = IR_U8, [IR_B16] = IR_U16, [IR_B32] = IR_U32, [IR_B64] = IR_U64};
     static const enum ir_type sgn[] = {
         [IR_B8] = IR_S8, [IR_B16] = IR_S16, [IR_B32] = IR_S32, [IR_B64] = IR_S64};
+    assert(want != IR_VOID);
     if (from == want)
         return v;
     if (want == IR_B128) {
@@ -167,16 +177,14 @@ static uint64_t int_bits(const struct ptx_operand *op, enum ir_type type)
  * and exchange buffers of tiles above a warp in it. Here it is an ordinary variable, there for
  * kernels that name it. It needs no initial value.
  */
-#define RESERVED_SMEM_B 1024
-
 static struct ir_value *reserved_smem(struct lower_fn *f, uint64_t offset)
 {
     static const char name[] = "__heddle_reserved_smem";
-    struct ir_var *var = ir_module_find_var(f->link->module, name);
+    struct ir_var *var = ir_module_find_var(f->job->module, name);
     if (!var) {
-        var = ir_var_create(f->link->module, NULL, name, IR_SPACE_SHARED);
+        var = ir_var_create(f->job->module, NULL, name, IR_SPACE_SHARED);
         var->linkage = IR_LINK_WEAK;
-        var->size_B = RESERVED_SMEM_B;
+        var->size_B = LOWER_RESERVED_SMEM_B;
         var->align_B = 16;
     }
     struct ir_instr *in = lower_emit(f, IR_OP_VARADDR, IR_B64, 0, NULL, 1);
@@ -185,57 +193,44 @@ static struct ir_value *reserved_smem(struct lower_fn *f, uint64_t offset)
     return in->dst[0];
 }
 
+/* Which component or number of a special register an operand names: .x = 0, %envreg1 = 1. */
+static uint32_t sreg_part(const struct ptx_operand *op)
+{
+    if (op->index2 == PTX_SREG_ENVREG)
+        return (uint32_t)op->index;
+    return op->comp >= PTX_COMP_R ? (uint32_t)(op->comp - PTX_COMP_R)
+           : op->comp             ? (uint32_t)(op->comp - PTX_COMP_X)
+                                  : 0;
+}
+
+static bool sreg_is_vector(uint32_t sreg)
+{
+    return sreg == PTX_SREG_TID || sreg == PTX_SREG_NTID || sreg == PTX_SREG_CTAID ||
+           sreg == PTX_SREG_NCTAID;
+}
+
 static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     static const struct {
-        enum ptx_sreg ptx;
-        enum ir_sreg ir;
-    } table[] = {
-        {PTX_SREG_TID, IR_SREG_TID_X},
-        {PTX_SREG_NTID, IR_SREG_NTID_X},
-        {PTX_SREG_CTAID, IR_SREG_CTAID_X},
-        {PTX_SREG_NCTAID, IR_SREG_NCTAID_X},
-        {PTX_SREG_LANEID, IR_SREG_LANEID},
-        {PTX_SREG_WARPID, IR_SREG_WARPID},
-        {PTX_SREG_NWARPID, IR_SREG_NWARPID},
-        {PTX_SREG_SMID, IR_SREG_SMID},
-        {PTX_SREG_NSMID, IR_SREG_NSMID},
-        {PTX_SREG_GRIDID, IR_SREG_GRIDID},
-        {PTX_SREG_LANEMASK_EQ, IR_SREG_LANEMASK_EQ},
-        {PTX_SREG_LANEMASK_LE, IR_SREG_LANEMASK_LE},
-        {PTX_SREG_LANEMASK_LT, IR_SREG_LANEMASK_LT},
-        {PTX_SREG_LANEMASK_GE, IR_SREG_LANEMASK_GE},
-        {PTX_SREG_LANEMASK_GT, IR_SREG_LANEMASK_GT},
-        {PTX_SREG_CLOCK, IR_SREG_CLOCK},
-        {PTX_SREG_CLOCK_HI, IR_SREG_CLOCK_HI},
-        {PTX_SREG_CLOCK64, IR_SREG_CLOCK64},
-        {PTX_SREG_GLOBALTIMER, IR_SREG_GLOBALTIMER},
-        {PTX_SREG_GLOBALTIMER_LO, IR_SREG_GLOBALTIMER_LO},
-        {PTX_SREG_GLOBALTIMER_HI, IR_SREG_GLOBALTIMER_HI},
-        {PTX_SREG_DYNAMIC_SMEM_SIZE, IR_SREG_DYNAMIC_SMEM_SIZE},
-        {PTX_SREG_TOTAL_SMEM_SIZE, IR_SREG_TOTAL_SMEM_SIZE},
+        uint16_t ptx, part;
+    } table[IR_SREG_COUNT] = {
+#define X(name, text, type, scope, ptx, part, doc) [IR_SREG_##name] = {PTX_SREG_##ptx, part},
+#include "ir_sregs.def"
+#undef X
     };
-    if (op->index2 == PTX_SREG_ENVREG && (op->index == 1 || op->index == 2))
-        return ir_build_sreg(&f->b, op->index == 1 ? IR_SREG_ENVREG1 : IR_SREG_ENVREG2);
+    uint32_t part = sreg_part(op);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_BEGIN ||
         (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET && op->index == 1))
         return reserved_smem(f, 0);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_END)
-        return reserved_smem(f, RESERVED_SMEM_B);
+        return reserved_smem(f, LOWER_RESERVED_SMEM_B);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_CAP)
-        return lower_const(f, IR_B32, RESERVED_SMEM_B);
-    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
-        if ((uint32_t)table[i].ptx != op->index2)
-            continue;
-        unsigned axis = 0;
-        if (table[i].ir < IR_SREG_LANEID)
-            axis = op->comp >= PTX_COMP_R ? (unsigned)(op->comp - PTX_COMP_R)
-                   : op->comp             ? (unsigned)(op->comp - PTX_COMP_X)
-                                          : 0;
-        if (axis == 3)
-            return lower_const(f, IR_B32, 0);
-        return ir_build_sreg(&f->b, (enum ir_sreg)(table[i].ir + axis));
-    }
+        return lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B);
+    for (unsigned i = 0; i < IR_SREG_COUNT; i++)
+        if (table[i].ptx == op->index2 && table[i].part == part)
+            return ir_build_sreg(&f->b, (enum ir_sreg)i);
+    if (part == 3 && sreg_is_vector(op->index2))
+        return lower_const(f, IR_B32, 0);
     lower_fail(f, HD_NOT_SUPPORTED, "this special register is not supported");
     return lower_const(f, IR_B32, 0);
 }
@@ -256,11 +251,16 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
 {
     if (var->is_param && f->ptx->is_entry)
         return lower_const(f, IR_B64, param_offset(f, var) + (uint64_t)offset);
-    struct ir_var *ir = hd_map_get_u64(&f->link->vars, (uint64_t)(uintptr_t)var);
-    if (!ir || !lower_var_defined(ir)) {
-        lower_fail(f, HD_UNRESOLVED, "unresolved external variable");
+    struct ir_var *ir = lower_find_var(f, var);
+    if (!ir) {
+        if (lower_space((enum ptx_space)var->space) == IR_SPACE_GENERIC)
+            lower_fail(f, HD_NOT_SUPPORTED, "the variable's state space is not supported");
+        else
+            lower_fail(f, HD_UNRESOLVED, "unresolved external variable");
         return lower_const(f, IR_B64, 0);
     }
+    if (ir->space == IR_SPACE_SHARED && ir->size_B > LOWER_SHARED_MAX_B)
+        lower_fail(f, HD_BAD_PTX, "the variable has more shared memory than a kernel, 49152 bytes");
     struct ir_instr *in = lower_emit(f, IR_OP_VARADDR, IR_B64, 0, NULL, 1);
     in->var = ir;
     in->imm = (uint64_t)offset;
@@ -273,10 +273,8 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
     if (sym->kind == PTX_SYM_VAR)
         return lower_var_address(f, var_of(sym), op->offset);
     if (sym->kind == PTX_SYM_FUNC) {
-        const struct ptx_func *func = (const struct ptx_func *)sym;
-        struct ir_func *ir =
-            hd_map_get_u64(&f->link->funcs, (uint64_t)(uintptr_t)(func->def ? func->def : func));
-        if (ir && lower_func_defined(f->link, ir)) {
+        struct ir_func *ir = lower_find_func(f, (const struct ptx_func *)sym, false);
+        if (ir) {
             struct ir_instr *in = lower_emit(f, IR_OP_FUNCADDR, IR_B64, 0, NULL, 1);
             in->callee = ir;
             return in->dst[0];

@@ -1,24 +1,47 @@
 /*
  * Private to src/lower: the state of one function on its way from PTX to IR.
  *
- * SSA is built directly: a register read in a block that does not define it asks the predecessors
- * (one: on the fly, several: an empty phi that lower_ssa_finish() fills when every block is done).
- * Blocks are known before any instruction is lowered, so no phi waits for unknown predecessors;
- * they are lowered dominators first, wherever the text has them, so a single predecessor is done.
+ * SSA is built directly: a register read in a block that does not define it has the value of a
+ * dominator, or of an empty phi that lower_ssa_finish() fills when every block is done. Blocks are
+ * known before any instruction is lowered; they are lowered dominators first, wherever the text has
+ * them, so dominators are done.
  */
 #ifndef HD_LOWER_LOWER_PRIV_H
 #define HD_LOWER_LOWER_PRIV_H
 
+#include "base/lock.h"
+#include "ir/analysis.h"
 #include "lower/lower.h"
 
-struct lower_link {
+/* By function number: the definition that counts. */
+struct lower_body {
+    struct ir_func *decl;
+    const struct ptx_func *ptx;      /* NULL: nobody defines it */
+    const struct ptx_module *module; /* of `ptx`, for messages and file names */
+};
+
+/* Immutable once created, but for what `lock` guards. */
+struct lower_program {
+    struct ir_module *decls;
+    struct hd_map vars;  /* u64 key struct ptx_var* -> struct ir_var* in decls */
+    struct hd_map funcs; /* u64 key struct ptx_func* -> struct ir_func* in decls */
+    HD_VEC(struct lower_body) bodies;
+    struct hd_lock lock;
+    bool ptx_lines;   /* lower_program_keep_ptx_lines() */
+    bool taken_known; /* address_taken of all declarations is complete */
+};
+
+/* One module in the making; module->arena.failed when memory ran out. */
+struct lower_job {
+    struct lower_program *program;
     struct ir_module *module;
-    const struct ptx_module *ptx;
-    struct hd_map vars;  /* u64 key struct ptx_var* -> struct ir_var* */
-    struct hd_map funcs; /* u64 key struct ptx_func* -> struct ir_func* */
-    /* Shared by the modules of a program: u64 key struct ir_func* -> struct ptx_func* that
-     * defines it. */
-    struct hd_map *bodies;
+    /* u64 key struct ir_var* in decls, or struct ptx_var* of a function -> struct ir_var* */
+    struct hd_map vars;
+    struct hd_map funcs;              /* u64 key struct ir_func* in decls -> struct ir_func* */
+    struct hd_map wanted;             /* u64 key: functions that are or will be in `waiting` */
+    HD_VEC(struct ir_func *) waiting; /* from `next`: their bodies are still to be made */
+    size_t next;
+    HD_VEC(const struct ir_proto *) indirect; /* signatures called through pointers */
 };
 
 /* A run of instructions without control flow inside. */
@@ -35,7 +58,8 @@ struct lower_phi {
 };
 
 struct lower_fn {
-    struct lower_link *link;
+    struct lower_job *job;
+    const struct ptx_module *unit;
     const struct ptx_func *ptx;
     struct ir_func *ir;
     struct ir_builder b;
@@ -47,20 +71,26 @@ struct lower_fn {
     struct lower_block *cur;
     struct hd_map defs; /* u64 key block id << 32 | register -> struct ir_value* */
     HD_VEC(struct lower_phi) phis;
+    struct lower_ssa *ssa;
     struct hd_map labels; /* u64 key label index -> block index + 1 */
-    uint32_t *files;      /* by PTX file number: IR file */
+    uint32_t *files;      /* by PTX file number: IR file; 0 = not looked up yet */
     uint32_t nfiles;
+    uint32_t unit_file; /* the PTX as a file of the IR; 0 = not looked up yet */
     const struct ptx_insn *insn;
     enum hd_status status; /* first error */
 };
 
 /* lower_ssa.c */
+/* Blocks are there, linked, those that cannot be reached emptied; no instruction is lowered yet. */
+enum hd_status lower_ssa_begin(struct lower_fn *f);
 struct ir_value *lower_reg_read(struct lower_fn *f, uint32_t reg);
 void lower_reg_write(struct lower_fn *f, uint32_t reg, struct ir_value *v);
 enum hd_status lower_ssa_finish(struct lower_fn *f);
 
 /* lower_operand.c */
 enum ir_type lower_type(enum ptx_type type); /* IR_VOID: no such type in the slice */
+/* The first type of the instruction, packed integers too: they are types of operations only. */
+enum ir_type lower_form_type(const struct ptx_insn *in);
 enum ir_space lower_space(enum ptx_space space);
 struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type);
 struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bits);
@@ -77,23 +107,67 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
                                enum ir_space *space, int64_t *out_offset);
 struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var, int64_t offset);
 
-/* lower_arith.c, lower_mem.c, lower_warp.c, lower_call.c: false = not theirs. */
-bool lower_arith(struct lower_fn *f, const struct ptx_insn *in);
-bool lower_float(struct lower_fn *f, const struct ptx_insn *in);
-bool lower_mem(struct lower_fn *f, const struct ptx_insn *in);
-bool lower_warp(struct lower_fn *f, const struct ptx_insn *in);
-bool lower_call(struct lower_fn *f, const struct ptx_insn *in);
+/*
+ * lower_ops.c: the rows of spec/ptx_ops.def. `run` is lower_do_NAME() of the column "lowering", in
+ * lower_simple.c, lower_arith.c, lower_float.c, lower_mem.c, lower_hint.c, lower_warp.c,
+ * lower_call.c or lower_flow.c; NULL: not supported. False: not with these types.
+ */
+typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
+enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };
+#define LOWER_NO_OP IR_OP_COUNT
+struct lower_op {
+    lower_run_fn *run;
+    enum ir_op int_op, float_op; /* of rows IR(int, float); LOWER_NO_OP: not with these types */
+    enum lower_guard guard;
+};
+extern const struct lower_op lower_ops[PTX_OP_COUNT];
+#define lower_do_IR(int_, float_) lower_do_simple
+#define PTX_OP(id, name, min, max, sig, classes, own, ptx_ver, sm, doc, lowering, guard)           \
+    lower_run_fn lower_do_##lowering;
+#include "ptx_ops.def"
+#undef PTX_OP
+
+/* lower_simple.c */
+/* The instruction as that one operation, without writing its result; and the writing. */
+struct ir_instr *lower_simple_emit(struct lower_fn *f, const struct ptx_insn *in, enum ir_op op);
+void lower_simple_dst(struct lower_fn *f, const struct ptx_insn *in, struct ir_instr *r);
+/* Both; false for LOWER_NO_OP. */
+bool lower_simple(struct lower_fn *f, const struct ptx_insn *in, enum ir_op op);
+enum ir_rnd lower_rounding(const struct ptx_form *form);
+
+/* lower_hint.c */
+/*
+ * Operand `at`, behind all others, when the instruction has a cache policy: *n sources become one
+ * more. lower_access_hints() then says so in the instruction, and what else of caches it says.
+ */
+void lower_policy_source(struct lower_fn *f, const struct ptx_insn *in, uint32_t at,
+                         struct ir_value **src, uint32_t *n);
+void lower_access_hints(struct ir_instr *r, const struct ptx_form *form);
+
+/* lower_float.c: what integers leave to it */
+lower_run_fn lower_float_min_max;
 void lower_ret(struct lower_fn *f);
 enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
                            struct hd_arena *arena, struct ir_proto *out);
 void lower_entry_args(struct lower_fn *f);
 
-/* lower_module.c: does some module define it? */
-bool lower_func_defined(const struct lower_link *link, const struct ir_func *func);
+/* lower_call.c */
+bool lower_same_proto(const struct ir_proto *a, const struct ir_proto *b);
+
+/* lower_link.c */
+/* Does some module define function number `index`? */
+bool lower_program_has_body(const struct lower_program *program, uint32_t index);
+struct ir_func *lower_func_decl(const struct lower_program *program, const struct ptx_func *func);
 bool lower_var_defined(const struct ir_var *var);
+void lower_var_fill(struct ir_var *ir, const struct ptx_var *v);
+
+/* lower_program.c: what a name stands for, in the module being made; NULL when nobody defines it.
+ * `is_called`: its address is not enough, the body is needed. */
+struct ir_var *lower_find_var(struct lower_fn *f, const struct ptx_var *var);
+struct ir_func *lower_find_func(struct lower_fn *f, const struct ptx_func *func, bool is_called);
 
 /* lower_flow.c */
-enum hd_status lower_function(struct lower_link *link, const struct ptx_func *ptx,
+enum hd_status lower_function(struct lower_job *job, const struct lower_body *body,
                               struct ir_func *ir);
 
 /* lower_support.c: the slice, as one table. */

@@ -1,61 +1,377 @@
-/* Registers to SSA values (Braun et al., "Simple and Efficient Construction of SSA Form", CC 2013). */
+/*
+ * Registers to SSA values.
+ *
+ * Where a register needs a phi is known before any instruction is lowered: in the iterated
+ * dominance frontier of the blocks that write it (Cytron et al., TOPLAS 1991), found by one scan
+ * of the PTX. The value at the end of a block is then that of its nearest dominator which writes
+ * the register or has a phi for it, a binary search in the register's sites. So the cost follows
+ * writes and reads, not registers times blocks, and no phi is made that nobody reads.
+ *
+ * Blocks are lowered dominators first: the value of a site above is there when it is asked for.
+ */
 #include "lower/lower_priv.h"
 
-static uint64_t key(const struct ir_block *block, uint32_t reg)
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* A block that writes a register or has a phi for it, in the order of the dominator tree's walk. */
+struct lower_site {
+    uint32_t pre;   /* of the block in the walk */
+    uint32_t block; /* id */
+    uint32_t above; /* nearest site that dominates it, index + 1; 0 = none */
+    bool joins;     /* different values may meet at its start: has a phi when it is read there */
+};
+
+/* The sites of one register, found when it is first read across blocks. */
+struct lower_sites {
+    struct lower_site *at;
+    uint32_t n;
+    bool known;
+};
+
+struct write {
+    uint32_t reg, block;
+};
+
+struct lower_ssa {
+    struct ir_dom dom;
+    HD_VEC(struct write) writes;
+    uint32_t *first;    /* by register: where its writers begin in `writers` */
+    uint32_t *writers;  /* block ids */
+    uint32_t *df_first; /* by block: where its dominance frontier begins in `df` */
+    uint32_t *df;
+    uint32_t *mark; /* by block: scratch of find_sites(), register + 1 .. */
+    uint32_t *slot; /* .. and where the block is in its list */
+    struct lower_sites *sites;
+};
+
+static enum hd_status no_memory(const struct lower_fn *f)
 {
-    return (uint64_t)block->id << 32 | reg;
+    return hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
 }
 
-static void define(struct lower_fn *f, const struct ir_block *block, uint32_t reg,
-                   struct ir_value *v)
+/* ---- who writes what */
+
+static bool add_write(struct lower_fn *f, uint32_t reg, uint32_t block)
+{
+    size_t n = f->ssa->writes.len;
+    if (n && f->ssa->writes.at[n - 1].reg == reg && f->ssa->writes.at[n - 1].block == block)
+        return true;
+    return hd_vec_push(&f->ssa->writes, (struct write){reg, block});
+}
+
+/* A destination, or the items of one. Sources that look alike do no harm: sites are candidates. */
+static bool add_operand(struct lower_fn *f, const struct ptx_operand *op, uint32_t block)
+{
+    bool good = true;
+    if (op->kind == PTX_OPND_REG && !op->u.reg->global)
+        good = add_write(f, ptx_operand_reg_idx(op), block);
+    for (uint32_t i = 0; good && op->kind != PTX_OPND_ADDR && i < op->nitems; i++)
+        good = add_operand(f, &op->items[i], block);
+    return good;
+}
+
+static bool add_insn(struct lower_fn *f, const struct ptx_insn *in, uint32_t block)
+{
+    bool carries = in->form->cc || in->form->op == PTX_OP_ADDC || in->form->op == PTX_OP_SUBC ||
+                   in->form->op == PTX_OP_MADC;
+    return (!in->nops || add_operand(f, &in->ops[0], block)) &&
+           (!carries || add_write(f, f->nregs - 1, block));
+}
+
+static bool add_block(struct lower_fn *f, const struct lower_block *b)
+{
+    for (const struct ptx_stmt *s = b->first; s && s != b->end; s = s->next) {
+        if (s->kind == PTX_STMT_INSN && !add_insn(f, (const struct ptx_insn *)s, b->ir->id))
+            return false;
+    }
+    return true;
+}
+
+/* Arguments arrive in registers of the entry. */
+static bool add_arguments(struct lower_fn *f)
+{
+    for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
+        if (r->is_param && !add_write(f, r->base, f->ir->blocks[0]->id))
+            return false;
+    }
+    return true;
+}
+
+/* Sorts the writes by register: a counting sort, so blocks stay in order. */
+static bool sort_writes(struct lower_fn *f)
+{
+    struct lower_ssa *s = f->ssa;
+    s->first = hd_arena_array(&f->arena, uint32_t, f->nregs + 2u);
+    s->writers = hd_arena_array(&f->arena, uint32_t, s->writes.len + 1);
+    if (!s->first || !s->writers)
+        return false;
+    for (size_t i = 0; i < s->writes.len; i++)
+        s->first[s->writes.at[i].reg + 2]++;
+    for (uint32_t r = 2; r < f->nregs + 2; r++)
+        s->first[r] += s->first[r - 1];
+    for (size_t i = 0; i < s->writes.len; i++)
+        s->writers[s->first[s->writes.at[i].reg + 1]++] = s->writes.at[i].block;
+    assert(!s->first[0]);
+    assert(s->first[f->nregs] == s->writes.len);
+    return true;
+}
+
+/* ---- dominance frontiers */
+
+struct edge {
+    uint32_t from, to; /* `to` is in the frontier of `from` */
+};
+
+struct edges {
+    HD_VEC(struct edge) list;
+    uint32_t *last; /* by block: the join that it got last, + 1 */
+};
+
+/* Walks up from a predecessor of `join` until blocks that dominate it, or that have it already. */
+static bool frontier_walk(const struct lower_fn *f, struct edges *e, uint32_t from, uint32_t join)
+{
+    const struct ir_dom *dom = &f->ssa->dom;
+    while (from != IR_NO_BLOCK && from != dom->idom[join] && e->last[from] != join + 1) {
+        e->last[from] = join + 1;
+        if (!hd_vec_push(&e->list, (struct edge){from, join}))
+            return false;
+        assert(dom->depth[from] > 0 || dom->idom[from] == IR_NO_BLOCK);
+        from = dom->idom[from];
+    }
+    return true;
+}
+
+static bool frontier_lists(struct lower_fn *f, const struct edges *e)
+{
+    struct lower_ssa *s = f->ssa;
+    uint32_t n = f->ir->nblocks;
+    s->df_first = hd_arena_array(&f->arena, uint32_t, n + 2u);
+    s->df = hd_arena_array(&f->arena, uint32_t, e->list.len + 1);
+    if (!s->df_first || !s->df)
+        return false;
+    for (size_t i = 0; i < e->list.len; i++)
+        s->df_first[e->list.at[i].from + 2]++;
+    for (uint32_t b = 2; b < n + 2; b++)
+        s->df_first[b] += s->df_first[b - 1];
+    for (size_t i = 0; i < e->list.len; i++)
+        s->df[s->df_first[e->list.at[i].from + 1]++] = e->list.at[i].to;
+    return true;
+}
+
+static bool find_frontiers(struct lower_fn *f)
+{
+    struct edges e = {.last = hd_arena_array(&f->arena, uint32_t, f->ir->nblocks + 1u)};
+    bool good = e.last != NULL;
+    for (uint32_t b = 0; good && b < f->ir->nblocks; b++) {
+        const struct ir_block *block = f->ir->blocks[b];
+        for (uint32_t p = 0; good && block->npreds > 1 && p < block->npreds; p++)
+            good = frontier_walk(f, &e, block->preds[p]->id, b);
+    }
+    good = good && frontier_lists(f, &e);
+    hd_vec_fini(&e.list);
+    return good;
+}
+
+enum hd_status lower_ssa_begin(struct lower_fn *f)
+{
+    struct lower_ssa *s = f->ssa = hd_arena_new(&f->arena, struct lower_ssa);
+    HD_TRY(hd_arena_status(&f->arena));
+    HD_TRY(hd_arena_status(&f->job->module->arena)); /* else edges may be missing */
+    HD_TRY(ir_dom_compute(f->ir, &f->arena, &s->dom));
+    s->mark = hd_arena_array(&f->arena, uint32_t, f->ir->nblocks + 1u);
+    s->slot = hd_arena_array(&f->arena, uint32_t, f->ir->nblocks + 1u);
+    s->sites = hd_arena_array(&f->arena, struct lower_sites, f->nregs + 1u);
+    bool good = s->mark && s->slot && s->sites && add_arguments(f);
+    for (size_t i = 0; good && i < f->blocks.len; i++)
+        good = add_block(f, &f->blocks.at[i]);
+    good = good && sort_writes(f) && find_frontiers(f);
+    hd_vec_fini(&s->writes);
+    return good ? HD_OK : no_memory(f);
+}
+
+/* ---- the sites of a register */
+
+static int by_pre(const void *a, const void *b)
+{
+    uint32_t x = ((const struct lower_site *)a)->pre, y = ((const struct lower_site *)b)->pre;
+    return x < y ? -1 : x > y;
+}
+
+typedef HD_VEC(struct lower_site) site_list;
+
+static bool add_site(struct lower_ssa *s, site_list *list, uint32_t reg, uint32_t block, bool joins)
+{
+    if (s->mark[block] == reg + 1) {
+        list->at[s->slot[block]].joins |= joins;
+        return true;
+    }
+    s->mark[block] = reg + 1;
+    s->slot[block] = (uint32_t)list->len;
+    return hd_vec_push(
+        list, (struct lower_site){.pre = s->dom.pre[block], .block = block, .joins = joins});
+}
+
+/* In the order of the walk a site's nearest site above is found on the path to the one before. */
+static void link_sites(const struct lower_ssa *s, struct lower_sites *sites)
+{
+    for (uint32_t i = 1; i < sites->n; i++) {
+        uint32_t above = i; /* index + 1 of the site before */
+        while (above && !ir_dominates(&s->dom, sites->at[above - 1].block, sites->at[i].block))
+            above = sites->at[above - 1].above;
+        assert(above <= i && sites->at[i - 1].pre < sites->at[i].pre);
+        sites->at[i].above = above;
+    }
+}
+
+/* Writers, and all joins that two values can reach: the list grows as it is worked off. */
+static enum hd_status find_sites(struct lower_fn *f, uint32_t reg)
+{
+    struct lower_ssa *s = f->ssa;
+    struct lower_sites *sites = &s->sites[reg];
+    site_list list = {0};
+    bool good = true;
+    for (uint32_t i = s->first[reg]; good && i < s->first[reg + 1]; i++)
+        good = add_site(s, &list, reg, s->writers[i], false);
+    for (size_t i = 0; good && i < list.len; i++) {
+        uint32_t block = list.at[i].block;
+        for (uint32_t d = s->df_first[block]; good && d < s->df_first[block + 1]; d++)
+            good = add_site(s, &list, reg, s->df[d], true);
+    }
+    sites->at = hd_arena_array(&f->arena, struct lower_site, list.len + 1);
+    good = good && sites->at;
+    if (good && list.len)
+        memcpy(sites->at, list.at, list.len * sizeof(*list.at));
+    sites->n = good ? (uint32_t)list.len : 0;
+    hd_vec_fini(&list);
+    if (!good)
+        return no_memory(f);
+    if (sites->n)
+        qsort(sites->at, sites->n, sizeof(*sites->at), by_pre);
+    link_sites(s, sites);
+    assert(!sites->n || !sites->at[0].above);
+    sites->known = true;
+    return HD_OK;
+}
+
+/* The last site whose walk number is at most `pre`: index + 1, 0 = none. */
+static uint32_t last_site(const struct lower_sites *sites, uint32_t pre)
+{
+    uint32_t low = 0, high = sites->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sites->at[middle].pre <= pre)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- reads and writes */
+
+static uint64_t key(uint32_t block, uint32_t reg)
+{
+    return (uint64_t)block << 32 | reg;
+}
+
+static struct ir_value *known(const struct lower_fn *f, uint32_t block, uint32_t reg)
+{
+    return hd_map_get_u64(&f->defs, key(block, reg));
+}
+
+static void define(struct lower_fn *f, uint32_t block, uint32_t reg, struct ir_value *v)
 {
     if (!hd_map_put_u64(&f->defs, key(block, reg), v) && f->status == HD_OK)
-        f->status = hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
+        f->status = no_memory(f);
 }
 
+/* What nobody wrote; once per register, at the start of the function. */
 static struct ir_value *undefined(struct lower_fn *f, uint32_t reg)
 {
     struct ir_block *entry = f->ir->blocks[0];
     struct ir_builder b = {.func = f->ir, .block = entry, .before = entry->first};
-    struct ir_instr *in = ir_build_instr(&b, IR_OP_UNDEF, f->reg_types[reg], 0, NULL, 1);
-    define(f, entry, reg, in->dst[0]);
-    return in->dst[0];
+    struct ir_value *v = known(f, entry->id, reg);
+    if (v)
+        return v;
+    v = ir_build_instr(&b, IR_OP_UNDEF, f->reg_types[reg], 0, NULL, 1)->dst[0];
+    assert(!known(f, entry->id, reg));
+    define(f, entry->id, reg, v);
+    return v;
 }
 
-/* The value at the end of `block`. Chains of single predecessors are walked, not recursed into. */
-static struct ir_value *read_at(struct lower_fn *f, struct ir_block *block, uint32_t reg)
+static struct ir_value *join(struct lower_fn *f, uint32_t block, uint32_t reg)
 {
-    struct ir_block *at = block;
-    struct ir_value *v = NULL;
-    while (!(v = hd_map_get_u64(&f->defs, key(at, reg)))) {
-        if (at->npreds == 1) {
-            at = at->preds[0];
+    struct ir_instr *phi = ir_build_phi(f->ir->blocks[block], f->reg_types[reg]);
+    define(f, block, reg, phi->dst[0]);
+    assert(phi->block->id == block);
+    if (!hd_vec_push(&f->phis, (struct lower_phi){phi, reg}) && f->status == HD_OK)
+        f->status = no_memory(f);
+    return phi->dst[0];
+}
+
+/* The value that reaches `block` from its sites; NULL when nothing does. */
+static struct ir_value *reaching(struct lower_fn *f, uint32_t block, uint32_t reg)
+{
+    const struct lower_ssa *s = f->ssa;
+    const struct lower_sites *sites = &s->sites[reg];
+    uint32_t i = last_site(sites, s->dom.pre[block]);
+    for (; i; i = sites->at[i - 1].above) {
+        const struct lower_site *site = &sites->at[i - 1];
+        struct ir_value *v;
+        if (!ir_dominates(&s->dom, site->block, block))
             continue;
-        }
-        if (at->npreds == 0) {
-            v = undefined(f, reg);
-            break;
-        }
-        struct ir_instr *phi = ir_build_phi(at, f->reg_types[reg]);
-        v = phi->dst[0];
-        define(f, at, reg, v);
-        if (!hd_vec_push(&f->phis, (struct lower_phi){phi, reg}) && f->status == HD_OK)
-            f->status = hd_error(HD_NO_MEMORY, "lowering %s", f->ir->name);
-        break;
+        if ((v = known(f, site->block, reg)))
+            return v;
+        if (site->joins)
+            return join(f, site->block, reg);
     }
-    for (struct ir_block *b = block; b != at; b = b->preds[0])
-        define(f, b, reg, v);
+    return NULL;
+}
+
+/* The value at the end of `block`, or where its lowering has come to. */
+static struct ir_value *read_at(struct lower_fn *f, uint32_t block, uint32_t reg)
+{
+    struct ir_value *v = known(f, block, reg);
+    assert(reg < f->nregs && block < f->ir->nblocks);
+    if (v)
+        return v;
+    if (!f->ssa->sites[reg].known && f->status == HD_OK)
+        f->status = find_sites(f, reg);
+    v = reaching(f, block, reg);
+    v = v ? v : undefined(f, reg);
+    define(f, block, reg, v);
     return v;
 }
 
 struct ir_value *lower_reg_read(struct lower_fn *f, uint32_t reg)
 {
-    return read_at(f, f->b.block, reg);
+    return read_at(f, f->b.block->id, reg);
+}
+
+/* Every write must have been seen by lower_ssa_begin(), or joins of it are missing. */
+static bool is_writer(const struct lower_fn *f, uint32_t block, uint32_t reg)
+{
+    uint32_t low = f->ssa->first[reg], high = f->ssa->first[reg + 1];
+    while (low < high) { /* in the order of blocks */
+        uint32_t middle = low + (high - low) / 2;
+        if (f->ssa->writers[middle] == block)
+            return true;
+        if (f->ssa->writers[middle] < block)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
 }
 
 void lower_reg_write(struct lower_fn *f, uint32_t reg, struct ir_value *v)
 {
-    define(f, f->b.block, reg, v);
+    assert(is_writer(f, f->b.block->id, reg));
+    define(f, f->b.block->id, reg, v);
 }
 
 /* Reading may make more phis: the list grows while it is worked off. */
@@ -63,8 +379,9 @@ enum hd_status lower_ssa_finish(struct lower_fn *f)
 {
     for (size_t i = 0; i < f->phis.len && f->status == HD_OK; i++) {
         struct lower_phi p = f->phis.at[i];
+        assert(f->job->module->arena.failed || p.phi->nsrc == p.phi->block->npreds);
         for (uint32_t s = 0; s < p.phi->nsrc; s++)
-            p.phi->src[s] = read_at(f, p.phi->block->preds[s], p.reg);
+            p.phi->src[s] = read_at(f, p.phi->block->preds[s]->id, p.reg);
     }
     return f->status;
 }

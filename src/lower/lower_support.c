@@ -1,45 +1,8 @@
-/* The slice: which opcodes this version executes. Types and modifiers are checked where they are
- * lowered. */
+/*
+ * What of PTX is supported: opcodes by their row in spec/ptx_ops.def, here what of their types,
+ * spaces and modifiers.
+ */
 #include "lower/lower_priv.h"
-
-static bool op_in_slice(unsigned op)
-{
-    if (op >= PTX_OP_ADD && op <= PTX_OP_ST)
-        return true;
-    switch (op) {
-    case PTX_OP_PREFETCH:
-    case PTX_OP_PREFETCHU:
-    case PTX_OP_APPLYPRIORITY:
-    case PTX_OP_DISCARD:
-    case PTX_OP_PMEVENT:
-    case PTX_OP_ISSPACEP:
-    case PTX_OP_CVTA:
-    case PTX_OP_CVT:
-    case PTX_OP_BRA:
-    case PTX_OP_BRX_IDX:
-    case PTX_OP_CALL:
-    case PTX_OP_RET:
-    case PTX_OP_EXIT:
-    case PTX_OP_TRAP:
-    case PTX_OP_BRKPT:
-    case PTX_OP_MEMBAR:
-    case PTX_OP_FENCE:
-    case PTX_OP_ATOM:
-    case PTX_OP_RED:
-    case PTX_OP_VOTE:
-    case PTX_OP_MATCH:
-    case PTX_OP_ACTIVEMASK:
-    case PTX_OP_REDUX:
-    case PTX_OP_ELECT_SYNC:
-    case PTX_OP_NANOSLEEP:
-    case PTX_OP_ALLOCA:
-    case PTX_OP_STACKSAVE:
-    case PTX_OP_STACKRESTORE:
-        return true;
-    default:
-        return op >= PTX_OP_BAR_SYNC && op <= PTX_OP_BARRIER_CTA_RED;
-    }
-}
 
 static bool type_in_slice(const struct ptx_form *form, unsigned i)
 {
@@ -127,7 +90,7 @@ static bool space_in_slice(const struct ptx_form *form)
 {
     enum ptx_space space = ptx_form_space(form);
     bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
-    if (form->nspaces > 1)
+    if (form->nspaces > 1 || space == PTX_SPACE_SHARED_CLUSTER)
         return false;
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);
 }
@@ -193,7 +156,7 @@ bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
 {
     const struct ptx_form *form = insn->form;
     *out_why = NULL;
-    if (!op_in_slice(form->op))
+    if (!lower_ops[form->op].run)
         *out_why = "the instruction is not supported";
     else if (!types_in_slice(form))
         *out_why = "this combination of types is not supported";

@@ -32,7 +32,7 @@ static enum ir_bar reduction(const struct ptx_insn *in)
                                               : IR_BAR_RED_OR;
 }
 
-static bool shfl(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_shfl(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_shfl mode = in->form->mode == PTX_MOD_UP     ? IR_SHFL_UP
                         : in->form->mode == PTX_MOD_DOWN ? IR_SHFL_DOWN
@@ -52,7 +52,7 @@ static bool shfl(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool vote(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_vote(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_vote mode = in->form->mode == PTX_MOD_BALLOT ? IR_VOTE_BALLOT
                         : in->form->mode == PTX_MOD_ALL  ? IR_VOTE_ALL
@@ -68,7 +68,7 @@ static bool vote(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool match(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_match(struct lower_fn *f, const struct ptx_insn *in)
 {
     bool all = in->form->mode == PTX_MOD_ALL, pair = in->ops[0].kind == PTX_OPND_PAIR;
     enum ir_type t = lower_type(ptx_form_type(in->form));
@@ -84,7 +84,7 @@ static bool match(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool redux(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_redux(struct lower_fn *f, const struct ptx_insn *in)
 {
     static const struct {
         unsigned ptx;
@@ -105,7 +105,7 @@ static bool redux(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static bool elect(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_elect(struct lower_fn *f, const struct ptx_insn *in)
 {
     val member = lower_src(f, &in->ops[1], IR_U32);
     struct ir_instr *r = lower_emit(f, IR_OP_ELECT, IR_VOID, 1, &member, 2);
@@ -118,48 +118,37 @@ static bool elect(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-bool lower_warp(struct lower_fn *f, const struct ptx_insn *in)
+bool lower_do_bar_sync(struct lower_fn *f, const struct ptx_insn *in)
 {
-    switch (in->form->op) {
-    case PTX_OP_BAR_SYNC:
-    case PTX_OP_BAR_CTA_SYNC:
-    case PTX_OP_BARRIER_SYNC:
-    case PTX_OP_BARRIER_CTA_SYNC:
-        return barrier(f, in, IR_BAR_SYNC);
-    case PTX_OP_BAR_ARRIVE:
-    case PTX_OP_BAR_CTA_ARRIVE:
-    case PTX_OP_BARRIER_ARRIVE:
-    case PTX_OP_BARRIER_CTA_ARRIVE:
-        return barrier(f, in, IR_BAR_ARRIVE);
-    case PTX_OP_BAR_RED:
-    case PTX_OP_BAR_CTA_RED:
-    case PTX_OP_BARRIER_RED:
-    case PTX_OP_BARRIER_CTA_RED:
-        return barrier(f, in, reduction(in));
-    case PTX_OP_BAR_WARP_SYNC: {
-        val m = lower_src(f, &in->ops[0], IR_U32);
-        lower_emit(f, IR_OP_WARPSYNC, IR_VOID, 1, &m, 0);
-        return true;
-    }
-    case PTX_OP_SHFL:
-        return shfl(f, in);
-    case PTX_OP_VOTE:
-        return vote(f, in);
-    case PTX_OP_MATCH:
-        return match(f, in);
-    case PTX_OP_REDUX:
-        return redux(f, in);
-    case PTX_OP_ACTIVEMASK:
-        lower_dst(f, &in->ops[0], lower_op(f, IR_OP_ACTIVEMASK, IR_VOID, 0, NULL), IR_U32);
-        return true;
-    case PTX_OP_ELECT_SYNC:
-        return elect(f, in);
-    case PTX_OP_NANOSLEEP: {
-        val t = lower_src(f, &in->ops[0], IR_U32);
-        lower_emit(f, IR_OP_NANOSLEEP, IR_VOID, 1, &t, 0);
-        return true;
-    }
-    default:
-        return false;
-    }
+    return barrier(f, in, IR_BAR_SYNC);
+}
+
+bool lower_do_bar_arrive(struct lower_fn *f, const struct ptx_insn *in)
+{
+    return barrier(f, in, IR_BAR_ARRIVE);
+}
+
+bool lower_do_bar_red(struct lower_fn *f, const struct ptx_insn *in)
+{
+    return barrier(f, in, reduction(in));
+}
+
+bool lower_do_bar_warp(struct lower_fn *f, const struct ptx_insn *in)
+{
+    val m = lower_src(f, &in->ops[0], IR_U32);
+    lower_emit(f, IR_OP_WARPSYNC, IR_VOID, 1, &m, 0);
+    return true;
+}
+
+bool lower_do_activemask(struct lower_fn *f, const struct ptx_insn *in)
+{
+    lower_dst(f, &in->ops[0], lower_op(f, IR_OP_ACTIVEMASK, IR_VOID, 0, NULL), IR_U32);
+    return true;
+}
+
+bool lower_do_nanosleep(struct lower_fn *f, const struct ptx_insn *in)
+{
+    val t = lower_src(f, &in->ops[0], IR_U32);
+    lower_emit(f, IR_OP_NANOSLEEP, IR_VOID, 1, &t, 0);
+    return true;
 }

@@ -1,6 +1,7 @@
 /* The code cache: keys, lookup and writing. The directory as a whole: cache_dir.c. */
 #include "obj/cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -63,19 +64,6 @@ struct obj_cache_key obj_cache_hash_final(const struct obj_cache_hash *hash)
     return (struct obj_cache_key){.low = digest.low64, .high = digest.high64};
 }
 
-/* "512M" -> bytes; 0 when malformed. */
-static uint64_t parse_size(const char *text)
-{
-    size_t len = strlen(text);
-    static const char units[] = "kKmMgGtT";
-    const char *unit = len ? strchr(units, text[len - 1]) : NULL;
-    uint64_t value;
-    if (!hd_str_to_u64((struct hd_str){text, len - (unit != NULL)}, 10, &value))
-        return 0;
-    unsigned shift = unit ? 10 * (unsigned)((unit - units) / 2 + 1) : 0;
-    return value <= UINT64_MAX >> shift ? value << shift : 0;
-}
-
 static char *join(const char *a, const char *b)
 {
     struct hd_buf buf;
@@ -129,11 +117,10 @@ enum hd_status obj_cache_open(const char *dir, uint64_t cap_B, struct obj_cache 
         hd_free(path);
         return hd_error(HD_NO_MEMORY, "no memory to open the code cache");
     }
-    const char *size = hd_env("HEDDLE_CACHE_SIZE");
-    if (!cap_B && size)
-        cap_B = parse_size(size);
     cache->dir = path;
     cache->cap_B = cap_B ? cap_B : OBJ_CACHE_CAP_DEFAULT_B;
+    if (!cap_B)
+        (void)hd_env_u64("HEDDLE_CACHE_SIZE", &cache->cap_B);
     *out_cache = cache;
     return HD_OK;
 }
@@ -168,6 +155,7 @@ static bool entry_path(const struct obj_cache *cache, struct obj_cache_key key, 
 static bool header_is_good(const struct obj_cache_header *head, size_t file_B,
                            struct obj_cache_key key)
 {
+    assert(file_B >= sizeof(*head)); /* map_entry() looked */
     if (memcmp(head->magic, OBJ_CACHE_MAGIC, sizeof(head->magic)) != 0 ||
         head->version != OBJ_CACHE_VERSION || head->header_B != sizeof(*head) ||
         head->key.low != key.low || head->key.high != key.high ||
@@ -198,6 +186,7 @@ static bool map_entry(int fd, struct obj_cache_key key, struct obj_cache_entry *
         munmap(map, size_B);
         return false;
     }
+    assert(head->payload_B == size_B - sizeof(*head));
     touch(fd, &st);
     *out_entry = (struct obj_cache_entry){
         .bytes = head + 1, .size_B = (size_t)head->payload_B, .map = map, .map_B = size_B};
@@ -272,6 +261,7 @@ static bool write_all(int fd, const void *bytes, size_t len)
 
 static bool write_entry(int fd, struct obj_cache_key key, const void *bytes, size_t size_B)
 {
+    assert(bytes || !size_B);
     struct obj_cache_header head = {
         .magic = OBJ_CACHE_MAGIC,
         .version = OBJ_CACHE_VERSION,

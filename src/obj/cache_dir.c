@@ -1,6 +1,7 @@
 /* The cache directory as a whole: counting, clearing, evicting. */
 #include "obj/cache.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -119,6 +120,7 @@ static void visit_list(int dir_fd, const char *name, const struct stat *st, void
     if (kind != FILE_ENTRY)
         return;
     struct cached_file file = {.used = st->st_mtim, .size_B = (uint64_t)st->st_size};
+    assert(strlen(name) + 1 == sizeof(file.name)); /* classify() */
     memcpy(file.name, name, sizeof(file.name));
     if (hd_vec_push(&list->files, file)) /* short of memory: evict among fewer */
         list->size_B += file.size_B;
@@ -142,6 +144,7 @@ static uint64_t evict(const char *dir, struct file_list *list, uint64_t cap_B)
     for (size_t i = 0; i < list->files.len && list->size_B - freed_B > cap_B / 4 * 3; i++)
         if (unlinkat(dir_fd, list->files.at[i].name, 0) == 0)
             freed_B += list->files.at[i].size_B;
+    assert(freed_B <= list->size_B);
     close(dir_fd);
     return freed_B;
 }

@@ -1,6 +1,7 @@
 /* A bounds-checked reader of ELF-64 files: see elf.h. */
 #include "obj/elf.h"
 
+#include <assert.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ static bool elf_copy(const struct obj_elf *elf, uint64_t offset, void *out, size
 static Elf64_Ehdr elf_header(const struct obj_elf *elf)
 {
     Elf64_Ehdr head;
+    assert(elf->size_B >= sizeof(head)); /* obj_elf_open() looked */
     memcpy(&head, elf->bytes, sizeof(head));
     return head;
 }
@@ -32,6 +34,7 @@ static bool elf_text(const char *names, size_t names_B, uint64_t at, struct hd_s
 {
     if (!names || at >= names_B)
         return false;
+    assert(at < names_B);
     size_t left_B = names_B - (size_t)at;
     size_t len = strnlen(names + at, left_B);
     if (len == left_B)
@@ -53,6 +56,7 @@ static size_t rows_inside(const struct obj_elf *elf, uint64_t offset, uint64_t c
 {
     if (!offset || offset > elf->size_B)
         return 0;
+    assert(row_B && offset <= elf->size_B);
     uint64_t fit = (elf->size_B - offset) / row_B;
     return (size_t)HD_MIN(count, fit);
 }
@@ -80,6 +84,7 @@ enum hd_status obj_elf_open(const void *bytes, size_t size_B, struct obj_elf *ou
     Elf64_Shdr first;
     if (!count && head.e_shoff && elf_copy(out_elf, head.e_shoff, &first, sizeof(first)))
         count = first.sh_size;
+    assert(out_elf->segment_count <= size_B / sizeof(Elf64_Phdr));
     out_elf->section_count = rows_inside(out_elf, head.e_shoff, count, sizeof(Elf64_Shdr));
     return HD_OK;
 }
@@ -195,6 +200,7 @@ bool obj_elf_symbols(const struct obj_elf *elf, enum obj_elf_table which,
     struct hd_str names = string_table(elf, section.link);
     if (!section.bytes || !names.ptr)
         return false;
+    assert(section.bytes >= elf->bytes && section.size_B <= elf->size_B);
     out_symbols->entries = section.bytes;
     out_symbols->len = section.size_B / sizeof(Elf64_Sym);
     out_symbols->names = names.ptr;
@@ -213,6 +219,7 @@ static bool find_version(const struct obj_elf_symbols *symbols, uint64_t at, Elf
                          uint16_t index, struct obj_elf_symbol *out_symbol)
 {
     const struct obj_elf_section *section = &symbols->need;
+    assert(obj_range_fits(at, sizeof(need), section->size_B));
     uint64_t aux_at = at + need.vn_aux;
     for (unsigned i = 0; i < need.vn_cnt; i++) {
         Elf64_Vernaux aux;
@@ -234,6 +241,7 @@ static bool find_version(const struct obj_elf_symbols *symbols, uint64_t at, Elf
 static void symbol_read_version(const struct obj_elf_symbols *symbols, size_t index,
                                 struct obj_elf_symbol *out_symbol)
 {
+    assert(index < symbols->len);
     uint16_t wanted = obj_load_u16(symbols->versions + index * 2) & 0x7fff;
     if (wanted < 2)
         return;
@@ -252,6 +260,7 @@ bool obj_elf_symbol(const struct obj_elf_symbols *symbols, size_t index,
 {
     if (index >= symbols->len)
         return false;
+    assert(symbols->entries && symbols->names);
     Elf64_Sym raw;
     memcpy(&raw, symbols->entries + index * sizeof(raw), sizeof(raw));
     *out_symbol = (struct obj_elf_symbol){

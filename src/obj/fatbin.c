@@ -1,6 +1,7 @@
 /* Reading containers and entries. See fatbin.h for the format and the rules. */
 #include "obj/fatbin.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ static enum hd_status entry_check(const struct obj_entry_raw *raw, size_t at, si
         raw->header_B > left_B)
         return hd_error(HD_BAD_IMAGE, "fat binary offset %zu: entry header size %u is not possible",
                         at + offsetof(struct obj_entry_raw, header_B), raw->header_B);
+    assert(raw->header_B <= left_B);
     if (raw->padded_B > left_B - raw->header_B)
         return hd_error(
             HD_BAD_IMAGE, "fat binary offset %zu: payload of %llu bytes leaves the container",
@@ -105,6 +107,7 @@ enum hd_status obj_fatbin_next(const struct obj_fatbin *fatbin, size_t *cursor_B
                                struct obj_entry *out_entry)
 {
     size_t at = *cursor_B ? *cursor_B : fatbin->first_B;
+    assert(at >= fatbin->first_B && at <= fatbin->size_B); /* a cursor of this one */
     size_t left_B = fatbin->size_B - at;
     if (left_B == 0)
         return HD_NOT_FOUND;
@@ -133,6 +136,8 @@ enum hd_status obj_fatbin_next(const struct obj_fatbin *fatbin, size_t *cursor_B
         .offset_B = at,
         .end_B = at + raw.header_B + (size_t)raw.padded_B,
     };
+    assert(out_entry->end_B <= fatbin->size_B && out_entry->end_B > at);
+    assert(out_entry->stored_B <= raw.padded_B);
     HD_TRY(entry_read_texts(header, &raw, at, out_entry));
     *cursor_B = out_entry->end_B;
     return HD_OK;
@@ -154,6 +159,7 @@ bool obj_fatbin_scan(const void *bytes, size_t size_B, size_t *at_B, struct obj_
             .size_B = head.header_B + (size_t)head.body_B,
             .first_B = head.header_B,
         };
+        assert(out_fatbin->size_B <= size_B - at);
         *at_B = at + out_fatbin->size_B;
         return true;
     }
@@ -182,6 +188,7 @@ const char *obj_codec_text(enum obj_codec codec)
         OBJ_CODEC_LIST(X)
 #undef X
     };
+    assert((size_t)codec < HD_COUNT_OF(texts));
     return texts[codec];
 }
 
@@ -192,6 +199,7 @@ const char *obj_image_kind_text(enum obj_image_kind kind)
         OBJ_IMAGE_KIND_LIST(X)
 #undef X
     };
+    assert((size_t)kind < HD_COUNT_OF(texts));
     return texts[kind];
 }
 
@@ -228,6 +236,7 @@ static char text_peek(const struct text_cursor *text)
 
 static void text_step(struct text_cursor *text)
 {
+    assert(text->left_B);
     text->at++;
     text->left_B--;
 }

@@ -1,6 +1,7 @@
 /* From an image of any kind to the PTX modules that a device compiles. */
 #include "obj/fatbin.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ static enum hd_status choose_quietly(const struct obj_fatbin *fatbin, struct obj
         int fit = entry_fit(&entry, target);
         if (!fit_is_better(fit, entry.arch, best_fit, out_entry->arch))
             continue;
+        assert(fit != FIT_NONE);
         best_fit = fit;
         *out_entry = entry;
     }
@@ -114,6 +116,7 @@ static enum hd_status open_wrapper(const void *image, struct obj_image *out_imag
     HD_TRY(obj_fatbin_open(raw.fatbin, OBJ_SIZE_UNKNOWN, &out_image->fatbin));
     if (raw.version == 1 || !raw.parts)
         return HD_OK;
+    assert(raw.version == 2 && !out_image->part_count);
     out_image->parts = raw.parts;
     while (raw.parts[out_image->part_count])
         if (++out_image->part_count > OBJ_PARTS_MAX)
@@ -167,6 +170,7 @@ static char *dup_view(struct hd_str view)
 static enum hd_status list_add(struct obj_ptx_list *list, char *text, size_t len,
                                const struct obj_entry *entry)
 {
+    assert(!text || !text[len]); /* texts end in NUL */
     struct obj_ptx ptx = {
         .text = text,
         .len = len,
@@ -241,6 +245,7 @@ static enum hd_status load_part(const void *bytes, struct obj_target target,
     HD_TRY(status);
     size_t before = list->len;
     HD_TRY(list_add_entry(list, &entry));
+    assert(list->len == before + 1);
     if (strstr(list->at[before].text, "__cuda_syscall_cnp")) {
         struct obj_ptx *last = &list->at[--list->len];
         hd_free(last->text);

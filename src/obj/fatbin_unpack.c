@@ -1,6 +1,7 @@
 /* Decompression of entry payloads. */
 #include "obj/fatbin.h"
 
+#include <assert.h>
 #include <lz4.h>
 #include <string.h>
 #include <zstd.h>
@@ -18,6 +19,7 @@ static enum hd_status unpack_error(const struct obj_entry *entry, const char *wh
 
 static enum hd_status unpack_lz4(const struct obj_entry *entry, char *out)
 {
+    assert(entry->stored_B <= INT_MAX && entry->raw_B <= INT_MAX); /* unpack_check() */
     int n = LZ4_decompress_safe((const char *)entry->payload, out, (int)entry->stored_B,
                                 (int)entry->raw_B);
     if (n < 0)
@@ -54,6 +56,7 @@ static enum hd_status unpack_check(const struct obj_entry *entry)
 
 static enum hd_status unpack_packed(const struct obj_entry *entry, struct hd_buf *out_buf)
 {
+    assert(entry->codec == OBJ_CODEC_LZ4 || entry->codec == OBJ_CODEC_ZSTD);
     HD_TRY(unpack_check(entry));
     char *bytes = hd_alloc(entry->raw_B + 1);
     if (!bytes)
@@ -85,6 +88,7 @@ enum hd_status obj_entry_read(const struct obj_entry *entry, struct hd_buf *out_
         HD_TRY(unpack_packed(entry, out_buf));
         break;
     }
+    assert(!out_buf->ptr || out_buf->len < out_buf->cap);
     if (entry->kind == OBJ_ENTRY_PTX && out_buf->ptr)
         out_buf->len = strnlen(out_buf->ptr, out_buf->len);
     return HD_OK;

@@ -1,6 +1,7 @@
 /* Writing containers: used by `heddle cc` and by tests. */
 #include "obj/fatbin.h"
 
+#include <assert.h>
 #include <lz4.h>
 #include <string.h>
 #include <zstd.h>
@@ -19,6 +20,7 @@ static size_t pack_bound(enum obj_codec codec, size_t len)
 /* Compresses into a new buffer of *out_B bytes; NULL when memory is short. */
 static char *pack(enum obj_codec codec, const char *bytes, size_t len, size_t *out_B)
 {
+    assert(codec == OBJ_CODEC_LZ4 || codec == OBJ_CODEC_ZSTD);
     size_t bound_B = pack_bound(codec, len);
     char *out = hd_alloc(bound_B);
     if (!out)
@@ -29,6 +31,7 @@ static char *pack(enum obj_codec codec, const char *bytes, size_t len, size_t *o
         size_t n = ZSTD_compress(out, bound_B, bytes, len, ZSTD_LEVEL);
         *out_B = ZSTD_isError(n) ? 0 : n;
     }
+    assert(*out_B <= bound_B);
     if (*out_B)
         return out;
     hd_free(out);
@@ -70,6 +73,7 @@ static void append_header(struct hd_buf *out, const struct obj_fatbin_source *sr
     at += (uint32_t)source_B;
     raw.header_B = (uint32_t)hd_align_up(at, 8);
 
+    assert(raw.header_B >= at && raw.header_B - at < 8);
     hd_buf_append(out, &raw, sizeof(raw));
     if (options_B) {
         hd_buf_append(out, record, sizeof(record));
@@ -111,6 +115,7 @@ static enum hd_status append_entry(struct hd_buf *out, const struct obj_fatbin_s
                  variant_flags(src->variant),
         .raw_B = packed ? raw_B : 0,
     };
+    assert(raw.padded_B >= stored_B && raw.padded_B % 8 == 0);
     append_header(out, src, raw);
     hd_buf_append(out, packed ? packed : text, stored_B);
     append_zeros(out, (size_t)raw.padded_B - stored_B);

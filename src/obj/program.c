@@ -1,6 +1,7 @@
 /* See program.h. */
 #include "obj/program.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <elf.h>
 #include <string.h>
@@ -23,6 +24,7 @@ const char *obj_runtime_text(enum obj_runtime runtime)
         OBJ_RUNTIME_LIST(X)
 #undef X
     };
+    assert((size_t)runtime < HD_COUNT_OF(texts));
     return texts[runtime];
 }
 
@@ -53,17 +55,22 @@ static bool defines_function(const struct obj_elf *elf, const char *name)
     return false;
 }
 
-enum obj_runtime obj_program_runtime(const struct obj_elf *elf)
+enum obj_runtime obj_program_embedded(const struct obj_elf *elf)
 {
     struct obj_elf_section section;
     if (obj_elf_needs(elf, "libcudart.so"))
         return OBJ_RUNTIME_SHARED;
     if (defines_function(elf, "cudaRuntimeGetVersion"))
         return OBJ_RUNTIME_EMBEDDED;
-    if (imports_runtime(elf))
-        return OBJ_RUNTIME_SHARED;
-    return obj_elf_section_find(elf, ".nvFatBinSegment", &section) ? OBJ_RUNTIME_STRIPPED
-                                                                   : OBJ_RUNTIME_NONE;
+    if (!obj_elf_section_find(elf, ".nvFatBinSegment", &section))
+        return OBJ_RUNTIME_NONE;
+    return imports_runtime(elf) ? OBJ_RUNTIME_SHARED : OBJ_RUNTIME_STRIPPED;
+}
+
+enum obj_runtime obj_program_runtime(const struct obj_elf *elf)
+{
+    enum obj_runtime runtime = obj_program_embedded(elf);
+    return runtime == OBJ_RUNTIME_NONE && imports_runtime(elf) ? OBJ_RUNTIME_SHARED : runtime;
 }
 
 static unsigned embedded_version(const struct obj_elf *elf)
@@ -86,4 +93,35 @@ unsigned obj_program_cuda_version(const struct obj_elf *elf)
         return hd_str_to_u64((struct hd_str){digits, len}, 10, &version) ? (unsigned)version : 0;
     }
     return obj_program_runtime(elf) == OBJ_RUNTIME_EMBEDDED ? embedded_version(elf) : 0;
+}
+
+const struct obj_vendor_library *obj_vendor_library(struct hd_str path)
+{
+    static const struct obj_vendor_library rows[] = {
+        {"libcublasLt.so", "cuBLASLt", "cublasLt"},
+        {"libcublas.so", "cuBLAS", "cublas"},
+        {"libcusparse.so", "cuSPARSE", "cusparse"},
+        {"libcusolver.so", "cuSOLVER", "cusolver"},
+        {"libcusolverMg.so", "cuSOLVER for several GPUs", "cusolverMg"},
+        {"libcufft.so", "cuFFT", "cufft"},
+        {"libcufftw.so", "cuFFTW", "fftw"},
+        {"libcurand.so", "cuRAND", "curand"},
+        {"libcudnn", "cuDNN", "cudnn"},
+        {"libnccl.so", "NCCL", "nccl"},
+        {"libnvrtc.so", "NVRTC", "nvrtc"},
+        {"libnvJitLink.so", "nvJitLink", "nvJitLink"},
+        {"libnvjpeg.so", "nvJPEG", "nvjpeg"},
+        {"libnpp", "NPP", "npp"},
+        {"libcupti.so", "CUPTI", "cupti"},
+        {"libnvidia-ml.so", "NVML", "nvml"},
+        {"libcufile.so", "cuFile", "cuFile"},
+        {"libnvToolsExt.so", "NVTX", "nvtx"},
+    };
+    const char *slash = memrchr(path.ptr ? path.ptr : "", '/', path.len);
+    if (slash)
+        path = (struct hd_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (hd_str_starts(path, rows[i].soname))
+            return &rows[i];
+    return NULL;
 }

@@ -25,6 +25,11 @@ enum obj_runtime {
  * runtime looks like NONE.
  */
 enum obj_runtime obj_program_runtime(const struct obj_elf *elf);
+/*
+ * The same, but NONE also for one without device code that imports the runtime: what a loader needs
+ * to know of every library, without looking at the imports of large ones.
+ */
+enum obj_runtime obj_program_embedded(const struct obj_elf *elf);
 const char *obj_runtime_text(enum obj_runtime runtime);
 
 /* CUDA major version (11, 12, 13) of a SHARED or EMBEDDED runtime; 0 when unknown. */
@@ -34,5 +39,15 @@ unsigned obj_program_cuda_version(const struct obj_elf *elf);
 bool obj_is_runtime_name(struct hd_str name);
 /* "cuMemAlloc_v2": the driver. */
 bool obj_is_driver_name(struct hd_str name);
+
+/* A library of CUDA beyond runtime and driver. */
+struct obj_vendor_library {
+    const char *soname;    /* its beginning */
+    const char *what;      /* "cuBLAS" */
+    const char *functions; /* how the names of its functions begin */
+};
+
+/* The row for a file's name or path; NULL for other files. */
+const struct obj_vendor_library *obj_vendor_library(struct hd_str path);
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 #define INLINE_MAX    400000u  /* instructions of a function */
@@ -22,6 +24,8 @@ struct copier {
     struct ir_block **blocks; /* by callee block id */
     struct hd_map vars;       /* callee's variable -> copy */
     HD_VEC(struct ir_instr *) rets;
+    const struct ir_instr *call;
+    uint32_t inlined[2]; /* of the last place in the callee, and what it is in the caller */
 };
 
 static struct ir_var *copy_var(struct copier *c, struct ir_var *var)
@@ -45,25 +49,40 @@ static struct ir_var *copy_var(struct copier *c, struct ir_var *var)
     return copy;
 }
 
+/* A place of the callee in the caller: the call is the outermost one that it was inlined at. */
+static struct ir_place place_in_caller(struct copier *c, struct ir_place place)
+{
+    struct ir_module *module = c->caller->module;
+    uint32_t before = place.inlined;
+    struct ir_inline outer = {.func = c->callee->name, .at = c->call->place};
+
+    if (!c->call->place.line || !place.line)
+        return place;
+    if (c->inlined[1] && c->inlined[0] == before) {
+        place.inlined = c->inlined[1];
+        return place;
+    }
+    if (before) {
+        outer = module->inlines.at[before - 1];
+        outer.at = place_in_caller(c, outer.at);
+    }
+    place.inlined = ir_module_inline(module, outer.func, &outer.at);
+    c->inlined[0] = before;
+    c->inlined[1] = place.inlined;
+    return place;
+}
+
 static struct ir_instr *copy_instr(struct copier *c, struct ir_block *block,
                                    const struct ir_instr *from)
 {
-    struct ir_builder b = {
-        .func = c->caller, .block = block, .file = from->file, .line = from->line};
+    struct ir_builder b = {.func = c->caller, .block = block};
     struct ir_instr *to =
         ir_build_instr(&b, from->op, from->type, from->nsrc, from->src, from->ndst);
 
-    to->type2 = from->type2;
-    to->rnd = from->rnd;
-    to->cmp = from->cmp;
-    to->ftz = from->ftz;
-    to->sat = from->sat;
-    to->imm = from->imm;
-    to->imm_hi = from->imm_hi;
-    to->mem = from->mem;
+    assert(from->block->func == c->callee);
+    ir_instr_copy_fields(to, from);
+    to->place = place_in_caller(c, from->place);
     to->var = copy_var(c, from->var);
-    to->callee = from->callee;
-    to->proto = from->proto;
     for (uint32_t d = 0; d < to->ndst; d++) {
         to->dst[d]->type = from->dst[d]->type;
         c->values[from->dst[d]->id] = to->dst[d];
@@ -94,6 +113,7 @@ static void copy_block(struct copier *c, const struct ir_block *from, struct ir_
     }
     if (!from->npreds)
         return;
+    assert(!to->npreds);
     to->preds = hd_arena_try_alloc_array(arena, from->npreds, sizeof(*to->preds));
     to->npreds = to->preds ? from->npreds : 0;
     for (uint32_t i = 0; i < to->npreds; i++)
@@ -126,6 +146,7 @@ static void bind_results(struct copier *c, struct ir_instr *call, struct ir_bloc
             phi->src[i] = c->rets.at[i]->src[d];
         opt_replace_set(replace, call->dst[d], phi->dst[0]);
     }
+    assert(after->npreds == c->rets.len);
     for (size_t i = 0; i < c->rets.len; i++) {
         c->rets.at[i]->op = IR_OP_BR;
         c->rets.at[i]->nsrc = 0;
@@ -146,6 +167,7 @@ static struct ir_block *split_after(struct ir_instr *call)
 {
     struct ir_block *block = call->block, *after = ir_block_create(block->func);
 
+    assert(call->op == IR_OP_CALL && block->last != call);
     while (call->next)
         ir_instr_append(after, call->next);
     for (uint32_t i = 0; i < block->nsuccs; i++)
@@ -170,8 +192,10 @@ static void keep_stack(struct ir_instr *call, struct ir_block *after)
 
 static bool copier_init(struct copier *c, struct ir_instr *call)
 {
+    assert(call->callee != call->block->func && !call->callee->is_declaration);
     c->caller = call->block->func;
     c->callee = call->callee;
+    c->call = call;
     c->values = hd_alloc_array((size_t)c->callee->nvalues + 1, sizeof(*c->values));
     c->blocks = hd_alloc_array((size_t)c->callee->nblocks + 1, sizeof(*c->blocks));
     hd_map_init(&c->vars);
@@ -268,6 +292,7 @@ static bool worth_it(struct inliner *in, const struct node *caller, const struct
         return false;
     if (callee->size > INLINE_LARGE && callee->calls > 1)
         return false;
+    assert(callee->func != caller->func); /* state 2 is behind us */
     return caller->size + callee->size <= INLINE_MAX && callee->size <= in->budget;
 }
 
@@ -289,6 +314,7 @@ static void inline_into(struct inliner *in, struct node *node)
             if (instr->op != IR_OP_CALL || in->module->arena.failed || !worth_it(in, node, instr))
                 continue;
             node->size += node_of(in, instr->callee)->size;
+            assert(in->budget >= node_of(in, instr->callee)->size);
             in->budget -= node_of(in, instr->callee)->size;
             inline_call(instr, &replace);
             any = true;
@@ -343,6 +369,7 @@ static void visit_from(struct inliner *in, struct node *root, struct frame *stac
             stack[depth++] = (struct frame){.node = callee};
             continue;
         }
+        assert(stack[depth - 1].node->state == 1);
         inline_into(in, stack[--depth].node);
         stack[depth].node->state = 2;
     }
@@ -375,7 +402,9 @@ static void hoist_shared(struct ir_module *module, struct ir_func *func)
             func->vars = next;
         /* Instructions point at `var`: it takes the place of the one just made. */
         global = ir_var_create(module, NULL, var->name, var->space);
+        assert(var->func == func && global->index == module->nvars - 1);
         var->func = NULL;
+        var->index = global->index;
         var->next = NULL;
         for (struct ir_var **link = &module->vars; *link; link = &(*link)->next) {
             if (*link != global)

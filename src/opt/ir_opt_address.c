@@ -8,11 +8,6 @@ static int64_t sign_extend(uint64_t bits, enum ir_type type)
     return (int64_t)(bits << drop) >> drop;
 }
 
-static bool is_memory(enum ir_op op)
-{
-    return op == IR_OP_LD || op == IR_OP_ST || op == IR_OP_ATOM;
-}
-
 /*
  * [x + c] becomes [x] with the constant in the operation, so that accesses to neighbours share one
  * address. A 32-bit window address wraps at 32 bits together with its offset, so that is exact too.
@@ -25,7 +20,7 @@ static bool fold_offset(struct ir_instr *instr)
         const struct ir_instr *add = instr->src[0]->instr;
         uint64_t c;
         int64_t offset;
-        if (!add || add->op != IR_OP_ADD || add->sat || !ir_value_const(add->src[1], &c))
+        if (!add || !ir_is_plain_add(add) || !ir_value_const(add->src[1], &c))
             return changed;
         if (__builtin_add_overflow(instr->mem.offset, sign_extend(c, add->dst[0]->type), &offset) ||
             offset != (int32_t)offset)
@@ -42,7 +37,7 @@ static bool fold_varaddr(struct ir_instr *add)
     const struct ir_instr *base = add->src[0]->instr;
     uint64_t c;
 
-    if (add->op != IR_OP_ADD || add->sat || add->dst[0]->type != IR_B64 || !base ||
+    if (!ir_is_plain_add(add) || add->dst[0]->type != IR_B64 || !base ||
         base->op != IR_OP_VARADDR || !ir_value_const(add->src[1], &c))
         return false;
     add->op = IR_OP_VARADDR;
@@ -66,12 +61,12 @@ static bool float_constant_out(struct ir_instr *instr)
     bool shl = instr->op == IR_OP_SHL;
 
     if ((instr->op != IR_OP_SHL && instr->op != IR_OP_MUL && instr->op != IR_OP_ADD) ||
-        instr->nsrc != 2 || instr->dst[0]->type != IR_B64 || instr->sat)
+        instr->nsrc != 2 || instr->dst[0]->type != IR_B64 || ir_has(instr, IR_MOD_SAT))
         return false;
     inner = instr->src[0]->instr;
-    if (!inner || inner->op != IR_OP_ADD || inner->sat || !ir_value_const(inner->src[1], &c)) {
+    if (!inner || !ir_is_plain_add(inner) || !ir_value_const(inner->src[1], &c)) {
         inner = instr->op == IR_OP_ADD ? instr->src[1]->instr : NULL;
-        if (!inner || inner->op != IR_OP_ADD || inner->sat || !ir_value_const(inner->src[1], &c))
+        if (!inner || !ir_is_plain_add(inner) || !ir_value_const(inner->src[1], &c))
             return false;
         moved = instr->src[0];
     } else {
@@ -98,7 +93,7 @@ bool ir_opt_address(struct ir_func *func)
 
     for (uint32_t b = 0; b < func->nblocks; b++) {
         ir_foreach_instr(instr, func->blocks[b]) {
-            if (is_memory(instr->op))
+            if (ir_op_has(instr->op, IR_F_ADDR))
                 changed |= fold_offset(instr);
             else if (instr->op == IR_OP_ADD && fold_varaddr(instr))
                 changed = true;

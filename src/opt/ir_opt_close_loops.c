@@ -8,6 +8,8 @@
  */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 #define NONE IR_NO_BLOCK
@@ -67,6 +69,7 @@ static struct ir_value *close_value(struct closer *c, uint32_t loop, struct ir_v
         return known;
     if (!ir_dominates(&c->dom, value->instr->block->id, exit->id))
         return NULL;
+    assert(exit->id < c->func->nblocks && value->id < c->nvalues);
     phi = ir_build_phi(exit, value->type);
     if (!phi->ndst)
         return NULL;

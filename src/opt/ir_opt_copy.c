@@ -1,6 +1,8 @@
 /* requires: nothing. keeps: cfg. breaks: liveness, shapes. */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 /* The only value (but for itself) that comes in. */
 static struct ir_value *phi_copy(const struct ir_instr *phi)
 {
@@ -43,6 +45,7 @@ static struct ir_value *pack_copy(const struct ir_instr *instr)
 {
     struct ir_value *whole = NULL;
 
+    assert(instr->nsrc);
     if (instr->nsrc == 1)
         return instr->src[0];
     for (uint32_t i = 0; i < instr->nsrc; i++) {
@@ -61,13 +64,15 @@ static struct ir_value *cvt_copy(const struct ir_instr *instr)
     const struct ir_value *src = instr->src[0];
     const struct ir_instr *inner = src->instr;
 
-    if (!opt_type_is_int(instr->type) || !opt_type_is_int(instr->type2) || instr->sat)
+    if (!opt_type_is_int(instr->type) || !opt_type_is_int(instr->type2) ||
+        ir_has(instr, IR_MOD_SAT))
         return NULL;
     if (ir_type_bits(instr->type) == ir_type_bits(instr->type2))
         return instr->src[0];
     /* trunc(extend(x)) */
-    if (inner && inner->op == IR_OP_CVT && !inner->sat && opt_type_is_int(inner->type) &&
-        opt_type_is_int(inner->type2) && ir_type_bits(inner->type2) == ir_type_bits(instr->type) &&
+    if (inner && inner->op == IR_OP_CVT && !ir_has(inner, IR_MOD_SAT) &&
+        opt_type_is_int(inner->type) && opt_type_is_int(inner->type2) &&
+        ir_type_bits(inner->type2) == ir_type_bits(instr->type) &&
         ir_type_bits(inner->type) > ir_type_bits(inner->type2))
         return inner->src[0];
     return NULL;
@@ -127,6 +132,7 @@ bool ir_opt_copy(struct ir_func *func)
                 copy = copy_of(instr);
                 if (!copy || copy == instr->dst[0])
                     continue;
+                assert(copy->type == instr->dst[0]->type);
                 opt_replace_set(&r, instr->dst[0], copy);
                 ir_instr_remove(instr);
                 again = true;

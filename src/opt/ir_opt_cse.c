@@ -7,6 +7,8 @@
  */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 #define NONE UINT32_MAX
@@ -25,33 +27,19 @@ struct cse {
     uint32_t *heads; /* by hash & mask */
     uint32_t mask;
     struct entry *entries; /* a stack */
+    uint32_t cap;
     uint32_t nentries;
     uint32_t *first_child; /* dominator tree, by block id */
     uint32_t *sibling;
     struct opt_replace replace;
 };
 
-static bool sreg_is_constant(uint64_t sreg)
-{
-    switch (sreg) {
-    case IR_SREG_CLOCK:
-    case IR_SREG_CLOCK_HI:
-    case IR_SREG_CLOCK64:
-    case IR_SREG_GLOBALTIMER:
-    case IR_SREG_GLOBALTIMER_LO:
-    case IR_SREG_GLOBALTIMER_HI:
-        return false;
-    default:
-        return true;
-    }
-}
-
 static bool mergeable(const struct ir_instr *instr)
 {
     if (instr->op == IR_OP_PHI)
         return false;
     if (instr->op == IR_OP_SREG)
-        return sreg_is_constant(instr->imm);
+        return ir_sreg_scope((enum ir_sreg)instr->imm) != IR_SREG_VOLATILE;
     if (instr->op == IR_OP_LD)
         return instr->mem.sem == IR_SEM_WEAK &&
                (instr->mem.space == IR_SPACE_PARAM || instr->mem.space == IR_SPACE_CONST);
@@ -72,25 +60,16 @@ static void order_sources(struct ir_instr *instr)
 
 static uint64_t hash_instr(const struct ir_instr *instr)
 {
-    uint64_t key[8] = {instr->op | (uint64_t)instr->type << 16 | (uint64_t)instr->type2 << 24 |
-                           (uint64_t)instr->rnd << 32 | (uint64_t)instr->cmp << 40 |
-                           (uint64_t)instr->ftz << 48 | (uint64_t)instr->sat << 49,
-                       instr->imm, instr->imm_hi,
-                       (uint64_t)instr->mem.space ^ ((uint64_t)instr->mem.offset << 8),
-                       (uintptr_t)instr->var ^ (uintptr_t)instr->callee};
+    uint64_t hash = ir_instr_hash(instr);
 
     for (uint32_t i = 0; i < instr->nsrc; i++)
-        key[5 + i % 3] = key[5 + i % 3] * 31 + instr->src[i]->id + 1;
-    return hd_hash(key, sizeof(key), 0);
+        hash = hash * 31 + instr->src[i]->id + 1;
+    return hd_hash(&hash, sizeof(hash), 0);
 }
 
 static bool equal_instrs(const struct ir_instr *a, const struct ir_instr *b)
 {
-    if (a->op != b->op || a->type != b->type || a->type2 != b->type2 || a->rnd != b->rnd ||
-        a->cmp != b->cmp || a->ftz != b->ftz || a->sat != b->sat || a->imm != b->imm ||
-        a->imm_hi != b->imm_hi || a->nsrc != b->nsrc || a->ndst != b->ndst || a->var != b->var ||
-        a->callee != b->callee || a->mem.space != b->mem.space || a->mem.offset != b->mem.offset ||
-        a->mem.vec != b->mem.vec)
+    if (a->nsrc != b->nsrc || a->ndst != b->ndst || !ir_instr_same(a, b))
         return false;
     for (uint32_t i = 0; i < a->nsrc; i++)
         if (a->src[i] != b->src[i])
@@ -132,6 +111,7 @@ static void visit(struct cse *c, struct ir_instr *instr)
         ir_instr_remove(instr);
         return;
     }
+    assert(c->nentries < c->cap && instr->ndst);
     c->entries[c->nentries] = (struct entry){.instr = instr, .hash = hash, .next = *head};
     *head = c->nentries++;
 }
@@ -140,6 +120,7 @@ static void leave_scope(struct cse *c, uint32_t nentries)
 {
     while (c->nentries > nentries) {
         const struct entry *e = &c->entries[--c->nentries];
+        assert(c->heads[e->hash & c->mask] == c->nentries); /* the newest goes first */
         c->heads[e->hash & c->mask] = e->next;
     }
 }
@@ -171,6 +152,7 @@ static void walk(struct cse *c, struct frame *stack)
             continue;
         }
         top->next_child = c->sibling[child];
+        assert(depth < c->func->nblocks);
         enter(c, &stack[depth++], child);
     }
 }
@@ -186,6 +168,7 @@ static bool build_tree(struct cse *c)
     for (uint32_t i = 0; i < n; i++)
         c->first_child[i] = c->sibling[i] = NONE;
     for (uint32_t i = n; i-- > 1;) {
+        assert(c->dom.idom[i] < i); /* compacted: reachable, dominators first */
         c->sibling[i] = c->first_child[c->dom.idom[i]];
         c->first_child[c->dom.idom[i]] = i;
     }
@@ -206,6 +189,7 @@ static bool prepare(struct cse *c)
         size *= 2;
     c->mask = size - 1;
     c->heads = hd_arena_array(&c->tmp, uint32_t, size);
+    c->cap = count;
     c->entries = hd_arena_array(&c->tmp, struct entry, (size_t)count + 1);
     if (!c->heads || !c->entries)
         return false;

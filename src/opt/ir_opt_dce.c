@@ -1,6 +1,8 @@
 /* requires: nothing. keeps: cfg, dominance. breaks: liveness, shapes. */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 struct dce {
@@ -17,6 +19,7 @@ static void need_sources(struct dce *d, const struct ir_instr *instr)
         if (d->live[value->id])
             continue;
         d->live[value->id] = true;
+        assert(value->id < d->func->nvalues && d->nwork < d->func->nvalues);
         d->work[d->nwork++] = value;
     }
 }
@@ -53,6 +56,7 @@ static bool sweep(struct dce *d)
         ir_foreach_instr_safe(instr, d->func->blocks[b]) {
             if (instr_live(d, instr))
                 continue;
+            assert(opt_removable(instr));
             ir_instr_remove(instr);
             changed = true;
         }

@@ -19,7 +19,7 @@ static void reach_func(struct reach *r, struct ir_func *func)
 static void reach_all(struct reach *r, struct ir_module *module)
 {
     ir_foreach_func(func, module)
-        if (func->is_kernel)
+        if (func->is_kernel || func->address_taken)
             reach_func(r, func);
     for (const struct ir_var *var = module->vars; var; var = var->next)
         for (const struct ir_reloc *reloc = var->relocs; reloc; reloc = reloc->next)

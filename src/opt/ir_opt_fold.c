@@ -90,11 +90,11 @@ static struct folded fold_add(struct ir_instr *instr, uint64_t c)
     struct ir_instr *inner = instr->src[0]->instr;
     uint64_t c2;
 
-    if (instr->sat)
+    if (!ir_is_plain_add(instr))
         return nothing;
     if (!c)
         return use(instr->src[0]);
-    if (inner && inner->op == IR_OP_ADD && !inner->sat && ir_value_const(inner->src[1], &c2) &&
+    if (inner && ir_is_plain_add(inner) && ir_value_const(inner->src[1], &c2) &&
         ir_type_bits(inner->type) == ir_type_bits(instr->type)) {
         struct ir_builder b = opt_before(instr);
         instr->src[0] = inner->src[0];
@@ -109,7 +109,7 @@ static struct folded fold_sub(struct ir_instr *instr, uint64_t c)
 {
     struct ir_builder b = opt_before(instr);
 
-    if (instr->sat)
+    if (ir_has(instr, IR_MOD_SAT))
         return nothing;
     if (!c)
         return use(instr->src[0]);
@@ -370,7 +370,7 @@ static struct folded fold_instr(struct ir_instr *instr)
     }
     if (instr->nsrc != 2 || instr->dst[0]->type == IR_B128)
         return nothing;
-    if (instr->src[0] == instr->src[1] && !instr->sat)
+    if (instr->src[0] == instr->src[1] && !ir_has(instr, IR_MOD_SAT))
         return fold_same(instr);
     if (ir_value_const(instr->src[1], &c))
         return fold_second_const(instr, c);

@@ -6,6 +6,8 @@
  */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 #define MAX_ARM     8 /* operations per arm, constants not counted */
 #define MAX_SELECTS 4
 
@@ -70,6 +72,7 @@ static uint32_t pred_index(const struct ir_block *block, const struct ir_block *
 
 static void hoist(struct ir_block *head, struct ir_block *arm)
 {
+    assert(arm->npreds == 1 && arm->preds[0] == head);
     while (arm->first != arm->last)
         ir_instr_move_before(arm->first, head->last);
 }
@@ -84,6 +87,8 @@ static void convert(struct ir_block *head, struct ir_block *on_true, struct ir_b
     uint32_t t = pred_index(join, true_edge), f = pred_index(join, false_edge);
     struct ir_builder b;
 
+    assert(t < join->npreds && f < join->npreds && t != f);
+    assert(head->last->op == IR_OP_CBR && on_true != on_false);
     if (on_true != join)
         hoist(head, on_true);
     if (on_false != join)

@@ -1,10 +1,13 @@
 /* requires: linked. keeps: nothing of the cfg. breaks: dominance, liveness, shapes. */
 #include "opt/passes.h"
 
+#include <assert.h>
+
 /* ---- branches whose way is known */
 
 static void become_br(struct ir_block *block, struct ir_block *target)
 {
+    assert(ir_op_has(block->last->op, IR_F_TERM) && !block->last->ndst);
     block->last->op = IR_OP_BR;
     block->last->nsrc = 0;
     ir_block_set_succs(block, 1, &target);
@@ -20,6 +23,7 @@ static void keep_edge(struct ir_block *block, uint32_t keep)
 {
     struct ir_block *target = block->succs[keep];
 
+    assert(keep < block->nsuccs);
     for (uint32_t i = 0; i < block->nsuccs; i++)
         if (i != keep && block->succs[i] != target)
             opt_edge_remove(block, block->succs[i]);
@@ -101,6 +105,7 @@ static bool merge_chain(struct opt_replace *r, struct ir_block *block)
         }
         ir_instr_append(block, instr);
     }
+    assert(!next->first && !next->last && ir_op_has(block->last->op, IR_F_TERM));
     for (uint32_t i = 0; i < next->nsuccs; i++)
         ir_block_replace_pred(next->succs[i], next, block);
     block->succs = next->succs;
@@ -118,6 +123,7 @@ static bool retarget(struct ir_block *pred, struct ir_block *empty, struct ir_bl
 
     while (target->preds[at] != empty)
         at++;
+    assert(at < target->npreds);
     for (uint32_t i = 0; i < pred->nsuccs; i++) {
         if (pred->succs[i] != empty)
             continue;
@@ -162,6 +168,7 @@ static bool skip_empty(struct ir_block *empty)
         }
     }
     opt_edge_remove(empty, target);
+    assert(empty->nsuccs == 1 && empty->first == empty->last);
     empty->npreds = 0;
     empty->nsuccs = 0;
     empty->last->op = IR_OP_UNREACHABLE;

@@ -74,13 +74,14 @@ static bool derives(const struct ir_instr *instr, uint64_t *out_add)
     *out_add = 0;
     switch (instr->op) {
     case IR_OP_ADD:
-        return !instr->sat && ir_value_const(instr->src[1], out_add);
+        return ir_is_plain_add(instr) && ir_value_const(instr->src[1], out_add);
     case IR_OP_CVTA:
     case IR_OP_CVTA_TO:
         return instr->mem.space == IR_SPACE_LOCAL || instr->mem.space == IR_SPACE_GENERIC;
     case IR_OP_CVT:
-        return opt_type_is_int(instr->type) && opt_type_is_int(instr->type2) && !instr->sat &&
-               ir_type_bits(instr->type) >= 32 && ir_type_bits(instr->type2) >= 32;
+        return opt_type_is_int(instr->type) && opt_type_is_int(instr->type2) &&
+               !ir_has(instr, IR_MOD_SAT) && ir_type_bits(instr->type) >= 32 &&
+               ir_type_bits(instr->type2) >= 32;
     default:
         return false;
     }

@@ -1,5 +1,7 @@
 #include "opt/passes.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 
 void opt_failed(struct ir_func *func)
@@ -32,6 +34,7 @@ struct ir_value *opt_replace_get(struct opt_replace *r, struct ir_value *value)
 
 void opt_replace_set(struct opt_replace *r, struct ir_value *from, struct ir_value *to)
 {
+    assert(r->map && from->type == to->type); /* a value becomes one of its width */
     to = opt_replace_get(r, to);
     if (from->id >= r->n || to == from)
         return;
@@ -53,6 +56,7 @@ bool opt_replace_fini(struct opt_replace *r)
         for (uint32_t b = 0; b < r->func->nblocks; b++)
             ir_foreach_instr(instr, r->func->blocks[b])
                 opt_replace_sources(r, instr);
+    assert(r->map);
     hd_free(r->map);
     r->map = NULL;
     return changed;
@@ -60,29 +64,19 @@ bool opt_replace_fini(struct opt_replace *r)
 
 struct ir_builder opt_before(struct ir_instr *instr)
 {
-    return (struct ir_builder){.func = instr->block->func,
-                               .block = instr->block,
-                               .before = instr,
-                               .file = instr->file,
-                               .line = instr->line};
+    return (struct ir_builder){
+        .func = instr->block->func, .block = instr->block, .before = instr, .place = instr->place};
 }
 
 void opt_make_const(struct ir_instr *instr, uint64_t bits, uint64_t bits_hi)
 {
     enum ir_type type = instr->dst[0]->type;
 
-    instr->op = IR_OP_CONST;
-    instr->type = type;
-    instr->type2 = IR_VOID;
-    instr->rnd = IR_RND_NONE;
-    instr->cmp = IR_EQ;
-    instr->ftz = instr->sat = false;
+    assert(instr->ndst == 1 && !ir_op_has(instr->op, IR_F_TERM));
+    ir_instr_become(instr, IR_OP_CONST, type);
     instr->nsrc = 0;
     instr->imm = bits & opt_mask(type);
     instr->imm_hi = bits_hi;
-    instr->mem = (struct ir_mem){0};
-    instr->var = NULL;
-    instr->callee = NULL;
 }
 
 bool opt_is_const(const struct ir_value *value, uint64_t bits)
@@ -153,6 +147,7 @@ bool opt_edge_add(struct ir_block *from, struct ir_block *to, uint32_t like)
 {
     struct hd_arena *arena = &to->func->module->arena;
 
+    assert(like < to->npreds);
     for (struct ir_instr *phi = to->first; phi && phi->op == IR_OP_PHI; phi = phi->next) {
         if (!grow(arena, (void ***)&phi->src, phi->nsrc, phi->src[like]))
             return false;

@@ -4,6 +4,7 @@
  */
 #include "opt/opt.h"
 
+#include <assert.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -87,13 +88,37 @@ static bool skipped(const struct runner *r, enum pass_id id)
     return !infos[id].required && (r->options->required_only || listed(r->skip, passes[id].name));
 }
 
+/*
+ * What every pass finds and leaves (passes.h), cheap enough to be asked each time; ir_validate()
+ * asks the rest. A function that ran out of memory may be anything.
+ */
+static void assert_sound(const struct ir_func *func)
+{
+    if (func->module->arena.failed)
+        return;
+    assert(func->nblocks && func->blocks[0]->npreds == 0);
+    for (uint32_t i = 0; i < func->nblocks; i++) {
+        const struct ir_block *b = func->blocks[i];
+        assert(b->id == i && b->func == func);
+        assert(b->last && ir_op_has(b->last->op, IR_F_TERM));
+        assert(b->last->op != IR_OP_BR || b->nsuccs == 1);
+        assert(b->last->op != IR_OP_CBR || (b->nsuccs == 2 && b->last->nsrc == 1));
+        assert(b->first->op != IR_OP_PHI || b->first->nsrc == b->npreds);
+        assert(!b->first->prev && !b->last->next);
+    }
+}
+
 static bool run_on_funcs(const struct runner *r, const struct pass *pass)
 {
     bool changed = false;
 
-    ir_foreach_func(func, r->module)
-        if (!func->is_declaration && !r->module->arena.failed)
-            changed |= pass->run.on_FUNC(func);
+    ir_foreach_func(func, r->module) {
+        if (func->is_declaration || r->module->arena.failed)
+            continue;
+        assert_sound(func);
+        changed |= pass->run.on_FUNC(func);
+        assert_sound(func);
+    }
     return changed;
 }
 

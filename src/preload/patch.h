@@ -8,9 +8,8 @@
 
 #include "base/compiler.h"
 
-/* Bytes of the longest sequences. */
+/* Bytes of the longest sequence. */
 #define PATCH_JUMP_MAX_B 24
-#define PATCH_STUB_MAX_B 32
 
 /*
  * Writes at `code` a jump to `target` that will execute at address `addr`. A landing pad for
@@ -24,8 +23,5 @@ size_t patch_write_jump(uint8_t *code, size_t room_B, uintptr_t target);
  */
 size_t patch_write_near_jump(uint8_t *code, size_t room_B, uintptr_t addr, uintptr_t target);
 size_t patch_near_range_B(void);
-
-/* Writes a function that calls handler(arg) as its last act. Returns its size. */
-size_t patch_write_stub(uint8_t *code, uintptr_t handler, uintptr_t arg);
 
 #endif

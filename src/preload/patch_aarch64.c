@@ -37,15 +37,4 @@ size_t patch_write_near_jump(uint8_t *code, size_t room_B, uintptr_t addr, uintp
     put_u32(code, 0x14000000u | ((uint32_t)words & 0x03ffffffu)); /* b */
     return 4;
 }
-
-size_t patch_write_stub(uint8_t *code, uintptr_t handler, uintptr_t arg)
-{
-    put_u32(code, 0x58000080u);      /* ldr x0, .+16 */
-    put_u32(code + 4, 0x580000b0u);  /* ldr x16, .+20 */
-    put_u32(code + 8, 0xd61f0200u);  /* br x16 */
-    put_u32(code + 12, 0xd503201fu); /* nop */
-    memcpy(code + 16, &arg, sizeof(arg));
-    memcpy(code + 24, &handler, sizeof(handler));
-    return 32;
-}
 #endif

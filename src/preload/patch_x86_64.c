@@ -2,6 +2,7 @@
 #include "preload/patch.h"
 
 #ifdef __x86_64__
+#include <assert.h>
 #include <string.h>
 
 static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -21,6 +22,7 @@ size_t patch_write_jump(uint8_t *code, size_t room_B, uintptr_t target)
         at = 0; /* no room behind the pad: direct calls need none */
     if (room_B < jump_B)
         return 0;
+    assert(at + jump_B <= room_B && at + jump_B <= PATCH_JUMP_MAX_B);
     memcpy(code + at, jmp_next_qword, sizeof(jmp_next_qword));
     memcpy(code + at + sizeof(jmp_next_qword), &target, sizeof(target));
     return at + jump_B;
@@ -40,23 +42,5 @@ size_t patch_write_near_jump(uint8_t *code, size_t room_B, uintptr_t addr, uintp
     code[0] = 0xe9; /* jmp rel32 */
     memcpy(code + 1, &rel, sizeof(rel));
     return 5;
-}
-
-size_t patch_write_stub(uint8_t *code, uintptr_t handler, uintptr_t arg)
-{
-    uint8_t *at = code;
-    memcpy(at, endbr64, sizeof(endbr64));
-    at += sizeof(endbr64);
-    *at++ = 0x48; /* mov $arg, %rdi */
-    *at++ = 0xbf;
-    memcpy(at, &arg, sizeof(arg));
-    at += sizeof(arg);
-    *at++ = 0x48; /* mov $handler, %rax */
-    *at++ = 0xb8;
-    memcpy(at, &handler, sizeof(handler));
-    at += sizeof(handler);
-    *at++ = 0xff; /* jmp *%rax */
-    *at++ = 0xe0;
-    return (size_t)(at - code);
 }
 #endif

@@ -1,13 +1,18 @@
 /*
  * libheddle_preload.so: what `heddle run` puts into a process beside our libcudart and libcuda.
  *
- * Its constructor looks at the program and at the libraries that were loaded with it, and redirects
- * CUDA runtimes linked statically into them (redirect.h). The library is linked with -z initfirst,
- * so it runs before the constructors that register device code, those of libraries included.
+ * It redirects CUDA runtimes linked statically into the program and its libraries (redirect.h),
+ * each before the constructors that register its device code:
+ *   - what is loaded at start, in our constructor: we are linked with -z initfirst;
+ *   - what dlopen() brings later, in __gmon_start__(), which every object's _init calls first (see
+ *     docs/decisions/0070-static-runtimes-opened-later.md).
  * Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
  * costs a look at its section headers. Children of the program inherit LD_PRELOAD and are treated
  * alike.
+ *
+ * Threads: constructors and _init functions run one at a time, under the loader's recursive lock.
  */
+#include <assert.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
@@ -18,6 +23,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "base/vec.h"
+#include "obj/program.h"
 #include "preload/redirect.h"
 
 /* In the build tree and in an installation, relative to this library. */
@@ -26,12 +33,14 @@ static const char *const library_places[] = {
     "../api/runtime/libcudart.so.13",
 };
 
-struct preload {
-    char self[PATH_MAX]; /* this library */
-    void *library;       /* our libcudart, once it was needed */
-    bool failed;
-    unsigned object;
-};
+static struct preload {
+    char self[PATH_MAX];      /* this library; empty until the constructor ran */
+    void *library;            /* our libcudart, once it was needed */
+    bool failed;              /* to load it */
+    HD_VEC(uintptr_t) loaded; /* bases of what was loaded at start, which is never unloaded */
+} preload;
+
+void __gmon_start__(void);
 
 static void *open_beside(const char *self, const char *place)
 {
@@ -61,15 +70,19 @@ static void *our_library(void *arg)
 
 static void report(const char *path, const struct redirect_result *result)
 {
-    if (result->stripped)
+    const struct obj_vendor_library *vendor = obj_vendor_library(hd_str_from(path));
+    if (result->stripped && vendor)
+        hd_log("%s: NVIDIA's %s brings a runtime and machine code of its own, which do not run "
+               "here, and Heddle has no %s yet: calls of it will fail",
+               path, vendor->what, vendor->what);
+    else if (result->stripped)
         hd_log("%s embeds a CUDA runtime without a symbol table, which cannot be redirected: "
                "rebuild it with `nvcc -cudart shared`, or do not strip it",
                path);
     if (!result->cuda_version)
         return;
-    hd_log_debug(HD_DEBUG_LOAD,
-                 "%s: embedded CUDA %u runtime: %u entry points redirected, %u not supported", path,
-                 result->cuda_version, result->redirected, result->stubbed);
+    hd_log_debug(HD_DEBUG_LOAD, "%s: embedded CUDA %u runtime: %u entry points redirected, %u not",
+                 path, result->cuda_version, result->redirected, result->failed);
     if (result->cuda_version < 12)
         hd_log("%s was built with CUDA %u: its cudaDeviceProp and texture registration differ; "
                "rebuild with CUDA 12 or 13",
@@ -94,37 +107,104 @@ static bool is_shared_runtime(const char *path)
     return !strncmp(file, "libcudart.so", strlen("libcudart.so"));
 }
 
-/* Libraries of the system come stripped and without CUDA: not worth opening. */
-static bool is_worth_a_look(const struct preload *p, const char *path)
+static bool in_folder(const char *path, const char *folder, size_t folder_B)
 {
-    static const char *const passed[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-    for (size_t i = 0; i < HD_COUNT_OF(passed); i++)
-        if (!strncmp(path, passed[i], strlen(passed[i])))
-            return false;
-    if (is_shared_runtime(path))
-        return false;
-    const char *own = strrchr(p->self, '/');
-    size_t own_B = own ? (size_t)(own - p->self) : 0;
-    return path[0] == '/' && !(own_B && !strncmp(path, p->self, own_B) && path[own_B] == '/');
+    return !strncmp(path, folder, folder_B) && path[folder_B] == '/' &&
+           !strchr(path + folder_B + 1, '/');
 }
 
-static int visit_object(struct dl_phdr_info *info, size_t size_B, void *arg)
+static bool is_our_own(const struct preload *p, const char *path)
 {
-    struct preload *p = arg;
-    if (p->object++ > 0) {
-        if (is_worth_a_look(p, info->dlpi_name))
-            look_at(p, info->dlpi_name, info->dlpi_addr);
-        return 0;
-    }
+    const char *slash = strrchr(p->self, '/');
+    assert(slash);
+    return in_folder(path, p->self, (size_t)(slash - p->self));
+}
+
+/* Libraries of the system come stripped and without CUDA: at start they are not worth opening.
+ * What lies in folders below theirs is somebody's: a Python module, say. */
+static bool is_of_the_system(const char *path)
+{
+    static const char *const folders[] = {
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/lib/x86_64-linux-gnu",
+        "/usr/lib/x86_64-linux-gnu",
+        "/lib/aarch64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(folders); i++)
+        if (in_folder(path, folders[i], strlen(folders[i])))
+            return true;
+    return false;
+}
+
+/* The vdso has a name without a slash. */
+static bool may_embed(const struct preload *p, const char *path)
+{
+    return strchr(path, '/') && !is_shared_runtime(path) && !is_our_own(p, path);
+}
+
+static void look_at_program(struct preload *p, uintptr_t base)
+{
     char path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
     if (len <= 0)
-        return 0;
+        return;
     path[len] = '\0';
     /* Started as `ld.so program`, /proc/self/exe is the loader: its addresses are not ours. */
     if (getauxval(AT_BASE))
-        look_at(p, path, info->dlpi_addr);
+        look_at(p, path, base);
+}
+
+/* The program comes first, under the name "". */
+static int visit_object(struct dl_phdr_info *info, size_t size_B, void *arg)
+{
+    struct preload *p = arg;
+    bool is_program = !p->loaded.len;
+    if (!hd_vec_push(&p->loaded, info->dlpi_addr))
+        return 1;
+    if (is_program)
+        look_at_program(p, info->dlpi_addr);
+    else if (may_embed(p, info->dlpi_name) && !is_of_the_system(info->dlpi_name))
+        look_at(p, info->dlpi_name, info->dlpi_addr);
     return 0;
+}
+
+static bool was_loaded_at_start(const struct preload *p, uintptr_t base)
+{
+    for (size_t i = 0; i < p->loaded.len; i++)
+        if (p->loaded.at[i] == base)
+            return true;
+    return false;
+}
+
+/* The object that contains an address, NULL when there is none. dladdr() looks symbols through. */
+static struct link_map *object_of(void *address)
+{
+#if __GLIBC_PREREQ(2, 35)
+    struct dl_find_object found;
+    return _dl_find_object(address, &found) ? NULL : found.dlfo_link_map;
+#else
+    Dl_info info;
+    struct link_map *object = NULL;
+    return dladdr1(address, &info, (void **)&object, RTLD_DL_LINKMAP) ? object : NULL;
+#endif
+}
+
+/*
+ * The C library's start files let _init() of every program and library call this name, where it is
+ * defined, for profilers. _init() precedes the object's constructors, so this is the moment at
+ * which an object that dlopen() has just mapped can be redirected. The caller is that object.
+ */
+HD_EXPORT void __gmon_start__(void)
+{
+    struct link_map *object = preload.self[0] ? object_of(__builtin_return_address(0)) : NULL;
+    if (!object)
+        return;
+    if (!was_loaded_at_start(&preload, object->l_addr) && may_embed(&preload, object->l_name))
+        look_at(&preload, object->l_name, object->l_addr);
 }
 
 /*
@@ -143,9 +223,10 @@ __attribute__((section(".init_array.00050"),
 
 __attribute__((constructor)) static void preload_start(void)
 {
-    static struct preload p;
-    Dl_info info;
-    if (!dladdr((const void *)preload_start, &info) || !realpath(info.dli_fname, p.self))
+    struct link_map *object = object_of((void *)preload_start);
+    char self[PATH_MAX];
+    if (!object || !realpath(object->l_name, self))
         return;
-    dl_iterate_phdr(visit_object, &p);
+    memcpy(preload.self, self, sizeof(self));
+    dl_iterate_phdr(visit_object, &preload);
 }

@@ -1,6 +1,7 @@
 /* Finding the embedded runtime's entry points and patching them: see redirect.h. */
 #include "preload/redirect.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "obj/program.h"
+#include "preload/near.h"
 #include "preload/patch.h"
-#include "preload/stub.h"
 
 /* Where the jump must fit when nothing follows within reach. */
 #define ROOM_MAX_B 64
@@ -21,7 +22,7 @@
 struct entry_point {
     const char *name; /* in the mapped file */
     uintptr_t addr;   /* in memory */
-    void *target;     /* in our library, or NULL */
+    void *target;     /* in our library; NULL when it lacks the name */
 };
 
 struct redirection {
@@ -30,32 +31,49 @@ struct redirection {
     void *library;
     HD_VEC(struct entry_point) points; /* sorted by address, one per address */
     HD_VEC(uintptr_t) starts;          /* of all functions, sorted */
-    uintptr_t low, high;               /* of functions known to be the runtime's */
     unsigned cuda_version;
 };
+
+/* The functions whose stream 0 is the thread's have a name of their own. */
+#define TWIN_NONE(symbol)
+#define TWIN_PTSZ(symbol) #symbol "_ptsz",
+#define TWIN_PTDS(symbol) #symbol "_ptds",
+
+static const char *const runtime_names[] = {
+#define X(symbol, nodes, twin, ...) #symbol, TWIN_##twin(symbol)
+#include "api/runtime.def"
+#undef X
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const char *const *na = a, *const *nb = b;
+    return strcmp(*na, *nb);
+}
+
+/* The runtime's entry points by name; nothing else of a program is touched. */
+static bool is_entry_point(struct hd_str name)
+{
+    static const char *sorted[HD_COUNT_OF(runtime_names)];
+    if (!sorted[0]) {
+        memcpy(sorted, runtime_names, sizeof(sorted));
+        qsort(sorted, HD_COUNT_OF(sorted), sizeof(sorted[0]), by_name);
+    }
+    assert(!name.ptr[name.len]); /* symbol tables end their names */
+    return bsearch(&name.ptr, sorted, HD_COUNT_OF(sorted), sizeof(sorted[0]), by_name) != NULL;
+}
 
 static bool is_function(const struct obj_elf_symbol *symbol)
 {
     return symbol->type == STT_FUNC && symbol->section != SHN_UNDEF && symbol->value;
 }
 
-static void widen(struct redirection *r, uintptr_t addr)
-{
-    r->low = HD_MIN(r->low, addr);
-    r->high = HD_MAX(r->high, addr);
-}
-
 static enum hd_status collect_symbol(struct redirection *r, const struct obj_elf_symbol *symbol)
 {
     uintptr_t addr = r->base + (uintptr_t)symbol->value;
-    if (!hd_vec_push(&r->starts, addr))
-        return hd_error(HD_NO_MEMORY, "no memory for the symbols of a program");
-    if (hd_str_starts(symbol->name, "libcudart_static_"))
-        widen(r, addr);
-    if (!obj_is_runtime_name(symbol->name))
-        return HD_OK;
     struct entry_point point = {.name = symbol->name.ptr, .addr = addr};
-    if (!hd_vec_push(&r->points, point))
+    if (!hd_vec_push(&r->starts, addr) ||
+        (is_entry_point(symbol->name) && !hd_vec_push(&r->points, point)))
         return hd_error(HD_NO_MEMORY, "no memory for the symbols of a program");
     return HD_OK;
 }
@@ -83,9 +101,7 @@ static void *find_target(const struct redirection *r, const char *name)
 static int by_addr(const void *a, const void *b)
 {
     const struct entry_point *pa = a, *pb = b;
-    if (pa->addr != pb->addr)
-        return pa->addr < pb->addr ? -1 : 1;
-    return (pa->target == NULL) - (pb->target == NULL); /* exported names first */
+    return (pa->addr > pb->addr) - (pa->addr < pb->addr);
 }
 
 static int by_value(const void *a, const void *b)
@@ -94,31 +110,25 @@ static int by_value(const void *a, const void *b)
     return (ua > ub) - (ua < ub);
 }
 
-/* Drops second names of one function and functions that are not the runtime's. */
-static void keep_runtime_points(struct redirection *r)
+/* Drops second names of one function. */
+static void keep_one_per_address(struct redirection *r)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < r->points.len; i++) {
-        const struct entry_point *p = &r->points.at[i];
-        bool inside = p->addr >= r->low && p->addr <= r->high;
-        bool again = kept && r->points.at[kept - 1].addr == p->addr;
-        if (inside && !again)
-            r->points.at[kept++] = *p;
-    }
+    for (size_t i = 0; i < r->points.len; i++)
+        if (!kept || r->points.at[kept - 1].addr != r->points.at[i].addr)
+            r->points.at[kept++] = r->points.at[i];
+    for (size_t i = 1; i < kept; i++)
+        assert(r->points.at[i - 1].addr < r->points.at[i].addr);
     r->points.len = kept;
 }
 
 static void resolve(struct redirection *r)
 {
-    for (size_t i = 0; i < r->points.len; i++) {
-        struct entry_point *p = &r->points.at[i];
-        p->target = find_target(r, p->name);
-        if (p->target)
-            widen(r, p->addr);
-    }
+    for (size_t i = 0; i < r->points.len; i++)
+        r->points.at[i].target = find_target(r, r->points.at[i].name);
     qsort(r->points.at, r->points.len, sizeof(r->points.at[0]), by_addr);
     qsort(r->starts.at, r->starts.len, sizeof(r->starts.at[0]), by_value);
-    keep_runtime_points(r);
+    keep_one_per_address(r);
 }
 
 /* Up to the next function; what lies between is padding. */
@@ -136,14 +146,16 @@ static size_t room_at(const struct redirection *r, uintptr_t addr)
                                : ROOM_MAX_B;
 }
 
-static bool patch_point(const struct redirection *r, const struct entry_point *point,
-                        uintptr_t target)
+static bool patch_point(const struct redirection *r, const struct entry_point *point)
 {
+    uintptr_t target = (uintptr_t)point->target;
     size_t room_B = room_at(r, point->addr);
+    assert(target && target != point->addr); /* or it would jump to itself for ever */
+    assert(room_B);
     uint8_t *code = (uint8_t *)point->addr;
     size_t len = patch_write_jump(code, room_B, target);
     if (!len) {
-        uintptr_t near = stub_near_jump(r->high, target);
+        uintptr_t near = near_jump(hd_vec_last(&r->points).addr, target);
         len = near ? patch_write_near_jump(code, room_B, point->addr, near) : 0;
     }
     if (len)
@@ -151,19 +163,19 @@ static bool patch_point(const struct redirection *r, const struct entry_point *p
     return len != 0;
 }
 
+/*
+ * A function without a target belongs to a runtime that our library is too old for, or the library
+ * is damaged: it stays as it is and fails in the driver, which does not answer its private calls.
+ */
 static void patch_all(const struct redirection *r, struct redirect_result *out_result)
 {
     for (size_t i = 0; i < r->points.len; i++) {
         const struct entry_point *p = &r->points.at[i];
-        uintptr_t target = p->target ? (uintptr_t)p->target : stub_not_supported(p->name);
-        if (!target || !patch_point(r, p, target)) {
-            hd_log("%s of the embedded CUDA runtime cannot be redirected", p->name);
-            out_result->failed++;
-        } else if (p->target) {
+        if (p->target && patch_point(r, p)) {
             out_result->redirected++;
         } else {
-            hd_log_debug(HD_DEBUG_LOAD, "%s is not supported", p->name);
-            out_result->stubbed++;
+            hd_log("%s of the embedded CUDA runtime cannot be redirected", p->name);
+            out_result->failed++;
         }
     }
 }
@@ -171,6 +183,7 @@ static void patch_all(const struct redirection *r, struct redirect_result *out_r
 /* Makes the executable segments that hold entry points writable, never both at once. */
 static enum hd_status set_protection(const struct redirection *r, bool writable)
 {
+    assert(r->points.len);
     uintptr_t page_B = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t first = r->points.at[0].addr;
     uintptr_t last = r->points.at[r->points.len - 1].addr + ROOM_MAX_B;
@@ -200,7 +213,7 @@ static enum hd_status redirect_collected(struct redirection *r, struct redirect_
     out_result->cuda_version = r->cuda_version;
     HD_TRY(set_protection(r, true));
     patch_all(r, out_result);
-    stub_seal();
+    near_seal();
     return set_protection(r, false);
 }
 
@@ -218,11 +231,11 @@ static enum hd_status redirect_embedded(struct redirection *r, struct redirect_r
 enum hd_status redirect_object(const char *path, uintptr_t base, redirect_library library,
                                void *arg, struct redirect_result *out_result)
 {
-    struct redirection r = {.base = base, .low = UINTPTR_MAX};
+    struct redirection r = {.base = base};
     *out_result = (struct redirect_result){0};
     HD_TRY(obj_elf_open_file(path, &r.elf));
     enum hd_status status = HD_OK;
-    enum obj_runtime runtime = obj_program_runtime(&r.elf);
+    enum obj_runtime runtime = obj_program_embedded(&r.elf);
     out_result->stripped = runtime == OBJ_RUNTIME_STRIPPED;
     if (runtime == OBJ_RUNTIME_EMBEDDED) {
         r.library = library(arg);

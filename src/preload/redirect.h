@@ -2,12 +2,11 @@
  * Redirecting a CUDA runtime that is linked statically into a program or library: every entry point
  * of it that has a name in .symtab gets a jump to ours, so that the embedded runtime never runs.
  *
- * Which functions belong to the embedded runtime: those named as entry points that our library
- * exports, and further cuda* / __cuda* functions that lie between them or among the runtime's own
- * internal functions (libcudart_static_*). Functions of the program that merely begin with "cuda"
- * lie elsewhere and are left alone. An entry point that our library lacks is redirected to a stub
- * that logs its name once and returns cudaErrorNotSupported: left alone it would run into the
- * vendor's code.
+ * Which functions are redirected: those whose names are rows of spec/api/runtime.def, nothing else.
+ * Programs have functions of their own that begin with cuda or __cuda, and nvcc writes such into
+ * them (__cudaRegisterLinkedBinary_*, __cudaUnregisterBinaryUtil): these run, and what they call is
+ * redirected. Neither a name's shape nor its place tells them apart: the linker puts the runtime's
+ * internal functions in front of the program's, or behind.
  *
  * Must run before other threads exist, and before the constructors that register device code.
  */
@@ -18,8 +17,7 @@
 
 struct redirect_result {
     unsigned redirected;
-    unsigned stubbed;      /* not exported by our library */
-    unsigned failed;       /* no room for a jump */
+    unsigned failed;       /* no room for a jump, or our library lacks it */
     unsigned cuda_version; /* major version of the embedded runtime: 11, 12 or 13 */
     bool stripped;         /* device code inside, no runtime by name: cannot be redirected */
 };

@@ -95,7 +95,8 @@ enum ptx_mod {
 
 enum ptx_op {
     PTX_OP_NONE,
-#define PTX_OP(id, name, min, max, sig, classes, own, ptx_ver, sm, doc) PTX_OP_##id,
+#define PTX_OP(id, name, min, max, sig, classes, own, ptx_ver, sm, doc, lowering, guard)           \
+    PTX_OP_##id,
 #include "ptx_ops.def"
 #undef PTX_OP
     PTX_OP_COUNT

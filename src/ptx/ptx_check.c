@@ -8,6 +8,7 @@
  */
 #include "ptx/ptx_table.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,8 +80,10 @@ static enum hd_status check_mods(struct checker *c)
 {
     char buf[32], text[128];
     uint64_t seen = 0;
+    assert(c->form->nmods <= PTX_FORM_MAX_MODS);
     for (unsigned i = 0; i < c->form->nmods; i++) {
         const struct ptx_mod_use *use = &c->form->mods[i];
+        assert(use->id > PTX_MOD_NONE && use->id < PTX_MOD_COUNT);
         uint64_t class_bit = 1ull << ptx_mod_class((enum ptx_mod)use->id);
         const char *name = mod_text(use, buf, sizeof(buf));
         if (!(c->info->classes & class_bit) && !own_modifier(c->info->own, name)) {

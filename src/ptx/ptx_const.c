@@ -4,6 +4,7 @@
  */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <string.h>
 
 static enum hd_status parse_binary(struct ptx_parser *p, unsigned level, struct ptx_const *out);
@@ -153,6 +154,7 @@ static unsigned binary_level(unsigned kind)
 static enum hd_status apply_divide(struct ptx_parser *p, unsigned op, struct ptx_const *a,
                                    const struct ptx_const *b, bool is_unsigned)
 {
+    assert(op == '/' || op == '%');
     if (b->bits == 0)
         return ptx_fail(p, ptx_here(p), "division by zero in a constant expression");
     int64_t x = (int64_t)a->bits, y = (int64_t)b->bits;
@@ -229,6 +231,7 @@ static enum hd_status apply_int(struct ptx_parser *p, unsigned op, struct ptx_co
         *a = from_int(x || y, false);
         return HD_OK;
     default:
+        assert(binary_level(op));
         *a = from_int(compare(op, is_unsigned ? (x > y) - (x < y) : (sx > sy) - (sx < sy)), false);
         return HD_OK;
     }

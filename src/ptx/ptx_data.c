@@ -1,6 +1,7 @@
 /* Initial bytes of variables, and the addresses in them. */
 #include "ptx/ptx.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct writer {
@@ -66,6 +67,7 @@ static uint64_t number_bits(const struct ptx_init *init, enum ptx_type type)
 
 static enum hd_status write_scalar(struct writer *w, const struct ptx_init *init, uint64_t at)
 {
+    assert(w->elem_B);
     if (at + w->elem_B > w->size_B)
         return bad_init(w, "more values than the variable holds");
     if (init->kind == PTX_INIT_SYM) {
@@ -77,6 +79,7 @@ static enum hd_status write_scalar(struct writer *w, const struct ptx_init *init
     if (init->kind != PTX_INIT_INT && init->kind != PTX_INIT_F32 && init->kind != PTX_INIT_F64)
         return bad_init(w, "expected a number or an address");
     uint64_t bits = number_bits(init, (enum ptx_type)w->var->type);
+    assert(at <= w->size_B - w->elem_B);
     for (unsigned i = 0; i < w->elem_B && i < 8; i++) /* PTX memory is little-endian */
         w->dst[at + i] = (uint8_t)(bits >> (8 * i));
     return HD_OK;

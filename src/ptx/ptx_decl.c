@@ -1,6 +1,7 @@
 /* Declarations: variables, registers and parameters. */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,6 +117,7 @@ static bool is_decl_word(const struct ptx_word *word)
 static enum hd_status parse_decl_type(struct ptx_parser *p, struct decl_type *decl)
 {
     const struct ptx_word *word = ptx_tok_word(p);
+    assert(word && word->space);
     *decl = (struct decl_type){.space = (enum ptx_space)word->space, .vec = 1};
     HD_TRY(ptx_next(p));
     if (decl->space == PTX_SPACE_CONST && ptx_at(p, '[')) {
@@ -189,6 +191,7 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
     reg->is_param = is_param;
     reg->base = *total;
     *total += (uint32_t)count;
+    assert(reg->base + reg->count == *total && *total <= PTX_MAX_REGS);
     HD_TRY(ptx_scope_declare(p, &reg->sym));
     ptx_reg_append(p, reg);
     *out_reg = reg;
@@ -298,6 +301,7 @@ static enum hd_status declare_var(struct ptx_parser *p, struct ptx_var *var)
     if (!old || old->depth != p->depth || old->kind != PTX_SYM_VAR || p->depth > 0)
         return ptx_scope_declare(p, &var->sym);
     struct ptx_var *first = (struct ptx_var *)old;
+    assert(first->def && first->def->def == first->def);
     bool redeclares = var->linkage == PTX_LINK_EXTERN || first->def->linkage == PTX_LINK_EXTERN;
     if (!redeclares)
         return ptx_scope_declare(p, &var->sym); /* reports the duplicate */
@@ -312,6 +316,7 @@ static enum hd_status declare_var(struct ptx_parser *p, struct ptx_var *var)
 static enum hd_status append_var(struct ptx_parser *p, struct ptx_var *var)
 {
     struct ptx_var **last = p->func ? &p->last_var : &p->last_module_var;
+    assert(!var->next && (!*last || !(*last)->next));
     if (*last)
         (*last)->next = var;
     else if (p->func)

@@ -1,6 +1,7 @@
 /* Dotted opcodes: "ld.global.nc.f32" -> struct ptx_form, decoded once per distinct text. */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -170,6 +171,7 @@ static bool apply_special(struct ptx_form *form, uint16_t mod)
 static void apply_mod(struct ptx_form *form, const struct ptx_mod_use *use)
 {
     enum ptx_mod_class mod_class = ptx_mod_class((enum ptx_mod)use->id);
+    assert(form->nmods && form->nmods <= PTX_FORM_MAX_MODS);
     if (mod_class == PTX_MC_TYPE && form->ntypes < PTX_FORM_MAX_TYPES)
         form->types[form->ntypes++] = (uint8_t)use->m;
     if (mod_class == PTX_MC_SPACE && form->nspaces < PTX_FORM_MAX_SPACES)
@@ -221,6 +223,7 @@ static enum hd_status decode(struct ptx_parser *p, struct ptx_form *form, struct
     size_t at = match_opcode(text, len, &op);
     if (!op)
         return ptx_fail(p, place, "expected an opcode, found '%.*s'", (int)HD_MIN(len, 80u), text);
+    assert(at && at <= len + 1);
     form->op = (uint16_t)op;
     form->vec = 1;
     while (at < len) {
@@ -242,6 +245,7 @@ static enum hd_status decode(struct ptx_parser *p, struct ptx_form *form, struct
 static struct ptx_form **form_slot(struct ptx_form **slots, uint32_t cap, const char *text,
                                    size_t len, uint32_t hash)
 {
+    assert(hd_is_pow2(cap));
     uint32_t slot = ptx_hash_slot(hash) & (cap - 1);
     while (slots[slot] &&
            (slots[slot]->text.len != len || memcmp(slots[slot]->text.ptr, text, len) != 0))
@@ -284,6 +288,7 @@ enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, 
     form->id = (uint32_t)p->forms.len;
     if (p->arena->failed || !hd_vec_push(&p->forms, form))
         return HD_NO_MEMORY;
+    assert(p->forms.at[form->id] == form);
     HD_TRY(decode(p, form, place));
     *slot = form;
     *out_form = form;

@@ -1,6 +1,7 @@
 /* Initialisers of variables, and the data lines of .section. */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static enum hd_status take(struct ptx_parser *p, size_t base, struct ptx_init **
 {
     size_t count = p->initstack.len - base;
     *out_count = (uint32_t)count;
+    assert(base <= p->initstack.len);
     *out_list = ptx_new_bytes(p, count * sizeof(**out_list) + 1);
     if (!*out_list)
         return HD_NO_MEMORY;
@@ -71,6 +73,7 @@ static enum hd_status parse_string(struct ptx_parser *p, struct ptx_init *init)
             text[len++] = *at++;
         }
     }
+    assert(len <= tok->len); /* escapes only shrink */
     init->kind = PTX_INIT_STRING;
     init->u.text = text;
     init->count = len;
@@ -212,9 +215,11 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
         var->space != PTX_SPACE_TEX)
         return ptx_fail(p, place, "initialiser of a variable that is not .global or .const");
     HD_TRY(parse_value(p));
+    assert(p->initstack.len == base + 1);
     HD_TRY(take(p, base, &var->init, &count));
     if (!var->is_array || var->dims[0])
         return HD_OK;
+    assert(count == 1 && var->ndims);
     var->dims[0] = outer_count(var, var->init);
     var->size_B = (uint64_t)var->vec * ((ptx_type_bits((enum ptx_type)var->type) + 7) / 8);
     for (unsigned i = 0; i < var->ndims; i++)

@@ -1,5 +1,6 @@
 #include "ptx/ptx_lex.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static inline unsigned class_of(char c)
 
 void ptx_lex_init(struct ptx_lexer *lex, const char *text, size_t len, const char *name)
 {
+    assert(!text[len]); /* scans end there */
     *lex = (struct ptx_lexer){
         .next = text, .end = text + len, .line_start = text, .line = 1, .name = name};
 }
@@ -46,6 +48,7 @@ static enum hd_status lex_error(struct ptx_lexer *lex, const char *at, const cha
 static enum hd_status skip_comment(struct ptx_lexer *lex)
 {
     const char *start = lex->next;
+    assert(start[0] == '/' && (start[1] == '/' || start[1] == '*'));
     if (start[1] == '/') {
         const char *newline = memchr(start, '\n', (size_t)(lex->end - start));
         lex->next = newline ? newline : lex->end;
@@ -95,6 +98,7 @@ static void name_number(struct ptx_tok *tok)
 {
     uint32_t digits = tok->len - tok->prefix_len;
     const char *p = tok->text + tok->prefix_len;
+    assert(tok->prefix_len && tok->prefix_len <= tok->len);
     tok->number = UINT32_MAX;
     if (digits == 0 || digits > 9 || (p[0] == '0' && digits > 1))
         return;
@@ -144,6 +148,7 @@ void ptx_lex_opcode(struct ptx_lexer *lex)
 {
     struct ptx_tok *tok = &lex->tok;
     const char *p = lex->next;
+    assert(tok->kind == PTX_TOK_IDENT && tok->text + tok->len == p);
     while (*p == '.' && (class_of(p[1]) & CH_FOLLOW))
         p = scan_word(p + 1);
     tok->hash = ptx_hash_bytes(tok->hash, lex->next, (size_t)(p - lex->next));
@@ -160,6 +165,7 @@ static enum hd_status lex_float_bits(struct ptx_lexer *lex, unsigned digits, uin
 {
     const char *p = lex->next + 2;
     uint64_t bits = 0;
+    assert(digits == 8 || digits == 16);
     for (unsigned i = 0; i < digits; i++, p++) {
         if (!(class_of(*p) & CH_HEX))
             return lex_error(lex, lex->next,
@@ -207,6 +213,7 @@ static enum hd_status lex_digits(struct ptx_lexer *lex, const char *p, unsigned 
 {
     uint64_t value = 0;
     const char *first = p;
+    assert(base == 2 || base == 8 || base == 10 || base == 16);
     for (; class_of(*p) & CH_HEX; p++) {
         unsigned digit = hex_value(*p);
         if (digit >= base)
@@ -255,6 +262,7 @@ static enum hd_status lex_number(struct ptx_lexer *lex)
 static enum hd_status lex_string(struct ptx_lexer *lex)
 {
     const char *p = lex->next + 1;
+    assert(*lex->next == '"' && lex->next < lex->end);
     for (; *p != '"'; p++) {
         if (p >= lex->end || *p == '\n')
             return lex_error(lex, lex->next, "expected '\"' at the end of the string");
@@ -307,6 +315,7 @@ static enum hd_status lex_punct(struct ptx_lexer *lex)
             snprintf(what, sizeof(what), "expected a token, found byte 0x%02x", (uint8_t)p[0]);
         return lex_error(lex, p, what);
     }
+    assert(tok->len && tok->len <= (size_t)(lex->end - p));
     lex->next = p + tok->len;
     return HD_OK;
 }
@@ -314,6 +323,7 @@ static enum hd_status lex_punct(struct ptx_lexer *lex)
 enum hd_status ptx_lex_next(struct ptx_lexer *lex)
 {
     const char *before = lex->next;
+    assert(before <= lex->end);
     HD_TRY(skip_blanks(lex));
     struct ptx_tok *tok = &lex->tok;
     const char *p = lex->next;

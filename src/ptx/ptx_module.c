@@ -1,6 +1,7 @@
 /* Module header and items, and what all parser files share: errors and tokens. */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +102,22 @@ static void apply_target(struct ptx_module *m, const struct ptx_target *target)
     m->map_f64_to_f32 |= hd_str_is(target->name, "map_f64_to_f32");
 }
 
+static bool target_exists(const struct ptx_target *target)
+{
+    static const struct {
+        uint16_t arch;
+        const char *suffixes;
+    } table[] = {
+#define PTX_TARGET(arch, suffixes) {arch, suffixes},
+#include "ptx_targets.def"
+#undef PTX_TARGET
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(table); i++)
+        if (table[i].arch == target->arch)
+            return !target->suffix || strchr(table[i].suffixes, target->suffix);
+    return false;
+}
+
 /* sm_90a, compute_90: fills arch and suffix. False for another word. */
 static bool target_arch(struct hd_str name, struct ptx_target *target)
 {
@@ -117,7 +134,7 @@ static bool target_arch(struct hd_str name, struct ptx_target *target)
         return false;
     target->arch = (uint16_t)arch;
     target->suffix = name.len > digits ? name.ptr[digits] : 0;
-    return true;
+    return target_exists(target);
 }
 
 static bool target_option(struct hd_str name)
@@ -141,7 +158,7 @@ static enum hd_status parse_target(struct ptx_parser *p)
         struct ptx_target target = {0};
         struct hd_str name = {p->lex.tok.text, p->lex.tok.len};
         if (!ptx_at(p, PTX_TOK_IDENT) || (!target_arch(name, &target) && !target_option(name)))
-            return ptx_expected(p, "a target such as sm_90 or an option");
+            return ptx_expected(p, "a target of PTX ISA 9.0, such as sm_90, or an option");
         if (m->ntargets == PTX_MAX_TARGETS)
             return ptx_expected(p, "at most 8 targets");
         target.name = ptx_dup(p, name.ptr, name.len);
@@ -219,6 +236,7 @@ static enum hd_status declare_outside(struct ptx_parser *p, struct ptx_func *fun
 /* Parameters were dropped together with their scope; brings them back for the body. */
 static enum hd_status redeclare_params(struct ptx_parser *p, struct ptx_func *func)
 {
+    assert(!p->depth && func->has_body);
     HD_TRY(ptx_scope_push(p));
     for (struct ptx_reg_decl *reg = func->regs; reg; reg = reg->next)
         HD_TRY(ptx_scope_declare(p, &reg->sym));
@@ -314,6 +332,7 @@ static enum hd_status parse_file(struct ptx_parser *p)
         HD_TRY(ptx_eat(p, ',', "',' behind the timestamp"));
         HD_TRY(ptx_parse_const_u64(p, "a file size", &file->size_B));
     }
+    assert(!file->next);
     if (p->last_file)
         p->last_file->next = file;
     else
@@ -383,6 +402,7 @@ static enum hd_status parse_item(struct ptx_parser *p)
 {
     struct ptx_item *item;
     enum ptx_linkage linkage;
+    assert(!p->func && !p->depth && !p->opstack.len && !p->initstack.len);
     p->nesting = 0;
     if (ptx_at(p, ';'))
         return ptx_next(p);
@@ -418,6 +438,7 @@ static enum hd_status finish_symtab(struct ptx_parser *p)
     uint32_t want = 16;
     while (want < 2 * p->live.len)
         want *= 2;
+    assert(hd_is_pow2(want) && !p->depth);
     tab->arena = p->arena;
     tab->nbuckets = want;
     tab->buckets = ptx_new_bytes(p, want * sizeof(tab->buckets[0]));
@@ -436,6 +457,7 @@ static enum hd_status finish_forms(struct ptx_parser *p)
 {
     struct ptx_module *m = p->module;
     m->nforms = (uint32_t)p->forms.len;
+    assert(m->nforms == p->forms.len && !m->forms);
     m->forms = ptx_new_bytes(p, p->forms.len * sizeof(m->forms[0]) + 1);
     if (!m->forms)
         return HD_NO_MEMORY;

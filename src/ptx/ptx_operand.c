@@ -1,6 +1,7 @@
 /* Operands: one grammar for all opcodes; ptx_check() knows which kinds fit where. */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <string.h>
 
 static enum hd_status push(struct ptx_parser *p, const struct ptx_operand *operand)
@@ -11,6 +12,7 @@ static enum hd_status push(struct ptx_parser *p, const struct ptx_operand *opera
 void ptx_operands_place(struct ptx_parser *p, size_t base, struct ptx_operand *dst)
 {
     size_t count = p->opstack.len - base;
+    assert(base <= p->opstack.len);
     if (count)
         memcpy(dst, &p->opstack.at[base], count * sizeof(*dst));
     p->opstack.len = base;
@@ -60,6 +62,7 @@ static bool selector(const char *text, size_t len, struct ptx_operand *operand)
         operand->comp = (uint8_t)comp;
         return true;
     }
+    assert(len);
     bool half = text[0] == 'h';
     if (len < 2 || len > 5 || (!half && text[0] != 'b'))
         return false;
@@ -142,6 +145,7 @@ static enum hd_status parse_subscript(struct ptx_parser *p, struct ptx_operand *
     uint64_t index;
     HD_TRY(ptx_next(p));
     HD_TRY(ptx_parse_const_u64(p, "an index", &index));
+    assert(var->sym.kind == PTX_SYM_VAR && var->ndims <= PTX_MAX_DIMS);
     uint64_t elem_B = (uint64_t)var->vec * ((ptx_type_bits((enum ptx_type)var->type) + 7) / 8);
     for (unsigned i = 1; i < var->ndims; i++)
         elem_B *= var->dims[i];
@@ -240,6 +244,8 @@ static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operan
             return ptx_fail(p, operand->place,
                             "expected a register, variable or constant as address");
     }
+    assert(operand->kind == PTX_OPND_REG || operand->kind == PTX_OPND_SYM ||
+           operand->kind == PTX_OPND_INT);
     operand->base = operand->kind;
     operand->kind = PTX_OPND_ADDR;
     return HD_OK;
@@ -247,6 +253,7 @@ static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operan
 
 static enum hd_status parse_address(struct ptx_parser *p, struct ptx_operand *operand)
 {
+    assert(ptx_at(p, '['));
     HD_TRY(ptx_next(p));
     HD_TRY(parse_address_base(p, operand));
     if (ptx_at(p, ',')) {
@@ -277,6 +284,8 @@ static enum hd_status parse_prefixed(struct ptx_parser *p, struct ptx_operand *o
     if (!name || next == 'W')
         return parse_constant(p, operand);
     HD_TRY(ptx_next(p));
+    if (!ptx_at(p, PTX_TOK_IDENT)) /* a '%' by itself */
+        return ptx_expected(p, "a declared register");
     HD_TRY(parse_name(p, operand));
     if (operand->kind == PTX_OPND_SINK)
         return ptx_fail(p, operand->place, "expected a register, found '_'");
@@ -314,6 +323,7 @@ static enum hd_status parse_pair(struct ptx_parser *p, size_t base)
     HD_TRY(ptx_next(p));
     HD_TRY(parse_one(p, &second));
     HD_TRY(push(p, &second));
+    assert(p->opstack.len == base + 2);
     HD_TRY(ptx_operands_take(p, base, &pair.items, &pair.nitems));
     return push(p, &pair);
 }
@@ -327,6 +337,7 @@ enum hd_status ptx_parse_operand(struct ptx_parser *p)
     HD_TRY(parse_one(p, &operand));
     HD_TRY(push(p, &operand));
     p->nesting--;
+    assert(p->opstack.len == base + 1);
     if (HD_UNLIKELY(ptx_at(p, '|')))
         return parse_pair(p, base);
     return HD_OK;

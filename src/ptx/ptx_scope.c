@@ -4,6 +4,7 @@
  */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -34,6 +35,7 @@ static struct ptx_sym **bucket_of(const struct ptx_parser *p, uint32_t hash)
 static enum hd_status grow(struct ptx_parser *p)
 {
     uint32_t want = p->nbuckets * 4;
+    assert(hd_is_pow2(want) && want > p->nbuckets);
     struct ptx_sym **buckets = hd_alloc_array(want, sizeof(struct ptx_sym *));
     if (!buckets)
         return HD_NO_MEMORY;
@@ -63,9 +65,11 @@ struct ptx_sym *ptx_scope_resolve(const struct ptx_parser *p, uint32_t *out_inde
 {
     const struct ptx_tok *tok = &p->lex.tok;
     struct ptx_sym *range = NULL;
+    assert(tok->kind == PTX_TOK_IDENT);
     *out_index = 0;
     if (tok->number != UINT32_MAX) {
         range = ptx_scope_find(p, tok->text, tok->prefix_len, tok->prefix_hash, true);
+        assert(!range || range->kind == PTX_SYM_REG); /* only registers have ranges */
         if (range && tok->number >= ((struct ptx_reg_decl *)range)->count)
             range = NULL;
         if (range && !p->deep_names) {
@@ -82,6 +86,7 @@ struct ptx_sym *ptx_scope_resolve(const struct ptx_parser *p, uint32_t *out_inde
 
 enum hd_status ptx_scope_push(struct ptx_parser *p)
 {
+    assert(p->scopes.len == p->depth);
     if (p->depth >= PTX_MAX_NESTING)
         return ptx_fail(p, ptx_here(p), "scopes are nested too deeply");
     if (!hd_vec_push(&p->scopes, p->live.len))
@@ -94,6 +99,7 @@ static enum hd_status bind_operand(struct ptx_parser *p, const struct ptx_pendin
                                    struct ptx_sym *sym)
 {
     struct ptx_operand *operand = use->u.operand;
+    assert(use->stack_idx == PTX_PLACED); /* its list is in the arena by now */
     if (sym->kind == PTX_SYM_REG)
         return ptx_fail(p, use->place, "register '%.*s' is used before its declaration",
                         HD_STR_ARG(use->name));
@@ -109,6 +115,7 @@ static enum hd_status bind_operand(struct ptx_parser *p, const struct ptx_pendin
 static enum hd_status bind(struct ptx_parser *p, const struct ptx_pending *use, struct ptx_sym *sym)
 {
     if (use->kind == PTX_PENDING_INIT) {
+        assert(use->stack_idx == PTX_PLACED);
         use->u.init->u.sym = sym;
         return HD_OK;
     }
@@ -116,6 +123,7 @@ static enum hd_status bind(struct ptx_parser *p, const struct ptx_pending *use, 
         return bind_operand(p, use, sym);
     if (sym->kind != PTX_SYM_FUNC)
         return ptx_fail(p, use->place, "expected a function, found '%.*s'", HD_STR_ARG(use->name));
+    assert(use->kind == PTX_PENDING_ALIAS);
     if (use->is_alias_decl)
         use->u.alias->decl = (struct ptx_func *)sym;
     else
@@ -140,16 +148,19 @@ static enum hd_status settle(struct ptx_parser *p)
         use.depth = (uint16_t)(p->depth ? p->depth - 1 : 0);
         p->pending.at[left++] = use;
     }
+    assert(left <= p->pending.len);
     p->pending.len = left;
     return HD_OK;
 }
 
 enum hd_status ptx_scope_pop(struct ptx_parser *p)
 {
+    assert(p->depth && p->scopes.len == p->depth);
     HD_TRY(settle(p));
     size_t first = hd_vec_pop(&p->scopes);
     while (p->live.len > first) {
         struct ptx_sym *sym = hd_vec_pop(&p->live);
+        assert(*bucket_of(p, sym->hash) == sym && sym->depth == p->depth);
         *bucket_of(p, sym->hash) = sym->chain;
         p->deep_names -= sym->depth >= 3;
     }
@@ -159,6 +170,7 @@ enum hd_status ptx_scope_pop(struct ptx_parser *p)
 
 enum hd_status ptx_scope_finish(struct ptx_parser *p)
 {
+    assert(!p->depth && !p->scopes.len);
     HD_TRY(settle(p));
     if (p->pending.len == 0)
         return HD_OK;
@@ -168,6 +180,7 @@ enum hd_status ptx_scope_finish(struct ptx_parser *p)
 
 enum hd_status ptx_pending_add(struct ptx_parser *p, struct ptx_pending pending)
 {
+    assert(pending.stack_idx == PTX_PLACED || pending.kind != PTX_PENDING_ALIAS);
     pending.depth = (uint16_t)p->depth;
     return hd_vec_push(&p->pending, pending) ? HD_OK : HD_NO_MEMORY;
 }
@@ -194,6 +207,7 @@ enum hd_status ptx_scope_declare(struct ptx_parser *p, struct ptx_sym *sym)
 {
     if (p->arena->failed)
         return HD_NO_MEMORY;
+    assert(sym->name.len);
     struct ptx_sym *old = ptx_scope_find(p, sym->name.ptr, sym->name.len, sym->hash, sym->is_range);
     if (!old || old->depth != p->depth)
         old = range_clash(p, sym);
@@ -215,6 +229,7 @@ enum hd_status ptx_scope_declare(struct ptx_parser *p, struct ptx_sym *sym)
 void ptx_sym_from_tok(struct ptx_parser *p, struct ptx_sym *sym, enum ptx_sym_kind kind)
 {
     const struct ptx_tok *tok = &p->lex.tok;
+    assert(tok->kind == PTX_TOK_IDENT);
     sym->name = ptx_dup(p, tok->text, tok->len);
     sym->kind = (uint8_t)kind;
     sym->hash = tok->hash;
@@ -224,6 +239,7 @@ void ptx_sym_from_tok(struct ptx_parser *p, struct ptx_sym *sym, enum ptx_sym_ki
 struct ptx_sym *ptx_module_find(const struct ptx_module *module, struct hd_str name)
 {
     const struct ptx_symtab *tab = module->symtab;
+    assert(hd_is_pow2(tab->nbuckets));
     uint32_t hash = ptx_hash_bytes(PTX_HASH_SEED, name.ptr, name.len);
     struct ptx_sym *sym = tab->buckets[ptx_hash_slot(hash) & (tab->nbuckets - 1)];
     for (; sym; sym = sym->chain)

@@ -1,12 +1,14 @@
 /* Function bodies: scopes, labels, directives and instructions. */
 #include "ptx/ptx_parse.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MAX_OPERANDS 64
 
 void ptx_stmt_append(struct ptx_parser *p, struct ptx_stmt *stmt)
 {
+    assert(!stmt->next && !p->last_stmt == !p->func->body);
     stmt->loc = p->loc;
     if (p->last_stmt)
         p->last_stmt->next = stmt;
@@ -18,6 +20,7 @@ void ptx_stmt_append(struct ptx_parser *p, struct ptx_stmt *stmt)
 void ptx_reg_append(struct ptx_parser *p, struct ptx_reg_decl *reg)
 {
     struct ptx_reg_decl **last = p->func ? &p->last_reg : &p->last_module_reg;
+    assert(!reg->next && (!*last || !(*last)->next));
     if (*last)
         (*last)->next = reg;
     else if (p->func)
@@ -204,6 +207,7 @@ static enum hd_status parse_spaced_form(struct ptx_parser *p, const char *opcode
                                         struct ptx_place place, const struct ptx_form **out_form)
 {
     char text[512];
+    assert(len <= sizeof(text));
     while (ptx_at(p, PTX_TOK_DOT)) {
         const struct ptx_tok *tok = &p->lex.tok;
         if (len + tok->len > sizeof(text))
@@ -334,6 +338,7 @@ static enum hd_status parse_insn(struct ptx_parser *p)
     if (HD_UNLIKELY(!ptx_at(p, ';')))
         return ptx_expected(p, "',' or ';' behind an operand");
     size_t nops = p->opstack.len - base;
+    assert(p->opstack.len >= base && (form->op != PTX_OP_CALL || nops == 4));
     struct ptx_insn *insn = ptx_new_bytes(p, sizeof(*insn) + nops * sizeof(insn->ops[0]));
     if (!insn)
         return HD_NO_MEMORY;
@@ -356,6 +361,7 @@ static enum hd_status parse_block_mark(struct ptx_parser *p, enum ptx_stmt_kind 
     PTX_NEW(p, stmt);
     stmt->kind = (uint8_t)kind;
     stmt->place = ptx_here(p);
+    assert(kind == PTX_STMT_BLOCK_BEGIN || kind == PTX_STMT_BLOCK_END);
     ptx_stmt_append(p, stmt);
     HD_TRY(kind == PTX_STMT_BLOCK_BEGIN ? ptx_scope_push(p) : ptx_scope_pop(p));
     return ptx_next(p);
@@ -393,6 +399,7 @@ enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func)
 {
     p->func = func;
     p->last_stmt = NULL;
+    assert(!func->body);
     uint32_t outer = p->depth;
     HD_TRY(ptx_scope_push(p));
     HD_TRY(ptx_next(p));
@@ -406,6 +413,7 @@ enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func)
             break;
         HD_TRY(parse_block_mark(p, PTX_STMT_BLOCK_END));
     }
+    assert(p->depth == outer + 1 && !p->opstack.len);
     HD_TRY(ptx_scope_pop(p));
     return ptx_next(p);
 }

@@ -1,6 +1,7 @@
 /* Rows of spec/ptx_*.def as C tables, and the hash tables over them. */
 #include "ptx/ptx_table.h"
 
+#include <assert.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static const struct mod_row mod_rows[PTX_MOD_COUNT] = {
 
 static const struct ptx_op_info op_rows[PTX_OP_COUNT] = {
     [PTX_OP_NONE] = {.name = "", .sig = "", .own = "", .doc = ""},
-#define PTX_OP(id, name_, min, max, sig_, classes_, own_, ptx_ver, sm_, doc_)                      \
+#define PTX_OP(id, name_, min, max, sig_, classes_, own_, ptx_ver, sm_, doc_, lowering, guard)     \
     [PTX_OP_##id] = {name_, min, max, ptx_ver, sm_, sig_, classes_, own_, doc_},
 #include "ptx_ops.def"
 #undef PTX_OP
@@ -96,6 +97,7 @@ static struct ptx_word *word_slot(const char *text, size_t len)
 static struct ptx_word *word_add(const char *text)
 {
     struct ptx_word *word = word_slot(text, strlen(text));
+    assert(strlen(text) < 256 && (!word->text || !strcmp(word->text, text)));
     word->text = text;
     word->len = (uint8_t)strlen(text);
     return word;
@@ -122,6 +124,7 @@ static void op_add(unsigned op)
         size_t len = strcspn(text, ".");
         uint16_t *slot = node_slot(node, text, len);
         if (!*slot) {
+            assert(node_count < HD_COUNT_OF(nodes) && len < 256);
             nodes[node_count] = (struct op_node){text, (uint8_t)len, (uint16_t)node, PTX_OP_NONE};
             *slot = (uint16_t)node_count++;
         }
@@ -166,6 +169,7 @@ unsigned ptx_op_node_child(unsigned node, const char *text, size_t len)
 
 enum ptx_op ptx_op_node_op(unsigned node)
 {
+    assert(node < node_count);
     return (enum ptx_op)nodes[node].op;
 }
 
@@ -199,11 +203,13 @@ enum ptx_sreg ptx_sreg_find(const char *text, size_t len, uint32_t *out_number)
 
 enum ptx_mod_class ptx_mod_class(enum ptx_mod mod)
 {
+    assert(mod > PTX_MOD_NONE && mod < PTX_MOD_COUNT);
     return (enum ptx_mod_class)mod_rows[mod].mod_class;
 }
 
 const struct ptx_op_info *ptx_op_info(enum ptx_op op)
 {
+    assert(op > PTX_OP_NONE && op < PTX_OP_COUNT);
     return &op_rows[op];
 }
 
@@ -214,6 +220,7 @@ const char *ptx_opcode_name(enum ptx_op op)
 
 const char *ptx_mod_name(enum ptx_mod mod)
 {
+    assert(mod < PTX_MOD_COUNT);
     return mod_rows[mod].text;
 }
 
@@ -224,6 +231,7 @@ const char *ptx_type_name(enum ptx_type type)
 
 unsigned ptx_type_bits(enum ptx_type type)
 {
+    assert(type < PTX_TYPE_COUNT);
     return type_rows[type].bits;
 }
 
@@ -239,11 +247,13 @@ unsigned ptx_type_lanes(enum ptx_type type)
 
 const char *ptx_space_name(enum ptx_space space)
 {
+    assert(space < PTX_SPACE_COUNT);
     return space_names[space];
 }
 
 const struct ptx_sreg_info *ptx_sreg_info(enum ptx_sreg sreg)
 {
+    assert(sreg > PTX_SREG_NONE && sreg < PTX_SREG_COUNT);
     return &sreg_rows[sreg];
 }
 

@@ -10,6 +10,7 @@
 
 #include <ctype.h>
 
+#include "base/mem.h"
 #include "compile.h"
 
 static inline const char *fake_name(const char *at, char out[64])
@@ -44,39 +45,94 @@ static inline void fake_entry(struct ir_module *ir, const char *at)
     }
 }
 
-enum hd_status compile_ptx(const struct compile_unit *units, size_t count,
-                           const struct compile_options *options, struct ir_module **out_module)
+static inline void fake_unit(struct ir_module *ir, const char *ptx)
 {
+    for (const char *at = ptx; (at = strstr(at, ".entry"));)
+        fake_entry(ir, at += 6);
+    for (const char *at = ptx; (at = strstr(at, ".b8"));) {
+        char name[64];
+        struct ir_var *var;
+
+        at = fake_name(at + 3, name);
+        var = ir_var_create(ir, NULL, name, IR_SPACE_GLOBAL);
+        var->size_B = strtoull(at + 1, NULL, 10);
+        var->align_B = 4;
+    }
+}
+
+struct compile_program {
     struct ir_module *ir;
+    uint8_t key[16];
+};
+
+enum hd_status compile_program_create(const struct compile_unit *units, size_t count,
+                                      const struct compile_options *options,
+                                      struct compile_program **out_program)
+{
+    struct compile_program *program = hd_new(struct compile_program);
 
     (void)options;
-    HD_TRY(ir_module_create("fake", &ir));
+    if (!program)
+        return hd_error(HD_NO_MEMORY, "compiling");
+    if (ir_module_create("fake", &program->ir) != HD_OK) {
+        hd_free(program);
+        return HD_NO_MEMORY;
+    }
     for (size_t i = 0; i < count; i++) {
-        const char *at = units[i].ptx;
-
-        if (strstr(at, "!")) {
-            ir_module_destroy(ir);
+        if (strstr(units[i].ptx, "!")) {
+            compile_program_destroy(program);
             return hd_error(HD_BAD_PTX, "line 1: '!'");
         }
-        while ((at = strstr(at, ".entry")))
-            fake_entry(ir, at += 6);
-        at = units[i].ptx;
-        while ((at = strstr(at, ".b8"))) {
-            char name[64];
-            struct ir_var *var;
-
-            at = fake_name(at + 3, name);
-            var = ir_var_create(ir, NULL, name, IR_SPACE_GLOBAL);
-            var->size_B = strtoull(at + 1, NULL, 10);
-            var->align_B = 4;
-        }
+        fake_unit(program->ir, units[i].ptx);
     }
-    if (hd_arena_status(&ir->arena) != HD_OK) {
-        ir_module_destroy(ir);
+    if (hd_arena_status(&program->ir->arena) != HD_OK) {
+        compile_program_destroy(program);
         return hd_error(HD_NO_MEMORY, "compiling");
     }
-    *out_module = ir;
+    *out_program = program;
     return HD_OK;
+}
+
+void compile_program_destroy(struct compile_program *program)
+{
+    if (program)
+        ir_module_destroy(program->ir);
+    hd_free(program);
+}
+
+const struct ir_module *compile_program_decls(const struct compile_program *program)
+{
+    return program->ir;
+}
+
+bool compile_program_is_kernel(const struct compile_program *program, uint32_t index)
+{
+    return ir_module_func_at(program->ir, index) != NULL;
+}
+
+const uint8_t *compile_program_key(const struct compile_program *program)
+{
+    return program->key;
+}
+
+/* A kernel called `unsupported` stands for one whose body we cannot compile. */
+enum hd_status compile_kernel(struct compile_program *program, uint32_t index,
+                              struct ir_module **out_module)
+{
+    const struct ir_func *decl = ir_module_func_at(program->ir, index);
+    struct ir_func *func;
+
+    if (!strcmp(decl->name, "unsupported"))
+        return hd_error(HD_NOT_SUPPORTED, "fake.ptx:7: the instruction is not supported");
+    HD_TRY(ir_module_create(decl->name, out_module));
+    func = ir_func_create(*out_module, decl->name);
+    ir_func_set_index(func, decl->index);
+    func->is_kernel = true;
+    func->param_size_B = decl->param_size_B;
+    if (hd_arena_status(&(*out_module)->arena) == HD_OK)
+        return HD_OK;
+    ir_module_destroy(*out_module);
+    return hd_error(HD_NO_MEMORY, "compiling");
 }
 
 #endif

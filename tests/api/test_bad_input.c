@@ -3,8 +3,12 @@
  * (HEDDLE_DEVICE): kernels that fault, images that are broken, launches outside the limits. Each
  * gives the documented error; a fault sticks to its context while another one works on.
  */
+#include <unistd.h>
+
 #include "api/driver/cuda_abi.h"
 #include "tap.h"
+
+const char *heddle_error_message(void);
 
 #define success(call, ...) eq_u64((call), CUDA_SUCCESS, __VA_ARGS__)
 
@@ -218,20 +222,111 @@ static void test_images(void)
     ok(good_works(), "the bystander works on");
 }
 
-static void test_messages(void)
+/* What `call` writes to stderr. */
+static const char *said(CUresult (*call)(void *), void *arg, CUresult *out_status)
 {
-    static const char mma[] =
-        HEADER "\nmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, "
-               "%r2}, {%r3}, {%f1, %f2, %f3, %f4};\nret; }\n";
-    CUmodule module;
-    char log[512] = "";
-    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-    void *values[] = {log, (void *)sizeof(log)};
+    static char text[4096];
+    FILE *file = tmpfile();
+    int saved = dup(2);
+    fflush(stderr);
+    dup2(fileno(file), 2);
+    *out_status = call(arg);
+    fflush(stderr);
+    dup2(saved, 2);
+    close(saved);
+    rewind(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
 
-    eq_u64(cuModuleLoadDataEx(&module, mma, 2, options, values), CUDA_ERROR_NOT_SUPPORTED,
-           "an instruction outside the slice");
-    if (!ok(strstr(log, "mma.sync") && strstr(log, ":15:"), "names it and its line"))
-        diag("%s", log);
+struct lazy {
+    CUmodule module;
+    CUfunction func;
+};
+
+static CUresult get_mma(void *arg)
+{
+    struct lazy *l = arg;
+    return cuModuleGetFunction(&l->func, l->module, "k");
+}
+
+static CUresult launch(void *func)
+{
+    CUdeviceptr none = 0;
+    void *params[] = {&good_word, &none};
+    return cuLaunchKernel(func, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL);
+}
+
+/* One kernel with an instruction that we lack, and one without: in one file. */
+static const char half_good[] =
+    HEADER "\nmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, "
+           "%r2}, {%r3}, {%f1, %f2, %f3, %f4};\nret; }\n"
+           ".visible .entry good(.param .u64 p, .param .u64 q)\n"
+           "{ .reg .b64 %d; ld.param.u64 %d, [p]; st.global.u32 [%d], 77; ret; }\n";
+
+static void test_one_bad_kernel(void)
+{
+    struct lazy lazy;
+    CUfunction all[2] = {NULL}, func;
+    unsigned count = 0;
+    CUfunctionLoadingState loaded = CU_FUNCTION_LOADING_STATE_LOADED;
+    CUresult status;
+    const char *text;
+
+    success(cuModuleLoadData(&lazy.module, half_good), "a module with a kernel that we cannot run");
+    success(cuModuleGetFunctionCount(&count, lazy.module), "count");
+    eq_u64(count, 2, "both are counted");
+    success(cuModuleEnumerateFunctions(all, 2, lazy.module), "and have handles");
+    success(cuFuncIsLoaded(&loaded, all[0]), "asked");
+    ok(loaded == CU_FUNCTION_LOADING_STATE_UNLOADED, "nothing is loaded yet");
+    text = said(launch, all[0], &status);
+    eq_u64(status, CUDA_ERROR_NOT_SUPPORTED, "a launch of it fails");
+    if (!ok(strstr(text, "kernel k") && strstr(text, "mma.sync") && strstr(text, ":15:"),
+            "stderr names kernel, instruction and line"))
+        diag("%s", text);
+    text = said(get_mma, &lazy, &status);
+    eq_u64(status, CUDA_ERROR_NOT_SUPPORTED, "so does asking for it by name");
+    ok(!*text, "stderr says it once");
+    ok(strstr(heddle_error_message(), "mma.sync"), "the message is the same again");
+    success(cuCtxSynchronize(), "the context is not affected");
+    success(cuModuleGetFunction(&func, lazy.module, "good"), "the other kernel");
+    success(cuFuncIsLoaded(&loaded, func), "asked");
+    ok(loaded == CU_FUNCTION_LOADING_STATE_LOADED && func == all[1],
+       "is loaded when asked for by name");
+    success(launch(func), "it launches");
+    success(cuCtxSynchronize(), "runs");
+    uint32_t word = 0;
+    success(cuMemcpyDtoH_v2(&word, good_word, 4), "copy");
+    eq_u64(word, 77, "and does its work");
+    success(cuModuleUnload(lazy.module), "unload");
+}
+
+static void test_clusters(void)
+{
+    static const char text[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry pairs(.param .u64 p, .param .u64 q) .reqnctapercluster 2 { ret; }\n"
+        ".visible .entry says(.param .u64 p, .param .u64 q) .explicitcluster { ret; }\n"
+        ".visible .entry ones(.param .u64 p, .param .u64 q) .reqnctapercluster 1 .maxclusterrank 4 "
+        "{ ret; }\n";
+    CUmodule module;
+    CUfunction func;
+    int value = -1;
+
+    success(cuModuleLoadData(&module, text), "kernels with cluster directives");
+    success(cuModuleGetFunction(&func, module, "pairs"), "pairs");
+    success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, func), "asked");
+    eq_u64((unsigned)value, 2, "its clusters are reported");
+    eq_u64(launch(func), CUDA_ERROR_NOT_SUPPORTED, "and refused, not ignored");
+    success(cuModuleGetFunction(&func, module, "says"), "says");
+    success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, func), "asked");
+    eq_u64((unsigned)value, 1, "a cluster size must be set");
+    eq_u64(launch(func), CUDA_ERROR_INVALID_VALUE, "a launch without one fails");
+    success(cuModuleGetFunction(&func, module, "ones"), "ones");
+    success(launch(func), "clusters of one CTA are what every CTA is");
+    success(cuCtxSynchronize(), "it runs");
+    success(cuModuleUnload(module), "unload");
 }
 
 static void test_launches(void)
@@ -302,7 +397,8 @@ int main(void)
         run_kernel(&kernel_cases[i]);
     success(cuCtxSetCurrent(good_ctx), "set");
     test_images();
-    test_messages();
+    test_one_bad_kernel();
+    test_clusters();
     test_launches();
     test_copies();
     return done();

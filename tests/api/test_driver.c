@@ -113,6 +113,29 @@ static void test_streams(CUmodule module)
     success(cuMemFree_v2(p), "free");
 }
 
+static void test_stream_attributes(void)
+{
+    CUstream a = NULL, b = NULL;
+    CUstreamAttrValue set = {.accessPolicyWindow = {.num_bytes = 4096, .hitRatio = 0.5f}}, got;
+    CUstreamAttrValue policy = {.syncPolicy = CU_SYNC_POLICY_YIELD}, bad = {.syncPolicy = 9};
+
+    ok(!cuStreamCreate(&a, 0) && !cuStreamCreateWithPriority(&b, 0, 0), "streams");
+    success(cuStreamGetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &got), "policy");
+    eq_u64(got.syncPolicy, CU_SYNC_POLICY_AUTO, "by default");
+    success(cuStreamSetAttribute(a, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &set), "a window");
+    success(cuStreamSetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &policy), "yield");
+    eq_u64(cuStreamSetAttribute(a, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &bad),
+           CUDA_ERROR_INVALID_VALUE, "no such policy");
+    eq_u64(cuStreamSetAttribute(a, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &set), CUDA_ERROR_INVALID_VALUE,
+           "an attribute of launches");
+    success(cuStreamCopyAttributes(b, a), "copy");
+    success(cuStreamGetAttribute(b, CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, &got), "get");
+    eq_mem(&got, &set, sizeof(set), "what was set for the other");
+    success(cuStreamGetAttribute(b, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &got), "get");
+    eq_u64(got.syncPolicy, CU_SYNC_POLICY_YIELD, "this too");
+    ok(!cuStreamDestroy_v2(a) && !cuStreamDestroy_v2(b), "destroy");
+}
+
 static void test_entry_points(void)
 {
     CUresult (*alloc)(CUdeviceptr *, size_t) = NULL;
@@ -181,6 +204,7 @@ int main(void)
     test_module(module);
     test_library();
     test_streams(module);
+    test_stream_attributes();
     test_entry_points();
     test_memory_kinds();
     success(cuModuleUnload(module), "unload");

@@ -35,6 +35,72 @@ static void test_launch_limits(CUmodule module)
     success(cuMemFree_v2(p), "free");
 }
 
+static CUresult launch_with(CUfunction func, void **params, int id, CUlaunchAttributeValue value)
+{
+    CUlaunchAttribute attribute = {.id = (CUlaunchAttributeID)id, .value = value};
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 32,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .attrs = &attribute,
+                             .numAttrs = 1};
+
+    return cuLaunchKernelEx(&config, func, params, NULL);
+}
+
+/* No attribute is taken without its effect, unless it is documented as a hint. */
+static void test_launch_attributes(CUmodule module)
+{
+    static const struct {
+        int id;
+        CUresult want;
+    } cases[] = {
+        {0, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, CUDA_ERROR_INVALID_VALUE},
+        {CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, CUDA_ERROR_INVALID_HANDLE},
+        {CU_LAUNCH_ATTRIBUTE_PRIORITY, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN, CUDA_SUCCESS},
+        {CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, CUDA_ERROR_INVALID_HANDLE},
+        {CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, CUDA_ERROR_NOT_SUPPORTED},
+        {CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, CUDA_SUCCESS},
+        {15, CUDA_ERROR_INVALID_VALUE},
+        {99, CUDA_ERROR_INVALID_VALUE},
+        {-1, CUDA_ERROR_INVALID_VALUE},
+    };
+    CUfunction slow = driver_function(module, "slow");
+    CUlaunchAttributeValue value = {.clusterDim = {2, 1, 1}};
+    CUevent timed, event;
+    CUdeviceptr p;
+    void *params[] = {&p};
+
+    success(cuMemAlloc_v2(&p, 8), "alloc");
+    for (size_t i = 0; i < HD_COUNT_OF(cases); i++)
+        eq_u64(launch_with(slow, params, cases[i].id, (CUlaunchAttributeValue){{0}}), cases[i].want,
+               "launch attribute %d", cases[i].id);
+    eq_u64(launch_with(slow, params, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value),
+           CUDA_ERROR_NOT_SUPPORTED, "clusters of 2");
+    success(cuEventCreate(&timed, 0), "event");
+    success(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "event without timing");
+    value.launchCompletionEvent.event = timed;
+    value.launchCompletionEvent.flags = 0;
+    eq_u64(launch_with(slow, params, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, value),
+           CUDA_ERROR_INVALID_VALUE, "an event that keeps time");
+    value.launchCompletionEvent.event = event;
+    success(launch_with(slow, params, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT, value),
+            "completion event");
+    success(cuEventSynchronize(event), "is recorded");
+    success(cuEventDestroy_v2(timed), "destroy");
+    success(cuEventDestroy_v2(event), "destroy");
+    success(cuCtxSynchronize(), "synchronize");
+    success(cuMemFree_v2(p), "free");
+}
+
 static void test_memory(void)
 {
     CUdeviceptr p, small;
@@ -147,6 +213,7 @@ int main(void)
         return done();
     test_contexts();
     test_launch_limits(module);
+    test_launch_attributes(module);
     test_memory();
     test_images();
     test_sticky(ctx, module);

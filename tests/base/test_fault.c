@@ -1,10 +1,14 @@
 /* HEDDLE_FAULT is read before main(), so the program runs itself again with it. */
+#include "base/fault.h"
 #include "base/mem.h"
 #include "tap.h"
 
-/* Exit status: the number of the first allocation that fails, of five; 0 = none. */
+/* Exit status: the number of the first allocation that fails, of five; 0 = none; 10 and more: the
+ * fault points that are set. */
 static int child(void)
 {
+    if (hd_fault(HD_FAULT_JIT_FAST | HD_FAULT_JIT_PLAIN | HD_FAULT_JIT_SIMPLE))
+        return 10 + (int)(hd_fault_points & 7);
     for (int n = 1; n <= 5; n++) {
         void *ptr = hd_alloc(1);
         if (!ptr)
@@ -41,11 +45,28 @@ static void test_counting(void)
     hd_free(ptrs[2]);
 }
 
+static void test_points(void)
+{
+    ok(!hd_fault(HD_FAULT_JIT_FAST), "no point is set by default");
+    hd_fault_set(HD_FAULT_JIT_FAST | HD_FAULT_JIT_LLVM, true);
+    ok(hd_fault(HD_FAULT_JIT_FAST) && hd_fault(HD_FAULT_JIT_LLVM) && !hd_fault(HD_FAULT_JIT_PLAIN),
+       "those that were set fail, no others");
+    hd_fault_set(HD_FAULT_JIT_FAST, false);
+    ok(!hd_fault(HD_FAULT_JIT_FAST) && hd_fault(HD_FAULT_JIT_LLVM), "and can be cleared");
+    hd_fault_set(HD_FAULT_JIT_LLVM, false);
+    ok(hd_fault_find("jit.plain", 9) == HD_FAULT_JIT_PLAIN && !hd_fault_find("jit.plai", 8) &&
+           !hd_fault_find("jit.plain2", 10),
+       "points are found by their whole name");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         return child();
     test_counting();
+    test_points();
+    eq_u64(run_self(argv[0], "jit.fast"), 11, "HEDDLE_FAULT=jit.fast sets a point");
+    eq_u64(run_self(argv[0], "jit.simple,nonsense,jit.plain"), 16, "a list sets all that it knows");
     eq_u64(run_self(argv[0], ""), 0, "no fault by default");
 #ifdef NDEBUG
     skip("HEDDLE_FAULT is for debug builds");

@@ -22,6 +22,16 @@ static void *count_up(void *unused)
     return NULL;
 }
 
+static void test_wait_until(void)
+{
+    struct timespec past = {.tv_sec = 1};
+
+    hd_lock_acquire(&stream_lock);
+    hd_lock_wait_until(&stream_lock, &cond, &past);
+    ok(hd_lock_held(&stream_lock), "held again after a wait that timed out");
+    hd_lock_release(&stream_lock);
+}
+
 static void test_threads(void)
 {
     pthread_t threads[4];
@@ -92,6 +102,7 @@ int main(void)
     hd_lock_acquire(&lock);
     hd_lock_release(&lock);
     hd_lock_fini(&lock);
+    test_wait_until();
     test_threads();
     test_order();
     return done();

@@ -160,6 +160,24 @@ def test_link(work):
     done = cc(objects[0], library, "-o", program + "2", "-cudart", "none", fake, "-Xlinker", "-rpath," + work)
     out = run(program + "2").stdout if done.returncode == 0 else done.stderr
     ok(rcs == [0, 0] and "version 2" in out and "ka" in out, "-dc objects and an archive link", out)
+    done = cc(objects[0], "-L" + work, "-lb", "-o", program + "3", "-cudart", "none", fake, "-Xlinker",
+              "-rpath," + work)
+    out = run(program + "3").stdout if done.returncode == 0 else done.stderr
+    ok("version 2" in out and "ka" in out, "device code in an archive that -l names", out)
+    done = cc("-dlink", *objects, "-o", os.path.join(work, "dlink.o"))
+    ok(done.returncode == 0, "-dlink", done.stderr)
+    done = run("g++", *objects, os.path.join(work, "dlink.o"), fake, "-Wl,-rpath," + work, "-o", program + "4")
+    out = run(program + "4").stdout if done.returncode == 0 else done.stderr
+    ok("version 2 parts 2" in out and out.count("end 1") == 1, "another compiler links what -dlink made", out)
+    done = cc(*objects, os.path.join(work, "dlink.o"), "-o", program + "5", "-cudart", "none", fake, "-Xlinker",
+              "-rpath," + work)
+    out = run(program + "5").stdout if done.returncode == 0 else done.stderr
+    ok("version 2 parts 2" in out and out.count("end 1") == 1, "and heddle cc", out)
+    done = cc("-dlink", fake, "-o", os.path.join(work, "no.o"))
+    ok(done.returncode == 1 and "-dc" in done.stderr, "-dlink without device code says so", done.stderr)
+    done = cc("-lib", a, b, "-rdc=true", "-o", os.path.join(work, "liball.a"))
+    out = run("ar", "t", os.path.join(work, "liball.a")).stdout
+    ok(done.returncode == 0 and len(out.splitlines()) == 2, "-lib makes an archive", done.stderr + out)
 
 
 def test_every_header(work):

@@ -1,7 +1,11 @@
 /* The core below the APIs: handles, memory, contexts, streams and events used wrongly. */
+#include <unistd.h>
+
 #include "../dev/fake_jit.h"
 #include "../api/fake_compile.h"
 #include "core/core.h"
+#include "core/tap.h"
+#include "hal/hal.h"
 #include "tap.h"
 
 const struct fake_kernel fake_kernels[] = {{0}};
@@ -13,17 +17,52 @@ static struct core_context *ctx;
 static void test_handles(void)
 {
     static char text[256];
-    struct core_event *event = NULL;
+    struct core_event *event = NULL, *again = NULL;
+    char *handle, *other;
 
     eq_u64(core_event_create(ctx, 0, &event), HD_OK, "an event");
-    ok(core_handle_is(CORE_EVENT, event), "is one");
-    ok(!core_handle_is(CORE_STREAM, event), "and no stream");
-    ok(!core_handle_is(CORE_EVENT, (char *)event + 8), "its middle is none");
+    handle = core_event_handle(event);
+    ok(core_handle_is(CORE_EVENT, handle), "has a handle");
+    ok(core_event_lookup(handle) == event, "that finds it");
+    core_event_unref(event);
+    ok(!core_handle_is(CORE_STREAM, handle), "it is no stream");
+    ok(!core_handle_is(CORE_EVENT, handle + 1) && !core_handle_is(CORE_EVENT, handle + 16) &&
+           !core_handle_is(CORE_EVENT, (char *)((uintptr_t)handle | (uintptr_t)1 << 63)),
+       "values near it are none");
+    ok(!core_handle_is(CORE_EVENT, event), "nor is its address");
     ok(!core_handle_is(CORE_EVENT, text) && !core_handle_is(CORE_EVENT, NULL) &&
            !core_handle_is(CORE_EVENT, (void *)UINTPTR_MAX),
-       "neither are other pointers");
-    core_event_destroy(event);
-    ok(!core_handle_is(CORE_EVENT, event), "nor a destroyed one");
+       "nor other pointers");
+    ok(core_event_destroy(event), "destroyed");
+    ok(!core_event_destroy(event), "once");
+    ok(!core_handle_is(CORE_EVENT, handle) && !core_event_lookup(handle), "its handle is stale");
+    ok(core_event_handle(event) == handle, "but still its own");
+    core_event_unref(event);
+    eq_u64(core_event_create(ctx, 0, &again), HD_OK, "another event");
+    ok(again == event, "in the same cell");
+    other = core_event_handle(again);
+    ok(other != handle && core_handle_is(CORE_EVENT, other), "has another handle");
+    ok(!core_handle_is(CORE_EVENT, handle), "the first one stays stale");
+    core_event_destroy(again);
+    core_event_unref(again);
+}
+
+/* No value that was never handed out is a handle of any kind. */
+static void test_handles_random(void)
+{
+    uint64_t state = tap_seed();
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < 1000000; i++) {
+        uint64_t value = tap_random(&state);
+
+        if (i % 2) /* a plausible one: some kind, a small index */
+            value &= 0x3ffffffff00000f0u;
+        for (unsigned kind = 0; kind < CORE_HANDLE_COUNT; kind++)
+            found +=
+                core_handle_is(kind, (void *)(uintptr_t)value) && (value >> 28 & 0x3fffffff) > 1000;
+    }
+    eq_u64(found, 0, "invented handles that were taken");
 }
 
 static enum hd_status alloc(uint64_t size_B, uint64_t *out_va)
@@ -68,7 +107,7 @@ static void test_memory_errors(void)
     eq_u64(core_memory_unregister((uintptr_t)host), HD_NOT_FOUND, "twice");
     ok(alloc(MEMORY_B / 2, &va) == HD_OK && alloc(MEMORY_B / 2, &other) == HD_OK, "two halves");
     eq_u64(alloc(1, &left), HD_NO_DEVICE_MEMORY, "nothing is left");
-    core_memory_info(&left, &total);
+    core_memory_info(ctx->device, &left, &total);
     ok(left == 0 && total == MEMORY_B, "as the numbers say");
     (void)!core_memory_free(va, CORE_MEM_DEVICE);
     eq_u64(alloc(MEMORY_B / 2, &va), HD_OK, "one half again");
@@ -109,7 +148,7 @@ static void test_memory_random(void)
     for (unsigned i = 0; i < LIVE; i++)
         wrong += live[i].va && core_memory_free(live[i].va, CORE_MEM_DEVICE) != HD_OK;
     eq_u64(wrong, 0, "random blocks");
-    core_memory_info(&left, &total);
+    core_memory_info(ctx->device, &left, &total);
     eq_u64(left, total, "all came back");
 }
 
@@ -133,13 +172,14 @@ static void test_copies(void)
     eq_u64(core_copy(ctx->legacy, &c), HD_BAD_ARG, "slices that wrap around");
     c.width_B = 0;
     eq_u64(core_copy(ctx->legacy, &c), HD_OK, "nothing");
-    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, 1024, 1), HD_OK, "a fill");
-    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, 1025, 1), HD_BAD_ARG, "too long");
-    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, ((uint64_t)1 << 62) + 1, 1), HD_BAD_ARG,
+    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, 1024, 1, true), HD_OK, "a fill");
+    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, 1025, 1, true), HD_BAD_ARG, "too long");
+    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, ((uint64_t)1 << 62) + 1, 1, true), HD_BAD_ARG,
            "a width that wraps around");
-    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, (uint64_t)1 << 62, 1), HD_BAD_ARG, "to nothing");
-    eq_u64(core_fill(ctx->legacy, va + 2, 0, 7, 4, 1, 1), HD_BAD_ARG, "misaligned");
-    eq_u64(core_fill(ctx->legacy, va, (uint64_t)1 << 60, 7, 4, 1, 17), HD_BAD_ARG,
+    eq_u64(core_fill(ctx->legacy, va, 0, 7, 4, (uint64_t)1 << 62, 1, true), HD_BAD_ARG,
+           "to nothing");
+    eq_u64(core_fill(ctx->legacy, va + 2, 0, 7, 4, 1, 1, true), HD_BAD_ARG, "misaligned");
+    eq_u64(core_fill(ctx->legacy, va, (uint64_t)1 << 60, 7, 4, 1, 17, true), HD_BAD_ARG,
            "a pitch that wraps around");
     eq_u64(core_context_synchronize(ctx), HD_OK, "none of it sticks");
     (void)!core_memory_free(va, CORE_MEM_DEVICE);
@@ -148,26 +188,39 @@ static void test_copies(void)
 static void test_contexts(void)
 {
     struct core_context *other = NULL, *primary = NULL;
-    unsigned pushed = 0;
+    const void *handle;
+    unsigned wrong = 0;
 
     eq_u64(core_context_create(ctx->device, 0, &other), HD_OK, "another context");
-    while (core_current_push(other) == HD_OK)
-        pushed++;
-    ok(pushed > 0 && pushed <= 64, "the stack has an end");
-    while (pushed--)
-        core_current_pop();
-    hal_fault_raise(&other->fault, HD_ILLEGAL_ADDRESS, 8, "made");
+    handle = core_context_handle(other);
+    for (unsigned i = 0; i < 1000; i++)
+        wrong += core_current_push(i % 2 ? other : ctx) != HD_OK;
+    for (unsigned i = 1000; i--;) {
+        struct core_context *popped = core_current_pop();
+
+        wrong += popped != (i % 2 ? other : ctx);
+        core_context_unref(popped);
+    }
+    eq_u64(wrong, 0, "a stack of a thousand contexts");
+    ok(!core_current_pop(), "is empty afterwards");
+    hal_fault_raise(other->domain->fault, HD_ILLEGAL_ADDRESS, 8, "made");
     eq_u64(core_context_synchronize(other), HD_ILLEGAL_ADDRESS, "a fault sticks");
     eq_u64(core_context_synchronize(ctx), HD_OK, "to its context only");
-    core_context_destroy(other);
-    ok(!core_handle_is(CORE_CONTEXT, other), "gone");
+    eq_u64(core_current_push(other), HD_OK, "push");
+    ok(core_context_destroy(other) && !core_context_destroy(other), "destroyed once");
+    ok(!core_handle_is(CORE_CONTEXT, handle), "gone");
+    ok(core_current() == other && !core_context_is_live(other),
+       "the stack still knows what it was");
+    core_context_unref(core_current_pop());
+    core_context_unref(other);
     eq_u64(core_primary_release(ctx->device), HD_BAD_ARG, "a primary context nobody has");
     eq_u64(core_primary_retain(ctx->device, &primary), HD_OK, "retain");
-    hal_fault_raise(&primary->fault, HD_TRAP, 0, "made");
+    hal_fault_raise(primary->domain->fault, HD_TRAP, 0, "made");
     eq_u64(core_context_synchronize(primary), HD_TRAP, "a fault");
     eq_u64(core_primary_reset(ctx->device), HD_OK, "a reset");
     eq_u64(core_context_synchronize(primary), HD_OK, "heals");
     eq_u64(core_primary_release(ctx->device), HD_OK, "release");
+    core_context_unref(primary);
 }
 
 static void test_streams(void)
@@ -187,19 +240,186 @@ static void test_streams(void)
     eq_u64(core_event_record(event, stream), HD_OK, "record");
     eq_u64(core_event_elapsed(event, end, &ms), HD_BAD_ARG, "an event without timing");
     core_stream_destroy(stream);
+    core_stream_unref(stream);
     eq_u64(core_event_synchronize(event), HD_OK, "an event outlives its stream");
     eq_u64(core_event_elapsed(event, event, &ms), HD_OK, "its time too");
     core_event_destroy(event);
+    core_event_unref(event);
     core_event_destroy(end);
+    core_event_unref(end);
     eq_u64(core_primary_retain(ctx->device, &primary), HD_OK, "primary context");
     eq_u64(core_stream_per_thread(primary, &mine), HD_OK, "this thread's stream");
     eq_u64(core_stream_per_thread(primary, &again), HD_OK, "again");
     ok(mine == again, "is one");
     eq_u64(core_primary_reset(ctx->device), HD_OK, "reset");
     eq_u64(core_stream_per_thread(primary, &mine), HD_OK, "another one afterwards");
-    ok(core_handle_is(CORE_STREAM, mine), "alive");
+    ok(core_stream_is_live(mine), "alive");
     eq_u64(core_stream_synchronize(mine), HD_OK, "and working");
     eq_u64(core_primary_release(ctx->device), HD_OK, "release");
+    core_context_unref(primary);
+}
+
+/* ---- objects that are destroyed while the device still works for them */
+
+static void wait_for_flag(void *arg)
+{
+    while (!atomic_load((_Atomic int *)arg))
+        usleep(100);
+}
+
+static void test_destroyed_stream(void)
+{
+    static _Atomic int flag;
+    struct core_stream *stream;
+    const void *handle;
+
+    eq_u64(core_stream_create(ctx, 0, 0, &stream), HD_OK, "a blocking stream");
+    handle = core_stream_handle(stream);
+    eq_u64(core_stream_call(stream, wait_for_flag, &flag, false), HD_OK, "with work");
+    core_stream_destroy(stream);
+    core_stream_unref(stream);
+    ok(!core_handle_is(CORE_STREAM, handle), "is destroyed");
+    eq_u64(core_fill(ctx->legacy, 0, 0, 0, 1, 0, 1, true), HD_OK, "nothing for the legacy stream");
+    eq_u64(core_stream_call(ctx->legacy, wait_for_flag, &flag, false), HD_OK, "some work for it");
+    ok(ctx->legacy->queue->ring
+               ->packets[(hal_queue_submitted(ctx->legacy->queue) - 2) & (HAL_RING_SLOTS - 1)]
+               .head.op == HAL_OP_WAIT,
+       "waits for the destroyed stream");
+    atomic_store(&flag, 1);
+    eq_u64(core_context_synchronize(ctx), HD_OK, "all done");
+}
+
+/* The last recording counts, whichever is reached first. */
+static void test_event_on_two_streams(void)
+{
+    static _Atomic int flag;
+    struct core_stream *late, *early;
+    struct core_event *event, *end;
+    float before_ms = -1, after_ms = -2;
+
+    core_stream_create(ctx, 1, 0, &late) == HD_OK ? (void)0 : abort();
+    core_stream_create(ctx, 1, 0, &early) == HD_OK ? (void)0 : abort();
+    core_event_create(ctx, 0, &event) == HD_OK ? (void)0 : abort();
+    core_event_create(ctx, 0, &end) == HD_OK ? (void)0 : abort();
+    eq_u64(core_stream_call(late, wait_for_flag, &flag, false), HD_OK, "a busy stream");
+    eq_u64(core_event_record(event, late), HD_OK, "an event behind its work");
+    eq_u64(core_event_record(event, early), HD_OK, "is recorded again elsewhere");
+    eq_u64(core_event_record(end, early), HD_OK, "and another one behind it");
+    eq_u64(core_event_synchronize(end), HD_OK, "both are reached");
+    eq_u64(core_event_elapsed(event, end, &before_ms), HD_OK, "time between them");
+    atomic_store(&flag, 1);
+    eq_u64(core_stream_synchronize(late), HD_OK, "the busy stream ends");
+    eq_u64(core_event_elapsed(event, end, &after_ms), HD_OK, "time between them, later");
+    ok(before_ms >= 0 && after_ms == before_ms, "is the same: %g, %g ms", (double)before_ms,
+       (double)after_ms);
+    eq_u64(core_event_record(event, late), HD_OK, "recorded where it was at first");
+    eq_u64(core_event_synchronize(event), HD_OK, "reached");
+    ok(!core_event_elapsed(end, event, &after_ms) && after_ms >= 0, "is a later time");
+    core_event_destroy(event);
+    core_event_unref(event);
+    core_event_destroy(end);
+    core_event_unref(end);
+    core_stream_destroy(late);
+    core_stream_unref(late);
+    core_stream_destroy(early);
+    core_stream_unref(early);
+}
+
+/* The stream's work goes on when the host sets *semaphore. */
+static enum hd_status submit_wait(struct core_stream *stream, _Atomic uint64_t *semaphore)
+{
+    union hal_packet p = {.sem = {.head.op = HAL_OP_WAIT, .value = 1}};
+
+    p.sem.address = (uintptr_t)semaphore;
+    return core_stream_submit(stream, &p, 1, NULL, 0, NULL);
+}
+
+/* A stream that waits for an event of another context holds on to that context's queues. */
+static void test_event_of_a_destroyed_context(void)
+{
+    static _Atomic uint64_t theirs, ours;
+    struct core_context *other, *next;
+    struct core_stream *stream;
+    struct core_event *event;
+    unsigned tries = 0;
+
+    core_context_create(ctx->device, 0, &other) == HD_OK ? (void)0 : abort();
+    core_stream_create(ctx, 1, 0, &stream) == HD_OK ? (void)0 : abort();
+    core_event_create(other, 0, &event) == HD_OK ? (void)0 : abort();
+    eq_u64(submit_wait(other->legacy, &theirs), HD_OK, "its work");
+    eq_u64(core_event_record(event, other->legacy), HD_OK, "an event behind it");
+    eq_u64(submit_wait(stream, &ours), HD_OK, "our work");
+    eq_u64(core_event_wait(stream, event), HD_OK, "waits for the event then");
+    atomic_store(&theirs, 1);
+    core_event_destroy(event);
+    core_event_unref(event);
+    ok(core_context_destroy(other), "the context is gone");
+    core_context_unref(other);
+    core_context_create(ctx->device, 0, &next) == HD_OK ? (void)0 : abort();
+    atomic_store(&ours, 1);
+    while (core_stream_query(stream) == HD_BUSY && tries++ < 2000)
+        usleep(1000);
+    eq_u64(core_stream_query(stream), HD_OK, "our stream goes on");
+    core_context_destroy(next);
+    core_context_unref(next);
+    core_stream_destroy(stream);
+    core_stream_unref(stream);
+}
+
+static struct heddle_event last_event;
+static unsigned nevents;
+
+static void on_retired(void *user, const struct heddle_event *e)
+{
+    (void)user;
+    last_event = *e;
+    nevents++;
+}
+
+/* Whoever wants to know when work ended costs one packet more, and no other. */
+static void test_retired(void)
+{
+    uint32_t id = heddle_tap_subscribe(HEDDLE_KIND(RETIRED), on_retired, NULL);
+    union hal_packet p = {.head.op = HAL_OP_NOP};
+    uint64_t before, position = 0;
+
+    before = hal_queue_submitted(ctx->legacy->queue);
+    eq_u64(core_stream_submit(ctx->legacy, &p, 1, NULL, 0, &position), HD_OK, "work");
+    eq_u64(core_stream_synchronize(ctx->legacy), HD_OK, "is done");
+    eq_u64(position, before + 2, "with a call behind it");
+    eq_u64(nevents, 1, "which tells");
+    ok(last_event.packet.start_ns && last_event.packet.start_ns <= last_event.packet.end_ns &&
+           last_event.packet.end_ns <= last_event.time_ns,
+       "when it began and ended");
+    heddle_tap_unsubscribe(id);
+}
+
+static void test_destroyed_event(void)
+{
+    static _Atomic int flag;
+    struct core_stream *stream, *other;
+    struct core_event *event, *next;
+
+    core_stream_create(ctx, 1, 0, &stream) == HD_OK ? (void)0 : abort();
+    core_stream_create(ctx, 1, 0, &other) == HD_OK ? (void)0 : abort();
+    core_event_create(ctx, 0, &event) == HD_OK ? (void)0 : abort();
+    eq_u64(core_stream_call(stream, wait_for_flag, &flag, false), HD_OK, "a busy stream");
+    eq_u64(core_event_record(event, stream), HD_OK, "an event behind it");
+    eq_u64(core_event_record(event, other), HD_OK, "and again on an idle one");
+    eq_u64(core_stream_synchronize(other), HD_OK, "which is reached");
+    core_event_destroy(event);
+    core_event_unref(event);
+    eq_u64(core_event_create(ctx, 0, &next), HD_OK, "a new event");
+    ok(next != event, "is not in the cell where a time will be stored");
+    atomic_store(&flag, 1);
+    eq_u64(core_context_synchronize(ctx), HD_OK, "stored");
+    core_event_destroy(next);
+    core_event_unref(next);
+    eq_u64(core_handle_usage(CORE_EVENT).used, 0, "no event is left");
+    core_stream_destroy(stream);
+    core_stream_unref(stream);
+    core_stream_destroy(other);
+    core_stream_unref(other);
 }
 
 static void test_attributes(void)
@@ -212,6 +432,10 @@ static void test_attributes(void)
     eq_u64(
         core_device_attribute(ctx->device, CORE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &value),
         HD_OK, "one that exists");
+    ok(!core_device_attribute(ctx->device, CORE_ATTRIBUTE_CAN_TEX2D_GATHER, &value) && !value &&
+           !core_device_attribute(ctx->device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, &value) &&
+           !value,
+       "textures, which are not implemented, are not claimed");
 }
 
 int main(void)
@@ -219,15 +443,24 @@ int main(void)
     setenv("HEDDLE_MEMORY", "64M", 1);
     eq_u64(core_init(), HD_OK, "core_init");
     eq_u64(core_init(), HD_OK, "twice");
-    if (!ok(core_context_create(core_device_get(), 0, &ctx) == HD_OK, "context"))
+    if (!ok(core_context_create(core_device_at(0), 0, &ctx) == HD_OK, "context"))
         return done();
     test_handles();
+    test_handles_random();
     test_attributes();
     test_memory_errors();
     test_memory_random();
     test_copies();
     test_contexts();
     test_streams();
+    test_destroyed_stream();
+    test_event_on_two_streams();
+    test_event_of_a_destroyed_context();
+    test_retired();
+    test_destroyed_event();
     core_context_destroy(ctx);
+    core_context_unref(ctx);
+    for (unsigned kind = 0; kind < CORE_HANDLE_COUNT; kind++)
+        eq_u64(core_handle_usage(kind).used, 0, "%ss left", core_handle_text(kind));
     return done();
 }

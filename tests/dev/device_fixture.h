@@ -8,7 +8,7 @@
 
 struct fixture {
     struct hal_device *device;
-    struct hal_fault fault;
+    struct hal_domain *domain;
     struct ir_module *ir;
     struct hal_module *module;
 };
@@ -20,12 +20,21 @@ static inline bool fixture_init(struct fixture *f)
         return false;
     for (const struct fake_kernel *k = fake_kernels; k->name; k++)
         ir_func_create(f->ir, k->name)->is_kernel = true;
-    return f->device->ops->module_load(f->device, f->ir, NULL, NULL, 0, &f->module) == HD_OK;
+    struct hal_program program = {.name = "test", .nfuncs = f->ir->nfuncs};
+    return f->device->ops->domain_create(f->device, &f->domain) == HD_OK &&
+           f->device->ops->module_load(f->device, &program, &f->module) == HD_OK;
+}
+
+/* Forgets the domain's fault: the queues must be idle. */
+static inline void fixture_heal(struct fixture *f)
+{
+    memset(f->domain->fault, 0, sizeof(*f->domain->fault));
 }
 
 static inline void fixture_fini(struct fixture *f)
 {
     f->device->ops->module_unload(f->module);
+    f->device->ops->domain_destroy(f->domain);
     f->device->ops->destroy(f->device);
     ir_module_destroy(f->ir);
 }
@@ -34,7 +43,7 @@ static inline struct hal_queue *fixture_queue(struct fixture *f)
 {
     struct hal_queue *queue = NULL;
 
-    if (f->device->ops->queue_create(f->device, &f->fault, &queue) != HD_OK)
+    if (f->device->ops->queue_create(f->domain, 0, &queue) != HD_OK)
         abort();
     return queue;
 }
@@ -58,8 +67,9 @@ static inline union hal_packet fixture_dispatch(struct fixture *f, const char *n
     struct hal_kernel *kernel = NULL;
     uint32_t size[3] = {block, 1, 1};
 
-    if (f->device->ops->kernel_get(f->module, ir_module_find_func(f->ir, name), &kernel) ||
-        f->device->ops->kernel_prepare(kernel, size))
+    if (f->device->ops->kernel_get(f->module, ir_module_find_func(f->ir, name)->index, f->ir,
+                                   &kernel) ||
+        f->device->ops->kernel_prepare(kernel, (uint32_t[]){grid, 1, 1}, size))
         abort();
     p.dispatch.kernel = kernel->id;
     p.dispatch.grid[0] = grid;

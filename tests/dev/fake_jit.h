@@ -5,6 +5,8 @@
 #ifndef HD_TESTS_FAKE_JIT_H
 #define HD_TESTS_FAKE_JIT_H
 
+#include <stdatomic.h>
+
 #include "ir/shape.h"
 #include "jit/jit.h"
 
@@ -12,6 +14,9 @@ struct fake_kernel {
     const char *name;
     struct jit_code code;
 };
+
+/* Where the kernel that was prepared last looks for its code. */
+static jit_slot *fake_slot;
 
 /* Ends with a NULL name; defined by the test. */
 extern const struct fake_kernel fake_kernels[];
@@ -23,12 +28,28 @@ __attribute__((weak)) enum ir_launch_class ir_launch_class_of(const uint32_t blo
     return IR_CLASS_OTHER;
 }
 
-enum hd_status jit_module_create(const struct ir_module *module, const uint8_t key[16],
+enum hd_status jit_module_create(const char *name, const uint8_t key[16],
                                  struct jit_module **out_jit)
 {
     (void)key;
-    *out_jit = (struct jit_module *)(uintptr_t)module;
+    *out_jit = (struct jit_module *)(uintptr_t)name;
     return HD_OK;
+}
+
+void jit_module_set_ptx(struct jit_module *jit, const char *ptx)
+{
+    (void)jit, (void)ptx;
+}
+
+void jit_module_set_strict(struct jit_module *jit, bool strict)
+{
+    (void)jit, (void)strict;
+}
+
+uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
+{
+    (void)jit, (void)code, (void)pc;
+    return 0;
 }
 
 void jit_module_destroy(struct jit_module *jit)
@@ -47,6 +68,29 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
         }
     }
     return hd_error(HD_JIT, "no fake kernel %s", kernel->name);
+}
+
+enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
+                                enum ir_launch_class cls, uint64_t threads, jit_slot *slot)
+{
+    const struct jit_code *code = NULL;
+    enum hd_status status = jit_kernel_get(jit, kernel, cls, &code);
+
+    (void)threads;
+    fake_slot = slot;
+    atomic_store(slot, code);
+    return status;
+}
+
+bool jit_crash_take(int sig)
+{
+    (void)sig;
+    return false;
+}
+
+void jit_code_improve(const struct jit_code *code)
+{
+    (void)code;
 }
 
 #endif

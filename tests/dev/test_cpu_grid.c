@@ -18,6 +18,31 @@ static void count_cta(struct jit_cta *cta)
     __atomic_fetch_add(&params_of(cta)->out[cta->ctaid[0]], 1, __ATOMIC_RELAXED);
 }
 
+/* What takes over from quick_cta in the middle of a launch, and needs more memory. */
+#define BETTER_FRAME_B ((uint64_t)1 << 20)
+static uint32_t better_ran;
+
+static void better_cta(struct jit_cta *cta)
+{
+    memset(cta->frames, 0xa5, cta->launch->nwarps * BETTER_FRAME_B);
+    __atomic_fetch_add(&better_ran, 1, __ATOMIC_RELAXED);
+    count_cta(cta);
+}
+
+static const struct jit_code better_code = {
+    .run_cta = better_cta, .mxcsr = 0x1f80, .frame_B = BETTER_FRAME_B, .cost_ops = UINT64_MAX};
+/* Made by LLVM when nothing faster could be: no code for the middle of a launch. */
+static const struct jit_code no_code = {.form = JIT_INTERP, .mxcsr = 0x1f80, .may_spin = true};
+
+static void quick_cta(struct jit_cta *cta)
+{
+    count_cta(cta);
+    if (cta->ctaid[0] == params_of(cta)->value)
+        atomic_store(fake_slot, &better_code);
+    else if (cta->ctaid[0] == 1)
+        atomic_store(fake_slot, &no_code);
+}
+
 /* A reversal through shared memory with one barrier, as a region state machine. */
 static uint32_t reverse_run(struct jit_cta *cta, struct jit_warp *warp)
 {
@@ -73,7 +98,7 @@ static uint32_t wild_run(struct jit_cta *cta, struct jit_warp *warp)
 
 static uint32_t trap_run(struct jit_cta *cta, struct jit_warp *warp)
 {
-    cta->launch->services->fault(cta, warp, HD_TRAP, 0);
+    cta->launch->services->fault(cta, warp, 1, 0, HD_TRAP, 0);
     return JIT_DONE;
 }
 
@@ -99,6 +124,11 @@ static uint32_t heap_run(struct jit_cta *cta, struct jit_warp *warp)
 
 const struct fake_kernel fake_kernels[] = {
     {"count", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = UINT64_MAX}},
+    {"quick",
+     {.run_cta = quick_cta,
+      .mxcsr = 0x1f80,
+      .cost_ops = UINT64_MAX,
+      .quick = (struct jit_variant *)&ctas_run}},
     {"count_short", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = 1}},
     {"reverse",
      {.run = reverse_run, .has_barrier = true, .simple_barriers = true, .cost_ops = UINT64_MAX}},
@@ -156,29 +186,31 @@ static void expect_fault(struct fixture *f, const char *name, uint64_t value, en
     struct hal_queue *q = fixture_queue(f), *other;
     static uint32_t out[64];
     struct params params = {.out = out, .value = value};
-    struct hal_fault fine = {0};
+    struct hal_domain *fine;
     union hal_packet p = fixture_dispatch(f, name, 64, 32, &params, sizeof(params));
 
-    memset(&f->fault, 0, sizeof(f->fault));
+    fixture_heal(f);
     fixture_submit(q, &p);
     fixture_wait(q);
-    eq_u64(hal_fault_status(&f->fault), status, "%s: %s", name, f->fault.message);
+    eq_u64(hal_domain_status(f->domain), status, "%s: %s", name, f->domain->fault->message);
     if (is_address)
-        eq_u64(f->fault.address, value, "%s: address", name);
+        eq_u64(f->domain->fault->address, value, "%s: address", name);
     /* After a fault the domain's packets retire without effect; other domains go on. */
     memset(out, 0, sizeof(out));
     p = fixture_dispatch(f, "count", 64, 32, &params, sizeof(params));
     fixture_submit(q, &p);
     fixture_wait(q);
     eq_u64(out[0], 0, "%s: sticky", name);
-    if (f->device->ops->queue_create(f->device, &fine, &other) == HD_OK) {
+    if (f->device->ops->domain_create(f->device, &fine) == HD_OK &&
+        f->device->ops->queue_create(fine, 0, &other) == HD_OK) {
         fixture_submit(other, &p);
         fixture_wait(other);
         eq_u64(out[63], 1, "%s: other domains are not affected", name);
         other->ops->destroy(other);
+        f->device->ops->domain_destroy(fine);
     }
     q->ops->destroy(q);
-    memset(&f->fault, 0, sizeof(f->fault));
+    fixture_heal(f);
 }
 
 static void test_heap(struct fixture *f)
@@ -191,8 +223,27 @@ static void test_heap(struct fixture *f)
     fixture_submit(q, &p);
     fixture_wait(q);
     eq_u64(out[0], 1, "device malloc: blocks, and NULL above the limit");
-    eq_u64(hal_fault_status(&f->fault), HD_ILLEGAL_ADDRESS, "free of something else");
-    memset(&f->fault, 0, sizeof(f->fault));
+    eq_u64(hal_domain_status(f->domain), HD_ILLEGAL_ADDRESS, "free of something else");
+    fixture_heal(f);
+    q->ops->destroy(q);
+}
+
+/* Each CTA runs once, in the code of its time. */
+static void test_better_code(struct fixture *f)
+{
+    enum { CTAS = 4096, CHANGE = 40 };
+    struct hal_queue *q = fixture_queue(f);
+    struct params params = {.out = ctas_run, .value = CHANGE};
+    unsigned wrong = 0;
+
+    memset(ctas_run, 0, sizeof(ctas_run));
+    union hal_packet p = fixture_dispatch(f, "quick", CTAS, 64, &params, sizeof(params));
+    fixture_submit(q, &p);
+    fixture_wait(q);
+    for (uint32_t i = 0; i < CTAS; i++)
+        wrong += ctas_run[i] != 1;
+    eq_u64(wrong, 0, "better code comes in the middle of a launch: every CTA runs once");
+    ok(better_ran > 0 && better_ran < CTAS - CHANGE, "those after it in the better code");
     q->ops->destroy(q);
 }
 
@@ -205,6 +256,7 @@ int main(void)
     test_every_cta_once(&f, "count", 1, 1);
     test_every_cta_once(&f, "count", 4096, 20);
     test_every_cta_once(&f, "count_short", 7, 3000);
+    test_better_code(&f);
     test_barriers(&f);
     expect_fault(&f, "wild", 0x10, HD_ILLEGAL_ADDRESS, true);
     expect_fault(&f, "trap", 0, HD_TRAP, false);

@@ -2,6 +2,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "dev/cpu/device.h"
 #include "device_fixture.h"
 
 static _Atomic uint64_t counter;
@@ -144,6 +146,13 @@ static void test_many_submitters(struct fixture *f)
     eq_u64(atomic_load(&counter), 4 * 30 * 3, "four threads, a queue each");
 }
 
+static bool ends_by_itself(const struct hal_queue *q)
+{
+    for (int tries = 0; !hal_queue_is_idle(q) && tries < 2000; tries++)
+        usleep(1000);
+    return hal_queue_is_idle(q);
+}
+
 /* Nobody waits: the device makes progress by itself, also after its workers went to sleep. */
 static void test_progress(struct fixture *f)
 {
@@ -152,14 +161,43 @@ static void test_progress(struct fixture *f)
     union hal_packet p = fixture_dispatch(f, "slow", 8, 32, &none, 8);
 
     for (int round = 0; round < 3; round++) {
-        int tries = 0;
         usleep(2000);
         fixture_submit(q, &p);
-        while (!hal_queue_is_idle(q) && tries++ < 2000)
-            usleep(1000);
-        ok(hal_queue_is_idle(q), "work ends without a waiting thread, round %d", round);
+        ok(ends_by_itself(q), "work ends without a waiting thread, round %d", round);
     }
     q->ops->destroy(q);
+}
+
+/* Workers that found no free slot look again, although who gives one back sees them spin. */
+static void test_slots_given_back(struct fixture *f)
+{
+    struct cpu_device *dev = cpu_device_of(f->device);
+    struct cpu_slot **slots = hd_alloc_array(dev->nslots, sizeof(*slots));
+    struct hal_queue *q = fixture_queue(f);
+    uint64_t none = 0, end_ns;
+    union hal_packet p = fixture_dispatch(f, "slow", 8, 32, &none, 8);
+    unsigned ended = 0, rounds = 20;
+
+    for (unsigned round = 0; round < rounds && ended == round; round++) {
+        fixture_submit(q, &p); /* the workers are awake afterwards */
+        while (!hal_queue_is_idle(q))
+            cpu_relax();
+        for (unsigned i = 0; i < dev->nslots;) {
+            slots[i] = cpu_slot_take(dev, i);
+            i += slots[i] != NULL;
+        }
+        fixture_submit(q, &p);
+        end_ns = hal_time_ns() + CPU_HOT_SPIN_NS / 10;
+        while (hal_time_ns() < end_ns)
+            ;
+        for (unsigned i = 0; i < dev->nslots; i++)
+            cpu_slot_give_ring(slots[i]);
+        ended += ends_by_itself(q);
+    }
+    eq_u64(ended, rounds, "work goes on when slots are given back");
+    fixture_wait(q);
+    q->ops->destroy(q);
+    hd_free(slots);
 }
 
 int main(void)
@@ -173,6 +211,7 @@ int main(void)
     test_host_semaphore(&f);
     test_many_submitters(&f);
     test_progress(&f);
+    test_slots_given_back(&f);
     fixture_fini(&f);
     return done();
 }

@@ -37,7 +37,7 @@ static void set_flag_cta(struct jit_cta *cta)
 static uint32_t trap_run(struct jit_cta *cta, struct jit_warp *warp)
 {
     if (cta->ctaid[0] == 5)
-        cta->launch->services->fault(cta, warp, HD_TRAP, 0);
+        cta->launch->services->fault(cta, warp, 1, 0, HD_TRAP, 0);
     return 1u << 2 | JIT_YIELD;
 }
 
@@ -59,7 +59,7 @@ static void test_grid_sync(struct fixture *f)
     /* 2 warps per CTA: each arrives */
     params.value = 400;
     memcpy(p.dispatch.params, &params, sizeof(params));
-    p.head.flags = HAL_DISPATCH_COOPERATIVE;
+    p.head.flags = HAL_FLAG_COOPERATIVE;
     fixture_submit(q, &p);
     fixture_wait(q);
     eq_u64(atomic_load(&flag), 400, "200 CTAs wait for each other");
@@ -112,7 +112,7 @@ static void test_fault_ends_pollers(struct fixture *f)
 
     fixture_submit(q, &p);
     fixture_wait(q);
-    eq_u64(hal_fault_status(&f->fault), HD_TRAP, "a trap ends the CTAs that poll");
+    eq_u64(hal_domain_status(f->domain), HD_TRAP, "a trap ends the CTAs that poll");
     q->ops->destroy(q);
 }
 

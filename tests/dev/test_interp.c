@@ -16,7 +16,7 @@ static const char text[] =
     "  %9:b32 = add.u32 %7, %8\n  st.b32.global [%5], %9\n  ret\n}\n";
 
 static struct hal_device *device;
-static struct hal_fault fault;
+static struct hal_domain *domain;
 static struct hal_queue *queues[2];
 
 static void submit(int q, union hal_packet p)
@@ -91,9 +91,12 @@ static void test_kernel(struct ir_module *ir)
     struct hal_kernel_info info;
     int calls = 0;
     const struct ir_func *func = ir_module_find_func(ir, "k");
-    ok(device->ops->module_load(device, ir, NULL, &var, 1, &module) == HD_OK, "load");
-    ok(device->ops->kernel_get(module, func, &kernel) == HD_OK, "kernel");
-    ok(device->ops->kernel_get(module, func, &again) == HD_OK && again == kernel,
+    struct hal_program program = {.name = "test", .nfuncs = ir->nfuncs, .nvars = 1, .var_va = &var};
+    ok(device->ops->module_load(device, &program, &module) == HD_OK, "load");
+    ok(device->ops->kernel_get(module, func->index, ir, &kernel) == HD_OK, "kernel");
+    ok(device->ops->kernel_get(module, func->index + 1, ir, &again) == HD_NOT_FOUND,
+       "no kernel of another number");
+    ok(device->ops->kernel_get(module, func->index, ir, &again) == HD_OK && again == kernel,
        "the same kernel");
     ok(device->ops->kernel_info(kernel, &info) == HD_OK && info.params_B == 8, "info");
     submit(0, dispatch(kernel, values));
@@ -103,14 +106,15 @@ static void test_kernel(struct ir_module *ir)
     submit(0, dispatch(kernel, (void *)0x1000));
     submit(0, (union hal_packet){.host_call = {.head.op = HAL_OP_HOST_CALL,
                                                .func = (uintptr_t)count_call,
-                                               .arg = (uintptr_t)&calls,
-                                               .always = 1}});
+                                               .head.flags = HAL_FLAG_ALWAYS,
+                                               .arg = (uintptr_t)&calls}});
     submit(1, dispatch(kernel, values));
     drain(0);
     drain(1);
-    eq_u64(hal_fault_status(&fault), HD_ILLEGAL_ADDRESS, "a wild store faults the domain");
-    eq_u64(fault.address, 0x1000, "its address");
-    ok(strstr(fault.message, "thread (0,0,0)") != NULL, "its thread: %s", fault.message);
+    eq_u64(hal_domain_status(domain), HD_ILLEGAL_ADDRESS, "a wild store faults the domain");
+    eq_u64(domain->fault->address, 0x1000, "its address");
+    ok(strstr(domain->fault->message, "thread (0,0,0)") != NULL, "its thread: %s",
+       domain->fault->message);
     eq_u64(calls, 1, "calls that must happen do");
     device->ops->module_unload(module);
 }
@@ -122,15 +126,17 @@ int main(void)
                 ir_layout_windows(ir) == HD_OK && interp_device_create(&device) == HD_OK,
             "set up"))
         return done();
+    ok(device->ops->domain_create(device, &domain) == HD_OK, "domain");
     for (int i = 0; i < 2; i++)
-        ok(device->ops->queue_create(device, &fault, &queues[i]) == HD_OK, "queue");
+        ok(device->ops->queue_create(domain, 0, &queues[i]) == HD_OK, "queue");
     test_packets();
     test_kernel(ir);
-    ok(device->ops->limit_set(device, HAL_LIMIT_HEAP_B, 1 << 24) == HD_OK &&
-           device->ops->limit_get(device, HAL_LIMIT_HEAP_B) == 1 << 24,
+    ok(hal_limit_set(domain, HAL_LIMIT_HEAP_B, 1 << 24) == HD_OK &&
+           hal_limit_get(domain, HAL_LIMIT_HEAP_B) == 1 << 24,
        "limits");
     for (int i = 0; i < 2; i++)
         queues[i]->ops->destroy(queues[i]);
+    device->ops->domain_destroy(domain);
     device->ops->destroy(device);
     ir_module_destroy(ir);
     return done();

@@ -1,25 +1,20 @@
 #!/usr/bin/env python3
 """Random valid PTX kernels, reproducible from a seed: gen_ptx.py SEED prints one.
 
-The kernel `fuzz(out, in)` keeps a small state of registers of every class. It is loaded from `in`,
+The kernel `fuzz_SEED(out, in)` keeps a small state of registers of every class. It is loaded from `in`,
 changed by random instructions from all rows that have a defined result, under nested divergent
 branches and loops, with shared, local and global memory, atomics whose order does not matter,
-warp collectives and device function calls, and stored to `out` at the end: OUT_BYTES per thread. So
-two correct devices give the same bytes. Instructions stand one per line and every register is
+warp collectives and device function calls, and stored to `out` at the end, one row per register. So
+two correct devices give the same bytes. The seed also draws the block, one of BLOCKS_OF_CLASS.
+The frame around the statements is gen_frame.py's. Instructions stand one per line and every register is
 initialised: any line that is not control flow can be deleted and leaves a valid program, which is
 how test_differential.py makes failures small.
 """
 import random
 import sys
 
-THREADS = 96          # per block: three warps
-BLOCKS = 2
-IN_WORDS = 1024       # 32-bit words of input
-COUNTS = {"r": 8, "l": 5, "h": 5, "f": 6, "d": 4, "p": 4}
-CLASS_TYPE = {"r": ".b32", "l": ".b64", "h": ".b16", "f": ".f32", "d": ".f64"}
-OUT_BYTES = 8 * (sum(COUNTS.values()))
-ATOM_WORDS = 8        # at the end of out: sums by atomics
-OUT_TOTAL = OUT_BYTES * THREADS * BLOCKS + 4 * ATOM_WORDS
+import gen_frame
+from gen_frame import ATOM_WORDS, CLASS_TYPE, COUNTS, HEAD, IN_WORDS, THREADS, block_of
 
 INT = {"r": ["u32", "s32"], "l": ["u64", "s64"], "h": ["u16", "s16"]}
 ROUND = ["rn", "rz", "rm", "rp"]
@@ -48,7 +43,7 @@ def int_rows():
     for t in INT["r"]:
         rows += [(f"mul.wide.{t}", "l", "rr"), (f"mad.wide.{t}", "l", "rrl"),
                  (f"mul24.lo.{t}", "r", "rr"), (f"mul24.hi.{t}", "r", "rr"),
-                 (f"slct.{t}.s32", "r", "rrr"), (f"szext.clamp.{t}", "r", "rr"),
+                 (f"mad24.lo.{t}", "r", "rrr"), (f"mad24.hi.{t}", "r", "rrr"), (f"slct.{t}.s32", "r", "rrr"), (f"szext.clamp.{t}", "r", "rr"),
                  (f"szext.wrap.{t}", "r", "rr")]
         for t2 in INT["r"]:
             rows += [(f"dp4a.{t}.{t2}", "r", "rrr"), (f"dp2a.lo.{t}.{t2}", "r", "rrr"),
@@ -141,6 +136,8 @@ def setp_rows():
              ("finite", "infinite", "number", "notanumber", "normal", "subnormal")
              for c, t in (("f", "f32"), ("d", "f64"))]
     rows += [(f"{op}.pred", "p", "pp") for op in ("and", "or", "xor")] + [("not.pred", "p", "p")]
+    rows += [("set.lt.u32.s32", "r", "rr"), ("set.hi.s32.u32", "r", "rr"), ("set.eq.and.u32.u64", "r", "llp"),
+             ("set.gtu.f32.f32", "f", "ff"), ("set.le.or.s32.f64", "r", "ddp"), ("set.num.f32.f32", "f", "ff")]
     return rows
 
 
@@ -165,9 +162,12 @@ class Generator:
         self.rnd = random.Random(seed)
         self.lines = []
         self.depth = 0
+        self.loops = 0
         self.labels = 0
         self.left = size
         self.skip = skip
+        self.block = block_of(seed)
+        self.threads = self.block[0] * self.block[1] * self.block[2]
 
     def reg(self, cls):
         return f"%{cls}{self.rnd.randrange(COUNTS[cls])}"
@@ -213,6 +213,63 @@ class Generator:
         self.emit(f"{op} %x0, {a[0]}, {a[1]}; {opc}.cc.u32 {a[2]}, {a[3]}, {a[4]}; "
                   f"{opc}.u32 {a[5]}, {a[6]}, {a[7]}; mov.b32 {a[0]}, %x0;")
 
+    def wide_product(self):
+        a = [self.reg("r") for _ in range(6)]
+        self.emit(f"mad.lo.cc.u32 %x0, {a[0]}, {a[1]}, {a[2]}; madc.hi.cc.u32 %x1, {a[0]}, {a[1]}, {a[3]}; "
+                  f"addc.u32 {a[4]}, {a[5]}, 0; mov.b32 {a[2]}, %x0; mov.b32 {a[3]}, %x1;")
+
+    def pack(self):
+        r, other = self.reg, self.rnd.sample(range(COUNTS["r"]), 2)
+        half = self.rnd.sample(range(COUNTS["h"]), 2)
+        self.emit(self.rnd.choice([
+            f"mov.b64 {r('l')}, {{{r('r')}, {r('r')}}};", f"mov.b64 {{%r{other[0]}, %r{other[1]}}}, {r('l')};",
+            f"mov.b32 {r('r')}, {{{r('h')}, {r('h')}}};", f"mov.b32 {{%h{half[0]}, %h{half[1]}}}, {r('r')};",
+            f"mov.b64 {r('d')}, {{{r('r')}, {r('f')}}};"]))
+
+    def one_word(self):
+        """Atomics whose old value is known: nobody else has this word."""
+        op = self.rnd.choice(["add.u32", "exch.b32", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32", "inc.u32", "dec.u32",
+                              "cas.b32", "add.f32", "add.u64", "max.s64", "exch.b64", "cas.b64"])
+        c = "l" if op.endswith("64") else "f" if op.endswith("f32") else "r"
+        third = f", {self.reg(c)}" if op[:3] == "cas" else ""
+        self.emit(f"atom{self.rnd.choice(['', '.relaxed.cta', '.acq_rel.gpu'])}.shared.{op} {self.reg(c)}, [%slot], "
+                  f"{self.reg(c)}{third};")
+
+    def places(self):
+        """Constants by index, and addresses that change their space."""
+        r = self.reg
+        self.emit(self.rnd.choice([
+            f"and.b32 %x0, {r('r')}, 60; cvt.u64.u32 %y0, %x0; mov.u64 %y1, numbers; add.u64 %y0, %y0, %y1; "
+            f"ld.const.u32 {r('r')}, [%y0];",
+            f"ld.const.v2.u32 {{%r0, %r1}}, [numbers+{8 * self.rnd.randrange(8)}];",
+            f"cvt.u64.u32 %y0, %slot; cvta.shared.u64 %y0, %y0; st.b32 [%y0], {r('r')}; ld.b32 {r('f')}, [%y0];",
+            f"cvt.u64.u32 %y0, %slot; cvta.shared.u64 %y0, %y0; isspacep.shared {r('p')}, %y0; isspacep.local {r('p')}, %in;",
+            f"fence.acq_rel.cta; membar.gl; ldu.global.u32 {r('r')}, [%in+{4 * self.rnd.randrange(99)}];",
+            f"and.b32 %x0, {r('r')}, 31; fns.b32 {r('r')}, {r('r')}, %x0, {self.rnd.randrange(-3, 4)};"]))
+
+    def tangle(self):
+        """A loop that is entered at two places: no sweep in layout order covers it."""
+        n, first, second = self.depth, self.label(), self.label()
+        self.emit(f"and.b32 %c{n}, {self.reg('r')}, 3;")
+        self.emit(f"@{self.reg('p')} bra {second};")
+        self.lines.append(f"{first}:")
+        self.statements(False)
+        self.lines.append(f"{second}:")
+        self.statements(False)
+        self.emit(f"setp.eq.u32 %q{n}, %c{n}, 0; sub.u32 %c{n}, %c{n}, 1;")
+        self.emit(f"@!%q{n} bra {first};")
+
+    def critical(self):
+        """A lock that every lane takes in turn: a sum without atomics."""
+        again, slot = self.label(), 4 * self.rnd.randrange(ATOM_WORDS // 2)
+        self.emit(f"{again}: atom.shared.cas.b32 %x0, [lock], 0, 1; setp.ne.u32 %z, %x0, 0; @%z bra {again}; membar.cta; "
+                  f"ld.volatile.shared.u32 %x0, [atoms+{slot}]; add.u32 %x0, %x0, {self.reg('r')}; "
+                  f"st.volatile.shared.u32 [atoms+{slot}], %x0; membar.cta; atom.shared.exch.b32 %x0, [lock], 0;")
+
+    def rare(self):
+        self.rnd.choice([self.wide_product, self.pack, self.pack, self.one_word, self.one_word, self.places, self.places,
+                         self.critical if self.depth < 2 and not self.loops else self.pack])()
+
     def guarded(self):
         self.arithmetic()
         line = self.lines.pop().strip()
@@ -242,6 +299,23 @@ class Generator:
         self.emit(f"and.b32 %x0, {self.reg('r')}, {mask}; cvt.u64.u32 %y0, %x0; "
                   f"add.u64 %y0, %y0, %in; ld{nc}.{kind} {dst}, [%y0];")
 
+    def hint(self):
+        """Nothing of this may be seen, whatever the address."""
+        self.emit(f"and.b32 %x0, {self.reg('r')}, {IN_WORDS * 4 - 4}; cvt.u64.u32 %y0, %x0; add.u64 %y0, %y0, %in;")
+        self.emit(self.rnd.choice([
+            f"prefetch.global.L2 [{self.reg('l')}];",
+            f"@{self.reg('p')} prefetch.L1 [{self.reg('l')}];",
+            f"prefetch.global.L2::evict_last [{self.reg('l')}+8];",
+            "prefetch.local.L1 [loc];",
+            f"createpolicy.fractional.L2::evict_last.b64 %y1, {self.reg('f')}; "
+            f"ld.global.L1::evict_first.L2::cache_hint.b32 {self.reg('r')}, [%y0], %y1;",
+            f"createpolicy.range.L2::evict_last.L2::evict_first.b64 %y1, [{self.reg('l')}], {self.reg('r')}, 64; "
+            f"st.local.b32 [loc], {self.reg('r')}; ld.global.L1::no_allocate.L2::128B.b32 {self.reg('r')}, [%y0];",
+            f"createpolicy.cvt.L2.b64 %y1, {self.reg('l')}; "
+            f"red.global.add.L2::cache_hint.u32 [%atoms], {self.reg('r')}, %y1;",
+            "pmevent 3;",
+        ]))
+
     def atomic(self):
         op = self.rnd.choice(["add.u32", "xor.b32", "add.u32"])
         slot = self.rnd.randrange(ATOM_WORDS // 2) + (0 if op[0] == "a" else ATOM_WORDS // 2)
@@ -258,11 +332,11 @@ class Generator:
     def branch(self):
         other, end = self.label(), self.label()
         self.emit(f"@{self.rnd.choice(['', '!'])}{self.reg('p')} bra {other};")
-        self.block(False)
+        self.statements(False)
         self.emit(f"bra {end};")
         self.lines.append(f"{other}:")
         if self.rnd.random() < 0.6:
-            self.block(False)
+            self.statements(False)
         self.lines.append(f"{end}:")
 
     def loop(self):
@@ -272,7 +346,9 @@ class Generator:
         self.emit(f"setp.eq.u32 %q{n}, %c{n}, 0;")
         self.emit(f"@%q{n} bra {end};")
         self.emit(f"sub.u32 %c{n}, %c{n}, 1;")
-        self.block(False)
+        self.loops += 1
+        self.statements(False)
+        self.loops -= 1
         if self.rnd.random() < 0.3:
             self.emit(f"@{self.reg('p')} bra {end};")
         self.emit(f"bra {head};")
@@ -314,7 +390,7 @@ class Generator:
         self.emit(f"brx.idx %x0, {table};")
         for t in targets:
             self.lines.append(f"{t}:")
-            self.block(False)
+            self.statements(False)
             self.emit(f"bra {end};")
         self.lines.append(f"{end}:")
 
@@ -323,14 +399,14 @@ class Generator:
         c = self.rnd.choice("rlfd")
         size = 8 if c in "ld" else 4
         self.emit(f"st.shared{CLASS_TYPE[c]} [%slot], {self.reg(c)}; bar.sync 0; "
-                  f"add.u32 %x0, %me, {self.rnd.randrange(1, THREADS)}; rem.u32 %x0, %x0, {THREADS}; "
+                  f"add.u32 %x0, %me, {self.rnd.randrange(1, self.threads)}; rem.u32 %x0, %x0, {self.threads}; "
                   f"shl.b32 %x0, %x0, 3; mov.u32 %x1, slots; add.u32 %x0, %x0, %x1; "
                   f"ld.shared{CLASS_TYPE[c]} {self.reg(c)}, [%x0]; bar.sync 0;")
         assert size <= 8
 
     def collective(self):
-        r, m = self.rnd, "0xffffffff"
-        kind = r.randrange(6)
+        r, m = self.rnd, "%members" if self.threads % 32 else "0xffffffff"
+        kind = r.randrange(1 if self.threads % 32 else 0, 7)  # shfl would read lanes that do not exist
         if kind == 0:
             mode = r.choice(["up", "down", "bfly", "idx"])
             width = r.choice([32, 16, 8])
@@ -345,6 +421,8 @@ class Generator:
                       f"{self.reg('p')}, {m};")
         elif kind == 3:
             self.emit(f"and.b32 %x0, {self.reg('r')}, 3; match.any.sync.b32 {self.reg('r')}, %x0, {m};")
+        elif kind == 6:
+            self.emit(f"bar.warp.sync {m}; elect.sync {self.reg('r')}|{self.reg('p')}, {m};")
         elif kind == 4:
             op = r.choice(["add.u32", "min.s32", "max.u32", "min.u32", "max.s32", "and.b32", "or.b32",
                            "xor.b32"])
@@ -364,7 +442,9 @@ class Generator:
         elif r < 0.135 and self.depth < 3:
             self.walk()
         elif r < 0.145 and self.depth < 2:
-            self.switch()
+            self.switch() if r < 0.142 else self.tangle()
+        elif r < 0.165:
+            self.rare()
         elif r < 0.20:
             self.guarded()
         elif r < 0.23:
@@ -373,8 +453,10 @@ class Generator:
             self.local_memory()
         elif r < 0.31:
             self.global_load()
-        elif r < 0.33:
+        elif r < 0.325:
             self.atomic()
+        elif r < 0.33:
+            self.hint()
         elif r < 0.35:
             self.call()
         elif r < 0.41 and convergent:
@@ -382,7 +464,7 @@ class Generator:
         else:
             self.arithmetic()
 
-    def block(self, convergent):
+    def statements(self, convergent):
         self.depth += not convergent
         for _ in range(self.rnd.randrange(2, 7)):
             self.statement(convergent)
@@ -394,125 +476,10 @@ class Generator:
         return "\n".join(self.lines)
 
 
-HEAD = """.version 8.5
-.target sm_90
-.address_size 64
-
-.func (.param .b32 ret) helper(.param .b32 a, .param .b32 b)
-{
-    .reg .b32 %r<4>;
-    .reg .f32 %f<2>;
-    .reg .pred %p;
-    ld.param.b32 %r0, [a];
-    ld.param.f32 %f0, [b];
-    setp.lt.f32 %p, %f0, 0f3f800000;
-    @%p bra $small;
-    fma.rn.f32 %f0, %f0, 0f3f000000, 0f3f800000;
-    mov.b32 %r1, %f0;
-    xor.b32 %r0, %r0, %r1;
-    st.param.b32 [ret], %r0;
-    ret;
-$small:
-    mad.lo.u32 %r0, %r0, 1664525, 1013904223;
-    st.param.b32 [ret], %r0;
-    ret;
-}
-"""
-
-
-def prologue():
-    out = []
-    for c, n in COUNTS.items():
-        out.append(f"    .reg {'.pred' if c == 'p' else CLASS_TYPE[c]} %{c}<{n}>;")
-    text = """    .reg .b32 %x<2>;
-    .reg .b64 %y<2>;
-    .reg .b32 %c<4>;
-    .reg .pred %q<4>, %z;
-    .reg .b32 %me, %id, %slot;
-    .reg .b64 %out, %in, %atoms;
-    .shared .align 8 .b8 slots[SLOTS_B];
-    .shared .align 4 .b8 atoms[ATOMS_B];
-    .local .align 8 .b8 loc[64];
-    ld.param.u64 %out, [out];
-    ld.param.u64 %in, [in];
-    mov.u32 %me, %tid.x;
-    mov.u32 %x0, %ctaid.x;
-    mad.lo.u32 %id, %x0, THREADS, %me;
-    add.u64 %atoms, %out, OUT_B;
-    shl.b32 %slot, %me, 3;
-    mov.u32 %x0, slots;
-    add.u32 %slot, %slot, %x0;
-    mov.u64 %y1, 0;
-    st.shared.b64 [%slot], %y1;
-    mov.u32 %x1, 0;
-    mov.u32 %c0, 0; mov.u32 %c1, 0; mov.u32 %c2, 0; mov.u32 %c3, 0;
-    mul.lo.u32 %x0, %id, 40;
-    cvt.u64.u32 %y0, %x0;
-    and.b64 %y0, %y0, 1016;
-    add.u64 %y0, %y0, %in;"""
-    values = {"SLOTS_B": 8 * THREADS, "ATOMS_B": 4 * ATOM_WORDS, "THREADS": THREADS,
-              "OUT_B": OUT_BYTES * THREADS * BLOCKS}
-    for name, value in values.items():
-        text = text.replace(name, str(value))
-    out.append(text)
-    for i in range(8):
-        out.append(f"    st.local.b64 [loc+{8 * i}], %y1;")
-    at = 0
-    for c, n in COUNTS.items():
-        size = {"l": 8, "d": 8, "h": 2}.get(c, 4)
-        for i in range(n):
-            at = (at + size - 1) // size * size
-            if c == "p":
-                out.append(f"    ld.global.b32 %x0, [%y0+{at}]; and.b32 %x0, %x0, 1; "
-                           f"setp.ne.u32 %p{i}, %x0, 0;")
-            else:
-                out.append(f"    ld.global{CLASS_TYPE[c]} %{c}{i}, [%y0+{at}];")
-            at += size
-    out.append(f"    setp.ge.u32 %q0, %me, {ATOM_WORDS};")
-    out.append("    @%q0 bra $start; shl.b32 %x0, %me, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
-               "mov.u32 %x1, 0; st.shared.u32 [%x0], %x1;")
-    out.append("$start:\n    bar.sync 0;")
-    return "\n".join(out)
-
-
-def epilogue():
-    out = ["    bar.sync 0;", f"    mul.wide.u32 %y0, %id, {OUT_BYTES};", "    add.u64 %y0, %y0, %out;"]
-    at = 0
-    for c, n in COUNTS.items():
-        for i in range(n):
-            if c == "p":
-                out.append(f"    selp.u64 %y1, 1, 0, %p{i}; st.global.u64 [%y0+{at}], %y1;")
-            else:
-                out.append(f"    st.global{CLASS_TYPE[c]} [%y0+{at}], %{c}{i};")
-            at += 8
-    out.append(f"    setp.ge.u32 %q0, %me, {ATOM_WORDS};")
-    out.append("    @%q0 bra $done;")
-    out.append("    shl.b32 %x0, %me, 2; mov.u32 %x1, atoms; add.u32 %x0, %x0, %x1; "
-               "ld.shared.u32 %x1, [%x0]; mul.wide.u32 %y0, %me, 4; add.u64 %y0, %y0, %atoms; "
-               # each word by the operation that the kernel uses on it: sums and xors do not commute
-               f"setp.lt.u32 %q1, %me, {ATOM_WORDS // 2}; @%q1 red.global.add.u32 [%y0], %x1; "
-               "@!%q1 red.global.xor.b32 [%y0], %x1;")
-    out.append("$done:\n    ret;")
-    return "\n".join(out)
-
-
-def generate(seed, size=60, skip=()):
-    body = Generator(seed, size, skip).kernel()
-    return (HEAD + "\n.visible .entry fuzz(.param .u64 out, .param .u64 in)\n{\n" + prologue() +
-            "\n// ---- begin\n" + body + "\n// ---- end\n" + epilogue() + "\n}\n")
-
-
-def input_bytes(seed):
-    """Random words, a quarter of them special."""
-    rnd = random.Random(seed * 7919 + 1)
-    special = [0, 1, 0x80000000, 0x7fffffff, 0xffffffff, 0x3f800000, 0xbf800000, 0x7f800000,
-               0x7fc00000, 0x00800000, 0x007fffff, 0x3c003c00, 0x7c007e00, 0x3ff00000, 0x40490fdb]
-    words = [rnd.choice(special) if rnd.random() < 0.25 else
-             rnd.getrandbits(32) if rnd.random() < 0.5 else
-             (rnd.getrandbits(1) << 31 | rnd.randrange(118, 136) << 23 | rnd.getrandbits(23))
-             for _ in range(IN_WORDS)]
-    return b"".join(w.to_bytes(4, "little") for w in words)
+def entry(seed, size=60, skip=()):
+    """One kernel; HEAD goes before the first one of a module."""
+    return gen_frame.frame(seed, Generator(seed, size, skip).kernel())
 
 
 if __name__ == "__main__":
-    print(generate(int(sys.argv[1]) if len(sys.argv) > 1 else 1), end="")
+    print(HEAD + entry(int(sys.argv[1]) if len(sys.argv) > 1 else 1), end="")

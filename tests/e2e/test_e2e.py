@@ -38,12 +38,12 @@ def ok(passed, name, note=""):
         print("#", line)
 
 
-def build(folder, name):
+def build(folder, name, arch="75"):
     source, out = os.path.join(HERE, name + ".cu"), os.path.join(folder, name)
     if COMPILER == "nvcc":
-        argv = [NVCC, "-arch=compute_75", "-cudart", "shared", "-O2", "-diag-suppress", "177"]
+        argv = [NVCC, f"-arch=compute_{arch}", "-cudart", "shared", "-O2", "-diag-suppress", "177"]
     else:
-        argv = [HEDDLE, "cc", "-O2"]
+        argv = [HEDDLE, "cc", "-O2", f"-arch=compute_{arch}"]
     result = subprocess.run([*argv, source, "-o", out], capture_output=True, text=True, check=False)
     if result.returncode:
         ok(False, f"{COMPILER} builds {name}", result.stdout + result.stderr)
@@ -68,12 +68,30 @@ def check_program(folder, name):
            result.stdout + result.stderr)
 
 
+def check_races_that_gpus_win(folder):
+    program = build(folder, "block_sum")
+    for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+        result = run(program, **env)
+        ok("PASS" in result.stdout, f"block_sum, {env or 'cpu'}", result.stdout + result.stderr)
+
+
 def check_faults(folder):
     program = build(folder, "faults")
     for case, error in FAULTS.items() if program else ():
         result = run(program, case)
         ok(result.returncode == 0 and result.stdout == f"{error} sticky\n", f"fault: {case}",
            f"status {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def check_one_bad_kernel(folder):
+    program = build(folder, "one_bad_kernel", "80")
+    if not program:
+        return
+    result = run(program)
+    ok(result.stdout == "PASS cudaErrorNotSupported\n", "a kernel that cannot be loaded harms no other",
+       result.stdout + result.stderr)
+    ok("lacking" in result.stderr and "mma.sync" in result.stderr, "stderr names kernel and instruction",
+       result.stderr)
 
 
 def main():
@@ -83,7 +101,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in ("grid_sync", "swap", "spin"):
             check_program(folder, name)
+        check_races_that_gpus_win(folder)
         check_faults(folder)
+        check_one_bad_kernel(folder)
     print(f"1..{count}")
     return failed > 0
 

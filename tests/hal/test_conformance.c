@@ -6,46 +6,19 @@
  * device, whose code generator is replaced here (it has tests of its own).
  */
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "hal/hal.h"
 #include "tap.h"
-#include "../dev/fake_jit.h"
+#include "bump_kernel.h"
 
-#define WORDS      1000
-#define BIG_B      400 /* parameter block that does not fit the packet */
-#define TIMEOUT_NS 20000000000u
-
-/* p[global thread] += n, where p and n are the first and the last 8 bytes of the parameters. */
-static const char kernel_text[] =
-    "module \"t\" sm 75\n"
-    "kernel @bump visible {\n  params 400\n"
-    "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param [%0]\n"
-    "  %2:b32 = ld.b32.param [%0+392]\n  %3:b32 = sreg.b32 tid.x\n"
-    "  %4:b32 = sreg.b32 ctaid.x\n  %5:b32 = sreg.b32 ntid.x\n  %6:b32 = mul.u32 %4, %5\n"
-    "  %7:b32 = add.u32 %6, %3\n  %8:b32 = const.b32 0x4\n  %9:b64 = mulwide.u32 %7, %8\n"
-    "  %10:b64 = add.u64 %1, %9\n  %11:b32 = ld.b32.global [%10]\n  %12:b32 = add.u32 %11, %2\n"
-    "  st.b32.global [%10], %12\n  ret\n}\n";
-
-static void bump_cta(struct jit_cta *cta)
-{
-    const char *params = cta->launch->params;
-    volatile uint32_t *p = *(uint32_t *const *)params;
-    uint32_t n = *(const uint32_t *)(params + 392), block = cta->launch->block[0];
-
-    for (uint32_t t = 0; t < block; t++)
-        p[cta->ctaid[0] * block + t] += n;
-}
-
-const struct fake_kernel fake_kernels[] = {
-    {"bump", {.run_cta = bump_cta, .cost_ops = UINT64_MAX}},
-    {0},
-};
+#define WORDS 1000
 
 static struct hal_device *device;
 static struct ir_module *ir;
 static struct hal_module *module;
 static struct hal_kernel *kernel;
-static struct hal_fault fault;
+static struct hal_domain *domain;
 static struct hal_queue *q, *q2;
 static const char *name;
 
@@ -93,10 +66,9 @@ static union hal_packet bump_packet(struct hal_queue *queue, uint32_t *p, uint32
                                        .params_B = BIG_B}};
     char *params;
 
-    while (!(params = hal_queue_params(queue, BIG_B, &d.dispatch.params_ring_B)))
+    while (!(params = hal_queue_params(queue, &d.dispatch, NULL, BIG_B)))
         if (!drain(queue))
             abort();
-    d.dispatch.params_va = (uintptr_t)params;
     memcpy(params, &p, sizeof(p));
     memcpy(params + 392, &n, sizeof(n));
     return d;
@@ -106,16 +78,59 @@ static union hal_packet bump_packet(struct hal_queue *queue, uint32_t *p, uint32
 
 static void test_memory(void)
 {
+    const struct hal_device_ops *ops = device->ops;
     size_t size_B = 8u << 20;
     char *at = mmap(NULL, size_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    ok(device->ops->mem_bind(device, at + 4096, 4u << 20) == HD_OK, "%s: bind", name);
+    uint64_t va = (uintptr_t)at + 4096;
+    struct hal_mem *mem = NULL;
+
+    if (!ok(!ops->mem_create(device, 6u << 20, false, &mem), "%s: private memory", name))
+        return;
+    ok(!ops->mem_map(mem, va, 0, 4u << 20, HAL_PROT_READ_WRITE), "%s: map", name);
     at[4096] = at[4095 + (4u << 20)] = 1;
-    device->ops->mem_unbind(device, at + 4096, 4u << 20, true);
-    ok(device->ops->mem_bind(device, at + 4096, 4096) == HD_OK, "%s: bind again", name);
-    eq_u64((unsigned char)at[4096], 1, "%s: kept pages keep their contents", name);
-    device->ops->mem_unbind(device, at + 4096, 4096, false);
+    ops->mem_unmap(mem, va, 4u << 20);
+    ok(!ops->mem_map(mem, va, 0, 4096, HAL_PROT_READ_WRITE), "%s: map again", name);
+    eq_u64((unsigned char)at[4096], 1, "%s: pages stay the object's", name);
+    ops->mem_discard(mem, 0, 4096);
+    eq_u64((unsigned char)at[4096], 0, "%s: until they are discarded", name);
+    eq_u64(ops->mem_map(mem, va + 4096, 0, 4096, HAL_PROT_READ), HD_NOT_SUPPORTED,
+           "%s: private memory lies at one place", name);
+    eq_u64(ops->mem_map(mem, va, 4u << 20, 4u << 20, HAL_PROT_READ), HD_BAD_ARG,
+           "%s: a mapping ends with its object", name);
+    ops->mem_unmap(mem, va, 4096);
+    ops->mem_destroy(mem);
     munmap(at, size_B);
+}
+
+static void test_shareable_memory(void)
+{
+    const struct hal_device_ops *ops = device->ops;
+    size_t size_B = 4u << 20;
+    volatile char *at = mmap(NULL, 2 * size_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t va = (uintptr_t)at, va2 = va + size_B;
+    struct hal_mem *mem = NULL, *again = NULL;
+    int fd = -1;
+
+    if (!ok(!ops->mem_create(device, size_B, true, &mem), "%s: shareable memory", name))
+        return;
+    ok(!ops->mem_export(mem, &fd) && !ops->mem_import(device, fd, &again), "%s: import", name);
+    eq_u64(again->size_B, size_B, "%s: it has the same size", name);
+    ok(!ops->mem_map(mem, va, 4096, size_B - 4096, HAL_PROT_READ_WRITE) &&
+           !ops->mem_map(again, va2, 0, size_B, HAL_PROT_READ),
+       "%s: two places", name);
+    at[0] = 5;
+    eq_u64((unsigned char)at[size_B + 4096], 5, "%s: the same pages", name);
+    ops->mem_unmap(mem, va, size_B - 4096);
+    ops->mem_unmap(again, va2, size_B);
+    ops->mem_destroy(mem);
+    ok(!ops->mem_map(again, va, 4096, 4096, HAL_PROT_READ) && at[0] == 5,
+       "%s: who imported it keeps it", name);
+    ops->mem_unmap(again, va, 4096);
+    ops->mem_destroy(again);
+    close(fd);
+    eq_u64(ops->mem_import(device, 0, &again), HD_BAD_ARG, "%s: import of something else", name);
+    munmap((void *)at, 2 * size_B);
 }
 
 static void test_boxes(void)
@@ -175,7 +190,7 @@ static void test_many_small(void)
     static uint32_t data[32];
 
     memset(data, 0, sizeof(data));
-    for (int i = 0; i < 3 * HAL_RING_SLOTS; i++)
+    for (unsigned i = 0; i < 3 * HAL_RING_SLOTS; i++)
         submit(q, bump_packet(q, data, 1, 1, 32));
     ok(drain(q), "%s: three rings full of packets", name);
     eq_u64(data[31], 3 * HAL_RING_SLOTS, "%s: each ran once", name);
@@ -201,6 +216,120 @@ static void test_between_queues(void)
     ok(drain(q), "%s: waiting for another queue's position", name);
 }
 
+/* WAIT with every comparison and width: the queue goes on when the value makes it true. */
+static void test_semaphores(void)
+{
+    static const struct {
+        uint8_t compare, is_32;
+        uint64_t value, no, yes;
+    } rows[] = {
+        {HAL_COMPARE_GEQ, 0, 5, 4, UINT64_MAX},
+        {HAL_COMPARE_GEQ, 1, 5, 4, UINT32_MAX},
+        {HAL_COMPARE_EQ, 0, 1ull << 40, 1ull << 41, 1ull << 40},
+        {HAL_COMPARE_EQ, 1, 7, 8, 7},
+        {HAL_COMPARE_AND, 0, 1ull << 33, 1, 3ull << 33},
+        {HAL_COMPARE_AND, 1, 6, 9, 4},
+        {HAL_COMPARE_NOR, 0, 0xff, ~0xffull, ~0x1ffull},
+        {HAL_COMPARE_NOR, 1, 0xff, 0xffffff00, 0x7fffff00},
+        {HAL_COMPARE_CYCLIC_GEQ, 0, UINT64_MAX - 1, UINT64_MAX - 2, 3},
+        {HAL_COMPARE_CYCLIC_GEQ, 1, UINT32_MAX, UINT32_MAX - 1, 3},
+    };
+
+    for (unsigned i = 0; i < HD_COUNT_OF(rows); i++) {
+        _Atomic uint64_t sem = rows[i].no;
+        union hal_packet p = sem_packet(HAL_OP_WAIT, &sem, rows[i].value);
+        union hal_packet s = sem_packet(HAL_OP_SIGNAL, &sem, rows[i].yes);
+
+        p.sem.compare = rows[i].compare;
+        p.sem.is_32 = s.sem.is_32 = rows[i].is_32;
+        submit(q2, p);
+        eq_u64(device->ops->wait(device, &q2->ring->retired, hal_queue_submitted(q2), 300000),
+               HD_TIMEOUT, "%s: comparison %u holds", name, i);
+        submit(q, s);
+        ok(drain(q) && drain(q2), "%s: comparison %u lets go", name, i);
+    }
+}
+
+static void test_stamps(void)
+{
+    static uint32_t data[WORDS];
+    struct hal_stamp *stamp;
+    uint64_t before_ns = hal_time_ns();
+    union hal_packet p = bump_packet(q, data, 1, 10, 100);
+
+    p.head.flags |= HAL_FLAG_STAMP;
+    submit(q, p);
+    ok(drain(q), "%s: stamped grid", name);
+    stamp = hal_ring_stamp(q->ring, hal_queue_submitted(q));
+    ok(stamp->start_ns >= before_ns && stamp->end_ns >= stamp->start_ns &&
+           stamp->end_ns <= hal_time_ns(),
+       "%s: a slot knows when its packet began and ended", name);
+}
+
+static void test_extension(void)
+{
+    struct hal_extension extension = {
+        .size_B = sizeof(extension), .present = HAL_EXTENSION_PRIORITY | HAL_EXTENSION_SYNC_DOMAIN};
+    static uint32_t data[32], *at = data;
+    union hal_packet p = bump_packet(q, data, 1, 1, 32);
+    uint32_t n = 2;
+    char *params;
+
+    memset(data, 0, sizeof(data));
+    submit(q, p);
+    params = hal_queue_params(q, &p.dispatch, &extension, BIG_B);
+    memcpy(params, &at, sizeof(at));
+    memcpy(params + 392, &n, sizeof(n));
+    ok(hal_dispatch_params(q->ring, &p.dispatch) == params &&
+           hal_dispatch_extension(q->ring, &p.dispatch)->present == extension.present,
+       "%s: an extension lies ahead of the parameters", name);
+    submit(q, p);
+    ok(drain(q), "%s: dispatch with an extension", name);
+    eq_u64(data[31], 3, "%s: found its parameters", name);
+}
+
+/* A packet that names a kernel that is gone faults its domain, whatever took its place. */
+static void test_stale_kernel(void)
+{
+    struct hal_program program = {.name = "other", .nfuncs = ir->nfuncs};
+    uint32_t bump = ir_module_find_func(ir, "bump")->index;
+    struct hal_module *other;
+    struct hal_kernel *gone, *heir;
+    struct hal_domain *own;
+    struct hal_queue *queue;
+    uint32_t data = 0;
+    int fd = -1;
+    union hal_packet p = bump_packet(q, &data, 1, 1, 32);
+
+    submit(q, (union hal_packet){.head.op = HAL_OP_NOP});
+    if (!ok(!device->ops->domain_create(device, &own) &&
+                !device->ops->queue_create(own, 0, &queue) &&
+                !device->ops->module_load(device, &program, &other) &&
+                !device->ops->kernel_get(other, bump, ir, &gone),
+            "%s: another module", name))
+        return;
+    p = bump_packet(queue, &data, 1, 1, 32);
+    p.dispatch.kernel = gone->id;
+    device->ops->module_unload(other);
+    ok(!device->ops->module_load(device, &program, &other) &&
+           !device->ops->kernel_get(other, bump, ir, &heir) && heir->id != p.dispatch.kernel &&
+           (uint32_t)heir->id == (uint32_t)p.dispatch.kernel,
+       "%s: an index is used again, with another generation", name);
+    submit(queue, p);
+    ok(drain(queue), "%s: a stale id is no crash", name);
+    eq_u64(hal_domain_status(own), HD_BAD_ARG, "%s: but a fault: %s", name, own->fault->message);
+    eq_u64(hal_kernel_find(device, UINT64_MAX) != NULL, 0, "%s: an id out of range", name);
+    eq_u64(hal_domain_share(own, &fd), HD_BUSY, "%s: too late to share a domain", name);
+    queue->ops->destroy(queue);
+    if (ok(!device->ops->queue_create(own, 0, &queue), "%s: another queue", name)) {
+        eq_u64(hal_queue_submitted(queue) | hal_queue_retired(queue), 0,
+               "%s: positions begin again", name);
+        queue->ops->destroy(queue);
+    }
+    device->ops->module_unload(other);
+    device->ops->domain_destroy(own);
+}
+
 static void call(void *arg)
 {
     ++*(int *)arg;
@@ -208,8 +337,9 @@ static void call(void *arg)
 
 static union hal_packet call_packet(int *count, bool always)
 {
-    union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL, .always = always}};
+    union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL}};
 
+    p.head.flags = always ? HAL_FLAG_ALWAYS : 0;
     p.host_call.func = (uintptr_t)call;
     p.host_call.arg = (uintptr_t)count;
     return p;
@@ -217,7 +347,7 @@ static union hal_packet call_packet(int *count, bool always)
 
 static void test_calls_and_faults(void)
 {
-    struct hal_fault other_fault = {0};
+    struct hal_domain *elsewhere = NULL;
     struct hal_queue *other;
     static uint32_t data[64];
     int calls = 0, skipped = 0, always = 0;
@@ -233,46 +363,160 @@ static void test_calls_and_faults(void)
     submit(q2, call_packet(&skipped, false));
     submit(q2, call_packet(&always, true));
     ok(drain(q) && drain(q2), "%s: everything retires after a fault", name);
-    eq_u64(hal_fault_status(&fault), HD_ILLEGAL_ADDRESS, "%s: status of the domain", name);
-    ok(*fault.message, "%s: message: %s", name, fault.message);
+    eq_u64(hal_domain_status(domain), HD_ILLEGAL_ADDRESS, "%s: status of the domain", name);
+    ok(*domain->fault->message, "%s: message: %s", name, domain->fault->message);
     eq_u64(data[0], 0, "%s: later grids of the domain are skipped", name);
     eq_u64((unsigned)(skipped * 2 + always), 1, "%s: host calls only when asked for", name);
-    if (ok(!device->ops->queue_create(device, &other_fault, &other), "%s: other domain", name)) {
+    if (ok(!device->ops->domain_create(device, &elsewhere) &&
+               !device->ops->queue_create(elsewhere, 0, &other),
+           "%s: other domain", name)) {
         submit(other, bump_packet(other, data, 1, 1, 32));
         ok(drain(other) && data[31] == 1, "%s: goes on", name);
         other->ops->destroy(other);
+        device->ops->domain_destroy(elsewhere);
     }
     munmap(hole, 4096);
 }
 
 static void test_limits(void)
 {
-    const struct hal_device_ops *ops = device->ops;
+    int32_t values[HAL_ATTRIBUTE_END];
+    struct hal_domain *other;
 
-    ok(!ops->limit_set(device, HAL_LIMIT_HEAP_B, 64u << 20), "%s: heap limit", name);
-    eq_u64(ops->limit_get(device, HAL_LIMIT_HEAP_B), 64u << 20, "%s: is kept", name);
+    if (!ok(!device->ops->domain_create(device, &other), "%s: second domain", name))
+        return;
+    eq_u64(hal_limit_get(other, HAL_LIMIT_PRINTF_B), 1u << 20, "%s: default limit", name);
+    for (int i = 0; i < HAL_LIMIT_COUNT; i++) {
+        ok(!hal_limit_set(other, (enum hal_limit)i, 12345), "%s: limit %d", name, i);
+        eq_u64(hal_limit_get(other, (enum hal_limit)i), 12345, "%s: is what was set", name);
+        ok(hal_limit_get(domain, (enum hal_limit)i) != 12345, "%s: in one domain", name);
+    }
+    eq_u64(hal_limit_set(other, HAL_LIMIT_STACK_B, 1u << 30), HD_BAD_ARG, "%s: too much", name);
+    device->ops->domain_destroy(other);
+    hal_device_attributes(device, values);
+    eq_u64((unsigned)values[HAL_ATTRIBUTE_MULTIPROCESSOR_COUNT], device->info.units,
+           "%s: describes itself", name);
+    eq_u64((unsigned)values[HAL_ATTRIBUTE_MAX_BLOCK_DIM_Z], 64, "%s: defaults of the table", name);
     ok(device->info.units >= 1 && device->info.name && !strcmp(device->info.name, name), "%s: info",
        name);
+}
+
+/* A device without clusters of several CTAs refuses them; clusters of one are no clusters. */
+static void test_clusters(void)
+{
+    struct hal_domain *own = NULL;
+    struct hal_queue *queue;
+    static uint32_t data[64];
+    union hal_packet p;
+
+    memset(data, 0, sizeof(data));
+    if (!ok(!device->ops->domain_create(device, &own) && !device->ops->queue_create(own, 0, &queue),
+            "%s: domain for clusters", name))
+        return;
+    p = bump_packet(queue, data, 1, 2, 32);
+    p.dispatch.cluster[0] = p.dispatch.cluster[1] = p.dispatch.cluster[2] = 1;
+    submit(queue, p);
+    ok(drain(queue) && data[63] == 1, "%s: clusters of one CTA", name);
+    p = bump_packet(queue, data, 1, 2, 32);
+    p.dispatch.cluster[0] = 2;
+    p.dispatch.cluster[1] = p.dispatch.cluster[2] = 1;
+    submit(queue, p);
+    ok(drain(queue), "%s: clusters of two retire", name);
+    eq_u64(hal_domain_status(own), HD_NOT_SUPPORTED, "%s: and are refused: %s", name,
+           own->fault->message);
+    eq_u64(data[63], 1, "%s: not run without them", name);
+    queue->ops->destroy(queue);
+    device->ops->domain_destroy(own);
+}
+
+/* A second device of the kind: it shares nothing but the host. */
+struct second {
+    struct hal_device *device;
+    struct hal_module *module;
+    struct hal_kernel *kernel;
+    struct hal_domain *domain;
+    struct hal_queue *queue;
+};
+
+static bool second_open(struct second *s, const struct hal_backend *backend)
+{
+    uint32_t index = ir_module_find_func(ir, "bump")->index, small[3] = {32, 1, 1};
+    struct hal_program program = {.name = "second", .nfuncs = ir->nfuncs};
+
+    *s = (struct second){0};
+    return !backend->create(&s->device) &&
+           !s->device->ops->module_load(s->device, &program, &s->module) &&
+           !s->device->ops->kernel_get(s->module, index, ir, &s->kernel) &&
+           !s->device->ops->kernel_prepare(s->kernel, small, small) &&
+           !s->device->ops->domain_create(s->device, &s->domain) &&
+           !s->device->ops->queue_create(s->domain, 0, &s->queue);
+}
+
+static bool second_drain(const struct second *s)
+{
+    return s->device->ops->wait(s->device, &s->queue->ring->retired, hal_queue_submitted(s->queue),
+                                TIMEOUT_NS) == HD_OK;
+}
+
+static union hal_packet second_bump(const struct second *s, uint32_t *p)
+{
+    union hal_packet d = bump_packet(s->queue, p, 1, 1, 32);
+
+    d.dispatch.kernel = s->kernel->id;
+    return d;
+}
+
+static void test_two_devices(const struct hal_backend *backend)
+{
+    static uint32_t data[64];
+    _Atomic uint64_t go = 0;
+    struct second s;
+
+    memset(data, 0, sizeof(data));
+    if (!ok(second_open(&s, backend), "%s: a second device", name))
+        return;
+    /* q waits for the second device, which waits for the host. */
+    submit(s.queue, sem_packet(HAL_OP_WAIT, &go, 1));
+    submit(s.queue, second_bump(&s, data));
+    submit(q, sem_packet(HAL_OP_WAIT, &s.queue->ring->retired, 2));
+    submit(q, bump_packet(q, data, 1, 1, 32));
+    eq_u64(device->ops->wait(device, &q->ring->retired, hal_queue_submitted(q), 2000000),
+           HD_TIMEOUT, "%s: a device waits for another", name);
+    atomic_store(&go, 1);
+    ok(drain(q) && second_drain(&s), "%s: both go on", name);
+    eq_u64(data[31], 2, "%s: one after the other", name);
+    submit(s.queue, second_bump(&s, (uint32_t *)16));
+    ok(second_drain(&s), "%s: a fault of the second one", name);
+    eq_u64(hal_domain_status(s.domain), HD_ILLEGAL_ADDRESS, "%s: is its own", name);
+    submit(q, bump_packet(q, data, 1, 1, 32));
+    ok(drain(q) && !hal_domain_status(domain) && data[31] == 3, "%s: the first goes on", name);
+    s.queue->ops->destroy(s.queue);
+    s.device->ops->domain_destroy(s.domain);
+    s.device->ops->module_unload(s.module);
+    s.device->ops->destroy(s.device);
+    submit(q, bump_packet(q, data, 1, 1, 32));
+    ok(drain(q) && data[31] == 4, "%s: and outlives it", name);
 }
 
 static bool open_device(const struct hal_backend *backend)
 {
     uint32_t block[3] = {100, 1, 1}, small[3] = {32, 1, 1};
+    struct hal_program program = {.name = "test", .nfuncs = ir->nfuncs};
     struct hal_kernel_info info;
 
     name = backend->name;
-    memset(&fault, 0, sizeof(fault));
     return ok(!backend->create(&device), "%s: create", name) &&
-           ok(!device->ops->module_load(device, ir, NULL, NULL, 0, &module), "%s: module", name) &&
-           ok(!device->ops->kernel_get(module, ir_module_find_func(ir, "bump"), &kernel),
+           ok(!device->ops->module_load(device, &program, &module), "%s: module", name) &&
+           ok(!device->ops->kernel_get(module, ir_module_find_func(ir, "bump")->index, ir, &kernel),
               "%s: kernel", name) &&
            ok(!device->ops->kernel_info(kernel, &info) && info.params_B == BIG_B, "%s: info",
               name) &&
-           ok(!device->ops->kernel_prepare(kernel, block) &&
-                  !device->ops->kernel_prepare(kernel, small),
+           ok(!device->ops->kernel_prepare(kernel, block, block) &&
+                  !device->ops->kernel_prepare(kernel, small, small),
               "%s: prepare", name) &&
-           ok(!device->ops->queue_create(device, &fault, &q) &&
-                  !device->ops->queue_create(device, &fault, &q2),
+           ok(!device->ops->domain_create(device, &domain) &&
+                  !device->ops->queue_create(domain, 0, &q) &&
+                  !device->ops->queue_create(domain, 0, &q2),
               "%s: queues", name);
 }
 
@@ -280,6 +524,7 @@ static void close_device(void)
 {
     q->ops->destroy(q);
     q2->ops->destroy(q2);
+    device->ops->domain_destroy(domain);
     device->ops->module_unload(module);
     device->ops->destroy(device);
 }
@@ -293,11 +538,18 @@ int main(void)
         if (!open_device(b))
             return done();
         test_memory();
+        test_shareable_memory();
         test_boxes();
         test_order();
         test_many_small();
         test_between_queues();
+        test_semaphores();
+        test_stamps();
+        test_extension();
+        test_stale_kernel();
         test_limits();
+        test_clusters();
+        test_two_devices(b);
         test_calls_and_faults();
         close_device();
         ir_module_destroy(ir);

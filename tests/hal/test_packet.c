@@ -1,41 +1,114 @@
-/* Packet layout on the wire, packet checks, and the fault domain. */
+/* Packet checks (the layout is asserted by hal_packet.c itself), and the fault of a domain. */
 #include "hal/hal.h"
 #include "tap.h"
 
-static void test_layout(void)
+/* A packet of each kind that is fine. */
+static union hal_packet good_packet(enum hal_op op)
 {
-    eq_u64(offsetof(struct hal_dispatch, kernel), 8, "dispatch.kernel");
-    eq_u64(offsetof(struct hal_dispatch, grid), 16, "dispatch.grid");
-    eq_u64(offsetof(struct hal_dispatch, block), 28, "dispatch.block");
-    eq_u64(offsetof(struct hal_dispatch, dynamic_smem_B), 36, "dispatch.dynamic_smem_B");
-    eq_u64(offsetof(struct hal_dispatch, params_va), 48, "dispatch.params_va");
-    eq_u64(offsetof(struct hal_dispatch, grid_id), 60, "dispatch.grid_id");
-    eq_u64(offsetof(struct hal_copy, src_slice_B), 72, "copy.src_slice_B");
-    eq_u64(offsetof(struct hal_fill, value), 40, "fill.value");
-    eq_u64(offsetof(struct hal_sem, value), 16, "sem.value");
-    eq_u64(offsetof(struct hal_host_call, always), 24, "host_call.always");
+    union hal_packet p = {.head.op = (uint8_t)op};
+
+    switch (op) {
+    case HAL_OP_DISPATCH:
+        p.dispatch.kernel = 1;
+        for (int i = 0; i < 3; i++)
+            p.dispatch.grid[i] = p.dispatch.block[i] = 1;
+        break;
+    case HAL_OP_FILL:
+        p.fill.elem_B = 4;
+        break;
+    case HAL_OP_WAIT:
+    case HAL_OP_SIGNAL:
+    case HAL_OP_TIMESTAMP:
+        p.sem.address = 64;
+        break;
+    case HAL_OP_HOST_CALL:
+        p.host_call.func = 1;
+        break;
+    default:
+        break;
+    }
+    return p;
+}
+
+static void test_good(void)
+{
+    for (unsigned op = 0; op < HAL_OP_COUNT; op++) {
+        union hal_packet p = good_packet(op);
+
+        eq_u64(hal_packet_check(&p), HD_OK, "%s", hal_op_name(op));
+        p.head.flags = HAL_FLAG_STAMP | HAL_FLAG_OVERLAP;
+        eq_u64(hal_packet_check(&p), HD_OK, "%s with flags for all", hal_op_name(op));
+        p.head.flags = HAL_FLAG_COOPERATIVE;
+        eq_u64(hal_packet_check(&p) == HD_OK, op == HAL_OP_DISPATCH, "%s with a dispatch's flag",
+               hal_op_name(op));
+        p.head.flags = 1 << 15;
+        eq_u64(hal_packet_check(&p), HD_BAD_ARG, "%s with a flag that is none", hal_op_name(op));
+    }
+}
+
+/* What is not written down is refused: each reserved byte of each packet. */
+static void test_reserved(void)
+{
+    static const struct {
+        enum hal_op op;
+        unsigned at, end;
+    } rows[] = {
+        {HAL_OP_DISPATCH, 1, 2},  {HAL_OP_DISPATCH, 34, 36},   {HAL_OP_DISPATCH, 59, 60},
+        {HAL_OP_COPY, 80, 128},   {HAL_OP_FILL, 48, 128},      {HAL_OP_WAIT, 27, 28},
+        {HAL_OP_SIGNAL, 32, 128}, {HAL_OP_HOST_CALL, 24, 128},
+    };
+
+    for (unsigned i = 0; i < HD_COUNT_OF(rows); i++) {
+        unsigned taken = 0;
+
+        for (unsigned at = rows[i].at; at < rows[i].end; at++) {
+            union hal_packet p = good_packet(rows[i].op);
+
+            p.bytes[at] = 1;
+            taken += hal_packet_check(&p) == HD_OK;
+        }
+        eq_u64(taken, 0, "%s: bytes %u to %u are reserved", hal_op_name(rows[i].op), rows[i].at,
+               rows[i].end - 1);
+    }
 }
 
 static void test_checks(void)
 {
-    union hal_packet p = {.dispatch = {.head.op = HAL_OP_DISPATCH, .kernel = 1}};
+    union hal_packet p = good_packet(HAL_OP_DISPATCH);
 
-    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "dispatch without grid");
-    for (int i = 0; i < 3; i++) {
-        p.dispatch.grid[i] = 1;
-        p.dispatch.block[i] = 1;
-    }
-    eq_u64(hal_packet_check(&p), HD_OK, "dispatch");
+    p.dispatch.block[2] = 0;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "dispatch without threads");
+    ok(strstr(hd_error_message(), "block[2]") != NULL, "names the field: %s", hd_error_message());
+    p = good_packet(HAL_OP_DISPATCH);
+    p.dispatch.block[0] = p.dispatch.block[1] = 60000;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "a CTA of 3.6 billion threads");
+    p = good_packet(HAL_OP_DISPATCH);
     p.dispatch.params_B = 65;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "too many inline parameters");
-    p = (union hal_packet){.fill = {.head.op = HAL_OP_FILL, .dst = 6, .elem_B = 4}};
+    p.dispatch.ring_B = 128;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "a block outside the parameter ring");
+    p.dispatch.ring_offset = HAL_RING_PARAMS_AT;
+    eq_u64(hal_packet_check(&p), HD_OK, "one inside");
+    p.head.flags = HAL_FLAG_EXTENSION;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "that has no room for the extension");
+    p.dispatch.ring_B = 192;
+    p.dispatch.ring_offset = HAL_RING_B - 64;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "that runs over the end");
+    p = good_packet(HAL_OP_FILL);
+    p.fill.dst = 6;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "misaligned fill");
     p.fill.elem_B = 3;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "odd element size");
-    p = (union hal_packet){.copy = {.head.op = HAL_OP_COPY, .width_B = 8, .height = 2}};
+    p = good_packet(HAL_OP_COPY);
+    p.copy.width_B = 8, p.copy.height = 2;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "pitch below width");
-    p = (union hal_packet){.sem = {.head.op = HAL_OP_WAIT, .address = 4}};
+    p = good_packet(HAL_OP_WAIT);
+    p.sem.address = 4;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "misaligned semaphore");
+    p.sem.is_32 = 1;
+    eq_u64(hal_packet_check(&p), HD_OK, "of 32 bits it is aligned");
+    p.sem.compare = HAL_COMPARE_COUNT;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "unknown comparison");
     p = (union hal_packet){.head.op = 200};
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "unknown op");
     eq_str(hal_op_name(HAL_OP_TIMESTAMP), "timestamp", "op name");
@@ -54,7 +127,8 @@ static void test_fault(void)
 
 int main(void)
 {
-    test_layout();
+    test_good();
+    test_reserved();
     test_checks();
     test_fault();
     return done();

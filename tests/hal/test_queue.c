@@ -13,7 +13,7 @@ static enum hd_status recorder_submit(struct hal_queue *queue, const union hal_p
     struct hal_ring *ring = queue->ring;
     uint64_t submitted = hal_queue_submitted(queue);
 
-    if (submitted + n - hal_queue_retired(queue) > ring->slots)
+    if (submitted + n - hal_queue_retired(queue) > HAL_RING_SLOTS)
         return HD_BUSY;
     for (unsigned i = 0; i < n; i++) {
         *hal_ring_packet(ring, submitted + 1 + i) = packets[i];
@@ -30,7 +30,7 @@ static void recorder_retire(struct hal_queue *queue, unsigned n)
         union hal_packet *p = hal_ring_packet(queue->ring, position);
 
         if (p->head.op == HAL_OP_DISPATCH)
-            atomic_fetch_add(&queue->ring->params_released, p->dispatch.params_ring_B);
+            atomic_fetch_add(&queue->ring->params_released, p->dispatch.ring_B);
         atomic_store(&queue->ring->retired, position);
     }
 }
@@ -58,18 +58,17 @@ static void test_ring(struct hal_queue *q)
 static void test_params(struct hal_queue *q)
 {
     union hal_packet p = {.dispatch = {.head.op = HAL_OP_DISPATCH}};
-    uint32_t ring_B = 0;
     unsigned blocks = 0;
     bool inside = true;
 
     for (;;) {
-        char *at = hal_queue_params(q, 5000, &ring_B);
+        char *at = hal_queue_params(q, &p.dispatch, NULL, 5000);
         if (!at)
             break;
-        inside &= at >= (char *)q->ring && at + 5000 <= (char *)q->ring + q->ring_B;
+        inside &= at == (char *)q->ring + p.dispatch.ring_offset;
+        inside &= p.dispatch.ring_offset + 5000 <= HAL_RING_B;
         inside &= (uintptr_t)at % 64 == 0;
         memset(at, 0xaa, 5000);
-        p.dispatch.params_ring_B = ring_B;
         if (q->ops->submit(q, &p, 1) != HD_OK)
             break;
         blocks++;
@@ -77,21 +76,32 @@ static void test_params(struct hal_queue *q)
     ok(inside, "blocks lie in the ring's memory, aligned");
     eq_u64(blocks, HAL_RING_PARAMS_B / 5056, "parameter ring fills up");
     recorder_retire(q, 2);
-    ok(hal_queue_params(q, 5000, &ring_B) != NULL, "retired packets give their block back");
-    eq_u64(ring_B, 5056 + HAL_RING_PARAMS_B % 5056, "the skipped end goes with the block");
-    ok(!hal_queue_params(q, HAL_RING_PARAMS_B, &ring_B), "too large a block");
+    ok(hal_queue_params(q, &p.dispatch, NULL, 5000) != NULL,
+       "retired packets give their block back");
+    eq_u64(p.dispatch.ring_B, 5056 + HAL_RING_PARAMS_B % 5056,
+           "the skipped end goes with the block");
+    ok(!hal_queue_params(q, &p.dispatch, NULL, HAL_RING_PARAMS_B), "too large a block");
 }
 
 int main(void)
 {
-    struct hal_fault fault = {0};
+    struct hal_device device = {0};
+    struct hal_domain domain;
     struct hal_queue q = {0};
 
-    if (!ok(hal_queue_init(&q, &recorder_ops, NULL, &fault) == HD_OK, "init"))
+    if (!ok(hal_domain_init(&domain, &device) == HD_OK &&
+                hal_queue_init(&q, &recorder_ops, &domain, -3) == HD_OK,
+            "init"))
         return done();
     eq_u64(q.ring->magic, HAL_RING_MAGIC, "magic");
     test_ring(&q);
     test_params(&q);
+    eq_u64((unsigned)q.priority, 0, "a device with one level has no other");
+    eq_u64(hal_ring_check(q.ring, HAL_RING_B), HD_OK, "header");
+    q.ring->slots = 4;
+    eq_u64(hal_ring_check(q.ring, HAL_RING_B), HD_BAD_ARG, "header of another ring");
+    recorder_retire(&q, (unsigned)(hal_queue_submitted(&q) - hal_queue_retired(&q)));
     hal_queue_fini(&q);
+    hal_domain_fini(&domain);
     return done();
 }

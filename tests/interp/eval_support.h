@@ -10,7 +10,7 @@ struct ev {
     enum ir_type type, type2;
     enum ir_rnd rnd;
     enum ir_cmp cmp;
-    bool ftz, sat;
+    uint32_t mods;
     uint64_t imm;
 };
 
@@ -21,12 +21,12 @@ static inline uint64_t ev4(struct ev e, uint64_t a, uint64_t b, uint64_t c, uint
                           .type2 = e.type2,
                           .rnd = e.rnd,
                           .cmp = e.cmp,
-                          .ftz = e.ftz,
-                          .sat = e.sat,
+                          .mods = e.mods,
                           .imm = e.imm,
                           .ndst = 1};
     struct ir_bits src[4] = {{a, 0}, {b, 0}, {c, 0}, {d, 0}}, out = {0, 0};
-    in.nsrc = ir_op_infos[e.op].nsrc < 0 ? 2 : (uint32_t)ir_op_infos[e.op].nsrc;
+    int nsrc = ir_operands_fixed(ir_op_infos[e.op].src);
+    in.nsrc = nsrc < 0 ? 2 : (uint32_t)nsrc;
     if (!ir_eval(&in, src, &out))
         out.lo = 0xdeadbeefdeadbeef;
     return out.lo;

@@ -75,32 +75,8 @@ static enum ir_type random_type(struct gen *g, enum ir_op op)
 {
     for (;;) {
         enum ir_type t = (enum ir_type)(1 + below(g, IR_TYPE_COUNT - 1));
-        if (((ir_op_infos[op].types >> t) & 1) && class_of(t) >= 0)
+        if (ir_op_takes(op, t) && class_of(t) >= 0)
             return t;
-    }
-}
-
-static enum ir_type src_type(const struct ir_instr *in, uint32_t s)
-{
-    switch (in->op) {
-    case IR_OP_SELECT:
-        return s == 0 ? IR_PRED : in->type;
-    case IR_OP_SHL:
-    case IR_OP_SHR:
-        return s == 1 ? IR_B32 : in->type;
-    case IR_OP_ADDC:
-    case IR_OP_CARRY:
-    case IR_OP_SUBC:
-    case IR_OP_BORROW:
-        return s == 2 ? IR_PRED : in->type;
-    case IR_OP_BFE:
-        return s >= 1 ? IR_B32 : in->type;
-    case IR_OP_BFI:
-        return s >= 2 ? IR_B32 : in->type;
-    case IR_OP_CVTPACK:
-        return IR_B32;
-    default:
-        return in->type;
     }
 }
 
@@ -118,11 +94,11 @@ static void random_rounding(struct gen *g, struct ir_instr *in)
         in->rnd = in->op == IR_OP_FDIV && below(g, 2) ? IR_FULL : IR_APPROX;
     if (in->op == IR_OP_FRCP && in->type == IR_F64 && below(g, 2)) {
         in->rnd = IR_APPROX;
-        in->ftz = true;
+        ir_set_mod(in, IR_MOD_FTZ, true);
     }
 }
 
-static uint64_t random_imm(struct gen *g, enum ir_op op, enum ir_type type)
+static uint64_t random_imm(struct gen *g, enum ir_op op)
 {
     switch (op) {
     case IR_OP_LOP3:
@@ -131,40 +107,38 @@ static uint64_t random_imm(struct gen *g, enum ir_op op, enum ir_type type)
         return below(g, 7);
     case IR_OP_FTESTP:
         return below(g, 6);
-    case IR_OP_FMIN:
-    case IR_OP_FMAX:
-        return below(g, 4);
-    case IR_OP_FMA:
-        return !is_wide_float(type) && below(g, 2);
-    case IR_OP_FSETP:
-        return (type == IR_F16X2 || type == IR_BF16X2) && below(g, 2);
-    case IR_OP_DP2A:
-    case IR_OP_SHFL_L:
-    case IR_OP_SHFL_R:
-    case IR_OP_BFIND:
-    case IR_OP_BMSK:
-    case IR_OP_SZEXT:
-        return below(g, 2);
     default:
         return 0;
     }
 }
 
+/* Does PTX have this modifier, legal for the operation, with the instruction's type? */
+static bool mod_fits(struct gen *g, const struct ir_instr *in, enum ir_mod mod)
+{
+    switch (mod) {
+    case IR_MOD_FTZ:
+        return in->type == IR_F32 || (in->op == IR_OP_FRSQRT && in->type == IR_F64);
+    case IR_MOD_SAT:
+        return ir_type_is_float(in->type) ? in->type != IR_F64 && below(g, 2) : in->type == IR_S32;
+    case IR_MOD_RELU:
+        return in->op != IR_OP_CVTPACK && !is_wide_float(in->type);
+    case IR_MOD_HI:
+        return in->op != IR_OP_FSETP || ir_type_lanes(in->type) > 1;
+    default:
+        return true;
+    }
+}
+
 static void random_modifiers(struct gen *g, struct ir_instr *in)
 {
-    unsigned flags = ir_op_infos[in->op].flags;
-    bool is_float = ir_type_is_float(in->type);
-    in->imm = random_imm(g, in->op, in->type);
+    uint32_t mods = ir_op_infos[in->op].mods;
+    in->imm = random_imm(g, in->op);
     in->type2 =
         in->op == IR_OP_DP4A || in->op == IR_OP_DP2A ? (below(g, 2) ? IR_S32 : IR_U32) : IR_VOID;
-    if (flags & IR_F_FTZ)
-        in->ftz = in->type == IR_F32 && below(g, 2);
-    if (flags & IR_F_SAT)
-        in->sat = is_float ? in->type != IR_F64 && !below(g, 4) : in->type == IR_S32 && below(g, 2);
-    if (flags & IR_F_RND)
+    for (unsigned bit = 0; bit < IR_MOD_COUNT; bit++)
+        ir_set_mod(in, 1u << bit, (mods >> bit & 1) && below(g, 2) && mod_fits(g, in, 1u << bit));
+    if (ir_op_has(in->op, IR_F_RND))
         random_rounding(g, in);
-    if (in->op == IR_OP_FRSQRT)
-        in->ftz |= in->type == IR_F64 && below(g, 2);
     if (in->op == IR_OP_SETP)
         in->cmp = (enum ir_cmp)below(g, in->type == IR_PRED ? 2 : 6);
     if (in->op == IR_OP_FSETP)
@@ -181,6 +155,9 @@ static bool is_plain(enum ir_op op)
     case IR_OP_UNPACK:
     case IR_OP_VARADDR:
     case IR_OP_FUNCADDR:
+    case IR_OP_POLICY_FRACTIONAL: /* at most one priority: gen_ptx.py has them */
+    case IR_OP_POLICY_RANGE:
+    case IR_OP_POLICY_CVT:
     case IR_OP_CVT:
     case IR_OP_CVTA:
     case IR_OP_CVTA_TO:
@@ -216,9 +193,9 @@ static void gen_pure(struct gen *g)
     if (op == IR_OP_MADHI_SAT)
         like.type = IR_S32;
     struct ir_value *src[4];
-    uint32_t nsrc = (uint32_t)ir_op_infos[op].nsrc;
+    uint32_t nsrc = ir_operands_min(ir_op_infos[op].src);
     for (uint32_t s = 0; s < nsrc; s++)
-        src[s] = pick(g, src_type(&like, s));
+        src[s] = pick(g, ir_role_type(ir_operand_role(ir_op_infos[op].src, s), like.type, IR_VOID));
     struct ir_instr *in = build(g, op, like.type, nsrc, src, 1);
     random_modifiers(g, in);
     put(g, defined_nan(g, in));
@@ -242,8 +219,9 @@ static void gen_cvt(struct gen *g)
     else if (fto && ffrom && from != to && ir_type_bits(to) == 16)
         return; /* f16 to bf16 and back: not in PTX */
     struct ir_value *r = ir_build_cvt(&g->b, to, from, rnd, pick(g, from));
-    r->instr->sat = !ffrom && !fto && below(g, 3) == 0;
-    r->instr->ftz = ffrom && (from == IR_F32 || (to == IR_F32 && from == IR_F64)) && !below(g, 3);
+    bool flushes = ffrom && (from == IR_F32 || (to == IR_F32 && from == IR_F64));
+    ir_set_mod(r->instr, IR_MOD_SAT, !ffrom && !fto && below(g, 3) == 0);
+    ir_set_mod(r->instr, IR_MOD_FTZ, flushes && !below(g, 3));
     put(g, defined_nan(g, r->instr));
 }
 

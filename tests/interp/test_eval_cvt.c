@@ -113,13 +113,12 @@ int main(void)
                        .type = r->to,
                        .type2 = r->from,
                        .rnd = r->rnd,
-                       .ftz = r->ftz,
-                       .sat = r->sat};
+                       .mods = (r->ftz ? IR_MOD_FTZ : 0u) | (r->sat ? IR_MOD_SAT : 0u)};
         eq_u64(ev4(e, r->a, 0, 0, 0), r->want, "%s.%s #%zu", ir_type_name(r->to),
                ir_type_name(r->from), i);
     }
     eq_u64(ev(CVTPACK, F16X2, 0x3f800000, 0xc0000000, 0), 0x3c00c000, "cvt.rn.f16x2.f32");
-    eq_u64(ev(CVTPACK, BF16X2, 0x3f800000, 0xc0000000, 0, .imm = 1), 0x3f800000, "relu");
+    eq_u64(ev(CVTPACK, BF16X2, 0x3f800000, 0xc0000000, 0, .mods = IR_MOD_RELU), 0x3f800000, "relu");
     test_random();
     return done();
 }

@@ -14,8 +14,8 @@ struct row {
 
 static const struct row rows[] = {
     R(ADD, U32, M32, 1, 0, 0, 0),
-    R(ADD, S32, 0x7fffffff, 1, 0, 0, 0x7fffffff, .sat = true),
-    R(SUB, S32, MIN32, 1, 0, 0, MIN32, .sat = true),
+    R(ADD, S32, 0x7fffffff, 1, 0, 0, 0x7fffffff, .mods = IR_MOD_SAT),
+    R(SUB, S32, MIN32, 1, 0, 0, MIN32, .mods = IR_MOD_SAT),
     R(MULHI, S32, M32, M32, 0, 0, 0),
     R(MULHI, U32, M32, M32, 0, 0, 0xfffffffe),
     R(MULHI, S64, UINT64_MAX, 2, 0, 0, UINT64_MAX),
@@ -36,14 +36,15 @@ static const struct row rows[] = {
     R(REM, U32, 9, 0, 0, 0, 9),
     R(MIN, S16, 0x8000, 1, 0, 0, 0x8000),
     R(MAX, U16, 0x8000, 1, 0, 0, 0x8000),
-    R(MIN2, S32, 0x8000ffff, 0x00010001, 0, 0, 0x8000ffff),
-    R(MAX2, U32, 0x8000ffff, 0x00010001, 0, 0, 0x8000ffff),
-    R(ADD2, U32, 0xffffffff, 0x00010001, 0, 0, 0),
+    R(MIN, S16X2, 0x8000ffff, 0x00010001, 0, 0, 0x8000ffff),
+    R(MAX, U16X2, 0x8000ffff, 0x00010001, 0, 0, 0x8000ffff),
+    R(ADD, U16X2, 0xffffffff, 0x00010001, 0, 0, 0),
     R(ABS, S32, MIN32, 0, 0, 0, MIN32),
     R(SAD, S32, M32, 1, 10, 0, 12),
     R(SAD, U32, 1, M32, 10, 0, 8),
     R(DP4A, S32, 0xff02ff01, 0x01010101, 100, 0, 101, .type2 = IR_U32),
-    R(DP2A, U32, 0x00020003, 0x04030201, 1, 0, 1 + 3 * 3 + 2 * 4, .type2 = IR_U32, .imm = 1),
+    R(DP2A, U32, 0x00020003, 0x04030201, 1, 0, 1 + 3 * 3 + 2 * 4, .type2 = IR_U32,
+      .mods = IR_MOD_HI),
     R(ADDC, U32, M32, 0, 1, 0, 0),
     R(CARRY, U32, M32, 0, 1, 0, 1),
     R(CARRY, U64, UINT64_MAX, UINT64_MAX, 0, 0, 1),
@@ -61,7 +62,7 @@ static const struct row rows[] = {
     R(SHR, S16, 0x8000, 4, 0, 0, 0xf800),
     R(SHFL_L, B32, 0x89abcdef, 0x01234567, 8, 0, 0x23456789),
     R(SHFL_L, B32, 0x89abcdef, 0x01234567, 40, 0, 0x89abcdef),
-    R(SHFL_L, B32, 0x89abcdef, 0x01234567, 40, 0, 0x23456789, .imm = 1),
+    R(SHFL_L, B32, 0x89abcdef, 0x01234567, 40, 0, 0x23456789, .mods = IR_MOD_WRAP),
     R(SHFL_R, B32, 0x89abcdef, 0x01234567, 8, 0, 0x6789abcd),
     R(SHFL_R, B32, 0x89abcdef, 0x01234567, 32, 0, 0x01234567),
     R(LOP3, B32, 0xff00ff00, 0xf0f0f0f0, 0xcccccccc, 0, 0xc000c000, .imm = 0x80),
@@ -86,19 +87,23 @@ static const struct row rows[] = {
     R(BFIND, S32, M32, 0, 0, 0, M32),
     R(BFIND, S32, MIN32, 0, 0, 0, 30),
     R(BFIND, U64, 1ull << 40, 0, 0, 0, 40),
-    R(BFIND, U32, 1, 0, 0, 0, 31, .imm = 1),
+    R(BFIND, U32, 1, 0, 0, 0, 31, .mods = IR_MOD_SHIFTAMT),
     R(FNS, B32, 0x00000014, 0, 1, 0, 2),
     R(FNS, B32, 0x00000014, 0, 2, 0, 4),
     R(FNS, B32, 0x00000014, 31, M32, 0, 4),
     R(FNS, B32, 0x00000014, 3, 0, 0, M32),
     R(BMSK, B32, 4, 8, 0, 0, 0xff0),
     R(BMSK, B32, 32, 8, 0, 0, 0),
-    R(BMSK, B32, 33, 8, 0, 0, 0x1fe, .imm = 1),
+    R(POLICY_FRACTIONAL, B64, 0x3f000000, 0, 0, 0, 1ull << 62 | 8, .mods = IR_MOD_L2_EVICT_LAST),
+    R(POLICY_RANGE, B64, 64, 32, 32, 0, 2ull << 62 | 1 << 8 | 1, .imm = IR_POLICY_ELSE_FIRST,
+      .mods = IR_MOD_L2_EVICT_NORMAL),
+    R(POLICY_CVT, B64, 7, 0, 0, 0, 3ull << 62),
+    R(BMSK, B32, 33, 8, 0, 0, 0x1fe, .mods = IR_MOD_WRAP),
     R(BMSK, B32, 0, 32, 0, 0, M32),
     R(SZEXT, S32, 0xf8, 4, 0, 0, 0xfffffff8),
     R(SZEXT, U32, 0xf8, 4, 0, 0, 8),
     R(SZEXT, S32, 0xf8, 32, 0, 0, 0xf8),
-    R(SZEXT, S32, 0xf8, 36, 0, 0, 0xfffffff8, .imm = 1),
+    R(SZEXT, S32, 0xf8, 36, 0, 0, 0xfffffff8, .mods = IR_MOD_WRAP),
     R(CLZ, B32, 0, 0, 0, 0, 32),
     R(CLZ, B64, 1, 0, 0, 0, 63),
     R(POPC, B64, UINT64_MAX, 0, 0, 0, 64),
@@ -132,7 +137,8 @@ static void test_random(void)
                (uint32_t)((uint64_t)((int64_t)(int32_t)x * (int32_t)y) >> 32);
         bad += ev(LOP3, B32, x, y, n, .imm = 0xe8) != ((x & y) | (x & n) | (y & n));
         bad += ev(BFE, U32, x, n, 5) != ((x >> n) & 31);
-        bad += ev(SHFL_L, B32, x, x, n, .imm = 1) != ((x << n) | (n ? x >> (32 - n) : 0));
+        bad +=
+            ev(SHFL_L, B32, x, x, n, .mods = IR_MOD_WRAP) != ((x << n) | (n ? x >> (32 - n) : 0));
         bad += ev(PRMT, B32, x, y, 0x0123) != __builtin_bswap32(x);
         bad += ev(BREV, B32, ev(BREV, B32, x, 0, 0), 0, 0) != x;
     }

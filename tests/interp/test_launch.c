@@ -257,6 +257,61 @@ static void test_recursion(void)
     eq_u64(run(&(struct job){wild, 1, 1, .params = params}), HD_ILLEGAL_ADDRESS, "wild call");
 }
 
+/* A function with 100 results: the kernel adds them up. */
+static void test_many_results(void)
+{
+    enum { N = 100 };
+    struct hd_buf text;
+    uint32_t out = 0;
+    const void *params[] = {&out, NULL};
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD "func @many internal (%0:b32) -> (b32");
+    for (int i = 1; i < N; i++)
+        hd_buf_puts(&text, ", b32");
+    hd_buf_puts(&text, ") {\nbb0:\n");
+    for (int i = 1; i <= N; i++)
+        hd_buf_printf(&text, "  %%%d:b32 = const.b32 %d\n", i, i);
+    hd_buf_puts(&text, "  ret %1");
+    for (int i = 2; i <= N; i++)
+        hd_buf_printf(&text, ", %%%d", i);
+    hd_buf_puts(&text, "\n}\nkernel @k visible {\n" PARAMS PROLOGUE "  %10:b32");
+    for (int i = 1; i < N; i++)
+        hd_buf_printf(&text, ", %%%d:b32", 10 + i);
+    hd_buf_puts(&text, " = call @many, %2\n  %1000:b32 = const.b32 0\n");
+    for (int i = 0; i < N; i++)
+        hd_buf_printf(&text, "  %%%d:b32 = add.u32 %%%d, %%%d\n", 1001 + i, 1000 + i, 10 + i);
+    hd_buf_printf(&text, "  st.b32.global [%%1], %%%d\n  ret\n}\n", 1000 + N);
+    eq_u64(run(&(struct job){text.ptr, 1, 1, .params = params}), HD_OK, "100 results run");
+    eq_u64(out, N * (N + 1) / 2, "every result arrives");
+    hd_buf_fini(&text);
+}
+
+#ifndef interp_launch
+/*
+ * Bits 96.. of a register packed from 128 predicates, of which every third is true. The JIT packs
+ * no single bits.
+ */
+static void test_pack_preds(void)
+{
+    struct hd_buf text;
+    uint32_t out = 0, want = 0;
+    const void *params[] = {&out, NULL};
+    for (unsigned i = 96; i < 128; i++)
+        want |= (i % 3 == 0 ? 1u : 0u) << (i - 96);
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                            "  %6:pred = const.pred 1\n  %7:pred = const.pred 0\n"
+                            "  %8:b128 = pack.b128 %6");
+    for (unsigned i = 1; i < 128; i++)
+        hd_buf_puts(&text, i % 3 == 0 ? ", %6" : ", %7");
+    hd_buf_puts(&text, "\n  %9:b32 = unpack.b32 %8, imm=3\n  st.b32.global [%1], %9\n"
+                       "  ret\n}\n");
+    eq_u64(run(&(struct job){text.ptr, 1, 1, .params = params}), HD_OK, "128 sources run");
+    eq_u64(out, want, "every source arrives");
+    hd_buf_fini(&text);
+}
+#endif
+
 static void test_printf(void)
 {
     static const char text[] = HEAD
@@ -272,6 +327,63 @@ static void test_printf(void)
     eq_u64(run(&(struct job){text, 1, 2, .params = params}), HD_OK, "printf runs");
     eq_str(printed.ptr, "tid 0, you\ntid 1, you\n", "printf prints");
     eq_u64(out[0], 2, "printf counts");
+}
+
+/* The result of a reduction outlives later rounds of its barrier, in divergent code too. */
+static void test_bar_result_kept(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x1\n  %7:b32 = const.b32 0x5\n  %8:b32 = const.b32 0x0\n"
+             "  %9:pred = setp.u32.lt %2, %7\n"
+             "  %10:b32 = bar.red_popc %8, %8, %9\n  cbr %9, bb1, bb2\n"
+             "bb1:\n  bar.sync\n  br bb3\n"
+             "bb2:\n  bar.sync\n  br bb3\n"
+             "bb3:\n  %11:b32 = add.u32 %10, %6\n  st.b32.global [%3], %11\n  ret\n}\n";
+    uint32_t out[64];
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "barriers in both arms run");
+    ok(out[0] == 6 && out[63] == 6, "the result of bar.red is kept");
+}
+
+/*
+ * Many values across many barriers: rows of a table, of which the even ones are read by thread and
+ * the odd ones are the same for all. Every tenth is needed in between as well.
+ */
+static void test_carried(void)
+{
+    enum { N = 160, T = 64 };
+    static uint32_t rows[N][T];
+    const void *params[] = {rows, NULL};
+    uint32_t want[T] = {0}, sum = 4 * N;
+    struct hd_buf text;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < N * T; i++)
+        rows[i / T][i % T] = i * 2654435761u;
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD "kernel @k visible {\n" PARAMS PROLOGUE);
+    hd_buf_printf(&text, "  %%%u:b32 = const.b32 0\n", sum);
+    for (unsigned i = 0; i < N; i++) {
+        hd_buf_printf(&text, "  %%%u:b32 = ld.b32.global [%%%d+%u]\n  bar.sync\n", 10 + i,
+                      i % 2 ? 1 : 3, 4 * T * i);
+        if (i % 10 == 9)
+            hd_buf_printf(&text, "  %%%u:b32 = xor.b32 %%%u, %%%u\n", sum + 1, sum, 10 + i / 2);
+        sum += i % 10 == 9;
+    }
+    for (unsigned i = 0; i < N; i++, sum++)
+        hd_buf_printf(&text, "  %%%u:b32 = add.u32 %%%u, %%%u\n", sum + 1, sum, 10 + i);
+    hd_buf_printf(&text, "  st.b32.global [%%3], %%%u\n  ret\n}\n", sum);
+    for (unsigned t = 0; t < T; t++) {
+        for (unsigned i = 9; i < N; i += 10)
+            want[t] ^= rows[i / 2][i / 2 % 2 ? 0 : t];
+        for (unsigned i = 0; i < N; i++)
+            want[t] += rows[i][i % 2 ? 0 : t];
+    }
+    eq_u64(run(&(struct job){text.ptr, 1, T, .params = params}), HD_OK, "160 barriers run");
+    for (unsigned t = 0; t < T; t++)
+        wrong += rows[0][t] != want[t];
+    eq_u64(wrong, 0, "every value gets across them");
+    hd_buf_fini(&text);
 }
 
 static void test_barriers(void)
@@ -330,6 +442,7 @@ HD_UNUSED static void test_faults(void)
     FAULT("misaligned", "  %6:b32 = ld.b32.global [%1+2]\n", HD_MISALIGNED);
     FAULT("past shared memory", "  %6:b32 = ld.b32.shared [%0+64]\n", HD_ILLEGAL_ADDRESS);
     FAULT("past the parameters", "  %6:b32 = ld.b32.param [%0+16]\n", HD_ILLEGAL_ADDRESS);
+    FAULT("cluster memory", "  %6:b32 = ld.b32.shared_cluster [%0]\n", HD_NOT_SUPPORTED);
     static const char trap[] = HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  trap\n}\n";
     eq_u64(run(&(struct job){trap, 1, 1, .params = params}), HD_TRAP, "trap");
     eq_u64(run(&(struct job){trap, 1, 1025, .params = params}), HD_LAUNCH_LIMIT, "block too large");
@@ -350,7 +463,11 @@ int main(void)
     test_recursion();
     test_printf();
     test_barriers();
+    test_bar_result_kept();
+    test_carried();
+    test_many_results();
 #ifndef interp_launch /* the JIT's harness runs CTAs one by one and checks no addresses */
+    test_pack_preds();
     test_grid_barrier();
     test_faults();
 #endif

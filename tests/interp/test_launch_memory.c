@@ -213,6 +213,29 @@ static void test_leaving(void)
     eq_mem(out, expected, sizeof(out), "both are right");
 }
 
+/* A loop whose step is computed after the load that it moves on, as compilers do for sm_120. */
+static void test_late_step(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = const.b32 0x0\n  br bb1\n"
+             "bb1:\n  %7:b64 = phi.b64 [bb0: %3], [bb1: %13]\n"
+             "  %8:b32 = phi.b32 [bb0: %6], [bb1: %14]\n  %9:b32 = phi.b32 [bb0: %6], [bb1: %10]\n"
+             "  %15:b32 = ld.b32.global [%7]\n  %10:b32 = add.u32 %9, %15\n"
+             "  %11:b32 = ld.b32.param [%0+8]\n  %12:b64 = mulwide.u32 %11, %4\n"
+             "  %13:b64 = add.u64 %7, %12\n  %16:b32 = const.b32 0x1\n"
+             "  %14:b32 = add.u32 %8, %16\n  %17:pred = setp.u32.lt %14, %4\n"
+             "  cbr %17, bb1, bb2\n"
+             "bb2:\n  st.b32.global [%3], %10\n  ret\n}\n";
+    uint32_t a[256], bad = 0;
+    const void *params[] = {a, (const void *)64};
+    for (uint32_t i = 0; i < 256; i++)
+        a[i] = i * i;
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "a late step runs");
+    for (uint32_t i = 0; i < 64; i++)
+        bad += a[i] != i * i + (i + 64) * (i + 64) + (i + 128) * (i + 128) + (i + 192) * (i + 192);
+    eq_u64(bad, 0, "and walks as it should");
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
@@ -222,5 +245,6 @@ int main(void)
     test_regions();
     test_leaving();
     hd_buf_fini(&printed);
+    test_late_step();
     return done();
 }

@@ -29,12 +29,12 @@ static void test_print(void)
     ld->mem.offset = 8;
     sum = ir_build2(&b, IR_OP_FADD, IR_F32, ld->dst[0], ld->dst[0]);
     sum->instr->rnd = IR_RN;
-    sum->instr->ftz = true;
+    ir_set_mod(sum->instr, IR_MOD_FTZ, true);
     src[1] = sum;
     st = ir_build_instr(&b, IR_OP_ST, IR_F32, 2, src, 0);
     st->mem.space = IR_SPACE_GLOBAL;
-    b.file = 1;
-    b.line = 7;
+    b.place.file = 1;
+    b.place.line = 7;
     ir_build_sreg(&b, IR_SREG_TID_X);
     ir_build_instr(&b, IR_OP_RET, IR_VOID, 0, NULL, 0);
     ir_func_link_cfg(func);

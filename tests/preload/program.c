@@ -7,8 +7,10 @@ int cudaRuntimeGetVersion(int *version);
 int cudaMalloc(void **ptr, size_t size_B);
 int cudaFree(void *ptr);
 int cudaDeviceSynchronize(void);
+int cudaSetDevice(int device);
 int cudaGetLastError(void);
-int cudaOfTheFuture(int a, int b);
+int cudaCheckMine(int a, int b);
+int __cudaRegisterLinkedBinary_4c345196_7_main_cu_k(void);
 int cudaMine(void);
 
 /* The program's own function with such a name: not the runtime's. */
@@ -30,9 +32,9 @@ int main(void)
     int status = cudaMalloc(&ptr, 16);
     printf("malloc: %d %d\n", status, ptr != NULL);
     printf("free: %d\n", cudaFree(ptr));
-    printf("short: %d\n", cudaDeviceSynchronize());
+    printf("short: %d %d\n", cudaDeviceSynchronize(), cudaSetDevice(2));
     printf("last: %d\n", cudaGetLastError());
-    printf("future: %d %d\n", cudaOfTheFuture(1, 2), cudaOfTheFuture(3, 4));
+    printf("own: %d %d\n", cudaCheckMine(3, 4), __cudaRegisterLinkedBinary_4c345196_7_main_cu_k());
     printf("mine: %d\n", cudaMine());
     return 0;
 }

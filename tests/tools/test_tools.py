@@ -9,6 +9,7 @@ import tempfile
 
 from support import PTX, Tap, Tool, cubin, write
 
+root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 heddle, mkimage, cc, preload, cudart, cuda, embedded, docs = sys.argv[1:9]
 tap = Tap()
 
@@ -32,7 +33,7 @@ def image(name, codec, *entries):
 
 def test_help():
     result = tool("--help")
-    for name in ("run", "doctor", "info", "cache"):
+    for name in ("run", "cc", "doctor", "info", "replay", "cache"):
         tap.ok(f"  {name}  " in result.stdout, f"heddle --help lists {name}", result.stdout)
         sub = tool(name, "--help")
         tap.ok(sub.returncode == 0 and sub.stdout.startswith(f"usage: heddle {name}"),
@@ -40,12 +41,55 @@ def test_help():
         page = os.path.join(docs, f"heddle-{name}.md")
         with open(page) as f:
             text = f.read()
-        options = {word.strip("`,|") for word in text.split() if word.strip("`").startswith("--")}
+        options = {word.strip("`,|().") for word in text.split() if word.strip("`").startswith("--")}
         lacking = sorted(o for o in options if o not in sub.stdout)
         tap.eq(lacking, [], f"every option in heddle-{name}.md is in --help")
         wrong = tool(name, "--frobnicate")
         tap.ok(wrong.returncode == 2 and wrong.stderr, f"heddle {name}: unknown option is exit 2",
                wrong.stderr)
+
+
+def test_help_command():
+    tap.eq(tool("help").stdout, tool("--help").stdout, "heddle help is the summary")
+    tap.eq(tool("help", "run").stdout, tool("run", "--help").stdout, "heddle help run is run's")
+    tap.eq(tool("help", "help").stdout, tool("--help").stdout, "heddle help help")
+    tap.eq(tool("help", "run", env={"HEDDLE_CPU": "quantum"}).returncode, 0, "a bad setting does not hide it")
+    result = tool("help", "me")
+    tap.ok(result.returncode == 2 and "'me'" in result.stderr, "an unknown command", result.stderr)
+
+
+def complete(*words):
+    """What bash offers for the last of the words."""
+    script = ("source scripts/completion/heddle.bash; COMP_WORDS=(%s); COMP_CWORD=%d; _heddle; "
+              'echo "${COMPREPLY[@]}"' % (" ".join(f"'{w}'" for w in (tool.heddle, *words)), len(words)))
+    done = subprocess.run(["bash", "-c", script], cwd=root, capture_output=True, text=True)
+    return set(done.stdout.split())
+
+
+def test_completion():
+    if not shutil.which("bash"):
+        tap.skip("no bash")
+        return
+    tap.eq(complete("d"), {"doctor"}, "completion of commands")
+    tap.eq(complete("run", "--de"), {"--device", "--debug"}, "and of their options")
+    tap.eq(complete("cc", "--gpu-a"), {"--gpu-architecture"}, "of cc's second spelling")
+    tap.ok({"-o", "-arch", "-lineinfo"} <= complete("cc", "-"), "and of its first")
+    tap.eq(complete("--v"), {"--version"}, "and of heddle itself")
+
+
+def test_man():
+    convert = [os.path.join(root, "scripts/md2man"), os.path.join(root, "tools/heddle/commands.def"), "1.2.3"]
+    for name in sorted(os.listdir(docs)):
+        page = os.path.join(folder, name.replace(".md", ".1"))
+        done = subprocess.run([*convert, os.path.join(docs, name), page], capture_output=True, text=True)
+        tap.eq((done.returncode, done.stderr), (0, ""), f"{name} becomes a man page")
+        if shutil.which("groff") and done.returncode == 0:
+            shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True)
+            tap.ok(shown.stderr == "" and len(shown.stdout) > 500 and "`" not in shown.stdout,
+                   f"{name}: groff has nothing to say against it", shown.stderr)
+    bad = write(os.path.join(folder, "bad.md"), "# heddle-run(1)\n\n### Too deep\n")
+    done = subprocess.run([*convert, bad, bad + ".1"], capture_output=True, text=True)
+    tap.ok(done.returncode != 0 and not os.path.exists(bad + ".1"), "what it does not know is an error")
 
 
 def test_run():
@@ -61,10 +105,10 @@ def test_run():
     os.chmod(script, 0o755)
     result = tool("run", "--cpu", "avx2", script, "--cpu", "b")
     tap.eq(result.stdout, "avx2 --cpu b\n", "options end at the program; a script inherits them")
-    result = tool("run", "--device", "interp", "--threads", "3", "--machine", "h100", "--debug",
+    result = tool("run", "--device", "interp", "--threads", "3", "--machine", "default", "--debug",
                   "load", "env")
     got = set(result.stdout.split("\n"))
-    tap.ok({"HEDDLE_DEVICE=interp", "HEDDLE_THREADS=3", "HEDDLE_MACHINE=h100",
+    tap.ok({"HEDDLE_DEVICE=interp", "HEDDLE_THREADS=3", "HEDDLE_MACHINE=default",
             "HEDDLE_DEBUG=load"} <= got, "options become environment variables", result.stdout)
     want = ":".join(os.path.join(libs, n) for n in
                     ("libcudart.so.13", "libcudart.so.12", "libcuda.so.1", "libheddle_preload.so"))
@@ -73,10 +117,17 @@ def test_run():
     result = tool("run", "env", env={"LD_PRELOAD": os.path.join(libs, "libcuda.so.1")})
     tap.ok(f"LD_PRELOAD={want}:{libs}/libcuda.so.1" in result.stdout, "LD_PRELOAD is kept",
            result.stdout)
-    for bad in (["--device", "gpu"], ["--cpu", "mmx"], ["--threads", "0"], ["--threads", "x"]):
-        result = tool("run", *bad, seven)
-        tap.ok(result.returncode == 2 and bad[1] in result.stderr, f"{' '.join(bad)} is refused",
-               result.stderr)
+    for option, value, possible in (("device", "gpu", "cpu, interp"), ("cpu", "mmx", "avx2"),
+                                    ("threads", "0", "1 to 256"), ("threads", "x", "1 to 256"),
+                                    ("machine", "h100", "default"), ("machine", "nonsense", "default")):
+        want = (f"HEDDLE_{option.upper()}={value}", possible)
+        result = tool("run", "--" + option, value, seven)
+        tap.ok(result.returncode == 2 and all(w in result.stderr for w in want),
+               f"--{option} {value} is refused", result.stderr)
+        for command in (["run", seven], ["info"]):
+            result = tool(*command, env={want[0].split("=")[0]: value})
+            tap.ok(result.returncode == 2 and all(w in result.stderr for w in want),
+                   f"{want[0]} heddle {command[0]} is refused", result.stderr)
     result = tool("run", "-v", seven)
     tap.ok("LD_PRELOAD=" in result.stderr and seven in result.stderr, "-v prints the command",
            result.stderr)
@@ -143,7 +194,7 @@ def test_doctor_programs():
     tap.eq((got.get("runtime"), got.get("cuda_version"), got.get("should_run")),
            ("embedded", 13, True), "an embedded runtime")
     states = {e["name"]: e["state"] for e in got.get("entry_points", [])}
-    tap.eq((states.get("cudaMalloc"), states.get("cudaOfTheFuture")), ("supported", "missing"),
+    tap.eq((states.get("cudaMalloc"), states.get("cudaCheckMine")), ("supported", None),
            "its entry points")
     tap.ok(any("not supported" in n for n in got.get("notes", [])), "what is missing is a note", got)
     shared = build("shared", os.path.join(libs, "libcudart.so.13"), "-Wl,-rpath," + libs,
@@ -165,12 +216,81 @@ def test_doctor_programs():
     result = tool("doctor", needs)
     tap.ok(result.returncode == 1 and "cuBLAS" in result.stdout, "a missing library is a problem",
            result.stdout)
+    linked = build("linked", "-Wl,--no-as-needed", blas)
+    result = tool("doctor", linked)
+    tap.ok(result.returncode == 0 and "imports nothing of it" in result.stdout,
+           "a library of which nothing is called is a note", result.stdout)
     result = tool("doctor", "-v", build("nothing"))
     tap.ok(result.returncode == 0 and "does not use CUDA" in result.stdout, "a plain program",
            result.stdout)
     result = tool("doctor", build("stripped2", "-s", image=good_fatbin))
     tap.ok(result.returncode == 1 and "stripped" in result.stdout, "a stripped program",
            result.stdout)
+
+
+# An embedded runtime. The entry point is one that Heddle does not have.
+EMBEDDED = """
+#define KEPT __attribute__((noinline, used)) int
+KEPT cudaRuntimeGetVersion(int *v) { *v = 1; return 0; }
+KEPT cudaDeviceGetNvSciSyncAttributes(void) { __asm__ volatile(""); return 801; }
+KEPT cudaGetDevice(int *d) { return %s; }
+int main(void) { int d; return cudaGetDevice(&d) + %s; }
+"""
+CALL = "cudaDeviceGetNvSciSyncAttributes()"
+# Device code that the link would have to complete, as kernel<<<>>>() in a kernel makes it.
+PTX_HEAD = ".version 8.0\n.target sm_70\n.address_size 64\n"
+EXTERN = """.version 8.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 a);
+.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.extern .global .align 4 .u32 elsewhere;
+.visible .entry parent(.param .u64 p)
+{
+    .reg .b64 %%rd<4>;
+    .reg .b32 %%r<4>;
+    ld.param.u64 %%rd1, [p];
+    { .param .b64 a; .param .b32 r;
+      st.param.b64 [a], %%rd1;
+      call.uni (r), __cudaCDP2LaunchDeviceV2, (a);
+      call.uni (r), __cudaCDP2LaunchDeviceV2, (a);
+    }
+    { .param .b64 a; .param .b64 b; .param .b32 r;
+      st.param.b64 [a], %%rd1;
+      st.param.b64 [b], %%rd1;
+      call.uni (r), vprintf, (a, b);
+    }
+    ld.global.u32 %%r1, [elsewhere];
+    ret;
+}
+""".replace("%%", "%")
+
+
+def test_doctor_calls():
+    static = ["-O1", "-no-pie"]
+    result = tool("doctor", build("calls", *static, source=EMBEDDED % ("0", CALL)))
+    tap.ok(result.returncode == 1 and "cudaDeviceGetNvSciSyncAttributes: not supported" in result.stdout,
+           "what a static program calls and Heddle lacks is a problem", result.stdout)
+    result = tool("doctor", build("inside", *static, source=EMBEDDED % (CALL, "0")))
+    tap.ok(result.returncode == 0 and "1 entry points of the embedded runtime are not" in result.stdout,
+           "what only the runtime calls is a note", result.stdout)
+    result = tool("doctor", write(os.path.join(folder, "extern.ptx"), EXTERN))
+    tap.ok(result.returncode == 1 and result.stdout.count("problem") == 2 and
+           "__cudaCDP2LaunchDeviceV2 (parent line 14), which is not defined: kernels that launch" in result.stdout
+           and "uses elsewhere (parent line 22)" in result.stdout,
+           "what device code uses and does not define, but not what the device supplies", result.stdout)
+    a, b = (write(os.path.join(folder, n), PTX_HEAD + text) for n, text in (
+        ("a.ptx", ".extern .func there();\n.visible .entry k() { call there, (); ret; }\n"),
+        ("b.ptx", ".visible .func there() { ret; }\n")))
+    both = image("both.fatbin", "raw", f"ptx:70:{a}"), image("b.fatbin", "raw", f"ptx:70:{b}")
+    asm = "".join(f'__asm__(".section __nv_relfatbin, \\"a\\"\\n.p2align 3\\n.incbin \\"{f}\\"\\n.text\\n");\n'
+                  for f in both)
+    plain = "int main(void) { return 0; }\n"
+    result = tool("doctor", build("linked_device_code", source=asm + plain))
+    tap.ok(result.returncode == 0 and "2 modules" in result.stdout, "relocatable modules complete each other",
+           result.stdout)
+    result = tool("doctor", a)
+    tap.ok(result.returncode == 1 and "uses there" in result.stdout, "one alone does not", result.stdout)
 
 
 def test_info():
@@ -181,6 +301,9 @@ def test_info():
             device.get("warp_size"), device.get("shared_memory_per_block_optin")),
            ('Stand-in "quoted"', "12.0", 1 << 30, 10, None), "device as the driver reports it")
     tap.ok(got["cpu"]["path"] in ("avx512", "avx2", "generic"), "code path", got)
+    tap.ok(got["cpu"]["level"].split()[0] == got["cpu"]["path"], "its level", got)
+    less = tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]
+    tap.eq(less["level"], "generic", "a lower level")
     tap.eq(tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]["path"], "generic",
            "HEDDLE_CPU chooses it")
     result = tool("info")
@@ -216,10 +339,14 @@ with tempfile.TemporaryDirectory() as folder:
     cubin90 = write(os.path.join(folder, "90.cubin"), cubin(90))
     good_fatbin = image("good.fatbin", "zstd", f"ptx:75:{ptx}")
     test_help()
+    test_help_command()
+    test_completion()
+    test_man()
     test_run()
     test_run_check()
     test_doctor_images()
     test_doctor_programs()
+    test_doctor_calls()
     test_info()
     test_cache()
 tap.done()

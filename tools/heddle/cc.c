@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The object of an input: its own path, or a temporary that compiling it makes. */
 static int object_of(struct cc_job *job, const struct cc_input *input, struct cc_list *objects)
@@ -17,7 +18,10 @@ static int object_of(struct cc_job *job, const struct cc_input *input, struct cc
     return cc_compile(job, input, object);
 }
 
-/* Libraries in directories that the loader does not search are found through an rpath. */
+/*
+ * Libraries in directories that the loader does not search are found through an rpath. It is
+ * DT_RPATH, not DT_RUNPATH, which an LD_LIBRARY_PATH with the vendor's libcudart would beat.
+ */
 static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
 {
     const char *libs[2] = {job->no_cudart ? NULL : job->paths.libcudart,
@@ -29,7 +33,7 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
         const char *slash = strrchr(libs[i], '/');
         int n = (int)(slash - libs[i]);
         if (strncmp(libs[i], "/usr/lib/", 9) != 0)
-            cc_list_addf(cmd, "-Wl,-rpath,%.*s", n, libs[i]);
+            cc_list_addf(cmd, "-Wl,--disable-new-dtags,-rpath,%.*s", n, libs[i]);
     }
     if (!job->no_cudart && job->paths.libcuda) {
         const char *slash = strrchr(job->paths.libcuda, '/');
@@ -40,7 +44,8 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
 
 /* With relocatable device code, the source that registers all parts, compiled; NULL when not
  * needed. */
-static int rdc_object(struct cc_job *job, const struct cc_list *objects, const char **out_object)
+static int rdc_object(struct cc_job *job, const struct cc_list *objects, const char *path,
+                      const char **out_object)
 {
     const char *source;
     struct cc_list cmd = {0};
@@ -51,35 +56,84 @@ static int rdc_object(struct cc_job *job, const struct cc_list *objects, const c
         return cli_error("%s", hd_error_message());
     if (!source)
         return 0;
-    *out_object = cc_temp_path(job, "heddle-rdc.c", ".o");
+    *out_object = path ? path : cc_temp_path(job, "heddle-rdc.c", ".o");
     cc_list_add(&cmd, job->paths.clang_c);
-    cc_list_add_split(&cmd, "-xc,-O1,-fPIC,-c");
+    cc_list_add_split(&cmd, "-xc,-O1,-fPIC,-c", ",");
     cc_list_add(&cmd, source);
     cc_list_add(&cmd, "-o");
     cc_list_add(&cmd, *out_object);
     return cc_exec(job, &cmd);
 }
 
+static int objects_of_all(struct cc_job *job, struct cc_list *objects)
+{
+    int rc = 0;
+    for (size_t i = 0; i < job->inputs.len && !rc; i++)
+        rc = object_of(job, &job->inputs.at[i], objects);
+    return rc;
+}
+
+/* -run: through `heddle run`, as a user would start it. */
+static int run_program(struct cc_job *job, const char *program)
+{
+    struct cc_list cmd = {0};
+    cc_list_add(&cmd, "/proc/self/exe");
+    cc_list_add(&cmd, "run");
+    cc_list_add(&cmd, strchr(program, '/') ? program : cc_format("./%s", program));
+    cc_list_add_all(&cmd, &job->run_args);
+    return cc_exec(job, &cmd);
+}
+
 static int link_all(struct cc_job *job)
 {
     struct cc_list objects = {0}, cmd = {0};
-    const char *registration;
-    int rc;
-    for (size_t i = 0; i < job->inputs.len; i++)
-        if ((rc = object_of(job, &job->inputs.at[i], &objects)) != 0)
-            return rc;
-    if ((rc = rdc_object(job, &objects, &registration)) != 0)
+    const char *registration, *output = job->output ? job->output : "a.out";
+    int rc = objects_of_all(job, &objects);
+    if (!rc)
+        rc = rdc_object(job, &objects, NULL, &registration);
+    if (rc)
         return rc;
     cc_list_add(&cmd, job->paths.clang);
     if (job->shared)
         cc_list_add(&cmd, "-shared");
     cc_list_add_all(&cmd, &objects);
     cc_list_add(&cmd, "-o");
-    cc_list_add(&cmd, job->output ? job->output : "a.out");
+    cc_list_add(&cmd, output);
     cc_list_add_all(&cmd, &job->link);
     if (registration)
         cc_list_add(&cmd, registration); /* last: its constructor must run after all others */
     add_runtime(job, &cmd);
+    rc = cc_exec(job, &cmd);
+    return rc || !job->run ? rc : run_program(job, output);
+}
+
+/* -dlink: the object that registers the others' device code, for a link by another compiler. */
+static int device_link(struct cc_job *job)
+{
+    struct cc_list objects = {0};
+    const char *made;
+    int rc = objects_of_all(job, &objects);
+    if (!rc)
+        rc = rdc_object(job, &objects, job->output ? job->output : "a_dlink.o", &made);
+    if (!rc && !made && !job->dryrun)
+        return cli_error("cc: -dlink: none of these objects has relocatable device code (-dc)");
+    return rc;
+}
+
+/* -lib */
+static int archive_all(struct cc_job *job)
+{
+    struct cc_list objects = {0}, cmd = {0};
+    const char *output = job->output ? job->output : "a.a";
+    int rc = objects_of_all(job, &objects);
+    if (rc)
+        return rc;
+    if (!job->dryrun)
+        (void)unlink(output); /* ar adds to what is there */
+    cc_list_add(&cmd, "ar");
+    cc_list_add(&cmd, "rcs");
+    cc_list_add(&cmd, output);
+    cc_list_add_all(&cmd, &objects);
     return cc_exec(job, &cmd);
 }
 
@@ -112,9 +166,25 @@ int cmd_cc(int argc, char **argv)
         cc_print_help();
         return CLI_OK;
     }
+    if (job.version) {
+        printf("heddle cc %s, with the interfaces of CUDA 13.0 and clang 19\n", cli_version());
+        return CLI_OK;
+    }
     if (cc_paths_find(&job.paths, job.mode == CC_MODE_LINK && !job.no_cudart) != HD_OK)
         return cli_error("%s", hd_error_message());
-    rc = job.mode == CC_MODE_LINK ? link_all(&job) : compile_all(&job);
+    switch (job.mode) {
+    case CC_MODE_LINK:
+        rc = link_all(&job);
+        break;
+    case CC_MODE_LIB:
+        rc = archive_all(&job);
+        break;
+    case CC_MODE_DLINK:
+        rc = device_link(&job);
+        break;
+    default:
+        rc = compile_all(&job);
+    }
     cc_temp_cleanup(&job);
     return rc;
 }

@@ -30,8 +30,8 @@ struct cc_list {
 void cc_list_add(struct cc_list *list, const char *text);
 void cc_list_addf(struct cc_list *list, const char *fmt, ...) HD_PRINTF(2, 3);
 void cc_list_add_all(struct cc_list *list, const struct cc_list *more);
-/* Splits "a,b,c" and adds the parts. */
-void cc_list_add_split(struct cc_list *list, const char *commas);
+/* Splits at any of the separators and adds the parts: "a,b,c" at ",". */
+void cc_list_add_split(struct cc_list *list, const char *text, const char *separators);
 /* printf into a string that lives as long as the process. */
 const char *cc_format(const char *fmt, ...) HD_PRINTF(1, 2);
 
@@ -51,6 +51,8 @@ enum cc_mode {
     CC_MODE_FATBIN,     /* -fatbin */
     CC_MODE_PREPROCESS, /* -E */
     CC_MODE_DEPEND,     /* -M, -MM */
+    CC_MODE_LIB,        /* -lib */
+    CC_MODE_DLINK,      /* -dlink */
 };
 
 struct cc_input {
@@ -85,8 +87,14 @@ struct cc_job {
     struct cc_list device;   /* for device passes */
     struct cc_list host;     /* for host passes, from -Xcompiler */
     struct cc_list link;     /* in order, with the objects put in front */
-    bool rdc, shared, debug_device, lineinfo, keep, dryrun, verbose, no_cudart, want_libcuda, help;
-    char opt; /* '0'..'3', 0 = not given */
+    struct cc_list run_args; /* of the program, with -run */
+    bool rdc, shared, debug_device, lineinfo, keep, dryrun, verbose, no_cudart, want_libcuda;
+    bool help, version, run;
+    bool depend_beside;      /* -MD, -MMD */
+    const char *depend_file; /* -MF, or NULL */
+    const char *keep_dir;    /* NULL: the working folder */
+    const char *time_file;   /* NULL: times are not wanted */
+    char opt;                /* '0'..'3', 0 = not given */
     struct cc_paths paths;
     const char *temp_dir; /* created on demand */
     struct cc_list temps; /* files to remove */
@@ -110,6 +118,8 @@ const char *cc_temp_path(struct cc_job *job, const char *source, const char *suf
 void cc_temp_cleanup(struct cc_job *job);
 /* "dir/kernel.cu" -> "kernel". */
 const char *cc_stem(const char *path);
+/* "dir/kernel.cu" -> the length of "dir/kernel". */
+size_t cc_stem_len(const char *path);
 
 /* Compiles one input: to job->output or to `object` when linking. Returns an exit code. */
 int cc_compile(struct cc_job *job, const struct cc_input *input, const char *object);

@@ -28,12 +28,13 @@ static void add_common(const struct cc_job *job, struct cc_list *cmd)
 static void add_cuda_mode(const struct cc_job *job, struct cc_list *cmd)
 {
     cc_list_add_split(
-        cmd, "-x,cuda,--cuda-path=/nonexistent,-nocudainc,-nocudalib,-Wno-unknown-cuda-version");
-    cc_list_add_split(cmd, "-Xclang," TARGET_SDK);
+        cmd, "-x,cuda,--cuda-path=/nonexistent,-nocudainc,-nocudalib,-Wno-unknown-cuda-version",
+        ",");
+    cc_list_add_split(cmd, "-Xclang," TARGET_SDK, ",");
     if (job->rdc)
         cc_list_add(cmd, "-fgpu-rdc");
     add_common(job, cmd);
-    cc_list_add_split(cmd, "-include,cuda_runtime.h");
+    cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
 }
 
 static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
@@ -51,13 +52,13 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
     struct cc_list cmd = {0};
     cc_list_add(&cmd, job->paths.clang);
     add_cuda_mode(job, &cmd);
-    cc_list_add_split(&cmd, "--cuda-device-only,-S," PTX_FEATURE);
+    cc_list_add_split(&cmd, "--cuda-device-only,-S," PTX_FEATURE, ",");
     if (arch.variant)
         cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u%c", arch.arch, arch.variant);
     else
         cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", arch.arch);
     if (job->paths.libdevice) {
-        cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang");
+        cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
         cc_list_add(&cmd, job->paths.libdevice);
     }
     add_device_debug(job, &cmd);
@@ -135,6 +136,22 @@ static int make_fatbin(struct cc_job *job, const char *source, const char *fatbi
     return 0;
 }
 
+/* Host options; the file that -MD writes lies beside the result, as with nvcc, not beside a
+ * temporary object. */
+static void add_host(const struct cc_job *job, const char *source, const char *object,
+                     struct cc_list *cmd)
+{
+    bool links = job->mode == CC_MODE_LINK || job->mode == CC_MODE_LIB;
+    cc_list_add_all(cmd, &job->host);
+    if (!job->depend_beside || job->depend_file)
+        return;
+    cc_list_add(cmd, "-MF");
+    if (links || !object)
+        cc_list_addf(cmd, "%s.d", cc_stem(source));
+    else
+        cc_list_addf(cmd, "%.*s.d", (int)cc_stem_len(object), object);
+}
+
 static int compile_host_cuda(struct cc_job *job, const char *source, const char *fatbin,
                              const char *object)
 {
@@ -143,12 +160,12 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     add_cuda_mode(job, &cmd);
     cc_list_add(&cmd, "--cuda-host-only");
     if (fatbin) {
-        cc_list_add_split(&cmd, "-Xclang,-fcuda-include-gpubinary,-Xclang");
+        cc_list_add_split(&cmd, "-Xclang,-fcuda-include-gpubinary,-Xclang", ",");
         cc_list_add(&cmd, fatbin);
     }
     /* The device pass has reported the warnings of shared code; the arch is only a name. */
     cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", job->archs.at[0].arch);
-    cc_list_add_all(&cmd, &job->host);
+    add_host(job, source, object, &cmd);
     if (job->mode == CC_MODE_PREPROCESS)
         cc_list_add(&cmd, "-E");
     else if (job->mode == CC_MODE_DEPEND)
@@ -188,7 +205,7 @@ static int compile_plain(struct cc_job *job, const struct cc_input *input, const
     if (input->lang != CC_LANG_ASM)
         cc_list_addf(&cmd, "-x%s", is_c ? "c" : "c++");
     add_common(job, &cmd);
-    cc_list_add_all(&cmd, &job->host);
+    add_host(job, input->path, object, &cmd);
     if (job->mode == CC_MODE_PREPROCESS)
         cc_list_add(&cmd, "-E");
     else if (job->mode == CC_MODE_DEPEND)

@@ -12,12 +12,12 @@
  */
 #include "cc.h"
 
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
-#include <stdio.h>
+#include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "obj/elf.h"
 
 #define RDC_PREFIX "__cudaRegisterLinkedBinary"
 
@@ -53,78 +53,111 @@ static const char rdc_head[] =
     "    atexit(unregister);\n"
     "}\n";
 
-static void note_symbol(struct cc_list *ids, const char *name)
+struct ids {
+    struct cc_list wanted;  /* names that objects call */
+    struct cc_list defined; /* by an object that -dlink made */
+};
+
+static bool has(const struct cc_list *list, struct hd_str name)
 {
-    size_t n = strlen(RDC_PREFIX);
-    if (strncmp(name, RDC_PREFIX, n) != 0)
-        return;
-    for (size_t i = 0; i < ids->len; i++)
-        if (strcmp(ids->at[i], name) == 0)
-            return;
-    cc_list_addf(ids, "%s", name);
+    for (size_t i = 0; i < list->len; i++)
+        if (hd_str_is(name, list->at[i]))
+            return true;
+    return false;
 }
 
-/* Undefined symbols of one ELF object. */
-static void scan_elf(Elf *elf, struct cc_list *ids)
+static void scan_object(const void *bytes, size_t size_B, struct ids *ids)
 {
-    GElf_Shdr header;
-    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn)) != NULL;) {
-        if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_SYMTAB || !header.sh_entsize)
+    struct obj_elf elf;
+    struct obj_elf_symbols table;
+    struct obj_elf_symbol symbol;
+    if (obj_elf_open(bytes, size_B, &elf) != HD_OK ||
+        !obj_elf_symbols(&elf, OBJ_ELF_SYMTAB, &table))
+        return;
+    for (size_t i = 0; i < table.len; i++) {
+        if (!obj_elf_symbol(&table, i, &symbol) || !hd_str_starts(symbol.name, RDC_PREFIX))
             continue;
-        Elf_Data *table = elf_getdata(scn, NULL);
-        GElf_Sym sym;
-        for (int i = 0; table && i < (int)(header.sh_size / header.sh_entsize); i++) {
-            if (!gelf_getsym(table, i, &sym) || sym.st_shndx != SHN_UNDEF)
-                continue;
-            const char *name = elf_strptr(elf, header.sh_link, sym.st_name);
-            if (name)
-                note_symbol(ids, name);
-        }
+        struct cc_list *list = symbol.section == SHN_UNDEF ? &ids->wanted : &ids->defined;
+        if (!has(list, symbol.name))
+            cc_list_addf(list, "%.*s", HD_STR_ARG(symbol.name));
+    }
+}
+
+/* ar(5): "!<arch>\n", then members, each behind a header of 60 bytes with its size in decimal. */
+static void scan_archive(const char *bytes, size_t size_B, struct ids *ids)
+{
+    enum { MAGIC_B = 8, HEADER_B = 60, SIZE_AT = 48, SIZE_B = 10 };
+    for (size_t at = MAGIC_B; at + HEADER_B <= size_B;) {
+        struct hd_str digits = {bytes + at + SIZE_AT, 0};
+        uint64_t member_B;
+        while (digits.len < SIZE_B && digits.ptr[digits.len] != ' ')
+            digits.len++;
+        at += HEADER_B;
+        if (!hd_str_to_u64(digits, 10, &member_B) || member_B > size_B - at)
+            return;
+        scan_object(bytes + at, (size_t)member_B, ids);
+        at += (size_t)(member_B + member_B % 2);
     }
 }
 
 /* An object, or every member of an archive: all members with device code take part. */
-static void scan_file(const char *path, struct cc_list *ids)
+static void scan_file(const char *path, struct ids *ids)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return; /* the linker reports it */
-    Elf *file = elf_begin(fd, ELF_C_READ, NULL);
-    if (file && elf_kind(file) == ELF_K_AR) {
-        Elf_Cmd cmd = ELF_C_READ;
-        for (Elf *member; (member = elf_begin(fd, cmd, file)) != NULL;) {
-            if (elf_kind(member) == ELF_K_ELF)
-                scan_elf(member, ids);
-            cmd = elf_next(member);
-            elf_end(member);
-        }
-    } else if (file && elf_kind(file) == ELF_K_ELF) {
-        scan_elf(file, ids);
+    struct hd_buf file;
+    hd_buf_init(&file);
+    if (hd_file_read(path, (size_t)1 << 31, &file) == HD_OK && file.len > 8) { /* or the linker
+                                                                               * reports it */
+        if (!memcmp(file.ptr, "!<arch>\n", 8))
+            scan_archive(file.ptr, file.len, ids);
+        else
+            scan_object(file.ptr, file.len, ids);
     }
-    if (file)
-        elf_end(file);
-    close(fd);
+    hd_buf_fini(&file);
+}
+
+/* -lNAME is libNAME.a in the first -L folder that has it or libNAME.so, as the linker sees it. */
+static void scan_library(const struct cc_list *link, const char *name, struct ids *ids)
+{
+    for (size_t i = 0; i < link->len; i++) {
+        if (strncmp(link->at[i], "-L", 2) != 0)
+            continue;
+        if (access(cc_format("%s/lib%s.so", link->at[i] + 2, name), R_OK) == 0)
+            return;
+        const char *archive = cc_format("%s/lib%s.a", link->at[i] + 2, name);
+        if (access(archive, R_OK) != 0)
+            continue;
+        scan_file(archive, ids);
+        return;
+    }
 }
 
 enum hd_status cc_rdc_write_stub(struct cc_job *job, const struct cc_list *objects,
                                  const char **out_source)
 {
-    struct cc_list ids = {0};
+    struct ids ids = {0};
     struct hd_buf text;
+    size_t parts = 0;
     *out_source = NULL;
-    (void)elf_version(EV_CURRENT);
     for (size_t i = 0; i < objects->len; i++)
         scan_file(objects->at[i], &ids);
-    if (ids.len == 0)
+    for (size_t i = 0; i < job->link.len; i++)
+        if (strncmp(job->link.at[i], "-l", 2) == 0)
+            scan_library(&job->link, job->link.at[i] + 2, &ids);
+    for (size_t i = 0; i < ids.wanted.len; i++)
+        parts += !has(&ids.defined, hd_str_from(ids.wanted.at[i]));
+    if (!parts)
         return HD_OK;
     hd_buf_init(&text);
-    hd_buf_printf(&text, "#define PARTS %zu\n%s", ids.len, rdc_head);
-    for (size_t i = 0; i < ids.len; i++)
+    hd_buf_printf(&text, "#define PARTS %zu\n%s", parts, rdc_head);
+    for (size_t i = 0; i < ids.wanted.len; i++) {
+        if (has(&ids.defined, hd_str_from(ids.wanted.at[i])))
+            continue;
         hd_buf_printf(
             &text,
             "void %s(void (*cb)(void **), void *one, void *name, void (*unused)(void **))\n"
             "{\n    (void)name;\n    (void)unused;\n    add(cb, one);\n}\n",
-            ids.at[i]);
+            ids.wanted.at[i]);
+    }
     if (text.failed)
         return hd_error(HD_NO_MEMORY, "out of memory");
     *out_source = cc_temp_path(job, "heddle-rdc.c", ".c");

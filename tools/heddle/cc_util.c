@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -55,13 +56,12 @@ void cc_list_addf(struct cc_list *list, const char *fmt, ...)
     va_end(args);
 }
 
-void cc_list_add_split(struct cc_list *list, const char *commas)
+void cc_list_add_split(struct cc_list *list, const char *text, const char *separators)
 {
-    while (*commas) {
-        size_t n = strcspn(commas, ",");
-        if (n)
-            cc_list_addf(list, "%.*s", (int)n, commas);
-        commas += n + (commas[n] == ',');
+    while (*(text += strspn(text, separators))) {
+        size_t n = strcspn(text, separators);
+        cc_list_addf(list, "%.*s", (int)n, text);
+        text += n;
     }
 }
 
@@ -75,36 +75,71 @@ static void print_command(const struct cc_list *command)
     fputc('\n', stderr);
 }
 
+/* -time: a line for each command. */
+static void add_time(const struct cc_job *job, const char *program, const struct timespec *start)
+{
+    struct timespec end;
+    bool to_stdout = strcmp(job->time_file, "-") == 0;
+    FILE *file = to_stdout ? stdout : fopen(job->time_file, "a");
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    if (!file) {
+        fprintf(stderr, "heddle cc: %s: %s\n", job->time_file, strerror(errno));
+        return;
+    }
+    fprintf(file, "%s, %.1f ms\n", program,
+            (double)(end.tv_sec - start->tv_sec) * 1e3 +
+                (double)(end.tv_nsec - start->tv_nsec) / 1e6);
+    if (!to_stdout)
+        (void)fclose(file);
+}
+
+static int wait_for(pid_t pid, const char *program)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return 127;
+    if (WIFSIGNALED(status)) {
+        fprintf(stderr, "heddle cc: %s died of signal %d\n", program, WTERMSIG(status));
+        return 128 + WTERMSIG(status);
+    }
+    return WEXITSTATUS(status);
+}
+
 int cc_exec(const struct cc_job *job, const struct cc_list *command)
 {
     pid_t pid;
-    int status;
+    struct timespec start;
     if (job->verbose)
         print_command(command);
     if (job->dryrun)
         return 0;
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
     int err =
         posix_spawnp(&pid, command->at[0], NULL, NULL, (char *const *)(void *)command->at, environ);
     if (err) {
         fprintf(stderr, "heddle cc: cannot run %s: %s\n", command->at[0], strerror(err));
         return 127;
     }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return 127;
-    if (WIFSIGNALED(status)) {
-        fprintf(stderr, "heddle cc: %s died of signal %d\n", command->at[0], WTERMSIG(status));
-        return 128 + WTERMSIG(status);
-    }
-    return WEXITSTATUS(status);
+    int rc = wait_for(pid, command->at[0]);
+    if (job->time_file)
+        add_time(job, command->at[0], &start);
+    return rc;
+}
+
+size_t cc_stem_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot ? (size_t)(dot - path) : strlen(path);
 }
 
 const char *cc_stem(const char *path)
 {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    const char *dot = strrchr(name, '.');
-    return cc_format("%.*s", dot ? (int)(dot - name) : (int)strlen(name), name);
+    return cc_format("%.*s", (int)(cc_stem_len(path) - (size_t)(name - path)), name);
 }
 
 static const char *make_temp_dir(void)
@@ -123,7 +158,8 @@ const char *cc_temp_path(struct cc_job *job, const char *source, const char *suf
 {
     const char *path;
     if (job->keep)
-        return cc_format("%s%s", cc_stem(source), suffix);
+        return cc_format("%s%s%s%s", job->keep_dir ? job->keep_dir : "", job->keep_dir ? "/" : "",
+                         cc_stem(source), suffix);
     if (!job->temp_dir)
         job->temp_dir = job->dryrun ? "/tmp" : make_temp_dir();
     path = cc_format("%s/%zu-%s%s", job->temp_dir, job->temps.len, cc_stem(source), suffix);

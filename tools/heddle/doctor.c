@@ -24,43 +24,19 @@ static const char help[] =
     "  -v, --verbose   list everything, not only what is missing\n"
     "  --help          this text\n"
     "\n"
-    "A program with NVIDIA's static runtime imports nothing: which of its entry points are used\n"
-    "cannot be told; all of them are redirected, and those that Heddle lacks are listed with -v.\n"
+    "A program with NVIDIA's static runtime imports nothing: its code is looked through for "
+    "direct\n"
+    "calls of the runtime's entry points. One that is called through a pointer is not seen.\n"
     "\n"
     "exit status: 0 every program should run, 1 something is missing, 2 wrong usage or no such "
     "file\n";
 
 #define CC_DEFAULT 120
 
-/* CUDA's libraries beyond runtime and driver: prefix of the soname, name. */
-#define LIBRARY_LIST(X)                                                                            \
-    X("libcublasLt.so", "cuBLASLt")                                                                \
-    X("libcublas.so", "cuBLAS")                                                                    \
-    X("libcusparse.so", "cuSPARSE")                                                                \
-    X("libcusolver.so", "cuSOLVER")                                                                \
-    X("libcufft.so", "cuFFT")                                                                      \
-    X("libcufftw.so", "cuFFTW")                                                                    \
-    X("libcurand.so", "cuRAND")                                                                    \
-    X("libcudnn", "cuDNN")                                                                         \
-    X("libnccl.so", "NCCL")                                                                        \
-    X("libnvrtc.so", "NVRTC")                                                                      \
-    X("libnvJitLink.so", "nvJitLink")                                                              \
-    X("libnvjpeg.so", "nvJPEG")                                                                    \
-    X("libnpp", "NPP")                                                                             \
-    X("libcupti.so", "CUPTI")                                                                      \
-    X("libnvidia-ml.so", "NVML")                                                                   \
-    X("libcufile.so", "cuFile")                                                                    \
-    X("libnvToolsExt.so", "NVTX")
-
 static void push_text(struct doctor_report *report, bool problem, const char *fmt, va_list args)
 {
-    struct hd_buf buf;
-    va_list copy;
-    va_copy(copy, args);
-    hd_buf_init(&buf);
     char text[1024];
-    vsnprintf(text, sizeof(text), fmt, copy);
-    va_end(copy);
+    vsnprintf(text, sizeof(text), fmt, args);
     const char *kept = hd_arena_strndup(&report->arena, text, strlen(text));
     (void)(problem ? hd_vec_push(&report->problems, kept) : hd_vec_push(&report->notes, kept));
 }
@@ -158,9 +134,11 @@ static void check_entries(struct doctor_report *r)
     if (embedded && obj_elf_symbols(&r->program.elf, OBJ_ELF_SYMTAB, &table))
         for (size_t i = 0; i < table.len; i++)
             if (obj_elf_symbol(&table, i, &symbol) && symbol.section != SHN_UNDEF &&
-                symbol.type == STT_FUNC && obj_is_runtime_name(symbol.name) &&
-                !hd_str_is(symbol.name, "__cudaUnregisterBinaryUtil")) /* nvcc's, in the program */
+                symbol.type == STT_FUNC &&
+                doctor_table_state(symbol.name.ptr, false) != DOCTOR_UNKNOWN)
                 add_entry(r, &runtime, &symbol, false);
+    if (embedded)
+        doctor_find_calls(r);
     if (r->entries.len && !runtime.loaded)
         doctor_problem(r, "Heddle's own %s is not installed: entry points cannot be checked",
                        where_library_file(WHERE_CUDART));
@@ -168,47 +146,64 @@ static void check_entries(struct doctor_report *r)
     exports_free(&driver);
 }
 
+/* Of an embedded runtime all entry points are there; those that the program calls are needed. */
 static void judge_entries(struct doctor_report *r)
 {
+    bool embedded = r->program.runtime == OBJ_RUNTIME_EMBEDDED;
     size_t lacking = 0;
     for (size_t i = 0; i < r->entries.len; i++) {
         const struct doctor_entry *entry = &r->entries.at[i];
         if (entry->state != DOCTOR_MISSING && entry->state != DOCTOR_REFUSED)
             continue;
-        if (r->program.runtime != OBJ_RUNTIME_EMBEDDED || entry->version[0])
-            doctor_problem(r, "%s: %s", entry->name, doctor_state_text(entry->state));
-        else
+        if (embedded && !entry->is_driver && !entry->called)
             lacking++;
+        else
+            doctor_problem(r, "%s: %s", entry->name, doctor_state_text(entry->state));
     }
     if (lacking)
         doctor_note(r,
-                    "%zu entry points of the embedded runtime are not supported; whether the "
-                    "program calls them cannot be told (-v lists them)",
+                    "%zu entry points of the embedded runtime are not supported; no direct call of "
+                    "them was found (-v lists them)",
                     lacking);
+}
+
+/* True when the program imports a function whose name begins so. */
+static bool imports(const struct program *p, const char *prefix)
+{
+    struct obj_elf_symbols table;
+    struct obj_elf_symbol symbol;
+    if (!obj_elf_symbols(&p->elf, OBJ_ELF_DYNSYM, &table))
+        return false;
+    for (size_t i = 0; i < table.len; i++)
+        if (obj_elf_symbol(&table, i, &symbol) && symbol.section == SHN_UNDEF &&
+            hd_str_starts(symbol.name, prefix))
+            return true;
+    return false;
+}
+
+static void judge_library(struct doctor_report *r, const struct doctor_library *library)
+{
+    if (library->called)
+        doctor_problem(r, "%s is needed: Heddle has no %s yet", library->name, library->what);
+    else
+        doctor_note(r, "%s is linked, but the program imports nothing of it", library->name);
 }
 
 static void check_libraries(struct doctor_report *r)
 {
-    static const struct {
-        const char *prefix, *what;
-    } known[] = {
-#define X(prefix, what) {prefix, what},
-        LIBRARY_LIST(X)
-#undef X
-    };
     struct hd_str name;
-    for (size_t n = 0; obj_elf_needed(&r->program.elf, n, &name); n++)
-        for (size_t k = 0; k < HD_COUNT_OF(known); k++) {
-            if (!hd_str_starts(name, known[k].prefix))
-                continue;
-            struct doctor_library library = {
-                .name = hd_arena_strndup(&r->arena, name.ptr, name.len),
-                .what = known[k].what,
-            };
-            if (hd_vec_push(&r->libraries, library))
-                doctor_problem(r, "%s is needed: Heddle has no %s yet", library.name, library.what);
-            break;
-        }
+    for (size_t n = 0; obj_elf_needed(&r->program.elf, n, &name); n++) {
+        const struct obj_vendor_library *vendor = obj_vendor_library(name);
+        if (!vendor)
+            continue;
+        struct doctor_library library = {
+            .name = hd_arena_strndup(&r->arena, name.ptr, name.len),
+            .what = vendor->what,
+            .called = imports(&r->program, vendor->functions),
+        };
+        if (hd_vec_push(&r->libraries, library))
+            judge_library(r, &library);
+    }
 }
 
 static void check_runtime(struct doctor_report *r)
@@ -255,6 +250,7 @@ static void report_free(struct doctor_report *r)
     hd_vec_fini(&r->entries);
     hd_vec_fini(&r->libraries);
     hd_vec_fini(&r->forms);
+    hd_vec_fini(&r->parsed);
     hd_vec_fini(&r->problems);
     hd_vec_fini(&r->notes);
     hd_arena_fini(&r->arena);

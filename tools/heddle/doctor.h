@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "program.h"
+#include "ptx/ptx.h"
 
 enum doctor_state {
     DOCTOR_SUPPORTED,
@@ -21,13 +22,20 @@ struct doctor_entry {
     const char *name;
     const char *version; /* "libcudart.so.13", or "" */
     bool is_driver;
+    bool called; /* by the program; known of an embedded runtime's only */
     enum doctor_state state;
 };
 
 struct doctor_library {
     const char *name; /* "libcublas.so.13" */
     const char *what; /* "cuBLAS" */
-    bool have;        /* Heddle has its own */
+    bool called;      /* the program imports functions of it */
+};
+
+/* A PTX module that would be loaded. */
+struct doctor_module {
+    const struct ptx_module *ptx;
+    bool relocatable;
 };
 
 /* One instruction form that would fail to load. */
@@ -44,12 +52,12 @@ struct doctor_report {
     HD_VEC(struct doctor_entry) entries;
     HD_VEC(struct doctor_library) libraries;
     HD_VEC(struct doctor_form) forms;
+    HD_VEC(struct doctor_module) parsed;
     HD_VEC(const char *) problems; /* each makes the exit code 1 */
     HD_VEC(const char *) notes;
     unsigned cc; /* of the device that the check is for, * 10 */
     size_t modules;
     size_t kernels;
-    bool instructions_checked;
 };
 
 /* Appends "printf"-ed text to problems or notes. */
@@ -61,6 +69,12 @@ enum doctor_state doctor_table_state(const char *symbol, bool is_driver);
 
 /* Parses every PTX module that would be loaded and looks for what lowering does not take. */
 void doctor_check_ptx(struct doctor_report *report);
+
+/* Which functions and variables those modules use and do not define. */
+void doctor_check_links(struct doctor_report *report);
+
+/* Sets `called` of the entry points of an embedded runtime. */
+void doctor_find_calls(struct doctor_report *report);
 
 void doctor_print_text(const struct doctor_report *report, bool verbose);
 void doctor_print_json(const struct doctor_report *report);

@@ -11,20 +11,23 @@ struct api_row {
     bool have;
 };
 
-#define HAVE_YES 1
-#define HAVE_NO  0
+#define HAVE_YES     1
+#define HAVE_REFUSES 0
+#define HAVE_NO      0
+
+#define TWIN_NONE(symbol, have)
+#define TWIN_PTSZ(symbol, have) {#symbol "_ptsz", HAVE_##have},
+#define TWIN_PTDS(symbol, have) {#symbol "_ptds", HAVE_##have},
 
 static const struct api_row driver_rows[] = {
-#if __has_include("api/driver.def")
-#define X(symbol, name, since, streams, have) {#symbol, HAVE_##have},
+#define X(symbol, name, since, twin, have, ...) {#symbol, HAVE_##have}, TWIN_##twin(symbol, have)
 #include "api/driver.def"
 #undef X
-#endif
     {NULL, false},
 };
 
 static const struct api_row runtime_rows[] = {
-#define X(symbol, nodes, have) {#symbol, HAVE_##have},
+#define X(symbol, nodes, twin, have, ...) {#symbol, HAVE_##have}, TWIN_##twin(symbol, have)
 #include "api/runtime.def"
 #undef X
     {NULL, false},

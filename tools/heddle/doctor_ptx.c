@@ -3,12 +3,7 @@
 
 #include <string.h>
 
-#ifdef HEDDLE_HAVE_PTX
-#include "ptx/ptx.h"
-#endif
-#ifdef HEDDLE_HAVE_LOWER
 #include "lower/lower.h"
-#endif
 
 /* Of each fat binary one entry gets loaded: the one that the loader chooses. */
 static bool is_loaded(const struct doctor_report *r, const struct program_image *image)
@@ -21,7 +16,6 @@ static bool is_loaded(const struct doctor_report *r, const struct program_image 
                                     best.offset_B == image->entry.offset_B);
 }
 
-#ifdef HEDDLE_HAVE_LOWER
 static struct doctor_form *find_form(struct doctor_report *r, struct hd_str text)
 {
     for (size_t i = 0; i < r->forms.len; i++)
@@ -59,28 +53,25 @@ static void check_body(struct doctor_report *r, const struct ptx_func *func)
         if (s->kind == PTX_STMT_INSN)
             check_insn(r, func, (const struct ptx_insn *)s);
 }
-#endif
 
-#ifdef HEDDLE_HAVE_PTX
-static void check_module(struct doctor_report *r, const char *name, const struct hd_buf *text)
+/* What was parsed lives as long as the report: the link is checked when all is there. */
+static void check_module(struct doctor_report *r, const struct program_image *image,
+                         const struct hd_buf *text)
 {
-    struct hd_arena arena;
     struct ptx_module *module = NULL;
-    hd_arena_init(&arena);
-    if (ptx_parse(&arena, text->ptr ? text->ptr : "", text->len, name, &module) != HD_OK) {
+    const char *kept = hd_arena_strndup(&r->arena, text->ptr ? text->ptr : "", text->len);
+    if (ptx_parse(&r->arena, kept, text->len, r->program.path, &module) != HD_OK) {
         doctor_problem(r, "%s", hd_error_message());
-        hd_arena_fini(&arena);
         return;
     }
     for (const struct ptx_func *f = module->funcs; f; f = f->next_func) {
         r->kernels += f->is_entry && f->has_body;
-#ifdef HEDDLE_HAVE_LOWER
         check_body(r, f);
-#endif
     }
-    hd_arena_fini(&arena);
+    struct doctor_module parsed = {module, !strcmp(image->section, "__nv_relfatbin")};
+    if (!hd_vec_push(&r->parsed, parsed))
+        doctor_problem(r, "out of memory");
 }
-#endif
 
 void doctor_check_ptx(struct doctor_report *r)
 {
@@ -90,16 +81,13 @@ void doctor_check_ptx(struct doctor_report *r)
         if (!is_loaded(r, image))
             continue;
         hd_buf_init(&text);
-        if (obj_entry_read(&image->entry, &text) != HD_OK)
+        if (obj_entry_read(&image->entry, &text) != HD_OK) {
             doctor_problem(r, "%s", hd_error_message());
-        else
+        } else {
             r->modules++;
-#ifdef HEDDLE_HAVE_PTX
-        check_module(r, r->program.path, &text);
-#endif
+            check_module(r, image, &text);
+        }
         hd_buf_fini(&text);
     }
-#ifdef HEDDLE_HAVE_LOWER
-    r->instructions_checked = true;
-#endif
+    doctor_check_links(r);
 }

@@ -46,16 +46,15 @@ static void print_entries(const struct doctor_report *r, bool verbose)
                r->program.runtime == OBJ_RUNTIME_EMBEDDED ? "embedded" : "needed", supported);
     for (size_t i = 0; verbose && i < r->entries.len; i++) {
         const struct doctor_entry *e = &r->entries.at[i];
-        printf("    %-44s %s%s%s\n", e->name, doctor_state_text(e->state),
-               e->version[0] ? ", " : "", e->version);
+        printf("    %-44s %s%s%s%s\n", e->name, doctor_state_text(e->state),
+               e->version[0] ? ", " : "", e->version, e->called ? ", called" : "");
     }
 }
 
 static void print_ptx(const struct doctor_report *r)
 {
     if (r->modules)
-        printf("  PTX            %zu modules, %zu kernels%s\n", r->modules, r->kernels,
-               r->instructions_checked ? "" : ", instructions not checked");
+        printf("  PTX            %zu modules, %zu kernels\n", r->modules, r->kernels);
     for (size_t i = 0; i < r->forms.len; i++) {
         const struct doctor_form *f = &r->forms.at[i];
         printf("    %-40s %u uses, %s: %s\n", f->text, f->uses, f->place, f->why);
@@ -115,6 +114,8 @@ static void json_entries(struct json *j, const struct doctor_report *r)
         json_str(j, "version", e->version);
         json_str(j, "library", e->is_driver ? "libcuda" : "libcudart");
         json_str(j, "state", doctor_state_text(e->state));
+        if (r->program.runtime == OBJ_RUNTIME_EMBEDDED)
+            json_bool(j, "called", e->called);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -127,7 +128,7 @@ static void json_libraries(struct json *j, const struct doctor_report *r)
         json_open(j, NULL, '{');
         json_str(j, "name", r->libraries.at[i].name);
         json_str(j, "what", r->libraries.at[i].what);
-        json_bool(j, "have", r->libraries.at[i].have);
+        json_bool(j, "called", r->libraries.at[i].called);
         json_close(j, '}');
     }
     json_close(j, ']');
@@ -138,7 +139,6 @@ static void json_ptx(struct json *j, const struct doctor_report *r)
     json_open(j, "ptx", '{');
     json_u64(j, "modules", r->modules);
     json_u64(j, "kernels", r->kernels);
-    json_bool(j, "instructions_checked", r->instructions_checked);
     json_open(j, "unsupported", '[');
     for (size_t i = 0; i < r->forms.len; i++) {
         json_open(j, NULL, '{');

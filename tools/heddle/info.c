@@ -28,44 +28,48 @@ static const char help[] =
     "\n"
     "exit status: 0 done, 1 the device could not be queried (the rest is shown), 2 wrong usage\n";
 
-/* Numbers of CUdevice_attribute as the driver API's documentation lists them. name, number, unit */
-#define ATTRIBUTE_LIST(X)                                                                          \
-    X("multiprocessors", 16, "")                                                                   \
-    X("warp_size", 10, "")                                                                         \
-    X("max_threads_per_block", 1, "")                                                              \
-    X("max_block_x", 2, "")                                                                        \
-    X("max_block_y", 3, "")                                                                        \
-    X("max_block_z", 4, "")                                                                        \
-    X("max_grid_x", 5, "")                                                                         \
-    X("max_grid_y", 6, "")                                                                         \
-    X("max_grid_z", 7, "")                                                                         \
-    X("max_threads_per_multiprocessor", 39, "")                                                    \
-    X("max_blocks_per_multiprocessor", 106, "")                                                    \
-    X("registers_per_block", 12, "")                                                               \
-    X("registers_per_multiprocessor", 82, "")                                                      \
-    X("shared_memory_per_block", 8, "B")                                                           \
-    X("shared_memory_per_block_optin", 97, "B")                                                    \
-    X("shared_memory_per_multiprocessor", 81, "B")                                                 \
-    X("constant_memory", 9, "B")                                                                   \
-    X("l2_cache", 38, "B")                                                                         \
-    X("clock", 13, "kHz")                                                                          \
-    X("memory_clock", 36, "kHz")                                                                   \
-    X("memory_bus", 37, "bit")                                                                     \
-    X("async_engines", 40, "")                                                                     \
-    X("concurrent_kernels", 31, "")                                                                \
-    X("unified_addressing", 41, "")                                                                \
-    X("managed_memory", 83, "")                                                                    \
-    X("cooperative_launch", 95, "")                                                                \
-    X("memory_pools", 115, "")
+enum {
+#define X(name, number, value) ATTRIBUTE_##name = (number),
+#include "device.def"
+#undef X
+};
 
-enum { ATTRIBUTE_CC_MAJOR = 75, ATTRIBUTE_CC_MINOR = 76 };
+/* What is shown: text, row of spec/device.def, unit. */
+#define ATTRIBUTE_LIST(X)                                                                          \
+    X("multiprocessors", MULTIPROCESSOR_COUNT, "")                                                 \
+    X("warp_size", WARP_SIZE, "")                                                                  \
+    X("max_threads_per_block", MAX_THREADS_PER_BLOCK, "")                                          \
+    X("max_block_x", MAX_BLOCK_DIM_X, "")                                                          \
+    X("max_block_y", MAX_BLOCK_DIM_Y, "")                                                          \
+    X("max_block_z", MAX_BLOCK_DIM_Z, "")                                                          \
+    X("max_grid_x", MAX_GRID_DIM_X, "")                                                            \
+    X("max_grid_y", MAX_GRID_DIM_Y, "")                                                            \
+    X("max_grid_z", MAX_GRID_DIM_Z, "")                                                            \
+    X("max_threads_per_multiprocessor", MAX_THREADS_PER_MULTIPROCESSOR, "")                        \
+    X("max_blocks_per_multiprocessor", MAX_BLOCKS_PER_MULTIPROCESSOR, "")                          \
+    X("registers_per_block", MAX_REGISTERS_PER_BLOCK, "")                                          \
+    X("registers_per_multiprocessor", MAX_REGISTERS_PER_MULTIPROCESSOR, "")                        \
+    X("shared_memory_per_block", MAX_SHARED_MEMORY_PER_BLOCK, "B")                                 \
+    X("shared_memory_per_block_optin", MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, "B")                     \
+    X("shared_memory_per_multiprocessor", MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, "B")               \
+    X("constant_memory", TOTAL_CONSTANT_MEMORY, "B")                                               \
+    X("l2_cache", L2_CACHE_SIZE, "B")                                                              \
+    X("clock", CLOCK_RATE, "kHz")                                                                  \
+    X("memory_clock", MEMORY_CLOCK_RATE, "kHz")                                                    \
+    X("memory_bus", GLOBAL_MEMORY_BUS_WIDTH, "bit")                                                \
+    X("async_engines", ASYNC_ENGINE_COUNT, "")                                                     \
+    X("concurrent_kernels", CONCURRENT_KERNELS, "")                                                \
+    X("unified_addressing", UNIFIED_ADDRESSING, "")                                                \
+    X("managed_memory", MANAGED_MEMORY, "")                                                        \
+    X("cooperative_launch", COOPERATIVE_LAUNCH, "")                                                \
+    X("memory_pools", MEMORY_POOLS_SUPPORTED, "")
 
 static const struct {
     const char *name;
     int number;
     const char *unit;
 } attributes[] = {
-#define X(name, number, unit) {name, number, unit},
+#define X(name, row, unit) {name, ATTRIBUTE_##row, unit},
     ATTRIBUTE_LIST(X)
 #undef X
 };
@@ -136,8 +140,8 @@ static void query_device(const struct driver_calls *calls, int ordinal, struct d
         return;
     calls->name(info->name, (int)sizeof(info->name), device);
     calls->memory(&info->memory_B, device);
-    calls->attribute(&info->cc_major, ATTRIBUTE_CC_MAJOR, device);
-    calls->attribute(&info->cc_minor, ATTRIBUTE_CC_MINOR, device);
+    calls->attribute(&info->cc_major, ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    calls->attribute(&info->cc_minor, ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
     for (size_t i = 0; i < HD_COUNT_OF(attributes); i++)
         info->known[i] = calls->attribute(&info->values[i], attributes[i].number, device) == 0;
 }
@@ -213,7 +217,7 @@ static void print_text(const struct info_host *host, const struct driver_info *d
     printf("llvm        %s\n", host->llvm);
     printf("cpu         %s\n", host->model);
     printf("features    %s\n", host->features);
-    printf("code path   %s%s\n", host->path, host->path_forced ? " (HEDDLE_CPU)" : "");
+    printf("code path   %s%s\n", host->level, host->path_forced ? " (HEDDLE_CPU)" : "");
     printf("threads     %u\n", host->threads);
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++)
         printf("%-11s %s\n", where_library_text(i),
@@ -240,6 +244,7 @@ static void print_json(const struct info_host *host, const struct driver_info *d
     json_str(&j, "model", host->model);
     json_str(&j, "features", host->features);
     json_str(&j, "path", host->path);
+    json_str(&j, "level", host->level);
     json_u64(&j, "threads", host->threads);
     json_close(&j, '}');
     json_open(&j, "libraries", '{');

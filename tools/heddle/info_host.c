@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "jit/jit.h"
 
 #ifndef HEDDLE_LLVM_VERSION
 #define HEDDLE_LLVM_VERSION "none"
@@ -26,10 +27,8 @@
     X("avx512vl")                                                                                  \
     X("avx512vnni")                                                                                \
     X("avx512bf16")
-#define HAS_CPUID 1
 #else
 #define FEATURE_LIST(X)
-#define HAS_CPUID 0
 #endif
 
 static void query_features(struct info_host *host)
@@ -45,16 +44,19 @@ static void query_features(struct info_host *host)
     (void)len;
 }
 
-static const char *best_path(void)
+/* A setting that the host cannot have is shown as it is, with why: programs get that error. */
+static void query_level(struct info_host *host)
 {
-#if HAS_CPUID
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return "avx512";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return "avx2";
-#endif
-    return "generic";
+    const char *forced = hd_env("HEDDLE_CPU");
+    struct jit_cpu cpu;
+    host->path_forced = forced != NULL;
+    if (jit_cpu_parse(forced, &cpu) == HD_OK) {
+        host->path = jit_path_name(cpu.path);
+        jit_cpu_name(&cpu, host->level, sizeof(host->level));
+    } else {
+        host->path = forced ? forced : "none";
+        snprintf(host->level, sizeof(host->level), "%s", hd_error_message());
+    }
 }
 
 static void query_model(struct info_host *host)
@@ -81,13 +83,10 @@ static unsigned usable_cpus(void)
 void info_host_query(struct info_host *out_host)
 {
     *out_host = (struct info_host){.llvm = HEDDLE_LLVM_VERSION};
-    const char *forced = hd_env("HEDDLE_CPU");
-    const char *threads = hd_env("HEDDLE_THREADS");
-    uint64_t count;
+    uint64_t threads = usable_cpus();
     query_model(out_host);
     query_features(out_host);
-    out_host->path = forced ? forced : best_path();
-    out_host->path_forced = forced != NULL;
-    bool set = threads && hd_str_to_u64(hd_str_from(threads), 10, &count);
-    out_host->threads = set ? (unsigned)count : usable_cpus();
+    query_level(out_host);
+    (void)hd_env_u64("HEDDLE_THREADS", &threads);
+    out_host->threads = (unsigned)threads;
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/env.h"
+
 struct cli_command {
     const char *name;
     const char *summary;
@@ -71,6 +73,20 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
+int cmd_help(int argc, char **argv)
+{
+    static char ask[] = "--help";
+    const struct cli_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+    if (argc > 2 || (argc == 2 && !command && strcmp(argv[1], "--help") != 0)) {
+        cli_error("help: unknown command '%s' (see `heddle --help`)", argv[1]);
+        return CLI_USAGE;
+    }
+    if (command && command->run != cmd_help)
+        return command->run(2, (char *[]){argv[1], ask, NULL});
+    print_help(stdout);
+    return CLI_OK;
+}
+
 int main(int argc, char **argv)
 {
     bool version = false;
@@ -99,6 +115,10 @@ int main(int argc, char **argv)
     const struct cli_command *command = find_command(argv[at]);
     if (!command) {
         cli_error("unknown command '%s' (see `heddle --help`)", argv[at]);
+        return CLI_USAGE;
+    }
+    if (command->run != cmd_help && hd_env_check() != HD_OK) {
+        cli_error("%s", hd_error_message());
         return CLI_USAGE;
     }
     return command->run(argc - at, argv + at);

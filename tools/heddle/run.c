@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "program.h"
 #include "where.h"
@@ -37,7 +38,8 @@ static const char help[] =
     "Options end at PROGRAM; everything behind it belongs to the program.\n"
     "\n"
     "options:\n"
-    "  --machine M      the device identifies as this machine (HEDDLE_MACHINE)\n"
+    "  --machine M      the device identifies as this machine; only `default` so far\n"
+    "                   (HEDDLE_MACHINE)\n"
     "  --device KIND    `cpu` (default), or `interp`, the slow reference (HEDDLE_DEVICE)\n"
     "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"
     "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"
@@ -74,40 +76,31 @@ struct run_args {
     char **command;
 };
 
-static bool set_choice(const char *option, const char *variable, const char *value,
-                       const char *const *allowed)
+/* An option that is a variable's value. */
+static bool set_variable(const char *option, const char *variable, const char *value)
 {
-    for (size_t i = 0; allowed[i]; i++)
-        if (!strcmp(value, allowed[i]))
-            return setenv(variable, value, 1) == 0;
-    cli_error("run: %s '%s' is not known (see `heddle run --help`)", option, value);
-    return false;
-}
-
-static bool set_threads(const char *value)
-{
-    uint64_t count;
-    if (hd_str_to_u64(hd_str_from(value), 10, &count) && count > 0 && count <= 4096)
-        return setenv("HEDDLE_THREADS", value, 1) == 0;
-    cli_error("run: --threads takes a number from 1 to 4096, not '%s'", value);
-    return false;
+    struct hd_buf why;
+    hd_buf_init(&why);
+    bool good = hd_env_allows(variable, value, &why);
+    if (!good)
+        cli_error("run: %s: %s", option, why.ptr ? why.ptr : value);
+    hd_buf_fini(&why);
+    return good && setenv(variable, value, 1) == 0;
 }
 
 static bool apply_option(int option, struct run_args *args)
 {
-    static const char *const devices[] = {"cpu", "interp", NULL};
-    static const char *const cpus[] = {"avx512", "avx2", "generic", NULL};
     switch (option) {
     case OPT_MACHINE:
-        return setenv("HEDDLE_MACHINE", optarg, 1) == 0;
+        return set_variable("--machine", "HEDDLE_MACHINE", optarg);
     case OPT_DEVICE:
-        return set_choice("--device", "HEDDLE_DEVICE", optarg, devices);
+        return set_variable("--device", "HEDDLE_DEVICE", optarg);
     case OPT_CPU:
-        return set_choice("--cpu", "HEDDLE_CPU", optarg, cpus);
+        return set_variable("--cpu", "HEDDLE_CPU", optarg);
     case OPT_THREADS:
-        return set_threads(optarg);
+        return set_variable("--threads", "HEDDLE_THREADS", optarg);
     case OPT_DEBUG:
-        return setenv("HEDDLE_DEBUG", optarg, 1) == 0;
+        return set_variable("--debug", "HEDDLE_DEBUG", optarg);
     case OPT_NO_CHECK:
         args->check = false;
         return true;
@@ -224,6 +217,8 @@ static int set_libraries(void)
     hd_buf_init(&folders);
     int code = 0;
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT && !code; i++) {
+        if (!where_library_runs(i))
+            continue;
         const char *path = where_library(i);
         if (!path && i == WHERE_CUDART12)
             continue; /* the runtime of CUDA 13 alone is a legitimate build */

@@ -11,19 +11,11 @@
 
 static const struct {
     const char *text, *file, *folder;
+    bool runs;
 } libraries[] = {
-#define X(name, text, file, folder) {text, file, folder},
+#define X(name, text, file, folder, run) {text, file, folder, run},
     WHERE_LIBRARY_LIST(X)
 #undef X
-};
-
-/* Relative to the executable's folder; %s is the library's folder in the build tree. */
-static const char *const places[] = {
-    "../../%s",
-    "../lib/heddle",
-    "../lib64/heddle",
-    "../lib/x86_64-linux-gnu/heddle",
-    "../lib/aarch64-linux-gnu/heddle",
 };
 
 const char *where_library_text(enum where_library library)
@@ -34,6 +26,11 @@ const char *where_library_text(enum where_library library)
 const char *where_library_file(enum where_library library)
 {
     return libraries[library].file;
+}
+
+bool where_library_runs(enum where_library library)
+{
+    return libraries[library].runs;
 }
 
 /* The folder of this executable, without a slash at the end. */
@@ -66,25 +63,37 @@ static char *file_in(const char *folder, const char *file)
     return hd_buf_take(&path);
 }
 
+/* file_in() of a folder that is given relative to the executable's. */
+static char *file_near(const char *relative, const char *file)
+{
+    char exe[PATH_MAX];
+    if (!own_folder(exe, sizeof(exe)))
+        return NULL;
+    struct hd_buf folder;
+    hd_buf_init(&folder);
+    hd_buf_printf(&folder, "%s/%s", exe, relative);
+    char *found = folder.failed ? NULL : file_in(folder.ptr, file);
+    hd_buf_fini(&folder);
+    return found;
+}
+
+static char *find_built(enum where_library library)
+{
+    struct hd_buf folder;
+    hd_buf_init(&folder);
+    hd_buf_printf(&folder, "../../%s", libraries[library].folder);
+    char *found = folder.failed ? NULL : file_near(folder.ptr, libraries[library].file);
+    hd_buf_fini(&folder);
+    return found;
+}
+
 static char *find(enum where_library library)
 {
     const char *own = hd_env("HEDDLE_LIBDIR");
     char *found = own ? file_in(own, libraries[library].file) : NULL;
-    char exe[PATH_MAX];
-    if (found || !own_folder(exe, sizeof(exe)))
-        return found;
-    for (size_t i = 0; i < HD_COUNT_OF(places) && !found; i++) {
-        struct hd_buf folder;
-        hd_buf_init(&folder);
-        hd_buf_printf(&folder, "%s/", exe);
-        const char *hole = strstr(places[i], "%s");
-        hd_buf_printf(&folder, "%.*s%s", hole ? (int)(hole - places[i]) : (int)strlen(places[i]),
-                      places[i], hole ? libraries[library].folder : "");
-        if (!folder.failed)
-            found = file_in(folder.ptr, libraries[library].file);
-        hd_buf_fini(&folder);
-    }
-    return found;
+    if (!found) /* first: an installation may lie inside of a build folder */
+        found = file_near(HEDDLE_BIN_TO_LIB, libraries[library].file);
+    return found ? found : find_built(library);
 }
 
 const char *where_library(enum where_library library)
@@ -93,4 +102,37 @@ const char *where_library(enum where_library library)
     if (!cached[library])
         cached[library] = find(library);
     return cached[library];
+}
+
+#define A_HEADER "cuda_runtime.h"
+
+/* heddle-paths.conf beside the executable is one line: the source tree's folder of headers. */
+static char *find_built_headers(void)
+{
+    struct hd_buf folder;
+    char *conf = file_near(".", "heddle-paths.conf"), *found = NULL;
+    hd_buf_init(&folder);
+    if (conf && hd_file_read(conf, PATH_MAX, &folder) == HD_OK && folder.len) {
+        folder.ptr[strcspn(folder.ptr, "\n")] = '\0';
+        found = file_in(folder.ptr, A_HEADER);
+    }
+    hd_buf_fini(&folder);
+    hd_free(conf);
+    return found;
+}
+
+const char *where_headers(void)
+{
+    static char *cached;
+    const char *own = hd_env("HEDDLE_INCLUDE");
+    if (cached)
+        return cached;
+    cached = own ? file_in(own, A_HEADER) : NULL;
+    if (!cached)
+        cached = find_built_headers();
+    if (!cached)
+        cached = file_near(HEDDLE_BIN_TO_INCLUDE, A_HEADER);
+    if (cached)
+        *strrchr(cached, '/') = '\0';
+    return cached;
 }

@@ -1,7 +1,9 @@
 /*
  * The versions that the plain names of the driver API stand for in CUDA 13.
  * Included by cuda.h; define __CUDA_API_VERSION_INTERNAL to see the plain names unmapped.
+ * Made by scripts/gen_api.py from spec/api/driver.def.
  */
+/* clang-format off */
 #ifndef HEDDLE_CUDA_DRIVER_NAMES_H
 #define HEDDLE_CUDA_DRIVER_NAMES_H
 
@@ -27,6 +29,7 @@
 #define cuGraphExecKernelNodeSetParams     cuGraphExecKernelNodeSetParams_v2
 #define cuGraphExecUpdate                  cuGraphExecUpdate_v2
 #define cuGraphGetEdges                    cuGraphGetEdges_v2
+#define cuGraphInstantiate                 cuGraphInstantiateWithFlags
 #define cuGraphKernelNodeGetParams         cuGraphKernelNodeGetParams_v2
 #define cuGraphKernelNodeSetParams         cuGraphKernelNodeSetParams_v2
 #define cuGraphNodeGetDependencies         cuGraphNodeGetDependencies_v2
@@ -84,6 +87,6 @@
 #define cuStreamWaitValue64                cuStreamWaitValue64_v2
 #define cuStreamWriteValue32               cuStreamWriteValue32_v2
 #define cuStreamWriteValue64               cuStreamWriteValue64_v2
-#define cuGraphInstantiate                 cuGraphInstantiateWithFlags
+/* clang-format on */
 
 #endif

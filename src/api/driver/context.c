@@ -1,6 +1,8 @@
 /* Contexts. */
 #include "api/driver/driver.h"
 
+#include <assert.h>
+
 CUresult drv_no_context(struct core_context *ctx)
 {
     if (!ctx)
@@ -16,32 +18,33 @@ static CUresult context_create(CUcontext *out, unsigned flags, CUdevice dev, uns
     API_CALL(cuCtxCreate);
     API_CHECK(out);
     API_CHECK(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
-    API_DEVICE(dev);
-    result = drv_result(core_context_create(core_device_get(), flags, &ctx));
+    API_DEVICE(device, dev);
+    result = drv_result(core_context_create(device, flags, &ctx));
     if (result != CUDA_SUCCESS)
         return result;
+    assert(ctx->device == device && !ctx->primary);
     ctx->api_version = version;
     result = drv_result(core_current_push(ctx));
-    if (result != CUDA_SUCCESS) {
+    if (result != CUDA_SUCCESS)
         core_context_destroy(ctx);
-        return result;
-    }
-    *out = (CUcontext)ctx;
-    return CUDA_SUCCESS;
+    else
+        *out = core_context_handle(ctx);
+    core_context_unref(ctx);
+    return result;
 }
 
-HD_EXPORT CUresult cuCtxCreate(CUcontext *ctx, unsigned flags, CUdevice dev)
+CUresult drv_cuCtxCreate(CUcontext *ctx, unsigned flags, CUdevice dev)
 {
     return context_create(ctx, flags, dev, 3010);
 }
 
-HD_EXPORT CUresult cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice dev)
+CUresult drv_cuCtxCreate_v2(CUcontext *ctx, unsigned flags, CUdevice dev)
 {
     return context_create(ctx, flags, dev, 3020);
 }
 
-HD_EXPORT CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int count,
-                                  unsigned flags, CUdevice dev)
+CUresult drv_cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, int count, unsigned flags,
+                            CUdevice dev)
 {
     if (params && count)
         return drv_error(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "execution affinity");
@@ -49,8 +52,7 @@ HD_EXPORT CUresult cuCtxCreate_v3(CUcontext *ctx, CUexecAffinityParam *params, i
 }
 
 /* Parameters ask for execution affinity or graphics interoperation. */
-HD_EXPORT CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned flags,
-                                  CUdevice dev)
+CUresult drv_cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, unsigned flags, CUdevice dev)
 {
     static const char none[64];
 
@@ -59,26 +61,26 @@ HD_EXPORT CUresult cuCtxCreate_v4(CUcontext *ctx, CUctxCreateParams *params, uns
     return context_create(ctx, flags, dev, 3020);
 }
 
-HD_EXPORT CUresult cuCtxDestroy_v2(CUcontext handle)
+CUresult drv_cuCtxDestroy_v2(CUcontext handle)
 {
-    struct core_context *ctx = (struct core_context *)handle;
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
 
     API_CALL(cuCtxDestroy_v2);
-    if (!core_handle_is(CORE_CONTEXT, ctx) || ctx->primary)
+    ctx = core_context_lookup(handle);
+    if (!ctx || ctx->primary || !core_context_destroy(ctx))
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "cuCtxDestroy: not a created context");
     if (core_current() == ctx)
-        core_current_pop();
-    core_context_destroy(ctx);
+        core_context_unref(core_current_pop());
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxDestroy(CUcontext ctx)
+CUresult drv_cuCtxDestroy(CUcontext ctx)
 {
-    return cuCtxDestroy_v2(ctx);
+    return drv_cuCtxDestroy_v2(ctx);
 }
 
 /* Usage counts of contexts are gone from CUDA; only 0 flags and the current context make sense. */
-HD_EXPORT CUresult cuCtxAttach(CUcontext *ctx, unsigned flags)
+CUresult drv_cuCtxAttach(CUcontext *ctx, unsigned flags)
 {
     (void)flags;
     API_CALL(cuCtxAttach);
@@ -86,25 +88,28 @@ HD_EXPORT CUresult cuCtxAttach(CUcontext *ctx, unsigned flags)
     return drv_error(CUDA_ERROR_NOT_SUPPORTED, "cuCtxAttach");
 }
 
-HD_EXPORT CUresult cuCtxDetach(CUcontext ctx)
+CUresult drv_cuCtxDetach(CUcontext ctx)
 {
-    return cuCtxDestroy_v2(ctx);
+    return drv_cuCtxDestroy_v2(ctx);
 }
 
-HD_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext ctx)
+CUresult drv_cuCtxPushCurrent_v2(CUcontext handle)
 {
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+
     API_CALL(cuCtxPushCurrent_v2);
-    if (!core_handle_is(CORE_CONTEXT, ctx))
+    ctx = core_context_lookup(handle);
+    if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent: not a context");
-    return drv_result(core_current_push((struct core_context *)ctx));
+    return drv_result(core_current_push(ctx));
 }
 
-HD_EXPORT CUresult cuCtxPushCurrent(CUcontext ctx)
+CUresult drv_cuCtxPushCurrent(CUcontext ctx)
 {
-    return cuCtxPushCurrent_v2(ctx);
+    return drv_cuCtxPushCurrent_v2(ctx);
 }
 
-HD_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
+CUresult drv_cuCtxPopCurrent_v2(CUcontext *ctx)
 {
     struct core_context *popped;
 
@@ -113,53 +118,56 @@ HD_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
     if (!popped)
         return drv_no_context(NULL);
     if (ctx)
-        *ctx = (CUcontext)popped;
+        *ctx = core_context_handle(popped);
+    core_context_unref(popped);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxPopCurrent(CUcontext *ctx)
+CUresult drv_cuCtxPopCurrent(CUcontext *ctx)
 {
-    return cuCtxPopCurrent_v2(ctx);
+    return drv_cuCtxPopCurrent_v2(ctx);
 }
 
-HD_EXPORT CUresult cuCtxSetCurrent(CUcontext ctx)
+CUresult drv_cuCtxSetCurrent(CUcontext handle)
 {
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+
     API_CALL(cuCtxSetCurrent);
-    if (ctx && !core_handle_is(CORE_CONTEXT, ctx))
+    ctx = core_context_lookup(handle);
+    if (handle && !ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "cuCtxSetCurrent: not a context");
-    core_current_set((struct core_context *)ctx);
-    return CUDA_SUCCESS;
+    return drv_result(core_current_set(ctx));
 }
 
-HD_EXPORT CUresult cuCtxGetCurrent(CUcontext *ctx)
+CUresult drv_cuCtxGetCurrent(CUcontext *ctx)
 {
     API_CALL(cuCtxGetCurrent);
     API_CHECK(ctx);
-    *ctx = (CUcontext)core_current();
+    *ctx = core_context_handle(core_current());
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetDevice(CUdevice *dev)
+CUresult drv_cuCtxGetDevice(CUdevice *dev)
 {
     API_CALL(cuCtxGetDevice);
     API_CHECK(dev);
     API_CONTEXT_ANY(ctx);
-    *dev = 0;
+    *dev = ctx->device->ordinal;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetDevice_v2(CUdevice *dev, CUcontext handle)
+CUresult drv_cuCtxGetDevice_v2(CUdevice *dev, CUcontext handle)
 {
     if (!handle)
-        return cuCtxGetDevice(dev);
+        return drv_cuCtxGetDevice(dev);
     API_CALL(cuCtxGetDevice_v2);
     API_CHECK(dev);
-    API_HANDLE(CONTEXT, handle);
-    *dev = 0;
+    API_HANDLE(context, ctx, handle);
+    *dev = ctx->device->ordinal;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetFlags(unsigned *flags)
+CUresult drv_cuCtxGetFlags(unsigned *flags)
 {
     API_CALL(cuCtxGetFlags);
     API_CHECK(flags);
@@ -168,7 +176,7 @@ HD_EXPORT CUresult cuCtxGetFlags(unsigned *flags)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxSetFlags(unsigned flags)
+CUresult drv_cuCtxSetFlags(unsigned flags)
 {
     API_CALL(cuCtxSetFlags);
     API_CHECK(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
@@ -177,83 +185,97 @@ HD_EXPORT CUresult cuCtxSetFlags(unsigned flags)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
+/* The context of a handle, or the current one for null, with a reference; NULL: there is none. */
+static struct core_context *context_of(CUcontext handle)
 {
-    struct core_context *ctx = handle ? (struct core_context *)handle : core_current();
+    struct core_context *ctx = core_current();
+
+    if (handle)
+        return core_context_lookup(handle);
+    return ctx && core_context_is_live(ctx) ? core_context_ref(ctx) : NULL;
+}
+
+static CUresult no_context_of(CUcontext handle)
+{
+    if (handle)
+        return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%p is not a live context", (void *)handle);
+    return drv_no_context(core_current());
+}
+
+CUresult drv_cuCtxGetId(CUcontext handle, unsigned long long *id)
+{
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
 
     API_CALL(cuCtxGetId);
     API_CHECK(id);
-    if (!core_handle_is(CORE_CONTEXT, ctx))
-        return drv_no_context(ctx);
+    ctx = context_of(handle);
+    if (!ctx)
+        return no_context_of(handle);
     *id = ctx->id;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxSynchronize(void)
+CUresult drv_cuCtxSynchronize(void)
 {
     API_CALL(cuCtxSynchronize);
     API_CONTEXT(ctx);
     return drv_result(core_context_synchronize(ctx));
 }
 
-HD_EXPORT CUresult cuCtxSynchronize_v2(CUcontext handle)
+CUresult drv_cuCtxSynchronize_v2(CUcontext handle)
 {
     if (!handle)
-        return cuCtxSynchronize();
+        return drv_cuCtxSynchronize();
     API_CALL(cuCtxSynchronize_v2);
-    API_HANDLE(CONTEXT, handle);
-    return drv_result(core_context_synchronize((struct core_context *)handle));
+    API_HANDLE(context, ctx, handle);
+    return drv_result(core_context_synchronize(ctx));
 }
 
 /* ---- limits and preferences */
 
-static bool limit_kind(CUlimit limit, enum hal_limit *out)
+static bool limit_kind(CUlimit limit, enum core_limit *out)
 {
     switch (limit) {
     case CU_LIMIT_STACK_SIZE:
-        *out = HAL_LIMIT_STACK_B;
+        *out = CORE_LIMIT_STACK_B;
         return true;
     case CU_LIMIT_PRINTF_FIFO_SIZE:
-        *out = HAL_LIMIT_PRINTF_B;
+        *out = CORE_LIMIT_PRINTF_B;
         return true;
     case CU_LIMIT_MALLOC_HEAP_SIZE:
-        *out = HAL_LIMIT_HEAP_B;
+        *out = CORE_LIMIT_HEAP_B;
         return true;
     default:
         return false;
     }
 }
 
-HD_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value)
+CUresult drv_cuCtxSetLimit(CUlimit limit, size_t value)
 {
-    struct hal_device *hal;
-    enum hal_limit kind;
+    enum core_limit kind;
 
     API_CALL(cuCtxSetLimit);
     API_CONTEXT(ctx);
-    hal = ctx->device->hal;
     if (!limit_kind(limit, &kind))
         return drv_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "cuCtxSetLimit: limit %d", (int)limit);
-    return drv_result(hal->ops->limit_set(hal, kind, value));
+    return drv_result(core_context_limit_set(ctx, kind, value));
 }
 
-HD_EXPORT CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
+CUresult drv_cuCtxGetLimit(size_t *value, CUlimit limit)
 {
-    struct hal_device *hal;
-    enum hal_limit kind;
+    enum core_limit kind;
 
     API_CALL(cuCtxGetLimit);
     API_CHECK(value);
     API_CONTEXT(ctx);
-    hal = ctx->device->hal;
     if (!limit_kind(limit, &kind))
         return drv_error(CUDA_ERROR_UNSUPPORTED_LIMIT, "cuCtxGetLimit: limit %d", (int)limit);
-    *value = hal->ops->limit_get(hal, kind);
+    *value = core_context_limit(ctx, kind);
     return CUDA_SUCCESS;
 }
 
 /* Preferences between cache and shared memory: kept and reported, without effect by definition. */
-HD_EXPORT CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
+CUresult drv_cuCtxGetCacheConfig(CUfunc_cache *config)
 {
     API_CALL(cuCtxGetCacheConfig);
     API_CHECK(config);
@@ -262,7 +284,7 @@ HD_EXPORT CUresult cuCtxGetCacheConfig(CUfunc_cache *config)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxSetCacheConfig(CUfunc_cache config)
+CUresult drv_cuCtxSetCacheConfig(CUfunc_cache config)
 {
     API_CALL(cuCtxSetCacheConfig);
     API_CHECK((unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL);
@@ -271,7 +293,7 @@ HD_EXPORT CUresult cuCtxSetCacheConfig(CUfunc_cache config)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
+CUresult drv_cuCtxGetSharedMemConfig(CUsharedconfig *config)
 {
     API_CALL(cuCtxGetSharedMemConfig);
     API_CHECK(config);
@@ -281,7 +303,7 @@ HD_EXPORT CUresult cuCtxGetSharedMemConfig(CUsharedconfig *config)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
+CUresult drv_cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
     API_CALL(cuCtxSetSharedMemConfig);
     API_CHECK((unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
@@ -290,42 +312,58 @@ HD_EXPORT CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetApiVersion(CUcontext handle, unsigned *version)
+CUresult drv_cuCtxGetApiVersion(CUcontext handle, unsigned *version)
 {
-    struct core_context *ctx = handle ? (struct core_context *)handle : core_current();
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
 
     API_CALL(cuCtxGetApiVersion);
     API_CHECK(version);
-    if (!core_handle_is(CORE_CONTEXT, ctx))
-        return drv_no_context(ctx);
+    ctx = context_of(handle);
+    if (!ctx)
+        return no_context_of(handle);
     *version = ctx->api_version;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+CUresult drv_cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
     API_CALL(cuCtxGetStreamPriorityRange);
     API_CONTEXT_ANY(ctx);
+    assert(ctx->device->priority_greatest <= 0); /* lower is more urgent */
     if (least)
         *least = 0;
     if (greatest)
-        *greatest = -5;
+        *greatest = ctx->device->priority_greatest;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
+static CUresult peer_result(enum hd_status status)
+{
+    switch (status) {
+    case HD_BAD_ARG:
+        return CUDA_ERROR_INVALID_DEVICE;
+    case HD_BUSY:
+        return CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+    case HD_NOT_FOUND:
+        return CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    default:
+        return drv_result(status);
+    }
+}
+
+CUresult drv_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
 {
     API_CALL(cuCtxEnablePeerAccess);
     API_CHECK(flags == 0);
     API_CONTEXT(ctx);
-    API_HANDLE(CONTEXT, peer);
-    return drv_error(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "there is one device");
+    API_HANDLE(context, peer_ctx, peer);
+    return peer_result(core_peer_enable(ctx, peer_ctx));
 }
 
-HD_EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peer)
+CUresult drv_cuCtxDisablePeerAccess(CUcontext peer)
 {
     API_CALL(cuCtxDisablePeerAccess);
     API_CONTEXT(ctx);
-    API_HANDLE(CONTEXT, peer);
-    return drv_error(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "there is one device");
+    API_HANDLE(context, peer_ctx, peer);
+    return peer_result(core_peer_disable(ctx, peer_ctx));
 }

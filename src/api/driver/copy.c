@@ -4,10 +4,10 @@
 /* Which side must be memory that the device knows. */
 enum copy_kind { COPY_ANY = 0, COPY_TO_DEVICE = 1, COPY_FROM_DEVICE = 2, COPY_DEVICE = 3 };
 
-static CUresult copy_run(struct core_copy *copy, enum copy_kind kind, CUstream handle, bool async)
+static CUresult copy_run(struct core_context *ctx, struct core_copy *copy, enum copy_kind kind,
+                         CUstream handle, bool async)
 {
-    struct core_context *ctx = core_current();
-
+    assert(ctx && kind <= COPY_DEVICE);
     API_STREAM(ctx, stream, handle);
     copy->dst_is_device = (kind & COPY_TO_DEVICE) != 0;
     copy->src_is_device = (kind & COPY_FROM_DEVICE) != 0;
@@ -20,60 +20,71 @@ static CUresult copy_1d(const char *name, CUdeviceptr dst, CUdeviceptr src, size
 {
     struct core_copy copy = {.dst = dst, .src = src, .width_B = size_B, .height = 1, .depth = 1};
 
-    API_CALL(cuMemcpy);
-    drv_call_.name = name;
+    API_CALL_NAMED(name);
     API_CONTEXT(ctx);
-    return copy_run(&copy, kind, stream, async);
+    return copy_run(ctx, &copy, kind, stream, async);
 }
 
 #define HOST(ptr) ((CUdeviceptr)(uintptr_t)(ptr))
 
-/* symbol, parameters, dst, src, kind: a synchronous form and its _ptds twin */
-#define COPY_SYNC(symbol, symbol_ptds, params, dst, src, kind)                                     \
-    HD_EXPORT CUresult symbol params                                                               \
-    {                                                                                              \
-        return copy_1d(#symbol, dst, src, size_B, kind, NULL, false);                              \
-    }                                                                                              \
-    DRV_PER_THREAD(symbol_ptds, params,                                                            \
-                   copy_1d(#symbol, dst, src, size_B, kind, CU_STREAM_PER_THREAD, false))
-#define COPY_ASYNC(symbol, params, dst, src, kind)                                                 \
-    HD_EXPORT CUresult symbol params                                                               \
-    {                                                                                              \
-        return copy_1d(#symbol, dst, src, size_B, kind, stream, true);                             \
-    }                                                                                              \
-    DRV_PER_THREAD(symbol##_ptsz, params,                                                          \
-                   copy_1d(#symbol, dst, src, size_B, kind, PER_THREAD(stream), true))
+CUresult drv_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size_B, CUstream null_stream)
+{
+    return copy_1d("cuMemcpy", dst, src, size_B, COPY_ANY, null_stream, false);
+}
 
-COPY_SYNC(cuMemcpy, cuMemcpy_ptds, (CUdeviceptr dst, CUdeviceptr src, size_t size_B), dst, src,
-          COPY_ANY)
-COPY_SYNC(cuMemcpyHtoD_v2, cuMemcpyHtoD_v2_ptds, (CUdeviceptr dst, const void *src, size_t size_B),
-          dst, HOST(src), COPY_TO_DEVICE)
-COPY_SYNC(cuMemcpyDtoH_v2, cuMemcpyDtoH_v2_ptds, (void *dst, CUdeviceptr src, size_t size_B),
-          HOST(dst), src, COPY_FROM_DEVICE)
-COPY_SYNC(cuMemcpyDtoD_v2, cuMemcpyDtoD_v2_ptds, (CUdeviceptr dst, CUdeviceptr src, size_t size_B),
-          dst, src, COPY_DEVICE)
-COPY_SYNC(cuMemcpyPeer, cuMemcpyPeer_ptds,
-          (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size_B),
-          dst, src, COPY_DEVICE)
+CUresult drv_cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size_B, CUstream null_stream)
+{
+    return copy_1d("cuMemcpyHtoD_v2", dst, HOST(src), size_B, COPY_TO_DEVICE, null_stream, false);
+}
 
-COPY_ASYNC(cuMemcpyAsync, (CUdeviceptr dst, CUdeviceptr src, size_t size_B, CUstream stream), dst,
-           src, COPY_ANY)
-COPY_ASYNC(cuMemcpyHtoDAsync_v2, (CUdeviceptr dst, const void *src, size_t size_B, CUstream stream),
-           dst, HOST(src), COPY_TO_DEVICE)
-COPY_ASYNC(cuMemcpyDtoHAsync_v2, (void *dst, CUdeviceptr src, size_t size_B, CUstream stream),
-           HOST(dst), src, COPY_FROM_DEVICE)
-COPY_ASYNC(cuMemcpyDtoDAsync_v2, (CUdeviceptr dst, CUdeviceptr src, size_t size_B, CUstream stream),
-           dst, src, COPY_DEVICE)
-COPY_ASYNC(cuMemcpyPeerAsync,
-           (CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx, size_t size_B,
-            CUstream stream),
-           dst, src, COPY_DEVICE)
+CUresult drv_cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size_B, CUstream null_stream)
+{
+    return copy_1d("cuMemcpyDtoH_v2", HOST(dst), src, size_B, COPY_FROM_DEVICE, null_stream, false);
+}
+
+CUresult drv_cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size_B, CUstream null_stream)
+{
+    return copy_1d("cuMemcpyDtoD_v2", dst, src, size_B, COPY_DEVICE, null_stream, false);
+}
+
+CUresult drv_cuMemcpyPeer(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src, CUcontext src_ctx,
+                          size_t size_B, CUstream null_stream)
+{
+    return copy_1d("cuMemcpyPeer", dst, src, size_B, COPY_DEVICE, null_stream, false);
+}
+
+CUresult drv_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size_B, CUstream stream)
+{
+    return copy_1d("cuMemcpyAsync", dst, src, size_B, COPY_ANY, stream, true);
+}
+
+CUresult drv_cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size_B, CUstream stream)
+{
+    return copy_1d("cuMemcpyHtoDAsync_v2", dst, HOST(src), size_B, COPY_TO_DEVICE, stream, true);
+}
+
+CUresult drv_cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size_B, CUstream stream)
+{
+    return copy_1d("cuMemcpyDtoHAsync_v2", HOST(dst), src, size_B, COPY_FROM_DEVICE, stream, true);
+}
+
+CUresult drv_cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t size_B, CUstream stream)
+{
+    return copy_1d("cuMemcpyDtoDAsync_v2", dst, src, size_B, COPY_DEVICE, stream, true);
+}
+
+CUresult drv_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr src,
+                               CUcontext src_ctx, size_t size_B, CUstream stream)
+{
+    return copy_1d("cuMemcpyPeerAsync", dst, src, size_B, COPY_DEVICE, stream, true);
+}
 
 /* ---- boxes */
 
 /* Address of one side of a 2D or 3D copy. */
 static CUresult side_base(CUmemorytype type, const void *host, CUdeviceptr device, CUdeviceptr *out)
 {
+    assert(out);
     switch (type) {
     case CU_MEMORYTYPE_HOST:
         *out = HOST(host);
@@ -101,8 +112,7 @@ static CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, CUstream strea
     CUdeviceptr dst = 0, src = 0;
     CUresult result;
 
-    API_CALL(cuMemcpy3D);
-    drv_call_.name = name;
+    API_CALL_NAMED(name);
     API_CHECK(c);
     API_CHECK(!c->srcLOD && !c->dstLOD);
     API_CONTEXT(ctx);
@@ -120,7 +130,7 @@ static CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, CUstream strea
     copy.dst_slice_B = copy.dst_pitch_B * (c->dstHeight ? c->dstHeight : c->Height + c->dstY);
     copy.src = src + c->srcZ * copy.src_slice_B + c->srcY * copy.src_pitch_B + c->srcXInBytes;
     copy.dst = dst + c->dstZ * copy.dst_slice_B + c->dstY * copy.dst_pitch_B + c->dstXInBytes;
-    return copy_run(&copy, box_kind(c->dstMemoryType, c->srcMemoryType), stream, async);
+    return copy_run(ctx, &copy, box_kind(c->dstMemoryType, c->srcMemoryType), stream, async);
 }
 
 static CUresult copy_2d(const char *name, const CUDA_MEMCPY2D *c, CUstream stream, bool async)
@@ -149,99 +159,120 @@ static CUresult copy_2d(const char *name, const CUDA_MEMCPY2D *c, CUstream strea
     return copy_3d(name, &box, stream, async);
 }
 
-HD_EXPORT CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy)
+CUresult drv_cuMemcpy2D_v2(const CUDA_MEMCPY2D *copy, CUstream null_stream)
 {
-    return copy_2d("cuMemcpy2D_v2", copy, NULL, false);
+    return copy_2d("cuMemcpy2D_v2", copy, null_stream, false);
 }
-DRV_PER_THREAD(cuMemcpy2D_v2_ptds, (const CUDA_MEMCPY2D *copy),
-               copy_2d("cuMemcpy2D_v2", copy, CU_STREAM_PER_THREAD, false))
 
-HD_EXPORT CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy)
+CUresult drv_cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *copy, CUstream null_stream)
 {
-    return copy_2d("cuMemcpy2DUnaligned_v2", copy, NULL, false);
+    return copy_2d("cuMemcpy2DUnaligned_v2", copy, null_stream, false);
 }
-DRV_PER_THREAD(cuMemcpy2DUnaligned_v2_ptds, (const CUDA_MEMCPY2D *copy),
-               copy_2d("cuMemcpy2DUnaligned_v2", copy, CU_STREAM_PER_THREAD, false))
 
-HD_EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
+CUresult drv_cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *copy, CUstream stream)
 {
     return copy_2d("cuMemcpy2DAsync_v2", copy, stream, true);
 }
-DRV_PER_THREAD(cuMemcpy2DAsync_v2_ptsz, (const CUDA_MEMCPY2D *copy, CUstream stream),
-               copy_2d("cuMemcpy2DAsync_v2", copy, PER_THREAD(stream), true))
 
-HD_EXPORT CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy)
+CUresult drv_cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy, CUstream null_stream)
 {
-    return copy_3d("cuMemcpy3D_v2", copy, NULL, false);
+    return copy_3d("cuMemcpy3D_v2", copy, null_stream, false);
 }
-DRV_PER_THREAD(cuMemcpy3D_v2_ptds, (const CUDA_MEMCPY3D *copy),
-               copy_3d("cuMemcpy3D_v2", copy, CU_STREAM_PER_THREAD, false))
 
-HD_EXPORT CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
+CUresult drv_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     return copy_3d("cuMemcpy3DAsync_v2", copy, stream, true);
 }
-DRV_PER_THREAD(cuMemcpy3DAsync_v2_ptsz, (const CUDA_MEMCPY3D *copy, CUstream stream),
-               copy_3d("cuMemcpy3DAsync_v2", copy, PER_THREAD(stream), true))
 
 /* ---- memset */
 
 static CUresult fill(const char *name, CUdeviceptr dst, size_t pitch_B, unsigned value,
                      unsigned elem_B, size_t width, size_t height, CUstream handle, bool async)
 {
-    struct core_block block;
-    enum hd_status status;
-
-    API_CALL(cuMemset);
-    drv_call_.name = name;
+    assert(elem_B == 1 || elem_B == 2 || elem_B == 4);
+    API_CALL_NAMED(name);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     API_CHECK(width <= SIZE_MAX / elem_B);
-    status = core_fill(stream, dst, pitch_B, value, elem_B, width, height);
-    /* Memory that the host can see is filled when a synchronous call returns. */
-    if (status == HD_OK && !async && core_memory_find(dst, &block) && block.kind != CORE_MEM_DEVICE)
-        status = core_stream_synchronize(stream);
-    return drv_result(status);
+    return drv_result(core_fill(stream, dst, pitch_B, value, elem_B, width, height, async));
 }
 
-#define MEMSET(bits, type)                                                                         \
-    HD_EXPORT CUresult cuMemsetD##bits##_v2(CUdeviceptr dst, type value, size_t count)             \
-    {                                                                                              \
-        return fill("cuMemsetD" #bits, dst, 0, value, bits / 8, count, 1, NULL, false);            \
-    }                                                                                              \
-    DRV_PER_THREAD(                                                                                \
-        cuMemsetD##bits##_v2_ptds, (CUdeviceptr dst, type value, size_t count),                    \
-        fill("cuMemsetD" #bits, dst, 0, value, bits / 8, count, 1, CU_STREAM_PER_THREAD, false))   \
-    HD_EXPORT CUresult cuMemsetD##bits##Async(CUdeviceptr dst, type value, size_t count,           \
-                                              CUstream stream)                                     \
-    {                                                                                              \
-        return fill("cuMemsetD" #bits "Async", dst, 0, value, bits / 8, count, 1, stream, true);   \
-    }                                                                                              \
-    DRV_PER_THREAD(cuMemsetD##bits##Async_ptsz,                                                    \
-                   (CUdeviceptr dst, type value, size_t count, CUstream stream),                   \
-                   cuMemsetD##bits##Async(dst, value, count, PER_THREAD(stream)))                  \
-    HD_EXPORT CUresult cuMemsetD2D##bits##_v2(CUdeviceptr dst, size_t pitch_B, type value,         \
-                                              size_t width, size_t height)                         \
-    {                                                                                              \
-        return fill("cuMemsetD2D" #bits, dst, pitch_B, value, bits / 8, width, height, NULL,       \
-                    false);                                                                        \
-    }                                                                                              \
-    DRV_PER_THREAD(cuMemsetD2D##bits##_v2_ptds,                                                    \
-                   (CUdeviceptr dst, size_t pitch_B, type value, size_t width, size_t height),     \
-                   fill("cuMemsetD2D" #bits, dst, pitch_B, value, bits / 8, width, height,         \
-                        CU_STREAM_PER_THREAD, false))                                              \
-    HD_EXPORT CUresult cuMemsetD2D##bits##Async(CUdeviceptr dst, size_t pitch_B, type value,       \
-                                                size_t width, size_t height, CUstream stream)      \
-    {                                                                                              \
-        return fill("cuMemsetD2D" #bits "Async", dst, pitch_B, value, bits / 8, width, height,     \
-                    stream, true);                                                                 \
-    }                                                                                              \
-    DRV_PER_THREAD(                                                                                \
-        cuMemsetD2D##bits##Async_ptsz,                                                             \
-        (CUdeviceptr dst, size_t pitch_B, type value, size_t width, size_t height,                 \
-         CUstream stream),                                                                         \
-        cuMemsetD2D##bits##Async(dst, pitch_B, value, width, height, PER_THREAD(stream)))
+/* One row of `count` elements. */
+static CUresult fill_row(const char *name, CUdeviceptr dst, unsigned value, unsigned elem_B,
+                         size_t count, CUstream stream, bool async)
+{
+    return fill(name, dst, 0, value, elem_B, count, 1, stream, async);
+}
 
-MEMSET(8, unsigned char)
-MEMSET(16, unsigned short)
-MEMSET(32, unsigned)
+CUresult drv_cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count, CUstream null_stream)
+{
+    return fill_row("cuMemsetD8_v2", dst, value, sizeof(value), count, null_stream, false);
+}
+
+CUresult drv_cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
+{
+    return fill_row("cuMemsetD8Async", dst, value, sizeof(value), count, stream, true);
+}
+
+CUresult drv_cuMemsetD2D8_v2(CUdeviceptr dst, size_t pitch_B, unsigned char value, size_t width,
+                             size_t height, CUstream null_stream)
+{
+    return fill("cuMemsetD2D8_v2", dst, pitch_B, value, sizeof(value), width, height, null_stream,
+                false);
+}
+
+CUresult drv_cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch_B, unsigned char value, size_t width,
+                               size_t height, CUstream stream)
+{
+    return fill("cuMemsetD2D8Async", dst, pitch_B, value, sizeof(value), width, height, stream,
+                true);
+}
+
+CUresult drv_cuMemsetD16_v2(CUdeviceptr dst, unsigned short value, size_t count,
+                            CUstream null_stream)
+{
+    return fill_row("cuMemsetD16_v2", dst, value, sizeof(value), count, null_stream, false);
+}
+
+CUresult drv_cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream)
+{
+    return fill_row("cuMemsetD16Async", dst, value, sizeof(value), count, stream, true);
+}
+
+CUresult drv_cuMemsetD2D16_v2(CUdeviceptr dst, size_t pitch_B, unsigned short value, size_t width,
+                              size_t height, CUstream null_stream)
+{
+    return fill("cuMemsetD2D16_v2", dst, pitch_B, value, sizeof(value), width, height, null_stream,
+                false);
+}
+
+CUresult drv_cuMemsetD2D16Async(CUdeviceptr dst, size_t pitch_B, unsigned short value, size_t width,
+                                size_t height, CUstream stream)
+{
+    return fill("cuMemsetD2D16Async", dst, pitch_B, value, sizeof(value), width, height, stream,
+                true);
+}
+
+CUresult drv_cuMemsetD32_v2(CUdeviceptr dst, unsigned value, size_t count, CUstream null_stream)
+{
+    return fill_row("cuMemsetD32_v2", dst, value, sizeof(value), count, null_stream, false);
+}
+
+CUresult drv_cuMemsetD32Async(CUdeviceptr dst, unsigned value, size_t count, CUstream stream)
+{
+    return fill_row("cuMemsetD32Async", dst, value, sizeof(value), count, stream, true);
+}
+
+CUresult drv_cuMemsetD2D32_v2(CUdeviceptr dst, size_t pitch_B, unsigned value, size_t width,
+                              size_t height, CUstream null_stream)
+{
+    return fill("cuMemsetD2D32_v2", dst, pitch_B, value, sizeof(value), width, height, null_stream,
+                false);
+}
+
+CUresult drv_cuMemsetD2D32Async(CUdeviceptr dst, size_t pitch_B, unsigned value, size_t width,
+                                size_t height, CUstream stream)
+{
+    return fill("cuMemsetD2D32Async", dst, pitch_B, value, sizeof(value), width, height, stream,
+                true);
+}

@@ -1,203 +1,223 @@
-/* Devices: there is one. */
+/* Devices and their primary contexts. */
+#include <assert.h>
 #include <strings.h>
 
 #include "api/driver/driver.h"
 
-bool drv_device_ok(CUdevice dev)
-{
-    return dev == 0 && core_device_get() != NULL;
-}
-
-HD_EXPORT CUresult cuDeviceGet(CUdevice *device, int ordinal)
+CUresult drv_cuDeviceGet(CUdevice *device, int ordinal)
 {
     API_CALL(cuDeviceGet);
     API_CHECK(device);
-    API_DEVICE(ordinal);
-    *device = ordinal;
+    API_DEVICE(d, ordinal);
+    *device = d->ordinal;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetCount(int *count)
+CUresult drv_cuDeviceGetCount(int *count)
 {
     API_CALL(cuDeviceGetCount);
     API_CHECK(count);
-    *count = 1;
+    *count = (int)core_device_count();
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
+CUresult drv_cuDeviceGetName(char *name, int len, CUdevice dev)
 {
     API_CALL(cuDeviceGetName);
     API_CHECK(name && len > 0);
-    API_DEVICE(dev);
-    snprintf(name, (size_t)len, "%s", core_device_get()->name);
+    API_DEVICE(d, dev);
+    snprintf(name, (size_t)len, "%s", d->name);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
+CUresult drv_cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
     API_CALL(cuDeviceGetUuid_v2);
     API_CHECK(uuid);
-    API_DEVICE(dev);
-    memcpy(uuid->bytes, core_device_get()->uuid, sizeof(uuid->bytes));
+    API_DEVICE(d, dev);
+    memcpy(uuid->bytes, d->uuid, sizeof(uuid->bytes));
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+CUresult drv_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
-    return cuDeviceGetUuid_v2(uuid, dev);
+    return drv_cuDeviceGetUuid_v2(uuid, dev);
 }
 
 /* A Windows notion. */
-HD_EXPORT CUresult cuDeviceGetLuid(char *luid, unsigned *node_mask, CUdevice dev)
+CUresult drv_cuDeviceGetLuid(char *luid, unsigned *node_mask, CUdevice dev)
 {
     API_CALL(cuDeviceGetLuid);
     API_CHECK(luid && node_mask);
-    API_DEVICE(dev);
+    API_DEVICE(d, dev);
+    (void)d;
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-HD_EXPORT CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
+CUresult drv_cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
     API_CALL(cuDeviceTotalMem_v2);
     API_CHECK(bytes);
-    API_DEVICE(dev);
-    *bytes = core_device_get()->memory_B;
+    API_DEVICE(d, dev);
+    *bytes = d->memory_B;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice dev)
+CUresult drv_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice dev)
 {
     API_CALL(cuDeviceGetAttribute);
     API_CHECK(value);
-    API_DEVICE(dev);
-    return drv_result(core_device_attribute(core_device_get(), (int)attribute, value));
+    API_DEVICE(d, dev);
+    return drv_result(core_device_attribute(d, (int)attribute, value));
 }
 
-static int attribute(int number)
+static int attribute(const struct core_device *d, int number)
 {
     int value = 0;
 
-    (void)!core_device_attribute(core_device_get(), number, &value);
+    (void)!core_device_attribute(d, number, &value);
     return value;
 }
 
-HD_EXPORT CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
+CUresult drv_cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 {
     API_CALL(cuDeviceGetProperties);
     API_CHECK(prop);
-    API_DEVICE(dev);
+    API_DEVICE(d, dev);
     *prop = (CUdevprop){
-        .maxThreadsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-        .maxThreadsDim = {attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
-                          attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
-                          attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
-        .maxGridSize = {attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
-                        attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
-                        attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)},
-        .sharedMemPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-        .totalConstantMemory = attribute(CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
-        .SIMDWidth = attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE),
-        .memPitch = attribute(CU_DEVICE_ATTRIBUTE_MAX_PITCH),
-        .regsPerBlock = attribute(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
-        .clockRate = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-        .textureAlign = attribute(CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+        .maxThreadsPerBlock = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        .maxThreadsDim = {attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+                          attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+                          attribute(d, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)},
+        .maxGridSize = {attribute(d, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+                        attribute(d, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+                        attribute(d, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)},
+        .sharedMemPerBlock = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        .totalConstantMemory = attribute(d, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+        .SIMDWidth = attribute(d, CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        .memPitch = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+        .regsPerBlock = attribute(d, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+        .clockRate = attribute(d, CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        .textureAlign = attribute(d, CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
     };
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
+CUresult drv_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
     API_CALL(cuDeviceComputeCapability);
     API_CHECK(major && minor);
-    API_DEVICE(dev);
-    *major = core_device_get()->cc_major;
-    *minor = core_device_get()->cc_minor;
+    API_DEVICE(d, dev);
+    *major = d->cc_major;
+    *minor = d->cc_minor;
     return CUDA_SUCCESS;
 }
 
-static void pci_id(char *out, size_t size)
+static void pci_id(const struct core_device *d, char *out, size_t size)
 {
-    snprintf(out, size, "0000:%02X:00.0", core_device_get()->pci_bus);
+    assert(d->pci_bus >= 0 && d->pci_bus < 256); /* two digits */
+    snprintf(out, size, "0000:%02X:00.0", d->pci_bus);
 }
 
-HD_EXPORT CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
+CUresult drv_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
 {
     API_CALL(cuDeviceGetPCIBusId);
     API_CHECK(id && len > 0);
-    API_DEVICE(dev);
-    pci_id(id, (size_t)len);
+    API_DEVICE(d, dev);
+    pci_id(d, id, (size_t)len);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
+CUresult drv_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 {
+    struct core_device *d;
     char own[16];
 
     API_CALL(cuDeviceGetByPCIBusId);
     API_CHECK(dev && id);
-    pci_id(own, sizeof(own));
-    /* The domain and the function may be left out. */
-    if (strncasecmp(own, id, strlen(own)) && strncasecmp(own + 5, id, 5))
-        return drv_error(CUDA_ERROR_INVALID_DEVICE, "there is no device at %s", id);
-    *dev = 0;
-    return CUDA_SUCCESS;
+    for (int i = 0; (d = core_device_at(i)); i++) {
+        pci_id(d, own, sizeof(own));
+        /* The domain and the function may be left out. */
+        if (!strncasecmp(own, id, strlen(own)) || !strncasecmp(own + 5, id, 5)) {
+            *dev = i;
+            return CUDA_SUCCESS;
+        }
+    }
+    return drv_error(CUDA_ERROR_INVALID_DEVICE, "there is no device at %s", id);
 }
 
-HD_EXPORT CUresult cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
+/* All devices share the host's memory; a device is not its own peer. */
+CUresult drv_cuDeviceCanAccessPeer(int *can, CUdevice dev, CUdevice peer)
 {
     API_CALL(cuDeviceCanAccessPeer);
     API_CHECK(can);
-    API_DEVICE(dev);
-    API_DEVICE(peer);
-    *can = 0; /* a device is not its own peer */
+    API_DEVICE(from, dev);
+    API_DEVICE(to, peer);
+    *can = from != to;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevice src,
-                                           CUdevice dst)
+CUresult drv_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attr, CUdevice src,
+                                     CUdevice dst)
 {
     API_CALL(cuDeviceGetP2PAttribute);
     API_CHECK(value);
-    (void)attr;
-    API_DEVICE(src);
-    API_DEVICE(dst);
-    return drv_error(CUDA_ERROR_INVALID_DEVICE, "source and destination are the same device");
+    API_DEVICE(from, src);
+    API_DEVICE(to, dst);
+    if (from == to)
+        return drv_error(CUDA_ERROR_INVALID_DEVICE, "source and destination are the same device");
+    switch (attr) {
+    case CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK:
+    case CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED:
+        *value = 0;
+        return CUDA_SUCCESS;
+    case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+    case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+        *value = 1;
+        return CUDA_SUCCESS;
+    default:
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "there is no peer attribute %d", (int)attr);
+    }
 }
 
 /* ---- primary context */
 
-HD_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
+CUresult drv_cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice dev)
 {
+    struct core_context *ctx;
+    enum hd_status status;
+
     API_CALL(cuDevicePrimaryCtxRetain);
-    API_CHECK(ctx);
-    API_DEVICE(dev);
-    return drv_result(core_primary_retain(core_device_get(), (struct core_context **)ctx));
+    API_CHECK(out);
+    API_DEVICE(d, dev);
+    status = core_primary_retain(d, &ctx);
+    if (status == HD_OK)
+        DRV_GIVE(context, out, ctx);
+    return drv_result(status);
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev)
+CUresult drv_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
     enum hd_status status;
 
     API_CALL(cuDevicePrimaryCtxRelease_v2);
-    API_DEVICE(dev);
-    status = core_primary_release(core_device_get());
+    API_DEVICE(d, dev);
+    status = core_primary_release(d);
     return status == HD_BAD_ARG ? CUDA_ERROR_INVALID_CONTEXT : drv_result(status);
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
+CUresult drv_cuDevicePrimaryCtxRelease(CUdevice dev)
 {
-    return cuDevicePrimaryCtxRelease_v2(dev);
+    return drv_cuDevicePrimaryCtxRelease_v2(dev);
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
+CUresult drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
 {
-    struct core_device *d = core_device_get();
-
     API_CALL(cuDevicePrimaryCtxSetFlags_v2);
-    API_DEVICE(dev);
+    API_DEVICE(d, dev);
     API_CHECK(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
     hd_lock_acquire(&d->lock);
+    assert(hd_lock_held(&d->lock));
     d->primary_flags = flags;
     if (d->primary)
         d->primary->flags = flags;
@@ -205,33 +225,32 @@ HD_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
+CUresult drv_cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned flags)
 {
-    return cuDevicePrimaryCtxSetFlags_v2(dev, flags);
+    return drv_cuDevicePrimaryCtxSetFlags_v2(dev, flags);
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
+CUresult drv_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
 {
-    struct core_device *d = core_device_get();
-
     API_CALL(cuDevicePrimaryCtxGetState);
     API_CHECK(flags && active);
-    API_DEVICE(dev);
+    API_DEVICE(d, dev);
     hd_lock_acquire(&d->lock);
     *flags = d->primary_flags;
+    assert(!d->primary_refs || d->primary);
     *active = d->primary_refs > 0;
     hd_lock_release(&d->lock);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev)
+CUresult drv_cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
     API_CALL(cuDevicePrimaryCtxReset_v2);
-    API_DEVICE(dev);
-    return drv_result(core_primary_reset(core_device_get()));
+    API_DEVICE(d, dev);
+    return drv_result(core_primary_reset(d));
 }
 
-HD_EXPORT CUresult cuDevicePrimaryCtxReset(CUdevice dev)
+CUresult drv_cuDevicePrimaryCtxReset(CUdevice dev)
 {
-    return cuDevicePrimaryCtxReset_v2(dev);
+    return drv_cuDevicePrimaryCtxReset_v2(dev);
 }

@@ -2,114 +2,149 @@
  * Common to the driver API's files: every entry point decodes, checks, calls core and translates
  * the status. One file per CUDA object.
  *
- *     HD_EXPORT CUresult cuFoo(CUbar bar)
+ *     CUresult drv_cuFoo(CUbar bar)
  *     {
- *         API_CALL(cuFoo);             // initialised? tells the tap
+ *         API_CALL(cuFoo);             // initialised?
  *         API_CONTEXT(ctx);            // the current context, healthy
  *         API_CHECK(bar);              // CUDA_ERROR_INVALID_VALUE for null
  *         return drv_result(core_foo(ctx, bar));
  *     }
+ *
+ * drv_cuFoo() is what its row in spec/api/driver.def names; the exported cuFoo(), which tells the
+ * taps and calls it, is generated (driver_entries.c), and so are the _ptsz and _ptds twins. The
+ * function of a twin without a stream parameter gets one more, `null_stream`: what stream 0 means.
+ * Inside the library call drv_cuFoo(): the exported one would look like a call of the program.
+ *
+ * The API_ macros below return from the function they stand in, with a CUresult; those that declare
+ * something say so.
  */
 #ifndef HD_API_DRIVER_DRIVER_H
 #define HD_API_DRIVER_DRIVER_H
 
+#include <assert.h>
+
 #include "api/driver/cuda_abi.h"
 #include "core/core.h"
+#include "core/tap.h"
 
 #define DRV_VERSION 13000
 
 /* Translates; the message stays readable through heddle_error_message(). */
 CUresult drv_result(enum hd_status status);
+/*
+ * The same for what loads or launches code. A program that does not check would run on without its
+ * kernels, so the reason goes to the log, each text once; `name` is the entry point.
+ */
+CUresult drv_code_failure(const char *name, enum hd_status status);
+static inline CUresult drv_code_result(const char *name, enum hd_status status)
+{
+    return HD_LIKELY(status == HD_OK) ? CUDA_SUCCESS : drv_code_failure(name, status);
+}
 /* Logs the message and returns the code. */
 CUresult drv_error(CUresult result, const char *fmt, ...) HD_PRINTF(2, 3);
 /* What an entry point that is not implemented returns; logs its name once. */
 CUresult drv_missing(const char *name, _Atomic bool *logged);
 
-struct drv_call {
-    const char *name;
-    const struct core_tap *tap;
-    uint64_t correlation;
-};
-void drv_call_begin(struct drv_call *call);
-void drv_call_end(struct drv_call *call);
+extern const struct heddle_entry driver_entries[]; /* by enum driver_entry */
 
 /* True after a successful cuInit(). */
 bool drv_is_initialised(void);
-/* Ordinals are 0. */
-bool drv_device_ok(CUdevice dev);
 
-/* Opens a call that may come before cuInit(). */
-#define API_CALL_ANY(name_)                                                                        \
-    __attribute__((cleanup(drv_call_end), unused)) struct drv_call drv_call_ = {                   \
-        #name_, atomic_load_explicit(&core_tap, memory_order_acquire), 0};                         \
-    if (HD_UNLIKELY(drv_call_.tap != NULL))                                                        \
-    drv_call_begin(&drv_call_)
-#define API_CALL(name_)                                                                            \
-    API_CALL_ANY(name_);                                                                           \
-    if (HD_UNLIKELY(!drv_is_initialised()))                                                        \
-    return CUDA_ERROR_NOT_INITIALIZED
+/* Opens an entry point: its name for messages. It may come before cuInit(). */
+#define API_CALL_ANY(symbol) const char *const api_name_ HD_UNUSED = #symbol
+/* The same for a body behind several symbols, and the driver must be initialised. */
+#define API_CALL_NAMED(name)                                                                       \
+    const char *const api_name_ HD_UNUSED = (name);                                                \
+    do {                                                                                           \
+        if (HD_UNLIKELY(!drv_is_initialised()))                                                    \
+            return CUDA_ERROR_NOT_INITIALIZED;                                                     \
+    } while (0)
+#define API_CALL(symbol) API_CALL_NAMED(#symbol)
 #define API_CHECK(cond)                                                                            \
     do {                                                                                           \
         if (HD_UNLIKELY(!(cond)))                                                                  \
-            return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: invalid argument: %s", drv_call_.name, \
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: invalid argument: %s", api_name_,      \
                              #cond);                                                               \
     } while (0)
-#define API_DEVICE(dev)                                                                            \
-    if (!drv_device_ok(dev))                                                                       \
-    return drv_error(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", drv_call_.name, (dev))
+/* Declares `device`: that of the ordinal. */
+#define API_DEVICE(device, ordinal)                                                                \
+    struct core_device *device = core_device_at(ordinal);                                          \
+    do {                                                                                           \
+        if (HD_UNLIKELY(!device))                                                                  \
+            return drv_error(CUDA_ERROR_INVALID_DEVICE, "%s: there is no device %d", api_name_,    \
+                             (ordinal));                                                           \
+    } while (0)
 /* Declares `ctx`: the calling thread's context. */
 #define API_CONTEXT_ANY(ctx)                                                                       \
     struct core_context *ctx = core_current();                                                     \
-    if (HD_UNLIKELY(!core_handle_is(CORE_CONTEXT, ctx)))                                           \
-    return drv_no_context(ctx)
+    do {                                                                                           \
+        if (HD_UNLIKELY(!ctx || !core_context_is_live(ctx)))                                       \
+            return drv_no_context(ctx);                                                            \
+    } while (0)
 /* The same, and it has not faulted. */
 #define API_CONTEXT(ctx)                                                                           \
     API_CONTEXT_ANY(ctx);                                                                          \
-    if (HD_UNLIKELY(core_context_status(ctx) != HD_OK))                                            \
-    return drv_result(core_context_status(ctx))
-#define API_HANDLE(kind, handle)                                                                   \
     do {                                                                                           \
-        if (HD_UNLIKELY(!core_handle_is(CORE_##kind, (handle))))                                   \
-            return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is not a handle of this kind",     \
-                             drv_call_.name, (const void *)(handle));                              \
+        if (HD_UNLIKELY(core_context_status(ctx) != HD_OK))                                        \
+            return drv_result(core_context_status(ctx));                                           \
+    } while (0)
+/* Declares `object`, a reference to what the handle names; dropped when the block ends. */
+#define API_HANDLE(kind, object, handle)                                                           \
+    __attribute__((cleanup(core_##kind##_unref_at))) struct core_##kind *object =                  \
+        core_##kind##_lookup(handle);                                                              \
+    do {                                                                                           \
+        if (HD_UNLIKELY(!object))                                                                  \
+            return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is not a live " #kind, api_name_,  \
+                             (const void *)(handle));                                              \
+    } while (0)
+/* Stores the handle of an object and drops the reference that came with it. */
+#define DRV_GIVE(kind, out, object)                                                                \
+    do {                                                                                           \
+        *(out) = core_##kind##_handle(object);                                                     \
+        core_##kind##_unref(object);                                                               \
     } while (0)
 
 CUresult drv_no_context(struct core_context *ctx);
-/* The stream behind a handle: null and the two special values included. */
-CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_stream **out_stream);
+/*
+ * The stream behind a handle: null and the two special values included, which are borrowed from the
+ * context and the thread. *out_ref is what has to be dropped, or NULL.
+ */
+CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_stream **out_stream,
+                    struct core_stream **out_ref);
 #define API_STREAM(ctx, stream, handle)                                                            \
     struct core_stream *stream;                                                                    \
+    __attribute__((cleanup(core_stream_unref_at))) struct core_stream *stream##_ref_ = NULL;       \
     do {                                                                                           \
-        CUresult stream_result_ = drv_stream((ctx), (handle), &stream);                            \
+        CUresult stream_result_ = drv_stream((ctx), (handle), &stream, &stream##_ref_);            \
         if (HD_UNLIKELY(stream_result_ != CUDA_SUCCESS))                                           \
             return stream_result_;                                                                 \
     } while (0)
-/* A function in the current context from a CUfunction or a CUkernel. */
+/* A function in the current context from a CUfunction or a CUkernel, with a reference. */
 CUresult drv_function(struct core_context *ctx, const void *handle,
                       struct core_function **out_function);
 #define API_FUNCTION(ctx, function, handle)                                                        \
-    struct core_function *function;                                                                \
+    __attribute__((cleanup(core_function_unref_at))) struct core_function *function = NULL;        \
     do {                                                                                           \
         CUresult function_result_ = drv_function((ctx), (handle), &function);                      \
         if (HD_UNLIKELY(function_result_ != CUDA_SUCCESS))                                         \
             return function_result_;                                                               \
     } while (0)
 
-/* Stream 0 of the _ptsz entry points. */
-#define PER_THREAD(stream) ((stream) ? (stream) : CU_STREAM_PER_THREAD)
-
-/* An entry point for the per-thread default stream: name, parameters, the call behind it. */
-#define DRV_PER_THREAD(symbol, params, call)                                                       \
-    HD_EXPORT CUresult symbol params;                                                              \
-    HD_EXPORT CUresult symbol params                                                               \
-    {                                                                                              \
-        return call;                                                                               \
-    }
+/* The same, compiled and known to the device: its properties can be asked for. */
+#define API_LOADED_FUNCTION(ctx, function, handle)                                                 \
+    API_FUNCTION(ctx, function, handle);                                                           \
+    do {                                                                                           \
+        enum hd_status loaded_status_ = core_function_load(function);                              \
+        if (HD_UNLIKELY(loaded_status_ != HD_OK))                                                  \
+            return drv_result(loaded_status_);                                                     \
+    } while (0)
 
 /* Attributes of functions and kernels (function.c). */
-CUresult drv_function_attribute(const struct core_function *f, int attribute, int *out_value);
+/* Loads a function and hands it out; takes the caller's reference. */
+CUresult drv_function_give(struct core_function *function, CUfunction *out_func);
+CUresult drv_function_attribute(struct core_function *f, int attribute, int *out_value);
 CUresult drv_function_attribute_set(struct core_function *f, int attribute, int value);
-CUresult drv_param_info(const struct ir_func *func, size_t index, size_t *offset, size_t *size);
+CUresult drv_param_info(const struct core_entry *entry, size_t index, size_t *offset, size_t *size);
 /* Reads a file into memory; the caller frees it with hd_free. */
 CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size);
 

@@ -1,46 +1,14 @@
-/*
- * The table of entry points: what is missing gets an export that says so, and cuGetProcAddress()
- * finds symbols by name and version.
- */
+/* cuGetProcAddress(): symbols by name and version, from the table of entry points. */
 #include "api/driver/driver.h"
 #include "base/log.h"
 
 CUresult drv_missing(const char *name, _Atomic bool *logged)
 {
+    assert(name && logged);
     if (!atomic_exchange(logged, true))
         hd_log("%s is not implemented", name);
     return drv_error(CUDA_ERROR_NOT_SUPPORTED, "%s is not implemented", name);
 }
-
-/* Entry points that are missing. Arguments are not looked at. */
-#define ENTRY_YES(symbol)
-#define ENTRY_NO(symbol)                                                                           \
-    HD_EXPORT CUresult symbol(void);                                                               \
-    HD_EXPORT CUresult symbol(void)                                                                \
-    {                                                                                              \
-        static _Atomic bool logged;                                                                \
-        return drv_missing(#symbol, &logged);                                                      \
-    }
-#define X(symbol, name, since, streams, have) ENTRY_##have(symbol)
-#include "api/driver.def"
-#undef X
-
-/* The _ptsz forms are not declared in cuda_abi.h; only their addresses matter here. */
-#undef ENTRY_YES
-#undef ENTRY_NO
-#define ENTRY_ANY_YES(symbol)
-#define ENTRY_ANY_NO(symbol)
-#define ENTRY_PER_THREAD_YES(symbol) extern CUresult symbol();
-#define ENTRY_PER_THREAD_NO(symbol)
-#define X(symbol, name, since, streams, have) ENTRY_##streams##_##have(symbol)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstrict-prototypes"
-#if defined(__clang__)
-#pragma GCC diagnostic ignored "-Wdeprecated-non-prototype"
-#endif
-#include "api/driver.def"
-#pragma GCC diagnostic pop
-#undef X
 
 enum streams { STREAMS_ANY, STREAMS_PER_THREAD };
 
@@ -51,8 +19,16 @@ struct entry {
     void *func;
 };
 
+/* Twins are younger than CUDA 7. */
+#define TWIN_NONE(symbol, name, since)
+#define TWIN_PTSZ(symbol, name, since)                                                             \
+    {#name, HD_MAX(since, 7000), STREAMS_PER_THREAD, (void *)symbol##_ptsz},
+#define TWIN_PTDS(symbol, name, since)                                                             \
+    {#name, HD_MAX(since, 7000), STREAMS_PER_THREAD, (void *)symbol##_ptds},
+
 static const struct entry entries[] = {
-#define X(symbol, name, since, streams, have) {#name, since, STREAMS_##streams, (void *)symbol},
+#define X(symbol, name, since, twin, ...)                                                          \
+    {#name, since, STREAMS_ANY, (void *)symbol}, TWIN_##twin(symbol, name, since)
 #include "api/driver.def"
 #undef X
 };
@@ -68,6 +44,7 @@ static struct found entry_find(const char *name, int version, enum streams strea
 {
     struct found best = {0};
 
+    assert(name && streams <= STREAMS_PER_THREAD);
     for (size_t i = 0; i < HD_COUNT_OF(entries); i++) {
         const struct entry *e = &entries[i];
 
@@ -79,11 +56,12 @@ static struct found entry_find(const char *name, int version, enum streams strea
             best.since = e->since;
         }
     }
+    assert(!best.func || (best.name_known && best.since <= version));
     return best;
 }
 
-HD_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **func, int version,
-                                       cuuint64_t flags, CUdriverProcAddressQueryResult *result)
+CUresult drv_cuGetProcAddress_v2(const char *symbol, void **func, int version, cuuint64_t flags,
+                                 CUdriverProcAddressQueryResult *result)
 {
     struct found common, per_thread = {0};
 
@@ -106,7 +84,24 @@ HD_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **func, int vers
                      symbol, version);
 }
 
-HD_EXPORT CUresult cuGetProcAddress(const char *symbol, void **func, int version, cuuint64_t flags)
+/*
+ * Private tables of the vendor's own runtime, which no documentation describes: a program that
+ * embeds that runtime asks for them when it starts.
+ */
+CUresult drv_cuGetExportTable(const void **table, const CUuuid *id)
 {
-    return cuGetProcAddress_v2(symbol, func, version, flags, NULL);
+    static _Atomic bool logged;
+
+    API_CALL_ANY(cuGetExportTable);
+    API_CHECK(table && id);
+    *table = NULL;
+    if (!atomic_exchange(&logged, true))
+        hd_log("cuGetExportTable: the private tables of the vendor's runtime are not public; a "
+               "program that embeds that runtime works under `heddle run`");
+    return drv_error(CUDA_ERROR_NOT_SUPPORTED, "cuGetExportTable: private tables are not public");
+}
+
+CUresult drv_cuGetProcAddress(const char *symbol, void **func, int version, cuuint64_t flags)
+{
+    return drv_cuGetProcAddress_v2(symbol, func, version, flags, NULL);
 }

@@ -2,45 +2,89 @@
 #include <stdarg.h>
 
 #include "api/driver/driver.h"
+#include "base/log.h"
+#include "base/map.h"
 
-/* hd_status, CUresult */
+/*
+ * hd_status, CUresult, and whether drv_code_result() says it: not what a program asks for, nor a
+ * kernel's fault, which the device has said.
+ */
 #define STATUS_LIST(X)                                                                             \
-    X(OK, CUDA_SUCCESS)                                                                            \
-    X(NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)                                                         \
-    X(BAD_PTX, CUDA_ERROR_INVALID_PTX)                                                             \
-    X(BAD_IMAGE, CUDA_ERROR_INVALID_IMAGE)                                                         \
-    X(NO_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU)                                                      \
-    X(NOT_SUPPORTED, CUDA_ERROR_NOT_SUPPORTED)                                                     \
-    X(BAD_ARG, CUDA_ERROR_INVALID_VALUE)                                                           \
-    X(NOT_FOUND, CUDA_ERROR_NOT_FOUND)                                                             \
-    X(BUSY, CUDA_ERROR_NOT_READY)                                                                  \
-    X(IO, CUDA_ERROR_OPERATING_SYSTEM)                                                             \
-    X(BAD_IR, CUDA_ERROR_UNKNOWN)                                                                  \
-    X(NO_DEVICE_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)                                                  \
-    X(LAUNCH_LIMIT, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)                                       \
-    X(ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_ADDRESS)                                                 \
-    X(MISALIGNED, CUDA_ERROR_MISALIGNED_ADDRESS)                                                   \
-    X(TRAP, CUDA_ERROR_LAUNCH_FAILED)                                                              \
-    X(ASSERT, CUDA_ERROR_ASSERT)                                                                   \
-    X(STACK_OVERFLOW, CUDA_ERROR_HARDWARE_STACK_ERROR)                                             \
-    X(TIMEOUT, CUDA_ERROR_LAUNCH_TIMEOUT)                                                          \
-    X(UNRESOLVED, CUDA_ERROR_INVALID_PTX)                                                          \
-    X(JIT, CUDA_ERROR_INVALID_SOURCE)                                                              \
-    X(CORRUPT, CUDA_ERROR_INVALID_IMAGE)                                                           \
-    X(BAD_VERSION, CUDA_ERROR_UNSUPPORTED_PTX_VERSION)                                             \
-    X(INTERNAL, CUDA_ERROR_UNKNOWN)
+    X(OK, CUDA_SUCCESS, QUIET)                                                                     \
+    X(NO_MEMORY, CUDA_ERROR_OUT_OF_MEMORY, SAY)                                                    \
+    X(BAD_PTX, CUDA_ERROR_INVALID_PTX, SAY)                                                        \
+    X(BAD_IMAGE, CUDA_ERROR_INVALID_IMAGE, SAY)                                                    \
+    X(NO_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU, SAY)                                                 \
+    X(NOT_SUPPORTED, CUDA_ERROR_NOT_SUPPORTED, SAY)                                                \
+    X(BAD_ARG, CUDA_ERROR_INVALID_VALUE, SAY)                                                      \
+    X(NOT_FOUND, CUDA_ERROR_NOT_FOUND, QUIET)                                                      \
+    X(BUSY, CUDA_ERROR_NOT_READY, QUIET)                                                           \
+    X(IO, CUDA_ERROR_OPERATING_SYSTEM, SAY)                                                        \
+    X(BAD_IR, CUDA_ERROR_UNKNOWN, SAY)                                                             \
+    X(NO_DEVICE_MEMORY, CUDA_ERROR_OUT_OF_MEMORY, SAY)                                             \
+    X(LAUNCH_LIMIT, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, SAY)                                  \
+    X(ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_ADDRESS, QUIET)                                          \
+    X(MISALIGNED, CUDA_ERROR_MISALIGNED_ADDRESS, QUIET)                                            \
+    X(TRAP, CUDA_ERROR_LAUNCH_FAILED, QUIET)                                                       \
+    X(ASSERT, CUDA_ERROR_ASSERT, QUIET)                                                            \
+    X(STACK_OVERFLOW, CUDA_ERROR_HARDWARE_STACK_ERROR, QUIET)                                      \
+    X(TIMEOUT, CUDA_ERROR_LAUNCH_TIMEOUT, QUIET)                                                   \
+    X(UNRESOLVED, CUDA_ERROR_INVALID_PTX, SAY)                                                     \
+    X(JIT, CUDA_ERROR_INVALID_SOURCE, SAY)                                                         \
+    X(CORRUPT, CUDA_ERROR_INVALID_IMAGE, SAY)                                                      \
+    X(BAD_VERSION, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, SAY)                                        \
+    X(CANCELLED, CUDA_ERROR_CONTEXT_IS_DESTROYED, QUIET)                                           \
+    X(INTERNAL, CUDA_ERROR_UNKNOWN, SAY)
 
 CUresult drv_result(enum hd_status status)
 {
     static const CUresult results[] = {
-#define X(name, result) [HD_##name] = result,
+#define X(name, result, say) [HD_##name] = result,
         STATUS_LIST(X)
 #undef X
     };
 
     if (HD_LIKELY(status == HD_OK))
         return CUDA_SUCCESS;
+    assert((unsigned)status < HD_COUNT_OF(results) && results[status] != CUDA_SUCCESS);
     return (unsigned)status < HD_COUNT_OF(results) ? results[status] : CUDA_ERROR_UNKNOWN;
+}
+
+static bool is_said(enum hd_status status)
+{
+    enum { QUIET, SAY };
+    static const uint8_t said[] = {
+#define X(name, result, say) [HD_##name] = say,
+        STATUS_LIST(X)
+#undef X
+    };
+
+    return (unsigned)status < HD_COUNT_OF(said) && said[status];
+}
+
+/* Is this text new? Remembers as many as anybody reads. */
+static bool is_news(const char *text)
+{
+    static _Atomic uint64_t seen[16];
+    uint64_t hash = hd_hash(text, strlen(text), 0) | 1;
+
+    for (size_t i = 0; i < HD_COUNT_OF(seen); i++) {
+        uint64_t empty = 0;
+
+        if (atomic_compare_exchange_strong(&seen[i], &empty, hash))
+            return true;
+        if (empty == hash)
+            return false;
+    }
+    return false;
+}
+
+CUresult drv_code_failure(const char *name, enum hd_status status)
+{
+    assert(name && status != HD_OK);
+    if (HD_UNLIKELY(is_said(status)) && !hd_debug(HD_DEBUG_ERROR) && is_news(hd_error_message()))
+        hd_log("%s: %s", name, hd_error_message());
+    return drv_result(status);
 }
 
 CUresult drv_error(CUresult result, const char *fmt, ...)
@@ -48,6 +92,7 @@ CUresult drv_error(CUresult result, const char *fmt, ...)
     char text[256];
     va_list args;
 
+    assert(result != CUDA_SUCCESS);
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
@@ -79,7 +124,7 @@ static const struct result_row *result_find(CUresult value)
     return NULL;
 }
 
-HD_EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
+CUresult drv_cuGetErrorName(CUresult error, const char **name)
 {
     const struct result_row *row = result_find(error);
 
@@ -89,7 +134,7 @@ HD_EXPORT CUresult cuGetErrorName(CUresult error, const char **name)
     return row ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-HD_EXPORT CUresult cuGetErrorString(CUresult error, const char **text)
+CUresult drv_cuGetErrorString(CUresult error, const char **text)
 {
     const struct result_row *row = result_find(error);
 

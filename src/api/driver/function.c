@@ -4,18 +4,42 @@
 CUresult drv_function(struct core_context *ctx, const void *handle,
                       struct core_function **out_function)
 {
-    if (HD_LIKELY(core_handle_is(CORE_FUNCTION, handle))) {
-        *out_function = (struct core_function *)(uintptr_t)handle;
+    struct core_function *function = core_function_lookup(handle);
+    struct core_kernel *kernel;
+    enum hd_status status;
+
+    assert(ctx);
+    *out_function = function;
+    if (HD_LIKELY(function))
         return CUDA_SUCCESS;
-    }
-    if (core_handle_is(CORE_KERNEL, handle))
-        return drv_result(
-            core_kernel_function((struct core_kernel *)(uintptr_t)handle, ctx, out_function));
-    return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a function", handle);
+    kernel = core_kernel_lookup(handle);
+    if (!kernel)
+        return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a live function", handle);
+    status = core_kernel_function(kernel, ctx, out_function);
+    core_kernel_unref(kernel);
+    if (status != HD_OK)
+        *out_function = NULL;
+    assert((status == HD_OK) == (*out_function != NULL));
+    return drv_code_result("kernel", status);
 }
 
-CUresult drv_function_attribute(const struct core_function *f, int attribute, int *out_value)
+CUresult drv_function_give(struct core_function *function, CUfunction *out_func)
 {
+    enum hd_status status = core_function_load(function);
+
+    assert(out_func && (status != HD_OK || core_function_is_loaded(function)));
+    if (status == HD_OK)
+        *out_func = core_function_handle(function);
+    core_function_unref(function);
+    return drv_code_result("kernel", status);
+}
+
+CUresult drv_function_attribute(struct core_function *f, int attribute, int *out_value)
+{
+    enum hd_status status = core_function_load(f);
+
+    if (status != HD_OK)
+        return drv_result(status);
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
         *out_value = (int)f->info.max_threads;
@@ -33,7 +57,7 @@ CUresult drv_function_attribute(const struct core_function *f, int attribute, in
         *out_value = (int)f->info.regs;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        *out_value = (int)f->module->image->ir->sm;
+        *out_value = (int)core_image_arch(f->module->image);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
         *out_value = f->module->ctx->device->cc_major * 10 + f->module->ctx->device->cc_minor;
@@ -44,11 +68,15 @@ CUresult drv_function_attribute(const struct core_function *f, int attribute, in
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
         *out_value = f->carveout;
         return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+        *out_value = f->entry->explicit_cluster;
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+        *out_value = (int)f->entry->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         *out_value = 0;
@@ -61,7 +89,10 @@ CUresult drv_function_attribute(const struct core_function *f, int attribute, in
 static CUresult set_dynamic_smem(struct core_function *f, int value)
 {
     int optin = 0;
+    enum hd_status status = core_function_load(f);
 
+    if (status != HD_OK)
+        return drv_result(status);
     (void)!core_device_attribute(f->module->ctx->device,
                                  CORE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &optin);
     if (value < 0 || (uint64_t)value + f->info.shared_B > (uint64_t)optin)
@@ -93,18 +124,18 @@ CUresult drv_function_attribute_set(struct core_function *f, int attribute, int 
     }
 }
 
-CUresult drv_param_info(const struct ir_func *func, size_t index, size_t *offset, size_t *size)
+CUresult drv_param_info(const struct core_entry *entry, size_t index, size_t *offset, size_t *size)
 {
-    if (index >= func->nparams)
-        return drv_error(CUDA_ERROR_INVALID_VALUE, "%s has %u parameters", func->name,
-                         func->nparams);
-    *offset = func->params[index].offset_B;
+    if (index >= entry->nparams)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "%s has %u parameters", entry->name,
+                         entry->nparams);
+    *offset = entry->params[index].offset_B;
     if (size)
-        *size = func->params[index].size_B;
+        *size = entry->params[index].size_B;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction func)
+CUresult drv_cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction func)
 {
     API_CALL(cuFuncGetAttribute);
     API_CHECK(value);
@@ -113,7 +144,7 @@ HD_EXPORT CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute
     return drv_function_attribute(function, (int)attribute, value);
 }
 
-HD_EXPORT CUresult cuFuncSetAttribute(CUfunction func, CUfunction_attribute attribute, int value)
+CUresult drv_cuFuncSetAttribute(CUfunction func, CUfunction_attribute attribute, int value)
 {
     API_CALL(cuFuncSetAttribute);
     API_CONTEXT(ctx);
@@ -121,7 +152,7 @@ HD_EXPORT CUresult cuFuncSetAttribute(CUfunction func, CUfunction_attribute attr
     return drv_function_attribute_set(function, (int)attribute, value);
 }
 
-HD_EXPORT CUresult cuFuncSetCacheConfig(CUfunction func, CUfunc_cache config)
+CUresult drv_cuFuncSetCacheConfig(CUfunction func, CUfunc_cache config)
 {
     API_CALL(cuFuncSetCacheConfig);
     API_CHECK((unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL);
@@ -132,7 +163,7 @@ HD_EXPORT CUresult cuFuncSetCacheConfig(CUfunction func, CUfunc_cache config)
 }
 
 /* Banks of shared memory have one width since compute capability 5.0. */
-HD_EXPORT CUresult cuFuncSetSharedMemConfig(CUfunction func, CUsharedconfig config)
+CUresult drv_cuFuncSetSharedMemConfig(CUfunction func, CUsharedconfig config)
 {
     API_CALL(cuFuncSetSharedMemConfig);
     API_CHECK((unsigned)config <= CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE);
@@ -142,51 +173,49 @@ HD_EXPORT CUresult cuFuncSetSharedMemConfig(CUfunction func, CUsharedconfig conf
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuFuncGetModule(CUmodule *module, CUfunction func)
+CUresult drv_cuFuncGetModule(CUmodule *module, CUfunction func)
 {
     API_CALL(cuFuncGetModule);
     API_CHECK(module);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
-    *module = (CUmodule)function->module;
+    *module = core_module_handle(function->module);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuFuncGetName(const char **name, CUfunction func)
+CUresult drv_cuFuncGetName(const char **name, CUfunction func)
 {
     API_CALL(cuFuncGetName);
     API_CHECK(name);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
-    *name = function->func->name;
+    *name = function->entry->name;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuFuncGetParamInfo(CUfunction func, size_t index, size_t *offset, size_t *size)
+CUresult drv_cuFuncGetParamInfo(CUfunction func, size_t index, size_t *offset, size_t *size)
 {
     API_CALL(cuFuncGetParamInfo);
     API_CHECK(offset);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
-    return drv_param_info(function->func, index, offset, size);
+    return drv_param_info(function->entry, index, offset, size);
 }
 
-HD_EXPORT CUresult cuFuncIsLoaded(int *state, CUfunction func)
+CUresult drv_cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction func)
 {
     API_CALL(cuFuncIsLoaded);
     API_CHECK(state);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
-    (void)function;
-    *state = 1;
+    *state = core_function_is_loaded(function);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuFuncLoad(CUfunction func)
+CUresult drv_cuFuncLoad(CUfunction func)
 {
     API_CALL(cuFuncLoad);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
-    (void)function;
-    return CUDA_SUCCESS;
+    return drv_result(core_function_load(function));
 }

@@ -8,22 +8,7 @@ bool drv_is_initialised(void)
     return atomic_load_explicit(&initialised, memory_order_acquire);
 }
 
-static _Atomic uint64_t next_correlation;
-
-void drv_call_begin(struct drv_call *call)
-{
-    call->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
-    if (call->tap->api_begin)
-        call->tap->api_begin(call->name, call->correlation);
-}
-
-void drv_call_end(struct drv_call *call)
-{
-    if (HD_UNLIKELY(call->tap && call->tap->api_end))
-        call->tap->api_end(call->name, call->correlation);
-}
-
-HD_EXPORT CUresult cuInit(unsigned flags)
+CUresult drv_cuInit(unsigned flags)
 {
     enum hd_status status;
 
@@ -37,7 +22,7 @@ HD_EXPORT CUresult cuInit(unsigned flags)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuDriverGetVersion(int *version)
+CUresult drv_cuDriverGetVersion(int *version)
 {
     API_CALL_ANY(cuDriverGetVersion);
     API_CHECK(version);
@@ -46,21 +31,21 @@ HD_EXPORT CUresult cuDriverGetVersion(int *version)
 }
 
 /* Marks a region for an external profiler; without one there is nothing to do. */
-HD_EXPORT CUresult cuProfilerStart(void)
+CUresult drv_cuProfilerStart(void)
 {
     API_CALL(cuProfilerStart);
     API_CONTEXT(ctx);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuProfilerStop(void)
+CUresult drv_cuProfilerStop(void)
 {
     API_CALL(cuProfilerStop);
     API_CONTEXT(ctx);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuProfilerInitialize(const char *config, const char *output, int mode)
+CUresult drv_cuProfilerInitialize(const char *config, const char *output, int mode)
 {
     API_CALL(cuProfilerInitialize);
     (void)config, (void)output, (void)mode;

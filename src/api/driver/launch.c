@@ -1,12 +1,15 @@
 /* Launches. */
 #include "api/driver/driver.h"
 
+#include <assert.h>
+
 /* The `extra` form: a packed buffer. */
 static CUresult decode_extra(void **extra, struct core_launch *launch)
 {
     const size_t *size = NULL;
 
-    for (; extra && *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    assert(!launch->buffer && !launch->buffer_B);
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
         if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER)
             launch->buffer = extra[1];
         else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
@@ -23,20 +26,24 @@ static CUresult launch_run(struct core_context *ctx, CUfunction func, CUstream h
 {
     CUresult result;
 
+    assert(ctx && launch && !launch->params);
     API_FUNCTION(ctx, function, func);
     API_STREAM(ctx, stream, handle);
+    if (HD_UNLIKELY(function->module->ctx != stream->ctx))
+        return drv_error(CUDA_ERROR_INVALID_HANDLE,
+                         "kernel %s and stream are of different contexts", function->entry->name);
     if (params && extra)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "both params and extra are given");
     launch->params = params;
-    result = decode_extra(extra, launch);
-    if (result != CUDA_SUCCESS)
+    result = extra ? decode_extra(extra, launch) : CUDA_SUCCESS;
+    if (HD_UNLIKELY(result != CUDA_SUCCESS))
         return result;
-    return drv_result(core_launch(function, stream, launch));
+    return drv_code_result("launch", core_launch(function, stream, launch));
 }
 
-HD_EXPORT CUresult cuLaunchKernel(CUfunction func, unsigned gx, unsigned gy, unsigned gz,
-                                  unsigned bx, unsigned by, unsigned bz, unsigned smem_B,
-                                  CUstream stream, void **params, void **extra)
+CUresult drv_cuLaunchKernel(CUfunction func, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                            unsigned by, unsigned bz, unsigned smem_B, CUstream stream,
+                            void **params, void **extra)
 {
     struct core_launch launch = {
         .grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic_smem_B = smem_B};
@@ -45,15 +52,10 @@ HD_EXPORT CUresult cuLaunchKernel(CUfunction func, unsigned gx, unsigned gy, uns
     API_CONTEXT(ctx);
     return launch_run(ctx, func, stream, &launch, params, extra);
 }
-DRV_PER_THREAD(cuLaunchKernel_ptsz,
-               (CUfunction func, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                unsigned bz, unsigned smem_B, CUstream stream, void **params, void **extra),
-               cuLaunchKernel(func, gx, gy, gz, bx, by, bz, smem_B, PER_THREAD(stream), params,
-                              extra))
 
-HD_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsigned gy, unsigned gz,
-                                             unsigned bx, unsigned by, unsigned bz, unsigned smem_B,
-                                             CUstream stream, void **params)
+CUresult drv_cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsigned gy, unsigned gz,
+                                       unsigned bx, unsigned by, unsigned bz, unsigned smem_B,
+                                       CUstream stream, void **params)
 {
     struct core_launch launch = {
         .grid = {gx, gy, gz}, .block = {bx, by, bz}, .dynamic_smem_B = smem_B, .cooperative = true};
@@ -62,73 +64,125 @@ HD_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsig
     API_CONTEXT(ctx);
     return launch_run(ctx, func, stream, &launch, params, NULL);
 }
-DRV_PER_THREAD(cuLaunchCooperativeKernel_ptsz,
-               (CUfunction func, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                unsigned bz, unsigned smem_B, CUstream stream, void **params),
-               cuLaunchCooperativeKernel(func, gx, gy, gz, bx, by, bz, smem_B, PER_THREAD(stream),
-                                         params))
 
-/*
- * Hints (cache windows, priority, carveout, programmatic serialisation, which only allows more
- * overlap) are taken; what would change results is refused.
- */
-static CUresult decode_attribute(const CUlaunchAttribute *a, struct core_launch *launch)
+/* A launch as its attributes change it. */
+struct launch_ex {
+    struct core_launch launch;
+    struct core_event *events[2]; /* recorded behind it; references */
+    unsigned nevents;
+};
+
+static CUresult attribute_COOPERATIVE(const CUlaunchAttributeValue *value, struct launch_ex *ex)
 {
-    switch (a->id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        launch->cooperative = a->value.cooperative != 0;
-        return CUDA_SUCCESS;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-        if (a->value.clusterDim.x <= 1 && a->value.clusterDim.y <= 1 && a->value.clusterDim.z <= 1)
-            return CUDA_SUCCESS;
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute: clusters");
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute %d", (int)a->id);
-    default:
-        return CUDA_SUCCESS;
-    }
+    ex->launch.cooperative = value->cooperative != 0;
+    return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func, void **params,
-                                    void **extra)
+static CUresult attribute_CLUSTER_DIMENSION(const CUlaunchAttributeValue *value,
+                                            struct launch_ex *ex)
 {
-    struct core_launch launch = {0};
+    (void)ex;
+    if (value->clusterDim.x <= 1 && value->clusterDim.y <= 1 && value->clusterDim.z <= 1)
+        return CUDA_SUCCESS;
+    return drv_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute CLUSTER_DIMENSION: clusters");
+}
+
+/* The event must keep no time and be of this process. */
+static CUresult event_add(const char *name, CUevent handle, int flags, struct launch_ex *ex)
+{
+    __attribute__((cleanup(core_event_unref_at))) struct core_event *event =
+        core_event_lookup(handle);
+
+    if (!event)
+        return drv_error(CUDA_ERROR_INVALID_HANDLE, "launch attribute %s: not an event", name);
+    if (flags || !(event->flags & CORE_EVENT_DISABLE_TIMING))
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "launch attribute %s: takes no flags and an event without timing", name);
+    if (ex->nevents == HD_COUNT_OF(ex->events))
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "launch attribute %s: given twice", name);
+    ex->events[ex->nevents++] = core_event_ref(event);
+    return CUDA_SUCCESS;
+}
+
+static CUresult attribute_PROGRAMMATIC_EVENT(const CUlaunchAttributeValue *value,
+                                             struct launch_ex *ex)
+{
+    return event_add("PROGRAMMATIC_EVENT", value->programmaticEvent.event,
+                     value->programmaticEvent.flags, ex);
+}
+
+static CUresult attribute_LAUNCH_COMPLETION_EVENT(const CUlaunchAttributeValue *value,
+                                                  struct launch_ex *ex)
+{
+    return event_add("LAUNCH_COMPLETION_EVENT", value->launchCompletionEvent.event,
+                     value->launchCompletionEvent.flags, ex);
+}
+
+#define DO_DONE(name, why) attribute_##name(&a->value, ex)
+#define DO_HINT(name, why) CUDA_SUCCESS
+#define DO_REFUSED(name, why)                                                                      \
+    drv_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute " #name ": " why)
+#define DO_STREAM(name, why)                                                                       \
+    drv_error(CUDA_ERROR_INVALID_VALUE, "launch attribute " #name ": for streams: " why)
+
+static CUresult attribute_decode(const CUlaunchAttribute *a, struct launch_ex *ex)
+{
+    switch (a->id) {
+#define X(name, number, verb, why)                                                                 \
+    case CU_LAUNCH_ATTRIBUTE_##name:                                                               \
+        return DO_##verb(name, why);
+#include "api/launch_attributes.def"
+#undef X
+    }
+    return drv_error(CUDA_ERROR_INVALID_VALUE, "launch attribute %d is unknown", (int)a->id);
+}
+
+static CUresult events_record(struct core_context *ctx, CUstream handle, const struct launch_ex *ex)
+{
+    assert(ex->nevents && ex->nevents <= HD_COUNT_OF(ex->events));
+    API_STREAM(ctx, stream, handle);
+    for (unsigned i = 0; i < ex->nevents; i++) {
+        CUresult result = drv_result(core_event_record(ex->events[i], stream));
+        if (result != CUDA_SUCCESS)
+            return result;
+    }
+    return CUDA_SUCCESS;
+}
+
+static void launch_ex_fini(struct launch_ex *ex)
+{
+    assert(ex->nevents <= HD_COUNT_OF(ex->events));
+    for (unsigned i = 0; i < ex->nevents; i++)
+        core_event_unref(ex->events[i]);
+}
+
+CUresult drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func, void **params,
+                              void **extra, CUstream null_stream)
+{
+    __attribute__((cleanup(launch_ex_fini))) struct launch_ex ex = {0};
+    CUstream stream;
+    CUresult result = CUDA_SUCCESS;
 
     API_CALL(cuLaunchKernelEx);
     API_CHECK(config);
     API_CHECK(!config->numAttrs || config->attrs);
     API_CONTEXT(ctx);
-    launch = (struct core_launch){
+    stream = config->hStream ? config->hStream : null_stream;
+    ex.launch = (struct core_launch){
         .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
         .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
         .dynamic_smem_B = config->sharedMemBytes,
     };
-    for (unsigned i = 0; i < config->numAttrs; i++) {
-        CUresult result = decode_attribute(&config->attrs[i], &launch);
-        if (result != CUDA_SUCCESS)
-            return result;
-    }
-    return launch_run(ctx, func, config->hStream, &launch, params, extra);
+    for (unsigned i = 0; i < config->numAttrs && result == CUDA_SUCCESS; i++)
+        result = attribute_decode(&config->attrs[i], &ex);
+    if (result == CUDA_SUCCESS)
+        result = launch_run(ctx, func, stream, &ex.launch, params, extra);
+    if (result == CUDA_SUCCESS && ex.nevents)
+        result = events_record(ctx, stream, &ex);
+    return result;
 }
 
-static CUresult launch_ex_per_thread(const CUlaunchConfig *config, CUfunction func, void **params,
-                                     void **extra)
-{
-    CUlaunchConfig changed;
-
-    if (!config)
-        return CUDA_ERROR_INVALID_VALUE;
-    changed = *config;
-    changed.hStream = PER_THREAD(config->hStream);
-    return cuLaunchKernelEx(&changed, func, params, extra);
-}
-DRV_PER_THREAD(cuLaunchKernelEx_ptsz,
-               (const CUlaunchConfig *config, CUfunction func, void **params, void **extra),
-               launch_ex_per_thread(config, func, params, extra))
-
-HD_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn func, void *arg)
+CUresult drv_cuLaunchHostFunc(CUstream handle, CUhostFn func, void *arg)
 {
     API_CALL(cuLaunchHostFunc);
     API_CHECK(func);
@@ -136,37 +190,34 @@ HD_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn func, void *arg)
     API_STREAM(ctx, stream, handle);
     return drv_result(core_stream_call(stream, func, arg, false));
 }
-DRV_PER_THREAD(cuLaunchHostFunc_ptsz, (CUstream stream, CUhostFn func, void *arg),
-               cuLaunchHostFunc(PER_THREAD(stream), func, arg))
 
 /* ---- occupancy */
 
-HD_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int *blocks, CUfunction func, int block_size, size_t smem_B, unsigned flags)
+CUresult drv_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction func,
+                                                                  int block_size, size_t smem_B,
+                                                                  unsigned flags)
 {
     API_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags);
     API_CHECK(blocks);
     API_CHECK(block_size > 0);
     API_CHECK(!(flags & ~1u));
     API_CONTEXT(ctx);
-    API_FUNCTION(ctx, function, func);
+    API_LOADED_FUNCTION(ctx, function, func);
     *blocks = core_occupancy(function, block_size, smem_B);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction func,
-                                                               int block_size, size_t smem_B)
+CUresult drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction func,
+                                                         int block_size, size_t smem_B)
 {
-    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, func, block_size, smem_B,
-                                                                0);
+    return drv_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, func, block_size,
+                                                                    smem_B, 0);
 }
 
 /* The block size that keeps most threads resident; the larger one of equals. */
-HD_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_size,
-                                                             CUfunction func,
-                                                             CUoccupancyB2DSize smem_of,
-                                                             size_t smem_B, int limit,
-                                                             unsigned flags)
+CUresult drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_size,
+                                                       CUfunction func, CUoccupancyB2DSize smem_of,
+                                                       size_t smem_B, int limit, unsigned flags)
 {
     int best_threads = 0, max, per_sm;
 
@@ -174,7 +225,7 @@ HD_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int 
     API_CHECK(min_grid && block_size);
     API_CHECK(!(flags & ~1u));
     API_CONTEXT(ctx);
-    API_FUNCTION(ctx, function, func);
+    API_LOADED_FUNCTION(ctx, function, func);
     max = (int)function->info.max_threads;
     if (limit > 0 && limit < max)
         max = limit;
@@ -184,6 +235,7 @@ HD_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int 
 
         per_sm = core_occupancy(function, threads, smem_of ? smem_of(threads) : smem_B);
         if (per_sm * threads > best_threads) {
+            assert(threads > 0 && threads <= max && per_sm > 0);
             best_threads = per_sm * threads;
             *block_size = threads;
             *min_grid = per_sm * ctx->device->units;
@@ -192,21 +244,20 @@ HD_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int 
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, CUfunction func,
-                                                    CUoccupancyB2DSize smem_of, size_t smem_B,
-                                                    int limit)
+CUresult drv_cuOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, CUfunction func,
+                                              CUoccupancyB2DSize smem_of, size_t smem_B, int limit)
 {
-    return cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block_size, func, smem_of, smem_B,
-                                                     limit, 0);
+    return drv_cuOccupancyMaxPotentialBlockSizeWithFlags(min_grid, block_size, func, smem_of,
+                                                         smem_B, limit, 0);
 }
 
-HD_EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *smem_B, CUfunction func,
-                                                           int blocks, int block_size)
+CUresult drv_cuOccupancyAvailableDynamicSMemPerBlock(size_t *smem_B, CUfunction func, int blocks,
+                                                     int block_size)
 {
     API_CALL(cuOccupancyAvailableDynamicSMemPerBlock);
     API_CHECK(smem_B && blocks > 0 && block_size > 0);
     API_CONTEXT(ctx);
-    API_FUNCTION(ctx, function, func);
+    API_LOADED_FUNCTION(ctx, function, func);
     *smem_B = core_occupancy_smem(function, blocks, block_size);
     return CUDA_SUCCESS;
 }

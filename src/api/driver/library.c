@@ -1,5 +1,7 @@
 /* Libraries and kernels: images without a context. */
 #include "api/driver/driver.h"
+
+#include <assert.h>
 #include "base/mem.h"
 
 static bool is_preserved(const CUlibraryOption *options, void **values, unsigned count)
@@ -10,23 +12,29 @@ static bool is_preserved(const CUlibraryOption *options, void **values, unsigned
     return false;
 }
 
-HD_EXPORT CUresult cuLibraryLoadData(CUlibrary *library, const void *code,
-                                     CUjit_option *jit_options, void **jit_values, unsigned njit,
-                                     CUlibraryOption *options, void **values, unsigned count)
+CUresult drv_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_options,
+                               void **jit_values, unsigned njit, CUlibraryOption *options,
+                               void **values, unsigned count)
 {
+    struct core_library *loaded;
+    enum hd_status status;
+
     API_CALL(cuLibraryLoadData);
     API_CHECK(library && code);
     API_CHECK(!count || options);
     (void)jit_options, (void)jit_values, (void)njit;
-    return drv_result(core_library_create(code, SIZE_MAX, is_preserved(options, values, count),
-                                          (struct core_library **)library));
+    status = core_library_create(code, SIZE_MAX, is_preserved(options, values, count), &loaded);
+    if (status == HD_OK)
+        DRV_GIVE(library, library, loaded);
+    return drv_code_result(api_name_, status);
 }
 
-HD_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path,
-                                         CUjit_option *jit_options, void **jit_values,
-                                         unsigned njit, CUlibraryOption *options, void **values,
-                                         unsigned count)
+CUresult drv_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *jit_options,
+                                   void **jit_values, unsigned njit, CUlibraryOption *options,
+                                   void **values, unsigned count)
 {
+    struct core_library *loaded;
+    enum hd_status status;
     char *bytes;
     size_t size_B;
     CUresult result;
@@ -37,87 +45,101 @@ HD_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *path,
     result = drv_read_file(path, &bytes, &size_B);
     if (result != CUDA_SUCCESS)
         return result;
-    result = drv_result(core_library_create(bytes, size_B, false, (struct core_library **)library));
+    status = core_library_create(bytes, size_B, false, &loaded);
     hd_free(bytes);
-    return result;
+    if (status == HD_OK)
+        DRV_GIVE(library, library, loaded);
+    return drv_code_result(api_name_, status);
 }
 
-HD_EXPORT CUresult cuLibraryUnload(CUlibrary library)
+CUresult drv_cuLibraryUnload(CUlibrary library)
 {
     API_CALL(cuLibraryUnload);
-    API_HANDLE(LIBRARY, library);
-    core_library_destroy((struct core_library *)library);
+    API_HANDLE(library, lib, library);
+    API_CHECK(core_library_destroy(lib));
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+CUresult drv_cuLibraryGetKernel(CUkernel *out, CUlibrary library, const char *name)
 {
+    struct core_kernel *kernel;
+    enum hd_status status;
+
     API_CALL(cuLibraryGetKernel);
-    API_CHECK(kernel && name);
-    API_HANDLE(LIBRARY, library);
-    return drv_result(
-        core_library_kernel((struct core_library *)library, name, (struct core_kernel **)kernel));
+    API_CHECK(out && name);
+    API_HANDLE(library, lib, library);
+    status = core_library_kernel(lib, name, &kernel);
+    if (status == HD_OK)
+        DRV_GIVE(kernel, out, kernel);
+    return drv_code_result(api_name_, status);
 }
 
-HD_EXPORT CUresult cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
+CUresult drv_cuLibraryGetKernelCount(unsigned *count, CUlibrary library)
 {
     struct core_image *image;
     enum hd_status status;
 
     API_CALL(cuLibraryGetKernelCount);
     API_CHECK(count);
-    API_HANDLE(LIBRARY, library);
-    status = core_library_image((struct core_library *)library, &image);
+    API_HANDLE(library, lib, library);
+    status = core_library_image(lib, &image);
     if (status == HD_OK)
-        *count = image->nkernels;
+        *count = core_image_count(image);
     return drv_result(status);
 }
 
-HD_EXPORT CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned count, CUlibrary library)
+CUresult drv_cuLibraryEnumerateKernels(CUkernel *kernels, unsigned count, CUlibrary library)
 {
     struct core_image *image;
     enum hd_status status;
-    unsigned n = 0;
 
     API_CALL(cuLibraryEnumerateKernels);
     API_CHECK(kernels);
-    API_HANDLE(LIBRARY, library);
-    status = core_library_image((struct core_library *)library, &image);
+    API_HANDLE(library, lib, library);
+    status = core_library_image(lib, &image);
     if (status != HD_OK)
         return drv_result(status);
-    for (const struct ir_func *f = image->ir->funcs; f && n < count; f = f->next) {
-        if (!f->is_kernel || f->is_declaration)
-            continue;
-        status = core_library_kernel((struct core_library *)library, f->name,
-                                     (struct core_kernel **)&kernels[n++]);
+    for (unsigned n = 0; n < HD_MIN(count, core_image_count(image)); n++) {
+        struct core_kernel *kernel;
+
+        status = core_library_kernel_at(lib, n, &kernel);
         if (status != HD_OK)
             return drv_result(status);
+        assert(kernel->library == lib && kernel->entry->position == n);
+        DRV_GIVE(kernel, &kernels[n], kernel);
     }
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
+CUresult drv_cuLibraryGetModule(CUmodule *out, CUlibrary library)
 {
+    struct core_module *module;
+    enum hd_status status;
+
     API_CALL(cuLibraryGetModule);
-    API_CHECK(module);
+    API_CHECK(out);
     API_CONTEXT(ctx);
-    API_HANDLE(LIBRARY, library);
-    return drv_result(
-        core_library_module((struct core_library *)library, ctx, (struct core_module **)module));
+    API_HANDLE(library, lib, library);
+    status = core_library_module(lib, ctx, &module);
+    if (status == HD_OK)
+        DRV_GIVE(module, out, module);
+    return drv_code_result(api_name_, status);
 }
 
-static CUresult library_var(CUlibrary library, const char *name, CUdeviceptr *ptr, size_t *bytes,
-                            bool managed)
+static CUresult library_var(struct core_library *library, const char *name, CUdeviceptr *ptr,
+                            size_t *bytes, bool managed)
 {
     struct core_module *module;
     struct core_var var;
-    enum hd_status status =
-        core_library_module((struct core_library *)library, core_current(), &module);
+    enum hd_status status = core_library_module(library, core_current(), &module);
 
-    if (status == HD_OK)
+    if (status == HD_OK) {
         status = core_module_var(module, name, &var);
+        core_module_unref(module);
+    }
     if (status != HD_OK)
         return drv_result(status);
+    assert(var.va || !var.size_B);
     if (managed && !var.managed)
         return drv_error(CUDA_ERROR_NOT_FOUND, "%s is not a managed variable", name);
     if (ptr)
@@ -127,95 +149,102 @@ static CUresult library_var(CUlibrary library, const char *name, CUdeviceptr *pt
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary library,
-                                      const char *name)
+CUresult drv_cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary library,
+                                const char *name)
 {
     API_CALL(cuLibraryGetGlobal);
     API_CHECK(name);
     API_CONTEXT(ctx);
-    API_HANDLE(LIBRARY, library);
-    return library_var(library, name, ptr, bytes, false);
+    API_HANDLE(library, lib, library);
+    return library_var(lib, name, ptr, bytes, false);
 }
 
-HD_EXPORT CUresult cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary library,
-                                       const char *name)
+CUresult drv_cuLibraryGetManaged(CUdeviceptr *ptr, size_t *bytes, CUlibrary library,
+                                 const char *name)
 {
     API_CALL(cuLibraryGetManaged);
     API_CHECK(name);
     API_CONTEXT(ctx);
-    API_HANDLE(LIBRARY, library);
-    return library_var(library, name, ptr, bytes, true);
+    API_HANDLE(library, lib, library);
+    return library_var(lib, name, ptr, bytes, true);
 }
 
-HD_EXPORT CUresult cuKernelGetFunction(CUfunction *func, CUkernel kernel)
+CUresult drv_cuKernelGetFunction(CUfunction *func, CUkernel kernel)
 {
+    struct core_function *function;
+    enum hd_status status;
+
     API_CALL(cuKernelGetFunction);
     API_CHECK(func);
     API_CONTEXT(ctx);
-    API_HANDLE(KERNEL, kernel);
-    return drv_result(
-        core_kernel_function((struct core_kernel *)kernel, ctx, (struct core_function **)func));
+    API_HANDLE(kernel, k, kernel);
+    status = core_kernel_function(k, ctx, &function);
+    return status == HD_OK ? drv_function_give(function, func) : drv_code_result(api_name_, status);
 }
 
-HD_EXPORT CUresult cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
+CUresult drv_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 {
     API_CALL(cuKernelGetLibrary);
     API_CHECK(library);
-    API_HANDLE(KERNEL, kernel);
-    *library = (CUlibrary)((struct core_kernel *)kernel)->library;
+    API_HANDLE(kernel, k, kernel);
+    *library = core_library_handle(k->library);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuKernelGetName(const char **name, CUkernel kernel)
+CUresult drv_cuKernelGetName(const char **name, CUkernel kernel)
 {
     API_CALL(cuKernelGetName);
     API_CHECK(name);
-    API_HANDLE(KERNEL, kernel);
-    *name = ((struct core_kernel *)kernel)->func->name;
+    API_HANDLE(kernel, k, kernel);
+    *name = k->entry->name;
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+CUresult drv_cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
 {
     API_CALL(cuKernelGetParamInfo);
     API_CHECK(offset);
-    API_HANDLE(KERNEL, kernel);
-    return drv_param_info(((struct core_kernel *)kernel)->func, index, offset, size);
+    API_HANDLE(kernel, k, kernel);
+    return drv_param_info(k->entry, index, offset, size);
 }
 
-HD_EXPORT CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
-                                        CUdevice dev)
+CUresult drv_cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel,
+                                  CUdevice dev)
 {
     API_CALL(cuKernelGetAttribute);
     API_CHECK(value);
-    API_DEVICE(dev);
+    API_DEVICE(device, dev);
+    (void)device;
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, kernel);
     return drv_function_attribute(function, (int)attribute, value);
 }
 
-HD_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
-                                        CUdevice dev)
+CUresult drv_cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel kernel,
+                                  CUdevice dev)
 {
     CUresult result;
 
     API_CALL(cuKernelSetAttribute);
-    API_DEVICE(dev);
+    API_DEVICE(device, dev);
+    (void)device;
     API_CONTEXT(ctx);
-    API_HANDLE(KERNEL, kernel);
+    API_HANDLE(kernel, k, kernel);
     API_FUNCTION(ctx, function, kernel);
     result = drv_function_attribute_set(function, (int)attribute, value);
     /* Later contexts start with it. */
     if (result == CUDA_SUCCESS && attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-        ((struct core_kernel *)kernel)->max_dynamic_B = value;
+        k->max_dynamic_B = value;
     return result;
 }
 
-HD_EXPORT CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
+CUresult drv_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 {
     API_CALL(cuKernelSetCacheConfig);
     API_CHECK((unsigned)config <= CU_FUNC_CACHE_PREFER_EQUAL);
-    API_DEVICE(dev);
-    API_HANDLE(KERNEL, kernel);
+    API_DEVICE(device, dev);
+    (void)device;
+    API_HANDLE(kernel, k, kernel);
+    (void)k;
     return CUDA_SUCCESS;
 }

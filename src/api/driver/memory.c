@@ -1,17 +1,19 @@
 /* Allocation of device, pinned and managed memory; registration; pointer queries. */
 #include "api/driver/driver.h"
+
+#include <assert.h>
 #include "base/mem.h"
 
 #define PITCH_ALIGN_B 512u
 
-HD_EXPORT CUresult cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
+CUresult drv_cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
 {
     uint64_t unused, total;
 
     API_CALL(cuMemGetInfo_v2);
     API_CHECK(free_B && total_B);
     API_CONTEXT(ctx);
-    core_memory_info(&unused, &total);
+    core_memory_info(ctx->device, &unused, &total);
     *free_B = unused;
     *total_B = total;
     return CUDA_SUCCESS;
@@ -23,12 +25,13 @@ static CUresult mem_alloc(struct core_context *ctx, size_t size_B, enum core_mem
     uint64_t va;
     enum hd_status status = core_memory_alloc(ctx, size_B, kind, flags, &va);
 
+    assert(out && (status != HD_OK || va % 256 == 0));
     if (status == HD_OK)
         *out = va;
     return drv_result(status);
 }
 
-HD_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
+CUresult drv_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
 {
     API_CALL(cuMemAlloc_v2);
     API_CHECK(ptr && size_B);
@@ -36,8 +39,8 @@ HD_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
     return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
 }
 
-HD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_B,
-                                      size_t height, unsigned elem_B)
+CUresult drv_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_B, size_t height,
+                                unsigned elem_B)
 {
     size_t pitch;
 
@@ -46,6 +49,7 @@ HD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t 
     API_CHECK(elem_B == 4 || elem_B == 8 || elem_B == 16);
     API_CONTEXT(ctx);
     pitch = hd_align_up(width_B, PITCH_ALIGN_B);
+    assert(pitch % PITCH_ALIGN_B == 0);
     if (pitch < width_B || height > SIZE_MAX / pitch)
         return drv_error(CUDA_ERROR_OUT_OF_MEMORY, "cuMemAllocPitch: %zu x %zu bytes", width_B,
                          height);
@@ -57,7 +61,7 @@ HD_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t 
  * Memory may only go once nothing uses it. CUDA waits for the whole device too. After a fault
  * memory is given back all the same, but the call returns the sticky error.
  */
-HD_EXPORT CUresult cuMemFree_v2(CUdeviceptr ptr)
+CUresult drv_cuMemFree_v2(CUdeviceptr ptr)
 {
     struct core_block block;
     enum hd_status status;
@@ -74,7 +78,7 @@ HD_EXPORT CUresult cuMemFree_v2(CUdeviceptr ptr)
     return drv_result(status);
 }
 
-HD_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_B, CUdeviceptr ptr)
+CUresult drv_cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_B, CUdeviceptr ptr)
 {
     struct core_block block;
 
@@ -82,6 +86,7 @@ HD_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_B, CU
     API_CONTEXT(ctx);
     if (!core_memory_find(ptr, &block))
         return drv_error(CUDA_ERROR_NOT_FOUND, "0x%llx is in no allocation", ptr);
+    assert(ptr >= block.base && ptr - block.base < block.size_B);
     if (base)
         *base = block.base;
     if (size_B)
@@ -91,7 +96,7 @@ HD_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size_B, CU
 
 /* ---- pinned host memory */
 
-HD_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
+CUresult drv_cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
 {
     CUdeviceptr va = 0;
     CUresult result;
@@ -107,12 +112,12 @@ HD_EXPORT CUresult cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
     return result;
 }
 
-HD_EXPORT CUresult cuMemAllocHost_v2(void **ptr, size_t size_B)
+CUresult drv_cuMemAllocHost_v2(void **ptr, size_t size_B)
 {
-    return cuMemHostAlloc(ptr, size_B, 0);
+    return drv_cuMemHostAlloc(ptr, size_B, 0);
 }
 
-HD_EXPORT CUresult cuMemFreeHost(void *ptr)
+CUresult drv_cuMemFreeHost(void *ptr)
 {
     enum hd_status status;
 
@@ -125,7 +130,7 @@ HD_EXPORT CUresult cuMemFreeHost(void *ptr)
     return drv_result(status);
 }
 
-HD_EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
+CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
 {
     enum hd_status status;
 
@@ -136,7 +141,7 @@ HD_EXPORT CUresult cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags
     return status == HD_BUSY ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : drv_result(status);
 }
 
-HD_EXPORT CUresult cuMemHostUnregister(void *ptr)
+CUresult drv_cuMemHostUnregister(void *ptr)
 {
     enum hd_status status;
 
@@ -151,7 +156,7 @@ HD_EXPORT CUresult cuMemHostUnregister(void *ptr)
 }
 
 /* One address space: the device's address is the host's. */
-HD_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *dev_ptr, void *ptr, unsigned flags)
+CUresult drv_cuMemHostGetDevicePointer_v2(CUdeviceptr *dev_ptr, void *ptr, unsigned flags)
 {
     struct core_block block;
 
@@ -164,7 +169,7 @@ HD_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *dev_ptr, void *ptr,
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *ptr)
+CUresult drv_cuMemHostGetFlags(unsigned *flags, void *ptr)
 {
     struct core_block block;
 
@@ -179,7 +184,7 @@ HD_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *ptr)
 
 /* ---- managed memory */
 
-HD_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t size_B, unsigned flags)
+CUresult drv_cuMemAllocManaged(CUdeviceptr *ptr, size_t size_B, unsigned flags)
 {
     API_CALL(cuMemAllocManaged);
     API_CHECK(ptr && size_B);
@@ -196,7 +201,7 @@ static CUresult managed_check(CUdeviceptr ptr, size_t size_B)
     return drv_result(core_memory_check(ptr, size_B, true));
 }
 
-HD_EXPORT CUresult cuMemAdvise(CUdeviceptr ptr, size_t size_B, int advice, CUdevice dev)
+CUresult drv_cuMemAdvise(CUdeviceptr ptr, size_t size_B, CUmem_advise advice, CUdevice dev)
 {
     API_CALL(cuMemAdvise);
     (void)dev;
@@ -205,13 +210,13 @@ HD_EXPORT CUresult cuMemAdvise(CUdeviceptr ptr, size_t size_B, int advice, CUdev
     return managed_check(ptr, size_B);
 }
 
-HD_EXPORT CUresult cuMemAdvise_v2(CUdeviceptr ptr, size_t size_B, int advice,
-                                  CUmemLocation location)
+CUresult drv_cuMemAdvise_v2(CUdeviceptr ptr, size_t size_B, CUmem_advise advice,
+                            CUmemLocation location)
 {
-    return cuMemAdvise(ptr, size_B, advice, location.id);
+    return drv_cuMemAdvise(ptr, size_B, advice, location.id);
 }
 
-HD_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t size_B, CUdevice dev, CUstream handle)
+CUresult drv_cuMemPrefetchAsync(CUdeviceptr ptr, size_t size_B, CUdevice dev, CUstream handle)
 {
     API_CALL(cuMemPrefetchAsync);
     (void)dev;
@@ -220,26 +225,19 @@ HD_EXPORT CUresult cuMemPrefetchAsync(CUdeviceptr ptr, size_t size_B, CUdevice d
     (void)stream;
     return managed_check(ptr, size_B);
 }
-DRV_PER_THREAD(cuMemPrefetchAsync_ptsz,
-               (CUdeviceptr ptr, size_t size_B, CUdevice dev, CUstream stream),
-               cuMemPrefetchAsync(ptr, size_B, dev, PER_THREAD(stream)))
 
-HD_EXPORT CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t size_B, CUmemLocation location,
-                                         unsigned flags, CUstream stream)
+CUresult drv_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t size_B, CUmemLocation location,
+                                   unsigned flags, CUstream stream)
 {
     if (flags)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "cuMemPrefetchAsync: flags");
-    return cuMemPrefetchAsync(ptr, size_B, location.id, stream);
+    return drv_cuMemPrefetchAsync(ptr, size_B, location.id, stream);
 }
-DRV_PER_THREAD(cuMemPrefetchAsync_v2_ptsz,
-               (CUdeviceptr ptr, size_t size_B, CUmemLocation location, unsigned flags,
-                CUstream stream),
-               cuMemPrefetchAsync_v2(ptr, size_B, location, flags, PER_THREAD(stream)))
 
 /* ---- stream-ordered allocation */
 
 /* Memory can be handed out at once: whoever uses it is ordered behind this call anyway. */
-HD_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *ptr, size_t size_B, CUstream handle)
+CUresult drv_cuMemAllocAsync(CUdeviceptr *ptr, size_t size_B, CUstream handle)
 {
     API_CALL(cuMemAllocAsync);
     API_CHECK(ptr && size_B);
@@ -248,15 +246,13 @@ HD_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *ptr, size_t size_B, CUstream han
     (void)stream;
     return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
 }
-DRV_PER_THREAD(cuMemAllocAsync_ptsz, (CUdeviceptr * ptr, size_t size_B, CUstream stream),
-               cuMemAllocAsync(ptr, size_B, PER_THREAD(stream)))
 
 static void free_later(void *arg)
 {
     (void)!core_memory_free((uintptr_t)arg, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
 }
 
-HD_EXPORT CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
+CUresult drv_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
 {
     struct core_block block;
 
@@ -271,8 +267,6 @@ HD_EXPORT CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
         return drv_result(core_memory_free(ptr, CORE_MEM_DEVICE | CORE_MEM_MANAGED));
     return drv_result(core_stream_call(stream, free_later, (void *)(uintptr_t)ptr, true));
 }
-DRV_PER_THREAD(cuMemFreeAsync_ptsz, (CUdeviceptr ptr, CUstream stream),
-               cuMemFreeAsync(ptr, PER_THREAD(stream)))
 
 /* ---- queries */
 
@@ -282,7 +276,7 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
 {
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *(CUcontext *)value = (CUcontext)b->ctx;
+        *(CUcontext *)value = core_context_handle(b->ctx);
         return true;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         *(unsigned *)value = b->kind == CORE_MEM_DEVICE || b->kind == CORE_MEM_MANAGED
@@ -309,7 +303,7 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
         *(unsigned *)value = b->kind == CORE_MEM_MANAGED;
         return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *(int *)value = 0;
+        *(int *)value = b->device->ordinal;
         return true;
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
         *(CUdeviceptr *)value = b->base;
@@ -331,8 +325,7 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
     }
 }
 
-HD_EXPORT CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
-                                         CUdeviceptr ptr)
+CUresult drv_cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
     struct core_block block;
 
@@ -366,8 +359,8 @@ static size_t attribute_size(CUpointer_attribute attribute)
     }
 }
 
-HD_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes,
-                                          void **values, CUdeviceptr ptr)
+CUresult drv_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                    CUdeviceptr ptr)
 {
     struct core_block block;
     bool found;
@@ -389,8 +382,8 @@ HD_EXPORT CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute *a
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
-                                         CUdeviceptr ptr)
+CUresult drv_cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                   CUdeviceptr ptr)
 {
     API_CALL(cuPointerSetAttribute);
     API_CHECK(value);

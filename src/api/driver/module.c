@@ -23,7 +23,7 @@ static struct jit_logs logs_of(unsigned count, const CUjit_option *options, void
     return logs;
 }
 
-static CUresult module_load(CUmodule *out, const void *image, size_t size_B,
+static CUresult module_load(const char *name, CUmodule *out, const void *image, size_t size_B,
                             const struct jit_logs *logs)
 {
     struct core_context *ctx = core_current();
@@ -32,13 +32,15 @@ static CUresult module_load(CUmodule *out, const void *image, size_t size_B,
     enum hd_status status = core_image_load(image, size_B, &loaded);
 
     if (status == HD_OK) {
-        status = core_module_create(ctx, loaded, &module);
+        status = core_module_create(ctx, loaded, NULL, &module);
         core_image_unref(loaded);
     }
-    if (logs && logs->error && logs->error_B)
-        snprintf(logs->error, logs->error_B, "%s", status == HD_OK ? "" : hd_error_message());
+    assert((status == HD_OK) == (module != NULL) && out);
     if (status == HD_OK)
-        *out = (CUmodule)module;
+        DRV_GIVE(module, out, module);
+    if (!logs || !logs->error || !logs->error_B)
+        return drv_code_result(name, status);
+    snprintf(logs->error, logs->error_B, "%s", status == HD_OK ? "" : hd_error_message());
     return drv_result(status);
 }
 
@@ -47,6 +49,7 @@ CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size)
     struct hd_buf buf;
     enum hd_status status;
 
+    assert(path && out_bytes && out_size);
     hd_buf_init(&buf);
     status = hd_file_read(path, (size_t)1 << 30, &buf);
     if (status != HD_OK) {
@@ -58,7 +61,7 @@ CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size)
     return *out_bytes ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-HD_EXPORT CUresult cuModuleLoad(CUmodule *module, const char *path)
+CUresult drv_cuModuleLoad(CUmodule *module, const char *path)
 {
     char *bytes;
     size_t size_B;
@@ -70,55 +73,64 @@ HD_EXPORT CUresult cuModuleLoad(CUmodule *module, const char *path)
     result = drv_read_file(path, &bytes, &size_B);
     if (result != CUDA_SUCCESS)
         return result;
-    result = module_load(module, bytes, size_B, NULL);
+    result = module_load(api_name_, module, bytes, size_B, NULL);
     hd_free(bytes);
     return result;
 }
 
-HD_EXPORT CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
-                                      CUjit_option *options, void **values)
+static CUresult load_data(const char *name, CUmodule *module, const void *image, unsigned count,
+                          CUjit_option *options, void **values)
 {
     struct jit_logs logs;
 
-    API_CALL(cuModuleLoadDataEx);
+    API_CALL_NAMED(name);
     API_CHECK(module && image);
     API_CHECK(!count || (options && values));
     API_CONTEXT(ctx);
     logs = logs_of(count, options, values);
-    return module_load(module, image, SIZE_MAX, &logs);
+    return module_load(api_name_, module, image, SIZE_MAX, &logs);
 }
 
-HD_EXPORT CUresult cuModuleLoadData(CUmodule *module, const void *image)
+CUresult drv_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+                                CUjit_option *options, void **values)
 {
-    return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+    return load_data("cuModuleLoadDataEx", module, image, count, options, values);
 }
 
-HD_EXPORT CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatbin)
+CUresult drv_cuModuleLoadData(CUmodule *module, const void *image)
 {
-    return cuModuleLoadDataEx(module, fatbin, 0, NULL, NULL);
+    return load_data("cuModuleLoadData", module, image, 0, NULL, NULL);
 }
 
-HD_EXPORT CUresult cuModuleUnload(CUmodule module)
+CUresult drv_cuModuleLoadFatBinary(CUmodule *module, const void *fatbin)
+{
+    return load_data("cuModuleLoadFatBinary", module, fatbin, 0, NULL, NULL);
+}
+
+CUresult drv_cuModuleUnload(CUmodule module)
 {
     API_CALL(cuModuleUnload);
     API_CONTEXT(ctx);
-    API_HANDLE(MODULE, module);
-    core_module_destroy((struct core_module *)module);
+    API_HANDLE(module, m, module);
+    API_CHECK(core_module_destroy(m));
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuModuleGetFunction(CUfunction *func, CUmodule module, const char *name)
+CUresult drv_cuModuleGetFunction(CUfunction *func, CUmodule module, const char *name)
 {
+    struct core_function *function;
+    enum hd_status status;
+
     API_CALL(cuModuleGetFunction);
     API_CHECK(func && name);
     API_CONTEXT(ctx);
-    API_HANDLE(MODULE, module);
-    return drv_result(
-        core_module_function((struct core_module *)module, name, (struct core_function **)func));
+    API_HANDLE(module, m, module);
+    status = core_module_function(m, name, &function);
+    return status == HD_OK ? drv_function_give(function, func) : drv_code_result(api_name_, status);
 }
 
-HD_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module,
-                                        const char *name)
+CUresult drv_cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule module,
+                                  const char *name)
 {
     struct core_var var;
     enum hd_status status;
@@ -126,8 +138,8 @@ HD_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodul
     API_CALL(cuModuleGetGlobal_v2);
     API_CHECK(name);
     API_CONTEXT(ctx);
-    API_HANDLE(MODULE, module);
-    status = core_module_var((struct core_module *)module, name, &var);
+    API_HANDLE(module, m, module);
+    status = core_module_var(m, name, &var);
     if (status != HD_OK)
         return drv_result(status);
     if (ptr)
@@ -138,7 +150,7 @@ HD_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodul
 }
 
 /* Kernels are compiled when they are first launched. */
-HD_EXPORT CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
+CUresult drv_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 {
     API_CALL(cuModuleGetLoadingMode);
     API_CHECK(mode);
@@ -146,33 +158,27 @@ HD_EXPORT CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule module)
+CUresult drv_cuModuleGetFunctionCount(unsigned *count, CUmodule module)
 {
     API_CALL(cuModuleGetFunctionCount);
     API_CHECK(count);
-    API_HANDLE(MODULE, module);
-    *count = ((struct core_module *)module)->image->nkernels;
+    API_HANDLE(module, m, module);
+    *count = core_image_count(m->image);
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuModuleEnumerateFunctions(CUfunction *funcs, unsigned count, CUmodule handle)
+CUresult drv_cuModuleEnumerateFunctions(CUfunction *funcs, unsigned count, CUmodule handle)
 {
-    struct core_module *module = (struct core_module *)handle;
-    unsigned n = 0;
-
     API_CALL(cuModuleEnumerateFunctions);
     API_CHECK(funcs);
-    API_HANDLE(MODULE, module);
-    for (const struct ir_func *f = module->image->ir->funcs; f && n < count; f = f->next) {
+    API_HANDLE(module, module, handle);
+    for (unsigned n = 0; n < HD_MIN(count, core_image_count(module->image)); n++) {
         struct core_function *function;
-        enum hd_status status;
+        enum hd_status status = core_module_function_at(module, n, &function);
 
-        if (!f->is_kernel || f->is_declaration)
-            continue;
-        status = core_module_function(module, f->name, &function);
         if (status != HD_OK)
             return drv_result(status);
-        funcs[n++] = (CUfunction)function;
+        DRV_GIVE(function, &funcs[n], function);
     }
     return CUDA_SUCCESS;
 }

@@ -1,58 +1,71 @@
 /* Streams. */
 #include "api/driver/driver.h"
+
+#include <assert.h>
 #include "base/mem.h"
 
 #define PRIORITY_GREATEST (-5)
 
-CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_stream **out_stream)
+CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_stream **out_stream,
+                    struct core_stream **out_ref)
 {
+    struct core_stream *stream;
+
+    assert(ctx && ctx->legacy && !*out_ref);
     if (!handle || handle == CU_STREAM_LEGACY) {
         *out_stream = ctx->legacy;
         return CUDA_SUCCESS;
     }
     if (handle == CU_STREAM_PER_THREAD)
         return drv_result(core_stream_per_thread(ctx, out_stream));
-    if (!core_handle_is(CORE_STREAM, handle))
-        return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a stream", (void *)handle);
-    *out_stream = (struct core_stream *)handle;
-    if ((*out_stream)->ctx != ctx && core_context_status((*out_stream)->ctx) != HD_OK)
-        return drv_result(core_context_status((*out_stream)->ctx));
+    stream = core_stream_lookup(handle);
+    if (!stream)
+        return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a live stream", (void *)handle);
+    *out_stream = *out_ref = stream;
+    if (stream->ctx != ctx && core_context_status(stream->ctx) != HD_OK)
+        return drv_result(core_context_status(stream->ctx));
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+CUresult drv_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
 {
+    struct core_stream *stream;
+    enum hd_status status;
+
     API_CALL(cuStreamCreateWithPriority);
-    API_CHECK(stream);
+    API_CHECK(out);
     API_CHECK(!(flags & ~(unsigned)CU_STREAM_NON_BLOCKING));
     API_CONTEXT(ctx);
     priority = HD_MIN(HD_MAX(priority, PRIORITY_GREATEST), 0);
-    return drv_result(core_stream_create(ctx, flags, priority, (struct core_stream **)stream));
+    status = core_stream_create(ctx, flags, priority, &stream);
+    if (status == HD_OK)
+        DRV_GIVE(stream, out, stream);
+    return drv_result(status);
 }
 
-HD_EXPORT CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+CUresult drv_cuStreamCreate(CUstream *stream, unsigned flags)
 {
-    return cuStreamCreateWithPriority(stream, flags, 0);
+    return drv_cuStreamCreateWithPriority(stream, flags, 0);
 }
 
-HD_EXPORT CUresult cuStreamDestroy_v2(CUstream handle)
+CUresult drv_cuStreamDestroy_v2(CUstream handle)
 {
     API_CALL(cuStreamDestroy_v2);
     API_CONTEXT_ANY(ctx);
     API_CHECK(handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD);
-    API_HANDLE(STREAM, handle);
-    core_stream_destroy((struct core_stream *)handle);
+    API_HANDLE(stream, stream, handle);
+    API_CHECK(core_stream_destroy(stream));
     return CUDA_SUCCESS;
 }
 
-HD_EXPORT CUresult cuStreamDestroy(CUstream stream)
+CUresult drv_cuStreamDestroy(CUstream stream)
 {
-    return cuStreamDestroy_v2(stream);
+    return drv_cuStreamDestroy_v2(stream);
 }
 
-/* symbol, the parameters behind the stream, statements on `stream`; with its _ptsz twin */
+/* symbol, the type behind the second parameter, its value by `stream` */
 #define STREAM_GETTER(symbol, type, expr)                                                          \
-    HD_EXPORT CUresult symbol(CUstream handle, type *out)                                          \
+    CUresult drv_##symbol(CUstream handle, type *out)                                              \
     {                                                                                              \
         API_CALL(symbol);                                                                          \
         API_CHECK(out);                                                                            \
@@ -61,45 +74,40 @@ HD_EXPORT CUresult cuStreamDestroy(CUstream stream)
         (void)stream;                                                                              \
         *out = (expr);                                                                             \
         return CUDA_SUCCESS;                                                                       \
-    }                                                                                              \
-    DRV_PER_THREAD(symbol##_ptsz, (CUstream handle, type * out), symbol(PER_THREAD(handle), out))
+    }
 
 STREAM_GETTER(cuStreamGetPriority, int, stream->priority)
 STREAM_GETTER(cuStreamGetFlags, unsigned, stream->flags)
 STREAM_GETTER(cuStreamGetId, unsigned long long, stream->id)
-STREAM_GETTER(cuStreamGetCtx, CUcontext, (CUcontext)stream->ctx)
-STREAM_GETTER(cuStreamGetDevice, CUdevice, 0)
+STREAM_GETTER(cuStreamGetCtx, CUcontext, core_context_handle(stream->ctx))
+STREAM_GETTER(cuStreamGetDevice, CUdevice, stream->ctx->device->ordinal)
 STREAM_GETTER(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
 
-HD_EXPORT CUresult cuStreamQuery(CUstream handle)
+CUresult drv_cuStreamQuery(CUstream handle)
 {
     API_CALL(cuStreamQuery);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     return drv_result(core_stream_query(stream));
 }
-DRV_PER_THREAD(cuStreamQuery_ptsz, (CUstream handle), cuStreamQuery(PER_THREAD(handle)))
 
-HD_EXPORT CUresult cuStreamSynchronize(CUstream handle)
+CUresult drv_cuStreamSynchronize(CUstream handle)
 {
     API_CALL(cuStreamSynchronize);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     return drv_result(core_stream_synchronize(stream));
 }
-DRV_PER_THREAD(cuStreamSynchronize_ptsz, (CUstream handle), cuStreamSynchronize(PER_THREAD(handle)))
 
-HD_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
+CUresult drv_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
 {
     API_CALL(cuStreamWaitEvent);
     API_CHECK(!(flags & ~1u));
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    API_HANDLE(EVENT, event);
-    return drv_result(core_event_wait(stream, (struct core_event *)event));
+    API_HANDLE(event, e, event);
+    return drv_result(core_event_wait(stream, e));
 }
-DRV_PER_THREAD(cuStreamWaitEvent_ptsz, (CUstream handle, CUevent event, unsigned flags),
-               cuStreamWaitEvent(PER_THREAD(handle), event, flags))
 
 struct callback {
     CUstreamCallback func;
@@ -112,12 +120,12 @@ static void callback_run(void *arg)
 {
     struct callback *callback = arg;
 
+    assert(callback->func && callback->ctx); /* as cuStreamAddCallback() filled it */
     callback->func(callback->handle, drv_result(core_context_status(callback->ctx)), callback->arg);
     hd_free(callback);
 }
 
-HD_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback func, void *arg,
-                                       unsigned flags)
+CUresult drv_cuStreamAddCallback(CUstream handle, CUstreamCallback func, void *arg, unsigned flags)
 {
     struct callback *callback;
     enum hd_status status;
@@ -135,13 +143,9 @@ HD_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback func, v
         hd_free(callback);
     return drv_result(status);
 }
-DRV_PER_THREAD(cuStreamAddCallback_ptsz,
-               (CUstream handle, CUstreamCallback func, void *arg, unsigned flags),
-               cuStreamAddCallback(PER_THREAD(handle), func, arg, flags))
 
 /* Managed memory is visible to every stream and to the host at all times. */
-HD_EXPORT CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t size_B,
-                                          unsigned flags)
+CUresult drv_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t size_B, unsigned flags)
 {
     API_CALL(cuStreamAttachMemAsync);
     API_CHECK(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
@@ -151,16 +155,99 @@ HD_EXPORT CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size
     (void)stream;
     return drv_result(core_memory_check(ptr, size_B ? size_B : 1, true));
 }
-DRV_PER_THREAD(cuStreamAttachMemAsync_ptsz,
-               (CUstream handle, CUdeviceptr ptr, size_t size_B, unsigned flags),
-               cuStreamAttachMemAsync(PER_THREAD(handle), ptr, size_B, flags))
+
+/* ---- attributes: kept and reported; all are hints, or have one possible value */
+
+_Static_assert(sizeof(CUstreamAttrValue) == CORE_STREAM_ATTRIBUTE_B, "core keeps whole values");
+
+/* The value is one that the device can honour. */
+static CUresult attribute_check(const struct core_stream *stream, CUstreamAttrID attr,
+                                const CUstreamAttrValue *value)
+{
+    const CUaccessPolicyWindow *window = &value->accessPolicyWindow;
+
+    switch ((int)attr) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+        if (window->hitRatio >= 0 && window->hitRatio <= 1)
+            return CUDA_SUCCESS;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        if (value->syncPolicy >= CU_SYNC_POLICY_AUTO &&
+            value->syncPolicy <= CU_SYNC_POLICY_BLOCKING_SYNC)
+            return CUDA_SUCCESS;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        if (value->priority == stream->priority)
+            return CUDA_SUCCESS;
+        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "a stream's priority is set when it is created");
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP: /* there is one domain: 0 */
+        if (!value->memSyncDomainMap.default_ && !value->memSyncDomainMap.remote)
+            return CUDA_SUCCESS;
+        break;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        if (value->memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT ||
+            value->memSyncDomain == CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE)
+            return CUDA_SUCCESS;
+        break;
+    default:
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "%d is no attribute of a stream", (int)attr);
+    }
+    return drv_error(CUDA_ERROR_INVALID_VALUE, "stream attribute %d: the value is out of range",
+                     (int)attr);
+}
+
+CUresult drv_cuStreamSetAttribute(CUstream handle, CUstreamAttrID attr,
+                                  const CUstreamAttrValue *value)
+{
+    CUresult result;
+
+    API_CALL(cuStreamSetAttribute);
+    API_CHECK(value);
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, handle);
+    result = attribute_check(stream, attr, value);
+    assert(result != CUDA_SUCCESS || (unsigned)attr < CORE_STREAM_ATTRIBUTE_MAX);
+    return result ? result : drv_result(core_stream_attribute_set(stream, (unsigned)attr, value));
+}
+
+CUresult drv_cuStreamGetAttribute(CUstream handle, CUstreamAttrID attr, CUstreamAttrValue *value)
+{
+    API_CALL(cuStreamGetAttribute);
+    API_CHECK(value);
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, handle);
+    switch ((int)attr) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+        core_stream_attribute_get(stream, (unsigned)attr, value);
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+        core_stream_attribute_get(stream, (unsigned)attr, value);
+        value->syncPolicy = value->syncPolicy ? value->syncPolicy : CU_SYNC_POLICY_AUTO;
+        return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+        value->priority = stream->priority;
+        return CUDA_SUCCESS;
+    default:
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "%d is no attribute of a stream", (int)attr);
+    }
+}
+
+CUresult drv_cuStreamCopyAttributes(CUstream to, CUstream from)
+{
+    API_CALL(cuStreamCopyAttributes);
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, dst, to);
+    API_STREAM(ctx, src, from);
+    return drv_result(core_stream_attributes_copy(dst, src));
+}
 
 /* ---- capture: there is none yet, so every stream is not capturing */
 
-HD_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status,
-                                             cuuint64_t *id, CUgraph *graph,
-                                             const CUgraphNode **deps,
-                                             const CUgraphEdgeData **edges, size_t *count)
+CUresult drv_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status,
+                                       cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
+                                       const CUgraphEdgeData **edges, size_t *count)
 {
     API_CALL(cuStreamGetCaptureInfo_v3);
     API_CHECK(status);
@@ -170,23 +257,15 @@ HD_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureSta
     *status = CU_STREAM_CAPTURE_STATUS_NONE;
     return CUDA_SUCCESS;
 }
-DRV_PER_THREAD(cuStreamGetCaptureInfo_v3_ptsz,
-               (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                const CUgraphNode **deps, const CUgraphEdgeData **edges, size_t *count),
-               cuStreamGetCaptureInfo_v3(PER_THREAD(handle), status, id, graph, deps, edges, count))
 
-HD_EXPORT CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status,
-                                             cuuint64_t *id, CUgraph *graph,
-                                             const CUgraphNode **deps, size_t *count)
+CUresult drv_cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status,
+                                       cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
+                                       size_t *count)
 {
-    return cuStreamGetCaptureInfo_v3(handle, status, id, graph, deps, NULL, count);
+    return drv_cuStreamGetCaptureInfo_v3(handle, status, id, graph, deps, NULL, count);
 }
-DRV_PER_THREAD(cuStreamGetCaptureInfo_v2_ptsz,
-               (CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                const CUgraphNode **deps, size_t *count),
-               cuStreamGetCaptureInfo_v3(PER_THREAD(handle), status, id, graph, deps, NULL, count))
 
-HD_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+CUresult drv_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
     static __thread CUstreamCaptureMode current;
     CUstreamCaptureMode before = current;

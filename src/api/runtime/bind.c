@@ -1,6 +1,7 @@
 /* Binding registered kernels and variables to a context: loads modules on first use. */
 #include "runtime.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -23,6 +24,7 @@ static struct rt_binding *binding_find(_Atomic(struct rt_binding *) *list, CUcon
 static cudaError_t binding_add(_Atomic(struct rt_binding *) *list, const struct rt_binding *value,
                                CUcontext ctx)
 {
+    assert(hd_lock_held(&rt.lock) && ctx && !binding_find(list, ctx));
     struct rt_binding *b = malloc(sizeof(*b));
     if (!b)
         return rt_fail(cudaErrorMemoryAllocation);
@@ -38,6 +40,7 @@ static cudaError_t binding_add(_Atomic(struct rt_binding *) *list, const struct 
 /* rt.lock held; ctx is current. */
 static cudaError_t module_get(struct rt_fatbin *fatbin, CUcontext ctx, CUmodule *out_module)
 {
+    assert(hd_lock_held(&rt.lock) && ctx);
     struct rt_module *m = fatbin->modules;
     while (m && m->ctx != ctx)
         m = m->next;
@@ -57,6 +60,7 @@ static cudaError_t module_get(struct rt_fatbin *fatbin, CUcontext ctx, CUmodule 
 static cudaError_t kernel_load(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
 {
     CUmodule module;
+    assert(hd_lock_held(&rt.lock) && !kernel->driver_kernel == (kernel->fatbin != NULL));
     if (kernel->driver_kernel)
         return rt_result(cuKernelGetFunction(out_func, kernel->driver_kernel));
     RT_TRY(module_get(kernel->fatbin, ctx, &module));
@@ -68,6 +72,7 @@ static cudaError_t kernel_load(struct rt_kernel *kernel, CUcontext ctx, CUfuncti
 
 static cudaError_t kernel_bind_locked(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
 {
+    assert(hd_lock_held(&rt.lock));
     struct rt_binding *have = binding_find(&kernel->bindings, ctx);
     if (have) {
         *out_func = have->func;
@@ -104,6 +109,7 @@ static cudaError_t var_load(struct rt_var *var, CUcontext ctx)
 {
     CUmodule module;
     struct rt_binding value = {0};
+    assert(hd_lock_held(&rt.lock) && var->fatbin);
     RT_TRY(module_get(var->fatbin, ctx, &module));
     CUresult result = cuModuleGetGlobal_v2(&value.ptr, &value.size_B, module, var->name);
     if (result != CUDA_SUCCESS)
@@ -121,6 +127,7 @@ static cudaError_t var_bind(struct rt_var *var, CUcontext ctx, struct rt_binding
     if (!binding_find(&var->bindings, ctx))
         error = var_load(var, ctx);
     *out_binding = binding_find(&var->bindings, ctx);
+    assert(error != cudaSuccess || *out_binding);
     hd_lock_release(&rt.lock);
     return error;
 }
@@ -134,6 +141,7 @@ cudaError_t rt_symbol(const void *symbol, CUdeviceptr *out_ptr, size_t *out_size
     if (!var)
         return rt_fail(cudaErrorInvalidSymbol);
     RT_TRY(var_bind(var, ctx, &binding));
+    assert(binding);
     *out_ptr = binding->ptr;
     *out_size_B = binding->size_B;
     return cudaSuccess;
@@ -155,6 +163,7 @@ cudaError_t rt_managed_init(struct rt_fatbin *fatbin)
 
 static void bindings_drop(_Atomic(struct rt_binding *) *list, CUcontext ctx)
 {
+    assert(hd_lock_held(&rt.lock));
     for (struct rt_binding *b = atomic_load(list); b; b = b->next)
         if (atomic_load(&b->ctx) == ctx)
             atomic_store(&b->ctx, NULL);
@@ -162,6 +171,7 @@ static void bindings_drop(_Atomic(struct rt_binding *) *list, CUcontext ctx)
 
 static void fatbin_drop(struct rt_fatbin *fatbin, CUcontext ctx)
 {
+    assert(hd_lock_held(&rt.lock) && ctx);
     for (struct rt_kernel *k = fatbin->kernels; k; k = k->next)
         bindings_drop(&k->bindings, ctx);
     for (struct rt_var *v = fatbin->vars; v; v = v->next)
@@ -184,6 +194,7 @@ void rt_bindings_drop(CUcontext ctx)
 /* rt.lock held. Unloading needs the module's context to be current. */
 void rt_fatbin_unload(struct rt_fatbin *fatbin)
 {
+    assert(hd_lock_held(&rt.lock));
     for (struct rt_module *m = fatbin->modules; m; m = m->next) {
         CUcontext popped;
         if (!m->ctx || m->error || cuCtxPushCurrent_v2(m->ctx) != CUDA_SUCCESS)

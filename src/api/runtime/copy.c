@@ -40,15 +40,16 @@ cudaError_t rt_copy_async(void *dst, const void *src, size_t size_B, enum cudaMe
     return rt_fail(cudaErrorInvalidMemcpyDirection);
 }
 
-RT_API(cudaMemcpy)
-cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                          CUstream null_stream)
 {
+    if (null_stream)
+        return rt_wait(rt_cudaMemcpyAsync(dst, src, count, kind, null_stream), null_stream);
     return rt_copy(dst, src, count, kind);
 }
 
-RT_API(cudaMemcpyAsync)
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
-                            cudaStream_t stream)
+cudaError_t rt_cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                               cudaStream_t stream)
 {
     return rt_copy_async(dst, src, count, kind, stream);
 }
@@ -90,21 +91,23 @@ static cudaError_t make_copy_2d(CUDA_MEMCPY2D *out_copy, void *dst, size_t dpitc
     return cudaSuccess;
 }
 
-RT_API(cudaMemcpy2D)
-cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-                         size_t height, enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
+                            size_t height, enum cudaMemcpyKind kind, CUstream null_stream)
 {
     CUDA_MEMCPY2D copy;
+    if (null_stream)
+        return rt_wait(
+            rt_cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, null_stream),
+            null_stream);
     RT_TRY(make_copy_2d(&copy, dst, dpitch, src, spitch, width, height, kind));
     if (!width || !height)
         return rt_enter();
     RT_CALL(cuMemcpy2DUnaligned_v2(&copy));
 }
 
-RT_API(cudaMemcpy2DAsync)
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
-                              size_t width, size_t height, enum cudaMemcpyKind kind,
-                              cudaStream_t stream)
+cudaError_t rt_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch,
+                                 size_t width, size_t height, enum cudaMemcpyKind kind,
+                                 cudaStream_t stream)
 {
     CUDA_MEMCPY2D copy;
     RT_TRY(make_copy_2d(&copy, dst, dpitch, src, spitch, width, height, kind));
@@ -149,24 +152,24 @@ static cudaError_t make_copy_3d(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy
     return cudaSuccess;
 }
 
-RT_API(cudaMemcpy3D)
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
+cudaError_t rt_cudaMemcpy3D(const struct cudaMemcpy3DParms *p, CUstream null_stream)
 {
     CUDA_MEMCPY3D copy;
+    if (null_stream)
+        return rt_wait(rt_cudaMemcpy3DAsync(p, null_stream), null_stream);
     RT_TRY(make_copy_3d(&copy, p));
     RT_CALL(cuMemcpy3D_v2(&copy));
 }
 
-RT_API(cudaMemcpy3DAsync)
-cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+cudaError_t rt_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
     CUDA_MEMCPY3D copy;
     RT_TRY(make_copy_3d(&copy, p));
     RT_CALL(cuMemcpy3DAsync_v2(&copy, stream));
 }
 
-RT_API(cudaMemcpyPeer)
-cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
+cudaError_t rt_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,
+                              size_t count)
 {
     CUcontext to, from;
     RT_TRY(rt_primary(dstDevice, &to));
@@ -174,9 +177,8 @@ cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDev
     RT_CALL(cuMemcpyPeer(rt_va(dst), to, rt_va(src), from, count));
 }
 
-RT_API(cudaMemcpyPeerAsync)
-cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
-                                size_t count, cudaStream_t stream)
+cudaError_t rt_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int srcDevice,
+                                   size_t count, cudaStream_t stream)
 {
     CUcontext to, from;
     RT_TRY(rt_primary(dstDevice, &to));
@@ -184,34 +186,35 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int s
     RT_CALL(cuMemcpyPeerAsync(rt_va(dst), to, rt_va(src), from, count, stream));
 }
 
-RT_API(cudaMemset)
-cudaError_t cudaMemset(void *devPtr, int value, size_t count)
+cudaError_t rt_cudaMemset(void *devPtr, int value, size_t count, CUstream null_stream)
 {
+    if (null_stream)
+        return rt_wait(rt_cudaMemsetAsync(devPtr, value, count, null_stream), null_stream);
     RT_CALL(cuMemsetD8_v2(rt_va(devPtr), (unsigned char)value, count));
 }
 
-RT_API(cudaMemsetAsync)
-cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
+cudaError_t rt_cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
 {
     RT_CALL(cuMemsetD8Async(rt_va(devPtr), (unsigned char)value, count, stream));
 }
 
-RT_API(cudaMemset2D)
-cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
+cudaError_t rt_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height,
+                            CUstream null_stream)
 {
+    if (null_stream)
+        return rt_wait(rt_cudaMemset2DAsync(devPtr, pitch, value, width, height, null_stream),
+                       null_stream);
     RT_CALL(cuMemsetD2D8_v2(rt_va(devPtr), pitch, (unsigned char)value, width, height));
 }
 
-RT_API(cudaMemset2DAsync)
-cudaError_t cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t stream)
+cudaError_t rt_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width, size_t height,
+                                 cudaStream_t stream)
 {
     RT_CALL(cuMemsetD2D8Async(rt_va(devPtr), pitch, (unsigned char)value, width, height, stream));
 }
 
-RT_API(cudaMemset3DAsync)
-cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
-                              struct cudaExtent extent, cudaStream_t stream)
+cudaError_t rt_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                 struct cudaExtent extent, cudaStream_t stream)
 {
     RT_TRY(rt_enter());
     for (size_t z = 0; z < extent.depth; z++) {
@@ -223,9 +226,12 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
     return cudaSuccess;
 }
 
-RT_API(cudaMemset3D)
-cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
+cudaError_t rt_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
+                            struct cudaExtent extent, CUstream null_stream)
 {
-    RT_TRY(cudaMemset3DAsync(pitchedDevPtr, value, extent, NULL));
-    return cudaStreamSynchronize(NULL);
+    if (null_stream)
+        return rt_wait(rt_cudaMemset3DAsync(pitchedDevPtr, value, extent, null_stream),
+                       null_stream);
+    RT_TRY(rt_cudaMemset3DAsync(pitchedDevPtr, value, extent, NULL));
+    return rt_cudaStreamSynchronize(NULL);
 }

@@ -1,8 +1,7 @@
 /* Devices: count, current device, attributes, limits, reset, peers, versions, profiler control. */
 #include "runtime.h"
 
-RT_API(cudaGetDeviceCount)
-cudaError_t cudaGetDeviceCount(int *count)
+cudaError_t rt_cudaGetDeviceCount(int *count)
 {
     if (!count)
         return rt_fail(cudaErrorInvalidValue);
@@ -19,8 +18,7 @@ static cudaError_t check_device(int device)
 }
 
 /* Since 12.0 this also initialises the device. */
-RT_API(cudaSetDevice)
-cudaError_t cudaSetDevice(int device)
+cudaError_t rt_cudaSetDevice(int device)
 {
     CUcontext ctx;
     RT_TRY(check_device(device));
@@ -30,8 +28,7 @@ cudaError_t cudaSetDevice(int device)
     return cudaSuccess;
 }
 
-RT_API(cudaGetDevice)
-cudaError_t cudaGetDevice(int *device)
+cudaError_t rt_cudaGetDevice(int *device)
 {
     CUcontext ctx;
     RT_TRY(rt_init());
@@ -43,8 +40,7 @@ cudaError_t cudaGetDevice(int *device)
     return cudaSuccess;
 }
 
-RT_API(cudaInitDevice)
-cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+cudaError_t rt_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
 {
     CUcontext ctx;
     RT_TRY(check_device(device));
@@ -53,8 +49,7 @@ cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int fl
     return rt_primary(device, &ctx);
 }
 
-RT_API(cudaChooseDevice)
-cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
+cudaError_t rt_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
 {
     RT_TRY(rt_init());
     if (!device || !prop)
@@ -62,7 +57,7 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
     *device = 0;
     for (int i = 0; i < rt.device_count; i++) {
         struct cudaDeviceProp have;
-        RT_TRY(cudaGetDeviceProperties(&have, i));
+        RT_TRY(rt_cudaGetDeviceProperties(&have, i));
         if (have.major < prop->major || (have.major == prop->major && have.minor < prop->minor) ||
             have.totalGlobalMem < prop->totalGlobalMem)
             continue;
@@ -72,40 +67,35 @@ cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop)
     return cudaSuccess;
 }
 
-RT_API(cudaDeviceGetAttribute)
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
+cudaError_t rt_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
     RT_TRY(check_device(device));
     return rt_result(cuDeviceGetAttribute(value, (CUdevice_attribute)(int)attr, device));
 }
 
-RT_API(cudaDeviceGetPCIBusId)
-cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
+cudaError_t rt_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
 {
     RT_TRY(check_device(device));
     return rt_result(cuDeviceGetPCIBusId(pciBusId, len, device));
 }
 
-RT_API(cudaDeviceGetByPCIBusId)
-cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pciBusId)
+cudaError_t rt_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId)
 {
     RT_TRY(rt_init());
     return rt_result(cuDeviceGetByPCIBusId(device, pciBusId));
 }
 
-RT_API(cudaDeviceSynchronize)
-cudaError_t cudaDeviceSynchronize(void)
+cudaError_t rt_cudaDeviceSynchronize(void)
 {
     RT_CALL(cuCtxSynchronize());
 }
 
 /* Destroys what is in the primary context and clears its fault; the thread's last error with it. */
-RT_API(cudaDeviceReset)
-cudaError_t cudaDeviceReset(void)
+cudaError_t rt_cudaDeviceReset(void)
 {
     int device;
     CUcontext ctx;
-    RT_TRY(cudaGetDevice(&device));
+    RT_TRY(rt_cudaGetDevice(&device));
     ctx = atomic_load(&rt.primary[device]);
     if (ctx) {
         rt_bindings_drop(ctx);
@@ -115,8 +105,7 @@ cudaError_t cudaDeviceReset(void)
     return cudaSuccess;
 }
 
-RT_API(cudaSetDeviceFlags)
-cudaError_t cudaSetDeviceFlags(unsigned int flags)
+cudaError_t rt_cudaSetDeviceFlags(unsigned int flags)
 {
     RT_TRY(rt_init());
     if (flags & ~(unsigned)cudaDeviceMask)
@@ -126,11 +115,10 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
         cuDevicePrimaryCtxSetFlags_v2(rt_thread.device, flags & ~(unsigned)cudaDeviceMapHost));
 }
 
-RT_API(cudaGetDeviceFlags)
-cudaError_t cudaGetDeviceFlags(unsigned int *flags)
+cudaError_t rt_cudaGetDeviceFlags(unsigned int *flags)
 {
     int active, device;
-    RT_TRY(cudaGetDevice(&device));
+    RT_TRY(rt_cudaGetDevice(&device));
     if (!flags)
         return rt_fail(cudaErrorInvalidValue);
     RT_TRY(rt_result(cuDevicePrimaryCtxGetState(device, flags, &active)));
@@ -138,59 +126,50 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
     return cudaSuccess;
 }
 
-RT_API(cudaDeviceGetLimit)
-cudaError_t cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit)
+cudaError_t rt_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit)
 {
     RT_CALL(cuCtxGetLimit(pValue, (CUlimit)limit));
 }
 
-RT_API(cudaDeviceSetLimit)
-cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
+cudaError_t rt_cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
     RT_CALL(cuCtxSetLimit((CUlimit)limit, value));
 }
 
-RT_API(cudaDeviceGetCacheConfig)
-cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig)
+cudaError_t rt_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig)
 {
     RT_CALL(cuCtxGetCacheConfig((CUfunc_cache *)pCacheConfig));
 }
 
-RT_API(cudaDeviceSetCacheConfig)
-cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig)
+cudaError_t rt_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig)
 {
     RT_CALL(cuCtxSetCacheConfig((CUfunc_cache)cacheConfig));
 }
 
-RT_API(cudaDeviceGetSharedMemConfig)
-cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig)
+cudaError_t rt_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig)
 {
     RT_CALL(cuCtxGetSharedMemConfig((CUsharedconfig *)pConfig));
 }
 
-RT_API(cudaDeviceSetSharedMemConfig)
-cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
+cudaError_t rt_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
 {
     RT_CALL(cuCtxSetSharedMemConfig((CUsharedconfig)config));
 }
 
-RT_API(cudaDeviceGetStreamPriorityRange)
-cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
+cudaError_t rt_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
     RT_CALL(cuCtxGetStreamPriorityRange(leastPriority, greatestPriority));
 }
 
-RT_API(cudaDeviceCanAccessPeer)
-cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
+cudaError_t rt_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
 {
     RT_TRY(check_device(device));
     RT_TRY(check_device(peerDevice));
     return rt_result(cuDeviceCanAccessPeer(canAccessPeer, device, peerDevice));
 }
 
-RT_API(cudaDeviceGetP2PAttribute)
-cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice,
-                                      int dstDevice)
+cudaError_t rt_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, int srcDevice,
+                                         int dstDevice)
 {
     RT_TRY(check_device(srcDevice));
     RT_TRY(check_device(dstDevice));
@@ -198,16 +177,14 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr, i
         cuDeviceGetP2PAttribute(value, (CUdevice_P2PAttribute)(int)attr, srcDevice, dstDevice));
 }
 
-RT_API(cudaDeviceEnablePeerAccess)
-cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
+cudaError_t rt_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
 {
     CUcontext peer;
     RT_TRY(rt_primary(peerDevice, &peer));
     RT_CALL(cuCtxEnablePeerAccess(peer, flags));
 }
 
-RT_API(cudaDeviceDisablePeerAccess)
-cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
+cudaError_t rt_cudaDeviceDisablePeerAccess(int peerDevice)
 {
     CUcontext peer;
     RT_TRY(rt_primary(peerDevice, &peer));
@@ -215,14 +192,12 @@ cudaError_t cudaDeviceDisablePeerAccess(int peerDevice)
 }
 
 /* Needs no device: programs call it to see whether there is a driver. */
-RT_API(cudaDriverGetVersion)
-cudaError_t cudaDriverGetVersion(int *driverVersion)
+cudaError_t rt_cudaDriverGetVersion(int *driverVersion)
 {
     return rt_result(cuDriverGetVersion(driverVersion));
 }
 
-RT_API13(cudaRuntimeGetVersion)
-cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
+cudaError_t rt_cudaRuntimeGetVersion(int *runtimeVersion)
 {
     if (!runtimeVersion)
         return rt_fail(cudaErrorInvalidValue);
@@ -245,36 +220,46 @@ static cudaError_t entry_point(const char *symbol, void **out_func, int version,
     return rt_result(result);
 }
 
-RT_API(cudaGetDriverEntryPoint)
-cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
-                                    enum cudaDriverEntryPointQueryResult *driverStatus)
+/* Without flags: the functions for the kind of default stream that the program is compiled with. */
+static unsigned long long default_flags(unsigned long long flags, CUstream null_stream)
 {
-    return entry_point(symbol, funcPtr, CUDART_VERSION, flags, driverStatus);
+    return !flags && null_stream ? cudaEnablePerThreadDefaultStream : flags;
 }
 
-RT_API(cudaGetDriverEntryPointByVersion)
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
-                                             unsigned int cudaVersion, unsigned long long flags,
-                                             enum cudaDriverEntryPointQueryResult *driverStatus)
+cudaError_t rt_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
+                                       enum cudaDriverEntryPointQueryResult *driverStatus,
+                                       CUstream null_stream)
 {
-    return entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
+    return entry_point(symbol, funcPtr, CUDART_VERSION, default_flags(flags, null_stream),
+                       driverStatus);
 }
 
-RT_API(cudaProfilerStart)
-cudaError_t cudaProfilerStart(void)
+cudaError_t rt_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
+                                                unsigned int cudaVersion, unsigned long long flags,
+                                                enum cudaDriverEntryPointQueryResult *driverStatus,
+                                                CUstream null_stream)
+{
+    return entry_point(symbol, funcPtr, (int)cudaVersion, default_flags(flags, null_stream),
+                       driverStatus);
+}
+
+cudaError_t rt_cudaGetExportTable(const void **ppExportTable, const cudaUUID_t *pExportTableId)
+{
+    return rt_result(cuGetExportTable(ppExportTable, pExportTableId));
+}
+
+cudaError_t rt_cudaProfilerStart(void)
 {
     RT_CALL(cuProfilerStart());
 }
 
-RT_API(cudaProfilerStop)
-cudaError_t cudaProfilerStop(void)
+cudaError_t rt_cudaProfilerStop(void)
 {
     RT_CALL(cuProfilerStop());
 }
 
-RT_API(cudaCreateChannelDesc)
-struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
-                                                   enum cudaChannelFormatKind f)
+struct cudaChannelFormatDesc rt_cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                      enum cudaChannelFormatKind f)
 {
     return (struct cudaChannelFormatDesc){.x = x, .y = y, .z = z, .w = w, .f = f};
 }

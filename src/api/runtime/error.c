@@ -21,6 +21,7 @@ static const struct error_row rows[] = {
 static const struct error_row *find(int value)
 {
     size_t low = 0, high = HD_COUNT_OF(rows);
+    assert(rows[0].value == 0 && rows[high - 1].value > rows[0].value);
     while (low < high) {
         size_t mid = (low + high) / 2;
         if (rows[mid].value < value)
@@ -40,15 +41,13 @@ cudaError_t rt_from_driver(CUresult result)
     return find((int)result) ? (cudaError_t)(int)result : cudaErrorUnknown;
 }
 
-RT_API(cudaGetErrorName)
-const char *cudaGetErrorName(cudaError_t error)
+const char *rt_cudaGetErrorName(cudaError_t error)
 {
     const struct error_row *row = find((int)error);
     return row ? row->name : "unrecognized error code";
 }
 
-RT_API(cudaGetErrorString)
-const char *cudaGetErrorString(cudaError_t error)
+const char *rt_cudaGetErrorString(cudaError_t error)
 {
     const struct error_row *row = find((int)error);
     return row ? row->text : "unrecognized error code";
@@ -74,17 +73,29 @@ static bool is_sticky(cudaError_t error)
     }
 }
 
-RT_API(cudaPeekAtLastError)
-cudaError_t cudaPeekAtLastError(void)
+/* The program asks: what failed in this thread so far was seen. */
+static void error_seen(struct rt_thread *t)
 {
-    return rt_thread.last_error;
+    if (HD_UNLIKELY(t->unseen)) {
+        assert(t->unseen <= atomic_load(&rt.unseen));
+        atomic_fetch_sub(&rt.unseen, t->unseen);
+        t->unseen = 0;
+    }
 }
 
-RT_API(cudaGetLastError)
-cudaError_t cudaGetLastError(void)
+cudaError_t rt_cudaPeekAtLastError(void)
 {
-    cudaError_t error = rt_thread.last_error;
-    if (!is_sticky(error))
-        rt_thread.last_error = cudaSuccess;
+    struct rt_thread *t = &rt_thread;
+    error_seen(t);
+    return t->last_error;
+}
+
+cudaError_t rt_cudaGetLastError(void)
+{
+    struct rt_thread *t = &rt_thread;
+    cudaError_t error = t->last_error;
+    error_seen(t);
+    if (HD_UNLIKELY(error) && !is_sticky(error))
+        t->last_error = cudaSuccess;
     return error;
 }

@@ -17,8 +17,7 @@
     X(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES)                                    \
     X(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)
 
-RT_API(cudaFuncGetAttributes)
-cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
+cudaError_t rt_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {
     CUfunction f;
     int value;
@@ -34,17 +33,15 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
     return cudaSuccess;
 }
 
-RT_API(cudaFuncSetAttribute)
-cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
+cudaError_t rt_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));
     return rt_result(cuFuncSetAttribute(f, (CUfunction_attribute)attr, value));
 }
 
-RT_API(cudaKernelSetAttributeForDevice)
-cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
-                                            int value, int device)
+cudaError_t rt_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
+                                               int value, int device)
 {
     struct rt_kernel *k;
     CUcontext ctx, popped;
@@ -59,24 +56,21 @@ cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAt
     return error;
 }
 
-RT_API(cudaFuncSetCacheConfig)
-cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)
+cudaError_t rt_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));
     return rt_result(cuFuncSetCacheConfig(f, (CUfunc_cache)cacheConfig));
 }
 
-RT_API(cudaFuncSetSharedMemConfig)
-cudaError_t cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
+cudaError_t rt_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));
     return rt_result(cuFuncSetSharedMemConfig(f, (CUsharedconfig)config));
 }
 
-RT_API(cudaFuncGetName)
-cudaError_t cudaFuncGetName(const char **name, const void *func)
+cudaError_t rt_cudaFuncGetName(const char **name, const void *func)
 {
     struct rt_kernel *kernel;
     if (!name)
@@ -86,24 +80,21 @@ cudaError_t cudaFuncGetName(const char **name, const void *func)
     return cudaSuccess;
 }
 
-RT_API(cudaFuncGetParamInfo)
-cudaError_t cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
-                                 size_t *paramSize)
+cudaError_t rt_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
+                                    size_t *paramSize)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));
     return rt_result(cuFuncGetParamInfo(f, paramIndex, paramOffset, paramSize));
 }
 
-RT_API(cudaGetFuncBySymbol)
-cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
+cudaError_t rt_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr)
 {
     return functionPtr ? rt_function(symbolPtr, functionPtr) : rt_fail(cudaErrorInvalidValue);
 }
 
-RT_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor)
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
-                                                          int blockSize, size_t dynamicSMemSize)
+cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
+                                                             int blockSize, size_t dynamicSMemSize)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));
@@ -111,11 +102,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const 
         cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, f, blockSize, dynamicSMemSize));
 }
 
-RT_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, const void *func,
-                                                                   int blockSize,
-                                                                   size_t dynamicSMemSize,
-                                                                   unsigned int flags)
+cudaError_t rt_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));
@@ -123,9 +111,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlock
                                                                           dynamicSMemSize, flags));
 }
 
-RT_API(cudaOccupancyAvailableDynamicSMemPerBlock)
-cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const void *func,
-                                                      int numBlocks, int blockSize)
+cudaError_t rt_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, const void *func,
+                                                         int numBlocks, int blockSize)
 {
     CUfunction f;
     RT_TRY(rt_function(func, &f));

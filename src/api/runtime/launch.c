@@ -3,37 +3,25 @@
 
 #include <limits.h>
 
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
-                               size_t shared_B, cudaStream_t stream);
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
-                                    size_t shared_B, cudaStream_t stream);
-cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
-                                  size_t shared_B, cudaStream_t stream);
-cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
-                                     void **args);
-cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
-                                             size_t shared_B, cudaStream_t stream);
-cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t func, void *arg);
-
 /* Nonzero makes the stub skip the launch. Arguments of a launch may themselves launch: a stack. */
-RT_API(__cudaPushCallConfiguration)
-unsigned int __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared_B,
-                                         struct CUstream_st *stream)
+unsigned int rt___cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared_B,
+                                            struct CUstream_st *stream)
 {
     struct rt_thread *t = &rt_thread;
     if (t->nconfigs == HD_COUNT_OF(t->configs))
         return (unsigned)rt_fail(cudaErrorMissingConfiguration);
+    assert(t->nconfigs < HD_COUNT_OF(t->configs));
     t->configs[t->nconfigs++] = (struct rt_call_config){grid, block, shared_B, stream};
     return 0;
 }
 
-RT_API(__cudaPopCallConfiguration)
-cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared_B,
-                                       void *stream)
+cudaError_t rt___cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared_B,
+                                          void *stream)
 {
     struct rt_thread *t = &rt_thread;
     if (!t->nconfigs)
         return rt_fail(cudaErrorMissingConfiguration);
+    assert(t->nconfigs <= HD_COUNT_OF(t->configs));
     const struct rt_call_config *config = &t->configs[--t->nconfigs];
     *grid = config->grid;
     *block = config->block;
@@ -42,14 +30,16 @@ cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, si
     return cudaSuccess;
 }
 
+/* 1 to the limit; 0 wraps around. */
 static bool dims_fit(dim3 d, const unsigned limit[3])
 {
-    return d.x && d.y && d.z && d.x <= limit[0] && d.y <= limit[1] && d.z <= limit[2];
+    return d.x - 1 < limit[0] && d.y - 1 < limit[1] && d.z - 1 < limit[2];
 }
 
 /* The driver calls all of these an invalid value; the runtime tells them apart. */
 static cudaError_t check_dims(dim3 grid, dim3 block, size_t shared_B)
 {
+    assert(rt.limits.threads); /* rt_init() read them */
     if (HD_UNLIKELY(!dims_fit(grid, rt.limits.grid) || !dims_fit(block, rt.limits.block) ||
                     (uint64_t)block.x * block.y * block.z > rt.limits.threads))
         return rt_fail(cudaErrorInvalidConfiguration);
@@ -66,32 +56,16 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, 
                                     (unsigned)shared_B, stream, args, NULL));
 }
 
-RT_API(cudaLaunchKernel)
-cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
-                             size_t sharedMem, cudaStream_t stream)
+cudaError_t rt_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                size_t sharedMem, cudaStream_t stream)
 {
-    return launch(func, gridDim, blockDim, args, sharedMem, stream);
+    return rt_launched(func, launch(func, gridDim, blockDim, args, sharedMem, stream));
 }
 
-RT_API(cudaLaunchKernel_ptsz)
-cudaError_t cudaLaunchKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
+cudaError_t rt___cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
                                   size_t shared_B, cudaStream_t stream)
 {
-    return launch(func, grid, block, args, shared_B, rt_per_thread(stream));
-}
-
-RT_API(__cudaLaunchKernel)
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
-                               size_t shared_B, cudaStream_t stream)
-{
-    return launch(kernel, grid, block, args, shared_B, stream);
-}
-
-RT_API(__cudaLaunchKernel_ptsz)
-cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
-                                    size_t shared_B, cudaStream_t stream)
-{
-    return launch(kernel, grid, block, args, shared_B, rt_per_thread(stream));
+    return rt_launched(kernel, launch(kernel, grid, block, args, shared_B, stream));
 }
 
 static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, void **args,
@@ -104,18 +78,10 @@ static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, v
                                                block.y, block.z, (unsigned)shared_B, stream, args));
 }
 
-RT_API(cudaLaunchCooperativeKernel)
-cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
-                                        size_t sharedMem, cudaStream_t stream)
+cudaError_t rt_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
+                                           void **args, size_t sharedMem, cudaStream_t stream)
 {
-    return launch_cooperative(func, gridDim, blockDim, args, sharedMem, stream);
-}
-
-RT_API(cudaLaunchCooperativeKernel_ptsz)
-cudaError_t cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 grid, dim3 block, void **args,
-                                             size_t shared_B, cudaStream_t stream)
-{
-    return launch_cooperative(func, grid, block, args, shared_B, rt_per_thread(stream));
+    return rt_launched(func, launch_cooperative(func, gridDim, blockDim, args, sharedMem, stream));
 }
 
 _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute),
@@ -142,28 +108,16 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
     return rt_result(cuLaunchKernelEx(&driver_config, driver_func, args, NULL));
 }
 
-RT_API(cudaLaunchKernelExC)
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
+cudaError_t rt_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args,
+                                   CUstream null_stream)
 {
-    return config ? launch_ex(config, func, args, config->stream) : rt_fail(cudaErrorInvalidValue);
+    if (!config)
+        return rt_fail(cudaErrorInvalidValue);
+    return rt_launched(
+        func, launch_ex(config, func, args, config->stream ? config->stream : null_stream));
 }
 
-RT_API(cudaLaunchKernelExC_ptsz)
-cudaError_t cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
-                                     void **args)
-{
-    return config ? launch_ex(config, func, args, rt_per_thread(config->stream))
-                  : rt_fail(cudaErrorInvalidValue);
-}
-
-RT_API(cudaLaunchHostFunc)
-cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn_, void *userData)
+cudaError_t rt_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn_, void *userData)
 {
     RT_CALL(cuLaunchHostFunc(stream, fn_, userData));
-}
-
-RT_API(cudaLaunchHostFunc_ptsz)
-cudaError_t cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t func, void *arg)
-{
-    RT_CALL(cuLaunchHostFunc(rt_per_thread(stream), func, arg));
 }

@@ -4,27 +4,27 @@
  */
 #include "runtime.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Loading options are advice to a compiler we do not have; the driver checks those it knows. */
-RT_API(cudaLibraryLoadData)
-cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
-                                enum cudaJitOption *jitOptions, void **jitOptionsValues,
-                                unsigned int numJitOptions, enum cudaLibraryOption *libraryOptions,
-                                void **libraryOptionValues, unsigned int numLibraryOptions)
+cudaError_t rt_cudaLibraryLoadData(cudaLibrary_t *library, const void *code,
+                                   enum cudaJitOption *jitOptions, void **jitOptionsValues,
+                                   unsigned int numJitOptions,
+                                   enum cudaLibraryOption *libraryOptions,
+                                   void **libraryOptionValues, unsigned int numLibraryOptions)
 {
     RT_CALL(cuLibraryLoadData(library, code, (CUjit_option *)jitOptions, jitOptionsValues,
                               numJitOptions, (CUlibraryOption *)libraryOptions, libraryOptionValues,
                               numLibraryOptions));
 }
 
-RT_API(cudaLibraryLoadFromFile)
-cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
-                                    enum cudaJitOption *jitOptions, void **jitOptionsValues,
-                                    unsigned int numJitOptions,
-                                    enum cudaLibraryOption *libraryOptions,
-                                    void **libraryOptionValues, unsigned int numLibraryOptions)
+cudaError_t rt_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *fileName,
+                                       enum cudaJitOption *jitOptions, void **jitOptionsValues,
+                                       unsigned int numJitOptions,
+                                       enum cudaLibraryOption *libraryOptions,
+                                       void **libraryOptionValues, unsigned int numLibraryOptions)
 {
     RT_CALL(cuLibraryLoadFromFile(library, fileName, (CUjit_option *)jitOptions, jitOptionsValues,
                                   numJitOptions, (CUlibraryOption *)libraryOptions,
@@ -47,8 +47,7 @@ static void forget_library(CUlibrary library)
     hd_lock_release(&rt.lock);
 }
 
-RT_API(cudaLibraryUnload)
-cudaError_t cudaLibraryUnload(cudaLibrary_t library)
+cudaError_t rt_cudaLibraryUnload(cudaLibrary_t library)
 {
     RT_TRY(rt_enter());
     RT_TRY(rt_result(cuLibraryUnload(library)));
@@ -68,6 +67,7 @@ static struct rt_kernel *find_wrapped(CUkernel driver_kernel)
 static cudaError_t wrap_locked(CUlibrary library, CUkernel driver_kernel, const char *name,
                                cudaKernel_t *out_kernel)
 {
+    assert(hd_lock_held(&rt.lock) && driver_kernel);
     struct rt_kernel *kernel = find_wrapped(driver_kernel);
     if (!kernel) {
         kernel = calloc(1, sizeof(*kernel));
@@ -82,6 +82,7 @@ static cudaError_t wrap_locked(CUlibrary library, CUkernel driver_kernel, const 
         kernel->next = rt_registry.library_kernels;
         rt_registry.library_kernels = kernel;
     }
+    assert(!kernel->fatbin && kernel->library == library);
     *out_kernel = (cudaKernel_t)kernel;
     return cudaSuccess;
 }
@@ -96,8 +97,7 @@ static cudaError_t wrap(CUlibrary library, CUkernel driver_kernel, cudaKernel_t 
     return error;
 }
 
-RT_API(cudaLibraryGetKernel)
-cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, const char *name)
+cudaError_t rt_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, const char *name)
 {
     CUkernel kernel;
     RT_TRY(rt_enter());
@@ -107,15 +107,13 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t library, c
     return wrap(library, kernel, pKernel);
 }
 
-RT_API(cudaLibraryGetKernelCount)
-cudaError_t cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib)
+cudaError_t rt_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib)
 {
     RT_CALL(cuLibraryGetKernelCount(count, lib));
 }
 
-RT_API(cudaLibraryEnumerateKernels)
-cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
-                                        cudaLibrary_t lib)
+cudaError_t rt_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
+                                           cudaLibrary_t lib)
 {
     unsigned count = 0;
     RT_TRY(rt_enter());
@@ -129,9 +127,8 @@ cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numK
     return cudaSuccess;
 }
 
-RT_API(cudaLibraryGetGlobal)
-cudaError_t cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
-                                 const char *name)
+cudaError_t rt_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t library,
+                                    const char *name)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());
@@ -141,9 +138,8 @@ cudaError_t cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t libra
     return cudaSuccess;
 }
 
-RT_API(cudaLibraryGetManaged)
-cudaError_t cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
-                                  const char *name)
+cudaError_t rt_cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
+                                     const char *name)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());

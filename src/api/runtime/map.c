@@ -1,6 +1,7 @@
 /* Pointer-to-pointer hash map with lock-free readers: a launch looks its kernel up here. */
 #include "runtime.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct rt_map_slot {
@@ -39,6 +40,7 @@ static void table_put(struct rt_map_table *table, const void *key, void *value)
 {
     size_t i = slot_of(key, table->mask);
     const void *at;
+    assert(key && table->used < table->mask);
     while ((at = atomic_load_explicit(&table->slots[i].key, memory_order_relaxed)) && at != key)
         i = (i + 1) & table->mask;
     atomic_store_explicit(&table->slots[i].value, value, memory_order_release);
@@ -56,12 +58,14 @@ static bool grow(struct rt_map *map, struct rt_map_table *old)
     if (!table)
         return false;
     table->mask = slots - 1;
+    assert((slots & table->mask) == 0);
     table->older = old;
     for (size_t i = 0; old && i <= old->mask; i++) {
         void *value = atomic_load(&old->slots[i].value);
         if (value)
             table_put(table, atomic_load(&old->slots[i].key), value);
     }
+    assert(!old || (table->used <= old->used && table->mask > old->mask));
     atomic_store_explicit(&map->table, table, memory_order_release);
     return true;
 }
@@ -69,6 +73,7 @@ static bool grow(struct rt_map *map, struct rt_map_table *old)
 bool rt_map_set(struct rt_map *map, const void *key, void *value)
 {
     struct rt_map_table *table = atomic_load(&map->table);
+    assert(hd_lock_held(&rt.lock) && key);
     if (!value && !rt_map_get(map, key))
         return true;
     if ((!table || 2 * table->used >= table->mask) && !grow(map, table))

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-RT_API(cudaMalloc)
-cudaError_t cudaMalloc(void **devPtr, size_t size)
+cudaError_t rt_cudaMalloc(void **devPtr, size_t size)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());
@@ -16,21 +15,18 @@ cudaError_t cudaMalloc(void **devPtr, size_t size)
     return cudaSuccess;
 }
 
-RT_API(cudaFree)
-cudaError_t cudaFree(void *devPtr)
+cudaError_t rt_cudaFree(void *devPtr)
 {
     RT_TRY(rt_enter());
     return devPtr ? rt_result(cuMemFree_v2(rt_va(devPtr))) : cudaSuccess;
 }
 
-RT_API(cudaMallocHost)
-cudaError_t cudaMallocHost(void **ptr, size_t size)
+cudaError_t rt_cudaMallocHost(void **ptr, size_t size)
 {
-    return cudaHostAlloc(ptr, size, cudaHostAllocDefault);
+    return rt_cudaHostAlloc(ptr, size, cudaHostAllocDefault);
 }
 
-RT_API(cudaHostAlloc)
-cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
+cudaError_t rt_cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
 {
     RT_TRY(rt_enter());
     if (!pHost)
@@ -39,15 +35,13 @@ cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
     return size ? rt_result(cuMemHostAlloc(pHost, size, flags)) : cudaSuccess;
 }
 
-RT_API(cudaFreeHost)
-cudaError_t cudaFreeHost(void *ptr)
+cudaError_t rt_cudaFreeHost(void *ptr)
 {
     RT_TRY(rt_enter());
     return ptr ? rt_result(cuMemFreeHost(ptr)) : cudaSuccess;
 }
 
-RT_API(cudaMallocManaged)
-cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
+cudaError_t rt_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());
@@ -58,8 +52,7 @@ cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
     return cudaSuccess;
 }
 
-RT_API(cudaMallocPitch)
-cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
+cudaError_t rt_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());
@@ -74,19 +67,17 @@ cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t h
     return cudaSuccess;
 }
 
-RT_API(cudaMalloc3D)
-cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
+cudaError_t rt_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
     size_t rows;
     if (!pitchedDevPtr || __builtin_mul_overflow(extent.height, extent.depth, &rows))
         return rt_fail(cudaErrorInvalidValue);
     pitchedDevPtr->xsize = extent.width;
     pitchedDevPtr->ysize = extent.height;
-    return cudaMallocPitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
+    return rt_cudaMallocPitch(&pitchedDevPtr->ptr, &pitchedDevPtr->pitch, extent.width, rows);
 }
 
-RT_API(cudaMallocAsync)
-cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
+cudaError_t rt_cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());
@@ -98,21 +89,18 @@ cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t hStream)
     return cudaSuccess;
 }
 
-RT_API(cudaFreeAsync)
-cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t hStream)
+cudaError_t rt_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 {
     RT_CALL(cuMemFreeAsync(rt_va(devPtr), hStream));
 }
 
-RT_API(cudaMemGetInfo)
-cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+cudaError_t rt_cudaMemGetInfo(size_t *free, size_t *total)
 {
     size_t unused[2];
     RT_CALL(cuMemGetInfo_v2(free ? free : &unused[0], total ? total : &unused[1]));
 }
 
-RT_API(cudaHostGetDevicePointer)
-cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
+cudaError_t rt_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
 {
     CUdeviceptr ptr = 0;
     RT_TRY(rt_enter());
@@ -124,20 +112,17 @@ cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int f
     return cudaSuccess;
 }
 
-RT_API(cudaHostGetFlags)
-cudaError_t cudaHostGetFlags(unsigned int *pFlags, void *pHost)
+cudaError_t rt_cudaHostGetFlags(unsigned int *pFlags, void *pHost)
 {
     RT_CALL(cuMemHostGetFlags(pFlags, pHost));
 }
 
-RT_API(cudaHostRegister)
-cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
+cudaError_t rt_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 {
     RT_CALL(cuMemHostRegister_v2(ptr, size, flags));
 }
 
-RT_API(cudaHostUnregister)
-cudaError_t cudaHostUnregister(void *ptr)
+cudaError_t rt_cudaHostUnregister(void *ptr)
 {
     RT_CALL(cuMemHostUnregister(ptr));
 }
@@ -155,8 +140,7 @@ static enum cudaMemoryType memory_type(unsigned driver_type, unsigned managed)
 }
 
 /* Memory that the driver does not know is no error: the runtime calls it unregistered. */
-RT_API(cudaPointerGetAttributes)
-cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
+cudaError_t rt_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
 {
     unsigned type = 0, managed = 0;
     CUdeviceptr device_ptr = 0;
@@ -199,17 +183,16 @@ static CUmemLocation driver_location(struct cudaMemLocation location)
     return (CUmemLocation){(int)location.type, location.id};
 }
 
-RT_API13(cudaMemPrefetchAsync)
-cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
-                                 unsigned int flags, cudaStream_t stream)
+cudaError_t rt_cudaMemPrefetchAsync(const void *devPtr, size_t count,
+                                    struct cudaMemLocation location, unsigned int flags,
+                                    cudaStream_t stream)
 {
     RT_TRY(check_location(location));
     RT_CALL(cuMemPrefetchAsync_v2(rt_va(devPtr), count, driver_location(location), flags, stream));
 }
 
-RT_API13(cudaMemAdvise)
-cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
-                          struct cudaMemLocation location)
+cudaError_t rt_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+                             struct cudaMemLocation location)
 {
     RT_TRY(check_location(location));
     RT_CALL(cuMemAdvise_v2(rt_va(devPtr), count, (int)advice, driver_location(location)));

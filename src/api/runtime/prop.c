@@ -166,8 +166,7 @@ static void fill_12(struct rt12_device_prop *prop, const struct cudaDeviceProp *
 
 #undef X
 
-RT_API13(cudaGetDeviceProperties)
-cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+cudaError_t rt_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
     RT_TRY(rt_init());
     if (!prop)
@@ -177,28 +176,24 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     return fill(prop, device);
 }
 
-cudaError_t cudaGetDeviceProperties_v2(struct rt12_device_prop *prop, int device);
-cudaError_t rt12_device_properties(void *prop, int device);
-
-RT_API12_ONLY(cudaGetDeviceProperties_v2)
-cudaError_t cudaGetDeviceProperties_v2(struct rt12_device_prop *prop, int device)
+/* `prop` is a struct rt12_device_prop. */
+cudaError_t rt_cudaGetDeviceProperties_v2(void *prop, int device)
 {
     struct cudaDeviceProp newest;
     if (!prop)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(cudaGetDeviceProperties(&newest, device));
+    RT_TRY(rt_cudaGetDeviceProperties(&newest, device));
     fill_12(prop, &newest, device);
     return cudaSuccess;
 }
 
 /* What a program built with CUDA 11 headers means: the first 728 bytes. */
-RT_API12(rt12_device_properties, cudaGetDeviceProperties)
-cudaError_t rt12_device_properties(void *prop, int device)
+cudaError_t rt12_cudaGetDeviceProperties(void *prop, int device)
 {
     struct rt12_device_prop full;
     if (!prop)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(cudaGetDeviceProperties_v2(&full, device));
+    RT_TRY(rt_cudaGetDeviceProperties_v2(&full, device));
     memcpy(prop, &full, RT11_DEVICE_PROP_B);
     return cudaSuccess;
 }

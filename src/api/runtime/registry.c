@@ -16,20 +16,6 @@
 struct rt_registry rt_registry;
 
 /* Compilers declare these themselves; there is no public header. */
-void **__cudaRegisterFatBinary(void *wrapper);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void **handle, const char *host_func, char *device_func,
-                            const char *name, int thread_limit, void *tid, void *bid, void *bdim,
-                            void *gdim, int *warp_size);
-void __cudaRegisterVar(void **handle, char *host_var, char *device_addr, const char *name, int ext,
-                       size_t size_B, int constant, int global);
-void __cudaRegisterManagedVar(void **handle, void **host_ptr, char *device_addr, const char *name,
-                              int ext, size_t size_B, int constant, int global);
-void __cudaRegisterHostVar(void **handle, const char *name, char *host_var, size_t size_B);
-void __cudaRegisterUnifiedTable(void **handle, void *table);
-char __cudaInitModule(void **handle);
-cudaError_t __cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func);
 
 /* Out of memory in a constructor: nothing can be returned, and the program would fail anyway. */
 static void *must_calloc(size_t size_B)
@@ -56,8 +42,7 @@ static void must_set(struct rt_map *map, const void *key, void *value)
     }
 }
 
-RT_API(__cudaRegisterFatBinary)
-void **__cudaRegisterFatBinary(void *wrapper)
+void **rt___cudaRegisterFatBinary(void *wrapper)
 {
     struct rt_fatbin *fatbin = must_calloc(sizeof(*fatbin));
     fatbin->wrapper = wrapper;
@@ -68,8 +53,7 @@ void **__cudaRegisterFatBinary(void *wrapper)
     return (void **)fatbin;
 }
 
-RT_API(__cudaRegisterFatBinaryEnd)
-void __cudaRegisterFatBinaryEnd(void **handle)
+void rt___cudaRegisterFatBinaryEnd(void **handle)
 {
     /* Loading waits for the first use, so the end of registration changes nothing. */
     (void)handle;
@@ -77,6 +61,7 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 
 static void forget_kernels(struct rt_fatbin *fatbin)
 {
+    assert(hd_lock_held(&rt.lock));
     for (struct rt_kernel *k = fatbin->kernels; k; k = k->next) {
         if (rt_map_get(&rt_registry.kernels, k->host_func) == k)
             rt_map_set(&rt_registry.kernels, k->host_func, NULL);
@@ -88,8 +73,7 @@ static void forget_kernels(struct rt_fatbin *fatbin)
 }
 
 /* The structures stay: another thread may be looking at them. It happens once per dlclose(). */
-RT_API(__cudaUnregisterFatBinary)
-void __cudaUnregisterFatBinary(void **handle)
+void rt___cudaUnregisterFatBinary(void **handle)
 {
     struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
     if (!fatbin || atomic_load(&rt.exiting))
@@ -106,10 +90,9 @@ void __cudaUnregisterFatBinary(void **handle)
     hd_lock_release(&rt.lock);
 }
 
-RT_API(__cudaRegisterFunction)
-void __cudaRegisterFunction(void **handle, const char *host_func, char *device_func,
-                            const char *name, int thread_limit, void *tid, void *bid, void *bdim,
-                            void *gdim, int *warp_size)
+void rt___cudaRegisterFunction(void **handle, const char *host_func, char *device_func,
+                               const char *name, int thread_limit, void *tid, void *bid, void *bdim,
+                               void *gdim, int *warp_size)
 {
     struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
     if (!fatbin || !host_func)
@@ -149,36 +132,31 @@ static void register_var(void **handle, const void *host_var, const char *name, 
     hd_lock_release(&rt.lock);
 }
 
-RT_API(__cudaRegisterVar)
-void __cudaRegisterVar(void **handle, char *host_var, char *device_addr, const char *name, int ext,
-                       size_t size_B, int constant, int global)
+void rt___cudaRegisterVar(void **handle, char *host_var, char *device_addr, const char *name,
+                          int ext, size_t size_B, int constant, int global)
 {
     register_var(handle, host_var, name ? name : device_addr, size_B, NULL);
 }
 
-RT_API(__cudaRegisterManagedVar)
-void __cudaRegisterManagedVar(void **handle, void **host_ptr, char *device_addr, const char *name,
-                              int ext, size_t size_B, int constant, int global)
+void rt___cudaRegisterManagedVar(void **handle, void **host_ptr, char *device_addr,
+                                 const char *name, int ext, size_t size_B, int constant, int global)
 {
     register_var(handle, host_ptr, name ? name : device_addr, size_B, host_ptr);
 }
 
 /* A device variable that stands for one of the host: no compiler known to us emits it for PTX. */
-RT_API(__cudaRegisterHostVar)
-void __cudaRegisterHostVar(void **handle, const char *name, char *host_var, size_t size_B)
+void rt___cudaRegisterHostVar(void **handle, const char *name, char *host_var, size_t size_B)
 {
     hd_log("device code refers to the host variable \"%s\": not supported", name ? name : "");
 }
 
-RT_API(__cudaRegisterUnifiedTable)
-void __cudaRegisterUnifiedTable(void **handle, void *table)
+void rt___cudaRegisterUnifiedTable(void **handle, void *table)
 {
     hd_log("tables of unified function pointers are not supported");
 }
 
 /* Called by host code before it touches a managed variable; returns whether to go on. */
-RT_API(__cudaInitModule)
-char __cudaInitModule(void **handle)
+char rt___cudaInitModule(void **handle)
 {
     struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
     if (!fatbin || !fatbin->has_managed)
@@ -186,14 +164,12 @@ char __cudaInitModule(void **handle)
     return rt_managed_init(fatbin) == cudaSuccess;
 }
 
-RT_API(__cudaGetKernel)
-cudaError_t __cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func)
+cudaError_t rt___cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func)
 {
-    return cudaGetKernel(out_kernel, host_func);
+    return rt_cudaGetKernel(out_kernel, host_func);
 }
 
-RT_API(cudaGetKernel)
-cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
+cudaError_t rt_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 {
     struct rt_kernel *kernel;
     if (!kernelPtr)

@@ -23,42 +23,24 @@
 #ifndef HD_API_RUNTIME_RUNTIME_H
 #define HD_API_RUNTIME_RUNTIME_H
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "api/driver/cuda_abi.h"
-#define CU_UUID_HAS_BEEN_DEFINED /* by cuda_abi.h */
 #include "cuda_runtime_api.h"
+#include <runtime_entries.h>
 
 #define RT_MAX_DEVICES 64
 
 /*
- * Exporting. Every entry point has two version nodes, because one library stands for two: programs
- * linked with a libcudart.so.12 ask for name@libcudart.so.12. The function itself stays hidden, its
- * aliases are exported:
- *
- *     RT_API(cudaMalloc)                      both nodes
- *     RT_API13(cudaMemAdvise)                 13 only; 12 has another function of the name
- *     RT_API12(rt12_mem_advise, cudaMemAdvise) that one
- *     RT_API12_ONLY(cudaThreadExit)           exists in 12 only
- *
- * The static library has no versions: it is a libcudart of 13.
+ * rt_cudaFoo() is what a row of spec/api/runtime.def names; rt12_cudaFoo() when the symbol has a
+ * row of its own for version 12. The exported cudaFoo(), which tells the taps and calls it, is
+ * generated (runtime_entries.c), and so are the _ptsz and _ptds twins. The function of a twin
+ * without a stream parameter gets one more, `null_stream`: what stream 0 means, NULL for the
+ * default stream. Inside the library call rt_cudaFoo(): the exported one looks like another call.
  */
-#ifdef RT_STATIC
-#define RT_API(name)   HD_EXPORT
-#define RT_API13(name) HD_EXPORT
-#define RT_API12(func, name)
-#define RT_API12_ONLY(name)
-#else
-#define RT_ALIAS_(func, prefix, name, version)                                                     \
-    __asm__(".globl " #prefix #name "\n.type " #prefix #name ", %function\n.set " #prefix #name    \
-            ", " #func "\n.symver " #prefix #name ", " #name version);
-#define RT_API13(name)       RT_ALIAS_(name, rt13_, name, "@@libcudart.so.13")
-#define RT_API12(func, name) RT_ALIAS_(func, rt12_, name, "@libcudart.so.12")
-#define RT_API12_ONLY(name)  HD_EXPORT /* the version script knows its node */
-#define RT_API(name)         RT_API13(name) RT_API12(name, name)
-#endif
 
 /* ---- state (state.c) */
 
@@ -71,6 +53,7 @@ struct rt_call_config {
 struct rt_thread {
     int device;
     cudaError_t last_error;
+    unsigned unseen;   /* launches that failed since the program last asked for the error */
     unsigned nconfigs; /* pushed by <<<>>> and not popped yet */
     struct rt_call_config configs[16];
 };
@@ -82,6 +65,8 @@ struct rt_limits {
 struct rt_state {
     struct hd_lock lock;
     _Atomic bool exiting;
+    _Atomic unsigned unseen; /* of all threads */
+    char unseen_first[256];  /* what failed first; written by whoever raised `unseen` from 0 */
     int device_count;
     _Atomic(CUcontext) primary[RT_MAX_DEVICES]; /* retained once, or NULL */
     struct rt_limits limits;                    /* of device 0, valid after rt_init() */
@@ -131,6 +116,12 @@ static inline cudaError_t rt_enter(void)
         if (HD_UNLIKELY(rt_error_))                                                                \
             return rt_error_;                                                                      \
     } while (0)
+
+/*
+ * Every launch ends with it. `kernel<<<>>>()` drops the result, so a failure that the program does
+ * not ask for before it exits is said then: its results are not those of its kernels.
+ */
+cudaError_t rt_launched(const void *func, cudaError_t error);
 
 /* An entry point that is not implemented: logs once per flag, records cudaErrorNotSupported. */
 cudaError_t rt_missing(const char *name, _Atomic bool *logged);
@@ -220,9 +211,10 @@ cudaError_t rt_copy_async(void *dst, const void *src, size_t size_B, enum cudaMe
 
 cudaError_t rt_check_place(int device);
 
-static inline cudaStream_t rt_per_thread(cudaStream_t stream)
+/* A synchronous call in a program whose default stream is the thread's: then waits for that. */
+static inline cudaError_t rt_wait(cudaError_t error, cudaStream_t stream)
 {
-    return stream ? stream : cudaStreamPerThread;
+    return error ? error : rt_cudaStreamSynchronize(stream);
 }
 
 static inline CUdeviceptr rt_va(const void *ptr)

@@ -1,6 +1,7 @@
 /* Process and thread state: the driver's initialisation, current devices, contexts, last errors. */
 #include "runtime.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -18,7 +19,27 @@ static CUresult init_result;
  */
 static void at_exit(void)
 {
+    unsigned unseen = atomic_load(&rt.unseen);
+
     atomic_store(&rt.exiting, true);
+    if (unseen)
+        hd_log("%u kernel launch%s failed and the program did not ask for the error: its results "
+               "are not those of its kernels; the first was %s",
+               unseen, unseen == 1 ? "" : "es", rt.unseen_first);
+}
+
+cudaError_t rt_launched(const void *func, cudaError_t error)
+{
+    struct rt_kernel *kernel;
+
+    if (HD_LIKELY(error == cudaSuccess))
+        return cudaSuccess;
+    kernel = rt_map_get(&rt_registry.kernels, func);
+    rt_thread.unseen++;
+    if (!atomic_fetch_add(&rt.unseen, 1))
+        snprintf(rt.unseen_first, sizeof(rt.unseen_first), "%s: %s",
+                 kernel ? kernel->name : "an unknown function", rt_cudaGetErrorName(error));
+    return error;
 }
 
 static void read_limits(void)
@@ -68,6 +89,7 @@ cudaError_t rt_primary(int device, CUcontext *out_ctx)
     if (*out_ctx)
         return cudaSuccess;
     hd_lock_acquire(&rt.lock);
+    assert(device < RT_MAX_DEVICES);
     CUresult result = CUDA_SUCCESS;
     *out_ctx = atomic_load(&rt.primary[device]);
     if (!*out_ctx)
@@ -85,17 +107,20 @@ cudaError_t rt_context_slow(CUcontext *out_ctx)
     if (cuCtxGetCurrent(out_ctx) == CUDA_SUCCESS && *out_ctx)
         return cudaSuccess;
     RT_TRY(rt_primary(rt_thread.device, out_ctx));
+    assert(*out_ctx);
     return rt_result(cuCtxSetCurrent(*out_ctx));
 }
 
 cudaError_t rt_fail(cudaError_t error)
 {
+    assert(error != cudaSuccess);
     rt_thread.last_error = error;
     return error;
 }
 
 cudaError_t rt_missing(const char *name, _Atomic bool *logged)
 {
+    assert(name && logged);
     if (!atomic_exchange(logged, true))
         hd_log("%s is not implemented", name);
     return rt_fail(cudaErrorNotSupported);

@@ -1,6 +1,8 @@
 /* Device variables by the address of their host shadow. */
 #include "runtime.h"
 
+#include <assert.h>
+
 /* Address of `count` bytes at `offset` in a variable. */
 static cudaError_t symbol_range(const void *symbol, size_t offset, size_t count, void **out_ptr)
 {
@@ -10,6 +12,7 @@ static cudaError_t symbol_range(const void *symbol, size_t offset, size_t count,
     RT_TRY(rt_symbol(symbol, &ptr, &size_B));
     if (offset > size_B || count > size_B - offset)
         return rt_fail(cudaErrorInvalidValue);
+    assert(ptr || !size_B);
     *out_ptr = (void *)(uintptr_t)(ptr + offset);
     return cudaSuccess;
 }
@@ -26,32 +29,31 @@ static bool from_device(enum cudaMemcpyKind kind)
            kind == cudaMemcpyDefault;
 }
 
-RT_API(cudaGetSymbolAddress)
-cudaError_t cudaGetSymbolAddress(void **devPtr, const void *symbol)
+cudaError_t rt_cudaGetSymbolAddress(void **devPtr, const void *symbol)
 {
     return devPtr ? symbol_range(symbol, 0, 0, devPtr) : rt_fail(cudaErrorInvalidValue);
 }
 
-RT_API(cudaGetSymbolSize)
-cudaError_t cudaGetSymbolSize(size_t *size, const void *symbol)
+cudaError_t rt_cudaGetSymbolSize(size_t *size, const void *symbol)
 {
     CUdeviceptr ptr;
     return size ? rt_symbol(symbol, &ptr, size) : rt_fail(cudaErrorInvalidValue);
 }
 
-RT_API(cudaMemcpyToSymbol)
-cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
-                               enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count, size_t offset,
+                                  enum cudaMemcpyKind kind, CUstream null_stream)
 {
     void *dst;
+    if (null_stream)
+        return rt_wait(rt_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, null_stream),
+                       null_stream);
     RT_TRY(symbol_range(symbol, offset, count, &dst));
     return to_device(kind) ? rt_copy(dst, src, count, kind)
                            : rt_fail(cudaErrorInvalidMemcpyDirection);
 }
 
-RT_API(cudaMemcpyToSymbolAsync)
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
-                                    size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t rt_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
+                                       size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     void *dst;
     RT_TRY(symbol_range(symbol, offset, count, &dst));
@@ -59,19 +61,20 @@ cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t 
                            : rt_fail(cudaErrorInvalidMemcpyDirection);
 }
 
-RT_API(cudaMemcpyFromSymbol)
-cudaError_t cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
-                                 enum cudaMemcpyKind kind)
+cudaError_t rt_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
+                                    enum cudaMemcpyKind kind, CUstream null_stream)
 {
     void *src;
+    if (null_stream)
+        return rt_wait(rt_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, null_stream),
+                       null_stream);
     RT_TRY(symbol_range(symbol, offset, count, &src));
     return from_device(kind) ? rt_copy(dst, src, count, kind)
                              : rt_fail(cudaErrorInvalidMemcpyDirection);
 }
 
-RT_API(cudaMemcpyFromSymbolAsync)
-cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
-                                      enum cudaMemcpyKind kind, cudaStream_t stream)
+cudaError_t rt_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
+                                         enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     void *src;
     RT_TRY(symbol_range(symbol, offset, count, &src));

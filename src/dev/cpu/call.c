@@ -3,11 +3,13 @@
  * thread holds while it waits, so neither workers nor helping threads may be stuck in one.
  */
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 static void call_run(struct cpu_queue *queue)
 {
     const union hal_packet *p =
         hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
+    assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED && p->head.op == HAL_OP_HOST_CALL);
     void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
 
     func((void *)(uintptr_t)p->host_call.arg);

@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
+#include "dev/cpu/worker.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -202,7 +203,7 @@ static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
         if (body.first >= total)
             return;
         body.end = HD_MIN(body.first + job->chunk, total);
-        if (!cpu_guarded(copy_body, &body, job)) {
+        if (!cpu_guarded(copy_body, &body, job, NULL)) {
             atomic_store(&job->next, total);
             return;
         }
@@ -220,7 +221,7 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->run = copy_run;
     job->packet = p;
     job->name = hal_op_name(p->head.op);
-    job->code = NULL;
+    job->form.code = NULL;
     job->nontemporal = size_B >= CPU_NT_COPY_B;
     job->cooperative = false;
     job->chunk = 1;
@@ -229,7 +230,8 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
         total = (size_B + CPU_COPY_CHUNK_B - 1) / CPU_COPY_CHUNK_B;
     else if (size_B)
         job->chunk = HD_MAX(CPU_COPY_CHUNK_B / (size_B / rows + 1), 1);
-    atomic_store(&job->spins, false);
-    atomic_store(&job->next, 0);
-    atomic_store(&job->total, size_B ? total : 0);
+    /* Publishing orders these. */
+    atomic_store_explicit(&job->spins, false, memory_order_relaxed);
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->total, size_B ? total : 0, memory_order_relaxed);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 /* Every part starts on a 128-byte boundary. */
 struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
@@ -38,18 +38,18 @@ void cpu_cta_destroy(struct cpu_cta *cta)
     if (!cta)
         return;
     cpu_fibers_release(cta);
+    cpu_inplace_release(cta);
     munmap(cta, cta->block_B);
 }
 
 static void cta_start_warps(struct cpu_cta *cta)
 {
-    const struct cpu_cta_layout *at = &cta->job->layout;
     const struct jit_launch *launch = cta->cta.launch;
-    const struct jit_code *code = cta->job->code;
+    const struct jit_code *code = cta->code;
     uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
-    char *base = (char *)cta;
+    char *frames = cta->cta.frames;
 
-    memset(base + at->frames, 0, launch->nwarps * code->frame_B);
+    memset(frames, 0, launch->nwarps * code->frame_B);
     for (uint32_t w = 0; w < launch->nwarps; w++) {
         struct jit_warp *warp = &cta->cta.warps[w];
         uint32_t lanes = HD_MIN(threads - w * 32, 32u);
@@ -57,7 +57,7 @@ static void cta_start_warps(struct cpu_cta *cta)
         warp->index = w;
         warp->alive = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
         warp->state = 0;
-        warp->frame = base + at->frames + w * code->frame_B;
+        warp->frame = frames + w * code->frame_B;
         cta->alive_seen[w] = warp->alive;
         cta->opened_seen[w] = 0;
     }
@@ -65,15 +65,26 @@ static void cta_start_warps(struct cpu_cta *cta)
     cta->cta.live_threads = threads;
 }
 
+/* What the last CTA left that was given up half way. */
+static void cta_release(struct cpu_cta *cta)
+{
+    if (cta->fibers)
+        cpu_fibers_release(cta);
+    cpu_inplace_release(cta);
+}
+
 /* The state of warps and barriers at the start. */
 static void cta_reset(struct cpu_cta *cta)
 {
-    const struct jit_code *code = cta->job->code;
+    const struct jit_code *code = cta->code;
 
     cta->cta.opened = 0;
-    if (cta->fibers)
-        cpu_fibers_release(cta);
-    if (!code->run_cta)
+    cta->running = NULL;
+    if (HD_UNLIKELY(cta->fibers || cta->inplace))
+        cta_release(cta);
+    if (code->form == JIT_INTERP)
+        cta->remaining = 1; /* the CTA as a whole */
+    else if (!code->run_cta)
         cta_start_warps(cta);
     if (code->has_barrier) {
         memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
@@ -92,21 +103,25 @@ static void cta_reset(struct cpu_cta *cta)
  * caches. Others mostly stream along rows. Kernels that spin may wait for lower indices and keep
  * the plain order.
  */
-static bool cta_is_tiled(const struct cpu_cta *cta)
+bool cpu_grid_is_tiled(const struct jit_code *code, const struct jit_launch *launch)
 {
-    const struct jit_code *code = cta->job->code;
-
     return code->has_barrier && !code->may_spin && code->cost_ops == UINT64_MAX &&
-           cta->cta.launch->grid[1] > 1;
+           launch->grid[1] > 1;
 }
 
 static void cta_place(struct cpu_cta *cta, uint64_t index)
 {
     const uint32_t *grid = cta->cta.launch->grid;
-    uint64_t plane = (uint64_t)grid[0] * grid[1], in_plane = index % plane;
+    uint64_t plane, in_plane;
 
+    if (!index) { /* small grids need no division */
+        memset(cta->cta.ctaid, 0, sizeof(cta->cta.ctaid));
+        return;
+    }
+    plane = (uint64_t)grid[0] * grid[1];
+    in_plane = index % plane;
     cta->cta.ctaid[2] = (uint32_t)(index / plane);
-    if (cta_is_tiled(cta)) {
+    if (cta->job->tiled) {
         uint64_t strip = (uint64_t)grid[0] * TILE_ROWS, at = in_plane % strip;
         uint32_t row = (uint32_t)(in_plane / strip) * TILE_ROWS;
         uint32_t rows = HD_MIN(TILE_ROWS, grid[1] - row);
@@ -118,14 +133,16 @@ static void cta_place(struct cpu_cta *cta, uint64_t index)
     cta->cta.ctaid[1] = (uint32_t)(in_plane / grid[0]);
 }
 
-void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint64_t index)
+void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, const struct cpu_form *form,
+                   uint32_t smid, uint64_t index)
 {
     const struct jit_launch *launch = &job->launch;
-    const struct cpu_cta_layout *at = &job->layout;
+    const struct cpu_cta_layout *at = &form->layout;
     char *base = (char *)cta;
 
-    cpu_guard_get()->cta = cta;
+    assert(cta->block_B >= at->end && index < atomic_load(&job->total));
     cta->job = job;
+    cta->code = form->code;
     cta->cta.launch = launch;
     cta->index = index;
     cta_place(cta, index);
@@ -139,13 +156,14 @@ void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t smid, uint
     cta_reset(cta);
 }
 
-void cpu_cta_next(struct cpu_cta *cta)
+/* In the order in which CTAs start. */
+static inline void cta_advance(struct cpu_cta *cta)
 {
     const uint32_t *grid = cta->cta.launch->grid;
     uint32_t *id = cta->cta.ctaid;
 
     cta->index++;
-    if (cta_is_tiled(cta)) {
+    if (cta->job->tiled) {
         cta_place(cta, cta->index);
     } else if (++id[0] == grid[0]) {
         id[0] = 0;
@@ -154,7 +172,6 @@ void cpu_cta_next(struct cpu_cta *cta)
             id[2]++;
         }
     }
-    cta_reset(cta);
 }
 
 /* Everything that arrived at barrier `id` goes on. */
@@ -162,6 +179,7 @@ static void barrier_open(struct jit_cta *cta, unsigned id)
 {
     struct jit_barrier *bar = &cta->bars[id];
 
+    assert(id < JIT_NBARRIERS);
     bar->result_votes = bar->votes;
     bar->result_arrived = bar->arrived;
     bar->arrived = bar->votes = 0;
@@ -177,6 +195,7 @@ static uint32_t counted_arrivals(const struct cpu_cta *cta, unsigned id)
 {
     uint32_t nwarps = cta->cta.launch->nwarps, sum = 0;
 
+    assert(id < JIT_NBARRIERS && cta->cta.live_threads <= nwarps * 32);
     if (!cta->expected[id] || cta->cta.live_threads == nwarps * 32)
         return cta->cta.bars[id].arrived;
     for (uint32_t w = 0; w < nwarps; w++) {
@@ -207,17 +226,20 @@ static enum jit_stop warp_run(struct cpu_cta *cta, uint32_t w)
     uint32_t ended;
 
     cta->opened_seen[w] = cta->cta.opened;
-    warp->state = cta->job->code->waits_in_calls ? cpu_fiber_run(cta, w)
-                                                 : cta->job->code->run(&cta->cta, warp);
+    cta->running = warp;
+    warp->state =
+        cta->code->waits_in_calls ? cpu_fiber_run(cta, w) : cta->code->run(&cta->cta, warp);
     if (warp->state == JIT_DONE) {
+        assert(cta->remaining > 0);
         warp->alive = 0;
         cta->remaining--;
     }
+    assert(!(warp->alive & ~cta->alive_seen[w])); /* lanes do not come back */
     ended = cta->alive_seen[w] & ~warp->alive;
     if (ended) {
         cta->alive_seen[w] = warp->alive;
         cta->cta.live_threads -= (uint32_t)__builtin_popcount(ended);
-        if (cta->job->code->has_barrier && !cta->job->code->simple_barriers)
+        if (cta->code->has_barrier && !cta->code->simple_barriers)
             cpu_cta_open_barriers(cta);
     }
     return JIT_STOP(warp->state);
@@ -235,18 +257,23 @@ static bool warp_is_done(const struct cpu_cta *cta, uint32_t w)
  */
 static void cta_run_simple(struct cpu_cta *cta)
 {
-    uint32_t (*run)(struct jit_cta *, struct jit_warp *) = cta->job->code->run;
+    uint32_t (*run)(struct jit_cta *, struct jit_warp *) = cta->code->run;
     struct jit_warp *warps = cta->cta.warps, *end = warps + cta->cta.launch->nwarps;
     uint32_t waiting = 0;
 
-    for (struct jit_warp *warp = warps; warp < end; warp++)
+    for (struct jit_warp *warp = warps; warp < end; warp++) {
+        cta->running = warp;
         waiting |= warp->state = run(&cta->cta, warp);
+    }
     while (waiting) {
         barrier_open(&cta->cta, 0);
         waiting = 0;
-        for (struct jit_warp *warp = warps; warp < end; warp++)
-            if (warp->state)
-                waiting |= warp->state = run(&cta->cta, warp);
+        for (struct jit_warp *warp = warps; warp < end; warp++) {
+            if (!warp->state)
+                continue;
+            cta->running = warp;
+            waiting |= warp->state = run(&cta->cta, warp);
+        }
     }
 }
 
@@ -259,14 +286,37 @@ static void cta_run_general(struct cpu_cta *cta)
 
 void cpu_cta_run(struct cpu_cta *cta)
 {
-    const struct jit_code *code = cta->job->code;
+    const struct jit_code *code = cta->code;
 
     if (code->run_cta)
         code->run_cta(&cta->cta);
+    else if (code->form == JIT_INTERP)
+        cpu_inplace_run(cta);
     else if (!code->has_barrier || code->simple_barriers)
         cta_run_simple(cta);
     else
         cta_run_general(cta);
+}
+
+void cpu_cta_run_many(struct cpu_cta *cta, uint64_t n)
+{
+    const struct jit_code *code = cta->code;
+
+    assert(n > 0);
+    cpu_cta_run(cta);
+    if (code->run_cta && !code->has_barrier) {
+        /* Nothing to prepare: small CTAs take not much longer than this loop. */
+        for (void (*run)(struct jit_cta *) = code->run_cta; --n;) {
+            cta_advance(cta);
+            run(&cta->cta);
+        }
+        return;
+    }
+    while (--n) {
+        cta_advance(cta);
+        cta_reset(cta);
+        cpu_cta_run(cta);
+    }
 }
 
 /* A warp that polls may always run; one at a barrier when some barrier has opened since. */
@@ -293,7 +343,6 @@ bool cpu_cta_step(struct cpu_cta *cta)
 {
     bool progress = false;
 
-    cpu_guard_get()->cta = cta;
     for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++) {
         uint32_t before = cta->cta.warps[w].state;
 
@@ -303,7 +352,7 @@ bool cpu_cta_step(struct cpu_cta *cta)
         if (warp_run(cta, w) != JIT_YIELD || cta->cta.warps[w].state != before)
             progress = true;
     }
-    if (cta->job->code->simple_barriers && cta->remaining && all_at_barrier(cta)) {
+    if (cta->code->simple_barriers && cta->remaining && all_at_barrier(cta)) {
         barrier_open(&cta->cta, 0);
         progress = true;
     }

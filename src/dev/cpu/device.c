@@ -1,4 +1,5 @@
 /* The device object: slots, workers' places, ops table. */
+#include <assert.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -6,6 +7,8 @@
 #include "base/mem.h"
 #include "dev/cpu/cpu.h"
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
+#include "dev/cpu/kernel.h"
 
 static void device_destroy(struct hal_device *base)
 {
@@ -25,77 +28,53 @@ static void device_destroy(struct hal_device *base)
     }
     pthread_cond_destroy(&dev->call_cond);
     hd_lock_fini(&dev->lock);
+    hal_device_fini(base);
     free(dev->slots);
     hd_free(dev->workers);
     free(dev);
 }
 
-static enum hd_status device_limit_set(struct hal_device *base, enum hal_limit limit,
-                                       uint64_t value)
+static void device_describe(struct hal_device *base, int32_t values[HAL_ATTRIBUTE_END])
 {
-    switch (limit) {
-    case HAL_LIMIT_STACK_B:
-        if (value > (64u << 20))
-            return hd_error(HD_BAD_ARG, "a stack of %llu bytes per thread is too large",
-                            (unsigned long long)value);
-        atomic_store(&cpu_device_of(base)->stack_B, HD_MAX(value, CPU_STACK_DEFAULT_B));
-        return HD_OK;
-    case HAL_LIMIT_HEAP_B:
-        cpu_heap_set_limit(value);
-        return HD_OK;
-    case HAL_LIMIT_PRINTF_B:
-        return HD_OK; /* output is not buffered in a ring of fixed size */
-    }
-    return hd_error(HD_BAD_ARG, "unknown limit %d", (int)limit);
-}
+    struct cpu_device *dev = cpu_device_of(base);
+    long l2_B = sysconf(_SC_LEVEL2_CACHE_SIZE);
 
-static uint64_t device_limit_get(struct hal_device *base, enum hal_limit limit)
-{
-    switch (limit) {
-    case HAL_LIMIT_STACK_B:
-        return atomic_load(&cpu_device_of(base)->stack_B);
-    case HAL_LIMIT_HEAP_B:
-        return cpu_heap_limit();
-    default:
-        return 1u << 20;
-    }
-}
-
-static void device_printf_flush(struct hal_device *base)
-{
-    (void)base;
-    cpu_printf_flush();
+    values[HAL_ATTRIBUTE_MULTIPROCESSOR_COUNT] = (int32_t)dev->nslots;
+    if (l2_B > 0)
+        values[HAL_ATTRIBUTE_L2_CACHE_SIZE] = (int32_t)l2_B * (int32_t)dev->nslots;
 }
 
 static const struct hal_device_ops device_ops = {
     .destroy = device_destroy,
+    .describe = device_describe,
     .module_load = cpu_module_load,
     .module_unload = cpu_module_unload,
     .kernel_get = cpu_kernel_get,
     .kernel_info = cpu_kernel_info,
     .kernel_prepare = cpu_kernel_prepare,
+    .domain_create = cpu_domain_create,
+    .domain_destroy = cpu_domain_destroy,
+    .domain_reset = cpu_domain_reset,
+    .domain_cancel = cpu_domain_cancel,
     .queue_create = cpu_queue_create,
     .wait = cpu_wait,
-    .mem_bind = hal_host_mem_bind,
-    .mem_unbind = hal_host_mem_unbind,
-    .limit_set = device_limit_set,
-    .limit_get = device_limit_get,
-    .printf_flush = device_printf_flush,
+    .mem_create = hal_host_mem_create,
+    .mem_destroy = hal_host_mem_destroy,
+    .mem_export = hal_host_mem_export,
+    .mem_import = hal_host_mem_import,
+    .mem_map = hal_host_mem_map,
+    .mem_unmap = hal_host_mem_unmap,
+    .mem_discard = hal_host_mem_discard,
+    .printf_flush = cpu_printf_flush,
 };
 
 /* HEDDLE_THREADS, or as many as there are CPUs in the affinity mask. */
 static unsigned thread_count(unsigned ncpus)
 {
-    const char *text = hd_env("HEDDLE_THREADS");
-    uint64_t value;
+    uint64_t value = ncpus;
 
-    if (!text)
-        return ncpus;
-    if (!hd_str_to_u64(hd_str_from(text), 10, &value) || !value || value > CPU_MAX_SLOTS) {
-        hd_log("HEDDLE_THREADS=%s is not a number from 1 to %d; using %u", text, CPU_MAX_SLOTS,
-               ncpus);
-        return ncpus;
-    }
+    (void)hd_env_u64("HEDDLE_THREADS", &value);
+    assert(value <= CPU_MAX_SLOTS); /* as the variable's row says */
     return (unsigned)value;
 }
 
@@ -139,10 +118,12 @@ static enum hd_status device_init(struct cpu_device *dev)
     }
     place_workers(dev, &mask);
     cpu_services_init(&dev->services);
-    atomic_store(&dev->stack_B, CPU_STACK_DEFAULT_B);
-    dev->base.ops = &device_ops;
-    dev->base.info =
-        (struct hal_device_info){.name = "cpu", .units = dev->nslots, .resident_ctas = 16};
+    dev->base.info = (struct hal_device_info){
+        .name = "cpu",
+        .units = dev->nslots,
+        .priority_greatest = CPU_PRIORITY_GREATEST,
+        .checks_accesses = true,
+    };
     snprintf(dev->base.info.description, sizeof(dev->base.info.description),
              "CPU device, %u threads", dev->nslots);
     HD_TRY(cpu_fault_install());
@@ -157,6 +138,7 @@ enum hd_status cpu_device_create(struct hal_device **out_device)
     if (!dev)
         return hd_error(HD_NO_MEMORY, "CPU device");
     memset(dev, 0, sizeof(*dev));
+    hal_device_init(&dev->base, &device_ops);
     hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
     pthread_cond_init(&dev->call_cond, NULL);
     dev->last_call = &dev->calls;

@@ -1,19 +1,23 @@
 /*
  * Faults inside generated code. A wild access raises SIGSEGV on the thread that runs the CTA; the
  * handler makes the thread go on where the CTA was started, and the job ends with an error. A
- * signal at any other place is not ours: it goes to the handler that was there before us.
+ * signal at any other place is not ours: it goes to the program's handler (signals.c).
+ *
+ * Cancellation takes the same way out, from wherever a signal of ours finds the generated code: a
+ * CTA holds nothing but its own memory. A service that does hold something says so by
+ * cpu_guard_hold().
  *
  * The handler does not jump out of itself: it changes the interrupted registers and returns, so the
  * signal is over (mask, signal stack) before anything else happens. It runs on a stack of its own,
  * because the stack may be what overflowed.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
+#include "dev/cpu/signals.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -23,28 +27,27 @@
 
 /*
  * Not initial-exec: that would put all thread-local data of the library into the static block,
- * which
- * has no room in a process that opens libcuda with dlopen(). The handler must not be the first to
- * touch thread-local data (that may allocate), so it finds the guard through a key.
+ * which has no room in a process that opens libcuda with dlopen(). The handler must not be the
+ * first to touch thread-local data (that may allocate), so it finds the guard through a key.
  */
 static __thread struct cpu_guard guard;
-static __thread bool thread_ready, guard_known;
+static __thread bool thread_ready;
 static pthread_key_t guard_key;
 
-static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-static struct sigaction previous[HD_COUNT_OF(signals)];
-
-struct cpu_guard *cpu_guard_get(void)
+void cpu_guard_blame(enum hd_status status, uint64_t address, const struct cpu_blame *blame)
 {
-    return &guard;
+    assert(status != HD_OK && guard.active);
+    guard.active = false;
+    guard.status = status;
+    guard.address = address;
+    guard.blame = *blame;
+    guard.pc = 0;
+    _longjmp(guard.env, 1);
 }
 
 void cpu_guard_leave(enum hd_status status, uint64_t address)
 {
-    guard.active = false;
-    guard.status = status;
-    guard.address = address;
-    _longjmp(guard.env, 1);
+    cpu_guard_blame(status, address, &(struct cpu_blame){0});
 }
 
 HD_NORETURN static void resume(void)
@@ -64,6 +67,11 @@ static uintptr_t stack_pointer(const ucontext_t *context)
     return (uintptr_t)context->uc_mcontext.gregs[REG_RSP];
 }
 
+static uintptr_t program_counter(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+}
+
 static void go_on_at_resume(ucontext_t *context)
 {
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)resume;
@@ -73,6 +81,11 @@ static void go_on_at_resume(ucontext_t *context)
 static uintptr_t stack_pointer(const ucontext_t *context)
 {
     return (uintptr_t)context->uc_mcontext.sp;
+}
+
+static uintptr_t program_counter(const ucontext_t *context)
+{
+    return (uintptr_t)context->uc_mcontext.pc;
 }
 
 static void go_on_at_resume(ucontext_t *context)
@@ -98,38 +111,80 @@ static enum hd_status signal_status(int sig, const siginfo_t *info, const uconte
     return HD_ILLEGAL_ADDRESS;
 }
 
-static void chain(int index, int sig, siginfo_t *info, void *context)
-{
-    const struct sigaction *old = &previous[index];
+#define SCAN_WORDS 512 /* frames of the functions that generated code calls are smaller */
 
-    if (old->sa_flags & SA_SIGINFO && old->sa_sigaction) {
-        old->sa_sigaction(sig, info, context);
-    } else if (old->sa_handler == SIG_IGN && info->si_code <= 0) {
-        return;
-    } else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) {
-        old->sa_handler(sig);
-    } else {
-        /* Returning runs the faulting instruction again, now with the default action. */
-        signal(sig, SIG_DFL);
-        if (info->si_code <= 0)
-            raise(sig);
-    }
+static bool in_code(const struct jit_code *code, uintptr_t pc)
+{
+    return pc - code->base < code->size_B;
 }
 
-static void handler(int sig, siginfo_t *info, void *context)
+/*
+ * Where in generated code the fault is. In a function that it called: the call, whose return
+ * address is the first one on the stack that lies in the code. Not on the stack of a fiber, whose
+ * end is not known here.
+ */
+CPU_READS_ANYTHING static uintptr_t code_counter(const struct cpu_guard *g,
+                                                 const ucontext_t *context)
+{
+    const struct jit_code *code = g->cta ? g->cta->code : NULL;
+    uintptr_t pc = program_counter(context), sp = stack_pointer(context) & ~(uintptr_t)7;
+
+    if (!code || !code->base || in_code(code, pc) || sp > g->frame)
+        return pc;
+    for (unsigned i = 0; i < SCAN_WORDS && sp + i * 8 < g->frame; i++) {
+        uintptr_t word = ((const volatile uintptr_t *)sp)[i];
+
+        if (in_code(code, word - 1))
+            return word - 1;
+    }
+    return pc;
+}
+
+/* The interrupted guarded body is over when the handler returns. */
+static void leave_from_handler(struct cpu_guard *g, enum hd_status status, uint64_t address,
+                               ucontext_t *context)
+{
+    assert(g->active && status != HD_OK);
+    g->active = false;
+    g->status = status;
+    g->address = address;
+    memset(&g->blame, 0, sizeof(g->blame));
+    g->pc = code_counter(g, context);
+    go_on_at_resume(context);
+}
+
+static bool is_cancelled(const struct cpu_guard *g)
+{
+    return atomic_load_explicit(&g->domain->base.fault->cancelled, memory_order_relaxed) != 0;
+}
+
+/* In the signal handler. What comes while the guard holds something waits for its release. */
+static bool take_signal(int sig, siginfo_t *info, void *context)
 {
     struct cpu_guard *g = pthread_getspecific(guard_key);
+    bool active = g && g->active;
 
-    if (g && g->active && info->si_code > 0) {
-        g->active = false;
-        g->status = signal_status(sig, info, context);
-        g->address = (uintptr_t)info->si_addr;
-        go_on_at_resume(context);
-        return;
+    if (cpu_signals_is_cancel(sig, info)) {
+        if (active && !g->held && is_cancelled(g))
+            leave_from_handler(g, HD_CANCELLED, 0, context);
+        return true;
     }
-    for (unsigned i = 0; i < HD_COUNT_OF(signals); i++)
-        if (signals[i] == sig)
-            chain((int)i, sig, info, context);
+    if (sig == CPU_SIGNAL_CANCEL || jit_crash_take(sig) || !active || info->si_code <= 0)
+        return false;
+    leave_from_handler(g, signal_status(sig, info, context), (uintptr_t)info->si_addr, context);
+    return true;
+}
+
+void cpu_guard_hold(void)
+{
+    guard.held++;
+}
+
+void cpu_guard_release(void)
+{
+    assert(guard.held > 0);
+    if (--guard.held == 0 && guard.active && is_cancelled(&guard))
+        cpu_guard_leave(HD_CANCELLED, 0);
 }
 
 static pthread_key_t stack_key;
@@ -163,16 +218,10 @@ static enum hd_status install_result;
 
 static void install_once(void)
 {
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-
-    if (pthread_key_create(&stack_key, stack_free) || pthread_key_create(&guard_key, NULL)) {
+    if (pthread_key_create(&stack_key, stack_free) || pthread_key_create(&guard_key, NULL))
         install_result = hd_error(HD_NO_MEMORY, "no thread-specific key left");
-        return;
-    }
-    sigemptyset(&action.sa_mask);
-    for (unsigned i = 0; i < HD_COUNT_OF(signals); i++)
-        if (sigaction(signals[i], &action, &previous[i]))
-            install_result = hd_error(HD_INTERNAL, "sigaction: %s", strerror(errno));
+    else
+        install_result = cpu_signals_install(take_signal);
 }
 
 enum hd_status cpu_fault_install(void)
@@ -183,34 +232,20 @@ enum hd_status cpu_fault_install(void)
     return install_result;
 }
 
-static void guard_raise(struct cpu_job *job)
-{
-    const struct cpu_cta *cta = job->code ? guard.cta : NULL;
-    char message[200];
-
-    if (cta)
-        snprintf(message, sizeof(message), "kernel %s: %s at 0x%llx in block (%u,%u,%u)", job->name,
-                 hd_status_text(guard.status), (unsigned long long)guard.address, cta->cta.ctaid[0],
-                 cta->cta.ctaid[1], cta->cta.ctaid[2]);
-    else
-        snprintf(message, sizeof(message), "%s: %s at 0x%llx", job->name,
-                 hd_status_text(guard.status), (unsigned long long)guard.address);
-    if (hal_fault_raise(job->fault, guard.status, guard.address, message))
-        (void)!hd_error(guard.status, "%s", message);
-}
-
+/* Loading MXCSR waits for what runs; most programs and kernels have the same one. */
 #if defined(__x86_64__)
 static unsigned mxcsr_set(const struct cpu_job *job)
 {
     unsigned before = _mm_getcsr();
 
-    if (job->code && job->code->mxcsr)
-        _mm_setcsr(job->code->mxcsr);
+    if (job->form.code && job->form.code->mxcsr && job->form.code->mxcsr != before)
+        _mm_setcsr(job->form.code->mxcsr);
     return before;
 }
 static void mxcsr_restore(unsigned before)
 {
-    _mm_setcsr(before);
+    if (_mm_getcsr() != before)
+        _mm_setcsr(before);
 }
 #else
 static unsigned mxcsr_set(const struct cpu_job *job)
@@ -224,24 +259,48 @@ static void mxcsr_restore(unsigned before)
 }
 #endif
 
-bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job)
+static bool guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
 {
+    struct cpu_guard *g = &guard; /* looked up once: thread-local data costs a call */
     unsigned mxcsr = mxcsr_set(job);
     bool fine = true;
 
-    if (!guard_known)
-        guard_known = !pthread_setspecific(guard_key, &guard);
-    guard.cta = NULL;
-    guard.frame = (uintptr_t)__builtin_frame_address(0);
-    if (_setjmp(guard.env) == 0) {
-        guard.active = true;
+    assert(!g->active && !g->held);
+    if (HD_UNLIKELY(!g->known))
+        g->known = !pthread_setspecific(guard_key, g);
+    g->cta = cta;
+    g->domain = job->domain;
+    g->frame = (uintptr_t)__builtin_frame_address(0);
+    if (_setjmp(g->env) == 0) {
+        g->active = true;
+        /* A cancellation before this line has sent its signal already. */
+        atomic_signal_fence(memory_order_seq_cst);
+        if (HD_UNLIKELY(is_cancelled(g)))
+            cpu_guard_leave(HD_CANCELLED, 0);
         body(arg);
-        guard.active = false;
+        g->active = false;
     } else {
+        guard.held = 0;
         fine = false;
     }
     mxcsr_restore(mxcsr);
-    if (!fine)
-        guard_raise(job);
+    return fine;
+}
+
+bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta)
+{
+    if (HD_LIKELY(guarded(body, arg, job, cta)))
+        return true;
+    cpu_fault_report(&guard, job);
+    return false;
+}
+
+bool cpu_guarded_quietly(void (*body)(void *arg), void *arg, struct cpu_job *job,
+                         enum hd_status *out_status, uint64_t *out_address)
+{
+    bool fine = guarded(body, arg, job, NULL);
+
+    *out_status = fine ? HD_OK : guard.status;
+    *out_address = fine ? 0 : guard.address;
     return fine;
 }

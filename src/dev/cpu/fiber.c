@@ -11,7 +11,7 @@
 #include <ucontext.h>
 
 #include "base/mem.h"
-#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 #define FIBER_STACK_B (1u << 20)
 #define FIBER_GUARD_B 4096u
@@ -55,7 +55,7 @@ static struct cpu_fiber *fiber_create(struct cpu_cta *cta, uint32_t w)
         hd_free(f);
         return NULL;
     }
-    f->run = cta->job->code->run;
+    f->run = cta->code->run;
     f->cta = &cta->cta;
     f->warp = &cta->cta.warps[w];
     f->own.uc_stack.ss_sp = f->stack + FIBER_GUARD_B;
@@ -80,8 +80,13 @@ static struct cpu_fiber *fiber_of(struct cpu_cta *cta, uint32_t w)
 
 uint32_t cpu_fiber_run(struct cpu_cta *cta, uint32_t w)
 {
-    struct cpu_fiber *f = fiber_of(cta, w);
+    struct cpu_fiber *f;
 
+    cpu_guard_hold();
+    assert(w < cta->cta.launch->nwarps && cta->code->waits_in_calls);
+    f = fiber_of(cta, w);
+    assert(cta->nfibers == (cta->fibers ? cta->cta.launch->nwarps : 0));
+    cpu_guard_release();
     if (!f)
         cpu_guard_leave(HD_NO_MEMORY, 0);
     f->inside = true;

@@ -1,52 +1,51 @@
 /* A dispatch packet as a job: chunks of CTAs in index order. */
 #include "base/log.h"
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
+#include "dev/cpu/kernel.h"
+#include "dev/cpu/signals.h"
 
 /* About this many operations per chunk: taking one costs up to 40 ns when two threads do. */
 #define CHUNK_OPS 8000u
 
-static const struct jit_code *grid_code(const struct hal_dispatch *p, struct cpu_kernel *kernel)
+bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct cpu_grid *out_grid)
 {
     uint32_t block[3] = {p->block[0], p->block[1], p->block[2]};
+    struct cpu_kernel *kernel = (struct cpu_kernel *)hal_kernel_find(&dev->base, p->kernel);
 
-    return atomic_load_explicit(&kernel->codes[ir_launch_class_of(block)], memory_order_acquire);
-}
-
-static uint64_t grid_ctas(const struct hal_dispatch *p)
-{
-    return (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
-}
-
-static uint32_t grid_warps(const struct hal_dispatch *p)
-{
-    return ((uint32_t)p->block[0] * p->block[1] * p->block[2] + 31) / 32;
-}
-
-bool cpu_grid_is_short(const struct cpu_device *dev, const struct hal_dispatch *p)
-{
-    const struct jit_code *code = grid_code(p, (struct cpu_kernel *)(uintptr_t)p->kernel);
-    uint64_t ctas = grid_ctas(p), ops;
-
-    (void)dev;
-    if (!code || code->may_spin || code->cost_ops > CPU_INLINE_OPS || ctas > CPU_INLINE_OPS)
+    out_grid->kernel = kernel;
+    if (HD_UNLIKELY(!kernel))
         return false;
-    ops = (code->cost_ops + 16) * grid_warps(p) * ctas;
-    return ops <= CPU_INLINE_OPS;
+    out_grid->code =
+        atomic_load_explicit(&kernel->codes[ir_launch_class_of(block)], memory_order_acquire);
+    out_grid->ctas = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
+    out_grid->nwarps = (block[0] * block[1] * block[2] + 31) / 32;
+    return out_grid->code != NULL;
 }
 
-static void launch_setup(struct jit_launch *launch, struct cpu_device *dev,
-                         const struct hal_dispatch *p, const struct cpu_kernel *kernel)
+bool cpu_grid_is_short(const struct cpu_grid *grid)
 {
-    const struct ir_window *window = &kernel->window;
+    const struct jit_code *code = grid->code;
+
+    if (code->may_spin || code->cost_ops > CPU_INLINE_OPS || grid->ctas > CPU_INLINE_OPS)
+        return false;
+    return (code->cost_ops + 16) * grid->nwarps * grid->ctas <= CPU_INLINE_OPS;
+}
+
+static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queue,
+                         const struct hal_dispatch *p, const struct cpu_grid *grid)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    const struct ir_window *window = &grid->kernel->window;
     uint64_t local_B = window->local_B;
 
     if (window->recursive)
-        local_B += atomic_load(&dev->stack_B);
+        local_B += HD_MAX(hal_limit_get(queue->base.domain, HAL_LIMIT_STACK_B), CPU_STACK_MIN_B);
     for (int i = 0; i < 3; i++) {
         launch->grid[i] = p->grid[i];
         launch->block[i] = p->block[i];
     }
-    launch->nwarps = grid_warps(p);
+    launch->nwarps = grid->nwarps;
     launch->dynamic_smem_B = p->dynamic_smem_B;
     launch->shared_B = window->shared_B;
     if (p->dynamic_smem_B)
@@ -54,12 +53,13 @@ static void launch_setup(struct jit_launch *launch, struct cpu_device *dev,
     launch->total_smem_B = (uint32_t)launch->shared_B;
     launch->nworkers = dev->nslots;
     launch->grid_id = p->grid_id;
-    launch->params =
-        p->params_ring_B ? (const char *)(uintptr_t)p->params_va : (const char *)p->params;
-    launch->vars = kernel->vars;
+    launch->params = hal_dispatch_params(queue->base.ring, p);
+    launch->vars = grid->kernel->vars;
     launch->local_B = hd_align_up(local_B, 16);
     launch->services = &dev->services;
     launch->device = dev;
+    launch->space_va = dev->base.space_va;
+    launch->space_B = dev->base.space_B;
 }
 
 /*
@@ -77,9 +77,11 @@ static void workspace_setup(struct cpu_job *job)
 
 static uint64_t chunk_of(const struct cpu_device *dev, const struct cpu_job *job, uint64_t ctas)
 {
-    uint64_t cost = job->code->cost_ops;
+    uint64_t cost = job->form.code->cost_ops;
     uint64_t chunk = 1;
 
+    if (ctas == 1) /* spares two divisions */
+        return 1;
     if (cost < CHUNK_OPS)
         chunk = CHUNK_OPS / ((cost + 16) * job->launch.nwarps);
     /* Leave something to share. */
@@ -87,38 +89,9 @@ static uint64_t chunk_of(const struct cpu_device *dev, const struct cpu_job *job
     return HD_MAX(chunk, 1);
 }
 
-enum hd_status cpu_grid_setup(struct cpu_job *job, struct cpu_device *dev,
-                              const struct hal_dispatch *p)
-{
-    struct cpu_kernel *kernel = (struct cpu_kernel *)(uintptr_t)p->kernel;
-    uint64_t ctas = grid_ctas(p);
-
-    job->code = grid_code(p, kernel);
-    if (!job->code)
-        return hd_error(HD_INTERNAL, "kernel %s was not prepared for its block size", kernel->name);
-    launch_setup(&job->launch, dev, p, kernel);
-    job->name = kernel->name;
-    job->cooperative = (p->head.flags & HAL_DISPATCH_COOPERATIVE) != 0;
-    workspace_setup(job);
-    job->layout = cpu_cta_layout_of(job->code, &job->launch);
-    job->cta_block_B = job->layout.end;
-    job->packet = NULL;
-    job->run = cpu_grid_run;
-    job->chunk = chunk_of(dev, job, ctas);
-    job->start_ns = hal_time_ns();
-    atomic_store(&job->spins, job->code->may_spin || job->cooperative);
-    atomic_store(&job->next, 0);
-    atomic_store(&job->total, ctas);
-    if (hd_debug(HD_DEBUG_LAUNCH))
-        hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,
-                     p->grid[0], p->grid[1], p->grid[2], p->block[0], p->block[1], p->block[2],
-                     p->dynamic_smem_B, (unsigned long long)job->chunk,
-                     job->code->may_spin ? " may spin" : "");
-    return HD_OK;
-}
-
 struct grid_body {
     struct cpu_job *job;
+    const struct cpu_form *form; /* in which this thread runs its CTAs */
     struct cpu_slot *slot;
     uint64_t first, end;
 };
@@ -129,24 +102,20 @@ static void grid_body(void *arg)
 
     struct cpu_cta *cta = body->slot->cta;
 
-    cpu_cta_start(cta, body->job, body->slot->index, body->first);
-    cpu_cta_run(cta);
-    for (uint64_t i = body->first + 1; i < body->end; i++) {
-        cpu_cta_next(cta);
-        cpu_cta_run(cta);
-    }
+    cpu_cta_start(cta, body->job, body->form, body->slot->index, body->first);
+    cpu_cta_run_many(cta, body->end - body->first);
 }
 
-/* The slot's reusable block, large enough for the job. */
-static bool slot_reserve(struct cpu_slot *slot, struct cpu_job *job)
+/* The slot's reusable block, large enough for the form. */
+static bool slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct cpu_form *form)
 {
-    if (slot->cta && slot->cta->block_B >= job->cta_block_B)
+    if (slot->cta && slot->cta->block_B >= form->layout.end)
         return true;
     cpu_cta_destroy(slot->cta);
-    slot->cta = cpu_cta_create(job->cta_block_B);
+    slot->cta = cpu_cta_create(form->layout.end);
     if (slot->cta)
         return true;
-    hal_fault_raise(job->fault, HD_NO_MEMORY, 0, "out of host memory for a CTA");
+    hal_fault_raise(job->domain->base.fault, HD_NO_MEMORY, 0, "out of host memory for a CTA");
     return false;
 }
 
@@ -156,12 +125,48 @@ static bool slot_should_stop(const struct cpu_slot *slot)
            atomic_load_explicit(slot->stop_sem, memory_order_acquire) >= slot->stop_value;
 }
 
-void cpu_grid_run(struct cpu_job *job, struct cpu_slot *slot)
+/* A thread that is at one launch for so long in quick code asks for better. */
+#define IMPROVE_AFTER_NS 20000000u
+
+/* What a thread knows of better code for the launch that it is at. */
+struct better {
+    struct cpu_form form; /* set when it has come */
+    uint64_t since_ns;    /* when the thread began to look */
+    bool asked;
+};
+
+/*
+ * The launch started in code that was made quickly. Goes on in better code as soon as there is
+ * some: all forms of a kernel do the same, CTA by CTA. False: no memory.
+ */
+static bool form_improve(struct grid_body *body, struct better *better)
 {
-    struct grid_body body = {.job = job, .slot = slot};
+    struct cpu_job *job = body->job;
+    const jit_slot *slot = &job->kernel->codes[ir_launch_class_of(job->launch.block)];
+    const struct jit_code *old = body->form->code;
+    const struct jit_code *code = atomic_load_explicit(slot, memory_order_acquire);
+
+    if (!better->since_ns)
+        better->since_ns = hal_time_ns();
+    if (!better->asked && hal_time_ns() - better->since_ns > IMPROVE_AFTER_NS) {
+        better->asked = true;
+        jit_code_improve(old);
+    }
+    if (code == old || code->form == JIT_INTERP || code->mxcsr != old->mxcsr ||
+        code->may_spin != old->may_spin)
+        return true;
+    better->form = (struct cpu_form){code, cpu_cta_layout_of(code, &job->launch)};
+    body->form = &better->form;
+    return slot_reserve(body->slot, job, body->form);
+}
+
+static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
+{
+    struct grid_body body = {.job = job, .form = &job->form, .slot = slot};
+    struct better better = {.asked = false};
     bool asked_for_help = job->start_ns == 0;
 
-    if (!slot_reserve(slot, job)) {
+    if (!slot_reserve(slot, job, body.form)) {
         atomic_store(&job->next, atomic_load(&job->total));
         return;
     }
@@ -170,11 +175,19 @@ void cpu_grid_run(struct cpu_job *job, struct cpu_slot *slot)
 
         if (atomic_load_explicit(&job->next, memory_order_relaxed) >= total)
             break;
+        if (HD_UNLIKELY(hal_domain_status(&job->domain->base) != HD_OK)) {
+            cpu_job_end(job);
+            break;
+        }
+        if (HD_UNLIKELY(body.form->code->quick) && !form_improve(&body, &better)) {
+            cpu_job_end(job);
+            break;
+        }
         body.first = atomic_fetch_add(&job->next, job->chunk);
         if (body.first >= total)
             break;
         body.end = HD_MIN(body.first + job->chunk, total);
-        if (!cpu_guarded(grid_body, &body, job)) {
+        if (!cpu_guarded(grid_body, &body, job, slot->cta)) {
             atomic_store(&job->next, total);
             break;
         }
@@ -184,4 +197,67 @@ void cpu_grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_wake_more(slot->device);
         }
     }
+}
+
+void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot)
+{
+    struct grid_body body = {.job = job, .form = &job->form, .slot = slot};
+
+    assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
+    body.end = atomic_load_explicit(&job->total, memory_order_relaxed);
+    if (slot_reserve(slot, job, body.form))
+        (void)cpu_guarded(grid_body, &body, job, slot->cta);
+}
+
+/* ---- setting a job up */
+
+static enum hd_status grid_refuse(const struct cpu_grid *grid, const struct hal_dispatch *p)
+{
+    if (!grid->kernel)
+        return hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
+                        (unsigned long long)p->kernel);
+    return hd_error(HD_INTERNAL, "kernel %s was not prepared for its block size",
+                    grid->kernel->name);
+}
+
+/* Nobody joins before the job is published, which orders all of this. */
+static void progress_setup(struct cpu_job *job, uint64_t ctas)
+{
+    atomic_store_explicit(&job->spins, job->form.code->may_spin || job->cooperative,
+                          memory_order_relaxed);
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->total, ctas, memory_order_relaxed);
+}
+
+enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
+                              const struct cpu_grid *grid)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    struct cpu_job *job = &queue->job;
+
+    if (HD_UNLIKELY(!grid->kernel || !grid->code))
+        return grid_refuse(grid, p);
+    if (HD_UNLIKELY(hal_dispatch_has_clusters(p)))
+        return hd_error(HD_NOT_SUPPORTED, "kernel %s: this device has no clusters",
+                        grid->kernel->name);
+    job->form.code = grid->code;
+    launch_setup(&job->launch, queue, p, grid);
+    job->kernel = grid->kernel;
+    job->name = grid->kernel->name;
+    job->cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
+    workspace_setup(job);
+    job->form.layout = cpu_cta_layout_of(job->form.code, &job->launch);
+    job->tiled = cpu_grid_is_tiled(job->form.code, &job->launch);
+    job->packet = NULL;
+    job->run = grid_run;
+    job->chunk = chunk_of(dev, job, grid->ctas);
+    job->start_ns = 0;
+    progress_setup(job, grid->ctas);
+    cpu_signals_check();
+    if (HD_UNLIKELY(hd_debug(HD_DEBUG_LAUNCH)))
+        hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,
+                     p->grid[0], p->grid[1], p->grid[2], p->block[0], p->block[1], p->block[2],
+                     p->dynamic_smem_B, (unsigned long long)job->chunk,
+                     job->form.code->may_spin ? " may spin" : "");
+    return HD_OK;
 }

@@ -1,76 +1,70 @@
-/* The heap of device malloc(): host memory, counted against the limit; a map knows every block. */
+/* The heap of device malloc(): a map knows every block. */
 #include <stdlib.h>
 
-#include "base/map.h"
-#include "dev/cpu/device.h"
+#include "dev/cpu/domain.h"
 
-#define HEAP_DEFAULT_B (8u << 20)
-
-static struct hd_lock heap_lock = HD_LOCK_INIT(LEAF, "device heap");
-static struct hd_map heap_blocks; /* address -> size */
-static uint64_t heap_limit_B = HEAP_DEFAULT_B, heap_used_B;
-
-uint64_t cpu_heap_limit(void)
+void cpu_heap_init(struct cpu_heap *heap)
 {
-    uint64_t limit_B;
-
-    hd_lock_acquire(&heap_lock);
-    limit_B = heap_limit_B;
-    hd_lock_release(&heap_lock);
-    return limit_B;
+    hd_lock_init(&heap->lock, HD_RANK_LEAF, "device heap");
+    hd_map_init(&heap->blocks);
 }
 
-void cpu_heap_set_limit(uint64_t limit_B)
+void cpu_heap_fini(struct cpu_heap *heap)
 {
-    hd_lock_acquire(&heap_lock);
-    heap_limit_B = limit_B;
-    hd_lock_release(&heap_lock);
+    struct hd_map_iter it = {0};
+
+    while (hd_map_next(&heap->blocks, &it))
+        free((void *)(uintptr_t)it.key_u64);
+    hd_map_fini(&heap->blocks);
+    hd_lock_fini(&heap->lock);
 }
 
-void *cpu_heap_alloc(uint64_t size_B)
+void *cpu_heap_alloc(struct cpu_heap *heap, uint64_t limit_B, uint64_t size_B)
 {
     void *block = NULL;
 
-    hd_lock_acquire(&heap_lock);
-    if (heap_used_B <= heap_limit_B && size_B <= heap_limit_B - heap_used_B)
+    hd_lock_acquire(&heap->lock);
+    if (heap->used_B <= limit_B && size_B <= limit_B - heap->used_B)
         block = aligned_alloc(16, hd_align_up(HD_MAX(size_B, 1), 16));
-    if (block && !hd_map_put_u64(&heap_blocks, (uintptr_t)block, (void *)(uintptr_t)size_B)) {
+    if (block && !hd_map_put_u64(&heap->blocks, (uintptr_t)block, (void *)(uintptr_t)size_B)) {
         free(block);
         block = NULL;
     }
     if (block)
-        heap_used_B += size_B;
-    hd_lock_release(&heap_lock);
+        heap->used_B += size_B;
+    hd_lock_release(&heap->lock);
     return block;
 }
 
-bool cpu_heap_free(void *ptr)
+bool cpu_heap_free(struct cpu_heap *heap, void *ptr)
 {
     void *size;
     bool found;
 
     if (!ptr)
         return true;
-    hd_lock_acquire(&heap_lock);
-    found = hd_map_find_u64(&heap_blocks, (uintptr_t)ptr, &size);
+    hd_lock_acquire(&heap->lock);
+    found = hd_map_find_u64(&heap->blocks, (uintptr_t)ptr, &size);
     if (found) {
-        heap_used_B -= (uintptr_t)size;
-        hd_map_remove_u64(&heap_blocks, (uintptr_t)ptr);
+        assert(heap->used_B >= (uintptr_t)size);
+        heap->used_B -= (uintptr_t)size;
+        hd_map_remove_u64(&heap->blocks, (uintptr_t)ptr);
         free(ptr);
     }
-    hd_lock_release(&heap_lock);
+    hd_lock_release(&heap->lock);
     return found;
 }
 
-void cpu_heap_clear(void)
+bool cpu_heap_contains(struct cpu_heap *heap, uint64_t address, uint64_t size_B)
 {
     struct hd_map_iter it = {0};
+    bool found = false;
 
-    hd_lock_acquire(&heap_lock);
-    while (hd_map_next(&heap_blocks, &it))
-        free((void *)(uintptr_t)it.key_u64);
-    hd_map_fini(&heap_blocks);
-    hd_map_init(&heap_blocks);
-    heap_used_B = 0;
-    hd_lock_release(&heap_lock);
+    hd_lock_acquire(&heap->lock);
+    while (!found && hd_map_next(&heap->blocks, &it)) {
+        uint64_t block_B = (uintptr_t)it.value, at = address - it.key_u64;
+        found = at <= block_B && size_B <= block_B - at;
+    }
+    hd_lock_release(&heap->lock);
+    return found;
 }

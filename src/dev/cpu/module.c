@@ -1,6 +1,8 @@
 /* Modules and kernels: the JIT's objects behind hal_module and hal_kernel. */
+#include <assert.h>
+
 #include "base/mem.h"
-#include "dev/cpu/device.h"
+#include "dev/cpu/kernel.h"
 
 #define REGS_ESTIMATE 32
 
@@ -8,11 +10,10 @@ _Static_assert(HAL_FUNC_HANDLE(5) == JIT_FUNC_HANDLE(5), "images hold what the J
 
 struct cpu_module {
     struct hal_module base;
-    const struct ir_module *ir;
     struct jit_module *jit;
     uint64_t *vars;
-    struct cpu_kernel *kernels;
-    struct hd_lock lock; /* kernels */
+    struct cpu_kernel **kernels; /* by number; NULL = not asked for yet */
+    struct hd_lock lock;         /* kernels */
 };
 
 static struct cpu_module *module_of(struct hal_module *module)
@@ -20,26 +21,32 @@ static struct cpu_module *module_of(struct hal_module *module)
     return (struct cpu_module *)module;
 }
 
-enum hd_status cpu_module_load(struct hal_device *device, const struct ir_module *ir,
-                               const uint8_t key[16], const uint64_t *var_va, size_t var_count,
+static enum hd_status module_init(struct cpu_module *module, const struct hal_program *program)
+{
+    module->vars = hd_alloc_array(program->nvars + 1u, sizeof(*module->vars));
+    module->kernels = hd_alloc_array(program->nfuncs + 1u, sizeof(struct cpu_kernel *));
+    if (!module->vars || !module->kernels)
+        return hd_error(HD_NO_MEMORY, "module %s", program->name);
+    if (program->nvars)
+        memcpy(module->vars, program->var_va, program->nvars * sizeof(*module->vars));
+    HD_TRY(jit_module_create(program->name, program->key, &module->jit));
+    jit_module_set_ptx(module->jit, program->ptx);
+    jit_module_set_strict(module->jit, module->base.device->refusal != NULL);
+    return HD_OK;
+}
+
+enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
                                struct hal_module **out_module)
 {
     struct cpu_module *module = hd_new(struct cpu_module);
     enum hd_status status;
 
     if (!module)
-        return hd_error(HD_NO_MEMORY, "module");
+        return hd_error(HD_NO_MEMORY, "module %s", program->name);
     hd_lock_init(&module->lock, HD_RANK_DEVICE, "cpu module");
     module->base.device = device;
-    module->ir = ir;
-    module->vars = hd_alloc_array(var_count + 1, sizeof(*module->vars));
-    if (!module->vars) {
-        cpu_module_unload(&module->base);
-        return hd_error(HD_NO_MEMORY, "module");
-    }
-    if (var_count)
-        memcpy(module->vars, var_va, var_count * sizeof(*module->vars));
-    status = jit_module_create(ir, key, &module->jit);
+    module->base.nfuncs = program->nfuncs;
+    status = module_init(module, program);
     if (status != HD_OK) {
         cpu_module_unload(&module->base);
         return status;
@@ -52,61 +59,67 @@ void cpu_module_unload(struct hal_module *base)
 {
     struct cpu_module *module = module_of(base);
 
-    while (module->kernels) {
-        struct cpu_kernel *kernel = module->kernels;
-        module->kernels = kernel->next;
-        hd_free(kernel);
-    }
-    if (module->jit)
+    if (module->jit) /* first: it writes into the kernels */
         jit_module_destroy(module->jit);
+    for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++) {
+        if (module->kernels[i])
+            hal_kernel_withdraw(base->device, &module->kernels[i]->base);
+        hd_free(module->kernels[i]);
+    }
     hd_lock_fini(&module->lock);
+    hd_free(module->kernels);
     hd_free(module->vars);
     hd_free(module);
 }
 
 /* The caller holds the module's lock. */
-static enum hd_status kernel_create_locked(struct cpu_module *module, const struct ir_func *func,
-                                           struct cpu_kernel **out_kernel)
+static enum hd_status kernel_create_locked(struct cpu_module *module, const struct ir_func *func)
 {
     struct cpu_kernel *kernel = hd_new(struct cpu_kernel);
     enum hd_status status;
 
+    assert(hd_lock_held(&module->lock) && !module->kernels[func->index]);
     if (!kernel)
         return hd_error(HD_NO_MEMORY, "kernel");
     status = ir_kernel_window(func, &kernel->window);
+    if (status == HD_OK)
+        status = hal_kernel_publish(module->base.device, &kernel->base);
     if (status != HD_OK) {
         hd_free(kernel);
         return status;
     }
     kernel->base.module = &module->base;
-    kernel->base.id = (uintptr_t)kernel;
+    kernel->base.index = func->index;
     kernel->func = func;
     kernel->name = func->name;
     kernel->vars = module->vars;
-    kernel->next = module->kernels;
-    module->kernels = kernel;
-    *out_kernel = kernel;
+    module->kernels[func->index] = kernel;
     return HD_OK;
 }
 
-enum hd_status cpu_kernel_get(struct hal_module *base, const struct ir_func *func,
+enum hd_status cpu_kernel_get(struct hal_module *base, uint32_t index, const struct ir_module *code,
                               struct hal_kernel **out_kernel)
 {
     struct cpu_module *module = module_of(base);
+    const struct ir_func *func = index < base->nfuncs ? ir_module_func_at(code, index) : NULL;
     enum hd_status status = HD_OK;
-    struct cpu_kernel *kernel;
 
-    if (!func->is_kernel || func->is_declaration)
-        return hd_error(HD_NOT_FOUND, "%s is not a kernel with a body", func->name);
+    if (!func || !func->is_kernel || func->is_declaration)
+        return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
+                        code->name);
     hd_lock_acquire(&module->lock);
-    for (kernel = module->kernels; kernel && kernel->func != func; kernel = kernel->next)
-        ;
-    if (!kernel)
-        status = kernel_create_locked(module, func, &kernel);
-    hd_lock_release(&module->lock);
+    if (!module->kernels[index])
+        status = kernel_create_locked(module, func);
     if (status == HD_OK)
-        *out_kernel = &kernel->base;
+        *out_kernel = &module->kernels[index]->base;
+    hd_lock_release(&module->lock);
     return status;
+}
+
+uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code *code,
+                          uintptr_t pc)
+{
+    return jit_place_find(module_of(kernel->base.module)->jit, code, pc);
 }
 
 enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)
@@ -130,15 +143,27 @@ enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *
     return HD_OK;
 }
 
-enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t block[3])
+/* Threads of a launch; a number beyond all limits counts as the largest. */
+static uint64_t launch_threads(const uint32_t grid[3], const uint32_t block[3])
+{
+    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+
+    for (int i = 0; i < 3; i++) {
+        if (__builtin_mul_overflow(threads, grid[i], &threads))
+            return UINT64_MAX;
+    }
+    return threads;
+}
+
+enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3],
+                                  const uint32_t block[3])
 {
     struct cpu_kernel *kernel = (struct cpu_kernel *)base;
     enum ir_launch_class cls = ir_launch_class_of(block);
-    const struct jit_code *code;
+    const struct jit_code *code = atomic_load_explicit(&kernel->codes[cls], memory_order_acquire);
 
-    if (HD_LIKELY(atomic_load_explicit(&kernel->codes[cls], memory_order_acquire) != NULL))
+    if (HD_LIKELY(code && !code->quick))
         return HD_OK;
-    HD_TRY(jit_kernel_get(module_of(base->module)->jit, kernel->func, cls, &code));
-    atomic_store_explicit(&kernel->codes[cls], code, memory_order_release);
-    return HD_OK;
+    return jit_kernel_start(module_of(base->module)->jit, kernel->func, cls,
+                            launch_threads(grid, block), &kernel->codes[cls]);
 }

@@ -1,4 +1,6 @@
 /* The queue's state machine: who may execute packets at the head, and when a job ends. */
+#include <sched.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "dev/cpu/device.h"
@@ -24,24 +26,50 @@ static union hal_packet *queue_head(struct cpu_queue *queue)
     return hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
 }
 
-void cpu_queue_retire(struct cpu_queue *queue)
+/* The head has begun: cheap unless somebody asked for its times. */
+static void queue_stamp_start(struct cpu_queue *queue, const union hal_packet *p)
 {
-    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    struct hal_ring *ring = queue->base.ring;
+
+    if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP))
+        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns, hal_time_ns());
+}
+
+static void stamp_end(struct hal_ring *ring)
+{
+    struct hal_stamp *stamp = hal_ring_stamp(ring, hal_ring_retired(ring) + 1);
+
+    atomic_store(&stamp->end_ns, hal_time_ns());
+}
+
+/* Whoever waits for the head finds it retired. The caller is the only one who writes these. */
+static void queue_retire_head(struct cpu_queue *queue)
+{
     struct hal_ring *ring = queue->base.ring;
     const union hal_packet *p = queue_head(queue);
 
-    if (hd_debug(HD_DEBUG_QUEUE))
+    if (HD_UNLIKELY(hd_debug(HD_DEBUG_QUEUE)))
         hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
                      (unsigned long long)(atomic_load(&ring->retired) + 1),
                      hal_op_name(p->head.op));
-    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.params_ring_B)
-        atomic_fetch_add(&ring->params_released, p->dispatch.params_ring_B);
-    atomic_fetch_add(&ring->retired, 1);
-    if (atomic_load(&dev->waiters)) {
+    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.ring_B)
+        atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
+    if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP))
+        stamp_end(ring);
+    /* Before the look at who waits, in that order: wait.c counts itself in, then looks here. */
+    atomic_store(&ring->retired, hal_ring_retired(ring) + 1);
+}
+
+void cpu_queue_retire(struct cpu_queue *queue)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+
+    queue_retire_head(queue);
+    if (HD_UNLIKELY(atomic_load(&dev->waiters))) {
         atomic_fetch_add(&dev->progress, 1);
         cpu_futex_wake(&dev->progress, INT32_MAX);
     }
-    if (atomic_load(&dev->blocked))
+    if (HD_UNLIKELY(atomic_load(&dev->blocked)))
         cpu_ring(dev);
 }
 
@@ -58,9 +86,9 @@ static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
         atomic_fetch_sub(&dev->blocked, 1);
 }
 
-static bool sem_is_reached(const union hal_packet *p)
+static bool sem_holds(const union hal_packet *p)
 {
-    return atomic_load((_Atomic uint64_t *)(uintptr_t)p->sem.address) >= p->sem.value;
+    return hal_sem_holds(&p->sem, (const void *)(uintptr_t)p->sem.address);
 }
 
 /*
@@ -75,7 +103,7 @@ static bool queue_release(struct cpu_queue *queue, const union hal_packet *waiti
         wait = *waiting; /* once released, the slot may be reused */
     queue_set_blocked(queue, waiting != NULL);
     atomic_store(&queue->state, CPU_QUEUE_IDLE);
-    if (waiting ? !sem_is_reached(&wait) : !atomic_load(&queue->pending))
+    if (waiting ? !sem_holds(&wait) : !atomic_load(&queue->pending))
         return false;
     return cpu_queue_own(queue);
 }
@@ -85,21 +113,30 @@ static bool job_is_worth_sharing(const union hal_packet *p)
     return p->head.op == HAL_OP_DISPATCH || cpu_copy_size_B(p) > CPU_INLINE_COPY_B;
 }
 
-/* Makes the head a job. False: it could not be set up, and the fault says so. */
+/* Makes a dispatch or a copy at the head a job. False: it could not be, and the fault says so. */
+static bool queue_setup_grid(struct cpu_queue *queue, const union hal_packet *p,
+                             const struct cpu_grid *grid)
+{
+    enum hd_status status;
+
+    queue->job.domain = cpu_domain_of(queue->base.domain);
+    status = cpu_grid_setup(queue, &p->dispatch, grid);
+    if (status != HD_OK)
+        hal_fault_raise(queue->base.domain->fault, status, 0, hd_error_message());
+    return status == HD_OK;
+}
+
 static bool queue_setup_job(struct cpu_queue *queue, const union hal_packet *p)
 {
-    struct cpu_device *dev = cpu_device_of(queue->base.device);
-    struct cpu_job *job = &queue->job;
-    enum hd_status status = HD_OK;
+    struct cpu_grid grid;
 
-    job->fault = queue->base.fault;
-    if (p->head.op == HAL_OP_DISPATCH)
-        status = cpu_grid_setup(job, dev, &p->dispatch);
-    else
-        cpu_copy_setup(job, p);
-    if (status != HD_OK)
-        hal_fault_raise(queue->base.fault, status, 0, hd_error_message());
-    return status == HD_OK;
+    if (p->head.op == HAL_OP_DISPATCH) {
+        (void)cpu_grid_find(cpu_device_of(queue->base.device), &p->dispatch, &grid);
+        return queue_setup_grid(queue, p, &grid);
+    }
+    queue->job.domain = cpu_domain_of(queue->base.domain);
+    cpu_copy_setup(&queue->job, p);
+    return true;
 }
 
 /* Executes a packet that needs no other thread. */
@@ -108,15 +145,13 @@ static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet
     switch (p->head.op) {
     case HAL_OP_COPY:
     case HAL_OP_FILL:
-        queue->job.fault = queue->base.fault;
+        queue->job.domain = cpu_domain_of(queue->base.domain);
         cpu_copy_setup(&queue->job, p);
         queue->job.run(&queue->job, NULL);
         break;
     case HAL_OP_SIGNAL:
-        atomic_store((_Atomic uint64_t *)(uintptr_t)p->sem.address, p->sem.value);
-        break;
     case HAL_OP_TIMESTAMP:
-        atomic_store((_Atomic uint64_t *)(uintptr_t)p->sem.address, hal_time_ns());
+        hal_sem_apply(&p->sem, (void *)(uintptr_t)p->sem.address);
         break;
     default:
         break;
@@ -128,7 +163,8 @@ enum advance { ADVANCE_NEXT, ADVANCE_JOB, ADVANCE_GONE };
 /* The head of a domain that has faulted: only what must happen anyway does. */
 static enum advance queue_skip(struct cpu_queue *queue, const union hal_packet *p)
 {
-    if (p->head.op == HAL_OP_HOST_CALL && p->host_call.always) {
+    queue_stamp_start(queue, p);
+    if (p->head.op == HAL_OP_HOST_CALL && p->head.flags & HAL_FLAG_ALWAYS) {
         cpu_call_push(queue);
         return ADVANCE_GONE;
     }
@@ -144,6 +180,9 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     bool joins = slot && !atomic_load(&queue->job.spins);
     bool shared = !joins || atomic_load(&queue->job.total) > queue->job.chunk;
 
+    assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
+    if (queue->job.form.code && shared)
+        queue->job.start_ns = hal_time_ns();
     queue->generation = (queue->generation + 1) & 0x7fffffffu;
     atomic_store(&queue->state,
                  CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | (joins ? 1u : 0u));
@@ -159,11 +198,12 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     const union hal_packet *p = queue_head(queue);
 
-    if (hal_fault_status(queue->base.fault) != HD_OK)
+    if (hal_domain_status(queue->base.domain) != HD_OK)
         return queue_skip(queue, p);
-    if (p->head.op == HAL_OP_WAIT && !sem_is_reached(p))
+    if (p->head.op == HAL_OP_WAIT && !sem_holds(p))
         return queue_release(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
     queue_set_blocked(queue, false);
+    queue_stamp_start(queue, p);
     if (p->head.op == HAL_OP_HOST_CALL) {
         cpu_call_push(queue);
         return ADVANCE_GONE;
@@ -181,6 +221,7 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 
 bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
 {
+    assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
     for (;;) {
         enum advance what;
 
@@ -214,6 +255,7 @@ bool cpu_queue_leave(struct cpu_queue *queue)
     uint64_t before = atomic_fetch_sub(&queue->state, 1);
     uint64_t unused = before - 1;
 
+    assert(before & CPU_QUEUE_ACTIVE && (uint32_t)before);
     if ((uint32_t)unused || !cpu_job_exhausted(&queue->job))
         return false;
     /* Fails when somebody joined after all, or when this job has already been ended by another. */
@@ -225,56 +267,63 @@ bool cpu_queue_leave(struct cpu_queue *queue)
 
 /* ---- submission */
 
-static bool packet_is_short(const struct cpu_device *dev, const union hal_packet *p)
+/* Of what is not a dispatch. */
+static bool packet_is_short(const union hal_packet *p)
 {
     switch (p->head.op) {
-    case HAL_OP_DISPATCH:
-        return cpu_grid_is_short(dev, &p->dispatch);
     case HAL_OP_COPY:
     case HAL_OP_FILL:
         return cpu_copy_size_B(p) <= CPU_INLINE_COPY_B;
     case HAL_OP_HOST_CALL:
         return false;
     case HAL_OP_WAIT:
-        return sem_is_reached(p);
+        return sem_holds(p);
     default:
         return true;
     }
 }
 
-/* Runs a grid in one go on the thread that owns the queue. */
-static void queue_run_alone(struct cpu_queue *queue, const union hal_packet *p,
-                            struct cpu_slot *slot)
+/* Runs a dispatch on this thread, which owns the queue. False: it is left to the workers. */
+static bool queue_run_grid(struct cpu_queue *queue, const union hal_packet *p,
+                           struct cpu_slot **slot)
 {
-    if (queue_setup_job(queue, p))
-        queue->job.run(&queue->job, slot);
-    cpu_queue_retire(queue);
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    struct cpu_grid grid;
+
+    if (!cpu_grid_find(dev, &p->dispatch, &grid) || !cpu_grid_is_short(&grid))
+        return false;
+    if (!*slot)
+        *slot = cpu_slot_take(dev, dev->nslots - 1);
+    if (!*slot)
+        return false;
+    queue_stamp_start(queue, p);
+    if (queue_setup_grid(queue, p, &grid))
+        cpu_grid_run_alone(&queue->job, *slot);
+    return true;
 }
 
 /* Executes short work on the submitting thread. The caller owns the queue and gives it up here. */
 static void queue_run_inline(struct cpu_queue *queue)
 {
-    struct cpu_device *dev = cpu_device_of(queue->base.device);
     struct cpu_slot *slot = NULL;
 
-    while (queue_has_packets(queue) && hal_fault_status(queue->base.fault) == HD_OK) {
+    while (queue_has_packets(queue) && hal_domain_status(queue->base.domain) == HD_OK) {
         const union hal_packet *p = queue_head(queue);
 
-        if (!packet_is_short(dev, p))
-            break;
         if (p->head.op == HAL_OP_DISPATCH) {
-            if (!slot)
-                slot = cpu_slot_take(dev, dev->nslots - 1);
-            if (!slot)
+            if (!queue_run_grid(queue, p, &slot))
                 break;
-            queue_run_alone(queue, p, slot);
-        } else {
+        } else if (packet_is_short(p)) {
+            queue_stamp_start(queue, p);
             queue_execute_simple(queue, p);
-            cpu_queue_retire(queue);
+        } else {
+            break;
         }
+        cpu_queue_retire(queue);
     }
-    atomic_store(&queue->pending, queue_has_packets(queue));
-    atomic_store(&queue->state, CPU_QUEUE_IDLE);
+    /* Only we submit here: nobody else has to find the queue idle with something pending. */
+    atomic_store_explicit(&queue->pending, queue_has_packets(queue), memory_order_relaxed);
+    atomic_store_explicit(&queue->state, CPU_QUEUE_IDLE, memory_order_release);
     if (slot)
         cpu_slot_give_ring(slot);
 }
@@ -287,17 +336,24 @@ static enum hd_status queue_submit(struct hal_queue *base, const union hal_packe
     uint64_t submitted = atomic_load_explicit(&ring->submitted, memory_order_relaxed);
     uint64_t retired = atomic_load_explicit(&ring->retired, memory_order_acquire);
 
-    if (submitted + n - retired > ring->slots)
+    if (submitted + n - retired > HAL_RING_SLOTS)
         return HD_BUSY;
     for (unsigned i = 0; i < n; i++)
         *hal_ring_packet(ring, submitted + 1 + i) = packets[i];
-    atomic_store(&ring->submitted, submitted + n);
-    if (submitted == retired && cpu_queue_own(queue)) {
-        queue_run_inline(queue);
-        if (!atomic_load(&queue->pending))
+    if (submitted != retired) {
+        atomic_store(&ring->submitted, submitted + n);
+        /* Rung already: who answers clears `pending` first and looks at `submitted` then. */
+        if (atomic_load(&queue->pending))
             return HD_OK;
-    } else {
         atomic_store(&queue->pending, true);
+    } else {
+        atomic_store_explicit(&ring->submitted, submitted + n, memory_order_release);
+        if (cpu_queue_own(queue))
+            queue_run_inline(queue);
+        else
+            atomic_store(&queue->pending, true);
+        if (!atomic_load_explicit(&queue->pending, memory_order_relaxed))
+            return HD_OK;
     }
     cpu_ring(cpu_device_of(base->device));
     return HD_OK;
@@ -316,6 +372,7 @@ static struct cpu_queue *queue_reuse_locked(struct cpu_device *dev)
     uint32_t count = atomic_load(&dev->nqueues);
     struct cpu_queue *queue;
 
+    assert(hd_lock_held(&dev->lock) && count <= CPU_MAX_QUEUES);
     for (uint32_t i = 0; i < count; i++) {
         queue = atomic_load(&dev->queues[i]);
         if (atomic_load(&queue->state) == CPU_QUEUE_DEAD)
@@ -327,17 +384,16 @@ static struct cpu_queue *queue_reuse_locked(struct cpu_device *dev)
     if (!queue)
         return NULL;
     memset(queue, 0, sizeof(*queue));
-    queue->base.memfd = -1;
     atomic_store(&queue->state, CPU_QUEUE_DEAD);
     atomic_store(&dev->queues[count], queue);
     atomic_store(&dev->nqueues, count + 1);
     return queue;
 }
 
-enum hd_status cpu_queue_create(struct hal_device *device, struct hal_fault *fault,
+enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
                                 struct hal_queue **out_queue)
 {
-    struct cpu_device *dev = cpu_device_of(device);
+    struct cpu_device *dev = cpu_device_of(domain->device);
     enum hd_status status = HD_OK;
     struct cpu_queue *queue;
 
@@ -346,10 +402,12 @@ enum hd_status cpu_queue_create(struct hal_device *device, struct hal_fault *fau
     if (!queue)
         status = hd_error(HD_NO_MEMORY, "more than %d queues", CPU_MAX_QUEUES);
     else
-        status = hal_queue_init(&queue->base, &queue_ops, device, fault);
+        status = hal_queue_init(&queue->base, &queue_ops, domain, priority);
     if (status == HD_OK) {
         atomic_store(&queue->pending, false);
         atomic_store(&queue->blocked, false);
+        atomic_store(&queue->level, (uint32_t)-queue->base.priority);
+        atomic_fetch_or(&dev->levels, 1u << -queue->base.priority);
         atomic_store(&queue->state, CPU_QUEUE_IDLE);
         *out_queue = &queue->base;
     }
@@ -362,6 +420,7 @@ void cpu_queue_destroy(struct hal_queue *base)
     struct cpu_queue *queue = cpu_queue_of(base);
     uint64_t idle = CPU_QUEUE_IDLE;
 
+    assert(hal_queue_is_idle(base));
     /* Somebody may be looking at the empty queue just now. */
     while (!atomic_compare_exchange_weak(&queue->state, &idle, CPU_QUEUE_OWNED)) {
         idle = CPU_QUEUE_IDLE;

@@ -4,6 +4,7 @@
  * only polls never keeps others from running.
  */
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 static struct cpu_cta *block_take(struct cpu_slot *slot, size_t need_B)
 {
@@ -25,6 +26,7 @@ static void block_give(struct cpu_slot *slot, struct cpu_cta *cta)
     unsigned kept = 0;
 
     cpu_fibers_release(cta);
+    cpu_inplace_release(cta);
     for (struct cpu_cta *it = slot->free_blocks; it; it = it->next)
         kept++;
     if (kept >= CPU_MAX_RESIDENT) {
@@ -38,14 +40,16 @@ static void block_give(struct cpu_slot *slot, struct cpu_cta *cta)
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     struct cpu_job *job = &queue->job;
+    uint32_t max = job->form.code->form == JIT_INTERP ? CPU_MAX_INPLACE : CPU_MAX_RESIDENT;
     struct cpu_cta *cta;
     uint64_t index;
 
-    if (slot->nresidents >= CPU_MAX_RESIDENT && !job->cooperative)
+    assert(atomic_load(&queue->state) & CPU_QUEUE_ACTIVE && atomic_load(&job->spins));
+    if (slot->nresidents >= max && !job->cooperative)
         return false;
-    cta = block_take(slot, job->cta_block_B);
+    cta = block_take(slot, job->form.layout.end);
     if (!cta) {
-        hal_fault_raise(job->fault, HD_NO_MEMORY, 0, "out of host memory for a CTA");
+        hal_fault_raise(job->domain->base.fault, HD_NO_MEMORY, 0, "out of host memory for a CTA");
         atomic_store(&job->next, atomic_load(&job->total));
         return false;
     }
@@ -54,7 +58,7 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
         block_give(slot, cta);
         return false;
     }
-    cpu_cta_start(cta, job, slot->index, index);
+    cpu_cta_start(cta, job, &job->form, slot->index, index);
     cta->queue = queue;
     cta->next = slot->residents;
     slot->residents = cta;
@@ -72,11 +76,12 @@ static void step_body(void *arg)
     struct step_body *body = arg;
     struct cpu_cta *cta = body->cta;
 
-    if (cta->job->code->run_cta) {
-        cpu_guard_get()->cta = cta;
-        cta->job->code->run_cta(&cta->cta);
+    if (cta->code->run_cta) {
+        cta->code->run_cta(&cta->cta);
         cta->remaining = 0;
         body->progress = true;
+    } else if (cta->code->form == JIT_INTERP) {
+        body->progress = cpu_inplace_step(cta);
     } else {
         body->progress = cpu_cta_step(cta);
     }
@@ -88,8 +93,10 @@ static bool resident_step(struct cpu_cta *cta, bool *progress)
     struct step_body body = {.cta = cta};
     struct cpu_job *job = cta->job;
 
+    assert(job == &cta->queue->job);
     /* Another CTA of this context has faulted: this one may wait for it forever. */
-    if (hal_fault_status(job->fault) != HD_OK || !cpu_guarded(step_body, &body, job)) {
+    if (hal_domain_status(&job->domain->base) != HD_OK ||
+        !cpu_guarded(step_body, &body, job, cta)) {
         atomic_store(&job->next, atomic_load(&job->total));
         return true;
     }
@@ -111,6 +118,7 @@ bool cpu_residents_step(struct cpu_slot *slot)
             continue;
         }
         progress = true;
+        assert(slot->nresidents > 0);
         *link = cta->next;
         slot->nresidents--;
         block_give(slot, cta);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -35,11 +35,30 @@ static uint32_t service_bar_arrive(struct jit_cta *cta, struct jit_warp *warp, u
     return generation;
 }
 
-static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t status,
-                          uint64_t address)
+static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                          uint32_t place, uint32_t status, uint64_t address)
 {
-    (void)cta, (void)warp;
-    cpu_guard_leave((enum hd_status)status, address);
+    const struct cpu_blame blame = {.warp = warp->index, .lanes = lanes, .place = place};
+
+    (void)cta;
+    cpu_guard_blame((enum hd_status)status, address, &blame);
+}
+
+static void service_check(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                          uint32_t place, const uint64_t *address, uint32_t size_B)
+{
+    struct cpu_blame blame = {.warp = warp->index, .place = place};
+
+    assert(lanes && size_B && cta_of(cta)->job->domain->base.device->refusal);
+    for (unsigned lane = 0; lane < 32; lane++) {
+        if (!(lanes >> lane & 1))
+            continue;
+        blame.lanes = 1u << lane;
+        blame.reason =
+            cpu_strict_thread_refusal(cta_of(cta), warp->index * 32 + lane, address[lane], size_B);
+        if (blame.reason)
+            cpu_guard_blame(HD_ILLEGAL_ADDRESS, address[lane], &blame);
+    }
 }
 
 /* The thread index of a lane. */
@@ -49,6 +68,7 @@ static void thread_of(const struct jit_cta *cta, const struct jit_warp *warp, un
     const uint32_t *block = cta->launch->block;
     uint32_t linear = warp->index * 32 + lane;
 
+    assert(lane < 32 && warp->index < cta->launch->nwarps);
     out[0] = linear % block[0];
     out[1] = linear / block[0] % block[1];
     out[2] = linear / block[0] / block[1];
@@ -59,7 +79,8 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
                                const uint64_t *function, const uint64_t *charsize)
 {
     (void)charsize;
-    cpu_printf_flush();
+    cpu_guard_hold();
+    cpu_printf_flush(&cta_of(cta)->job->domain->base);
     for (unsigned lane = 0; lane < 32; lane++) {
         uint32_t t[3];
 
@@ -77,19 +98,28 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
 static void service_malloc(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                            const uint64_t *size_B, uint64_t *out_ptr)
 {
-    (void)cta, (void)warp;
+    struct cpu_domain *domain = cta_of(cta)->job->domain;
+    uint64_t limit_B = hal_limit_get(&domain->base, HAL_LIMIT_HEAP_B);
+
+    (void)warp;
+    cpu_guard_hold();
     for (unsigned lane = 0; lane < 32; lane++)
         if (lanes >> lane & 1)
-            out_ptr[lane] = (uintptr_t)cpu_heap_alloc(size_B[lane]);
+            out_ptr[lane] = (uintptr_t)cpu_heap_alloc(&domain->heap, limit_B, size_B[lane]);
+    cpu_guard_release();
 }
 
 static void service_free(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                          const uint64_t *ptr)
 {
-    (void)cta, (void)warp;
+    struct cpu_heap *heap = &cta_of(cta)->job->domain->heap;
+
+    (void)warp;
+    cpu_guard_hold();
     for (unsigned lane = 0; lane < 32; lane++)
-        if (lanes >> lane & 1 && !cpu_heap_free((void *)(uintptr_t)ptr[lane]))
+        if (lanes >> lane & 1 && !cpu_heap_free(heap, (void *)(uintptr_t)ptr[lane]))
             cpu_guard_leave(HD_ILLEGAL_ADDRESS, ptr[lane]);
+    cpu_guard_release();
 }
 
 static uint64_t service_clock(struct jit_cta *cta)
@@ -128,8 +158,10 @@ static void service_yield(struct jit_cta *cta, struct jit_warp *warp)
 static void service_vprintf(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                             const uint64_t *format, const uint64_t *args, uint32_t *out_result)
 {
-    (void)cta, (void)warp;
-    cpu_printf(lanes, format, args, out_result);
+    (void)warp;
+    cpu_guard_hold();
+    cpu_printf(cta_of(cta)->job->domain, lanes, format, args, out_result);
+    cpu_guard_release();
 }
 
 void cpu_services_init(struct jit_services *services)
@@ -145,5 +177,6 @@ void cpu_services_init(struct jit_services *services)
         .globaltimer = service_globaltimer,
         .nanosleep = service_nanosleep,
         .yield = service_yield,
+        .check = service_check,
     };
 }

@@ -1,5 +1,8 @@
 /* Host threads that wait: they help, spin, then sleep. */
+#include <sched.h>
+
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 static bool reached(const _Atomic uint64_t *semaphore, uint64_t value)
 {

@@ -1,4 +1,6 @@
 /* Workers: finding work, spinning, sleeping; slots. */
+#include <sched.h>
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -7,6 +9,7 @@
 
 #include "base/log.h"
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 void cpu_relax(void)
 {
@@ -54,20 +57,34 @@ void cpu_wake_more(struct cpu_device *dev)
     }
 }
 
+static int thread_id(void)
+{
+    static __thread int tid;
+
+    if (HD_UNLIKELY(!tid))
+        tid = (int)syscall(SYS_gettid);
+    return tid;
+}
+
 struct cpu_slot *cpu_slot_take(struct cpu_device *dev, unsigned preferred)
 {
+    assert(preferred < dev->nslots);
     for (unsigned i = 0; i < dev->nslots; i++) {
-        struct cpu_slot *slot = &dev->slots[(preferred + i) % dev->nslots];
+        unsigned at = preferred + i < dev->nslots ? preferred + i : preferred + i - dev->nslots;
+        struct cpu_slot *slot = &dev->slots[at];
 
         if (!atomic_load_explicit(&slot->busy, memory_order_relaxed) &&
-            !atomic_exchange_explicit(&slot->busy, true, memory_order_acquire))
+            !atomic_exchange_explicit(&slot->busy, true, memory_order_acquire)) {
+            atomic_store_explicit(&slot->tid, thread_id(), memory_order_relaxed);
             return slot;
+        }
     }
     return NULL;
 }
 
 void cpu_slot_give(struct cpu_slot *slot)
 {
+    assert(atomic_load_explicit(&slot->busy, memory_order_relaxed) && !slot->nresidents);
     slot->stop_sem = NULL;
     atomic_store_explicit(&slot->busy, false, memory_order_release);
 }
@@ -94,8 +111,10 @@ void cpu_slot_give_ring(struct cpu_slot *slot)
     struct cpu_device *dev = slot->device;
 
     cpu_slot_give(slot);
-    if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) && anything_pending(dev))
+    if (HD_UNLIKELY(atomic_load_explicit(&dev->starved, memory_order_relaxed))) {
+        atomic_store(&dev->starved, false);
         cpu_ring(dev);
+    }
 }
 
 void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
@@ -146,25 +165,56 @@ static bool work_on_queue(struct cpu_queue *queue, struct cpu_slot *slot, bool w
     return !atomic_load(&queue->blocked);
 }
 
-bool cpu_work_once(struct cpu_device *dev, struct cpu_slot *slot, bool worker)
+/* One look at all queues of a level. */
+static bool work_on_level(struct cpu_slot *slot, uint32_t level, bool worker)
 {
+    struct cpu_device *dev = slot->device;
     uint32_t count = atomic_load(&dev->nqueues);
 
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = (i + slot->index) % count;
         struct cpu_queue *queue = atomic_load_explicit(&dev->queues[at], memory_order_acquire);
 
-        if (work_on_queue(queue, slot, worker))
+        if (atomic_load_explicit(&queue->level, memory_order_relaxed) == level &&
+            work_on_queue(queue, slot, worker))
             return true;
     }
     return false;
+}
+
+/* The most urgent level first; most programs use one. */
+bool cpu_work_once(struct cpu_device *dev, struct cpu_slot *slot, bool worker)
+{
+    uint32_t levels = atomic_load_explicit(&dev->levels, memory_order_relaxed);
+
+    assert(slot->device == dev && atomic_load_explicit(&slot->busy, memory_order_relaxed));
+    while (levels) {
+        uint32_t level = 31u - (uint32_t)__builtin_clz(levels);
+
+        if (work_on_level(slot, level, worker))
+            return true;
+        levels &= ~(1u << level);
+    }
+    return false;
+}
+
+/* NULL: all are taken, and who gives one back is asked to ring. */
+static struct cpu_slot *worker_slot(struct cpu_worker *worker)
+{
+    struct cpu_device *dev = worker->device;
+    struct cpu_slot *slot = cpu_slot_take(dev, worker->index);
+
+    if (slot)
+        return slot;
+    atomic_store(&dev->starved, true);
+    return cpu_slot_take(dev, worker->index);
 }
 
 /* Works until nothing is found. Returns whether something was. */
 static bool worker_work(struct cpu_worker *worker)
 {
     struct cpu_device *dev = worker->device;
-    struct cpu_slot *slot = cpu_slot_take(dev, worker->index);
+    struct cpu_slot *slot = worker_slot(worker);
     bool any = false;
     unsigned idle_rounds = 0;
 
@@ -214,10 +264,16 @@ static bool worker_spin(struct cpu_worker *worker, uint32_t seen)
 
 static void worker_sleep(struct cpu_device *dev, uint32_t seen)
 {
-    /* A semaphore in foreign memory changes without our bell. */
-    uint64_t timeout_ns = atomic_load(&dev->blocked) ? 500000u : UINT64_MAX;
+    uint64_t timeout_ns = UINT64_MAX;
 
     atomic_fetch_add(&dev->sleepers, 1);
+    /*
+     * A semaphore in foreign memory changes without our bell. And where work is left because all
+     * slots were taken, who gives one back may have missed that we want one: reading `starved` is
+     * not ordered with it, which every short launch would pay for.
+     */
+    if (atomic_load(&dev->blocked) || anything_pending(dev))
+        timeout_ns = CPU_RECHECK_NS;
     if (atomic_load(&dev->bell) == seen && !atomic_load(&dev->stopping))
         cpu_futex_wait(&dev->bell, seen, timeout_ns);
     atomic_fetch_sub(&dev->sleepers, 1);

@@ -4,21 +4,48 @@
 
 #include "dev/interp/private.h"
 
+enum { STACK_MIN_B = 65536 };
+
 struct launch_ctx {
     struct refdev *dev;
+    struct refdev_domain *domain;
     struct refdev_module *module;
     struct refdev_maps maps;
+    const char *refusal; /* of the access that faulted, in strict mode */
+    /*
+     * cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its
+     * address).
+     */
+    _Alignas(8) uint32_t workspace[4];
 };
 
 static uint64_t ctx_var_address(void *arg, const struct ir_var *var)
 {
     struct launch_ctx *ctx = arg;
-    return (uint64_t)(uintptr_t)hd_map_get_u64(&ctx->module->vars, (uintptr_t)var);
+    return var->index < ctx->module->nvars ? ctx->module->vars[var->index] : 0;
+}
+
+static bool in_heap(const struct launch_ctx *ctx, uint64_t address, uint64_t size_B)
+{
+    struct refdev *dev = ctx->dev;
+    struct hd_map_iter it = {0};
+    bool found = false;
+    hd_lock_acquire(&dev->lock);
+    while (!found && hd_map_next(&ctx->domain->heap, &it))
+        found = address >= it.key_u64 && address + size_B <= it.key_u64 + (uintptr_t)it.value;
+    hd_lock_release(&dev->lock);
+    return found;
 }
 
 static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
 {
     struct launch_ctx *ctx = arg;
+    if (address - (uintptr_t)ctx->workspace <= sizeof(ctx->workspace) - size_B)
+        return true;
+    if (ctx->dev->base.refusal && !in_heap(ctx, address, size_B))
+        ctx->refusal = ctx->dev->base.refusal(address, size_B);
+    if (ctx->refusal)
+        return false;
     return refdev_maps_check(&ctx->maps, address, size_B, write);
 }
 
@@ -28,20 +55,22 @@ static void ctx_print(void *arg, bool is_error, const char *text, size_t len)
     fwrite(text, 1, len, is_error ? stderr : stdout);
 }
 
-/* The device heap survives the launch and is freed with the device. */
+/* The device heap survives the launch and is freed with the domain. */
 static uint64_t ctx_malloc(void *arg, uint64_t size_B)
 {
     struct refdev *dev = ((struct launch_ctx *)arg)->dev;
+    struct refdev_domain *domain = ((struct launch_ctx *)arg)->domain;
+    uint64_t limit_B = hal_limit_get(&domain->base, HAL_LIMIT_HEAP_B);
     void *block = NULL;
     hd_lock_acquire(&dev->lock);
-    if (dev->heap_used_B <= dev->heap_limit_B && size_B <= dev->heap_limit_B - dev->heap_used_B)
+    if (domain->heap_used_B <= limit_B && size_B <= limit_B - domain->heap_used_B)
         block = aligned_alloc(16, hd_align_up(HD_MAX(size_B, 1), 16));
-    if (block && !hd_map_put_u64(&dev->heap, (uintptr_t)block, (void *)(uintptr_t)size_B)) {
+    if (block && !hd_map_put_u64(&domain->heap, (uintptr_t)block, (void *)(uintptr_t)size_B)) {
         free(block);
         block = NULL;
     }
     if (block)
-        dev->heap_used_B += size_B;
+        domain->heap_used_B += size_B;
     hd_lock_release(&dev->lock);
     return (uint64_t)(uintptr_t)block;
 }
@@ -49,16 +78,24 @@ static uint64_t ctx_malloc(void *arg, uint64_t size_B)
 static bool ctx_free(void *arg, uint64_t address)
 {
     struct refdev *dev = ((struct launch_ctx *)arg)->dev;
+    struct refdev_domain *domain = ((struct launch_ctx *)arg)->domain;
     void *size;
     hd_lock_acquire(&dev->lock);
-    bool found = hd_map_find_u64(&dev->heap, address, &size);
+    bool found = hd_map_find_u64(&domain->heap, address, &size);
     if (found) {
-        dev->heap_used_B -= (uintptr_t)size;
-        hd_map_remove_u64(&dev->heap, address);
+        assert(domain->heap_used_B >= (uintptr_t)size);
+        domain->heap_used_B -= (uintptr_t)size;
+        hd_map_remove_u64(&domain->heap, address);
         free((void *)(uintptr_t)address);
     }
     hd_lock_release(&dev->lock);
     return found;
+}
+
+static bool ctx_cancelled(void *arg)
+{
+    const struct launch_ctx *ctx = arg;
+    return atomic_load_explicit(&ctx->domain->base.fault->cancelled, memory_order_relaxed) != 0;
 }
 
 static const struct interp_ops ctx_ops = {
@@ -67,40 +104,62 @@ static const struct interp_ops ctx_ops = {
     .print = ctx_print,
     .malloc_ = ctx_malloc,
     .free_ = ctx_free,
+    .cancelled = ctx_cancelled,
 };
+
+static enum hd_status check(const struct hal_dispatch *packet, const struct refdev_kernel *kernel)
+{
+    if (!kernel)
+        return hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
+                        (unsigned long long)packet->kernel);
+    if (hal_dispatch_has_clusters(packet))
+        return hd_error(HD_NOT_SUPPORTED, "kernel %s: this device has no clusters",
+                        kernel->func->name);
+    return HD_OK;
+}
 
 void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet)
 {
     struct refdev *dev = refdev_of(queue->base.device);
-    const struct refdev_kernel *kernel = (struct refdev_kernel *)(uintptr_t)packet->kernel;
-    const void *params = packet->params_ring_B ? (const void *)(uintptr_t)packet->params_va
-                                               : (const void *)packet->params;
-    struct launch_ctx ctx = {.dev = dev, .module = (struct refdev_module *)kernel->base.module};
+    const struct refdev_kernel *kernel =
+        (struct refdev_kernel *)hal_kernel_find(&dev->base, packet->kernel);
+    enum hd_status wrong = check(packet, kernel);
+    if (wrong != HD_OK) {
+        hal_fault_raise(queue->base.domain->fault, wrong, 0, hd_error_message());
+        return;
+    }
+    assert(packet->head.op == HAL_OP_DISPATCH);
+    struct launch_ctx ctx = {.dev = dev,
+                             .domain = (struct refdev_domain *)queue->base.domain,
+                             .module = (struct refdev_module *)kernel->base.module,
+                             .workspace = {sizeof(ctx.workspace)}};
     struct interp_launch launch = {
         .kernel = kernel->func,
         .grid = {packet->grid[0], packet->grid[1], packet->grid[2]},
         .block = {packet->block[0], packet->block[1], packet->block[2]},
         .dynamic_shared_B = packet->dynamic_smem_B,
-        .params = params,
-        .stack_B = atomic_load(&dev->stack_B),
-        .cooperative = (packet->head.flags & HAL_DISPATCH_COOPERATIVE) != 0,
+        .params = hal_dispatch_params(queue->base.ring, packet),
+        .stack_B =
+            HD_MAX(hal_limit_get(queue->base.domain, HAL_LIMIT_STACK_B), (uint64_t)STACK_MIN_B),
+        .cooperative = (packet->head.flags & HAL_FLAG_COOPERATIVE) != 0,
         .nsms = dev->base.info.units,
         .grid_id = packet->grid_id,
         .ops = &ctx_ops,
         .ctx = &ctx,
     };
-    /*
-     * cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its
-     * address).
-     */
-    _Alignas(8) uint32_t workspace[4] = {sizeof(workspace)};
     if (launch.cooperative) {
-        launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)workspace >> 32);
-        launch.envreg[1] = (uint32_t)(uintptr_t)workspace;
+        launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);
+        launch.envreg[1] = (uint32_t)(uintptr_t)ctx.workspace;
     }
     struct interp_fault fault;
     enum hd_status status = interp_launch(&launch, &fault);
     refdev_maps_fini(&ctx.maps);
-    if (status != HD_OK)
-        hal_fault_raise(queue->base.fault, status, fault.address, hd_error_message());
+    if (status != HD_OK) {
+        char message[464];
+        snprintf(message, sizeof(message), "%s%s%s", hd_error_message(), ctx.refusal ? ": " : "",
+                 ctx.refusal ? ctx.refusal : "");
+        const struct hal_fault_place place = {
+            .block = fault.ctaid, .thread = fault.tid, .file = fault.file, .line = fault.line};
+        hal_fault_raise_at(queue->base.domain->fault, status, fault.address, &place, message);
+    }
 }

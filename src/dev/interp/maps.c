@@ -1,4 +1,5 @@
 /* Accessible addresses of this process. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -13,6 +14,7 @@ void refdev_maps_fini(struct refdev_maps *maps)
 static bool maps_add(struct refdev_maps *maps, struct refdev_range range)
 {
     struct refdev_range *last = maps->ranges.len ? &hd_vec_last(&maps->ranges) : NULL;
+    assert(range.start < range.end && (!last || last->end <= range.start)); /* the kernel sorts */
     if (last && last->end == range.start && last->read == range.read &&
         last->write == range.write) {
         last->end = range.end;

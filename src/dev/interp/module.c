@@ -1,4 +1,7 @@
 /* Modules and kernels: nothing is compiled, so these only remember. */
+#include <assert.h>
+#include <string.h>
+
 #include "base/mem.h"
 #include "dev/interp/private.h"
 
@@ -7,25 +10,24 @@ static struct refdev_module *module_of(struct hal_module *module)
     return (struct refdev_module *)module;
 }
 
-enum hd_status refdev_module_load(struct hal_device *device, const struct ir_module *ir,
-                                  const uint8_t key[16], const uint64_t *var_va, size_t var_count,
+enum hd_status refdev_module_load(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module)
 {
     struct refdev_module *module = hd_new(struct refdev_module);
-    size_t i = 0;
-    bool ok = module != NULL;
-    (void)key;
-    if (ok)
-        hd_map_init(&module->vars);
-    for (const struct ir_var *var = ir->vars; ok && var && i < var_count; var = var->next, i++)
-        ok = hd_map_put_u64(&module->vars, (uintptr_t)var, (void *)(uintptr_t)var_va[i]);
-    if (!ok) {
-        if (module)
-            refdev_module_unload(&module->base);
-        return hd_error(HD_NO_MEMORY, "module");
-    }
+
+    if (!module)
+        return hd_error(HD_NO_MEMORY, "module %s", program->name);
     module->base.device = device;
-    module->ir = ir;
+    module->base.nfuncs = program->nfuncs;
+    module->nvars = program->nvars;
+    module->vars = hd_alloc_array(program->nvars + 1u, sizeof(*module->vars));
+    module->kernels = hd_alloc_array(program->nfuncs + 1u, sizeof(struct refdev_kernel *));
+    if (!module->vars || !module->kernels) {
+        refdev_module_unload(&module->base);
+        return hd_error(HD_NO_MEMORY, "module %s", program->name);
+    }
+    if (program->nvars)
+        memcpy(module->vars, program->var_va, program->nvars * sizeof(*module->vars));
     *out_module = &module->base;
     return HD_OK;
 }
@@ -33,41 +35,57 @@ enum hd_status refdev_module_load(struct hal_device *device, const struct ir_mod
 void refdev_module_unload(struct hal_module *base)
 {
     struct refdev_module *module = module_of(base);
-    while (module->kernels) {
-        struct refdev_kernel *kernel = module->kernels;
-        module->kernels = kernel->next;
-        hd_free(kernel);
+
+    for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++) {
+        if (module->kernels[i])
+            hal_kernel_withdraw(base->device, &module->kernels[i]->base);
+        hd_free(module->kernels[i]);
     }
-    hd_map_fini(&module->vars);
+    hd_free(module->kernels);
+    hd_free(module->vars);
     hd_free(module);
 }
 
-enum hd_status refdev_kernel_get(struct hal_module *base, const struct ir_func *func,
-                                 struct hal_kernel **out_kernel)
+/* The caller holds the device's lock. */
+static enum hd_status kernel_create_locked(struct refdev_module *module, const struct ir_func *func)
+{
+    struct refdev_kernel *kernel = hd_new(struct refdev_kernel);
+    enum hd_status status;
+
+    assert(hd_lock_held(&refdev_of(module->base.device)->lock) && !module->kernels[func->index]);
+    if (!kernel)
+        return hd_error(HD_NO_MEMORY, "kernel");
+    status = hal_kernel_publish(module->base.device, &kernel->base);
+    if (status != HD_OK) {
+        hd_free(kernel);
+        return status;
+    }
+    kernel->base.module = &module->base;
+    kernel->base.index = func->index;
+    kernel->func = func;
+    module->kernels[func->index] = kernel;
+    return HD_OK;
+}
+
+enum hd_status refdev_kernel_get(struct hal_module *base, uint32_t index,
+                                 const struct ir_module *code, struct hal_kernel **out_kernel)
 {
     struct refdev_module *module = module_of(base);
     struct refdev *dev = refdev_of(base->device);
-    struct refdev_kernel *kernel;
-    if (!func->is_kernel || func->is_declaration)
-        return hd_error(HD_NOT_FOUND, "%s is not a kernel with a body", func->name);
+    const struct ir_func *func = index < base->nfuncs ? ir_module_func_at(code, index) : NULL;
+    enum hd_status status = HD_OK;
+
+    if (!func || !func->is_kernel || func->is_declaration)
+        return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
+                        code->name);
     hd_lock_acquire(&dev->lock);
-    for (kernel = module->kernels; kernel && kernel->func != func; kernel = kernel->next)
-        ;
-    if (!kernel) {
-        kernel = hd_new(struct refdev_kernel);
-        if (kernel) {
-            kernel->base.module = base;
-            kernel->base.id = (uintptr_t)kernel;
-            kernel->func = func;
-            kernel->next = module->kernels;
-            module->kernels = kernel;
-        }
-    }
+    if (!module->kernels[index])
+        status = kernel_create_locked(module, func);
+    assert(status != HD_OK || module->kernels[index]->func->index == index);
+    if (status == HD_OK)
+        *out_kernel = &module->kernels[index]->base;
     hd_lock_release(&dev->lock);
-    if (!kernel)
-        return hd_error(HD_NO_MEMORY, "kernel");
-    *out_kernel = &kernel->base;
-    return HD_OK;
+    return status;
 }
 
 enum hd_status refdev_kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)
@@ -91,8 +109,9 @@ enum hd_status refdev_kernel_info(struct hal_kernel *base, struct hal_kernel_inf
     return HD_OK;
 }
 
-enum hd_status refdev_kernel_prepare(struct hal_kernel *kernel, const uint32_t block[3])
+enum hd_status refdev_kernel_prepare(struct hal_kernel *kernel, const uint32_t grid[3],
+                                     const uint32_t block[3])
 {
-    (void)kernel, (void)block;
+    (void)kernel, (void)grid, (void)block;
     return HD_OK;
 }

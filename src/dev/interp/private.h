@@ -10,27 +10,29 @@
 #include "dev/interp/interp_device.h"
 #include "interp/interp.h"
 
-/* `lock` guards everything but the limits' readers; `changed` is signalled when packets retire. */
+/* `lock` guards everything, domains' heaps too; `changed` is signalled when packets retire. */
 struct refdev {
     struct hal_device base;
     struct hd_lock lock;
     pthread_cond_t changed;
-    _Atomic uint64_t stack_B;
-    uint64_t heap_limit_B, heap_used_B;
+};
+
+struct refdev_domain {
+    struct hal_domain base;
     struct hd_map heap; /* address -> size */
+    uint64_t heap_used_B;
 };
 
 struct refdev_module {
     struct hal_module base;
-    const struct ir_module *ir;
-    struct hd_map vars; /* struct ir_var -> address */
-    struct refdev_kernel *kernels;
+    uint32_t nvars;
+    uint64_t *vars;                 /* addresses, by number */
+    struct refdev_kernel **kernels; /* by number; NULL = not asked for yet */
 };
 
 struct refdev_kernel {
     struct hal_kernel base;
     const struct ir_func *func;
-    struct refdev_kernel *next;
 };
 
 struct refdev_queue {
@@ -45,20 +47,20 @@ static inline struct refdev *refdev_of(struct hal_device *device)
 }
 
 /* queue.c */
-enum hd_status refdev_queue_create(struct hal_device *device, struct hal_fault *fault,
+enum hd_status refdev_queue_create(struct hal_domain *domain, int priority,
                                    struct hal_queue **out_queue);
 enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *semaphore,
                            uint64_t value, uint64_t timeout_ns);
 
 /* module.c */
-enum hd_status refdev_module_load(struct hal_device *device, const struct ir_module *ir,
-                                  const uint8_t key[16], const uint64_t *var_va, size_t var_count,
+enum hd_status refdev_module_load(struct hal_device *device, const struct hal_program *program,
                                   struct hal_module **out_module);
 void refdev_module_unload(struct hal_module *module);
-enum hd_status refdev_kernel_get(struct hal_module *module, const struct ir_func *func,
-                                 struct hal_kernel **out_kernel);
+enum hd_status refdev_kernel_get(struct hal_module *module, uint32_t index,
+                                 const struct ir_module *code, struct hal_kernel **out_kernel);
 enum hd_status refdev_kernel_info(struct hal_kernel *kernel, struct hal_kernel_info *out_info);
-enum hd_status refdev_kernel_prepare(struct hal_kernel *kernel, const uint32_t block[3]);
+enum hd_status refdev_kernel_prepare(struct hal_kernel *kernel, const uint32_t grid[3],
+                                     const uint32_t block[3]);
 
 /* launch.c: runs a dispatch packet; a fault goes to the queue's domain. */
 void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet);

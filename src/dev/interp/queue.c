@@ -1,4 +1,5 @@
 /* A queue is a thread that executes packets in order. */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -22,7 +23,8 @@ static struct timespec deadline(uint64_t from_now_ns)
 static void doze_locked(struct refdev *dev, uint64_t time_ns)
 {
     struct timespec until = deadline(time_ns);
-    pthread_cond_timedwait(&dev->changed, &dev->lock.mutex, &until);
+    assert(hd_lock_held(&dev->lock));
+    hd_lock_wait_until(&dev->lock, &dev->changed, &until);
 }
 
 static bool sem_reached(const _Atomic uint64_t *semaphore, uint64_t value)
@@ -58,7 +60,7 @@ static void copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint6
     if (readable && refdev_maps_check(maps, dst, size_B, true))
         memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size_B);
     else
-        hal_fault_raise(queue->base.fault, HD_ILLEGAL_ADDRESS, readable ? dst : src,
+        hal_fault_raise(queue->base.domain->fault, HD_ILLEGAL_ADDRESS, readable ? dst : src,
                         "copy from or to an address that is not accessible");
 }
 
@@ -82,12 +84,6 @@ static void run_fill(const struct hal_fill *f)
     }
 }
 
-static void run_sem(const union hal_packet *p)
-{
-    _Atomic uint64_t *semaphore = (_Atomic uint64_t *)(uintptr_t)p->sem.address;
-    atomic_store(semaphore, p->head.op == HAL_OP_TIMESTAMP ? hal_time_ns() : p->sem.value);
-}
-
 static void run_host_call(const struct hal_host_call *call)
 {
     void (*func)(void *) = (void (*)(void *))(uintptr_t)call->func;
@@ -98,10 +94,10 @@ static void run_host_call(const struct hal_host_call *call)
 static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct refdev *dev = refdev_of(queue->base.device);
-    const _Atomic uint64_t *semaphore = (_Atomic uint64_t *)(uintptr_t)p->sem.address;
-    while (!sem_reached(semaphore, p->sem.value) && hal_fault_status(queue->base.fault) == HD_OK) {
+    const void *semaphore = (const void *)(uintptr_t)p->sem.address;
+    while (!hal_sem_holds(&p->sem, semaphore) && hal_domain_status(queue->base.domain) == HD_OK) {
         hd_lock_acquire(&dev->lock);
-        if (!sem_reached(semaphore, p->sem.value))
+        if (!hal_sem_holds(&p->sem, semaphore))
             doze_locked(dev, POLL_NS);
         hd_lock_release(&dev->lock);
     }
@@ -109,14 +105,14 @@ static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
 
 static void execute(struct refdev_queue *queue, const union hal_packet *p)
 {
-    bool faulted = hal_fault_status(queue->base.fault) != HD_OK;
+    bool faulted = hal_domain_status(queue->base.domain) != HD_OK;
     switch (p->head.op) {
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
-        run_sem(p);
+        hal_sem_apply(&p->sem, (void *)(uintptr_t)p->sem.address);
         return;
     case HAL_OP_HOST_CALL:
-        if (!faulted || p->host_call.always)
+        if (!faulted || p->head.flags & HAL_FLAG_ALWAYS)
             run_host_call(&p->host_call);
         return;
     default:
@@ -138,12 +134,22 @@ static void retire(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct refdev *dev = refdev_of(queue->base.device);
     struct hal_ring *ring = queue->base.ring;
-    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.params_ring_B)
-        atomic_fetch_add(&ring->params_released, p->dispatch.params_ring_B);
+    assert(!hal_queue_is_idle(&queue->base));
+    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.ring_B)
+        atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
+    if (p->head.flags & HAL_FLAG_STAMP)
+        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->end_ns, hal_time_ns());
     hd_lock_acquire(&dev->lock);
     atomic_fetch_add(&ring->retired, 1);
     pthread_cond_broadcast(&dev->changed);
     hd_lock_release(&dev->lock);
+}
+
+static void stamp_start(struct refdev_queue *queue, const union hal_packet *p)
+{
+    struct hal_ring *ring = queue->base.ring;
+    if (p->head.flags & HAL_FLAG_STAMP)
+        atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns, hal_time_ns());
 }
 
 static void *queue_main(void *arg)
@@ -160,6 +166,7 @@ static void *queue_main(void *arg)
             return NULL;
         union hal_packet *p =
             hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
+        stamp_start(queue, p);
         execute(queue, p);
         retire(queue, p);
     }
@@ -171,7 +178,8 @@ static enum hd_status queue_submit(struct hal_queue *base, const union hal_packe
     struct refdev *dev = refdev_of(base->device);
     struct hal_ring *ring = base->ring;
     uint64_t submitted = atomic_load_explicit(&ring->submitted, memory_order_relaxed);
-    if (submitted + n - hal_queue_retired(base) > ring->slots)
+    assert(n <= HAL_RING_SLOTS && submitted >= hal_queue_retired(base));
+    if (submitted + n - hal_queue_retired(base) > HAL_RING_SLOTS)
         return HD_BUSY;
     for (unsigned i = 0; i < n; i++)
         *hal_ring_packet(ring, submitted + 1 + i) = packets[i];
@@ -187,6 +195,7 @@ static void queue_destroy(struct hal_queue *base)
     struct refdev_queue *queue = (struct refdev_queue *)base;
     struct refdev *dev = refdev_of(base->device);
     hd_lock_acquire(&dev->lock);
+    assert(!queue->stop);
     queue->stop = true;
     pthread_cond_broadcast(&dev->changed);
     hd_lock_release(&dev->lock);
@@ -197,13 +206,13 @@ static void queue_destroy(struct hal_queue *base)
 
 static const struct hal_queue_ops queue_ops = {.submit = queue_submit, .destroy = queue_destroy};
 
-enum hd_status refdev_queue_create(struct hal_device *device, struct hal_fault *fault,
+enum hd_status refdev_queue_create(struct hal_domain *domain, int priority,
                                    struct hal_queue **out_queue)
 {
     struct refdev_queue *queue = hd_new(struct refdev_queue);
     if (!queue)
         return hd_error(HD_NO_MEMORY, "queue");
-    enum hd_status status = hal_queue_init(&queue->base, &queue_ops, device, fault);
+    enum hd_status status = hal_queue_init(&queue->base, &queue_ops, domain, priority);
     if (status != HD_OK) {
         hd_free(queue);
         return status;

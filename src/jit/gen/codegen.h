@@ -8,12 +8,36 @@
 #include "ir/shape.h"
 #include "jit/jit.h"
 
+/* How much the generator dares: the forms that are generated (jit.h). */
+enum gen_form {
+#define X(name, text, doc) GEN_##name = JIT_##name,
+    JIT_GENERATED_FORM_LIST(X)
+#undef X
+};
+
+/*
+ * How long LLVM may take. Quick code is made some 5 times sooner and runs some 2 times slower; the
+ * results are the same.
+ */
+enum gen_effort {
+    GEN_BEST,  /* as long as it needs */
+    GEN_SOON,  /* quick code for kernels that would take it long */
+    GEN_QUICK, /* quick code for every kernel */
+};
+
 struct gen_request {
     const struct ir_func *kernel;
     enum ir_launch_class cls;
     enum jit_path path;
+    enum gen_form form;
     const char *features; /* LLVM feature string of the host, restricted to the path */
-    bool verify;          /* run LLVM's verifier */
+    enum gen_effort effort;
+    bool strict;     /* services->check is asked about what is outside of the device's space */
+    bool places;     /* the object has .debug_line, whose lines are numbers of instructions */
+    bool verify;     /* run LLVM's verifier */
+    bool count_only; /* stop before LLVM's part: result.work and facts, no object */
+    bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
+    bool crash;      /* HD_FAULT_JIT_CRASH: a wild access */
 };
 
 /* Goes into the object cache beside the code. */
@@ -26,14 +50,21 @@ struct gen_facts {
     bool simple_barriers;
     bool may_spin;
     bool waits_in_calls;
-    bool uses_printf;
     bool has_run_cta;
+    bool quick; /* GEN_BEST would give other code */
+};
+
+/* What was made of how much: the same on every machine, so tests can bound it. */
+struct gen_work {
+    uint64_t ir_instrs; /* of the kernel and the functions made with it */
+    uint64_t llvm_instrs, llvm_blocks;
 };
 
 struct gen_result {
     uint8_t *object; /* ELF relocatable; malloc'ed */
     size_t object_B;
     struct gen_facts facts;
+    struct gen_work work;
     char error[512]; /* why it failed */
     char *llvm_text; /* with HEDDLE_DEBUG=llvm: before optimisation; malloc'ed */
     char *asm_text;  /* with HEDDLE_DEBUG=asm */

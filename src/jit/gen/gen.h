@@ -17,6 +17,7 @@
 #define HD_JIT_GEN_GEN_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
 
 #include "ir/ir.h"
 #include "ir/shape.h"
@@ -66,7 +67,14 @@ struct gen_site {
     LLVMValueRef id, generation;
 };
 
+/* by_region: which stops a region may end with; the region after stop n is number n + 1. */
+struct gen_regions {
+    uint32_t *first; /* by region: first of its stops in to[] */
+    uint32_t *to;
+};
+
 struct gen {
+    struct gen *outer; /* of whoever calls this function; the kernel's: of the module */
     LLVMContextRef ctx;
     LLVMModuleRef mod;
     LLVMBuilderRef b;
@@ -92,22 +100,29 @@ struct gen {
     LLVMValueRef state, alive_at_start;    /* i32; kernel */
     LLVMValueRef tid[2][3];                /* i32 by half and axis; kernel, X32 and X16 */
     LLVMValueRef cta_in, cta_out;          /* by_region: areas of CTA-uniform values */
+    LLVMValueRef once;                     /* by_region: slots of gen_once.c */
     LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
     LLVMValueRef dynamic_sp; /* slot: end of the frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef results; /* device function: pointer to the result area */
     LLVMBasicBlockRef entry, done;
     LLVMBuilderRef alloca_builder;
-    LLVMValueRef alive[2]; /* i16 slots */
-    bool alive_known_full; /* every lane is alive throughout */
+    LLVMValueRef spare;     /* gen_lanes.c; NULL = not needed yet */
+    unsigned nlanes_inline; /* gen_lanes.c: half-warp accesses made lane by lane in place */
+    LLVMValueRef alive[2];  /* i16 slots */
+    bool alive_known_full;  /* every lane is alive throughout */
     uint64_t frame_B;
 
     struct gen_node *nodes;
     uint32_t nnodes;
+    LLVMValueRef pending; /* the nodes' pending masks in memory; NULL = a slot each */
+    uint32_t npending;
     uint32_t *node_of_block; /* first node of a block */
     uint32_t *def_node;      /* by value id */
     bool *cross;             /* by value id: needs a slot */
+    bool *generated;         /* by value id: gen_set() has been called */
     struct gen_slot *slots;
+    bool crowded;          /* more values live at some place than there are registers */
     bool *nan_raw;         /* by value id: an f32 result whose NaN is not canonical yet */
     struct gen_val *cache; /* by value id, valid when cache_epoch matches */
     uint32_t *cache_epoch;
@@ -117,7 +132,15 @@ struct gen {
     LLVMValueRef args;          /* device function: pointer to the arguments */
     LLVMValueRef entry_mask[2]; /* device function: i16 */
 
-    /* The node being generated. */
+    /* What is being generated: node, instruction (gen_place.c). */
+    const struct ir_instr *at;       /* NULL: the start of the function */
+    uint32_t *block_number;          /* by block: number of its first instruction */
+    const struct ir_instr *numbered; /* with `number`: where counting stopped last */
+    uint32_t number;
+    LLVMDIBuilderRef debug; /* request.places; else NULL */
+    LLVMMetadataRef debug_file, debug_type;
+    LLVMMetadataRef debug_scope; /* of the function */
+    LLVMValueRef strict_lanes;   /* gen_strict.c; NULL = not needed yet */
     uint32_t cur;
     LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
 
@@ -127,7 +150,7 @@ struct gen {
     uint32_t nsites;
     uint64_t *frame_at; /* by value id: 1 + frame offset of its saved components, 0 = none */
     const struct ir_value **values; /* by value id; with carries */
-    struct gen_carry *carries;      /* of all stops: see gen_carry.c; NULL = not needed yet */
+    struct gen_carries *carries;    /* of all stops: see gen_carry.c; NULL = not needed yet */
     uint8_t *origin;                /* by value id: see gen_guess.c; NULL = not needed yet */
     struct gen_pattern **patterns;  /* by value id: see gen_pattern.c; NULL = not needed yet */
     bool by_region;                 /* all warps run through the stops alike (gen_regions.c) */
@@ -136,14 +159,39 @@ struct gen {
     bool *cta_uniform;              /* by value id; with by_region */
     uint64_t *cta_at;               /* by value id: 1 + offset in the areas, 0 = none */
     uint64_t cta_area_B;            /* size of an area */
+    uint64_t once_B;                /* size of the slots */
+    struct gen_regions regions;     /* of the module, in its arena */
     LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
     LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
 
     struct gen_facts facts;
-    char error[256]; /* first thing that could not be generated; "" = none */
-    bool no_memory;  /* for a function that the kernel calls */
-    unsigned depth;  /* of calls between functions */
+    uint64_t ir_instrs; /* of all functions made so far */
+    char error[256];    /* first thing that could not be generated; "" = none */
+    bool no_memory;     /* for a function that the kernel calls */
+    unsigned depth;     /* of calls between functions */
 };
+
+/* May code be generated that only makes it faster? */
+static inline bool gen_optional(const struct gen *g)
+{
+    return g->req->form == GEN_FAST;
+}
+
+/* For assertions: one bit; a mask of lanes as a vector, and as 16 bits. */
+static inline bool gen_is_one(const struct gen *g, LLVMValueRef x)
+{
+    return LLVMTypeOf(x) == g->t_i1;
+}
+
+static inline bool gen_is_mask(const struct gen *g, LLVMValueRef x)
+{
+    return LLVMTypeOf(x) == g->t_mask;
+}
+
+static inline bool gen_is_bits(const struct gen *g, LLVMValueRef x)
+{
+    return LLVMTypeOf(x) == g->t_i16;
+}
 
 /* ---- gen_value.c: types, constants, values in and out of slots */
 LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type); /* iN */
@@ -160,11 +208,21 @@ LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overloa
 LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
                          unsigned nargs);
 LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name);
+/* The same pointer, about which LLVM knows nothing: what it points at stays in memory. */
+LLVMValueRef gen_opaque(struct gen *g, LLVMValueRef ptr);
 LLVMValueRef gen_gep(struct gen *g, LLVMValueRef ptr, uint64_t offset_B);
 LLVMValueRef gen_load_ctx(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset_B);
 LLVMBasicBlockRef gen_bb(struct gen *g, const char *name);
 
 const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v);
+/*
+ * Can `v` be read where the builder is: is its definition certain to have run, by dominance?
+ * What an instruction takes as a source always can. Code that looks further (a loop's step, say)
+ * asks first and does without; reading what is not available is an error of ours.
+ */
+bool gen_value_available(struct gen *g, const struct ir_value *v);
+/* What the slot of a value holds now, defined or not: for those who keep other lanes' values. */
+struct gen_val gen_slot_peek(struct gen *g, const struct ir_value *v);
 struct gen_val gen_get(struct gen *g, const struct ir_value *v);
 struct gen_val gen_get_raw(struct gen *g, const struct ir_value *v); /* NaN not canonical */
 struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
@@ -183,8 +241,9 @@ struct gen_val gen_u(LLVMValueRef scalar);
 struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride);
 struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1);
 LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2]); /* the first running lane's */
-LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2]);   /* the last one's */
-void gen_slots_create(struct gen *g);
+LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane); /* i32 */
+LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2]); /* the last one's */
+void gen_slots_create(struct gen *g);                               /* gen_slots.c */
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
 unsigned gen_components(const struct ir_shape *shape);
@@ -201,8 +260,21 @@ LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask);
 /* Branches to `cold` when cond holds; the optimiser is told that this is rare. */
 void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
                       LLVMBasicBlockRef warm);
-/* Leaves by services->fault when `cond` (i1) holds; continues otherwise. */
+/* Leaves by services->fault, for the lanes of an i32. */
+void gen_fault(struct gen *g, LLVMValueRef lanes, enum hd_status status, LLVMValueRef address);
+/* The same when `cond` (i1) holds, for all running lanes; continues otherwise. */
 void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMValueRef address);
+/* Around what is done when `cond` holds, and ends with gen_fault(). NULL: it never holds. */
+LLVMBasicBlockRef gen_fault_begin(struct gen *g, LLVMValueRef cond);
+void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
+/* gen_place.c: around all of the module; before each function; false: no memory. */
+void gen_places_begin(struct gen *g);
+void gen_places_end(struct gen *g);
+bool gen_place_init(struct gen *g);
+/* What follows comes from this instruction. */
+void gen_place_at(struct gen *g, const struct ir_instr *in);
+/* Number of that instruction (ir_module_instr_at). */
+uint32_t gen_place(struct gen *g);
 void gen_refresh_mask(struct gen *g); /* after a call that may have ended lanes */
 void gen_barrier(struct gen *g, const struct ir_instr *instr);
 
@@ -229,7 +301,7 @@ void gen_eval(struct gen *g, const struct ir_instr *instr); /* any PURE op throu
 /* Constants and types in the form of the operands. */
 LLVMValueRef gen_k(struct gen *g, bool vec, LLVMTypeRef elem, uint64_t v);
 LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v);
-LLVMTypeRef gen_form(struct gen *g, bool vec, LLVMTypeRef elem);
+LLVMTypeRef gen_type_as(struct gen *g, bool vec, LLVMTypeRef elem);
 LLVMValueRef gen_flush(struct gen *g, bool vec,
                        LLVMValueRef x); /* f32 in i32: denormal -> signed zero */
 /* FMIN, FMAX: bits of two elements, and the same as floats that compare alike. */
@@ -291,6 +363,7 @@ void gen_unsupported(struct gen *g, const struct ir_instr *instr, const char *wh
 /* A 32-lane array of the value in memory (for services and jit_rt_*); inactive lanes hold
  * anything. */
 LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v);
+LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type);
 /* Reads such an array as a VARYING value of `type`. */
 struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type);
 LLVMValueRef gen_new_array(struct gen *g, enum ir_type type);

@@ -4,6 +4,8 @@
  */
 #include "jit/gen/gen_access.h"
 
+#include <assert.h>
+
 static LLVMValueRef add64(struct gen *g, LLVMValueRef a, LLVMValueRef b)
 {
     return LLVMBuildAdd(g->b, a, b, "");
@@ -25,9 +27,16 @@ static LLVMValueRef window_base(struct gen *g, enum ir_space space)
         first = LLVMBuildMul(g->b, first, gen_i64(g, 32), "");
         return add64(g, local, LLVMBuildMul(g->b, first, size, ""));
     }
-    default:
+    case IR_SPACE_GENERIC:
+    case IR_SPACE_GLOBAL:
+    case IR_SPACE_CONST:
         return NULL;
+    case IR_SPACE_SHARED_CLUSTER:
+    case IR_SPACE_TENSOR:
+        break;
     }
+    gen_unsupported(g, NULL, "memory space");
+    return NULL;
 }
 
 LLVMValueRef gen_window_base(struct gen *g, enum ir_space space)
@@ -122,6 +131,7 @@ static void addr_affine_index(struct gen *g, struct gen_access *a, const struct 
 static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, struct gen_val v,
                                       LLVMValueRef window)
 {
+    assert(v.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(v.c[0]) == g->t_i64);
     const struct ir_shape *s = v.shape;
     struct gen_access a = {.kind = GEN_ACCESS_INDEX,
                            .offset = in->mem.offset,
@@ -153,9 +163,9 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
                       uint64_t size_B)
 {
     bool v = a->kind == GEN_ACCESS_V;
-    if ((!v && a->kind != GEN_ACCESS_INDEX) || in->mem.space == IR_SPACE_LOCAL ||
-        size_B % (uint64_t)(v ? 1 : a->scale) || !gen_is_computed(g, in->src[0]) ||
-        gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
+    if (!gen_optional(g) || (!v && a->kind != GEN_ACCESS_INDEX) ||
+        in->mem.space == IR_SPACE_LOCAL || size_B % (uint64_t)(v ? 1 : a->scale) ||
+        !gen_is_computed(g, in->src[0]) || gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
         return;
     LLVMValueRef first[2];
     a->wraps = gen_lanes_stray(g, a->index, first, (int64_t)size_B / (v ? 1 : a->scale),
@@ -193,7 +203,7 @@ static struct gen_access addr_varying(struct gen *g, const struct ir_instr *in, 
     return a;
 }
 
-struct gen_access gen_access_of(struct gen *g, const struct ir_instr *in)
+static struct gen_access access_of(struct gen *g, const struct ir_instr *in)
 {
     if (in->mem.space == IR_SPACE_LOCAL)
         return addr_local(g, in);
@@ -218,10 +228,18 @@ struct gen_access gen_access_of(struct gen *g, const struct ir_instr *in)
     }
 }
 
+struct gen_access gen_access_of(struct gen *g, const struct ir_instr *in)
+{
+    struct gen_access a = access_of(g, in);
+    a.strong = in->mem.sem != IR_SEM_WEAK;
+    return a;
+}
+
 /* ---- alignment: a misaligned access is an error on a GPU, so it is one here */
 
 static LLVMValueRef misaligned(struct gen *g, LLVMValueRef base, int64_t offset, uint64_t size_B)
 {
+    assert(size_B && !(size_B & (size_B - 1)));
     LLVMValueRef x = base;
     if ((uint64_t)offset & (size_B - 1))
         x = add64(g, x, gen_i64(g, (uint64_t)offset));
@@ -231,71 +249,139 @@ static LLVMValueRef misaligned(struct gen *g, LLVMValueRef base, int64_t offset,
 
 LLVMValueRef gen_half_active(struct gen *g, int h)
 {
+    assert(h == 0 || h == 1);
     if (!g->mask[h])
         return gen_ci(g->t_i1, 1);
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t_i16, 0), "");
 }
 
-static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, LLVMValueRef mask,
-                                      uint64_t size_B)
+/* i16: the running lanes of half h whose address is not aligned. */
+static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, uint64_t size_B)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(lanes));
     LLVMValueRef x = LLVMBuildAnd(g->b, lanes, gen_splat_const(g, elem, size_B - 1), "");
     x = LLVMBuildICmp(g->b, LLVMIntNE, x, gen_splat_const(g, elem, 0), "");
-    x = LLVMBuildAnd(g->b, x, mask, "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits16(g, x), gen_ci(g->t_i16, 0), "");
+    return gen_bits16(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
+}
+
+/* i32: a half's lanes among the warp's. */
+static LLVMValueRef lanes_of_half(struct gen *g, LLVMValueRef bits, int h)
+{
+    bits = LLVMBuildZExt(g->b, bits, g->t_i32, "");
+    return LLVMBuildShl(g->b, bits, gen_i32(g, (uint64_t)h * GEN_LANES), "");
+}
+
+void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[2])
+{
+    for (int h = 0; h < 2; h++)
+        out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, a, h, 0), gen_vec(g, g->t_i64), "");
+}
+
+/* i64: the address that one lane (i32) accesses; scalar where the lanes are a distance apart. */
+static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVMValueRef lane)
+{
+    LLVMValueRef x[2], base = a->base[0], offset = gen_i64(g, (uint64_t)a->offset);
+    if (a->kind != GEN_ACCESS_U && a->kind != GEN_ACCESS_A) {
+        gen_access_addresses(g, a, x);
+        return gen_pick_lane(g, x, lane);
+    }
+    if (a->kind == GEN_ACCESS_A) {
+        LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, GEN_LANES - 1), "");
+        LLVMValueRef is_high = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, GEN_LANES), "");
+        base = LLVMBuildSelect(g->b, is_high, a->base[1], base, "");
+        in_half = LLVMBuildZExt(g->b, in_half, g->t_i64, "");
+        base = add64(g, base, LLVMBuildMul(g->b, in_half, gen_i64(g, (uint64_t)a->stride), ""));
+    }
+    return add64(g, base, offset);
+}
+
+/* Fault of half h's lanes in `bits`, NULL = its running ones; h < 0: of the warp's. With the
+ * address of the first. */
+static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
+                             LLVMValueRef bits, int h)
+{
+    LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
+    if (!ok)
+        return;
+    LLVMValueRef lanes =
+        h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h);
+    LLVMValueRef args[] = {lanes, gen_ci(g->t_i1, 0)};
+    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
+    gen_fault_end(g, ok);
+}
+
+static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
+{
+    return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_ci(g->t_i16, 0), "");
 }
 
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    gen_fault_if(g, misaligned(g, a->base[0], a->offset, size_B), HD_MISALIGNED, a->base[0]);
+    fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
     if ((uint64_t)a->scale % size_B == 0)
         return;
     for (int h = 0; h < 2; h++) {
         LLVMValueRef x =
             LLVMBuildMul(g->b, a->index[h], gen_splat_const(g, g->t_i32, (uint64_t)a->scale), "");
-        gen_fault_if(g, vector_misaligned(g, x, gen_mask_or_full(g, h), size_B), HD_MISALIGNED,
-                     a->base[0]);
+        LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
+        fault_misaligned(g, a, any16(g, bits), bits, h);
+    }
+}
+
+static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
+        bad = LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
+        fault_misaligned(g, a, bad, NULL, h);
+    }
+}
+
+static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef x = a->index[h];
+        if ((uint64_t)a->offset & (size_B - 1))
+            x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)a->offset), "");
+        LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
+        fault_misaligned(g, a, any16(g, bits), bits, h);
+    }
+}
+
+static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                        uint64_t size_B)
+{
+    const struct ir_shape *s = gen_shape(g, in->src[0]);
+    bool offset_ok = !((uint64_t)in->mem.offset & (size_B - 1));
+    bool window_ok = in->mem.space != IR_SPACE_LOCAL;
+    switch (a->kind) {
+    case GEN_ACCESS_U:
+        if (!(offset_ok && s->align >= size_B && window_ok))
+            fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
+        return;
+    case GEN_ACCESS_A:
+        if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
+              (uint64_t)a->stride % size_B == 0))
+            check_affine_align(g, a, size_B);
+        return;
+    case GEN_ACCESS_INDEX:
+        check_index_align(g, a, size_B);
+        return;
+    case GEN_ACCESS_V:
+        check_vector_align(g, a, size_B);
+        return;
     }
 }
 
 void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                       uint64_t size_B)
 {
-    const struct ir_shape *s = gen_shape(g, in->src[0]);
-    bool offset_ok = !((uint64_t)in->mem.offset & (size_B - 1));
-    bool window_ok = in->mem.space != IR_SPACE_LOCAL;
-    if (size_B == 1)
-        return;
-    switch (a->kind) {
-    case GEN_ACCESS_U:
-        if (!(offset_ok && s->align >= size_B && window_ok))
-            gen_fault_if(g, misaligned(g, a->base[0], a->offset, size_B), HD_MISALIGNED,
-                         a->base[0]);
-        return;
-    case GEN_ACCESS_A:
-        if (offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
-            (uint64_t)a->stride % size_B == 0)
-            return;
-        for (int h = 0; h < 2; h++) {
-            LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
-            bad = LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
-            gen_fault_if(g, bad, HD_MISALIGNED, a->base[h]);
-        }
-        return;
-    case GEN_ACCESS_INDEX:
-        check_index_align(g, a, size_B);
-        return;
-    case GEN_ACCESS_V:
-        for (int h = 0; h < 2; h++) {
-            LLVMValueRef x = a->index[h];
-            if (!offset_ok)
-                x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)a->offset), "");
-            gen_fault_if(g, vector_misaligned(g, x, gen_mask_or_full(g, h), size_B), HD_MISALIGNED,
-                         LLVMBuildExtractElement(g->b, x, gen_i32(g, 0), ""));
-        }
-        return;
-    }
+    assert(size_B && hd_is_pow2(size_B));
+    if (size_B > 1)
+        check_align(g, in, a, size_B);
+    if (g->req->strict)
+        gen_strict_check(g, in, a, size_B);
 }
 
 /* ---- lane addresses */
@@ -345,7 +431,6 @@ void gen_lane_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef o
     if (a.wraps)
         gen_access_to_index(g, &a, in);
     uint64_t size_B = ir_type_bits(in->type) / 8;
-    gen_access_check(g, in, &a, size_B);
-    for (int h = 0; h < 2; h++)
-        out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, &a, h, 0), gen_vec(g, g->t_i64), "");
+    gen_access_check(g, in, &a, size_B * (in->mem.vec ? in->mem.vec : 1));
+    gen_access_addresses(g, &a, out);
 }

@@ -16,6 +16,7 @@ struct gen_access {
     LLVMValueRef index[2]; /* INDEX: <16 x i32>; V: <16 x i64> */
     int64_t scale;         /* INDEX */
     bool index_signed;
+    bool strong;           /* not weak: each lane's access happens as written */
     int64_t offset;        /* constant bytes */
     LLVMValueRef wraps;    /* A of an affine index: i1 "not contiguous after all", or NULL */
     LLVMValueRef alt_base; /* then the INDEX form, for the slow path */
@@ -38,9 +39,19 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
 /* The form that is always right, for the cold side of `wraps`. */
 void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_instr *in);
 
-/* A misaligned access of an active lane is an error on a GPU, so it is one here. */
+/*
+ * What is an error on a GPU, so it is one here: a misaligned access of an active lane, and in
+ * strict code one of memory that a discrete GPU cannot reach. size_B: of all elements together.
+ */
 void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                       uint64_t size_B);
+
+/* gen_strict.c: only the latter. */
+void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                      uint64_t size_B);
+
+/* <16 x i64> per half. */
+void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[2]);
 
 /* <16 x ptr> of half h, `more` bytes on. */
 LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more);

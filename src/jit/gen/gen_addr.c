@@ -11,11 +11,8 @@ static LLVMValueRef var_address(struct gen *g, const struct ir_instr *in)
         return gen_i64(g, var->window_offset + in->imm);
     if (var->space == IR_SPACE_LOCAL)
         return LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, var->window_offset + in->imm), "");
-    uint64_t index = 0;
-    for (const struct ir_var *v = var->module->vars; v && v != var; v = v->next)
-        index++;
     LLVMValueRef table = gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, vars));
-    LLVMValueRef address = gen_load_ctx(g, g->t_i64, table, index * 8);
+    LLVMValueRef address = gen_load_ctx(g, g->t_i64, table, (uint64_t)var->index * 8);
     return in->imm ? LLVMBuildAdd(g->b, address, gen_i64(g, in->imm), "") : address;
 }
 
@@ -106,20 +103,16 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
         case IR_SPACE_GLOBAL:
             x[h] = LLVMBuildNot(g->b, LLVMBuildOr(g->b, in_shared, in_local, ""), "");
             break;
-        default:
+        case IR_SPACE_GENERIC:
+        case IR_SPACE_CONST:
+        case IR_SPACE_PARAM:
+        case IR_SPACE_SHARED_CLUSTER: /* as long as a cluster is refused, and tensors */
+        case IR_SPACE_TENSOR:
             x[h] = gen_splat_const(g, g->t_i1, 0);
             break;
         }
     }
     gen_set(g, in->dst[0], gen_v(x[0], x[1]));
-}
-
-static uint64_t func_index(const struct ir_func *func)
-{
-    uint64_t index = 0;
-    for (const struct ir_func *f = func->module->funcs; f && f != func; f = f->next)
-        index++;
-    return index;
 }
 
 void gen_addr(struct gen *g, const struct ir_instr *in)
@@ -129,7 +122,7 @@ void gen_addr(struct gen *g, const struct ir_instr *in)
         gen_set(g, in->dst[0], gen_u(var_address(g, in)));
         return;
     case IR_OP_FUNCADDR:
-        gen_set(g, in->dst[0], gen_u(gen_i64(g, JIT_FUNC_HANDLE(func_index(in->callee)))));
+        gen_set(g, in->dst[0], gen_u(gen_i64(g, JIT_FUNC_HANDLE(in->callee->index))));
         return;
     case IR_OP_ISSPACEP:
         gen_isspacep(g, in);

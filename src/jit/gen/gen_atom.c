@@ -13,6 +13,7 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct atom {
@@ -216,6 +217,7 @@ static bool worth_unrolling(const struct gen *g)
 
 static void lanes_all(struct gen *g, const struct atom *a)
 {
+    assert(!g->mask[0] || LLVMGetBasicBlockParent(LLVMGetInsertBlock(g->b)) == g->fn);
     for (unsigned lane = 0; lane < 2 * GEN_LANES; lane++)
         lane_op(g, a, gen_i32(g, lane));
 }
@@ -223,6 +225,7 @@ static void lanes_all(struct gen *g, const struct atom *a)
 /* while (mask) { lane = ctz(mask); ...; mask &= mask - 1; } */
 static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
 {
+    assert(LLVMTypeOf(mask) == g->t_i32);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef body = gen_bb(g, "lane"), on = gen_bb(g, "lanes_done");
     LLVMValueRef zero = gen_i32(g, 0);
@@ -446,6 +449,7 @@ static LLVMBasicBlockRef if_any_lane(struct gen *g)
 
 static void atom_combined(struct gen *g, struct atom *a)
 {
+    assert(op_combines(a) && a->op != IR_ATOM_CAS);
     const struct ir_value *xv = a->in->src[1];
     bool same = gen_shape(g, xv)->kind == IR_SHAPE_UNIFORM;
     LLVMValueRef addr[2], x[2], before[2], total;
@@ -508,12 +512,13 @@ static void atom_by_reference(struct gen *g, const struct ir_instr *in)
     gen_lane_addresses(g, in, addr);
     LLVMValueRef addresses = to_array(g, g->t_i64, addr);
     LLVMValueRef x = gen_to_array(g, in->src[1]);
-    LLVMValueRef y = in->nsrc > 2 ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t_ptr);
+    LLVMValueRef y =
+        in->mem.atom == IR_ATOM_CAS ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t_ptr);
     enum ir_type type = ir_type_value(in->type);
     LLVMValueRef out = in->ndst ? gen_new_array(g, type) : LLVMConstNull(g->t_ptr);
     LLVMValueRef args[] = {gen_i32(g, in->mem.atom),
                            gen_i32(g, in->type),
-                           gen_i32(g, in->mem.noftz),
+                           gen_i32(g, ir_has(in, IR_MOD_NOFTZ)),
                            gen_mask32(g),
                            addresses,
                            x,
@@ -526,6 +531,7 @@ static void atom_by_reference(struct gen *g, const struct ir_instr *in)
 
 void gen_atom(struct gen *g, const struct ir_instr *in)
 {
+    assert(in->op == IR_OP_ATOM && in->nsrc >= 1);
     if (!has_native_form(in)) {
         atom_by_reference(g, in);
         return;

@@ -33,7 +33,7 @@ static LLVMValueRef pick(const struct bits *o, LLVMValueRef c, LLVMValueRef yes,
 /* A b32 operand in the width of the operation. */
 static LLVMValueRef wide(const struct bits *o, LLVMValueRef x)
 {
-    return o->w == 64 ? LLVMBuildZExt(o->g->b, x, gen_form(o->g, o->vec, o->g->t_i64), "") : x;
+    return o->w == 64 ? LLVMBuildZExt(o->g->b, x, gen_type_as(o->g, o->vec, o->g->t_i64), "") : x;
 }
 
 /* Shifts by counts of any size: never poison, not even where it is not picked. */
@@ -93,7 +93,7 @@ static LLVMValueRef bfi(const struct bits *o)
 /* Numbers beyond 32 act like 32, or only their low five bits count. */
 static LLVMValueRef count32(const struct bits *o, LLVMValueRef n)
 {
-    if (o->in->imm)
+    if (ir_has(o->in, IR_MOD_WRAP))
         return LLVMBuildAnd(o->g->b, n, k(o, 31), "");
     return pick(o, is(o, LLVMIntUGT, n, 32), k(o, 32), n);
 }
@@ -118,12 +118,13 @@ static LLVMValueRef bfind(const struct bits *o)
 {
     LLVMBuilderRef b = o->g->b;
     LLVMValueRef a = o->src[0];
-    LLVMTypeRef t = LLVMTypeOf(a), i32 = gen_form(o->g, o->vec, o->g->t_i32);
+    LLVMTypeRef t = LLVMTypeOf(a), i32 = gen_type_as(o->g, o->vec, o->g->t_i32);
     if (o->sign)
         a = LLVMBuildXor(b, a, LLVMBuildAShr(b, a, k(o, o->w - 1), ""), "");
     LLVMValueRef args[] = {a, gen_ci(o->g->t_i1, 0)};
     LLVMValueRef clz = gen_intrinsic(o->g, "llvm.ctlz", &t, 1, args, 2);
-    LLVMValueRef r = o->in->imm ? clz : LLVMBuildSub(b, k(o, o->w - 1), clz, "");
+    LLVMValueRef r =
+        ir_has(o->in, IR_MOD_SHIFTAMT) ? clz : LLVMBuildSub(b, k(o, o->w - 1), clz, "");
     r = pick(o, is(o, LLVMIntEQ, a, 0), k(o, ~0ull), r);
     return o->w == 64 ? LLVMBuildTrunc(b, r, i32, "") : r;
 }
@@ -186,7 +187,7 @@ static LLVMValueRef extended(const struct bits *o, LLVMValueRef x, unsigned inde
 static LLVMValueRef dot(const struct bits *o)
 {
     bool four = o->in->op == IR_OP_DP4A, signed1 = o->in->type2 == IR_S32;
-    unsigned first = !four && o->in->imm ? 2 : 0, n = four ? 4 : 2;
+    unsigned first = !four && ir_has(o->in, IR_MOD_HI) ? 2 : 0, n = four ? 4 : 2;
     LLVMValueRef r = o->src[2];
     for (unsigned i = 0; i < n; i++) {
         LLVMValueRef a = extended(o, o->src[0], i, 32 / n, o->in->type == IR_S32);
@@ -202,11 +203,11 @@ static LLVMValueRef packed(const struct bits *o)
     LLVMTypeRef pt = LLVMVectorType(o->g->t_i16, o->vec ? 2 * GEN_LANES : 2);
     LLVMValueRef x = LLVMBuildBitCast(b, o->src[0], pt, "");
     LLVMValueRef y = LLVMBuildBitCast(b, o->src[1], pt, ""), r;
-    if (o->in->op == IR_OP_ADD2) {
+    if (o->in->op == IR_OP_ADD) {
         r = LLVMBuildAdd(b, x, y, "");
     } else {
-        LLVMIntPredicate p = o->in->op == IR_OP_MIN2 ? (o->sign ? LLVMIntSLT : LLVMIntULT)
-                                                     : (o->sign ? LLVMIntSGT : LLVMIntUGT);
+        LLVMIntPredicate p = o->in->op == IR_OP_MIN ? (o->sign ? LLVMIntSLT : LLVMIntULT)
+                                                    : (o->sign ? LLVMIntSGT : LLVMIntUGT);
         r = LLVMBuildSelect(b, LLVMBuildICmp(b, p, x, y, ""), x, y, "");
     }
     return LLVMBuildBitCast(b, r, LLVMTypeOf(o->src[0]), "");
@@ -227,12 +228,12 @@ static LLVMValueRef product_bits(const struct bits *o, LLVMValueRef a, LLVMValue
                                  unsigned shift)
 {
     LLVMBuilderRef b = o->g->b;
-    LLVMTypeRef i64 = gen_form(o->g, o->vec, o->g->t_i64);
+    LLVMTypeRef i64 = gen_type_as(o->g, o->vec, o->g->t_i64);
     a = sign ? LLVMBuildSExt(b, a, i64, "") : LLVMBuildZExt(b, a, i64, "");
     c = sign ? LLVMBuildSExt(b, c, i64, "") : LLVMBuildZExt(b, c, i64, "");
     LLVMValueRef p = LLVMBuildMul(b, a, c, "");
     p = LLVMBuildLShr(b, p, gen_k(o->g, o->vec, o->g->t_i64, shift), "");
-    return LLVMBuildTrunc(b, p, gen_form(o->g, o->vec, o->g->t_i32), "");
+    return LLVMBuildTrunc(b, p, gen_type_as(o->g, o->vec, o->g->t_i32), "");
 }
 
 static LLVMValueRef mul24hi(const struct bits *o)
@@ -303,11 +304,12 @@ LLVMValueRef gen_emit_bits(struct gen *g, const struct gen_emit *e)
     case IR_OP_DP4A:
     case IR_OP_DP2A:
         return dot(&o);
-    case IR_OP_ADD2:
-    case IR_OP_MIN2:
-    case IR_OP_MAX2:
+    case IR_OP_MIN:
+    case IR_OP_MAX:
         return packed(&o);
     case IR_OP_ADD:
+        if (ir_type_lanes(in->type) > 1)
+            return packed(&o);
         return saturating(&o, "llvm.sadd.sat", e->src[0], e->src[1]);
     case IR_OP_SUB:
         return saturating(&o, "llvm.ssub.sat", e->src[0], e->src[1]);

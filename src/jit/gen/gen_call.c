@@ -8,6 +8,7 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ static LLVMTypeRef memory_type(struct gen *g, enum ir_type type)
 static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_type type,
                        LLVMValueRef const x[2], LLVMValueRef const keep[2])
 {
+    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]));
     for (int h = 0; h < 2; h++) {
         LLVMValueRef at =
             gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
@@ -57,6 +59,7 @@ static struct gen_val area_load(struct gen *g, LLVMValueRef area, uint32_t slot,
 
 void gen_store_args(struct gen *g)
 {
+    assert(!g->is_kernel && g->args);
     for (uint32_t a = 0; a < g->func->proto.nparams; a++) {
         const struct ir_value *v = g->func->args[a];
         g->mask[0] = g->mask[1] = NULL;
@@ -72,6 +75,7 @@ void gen_entry_mask(struct gen *g)
 
 void gen_store_results(struct gen *g, const struct ir_instr *ret)
 {
+    assert(!g->is_kernel && ret->nsrc == g->func->proto.nresults);
     for (uint32_t s = 0; s < ret->nsrc; s++) {
         LLVMValueRef x[2];
         gen_vector(g, ret->src[s], x);
@@ -85,21 +89,13 @@ static LLVMTypeRef function_type(struct gen *g)
     return LLVMFunctionType(g->t_void, types, 7, false);
 }
 
-static uint32_t func_index(const struct ir_func *func)
-{
-    uint32_t index = 0;
-    for (const struct ir_func *f = func->module->funcs; f && f != func; f = f->next)
-        index++;
-    return index;
-}
-
 #define CALL_DEPTH_MAX                                                                             \
     100 /* of distinct functions that stay calls; each is generated inside its caller */
 
 LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func)
 {
     char name[32];
-    snprintf(name, sizeof(name), "heddle_func_%u", func_index(func));
+    snprintf(name, sizeof(name), "heddle_func_%u", func->index);
     LLVMValueRef fn = LLVMGetNamedFunction(g->mod, name);
     if (fn)
         return fn;
@@ -123,6 +119,7 @@ struct call {
 static void call_emit(struct gen *g, const struct ir_func *callee, const struct call *c,
                       LLVMValueRef lo, LLVMValueRef hi)
 {
+    assert(gen_is_bits(g, lo) && gen_is_bits(g, hi) && !callee->is_kernel);
     LLVMValueRef fn = gen_device_function(g, callee);
     LLVMValueRef args[] = {g->cta, g->warp, lo, hi, c->sp, c->args, c->results};
     LLVMBuildCall2(g->b, function_type(g), fn, args, 7, "");
@@ -158,6 +155,8 @@ static bool proto_matches(const struct ir_func *f, const struct ir_proto *p)
 /* Is the function's address taken anywhere? Only such functions can be behind a handle. */
 static bool address_taken(const struct ir_module *m, const struct ir_func *func)
 {
+    if (func->address_taken)
+        return true;
     for (const struct ir_var *v = m->vars; v; v = v->next) {
         for (const struct ir_reloc *r = v->relocs; r; r = r->next) {
             if (r->func == func)
@@ -203,17 +202,16 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     }
     LLVMValueRef sw = LLVMBuildSwitch(g->b, one, bad, 8);
     ir_foreach_func(f, g->func->module) {
-        if (!proto_matches(f, in->proto) || !address_taken(g->func->module, f))
+        if (!proto_matches(f, ir_ext_proto(in)) || !address_taken(g->func->module, f))
             continue;
         LLVMBasicBlockRef bb = gen_bb(g, "target");
-        LLVMAddCase(sw, gen_i64(g, JIT_FUNC_HANDLE(func_index(f))), bb);
+        LLVMAddCase(sw, gen_i64(g, JIT_FUNC_HANDLE(f->index)), bb);
         LLVMPositionBuilderAtEnd(g->b, bb);
         call_emit(g, f, c, bits[0], bits[1]);
         LLVMBuildBr(g->b, next);
     }
     LLVMPositionBuilderAtEnd(g->b, bad);
-    LLVMValueRef args[] = {gen_i32(g, HD_ILLEGAL_ADDRESS), one};
-    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 2);
+    gen_fault(g, gen_mask32(g), HD_ILLEGAL_ADDRESS, one);
     LLVMBuildUnreachable(g->b);
     LLVMPositionBuilderAtEnd(g->b, next);
     LLVMValueRef more = LLVMBuildOr(g->b, LLVMBuildLoad2(g->b, g->t_i16, left[0], ""),
@@ -238,8 +236,9 @@ void gen_call(struct gen *g, const struct ir_instr *in)
         area_store(g, c.args, s - first, in->src[s]->type, x, NULL);
     }
     for (uint32_t d = 0; d < in->ndst; d++) {
-        LLVMTypeRef t = LLVMArrayType2(g->t_i8, GEN_SLOT_B);
-        LLVMBuildStore(g->b, LLVMConstNull(t), gen_gep(g, c.results, (uint64_t)d * GEN_SLOT_B));
+        enum ir_type type = in->dst[d]->type;
+        LLVMValueRef zero = LLVMConstNull(type == IR_PRED ? g->t_mask : memory_type(g, type));
+        area_store(g, c.results, d, type, (LLVMValueRef[]){zero, zero}, NULL);
     }
     if (in->op == IR_OP_CALL)
         call_emit(g, in->callee, &c, gen_mask_bits(g, 0), gen_mask_bits(g, 1));

@@ -3,19 +3,35 @@
  * (gen_cta.c), what is cheap is computed again, the rest goes through the warp's frame. A value has
  * one place in the frame for the whole kernel, so it is stored at the first stop after it was
  * computed and only read at later ones.
+ *
+ * Many values across many stops make as much code as the product of both. Beyond a limit only what
+ * is read before the next stop is restored, or stored there; the rest stays where it is.
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum carry { CARRY_NOT, CARRY_CTA, CARRY_REMADE, CARRY_FRAME };
 
+struct carried {
+    const struct ir_value *v;
+    enum carry how;
+};
+
 struct gen_carry {
     const struct ir_instr *stop;
-    enum carry *how;  /* by value id */
-    uint64_t *framed; /* set of those in the frame */
-    uint64_t *kept;   /* set of those that are in the frame already */
-    struct gen_carry *next;
+    struct carried *values; /* needed at any time afterwards, by id */
+    uint32_t nvalues;
+    uint64_t *placed; /* set of those that have a place: in the frame or the CTA's areas */
+    uint64_t *kept;   /* set of values whose place is up to date before the stop */
+    uint64_t *wanted; /* set of those read before the next stop or stored at it; NULL = all */
+};
+
+struct gen_carries {
+    struct gen_carry *stops; /* in the order of blocks */
+    uint32_t nstops;
+    uint32_t *first; /* by block: index of its first stop */
 };
 
 static void live_add(uint64_t *set, uint32_t id)
@@ -36,7 +52,7 @@ static uint64_t *live_after(struct gen *g, const struct ir_instr *instr)
     uint64_t *set = hd_arena_array(&g->arena, uint64_t, words);
     if (!set)
         return NULL;
-    memcpy(set, g->live.live_out + (size_t)instr->block->id * words, words * sizeof(*set));
+    ir_live_bits(&g->live, ir_live_out(&g->live, instr->block->id), set);
     for (const struct ir_instr *in = instr->next; in; in = in->next) {
         for (uint32_t s = 0; s < in->nsrc; s++)
             live_add(set, in->src[s]->id);
@@ -81,6 +97,7 @@ static void value_save(struct gen *g, const struct ir_value *v)
 
 static void value_set_restored(struct gen *g, const struct ir_value *v, const struct gen_val *val)
 {
+    assert(val->kind == val->shape->kind && val->shape == gen_shape(g, v));
     for (unsigned i = 0; i < gen_components(val->shape); i++) {
         LLVMValueRef x = val->c[i];
         if (LLVMTypeOf(x) == g->t_mask)
@@ -126,7 +143,7 @@ static bool op_is_remade(struct gen *g, const struct ir_instr *in)
     enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
     switch (in->op) {
     case IR_OP_SREG:
-        return (in->imm <= IR_SREG_TID_Z || in->imm == IR_SREG_LANEID) && kind != IR_SHAPE_VARYING;
+        return ir_sreg_scope((enum ir_sreg)in->imm) == IR_SREG_LANE && kind != IR_SHAPE_VARYING;
     case IR_OP_LD:
         return in->mem.space == IR_SPACE_PARAM && in->ndst == 1;
     case IR_OP_VARADDR:
@@ -168,18 +185,6 @@ static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value
     return !index || ir_live_test(set, index->id) || can_remake(g, set, index, budget);
 }
 
-static void remake(struct gen *g, const struct ir_value *v)
-{
-    const struct ir_value *index = index_of(g, v);
-    if (v->instr->op == IR_OP_CONST || g->cache_epoch[v->id] == g->epoch)
-        return;
-    for (uint32_t s = 0; s < v->instr->nsrc; s++)
-        remake(g, v->instr->src[s]);
-    if (index)
-        remake(g, index);
-    gen_instr(g, v->instr);
-}
-
 static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
 {
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
@@ -192,6 +197,7 @@ static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_v
 
 static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
 {
+    assert(g->by_region && g->cta_uniform[v->id] && gen_shape(g, v)->kind == IR_SHAPE_UNIFORM);
     if (!g->cta_at[v->id]) {
         g->cta_at[v->id] = 1 + g->cta_area_B;
         g->cta_area_B += ir_type_bits(v->type) == 128 ? 16 : 8;
@@ -223,14 +229,39 @@ static void carry_restore(struct gen *g, enum carry how, const struct ir_value *
 
 /* ---- what is needed after each stop */
 
+static bool is_placed(enum carry how)
+{
+    return how == CARRY_FRAME || how == CARRY_CTA;
+}
+
+static void carried_add(struct gen *g, struct gen_carry *c, const uint64_t *set, uint32_t id)
+{
+    const struct ir_value *v = g->values[id];
+    enum carry how = v && ir_live_test(set, id) ? carry_of(g, set, v) : CARRY_NOT;
+
+    if (how == CARRY_NOT)
+        return;
+    assert(how != CARRY_CTA || gen_components(gen_shape(g, v)) == 1);
+    c->values[c->nvalues++] = (struct carried){v, how};
+    if (is_placed(how))
+        live_add(c->placed, id);
+}
+
+static uint32_t set_count(const uint64_t *set, uint32_t words)
+{
+    uint32_t n = 0;
+    for (uint32_t w = 0; w < words; w++)
+        n += (uint32_t)__builtin_popcountll(set[w]);
+    return n;
+}
+
 static bool carry_fill(struct gen *g, struct gen_carry *c)
 {
-    uint32_t n = g->func->nvalues;
+    uint32_t n = g->func->nvalues, words = g->live.words;
     uint64_t *set = live_after(g, c->stop);
-    c->how = hd_arena_array(&g->arena, enum carry, n);
-    c->framed = hd_arena_array(&g->arena, uint64_t, g->live.words);
-    c->kept = hd_arena_array(&g->arena, uint64_t, g->live.words);
-    if (!set || !c->how || !c->framed || !c->kept)
+    c->placed = hd_arena_array(&g->arena, uint64_t, words);
+    c->kept = hd_arena_array(&g->arena, uint64_t, words);
+    if (!set || !c->placed || !c->kept)
         return false;
     for (uint32_t d = 0; d < c->stop->ndst; d++) /* results come after the stop */
         live_remove(set, c->stop->dst[d]->id);
@@ -239,59 +270,73 @@ static bool carry_fill(struct gen *g, struct gen_carry *c)
         if (v && ir_live_test(set, id) && index_of(g, v))
             live_add(set, index_of(g, v)->id); /* addresses need their indices */
     }
-    for (uint32_t id = 0; id < n; id++) {
-        if (!g->values[id])
-            continue;
-        c->how[id] = carry_of(g, set, g->values[id]);
-        if (c->how[id] == CARRY_FRAME)
-            live_add(c->framed, id);
-    }
-    return true;
+    c->values = hd_arena_array(&g->arena, struct carried, set_count(set, words) + 1);
+    for (uint32_t id = 0; c->values && id < n; id++)
+        carried_add(g, c, set, id);
+    return c->values != NULL;
 }
 
-static struct gen_carry *carry_find(struct gen *g, const struct ir_instr *stop)
+/* ---- which places are up to date */
+
+/* Sets of values at the blocks' ends that a walk over the function settles. */
+struct walk {
+    struct gen *g;
+    uint64_t *at;  /* by block: what holds at its start (forward) or end (backward) */
+    uint64_t *now; /* what holds where the walk is */
+};
+
+static bool walk_init(struct gen *g, struct walk *w)
 {
-    struct gen_carry *c = g->carries;
-    while (c && c->stop != stop)
-        c = c->next;
-    return c;
+    uint32_t words = g->live.words;
+
+    w->g = g;
+    w->at = hd_arena_array(&g->arena, uint64_t, (size_t)g->func->nblocks *words);
+    w->now = hd_arena_array(&g->arena, uint64_t, words);
+    return w->at && w->now;
 }
 
-/* Walks through `b` with the set of values whose place in the frame is up to date. */
-static void frame_walk(struct gen *g, const struct ir_block *b, uint64_t *valid)
+static uint64_t *walk_at(const struct walk *w, uint32_t block)
 {
+    return w->at + (size_t)block * w->g->live.words;
+}
+
+/* Through `b` with the set of values whose place is up to date. */
+static void places_walk(struct walk *w, const struct ir_block *b)
+{
+    struct gen_carry *c = w->g->carries->stops + w->g->carries->first[b->id];
+    size_t size_B = w->g->live.words * sizeof(*w->now);
+
+    memcpy(w->now, walk_at(w, b->id), size_B);
     ir_foreach_instr(in, b) {
-        struct gen_carry *c = in->op == IR_OP_BAR ? carry_find(g, in) : NULL;
-        if (c) {
-            memcpy(c->kept, valid, g->live.words * sizeof(*valid));
-            memcpy(valid, c->framed, g->live.words * sizeof(*valid));
+        if (in->op == IR_OP_BAR) {
+            assert(c->stop == in);
+            memcpy(c->kept, w->now, size_B);
+            memcpy(w->now, c++->placed, size_B);
         }
         for (uint32_t d = 0; d < in->ndst; d++)
-            live_remove(valid, in->dst[d]->id);
+            live_remove(w->now, in->dst[d]->id);
     }
 }
 
 /* Forward, intersection at joins; starts from "everything" and settles. */
-static bool frames_find(struct gen *g)
+static bool places_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
     uint32_t words = g->live.words;
-    uint64_t *in = hd_arena_array(&g->arena, uint64_t, (size_t)f->nblocks *words);
-    uint64_t *valid = hd_arena_array(&g->arena, uint64_t, words);
+    struct walk walk;
     bool changed = true;
-    if (!in || !valid)
+    if (!walk_init(g, &walk))
         return false;
-    memset(in + words, 0xff, (size_t)(f->nblocks - 1) * words * sizeof(*in));
+    memset(walk_at(&walk, 0) + words, 0xff, (size_t)(f->nblocks - 1) * words * sizeof(*walk.at));
     while (changed) {
         changed = false;
         for (uint32_t b = 0; b < f->nblocks; b++) {
-            memcpy(valid, in + (size_t)b * words, words * sizeof(*valid));
-            frame_walk(g, f->blocks[b], valid);
+            places_walk(&walk, f->blocks[b]);
             for (uint32_t s = 0; s < f->blocks[b]->nsuccs; s++) {
-                uint64_t *to = in + (size_t)f->blocks[b]->succs[s]->id * words;
+                uint64_t *to = walk_at(&walk, f->blocks[b]->succs[s]->id);
                 for (uint32_t w = 0; w < words; w++) {
-                    changed |= (to[w] & ~valid[w]) != 0;
-                    to[w] &= valid[w];
+                    changed |= (to[w] & ~walk.now[w]) != 0;
+                    to[w] &= walk.now[w];
                 }
             }
         }
@@ -299,51 +344,202 @@ static bool frames_find(struct gen *g)
     return true;
 }
 
-static bool carries_find(struct gen *g)
+/* ---- what is read before the next stop */
+
+static void want(struct walk *w, const struct ir_value *v)
+{
+    live_add(w->now, v->id);
+    if (index_of(w->g, v))
+        live_add(w->now, index_of(w->g, v)->id);
+}
+
+static bool is_stored(const struct gen_carry *c, const struct carried *it)
+{
+    return is_placed(it->how) && !ir_live_test(c->kept, it->v->id);
+}
+
+/* At the stop: only what it stores itself is wanted before it. */
+static void wants_at_stop(struct walk *w, struct gen_carry *c)
+{
+    size_t size_B = w->g->live.words * sizeof(*w->now);
+
+    memcpy(c->wanted, w->now, size_B);
+    memset(w->now, 0, size_B);
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        if (is_stored(c, &c->values[i]))
+            want(w, c->values[i].v);
+    }
+}
+
+/* Phis read at the ends of the blocks before theirs. */
+static void wants_of_phis(struct walk *w, const struct ir_block *b)
+{
+    for (uint32_t p = 0; p < b->npreds; p++) {
+        uint64_t *end = walk_at(w, b->preds[p]->id);
+        ir_foreach_instr(phi, b) {
+            if (phi->op != IR_OP_PHI)
+                break;
+            live_add(end, phi->src[p]->id);
+            if (index_of(w->g, phi->src[p]))
+                live_add(end, index_of(w->g, phi->src[p])->id);
+        }
+    }
+}
+
+static void wants_walk(struct walk *w, const struct ir_block *b)
+{
+    const struct gen_carries *all = w->g->carries;
+    uint32_t stop = b->id + 1 < w->g->func->nblocks ? all->first[b->id + 1] : all->nstops;
+
+    memcpy(w->now, walk_at(w, b->id), w->g->live.words * sizeof(*w->now));
+    for (const struct ir_instr *in = b->last; in; in = in->prev) {
+        for (uint32_t d = 0; d < in->ndst; d++)
+            live_remove(w->now, in->dst[d]->id);
+        if (in->op == IR_OP_BAR)
+            wants_at_stop(w, &all->stops[--stop]);
+        for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
+            want(w, in->src[s]);
+    }
+    assert(stop == all->first[b->id]);
+}
+
+/* Backward, union at branches. */
+static bool wants_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
-    g->values = values_by_id(g);
-    if (!g->values)
+    struct walk walk;
+    bool changed = true;
+    for (uint32_t i = 0; i < g->carries->nstops; i++) {
+        g->carries->stops[i].wanted = hd_arena_array(&g->arena, uint64_t, g->live.words);
+        if (!g->carries->stops[i].wanted)
+            return false;
+    }
+    if (!walk_init(g, &walk))
+        return false;
+    for (uint32_t b = 0; b < f->nblocks; b++)
+        wants_of_phis(&walk, f->blocks[b]);
+    while (changed) {
+        changed = false;
+        for (uint32_t b = f->nblocks; b-- > 0;) {
+            wants_walk(&walk, f->blocks[b]);
+            for (uint32_t p = 0; p < f->blocks[b]->npreds; p++) {
+                uint64_t *to = walk_at(&walk, f->blocks[b]->preds[p]->id);
+                for (uint32_t w = 0; w < g->live.words; w++) {
+                    changed |= (walk.now[w] & ~to[w]) != 0;
+                    to[w] |= walk.now[w];
+                }
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- all stops */
+
+static bool stops_list(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+    struct gen_carries *all = hd_arena_array(&g->arena, struct gen_carries, 1);
+    uint32_t n = 0;
+    if (!all)
+        return false;
+    all->first = hd_arena_array(&g->arena, uint32_t, f->nblocks);
+    for (uint32_t b = 0; all->first && b < f->nblocks; b++) {
+        all->first[b] = n;
+        ir_foreach_instr(in, f->blocks[b])
+            n += in->op == IR_OP_BAR;
+    }
+    all->stops = hd_arena_array(&g->arena, struct gen_carry, n + 1);
+    if (!all->first || !all->stops)
         return false;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
-            if (in->op != IR_OP_BAR)
-                continue;
-            struct gen_carry *c = hd_arena_array(&g->arena, struct gen_carry, 1);
-            if (!c)
-                return false;
-            *c = (struct gen_carry){.stop = in, .next = g->carries};
-            g->carries = c;
-            if (!carry_fill(g, c))
-                return false;
+            if (in->op == IR_OP_BAR)
+                all->stops[all->nstops++].stop = in;
         }
     }
-    return frames_find(g);
+    g->carries = all;
+    return true;
+}
+
+/* Would restoring everything at every stop be much more than the kernel itself? */
+static bool is_much(const struct gen *g)
+{
+    uint64_t carried = 0, own = 0;
+    for (uint32_t i = 0; i < g->carries->nstops; i++)
+        carried += g->carries->stops[i].nvalues;
+    for (uint32_t b = 0; b < g->func->nblocks; b++)
+        ir_foreach_instr(in, g->func->blocks[b])
+            own++;
+    return carried > 2 * own + 500;
+}
+
+static bool carries_find(struct gen *g)
+{
+    g->values = values_by_id(g);
+    if (!g->values || !stops_list(g))
+        return false;
+    for (uint32_t i = 0; i < g->carries->nstops; i++) {
+        if (!carry_fill(g, &g->carries->stops[i]))
+            return false;
+    }
+    return places_find(g) && (!is_much(g) || wants_find(g));
 }
 
 const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop)
 {
     if (!g->carries && !carries_find(g))
         return NULL;
-    return carry_find(g, stop);
+    struct gen_carry *c = g->carries->stops + g->carries->first[stop->block->id];
+    while (c->stop != stop)
+        c++;
+    assert(c < g->carries->stops + g->carries->nstops);
+    return c;
+}
+
+uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c)
+{
+    return (uint32_t)(c - g->carries->stops);
 }
 
 void gen_carry_save(struct gen *g, const struct gen_carry *c)
 {
-    for (uint32_t id = 0; id < g->func->nvalues; id++) {
-        if (g->values[id] && !(c->how[id] == CARRY_FRAME && ir_live_test(c->kept, id)))
-            carry_save(g, c->how[id], g->values[id]);
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        /* Areas of the CTA become registers: writing again costs nothing, and code is the same. */
+        if (is_stored(c, it) || (it->how == CARRY_CTA && !c->wanted))
+            carry_save(g, it->how, it->v);
     }
+}
+
+/* Computes it again, from what is restored for it when only what is read is. */
+static void remake(struct gen *g, const struct gen_carry *c, const struct ir_value *v)
+{
+    const struct ir_value *index = index_of(g, v);
+    if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch)
+        return;
+    if (ir_live_test(c->placed, v->id)) {
+        carry_restore(g, g->by_region && g->cta_uniform[v->id] ? CARRY_CTA : CARRY_FRAME, v);
+        return;
+    }
+    assert(v->instr && v->instr->op != IR_OP_PHI);
+    for (uint32_t s = 0; s < v->instr->nsrc; s++)
+        remake(g, c, v->instr->src[s]);
+    if (index)
+        remake(g, c, index);
+    gen_instr(g, v->instr);
 }
 
 void gen_carry_restore(struct gen *g, const struct gen_carry *c)
 {
-    for (uint32_t id = 0; id < g->func->nvalues; id++) {
-        if (g->values[id])
-            carry_restore(g, c->how[id], g->values[id]);
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        if (is_placed(it->how) && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
+            carry_restore(g, it->how, it->v);
     }
-    for (uint32_t id = 0; id < g->func->nvalues; id++) {
-        if (c->how[id] == CARRY_REMADE)
-            remake(g, g->values[id]);
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        const struct carried *it = &c->values[i];
+        if (it->how == CARRY_REMADE && (!c->wanted || ir_live_test(c->wanted, it->v->id)))
+            remake(g, c, it->v);
     }
 }

@@ -11,6 +11,7 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum body_param {
@@ -22,14 +23,15 @@ enum body_param {
     BODY_FRAME,
     BODY_CTA_IN,
     BODY_CTA_OUT,
+    BODY_ONCE,
     BODY_TIDS, /* x, y, z of lane 0 of each half, where rows are multiples of 16 threads */
     BODY_NPARAMS = BODY_TIDS + 6
 };
 
 LLVMTypeRef gen_body_type(struct gen *g)
 {
-    LLVMTypeRef params[BODY_NPARAMS] = {g->t_ptr, g->t_ptr, g->t_i32, g->t_i32,
-                                        g->t_i32, g->t_ptr, g->t_ptr, g->t_ptr};
+    LLVMTypeRef params[BODY_NPARAMS] = {g->t_ptr, g->t_ptr, g->t_i32, g->t_i32, g->t_i32,
+                                        g->t_ptr, g->t_ptr, g->t_ptr, g->t_ptr};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
         params[i] = g->t_i32;
     return LLVMFunctionType(g->t_i32, params, BODY_NPARAMS, false);
@@ -43,6 +45,7 @@ void gen_body_values(struct gen *g)
     g->frame = LLVMGetParam(g->fn, BODY_FRAME);
     g->cta_in = LLVMGetParam(g->fn, BODY_CTA_IN);
     g->cta_out = LLVMGetParam(g->fn, BODY_CTA_OUT);
+    g->once = LLVMGetParam(g->fn, BODY_ONCE);
     for (unsigned i = 0; i < 6; i++)
         g->tid[i / 3][i % 3] = LLVMGetParam(g->fn, BODY_TIDS + i);
 }
@@ -85,6 +88,7 @@ void gen_run_warp(struct gen *g, LLVMValueRef body)
         [BODY_FRAME] = gen_load_ctx(g, g->t_ptr, warp, offsetof(struct jit_warp, frame)),
         [BODY_CTA_IN] = none,
         [BODY_CTA_OUT] = none,
+        [BODY_ONCE] = none,
     };
     g->launch = gen_load_ctx(g, g->t_ptr, cta, offsetof(struct jit_cta, launch));
     for (unsigned i = 0; i < 6; i++)
@@ -96,7 +100,7 @@ void gen_run_warp(struct gen *g, LLVMValueRef body)
 /* ---- whole CTAs */
 
 struct cta_run {
-    LLVMValueRef body, warp, frames, in, out, nwarps, threads, block[3];
+    LLVMValueRef body, warp, frames, in, out, once, nwarps, threads, block[3];
     LLVMBasicBlockRef *heads; /* by region */
     LLVMBasicBlockRef end;
 };
@@ -130,6 +134,7 @@ static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef t
 static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
                          LLVMValueRef *out)
 {
+    assert(has_rows(g));
     memcpy(out, tid, 3 * sizeof(*tid));
     if (g->req->cls == IR_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
@@ -171,6 +176,7 @@ static struct cta_run run_begin(struct gen *g, LLVMValueRef body)
     run.warp = area(g, sizeof(struct jit_warp));
     run.in = area(g, HD_MAX(g->cta_area_B, 8));
     run.out = area(g, HD_MAX(g->cta_area_B, 8));
+    run.once = area(g, HD_MAX(g->once_B, 8));
     g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
     run.nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
     block_sizes(g, &run);
@@ -190,6 +196,7 @@ static LLVMValueRef state_of(struct gen *g, uint32_t region)
 
 static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
+    assert(g->facts.frame_B % 64 == 0);
     if (!g->facts.frame_B)
         return run->frames;
     LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t_i64, "");
@@ -206,8 +213,8 @@ static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t reg
         store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
         store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
     }
-    LLVMValueRef args[BODY_NPARAMS] = {g->cta,  run->warp, state_of(g, region), w, alive, frame,
-                                       run->in, run->out};
+    LLVMValueRef args[BODY_NPARAMS] = {
+        g->cta, run->warp, state_of(g, region), w, alive, frame, run->in, run->out, run->once};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
         args[i] = gen_i32(g, 0);
     if (has_rows(g))
@@ -234,6 +241,7 @@ static void publish_votes(struct gen *g)
 static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t region,
                                    LLVMValueRef w, LLVMValueRef tid[3], LLVMValueRef state)
 {
+    assert(g->leaves_early && g->by_region);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef runs = gen_bb(g, "runs"), next = gen_bb(g, "next");
     LLVMValueRef alive =
@@ -252,10 +260,27 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
     return all;
 }
 
+/* To the region after the stop that the warps have come to, or to the end. */
+static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef state)
+{
+    const struct gen_regions *regions = &g->regions;
+    uint32_t first = g->by_region ? regions->first[region] : 0;
+    uint32_t last = g->by_region ? regions->first[region + 1] : 0;
+    LLVMValueRef sw = LLVMBuildSwitch(g->b, state, run->end, last - first);
+
+    for (uint32_t i = first; i < last; i++) {
+        uint32_t next = regions->to[i] + 1;
+        assert(next && next <= g->nresume);
+        LLVMAddCase(sw, state_of(g, next), run->heads[next]);
+    }
+}
+
 static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
     LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
+    if (g->once_B)
+        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t_i8), gen_i64(g, g->once_B), 16);
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
     LLVMValueRef phis[5], at[5], state; /* thread number; warp; state */
@@ -276,13 +301,12 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
         LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, g->cta_area_B));
     if (g->facts.has_votes)
         publish_votes(g);
-    LLVMValueRef sw = LLVMBuildSwitch(g->b, state, run->end, g->nresume);
-    for (uint32_t r = 1; r <= g->nresume; r++)
-        LLVMAddCase(sw, state_of(g, r), run->heads[r]);
+    region_leave(g, run, region, state);
 }
 
 void gen_run_cta(struct gen *g, LLVMValueRef body)
 {
+    assert(g->by_region || (!g->nresume && !g->facts.frame_B && !g->dispatch));
     g->fn =
         LLVMAddFunction(g->mod, "heddle_run_cta", LLVMFunctionType(g->t_void, &g->t_ptr, 1, false));
     gen_function_attributes(g, g->fn);

@@ -41,10 +41,10 @@ static LLVMValueRef int_to_int(struct gen *g, const struct gen_emit *e)
     LLVMValueRef x = e->src[0];
     LLVMTypeRef et = e->vec ? LLVMGetElementType(have) : have;
     if (LLVMGetIntTypeWidth(et) > from)
-        x = LLVMBuildTrunc(g->b, x, gen_form(g, e->vec, gen_scalar_type(g, e->in->type2)), "");
-    if (e->in->sat)
+        x = LLVMBuildTrunc(g->b, x, gen_type_as(g, e->vec, gen_scalar_type(g, e->in->type2)), "");
+    if (ir_has(e->in, IR_MOD_SAT))
         x = clamp(g, e, x);
-    LLVMTypeRef t = gen_form(g, e->vec, gen_scalar_type(g, e->in->type));
+    LLVMTypeRef t = gen_type_as(g, e->vec, gen_scalar_type(g, e->in->type));
     if (from == to)
         return x;
     if (from > to)
@@ -64,9 +64,9 @@ static LLVMValueRef step(struct gen *g, bool vec, LLVMValueRef bits, LLVMValueRe
 /* To nearest, and back one step where that went the wrong way. */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd)
 {
-    LLVMTypeRef f64 = gen_form(g, vec, g->t_f64), f32 = gen_form(g, vec, g->t_f32);
+    LLVMTypeRef f64 = gen_type_as(g, vec, g->t_f64), f32 = gen_type_as(g, vec, g->t_f32);
     LLVMValueRef t = LLVMBuildFPTrunc(g->b, x, f32, ""), back = LLVMBuildFPExt(g->b, t, f64, "");
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_form(g, vec, g->t_i32), ""), wrong, away;
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t_i32), ""), wrong, away;
     LLVMValueRef negative = LLVMBuildICmp(g->b, LLVMIntSLT, bits, gen_k(g, vec, g->t_i32, 0), "");
     switch (rnd) {
     case IR_RZ:
@@ -109,7 +109,7 @@ static LLVMValueRef finish(struct gen *g, const struct gen_emit *e, LLVMValueRef
 {
     enum ir_type to = e->in->type;
     enum ir_rnd rnd = e->in->rnd;
-    LLVMTypeRef have = LLVMTypeOf(x), it = gen_form(g, e->vec, gen_scalar_type(g, to));
+    LLVMTypeRef have = LLVMTypeOf(x), it = gen_type_as(g, e->vec, gen_scalar_type(g, to));
     bool from64 = (e->vec ? LLVMGetElementType(have) : have) == g->t_f64;
     if (is_half(to)) {
         if (is_directed(rnd) && rnd != IR_RZ)
@@ -117,21 +117,21 @@ static LLVMValueRef finish(struct gen *g, const struct gen_emit *e, LLVMValueRef
         if (from64)
             x = gen_odd_f32(g, e->vec, x);
         LLVMValueRef r = gen_half_narrow(g, e->vec, to, x, rnd == IR_RZ);
-        if (e->in->imm & 1) {
+        if (ir_has(e->in, IR_MOD_RELU)) {
             LLVMValueRef zero = gen_k(g, e->vec, g->t_i16, 0);
             r = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, r, zero, ""), zero, r, "");
         }
-        return e->in->sat ? gen_half_saturate(g, e->vec, to, r) : r;
+        return ir_has(e->in, IR_MOD_SAT) ? gen_half_saturate(g, e->vec, to, r) : r;
     }
-    if (e->in->imm & 1)
+    if (ir_has(e->in, IR_MOD_RELU))
         return NULL;
     LLVMTypeRef ft = gen_float_type(g, to);
     if (from64 && to == IR_F32)
         x = is_directed(rnd) ? gen_directed_f32(g, e->vec, x, rnd)
-                             : LLVMBuildFPTrunc(g->b, x, gen_form(g, e->vec, ft), "");
+                             : LLVMBuildFPTrunc(g->b, x, gen_type_as(g, e->vec, ft), "");
     else if (!from64 && to == IR_F64)
-        x = LLVMBuildFPExt(g->b, x, gen_form(g, e->vec, ft), "");
-    if (e->in->sat)
+        x = LLVMBuildFPExt(g->b, x, gen_type_as(g, e->vec, ft), "");
+    if (ir_has(e->in, IR_MOD_SAT))
         x = saturate(g, e->vec, ft, x);
     x = LLVMBuildBitCast(g->b, x, it, "");
     return to == IR_F32 ? gen_canonical(g, x) : x;
@@ -149,10 +149,10 @@ static LLVMValueRef int_to_float(struct gen *g, const struct gen_emit *e)
     if (bits == 64 && (!is_nearest(e->in->rnd) || to == IR_BF16))
         return NULL;
     if (LLVMGetIntTypeWidth(et) > bits)
-        x = LLVMBuildTrunc(g->b, x, gen_form(g, e->vec, gen_scalar_type(g, e->in->type2)), "");
+        x = LLVMBuildTrunc(g->b, x, gen_type_as(g, e->vec, gen_scalar_type(g, e->in->type2)), "");
     /* What f32 rounds of a 64-bit integer is beyond f16 anyway. */
     LLVMTypeRef ft = direct ? gen_float_type(g, to) : bits == 64 ? g->t_f32 : g->t_f64;
-    LLVMTypeRef form = gen_form(g, e->vec, ft);
+    LLVMTypeRef form = gen_type_as(g, e->vec, ft);
     return finish(g, e,
                   ir_type_is_signed(e->in->type2) ? LLVMBuildSIToFP(g->b, x, form, "")
                                                   : LLVMBuildUIToFP(g->b, x, form, ""));
@@ -180,7 +180,7 @@ static const char *rounder(enum ir_rnd r)
 
 static LLVMValueRef flush_source(struct gen *g, const struct gen_emit *e)
 {
-    bool flush = e->in->ftz && e->in->type2 == IR_F32;
+    bool flush = ir_has(e->in, IR_MOD_FTZ) && e->in->type2 == IR_F32;
     return flush ? gen_flush(g, e->vec, e->src[0]) : e->src[0];
 }
 
@@ -191,10 +191,10 @@ static LLVMValueRef float_to_int(struct gen *g, const struct gen_emit *e)
     unsigned bits = ir_type_bits(to), wide = bits == 64 ? 64 : 32;
     bool sign = ir_type_is_signed(to);
     const char *round = rounder(e->in->rnd == IR_RND_NONE ? IR_RZI : e->in->rnd);
-    if (!round || (e->in->ftz && is_half(from)))
+    if (!round || (ir_has(e->in, IR_MOD_FTZ) && is_half(from)))
         return NULL;
     LLVMTypeRef fe = is_half(from) ? g->t_f32 : gen_float_type(g, from);
-    LLVMTypeRef ft = gen_form(g, e->vec, fe), ie = wide == 64 ? g->t_i64 : g->t_i32;
+    LLVMTypeRef ft = gen_type_as(g, e->vec, fe), ie = wide == 64 ? g->t_i64 : g->t_i32;
     LLVMValueRef x = is_half(from) ? gen_half_widen(g, e->vec, from, e->src[0])
                                    : LLVMBuildBitCast(g->b, flush_source(g, e), ft, "");
     x = gen_intrinsic(g, round, &ft, 1, &x, 1);
@@ -206,23 +206,24 @@ static LLVMValueRef float_to_int(struct gen *g, const struct gen_emit *e)
     LLVMValueRef nan = LLVMBuildFCmp(g->b, LLVMRealUNO, x, x, "");
     LLVMValueRef odd = LLVMBuildOr(g->b, high, LLVMBuildOr(g->b, low, nan, ""), "");
     LLVMValueRef safe = LLVMBuildSelect(g->b, odd, gen_kf(g, e->vec, fe, 0.0), x, "");
-    LLVMTypeRef it = gen_form(g, e->vec, ie);
+    LLVMTypeRef it = gen_type_as(g, e->vec, ie);
     LLVMValueRef r =
         sign ? LLVMBuildFPToSI(g->b, safe, it, "") : LLVMBuildFPToUI(g->b, safe, it, "");
     r = LLVMBuildSelect(g->b, high, gen_k(g, e->vec, ie, max), r, "");
     r = LLVMBuildSelect(g->b, low, gen_k(g, e->vec, ie, min), r, "");
     if (from == IR_F64 || bits == 64)
         r = LLVMBuildSelect(g->b, nan, gen_k(g, e->vec, ie, 1ull << (bits - 1)), r, "");
-    return bits < 32 ? LLVMBuildTrunc(g->b, r, gen_form(g, e->vec, gen_scalar_type(g, to)), "") : r;
+    return bits < 32 ? LLVMBuildTrunc(g->b, r, gen_type_as(g, e->vec, gen_scalar_type(g, to)), "")
+                     : r;
 }
 
 /* cvt.f32.f32: flushes, or saturates to [+0, 1] with NaN to +0; nothing is rounded. */
 static LLVMValueRef same_float(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef bits = flush_source(g, e);
-    if (!e->in->sat)
+    if (!ir_has(e->in, IR_MOD_SAT))
         return gen_canonical(g, bits);
-    LLVMTypeRef ft = gen_form(g, e->vec, g->t_f32), it = gen_form(g, e->vec, g->t_i32);
+    LLVMTypeRef ft = gen_type_as(g, e->vec, g->t_f32), it = gen_type_as(g, e->vec, g->t_i32);
     LLVMValueRef zero = gen_kf(g, e->vec, g->t_f32, 0.0), one = gen_kf(g, e->vec, g->t_f32, 1.0);
     LLVMValueRef x = LLVMBuildBitCast(g->b, bits, ft, "");
     x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, x, zero, ""), x, zero, "");
@@ -235,13 +236,14 @@ static LLVMValueRef float_to_float(struct gen *g, const struct gen_emit *e)
     enum ir_type from = e->in->type2, to = e->in->type;
     enum ir_rnd rnd = e->in->rnd;
     bool integral = rnd >= IR_RNI && rnd <= IR_RPI;
-    if (from == IR_F32 && to == IR_F32 && !integral && !(e->in->imm & 1))
+    if (from == IR_F32 && to == IR_F32 && !integral && !(ir_has(e->in, IR_MOD_RELU)))
         return same_float(g, e);
     /* Rounding and flushing in one step, and flushing of halves: by the reference. */
-    bool flushes = e->in->ftz && (from != IR_F32 || (to != IR_F32 && to != IR_F64 && g->fp_ftz));
+    bool flushes = ir_has(e->in, IR_MOD_FTZ) &&
+                   (from != IR_F32 || (to != IR_F32 && to != IR_F64 && g->fp_ftz));
     if (flushes || (!integral && !is_nearest(rnd) && !is_directed(rnd)))
         return NULL;
-    LLVMTypeRef wide = gen_form(g, e->vec, from == IR_F64 ? g->t_f64 : g->t_f32);
+    LLVMTypeRef wide = gen_type_as(g, e->vec, from == IR_F64 ? g->t_f64 : g->t_f32);
     LLVMValueRef x = is_half(from) ? gen_half_widen(g, e->vec, from, e->src[0])
                                    : LLVMBuildBitCast(g->b, flush_source(g, e), wide, "");
     if (integral)

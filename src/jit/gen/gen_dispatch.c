@@ -3,10 +3,13 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
+
 /* Dispatch: a barrier parks its lanes; they become pending at the next node when it has opened. */
 void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     struct gen_site *site = &g->sites[node->site];
+    assert(g->dispatch && site->bar == in && site->next == (uint32_t)(node + 1 - g->nodes));
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
     if (in->imm == IR_BAR_ARRIVE) {
@@ -23,6 +26,26 @@ void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
     LLVMBuildStore(g->b, generation, site->generation);
 }
 
+/*
+ * The lanes that an opened barrier lets go read its result now: a later round may overwrite it
+ * before they run. Other lanes may still use what they got in an earlier round.
+ */
+static void result_take(struct gen *g, const struct gen_site *site, LLVMValueRef id,
+                        LLVMValueRef const go[2])
+{
+    LLVMBasicBlockRef take = gen_bb(g, "bar_take"), on = gen_bb(g, "bar_on");
+    LLVMBuildCondBr(g->b, gen_any_bits(g, go[0], go[1]), take, on);
+    LLVMPositionBuilderAtEnd(g->b, take);
+    g->epoch = g->epoch_next++;
+    for (int h = 0; h < 2; h++)
+        g->mask[h] = gen_mask_from_bits(g, go[h]);
+    gen_bar_result(g, site->bar, id);
+    g->mask[0] = g->mask[1] = NULL;
+    LLVMBuildBr(g->b, on);
+    LLVMPositionBuilderAtEnd(g->b, on);
+    g->epoch = g->epoch_next++;
+}
+
 /* Opened barriers hand their lanes on; yields i1 "something is still parked". */
 static LLVMValueRef sites_poll(struct gen *g)
 {
@@ -35,6 +58,7 @@ static LLVMValueRef sites_poll(struct gen *g)
             g->b, g->t_i32, gen_barrier_field(g, id, offsetof(struct jit_barrier, generation)), "");
         LLVMValueRef open = LLVMBuildICmp(g->b, LLVMIntNE, was, now, "");
         struct gen_node *next = &g->nodes[site->next];
+        LLVMValueRef let_go[2];
         for (int h = 0; h < 2; h++) {
             LLVMValueRef zero = gen_ci(g->t_i16, 0);
             LLVMValueRef parked = gen_bits_load(g, site->parked[h]);
@@ -44,19 +68,10 @@ static LLVMValueRef sites_poll(struct gen *g)
             LLVMBuildStore(g->b, LLVMBuildOr(g->b, pend, go, ""), next->pend[h]);
             LLVMBuildStore(g->b, stay, site->parked[h]);
             parked_any = LLVMBuildOr(g->b, parked_any, stay, "");
+            let_go[h] = go;
         }
-        if (site->bar->ndst) {
-            /* The result is read now: a later round may overwrite it before the lanes run. */
-            LLVMBasicBlockRef take = gen_bb(g, "bar_take"), on = gen_bb(g, "bar_on");
-            LLVMBuildCondBr(g->b, open, take, on);
-            LLVMPositionBuilderAtEnd(g->b, take);
-            g->epoch = g->epoch_next++;
-            g->mask[0] = g->mask[1] = NULL;
-            gen_bar_result(g, site->bar, id);
-            LLVMBuildBr(g->b, on);
-            LLVMPositionBuilderAtEnd(g->b, on);
-            g->epoch = g->epoch_next++;
-        }
+        if (site->bar->ndst)
+            result_take(g, site, id, let_go);
     }
     return LLVMBuildICmp(g->b, LLVMIntNE, parked_any, gen_ci(g->t_i16, 0), "");
 }
@@ -64,6 +79,7 @@ static LLVMValueRef sites_poll(struct gen *g)
 /* End of a sweep in dispatch mode: go round again, stop, or end. */
 void gen_wrap(struct gen *g)
 {
+    assert(g->dispatch && g->sweep_progress && g->sweep_forced);
     LLVMPositionBuilderAtEnd(g->b, g->wrap);
     g->mask[0] = g->mask[1] = NULL;
     LLVMValueRef parked = sites_poll(g);
@@ -125,6 +141,7 @@ void gen_wrap(struct gen *g)
 LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2])
 {
     const struct ir_instr *in = node->collective;
+    assert(g->dispatch && node->first == in && LLVMTypeOf(pend[0]) == g->t_i16);
     const struct ir_value *member = in->op == IR_OP_SHFL ? in->src[3]
                                     : in->op == IR_OP_WARPSYNC || in->op == IR_OP_ELECT
                                         ? in->src[0]

@@ -3,20 +3,25 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
+
 /* ---- masks */
 
 LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask)
 {
+    assert(gen_is_mask(g, mask));
     return LLVMBuildBitCast(g->b, mask, g->t_i16, "");
 }
 
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits)
 {
+    assert(gen_is_bits(g, bits));
     return LLVMBuildBitCast(g->b, bits, g->t_mask, "");
 }
 
 LLVMValueRef gen_mask_or_full(struct gen *g, int h)
 {
+    assert(!g->mask[h] || gen_is_mask(g, g->mask[h]));
     return g->mask[h] ? g->mask[h] : gen_splat_const(g, g->t_i1, 1);
 }
 
@@ -40,6 +45,7 @@ LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
 
 LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi)
 {
+    assert(gen_is_bits(g, lo) && gen_is_bits(g, hi));
     LLVMValueRef any = LLVMBuildOr(g->b, lo, hi, "");
     return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t_i16, 0), "");
 }
@@ -53,6 +59,7 @@ void gen_mask_set_alive(struct gen *g)
 
 void gen_refresh_mask(struct gen *g)
 {
+    assert(g->alive_known_full || g->alive_in_memory); /* by a call, or in dispatch mode */
     if (g->alive_known_full)
         return;
     for (int h = 0; h < 2; h++) {
@@ -79,12 +86,14 @@ static struct gen_node *node_of(struct gen *g, const struct ir_block *block)
  */
 uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge)
 {
+    assert(edge < from->nsuccs);
     const struct ir_block *to = from->succs[edge];
     uint32_t same = 0, pred = 0;
     for (uint32_t s = 0; s < edge; s++)
         same += from->succs[s] == to;
     while (pred < to->npreds && (to->preds[pred] != from || same--))
         pred++;
+    assert(pred < to->npreds && to->preds[pred] == from);
     return pred;
 }
 
@@ -162,10 +171,12 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
             keep_unless_taken(g, phi->dst[0], &vals[i], edge);
         gen_store_phi(g, phi->dst[0], vals[i++], edge, keep);
     }
+    assert(i == n || g->error[0]); /* all that were read have been written */
 }
 
 void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
 {
+    assert((node->divergent || node->region) && !node->exit_only && node->pend[0]);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t_i16, 0xffff);
         LLVMValueRef old = gen_bits_load(g, node->pend[h]);
@@ -175,6 +186,7 @@ void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[
 
 static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
 {
+    assert(!g->alive_known_full && g->alive[0]);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t_i16, 0xffff);
         LLVMValueRef old = gen_bits_load(g, g->alive[h]);
@@ -202,6 +214,7 @@ bool gen_node_follows(struct gen *g, uint32_t n)
 
 static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
 {
+    assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0] && edge[1]);
     for (int h = 0; h < 2; h++)
         LLVMBuildStore(g->b, gen_bits16(g, edge[h]), node->pend[h]);
 }
@@ -209,6 +222,7 @@ static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const ed
 /* An edge out of a divergent node. */
 static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
 {
+    assert(g->nodes[g->cur].divergent && edge[0] && edge[1]);
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
     if (is_exit(g, to)) {
         alive_remove(g, edge);
@@ -225,6 +239,7 @@ static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge
 /* All lanes go from a convergent node to successor `succ`. */
 static void edge_convergent(struct gen *g, uint32_t succ)
 {
+    assert(!g->nodes[g->cur].divergent && !g->dispatch);
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
     if (is_exit(g, to)) {
         LLVMBuildBr(g->b, g->done);
@@ -261,49 +276,65 @@ LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv)
     return conv == IR_NO_BLOCK ? g->done : g->nodes[g->node_of_block[conv]].body;
 }
 
-/* Lanes of a convergent node go different ways; edge[s]: those that go to successor s. */
-static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[2])
+/* Where control goes after a branch of a convergent node whose lanes part. */
+struct parting {
+    uint32_t first;                  /* first divergent node of the sweep; UINT32_MAX = none */
+    const struct ir_block *straight; /* convergent target reached by all that stay alive */
+    bool leaves;                     /* some lanes may no longer be alive */
+};
+
+/* The lanes of `edge` take edge number `s` out of a convergent node. */
+static void part_edge(struct gen *g, struct parting *p, uint32_t s, LLVMValueRef const edge[2])
 {
-    struct ir_block *const *succ = g->nodes[g->cur].block->succs;
-    uint32_t first = UINT32_MAX;
-    const struct ir_block *straight = NULL; /* convergent target reached by all that stay alive */
-    bool leaves = false;
-    for (uint32_t s = 0; s < g->nodes[g->cur].block->nsuccs; s++) {
-        if (is_exit(g, succ[s])) {
-            alive_remove(g, edge[s]);
-            leaves = true;
-            continue;
-        }
-        edge_phis(g, s, edge[s]);
-        struct gen_node *node = node_of(g, succ[s]);
-        if (!node->divergent) {
-            straight = succ[s];
-            continue;
-        }
-        gen_pend_add(g, node, edge[s]);
-        uint32_t index = g->node_of_block[succ[s]->id];
-        if (node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel) {
-            /* These lanes do something and end; the others do not wait for them. */
-            alive_remove(g, edge[s]);
-            leaves = true;
-        } else if (index < first) {
-            first = index;
-        }
+    const struct ir_block *to = g->nodes[g->cur].block->succs[s];
+    if (is_exit(g, to)) {
+        alive_remove(g, edge);
+        p->leaves = true;
+        return;
     }
+    edge_phis(g, s, edge);
+    struct gen_node *node = node_of(g, to);
+    if (!node->divergent) {
+        p->straight = to;
+        return;
+    }
+    gen_pend_add(g, node, edge);
+    uint32_t index = g->node_of_block[to->id];
+    if (node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel) {
+        /* These lanes do something and end; the others do not wait for them. */
+        alive_remove(g, edge);
+        p->leaves = true;
+    } else if (index < p->first) {
+        p->first = index;
+    }
+}
+
+static void part_finish(struct gen *g, const struct parting *p)
+{
     LLVMBasicBlockRef target;
-    if (first != UINT32_MAX)
-        target = g->nodes[first].test;
-    else if (straight)
-        target = node_of(g, straight)->body;
+    if (p->first != UINT32_MAX)
+        target = g->nodes[p->first].test;
+    else if (p->straight)
+        target = node_of(g, p->straight)->body;
     else
         target = g->done;
-    if (!leaves || target == g->done) {
+    if (!p->leaves || target == g->done) {
         LLVMBuildBr(g->b, target);
         return;
     }
     LLVMValueRef some =
         gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
     LLVMBuildCondBr(g->b, some, target, g->done);
+}
+
+/* Lanes of a convergent node go different ways; edge[s]: those that go to successor s. */
+static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[2])
+{
+    assert(!g->nodes[g->cur].divergent);
+    struct parting p = {.first = UINT32_MAX};
+    for (uint32_t s = 0; s < g->nodes[g->cur].block->nsuccs; s++)
+        part_edge(g, &p, s, edge[s]);
+    part_finish(g, &p);
 }
 
 static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge[2][2])
@@ -318,6 +349,7 @@ static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge
 /* All lanes of a masked node go the same way. */
 static void branch_together(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
+    assert(node->divergent && node == &g->nodes[g->cur]);
     LLVMBasicBlockRef arm[2] = {gen_bb(g, "t"), gen_bb(g, "f")};
     LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
     phi_sources_read(g, 0);
@@ -362,23 +394,94 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     }
 }
 
-/* brx.idx where all lanes go the same way; the last target takes every index that is left. */
+/* Goes on at case `s` of `n`; the last one is the default and takes every index that is left. */
+static void switch_case(struct gen *g, LLVMValueRef sw, LLVMValueRef index, uint32_t s, uint32_t n)
+{
+    LLVMBasicBlockRef bb = s + 1 < n ? gen_bb(g, "case") : LLVMGetSwitchDefaultDest(sw);
+    if (s + 1 < n)
+        LLVMAddCase(sw, gen_ci(LLVMTypeOf(index), s), bb);
+    LLVMPositionBuilderAtEnd(g->b, bb);
+}
+
+/* brx.idx where all lanes go the same way. */
 static void switch_convergent(struct gen *g, const struct ir_instr *in)
 {
+    assert(in->block->nsuccs && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM);
     uint32_t n = in->block->nsuccs;
     LLVMValueRef index = gen_scalar(g, in->src[0]);
-    LLVMBasicBlockRef other = gen_bb(g, "case");
     for (uint32_t s = 0; s < n; s++)
         phi_sources_read(g, s);
-    LLVMValueRef sw = LLVMBuildSwitch(g->b, index, other, n - 1);
+    LLVMValueRef sw = LLVMBuildSwitch(g->b, index, gen_bb(g, "case"), n - 1);
     for (uint32_t s = 0; s < n; s++) {
-        LLVMBasicBlockRef bb = s + 1 < n ? gen_bb(g, "case") : other;
-        if (s + 1 < n)
-            LLVMAddCase(sw, gen_ci(LLVMTypeOf(index), s), bb);
-        LLVMPositionBuilderAtEnd(g->b, bb);
+        switch_case(g, sw, index, s, n);
         edge_convergent(g, s);
     }
 }
+
+/* The lanes left over that have the first one's index: sets `group`, takes them from `left`. */
+static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[2],
+                               LLVMValueRef const left[2], LLVMValueRef const group[2])
+{
+    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]};
+    for (int h = 0; h < 2; h++)
+        g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, left[h]));
+    LLVMValueRef one = gen_pick_active(g, index), same = gen_splat(g, one);
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef hit = LLVMBuildICmp(g->b, LLVMIntEQ, index[h], same, "");
+        hit = gen_bits16(g, LLVMBuildAnd(g->b, hit, g->mask[h], ""));
+        LLVMValueRef rest = LLVMBuildNot(g->b, hit, "");
+        rest = LLVMBuildAnd(g->b, gen_bits16(g, g->mask[h]), rest, "");
+        LLVMBuildStore(g->b, hit, group[h]);
+        LLVMBuildStore(g->b, rest, left[h]);
+        g->mask[h] = saved[h];
+    }
+    return one;
+}
+
+/*
+ * brx.idx with many targets: lanes with the same index go together, one index after the other, as
+ * many turns as there are different ones. Targets are entered in `parting` or as divergent edges.
+ */
+static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir_instr *in)
+{
+    uint32_t n = in->block->nsuccs;
+    LLVMValueRef index[2], left[2], group[2];
+    struct parting p = {.first = UINT32_MAX};
+    gen_vector(g, in->src[0], index);
+    for (uint32_t s = 0; s < n; s++)
+        phi_sources_read(g, s); /* all of them before any phi is written */
+    for (int h = 0; h < 2; h++) {
+        left[h] = gen_alloca(g, g->t_i16, 0, "left");
+        group[h] = gen_alloca(g, g->t_i16, 0, "group");
+        LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
+    }
+    LLVMBasicBlockRef turn = gen_bb(g, "turn"), next = gen_bb(g, "next"), end = gen_bb(g, "end");
+    LLVMBuildBr(g->b, next);
+    LLVMPositionBuilderAtEnd(g->b, next);
+    LLVMValueRef more = gen_any_bits(g, gen_bits_load(g, left[0]), gen_bits_load(g, left[1]));
+    LLVMBuildCondBr(g->b, more, turn, end);
+    LLVMPositionBuilderAtEnd(g->b, turn);
+    LLVMValueRef one = group_take(g, index, left, group);
+    LLVMValueRef sw = LLVMBuildSwitch(g->b, one, gen_bb(g, "case"), n - 1);
+    for (uint32_t s = 0; s < n; s++) {
+        switch_case(g, sw, one, s, n);
+        LLVMValueRef edge[2];
+        for (int h = 0; h < 2; h++)
+            edge[h] = gen_mask_from_bits(g, gen_bits_load(g, group[h]));
+        if (node->divergent)
+            edge_divergent(g, s, edge);
+        else
+            part_edge(g, &p, s, edge);
+        LLVMBuildBr(g->b, next);
+    }
+    LLVMPositionBuilderAtEnd(g->b, end);
+    if (node->divergent)
+        LLVMBuildBr(g->b, node->tail);
+    else
+        part_finish(g, &p);
+}
+
+#define SWITCH_UNROLLED_MAX 8
 
 /* Lanes are handed to each target in turn. */
 static void term_switch(struct gen *g, struct gen_node *node, const struct ir_instr *in)
@@ -386,6 +489,10 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
     uint32_t n = in->block->nsuccs;
     if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
         switch_convergent(g, in);
+        return;
+    }
+    if (n > SWITCH_UNROLLED_MAX) {
+        switch_grouped(g, node, in);
         return;
     }
     LLVMValueRef index[2], left[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
@@ -433,13 +540,13 @@ static void term_ret(struct gen *g, struct gen_node *node, const struct ir_instr
 
 static void term_trap(struct gen *g, struct gen_node *node)
 {
-    LLVMValueRef args[] = {gen_i32(g, HD_TRAP), gen_i64(g, 0)};
-    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 2);
+    gen_fault(g, gen_mask32(g), HD_TRAP, gen_i64(g, 0));
     LLVMBuildBr(g->b, node->divergent ? node->tail : g->done);
 }
 
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
+    assert(ir_op_has(in->op, IR_F_TERM) && node->block == in->block && node == &g->nodes[g->cur]);
     switch (in->op) {
     case IR_OP_BR:
         if (node->divergent) {

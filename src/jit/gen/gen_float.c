@@ -14,7 +14,7 @@
 
 static LLVMValueRef as_float(struct gen *g, bool vec, LLVMTypeRef ft, LLVMValueRef x)
 {
-    return LLVMBuildBitCast(g->b, x, gen_form(g, vec, ft), "");
+    return LLVMBuildBitCast(g->b, x, gen_type_as(g, vec, ft), "");
 }
 
 static LLVMValueRef as_int(struct gen *g, bool vec, LLVMValueRef x)
@@ -23,7 +23,7 @@ static LLVMValueRef as_int(struct gen *g, bool vec, LLVMValueRef x)
     if (vec)
         t = LLVMGetElementType(t);
     LLVMTypeRef it = t == g->t_f64 ? g->t_i64 : t == g->t_f32 ? g->t_i32 : g->t_i16;
-    return LLVMBuildBitCast(g->b, x, gen_form(g, vec, it), "");
+    return LLVMBuildBitCast(g->b, x, gen_type_as(g, vec, it), "");
 }
 
 static LLVMValueRef intrinsic(struct gen *g, const char *name, LLVMValueRef *args, unsigned n)
@@ -125,10 +125,10 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
 static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef const *x)
 {
     LLVMValueRef w[3], s;
-    if (e->in->type != IR_F32 || e->in->ftz)
+    if (e->in->type != IR_F32 || ir_has(e->in, IR_MOD_FTZ))
         return NULL;
     for (uint32_t i = 0; i < e->in->nsrc; i++)
-        w[i] = LLVMBuildFPExt(g->b, x[i], gen_form(g, e->vec, g->t_f64), "");
+        w[i] = LLVMBuildFPExt(g->b, x[i], gen_type_as(g, e->vec, g->t_f64), "");
     switch (e->in->op) {
     case IR_OP_FMUL:
         return gen_directed_f32(g, e->vec, LLVMBuildFMul(g->b, w[0], w[1], ""), e->in->rnd);
@@ -147,7 +147,7 @@ static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValu
     s = gen_odd_sum_f64(g, e->vec, w[0], w[1]);
     if (e->in->rnd == IR_RM) {
         /* Rounded down, a difference of zero is negative, but +0 + +0 is not. */
-        LLVMTypeRef i64 = gen_form(g, e->vec, g->t_i64);
+        LLVMTypeRef i64 = gen_type_as(g, e->vec, g->t_i64);
         LLVMValueRef any = LLVMBuildOr(g->b, LLVMBuildBitCast(g->b, w[0], i64, ""),
                                        LLVMBuildBitCast(g->b, w[1], i64, ""), "");
         any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_k(g, e->vec, g->t_i64, 0), "");
@@ -190,7 +190,7 @@ static bool is_arith(enum ir_op op)
 
 static LLVMValueRef flush_if(struct gen *g, const struct gen_emit *e, LLVMValueRef x, bool always)
 {
-    if (!e->in->ftz || e->in->type != IR_F32 || (g->fp_ftz && !always))
+    if (!ir_has(e->in, IR_MOD_FTZ) || e->in->type != IR_F32 || (g->fp_ftz && !always))
         return x;
     return gen_flush(g, e->vec, x);
 }
@@ -213,7 +213,7 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
     const struct ir_instr *in = e->in;
     LLVMTypeRef ft = gen_float_type(g, in->type);
     bool approx64 = in->type == IR_F64 && (in->rnd == IR_APPROX || in->rnd == IR_FULL);
-    if ((in->op == IR_OP_FMA && in->imm) || approx64)
+    if ((in->op == IR_OP_FMA && ir_has(in, IR_MOD_RELU)) || approx64)
         return NULL;
     LLVMValueRef x[4];
     for (uint32_t s = 0; s < in->nsrc; s++)
@@ -233,7 +233,7 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
         return NULL;
     if (in->op == IR_OP_FDIV && in->rnd == IR_APPROX)
         r = div_approx_range(g, e, x, r);
-    if (in->sat)
+    if (ir_has(in, IR_MOD_SAT))
         r = saturate(g, e->vec, ft, r);
     r = as_int(g, e->vec, r);
     return flush_if(g, e, r, false);
@@ -247,7 +247,7 @@ static LLVMValueRef nan_of(struct gen *g, bool vec, LLVMTypeRef it, LLVMValueRef
     return gen_k(g, vec, it, (1ull << (LLVMGetIntTypeWidth(it) - 1)) - 1);
 }
 
-/* minNum/maxNum, -0 < +0. imm bit 0: NaN wins; bit 1: of magnitudes, with the product's sign. */
+/* minNum/maxNum, -0 < +0. .nan: NaN wins; .xorsign: of magnitudes, with the product's sign. */
 LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
                          LLVMValueRef const bits[2], LLVMValueRef const x[2])
 {
@@ -259,7 +259,7 @@ LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
     LLVMValueRef b0 = bits[0], b1 = bits[1], a = x[0], b = x[1], sign = NULL;
     LLVMValueRef a_nan = LLVMBuildFCmp(bl, LLVMRealUNO, a, a, "");
     LLVMValueRef b_nan = LLVMBuildFCmp(bl, LLVMRealUNO, b, b, "");
-    if (in->imm & 2) {
+    if (ir_has(in, IR_MOD_XORSIGN)) {
         sign = LLVMBuildAnd(bl, LLVMBuildXor(bl, b0, b1, ""), gen_k(g, vec, elem, sign_bit), "");
         b0 = LLVMBuildAnd(bl, b0, gen_k(g, vec, elem, ~sign_bit), "");
         b1 = LLVMBuildAnd(bl, b1, gen_k(g, vec, elem, ~sign_bit), "");
@@ -274,8 +274,8 @@ LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
     r = LLVMBuildSelect(bl, b_nan, b0, r, "");
     if (sign)
         r = LLVMBuildOr(bl, r, sign, "");
-    LLVMValueRef nan =
-        in->imm & 1 ? LLVMBuildOr(bl, a_nan, b_nan, "") : LLVMBuildAnd(bl, a_nan, b_nan, "");
+    LLVMValueRef nan = ir_has(in, IR_MOD_NAN) ? LLVMBuildOr(bl, a_nan, b_nan, "")
+                                              : LLVMBuildAnd(bl, a_nan, b_nan, "");
     LLVMValueRef payload = LLVMBuildSelect(bl, a_nan, bits[0], bits[1], "");
     return LLVMBuildSelect(bl, nan, nan_of(g, vec, elem, payload), r, "");
 }
@@ -305,7 +305,7 @@ static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
         bits[s] = flush_if(g, e, e->src[s], true);
         x[s] = as_float(g, e->vec, ft, bits[s]);
     }
-    if (e->in->type == IR_F32 && !e->in->imm)
+    if (e->in->type == IR_F32 && !(e->in->mods & (IR_MOD_NAN | IR_MOD_XORSIGN)))
         return min_max_raw(g, e, bits, x);
     return gen_min_max(g, e->vec, e->in, bits, x);
 }
@@ -531,7 +531,7 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     LLVMValueRef m = LLVMBuildSub(b, yi, LLVMBuildShl(b, e, ki(p, 23), ""), "");
     LLVMValueRef f = LLVMBuildFSub(b, fi(p, m), kf(p, 1.0), "");
     LLVMValueRef r = horner(p, f, c, 8);
-    LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_form(p->g, p->vec, p->g->t_f32), "");
+    LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_type_as(p->g, p->vec, p->g->t_f32), "");
     r = fma_(p->g, r, f, p->ftz ? ef : LLVMBuildFAdd(b, ef, e0, ""));
     if (is_wide(p))
         return fix_up(p, r, x, 0x03530433);
@@ -608,12 +608,14 @@ static LLVMValueRef ap_tanh(const struct ap *p, LLVMValueRef x)
 
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
 {
-    const struct ap p = {g, e->vec, e->in->ftz};
+    const struct ap p = {g, e->vec, ir_has(e->in, IR_MOD_FTZ)};
     if (e->in->type != IR_F32 || e->in->op < IR_OP_FRSQRT || e->in->op > IR_OP_FTANH)
         return NULL;
     /* Only ex2 gives denormals of its own; the multiplication or scalef at its end flushes them. */
     bool flushed = g->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2;
-    LLVMValueRef x = fi(&p, e->in->ftz ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
+    LLVMValueRef x = fi(&p,
+                        ir_has(e->in, IR_MOD_FTZ) ? gen_flush(g, e->vec, e->src[0]) : e->src[0]),
+                 y;
     switch (e->in->op) {
     case IR_OP_FRSQRT:
         y = ap_rsqrt(&p, x);
@@ -637,5 +639,5 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
         return NULL;
     }
     y = if_(&p, y); /* a NaN becomes canonical where it is seen */
-    return e->in->ftz && !flushed ? gen_flush(g, e->vec, y) : y;
+    return ir_has(e->in, IR_MOD_FTZ) && !flushed ? gen_flush(g, e->vec, y) : y;
 }

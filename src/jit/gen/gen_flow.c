@@ -18,8 +18,11 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
+
 static void node_enter_divergent(struct gen *g, struct gen_node *node)
 {
+    assert(node->divergent && !node->exit_only && !node->region && node->test);
     LLVMPositionBuilderAtEnd(g->b, node->test);
     g->epoch = g->epoch_next++;
     LLVMValueRef pend[2] = {gen_bits_load(g, node->pend[0]), gen_bits_load(g, node->pend[1])};
@@ -47,6 +50,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
 /* Where the sweep goes after this node: back to a loop whose lanes want another turn, or on. */
 static void node_tail(struct gen *g, uint32_t n)
 {
+    assert(g->nodes[n].divergent && g->nodes[n].tail);
     struct gen_node *node = &g->nodes[n];
     LLVMPositionBuilderAtEnd(g->b, node->tail);
     const struct ir_loops *loops = &g->shapes.loops;
@@ -89,6 +93,7 @@ static bool heads_endless_loop(struct gen *g, const struct ir_block *header)
 /* All lanes may have ended in the last turn of such a loop. */
 static void leave_endless_loop(struct gen *g)
 {
+    assert(!g->alive_known_full && g->is_kernel);
     LLVMBasicBlockRef turn = gen_bb(g, "turn");
     LLVMValueRef some =
         gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
@@ -98,6 +103,7 @@ static void leave_endless_loop(struct gen *g)
 
 static void gen_node_body(struct gen *g, uint32_t n)
 {
+    assert(n < g->nnodes && (!g->dispatch || g->nodes[n].divergent));
     struct gen_node *node = &g->nodes[n];
     g->cur = n;
     if (node->exit_only || gen_serial_node(g, n))
@@ -113,6 +119,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
     }
     const struct ir_instr *in = node->first;
     for (; in && in != node->end; in = in->next) {
+        gen_place_at(g, in);
         if (ir_op_has(in->op, IR_F_TERM)) {
             gen_term(g, node, in);
             break;
@@ -143,11 +150,31 @@ static LLVMValueRef flag_slot(struct gen *g, LLVMTypeRef type, uint64_t size_B)
     return slot;
 }
 
+/*
+ * Pending masks are live from the start of the function to their node: promoted to SSA, n of them
+ * cost n phis in each of the blocks between. Beyond this many nodes they stay in memory.
+ */
+#define PENDING_SSA_MAX 48
+
+static bool pending_in_memory(const struct gen *g)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->nnodes; i++)
+        n += g->nodes[i].divergent && !g->nodes[i].exit_only;
+    return n > PENDING_SSA_MAX;
+}
+
 static void mask_slots(struct gen *g, LLVMValueRef out[2])
 {
+    assert(!g->pending || g->npending < 2 * g->nnodes);
     for (int h = 0; h < 2; h++) {
         if (g->dispatch) {
             out[h] = flag_slot(g, g->t_i16, 2);
+            continue;
+        }
+        if (g->pending) {
+            out[h] = gen_gep(g, g->pending, 2u * g->npending++);
+            LLVMBuildStore(g->b, gen_ci(g->t_i16, 0), out[h]);
             continue;
         }
         out[h] = gen_alloca(g, g->t_i16, 0, "pend");
@@ -157,6 +184,13 @@ static void mask_slots(struct gen *g, LLVMValueRef out[2])
 
 static void nodes_materialise(struct gen *g)
 {
+    g->pending = NULL;
+    g->npending = 0;
+    if (!g->dispatch && pending_in_memory(g)) {
+        /* Not an alloca of this function's own, or SROA would take it apart again. */
+        LLVMTypeRef type = LLVMArrayType2(g->t_i16, 2ull * g->nnodes);
+        g->pending = gen_opaque(g, gen_alloca(g, type, 64, "pending"));
+    }
     for (uint32_t n = 0; n < g->nnodes; n++) {
         struct gen_node *node = &g->nodes[n];
         if (node->exit_only)
@@ -237,6 +271,7 @@ static void gen_prologue(struct gen *g)
 
 enum hd_status gen_flow_run(struct gen *g)
 {
+    assert(g->nnodes && (g->is_kernel || !g->leaves_early));
     g->done = gen_bb(g, "done");
     if (g->leaves_early)
         g->alive_at = gen_frame_alloc(g, 4, 4);

@@ -18,6 +18,14 @@ void gen_body_values(struct gen *g);
 void gen_run_warp(struct gen *g, LLVMValueRef body);
 void gen_run_cta(struct gen *g, LLVMValueRef body);
 
+/* ---- gen_once.c: loads that only the first warp of a region makes */
+/* Where the load's elements are kept for the warps that follow; NULL = every warp loads. */
+LLVMValueRef gen_once_slot(struct gen *g, const struct ir_instr *in);
+/* The place to load from: `memory` in the first warp, the slot in the others. */
+LLVMValueRef gen_once_from(struct gen *g, LLVMValueRef slot, unsigned element, LLVMValueRef memory);
+void gen_once_keep(struct gen *g, LLVMValueRef slot, unsigned element, LLVMValueRef x);
+void gen_once_filled(struct gen *g, LLVMValueRef slot); /* after the last element */
+
 /* ---- gen_edge.c: masks and terminators */
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits);
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot);
@@ -36,6 +44,8 @@ void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 struct gen_carry;
 /* What gets across the stop, and how; NULL = out of memory. */
 const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop);
+/* Stops are numbered in the order of blocks. */
+uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c);
 void gen_carry_save(struct gen *g, const struct gen_carry *c);
 void gen_carry_restore(struct gen *g, const struct gen_carry *c);
 
@@ -73,10 +83,16 @@ void gen_store_results(struct gen *g, const struct ir_instr *ret);
 /* The LLVM function of a device function, generating it if need be. */
 LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func);
 
-/* gen_main.c: generates `func` into `fn` with a fresh per-function state. */
+/* gen_main.c: what of LLVM's is needed throughout; the kernel and all that it calls. */
+void gen_types_init(struct gen *g);
+enum hd_status gen_module_build(struct gen *g);
+/* Generates `func` into `fn` with a fresh per-function state. */
 enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVMValueRef fn);
 void gen_function_attributes(struct gen *g, LLVMValueRef fn);
 void gen_llvm_init(void);
 const char *gen_cpu_name(enum jit_path path);
+
+/* gen_split.c: leaves no block of the module long. */
+void gen_split_blocks(struct gen *g);
 
 #endif

@@ -8,6 +8,8 @@
  */
 #include "jit/gen/gen.h"
 
+#include <assert.h>
+
 enum { UNKNOWN, VISITED, COMPUTED, LOADED };
 
 static bool visit(struct gen *g, const struct ir_value *v, unsigned depth)
@@ -49,6 +51,7 @@ static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef firs
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
                              int64_t step, const bool *index_signed)
 {
+    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && step);
     LLVMValueRef any = NULL;
     for (int h = 0; h < 2; h++) {
         first[h] = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");

@@ -10,6 +10,8 @@
  */
 #include "jit/gen/gen.h"
 
+#include <assert.h>
+
 /* One element's world: scalar or <16 x ..>. */
 struct half {
     struct gen *g;
@@ -18,7 +20,7 @@ struct half {
 
 static LLVMTypeRef form(const struct half *h, LLVMTypeRef elem)
 {
-    return gen_form(h->g, h->vec, elem);
+    return gen_type_as(h->g, h->vec, elem);
 }
 
 static LLVMValueRef k16(const struct half *h, uint64_t v)
@@ -165,20 +167,22 @@ static LLVMValueRef to_odd(struct gen *g, bool vec, LLVMValueRef bits, LLVMValue
 
 LLVMValueRef gen_odd_f32(struct gen *g, bool vec, LLVMValueRef x)
 {
-    LLVMTypeRef f32 = gen_form(g, vec, g->t_f32), f64 = gen_form(g, vec, g->t_f64);
+    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t_f64) ||
+           LLVMTypeOf(x) == gen_type_as(g, vec, g->t_i64));
+    LLVMTypeRef f32 = gen_type_as(g, vec, g->t_f32), f64 = gen_type_as(g, vec, g->t_f64);
     LLVMValueRef t = LLVMBuildFPTrunc(g->b, x, f32, ""), back = LLVMBuildFPExt(g->b, t, f64, "");
     LLVMValueRef up =
         LLVMBuildFCmp(g->b, LLVMRealOLT, gen_intrinsic(g, "llvm.fabs", &f64, 1, &back, 1),
                       gen_intrinsic(g, "llvm.fabs", &f64, 1, &x, 1), "");
     LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, x, "");
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_form(g, vec, g->t_i32), "");
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t_i32), "");
     return LLVMBuildBitCast(g->b, to_odd(g, vec, bits, inexact, up), f32, "");
 }
 
 LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueRef c)
 {
     LLVMBuilderRef b = g->b;
-    LLVMTypeRef i64 = gen_form(g, vec, g->t_i64);
+    LLVMTypeRef i64 = gen_type_as(g, vec, g->t_i64);
     LLVMValueRef s = LLVMBuildFAdd(b, p, c, ""), t = LLVMBuildFSub(b, s, p, "");
     LLVMValueRef e = LLVMBuildFAdd(b, LLVMBuildFSub(b, p, LLVMBuildFSub(b, s, t, ""), ""),
                                    LLVMBuildFSub(b, c, t, ""), "");
@@ -186,7 +190,7 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
     LLVMValueRef sb = LLVMBuildBitCast(b, s, i64, ""), eb = LLVMBuildBitCast(b, e, i64, "");
     LLVMValueRef up =
         LLVMBuildICmp(b, LLVMIntSGE, LLVMBuildXor(b, sb, eb, ""), gen_k(g, vec, g->t_i64, 0), "");
-    return LLVMBuildBitCast(b, to_odd(g, vec, sb, inexact, up), gen_form(g, vec, g->t_f64), "");
+    return LLVMBuildBitCast(b, to_odd(g, vec, sb, inexact, up), gen_type_as(g, vec, g->t_f64), "");
 }
 
 /* ---- operations on one element */
@@ -260,9 +264,9 @@ static LLVMValueRef arith(const struct half *h, const struct ir_instr *in, LLVMV
         break;
     }
     r = narrow(h, r, false);
-    if (in->op == IR_OP_FMA && (in->imm & 1))
+    if (in->op == IR_OP_FMA && ir_has(in, IR_MOD_RELU))
         r = relu(h, r);
-    return in->sat ? gen_half_saturate(h->g, h->vec, in->type, r) : r;
+    return ir_has(in, IR_MOD_SAT) ? gen_half_saturate(h->g, h->vec, in->type, r) : r;
 }
 
 /* ex2 and tanh: the f32 approximation, rounded. */
@@ -336,7 +340,7 @@ static LLVMValueRef compare(const struct half *h, const struct gen_emit *e, bool
 {
     LLVMValueRef x[2];
     for (int s = 0; s < 2; s++) {
-        x[s] = is_packed ? piece(h, e->src[s], (unsigned)e->in->imm & 1) : e->src[s];
+        x[s] = is_packed ? piece(h, e->src[s], ir_has(e->in, IR_MOD_HI)) : e->src[s];
         x[s] = widen(h, x[s]);
     }
     return LLVMBuildFCmp(h->g->b, gen_real_predicate(e->in->cmp), x[0], x[1], "");
@@ -352,9 +356,9 @@ static LLVMValueRef cvt_pack(const struct half *h, const struct gen_emit *e)
     for (int i = 0; i < 2; i++) {
         LLVMValueRef x = LLVMBuildBitCast(h->g->b, e->src[1 - i], form(h, h->g->t_f32), "");
         r[i] = narrow(h, x, in->rnd == IR_RZ);
-        if (in->imm & 1)
+        if (ir_has(in, IR_MOD_RELU))
             r[i] = relu(h, r[i]);
-        if (in->sat)
+        if (ir_has(in, IR_MOD_SAT))
             r[i] = gen_half_saturate(h->g, h->vec, in->type, r[i]);
     }
     return both(h, r[0], r[1]);
@@ -366,7 +370,7 @@ LLVMValueRef gen_emit_half(struct gen *g, const struct gen_emit *e)
     bool is_packed = in->type == IR_F16X2 || in->type == IR_BF16X2;
     bool is_bf = in->type == IR_BF16 || in->type == IR_BF16X2;
     struct half h = {g, e->vec, is_bf};
-    if ((!is_packed && !is_bf && in->type != IR_F16) || in->ftz)
+    if ((!is_packed && !is_bf && in->type != IR_F16) || ir_has(in, IR_MOD_FTZ))
         return NULL;
     switch (in->op) {
     case IR_OP_FADD:

@@ -21,7 +21,7 @@ static LLVMValueRef k_like(struct gen *g, LLVMValueRef x, uint64_t v)
 static LLVMValueRef resize(struct gen *g, bool vec, LLVMValueRef x, LLVMTypeRef elem, bool sign)
 {
     unsigned from = LLVMGetIntTypeWidth(elem_of(x)), to = LLVMGetIntTypeWidth(elem);
-    LLVMTypeRef t = gen_form(g, vec, elem);
+    LLVMTypeRef t = gen_type_as(g, vec, elem);
     if (from == to)
         return x;
     if (from > to)
@@ -65,7 +65,7 @@ static LLVMValueRef funnel(struct gen *g, const struct gen_emit *e)
     LLVMValueRef args[] = {e->src[1], e->src[0], n}; /* high, low */
     LLVMTypeRef t = LLVMTypeOf(n);
     LLVMValueRef r = gen_intrinsic(g, left ? "llvm.fshl" : "llvm.fshr", &t, 1, args, 3);
-    if (e->in->imm)
+    if (ir_has(e->in, IR_MOD_WRAP))
         return r;
     LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntUGE, n, k_like(g, n, 32), "");
     return LLVMBuildSelect(g->b, over, left ? e->src[0] : e->src[1], r, "");
@@ -118,8 +118,8 @@ static LLVMValueRef prmt(struct gen *g, const struct gen_emit *e)
 /* Quotient and remainder without a trap: 32-bit lanes through exact f64 division. */
 static LLVMValueRef divide32(struct gen *g, const struct gen_emit *e, bool sign)
 {
-    LLVMTypeRef fv = gen_form(g, true, g->t_f64);
-    LLVMTypeRef wide = gen_form(g, true, g->t_i64), iv = gen_form(g, true, g->t_i32);
+    LLVMTypeRef fv = gen_type_as(g, true, g->t_f64);
+    LLVMTypeRef wide = gen_type_as(g, true, g->t_i64), iv = gen_type_as(g, true, g->t_i32);
     LLVMValueRef a = e->src[0], b = e->src[1];
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
     LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
@@ -205,7 +205,7 @@ static LLVMIntPredicate predicate(enum ir_cmp cmp, bool sign)
 static LLVMValueRef bool_to(struct gen *g, const struct gen_emit *e, LLVMValueRef p,
                             LLVMTypeRef elem)
 {
-    return LLVMBuildZExt(g->b, p, gen_form(g, e->vec, elem), "");
+    return LLVMBuildZExt(g->b, p, gen_type_as(g, e->vec, elem), "");
 }
 
 /* ADDC, CARRY, SUBC, BORROW */
@@ -366,10 +366,10 @@ LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
     LLVMValueRef a = e->src[0], b = e->src[1];
-    bool sign = ir_type_is_signed(in->type);
+    bool sign = ir_type_is_signed(in->type), packed = ir_type_lanes(in->type) > 1;
     switch (in->op) {
     case IR_OP_UNDEF:
-        return LLVMConstNull(gen_form(g, e->vec, gen_scalar_type(g, in->dst[0]->type)));
+        return LLVMConstNull(gen_type_as(g, e->vec, gen_scalar_type(g, in->dst[0]->type)));
     case IR_OP_SELECT:
         return LLVMBuildSelect(g->b, a, b, e->src[2], "");
     case IR_OP_PACK:
@@ -377,9 +377,9 @@ LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e)
     case IR_OP_UNPACK:
         return unpack(g, e);
     case IR_OP_ADD:
-        return in->sat ? NULL : LLVMBuildAdd(g->b, a, b, "");
+        return ir_has(in, IR_MOD_SAT) || packed ? NULL : LLVMBuildAdd(g->b, a, b, "");
     case IR_OP_SUB:
-        return in->sat ? NULL : LLVMBuildSub(g->b, a, b, "");
+        return ir_has(in, IR_MOD_SAT) ? NULL : LLVMBuildSub(g->b, a, b, "");
     case IR_OP_MUL:
         return LLVMBuildMul(g->b, a, b, "");
     case IR_OP_MULHI:
@@ -391,9 +391,9 @@ LLVMValueRef gen_emit_int(struct gen *g, const struct gen_emit *e)
     case IR_OP_REM:
         return divide(g, e);
     case IR_OP_MIN:
-        return select_cmp(g, sign ? LLVMIntSLT : LLVMIntULT, a, b);
+        return packed ? NULL : select_cmp(g, sign ? LLVMIntSLT : LLVMIntULT, a, b);
     case IR_OP_MAX:
-        return select_cmp(g, sign ? LLVMIntSGT : LLVMIntUGT, a, b);
+        return packed ? NULL : select_cmp(g, sign ? LLVMIntSGT : LLVMIntUGT, a, b);
     case IR_OP_NEG:
         return LLVMBuildNeg(g->b, a, "");
     case IR_OP_ABS:

@@ -1,19 +1,11 @@
 /*
- * One kernel, from request to object code.
+ * One kernel, from IR to LLVM IR: its functions and what calls them. gen_llvm.c goes on from there.
  */
 #include "jit/gen/gen_flow.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include <llvm-c/Analysis.h>
-#include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
-#include <llvm-c/Transforms/PassBuilder.h>
-
-#include "base/log.h"
 
 #define MXCSR_DEFAULT 0x1f80u
 #define MXCSR_FLUSH   0x9fc0u /* plus FTZ and DAZ */
@@ -28,6 +20,7 @@ void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
 
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
+    gen_place_at(g, in);
     switch (in->op) {
     case IR_OP_CONST:
         return;
@@ -80,7 +73,8 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
         return;
     }
     default:
-        if (gen_warp(g, in))
+        /* Prefetches would cost a host instruction per lane; what pays is gen_prefetch.c's. */
+        if (ir_op_has(in->op, IR_F_HINT) || gen_warp(g, in))
             return;
         if (ir_op_has(in->op, IR_F_PURE))
             gen_pure(g, in);
@@ -102,7 +96,7 @@ static void fp_scan(const struct ir_func *f, struct fp_use *use)
         ir_foreach_instr(in, f->blocks[b]) {
             bool cvt = in->op == IR_OP_CVT && (in->type == IR_F32 || in->type2 == IR_F32);
             bool f64 = in->type == IR_F64 || (in->op == IR_OP_CVT && in->type2 == IR_F64);
-            if (!ir_op_has(in->op, IR_F_FTZ))
+            if (!(ir_op_infos[in->op].mods & IR_MOD_FTZ))
                 continue;
             use->f64 |= f64;
             /* bf16 is computed in f32 and keeps its denormals. */
@@ -110,7 +104,7 @@ static void fp_scan(const struct ir_func *f, struct fp_use *use)
                          (in->op == IR_OP_CVT && in->type2 == IR_BF16);
             if (in->type != IR_F32 && !cvt)
                 continue;
-            if (in->ftz)
+            if (ir_has(in, IR_MOD_FTZ))
                 use->ftz = true;
             else
                 use->ieee = true;
@@ -220,32 +214,40 @@ static void stack_setup(struct gen *g)
 
 static enum hd_status function_analyse(struct gen *g)
 {
-    HD_TRY(ir_shapes_compute(g->func, g->req->cls, &g->arena, &g->shapes));
+    if (g->req->form == GEN_SIMPLE)
+        HD_TRY(ir_shapes_compute_dispatch(g->func, g->req->cls, &g->arena, &g->shapes));
+    else
+        HD_TRY(ir_shapes_compute(g->func, g->req->cls, &g->arena, &g->shapes));
     HD_TRY(ir_liveness_compute(g->func, &g->arena, &g->live));
     return gen_nodes_build(g);
 }
 
 enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVMValueRef fn)
 {
+    assert(!func->is_declaration && func->nblocks);
     struct gen child = *parent, *g = &child;
     hd_arena_init(&g->arena);
+    g->outer = parent;
     g->func = func;
     g->fn = fn;
     g->depth++;
     g->is_kernel = func->is_kernel;
     g->dispatch = false;
     g->nnodes = g->nsites = g->nresume = 0;
-    g->frame_B = g->cta_area_B = 0;
+    g->frame_B = g->cta_area_B = g->once_B = 0;
     g->origin = NULL;
+    g->spare = NULL;
+    g->nlanes_inline = 0;
     g->carries = NULL;
     g->patterns = NULL;
+    g->strict_lanes = NULL;
     g->mask[0] = g->mask[1] = NULL;
     g->b = LLVMCreateBuilderInContext(g->ctx);
     g->alloca_builder = LLVMCreateBuilderInContext(g->ctx);
     gen_function_attributes(g, fn);
     for (unsigned p = 1; p <= 2 && !func->is_kernel; p++) /* costs time where it is inlined */
         add_enum_attr(g, fn, p, "noalias", 0);
-    enum hd_status status = function_analyse(g);
+    enum hd_status status = gen_place_init(g) ? function_analyse(g) : HD_NO_MEMORY;
     if (status == HD_OK) {
         LLVMBasicBlockRef allocas = gen_bb(g, "allocas");
         g->entry = gen_bb(g, "entry");
@@ -254,12 +256,16 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         context_values(g);
         stack_setup(g);
         status = gen_flow_run(g);
+        assert(!g->by_region || (func->is_kernel && !g->dispatch && g->facts.simple_barriers));
         LLVMBuildBr(g->alloca_builder, g->entry);
     }
+    for (uint32_t b = 0; b < func->nblocks; b++)
+        ir_foreach_instr(in, func->blocks[b])
+            g->ir_instrs++;
+    parent->ir_instrs = g->ir_instrs;
     parent->facts.may_spin |= g->facts.may_spin;
     parent->facts.waits_in_calls |=
         g->facts.waits_in_calls || (!func->is_kernel && g->facts.may_spin);
-    parent->facts.uses_printf |= g->facts.uses_printf;
     if (func->is_kernel) {
         parent->facts = g->facts;
         parent->facts.frame_B = hd_align_up(g->frame_B, 64);
@@ -270,6 +276,8 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
         parent->alive_at = g->alive_at;
         parent->alive_in_memory = g->alive_in_memory;
         parent->cta_area_B = g->cta_area_B;
+        parent->once_B = g->once_B;
+        parent->crowded = g->crowded;
         uint64_t ops = 0;
         for (uint32_t b = 0; b < func->nblocks; b++) {
             ir_foreach_instr(in, func->blocks[b])
@@ -291,7 +299,7 @@ enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVM
 
 /* ---- module */
 
-static void types_init(struct gen *g)
+void gen_types_init(struct gen *g)
 {
     g->t_void = LLVMVoidTypeInContext(g->ctx);
     g->t_i1 = LLVMInt1TypeInContext(g->ctx);
@@ -308,7 +316,7 @@ static void types_init(struct gen *g)
     g->md_invariant = LLVMGetMDKindIDInContext(g->ctx, "invariant.load", 14);
 }
 
-static enum hd_status build(struct gen *g)
+static enum hd_status module_build(struct gen *g)
 {
     LLVMValueRef body = LLVMAddFunction(g->mod, "heddle_body", gen_body_type(g));
     LLVMSetLinkage(body, LLVMInternalLinkage);
@@ -317,140 +325,19 @@ static enum hd_status build(struct gen *g)
     g->facts.mxcsr = g->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
     bool stops = g->nresume || g->dispatch || g->facts.frame_B || g->facts.waits_in_calls;
     g->b = LLVMCreateBuilderInContext(g->ctx);
-    hd_arena_init(&g->arena);
     if (g->by_region || !stops)
         gen_run_cta(g, body);
     else
         gen_run_warp(g, body);
     LLVMDisposeBuilder(g->b);
-    enum hd_status status = hd_arena_status(&g->arena);
-    hd_arena_fini(&g->arena);
     add_enum_attr(g, body, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
+    return hd_arena_status(&g->arena);
+}
+
+enum hd_status gen_module_build(struct gen *g)
+{
+    hd_arena_init(&g->arena);
+    enum hd_status status = module_build(g);
+    hd_arena_fini(&g->arena);
     return status;
-}
-
-static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_message)
-{
-    snprintf(out->error, sizeof(out->error), "%s: %s", what, llvm_message ? llvm_message : "?");
-    LLVMDisposeMessage(llvm_message);
-    return HD_JIT;
-}
-
-static LLVMTargetMachineRef machine_create(const struct gen_request *req, char **out_message)
-{
-    LLVMTargetRef target;
-    const char *triple = "x86_64-unknown-linux-gnu";
-    if (LLVMGetTargetFromTriple(triple, &target, out_message))
-        return NULL;
-    return LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features,
-                                   LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelSmall);
-}
-
-static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
-{
-    static const char passes[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
-                                 "instcombine<no-verify-fixpoint>,simplifycfg,"
-                                 "loop-mssa(licm),early-cse)";
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err = LLVMRunPasses(g->mod, passes, tm, options);
-    LLVMDisposePassBuilderOptions(options);
-    if (!err)
-        return HD_OK;
-    char *text = LLVMGetErrorMessage(err);
-    snprintf(out->error, sizeof(out->error), "optimiser: %s", text);
-    LLVMDisposeErrorMessage(text);
-    return HD_JIT;
-}
-
-static enum hd_status emit_object(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
-{
-    char *message = NULL;
-    LLVMMemoryBufferRef buf;
-    if (hd_debug(HD_DEBUG_ASM)) {
-        LLVMMemoryBufferRef text;
-        LLVMModuleRef copy = LLVMCloneModule(g->mod);
-        if (!LLVMTargetMachineEmitToMemoryBuffer(tm, copy, LLVMAssemblyFile, &message, &text)) {
-            out->asm_text = strndup(LLVMGetBufferStart(text), LLVMGetBufferSize(text));
-            LLVMDisposeMemoryBuffer(text);
-        }
-        LLVMDisposeModule(copy);
-    }
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->mod, LLVMObjectFile, &message, &buf))
-        return fail(out, "code generation", message);
-    out->object_B = LLVMGetBufferSize(buf);
-    out->object = malloc(out->object_B);
-    if (out->object)
-        memcpy(out->object, LLVMGetBufferStart(buf), out->object_B);
-    LLVMDisposeMemoryBuffer(buf);
-    return out->object ? HD_OK : HD_NO_MEMORY;
-}
-
-static enum hd_status compile(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
-{
-    char *message = NULL;
-    HD_TRY(build(g));
-    if (g->no_memory)
-        return HD_NO_MEMORY;
-    if (g->error[0]) {
-        snprintf(out->error, sizeof(out->error), "%s", g->error);
-        return HD_NOT_SUPPORTED;
-    }
-    if (hd_debug(HD_DEBUG_LLVM)) {
-        char *text = LLVMPrintModuleToString(g->mod);
-        out->llvm_text = strdup(text);
-        LLVMDisposeMessage(text);
-    }
-    if (g->req->verify && LLVMVerifyModule(g->mod, LLVMReturnStatusAction, &message))
-        return fail(out, "internal: invalid LLVM IR", message);
-    LLVMDisposeMessage(message);
-    HD_TRY(optimise(g, tm, out));
-    HD_TRY(emit_object(g, tm, out));
-    out->facts = g->facts;
-    return HD_OK;
-}
-
-enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_result *out)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    memset(out, 0, sizeof(*out));
-    pthread_once(&once, gen_llvm_init);
-    char *message = NULL;
-    LLVMTargetMachineRef tm = machine_create(req, &message);
-    if (!tm)
-        return fail(out, "target", message);
-    struct gen gen = {.req = req, .path = req->path, .avx512 = req->path == JIT_AVX512};
-    gen.ctx = LLVMContextCreate();
-    gen.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, gen.ctx);
-    LLVMSetTarget(gen.mod, "x86_64-unknown-linux-gnu");
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
-    LLVMSetModuleDataLayout(gen.mod, layout);
-    LLVMDisposeTargetData(layout);
-    types_init(&gen);
-    enum hd_status status = compile(&gen, tm, out);
-    LLVMDisposeModule(gen.mod);
-    LLVMContextDispose(gen.ctx);
-    LLVMDisposeTargetMachine(tm);
-    return status;
-}
-
-const char *heddle_codegen_llvm_version(void)
-{
-    static char text[32];
-    unsigned major, minor, patch;
-    LLVMGetVersion(&major, &minor, &patch);
-    snprintf(text, sizeof(text), "%u.%u.%u", major, minor, patch);
-    return text;
-}
-
-void gen_llvm_init(void)
-{
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-}
-
-const char *gen_cpu_name(enum jit_path path)
-{
-    return path == JIT_AVX512 ? "skylake-avx512" : path == JIT_AVX2 ? "haswell" : "x86-64";
 }

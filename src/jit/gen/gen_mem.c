@@ -12,44 +12,27 @@
  * has both forms.
  */
 #include "jit/gen/gen_access.h"
+#include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_lanes.h"
+
+#include <assert.h>
 
 /* ---- loads */
 
-static LLVMValueRef masked_load(struct gen *g, LLVMTypeRef vt, LLVMValueRef ptr, LLVMValueRef mask,
-                                unsigned align)
-{
-    if (!mask) {
-        LLVMValueRef x = LLVMBuildLoad2(g->b, vt, ptr, "");
-        LLVMSetAlignment(x, align);
-        return x;
-    }
-    LLVMTypeRef over[] = {vt, g->t_ptr};
-    LLVMValueRef args[] = {ptr, gen_i32(g, align), mask, LLVMConstNull(vt)};
-    return gen_intrinsic(g, "llvm.masked.load", over, 2, args, 4);
-}
-
-static LLVMValueRef gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
-                           unsigned align)
-{
-    LLVMTypeRef vt = gen_vec(g, elem);
-    LLVMTypeRef over[] = {vt, LLVMTypeOf(ptrs)};
-    LLVMValueRef args[] = {ptrs, gen_i32(g, align), gen_mask_or_full(g, h), LLVMConstNull(vt)};
-    return gen_intrinsic(g, "llvm.masked.gather", over, 2, args, 4);
-}
-
-/* Bytes and halfwords: gather the dword around each (it cannot cross a page) and shift. */
-static LLVMValueRef gather_small(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
-                                 uint64_t size_B)
+/* Bytes and halfwords where dwords can be gathered: the dword around each (it cannot cross a page),
+ * shifted. */
+static LLVMValueRef gather_any(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
+                               uint64_t size_B, bool strong)
 {
     LLVMTypeRef v64 = gen_vec(g, g->t_i64), v32 = gen_vec(g, g->t_i32);
-    if (!g->avx512)
-        return gather(g, elem, ptrs, h, (unsigned)size_B);
+    if (size_B >= 4 || !gen_lanes_native(g, 4))
+        return gen_gather(g, elem, ptrs, g->mask[h], size_B, strong);
     LLVMValueRef x = LLVMBuildPtrToInt(g->b, ptrs, v64, "");
     LLVMValueRef low =
         LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, x, v32, ""), gen_splat_const(g, g->t_i32, 3), "");
     x = LLVMBuildAnd(g->b, x, gen_splat_const(g, g->t_i64, ~3ull), "");
     ptrs = LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t_ptr), "");
-    LLVMValueRef words = gather(g, g->t_i32, ptrs, h, 4);
+    LLVMValueRef words = gen_gather(g, g->t_i32, ptrs, g->mask[h], 4, strong);
     low = LLVMBuildShl(g->b, low, gen_splat_const(g, g->t_i32, 3), "");
     words = LLVMBuildLShr(g->b, words, low, "");
     return LLVMBuildTrunc(g->b, words, gen_vec(g, elem), "");
@@ -110,14 +93,12 @@ static void load_masked(struct gen *g, const struct gen_access *a, LLVMTypeRef e
         for (int h = 0; h < 2; h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B)) {
-                out[j][h] =
-                    masked_load(g, gen_vec(g, elem), gen_ptr_at(g, a->base[h], a->offset + more),
-                                g->mask[h], (unsigned)size_B);
+                out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, a->base[h], a->offset + more),
+                                            g->mask[h], size_B);
                 continue;
             }
             LLVMValueRef ptrs = gen_access_lanes(g, a, h, more);
-            out[j][h] = size_B < 4 ? gather_small(g, elem, ptrs, h, size_B)
-                                   : gather(g, elem, ptrs, h, (unsigned)size_B);
+            out[j][h] = gather_any(g, elem, ptrs, h, size_B, a->strong);
         }
     }
 }
@@ -131,6 +112,7 @@ static LLVMValueRef all_active(struct gen *g)
 static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicBlockRef a_end,
                       LLVMValueRef b[][2], LLVMBasicBlockRef b_end, LLVMValueRef out[][2])
 {
+    assert(LLVMGetBasicBlockTerminator(a_end) && LLVMGetBasicBlockTerminator(b_end));
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < 2; h++) {
             LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(a[j][h]), "");
@@ -149,6 +131,10 @@ static void load_lanes(struct gen *g, const struct gen_access *a, LLVMTypeRef el
         load_masked(g, a, elem, size_B, n, out);
         return;
     }
+    if (!gen_optional(g)) {
+        load_masked(g, a, elem, size_B, n, out);
+        return;
+    }
     if (!g->mask[0] && !g->mask[1]) {
         load_full(g, a, elem, size_B, n, out);
         return;
@@ -158,18 +144,21 @@ static void load_lanes(struct gen *g, const struct gen_access *a, LLVMTypeRef el
     LLVMBuildCondBr(g->b, all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
     load_full(g, a, elem, size_B, n, x);
+    LLVMBasicBlockRef full_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
     load_masked(g, a, elem, size_B, n, y);
+    LLVMBasicBlockRef part_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
-    load_join(g, n, x, full, y, part, out);
+    load_join(g, n, x, full_end, y, part_end, out);
 }
 
 /* Both forms of an access whose index might wrap, chosen at run time. */
 static void load_either(struct gen *g, const struct ir_instr *in, struct gen_access *a,
                         LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
 {
+    assert(a->wraps && gen_is_one(g, a->wraps));
     LLVMBasicBlockRef fast = gen_bb(g, "fast"), slow = gen_bb(g, "slow"), join = gen_bb(g, "join");
     LLVMValueRef a_out[8][2], b_out[8][2];
     struct gen_access idx = *a;
@@ -193,9 +182,9 @@ static bool load_is_volatile(const struct ir_instr *in)
 }
 
 static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTypeRef elem,
-                                LLVMValueRef base, int64_t offset, uint64_t size_B)
+                                LLVMValueRef ptr, uint64_t size_B)
 {
-    LLVMValueRef x = LLVMBuildLoad2(g->b, elem, gen_ptr_at(g, base, offset), "");
+    LLVMValueRef x = LLVMBuildLoad2(g->b, elem, ptr, "");
     LLVMSetAlignment(x, (unsigned)size_B);
     if (load_is_volatile(in)) {
         LLVMSetVolatile(x, true);
@@ -208,6 +197,23 @@ static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTy
     return x;
 }
 
+static void load_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                         LLVMTypeRef elem, uint64_t size_B, unsigned n)
+{
+    assert(a->kind == GEN_ACCESS_U && n == in->ndst);
+    LLVMValueRef slot = gen_once_slot(g, in);
+    for (unsigned j = 0; j < n; j++) {
+        LLVMValueRef ptr = gen_ptr_at(g, a->base[0], a->offset + (int64_t)(j * size_B));
+        LLVMValueRef x =
+            load_scalar(g, in, elem, slot ? gen_once_from(g, slot, j, ptr) : ptr, size_B);
+        if (slot)
+            gen_once_keep(g, slot, j, x);
+        gen_set(g, in->dst[j], gen_u(x));
+    }
+    if (slot)
+        gen_once_filled(g, slot);
+}
+
 static bool contiguous_matters(const struct gen_access *a, uint64_t size_B, unsigned n)
 {
     return is_contiguous(a, size_B) || (n > 1 && is_contiguous(a, size_B * n));
@@ -218,6 +224,7 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (gen_pattern_load(g, in) || gen_strong_load(g, in))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
+    assert(in->op == IR_OP_LD && in->ndst == n && n <= 8);
     LLVMTypeRef elem = gen_scalar_type(g, in->type);
     uint64_t size_B = ir_type_bits(in->type) / 8;
     struct gen_access a = gen_access_of(g, in);
@@ -228,18 +235,15 @@ void gen_load(struct gen *g, const struct ir_instr *in)
         gen_access_guess(g, in, &a, size_B * n);
     LLVMValueRef out[8][2];
     if (a.kind == GEN_ACCESS_U) {
-        for (unsigned j = 0; j < n; j++)
-            gen_set(g, in->dst[j],
-                    gen_u(load_scalar(g, in, elem, a.base[0], a.offset + (int64_t)(j * size_B),
-                                      size_B)));
+        load_uniform(g, in, &a, elem, size_B, n);
         return;
     }
     if (a.kind == GEN_ACCESS_A && a.stride == 0 && !a.wraps) {
         LLVMValueRef base[2] = {safe_half(g, &a, 0), safe_half(g, &a, 1)};
         for (unsigned j = 0; j < n; j++) {
             int64_t offset = a.offset + (int64_t)(j * size_B);
-            LLVMValueRef x0 = load_scalar(g, in, elem, base[0], offset, size_B);
-            LLVMValueRef x1 = load_scalar(g, in, elem, base[1], offset, size_B);
+            LLVMValueRef x0 = load_scalar(g, in, elem, gen_ptr_at(g, base[0], offset), size_B);
+            LLVMValueRef x1 = load_scalar(g, in, elem, gen_ptr_at(g, base[1], offset), size_B);
             gen_set(g, in->dst[j], gen_a(x0, x1, 0));
         }
         return;
@@ -255,25 +259,6 @@ void gen_load(struct gen *g, const struct ir_instr *in)
 }
 
 /* ---- stores */
-
-static void masked_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef mask,
-                         unsigned align)
-{
-    if (!mask) {
-        LLVMSetAlignment(LLVMBuildStore(g->b, x, ptr), align);
-        return;
-    }
-    LLVMTypeRef over[] = {LLVMTypeOf(x), g->t_ptr};
-    LLVMValueRef args[] = {x, ptr, gen_i32(g, align), mask};
-    gen_intrinsic(g, "llvm.masked.store", over, 2, args, 4);
-}
-
-static void scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, int h, unsigned align)
-{
-    LLVMTypeRef over[] = {LLVMTypeOf(x), LLVMTypeOf(ptrs)};
-    LLVMValueRef args[] = {x, ptrs, gen_i32(g, align), gen_mask_or_full(g, h)};
-    gen_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4);
-}
 
 static void store_interleaved(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
                               unsigned n, unsigned align)
@@ -312,10 +297,11 @@ static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef
         for (int h = 0; h < 2; h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B))
-                masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more), g->mask[h],
-                             (unsigned)size_B);
+                gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more),
+                                 g->mask[h], size_B);
             else
-                scatter(g, x[j][h], gen_access_lanes(g, a, h, more), h, (unsigned)size_B);
+                gen_scatter(g, x[j][h], gen_access_lanes(g, a, h, more), g->mask[h], size_B,
+                            a->strong);
         }
     }
 }
@@ -345,6 +331,7 @@ static void store_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef 
 static void store_either(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                          LLVMValueRef x[][2], uint64_t size_B, unsigned n)
 {
+    assert(a->wraps && gen_is_one(g, a->wraps));
     LLVMBasicBlockRef fast = gen_bb(g, "fast"), slow = gen_bb(g, "slow"), join = gen_bb(g, "join");
     struct gen_access idx = *a;
     gen_access_to_index(g, &idx, in);
@@ -362,6 +349,7 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
 static void store_uniform(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                           uint64_t size_B, unsigned n)
 {
+    assert(a->kind == GEN_ACCESS_U && n + 1 <= in->nsrc);
     for (unsigned j = 0; j < n; j++) {
         int64_t more = (int64_t)(j * size_B);
         struct gen_val v = gen_get(g, in->src[1 + j]);
@@ -385,6 +373,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     if (gen_pattern_store(g, in) || gen_strong_store(g, in))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
+    assert(in->op == IR_OP_ST && in->nsrc >= 1 + n && n <= 8);
     uint64_t size_B = ir_type_bits(in->type) / 8;
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps && !contiguous_matters(&a, size_B, n))

@@ -3,6 +3,8 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
+
 static bool op_is_collective(enum ir_op op)
 {
     return op == IR_OP_WARPSYNC || op == IR_OP_SHFL || op == IR_OP_VOTE || op == IR_OP_MATCH ||
@@ -41,8 +43,6 @@ static void scan_facts(struct gen *g)
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
             uint64_t id = 0;
-            if (in->op == IR_OP_BUILTIN && in->imm == IR_BUILTIN_VPRINTF)
-                g->facts.uses_printf = true;
             if (in->op != IR_OP_BAR)
                 continue;
             g->facts.has_barrier = true;
@@ -123,6 +123,7 @@ static struct gen_node *node_add(struct gen *g, const struct ir_block *block,
     node->divergent = g->dispatch || g->shapes.divergent[block->id];
     if (node->divergent && !g->dispatch)
         node->conv = conv_of(g, block->id);
+    assert(node->conv == IR_NO_BLOCK || !g->shapes.divergent[node->conv]);
     return node;
 }
 
@@ -161,6 +162,7 @@ static void use_at(struct gen *g, const struct ir_value *v, uint32_t node)
 static uint32_t last_node_of(struct gen *g, const struct ir_block *block)
 {
     uint32_t n = g->node_of_block[block->id];
+    assert(g->nodes[n].block == block);
     while (n + 1 < g->nnodes && g->nodes[n + 1].block == block)
         n++;
     return n;
@@ -217,6 +219,7 @@ enum hd_status gen_nodes_build(struct gen *g)
     g->node_of_block = hd_arena_array(&g->arena, uint32_t, f->nblocks);
     g->def_node = hd_arena_array(&g->arena, uint32_t, f->nvalues + 1);
     g->cross = hd_arena_array(&g->arena, bool, f->nvalues + 1);
+    g->generated = hd_arena_array(&g->arena, bool, f->nvalues + 1);
     g->slots = hd_arena_array(&g->arena, struct gen_slot, f->nvalues + 1);
     g->nan_raw = hd_arena_array(&g->arena, bool, f->nvalues + 1);
     g->cache = hd_arena_array(&g->arena, struct gen_val, f->nvalues + 1);
@@ -228,6 +231,7 @@ enum hd_status gen_nodes_build(struct gen *g)
     g->dispatch = needs_dispatch(g);
     for (uint32_t b = 0; b < f->nblocks; b++)
         block_nodes(g, f->blocks[b]);
+    assert(g->nnodes < count && g->nsites <= bars);
     scan_facts(g);
     g->alive_known_full = alive_stays_full(g);
     g->alive_in_memory =

@@ -7,7 +7,7 @@
  * value = base + lane[l]. Bits above a power of two that divides the base and bits below it do not
  * mix, which is what lets and, or, xor and shifts with constants through.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_lanes.h"
 
 #include <string.h>
 
@@ -66,7 +66,7 @@ static bool apply_sum(struct gen *g, const struct ir_instr *in, struct gen_patte
 {
     const struct gen_pattern *a = pattern_of(g, in->src[0], depth);
     const struct gen_pattern *b = pattern_of(g, in->src[1], depth);
-    if (!a || !b || !a->ok || !b->ok || in->sat)
+    if (!a || !b || !a->ok || !b->ok || ir_has(in, IR_MOD_SAT) || ir_type_lanes(in->type) > 1)
         return false;
     p->divides = HD_MIN(a->divides, b->divides);
     for (int l = 0; l < GEN_LANES; l++)
@@ -126,7 +126,7 @@ static bool is_integer_cvt(const struct ir_instr *in)
                  from == IR_S64 || from == IR_B64) &&
                 (to == IR_U32 || to == IR_S32 || to == IR_B32 || to == IR_U64 || to == IR_S64 ||
                  to == IR_B64);
-    return ints && !in->sat;
+    return ints && !ir_has(in, IR_MOD_SAT);
 }
 
 static bool apply(struct gen *g, const struct ir_instr *in, struct gen_pattern *p, unsigned depth)
@@ -249,7 +249,8 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
-    if (in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 || ir_type_bits(in->type) != 32 ||
+    if (!gen_optional(g) || in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 ||
+        ir_type_bits(in->type) != 32 ||
         (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
         (s->kind != IR_SHAPE_VARYING && !strided))
         return NULL;
@@ -346,13 +347,6 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
     return true;
 }
 
-static void store_masked(struct gen *g, LLVMValueRef x, LLVMValueRef at, LLVMValueRef mask)
-{
-    LLVMTypeRef over[] = {LLVMTypeOf(x), g->t_ptr};
-    LLVMValueRef args[] = {x, at, gen_i32(g, 4), mask};
-    gen_intrinsic(g, "llvm.masked.store", over, 2, args, 4);
-}
-
 static void store_window(struct gen *g, const struct window *w, LLVMValueRef at, LLVMValueRef x,
                          int h)
 {
@@ -370,8 +364,8 @@ static void store_window(struct gen *g, const struct window *w, LLVMValueRef at,
             LLVMValueRef runs = permute(g, g->mask[h], LLVMConstNull(g->t_mask), w->taken[k]);
             mask = LLVMBuildSelect(g->b, mask, runs, LLVMConstNull(g->t_mask), "");
         }
-        store_masked(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]),
-                     gen_gep(g, at, (uint64_t)k * VECTOR_B), mask);
+        gen_masked_store(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]),
+                         gen_gep(g, at, (uint64_t)k * VECTOR_B), mask, 4);
     }
 }
 
@@ -385,7 +379,7 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
     gen_vector(g, in->src[1], x);
     for (int h = 0; h < 2; h++) {
         if (is_dense(p))
-            store_masked(g, x[h], address(g, in, h, in->mem.offset), gen_mask_or_full(g, h));
+            gen_masked_store(g, x[h], address(g, in, h, in->mem.offset), g->mask[h], 4);
         else
             store_window(g, &w, address(g, in, h, w.first - p->lane[0]), x[h], h);
     }

@@ -39,7 +39,7 @@ static bool step_of_phi(struct gen *g, const struct ir_instr *phi, struct step *
         return false;
     for (uint32_t p = 0; p < phi->nsrc; p++) {
         const struct ir_instr *next = phi->src[p]->instr;
-        if (phi->block->preds[p]->id < phi->block->id || !next || next->op != IR_OP_ADD)
+        if (phi->block->preds[p]->id < phi->block->id || !next || !ir_is_plain_add(next))
             continue;
         unsigned other = next->src[0] == phi->dst[0] ? 1 : 0;
         if (next->src[1 - other] != phi->dst[0] || !is_uniform(g, next->src[other]))
@@ -62,7 +62,7 @@ static bool step_of(struct gen *g, const struct ir_value *v, unsigned depth, str
     case IR_OP_PHI:
         return step_of_phi(g, in, out);
     case IR_OP_ADD:
-        for (unsigned s = 0; s < 2; s++) {
+        for (unsigned s = 0; s < 2 && ir_is_plain_add(in); s++) {
             if (is_uniform(g, in->src[s]) && step_of(g, in->src[1 - s], depth + 1, out))
                 return true;
         }
@@ -100,6 +100,8 @@ static LLVMValueRef distance(struct gen *g, const struct ir_value *address)
         return step.constant >= NEAR_B || step.constant <= -NEAR_B
                    ? gen_i64(g, (uint64_t)step.constant)
                    : NULL;
+    if (!gen_value_available(g, step.value))
+        return NULL;
     LLVMValueRef x = gen_scalar(g, step.value);
     if (LLVMTypeOf(x) == g->t_i32)
         x = LLVMBuildSExt(g->b, x, g->t_i64, "");
@@ -110,7 +112,7 @@ void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef co
                        int64_t offset)
 {
     LLVMValueRef far;
-    if (in->mem.space != IR_SPACE_GLOBAL || g->path == JIT_GENERIC ||
+    if (!gen_optional(g) || in->mem.space != IR_SPACE_GLOBAL || g->path == JIT_GENERIC ||
         !(far = distance(g, in->src[0])))
         return;
     for (int h = 0; h < 2; h++) {

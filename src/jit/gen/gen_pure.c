@@ -4,12 +4,14 @@
  */
 #include "jit/gen/gen.h"
 
+#include <assert.h>
+
 LLVMValueRef gen_k(struct gen *g, bool vec, LLVMTypeRef elem, uint64_t v)
 {
     return vec ? gen_splat_const(g, elem, v) : LLVMConstInt(elem, v, false);
 }
 
-LLVMTypeRef gen_form(struct gen *g, bool vec, LLVMTypeRef elem)
+LLVMTypeRef gen_type_as(struct gen *g, bool vec, LLVMTypeRef elem)
 {
     return vec ? gen_vec(g, elem) : elem;
 }
@@ -22,6 +24,7 @@ LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v)
 
 LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x)
 {
+    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t_i32));
     LLVMValueRef exp = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t_i32, 0x7f800000), "");
     LLVMValueRef tiny = LLVMBuildICmp(g->b, LLVMIntEQ, exp, gen_k(g, vec, g->t_i32, 0), "");
     LLVMValueRef zero = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t_i32, 0x80000000u), "");
@@ -31,25 +34,11 @@ LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x)
 /* Sources that are read as f32 need no canonical NaN. */
 static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t s)
 {
+    if (ir_op_has(in->op, IR_F_FLOAT)) /* .xorsign sees a NaN's sign */
+        return in->type == IR_F32 && !ir_has(in, IR_MOD_XORSIGN);
     switch (in->op) {
-    case IR_OP_FADD:
-    case IR_OP_FSUB:
-    case IR_OP_FMUL:
-    case IR_OP_FMA:
-    case IR_OP_FDIV:
-    case IR_OP_FRCP:
-    case IR_OP_FSQRT:
-    case IR_OP_FRSQRT:
-    case IR_OP_FSIN:
-    case IR_OP_FCOS:
-    case IR_OP_FEX2:
-    case IR_OP_FLG2:
-    case IR_OP_FTANH:
     case IR_OP_FSETP:
         return in->type == IR_F32;
-    case IR_OP_FMIN:
-    case IR_OP_FMAX:
-        return in->type == IR_F32 && !(in->imm & 2); /* .xorsign sees a NaN's sign */
     case IR_OP_SELECT:
         return s > 0 && g->nan_raw[in->dst[0]->id];
     case IR_OP_CVT:
@@ -81,17 +70,15 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
 }
 
 /*
- * jit_rt_eval(op, packed modifiers, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
+ * jit_rt_eval(op, words, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
  * the operation table for each lane of the mask. Slow, and right by construction.
  */
 static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMValueRef mask32)
 {
-    uint64_t modifiers = (uint64_t)in->type | (uint64_t)in->type2 << 8 | (uint64_t)in->rnd << 16 |
-                         (uint64_t)in->cmp << 24 | (uint64_t)in->ftz << 32 |
-                         (uint64_t)in->sat << 33;
     uint64_t sizes = 0;
     LLVMValueRef args[10];
     enum ir_type out_type = in->dst[0]->type;
+    assert(in->ndst == 1 && in->nsrc <= 4 && ir_op_has(in->op, IR_F_PURE));
     for (uint32_t s = 0; s < 4; s++) {
         args[5 + s] = LLVMConstNull(g->t_ptr);
         if (s >= in->nsrc)
@@ -104,7 +91,7 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMV
     sizes |= (uint64_t)(out_bits < 8 ? 1 : out_bits / 8) << 32;
     LLVMValueRef out = gen_new_array(g, out_type);
     args[0] = gen_i32(g, in->op | (in->nsrc << 16));
-    args[1] = gen_i64(g, modifiers);
+    args[1] = gen_i64(g, ir_instr_words(in));
     args[2] = gen_i64(g, in->imm);
     args[3] = mask32;
     args[4] = gen_i64(g, sizes);
@@ -113,8 +100,16 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMV
     return gen_from_array(g, out, out_type);
 }
 
+/* Has x the LLVM type of an operand of `type`, as a scalar or as a vector as all of them? */
+static bool is_in_form(struct gen *g, const struct gen_emit *e, LLVMValueRef x, enum ir_type type)
+{
+    return LLVMTypeOf(x) == gen_type_as(g, e->vec, gen_scalar_type(g, type));
+}
+
 static LLVMValueRef emit(struct gen *g, const struct gen_emit *e)
 {
+    for (uint32_t s = 0; s < e->in->nsrc; s++)
+        assert(is_in_form(g, e, e->src[s], e->in->src[s]->type));
     LLVMValueRef x = gen_emit_int(g, e);
     if (!x)
         x = gen_emit_bits(g, e);
@@ -126,6 +121,7 @@ static LLVMValueRef emit(struct gen *g, const struct gen_emit *e)
         x = gen_emit_approx(g, e);
     if (!x)
         x = gen_emit_cvt(g, e);
+    assert(!x || is_in_form(g, e, x, e->in->dst[0]->type));
     return x;
 }
 
@@ -154,7 +150,7 @@ static LLVMValueRef emit_base(struct gen *g, const struct ir_instr *in)
  */
 static bool flush_is_ambiguous(const struct gen *g, const struct ir_instr *in)
 {
-    return in->ftz && in->type == IR_F32 && !g->fp_ftz &&
+    return ir_has(in, IR_MOD_FTZ) && in->type == IR_F32 && !g->fp_ftz &&
            (in->op == IR_OP_FMUL || in->op == IR_OP_FMA || in->op == IR_OP_FDIV ||
             in->op == IR_OP_FRCP);
 }
@@ -171,6 +167,7 @@ static LLVMValueRef is_smallest_normal(struct gen *g, LLVMValueRef x)
 static void eval_ambiguous(struct gen *g, const struct ir_instr *in, int halves, LLVMValueRef *out)
 {
     bool vec = LLVMGetTypeKind(LLVMTypeOf(out[0])) == LLVMVectorTypeKind;
+    assert(in->type == IR_F32 && (vec || halves == 1 || LLVMTypeOf(out[1]) == g->t_i32));
     LLVMValueRef hit = is_smallest_normal(g, out[0]);
     if (halves == 2)
         hit = LLVMBuildOr(g->b, hit, is_smallest_normal(g, out[1]), "");

@@ -13,6 +13,7 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct regions {
@@ -22,36 +23,18 @@ struct regions {
     bool *mixed;   /* by block: warps may come here along different ways */
     bool *visited; /* by block, scratch */
     uint32_t *stack;
+    uint32_t *first_stop; /* by block: number of its first stop */
+    uint32_t nstops;
+    uint64_t size, once; /* instructions of all regions together; of the kernel */
     bool ok;
 };
 
 static bool sreg_is_same(struct gen *g, enum ir_sreg r)
 {
-    switch (r) {
-    case IR_SREG_NTID_X:
-    case IR_SREG_NTID_Y:
-    case IR_SREG_NTID_Z:
-    case IR_SREG_CTAID_X:
-    case IR_SREG_CTAID_Y:
-    case IR_SREG_CTAID_Z:
-    case IR_SREG_NCTAID_X:
-    case IR_SREG_NCTAID_Y:
-    case IR_SREG_NCTAID_Z:
-    case IR_SREG_NWARPID:
-    case IR_SREG_SMID:
-    case IR_SREG_NSMID:
-    case IR_SREG_GRIDID:
-    case IR_SREG_ENVREG1:
-    case IR_SREG_ENVREG2:
-    case IR_SREG_DYNAMIC_SMEM_SIZE:
-    case IR_SREG_TOTAL_SMEM_SIZE:
-        return true;
-    case IR_SREG_TID_Y:
-    case IR_SREG_TID_Z:
+    enum ir_sreg_scope scope = ir_sreg_scope(r);
+    if (r == IR_SREG_TID_Y || r == IR_SREG_TID_Z)
         return g->req->cls == IR_CLASS_1D || g->req->cls == IR_CLASS_1D_FULL;
-    default:
-        return false;
-    }
+    return scope == IR_SREG_CTA || scope == IR_SREG_CLUSTER || scope == IR_SREG_GRID;
 }
 
 static bool op_is_same(struct regions *r, const struct ir_instr *in)
@@ -118,6 +101,7 @@ static bool is_way_out(struct gen *g, const struct ir_block *from, const struct 
  */
 static void visit(struct regions *r, const struct ir_block *from, uint32_t stop, bool out)
 {
+    assert(stop == IR_NO_BLOCK || stop < r->f->nblocks);
     uint32_t depth = 0;
     memset(r->visited, 0, r->f->nblocks * sizeof(bool));
     for (uint32_t s = 0; s < from->nsuccs; s++) {
@@ -205,42 +189,90 @@ static bool strike_out(struct regions *r)
     return changed;
 }
 
-/* Instructions from `in` to the next stops; a block is counted once. */
-static uint64_t region_size(struct regions *r, const struct ir_instr *in)
+/* ---- the regions themselves: number 0 starts the kernel, number n + 1 follows stop number n */
+
+/*
+ * Walks through the region that starts at `in`, where stop `stop` is the next of its block. Counts
+ * instructions, a block once, and the stops that it ends with; their numbers go to `out`, if given.
+ */
+static uint32_t region_walk(struct regions *r, const struct ir_instr *in, uint32_t stop,
+                            uint32_t *out)
 {
-    uint64_t n = 0;
-    uint32_t depth = 0;
+    uint32_t depth = 0, nstops = 0;
     memset(r->visited, 0, r->f->nblocks * sizeof(bool));
+    if (in && in == in->block->first)
+        r->visited[in->block->id] = true;
     for (;;) {
         for (; in && in->op != IR_OP_BAR; in = in->next) {
-            n++;
+            r->size++;
             for (uint32_t s = 0; !in->next && s < in->block->nsuccs; s++)
                 push(r, &depth, in->block->succs[s]);
         }
+        if (in && out)
+            out[nstops] = stop;
+        nstops += in != NULL;
         if (!depth)
-            return n;
-        in = r->f->blocks[r->stack[--depth]]->first;
+            return nstops;
+        const struct ir_block *b = r->f->blocks[r->stack[--depth]];
+        in = b->first;
+        stop = r->first_stop[b->id];
     }
 }
 
-/* Code between stops is generated once per stop that it can follow. */
-static bool is_small(struct regions *r)
+/* All regions in order; next->first, and next->to if it is there, are filled in. */
+static void regions_walk(struct regions *r, struct gen_regions *next)
 {
-    uint64_t once = 0, all = region_size(r, r->f->blocks[0]->first);
-    for (uint32_t i = 0; i < r->f->nblocks; i++) {
-        ir_foreach_instr(in, r->f->blocks[i]) {
-            once++;
-            if (in->op == IR_OP_BAR)
-                all += region_size(r, in->next);
+    uint32_t n = 0, stop = 0, at = 0;
+
+    next->first[n++] = 0;
+    at += region_walk(r, r->f->blocks[0]->first, 0, next->to);
+    for (uint32_t b = 0; b < r->f->nblocks; b++) {
+        ir_foreach_instr(in, r->f->blocks[b]) {
+            if (in->op != IR_OP_BAR)
+                continue;
+            next->first[n++] = at;
+            at += region_walk(r, in->next, ++stop, next->to ? next->to + at : NULL);
         }
     }
-    return all <= 3 * once + 1000;
+    next->first[n] = at;
+    assert(n == r->nstops + 1);
+}
+
+static void stops_number(struct regions *r)
+{
+    for (uint32_t b = 0; b < r->f->nblocks; b++) {
+        r->first_stop[b] = r->nstops;
+        ir_foreach_instr(in, r->f->blocks[b]) {
+            r->nstops += in->op == IR_OP_BAR;
+            r->once++;
+        }
+    }
+}
+
+/* Code between stops is generated once per stop that it can follow: is that little? */
+static enum hd_status regions_list(struct regions *r, bool *out_small)
+{
+    struct hd_arena *arena = &r->g->outer->arena;
+    struct gen_regions *next = &r->g->outer->regions;
+
+    stops_number(r);
+    next->first = hd_arena_array(arena, uint32_t, r->nstops + 2);
+    next->to = NULL;
+    HD_TRY(hd_arena_status(arena));
+    regions_walk(r, next);
+    *out_small = r->size <= 3 * r->once + 1000;
+    if (!*out_small)
+        return HD_OK;
+    next->to = hd_arena_array(arena, uint32_t, next->first[r->nstops + 1] + 1);
+    HD_TRY(hd_arena_status(arena));
+    regions_walk(r, next);
+    return HD_OK;
 }
 
 static bool is_candidate(const struct gen *g)
 {
-    return g->is_kernel && !g->dispatch && g->facts.has_barrier && g->facts.simple_barriers &&
-           !g->facts.may_spin;
+    return gen_optional(g) && g->is_kernel && !g->dispatch && g->facts.has_barrier &&
+           g->facts.simple_barriers && !g->facts.may_spin;
 }
 
 static bool op_forbids(const struct ir_instr *in)
@@ -260,6 +292,7 @@ enum hd_status gen_regions_find(struct gen *g)
     r.mixed = hd_arena_array(&g->arena, bool, f->nblocks);
     r.visited = hd_arena_array(&g->arena, bool, f->nblocks);
     r.stack = hd_arena_array(&g->arena, uint32_t, f->nblocks);
+    r.first_stop = hd_arena_array(&g->arena, uint32_t, f->nblocks);
     g->cta_at = hd_arena_array(&g->arena, uint64_t, f->nvalues + 1);
     HD_TRY(hd_arena_status(&g->arena));
     for (uint32_t b = 0; b < f->nblocks; b++) {
@@ -269,7 +302,8 @@ enum hd_status gen_regions_find(struct gen *g)
     memset(r.same, 1, f->nvalues * sizeof(bool));
     while (r.ok && strike_out(&r))
         ;
-    g->by_region = r.ok && is_small(&r);
+    if (r.ok)
+        HD_TRY(regions_list(&r, &g->by_region));
     g->leaves_early &= g->by_region;
     g->cta_uniform = r.same;
     return HD_OK;

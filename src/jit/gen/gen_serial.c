@@ -13,6 +13,8 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
+
 /* A value on its way into or out of the region. */
 struct carried {
     const struct ir_value *v;
@@ -54,8 +56,6 @@ static bool op_is_scalar(const struct ir_instr *in)
     case IR_OP_NOT:
     case IR_OP_SETP:
     case IR_OP_FSETP:
-    case IR_OP_MIN:
-    case IR_OP_MAX:
     case IR_OP_NEG:
     case IR_OP_MUL:
     case IR_OP_SHL:
@@ -64,7 +64,9 @@ static bool op_is_scalar(const struct ir_instr *in)
         return true;
     case IR_OP_ADD:
     case IR_OP_SUB:
-        return !in->sat;
+    case IR_OP_MIN:
+    case IR_OP_MAX:
+        return !ir_has(in, IR_MOD_SAT) && ir_type_lanes(in->type) == 1;
     case IR_OP_FADD:
     case IR_OP_FSUB:
     case IR_OP_FMUL:
@@ -74,7 +76,8 @@ static bool op_is_scalar(const struct ir_instr *in)
     case IR_OP_FABS:
         return in->type == IR_F32 || in->type == IR_F64;
     case IR_OP_CVT:
-        return !ir_type_is_float(in->type) && !ir_type_is_float(in->type2) && !in->sat;
+        return !ir_type_is_float(in->type) && !ir_type_is_float(in->type2) &&
+               !ir_has(in, IR_MOD_SAT);
     default:
         return false;
     }
@@ -92,14 +95,14 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
     case IR_OP_ST:
         return in->mem.sem == IR_SEM_WEAK && in->mem.space != IR_SPACE_LOCAL;
     default:
-        return op_is_scalar(in);
+        return ir_op_has(in->op, IR_F_HINT) || op_is_scalar(in);
     }
 }
 
 /* Rough cycles of one execution for the warp: as vectors, and lane by lane. */
 static void instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vector, uint64_t *serial)
 {
-    if (in->op == IR_OP_CONST)
+    if (in->op == IR_OP_CONST || ir_op_has(in->op, IR_F_HINT))
         return;
     if (in->op == IR_OP_LD || in->op == IR_OP_ST) {
         const struct ir_shape *s = gen_shape(g, in->src[0]);
@@ -270,7 +273,7 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (g->dispatch)
+    if (g->dispatch || !gen_optional(g) || g->req->strict) /* errors name their lanes */
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];
@@ -361,17 +364,31 @@ static LLVMValueRef index_of_lane(struct gen *g, const struct region *r, const s
 
 /* ---- code */
 
+/* A region has several entries; a value that dominates only some of them is read all the same, and
+ * not used by the lanes that come in by others. */
+static struct gen_val outside_value(struct gen *g, const struct ir_value *v)
+{
+    if (gen_value_available(g, v))
+        return gen_get(g, v);
+    struct gen_val val = gen_slot_peek(g, v);
+    for (unsigned i = 0; g->nan_raw[v->id] && i < gen_components(gen_shape(g, v)); i++)
+        val.c[i] = gen_canonical(g, val.c[i]);
+    return val;
+}
+
 /* What comes in, in its own form; vectors go to memory. What goes out keeps the other lanes. */
 static void arrays_fill(struct gen *g, struct region *r)
 {
     for (uint32_t i = 0; i < r->nin; i++) {
         struct carried *c = &r->in[i];
-        c->outside = gen_get(g, c->v);
+        c->outside = outside_value(g, c->v);
         if (c->outside.kind == IR_SHAPE_VARYING)
-            c->array = gen_to_array(g, c->v);
+            c->array = gen_array_of(g, c->outside, c->v->type);
     }
-    for (uint32_t i = 0; i < r->nout; i++)
-        r->out[i].array = gen_to_array(g, r->out[i].v);
+    for (uint32_t i = 0; i < r->nout; i++) {
+        const struct ir_value *v = r->out[i].v;
+        r->out[i].array = gen_array_of(g, gen_slot_peek(g, v), v->type);
+    }
 }
 
 static void value_make_scalar(struct gen *g, struct region *r, const struct ir_value *v, bool slot)
@@ -480,8 +497,10 @@ static void edge_read(struct gen *g, struct region *r, const struct ir_block *fr
 
 static void node_scalar(struct gen *g, struct region *r, uint32_t n)
 {
+    assert(g->nodes[n].region == r && g->nodes[n].divergent);
     const struct ir_block *block = g->nodes[n].block;
     LLVMPositionBuilderAtEnd(g->b, r->body[n]);
+    g->cur = n;
     g->epoch = g->epoch_next++;
     ir_foreach_instr(in, block) {
         if (in->op != IR_OP_PHI && !ir_op_has(in->op, IR_F_TERM))
@@ -513,6 +532,7 @@ static bool is_entry(struct gen *g, const struct region *r, uint32_t n)
 
 static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
 {
+    assert(node->region && node->pend[0]);
     LLVMValueRef bits[2];
     for (int h = 0; h < 2; h++) {
         bits[h] = LLVMBuildZExt(g->b, gen_bits_load(g, node->pend[h]), g->t_i32, "");
@@ -556,6 +576,7 @@ static void outs_collect(struct gen *g, struct region *r)
 
 static void region_emit(struct gen *g, struct region *r, uint32_t first)
 {
+    assert(g->nodes[first].region == r && !g->dispatch);
     LLVMValueRef *left = hd_arena_array(&g->arena, LLVMValueRef, g->nnodes + 1);
     uint32_t last = first;
     if (!left)

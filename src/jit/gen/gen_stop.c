@@ -3,10 +3,13 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
+
 /* ---- stopping */
 
 LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_stop stop)
 {
+    assert(g->is_kernel && stop != JIT_DONE);
     uint32_t state = (++g->nresume << 2) | stop;
     LLVMAddCase(g->state_switch, gen_i32(g, state), target);
     return gen_i32(g, state);
@@ -65,6 +68,7 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     pending_exits(g, true);
     LLVMBasicBlockRef resume = gen_bb(g, "resume");
     LLVMValueRef state = gen_resume_add(g, resume, stop);
+    assert(!g->by_region || gen_carry_number(g, carry) + 1 == g->nresume); /* gen_regions.c */
     stop_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
     g->epoch = g->epoch_next++;
@@ -79,6 +83,7 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
 
 LLVMValueRef gen_barrier_field(struct gen *g, LLVMValueRef id, uint64_t member)
 {
+    assert(LLVMTypeOf(id) == g->t_i32 && member < sizeof(struct jit_barrier));
     LLVMValueRef at = LLVMBuildZExt(g->b, id, g->t_i64, "");
     at = LLVMBuildMul(g->b, at, gen_i64(g, sizeof(struct jit_barrier)), "");
     at = LLVMBuildAdd(g->b, at, gen_i64(g, offsetof(struct jit_cta, bars) + member), "");
@@ -149,6 +154,7 @@ LLVMValueRef gen_bar_arrive(struct gen *g, const struct ir_instr *in, LLVMValueR
 
 static void barrier_simple(struct gen *g, const struct ir_instr *in)
 {
+    assert(!g->dispatch && !g->nodes[g->cur].divergent);
     LLVMValueRef zero = gen_i32(g, 0);
     if (bar_is_red(in)) {
         add_to(g, gen_barrier_field(g, zero, offsetof(struct jit_barrier, votes)),
@@ -164,6 +170,7 @@ static void barrier_simple(struct gen *g, const struct ir_instr *in)
 /* Counted barrier in convergent code: arrive, stop, and stop again while it has not opened. */
 static void barrier_counted(struct gen *g, const struct ir_instr *in)
 {
+    assert(!g->dispatch && !g->nodes[g->cur].divergent && !g->by_region);
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
     if (in->imm == IR_BAR_ARRIVE)

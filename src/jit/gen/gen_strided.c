@@ -8,6 +8,8 @@
  */
 #include "jit/gen/gen.h"
 
+#include <assert.h>
+
 static LLVMValueRef load_at(struct gen *g, LLVMTypeRef type, LLVMValueRef ptr, int64_t offset,
                             unsigned align)
 {
@@ -33,6 +35,7 @@ static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
 LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, int64_t stride,
                               uint64_t size_B)
 {
+    assert(stride && LLVMGetIntTypeWidth(elem) == 8 * size_B);
     if (stride == (int64_t)(2 * size_B))
         return every_second(g, elem, ptr, size_B);
     LLVMValueRef v = LLVMGetPoison(gen_vec(g, elem));

@@ -4,7 +4,7 @@
  * status and a value side by side that way. So the elements travel as one word of 64 bits, or as
  * two through helpers with 16-byte instructions.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_lanes.h"
 
 static unsigned words_of(const struct ir_instr *in)
 {
@@ -24,15 +24,13 @@ static LLVMValueRef element(struct gen *g, const struct ir_instr *in, LLVMValueR
     if (bits == 64)
         return x;
     x = LLVMBuildLShr(g->b, x, gen_k(g, vec, g->t_i64, j * bits % 64), "");
-    return LLVMBuildTrunc(g->b, x, gen_form(g, vec, gen_scalar_type(g, in->type)), "");
+    return LLVMBuildTrunc(g->b, x, gen_type_as(g, vec, gen_scalar_type(g, in->type)), "");
 }
 
 static LLVMValueRef gather64(struct gen *g, LLVMValueRef address, int h)
 {
-    LLVMTypeRef vt = gen_vec(g, g->t_i64), pt = gen_vec(g, g->t_ptr), over[] = {vt, pt};
-    LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address, pt, "");
-    LLVMValueRef args[] = {ptrs, gen_i32(g, 8), gen_mask_or_full(g, h), LLVMConstNull(vt)};
-    return gen_intrinsic(g, "llvm.masked.gather", over, 2, args, 4);
+    LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address, gen_vec(g, g->t_ptr), "");
+    return gen_gather(g, g->t_i64, ptrs, g->mask[h], 8, true);
 }
 
 static LLVMValueRef array_of(struct gen *g, LLVMValueRef const x[2])
@@ -135,10 +133,8 @@ bool gen_strong_store(struct gen *g, const struct ir_instr *in)
         return true;
     }
     for (int h = 0; h < 2; h++) {
-        LLVMTypeRef pt = gen_vec(g, g->t_ptr), over[] = {gen_vec(g, g->t_i64), pt};
-        LLVMValueRef args[] = {words[0][h], LLVMBuildIntToPtr(g->b, address[h], pt, ""),
-                               gen_i32(g, 8), gen_mask_or_full(g, h)};
-        gen_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4);
+        LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address[h], gen_vec(g, g->t_ptr), "");
+        gen_scatter(g, words[0][h], ptrs, g->mask[h], 8, true);
     }
     return true;
 }

@@ -3,6 +3,7 @@
  */
 #include "jit/gen/gen.h"
 
+#include <assert.h>
 #include <string.h>
 
 LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type)
@@ -58,6 +59,7 @@ LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v)
 
 LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
 {
+    assert(LLVMGetTypeKind(LLVMTypeOf(scalar)) != LLVMVectorTypeKind);
     if (LLVMIsConstant(scalar)) {
         LLVMValueRef lanes[GEN_LANES];
         for (int i = 0; i < GEN_LANES; i++)
@@ -82,6 +84,7 @@ LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overloa
                            unsigned noverload, LLVMValueRef *args, unsigned nargs)
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    assert(id); /* LLVM knows the name */
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->mod, id, overload, noverload);
     LLVMTypeRef type = LLVMIntrinsicGetType(g->ctx, id, overload, noverload);
     return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
@@ -91,6 +94,7 @@ LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMV
                          unsigned nargs)
 {
     LLVMTypeRef types[16];
+    assert(nargs <= HD_COUNT_OF(types));
     for (unsigned i = 0; i < nargs; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef type = LLVMFunctionType(ret, types, nargs, false);
@@ -106,6 +110,14 @@ LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const c
     if (align)
         LLVMSetAlignment(a, align);
     return a;
+}
+
+LLVMValueRef gen_opaque(struct gen *g, LLVMValueRef ptr)
+{
+    LLVMTypeRef type = LLVMFunctionType(g->t_ptr, &g->t_ptr, 1, false);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(g->b, type, nothing, &ptr, 1, "");
 }
 
 LLVMValueRef gen_gep(struct gen *g, LLVMValueRef ptr, uint64_t offset_B)
@@ -176,6 +188,7 @@ static LLVMValueRef value_const(struct gen *g, const struct ir_value *v)
 
 static LLVMValueRef slot_read(struct gen *g, const struct ir_value *v, int i)
 {
+    assert(g->slots[v->id].ptr[i]);
     LLVMTypeRef type = gen_component_type(g, v);
     LLVMValueRef x = LLVMBuildLoad2(g->b, type, g->slots[v->id].ptr[i], "");
     if (v->type == IR_PRED && gen_shape(g, v)->kind == IR_SHAPE_VARYING)
@@ -187,28 +200,71 @@ static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValue
 {
     if (LLVMTypeOf(x) == g->t_mask)
         x = LLVMBuildBitCast(g->b, x, g->t_i16, "");
+    assert(g->slots[v->id].ptr[i] && LLVMTypeOf(x) == gen_component_type(g, v));
     LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
 }
 
+static bool is_const(const struct ir_value *v)
+{
+    return v->instr && v->instr->op == IR_OP_CONST;
+}
+
+/* Does the definition of `v` come before this point on every way to it? */
+static bool is_defined_here(struct gen *g, const struct ir_value *v)
+{
+    uint32_t def = g->def_node[v->id];
+    if (def == UINT32_MAX) /* an argument */
+        return true;
+    if (def == g->cur) /* phis are written on the edges into the node */
+        return g->generated[v->id] || v->instr->op == IR_OP_PHI;
+    const struct ir_block *from = g->nodes[def].block, *at = g->nodes[g->cur].block;
+    return from == at ? def < g->cur : ir_dominates(&g->shapes.dom, from->id, at->id);
+}
+
+bool gen_value_available(struct gen *g, const struct ir_value *v)
+{
+    if (is_const(v) || g->cache_epoch[v->id] == g->epoch)
+        return true;
+    return g->slots[v->id].ptr[0] && is_defined_here(g, v);
+}
+
+static struct gen_val undefined(struct gen *g, const struct ir_value *v)
+{
+    const struct ir_shape *shape = gen_shape(g, v);
+    LLVMTypeRef type = gen_component_type(g, v);
+    if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
+        type = g->t_mask;
+    LLVMValueRef x = LLVMGetUndef(type);
+    return (struct gen_val){
+        .kind = shape->kind, .stride = shape->stride, .shape = shape, .c = {x, x}};
+}
+
+struct gen_val gen_slot_peek(struct gen *g, const struct ir_value *v)
+{
+    const struct ir_shape *shape = gen_shape(g, v);
+    struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+    assert(g->slots[v->id].ptr[0]);
+    for (unsigned i = 0; i < gen_components(shape); i++)
+        val.c[i] = slot_read(g, v, (int)i);
+    return val;
+}
+
+/*
+ * The one place where a value is read. A read that the definition does not dominate is a mistake in
+ * the generator: the kernel is then made in a simpler form, unless we are being tested.
+ */
 static struct gen_val get_raw(struct gen *g, const struct ir_value *v)
 {
-    if (v->instr && v->instr->op == IR_OP_CONST)
+    assert(v->id < g->func->nvalues);
+    if (is_const(v))
         return gen_u(value_const(g, v));
     if (g->cache_epoch[v->id] == g->epoch)
         return g->cache[v->id];
-    const struct ir_shape *shape = gen_shape(g, v);
-    struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
-    for (unsigned i = 0; i < gen_components(shape); i++) {
-        if (!g->slots[v->id].ptr[i]) {
-            /* Only reached for values that are not available here: a bug in `cross`. */
-            gen_unsupported(g, v->instr, "internal: value without a slot");
-            val.c[i] = LLVMGetUndef(gen_component_type(g, v));
-            if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
-                val.c[i] = LLVMGetUndef(g->t_mask);
-            continue;
-        }
-        val.c[i] = slot_read(g, v, (int)i);
+    if (!gen_value_available(g, v)) {
+        gen_unsupported(g, v->instr, "internal: value read where it is not available");
+        return undefined(g, v);
     }
+    struct gen_val val = gen_slot_peek(g, v);
     g->cache[v->id] = val;
     g->cache_epoch[v->id] = g->epoch;
     return val;
@@ -249,28 +305,9 @@ struct gen_val gen_get_raw(struct gen *g, const struct ir_value *v)
     return get_raw(g, v);
 }
 
-static bool makes_nan(const struct ir_instr *in)
+static bool is_f32_arithmetic(const struct ir_instr *in)
 {
-    switch (in->op) {
-    case IR_OP_FADD:
-    case IR_OP_FSUB:
-    case IR_OP_FMUL:
-    case IR_OP_FMA:
-    case IR_OP_FDIV:
-    case IR_OP_FRCP:
-    case IR_OP_FSQRT:
-    case IR_OP_FRSQRT:
-    case IR_OP_FSIN:
-    case IR_OP_FCOS:
-    case IR_OP_FEX2:
-    case IR_OP_FLG2:
-    case IR_OP_FTANH:
-    case IR_OP_FMIN:
-    case IR_OP_FMAX:
-        return in->type == IR_F32 && !in->sat;
-    default:
-        return false;
-    }
+    return ir_op_has(in->op, IR_F_FLOAT) && in->type == IR_F32;
 }
 
 /* A value whose NaN, if it is one, is canonical already: making it so again changes nothing. */
@@ -284,24 +321,8 @@ static bool is_safe(const struct ir_value *v)
         return (in->imm & 0x7fffffff) <= 0x7f800000 || in->imm == 0x7fffffff;
     case IR_OP_UNDEF:
         return true;
-    case IR_OP_FADD:
-    case IR_OP_FSUB:
-    case IR_OP_FMUL:
-    case IR_OP_FMA:
-    case IR_OP_FDIV:
-    case IR_OP_FRCP:
-    case IR_OP_FSQRT:
-    case IR_OP_FRSQRT:
-    case IR_OP_FSIN:
-    case IR_OP_FCOS:
-    case IR_OP_FEX2:
-    case IR_OP_FLG2:
-    case IR_OP_FTANH:
-    case IR_OP_FMIN:
-    case IR_OP_FMAX:
-        return in->type == IR_F32;
     default:
-        return false;
+        return is_f32_arithmetic(in);
     }
 }
 
@@ -353,7 +374,7 @@ void gen_nan_find(struct gen *g)
     bool changed = floats != NULL;
     for (uint32_t b = 0; floats && b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            if (makes_nan(in))
+            if (is_f32_arithmetic(in) && !ir_has(in, IR_MOD_SAT))
                 g->nan_raw[in->dst[0]->id] = true;
             if (passes_on(in))
                 floats[in->dst[0]->id] = ir_type_bits(in->type) == 32;
@@ -375,6 +396,7 @@ void gen_nan_find(struct gen *g)
 
 static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[2])
 {
+    assert(val.kind == IR_SHAPE_AFFINE && LLVMTypeOf(val.c[0]) == LLVMTypeOf(val.c[1]));
     for (int h = 0; h < 2; h++) {
         out[h] = gen_splat(g, val.c[h]);
         if (val.stride)
@@ -385,6 +407,7 @@ static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out
 /* base + ext(index) * scale, on 64-bit lanes */
 static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[2])
 {
+    assert(val.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(val.c[0]) == g->t_i64);
     const struct ir_shape *s = val.shape;
     LLVMValueRef index[2];
     gen_vector(g, s->index, index);
@@ -425,6 +448,7 @@ void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2])
 
 LLVMValueRef gen_scalar(struct gen *g, const struct ir_value *v)
 {
+    assert(gen_shape(g, v)->kind == IR_SHAPE_UNIFORM);
     return gen_get(g, v).c[0];
 }
 
@@ -457,13 +481,27 @@ struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
 
 static LLVMValueRef blend(struct gen *g, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef old)
 {
+    assert(gen_is_mask(g, mask) && LLVMTypeOf(x) == LLVMTypeOf(old));
     return LLVMBuildSelect(g->b, mask, x, old, "");
+}
+
+/* Has the value the form that its shape asks for, and the LLVM type that its IR type does? */
+static bool fits(struct gen *g, const struct ir_value *v, const struct gen_val *val)
+{
+    const struct ir_shape *shape = gen_shape(g, v);
+    LLVMTypeRef type = gen_component_type(g, v);
+    if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
+        type = g->t_mask;
+    bool both = gen_components(shape) < 2 || LLVMTypeOf(val->c[1]) == type;
+    return val->kind == shape->kind && LLVMTypeOf(val->c[0]) == type && both;
 }
 
 void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
 {
     const struct ir_shape *shape = gen_shape(g, v);
     val = gen_coerce(g, val, v->type, shape);
+    assert(fits(g, v, &val));
+    g->generated[v->id] = true;
     bool keep = shape->kind == IR_SHAPE_VARYING && g->mask[0] &&
                 (g->dispatch || (g->shapes.temporal && g->shapes.temporal[v->id]));
     if (g->slots[v->id].ptr[0]) {
@@ -482,6 +520,7 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
                    LLVMValueRef const edge[2], bool keep)
 {
     const struct ir_shape *shape = gen_shape(g, phi);
+    assert(val.kind == shape->kind); /* a phi, or what a region that ran lane by lane leaves */
     for (unsigned i = 0; i < gen_components(shape); i++) {
         LLVMValueRef x = val.c[i];
         if (keep && shape->kind == IR_SHAPE_VARYING && edge[i])
@@ -492,48 +531,11 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
 
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B)
 {
+    assert(size_B && align_B && !(align_B & (align_B - 1)));
     g->frame_B = hd_align_up(g->frame_B, align_B);
     uint64_t at = g->frame_B;
     g->frame_B += size_B;
     return at;
-}
-
-static uint64_t component_size(struct gen *g, const struct ir_value *v)
-{
-    uint64_t bits = ir_type_bits(v->type);
-    if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
-        return bits < 8 ? 1 : bits / 8;
-    return v->type == IR_PRED ? 2 : bits / 8 * GEN_LANES;
-}
-
-/* Slots start as zero: a register that no path wrote reads as zero, never as poison. */
-static void slot_create(struct gen *g, const struct ir_value *v)
-{
-    LLVMTypeRef type = gen_component_type(g, v);
-    for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++) {
-        if (g->dispatch && g->is_kernel) {
-            uint64_t size = component_size(g, v);
-            uint64_t at = gen_frame_alloc(g, size, size > 64 ? 64 : size);
-            g->slots[v->id].ptr[i] = gen_gep(g, g->frame, at);
-            continue;
-        }
-        g->slots[v->id].ptr[i] = gen_alloca(g, type, 0, "");
-        LLVMBuildStore(g->b, LLVMConstNull(type), g->slots[v->id].ptr[i]);
-    }
-}
-
-void gen_slots_create(struct gen *g)
-{
-    for (uint32_t a = 0; a < g->func->proto.nparams && !g->is_kernel; a++)
-        slot_create(g, g->func->args[a]);
-    for (uint32_t i = 0; i < g->func->nblocks; i++) {
-        ir_foreach_instr(in, g->func->blocks[i]) {
-            for (uint32_t d = 0; d < in->ndst; d++) {
-                if (g->cross[in->dst[d]->id] && in->op != IR_OP_CONST)
-                    slot_create(g, in->dst[d]);
-            }
-        }
-    }
 }
 
 LLVMValueRef gen_new_array(struct gen *g, enum ir_type type)
@@ -544,12 +546,17 @@ LLVMValueRef gen_new_array(struct gen *g, enum ir_type type)
 
 LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v)
 {
-    LLVMValueRef array = gen_new_array(g, v->type);
+    return gen_array_of(g, gen_get(g, v), v->type);
+}
+
+LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
+{
+    LLVMValueRef array = gen_new_array(g, type);
     LLVMValueRef x[2];
-    gen_vector(g, v, x);
-    uint64_t half_B = v->type == IR_PRED ? GEN_LANES : ir_type_bits(v->type) / 8 * GEN_LANES;
+    gen_vector_of(g, val, type, x);
+    uint64_t half_B = type == IR_PRED ? GEN_LANES : ir_type_bits(type) / 8 * GEN_LANES;
     for (int h = 0; h < 2; h++) {
-        if (v->type == IR_PRED)
+        if (type == IR_PRED)
             x[h] = LLVMBuildZExt(g->b, x[h], gen_vec(g, g->t_i8), "");
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B));
     }

@@ -3,6 +3,7 @@
  */
 #include "jit/gen/gen_flow.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 /* ---- services and faults */
@@ -28,6 +29,7 @@ LLVMValueRef gen_service(struct gen *g, uint64_t member_offset, LLVMTypeRef ret,
 void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
                       LLVMBasicBlockRef warm)
 {
+    assert(gen_is_one(g, cond) && cold != warm);
     LLVMValueRef br = LLVMBuildCondBr(g->b, cond, cold, warm);
     LLVMMetadataRef weights[] = {
         LLVMMDStringInContext2(g->ctx, "branch_weights", 14),
@@ -38,23 +40,43 @@ void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
                     LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, weights, 3)));
 }
 
-void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMValueRef address)
+void gen_fault(struct gen *g, LLVMValueRef lanes, enum hd_status status, LLVMValueRef address)
+{
+    assert(status != HD_OK && LLVMTypeOf(address) == g->t_i64);
+    LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), gen_i32(g, status), address};
+    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 4);
+}
+
+LLVMBasicBlockRef gen_fault_begin(struct gen *g, LLVMValueRef cond)
 {
     if (LLVMIsAConstantInt(cond) && !LLVMConstIntGetZExtValue(cond))
-        return;
+        return NULL;
     LLVMBasicBlockRef bad = gen_bb(g, "fault"), ok = gen_bb(g, "ok");
     gen_cond_br_cold(g, cond, bad, ok);
     LLVMPositionBuilderAtEnd(g->b, bad);
-    LLVMValueRef args[] = {gen_i32(g, status), address};
-    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 2);
+    return ok;
+}
+
+void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok)
+{
     LLVMBuildUnreachable(g->b);
     LLVMPositionBuilderAtEnd(g->b, ok);
 }
 
+void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMValueRef address)
+{
+    LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
+    if (!ok)
+        return;
+    gen_fault(g, gen_mask32(g), status, address);
+    gen_fault_end(g, ok);
+}
+
 /* ---- lanes */
 
-static LLVMValueRef pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane)
+LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane)
 {
+    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && LLVMTypeOf(lane) == g->t_i32);
     LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, 15), "");
     LLVMValueRef lo = LLVMBuildExtractElement(g->b, x[0], in_half, "");
     LLVMValueRef hi = LLVMBuildExtractElement(g->b, x[1], in_half, "");
@@ -70,14 +92,14 @@ static LLVMValueRef first_lane(struct gen *g)
 
 LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
 {
-    return pick_lane(g, x, first_lane(g));
+    return gen_pick_lane(g, x, first_lane(g));
 }
 
 LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2])
 {
     LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t_i1, 0)};
     LLVMValueRef zeros = gen_intrinsic(g, "llvm.ctlz", &g->t_i32, 1, args, 2);
-    return pick_lane(g, x, LLVMBuildXor(g->b, zeros, gen_i32(g, 31), ""));
+    return gen_pick_lane(g, x, LLVMBuildXor(g->b, zeros, gen_i32(g, 31), ""));
 }
 
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
@@ -87,7 +109,7 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
         return val.c[0];
     LLVMValueRef x[2];
     gen_vector_of(g, val, v->type, x);
-    return pick_lane(g, x, first_lane(g));
+    return gen_pick_lane(g, x, first_lane(g));
 }
 
 static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[2])
@@ -244,14 +266,25 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
         return clock_part(g, timer, 0, g->t_i32);
     case IR_SREG_GLOBALTIMER_HI:
         return clock_part(g, timer, 32, g->t_i32);
-    default:
-        gen_unsupported(g, in, "special register");
-        return gen_ci(gen_scalar_type(g, in->dst[0]->type), 0);
+    case IR_SREG_TID_X: /* lanes have their own: gen_sreg() */
+    case IR_SREG_TID_Y:
+    case IR_SREG_TID_Z:
+    case IR_SREG_LANEID:
+    case IR_SREG_LANEMASK_EQ:
+    case IR_SREG_LANEMASK_LE:
+    case IR_SREG_LANEMASK_LT:
+    case IR_SREG_LANEMASK_GE:
+    case IR_SREG_LANEMASK_GT:
+    case IR_SREG_COUNT:
+        break;
     }
+    gen_unsupported(g, in, "special register");
+    return gen_ci(gen_scalar_type(g, in->dst[0]->type), 0);
 }
 
 void gen_sreg(struct gen *g, const struct ir_instr *in)
 {
+    assert(in->op == IR_OP_SREG && in->imm < IR_SREG_COUNT);
     enum ir_sreg r = (enum ir_sreg)in->imm;
     if (r <= IR_SREG_TID_Z)
         gen_set(g, in->dst[0], tid_val(g, (unsigned)r, gen_shape(g, in->dst[0])));
@@ -397,6 +430,7 @@ static void gen_shfl(struct gen *g, const struct ir_instr *in)
 /* Lanes that take part: running, and named by the member mask of the first one. */
 static LLVMValueRef members(struct gen *g, const struct ir_value *member)
 {
+    assert(member->type == IR_B32);
     return LLVMBuildAnd(g->b, gen_mask32(g), gen_first_active(g, member), "");
 }
 

@@ -1,0 +1,182 @@
+/*
+ * Taps: how a profiler, a checker, CUPTI or a log learns what a running program does.
+ *
+ * libcuda tells each listener one struct heddle_event at a time: driver and runtime calls with their
+ * arguments and results, the packets that they hand to the device and when these are complete, what
+ * was compiled, and the life of modules, memory, contexts, streams and events. Listeners are added
+ * and removed at any time; with none, each tap costs one load and one predicted branch.
+ *
+ *     static void on_event(void *user, const struct heddle_event *e)
+ *     {
+ *         if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_END)
+ *             printf("%s = %d\n", e->call.entry->name, (int)e->call.result);
+ *     }
+ *     uint32_t id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_event, NULL);
+ *     ...
+ *     heddle_tap_unsubscribe(id);
+ *
+ * Correlation. The outermost API call of a thread takes a new id; the driver calls inside a runtime
+ * call, their packets (hal_head.correlation), the completion of these and what they cause to be
+ * compiled or allocated carry the same. 0 stands for what no call caused. Ids are only given while
+ * somebody listens. With a packet's own id, `packet.id`, a PACKET event finds its RETIRED one.
+ *
+ * Order. A thread's events come in the order in which they happen, properly nested. A PACKET comes
+ * before its RETIRED, and RETIRED before a wait for that work returns; when submission fails there is
+ * no RETIRED, and the call's END has the error. A
+ * listener gets no END of a call whose BEGIN came before it subscribed, but may miss the END of one
+ * whose BEGIN it got, by unsubscribing.
+ *
+ * Threads. A listener runs on the thread of the event: that of the call, or a device's own thread for
+ * RETIRED, and on several at the same time. In DRIVER, RUNTIME and PACKET events it may call the API;
+ * its own calls work as usual and are told to nobody, so a listener never recurses. In the others
+ * libcuda may hold locks: it must not call the API there, nor wait for a thread that does.
+ * heddle_tap_unsubscribe() returns when no other thread is inside the listener; what `user` points to
+ * may be freed then.
+ *
+ * Lifetime. The event, its arguments and strings are valid during the callback, entries until the
+ * library that tells them is unloaded. Objects in an event that says they are destroyed still exist.
+ *
+ * Units: times are nanoseconds of CLOCK_MONOTONIC, sizes are bytes.
+ */
+#ifndef HEDDLE_TAP_H
+#define HEDDLE_TAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name, what it tells: the event's member, its phases */
+#define HEDDLE_EVENT_LIST(X)                                                                       \
+    X(DRIVER, "a driver API call: call, BEGIN and END")                                            \
+    X(RUNTIME, "a runtime API call: call, BEGIN and END")                                          \
+    X(PACKET, "work goes to a stream's queue: packet, POINT")                                      \
+    X(RETIRED, "work is complete: packet with its times, POINT; on a device's thread")             \
+    X(COMPILE, "a kernel or an image is compiled: compile, BEGIN and END; locks may be held")      \
+    X(MODULE, "a module was loaded, or is about to be unloaded: object, POINT")                    \
+    X(MEMORY, "memory was allocated or freed; a context takes its own with it: memory, POINT")     \
+    X(OBJECT, "a context, stream or event exists, or is about to go: object, POINT")
+
+enum heddle_event_kind {
+#define X(name, doc) HEDDLE_EVENT_##name,
+    HEDDLE_EVENT_LIST(X)
+#undef X
+        HEDDLE_EVENT_COUNT
+};
+
+/* A set of kinds is an OR of these. */
+#define HEDDLE_KIND(name) (1u << HEDDLE_EVENT_##name)
+#define HEDDLE_KIND_ALL   ((1u << HEDDLE_EVENT_COUNT) - 1)
+
+enum heddle_event_phase { HEDDLE_PHASE_BEGIN, HEDDLE_PHASE_END, HEDDLE_PHASE_POINT };
+
+/* ---- API calls, described by the tables spec/api/driver.def and runtime.def */
+
+enum heddle_arg_kind {
+    HEDDLE_ARG_POINTER, /* handles are pointers as well */
+    HEDDLE_ARG_STRING,  /* const char * */
+    HEDDLE_ARG_INT,     /* signed, of size_B bytes */
+    HEDDLE_ARG_UINT,    /* unsigned and enumerations */
+    HEDDLE_ARG_FLOAT,   /* float or double */
+    HEDDLE_ARG_STRUCT,  /* by value */
+};
+
+enum heddle_arg_direction { HEDDLE_ARG_IN, HEDDLE_ARG_OUT, HEDDLE_ARG_INOUT };
+
+struct heddle_arg {
+    const char *name;
+    const char *type;    /* as C spells it */
+    uint16_t offset_B;   /* in the entry's argument struct */
+    uint16_t size_B;     /* there */
+    uint16_t target_B;   /* OUT, INOUT: size of what it points to, 0 when that has no type */
+    uint8_t kind;        /* enum heddle_arg_kind */
+    uint8_t target_kind; /* of what it points to */
+    uint8_t direction;   /* enum heddle_arg_direction */
+    uint8_t may_be_null;
+};
+
+struct heddle_entry {
+    uint32_t id; /* place in its table; not the same in every version of Heddle */
+    uint32_t nargs;
+    const char *name; /* the exported symbol */
+    const struct heddle_arg *args;
+};
+
+struct heddle_event {
+    uint32_t size_B; /* of this struct: later versions add members at the end */
+    uint8_t kind;    /* enum heddle_event_kind */
+    uint8_t phase;   /* enum heddle_event_phase */
+    uint16_t reserved;
+    uint32_t thread; /* of the kernel's, as gettid() */
+    uint32_t reserved2;
+    uint64_t correlation;
+    uint64_t time_ns;
+    uint64_t begin_ns; /* END: time of its BEGIN; else time_ns */
+    void *context;     /* CUcontext: the event's, or the thread's current one; may be NULL */
+    void *stream;      /* CUstream, where there is one; NULL does not mean the default stream */
+    union {
+        struct {
+            const struct heddle_entry *entry;
+            const void *args; /* struct NAME_params; a twin has the struct of its base */
+            int64_t result;   /* END: CUresult or cudaError_t */
+        } call;
+        struct {
+            uint64_t id;
+            const void *packet; /* union hal_packet (src/hal), only in PACKET */
+            uint32_t op;        /* enum hal_op */
+            uint32_t status;    /* RETIRED: 0, or the context's sticky error as enum hd_status */
+            uint64_t start_ns, end_ns; /* RETIRED: on the device */
+        } packet;
+        struct {
+            const char *name;   /* of the kernel */
+            const char *form;   /* "ir": to the portable form; else the code path, e.g. "avx512" */
+            uint32_t cache_hit; /* END */
+            uint32_t status;    /* END: enum hd_status */
+        } compile;
+        struct {
+            uint64_t va, size_B;
+            uint32_t memory; /* enum core_mem_kind: 1 device, 2 pinned, 4 managed, 8 registered */
+            uint32_t is_freed;
+        } memory;
+        struct {
+            void *handle;     /* what the API handed out */
+            const char *type; /* "context", "stream", "event", "module" */
+            uint32_t is_destroyed;
+        } object;
+    };
+};
+
+typedef void (*heddle_listener)(void *user, const struct heddle_event *event);
+
+/* The kinds somebody listens to; taps look here first. Read it, do not write it. */
+extern uint32_t heddle_tap_kinds;
+
+static inline uint32_t heddle_tap_kinds_wanted(void)
+{
+    return __atomic_load_n(&heddle_tap_kinds, __ATOMIC_RELAXED);
+}
+
+/* A nonzero id; 0 when kinds is empty, the function is null or 16 listeners are there. */
+uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener listener, void *user);
+/* Nothing for an id that is not subscribed. A listener may remove itself. */
+void heddle_tap_unsubscribe(uint32_t id);
+
+/* ---- for the API libraries: what a tap around a call keeps on its stack */
+
+struct heddle_call {
+    struct heddle_event event;
+    uint64_t outer; /* correlation around it */
+    int told;
+};
+
+/* `kind` is DRIVER or RUNTIME. Every begin is followed by an end on the same thread. */
+void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event_kind kind,
+                           const struct heddle_entry *entry, const void *args);
+void heddle_tap_call_end(struct heddle_call *call, int64_t result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,140 @@
+"""Programs compiled in a variant, each in a copy of its folder (of links) beside its neighbours' data."""
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TIMEOUT_S = 600
+SOURCES = ("*.cu", "*.cpp", "*.cc", "*.c")
+
+
+def nvcc_home():
+    nvcc = shutil.which(os.environ.get("NVCC", "nvcc"))
+    return os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else None
+
+
+def compiler(variant, heddle):
+    return f"{heddle} cc" if variant.compiler == "heddle-cc" else os.path.join(nvcc_home() or "", "bin", "nvcc")
+
+
+def toolkit(place, variant):
+    """A folder like a toolkit's, whose nvcc is the stand-in: for builds that know only a toolkit's path."""
+    top = os.path.join(place.top, "build", str(variant), "toolkit")
+    os.makedirs(os.path.join(top, "bin"), exist_ok=True)
+    links = {"bin/nvcc": os.path.join(HERE, "nvcc")}
+    if nvcc_home():
+        links.update({name: os.path.join(nvcc_home(), name) for name in ("include", "lib64")})
+    for name, target in links.items():
+        if not os.path.lexists(os.path.join(top, name)):
+            os.symlink(target, os.path.join(top, name))
+    return top
+
+
+def environment(place, variant, program, heddle):
+    path = os.path.join(toolkit(place, variant), "bin") + os.pathsep + os.environ.get("PATH", "")
+    return dict(os.environ, PATH=path, CORPUS_COMPILER=compiler(variant, heddle), CORPUS_ARCH=variant.arch,
+                CORPUS_CUDART=variant.cudart, CORPUS_OPT=variant.opt,
+                CORPUS_FLAGS=program.options.get("flags", "").replace(",", " "))
+
+
+def own_folder(path):
+    """Makes a folder; a link of that name, to a folder of the sources, gives way."""
+    if os.path.islink(path):
+        os.unlink(path)
+    os.makedirs(path, exist_ok=True)
+
+
+def link_neighbours(source, tree, folder):
+    """Programs read `../other/data` and `../../Common`: what lies beside them lies beside the copy too."""
+    at, to = source, tree
+    for part in folder.split("/"):
+        own_folder(to)
+        for name in os.listdir(at):
+            if name != part and name != ".git" and not os.path.lexists(os.path.join(to, name)):
+                os.symlink(os.path.join(at, name), os.path.join(to, name))
+        at, to = os.path.join(at, part), os.path.join(to, part)
+
+
+def copy_links(source, target):
+    """A tree of folders whose files are links: what the build and the program write stays in the copy."""
+    for top, _, files in os.walk(source):
+        into = os.path.join(target, os.path.relpath(top, source))
+        os.makedirs(into, exist_ok=True)
+        for name in files:
+            os.symlink(os.path.join(top, name), os.path.join(into, name))
+
+
+def prepare(place, variant, program):
+    source = os.path.realpath(place.source(program.repo))
+    tree = place.built_tree(variant, program.repo)
+    target = os.path.join(tree, program.folder)
+    if not os.path.isdir(os.path.join(source, program.folder)):
+        raise FileNotFoundError(f"no folder {program.folder} in {source}: run scripts/corpus fetch")
+    link_neighbours(source, tree, program.folder)
+    own_folder(target)
+    shutil.rmtree(target)
+    copy_links(os.path.join(source, program.folder), target)
+    return target
+
+
+def make_command(place, variant, program, target):
+    """Builder make: the program's own Makefile. Options: var=NAME,.. that hold the compiler, target=.., dir=.."""
+    stand_in = os.path.join(HERE, "nvcc")
+    tool = toolkit(place, variant)
+    variables = [f"{name}={stand_in}" for name in program.options.get("var", "CC").split(",") if name]
+    variables += [f"{name}={tool}" for name in ("CUDA_DIR", "CUDA_HOME", "CUDA_PATH", "CUDA_INSTALL_PATH")]
+    goals = program.options.get("target", "").split()
+    return ["make", "-C", os.path.join(target, program.options.get("dir", ".")), *variables, *goals]
+
+
+def files_command(place, variant, program, target):
+    """Builders cuda-dir and files: one call of the compiler. Options: files=a.cu,b.cpp  flags=..  libs=a,b  skip=.."""
+    if program.builder == "files":
+        sources = program.options["files"].split(",")
+    else:
+        skipped = program.options.get("skip", "").split(",")
+        found = (glob.glob(os.path.join(target, pattern)) for pattern in SOURCES)
+        sources = sorted(os.path.basename(path) for paths in found for path in paths)
+        sources = [name for name in sources if name not in skipped]
+    common = os.path.join(os.path.realpath(place.source(program.repo)), "Common")
+    command = [os.path.join(HERE, "nvcc"), "-std=c++17", "-I.", f"-I{common}", "-o", "program"]
+    if variant.compiler == "nvcc":
+        command += ["--extended-lambda", "-Wno-deprecated-gpu-targets"]
+    return command + sources + ["-l" + lib for lib in program.options.get("libs", "").split(",") if lib]
+
+
+def run_step(command, target, env):
+    try:
+        done = subprocess.run(command, cwd=target, env=env, capture_output=True, text=True, errors="replace",
+                              timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return "the build exceeds its time limit"
+    except FileNotFoundError as error:
+        return str(error)
+    said = (done.stderr + done.stdout).strip().splitlines()
+    lines = [line for line in said if re.search(r"error|fatal", line, re.I) and not line.startswith("make")] + said[-1:]
+    return (lines or ["the build failed"])[0].strip()[:300] if done.returncode else None
+
+
+def build(place, variant, program, heddle):
+    """Returns what went wrong, or None."""
+    try:
+        target = prepare(place, variant, program)
+    except OSError as error:
+        return str(error)
+    env = environment(place, variant, program, heddle)
+    command = {"make": make_command, "cuda-dir": files_command, "files": files_command}[program.builder]
+    why = run_step(command(place, variant, program, target), target, env)
+    for name in program.options.get("fatbin", "").split(","):
+        if name and not why:
+            source, output = name.split(":")
+            why = run_step([os.path.join(HERE, "nvcc"), "-fatbin", "-o", output, source], target, env)
+    return why
+
+
+def executable(place, variant, program):
+    default = "main" if program.builder == "make" else "program"
+    target = os.path.join(place.built_tree(variant, program.repo), program.folder)
+    return target, os.path.join(target, program.options.get("program", default))

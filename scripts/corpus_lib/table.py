@@ -1,0 +1,92 @@
+"""The table of programs (tests/corpus/*.tsv) and the variants they are built in."""
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+TABLES = os.environ.get("HEDDLE_CORPUS_TABLES") or os.path.join(ROOT, "tests", "corpus")
+JUDGES = ("pass", "exit", "interp", "none")
+BUILDERS = ("make", "cuda-dir", "files")
+
+
+class TableError(Exception):
+    """A line of a table that says nothing sensible; the message has its place."""
+
+
+@dataclass
+class Repository:
+    name: str
+    url: str
+    commit: str
+
+
+@dataclass
+class Program:
+    name: str        # unique: repository/program
+    repo: str
+    folder: str      # within the repository
+    builder: str
+    options: dict = field(default_factory=dict)
+    args: list = field(default_factory=list)
+    judge: str = "pass"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Variant:
+    arch: str      # 75, 80, 90, 120
+    cudart: str    # shared, static
+    compiler: str  # nvcc, heddle-cc
+    opt: str       # O3, O0-G
+
+    def __str__(self):
+        return f"{self.arch}-{self.cudart}-{self.compiler}-{self.opt}"
+
+
+def rows(path, columns):
+    """The lines of a table as lists of `columns` cells; '#' begins a comment line."""
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            line = line.rstrip("\n")
+            if not line or line.startswith("#"):
+                continue
+            cells = [cell.strip() for cell in line.split("\t")]
+            if len(cells) > columns:
+                raise TableError(f"{path}:{number}: {len(cells)} cells, there are {columns} columns")
+            yield number, cells + [""] * (columns - len(cells))
+
+
+def repositories():
+    path = os.path.join(TABLES, "repositories.tsv")
+    return {cells[0]: Repository(*cells) for _, cells in rows(path, 3)}
+
+
+def program(path, number, repo, cells):
+    name, folder, build, args, judge, note = cells
+    where = f"{path}:{number}"
+    words = shlex.split(build)
+    if not words or words[0] not in BUILDERS:
+        raise TableError(f"{where}: builder '{build}' is none of: {', '.join(BUILDERS)}")
+    bad = [word for word in words[1:] if "=" not in word]
+    if bad:
+        raise TableError(f"{where}: build option '{bad[0]}' is not name=value")
+    judge = judge or "pass"
+    if judge not in JUDGES and not re.fullmatch(r"/.*/", judge):
+        raise TableError(f"{where}: judge '{judge}' is none of: {', '.join(JUDGES)}, /regular expression/")
+    options = dict(word.split("=", 1) for word in words[1:])
+    return Program(f"{repo}/{name}", repo, folder or name, words[0], options, shlex.split(args), judge, note)
+
+
+def programs(patterns=()):
+    """All programs whose name matches one of the patterns (regular expressions), or all."""
+    found = {}
+    for repo in repositories():
+        path = os.path.join(TABLES, repo + ".tsv")
+        for number, cells in rows(path, 6):
+            p = program(path, number, repo, cells)
+            if p.name in found:
+                raise TableError(f"{path}:{number}: a second program '{p.name}'")
+            if not patterns or any(re.search(pattern, p.name) for pattern in patterns):
+                found[p.name] = p
+    return list(found.values())

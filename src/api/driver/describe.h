@@ -1,0 +1,59 @@
+/*
+ * What the generated tables of entry points (gen_api.py source) are written with, in both APIs.
+ */
+#ifndef HD_API_DRIVER_DESCRIBE_H
+#define HD_API_DRIVER_DESCRIBE_H
+
+#include "base/compiler.h"
+#include "heddle/tap.h"
+
+/* enum heddle_arg_kind of a type. Enumerations are integers here, as they are for the compiler. */
+#define ARG_KIND(type)                                                                             \
+    _Generic(*(type *)0,                                                                           \
+        const char *: HEDDLE_ARG_STRING,                                                           \
+        float: HEDDLE_ARG_FLOAT,                                                                   \
+        double: HEDDLE_ARG_FLOAT,                                                                  \
+        signed char: HEDDLE_ARG_INT,                                                               \
+        short: HEDDLE_ARG_INT,                                                                     \
+        int: HEDDLE_ARG_INT,                                                                       \
+        long: HEDDLE_ARG_INT,                                                                      \
+        long long: HEDDLE_ARG_INT,                                                                 \
+        char: HEDDLE_ARG_UINT,                                                                     \
+        unsigned char: HEDDLE_ARG_UINT,                                                            \
+        unsigned short: HEDDLE_ARG_UINT,                                                           \
+        unsigned: HEDDLE_ARG_UINT,                                                                 \
+        unsigned long: HEDDLE_ARG_UINT,                                                            \
+        unsigned long long: HEDDLE_ARG_UINT,                                                       \
+        default: __builtin_classify_type(*(type *)0) == 5 ? HEDDLE_ARG_POINTER                     \
+                                                          : HEDDLE_ARG_STRUCT)
+
+#define ARG_ROW(params, type_, member, direction_, opt, target_B_, target_kind_)                   \
+    {.name = #member,                                                                              \
+     .type = #type_,                                                                               \
+     .offset_B = offsetof(params, member),                                                         \
+     .size_B = sizeof(((params *)0)->member),                                                      \
+     .target_B = target_B_,                                                                        \
+     .kind = ARG_KIND(type_),                                                                      \
+     .target_kind = target_kind_,                                                                  \
+     .direction = HEDDLE_ARG_##direction_,                                                         \
+     .may_be_null = opt}
+#define ARG(params, type, member, direction, opt)                                                  \
+    ARG_ROW(params, type, member, direction, opt, 0, 0)
+/* `target` is what the argument points to. */
+#define ARG_TO(params, type, member, direction, opt, target)                                       \
+    ARG_ROW(params, type, member, direction, opt, sizeof(target), ARG_KIND(target))
+
+/* The rest of an exported function somebody listens to. */
+#define TELL(kind, entry, args, expr)                                                              \
+    do {                                                                                           \
+        struct heddle_call tell_call_;                                                             \
+        heddle_tap_call_begin(&tell_call_, HEDDLE_EVENT_##kind, (entry), (args));                  \
+        __auto_type tell_result_ = (expr);                                                         \
+        heddle_tap_call_end(&tell_call_, tell_result_);                                            \
+        return tell_result_;                                                                       \
+    } while (0)
+
+/* Stream 0 of a _ptsz twin. */
+#define PER_THREAD_STREAM(stream) ((stream) ? (stream) : CU_STREAM_PER_THREAD)
+
+#endif

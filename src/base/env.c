@@ -1,0 +1,215 @@
+#include "base/env.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define NAME_MAX_B 48
+
+struct env_row {
+    const char *name;
+    enum hd_env_kind kind;
+    const char *possible;
+};
+
+static const struct env_row rows[] = {
+#define X(name, kind, possible, doc) {name, HD_ENV_##kind, possible},
+    HD_ENV_LIST(X)
+#undef X
+};
+
+static const char *const tool_names[] = {
+#define X(name) name,
+    HD_ENV_TOOL_LIST(X)
+#undef X
+};
+
+static const struct env_row *find_row(struct hd_str name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (hd_str_is(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
+const char *hd_env(const char *name)
+{
+    const char *value = getenv(name);
+
+    assert(find_row(hd_str_from(name)));
+    return value && value[0] ? value : NULL;
+}
+
+/* "4G", "512m", "123456" */
+static bool parse_size(struct hd_str text, uint64_t *out_B)
+{
+    static const char units[] = "KMGT";
+    const char *unit = text.len ? strchr(units, text.ptr[text.len - 1] & ~0x20) : NULL;
+    unsigned shift = unit && *unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t value;
+
+    text.len -= shift != 0;
+    if (!hd_str_to_u64(text, 10, &value) || !value || value > UINT64_MAX >> shift)
+        return false;
+    *out_B = value << shift;
+    return true;
+}
+
+static bool parse_count(const struct env_row *row, struct hd_str text, uint64_t *out_count)
+{
+    char *end;
+    uint64_t value, first = strtoull(row->possible, &end, 10);
+
+    assert(!strncmp(end, " to ", 4));
+    if (!hd_str_to_u64(text, 10, &value) || value < first || value > strtoull(end + 4, NULL, 10))
+        return false;
+    *out_count = value;
+    return true;
+}
+
+/* A word of "cpu, interp". */
+static bool is_listed(const char *list, struct hd_str word)
+{
+    while (*list) {
+        size_t len = strcspn(list, ",");
+        if (len == word.len && !memcmp(list, word.ptr, len))
+            return true;
+        list += len;
+        list += strspn(list, ", ");
+    }
+    return false;
+}
+
+static bool row_allows(const struct env_row *row, const char *value)
+{
+    struct hd_str text = hd_str_from(value);
+    uint64_t number;
+
+    switch (row->kind) {
+    case HD_ENV_TEXT:
+    case HD_ENV_FLAGS:
+        return true;
+    case HD_ENV_FILE:
+        return strpbrk(value, "/.") != NULL;
+    case HD_ENV_FIRST:
+        text.len = strcspn(value, ",");
+        return is_listed(row->possible, text);
+    case HD_ENV_CHOICE:
+        return is_listed(row->possible, text);
+    case HD_ENV_COUNT:
+        return parse_count(row, text, &number);
+    case HD_ENV_SIZE:
+        return parse_size(text, &number);
+    }
+    return false;
+}
+
+static void explain(const struct env_row *row, const char *value, struct hd_buf *out_why)
+{
+    assert(row->kind != HD_ENV_TEXT && row->kind != HD_ENV_FLAGS); /* they take anything */
+    hd_buf_printf(out_why, "%s=%s is not possible: ", row->name, value);
+    switch (row->kind) {
+    case HD_ENV_FILE:
+        hd_buf_printf(out_why, "it takes a path, such as ./%s", value);
+        break;
+    case HD_ENV_COUNT:
+        hd_buf_printf(out_why, "it takes a number, %s", row->possible);
+        break;
+    case HD_ENV_SIZE:
+        hd_buf_puts(out_why, "it takes a size, such as 512M or 4G");
+        break;
+    default:
+        hd_buf_printf(out_why, "it takes %s%s", strchr(row->possible, ',') ? "one of " : "only ",
+                      row->possible);
+    }
+}
+
+bool hd_env_allows(const char *name, const char *value, struct hd_buf *out_why)
+{
+    const struct env_row *row = find_row(hd_str_from(name));
+
+    assert(row);
+    if (row_allows(row, value))
+        return true;
+    explain(row, value, out_why);
+    return false;
+}
+
+bool hd_env_u64(const char *name, uint64_t *out_value)
+{
+    const struct env_row *row = find_row(hd_str_from(name));
+    const char *value = hd_env(name);
+
+    assert(row && (row->kind == HD_ENV_COUNT || row->kind == HD_ENV_SIZE));
+    if (!value)
+        return false;
+    return row->kind == HD_ENV_SIZE ? parse_size(hd_str_from(value), out_value)
+                                    : parse_count(row, hd_str_from(value), out_value);
+}
+
+/* Edits that turn one name into the other: insertions, deletions, exchanged letters. */
+static unsigned distance(struct hd_str a, const char *b)
+{
+    unsigned costs[NAME_MAX_B + 1];
+    size_t b_B = strlen(b);
+
+    assert(b_B <= NAME_MAX_B);
+    for (size_t j = 0; j <= b_B; j++)
+        costs[j] = (unsigned)j;
+    for (size_t i = 0; i < a.len; i++) {
+        unsigned diagonal = costs[0];
+        costs[0] = (unsigned)i + 1;
+        for (size_t j = 0; j < b_B; j++) {
+            unsigned replace = diagonal + (a.ptr[i] != b[j]);
+            diagonal = costs[j + 1];
+            costs[j + 1] = HD_MIN(replace, HD_MIN(costs[j], diagonal) + 1);
+        }
+    }
+    return costs[b_B];
+}
+
+static void warn_unknown(struct hd_str name)
+{
+    const char *nearest = rows[0].name;
+
+    for (size_t i = 1; i < HD_COUNT_OF(rows); i++)
+        if (distance(name, rows[i].name) < distance(name, nearest))
+            nearest = rows[i].name;
+    hd_log("%.*s is not a variable of Heddle; the nearest is %s", HD_STR_ARG(name), nearest);
+}
+
+static bool is_known(struct hd_str name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(tool_names); i++)
+        if (hd_str_is(name, tool_names[i]))
+            return true;
+    return find_row(name) != NULL;
+}
+
+void hd_env_warn(void)
+{
+    hd_debug_check();
+    for (char **at = environ; at && *at; at++) {
+        struct hd_str name = {*at, strcspn(*at, "=")};
+        if (hd_str_starts(name, "HEDDLE_") && name.len <= NAME_MAX_B && !is_known(name))
+            warn_unknown(name);
+    }
+}
+
+enum hd_status hd_env_check(void)
+{
+    enum hd_status status = HD_OK;
+
+    for (size_t i = 0; i < HD_COUNT_OF(rows) && status == HD_OK; i++) {
+        struct hd_buf why;
+        const char *value = hd_env(rows[i].name);
+        hd_buf_init(&why);
+        if (value && !hd_env_allows(rows[i].name, value, &why))
+            status = hd_error(HD_BAD_ARG, "%s", why.ptr ? why.ptr : rows[i].name);
+        hd_buf_fini(&why);
+    }
+    return status;
+}

@@ -1,0 +1,77 @@
+/*
+ * Environment variables: one table. A row says how the variable is called, what it may hold, and
+ * what it means; docs/envvars.md, `heddle run`'s checks and hd_env_check() are made from it.
+ *
+ * A value that the table does not allow is never ignored: libcuda and the heddle command call
+ * hd_env_check() when they start and refuse to go on, with a message that names variable, value
+ * and what is possible. Readers may therefore rely on the form of what they read.
+ *
+ * Threads: getenv()'s rules; nothing here writes the environment.
+ */
+#ifndef HD_BASE_ENV_H
+#define HD_BASE_ENV_H
+
+#include "base/status.h"
+#include "base/str.h"
+
+/* What a variable may hold; the row's third column says more: */
+enum hd_env_kind {
+    HD_ENV_TEXT,   /* anything; whoever reads it checks */
+    HD_ENV_FLAGS,  /* comma list of debug flags (base/log.h) */
+    HD_ENV_FILE,   /* a path, recognisable as one: with a slash or a dot */
+    HD_ENV_CHOICE, /* one of the words in the third column */
+    HD_ENV_FIRST,  /* the same up to the first comma; whoever reads it checks the rest */
+    HD_ENV_COUNT,  /* a number; the third column is "FIRST to LAST" */
+    HD_ENV_SIZE,   /* bytes: a number with K, M, G or T; not 0 */
+};
+
+/* name, kind, what is possible, doc */
+/* clang-format off */
+#define HD_ENV_LIST(X)                                                                             \
+    X("HEDDLE_DEBUG", FLAGS, "", "comma list of debug flags; `help` prints them")                  \
+    X("HEDDLE_LOG", FILE, "", "file that receives the log instead of stderr")                      \
+    X("HEDDLE_CPU", FIRST, "avx512, avx2, generic", "code path of the CPU device, and features of the host that are not used (`avx512,-vbmi`); default: best the host has") \
+    X("HEDDLE_THREADS", COUNT, "1 to 256", "worker threads of the CPU device; default: the CPUs this process may use") \
+    X("HEDDLE_CACHE", TEXT, "", "directory of the code cache, or `off`; default: $XDG_CACHE_HOME/heddle") \
+    X("HEDDLE_CACHE_SIZE", SIZE, "", "size cap of the code cache, e.g. 512M; default: 1G")         \
+    X("HEDDLE_MEMORY", SIZE, "", "memory of each device, e.g. 4G; default: half of the host's memory, shared among them") \
+    X("HEDDLE_DEVICE", CHOICE, "cpu, interp", "device kind; default: cpu. interp is the slow reference") \
+    X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
+    X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
+    X("HEDDLE_EXIT_WAIT", COUNT, "0 to 3600000", "milliseconds that exit, cudaDeviceReset and the end of a context wait for running kernels before they cancel them; default: 5000") \
+    X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
+    X("HEDDLE_MACHINE", CHOICE, "default", "machine the device identifies as; there is one so far, of compute capability 12.0") \
+    X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` runs; default: clang++-19 of the path") \
+    X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc`")           \
+    X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc` and `heddle run`") \
+    X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of ir_opt_* passes to leave out")                  \
+    X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
+    X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")
+/* clang-format on */
+
+/* Variables of tests, scripts and the corpus; the libraries do not read them. */
+#define HD_ENV_TOOL_LIST(X)                                                                        \
+    X("HEDDLE_SEED")                                                                               \
+    X("HEDDLE_GOLDEN")                                                                             \
+    X("HEDDLE_SANITIZER_RUNTIME")                                                                  \
+    X("HEDDLE_CORPUS")                                                                             \
+    X("HEDDLE_CORPUS_TABLES")
+
+/* getenv() for a variable of the table; NULL when unset or empty. */
+const char *hd_env(const char *name);
+
+/* The value of a COUNT or SIZE; false, *out_value untouched, when unset or not allowed. */
+bool hd_env_u64(const char *name, uint64_t *out_value);
+
+/* True when the table allows the value; otherwise *out_why gets a sentence that says what it
+ * allows. */
+bool hd_env_allows(const char *name, const char *value, struct hd_buf *out_why);
+
+/* HD_BAD_ARG for the first variable whose value is not allowed. */
+enum hd_status hd_env_check(void) HD_MUST_CHECK;
+
+/* Logs a line for each HEDDLE_* variable that is not in the table, with the nearest name, and for
+ * each unknown debug flag. One library of a process calls it, once: libcuda. */
+void hd_env_warn(void);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * Images: what a fat binary, a file of PTX or a linked program is once it is loaded.
+ *
+ * An image says at once what there is (entries: kernels; variables). The code of an entry is made
+ * when somebody asks for it, once, and then shared by the modules of all contexts. An entry whose
+ * code cannot be made says so on stderr the first time, and fails with the same message ever after;
+ * the other entries are not affected.
+ *
+ * Owners: counted references; entries, declarations and code live as long as the image.
+ * Threads: any; different entries are compiled at the same time, one entry by one thread.
+ */
+#ifndef HD_CORE_IMAGE_H
+#define HD_CORE_IMAGE_H
+
+#include "base/status.h"
+
+struct core_image;
+struct ir_module;
+
+struct core_param {
+    const char *name;
+    uint32_t offset_B; /* in the parameter block */
+    uint32_t size_B;
+};
+
+/* A kernel: what the API and launches need to know of it, whoever compiled it. */
+struct core_entry {
+    const char *name;
+    uint32_t index;    /* its number in the program: hal.h, kernel_get */
+    uint32_t position; /* among the image's entries */
+    uint32_t nparams;
+    const struct core_param *params;
+    uint32_t params_B;
+    uint32_t reqntid[3];   /* required block; 0 = any */
+    uint32_t cluster[3];   /* required cluster; 0 = none */
+    bool explicit_cluster; /* launches must say their cluster size */
+};
+
+/* Any image the API takes; size_B may be SIZE_MAX. */
+enum hd_status core_image_load(const void *image, size_t size_B, struct core_image **out_image)
+    HD_MUST_CHECK;
+void core_image_ref(struct core_image *image);
+void core_image_unref(struct core_image *image);
+
+/* Entries in source order. */
+uint32_t core_image_count(const struct core_image *image);
+const struct core_entry *core_image_entry(const struct core_image *image, uint32_t position);
+/* NULL when there is none. */
+const struct core_entry *core_image_find(const struct core_image *image, const char *name);
+/* The virtual architecture it was written for, e.g. 75. */
+unsigned core_image_arch(const struct core_image *image);
+/* 16 bytes that identify the content. */
+const uint8_t *core_image_key(const struct core_image *image);
+/* The PTX of a program of one unit, NULL of one that was linked. The image's. */
+const char *core_image_ptx(const struct core_image *image);
+/* Declarations of functions and variables, the latter with their initial images. */
+const struct ir_module *core_image_decls(const struct core_image *image);
+/* The entry's code; waits while another thread makes it. The first error is the answer for good,
+ * lack of memory excepted. */
+enum hd_status core_image_code(struct core_image *image, const struct core_entry *entry,
+                               const struct ir_module **out_code) HD_MUST_CHECK;
+
+#endif

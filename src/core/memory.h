@@ -1,0 +1,87 @@
+/*
+ * Inside core's memory; the interface to the rest is in core.h.
+ *
+ *     memory.c      addresses to blocks, and what the API asks
+ *       pool.c      a device's budget; large blocks and slabs; pages kept for later
+ *         space.c   one reserved range for all devices, handed out in granules of 2 MiB
+ *     registered.c  the program's own memory that it told us of
+ *
+ * Blocks of more than 256 KiB own whole granules; the rest of the last one, at least a page, stays
+ * inaccessible and guards the block's end. A freed one becomes inaccessible again. Smaller blocks
+ * are cut from slabs: one granule, blocks of one power of two. What is not a live granule is
+ * PROT_NONE.
+ *
+ * One lock, core_memory_lock (rank MEMORY), guards all of it: what is marked _locked, and every
+ * struct below. `owners` may be read without it.
+ */
+#ifndef HD_CORE_MEMORY_H
+#define HD_CORE_MEMORY_H
+
+#include "core/core.h"
+
+#define CORE_GRANULE_B ((uint64_t)2 << 20)
+#define CORE_PAGE_B    4096u
+
+extern struct hd_lock core_memory_lock;
+
+/* What owns granules: a large block (slots == 1) or a slab. Made and kept by its pool. */
+struct core_owner {
+    struct core_pool *pool;
+    uint64_t base;
+    uint64_t granules;
+    uint64_t slot_B;
+    uint32_t slots;
+    uint32_t free_slots;
+    uint32_t hint;             /* no slot below is free */
+    unsigned cls;              /* of a slab */
+    struct core_owner *next;   /* slabs with free slots; unused owners */
+    struct core_block *blocks; /* by slot; size_B 0 = free */
+};
+
+/* ---- memory.c */
+
+/* HEDDLE_STRICT=1: only memory that a discrete GPU could touch. */
+bool core_strict(void);
+/* In strict mode, gives the device the rule by which it checks what kernels touch. */
+void core_memory_watch(struct hal_device *hal);
+
+/* ---- space.c */
+
+/* Reserves addresses for `count` devices with `memory_B` each. HD_NO_MEMORY. Once. */
+enum hd_status core_space_reserve(uint64_t memory_B, unsigned count) HD_MUST_CHECK;
+uint64_t core_space_base(void);
+uint64_t core_space_size(void);
+/* Does any byte of the range lie in the reserved one? */
+bool core_space_overlaps(uint64_t va, uint64_t size_B);
+/* False when no run of so many granules is free. */
+bool core_space_take_locked(uint64_t granules, uint64_t *out_base) HD_MUST_CHECK;
+void core_space_give_locked(uint64_t base, uint64_t granules);
+/* Who owns the granule around va; NULL: nobody, or not ours. O(1). */
+struct core_owner *core_space_owner(uint64_t va);
+void core_space_owner_set_locked(uint64_t base, uint64_t granules, struct core_owner *owner);
+/* Calls func for every owner. */
+void core_space_foreach_locked(void (*func)(struct core_owner *owner, void *arg), void *arg);
+
+/* ---- pool.c */
+
+enum hd_status core_pool_create(struct core_device *device, struct core_pool **out_pool)
+    HD_MUST_CHECK;
+void core_pool_destroy(struct core_pool *pool);
+/* Places a block like *what. False when the budget, the addresses or the host's memory end. */
+bool core_pool_alloc_locked(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
+    HD_MUST_CHECK;
+void core_pool_free_locked(struct core_block *block);
+/* Does memory of the kind come out of the device's budget? */
+bool core_pool_counts(enum core_mem_kind kind);
+uint64_t core_pool_used_locked(const struct core_pool *pool);
+uint64_t core_pool_limit(const struct core_pool *pool);
+
+/* ---- registered.c */
+
+/* False, without a lock, while nothing is registered. */
+bool core_registered_any(void);
+/* The registered block that contains va, or NULL. O(log n). */
+const struct core_block *core_registered_find_locked(uint64_t va);
+void core_registered_release_locked(const struct core_context *ctx);
+
+#endif

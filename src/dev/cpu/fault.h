@@ -1,0 +1,66 @@
+/*
+ * Errors inside generated code: a guard is where they come out (fault.c).
+ *
+ * Threads: a guard belongs to its thread. It is active only while generated code, or a service that
+ * it called, runs.
+ */
+#ifndef HD_DEV_CPU_FAULT_H
+#define HD_DEV_CPU_FAULT_H
+
+#include <setjmp.h>
+
+#include "dev/cpu/cta.h"
+
+/* Functions that read memory of others as it is: stacks, pages. */
+#define CPU_READS_ANYTHING __attribute__((no_sanitize("address", "thread")))
+
+/* Installs the process's signal handlers on first use. */
+enum hd_status cpu_fault_install(void) HD_MUST_CHECK;
+/* Gives this thread a signal stack; freed when the thread ends. Cheap when repeated. */
+void cpu_fault_thread_init(void);
+
+/* Whose fault it is, as far as that is known. */
+struct cpu_blame {
+    uint32_t warp;      /* its index in the CTA, when lanes are known */
+    uint32_t lanes;     /* of the warp; 0: not known */
+    uint32_t place;     /* number of the instruction (jit.h); 0: not known */
+    const char *reason; /* why it is one; NULL: the status says it */
+};
+
+struct cpu_guard {
+    jmp_buf env;
+    bool known; /* the signal handler finds it */
+    volatile bool active;
+    volatile unsigned held;    /* cpu_guard_hold() */
+    struct cpu_domain *domain; /* of the job */
+    uintptr_t frame;           /* of cpu_guarded() */
+    struct cpu_cta *cta;       /* running, for the message; NULL: a copy */
+    enum hd_status status;
+    uint64_t address;
+    struct cpu_blame blame; /* what a service knew */
+    uintptr_t
+        pc; /* of the fault, in the kernel's code if it was called from there; 0: a service's */
+};
+/*
+ * Runs body(arg) so that a fault in it returns instead of killing the process. False: it faulted,
+ * which has been raised in the job's domain with the kernel's name, or was cancelled. `cta` is the
+ * memory in which its CTAs run, NULL for a copy. Does not nest.
+ */
+bool cpu_guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, struct cpu_cta *cta);
+/* The same without telling anybody: false with the status and the address. */
+bool cpu_guarded_quietly(void (*body)(void *arg), void *arg, struct cpu_job *job,
+                         enum hd_status *out_status, uint64_t *out_address);
+/* report.c: raises the fault in the job's domain, once. After the guarded body. */
+void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job);
+/*
+ * Around what must not be left half way, a lock or an allocation: a cancellation that comes in
+ * between leaves at the release. They nest. A fault in between still leaves at once.
+ */
+void cpu_guard_hold(void);
+void cpu_guard_release(void);
+/* Leaves the innermost guarded body. */
+HD_NORETURN void cpu_guard_leave(enum hd_status status, uint64_t address);
+HD_NORETURN void cpu_guard_blame(enum hd_status status, uint64_t address,
+                                 const struct cpu_blame *blame);
+
+#endif

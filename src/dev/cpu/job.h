@@ -1,0 +1,106 @@
+/*
+ * A job: a packet that several threads work on. A grid, or a copy that is worth sharing.
+ *
+ * A job is part of its queue and is set up by the queue's owner before it is published (queue.h);
+ * from then on its users only move `next`. Whoever joins takes chunks until none is left; moving
+ * `next` to `total` ends a job early.
+ */
+#ifndef HD_DEV_CPU_JOB_H
+#define HD_DEV_CPU_JOB_H
+
+#include "dev/cpu/domain.h"
+#include "hal/hal.h"
+#include "jit/jit.h"
+
+struct cpu_device;
+struct cpu_kernel;
+struct cpu_queue;
+struct cpu_slot;
+
+#define CPU_INLINE_OPS    10000u /* grids up to this many operations run on the submitter */
+#define CPU_INLINE_COPY_B (64u << 10)
+#define CPU_COPY_CHUNK_B  (1u << 20)
+#define CPU_NT_COPY_B     (4u << 20)           /* copies from here on use non-temporal stores */
+#define CPU_STACK_MIN_B   ((uint64_t)16 << 10) /* of recursive kernels, whatever the limit */
+
+/* Parts of a CTA's block, in this order. */
+struct cpu_cta_layout {
+    size_t warps, alive_seen, opened_seen, frames, shared, local, end;
+};
+
+/* Code, and what a CTA's block is for it. */
+struct cpu_form {
+    const struct jit_code *code;
+    struct cpu_cta_layout layout;
+};
+
+/*
+ * What all CTAs of a cooperative launch share, where cooperative_groups expects it: the grid's
+ * barrier is the second word and starts at 0.
+ */
+struct cpu_grid_workspace {
+    _Alignas(8) uint32_t size_B;
+    uint32_t barrier;
+    uint32_t reserved[2];
+};
+
+struct cpu_job {
+    /* Takes chunks until none is left or the slot is wanted for something else. */
+    void (*run)(struct cpu_job *job, struct cpu_slot *slot);
+    _Atomic uint64_t next; /* first chunk that is not taken, in units of CTAs or pieces */
+    _Atomic uint64_t total;
+    uint64_t chunk; /* units to take at once */
+    struct cpu_domain *domain;
+    _Atomic bool spins; /* its CTAs may wait for something: workers keep them resident */
+    uint64_t start_ns;  /* when it was published; 0: it asks nobody for help */
+    const char *name;
+    /* dispatch */
+    struct cpu_form form; /* that the launch starts in; code is NULL: a copy */
+    const struct cpu_kernel *kernel;
+    struct jit_launch launch;
+    bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
+    bool cooperative;
+    struct cpu_grid_workspace workspace;
+    /* copy and fill */
+    const union hal_packet *packet;
+    bool nontemporal;
+};
+
+static inline bool cpu_job_exhausted(const struct cpu_job *job)
+{
+    return atomic_load(&job->next) >= atomic_load(&job->total);
+}
+/* Nobody takes another chunk. */
+static inline void cpu_job_end(struct cpu_job *job)
+{
+    atomic_store(&job->next, atomic_load(&job->total));
+}
+
+/* What a dispatch packet names, looked up once. */
+struct cpu_grid {
+    const struct cpu_kernel *kernel; /* NULL: there is none; then nothing below is set */
+    const struct jit_code *code;     /* NULL: it was not prepared for its block size */
+    uint64_t ctas;
+    uint32_t nwarps; /* of a CTA */
+};
+
+/* grid.c. False: the kernel or its code is missing. */
+bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct cpu_grid *out_grid);
+/* Would this grid, which was found, run in less time than it takes to hand it over? */
+bool cpu_grid_is_short(const struct cpu_grid *grid);
+/*
+ * Fills the queue's job, which is not published yet, from its dispatch packet. HD_BAD_ARG,
+ * HD_INTERNAL: the kernel or its code is missing; HD_NOT_SUPPORTED.
+ */
+enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
+                              const struct cpu_grid *grid) HD_MUST_CHECK;
+/* Runs all of a job that nobody else can join: it is not published. */
+void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot);
+
+/* copy.c */
+void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);
+uint64_t cpu_copy_size_B(const union hal_packet *packet);
+/* dst and src do not overlap. Non-temporal stores when asked for. */
+void cpu_memcpy(void *dst, const void *src, size_t size_B, bool nontemporal);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Modules and kernels of the CPU device: the HAL's ops over src/jit (module.c).
+ *
+ * A kernel's code exists per launch class. The JIT writes codes[], better code over worse, and
+ * whoever runs a dispatch reads it without a lock.
+ */
+#ifndef HD_DEV_CPU_KERNEL_H
+#define HD_DEV_CPU_KERNEL_H
+
+#include "hal/hal.h"
+#include "ir/ir.h"
+#include "ir/shape.h"
+#include "jit/jit.h"
+
+struct cpu_kernel {
+    struct hal_kernel base;
+    const struct ir_func *func;
+    const char *name;
+    struct ir_window window;
+    const uint64_t *vars;
+    jit_slot codes[IR_CLASS_COUNT]; /* the best code so far, set by the JIT */
+};
+
+enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
+                               struct hal_module **out_module) HD_MUST_CHECK;
+void cpu_module_unload(struct hal_module *module);
+enum hd_status cpu_kernel_get(struct hal_module *module, uint32_t index,
+                              const struct ir_module *code, struct hal_kernel **out_kernel)
+    HD_MUST_CHECK;
+/* Number of the instruction behind a program counter in the kernel's code; 0: not known. */
+uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code *code,
+                          uintptr_t pc);
+enum hd_status cpu_kernel_info(struct hal_kernel *kernel, struct hal_kernel_info *out_info)
+    HD_MUST_CHECK;
+enum hd_status cpu_kernel_prepare(struct hal_kernel *kernel, const uint32_t grid[3],
+                                  const uint32_t block[3]) HD_MUST_CHECK;
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * Queues of the CPU device: who may execute the packets at the head of a ring.
+ *
+ * Exactly one thread at a time advances a queue; who may is decided by queue->state:
+ *
+ *     IDLE ──own──► OWNED ──publish a job──► ACTIVE|users ──last user leaves──► OWNED ──► IDLE
+ *
+ *   OWNED      one thread executes packets at the head of the ring
+ *   ACTIVE|n   the packet at the head is a job (a grid, a large copy) that n threads work on. Who
+ *              joins takes chunks until none is left. The thread that leaves last, when all chunks
+ *              are taken, becomes the owner, retires the packet and goes on. The state carries a
+ *              generation, so a slow leaver cannot end the next job.
+ *   DEAD       destroyed; the struct stays and is reused, so scanning threads may look at it
+ */
+#ifndef HD_DEV_CPU_QUEUE_H
+#define HD_DEV_CPU_QUEUE_H
+
+#include "dev/cpu/job.h"
+
+#define CPU_QUEUE_IDLE   0ull
+#define CPU_QUEUE_OWNED  1ull
+#define CPU_QUEUE_DEAD   2ull
+#define CPU_QUEUE_ACTIVE (1ull << 63)
+
+struct cpu_queue {
+    struct hal_queue base;
+    _Alignas(64) _Atomic uint64_t state;
+    _Atomic bool pending;   /* something was submitted since the last look */
+    _Atomic uint32_t level; /* -priority: greater is more urgent */
+    _Atomic bool blocked;   /* the head is an unsatisfied WAIT; counted in device->blocked */
+    struct cpu_job job;
+    struct cpu_queue *next_call; /* in the host-call list */
+    uint32_t generation;         /* of jobs; the owner's */
+};
+
+static inline struct cpu_queue *cpu_queue_of(struct hal_queue *queue)
+{
+    return (struct cpu_queue *)queue;
+}
+
+/* The HAL's ops */
+enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
+                                struct hal_queue **out_queue) HD_MUST_CHECK;
+void cpu_queue_destroy(struct hal_queue *queue);
+
+/* Makes the caller the owner of an idle queue; false when it is not idle. */
+bool cpu_queue_own(struct cpu_queue *queue);
+/*
+ * Executes packets from the head; the caller owns the queue. Returns true when the head is a job
+ * that was published with the caller as a user, who must run it and cpu_queue_leave(). False: the
+ * queue is no longer the caller's. slot NULL: jobs are published without a user.
+ */
+bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot);
+/* Joins the queue's job if it has chunks left. */
+bool cpu_queue_join(struct cpu_queue *queue);
+/* Leaves a job. True: the caller finished the packet and owns the queue. */
+bool cpu_queue_leave(struct cpu_queue *queue);
+/* Retires the head; the caller owns the queue. */
+void cpu_queue_retire(struct cpu_queue *queue);
+
+/* call.c: the head of the queue, which the caller owns, is a host call. */
+void cpu_call_push(struct cpu_queue *queue);
+
+#endif

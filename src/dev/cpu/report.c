@@ -1,0 +1,263 @@
+/*
+ * What is said about a fault: which kernel, thread, source line and access, as far as it is known.
+ *
+ * Faults that services find come with lanes and instruction. For the others there is the program
+ * counter, from which the JIT tells the instruction (jit_place_find), and the address.
+ */
+#include "base/lock.h"
+#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
+#include "dev/cpu/kernel.h"
+#include "interp/interp.h"
+
+struct report {
+    const struct cpu_guard *guard;
+    struct cpu_job *job;
+    struct cpu_cta *cta;          /* NULL: a copy */
+    const struct ir_instr *instr; /* NULL: not known */
+    const char *reason;           /* NULL: the status says it all */
+    uint64_t address;
+    uint32_t thread[3];
+    bool has_thread;
+};
+
+static const struct ir_module *module_of(const struct report *r)
+{
+    return r->job->kernel->func->module;
+}
+
+/* ---- finding out */
+
+/* The thread index of a thread's number in the block. */
+static void thread_index(const uint32_t block[3], uint32_t number, uint32_t out[3])
+{
+    assert(number < block[0] * block[1] * block[2]);
+    out[0] = number % block[0];
+    out[1] = number / block[0] % block[1];
+    out[2] = number / block[0] / block[1];
+}
+
+/* The first thread that is to blame. */
+static void find_thread(struct report *r)
+{
+    const struct cpu_blame *blame = &r->guard->blame;
+    const uint32_t *block = r->job->launch.block;
+    uint32_t number;
+
+    if (!r->cta || !blame->lanes)
+        return;
+    number = blame->warp * 32 + (uint32_t)__builtin_ctz(blame->lanes);
+    r->has_thread = number < block[0] * block[1] * block[2];
+    if (r->has_thread)
+        thread_index(block, number, r->thread);
+}
+
+static bool is_access(const struct ir_instr *in)
+{
+    return ir_op_has(in->op, IR_F_LOAD) || ir_op_has(in->op, IR_F_STORE) ||
+           ir_op_has(in->op, IR_F_ATOM);
+}
+
+/* How many operations the operand of one machine instruction may have passed through. */
+#define FOLDED_DEPTH 3
+
+/* LLVM makes a load part of what uses it, and the machine instruction then has the user's place:
+ * the nearest load that `in` depends on; NULL when there is none. */
+static const struct ir_instr *folded_load(const struct ir_instr *in, unsigned depth)
+{
+    const struct ir_instr *def, *found = NULL;
+
+    assert(depth <= FOLDED_DEPTH);
+    for (uint32_t i = 0; i < in->nsrc && depth; i++) {
+        def = in->src[i]->instr;
+        if (def && ir_op_has(def->op, IR_F_LOAD))
+            return def;
+    }
+    for (uint32_t i = 0; i < in->nsrc && depth && !found; i++) {
+        def = in->src[i]->instr;
+        found = def && ir_op_has(def->op, IR_F_PURE) ? folded_load(def, depth - 1) : NULL;
+    }
+    return found;
+}
+
+static const struct ir_instr *instr_at_pc(const struct report *r)
+{
+    uint32_t place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->pc);
+    const struct ir_instr *in = place ? ir_module_instr_at(module_of(r), place) : NULL;
+    const struct ir_instr *load = in && !is_access(in) ? folded_load(in, FOLDED_DEPTH) : NULL;
+
+    return load ? load : in;
+}
+
+static void find_instr(struct report *r)
+{
+    uint32_t place = r->guard->blame.place;
+
+    if (!r->cta || r->cta->code->form == JIT_INTERP)
+        return;
+    if (place)
+        r->instr = ir_module_instr_at(module_of(r), place);
+    else if (r->guard->pc)
+        r->instr = instr_at_pc(r);
+}
+
+/* Is what the interpreter met what the code met? */
+static bool same_fault(const struct report *r, const struct interp_fault *fault)
+{
+    const struct ir_place *place = r->instr ? &r->instr->place : NULL;
+
+    if (fault->address == r->guard->address)
+        return true;
+    return place && place->line && fault->file && fault->line == place->line &&
+           !strcmp(fault->file, ir_source_file(module_of(r), place));
+}
+
+/* A signal says nothing of threads; its address is that of the first byte that is not there. */
+static void find_thread_again(struct report *r)
+{
+    struct interp_fault fault;
+
+    if (r->has_thread || !r->cta || !r->guard->pc || r->guard->status != HD_ILLEGAL_ADDRESS ||
+        !cpu_replay(r->cta, &fault) || !same_fault(r, &fault))
+        return;
+    r->has_thread = true;
+    memcpy(r->thread, fault.tid, sizeof(r->thread));
+    r->address = fault.address;
+}
+
+static void find_reason(struct report *r)
+{
+    r->reason = r->guard->blame.reason;
+    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && r->guard->pc)
+        r->reason = cpu_strict_reason(r->cta, r->guard->address);
+}
+
+/* ---- telling */
+
+static bool has_address(enum hd_status status)
+{
+    return status == HD_ILLEGAL_ADDRESS || status == HD_MISALIGNED;
+}
+
+/* ", thread (0,0,0)", or of which warp one is when that is known. */
+static void print_thread(struct hd_buf *text, const struct report *r)
+{
+    const uint32_t *block = r->job->launch.block;
+    uint32_t threads = block[0] * block[1] * block[2], first, t[3], last[3];
+
+    if (r->has_thread) {
+        hd_buf_printf(text, ", thread (%u,%u,%u)", r->thread[0], r->thread[1], r->thread[2]);
+        return;
+    }
+    if (!r->cta->running)
+        return;
+    first = r->cta->running->index * 32;
+    thread_index(block, first, t);
+    thread_index(block, HD_MIN(first + 32, threads) - 1, last);
+    hd_buf_printf(text, ", one of the threads (%u,%u,%u) to (%u,%u,%u)", t[0], t[1], t[2], last[0],
+                  last[1], last[2]);
+}
+
+static void print_place(struct hd_buf *text, const struct report *r)
+{
+    if (!r->instr)
+        return;
+    hd_buf_puts(text, ", ");
+    if (r->instr->place.line)
+        ir_print_source(module_of(r), &r->instr->place, text);
+    else
+        hd_buf_puts(text, "unknown line");
+    if (has_address(r->guard->status)) {
+        hd_buf_puts(text, ": ");
+        ir_print_access(r->instr, text);
+    }
+}
+
+/* What would tell more. */
+static void print_hint(struct hd_buf *text, const struct report *r)
+{
+    bool has_line = r->instr && r->instr->place.line;
+
+    if (r->has_thread && has_line)
+        return;
+    hd_buf_printf(text, "; HEDDLE_DEVICE=interp names the %s",
+                  has_line        ? "thread"
+                  : r->has_thread ? "line"
+                                  : "thread and the line");
+}
+
+static void print(struct hd_buf *text, const struct report *r)
+{
+    const struct cpu_guard *g = r->guard;
+
+    hd_buf_printf(text, "%s%s: %s", r->cta ? "kernel " : "", r->job->name,
+                  hd_status_text(g->status));
+    if (has_address(g->status))
+        hd_buf_printf(text, " 0x%llx", (unsigned long long)r->address);
+    if (!r->cta)
+        return;
+    hd_buf_printf(text, " in block (%u,%u,%u)", r->cta->cta.ctaid[0], r->cta->cta.ctaid[1],
+                  r->cta->cta.ctaid[2]);
+    print_thread(text, r);
+    print_place(text, r);
+    if (r->reason)
+        hd_buf_printf(text, ": %s", r->reason);
+    print_hint(text, r);
+}
+
+static void raise_report(const struct report *r, const char *message, bool is_logged)
+{
+    const struct cpu_guard *g = r->guard;
+    struct hal_fault *fault = r->job->domain->base.fault;
+    assert(r->cta || (!r->instr && !r->has_thread));
+    struct hal_fault_place place = {.block = r->cta ? r->cta->cta.ctaid : NULL,
+                                    .thread = r->has_thread ? r->thread : NULL};
+
+    if (r->instr && r->instr->place.line) {
+        place.file = ir_source_file(module_of(r), &r->instr->place);
+        place.line = r->instr->place.line;
+    }
+    if (hal_fault_raise_at(fault, g->status, r->address, &place, message) && !is_logged)
+        (void)!hd_error(g->status, "%s", fault->message);
+}
+
+static void report(struct report *r)
+{
+    const struct cpu_guard *g = r->guard;
+    struct hd_buf text;
+    const char *said;
+
+    find_reason(r);
+    said = r->cta ? cpu_inplace_message(r->cta, g->status, g->address, r->reason) : NULL;
+    if (said) {
+        raise_report(r, said, true);
+        return;
+    }
+    find_thread(r);
+    find_instr(r);
+    find_thread_again(r);
+    hd_buf_init(&text);
+    print(&text, r);
+    raise_report(r, text.ptr ? text.ptr : r->job->name, false);
+    hd_buf_fini(&text);
+}
+
+/*
+ * Finding out may take as long as compiling the kernel, and every worker may have met the same
+ * fault: the first one reports, the others see that it is done.
+ */
+void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job)
+{
+    static struct hd_lock lock = HD_LOCK_INIT(DEVICE, "fault report");
+    const struct cpu_guard copy = *guard; /* what finds out more runs guarded as well */
+    struct report r = {.guard = &copy, .job = job, .cta = copy.cta, .address = copy.address};
+
+    assert(guard->status != HD_OK && !guard->active && !guard->held);
+    if (guard->status == HD_CANCELLED)
+        return; /* who cancelled has raised it */
+    cpu_job_end(job);
+    hd_lock_acquire(&lock);
+    if (hal_domain_status(&job->domain->base) == HD_OK)
+        report(&r);
+    hd_lock_release(&lock);
+}

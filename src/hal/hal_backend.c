@@ -1,0 +1,22 @@
+/* Finding a device by name; apart, because only who links hal_backends can use it. */
+#include <string.h>
+
+#include "base/str.h"
+#include "hal/hal.h"
+
+enum hd_status hal_device_create(const char *name, struct hal_device **out_device)
+{
+    struct hd_buf names;
+    enum hd_status status;
+
+    for (const struct hal_backend *b = hal_backends; b->name; b++)
+        if (!strcmp(b->name, name))
+            return b->create(out_device);
+    hd_buf_init(&names);
+    for (const struct hal_backend *b = hal_backends; b->name; b++)
+        hd_buf_printf(&names, " %s", b->name);
+    status = hd_error(HD_NOT_FOUND, "no device is called '%s'; there are:%s", name,
+                      names.ptr ? names.ptr : "");
+    hd_buf_fini(&names);
+    return status;
+}

@@ -1,0 +1,260 @@
+/* CTAs: their threads and memory, turns of their warps; one CTA on its own for another device. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "interp/interp_cta.h"
+#include "interp/interp_priv.h"
+
+enum {
+    TURN = 64, /* instructions per lane before the next warp's turn */
+    DEFAULT_STACK_B = 65536,
+};
+
+/* ---- what all CTAs of a launch share */
+
+static enum hd_status index_funcs(struct interp_run *run)
+{
+    run->nfuncs = run->module->nfuncs;
+    run->funcs = hd_alloc_array(run->nfuncs, sizeof *run->funcs);
+    if (!run->funcs)
+        return hd_error(HD_NO_MEMORY, "no memory for %u functions", run->nfuncs);
+    ir_foreach_func(f, run->module) {
+        assert(f->index < run->nfuncs && !run->funcs[f->index]);
+        run->funcs[f->index] = f;
+    }
+    return HD_OK;
+}
+
+static enum hd_status size_windows(struct interp_run *run)
+{
+    const struct interp_launch *l = run->launch;
+    HD_TRY(ir_kernel_window(l->kernel, &run->window));
+    uint64_t dynamic = run->window.dynamic_offset_B + l->dynamic_shared_B;
+    run->shared_B =
+        l->dynamic_shared_B ? HD_MAX(run->window.shared_B, dynamic) : run->window.shared_B;
+    run->local_B = run->window.local_B;
+    if (run->window.recursive)
+        run->local_B = HD_MAX(run->local_B, l->stack_B ? l->stack_B : DEFAULT_STACK_B);
+    return HD_OK;
+}
+
+enum hd_status interp_run_init(struct interp_run *run)
+{
+    assert(run->launch && run->module);
+    HD_TRY(size_windows(run));
+    return index_funcs(run);
+}
+
+void interp_run_fini(struct interp_run *run)
+{
+    hd_free(run->funcs);
+}
+
+/* ---- CTAs */
+
+void interp_cta_end(struct interp_cta *cta)
+{
+    if (!cta)
+        return;
+    for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++) {
+        interp_leave_all(&cta->threads[i]);
+        if (cta->owns_windows)
+            hd_free(cta->threads[i].local);
+    }
+    hd_free(cta->threads);
+    hd_free(cta->warps);
+    if (cta->owns_windows)
+        hd_free(cta->shared);
+    hd_free(cta);
+}
+
+static bool thread_start(struct interp_cta *cta, uint32_t index, const struct interp_place *place)
+{
+    struct interp_run *run = cta->run;
+    const uint32_t *block = run->launch->block;
+    struct interp_thread *t = &cta->threads[index];
+    t->cta = cta;
+    t->warp = &cta->warps[index / INTERP_WARP];
+    t->lane = index % INTERP_WARP;
+    t->tid[0] = index % block[0];
+    t->tid[1] = index / block[0] % block[1];
+    t->tid[2] = index / block[0] / block[1];
+    if (place)
+        t->local = place->local + index * place->local_B;
+    else if (run->local_B && !(t->local = hd_alloc(run->local_B)))
+        return false;
+    return interp_enter(t, run->launch->kernel, 0);
+}
+
+struct interp_cta *interp_cta_start(struct interp_run *run, uint64_t index,
+                                    const struct interp_place *place)
+{
+    const struct interp_launch *l = run->launch;
+    struct interp_cta *cta = hd_new(struct interp_cta);
+    if (!cta)
+        return NULL;
+    assert(!place || run->local_B <= place->local_B);
+    cta->run = run;
+    cta->owns_windows = !place;
+    cta->id[0] = (uint32_t)(index % l->grid[0]);
+    cta->id[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
+    cta->id[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+    cta->nthreads = cta->live = l->block[0] * l->block[1] * l->block[2];
+    cta->nwarps = (cta->nthreads + INTERP_WARP - 1) / INTERP_WARP;
+    cta->threads = hd_alloc_array(cta->nthreads, sizeof *cta->threads);
+    cta->warps = hd_alloc_array(cta->nwarps, sizeof *cta->warps);
+    cta->smid = place ? place->smid : cta->id[0] % HD_MAX(l->nsms, 1u);
+    cta->shared = place ? place->shared : hd_alloc(run->shared_B + 1);
+    bool ok = cta->threads && cta->warps && cta->shared;
+    for (uint32_t i = 0; ok && i < cta->nwarps; i++) {
+        uint32_t first = i * INTERP_WARP;
+        cta->warps[i] =
+            (struct interp_warp){.index = i,
+                                 .nlanes = HD_MIN(cta->nthreads - first, (uint32_t)INTERP_WARP),
+                                 .lanes = &cta->threads[first]};
+    }
+    for (uint32_t i = 0; ok && i < cta->nthreads; i++)
+        ok = thread_start(cta, i, place);
+    if (!ok) {
+        interp_cta_end(cta);
+        return NULL;
+    }
+    return cta;
+}
+
+/* Is a running lane about to write to shared memory? */
+static bool writes_shared(const struct interp_warp *warp)
+{
+    for (uint32_t i = 0; i < warp->nlanes; i++) {
+        const struct interp_thread *t = &warp->lanes[i];
+        if (t->state == INTERP_RUN && ir_op_has(t->frame->pc->op, IR_F_STORE | IR_F_ATOM) &&
+            t->frame->pc->mem.space == IR_SPACE_SHARED)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * True when any lane executed something. Before its first write to shared memory after a barrier a
+ * warp lets the others have a turn: on a GPU they have read what they read right after a barrier
+ * long before one of them writes there again, and programs rely on it (docs/decisions/0081).
+ */
+static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
+{
+    bool any = false;
+    for (int k = 0; k < TURN; k++) {
+        bool ran = false;
+        if (!warp->has_waited && writes_shared(warp)) {
+            warp->has_waited = true;
+            return true;
+        }
+        for (uint32_t i = 0; i < warp->nlanes; i++) {
+            if (warp->lanes[i].state != INTERP_RUN)
+                continue;
+            interp_step(&warp->lanes[i]);
+            if (run->status != HD_OK)
+                return true;
+            ran = true;
+        }
+        any |= ran;
+        if (!ran && !interp_settle_active(warp, false))
+            return any;
+        any = true;
+    }
+    interp_settle_active(warp, true);
+    return any;
+}
+
+bool interp_cta_round(struct interp_cta *cta)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < cta->nwarps && cta->run->status == HD_OK; i++)
+        any |= warp_turn(cta->run, &cta->warps[i]);
+    return any;
+}
+
+void interp_cta_deadlock(struct interp_cta *cta)
+{
+    for (uint32_t i = 0; i < cta->nthreads; i++) {
+        struct interp_thread *t = &cta->threads[i];
+        if (t->state != INTERP_ENDED) {
+            interp_fail(t, HD_TIMEOUT, "deadlock: waits at %s, mask %#x, barrier %u",
+                        ir_op_infos[t->frame->pc->op].name, t->mask, t->bar);
+            return;
+        }
+    }
+}
+
+/* ---- one CTA on its own (interp_cta.h) */
+
+static uint64_t cta_index(const struct interp_launch *l, const uint32_t id[3])
+{
+    return id[0] + (uint64_t)l->grid[0] * (id[1] + (uint64_t)l->grid[1] * id[2]);
+}
+
+enum hd_status interp_cta_create(const struct interp_launch *launch,
+                                 const struct interp_place *place, struct interp_cta **out_cta)
+{
+    struct interp_run *run = hd_new(struct interp_run);
+    enum hd_status status;
+    *out_cta = NULL;
+    if (!run)
+        return hd_error(HD_NO_MEMORY, "kernel %s: no memory", launch->kernel->name);
+    run->launch = launch;
+    run->module = launch->kernel->module;
+    status = interp_run_init(run);
+    if (status == HD_OK) {
+        assert(place->shared_B >= run->shared_B);
+        run->local_B = place->local_B;
+        *out_cta = interp_cta_start(run, cta_index(launch, place->ctaid), place);
+        if (!*out_cta)
+            status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for a block of threads",
+                              launch->kernel->name);
+    }
+    if (status != HD_OK) {
+        interp_run_fini(run);
+        hd_free(run);
+    }
+    return status;
+}
+
+void interp_cta_destroy(struct interp_cta *cta)
+{
+    if (!cta)
+        return;
+    struct interp_run *run = cta->run;
+    interp_cta_end(cta);
+    interp_run_fini(run);
+    hd_free(run);
+}
+
+enum hd_status interp_cta_turn(struct interp_cta *cta, bool *out_over)
+{
+    struct interp_run *run = cta->run;
+    if (!interp_cta_round(cta) && run->status == HD_OK)
+        interp_cta_deadlock(cta);
+    *out_over = cta->live == 0;
+    return run->status;
+}
+
+enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, uint64_t address)
+{
+    struct interp_run *run = cta->run;
+    struct hd_buf access;
+    assert(status != HD_OK);
+    if (run->status != HD_OK || !run->at || !run->at->frame)
+        return run->status != HD_OK ? run->status : status;
+    run->fault.address = address;
+    hd_buf_init(&access);
+    ir_print_access(run->at->frame->pc, &access);
+    interp_fail(run->at, status, "%s at %#llx: %s", hd_status_text(status),
+                (unsigned long long)address, access.ptr ? access.ptr : "");
+    hd_buf_fini(&access);
+    return run->status;
+}
+
+const struct interp_fault *interp_cta_fault_place(const struct interp_cta *cta)
+{
+    return &cta->run->fault;
+}

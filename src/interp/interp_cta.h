@@ -1,0 +1,49 @@
+/*
+ * One CTA in the hands of another device.
+ *
+ * A device that has no code for a kernel runs its CTAs here, each as if generated code did: in the
+ * device's memory, on its worker, between its other work. The device owns shared and local windows;
+ * what the interpreter keeps per thread it allocates itself.
+ *
+ *     HD_TRY(interp_cta_create(&launch, &place, &cta));
+ *     while ((status = interp_cta_turn(cta, &over)) == HD_OK && !over)
+ *         ...other work...
+ *     interp_cta_destroy(cta);
+ *
+ * A turn is bounded: each warp advances by a few instructions per lane, so a kernel that polls
+ * never keeps its caller from other work. Results are those of interp_launch(), to the bit; CTAs of
+ * one launch may run on different threads at once, each on one at a time.
+ *
+ * `launch` is borrowed until interp_cta_destroy(). When launch->ops->check is NULL every address is
+ * taken for good, and the caller catches the signal that a wild one raises: it leaves the turn by a
+ * long jump and calls interp_cta_fault() for the place. The CTA can only be destroyed then.
+ */
+#ifndef HD_INTERP_INTERP_CTA_H
+#define HD_INTERP_INTERP_CTA_H
+
+#include "interp/interp.h"
+
+struct interp_cta;
+
+struct interp_place {
+    uint32_t ctaid[3];
+    uint32_t smid;
+    char *shared;      /* the shared window */
+    uint64_t shared_B; /* at least what kernel and launch ask for */
+    char *local;       /* thread t's window is t * local_B further */
+    uint64_t local_B;
+};
+
+/* HD_NO_MEMORY. */
+enum hd_status interp_cta_create(const struct interp_launch *launch,
+                                 const struct interp_place *place, struct interp_cta **out_cta)
+    HD_MUST_CHECK;
+void interp_cta_destroy(struct interp_cta *cta);
+/* A few instructions of every thread; *out_over: all have ended. Errors are interp_launch()'s. */
+enum hd_status interp_cta_turn(struct interp_cta *cta, bool *out_over) HD_MUST_CHECK;
+/* A signal came in a turn: the error, with the thread's place in its message. */
+enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, uint64_t address);
+/* Place of the error that a turn or interp_cta_fault() returned. */
+const struct interp_fault *interp_cta_fault_place(const struct interp_cta *cta);
+
+#endif

@@ -1,0 +1,315 @@
+/*
+ * Gathers and scatters.
+ *
+ * A host that has an instruction for it gets one. For the others LLVM would make a branch per lane:
+ * 32 blocks for every access, which predict badly and make every later pass of the compiler crawl.
+ * Here lanes that do not run access a word of our own instead, so an access is straight code: one
+ * select of addresses, then one scalar access per lane, in lane order (the last lane's value
+ * stays). A function with very many of them calls a helper for the rest, one per element type.
+ */
+#include "jit/gen/gen_lanes.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* Half-warp accesses that a function has in place, outside and inside loops; each is some 70 to 130
+ * LLVM instructions. */
+#define INLINE_MAX      32
+#define INLINE_LOOP_MAX 96
+
+/* Is there room for another one in place? */
+static bool in_place(struct gen *g)
+{
+    bool loops = g->shapes.loops.loop_of[g->nodes[g->cur].block->id] != IR_NO_BLOCK;
+    if (g->nlanes_inline >= (loops ? INLINE_LOOP_MAX : INLINE_MAX))
+        return false;
+    g->nlanes_inline++;
+    return true;
+}
+
+bool gen_lanes_native(const struct gen *g, uint64_t size_B)
+{
+    return g->avx512 && (size_B == 4 || size_B == 8);
+}
+
+/* A word that lanes without work read: constant, in the object. */
+static LLVMValueRef spare_to_read(struct gen *g)
+{
+    LLVMValueRef word = LLVMGetNamedGlobal(g->mod, "heddle_spare");
+    if (word)
+        return word;
+    word = LLVMAddGlobal(g->mod, g->t_i128, "heddle_spare");
+    LLVMSetInitializer(word, LLVMConstNull(g->t_i128));
+    LLVMSetLinkage(word, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(word, true);
+    LLVMSetAlignment(word, 16);
+    return word;
+}
+
+/*
+ * Each lane's address, or that of the spare word where the mask is clear; <16 x i64>. Without an
+ * instruction that blends vectors, lane by lane is cheaper.
+ */
+static LLVMValueRef addresses(struct gen *g, LLVMValueRef ptrs, LLVMValueRef mask,
+                              LLVMValueRef spare)
+{
+    assert(!mask || gen_is_mask(g, mask));
+    LLVMValueRef at = LLVMBuildPtrToInt(g->b, ptrs, gen_vec(g, g->t_i64), "");
+    if (!mask)
+        return at;
+    if (g->path == JIT_GENERIC) {
+        LLVMValueRef bits = gen_bits16(g, mask), out = LLVMGetPoison(LLVMTypeOf(at));
+        spare = LLVMBuildPtrToInt(g->b, spare, g->t_i64, "");
+        for (unsigned l = 0; l < GEN_LANES; l++) {
+            LLVMValueRef bit = LLVMBuildAnd(g->b, bits, gen_ci(g->t_i16, 1u << l), "");
+            bit = LLVMBuildICmp(g->b, LLVMIntNE, bit, gen_ci(g->t_i16, 0), "");
+            LLVMValueRef x = LLVMBuildExtractElement(g->b, at, gen_i32(g, l), "");
+            x = LLVMBuildSelect(g->b, bit, x, spare, "");
+            out = LLVMBuildInsertElement(g->b, out, x, gen_i32(g, l), "");
+        }
+        return out;
+    }
+    spare = gen_splat(g, LLVMBuildPtrToInt(g->b, spare, g->t_i64, ""));
+    return LLVMBuildSelect(g->b, mask, at, spare, "");
+}
+
+static LLVMValueRef lane_ptr(struct gen *g, LLVMValueRef at, unsigned lane)
+{
+    LLVMValueRef x = LLVMBuildExtractElement(g->b, at, gen_i32(g, lane), "");
+    return LLVMBuildIntToPtr(g->b, x, g->t_ptr, "");
+}
+
+static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, unsigned align,
+                              bool strong)
+{
+    LLVMValueRef out = LLVMGetPoison(gen_vec(g, elem));
+    for (unsigned l = 0; l < GEN_LANES; l++) {
+        LLVMValueRef x = LLVMBuildLoad2(g->b, elem, lane_ptr(g, at, l), "");
+        LLVMSetAlignment(x, align);
+        LLVMSetVolatile(x, strong);
+        out = LLVMBuildInsertElement(g->b, out, x, gen_i32(g, l), "");
+    }
+    return out;
+}
+
+static void store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align, bool strong)
+{
+    for (unsigned l = 0; l < GEN_LANES; l++) {
+        LLVMValueRef v = LLVMBuildExtractElement(g->b, x, gen_i32(g, l), "");
+        LLVMValueRef st = LLVMBuildStore(g->b, v, lane_ptr(g, at, l));
+        LLVMSetAlignment(st, align);
+        LLVMSetVolatile(st, strong);
+    }
+}
+
+/* ---- helpers for functions with very many */
+
+struct helper {
+    LLVMTypeRef type;
+    LLVMValueRef fn;
+    bool is_new; /* the builder is in its body, and `saved` is where it was */
+    LLVMBasicBlockRef saved;
+};
+
+static struct helper helper_open(struct gen *g, const char *what, LLVMTypeRef elem, LLVMTypeRef ret,
+                                 LLVMTypeRef *params, unsigned nparams)
+{
+    char name[48];
+    struct helper h = {.type = LLVMFunctionType(ret, params, nparams, false)};
+    snprintf(name, sizeof(name), "heddle_%s_%u", what, LLVMGetIntTypeWidth(elem));
+    h.fn = LLVMGetNamedFunction(g->mod, name);
+    if (h.fn)
+        return h;
+    h.is_new = true;
+    h.fn = LLVMAddFunction(g->mod, name, h.type);
+    LLVMSetLinkage(h.fn, LLVMInternalLinkage);
+    gen_function_attributes(g, h.fn);
+    h.saved = LLVMGetInsertBlock(g->b);
+    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->ctx, h.fn, "entry"));
+    return h;
+}
+
+static void helper_close(struct gen *g, const struct helper *h, LLVMValueRef result)
+{
+    assert(h->is_new && h->saved);
+    if (result)
+        LLVMBuildRet(g->b, result);
+    else
+        LLVMBuildRetVoid(g->b);
+    LLVMPositionBuilderAtEnd(g->b, h->saved);
+}
+
+static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
+                                LLVMValueRef mask, unsigned align)
+{
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t_i16};
+    struct helper h = helper_open(g, "gather", elem, gen_vec(g, elem), params, 2);
+    if (h.is_new) {
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 1));
+        LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare_to_read(g));
+        helper_close(g, &h, load_each(g, elem, at, align, true));
+    }
+    LLVMValueRef args[] = {ptrs, mask ? gen_bits16(g, mask) : gen_ci(g->t_i16, 0xffff)};
+    return LLVMBuildCall2(g->b, h.type, h.fn, args, 2, "");
+}
+
+static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
+                         unsigned align)
+{
+    LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(x));
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t_i16};
+    struct helper h = helper_open(g, "scatter", elem, g->t_void, params, 3);
+    if (h.is_new) {
+        LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 2));
+        LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t_i128, "spare");
+        LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare);
+        store_each(g, LLVMGetParam(h.fn, 1), at, align, true);
+        helper_close(g, &h, NULL);
+    }
+    LLVMValueRef args[] = {ptrs, x, mask ? gen_bits16(g, mask) : gen_ci(g->t_i16, 0xffff)};
+    LLVMBuildCall2(g->b, h.type, h.fn, args, 3, "");
+}
+
+/* ---- */
+
+static bool is_int_vector(LLVMTypeRef elem)
+{
+    return LLVMGetTypeKind(elem) == LLVMIntegerTypeKind;
+}
+
+static LLVMValueRef gather_native(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
+                                  LLVMValueRef mask, unsigned align)
+{
+    assert(!mask || gen_is_mask(g, mask));
+    LLVMTypeRef vt = gen_vec(g, elem);
+    LLVMTypeRef over[] = {vt, LLVMTypeOf(ptrs)};
+    if (!mask)
+        mask = gen_splat_const(g, g->t_i1, 1);
+    LLVMValueRef args[] = {ptrs, gen_i32(g, align), mask, LLVMConstNull(vt)};
+    return gen_intrinsic(g, "llvm.masked.gather", over, 2, args, 4);
+}
+
+LLVMValueRef gen_gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, LLVMValueRef mask,
+                        uint64_t size_B, bool strong)
+{
+    assert(is_int_vector(elem) && LLVMGetIntTypeWidth(elem) == 8 * size_B);
+    if (gen_lanes_native(g, size_B))
+        return gather_native(g, elem, ptrs, mask, (unsigned)size_B);
+    if (!in_place(g))
+        return load_called(g, elem, ptrs, mask, (unsigned)size_B);
+    LLVMValueRef at = addresses(g, ptrs, mask, spare_to_read(g));
+    return load_each(g, elem, at, (unsigned)size_B, strong);
+}
+
+/* Where lanes without work store: on the stack, one per function. */
+static LLVMValueRef spare_to_write(struct gen *g)
+{
+    if (!g->spare)
+        g->spare = gen_alloca(g, g->t_i128, 16, "spare");
+    return g->spare;
+}
+
+void gen_scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef mask,
+                 uint64_t size_B, bool strong)
+{
+    assert(LLVMGetIntTypeWidth(LLVMGetElementType(LLVMTypeOf(x))) == 8 * size_B);
+    if (gen_lanes_native(g, size_B)) {
+        LLVMTypeRef over[] = {LLVMTypeOf(x), LLVMTypeOf(ptrs)};
+        if (!mask)
+            mask = gen_splat_const(g, g->t_i1, 1);
+        LLVMValueRef args[] = {x, ptrs, gen_i32(g, size_B), mask};
+        gen_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4);
+        return;
+    }
+    if (!in_place(g)) {
+        store_called(g, x, ptrs, mask, (unsigned)size_B);
+        return;
+    }
+    LLVMValueRef at = addresses(g, ptrs, mask, mask ? spare_to_write(g) : NULL);
+    store_each(g, x, at, (unsigned)size_B, strong);
+}
+
+/* ---- contiguous */
+
+static bool masked_native(const struct gen *g, uint64_t size_B)
+{
+    if (g->path == JIT_AVX512)
+        return size_B <= 8;
+    return g->path == JIT_AVX2 && (size_B == 4 || size_B == 8);
+}
+
+static LLVMValueRef lane_ptrs(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr)
+{
+    LLVMValueRef index = gen_lanes(g, g->t_i64, 1);
+    return LLVMBuildGEP2(g->b, elem, ptr, &index, 1, "");
+}
+
+/* Both sides of "every lane runs"; the builder is left in `full`. */
+struct split {
+    LLVMBasicBlockRef full, part, join;
+};
+
+static struct split split_full(struct gen *g, LLVMValueRef mask)
+{
+    assert(gen_is_mask(g, mask) && !LLVMIsConstant(mask));
+    struct split s = {gen_bb(g, "full"), gen_bb(g, "part"), gen_bb(g, "join")};
+    LLVMValueRef all =
+        LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits16(g, mask), gen_ci(g->t_i16, 0xffff), "");
+    LLVMBuildCondBr(g->b, all, s.full, s.part);
+    LLVMPositionBuilderAtEnd(g->b, s.full);
+    return s;
+}
+
+static LLVMValueRef plain_load(struct gen *g, LLVMTypeRef vt, LLVMValueRef ptr, uint64_t size_B)
+{
+    LLVMValueRef x = LLVMBuildLoad2(g->b, vt, ptr, "");
+    LLVMSetAlignment(x, (unsigned)size_B);
+    return x;
+}
+
+LLVMValueRef gen_masked_load(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, LLVMValueRef mask,
+                             uint64_t size_B)
+{
+    LLVMTypeRef vt = gen_vec(g, elem);
+    if (!mask)
+        return plain_load(g, vt, ptr, size_B);
+    if (masked_native(g, size_B)) {
+        LLVMTypeRef over[] = {vt, g->t_ptr};
+        LLVMValueRef args[] = {ptr, gen_i32(g, size_B), mask, LLVMConstNull(vt)};
+        return gen_intrinsic(g, "llvm.masked.load", over, 2, args, 4);
+    }
+    struct split s = split_full(g, mask);
+    LLVMValueRef x[2];
+    x[0] = plain_load(g, vt, ptr, size_B);
+    LLVMBuildBr(g->b, s.join);
+    LLVMPositionBuilderAtEnd(g->b, s.part);
+    x[1] = gen_gather(g, elem, lane_ptrs(g, elem, ptr), mask, size_B, false);
+    LLVMBuildBr(g->b, s.join);
+    LLVMPositionBuilderAtEnd(g->b, s.join);
+    LLVMValueRef phi = LLVMBuildPhi(g->b, vt, "");
+    LLVMAddIncoming(phi, x, (LLVMBasicBlockRef[]){s.full, s.part}, 2);
+    return phi;
+}
+
+void gen_masked_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef mask,
+                      uint64_t size_B)
+{
+    LLVMTypeRef vt = LLVMTypeOf(x);
+    if (!mask) {
+        LLVMSetAlignment(LLVMBuildStore(g->b, x, ptr), (unsigned)size_B);
+        return;
+    }
+    if (masked_native(g, size_B) || LLVMIsConstant(mask)) { /* a constant costs no branches */
+        LLVMTypeRef over[] = {vt, g->t_ptr};
+        LLVMValueRef args[] = {x, ptr, gen_i32(g, size_B), mask};
+        gen_intrinsic(g, "llvm.masked.store", over, 2, args, 4);
+        return;
+    }
+    struct split s = split_full(g, mask);
+    LLVMSetAlignment(LLVMBuildStore(g->b, x, ptr), (unsigned)size_B);
+    LLVMBuildBr(g->b, s.join);
+    LLVMPositionBuilderAtEnd(g->b, s.part);
+    gen_scatter(g, x, lane_ptrs(g, LLVMGetElementType(vt), ptr), mask, size_B, false);
+    LLVMBuildBr(g->b, s.join);
+    LLVMPositionBuilderAtEnd(g->b, s.join);
+}

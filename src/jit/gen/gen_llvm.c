@@ -1,0 +1,276 @@
+/*
+ * What LLVM makes of a kernel: from LLVM IR to an object.
+ *
+ * LLVM takes 0.1 ms for an instruction on 16 lanes, ten times that without AVX, and more where
+ * values outnumber registers. Kernels that would take it long can be had sooner, in slower code:
+ * without most of the optimiser, in short blocks, without register allocation across blocks.
+ */
+#include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_recover.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+#include "base/log.h"
+
+static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_message)
+{
+    snprintf(out->error, sizeof(out->error), "%s: %s", what, llvm_message ? llvm_message : "?");
+    LLVMDisposeMessage(llvm_message);
+    return HD_JIT;
+}
+
+static LLVMTargetMachineRef machine_create(const struct gen_request *req, bool quick,
+                                           char **out_message)
+{
+    LLVMTargetRef target;
+    const char *triple = "x86_64-unknown-linux-gnu";
+    if (LLVMGetTargetFromTriple(triple, &target, out_message))
+        return NULL;
+    LLVMCodeGenOptLevel level = quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
+    return LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features, level,
+                                   LLVMRelocPIC, LLVMCodeModelSmall);
+}
+
+/* ---- how much work LLVM is given */
+
+static struct gen_work work_of(const struct gen *g)
+{
+    struct gen_work work = {.ir_instrs = g->ir_instrs};
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
+            work.llvm_blocks++;
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                work.llvm_instrs++;
+        }
+    }
+    return work;
+}
+
+/* About how many instructions of AVX-512 take LLVM as long as one of this path. */
+static uint64_t path_weight(enum jit_path path)
+{
+    return path == JIT_AVX512 ? 1 : path == JIT_AVX2 ? 2 : 10;
+}
+
+/*
+ * Beyond these LLVM's optimiser and register allocation take too long, the latter in the product of
+ * blocks and values that live through them: such functions never get better than quick code.
+ */
+#define QUICK_INSTRS         100000
+#define QUICK_BLOCKS         6000
+#define QUICK_BLOCKS_CROWDED 1500
+
+static bool is_too_large(const struct gen *g, const struct gen_work *work)
+{
+    return work->llvm_instrs > QUICK_INSTRS ||
+           work->llvm_blocks > (g->crowded ? QUICK_BLOCKS_CROWDED : QUICK_BLOCKS);
+}
+
+/* From here on, in instructions of AVX-512, quick code is worth having while better is made. */
+#define SOON_INSTRS 6000
+
+static bool takes_long(const struct gen *g, const struct gen_work *work)
+{
+    return work->llvm_instrs * path_weight(g->path) > SOON_INSTRS;
+}
+
+/* Decides for quick code; facts.quick says that there is better. */
+/* Not mapped, and not known to the compiler: see gen_request.crash. */
+static volatile uintptr_t wild_address = 16;
+
+static bool is_quick(struct gen *g, const struct gen_work *work)
+{
+    enum gen_effort effort = g->req->effort;
+
+    g->facts.quick = false;
+    if (g->req->form == GEN_SIMPLE || is_too_large(g, work))
+        return true;
+    g->facts.quick = effort == GEN_QUICK || (effort == GEN_SOON && takes_long(g, work));
+    return g->facts.quick;
+}
+
+/* ---- LLVM's part */
+
+static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, bool quick,
+                               struct gen_result *out)
+{
+    static const char all[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
+                              "instcombine<no-verify-fixpoint>,simplifycfg,"
+                              "loop-mssa(licm),early-cse)";
+    const char *passes = quick ? "function(sroa,early-cse)" : all;
+    if (g->req->form == GEN_SIMPLE)
+        return HD_OK;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef err = LLVMRunPasses(g->mod, passes, tm, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!err)
+        return HD_OK;
+    char *text = LLVMGetErrorMessage(err);
+    snprintf(out->error, sizeof(out->error), "optimiser: %s", text);
+    LLVMDisposeErrorMessage(text);
+    return HD_JIT;
+}
+
+static enum hd_status emit_object(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+{
+    char *message = NULL;
+    LLVMMemoryBufferRef buf;
+    if (hd_debug(HD_DEBUG_ASM)) {
+        LLVMMemoryBufferRef text;
+        LLVMModuleRef copy = LLVMCloneModule(g->mod);
+        if (!LLVMTargetMachineEmitToMemoryBuffer(tm, copy, LLVMAssemblyFile, &message, &text)) {
+            out->asm_text = strndup(LLVMGetBufferStart(text), LLVMGetBufferSize(text));
+            LLVMDisposeMemoryBuffer(text);
+        }
+        LLVMDisposeModule(copy);
+    }
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->mod, LLVMObjectFile, &message, &buf))
+        return fail(out, "code generation", message);
+    out->object_B = LLVMGetBufferSize(buf);
+    out->object = malloc(out->object_B);
+    if (out->object)
+        memcpy(out->object, LLVMGetBufferStart(buf), out->object_B);
+    LLVMDisposeMemoryBuffer(buf);
+    return out->object ? HD_OK : HD_NO_MEMORY;
+}
+
+static enum hd_status verify(const struct gen *g, struct gen_result *out)
+{
+    char *message = NULL;
+
+    if (g->req->verify && LLVMVerifyModule(g->mod, LLVMReturnStatusAction, &message))
+        return fail(out, "internal: invalid LLVM IR", message);
+    LLVMDisposeMessage(message);
+    return HD_OK;
+}
+
+static enum hd_status make_object(struct gen *g, LLVMTargetMachineRef tm, bool quick,
+                                  struct gen_result *out)
+{
+    assert(!out->object && g->req->form <= GEN_SIMPLE);
+    char *message = NULL;
+    LLVMTargetMachineRef own = quick ? machine_create(g->req, true, &message) : NULL;
+    if (quick && !own)
+        return fail(out, "target", message);
+    enum hd_status status = optimise(g, tm, quick, out);
+    if (status == HD_OK && quick) {
+        gen_split_blocks(g);
+        status = verify(g, out);
+    }
+    if (status == HD_OK)
+        status = emit_object(g, quick ? own : tm, out);
+    if (own)
+        LLVMDisposeTargetMachine(own);
+    return status;
+}
+
+static enum hd_status compile(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+{
+    gen_places_begin(g);
+    enum hd_status status = gen_module_build(g);
+    gen_places_end(g);
+    HD_TRY(status);
+    out->work = work_of(g);
+    if (g->no_memory)
+        return HD_NO_MEMORY;
+    if (g->error[0]) {
+        snprintf(out->error, sizeof(out->error), "%s", g->error);
+        return HD_NOT_SUPPORTED;
+    }
+    if (hd_debug(HD_DEBUG_LLVM)) {
+        char *text = LLVMPrintModuleToString(g->mod);
+        out->llvm_text = strdup(text);
+        LLVMDisposeMessage(text);
+    }
+    HD_TRY(verify(g, out));
+    bool quick = is_quick(g, &out->work);
+    out->facts = g->facts;
+    if (g->req->count_only)
+        return HD_OK;
+    if (g->req->break_llvm)
+        gen_recover_break(g);
+    if (g->req->crash)
+        *(volatile char *)wild_address = 1;
+    HD_TRY(make_object(g, tm, quick, out));
+    if (g->error[0]) { /* a diagnostic */
+        free(out->object);
+        out->object = NULL;
+        snprintf(out->error, sizeof(out->error), "%s", g->error);
+        return HD_JIT;
+    }
+    return HD_OK;
+}
+
+struct attempt {
+    struct gen *gen;
+    LLVMTargetMachineRef tm;
+    struct gen_result *out;
+    enum hd_status status;
+};
+
+static void attempt_run(void *arg)
+{
+    struct attempt *a = arg;
+
+    a->status = compile(a->gen, a->tm, a->out);
+}
+
+enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_result *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    memset(out, 0, sizeof(*out));
+    pthread_once(&once, gen_llvm_init);
+    char *message = NULL;
+    LLVMTargetMachineRef tm = machine_create(req, false, &message);
+    if (!tm)
+        return fail(out, "target", message);
+    struct gen gen = {.req = req, .path = req->path, .avx512 = req->path == JIT_AVX512};
+    gen.ctx = LLVMContextCreate();
+    gen.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, gen.ctx);
+    LLVMSetTarget(gen.mod, "x86_64-unknown-linux-gnu");
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    LLVMSetModuleDataLayout(gen.mod, layout);
+    LLVMDisposeTargetData(layout);
+    gen_types_init(&gen);
+    struct attempt attempt = {&gen, tm, out, HD_JIT};
+    gen_recover_diagnostics(&gen);
+    if (!gen_recover(attempt_run, &attempt, out->error, sizeof(out->error)))
+        return HD_JIT; /* and leaves what it had made */
+    enum hd_status status = attempt.status;
+    LLVMDisposeModule(gen.mod);
+    LLVMContextDispose(gen.ctx);
+    LLVMDisposeTargetMachine(tm);
+    return status;
+}
+
+const char *heddle_codegen_llvm_version(void)
+{
+    static char text[32];
+    unsigned major, minor, patch;
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(text, sizeof(text), "%u.%u.%u", major, minor, patch);
+    return text;
+}
+
+void gen_llvm_init(void)
+{
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    gen_recover_init();
+}
+
+const char *gen_cpu_name(enum jit_path path)
+{
+    return path == JIT_AVX512 ? "skylake-avx512" : path == JIT_AVX2 ? "haswell" : "x86-64";
+}

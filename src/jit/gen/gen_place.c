@@ -1,0 +1,109 @@
+/*
+ * Which instruction of the IR the code that is being made comes from, by its number
+ * (ir_module_instr_at): for calls of services that report errors, and, when places are asked for,
+ * as the source line of every LLVM instruction. The files, functions and types that debug
+ * information has besides are names of no meaning.
+ */
+#include "jit/gen/gen.h"
+
+#include <string.h>
+
+static const char name[] = "heddle";
+
+static void module_flag(struct gen *g, const char *key, uint64_t value)
+{
+    LLVMMetadataRef v = LLVMValueAsMetadata(gen_i32(g, value));
+
+    LLVMAddModuleFlag(g->mod, LLVMModuleFlagBehaviorWarning, key, strlen(key), v);
+}
+
+void gen_places_begin(struct gen *g)
+{
+    if (!g->req->places)
+        return;
+    module_flag(g, "Debug Info Version", LLVMDebugMetadataVersion());
+    module_flag(g, "Dwarf Version", 4);
+    g->debug = LLVMCreateDIBuilder(g->mod);
+    g->debug_file = LLVMDIBuilderCreateFile(g->debug, name, strlen(name), "", 0);
+    (void)LLVMDIBuilderCreateCompileUnit(
+        g->debug, LLVMDWARFSourceLanguageC, g->debug_file, name, strlen(name), true, "", 0, 0, "",
+        0, LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
+    g->debug_type =
+        LLVMDIBuilderCreateSubroutineType(g->debug, g->debug_file, NULL, 0, LLVMDIFlagZero);
+}
+
+static LLVMMetadataRef scope_create(struct gen *g, LLVMValueRef fn)
+{
+    LLVMMetadataRef scope = LLVMDIBuilderCreateFunction(g->debug, g->debug_file, name, strlen(name),
+                                                        "", 0, g->debug_file, 0, g->debug_type,
+                                                        true, true, 0, LLVMDIFlagZero, true);
+    LLVMSetSubprogram(fn, scope);
+    return scope;
+}
+
+/* What has no place says so: where some calls have one, all must. */
+static void fill(struct gen *g, LLVMValueRef fn)
+{
+    LLVMMetadataRef scope = LLVMGetSubprogram(fn);
+    if (!scope)
+        scope = scope_create(g, fn);
+    LLVMMetadataRef none = LLVMDIBuilderCreateDebugLocation(g->ctx, 0, 0, scope, NULL);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b)) {
+        for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+            if (!LLVMInstructionGetDebugLoc(i))
+                LLVMInstructionSetDebugLoc(i, none);
+        }
+    }
+}
+
+void gen_places_end(struct gen *g)
+{
+    if (!g->debug)
+        return;
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMGetFirstBasicBlock(f))
+            fill(g, f);
+    }
+    LLVMDIBuilderFinalize(g->debug);
+    LLVMDisposeDIBuilder(g->debug);
+    g->debug = NULL;
+}
+
+bool gen_place_init(struct gen *g)
+{
+    g->at = g->numbered = NULL;
+    g->block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);
+    if (g->block_number)
+        ir_func_block_numbers(g->func, g->block_number);
+    if (g->debug)
+        g->debug_scope = scope_create(g, g->fn);
+    return g->block_number != NULL;
+}
+
+void gen_place_at(struct gen *g, const struct ir_instr *in)
+{
+    g->at = in;
+    if (g->debug)
+        LLVMSetCurrentDebugLocation2(
+            g->b, LLVMDIBuilderCreateDebugLocation(g->ctx, gen_place(g), 0, g->debug_scope, NULL));
+}
+
+/* Instructions are mostly asked for in order, so counting goes on where it stopped. */
+uint32_t gen_place(struct gen *g)
+{
+    const struct ir_instr *in = g->at ? g->at : g->func->blocks[0]->first;
+    const struct ir_instr *it = g->numbered;
+
+    assert(in && in->block->func == g->func);
+    while (it && it != in) {
+        it = it->next;
+        g->number++;
+    }
+    if (!it) {
+        g->number = g->block_number[in->block->id];
+        for (it = in->block->first; it != in; it = it->next)
+            g->number++;
+    }
+    g->numbered = in;
+    return g->number;
+}

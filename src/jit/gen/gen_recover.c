@@ -1,0 +1,86 @@
+/*
+ * LLVM's fatal errors. What it cannot go on from (an instruction that it cannot select, a limit of
+ * its own) ends the process, unless a handler does not return. Ours gives up the compilation: it
+ * jumps back to where it began, and the caller takes another form of the kernel.
+ *
+ * What LLVM had allocated then stays allocated, and the context is never touched again: contexts
+ * share nothing that a compilation changes, so others are unaffected. The handler is called without
+ * LLVM's lock for it. Running out of memory inside LLVM is no such error: docs/decisions/0021.
+ */
+#include "jit/gen/gen_recover.h"
+
+#include <assert.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/ErrorHandling.h>
+
+struct recover {
+    jmp_buf env;
+    char *why;
+    size_t why_B;
+};
+
+static __thread struct recover *current;
+
+static void on_fatal(const char *reason)
+{
+    struct recover *r = current;
+
+    if (!r)
+        return; /* not in a compilation of ours: LLVM ends the process */
+    current = NULL;
+    snprintf(r->why, r->why_B, "LLVM: %s", reason);
+    longjmp(r->env, 1);
+}
+
+void gen_recover_init(void)
+{
+    LLVMInstallFatalErrorHandler(on_fatal);
+}
+
+bool gen_recover(void (*body)(void *arg), void *arg, char *why, size_t why_B)
+{
+    struct recover r = {.why = why, .why_B = why_B};
+
+    assert(!current);
+    if (setjmp(r.env))
+        return false;
+    current = &r;
+    body(arg);
+    assert(current == &r);
+    current = NULL;
+    return true;
+}
+
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *arg)
+{
+    struct gen *g = arg;
+    char *text;
+
+    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || g->error[0])
+        return;
+    text = LLVMGetDiagInfoDescription(info);
+    snprintf(g->error, sizeof(g->error), "LLVM: %s", text);
+    LLVMDisposeMessage(text);
+}
+
+void gen_recover_diagnostics(struct gen *g)
+{
+    LLVMContextSetDiagnosticHandler(g->ctx, on_diagnostic, g);
+}
+
+void gen_recover_break(struct gen *g)
+{
+    LLVMValueRef arg = gen_i32(g, 0);
+    LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_i32, 1, false);
+    LLVMValueRef fn = LLVMAddFunction(g->mod, "llvm.aarch64.hint", type);
+    LLVMValueRef body = LLVMGetNamedFunction(g->mod, "heddle_body");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->ctx);
+    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(body));
+
+    LLVMPositionBuilderBefore(b, first);
+    LLVMBuildCall2(b, type, fn, &arg, 1, "");
+    LLVMDisposeBuilder(b);
+}

@@ -1,0 +1,252 @@
+/*
+ * The chain of forms: fast, plain, simple, interpreted. What goes wrong in one leads to the next.
+ */
+#include "jit/jit_private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define MXCSR_DEFAULT 0x1f80u
+
+static const char *const form_names[] = {
+#define X(name, text, doc) [JIT_##name] = text,
+    JIT_FORM_LIST(X)
+#undef X
+};
+
+static const enum hd_fault form_faults[] = {
+#define X(name, text, doc) [JIT_##name] = HD_FAULT_JIT_##name,
+    JIT_GENERATED_FORM_LIST(X)
+#undef X
+};
+_Static_assert(HD_COUNT_OF(form_faults) == JIT_INTERP, "the generated forms come first");
+
+const char *jit_form_name(enum jit_form form)
+{
+    assert(form < JIT_FORM_COUNT);
+    return form_names[form];
+}
+
+/* ---- from an object to code */
+
+enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
+                              const struct gen_facts *facts, const uint8_t *object, size_t object_B,
+                              struct jit_build *build)
+{
+    const char *name = facts->has_run_cta ? "heddle_run_cta" : "heddle_kernel";
+
+    assert(form < JIT_INTERP && !build->image.base);
+    HD_TRY(jit_link(object, object_B, &build->image));
+    void *entry = jit_image_symbol(object, object_B, &build->image, name);
+    if (!entry) {
+        jit_image_fini(&build->image);
+        return hd_error(HD_JIT, "kernel object of %s: no entry point", job->kernel->name);
+    }
+    build->code = (struct jit_code){
+        .form = form,
+        .frame_B = facts->frame_B,
+        .mxcsr = facts->mxcsr,
+        .has_barrier = facts->has_barrier && (!facts->has_run_cta || facts->has_votes),
+        .simple_barriers = facts->simple_barriers,
+        .may_spin = facts->may_spin,
+        .waits_in_calls = facts->waits_in_calls,
+        .max_threads = UINT64_MAX,
+        .cost_ops = facts->cost_ops,
+        .base = (uintptr_t)build->image.base,
+        .size_B = build->image.size_B,
+    };
+    if (facts->has_run_cta)
+        memcpy(&build->code.run_cta, &entry, sizeof(entry));
+    else
+        memcpy(&build->code.run, &entry, sizeof(entry));
+    build->quick = facts->quick;
+    assert(build->code.frame_B % 64 == 0 && !build->code.run != !build->code.run_cta);
+    return HD_OK;
+}
+
+/* It may wait for anything, so workers keep its CTAs resident and go on with other work. */
+void jit_build_interpret(struct jit_build *build)
+{
+    build->code = (struct jit_code){.form = JIT_INTERP,
+                                    .mxcsr = MXCSR_DEFAULT,
+                                    .may_spin = true,
+                                    .max_threads = UINT64_MAX,
+                                    .cost_ops = UINT64_MAX};
+}
+
+/* ---- one form */
+
+uint64_t jit_now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+void jit_result_fini(struct gen_result *result)
+{
+    free(result->object);
+    free(result->llvm_text);
+    free(result->asm_text);
+    *result = (struct gen_result){0};
+}
+
+struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
+{
+    assert(form < JIT_INTERP);
+    return (struct gen_request){
+        .kernel = job->kernel,
+        .cls = job->cls,
+        .path = job->path,
+        .form = (enum gen_form)form,
+        .effort = job->effort,
+        .features = job->features,
+        .strict = job->strict,
+        .verify = hd_debug(HD_DEBUG_VALIDATE),
+        .break_llvm = form == JIT_FAST && hd_fault(HD_FAULT_JIT_LLVM),
+        .crash = form == JIT_FAST && hd_fault(HD_FAULT_JIT_CRASH),
+    };
+}
+
+static enum hd_status generate(const struct jit_job *job, enum jit_form form,
+                               struct jit_build *build)
+{
+    const struct gen_request req = jit_request(job, form);
+    struct gen_result *result = &build->result;
+    char pending[JIT_REPORT_PATH_B];
+    uint64_t start = jit_now_us();
+
+    jit_report_begin(job, pending);
+    enum hd_status status = jit_codegen(&req, result);
+    jit_report_end(pending);
+
+    if (result->llvm_text)
+        hd_log_dump(HD_DEBUG_LLVM, job->kernel->name, result->llvm_text);
+    if (result->asm_text)
+        hd_log_dump(HD_DEBUG_ASM, job->kernel->name, result->asm_text);
+    if (status == HD_OK)
+        status = jit_build_link(job, form, &result->facts, result->object, result->object_B, build);
+    hd_log_debug(HD_DEBUG_JIT, "%s %s for %s (%s, %s%s): %llu us, %zu bytes, frame %llu",
+                 status == HD_OK ? "compiled" : "could not compile", job->kernel->name,
+                 ir_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
+                 result->facts.quick ? ", quick" : "", (unsigned long long)(jit_now_us() - start),
+                 result->object_B, (unsigned long long)result->facts.frame_B);
+    if (status != HD_OK)
+        jit_result_fini(result);
+    return status;
+}
+
+static enum hd_status try_form(const struct jit_job *job, enum jit_form form,
+                               struct jit_build *build)
+{
+    assert(!build->image.base); /* nothing is left of a form that failed */
+    if (form == JIT_INTERP) {
+        jit_build_interpret(build);
+        return HD_OK;
+    }
+    if (hd_fault(form_faults[form])) {
+        build->lasting = false;
+        return hd_error(HD_JIT, "told to fail by HEDDLE_FAULT");
+    }
+    enum hd_status status = generate(job, form, build);
+    if (status == HD_NOT_FOUND) /* an installation may be repaired */
+        build->lasting = false;
+    return status;
+}
+
+/* ---- the chain */
+
+static void reason_add(struct jit_build *build, enum jit_form form)
+{
+    size_t len = strlen(build->reason);
+
+    snprintf(build->reason + len, sizeof(build->reason) - len, "%s%s: %s", len ? "; " : "",
+             jit_form_name(form), hd_error_message());
+}
+
+static struct jit_build *build_create(const struct jit_job *job)
+{
+    struct jit_build *build = hd_new(struct jit_build);
+
+    if (build)
+        build->lasting = true;
+    else
+        (void)!hd_error(HD_NO_MEMORY, "kernel %s", job->kernel->name);
+    return build;
+}
+
+enum hd_status jit_build_form(const struct jit_job *job, enum jit_form form,
+                              struct jit_build **out_build)
+{
+    struct jit_build *build = build_create(job);
+    enum hd_status status = build ? try_form(job, form, build) : HD_NO_MEMORY;
+
+    *out_build = build;
+    if (status == HD_OK)
+        return HD_OK;
+    jit_build_destroy(build);
+    *out_build = NULL;
+    return status;
+}
+
+enum hd_status jit_build_make(const struct jit_job *job, struct jit_build **out_build)
+{
+    struct jit_build *build = build_create(job);
+    enum hd_status status = build ? HD_OK : HD_NO_MEMORY;
+
+    *out_build = NULL;
+    assert(job->form <= job->last && job->last < JIT_FORM_COUNT);
+    for (enum jit_form form = job->form; build && form <= job->last; form++) {
+        status = try_form(job, form, build);
+        if (status == HD_OK || status == HD_NO_MEMORY || status == HD_CANCELLED)
+            break;
+        reason_add(build, form);
+        if (hd_fault(HD_FAULT_JIT_NEXT))
+            break;
+    }
+    if (status != HD_OK) {
+        jit_build_destroy(build);
+        return status;
+    }
+    assert(build->code.form >= job->form && (build->code.form == job->form) == !build->reason[0]);
+    *out_build = build;
+    return HD_OK;
+}
+
+void jit_build_announce(const struct jit_job *job, const struct jit_build *build)
+{
+    enum jit_form form = build->code.form;
+    char path[JIT_REPORT_PATH_B];
+
+    if (!build->reason[0])
+        return;
+    bool reported = jit_report_failure(job, build, path);
+    hd_log("kernel %s (%s, %s) runs in its %s form, which is slower: %s%s%s", job->kernel->name,
+           ir_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
+           build->reason,
+           reported                  ? "; `heddle replay` takes "
+           : hd_env("HEDDLE_REPORT") ? ""
+                                     : "; with HEDDLE_REPORT=dir you get a file to report it with",
+           reported ? path : "");
+}
+
+void jit_build_strip(struct jit_build *build)
+{
+    jit_result_fini(&build->result);
+}
+
+void jit_build_destroy(struct jit_build *build)
+{
+    if (!build)
+        return;
+    jit_image_fini(&build->image);
+    jit_result_fini(&build->result);
+    hd_free(build);
+}

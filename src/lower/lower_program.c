@@ -1,0 +1,336 @@
+/*
+ * Bodies on demand: a job makes one module, for a kernel and what it reaches or for a whole
+ * program. Functions and variables enter it when they are first named; every function that enters
+ * is waiting to be lowered until the job is done.
+ */
+#include "lower/lower_priv.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static enum hd_status job_init(struct lower_job *job, struct lower_program *program)
+{
+    *job = (struct lower_job){.program = program};
+    hd_map_init(&job->vars);
+    hd_map_init(&job->funcs);
+    hd_map_init(&job->wanted);
+    HD_TRY(ir_module_create(program->decls->name, &job->module));
+    job->module->sm = program->decls->sm;
+    job->module->debug = program->decls->debug;
+    return HD_OK;
+}
+
+/* Hands the module over when all went well. */
+static enum hd_status job_fini(struct lower_job *job, enum hd_status status,
+                               struct ir_module **out_module)
+{
+    hd_map_fini(&job->vars);
+    hd_map_fini(&job->funcs);
+    hd_map_fini(&job->wanted);
+    hd_vec_fini(&job->waiting);
+    hd_vec_fini(&job->indirect);
+    if (status == HD_OK)
+        status = hd_arena_status(&job->module->arena);
+    if (status == HD_OK)
+        *out_module = job->module;
+    else
+        ir_module_destroy(job->module);
+    return status;
+}
+
+/* ---- symbols enter the job */
+
+static struct ir_var *var_enter(struct lower_job *job, const struct ir_var *decl)
+{
+    struct ir_var *var = hd_map_get_u64(&job->vars, (uintptr_t)decl);
+    if (var)
+        return var;
+    var = ir_var_create(job->module, NULL, decl->name, decl->space);
+    ir_var_set_index(var, decl->index);
+    var->linkage = decl->linkage;
+    var->size_B = decl->size_B;
+    var->align_B = decl->align_B;
+    var->managed = decl->managed;
+    var->is_dynamic_shared = decl->is_dynamic_shared;
+    job->module->arena.failed |= !hd_map_put_u64(&job->vars, (uintptr_t)decl, var);
+    return var;
+}
+
+struct ir_var *lower_find_var(struct lower_fn *f, const struct ptx_var *v)
+{
+    struct ir_var *own = hd_map_get_u64(&f->job->vars, (uintptr_t)v);
+    const struct ir_var *decl = hd_map_get_u64(&f->job->program->vars, (uintptr_t)v);
+    if (own) /* of the function itself */
+        return own;
+    return decl && lower_var_defined(decl) ? var_enter(f->job, decl) : NULL;
+}
+
+static void params_copy(struct ir_func *func, const struct ir_func *decl)
+{
+    struct hd_arena *a = &func->module->arena;
+    func->params = hd_arena_array(a, struct ir_param, decl->nparams + 1u);
+    for (uint32_t i = 0; func->params && i < decl->nparams; i++) {
+        func->params[i] = decl->params[i];
+        func->params[i].name =
+            hd_arena_strndup(a, decl->params[i].name, strlen(decl->params[i].name));
+        func->nparams++;
+    }
+    func->param_size_B = decl->param_size_B;
+}
+
+/* Known by name and number: enough for its address. */
+static struct ir_func *func_enter(struct lower_job *job, const struct ir_func *decl)
+{
+    struct ir_func *func = hd_map_get_u64(&job->funcs, (uintptr_t)decl);
+    if (func)
+        return func;
+    assert(decl->module == job->program->decls);
+    func = ir_func_create(job->module, decl->name);
+    ir_func_set_index(func, decl->index);
+    func->is_kernel = decl->is_kernel;
+    func->noreturn = decl->noreturn;
+    func->linkage = decl->linkage;
+    func->address_taken = decl->address_taken;
+    memcpy(func->maxntid, decl->maxntid, sizeof(func->maxntid));
+    memcpy(func->reqntid, decl->reqntid, sizeof(func->reqntid));
+    func->minnctapersm = decl->minnctapersm;
+    func->maxnreg = decl->maxnreg;
+    memcpy(func->reqnctapercluster, decl->reqnctapercluster, sizeof(func->reqnctapercluster));
+    func->maxclusterrank = decl->maxclusterrank;
+    func->explicitcluster = decl->explicitcluster;
+    func->blocksareclusters = decl->blocksareclusters;
+    func->is_declaration = true; /* until its body is made */
+    assert(func->index == decl->index && decl->module == job->program->decls);
+    if (decl->is_kernel)
+        params_copy(func, decl);
+    else
+        ir_func_set_proto(func, decl->proto.nparams, decl->proto.params, decl->proto.nresults,
+                          decl->proto.results);
+    job->module->arena.failed |= !hd_map_put_u64(&job->funcs, (uintptr_t)decl, func);
+    return func;
+}
+
+/* Its body will be made. */
+static struct ir_func *func_want(struct lower_job *job, const struct ir_func *decl)
+{
+    struct ir_func *func = func_enter(job, decl);
+    assert(lower_program_has_body(job->program, decl->index));
+    if (hd_map_get_u64(&job->wanted, (uintptr_t)func))
+        return func;
+    job->module->arena.failed |=
+        !hd_map_put_u64(&job->wanted, (uintptr_t)func, func) || !hd_vec_push(&job->waiting, func);
+    return func;
+}
+
+struct ir_func *lower_find_func(struct lower_fn *f, const struct ptx_func *func, bool is_called)
+{
+    const struct ir_func *decl = lower_func_decl(f->job->program, func);
+    if (!decl || !lower_program_has_body(f->job->program, decl->index))
+        return NULL;
+    return is_called ? func_want(f->job, decl) : func_enter(f->job, decl);
+}
+
+/* ---- bodies */
+
+static enum hd_status own_var(struct lower_job *job, const struct ptx_module *unit,
+                              const struct ptx_var *v, struct ir_func *owner)
+{
+    enum ir_space space = lower_space((enum ptx_space)v->space);
+    if ((v->def && v->def != v) || v->space == PTX_SPACE_REG ||
+        hd_map_get_u64(&job->program->vars, (uintptr_t)v))
+        return HD_OK;
+    assert(!hd_map_get_u64(&job->vars, (uintptr_t)v)); /* each once */
+    if (space == IR_SPACE_PARAM)
+        space = IR_SPACE_LOCAL;
+    if (space != IR_SPACE_LOCAL && space != IR_SPACE_SHARED)
+        return HD_OK; /* whoever names it fails */
+    if (space == IR_SPACE_SHARED && v->size_B > LOWER_SHARED_MAX_B)
+        return hd_error(HD_BAD_PTX,
+                        "%.*s:%u:%u: %.*s: %llu bytes of shared memory, a kernel has %u",
+                        HD_STR_ARG(unit->name), v->sym.place.line, v->sym.place.col,
+                        HD_STR_ARG(v->sym.name), (unsigned long long)v->size_B, LOWER_SHARED_MAX_B);
+    const char *name = hd_arena_strndup(&job->module->arena, v->sym.name.ptr, v->sym.name.len);
+    struct ir_var *var = ir_var_create(job->module, owner, name, space);
+    var->linkage = IR_LINK_LOCAL;
+    lower_var_fill(var, v);
+    if (!hd_map_put_u64(&job->vars, (uintptr_t)v, var))
+        return hd_error(HD_NO_MEMORY, "lowering %s", name);
+    return HD_OK;
+}
+
+static enum hd_status own_vars(struct lower_job *job, const struct ptx_module *unit,
+                               const struct ptx_var *list, struct ir_func *owner)
+{
+    for (const struct ptx_var *v = list; v; v = v->next)
+        HD_TRY(own_var(job, unit, v, owner));
+    return HD_OK;
+}
+
+static enum hd_status body_lower(struct lower_job *job, struct ir_func *func)
+{
+    const struct lower_body *body = &job->program->bodies.at[func->index];
+    struct ir_proto proto;
+    assert(func->is_declaration && body->ptx);
+    func->is_declaration = false;
+    if (!func->is_kernel) { /* a signature that is not supported was left out when linking */
+        HD_TRY(lower_proto(body->ptx->params, body->ptx->rets, &job->module->arena, &proto));
+        HD_TRY(own_vars(job, body->module, body->ptx->params, func));
+    }
+    HD_TRY(own_vars(job, body->module, body->ptx->rets, func));
+    HD_TRY(own_vars(job, body->module, body->ptx->vars, func));
+    return lower_function(job, body, func);
+}
+
+static enum hd_status waiting_lower(struct lower_job *job)
+{
+    while (job->next < job->waiting.len && !job->module->arena.failed)
+        HD_TRY(body_lower(job, job->waiting.at[job->next++]));
+    return hd_arena_status(&job->module->arena);
+}
+
+/* ---- calls through pointers */
+
+static void take_operand(struct lower_program *p, const struct ptx_operand *op)
+{
+    if (op->kind == PTX_OPND_SYM && op->u.sym->kind == PTX_SYM_FUNC) {
+        struct ir_func *decl = lower_func_decl(p, (const struct ptx_func *)op->u.sym);
+        if (decl)
+            decl->address_taken = true;
+    }
+    for (uint32_t i = 0; i < op->nitems; i++)
+        take_operand(p, &op->items[i]);
+}
+
+/* The target of a call is named, not taken. */
+static void take_insn(struct lower_program *p, const struct ptx_insn *insn)
+{
+    for (uint32_t i = 0; i < insn->nops; i++) {
+        if (insn->form->op != PTX_OP_CALL || i != 1)
+            take_operand(p, &insn->ops[i]);
+    }
+}
+
+/* Reads every body once, when the first kernel that calls through a pointer asks. */
+static void find_taken(struct lower_program *p)
+{
+    hd_lock_acquire(&p->lock);
+    for (size_t i = 0; i < p->bodies.len && !p->taken_known; i++) {
+        const struct ptx_func *func = p->bodies.at[i].ptx;
+        for (const struct ptx_stmt *s = func ? func->body : NULL; s; s = s->next) {
+            if (s->kind == PTX_STMT_INSN)
+                take_insn(p, (const struct ptx_insn *)s);
+        }
+    }
+    assert(hd_lock_held(&p->lock));
+    p->taken_known = true;
+    hd_lock_release(&p->lock);
+}
+
+static bool called_like(const struct lower_job *job, const struct ir_proto *proto)
+{
+    for (size_t i = 0; i < job->indirect.len; i++) {
+        if (lower_same_proto(job->indirect.at[i], proto))
+            return true;
+    }
+    return false;
+}
+
+/* Whatever may be behind the pointers: functions of a signature that is called. */
+static void indirect_enter(struct lower_job *job)
+{
+    find_taken(job->program);
+    ir_foreach_func(decl, job->program->decls) {
+        if (!decl->address_taken || decl->is_kernel ||
+            !lower_program_has_body(job->program, decl->index) || !called_like(job, &decl->proto))
+            continue;
+        func_want(job, decl)->address_taken = true;
+    }
+}
+
+/* A function that enters may bring signatures that nobody called before. */
+static enum hd_status reached_lower(struct lower_job *job)
+{
+    size_t known = 0;
+    HD_TRY(waiting_lower(job));
+    while (job->indirect.len > known) {
+        known = job->indirect.len;
+        indirect_enter(job);
+        HD_TRY(waiting_lower(job));
+    }
+    return HD_OK;
+}
+
+enum hd_status lower_kernel(struct lower_program *program, uint32_t index,
+                            struct ir_module **out_module)
+{
+    struct lower_job job;
+    if (!lower_program_is_kernel(program, index))
+        return hd_error(HD_NOT_FOUND, "function %u of %s is not a kernel with a body", index,
+                        program->decls->name);
+    enum hd_status status = job_init(&job, program);
+    if (status == HD_OK) {
+        assert(index < program->bodies.len);
+        func_want(&job, program->bodies.at[index].decl);
+        status = reached_lower(&job);
+    }
+    return job_fini(&job, status, out_module);
+}
+
+/* ---- all of it */
+
+static void relocs_copy(struct lower_job *job, struct ir_var *var, const struct ir_var *decl)
+{
+    struct ir_reloc **tail = &var->relocs;
+    for (const struct ir_reloc *r = decl->relocs; r; r = r->next) {
+        struct ir_reloc *copy = hd_arena_new(&job->module->arena, struct ir_reloc);
+        *copy = *r;
+        copy->next = NULL;
+        copy->var = r->var ? var_enter(job, r->var) : NULL;
+        copy->func = r->func ? func_enter(job, r->func) : NULL;
+        *tail = copy;
+        tail = &copy->next;
+    }
+}
+
+static void image_copy(struct lower_job *job, struct ir_var *var, const struct ir_var *decl)
+{
+    if (decl->init)
+        var->init = hd_arena_array(&job->module->arena, uint8_t, decl->init_B);
+    if (var->init) {
+        memcpy(var->init, decl->init, decl->init_B);
+        var->init_B = decl->init_B;
+    }
+    relocs_copy(job, var, decl);
+}
+
+enum hd_status lower_all(struct lower_program *program, struct ir_module **out_module)
+{
+    struct lower_job job;
+    enum hd_status status = job_init(&job, program);
+    for (const struct ir_var *v = program->decls->vars; status == HD_OK && v; v = v->next)
+        var_enter(&job, v);
+    if (status == HD_OK) {
+        find_taken(program);
+        ir_foreach_func(decl, program->decls)
+            func_enter(&job, decl);
+        ir_foreach_func(decl, program->decls)
+            if (lower_program_has_body(program, decl->index))
+                func_want(&job, decl);
+        for (const struct ir_var *v = program->decls->vars; v; v = v->next)
+            image_copy(&job, var_enter(&job, v), v);
+        status = waiting_lower(&job);
+    }
+    return job_fini(&job, status, out_module);
+}
+
+enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, const char *name,
+                         struct ir_module **out_module)
+{
+    struct lower_program *program = NULL;
+    HD_TRY(lower_program_create(modules, count, name, &program));
+    enum hd_status status = lower_all(program, out_module);
+    lower_program_destroy(program);
+    return status;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""The signatures of spec/api agree with the toolkit's headers, where one is installed: each row is
+declared again behind the header, and the compiler compares.
+
+    test_signatures.py SCRIPTS
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, sys.argv[1])
+import gen_api  # noqa: E402
+
+# Types behind the graphics libraries' headers; and the functions of 12 whose names 13 gave to others.
+SKIPPED = re.compile(r"GL[A-Z]|EGL|Egl|VDPAU|NvSci|^__")
+# What the toolkit of this machine must be for the comparison to mean anything.
+VERSION = 13000
+
+
+def toolkit():
+    nvcc = shutil.which("nvcc")
+    if not nvcc:
+        return None
+    root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    include = os.path.join(root, "include")
+    try:
+        with open(os.path.join(include, "cuda.h"), encoding="latin-1") as file:
+            version = int(re.search(r"#define CUDA_VERSION (\d+)", file.read()).group(1))
+    except (OSError, AttributeError):
+        return None
+    return include if version == VERSION else None
+
+
+def declarations(table):
+    for entry in table:
+        if SKIPPED.search(entry.symbol) or (entry.nodes == "V12" and entry.has_split):
+            continue
+        params = ", ".join(gen_api.declare(p) for p in entry.params) or "void"
+        yield f"extern {gen_api.result_of(entry)}{entry.symbol}({params});"
+
+
+def compare(include, front, table):
+    """(declared, what the compiler says)"""
+    lines = list(declarations(table))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "compare.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(front + "\n".join(lines) + "\n")
+        done = subprocess.run(["gcc", "-fsyntax-only", "-w", "-fmax-errors=0", "-I", include, path],
+                              capture_output=True, text=True)
+    return len(lines), [line for line in done.stderr.splitlines() if "error:" in line]
+
+
+def main():
+    include = toolkit()
+    if not include:
+        print(f"1..0 # SKIP no toolkit of version {VERSION}")
+        return 0
+    failed = 0
+    fronts = {"driver": "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n",
+              "runtime": "#include <cuda.h>\n#include <cuda_runtime_api.h>\n"}
+    print("1..2")
+    for number, (api, front) in enumerate(fronts.items(), 1):
+        count, errors = compare(include, front, gen_api.READ[api]())
+        failed += bool(errors)
+        print(f"{'not ' if errors else ''}ok {number} - {count} signatures of the {api} API")
+        for line in errors[:40]:
+            print("#", line.split(": ", 1)[1])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,225 @@
+/* What listeners are told of calls: names, arguments, results, order; who is told, how long. */
+#include "driver_fixture.h"
+#include "core/core.h"
+#include "core/tap.h"
+
+/* The last events of a listener. */
+struct heard {
+    const char *begun, *ended;
+    uint64_t begun_id, ended_id;
+    int64_t result;
+    unsigned begins, ends;
+    uint32_t id;
+};
+
+static void on_call(void *user, const struct heddle_event *e)
+{
+    struct heard *h = user;
+
+    if (e->phase == HEDDLE_PHASE_BEGIN) {
+        h->begun = e->call.entry->name;
+        h->begun_id = e->correlation;
+        h->begins++;
+    } else {
+        h->ended = e->call.entry->name;
+        h->ended_id = e->correlation;
+        h->result = e->call.result;
+        h->ends++;
+    }
+}
+
+static struct heard heard;
+
+#define TOLD(call, ...)                                                                            \
+    do {                                                                                           \
+        heard.begun = heard.ended = "";                                                            \
+        success(call(__VA_ARGS__), #call);                                                         \
+        eq_str(heard.begun, #call, "begin of " #call);                                             \
+        eq_str(heard.ended, #call, "end of " #call);                                               \
+        eq_u64(heard.ended_id, heard.begun_id, "one correlation");                                 \
+    } while (0)
+
+static void test_names(void)
+{
+    static char host[256];
+    CUDA_MEMCPY2D box2 = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host};
+    CUDA_MEMCPY3D box3 = {.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = host};
+    CUdeviceptr p = 0;
+
+    TOLD(cuMemAlloc_v2, &p, sizeof(host));
+    box2.dstMemoryType = box3.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    box2.dstDevice = box3.dstDevice = p;
+    box2.WidthInBytes = box2.Height = 8;
+    box3.WidthInBytes = box3.Height = box3.Depth = 4;
+    TOLD(cuMemcpy, p, (uintptr_t)host, sizeof(host));
+    TOLD(cuMemcpyAsync, p, (uintptr_t)host, sizeof(host), NULL);
+    TOLD(cuMemcpyHtoD_v2, p, host, sizeof(host));
+    TOLD(cuMemcpyHtoDAsync_v2, p, host, sizeof(host), NULL);
+    TOLD(cuMemcpyDtoH_v2, host, p, sizeof(host));
+    TOLD(cuMemcpyDtoHAsync_v2, host, p, sizeof(host), NULL);
+    TOLD(cuMemcpyDtoD_v2, p, p + 128, 128);
+    TOLD(cuMemcpy2D_v2, &box2);
+    TOLD(cuMemcpy2DUnaligned_v2, &box2);
+    TOLD(cuMemcpy2DAsync_v2, &box2, NULL);
+    TOLD(cuMemcpy3D_v2, &box3);
+    TOLD(cuMemcpy3DAsync_v2, &box3, NULL);
+    TOLD(cuMemsetD8_v2, p, 1, 64);
+    TOLD(cuMemsetD8Async, p, 1, 64, NULL);
+    TOLD(cuMemsetD16_v2, p, 1, 32);
+    TOLD(cuMemsetD32_v2, p, 1, 16);
+    TOLD(cuMemsetD32Async, p, 1, 16, NULL);
+    TOLD(cuMemsetD2D8_v2, p, 16, 1, 8, 8);
+    TOLD(cuMemsetD2D16Async, p, 16, 1, 4, 8, NULL);
+    TOLD(cuMemFree_v2, p);
+}
+
+/* Delegating entry points and twins are told by their own names, once. */
+static void test_own_names(void)
+{
+    CUevent event;
+    unsigned begins;
+
+    success(cuEventCreate(&event, 0), "event");
+    TOLD(cuEventRecord, event, NULL);
+    TOLD(cuEventRecord_ptsz, event, NULL);
+    TOLD(cuEventRecordWithFlags, event, NULL, 0);
+    begins = heard.begins;
+    TOLD(cuEventDestroy, event);
+    eq_u64(heard.begins, begins + 1, "what it is made of is not told");
+    heard.ended = "";
+    eq_u64(cuArrayDestroy(NULL), CUDA_ERROR_NOT_SUPPORTED, "a missing entry point");
+    eq_str(heard.ended, "cuArrayDestroy", "is told too");
+    eq_u64((uint64_t)heard.result, CUDA_ERROR_NOT_SUPPORTED, "with its result");
+}
+
+static const struct heddle_arg *arg(const struct heddle_entry *entry, const char *name)
+{
+    for (uint32_t i = 0; i < entry->nargs; i++)
+        if (!strcmp(entry->args[i].name, name))
+            return &entry->args[i];
+    return NULL;
+}
+
+static void on_alloc(void *user, const struct heddle_event *e)
+{
+    const struct cuMemAlloc_v2_params *params = e->call.args;
+    const struct heddle_arg *dptr = arg(e->call.entry, "dptr");
+    const struct heddle_arg *size = arg(e->call.entry, "bytesize");
+
+    (void)user;
+    eq_u64(e->size_B, sizeof(*e), "size of the event");
+    eq_u64(e->call.entry->nargs, 2, "two arguments");
+    eq_u64(params->bytesize, 4096, "the size");
+    ok(size && size->kind == HEDDLE_ARG_UINT && size->size_B == 8, "described");
+    eq_str(size->type, "size_t", "its type");
+    ok(dptr && dptr->kind == HEDDLE_ARG_POINTER && dptr->direction == HEDDLE_ARG_OUT,
+       "an output pointer");
+    eq_u64(dptr->target_B, 8, "to an address");
+    eq_u64(dptr->offset_B, offsetof(struct cuMemAlloc_v2_params, dptr), "in its place");
+    if (e->phase == HEDDLE_PHASE_END) {
+        ok(e->time_ns >= e->begin_ns, "time goes on");
+        ok(*params->dptr != 0, "the end sees what was written");
+    }
+}
+
+static void test_arguments(void)
+{
+    CUdeviceptr p = 0;
+    uint32_t id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_alloc, NULL);
+
+    success(cuMemAlloc_v2(&p, 4096), "alloc");
+    heddle_tap_unsubscribe(id);
+    success(cuMemFree_v2(p), "free");
+}
+
+/* Calls the API, which is told to nobody. */
+static void on_call_calls(void *user, const struct heddle_event *e)
+{
+    size_t unused, total;
+
+    (void)e;
+    ++*(unsigned *)user;
+    (void)cuMemGetInfo_v2(&unused, &total);
+}
+
+static void test_recursion(void)
+{
+    unsigned calls = 0, begins = heard.begins;
+    uint32_t id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_call_calls, &calls);
+
+    success(cuCtxSynchronize(), "a call");
+    eq_u64(calls, 2, "begin and end of it");
+    eq_u64(heard.begins, begins + 1, "the other listener knows one call");
+    heddle_tap_unsubscribe(id);
+}
+
+static void on_call_leaves(void *user, const struct heddle_event *e)
+{
+    struct heard *h = user;
+
+    h->begins++;
+    heddle_tap_unsubscribe(h->id);
+    (void)e;
+}
+
+static struct heard late;
+
+static void on_call_adds(void *user, const struct heddle_event *e)
+{
+    uint32_t *id = user;
+
+    if (e->phase == HEDDLE_PHASE_BEGIN && !*id)
+        *id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_call, &late);
+}
+
+static void test_subscription(void)
+{
+    uint32_t ids[32], n = 0, adder, added = 0;
+    struct heard leaver = {0};
+
+    eq_u64(heddle_tap_subscribe(0, on_call, NULL), 0, "no kind");
+    eq_u64(heddle_tap_subscribe(HEDDLE_KIND(DRIVER), NULL, NULL), 0, "no function");
+    heddle_tap_unsubscribe(0);
+    heddle_tap_unsubscribe(12345);
+    leaver.id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_call_leaves, &leaver);
+    success(cuCtxSynchronize(), "a call");
+    success(cuCtxSynchronize(), "another");
+    eq_u64(leaver.begins, 1, "a listener can remove itself");
+    while (n < HD_COUNT_OF(ids) &&
+           (ids[n] = heddle_tap_subscribe(HEDDLE_KIND(MODULE), on_call, &late)))
+        n++;
+    eq_u64(n, 15, "sixteen listeners, with the first one");
+    while (n)
+        heddle_tap_unsubscribe(ids[--n]);
+    eq_u64(heddle_tap_kinds, HEDDLE_KIND(DRIVER), "only its kind is wanted");
+    adder = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_call_adds, &added);
+    success(cuCtxSynchronize(), "a call");
+    eq_u64(late.ends, late.begins, "no end without its begin");
+    success(cuCtxSynchronize(), "another");
+    ok(late.ends > 0, "then both");
+    eq_u64(late.ends, late.begins, "of each");
+    heddle_tap_unsubscribe(adder);
+    heddle_tap_unsubscribe(added);
+}
+
+int main(void)
+{
+    CUcontext ctx;
+    unsigned ends;
+
+    setenv("HEDDLE_MEMORY", "256M", 1);
+    success(cuInit(0), "cuInit");
+    success(cuCtxCreate_v2(&ctx, 0, 0), "context");
+    heard.id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_call, &heard);
+    test_names();
+    test_own_names();
+    test_arguments();
+    test_recursion();
+    test_subscription();
+    heddle_tap_unsubscribe(heard.id);
+    ends = heard.ends;
+    success(cuCtxDestroy_v2(ctx), "destroy");
+    eq_u64(heard.ends, ends, "nobody listens any more");
+    eq_u64(heddle_tap_kinds, 0, "which the taps see");
+    return done();
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""What heddle cc makes of nvcc's options, seen in the commands of --dryrun: test_cc_flags.py HEDDLE"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
+from support import Tap  # noqa: E402
+
+HEDDLE = os.path.abspath(sys.argv[1])
+tap = Tap()
+
+
+def cc(*args):
+    return subprocess.run([HEDDLE, "cc", *args], capture_output=True, text=True, timeout=60)
+
+
+def commands(*args):
+    """(device, host, last) command of compiling k.cu, each as a list of arguments; Nones when refused."""
+    done = cc("--dryrun", *args, "k.cu")
+    lines = [line.split() for line in done.stderr.splitlines() if "clang" in line or line.startswith("ar ")]
+    device = next((c for c in lines if "--cuda-device-only" in c), None)
+    host = next((c for c in lines if "--cuda-host-only" in c), None)
+    return device, host, lines[-1] if lines else None
+
+
+def has(command, *words):
+    text = " " + " ".join(command or []) + " "
+    return all(f" {w} " in text for w in words)
+
+
+def check(name, args, device=(), host=(), last=(), absent=()):
+    found = commands(*args)
+    good = all(has(f, *w) for f, w in zip(found, (device, host, last)))
+    good = good and not any(has(f, w) for f in found for w in absent)
+    tap.ok(good, name, "\n".join(map(str, found)))
+
+
+check("-lib makes a static library", ["-lib", "-o", "libk.a"], last=["ar rcs libk.a"], absent=["-lib", "-l ib"])
+check("-lib is not -l ib", ["-lib"], absent=["-lib", "-lb"])
+check("-lm is a library", ["-lm"], last=["-lm"])
+check("-l m", ["-l", "m"], last=["-lm"])
+check("-Werror all-warnings", ["-Werror", "all-warnings"], device=["-Werror"], host=["-Werror", "k.cu"],
+      absent=["all-warnings"])
+check("-Werror=all-warnings", ["-Werror=all-warnings"], host=["-Werror"])
+check("-Werror alone, before a file", ["-Werror"], host=["-Werror", "k.cu"])
+check("-Werror reorder", ["-Werror", "reorder,default-stream-launch"], absent=["reorder", "-Werror"])
+check("-Xcompiler with blanks", ["-Xcompiler", "-O3 -march=native,-Wall"], host=["-O3", "-march=native", "-Wall"],
+      absent=["-O3 -march=native,-Wall"])
+check("-Xlinker with commas", ["-Xlinker", "-rpath,/x"], last=["-Wl,-rpath -Wl,/x"])
+check("-MD -MF: the host pass alone writes them", ["-c", "-o", "d/k.o", "-MD", "-MF", "k.dep", "-MT", "k"],
+      host=["-MD -MF k.dep -MT k"])
+tap.ok(not has(commands("-c", "-MD", "-MF", "k.dep")[0], "-MF"), "the device pass does not")
+check("-MD beside the object", ["-c", "-o", "d/k.o", "-MD"], host=["-MD", "-MF d/k.d"])
+check("-MD of a link, beside nothing temporary", ["-MMD"], host=["-MMD", "-MF k.d"])
+check("--include-path=d", ["--include-path=d", "-DA=1", "--define-macro", "B"], host=["-Id", "-DA=1", "-DB"])
+check("-std=c++17 and --std c++17", ["-std=c++17"], device=["-std=c++17"])
+check("-std c++17", ["--std", "c++17"], device=["-std=c++17"])
+check("-lineinfo is not -l ineinfo", ["-lineinfo"], device=["-gline-tables-only"], absent=["-lineinfo"])
+check("-O2, -O 2", ["-O", "2"], device=["-O2"])
+check("-shared", ["-shared", "-Xcompiler", "-fPIC"], last=["-shared"])
+check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.path.dirname(os.path.realpath(
+    os.path.join(os.path.dirname(HEDDLE), "../../src/api/runtime/libcudart.so.13")))])
+check("-keep-dir", ["-keep", "-keep-dir", "kept"], host=["kept/k.fatbin"])
+for args, text in ((["-cubin"], "machine code"), (["-arch=sm_999999"], "architecture"), (["-arch=sm_"], "architecture"),
+                   (["-frobnicate="], None), (["--frobnicate"], "--frobnicate"), (["-o"], None),
+                   (["-c", "-run"], "-run"), (["--default-stream", "x"], "x"), (["-O7"], "7")):
+    done = cc("--dryrun", *args, "k.cu") if text else None
+    if done:
+        tap.ok(done.returncode == 2 and text in done.stderr, f"{' '.join(args)} is refused", done.stderr)
+tap.ok(cc("-o").returncode == 2, "a value is missing")
+for flag in ("-V", "--version"):
+    done = cc(flag)
+    tap.ok(done.returncode == 0 and done.stdout.startswith("heddle cc "), flag, done.stdout + done.stderr)
+done = cc("--help")
+tap.ok(done.returncode == 0 and "--output-file FILE" in done.stdout and "-maxrregcount" in done.stdout,
+       "--help lists every option", done.stdout)
+tap.done()

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""scripts/corpus: its tables are sound, its judges judge, and a small corpus goes through every step."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+sys.path.insert(0, os.path.join(ROOT, "scripts/corpus_lib"))
+import judge  # noqa: E402
+import report  # noqa: E402
+import run  # noqa: E402
+import table  # noqa: E402
+
+# judge, output, errors, exit status, seconds of processor time when it was stopped, outcome
+RUNS = [
+    ("pass", "PASS\n", "", 0, None, "right"),
+    ("pass", "1 of 2 tests PASSED\n1 FAILED\n", "", 0, None, "wrong"),
+    ("pass", "all PASSED, 0 mismatches\n", "", 0, None, "right"),
+    ("pass", "done\n", "", 0, None, "no verdict"),
+    ("pass", "done\n", "usage: a b", 2, None, "error"),
+    ("exit", "done\n", "", 0, None, "right"),
+    ("exit", "", "", -11, None, "crash"),
+    ("pass", "FAIL\n", "heddle: cudaMallocAsync is not implemented", 1, None, "refused"),
+    ("exit", "Waiving the sample\n", "", 2, None, "refused"),
+    ("pass", "PASS\n", "heddle: internal: value without a slot", 0, None, "internal"),
+    ("pass", "", "", -9, 59.0, "slow"),
+    ("pass", "CUDA Error: operation not supported (801)", "", -9, 59.0, "refused"),
+    ("pass", "", "", -9, 0.1, "hang"),
+    ("/x = 4$/", "x = 4\n", "", 0, None, "right"),
+    ("/x = 4$/", "x = 5\n", "", 0, None, "wrong"),
+    ("interp", "sum 7\ntime 3 ms\n", "", 0, None, "right"),
+    ("interp", "sum 8\ntime 3 ms\n", "", 0, None, "wrong"),
+]
+REFERENCE = run.Result(0, "sum 7\ntime 99 ms\n", "", "", 1, 1)
+BAD_TABLES = [
+    ("a\tf\tcargo\t\tpass\t", "builder 'cargo' is none of: make"),
+    ("a\tf\tmake static\t\tpass\t", "build option 'static' is not name=value"),
+    ("a\tf\tmake\t\tguess\t", "judge 'guess' is none of: pass"),
+]
+PROGRAM = """
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void add(int *x) { x[threadIdx.x] += 41; }
+int main(int argc, char **) {
+    int h[32] = {}, *d;
+    cudaMalloc(&d, sizeof(h));
+    cudaMemset(d, 0, sizeof(h));
+    add<<<1, 32>>>(d);
+    cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
+    printf("%s\\n", h[31] == 41 + argc - 1 ? "PASS" : "FAIL");
+}
+"""
+number = 0
+
+
+def ok(passed, what, why=""):
+    global number
+    number += 1
+    print(f"{'ok' if passed else 'not ok'} {number} - {what}" + ("" if passed else f"\n# {why}"), flush=True)
+
+
+def judged(rule, out, err, status, late_cpu_s):
+    program = table.Program("r/p", "r", "p", "make", judge=rule)
+    late = late_cpu_s is not None
+    return judge.judge_run(program, run.Result(status, out, err, "", 60, late_cpu_s or 1, late), REFERENCE)[0]
+
+
+def message_of(line):
+    try:
+        table.program("t.tsv", 3, "r", line.split("\t"))
+    except table.TableError as error:
+        return str(error)
+    return "no error"
+
+
+def corpus(top, *args):
+    command = [os.path.join(ROOT, "scripts/corpus"), "--dir", top, "--heddle", os.path.realpath(sys.argv[1]), *args]
+    env = {k: v for k, v in os.environ.items() if k != "HEDDLE_CORPUS"}
+    return subprocess.run(command, capture_output=True, text=True, env=dict(env, HEDDLE_CORPUS_TABLES=top + "/tables"))
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def steps(top):
+    """A repository of one program, right with no argument and wrong with one."""
+    write(top + "/tables/repositories.tsv", "mine\thttps://example.org/mine.git\t0\n")
+    write(top + "/tables/mine.tsv", "good\tprogs/one\tcuda-dir\t\npoor\tprogs/two\tcuda-dir\t1\tpass\n"
+          "none\tprogs/three\tcuda-dir\n")
+    for name in ("one", "two"):
+        write(f"{top}/mine/progs/{name}/main.cu", PROGRAM)
+    choice = ("--compiler", "heddle-cc", "--arch", "80")
+    ok("mine: ready" in corpus(top, "fetch", "--repo", "mine", "--local", top + "/mine").stdout, "fetch links a folder")
+    built = corpus(top, "build", *choice)
+    ok("build: 2 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
+    ran = corpus(top, "run", *choice)
+    ok(ran.returncode == 1 and "run: 1 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
+    sources = os.listdir(top + "/mine/progs/one")
+    ok(sources == ["main.cu"], "the sources stay as they were", str(sources))
+    first = corpus(top, "report", "--json").stdout
+    outcomes = {name: entry["outcome"] for name, entry in json.loads(first)["80-shared-heddle-cc-O3"].items()}
+    ok(outcomes == {"mine/good": "right", "mine/poor": "wrong", "mine/none": "not built"}, "report", str(outcomes))
+    ok("| mine/poor | wrong |" in corpus(top, "report").stdout, "report in Markdown")
+    write(top + "/old.json", first.replace('"wrong"', '"right"'))
+    compared = corpus(top, "report", "--against", top + "/old.json")
+    ok(compared.returncode == 1 and "worse: 80-shared-heddle-cc-O3 mine/poor: right -> wrong" in compared.stderr,
+       "report --against", compared.stderr)
+
+
+def main():
+    print(f"1..{len(RUNS) + len(BAD_TABLES) + 10}")
+    for rule, out, err, status, late, expected in RUNS:
+        found = judged(rule, out, err, status, late)
+        ok(found == expected, f"{rule}: {out.strip()!r} is {expected}", found)
+    for line, expected in BAD_TABLES:
+        found = message_of(line)
+        ok(found.startswith("t.tsv:3: ") and expected in found, expected, found)
+    names = [program.name for program in table.programs()]
+    ok(len(names) > 400, "the tables are read", str(len(names)))
+    ok(len(table.programs(["^hecbench/adam$"])) == 1, "programs are chosen by pattern")
+    old = {"v": {"a": {"outcome": "right"}, "b": {"outcome": "wrong"}}}
+    new = {"v": {"a": {"outcome": "slow"}, "b": {"outcome": "right"}, "c": {"outcome": "crash"}}}
+    worse, better = report.changes(old, new)
+    ok([w[1:] for w in worse] == [("right", "slow")] and [b[1:] for b in better] == [("wrong", "right")],
+       "what changed is found")
+    with tempfile.TemporaryDirectory() as top:
+        steps(top)
+
+
+main()

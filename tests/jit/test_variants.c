@@ -1,0 +1,276 @@
+/*
+ * Variants of kernels under threads: who makes one, who waits, what the background does, and what
+ * is left when a module goes. For ThreadSanitizer as well.
+ */
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "base/str.h"
+#include "compile.h"
+#include "jit/jit.h"
+#include "tap.h"
+
+#define NTHREADS 8
+#define NKERNELS 3
+#define SMALL    64u        /* threads of a launch that may start early */
+#define LARGE    (1u << 20) /* and of one that may not */
+
+static struct ir_module *program;
+static const struct ir_func *kernels[NKERNELS];
+
+/* Kernels 0 and 1 are small, the last one is large and has no loop. */
+static bool program_make(void)
+{
+    struct compile_unit unit = {.name = "variants"};
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    hd_buf_puts(&text, ".version 8.0\n.target sm_80\n.address_size 64\n");
+    for (int k = 0; k < NKERNELS; k++) {
+        hd_buf_printf(&text,
+                      ".visible .entry k%d(.param .u64 p) { .reg .b64 %%d<2>; .reg .b32 %%r<5>;\n"
+                      "ld.param.u64 %%d1, [p]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, %%ctaid.x;\n"
+                      "mov.u32 %%r2, %%warpid;\n",
+                      k);
+        for (int i = 0; i < (k == NKERNELS - 1 ? 1100 : 3 + k); i++)
+            hd_buf_printf(&text,
+                          "mad.lo.u32 %%r%d, %%r%d, %d, %%r%d; xor.b32 %%r%d, %%r%d, %%r2;\n",
+                          i % 2, (i + 1) % 2, i * 7919 % 4093 + 3, i % 2, i % 2, i % 2);
+        hd_buf_puts(&text, "st.global.v2.u32 [%d1], {%r0, %r1}; ret; }\n");
+    }
+    unit.ptx = text.ptr;
+    unit.len = text.len;
+    bool fine = !text.failed && compile_ptx(&unit, 1, NULL, &program) == HD_OK;
+    hd_buf_fini(&text);
+    for (int k = 0; fine && k < NKERNELS; k++) {
+        char name[8];
+        snprintf(name, sizeof(name), "k%d", k);
+        kernels[k] = ir_module_find_func(program, name);
+        fine = kernels[k] != NULL;
+    }
+    return fine;
+}
+
+static struct jit_module *module_make(void)
+{
+    struct jit_module *jit;
+
+    if (jit_module_create("variants", NULL, &jit) != HD_OK)
+        abort();
+    return jit;
+}
+
+/* ---- all threads get the same code */
+
+struct seen {
+    struct jit_module *jit;
+    jit_slot *slots;
+    const struct jit_code *code[NKERNELS][2];
+    unsigned failed;
+    pthread_t thread;
+    unsigned index;
+};
+
+static void *ask_all(void *arg)
+{
+    struct seen *s = arg;
+
+    for (unsigned i = 0; i < NKERNELS * 2; i++) {
+        unsigned k = (i + s->index) % NKERNELS, c = (i + s->index) / NKERNELS % 2;
+        enum ir_launch_class cls = c ? IR_CLASS_OTHER : IR_CLASS_1D_FULL;
+        s->failed += jit_kernel_get(s->jit, kernels[k], cls, &s->code[k][c]) != HD_OK;
+    }
+    return NULL;
+}
+
+static void *start_large_kernel(void *arg)
+{
+    struct seen *s = arg;
+    uint64_t threads = s->index % 2 ? SMALL : LARGE;
+    const struct ir_func *kernel = kernels[NKERNELS - 1];
+
+    s->failed += jit_kernel_start(s->jit, kernel, IR_CLASS_1D, threads, s->slots) != HD_OK;
+    const struct jit_code *code = atomic_load(s->slots);
+    s->failed += !code || code->max_threads < threads;
+    return NULL;
+}
+
+static unsigned run_threads(struct seen seen[NTHREADS], struct jit_module *jit, jit_slot *slot,
+                            void *(*body)(void *))
+{
+    unsigned failed = 0;
+
+    for (unsigned t = 0; t < NTHREADS; t++) {
+        seen[t] = (struct seen){.jit = jit, .slots = slot, .index = t};
+        if (pthread_create(&seen[t].thread, NULL, body, &seen[t]))
+            abort();
+    }
+    for (unsigned t = 0; t < NTHREADS; t++) {
+        pthread_join(seen[t].thread, NULL);
+        failed += seen[t].failed;
+    }
+    return failed;
+}
+
+static void test_threads(void)
+{
+    struct jit_module *jit = module_make();
+    struct seen seen[NTHREADS];
+    unsigned differ = 0;
+
+    eq_u64(run_threads(seen, jit, NULL, ask_all), 0, "many threads ask for all variants");
+    for (unsigned t = 0; t < NTHREADS; t++)
+        differ += memcmp(seen[t].code, seen[0].code, sizeof(seen[0].code)) != 0;
+    eq_u64(differ, 0, "and get the same code");
+    ok(seen[0].code[0][0] != seen[0].code[0][1] && seen[0].code[0][0] != seen[0].code[1][0],
+       "another one per kernel and class");
+    jit_module_destroy(jit);
+}
+
+/* ---- the background */
+
+/* Quick code serves all launches; who has no slot gets the best, and so do launches after that. */
+static void test_start(void)
+{
+    const struct ir_func *large = kernels[NKERNELS - 1];
+    struct jit_module *jit = module_make();
+    const struct jit_code *best;
+    jit_slot slot = NULL, small = NULL;
+
+    ok(jit_kernel_start(jit, kernels[0], IR_CLASS_1D, SMALL, &small) == HD_OK &&
+           atomic_load(&small)->form == JIT_FAST && !atomic_load(&small)->quick,
+       "the best code of a small kernel is made at once");
+    ok(jit_kernel_start(jit, large, IR_CLASS_1D, SMALL, &slot) == HD_OK, "a large one starts");
+    const struct jit_code *first = atomic_load(&slot);
+    ok(first->form == JIT_INTERP && first->quick && first->max_threads >= SMALL &&
+           first->max_threads < LARGE,
+       "interpreted, for small launches");
+    ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &slot) == HD_OK, "a large launch waits");
+    const struct jit_code *quick = atomic_load(&slot);
+    ok(quick->form == JIT_FAST && quick->quick && quick->max_threads == UINT64_MAX,
+       "for quick code");
+    ok(jit_kernel_get(jit, large, IR_CLASS_1D, &best) == HD_OK && !best->quick && best != quick,
+       "the best code");
+    ok(atomic_load(&slot) == best, "then serves all");
+    ok(jit_kernel_start(jit, large, IR_CLASS_1D, SMALL, &slot) == HD_OK &&
+           atomic_load(&slot) == best,
+       "and stays");
+    jit_code_improve(best);
+    ok(best->mxcsr == quick->mxcsr && best->may_spin == quick->may_spin,
+       "it can take over in the middle of a launch");
+    ok(first->form == JIT_INTERP && quick->quick, "what ran before is still there");
+    jit_module_destroy(jit);
+}
+
+/* Until the slot has the best code. */
+static bool best_comes(const jit_slot *slot)
+{
+    for (unsigned i = 0; i < 60000 && atomic_load(slot)->quick; i++)
+        usleep(1000);
+    return !atomic_load(slot)->quick;
+}
+
+static void test_improve(void)
+{
+    const struct ir_func *large = kernels[NKERNELS - 1];
+    struct jit_module *jit = module_make();
+    jit_slot often = NULL, slow = NULL;
+
+    ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &slow) == HD_OK &&
+           atomic_load(&slow)->quick,
+       "a large launch of a large kernel gets quick code");
+    jit_code_improve(atomic_load(&slow));
+    ok(best_comes(&slow), "and the best when it takes long");
+    for (unsigned i = 0; i < 10; i++)
+        if (jit_kernel_start(jit, large, IR_CLASS_1D_FULL, LARGE, &often) != HD_OK)
+            abort();
+    ok(best_comes(&often), "or is launched often");
+    jit_module_destroy(jit);
+}
+
+/* The fault point: every kernel stays with what can be made quickly. */
+static void test_quick_only(void)
+{
+    struct jit_module *jit = module_make();
+    const struct jit_code *code;
+    jit_slot slot = NULL;
+    bool fine = true;
+
+    hd_fault_set(HD_FAULT_JIT_BEST, true);
+    for (unsigned i = 0; i < 10; i++)
+        fine &= jit_kernel_start(jit, kernels[0], IR_CLASS_1D, SMALL, &slot) == HD_OK;
+    jit_code_improve(atomic_load(&slot));
+    fine &= jit_kernel_get(jit, kernels[0], IR_CLASS_1D, &code) == HD_OK;
+    ok(fine && code->quick && atomic_load(&slot) == code, "HEDDLE_FAULT=jit.best: quick code only");
+    hd_fault_set(HD_FAULT_JIT_BEST, false);
+    ok(jit_kernel_get(jit, kernels[0], IR_CLASS_1D, &code) == HD_OK && !code->quick,
+       "without it the best can be had again");
+    jit_module_destroy(jit);
+}
+
+static void test_start_threads(void)
+{
+    struct jit_module *jit = module_make();
+    struct seen seen[NTHREADS];
+    jit_slot slot = NULL;
+
+    eq_u64(run_threads(seen, jit, &slot, start_large_kernel), 0,
+           "small and large launches at once");
+    jit_module_destroy(jit);
+}
+
+static void test_unload(void)
+{
+    const struct ir_func *large = kernels[NKERNELS - 1];
+    unsigned failed = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        struct jit_module *jit[2] = {module_make(), module_make()};
+        jit_slot slots[2] = {NULL, NULL};
+        for (int m = 0; m < 2; m++)
+            failed += jit_kernel_start(jit[m], large, IR_CLASS_1D, SMALL, &slots[m]) != HD_OK;
+        jit_module_destroy(jit[1]); /* its task waits behind the other's, or runs */
+        jit_module_destroy(jit[0]);
+    }
+    eq_u64(failed, 0, "modules go while their kernels are compiled");
+}
+
+/* A child has no background thread: it compiles by itself, and ends. */
+static void test_fork(void)
+{
+#if HD_SANITIZES_THREADS
+    skip("fork() with threads under ThreadSanitizer");
+#else
+    int status = -1;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct jit_module *jit = module_make();
+        jit_slot slot = NULL;
+        enum hd_status got =
+            jit_kernel_start(jit, kernels[NKERNELS - 1], IR_CLASS_1D, SMALL, &slot);
+        bool fine = got == HD_OK && atomic_load(&slot)->form == JIT_FAST;
+        jit_module_destroy(jit);
+        exit(fine ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    eq_u64((uint64_t)status, 0, "a child compiles by itself and ends");
+#endif
+}
+
+int main(void)
+{
+    if (!ok(program_make(), "program"))
+        return done();
+    test_threads();
+    test_start();
+    test_improve();
+    test_quick_only();
+    test_start_threads();
+    test_unload();
+    test_fork();
+    ir_module_destroy(program);
+    return done();
+}

@@ -1,0 +1,343 @@
+/* See cc_options.h. Names and values are nvcc's, as its documentation lists them. */
+#include "cc_options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cc_arch.h"
+#include "cli.h"
+
+int cc_usage(const char *what, const char *text)
+{
+    fprintf(stderr, "heddle cc: %s: '%s' (see `heddle cc --help`)\n", what, text);
+    return CLI_USAGE;
+}
+
+static bool is_true(const char *value)
+{
+    return strcmp(value, "true") == 0 || strcmp(value, "1") == 0 || strcmp(value, "on") == 0;
+}
+
+#define HANDLER(name)                                                                              \
+    static int name(struct cc_parse *p, const struct cc_option *opt, const char *value)
+
+HANDLER(ignore)
+{
+    return CLI_OK;
+}
+
+HANDLER(set_mode)
+{
+    p->job->mode = (enum cc_mode)opt->at;
+    p->job->depend_mode = opt->arg;
+    return CLI_OK;
+}
+
+HANDLER(set_flag)
+{
+    *(bool *)((char *)p->job + opt->at) = true;
+    return CLI_OK;
+}
+
+HANDLER(set_bool)
+{
+    *(bool *)((char *)p->job + opt->at) = is_true(value);
+    return CLI_OK;
+}
+
+HANDLER(set_text)
+{
+    *(const char **)((char *)p->job + opt->at) = value;
+    return CLI_OK;
+}
+
+HANDLER(rdc_object)
+{
+    p->job->rdc = true;
+    p->job->mode = CC_MODE_OBJECT;
+    return CLI_OK;
+}
+
+HANDLER(refuse)
+{
+    return cc_usage(opt->arg, opt->name);
+}
+
+HANDLER(language)
+{
+    static const struct {
+        const char *name;
+        enum cc_lang lang;
+    } known[] = {
+        {"cu", CC_LANG_CUDA}, {"cuda", CC_LANG_CUDA}, {"c++", CC_LANG_CXX}, {"c", CC_LANG_C}};
+    for (size_t i = 0; i < HD_COUNT_OF(known); i++)
+        if (strcmp(value, known[i].name) == 0) {
+            p->lang = known[i].lang;
+            return CLI_OK;
+        }
+    return cc_usage("unknown language", value);
+}
+
+HANDLER(arch)
+{
+    return cc_arch_add(p->job, value);
+}
+
+HANDLER(gencode)
+{
+    return cc_arch_add_gencode(p->job, value);
+}
+
+HANDLER(level)
+{
+    if (strlen(value) > 1 || (*value && !strchr("0123s", *value)))
+        return cc_usage("unknown optimisation level", value);
+    p->job->opt = *value ? *value : '2';
+    return CLI_OK;
+}
+
+/* To clang in every pass: "-Idir", or "-include file" for names longer than a letter. */
+HANDLER(pass_value)
+{
+    if (strlen(opt->arg) == 2 || opt->arg[strlen(opt->arg) - 1] == '=') {
+        cc_list_addf(&p->job->compile, "%s%s", opt->arg, value);
+    } else {
+        cc_list_add(&p->job->compile, opt->arg);
+        cc_list_add(&p->job->compile, value);
+    }
+    return CLI_OK;
+}
+
+HANDLER(pass)
+{
+    cc_list_add(&p->job->compile, opt->arg);
+    return CLI_OK;
+}
+
+HANDLER(pass_host)
+{
+    cc_list_add(&p->job->host, opt->arg);
+    if (value)
+        cc_list_add(&p->job->host, value);
+    return CLI_OK;
+}
+
+HANDLER(pass_host_and_link)
+{
+    cc_list_add(&p->job->host, opt->arg);
+    cc_list_add(&p->job->link, opt->arg);
+    return CLI_OK;
+}
+
+/* Dependency files come from the host pass, so that they are written once. */
+HANDLER(depend_beside)
+{
+    p->job->depend_beside = true;
+    return pass_host(p, opt, value);
+}
+
+HANDLER(depend_file)
+{
+    p->job->depend_file = value;
+    return pass_host(p, opt, value);
+}
+
+/* nvcc hands the text to a shell, so blanks separate as commas do. */
+HANDLER(host_words)
+{
+    cc_list_add_split(&p->job->host, value, ", ");
+    return CLI_OK;
+}
+
+HANDLER(link_words)
+{
+    struct cc_list words = {0};
+    cc_list_add_split(&words, value, ", ");
+    for (size_t i = 0; i < words.len; i++)
+        cc_list_addf(&p->job->link, "-Wl,%s", words.at[i]);
+    return CLI_OK;
+}
+
+HANDLER(run_words)
+{
+    cc_list_add_split(&p->job->run_args, value, ", ");
+    return CLI_OK;
+}
+
+/* Heddle's own libraries are linked by path, so that no other libcudart can be picked up. */
+HANDLER(library)
+{
+    static const char *const own[] = {"cudart", "cudart_static", "cudadevrt"};
+    if (strcmp(value, "cuda") == 0)
+        p->job->want_libcuda = true;
+    for (size_t i = 0; i < HD_COUNT_OF(own); i++)
+        if (strcmp(value, own[i]) == 0)
+            return CLI_OK;
+    if (strcmp(value, "cuda") != 0)
+        cc_list_addf(&p->job->link, "-l%s", value);
+    return CLI_OK;
+}
+
+HANDLER(library_path)
+{
+    cc_list_addf(&p->job->link, "-L%s", value);
+    return CLI_OK;
+}
+
+/* nvcc's kinds of warnings are not clang's; that all are errors means the same. */
+HANDLER(warnings_are_errors)
+{
+    if (!value || strstr(value, "all-warnings"))
+        cc_list_add(&p->job->compile, "-Werror");
+    return CLI_OK;
+}
+
+HANDLER(fast_math)
+{
+    struct cc_list *device = &p->job->device;
+    cc_list_add_split(device, "-fgpu-approx-transcendentals,-fgpu-flush-denormals-to-zero", ",");
+    cc_list_add_split(device, "-mllvm,-nvptx-prec-divf32=0,-mllvm,-nvptx-prec-sqrtf32=0", ",");
+    cc_list_add(&p->job->compile, "-D__USE_FAST_MATH__=1");
+    return CLI_OK;
+}
+
+HANDLER(flush_to_zero)
+{
+    if (is_true(value))
+        cc_list_add(&p->job->device, "-fgpu-flush-denormals-to-zero");
+    return CLI_OK;
+}
+
+/* opt->at: the level of clang's option that means IEEE. */
+HANDLER(precise)
+{
+    cc_list_add(&p->job->device, "-mllvm");
+    cc_list_addf(&p->job->device, "%s=%zu", opt->arg, is_true(value) ? opt->at : 0);
+    return CLI_OK;
+}
+
+HANDLER(contract)
+{
+    cc_list_addf(&p->job->device, "-ffp-contract=%s", is_true(value) ? "fast" : "off");
+    return CLI_OK;
+}
+
+HANDLER(default_stream)
+{
+    if (strcmp(value, "per-thread") == 0)
+        cc_list_add(&p->job->compile, "-fgpu-default-stream=per-thread");
+    else if (strcmp(value, "legacy") != 0 && strcmp(value, "null") != 0)
+        return cc_usage("unknown default stream", value);
+    return CLI_OK;
+}
+
+HANDLER(runtime)
+{
+    if (strcmp(value, "none") == 0)
+        p->job->no_cudart = true;
+    else if (strcmp(value, "static") == 0)
+        fputs("heddle cc: note: -cudart static: linking the shared runtime instead\n", stderr);
+    else if (strcmp(value, "shared") != 0)
+        return cc_usage("unknown runtime kind", value);
+    return CLI_OK;
+}
+
+HANDLER(dry_run)
+{
+    p->job->dryrun = p->job->verbose = true;
+    return CLI_OK;
+}
+
+#define MEMBER(name) offsetof(struct cc_job, name)
+#define WARNINGS                                                                                   \
+    "all-warnings cross-execution-space-call reorder default-stream-launch "                       \
+    "missing-launch-bounds ext-lambda-captures-this deprecated-declarations"
+#define NO_SASS "Heddle makes no machine code for NVIDIA GPUs, use -ptx or -fatbin"
+
+/* clang-format off */
+const struct cc_option cc_options[] = {
+    /* what to make */
+    {"-o", "--output-file", CC_JOINED, set_text, NULL, MEMBER(output), "FILE", "where the result goes"},
+    {"-c", "--compile", CC_FLAG, set_mode, NULL, CC_MODE_OBJECT, NULL, "objects, no link"},
+    {"-dc", "--device-c", CC_FLAG, rdc_object, NULL, 0, NULL, "objects with relocatable device code"},
+    {"-dlink", "--device-link", CC_FLAG, set_mode, NULL, CC_MODE_DLINK, NULL, "one object that registers the device code of others"},
+    {"-lib", "--lib", CC_FLAG, set_mode, NULL, CC_MODE_LIB, NULL, "a static library of objects"},
+    {"-ptx", "--ptx", CC_FLAG, set_mode, NULL, CC_MODE_PTX, NULL, "PTX of the device code"},
+    {"-fatbin", "--fatbin", CC_FLAG, set_mode, NULL, CC_MODE_FATBIN, NULL, "a fat binary of PTX"},
+    {"-cubin", "--cubin", CC_FLAG, refuse, NO_SASS, 0, NULL, "refused: machine code for NVIDIA GPUs"},
+    {"-run", "--run", CC_FLAG, set_flag, NULL, MEMBER(run), NULL, "link, then run the program on Heddle"},
+    {"-run-args", "--run-args", CC_VALUE, run_words, NULL, 0, "A,B", "arguments for -run"},
+    {"-E", "--preprocess", CC_FLAG, set_mode, NULL, CC_MODE_PREPROCESS, NULL, "the preprocessed source"},
+    {"-M", "--generate-dependencies", CC_FLAG, set_mode, "-M", CC_MODE_DEPEND, NULL, "a rule for make"},
+    {"-MM", "--generate-nonsystem-dependencies", CC_FLAG, set_mode, "-MM", CC_MODE_DEPEND, NULL, "the same without system headers"},
+    {"-MD", "--generate-dependencies-with-compile", CC_FLAG, depend_beside, "-MD", 0, NULL, "compile and write the rule to a file"},
+    {"-MMD", "--generate-nonsystem-dependencies-with-compile", CC_FLAG, depend_beside, "-MMD", 0, NULL, "the same without system headers"},
+    {"-MF", "--dependency-output", CC_VALUE, depend_file, "-MF", 0, "FILE", "that file"},
+    {"-MT", "--dependency-target-name", CC_VALUE, pass_host, "-MT", 0, "NAME", "the rule's target"},
+    {"-MP", "--generate-dependency-targets", CC_FLAG, pass_host, "-MP", 0, NULL, "a rule for each header too"},
+    /* device code */
+    {"-arch", "--gpu-architecture", CC_VALUE, arch, NULL, 0, "sm_NN", "target, sm_50 to sm_90 (default); newer ones become compute_90"},
+    {"-gencode", "--generate-code", CC_VALUE, gencode, NULL, 0, "arch=compute_NN,code=...", "several targets"},
+    {"-code", "--gpu-code", CC_VALUE, ignore, NULL, 0, "LIST", NULL},
+    {"-rdc", "--relocatable-device-code", CC_VALUE, set_bool, NULL, MEMBER(rdc), "true|false", "device code links across files"},
+    {"-G", "--device-debug", CC_FLAG, set_flag, NULL, MEMBER(debug_device), NULL, "debug information of device code"},
+    {"-lineinfo", "--generate-line-info", CC_FLAG, set_flag, NULL, MEMBER(lineinfo), NULL, "its lines only"},
+    {"-use_fast_math", "--use_fast_math", CC_FLAG, fast_math, NULL, 0, NULL, "fast and less exact"},
+    {"-ftz", "--ftz", CC_VALUE, flush_to_zero, NULL, 0, "true|false", "flush subnormals to zero"},
+    {"-prec-div", "--prec-div", CC_VALUE, precise, "-nvptx-prec-divf32", 2, "true|false", "IEEE division"},
+    {"-prec-sqrt", "--prec-sqrt", CC_VALUE, precise, "-nvptx-prec-sqrtf32", 1, "true|false", "IEEE square root"},
+    {"-fmad", "--fmad", CC_VALUE, contract, NULL, 0, "true|false", "contract a * b + c"},
+    {"-default-stream", "--default-stream", CC_VALUE, default_stream, NULL, 0, "legacy|per-thread", "what stream 0 means"},
+    /* as in every compiler */
+    {"-x", "--x", CC_JOINED, language, NULL, 0, "cu|c++|c", "language of the files that follow"},
+    {"-std", "--std", CC_VALUE, pass_value, "-std=", 0, "c++NN", "language standard"},
+    {"-O", "--optimize", CC_JOINED, level, NULL, 0, "0..3", "optimisation (default 3)"},
+    {"-g", "--debug", CC_FLAG, pass_host, "-g", 0, NULL, "debug information of host code"},
+    {"-I", "--include-path", CC_JOINED, pass_value, "-I", 0, "DIR", "where headers are"},
+    {"-D", "--define-macro", CC_JOINED, pass_value, "-D", 0, "NAME[=TEXT]", "define a macro"},
+    {"-U", "--undefine-macro", CC_JOINED, pass_value, "-U", 0, "NAME", "undefine it"},
+    {"-include", "--pre-include", CC_VALUE, pass_value, "-include", 0, "FILE", "include a file in front"},
+    {"-isystem", "--system-include", CC_VALUE, pass_value, "-isystem", 0, "DIR", "where system headers are"},
+    {"-w", "--disable-warnings", CC_FLAG, pass, "-w", 0, NULL, "no warnings"},
+    {"-Werror", "--Werror", CC_MAYBE, warnings_are_errors, WARNINGS, 0, "KIND", "warnings are errors"},
+    {"-fPIC", NULL, CC_FLAG, pass, "-fPIC", 0, NULL, "position-independent code"},
+    {"-fpic", NULL, CC_FLAG, pass, "-fpic", 0, NULL, "the same"},
+    {"-pthread", NULL, CC_FLAG, pass_host_and_link, "-pthread", 0, NULL, "threads"},
+    /* host compiler and linker */
+    {"-Xcompiler", "--compiler-options", CC_VALUE, host_words, NULL, 0, "A,B", "options for host compilations"},
+    {"-Xlinker", "--linker-options", CC_VALUE, link_words, NULL, 0, "A,B", "options for the linker"},
+    {"-l", "--library", CC_JOINED, library, NULL, 0, "NAME", "link a library"},
+    {"-L", "--library-path", CC_JOINED, library_path, NULL, 0, "DIR", "where libraries are"},
+    {"-shared", "--shared", CC_FLAG, set_flag, NULL, MEMBER(shared), NULL, "link a shared library"},
+    {"-cudart", "--cudart", CC_VALUE, runtime, NULL, 0, "shared|none", "runtime library"},
+    /* the driver itself */
+    {"-keep", "--keep", CC_FLAG, set_flag, NULL, MEMBER(keep), NULL, "keep intermediate files"},
+    {"-keep-dir", "--keep-dir", CC_VALUE, set_text, NULL, MEMBER(keep_dir), "DIR", "where they go"},
+    {"-dryrun", "--dryrun", CC_FLAG, dry_run, NULL, 0, NULL, "print the commands and do nothing"},
+    {"-v", "--verbose", CC_FLAG, set_flag, NULL, MEMBER(verbose), NULL, "print the commands"},
+    {"-time", "--time", CC_VALUE, set_text, NULL, MEMBER(time_file), "FILE", "add the time of each command to a CSV file; - is stdout"},
+    {"-V", "--version", CC_FLAG, set_flag, NULL, MEMBER(version), NULL, "print the version"},
+    {"-h", "--help", CC_FLAG, set_flag, NULL, MEMBER(help), NULL, "print this text"},
+    /* Without meaning here: they tune ptxas, nvlink or cudafe, or name what clang does anyway. */
+    {"-Xptxas", "--ptxas-options", CC_VALUE, ignore, NULL, 0, "A", NULL},
+    {"-Xnvlink", "--nvlink-options", CC_VALUE, ignore, NULL, 0, "A", NULL},
+    {"-Xcudafe", NULL, CC_VALUE, ignore, NULL, 0, "A", NULL},
+    {"-Xfatbin", NULL, CC_VALUE, ignore, NULL, 0, "A", NULL},
+    {"-maxrregcount", "--maxrregcount", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-diag-suppress", "--diag-suppress", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-t", "--threads", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-ccbin", "--compiler-bindir", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
+    {"-m", "--machine", CC_VALUE, ignore, NULL, 0, "64", NULL},
+    {"-m64", NULL, CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-expt-extended-lambda", "--expt-extended-lambda", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-extended-lambda", "--extended-lambda", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-allow-unsupported-compiler", "--allow-unsupported-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-Wno-deprecated-gpu-targets", NULL, CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-restrict", "--restrict", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-res-usage", "--resource-usage", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+};
+/* clang-format on */
+const size_t cc_option_count = HD_COUNT_OF(cc_options);

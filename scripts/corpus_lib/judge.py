@@ -2,6 +2,8 @@
 import re
 import signal
 
+from reason import first_line, refusal_of
+
 # Outcomes, from good to bad: the order in which reports list them and comparisons rank them.
 OUTCOMES = ("right", "no verdict", "refused", "not built", "slow", "error", "hang", "crash", "wrong", "internal")
 BAD = ("error", "hang", "crash", "wrong", "internal")
@@ -12,8 +14,6 @@ NOTHING_FAILED = re.compile(r"\b(0|no) (fail|mismatch|error|incorrect)\w*|(fail|
 # What changes from run to run: lines about time and speed are left out of comparisons.
 TIMING = re.compile(r"time|\d s\b|sec\b|seconds|\bms\b|\bus\b|[GMT]B/s|[GMT]?flops?|speed|throughput|bandwidth|elapsed|device \d", re.I)
 WAIVED = re.compile(r"\bwaiv(ed|ing)\b", re.I)
-REFUSED = re.compile(r"not supported|no kernel image|not implemented|is not there|does(?: not|n't) support|does not have|unresolved|no PTX|Heddle has no|needs lib|"
-                     r"cannot open shared object|out of memory", re.I)
 INTERNAL = re.compile(r"\binternal:|Assertion `.*src/|LLVM ERROR|Sanitizer", re.I)
 
 
@@ -29,20 +29,6 @@ def verdict_of_text(judge, text):
 
 def comparable(text):
     return [line for line in text.splitlines() if not TIMING.search(line)]
-
-
-def first_line(pattern, *texts):
-    for text in texts:
-        for line in text.splitlines():
-            if pattern.search(line):
-                return re.sub(r"^.*?heddle: *", "", line).strip()[:240]
-    return ""
-
-
-def refusal_of(run):
-    """What Heddle lacked, in its words or the program's. Libraries probe cuGetExportTable and live without it."""
-    log = "\n".join(line for line in (run.log + run.err).splitlines() if "cuGetExportTable" not in line)
-    return first_line(REFUSED, log, run.out) or first_line(REFUSED, run.log, run.err)
 
 
 def judge_run(program, run, reference=None):

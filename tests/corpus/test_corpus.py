@@ -9,6 +9,7 @@ import tempfile
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 sys.path.insert(0, os.path.join(ROOT, "scripts/corpus_lib"))
 import judge  # noqa: E402
+import reason  # noqa: E402
 import report  # noqa: E402
 import run  # noqa: E402
 import table  # noqa: E402
@@ -32,6 +33,14 @@ RUNS = [
     ("/x = 4$/", "x = 5\n", "", 0, None, "wrong"),
     ("interp", "sum 7\ntime 3 ms\n", "", 0, None, "right"),
     ("interp", "sum 8\ntime 3 ms\n", "", 0, None, "wrong"),
+]
+# log, errors, output: the reason of the refusal
+CUBIN = "the image is machine code (cubin) for sm_120 without PTX"
+REASONS = [
+    (f"heddle[error]: NO_IMAGE: {CUBIN}\n", "error 0209 no kernel image is available\n", "", CUBIN),
+    ("", "heddle: cudaMallocAsync is not implemented\n", "not supported\n", "cudaMallocAsync is not implemented"),
+    ("heddle: cuGetExportTable is not there\n", "no kernel image\n", "", "no kernel image"),
+    ("", "", "Device does not support Memory Pools\n", "Device does not support Memory Pools"),
 ]
 REFERENCE = run.Result(0, "sum 7\ntime 99 ms\n", "", "", 1, 1)
 BAD_TABLES = [
@@ -113,10 +122,13 @@ def steps(top):
 
 
 def main():
-    print(f"1..{len(RUNS) + len(BAD_TABLES) + 10}")
+    print(f"1..{len(RUNS) + len(REASONS) + len(BAD_TABLES) + 10}")
     for rule, out, err, status, late, expected in RUNS:
         found = judged(rule, out, err, status, late)
         ok(found == expected, f"{rule}: {out.strip()!r} is {expected}", found)
+    for log, err, out, expected in REASONS:
+        found = reason.refusal_of(run.Result(1, out, err, log, 1, 1))
+        ok(found == expected, f"reason: {expected}", found)
     for line, expected in BAD_TABLES:
         found = message_of(line)
         ok(found.startswith("t.tsv:3: ") and expected in found, expected, found)

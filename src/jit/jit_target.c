@@ -18,32 +18,40 @@
 static const char *const path_names[] = {
     [JIT_GENERIC] = "generic", [JIT_AVX2] = "avx2", [JIT_AVX512] = "avx512"};
 
-/* Name, LLVM's name ("" = shown, but no code is made for it), lowest level; CPUID leaf 7: subleaf,
- * register (0 = eax ..), bit. */
+/* Name, LLVM's name ("" = shown, but no code is made for it), lowest and highest level to which it
+ * adds; CPUID: leaf, subleaf, register (0 = eax ..), bit. */
 #define FEATURE_LIST(X)                                                                            \
-    X("ifma", "avx512ifma", JIT_AVX512, 0, 1, 21)                                                  \
-    X("vbmi", "avx512vbmi", JIT_AVX512, 0, 2, 1)                                                   \
-    X("vbmi2", "avx512vbmi2", JIT_AVX512, 0, 2, 6)                                                 \
-    X("gfni", "gfni", JIT_AVX512, 0, 2, 8)                                                         \
-    X("bitalg", "avx512bitalg", JIT_AVX512, 0, 2, 12)                                              \
-    X("vpopcntdq", "avx512vpopcntdq", JIT_AVX512, 0, 2, 14)                                        \
-    X("vnni", "", JIT_AVX512, 0, 2, 11)                                                            \
-    X("bf16", "", JIT_AVX512, 1, 0, 5)                                                             \
-    X("fp16", "", JIT_AVX512, 0, 3, 23)                                                            \
-    X("amx-tile", "", JIT_AVX512, 0, 3, 24)                                                        \
-    X("amx-int8", "", JIT_AVX512, 0, 3, 25)                                                        \
-    X("amx-bf16", "", JIT_AVX512, 0, 3, 22)
+    X("sse4.2", "sse4.2", JIT_GENERIC, JIT_GENERIC, 1, 0, 2, 20)                                   \
+    X("popcnt", "popcnt", JIT_GENERIC, JIT_GENERIC, 1, 0, 2, 23)                                   \
+    X("ifma", "avx512ifma", JIT_AVX512, JIT_AVX512, 7, 0, 1, 21)                                   \
+    X("vbmi", "avx512vbmi", JIT_AVX512, JIT_AVX512, 7, 0, 2, 1)                                    \
+    X("vbmi2", "avx512vbmi2", JIT_AVX512, JIT_AVX512, 7, 0, 2, 6)                                  \
+    X("gfni", "gfni", JIT_AVX512, JIT_AVX512, 7, 0, 2, 8)                                          \
+    X("bitalg", "avx512bitalg", JIT_AVX512, JIT_AVX512, 7, 0, 2, 12)                               \
+    X("vpopcntdq", "avx512vpopcntdq", JIT_AVX512, JIT_AVX512, 7, 0, 2, 14)                         \
+    X("vnni", "", JIT_AVX512, JIT_AVX512, 7, 0, 2, 11)                                             \
+    X("bf16", "", JIT_AVX512, JIT_AVX512, 7, 1, 0, 5)                                              \
+    X("fp16", "", JIT_AVX512, JIT_AVX512, 7, 0, 3, 23)                                             \
+    X("amx-tile", "", JIT_AVX512, JIT_AVX512, 7, 0, 3, 24)                                         \
+    X("amx-int8", "", JIT_AVX512, JIT_AVX512, 7, 0, 3, 25)                                         \
+    X("amx-bf16", "", JIT_AVX512, JIT_AVX512, 7, 0, 3, 22)
 
 static const struct feature {
     const char *name, *llvm;
-    enum jit_path level;
-    unsigned subleaf, reg, bit;
+    enum jit_path lowest, highest;
+    unsigned leaf, subleaf, reg, bit;
 } features[] = {
-#define X(name, llvm, level, subleaf, reg, bit) {name, llvm, level, subleaf, reg, bit},
+#define X(name, llvm, lowest, highest, leaf, subleaf, reg, bit)                                    \
+    {name, llvm, lowest, highest, leaf, subleaf, reg, bit},
     FEATURE_LIST(X)
 #undef X
 };
 _Static_assert(HD_COUNT_OF(features) <= 32, "struct jit_cpu has one bit for each");
+
+static bool is_of_level(const struct feature *f, enum jit_path path)
+{
+    return f->lowest <= path && path <= f->highest;
+}
 
 const char *jit_path_name(enum jit_path path)
 {
@@ -84,8 +92,8 @@ static bool host_has(const struct feature *f)
 {
 #if defined(__x86_64__)
     unsigned r[4];
-    if (!jit_path_runs_here(f->level) ||
-        !__get_cpuid_count(7, f->subleaf, &r[0], &r[1], &r[2], &r[3]))
+    if (!jit_path_runs_here(f->lowest) ||
+        !__get_cpuid_count(f->leaf, f->subleaf, &r[0], &r[1], &r[2], &r[3]))
         return false;
     bool tile = !strncmp(f->name, "amx", 3);
     return (r[f->reg] >> f->bit & 1) && (!tile || host_saves_tiles());
@@ -99,7 +107,7 @@ static uint32_t host_set[JIT_AVX512 + 1]; /* by level */
 static void host_init(void)
 {
     for (size_t i = 0; i < HD_COUNT_OF(features); i++) {
-        for (int p = JIT_AVX512; p >= (int)features[i].level; p--)
+        for (unsigned p = features[i].lowest; p <= features[i].highest; p++)
             host_set[p] |= (host_has(&features[i]) ? 1u : 0u) << i;
     }
 }
@@ -163,14 +171,14 @@ static enum hd_status feature_remove(const char *text, const char *word, size_t 
         const struct feature *f = &features[i];
         if (len - 1 != strlen(f->name) || memcmp(word + 1, f->name, len - 1))
             continue;
-        if (f->level > out->path)
+        if (!is_of_level(f, out->path))
             break;
         out->features &= ~(1u << i); /* one that the host lacks is not used either */
         return HD_OK;
     }
     uint32_t all = 0;
     for (size_t i = 0; i < HD_COUNT_OF(features); i++)
-        all |= (features[i].level <= out->path ? 1u : 0u) << i;
+        all |= (is_of_level(&features[i], out->path) ? 1u : 0u) << i;
     feature_names(all, names, sizeof(names));
     return hd_error(HD_BAD_ARG, "HEDDLE_CPU=%s: '%.*s' is not - and one of: %s", text, (int)len,
                     word, names[0] ? names : "(this level has no features)");

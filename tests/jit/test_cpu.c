@@ -32,7 +32,9 @@ static void test_levels(void)
 {
     struct jit_cpu cpu;
     eq_u64(jit_cpu_parse("generic", &cpu), HD_OK, "generic runs everywhere");
-    ok(cpu.path == JIT_GENERIC && !cpu.features, "and has no features");
+    eq_u64(cpu.path, JIT_GENERIC, "its level");
+    eq_u64(jit_cpu_parse("generic,-sse4.2,-popcnt", &cpu), HD_OK, "also without what it may add");
+    ok(!cpu.features, "which is all that it adds");
     for (int p = JIT_AVX2; p <= JIT_AVX512; p++) {
         bool runs = jit_path_runs_here((enum jit_path)p);
         const char *name = jit_path_name((enum jit_path)p);
@@ -68,6 +70,8 @@ int main(void)
     test_features();
     refused("quantum", "expected avx512, avx2 or generic");
     refused("", "this CPU runs");
-    refused("generic,-vbmi", "no features");
+    refused("generic,-vbmi", "'-vbmi' is not - and one of: sse4.2 popcnt");
+    if (jit_path_runs_here(JIT_AVX2))
+        refused("avx2,-sse4.2", "no features");
     return done();
 }

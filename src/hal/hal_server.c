@@ -98,9 +98,14 @@ static enum hd_status translate(struct hal_server *server, union hal_packet *p)
         return translate_dispatch(server, &p->dispatch);
     case HAL_OP_HOST_CALL:
         return hd_error(HD_BAD_ARG, "host_call: not from another process");
-    default:
-        return HD_OK;
+    case HAL_OP_NOP:
+    case HAL_OP_COPY:
+    case HAL_OP_FILL:
+    case HAL_OP_BARRIER:
+    case HAL_OP_COUNT:
+        break;
     }
+    return HD_OK;
 }
 
 /* Takes packet number server->taken + 1, whatever it is. */

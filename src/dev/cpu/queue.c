@@ -142,7 +142,7 @@ static bool queue_setup_job(struct cpu_queue *queue, const union hal_packet *p)
 /* Executes a packet that needs no other thread. */
 static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet *p)
 {
-    switch (p->head.op) {
+    switch ((enum hal_op)p->head.op) {
     case HAL_OP_COPY:
     case HAL_OP_FILL:
         queue->job.domain = cpu_domain_of(queue->base.domain);
@@ -153,8 +153,14 @@ static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet
     case HAL_OP_TIMESTAMP:
         hal_sem_apply(&p->sem, (void *)(uintptr_t)p->sem.address);
         break;
-    default:
+    case HAL_OP_NOP:
+    case HAL_OP_BARRIER: /* packets retire in order */
+    case HAL_OP_WAIT:    /* satisfied, or it would still be the head */
         break;
+    case HAL_OP_DISPATCH: /* queue_step() and cpu_queue_run() take these before */
+    case HAL_OP_HOST_CALL:
+    case HAL_OP_COUNT:
+        assert(!"a packet that another thread executes");
     }
 }
 
@@ -270,17 +276,23 @@ bool cpu_queue_leave(struct cpu_queue *queue)
 /* Of what is not a dispatch. */
 static bool packet_is_short(const union hal_packet *p)
 {
-    switch (p->head.op) {
+    switch ((enum hal_op)p->head.op) {
     case HAL_OP_COPY:
     case HAL_OP_FILL:
         return cpu_copy_size_B(p) <= CPU_INLINE_COPY_B;
-    case HAL_OP_HOST_CALL:
-        return false;
     case HAL_OP_WAIT:
         return sem_holds(p);
-    default:
+    case HAL_OP_NOP:
+    case HAL_OP_SIGNAL:
+    case HAL_OP_TIMESTAMP:
+    case HAL_OP_BARRIER:
         return true;
+    case HAL_OP_HOST_CALL:
+    case HAL_OP_DISPATCH:
+    case HAL_OP_COUNT:
+        break;
     }
+    return false;
 }
 
 /* Runs a dispatch on this thread, which owns the queue. False: it is left to the workers. */

@@ -103,31 +103,44 @@ static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
     }
 }
 
+/* After a fault packets are retired without effect, but for those that others wait for. */
+static bool must_happen(const struct hal_head *head)
+{
+    return head->op == HAL_OP_SIGNAL || head->op == HAL_OP_TIMESTAMP ||
+           (head->op == HAL_OP_HOST_CALL && head->flags & HAL_FLAG_ALWAYS);
+}
+
 static void execute(struct refdev_queue *queue, const union hal_packet *p)
 {
-    bool faulted = hal_domain_status(queue->base.domain) != HD_OK;
-    switch (p->head.op) {
+    if (hal_domain_status(queue->base.domain) != HD_OK && !must_happen(&p->head))
+        return;
+    switch ((enum hal_op)p->head.op) {
+    case HAL_OP_NOP:
+    case HAL_OP_BARRIER: /* a queue executes one packet after the other */
+        return;
+    case HAL_OP_DISPATCH:
+        refdev_dispatch(queue, &p->dispatch);
+        return;
+    case HAL_OP_COPY:
+        run_copy(queue, &p->copy);
+        return;
+    case HAL_OP_FILL:
+        run_fill(&p->fill);
+        return;
+    case HAL_OP_WAIT:
+        run_wait(queue, p);
+        return;
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
         hal_sem_apply(&p->sem, (void *)(uintptr_t)p->sem.address);
         return;
     case HAL_OP_HOST_CALL:
-        if (!faulted || p->head.flags & HAL_FLAG_ALWAYS)
-            run_host_call(&p->host_call);
+        run_host_call(&p->host_call);
         return;
-    default:
+    case HAL_OP_COUNT:
         break;
     }
-    if (faulted)
-        return;
-    if (p->head.op == HAL_OP_DISPATCH)
-        refdev_dispatch(queue, &p->dispatch);
-    else if (p->head.op == HAL_OP_COPY)
-        run_copy(queue, &p->copy);
-    else if (p->head.op == HAL_OP_FILL)
-        run_fill(&p->fill);
-    else if (p->head.op == HAL_OP_WAIT)
-        run_wait(queue, p);
+    assert(!"a packet");
 }
 
 static void retire(struct refdev_queue *queue, const union hal_packet *p)

@@ -42,9 +42,14 @@ enum hd_fp_round ir_fp_round(enum ir_rnd rnd)
         return HD_FP_RP;
     case IR_RNA:
         return HD_FP_RNA;
-    default:
-        return HD_FP_RN;
+    case IR_RND_NONE:
+    case IR_RN:
+    case IR_RNI:
+    case IR_APPROX:
+    case IR_FULL:
+        break;
     }
+    return HD_FP_RN;
 }
 
 static uint64_t fp_flush(const struct ir_fp *f, uint64_t v)

@@ -204,7 +204,15 @@ bool ir_int_compare(enum ir_cmp cmp, bool is_signed, unsigned w, uint64_t a, uin
         return !less && a != b;
     case IR_GE:
         return !less;
-    default:
-        return false;
+    case IR_EQU: /* of floating point only, these */
+    case IR_NEU:
+    case IR_LTU:
+    case IR_LEU:
+    case IR_GTU:
+    case IR_GEU:
+    case IR_NUM:
+    case IR_NAN:
+        break;
     }
+    return false;
 }

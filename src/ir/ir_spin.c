@@ -209,9 +209,16 @@ static bool is_followed(const struct ir_instr *in)
     case IR_ATOM_INC:
     case IR_ATOM_DEC:
         return false;
-    default:
-        return true;
+    case IR_ATOM_MIN:
+    case IR_ATOM_MAX:
+    case IR_ATOM_AND:
+    case IR_ATOM_OR:
+    case IR_ATOM_XOR:
+    case IR_ATOM_EXCH:
+    case IR_ATOM_CAS:
+        break;
     }
+    return true;
 }
 
 bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,

@@ -35,6 +35,7 @@ static uint32_t mask_operand(const struct ir_instr *in)
     case IR_OP_ELECT:
         return 0;
     default:
+        assert(in->op == IR_OP_VOTE || in->op == IR_OP_MATCH || in->op == IR_OP_REDUX);
         return 1;
     }
 }
@@ -172,7 +173,7 @@ static void collective_finish(const struct group *g)
             do_elect(g, t);
             break;
         default:
-            break;
+            assert(at(t)->op == IR_OP_WARPSYNC);
         }
     }
     for (uint32_t m = g->members; m; m &= m - 1)
@@ -259,9 +260,12 @@ static uint64_t bar_result(const struct ir_instr *in, uint32_t arrived, uint32_t
         return votes == arrived;
     case IR_BAR_RED_OR:
         return votes != 0;
-    default:
-        return votes;
+    case IR_BAR_SYNC:
+    case IR_BAR_ARRIVE:
+    case IR_BAR_RED_POPC:
+        break;
     }
+    return votes;
 }
 
 static void bar_open(struct interp_cta *cta, uint32_t id)

@@ -303,7 +303,7 @@ def test_info():
     tap.ok(got["cpu"]["path"] in ("avx512", "avx2", "generic"), "code path", got)
     tap.ok(got["cpu"]["level"].split()[0] == got["cpu"]["path"], "its level", got)
     less = tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]
-    tap.eq(less["level"], "generic", "a lower level")
+    tap.eq(less["level"].split()[0], "generic", "a lower level, and what of the host it uses")
     tap.eq(tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]["path"], "generic",
            "HEDDLE_CPU chooses it")
     result = tool("info")

@@ -2,7 +2,7 @@
 import re
 import signal
 
-from reason import first_line, refusal_of
+from reason import first_line, refusal_of, waiver_of
 
 # Outcomes, from good to bad: the order in which reports list them and comparisons rank them.
 OUTCOMES = ("right", "no verdict", "refused", "not built", "slow", "error", "hang", "crash", "wrong", "internal")
@@ -13,7 +13,6 @@ FAIL = re.compile(r"\bFAIL(ED|URE)?\b|\bmismatch|\bincorrect\b|\bwrong\b|\bverif
 NOTHING_FAILED = re.compile(r"\b(0|no) (fail|mismatch|error|incorrect)\w*|(fail|mismatch|error)\w*\s*[:=]\s*0\b", re.I)
 # What changes from run to run: lines about time and speed are left out of comparisons.
 TIMING = re.compile(r"time|\d s\b|sec\b|seconds|\bms\b|\bus\b|[GMT]B/s|[GMT]?flops?|speed|throughput|bandwidth|elapsed|device \d", re.I)
-WAIVED = re.compile(r"\bwaiv(ed|ing)\b", re.I)
 INTERNAL = re.compile(r"\binternal:|Assertion `.*src/|LLVM ERROR|Sanitizer", re.I)
 
 
@@ -46,7 +45,7 @@ def judge_run(program, run, reference=None):
         return ("refused", refusal) if refusal else ("crash", signal.Signals(-run.status).name)
     if verdict is not True and refusal:
         return "refused", refusal
-    waived = first_line(WAIVED, run.out, run.err)
+    waived = waiver_of(run)
     if run.status != 0 and waived:
         return "refused", waived
     if verdict is False:

@@ -85,7 +85,7 @@ def execute(heddle, folder, command, timeout_s, env):
     """Runs `heddle run command` in its folder with an empty code cache; the log holds every error with its place."""
     scratch = tempfile.mkdtemp(prefix="heddle-corpus-")
     paths = {name: os.path.join(scratch, name) for name in ("out", "err", "log")}
-    settings = {"HEDDLE_DEBUG": "error,jit", "HEDDLE_LOG": paths["log"], "HEDDLE_CACHE": os.path.join(scratch, "cache")}
+    settings = {"HEDDLE_DEBUG": "error,jit,load", "HEDDLE_LOG": paths["log"], "HEDDLE_CACHE": os.path.join(scratch, "cache")}
     try:
         with open(paths["out"], "wb") as out, open(paths["err"], "wb") as err:
             start = time.monotonic()

@@ -18,7 +18,7 @@
 #define HD_DEBUG_FLAG_LIST(X)                                                                      \
     X(ERROR, "error", "every error when it is born, with its place")                               \
     X(API, "api", "driver and runtime calls with arguments and results")                           \
-    X(LOAD, "load", "fat binaries, images and which one was chosen")                               \
+    X(LOAD, "load", "images and which one was chosen; device attributes 0 for lack of a feature")  \
     X(PTX, "ptx", "the PTX of every module that is loaded")                                        \
     X(IR, "ir", "IR after lowering")                                                               \
     X(OPT, "opt", "IR after every pass that made progress")                                        \

@@ -306,9 +306,11 @@ def test_info():
     tap.eq(less["level"].split()[0], "generic", "a lower level, and what of the host it uses")
     tap.eq(tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]["path"], "generic",
            "HEDDLE_CPU chooses it")
+    lacks = [feature["entry_point"] for feature in got.get("not_yet", [])]
+    tap.ok("cuMemPoolCreate" in lacks and len(lacks) == len(set(lacks)), "what is not there yet", lacks)
     result = tool("info")
-    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout, "text",
-           result.stdout)
+    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout and "(cuMemPoolCreate)" in result.stdout,
+           "text", result.stdout)
 
 
 def test_cache():

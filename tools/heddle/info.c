@@ -16,8 +16,9 @@ static const char help[] =
     "usage: heddle info [--json]\n"
     "\n"
     "Shows the version of Heddle and of its parts, the CPU and the code path chosen for it, the\n"
-    "device as CUDA programs see it, the backends, and the code cache. The values of the device\n"
-    "come from Heddle's libcuda, through the same calls that a program makes.\n"
+    "device as CUDA programs see it, the backends, the code cache, and what programs may ask the\n"
+    "device for that Heddle does not have yet. The values of the device come from Heddle's\n"
+    "libcuda, through the same calls that a program makes.\n"
     "\n"
     "options:\n"
     "  --json   machine-readable output\n"
@@ -71,6 +72,15 @@ static const struct {
 } attributes[] = {
 #define X(name, row, unit) {name, ATTRIBUTE_##row, unit},
     ATTRIBUTE_LIST(X)
+#undef X
+};
+
+/* What programs ask the device for and Heddle does not have yet. */
+static const struct {
+    const char *what, *function;
+} lacks[] = {
+#define X(name, what, function) {what, #function},
+#include "features.def"
 #undef X
 };
 
@@ -188,6 +198,24 @@ static void print_devices(const struct driver_info *d)
     }
 }
 
+static void print_lacks(void)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(lacks); i++)
+        printf("%-11s %s (%s)\n", i ? "" : "not yet", lacks[i].what, lacks[i].function);
+}
+
+static void json_lacks(struct json *j)
+{
+    json_open(j, "not_yet", '[');
+    for (size_t i = 0; i < HD_COUNT_OF(lacks); i++) {
+        json_open(j, NULL, '{');
+        json_str(j, "what", lacks[i].what);
+        json_str(j, "entry_point", lacks[i].function);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void json_devices(struct json *j, const struct driver_info *d)
 {
     if (!d->working)
@@ -230,6 +258,7 @@ static void print_text(const struct info_host *host, const struct driver_info *d
     else
         puts("cache       off");
     print_devices(d);
+    print_lacks();
 }
 
 static void print_json(const struct info_host *host, const struct driver_info *d,
@@ -262,6 +291,7 @@ static void print_json(const struct info_host *host, const struct driver_info *d
     json_u64(&j, "cap_B", obj_cache_cap_B(cache));
     json_close(&j, '}');
     json_devices(&j, d);
+    json_lacks(&j);
     json_close(&j, '}');
     json_print(&j);
 }

@@ -40,4 +40,7 @@ typedef struct CUcheckpointUnlockArgs_st CUcheckpointUnlockArgs;
 
 #include <driver_entries.h>
 
+/* All attributes of a device by number, for cudaGetDeviceProperties. libcuda exports it. */
+void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MAX]);
+
 #endif

@@ -129,26 +129,18 @@
     X(gpuPciSubsystemID, GpuPciSubsystemId)                                                        \
     X(hostNumaMultinodeIpcSupported, HostNumaMultinodeIpcSupported)
 
-/* 0 for what the device does not know: it then has no such feature. */
-static int attribute(int device, enum cudaDeviceAttr attr)
-{
-    int value = 0;
-    return cuDeviceGetAttribute(&value, (CUdevice_attribute)(int)attr, device) == CUDA_SUCCESS
-               ? value
-               : 0;
-}
-
-#define X(member, attr)                                                                            \
-    prop->member = (__typeof__(prop->member))attribute(device, cudaDevAttr##attr);
+#define X(member, attr) prop->member = (__typeof__(prop->member))values[cudaDevAttr##attr];
 
 static cudaError_t fill(struct cudaDeviceProp *prop, int device)
 {
     CUuuid uuid;
+    int values[CU_DEVICE_ATTRIBUTE_MAX];
     memset(prop, 0, sizeof(*prop));
     RT_TRY(rt_result(cuDeviceGetName(prop->name, sizeof(prop->name), device)));
     RT_TRY(rt_result(cuDeviceTotalMem_v2(&prop->totalGlobalMem, device)));
     if (cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS)
         memcpy(&prop->uuid, &uuid, sizeof(prop->uuid));
+    heddle_device_attributes(device, values);
     PROPERTIES(X)
     PROPERTIES_13(X)
     return cudaSuccess;
@@ -156,10 +148,12 @@ static cudaError_t fill(struct cudaDeviceProp *prop, int device)
 
 static void fill_12(struct rt12_device_prop *prop, const struct cudaDeviceProp *from, int device)
 {
+    int values[CU_DEVICE_ATTRIBUTE_MAX];
     memset(prop, 0, sizeof(*prop));
     memcpy(prop->name, from->name, sizeof(prop->name));
     prop->uuid = from->uuid;
     prop->totalGlobalMem = from->totalGlobalMem;
+    heddle_device_attributes(device, values);
     PROPERTIES(X)
     PROPERTIES_12(X)
 }

@@ -82,11 +82,11 @@ def run_one(args, place, variant, program):
     needed = program.options.get("needs")
     if needed and not shutil.which(needed):
         return {"outcome": "not built", "reason": f"it starts {needed}, which is not installed"}
-    command = [path, *program.args]
-    result = run.execute(args.heddle, folder, command, args.timeout, {})
+    command, env = [path, *program.args], program.environment()
+    result = run.execute(args.heddle, folder, command, args.timeout, env)
     reference = None
     if program.judge == "interp" and result.status == 0:
-        reference = run.execute(args.heddle, folder, command, 4 * args.timeout, {"HEDDLE_DEVICE": "interp"})
+        reference = run.execute(args.heddle, folder, command, 4 * args.timeout, dict(env, HEDDLE_DEVICE="interp"))
     outcome, reason = judge.judge_run(program, result, reference)
     return {"outcome": outcome, "reason": place.shortened(reason, program.repo), "wall_s": round(result.wall_s, 2), "cpu_s": round(result.cpu_s, 2),
             "compile_s": round(result.compile_s(), 2)}

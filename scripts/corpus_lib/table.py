@@ -32,6 +32,10 @@ class Program:
     judge: str = "pass"
     note: str = ""
 
+    def environment(self):
+        """What its runs find in the environment, besides what is there."""
+        return dict(word.split("=", 1) for word in self.options.get("env", "").split(",") if word)
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -75,6 +79,9 @@ def program(path, number, repo, cells):
     if judge not in JUDGES and not re.fullmatch(r"/.*/", judge):
         raise TableError(f"{where}: judge '{judge}' is none of: {', '.join(JUDGES)}, /regular expression/")
     options = dict(word.split("=", 1) for word in words[1:])
+    bad = [word for word in options.get("env", "").split(",") if word and "=" not in word]
+    if bad:
+        raise TableError(f"{where}: env: '{bad[0]}' is not NAME=value")
     return Program(f"{repo}/{name}", repo, folder or name, words[0], options, shlex.split(args), judge, note)
 
 

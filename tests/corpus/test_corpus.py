@@ -55,19 +55,23 @@ REFERENCE = run.Result(0, "sum 7\ntime 99 ms\n", "", "", 1, 1)
 BAD_TABLES = [
     ("a\tf\tcargo\t\tpass\t", "builder 'cargo' is none of: make"),
     ("a\tf\tmake static\t\tpass\t", "build option 'static' is not name=value"),
+    ("a\tf\tmake env=A=1,B\t\tpass\t", "env: 'B' is not NAME=value"),
     ("a\tf\tmake\t\tguess\t", "judge 'guess' is none of: pass"),
 ]
 PROGRAM = """
 #include <cstdio>
+#include <cstdlib>
 #include <cuda_runtime.h>
 __global__ void add(int *x) { x[threadIdx.x] += 41; }
-int main(int argc, char **) {
+int main(int argc, char **argv) {
     int h[32] = {}, *d;
+    int devices;
+    cudaGetDeviceCount(&devices);
     cudaMalloc(&d, sizeof(h));
     cudaMemset(d, 0, sizeof(h));
     add<<<1, 32>>>(d);
     cudaMemcpy(h, d, sizeof(h), cudaMemcpyDeviceToHost);
-    printf("%s\\n", h[31] == 41 + argc - 1 ? "PASS" : "FAIL");
+    printf("%s\\n", h[31] == 41 && devices == (argc > 1 ? atoi(argv[1]) : 1) ? "PASS" : "FAIL");
 }
 """
 number = 0
@@ -106,23 +110,24 @@ def write(path, text):
 
 
 def steps(top):
-    """A repository of one program, right with no argument and wrong with one."""
+    """A repository of a program that is right where there are as many devices as it is told."""
     write(top + "/tables/repositories.tsv", "mine\thttps://example.org/mine.git\t0\n")
-    write(top + "/tables/mine.tsv", "good\tprogs/one\tcuda-dir\t\npoor\tprogs/two\tcuda-dir\t1\tpass\n"
+    write(top + "/tables/mine.tsv", "good\tprogs/one\tcuda-dir\t\npoor\tprogs/two\tcuda-dir\t2\tpass\n"
+          "both\tprogs/two\tcuda-dir env=HEDDLE_DEVICES=2\t2\n"
           "none\tprogs/three\tcuda-dir\n")
     for name in ("one", "two"):
         write(f"{top}/mine/progs/{name}/main.cu", PROGRAM)
     choice = ("--compiler", "heddle-cc", "--arch", "80")
     ok("mine: ready" in corpus(top, "fetch", "--repo", "mine", "--local", top + "/mine").stdout, "fetch links a folder")
     built = corpus(top, "build", *choice)
-    ok("build: 2 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
+    ok("build: 3 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
     ran = corpus(top, "run", *choice)
-    ok(ran.returncode == 1 and "run: 1 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
+    ok(ran.returncode == 1 and "run: 2 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
     sources = os.listdir(top + "/mine/progs/one")
     ok(sources == ["main.cu"], "the sources stay as they were", str(sources))
     first = corpus(top, "report", "--json").stdout
     outcomes = {name: entry["outcome"] for name, entry in json.loads(first)["80-shared-heddle-cc-O3"].items()}
-    ok(outcomes == {"mine/good": "right", "mine/poor": "wrong", "mine/none": "not built"}, "report", str(outcomes))
+    ok(outcomes == {"mine/good": "right", "mine/both": "right", "mine/poor": "wrong", "mine/none": "not built"}, "report", str(outcomes))
     ok("| mine/poor | wrong |" in corpus(top, "report").stdout, "report in Markdown")
     write(top + "/old.json", first.replace('"wrong"', '"right"'))
     compared = corpus(top, "report", "--against", top + "/old.json")

@@ -34,9 +34,29 @@ def feature_of(said, log):
     return asked[0][0] if asked else ""
 
 
+# "ptx:64:1: in _Z6kernelPf: instruction `mbarrier.init.shared.b64 [%r49], %r4;`: the instruction is not supported"
+IN_KERNEL = re.compile(r"^(\S+:\d+:\d+): in (\w+): (.*)$")
+INSTRUCTION = re.compile(r"`([^`]*)`")
+OPERANDS = 60  # an instruction that is longer is shown by its name alone
+
+
+def kernel_name(symbol):
+    """What the source calls a function: the last name of a mangled one, without its template's arguments."""
+    at, name = re.match(r"(_ZN?K?)?", symbol).end(), symbol
+    while at and (length := re.match(r"\d+", symbol[at:])):
+        at += length.end()
+        name, at = symbol[at:at + int(length[0])], at + int(length[0])
+    return name
+
+
 def plain(line):
-    """A line of the log without what only says that it is one."""
-    return re.sub(r"^.*?heddle: *", "", STATE.sub("", line)).strip()[:LENGTH]
+    """A line of the log without what only says that it is one, in an order that may be cut: the kernel comes last."""
+    said = re.sub(r"^.*?heddle: *", "", STATE.sub("", line)).strip()
+    place = IN_KERNEL.match(said)
+    if place:
+        said = f"{place[3]} (in {kernel_name(place[2])}, {place[1]})"
+    said = INSTRUCTION.sub(lambda i: i[0] if len(i[1]) <= OPERANDS else f"`{i[1].split()[0]} ...`", said, count=1)
+    return said[:LENGTH]
 
 
 def first_line(pattern, *texts):

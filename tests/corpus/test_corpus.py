@@ -51,6 +51,21 @@ REASONS = [
     ("heddle: cuGetExportTable is not there\n", "no kernel image\n", "", "no kernel image"),
     ("", "", "Device does not support Memory Pools\n", "Device does not support Memory Pools"),
 ]
+LONG_NAME = ("_ZN3cub18CUB_300001_SM_12006detail10merge_sort30DeviceMergeSortBlockSortKernelINS2_10policy_hubIN6thrust24"
+             "THRUST_300001_SM_1200_NS12zip_iteratorIN4cuda3std3__45tupleIJNS6_10device_ptrIjEESD_EEEEEEEEvv")
+KERNELS = [("kernel", "kernel"), ("_Z6kernelPf", "kernel"), ("_ZN2ab6kernelEv", "kernel"), ("_Z6kernelILi128EEvPi", "kernel"),
+           (LONG_NAME, "DeviceMergeSortBlockSortKernel"), ("_Z", "_Z"), ("_Z99short", "short")]
+# what the log says, what is shown
+PLAIN = [
+    (f"heddle[error]: NOT_SUPPORTED: ptx:32306:1: in {LONG_NAME}: instruction `tex.1d.v4.u32.s32 {{%r1, %r2, %r3, %r4}}, "
+     "[%rd31, {%r5}];`: the instruction is not supported",
+     "instruction `tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%rd31, {%r5}];`: the instruction is not supported "
+     "(in DeviceMergeSortBlockSortKernel, ptx:32306:1)"),
+    ("heddle[error]: NOT_SUPPORTED: ptx:1:2: in k: instruction `wmma.load.c {%f2, %f3, %f4, %f5, %f6, %f7, %f8, %f9, %f10}, "
+     "[%r5], %r109;`: the instruction is not supported",
+     "instruction `wmma.load.c ...`: the instruction is not supported (in k, ptx:1:2)"),
+    ("heddle: cudaMallocArray is not implemented", "cudaMallocArray is not implemented"),
+]
 REFERENCE = run.Result(0, "sum 7\ntime 99 ms\n", "", "", 1, 1)
 BAD_TABLES = [
     ("a\tf\tcargo\t\tpass\t", "builder 'cargo' is none of: make"),
@@ -136,13 +151,17 @@ def steps(top):
 
 
 def main():
-    print(f"1..{len(RUNS) + len(REASONS) + len(BAD_TABLES) + 10}")
+    print(f"1..{len(RUNS) + len(REASONS) + len(KERNELS) + len(PLAIN) + len(BAD_TABLES) + 10}")
     for rule, out, err, status, late, expected in RUNS:
         found = judged(rule, out, err, status, late)
         ok(found == expected, f"{rule}: {out.strip()!r} is {expected}", found)
     for log, err, out, expected in REASONS:
         found = reason.refusal_of(run.Result(1, out, err, log, 1, 1))
         ok(found == expected, f"reason: {expected}", found)
+    for symbol, expected in KERNELS:
+        ok(reason.kernel_name(symbol) == expected, f"the kernel's name: {expected}", reason.kernel_name(symbol))
+    for line, expected in PLAIN:
+        ok(reason.plain(line) == expected, f"shown: {expected}", reason.plain(line))
     for line, expected in BAD_TABLES:
         found = message_of(line)
         ok(found.startswith("t.tsv:3: ") and expected in found, expected, found)

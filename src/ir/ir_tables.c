@@ -54,6 +54,7 @@ _Static_assert(IR_TYPE_COUNT < 64, "type sets are 64 bits");
 #define HI       IR_MOD_HI
 #define WRAP     IR_MOD_WRAP
 #define SHIFTAMT IR_MOD_SHIFTAMT
+#define NC       IR_MOD_NC
 #define L2EVICT  IR_MODS_L2_EVICT
 #define CACHE    (IR_MODS_HINTS | IR_MOD_POLICY)
 

@@ -8,17 +8,11 @@
 
 typedef struct ir_value *val;
 
-/* By PTX modifier: the IR modifier, 0 for those that are no hint. */
-static const uint32_t hints[PTX_MOD_COUNT] = {
-#define CACHE_HINT(name, text, doc) [PTX_MOD_##name] = IR_MOD_##name,
-#include "ir_mods.def"
-};
-
 static uint32_t hints_of(const struct ptx_form *form)
 {
     uint32_t set = 0;
     for (unsigned m = 0; m < form->nmods; m++)
-        set |= hints[form->mods[m].id];
+        set |= lower_mods[form->mods[m].id].ir & IR_MODS_HINTS;
     return set;
 }
 
@@ -100,7 +94,7 @@ static void policy_priorities(struct lower_fn *f, const struct ptx_form *form, s
 {
     bool ok = true, first = true;
     for (unsigned m = 0; m < form->nmods; m++) {
-        uint32_t priority = hints[form->mods[m].id] & IR_MODS_L2_EVICT;
+        uint32_t priority = lower_mods[form->mods[m].id].ir & IR_MODS_L2_EVICT;
         if (priority && first)
             r->mods = priority;
         else if (priority == IR_MOD_L2_EVICT_FIRST)

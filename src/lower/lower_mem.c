@@ -7,37 +7,64 @@ typedef struct ir_value *val;
 
 static enum ir_sem sem_of(const struct ptx_form *form)
 {
-    static const enum ir_sem table[] = {
-        [PTX_SEM_NONE] = IR_SEM_WEAK,       [PTX_SEM_WEAK] = IR_SEM_WEAK,
-        [PTX_SEM_RELAXED] = IR_SEM_RELAXED, [PTX_SEM_ACQUIRE] = IR_SEM_ACQUIRE,
-        [PTX_SEM_RELEASE] = IR_SEM_RELEASE, [PTX_SEM_ACQ_REL] = IR_SEM_ACQ_REL,
-        [PTX_SEM_SC] = IR_SEM_SC,           [PTX_SEM_VOLATILE] = IR_SEM_VOLATILE,
-        [PTX_SEM_MMIO] = IR_SEM_RELAXED};
-    return table[form->sem];
+    switch ((enum ptx_sem)form->sem) {
+    case PTX_SEM_RELAXED:
+    case PTX_SEM_MMIO:
+        return IR_SEM_RELAXED;
+    case PTX_SEM_ACQUIRE:
+        return IR_SEM_ACQUIRE;
+    case PTX_SEM_RELEASE:
+        return IR_SEM_RELEASE;
+    case PTX_SEM_ACQ_REL:
+        return IR_SEM_ACQ_REL;
+    case PTX_SEM_SC:
+        return IR_SEM_SC;
+    case PTX_SEM_VOLATILE:
+        return IR_SEM_VOLATILE;
+    case PTX_SEM_NONE:
+    case PTX_SEM_WEAK:
+        break;
+    }
+    return IR_SEM_WEAK;
 }
 
 static enum ir_scope scope_of(const struct ptx_form *form)
 {
-    switch (form->scope) {
+    switch ((enum ptx_scope)form->scope) {
     case PTX_SCOPE_CTA:
         return IR_SCOPE_CTA;
     case PTX_SCOPE_CLUSTER:
         return IR_SCOPE_CLUSTER;
     case PTX_SCOPE_SYS:
         return IR_SCOPE_SYS;
-    default:
-        return IR_SCOPE_GPU;
+    case PTX_SCOPE_NONE:
+    case PTX_SCOPE_GPU:
+        break;
     }
+    return IR_SCOPE_GPU;
 }
 
 static enum ir_cache cache_of(const struct ptx_form *form)
 {
-    static const enum ir_cache table[] = {
-        [PTX_CACHE_NONE] = IR_CACHE_DEFAULT, [PTX_CACHE_CA] = IR_CACHE_CA,
-        [PTX_CACHE_CG] = IR_CACHE_CG,        [PTX_CACHE_CS] = IR_CACHE_CS,
-        [PTX_CACHE_LU] = IR_CACHE_LU,        [PTX_CACHE_CV] = IR_CACHE_CV,
-        [PTX_CACHE_WB] = IR_CACHE_WB,        [PTX_CACHE_WT] = IR_CACHE_WT};
-    return form->nc ? IR_CACHE_NC : table[form->cache];
+    switch ((enum ptx_cache)form->cache) {
+    case PTX_CACHE_CA:
+        return IR_CACHE_CA;
+    case PTX_CACHE_CG:
+        return IR_CACHE_CG;
+    case PTX_CACHE_CS:
+        return IR_CACHE_CS;
+    case PTX_CACHE_LU:
+        return IR_CACHE_LU;
+    case PTX_CACHE_CV:
+        return IR_CACHE_CV;
+    case PTX_CACHE_WB:
+        return IR_CACHE_WB;
+    case PTX_CACHE_WT:
+        return IR_CACHE_WT;
+    case PTX_CACHE_NONE:
+        break;
+    }
+    return IR_CACHE_DEFAULT;
 }
 
 static void mem_fields(struct ir_instr *in, const struct ptx_form *form, enum ir_space space,
@@ -70,6 +97,7 @@ bool lower_do_load(struct lower_fn *f, const struct ptx_insn *in)
         r->dst[i]->type = ir_type_value(t);
     mem_fields(r, in->form, space, offset, n);
     lower_access_hints(r, in->form);
+    ir_set_mod(r, IR_MOD_NC, in->form->nc);
     if (n == 1) {
         lower_dst(f, &in->ops[0], r->dst[0], t);
         return true;

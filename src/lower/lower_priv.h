@@ -126,6 +126,12 @@ extern const struct lower_op lower_ops[PTX_OP_COUNT];
     lower_run_fn lower_do_##lowering;
 #include "ptx_ops.def"
 #undef PTX_OP
+/* Likewise the rows of spec/ptx_mods.def. */
+struct lower_mod {
+    bool is_lowered;
+    uint32_t ir; /* enum ir_mod, of rows IR(name) */
+};
+extern const struct lower_mod lower_mods[PTX_MOD_COUNT];
 
 /* lower_simple.c */
 /* The instruction as that one operation, without writing its result; and the writing. */

@@ -8,32 +8,28 @@ typedef struct ir_value *val;
 
 enum { SOURCES_MAX = 4 };
 
-/* Modifiers under the names of both sides; 0: the parser takes it, and no operation here has it. */
-static const struct {
-    enum ptx_mod ptx;
-    uint32_t ir; /* enum ir_mod */
-} modifiers[] = {
-    {PTX_MOD_FTZ, IR_MOD_FTZ},
-    {PTX_MOD_SAT, IR_MOD_SAT},
-    {PTX_MOD_RELU, IR_MOD_RELU},
-    {PTX_MOD_PROPAGATE_NAN, IR_MOD_NAN},
-    {PTX_MOD_XORSIGN, IR_MOD_XORSIGN},
-    {PTX_MOD_WRAP, IR_MOD_WRAP},
-    {PTX_MOD_SHIFTAMT, IR_MOD_SHIFTAMT},
-    {PTX_MOD_CC, 0},
-    {PTX_MOD_LO, 0},
-    {PTX_MOD_HI, 0},
-    {PTX_MOD_WIDE, 0},
-};
+/* Asks for what happens anyway, or whoever calls lower_simple_emit() reads it. */
+static bool is_read_elsewhere(const struct ptx_form *form, enum ptx_mod mod)
+{
+    static const enum ptx_mod known[] = {PTX_MOD_TYPE, PTX_MOD_RN,     PTX_MOD_RZ,    PTX_MOD_RM,
+                                         PTX_MOD_RP,   PTX_MOD_FULL,   PTX_MOD_CLAMP, PTX_MOD_NOFTZ,
+                                         PTX_MOD_ABS,  PTX_MOD_APPROX, PTX_MOD_AND,   PTX_MOD_OR,
+                                         PTX_MOD_XOR,  PTX_MOD_L,      PTX_MOD_R};
+    for (size_t i = 0; i < HD_COUNT_OF(known); i++) {
+        if (mod == known[i])
+            return true;
+    }
+    return mod == form->mode;
+}
 
 static void set_modifiers(struct lower_fn *f, const struct ptx_insn *in, struct ir_instr *r)
 {
-    for (size_t i = 0; i < HD_COUNT_OF(modifiers); i++) {
-        if (!ptx_form_has(in->form, modifiers[i].ptx))
-            continue;
-        if (!(ir_op_infos[r->op].mods & modifiers[i].ir))
+    for (unsigned i = 0; i < in->form->nmods; i++) {
+        enum ptx_mod mod = (enum ptx_mod)in->form->mods[i].id;
+        uint32_t ir = lower_mods[mod].ir & ir_op_infos[r->op].mods;
+        if (!ir && !is_read_elsewhere(in->form, mod))
             lower_fail(f, HD_NOT_SUPPORTED, "a modifier is not supported");
-        r->mods |= modifiers[i].ir;
+        r->mods |= ir;
     }
 }
 

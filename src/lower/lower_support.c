@@ -1,6 +1,6 @@
 /*
- * What of PTX is supported: opcodes by their row in spec/ptx_ops.def, here what of their types,
- * spaces and modifiers.
+ * What of PTX is supported: opcodes by their row in spec/ptx_ops.def, modifiers by theirs in
+ * spec/ptx_mods.def, here what types, spaces and modifiers they may have together.
  */
 #include "lower/lower_priv.h"
 
@@ -19,14 +19,10 @@ static bool is_half(enum ptx_type t)
     return t == PTX_TYPE_F16 || t == PTX_TYPE_BF16 || t == PTX_TYPE_F16X2 || t == PTX_TYPE_BF16X2;
 }
 
-/* Modifiers that the parser takes and nothing here honours. */
 static bool has_refused_modifier(const struct ptx_form *form)
 {
-    static const enum ptx_mod refused[] = {PTX_MOD_RNA,  PTX_MOD_RS,   PTX_MOD_SATFINITE,
-                                           PTX_MOD_OOB,  PTX_MOD_ZERO, PTX_MOD_SCALED_N2_UE8M0,
-                                           PTX_MOD_TRAP, PTX_MOD_BULK};
-    for (size_t i = 0; i < HD_COUNT_OF(refused); i++) {
-        if (ptx_form_has(form, refused[i]))
+    for (unsigned i = 0; i < form->nmods; i++) {
+        if (!lower_mods[form->mods[i].id].is_lowered)
             return true;
     }
     return form->round2 != PTX_ROUND_NONE ||

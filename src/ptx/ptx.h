@@ -84,7 +84,7 @@ enum ptx_space {
 /* Modifiers: one id per row of ptx_mods.def, then the three that carry a payload. */
 enum ptx_mod {
     PTX_MOD_NONE,
-#define PTX_MOD(id, text, class_) PTX_MOD_##id,
+#define PTX_MOD(id, text, class_, lowering) PTX_MOD_##id,
 #include "ptx_mods.def"
 #undef PTX_MOD
     PTX_MOD_TYPE,  /* payload: enum ptx_type */

@@ -35,7 +35,7 @@ struct mod_row {
 
 static const struct mod_row mod_rows[PTX_MOD_COUNT] = {
     [PTX_MOD_NONE] = {"", PTX_MC_OWN},
-#define PTX_MOD(id, text, class_) [PTX_MOD_##id] = {text, PTX_MC_##class_},
+#define PTX_MOD(id, text, class_, lowering) [PTX_MOD_##id] = {text, PTX_MC_##class_},
 #include "ptx_mods.def"
 #undef PTX_MOD
     [PTX_MOD_TYPE] = {"<type>", PTX_MC_TYPE},

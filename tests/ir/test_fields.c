@@ -30,7 +30,7 @@ static const struct sample samples[] = {
     {"atom", "  atom.u32.global.xor [%0], %1"},
     {"sem", "  %3:b32 = ld.b32.global.acquire [%0]"},
     {"scope", "  fence.sc.sys"},
-    {"cache", "  %3:b32 = ld.b32.global.nc [%0]"},
+    {"cache", "  %3:b32 = ld.b32.global.cs [%0]"},
     {"vec", "  %3:b32, %4:b32 = ld.b32.global.v2 [%0]"},
     {"offset", "  %3:b32 = ld.b32.global [%0-8]"},
     {"file", "  nanosleep %1 !1:0"},

@@ -126,6 +126,15 @@ def check_cache():
         ok("loaded diverge" in got.stderr, "the fast form is cached", got.stderr)
 
 
+def check_interpreted():
+    """What no form of code can do: each says so, and the interpreter runs the kernel."""
+    want, got = run("waits_inside", "2", HEDDLE_DEVICE="interp"), run("waits_inside", "2")
+    ok(got.stdout == want.stdout and len(want.stdout) > 1000, "a barrier in a function that stays a call",
+       want.stdout[-200:] + got.stdout[-200:] + got.stderr)
+    said = " ".join(fallbacks(got))
+    ok("interpreted" in said and said.count("barrier inside a function") == 3, "and why, form by form", got.stderr)
+
+
 def check_llvm():
     """LLVM meets a fatal error: the process lives, and so do the other kernels."""
     # What LLVM held when it gave up is lost.
@@ -263,6 +272,7 @@ def main():
 def check_once():
     check_cache()
     check_next()
+    check_interpreted()
     check_llvm()
     check_crash()
     check_background()

@@ -124,7 +124,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
             gen_term(g, node, in);
             break;
         }
-        if (in->op == IR_OP_BAR && g->dispatch) {
+        if (in->op == IR_OP_BAR && g->dispatch && g->is_kernel) {
             gen_park(g, node, in);
             LLVMBuildBr(g->b, node->tail);
             break;

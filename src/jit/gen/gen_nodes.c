@@ -141,7 +141,7 @@ static void block_nodes(struct gen *g, const struct ir_block *block)
             }
             node->collective = in;
         }
-        if (in->op == IR_OP_BAR && in->next) {
+        if (in->op == IR_OP_BAR && in->next && g->is_kernel) {
             node->end = in->next;
             node->site = g->nsites;
             g->sites[g->nsites++] = (struct gen_site){.bar = in, .next = g->nnodes};

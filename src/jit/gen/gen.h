@@ -73,24 +73,57 @@ struct gen_regions {
     uint32_t *to;
 };
 
-struct gen {
-    struct gen *outer; /* of whoever calls this function; the kernel's: of the module */
-    LLVMContextRef ctx;
-    LLVMModuleRef mod;
-    LLVMBuilderRef b;
+/* LLVM's types, made once. */
+struct gen_types {
+    LLVMTypeRef void_, i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr;
+    LLVMTypeRef mask; /* <16 x i1> */
+};
+
+/* The kernel's function, finished: what its entry points (gen_cta.c) know of it. */
+struct gen_body {
+    LLVMValueRef fn;
+    uint32_t nresume; /* states that it can go on from */
+    bool dispatch;
+    bool crowded;
+    bool alive_in_memory; /* jit_warp.alive must be set */
+    bool by_region;
+    bool leaves_early;
+    uint64_t alive_at;
+    uint64_t cta_area_B, once_B;
+    struct gen_regions regions;
+};
+
+/* All that becomes one LLVM module: a kernel, the functions that it calls, its entry points. */
+struct gen_unit {
     const struct gen_request *req;
-    struct hd_arena arena;
-    enum jit_path path;
+    enum jit_path path; /* of the request */
     bool avx512;
     bool fp_ftz; /* MXCSR flushes: .ftz needs no code */
-
-    LLVMTypeRef t_void, t_i1, t_i8, t_i16, t_i32, t_i64, t_i128, t_f16, t_f32, t_f64, t_ptr;
-    LLVMTypeRef t_mask; /* <16 x i1> */
+    LLVMContextRef ctx;
+    LLVMModuleRef mod;
+    struct gen_types types;
     unsigned md_invariant;
+    LLVMDIBuilderRef debug; /* gen_place.c; NULL = no request.places */
+    LLVMMetadataRef debug_file, debug_type;
+    struct hd_arena arena;
 
-    /* The function being generated. */
-    const struct ir_func *func;
+    /* What the functions made so far leave behind. */
+    struct gen_body body;
+    struct gen_facts facts;
+    uint64_t ir_instrs;
+    char error[256]; /* first thing that could not be generated; "" = none */
+    bool no_memory;  /* for a function that the kernel calls */
+};
+
+/* One function of it, while it is generated. Starts zeroed: nothing comes from another function. */
+struct gen {
+    struct gen_unit *unit;
+    struct gen_types *t;        /* the unit's */
+    const struct ir_func *func; /* NULL: an entry point */
     LLVMValueRef fn;
+    LLVMBuilderRef b;
+    struct hd_arena arena;
+    unsigned depth; /* of calls; the kernel's is 1 */
     bool is_kernel;
     bool dispatch;
     struct ir_shapes shapes;
@@ -105,7 +138,7 @@ struct gen {
     LLVMValueRef dynamic_sp; /* slot: end of the frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef results; /* device function: pointer to the result area */
-    LLVMBasicBlockRef entry, done;
+    LLVMBasicBlockRef done;
     LLVMBuilderRef alloca_builder;
     LLVMValueRef spare;     /* gen_lanes.c; NULL = not needed yet */
     unsigned nlanes_inline; /* gen_lanes.c: half-warp accesses made lane by lane in place */
@@ -137,10 +170,8 @@ struct gen {
     uint32_t *block_number;          /* by block: number of its first instruction */
     const struct ir_instr *numbered; /* with `number`: where counting stopped last */
     uint32_t number;
-    LLVMDIBuilderRef debug; /* request.places; else NULL */
-    LLVMMetadataRef debug_file, debug_type;
-    LLVMMetadataRef debug_scope; /* of the function */
-    LLVMValueRef strict_lanes;   /* gen_strict.c; NULL = not needed yet */
+    LLVMMetadataRef debug_scope;
+    LLVMValueRef strict_lanes; /* gen_strict.c; NULL = not needed yet */
     uint32_t cur;
     LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
 
@@ -160,37 +191,31 @@ struct gen {
     uint64_t *cta_at;               /* by value id: 1 + offset in the areas, 0 = none */
     uint64_t cta_area_B;            /* size of an area */
     uint64_t once_B;                /* size of the slots */
-    struct gen_regions regions;     /* of the module, in its arena */
+    struct gen_regions regions;     /* in the unit's arena */
     LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
     LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
-
-    struct gen_facts facts;
-    uint64_t ir_instrs; /* of all functions made so far */
-    char error[256];    /* first thing that could not be generated; "" = none */
-    bool no_memory;     /* for a function that the kernel calls */
-    unsigned depth;     /* of calls between functions */
 };
 
 /* May code be generated that only makes it faster? */
 static inline bool gen_optional(const struct gen *g)
 {
-    return g->req->form == GEN_FAST;
+    return g->unit->req->form == GEN_FAST;
 }
 
 /* For assertions: one bit; a mask of lanes as a vector, and as 16 bits. */
 static inline bool gen_is_one(const struct gen *g, LLVMValueRef x)
 {
-    return LLVMTypeOf(x) == g->t_i1;
+    return LLVMTypeOf(x) == g->t->i1;
 }
 
 static inline bool gen_is_mask(const struct gen *g, LLVMValueRef x)
 {
-    return LLVMTypeOf(x) == g->t_mask;
+    return LLVMTypeOf(x) == g->t->mask;
 }
 
 static inline bool gen_is_bits(const struct gen *g, LLVMValueRef x)
 {
-    return LLVMTypeOf(x) == g->t_i16;
+    return LLVMTypeOf(x) == g->t->i16;
 }
 
 /* ---- gen_value.c: types, constants, values in and out of slots */
@@ -252,7 +277,7 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
                    LLVMValueRef const edge[2], bool blend);
 
 /* ---- gen_flow.c, gen_edge.c, gen_stop.c */
-enum hd_status gen_flow_run(struct gen *g);
+void gen_flow_run(struct gen *g);
 LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* i16 of the current mask */
 LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask */
 LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
@@ -268,8 +293,8 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 LLVMBasicBlockRef gen_fault_begin(struct gen *g, LLVMValueRef cond);
 void gen_fault_end(struct gen *g, LLVMBasicBlockRef ok);
 /* gen_place.c: around all of the module; before each function; false: no memory. */
-void gen_places_begin(struct gen *g);
-void gen_places_end(struct gen *g);
+void gen_places_begin(struct gen_unit *u);
+void gen_places_end(struct gen_unit *u);
 bool gen_place_init(struct gen *g);
 /* What follows comes from this instruction. */
 void gen_place_at(struct gen *g, const struct ir_instr *in);
@@ -359,6 +384,8 @@ void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAV
 /* Remembers the first thing that cannot be compiled; generation goes on to keep the LLVM IR well
  * formed. */
 void gen_unsupported(struct gen *g, const struct ir_instr *instr, const char *why);
+/* The same for what is no instruction's fault. */
+void gen_error(struct gen_unit *u, const char *format, ...) HD_PRINTF(2, 3);
 
 /* A 32-lane array of the value in memory (for services and jit_rt_*); inactive lanes hold
  * anything. */

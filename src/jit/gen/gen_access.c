@@ -16,14 +16,14 @@ static LLVMValueRef window_base(struct gen *g, enum ir_space space)
 {
     switch (space) {
     case IR_SPACE_SHARED:
-        return gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, shared));
+        return gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, shared));
     case IR_SPACE_PARAM:
-        return gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, params));
+        return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, params));
     case IR_SPACE_LOCAL: {
-        LLVMValueRef local = gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, local));
+        LLVMValueRef local = gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, local));
         LLVMValueRef size =
-            gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
-        LLVMValueRef first = LLVMBuildZExt(g->b, g->warp_index, g->t_i64, "");
+            gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
+        LLVMValueRef first = LLVMBuildZExt(g->b, g->warp_index, g->t->i64, "");
         first = LLVMBuildMul(g->b, first, gen_i64(g, 32), "");
         return add64(g, local, LLVMBuildMul(g->b, first, size, ""));
     }
@@ -47,10 +47,10 @@ LLVMValueRef gen_window_base(struct gen *g, enum ir_space space)
 /* Offset of each lane's local window from the warp's first, as <16 x i32>. */
 static LLVMValueRef local_lanes(struct gen *g, int h)
 {
-    LLVMValueRef size = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
-    LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t_i32, "");
-    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
-                                      gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+    LLVMValueRef size = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
+    LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t->i32, "");
+    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
+                                      gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
     return LLVMBuildMul(g->b, lanes, gen_splat(g, size32), "");
 }
 
@@ -62,14 +62,14 @@ LLVMValueRef gen_local_lanes(struct gen *g, int h)
 /* Window addresses wrap at 32 bits when a constant offset is added: sign extension keeps that. */
 static LLVMValueRef widen(struct gen *g, LLVMValueRef x)
 {
-    return LLVMTypeOf(x) == g->t_i32 ? LLVMBuildSExt(g->b, x, g->t_i64, "") : x;
+    return LLVMTypeOf(x) == g->t->i32 ? LLVMBuildSExt(g->b, x, g->t->i64, "") : x;
 }
 
 static LLVMValueRef narrow_vec(struct gen *g, LLVMValueRef x)
 {
-    if (LLVMGetElementType(LLVMTypeOf(x)) == g->t_i32)
+    if (LLVMGetElementType(LLVMTypeOf(x)) == g->t->i32)
         return x;
-    return LLVMBuildTrunc(g->b, x, gen_vec(g, g->t_i32), "");
+    return LLVMBuildTrunc(g->b, x, gen_vec(g, g->t->i32), "");
 }
 
 /* Per lane windows: every address differs, so lanes are always indexed. */
@@ -119,8 +119,8 @@ static void addr_affine_index(struct gen *g, struct gen_access *a, const struct 
     a->kind = GEN_ACCESS_A;
     a->stride = index.stride * s->scale;
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t_i64, "")
-                                         : LLVMBuildZExt(g->b, index.c[h], g->t_i64, "");
+        LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t->i64, "")
+                                         : LLVMBuildZExt(g->b, index.c[h], g->t->i64, "");
         x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)s->scale), "");
         a->base[h] = add64(g, base, x);
     }
@@ -131,7 +131,7 @@ static void addr_affine_index(struct gen *g, struct gen_access *a, const struct 
 static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, struct gen_val v,
                                       LLVMValueRef window)
 {
-    assert(v.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(v.c[0]) == g->t_i64);
+    assert(v.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(v.c[0]) == g->t->i64);
     const struct ir_shape *s = v.shape;
     struct gen_access a = {.kind = GEN_ACCESS_INDEX,
                            .offset = in->mem.offset,
@@ -176,8 +176,8 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
         LLVMValueRef x = first[h];
         a->alt_index[h] = a->index[h];
         if (!v) {
-            x = a->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "")
-                                : LLVMBuildZExt(g->b, x, g->t_i64, "");
+            x = a->index_signed ? LLVMBuildSExt(g->b, x, g->t->i64, "")
+                                : LLVMBuildZExt(g->b, x, g->t->i64, "");
             x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)a->scale), "");
             x = add64(g, a->alt_base, x);
         }
@@ -251,8 +251,8 @@ LLVMValueRef gen_half_active(struct gen *g, int h)
 {
     assert(h == 0 || h == 1);
     if (!g->mask[h])
-        return gen_ci(g->t_i1, 1);
-    return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t_i16, 0), "");
+        return gen_ci(g->t->i1, 1);
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t->i16, 0), "");
 }
 
 /* i16: the running lanes of half h whose address is not aligned. */
@@ -267,14 +267,14 @@ static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, 
 /* i32: a half's lanes among the warp's. */
 static LLVMValueRef lanes_of_half(struct gen *g, LLVMValueRef bits, int h)
 {
-    bits = LLVMBuildZExt(g->b, bits, g->t_i32, "");
+    bits = LLVMBuildZExt(g->b, bits, g->t->i32, "");
     return LLVMBuildShl(g->b, bits, gen_i32(g, (uint64_t)h * GEN_LANES), "");
 }
 
 void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[2])
 {
     for (int h = 0; h < 2; h++)
-        out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, a, h, 0), gen_vec(g, g->t_i64), "");
+        out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, a, h, 0), gen_vec(g, g->t->i64), "");
 }
 
 /* i64: the address that one lane (i32) accesses; scalar where the lanes are a distance apart. */
@@ -289,7 +289,7 @@ static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVM
         LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, GEN_LANES - 1), "");
         LLVMValueRef is_high = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, GEN_LANES), "");
         base = LLVMBuildSelect(g->b, is_high, a->base[1], base, "");
-        in_half = LLVMBuildZExt(g->b, in_half, g->t_i64, "");
+        in_half = LLVMBuildZExt(g->b, in_half, g->t->i64, "");
         base = add64(g, base, LLVMBuildMul(g->b, in_half, gen_i64(g, (uint64_t)a->stride), ""));
     }
     return add64(g, base, offset);
@@ -305,15 +305,15 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
         return;
     LLVMValueRef lanes =
         h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h);
-    LLVMValueRef args[] = {lanes, gen_ci(g->t_i1, 0)};
-    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
+    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
     gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
     gen_fault_end(g, ok);
 }
 
 static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
 {
-    return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_ci(g->t_i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_ci(g->t->i16, 0), "");
 }
 
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
@@ -323,7 +323,7 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
         return;
     for (int h = 0; h < 2; h++) {
         LLVMValueRef x =
-            LLVMBuildMul(g->b, a->index[h], gen_splat_const(g, g->t_i32, (uint64_t)a->scale), "");
+            LLVMBuildMul(g->b, a->index[h], gen_splat_const(g, g->t->i32, (uint64_t)a->scale), "");
         LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
         fault_misaligned(g, a, any16(g, bits), bits, h);
     }
@@ -343,7 +343,7 @@ static void check_vector_align(struct gen *g, const struct gen_access *a, uint64
     for (int h = 0; h < 2; h++) {
         LLVMValueRef x = a->index[h];
         if ((uint64_t)a->offset & (size_B - 1))
-            x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)a->offset), "");
+            x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
         LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
         fault_misaligned(g, a, any16(g, bits), bits, h);
     }
@@ -380,7 +380,7 @@ void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen
     assert(size_B && hd_is_pow2(size_B));
     if (size_B > 1)
         check_align(g, in, a, size_B);
-    if (g->req->strict)
+    if (g->unit->req->strict)
         gen_strict_check(g, in, a, size_B);
 }
 
@@ -389,39 +389,39 @@ void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen
 /* <16 x ptr> of half h, `more` bytes further. */
 LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more)
 {
-    LLVMTypeRef v64 = gen_vec(g, g->t_i64);
+    LLVMTypeRef v64 = gen_vec(g, g->t->i64);
     int64_t offset = a->offset + more;
     if (a->kind == GEN_ACCESS_V) {
         LLVMValueRef x = a->index[h];
         if (offset)
-            x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)offset), "");
-        return LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t_ptr), "");
+            x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)offset), "");
+        return LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t->ptr), "");
     }
     if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {
         LLVMValueRef base =
             gen_ptr_at(g, a->kind == GEN_ACCESS_U ? a->base[0] : a->base[h], offset);
-        LLVMValueRef steps = gen_lanes(g, g->t_i64, a->kind == GEN_ACCESS_U ? 0 : a->stride);
-        return LLVMBuildGEP2(g->b, g->t_i8, base, &steps, 1, "");
+        LLVMValueRef steps = gen_lanes(g, g->t->i64, a->kind == GEN_ACCESS_U ? 0 : a->stride);
+        return LLVMBuildGEP2(g->b, g->t->i8, base, &steps, 1, "");
     }
-    LLVMTypeRef unit = a->scale == 1   ? g->t_i8
-                       : a->scale == 2 ? g->t_i16
-                       : a->scale == 4 ? g->t_i32
-                       : a->scale == 8 ? g->t_i64
+    LLVMTypeRef unit = a->scale == 1   ? g->t->i8
+                       : a->scale == 2 ? g->t->i16
+                       : a->scale == 4 ? g->t->i32
+                       : a->scale == 8 ? g->t->i64
                                        : NULL;
     LLVMValueRef base = a->base[0];
     LLVMValueRef index = a->index[h];
     if (unit && !a->index_signed) {
         /* zext(i) = sext(i ^ 2^31) + 2^31: keeps the 32-bit index form */
         base = add64(g, base, gen_i64(g, (uint64_t)a->scale << 31));
-        index = LLVMBuildXor(g->b, index, gen_splat_const(g, g->t_i32, 0x80000000u), "");
+        index = LLVMBuildXor(g->b, index, gen_splat_const(g, g->t->i32, 0x80000000u), "");
     }
     LLVMValueRef p = gen_ptr_at(g, base, offset);
     if (unit)
         return LLVMBuildGEP2(g->b, unit, p, &index, 1, "");
     index =
         a->index_signed ? LLVMBuildSExt(g->b, index, v64, "") : LLVMBuildZExt(g->b, index, v64, "");
-    index = LLVMBuildMul(g->b, index, gen_splat_const(g, g->t_i64, (uint64_t)a->scale), "");
-    return LLVMBuildGEP2(g->b, g->t_i8, p, &index, 1, "");
+    index = LLVMBuildMul(g->b, index, gen_splat_const(g, g->t->i64, (uint64_t)a->scale), "");
+    return LLVMBuildGEP2(g->b, g->t->i8, p, &index, 1, "");
 }
 
 /* The lanes' addresses as i64 vectors, for atomics. */

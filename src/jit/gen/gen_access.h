@@ -26,7 +26,7 @@ struct gen_access {
 
 static inline LLVMValueRef gen_ptr_at(struct gen *g, LLVMValueRef address, int64_t offset)
 {
-    LLVMValueRef p = LLVMBuildIntToPtr(g->b, address, g->t_ptr, "");
+    LLVMValueRef p = LLVMBuildIntToPtr(g->b, address, g->t->ptr, "");
     return gen_gep(g, p, (uint64_t)offset);
 }
 

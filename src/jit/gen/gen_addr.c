@@ -11,23 +11,23 @@ static LLVMValueRef var_address(struct gen *g, const struct ir_instr *in)
         return gen_i64(g, var->window_offset + in->imm);
     if (var->space == IR_SPACE_LOCAL)
         return LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, var->window_offset + in->imm), "");
-    LLVMValueRef table = gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, vars));
-    LLVMValueRef address = gen_load_ctx(g, g->t_i64, table, (uint64_t)var->index * 8);
+    LLVMValueRef table = gen_load_ctx(g, g->t->ptr, g->launch, offsetof(struct jit_launch, vars));
+    LLVMValueRef address = gen_load_ctx(g, g->t->i64, table, (uint64_t)var->index * 8);
     return in->imm ? LLVMBuildAdd(g->b, address, gen_i64(g, in->imm), "") : address;
 }
 
 static LLVMValueRef to64(struct gen *g, LLVMValueRef x, bool vec)
 {
     LLVMTypeRef elem = vec ? LLVMGetElementType(LLVMTypeOf(x)) : LLVMTypeOf(x);
-    if (elem == g->t_i64)
+    if (elem == g->t->i64)
         return x;
-    return LLVMBuildZExt(g->b, x, vec ? gen_vec(g, g->t_i64) : g->t_i64, "");
+    return LLVMBuildZExt(g->b, x, vec ? gen_vec(g, g->t->i64) : g->t->i64, "");
 }
 
 /* Start of each lane's local window as <16 x i64>. */
 static LLVMValueRef local_window(struct gen *g, int h)
 {
-    LLVMValueRef lanes = LLVMBuildZExt(g->b, gen_local_lanes(g, h), gen_vec(g, g->t_i64), "");
+    LLVMValueRef lanes = LLVMBuildZExt(g->b, gen_local_lanes(g, h), gen_vec(g, g->t->i64), "");
     return LLVMBuildAdd(g->b, gen_splat(g, gen_window_base(g, IR_SPACE_LOCAL)), lanes, "");
 }
 
@@ -78,13 +78,13 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef shared = gen_window_base(g, IR_SPACE_SHARED);
     LLVMValueRef shared_B =
-        gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, shared_B));
-    LLVMValueRef local = gen_load_ctx(g, g->t_i64, g->cta, offsetof(struct jit_cta, local));
+        gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, shared_B));
+    LLVMValueRef local = gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, local));
     LLVMValueRef local_B =
-        gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
-    LLVMValueRef warps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
+        gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
+    LLVMValueRef warps = gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nwarps));
     LLVMValueRef threads =
-        LLVMBuildMul(g->b, LLVMBuildZExt(g->b, warps, g->t_i64, ""), gen_i64(g, 32), "");
+        LLVMBuildMul(g->b, LLVMBuildZExt(g->b, warps, g->t->i64, ""), gen_i64(g, 32), "");
     LLVMValueRef all_local = LLVMBuildMul(g->b, threads, local_B, "");
     LLVMValueRef x[2];
     gen_vector(g, in->src[0], x);
@@ -108,7 +108,7 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
         case IR_SPACE_PARAM:
         case IR_SPACE_SHARED_CLUSTER: /* as long as a cluster is refused, and tensors */
         case IR_SPACE_TENSOR:
-            x[h] = gen_splat_const(g, g->t_i1, 0);
+            x[h] = gen_splat_const(g, g->t->i1, 0);
             break;
         }
     }
@@ -137,7 +137,7 @@ void gen_addr(struct gen *g, const struct ir_instr *in)
 
 void gen_stack(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef sp = LLVMBuildLoad2(g->b, g->t_i64, g->dynamic_sp, "");
+    LLVMValueRef sp = LLVMBuildLoad2(g->b, g->t->i64, g->dynamic_sp, "");
     if (in->op == IR_OP_STACKSAVE) {
         gen_set(g, in->dst[0], gen_u(sp));
         return;
@@ -154,12 +154,13 @@ void gen_stack(struct gen *g, const struct ir_instr *in)
     LLVMValueRef size = gen_i64(g, 0); /* the largest any running lane wants */
     for (int h = 0; h < 2; h++) {
         LLVMValueRef v = LLVMBuildSelect(g->b, gen_mask_or_full(g, h), x[h],
-                                         gen_splat_const(g, g->t_i64, 0), "");
+                                         gen_splat_const(g, g->t->i64, 0), "");
         LLVMTypeRef vt = LLVMTypeOf(v);
         LLVMValueRef m = gen_intrinsic(g, "llvm.vector.reduce.umax", &vt, 1, &v, 1);
         size = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, m, size, ""), m, size, "");
     }
-    LLVMValueRef limit = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, local_B));
+    LLVMValueRef limit =
+        gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
     LLVMValueRef room = LLVMBuildSub(g->b, limit, sp, "");
     LLVMValueRef over = LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntUGT, sp, limit, ""),
                                     LLVMBuildICmp(g->b, LLVMIntUGT, size, room, ""), "");

@@ -71,7 +71,7 @@ static LLVMValueRef float_add(struct gen *g, const struct atom *a, LLVMValueRef 
     LLVMValueRef sum = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, old, a->ft, ""),
                                      LLVMBuildBitCast(g->b, x, a->ft, ""), "");
     sum = LLVMBuildBitCast(g->b, sum, a->elem, "");
-    return a->ft == g->t_f32 ? gen_canonical(g, sum) : sum;
+    return a->ft == g->t->f32 ? gen_canonical(g, sum) : sum;
 }
 
 /* Wrapping counters: inc goes to 0 after x, dec to x after 0. */
@@ -161,7 +161,7 @@ static LLVMValueRef swap_loop(struct gen *g, const struct atom *a, LLVMValueRef 
 static LLVMValueRef one_op(struct gen *g, const struct atom *a, LLVMValueRef address,
                            LLVMValueRef x, LLVMValueRef y)
 {
-    LLVMValueRef ptr = LLVMBuildIntToPtr(g->b, address, g->t_ptr, "");
+    LLVMValueRef ptr = LLVMBuildIntToPtr(g->b, address, g->t->ptr, "");
     if (a->shared) {
         LLVMValueRef old = LLVMBuildLoad2(g->b, a->elem, ptr, "");
         LLVMBuildStore(g->b, apply(g, a, old, x, y), ptr);
@@ -187,7 +187,7 @@ static LLVMValueRef lane_operand(struct gen *g, const struct atom *a, int i, LLV
 {
     if (a->same[i] || !a->array[i])
         return a->same[i];
-    LLVMTypeRef t = i ? a->elem : g->t_i64;
+    LLVMTypeRef t = i ? a->elem : g->t->i64;
     LLVMValueRef x = LLVMBuildLoad2(g->b, t, LLVMBuildGEP2(g->b, t, a->array[i], &lane, 1, ""), "");
     LLVMSetVolatile(x, true);
     return x;
@@ -225,15 +225,15 @@ static void lanes_all(struct gen *g, const struct atom *a)
 /* while (mask) { lane = ctz(mask); ...; mask &= mask - 1; } */
 static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
 {
-    assert(LLVMTypeOf(mask) == g->t_i32);
+    assert(LLVMTypeOf(mask) == g->t->i32);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef body = gen_bb(g, "lane"), on = gen_bb(g, "lanes_done");
     LLVMValueRef zero = gen_i32(g, 0);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, mask, zero, ""), body, on);
     LLVMPositionBuilderAtEnd(g->b, body);
-    LLVMValueRef left = LLVMBuildPhi(g->b, g->t_i32, "");
-    LLVMValueRef args[] = {left, gen_ci(g->t_i1, 1)};
-    lane_op(g, a, gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2));
+    LLVMValueRef left = LLVMBuildPhi(g->b, g->t->i32, "");
+    LLVMValueRef args[] = {left, gen_ci(g->t->i1, 1)};
+    lane_op(g, a, gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2));
     LLVMValueRef less = LLVMBuildSub(g->b, left, gen_i32(g, 1), "");
     less = LLVMBuildAnd(g->b, left, less, "");
     LLVMValueRef values[] = {mask, less};
@@ -270,7 +270,7 @@ static void atom_lanes(struct gen *g, struct atom *a)
 {
     LLVMValueRef addr[2];
     gen_lane_addresses(g, a->in, addr);
-    a->array[0] = to_array(g, g->t_i64, addr);
+    a->array[0] = to_array(g, g->t->i64, addr);
     operand(g, a, 1);
     if (a->op == IR_ATOM_CAS)
         operand(g, a, 2);
@@ -385,11 +385,11 @@ static LLVMValueRef total_same(struct gen *g, const struct atom *a, LLVMValueRef
     if (a->op != IR_ATOM_ADD && a->op != IR_ATOM_XOR)
         return x;
     LLVMValueRef mask = gen_mask32(g);
-    LLVMValueRef n = gen_intrinsic(g, "llvm.ctpop", &g->t_i32, 1, &mask, 1);
+    LLVMValueRef n = gen_intrinsic(g, "llvm.ctpop", &g->t->i32, 1, &mask, 1);
     if (a->op == IR_ATOM_XOR)
         n = LLVMBuildAnd(g->b, n, gen_i32(g, 1), "");
-    if (a->elem == g->t_i64)
-        n = LLVMBuildZExt(g->b, n, g->t_i64, "");
+    if (a->elem == g->t->i64)
+        n = LLVMBuildZExt(g->b, n, g->t->i64, "");
     return LLVMBuildMul(g->b, x, n, "");
 }
 
@@ -415,8 +415,8 @@ static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x, LLV
         LLVMValueRef n = LLVMBuildAnd(g->b, mask, LLVMConstVector(below, GEN_LANES), "");
         LLVMTypeRef vt = LLVMTypeOf(n);
         n = gen_intrinsic(g, "llvm.ctpop", &vt, 1, &n, 1);
-        if (a->elem == g->t_i64)
-            n = LLVMBuildZExt(g->b, n, gen_vec(g, g->t_i64), "");
+        if (a->elem == g->t->i64)
+            n = LLVMBuildZExt(g->b, n, gen_vec(g, g->t->i64), "");
         out[h] = LLVMBuildMul(g->b, n, gen_splat(g, x), "");
     }
 }
@@ -495,11 +495,11 @@ static void atom_float_sum(struct gen *g, struct atom *a)
     LLVMValueRef address = LLVMBuildExtractElement(g->b, addr[0], gen_i32(g, 0), "");
     LLVMValueRef x = gen_to_array(g, a->in->src[1]);
     enum ir_type type = ir_type_value(a->in->type);
-    LLVMValueRef out = a->used ? gen_new_array(g, type) : LLVMConstNull(g->t_ptr);
+    LLVMValueRef out = a->used ? gen_new_array(g, type) : LLVMConstNull(g->t->ptr);
     snprintf(name, sizeof(name), "jit_rt_atom_sum_%s%s", ir_type_name(a->in->type),
              a->shared ? "_cta" : "");
     LLVMValueRef args[] = {gen_mask32(g), address, x, out};
-    gen_call_rt(g, name, g->t_void, args, 4);
+    gen_call_rt(g, name, g->t->void_, args, 4);
     if (a->used)
         gen_set(g, a->in->dst[0], gen_from_array(g, out, type));
 }
@@ -510,12 +510,12 @@ static void atom_by_reference(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef addr[2];
     gen_lane_addresses(g, in, addr);
-    LLVMValueRef addresses = to_array(g, g->t_i64, addr);
+    LLVMValueRef addresses = to_array(g, g->t->i64, addr);
     LLVMValueRef x = gen_to_array(g, in->src[1]);
     LLVMValueRef y =
-        in->mem.atom == IR_ATOM_CAS ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t_ptr);
+        in->mem.atom == IR_ATOM_CAS ? gen_to_array(g, in->src[2]) : LLVMConstNull(g->t->ptr);
     enum ir_type type = ir_type_value(in->type);
-    LLVMValueRef out = in->ndst ? gen_new_array(g, type) : LLVMConstNull(g->t_ptr);
+    LLVMValueRef out = in->ndst ? gen_new_array(g, type) : LLVMConstNull(g->t->ptr);
     LLVMValueRef args[] = {gen_i32(g, in->mem.atom),
                            gen_i32(g, in->type),
                            gen_i32(g, ir_has(in, IR_MOD_NOFTZ)),
@@ -524,7 +524,7 @@ static void atom_by_reference(struct gen *g, const struct ir_instr *in)
                            x,
                            y,
                            out};
-    gen_call_rt(g, "jit_rt_atom", g->t_void, args, 8);
+    gen_call_rt(g, "jit_rt_atom", g->t->void_, args, 8);
     if (in->ndst)
         gen_set(g, in->dst[0], gen_from_array(g, out, type));
 }

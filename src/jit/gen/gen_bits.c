@@ -33,7 +33,7 @@ static LLVMValueRef pick(const struct bits *o, LLVMValueRef c, LLVMValueRef yes,
 /* A b32 operand in the width of the operation. */
 static LLVMValueRef wide(const struct bits *o, LLVMValueRef x)
 {
-    return o->w == 64 ? LLVMBuildZExt(o->g->b, x, gen_type_as(o->g, o->vec, o->g->t_i64), "") : x;
+    return o->w == 64 ? LLVMBuildZExt(o->g->b, x, gen_type_as(o->g, o->vec, o->g->t->i64), "") : x;
 }
 
 /* Shifts by counts of any size: never poison, not even where it is not picked. */
@@ -118,10 +118,10 @@ static LLVMValueRef bfind(const struct bits *o)
 {
     LLVMBuilderRef b = o->g->b;
     LLVMValueRef a = o->src[0];
-    LLVMTypeRef t = LLVMTypeOf(a), i32 = gen_type_as(o->g, o->vec, o->g->t_i32);
+    LLVMTypeRef t = LLVMTypeOf(a), i32 = gen_type_as(o->g, o->vec, o->g->t->i32);
     if (o->sign)
         a = LLVMBuildXor(b, a, LLVMBuildAShr(b, a, k(o, o->w - 1), ""), "");
-    LLVMValueRef args[] = {a, gen_ci(o->g->t_i1, 0)};
+    LLVMValueRef args[] = {a, gen_ci(o->g->t->i1, 0)};
     LLVMValueRef clz = gen_intrinsic(o->g, "llvm.ctlz", &t, 1, args, 2);
     LLVMValueRef r =
         ir_has(o->in, IR_MOD_SHIFTAMT) ? clz : LLVMBuildSub(b, k(o, o->w - 1), clz, "");
@@ -200,7 +200,7 @@ static LLVMValueRef dot(const struct bits *o)
 static LLVMValueRef packed(const struct bits *o)
 {
     LLVMBuilderRef b = o->g->b;
-    LLVMTypeRef pt = LLVMVectorType(o->g->t_i16, o->vec ? 2 * GEN_LANES : 2);
+    LLVMTypeRef pt = LLVMVectorType(o->g->t->i16, o->vec ? 2 * GEN_LANES : 2);
     LLVMValueRef x = LLVMBuildBitCast(b, o->src[0], pt, "");
     LLVMValueRef y = LLVMBuildBitCast(b, o->src[1], pt, ""), r;
     if (o->in->op == IR_OP_ADD) {
@@ -228,12 +228,12 @@ static LLVMValueRef product_bits(const struct bits *o, LLVMValueRef a, LLVMValue
                                  unsigned shift)
 {
     LLVMBuilderRef b = o->g->b;
-    LLVMTypeRef i64 = gen_type_as(o->g, o->vec, o->g->t_i64);
+    LLVMTypeRef i64 = gen_type_as(o->g, o->vec, o->g->t->i64);
     a = sign ? LLVMBuildSExt(b, a, i64, "") : LLVMBuildZExt(b, a, i64, "");
     c = sign ? LLVMBuildSExt(b, c, i64, "") : LLVMBuildZExt(b, c, i64, "");
     LLVMValueRef p = LLVMBuildMul(b, a, c, "");
-    p = LLVMBuildLShr(b, p, gen_k(o->g, o->vec, o->g->t_i64, shift), "");
-    return LLVMBuildTrunc(b, p, gen_type_as(o->g, o->vec, o->g->t_i32), "");
+    p = LLVMBuildLShr(b, p, gen_k(o->g, o->vec, o->g->t->i64, shift), "");
+    return LLVMBuildTrunc(b, p, gen_type_as(o->g, o->vec, o->g->t->i32), "");
 }
 
 static LLVMValueRef mul24hi(const struct bits *o)
@@ -267,13 +267,13 @@ static LLVMValueRef mulhi64(const struct bits *o)
 /* Sixteen lanes by a helper: the host has no such vector instruction. */
 static LLVMValueRef divide64(const struct bits *o)
 {
-    LLVMTypeRef t = gen_vec(o->g, o->g->t_i64);
+    LLVMTypeRef t = gen_vec(o->g, o->g->t->i64);
     LLVMValueRef a = gen_alloca(o->g, t, 64, ""), b = gen_alloca(o->g, t, 64, "");
     LLVMBuildStore(o->g->b, o->src[0], a);
     LLVMBuildStore(o->g->b, o->src[1], b);
     LLVMValueRef how = gen_i32(o->g, (o->in->op == IR_OP_REM) | (unsigned)o->sign << 1);
     LLVMValueRef args[] = {how, a, b};
-    gen_call_rt(o->g, "jit_rt_divide64", o->g->t_void, args, 3);
+    gen_call_rt(o->g, "jit_rt_divide64", o->g->t->void_, args, 3);
     return LLVMBuildLoad2(o->g->b, t, a, "");
 }
 
@@ -287,7 +287,7 @@ LLVMValueRef gen_emit_bits(struct gen *g, const struct gen_emit *e)
                      .vec = e->vec,
                      .sign = ir_type_is_signed(in->type),
                      .w = w,
-                     .elem = w == 64 ? g->t_i64 : g->t_i32};
+                     .elem = w == 64 ? g->t->i64 : g->t->i32};
     switch (in->op) {
     case IR_OP_BFE:
         return bfe(&o);

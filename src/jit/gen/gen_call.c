@@ -21,7 +21,7 @@ static uint64_t half_size(enum ir_type type)
 
 static LLVMTypeRef memory_type(struct gen *g, enum ir_type type)
 {
-    return type == IR_PRED ? g->t_i16 : gen_vec(g, gen_scalar_type(g, type));
+    return type == IR_PRED ? g->t->i16 : gen_vec(g, gen_scalar_type(g, type));
 }
 
 static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_type type,
@@ -35,7 +35,7 @@ static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_
         if (keep && keep[h]) {
             LLVMValueRef old = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
             if (type == IR_PRED)
-                old = LLVMBuildBitCast(g->b, old, g->t_mask, "");
+                old = LLVMBuildBitCast(g->b, old, g->t->mask, "");
             v = LLVMBuildSelect(g->b, keep[h], v, old, "");
         }
         if (type == IR_PRED)
@@ -52,7 +52,7 @@ static struct gen_val area_load(struct gen *g, LLVMValueRef area, uint32_t slot,
             gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
         x[h] = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
         if (type == IR_PRED)
-            x[h] = LLVMBuildBitCast(g->b, x[h], g->t_mask, "");
+            x[h] = LLVMBuildBitCast(g->b, x[h], g->t->mask, "");
     }
     return gen_v(x[0], x[1]);
 }
@@ -70,7 +70,7 @@ void gen_store_args(struct gen *g)
 void gen_entry_mask(struct gen *g)
 {
     for (int h = 0; h < 2; h++)
-        g->mask[h] = LLVMBuildBitCast(g->b, g->entry_mask[h], g->t_mask, "");
+        g->mask[h] = LLVMBuildBitCast(g->b, g->entry_mask[h], g->t->mask, "");
 }
 
 void gen_store_results(struct gen *g, const struct ir_instr *ret)
@@ -85,8 +85,9 @@ void gen_store_results(struct gen *g, const struct ir_instr *ret)
 
 static LLVMTypeRef function_type(struct gen *g)
 {
-    LLVMTypeRef types[] = {g->t_ptr, g->t_ptr, g->t_i16, g->t_i16, g->t_i64, g->t_ptr, g->t_ptr};
-    return LLVMFunctionType(g->t_void, types, 7, false);
+    LLVMTypeRef types[] = {g->t->ptr, g->t->ptr, g->t->i16, g->t->i16,
+                           g->t->i64, g->t->ptr, g->t->ptr};
+    return LLVMFunctionType(g->t->void_, types, 7, false);
 }
 
 #define CALL_DEPTH_MAX                                                                             \
@@ -96,18 +97,18 @@ LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func)
 {
     char name[32];
     snprintf(name, sizeof(name), "heddle_func_%u", func->index);
-    LLVMValueRef fn = LLVMGetNamedFunction(g->mod, name);
+    LLVMValueRef fn = LLVMGetNamedFunction(g->unit->mod, name);
     if (fn)
         return fn;
-    fn = LLVMAddFunction(g->mod, name, function_type(g));
+    fn = LLVMAddFunction(g->unit->mod, name, function_type(g));
     LLVMSetLinkage(fn, LLVMInternalLinkage);
     enum hd_status status = HD_UNRESOLVED;
     if (g->depth < CALL_DEPTH_MAX && !func->is_declaration)
-        status = gen_function(g, func, fn);
-    g->no_memory |= status == HD_NO_MEMORY;
+        status = gen_function(g->unit, func, fn, g->depth + 1);
+    g->unit->no_memory |= status == HD_NO_MEMORY;
     if (status != HD_OK)
-        snprintf(g->error, sizeof(g->error), "function %s %s", func->name,
-                 g->depth < CALL_DEPTH_MAX ? "has no code" : "is called too many functions deep");
+        gen_error(g->unit, "function %s %s", func->name,
+                  g->depth < CALL_DEPTH_MAX ? "has no code" : "is called too many functions deep");
     return fn;
 }
 
@@ -128,7 +129,7 @@ static void call_emit(struct gen *g, const struct ir_func *callee, const struct 
 static LLVMValueRef callee_sp(struct gen *g)
 {
     if (g->dynamic_sp) {
-        LLVMValueRef sp = LLVMBuildLoad2(g->b, g->t_i64, g->dynamic_sp, "");
+        LLVMValueRef sp = LLVMBuildLoad2(g->b, g->t->i64, g->dynamic_sp, "");
         sp = LLVMBuildAdd(g->b, sp, gen_i64(g, 15), "");
         return LLVMBuildAnd(g->b, sp, gen_i64(g, ~15ull), "");
     }
@@ -139,7 +140,7 @@ static LLVMValueRef callee_sp(struct gen *g)
 
 static LLVMValueRef area_new(struct gen *g, uint32_t slots)
 {
-    LLVMTypeRef type = LLVMArrayType2(g->t_i8, (uint64_t)(slots ? slots : 1) * GEN_SLOT_B);
+    LLVMTypeRef type = LLVMArrayType2(g->t->i8, (uint64_t)(slots ? slots : 1) * GEN_SLOT_B);
     LLVMValueRef area = gen_alloca(g, type, 64, "");
     return area;
 }
@@ -180,7 +181,7 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     LLVMValueRef handle[2], left[2];
     gen_vector(g, in->src[0], handle);
     for (int h = 0; h < 2; h++) {
-        left[h] = gen_alloca(g, g->t_i16, 0, "");
+        left[h] = gen_alloca(g, g->t->i16, 0, "");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
     }
     LLVMBasicBlockRef loop = gen_bb(g, "targets"), bad = gen_bb(g, "bad_target"),
@@ -191,7 +192,7 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, bits[2];
     for (int h = 0; h < 2; h++)
         g->mask[h] =
-            LLVMBuildBitCast(g->b, LLVMBuildLoad2(g->b, g->t_i16, left[h], ""), g->t_mask, "");
+            LLVMBuildBitCast(g->b, LLVMBuildLoad2(g->b, g->t->i16, left[h], ""), g->t->mask, "");
     LLVMValueRef one = gen_pick_active(g, handle);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, handle[h], gen_splat(g, one), "");
@@ -214,9 +215,10 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     gen_fault(g, gen_mask32(g), HD_ILLEGAL_ADDRESS, one);
     LLVMBuildUnreachable(g->b);
     LLVMPositionBuilderAtEnd(g->b, next);
-    LLVMValueRef more = LLVMBuildOr(g->b, LLVMBuildLoad2(g->b, g->t_i16, left[0], ""),
-                                    LLVMBuildLoad2(g->b, g->t_i16, left[1], ""), "");
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, more, gen_ci(g->t_i16, 0), ""), loop, end);
+    LLVMValueRef more = LLVMBuildOr(g->b, LLVMBuildLoad2(g->b, g->t->i16, left[0], ""),
+                                    LLVMBuildLoad2(g->b, g->t->i16, left[1], ""), "");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, more, gen_ci(g->t->i16, 0), ""), loop,
+                    end);
     LLVMPositionBuilderAtEnd(g->b, end);
     g->mask[0] = saved[0];
     g->mask[1] = saved[1];
@@ -237,7 +239,7 @@ void gen_call(struct gen *g, const struct ir_instr *in)
     }
     for (uint32_t d = 0; d < in->ndst; d++) {
         enum ir_type type = in->dst[d]->type;
-        LLVMValueRef zero = LLVMConstNull(type == IR_PRED ? g->t_mask : memory_type(g, type));
+        LLVMValueRef zero = LLVMConstNull(type == IR_PRED ? g->t->mask : memory_type(g, type));
         area_store(g, c.results, d, type, (LLVMValueRef[]){zero, zero}, NULL);
     }
     if (in->op == IR_OP_CALL)

@@ -89,7 +89,7 @@ static void value_save(struct gen *g, const struct ir_value *v)
     uint64_t at = frame_slot(g, v);
     for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++) {
         LLVMValueRef x = val.c[i];
-        if (LLVMTypeOf(x) == g->t_mask)
+        if (LLVMTypeOf(x) == g->t->mask)
             x = gen_bits16(g, x);
         LLVMBuildStore(g->b, x, gen_gep(g, g->frame, at + i * component_stride(g, v)));
     }
@@ -100,7 +100,7 @@ static void value_set_restored(struct gen *g, const struct ir_value *v, const st
     assert(val->kind == val->shape->kind && val->shape == gen_shape(g, v));
     for (unsigned i = 0; i < gen_components(val->shape); i++) {
         LLVMValueRef x = val->c[i];
-        if (LLVMTypeOf(x) == g->t_mask)
+        if (LLVMTypeOf(x) == g->t->mask)
             x = gen_bits16(g, x);
         if (g->slots[v->id].ptr[i])
             LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);

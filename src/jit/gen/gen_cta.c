@@ -28,13 +28,14 @@ enum body_param {
     BODY_NPARAMS = BODY_TIDS + 6
 };
 
-LLVMTypeRef gen_body_type(struct gen *g)
+LLVMTypeRef gen_body_type(struct gen_unit *u)
 {
-    LLVMTypeRef params[BODY_NPARAMS] = {g->t_ptr, g->t_ptr, g->t_i32, g->t_i32, g->t_i32,
-                                        g->t_ptr, g->t_ptr, g->t_ptr, g->t_ptr};
+    LLVMTypeRef params[BODY_NPARAMS] = {u->types.ptr, u->types.ptr, u->types.i32,
+                                        u->types.i32, u->types.i32, u->types.ptr,
+                                        u->types.ptr, u->types.ptr, u->types.ptr};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
-        params[i] = g->t_i32;
-    return LLVMFunctionType(g->t_i32, params, BODY_NPARAMS, false);
+        params[i] = u->types.i32;
+    return LLVMFunctionType(u->types.i32, params, BODY_NPARAMS, false);
 }
 
 void gen_body_values(struct gen *g)
@@ -52,8 +53,8 @@ void gen_body_values(struct gen *g)
 
 static bool has_rows(const struct gen *g)
 {
-    return g->req->cls == IR_CLASS_X32 || g->req->cls == IR_CLASS_X16 ||
-           g->req->cls == IR_CLASS_X16_FULL;
+    return g->unit->req->cls == IR_CLASS_X32 || g->unit->req->cls == IR_CLASS_X16 ||
+           g->unit->req->cls == IR_CLASS_X16_FULL;
 }
 
 static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
@@ -66,41 +67,53 @@ static void store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMV
     LLVMBuildStore(g->b, x, gen_gep(g, base, offset));
 }
 
-static LLVMValueRef body_call(struct gen *g, LLVMValueRef body, LLVMValueRef *args)
+static LLVMValueRef body_call(struct gen *g, LLVMValueRef *args)
 {
-    return LLVMBuildCall2(g->b, gen_body_type(g), body, args, BODY_NPARAMS, "");
+    return LLVMBuildCall2(g->b, gen_body_type(g->unit), g->unit->body.fn, args, BODY_NPARAMS, "");
 }
 
-void gen_run_warp(struct gen *g, LLVMValueRef body)
+/* An entry point is a function without IR. */
+static struct gen entry_begin(struct gen_unit *u, const char *name, LLVMTypeRef type)
 {
-    LLVMTypeRef params[] = {g->t_ptr, g->t_ptr};
-    g->fn = LLVMAddFunction(g->mod, "heddle_kernel", LLVMFunctionType(g->t_i32, params, 2, false));
-    gen_function_attributes(g, g->fn);
-    LLVMPositionBuilderAtEnd(g->b, gen_bb(g, "entry"));
+    struct gen g = {.unit = u,
+                    .t = &u->types,
+                    .fn = LLVMAddFunction(u->mod, name, type),
+                    .b = LLVMCreateBuilderInContext(u->ctx)};
+    gen_function_attributes(u, g.fn);
+    LLVMPositionBuilderAtEnd(g.b, gen_bb(&g, "entry"));
+    return g;
+}
+
+void gen_run_warp(struct gen_unit *u)
+{
+    LLVMTypeRef params[] = {u->types.ptr, u->types.ptr};
+    LLVMTypeRef type = LLVMFunctionType(u->types.i32, params, 2, false);
+    struct gen entry = entry_begin(u, "heddle_kernel", type), *g = &entry;
     LLVMValueRef cta = LLVMGetParam(g->fn, 0), warp = LLVMGetParam(g->fn, 1);
-    LLVMValueRef none = LLVMConstNull(g->t_ptr);
+    LLVMValueRef none = LLVMConstNull(g->t->ptr);
     LLVMValueRef args[BODY_NPARAMS] = {
         [BODY_CTA] = cta,
         [BODY_WARP] = warp,
-        [BODY_STATE] = load_field(g, g->t_i32, warp, offsetof(struct jit_warp, state)),
-        [BODY_INDEX] = gen_load_ctx(g, g->t_i32, warp, offsetof(struct jit_warp, index)),
-        [BODY_ALIVE] = load_field(g, g->t_i32, warp, offsetof(struct jit_warp, alive)),
-        [BODY_FRAME] = gen_load_ctx(g, g->t_ptr, warp, offsetof(struct jit_warp, frame)),
+        [BODY_STATE] = load_field(g, g->t->i32, warp, offsetof(struct jit_warp, state)),
+        [BODY_INDEX] = gen_load_ctx(g, g->t->i32, warp, offsetof(struct jit_warp, index)),
+        [BODY_ALIVE] = load_field(g, g->t->i32, warp, offsetof(struct jit_warp, alive)),
+        [BODY_FRAME] = gen_load_ctx(g, g->t->ptr, warp, offsetof(struct jit_warp, frame)),
         [BODY_CTA_IN] = none,
         [BODY_CTA_OUT] = none,
         [BODY_ONCE] = none,
     };
-    g->launch = gen_load_ctx(g, g->t_ptr, cta, offsetof(struct jit_cta, launch));
+    g->launch = gen_load_ctx(g, g->t->ptr, cta, offsetof(struct jit_cta, launch));
     for (unsigned i = 0; i < 6; i++)
         args[BODY_TIDS + i] =
             has_rows(g) ? gen_tid_start(g, args[BODY_INDEX], (int)i / 3, i % 3) : gen_i32(g, 0);
-    LLVMBuildRet(g->b, body_call(g, body, args));
+    LLVMBuildRet(g->b, body_call(g, args));
+    LLVMDisposeBuilder(g->b);
 }
 
 /* ---- whole CTAs */
 
 struct cta_run {
-    LLVMValueRef body, warp, frames, in, out, once, nwarps, threads, block[3];
+    LLVMValueRef warp, frames, in, out, once, nwarps, threads, block[3];
     LLVMBasicBlockRef *heads; /* by region */
     LLVMBasicBlockRef end;
 };
@@ -110,7 +123,7 @@ static void block_sizes(struct gen *g, struct cta_run *run)
     run->threads = gen_i32(g, 1);
     for (unsigned a = 0; a < 3; a++) {
         uint64_t at = offsetof(struct jit_launch, block) + 4 * a;
-        run->block[a] = gen_load_ctx(g, g->t_i32, g->launch, at);
+        run->block[a] = gen_load_ctx(g, g->t->i32, g->launch, at);
         run->threads = LLVMBuildMul(g->b, run->threads, run->block[a], "");
     }
 }
@@ -125,7 +138,7 @@ static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef t
         LLVMValueRef next = LLVMBuildAdd(g->b, tid[a], more, "");
         LLVMValueRef wraps = LLVMBuildICmp(g->b, LLVMIntEQ, next, run->block[a], "");
         tid[a] = LLVMBuildSelect(g->b, wraps, zero, next, "");
-        more = LLVMBuildZExt(g->b, wraps, g->t_i32, "");
+        more = LLVMBuildZExt(g->b, wraps, g->t->i32, "");
     }
     tid[2] = LLVMBuildAdd(g->b, tid[2], more, "");
 }
@@ -136,7 +149,7 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
 {
     assert(has_rows(g));
     memcpy(out, tid, 3 * sizeof(*tid));
-    if (g->req->cls == IR_CLASS_X32) {
+    if (g->unit->req->cls == IR_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
         out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, 16), "");
         tid_advance(g, run, tid, 32);
@@ -151,7 +164,7 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
 static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
     LLVMValueRef all = gen_i32(g, 0xffffffffu), one = gen_i32(g, 1);
-    if (ir_launch_class_is_full(g->req->cls))
+    if (ir_launch_class_is_full(g->unit->req->cls))
         return all;
     LLVMValueRef left =
         LLVMBuildSub(g->b, run->threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
@@ -163,28 +176,29 @@ static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMVal
 
 static LLVMValueRef area(struct gen *g, uint64_t size_B)
 {
-    LLVMTypeRef type = LLVMArrayType2(g->t_i64, (size_B + 7) / 8);
+    LLVMTypeRef type = LLVMArrayType2(g->t->i64, (size_B + 7) / 8);
     LLVMValueRef a = LLVMBuildAlloca(g->b, type, "");
     LLVMSetAlignment(a, 16);
     return a;
 }
 
-static struct cta_run run_begin(struct gen *g, LLVMValueRef body)
+static struct cta_run run_begin(struct gen *g)
 {
-    struct cta_run run = {.body = body, .end = gen_bb(g, "end")};
+    const struct gen_body *body = &g->unit->body;
+    struct cta_run run = {.end = gen_bb(g, "end")};
     g->cta = LLVMGetParam(g->fn, 0);
     run.warp = area(g, sizeof(struct jit_warp));
-    run.in = area(g, HD_MAX(g->cta_area_B, 8));
-    run.out = area(g, HD_MAX(g->cta_area_B, 8));
-    run.once = area(g, HD_MAX(g->once_B, 8));
-    g->launch = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, launch));
-    run.nwarps = gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
+    run.in = area(g, HD_MAX(body->cta_area_B, 8));
+    run.out = area(g, HD_MAX(body->cta_area_B, 8));
+    run.once = area(g, HD_MAX(body->once_B, 8));
+    g->launch = gen_load_ctx(g, g->t->ptr, g->cta, offsetof(struct jit_cta, launch));
+    run.nwarps = gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nwarps));
     block_sizes(g, &run);
-    run.frames = LLVMConstNull(g->t_ptr);
-    if (g->facts.frame_B)
-        run.frames = gen_load_ctx(g, g->t_ptr, g->cta, offsetof(struct jit_cta, frames));
-    run.heads = hd_arena_array(&g->arena, LLVMBasicBlockRef, g->nresume + 1);
-    for (uint32_t r = 0; run.heads && r <= g->nresume; r++)
+    run.frames = LLVMConstNull(g->t->ptr);
+    if (g->unit->facts.frame_B)
+        run.frames = gen_load_ctx(g, g->t->ptr, g->cta, offsetof(struct jit_cta, frames));
+    run.heads = hd_arena_array(&g->unit->arena, LLVMBasicBlockRef, body->nresume + 1);
+    for (uint32_t r = 0; run.heads && r <= body->nresume; r++)
         run.heads[r] = gen_bb(g, "region");
     return run;
 }
@@ -196,19 +210,19 @@ static LLVMValueRef state_of(struct gen *g, uint32_t region)
 
 static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
-    assert(g->facts.frame_B % 64 == 0);
-    if (!g->facts.frame_B)
+    assert(g->unit->facts.frame_B % 64 == 0);
+    if (!g->unit->facts.frame_B)
         return run->frames;
-    LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t_i64, "");
-    at = LLVMBuildMul(g->b, at, gen_i64(g, g->facts.frame_B), "");
-    return LLVMBuildGEP2(g->b, g->t_i8, run->frames, &at, 1, "");
+    LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t->i64, "");
+    at = LLVMBuildMul(g->b, at, gen_i64(g, g->unit->facts.frame_B), "");
+    return LLVMBuildGEP2(g->b, g->t->i8, run->frames, &at, 1, "");
 }
 
 static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w,
                                 LLVMValueRef alive, LLVMValueRef tid[3])
 {
     LLVMValueRef frame = frame_of(g, run, w);
-    if (g->alive_in_memory) { /* device functions read it */
+    if (g->unit->body.alive_in_memory) { /* device functions read it */
         store_field(g, run->warp, offsetof(struct jit_warp, index), w);
         store_field(g, run->warp, offsetof(struct jit_warp, alive), alive);
         store_field(g, run->warp, offsetof(struct jit_warp, frame), frame);
@@ -219,7 +233,7 @@ static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t reg
         args[i] = gen_i32(g, 0);
     if (has_rows(g))
         tids_of_warp(g, run, tid, args + BODY_TIDS);
-    return body_call(g, run->body, args);
+    return body_call(g, args);
 }
 
 /* What the opening of a barrier with votes does; without votes nobody looks at it. */
@@ -231,7 +245,7 @@ static void publish_votes(struct gen *g)
                                   offsetof(struct jit_barrier, result_arrived)};
     for (unsigned i = 0; i < 2; i++) {
         LLVMValueRef at = gen_barrier_field(g, gen_i32(g, 0), from[i]);
-        LLVMValueRef x = LLVMBuildLoad2(g->b, g->t_i32, at, "");
+        LLVMValueRef x = LLVMBuildLoad2(g->b, g->t->i32, at, "");
         LLVMBuildStore(g->b, x, gen_barrier_field(g, gen_i32(g, 0), to[i]));
         LLVMBuildStore(g->b, gen_i32(g, 0), at);
     }
@@ -241,11 +255,12 @@ static void publish_votes(struct gen *g)
 static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t region,
                                    LLVMValueRef w, LLVMValueRef tid[3], LLVMValueRef state)
 {
-    assert(g->leaves_early && g->by_region);
+    assert(g->unit->body.leaves_early && g->unit->body.by_region);
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef runs = gen_bb(g, "runs"), next = gen_bb(g, "next");
-    LLVMValueRef alive =
-        region ? load_field(g, g->t_i32, frame_of(g, run, w), g->alive_at) : warp_alive(g, run, w);
+    LLVMValueRef alive = region
+                             ? load_field(g, g->t->i32, frame_of(g, run, w), g->unit->body.alive_at)
+                             : warp_alive(g, run, w);
     LLVMValueRef gone = LLVMBuildICmp(g->b, LLVMIntEQ, alive, gen_i32(g, 0), "");
     LLVMValueRef at[3] = {tid[0], tid[1], tid[2]}, unused[6];
     if (has_rows(g))
@@ -255,7 +270,7 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
     LLVMValueRef own = LLVMBuildOr(g->b, run_warp_in(g, run, region, w, alive, at), state, "");
     LLVMBuildBr(g->b, next);
     LLVMPositionBuilderAtEnd(g->b, next);
-    LLVMValueRef all = LLVMBuildPhi(g->b, g->t_i32, "");
+    LLVMValueRef all = LLVMBuildPhi(g->b, g->t->i32, "");
     LLVMAddIncoming(all, (LLVMValueRef[]){state, own}, (LLVMBasicBlockRef[]){from, runs}, 2);
     return all;
 }
@@ -263,14 +278,14 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
 /* To the region after the stop that the warps have come to, or to the end. */
 static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef state)
 {
-    const struct gen_regions *regions = &g->regions;
-    uint32_t first = g->by_region ? regions->first[region] : 0;
-    uint32_t last = g->by_region ? regions->first[region + 1] : 0;
+    const struct gen_regions *regions = &g->unit->body.regions;
+    uint32_t first = g->unit->body.by_region ? regions->first[region] : 0;
+    uint32_t last = g->unit->body.by_region ? regions->first[region + 1] : 0;
     LLVMValueRef sw = LLVMBuildSwitch(g->b, state, run->end, last - first);
 
     for (uint32_t i = first; i < last; i++) {
         uint32_t next = regions->to[i] + 1;
-        assert(next && next <= g->nresume);
+        assert(next && next <= g->unit->body.nresume);
         LLVMAddCase(sw, state_of(g, next), run->heads[next]);
     }
 }
@@ -279,14 +294,15 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
     LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
-    if (g->once_B)
-        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t_i8), gen_i64(g, g->once_B), 16);
+    uint64_t once_B = g->unit->body.once_B, area_B = g->unit->body.cta_area_B;
+    if (once_B)
+        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, once_B), 16);
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
     LLVMValueRef phis[5], at[5], state; /* thread number; warp; state */
     for (unsigned i = 0; i < 5; i++)
-        at[i] = phis[i] = LLVMBuildPhi(g->b, g->t_i32, "");
-    if (g->leaves_early)
+        at[i] = phis[i] = LLVMBuildPhi(g->b, g->t->i32, "");
+    if (g->unit->body.leaves_early)
         state = run_warp_alive(g, run, region, phis[3], at, phis[4]);
     else
         state = run_warp_in(g, run, region, phis[3], warp_alive(g, run, phis[3]), at);
@@ -297,27 +313,24 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
         LLVMAddIncoming(phis[i], (LLVMValueRef[]){gen_i32(g, 0), at[i]}, blocks, 2);
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, ""), loop, after);
     LLVMPositionBuilderAtEnd(g->b, after);
-    if (g->cta_area_B)
-        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, g->cta_area_B));
-    if (g->facts.has_votes)
+    if (area_B)
+        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, area_B));
+    if (g->unit->facts.has_votes)
         publish_votes(g);
     region_leave(g, run, region, state);
 }
 
-void gen_run_cta(struct gen *g, LLVMValueRef body)
+void gen_run_cta(struct gen_unit *u)
 {
-    assert(g->by_region || (!g->nresume && !g->facts.frame_B && !g->dispatch));
-    g->fn =
-        LLVMAddFunction(g->mod, "heddle_run_cta", LLVMFunctionType(g->t_void, &g->t_ptr, 1, false));
-    gen_function_attributes(g, g->fn);
-    LLVMPositionBuilderAtEnd(g->b, gen_bb(g, "entry"));
-    struct cta_run run = run_begin(g, body);
-    if (!run.heads)
-        return;
-    LLVMBuildBr(g->b, run.heads[0]);
-    for (uint32_t r = 0; r <= g->nresume; r++)
-        run_region(g, &run, r);
-    LLVMPositionBuilderAtEnd(g->b, run.end);
-    LLVMBuildRetVoid(g->b);
-    g->facts.has_run_cta = true;
+    LLVMTypeRef type = LLVMFunctionType(u->types.void_, &u->types.ptr, 1, false);
+    assert(u->body.by_region || (!u->body.nresume && !u->body.dispatch));
+    struct gen g = entry_begin(u, "heddle_run_cta", type);
+    struct cta_run run = run_begin(&g);
+    LLVMBuildBr(g.b, run.heads ? run.heads[0] : run.end);
+    for (uint32_t r = 0; run.heads && r <= u->body.nresume; r++)
+        run_region(&g, &run, r);
+    LLVMPositionBuilderAtEnd(g.b, run.end);
+    LLVMBuildRetVoid(g.b);
+    LLVMDisposeBuilder(g.b);
+    u->facts.has_run_cta = true;
 }

@@ -56,7 +56,7 @@ static LLVMValueRef int_to_int(struct gen *g, const struct gen_emit *e)
 /* One step in the encoding, away from or toward zero. */
 static LLVMValueRef step(struct gen *g, bool vec, LLVMValueRef bits, LLVMValueRef away)
 {
-    LLVMValueRef one = gen_k(g, vec, g->t_i32, 1);
+    LLVMValueRef one = gen_k(g, vec, g->t->i32, 1);
     return LLVMBuildSelect(g->b, away, LLVMBuildAdd(g->b, bits, one, ""),
                            LLVMBuildSub(g->b, bits, one, ""), "");
 }
@@ -64,15 +64,15 @@ static LLVMValueRef step(struct gen *g, bool vec, LLVMValueRef bits, LLVMValueRe
 /* To nearest, and back one step where that went the wrong way. */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd)
 {
-    LLVMTypeRef f64 = gen_type_as(g, vec, g->t_f64), f32 = gen_type_as(g, vec, g->t_f32);
+    LLVMTypeRef f64 = gen_type_as(g, vec, g->t->f64), f32 = gen_type_as(g, vec, g->t->f32);
     LLVMValueRef t = LLVMBuildFPTrunc(g->b, x, f32, ""), back = LLVMBuildFPExt(g->b, t, f64, "");
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t_i32), ""), wrong, away;
-    LLVMValueRef negative = LLVMBuildICmp(g->b, LLVMIntSLT, bits, gen_k(g, vec, g->t_i32, 0), "");
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t->i32), ""), wrong, away;
+    LLVMValueRef negative = LLVMBuildICmp(g->b, LLVMIntSLT, bits, gen_k(g, vec, g->t->i32, 0), "");
     switch (rnd) {
     case IR_RZ:
         wrong = LLVMBuildFCmp(g->b, LLVMRealOGT, gen_intrinsic(g, "llvm.fabs", &f64, 1, &back, 1),
                               gen_intrinsic(g, "llvm.fabs", &f64, 1, &x, 1), "");
-        away = gen_k(g, vec, g->t_i1, 0);
+        away = gen_k(g, vec, g->t->i1, 0);
         break;
     case IR_RM:
         wrong = LLVMBuildFCmp(g->b, LLVMRealOGT, back, x, "");
@@ -110,7 +110,7 @@ static LLVMValueRef finish(struct gen *g, const struct gen_emit *e, LLVMValueRef
     enum ir_type to = e->in->type;
     enum ir_rnd rnd = e->in->rnd;
     LLVMTypeRef have = LLVMTypeOf(x), it = gen_type_as(g, e->vec, gen_scalar_type(g, to));
-    bool from64 = (e->vec ? LLVMGetElementType(have) : have) == g->t_f64;
+    bool from64 = (e->vec ? LLVMGetElementType(have) : have) == g->t->f64;
     if (is_half(to)) {
         if (is_directed(rnd) && rnd != IR_RZ)
             return NULL;
@@ -118,7 +118,7 @@ static LLVMValueRef finish(struct gen *g, const struct gen_emit *e, LLVMValueRef
             x = gen_odd_f32(g, e->vec, x);
         LLVMValueRef r = gen_half_narrow(g, e->vec, to, x, rnd == IR_RZ);
         if (ir_has(e->in, IR_MOD_RELU)) {
-            LLVMValueRef zero = gen_k(g, e->vec, g->t_i16, 0);
+            LLVMValueRef zero = gen_k(g, e->vec, g->t->i16, 0);
             r = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, r, zero, ""), zero, r, "");
         }
         return ir_has(e->in, IR_MOD_SAT) ? gen_half_saturate(g, e->vec, to, r) : r;
@@ -151,7 +151,7 @@ static LLVMValueRef int_to_float(struct gen *g, const struct gen_emit *e)
     if (LLVMGetIntTypeWidth(et) > bits)
         x = LLVMBuildTrunc(g->b, x, gen_type_as(g, e->vec, gen_scalar_type(g, e->in->type2)), "");
     /* What f32 rounds of a 64-bit integer is beyond f16 anyway. */
-    LLVMTypeRef ft = direct ? gen_float_type(g, to) : bits == 64 ? g->t_f32 : g->t_f64;
+    LLVMTypeRef ft = direct ? gen_float_type(g, to) : bits == 64 ? g->t->f32 : g->t->f64;
     LLVMTypeRef form = gen_type_as(g, e->vec, ft);
     return finish(g, e,
                   ir_type_is_signed(e->in->type2) ? LLVMBuildSIToFP(g->b, x, form, "")
@@ -193,8 +193,8 @@ static LLVMValueRef float_to_int(struct gen *g, const struct gen_emit *e)
     const char *round = rounder(e->in->rnd == IR_RND_NONE ? IR_RZI : e->in->rnd);
     if (!round || (ir_has(e->in, IR_MOD_FTZ) && is_half(from)))
         return NULL;
-    LLVMTypeRef fe = is_half(from) ? g->t_f32 : gen_float_type(g, from);
-    LLVMTypeRef ft = gen_type_as(g, e->vec, fe), ie = wide == 64 ? g->t_i64 : g->t_i32;
+    LLVMTypeRef fe = is_half(from) ? g->t->f32 : gen_float_type(g, from);
+    LLVMTypeRef ft = gen_type_as(g, e->vec, fe), ie = wide == 64 ? g->t->i64 : g->t->i32;
     LLVMValueRef x = is_half(from) ? gen_half_widen(g, e->vec, from, e->src[0])
                                    : LLVMBuildBitCast(g->b, flush_source(g, e), ft, "");
     x = gen_intrinsic(g, round, &ft, 1, &x, 1);
@@ -223,8 +223,8 @@ static LLVMValueRef same_float(struct gen *g, const struct gen_emit *e)
     LLVMValueRef bits = flush_source(g, e);
     if (!ir_has(e->in, IR_MOD_SAT))
         return gen_canonical(g, bits);
-    LLVMTypeRef ft = gen_type_as(g, e->vec, g->t_f32), it = gen_type_as(g, e->vec, g->t_i32);
-    LLVMValueRef zero = gen_kf(g, e->vec, g->t_f32, 0.0), one = gen_kf(g, e->vec, g->t_f32, 1.0);
+    LLVMTypeRef ft = gen_type_as(g, e->vec, g->t->f32), it = gen_type_as(g, e->vec, g->t->i32);
+    LLVMValueRef zero = gen_kf(g, e->vec, g->t->f32, 0.0), one = gen_kf(g, e->vec, g->t->f32, 1.0);
     LLVMValueRef x = LLVMBuildBitCast(g->b, bits, ft, "");
     x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOGT, x, zero, ""), x, zero, "");
     x = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, x, one, ""), x, one, "");
@@ -240,10 +240,10 @@ static LLVMValueRef float_to_float(struct gen *g, const struct gen_emit *e)
         return same_float(g, e);
     /* Rounding and flushing in one step, and flushing of halves: by the reference. */
     bool flushes = ir_has(e->in, IR_MOD_FTZ) &&
-                   (from != IR_F32 || (to != IR_F32 && to != IR_F64 && g->fp_ftz));
+                   (from != IR_F32 || (to != IR_F32 && to != IR_F64 && g->unit->fp_ftz));
     if (flushes || (!integral && !is_nearest(rnd) && !is_directed(rnd)))
         return NULL;
-    LLVMTypeRef wide = gen_type_as(g, e->vec, from == IR_F64 ? g->t_f64 : g->t_f32);
+    LLVMTypeRef wide = gen_type_as(g, e->vec, from == IR_F64 ? g->t->f64 : g->t->f32);
     LLVMValueRef x = is_half(from) ? gen_half_widen(g, e->vec, from, e->src[0])
                                    : LLVMBuildBitCast(g->b, flush_source(g, e), wide, "");
     if (integral)

@@ -49,18 +49,19 @@ static void result_take(struct gen *g, const struct gen_site *site, LLVMValueRef
 /* Opened barriers hand their lanes on; yields i1 "something is still parked". */
 static LLVMValueRef sites_poll(struct gen *g)
 {
-    LLVMValueRef parked_any = gen_ci(g->t_i16, 0);
+    LLVMValueRef parked_any = gen_ci(g->t->i16, 0);
     for (uint32_t s = 0; s < g->nsites; s++) {
         struct gen_site *site = &g->sites[s];
-        LLVMValueRef id = LLVMBuildLoad2(g->b, g->t_i32, site->id, "");
-        LLVMValueRef was = LLVMBuildLoad2(g->b, g->t_i32, site->generation, "");
-        LLVMValueRef now = LLVMBuildLoad2(
-            g->b, g->t_i32, gen_barrier_field(g, id, offsetof(struct jit_barrier, generation)), "");
+        LLVMValueRef id = LLVMBuildLoad2(g->b, g->t->i32, site->id, "");
+        LLVMValueRef was = LLVMBuildLoad2(g->b, g->t->i32, site->generation, "");
+        LLVMValueRef now =
+            LLVMBuildLoad2(g->b, g->t->i32,
+                           gen_barrier_field(g, id, offsetof(struct jit_barrier, generation)), "");
         LLVMValueRef open = LLVMBuildICmp(g->b, LLVMIntNE, was, now, "");
         struct gen_node *next = &g->nodes[site->next];
         LLVMValueRef let_go[2];
         for (int h = 0; h < 2; h++) {
-            LLVMValueRef zero = gen_ci(g->t_i16, 0);
+            LLVMValueRef zero = gen_ci(g->t->i16, 0);
             LLVMValueRef parked = gen_bits_load(g, site->parked[h]);
             LLVMValueRef go = LLVMBuildSelect(g->b, open, parked, zero, "");
             LLVMValueRef stay = LLVMBuildSelect(g->b, open, zero, parked, "");
@@ -73,7 +74,7 @@ static LLVMValueRef sites_poll(struct gen *g)
         if (site->bar->ndst)
             result_take(g, site, id, let_go);
     }
-    return LLVMBuildICmp(g->b, LLVMIntNE, parked_any, gen_ci(g->t_i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, parked_any, gen_ci(g->t->i16, 0), "");
 }
 
 /* End of a sweep in dispatch mode: go round again, stop, or end. */
@@ -83,13 +84,13 @@ void gen_wrap(struct gen *g)
     LLVMPositionBuilderAtEnd(g->b, g->wrap);
     g->mask[0] = g->mask[1] = NULL;
     LLVMValueRef parked = sites_poll(g);
-    LLVMValueRef pend = gen_ci(g->t_i16, 0);
+    LLVMValueRef pend = gen_ci(g->t->i16, 0);
     for (uint32_t n = 0; n < g->nnodes; n++) {
         for (int h = 0; h < 2 && !g->nodes[n].exit_only; h++)
             pend = LLVMBuildOr(g->b, pend, gen_bits_load(g, g->nodes[n].pend[h]), "");
     }
     LLVMBasicBlockRef again = gen_bb(g, "again"), idle = gen_bb(g, "idle");
-    LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, pend, gen_ci(g->t_i16, 0), "");
+    LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, pend, gen_ci(g->t->i16, 0), "");
     LLVMBuildCondBr(g->b, any, again, idle);
 
     LLVMPositionBuilderAtEnd(g->b, idle);
@@ -105,16 +106,16 @@ void gen_wrap(struct gen *g)
 
     /* Nobody could run although lanes are pending: their partners will not come, so let them go. */
     LLVMPositionBuilderAtEnd(g->b, again);
-    LLVMValueRef moved = LLVMBuildLoad2(g->b, g->t_i8, g->sweep_progress, "");
-    LLVMValueRef stuck = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t_i8, 0), "");
+    LLVMValueRef moved = LLVMBuildLoad2(g->b, g->t->i8, g->sweep_progress, "");
+    LLVMValueRef stuck = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t->i8, 0), "");
     if (g->nsites)
         stuck = LLVMBuildAnd(g->b, stuck, LLVMBuildNot(g->b, parked, ""), "");
-    LLVMBuildStore(g->b, LLVMBuildZExt(g->b, stuck, g->t_i8, ""), g->sweep_forced);
-    LLVMBuildStore(g->b, gen_ci(g->t_i8, 0), g->sweep_progress);
-    if (!g->facts.may_spin) {
+    LLVMBuildStore(g->b, LLVMBuildZExt(g->b, stuck, g->t->i8, ""), g->sweep_forced);
+    LLVMBuildStore(g->b, gen_ci(g->t->i8, 0), g->sweep_progress);
+    if (!g->unit->facts.may_spin) {
         if (g->nsites) {
             LLVMBasicBlockRef wait = gen_bb(g, "wait_members"), go = gen_bb(g, "go");
-            LLVMValueRef idle_now = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t_i8, 0), "");
+            LLVMValueRef idle_now = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t->i8, 0), "");
             LLVMBuildCondBr(g->b, LLVMBuildAnd(g->b, idle_now, parked, ""), wait, go);
             LLVMPositionBuilderAtEnd(g->b, wait);
             LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_BARRIER));
@@ -123,7 +124,7 @@ void gen_wrap(struct gen *g)
         LLVMBuildBr(g->b, first);
         return;
     }
-    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t_i32, g->sweep_spins, "");
+    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep_spins, "");
     spins = LLVMBuildAdd(g->b, spins, gen_i32(g, 1), "");
     LLVMValueRef tired = LLVMBuildICmp(g->b, LLVMIntUGE, spins, gen_i32(g, 64), "");
     LLVMBuildStore(g->b, LLVMBuildSelect(g->b, tired, gen_i32(g, 0), spins, ""), g->sweep_spins);
@@ -133,7 +134,7 @@ void gen_wrap(struct gen *g)
     if (g->is_kernel) {
         LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_YIELD));
     } else {
-        gen_service(g, offsetof(struct jit_services, yield), g->t_void, NULL, 0);
+        gen_service(g, offsetof(struct jit_services, yield), g->t->void_, NULL, 0);
         LLVMBuildBr(g->b, first);
     }
 }
@@ -141,7 +142,7 @@ void gen_wrap(struct gen *g)
 LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2])
 {
     const struct ir_instr *in = node->collective;
-    assert(g->dispatch && node->first == in && LLVMTypeOf(pend[0]) == g->t_i16);
+    assert(g->dispatch && node->first == in && LLVMTypeOf(pend[0]) == g->t->i16);
     const struct ir_value *member = in->op == IR_OP_SHFL ? in->src[3]
                                     : in->op == IR_OP_WARPSYNC || in->op == IR_OP_ELECT
                                         ? in->src[0]
@@ -155,13 +156,13 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef
     g->mask[0] = saved[0];
     g->mask[1] = saved[1];
     LLVMValueRef alive = LLVMBuildOr(
-        g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[0]), g->t_i32, ""),
-        LLVMBuildShl(g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[1]), g->t_i32, ""),
+        g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[0]), g->t->i32, ""),
+        LLVMBuildShl(g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[1]), g->t->i32, ""),
                      gen_i32(g, 16), ""),
         "");
     LLVMValueRef missing =
         LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, want, alive, ""), LLVMBuildNot(g->b, have, ""), "");
-    LLVMValueRef forced = LLVMBuildLoad2(g->b, g->t_i8, g->sweep_forced, "");
+    LLVMValueRef forced = LLVMBuildLoad2(g->b, g->t->i8, g->sweep_forced, "");
     return LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, missing, gen_i32(g, 0), ""),
-                       LLVMBuildICmp(g->b, LLVMIntNE, forced, gen_ci(g->t_i8, 0), ""), "");
+                       LLVMBuildICmp(g->b, LLVMIntNE, forced, gen_ci(g->t->i8, 0), ""), "");
 }

@@ -10,44 +10,44 @@
 LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask)
 {
     assert(gen_is_mask(g, mask));
-    return LLVMBuildBitCast(g->b, mask, g->t_i16, "");
+    return LLVMBuildBitCast(g->b, mask, g->t->i16, "");
 }
 
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits)
 {
     assert(gen_is_bits(g, bits));
-    return LLVMBuildBitCast(g->b, bits, g->t_mask, "");
+    return LLVMBuildBitCast(g->b, bits, g->t->mask, "");
 }
 
 LLVMValueRef gen_mask_or_full(struct gen *g, int h)
 {
     assert(!g->mask[h] || gen_is_mask(g, g->mask[h]));
-    return g->mask[h] ? g->mask[h] : gen_splat_const(g, g->t_i1, 1);
+    return g->mask[h] ? g->mask[h] : gen_splat_const(g, g->t->i1, 1);
 }
 
 LLVMValueRef gen_mask_bits(struct gen *g, int h)
 {
-    return g->mask[h] ? gen_bits16(g, g->mask[h]) : gen_ci(g->t_i16, 0xffff);
+    return g->mask[h] ? gen_bits16(g, g->mask[h]) : gen_ci(g->t->i16, 0xffff);
 }
 
 LLVMValueRef gen_mask32(struct gen *g)
 {
-    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t_i32, "");
-    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_mask_bits(g, 1), g->t_i32, "");
+    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->i32, "");
+    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_mask_bits(g, 1), g->t->i32, "");
     hi = LLVMBuildShl(g->b, hi, gen_i32(g, 16), "");
     return LLVMBuildOr(g->b, lo, hi, "");
 }
 
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
 {
-    return LLVMBuildLoad2(g->b, g->t_i16, slot, "");
+    return LLVMBuildLoad2(g->b, g->t->i16, slot, "");
 }
 
 LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi)
 {
     assert(gen_is_bits(g, lo) && gen_is_bits(g, hi));
     LLVMValueRef any = LLVMBuildOr(g->b, lo, hi, "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t_i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
 }
 
 void gen_mask_set_alive(struct gen *g)
@@ -171,14 +171,14 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
             keep_unless_taken(g, phi->dst[0], &vals[i], edge);
         gen_store_phi(g, phi->dst[0], vals[i++], edge, keep);
     }
-    assert(i == n || g->error[0]); /* all that were read have been written */
+    assert(i == n || g->unit->error[0]); /* all that were read have been written */
 }
 
 void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
 {
     assert((node->divergent || node->region) && !node->exit_only && node->pend[0]);
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t_i16, 0xffff);
+        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t->i16, 0xffff);
         LLVMValueRef old = gen_bits_load(g, node->pend[h]);
         LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), node->pend[h]);
     }
@@ -188,7 +188,7 @@ static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
 {
     assert(!g->alive_known_full && g->alive[0]);
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t_i16, 0xffff);
+        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t->i16, 0xffff);
         LLVMValueRef old = gen_bits_load(g, g->alive[h]);
         bits = LLVMBuildNot(g->b, bits, "");
         LLVMBuildStore(g->b, LLVMBuildAnd(g->b, old, bits, ""), g->alive[h]);
@@ -451,8 +451,8 @@ static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir
     for (uint32_t s = 0; s < n; s++)
         phi_sources_read(g, s); /* all of them before any phi is written */
     for (int h = 0; h < 2; h++) {
-        left[h] = gen_alloca(g, g->t_i16, 0, "left");
-        group[h] = gen_alloca(g, g->t_i16, 0, "group");
+        left[h] = gen_alloca(g, g->t->i16, 0, "left");
+        group[h] = gen_alloca(g, g->t->i16, 0, "group");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
     }
     LLVMBasicBlockRef turn = gen_bb(g, "turn"), next = gen_bb(g, "next"), end = gen_bb(g, "end");

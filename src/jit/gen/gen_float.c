@@ -22,7 +22,7 @@ static LLVMValueRef as_int(struct gen *g, bool vec, LLVMValueRef x)
     LLVMTypeRef t = LLVMTypeOf(x);
     if (vec)
         t = LLVMGetElementType(t);
-    LLVMTypeRef it = t == g->t_f64 ? g->t_i64 : t == g->t_f32 ? g->t_i32 : g->t_i16;
+    LLVMTypeRef it = t == g->t->f64 ? g->t->i64 : t == g->t->f32 ? g->t->i32 : g->t->i16;
     return LLVMBuildBitCast(g->b, x, gen_type_as(g, vec, it), "");
 }
 
@@ -128,7 +128,7 @@ static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValu
     if (e->in->type != IR_F32 || ir_has(e->in, IR_MOD_FTZ))
         return NULL;
     for (uint32_t i = 0; i < e->in->nsrc; i++)
-        w[i] = LLVMBuildFPExt(g->b, x[i], gen_type_as(g, e->vec, g->t_f64), "");
+        w[i] = LLVMBuildFPExt(g->b, x[i], gen_type_as(g, e->vec, g->t->f64), "");
     switch (e->in->op) {
     case IR_OP_FMUL:
         return gen_directed_f32(g, e->vec, LLVMBuildFMul(g->b, w[0], w[1], ""), e->in->rnd);
@@ -147,14 +147,14 @@ static LLVMValueRef arith_wide(struct gen *g, const struct gen_emit *e, LLVMValu
     s = gen_odd_sum_f64(g, e->vec, w[0], w[1]);
     if (e->in->rnd == IR_RM) {
         /* Rounded down, a difference of zero is negative, but +0 + +0 is not. */
-        LLVMTypeRef i64 = gen_type_as(g, e->vec, g->t_i64);
+        LLVMTypeRef i64 = gen_type_as(g, e->vec, g->t->i64);
         LLVMValueRef any = LLVMBuildOr(g->b, LLVMBuildBitCast(g->b, w[0], i64, ""),
                                        LLVMBuildBitCast(g->b, w[1], i64, ""), "");
-        any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_k(g, e->vec, g->t_i64, 0), "");
+        any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_k(g, e->vec, g->t->i64, 0), "");
         LLVMValueRef zero =
-            LLVMBuildFCmp(g->b, LLVMRealOEQ, s, gen_kf(g, e->vec, g->t_f64, 0.0), "");
+            LLVMBuildFCmp(g->b, LLVMRealOEQ, s, gen_kf(g, e->vec, g->t->f64, 0.0), "");
         s = LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, zero, any, ""),
-                            gen_kf(g, e->vec, g->t_f64, -0.0), s, "");
+                            gen_kf(g, e->vec, g->t->f64, -0.0), s, "");
     }
     return gen_directed_f32(g, e->vec, s, e->in->rnd);
 }
@@ -190,7 +190,7 @@ static bool is_arith(enum ir_op op)
 
 static LLVMValueRef flush_if(struct gen *g, const struct gen_emit *e, LLVMValueRef x, bool always)
 {
-    if (!ir_has(e->in, IR_MOD_FTZ) || e->in->type != IR_F32 || (g->fp_ftz && !always))
+    if (!ir_has(e->in, IR_MOD_FTZ) || e->in->type != IR_F32 || (g->unit->fp_ftz && !always))
         return x;
     return gen_flush(g, e->vec, x);
 }
@@ -200,11 +200,11 @@ static LLVMValueRef div_approx_range(struct gen *g, const struct gen_emit *e, LL
                                      LLVMValueRef q)
 {
     LLVMValueRef b = as_int(g, e->vec, x[1]);
-    LLVMValueRef zero = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t_i32, HD_APPROX_SIGN), "");
-    LLVMValueRef m = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t_i32, ~HD_APPROX_SIGN), "");
-    LLVMValueRef big = LLVMBuildFCmp(g->b, LLVMRealOGT, as_float(g, e->vec, g->t_f32, m),
-                                     gen_kf(g, e->vec, g->t_f32, 0x1p126), "");
-    LLVMValueRef alt = LLVMBuildFMul(g->b, x[0], as_float(g, e->vec, g->t_f32, zero), "");
+    LLVMValueRef zero = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t->i32, HD_APPROX_SIGN), "");
+    LLVMValueRef m = LLVMBuildAnd(g->b, b, gen_k(g, e->vec, g->t->i32, ~HD_APPROX_SIGN), "");
+    LLVMValueRef big = LLVMBuildFCmp(g->b, LLVMRealOGT, as_float(g, e->vec, g->t->f32, m),
+                                     gen_kf(g, e->vec, g->t->f32, 0x1p126), "");
+    LLVMValueRef alt = LLVMBuildFMul(g->b, x[0], as_float(g, e->vec, g->t->f32, zero), "");
     return LLVMBuildSelect(g->b, big, alt, q, "");
 }
 
@@ -225,7 +225,7 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
             x[n++] = x[0];
             x[0] = gen_kf(g, e->vec, ft, 1.0);
         }
-        r = g->avx512 ? arith_directed(g, e, x, n) : arith_wide(g, e, x);
+        r = g->unit->avx512 ? arith_directed(g, e, x, n) : arith_wide(g, e, x);
     } else {
         r = arith_nearest(g, e, x, ft);
     }
@@ -242,7 +242,7 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
 /* A NaN in f64 keeps its payload, quieted; elsewhere there is one NaN. */
 static LLVMValueRef nan_of(struct gen *g, bool vec, LLVMTypeRef it, LLVMValueRef first)
 {
-    if (it == g->t_i64)
+    if (it == g->t->i64)
         return LLVMBuildOr(g->b, first, gen_k(g, vec, it, 1ull << 51), "");
     return gen_k(g, vec, it, (1ull << (LLVMGetIntTypeWidth(it) - 1)) - 1);
 }
@@ -314,7 +314,7 @@ static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
 static LLVMValueRef testp(struct gen *g, const struct gen_emit *e)
 {
     bool f64 = e->in->type == IR_F64;
-    LLVMTypeRef it = f64 ? g->t_i64 : g->t_i32;
+    LLVMTypeRef it = f64 ? g->t->i64 : g->t->i32;
     uint64_t inf = f64 ? 0x7ff0000000000000u : 0x7f800000u, one = f64 ? 1ull << 52 : 1u << 23;
     LLVMValueRef m = LLVMBuildShl(g->b, e->src[0], gen_k(g, e->vec, it, 1), "");
     m = LLVMBuildLShr(g->b, m, gen_k(g, e->vec, it, 1), "");
@@ -419,7 +419,7 @@ struct ap {
 /* Instructions of AVX-512 that give the bits of several steps. */
 static bool is_wide(const struct ap *p)
 {
-    return p->vec && p->g->avx512;
+    return p->vec && p->g->unit->avx512;
 }
 
 /*
@@ -431,26 +431,26 @@ static LLVMValueRef fix_up(const struct ap *p, LLVMValueRef y, LLVMValueRef x, u
 {
     LLVMValueRef args[] = {y,
                            x,
-                           gen_splat_const(p->g, p->g->t_i32, table),
+                           gen_splat_const(p->g, p->g->t->i32, table),
                            gen_i32(p->g, 0),
-                           gen_ci(p->g->t_i16, 0xffff),
+                           gen_ci(p->g->t->i16, 0xffff),
                            gen_i32(p->g, 4)};
     return gen_intrinsic(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
 }
 
 static LLVMValueRef kf(const struct ap *p, double v)
 {
-    return gen_kf(p->g, p->vec, p->g->t_f32, v);
+    return gen_kf(p->g, p->vec, p->g->t->f32, v);
 }
 
 static LLVMValueRef ki(const struct ap *p, uint64_t v)
 {
-    return gen_k(p->g, p->vec, p->g->t_i32, v);
+    return gen_k(p->g, p->vec, p->g->t->i32, v);
 }
 
 static LLVMValueRef fi(const struct ap *p, LLVMValueRef x)
 {
-    return as_float(p->g, p->vec, p->g->t_f32, x);
+    return as_float(p->g, p->vec, p->g->t->f32, x);
 }
 
 static LLVMValueRef if_(const struct ap *p, LLVMValueRef x)
@@ -496,7 +496,7 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
         LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1);
         LLVMValueRef part = LLVMBuildFSub(b, x, whole, "");
         LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0),
-                               gen_ci(p->g->t_i16, 0xffff), gen_i32(p->g, 4)};
+                               gen_ci(p->g->t->i16, 0xffff), gen_i32(p->g, 4)};
         return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
     }
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);
@@ -531,7 +531,7 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     LLVMValueRef m = LLVMBuildSub(b, yi, LLVMBuildShl(b, e, ki(p, 23), ""), "");
     LLVMValueRef f = LLVMBuildFSub(b, fi(p, m), kf(p, 1.0), "");
     LLVMValueRef r = horner(p, f, c, 8);
-    LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_type_as(p->g, p->vec, p->g->t_f32), "");
+    LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_type_as(p->g, p->vec, p->g->t->f32), "");
     r = fma_(p->g, r, f, p->ftz ? ef : LLVMBuildFAdd(b, ef, e0, ""));
     if (is_wide(p))
         return fix_up(p, r, x, 0x03530433);
@@ -612,7 +612,7 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
     if (e->in->type != IR_F32 || e->in->op < IR_OP_FRSQRT || e->in->op > IR_OP_FTANH)
         return NULL;
     /* Only ex2 gives denormals of its own; the multiplication or scalef at its end flushes them. */
-    bool flushed = g->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2;
+    bool flushed = g->unit->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2;
     LLVMValueRef x = fi(&p,
                         ir_has(e->in, IR_MOD_FTZ) ? gen_flush(g, e->vec, e->src[0]) : e->src[0]),
                  y;

@@ -41,10 +41,10 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
     g->epoch = g->epoch_next++;
     for (int h = 0; h < 2; h++) { /* read again: a loop comes back here past the test */
         g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, node->pend[h]));
-        LLVMBuildStore(g->b, gen_ci(g->t_i16, 0), node->pend[h]);
+        LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), node->pend[h]);
     }
     if (g->dispatch)
-        LLVMBuildStore(g->b, gen_ci(g->t_i8, 1), g->sweep_progress);
+        LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep_progress);
 }
 
 /* Where the sweep goes after this node: back to a loop whose lanes want another turn, or on. */
@@ -169,16 +169,16 @@ static void mask_slots(struct gen *g, LLVMValueRef out[2])
     assert(!g->pending || g->npending < 2 * g->nnodes);
     for (int h = 0; h < 2; h++) {
         if (g->dispatch) {
-            out[h] = flag_slot(g, g->t_i16, 2);
+            out[h] = flag_slot(g, g->t->i16, 2);
             continue;
         }
         if (g->pending) {
             out[h] = gen_gep(g, g->pending, 2u * g->npending++);
-            LLVMBuildStore(g->b, gen_ci(g->t_i16, 0), out[h]);
+            LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), out[h]);
             continue;
         }
-        out[h] = gen_alloca(g, g->t_i16, 0, "pend");
-        LLVMBuildStore(g->b, gen_ci(g->t_i16, 0), out[h]);
+        out[h] = gen_alloca(g, g->t->i16, 0, "pend");
+        LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), out[h]);
     }
 }
 
@@ -188,7 +188,7 @@ static void nodes_materialise(struct gen *g)
     g->npending = 0;
     if (!g->dispatch && pending_in_memory(g)) {
         /* Not an alloca of this function's own, or SROA would take it apart again. */
-        LLVMTypeRef type = LLVMArrayType2(g->t_i16, 2ull * g->nnodes);
+        LLVMTypeRef type = LLVMArrayType2(g->t->i16, 2ull * g->nnodes);
         g->pending = gen_opaque(g, gen_alloca(g, type, 64, "pending"));
     }
     for (uint32_t n = 0; n < g->nnodes; n++) {
@@ -208,13 +208,13 @@ static void nodes_materialise(struct gen *g)
     }
     for (uint32_t s = 0; s < g->nsites; s++) {
         mask_slots(g, g->sites[s].parked);
-        g->sites[s].id = flag_slot(g, g->t_i32, 4);
-        g->sites[s].generation = flag_slot(g, g->t_i32, 4);
+        g->sites[s].id = flag_slot(g, g->t->i32, 4);
+        g->sites[s].generation = flag_slot(g, g->t->i32, 4);
     }
     if (g->dispatch) {
-        g->sweep_progress = flag_slot(g, g->t_i8, 1);
-        g->sweep_forced = flag_slot(g, g->t_i8, 1);
-        g->sweep_spins = flag_slot(g, g->t_i32, 4);
+        g->sweep_progress = flag_slot(g, g->t->i8, 1);
+        g->sweep_forced = flag_slot(g, g->t->i8, 1);
+        g->sweep_spins = flag_slot(g, g->t->i32, 4);
         g->wrap = gen_bb(g, "wrap");
     }
 }
@@ -229,11 +229,11 @@ static void alive_slots(struct gen *g)
             g->alive[h] = at;
             continue;
         }
-        g->alive[h] = gen_alloca(g, g->t_i16, 0, "alive");
+        g->alive[h] = gen_alloca(g, g->t->i16, 0, "alive");
         LLVMValueRef bits = g->alive_at_start;
         if (h)
             bits = LLVMBuildLShr(g->b, bits, gen_i32(g, 16), "");
-        LLVMBuildStore(g->b, LLVMBuildTrunc(g->b, bits, g->t_i16, ""), g->alive[h]);
+        LLVMBuildStore(g->b, LLVMBuildTrunc(g->b, bits, g->t->i16, ""), g->alive[h]);
     }
 }
 
@@ -269,7 +269,7 @@ static void gen_prologue(struct gen *g)
     LLVMBuildBr(g->b, first->test);
 }
 
-enum hd_status gen_flow_run(struct gen *g)
+void gen_flow_run(struct gen *g)
 {
     assert(g->nnodes && (g->is_kernel || !g->leaves_early));
     g->done = gen_bb(g, "done");
@@ -286,7 +286,7 @@ enum hd_status gen_flow_run(struct gen *g)
         struct gen_node *late = gen_sweep_next(g, 0, IR_NO_BLOCK);
         if (late) {
             LLVMBasicBlockRef end = gen_bb(g, "end");
-            LLVMValueRef any = gen_ci(g->t_i16, 0);
+            LLVMValueRef any = gen_ci(g->t->i16, 0);
             for (uint32_t n = 0; n < g->nnodes; n++) {
                 struct gen_node *node = &g->nodes[n];
                 for (int h = 0; h < 2; h++) {
@@ -294,7 +294,7 @@ enum hd_status gen_flow_run(struct gen *g)
                         any = LLVMBuildOr(g->b, any, gen_bits_load(g, node->pend[h]), "");
                 }
             }
-            any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t_i16, 0), "");
+            any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
             LLVMBuildCondBr(g->b, any, late->test, end);
             LLVMPositionBuilderAtEnd(g->b, end);
         }
@@ -305,5 +305,4 @@ enum hd_status gen_flow_run(struct gen *g)
         LLVMBuildRet(g->b, gen_i32(g, 0));
     else
         LLVMBuildRetVoid(g->b);
-    return HD_OK;
 }

@@ -13,10 +13,10 @@ enum hd_status gen_nodes_build(struct gen *g);
 enum hd_status gen_regions_find(struct gen *g);
 
 /* ---- gen_cta.c: the body's parameters, and its callers */
-LLVMTypeRef gen_body_type(struct gen *g);
+LLVMTypeRef gen_body_type(struct gen_unit *u);
 void gen_body_values(struct gen *g);
-void gen_run_warp(struct gen *g, LLVMValueRef body);
-void gen_run_cta(struct gen *g, LLVMValueRef body);
+void gen_run_warp(struct gen_unit *u);
+void gen_run_cta(struct gen_unit *u);
 
 /* ---- gen_once.c: loads that only the first warp of a region makes */
 /* Where the load's elements are kept for the warps that follow; NULL = every warp loads. */
@@ -84,15 +84,16 @@ void gen_store_results(struct gen *g, const struct ir_instr *ret);
 LLVMValueRef gen_device_function(struct gen *g, const struct ir_func *func);
 
 /* gen_main.c: what of LLVM's is needed throughout; the kernel and all that it calls. */
-void gen_types_init(struct gen *g);
-enum hd_status gen_module_build(struct gen *g);
-/* Generates `func` into `fn` with a fresh per-function state. */
-enum hd_status gen_function(struct gen *parent, const struct ir_func *func, LLVMValueRef fn);
-void gen_function_attributes(struct gen *g, LLVMValueRef fn);
+void gen_types_init(struct gen_unit *u);
+enum hd_status gen_unit_build(struct gen_unit *u);
+/* Generates `func` into `fn`, as deep in calls; a kernel fills u->body. */
+enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVMValueRef fn,
+                            unsigned depth);
+void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn);
 void gen_llvm_init(void);
 const char *gen_cpu_name(enum jit_path path);
 
 /* gen_split.c: leaves no block of the module long. */
-void gen_split_blocks(struct gen *g);
+void gen_split_blocks(struct gen_unit *u);
 
 #endif

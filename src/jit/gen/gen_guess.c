@@ -45,7 +45,7 @@ static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef firs
     LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntNE, x, want, "");
     if (g->mask[h])
         bad = LLVMBuildAnd(g->b, bad, g->mask[h], "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits16(g, bad), gen_ci(g->t_i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits16(g, bad), gen_ci(g->t->i16, 0), "");
 }
 
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],

@@ -25,12 +25,12 @@ static LLVMTypeRef form(const struct half *h, LLVMTypeRef elem)
 
 static LLVMValueRef k16(const struct half *h, uint64_t v)
 {
-    return gen_k(h->g, h->vec, h->g->t_i16, v);
+    return gen_k(h->g, h->vec, h->g->t->i16, v);
 }
 
 static LLVMValueRef k32(const struct half *h, uint64_t v)
 {
-    return gen_k(h->g, h->vec, h->g->t_i32, v);
+    return gen_k(h->g, h->vec, h->g->t->i32, v);
 }
 
 static LLVMValueRef bits_of(const struct half *h, LLVMValueRef x, LLVMTypeRef it)
@@ -43,8 +43,8 @@ static LLVMValueRef bits_of(const struct half *h, LLVMValueRef x, LLVMTypeRef it
 static LLVMValueRef widen_by_integers(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t_f32);
-    LLVMValueRef w = LLVMBuildZExt(b, x, form(h, h->g->t_i32), "");
+    LLVMTypeRef f32 = form(h, h->g->t->f32);
+    LLVMValueRef w = LLVMBuildZExt(b, x, form(h, h->g->t->i32), "");
     LLVMValueRef sign = LLVMBuildShl(b, LLVMBuildAnd(b, w, k32(h, 0x8000), ""), k32(h, 16), "");
     LLVMValueRef m = LLVMBuildShl(b, LLVMBuildAnd(b, w, k32(h, 0x7fff), ""), k32(h, 13), "");
     LLVMValueRef exp = LLVMBuildAnd(b, m, k32(h, 0x0f800000), "");
@@ -52,25 +52,25 @@ static LLVMValueRef widen_by_integers(const struct half *h, LLVMValueRef x)
     LLVMValueRef special = LLVMBuildAdd(b, m, k32(h, 224u << 23), "");
     /* A subnormal is the difference of two normal numbers. */
     LLVMValueRef tiny = LLVMBuildBitCast(b, LLVMBuildAdd(b, m, k32(h, 113u << 23), ""), f32, "");
-    tiny = LLVMBuildFSub(b, tiny, gen_kf(h->g, h->vec, h->g->t_f32, 0x1p-14), "");
+    tiny = LLVMBuildFSub(b, tiny, gen_kf(h->g, h->vec, h->g->t->f32, 0x1p-14), "");
     LLVMValueRef r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, exp, k32(h, 0x0f800000), ""),
                                      special, normal, "");
     r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, exp, k32(h, 0), ""),
-                        bits_of(h, tiny, h->g->t_i32), r, "");
+                        bits_of(h, tiny, h->g->t->i32), r, "");
     return LLVMBuildBitCast(b, LLVMBuildOr(b, r, sign, ""), f32, "");
 }
 
 static LLVMValueRef widen(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t_f32);
+    LLVMTypeRef f32 = form(h, h->g->t->f32);
     if (h->bf) {
-        x = LLVMBuildShl(b, LLVMBuildZExt(b, x, form(h, h->g->t_i32), ""), k32(h, 16), "");
+        x = LLVMBuildShl(b, LLVMBuildZExt(b, x, form(h, h->g->t->i32), ""), k32(h, 16), "");
         return LLVMBuildBitCast(b, x, f32, "");
     }
-    if (h->g->path == JIT_GENERIC)
+    if (h->g->unit->path == JIT_GENERIC)
         return widen_by_integers(h, x);
-    return LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, form(h, h->g->t_f16), ""), f32, "");
+    return LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, form(h, h->g->t->f16), ""), f32, "");
 }
 
 /* ---- narrowing with one rounding */
@@ -78,14 +78,14 @@ static LLVMValueRef widen(const struct half *h, LLVMValueRef x)
 static LLVMValueRef narrow_by_integers(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t_f32);
-    LLVMValueRef w = bits_of(h, x, h->g->t_i32);
+    LLVMTypeRef f32 = form(h, h->g->t->f32);
+    LLVMValueRef w = bits_of(h, x, h->g->t->i32);
     LLVMValueRef sign = LLVMBuildAnd(b, w, k32(h, 0x80000000u), "");
     LLVMValueRef a = LLVMBuildXor(b, w, sign, "");
     /* Adding 0.5 puts the last bit of a subnormal at the last bit of the sum. */
     LLVMValueRef tiny = LLVMBuildFAdd(b, LLVMBuildBitCast(b, a, f32, ""),
-                                      gen_kf(h->g, h->vec, h->g->t_f32, 0.5), "");
-    tiny = LLVMBuildSub(b, bits_of(h, tiny, h->g->t_i32), k32(h, 0x3f000000), "");
+                                      gen_kf(h->g, h->vec, h->g->t->f32, 0.5), "");
+    tiny = LLVMBuildSub(b, bits_of(h, tiny, h->g->t->i32), k32(h, 0x3f000000), "");
     LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, a, k32(h, 13), ""), k32(h, 1), "");
     LLVMValueRef normal = LLVMBuildAdd(b, a, k32(h, 0xc8000fffu), "");
     normal = LLVMBuildLShr(b, LLVMBuildAdd(b, normal, odd, ""), k32(h, 13), "");
@@ -94,7 +94,7 @@ static LLVMValueRef narrow_by_integers(const struct half *h, LLVMValueRef x)
     r = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntUGE, a, k32(h, 0x47800000), ""), k32(h, 0x7c00),
                         r, "");
     r = LLVMBuildOr(b, r, LLVMBuildLShr(b, sign, k32(h, 16), ""), "");
-    return LLVMBuildTrunc(b, r, form(h, h->g->t_i16), "");
+    return LLVMBuildTrunc(b, r, form(h, h->g->t->i16), "");
 }
 
 /* To nearest even; NaN is the caller's. */
@@ -102,24 +102,24 @@ static LLVMValueRef narrow_nearest(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
     if (h->bf) {
-        LLVMValueRef w = bits_of(h, x, h->g->t_i32);
+        LLVMValueRef w = bits_of(h, x, h->g->t->i32);
         LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, w, k32(h, 16), ""), k32(h, 1), "");
         w = LLVMBuildAdd(b, LLVMBuildAdd(b, w, k32(h, 0x7fff), ""), odd, "");
-        return LLVMBuildTrunc(b, LLVMBuildLShr(b, w, k32(h, 16), ""), form(h, h->g->t_i16), "");
+        return LLVMBuildTrunc(b, LLVMBuildLShr(b, w, k32(h, 16), ""), form(h, h->g->t->i16), "");
     }
-    if (h->g->path == JIT_GENERIC)
+    if (h->g->unit->path == JIT_GENERIC)
         return narrow_by_integers(h, x);
-    return bits_of(h, LLVMBuildFPTrunc(b, x, form(h, h->g->t_f16), ""), h->g->t_i16);
+    return bits_of(h, LLVMBuildFPTrunc(b, x, form(h, h->g->t->f16), ""), h->g->t->i16);
 }
 
 /* Toward zero: where rounding to nearest gave more, one less. */
 static LLVMValueRef narrow_zero(const struct half *h, LLVMValueRef x)
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef f32 = form(h, h->g->t_f32);
+    LLVMTypeRef f32 = form(h, h->g->t->f32);
     if (h->bf) {
-        LLVMValueRef w = LLVMBuildLShr(b, bits_of(h, x, h->g->t_i32), k32(h, 16), "");
-        return LLVMBuildTrunc(b, w, form(h, h->g->t_i16), "");
+        LLVMValueRef w = LLVMBuildLShr(b, bits_of(h, x, h->g->t->i32), k32(h, 16), "");
+        return LLVMBuildTrunc(b, w, form(h, h->g->t->i16), "");
     }
     LLVMValueRef r = narrow_nearest(h, x), back = widen(h, r);
     LLVMValueRef more =
@@ -167,30 +167,30 @@ static LLVMValueRef to_odd(struct gen *g, bool vec, LLVMValueRef bits, LLVMValue
 
 LLVMValueRef gen_odd_f32(struct gen *g, bool vec, LLVMValueRef x)
 {
-    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t_f64) ||
-           LLVMTypeOf(x) == gen_type_as(g, vec, g->t_i64));
-    LLVMTypeRef f32 = gen_type_as(g, vec, g->t_f32), f64 = gen_type_as(g, vec, g->t_f64);
+    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t->f64) ||
+           LLVMTypeOf(x) == gen_type_as(g, vec, g->t->i64));
+    LLVMTypeRef f32 = gen_type_as(g, vec, g->t->f32), f64 = gen_type_as(g, vec, g->t->f64);
     LLVMValueRef t = LLVMBuildFPTrunc(g->b, x, f32, ""), back = LLVMBuildFPExt(g->b, t, f64, "");
     LLVMValueRef up =
         LLVMBuildFCmp(g->b, LLVMRealOLT, gen_intrinsic(g, "llvm.fabs", &f64, 1, &back, 1),
                       gen_intrinsic(g, "llvm.fabs", &f64, 1, &x, 1), "");
     LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, x, "");
-    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t_i32), "");
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, t, gen_type_as(g, vec, g->t->i32), "");
     return LLVMBuildBitCast(g->b, to_odd(g, vec, bits, inexact, up), f32, "");
 }
 
 LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueRef c)
 {
     LLVMBuilderRef b = g->b;
-    LLVMTypeRef i64 = gen_type_as(g, vec, g->t_i64);
+    LLVMTypeRef i64 = gen_type_as(g, vec, g->t->i64);
     LLVMValueRef s = LLVMBuildFAdd(b, p, c, ""), t = LLVMBuildFSub(b, s, p, "");
     LLVMValueRef e = LLVMBuildFAdd(b, LLVMBuildFSub(b, p, LLVMBuildFSub(b, s, t, ""), ""),
                                    LLVMBuildFSub(b, c, t, ""), "");
-    LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, e, gen_kf(g, vec, g->t_f64, 0.0), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, e, gen_kf(g, vec, g->t->f64, 0.0), "");
     LLVMValueRef sb = LLVMBuildBitCast(b, s, i64, ""), eb = LLVMBuildBitCast(b, e, i64, "");
     LLVMValueRef up =
-        LLVMBuildICmp(b, LLVMIntSGE, LLVMBuildXor(b, sb, eb, ""), gen_k(g, vec, g->t_i64, 0), "");
-    return LLVMBuildBitCast(b, to_odd(g, vec, sb, inexact, up), gen_type_as(g, vec, g->t_f64), "");
+        LLVMBuildICmp(b, LLVMIntSGE, LLVMBuildXor(b, sb, eb, ""), gen_k(g, vec, g->t->i64, 0), "");
+    return LLVMBuildBitCast(b, to_odd(g, vec, sb, inexact, up), gen_type_as(g, vec, g->t->f64), "");
 }
 
 /* ---- operations on one element */
@@ -199,7 +199,7 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
 static LLVMValueRef fma_odd_avx512(const struct half *h, LLVMValueRef const x[3])
 {
     LLVMBuilderRef b = h->g->b;
-    LLVMTypeRef i32 = gen_vec(h->g, h->g->t_i32);
+    LLVMTypeRef i32 = gen_vec(h->g, h->g->t->i32);
     LLVMValueRef args[4], r[4] = {NULL};
     for (int i = 0; i < 3; i++)
         args[i] = h->vec ? x[i] : gen_splat(h->g, x[i]);
@@ -209,19 +209,19 @@ static LLVMValueRef fma_odd_avx512(const struct half *h, LLVMValueRef const x[3]
     }
     LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, r[1], r[2], "");
     LLVMValueRef bits = LLVMBuildBitCast(b, r[3], i32, "");
-    LLVMValueRef odd = LLVMBuildOr(b, bits, gen_splat_const(h->g, h->g->t_i32, 1), "");
+    LLVMValueRef odd = LLVMBuildOr(b, bits, gen_splat_const(h->g, h->g->t->i32, 1), "");
     bits = LLVMBuildSelect(b, inexact, odd, bits, "");
-    bits = LLVMBuildBitCast(b, bits, gen_vec(h->g, h->g->t_f32), "");
+    bits = LLVMBuildBitCast(b, bits, gen_vec(h->g, h->g->t->f32), "");
     return h->vec ? bits : LLVMBuildExtractElement(b, bits, gen_i32(h->g, 0), "");
 }
 
 static LLVMValueRef fma_odd(const struct half *h, LLVMValueRef const x[3])
 {
-    if (h->g->avx512)
+    if (h->g->unit->avx512)
         return fma_odd_avx512(h, x);
     LLVMValueRef w[3];
     for (int i = 0; i < 3; i++)
-        w[i] = LLVMBuildFPExt(h->g->b, x[i], form(h, h->g->t_f64), "");
+        w[i] = LLVMBuildFPExt(h->g->b, x[i], form(h, h->g->t->f64), "");
     LLVMValueRef p = LLVMBuildFMul(h->g->b, w[0], w[1], "");
     return gen_odd_f32(h->g, h->vec, gen_odd_sum_f64(h->g, h->vec, p, w[2]));
 }
@@ -275,9 +275,9 @@ static LLVMValueRef approx(const struct half *h, const struct ir_instr *in, LLVM
     struct ir_instr like = *in;
     like.type = IR_F32;
     struct gen_emit e = {.in = &like, .vec = h->vec};
-    e.src[0] = bits_of(h, widen(h, x), h->g->t_i32);
+    e.src[0] = bits_of(h, widen(h, x), h->g->t->i32);
     LLVMValueRef r = gen_emit_approx(h->g, &e);
-    return r ? narrow(h, LLVMBuildBitCast(h->g->b, r, form(h, h->g->t_f32), ""), false) : NULL;
+    return r ? narrow(h, LLVMBuildBitCast(h->g->b, r, form(h, h->g->t->f32), ""), false) : NULL;
 }
 
 static LLVMValueRef element(const struct half *h, const struct ir_instr *in,
@@ -302,12 +302,12 @@ static LLVMValueRef piece(const struct half *h, LLVMValueRef x, unsigned i)
 {
     if (i)
         x = LLVMBuildLShr(h->g->b, x, k32(h, 16), "");
-    return LLVMBuildTrunc(h->g->b, x, form(h, h->g->t_i16), "");
+    return LLVMBuildTrunc(h->g->b, x, form(h, h->g->t->i16), "");
 }
 
 static LLVMValueRef both(const struct half *h, LLVMValueRef lo, LLVMValueRef hi)
 {
-    LLVMTypeRef i32 = form(h, h->g->t_i32);
+    LLVMTypeRef i32 = form(h, h->g->t->i32);
     hi = LLVMBuildShl(h->g->b, LLVMBuildZExt(h->g->b, hi, i32, ""), k32(h, 16), "");
     return LLVMBuildOr(h->g->b, LLVMBuildZExt(h->g->b, lo, i32, ""), hi, "");
 }
@@ -329,7 +329,7 @@ static LLVMValueRef packed(const struct half *h, const struct gen_emit *e)
 /* Sign bits of all elements at once. */
 static LLVMValueRef sign_op(const struct half *h, const struct gen_emit *e, bool is_packed)
 {
-    LLVMTypeRef t = is_packed ? h->g->t_i32 : h->g->t_i16;
+    LLVMTypeRef t = is_packed ? h->g->t->i32 : h->g->t->i16;
     uint64_t sign = is_packed ? 0x80008000u : 0x8000u;
     if (e->in->op == IR_OP_FNEG)
         return LLVMBuildXor(h->g->b, e->src[0], gen_k(h->g, h->vec, t, sign), "");
@@ -354,7 +354,7 @@ static LLVMValueRef cvt_pack(const struct half *h, const struct gen_emit *e)
     if (in->rnd != IR_RN && in->rnd != IR_RZ && in->rnd != IR_RND_NONE)
         return NULL;
     for (int i = 0; i < 2; i++) {
-        LLVMValueRef x = LLVMBuildBitCast(h->g->b, e->src[1 - i], form(h, h->g->t_f32), "");
+        LLVMValueRef x = LLVMBuildBitCast(h->g->b, e->src[1 - i], form(h, h->g->t->f32), "");
         r[i] = narrow(h, x, in->rnd == IR_RZ);
         if (ir_has(in, IR_MOD_RELU))
             r[i] = relu(h, r[i]);

@@ -74,7 +74,7 @@ static LLVMValueRef funnel(struct gen *g, const struct gen_emit *e)
 static LLVMValueRef lop3(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef r = k_like(g, e->src[0], 0), ones = k_like(g, e->src[0], ~0ull);
-    if (g->avx512 && e->vec) {
+    if (g->unit->avx512 && e->vec) {
         LLVMValueRef args[] = {e->src[0], e->src[1], e->src[2], gen_i32(g, e->in->imm & 255)};
         return gen_intrinsic(g, "llvm.x86.avx512.pternlog.d.512", NULL, 0, args, 4);
     }
@@ -118,8 +118,8 @@ static LLVMValueRef prmt(struct gen *g, const struct gen_emit *e)
 /* Quotient and remainder without a trap: 32-bit lanes through exact f64 division. */
 static LLVMValueRef divide32(struct gen *g, const struct gen_emit *e, bool sign)
 {
-    LLVMTypeRef fv = gen_type_as(g, true, g->t_f64);
-    LLVMTypeRef wide = gen_type_as(g, true, g->t_i64), iv = gen_type_as(g, true, g->t_i32);
+    LLVMTypeRef fv = gen_type_as(g, true, g->t->f64);
+    LLVMTypeRef wide = gen_type_as(g, true, g->t->i64), iv = gen_type_as(g, true, g->t->i32);
     LLVMValueRef a = e->src[0], b = e->src[1];
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
     LLVMValueRef safe = LLVMBuildSelect(g->b, zero, k_like(g, b, 1), b, "");
@@ -144,10 +144,10 @@ static LLVMValueRef divide(struct gen *g, const struct gen_emit *e)
     if (e->vec) {
         struct gen_emit wide = *e;
         for (int s = 0; s < 2; s++)
-            wide.src[s] = resize(g, true, e->src[s], g->t_i32, sign);
+            wide.src[s] = resize(g, true, e->src[s], g->t->i32, sign);
         return resize(g, true, divide32(g, &wide, sign), elem_of(e->src[0]), false);
     }
-    LLVMTypeRef wide = g->t_i64;
+    LLVMTypeRef wide = g->t->i64;
     LLVMValueRef a = resize(g, false, e->src[0], wide, sign),
                  b = resize(g, false, e->src[1], wide, sign);
     LLVMValueRef zero = LLVMBuildICmp(g->b, LLVMIntEQ, b, k_like(g, b, 0), "");
@@ -174,7 +174,7 @@ static LLVMValueRef mul_high(struct gen *g, const struct gen_emit *e)
     LLVMTypeRef elem = elem_of(e->src[0]);
     if (w == 64 && e->vec)
         return NULL;
-    LLVMTypeRef wide = w == 64 ? g->t_i128 : w == 32 ? g->t_i64 : g->t_i32;
+    LLVMTypeRef wide = w == 64 ? g->t->i128 : w == 32 ? g->t->i64 : g->t->i32;
     LLVMValueRef a = resize(g, e->vec, e->src[0], wide, sign);
     LLVMValueRef b = resize(g, e->vec, e->src[1], wide, sign);
     LLVMValueRef p = LLVMBuildMul(g->b, a, b, "");
@@ -265,9 +265,9 @@ static LLVMValueRef count_bits(struct gen *g, const struct gen_emit *e, const ch
                                bool zero_arg)
 {
     LLVMTypeRef t = LLVMTypeOf(e->src[0]);
-    LLVMValueRef args[] = {e->src[0], gen_ci(g->t_i1, 0)};
+    LLVMValueRef args[] = {e->src[0], gen_ci(g->t->i1, 0)};
     LLVMValueRef r = gen_intrinsic(g, name, &t, 1, args, zero_arg ? 2 : 1);
-    return resize(g, e->vec, r, g->t_i32, false);
+    return resize(g, e->vec, r, g->t->i32, false);
 }
 
 static LLVMValueRef pack(struct gen *g, const struct gen_emit *e)

@@ -29,17 +29,17 @@ static bool in_place(struct gen *g)
 
 bool gen_lanes_native(const struct gen *g, uint64_t size_B)
 {
-    return g->avx512 && (size_B == 4 || size_B == 8);
+    return g->unit->avx512 && (size_B == 4 || size_B == 8);
 }
 
 /* A word that lanes without work read: constant, in the object. */
 static LLVMValueRef spare_to_read(struct gen *g)
 {
-    LLVMValueRef word = LLVMGetNamedGlobal(g->mod, "heddle_spare");
+    LLVMValueRef word = LLVMGetNamedGlobal(g->unit->mod, "heddle_spare");
     if (word)
         return word;
-    word = LLVMAddGlobal(g->mod, g->t_i128, "heddle_spare");
-    LLVMSetInitializer(word, LLVMConstNull(g->t_i128));
+    word = LLVMAddGlobal(g->unit->mod, g->t->i128, "heddle_spare");
+    LLVMSetInitializer(word, LLVMConstNull(g->t->i128));
     LLVMSetLinkage(word, LLVMInternalLinkage);
     LLVMSetGlobalConstant(word, true);
     LLVMSetAlignment(word, 16);
@@ -54,29 +54,29 @@ static LLVMValueRef addresses(struct gen *g, LLVMValueRef ptrs, LLVMValueRef mas
                               LLVMValueRef spare)
 {
     assert(!mask || gen_is_mask(g, mask));
-    LLVMValueRef at = LLVMBuildPtrToInt(g->b, ptrs, gen_vec(g, g->t_i64), "");
+    LLVMValueRef at = LLVMBuildPtrToInt(g->b, ptrs, gen_vec(g, g->t->i64), "");
     if (!mask)
         return at;
-    if (g->path == JIT_GENERIC) {
+    if (g->unit->path == JIT_GENERIC) {
         LLVMValueRef bits = gen_bits16(g, mask), out = LLVMGetPoison(LLVMTypeOf(at));
-        spare = LLVMBuildPtrToInt(g->b, spare, g->t_i64, "");
+        spare = LLVMBuildPtrToInt(g->b, spare, g->t->i64, "");
         for (unsigned l = 0; l < GEN_LANES; l++) {
-            LLVMValueRef bit = LLVMBuildAnd(g->b, bits, gen_ci(g->t_i16, 1u << l), "");
-            bit = LLVMBuildICmp(g->b, LLVMIntNE, bit, gen_ci(g->t_i16, 0), "");
+            LLVMValueRef bit = LLVMBuildAnd(g->b, bits, gen_ci(g->t->i16, 1u << l), "");
+            bit = LLVMBuildICmp(g->b, LLVMIntNE, bit, gen_ci(g->t->i16, 0), "");
             LLVMValueRef x = LLVMBuildExtractElement(g->b, at, gen_i32(g, l), "");
             x = LLVMBuildSelect(g->b, bit, x, spare, "");
             out = LLVMBuildInsertElement(g->b, out, x, gen_i32(g, l), "");
         }
         return out;
     }
-    spare = gen_splat(g, LLVMBuildPtrToInt(g->b, spare, g->t_i64, ""));
+    spare = gen_splat(g, LLVMBuildPtrToInt(g->b, spare, g->t->i64, ""));
     return LLVMBuildSelect(g->b, mask, at, spare, "");
 }
 
 static LLVMValueRef lane_ptr(struct gen *g, LLVMValueRef at, unsigned lane)
 {
     LLVMValueRef x = LLVMBuildExtractElement(g->b, at, gen_i32(g, lane), "");
-    return LLVMBuildIntToPtr(g->b, x, g->t_ptr, "");
+    return LLVMBuildIntToPtr(g->b, x, g->t->ptr, "");
 }
 
 static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, unsigned align,
@@ -117,15 +117,15 @@ static struct helper helper_open(struct gen *g, const char *what, LLVMTypeRef el
     char name[48];
     struct helper h = {.type = LLVMFunctionType(ret, params, nparams, false)};
     snprintf(name, sizeof(name), "heddle_%s_%u", what, LLVMGetIntTypeWidth(elem));
-    h.fn = LLVMGetNamedFunction(g->mod, name);
+    h.fn = LLVMGetNamedFunction(g->unit->mod, name);
     if (h.fn)
         return h;
     h.is_new = true;
-    h.fn = LLVMAddFunction(g->mod, name, h.type);
+    h.fn = LLVMAddFunction(g->unit->mod, name, h.type);
     LLVMSetLinkage(h.fn, LLVMInternalLinkage);
-    gen_function_attributes(g, h.fn);
+    gen_function_attributes(g->unit, h.fn);
     h.saved = LLVMGetInsertBlock(g->b);
-    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->ctx, h.fn, "entry"));
+    LLVMPositionBuilderAtEnd(g->b, LLVMAppendBasicBlockInContext(g->unit->ctx, h.fn, "entry"));
     return h;
 }
 
@@ -142,14 +142,14 @@ static void helper_close(struct gen *g, const struct helper *h, LLVMValueRef res
 static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
                                 LLVMValueRef mask, unsigned align)
 {
-    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t_i16};
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t->i16};
     struct helper h = helper_open(g, "gather", elem, gen_vec(g, elem), params, 2);
     if (h.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 1));
         LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare_to_read(g));
         helper_close(g, &h, load_each(g, elem, at, align, true));
     }
-    LLVMValueRef args[] = {ptrs, mask ? gen_bits16(g, mask) : gen_ci(g->t_i16, 0xffff)};
+    LLVMValueRef args[] = {ptrs, mask ? gen_bits16(g, mask) : gen_ci(g->t->i16, 0xffff)};
     return LLVMBuildCall2(g->b, h.type, h.fn, args, 2, "");
 }
 
@@ -157,16 +157,16 @@ static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMV
                          unsigned align)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(x));
-    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t_i16};
-    struct helper h = helper_open(g, "scatter", elem, g->t_void, params, 3);
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->i16};
+    struct helper h = helper_open(g, "scatter", elem, g->t->void_, params, 3);
     if (h.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 2));
-        LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t_i128, "spare");
+        LLVMValueRef spare = LLVMBuildAlloca(g->b, g->t->i128, "spare");
         LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare);
         store_each(g, LLVMGetParam(h.fn, 1), at, align, true);
         helper_close(g, &h, NULL);
     }
-    LLVMValueRef args[] = {ptrs, x, mask ? gen_bits16(g, mask) : gen_ci(g->t_i16, 0xffff)};
+    LLVMValueRef args[] = {ptrs, x, mask ? gen_bits16(g, mask) : gen_ci(g->t->i16, 0xffff)};
     LLVMBuildCall2(g->b, h.type, h.fn, args, 3, "");
 }
 
@@ -184,7 +184,7 @@ static LLVMValueRef gather_native(struct gen *g, LLVMTypeRef elem, LLVMValueRef 
     LLVMTypeRef vt = gen_vec(g, elem);
     LLVMTypeRef over[] = {vt, LLVMTypeOf(ptrs)};
     if (!mask)
-        mask = gen_splat_const(g, g->t_i1, 1);
+        mask = gen_splat_const(g, g->t->i1, 1);
     LLVMValueRef args[] = {ptrs, gen_i32(g, align), mask, LLVMConstNull(vt)};
     return gen_intrinsic(g, "llvm.masked.gather", over, 2, args, 4);
 }
@@ -205,7 +205,7 @@ LLVMValueRef gen_gather(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, LLVM
 static LLVMValueRef spare_to_write(struct gen *g)
 {
     if (!g->spare)
-        g->spare = gen_alloca(g, g->t_i128, 16, "spare");
+        g->spare = gen_alloca(g, g->t->i128, 16, "spare");
     return g->spare;
 }
 
@@ -216,7 +216,7 @@ void gen_scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef 
     if (gen_lanes_native(g, size_B)) {
         LLVMTypeRef over[] = {LLVMTypeOf(x), LLVMTypeOf(ptrs)};
         if (!mask)
-            mask = gen_splat_const(g, g->t_i1, 1);
+            mask = gen_splat_const(g, g->t->i1, 1);
         LLVMValueRef args[] = {x, ptrs, gen_i32(g, size_B), mask};
         gen_intrinsic(g, "llvm.masked.scatter", over, 2, args, 4);
         return;
@@ -233,14 +233,14 @@ void gen_scatter(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMValueRef 
 
 static bool masked_native(const struct gen *g, uint64_t size_B)
 {
-    if (g->path == JIT_AVX512)
+    if (g->unit->path == JIT_AVX512)
         return size_B <= 8;
-    return g->path == JIT_AVX2 && (size_B == 4 || size_B == 8);
+    return g->unit->path == JIT_AVX2 && (size_B == 4 || size_B == 8);
 }
 
 static LLVMValueRef lane_ptrs(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr)
 {
-    LLVMValueRef index = gen_lanes(g, g->t_i64, 1);
+    LLVMValueRef index = gen_lanes(g, g->t->i64, 1);
     return LLVMBuildGEP2(g->b, elem, ptr, &index, 1, "");
 }
 
@@ -254,7 +254,7 @@ static struct split split_full(struct gen *g, LLVMValueRef mask)
     assert(gen_is_mask(g, mask) && !LLVMIsConstant(mask));
     struct split s = {gen_bb(g, "full"), gen_bb(g, "part"), gen_bb(g, "join")};
     LLVMValueRef all =
-        LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits16(g, mask), gen_ci(g->t_i16, 0xffff), "");
+        LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits16(g, mask), gen_ci(g->t->i16, 0xffff), "");
     LLVMBuildCondBr(g->b, all, s.full, s.part);
     LLVMPositionBuilderAtEnd(g->b, s.full);
     return s;
@@ -274,7 +274,7 @@ LLVMValueRef gen_masked_load(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, 
     if (!mask)
         return plain_load(g, vt, ptr, size_B);
     if (masked_native(g, size_B)) {
-        LLVMTypeRef over[] = {vt, g->t_ptr};
+        LLVMTypeRef over[] = {vt, g->t->ptr};
         LLVMValueRef args[] = {ptr, gen_i32(g, size_B), mask, LLVMConstNull(vt)};
         return gen_intrinsic(g, "llvm.masked.load", over, 2, args, 4);
     }
@@ -300,7 +300,7 @@ void gen_masked_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValue
         return;
     }
     if (masked_native(g, size_B) || LLVMIsConstant(mask)) { /* a constant costs no branches */
-        LLVMTypeRef over[] = {vt, g->t_ptr};
+        LLVMTypeRef over[] = {vt, g->t->ptr};
         LLVMValueRef args[] = {x, ptr, gen_i32(g, size_B), mask};
         gen_intrinsic(g, "llvm.masked.store", over, 2, args, 4);
         return;

@@ -42,10 +42,10 @@ static LLVMTargetMachineRef machine_create(const struct gen_request *req, bool q
 
 /* ---- how much work LLVM is given */
 
-static struct gen_work work_of(const struct gen *g)
+static struct gen_work work_of(const struct gen_unit *u)
 {
-    struct gen_work work = {.ir_instrs = g->ir_instrs};
-    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f)) {
+    struct gen_work work = {.ir_instrs = u->ir_instrs};
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b)) {
             work.llvm_blocks++;
             for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
@@ -71,45 +71,45 @@ static uint64_t path_weight(const struct gen_request *req)
 #define QUICK_BLOCKS         6000
 #define QUICK_BLOCKS_CROWDED 1500
 
-static bool is_too_large(const struct gen *g, const struct gen_work *work)
+static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
 {
     return work->llvm_instrs > QUICK_INSTRS ||
-           work->llvm_blocks > (g->crowded ? QUICK_BLOCKS_CROWDED : QUICK_BLOCKS);
+           work->llvm_blocks > (u->body.crowded ? QUICK_BLOCKS_CROWDED : QUICK_BLOCKS);
 }
 
 /* From here on, in instructions of AVX-512, quick code is worth having while better is made. */
 #define SOON_INSTRS 6000
 
-static bool takes_long(const struct gen *g, const struct gen_work *work)
+static bool takes_long(const struct gen_unit *u, const struct gen_work *work)
 {
-    return work->llvm_instrs * path_weight(g->req) > SOON_INSTRS;
+    return work->llvm_instrs * path_weight(u->req) > SOON_INSTRS;
 }
 
 /* Decides for quick code; facts.quick says that there is better. */
-static bool is_quick(struct gen *g, const struct gen_work *work)
+static bool is_quick(struct gen_unit *u, const struct gen_work *work)
 {
-    enum gen_effort effort = g->req->effort;
+    enum gen_effort effort = u->req->effort;
 
-    g->facts.quick = false;
-    if (g->req->form == GEN_SIMPLE || is_too_large(g, work))
+    u->facts.quick = false;
+    if (u->req->form == GEN_SIMPLE || is_too_large(u, work))
         return true;
-    g->facts.quick = effort == GEN_QUICK || (effort == GEN_SOON && takes_long(g, work));
-    return g->facts.quick;
+    u->facts.quick = effort == GEN_QUICK || (effort == GEN_SOON && takes_long(u, work));
+    return u->facts.quick;
 }
 
 /* ---- LLVM's part */
 
-static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, bool quick,
+static enum hd_status optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
                                struct gen_result *out)
 {
     static const char all[] = "function(sroa),always-inline,function(sroa,early-cse<memssa>,"
                               "instcombine<no-verify-fixpoint>,simplifycfg,"
                               "loop-mssa(licm),early-cse)";
     const char *passes = quick ? "function(sroa,early-cse)" : all;
-    if (g->req->form == GEN_SIMPLE)
+    if (u->req->form == GEN_SIMPLE)
         return HD_OK;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef err = LLVMRunPasses(g->mod, passes, tm, options);
+    LLVMErrorRef err = LLVMRunPasses(u->mod, passes, tm, options);
     LLVMDisposePassBuilderOptions(options);
     if (!err)
         return HD_OK;
@@ -119,20 +119,21 @@ static enum hd_status optimise(struct gen *g, LLVMTargetMachineRef tm, bool quic
     return HD_JIT;
 }
 
-static enum hd_status emit_object(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+static enum hd_status emit_object(struct gen_unit *u, LLVMTargetMachineRef tm,
+                                  struct gen_result *out)
 {
     char *message = NULL;
     LLVMMemoryBufferRef buf;
     if (hd_debug(HD_DEBUG_ASM)) {
         LLVMMemoryBufferRef text;
-        LLVMModuleRef copy = LLVMCloneModule(g->mod);
+        LLVMModuleRef copy = LLVMCloneModule(u->mod);
         if (!LLVMTargetMachineEmitToMemoryBuffer(tm, copy, LLVMAssemblyFile, &message, &text)) {
             out->asm_text = strndup(LLVMGetBufferStart(text), LLVMGetBufferSize(text));
             LLVMDisposeMemoryBuffer(text);
         }
         LLVMDisposeModule(copy);
     }
-    if (LLVMTargetMachineEmitToMemoryBuffer(tm, g->mod, LLVMObjectFile, &message, &buf))
+    if (LLVMTargetMachineEmitToMemoryBuffer(tm, u->mod, LLVMObjectFile, &message, &buf))
         return fail(out, "code generation", message);
     out->object_B = LLVMGetBufferSize(buf);
     out->object = malloc(out->object_B);
@@ -142,31 +143,31 @@ static enum hd_status emit_object(struct gen *g, LLVMTargetMachineRef tm, struct
     return out->object ? HD_OK : HD_NO_MEMORY;
 }
 
-static enum hd_status verify(const struct gen *g, struct gen_result *out)
+static enum hd_status verify(const struct gen_unit *u, struct gen_result *out)
 {
     char *message = NULL;
 
-    if (g->req->verify && LLVMVerifyModule(g->mod, LLVMReturnStatusAction, &message))
+    if (u->req->verify && LLVMVerifyModule(u->mod, LLVMReturnStatusAction, &message))
         return fail(out, "internal: invalid LLVM IR", message);
     LLVMDisposeMessage(message);
     return HD_OK;
 }
 
-static enum hd_status make_object(struct gen *g, LLVMTargetMachineRef tm, bool quick,
+static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, bool quick,
                                   struct gen_result *out)
 {
-    assert(!out->object && g->req->form <= GEN_SIMPLE);
+    assert(!out->object && u->req->form <= GEN_SIMPLE);
     char *message = NULL;
-    LLVMTargetMachineRef own = quick ? machine_create(g->req, true, &message) : NULL;
+    LLVMTargetMachineRef own = quick ? machine_create(u->req, true, &message) : NULL;
     if (quick && !own)
         return fail(out, "target", message);
-    enum hd_status status = optimise(g, tm, quick, out);
+    enum hd_status status = optimise(u, tm, quick, out);
     if (status == HD_OK && quick) {
-        gen_split_blocks(g);
-        status = verify(g, out);
+        gen_split_blocks(u);
+        status = verify(u, out);
     }
     if (status == HD_OK)
-        status = emit_object(g, quick ? own : tm, out);
+        status = emit_object(u, quick ? own : tm, out);
     if (own)
         LLVMDisposeTargetMachine(own);
     return status;
@@ -175,45 +176,45 @@ static enum hd_status make_object(struct gen *g, LLVMTargetMachineRef tm, bool q
 /* Not mapped, and not known to the compiler: see gen_request.crash. */
 static volatile uintptr_t wild_address = 16;
 
-static enum hd_status compile(struct gen *g, LLVMTargetMachineRef tm, struct gen_result *out)
+static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struct gen_result *out)
 {
-    gen_places_begin(g);
-    enum hd_status status = gen_module_build(g);
-    gen_places_end(g);
+    gen_places_begin(u);
+    enum hd_status status = gen_unit_build(u);
+    gen_places_end(u);
     HD_TRY(status);
-    out->work = work_of(g);
-    if (g->no_memory)
+    out->work = work_of(u);
+    if (u->no_memory)
         return HD_NO_MEMORY;
-    if (g->error[0]) {
-        snprintf(out->error, sizeof(out->error), "%s", g->error);
+    if (u->error[0]) {
+        snprintf(out->error, sizeof(out->error), "%s", u->error);
         return HD_NOT_SUPPORTED;
     }
     if (hd_debug(HD_DEBUG_LLVM)) {
-        char *text = LLVMPrintModuleToString(g->mod);
+        char *text = LLVMPrintModuleToString(u->mod);
         out->llvm_text = strdup(text);
         LLVMDisposeMessage(text);
     }
-    HD_TRY(verify(g, out));
-    bool quick = is_quick(g, &out->work);
-    out->facts = g->facts;
-    if (g->req->count_only)
+    HD_TRY(verify(u, out));
+    bool quick = is_quick(u, &out->work);
+    out->facts = u->facts;
+    if (u->req->count_only)
         return HD_OK;
-    if (g->req->break_llvm)
-        gen_recover_break(g);
-    if (g->req->crash)
+    if (u->req->break_llvm)
+        gen_recover_break(u);
+    if (u->req->crash)
         *(volatile char *)wild_address = 1;
-    HD_TRY(make_object(g, tm, quick, out));
-    if (g->error[0]) { /* a diagnostic */
+    HD_TRY(make_object(u, tm, quick, out));
+    if (u->error[0]) { /* a diagnostic */
         free(out->object);
         out->object = NULL;
-        snprintf(out->error, sizeof(out->error), "%s", g->error);
+        snprintf(out->error, sizeof(out->error), "%s", u->error);
         return HD_JIT;
     }
     return HD_OK;
 }
 
 struct attempt {
-    struct gen *gen;
+    struct gen_unit *unit;
     LLVMTargetMachineRef tm;
     struct gen_result *out;
     enum hd_status status;
@@ -223,7 +224,7 @@ static void attempt_run(void *arg)
 {
     struct attempt *a = arg;
 
-    a->status = compile(a->gen, a->tm, a->out);
+    a->status = compile(a->unit, a->tm, a->out);
 }
 
 enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_result *out)
@@ -235,21 +236,21 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     LLVMTargetMachineRef tm = machine_create(req, false, &message);
     if (!tm)
         return fail(out, "target", message);
-    struct gen gen = {.req = req, .path = req->path, .avx512 = req->path == JIT_AVX512};
-    gen.ctx = LLVMContextCreate();
-    gen.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, gen.ctx);
-    LLVMSetTarget(gen.mod, "x86_64-unknown-linux-gnu");
+    struct gen_unit unit = {.req = req, .path = req->path, .avx512 = req->path == JIT_AVX512};
+    unit.ctx = LLVMContextCreate();
+    unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);
+    LLVMSetTarget(unit.mod, "x86_64-unknown-linux-gnu");
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
-    LLVMSetModuleDataLayout(gen.mod, layout);
+    LLVMSetModuleDataLayout(unit.mod, layout);
     LLVMDisposeTargetData(layout);
-    gen_types_init(&gen);
-    struct attempt attempt = {&gen, tm, out, HD_JIT};
-    gen_recover_diagnostics(&gen);
+    gen_types_init(&unit);
+    struct attempt attempt = {&unit, tm, out, HD_JIT};
+    gen_recover_diagnostics(&unit);
     if (!gen_recover(attempt_run, &attempt, out->error, sizeof(out->error)))
         return HD_JIT; /* and leaves what it had made */
     enum hd_status status = attempt.status;
-    LLVMDisposeModule(gen.mod);
-    LLVMContextDispose(gen.ctx);
+    LLVMDisposeModule(unit.mod);
+    LLVMContextDispose(unit.ctx);
     LLVMDisposeTargetMachine(tm);
     return status;
 }

@@ -24,16 +24,16 @@
 static LLVMValueRef gather_any(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs, int h,
                                uint64_t size_B, bool strong)
 {
-    LLVMTypeRef v64 = gen_vec(g, g->t_i64), v32 = gen_vec(g, g->t_i32);
+    LLVMTypeRef v64 = gen_vec(g, g->t->i64), v32 = gen_vec(g, g->t->i32);
     if (size_B >= 4 || !gen_lanes_native(g, 4))
         return gen_gather(g, elem, ptrs, g->mask[h], size_B, strong);
     LLVMValueRef x = LLVMBuildPtrToInt(g->b, ptrs, v64, "");
     LLVMValueRef low =
-        LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, x, v32, ""), gen_splat_const(g, g->t_i32, 3), "");
-    x = LLVMBuildAnd(g->b, x, gen_splat_const(g, g->t_i64, ~3ull), "");
-    ptrs = LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t_ptr), "");
-    LLVMValueRef words = gen_gather(g, g->t_i32, ptrs, g->mask[h], 4, strong);
-    low = LLVMBuildShl(g->b, low, gen_splat_const(g, g->t_i32, 3), "");
+        LLVMBuildAnd(g->b, LLVMBuildTrunc(g->b, x, v32, ""), gen_splat_const(g, g->t->i32, 3), "");
+    x = LLVMBuildAnd(g->b, x, gen_splat_const(g, g->t->i64, ~3ull), "");
+    ptrs = LLVMBuildIntToPtr(g->b, x, gen_vec(g, g->t->ptr), "");
+    LLVMValueRef words = gen_gather(g, g->t->i32, ptrs, g->mask[h], 4, strong);
+    low = LLVMBuildShl(g->b, low, gen_splat_const(g, g->t->i32, 3), "");
     words = LLVMBuildLShr(g->b, words, low, "");
     return LLVMBuildTrunc(g->b, words, gen_vec(g, elem), "");
 }
@@ -106,7 +106,7 @@ static void load_masked(struct gen *g, const struct gen_access *a, LLVMTypeRef e
 static LLVMValueRef all_active(struct gen *g)
 {
     LLVMValueRef both = LLVMBuildAnd(g->b, gen_mask_bits(g, 0), gen_mask_bits(g, 1), "");
-    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_ci(g->t_i16, 0xffff), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_ci(g->t->i16, 0xffff), "");
 }
 
 static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicBlockRef a_end,
@@ -191,8 +191,9 @@ static LLVMValueRef load_scalar(struct gen *g, const struct ir_instr *in, LLVMTy
         if (in->mem.sem != IR_SEM_VOLATILE && size_B <= 8)
             LLVMSetOrdering(x, LLVMAtomicOrderingAcquire);
     } else if (in->mem.space == IR_SPACE_PARAM || in->mem.space == IR_SPACE_CONST) {
-        LLVMSetMetadata(x, g->md_invariant,
-                        LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, NULL, 0)));
+        LLVMSetMetadata(
+            x, g->unit->md_invariant,
+            LLVMMetadataAsValue(g->unit->ctx, LLVMMDNodeInContext2(g->unit->ctx, NULL, 0)));
     }
     return x;
 }

@@ -45,8 +45,8 @@ static void scan_facts(struct gen *g)
             uint64_t id = 0;
             if (in->op != IR_OP_BAR)
                 continue;
-            g->facts.has_barrier = true;
-            g->facts.has_votes |= in->imm >= IR_BAR_RED_POPC;
+            g->unit->facts.has_barrier = true;
+            g->unit->facts.has_votes |= in->imm >= IR_BAR_RED_POPC;
             uint32_t operands = in->nsrc - (in->imm >= IR_BAR_RED_POPC ? 1u : 0u);
             if (in->imm == IR_BAR_ARRIVE || operands > 1 ||
                 (operands == 1 && (!ir_value_const(in->src[0], &id) || id)))
@@ -57,10 +57,10 @@ static void scan_facts(struct gen *g)
         }
     }
     for (uint32_t l = 0; l < g->shapes.loops.nloops; l++)
-        g->facts.may_spin |= g->shapes.loops.loops[l].spin_suspect;
-    g->facts.may_spin |= g->shapes.loops.irreducible;
+        g->unit->facts.may_spin |= g->shapes.loops.loops[l].spin_suspect;
+    g->unit->facts.may_spin |= g->shapes.loops.irreducible;
     if (g->is_kernel)
-        g->facts.simple_barriers = simple && !g->dispatch;
+        g->unit->facts.simple_barriers = simple && !g->dispatch;
 }
 
 /* Does the kernel keep all 32 lanes to the end? */
@@ -68,7 +68,7 @@ static bool alive_stays_full(struct gen *g)
 {
     if (!g->is_kernel || g->dispatch)
         return false;
-    if (!ir_launch_class_is_full(g->req->cls))
+    if (!ir_launch_class_is_full(g->unit->req->cls))
         return false;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         const struct ir_block *block = g->func->blocks[b];
@@ -236,7 +236,7 @@ enum hd_status gen_nodes_build(struct gen *g)
     g->alive_known_full = alive_stays_full(g);
     g->alive_in_memory =
         !g->alive_known_full && (g->dispatch || !g->is_kernel || has_calls(f) ||
-                                 (g->facts.has_barrier && !g->facts.simple_barriers));
+                                 (g->unit->facts.has_barrier && !g->unit->facts.simple_barriers));
     cross_find(g);
     gen_nan_find(g);
     return gen_regions_find(g);

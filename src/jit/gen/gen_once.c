@@ -122,7 +122,7 @@ LLVMValueRef gen_once_slot(struct gen *g, const struct ir_instr *in)
 
 LLVMValueRef gen_once_from(struct gen *g, LLVMValueRef slot, unsigned element, LLVMValueRef memory)
 {
-    LLVMValueRef filled = LLVMBuildLoad2(g->b, g->t_i32, slot, "");
+    LLVMValueRef filled = LLVMBuildLoad2(g->b, g->t->i32, slot, "");
     LLVMValueRef kept = gen_gep(g, slot, SLOT_HEAD_B + element * ELEMENT_B);
     LLVMValueRef is_first = LLVMBuildICmp(g->b, LLVMIntEQ, filled, gen_i32(g, 0), "");
     return LLVMBuildSelect(g->b, is_first, memory, kept, "");

@@ -280,29 +280,29 @@ static LLVMValueRef address(struct gen *g, const struct ir_instr *in, int h, int
     LLVMValueRef x = v.c[h], shared = gen_window_base(g, IR_SPACE_SHARED);
     if (v.kind == IR_SHAPE_VARYING)
         x = LLVMBuildExtractElement(g->b, x, gen_i32(g, 0), "");
-    if (LLVMTypeOf(x) != g->t_i64) /* lane 0 may lie below the window when it does not run */
-        x = LLVMBuildSExt(g->b, x, g->t_i64, "");
+    if (LLVMTypeOf(x) != g->t->i64) /* lane 0 may lie below the window when it does not run */
+        x = LLVMBuildSExt(g->b, x, g->t->i64, "");
     x = LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)at), "");
     if (g->mask[h]) {
         LLVMValueRef runs =
-            LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t_i16, 0), "");
+            LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t->i16, 0), "");
         x = LLVMBuildSelect(g->b, runs, x, gen_i64(g, 0), "");
     }
     x = LLVMBuildAdd(g->b, shared, x, "");
-    return LLVMBuildIntToPtr(g->b, x, g->t_ptr, "");
+    return LLVMBuildIntToPtr(g->b, x, g->t->ptr, "");
 }
 
 static LLVMValueRef permute(struct gen *g, LLVMValueRef a, LLVMValueRef b, const int *from)
 {
     LLVMValueRef pick[GEN_LANES];
     for (int l = 0; l < GEN_LANES; l++)
-        pick[l] = from[l] < 0 ? LLVMGetPoison(g->t_i32) : gen_i32(g, (uint64_t)from[l]);
+        pick[l] = from[l] < 0 ? LLVMGetPoison(g->t->i32) : gen_i32(g, (uint64_t)from[l]);
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
 }
 
 static LLVMValueRef load_at(struct gen *g, LLVMValueRef at, uint64_t offset)
 {
-    LLVMValueRef x = LLVMBuildLoad2(g->b, gen_vec(g, g->t_i32), gen_gep(g, at, offset), "");
+    LLVMValueRef x = LLVMBuildLoad2(g->b, gen_vec(g, g->t->i32), gen_gep(g, at, offset), "");
     LLVMSetAlignment(x, 4);
     return x;
 }
@@ -317,7 +317,7 @@ static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRe
         int slot = w->slot[l] - (int)(2 * k * GEN_LANES);
         bool in = slot >= 0 && slot < 2 * GEN_LANES;
         from[l] = in ? slot : -1;
-        mine[l] = gen_ci(g->t_i1, in);
+        mine[l] = gen_ci(g->t->i1, in);
     }
     LLVMValueRef a = load_at(g, at, 2 * k * VECTOR_B), b = LLVMGetPoison(LLVMTypeOf(a));
     if (2 * k + 1 < w->nvectors)
@@ -354,15 +354,15 @@ static void store_window(struct gen *g, const struct window *w, LLVMValueRef at,
         LLVMValueRef has[GEN_LANES];
         bool any = false;
         for (int i = 0; i < GEN_LANES; i++) {
-            has[i] = gen_ci(g->t_i1, w->taken[k][i] >= 0);
+            has[i] = gen_ci(g->t->i1, w->taken[k][i] >= 0);
             any |= w->taken[k][i] >= 0;
         }
         if (!any)
             continue;
         LLVMValueRef mask = LLVMConstVector(has, GEN_LANES);
         if (g->mask[h]) {
-            LLVMValueRef runs = permute(g, g->mask[h], LLVMConstNull(g->t_mask), w->taken[k]);
-            mask = LLVMBuildSelect(g->b, mask, runs, LLVMConstNull(g->t_mask), "");
+            LLVMValueRef runs = permute(g, g->mask[h], LLVMConstNull(g->t->mask), w->taken[k]);
+            mask = LLVMBuildSelect(g->b, mask, runs, LLVMConstNull(g->t->mask), "");
         }
         gen_masked_store(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]),
                          gen_gep(g, at, (uint64_t)k * VECTOR_B), mask, 4);

@@ -10,44 +10,44 @@
 
 static const char name[] = "heddle";
 
-static void module_flag(struct gen *g, const char *key, uint64_t value)
+static void module_flag(struct gen_unit *u, const char *key, uint64_t value)
 {
-    LLVMMetadataRef v = LLVMValueAsMetadata(gen_i32(g, value));
+    LLVMMetadataRef v = LLVMValueAsMetadata(gen_ci(u->types.i32, value));
 
-    LLVMAddModuleFlag(g->mod, LLVMModuleFlagBehaviorWarning, key, strlen(key), v);
+    LLVMAddModuleFlag(u->mod, LLVMModuleFlagBehaviorWarning, key, strlen(key), v);
 }
 
-void gen_places_begin(struct gen *g)
+void gen_places_begin(struct gen_unit *u)
 {
-    if (!g->req->places)
+    if (!u->req->places)
         return;
-    module_flag(g, "Debug Info Version", LLVMDebugMetadataVersion());
-    module_flag(g, "Dwarf Version", 4);
-    g->debug = LLVMCreateDIBuilder(g->mod);
-    g->debug_file = LLVMDIBuilderCreateFile(g->debug, name, strlen(name), "", 0);
+    module_flag(u, "Debug Info Version", LLVMDebugMetadataVersion());
+    module_flag(u, "Dwarf Version", 4);
+    u->debug = LLVMCreateDIBuilder(u->mod);
+    u->debug_file = LLVMDIBuilderCreateFile(u->debug, name, strlen(name), "", 0);
     (void)LLVMDIBuilderCreateCompileUnit(
-        g->debug, LLVMDWARFSourceLanguageC, g->debug_file, name, strlen(name), true, "", 0, 0, "",
+        u->debug, LLVMDWARFSourceLanguageC, u->debug_file, name, strlen(name), true, "", 0, 0, "",
         0, LLVMDWARFEmissionLineTablesOnly, 0, false, false, "", 0, "", 0);
-    g->debug_type =
-        LLVMDIBuilderCreateSubroutineType(g->debug, g->debug_file, NULL, 0, LLVMDIFlagZero);
+    u->debug_type =
+        LLVMDIBuilderCreateSubroutineType(u->debug, u->debug_file, NULL, 0, LLVMDIFlagZero);
 }
 
-static LLVMMetadataRef scope_create(struct gen *g, LLVMValueRef fn)
+static LLVMMetadataRef scope_create(struct gen_unit *u, LLVMValueRef fn)
 {
-    LLVMMetadataRef scope = LLVMDIBuilderCreateFunction(g->debug, g->debug_file, name, strlen(name),
-                                                        "", 0, g->debug_file, 0, g->debug_type,
+    LLVMMetadataRef scope = LLVMDIBuilderCreateFunction(u->debug, u->debug_file, name, strlen(name),
+                                                        "", 0, u->debug_file, 0, u->debug_type,
                                                         true, true, 0, LLVMDIFlagZero, true);
     LLVMSetSubprogram(fn, scope);
     return scope;
 }
 
 /* What has no place says so: where some calls have one, all must. */
-static void fill(struct gen *g, LLVMValueRef fn)
+static void fill(struct gen_unit *u, LLVMValueRef fn)
 {
     LLVMMetadataRef scope = LLVMGetSubprogram(fn);
     if (!scope)
-        scope = scope_create(g, fn);
-    LLVMMetadataRef none = LLVMDIBuilderCreateDebugLocation(g->ctx, 0, 0, scope, NULL);
+        scope = scope_create(u, fn);
+    LLVMMetadataRef none = LLVMDIBuilderCreateDebugLocation(u->ctx, 0, 0, scope, NULL);
     for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(fn); b; b = LLVMGetNextBasicBlock(b)) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
             if (!LLVMInstructionGetDebugLoc(i))
@@ -56,17 +56,17 @@ static void fill(struct gen *g, LLVMValueRef fn)
     }
 }
 
-void gen_places_end(struct gen *g)
+void gen_places_end(struct gen_unit *u)
 {
-    if (!g->debug)
+    if (!u->debug)
         return;
-    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f)) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         if (LLVMGetFirstBasicBlock(f))
-            fill(g, f);
+            fill(u, f);
     }
-    LLVMDIBuilderFinalize(g->debug);
-    LLVMDisposeDIBuilder(g->debug);
-    g->debug = NULL;
+    LLVMDIBuilderFinalize(u->debug);
+    LLVMDisposeDIBuilder(u->debug);
+    u->debug = NULL;
 }
 
 bool gen_place_init(struct gen *g)
@@ -75,17 +75,18 @@ bool gen_place_init(struct gen *g)
     g->block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);
     if (g->block_number)
         ir_func_block_numbers(g->func, g->block_number);
-    if (g->debug)
-        g->debug_scope = scope_create(g, g->fn);
+    if (g->unit->debug)
+        g->debug_scope = scope_create(g->unit, g->fn);
     return g->block_number != NULL;
 }
 
 void gen_place_at(struct gen *g, const struct ir_instr *in)
 {
     g->at = in;
-    if (g->debug)
+    if (g->unit->debug)
         LLVMSetCurrentDebugLocation2(
-            g->b, LLVMDIBuilderCreateDebugLocation(g->ctx, gen_place(g), 0, g->debug_scope, NULL));
+            g->b,
+            LLVMDIBuilderCreateDebugLocation(g->unit->ctx, gen_place(g), 0, g->debug_scope, NULL));
 }
 
 /* Instructions are mostly asked for in order, so counting goes on where it stopped. */

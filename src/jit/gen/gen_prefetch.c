@@ -103,8 +103,8 @@ static LLVMValueRef distance(struct gen *g, const struct ir_value *address)
     if (!gen_value_available(g, step.value))
         return NULL;
     LLVMValueRef x = gen_scalar(g, step.value);
-    if (LLVMTypeOf(x) == g->t_i32)
-        x = LLVMBuildSExt(g->b, x, g->t_i64, "");
+    if (LLVMTypeOf(x) == g->t->i32)
+        x = LLVMBuildSExt(g->b, x, g->t->i64, "");
     return LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)step.scale), "");
 }
 
@@ -112,14 +112,14 @@ void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef co
                        int64_t offset)
 {
     LLVMValueRef far;
-    if (!gen_optional(g) || in->mem.space != IR_SPACE_GLOBAL || g->path == JIT_GENERIC ||
+    if (!gen_optional(g) || in->mem.space != IR_SPACE_GLOBAL || g->unit->path == JIT_GENERIC ||
         !(far = distance(g, in->src[0])))
         return;
     for (int h = 0; h < 2; h++) {
         LLVMValueRef at = LLVMBuildAdd(g->b, base[h], far, "");
         at = LLVMBuildAdd(g->b, at, gen_i64(g, (uint64_t)offset), "");
-        LLVMValueRef p = LLVMBuildIntToPtr(g->b, at, g->t_ptr, "");
+        LLVMValueRef p = LLVMBuildIntToPtr(g->b, at, g->t->ptr, "");
         LLVMValueRef args[] = {p, gen_i32(g, 0), gen_i32(g, 3), gen_i32(g, 1)};
-        gen_intrinsic(g, "llvm.prefetch", &g->t_ptr, 1, args, 4);
+        gen_intrinsic(g, "llvm.prefetch", &g->t->ptr, 1, args, 4);
     }
 }

@@ -24,10 +24,10 @@ LLVMValueRef gen_kf(struct gen *g, bool vec, LLVMTypeRef elem, double v)
 
 LLVMValueRef gen_flush(struct gen *g, bool vec, LLVMValueRef x)
 {
-    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t_i32));
-    LLVMValueRef exp = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t_i32, 0x7f800000), "");
-    LLVMValueRef tiny = LLVMBuildICmp(g->b, LLVMIntEQ, exp, gen_k(g, vec, g->t_i32, 0), "");
-    LLVMValueRef zero = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t_i32, 0x80000000u), "");
+    assert(LLVMTypeOf(x) == gen_type_as(g, vec, g->t->i32));
+    LLVMValueRef exp = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t->i32, 0x7f800000), "");
+    LLVMValueRef tiny = LLVMBuildICmp(g->b, LLVMIntEQ, exp, gen_k(g, vec, g->t->i32, 0), "");
+    LLVMValueRef zero = LLVMBuildAnd(g->b, x, gen_k(g, vec, g->t->i32, 0x80000000u), "");
     return LLVMBuildSelect(g->b, tiny, zero, x, "");
 }
 
@@ -63,8 +63,8 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
     if (v.kind == IR_SHAPE_VARYING)
         return LLVMBuildExtractElement(g->b, v.c[h], gen_i32(g, 0), "");
     LLVMValueRef x = lane0(g, gen_get(g, v.shape->index), h);
-    x = v.shape->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "")
-                              : LLVMBuildZExt(g->b, x, g->t_i64, "");
+    x = v.shape->index_signed ? LLVMBuildSExt(g->b, x, g->t->i64, "")
+                              : LLVMBuildZExt(g->b, x, g->t->i64, "");
     x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)v.shape->scale), "");
     return LLVMBuildAdd(g->b, v.c[0], x, "");
 }
@@ -80,7 +80,7 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMV
     enum ir_type out_type = in->dst[0]->type;
     assert(in->ndst == 1 && in->nsrc <= 4 && ir_op_has(in->op, IR_F_PURE));
     for (uint32_t s = 0; s < 4; s++) {
-        args[5 + s] = LLVMConstNull(g->t_ptr);
+        args[5 + s] = LLVMConstNull(g->t->ptr);
         if (s >= in->nsrc)
             continue;
         unsigned bits = ir_type_bits(in->src[s]->type);
@@ -96,7 +96,7 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMV
     args[3] = mask32;
     args[4] = gen_i64(g, sizes);
     args[9] = out;
-    gen_call_rt(g, "jit_rt_eval", g->t_void, args, 10);
+    gen_call_rt(g, "jit_rt_eval", g->t->void_, args, 10);
     return gen_from_array(g, out, out_type);
 }
 
@@ -150,7 +150,7 @@ static LLVMValueRef emit_base(struct gen *g, const struct ir_instr *in)
  */
 static bool flush_is_ambiguous(const struct gen *g, const struct ir_instr *in)
 {
-    return ir_has(in, IR_MOD_FTZ) && in->type == IR_F32 && !g->fp_ftz &&
+    return ir_has(in, IR_MOD_FTZ) && in->type == IR_F32 && !g->unit->fp_ftz &&
            (in->op == IR_OP_FMUL || in->op == IR_OP_FMA || in->op == IR_OP_FDIV ||
             in->op == IR_OP_FRCP);
 }
@@ -160,20 +160,20 @@ static LLVMValueRef is_smallest_normal(struct gen *g, LLVMValueRef x)
     LLVMTypeRef t = LLVMTypeOf(x);
     bool vec = LLVMGetTypeKind(t) == LLVMVectorTypeKind;
     LLVMValueRef twice = LLVMBuildAdd(g->b, x, x, ""); /* the sign goes */
-    return LLVMBuildICmp(g->b, LLVMIntEQ, twice, gen_k(g, vec, g->t_i32, 2 * 0x00800000), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, twice, gen_k(g, vec, g->t->i32, 2 * 0x00800000), "");
 }
 
 /* Replaces out[] by what the reference says when a lane holds the smallest normal number. */
 static void eval_ambiguous(struct gen *g, const struct ir_instr *in, int halves, LLVMValueRef *out)
 {
     bool vec = LLVMGetTypeKind(LLVMTypeOf(out[0])) == LLVMVectorTypeKind;
-    assert(in->type == IR_F32 && (vec || halves == 1 || LLVMTypeOf(out[1]) == g->t_i32));
+    assert(in->type == IR_F32 && (vec || halves == 1 || LLVMTypeOf(out[1]) == g->t->i32));
     LLVMValueRef hit = is_smallest_normal(g, out[0]);
     if (halves == 2)
         hit = LLVMBuildOr(g->b, hit, is_smallest_normal(g, out[1]), "");
     if (vec) {
-        hit = LLVMBuildBitCast(g->b, hit, g->t_i16, "");
-        hit = LLVMBuildICmp(g->b, LLVMIntNE, hit, LLVMConstNull(g->t_i16), "");
+        hit = LLVMBuildBitCast(g->b, hit, g->t->i16, "");
+        hit = LLVMBuildICmp(g->b, LLVMIntNE, hit, LLVMConstNull(g->t->i16), "");
     }
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef cold = gen_bb(g, "tiny"), join = gen_bb(g, "join");

@@ -56,28 +56,28 @@ bool gen_recover(void (*body)(void *arg), void *arg, char *why, size_t why_B)
 
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *arg)
 {
-    struct gen *g = arg;
+    struct gen_unit *u = arg;
     char *text;
 
-    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError || g->error[0])
+    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
         return;
     text = LLVMGetDiagInfoDescription(info);
-    snprintf(g->error, sizeof(g->error), "LLVM: %s", text);
+    gen_error(u, "LLVM: %s", text);
     LLVMDisposeMessage(text);
 }
 
-void gen_recover_diagnostics(struct gen *g)
+void gen_recover_diagnostics(struct gen_unit *u)
 {
-    LLVMContextSetDiagnosticHandler(g->ctx, on_diagnostic, g);
+    LLVMContextSetDiagnosticHandler(u->ctx, on_diagnostic, u);
 }
 
-void gen_recover_break(struct gen *g)
+void gen_recover_break(struct gen_unit *u)
 {
-    LLVMValueRef arg = gen_i32(g, 0);
-    LLVMTypeRef type = LLVMFunctionType(g->t_void, &g->t_i32, 1, false);
-    LLVMValueRef fn = LLVMAddFunction(g->mod, "llvm.aarch64.hint", type);
-    LLVMValueRef body = LLVMGetNamedFunction(g->mod, "heddle_body");
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->ctx);
+    LLVMValueRef arg = gen_ci(u->types.i32, 0);
+    LLVMTypeRef type = LLVMFunctionType(u->types.void_, &u->types.i32, 1, false);
+    LLVMValueRef fn = LLVMAddFunction(u->mod, "llvm.aarch64.hint", type);
+    LLVMValueRef body = LLVMGetNamedFunction(u->mod, "heddle_body");
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
     LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(body));
 
     LLVMPositionBuilderBefore(b, first);

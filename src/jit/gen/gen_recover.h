@@ -11,9 +11,9 @@ void gen_recover_init(void);
  * with LLVM is lost and must not be touched. Does not nest.
  */
 bool gen_recover(void (*body)(void *arg), void *arg, char *why, size_t why_B);
-/* LLVM's error diagnostics become g->error. (By default they end the process as well.) */
-void gen_recover_diagnostics(struct gen *g);
+/* LLVM's error diagnostics become u->error. (By default they end the process as well.) */
+void gen_recover_diagnostics(struct gen_unit *u);
 /* Makes LLVM fail for real: an operation of another machine, for which there is no instruction. */
-void gen_recover_break(struct gen *g);
+void gen_recover_break(struct gen_unit *u);
 
 #endif

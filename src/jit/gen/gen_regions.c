@@ -33,7 +33,7 @@ static bool sreg_is_same(struct gen *g, enum ir_sreg r)
 {
     enum ir_sreg_scope scope = ir_sreg_scope(r);
     if (r == IR_SREG_TID_Y || r == IR_SREG_TID_Z)
-        return g->req->cls == IR_CLASS_1D || g->req->cls == IR_CLASS_1D_FULL;
+        return g->unit->req->cls == IR_CLASS_1D || g->unit->req->cls == IR_CLASS_1D_FULL;
     return scope == IR_SREG_CTA || scope == IR_SREG_CLUSTER || scope == IR_SREG_GRID;
 }
 
@@ -252,8 +252,8 @@ static void stops_number(struct regions *r)
 /* Code between stops is generated once per stop that it can follow: is that little? */
 static enum hd_status regions_list(struct regions *r, bool *out_small)
 {
-    struct hd_arena *arena = &r->g->outer->arena;
-    struct gen_regions *next = &r->g->outer->regions;
+    struct hd_arena *arena = &r->g->unit->arena; /* the entry points read them */
+    struct gen_regions *next = &r->g->regions;
 
     stops_number(r);
     next->first = hd_arena_array(arena, uint32_t, r->nstops + 2);
@@ -271,8 +271,8 @@ static enum hd_status regions_list(struct regions *r, bool *out_small)
 
 static bool is_candidate(const struct gen *g)
 {
-    return gen_optional(g) && g->is_kernel && !g->dispatch && g->facts.has_barrier &&
-           g->facts.simple_barriers && !g->facts.may_spin;
+    return gen_optional(g) && g->is_kernel && !g->dispatch && g->unit->facts.has_barrier &&
+           g->unit->facts.simple_barriers && !g->unit->facts.may_spin;
 }
 
 static bool op_forbids(const struct ir_instr *in)

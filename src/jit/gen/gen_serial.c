@@ -163,7 +163,7 @@ static bool region_pays(struct gen *g, const struct region *r)
         vector += v << (3 * depth);
         serial += s << (3 * depth);
     }
-    if (!g->avx512)
+    if (!g->unit->avx512)
         vector *= 2;
     return loops && serial < vector;
 }
@@ -273,7 +273,7 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (g->dispatch || !gen_optional(g) || g->req->strict) /* errors name their lanes */
+    if (g->dispatch || !gen_optional(g) || g->unit->req->strict) /* errors name their lanes */
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];
@@ -302,23 +302,23 @@ void gen_serial_find(struct gen *g)
 static LLVMValueRef element_ptr(struct gen *g, const struct ir_value *v, LLVMValueRef array,
                                 LLVMValueRef lane)
 {
-    LLVMTypeRef elem = v->type == IR_PRED ? g->t_i8 : gen_scalar_type(g, v->type);
-    LLVMValueRef at = LLVMBuildZExt(g->b, lane, g->t_i64, "");
+    LLVMTypeRef elem = v->type == IR_PRED ? g->t->i8 : gen_scalar_type(g, v->type);
+    LLVMValueRef at = LLVMBuildZExt(g->b, lane, g->t->i64, "");
     return LLVMBuildInBoundsGEP2(g->b, elem, array, &at, 1, "");
 }
 
 static LLVMValueRef element_load(struct gen *g, const struct ir_value *v, LLVMValueRef array,
                                  LLVMValueRef lane)
 {
-    LLVMTypeRef elem = v->type == IR_PRED ? g->t_i8 : gen_scalar_type(g, v->type);
+    LLVMTypeRef elem = v->type == IR_PRED ? g->t->i8 : gen_scalar_type(g, v->type);
     LLVMValueRef x = LLVMBuildLoad2(g->b, elem, element_ptr(g, v, array, lane), "");
-    return v->type == IR_PRED ? LLVMBuildTrunc(g->b, x, g->t_i1, "") : x;
+    return v->type == IR_PRED ? LLVMBuildTrunc(g->b, x, g->t->i1, "") : x;
 }
 
 static void element_store(struct gen *g, const struct carried *c, LLVMValueRef x, LLVMValueRef lane)
 {
     if (c->v->type == IR_PRED)
-        x = LLVMBuildZExt(g->b, x, g->t_i8, "");
+        x = LLVMBuildZExt(g->b, x, g->t->i8, "");
     LLVMBuildStore(g->b, x, element_ptr(g, c->v, c->array, lane));
 }
 
@@ -346,8 +346,8 @@ static LLVMValueRef carried_lane(struct gen *g, const struct region *r, const st
     }
     const struct ir_shape *s = &r->shapes[c->v->id]; /* val->shape is UNIFORM meanwhile */
     LLVMValueRef x = index_of_lane(g, r, s->index, lane);
-    x = s->index_signed ? LLVMBuildSExt(g->b, x, g->t_i64, "")
-                        : LLVMBuildZExt(g->b, x, g->t_i64, "");
+    x = s->index_signed ? LLVMBuildSExt(g->b, x, g->t->i64, "")
+                        : LLVMBuildZExt(g->b, x, g->t->i64, "");
     x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)s->scale), "");
     return LLVMBuildAdd(g->b, val->c[0], x, "");
 }
@@ -462,7 +462,7 @@ static void take_edge(struct gen *g, struct region *r, const struct ir_block *fr
         }
         vals[n++] = phi_operand(g, phi, pred).c[0];
     }
-    LLVMValueRef lane = stays ? NULL : LLVMBuildLoad2(g->b, g->t_i32, r->lane, "");
+    LLVMValueRef lane = stays ? NULL : LLVMBuildLoad2(g->b, g->t->i32, r->lane, "");
     ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI || i == n)
             break;
@@ -535,8 +535,8 @@ static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
     assert(node->region && node->pend[0]);
     LLVMValueRef bits[2];
     for (int h = 0; h < 2; h++) {
-        bits[h] = LLVMBuildZExt(g->b, gen_bits_load(g, node->pend[h]), g->t_i32, "");
-        LLVMBuildStore(g->b, gen_ci(g->t_i16, 0), node->pend[h]);
+        bits[h] = LLVMBuildZExt(g->b, gen_bits_load(g, node->pend[h]), g->t->i32, "");
+        LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), node->pend[h]);
     }
     bits[1] = LLVMBuildShl(g->b, bits[1], gen_i32(g, GEN_LANES), "");
     return LLVMBuildOr(g->b, bits[0], bits[1], "");
@@ -547,12 +547,12 @@ static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
 static void entry_loop(struct gen *g, struct region *r, LLVMValueRef left, uint32_t n)
 {
     LLVMBasicBlockRef some = gen_bb(g, "lane"), none = gen_bb(g, "no_lane");
-    LLVMValueRef bits = LLVMBuildLoad2(g->b, g->t_i32, left, "");
+    LLVMValueRef bits = LLVMBuildLoad2(g->b, g->t->i32, left, "");
     LLVMValueRef empty = LLVMBuildICmp(g->b, LLVMIntEQ, bits, gen_i32(g, 0), "");
     LLVMBuildCondBr(g->b, empty, none, some);
     LLVMPositionBuilderAtEnd(g->b, some);
-    LLVMValueRef args[] = {bits, gen_ci(g->t_i1, 1)};
-    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+    LLVMValueRef args[] = {bits, gen_ci(g->t->i1, 1)};
+    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
     LLVMValueRef rest = LLVMBuildSub(g->b, bits, gen_i32(g, 1), "");
     LLVMBuildStore(g->b, LLVMBuildAnd(g->b, bits, rest, ""), left);
     LLVMBuildStore(g->b, lane, r->lane);
@@ -585,7 +585,7 @@ static void region_emit(struct gen *g, struct region *r, uint32_t first)
     g->epoch = g->epoch_next++;
     g->mask[0] = g->mask[1] = NULL;
     arrays_fill(g, r);
-    r->lane = gen_alloca(g, g->t_i32, 0, "lane");
+    r->lane = gen_alloca(g, g->t->i32, 0, "lane");
     r->next_lane = gen_bb(g, "next_lane");
     for (uint32_t n = first; n < g->nnodes; n++) {
         if (!r->inside[n])
@@ -594,7 +594,7 @@ static void region_emit(struct gen *g, struct region *r, uint32_t first)
         r->body[n] = gen_bb(g, "s");
         if (!is_entry(g, r, n))
             continue;
-        left[n] = gen_alloca(g, g->t_i32, 0, "left");
+        left[n] = gen_alloca(g, g->t->i32, 0, "left");
         LLVMBuildStore(g->b, pend_take(g, &g->nodes[n]), left[n]);
     }
     LLVMBuildBr(g->b, r->next_lane);

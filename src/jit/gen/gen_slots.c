@@ -116,7 +116,7 @@ static void slot_create(struct gen *g, const uint32_t *spans, const struct ir_va
 
 void gen_slots_create(struct gen *g)
 {
-    bool all = g->req->form == GEN_SIMPLE;
+    bool all = g->unit->req->form == GEN_SIMPLE;
     uint64_t stack_B = 0;
     g->crowded = is_crowded(g);
     const uint32_t *spans = g->crowded ? spans_count(g) : NULL;

@@ -63,16 +63,16 @@ static void head_cut(LLVMContextRef ctx, LLVMBuilderRef b, LLVMBasicBlockRef blo
     assert(LLVMGetFirstInstruction(block) == keep && LLVMGetBasicBlockTerminator(head));
 }
 
-void gen_split_blocks(struct gen *g)
+void gen_split_blocks(struct gen_unit *u)
 {
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(g->ctx);
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
 
-    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f)) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
         LLVMBasicBlockRef at = LLVMGetFirstBasicBlock(f);
         for (; at; at = LLVMGetNextBasicBlock(at)) {
             LLVMValueRef keep;
             while ((keep = cut_after(at)))
-                head_cut(g->ctx, b, at, keep);
+                head_cut(u->ctx, b, at, keep);
         }
     }
     LLVMDisposeBuilder(b);

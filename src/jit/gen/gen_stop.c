@@ -83,21 +83,21 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
 
 LLVMValueRef gen_barrier_field(struct gen *g, LLVMValueRef id, uint64_t member)
 {
-    assert(LLVMTypeOf(id) == g->t_i32 && member < sizeof(struct jit_barrier));
-    LLVMValueRef at = LLVMBuildZExt(g->b, id, g->t_i64, "");
+    assert(LLVMTypeOf(id) == g->t->i32 && member < sizeof(struct jit_barrier));
+    LLVMValueRef at = LLVMBuildZExt(g->b, id, g->t->i64, "");
     at = LLVMBuildMul(g->b, at, gen_i64(g, sizeof(struct jit_barrier)), "");
     at = LLVMBuildAdd(g->b, at, gen_i64(g, offsetof(struct jit_cta, bars) + member), "");
-    return LLVMBuildGEP2(g->b, g->t_i8, g->cta, &at, 1, "");
+    return LLVMBuildGEP2(g->b, g->t->i8, g->cta, &at, 1, "");
 }
 
 static LLVMValueRef popcount32(struct gen *g, LLVMValueRef x)
 {
-    return gen_intrinsic(g, "llvm.ctpop", &g->t_i32, 1, &x, 1);
+    return gen_intrinsic(g, "llvm.ctpop", &g->t->i32, 1, &x, 1);
 }
 
 static LLVMValueRef add_to(struct gen *g, LLVMValueRef ptr, LLVMValueRef x)
 {
-    LLVMValueRef old = LLVMBuildLoad2(g->b, g->t_i32, ptr, "");
+    LLVMValueRef old = LLVMBuildLoad2(g->b, g->t->i32, ptr, "");
     return LLVMBuildStore(g->b, LLVMBuildAdd(g->b, old, x, ""), ptr);
 }
 
@@ -127,9 +127,10 @@ void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id)
     if (!bar_is_red(in))
         return;
     LLVMValueRef votes = LLVMBuildLoad2(
-        g->b, g->t_i32, gen_barrier_field(g, id, offsetof(struct jit_barrier, result_votes)), "");
-    LLVMValueRef all = LLVMBuildLoad2(
-        g->b, g->t_i32, gen_barrier_field(g, id, offsetof(struct jit_barrier, result_arrived)), "");
+        g->b, g->t->i32, gen_barrier_field(g, id, offsetof(struct jit_barrier, result_votes)), "");
+    LLVMValueRef all =
+        LLVMBuildLoad2(g->b, g->t->i32,
+                       gen_barrier_field(g, id, offsetof(struct jit_barrier, result_arrived)), "");
     LLVMValueRef r = votes;
     if (in->imm == IR_BAR_RED_AND)
         r = LLVMBuildICmp(g->b, LLVMIntEQ, votes, all, "");
@@ -149,7 +150,7 @@ LLVMValueRef gen_bar_operand(struct gen *g, const struct ir_instr *in, uint32_t 
 LLVMValueRef gen_bar_arrive(struct gen *g, const struct ir_instr *in, LLVMValueRef id)
 {
     LLVMValueRef args[] = {id, gen_bar_operand(g, in, 1), gen_mask32(g), bar_votes(g, in)};
-    return gen_service(g, offsetof(struct jit_services, bar_arrive), g->t_i32, args, 4);
+    return gen_service(g, offsetof(struct jit_services, bar_arrive), g->t->i32, args, 4);
 }
 
 static void barrier_simple(struct gen *g, const struct ir_instr *in)
@@ -182,10 +183,10 @@ static void barrier_counted(struct gen *g, const struct ir_instr *in)
     LLVMValueRef state = stop_here(g, in, JIT_BARRIER, &resume);
     if (!state)
         return;
-    LLVMValueRef id2 = LLVMBuildLoad2(g->b, g->t_i32, gen_gep(g, g->frame, keep), "");
-    LLVMValueRef gen2 = LLVMBuildLoad2(g->b, g->t_i32, gen_gep(g, g->frame, keep + 4), "");
+    LLVMValueRef id2 = LLVMBuildLoad2(g->b, g->t->i32, gen_gep(g, g->frame, keep), "");
+    LLVMValueRef gen2 = LLVMBuildLoad2(g->b, g->t->i32, gen_gep(g, g->frame, keep + 4), "");
     LLVMValueRef now = LLVMBuildLoad2(
-        g->b, g->t_i32, gen_barrier_field(g, id2, offsetof(struct jit_barrier, generation)), "");
+        g->b, g->t->i32, gen_barrier_field(g, id2, offsetof(struct jit_barrier, generation)), "");
     LLVMBasicBlockRef again = gen_bb(g, "bar_closed"), open = gen_bb(g, "bar_open");
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, now, gen2, ""), again, open);
     LLVMPositionBuilderAtEnd(g->b, again);
@@ -196,10 +197,10 @@ static void barrier_counted(struct gen *g, const struct ir_instr *in)
 
 void gen_barrier(struct gen *g, const struct ir_instr *in)
 {
-    g->facts.has_barrier = true;
+    g->unit->facts.has_barrier = true;
     if (!g->is_kernel)
         gen_unsupported(g, in, "barrier inside a function that cannot be inlined");
-    else if (g->facts.simple_barriers)
+    else if (g->unit->facts.simple_barriers)
         barrier_simple(g, in);
     else
         barrier_counted(g, in);

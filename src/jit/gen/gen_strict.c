@@ -36,8 +36,8 @@ static LLVMValueRef lanes_outside(struct gen *g, LLVMValueRef x, int h, LLVMValu
 
 static LLVMValueRef both_halves(struct gen *g, LLVMValueRef const bits[2])
 {
-    LLVMValueRef low = LLVMBuildZExt(g->b, bits[0], g->t_i32, "");
-    LLVMValueRef high = LLVMBuildZExt(g->b, bits[1], g->t_i32, "");
+    LLVMValueRef low = LLVMBuildZExt(g->b, bits[0], g->t->i32, "");
+    LLVMValueRef high = LLVMBuildZExt(g->b, bits[1], g->t->i32, "");
     return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
 }
 
@@ -51,8 +51,8 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
     if (a.wraps)
         gen_access_to_index(g, &a, in);
     gen_access_addresses(g, &a, x);
-    LLVMValueRef va = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, space_va));
-    LLVMValueRef room = gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, space_B));
+    LLVMValueRef va = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, space_va));
+    LLVMValueRef room = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, space_B));
     room = LLVMBuildSub(g->b, room, gen_i64(g, size_B), "");
     for (int h = 0; h < 2; h++)
         bits[h] = lanes_outside(g, x[h], h, va, room);
@@ -65,7 +65,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
     for (int h = 0; h < 2; h++)
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * 8 * GEN_LANES));
     LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), array, gen_i32(g, size_B)};
-    gen_service(g, offsetof(struct jit_services, check), g->t_void, args, 4);
+    gen_service(g, offsetof(struct jit_services, check), g->t->void_, args, 4);
     LLVMBuildBr(g->b, on);
     LLVMPositionBuilderAtEnd(g->b, on);
 }

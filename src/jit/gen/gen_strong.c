@@ -23,14 +23,14 @@ static LLVMValueRef element(struct gen *g, const struct ir_instr *in, LLVMValueR
     bool vec = LLVMGetTypeKind(LLVMTypeOf(x)) == LLVMVectorTypeKind;
     if (bits == 64)
         return x;
-    x = LLVMBuildLShr(g->b, x, gen_k(g, vec, g->t_i64, j * bits % 64), "");
+    x = LLVMBuildLShr(g->b, x, gen_k(g, vec, g->t->i64, j * bits % 64), "");
     return LLVMBuildTrunc(g->b, x, gen_type_as(g, vec, gen_scalar_type(g, in->type)), "");
 }
 
 static LLVMValueRef gather64(struct gen *g, LLVMValueRef address, int h)
 {
-    LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address, gen_vec(g, g->t_ptr), "");
-    return gen_gather(g, g->t_i64, ptrs, g->mask[h], 8, true);
+    LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address, gen_vec(g, g->t->ptr), "");
+    return gen_gather(g, g->t->i64, ptrs, g->mask[h], 8, true);
 }
 
 static LLVMValueRef array_of(struct gen *g, LLVMValueRef const x[2])
@@ -51,7 +51,7 @@ static void load_words(struct gen *g, LLVMValueRef const address[2], unsigned n,
     }
     LLVMValueRef word[2] = {gen_new_array(g, IR_B64), gen_new_array(g, IR_B64)};
     LLVMValueRef args[] = {gen_mask32(g), array_of(g, address), word[0], word[1]};
-    gen_call_rt(g, "jit_rt_load16", g->t_void, args, 4);
+    gen_call_rt(g, "jit_rt_load16", g->t->void_, args, 4);
     for (unsigned w = 0; w < 2; w++) {
         struct gen_val v = gen_from_array(g, word[w], IR_B64);
         out[0][w] = v.c[0];
@@ -65,13 +65,13 @@ static void share(struct gen *g, LLVMValueRef words[2][2], unsigned n)
     for (unsigned w = 0; w < n; w++) {
         LLVMValueRef first[2];
         for (int h = 0; h < 2; h++) {
-            LLVMValueRef args[] = {gen_mask_bits(g, h), gen_ci(g->t_i1, 0)};
-            LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t_i16, 1, args, 2);
-            lane = LLVMBuildAnd(g->b, lane, gen_ci(g->t_i16, GEN_LANES - 1), "");
+            LLVMValueRef args[] = {gen_mask_bits(g, h), gen_ci(g->t->i1, 0)};
+            LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->i16, 1, args, 2);
+            lane = LLVMBuildAnd(g->b, lane, gen_ci(g->t->i16, GEN_LANES - 1), "");
             first[h] = LLVMBuildExtractElement(g->b, words[h][w], lane, "");
         }
         LLVMValueRef none =
-            LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask_bits(g, 0), gen_ci(g->t_i16, 0), "");
+            LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask_bits(g, 0), gen_ci(g->t->i16, 0), "");
         words[0][w] = LLVMBuildSelect(g->b, none, first[1], first[0], "");
         words[1][w] = first[1];
     }
@@ -101,7 +101,7 @@ bool gen_strong_load(struct gen *g, const struct ir_instr *in)
 static void collect(struct gen *g, const struct ir_instr *in, LLVMValueRef words[2][2])
 {
     unsigned bits = ir_type_bits(in->type);
-    LLVMTypeRef vt = gen_vec(g, g->t_i64);
+    LLVMTypeRef vt = gen_vec(g, g->t->i64);
     for (unsigned j = 0; j < in->mem.vec; j++) {
         LLVMValueRef x[2];
         gen_vector(g, in->src[1 + j], x);
@@ -112,7 +112,7 @@ static void collect(struct gen *g, const struct ir_instr *in, LLVMValueRef words
                 *word = wide;
                 continue;
             }
-            wide = LLVMBuildShl(g->b, wide, gen_splat_const(g, g->t_i64, j * bits % 64), "");
+            wide = LLVMBuildShl(g->b, wide, gen_splat_const(g, g->t->i64, j * bits % 64), "");
             *word = LLVMBuildOr(g->b, *word, wide, "");
         }
     }
@@ -129,11 +129,11 @@ bool gen_strong_store(struct gen *g, const struct ir_instr *in)
     if (n == 2) {
         LLVMValueRef args[] = {gen_mask32(g), array_of(g, address), array_of(g, words[0]),
                                array_of(g, words[1])};
-        gen_call_rt(g, "jit_rt_store16", g->t_void, args, 4);
+        gen_call_rt(g, "jit_rt_store16", g->t->void_, args, 4);
         return true;
     }
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address[h], gen_vec(g, g->t_ptr), "");
+        LLVMValueRef ptrs = LLVMBuildIntToPtr(g->b, address[h], gen_vec(g, g->t->ptr), "");
         gen_scatter(g, words[0][h], ptrs, g->mask[h], 8, true);
     }
     return true;

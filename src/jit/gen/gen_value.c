@@ -10,17 +10,17 @@ LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type)
 {
     switch (ir_type_bits(type)) {
     case 1:
-        return g->t_i1;
+        return g->t->i1;
     case 8:
-        return g->t_i8;
+        return g->t->i8;
     case 16:
-        return g->t_i16;
+        return g->t->i16;
     case 32:
-        return g->t_i32;
+        return g->t->i32;
     case 64:
-        return g->t_i64;
+        return g->t->i64;
     default:
-        return g->t_i128;
+        return g->t->i128;
     }
 }
 
@@ -31,7 +31,7 @@ LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem)
 
 LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type)
 {
-    return type == IR_F64 ? g->t_f64 : type == IR_F32 ? g->t_f32 : g->t_f16;
+    return type == IR_F64 ? g->t->f64 : type == IR_F32 ? g->t->f32 : g->t->f16;
 }
 
 LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v)
@@ -41,12 +41,12 @@ LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v)
 
 LLVMValueRef gen_i32(struct gen *g, uint64_t v)
 {
-    return LLVMConstInt(g->t_i32, v, false);
+    return LLVMConstInt(g->t->i32, v, false);
 }
 
 LLVMValueRef gen_i64(struct gen *g, uint64_t v)
 {
-    return LLVMConstInt(g->t_i64, v, false);
+    return LLVMConstInt(g->t->i64, v, false);
 }
 
 LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v)
@@ -68,7 +68,7 @@ LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
     }
     LLVMTypeRef vt = gen_vec(g, LLVMTypeOf(scalar));
     LLVMValueRef v = LLVMBuildInsertElement(g->b, LLVMGetPoison(vt), scalar, gen_i32(g, 0), "");
-    LLVMValueRef zeros = gen_splat_const(g, g->t_i32, 0);
+    LLVMValueRef zeros = gen_splat_const(g, g->t->i32, 0);
     return LLVMBuildShuffleVector(g->b, v, LLVMGetPoison(vt), zeros, "");
 }
 
@@ -85,8 +85,8 @@ LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overloa
 {
     unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
     assert(id); /* LLVM knows the name */
-    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->mod, id, overload, noverload);
-    LLVMTypeRef type = LLVMIntrinsicGetType(g->ctx, id, overload, noverload);
+    LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->unit->mod, id, overload, noverload);
+    LLVMTypeRef type = LLVMIntrinsicGetType(g->unit->ctx, id, overload, noverload);
     return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
 }
 
@@ -98,9 +98,9 @@ LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMV
     for (unsigned i = 0; i < nargs; i++)
         types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef type = LLVMFunctionType(ret, types, nargs, false);
-    LLVMValueRef fn = LLVMGetNamedFunction(g->mod, name);
+    LLVMValueRef fn = LLVMGetNamedFunction(g->unit->mod, name);
     if (!fn)
-        fn = LLVMAddFunction(g->mod, name, type);
+        fn = LLVMAddFunction(g->unit->mod, name, type);
     return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
 }
 
@@ -114,7 +114,7 @@ LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const c
 
 LLVMValueRef gen_opaque(struct gen *g, LLVMValueRef ptr)
 {
-    LLVMTypeRef type = LLVMFunctionType(g->t_ptr, &g->t_ptr, 1, false);
+    LLVMTypeRef type = LLVMFunctionType(g->t->ptr, &g->t->ptr, 1, false);
     LLVMValueRef nothing =
         LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
     return LLVMBuildCall2(g->b, type, nothing, &ptr, 1, "");
@@ -125,21 +125,21 @@ LLVMValueRef gen_gep(struct gen *g, LLVMValueRef ptr, uint64_t offset_B)
     if (!offset_B)
         return ptr;
     LLVMValueRef index = gen_i64(g, offset_B);
-    return LLVMBuildGEP2(g->b, g->t_i8, ptr, &index, 1, "");
+    return LLVMBuildGEP2(g->b, g->t->i8, ptr, &index, 1, "");
 }
 
 /* Launch facts never change while the kernel runs. */
 LLVMValueRef gen_load_ctx(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset_B)
 {
     LLVMValueRef v = LLVMBuildLoad2(g->b, type, gen_gep(g, base, offset_B), "");
-    LLVMSetMetadata(v, g->md_invariant,
-                    LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, NULL, 0)));
+    LLVMSetMetadata(v, g->unit->md_invariant,
+                    LLVMMetadataAsValue(g->unit->ctx, LLVMMDNodeInContext2(g->unit->ctx, NULL, 0)));
     return v;
 }
 
 LLVMBasicBlockRef gen_bb(struct gen *g, const char *name)
 {
-    return LLVMAppendBasicBlockInContext(g->ctx, g->fn, name);
+    return LLVMAppendBasicBlockInContext(g->unit->ctx, g->fn, name);
 }
 
 struct gen_val gen_u(LLVMValueRef scalar)
@@ -173,7 +173,7 @@ LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v)
     LLVMTypeRef scalar = gen_scalar_type(g, v->type);
     if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
         return scalar;
-    return v->type == IR_PRED ? g->t_i16 : gen_vec(g, scalar);
+    return v->type == IR_PRED ? g->t->i16 : gen_vec(g, scalar);
 }
 
 static LLVMValueRef value_const(struct gen *g, const struct ir_value *v)
@@ -181,7 +181,7 @@ static LLVMValueRef value_const(struct gen *g, const struct ir_value *v)
     const struct ir_instr *in = v->instr;
     if (v->type == IR_B128) {
         uint64_t words[2] = {in->imm, in->imm_hi};
-        return LLVMConstIntOfArbitraryPrecision(g->t_i128, 2, words);
+        return LLVMConstIntOfArbitraryPrecision(g->t->i128, 2, words);
     }
     return LLVMConstInt(gen_scalar_type(g, v->type), in->imm, false);
 }
@@ -192,14 +192,14 @@ static LLVMValueRef slot_read(struct gen *g, const struct ir_value *v, int i)
     LLVMTypeRef type = gen_component_type(g, v);
     LLVMValueRef x = LLVMBuildLoad2(g->b, type, g->slots[v->id].ptr[i], "");
     if (v->type == IR_PRED && gen_shape(g, v)->kind == IR_SHAPE_VARYING)
-        x = LLVMBuildBitCast(g->b, x, g->t_mask, "");
+        x = LLVMBuildBitCast(g->b, x, g->t->mask, "");
     return x;
 }
 
 static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValueRef x)
 {
-    if (LLVMTypeOf(x) == g->t_mask)
-        x = LLVMBuildBitCast(g->b, x, g->t_i16, "");
+    if (LLVMTypeOf(x) == g->t->mask)
+        x = LLVMBuildBitCast(g->b, x, g->t->i16, "");
     assert(g->slots[v->id].ptr[i] && LLVMTypeOf(x) == gen_component_type(g, v));
     LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
 }
@@ -233,7 +233,7 @@ static struct gen_val undefined(struct gen *g, const struct ir_value *v)
     const struct ir_shape *shape = gen_shape(g, v);
     LLVMTypeRef type = gen_component_type(g, v);
     if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
-        type = g->t_mask;
+        type = g->t->mask;
     LLVMValueRef x = LLVMGetUndef(type);
     return (struct gen_val){
         .kind = shape->kind, .stride = shape->stride, .shape = shape, .c = {x, x}};
@@ -278,10 +278,10 @@ LLVMValueRef gen_canonical(struct gen *g, LLVMValueRef x)
 {
     LLVMTypeRef type = LLVMTypeOf(x);
     bool vec = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
-    LLVMTypeRef ft = vec ? gen_vec(g, g->t_f32) : g->t_f32;
+    LLVMTypeRef ft = vec ? gen_vec(g, g->t->f32) : g->t->f32;
     LLVMValueRef f = LLVMBuildBitCast(g->b, x, ft, "");
     LLVMValueRef nan = LLVMBuildFCmp(g->b, LLVMRealUNO, f, f, "");
-    LLVMValueRef canon = vec ? gen_splat_const(g, g->t_i32, 0x7fffffff) : gen_i32(g, 0x7fffffff);
+    LLVMValueRef canon = vec ? gen_splat_const(g, g->t->i32, 0x7fffffff) : gen_i32(g, 0x7fffffff);
     return LLVMBuildSelect(g->b, nan, canon, x, "");
 }
 
@@ -407,17 +407,17 @@ static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out
 /* base + ext(index) * scale, on 64-bit lanes */
 static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[2])
 {
-    assert(val.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(val.c[0]) == g->t_i64);
+    assert(val.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(val.c[0]) == g->t->i64);
     const struct ir_shape *s = val.shape;
     LLVMValueRef index[2];
     gen_vector(g, s->index, index);
-    LLVMTypeRef v64 = gen_vec(g, g->t_i64);
+    LLVMTypeRef v64 = gen_vec(g, g->t->i64);
     LLVMValueRef base = gen_splat(g, val.c[0]);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index[h], v64, "")
                                          : LLVMBuildZExt(g->b, index[h], v64, "");
         if (s->scale != 1)
-            x = LLVMBuildMul(g->b, x, gen_splat_const(g, g->t_i64, (uint64_t)s->scale), "");
+            x = LLVMBuildMul(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)s->scale), "");
         out[h] = LLVMBuildAdd(g->b, base, x, "");
     }
 }
@@ -491,7 +491,7 @@ static bool fits(struct gen *g, const struct ir_value *v, const struct gen_val *
     const struct ir_shape *shape = gen_shape(g, v);
     LLVMTypeRef type = gen_component_type(g, v);
     if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
-        type = g->t_mask;
+        type = g->t->mask;
     bool both = gen_components(shape) < 2 || LLVMTypeOf(val->c[1]) == type;
     return val->kind == shape->kind && LLVMTypeOf(val->c[0]) == type && both;
 }
@@ -540,7 +540,7 @@ uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B)
 
 LLVMValueRef gen_new_array(struct gen *g, enum ir_type type)
 {
-    LLVMTypeRef elem = type == IR_PRED ? g->t_i8 : gen_scalar_type(g, type);
+    LLVMTypeRef elem = type == IR_PRED ? g->t->i8 : gen_scalar_type(g, type);
     return gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), 2), 64, "");
 }
 
@@ -557,7 +557,7 @@ LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
     uint64_t half_B = type == IR_PRED ? GEN_LANES : ir_type_bits(type) / 8 * GEN_LANES;
     for (int h = 0; h < 2; h++) {
         if (type == IR_PRED)
-            x[h] = LLVMBuildZExt(g->b, x[h], gen_vec(g, g->t_i8), "");
+            x[h] = LLVMBuildZExt(g->b, x[h], gen_vec(g, g->t->i8), "");
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B));
     }
     return array;
@@ -565,13 +565,13 @@ LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
 
 struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type)
 {
-    LLVMTypeRef elem = type == IR_PRED ? g->t_i8 : gen_scalar_type(g, type);
+    LLVMTypeRef elem = type == IR_PRED ? g->t->i8 : gen_scalar_type(g, type);
     uint64_t half_B = type == IR_PRED ? GEN_LANES : ir_type_bits(type) / 8 * GEN_LANES;
     LLVMValueRef x[2];
     for (int h = 0; h < 2; h++) {
         x[h] = LLVMBuildLoad2(g->b, gen_vec(g, elem), gen_gep(g, array, (uint64_t)h * half_B), "");
         if (type == IR_PRED)
-            x[h] = LLVMBuildTrunc(g->b, x[h], g->t_mask, "");
+            x[h] = LLVMBuildTrunc(g->b, x[h], g->t->mask, "");
     }
     return gen_v(x[0], x[1]);
 }

@@ -14,14 +14,14 @@ LLVMValueRef gen_service(struct gen *g, uint64_t member_offset, LLVMTypeRef ret,
     LLVMValueRef all[16] = {g->cta, g->warp};
     if (g->is_kernel) /* the loop over warps keeps it in a register */
         LLVMBuildStore(g->b, g->warp_index, gen_gep(g, g->warp, offsetof(struct jit_warp, index)));
-    LLVMTypeRef types[16] = {g->t_ptr, g->t_ptr};
+    LLVMTypeRef types[16] = {g->t->ptr, g->t->ptr};
     for (unsigned i = 0; i < nargs; i++) {
         all[2 + i] = args[i];
         types[2 + i] = LLVMTypeOf(args[i]);
     }
     LLVMValueRef table =
-        gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, services));
-    LLVMValueRef fn = gen_load_ctx(g, g->t_ptr, table, member_offset);
+        gen_load_ctx(g, g->t->ptr, g->launch, offsetof(struct jit_launch, services));
+    LLVMValueRef fn = gen_load_ctx(g, g->t->ptr, table, member_offset);
     LLVMTypeRef type = LLVMFunctionType(ret, types, nargs + 2, false);
     return LLVMBuildCall2(g->b, type, fn, all, nargs + 2, "");
 }
@@ -32,19 +32,20 @@ void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
     assert(gen_is_one(g, cond) && cold != warm);
     LLVMValueRef br = LLVMBuildCondBr(g->b, cond, cold, warm);
     LLVMMetadataRef weights[] = {
-        LLVMMDStringInContext2(g->ctx, "branch_weights", 14),
+        LLVMMDStringInContext2(g->unit->ctx, "branch_weights", 14),
         LLVMValueAsMetadata(gen_i32(g, 1)),
         LLVMValueAsMetadata(gen_i32(g, 2000)),
     };
-    LLVMSetMetadata(br, LLVMGetMDKindIDInContext(g->ctx, "prof", 4),
-                    LLVMMetadataAsValue(g->ctx, LLVMMDNodeInContext2(g->ctx, weights, 3)));
+    LLVMSetMetadata(
+        br, LLVMGetMDKindIDInContext(g->unit->ctx, "prof", 4),
+        LLVMMetadataAsValue(g->unit->ctx, LLVMMDNodeInContext2(g->unit->ctx, weights, 3)));
 }
 
 void gen_fault(struct gen *g, LLVMValueRef lanes, enum hd_status status, LLVMValueRef address)
 {
-    assert(status != HD_OK && LLVMTypeOf(address) == g->t_i64);
+    assert(status != HD_OK && LLVMTypeOf(address) == g->t->i64);
     LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), gen_i32(g, status), address};
-    gen_service(g, offsetof(struct jit_services, fault), g->t_void, args, 4);
+    gen_service(g, offsetof(struct jit_services, fault), g->t->void_, args, 4);
 }
 
 LLVMBasicBlockRef gen_fault_begin(struct gen *g, LLVMValueRef cond)
@@ -76,7 +77,7 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 
 LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane)
 {
-    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && LLVMTypeOf(lane) == g->t_i32);
+    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && LLVMTypeOf(lane) == g->t->i32);
     LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, 15), "");
     LLVMValueRef lo = LLVMBuildExtractElement(g->b, x[0], in_half, "");
     LLVMValueRef hi = LLVMBuildExtractElement(g->b, x[1], in_half, "");
@@ -86,8 +87,8 @@ LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef 
 
 static LLVMValueRef first_lane(struct gen *g)
 {
-    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t_i1, 0)};
-    return gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t->i1, 0)};
+    return gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
 }
 
 LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
@@ -97,8 +98,8 @@ LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
 
 LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2])
 {
-    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t_i1, 0)};
-    LLVMValueRef zeros = gen_intrinsic(g, "llvm.ctlz", &g->t_i32, 1, args, 2);
+    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t->i1, 0)};
+    LLVMValueRef zeros = gen_intrinsic(g, "llvm.ctlz", &g->t->i32, 1, args, 2);
     return gen_pick_lane(g, x, LLVMBuildXor(g->b, zeros, gen_i32(g, 31), ""));
 }
 
@@ -114,8 +115,8 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
 
 static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[2])
 {
-    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits16(g, p[0]), g->t_i32, "");
-    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits16(g, p[1]), g->t_i32, "");
+    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits16(g, p[0]), g->t->i32, "");
+    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits16(g, p[1]), g->t->i32, "");
     return LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, hi, gen_i32(g, 16), ""), "");
 }
 
@@ -123,7 +124,7 @@ static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[2])
 
 static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool in_cta)
 {
-    return gen_load_ctx(g, g->t_i32, in_cta ? g->cta : g->launch, base + 4ull * axis);
+    return gen_load_ctx(g, g->t->i32, in_cta ? g->cta : g->launch, base + 4ull * axis);
 }
 
 /* Thread number in the CTA of lane 0 of half h. */
@@ -161,13 +162,13 @@ static struct gen_val tid_varying(struct gen *g, unsigned axis)
     LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
     LLVMValueRef array = gen_new_array(g, IR_B32);
     LLVMValueRef args[] = {array, linear_base(g, 0), bx, by, gen_i32(g, axis)};
-    gen_call_rt(g, "jit_rt_tids", g->t_void, args, 5);
+    gen_call_rt(g, "jit_rt_tids", g->t->void_, args, 5);
     return gen_from_array(g, array, IR_B32);
 }
 
 static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
 {
-    enum ir_launch_class cls = g->req->cls;
+    enum ir_launch_class cls = g->unit->req->cls;
     if (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL)
         return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
     if (cls == IR_CLASS_OTHER)
@@ -205,15 +206,15 @@ static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
 static LLVMValueRef clock_part(struct gen *g, uint64_t service, unsigned shift, LLVMTypeRef type)
 {
     LLVMValueRef args[] = {g->cta};
-    LLVMTypeRef types[] = {g->t_ptr};
+    LLVMTypeRef types[] = {g->t->ptr};
     LLVMValueRef table =
-        gen_load_ctx(g, g->t_ptr, g->launch, offsetof(struct jit_launch, services));
-    LLVMValueRef fn = gen_load_ctx(g, g->t_ptr, table, service);
-    LLVMTypeRef ft = LLVMFunctionType(g->t_i64, types, 1, false);
+        gen_load_ctx(g, g->t->ptr, g->launch, offsetof(struct jit_launch, services));
+    LLVMValueRef fn = gen_load_ctx(g, g->t->ptr, table, service);
+    LLVMTypeRef ft = LLVMFunctionType(g->t->i64, types, 1, false);
     LLVMValueRef x = LLVMBuildCall2(g->b, ft, fn, args, 1, "");
     if (shift)
         x = LLVMBuildLShr(g->b, x, gen_i64(g, shift), "");
-    return type == g->t_i64 ? x : LLVMBuildTrunc(g->b, x, type, "");
+    return type == g->t->i64 ? x : LLVMBuildTrunc(g->b, x, type, "");
 }
 
 static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
@@ -239,33 +240,33 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     case IR_SREG_WARPID:
         return g->warp_index;
     case IR_SREG_NWARPID:
-        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nwarps));
+        return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nwarps));
     case IR_SREG_SMID:
-        return gen_load_ctx(g, g->t_i32, g->cta, offsetof(struct jit_cta, smid));
+        return gen_load_ctx(g, g->t->i32, g->cta, offsetof(struct jit_cta, smid));
     case IR_SREG_NSMID:
-        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, nworkers));
+        return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nworkers));
     case IR_SREG_GRIDID:
-        return gen_load_ctx(g, g->t_i64, g->launch, offsetof(struct jit_launch, grid_id));
+        return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, grid_id));
     case IR_SREG_ENVREG1:
     case IR_SREG_ENVREG2:
         return dim_field(g, offsetof(struct jit_launch, envreg), (unsigned)(r - IR_SREG_ENVREG1),
                          false);
     case IR_SREG_DYNAMIC_SMEM_SIZE:
-        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, dynamic_smem_B));
+        return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, dynamic_smem_B));
     case IR_SREG_TOTAL_SMEM_SIZE:
-        return gen_load_ctx(g, g->t_i32, g->launch, offsetof(struct jit_launch, total_smem_B));
+        return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, total_smem_B));
     case IR_SREG_CLOCK:
-        return clock_part(g, clock, 0, g->t_i32);
+        return clock_part(g, clock, 0, g->t->i32);
     case IR_SREG_CLOCK_HI:
-        return clock_part(g, clock, 32, g->t_i32);
+        return clock_part(g, clock, 32, g->t->i32);
     case IR_SREG_CLOCK64:
-        return clock_part(g, clock, 0, g->t_i64);
+        return clock_part(g, clock, 0, g->t->i64);
     case IR_SREG_GLOBALTIMER:
-        return clock_part(g, timer, 0, g->t_i64);
+        return clock_part(g, timer, 0, g->t->i64);
     case IR_SREG_GLOBALTIMER_LO:
-        return clock_part(g, timer, 0, g->t_i32);
+        return clock_part(g, timer, 0, g->t->i32);
     case IR_SREG_GLOBALTIMER_HI:
-        return clock_part(g, timer, 32, g->t_i32);
+        return clock_part(g, timer, 32, g->t->i32);
     case IR_SREG_TID_X: /* lanes have their own: gen_sreg() */
     case IR_SREG_TID_Y:
     case IR_SREG_TID_Z:
@@ -336,7 +337,7 @@ static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uin
             bool in_range;
             uint32_t j = shfl_source((enum ir_shfl)in->imm, h * GEN_LANES + l, b, c, &in_range);
             pick[l] = gen_i32(g, j);
-            flag[l] = gen_ci(g->t_i1, in_range);
+            flag[l] = gen_ci(g->t->i1, in_range);
         }
         out[h] = LLVMBuildShuffleVector(g->b, x[0], x[1], LLVMConstVector(pick, GEN_LANES), "");
         ok[h] = LLVMConstVector(flag, GEN_LANES);
@@ -363,12 +364,13 @@ static void shfl_dynamic512(struct gen *g, const struct ir_instr *in)
     gen_vector(g, in->src[0], x);
     gen_vector(g, in->src[1], b);
     gen_vector(g, in->src[2], c);
-    LLVMValueRef k31 = gen_splat_const(g, g->t_i32, 31);
+    LLVMValueRef k31 = gen_splat_const(g, g->t->i32, 31);
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef lane = LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
-                                         gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+        LLVMValueRef lane =
+            LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
+                         gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
         LLVMValueRef seg = LLVMBuildAnd(
-            g->b, LLVMBuildLShr(g->b, c[h], gen_splat_const(g, g->t_i32, 8), ""), k31, "");
+            g->b, LLVMBuildLShr(g->b, c[h], gen_splat_const(g, g->t->i32, 8), ""), k31, "");
         LLVMValueRef not_seg = LLVMBuildNot(g->b, seg, "");
         LLVMValueRef clamp = LLVMBuildAnd(g->b, c[h], k31, "");
         LLVMValueRef min = LLVMBuildAnd(g->b, lane, seg, "");
@@ -408,7 +410,7 @@ static void gen_shfl(struct gen *g, const struct ir_instr *in)
         shfl_const(g, in, (uint32_t)b, (uint32_t)c);
         return;
     }
-    if (g->avx512) {
+    if (g->unit->avx512) {
         shfl_dynamic512(g, in);
         return;
     }
@@ -419,7 +421,7 @@ static void gen_shfl(struct gen *g, const struct ir_instr *in)
                            gen_to_array(g, in->src[2]),
                            out,
                            ok};
-    gen_call_rt(g, "jit_rt_shfl", g->t_void, args, 6);
+    gen_call_rt(g, "jit_rt_shfl", g->t->void_, args, 6);
     gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
     if (in->ndst > 1)
         gen_set(g, in->dst[1], gen_from_array(g, ok, IR_PRED));
@@ -472,7 +474,7 @@ static void vote_groups(struct gen *g, const struct ir_instr *in)
     LLVMValueRef out = gen_new_array(g, type);
     LLVMValueRef args[] = {gen_i32(g, in->imm), gen_mask32(g), gen_to_array(g, in->src[0]),
                            gen_to_array(g, in->src[1]), out};
-    gen_call_rt(g, "jit_rt_vote", g->t_void, args, 5);
+    gen_call_rt(g, "jit_rt_vote", g->t->void_, args, 5);
     gen_set(g, in->dst[0], gen_from_array(g, out, type));
 }
 
@@ -486,7 +488,7 @@ static void gen_match(struct gen *g, const struct ir_instr *in)
                            gen_to_array(g, in->src[1]),
                            out,
                            all};
-    gen_call_rt(g, "jit_rt_match", g->t_void, args, 7);
+    gen_call_rt(g, "jit_rt_match", g->t->void_, args, 7);
     gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
     if (in->ndst > 1)
         gen_set(g, in->dst[1], gen_from_array(g, all, IR_PRED));
@@ -497,22 +499,22 @@ static void gen_redux(struct gen *g, const struct ir_instr *in)
     LLVMValueRef out = gen_new_array(g, IR_B32);
     LLVMValueRef args[] = {gen_i32(g, in->imm),         gen_i32(g, in->type),        gen_mask32(g),
                            gen_to_array(g, in->src[0]), gen_to_array(g, in->src[1]), out};
-    gen_call_rt(g, "jit_rt_redux", g->t_void, args, 6);
+    gen_call_rt(g, "jit_rt_redux", g->t->void_, args, 6);
     gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
 }
 
 static void gen_elect(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef args[] = {members(g, in->src[0]), gen_ci(g->t_i1, 0)};
-    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t_i32, 1, args, 2);
+    LLVMValueRef args[] = {members(g, in->src[0]), gen_ci(g->t->i1, 0)};
+    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
     gen_set(g, in->dst[0], gen_u(lane));
     if (in->ndst < 2)
         return;
     LLVMValueRef is[2];
     for (int h = 0; h < 2; h++) {
         LLVMValueRef lanes =
-            LLVMBuildAdd(g->b, gen_lanes(g, g->t_i32, 1),
-                         gen_splat_const(g, g->t_i32, (uint64_t)h * GEN_LANES), "");
+            LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
+                         gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
         is[h] = LLVMBuildICmp(g->b, LLVMIntEQ, lanes, gen_splat(g, lane), "");
     }
     gen_set(g, in->dst[1], gen_v(is[0], is[1]));
@@ -567,16 +569,16 @@ void gen_builtin(struct gen *g, const struct ir_instr *in)
         gen_service(g,
                     print ? offsetof(struct jit_services, vprintf_)
                           : offsetof(struct jit_services, malloc_),
-                    g->t_void, args, n);
+                    g->t->void_, args, n);
         if (in->ndst)
             gen_set(g, in->dst[0], gen_from_array(g, out, type));
         return;
     }
     case IR_BUILTIN_ASSERTFAIL:
-        gen_service(g, offsetof(struct jit_services, assertfail), g->t_void, args, n);
+        gen_service(g, offsetof(struct jit_services, assertfail), g->t->void_, args, n);
         return;
     case IR_BUILTIN_FREE:
-        gen_service(g, offsetof(struct jit_services, free_), g->t_void, args, n);
+        gen_service(g, offsetof(struct jit_services, free_), g->t->void_, args, n);
         return;
     }
 }

@@ -62,5 +62,7 @@ bool lower_supports(const struct ptx_insn *insn, const char **out_why);
 
 /* Does the device itself supply an external function of this name, as it does vprintf()? */
 bool lower_is_builtin(struct hd_str name);
+/* What of CUDA a function that Heddle lacks belongs to, by its name, for messages; or NULL. */
+const char *lower_unresolved_meaning(struct hd_str name);
 
 #endif

@@ -231,6 +231,37 @@ bool lower_is_builtin(struct hd_str name)
     return builtin_of(name) != NULL;
 }
 
+/* Device code calls these where its source launches kernels or calls the runtime. */
+const char *lower_unresolved_meaning(struct hd_str name)
+{
+    static const struct {
+        const char *prefix, *meaning;
+    } rows[] = {
+#define LAUNCHES "kernels that launch kernels (CUDA dynamic parallelism) are not implemented yet"
+        {"__cudaCDP2GetParameterBuffer", LAUNCHES},
+        {"__cudaCDP2LaunchDevice", LAUNCHES},
+        {"cudaGetParameterBuffer", LAUNCHES},
+        {"cudaLaunchDevice", LAUNCHES},
+        {"__cudaCDP2", "the runtime in kernels (CUDA dynamic parallelism) is not implemented yet"},
+        {"cuda", "the runtime in kernels (CUDA dynamic parallelism) is not implemented yet"},
+    };
+
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (hd_str_starts(name, rows[i].prefix))
+            return rows[i].meaning;
+    return NULL;
+}
+
+void lower_fail_unresolved(struct lower_fn *f, struct hd_str name)
+{
+    const char *meaning = lower_unresolved_meaning(name);
+    const char *why =
+        hd_arena_printf(&f->arena, "unresolved external function %.*s%s%s", HD_STR_ARG(name),
+                        meaning ? ": " : "", meaning ? meaning : "");
+
+    lower_fail(f, HD_UNRESOLVED, why ? why : "unresolved external function"); /* no memory */
+}
+
 static struct ir_instr *emit_call(struct lower_fn *f, enum ir_op op, uint32_t n, val *args,
                                   const struct ir_proto *proto)
 {
@@ -279,7 +310,7 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
     else if (ir && !ir->is_kernel)
         want = ir->proto;
     if (!builtin && !ir) {
-        lower_fail(f, HD_UNRESOLVED, "unresolved external function");
+        lower_fail_unresolved(f, callee->sym.name);
         return true;
     }
     if (!lower_same_proto(&want, &proto) || (ir && ir->is_kernel)) {

@@ -279,7 +279,7 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
             in->callee = ir;
             return in->dst[0];
         }
-        lower_fail(f, HD_UNRESOLVED, "unresolved external function");
+        lower_fail_unresolved(f, sym->name);
         return lower_const(f, IR_B64, 0);
     }
     lower_fail(f, HD_NOT_SUPPORTED, "address of this kind of symbol");

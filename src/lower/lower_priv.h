@@ -159,6 +159,7 @@ void lower_entry_args(struct lower_fn *f);
 
 /* lower_call.c */
 bool lower_same_proto(const struct ir_proto *a, const struct ir_proto *b);
+void lower_fail_unresolved(struct lower_fn *f, struct hd_str name);
 
 /* lower_link.c */
 /* Does some module define function number `index`? */

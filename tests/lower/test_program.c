@@ -22,8 +22,12 @@ static const char text[] =
     ".visible .entry bad() { call broken; ret; }\n"
     ".visible .entry worse() { .reg .b64 %d; mov.u64 %d, picture; st.global.u64 [counter], %d; "
     "ret; }\n"
-    ".extern .func nowhere();\n"
+    ".extern .func nowhere(); .extern .func __cudaCDP2LaunchDeviceV2_ptsz();\n"
+    ".extern .func __cudaCDP2StreamDestroy(); .extern .func cudaDeviceSynchronize();\n"
     ".visible .entry unresolved() { call nowhere; ret; }\n"
+    ".visible .entry launches() { call __cudaCDP2LaunchDeviceV2_ptsz; ret; }\n"
+    ".visible .entry streams() { call __cudaCDP2StreamDestroy; ret; }\n"
+    ".visible .entry old() { .reg .b64 %d; mov.u64 %d, cudaDeviceSynchronize; ret; }\n"
     ".visible .entry direct() { .reg .b32 %r; { .param .b32 a, r; st.param.b32 [a], 2; "
     "call (r), twice, (a); ld.param.b32 %r, [r]; } st.global.u32 [counter], %r; ret; }\n"
     ".visible .entry taken() { .reg .b64 %d; mov.u64 %d, broken; st.global.u64 [table], %d; ret; "
@@ -284,7 +288,10 @@ int main(void)
     fails("bad", HD_NOT_SUPPORTED, "p.ptx:11:");
     fails("bad", HD_NOT_SUPPORTED, "ldmatrix");
     fails("worse", HD_NOT_SUPPORTED, "state space");
-    fails("unresolved", HD_UNRESOLVED, "unresolved");
+    fails("unresolved", HD_UNRESOLVED, "unresolved external function nowhere");
+    fails("launches", HD_UNRESOLVED, "__cudaCDP2LaunchDeviceV2_ptsz: kernels that launch kernels");
+    fails("streams", HD_UNRESOLVED, "__cudaCDP2StreamDestroy: the runtime in kernels");
+    fails("old", HD_UNRESOLVED, "cudaDeviceSynchronize: the runtime in kernels");
     fails("twice", HD_NOT_FOUND, "not a kernel");
     test_text();
     test_targets();

@@ -47,15 +47,6 @@ static bool is_external(const struct ptx_sym *sym)
            (var->space == PTX_SPACE_GLOBAL || var->space == PTX_SPACE_CONST);
 }
 
-/* The functions behind kernel<<<>>>() in device code have such names. */
-static const char *meaning(struct hd_str name)
-{
-    return hd_str_starts(name, "__cudaCDP2") || hd_str_starts(name, "cudaGetParameterBuffer") ||
-                   hd_str_starts(name, "cudaLaunchDevice")
-               ? ": kernels that launch kernels are not supported yet"
-               : " in any device code of the program";
-}
-
 static void check_symbol(struct link *l, const struct ptx_func *func, const struct ptx_sym *sym,
                          unsigned line)
 {
@@ -63,8 +54,10 @@ static void check_symbol(struct link *l, const struct ptx_func *func, const stru
         return;
     if (!note(&l->told, sym->name))
         return;
-    doctor_problem(l->report, "device code uses %.*s (%.*s line %u), which is not defined%s",
-                   HD_STR_ARG(sym->name), HD_STR_ARG(func->sym.name), line, meaning(sym->name));
+    const char *meaning = lower_unresolved_meaning(sym->name);
+    doctor_problem(l->report, "device code uses %.*s (%.*s line %u), which is not defined%s%s",
+                   HD_STR_ARG(sym->name), HD_STR_ARG(func->sym.name), line, meaning ? ": " : "",
+                   meaning ? meaning : " in any device code of the program");
 }
 
 static void check_operand(struct link *l, const struct ptx_func *func, const struct ptx_operand *op,

@@ -67,30 +67,46 @@ struct gen_site {
     LLVMValueRef id, generation;
 };
 
+/* gen_place.c: which instruction is being generated. */
+struct gen_place {
+    const struct ir_instr *at;       /* NULL: the start of the function */
+    uint32_t *block_number;          /* by block: number of its first instruction */
+    const struct ir_instr *numbered; /* with `number`: where counting stopped last */
+    uint32_t number;
+    LLVMMetadataRef scope; /* of debug information */
+};
+
+/* Dispatch mode, gen_dispatch.c: its barriers, and what it remembers of a sweep in the frame. */
+struct gen_sweep {
+    struct gen_site *sites;
+    uint32_t nsites;
+    LLVMValueRef progress, forced, spins;
+    LLVMBasicBlockRef end;
+};
+
 /* by_region: which stops a region may end with; the region after stop n is number n + 1. */
 struct gen_regions {
     uint32_t *first; /* by region: first of its stops in to[] */
     uint32_t *to;
 };
 
+/* What those who call a finished function, or compile it, know of it. */
+struct gen_body {
+    uint32_t nresume;           /* kernel: states that it can go on from */
+    bool crowded;               /* more values live at some place than there are registers */
+    bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
+    bool by_region;             /* all warps run through the stops alike (gen_regions.c) */
+    bool leaves_early;          /* by_region: lanes may end before the last stop */
+    uint64_t alive_at;          /* leaves_early: frame offset of the living lanes, i32 */
+    uint64_t cta_area_B;        /* by_region: size of an area of CTA-uniform values */
+    uint64_t once_B;            /* by_region: size of the slots of gen_once.c */
+    struct gen_regions regions; /* in the unit's arena */
+};
+
 /* LLVM's types, made once. */
 struct gen_types {
     LLVMTypeRef void_, i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr;
     LLVMTypeRef mask; /* <16 x i1> */
-};
-
-/* The kernel's function, finished: what its entry points (gen_cta.c) know of it. */
-struct gen_body {
-    LLVMValueRef fn;
-    uint32_t nresume; /* states that it can go on from */
-    bool dispatch;
-    bool crowded;
-    bool alive_in_memory; /* jit_warp.alive must be set */
-    bool by_region;
-    bool leaves_early;
-    uint64_t alive_at;
-    uint64_t cta_area_B, once_B;
-    struct gen_regions regions;
 };
 
 /* All that becomes one LLVM module: a kernel, the functions that it calls, its entry points. */
@@ -101,6 +117,7 @@ struct gen_unit {
     bool fp_ftz; /* MXCSR flushes: .ftz needs no code */
     LLVMContextRef ctx;
     LLVMModuleRef mod;
+    LLVMValueRef kernel; /* its body, which the entry points call */
     struct gen_types types;
     unsigned md_invariant;
     LLVMDIBuilderRef debug; /* gen_place.c; NULL = no request.places */
@@ -108,92 +125,87 @@ struct gen_unit {
     struct hd_arena arena;
 
     /* What the functions made so far leave behind. */
-    struct gen_body body;
+    struct gen_body body; /* the kernel's */
     struct gen_facts facts;
     uint64_t ir_instrs;
     char error[256]; /* first thing that could not be generated; "" = none */
     bool no_memory;  /* for a function that the kernel calls */
 };
 
-/* One function of it, while it is generated. Starts zeroed: nothing comes from another function. */
+/*
+ * One function of it, while it is generated. Starts zeroed but for what gen_function() names:
+ * nothing comes from another function.
+ */
 struct gen {
     struct gen_unit *unit;
     struct gen_types *t;        /* the unit's */
     const struct ir_func *func; /* NULL: an entry point */
-    LLVMValueRef fn;
-    LLVMBuilderRef b;
-    struct hd_arena arena;
-    unsigned depth; /* of calls; the kernel's is 1 */
+    unsigned depth;             /* of calls; the kernel's is 1 */
     bool is_kernel;
-    bool dispatch;
+    LLVMValueRef fn;
+    struct gen_body body; /* what is known so far */
+    LLVMBuilderRef b, alloca_builder;
+    struct hd_arena arena;
+
+    /* What the IR says. */
     struct ir_shapes shapes;
     struct ir_liveness live;
+    bool dispatch;
+    bool alive_known_full; /* every lane is alive throughout */
+
+    /* Parameters, and what is read from them first. */
     LLVMValueRef cta, warp, frame, launch; /* pointers */
     LLVMValueRef warp_index;               /* i32 */
     LLVMValueRef state, alive_at_start;    /* i32; kernel */
     LLVMValueRef tid[2][3];                /* i32 by half and axis; kernel, X32 and X16 */
     LLVMValueRef cta_in, cta_out;          /* by_region: areas of CTA-uniform values */
     LLVMValueRef once;                     /* by_region: slots of gen_once.c */
-    LLVMValueRef local_sp;                 /* i64: this function's frame in the local window */
-    LLVMValueRef dynamic_sp; /* slot: end of the frame, moved by alloca; NULL = fixed */
-    uint64_t local_frame_B;
-    LLVMValueRef results; /* device function: pointer to the result area */
-    LLVMBasicBlockRef done;
-    LLVMBuilderRef alloca_builder;
-    LLVMValueRef spare;     /* gen_lanes.c; NULL = not needed yet */
-    unsigned nlanes_inline; /* gen_lanes.c: half-warp accesses made lane by lane in place */
-    LLVMValueRef alive[2];  /* i16 slots */
-    bool alive_known_full;  /* every lane is alive throughout */
-    uint64_t frame_B;
+    LLVMValueRef entry_mask[2];            /* device function: i16 */
+    LLVMValueRef args, results;            /* device function: pointers */
 
+    /* Memory of the warp. */
+    uint64_t frame_B;
+    LLVMValueRef local_sp;   /* i64: this function's frame in the local window */
+    LLVMValueRef dynamic_sp; /* slot: end of that frame, moved by alloca; NULL = fixed */
+    uint64_t local_frame_B;
+    LLVMValueRef alive[2]; /* i16 slots */
+
+    /* Control flow. */
     struct gen_node *nodes;
     uint32_t nnodes;
-    LLVMValueRef pending; /* the nodes' pending masks in memory; NULL = a slot each */
-    uint32_t npending;
     uint32_t *node_of_block; /* first node of a block */
-    uint32_t *def_node;      /* by value id */
-    bool *cross;             /* by value id: needs a slot */
-    bool *generated;         /* by value id: gen_set() has been called */
+    LLVMValueRef pending;    /* the nodes' pending masks in memory; NULL = a slot each */
+    uint32_t npending;
+    LLVMBasicBlockRef done;
+    LLVMValueRef state_switch; /* kernel: over the points where it goes on */
+    struct gen_sweep sweep;
+
+    /* Values, by their ids. */
+    uint32_t *def_node;
+    bool *cross;     /* needs a slot */
+    bool *generated; /* gen_set() has been called */
     struct gen_slot *slots;
-    bool crowded;          /* more values live at some place than there are registers */
-    bool *nan_raw;         /* by value id: an f32 result whose NaN is not canonical yet */
-    struct gen_val *cache; /* by value id, valid when cache_epoch matches */
+    bool *nan_raw;         /* an f32 result whose NaN is not canonical yet */
+    struct gen_val *cache; /* valid when cache_epoch matches */
     uint32_t *cache_epoch;
-    uint32_t epoch;
-    uint32_t epoch_next;
-    bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
-    LLVMValueRef args;          /* device function: pointer to the arguments */
-    LLVMValueRef entry_mask[2]; /* device function: i16 */
+    uint32_t epoch, epoch_next;
+    uint64_t *frame_at; /* 1 + frame offset of the saved components, 0 = none */
+    bool *cta_uniform;  /* with by_region */
+    uint64_t *cta_at;   /* 1 + offset in the areas, 0 = none */
 
-    /* What is being generated: node, instruction (gen_place.c). */
-    const struct ir_instr *at;       /* NULL: the start of the function */
-    uint32_t *block_number;          /* by block: number of its first instruction */
-    const struct ir_instr *numbered; /* with `number`: where counting stopped last */
-    uint32_t number;
-    LLVMMetadataRef debug_scope;
-    LLVMValueRef strict_lanes; /* gen_strict.c; NULL = not needed yet */
-    uint32_t cur;
+    /* Made when first needed; NULL = not yet. */
+    struct gen_carries *carries;    /* gen_carry.c: of all stops */
+    const struct ir_value **values; /* with carries: by id */
+    uint8_t *origin;                /* gen_guess.c: by value id */
+    struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
+    LLVMValueRef spare;             /* gen_lanes.c */
+    unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
+    LLVMValueRef strict_lanes;      /* gen_strict.c */
+
+    /* Where generation is. */
+    uint32_t cur;         /* node */
     LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
-
-    LLVMValueRef state_switch; /* entry switch over resume points */
-    uint32_t nresume;
-    struct gen_site *sites; /* barriers in dispatch mode */
-    uint32_t nsites;
-    uint64_t *frame_at; /* by value id: 1 + frame offset of its saved components, 0 = none */
-    const struct ir_value **values; /* by value id; with carries */
-    struct gen_carries *carries;    /* of all stops: see gen_carry.c; NULL = not needed yet */
-    uint8_t *origin;                /* by value id: see gen_guess.c; NULL = not needed yet */
-    struct gen_pattern **patterns;  /* by value id: see gen_pattern.c; NULL = not needed yet */
-    bool by_region;                 /* all warps run through the stops alike (gen_regions.c) */
-    bool leaves_early;              /* by_region: lanes may end before the last stop */
-    uint64_t alive_at;              /* leaves_early: frame offset of the living lanes, i32 */
-    bool *cta_uniform;              /* by value id; with by_region */
-    uint64_t *cta_at;               /* by value id: 1 + offset in the areas, 0 = none */
-    uint64_t cta_area_B;            /* size of an area */
-    uint64_t once_B;                /* size of the slots */
-    struct gen_regions regions;     /* in the unit's arena */
-    LLVMValueRef sweep_progress, sweep_forced, sweep_spins; /* dispatch: bookkeeping in the frame */
-    LLVMBasicBlockRef wrap;                                 /* dispatch: end of a sweep */
+    struct gen_place place;
 };
 
 /* May code be generated that only makes it faster? */

@@ -190,17 +190,17 @@ static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_v
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
     if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST))
         return CARRY_NOT;
-    if (g->by_region && g->cta_uniform[v->id])
+    if (g->body.by_region && g->cta_uniform[v->id])
         return CARRY_CTA;
     return can_remake(g, set, v, &budget) ? CARRY_REMADE : CARRY_FRAME;
 }
 
 static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
 {
-    assert(g->by_region && g->cta_uniform[v->id] && gen_shape(g, v)->kind == IR_SHAPE_UNIFORM);
+    assert(g->body.by_region && g->cta_uniform[v->id] && gen_shape(g, v)->kind == IR_SHAPE_UNIFORM);
     if (!g->cta_at[v->id]) {
-        g->cta_at[v->id] = 1 + g->cta_area_B;
-        g->cta_area_B += ir_type_bits(v->type) == 128 ? 16 : 8;
+        g->cta_at[v->id] = 1 + g->body.cta_area_B;
+        g->body.cta_area_B += ir_type_bits(v->type) == 128 ? 16 : 8;
     }
     return g->cta_at[v->id] - 1;
 }
@@ -519,7 +519,7 @@ static void remake(struct gen *g, const struct gen_carry *c, const struct ir_val
     if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch)
         return;
     if (ir_live_test(c->placed, v->id)) {
-        carry_restore(g, g->by_region && g->cta_uniform[v->id] ? CARRY_CTA : CARRY_FRAME, v);
+        carry_restore(g, g->body.by_region && g->cta_uniform[v->id] ? CARRY_CTA : CARRY_FRAME, v);
         return;
     }
     assert(v->instr && v->instr->op != IR_OP_PHI);

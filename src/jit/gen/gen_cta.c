@@ -69,7 +69,7 @@ static void store_field(struct gen *g, LLVMValueRef base, uint64_t offset, LLVMV
 
 static LLVMValueRef body_call(struct gen *g, LLVMValueRef *args)
 {
-    return LLVMBuildCall2(g->b, gen_body_type(g->unit), g->unit->body.fn, args, BODY_NPARAMS, "");
+    return LLVMBuildCall2(g->b, gen_body_type(g->unit), g->unit->kernel, args, BODY_NPARAMS, "");
 }
 
 /* An entry point is a function without IR. */
@@ -323,7 +323,7 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 void gen_run_cta(struct gen_unit *u)
 {
     LLVMTypeRef type = LLVMFunctionType(u->types.void_, &u->types.ptr, 1, false);
-    assert(u->body.by_region || (!u->body.nresume && !u->body.dispatch));
+    assert(u->body.by_region || (!u->body.nresume && !u->facts.frame_B));
     struct gen g = entry_begin(u, "heddle_run_cta", type);
     struct cta_run run = run_begin(&g);
     LLVMBuildBr(g.b, run.heads ? run.heads[0] : run.end);

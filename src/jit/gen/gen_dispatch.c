@@ -8,7 +8,7 @@
 /* Dispatch: a barrier parks its lanes; they become pending at the next node when it has opened. */
 void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
-    struct gen_site *site = &g->sites[node->site];
+    struct gen_site *site = &g->sweep.sites[node->site];
     assert(g->dispatch && site->bar == in && site->next == (uint32_t)(node + 1 - g->nodes));
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
@@ -50,8 +50,8 @@ static void result_take(struct gen *g, const struct gen_site *site, LLVMValueRef
 static LLVMValueRef sites_poll(struct gen *g)
 {
     LLVMValueRef parked_any = gen_ci(g->t->i16, 0);
-    for (uint32_t s = 0; s < g->nsites; s++) {
-        struct gen_site *site = &g->sites[s];
+    for (uint32_t s = 0; s < g->sweep.nsites; s++) {
+        struct gen_site *site = &g->sweep.sites[s];
         LLVMValueRef id = LLVMBuildLoad2(g->b, g->t->i32, site->id, "");
         LLVMValueRef was = LLVMBuildLoad2(g->b, g->t->i32, site->generation, "");
         LLVMValueRef now =
@@ -80,8 +80,8 @@ static LLVMValueRef sites_poll(struct gen *g)
 /* End of a sweep in dispatch mode: go round again, stop, or end. */
 void gen_wrap(struct gen *g)
 {
-    assert(g->dispatch && g->sweep_progress && g->sweep_forced);
-    LLVMPositionBuilderAtEnd(g->b, g->wrap);
+    assert(g->dispatch && g->sweep.progress && g->sweep.forced);
+    LLVMPositionBuilderAtEnd(g->b, g->sweep.end);
     g->mask[0] = g->mask[1] = NULL;
     LLVMValueRef parked = sites_poll(g);
     LLVMValueRef pend = gen_ci(g->t->i16, 0);
@@ -95,44 +95,44 @@ void gen_wrap(struct gen *g)
 
     LLVMPositionBuilderAtEnd(g->b, idle);
     LLVMBasicBlockRef first = gen_sweep_target(g, 0, IR_NO_BLOCK);
-    if (g->nsites) {
+    if (g->sweep.nsites) {
         LLVMBasicBlockRef wait = gen_bb(g, "wait");
         LLVMBuildCondBr(g->b, parked, wait, g->done);
         LLVMPositionBuilderAtEnd(g->b, wait);
-        LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_BARRIER));
+        LLVMBuildRet(g->b, gen_resume_add(g, g->sweep.end, JIT_BARRIER));
     } else {
         LLVMBuildBr(g->b, g->done);
     }
 
     /* Nobody could run although lanes are pending: their partners will not come, so let them go. */
     LLVMPositionBuilderAtEnd(g->b, again);
-    LLVMValueRef moved = LLVMBuildLoad2(g->b, g->t->i8, g->sweep_progress, "");
+    LLVMValueRef moved = LLVMBuildLoad2(g->b, g->t->i8, g->sweep.progress, "");
     LLVMValueRef stuck = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t->i8, 0), "");
-    if (g->nsites)
+    if (g->sweep.nsites)
         stuck = LLVMBuildAnd(g->b, stuck, LLVMBuildNot(g->b, parked, ""), "");
-    LLVMBuildStore(g->b, LLVMBuildZExt(g->b, stuck, g->t->i8, ""), g->sweep_forced);
-    LLVMBuildStore(g->b, gen_ci(g->t->i8, 0), g->sweep_progress);
+    LLVMBuildStore(g->b, LLVMBuildZExt(g->b, stuck, g->t->i8, ""), g->sweep.forced);
+    LLVMBuildStore(g->b, gen_ci(g->t->i8, 0), g->sweep.progress);
     if (!g->unit->facts.may_spin) {
-        if (g->nsites) {
+        if (g->sweep.nsites) {
             LLVMBasicBlockRef wait = gen_bb(g, "wait_members"), go = gen_bb(g, "go");
             LLVMValueRef idle_now = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t->i8, 0), "");
             LLVMBuildCondBr(g->b, LLVMBuildAnd(g->b, idle_now, parked, ""), wait, go);
             LLVMPositionBuilderAtEnd(g->b, wait);
-            LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_BARRIER));
+            LLVMBuildRet(g->b, gen_resume_add(g, g->sweep.end, JIT_BARRIER));
             LLVMPositionBuilderAtEnd(g->b, go);
         }
         LLVMBuildBr(g->b, first);
         return;
     }
-    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep_spins, "");
+    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep.spins, "");
     spins = LLVMBuildAdd(g->b, spins, gen_i32(g, 1), "");
     LLVMValueRef tired = LLVMBuildICmp(g->b, LLVMIntUGE, spins, gen_i32(g, 64), "");
-    LLVMBuildStore(g->b, LLVMBuildSelect(g->b, tired, gen_i32(g, 0), spins, ""), g->sweep_spins);
+    LLVMBuildStore(g->b, LLVMBuildSelect(g->b, tired, gen_i32(g, 0), spins, ""), g->sweep.spins);
     LLVMBasicBlockRef yield = gen_bb(g, "yield");
     LLVMBuildCondBr(g->b, tired, yield, first);
     LLVMPositionBuilderAtEnd(g->b, yield);
     if (g->is_kernel) {
-        LLVMBuildRet(g->b, gen_resume_add(g, g->wrap, JIT_YIELD));
+        LLVMBuildRet(g->b, gen_resume_add(g, g->sweep.end, JIT_YIELD));
     } else {
         gen_service(g, offsetof(struct jit_services, yield), g->t->void_, NULL, 0);
         LLVMBuildBr(g->b, first);
@@ -162,7 +162,7 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef
         "");
     LLVMValueRef missing =
         LLVMBuildAnd(g->b, LLVMBuildAnd(g->b, want, alive, ""), LLVMBuildNot(g->b, have, ""), "");
-    LLVMValueRef forced = LLVMBuildLoad2(g->b, g->t->i8, g->sweep_forced, "");
+    LLVMValueRef forced = LLVMBuildLoad2(g->b, g->t->i8, g->sweep.forced, "");
     return LLVMBuildOr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, missing, gen_i32(g, 0), ""),
                        LLVMBuildICmp(g->b, LLVMIntNE, forced, gen_ci(g->t->i8, 0), ""), "");
 }

@@ -59,7 +59,7 @@ void gen_mask_set_alive(struct gen *g)
 
 void gen_refresh_mask(struct gen *g)
 {
-    assert(g->alive_known_full || g->alive_in_memory); /* by a call, or in dispatch mode */
+    assert(g->alive_known_full || g->body.alive_in_memory); /* by a call, or in dispatch mode */
     if (g->alive_known_full)
         return;
     for (int h = 0; h < 2; h++) {
@@ -272,7 +272,7 @@ LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv)
     if (next)
         return next->test;
     if (g->dispatch)
-        return g->wrap;
+        return g->sweep.end;
     return conv == IR_NO_BLOCK ? g->done : g->nodes[g->node_of_block[conv]].body;
 }
 

@@ -44,7 +44,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
         LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), node->pend[h]);
     }
     if (g->dispatch)
-        LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep_progress);
+        LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep.progress);
 }
 
 /* Where the sweep goes after this node: back to a loop whose lanes want another turn, or on. */
@@ -184,8 +184,6 @@ static void mask_slots(struct gen *g, LLVMValueRef out[2])
 
 static void nodes_materialise(struct gen *g)
 {
-    g->pending = NULL;
-    g->npending = 0;
     if (!g->dispatch && pending_in_memory(g)) {
         /* Not an alloca of this function's own, or SROA would take it apart again. */
         LLVMTypeRef type = LLVMArrayType2(g->t->i16, 2ull * g->nnodes);
@@ -206,16 +204,17 @@ static void nodes_materialise(struct gen *g)
         node->tail = gen_bb(g, "tail");
         mask_slots(g, node->pend);
     }
-    for (uint32_t s = 0; s < g->nsites; s++) {
-        mask_slots(g, g->sites[s].parked);
-        g->sites[s].id = flag_slot(g, g->t->i32, 4);
-        g->sites[s].generation = flag_slot(g, g->t->i32, 4);
+    for (uint32_t s = 0; s < g->sweep.nsites; s++) {
+        mask_slots(g, g->sweep.sites[s].parked);
+        g->sweep.sites[s].id = flag_slot(g, g->t->i32, 4);
+        g->sweep.sites[s].generation = flag_slot(g, g->t->i32, 4);
     }
     if (g->dispatch) {
-        g->sweep_progress = flag_slot(g, g->t->i8, 1);
-        g->sweep_forced = flag_slot(g, g->t->i8, 1);
-        g->sweep_spins = flag_slot(g, g->t->i32, 4);
-        g->wrap = gen_bb(g, "wrap");
+        g->sweep.progress = flag_slot(g, g->t->i8, 1);
+        g->sweep.forced = flag_slot(g, g->t->i8, 1);
+        g->sweep.spins = flag_slot(g, g->t->i32, 4);
+        g->sweep.end = gen_bb(g, "wrap");
+        assert(g->frame_B || !g->is_kernel);
     }
 }
 
@@ -225,7 +224,7 @@ static void alive_slots(struct gen *g)
         return;
     for (int h = 0; h < 2; h++) {
         LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, alive) + 2u * (unsigned)h);
-        if (g->alive_in_memory) {
+        if (g->body.alive_in_memory) {
             g->alive[h] = at;
             continue;
         }
@@ -271,10 +270,10 @@ static void gen_prologue(struct gen *g)
 
 void gen_flow_run(struct gen *g)
 {
-    assert(g->nnodes && (g->is_kernel || !g->leaves_early));
+    assert(g->nnodes && (g->is_kernel || !g->body.leaves_early));
     g->done = gen_bb(g, "done");
-    if (g->leaves_early)
-        g->alive_at = gen_frame_alloc(g, 4, 4);
+    if (g->body.leaves_early)
+        g->body.alive_at = gen_frame_alloc(g, 4, 4);
     gen_prologue(g);
     for (uint32_t n = 0; n < g->nnodes; n++)
         gen_node_body(g, n);
@@ -299,8 +298,8 @@ void gen_flow_run(struct gen *g)
             LLVMPositionBuilderAtEnd(g->b, end);
         }
     }
-    if (g->leaves_early)
-        LLVMBuildStore(g->b, gen_i32(g, 0), gen_gep(g, g->frame, g->alive_at));
+    if (g->body.leaves_early)
+        LLVMBuildStore(g->b, gen_i32(g, 0), gen_gep(g, g->frame, g->body.alive_at));
     if (g->is_kernel)
         LLVMBuildRet(g->b, gen_i32(g, 0));
     else

@@ -205,7 +205,6 @@ static void stack_setup(struct gen *g)
             gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
         gen_fault_if(g, LLVMBuildICmp(g->b, LLVMIntUGT, end, limit, ""), HD_STACK_OVERFLOW, end);
     }
-    g->dynamic_sp = NULL;
     if (!dynamic)
         return;
     g->dynamic_sp = g->is_kernel ? gen_gep(g, g->frame, gen_frame_alloc(g, 8, 8))
@@ -274,24 +273,6 @@ static void unit_account(const struct gen *g)
     u->facts.waits_in_calls |= !g->is_kernel && u->facts.may_spin;
 }
 
-static struct gen_body body_of(const struct gen *g)
-{
-    assert(g->is_kernel && (!g->by_region || (!g->dispatch && g->unit->facts.simple_barriers)));
-    return (struct gen_body){
-        .fn = g->fn,
-        .nresume = g->nresume,
-        .dispatch = g->dispatch,
-        .crowded = g->crowded,
-        .alive_in_memory = g->alive_in_memory,
-        .by_region = g->by_region,
-        .leaves_early = g->leaves_early,
-        .alive_at = g->alive_at,
-        .cta_area_B = g->cta_area_B,
-        .once_B = g->once_B,
-        .regions = g->regions,
-    };
-}
-
 static uint64_t cost_ops(const struct gen *g)
 {
     uint64_t ops = 0;
@@ -302,6 +283,15 @@ static uint64_t cost_ops(const struct gen *g)
             ops += in->op == IR_OP_CALL || in->op == IR_OP_CALLI ? 1000000 : 1;
     }
     return ops;
+}
+
+static void unit_take_kernel(const struct gen *g)
+{
+    struct gen_unit *u = g->unit;
+    assert(!g->body.by_region || (!g->dispatch && u->facts.simple_barriers));
+    u->body = g->body;
+    u->facts.frame_B = hd_align_up(g->frame_B, 64);
+    u->facts.cost_ops = cost_ops(g);
 }
 
 enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVMValueRef fn,
@@ -316,11 +306,8 @@ enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVM
     function_begin(&g);
     enum hd_status status = function_generate(&g);
     unit_account(&g);
-    if (g.is_kernel) {
-        u->body = body_of(&g);
-        u->facts.frame_B = hd_align_up(g.frame_B, 64);
-        u->facts.cost_ops = cost_ops(&g);
-    }
+    if (g.is_kernel)
+        unit_take_kernel(&g);
     function_end(&g);
     return status;
 }
@@ -346,24 +333,24 @@ void gen_types_init(struct gen_unit *u)
     u->md_invariant = LLVMGetMDKindIDInContext(u->ctx, "invariant.load", 14);
 }
 
-/* Can warps run to their end one after the other? */
+/* Can warps run to their end one after the other? In dispatch mode they have a frame. */
 static bool never_stops(const struct gen_unit *u)
 {
-    return !u->body.nresume && !u->body.dispatch && !u->facts.frame_B && !u->facts.waits_in_calls;
+    return !u->body.nresume && !u->facts.frame_B && !u->facts.waits_in_calls;
 }
 
 static enum hd_status unit_build(struct gen_unit *u)
 {
-    LLVMValueRef body = LLVMAddFunction(u->mod, "heddle_body", gen_body_type(u));
-    LLVMSetLinkage(body, LLVMInternalLinkage);
+    u->kernel = LLVMAddFunction(u->mod, "heddle_body", gen_body_type(u));
+    LLVMSetLinkage(u->kernel, LLVMInternalLinkage);
     u->fp_ftz = fp_all_ftz(u->req->kernel);
     u->facts.mxcsr = u->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
-    HD_TRY(gen_function(u, u->req->kernel, body, 1));
+    HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
     if (u->body.by_region || never_stops(u))
         gen_run_cta(u);
     else
         gen_run_warp(u);
-    add_enum_attr(u, body, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
+    add_enum_attr(u, u->kernel, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, "alwaysinline", 0);
     return hd_arena_status(&u->arena);
 }
 

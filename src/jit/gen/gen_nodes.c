@@ -143,8 +143,8 @@ static void block_nodes(struct gen *g, const struct ir_block *block)
         }
         if (in->op == IR_OP_BAR && in->next && g->is_kernel) {
             node->end = in->next;
-            node->site = g->nsites;
-            g->sites[g->nsites++] = (struct gen_site){.bar = in, .next = g->nnodes};
+            node->site = g->sweep.nsites;
+            g->sweep.sites[g->sweep.nsites++] = (struct gen_site){.bar = in, .next = g->nnodes};
             node = node_add(g, block, in->next);
         }
     }
@@ -215,7 +215,7 @@ enum hd_status gen_nodes_build(struct gen *g)
         }
     }
     g->nodes = hd_arena_array(&g->arena, struct gen_node, count);
-    g->sites = hd_arena_array(&g->arena, struct gen_site, bars + 1);
+    g->sweep.sites = hd_arena_array(&g->arena, struct gen_site, bars + 1);
     g->node_of_block = hd_arena_array(&g->arena, uint32_t, f->nblocks);
     g->def_node = hd_arena_array(&g->arena, uint32_t, f->nvalues + 1);
     g->cross = hd_arena_array(&g->arena, bool, f->nvalues + 1);
@@ -231,10 +231,10 @@ enum hd_status gen_nodes_build(struct gen *g)
     g->dispatch = needs_dispatch(g);
     for (uint32_t b = 0; b < f->nblocks; b++)
         block_nodes(g, f->blocks[b]);
-    assert(g->nnodes < count && g->nsites <= bars);
+    assert(g->nnodes < count && g->sweep.nsites <= bars);
     scan_facts(g);
     g->alive_known_full = alive_stays_full(g);
-    g->alive_in_memory =
+    g->body.alive_in_memory =
         !g->alive_known_full && (g->dispatch || !g->is_kernel || has_calls(f) ||
                                  (g->unit->facts.has_barrier && !g->unit->facts.simple_barriers));
     cross_find(g);

@@ -103,7 +103,7 @@ static bool is_overwritten(struct gen *g, const struct ir_instr *load)
 
 static bool is_read_once(struct gen *g, const struct ir_instr *in)
 {
-    if (!g->by_region || !g->cta_uniform[in->dst[0]->id] || g->func->nblocks > MAX_BLOCKS)
+    if (!g->body.by_region || !g->cta_uniform[in->dst[0]->id] || g->func->nblocks > MAX_BLOCKS)
         return false;
     return in->mem.space == IR_SPACE_SHARED && in->mem.sem == IR_SEM_WEAK &&
            comes_after_barrier(g, in) && is_overwritten(g, in);
@@ -115,8 +115,8 @@ LLVMValueRef gen_once_slot(struct gen *g, const struct ir_instr *in)
     if (!is_read_once(g, in))
         return NULL;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
-    LLVMValueRef slot = gen_gep(g, g->once, g->once_B);
-    g->once_B += SLOT_HEAD_B + n * ELEMENT_B;
+    LLVMValueRef slot = gen_gep(g, g->once, g->body.once_B);
+    g->body.once_B += SLOT_HEAD_B + n * ELEMENT_B;
     return slot;
 }
 
@@ -130,7 +130,7 @@ LLVMValueRef gen_once_from(struct gen *g, LLVMValueRef slot, unsigned element, L
 
 void gen_once_keep(struct gen *g, LLVMValueRef slot, unsigned element, LLVMValueRef x)
 {
-    assert(g->by_region && slot);
+    assert(g->body.by_region && slot);
     LLVMBuildStore(g->b, x, gen_gep(g, slot, SLOT_HEAD_B + element * ELEMENT_B));
 }
 

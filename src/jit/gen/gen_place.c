@@ -71,40 +71,39 @@ void gen_places_end(struct gen_unit *u)
 
 bool gen_place_init(struct gen *g)
 {
-    g->at = g->numbered = NULL;
-    g->block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);
-    if (g->block_number)
-        ir_func_block_numbers(g->func, g->block_number);
+    g->place.block_number = hd_arena_array(&g->arena, uint32_t, g->func->nblocks + 1);
+    if (g->place.block_number)
+        ir_func_block_numbers(g->func, g->place.block_number);
     if (g->unit->debug)
-        g->debug_scope = scope_create(g->unit, g->fn);
-    return g->block_number != NULL;
+        g->place.scope = scope_create(g->unit, g->fn);
+    return g->place.block_number != NULL;
 }
 
 void gen_place_at(struct gen *g, const struct ir_instr *in)
 {
-    g->at = in;
+    g->place.at = in;
     if (g->unit->debug)
         LLVMSetCurrentDebugLocation2(
             g->b,
-            LLVMDIBuilderCreateDebugLocation(g->unit->ctx, gen_place(g), 0, g->debug_scope, NULL));
+            LLVMDIBuilderCreateDebugLocation(g->unit->ctx, gen_place(g), 0, g->place.scope, NULL));
 }
 
 /* Instructions are mostly asked for in order, so counting goes on where it stopped. */
 uint32_t gen_place(struct gen *g)
 {
-    const struct ir_instr *in = g->at ? g->at : g->func->blocks[0]->first;
-    const struct ir_instr *it = g->numbered;
+    const struct ir_instr *in = g->place.at ? g->place.at : g->func->blocks[0]->first;
+    const struct ir_instr *it = g->place.numbered;
 
     assert(in && in->block->func == g->func);
     while (it && it != in) {
         it = it->next;
-        g->number++;
+        g->place.number++;
     }
     if (!it) {
-        g->number = g->block_number[in->block->id];
+        g->place.number = g->place.block_number[in->block->id];
         for (it = in->block->first; it != in; it = it->next)
-            g->number++;
+            g->place.number++;
     }
-    g->numbered = in;
-    return g->number;
+    g->place.numbered = in;
+    return g->place.number;
 }

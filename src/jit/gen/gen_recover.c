@@ -76,9 +76,8 @@ void gen_recover_break(struct gen_unit *u)
     LLVMValueRef arg = gen_ci(u->types.i32, 0);
     LLVMTypeRef type = LLVMFunctionType(u->types.void_, &u->types.i32, 1, false);
     LLVMValueRef fn = LLVMAddFunction(u->mod, "llvm.aarch64.hint", type);
-    LLVMValueRef body = LLVMGetNamedFunction(u->mod, "heddle_body");
     LLVMBuilderRef b = LLVMCreateBuilderInContext(u->ctx);
-    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(body));
+    LLVMValueRef first = LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(u->kernel));
 
     LLVMPositionBuilderBefore(b, first);
     LLVMBuildCall2(b, type, fn, &arg, 1, "");

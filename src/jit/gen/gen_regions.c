@@ -154,9 +154,9 @@ static bool mix(struct regions *r, const struct ir_block *b)
         r->ok &= !visited_stops(r, meet);
         changed |= visited_mixed(r);
     }
-    if (leaves && !r->g->leaves_early) {
+    if (leaves && !r->g->body.leaves_early) {
         visit(r, b, IR_NO_BLOCK, false);
-        r->g->leaves_early = visited_stops(r, IR_NO_BLOCK);
+        r->g->body.leaves_early = visited_stops(r, IR_NO_BLOCK);
     }
     return changed;
 }
@@ -253,7 +253,7 @@ static void stops_number(struct regions *r)
 static enum hd_status regions_list(struct regions *r, bool *out_small)
 {
     struct hd_arena *arena = &r->g->unit->arena; /* the entry points read them */
-    struct gen_regions *next = &r->g->regions;
+    struct gen_regions *next = &r->g->body.regions;
 
     stops_number(r);
     next->first = hd_arena_array(arena, uint32_t, r->nstops + 2);
@@ -284,7 +284,6 @@ static bool op_forbids(const struct ir_instr *in)
 enum hd_status gen_regions_find(struct gen *g)
 {
     const struct ir_func *f = g->func;
-    g->by_region = g->leaves_early = false;
     if (!is_candidate(g))
         return HD_OK;
     struct regions r = {.g = g, .f = f, .ok = true};
@@ -303,8 +302,8 @@ enum hd_status gen_regions_find(struct gen *g)
     while (r.ok && strike_out(&r))
         ;
     if (r.ok)
-        HD_TRY(regions_list(&r, &g->by_region));
-    g->leaves_early &= g->by_region;
+        HD_TRY(regions_list(&r, &g->body.by_region));
+    g->body.leaves_early &= g->body.by_region;
     g->cta_uniform = r.same;
     return HD_OK;
 }

@@ -118,8 +118,8 @@ void gen_slots_create(struct gen *g)
 {
     bool all = g->unit->req->form == GEN_SIMPLE;
     uint64_t stack_B = 0;
-    g->crowded = is_crowded(g);
-    const uint32_t *spans = g->crowded ? spans_count(g) : NULL;
+    g->body.crowded = is_crowded(g);
+    const uint32_t *spans = g->body.crowded ? spans_count(g) : NULL;
     for (uint32_t a = 0; a < g->func->proto.nparams && !g->is_kernel; a++)
         slot_create(g, spans, g->func->args[a]);
     for (uint32_t i = 0; i < g->func->nblocks; i++) {

@@ -10,7 +10,7 @@
 LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_stop stop)
 {
     assert(g->is_kernel && stop != JIT_DONE);
-    uint32_t state = (++g->nresume << 2) | stop;
+    uint32_t state = (++g->body.nresume << 2) | stop;
     LLVMAddCase(g->state_switch, gen_i32(g, state), target);
     return gen_i32(g, state);
 }
@@ -18,13 +18,13 @@ LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_st
 /* Living lanes are kept in the warp's struct, in the frame when lanes may end between regions. */
 static void alive_publish(struct gen *g)
 {
-    if (g->leaves_early) {
+    if (g->body.leaves_early) {
         for (int h = 0; h < 2; h++)
             LLVMBuildStore(g->b, gen_bits_load(g, g->alive[h]),
-                           gen_gep(g, g->frame, g->alive_at + 2u * (unsigned)h));
+                           gen_gep(g, g->frame, g->body.alive_at + 2u * (unsigned)h));
         return;
     }
-    if (g->alive_known_full || g->alive_in_memory || g->by_region)
+    if (g->alive_known_full || g->body.alive_in_memory || g->body.by_region)
         return;
     for (int h = 0; h < 2; h++) {
         LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, alive) + 2u * (unsigned)h);
@@ -41,7 +41,7 @@ static void stop_return(struct gen *g, LLVMValueRef state)
 /* Lanes on their way to the end of the kernel may be pending across a stop. */
 static void pending_exits(struct gen *g, bool save)
 {
-    for (uint32_t n = 0; n < g->nnodes && (!g->by_region || g->leaves_early); n++) {
+    for (uint32_t n = 0; n < g->nnodes && (!g->body.by_region || g->body.leaves_early); n++) {
         struct gen_node *node = &g->nodes[n];
         if (!node->divergent || node->exit_only || node->conv != IR_NO_BLOCK)
             continue;
@@ -68,7 +68,7 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     pending_exits(g, true);
     LLVMBasicBlockRef resume = gen_bb(g, "resume");
     LLVMValueRef state = gen_resume_add(g, resume, stop);
-    assert(!g->by_region || gen_carry_number(g, carry) + 1 == g->nresume); /* gen_regions.c */
+    assert(!g->body.by_region || gen_carry_number(g, carry) + 1 == g->body.nresume); /* gen_regions.c */
     stop_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
     g->epoch = g->epoch_next++;
@@ -171,7 +171,7 @@ static void barrier_simple(struct gen *g, const struct ir_instr *in)
 /* Counted barrier in convergent code: arrive, stop, and stop again while it has not opened. */
 static void barrier_counted(struct gen *g, const struct ir_instr *in)
 {
-    assert(!g->dispatch && !g->nodes[g->cur].divergent && !g->by_region);
+    assert(!g->dispatch && !g->nodes[g->cur].divergent && !g->body.by_region);
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
     if (in->imm == IR_BAR_ARRIVE)

@@ -68,7 +68,8 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     pending_exits(g, true);
     LLVMBasicBlockRef resume = gen_bb(g, "resume");
     LLVMValueRef state = gen_resume_add(g, resume, stop);
-    assert(!g->body.by_region || gen_carry_number(g, carry) + 1 == g->body.nresume); /* gen_regions.c */
+    /* gen_regions.c numbers them alike. */
+    assert(!g->body.by_region || gen_carry_number(g, carry) + 1 == g->body.nresume);
     stop_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
     g->epoch = g->epoch_next++;

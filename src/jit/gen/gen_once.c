@@ -8,6 +8,7 @@
  * right program cannot tell the difference, and without such a write nothing changes.
  */
 #include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_walk.h"
 
 #include <assert.h>
 
@@ -18,46 +19,15 @@ static bool writes_shared(const struct ir_instr *in)
     return ir_op_has(in->op, IR_F_STORE | IR_F_ATOM) && in->mem.space == IR_SPACE_SHARED;
 }
 
-/* Blocks still to be looked at, each once. */
-struct walk {
-    bool *seen; /* by block id */
-    uint32_t *stack, depth;
-};
-
-static bool walk_begin(struct gen *g, struct walk *w)
-{
-    w->seen = hd_arena_array(&g->arena, bool, g->func->nblocks);
-    w->stack = hd_arena_array(&g->arena, uint32_t, g->func->nblocks);
-    w->depth = 0;
-    return w->seen && w->stack;
-}
-
-static void walk_push(struct walk *w, const struct ir_block *b)
-{
-    if (!w->seen[b->id])
-        w->stack[w->depth++] = b->id;
-    w->seen[b->id] = true;
-}
-
 /* Does every way to `in` lead through a barrier, and past no write to shared memory after it? */
-static bool comes_after_barrier(struct gen *g, const struct ir_instr *in)
+static bool comes_after_barrier(struct gen_walk *w, const struct ir_instr *in)
 {
-    const struct ir_block *b = in->block;
-    struct walk w;
-    if (!walk_begin(g, &w))
-        return false;
-    for (in = in->prev;; b = g->func->blocks[w.stack[--w.depth]], in = b->last) {
-        for (; in && in->op != IR_OP_BAR; in = in->prev) {
-            if (writes_shared(in))
-                return false;
-        }
-        if (!in && b->id == 0)
+    gen_walk_back_from(w, in);
+    while ((in = gen_walk_next(w))) {
+        if (writes_shared(in))
             return false;
-        for (uint32_t p = 0; !in && p < b->npreds; p++)
-            walk_push(&w, b->preds[p]);
-        if (!w.depth)
-            return true;
     }
+    return !w->came_to_start;
 }
 
 /* The variable that an address lies in; NULL = not known. */
@@ -83,30 +53,24 @@ static bool may_overwrite(const struct ir_instr *load, const struct ir_instr *in
 }
 
 /* Is there such a write on some way from `load` to the next barriers? */
-static bool is_overwritten(struct gen *g, const struct ir_instr *load)
+static bool is_overwritten(struct gen_walk *w, const struct ir_instr *load)
 {
-    const struct ir_instr *in = load->next;
-    struct walk w;
-    if (!walk_begin(g, &w))
-        return false;
-    for (;; in = g->func->blocks[w.stack[--w.depth]]->first) {
-        for (; in && in->op != IR_OP_BAR; in = in->next) {
-            if (may_overwrite(load, in))
-                return true;
-            for (uint32_t s = 0; !in->next && s < in->block->nsuccs; s++)
-                walk_push(&w, in->block->succs[s]);
-        }
-        if (!w.depth)
-            return false;
+    const struct ir_instr *in;
+    gen_walk_from(w, load->next);
+    while ((in = gen_walk_next(w))) {
+        if (may_overwrite(load, in))
+            return true;
     }
+    return false;
 }
 
 static bool is_read_once(struct gen *g, const struct ir_instr *in)
 {
+    struct gen_walk walk;
     if (!g->body.by_region || !g->cta_uniform[in->dst[0]->id] || g->func->nblocks > MAX_BLOCKS)
         return false;
     return in->mem.space == IR_SPACE_SHARED && in->mem.sem == IR_SEM_WEAK &&
-           comes_after_barrier(g, in) && is_overwritten(g, in);
+           gen_walk_init(g, &walk) && comes_after_barrier(&walk, in) && is_overwritten(&walk, in);
 }
 
 /* The load's slot: a mark that it is filled, and the elements. */

@@ -12,6 +12,7 @@
  * the same way in every warp. The analysis starts from "everything" and strikes out.
  */
 #include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct regions {
     bool *mixed;   /* by block: warps may come here along different ways */
     bool *visited; /* by block, scratch */
     uint32_t *stack;
+    struct gen_walk walk;
     uint32_t *first_stop; /* by block: number of its first stop */
     uint32_t nstops;
     uint64_t size, once; /* instructions of all regions together; of the kernel */
@@ -198,25 +200,18 @@ static bool strike_out(struct regions *r)
 static uint32_t region_walk(struct regions *r, const struct ir_instr *in, uint32_t stop,
                             uint32_t *out)
 {
-    uint32_t depth = 0, nstops = 0;
-    memset(r->visited, 0, r->f->nblocks * sizeof(bool));
-    if (in && in == in->block->first)
-        r->visited[in->block->id] = true;
-    for (;;) {
-        for (; in && in->op != IR_OP_BAR; in = in->next) {
+    uint32_t nstops = 0;
+    gen_walk_from(&r->walk, in);
+    while ((in = gen_walk_next(&r->walk))) {
+        if (in->op != IR_OP_BAR) {
             r->size++;
-            for (uint32_t s = 0; !in->next && s < in->block->nsuccs; s++)
-                push(r, &depth, in->block->succs[s]);
+            continue;
         }
-        if (in && out)
-            out[nstops] = stop;
-        nstops += in != NULL;
-        if (!depth)
-            return nstops;
-        const struct ir_block *b = r->f->blocks[r->stack[--depth]];
-        in = b->first;
-        stop = r->first_stop[b->id];
+        if (out)
+            out[nstops] = r->walk.nblocks ? r->first_stop[in->block->id] : stop;
+        nstops++;
     }
+    return nstops;
 }
 
 /* All regions in order; next->first, and next->to if it is there, are filled in. */
@@ -293,6 +288,8 @@ enum hd_status gen_regions_find(struct gen *g)
     r.stack = hd_arena_array(&g->arena, uint32_t, f->nblocks);
     r.first_stop = hd_arena_array(&g->arena, uint32_t, f->nblocks);
     g->cta_at = hd_arena_array(&g->arena, uint64_t, f->nvalues + 1);
+    if (!gen_walk_init(g, &r.walk))
+        return HD_NO_MEMORY;
     HD_TRY(hd_arena_status(&g->arena));
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b])

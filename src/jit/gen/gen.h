@@ -10,8 +10,11 @@
  *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
  *     frame memory in dispatch mode); within a block the LLVM value is used directly.
  *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them
- * in
- *     layout order, runs each under its mask, and goes on at the block where the lanes meet again.
+ *     in layout order, runs each under its mask, and goes on at the block where the lanes meet
+ *     again.
+ *
+ * Two lifetimes: struct gen_unit is all that becomes one LLVM module, struct gen one function of
+ * it. A function is generated inside of its first caller; they share the unit, nothing else.
  */
 #ifndef HD_JIT_GEN_GEN_H
 #define HD_JIT_GEN_GEN_H
@@ -51,12 +54,11 @@ struct gen_node {
     LLVMValueRef pend[2];   /* i16 slots (divergent) */
     LLVMBasicBlockRef test; /* divergent: checks the pending mask */
     LLVMBasicBlockRef body;
-    LLVMBasicBlockRef tail; /* divergent: goes to the next node of the sweep */
-    const struct ir_instr
-        *collective;       /* dispatch: this node waits for the members of this operation */
-    uint32_t site;         /* dispatch: index of the barrier that ends this node */
-    struct region *region; /* runs lane by lane: see gen_serial.c */
-    uint64_t frame_pend;   /* 1 + frame offset of the pending mask across stops */
+    LLVMBasicBlockRef tail;            /* divergent: goes to the next node of the sweep */
+    const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
+    uint32_t site;                     /* dispatch: index of the barrier that ends this node */
+    struct region *region;             /* runs lane by lane: see gen_serial.c */
+    uint64_t frame_pend;               /* 1 + frame offset of the pending mask across stops */
 };
 
 /* A barrier in dispatch mode, and the lanes parked at it. */

@@ -1,20 +1,11 @@
 /* Events: a position in a queue, and a time. */
 #include <assert.h>
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "core/core.h"
 #include "core/tap.h"
 #include "hal/hal.h"
-
-static void event_link_locked(struct core_context *ctx, struct core_event *event)
-{
-    assert(hd_lock_held(&ctx->lock));
-    event->next = ctx->events;
-    event->link = &ctx->events;
-    if (event->next)
-        event->next->link = &event->next;
-    ctx->events = event;
-}
 
 enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
                                  struct core_event **out_event)
@@ -30,7 +21,7 @@ enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
     hd_lock_acquire(&ctx->lock);
     closing = ctx->closing;
     if (!closing) {
-        event_link_locked(ctx, event);
+        hd_list_push(&ctx->events, event);
         core_object_publish(&event->object);
         *out_event = core_event_ref(event);
     }
@@ -106,12 +97,8 @@ void core_event_finalise(struct core_event *event)
     struct core_context *ctx = event->ctx;
 
     hd_lock_acquire(&ctx->lock);
-    if (event->link) {
-        assert(*event->link == event);
-        *event->link = event->next;
-        if (event->next)
-            event->next->link = event->link;
-    }
+    if (event->link)
+        hd_list_remove(event);
     core_events_reap_locked(ctx);
     if (is_draining(event)) {
         event->next = ctx->draining_events;

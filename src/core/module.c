@@ -1,6 +1,7 @@
 /* A module in a context: memory of its variables, their initial values, its functions. */
 #include <assert.h>
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "core/core.h"
 #include "core/tap.h"
@@ -135,11 +136,7 @@ static bool module_link(struct core_context *ctx, struct core_module *module)
     hd_lock_acquire(&ctx->lock);
     closing = ctx->closing;
     if (!closing) {
-        module->next = ctx->modules;
-        module->link = &ctx->modules;
-        if (module->next)
-            module->next->link = &module->next;
-        ctx->modules = module;
+        hd_list_push(&ctx->modules, module);
         core_object_publish(&module->object);
         core_module_ref(module);
     }
@@ -178,11 +175,7 @@ static void module_unlink(struct core_module *module)
     struct core_context *ctx = module->ctx;
 
     hd_lock_acquire(&ctx->lock);
-    assert(*module->link == module);
-    *module->link = module->next;
-    if (module->next)
-        module->next->link = module->link;
-    module->link = NULL;
+    hd_list_remove(module);
     hd_lock_release(&ctx->lock);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <assert.h>
 
+#include "base/list.h"
 #include "base/mem.h"
 #include "core/core.h"
 #include "core/retire.h"
@@ -63,22 +64,9 @@ static bool stream_is_legacy(const struct core_stream *stream)
 static void stream_link_locked(struct core_context *ctx, struct core_stream *stream)
 {
     assert(hd_lock_held(&ctx->lock));
-    stream->next = ctx->streams;
-    stream->link = &ctx->streams;
-    if (stream->next)
-        stream->next->link = &stream->next;
-    ctx->streams = stream;
+    hd_list_push(&ctx->streams, stream);
     if (stream_is_blocking(stream))
         atomic_fetch_add(&ctx->nblocking, 1);
-}
-
-static void stream_unlink_locked(struct core_stream *stream)
-{
-    assert(hd_lock_held(&stream->ctx->lock) && *stream->link == stream);
-    *stream->link = stream->next;
-    if (stream->next)
-        stream->next->link = stream->link;
-    stream->link = NULL;
 }
 
 /* A context's first stream is its legacy stream, which is in no list. */
@@ -175,7 +163,7 @@ void core_stream_finalise(struct core_stream *stream)
     hd_lock_acquire(&ctx->lock);
     assert(has_ctx == (stream->link != NULL));
     if (has_ctx) {
-        stream_unlink_locked(stream);
+        hd_list_remove(stream);
         core_streams_reap_locked(ctx);
     }
     if (!has_ctx || hal_queue_is_idle(stream->queue)) { /* a context drains its own queues */

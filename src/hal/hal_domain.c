@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/env.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "hal/hal.h"
 
@@ -29,11 +30,7 @@ enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *dev
     hd_lock_init(&domain->lock, HD_RANK_LEAF, "domain");
     domain->queues = NULL;
     hd_lock_acquire(&device->domains_lock);
-    domain->link = &device->domains;
-    domain->next = device->domains;
-    if (domain->next)
-        domain->next->link = &domain->next;
-    device->domains = domain;
+    hd_list_push(&device->domains, domain);
     hd_lock_release(&device->domains_lock);
     return HD_OK;
 }
@@ -44,10 +41,7 @@ void hal_domain_fini(struct hal_domain *domain)
 
     assert(!domain->queues);
     hd_lock_acquire(&device->domains_lock);
-    assert(*domain->link == domain);
-    *domain->link = domain->next;
-    if (domain->next)
-        domain->next->link = domain->link;
+    hd_list_remove(domain);
     hd_lock_release(&device->domains_lock);
     hd_lock_fini(&domain->lock);
     if (domain->memfd >= 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/list.h"
 #include "hal/hal.h"
 
 void hal_ring_init(struct hal_ring *ring)
@@ -60,11 +61,7 @@ enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_op
         return hd_error(HD_NO_MEMORY, "ring of %zu bytes: %s", (size_t)HAL_RING_B, strerror(errno));
     hal_ring_init(queue->ring);
     hd_lock_acquire(&domain->lock);
-    queue->link = &domain->queues;
-    queue->next = domain->queues;
-    if (queue->next)
-        queue->next->link = &queue->next;
-    domain->queues = queue;
+    hd_list_push(&domain->queues, queue);
     hd_lock_release(&domain->lock);
     return HD_OK;
 }
@@ -75,10 +72,7 @@ void hal_queue_fini(struct hal_queue *queue)
         return;
     assert(hal_queue_is_idle(queue));
     hd_lock_acquire(&queue->domain->lock);
-    assert(*queue->link == queue);
-    *queue->link = queue->next;
-    if (queue->next)
-        queue->next->link = queue->link;
+    hd_list_remove(queue);
     hd_lock_release(&queue->domain->lock);
     ring_give(queue->device, queue->ring);
     queue->ring = NULL;

@@ -1,3 +1,4 @@
+#include "base/list.h"
 #include "base/vec.h"
 #include "tap.h"
 
@@ -41,8 +42,32 @@ static void test_failure(void)
     hd_vec_fini(&numbers);
 }
 
+struct member {
+    struct member *next, **link;
+};
+
+static void test_list(void)
+{
+    struct member m[3] = {{0}}, *list = NULL;
+
+    for (int i = 0; i < 3; i++)
+        hd_list_push(&list, &m[i]);
+    ok(list == &m[2] && m[2].next == &m[1] && m[1].next == &m[0] && !m[0].next,
+       "the last is first");
+    hd_list_remove(&m[1]);
+    ok(list == &m[2] && m[2].next == &m[0] && !m[1].link, "one leaves from the middle");
+    hd_list_push(&list, &m[1]);
+    ok(list == &m[1] && m[1].next == &m[2], "and comes back");
+    hd_list_remove(&m[1]);
+    hd_list_remove(&m[0]);
+    ok(list == &m[2] && !m[2].next, "from the front, from the end");
+    hd_list_remove(&m[2]);
+    ok(!list, "none is left");
+}
+
 int main(void)
 {
+    test_list();
     test_push_pop();
     test_failure();
     return done();

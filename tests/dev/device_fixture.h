@@ -6,6 +6,17 @@
 #include "tap.h"
 #include "fake_jit.h"
 
+/* What most fake kernels take. */
+struct params {
+    uint32_t *out;
+    uint64_t value;
+};
+
+static inline const struct params *params_of(const struct jit_cta *cta)
+{
+    return (const struct params *)cta->launch->params;
+}
+
 struct fixture {
     struct hal_device *device;
     struct hal_domain *domain;

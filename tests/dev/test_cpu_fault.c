@@ -11,16 +11,6 @@
 
 static void *volatile nowhere = (void *)16;
 
-struct params {
-    uint32_t *out;
-    uint64_t value;
-};
-
-static const struct params *params_of(const struct jit_cta *cta)
-{
-    return (const struct params *)cta->launch->params;
-}
-
 static void count_cta(struct jit_cta *cta)
 {
     params_of(cta)->out[cta->ctaid[0]]++;

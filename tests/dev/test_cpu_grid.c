@@ -3,16 +3,6 @@
 
 static uint32_t ctas_run[4096];
 
-struct params {
-    uint32_t *out;
-    uint64_t value;
-};
-
-static const struct params *params_of(const struct jit_cta *cta)
-{
-    return (const struct params *)cta->launch->params;
-}
-
 static void count_cta(struct jit_cta *cta)
 {
     __atomic_fetch_add(&params_of(cta)->out[cta->ctaid[0]], 1, __ATOMIC_RELAXED);

@@ -3,35 +3,35 @@
 
 #include "device_fixture.h"
 
-struct params {
+struct spin_params {
     _Atomic uint32_t *flag;
     uint32_t value;
 };
 
-static const struct params *params_of(const struct jit_cta *cta)
+static const struct spin_params *spin_params_of(const struct jit_cta *cta)
 {
-    return (const struct params *)cta->launch->params;
+    return (const struct spin_params *)cta->launch->params;
 }
 
 /* Every CTA arrives; all wait until `value` CTAs have: a grid barrier. */
 static uint32_t grid_sync_run(struct jit_cta *cta, struct jit_warp *warp)
 {
     if (warp->state == 0)
-        atomic_fetch_add(params_of(cta)->flag, 1);
-    return atomic_load(params_of(cta)->flag) < params_of(cta)->value ? 1u << 2 | JIT_YIELD
-                                                                     : JIT_DONE;
+        atomic_fetch_add(spin_params_of(cta)->flag, 1);
+    return atomic_load(spin_params_of(cta)->flag) < spin_params_of(cta)->value ? 1u << 2 | JIT_YIELD
+                                                                               : JIT_DONE;
 }
 
 static uint32_t wait_flag_run(struct jit_cta *cta, struct jit_warp *warp)
 {
     (void)warp;
-    return atomic_load(params_of(cta)->flag) < params_of(cta)->value ? 1u << 2 | JIT_YIELD
-                                                                     : JIT_DONE;
+    return atomic_load(spin_params_of(cta)->flag) < spin_params_of(cta)->value ? 1u << 2 | JIT_YIELD
+                                                                               : JIT_DONE;
 }
 
 static void set_flag_cta(struct jit_cta *cta)
 {
-    atomic_fetch_add(params_of(cta)->flag, 1);
+    atomic_fetch_add(spin_params_of(cta)->flag, 1);
 }
 
 static uint32_t trap_run(struct jit_cta *cta, struct jit_warp *warp)
@@ -53,7 +53,7 @@ static void test_grid_sync(struct fixture *f)
 {
     struct hal_queue *q = fixture_queue(f);
     _Atomic uint32_t flag = 0;
-    struct params params = {&flag, 200};
+    struct spin_params params = {&flag, 200};
     union hal_packet p = fixture_dispatch(f, "grid_sync", 200, 64, &params, sizeof(params));
 
     /* 2 warps per CTA: each arrives */
@@ -70,7 +70,7 @@ static void test_other_queue(struct fixture *f)
 {
     struct hal_queue *a = fixture_queue(f), *b = fixture_queue(f);
     _Atomic uint32_t flag = 0;
-    struct params params = {&flag, 30};
+    struct spin_params params = {&flag, 30};
     union hal_packet p = fixture_dispatch(f, "wait_flag", 100, 32, &params, sizeof(params));
 
     fixture_submit(a, &p);
@@ -88,7 +88,7 @@ static void test_host_flag(struct fixture *f)
 {
     struct hal_queue *q = fixture_queue(f), *other = fixture_queue(f);
     _Atomic uint32_t flag = 0, count = 0;
-    struct params params = {&flag, 1}, others = {&count, 0};
+    struct spin_params params = {&flag, 1}, others = {&count, 0};
     union hal_packet p = fixture_dispatch(f, "wait_flag", 1, 32, &params, sizeof(params));
 
     fixture_submit(q, &p); /* must return although the kernel waits for us */

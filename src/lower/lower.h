@@ -57,8 +57,21 @@ enum hd_status lower_all(struct lower_program *program, struct ir_module **out_m
 enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, const char *name,
                          struct ir_module **out_module) HD_MUST_CHECK;
 
-/* Is this instruction supported? For `heddle doctor`; *out_why (static text) when not. */
-bool lower_supports(const struct ptx_insn *insn, const char **out_why);
+/* What lowering refuses. */
+struct lower_refusal {
+    const struct ptx_func *func;
+    const struct ptx_insn *insn; /* NULL: the function as a whole */
+    bool is_form;                /* whatever its operands are */
+    enum hd_status status;
+    const char *why; /* of the function as a whole: with its place */
+};
+typedef void lower_refused_fn(void *user, const struct lower_refusal *refusal);
+/*
+ * Lowers every body, goes on behind what is refused and tells it all, for `heddle doctor`: `why` is
+ * valid during the call. HD_NO_MEMORY.
+ */
+enum hd_status lower_survey(struct lower_program *program, lower_refused_fn *refused, void *user)
+    HD_MUST_CHECK;
 
 /* Does the device itself supply an external function of this name, as it does vprintf()? */
 bool lower_is_builtin(struct hd_str name);

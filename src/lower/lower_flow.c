@@ -214,7 +214,7 @@ static void check_types(struct lower_fn *f, const struct ir_instr *in)
 {
     for (; in && f->status == HD_OK; in = in->next) {
         if (!ir_op_takes(in->op, in->type))
-            lower_fail(f, HD_NOT_SUPPORTED, "the type is not supported");
+            lower_fail_form(f, "the type is not supported");
     }
 }
 
@@ -274,7 +274,7 @@ static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
     f->insn = in;
     place_set(f, in);
     if (!lower_in_slice(in, &why)) {
-        lower_fail(f, HD_NOT_SUPPORTED, why);
+        lower_fail_form(f, why);
         return;
     }
     assert(!last || !ir_op_has(last->op, IR_F_TERM)); /* the block is open */
@@ -282,7 +282,14 @@ static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
         check_types(f, last ? last->next : f->b.block->first);
         return;
     }
-    lower_fail(f, HD_NOT_SUPPORTED, "not supported");
+    lower_fail_form(f, "not supported");
+}
+
+/* A survey goes on: whoever reads what a refused instruction would have written reads no value. */
+static void go_on(struct lower_fn *f)
+{
+    if (f->job->refused && f->status != HD_NO_MEMORY)
+        f->status = HD_OK;
 }
 
 bool lower_do_end(struct lower_fn *f, const struct ptx_insn *in)
@@ -328,9 +335,11 @@ static void block_lower(struct lower_fn *f, size_t i)
         if (ends_block(in)) {
             place_set(f, in);
             (void)lower_do_end(f, in);
+            go_on(f);
             return;
         }
         insn_lower(f, in);
+        go_on(f);
     }
     if (f->status != HD_OK)
         return;
@@ -338,6 +347,7 @@ static void block_lower(struct lower_fn *f, size_t i)
         f->insn = as_insn(f->blocks.at[i + 1].first);
         struct ir_value *p = lower_pred(f, &f->insn->guard);
         lower_emit(f, IR_OP_CBR, IR_VOID, 1, &p, 0);
+        go_on(f);
     } else if (b->ir->nsuccs == 1) {
         lower_emit(f, IR_OP_BR, IR_VOID, 0, NULL, 0);
     } else if (i + 1 < f->blocks.len) { /* pruned */

@@ -88,7 +88,15 @@ struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bit
     return ir_build_const(&f->b, ir_type_value(type), bits);
 }
 
-void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)
+static void tell(const struct lower_fn *f, enum hd_status status, const char *why, bool is_form)
+{
+    const struct lower_refusal refusal = {f->ptx, f->insn, is_form, status, why};
+
+    f->job->told = true;
+    f->job->refused(f->job->user, &refusal);
+}
+
+static void fail(struct lower_fn *f, enum hd_status status, const char *why, bool is_form)
 {
     struct hd_buf text;
     if (f->status != HD_OK)
@@ -99,6 +107,18 @@ void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)
                          HD_STR_ARG(f->unit->name), f->insn->stmt.place.line,
                          f->insn->stmt.place.col, f->ir->name, text.ptr ? text.ptr : "?", why);
     hd_buf_fini(&text);
+    if (f->job->refused)
+        tell(f, status, why, is_form);
+}
+
+void lower_fail(struct lower_fn *f, enum hd_status status, const char *why)
+{
+    fail(f, status, why, false);
+}
+
+void lower_fail_form(struct lower_fn *f, const char *why)
+{
+    fail(f, HD_NOT_SUPPORTED, why, true);
 }
 
 struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type,

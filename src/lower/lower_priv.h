@@ -42,6 +42,10 @@ struct lower_job {
     HD_VEC(struct ir_func *) waiting; /* from `next`: their bodies are still to be made */
     size_t next;
     HD_VEC(const struct ir_proto *) indirect; /* signatures called through pointers */
+    lower_refused_fn
+        *refused; /* lower_survey(): is told, with `user`; NULL: the first error ends */
+    void *user;
+    bool told; /* of the body that is being lowered */
 };
 
 /* A run of instructions without control flow inside. */
@@ -186,5 +190,7 @@ struct ir_value *lower_op(struct lower_fn *f, enum ir_op op, enum ir_type type, 
                           struct ir_value *const *src);
 /* Remembers the first error, with the instruction's text and place. */
 void lower_fail(struct lower_fn *f, enum hd_status status, const char *why);
+/* The same for what no operands would make supported. */
+void lower_fail_form(struct lower_fn *f, const char *why);
 
 #endif

@@ -183,10 +183,28 @@ static enum hd_status body_lower(struct lower_job *job, struct ir_func *func)
     return lower_function(job, body, func);
 }
 
+/* A survey goes on with the next function. */
+static enum hd_status body_settle(struct lower_job *job, const struct ir_func *func,
+                                  enum hd_status status)
+{
+    struct lower_refusal refusal = {.func = job->program->bodies.at[func->index].ptx,
+                                    .status = status,
+                                    .why = hd_error_message()};
+
+    if (status == HD_OK || status == HD_NO_MEMORY || !job->refused)
+        return status;
+    if (!job->told)
+        job->refused(job->user, &refusal);
+    return HD_OK;
+}
+
 static enum hd_status waiting_lower(struct lower_job *job)
 {
-    while (job->next < job->waiting.len && !job->module->arena.failed)
-        HD_TRY(body_lower(job, job->waiting.at[job->next++]));
+    while (job->next < job->waiting.len && !job->module->arena.failed) {
+        struct ir_func *func = job->waiting.at[job->next++];
+        job->told = false;
+        HD_TRY(body_settle(job, func, body_lower(job, func)));
+    }
     return hd_arena_status(&job->module->arena);
 }
 
@@ -323,6 +341,26 @@ enum hd_status lower_all(struct lower_program *program, struct ir_module **out_m
         status = waiting_lower(&job);
     }
     return job_fini(&job, status, out_module);
+}
+
+enum hd_status lower_survey(struct lower_program *program, lower_refused_fn *refused, void *user)
+{
+    struct lower_job job;
+    struct ir_module *module = NULL;
+    enum hd_status status = job_init(&job, program);
+
+    assert(refused);
+    job.refused = refused;
+    job.user = user;
+    if (status == HD_OK) {
+        ir_foreach_func(decl, program->decls)
+            if (lower_program_has_body(program, decl->index))
+                func_want(&job, decl);
+        status = waiting_lower(&job);
+    }
+    status = job_fini(&job, status, &module);
+    ir_module_destroy(module);
+    return status;
 }
 
 enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, const char *name,

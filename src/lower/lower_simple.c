@@ -28,7 +28,7 @@ static void set_modifiers(struct lower_fn *f, const struct ptx_insn *in, struct 
         enum ptx_mod mod = (enum ptx_mod)in->form->mods[i].id;
         uint32_t ir = lower_mods[mod].ir & ir_op_infos[r->op].mods;
         if (!ir && !is_read_elsewhere(in->form, mod))
-            lower_fail(f, HD_NOT_SUPPORTED, "a modifier is not supported");
+            lower_fail_form(f, "a modifier is not supported");
         r->mods |= ir;
     }
 }

@@ -172,8 +172,3 @@ bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
         *out_why = "a second result is not supported";
     return !*out_why;
 }
-
-bool lower_supports(const struct ptx_insn *insn, const char **out_why)
-{
-    return lower_in_slice(insn, out_why);
-}

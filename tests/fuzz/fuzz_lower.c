@@ -1,7 +1,7 @@
 /*
  * PTX text through the whole front half of the compiler: parse, check, lower, validate, optimise
  * (validating after every pass), lay out windows. What lowering accepts must be valid IR, and its
- * text must read back.
+ * text must read back. A survey finds something to refuse where lowering does, and nowhere else.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,17 +47,40 @@ static size_t count_instrs(const struct ir_module *module)
     return n;
 }
 
+static void count_refusal(void *user, const struct lower_refusal *refusal)
+{
+    if (!refusal->func || !*refusal->why)
+        abort();
+    ++*(size_t *)user;
+}
+
+static void survey(const struct ptx_module *ptx, enum hd_status lowered)
+{
+    struct lower_program *program = NULL;
+    size_t refused = 0;
+    if (lower_program_create(&ptx, 1, "fuzz", &program) != HD_OK)
+        return;
+    if (lower_survey(program, count_refusal, &refused) == HD_OK && lowered != HD_NO_MEMORY &&
+        (lowered == HD_OK) != (refused == 0)) {
+        fprintf(stderr, "lowering says %d, a survey refuses %zu times\n", (int)lowered, refused);
+        abort();
+    }
+    lower_program_destroy(program);
+}
+
 static void compile(const struct ptx_module *ptx)
 {
     struct opt_options options = {.validate = true};
     struct ir_module *module = NULL;
-    if (lower_ptx(&ptx, 1, "fuzz", &module) != HD_OK)
+    enum hd_status status = lower_ptx(&ptx, 1, "fuzz", &module);
+    survey(ptx, status);
+    if (status != HD_OK)
         return;
     if (ir_validate(module) != HD_OK)
         die("lowering made invalid IR", module);
     read_again(module);
     if (count_instrs(module) < INSTRS_MAX) {
-        enum hd_status status = opt_run(module, &options);
+        status = opt_run(module, &options);
         if (status == HD_BAD_IR)
             die("a pass broke the IR", module);
         if (status == HD_OK)

@@ -266,6 +266,13 @@ EXTERN = """.version 8.0
 """.replace("%%", "%")
 
 
+MODIFIER = """.visible .entry k() { .reg .f32 %f<3>;
+    div.rn.sat.f32 %f0, %f1, %f2;
+    div.rn.sat.f32 %f1, %f1, %f2;
+    ret; }
+"""
+
+
 def test_doctor_calls():
     static = ["-O1", "-no-pie"]
     result = tool("doctor", build("calls", *static, source=EMBEDDED % ("0", CALL)))
@@ -279,6 +286,10 @@ def test_doctor_calls():
            "__cudaCDP2LaunchDeviceV2 (parent line 14), which is not defined: kernels that launch" in result.stdout
            and "uses elsewhere (parent line 22)" in result.stdout,
            "what device code uses and does not define, but not what the device supplies", result.stdout)
+    result = tool("doctor", write(os.path.join(folder, "modifier.ptx"), PTX_HEAD + MODIFIER))
+    tap.ok(result.returncode == 1 and result.stdout.count("problem") == 1 and
+           "problem        instruction div.rn.sat.f32 (k line 5): a modifier is not supported" in result.stdout and
+           "2 uses" in result.stdout, "what lowering refuses by a modifier", result.stdout)
     a, b = (write(os.path.join(folder, n), PTX_HEAD + text) for n, text in (
         ("a.ptx", ".extern .func there();\n.visible .entry k() { call there, (); ret; }\n"),
         ("b.ptx", ".visible .func there() { ret; }\n")))

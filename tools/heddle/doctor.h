@@ -70,8 +70,11 @@ enum doctor_state doctor_table_state(const char *symbol, bool is_driver);
 /* Parses every PTX module that would be loaded and looks for what lowering does not take. */
 void doctor_check_ptx(struct doctor_report *report);
 
-/* Which functions and variables those modules use and do not define. */
+/* Which functions and variables those modules use and do not define; then what lowering says. */
 void doctor_check_links(struct doctor_report *report);
+/* Modules that are linked together: what lowering refuses. */
+void doctor_check_program(struct doctor_report *report, const struct ptx_module *const *modules,
+                          size_t len);
 
 /* Sets `called` of the entry points of an embedded runtime. */
 void doctor_find_calls(struct doctor_report *report);

@@ -95,6 +95,15 @@ static void check_group(struct doctor_report *r, const struct doctor_module *mod
     hd_map_fini(&l.told);
 }
 
+static void check_lowering(struct doctor_report *r, const struct doctor_module *modules, size_t len)
+{
+    const struct ptx_module **ptx = hd_arena_array(&r->arena, const struct ptx_module *, len);
+    for (size_t i = 0; ptx && i < len; i++)
+        ptx[i] = modules[i].ptx;
+    if (ptx)
+        doctor_check_program(r, ptx, len);
+}
+
 void doctor_check_links(struct doctor_report *r)
 {
     size_t first = 0;
@@ -104,6 +113,7 @@ void doctor_check_links(struct doctor_report *r)
                r->parsed.at[end].relocatable)
             end++;
         check_group(r, r->parsed.at + first, end - first);
+        check_lowering(r, r->parsed.at + first, end - first);
         first = end;
     }
 }

@@ -24,34 +24,59 @@ static struct doctor_form *find_form(struct doctor_report *r, struct hd_str text
     return NULL;
 }
 
-static void check_insn(struct doctor_report *r, const struct ptx_func *func,
-                       const struct ptx_insn *insn)
+/* "wmma.mma.sync..." where no operands would help, else the whole instruction. */
+static const char *text_of(struct doctor_report *r, const struct lower_refusal *refusal)
 {
-    const char *why = NULL;
-    if (lower_supports(insn, &why))
+    struct hd_str form = refusal->insn->form->text;
+    struct hd_buf buf;
+    const char *text;
+    if (refusal->is_form)
+        return hd_arena_strndup(&r->arena, form.ptr, form.len);
+    hd_buf_init(&buf);
+    ptx_print_insn(refusal->insn, &buf);
+    text = hd_arena_strndup(&r->arena, buf.ptr ? buf.ptr : "", buf.len);
+    hd_buf_fini(&buf);
+    return text;
+}
+
+/* Functions and variables that nobody defines are told by doctor_check_links(). */
+static void on_refused(void *user, const struct lower_refusal *refusal)
+{
+    struct doctor_report *r = user;
+    if (refusal->status == HD_UNRESOLVED)
         return;
-    struct hd_str text = insn->form->text;
-    struct doctor_form *form = find_form(r, text);
+    if (!refusal->insn) {
+        doctor_problem(r, "%s", refusal->why);
+        return;
+    }
+    const char *text = text_of(r, refusal);
+    struct doctor_form *form = text ? find_form(r, hd_str_from(text)) : NULL;
     if (form) {
         form->uses++;
         return;
     }
     struct doctor_form added = {
-        .text = hd_arena_strndup(&r->arena, text.ptr, text.len),
-        .why = why ? why : "not supported",
-        .place = hd_arena_printf(&r->arena, "%.*s line %u", HD_STR_ARG(func->sym.name),
-                                 insn->stmt.place.line),
+        .text = text,
+        .why = hd_arena_strndup(&r->arena, refusal->why, strlen(refusal->why)),
+        .place = hd_arena_printf(&r->arena, "%.*s line %u", HD_STR_ARG(refusal->func->sym.name),
+                                 refusal->insn->stmt.place.line),
         .uses = 1,
     };
-    if (hd_vec_push(&r->forms, added))
+    if (text && added.why && added.place && hd_vec_push(&r->forms, added))
         doctor_problem(r, "instruction %s (%s): %s", added.text, added.place, added.why);
 }
 
-static void check_body(struct doctor_report *r, const struct ptx_func *func)
+/* As loading does it: linked, then every body lowered. */
+void doctor_check_program(struct doctor_report *r, const struct ptx_module *const *modules,
+                          size_t len)
 {
-    for (const struct ptx_stmt *s = func->body; s; s = s->next)
-        if (s->kind == PTX_STMT_INSN)
-            check_insn(r, func, (const struct ptx_insn *)s);
+    struct lower_program *program = NULL;
+    enum hd_status status = lower_program_create(modules, len, r->program.path, &program);
+    if (status == HD_OK)
+        status = lower_survey(program, on_refused, r);
+    lower_program_destroy(program);
+    if (status != HD_OK)
+        doctor_problem(r, "%s", hd_error_message());
 }
 
 /* What was parsed lives as long as the report: the link is checked when all is there. */
@@ -60,14 +85,13 @@ static void check_module(struct doctor_report *r, const struct program_image *im
 {
     struct ptx_module *module = NULL;
     const char *kept = hd_arena_strndup(&r->arena, text->ptr ? text->ptr : "", text->len);
-    if (ptx_parse(&r->arena, kept, text->len, r->program.path, &module) != HD_OK) {
+    if (ptx_parse(&r->arena, kept, text->len, r->program.path, &module) != HD_OK ||
+        ptx_check(module) != HD_OK) {
         doctor_problem(r, "%s", hd_error_message());
         return;
     }
-    for (const struct ptx_func *f = module->funcs; f; f = f->next_func) {
+    for (const struct ptx_func *f = module->funcs; f; f = f->next_func)
         r->kernels += f->is_entry && f->has_body;
-        check_body(r, f);
-    }
     struct doctor_module parsed = {module, !strcmp(image->section, "__nv_relfatbin")};
     if (!hd_vec_push(&r->parsed, parsed))
         doctor_problem(r, "out of memory");

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Writes docs/envvars.md from the tables in src/base/env.h, log.h and fault.h. --check only compares."""
+"""Writes docs/envvars.md from the tables in src/base/env.h, log.h and fault.h. --check only compares, and fails when
+nobody reads a variable."""
 import os
 import re
+import subprocess
 import sys
 
 from generated import settle
@@ -39,6 +41,27 @@ def page(env, text, faults):
     return "\n".join(lines) + "\n"
 
 
+def words(pattern, *folders):
+    """What the pattern finds in the files of these folders, but for the table."""
+    files = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = set()
+    for path in set(files.split()) - {os.path.relpath(ENV, ROOT)}:
+        full = os.path.join(ROOT, path)
+        if os.path.isfile(full):
+            with open(full, encoding="utf-8", errors="replace") as file:
+                found.update(re.findall(pattern, file.read()))
+    return found
+
+
+def check_readers(env):
+    """0 when somebody reads each variable: the libraries or tools, or else tests and scripts."""
+    unread = {row[0] for row in table(env, "HD_ENV_LIST")} - words(r'"(\w+)"', "src", "tools")
+    unread |= {row[0] for row in table(env, "HD_ENV_TOOL_LIST")} - words(r"HEDDLE_\w+", "tests", "scripts", "bench")
+    for name in sorted(unread):
+        print(f"src/base/env.h: nobody reads {name}")
+    return bool(unread)
+
+
 def main():
     with open(SOURCE, encoding="utf-8") as file:
         text = file.read()
@@ -50,7 +73,8 @@ def main():
     if os.path.exists(TARGET):
         with open(TARGET, encoding="utf-8") as file:
             have = file.read()
-    return settle(TARGET, have, want, "gen_envvars.py")
+    stale = settle(TARGET, have, want, "gen_envvars.py")
+    return stale or ("--check" in sys.argv and check_readers(env))
 
 
 sys.exit(main())

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "hal/hal.h"
 #include "tap.h"
 #include "bump_kernel.h"
@@ -529,6 +530,16 @@ static void close_device(void)
     device->ops->destroy(device);
 }
 
+/* Users can ask for it. */
+static void test_setting(const char *kind)
+{
+    struct hd_buf why;
+
+    hd_buf_init(&why);
+    ok(hd_env_allows("HEDDLE_DEVICE", kind, &why), "HEDDLE_DEVICE allows it");
+    hd_buf_fini(&why);
+}
+
 int main(void)
 {
     for (const struct hal_backend *b = hal_backends; b->name; b++) {
@@ -537,6 +548,7 @@ int main(void)
             abort();
         if (!open_device(b))
             return done();
+        test_setting(b->name);
         test_memory();
         test_shareable_memory();
         test_boxes();

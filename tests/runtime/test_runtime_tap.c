@@ -23,17 +23,19 @@ struct seen {
 
 static struct seen seen[MAX_EVENTS];
 static unsigned nseen;
+static uint32_t kinds_seen;
 
 static void on_event(void *user, const struct heddle_event *e)
 {
     struct seen *s = &seen[nseen];
 
     (void)user;
+    kinds_seen |= 1u << e->kind;
     if (nseen == MAX_EVENTS)
         return;
     nseen++;
     *s = (struct seen){.kind = e->kind, .phase = e->phase, .correlation = e->correlation};
-    switch (e->kind) {
+    switch ((enum heddle_event_kind)e->kind) {
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
         snprintf(s->name, sizeof(s->name), "%s", e->call.entry->name);
@@ -58,6 +60,9 @@ static void on_event(void *user, const struct heddle_event *e)
         snprintf(s->name, sizeof(s->name), "%s", e->object.type);
         s->is_end = e->object.is_destroyed;
         break;
+    case HEDDLE_EVENT_RETIRED: /* of other threads: test_retired() */
+    case HEDDLE_EVENT_COUNT:
+        abort();
     }
 }
 
@@ -287,6 +292,7 @@ int main(void)
     test_objects();
     test_results();
     heddle_tap_unsubscribe(id);
+    eq_u64(kinds_seen, HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED), "every kind of event was told");
     test_retired();
     test_threads();
     return done();

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "hal/futex.h"
 #include "hal/serve.h"
 
@@ -245,7 +246,7 @@ static enum hd_status server_start(struct hal_server *server, int priority, int 
     if (hal_ring_retired(server->ring))
         return hd_error(HD_BAD_ARG, "the ring has been served before");
     HD_TRY(domain->device->ops->queue_create(domain, priority, &server->queue));
-    error = pthread_create(&server->thread, NULL, server_main, server);
+    error = hd_thread_create(&server->thread, NULL, server_main, server);
     return error ? hd_error(HD_NO_MEMORY, "thread of a ring: %s", strerror(error)) : HD_OK;
 }
 

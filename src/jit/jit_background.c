@@ -7,12 +7,12 @@
  * has no such thread: tasks are refused there, and whoever offers one does the work itself.
  */
 #include <assert.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/lock.h"
+#include "base/thread.h"
 #include "jit/jit_private.h"
 
 static struct {
@@ -108,17 +108,10 @@ static void background_stop(void)
 
 static bool start_locked(void)
 {
-    sigset_t all, old;
-    bool ok;
-
     assert(hd_lock_held(&background.lock));
     if (background.pid)
         return true;
-    sigfillset(&all); /* signals are for the program's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    ok = !pthread_create(&background.thread, NULL, background_main, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (!ok)
+    if (hd_thread_create(&background.thread, NULL, background_main, NULL))
         return false;
     background.pid = getpid();
     atexit(background_stop);

@@ -2,9 +2,13 @@
  * Faults and cancellation on the CPU device: who receives a signal, whatever handlers the program
  * has installed and when; kernels that never end are stopped, and nothing is left locked.
  */
+#include <dirent.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "device_fixture.h"
@@ -56,6 +60,7 @@ static uint32_t wild_run(struct jit_cta *cta, struct jit_warp *warp)
 const struct fake_kernel fake_kernels[] = {
     {"count", {.run_cta = count_cta, .cost_ops = UINT64_MAX}},
     {"wild", {.run_cta = wild_cta, .cost_ops = UINT64_MAX}},
+    {"wild_short", {.run_cta = wild_cta, .cost_ops = 1}},
     {"wild_warp", {.run = wild_run, .cost_ops = UINT64_MAX}},
     {"endless", {.run_cta = endless_cta, .cost_ops = UINT64_MAX}},
     {"hoard", {.run = hoard_run, .cost_ops = UINT64_MAX}},
@@ -80,11 +85,11 @@ static void on_fault_info(int sig, siginfo_t *info, void *context)
     on_fault(sig);
 }
 
-static bool kernel_faults(struct fixture *f)
+static bool grid_faults(struct fixture *f, const char *name)
 {
     struct hal_queue *q = fixture_queue(f);
     struct params params = {.value = 16};
-    union hal_packet p = fixture_dispatch(f, "wild", 1, 32, &params, sizeof(params));
+    union hal_packet p = fixture_dispatch(f, name, 1, 32, &params, sizeof(params));
     enum hd_status status;
 
     fixture_submit(q, &p);
@@ -93,6 +98,11 @@ static bool kernel_faults(struct fixture *f)
     status = hal_domain_status(f->domain);
     fixture_heal(f);
     return status == HD_ILLEGAL_ADDRESS;
+}
+
+static bool kernel_faults(struct fixture *f)
+{
+    return grid_faults(f, "wild");
 }
 
 static bool host_faults(void)
@@ -136,6 +146,84 @@ static void test_behind_our_back(struct fixture *f)
     ok(kernel_faults(f) && handled == before, "a handler installed behind our back");
     ok(host_faults(), "sees its own faults");
     signal(SIGSEGV, SIG_DFL);
+}
+
+static void *blocked_main(void *arg)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    ok(kernel_faults(arg), "a thread that blocks all signals waits for a kernel that faults");
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    usleep(20000); /* longer than the time between two looks */
+    ok(kernel_faults(arg), "one that blocks them later too");
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    usleep(20000);
+    ok(grid_faults(arg, "wild_short"), "and one that runs the kernel as it submits it");
+    return NULL;
+}
+
+static void test_blocked(struct fixture *f)
+{
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, blocked_main, f);
+    pthread_join(thread, NULL);
+}
+
+/* The mask of blocked signals of a thread of ours; 0 for other threads. */
+static uint64_t blocked_by(const char *task)
+{
+    char path[64], line[128], comm[32] = "";
+    uint64_t mask = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", task);
+    file = fopen(path, "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        sscanf(line, "Name: %31s", comm);
+        sscanf(line, "SigBlk: %" SCNx64, &mask);
+    }
+    if (file)
+        fclose(file);
+    return strncmp(comm, "heddle-", 7) ? 0 : mask;
+}
+
+static bool blocks(uint64_t mask, int sig)
+{
+    return mask >> (sig - 1) & 1;
+}
+
+struct seen {
+    unsigned threads, wrong;
+};
+
+static void look_at_threads(struct seen *seen)
+{
+    DIR *tasks = opendir("/proc/self/task");
+
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));) {
+        uint64_t mask = blocked_by(entry->d_name);
+
+        seen->threads += mask != 0;
+        seen->wrong += mask && (!blocks(mask, SIGTERM) || !blocks(mask, SIGCHLD));
+        seen->wrong += mask && (blocks(mask, SIGSEGV) || blocks(mask, SIGURG));
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+static void test_signals_of_the_program(struct fixture *f)
+{
+    struct seen seen = {0};
+
+    while (seen.threads < f->device->info.units && !seen.wrong) {
+        seen = (struct seen){0};
+        look_at_threads(&seen);
+        usleep(1000); /* a worker has its name when it takes signals */
+    }
+    eq_u64(seen.wrong, 0, "threads of ours leave the program's signals alone");
 }
 
 static void test_message(struct fixture *f)
@@ -268,6 +356,8 @@ int main(void)
         return done();
     test_handlers(&f);
     test_behind_our_back(&f);
+    test_blocked(&f);
+    test_signals_of_the_program(&f);
     test_message(&f);
     for (int i = 0; i < 5; i++) {
         test_cancel(&f, "endless");

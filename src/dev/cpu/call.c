@@ -2,6 +2,7 @@
  * Host calls run on one thread of their own: they may take long, or take locks that a program's
  * thread holds while it waits, so neither workers nor helping threads may be stuck in one.
  */
+#include "base/thread.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 
@@ -54,7 +55,7 @@ void cpu_call_push(struct cpu_queue *queue)
     *dev->last_call = queue;
     dev->last_call = &queue->next_call;
     if (!dev->call_thread_started)
-        dev->call_thread_started = !pthread_create(&dev->call_thread, NULL, call_main, dev);
+        dev->call_thread_started = !hd_thread_create(&dev->call_thread, NULL, call_main, dev);
     pthread_cond_signal(&dev->call_cond);
     hd_lock_release(&dev->lock);
 }

@@ -201,6 +201,7 @@ void cpu_fault_thread_init(void)
 {
     stack_t stack = {.ss_size = SIGNAL_STACK_B}, old;
 
+    cpu_signals_unblock();
     if (thread_ready)
         return;
     thread_ready = true;

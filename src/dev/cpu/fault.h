@@ -16,7 +16,10 @@
 
 /* Installs the process's signal handlers on first use. */
 enum hd_status cpu_fault_install(void) HD_MUST_CHECK;
-/* Gives this thread a signal stack; freed when the thread ends. Cheap when repeated. */
+/*
+ * Lets this thread take our signals, also when the program blocks them in it, on a stack that is
+ * freed when the thread ends. Cheap when repeated.
+ */
 void cpu_fault_thread_init(void);
 
 /* Whose fault it is, as far as that is known. */

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
 
 bool cpu_queue_own(struct cpu_queue *queue)
 {
@@ -319,6 +320,7 @@ static void queue_run_inline(struct cpu_queue *queue)
 {
     struct cpu_slot *slot = NULL;
 
+    cpu_fault_thread_init();
     while (queue_has_packets(queue) && hal_domain_status(queue->base.domain) == HD_OK) {
         const union hal_packet *p = queue_head(queue);
 

@@ -172,6 +172,21 @@ static uint64_t coarse_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void cpu_signals_unblock(void)
+{
+    static __thread uint64_t thread_checked_ns;
+    uint64_t now_ns = coarse_ns();
+    sigset_t ours;
+
+    if (HD_LIKELY(now_ns - thread_checked_ns < CPU_SIGNALS_CHECK_NS))
+        return;
+    thread_checked_ns = now_ns;
+    sigemptyset(&ours);
+    for (unsigned i = 0; i < HD_COUNT_OF(signals); i++)
+        sigaddset(&ours, signals[i]);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+}
+
 void cpu_signals_check(void)
 {
     uint64_t now_ns = coarse_ns(),

@@ -32,6 +32,11 @@ enum hd_status cpu_signals_install(cpu_signals_fn *ours) HD_MUST_CHECK;
 void cpu_signals_reassert(void);
 /* The same when the last time is long enough ago: cheap enough for every launch. */
 void cpu_signals_check(void);
+/*
+ * Lets the thread take our signals: a fault that is blocked ends the process. Looks at most as
+ * often as cpu_signals_check(), so a thread that blocks them later is seen too.
+ */
+void cpu_signals_unblock(void);
 /* Sends CPU_SIGNAL_CANCEL to a thread of this process, which may have ended. */
 void cpu_signals_cancel(int tid);
 /* Is this signal one of cpu_signals_cancel()? */

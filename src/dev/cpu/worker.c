@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 
@@ -333,7 +334,7 @@ enum hd_status cpu_workers_start(struct cpu_device *dev)
         pthread_attr_init(&attr);
         pthread_attr_setstacksize(&attr, 8u << 20);
         worker_pin(worker, &attr);
-        error = pthread_create(&worker->thread, &attr, worker_main, worker);
+        error = hd_thread_create(&worker->thread, &attr, worker_main, worker);
         pthread_attr_destroy(&attr);
         if (error)
             return hd_error(HD_NO_MEMORY, "cannot start worker %u: %s", i, strerror(error));

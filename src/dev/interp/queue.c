@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "dev/interp/private.h"
 
 enum { POLL_NS = 200000 /* how often a semaphore that others may set is looked at */ };
@@ -230,7 +231,7 @@ enum hd_status refdev_queue_create(struct hal_domain *domain, int priority,
         hd_free(queue);
         return status;
     }
-    int error = pthread_create(&queue->thread, NULL, queue_main, queue);
+    int error = hd_thread_create(&queue->thread, NULL, queue_main, queue);
     if (error) {
         hal_queue_fini(&queue->base);
         hd_free(queue);

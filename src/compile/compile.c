@@ -59,9 +59,7 @@ static enum hd_status parse_units(const struct compile_unit *units, size_t count
 
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
 {
-    struct opt_options opt = {.validate = options->validate,
-                              .keep_lines = module->debug,
-                              .required_only = options->no_opt};
+    struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt};
 
     dump_ir(module, HD_DEBUG_IR, "after lowering");
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))

@@ -12,7 +12,6 @@
 
 struct opt_options {
     bool validate;      /* validate after every pass */
-    bool keep_lines;    /* -G: no pass that loses source places */
     bool required_only; /* leave out every ir_opt_* */
     const char *only;   /* tests: run this one pass, once; NULL = the pipeline */
 };

@@ -82,9 +82,9 @@ static uint32_t find_reg(struct lower_fn *f, const struct ptx_var *var)
     return f->nregs - 1;
 }
 
-static val slot_load(struct lower_fn *f, const struct ptx_var *var, uint32_t i)
+/* Chunk i, of this type, of a variable on the stack. */
+static val slot_load(struct lower_fn *f, const struct ptx_var *var, enum ir_type t, uint32_t i)
 {
-    enum ir_type t = chunk_type(var);
     val at = lower_var_address(f, var, 0);
     struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);
     ld->dst[0]->type = t;
@@ -93,9 +93,9 @@ static val slot_load(struct lower_fn *f, const struct ptx_var *var, uint32_t i)
     return ld->dst[0];
 }
 
-static void slot_store(struct lower_fn *f, const struct ptx_var *var, uint32_t i, val v)
+static void slot_store(struct lower_fn *f, const struct ptx_var *var, enum ir_type t, uint32_t i,
+                       val v)
 {
-    enum ir_type t = chunk_type(var);
     val src[] = {lower_var_address(f, var, 0), v};
     struct ir_instr *st = lower_emit(f, IR_OP_ST, t, 2, src, 0);
     st->mem.space = IR_SPACE_LOCAL;
@@ -113,7 +113,7 @@ void lower_entry_args(struct lower_fn *f)
             if (v->space == PTX_SPACE_REG)
                 lower_reg_write(f, find_reg(f, v), f->ir->args[n]);
             else
-                slot_store(f, v, i, f->ir->args[n]);
+                slot_store(f, v, chunk_type(v), i, f->ir->args[n]);
         }
     }
 }
@@ -129,8 +129,8 @@ void lower_ret(struct lower_fn *f)
     for (const struct ptx_var *v = src ? f->ptx->rets : NULL; v; v = v->next) {
         for (uint32_t i = 0; i < chunk_count(v); i++) {
             assert(n < f->ir->proto.nresults);
-            src[n++] =
-                v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v)) : slot_load(f, v, i);
+            src[n++] = v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v))
+                                                 : slot_load(f, v, chunk_type(v), i);
         }
     }
     assert(n == f->ir->proto.nresults || f->arena.failed || f->job->module->arena.failed);
@@ -168,13 +168,7 @@ static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
                 continue;
             }
             /* Read with the callee's idea of chunks; the bytes are the same. */
-            enum ir_type t = chunk_type(p);
-            val at = lower_var_address(f, var, 0);
-            struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, 1, &at, 1);
-            ld->dst[0]->type = t;
-            ld->mem.space = IR_SPACE_LOCAL;
-            ld->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
-            out[n++] = ld->dst[0];
+            out[n++] = slot_load(f, var, chunk_type(p), i);
         }
         p = p->next;
     }
@@ -191,15 +185,10 @@ static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
     for (uint32_t r = 0; r < rets->nitems && p; r++, p = p->next) {
         const struct ptx_var *var = operand_var(&rets->items[r]);
         for (uint32_t i = 0; i < chunk_count(p) && n < call->ndst; i++, n++) {
-            if (!var) {
+            if (var)
+                slot_store(f, var, chunk_type(p), i, call->dst[n]);
+            else
                 lower_dst(f, &rets->items[r], call->dst[n], chunk_type(p));
-                continue;
-            }
-            enum ir_type t = chunk_type(p);
-            val src[] = {lower_var_address(f, var, 0), call->dst[n]};
-            struct ir_instr *st = lower_emit(f, IR_OP_ST, t, 2, src, 0);
-            st->mem.space = IR_SPACE_LOCAL;
-            st->mem.offset = (int64_t)i * (ir_type_bits(t) / 8);
         }
     }
 }

@@ -42,7 +42,7 @@
 
 enum ptx_type {
     PTX_TYPE_NONE,
-#define PTX_TYPE(id, name, bits, class_, lanes) PTX_TYPE_##id,
+#define PTX_TYPE(id, name, bits, class_) PTX_TYPE_##id,
 #include "ptx_types.def"
 #undef PTX_TYPE
     PTX_TYPE_COUNT
@@ -694,7 +694,6 @@ const char *ptx_mod_name(enum ptx_mod mod);            /* text after the dot */
 const char *ptx_type_name(enum ptx_type type);
 unsigned ptx_type_bits(enum ptx_type type);
 enum ptx_type_class ptx_type_class(enum ptx_type type);
-unsigned ptx_type_lanes(enum ptx_type type);
 const char *ptx_space_name(enum ptx_space space);
 const struct ptx_sreg_info *ptx_sreg_info(enum ptx_sreg sreg);
 /* PTX_TYPE_NONE, PTX_OP_NONE when unknown. */

@@ -11,13 +11,11 @@ struct type_row {
     const char *name;
     uint16_t bits;
     uint8_t type_class;
-    uint8_t lanes;
 };
 
 static const struct type_row type_rows[PTX_TYPE_COUNT] = {
-    [PTX_TYPE_NONE] = {"", 0, PTX_CLASS_NONE, 0},
-#define PTX_TYPE(id, name, bits, class_, lanes)                                                    \
-    [PTX_TYPE_##id] = {name, bits, PTX_CLASS_##class_, lanes},
+    [PTX_TYPE_NONE] = {"", 0, PTX_CLASS_NONE},
+#define PTX_TYPE(id, name, bits, class_) [PTX_TYPE_##id] = {name, bits, PTX_CLASS_##class_},
 #include "ptx_types.def"
 #undef PTX_TYPE
 };
@@ -238,11 +236,6 @@ unsigned ptx_type_bits(enum ptx_type type)
 enum ptx_type_class ptx_type_class(enum ptx_type type)
 {
     return (enum ptx_type_class)type_rows[type].type_class;
-}
-
-unsigned ptx_type_lanes(enum ptx_type type)
-{
-    return type_rows[type].lanes;
 }
 
 const char *ptx_space_name(enum ptx_space space)

@@ -22,13 +22,6 @@ static inline uint32_t obj_load_u32(const uint8_t *at)
     return value;
 }
 
-static inline uint64_t obj_load_u64(const uint8_t *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof(value));
-    return value;
-}
-
 /* True when [offset, offset + len) lies inside [0, size), without overflow. */
 static inline bool obj_range_fits(uint64_t offset, uint64_t len, uint64_t size)
 {

@@ -79,13 +79,6 @@ void opt_make_const(struct ir_instr *instr, uint64_t bits, uint64_t bits_hi)
     instr->imm_hi = bits_hi;
 }
 
-bool opt_is_const(const struct ir_value *value, uint64_t bits)
-{
-    uint64_t c;
-
-    return ir_value_const(value, &c) && value->type != IR_B128 && c == bits;
-}
-
 uint64_t opt_mask(enum ir_type type)
 {
     unsigned bits = ir_type_bits(type);

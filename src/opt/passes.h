@@ -53,7 +53,6 @@ bool opt_replace_fini(struct opt_replace *r);
 struct ir_builder opt_before(struct ir_instr *instr);
 /* Makes `instr` a constant in place. */
 void opt_make_const(struct ir_instr *instr, uint64_t bits, uint64_t bits_hi);
-bool opt_is_const(const struct ir_value *value, uint64_t bits);
 /* All ones of the width. */
 uint64_t opt_mask(enum ir_type type);
 bool opt_type_is_int(enum ir_type type);

@@ -22,14 +22,15 @@
  *
  * Order. A thread's events come in the order in which they happen, properly nested. A PACKET comes
  * before its RETIRED, and RETIRED before a wait for that work returns; when submission fails there is
- * no RETIRED, and the call's END has the error. A
- * listener gets no END of a call whose BEGIN came before it subscribed, but may miss the END of one
- * whose BEGIN it got, by unsubscribing.
+ * no RETIRED, and the call's END has the error. A FAULT has correlation 0; it comes before the RETIRED
+ * of the work that failed, which has that of its call. A listener gets no END of a call whose BEGIN
+ * came before it subscribed, but may miss the END of one whose BEGIN it got, by unsubscribing.
  *
- * Threads. A listener runs on the thread of the event: that of the call, or a device's own thread for
- * RETIRED, and on several at the same time. In DRIVER, RUNTIME and PACKET events it may call the API;
- * its own calls work as usual and are told to nobody, so a listener never recurses. In the others
- * libcuda may hold locks: it must not call the API there, nor wait for a thread that does.
+ * Threads. A listener runs on the thread of the event: that of the call, or one that executes the
+ * device's work for RETIRED and FAULT, and on several at the same time. In DRIVER, RUNTIME and PACKET
+ * events it may call the API; its own calls work as usual and are told to nobody, so a listener never
+ * recurses. In the others libcuda may hold locks: it must not call the API there, nor wait for a
+ * thread that does.
  * heddle_tap_unsubscribe() returns when no other thread is inside the listener; what `user` points to
  * may be freed then.
  *
@@ -57,7 +58,9 @@ extern "C" {
     X(COMPILE, "a kernel or an image is compiled: compile, BEGIN and END; locks may be held")      \
     X(MODULE, "a module was loaded, or is about to be unloaded: object, POINT")                    \
     X(MEMORY, "memory was allocated or freed; a context takes its own with it: memory, POINT")     \
-    X(OBJECT, "a context, stream or event exists, or is about to go: object, POINT")
+    X(OBJECT, "a context, stream or event exists, or is about to go: object, POINT")               \
+    X(FAULT, "a kernel or a copy failed, the first of its context: fault, POINT; locks may be "    \
+             "held")
 
 enum heddle_event_kind {
 #define X(name, doc) HEDDLE_EVENT_##name,
@@ -140,6 +143,16 @@ struct heddle_event {
             uint32_t memory; /* enum core_mem_kind: 1 device, 2 pinned, 4 managed, 8 registered */
             uint32_t is_freed;
         } memory;
+        struct {
+            const char *kernel;  /* NULL: not a kernel's fault */
+            const char *message; /* one line, as it is logged */
+            const char *file;    /* of the source, or of the PTX; NULL: not known */
+            uint64_t address;    /* of the access; 0: of none */
+            uint32_t status;     /* enum hd_status: the context's sticky error from now on */
+            uint32_t line;       /* in file */
+            uint32_t has_block, has_thread;
+            uint32_t block[3], thread[3]; /* where they are known */
+        } fault;
         struct {
             void *handle;     /* what the API handed out */
             const char *type; /* "context", "stream", "event", "module" */

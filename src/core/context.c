@@ -78,8 +78,11 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
         return hd_error(HD_NO_MEMORY, "context");
     context_init(ctx, device, flags);
     status = device->hal->ops->domain_create(device->hal, &ctx->domain);
-    if (status == HD_OK)
+    if (status == HD_OK) {
         ctx->fault_status = &ctx->domain->fault->status;
+        ctx->domain->failed_arg = ctx;
+        ctx->domain->failed = core_tap_fault;
+    }
     if (status == HD_OK)
         status = core_stream_create(ctx, 0, 0, &ctx->legacy);
     if (status != HD_OK) {

@@ -5,6 +5,7 @@
 #include "core/tap.h"
 
 #include "base/probe.h"
+#include "hal/hal.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -178,18 +179,25 @@ static void *current_handle(void)
     return ctx ? core_context_handle(ctx) : NULL;
 }
 
+/* A thread that waits in a call of its own may execute a device's work. */
+static bool is_of_device(enum heddle_event_kind kind)
+{
+    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT;
+}
+
 void core_tap_emit(struct heddle_event *event)
 {
     struct tap_thread *t = &tap_thread;
+    bool of_device = is_of_device((enum heddle_event_kind)event->kind);
 
     assert(event->kind < HEDDLE_EVENT_COUNT);
-    if (t->frames && event->kind != HEDDLE_EVENT_RETIRED)
+    if (t->frames && !of_device)
         return; /* what a listener does is told to nobody; a device's work is not its */
     if (!t->tid)
         t->tid = (uint32_t)syscall(SYS_gettid);
     event->size_B = sizeof(*event);
     event->thread = t->tid;
-    if (!event->correlation && event->kind != HEDDLE_EVENT_RETIRED)
+    if (!event->correlation && !of_device)
         event->correlation = t->correlation;
     if (!event->time_ns)
         event->time_ns = now_ns();
@@ -278,6 +286,31 @@ void core_tap_memory(struct core_context *ctx, uint64_t va, uint64_t size_B, uns
     event.memory.size_B = size_B;
     event.memory.memory = memory;
     event.memory.is_freed = is_freed;
+    core_tap_emit(&event);
+}
+
+/* Work that was cancelled has not failed. */
+void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *place)
+{
+    const struct hal_fault *fault = domain->fault;
+    struct heddle_event event = {.kind = HEDDLE_EVENT_FAULT, .phase = HEDDLE_PHASE_POINT};
+
+    if (!core_tap_wants(HEDDLE_KIND(FAULT)) || hal_fault_status(fault) == HD_CANCELLED)
+        return;
+    assert(hal_fault_status(fault) != HD_OK);
+    event.context = core_context_handle(domain->failed_arg);
+    event.fault.kernel = place->kernel;
+    event.fault.message = fault->message;
+    event.fault.status = hal_fault_status(fault);
+    event.fault.address = fault->address;
+    event.fault.has_block = place->block != NULL;
+    event.fault.has_thread = place->thread != NULL;
+    if (place->block)
+        memcpy(event.fault.block, place->block, sizeof(event.fault.block));
+    if (place->thread)
+        memcpy(event.fault.thread, place->thread, sizeof(event.fault.thread));
+    event.fault.file = place->file;
+    event.fault.line = place->file ? place->line : 0;
     core_tap_emit(&event);
 }
 

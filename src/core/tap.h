@@ -33,6 +33,9 @@ void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void 
                      bool is_destroyed);
 void core_tap_memory(struct core_context *ctx, uint64_t va, uint64_t size_B, unsigned memory,
                      bool is_freed);
+/* hal_domain.failed of a context's. */
+struct hal_fault_place;
+void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *place);
 /* Subscribes what HEDDLE_DEBUG asks for (tap_log.c). */
 void core_tap_log_init(void);
 

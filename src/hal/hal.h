@@ -70,6 +70,12 @@ struct hal_domain {
     struct hd_lock lock; /* queues */
     struct hal_queue *queues;
     struct hal_domain *next, **link; /* in device->domains */
+    /*
+     * Set by core before the first queue, or NULL: told once what failed, by the thread that ran
+     * it, which may hold locks. `place` is valid during the call.
+     */
+    void (*failed)(struct hal_domain *domain, const struct hal_fault_place *place);
+    void *failed_arg;
 };
 
 enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *device) HD_MUST_CHECK;
@@ -82,6 +88,12 @@ void hal_domain_fini(struct hal_domain *domain);
 enum hd_status hal_domain_share(struct hal_domain *domain, int *out_fd) HD_MUST_CHECK;
 /* For domain_reset: the fault and the limits. */
 void hal_domain_reset(struct hal_domain *domain);
+/*
+ * What devices raise faults with: hal_fault_raise_at() in the domain, which is told. Was it the
+ * first? `place` may be NULL.
+ */
+bool hal_domain_fail(struct hal_domain *domain, enum hd_status status, uint64_t address,
+                     const struct hal_fault_place *place, const char *message);
 /*
  * Limits take effect at the next launch. A device may give more than was asked for, never less;
  * what was set is what is returned. HD_BAD_ARG above the table's maximum.

@@ -26,6 +26,7 @@ enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *dev
     domain->device = device;
     domain->fault = &domain->own_fault;
     domain->memfd = -1;
+    domain->failed = NULL;
     hal_domain_reset(domain);
     hd_lock_init(&domain->lock, HD_RANK_LEAF, "domain");
     domain->queues = NULL;
@@ -74,6 +75,19 @@ void hal_domain_reset(struct hal_domain *domain)
     memset(domain->fault, 0, sizeof(*domain->fault));
     for (unsigned i = 0; i < HAL_LIMIT_COUNT; i++)
         atomic_store(&domain->limits[i], limits[i].value);
+}
+
+bool hal_domain_fail(struct hal_domain *domain, enum hd_status status, uint64_t address,
+                     const struct hal_fault_place *place, const char *message)
+{
+    static const struct hal_fault_place unknown;
+
+    place = place ? place : &unknown;
+    if (!hal_fault_raise_at(domain->fault, status, address, place, message))
+        return false;
+    if (domain->failed)
+        domain->failed(domain, place);
+    return true;
 }
 
 enum hd_status hal_limit_set(struct hal_domain *domain, enum hal_limit limit, uint64_t value)

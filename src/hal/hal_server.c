@@ -122,7 +122,7 @@ static void forward(struct hal_server *server)
     server->has_stamp[slot] = (p.head.flags & HAL_FLAG_STAMP) != 0;
     server->ring_B[slot] = p.head.op == HAL_OP_DISPATCH ? p.dispatch.ring_B : 0;
     if (translate(server, &p) != HD_OK) {
-        hal_fault_raise(server->domain->fault, HD_BAD_ARG, 0, hd_error_message());
+        hal_domain_fail(server->domain, HD_BAD_ARG, 0, NULL, hd_error_message());
         p = (union hal_packet){.head.op = HAL_OP_NOP};
         p.head.flags = server->has_stamp[slot] ? HAL_FLAG_STAMP : 0;
     }

@@ -200,6 +200,7 @@ bool hal_fault_raise(struct hal_fault *fault, enum hd_status status, uint64_t ad
                      const char *message);
 /* Where it happened, as far as it is known. */
 struct hal_fault_place {
+    const char *kernel;             /* NULL: not a kernel's */
     const uint32_t *block, *thread; /* three each; NULL: not known */
     const char *file;               /* NULL: not known */
     uint32_t line;

@@ -202,6 +202,64 @@ static void test_subscription(void)
     heddle_tap_unsubscribe(added);
 }
 
+struct fault {
+    unsigned count, retired_before;
+    char kernel[16], message[512];
+    void *context;
+    uint64_t address, correlation;
+    uint32_t status, block[3];
+    bool has_block;
+};
+
+static void on_fault(void *user, const struct heddle_event *e)
+{
+    struct fault *fault = user;
+
+    if (e->kind == HEDDLE_EVENT_RETIRED) {
+        fault->retired_before += !fault->count;
+        return;
+    }
+    fault->count++;
+    snprintf(fault->kernel, sizeof(fault->kernel), "%s", e->fault.kernel ? e->fault.kernel : "");
+    snprintf(fault->message, sizeof(fault->message), "%s", e->fault.message);
+    fault->context = e->context;
+    fault->correlation = e->correlation;
+    fault->address = e->fault.address;
+    fault->status = e->fault.status;
+    fault->has_block = e->fault.has_block;
+    memcpy(fault->block, e->fault.block, sizeof(fault->block));
+}
+
+/* In a context of its own, which it spoils. */
+static void test_fault(void)
+{
+    struct fault fault = {0};
+    uint64_t nowhere = 64;
+    void *args[] = {&nowhere};
+    CUcontext ctx, popped;
+    CUmodule module;
+    uint32_t id = heddle_tap_subscribe(HEDDLE_KIND(FAULT) | HEDDLE_KIND(RETIRED), on_fault, &fault);
+
+    success(cuCtxCreate_v2(&ctx, 0, 0), "context");
+    success(cuModuleLoadData(&module, driver_ptx), "module");
+    success(cuLaunchKernel(driver_function(module, "wild"), 1, 1, 1, 32, 1, 1, 0, NULL, args, NULL),
+            "a kernel that faults");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "faults");
+    eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "which sticks");
+    eq_u64(fault.count, 1, "and is told once");
+    eq_u64(fault.retired_before, 0, "before the work is retired");
+    eq_str(fault.kernel, "wild", "of its kernel");
+    ok(fault.context == ctx, "of its context");
+    eq_u64(fault.correlation, 0, "of no call");
+    eq_u64(fault.status, HD_ILLEGAL_ADDRESS, "with the status");
+    eq_u64(fault.address, nowhere, "the address");
+    ok(fault.has_block && !fault.block[0] && !fault.block[1] && !fault.block[2], "the block");
+    ok(strstr(fault.message, "kernel wild: illegal device address 0x40"), "%s", fault.message);
+    heddle_tap_unsubscribe(id);
+    success(cuCtxDestroy_v2(ctx), "destroy");
+    success(cuCtxPopCurrent_v2(&popped), "pop");
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -217,6 +275,7 @@ int main(void)
     test_recursion();
     test_subscription();
     heddle_tap_unsubscribe(heard.id);
+    test_fault();
     ends = heard.ends;
     success(cuCtxDestroy_v2(ctx), "destroy");
     eq_u64(heard.ends, ends, "nobody listens any more");

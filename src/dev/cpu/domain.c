@@ -53,7 +53,7 @@ void cpu_domain_cancel(struct hal_domain *domain)
 {
     struct cpu_device *dev = cpu_device_of(domain->device);
 
-    hal_fault_raise(domain->fault, HD_CANCELLED, 0, "the work was cancelled");
+    hal_domain_fail(domain, HD_CANCELLED, 0, NULL, "the work was cancelled");
     atomic_store(&domain->fault->cancelled, 1);
     for (unsigned i = 0; i < dev->nslots; i++)
         if (atomic_load(&dev->slots[i].busy))

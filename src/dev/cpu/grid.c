@@ -115,7 +115,7 @@ static bool slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struc
     slot->cta = cpu_cta_create(form->layout.end);
     if (slot->cta)
         return true;
-    hal_fault_raise(job->domain->base.fault, HD_NO_MEMORY, 0, "out of host memory for a CTA");
+    hal_domain_fail(&job->domain->base, HD_NO_MEMORY, 0, NULL, "out of host memory for a CTA");
     return false;
 }
 

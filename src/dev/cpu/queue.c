@@ -123,7 +123,7 @@ static bool queue_setup_grid(struct cpu_queue *queue, const union hal_packet *p,
     queue->job.domain = cpu_domain_of(queue->base.domain);
     status = cpu_grid_setup(queue, &p->dispatch, grid);
     if (status != HD_OK)
-        hal_fault_raise(queue->base.domain->fault, status, 0, hd_error_message());
+        hal_domain_fail(queue->base.domain, status, 0, NULL, hd_error_message());
     return status == HD_OK;
 }
 

@@ -208,17 +208,18 @@ static void print(struct hd_buf *text, const struct report *r)
 static void raise_report(const struct report *r, const char *message, bool is_logged)
 {
     const struct cpu_guard *g = r->guard;
-    struct hal_fault *fault = r->job->domain->base.fault;
+    struct hal_domain *domain = &r->job->domain->base;
     assert(r->cta || (!r->instr && !r->has_thread));
-    struct hal_fault_place place = {.block = r->cta ? r->cta->cta.ctaid : NULL,
+    struct hal_fault_place place = {.kernel = r->cta ? r->job->name : NULL,
+                                    .block = r->cta ? r->cta->cta.ctaid : NULL,
                                     .thread = r->has_thread ? r->thread : NULL};
 
     if (r->instr && r->instr->place.line) {
         place.file = ir_source_file(module_of(r), &r->instr->place);
         place.line = r->instr->place.line;
     }
-    if (hal_fault_raise_at(fault, g->status, r->address, &place, message) && !is_logged)
-        (void)!hd_error(g->status, "%s", fault->message);
+    if (hal_domain_fail(domain, g->status, r->address, &place, message) && !is_logged)
+        (void)!hd_error(g->status, "%s", domain->fault->message);
 }
 
 static void report(struct report *r)

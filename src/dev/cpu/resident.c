@@ -49,7 +49,7 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
         return false;
     cta = block_take(slot, job->form.layout.end);
     if (!cta) {
-        hal_fault_raise(job->domain->base.fault, HD_NO_MEMORY, 0, "out of host memory for a CTA");
+        hal_domain_fail(&job->domain->base, HD_NO_MEMORY, 0, NULL, "out of host memory for a CTA");
         atomic_store(&job->next, atomic_load(&job->total));
         return false;
     }

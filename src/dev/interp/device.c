@@ -71,7 +71,7 @@ static void domain_destroy(struct hal_domain *base)
 
 static void domain_cancel(struct hal_domain *domain)
 {
-    hal_fault_raise(domain->fault, HD_CANCELLED, 0, "the work was cancelled");
+    hal_domain_fail(domain, HD_CANCELLED, 0, NULL, "the work was cancelled");
     atomic_store(&domain->fault->cancelled, 1);
 }
 

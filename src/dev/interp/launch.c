@@ -125,7 +125,7 @@ void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         (struct refdev_kernel *)hal_kernel_find(&dev->base, packet->kernel);
     enum hd_status wrong = check(packet, kernel);
     if (wrong != HD_OK) {
-        hal_fault_raise(queue->base.domain->fault, wrong, 0, hd_error_message());
+        hal_domain_fail(queue->base.domain, wrong, 0, NULL, hd_error_message());
         return;
     }
     assert(packet->head.op == HAL_OP_DISPATCH);
@@ -158,8 +158,11 @@ void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         char message[464];
         snprintf(message, sizeof(message), "%s%s%s", hd_error_message(), ctx.refusal ? ": " : "",
                  ctx.refusal ? ctx.refusal : "");
-        const struct hal_fault_place place = {
-            .block = fault.ctaid, .thread = fault.tid, .file = fault.file, .line = fault.line};
-        hal_fault_raise_at(queue->base.domain->fault, status, fault.address, &place, message);
+        const struct hal_fault_place place = {.kernel = kernel->func->name,
+                                              .block = fault.ctaid,
+                                              .thread = fault.tid,
+                                              .file = fault.file,
+                                              .line = fault.line};
+        hal_domain_fail(queue->base.domain, status, fault.address, &place, message);
     }
 }

@@ -61,7 +61,7 @@ static void copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint6
     if (readable && refdev_maps_check(maps, dst, size_B, true))
         memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size_B);
     else
-        hal_fault_raise(queue->base.domain->fault, HD_ILLEGAL_ADDRESS, readable ? dst : src,
+        hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, readable ? dst : src, NULL,
                         "copy from or to an address that is not accessible");
 }
 

@@ -175,6 +175,61 @@ static void test_locked_turns(void)
 }
 
 /* Collatz again, without a lock: a loop without end but for the end of its lanes. */
+/* Lanes take a lock eight times each and wait for the others at a shuffle, however late they are. */
+static void test_wait_for_spinner(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x0\n  %7:b32 = const.b32 0x1\n  %13:b32 = const.b32 0x8\n"
+             "  %20:b32 = const.b32 0xffffffff\n  %21:b32 = const.b32 0x1f\n  br bb1\n"
+             "bb1:\n  %14:b32 = phi.b32 [bb0: %6], [bb3: %14], [bb4: %15]\n"
+             "  %8:b32 = atom.b32.global.cas.relaxed.gpu [%1], %6, %7\n"
+             "  %9:pred = setp.u32.ne %8, %6\n  cbr %9, bb3, bb2\n"
+             "bb2:\n  %10:b32 = ld.b32.global.volatile.sys [%1+4]\n"
+             "  %11:b32 = add.u32 %10, %7\n  st.b32.global [%1+4], %11\n  fence.sc.gpu\n"
+             "  %12:b32 = atom.b32.global.exch.relaxed.gpu [%1], %6\n  br bb3\n"
+             "bb3:\n  cbr %9, bb1, bb4\n"
+             "bb4:\n  %15:b32 = add.u32 %14, %7\n  %16:pred = setp.u32.lt %15, %13\n"
+             "  cbr %16, bb1, bb5\n"
+             "bb5:\n  %17:b32 = ld.b32.global.volatile.sys [%1+4]\n"
+             "  st.b32.global [%3+8], %17\n"
+             "  %18:b32, %19:pred = shfl.b32.idx %17, %21, %21, %20\n"
+             "  st.b32.global [%3+136], %18\n  ret\n}\n";
+    uint32_t out[2 + 32 + 32] = {0};
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 32, .params = params}), HD_OK, "lanes with a lock run");
+    for (unsigned i = 0; i < 32; i++)
+        bad += out[34 + i] != out[33];
+    eq_u64(out[1], 256, "every lane had it eight times");
+    eq_u64(bad, 0, "and all waited for the last lane");
+}
+
+/* Half of each warp goes through a barrier, the other half waits for them at a shuffle. */
+static void test_wait_for_parked(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x1\n  %7:b32 = const.b32 0x0\n  %8:b32 = const.b32 0x8\n"
+             "  %9:b32 = const.b32 0x10\n  %20:b32 = const.b32 0xffffffff\n"
+             "  %21:b32 = const.b32 0x1f\n  %22:b32 = and.b32 %2, %21\n  br bb1\n"
+             "bb1:\n  %10:b32 = phi.b32 [bb0: %7], [bb3: %13]\n"
+             "  %11:b32 = phi.b32 [bb0: %7], [bb3: %14]\n"
+             "  %12:b32, %16:pred = shfl.b32.idx %10, %7, %21, %20\n"
+             "  %13:b32 = add.u32 %10, %6\n  %14:b32 = add.u32 %11, %12\n"
+             "  %15:pred = setp.u32.lt %22, %9\n  cbr %15, bb2, bb3\n"
+             "bb2:\n  %17:b32 = const.b32 0x20\n  bar.sync %6, %17\n  br bb3\n"
+             "bb3:\n  %18:pred = setp.u32.lt %13, %8\n  cbr %18, bb1, bb4\n"
+             "bb4:\n  st.b32.global [%3], %14\n  ret\n}\n";
+    uint32_t out[64] = {0};
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "parked lanes run");
+    for (unsigned i = 0; i < 64; i++)
+        bad += out[i] != 7 * 8 / 2;
+    eq_u64(bad, 0, "every shuffle had all its members");
+}
+
 static void test_endless_loop(void)
 {
     static const char text[] = HEAD
@@ -458,6 +513,8 @@ int main(void)
     test_same_target();
     test_spin_lock();
     test_locked_turns();
+    test_wait_for_spinner();
+    test_wait_for_parked();
     test_endless_loop();
     test_swap_sum();
     test_recursion();

@@ -77,6 +77,19 @@ static LLVMValueRef sites_poll(struct gen *g)
     return LLVMBuildICmp(g->b, LLVMIntNE, parked_any, gen_ci(g->t->i16, 0), "");
 }
 
+/* Where a warp goes on that stopped between sweeps. Others may have opened barriers meanwhile, so
+ * nobody is stuck before another sweep has tried. */
+static LLVMBasicBlockRef resume_at_end(struct gen *g)
+{
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), resumed = gen_bb(g, "resumed");
+    assert(g->is_kernel && g->sweep.progress && g->sweep.end);
+    LLVMPositionBuilderAtEnd(g->b, resumed);
+    LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep.progress);
+    LLVMBuildBr(g->b, g->sweep.end);
+    LLVMPositionBuilderAtEnd(g->b, from);
+    return resumed;
+}
+
 /* End of a sweep in dispatch mode: go round again, stop, or end. */
 void gen_wrap(struct gen *g)
 {
@@ -99,7 +112,7 @@ void gen_wrap(struct gen *g)
         LLVMBasicBlockRef wait = gen_bb(g, "wait");
         LLVMBuildCondBr(g->b, parked, wait, g->done);
         LLVMPositionBuilderAtEnd(g->b, wait);
-        LLVMBuildRet(g->b, gen_resume_add(g, g->sweep.end, JIT_BARRIER));
+        LLVMBuildRet(g->b, gen_resume_add(g, resume_at_end(g), JIT_BARRIER));
     } else {
         LLVMBuildBr(g->b, g->done);
     }
@@ -118,7 +131,7 @@ void gen_wrap(struct gen *g)
             LLVMValueRef idle_now = LLVMBuildICmp(g->b, LLVMIntEQ, moved, gen_ci(g->t->i8, 0), "");
             LLVMBuildCondBr(g->b, LLVMBuildAnd(g->b, idle_now, parked, ""), wait, go);
             LLVMPositionBuilderAtEnd(g->b, wait);
-            LLVMBuildRet(g->b, gen_resume_add(g, g->sweep.end, JIT_BARRIER));
+            LLVMBuildRet(g->b, gen_resume_add(g, resume_at_end(g), JIT_BARRIER));
             LLVMPositionBuilderAtEnd(g->b, go);
         }
         LLVMBuildBr(g->b, first);
@@ -132,7 +145,7 @@ void gen_wrap(struct gen *g)
     LLVMBuildCondBr(g->b, tired, yield, first);
     LLVMPositionBuilderAtEnd(g->b, yield);
     if (g->is_kernel) {
-        LLVMBuildRet(g->b, gen_resume_add(g, g->sweep.end, JIT_YIELD));
+        LLVMBuildRet(g->b, gen_resume_add(g, resume_at_end(g), JIT_YIELD));
     } else {
         gen_service(g, offsetof(struct jit_services, yield), g->t->void_, NULL, 0);
         LLVMBuildBr(g->b, first);

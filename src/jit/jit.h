@@ -91,7 +91,7 @@ struct jit_services {
                            uint32_t lanes, uint32_t votes);
     void (*vprintf_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                      const uint64_t *format, const uint64_t *args, uint32_t *out_result);
-    void (*assertfail)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+    void (*assertfail)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
                        const uint64_t *message, const uint64_t *file, const uint32_t *line,
                        const uint64_t *function, const uint64_t *charsize);
     void (*malloc_)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,

@@ -21,7 +21,7 @@ CHAIN = {
     "jit.fast,jit.plain": "simple",
     "jit.fast,jit.plain,jit.simple": "interpreted",
 }
-FAULTS = {"null_store": 700, "far_load": 700, "misaligned": 716, "traps": 719, "overflows": 714}
+FAULTS = {"null_store": 700, "far_load": 700, "misaligned": 716, "traps": 719, "asserts": 710, "overflows": 714}
 # Where: what the line of the PTX (or .loc) contains, the thread, what it does there.
 PLACES = {
     "null_store": ("st.global.u32 [%d1], %r2; ret; // null_store", "(40,0,0)", "write of 4 bytes (st.global.u32)"),
@@ -31,6 +31,8 @@ PLACES = {
     "far_atomic": ("// far_atomic", "(33,0,0)", "atomic operation on 4 bytes (atom.global.b32)"),
     "misaligned": ("add.u64 %d1, %d2, 2; ld.global.u32", "(0,0,0)", "read of 4 bytes (ld.global.u32)"),
     "traps": ("trap;", "(70,0,0)", None),
+    "asserts": ("call __assertfail, (m, f, l, n, c);", "(70,0,0)", None),
+    "overflows": ("st.param.b32 [x], %r2; call (y), endless", "(0,0,0)", None),
     "with_lines": ("lines.cu:12, in callee() inlined at lines.cu:30", "(95,0,0)", "write of 4 bytes (st.global.u32)"),
 }
 # The test suite's HEDDLE_FAULT=jit.next would forbid what is tested here.

@@ -75,9 +75,12 @@ static void thread_of(const struct jit_cta *cta, const struct jit_warp *warp, un
 }
 
 static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
-                               const uint64_t *message, const uint64_t *file, const uint32_t *line,
-                               const uint64_t *function, const uint64_t *charsize)
+                               uint32_t place, const uint64_t *message, const uint64_t *file,
+                               const uint32_t *line, const uint64_t *function,
+                               const uint64_t *charsize)
 {
+    const struct cpu_blame blame = {.warp = warp->index, .lanes = lanes, .place = place};
+
     (void)charsize;
     cpu_guard_hold();
     cpu_printf_flush(&cta_of(cta)->job->domain->base);
@@ -92,7 +95,7 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
                 (const char *)(uintptr_t)function[lane], cta->ctaid[0], cta->ctaid[1],
                 cta->ctaid[2], t[0], t[1], t[2], (const char *)(uintptr_t)message[lane]);
     }
-    cpu_guard_leave(HD_ASSERT, 0);
+    cpu_guard_blame(HD_ASSERT, 0, &blame);
 }
 
 static void service_malloc(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,

@@ -557,6 +557,8 @@ void gen_builtin(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef args[8] = {gen_mask32(g)};
     unsigned n = 1;
+    if (in->imm == IR_BUILTIN_ASSERTFAIL)
+        args[n++] = gen_i32(g, gen_place(g));
     for (uint32_t s = 0; s < in->nsrc && n < 7; s++)
         args[n++] = gen_to_array(g, in->src[s]);
     switch ((enum ir_builtin)in->imm) {

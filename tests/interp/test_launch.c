@@ -175,7 +175,7 @@ static void test_locked_turns(void)
 }
 
 /* Collatz again, without a lock: a loop without end but for the end of its lanes. */
-/* Lanes take a lock eight times each and wait for the others at a shuffle, however late they are. */
+/* Lanes take a lock eight times each and wait for the others at a shuffle, however late. */
 static void test_wait_for_spinner(void)
 {
     static const char text[] =

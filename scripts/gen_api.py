@@ -308,6 +308,20 @@ def names_page(table):
         + ["/* clang-format on */", "", "#endif"]) + "\n"
 
 
+def streams_page(api, table):
+    pairs = [(e.symbol, s) for e in table for s, twin in symbols(e) if twin]
+    width = max(len(symbol) for symbol, _ in pairs)
+    front = "cuda.h" if api == "driver" else "cuda_runtime_api.h"
+    guard = f"HEDDLE_CUDA_{api.upper()}_STREAMS_H"
+    return "\n".join(
+        ["/*", " * Names under which stream 0 is the calling thread's own: nvcc --default-stream per-thread.",
+         f" * Included by {front} where CUDA_API_PER_THREAD_DEFAULT_STREAM is defined.",
+         f" * Made by scripts/gen_api.py from spec/api/{api}.def.", " */", "/* clang-format off */",
+         f"#ifndef {guard}", f"#define {guard}", ""]
+        + [f"#define {symbol:{width}} {twin}" for symbol, twin in pairs]
+        + ["/* clang-format on */", "", "#endif"]) + "\n"
+
+
 def docs_page(api, table):
     title, library, error = {
         "driver": ("Driver", "`libcuda.so.1`", "`CUDA_ERROR_NOT_SUPPORTED`"),
@@ -362,7 +376,11 @@ def kept():
     names = newest(driver)
     pages = {"docs/api-driver.md": docs_page("driver", driver),
              "docs/api-runtime.md": docs_page("runtime", runtime),
-             "include/cuda/heddle/driver_names.h": names_page(driver)}
+             "include/cuda/heddle/driver_names.h": names_page(driver),
+             "include/cuda/heddle/driver_streams.h": streams_page("driver", [
+                 e for e in driver if public_driver(e, names)]),
+             "include/cuda/heddle/runtime_streams.h": streams_page("runtime", [
+                 e for e in runtime if public_runtime(e)])}
     for group in GROUPS:
         pages[f"include/cuda/heddle/driver_api_{group}.h"] = header_page(
             "driver", group, [e for e in driver if public_driver(e, names) and group_of(e) == group],

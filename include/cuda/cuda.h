@@ -79,6 +79,9 @@
 #if !defined(__CUDA_API_VERSION_INTERNAL)
 #include "heddle/driver_names.h"
 #endif
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#include "heddle/driver_streams.h"
+#endif
 #include "heddle/driver_api_device.h"
 #include "heddle/driver_api_memory.h"
 #include "heddle/driver_api_graph.h"

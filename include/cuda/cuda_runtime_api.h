@@ -12,6 +12,9 @@
 #include "driver_types.h"
 #include "surface_types.h"
 #include "texture_types.h"
+#if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
+#include "heddle/runtime_streams.h"
+#endif
 #include "heddle/runtime_api_device.h"
 #include "heddle/runtime_api_memory.h"
 #include "heddle/runtime_api_graph.h"

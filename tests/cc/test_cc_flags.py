@@ -58,6 +58,8 @@ check("-std=c++17 and --std c++17", ["-std=c++17"], device=["-std=c++17"])
 check("-std c++17", ["--std", "c++17"], device=["-std=c++17"])
 check("-lineinfo is not -l ineinfo", ["-lineinfo"], device=["-gline-tables-only"], absent=["-lineinfo"])
 check("-O2, -O 2", ["-O", "2"], device=["-O2"])
+check("--default-stream per-thread", ["--default-stream", "per-thread"],
+      host=["-Xclang -fgpu-default-stream=per-thread", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1"])
 check("-shared", ["-shared", "-Xcompiler", "-fPIC"], last=["-shared"])
 check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.path.dirname(os.path.realpath(
     os.path.join(os.path.dirname(HEDDLE), "../../src/api/runtime/libcudart.so.13")))])

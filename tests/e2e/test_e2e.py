@@ -38,13 +38,13 @@ def ok(passed, name, note=""):
         print("#", line)
 
 
-def build(folder, name, arch="75"):
+def build(folder, name, arch="75", flags=()):
     source, out = os.path.join(HERE, name + ".cu"), os.path.join(folder, name)
     if COMPILER == "nvcc":
         argv = [NVCC, f"-arch=compute_{arch}", "-cudart", "shared", "-O2", "-diag-suppress", "177"]
     else:
         argv = [HEDDLE, "cc", "-O2", f"-arch=compute_{arch}"]
-    result = subprocess.run([*argv, source, "-o", out], capture_output=True, text=True, check=False)
+    result = subprocess.run([*argv, *flags, source, "-o", out], capture_output=True, text=True, check=False)
     if result.returncode:
         ok(False, f"{COMPILER} builds {name}", result.stdout + result.stderr)
         return None
@@ -60,8 +60,8 @@ def run(program, *args, **env):
         return subprocess.CompletedProcess([], -1, "it hangs\n", "")
 
 
-def check_program(folder, name):
-    program = build(folder, name)
+def check_program(folder, name, *flags):
+    program = build(folder, name, flags=flags)
     for threads in ("1", "2") if program else ():
         result = run(program, HEDDLE_THREADS=threads)
         ok(result.returncode == 0 and "PASS" in result.stdout, f"{name}, {threads} threads",
@@ -101,6 +101,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in ("grid_sync", "swap", "spin"):
             check_program(folder, name)
+        check_program(folder, "thread_streams", "--default-stream", "per-thread")
         check_races_that_gpus_win(folder)
         check_faults(folder)
         check_one_bad_kernel(folder)

@@ -223,10 +223,13 @@ HANDLER(contract)
     return CLI_OK;
 }
 
+/* The driver of clang 19 takes this for HIP only; the compiler behind it knows it for CUDA too. */
 HANDLER(default_stream)
 {
     if (strcmp(value, "per-thread") == 0)
-        cc_list_add(&p->job->compile, "-fgpu-default-stream=per-thread");
+        cc_list_add_split(
+            &p->job->compile,
+            "-Xclang,-fgpu-default-stream=per-thread,-DCUDA_API_PER_THREAD_DEFAULT_STREAM=1", ",");
     else if (strcmp(value, "legacy") != 0 && strcmp(value, "null") != 0)
         return cc_usage("unknown default stream", value);
     return CLI_OK;

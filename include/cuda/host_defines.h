@@ -7,12 +7,14 @@
 #define HEDDLE_CUDA_HOST_DEFINES_H
 
 #if defined(__CUDA__)
-#define __host__               __attribute__((host))
-#define __device__             __attribute__((device))
-#define __global__             __attribute__((global))
-#define __shared__             __attribute__((shared))
-#define __constant__           __attribute__((constant))
-#define __managed__            __attribute__((managed))
+#define __host__     __attribute__((host))
+#define __device__   __attribute__((device))
+#define __global__   __attribute__((global))
+#define __shared__   __attribute__((shared))
+#define __constant__ __attribute__((constant))
+/* clang has them for HIP only. */
+#define __managed__                                                                                \
+    _Pragma("GCC error \"there are no __managed__ variables yet: use cudaMallocManaged()\"")
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 /* Parameters of a kernel are already constant and in parameter space: nothing to add. */
 #define __grid_constant__

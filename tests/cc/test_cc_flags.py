@@ -38,6 +38,7 @@ def check(name, args, device=(), host=(), last=(), absent=()):
 
 check("-lib makes a static library", ["-lib", "-o", "libk.a"], last=["ar rcs libk.a"], absent=["-lib", "-l ib"])
 check("-lib is not -l ib", ["-lib"], absent=["-lib", "-lb"])
+check("-objtemp is no output file", ["-objtemp"], absent=["btemp", "bjtemp"])
 check("-lm is a library", ["-lm"], last=["-lm"])
 check("-l m", ["-l", "m"], last=["-lm"])
 check("-Werror all-warnings", ["-Werror", "all-warnings"], device=["-Werror"], host=["-Werror", "k.cu"],
@@ -64,7 +65,8 @@ check("-shared", ["-shared", "-Xcompiler", "-fPIC"], last=["-shared"])
 check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.path.dirname(os.path.realpath(
     os.path.join(os.path.dirname(HEDDLE), "../../src/api/runtime/libcudart.so.13")))])
 check("-keep-dir", ["-keep", "-keep-dir", "kept"], host=["kept/k.fatbin"])
-for args, text in ((["-cubin"], "machine code"), (["-arch=sm_999999"], "architecture"), (["-arch=sm_"], "architecture"),
+for args, text in ((["-cubin"], "machine code"), (["-ltoir"], "LTO-IR"), (["-odir", "d", "-c"], "output directory"),
+                   (["-optf", "f"], "from files"), (["--options-file", "f"], "from files"), (["-arch=sm_999999"], "architecture"), (["-arch=sm_"], "architecture"),
                    (["-frobnicate="], None), (["--frobnicate"], "--frobnicate"), (["-o"], None),
                    (["-c", "-run"], "-run"), (["--default-stream", "x"], "x"), (["-O7"], "7")):
     done = cc("--dryrun", *args, "k.cu") if text else None

@@ -158,6 +158,15 @@ def test_run_check():
     tap.ok(result.returncode == 1 and "stripped" in result.stderr and
            "-cudart shared" in result.stderr, "a stripped static program is refused with the remedy",
            result.stderr)
+    runtime = "int __cudaRegisterFatBinary(void *p) { return 0; } int cudaRuntimeGetVersion(int *v) { return 0; }\n" \
+        "int main(void) { return 7; }\n"
+    for flag in ("-static", "-static-pie"):
+        program = build("all" + flag, flag, image=good_fatbin, source=runtime)
+        result = tool("run", program)
+        tap.ok(result.returncode == 1 and "without -static" in result.stderr, f"{flag} is refused with the remedy",
+               result.stderr)
+        result = tool("doctor", program)
+        tap.ok(result.returncode == 1 and "without -static" in result.stdout, f"{flag}: doctor agrees", result.stdout)
 
 
 def test_doctor_images():

@@ -215,7 +215,12 @@ static void check_runtime(struct doctor_report *r)
                        "was stripped: do not strip it, or build with nvcc -cudart shared");
         break;
     case OBJ_RUNTIME_EMBEDDED:
-        doctor_note(r, "the static CUDA runtime inside is redirected by `heddle run`");
+        if (program_is_static(&r->program))
+            doctor_problem(r,
+                           "the program is linked statically, with the C library: nothing can be "
+                           "redirected; link it without -static");
+        else
+            doctor_note(r, "the static CUDA runtime inside is redirected by `heddle run`");
         break;
     case OBJ_RUNTIME_NONE:
         if (r->program.kind == OBJ_IMAGE_HOST_ELF && !r->entries.len)

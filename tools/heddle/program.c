@@ -1,6 +1,7 @@
 /* See program.h. */
 #include "program.h"
 
+#include <elf.h>
 #include <string.h>
 
 /* Largest bare image that is read. */
@@ -99,6 +100,19 @@ void program_close(struct program *program)
     hd_vec_fini(&program->images);
     hd_buf_fini(&program->file);
     obj_elf_close(&program->elf);
+}
+
+bool program_is_static(const struct program *program)
+{
+    struct obj_elf_segment segment;
+    struct hd_str library;
+
+    if (program->kind != OBJ_IMAGE_HOST_ELF || program->runtime != OBJ_RUNTIME_EMBEDDED)
+        return false;
+    for (size_t i = 0; obj_elf_segment(&program->elf, i, &segment); i++)
+        if (segment.type == PT_INTERP)
+            return false;
+    return !obj_elf_needed(&program->elf, 0, &library); /* libraries have no interpreter either */
 }
 
 size_t program_count_usable(const struct program *program, unsigned cc)

@@ -181,6 +181,10 @@ static int check_program(const char *path)
                          "  do not strip it, or rebuild it with: nvcc -cudart shared; --no-check "
                          "runs it all the same",
                          path);
+    else if (program_is_static(&p))
+        code = cli_error("%s is linked statically, with the C library: nothing can be redirected\n"
+                         "  link it without -static; --no-check runs it all the same",
+                         path);
     else if (p.kind == OBJ_IMAGE_HOST_ELF && p.images.len && !program_count_usable(&p, 0))
         code = refuse_sass(&p);
     program_close(&p);

@@ -83,6 +83,30 @@ static bool listed(struct hd_str list, const char *name)
     return false;
 }
 
+static bool is_optional(struct hd_str name)
+{
+    for (size_t i = 0; i < PASS_COUNT; i++)
+        if (hd_str_is(name, passes[i].name))
+            return !infos[i].required;
+    return false;
+}
+
+/* A name that is misspelt would leave out nothing. */
+static enum hd_status check_skip_list(struct hd_str list)
+{
+    while (list.len) {
+        const char *comma = memchr(list.ptr, ',', list.len);
+        struct hd_str name = {list.ptr, comma ? (size_t)(comma - list.ptr) : list.len};
+        size_t used = name.len + (comma != NULL);
+
+        if (name.len && !is_optional(name))
+            return hd_error(HD_BAD_ARG, "HEDDLE_SKIP_PASS: '%.*s' is no pass that can be left out",
+                            (int)name.len, name.ptr);
+        list = (struct hd_str){list.ptr + used, list.len - used};
+    }
+    return HD_OK;
+}
+
 static bool skipped(const struct runner *r, enum pass_id id)
 {
     return !infos[id].required && (r->options->required_only || listed(r->skip, passes[id].name));
@@ -201,6 +225,7 @@ enum hd_status opt_run(struct ir_module *module, const struct opt_options *optio
     size_t from = 0, to;
 
     HD_TRY(hd_arena_status(&module->arena));
+    HD_TRY(check_skip_list(r.skip));
     compact_all(module);
     if (options->only) {
         HD_TRY(run_only(&r));

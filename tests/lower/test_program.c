@@ -192,6 +192,23 @@ static void test_shared_limit(void)
     ir_module_destroy(module);
 }
 
+static void test_skipped_passes(void)
+{
+    static const char *const bad[] = {"ir_opt_nonsense", "ir_opt_cse,ir_opt_ds", "ir_lower_inline"};
+    static const char source[] = HEAD ".entry k() { ret; }\n";
+    struct ir_module *module;
+
+    for (size_t i = 0; i < HD_COUNT_OF(bad); i++) {
+        setenv("HEDDLE_SKIP_PASS", bad[i], 1);
+        eq_u64(compile_one(source, &module), HD_BAD_ARG, "HEDDLE_SKIP_PASS=%s", bad[i]);
+        ok(strstr(hd_error_message(), strrchr(bad[i], '_')), "%s", hd_error_message());
+    }
+    setenv("HEDDLE_SKIP_PASS", "ir_opt_cse,ir_opt_dce", 1);
+    eq_u64(compile_one(source, &module), HD_OK, "two that may be left out");
+    ir_module_destroy(module);
+    unsetenv("HEDDLE_SKIP_PASS");
+}
+
 static void test_clusters(void)
 {
     struct ir_module *module = NULL;
@@ -297,6 +314,7 @@ int main(void)
     test_targets();
     test_shared_limit();
     test_clusters();
+    test_skipped_passes();
     test_phis();
     test_keys();
     compile_program_destroy(program);

@@ -26,6 +26,7 @@ static struct {
     void *handle;
     pthread_key_t call_key; /* a compiling thread's call */
     bool has_key;
+    _Atomic bool open;   /* nothing of LLVM's is still being constructed */
     _Atomic bool ending; /* destructors of LLVM's have run, or do soon */
     gen_compile_fn *compile;
     gen_version_fn *version;
@@ -88,18 +89,25 @@ static void codegen_open(void)
         jit_codegen_end); /* after LLVM's constructors: before the destructors of most of it */
     codegen.compile = (gen_compile_fn *)dlsym(codegen.handle, GEN_ENTRY);
     codegen.version = (gen_version_fn *)dlsym(codegen.handle, GEN_VERSION);
+    atomic_store_explicit(&codegen.open, codegen.compile && codegen.version && codegen.has_key,
+                          memory_order_release);
 }
 
 static bool codegen_ready(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, codegen_open);
-    return codegen.compile && codegen.version && codegen.has_key;
+    return jit_codegen_is_open();
 }
 
 bool jit_codegen_open(void)
 {
     return codegen_ready();
+}
+
+bool jit_codegen_is_open(void)
+{
+    return atomic_load_explicit(&codegen.open, memory_order_acquire);
 }
 
 /* ---- calls */

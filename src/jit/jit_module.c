@@ -398,6 +398,7 @@ static void make_in_background(struct jit_task *task, bool cancelled)
 /* The caller has made it `making`. False: there is no background. */
 static bool variant_push(struct jit_variant *v)
 {
+    assert(jit_codegen_is_open()); /* the background does not open it */
     v->task = (struct jit_task){.run = make_in_background, .owner = v->jit};
     return jit_background_push(&v->task);
 }
@@ -443,7 +444,10 @@ void jit_code_improve(const struct jit_code *code)
     if (!v)
         return;
     hd_lock_acquire(&v->jit->lock);
-    improve_locked(v);
+    if (jit_codegen_is_open())
+        improve_locked(v);
+    else /* the code came from the cache: the next launch opens the code generator */
+        v->launches = QUICK_LAUNCHES;
     hd_lock_release(&v->jit->lock);
 }
 
@@ -505,6 +509,17 @@ static bool variant_serves(const struct jit_variant *v, uint64_t threads, bool h
     return has_slot || v->is_best || !v->build->code.quick || hd_fault(HD_FAULT_JIT_BEST);
 }
 
+static bool codegen_open_locked(struct jit_module *jit)
+{
+    assert(hd_lock_held(&jit->lock));
+    if (jit_codegen_is_open())
+        return true;
+    hd_lock_release(&jit->lock);
+    bool open = jit_codegen_open();
+    hd_lock_acquire(&jit->lock);
+    return open;
+}
+
 /* With the module's lock held, which is released meanwhile: until the variant serves the launch. */
 static enum hd_status variant_want_locked(struct jit_variant *v, uint64_t threads, bool has_slot)
 {
@@ -522,7 +537,7 @@ static enum hd_status variant_want_locked(struct jit_variant *v, uint64_t thread
         if (status != HD_OK)
             return status;
     }
-    if (v->build->code.quick && ++v->launches >= QUICK_LAUNCHES)
+    if (v->build->code.quick && ++v->launches >= QUICK_LAUNCHES && codegen_open_locked(jit))
         improve_locked(v);
     return HD_OK;
 }

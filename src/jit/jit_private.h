@@ -127,8 +127,13 @@ void jit_report_end(const char *path);
 bool jit_report_failure(const struct jit_job *job, const struct jit_build *build,
                         char out_path[JIT_REPORT_PATH_B]);
 
-/* jit_llvm.c: opens the code generator on first use. HD_NOT_FOUND when there is none. */
+/*
+ * jit_llvm.c: opens the code generator on first use; false: there is none. Not for threads of ours:
+ * a thread of the program that is in here does not end the process meanwhile, which would run the
+ * destructors of what LLVM is constructing (docs/decisions/0021).
+ */
 bool jit_codegen_open(void);
+bool jit_codegen_is_open(void);
 /* The process ends: calls of the code generator return HD_CANCELLED, also those that wait. */
 void jit_codegen_end(void);
 enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out) HD_MUST_CHECK;

@@ -134,6 +134,30 @@ static void test_divergence(void)
     eq_u64(bad, 0, "collatz is right");
 }
 
+/* Some of the lanes that have parted add 100 and end; what the others meet at is not theirs. */
+static void test_side_exit(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x0\n  %7:b32 = const.b32 0x1\n  %8:b32 = const.b32 0x2\n"
+             "  %9:b32 = const.b32 0x64\n  %10:b32 = and.b32 %2, %7\n"
+             "  %11:pred = setp.u32.ne %10, %6\n  cbr %11, bb3, bb1\n"
+             "bb1:\n  %12:b32 = and.b32 %2, %8\n  %13:pred = setp.u32.ne %12, %6\n"
+             "  cbr %13, bb2, bb3\n"
+             "bb2:\n  %14:b32 = ld.b32.global [%3]\n  %15:b32 = add.u32 %14, %9\n"
+             "  st.b32.global [%3], %15\n  br bb4\n"
+             "bb3:\n  %16:b32 = ld.b32.global [%3]\n  %17:b32 = add.u32 %16, %7\n"
+             "  st.b32.global [%3], %17\n  br bb4\n"
+             "bb4:\n  ret\n}\n";
+    uint32_t out[64] = {0};
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "two ways to the end run");
+    for (unsigned i = 0; i < 64; i++)
+        bad += out[i] != (i % 4 == 2 ? 100 : 1);
+    eq_u64(bad, 0, "every lane takes one of them");
+}
+
 /* while (atomicCAS(lock, 0, 1)); counter++ with plain accesses; atomicExch(lock, 0) */
 static void test_spin_lock(void)
 {
@@ -174,7 +198,6 @@ static void test_locked_turns(void)
     eq_u64(out[1], 3 * 48 * 5, "every thread had the lock five times");
 }
 
-/* Collatz again, without a lock: a loop without end but for the end of its lanes. */
 /* Lanes take a lock eight times each and wait for the others at a shuffle, however late. */
 static void test_wait_for_spinner(void)
 {
@@ -230,6 +253,7 @@ static void test_wait_for_parked(void)
     eq_u64(bad, 0, "every shuffle had all its members");
 }
 
+/* Collatz again, without a lock: a loop without end but for the end of its lanes. */
 static void test_endless_loop(void)
 {
     static const char text[] = HEAD
@@ -511,6 +535,7 @@ int main(void)
     test_shuffles();
     test_divergence();
     test_same_target();
+    test_side_exit();
     test_spin_lock();
     test_locked_turns();
     test_wait_for_spinner();

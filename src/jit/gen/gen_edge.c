@@ -219,6 +219,13 @@ static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const ed
         LLVMBuildStore(g->b, gen_bits16(g, edge[h]), node->pend[h]);
 }
 
+/* Do lanes of the current node that go to `node` do something on their own and end? */
+static bool leaves_for_good(const struct gen *g, const struct gen_node *node)
+{
+    assert(!node->exit_only);
+    return node->divergent && node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel;
+}
+
 /* An edge out of a divergent node. */
 static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
 {
@@ -234,6 +241,8 @@ static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge
         pend_set(g, node, edge);
     else if (node->divergent)
         gen_pend_add(g, node, edge);
+    if (leaves_for_good(g, node) && g->nodes[g->cur].conv != IR_NO_BLOCK)
+        alive_remove(g, edge); /* what follows the region runs without them */
 }
 
 /* All lanes go from a convergent node to successor `succ`. */
@@ -300,8 +309,7 @@ static void part_edge(struct gen *g, struct parting *p, uint32_t s, LLVMValueRef
     }
     gen_pend_add(g, node, edge);
     uint32_t index = g->node_of_block[to->id];
-    if (node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel) {
-        /* These lanes do something and end; the others do not wait for them. */
+    if (leaves_for_good(g, node)) { /* the others do not wait for them */
         alive_remove(g, edge);
         p->leaves = true;
     } else if (index < p->first) {

@@ -261,7 +261,7 @@ class Generator:
 
     def critical(self):
         """A lock that every lane takes in turn: a sum without atomics."""
-        again, slot = self.label(), 4 * self.rnd.randrange(ATOM_WORDS // 2)
+        again, slot = self.label(), 4 * (ATOM_WORDS // 2 - 1)  # no atomic() goes there, which would not wait for the lock
         self.emit(f"{again}: atom.shared.cas.b32 %x0, [lock], 0, 1; setp.ne.u32 %z, %x0, 0; @%z bra {again}; membar.cta; "
                   f"ld.volatile.shared.u32 %x0, [atoms+{slot}]; add.u32 %x0, %x0, {self.reg('r')}; "
                   f"st.volatile.shared.u32 [atoms+{slot}], %x0; membar.cta; atom.shared.exch.b32 %x0, [lock], 0;")
@@ -318,7 +318,7 @@ class Generator:
 
     def atomic(self):
         op = self.rnd.choice(["add.u32", "xor.b32", "add.u32"])
-        slot = self.rnd.randrange(ATOM_WORDS // 2) + (0 if op[0] == "a" else ATOM_WORDS // 2)
+        slot = self.rnd.randrange(ATOM_WORDS // 2 - 1) + (0 if op[0] == "a" else ATOM_WORDS // 2)
         if self.rnd.random() < 0.5:
             self.emit(f"red.shared.{op} [atoms+{4 * slot}], {self.reg('r')};")
         else:

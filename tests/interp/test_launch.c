@@ -134,6 +134,21 @@ static void test_divergence(void)
     eq_u64(bad, 0, "collatz is right");
 }
 
+/* A kernel whose arithmetic flushes denormals; its atomics do not. */
+static void test_denormal_atom(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x4\n  %7:b32 = fadd.f32.rn.ftz %6, %2\n"
+             "  st.b32.global [%1+4], %7\n"
+             "  %8:b32 = atom.f32.global.add.relaxed.gpu [%1], %6\n"
+             "  st.b32.global [%1+8], %8\n  ret\n}\n";
+    uint32_t out[3] = {4, 99, 99};
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 1, .params = params}), HD_OK, "denormals run");
+    ok(out[0] == 8 && out[1] == 0 && out[2] == 4, "%u %u %u", out[0], out[1], out[2]);
+}
+
 /* Some of the lanes that have parted add 100 and end; what the others meet at is not theirs. */
 static void test_side_exit(void)
 {
@@ -535,6 +550,7 @@ int main(void)
     test_shuffles();
     test_divergence();
     test_same_target();
+    test_denormal_atom();
     test_side_exit();
     test_spin_lock();
     test_locked_turns();

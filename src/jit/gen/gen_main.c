@@ -105,6 +105,10 @@ static void fp_scan(const struct ir_func *f, struct fp_use *use)
         ir_foreach_instr(in, f->blocks[b]) {
             bool cvt = in->op == IR_OP_CVT && (in->type == IR_F32 || in->type2 == IR_F32);
             bool f64 = in->type == IR_F64 || (in->op == IR_OP_CVT && in->type2 == IR_F64);
+            if (ir_op_has(in->op, IR_F_ATOM) && ir_type_is_float(in->type)) {
+                use->ieee = true; /* atomics keep denormals, of every type */
+                continue;
+            }
             if (!(ir_op_infos[in->op].mods & IR_MOD_FTZ))
                 continue;
             use->f64 |= f64;

@@ -23,7 +23,8 @@
  * Order. A thread's events come in the order in which they happen, properly nested. A PACKET comes
  * before its RETIRED, and RETIRED before a wait for that work returns; when submission fails there is
  * no RETIRED, and the call's END has the error. A FAULT has correlation 0; it comes before the RETIRED
- * of the work that failed, which has that of its call. A listener gets no END of a call whose BEGIN
+ * of the work that failed, which has that of its call, and before the context is destroyed or reset; a
+ * call may return the error earlier. A listener gets no END of a call whose BEGIN
  * came before it subscribed, but may miss the END of one whose BEGIN it got, by unsubscribing.
  *
  * Threads. A listener runs on the thread of the event: that of the call, or one that executes the

@@ -246,6 +246,7 @@ static void test_fault(void)
             "a kernel that faults");
     eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "faults");
     eq_u64(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS, "which sticks");
+    success(cuCtxDestroy_v2(ctx), "destroy");
     eq_u64(fault.count, 1, "and is told once");
     eq_u64(fault.retired_before, 0, "before the work is retired");
     eq_str(fault.kernel, "wild", "of its kernel");
@@ -256,7 +257,6 @@ static void test_fault(void)
     ok(fault.has_block && !fault.block[0] && !fault.block[1] && !fault.block[2], "the block");
     ok(strstr(fault.message, "kernel wild: illegal device address 0x40"), "%s", fault.message);
     heddle_tap_unsubscribe(id);
-    success(cuCtxDestroy_v2(ctx), "destroy");
     success(cuCtxPopCurrent_v2(&popped), "pop");
 }
 

@@ -137,12 +137,11 @@ static void test_divergence(void)
 /* A kernel whose arithmetic flushes denormals; its atomics do not. */
 static void test_denormal_atom(void)
 {
-    static const char text[] =
-        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
-             "  %6:b32 = const.b32 0x4\n  %7:b32 = fadd.f32.rn.ftz %6, %2\n"
-             "  st.b32.global [%1+4], %7\n"
-             "  %8:b32 = atom.f32.global.add.relaxed.gpu [%1], %6\n"
-             "  st.b32.global [%1+8], %8\n  ret\n}\n";
+    static const char text[] = HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                                    "  %6:b32 = const.b32 0x4\n  %7:b32 = fadd.f32.rn.ftz %6, %2\n"
+                                    "  st.b32.global [%1+4], %7\n"
+                                    "  %8:b32 = atom.f32.global.add.relaxed.gpu [%1], %6\n"
+                                    "  st.b32.global [%1+8], %8\n  ret\n}\n";
     uint32_t out[3] = {4, 99, 99};
     const void *params[] = {out, NULL};
     eq_u64(run(&(struct job){text, 1, 1, .params = params}), HD_OK, "denormals run");

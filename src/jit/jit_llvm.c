@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@
 #define COMPILE_STACK_B ((size_t)64 << 20)
 #define SIGNAL_STACK_B  (64u << 10)
 #define ENDING_POLL_NS  20000000
+/* Processor seconds after which a compilation is taken for one without end. */
+#define CALL_MAX_S   60.0
+#define CALL_HANGS_S 0.1 /* with HD_FAULT_JIT_HANG */
 
 static struct {
     void *handle;
@@ -115,7 +119,8 @@ bool jit_codegen_is_open(void)
 /*
  * One compilation, on a thread of its own: LLVM recurses as deep as expressions do, and the
  * caller's stack may be that of any thread of the program. The thread may be left behind, by a
- * crash inside LLVM or because the process ends; then the call stays allocated for it.
+ * crash or an endless loop inside LLVM, or because the process ends; then the call stays allocated
+ * for it.
  */
 struct call {
     struct gen_request req;
@@ -123,6 +128,9 @@ struct call {
     enum hd_status status;
     sem_t done;
     volatile sig_atomic_t crash; /* signal that it met; 0 = none */
+    _Atomic pid_t thread;        /* once `clock` is its processor time; 0 = not yet */
+    clockid_t clock;
+    bool endless; /* given up */
     char signal_stack[SIGNAL_STACK_B];
 };
 
@@ -135,6 +143,8 @@ static void *call_main(void *arg)
     if (is_ours)
         sigaltstack(&stack, NULL);
     pthread_setspecific(codegen.call_key, call);
+    if (!pthread_getcpuclockid(pthread_self(), &call->clock))
+        atomic_store(&call->thread, gettid());
     call->status = codegen.compile(&call->req, &call->out);
     if (is_ours)
         sigaltstack(&old, NULL);
@@ -177,13 +187,29 @@ static bool call_start(struct call *call)
     return started;
 }
 
+/* LLVM 19 loops without end on few inputs (its combiner of selection graphs). The thread cannot be
+ * ended, but it can step aside. */
+static bool call_is_endless(struct call *call)
+{
+    double limit_s = call->req.hang ? CALL_HANGS_S : CALL_MAX_S;
+    pid_t thread = atomic_load(&call->thread);
+    struct timespec used;
+
+    if (!thread || clock_gettime(call->clock, &used) ||
+        (double)used.tv_sec + (double)used.tv_nsec * 1e-9 < limit_s)
+        return false;
+    (void)setpriority(PRIO_PROCESS, (id_t)thread, 19);
+    return true;
+}
+
 /* False: it is not done, and never will be as far as the caller is concerned. */
 static bool call_wait(struct call *call)
 {
     struct timespec until;
 
     do {
-        if (atomic_load(&codegen.ending))
+        call->endless = call_is_endless(call);
+        if (call->endless || atomic_load(&codegen.ending))
             return false;
         clock_gettime(CLOCK_REALTIME, &until); /* sanitizers know no sem_clockwait() */
         until.tv_nsec += ENDING_POLL_NS;
@@ -206,6 +232,8 @@ static enum hd_status call_run(struct call *call)
     if (call->crash)
         return hd_error(HD_JIT, "compiling kernel %s: LLVM crashed (%s)", name,
                         strsignal(call->crash));
+    if (call->endless)
+        return hd_error(HD_JIT, "compiling kernel %s: LLVM does not come to an end", name);
     return hd_error(HD_NO_MEMORY, "compiling kernel %s: no thread", name);
 }
 
@@ -219,7 +247,7 @@ enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out
     call->req = *req;
     sem_init(&call->done, 0, 0);
     enum hd_status status = call_run(call);
-    if (status == HD_CANCELLED || call->crash)
+    if (status == HD_CANCELLED || call->crash || call->endless)
         return status; /* the thread is still there */
     *out = call->out;
     if (status != HD_OK && call->status != HD_OK && out->error[0])

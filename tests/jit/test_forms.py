@@ -148,6 +148,16 @@ def check_llvm():
        "and is the reason for the plain form", got.stderr)
 
 
+def check_hang():
+    """A loop without end inside the code generator is given up, and the next form takes over."""
+    leaks = {"ASAN_OPTIONS": SANITIZED + ":detect_leaks=0"} if SANITIZED else {}
+    want, got = run("diverge"), run("diverge", HEDDLE_FAULT="jit.hang", **leaks)
+    ok(got.stdout and got.stdout == want.stdout and got.returncode == 0, "an endless compilation is given up",
+       got.stdout[-200:] + got.stderr)
+    ok(len(fallbacks(got)) == 1 and "plain" in fallbacks(got)[0] and "does not come to an end" in fallbacks(got)[0],
+       "and is the reason for the plain form", got.stderr)
+
+
 def check_crash():
     """A crash inside the code generator is survived likewise; its thread stays, with what it held."""
     leaks = {"ASAN_OPTIONS": SANITIZED + ":detect_leaks=0"} if SANITIZED else {}
@@ -277,6 +287,7 @@ def check_once():
     check_interpreted()
     check_llvm()
     check_crash()
+    check_hang()
     check_background()
     check_reports()
 

@@ -38,6 +38,7 @@ struct gen_request {
     bool count_only; /* stop before LLVM's part: result.work and facts, no object */
     bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
     bool crash;      /* HD_FAULT_JIT_CRASH: a wild access */
+    bool hang;       /* HD_FAULT_JIT_HANG: a loop without end */
 };
 
 /* Goes into the object cache beside the code. */

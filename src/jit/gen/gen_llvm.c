@@ -201,6 +201,8 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
         return HD_OK;
     if (u->req->break_llvm)
         gen_recover_break(u);
+    for (volatile bool hang = u->req->hang; hang;)
+        ;
     if (u->req->crash)
         *(volatile char *)wild_address = 1;
     HD_TRY(make_object(u, tm, quick, out));

@@ -18,7 +18,7 @@ struct linker {
 
 static enum ir_linkage linkage_of(unsigned ptx)
 {
-    switch (ptx) {
+    switch ((enum ptx_linkage)ptx) {
     case PTX_LINK_EXTERN:
         return IR_LINK_EXTERN;
     case PTX_LINK_VISIBLE:
@@ -27,9 +27,10 @@ static enum ir_linkage linkage_of(unsigned ptx)
         return IR_LINK_WEAK;
     case PTX_LINK_COMMON:
         return IR_LINK_COMMON;
-    default:
-        return IR_LINK_LOCAL;
+    case PTX_LINK_NONE:
+        break;
     }
+    return IR_LINK_LOCAL;
 }
 
 /* Internal names of different modules must not clash. */

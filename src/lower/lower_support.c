@@ -117,6 +117,9 @@ static bool variant_in_slice(const struct ptx_insn *insn)
     case PTX_OP_BARRIER_RED:
     case PTX_OP_BARRIER_CTA_RED:
         return subop == PTX_SUBOP_POPC || subop == PTX_SUBOP_AND || subop == PTX_SUBOP_OR;
+    case PTX_OP_MUL24:
+    case PTX_OP_MAD24:
+        return form->half != PTX_HALF_WIDE;
     case PTX_OP_MAD:
     case PTX_OP_MADC:
         return !(form->cc || form->op == PTX_OP_MADC) || form->half != PTX_HALF_WIDE;

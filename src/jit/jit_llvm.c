@@ -97,21 +97,16 @@ static void codegen_open(void)
                           memory_order_release);
 }
 
-static bool codegen_ready(void)
+bool jit_codegen_is_open(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, codegen_open);
-    return jit_codegen_is_open();
+    return atomic_load_explicit(&codegen.open, memory_order_acquire);
 }
 
 bool jit_codegen_open(void)
 {
-    return codegen_ready();
-}
-
-bool jit_codegen_is_open(void)
-{
-    return atomic_load_explicit(&codegen.open, memory_order_acquire);
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, codegen_open);
+    return jit_codegen_is_open();
 }
 
 /* ---- calls */
@@ -239,7 +234,7 @@ static enum hd_status call_run(struct call *call)
 
 enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out)
 {
-    if (!codegen_ready())
+    if (!jit_codegen_open())
         return hd_error(HD_NOT_FOUND, "code generator: %s", codegen.why);
     struct call *call = hd_new(struct call);
     if (!call)
@@ -259,7 +254,7 @@ enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out
 
 const char *jit_llvm_version(void)
 {
-    return codegen_ready() ? codegen.version() : "not available";
+    return jit_codegen_open() ? codegen.version() : "not available";
 }
 
 static char identity_text[128];

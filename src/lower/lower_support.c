@@ -7,6 +7,8 @@
 static bool type_in_slice(const struct ptx_form *form, unsigned i)
 {
     enum ptx_type t = (enum ptx_type)form->types[i];
+    if (form->op == PTX_OP_CVT_PACK)
+        return true; /* types_in_slice() names them */
     bool packed_int = t == PTX_TYPE_U16X2 || t == PTX_TYPE_S16X2;
     unsigned op = form->op;
     if (packed_int)
@@ -29,11 +31,16 @@ static bool has_refused_modifier(const struct ptx_form *form)
            ptx_form_has(form, PTX_MOD_ABS) != ptx_form_has(form, PTX_MOD_XORSIGN);
 }
 
+static bool is_video(const struct ptx_form *form)
+{
+    return form->op >= PTX_OP_VADD && form->op <= PTX_OP_VSET4;
+}
+
 static bool saturation_in_slice(const struct ptx_form *form)
 {
     enum ptx_type t = ptx_form_type(form);
     bool high = form->half == PTX_HALF_HI;
-    if (!form->sat || form->op == PTX_OP_CVT)
+    if (!form->sat || form->op == PTX_OP_CVT || form->op == PTX_OP_CVT_PACK || is_video(form))
         return true;
     if (ptx_type_class(t) == PTX_CLASS_FLOAT)
         return t != PTX_TYPE_F64;
@@ -61,11 +68,38 @@ static bool is_logic(unsigned subop)
     return subop == PTX_SUBOP_AND || subop == PTX_SUBOP_OR || subop == PTX_SUBOP_XOR;
 }
 
+/* Result and operands a and b of a video instruction; a comparison's result has no type. */
+static bool video_types_in_slice(const struct ptx_form *form)
+{
+    bool set = form->op == PTX_OP_VSET || form->op == PTX_OP_VSET2 || form->op == PTX_OP_VSET4;
+    bool shift = form->op == PTX_OP_VSHL || form->op == PTX_OP_VSHR;
+    for (unsigned i = 0; i < form->ntypes; i++) {
+        if (form->types[i] != PTX_TYPE_U32 && form->types[i] != PTX_TYPE_S32)
+            return false;
+    }
+    return form->ntypes == (set ? 2 : 3) && (!shift || form->types[2] == PTX_TYPE_U32);
+}
+
+static bool pack_types_in_slice(const struct ptx_form *form)
+{
+    unsigned bits = ptx_type_bits(ptx_form_type(form));
+    enum ptx_type_class kind = ptx_type_class(ptx_form_type(form));
+    if ((kind != PTX_CLASS_UINT && kind != PTX_CLASS_SINT) || form->types[1] != PTX_TYPE_S32)
+        return false;
+    if (bits == 16)
+        return form->ntypes == 2;
+    return bits < 16 && form->ntypes == 3 && form->types[2] == PTX_TYPE_B32;
+}
+
 /* What the second type of a form may be; one type is the rule. */
 static bool types_in_slice(const struct ptx_form *form)
 {
     enum ptx_type second = (enum ptx_type)form->types[1], first = ptx_form_type(form);
+    if (is_video(form))
+        return video_types_in_slice(form);
     switch (form->op) {
+    case PTX_OP_CVT_PACK:
+        return pack_types_in_slice(form);
     case PTX_OP_CVT:
         return form->ntypes == 2;
     case PTX_OP_SET:
@@ -91,12 +125,26 @@ static bool space_in_slice(const struct ptx_form *form)
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);
 }
 
+/* Comparisons of video instructions are by their types; packed ones only add to c. */
+static bool video_in_slice(const struct ptx_form *form)
+{
+    bool packed = form->op >= PTX_OP_VADD2;
+    if (form->cmp > PTX_CMP_GE)
+        return false;
+    return !form->subop || form->subop == PTX_SUBOP_ADD ||
+           (!packed && (form->subop == PTX_SUBOP_MIN || form->subop == PTX_SUBOP_MAX));
+}
+
 /* The variant inside the opcode: shfl's mode, redux's operation, a second result. */
 static bool variant_in_slice(const struct ptx_insn *insn)
 {
     const struct ptx_form *form = insn->form;
     unsigned subop = form->subop, mode = form->mode;
+    if (is_video(form))
+        return video_in_slice(form);
     switch (form->op) {
+    case PTX_OP_CVT_PACK:
+        return form->sat && insn->nops == (form->ntypes == 3 ? 4 : 3);
     case PTX_OP_SET:
     case PTX_OP_SETP:
         return compare_in_slice(form) && (is_logic(subop) || !subop) &&

@@ -112,7 +112,7 @@ static enum hd_status check_form(struct checker *c)
         return bad_insn(c, "needs a type");
     if (strpbrk(c->info->sig, "1E") && c->form->ntypes < 2)
         return bad_insn(c, "needs two types");
-    if ((c->form->op == PTX_OP_SETP || c->form->op == PTX_OP_SET) && !c->form->cmp)
+    if (c->info->classes & 1ull << PTX_MC_CMP && !c->form->cmp)
         return bad_insn(c, "needs a comparison");
     if ((c->form->op == PTX_OP_ATOM || c->form->op == PTX_OP_RED) && !c->form->subop)
         return bad_insn(c, "needs an operation");

@@ -123,13 +123,22 @@ struct interp_cta *interp_cta_start(struct interp_run *run, uint64_t index,
     return cta;
 }
 
+static bool lane_writes_shared(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+
+    if (!ir_op_has(in->op, IR_F_STORE | IR_F_ATOM))
+        return false;
+    return in->mem.space == IR_SPACE_SHARED ||
+           (in->mem.space == IR_SPACE_GENERIC &&
+            interp_is_space(t, IR_SPACE_SHARED, interp_src(t, 0) + (uint64_t)in->mem.offset));
+}
+
 /* Is a running lane about to write to shared memory? */
 static bool writes_shared(const struct interp_warp *warp)
 {
     for (uint32_t i = 0; i < warp->nlanes; i++) {
-        const struct interp_thread *t = &warp->lanes[i];
-        if (t->state == INTERP_RUN && ir_op_has(t->frame->pc->op, IR_F_STORE | IR_F_ATOM) &&
-            t->frame->pc->mem.space == IR_SPACE_SHARED)
+        if (warp->lanes[i].state == INTERP_RUN && lane_writes_shared(&warp->lanes[i]))
             return true;
     }
     return false;

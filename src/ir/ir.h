@@ -524,6 +524,9 @@ enum hd_status ir_validate_func(const struct ir_func *func) HD_MUST_CHECK;
 
 /* ---- windows (ir_layout.c): offsets of shared and local variables */
 
+/* Windows, and the frames in them, start and end at multiples of this on every device. */
+#define IR_WINDOW_ALIGN_B 16u
+
 struct ir_window {
     uint64_t shared_B;         /* static shared memory of the kernel and everything it may call */
     uint64_t dynamic_offset_B; /* where dynamic shared memory starts: the CTA's window is this long

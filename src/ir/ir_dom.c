@@ -232,6 +232,23 @@ static void reverse_walk(struct reverse *r, uint32_t block, uint32_t *at)
     }
 }
 
+/*
+ * What stands for the way out of an endless loop that ends with block `last`, so that lanes that
+ * part in a turn meet in that turn: its last block if every turn ends there, else the header.
+ */
+static uint32_t way_out(const struct reverse *r, uint32_t last)
+{
+    uint32_t header = way_on(r, r->func->blocks[last]);
+
+    assert(header != NONE && header <= last); /* the last block has no way on but back */
+    for (uint32_t p = 0; p < r->func->blocks[header]->npreds; p++) {
+        uint32_t from = r->func->blocks[header]->preds[p]->id;
+        if (from >= header && from != last)
+            return header;
+    }
+    return last;
+}
+
 static bool reverse_number(struct reverse *r, struct hd_arena *arena)
 {
     uint32_t n = r->func->nblocks, at = n + 1;
@@ -252,15 +269,12 @@ static bool reverse_number(struct reverse *r, struct hd_arena *arena)
         if (r->number[i] == NONE)
             reverse_walk(r, i, &at);
     }
-    /* Endless loops: their header stands for the way out, so that what happens in a turn meets
-     * there. The last block of such a loop has no way on but back. */
     for (uint32_t i = n; i-- > 0;) {
         if (r->number[i] != NONE)
             continue;
-        uint32_t header = way_on(r, r->func->blocks[i]);
-        assert(header != NONE);
-        r->root[header] = true;
-        reverse_walk(r, header, &at);
+        uint32_t out = way_out(r, i);
+        r->root[out] = true;
+        reverse_walk(r, out, &at);
     }
     assert(at == 1); /* every block got a number */
     r->order[0] = NONE;

@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 
-#define WINDOW_ALIGN_B 16
 #define CALL_DEPTH_MAX 2000 /* of distinct functions; walks recurse */
 
 /* What one function names, gathered by one scan when a walk first reaches it. */
@@ -167,8 +166,8 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
     refs->depth_B = ir_func_frame_B(func);
     /* A frame that calls is whole units, and never empty: endless recursion must end. */
     if (refs->callees.len || refs->indirect)
-        refs->depth_B =
-            below + HD_MAX(hd_align_up(refs->depth_B, WINDOW_ALIGN_B), (uint64_t)WINDOW_ALIGN_B);
+        refs->depth_B = below + HD_MAX(hd_align_up(refs->depth_B, IR_WINDOW_ALIGN_B),
+                                       (uint64_t)IR_WINDOW_ALIGN_B);
     return refs->depth_B;
 }
 
@@ -188,7 +187,7 @@ uint64_t ir_func_frame_B(const struct ir_func *func)
     for (const struct ir_var *var = func->vars; var; var = var->next)
         if (var->space == IR_SPACE_LOCAL)
             end = HD_MAX(end, var->window_offset + var->size_B);
-    return hd_align_up(end, WINDOW_ALIGN_B);
+    return hd_align_up(end, IR_WINDOW_ALIGN_B);
 }
 
 static enum hd_status place(struct ir_var *var, uint64_t at, uint64_t *out_end)
@@ -293,7 +292,7 @@ static enum hd_status find_dynamic_start(struct placer *p, struct ir_var *var)
     const kernel_list *list = hd_map_get_u64(&p->users, (uintptr_t)var);
 
     if (list && var->is_dynamic_shared) {
-        uint64_t align = HD_MAX(var->align_B, WINDOW_ALIGN_B);
+        uint64_t align = HD_MAX(var->align_B, IR_WINDOW_ALIGN_B);
         p->dynamic_B = hd_align_up(HD_MAX(p->dynamic_B, highest_top(p, list)), align);
     }
     return HD_OK;
@@ -331,7 +330,7 @@ static enum hd_status place_all(struct placer *p)
     /* Twice: a later variable may raise the start above an earlier one's alignment. */
     HD_TRY(each_shared(p, find_dynamic_start));
     HD_TRY(each_shared(p, find_dynamic_start));
-    assert(p->dynamic_B % WINDOW_ALIGN_B == 0);
+    assert(p->dynamic_B % IR_WINDOW_ALIGN_B == 0);
     return each_shared(p, place_dynamic);
 }
 
@@ -368,7 +367,7 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
         if (var->is_dynamic_shared)
             dynamic_B = var->window_offset;
     }
-    out_window->dynamic_offset_B = dynamic_B ? dynamic_B : hd_align_up(end, WINDOW_ALIGN_B);
+    out_window->dynamic_offset_B = dynamic_B ? dynamic_B : hd_align_up(end, IR_WINDOW_ALIGN_B);
     status = g.failed || g.too_deep ? walk_error(&g) : HD_OK;
     hd_map_fini(&w.seen);
     graph_fini(&g);

@@ -58,6 +58,18 @@ static struct ir_value *pack_copy(const struct ir_instr *instr)
     return whole->type == instr->dst[0]->type ? whole : NULL;
 }
 
+/*
+ * Addresses of variables in shared or local memory fit into 32 bits: to those and back, as
+ * compilers write cvta, changes nothing.
+ */
+static bool is_window_address(const struct ir_value *value)
+{
+    const struct ir_instr *in = value->instr;
+
+    return in && in->op == IR_OP_VARADDR && ir_space_is_window(in->var->space) &&
+           in->imm <= in->var->size_B;
+}
+
 /* Integer conversions that keep, or bring back, the bits. */
 static struct ir_value *cvt_copy(const struct ir_instr *instr)
 {
@@ -74,6 +86,11 @@ static struct ir_value *cvt_copy(const struct ir_instr *instr)
         opt_type_is_int(inner->type) && opt_type_is_int(inner->type2) &&
         ir_type_bits(inner->type2) == ir_type_bits(instr->type) &&
         ir_type_bits(inner->type) > ir_type_bits(inner->type2))
+        return inner->src[0];
+    /* extend(trunc(variable)) */
+    if (inner && inner->op == IR_OP_CVT && instr->type2 == IR_U32 && !ir_has(inner, IR_MOD_SAT) &&
+        opt_type_is_int(inner->type) && ir_type_bits(inner->type) == 32 &&
+        ir_type_bits(instr->type) == 64 && is_window_address(inner->src[0]))
         return inner->src[0];
     return NULL;
 }

@@ -132,10 +132,42 @@ static struct folded fold_and(struct ir_instr *instr, uint64_t c)
     return c == opt_mask(instr->dst[0]->type) ? use(instr->src[0]) : nothing;
 }
 
+/*
+ * The lowest bits of an address that are known from its variable's alignment: *out_rest is the
+ * address modulo the result, which is 1 when nothing is known.
+ */
+static uint64_t known_modulus(const struct ir_value *address, uint64_t *out_rest)
+{
+    const struct ir_instr *in = address->instr;
+    uint64_t c, offset = 0;
+
+    for (; in && ir_is_plain_add(in) && ir_value_const(in->src[1], &c); in = in->src[0]->instr)
+        offset += c;
+    if (in && in->op == IR_OP_CVTA)
+        in = in->src[0]->instr;
+    if (!in || in->op != IR_OP_VARADDR)
+        return 1;
+    uint64_t align = HD_MIN(HD_MAX(in->var->align_B, 1u), (uint64_t)IR_WINDOW_ALIGN_B);
+    *out_rest = (in->imm + offset) & (align - 1);
+    return align;
+}
+
+/* Compilers write the sum of an aligned address and a small constant like this. */
+static bool is_sum(const struct ir_instr *instr, uint64_t c)
+{
+    uint64_t rest = 0;
+
+    return instr->dst[0]->type == IR_B64 && c < known_modulus(instr->src[0], &rest) && !(c & rest);
+}
+
 static struct folded fold_or(struct ir_instr *instr, uint64_t c)
 {
     if (!c)
         return use(instr->src[0]);
+    if (is_sum(instr, c)) {
+        instr->op = IR_OP_ADD;
+        return (struct folded){.rewritten = true};
+    }
     return c == opt_mask(instr->dst[0]->type) ? make_const(instr, c) : nothing;
 }
 

@@ -18,6 +18,8 @@
     X(ir_opt_slots, FUNC, "turns local variables with constant addresses into SSA values")         \
     X(ir_opt_copy, FUNC, "removes copies, trivial phis, pack/unpack pairs and identity casts")     \
     X(ir_opt_fold, FUNC, "folds constants, applies integer identities, cheapens operations")       \
+    X(ir_opt_space, FUNC,                                                                          \
+      "makes generic accesses that can only be shared or local accesses of that")                  \
     X(ir_opt_cse, FUNC, "merges equal computations where one dominates the other")                 \
     X(ir_opt_address, FUNC, "moves constants out of addresses into the memory operations")         \
     X(ir_opt_simplify_cfg, FUNC, "folds branches, merges chains, removes empty blocks")            \

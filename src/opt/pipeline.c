@@ -50,7 +50,8 @@ static const struct step {
 } steps[] = {
     {0, 1, PASS_ir_lower_inline},     {0, 1, PASS_ir_opt_dead_funcs},
     {1, 1, PASS_ir_opt_simplify_cfg}, {1, 1, PASS_ir_opt_copy},
-    {1, 1, PASS_ir_opt_slots},        {2, 3, PASS_ir_opt_copy},
+    {1, 1, PASS_ir_opt_fold},         {1, 1, PASS_ir_opt_slots},
+    {2, 3, PASS_ir_opt_copy},         {2, 3, PASS_ir_opt_space},
     {2, 3, PASS_ir_opt_fold},         {2, 3, PASS_ir_opt_cse},
     {2, 3, PASS_ir_opt_dce},          {2, 3, PASS_ir_opt_simplify_cfg},
     {2, 3, PASS_ir_opt_if_convert},   {3, 2, PASS_ir_opt_address},

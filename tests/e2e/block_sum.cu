@@ -57,6 +57,69 @@ __global__ void means(double *out, int rounds, int n)
     out[threadIdx.x] = sum;
 }
 
+/* What the left neighbour left there one step before: a pipeline, one stage per thread. */
+__global__ void pipeline(int *out, int steps)
+{
+    __shared__ int s[161];
+    int t = threadIdx.x + blockDim.x * threadIdx.y;
+
+    s[t + 1] = t;
+    if (t == 0)
+        s[0] = 0;
+    __syncthreads();
+    for (int i = 0; i < steps; i++) {
+        int left = s[t];
+        s[t + 1] = left + 1;
+        __syncthreads();
+    }
+    out[t] = s[t + 1];
+}
+
+/* The same to the right, and the kernel's end is the loop's. */
+__global__ void to_the_left(int *s, int steps)
+{
+    __shared__ int line[161];
+    int t = threadIdx.x;
+
+    if (t >= 161)
+        return;
+    line[t] = t;
+    __syncthreads();
+    for (int i = 0; i < steps; i++) {
+        int right = t < 160 ? line[t + 1] : 1000 + i;
+        line[t] = right;
+        if (i == steps - 1)
+            s[t] = right;
+        __syncthreads();
+    }
+}
+
+static int pipeline_is_wrong(dim3 block)
+{
+    int *out, bad = 0;
+
+    cudaMallocManaged(&out, 160 * sizeof(int));
+    pipeline<<<1, block>>>(out, 40);
+    cudaDeviceSynchronize();
+    for (int t = 0; t < 160; t++)
+        bad += out[t] != (t < 40 ? t + 1 : t); /* t - 40 + 40 */
+    cudaFree(out);
+    return bad;
+}
+
+static int to_the_left_is_wrong()
+{
+    int *out, bad = 0;
+
+    cudaMallocManaged(&out, 161 * sizeof(int));
+    to_the_left<<<1, 192>>>(out, 40);
+    cudaDeviceSynchronize();
+    for (int t = 0; t < 161; t++)
+        bad += out[t] != (t + 40 <= 160 ? t + 40 : 1000 + t + 40 - 161);
+    cudaFree(out);
+    return bad;
+}
+
 int main()
 {
     int *ints, bad = 0;
@@ -73,6 +136,8 @@ int main()
         bad += ints[t] != 256 * 10000 + 256 * 256;
     for (int t = 0; t < 200; t++)
         bad += doubles[t] != want;
+    bad += pipeline_is_wrong(dim3(160)) + pipeline_is_wrong(dim3(32, 5)) +
+           pipeline_is_wrong(dim3(16, 10)) + to_the_left_is_wrong();
     printf("%s %d wrong, %d %g %s\n", bad ? "FAIL" : "PASS", bad, ints[255], doubles[199],
            cudaGetErrorString(cudaGetLastError()));
     return bad != 0;

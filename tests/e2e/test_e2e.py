@@ -69,10 +69,11 @@ def check_program(folder, name, *flags):
 
 
 def check_races_that_gpus_win(folder):
-    program = build(folder, "block_sum")
-    for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
-        result = run(program, **env)
-        ok("PASS" in result.stdout, f"block_sum, {env or 'cpu'}", result.stdout + result.stderr)
+    for flags in ((), ("-O0", "-G")) if COMPILER == "nvcc" else ((), ("-O0",)):
+        program = build(folder, "block_sum", flags=flags)
+        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok("PASS" in result.stdout, f"block_sum {flags}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
 def check_faults(folder):

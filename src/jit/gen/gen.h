@@ -90,6 +90,7 @@ struct gen_sweep {
 struct gen_regions {
     uint32_t *first; /* by region: first of its stops in to[] */
     uint32_t *to;
+    bool *descends; /* by region: its warps run from the last to the first (gen_order.c) */
 };
 
 /* What those who call a finished function, or compile it, know of it. */

@@ -84,6 +84,12 @@ static struct gen entry_begin(struct gen_unit *u, const char *name, LLVMTypeRef 
     return g;
 }
 
+static void tids_start(struct gen *g, LLVMValueRef w, LLVMValueRef *out)
+{
+    for (unsigned i = 0; i < 6; i++)
+        out[i] = gen_tid_start(g, w, (int)i / 3, i % 3);
+}
+
 void gen_run_warp(struct gen_unit *u)
 {
     LLVMTypeRef params[] = {u->types.ptr, u->types.ptr};
@@ -104,8 +110,9 @@ void gen_run_warp(struct gen_unit *u)
     };
     g->launch = gen_load_ctx(g, g->t->ptr, cta, offsetof(struct jit_cta, launch));
     for (unsigned i = 0; i < 6; i++)
-        args[BODY_TIDS + i] =
-            has_rows(g) ? gen_tid_start(g, args[BODY_INDEX], (int)i / 3, i % 3) : gen_i32(g, 0);
+        args[BODY_TIDS + i] = gen_i32(g, 0);
+    if (has_rows(g))
+        tids_start(g, args[BODY_INDEX], args + BODY_TIDS);
     LLVMBuildRet(g->b, body_call(g, args));
     LLVMDisposeBuilder(g->b);
 }
@@ -218,6 +225,11 @@ static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValue
     return LLVMBuildGEP2(g->b, g->t->i8, run->frames, &at, 1, "");
 }
 
+static bool descends(const struct gen *g, uint32_t region)
+{
+    return g->unit->body.by_region && g->unit->body.regions.descends[region];
+}
+
 static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t region, LLVMValueRef w,
                                 LLVMValueRef alive, LLVMValueRef tid[3])
 {
@@ -231,7 +243,9 @@ static LLVMValueRef run_warp_in(struct gen *g, struct cta_run *run, uint32_t reg
         g->cta, run->warp, state_of(g, region), w, alive, frame, run->in, run->out, run->once};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
         args[i] = gen_i32(g, 0);
-    if (has_rows(g))
+    if (has_rows(g) && descends(g, region))
+        tids_start(g, w, args + BODY_TIDS);
+    else if (has_rows(g))
         tids_of_warp(g, run, tid, args + BODY_TIDS);
     return body_call(g, args);
 }
@@ -290,6 +304,16 @@ static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LL
     }
 }
 
+/* The warp that is number `n` to run. */
+static LLVMValueRef warp_at(struct gen *g, const struct cta_run *run, uint32_t region,
+                            LLVMValueRef n)
+{
+    if (!descends(g, region))
+        return n;
+    LLVMValueRef last = LLVMBuildSub(g->b, run->nwarps, gen_i32(g, 1), "");
+    return LLVMBuildSub(g->b, last, n, "");
+}
+
 static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
@@ -299,13 +323,14 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
         LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, once_B), 16);
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
-    LLVMValueRef phis[5], at[5], state; /* thread number; warp; state */
+    LLVMValueRef phis[5], at[5], state; /* thread number; warps that have run; state */
     for (unsigned i = 0; i < 5; i++)
         at[i] = phis[i] = LLVMBuildPhi(g->b, g->t->i32, "");
+    LLVMValueRef w = warp_at(g, run, region, phis[3]);
     if (g->unit->body.leaves_early)
-        state = run_warp_alive(g, run, region, phis[3], at, phis[4]);
+        state = run_warp_alive(g, run, region, w, at, phis[4]);
     else
-        state = run_warp_in(g, run, region, phis[3], warp_alive(g, run, phis[3]), at);
+        state = run_warp_in(g, run, region, w, warp_alive(g, run, w), at);
     LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, 1), "");
     at[4] = state;
     LLVMBasicBlockRef blocks[] = {run->heads[region], LLVMGetInsertBlock(g->b)};

@@ -12,6 +12,9 @@ enum hd_status gen_nodes_build(struct gen *g);
 /* gen_regions.c: sets by_region and what belongs to it. After gen_nodes_build(). */
 enum hd_status gen_regions_find(struct gen *g);
 
+/* gen_order.c: fills in regions.descends. */
+enum hd_status gen_order_find(struct gen *g, uint32_t nstops);
+
 /* ---- gen_cta.c: the body's parameters, and its callers */
 LLVMTypeRef gen_body_type(struct gen_unit *u);
 void gen_body_values(struct gen *g);

@@ -300,6 +300,8 @@ enum hd_status gen_regions_find(struct gen *g)
         ;
     if (r.ok)
         HD_TRY(regions_list(&r, &g->body.by_region));
+    if (g->body.by_region)
+        HD_TRY(gen_order_find(g, r.nstops));
     g->body.leaves_early &= g->body.by_region;
     g->cta_uniform = r.same;
     return HD_OK;

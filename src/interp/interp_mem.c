@@ -120,26 +120,21 @@ static const char *space_name(enum ir_space space)
 }
 
 /* The host pointer behind an address that is good: of a window, or of what the device says. */
-static void *host_pointer(struct interp_thread *t, enum ir_space space, uint64_t address)
+static void *host_pointer(struct interp_thread *t, enum ir_space space, uint64_t address,
+                          bool write)
 {
     const struct interp_launch *l = t->cta->run->launch;
     bool global = space == IR_SPACE_GENERIC || space == IR_SPACE_GLOBAL || space == IR_SPACE_CONST;
-    bool write = (ir_op_infos[t->frame->pc->op].flags & (IR_F_STORE | IR_F_ATOM)) != 0;
     if (global && l->ops && l->ops->host && interp_is_space(t, IR_SPACE_GLOBAL, address))
         return l->ops->host(l->ctx, address, write);
     return (void *)(uintptr_t)(address + window_base(t, space));
 }
 
-/* The host pointer of the instruction's address, or NULL after a fault. */
-static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
+void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t address,
+                      uint64_t size_B, uint64_t align_B, bool write)
 {
-    const struct ir_instr *in = t->frame->pc;
     const struct interp_run *run = t->cta->run;
-    uint64_t address = interp_src(t, 0) + (uint64_t)in->mem.offset;
-    enum ir_space space = in->mem.space;
     bool ok = false;
-    if (in->src[0]->type == IR_B32)
-        address = (uint32_t)address;
     t->cta->run->fault.address = address;
     switch (space) {
     case IR_SPACE_SHARED:
@@ -161,7 +156,7 @@ static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
         interp_fail(t, HD_NOT_SUPPORTED, "%s memory is not executed", space_name(space));
         return NULL;
     }
-    if (address & (size_B - 1)) {
+    if (address & (align_B - 1)) {
         interp_fail(t, HD_MISALIGNED, "%s of %u bytes at %s address %#llx is not aligned",
                     write ? "write" : "read", (unsigned)size_B, space_name(space),
                     (unsigned long long)address);
@@ -173,7 +168,20 @@ static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
                     (unsigned long long)address);
         return NULL;
     }
-    return host_pointer(t, space, address);
+    return host_pointer(t, space, address, write);
+}
+
+uint64_t interp_address(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    uint64_t address = interp_src(t, 0) + (uint64_t)in->mem.offset;
+    return in->src[0]->type == IR_B32 ? (uint32_t)address : address;
+}
+
+/* The host pointer of the instruction's address, or NULL after a fault. */
+static void *resolve(struct interp_thread *t, uint64_t size_B, bool write)
+{
+    return interp_place_at(t, t->frame->pc->mem.space, interp_address(t), size_B, size_B, write);
 }
 
 /* Single elements are accessed whole: the host may poll or set them meanwhile. */

@@ -132,6 +132,10 @@ void interp_leave_all(struct interp_thread *t);
 uint64_t interp_sreg(const struct interp_thread *t, enum ir_sreg sreg);
 
 /* interp_mem.c */
+/* The host pointer of bytes that no page boundary divides, aligned; NULL after a fault. */
+void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t address,
+                      uint64_t size_B, uint64_t align_B, bool write);
+uint64_t interp_address(struct interp_thread *t); /* of the instruction, in its space */
 enum interp_step interp_load(struct interp_thread *t);
 enum interp_step interp_store(struct interp_thread *t);
 enum interp_step interp_atom(struct interp_thread *t);
@@ -142,6 +146,9 @@ bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_
 bool interp_read(void *thread, uint64_t address, void *out, size_t size_B);
 /* size_B fresh bytes of the thread's stack: window offset, or UINT64_MAX when it is full. */
 uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t align_B);
+
+/* interp_async.c */
+enum interp_step interp_copy(struct interp_thread *t);
 
 /* interp_warp.c */
 enum interp_step interp_collective(struct interp_thread *t);

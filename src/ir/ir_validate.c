@@ -391,6 +391,16 @@ static enum hd_status check_atom(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_copy(struct checker *c)
+{
+    uint64_t unit = c->instr->imm;
+
+    REQUIRE(unit == 4 || unit == 8 || unit == 16, "copy in units of %llu bytes",
+            (unsigned long long)unit);
+    REQUIRE(c->instr->mem.space != IR_SPACE_CONST, "copy to constant memory");
+    return HD_OK;
+}
+
 static enum hd_status check_signature(struct checker *c, const struct ir_proto *proto,
                                       uint32_t first)
 {
@@ -535,6 +545,7 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_VARADDR] = check_varaddr, [IR_OP_FUNCADDR] = check_funcaddr, [IR_OP_CALL] = check_call,
     [IR_OP_CALLI] = check_calli,     [IR_OP_BUILTIN] = check_builtin,   [IR_OP_RET] = check_ret,
     [IR_OP_VOTE] = check_vote,       [IR_OP_BAR] = check_bar,           [IR_OP_MATCH] = check_match,
+    [IR_OP_COPY] = check_copy,
 };
 
 static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)

@@ -244,6 +244,7 @@ static const struct rt_name names[] = {
 };
 
 void *jit_rt_atom_lookup(const char *name);
+void *jit_rt_async_lookup(const char *name);
 
 void *jit_rt_lookup(const char *name)
 {
@@ -251,5 +252,6 @@ void *jit_rt_lookup(const char *name)
         if (!strcmp(names[i].name, name))
             return names[i].address;
     }
-    return jit_rt_atom_lookup(name);
+    void *found = jit_rt_atom_lookup(name);
+    return found ? found : jit_rt_async_lookup(name);
 }

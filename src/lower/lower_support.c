@@ -120,6 +120,8 @@ static bool space_in_slice(const struct ptx_form *form)
 {
     enum ptx_space space = ptx_form_space(form);
     bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
+    if (form->op == PTX_OP_CP_ASYNC)
+        return true; /* lower_async.c looks at both */
     if (form->nspaces > 1 || space == PTX_SPACE_SHARED_CLUSTER)
         return false;
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);

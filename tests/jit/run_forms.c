@@ -29,6 +29,7 @@ static const struct kernel {
     {.name = "prints"},  {.name = "heap"},
     {.name = "locks"},   {.name = "grid_sync", .cooperative = true},
     {.name = "hints"},   {.name = "wide_result"},
+    {.name = "copies"},
 };
 
 static void check(CUresult result, const char *what)

@@ -77,6 +77,18 @@ static void go_on_at_resume(ucontext_t *context)
     context->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)resume;
     context->uc_mcontext.gregs[REG_RSP] = (greg_t)(resume_stack() - 8); /* as after a call */
 }
+
+/* call rel32, or call of what a register or memory holds, which takes 2 to 7 bytes */
+static bool follows_call(uintptr_t at, uintptr_t start)
+{
+    const unsigned char *p = (const unsigned char *)at;
+
+    for (ptrdiff_t n = 2; n <= 7 && (uintptr_t)n <= at - start; n++) {
+        if ((n == 5 && p[-n] == 0xe8) || (p[-n] == 0xff && (p[1 - n] >> 3 & 7) == 2))
+            return true;
+    }
+    return false;
+}
 #elif defined(__aarch64__)
 static uintptr_t stack_pointer(const ucontext_t *context)
 {
@@ -92,6 +104,14 @@ static void go_on_at_resume(ucontext_t *context)
 {
     context->uc_mcontext.pc = (uintptr_t)resume;
     context->uc_mcontext.sp = resume_stack();
+}
+
+/* bl, blr */
+static bool follows_call(uintptr_t at, uintptr_t start)
+{
+    uint32_t word = at % 4 || at - start < 4 ? 0 : *(const uint32_t *)(at - 4);
+
+    return word >> 26 == 0x25 || (word & 0xfffffc1f) == 0xd63f0000;
 }
 #else
 #error "fault.c: registers of this architecture"
@@ -120,8 +140,8 @@ static bool in_code(const struct jit_code *code, uintptr_t pc)
 
 /*
  * Where in generated code the fault is. In a function that it called: the call, whose return
- * address is the first one on the stack that lies in the code. Not on the stack of a fiber, whose
- * end is not known here.
+ * address is the first one on the stack that lies behind a call in the code (a saved register may
+ * hold another address of it). Not on the stack of a fiber, whose end is not known here.
  */
 CPU_READS_ANYTHING static uintptr_t code_counter(const struct cpu_guard *g,
                                                  const ucontext_t *context)
@@ -134,7 +154,7 @@ CPU_READS_ANYTHING static uintptr_t code_counter(const struct cpu_guard *g,
     for (unsigned i = 0; i < SCAN_WORDS && sp + i * 8 < g->frame; i++) {
         uintptr_t word = ((const volatile uintptr_t *)sp)[i];
 
-        if (in_code(code, word - 1))
+        if (in_code(code, word - 1) && follows_call(word, code->base))
             return word - 1;
     }
     return pc;

@@ -80,11 +80,20 @@ static const struct ir_instr *folded_load(const struct ir_instr *in, unsigned de
     return found;
 }
 
+/* A store to the shared window met no address outside of what 32 bits reach from there. */
+static bool stores_elsewhere(const struct report *r, const struct ir_instr *in)
+{
+    uint64_t from_window = r->guard->address - (uint64_t)(uintptr_t)r->cta->cta.shared;
+
+    return in->op == IR_OP_ST && in->mem.space == IR_SPACE_SHARED && from_window > UINT32_MAX;
+}
+
 static const struct ir_instr *instr_at_pc(const struct report *r)
 {
     uint32_t place = cpu_kernel_place(r->job->kernel, r->cta->code, r->guard->pc);
     const struct ir_instr *in = place ? ir_module_instr_at(module_of(r), place) : NULL;
-    const struct ir_instr *load = in && !is_access(in) ? folded_load(in, FOLDED_DEPTH) : NULL;
+    bool is_user = in && (!is_access(in) || stores_elsewhere(r, in));
+    const struct ir_instr *load = is_user ? folded_load(in, FOLDED_DEPTH) : NULL;
 
     return load ? load : in;
 }

@@ -25,6 +25,12 @@ enum gen_effort {
     GEN_QUICK, /* quick code for every kernel */
 };
 
+/* jit_rt_async.c: how a copy is made, besides its unit in bytes. */
+enum {
+    JIT_COPY_SHARED = 1 << 8, /* to the CTA's shared window */
+    JIT_COPY_STRICT = 1 << 9, /* in strict code */
+};
+
 struct gen_request {
     const struct ir_func *kernel;
     enum ir_launch_class cls;

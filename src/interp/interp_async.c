@@ -1,0 +1,55 @@
+/* Block copies, in units that no page boundary divides. */
+#include <string.h>
+
+#include "interp/interp_priv.h"
+
+struct copy {
+    enum ir_space space; /* of dst; src is generic */
+    uint64_t dst, src;
+    uint64_t size_B, total_B; /* what is read; what is written, the rest with zeroes */
+    unsigned unit_B;
+    unsigned bytes; /* of each 16: which are written */
+};
+
+static bool read_unit(struct interp_thread *t, const struct copy *c, uint64_t at, char *out)
+{
+    uint64_t n = HD_MIN(c->size_B - at, c->unit_B);
+    char *from = interp_place_at(t, IR_SPACE_GENERIC, c->src + at, n, c->unit_B, false);
+    if (from)
+        memcpy(out, from, n);
+    return from != NULL;
+}
+
+static bool copy_unit(struct interp_thread *t, const struct copy *c, uint64_t at)
+{
+    char unit[16] = {0};
+    if (at < c->size_B && !read_unit(t, c, at, unit))
+        return false;
+    char *to = interp_place_at(t, c->space, c->dst + at, c->unit_B, c->unit_B, true);
+    for (unsigned i = 0; to && i < c->unit_B; i++) {
+        if (c->bytes >> ((at + i) & 15) & 1)
+            to[i] = unit[i];
+    }
+    return to != NULL;
+}
+
+enum interp_step interp_copy(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    struct copy c = {.space = in->mem.space,
+                     .dst = interp_address(t),
+                     .src = interp_src(t, 1),
+                     .size_B = interp_src(t, 2),
+                     .total_B = interp_src(t, 3),
+                     .unit_B = (unsigned)in->imm,
+                     .bytes = (unsigned)interp_src(t, 4)};
+    assert(c.unit_B <= 16 && hd_is_pow2(c.unit_B));
+    if (c.total_B % c.unit_B)
+        return interp_fail(t, HD_MISALIGNED, "copy of %llu bytes in units of %u",
+                           (unsigned long long)c.total_B, c.unit_B);
+    for (uint64_t at = 0; at < c.total_B; at += c.unit_B) {
+        if (!copy_unit(t, &c, at))
+            return INTERP_FAULTED;
+    }
+    return INTERP_NEXT;
+}

@@ -1,0 +1,117 @@
+/*
+ * Block copies, lane by lane in lane order (gen/gen_async.c). Faults are reported here: what a lane
+ * may copy is only known when it does.
+ */
+#include "jit/jit_private.h"
+
+#include <string.h>
+
+#define FOR_LANES(lane, mask)                                                                      \
+    for (uint32_t lane##_left = (mask), lane = 0;                                                  \
+         lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
+         lane##_left &= lane##_left - 1)
+
+/* Who copies, for reports. */
+struct here {
+    struct jit_cta *cta;
+    struct jit_warp *warp;
+    uint32_t place, lane;
+};
+
+static void fault(const struct here *h, enum hd_status status, uint64_t address)
+{
+    h->cta->launch->services->fault(h->cta, h->warp, 1u << h->lane, h->place, status, address);
+}
+
+/* Strict code asks for everything that is not inside the device's space. */
+static void check_strict(const struct here *h, const uint64_t *addresses, uint64_t size_B)
+{
+    const struct jit_launch *launch = h->cta->launch;
+    uint64_t address = addresses[h->lane];
+
+    if (!size_B || (address >= launch->space_va && size_B <= launch->space_B &&
+                    address - launch->space_va <= launch->space_B - size_B))
+        return;
+    launch->services->check(h->cta, h->warp, 1u << h->lane, h->place, addresses,
+                            (uint32_t)HD_MIN(size_B, UINT32_MAX));
+}
+
+static bool is_inside_window(const struct jit_cta *cta, uint64_t address, uint64_t size_B)
+{
+    uint64_t offset = address - (uint64_t)(uintptr_t)cta->shared, all_B = cta->launch->shared_B;
+
+    return offset <= all_B && size_B <= all_B - offset;
+}
+
+static void check(const struct here *h, uint32_t how, const uint64_t *dst, const uint64_t *src,
+                  uint64_t size_B, uint64_t total_B)
+{
+    uint64_t odd = (how & 31) - 1, to = dst[h->lane], from = src[h->lane];
+
+    if ((to | total_B) & odd)
+        fault(h, HD_MISALIGNED, to);
+    if (size_B && (from & odd))
+        fault(h, HD_MISALIGNED, from);
+    if (how & JIT_COPY_SHARED && !is_inside_window(h->cta, to, total_B))
+        fault(h, HD_ILLEGAL_ADDRESS, to);
+    if (how & JIT_COPY_STRICT && !(how & JIT_COPY_SHARED))
+        check_strict(h, dst, total_B);
+    if (how & JIT_COPY_STRICT)
+        check_strict(h, src, size_B);
+}
+
+static void copy_some(char *dst, const char *src, uint64_t size_B, uint64_t total_B, uint32_t bytes)
+{
+    for (uint64_t i = 0; i < total_B; i++) {
+        if (bytes >> (i & 15) & 1)
+            dst[i] = i < size_B ? src[i] : 0;
+    }
+}
+
+/* src and dst may overlap, although nothing is promised then. */
+static void copy(char *dst, const char *src, uint64_t size_B, uint64_t total_B, uint32_t bytes)
+{
+    if ((bytes & 0xffff) != 0xffff) {
+        copy_some(dst, src, size_B, total_B, bytes);
+        return;
+    }
+    if (size_B)
+        memmove(dst, src, size_B);
+    if (size_B < total_B)
+        memset(dst + size_B, 0, total_B - size_B);
+}
+
+void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                 uint32_t how, const uint64_t *dst, const uint64_t *src, const uint64_t *size_B,
+                 const uint64_t *total_B, const uint32_t *bytes);
+void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                 uint32_t how, const uint64_t *dst, const uint64_t *src, const uint64_t *size_B,
+                 const uint64_t *total_B, const uint32_t *bytes)
+{
+    FOR_LANES(lane, mask)
+    {
+        const struct here h = {cta, warp, place, lane};
+        uint64_t n = HD_MIN(size_B[lane], total_B[lane]);
+
+        check(&h, how, dst, src, n, total_B[lane]);
+        copy((char *)(uintptr_t)dst[lane], (const char *)(uintptr_t)src[lane], n, total_B[lane],
+             bytes[lane]);
+    }
+}
+
+static const struct {
+    const char *name;
+    void *call;
+} names[] = {
+    {"jit_rt_copy", (void *)jit_rt_copy},
+};
+
+void *jit_rt_async_lookup(const char *name);
+void *jit_rt_async_lookup(const char *name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
+        if (!strcmp(names[i].name, name))
+            return names[i].call;
+    }
+    return NULL;
+}

@@ -5,10 +5,16 @@
 
 typedef unsigned __int128 u128;
 
-const struct hd_fp_format hd_fp_f16 = {10, 5};
-const struct hd_fp_format hd_fp_bf16 = {7, 8};
-const struct hd_fp_format hd_fp_f32 = {23, 8};
-const struct hd_fp_format hd_fp_f64 = {52, 11};
+const struct hd_fp_format hd_fp_f16 = {10, 5, HD_FP_TOP_IEEE};
+const struct hd_fp_format hd_fp_bf16 = {7, 8, HD_FP_TOP_IEEE};
+const struct hd_fp_format hd_fp_f32 = {23, 8, HD_FP_TOP_IEEE};
+const struct hd_fp_format hd_fp_f64 = {52, 11, HD_FP_TOP_IEEE};
+const struct hd_fp_format hd_fp_tf32 = {10, 8, HD_FP_TOP_IEEE};
+const struct hd_fp_format hd_fp_e5m2 = {2, 5, HD_FP_TOP_IEEE};
+const struct hd_fp_format hd_fp_e4m3 = {3, 4, HD_FP_TOP_NAN};
+const struct hd_fp_format hd_fp_e3m2 = {2, 3, HD_FP_TOP_NUMBERS};
+const struct hd_fp_format hd_fp_e2m3 = {3, 2, HD_FP_TOP_NUMBERS};
+const struct hd_fp_format hd_fp_e2m1 = {1, 2, HD_FP_TOP_NUMBERS};
 
 static int fp_msb(u128 v)
 {
@@ -31,9 +37,22 @@ uint64_t hd_fp_sign_mask(const struct hd_fp_format *fmt)
     return 1ull << (fmt->exp_bits + fmt->frac_bits);
 }
 
+uint64_t hd_fp_max(const struct hd_fp_format *fmt)
+{
+    switch (fmt->top) {
+    case HD_FP_TOP_NAN:
+        return hd_fp_sign_mask(fmt) - 2;
+    case HD_FP_TOP_NUMBERS:
+        return hd_fp_sign_mask(fmt) - 1;
+    default:
+        return fp_exp_mask(fmt) - 1;
+    }
+}
+
 bool hd_fp_is_nan(const struct hd_fp_format *fmt, uint64_t bits)
 {
-    return (bits & (hd_fp_sign_mask(fmt) - 1)) > fp_exp_mask(fmt);
+    bool has_inf = fmt->top == HD_FP_TOP_IEEE;
+    return (bits & (hd_fp_sign_mask(fmt) - 1)) > hd_fp_max(fmt) + has_inf;
 }
 
 bool hd_fp_is_denormal(const struct hd_fp_format *fmt, uint64_t bits)
@@ -57,8 +76,8 @@ struct hd_fp hd_fp_unpack(const struct hd_fp_format *fmt, uint64_t bits)
     uint64_t frac = bits & ((1ull << fmt->frac_bits) - 1);
     int max_exp = (1 << fmt->exp_bits) - 1, bias = max_exp >> 1;
     int e = (int)((bits >> fmt->frac_bits) & (uint64_t)max_exp);
-    if (e == max_exp)
-        return fp_special(frac ? HD_FP_NAN : HD_FP_INF, sign);
+    if ((bits & (hd_fp_sign_mask(fmt) - 1)) > hd_fp_max(fmt))
+        return fp_special(hd_fp_is_nan(fmt, bits) ? HD_FP_NAN : HD_FP_INF, sign);
     if (!e && !frac)
         return fp_special(HD_FP_ZERO, sign);
     u128 mant = e ? frac | 1ull << fmt->frac_bits : frac;
@@ -96,33 +115,53 @@ static u128 fp_round_at(struct hd_fp x, int quantum, enum hd_fp_round rnd)
     return keep + fp_round_up(rnd, x.sign, keep & 1, half, below || x.sticky);
 }
 
+/* What is there instead of infinity where a format has none. */
+static uint64_t fp_infinity(const struct hd_fp_format *fmt)
+{
+    return fmt->top == HD_FP_TOP_NUMBERS ? hd_fp_max(fmt) : hd_fp_max(fmt) + 1;
+}
+
 static uint64_t fp_overflow(const struct hd_fp_format *fmt, bool sign, enum hd_fp_round rnd)
 {
-    uint64_t inf = fp_exp_mask(fmt);
-    if (rnd == HD_FP_RZ || (rnd == HD_FP_RM && !sign) || (rnd == HD_FP_RP && sign))
-        return inf - 1;
-    return inf;
+    bool stays = rnd == HD_FP_RZ || (rnd == HD_FP_RM && !sign) || (rnd == HD_FP_RP && sign);
+    return stays ? hd_fp_max(fmt) : fp_infinity(fmt);
+}
+
+/* The exponent of the smallest denormal, and of the last place that x keeps. */
+static int fp_low(const struct hd_fp_format *fmt)
+{
+    return 2 - (1 << (fmt->exp_bits - 1)) - fmt->frac_bits;
+}
+
+static int fp_last_place(const struct hd_fp_format *fmt, struct hd_fp x)
+{
+    return HD_MAX(fp_msb(x.mant) + x.exp - fmt->frac_bits, fp_low(fmt));
+}
+
+/* m * 2^quantum; rnd: where it goes when it is too large. */
+static uint64_t fp_assemble(const struct hd_fp_format *fmt, bool sign, int quantum, uint64_t m,
+                            enum hd_fp_round rnd)
+{
+    /* The carry out of the fraction, also from denormal to normal, runs into the exponent field. */
+    uint64_t biased = (uint64_t)(quantum - fp_low(fmt)), max = hd_fp_max(fmt);
+    if (biased > max >> fmt->frac_bits)
+        return fp_overflow(fmt, sign, rnd);
+    uint64_t bits = (biased << fmt->frac_bits) + m;
+    return bits > max ? fp_overflow(fmt, sign, rnd) : bits;
 }
 
 static uint64_t fp_pack_finite(const struct hd_fp_format *fmt, struct hd_fp x, enum hd_fp_round rnd,
                                bool flush)
 {
-    int bias = (1 << (fmt->exp_bits - 1)) - 1;
-    int low = 1 - bias - fmt->frac_bits; /* exponent of the smallest denormal */
+    int low = fp_low(fmt);
     int unbounded = fp_msb(x.mant) + x.exp - fmt->frac_bits;
     if (flush && unbounded < low) {
         u128 m = fp_round_at(x, unbounded, rnd);
         if (unbounded + 1 < low || !(m >> (fmt->frac_bits + 1)))
             return 0;
     }
-    int quantum = HD_MAX(unbounded, low);
-    uint64_t m = (uint64_t)fp_round_at(x, quantum, rnd);
-    /* The carry out of the fraction, also from denormal to normal, runs into the exponent field. */
-    uint64_t biased = (uint64_t)(quantum - low);
-    if (biased >= fp_exp_mask(fmt) >> fmt->frac_bits)
-        return fp_overflow(fmt, x.sign, rnd);
-    uint64_t bits = (biased << fmt->frac_bits) + m;
-    return bits >= fp_exp_mask(fmt) ? fp_overflow(fmt, x.sign, rnd) : bits;
+    int quantum = fp_last_place(fmt, x);
+    return fp_assemble(fmt, x.sign, quantum, (uint64_t)fp_round_at(x, quantum, rnd), rnd);
 }
 
 uint64_t hd_fp_pack(const struct hd_fp_format *fmt, struct hd_fp x, enum hd_fp_round rnd,
@@ -133,12 +172,23 @@ uint64_t hd_fp_pack(const struct hd_fp_format *fmt, struct hd_fp x, enum hd_fp_r
     case HD_FP_NAN:
         return hd_fp_sign_mask(fmt) - 1;
     case HD_FP_INF:
-        return sign | fp_exp_mask(fmt);
+        return sign | fp_infinity(fmt);
     case HD_FP_ZERO:
         return sign;
     default:
         return sign | fp_pack_finite(fmt, x, rnd, flush);
     }
+}
+
+uint64_t hd_fp_pack_random(const struct hd_fp_format *fmt, struct hd_fp x, uint64_t random,
+                           unsigned bits)
+{
+    if (x.cls != HD_FP_FINITE)
+        return hd_fp_pack(fmt, x, HD_FP_RZ, false);
+    int quantum = fp_last_place(fmt, x);
+    u128 places = fp_round_at(x, quantum - (int)bits, HD_FP_RZ) + random;
+    uint64_t sign = x.sign ? hd_fp_sign_mask(fmt) : 0;
+    return sign | fp_assemble(fmt, x.sign, quantum, (uint64_t)(places >> bits), HD_FP_RN);
 }
 
 struct hd_fp hd_fp_neg(struct hd_fp a)

@@ -17,12 +17,20 @@
 
 #include "base/compiler.h"
 
+/* What the largest exponent stands for: infinities and NaNs; numbers and, all ones, the NaN;
+ * numbers. */
+enum hd_fp_top { HD_FP_TOP_IEEE, HD_FP_TOP_NAN, HD_FP_TOP_NUMBERS };
+
 struct hd_fp_format {
     uint8_t frac_bits;
     uint8_t exp_bits;
+    enum hd_fp_top top;
 };
 
 extern const struct hd_fp_format hd_fp_f16, hd_fp_bf16, hd_fp_f32, hd_fp_f64;
+/* Of tensor cores; tf32 in its 19 bits. */
+extern const struct hd_fp_format hd_fp_tf32, hd_fp_e4m3, hd_fp_e5m2, hd_fp_e3m2, hd_fp_e2m3,
+    hd_fp_e2m1;
 
 /* To nearest even, towards zero, down, up, to nearest with ties away from zero. */
 enum hd_fp_round { HD_FP_RN, HD_FP_RZ, HD_FP_RM, HD_FP_RP, HD_FP_RNA };
@@ -38,15 +46,25 @@ struct hd_fp {
     unsigned __int128 mant;
 };
 
-/* exp all ones: infinity or NaN. Denormals are exact numbers. */
+/* Denormals are exact numbers. */
 struct hd_fp hd_fp_unpack(const struct hd_fp_format *fmt, uint64_t bits);
 /*
- * Rounds once. NaN becomes all ones but the sign (PTX's canonical NaN). flush: a result whose
+ * Rounds once. NaN becomes all ones but the sign: PTX's canonical NaN, or the largest number of a
+ * format without NaN, which is what overflow gives there, too. flush: a result whose
  * exponent is below the smallest normal one, after rounding as if exponents were unbounded, becomes
  * a zero of its sign.
  */
 uint64_t hd_fp_pack(const struct hd_fp_format *fmt, struct hd_fp x, enum hd_fp_round rnd,
                     bool flush);
+
+/*
+ * Stochastic rounding: `random`, a number of `bits` bits, is added below the last place that is
+ * kept, and what is below that place is dropped.
+ */
+uint64_t hd_fp_pack_random(const struct hd_fp_format *fmt, struct hd_fp x, uint64_t random,
+                           unsigned bits);
+/* The largest finite number. */
+uint64_t hd_fp_max(const struct hd_fp_format *fmt);
 
 struct hd_fp hd_fp_neg(struct hd_fp a);
 /* rnd gives the sign of an exact zero difference. */

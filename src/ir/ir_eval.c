@@ -155,7 +155,10 @@ bool ir_eval(const struct ir_instr *instr, const struct ir_bits *src, struct ir_
         r = eval_unpack(instr, src[0]);
         break;
     case IR_OP_CVTPACK:
-        r.lo = ir_cvtpack(instr, src[0].lo, src[1].lo);
+        r.lo = ir_cvtpack(instr, src[0].lo, src[1].lo, instr->nsrc > 2 ? src[2].lo : 0);
+        break;
+    case IR_OP_CVTUNPACK:
+        r.lo = ir_cvtunpack(instr, src[0].lo);
         break;
 #define ANY(name)
 #define INT(name, expr)                                                                            \

@@ -56,6 +56,8 @@ bool ir_fp_test(const struct ir_fp *f, uint64_t a);
 
 /* ir_eval_cvt.c */
 uint64_t ir_cvt(const struct ir_instr *in, uint64_t a);
-uint64_t ir_cvtpack(const struct ir_instr *in, uint64_t high, uint64_t low);
+/* random: upper half for `high`, lower for `low`. */
+uint64_t ir_cvtpack(const struct ir_instr *in, uint64_t high, uint64_t low, uint64_t random);
+uint64_t ir_cvtunpack(const struct ir_instr *in, uint64_t a);
 
 #endif

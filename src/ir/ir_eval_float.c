@@ -23,6 +23,18 @@ const struct hd_fp_format *ir_fp_format(enum ir_type type)
         return &hd_fp_f32;
     case IR_F64:
         return &hd_fp_f64;
+    case IR_TF32:
+        return &hd_fp_tf32;
+    case IR_E4M3:
+        return &hd_fp_e4m3;
+    case IR_E5M2:
+        return &hd_fp_e5m2;
+    case IR_E2M3:
+        return &hd_fp_e2m3;
+    case IR_E3M2:
+        return &hd_fp_e3m2;
+    case IR_E2M1:
+        return &hd_fp_e2m1;
     default:
         return NULL;
     }
@@ -43,6 +55,7 @@ enum hd_fp_round ir_fp_round(enum ir_rnd rnd)
     case IR_RNA:
         return HD_FP_RNA;
     case IR_RND_NONE:
+    case IR_RS: /* hd_fp_pack_random() */
     case IR_RN:
     case IR_RNI:
     case IR_APPROX:

@@ -20,8 +20,11 @@
 #define F64    BIT(IR_F64)
 #define NONE   BIT(IR_VOID)
 #define I8     (BIT(IR_B8) | BIT(IR_U8) | BIT(IR_S8))
-#define CVT    (I8 | I16 | I32 | I64 | BIT(IR_F16) | BIT(IR_BF16) | F32 | F64)
-#define MEMOP  (I16 | I32 | I64 | F16 | BF16 | F32 | F64 | BIT(IR_B128))
+#define CVT    (I8 | I16 | I32 | I64 | BIT(IR_F16) | BIT(IR_BF16) | F32 | F64 | BIT(IR_TF32))
+#define SMALL                                                                                      \
+    (BIT(IR_E4M3X2) | BIT(IR_E5M2X2) | BIT(IR_E2M3X2) | BIT(IR_E3M2X2) | BIT(IR_UE8M0X2) |         \
+     BIT(IR_E2M1X2))
+#define MEMOP (I16 | I32 | I64 | F16 | BF16 | F32 | F64 | BIT(IR_B128))
 /* Everything a register can hold. */
 #define ANY (ALL & ~(NONE | BIT(IR_E2M1) | BIT(IR_U4) | BIT(IR_S4) | BIT(IR_B1)))
 #define ALL (BIT(IR_TYPE_COUNT) - 1)
@@ -45,18 +48,19 @@ _Static_assert(IR_TYPE_COUNT < 64, "type sets are 64 bits");
 #define ORDER  IR_F_ORDER
 #define IMM    IR_F_IMM
 
-#define FTZ      IR_MOD_FTZ
-#define SAT      IR_MOD_SAT
-#define NOFTZ    IR_MOD_NOFTZ
-#define NAN      IR_MOD_NAN
-#define XORSIGN  IR_MOD_XORSIGN
-#define RELU     IR_MOD_RELU
-#define HI       IR_MOD_HI
-#define WRAP     IR_MOD_WRAP
-#define SHIFTAMT IR_MOD_SHIFTAMT
-#define NC       IR_MOD_NC
-#define L2EVICT  IR_MODS_L2_EVICT
-#define CACHE    (IR_MODS_HINTS | IR_MOD_POLICY)
+#define FTZ       IR_MOD_FTZ
+#define SAT       IR_MOD_SAT
+#define NOFTZ     IR_MOD_NOFTZ
+#define NAN       IR_MOD_NAN
+#define XORSIGN   IR_MOD_XORSIGN
+#define RELU      IR_MOD_RELU
+#define SATFINITE IR_MOD_SATFINITE
+#define HI        IR_MOD_HI
+#define WRAP      IR_MOD_WRAP
+#define SHIFTAMT  IR_MOD_SHIFTAMT
+#define NC        IR_MOD_NC
+#define L2EVICT   IR_MODS_L2_EVICT
+#define CACHE     (IR_MODS_HINTS | IR_MOD_POLICY)
 
 const struct ir_op_info ir_op_infos[IR_OP_COUNT] = {
 #define X(name_, text, dst_, src_, types_, mods_, flags_, doc_)                                    \

@@ -401,6 +401,40 @@ static enum hd_status check_copy(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_cvt(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+
+    REQUIRE(instr->type2 != IR_TF32, "second type tf32 is not legal here");
+    REQUIRE(instr->type != IR_TF32 || instr->type2 == IR_F32, "tf32 from %s",
+            ir_type_name(instr->type2));
+    REQUIRE(instr->rnd != IR_RS, "random bits are not legal here");
+    return HD_OK;
+}
+
+static enum hd_status check_cvtpack(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+
+    REQUIRE(ir_type_lanes(instr->type) == 2, "type %s is not legal here",
+            ir_type_name(instr->type));
+    REQUIRE((instr->nsrc == 3) == (instr->rnd == IR_RS), "%u sources", instr->nsrc);
+    return HD_OK;
+}
+
+static enum hd_status check_cvtunpack(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    bool is_scale = instr->type2 == IR_UE8M0X2;
+
+    REQUIRE(instr->type == (is_scale ? IR_BF16X2 : IR_F16X2), "%s from %s",
+            ir_type_name(instr->type), ir_type_name(instr->type2));
+    REQUIRE(is_scale || instr->type2 == IR_E4M3X2 || instr->type2 == IR_E5M2X2 ||
+                instr->type2 == IR_E2M3X2 || instr->type2 == IR_E3M2X2 || instr->type2 == IR_E2M1X2,
+            "second type %s is not legal here", ir_type_name(instr->type2));
+    return HD_OK;
+}
+
 static enum hd_status check_signature(struct checker *c, const struct ir_proto *proto,
                                       uint32_t first)
 {
@@ -540,11 +574,24 @@ static enum hd_status check_match(struct checker *c)
 typedef enum hd_status check_fn(struct checker *c);
 
 static check_fn *const specials[IR_OP_COUNT] = {
-    [IR_OP_LD] = check_load,         [IR_OP_ST] = check_store,          [IR_OP_ATOM] = check_atom,
-    [IR_OP_PACK] = check_pack,       [IR_OP_UNPACK] = check_unpack,     [IR_OP_SREG] = check_sreg,
-    [IR_OP_VARADDR] = check_varaddr, [IR_OP_FUNCADDR] = check_funcaddr, [IR_OP_CALL] = check_call,
-    [IR_OP_CALLI] = check_calli,     [IR_OP_BUILTIN] = check_builtin,   [IR_OP_RET] = check_ret,
-    [IR_OP_VOTE] = check_vote,       [IR_OP_BAR] = check_bar,           [IR_OP_MATCH] = check_match,
+    [IR_OP_LD] = check_load,
+    [IR_OP_ST] = check_store,
+    [IR_OP_ATOM] = check_atom,
+    [IR_OP_PACK] = check_pack,
+    [IR_OP_UNPACK] = check_unpack,
+    [IR_OP_SREG] = check_sreg,
+    [IR_OP_VARADDR] = check_varaddr,
+    [IR_OP_FUNCADDR] = check_funcaddr,
+    [IR_OP_CALL] = check_call,
+    [IR_OP_CALLI] = check_calli,
+    [IR_OP_BUILTIN] = check_builtin,
+    [IR_OP_RET] = check_ret,
+    [IR_OP_CVT] = check_cvt,
+    [IR_OP_CVTPACK] = check_cvtpack,
+    [IR_OP_CVTUNPACK] = check_cvtunpack,
+    [IR_OP_VOTE] = check_vote,
+    [IR_OP_BAR] = check_bar,
+    [IR_OP_MATCH] = check_match,
     [IR_OP_COPY] = check_copy,
 };
 

@@ -113,8 +113,9 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
 
 /*
  * lower_ops.c: the rows of spec/ptx_ops.def. `run` is lower_do_NAME() of the column "lowering", in
- * lower_simple.c, lower_arith.c, lower_float.c, lower_mem.c, lower_async.c, lower_hint.c,
- * lower_warp.c, lower_call.c or lower_flow.c; NULL: not supported. False: not with these types.
+ * lower_simple.c, lower_arith.c, lower_float.c, lower_cvt.c, lower_video.c, lower_mem.c,
+ * lower_async.c, lower_hint.c, lower_warp.c, lower_call.c or lower_flow.c; NULL: not supported.
+ * False: not with these types.
  */
 typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
 enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };
@@ -153,6 +154,10 @@ enum ir_rnd lower_rounding(const struct ptx_form *form);
 void lower_policy_source(struct lower_fn *f, const struct ptx_insn *in, uint32_t at,
                          struct ir_value **src, uint32_t *n);
 void lower_access_hints(struct ir_instr *r, const struct ptx_form *form);
+
+/* lower_cvt.c: which types convert, and with which words and operands */
+bool lower_cvt_types(const struct ptx_form *form);
+bool lower_cvt_variant(const struct ptx_insn *in);
 
 /* lower_float.c: what integers leave to it */
 lower_run_fn lower_float_min_max;

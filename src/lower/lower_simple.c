@@ -38,8 +38,8 @@ enum ir_rnd lower_rounding(const struct ptx_form *form)
     static const enum ir_rnd table[] = {
         [PTX_ROUND_NONE] = IR_RND_NONE, [PTX_ROUND_RN] = IR_RN,   [PTX_ROUND_RZ] = IR_RZ,
         [PTX_ROUND_RM] = IR_RM,         [PTX_ROUND_RP] = IR_RP,   [PTX_ROUND_RNA] = IR_RNA,
-        [PTX_ROUND_RNI] = IR_RNI,       [PTX_ROUND_RZI] = IR_RZI, [PTX_ROUND_RMI] = IR_RMI,
-        [PTX_ROUND_RPI] = IR_RPI};
+        [PTX_ROUND_RS] = IR_RS,         [PTX_ROUND_RNI] = IR_RNI, [PTX_ROUND_RZI] = IR_RZI,
+        [PTX_ROUND_RMI] = IR_RMI,       [PTX_ROUND_RPI] = IR_RPI};
     if (form->approx)
         return IR_APPROX;
     if (form->full)

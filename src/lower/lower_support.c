@@ -7,7 +7,7 @@
 static bool type_in_slice(const struct ptx_form *form, unsigned i)
 {
     enum ptx_type t = (enum ptx_type)form->types[i];
-    if (form->op == PTX_OP_CVT_PACK)
+    if (form->op == PTX_OP_CVT_PACK || form->op == PTX_OP_CVT)
         return true; /* types_in_slice() names them */
     bool packed_int = t == PTX_TYPE_U16X2 || t == PTX_TYPE_S16X2;
     unsigned op = form->op;
@@ -50,9 +50,8 @@ static bool saturation_in_slice(const struct ptx_form *form)
 
 static bool relu_in_slice(const struct ptx_form *form)
 {
-    return !form->relu ||
-           ((form->op == PTX_OP_FMA || form->op == PTX_OP_CVT) && is_half(ptx_form_type(form)) &&
-            (form->ntypes < 2 || ptx_type_class((enum ptx_type)form->types[1]) == PTX_CLASS_FLOAT));
+    return !form->relu || form->op == PTX_OP_CVT ||
+           (form->op == PTX_OP_FMA && is_half(ptx_form_type(form)));
 }
 
 /* Compares of integers have no unordered forms, those of floats no unsigned ones. */
@@ -101,7 +100,7 @@ static bool types_in_slice(const struct ptx_form *form)
     case PTX_OP_CVT_PACK:
         return pack_types_in_slice(form);
     case PTX_OP_CVT:
-        return form->ntypes == 2;
+        return lower_cvt_types(form);
     case PTX_OP_SET:
         return form->ntypes == 2 && first != PTX_TYPE_F64 && ptx_type_bits(first) <= 32 &&
                ptx_type_class(first) != PTX_CLASS_PRED && ptx_type_bits(first) >= 16;
@@ -145,6 +144,8 @@ static bool variant_in_slice(const struct ptx_insn *insn)
     if (is_video(form))
         return video_in_slice(form);
     switch (form->op) {
+    case PTX_OP_CVT:
+        return lower_cvt_variant(insn);
     case PTX_OP_CVT_PACK:
         return form->sat && insn->nops == (form->ntypes == 3 ? 4 : 3);
     case PTX_OP_SET:

@@ -159,6 +159,7 @@ static bool is_plain(enum ir_op op)
     case IR_OP_POLICY_RANGE:
     case IR_OP_POLICY_CVT:
     case IR_OP_CVT:
+    case IR_OP_CVTUNPACK:
     case IR_OP_CVTA:
     case IR_OP_CVTA_TO:
     case IR_OP_ISSPACEP:
@@ -201,8 +202,35 @@ static void gen_pure(struct gen *g)
     put(g, defined_nan(g, in));
 }
 
+/* Pairs of small floats, there and back; tf32. */
+static void gen_small(struct gen *g)
+{
+    static const enum ir_type types[] = {IR_E4M3X2, IR_E5M2X2, IR_E2M3X2, IR_E3M2X2, IR_UE8M0X2};
+    enum ir_type t = types[below(g, HD_COUNT_OF(types))];
+    bool scale = t == IR_UE8M0X2, random = !scale && below(g, 3) == 0;
+    struct ir_value *src[] = {pick(g, IR_B32), pick(g, IR_B32), pick(g, IR_B32)};
+    struct ir_instr *in;
+    if (below(g, 3) == 0) {
+        in = ir_build_cvt(&g->b, IR_TF32, IR_F32, below(g, 2) ? IR_RNA : IR_RZ, src[0])->instr;
+    } else if (below(g, 2)) {
+        in = build(g, IR_OP_CVTPACK, t, random ? 3 : 2, src, 1);
+        in->rnd = random ? IR_RS : !scale ? IR_RN : below(g, 2) ? IR_RP : IR_RZ;
+        ir_set_mod(in, IR_MOD_SATFINITE, below(g, 2));
+    } else {
+        struct ir_value *pair = pick(g, IR_B16);
+        in = ir_build_instr(&g->b, IR_OP_CVTUNPACK, scale ? IR_BF16X2 : IR_F16X2, 1, &pair, 1);
+        in->type2 = t;
+    }
+    ir_set_mod(in, IR_MOD_RELU, !scale && below(g, 2));
+    put(g, in->dst[0]);
+}
+
 static void gen_cvt(struct gen *g)
 {
+    if (below(g, 4) == 0) {
+        gen_small(g);
+        return;
+    }
     static const enum ir_type types[] = {IR_U16, IR_S16, IR_U32,  IR_S32, IR_U64,
                                          IR_S64, IR_F16, IR_BF16, IR_F32, IR_F64};
     static const enum ir_rnd rnds[] = {IR_RN, IR_RZ, IR_RM, IR_RP};

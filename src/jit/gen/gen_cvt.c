@@ -253,7 +253,7 @@ static LLVMValueRef float_to_float(struct gen *g, const struct gen_emit *e)
 
 LLVMValueRef gen_emit_cvt(struct gen *g, const struct gen_emit *e)
 {
-    if (e->in->op != IR_OP_CVT)
+    if (e->in->op != IR_OP_CVT || e->in->type == IR_TF32 || ir_has(e->in, IR_MOD_SATFINITE))
         return NULL;
     bool from_int = is_int(e->in->type2), to_int = is_int(e->in->type);
     if (from_int && to_int)

@@ -351,7 +351,8 @@ static LLVMValueRef cvt_pack(const struct half *h, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
     LLVMValueRef r[2];
-    if (in->rnd != IR_RN && in->rnd != IR_RZ && in->rnd != IR_RND_NONE)
+    if ((in->rnd != IR_RN && in->rnd != IR_RZ && in->rnd != IR_RND_NONE) ||
+        ir_has(in, IR_MOD_SATFINITE))
         return NULL;
     for (int i = 0; i < 2; i++) {
         LLVMValueRef x = LLVMBuildBitCast(h->g->b, e->src[1 - i], form(h, h->g->t->f32), "");

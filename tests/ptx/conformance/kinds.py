@@ -1,4 +1,5 @@
 """What an operand of a row is: how many bits, and which values are worth trying."""
+import floats
 
 
 class Kind:
@@ -49,3 +50,16 @@ PRED = Kind(1, [], lambda rng: rng.getrandbits(1))
 I8, I16, I32, I64 = (integer(n) for n in (8, 16, 32, 64))
 BYTES, HALVES = packed(I8, 4), packed(I16, 2)
 COUNT32 = small(32, 32)
+
+
+def number(fmt):
+    return Kind(fmt.bits, floats.edges(fmt), floats.draw_float(fmt))
+
+
+def numbers_near(wide, narrow):
+    """`wide` numbers that are hard to round to `narrow`, and any others."""
+    draw_near, draw_any = floats.near(wide, narrow), floats.draw_float(wide)
+    return Kind(wide.bits, floats.edges(wide), lambda rng: (draw_near if rng.random() < 0.7 else draw_any)(rng))
+
+
+F16, BF16, F32, F64 = (number(f) for f in (floats.F16, floats.BF16, floats.F32, floats.F64))

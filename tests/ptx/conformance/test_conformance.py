@@ -17,9 +17,10 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import suite  # noqa: E402
 from suite import engine  # noqa: E402
+import rows_cvt  # noqa: E402
 import rows_video  # noqa: E402
 
-MODULES = (rows_video,)
+MODULES = (rows_video, rows_cvt)
 ARCHES = ("sm_100a", "sm_120a", "sm_75")
 SHOWN = 12
 

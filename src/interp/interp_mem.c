@@ -272,6 +272,13 @@ enum interp_step interp_store(struct interp_thread *t)
     return INTERP_NEXT;
 }
 
+char *interp_row(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    assert(in->op == IR_OP_LDMATRIX || in->op == IR_OP_STMATRIX);
+    return resolve(t, 16, in->op == IR_OP_STMATRIX);
+}
+
 static uint64_t atom_2(uint16_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
 {
     uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;

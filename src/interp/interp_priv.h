@@ -139,6 +139,8 @@ uint64_t interp_address(struct interp_thread *t); /* of the instruction, in its 
 enum interp_step interp_load(struct interp_thread *t);
 enum interp_step interp_store(struct interp_thread *t);
 enum interp_step interp_atom(struct interp_thread *t);
+/* The 16 bytes at the address of the instruction that the lane is at; NULL after a fault. */
+char *interp_row(struct interp_thread *t);
 uint64_t interp_to_generic(struct interp_thread *t, enum ir_space space, uint64_t address);
 uint64_t interp_from_generic(struct interp_thread *t, enum ir_space space, uint64_t address);
 bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_t address);
@@ -149,6 +151,9 @@ uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t al
 
 /* interp_async.c */
 enum interp_step interp_copy(struct interp_thread *t);
+
+/* interp_matrix.c: the members of a warp at once, all of them at `in`; false: a fault. */
+bool interp_matrix(struct interp_warp *warp, uint32_t members, const struct ir_instr *in);
 
 /* interp_warp.c */
 enum interp_step interp_collective(struct interp_thread *t);

@@ -373,6 +373,10 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_MATCH:
     case IR_OP_REDUX:
     case IR_OP_ELECT:
+    case IR_OP_MMA:
+    case IR_OP_LDMATRIX:
+    case IR_OP_STMATRIX:
+    case IR_OP_MOVMATRIX:
         return interp_collective(t);
     case IR_OP_ACTIVEMASK:
         return interp_activemask(t);

@@ -150,10 +150,9 @@ static void do_elect(const struct group *g, struct interp_thread *t)
         interp_set(t, 1, t->lane == leader);
 }
 
-static void collective_finish(const struct group *g)
+/* Results may overwrite no source: SSA. So lanes can be done in turn. */
+static void lanes_finish(const struct group *g)
 {
-    assert(g->members && !(g->members & ~living(g->warp)));
-    /* Results may overwrite no source: SSA. So lanes can be done in turn, then released. */
     for (uint32_t m = g->members; m; m &= m - 1) {
         struct interp_thread *t = &g->warp->lanes[__builtin_ctz(m)];
         switch (at(t)->op) {
@@ -176,17 +175,28 @@ static void collective_finish(const struct group *g)
             assert(at(t)->op == IR_OP_WARPSYNC);
         }
     }
+}
+
+static void collective_finish(const struct group *g)
+{
+    const struct ir_instr *in = at(&g->warp->lanes[__builtin_ctz(g->members)]);
+    assert(g->members && !(g->members & ~living(g->warp)));
+    if (!ir_op_is_matrix(in->op))
+        lanes_finish(g);
+    else if (!interp_matrix(g->warp, g->members, in))
+        return; /* a fault: the launch ends */
     for (uint32_t m = g->members; m; m &= m - 1)
         release(&g->warp->lanes[__builtin_ctz(m)]);
 }
 
 /* Releases the group that waits with this operation and mask when its living members are there. */
-static bool collective_try(struct interp_warp *warp, enum ir_op op, uint32_t mask)
+static bool collective_try(struct interp_warp *warp, const struct ir_instr *in, uint32_t mask)
 {
     struct group g = {warp, mask & living(warp)};
     for (uint32_t m = g.members; m; m &= m - 1) {
         const struct interp_thread *t = &warp->lanes[__builtin_ctz(m)];
-        if (t->state != INTERP_WAIT_WARP || t->mask != mask || at(t)->op != op)
+        bool same = ir_op_is_matrix(in->op) ? at(t) == in : at(t)->op == in->op;
+        if (t->state != INTERP_WAIT_WARP || t->mask != mask || !same)
             return false;
     }
     if (g.members)
@@ -196,10 +206,14 @@ static bool collective_try(struct interp_warp *warp, enum ir_op op, uint32_t mas
 
 enum interp_step interp_collective(struct interp_thread *t)
 {
-    enum ir_op op = at(t)->op;
-    t->mask = (uint32_t)interp_src(t, mask_operand(at(t))) | 1u << t->lane;
+    const struct ir_instr *in = at(t);
+    t->mask = ~0u;
+    if (!ir_op_is_matrix(in->op))
+        t->mask = (uint32_t)interp_src(t, mask_operand(in)) | 1u << t->lane;
     t->state = INTERP_WAIT_WARP;
-    return collective_try(t->warp, op, t->mask) ? INTERP_JUMPED : INTERP_BLOCKED;
+    if (!collective_try(t->warp, in, t->mask))
+        return INTERP_BLOCKED;
+    return t->cta->run->status == HD_OK ? INTERP_JUMPED : INTERP_FAULTED;
 }
 
 /* ---- activemask */
@@ -317,7 +331,7 @@ static void retry_collectives(struct interp_warp *warp)
     for (uint32_t i = 0; i < warp->nlanes; i++) {
         const struct interp_thread *t = &warp->lanes[i];
         if (t->state == INTERP_WAIT_WARP)
-            collective_try(warp, at(t)->op, t->mask);
+            collective_try(warp, at(t), t->mask);
     }
 }
 

@@ -37,6 +37,18 @@ uint64_t ir_eval_atom(enum ir_atom atom, enum ir_type type, bool noftz, uint64_t
 /* REDUX over n >= 1 values of type u32, s32 or b32. */
 uint32_t ir_eval_redux(enum ir_redux redux, enum ir_type type, uint32_t a, uint32_t b);
 
+/*
+ * The product of a warp. `src` and `dst` are registers of 32 lanes each, sources in the order of
+ * the instruction's, all of ir_mma_register_bits(). Lanes that are not there have zeros.
+ */
+void ir_eval_mma(const struct ir_mma *mma, const void *src, void *dst);
+/* Registers of 32 lanes from rows and back: 8 rows per register. */
+void ir_eval_ldmatrix(enum ir_tile tile, unsigned nregs, const uint8_t (*rows)[16],
+                      uint32_t (*regs)[32]);
+void ir_eval_stmatrix(enum ir_tile tile, unsigned nregs, const uint32_t (*regs)[32],
+                      uint8_t (*rows)[16]);
+void ir_eval_movmatrix(const uint32_t src[32], uint32_t dst[32]);
+
 /* Bits of the result, as the table's result column says; 0 when it has none or is per result. */
 unsigned ir_eval_result_bits(const struct ir_instr *instr);
 

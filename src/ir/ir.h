@@ -65,6 +65,8 @@ enum ir_shfl { IR_SHFL_LIST(IR_ENUMERATOR) };
 enum ir_vote { IR_VOTE_LIST(IR_ENUMERATOR) };
 enum ir_redux { IR_REDUX_LIST(IR_ENUMERATOR) };
 enum ir_match { IR_MATCH_LIST(IR_ENUMERATOR) };
+enum ir_tile { IR_TILE_LIST(IR_ENUMERATOR) };
+enum ir_mma_flag { IR_MMA_LIST(IR_ENUMERATOR) };
 enum ir_level { IR_LEVEL_LIST(IR_ENUMERATOR) };
 enum ir_policy { IR_POLICY_LIST(IR_ENUMERATOR) };
 
@@ -171,6 +173,49 @@ struct ir_proto {
     const enum ir_type *params; /* value types after chunking */
     const enum ir_type *results;
 };
+
+/*
+ * What an MMA computes: d (m x n) = a (m x k) * b (k x n) + c. Registers have 32 bits, or 64 where
+ * elements have; a register holds e elements side by side, lowest bits first. Rows come in groups
+ * of 16 (or of 8: m8), columns in groups of 8, groups of columns inside those of rows. In register
+ * number r of such a group lane 4 * g + t has
+ *
+ *   a     of row g (+ 8 for odd r, not with m8) columns e * t .. e * t + e - 1, and 4 * e more for
+ *         every other register
+ *   b     the same with rows and columns exchanged: of column g rows e * (t + 4 * r) ..
+ *   c, d  columns 2 * t and 2 * t + 1, of row g first, then of row g + 8
+ *
+ * which are the fragments of mma.sync in the PTX ISA, and fragments for wmma.
+ *
+ *   flags     bits 1 << enum ir_mma_flag:
+ *   SPARSE    a has k / 2 columns; metadata say which of k they are: 2 of 4 elements (of tf32 1 of
+ *             2; of 4 bits 2 pairs of 4)
+ *   ORDERED   with metadata in ascending order
+ *   BYTES     elements have a byte each: 6 bits at its bottom, 4 bits in its middle
+ *   QUADS     m8n8k4 of f16: lanes 4 * q .. and 16 + 4 * q .. have matrices of their own, a by
+ *             rows, b by columns unless A_COLUMNS, B_ROWS
+ *   XOR, AND  sums count the ones of a ^ b, a & b
+ *   SAT       integer sums are clamped at the end
+ *
+ * Sources: a, b, c; metadata if sparse; if there are scales, for a and for b each: scales, number
+ * of their first byte, number of the lanes of four that have them. These are b32.
+ */
+struct ir_mma {
+    uint16_t m, n, k;
+    uint16_t flags;
+    enum ir_type a, b, c, d; /* of elements */
+    enum ir_type scale;      /* UE8M0, UE4M3; VOID = not scaled */
+    uint8_t scales;          /* of a row of a, of a column of b: each for k / scales elements */
+    uint8_t selector;        /* SPARSE: which lanes of each four have the metadata */
+    enum ir_rnd rnd;         /* of f64 */
+};
+
+/* How many registers of a fragment: operand 'a', 'b', 'c', 'd'; 's': sources of the instruction. */
+unsigned ir_mma_registers(const struct ir_mma *mma, char operand);
+/* Do lanes of this selector have metadata of this shape? */
+bool ir_mma_selector_fits(const struct ir_mma *mma);
+/* Of the fragments; 32 or 64. */
+unsigned ir_mma_register_bits(const struct ir_mma *mma);
 
 /* Code of `func` that was inlined: the place of the call. */
 struct ir_inline {
@@ -380,6 +425,12 @@ static inline bool ir_has(const struct ir_instr *instr, enum ir_mod mod)
 static inline void ir_set_mod(struct ir_instr *instr, enum ir_mod mod, bool on)
 {
     instr->mods = on ? instr->mods | (uint32_t)mod : instr->mods & ~(uint32_t)mod;
+}
+
+/* Is it done by all lanes of a warp together, at one place (PTX: .aligned)? */
+static inline bool ir_op_is_matrix(enum ir_op op)
+{
+    return op == IR_OP_MMA || op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX || op == IR_OP_MOVMATRIX;
 }
 
 /* May an instruction of this operation be of this type? */

@@ -16,6 +16,7 @@
 #define IR_SEM_COUNT_   (0u IR_SEM_LIST(IR_ONE))
 #define IR_SCOPE_COUNT_ (0u IR_SCOPE_LIST(IR_ONE))
 #define IR_CACHE_COUNT_ (0u IR_CACHE_LIST(IR_ONE))
+#define IR_MMA_COUNT_   (0u IR_MMA_LIST(IR_ONE))
 #define IR_LINK_COUNT_  (0u IR_LINK_LIST(IR_ONE))
 
 extern const char *const ir_space_names[IR_SPACE_COUNT_];
@@ -25,6 +26,7 @@ extern const char *const ir_atom_names[IR_ATOM_COUNT_];
 extern const char *const ir_sem_names[IR_SEM_COUNT_];
 extern const char *const ir_scope_names[IR_SCOPE_COUNT_];
 extern const char *const ir_cache_names[IR_CACHE_COUNT_];
+extern const char *const ir_mma_names[IR_MMA_COUNT_];
 extern const char *const ir_mod_names[IR_MOD_COUNT];
 extern const char *const ir_linkage_names[IR_LINK_COUNT_];
 

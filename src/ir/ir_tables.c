@@ -280,6 +280,7 @@ const char *const ir_rnd_names[IR_RND_COUNT_] = {IR_RND_LIST(TEXT)};
 const char *const ir_cmp_names[IR_CMP_COUNT_] = {IR_CMP_LIST(TEXT)};
 const char *const ir_atom_names[IR_ATOM_COUNT_] = {IR_ATOM_LIST(TEXT)};
 const char *const ir_sem_names[IR_SEM_COUNT_] = {IR_SEM_LIST(TEXT)};
+const char *const ir_mma_names[IR_MMA_COUNT_] = {IR_MMA_LIST(TEXT)};
 const char *const ir_scope_names[IR_SCOPE_COUNT_] = {IR_SCOPE_LIST(TEXT)};
 const char *const ir_cache_names[IR_CACHE_COUNT_] = {IR_CACHE_LIST(TEXT)};
 const char *const ir_linkage_names[IR_LINK_COUNT_] = {IR_LINK_LIST(TEXT)};
@@ -295,6 +296,7 @@ static const char *const shfl_names[] = {IR_SHFL_LIST(TEXT)};
 static const char *const vote_names[] = {IR_VOTE_LIST(TEXT)};
 static const char *const redux_names[] = {IR_REDUX_LIST(TEXT)};
 static const char *const match_names[] = {IR_MATCH_LIST(TEXT)};
+static const char *const tile_names[] = {IR_TILE_LIST(TEXT)};
 static const char *const level_names[] = {IR_LEVEL_LIST(TEXT)};
 static const char *const policy_names[] = {IR_POLICY_LIST(TEXT)};
 static const char *const builtin_names[] = {IR_BUILTIN_LIST(TEXT)};
@@ -333,6 +335,9 @@ size_t ir_imm_names(enum ir_op op, const char *const **out_names)
         return NAMES(redux_names);
     case IR_OP_MATCH:
         return NAMES(match_names);
+    case IR_OP_LDMATRIX:
+    case IR_OP_STMATRIX:
+        return NAMES(tile_names);
     case IR_OP_PREFETCH:
         return NAMES(level_names);
     case IR_OP_POLICY_FRACTIONAL:

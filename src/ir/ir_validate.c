@@ -571,6 +571,38 @@ static enum hd_status check_match(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_mma(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    const struct ir_mma *mma = ir_ext_mma(instr);
+    enum ir_type reg = ir_mma_register_bits(mma) == 64 ? IR_B64 : IR_B32;
+    unsigned nsrc = ir_mma_registers(mma, 's'), ndst = ir_mma_registers(mma, 'd');
+
+    REQUIRE(instr->nsrc == nsrc, "%u registers, want %u", instr->nsrc, nsrc);
+    REQUIRE(instr->ndst == ndst, "%u results, want %u", instr->ndst, ndst);
+    for (uint32_t i = 0; i < nsrc + ndst; i++) {
+        enum ir_type is = i < nsrc ? instr->src[i]->type : instr->dst[i - nsrc]->type;
+        REQUIRE(is == reg, "register %u is %s, want %s", i, ir_type_name(is), ir_type_name(reg));
+    }
+    return HD_OK;
+}
+
+/* Sixteen rows are two registers; there are 32 rows at most. */
+static enum hd_status check_tile(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    bool stores = instr->op == IR_OP_STMATRIX;
+    uint32_t n = stores ? instr->nsrc - 1 : instr->ndst;
+    bool is_short = instr->imm < IR_TILE_M16N16_TRANS || instr->imm == IR_TILE_M8N16_B6 ||
+                    instr->imm == IR_TILE_M8N16_B4;
+
+    REQUIRE(n == 1 || n == 2 || n == 4, "%u registers", n);
+    REQUIRE(n > 1 || is_short, "half a matrix");
+    REQUIRE(!stores || instr->imm <= IR_TILE_M16N8_TRANS, "no such store");
+    REQUIRE(stores || instr->imm != IR_TILE_M16N8_TRANS, "no such load");
+    return HD_OK;
+}
+
 typedef enum hd_status check_fn(struct checker *c);
 
 static check_fn *const specials[IR_OP_COUNT] = {
@@ -593,6 +625,9 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_BAR] = check_bar,
     [IR_OP_MATCH] = check_match,
     [IR_OP_COPY] = check_copy,
+    [IR_OP_MMA] = check_mma,
+    [IR_OP_LDMATRIX] = check_tile,
+    [IR_OP_STMATRIX] = check_tile,
 };
 
 static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)

@@ -253,5 +253,7 @@ void *jit_rt_lookup(const char *name)
             return names[i].address;
     }
     void *found = jit_rt_atom_lookup(name);
-    return found ? found : jit_rt_async_lookup(name);
+    if (!found)
+        found = jit_rt_async_lookup(name);
+    return found ? found : jit_rt_mma_lookup(name);
 }

@@ -81,6 +81,40 @@ static void test_shuffles(void)
     eq_u64(bad, 0, "collectives are right");
 }
 
+/*
+ * A warp of twenty threads: lanes that are not there count as zeros, their rows are not touched.
+ * All elements of a and b are 1; rows 5 to 7 and 13 to 15 of a and columns 5 to 7 of b are missing.
+ */
+static void test_partial_product(void)
+{
+    static const char text[] = HEAD
+        "var @s shared internal align 16 size 1024\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b32 = const.b32 0x3c003c00\n  %7:b32 = const.b32 0x0\n"
+        "  %8:b32, %9:b32, %10:b32, %11:b32 = mma (16 8 16 f16 f16 f32 f32), %6, %6, %6, %6, %6, "
+        "%6, %7, %7, %7, %7\n"
+        "  st.b32.global [%3], %8\n  st.b32.global [%3+128], %9\n"
+        "  %12:b64 = varaddr @s\n  %13:b32 = const.b32 0x10\n  %14:b64 = mulwide.u32 %2, %13\n"
+        "  %15:b64 = add.u64 %12, %14\n  stmatrix.shared.m8n8 [%15], %6, %2\n"
+        "  %16:b32, %17:b32 = ldmatrix.shared.m8n8 [%15]\n"
+        "  st.b32.global [%3+256], %17\n  %18:b32 = movmatrix %6\n"
+        "  st.b32.global [%3+384], %18\n  ret\n}\n";
+    float product[2][32] = {{0}};
+    uint32_t out[4][32] = {{0}};
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 20, .params = params}), HD_OK, "a part of a warp runs");
+    memcpy(product, out, sizeof(product));
+    for (unsigned i = 0; i < 20; i++) {
+        unsigned col = 2 * (i % 4), row = i / 4;
+        bad += product[0][i] != (col < 5 ? 16 : 0) || product[1][i] != (col + 1 < 5 ? 16 : 0);
+        bad += out[2][i] != i; /* rows 8 to 15 are there, and their lanes up to 20 */
+        bad += out[3][i] != (col + 1 < 5 ? 0x3c003c00 : col < 5 ? 0x3c00 : 0);
+        bad += row > 4;
+    }
+    eq_u64(bad, 0, "what is missing counts as zeros");
+}
+
 /* Both arms of a branch lead to the same block, with other operands: whole warps, lanes, brx. */
 static void test_same_target(void)
 {
@@ -547,6 +581,7 @@ int main(void)
     test_vecadd();
     test_reduction();
     test_shuffles();
+    test_partial_product();
     test_divergence();
     test_same_target();
     test_denormal_atom();

@@ -388,8 +388,9 @@ void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */
 LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: host addresses */
 LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's local window */
-void gen_addr(struct gen *g, const struct ir_instr *instr); /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
-bool gen_warp(struct gen *g, const struct ir_instr *instr); /* collectives */
+void gen_addr(struct gen *g, const struct ir_instr *instr);   /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
+bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
+void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);
 /* Thread number along an axis of lane 0 of half h of a warp, by division. */
 LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef warp_index, int h, unsigned axis);

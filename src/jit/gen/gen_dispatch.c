@@ -156,7 +156,9 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef
 {
     const struct ir_instr *in = node->collective;
     assert(g->dispatch && node->first == in && LLVMTypeOf(pend[0]) == g->t->i16);
-    const struct ir_value *member = in->op == IR_OP_SHFL ? in->src[3]
+    bool everybody = ir_op_is_matrix(in->op);
+    const struct ir_value *member = everybody              ? NULL
+                                    : in->op == IR_OP_SHFL ? in->src[3]
                                     : in->op == IR_OP_WARPSYNC || in->op == IR_OP_ELECT
                                         ? in->src[0]
                                         : in->src[1];
@@ -164,7 +166,7 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef
     LLVMValueRef saved[2] = {g->mask[0], g->mask[1]};
     g->mask[0] = p[0];
     g->mask[1] = p[1];
-    LLVMValueRef want = gen_first_active(g, member);
+    LLVMValueRef want = everybody ? gen_i32(g, UINT32_MAX) : gen_first_active(g, member);
     LLVMValueRef have = gen_mask32(g);
     g->mask[0] = saved[0];
     g->mask[1] = saved[1];

@@ -74,6 +74,12 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_STACKRESTORE:
         gen_stack(g, in);
         return;
+    case IR_OP_MMA:
+    case IR_OP_LDMATRIX:
+    case IR_OP_STMATRIX:
+    case IR_OP_MOVMATRIX:
+        gen_matrix(g, in);
+        return;
     case IR_OP_NANOSLEEP: {
         LLVMValueRef args[] = {g->cta, gen_first_active(g, in->src[0])};
         LLVMTypeRef types[] = {g->t->ptr, g->t->i32};

@@ -8,7 +8,7 @@
 static bool op_is_collective(enum ir_op op)
 {
     return op == IR_OP_WARPSYNC || op == IR_OP_SHFL || op == IR_OP_VOTE || op == IR_OP_MATCH ||
-           op == IR_OP_REDUX || op == IR_OP_ELECT;
+           op == IR_OP_REDUX || op == IR_OP_ELECT || ir_op_is_matrix(op);
 }
 
 static bool exit_only(const struct gen *g, const struct ir_block *b)

@@ -1,0 +1,130 @@
+/*
+ * Matrix instructions: registers go to memory as they lie in vectors, 32 lanes each, and a helper
+ * of the runtime does the work (jit_rt_mma.c). What the results are is src/ir/ir_eval_mma.c's to
+ * say; lanes that do not take part count as zeros.
+ */
+#include "jit/gen/gen_access.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES };
+
+static LLVMValueRef registers_new(struct gen *g, uint32_t n, enum ir_type type)
+{
+    LLVMTypeRef half = gen_vec(g, gen_scalar_type(g, type));
+    return gen_alloca(g, LLVMArrayType2(half, 2ull * n), 64, "");
+}
+
+static uint64_t half_B(enum ir_type type)
+{
+    return ir_type_bits(type) / 8 * GEN_LANES;
+}
+
+static void registers_store(struct gen *g, const struct ir_instr *in, uint32_t first,
+                            enum ir_type type, LLVMValueRef area)
+{
+    for (uint32_t i = first; i < in->nsrc; i++) {
+        LLVMValueRef x[2];
+        gen_vector(g, in->src[i], x);
+        for (uint32_t h = 0; h < 2; h++)
+            LLVMBuildStore(g->b, x[h], gen_gep(g, area, (2ull * (i - first) + h) * half_B(type)));
+    }
+}
+
+static void registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,
+                           LLVMValueRef area)
+{
+    for (uint32_t i = 0; i < in->ndst; i++)
+        gen_set(g, in->dst[i], gen_from_array(g, gen_gep(g, area, 2ull * i * half_B(type)), type));
+}
+
+static void gen_mma(struct gen *g, const struct ir_instr *in)
+{
+    const struct ir_mma *mma = ir_ext_mma(in);
+    enum ir_type type = ir_mma_register_bits(mma) == 64 ? IR_B64 : IR_B32;
+    LLVMValueRef src = registers_new(g, in->nsrc, type), dst = registers_new(g, in->ndst, type);
+    uint64_t words[2];
+    _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
+    memcpy(words, mma, sizeof(words));
+    registers_store(g, in, 0, type, src);
+    LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), gen_mask32(g), src, dst};
+    gen_call_rt(g, "jit_rt_mma", g->t->void_, args, 5);
+    registers_load(g, in, type, dst);
+}
+
+/* The lanes whose addresses count are the first ones. */
+static LLVMValueRef first_lanes(struct gen *g, uint32_t n, int h)
+{
+    LLVMValueRef lanes[GEN_LANES];
+    for (uint32_t l = 0; l < GEN_LANES; l++)
+        lanes[l] = gen_ci(g->t->i1, (uint32_t)h * GEN_LANES + l < n);
+    return LLVMConstVector(lanes, GEN_LANES);
+}
+
+/* Addresses of the rows, checked; *out_mask: the lanes that have one. */
+static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint32_t nrows,
+                                  LLVMValueRef *out_mask)
+{
+    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, x[2];
+    LLVMValueRef array = gen_new_array(g, IR_B64);
+    struct gen_access a = gen_access_of(g, in);
+    if (a.wraps)
+        gen_access_to_index(g, &a, in);
+    for (int h = 0; h < 2 && nrows < LANES; h++)
+        g->mask[h] = LLVMBuildAnd(g->b, gen_mask_or_full(g, h), first_lanes(g, nrows, h), "");
+    gen_access_check(g, in, &a, ROW_B);
+    gen_access_addresses(g, &a, x);
+    *out_mask = gen_mask32(g);
+    g->mask[0] = saved[0];
+    g->mask[1] = saved[1];
+    for (int h = 0; h < 2; h++)
+        LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B(IR_B64)));
+    return array;
+}
+
+static void gen_ldmatrix(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * in->ndst, &mask);
+    LLVMValueRef dst = registers_new(g, in->ndst, IR_B32);
+    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, in->ndst), mask, rows, dst};
+    gen_call_rt(g, "jit_rt_ldmatrix", g->t->void_, args, 5);
+    registers_load(g, in, IR_B32, dst);
+}
+
+static void gen_stmatrix(struct gen *g, const struct ir_instr *in)
+{
+    uint32_t n = in->nsrc - 1;
+    LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * n, &mask);
+    LLVMValueRef src = registers_new(g, n, IR_B32);
+    registers_store(g, in, 1, IR_B32, src);
+    LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, n), mask, gen_mask32(g), rows, src};
+    gen_call_rt(g, "jit_rt_stmatrix", g->t->void_, args, 6);
+}
+
+static void gen_movmatrix(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef dst = gen_new_array(g, IR_B32);
+    LLVMValueRef args[] = {gen_mask32(g), gen_to_array(g, in->src[0]), dst};
+    gen_call_rt(g, "jit_rt_movmatrix", g->t->void_, args, 3);
+    registers_load(g, in, IR_B32, dst);
+}
+
+void gen_matrix(struct gen *g, const struct ir_instr *in)
+{
+    assert(ir_op_is_matrix(in->op));
+    switch (in->op) {
+    case IR_OP_MMA:
+        gen_mma(g, in);
+        return;
+    case IR_OP_LDMATRIX:
+        gen_ldmatrix(g, in);
+        return;
+    case IR_OP_STMATRIX:
+        gen_stmatrix(g, in);
+        return;
+    default:
+        gen_movmatrix(g, in);
+        return;
+    }
+}

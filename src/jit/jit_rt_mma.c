@@ -1,0 +1,110 @@
+/*
+ * Matrix instructions of a warp, which gen/gen_matrix.c calls: registers are arrays of 32 lanes.
+ * The lanes outside of `mask` hold anything and count as zeros.
+ */
+#include "jit/jit_private.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "ir/eval.h"
+
+enum { LANES = 32, ROW_B = 16, REGISTERS_MAX = 24, ROWS_PER_REGISTER = 8 };
+
+/* Copies registers; those of lanes that are missing become zeros. */
+static const void *present(uint32_t mask, unsigned n, unsigned reg_B, const void *regs, void *room)
+{
+    if (mask == UINT32_MAX)
+        return regs;
+    assert(n <= REGISTERS_MAX);
+    for (unsigned i = 0; i < n * LANES; i++) {
+        char *to = (char *)room + (size_t)i * reg_B;
+        if (mask >> i % LANES & 1)
+            memcpy(to, (const char *)regs + (size_t)i * reg_B, reg_B);
+        else
+            memset(to, 0, reg_B);
+    }
+    return room;
+}
+
+void jit_rt_mma(uint64_t low, uint64_t high, uint32_t mask, const void *src, void *dst);
+void jit_rt_mma(uint64_t low, uint64_t high, uint32_t mask, const void *src, void *dst)
+{
+    const uint64_t words[2] = {low, high};
+    uint64_t room[REGISTERS_MAX * LANES];
+    struct ir_mma mma;
+    memcpy(&mma, words, sizeof(mma));
+    ir_eval_mma(
+        &mma, present(mask, ir_mma_registers(&mma, 's'), ir_mma_register_bits(&mma) / 8, src, room),
+        dst);
+}
+
+/* ---- rows */
+
+/* Rows may be anywhere that lanes may load from: the program's memory, which can change. */
+static void row_read(uint64_t address, void *row)
+{
+    memcpy(row, (const void *)(uintptr_t)address, ROW_B);
+}
+
+void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_t *address,
+                     uint32_t (*regs)[32]);
+void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_t *address,
+                     uint32_t (*regs)[32])
+{
+    uint8_t room[LANES][ROW_B], (*rows)[ROW_B] = room;
+    if (tile == IR_TILE_M8N8) /* a register is eight rows */
+        rows = (uint8_t(*)[ROW_B])regs;
+    for (uint32_t i = 0; i < nregs * ROWS_PER_REGISTER; i++) {
+        if (mask >> i & 1)
+            row_read(address[i], rows[i]);
+        else
+            memset(rows[i], 0, ROW_B);
+    }
+    if (tile != IR_TILE_M8N8)
+        ir_eval_ldmatrix((enum ir_tile)tile, nregs, (const uint8_t(*)[16])rows, regs);
+}
+
+/* mask: of rows; members: lanes whose registers count. */
+void jit_rt_stmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, uint32_t members,
+                     const uint64_t *address, const void *regs);
+void jit_rt_stmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, uint32_t members,
+                     const uint64_t *address, const void *regs)
+{
+    uint8_t rows[LANES][ROW_B];
+    uint32_t room[REGISTERS_MAX * LANES];
+    regs = present(members, nregs, sizeof(uint32_t), regs, room);
+    ir_eval_stmatrix((enum ir_tile)tile, nregs, regs, rows);
+    for (uint32_t i = 0; i < nregs * ROWS_PER_REGISTER; i++) {
+        if (mask >> i & 1)
+            memcpy((void *)(uintptr_t)address[i], rows[i], ROW_B);
+    }
+}
+
+void jit_rt_movmatrix(uint32_t mask, const void *src, uint32_t *dst);
+void jit_rt_movmatrix(uint32_t mask, const void *src, uint32_t *dst)
+{
+    uint32_t room[LANES];
+    ir_eval_movmatrix(present(mask, 1, sizeof(uint32_t), src, room), dst);
+}
+
+/* ---- external names */
+
+static const struct {
+    const char *name;
+    void *address;
+} names[] = {
+    {"jit_rt_mma", (void *)jit_rt_mma},
+    {"jit_rt_ldmatrix", (void *)jit_rt_ldmatrix},
+    {"jit_rt_stmatrix", (void *)jit_rt_stmatrix},
+    {"jit_rt_movmatrix", (void *)jit_rt_movmatrix},
+};
+
+void *jit_rt_mma_lookup(const char *name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
+        if (!strcmp(names[i].name, name))
+            return names[i].address;
+    }
+    return NULL;
+}

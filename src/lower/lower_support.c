@@ -202,12 +202,19 @@ static bool results_in_slice(const struct ptx_insn *insn)
     }
 }
 
+static bool is_matrix(unsigned op)
+{
+    return op >= PTX_OP_WMMA_LOAD_A && op <= PTX_OP_MOVMATRIX;
+}
+
 bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
 {
     const struct ptx_form *form = insn->form;
     *out_why = NULL;
     if (!lower_ops[form->op].run)
         *out_why = "the instruction is not supported";
+    else if (is_matrix(form->op))
+        return true; /* lower_matrix.c and lower_wmma.c ask for more than is asked here */
     else if (!types_in_slice(form))
         *out_why = "this combination of types is not supported";
     for (unsigned i = 0; i < form->ntypes && !*out_why; i++) {

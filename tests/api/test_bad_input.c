@@ -260,7 +260,7 @@ static CUresult launch(void *func)
 
 /* One kernel with an instruction that we lack, and one without: in one file. */
 static const char half_good[] =
-    HEADER "\nmma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, "
+    HEADER "\nmma.sync.aligned.m16n8k8.row.col.f32.f16.bf16.f32 {%f1, %f2, %f3, %f4}, {%r1, "
            "%r2}, {%r3}, {%f1, %f2, %f3, %f4};\nret; }\n"
            ".visible .entry good(.param .u64 p, .param .u64 q)\n"
            "{ .reg .b64 %d; ld.param.u64 %d, [p]; st.global.u32 [%d], 77; ret; }\n";

@@ -16,7 +16,7 @@ static const char text[] =
     "mul.lo.u32 %r, %r, 3; st.param.b32 [r], %r; ret; }\n"
     ".func other(.param .b64 a) { ret; }\n"
     ".func broken() { .reg .b32 %r<4>;\n" /* 10 */
-    "  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\nret; }\n"
+    "  ldmatrix.sync.aligned.m8n8.x1.shared.b8 {%r1}, [%r2];\nret; }\n"
     ".visible .entry plain() { .reg .b32 %r; ld.global.u32 %r, [counter]; add.u32 %r, %r, 1; "
     "st.global.u32 [counter], %r; ret; }\n"
     ".visible .entry bad() { call broken; ret; }\n"

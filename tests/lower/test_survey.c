@@ -11,11 +11,11 @@ static const char text[] =
     "  setp.eq.u32 %p, %r0, %r1;\n"
     "  div.rn.sat.f32 %f0, %f1, %f2;\n" /* by its modifier */
     "  @%p bra over;\n"
-    "  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\n" /* by its opcode */
-    "  add.u32 %r3, %r1, %r2;\n"                                 /* reads what is not there */
+    "  ldmatrix.sync.aligned.m8n8.x1.shared.b8 {%r1}, [%r2];\n" /* by its type */
+    "  add.u32 %r3, %r1, %r2;\n"                                /* reads what is not there */
     "over:\n"
-    "  mov.u32 %r4, %pm0;\n"                                     /* by an operand */
-    "  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\n" /* again */
+    "  mov.u32 %r4, %pm0;\n"                                    /* by an operand */
+    "  ldmatrix.sync.aligned.m8n8.x1.shared.b8 {%r1}, [%r2];\n" /* again */
     "  call nowhere;\n"
     "  ret; }\n"
     ".visible .entry large() { .shared .b8 s[50000]; .reg .b64 %d; mov.u64 %d, s; ret; }\n"
@@ -87,9 +87,9 @@ int main(void)
     ok(lower_survey(program, on_refused, &seen) == HD_OK, "a survey");
     eq_str(seen.lines.ptr,
            "many div.rn.sat.f32 NOT_SUPPORTED\n"
-           "many ldmatrix.sync.aligned.m8n8.x1.shared.b16 NOT_SUPPORTED\n"
+           "many ldmatrix.sync.aligned.m8n8.x1.shared.b8 NOT_SUPPORTED\n"
            "many mov.u32 (operands) NOT_SUPPORTED\n"
-           "many ldmatrix.sync.aligned.m8n8.x1.shared.b16 NOT_SUPPORTED\n"
+           "many ldmatrix.sync.aligned.m8n8.x1.shared.b8 NOT_SUPPORTED\n"
            "many call (operands) UNRESOLVED\n"
            "large function BAD_PTX\n"
            "after div.rn.sat.f32 NOT_SUPPORTED\n",

@@ -1,0 +1,104 @@
+"""Forms of ldmatrix, stmatrix and movmatrix. Rows of matrices lie scattered in shared memory."""
+from products import Form
+
+SHARED = ".shared .align 16 .b8 rows[1024];\n"
+
+
+def place(row):
+    """Where row number `row` lies: not where its neighbours would have it."""
+    return (row * 5 + 3) % 32 * 32
+
+
+def put_rows():
+    """The lane's four input words become the row that it has the address of; %w: that address."""
+    return ("mad.lo.u32 %w, %t, 5, 3; and.b32 %w, %w, 31; shl.b32 %w, %w, 5; mov.u32 %c, rows; add.u32 %w, %w, %c; "
+            "st.shared.v4.b32 [%w], {r0, r1, r2, r3}; bar.warp.sync -1;")
+
+
+def row_bytes(regs, row):
+    return b"".join(regs[f"r{i}"][row].to_bytes(4, "little") for i in range(4))
+
+
+def expand(row, bits):
+    whole = int.from_bytes(row, "little")
+    return bytes(whole >> bits * i & (1 << bits) - 1 for i in range(16)) if bits < 8 else row
+
+
+def draw(names):
+    return lambda rng: {n: [rng.getrandbits(32) for _ in range(32)] for n in names}
+
+
+def word(parts):
+    return int.from_bytes(bytes(parts), "little")
+
+
+def loaded(rows, shape, trans, reg, lane):
+    """What a lane has in register `reg`, from rows of sixteen bytes."""
+    group, thread = lane >> 2, lane % 4
+    if not trans:
+        return word(rows[8 * reg + group][4 * thread:4 * thread + 4])
+    if shape == "m8n8":
+        a, b = (rows[8 * reg + 2 * thread + i][2 * group:2 * group + 2] for i in range(2))
+        return word(a + b)
+    first = 16 * (reg // 2) + 4 * thread + 2 * (reg % 2)
+    return word([rows[first + i][group + 8 * half] for half in range(2) for i in range(2)])
+
+
+def load(shape, times, trans, types, bits=8):
+    count = times * (2 if shape == "m16n16" else 1)
+    inputs = [f"r{i}" for i in range(4)]
+
+    def oracle(regs):
+        rows = [expand(row_bytes(regs, i), bits) for i in range(32)]
+        return [[loaded(rows, shape, trans, reg, lane) for lane in range(32)] for reg in range(count)]
+    out = "{{" + ", ".join(f"{{d{i}}}" for i in range(count)) + "}}"
+    text = f"ldmatrix.sync.aligned.{shape}.x{times}{'.trans' if trans else ''}.shared.{types} {out}, [%w]"
+    return Form(text, [(n, 32) for n in inputs], [32] * count, draw(inputs), oracle, put_rows())
+
+
+def stored(regs, shape, trans, count):
+    """{(row, byte)} of what is stored."""
+    out = {}
+    for reg in range(count):
+        for lane in range(32):
+            group, thread = lane >> 2, lane % 4
+            for i, byte in enumerate(regs[f"r{reg}"][lane].to_bytes(4, "little")):
+                if not trans:
+                    where = (8 * reg + group, 4 * thread + i)
+                elif shape == "m8n8":
+                    where = (8 * reg + 2 * thread + i // 2, 2 * group + i % 2)
+                else:  # m16n8: columns 2t and 2t + 1 of row g, then of row g + 8; stored by columns
+                    where = (8 * reg + 2 * thread + i % 2, group + 8 * (i // 2))
+                out[where] = byte
+    return out
+
+
+def store(shape, times, trans, dtype):
+    """Behind it each lane reads its row back; rows that are not stored stay zero."""
+    inputs = [f"r{i}" for i in range(times)]
+
+    def oracle(regs):
+        bytes_ = stored(regs, shape, trans, times)
+        return [[word(bytes_.get((lane, 4 * i + j), 0) for j in range(4)) for lane in range(32)] for i in range(4)]
+    setup = put_rows().replace("{r0, r1, r2, r3}", "{z, z, z, z}")
+    src = "{{" + ", ".join(f"{{r{i}}}" for i in range(times)) + "}}"
+    text = (f"stmatrix.sync.aligned.{shape}.x{times}{'.trans' if trans else ''}.shared.{dtype} [%w], {src}; bar.warp.sync -1; "
+            "ld.shared.v4.b32 {{ {d0}, {d1}, {d2}, {d3} }}, [%w]")
+    return Form(text, [(n, 32) for n in inputs], [32] * 4, draw(inputs), oracle, ".reg .b32 z; mov.b32 z, 0; " + setup)
+
+
+def move():
+    def oracle(regs):
+        halves = [[regs["r0"][4 * row + col // 2] >> 16 * (col % 2) & 0xffff for col in range(8)] for row in range(8)]
+        return [[halves[2 * (lane % 4)][lane >> 2] | halves[2 * (lane % 4) + 1][lane >> 2] << 16 for lane in range(32)]]
+    return Form("movmatrix.sync.aligned.m8n8.trans.b16 {d0}, {r0}", [("r0", 32)], [32], draw(["r0"]), oracle)
+
+
+def forms():
+    out = [load("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
+    out += [load("m8n16", n, False, f"b8x16.{src}", bits) for n in (1, 2, 4) for src, bits in (("b6x16_p32", 6), ("b4x16_p64", 4))]
+    out += [load("m16n16", n, True, types, bits) for n in (1, 2)
+            for types, bits in (("b8", 8), ("b8x16.b6x16_p32", 6), ("b8x16.b4x16_p64", 4))]
+    out += [store("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
+    out += [store("m16n8", n, True, "b8") for n in (1, 2, 4)]
+    return out + [move()]

@@ -18,6 +18,11 @@ static val op3(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b, 
     return lower_op(f, op, t, 3, (val[]){a, b, c});
 }
 
+static bool is_float(const struct ptx_form *form)
+{
+    return ptx_type_class(ptx_form_type(form)) == PTX_CLASS_FLOAT;
+}
+
 static enum ir_type double_width(enum ir_type t)
 {
     switch (t) {
@@ -60,8 +65,8 @@ bool lower_do_add(struct lower_fn *f, const struct ptx_insn *in)
     unsigned op = in->form->op;
     bool sub = op == PTX_OP_SUB || op == PTX_OP_SUBC, with = op == PTX_OP_ADDC || op == PTX_OP_SUBC;
     enum ir_type t = lower_form_type(in);
-    if (ir_type_is_float(t))
-        return lower_simple(f, in, sub ? IR_OP_FSUB : IR_OP_FADD);
+    if (is_float(in->form))
+        return lower_float(f, in, sub ? IR_OP_FSUB : IR_OP_FADD);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     if (with || in->form->cc) {
         add_carry(f, in, a, b, with, sub, &in->ops[0]);
@@ -86,8 +91,8 @@ bool lower_do_mul(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type t = lower_form_type(in);
     unsigned op = in->form->op;
     bool wide = in->form->half == PTX_HALF_WIDE;
-    if (ir_type_is_float(t))
-        return lower_simple(f, in, op == PTX_OP_MUL ? IR_OP_FMUL : IR_OP_FMA);
+    if (is_float(in->form))
+        return lower_float(f, in, op == PTX_OP_MUL ? IR_OP_FMUL : IR_OP_FMA);
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t);
     enum ir_type rt = wide ? double_width(t) : t;
     if (op == PTX_OP_MUL) {
@@ -182,10 +187,10 @@ bool lower_do_min_max(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type t = lower_form_type(in);
     if (ir_type_is_float(t))
         return lower_float_min_max(f, in);
-    if (in->form->relu)
-        return false;
     enum ir_op op = in->form->op == PTX_OP_MAX ? IR_OP_MAX : IR_OP_MIN;
     val r = op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
+    if (in->form->relu)
+        r = op2(f, IR_OP_MAX, t, r, lower_const(f, t, 0));
     lower_dst(f, &in->ops[0], r, t);
     return true;
 }

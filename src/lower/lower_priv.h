@@ -161,6 +161,8 @@ bool lower_cvt_variant(const struct ptx_insn *in);
 
 /* lower_float.c: what integers leave to it */
 lower_run_fn lower_float_min_max;
+/* Of one type, of f32x2, or of halves and f32. */
+bool lower_float(struct lower_fn *f, const struct ptx_insn *in, enum ir_op op);
 void lower_ret(struct lower_fn *f);
 enum hd_status lower_proto(const struct ptx_var *params, const struct ptx_var *rets,
                            struct hd_arena *arena, struct ir_proto *out);

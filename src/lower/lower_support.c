@@ -11,6 +11,8 @@ static bool type_in_slice(const struct ptx_form *form, unsigned i)
         return true; /* types_in_slice() names them */
     bool packed_int = t == PTX_TYPE_U16X2 || t == PTX_TYPE_S16X2;
     unsigned op = form->op;
+    if (t == PTX_TYPE_F32X2)
+        return op == PTX_OP_ADD || op == PTX_OP_SUB || op == PTX_OP_MUL || op == PTX_OP_FMA;
     if (packed_int)
         return op == PTX_OP_ADD || op == PTX_OP_MIN || op == PTX_OP_MAX;
     return lower_type(t) != IR_VOID;
@@ -27,8 +29,7 @@ static bool has_refused_modifier(const struct ptx_form *form)
         if (!lower_mods[form->mods[i].id].is_lowered)
             return true;
     }
-    return form->round2 != PTX_ROUND_NONE ||
-           ptx_form_has(form, PTX_MOD_ABS) != ptx_form_has(form, PTX_MOD_XORSIGN);
+    return form->round2 != PTX_ROUND_NONE;
 }
 
 static bool is_video(const struct ptx_form *form)
@@ -43,14 +44,17 @@ static bool saturation_in_slice(const struct ptx_form *form)
     if (!form->sat || form->op == PTX_OP_CVT || form->op == PTX_OP_CVT_PACK || is_video(form))
         return true;
     if (ptx_type_class(t) == PTX_CLASS_FLOAT)
-        return t != PTX_TYPE_F64;
+        return t != PTX_TYPE_F64 && t != PTX_TYPE_F32X2;
     return t == PTX_TYPE_S32 && (form->op == PTX_OP_ADD || form->op == PTX_OP_SUB ||
                                  (high && (form->op == PTX_OP_MAD || form->op == PTX_OP_MAD24)));
 }
 
 static bool relu_in_slice(const struct ptx_form *form)
 {
+    enum ptx_type t = ptx_form_type(form);
+    bool min_max = form->op == PTX_OP_MIN || form->op == PTX_OP_MAX;
     return !form->relu || form->op == PTX_OP_CVT ||
+           (min_max && (t == PTX_TYPE_S32 || t == PTX_TYPE_S16X2)) ||
            (form->op == PTX_OP_FMA && is_half(ptx_form_type(form)));
 }
 
@@ -104,6 +108,11 @@ static bool types_in_slice(const struct ptx_form *form)
     case PTX_OP_SET:
         return form->ntypes == 2 && first != PTX_TYPE_F64 && ptx_type_bits(first) <= 32 &&
                ptx_type_class(first) != PTX_CLASS_PRED && ptx_type_bits(first) >= 16;
+    case PTX_OP_ADD:
+    case PTX_OP_SUB:
+    case PTX_OP_FMA:
+        return form->ntypes <= 1 || (form->ntypes == 2 && first == PTX_TYPE_F32 && !form->ftz &&
+                                     (second == PTX_TYPE_F16 || second == PTX_TYPE_BF16));
     case PTX_OP_SLCT:
         return form->ntypes == 2 && (second == PTX_TYPE_S32 || second == PTX_TYPE_F32);
     case PTX_OP_DP4A:
@@ -136,6 +145,27 @@ static bool video_in_slice(const struct ptx_form *form)
            (!packed && (form->subop == PTX_SUBOP_MIN || form->subop == PTX_SUBOP_MAX));
 }
 
+/* .abs goes with .xorsign, or with three sources of f32 and then alone. */
+static bool min_max_in_slice(const struct ptx_insn *in)
+{
+    bool abs = ptx_form_has(in->form, PTX_MOD_ABS), three = in->nops > 3;
+    bool xorsign = ptx_form_has(in->form, PTX_MOD_XORSIGN);
+    if (three)
+        return ptx_form_type(in->form) == PTX_TYPE_F32 && !xorsign;
+    return abs == xorsign && !(abs && ptx_form_type(in->form) == PTX_TYPE_F64);
+}
+
+/* Logic of b32, arithmetic of integers, and of f32 min and max; .abs and .NaN are f32's. */
+static bool redux_in_slice(const struct ptx_form *form)
+{
+    bool is_float = ptx_form_type(form) == PTX_TYPE_F32;
+    bool min_max = form->subop == PTX_SUBOP_MIN || form->subop == PTX_SUBOP_MAX;
+    bool words = ptx_form_has(form, PTX_MOD_ABS) || ptx_form_has(form, PTX_MOD_PROPAGATE_NAN);
+    if (is_float)
+        return min_max && !ptx_form_has(form, PTX_MOD_XORSIGN);
+    return !words && (is_logic(form->subop) || form->subop == PTX_SUBOP_ADD || min_max);
+}
+
 /* The variant inside the opcode: shfl's mode, redux's operation, a second result. */
 static bool variant_in_slice(const struct ptx_insn *insn)
 {
@@ -146,6 +176,9 @@ static bool variant_in_slice(const struct ptx_insn *insn)
     switch (form->op) {
     case PTX_OP_CVT:
         return lower_cvt_variant(insn);
+    case PTX_OP_MIN:
+    case PTX_OP_MAX:
+        return min_max_in_slice(insn);
     case PTX_OP_CVT_PACK:
         return form->sat && insn->nops == (form->ntypes == 3 ? 4 : 3);
     case PTX_OP_SET:
@@ -153,7 +186,8 @@ static bool variant_in_slice(const struct ptx_insn *insn)
         return compare_in_slice(form) && (is_logic(subop) || !subop) &&
                (subop != 0) == (insn->nops == 4);
     case PTX_OP_LOP3:
-        return (is_logic(subop) || !subop) && (subop != 0) == (insn->nops == 6);
+        return (subop == PTX_SUBOP_AND || subop == PTX_SUBOP_OR || !subop) &&
+               (subop != 0) == (insn->nops == 6);
     case PTX_OP_SHFL:
     case PTX_OP_TESTP:
     case PTX_OP_VOTE:
@@ -161,8 +195,7 @@ static bool variant_in_slice(const struct ptx_insn *insn)
     case PTX_OP_MATCH:
         return mode == PTX_MOD_ALL || mode == PTX_MOD_ANY;
     case PTX_OP_REDUX:
-        return is_logic(subop) || subop == PTX_SUBOP_ADD || subop == PTX_SUBOP_MIN ||
-               subop == PTX_SUBOP_MAX;
+        return redux_in_slice(form);
     case PTX_OP_BAR_RED:
     case PTX_OP_BAR_CTA_RED:
     case PTX_OP_BARRIER_RED:

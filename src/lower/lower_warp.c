@@ -84,6 +84,48 @@ bool lower_do_match(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
+static val op2(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b)
+{
+    return lower_op(f, op, t, 2, (val[]){a, b});
+}
+
+static val pick(struct lower_fn *f, val cond, uint64_t yes, val no)
+{
+    return lower_op(f, IR_OP_SELECT, IR_B32, 3, (val[]){cond, lower_const(f, IR_B32, yes), no});
+}
+
+/* f32 as s32 of the same order, -0 below +0, and back again. */
+static val ordered(struct lower_fn *f, val x)
+{
+    val sign = op2(f, IR_OP_SHR, IR_S32, x, lower_const(f, IR_B32, 31));
+    sign = op2(f, IR_OP_AND, IR_B32, sign, lower_const(f, IR_B32, INT32_MAX));
+    return op2(f, IR_OP_XOR, IR_B32, x, sign);
+}
+
+/*
+ * redux.min and .max of f32, in integers. A NaN is at the end where it loses, and only wins against
+ * others; with .NaN at the end where it wins. Both ends are NaNs, which become the canonical one.
+ */
+static bool redux_float(struct lower_fn *f, const struct ptx_insn *in)
+{
+    bool max = in->form->subop == PTX_SUBOP_MAX;
+    bool wins = ptx_form_has(in->form, PTX_MOD_PROPAGATE_NAN);
+    uint64_t end = max == wins ? INT32_MAX : (uint32_t)INT32_MIN;
+    val x = lower_src(f, &in->ops[1], IR_F32), member = lower_src(f, &in->ops[2], IR_U32);
+    if (ptx_form_has(in->form, PTX_MOD_ABS))
+        x = op2(f, IR_OP_AND, IR_B32, x, lower_const(f, IR_B32, INT32_MAX));
+    struct ir_instr *nan = lower_emit(f, IR_OP_FSETP, IR_F32, 2, (val[]){x, x}, 1);
+    nan->cmp = IR_NAN;
+    val src[] = {pick(f, nan->dst[0], end, ordered(f, x)), member};
+    struct ir_instr *r = lower_emit(f, IR_OP_REDUX, IR_S32, 2, src, 1);
+    r->imm = max ? IR_REDUX_MAX : IR_REDUX_MIN;
+    struct ir_instr *none =
+        lower_emit(f, IR_OP_SETP, IR_B32, 2, (val[]){r->dst[0], lower_const(f, IR_B32, end)}, 1);
+    none->cmp = IR_EQ;
+    lower_dst(f, &in->ops[0], pick(f, none->dst[0], INT32_MAX, ordered(f, r->dst[0])), IR_F32);
+    return true;
+}
+
 bool lower_do_redux(struct lower_fn *f, const struct ptx_insn *in)
 {
     static const struct {
@@ -93,7 +135,9 @@ bool lower_do_redux(struct lower_fn *f, const struct ptx_insn *in)
                  {PTX_SUBOP_MAX, IR_REDUX_MAX}, {PTX_SUBOP_AND, IR_REDUX_AND},
                  {PTX_SUBOP_OR, IR_REDUX_OR},   {PTX_SUBOP_XOR, IR_REDUX_XOR}};
     enum ir_type t = lower_type(ptx_form_type(in->form));
-    if (ir_type_is_float(t) || ir_type_bits(t) != 32)
+    if (t == IR_F32)
+        return redux_float(f, in);
+    if (ir_type_bits(t) != 32)
         return false;
     val src[] = {lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], IR_U32)};
     struct ir_instr *r = lower_emit(f, IR_OP_REDUX, t, 2, src, 1);

@@ -245,7 +245,8 @@ static enum hd_status check_typed(struct checker *c, const struct ptx_operand *o
     const struct ptx_form *form = c->form;
     enum ptx_type type = (enum ptx_type)form->types[0];
     enum width width = role == 'D' || role == 'S' || role == 'E' ? AT_LEAST : EXACT;
-    if (role == '1' || role == 'E')
+    if (role == '1' || role == 'E' ||
+        (role == 'h' && form->ntypes == 2 && c->number < c->insn->nops))
         type = (enum ptx_type)form->types[1];
     if (type == PTX_TYPE_NONE)
         return HD_OK;
@@ -255,10 +256,6 @@ static enum hd_status check_typed(struct checker *c, const struct ptx_operand *o
         type = PTX_TYPE_NONE;
     }
     bool dest = is_dest(role) || (role == 'w' && c->number == 1);
-    if (role == 'h' && form->ntypes == 2 && operand->kind == PTX_OPND_REG &&
-        ptx_type_bits((enum ptx_type)operand->u.reg->type) ==
-            ptx_type_bits((enum ptx_type)form->types[1]))
-        return HD_OK;
     return check_value(c, operand, type, bits, width, dest);
 }
 

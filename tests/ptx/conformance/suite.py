@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import engine  # noqa: E402
 
 THREADS = 64
+WARP = 32
 GROUP = 8      # rows in one kernel
 KERNELS = 24   # kernels in one module
 HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
@@ -32,10 +33,29 @@ class Row:
         rng = random.Random(f"{self.text} {seed}")
         return [tuple(kind.draw(rng) for kind in self.kinds) for _ in range(count)]
 
-    def expected(self, values):
-        want = self.oracle(*values)
+    def cut(self, want):
         want = want if isinstance(want, tuple) else (want,)
         return tuple(w & ((1 << bits) - 1) for w, bits in zip(want, self.outs))
+
+    def expected(self, threads):
+        """The results of threads that follow each other, whole warps, whose sources are these."""
+        return [self.cut(self.oracle(*values)) for values in threads]
+
+
+class WarpRow(Row):
+    """An instruction in which a warp takes part: oracle([sources of a lane, ..]) gives what every lane gets, or, with
+    `each`, a list of that."""
+
+    def __init__(self, text, outs, kinds, oracle, each=False):
+        super().__init__(text, outs, kinds, oracle)
+        self.each = each
+
+    def expected(self, threads):
+        out = []
+        for i in range(0, len(threads), WARP):
+            want = self.oracle(threads[i:i + WARP])
+            out += [self.cut(w) for w in want] if self.each else [self.cut(want)] * WARP
+        return out
 
 
 def load(kind, register, address):
@@ -87,7 +107,12 @@ class Batch:
         self.count = count
         self.slots = (max(len(r.kinds) for r in rows), max(len(r.outs) for r in rows))
         self.inputs = {r.text: r.inputs(count, seed) for r in rows}
-        self.expected = {r.text: [r.expected(v) for v in self.inputs[r.text]] for r in rows}
+        self.expected = {r.text: (r.expected(self.inputs[r.text]), self.expected_uniform(r)) for r in rows}
+
+    def expected_uniform(self, row):
+        """All threads of block i have the sources of vector i."""
+        blocks = self.inputs[row.text][:self.count // THREADS]
+        return row.expected([v for v in blocks for _ in range(THREADS)])
 
     def write(self, where):
         os.makedirs(where, exist_ok=True)
@@ -113,10 +138,9 @@ class Batch:
                 at = 2 * number * self.slots[1] + (self.slots[1] if uniform else 0) + o
                 have = struct.unpack_from(f"<{self.count}Q", out, 8 * self.count * at)
                 for i, value in enumerate(have):
-                    source = i // THREADS if uniform else i
-                    want = self.expected[row.text][source][o]
+                    want = self.expected[row.text][uniform][i][o]
                     if value & ((1 << max(bits, 8)) - 1) != want:
-                        return self.complain(row, source, o, value, want, uniform)
+                        return self.complain(row, i // THREADS if uniform else i, o, value, want, uniform)
         return None
 
     def complain(self, row, i, o, value, want, uniform):

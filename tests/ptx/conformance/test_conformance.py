@@ -2,10 +2,10 @@
 """Instructions against exact oracles, bit for bit, on every device (TAP).
 
     test_conformance.py --interp RUN_INTERP --driver RUN_DRIVER [--devices "opt cpu cpu/avx2"] [--vectors N] [--seed N]
-                        [--rows TEXT] [--ptxas]
+                        [--rows TEXT] [--every N] [--ptxas]
 
 Devices as tests/differential/engine.py has them. --vectors: of each row, rounded up to whole blocks. --rows: only those
-whose text has TEXT. --ptxas: asks the vendor's assembler instead whether it takes what the rows say is valid, and
+whose text has TEXT; --every: only each N-th of those. --ptxas: asks the vendor's assembler instead whether it takes what the rows say is valid, and
 refuses the rest; wherever the toolkit is installed.
 """
 import argparse
@@ -18,9 +18,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import suite  # noqa: E402
 from suite import engine  # noqa: E402
 import rows_cvt  # noqa: E402
+import rows_float  # noqa: E402
+import rows_int  # noqa: E402
 import rows_video  # noqa: E402
 
-MODULES = (rows_video, rows_cvt)
+MODULES = (rows_int, rows_float, rows_cvt, rows_video)
 ARCHES = ("sm_100a", "sm_120a", "sm_75")
 SHOWN = 12
 
@@ -94,9 +96,10 @@ def main():
     p.add_argument("--vectors", type=int, default=suite.THREADS)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--rows", default="")
+    p.add_argument("--every", type=int, default=1)
     p.add_argument("--ptxas", action="store_true")
     args = p.parse_args()
-    rows = [r for m in MODULES for r in m.rows() if args.rows in r.text]
+    rows = [r for m in MODULES for r in m.rows() if args.rows in r.text][args.seed % args.every::args.every]
     cases = [c for m in MODULES for c in m.REFUSED if args.rows in c[0]]
     with tempfile.TemporaryDirectory(prefix="conformance-") as where:
         if args.ptxas:

@@ -1,7 +1,8 @@
-/* Block copies, in units that no page boundary divides. */
+/* Block copies, in units that no page boundary divides, and barriers in shared memory. */
 #include <string.h>
 
 #include "interp/interp_priv.h"
+#include "ir/mbarrier.h"
 
 struct copy {
     enum ir_space space; /* of dst; src is generic */
@@ -51,5 +52,19 @@ enum interp_step interp_copy(struct interp_thread *t)
         if (!copy_unit(t, &c, at))
             return INTERP_FAULTED;
     }
+    return INTERP_NEXT;
+}
+
+enum interp_step interp_mbarrier(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    enum ir_mbarrier op = (enum ir_mbarrier)in->imm;
+    void *at = interp_place_at(t, in->mem.space, interp_address(t), IR_MBARRIER_B, IR_MBARRIER_B,
+                               !ir_mbarrier_tests(op));
+    if (!at)
+        return INTERP_FAULTED;
+    uint64_t result = ir_mbarrier_do(op, at, interp_src(t, 1));
+    if (in->ndst)
+        interp_set(t, 0, result);
     return INTERP_NEXT;
 }

@@ -129,7 +129,7 @@ static bool lane_writes_shared(struct interp_thread *t)
 
     if (!ir_op_has(in->op, IR_F_STORE | IR_F_ATOM))
         return false;
-    return in->mem.space == IR_SPACE_SHARED ||
+    return ir_space_is_shared(in->mem.space) ||
            (in->mem.space == IR_SPACE_GENERIC &&
             interp_is_space(t, IR_SPACE_SHARED, interp_src(t, 0) + (uint64_t)in->mem.offset));
 }

@@ -42,6 +42,7 @@ bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_
     bool param = inside(address, 1, run->launch->params, params_B(t));
     switch (space) {
     case IR_SPACE_SHARED:
+    case IR_SPACE_SHARED_CLUSTER:
         return shared;
     case IR_SPACE_LOCAL:
         return local;
@@ -51,7 +52,6 @@ bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_
         return !shared && !local && !param;
     case IR_SPACE_GENERIC:
     case IR_SPACE_CONST:
-    case IR_SPACE_SHARED_CLUSTER:
     case IR_SPACE_TENSOR:
         break;
     }
@@ -63,6 +63,7 @@ static uint64_t window_base(const struct interp_thread *t, enum ir_space space)
 {
     switch (space) {
     case IR_SPACE_SHARED:
+    case IR_SPACE_SHARED_CLUSTER:
         return host_address(t->cta->shared);
     case IR_SPACE_LOCAL:
         return host_address(t->local);
@@ -72,7 +73,6 @@ static uint64_t window_base(const struct interp_thread *t, enum ir_space space)
     case IR_SPACE_GLOBAL:
     case IR_SPACE_CONST:
         return 0;
-    case IR_SPACE_SHARED_CLUSTER:
     case IR_SPACE_TENSOR:
         break;
     }
@@ -138,6 +138,7 @@ void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t add
     t->cta->run->fault.address = address;
     switch (space) {
     case IR_SPACE_SHARED:
+    case IR_SPACE_SHARED_CLUSTER:
         ok = address <= run->shared_B && size_B <= run->shared_B - address;
         break;
     case IR_SPACE_LOCAL:
@@ -151,7 +152,6 @@ void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t add
     case IR_SPACE_CONST:
         ok = generic_ok(t, address, size_B, write);
         break;
-    case IR_SPACE_SHARED_CLUSTER:
     case IR_SPACE_TENSOR:
         interp_fail(t, HD_NOT_SUPPORTED, "%s memory is not executed", space_name(space));
         return NULL;

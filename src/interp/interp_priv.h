@@ -151,6 +151,7 @@ uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t al
 
 /* interp_async.c */
 enum interp_step interp_copy(struct interp_thread *t);
+enum interp_step interp_mbarrier(struct interp_thread *t);
 
 /* interp_matrix.c: the members of a warp at once, all of them at `in`; false: a fault. */
 bool interp_matrix(struct interp_warp *warp, uint32_t members, const struct ir_instr *in);

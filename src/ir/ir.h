@@ -76,6 +76,7 @@ enum ir_policy { IR_POLICY_LIST(IR_ENUMERATOR) };
  *   ASSERTFAIL(message b64, file b64, line b32, function b64, charsize b64)
  *   MALLOC(size_B b64) -> b64                 FREE(ptr b64)
  */
+enum ir_mbarrier { IR_MBARRIER_LIST(IR_ENUMERATOR) };
 enum ir_builtin { IR_BUILTIN_LIST(IR_ENUMERATOR) };
 #undef IR_ENUMERATOR
 
@@ -364,6 +365,11 @@ bool ir_type_is_float(enum ir_type type);
 enum ir_type ir_type_value(enum ir_type type);
 /* Are its addresses offsets into a window: b32 or b64? */
 bool ir_space_is_window(enum ir_space space);
+/* Both are the CTA's own window: every cluster is one CTA (docs/decisions/0003). */
+static inline bool ir_space_is_shared(enum ir_space space)
+{
+    return space == IR_SPACE_SHARED || space == IR_SPACE_SHARED_CLUSTER;
+}
 const char *ir_sreg_name(enum ir_sreg sreg);
 enum ir_type ir_sreg_type(enum ir_sreg sreg); /* B32 or B64 */
 enum ir_sreg_scope ir_sreg_scope(enum ir_sreg sreg);

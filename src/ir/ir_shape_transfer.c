@@ -434,7 +434,8 @@ static struct ir_shape op_cvta(const struct op *o)
     case IR_SPACE_GENERIC:
     case IR_SPACE_PARAM:
         return ir_type_bits(o->instr->src[0]->type) == 64 ? *o->a : op_flat(o, o->a->align);
-    case IR_SPACE_SHARED: {
+    case IR_SPACE_SHARED:
+    case IR_SPACE_SHARED_CLUSTER: {
         /* The window's start is uniform; offsets are far too small to wrap. */
         struct ir_shape s = *o->a;
         s.align = 1;
@@ -443,7 +444,6 @@ static struct ir_shape op_cvta(const struct op *o)
         return s;
     }
     case IR_SPACE_LOCAL: /* every lane has its own window */
-    case IR_SPACE_SHARED_CLUSTER:
     case IR_SPACE_TENSOR:
         break;
     }

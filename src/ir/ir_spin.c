@@ -1,11 +1,11 @@
 /*
  * Which loops may wait for another thread.
  *
- * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load or an atomic
- * does so for loops whose end depends on what it read: that is taken from a backward walk over the
- * operands of the branches that leave the loop, which also follows what chooses between the
- * operands of a phi. Additions are not followed (a queue's `while (atomicAdd(&next, 1) < n)` moves
- * on with each turn) unless they add nothing and so only poll.
+ * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load, an atomic or
+ * the test of an mbarrier does so for loops whose end depends on what it read: that is taken from a
+ * backward walk over the operands of the branches that leave the loop, which also follows what
+ * chooses between the operands of a phi. Additions are not followed (a queue's `while
+ * (atomicAdd(&next, 1) < n)` moves on with each turn) unless they add nothing and so only poll.
  *
  * One pattern that depends on its atomic is exempt: the retry loop
  *
@@ -233,6 +233,8 @@ bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uin
                !feeds_retry(func, loops, loop, in) && end_depends_on(&walk, in);
     case IR_OP_NANOSLEEP:
         return true;
+    case IR_OP_MBARRIER:
+        return in->ndst && end_depends_on(&walk, in);
     case IR_OP_ATOM:
         return in->ndst && is_followed(in) && !is_retry(func, loops, loop, in) &&
                end_depends_on(&walk, in);

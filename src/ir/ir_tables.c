@@ -299,6 +299,7 @@ static const char *const match_names[] = {IR_MATCH_LIST(TEXT)};
 static const char *const tile_names[] = {IR_TILE_LIST(TEXT)};
 static const char *const level_names[] = {IR_LEVEL_LIST(TEXT)};
 static const char *const policy_names[] = {IR_POLICY_LIST(TEXT)};
+static const char *const mbarrier_names[] = {IR_MBARRIER_LIST(TEXT)};
 static const char *const builtin_names[] = {IR_BUILTIN_LIST(TEXT)};
 #undef TEXT
 
@@ -343,6 +344,8 @@ size_t ir_imm_names(enum ir_op op, const char *const **out_names)
     case IR_OP_POLICY_FRACTIONAL:
     case IR_OP_POLICY_RANGE:
         return NAMES(policy_names);
+    case IR_OP_MBARRIER:
+        return NAMES(mbarrier_names);
     case IR_OP_BUILTIN:
         return NAMES(builtin_names);
     default:

@@ -10,6 +10,7 @@
 #include "ir/analysis.h"
 #include "ir/ir_ext.h"
 #include "ir/ir_names.h"
+#include "ir/mbarrier.h"
 
 struct checker {
     const struct ir_func *func;
@@ -603,6 +604,22 @@ static enum hd_status check_tile(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_mbarrier(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    enum ir_mbarrier op = (enum ir_mbarrier)instr->imm;
+    bool tests = ir_mbarrier_tests(op);
+    enum ir_type want = tests ? IR_PRED : IR_B64;
+
+    REQUIRE(tests ? instr->ndst == 1 : !instr->ndst || ir_mbarrier_arrives(op), "%u results",
+            instr->ndst);
+    REQUIRE(!instr->ndst || instr->dst[0]->type == want, "result 0 is %s, want %s",
+            ir_type_name(instr->dst[0]->type), ir_type_name(want));
+    REQUIRE(ir_space_is_shared(instr->mem.space) || instr->mem.space == IR_SPACE_GENERIC,
+            "a barrier is in shared memory");
+    return HD_OK;
+}
+
 typedef enum hd_status check_fn(struct checker *c);
 
 static check_fn *const specials[IR_OP_COUNT] = {
@@ -628,6 +645,7 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_MMA] = check_mma,
     [IR_OP_LDMATRIX] = check_tile,
     [IR_OP_STMATRIX] = check_tile,
+    [IR_OP_MBARRIER] = check_mbarrier,
 };
 
 static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)

@@ -1,17 +1,19 @@
 /*
- * Block copies, lane by lane in lane order (gen/gen_async.c). Faults are reported here: what a lane
- * may copy is only known when it does.
+ * Block copies and barriers in shared memory, lane by lane in lane order (gen/gen_async.c). Faults
+ * are reported here: what a lane may copy is only known when it does.
  */
 #include "jit/jit_private.h"
 
 #include <string.h>
+
+#include "ir/mbarrier.h"
 
 #define FOR_LANES(lane, mask)                                                                      \
     for (uint32_t lane##_left = (mask), lane = 0;                                                  \
          lane##_left && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                       \
          lane##_left &= lane##_left - 1)
 
-/* Who copies, for reports. */
+/* Who it is, for reports. */
 struct here {
     struct jit_cta *cta;
     struct jit_warp *warp;
@@ -43,6 +45,8 @@ static bool is_inside_window(const struct jit_cta *cta, uint64_t address, uint64
     return offset <= all_B && size_B <= all_B - offset;
 }
 
+/* ---- copies */
+
 static void check(const struct here *h, uint32_t how, const uint64_t *dst, const uint64_t *src,
                   uint64_t size_B, uint64_t total_B)
 {
@@ -52,11 +56,11 @@ static void check(const struct here *h, uint32_t how, const uint64_t *dst, const
         fault(h, HD_MISALIGNED, to);
     if (size_B && (from & odd))
         fault(h, HD_MISALIGNED, from);
-    if (how & JIT_COPY_SHARED && !is_inside_window(h->cta, to, total_B))
+    if (how & JIT_ASYNC_SHARED && !is_inside_window(h->cta, to, total_B))
         fault(h, HD_ILLEGAL_ADDRESS, to);
-    if (how & JIT_COPY_STRICT && !(how & JIT_COPY_SHARED))
+    if (how & JIT_ASYNC_STRICT && !(how & JIT_ASYNC_SHARED))
         check_strict(h, dst, total_B);
-    if (how & JIT_COPY_STRICT)
+    if (how & JIT_ASYNC_STRICT)
         check_strict(h, src, size_B);
 }
 
@@ -99,11 +103,44 @@ void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uin
     }
 }
 
+/* ---- barriers */
+
+static void check_barrier(const struct here *h, uint32_t how, const uint64_t *addresses)
+{
+    uint64_t address = addresses[h->lane];
+
+    if (address & (IR_MBARRIER_B - 1))
+        fault(h, HD_MISALIGNED, address);
+    if (how & JIT_ASYNC_SHARED && !is_inside_window(h->cta, address, IR_MBARRIER_B))
+        fault(h, HD_ILLEGAL_ADDRESS, address);
+    if (how & JIT_ASYNC_STRICT && !(how & JIT_ASYNC_SHARED))
+        check_strict(h, addresses, IR_MBARRIER_B);
+}
+
+void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                     uint32_t how, const uint64_t *address, const uint64_t *operand, uint64_t *out);
+void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                     uint32_t how, const uint64_t *address, const uint64_t *operand, uint64_t *out)
+{
+    FOR_LANES(lane, mask)
+    {
+        const struct here h = {cta, warp, place, lane};
+        uint64_t result;
+
+        check_barrier(&h, how, address);
+        result = ir_mbarrier_do((enum ir_mbarrier)(how & 255), (void *)(uintptr_t)address[lane],
+                                operand[lane]);
+        if (out)
+            out[lane] = result;
+    }
+}
+
 static const struct {
     const char *name;
     void *call;
 } names[] = {
     {"jit_rt_copy", (void *)jit_rt_copy},
+    {"jit_rt_mbarrier", (void *)jit_rt_mbarrier},
 };
 
 void *jit_rt_async_lookup(const char *name);

@@ -81,20 +81,10 @@ static void copy_part(struct lower_fn *f, const struct place *dst, const struct 
 
 /* ---- cp.async.ca.shared.global [dst], [src], 16 {, src-size | ignore-src} {, policy} */
 
-static bool is_pred(const struct lower_fn *f, const struct ptx_operand *op)
-{
-    return op->kind == PTX_OPND_REG && f->reg_types[ptx_operand_reg_idx(op)] == IR_PRED;
-}
-
-static bool is_word(const struct lower_fn *f, const struct ptx_operand *op)
-{
-    return op->kind == PTX_OPND_REG && ir_type_bits(f->reg_types[ptx_operand_reg_idx(op)]) == 32;
-}
-
 /* Bytes that are read, b64; NULL: all. */
 static val source_size(struct lower_fn *f, const struct ptx_operand *op, uint64_t size_B)
 {
-    if (is_pred(f, op)) {
+    if (lower_is_reg(f, op, 1)) {
         val pick[] = {lower_pred(f, op), lower_const(f, IR_B64, 0), lower_const(f, IR_B64, size_B)};
         return lower_op(f, IR_OP_SELECT, IR_B64, 3, pick);
     }
@@ -103,7 +93,7 @@ static val source_size(struct lower_fn *f, const struct ptx_operand *op, uint64_
             lower_fail(f, HD_BAD_PTX, "more bytes are read than are written");
         return op->u.bits == size_B ? NULL : lower_const(f, IR_B64, op->u.bits);
     }
-    if (!is_word(f, op))
+    if (!lower_is_reg(f, op, 32))
         lower_fail(f, HD_BAD_PTX, "the bytes to read are 32 bits, or a predicate");
     return lower_fit(f, lower_src(f, op, IR_U32), IR_U32, IR_B64);
 }

@@ -5,7 +5,7 @@
 
 typedef struct ir_value *val;
 
-static enum ir_sem sem_of(const struct ptx_form *form)
+enum ir_sem lower_sem(const struct ptx_form *form)
 {
     switch ((enum ptx_sem)form->sem) {
     case PTX_SEM_RELAXED:
@@ -28,7 +28,7 @@ static enum ir_sem sem_of(const struct ptx_form *form)
     return IR_SEM_WEAK;
 }
 
-static enum ir_scope scope_of(const struct ptx_form *form)
+enum ir_scope lower_scope(const struct ptx_form *form)
 {
     switch ((enum ptx_scope)form->scope) {
     case PTX_SCOPE_CTA:
@@ -72,8 +72,8 @@ static void mem_fields(struct ir_instr *in, const struct ptx_form *form, enum ir
 {
     assert(vec <= 8 && (!vec || hd_is_pow2(vec)));
     in->mem.space = space;
-    in->mem.sem = sem_of(form);
-    in->mem.scope = scope_of(form);
+    in->mem.sem = lower_sem(form);
+    in->mem.scope = lower_scope(form);
     in->mem.cache = cache_of(form);
     in->mem.vec = (uint8_t)(vec > 1 ? vec : 0);
     in->mem.offset = offset;

@@ -229,6 +229,32 @@ static bool sreg_is_vector(uint32_t sreg)
            sreg == PTX_SREG_NCTAID;
 }
 
+/* Every cluster is one CTA: which register, or which number, that makes of those about clusters. */
+struct of_one {
+    uint16_t sreg;  /* of the cluster */
+    uint16_t is;    /* PTX_SREG_NONE: a number */
+    uint32_t value; /* of every component but .w */
+};
+static const struct of_one of_one[] = {
+    {PTX_SREG_CLUSTERID, PTX_SREG_CTAID, 0},      {PTX_SREG_NCLUSTERID, PTX_SREG_NCTAID, 0},
+    {PTX_SREG_CLUSTER_CTAID, PTX_SREG_NONE, 0},   {PTX_SREG_CLUSTER_NCTAID, PTX_SREG_NONE, 1},
+    {PTX_SREG_CLUSTER_CTARANK, PTX_SREG_NONE, 0}, {PTX_SREG_CLUSTER_NCTARANK, PTX_SREG_NONE, 1},
+};
+
+static const struct of_one *find_of_one(uint32_t sreg)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(of_one); i++) {
+        if (of_one[i].sreg == sreg)
+            return &of_one[i];
+    }
+    return NULL;
+}
+
+static bool asks_for_clusters(const struct ptx_func *func)
+{
+    return func->explicitcluster || func->has_reqnctapercluster;
+}
+
 static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     static const struct {
@@ -246,10 +272,16 @@ static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand 
         return reserved_smem(f, LOWER_RESERVED_SMEM_B);
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_CAP)
         return lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B);
+    if (op->index2 == PTX_SREG_IS_EXPLICIT_CLUSTER)
+        return lower_const(f, IR_PRED, asks_for_clusters(f->ptx));
+    const struct of_one *one = find_of_one(op->index2);
+    uint32_t sreg = one ? one->is : op->index2;
+    if (sreg == PTX_SREG_NONE)
+        return lower_const(f, IR_B32, part == 3 ? 0 : one->value);
     for (unsigned i = 0; i < IR_SREG_COUNT; i++)
-        if (table[i].ptx == op->index2 && table[i].part == part)
+        if (table[i].ptx == sreg && table[i].part == part)
             return ir_build_sreg(&f->b, (enum ir_sreg)i);
-    if (part == 3 && sreg_is_vector(op->index2))
+    if (part == 3 && sreg_is_vector(sreg))
         return lower_const(f, IR_B32, 0);
     lower_fail(f, HD_NOT_SUPPORTED, "this special register is not supported");
     return lower_const(f, IR_B32, 0);
@@ -390,6 +422,12 @@ struct ir_value *lower_pred(struct lower_fn *f, const struct ptx_operand *op)
     return lower_src(f, op, IR_PRED);
 }
 
+bool lower_is_reg(const struct lower_fn *f, const struct ptx_operand *op, unsigned bits)
+{
+    return op->kind == PTX_OPND_REG && !op->u.reg->global &&
+           ir_type_bits(f->reg_types[ptx_operand_reg_idx(op)]) == bits;
+}
+
 static struct ir_value *guard_value(struct lower_fn *f)
 {
     return lower_pred(f, &f->insn->guard);
@@ -455,7 +493,7 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
         }
         if (param_local)
             *space = IR_SPACE_LOCAL;
-        if (*space == IR_SPACE_SHARED || *space == IR_SPACE_LOCAL)
+        if (ir_space_is_shared(*space) || *space == IR_SPACE_LOCAL)
             return v;
         return lower_fit(f, v, IR_U64, IR_B64);
     }
@@ -463,7 +501,8 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
         const struct ptx_var *var = var_of(op->u.sym);
         bool kernel_param = var->is_param && f->ptx->is_entry;
         enum ir_space own = lower_space((enum ptx_space)var->space);
-        if (*space != IR_SPACE_GENERIC && *space != own) {
+        bool is_own = *space == own || (ir_space_is_shared(*space) && own == IR_SPACE_SHARED);
+        if (*space != IR_SPACE_GENERIC && !is_own) {
             lower_fail(f, HD_BAD_PTX, "the variable is in another state space");
             return lower_const(f, IR_B64, 0);
         }

@@ -114,8 +114,8 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
 /*
  * lower_ops.c: the rows of spec/ptx_ops.def. `run` is lower_do_NAME() of the column "lowering", in
  * lower_simple.c, lower_arith.c, lower_float.c, lower_cvt.c, lower_video.c, lower_mem.c,
- * lower_async.c, lower_hint.c, lower_warp.c, lower_matrix.c, lower_wmma.c, lower_call.c or
- * lower_flow.c; NULL: not supported. False: not with these types.
+ * lower_async.c, lower_mbarrier.c, lower_hint.c, lower_warp.c, lower_matrix.c, lower_wmma.c,
+ * lower_call.c or lower_flow.c; NULL: not supported. False: not with these types.
  */
 typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
 enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };
@@ -137,6 +137,13 @@ struct lower_mod {
     uint32_t ir; /* enum ir_mod, of rows IR(name) */
 };
 extern const struct lower_mod lower_mods[PTX_MOD_COUNT];
+
+/* lower_mem.c: as written; weak, and of the GPU, where nothing is. */
+enum ir_sem lower_sem(const struct ptx_form *form);
+enum ir_scope lower_scope(const struct ptx_form *form);
+
+/* lower_operand.c: is it a register of that many bits? Predicates have one. */
+bool lower_is_reg(const struct lower_fn *f, const struct ptx_operand *op, unsigned bits);
 
 /* lower_simple.c */
 /* The instruction as that one operation, without writing its result; and the writing. */

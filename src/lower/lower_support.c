@@ -130,7 +130,7 @@ static bool space_in_slice(const struct ptx_form *form)
     bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
     if (form->op == PTX_OP_CP_ASYNC)
         return true; /* lower_async.c looks at both */
-    if (form->nspaces > 1 || space == PTX_SPACE_SHARED_CLUSTER)
+    if (form->nspaces > 1)
         return false;
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);
 }

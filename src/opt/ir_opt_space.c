@@ -154,7 +154,7 @@ static bool is_access(const struct spaces *s, const struct ir_instr *instr)
         instr->mem.space != IR_SPACE_GENERIC)
         return false;
     enum where where = where_of(s, instr->src[0]);
-    return where == SHARED || (where == LOCAL && instr->op != IR_OP_ATOM &&
+    return where == SHARED || (where == LOCAL && !ir_op_has(instr->op, IR_F_ATOM) &&
                                instr->mem.sem == IR_SEM_WEAK && !instr->mods);
 }
 

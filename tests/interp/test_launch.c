@@ -569,7 +569,7 @@ HD_UNUSED static void test_faults(void)
     FAULT("misaligned", "  %6:b32 = ld.b32.global [%1+2]\n", HD_MISALIGNED);
     FAULT("past shared memory", "  %6:b32 = ld.b32.shared [%0+64]\n", HD_ILLEGAL_ADDRESS);
     FAULT("past the parameters", "  %6:b32 = ld.b32.param [%0+16]\n", HD_ILLEGAL_ADDRESS);
-    FAULT("cluster memory", "  %6:b32 = ld.b32.shared_cluster [%0]\n", HD_NOT_SUPPORTED);
+    FAULT("tensor memory", "  %6:b32 = ld.b32.tensor [%0]\n", HD_NOT_SUPPORTED);
     static const char trap[] = HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  trap\n}\n";
     eq_u64(run(&(struct job){trap, 1, 1, .params = params}), HD_TRAP, "trap");
     eq_u64(run(&(struct job){trap, 1, 1025, .params = params}), HD_LAUNCH_LIMIT, "block too large");

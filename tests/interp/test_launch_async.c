@@ -1,4 +1,4 @@
-/* Block copies, in IR text: sizes, units, masks, and what is refused while they run. */
+/* Block copies and barriers in shared memory, in IR text: what they do, and what they refuse. */
 #include "launch_job.h"
 
 /*
@@ -63,10 +63,145 @@ static void test_units(void)
     eq_u64(copy_once(16, 16, 80, p), HD_ILLEGAL_ADDRESS, "more than the window has");
 }
 
+/* ---- barriers */
+
+/* One step of one thread: an operation, and the operand: of a test, 100 is the state of the last
+ * arrival. */
+struct step {
+    const char *op;
+    unsigned operand;
+    uint64_t want; /* what a test says; of an arrival, the arrivals that were missing before */
+};
+
+enum { LAST_STATE = 100, NOTHING = 99 };
+
+static const struct step steps[] = {
+    {"init", 2, NOTHING},
+    {"test_parity", 0, 0},
+    {"test_parity", 1, 1},
+    {"arrive", 1, 2},
+    {"test", LAST_STATE, 0},
+    {"expect_tx", 16, NOTHING},
+    {"arrive", 1, 1},
+    {"test", LAST_STATE, 0},
+    {"complete_tx", 12, NOTHING},
+    {"test", LAST_STATE, 0},
+    {"complete_tx", 4, NOTHING},
+    {"test", LAST_STATE, 1},
+    {"test_parity", 0, 1},
+    {"test_parity", 1, 0},
+    {"complete_tx", 8, NOTHING},
+    {"arrive", 2, 2},
+    {"test", LAST_STATE, 0},
+    {"expect_tx", 8, NOTHING},
+    {"test", LAST_STATE, 1},
+    {"drop", 1, 2},
+    {"test", LAST_STATE, 0},
+    {"arrive", 1, 1},
+    {"test", LAST_STATE, 1},
+    {"arrive", 1, 1},
+    {"test", LAST_STATE, 1},
+    {"init", 0xfffff, NOTHING},
+    {"arrive", 0xffffe, 0xfffff},
+    {"arrive", 1, 1},
+    {"test", LAST_STATE, 1},
+};
+
+static unsigned put(struct hd_buf *text, unsigned *next, const char *what, unsigned a, unsigned b)
+{
+    hd_buf_printf(text, "  %%%u:", *next);
+    hd_buf_printf(text, what, a, b);
+    return (*next)++;
+}
+
+static void put_step(struct hd_buf *text, unsigned *next, const struct step *s, unsigned *state,
+                     unsigned at)
+{
+    bool tests = !strncmp(s->op, "test", 4);
+    unsigned x = s->operand == LAST_STATE
+                     ? *state
+                     : put(text, next, "b64 = const.b64 0x%x\n", s->operand, 0);
+    if (s->want == NOTHING) {
+        hd_buf_printf(text, "  mbarrier.%s.shared [%%6+8], %%%u\n", s->op, x);
+        return;
+    }
+    hd_buf_printf(text, "  %%%u:%s = mbarrier.%s.shared [%%6+8], %%%u\n", *next,
+                  tests ? "pred" : "b64", s->op, x);
+    unsigned r = (*next)++;
+    if (tests) {
+        hd_buf_printf(text, "  %%%u:b64 = select.b64 %%%u, %%8, %%0\n", *next, r);
+        r = (*next)++;
+    } else {
+        *state = r;
+        r = put(text, next, "b64 = shr.u64 %%%u, %%7\n", r, 0);
+        r = put(text, next, "b64 = and.b64 %%%u, %%9\n", r, 0);
+    }
+    hd_buf_printf(text, "  st.b64.global [%%1+%u], %%%u\n", 8 * at, r);
+}
+
+static void test_barrier_steps(void)
+{
+    uint64_t out[HD_COUNT_OF(steps)];
+    const void *params[] = {out, NULL};
+    unsigned next = 10, state = 0;
+    struct hd_buf text;
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD "var @s shared extern align 16 size 0 dynamic\n"
+                            "kernel @k visible {\n" PARAMS PROLOGUE
+                            "  %6:b64 = varaddr @s\n  %7:b32 = const.b32 0x14\n"
+                            "  %8:b64 = const.b64 0x1\n  %9:b64 = const.b64 0xfffff\n");
+    for (unsigned i = 0; i < HD_COUNT_OF(steps); i++)
+        put_step(&text, &next, &steps[i], &state, i);
+    hd_buf_puts(&text, "  ret\n}\n");
+    for (unsigned i = 0; i < HD_COUNT_OF(steps); i++)
+        out[i] = NOTHING;
+    eq_u64(run(&(struct job){text.ptr, 1, 1, 64, .params = params}), HD_OK, "a barrier runs");
+    for (unsigned i = 0; i < HD_COUNT_OF(steps); i++)
+        eq_u64(out[i], steps[i].want, steps[i].op);
+    hd_buf_fini(&text);
+}
+
+/* Thread 0 waits for the others, most of them of its own warp, which add up before they arrive. */
+static void test_waiting(void)
+{
+    static const char text[] = HEAD
+        "var @s shared extern align 16 size 0 dynamic\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b64 = varaddr @s\n  %7:b32 = const.b32 0x0\n  %8:b64 = const.b64 0x1\n"
+        "  %9:pred = setp.u32.eq %2, %7\n  cbr %9, bb1, bb2\n"
+        "bb1:\n  %10:b64 = const.b64 0x2f\n  mbarrier.init.shared [%6], %10\n"
+        "  st.b32.shared [%6+8], %7\n  br bb2\n"
+        "bb2:\n  bar.sync\n  cbr %9, bb3, bb4\n"
+        "bb3:\n  %11:pred = mbarrier.test_parity.shared.acquire [%6], %0\n  cbr %11, bb5, bb3\n"
+        "bb4:\n  atom.u32.shared.add.relaxed [%6+8], %2\n"
+        "  mbarrier.arrive.shared.release [%6], %8\n  br bb6\n"
+        "bb5:\n  %12:b32 = ld.b32.shared [%6+8]\n  st.b32.global [%1], %12\n  br bb6\n"
+        "bb6:\n  ret\n}\n";
+    uint32_t out = 0;
+    const void *params[] = {&out, NULL};
+    eq_u64(run(&(struct job){text, 1, 48, 64, .params = params}), HD_OK, "waiting runs");
+    eq_u64(out, 47 * 48 / 2, "everybody is waited for");
+}
+
+/* A barrier that the shared window does not hold, and one between two words. */
+static void test_bad_barriers(void)
+{
+    static const char text[] =
+        HEAD "var @s shared extern align 16 size 0 dynamic\n"
+             "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b64 = ld.b64.param [%0+8]\n  mbarrier.arrive.shared [%6], %0\n  ret\n}\n";
+    const void *odd[] = {NULL, (const void *)4}, *past[] = {NULL, (const void *)64};
+    eq_u64(run(&(struct job){text, 1, 1, 64, .params = odd}), HD_MISALIGNED, "between words");
+    eq_u64(run(&(struct job){text, 1, 1, 64, .params = past}), HD_ILLEGAL_ADDRESS, "past the end");
+}
+
 int main(void)
 {
     test_copies();
     test_units();
+    test_barrier_steps();
+    test_waiting();
+    test_bad_barriers();
     hd_buf_fini(&printed);
     return done();
 }

@@ -29,7 +29,8 @@ static const struct kernel {
     {.name = "prints"},  {.name = "heap"},
     {.name = "locks"},   {.name = "grid_sync", .cooperative = true},
     {.name = "hints"},   {.name = "wide_result"},
-    {.name = "copies"},
+    {.name = "copies"},  {.name = "pipeline"},
+    {.name = "meeting"},
 };
 
 static void check(CUresult result, const char *what)

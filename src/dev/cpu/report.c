@@ -85,7 +85,7 @@ static bool stores_elsewhere(const struct report *r, const struct ir_instr *in)
 {
     uint64_t from_window = r->guard->address - (uint64_t)(uintptr_t)r->cta->cta.shared;
 
-    return in->op == IR_OP_ST && in->mem.space == IR_SPACE_SHARED && from_window > UINT32_MAX;
+    return in->op == IR_OP_ST && ir_space_is_shared(in->mem.space) && from_window > UINT32_MAX;
 }
 
 static const struct ir_instr *instr_at_pc(const struct report *r)

@@ -25,10 +25,10 @@ enum gen_effort {
     GEN_QUICK, /* quick code for every kernel */
 };
 
-/* jit_rt_async.c: how a copy is made, besides its unit in bytes. */
+/* jit_rt_async.c: what is accessed, besides the unit of a copy or the operation on a barrier. */
 enum {
-    JIT_COPY_SHARED = 1 << 8, /* to the CTA's shared window */
-    JIT_COPY_STRICT = 1 << 9, /* in strict code */
+    JIT_ASYNC_SHARED = 1 << 8, /* the CTA's shared window */
+    JIT_ASYNC_STRICT = 1 << 9, /* in strict code */
 };
 
 struct gen_request {

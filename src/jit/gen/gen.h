@@ -383,7 +383,9 @@ bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step
 bool gen_strong_load(struct gen *g, const struct ir_instr *instr);
 bool gen_strong_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
-void gen_copy(struct gen *g, const struct ir_instr *instr); /* gen_async.c */
+/* gen_async.c */
+void gen_copy(struct gen *g, const struct ir_instr *instr);
+void gen_mbarrier(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */
 LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: host addresses */

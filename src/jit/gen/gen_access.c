@@ -16,6 +16,7 @@ static LLVMValueRef window_base(struct gen *g, enum ir_space space)
 {
     switch (space) {
     case IR_SPACE_SHARED:
+    case IR_SPACE_SHARED_CLUSTER:
         return gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, shared));
     case IR_SPACE_PARAM:
         return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, params));
@@ -31,7 +32,6 @@ static LLVMValueRef window_base(struct gen *g, enum ir_space space)
     case IR_SPACE_GLOBAL:
     case IR_SPACE_CONST:
         return NULL;
-    case IR_SPACE_SHARED_CLUSTER:
     case IR_SPACE_TENSOR:
         break;
     }

@@ -95,6 +95,7 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
         LLVMValueRef in_local = LLVMBuildICmp(g->b, LLVMIntULT, l, gen_splat(g, all_local), "");
         switch (in->mem.space) {
         case IR_SPACE_SHARED:
+        case IR_SPACE_SHARED_CLUSTER:
             x[h] = in_shared;
             break;
         case IR_SPACE_LOCAL:
@@ -106,7 +107,6 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
         case IR_SPACE_GENERIC:
         case IR_SPACE_CONST:
         case IR_SPACE_PARAM:
-        case IR_SPACE_SHARED_CLUSTER: /* as long as a cluster is refused, and tensors */
         case IR_SPACE_TENSOR:
             x[h] = gen_splat_const(g, g->t->i1, 0);
             break;

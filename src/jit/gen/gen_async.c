@@ -1,5 +1,6 @@
 /*
- * Block copies: a function does them lane by lane (jit_rt_async.c). Most are made by one lane.
+ * Block copies and barriers in shared memory: functions do them lane by lane (jit_rt_async.c). Most
+ * are the business of one lane.
  */
 #include "jit/gen/gen_access.h"
 
@@ -28,14 +29,20 @@ static void call_here(struct gen *g, const char *name, LLVMValueRef const *args,
     gen_call_rt(g, name, g->t->void_, all, 4 + n);
 }
 
+static uint32_t access_bits(const struct gen *g, const struct ir_instr *in)
+{
+    uint32_t how = 0;
+    if (ir_space_is_shared(in->mem.space))
+        how |= JIT_ASYNC_SHARED;
+    if (g->unit->req->strict)
+        how |= JIT_ASYNC_STRICT;
+    return how;
+}
+
 void gen_copy(struct gen *g, const struct ir_instr *in)
 {
     assert(in->op == IR_OP_COPY && in->nsrc >= 5);
-    uint32_t how = (uint32_t)in->imm;
-    if (in->mem.space == IR_SPACE_SHARED)
-        how |= JIT_COPY_SHARED;
-    if (g->unit->req->strict)
-        how |= JIT_COPY_STRICT;
+    uint32_t how = access_bits(g, in) | (uint32_t)in->imm;
     LLVMValueRef args[] = {gen_i32(g, how),
                            address_array(g, in),
                            gen_to_array(g, in->src[1]),
@@ -43,4 +50,19 @@ void gen_copy(struct gen *g, const struct ir_instr *in)
                            gen_to_array(g, in->src[3]),
                            gen_to_array(g, in->src[4])};
     call_here(g, "jit_rt_copy", args, HD_COUNT_OF(args));
+}
+
+void gen_mbarrier(struct gen *g, const struct ir_instr *in)
+{
+    assert(in->op == IR_OP_MBARRIER && in->nsrc == 2);
+    uint32_t how = access_bits(g, in) | (uint32_t)in->imm;
+    LLVMValueRef out = in->ndst ? gen_new_array(g, IR_B64) : LLVMConstNull(g->t->ptr);
+    LLVMValueRef args[] = {gen_i32(g, how), address_array(g, in), gen_to_array(g, in->src[1]), out};
+    call_here(g, "jit_rt_mbarrier", args, HD_COUNT_OF(args));
+    if (!in->ndst)
+        return;
+    struct gen_val r = gen_from_array(g, out, IR_B64);
+    for (int h = 0; h < 2 && in->dst[0]->type == IR_PRED; h++)
+        r.c[h] = LLVMBuildTrunc(g->b, r.c[h], g->t->mask, "");
+    gen_set(g, in->dst[0], r);
 }

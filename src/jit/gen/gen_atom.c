@@ -210,7 +210,7 @@ static bool worth_unrolling(const struct gen *g)
     unsigned n = 0;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b])
-            n += in->op == IR_OP_ATOM && in->mem.space == IR_SPACE_SHARED;
+            n += in->op == IR_OP_ATOM && ir_space_is_shared(in->mem.space);
     }
     return n <= 8;
 }
@@ -543,7 +543,7 @@ void gen_atom(struct gen *g, const struct ir_instr *in)
         .elem = gen_scalar_type(g, in->type),
         .ft = sum ? gen_float_type(g, in->type) : NULL,
         .sign = ir_type_is_signed(in->type),
-        .shared = in->mem.space == IR_SPACE_SHARED,
+        .shared = ir_space_is_shared(in->mem.space),
         .used = in->ndst && is_used(g, in->dst[0]),
     };
     if (in->ndst && !a.used) /* whatever asks for it all the same finds something */

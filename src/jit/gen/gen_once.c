@@ -16,7 +16,7 @@ enum { SLOT_HEAD_B = 16, ELEMENT_B = 16, ROOT_DEPTH = 16, MAX_BLOCKS = 4096 };
 
 static bool writes_shared(const struct ir_instr *in)
 {
-    return ir_op_has(in->op, IR_F_STORE | IR_F_ATOM) && in->mem.space == IR_SPACE_SHARED;
+    return ir_op_has(in->op, IR_F_STORE | IR_F_ATOM) && ir_space_is_shared(in->mem.space);
 }
 
 /* Does every way to `in` lead through a barrier, and past no write to shared memory after it? */

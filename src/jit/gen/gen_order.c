@@ -27,7 +27,7 @@ struct order {
 
 static bool is_shared(const struct ir_instr *in)
 {
-    return in->mem.space == IR_SPACE_SHARED && in->nsrc;
+    return ir_space_is_shared(in->mem.space) && in->nsrc;
 }
 
 static bool writes(const struct ir_instr *in)

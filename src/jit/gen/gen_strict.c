@@ -14,7 +14,7 @@
 
 static bool has_own_window(enum ir_space space)
 {
-    return space == IR_SPACE_SHARED || space == IR_SPACE_LOCAL || space == IR_SPACE_PARAM;
+    return ir_space_is_shared(space) || space == IR_SPACE_LOCAL || space == IR_SPACE_PARAM;
 }
 
 /* 32 addresses in memory; one array serves all checks of a function. */

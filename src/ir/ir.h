@@ -213,6 +213,12 @@ struct ir_mma {
 
 /* How many registers of a fragment: operand 'a', 'b', 'c', 'd'; 's': sources of the instruction. */
 unsigned ir_mma_registers(const struct ir_mma *mma, char operand);
+/* Where element `j` of a register of `lane` is in the matrix; `operand` as above. */
+struct ir_mma_place {
+    unsigned row, col;
+};
+struct ir_mma_place ir_mma_place(const struct ir_mma *mma, char operand, unsigned reg,
+                                 unsigned lane, unsigned j);
 /* Do lanes of this selector have metadata of this shape? */
 bool ir_mma_selector_fits(const struct ir_mma *mma);
 /* Of the fragments; 32 or 64. */

@@ -14,10 +14,6 @@ enum {
     IR_MMA_C_MAX = 256,
 };
 
-struct ir_mma_place {
-    unsigned row, col;
-};
-
 static inline bool ir_mma_has(const struct ir_mma *mma, enum ir_mma_flag flag)
 {
     return (mma->flags >> flag & 1) != 0;
@@ -32,9 +28,6 @@ unsigned ir_mma_rows(const struct ir_mma *mma);
 unsigned ir_mma_b_columns(const struct ir_mma *mma);
 /* Bits that an element of an operand takes in a register; B1: a word of elements. */
 unsigned ir_mma_width(const struct ir_mma *mma, char operand);
-/* Of element `j` in register `reg` of `lane`. */
-struct ir_mma_place ir_mma_place(const struct ir_mma *mma, char operand, unsigned reg,
-                                 unsigned lane, unsigned j);
 /* Bits of metadata that belong to a row of a: 16, 32 or 64. */
 unsigned ir_mma_metadata_bits(const struct ir_mma *mma);
 /* Column of a that its stored element `j` of `row` is; `metadata` is a register of 32 lanes. */

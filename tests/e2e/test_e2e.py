@@ -76,6 +76,14 @@ def check_races_that_gpus_win(folder):
             ok("PASS" in result.stdout, f"block_sum {flags}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
+def check_tensor(folder):
+    """heddle cc has no mma.h."""
+    program = build(folder, "tensor", "80") if COMPILER == "nvcc" else None
+    for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+        result = run(program, **env)
+        ok("PASS" in result.stdout, f"tensor, {env or 'cpu'}", result.stdout + result.stderr)
+
+
 def check_faults(folder):
     program = build(folder, "faults")
     for case, error in FAULTS.items() if program else ():
@@ -104,6 +112,7 @@ def main():
             check_program(folder, name)
         check_program(folder, "thread_streams", "--default-stream", "per-thread")
         check_races_that_gpus_win(folder)
+        check_tensor(folder)
         check_faults(folder)
         check_one_bad_kernel(folder)
     print(f"1..{count}")

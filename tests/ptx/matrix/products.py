@@ -17,6 +17,7 @@ class Form:
 
     def __init__(self, text, regs, outs, draw, oracle, setup=""):
         self.text, self.regs, self.outs, self.draw, self.oracle, self.setup = text, regs, outs, draw, oracle, setup
+        self.raw = False  # the text reads and writes memory itself
 
 
 def names(prefix, count):

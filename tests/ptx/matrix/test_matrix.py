@@ -17,6 +17,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "differential")]
 import engine  # noqa: E402
+import fragments  # noqa: E402
 import products  # noqa: E402
 import refused  # noqa: E402
 import tiles  # noqa: E402
@@ -32,6 +33,8 @@ def entry(name, form, most_in, most_out):
     regs = [f".reg .b{bits} {n};" for n, bits in form.regs] + [f".reg .b{bits} d{i};" for i, bits in enumerate(form.outs)]
     loads = [f"ld.global.b{bits} {n}, [%in+{256 * i}];" for i, (n, bits) in enumerate(form.regs)]
     stores = [f"st.global.b{bits} [%out+{256 * i}], d{i};" for i, bits in enumerate(form.outs)]
+    if form.raw:
+        regs = loads = stores = []
     operands = {n: n for n, _ in form.regs} | {f"d{i}": f"d{i}" for i in range(len(form.outs))}
     return f""".visible .entry {name}(.param .u64 out, .param .u64 in)
 {{
@@ -170,7 +173,7 @@ def main():
     p.add_argument("--every", action="store_true")
     p.add_argument("--ptxas", action="store_true")
     args = p.parse_args()
-    forms = [f for f in products.forms(args.every) + tiles.forms() if args.forms in f.text]
+    forms = [f for f in products.forms(args.every) + tiles.forms() + fragments.forms(args.every) if args.forms in f.text]
     with tempfile.TemporaryDirectory(prefix="matrix-") as where:
         if args.ptxas:
             check_vendor(where, forms)

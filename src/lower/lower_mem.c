@@ -139,7 +139,7 @@ bool lower_do_store(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-bool lower_do_atom(struct lower_fn *f, const struct ptx_insn *in)
+static bool atom_of(const struct ptx_form *form, enum ir_atom *out)
 {
     static const struct {
         unsigned ptx;
@@ -149,34 +149,75 @@ bool lower_do_atom(struct lower_fn *f, const struct ptx_insn *in)
                  {PTX_SUBOP_DEC, IR_ATOM_DEC},   {PTX_SUBOP_AND, IR_ATOM_AND},
                  {PTX_SUBOP_OR, IR_ATOM_OR},     {PTX_SUBOP_XOR, IR_ATOM_XOR},
                  {PTX_SUBOP_EXCH, IR_ATOM_EXCH}, {PTX_SUBOP_CAS, IR_ATOM_CAS}};
-    bool red = in->form->op == PTX_OP_RED;
-    enum ir_type t = lower_form_type(in);
-    enum ir_space space = lower_space(ptx_form_space(in->form));
+    for (size_t i = 0; i < HD_COUNT_OF(table); i++) {
+        if (table[i].ptx != form->subop)
+            continue;
+        *out = table[i].ir;
+        return true;
+    }
+    return false;
+}
+
+/* What all elements of one atomic instruction share. */
+struct atom {
+    const struct ptx_insn *in;
+    enum ir_atom op;
+    enum ir_type type;
+    enum ir_space space;
     int64_t offset;
-    unsigned i = 0;
-    while (i < HD_COUNT_OF(table) && table[i].ptx != in->form->subop)
-        i++;
-    if (i == HD_COUNT_OF(table) || t == IR_VOID || in->form->vec > 1 || ir_type_bits(t) > 64)
-        return false;
-    const struct ptx_operand *ops = red ? in->ops : in->ops + 1;
-    val src[4];
-    src[0] = lower_address(f, &ops[0], &space, &offset);
-    src[1] = lower_src(f, &ops[1], t);
-    bool cas = table[i].ir == IR_ATOM_CAS;
-    if (cas)
-        src[2] = lower_src(f, &ops[2], t);
+    val address;
+    const struct ptx_operand *ops; /* the address and what follows */
+};
+
+/* One element: operand b, or b and c of cas, to `dst`, which is NULL when nobody wants it. */
+static void atom_element(struct lower_fn *f, const struct atom *a, unsigned i,
+                         const struct ptx_operand *b, const struct ptx_operand *dst)
+{
+    bool cas = a->op == IR_ATOM_CAS, used = dst && dst->kind != PTX_OPND_SINK;
     uint32_t nsrc = cas ? 3 : 2;
-    lower_policy_source(f, in, (red ? 0 : 1) + nsrc, src, &nsrc);
-    bool used = !red && in->ops[0].kind != PTX_OPND_SINK;
-    struct ir_instr *r = lower_emit(f, IR_OP_ATOM, t, nsrc, src, used);
+    val src[4] = {a->address, lower_src(f, b, a->type)};
+    if (cas)
+        src[2] = lower_src(f, &a->ops[2], a->type);
+    lower_policy_source(f, a->in, (uint32_t)(a->ops - a->in->ops) + nsrc, src, &nsrc);
+    struct ir_instr *r = lower_emit(f, IR_OP_ATOM, a->type, nsrc, src, used);
     if (used)
-        r->dst[0]->type = ir_type_value(t);
-    mem_fields(r, in->form, space, offset, 1);
-    lower_access_hints(r, in->form);
-    r->mem.atom = table[i].ir;
-    ir_set_mod(r, IR_MOD_NOFTZ, in->form->noftz);
+        r->dst[0]->type = ir_type_value(a->type);
+    mem_fields(r, a->in->form, a->space, a->offset + i * (ir_type_bits(a->type) / 8), 1);
+    lower_access_hints(r, a->in->form);
+    r->mem.atom = a->op;
+    ir_set_mod(r, IR_MOD_NOFTZ, a->in->form->noftz);
     if (used)
-        lower_dst(f, &in->ops[0], r->dst[0], t);
+        lower_dst(f, dst, r->dst[0], a->type);
+}
+
+/* atom.global.add.v4.f32 {..}, [a], {..}: each element is an atomic operation, not the whole. */
+static bool atom_vector(struct lower_fn *f, const struct atom *a, const struct ptx_operand *dst)
+{
+    unsigned n = a->in->form->vec;
+    bool fits =
+        a->ops[1].kind == PTX_OPND_VEC && a->ops[1].nitems == n &&
+        (!dst || dst->kind == PTX_OPND_SINK || (dst->kind == PTX_OPND_VEC && dst->nitems == n));
+    if (!fits)
+        lower_fail(f, HD_BAD_PTX, "a vector operation needs vectors of that many elements");
+    for (unsigned i = 0; fits && i < n; i++)
+        atom_element(f, a, i, &a->ops[1].items[i],
+                     dst && dst->kind == PTX_OPND_VEC ? &dst->items[i] : NULL);
+    return true;
+}
+
+bool lower_do_atom(struct lower_fn *f, const struct ptx_insn *in)
+{
+    bool red = in->form->op == PTX_OP_RED;
+    struct atom a = {.in = in,
+                     .type = lower_form_type(in),
+                     .space = lower_space(ptx_form_space(in->form)),
+                     .ops = red ? in->ops : in->ops + 1};
+    if (!atom_of(in->form, &a.op) || a.type == IR_VOID || ir_type_bits(a.type) > 64)
+        return false;
+    a.address = lower_address(f, &a.ops[0], &a.space, &a.offset);
+    if (in->form->vec > 1)
+        return atom_vector(f, &a, red ? NULL : &in->ops[0]);
+    atom_element(f, &a, 0, &a.ops[1], red ? NULL : &in->ops[0]);
     return true;
 }
 

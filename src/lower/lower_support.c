@@ -166,6 +166,19 @@ static bool redux_in_slice(const struct ptx_form *form)
     return !words && (is_logic(form->subop) || form->subop == PTX_SUBOP_ADD || min_max);
 }
 
+/* Vectors of f32 in global memory, added; and of halves, with .noftz, of at most 16 bytes. */
+static bool atom_vector_in_slice(const struct ptx_form *form)
+{
+    enum ptx_type t = ptx_form_type(form);
+    enum ir_space space = lower_space(ptx_form_space(form));
+    bool extreme = form->subop == PTX_SUBOP_MIN || form->subop == PTX_SUBOP_MAX;
+    if (space != IR_SPACE_GLOBAL && space != IR_SPACE_GENERIC)
+        return false;
+    if (form->vec * ptx_type_bits(t) > 128 || form->noftz != is_half(t))
+        return false;
+    return form->subop == PTX_SUBOP_ADD ? is_half(t) || t == PTX_TYPE_F32 : extreme && is_half(t);
+}
+
 /* The variant inside the opcode: shfl's mode, redux's operation, a second result. */
 static bool variant_in_slice(const struct ptx_insn *insn)
 {
@@ -208,9 +221,10 @@ static bool variant_in_slice(const struct ptx_insn *insn)
     case PTX_OP_MADC:
         return !(form->cc || form->op == PTX_OP_MADC) || form->half != PTX_HALF_WIDE;
     case PTX_OP_MOV:
+        return form->vec <= 1;
     case PTX_OP_ATOM:
     case PTX_OP_RED:
-        return form->vec <= 1;
+        return form->vec <= 1 || atom_vector_in_slice(form);
     default:
         return true;
     }

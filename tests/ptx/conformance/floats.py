@@ -200,11 +200,17 @@ def edges(fmt):
     one = fmt.bias << fmt.frac_bits
     base = [0, 1, 2, (1 << fmt.frac_bits) - 1, 1 << fmt.frac_bits, (1 << fmt.frac_bits) + 1, one - 1, one, one + 1,
             fmt.max - 1, fmt.max]
-    if fmt.top == "ieee":
+    if fmt is F64:
+        base += [fmt.inf]
+    elif fmt.top == "ieee":
         base += [fmt.inf, fmt.inf + 1, fmt.nan, fmt.inf | 1 << fmt.frac_bits - 1]
     if fmt.top == "nan":
         base += [fmt.nan]
-    return base + [b | fmt.sign for b in base]
+    return base + [b | fmt.sign for b in base] + [ONLY_NAN64] * (fmt is F64)
+
+
+# Of two NaNs of f64 either may be the result, so there is one only, which signals.
+ONLY_NAN64 = 0xfff4000000000001
 
 
 def draw_float(fmt):
@@ -216,7 +222,8 @@ def draw_float(fmt):
         exp = rng.getrandbits(fmt.exp_bits)
         if how in (1, 2):  # near 1
             exp = max(0, min((1 << fmt.exp_bits) - 1, fmt.bias + rng.randrange(-12, 13)))
-        return (rng.getrandbits(1) << fmt.exp_bits | exp) << fmt.frac_bits | frac
+        x = (rng.getrandbits(1) << fmt.exp_bits | exp) << fmt.frac_bits | frac
+        return ONLY_NAN64 if fmt is F64 and fmt.take(x)[0] == "nan" else x
     return draw
 
 

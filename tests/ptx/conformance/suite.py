@@ -21,7 +21,8 @@ REGISTER = {1: ".pred", 8: ".b8", 16: ".b16", 32: ".b32", 64: ".b64"}
 
 
 class Row:
-    """text: the instruction, {d} and {e} its results, {0} {1} .. its sources. outs: bits of each result; kinds: what
+    """text: the instruction, {d} and {e} its results, or {r0} {r1} .., and {0} {1} .. its sources. [%mem] is 64 bytes of
+    global memory of the thread's own, [%own] of shared memory. outs: bits of each result; kinds: what
     each source is (kinds.py); oracle(*sources): the result, or a tuple of results."""
 
     def __init__(self, text, outs, kinds, oracle):
@@ -74,23 +75,32 @@ def body(row, number, count, slots, uniform):
     """One run of the instruction; {number}: of the row in its kernel."""
     base = "%uni" if uniform else "%var"
     decls = [f".reg {REGISTER[k.bits]} a{i};" for i, k in enumerate(row.kinds)]
-    decls += [f".reg {REGISTER[bits]} {name};" for bits, name in zip(row.outs, "de")]
+    decls += [f".reg {REGISTER[bits]} r{i};" for i, bits in enumerate(row.outs)]
     loads = [load(k, f"a{i}", f"{base}+{8 * count * (number * slots[0] + i)}") for i, k in enumerate(row.kinds)]
     names = {str(i): f"a{i}" for i in range(len(row.kinds))}
-    instr = row.text.format(*(names[str(i)] for i in range(len(row.kinds))), d="d", e="e")
+    results = {f"r{i}": f"r{i}" for i in range(len(row.outs))}
+    instr = row.text.format(*(names[str(i)] for i in range(len(row.kinds))), d="r0", e="r1", **results)
     at = 2 * number * slots[1] + (slots[1] if uniform else 0)
-    stores = [store(bits, name, f"%out+{8 * count * (at + i)}") for i, (bits, name) in enumerate(zip(row.outs, "de"))]
+    stores = [store(bits, f"r{i}", f"%out+{8 * count * (at + i)}") for i, bits in enumerate(row.outs)]
     return "{ " + " ".join(decls + loads) + f"\n  {instr};\n  " + " ".join(stores) + " }\n"
+
+
+def results_B(count, slots):
+    """Bytes of output, before the threads' own memory."""
+    return 8 * count * GROUP * 2 * slots[1]
 
 
 def entry(name, rows, count, slots):
     """A kernel that runs each of its rows twice."""
     text = f""".visible .entry {name}(.param .u64 out, .param .u64 in)
 {{
-  .reg .b64 %var, %uni, %out, %at; .reg .b32 %w, %t, %c;
+  .reg .b64 %var, %uni, %out, %at, %mem; .reg .b32 %w, %t, %c, %own;
+  .shared .align 16 .b8 own[{64 * THREADS}];
   ld.param.u64 %out, [out]; ld.param.u64 %uni, [in];
   mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x;
+  mov.u32 %own, own; mad.lo.u32 %own, %t, 64, %own;
   mad.lo.u32 %t, %c, {THREADS}, %t;
+  mad.wide.u32 %mem, %t, 64, %out; add.u64 %mem, %mem, {results_B(count, slots)};
   mul.wide.u32 %at, %t, 8; add.u64 %var, %uni, %at; add.u64 %out, %out, %at;
   mul.wide.u32 %at, %c, 8; add.u64 %uni, %uni, %at;
 """
@@ -118,7 +128,7 @@ class Batch:
         os.makedirs(where, exist_ok=True)
         with open(f"{where}/ptx", "w", encoding="ascii") as file:
             file.write(HEAD + "".join(entry(f"g{i}", g, self.count, self.slots) for i, g in enumerate(self.groups)))
-        out_B, in_B = (8 * self.count * GROUP * n for n in (2 * self.slots[1], self.slots[0]))
+        out_B, in_B = results_B(self.count, self.slots) + 64 * self.count, 8 * self.count * GROUP * self.slots[0]
         with open(f"{where}/job", "w", encoding="ascii") as file:
             file.write(f"{out_B} {in_B} {self.count // THREADS}\n")
             file.writelines(f"g{i} {THREADS} 1 1\n" for i in range(len(self.groups)))

@@ -55,6 +55,14 @@ static uint32_t mark_reaching(const struct shape_state *s, uint32_t to, bool *re
     return count;
 }
 
+static bool has_barrier(const struct ir_block *block)
+{
+    ir_foreach_instr(in, block)
+        if (in->op == IR_OP_BAR)
+            return true;
+    return false;
+}
+
 /* A block where the kernel may end: nothing follows it but exit-only blocks. */
 static bool is_end(const struct shape_state *s, const struct ir_block *block)
 {
@@ -67,13 +75,25 @@ static bool is_end(const struct shape_state *s, const struct ir_block *block)
     return true;
 }
 
+/* How much speaks for a path being the main one: where all lanes have to meet, above all. */
+static uint64_t path_weight(const struct shape_state *s, const bool *reaches, uint32_t count)
+{
+    uint64_t n = s->func->nblocks, barriers = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        barriers += reaches[i] && has_barrier(s->func->blocks[i]);
+    return count + barriers * n;
+}
+
 /*
- * The end that most blocks lead to (the last of them in layout) is the main one; what cannot reach
- * it is on the side. Trying every end would be quadratic, so only the last few are looked at.
+ * The end that most barriers and blocks lead to (the last of them in layout) is the main one; what
+ * cannot reach it is on the side. Trying every end would be quadratic, so only the last few are
+ * looked at.
  */
 static bool find_sides(struct shape_state *s)
 {
-    uint32_t n = s->func->nblocks, best = 0, tries = 0;
+    uint64_t best = 0;
+    uint32_t n = s->func->nblocks, tries = 0;
     uint32_t *stack = hd_arena_array(&s->tmp, uint32_t, n);
     bool *main_path = hd_arena_array(&s->tmp, bool, n);
 
@@ -81,15 +101,15 @@ static bool find_sides(struct shape_state *s)
         return false;
     for (uint32_t i = n; i-- > 0 && tries < 16;) {
         bool *reaches;
-        uint32_t count;
+        uint64_t weight;
         if (!is_end(s, s->func->blocks[i]))
             continue;
         reaches = hd_arena_array(&s->tmp, bool, n);
         if (!reaches)
             return false;
-        count = mark_reaching(s, i, reaches, stack);
-        if (count > best) {
-            best = count;
+        weight = path_weight(s, reaches, mark_reaching(s, i, reaches, stack));
+        if (weight > best) {
+            best = weight;
             main_path = reaches;
         }
         tries++;
@@ -138,6 +158,7 @@ bool shape_flow_init(struct shape_state *s)
     uint32_t n = s->func->nblocks;
 
     s->classic = hd_arena_array(&s->tmp, bool, n);
+    s->left_for = hd_arena_array(&s->tmp, bool, n);
     s->branch_queued = hd_arena_array(&s->tmp, bool, n);
     s->branches = hd_arena_array(&s->tmp, uint32_t, n);
     s->label = hd_arena_array(&s->tmp, uint32_t, n);
@@ -146,9 +167,9 @@ bool shape_flow_init(struct shape_state *s)
     s->out->divergent_branch = hd_arena_array(s->arena, bool, n);
     s->out->divergent_join = hd_arena_array(s->arena, bool, n);
     s->out->divergent_loop = hd_arena_array(s->arena, bool, (size_t)s->out->loops.nloops + 1);
-    if (!s->classic || !s->branch_queued || !s->branches || !s->label || !s->label_epoch ||
-        !s->out->divergent || !s->out->divergent_branch || !s->out->divergent_join ||
-        !s->out->divergent_loop || !find_ends(s))
+    if (!s->classic || !s->left_for || !s->branch_queued || !s->branches || !s->label ||
+        !s->label_epoch || !s->out->divergent || !s->out->divergent_branch ||
+        !s->out->divergent_join || !s->out->divergent_loop || !find_ends(s))
         return false;
     return ir_postdom_compute(s->func, flow_skip_edge, s, s->arena, &s->out->postdom) == HD_OK;
 }
@@ -195,23 +216,24 @@ static void mark_side(struct shape_state *s, uint32_t from, uint32_t block)
     for (; loop != NONE && !shape_loop_contains(&s->out->loops, loop, block);
          loop = s->out->loops.loops[loop].parent)
         shape_loop_side_exit(s, loop);
-    if (s->classic[block])
+    if (s->left_for[block])
         return;
     stack = hd_arena_array(&s->tmp, uint32_t, s->func->nblocks);
     if (!stack)
         return;
     stack[depth++] = block;
-    mark_divergent(s, block);
+    s->left_for[block] = true;
     while (depth) {
         const struct ir_block *at = s->func->blocks[stack[--depth]];
+        mark_divergent(s, at->id);
         if (at->npreds > 1)
             mark_join(s, at->id);
         for (uint32_t i = 0; i < at->nsuccs; i++) {
             uint32_t to = at->succs[i]->id;
-            if (s->exit_only[to] || s->classic[to])
+            if (s->exit_only[to] || s->left_for[to])
                 continue;
-            mark_divergent(s, to);
-            assert(depth < s->func->nblocks); /* each once: it is classic now */
+            s->left_for[to] = true;
+            assert(depth < s->func->nblocks); /* each once */
             stack[depth++] = to;
         }
     }

@@ -35,6 +35,7 @@ struct shape_state {
     /* Control flow (ir_shape_flow.c). */
     bool *exit_only;     /* by block: kernel block that does nothing but end */
     bool *side;          /* by block: cannot reach the function's main exit */
+    bool *left_for;      /* by block: lanes that others stay behind may run it (mark_side) */
     bool *classic;       /* by block: divergent, leaving dispatch mode aside */
     bool *branch_queued; /* by block: divergent branch waits for shape_flow_branch() */
     uint32_t *branches;  /* that queue */

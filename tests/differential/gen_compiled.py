@@ -4,7 +4,8 @@ gen_ptx.py draws instructions; this draws the shapes that nvcc and clang give to
 indices that step through memory in 64 bits, the step at any place of the body and computed before or inside the
 loop, trip counts that are constant, uniform or differ between lanes, unrolling by two or four with a remainder,
 rotated loops behind a guard, several exits that meet in one block, nested divergence, switches whose arms meet,
-tiles in shared memory between barriers, and calls inside all of it. Same frame as gen_ptx.py: one statement a
+tiles in shared memory between barriers, work lists that warps share out and add up by compare-and-swap, lanes that
+end early on a path of their own, and calls inside all of it. Same frame as gen_ptx.py: one statement a
 line, fresh registers as compilers use them, the state is stored at the end.
 
 Addresses stay inside the input by construction, as in a right program: nothing is masked.
@@ -197,8 +198,8 @@ class Compiled(Generator):
     def scratch(self, counter):
         """Own cells of the output, rows apart: affine when the counter is."""
         row, v = self.fresh("w"), self.fresh("v")
-        self.emit(f"and.b32 {row}, {counter}, {SCRATCH_ROWS - 1}; mad.lo.u32 {row}, {row}, {THREADS * BLOCKS}, %id;")
-        self.emit(f"mul.wide.u32 {v}, {row}, 4; add.s64 {v}, %scratch, {v};")
+        self.emit(f"and.b32 {row}, {counter}, {SCRATCH_ROWS - 1}; mad.lo.u32 {row}, {row}, {THREADS * BLOCKS}, %id; "
+                  f"mul.wide.u32 {v}, {row}, 4; add.s64 {v}, %scratch, {v};")
         a = self.reg(self.rnd.choice("rf"))
         self.emit(f"st.global.b32 [{v}], {a};")
         if self.rnd.random() < 0.3:
@@ -320,9 +321,82 @@ class Compiled(Generator):
                   f"call.uni (pr), sum, (pa, pb); ld.param.b32 {w}, [pr]; }}")
         self.emit(f"xor.b32 {self.reg('r')}, {self.reg('r')}, {w};")
 
+    def swap_loop(self, word, amount):
+        """Adds by compare-and-swap, as code does whose operation the hardware has no atomic for."""
+        v, old, new, got, k = self.fresh("v"), self.fresh("w"), self.fresh("w"), self.fresh("w"), self.fresh("k")
+        again, done = self.label(), self.label()
+        self.emit(f"mad.wide.u32 {v}, {word}, 4, %atoms; {self.rnd.choice(['ld.volatile', 'ld.relaxed.gpu'])}.global.u32 {old}, [{v}];")
+        self.at(again)
+        self.emit(f"add.u32 {new}, {old}, {amount}; atom.global.cas.b32 {got}, [{v}], {old}, {new};")
+        self.emit(f"setp.eq.u32 {k}, {got}, {old}; mov.u32 {old}, {got};")
+        if self.rnd.random() < 0.5:
+            self.emit(f"@!{k} bra {again};")
+        else:  # not rotated
+            self.emit(f"@{k} bra {done};")
+            self.emit(f"bra {again};")
+        self.at(done)
+
+    def work_list(self):
+        """Lanes have lists of different lengths; the warp goes on while one has work, and tells what the first one has."""
+        r, members = self.rnd, "%members" if self.threads % 32 else "0xffffffff"
+        left, lane, x, word = self.trips(False), self.fresh("w"), self.fresh("w"), self.fresh("w")
+        mine, any_, k = self.fresh("k"), self.fresh("k"), self.fresh("k")
+        head, skip, end = self.label(), self.label(), self.label()
+        self.at(head)
+        self.emit(f"setp.ne.u32 {mine}, {left}, 0; vote.sync.any.pred {any_}, {mine}, {members};")
+        self.emit(f"@!{any_} bra {end};")
+        self.emit(f"vote.sync.ballot.b32 {lane}, {mine}, {members}; brev.b32 {lane}, {lane}; clz.b32 {lane}, {lane};")
+        self.emit(f"shfl.sync.idx.b32 {x}|{k}, {self.reg('r')}, {lane}, 31, {members};")
+        self.emit(f"@!{mine} bra {skip};")
+        self.depth += 1
+        self.emit(f"and.b32 {word}, {x}, {r.choice([0, 1, 3])}; xor.b32 {x}, {x}, {left}; sub.u32 {left}, {left}, 1;")
+        if r.random() < 0.4:
+            self.emit(f"@{self.reg('p')} bra {skip};")
+        self.swap_loop(word, x)
+        if r.random() < 0.4:
+            self.statements(False)
+        self.depth -= 1
+        self.at(skip)
+        self.emit(f"add.u32 {self.reg('r')}, {self.reg('r')}, {x};")
+        self.emit(f"bra {head};")
+        self.at(end)
+
+    def early_end(self):
+        """Some lanes leave for an end of their own, out of what the others go on through."""
+        r, early, over, meet = self.rnd, self.label(), self.label(), self.label()
+        keys = [self.fresh("k") for _ in range(r.choice([1, 1, 2]))]
+        self.emit(f"@{r.choice(['', '!'])}{self.reg('p')} bra {meet};")
+        for k in keys:
+            self.statements(False)
+            self.emit(f"setp.{r.choice(['lt', 'gt', 'eq'])}.s32 {k}, {self.reg('r')}, {self.reg('r')};")
+            self.emit(f"@{k} bra {early};")
+        if r.random() < 0.5:
+            self.statements(False)
+        self.at(meet)
+        if r.random() < 0.3:
+            self.emit(f"@{self.reg('p')} bra {early};")
+        self.emit(f"bra {over};")
+        self.at(early)
+        self.depth += 1
+        if r.random() < 0.5:
+            self.statements(False)
+        counter = self.fresh("w")
+        self.emit(f"mov.u32 {counter}, {r.randrange(SCRATCH_ROWS)};")
+        self.scratch(counter)
+        self.emit(r.choice(["ret;", "exit;"]))
+        self.depth -= 1
+        self.at(over)
+        self.ended = True
+
     def statement(self, convergent):
         r = self.rnd.random()
-        if r < 0.22 and self.depth < 3:
+        if r > 0.97 and convergent:
+            self.left -= 4
+            self.work_list()
+        elif r > 0.94 and convergent and not self.ended:
+            self.left -= 4
+            self.early_end()
+        elif r < 0.22 and self.depth < 3:
             self.left -= 4
             self.array_loop(convergent)
         elif r < 0.28:

@@ -166,6 +166,7 @@ class Generator:
         self.labels = 0
         self.left = size
         self.skip = skip
+        self.ended = False  # some lanes may have
         self.block = block_of(seed)
         self.threads = self.block[0] * self.block[1] * self.block[2]
 
@@ -406,7 +407,7 @@ class Generator:
 
     def collective(self):
         r, m = self.rnd, "%members" if self.threads % 32 else "0xffffffff"
-        kind = r.randrange(1 if self.threads % 32 else 0, 7)  # shfl would read lanes that do not exist
+        kind = r.randrange(1 if self.threads % 32 or self.ended else 0, 7)  # shfl would read lanes that do not exist
         if kind == 0:
             mode = r.choice(["up", "down", "bfly", "idx"])
             width = r.choice([32, 16, 8])

@@ -206,6 +206,33 @@ static void test_side_exit(void)
     eq_u64(bad, 0, "every lane takes one of them");
 }
 
+/*
+ * A lane writes what the others read behind the next barrier, and ends there; another one does so
+ * after that, with what it had before. No wait lasts for them, but all see what they did.
+ */
+static void test_end_before_barrier(void)
+{
+    static const char text[] =
+        HEAD "var @s shared internal align 4 size 8\n"
+             "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b64 = varaddr @s\n  %7:b32 = const.b32 0x5\n  %8:b32 = const.b32 0x2a\n"
+             "  %9:b32 = const.b32 0x6\n  %10:b32 = mul.u32 %2, %8\n  bar.sync\n"
+             "  %11:pred = setp.u32.eq %2, %7\n  cbr %11, bb1, bb2\n"
+             "bb1:\n  st.b32.shared [%6], %8\n  st.b32.global [%3], %10\n  exit\n"
+             "bb2:\n  bar.sync\n  %12:b32 = ld.b32.shared [%6]\n"
+             "  %13:pred = setp.u32.eq %2, %9\n  cbr %13, bb3, bb4\n"
+             "bb3:\n  st.b32.shared [%6+4], %12\n  st.b32.global [%3], %10\n  exit\n"
+             "bb4:\n  bar.sync\n  %14:b32 = ld.b32.shared [%6+4]\n  %15:b32 = add.u32 %12, %14\n"
+             "  bar.sync\n  st.b32.global [%3], %15\n  ret\n}\n";
+    uint32_t out[64] = {0};
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "early ends run");
+    for (uint32_t i = 0; i < 64; i++)
+        bad += out[i] != (i == 5 || i == 6 ? 42 * i : 84);
+    eq_u64(bad, 0, "what lanes do before they end comes before the next barrier");
+}
+
 /* while (atomicCAS(lock, 0, 1)); counter++ with plain accesses; atomicExch(lock, 0) */
 static void test_spin_lock(void)
 {
@@ -586,6 +613,7 @@ int main(void)
     test_same_target();
     test_denormal_atom();
     test_side_exit();
+    test_end_before_barrier();
     test_spin_lock();
     test_locked_turns();
     test_wait_for_spinner();

@@ -58,7 +58,6 @@ struct gen_node {
     const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
     uint32_t site;                     /* dispatch: index of the barrier that ends this node */
     struct region *region;             /* runs lane by lane: see gen_serial.c */
-    uint64_t frame_pend;               /* 1 + frame offset of the pending mask across stops */
 };
 
 /* A barrier in dispatch mode, and the lanes parked at it. */
@@ -180,6 +179,7 @@ struct gen {
     LLVMValueRef pending;    /* the nodes' pending masks in memory; NULL = a slot each */
     uint32_t npending;
     LLVMBasicBlockRef done;
+    LLVMValueRef leaving; /* i32: the state to return at `done`, 0 = the end; NULL = always that */
     LLVMValueRef state_switch; /* kernel: over the points where it goes on */
     struct gen_sweep sweep;
 

@@ -268,36 +268,73 @@ static void gen_prologue(struct gen *g)
     LLVMBuildBr(g->b, first->test);
 }
 
+/* The first node of those that lanes leave for to come to an end of their own; NULL = none. */
+static struct gen_node *first_of_the_side(struct gen *g)
+{
+    return g->dispatch || !g->is_kernel ? NULL : gen_sweep_next(g, 0, IR_NO_BLOCK);
+}
+
+static LLVMValueRef any_on_the_side(struct gen *g)
+{
+    LLVMValueRef any = gen_ci(g->t->i16, 0);
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        struct gen_node *node = &g->nodes[n];
+        for (int h = 0; h < 2; h++) {
+            if (node->divergent && !node->exit_only && node->conv == IR_NO_BLOCK)
+                any = LLVMBuildOr(g->b, any, gen_bits_load(g, node->pend[h]), "");
+        }
+    }
+    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
+}
+
+/* A stop is the end of the run for the others. */
+static void stop_if_leaving(struct gen *g)
+{
+    assert(g->leaving);
+    LLVMBasicBlockRef stop = gen_bb(g, "stop"), end = gen_bb(g, "end");
+    LLVMValueRef state = LLVMBuildLoad2(g->b, g->t->i32, g->leaving, "");
+    LLVMValueRef stops = LLVMBuildICmp(g->b, LLVMIntNE, state, gen_i32(g, 0), "");
+    LLVMBuildCondBr(g->b, stops, stop, end);
+    LLVMPositionBuilderAtEnd(g->b, stop);
+    LLVMBuildRet(g->b, state);
+    LLVMPositionBuilderAtEnd(g->b, end);
+}
+
+/* At the end of the kernel, or before a stop, lanes that have left the others run on. */
+static void gen_side(struct gen *g)
+{
+    struct gen_node *first = first_of_the_side(g);
+    if (!first)
+        return;
+    LLVMBasicBlockRef ended = gen_bb(g, "ended");
+    LLVMBuildCondBr(g->b, any_on_the_side(g), first->test, ended);
+    LLVMPositionBuilderAtEnd(g->b, ended);
+    if (g->leaving)
+        stop_if_leaving(g);
+}
+
+static void leaving_slot(struct gen *g)
+{
+    if (!g->unit->facts.has_barrier || !first_of_the_side(g))
+        return;
+    g->leaving = gen_alloca(g, g->t->i32, 0, "leaving");
+    LLVMBuildStore(g->b, gen_i32(g, 0), g->leaving);
+}
+
 void gen_flow_run(struct gen *g)
 {
     assert(g->nnodes && (g->is_kernel || !g->body.leaves_early));
     g->done = gen_bb(g, "done");
     if (g->body.leaves_early)
         g->body.alive_at = gen_frame_alloc(g, 4, 4);
+    leaving_slot(g);
     gen_prologue(g);
     for (uint32_t n = 0; n < g->nnodes; n++)
         gen_node_body(g, n);
     if (g->dispatch)
         gen_wrap(g);
     LLVMPositionBuilderAtEnd(g->b, g->done);
-    if (!g->dispatch && g->is_kernel) {
-        /* Lanes that left early for code that ends the kernel run it now. */
-        struct gen_node *late = gen_sweep_next(g, 0, IR_NO_BLOCK);
-        if (late) {
-            LLVMBasicBlockRef end = gen_bb(g, "end");
-            LLVMValueRef any = gen_ci(g->t->i16, 0);
-            for (uint32_t n = 0; n < g->nnodes; n++) {
-                struct gen_node *node = &g->nodes[n];
-                for (int h = 0; h < 2; h++) {
-                    if (node->divergent && !node->exit_only && node->conv == IR_NO_BLOCK)
-                        any = LLVMBuildOr(g->b, any, gen_bits_load(g, node->pend[h]), "");
-                }
-            }
-            any = LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
-            LLVMBuildCondBr(g->b, any, late->test, end);
-            LLVMPositionBuilderAtEnd(g->b, end);
-        }
-    }
+    gen_side(g);
     if (g->body.leaves_early)
         LLVMBuildStore(g->b, gen_i32(g, 0), gen_gep(g, g->frame, g->body.alive_at));
     if (g->is_kernel)

@@ -32,29 +32,19 @@ static void alive_publish(struct gen *g)
     }
 }
 
+/*
+ * Lanes that have left for an end of their own come to it before the others stop: whoever waits at
+ * a barrier may rely on what they do, and the frame keeps nothing for them.
+ */
 static void stop_return(struct gen *g, LLVMValueRef state)
 {
     alive_publish(g);
-    LLVMBuildRet(g->b, state);
-}
-
-/* Lanes on their way to the end of the kernel may be pending across a stop. */
-static void pending_exits(struct gen *g, bool save)
-{
-    for (uint32_t n = 0; n < g->nnodes && (!g->body.by_region || g->body.leaves_early); n++) {
-        struct gen_node *node = &g->nodes[n];
-        if (!node->divergent || node->exit_only || node->conv != IR_NO_BLOCK)
-            continue;
-        if (!node->frame_pend)
-            node->frame_pend = 1 + gen_frame_alloc(g, 4, 4);
-        for (int h = 0; h < 2; h++) {
-            LLVMValueRef at = gen_gep(g, g->frame, node->frame_pend - 1 + 2u * (unsigned)h);
-            if (save)
-                LLVMBuildStore(g->b, gen_bits_load(g, node->pend[h]), at);
-            else
-                LLVMBuildStore(g->b, gen_bits_load(g, at), node->pend[h]);
-        }
+    if (!g->leaving) {
+        LLVMBuildRet(g->b, state);
+        return;
     }
+    LLVMBuildStore(g->b, state, g->leaving);
+    LLVMBuildBr(g->b, g->done);
 }
 
 /* Returns at the current point with everything live kept, and continues at the resume point. */
@@ -65,7 +55,6 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     if (!carry)
         return NULL;
     gen_carry_save(g, carry);
-    pending_exits(g, true);
     LLVMBasicBlockRef resume = gen_bb(g, "resume");
     LLVMValueRef state = gen_resume_add(g, resume, stop);
     /* gen_regions.c numbers them alike. */
@@ -75,7 +64,6 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     g->epoch = g->epoch_next++;
     gen_mask_set_alive(g);
     gen_carry_restore(g, carry);
-    pending_exits(g, false);
     *out_resume = resume;
     return state;
 }

@@ -10,7 +10,7 @@ __global__ void plain(float *c)
 __global__ void lacking(float *c)
 {
     asm volatile("{ .reg .f64 a, b, x, y; mov.f64 a, 0d0000000000000000; mov.f64 b, a; mov.f64 x, a; mov.f64 y, a;\n"
-                 "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {x, y}, {a}, {b}, {x, y}; }");
+                 "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f32 {x, y}, {a}, {b}, {x, y}; }");
     *c = 5;
 }
 

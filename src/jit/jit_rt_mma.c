@@ -2,7 +2,7 @@
  * Matrix instructions of a warp, which gen/gen_matrix.c calls: registers are arrays of 32 lanes.
  * The lanes outside of `mask` hold anything and count as zeros.
  */
-#include "jit/jit_private.h"
+#include "jit/jit_rt_mma.h"
 
 #include <assert.h>
 #include <string.h>
@@ -27,16 +27,19 @@ static const void *present(uint32_t mask, unsigned n, unsigned reg_B, const void
     return room;
 }
 
-void jit_rt_mma(uint64_t low, uint64_t high, uint32_t mask, const void *src, void *dst);
-void jit_rt_mma(uint64_t low, uint64_t high, uint32_t mask, const void *src, void *dst)
+void jit_rt_mma(uint64_t low, uint64_t high, uint32_t path, uint32_t mask, const void *src,
+                void *dst);
+void jit_rt_mma(uint64_t low, uint64_t high, uint32_t path, uint32_t mask, const void *src,
+                void *dst)
 {
     const uint64_t words[2] = {low, high};
     uint64_t room[REGISTERS_MAX * LANES];
     struct ir_mma mma;
     memcpy(&mma, words, sizeof(mma));
-    ir_eval_mma(
-        &mma, present(mask, ir_mma_registers(&mma, 's'), ir_mma_register_bits(&mma) / 8, src, room),
-        dst);
+    if (mask != UINT32_MAX)
+        src = present(mask, ir_mma_registers(&mma, 's'), ir_mma_register_bits(&mma) / 8, src, room);
+    if (!jit_mma_vectors(&mma, (enum jit_path)path, src, dst))
+        ir_eval_mma(&mma, src, dst);
 }
 
 /* ---- rows */

@@ -48,8 +48,13 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
     registers_store(g, in, 0, type, src);
-    LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), gen_mask32(g), src, dst};
-    gen_call_rt(g, "jit_rt_mma", g->t->void_, args, 5);
+    LLVMValueRef args[] = {gen_i64(g, words[0]),
+                           gen_i64(g, words[1]),
+                           gen_i32(g, g->unit->path),
+                           gen_mask32(g),
+                           src,
+                           dst};
+    gen_call_rt(g, "jit_rt_mma", g->t->void_, args, 6);
     registers_load(g, in, type, dst);
 }
 

@@ -55,6 +55,38 @@ enum interp_step interp_copy(struct interp_thread *t)
     return INTERP_NEXT;
 }
 
+/* One element at a time, each atomic. */
+static bool reduce_element(struct interp_thread *t, uint64_t dst, uint64_t src)
+{
+    const struct ir_instr *in = t->frame->pc;
+    unsigned size_B = ir_type_bits(in->type) / 8;
+    uint64_t x = 0;
+    void *from = interp_place_at(t, IR_SPACE_GENERIC, src, size_B, size_B, false);
+    if (!from)
+        return false;
+    memcpy(&x, from, size_B);
+    void *to = interp_place_at(t, in->mem.space, dst, size_B, size_B, true);
+    if (to)
+        interp_combine(in, to, x, 0);
+    return to != NULL;
+}
+
+enum interp_step interp_reduce(struct interp_thread *t)
+{
+    const struct ir_instr *in = t->frame->pc;
+    uint64_t dst = interp_address(t), src = interp_src(t, 1), size_B = interp_src(t, 2);
+    unsigned element_B = ir_type_bits(in->type) / 8;
+    if ((dst | src | size_B) & 15)
+        return interp_fail(t, HD_MISALIGNED, "reduction of %llu bytes from %#llx to %#llx",
+                           (unsigned long long)size_B, (unsigned long long)src,
+                           (unsigned long long)dst);
+    for (uint64_t at = 0; at < size_B; at += element_B) {
+        if (!reduce_element(t, dst + at, src + at))
+            return INTERP_FAULTED;
+    }
+    return INTERP_NEXT;
+}
+
 enum interp_step interp_mbarrier(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;

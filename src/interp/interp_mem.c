@@ -306,6 +306,19 @@ static uint64_t atom_8(uint64_t *p, const struct ir_instr *in, uint64_t a, uint6
     return old;
 }
 
+uint64_t interp_combine(const struct ir_instr *in, void *p, uint64_t a, uint64_t b)
+{
+    switch (element_B(in)) {
+    case 2:
+        return atom_2(p, in, a, b);
+    case 4:
+        return atom_4(p, in, a, b);
+    default:
+        assert(element_B(in) == 8);
+        return atom_8(p, in, a, b);
+    }
+}
+
 /*
  * True when *p was `old`, and is `want` now; else *old is what it is. In assembly on x86: gcc and
  * clang disagree on whether a function may use the instruction that the baseline lacks.
@@ -353,13 +366,9 @@ enum interp_step interp_atom(struct interp_thread *t)
     uint64_t a = interp_src(t, 1), b = in->mem.atom == IR_ATOM_CAS ? interp_src(t, 2) : 0;
     switch (size_B) {
     case 2:
-        old.lo = atom_2((uint16_t *)(void *)p, in, a, b);
-        break;
     case 4:
-        old.lo = atom_4((uint32_t *)(void *)p, in, a, b);
-        break;
     case 8:
-        old.lo = atom_8((uint64_t *)(void *)p, in, a, b);
+        old.lo = interp_combine(in, p, a, b);
         break;
     case 16:
         old = atom_16(t, p);

@@ -135,6 +135,8 @@ uint64_t interp_sreg(const struct interp_thread *t, enum ir_sreg sreg);
 /* The host pointer of bytes that no page boundary divides, aligned; NULL after a fault. */
 void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t address,
                       uint64_t size_B, uint64_t align_B, bool write);
+/* The instruction's atomic on 2, 4 or 8 bytes: what was there. */
+uint64_t interp_combine(const struct ir_instr *in, void *p, uint64_t a, uint64_t b);
 uint64_t interp_address(struct interp_thread *t); /* of the instruction, in its space */
 enum interp_step interp_load(struct interp_thread *t);
 enum interp_step interp_store(struct interp_thread *t);
@@ -151,6 +153,7 @@ uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t al
 
 /* interp_async.c */
 enum interp_step interp_copy(struct interp_thread *t);
+enum interp_step interp_reduce(struct interp_thread *t);
 enum interp_step interp_mbarrier(struct interp_thread *t);
 
 /* interp_matrix.c: the members of a warp at once, all of them at `in`; false: a fault. */

@@ -350,6 +350,8 @@ static enum interp_step step_once(struct interp_thread *t)
         return interp_atom(t);
     case IR_OP_COPY:
         return interp_copy(t);
+    case IR_OP_REDUCE:
+        return interp_reduce(t);
     case IR_OP_MBARRIER:
         return interp_mbarrier(t);
     case IR_OP_FENCE:

@@ -371,6 +371,11 @@ bool ir_type_is_float(enum ir_type type);
 enum ir_type ir_type_value(enum ir_type type);
 /* Are its addresses offsets into a window: b32 or b64? */
 bool ir_space_is_window(enum ir_space space);
+/* Does instr->mem.atom say what they do? */
+static inline bool ir_op_combines(enum ir_op op)
+{
+    return op == IR_OP_ATOM || op == IR_OP_REDUCE;
+}
 /* Both are the CTA's own window: every cluster is one CTA (docs/decisions/0003). */
 static inline bool ir_space_is_shared(enum ir_space space)
 {

@@ -124,7 +124,7 @@ static void word_space(const struct ir_instr *instr, struct hd_buf *out)
 
 static void word_atom(const struct ir_instr *instr, struct hd_buf *out)
 {
-    if (instr->mem.atom != IR_ATOM_ADD || instr->op == IR_OP_ATOM)
+    if (instr->mem.atom != IR_ATOM_ADD || ir_op_combines(instr->op))
         print_word(ir_atom_names[instr->mem.atom], out);
 }
 

@@ -151,7 +151,7 @@ static bool take_space(struct ir_instr *instr, struct hd_str word)
 
 static bool take_atom(struct ir_instr *instr, struct hd_str word)
 {
-    int i = instr->op == IR_OP_ATOM ? ir_read_lookup(word, ir_atom_names, IR_ATOM_COUNT_) : -1;
+    int i = ir_op_combines(instr->op) ? ir_read_lookup(word, ir_atom_names, IR_ATOM_COUNT_) : -1;
 
     if (i >= 0)
         instr->mem.atom = (enum ir_atom)i;

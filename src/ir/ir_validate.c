@@ -392,6 +392,16 @@ static enum hd_status check_atom(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_reduce(struct checker *c)
+{
+    enum ir_atom atom = c->instr->mem.atom;
+
+    REQUIRE(atom != IR_ATOM_CAS && atom != IR_ATOM_EXCH, "reduction by .%s", ir_atom_names[atom]);
+    REQUIRE(ir_type_bits(c->instr->type) <= 64, "elements of %u bits",
+            ir_type_bits(c->instr->type));
+    return HD_OK;
+}
+
 static enum hd_status check_copy(struct checker *c)
 {
     uint64_t unit = c->instr->imm;
@@ -642,6 +652,7 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_BAR] = check_bar,
     [IR_OP_MATCH] = check_match,
     [IR_OP_COPY] = check_copy,
+    [IR_OP_REDUCE] = check_reduce,
     [IR_OP_MMA] = check_mma,
     [IR_OP_LDMATRIX] = check_tile,
     [IR_OP_STMATRIX] = check_tile,

@@ -103,6 +103,34 @@ void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uin
     }
 }
 
+/* ---- reductions */
+
+enum { REDUCE_UNIT_B = 16 };
+
+void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
+                 const void *a, const void *b, void *out);
+
+void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                   uint32_t how, uint32_t atom, uint32_t type, const uint64_t *dst,
+                   const uint64_t *src, const uint64_t *size_B);
+void jit_rt_reduce(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                   uint32_t how, uint32_t atom, uint32_t type, const uint64_t *dst,
+                   const uint64_t *src, const uint64_t *size_B)
+{
+    unsigned element_B = ir_type_bits((enum ir_type)type) / 8;
+
+    FOR_LANES(lane, mask)
+    {
+        const struct here h = {cta, warp, place, lane};
+
+        check(&h, how | REDUCE_UNIT_B, dst, src, size_B[lane], size_B[lane]);
+        for (uint64_t at = 0; at < size_B[lane]; at += element_B) {
+            uint64_t to = dst[lane] + at;
+            jit_rt_atom(atom, type, 0, 1, &to, (const char *)(uintptr_t)src[lane] + at, NULL, NULL);
+        }
+    }
+}
+
 /* ---- barriers */
 
 static void check_barrier(const struct here *h, uint32_t how, const uint64_t *addresses)
@@ -140,6 +168,7 @@ static const struct {
     void *call;
 } names[] = {
     {"jit_rt_copy", (void *)jit_rt_copy},
+    {"jit_rt_reduce", (void *)jit_rt_reduce},
     {"jit_rt_mbarrier", (void *)jit_rt_mbarrier},
 };
 

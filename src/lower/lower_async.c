@@ -2,26 +2,19 @@
  * Asynchronous copies. One may complete at any time between its issue and whoever waits for it, so
  * here it is done where it is issued, and waiting has nothing to do (docs/decisions/0091).
  */
-#include "lower/lower_priv.h"
+#include "lower/lower_async.h"
 
 typedef struct ir_value *val;
 
-/* An address operand, and where it is. */
-struct place {
-    val address;
-    enum ir_space space;
-    int64_t offset;
-};
-
-static struct place place_of(struct lower_fn *f, const struct ptx_operand *op, enum ir_space space)
+struct lower_place lower_place_of(struct lower_fn *f, const struct ptx_operand *op,
+                                  enum ptx_space space)
 {
-    struct place p = {.space = space};
+    struct lower_place p = {.space = lower_space(space)};
     p.address = lower_address(f, op, &p.space, &p.offset);
     return p;
 }
 
-/* As a generic address, its offset added. */
-static val generic(struct lower_fn *f, const struct place *p)
+val lower_generic(struct lower_fn *f, const struct lower_place *p)
 {
     val sum[] = {p->address, NULL};
     if (p->offset) {
@@ -35,7 +28,7 @@ static val generic(struct lower_fn *f, const struct place *p)
     return r->dst[0];
 }
 
-static void access_set(struct ir_instr *r, const struct place *p, unsigned vec)
+void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned vec)
 {
     r->mem.space = p->space;
     r->mem.offset = p->offset;
@@ -48,8 +41,8 @@ struct hints {
     uint32_t policy_at; /* its operand */
 };
 
-static void copy_whole(struct lower_fn *f, const struct place *dst, const struct place *src,
-                       uint64_t size_B, const struct hints *h)
+static void copy_whole(struct lower_fn *f, const struct lower_place *dst,
+                       const struct lower_place *src, uint64_t size_B, const struct hints *h)
 {
     enum ir_type t = size_B == 4 ? IR_B32 : IR_B64;
     unsigned n = size_B == 16 ? 2 : 1;
@@ -57,24 +50,25 @@ static void copy_whole(struct lower_fn *f, const struct place *dst, const struct
     uint32_t nfrom = 1;
     lower_policy_source(f, h->in, h->policy_at, from, &nfrom);
     struct ir_instr *ld = lower_emit(f, IR_OP_LD, t, nfrom, from, n);
-    access_set(ld, src, n);
+    lower_access_set(ld, src, n);
     lower_access_hints(ld, h->in->form);
     for (unsigned i = 0; i < n; i++) {
         ld->dst[i]->type = t;
         to[1 + i] = ld->dst[i];
     }
-    access_set(lower_emit(f, IR_OP_ST, t, 1 + n, to, 0), dst, n);
+    lower_access_set(lower_emit(f, IR_OP_ST, t, 1 + n, to, 0), dst, n);
 }
 
-static void copy_part(struct lower_fn *f, const struct place *dst, const struct place *src,
-                      val size, uint64_t total_B, const struct hints *h)
+static void copy_part(struct lower_fn *f, const struct lower_place *dst,
+                      const struct lower_place *src, val size, uint64_t total_B,
+                      const struct hints *h)
 {
-    val ops[6] = {dst->address, generic(f, src), size, lower_const(f, IR_B64, total_B),
+    val ops[6] = {dst->address, lower_generic(f, src), size, lower_const(f, IR_B64, total_B),
                   lower_const(f, IR_B32, 0xffff)};
     uint32_t n = 5;
     lower_policy_source(f, h->in, h->policy_at, ops, &n);
     struct ir_instr *r = lower_emit(f, IR_OP_COPY, IR_VOID, n, ops, 0);
-    access_set(r, dst, 1);
+    lower_access_set(r, dst, 1);
     lower_access_hints(r, h->in->form);
     r->imm = total_B;
 }
@@ -127,8 +121,8 @@ bool lower_do_cp_async(struct lower_fn *f, const struct ptx_insn *in)
     }
     uint64_t size_B = in->ops[2].u.bits;
     val size = has_size ? source_size(f, &in->ops[3], size_B) : NULL;
-    struct place dst = place_of(f, &in->ops[0], IR_SPACE_SHARED);
-    struct place src = place_of(f, &in->ops[1], IR_SPACE_GLOBAL);
+    struct lower_place dst = lower_place_of(f, &in->ops[0], PTX_SPACE_SHARED);
+    struct lower_place src = lower_place_of(f, &in->ops[1], PTX_SPACE_GLOBAL);
     struct hints h = {in, has_size ? 4 : 3};
     if (size)
         copy_part(f, &dst, &src, size, size_B, &h);

@@ -1,5 +1,5 @@
 /* Barriers in shared memory (ir/mbarrier.h). */
-#include "lower/lower_priv.h"
+#include "lower/lower_async.h"
 
 #include <assert.h>
 
@@ -100,6 +100,18 @@ static struct ir_instr *emit(struct lower_fn *f, const struct ptx_insn *in,
     if (result != IR_VOID)
         r->dst[0]->type = result;
     return r;
+}
+
+void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                       val bytes)
+{
+    struct lower_place p = lower_place_of(f, at, space);
+    val src[] = {p.address, bytes};
+    struct ir_instr *r = lower_emit(f, IR_OP_MBARRIER, IR_VOID, 2, src, 0);
+    r->imm = IR_MBARRIER_COMPLETE_TX;
+    lower_access_set(r, &p, 1);
+    r->mem.sem = IR_SEM_RELAXED;
+    r->mem.scope = IR_SCOPE_CLUSTER;
 }
 
 /* A number of arrivals or bytes, as b64; one when there is no operand. */

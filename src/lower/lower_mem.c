@@ -242,12 +242,71 @@ bool lower_do_isspacep(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
+/* Restricted fences: one order each, for the cluster. */
+static bool restriction_fits(const struct ptx_form *form)
+{
+    bool init = ptx_form_has(form, PTX_MOD_MBARRIER_INIT) ||
+                ptx_form_has(form, PTX_MOD_OP_RESTRICT_MBARRIER_INIT);
+    bool to_cta = ptx_form_has(form, PTX_MOD_SYNC_RESTRICT_SHARED_CTA);
+    bool to_cluster = ptx_form_has(form, PTX_MOD_SYNC_RESTRICT_SHARED_CLUSTER);
+    unsigned sem = to_cluster ? PTX_SEM_ACQUIRE : PTX_SEM_RELEASE;
+    if (!init && !to_cta && !to_cluster)
+        return true;
+    return init + to_cta + to_cluster == 1 && form->sem == sem && form->scope == PTX_SCOPE_CLUSTER;
+}
+
 bool lower_do_fence(struct lower_fn *f, const struct ptx_insn *in)
 {
+    if (!restriction_fits(in->form))
+        lower_fail(f, HD_BAD_PTX, "this restriction has another order, and is for the .cluster");
     struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
     mem_fields(r, in->form, IR_SPACE_GENERIC, 0, 1);
     if (r->mem.sem == IR_SEM_WEAK)
         r->mem.sem = IR_SEM_ACQ_REL;
+    return true;
+}
+
+static const char *proxy_refusal(const struct ptx_insn *in)
+{
+    const struct ptx_form *form = in->form;
+    bool acquires = form->sem == PTX_SEM_ACQUIRE, releases = form->sem == PTX_SEM_RELEASE;
+    bool ordered = form->sem != PTX_SEM_NONE || form->scope != PTX_SCOPE_NONE;
+    bool to_cta = ptx_form_has(form, PTX_MOD_SYNC_RESTRICT_SHARED_CTA);
+    bool to_cluster = ptx_form_has(form, PTX_MOD_SYNC_RESTRICT_SHARED_CLUSTER);
+    bool alias = ptx_form_has(form, PTX_MOD_ALIAS), async = ptx_form_has(form, PTX_MOD_ASYNC);
+    bool generic = ptx_form_has(form, PTX_MOD_ASYNC_GENERIC);
+    bool tensormap = ptx_form_has(form, PTX_MOD_TENSORMAP_GENERIC);
+    if (alias + async + generic + tensormap != 1 || (form->op == PTX_OP_MEMBAR_PROXY && !alias))
+        return "which proxy is not said, or does not exist here";
+    if ((alias || async) && (ordered || to_cta || to_cluster || in->nops))
+        return "a fence of this proxy has no order and no operands";
+    if (generic && (form->scope != PTX_SCOPE_CLUSTER || in->nops || acquires == releases ||
+                    to_cluster != acquires || to_cta != releases))
+        return "it acquires .shared::cluster or releases .shared::cta, for the .cluster";
+    if (tensormap && (form->scope == PTX_SCOPE_NONE || acquires == releases || to_cta ||
+                      to_cluster || in->nops != (acquires ? 2u : 0u)))
+        return "it releases, or acquires an address and 128 bytes, with a scope";
+    if (tensormap && acquires && (in->ops[1].kind != PTX_OPND_INT || in->ops[1].u.bits != 128))
+        return "it releases, or acquires an address and 128 bytes, with a scope";
+    return NULL;
+}
+
+/* Copies and other proxies go through the same memory here: any fence orders all of them. */
+bool lower_do_fence_proxy(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ptx_space space = ptx_form_space(in->form);
+    const char *why = proxy_refusal(in);
+    bool known = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED_CTA ||
+                 space == PTX_SPACE_SHARED_CLUSTER;
+    if (!why && in->form->nspaces && (!ptx_form_has(in->form, PTX_MOD_ASYNC) || !known))
+        why = "no fence of this proxy is for this memory";
+    if (why) {
+        lower_fail(f, HD_BAD_PTX, why);
+        return true;
+    }
+    struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
+    r->mem.sem = IR_SEM_ACQ_REL;
+    r->mem.scope = in->form->scope == PTX_SCOPE_NONE ? IR_SCOPE_SYS : lower_scope(in->form);
     return true;
 }
 

@@ -128,8 +128,9 @@ static bool space_in_slice(const struct ptx_form *form)
 {
     enum ptx_space space = ptx_form_space(form);
     bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
-    if (form->op == PTX_OP_CP_ASYNC)
-        return true; /* lower_async.c looks at both */
+    if (lower_ops[form->op].run == lower_do_cp_async || lower_ops[form->op].run == lower_do_bulk ||
+        lower_ops[form->op].run == lower_do_bulk_reduce)
+        return true; /* they look at both */
     if (form->nspaces > 1)
         return false;
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);

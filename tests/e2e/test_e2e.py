@@ -84,6 +84,17 @@ def check_tensor(folder):
         ok("PASS" in result.stdout, f"tensor, {env or 'cpu'}", result.stdout + result.stderr)
 
 
+def check_async_copies(folder):
+    """libcu++'s barriers and pipelines, which come with nvcc: from sm_90 on with bulk copies."""
+    for arch in ("80", "90"):
+        for flags in (("-O3",), ("-O0", "-G")):
+            program = build(folder, "async_copy", arch, (*flags, "-diag-suppress", "20054"))
+            for device in ("cpu", "interp") if program else ():
+                result = run(program, HEDDLE_DEVICE=device)
+                ok(result.stdout == "PASS\n" and not result.stderr, f"async_copy, {arch} {flags} {device}",
+                   result.stdout + result.stderr)
+
+
 def check_faults(folder):
     program = build(folder, "faults")
     for case, error in FAULTS.items() if program else ():
@@ -114,6 +125,8 @@ def main():
         check_races_that_gpus_win(folder)
         check_tensor(folder)
         check_faults(folder)
+        if COMPILER == "nvcc":
+            check_async_copies(folder)
         check_one_bad_kernel(folder)
     print(f"1..{count}")
     return failed > 0

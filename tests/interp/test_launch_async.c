@@ -1,4 +1,5 @@
 /* Block copies and barriers in shared memory, in IR text: what they do, and what they refuse. */
+#include "ir/eval.h"
 #include "launch_job.h"
 
 /*
@@ -61,6 +62,55 @@ static void test_units(void)
     eq_u64(p[0], p[3], "arrive");
     eq_u64(copy_once(16, 16, 24, p), HD_MISALIGNED, "half a block");
     eq_u64(copy_once(16, 16, 80, p), HD_ILLEGAL_ADDRESS, "more than the window has");
+}
+
+/* ---- reductions: 96 bytes of p, at p + 256, into those at p */
+
+static void test_reduction(enum ir_type type, enum ir_atom atom, const char *name)
+{
+    static const char head[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b64 = const.b64 0x100\n  %7:b64 = add.u64 %1, %6\n  %8:b64 = const.b64 0x60\n";
+    _Alignas(16) unsigned char p[512], want[512];
+    unsigned size_B = ir_type_bits(type) / 8;
+    uint64_t seed = 7;
+    const void *params[] = {p, NULL};
+    struct hd_buf text;
+    hd_buf_init(&text);
+    hd_buf_puts(&text, head);
+    hd_buf_printf(&text, "  reduce.%s.global.%s [%%1], %%7, %%8\n  ret\n}\n", ir_type_name(type),
+                  name);
+    for (unsigned i = 0; i < sizeof(p); i++)
+        p[i] = (unsigned char)(tap_random(&seed) >> 40);
+    memcpy(want, p, sizeof(p));
+    for (unsigned at = 0; at < 96; at += size_B) {
+        uint64_t x = 0, y = 0;
+        memcpy(&x, p + at, size_B);
+        memcpy(&y, p + 256 + at, size_B);
+        x = ir_eval_atom(atom, type, false, x, y, 0);
+        memcpy(want + at, &x, size_B);
+    }
+    eq_u64(run(&(struct job){text.ptr, 1, 1, .params = params}), HD_OK, "a reduction runs");
+    eq_mem(p, want, sizeof(p), name);
+    hd_buf_fini(&text);
+}
+
+static void test_reductions(void)
+{
+    test_reduction(IR_U32, IR_ATOM_ADD, "add");
+    test_reduction(IR_S32, IR_ATOM_MIN, "min");
+    test_reduction(IR_U32, IR_ATOM_MAX, "max");
+    test_reduction(IR_U32, IR_ATOM_INC, "inc");
+    test_reduction(IR_U32, IR_ATOM_DEC, "dec");
+    test_reduction(IR_B64, IR_ATOM_AND, "and");
+    test_reduction(IR_B32, IR_ATOM_OR, "or");
+    test_reduction(IR_B64, IR_ATOM_XOR, "xor");
+    test_reduction(IR_S64, IR_ATOM_MAX, "max");
+    test_reduction(IR_F32, IR_ATOM_ADD, "add");
+    test_reduction(IR_F64, IR_ATOM_ADD, "add");
+    test_reduction(IR_F16, IR_ATOM_ADD, "add");
+    test_reduction(IR_F16, IR_ATOM_MIN, "min");
+    test_reduction(IR_BF16, IR_ATOM_MAX, "max");
 }
 
 /* ---- barriers */
@@ -199,6 +249,7 @@ int main(void)
 {
     test_copies();
     test_units();
+    test_reductions();
     test_barrier_steps();
     test_waiting();
     test_bad_barriers();

@@ -30,7 +30,7 @@ static const struct kernel {
     {.name = "locks"},   {.name = "grid_sync", .cooperative = true},
     {.name = "hints"},   {.name = "wide_result"},
     {.name = "copies"},  {.name = "pipeline"},
-    {.name = "meeting"},
+    {.name = "meeting"}, {.name = "bulk"},
 };
 
 static void check(CUresult result, const char *what)

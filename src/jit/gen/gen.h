@@ -385,6 +385,7 @@ bool gen_strong_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
 /* gen_async.c */
 void gen_copy(struct gen *g, const struct ir_instr *instr);
+void gen_reduce(struct gen *g, const struct ir_instr *instr);
 void gen_mbarrier(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */

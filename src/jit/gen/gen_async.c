@@ -52,6 +52,15 @@ void gen_copy(struct gen *g, const struct ir_instr *in)
     call_here(g, "jit_rt_copy", args, HD_COUNT_OF(args));
 }
 
+void gen_reduce(struct gen *g, const struct ir_instr *in)
+{
+    assert(in->op == IR_OP_REDUCE && in->nsrc >= 3);
+    LLVMValueRef args[] = {gen_i32(g, access_bits(g, in)), gen_i32(g, in->mem.atom),
+                           gen_i32(g, in->type),           address_array(g, in),
+                           gen_to_array(g, in->src[1]),    gen_to_array(g, in->src[2])};
+    call_here(g, "jit_rt_reduce", args, HD_COUNT_OF(args));
+}
+
 void gen_mbarrier(struct gen *g, const struct ir_instr *in)
 {
     assert(in->op == IR_OP_MBARRIER && in->nsrc == 2);

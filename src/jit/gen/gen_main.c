@@ -55,6 +55,9 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_COPY:
         gen_copy(g, in);
         return;
+    case IR_OP_REDUCE:
+        gen_reduce(g, in);
+        return;
     case IR_OP_MBARRIER:
         gen_mbarrier(g, in);
         return;

@@ -1,0 +1,27 @@
+/*
+ * Private to src/lower: what asynchronous copies, bulk operations and mbarriers share.
+ */
+#ifndef HD_LOWER_LOWER_ASYNC_H
+#define HD_LOWER_LOWER_ASYNC_H
+
+#include "lower/lower_priv.h"
+
+/* An address operand, and where it is. */
+struct lower_place {
+    struct ir_value *address;
+    enum ir_space space;
+    int64_t offset;
+};
+
+struct lower_place lower_place_of(struct lower_fn *f, const struct ptx_operand *op,
+                                  enum ptx_space space);
+/* As a generic address, its offset added. */
+struct ir_value *lower_generic(struct lower_fn *f, const struct lower_place *p);
+/* The memory fields of an access there. */
+void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned vec);
+
+/* lower_mbarrier.c: bytes (b64) have been written that the barrier at operand `at` expects. */
+void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                       struct ir_value *bytes);
+
+#endif

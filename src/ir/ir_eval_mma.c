@@ -49,35 +49,68 @@ static uint64_t register_read(const void *regs, unsigned bits, unsigned index)
     return bits == 64 ? ((const uint64_t *)regs)[index] : ((const uint32_t *)regs)[index];
 }
 
+/*
+ * Where the lanes have element `j` of a register. But for QUADS it is a sum of what the group of
+ * four and the number in it add.
+ */
+static void places_find(const struct ir_mma *mma, char operand, unsigned reg, unsigned j,
+                        struct ir_mma_place out[IR_MMA_LANES])
+{
+    struct ir_mma_place first = ir_mma_place(mma, operand, reg, 0, j);
+    struct ir_mma_place thread = ir_mma_place(mma, operand, reg, 1, j);
+    struct ir_mma_place group = ir_mma_place(mma, operand, reg, 4, j);
+
+    for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
+        unsigned g = lane / 4, t = lane % 4;
+        if (ir_mma_has(mma, IR_MMA_QUADS))
+            out[lane] = ir_mma_place(mma, operand, reg, lane, j);
+        else
+            out[lane] = (struct ir_mma_place){
+                first.row + g * (group.row - first.row) + t * (thread.row - first.row),
+                first.col + g * (group.col - first.col) + t * (thread.col - first.col)};
+    }
+}
+
 static void unpack(const struct ir_mma *mma, char operand, const void *regs, unsigned stride,
                    union element *out)
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, operand);
+    unsigned nregs = ir_mma_registers(mma, operand);
+    struct ir_mma_place at[IR_MMA_LANES];
 
-    for (unsigned i = 0; i < ir_mma_registers(mma, operand) * IR_MMA_LANES; i++) {
-        uint64_t word = register_read(regs, bits, i);
-        for (unsigned j = 0; j < bits / width; j++) {
-            struct ir_mma_place p =
-                ir_mma_place(mma, operand, i / IR_MMA_LANES, i % IR_MMA_LANES, j);
-            out[p.row * stride + p.col].wide_bits = cut(word, width, j);
+    for (unsigned i = 0; i < nregs * (bits / width); i++) {
+        unsigned reg = i / (bits / width), j = i % (bits / width);
+        places_find(mma, operand, reg, j, at);
+        for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
+            uint64_t word = register_read(regs, bits, reg * IR_MMA_LANES + lane);
+            out[at[lane].row * stride + at[lane].col].wide_bits = cut(word, width, j);
         }
     }
+}
+
+static void register_add(void *regs, unsigned bits, unsigned index, uint64_t more)
+{
+    if (bits == 64)
+        ((uint64_t *)regs)[index] |= more;
+    else
+        ((uint32_t *)regs)[index] |= (uint32_t)more;
 }
 
 static void pack(const struct ir_mma *mma, const union element *from, void *regs)
 {
     unsigned bits = ir_mma_register_bits(mma), width = ir_mma_width(mma, 'd');
+    unsigned nregs = ir_mma_registers(mma, 'd');
+    struct ir_mma_place at[IR_MMA_LANES];
 
-    for (unsigned i = 0; i < ir_mma_registers(mma, 'd') * IR_MMA_LANES; i++) {
-        uint64_t word = 0;
-        for (unsigned j = 0; j < bits / width; j++) {
-            struct ir_mma_place p = ir_mma_place(mma, 'd', i / IR_MMA_LANES, i % IR_MMA_LANES, j);
-            word |= cut(from[p.row * mma->n + p.col].wide_bits, width, 0) << (j * width);
+    memset(regs, 0, (size_t)nregs * IR_MMA_LANES * bits / 8);
+    for (unsigned i = 0; i < nregs * (bits / width); i++) {
+        unsigned reg = i / (bits / width), j = i % (bits / width);
+        places_find(mma, 'd', reg, j, at);
+        for (unsigned lane = 0; lane < IR_MMA_LANES; lane++) {
+            uint64_t element = from[at[lane].row * mma->n + at[lane].col].wide_bits;
+            register_add(regs, bits, reg * IR_MMA_LANES + lane,
+                         cut(element, width, 0) << (j * width));
         }
-        if (bits == 64)
-            ((uint64_t *)regs)[i] = word;
-        else
-            ((uint32_t *)regs)[i] = (uint32_t)word;
     }
 }
 

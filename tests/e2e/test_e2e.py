@@ -78,10 +78,11 @@ def check_races_that_gpus_win(folder):
 
 def check_tensor(folder):
     """heddle cc has no mma.h."""
-    program = build(folder, "tensor", "80") if COMPILER == "nvcc" else None
-    for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
-        result = run(program, **env)
-        ok("PASS" in result.stdout, f"tensor, {env or 'cpu'}", result.stdout + result.stderr)
+    for name in ("gemm", "tensor") if COMPILER == "nvcc" else ("gemm",):
+        program = build(folder, name, "80")
+        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok("PASS" in result.stdout, f"{name}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
 def check_async_copies(folder):

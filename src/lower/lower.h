@@ -21,6 +21,8 @@
 
 /* Static shared memory of a kernel: PTX assemblers take no more, whatever the architecture. */
 #define LOWER_SHARED_MAX_B 49152u
+/* Constant memory of a file, likewise: 64 KiB (CUDA C++ Programming Guide, technical data). */
+#define LOWER_CONST_MAX_B 65536u
 /* On top of it, what %reserved_smem_offset_* name, in kernels that name them. */
 #define LOWER_RESERVED_SMEM_B 1024u
 

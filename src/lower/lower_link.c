@@ -325,8 +325,34 @@ static enum hd_status declare_aliases(struct linker *l)
     return HD_OK;
 }
 
+/* Does what the file defines in constant memory fit there? One variable follows the other. */
+static enum hd_status const_list_fits(const struct linker *l, const struct ptx_var *list,
+                                      uint64_t *at)
+{
+    for (const struct ptx_var *v = list; v; v = v->next) {
+        if (v->space != PTX_SPACE_CONST || v->linkage == PTX_LINK_EXTERN || (v->def && v->def != v))
+            continue;
+        *at = hd_align_up(*at, v->align ? v->align : 1);
+        if (*at > LOWER_CONST_MAX_B || v->size_B > LOWER_CONST_MAX_B - *at)
+            return place_error(l, HD_BAD_PTX, &v->sym, "more than 65536 bytes of constant memory:");
+        *at += v->size_B;
+    }
+    return HD_OK;
+}
+
+static enum hd_status const_fits(const struct linker *l)
+{
+    uint64_t at = 0;
+
+    HD_TRY(const_list_fits(l, l->ptx->vars, &at));
+    for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)
+        HD_TRY(const_list_fits(l, p->vars, &at));
+    return HD_OK;
+}
+
 static enum hd_status declare_all(struct linker *l)
 {
+    HD_TRY(const_fits(l));
     for (const struct ptx_var *v = l->ptx->vars; v; v = v->next)
         HD_TRY(var_declare(l, v, NULL));
     for (const struct ptx_func *p = l->ptx->funcs; p; p = p->next_func)

@@ -335,6 +335,7 @@ LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_cvt(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_half(struct gen *g, const struct gen_emit *e);
+LLVMValueRef gen_emit_small(struct gen *g, const struct gen_emit *e);
 LLVMValueRef gen_emit_bits(struct gen *g, const struct gen_emit *e); /* what gen_emit_int leaves */
 void gen_pure(struct gen *g, const struct ir_instr *instr);
 void gen_eval(struct gen *g, const struct ir_instr *instr); /* any PURE op through jit_rt_eval */

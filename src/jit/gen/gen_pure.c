@@ -116,6 +116,8 @@ static LLVMValueRef emit(struct gen *g, const struct gen_emit *e)
     if (!x)
         x = gen_emit_half(g, e);
     if (!x)
+        x = gen_emit_small(g, e);
+    if (!x)
         x = gen_emit_float(g, e);
     if (!x)
         x = gen_emit_approx(g, e);

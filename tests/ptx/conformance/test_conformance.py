@@ -22,8 +22,9 @@ import rows_float  # noqa: E402
 import rows_int  # noqa: E402
 import rows_mem  # noqa: E402
 import rows_video  # noqa: E402
+import rows_warp  # noqa: E402
 
-MODULES = (rows_int, rows_float, rows_cvt, rows_mem, rows_video)
+MODULES = (rows_int, rows_float, rows_cvt, rows_mem, rows_warp, rows_video)
 ARCHES = ("sm_100a", "sm_120a", "sm_75")
 SHOWN = 12
 

@@ -1,6 +1,7 @@
 /* Memory: windows, checks, loads, stores, atomics. */
 #include <string.h>
 
+#include "base/swap16.h"
 #include "interp/interp_priv.h"
 
 static uint64_t host_address(const void *ptr)
@@ -319,40 +320,19 @@ uint64_t interp_combine(const struct ir_instr *in, void *p, uint64_t a, uint64_t
     }
 }
 
-/*
- * True when *p was `old`, and is `want` now; else *old is what it is. In assembly on x86: gcc and
- * clang disagree on whether a function may use the instruction that the baseline lacks.
- */
-#if defined(__x86_64__)
-static bool swap_16(void *p, struct ir_bits *old, struct ir_bits want)
-{
-    bool done;
-    __asm__ volatile("lock cmpxchg16b %1"
-                     : "=@ccz"(done), "+m"(*(struct ir_bits *)p), "+a"(old->lo), "+d"(old->hi)
-                     : "b"(want.lo), "c"(want.hi)
-                     : "memory");
-    return done;
-}
-#else
-static bool swap_16(void *p, struct ir_bits *old, struct ir_bits want)
-{
-    return __atomic_compare_exchange((struct ir_bits *)p, old, &want, false, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_SEQ_CST);
-}
-#endif
-
 /* exch and cas on 16 bytes. */
 static struct ir_bits atom_16(struct interp_thread *t, char *p)
 {
     const struct ir_instr *in = t->frame->pc;
-    struct ir_bits a = *interp_reg(t, in->src[1]), old = a;
+    struct ir_bits a = *interp_reg(t, in->src[1]);
+    struct hd_16 old = {a.lo, a.hi};
     if (in->mem.atom == IR_ATOM_EXCH) {
-        while (!swap_16(p, &old, a))
-            ;
-        return old;
+        old = hd_exchange_16(p, old);
+    } else {
+        struct ir_bits b = *interp_reg(t, in->src[2]);
+        hd_swap_16(p, &old, (struct hd_16){b.lo, b.hi});
     }
-    swap_16(p, &old, *interp_reg(t, in->src[2]));
-    return old;
+    return (struct ir_bits){old.lo, old.hi};
 }
 
 enum interp_step interp_atom(struct interp_thread *t)

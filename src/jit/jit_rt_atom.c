@@ -5,8 +5,10 @@
  */
 #include "jit/jit_private.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/swap16.h"
 #include "ir/eval.h"
 
 #define FOR_LANES(lane, mask)                                                                      \
@@ -62,6 +64,25 @@ static inline double one_nan_f64(double v)
 SUM_LIST(X)
 #undef X
 
+/* ---- 16 bytes: exch and cas */
+
+static void atom_16(enum ir_atom atom, uint32_t mask, const uint64_t *addr, const struct hd_16 *a,
+                    const struct hd_16 *b, struct hd_16 *out)
+{
+    assert(atom == IR_ATOM_EXCH || atom == IR_ATOM_CAS);
+    FOR_LANES(lane, mask)
+    {
+        void *p = (void *)(uintptr_t)addr[lane];
+        struct hd_16 old = a[lane];
+        if (atom == IR_ATOM_EXCH)
+            old = hd_exchange_16(p, old);
+        else
+            hd_swap_16(p, &old, b[lane]);
+        if (out)
+            out[lane] = old;
+    }
+}
+
 /* ---- every other combination: the reference semantics, swapped into the containing word */
 
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
@@ -70,6 +91,10 @@ void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, co
                  const void *a, const void *b, void *out)
 {
     unsigned size_B = ir_type_bits((enum ir_type)type) / 8;
+    if (size_B == 16) {
+        atom_16((enum ir_atom)atom, mask, addr, a, b, out);
+        return;
+    }
     FOR_LANES(lane, mask)
     {
         uint64_t x = 0, y = 0, value_mask = size_B == 8 ? ~0ull : (1ull << (8 * size_B)) - 1;

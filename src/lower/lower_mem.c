@@ -212,7 +212,7 @@ bool lower_do_atom(struct lower_fn *f, const struct ptx_insn *in)
                      .type = lower_form_type(in),
                      .space = lower_space(ptx_form_space(in->form)),
                      .ops = red ? in->ops : in->ops + 1};
-    if (!atom_of(in->form, &a.op) || a.type == IR_VOID || ir_type_bits(a.type) > 64)
+    if (!atom_of(in->form, &a.op) || a.type == IR_VOID)
         return false;
     a.address = lower_address(f, &a.ops[0], &a.space, &a.offset);
     if (in->form->vec > 1)

@@ -167,6 +167,14 @@ static bool redux_in_slice(const struct ptx_form *form)
     return !words && (is_logic(form->subop) || form->subop == PTX_SUBOP_ADD || min_max);
 }
 
+/* 128 bits are only exchanged. */
+static bool atom_scalar_in_slice(const struct ptx_form *form)
+{
+    bool swaps =
+        form->subop == PTX_SUBOP_CAS || (form->subop == PTX_SUBOP_EXCH && form->op == PTX_OP_ATOM);
+    return ptx_type_bits(ptx_form_type(form)) <= 64 || swaps;
+}
+
 /* Vectors of f32 in global memory, added; and of halves, with .noftz, of at most 16 bytes. */
 static bool atom_vector_in_slice(const struct ptx_form *form)
 {
@@ -225,7 +233,7 @@ static bool variant_in_slice(const struct ptx_insn *insn)
         return form->vec <= 1;
     case PTX_OP_ATOM:
     case PTX_OP_RED:
-        return form->vec <= 1 || atom_vector_in_slice(form);
+        return form->vec <= 1 ? atom_scalar_in_slice(form) : atom_vector_in_slice(form);
     default:
         return true;
     }

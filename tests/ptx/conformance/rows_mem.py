@@ -95,6 +95,24 @@ def cas(t, space, equal):
     return Row(text, (bits, bits), [kind] * 3, oracle)
 
 
+def swap_128(space, equal):
+    """exch, and cas whose comparison succeeds or not: in pieces of 64 bits."""
+    at = where(space)
+    prefix = f".{space}" * bool(space)
+    def both(names, first):
+        return listed([f"{{{names}{first}}}", f"{{{names}{first + 1}}}"])
+    text = "; ".join((".reg .b128 m, x, y, z", f"mov.b128 m, {both('', 0)}", f"mov.b128 x, {both('', 2)}", f"mov.b128 y, {both('', 4)}",
+                      f"st.{space or 'global'}.v2.b64 [{at}], {both('', 2 * equal)}",
+                      f"atom{prefix}.cas.b128 z, [{at}], x, y", f"mov.b128 {both('r', 0)}, z",
+                      f"atom{prefix}.exch.b128 z, [{at}], m", f"mov.b128 {both('r', 2)}, z",
+                      f"ld.{space or 'global'}.v2.b64 {both('r', 4)}, [{at}]"))
+
+    def oracle(a, b, c, d, e, f):
+        old = (c, d) if equal else (a, b)
+        return *old, *((e, f) if old == (c, d) else old), a, b
+    return Row(text, (64,) * 6, [I64] * 6, oracle)
+
+
 HALF_VECTORS = [("f16", 2), ("f16", 4), ("f16", 8), ("bf16", 2), ("bf16", 4), ("bf16", 8), ("f16x2", 2), ("f16x2", 4),
                 ("bf16x2", 2), ("bf16x2", 4)]
 
@@ -109,6 +127,7 @@ def rows():
             out += [f("add", t, space) for t in ("u32", "s32", "u64", "f32", "f64")]
             out += [f("add", t, space, words="noftz") for t in ("f16", "bf16", "f16x2", "bf16x2")]
         out += [atom("exch", f"b{w}", space) for w in (32, 64)]
+        out += [swap_128(space, equal) for equal in (False, True)]
         out += [cas(f"b{w}", space, equal) for w in (16, 32, 64) for equal in (False, True)]
     for space in ("global", ""):
         for f in (atom, red):
@@ -124,5 +143,6 @@ REFUSED = [
     ("atom.shared.add.v2.f32 {%f1, %f2}, [%r1], {%f3, %f4}", "variant"),
     ("atom.global.add.v2.u32 {%r1, %r2}, [%l1], {%r3, %r4}", "variant"),
     ("atom.global.add.v2.f32 %f1, [%l1], {%f3, %f4}", "vectors"),
+    ("atom.global.add.b128 %q1, [%l1], %q2", "variant"),
     ("red.global.add.v2.f32 [%l1], {%f3, %f4, %f5}", "vector of 2 elements"),
 ]

@@ -101,6 +101,8 @@ static bool types_in_slice(const struct ptx_form *form)
     if (is_video(form))
         return video_types_in_slice(form);
     switch (form->op) {
+    case PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL:
+        return form->ntypes == 2;
     case PTX_OP_CVT_PACK:
         return pack_types_in_slice(form);
     case PTX_OP_CVT:

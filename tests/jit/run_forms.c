@@ -31,6 +31,7 @@ static const struct kernel {
     {.name = "hints"},   {.name = "wide_result"},
     {.name = "copies"},  {.name = "pipeline"},
     {.name = "meeting"}, {.name = "bulk"},
+    {.name = "cluster"},
 };
 
 static void check(CUresult result, const char *what)

@@ -1,0 +1,215 @@
+/*
+ * Clusters, which are one block each (docs/decisions/0003), and what says how grids and warps share
+ * the machine.
+ */
+#include "lower/lower_async.h"
+
+typedef struct ir_value *val;
+
+enum { BARRIERS = 16 };
+
+/* ---- addresses of other blocks: there are none */
+
+static bool is_in_cluster(const struct ptx_form *form)
+{
+    return form->nspaces == 0 ||
+           (form->nspaces == 1 && ptx_form_space(form) == PTX_SPACE_SHARED_CLUSTER);
+}
+
+/* mapa d, a, rank: where block `rank` has what this one has at a. */
+bool lower_do_mapa(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_type t = lower_form_type(in);
+    bool generic = !in->form->nspaces;
+    if (!is_in_cluster(in->form) || (t != IR_U32 && t != IR_U64)) {
+        lower_fail(f, HD_BAD_PTX, "it is .u32 or .u64, and .shared::cluster or generic");
+        return true;
+    }
+    val a = lower_src(f, &in->ops[1], t);
+    if (generic && in->ops[1].kind == PTX_OPND_SYM) {
+        struct ir_instr *r = lower_emit(f, IR_OP_CVTA, IR_VOID, 1, &a, 1);
+        r->mem.space = IR_SPACE_SHARED;
+        a = r->dst[0];
+    }
+    lower_dst(f, &in->ops[0], a, t);
+    return true;
+}
+
+bool lower_do_getctarank(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_type t = lower_form_type(in);
+    if (!is_in_cluster(in->form) || (t != IR_U32 && t != IR_U64))
+        lower_fail(f, HD_BAD_PTX, "it is .u32 or .u64, and .shared::cluster or generic");
+    else
+        lower_dst(f, &in->ops[0], lower_const(f, IR_B32, 0), IR_U32);
+    return true;
+}
+
+/* ---- barrier.cluster */
+
+/* The operand of a barrier instruction that is its number; NULL: it is no such instruction. */
+static const struct ptx_operand *barrier_number(const struct ptx_insn *in)
+{
+    lower_run_fn *run = lower_ops[in->form->op].run;
+    if (run == lower_do_bar_sync || run == lower_do_bar_arrive)
+        return &in->ops[0];
+    return run == lower_do_bar_red ? &in->ops[1] : NULL;
+}
+
+/* As bits: the barriers that a function names; all, when a register does. */
+static uint32_t numbers_used(const struct ptx_func *func)
+{
+    uint32_t used = 0;
+    for (const struct ptx_stmt *s = func->body; s; s = s->next) {
+        const struct ptx_operand *number =
+            s->kind == PTX_STMT_INSN ? barrier_number((const struct ptx_insn *)s) : NULL;
+        if (number && (number->kind != PTX_OPND_INT || number->u.bits >= BARRIERS))
+            return ~0u;
+        if (number)
+            used |= 1u << number->u.bits;
+    }
+    return used;
+}
+
+/* A barrier of the block that no function of the program uses: it is the cluster's. */
+static int free_number(const struct lower_program *program)
+{
+    uint32_t used = 1; /* what is left to __syncthreads() is fast */
+    for (size_t i = 0; i < program->bodies.len; i++) {
+        if (program->bodies.at[i].ptx)
+            used |= numbers_used(program->bodies.at[i].ptx);
+    }
+    for (int n = BARRIERS - 1; n > 0; n--) {
+        if (!(used >> n & 1))
+            return n;
+    }
+    return -1;
+}
+
+static struct ir_instr *cluster_fence(struct lower_fn *f, enum ir_sem sem)
+{
+    struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
+    r->mem.sem = sem;
+    r->mem.scope = IR_SCOPE_CLUSTER;
+    return r;
+}
+
+/* Threads do not stop where they arrive, but they do where they wait, so all meet there. */
+bool lower_do_cluster_arrive(struct lower_fn *f, const struct ptx_insn *in)
+{
+    unsigned sem = in->form->sem;
+    if (sem != PTX_SEM_NONE && sem != PTX_SEM_RELEASE && sem != PTX_SEM_RELAXED)
+        lower_fail(f, HD_BAD_PTX, "who arrives releases, or is .relaxed");
+    if (sem != PTX_SEM_RELAXED)
+        cluster_fence(f, IR_SEM_RELEASE);
+    return true;
+}
+
+bool lower_do_cluster_wait(struct lower_fn *f, const struct ptx_insn *in)
+{
+    int n = free_number(f->job->program);
+    if (in->form->sem != PTX_SEM_NONE && in->form->sem != PTX_SEM_ACQUIRE)
+        lower_fail(f, HD_BAD_PTX, "who waits acquires");
+    if (n < 0) {
+        lower_fail(f, HD_NOT_SUPPORTED, "the program leaves no barrier for the cluster");
+        return true;
+    }
+    val number = lower_const(f, IR_B32, (uint64_t)n);
+    lower_emit(f, IR_OP_BAR, IR_VOID, 1, &number, 0)->imm = IR_BAR_SYNC;
+    return true;
+}
+
+/* ---- grids and warps */
+
+/* A grid starts when those before it are over: nothing is waited for, and nobody let go. */
+bool lower_do_griddepcontrol(struct lower_fn *f, const struct ptx_insn *in)
+{
+    bool waits = ptx_form_has(in->form, PTX_MOD_WAIT);
+    if (waits == ptx_form_has(in->form, PTX_MOD_LAUNCH_DEPENDENTS))
+        lower_fail(f, HD_BAD_PTX, "it is .wait or .launch_dependents");
+    else if (waits)
+        cluster_fence(f, IR_SEM_ACQUIRE)->mem.scope = IR_SCOPE_GPU;
+    return true;
+}
+
+/* Threads have all registers that they want. */
+bool lower_do_setmaxnreg(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const struct ptx_form *form = in->form;
+    uint64_t n = in->ops[0].kind == PTX_OPND_INT ? in->ops[0].u.bits : 0;
+    if ((form->subop != PTX_SUBOP_INC && form->subop != PTX_SUBOP_DEC) || !form->sync ||
+        !form->aligned)
+        lower_fail(f, HD_BAD_PTX, "it is .inc or .dec, .sync.aligned");
+    else if (n < 24 || n > 256 || n % 8)
+        lower_fail(f, HD_BAD_PTX, "the number is 24 to 256, a multiple of 8");
+    return true;
+}
+
+/* ---- clusterlaunchcontrol: a request for another block's work, which nobody grants */
+
+enum { ANSWER_B = 16 };
+
+/* try_cancel [answer], [barrier]: 16 bytes, all zero, of which the barrier hears. */
+bool lower_do_try_cancel(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const struct ptx_form *form = in->form;
+    enum ptx_space space = ptx_form_space(form);
+    if (form->nspaces > 1 || (form->nspaces && space != PTX_SPACE_SHARED_CTA) ||
+        ptx_form_type(form) != PTX_TYPE_B128 || !ptx_form_has(form, PTX_MOD_ASYNC) ||
+        !ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES)) {
+        lower_fail(f, HD_BAD_PTX, "it tells an mbarrier in shared memory, about 16 bytes there");
+        return true;
+    }
+    struct lower_place at = lower_place_of(f, &in->ops[0], space);
+    val zero = lower_const(f, IR_B64, 0);
+    val ops[] = {at.address, zero, zero};
+    lower_access_set(lower_emit(f, IR_OP_ST, IR_B64, 3, ops, 0), &at, 2);
+    lower_complete_tx(f, &in->ops[1], space, lower_const(f, IR_B64, ANSWER_B));
+    return true;
+}
+
+/* Word 0: was a block taken over? Words 1 to 3: which. */
+static val answer_word(struct lower_fn *f, val answer, unsigned word)
+{
+    struct ir_instr *r = lower_emit(f, IR_OP_UNPACK, IR_B32, 1, &answer, 1);
+    r->imm = word;
+    return r->dst[0];
+}
+
+static bool query_first(struct lower_fn *f, const struct ptx_insn *in, val answer)
+{
+    const struct ptx_operand *to = &in->ops[0];
+    if (to->kind != PTX_OPND_VEC || to->nitems != 4 || in->form->vec != 4)
+        return false;
+    for (unsigned i = 0; i < 4; i++)
+        lower_dst(f, &to->items[i],
+                  i < 3 ? answer_word(f, answer, 1 + i) : lower_const(f, IR_B32, 0), IR_B32);
+    return true;
+}
+
+bool lower_do_query_cancel(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const struct ptx_form *form = in->form;
+    static const enum ptx_mod parts[] = {PTX_MOD_GET_FIRST_CTAID_X, PTX_MOD_GET_FIRST_CTAID_Y,
+                                         PTX_MOD_GET_FIRST_CTAID_Z};
+    bool asks = ptx_form_has(form, PTX_MOD_IS_CANCELED);
+    bool known = form->ntypes == 2 && form->types[1] == PTX_TYPE_B128 &&
+                 form->types[0] == (asks ? PTX_TYPE_PRED : PTX_TYPE_B32);
+    val answer = known ? lower_src(f, &in->ops[1], IR_B128) : NULL;
+    if (known && asks) {
+        val both[] = {answer_word(f, answer, 0), lower_const(f, IR_B32, 0)};
+        struct ir_instr *r = lower_emit(f, IR_OP_SETP, IR_U32, 2, both, 1);
+        r->cmp = IR_NE;
+        lower_dst(f, &in->ops[0], r->dst[0], IR_PRED);
+        return true;
+    }
+    for (unsigned i = 0; known && i < 3; i++) {
+        if (ptx_form_has(form, parts[i])) {
+            lower_dst(f, &in->ops[0], answer_word(f, answer, 1 + i), IR_B32);
+            return true;
+        }
+    }
+    if (!known || !ptx_form_has(form, PTX_MOD_GET_FIRST_CTAID) || !query_first(f, in, answer))
+        lower_fail(f, HD_BAD_PTX, "it asks for a predicate, or words, of 128 bits");
+    return true;
+}

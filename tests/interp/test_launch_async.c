@@ -91,7 +91,7 @@ static void test_reduction(enum ir_type type, enum ir_atom atom, const char *nam
         memcpy(want + at, &x, size_B);
     }
     eq_u64(run(&(struct job){text.ptr, 1, 1, .params = params}), HD_OK, "a reduction runs");
-    eq_mem(p, want, sizeof(p), name);
+    eq_mem(p, want, sizeof(p), "%s", name);
     hd_buf_fini(&text);
 }
 
@@ -207,7 +207,7 @@ static void test_barrier_steps(void)
         out[i] = NOTHING;
     eq_u64(run(&(struct job){text.ptr, 1, 1, 64, .params = params}), HD_OK, "a barrier runs");
     for (unsigned i = 0; i < HD_COUNT_OF(steps); i++)
-        eq_u64(out[i], steps[i].want, steps[i].op);
+        eq_u64(out[i], steps[i].want, "%s", steps[i].op);
     hd_buf_fini(&text);
 }
 

@@ -168,6 +168,7 @@ struct gen {
     /* Memory of the warp. */
     uint64_t frame_B;
     LLVMValueRef local_sp;   /* i64: this function's frame in the local window */
+    LLVMValueRef matrix[2];  /* registers in memory, of operands and of results (gen_matrix.c) */
     LLVMValueRef dynamic_sp; /* slot: end of that frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef alive[2]; /* i16 slots */

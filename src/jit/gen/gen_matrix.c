@@ -8,12 +8,20 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES };
+enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES, REGISTERS_MAX = 24 };
+enum area { OPERANDS, RESULTS };
 
-static LLVMValueRef registers_new(struct gen *g, uint32_t n, enum ir_type type)
+/*
+ * Room for the registers of one instruction. All share it: unrolled kernels have hundreds of
+ * products, and a room for each would take the whole stack.
+ */
+static LLVMValueRef registers_room(struct gen *g, enum area which, uint32_t n)
 {
-    LLVMTypeRef half = gen_vec(g, gen_scalar_type(g, type));
-    return gen_alloca(g, LLVMArrayType2(half, 2ull * n), 64, "");
+    LLVMTypeRef half = gen_vec(g, g->t->i64);
+    assert(n <= REGISTERS_MAX);
+    if (!g->matrix[which])
+        g->matrix[which] = gen_alloca(g, LLVMArrayType2(half, 2ull * REGISTERS_MAX), 64, "");
+    return g->matrix[which];
 }
 
 static uint64_t half_B(enum ir_type type)
@@ -43,7 +51,8 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     enum ir_type type = ir_mma_register_bits(mma) == 64 ? IR_B64 : IR_B32;
-    LLVMValueRef src = registers_new(g, in->nsrc, type), dst = registers_new(g, in->ndst, type);
+    LLVMValueRef src = registers_room(g, OPERANDS, in->nsrc);
+    LLVMValueRef dst = registers_room(g, RESULTS, in->ndst);
     uint64_t words[2];
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
@@ -72,7 +81,7 @@ static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint
                                   LLVMValueRef *out_mask)
 {
     LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, x[2];
-    LLVMValueRef array = gen_new_array(g, IR_B64);
+    LLVMValueRef array = registers_room(g, OPERANDS, 1);
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);
@@ -91,7 +100,7 @@ static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint
 static void gen_ldmatrix(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * in->ndst, &mask);
-    LLVMValueRef dst = registers_new(g, in->ndst, IR_B32);
+    LLVMValueRef dst = registers_room(g, RESULTS, in->ndst);
     LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, in->ndst), mask, rows, dst};
     gen_call_rt(g, "jit_rt_ldmatrix", g->t->void_, args, 5);
     registers_load(g, in, IR_B32, dst);
@@ -101,7 +110,7 @@ static void gen_stmatrix(struct gen *g, const struct ir_instr *in)
 {
     uint32_t n = in->nsrc - 1;
     LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * n, &mask);
-    LLVMValueRef src = registers_new(g, n, IR_B32);
+    LLVMValueRef src = registers_room(g, RESULTS, n); /* the rows' addresses are operands */
     registers_store(g, in, 1, IR_B32, src);
     LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, n), mask, gen_mask32(g), rows, src};
     gen_call_rt(g, "jit_rt_stmatrix", g->t->void_, args, 6);

@@ -105,6 +105,9 @@ struct gen_body {
     struct gen_regions regions; /* in the unit's arena */
 };
 
+/* Of one function, in bytes: threads that run kernels have 8 MiB, as a rule (dev/cpu/worker.c). */
+#define GEN_STACK_MAX_B "6291456"
+
 /* LLVM's types, made once. */
 struct gen_types {
     LLVMTypeRef void_, i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr;
@@ -132,6 +135,7 @@ struct gen_unit {
     uint64_t ir_instrs;
     char error[256]; /* first thing that could not be generated; "" = none */
     bool no_memory;  /* for a function that the kernel calls */
+    bool deep;       /* a function needs more than GEN_STACK_MAX_B of the host's stack */
 };
 
 /*

@@ -254,7 +254,14 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     LLVMDisposeModule(unit.mod);
     LLVMContextDispose(unit.ctx);
     LLVMDisposeTargetMachine(tm);
-    return status;
+    if (!unit.deep || !out->facts.quick || req->effort != GEN_SOON)
+        return status;
+    /* Quick code keeps every value in memory: the best needs less. */
+    struct gen_request best = *req;
+    best.effort = GEN_BEST;
+    free(out->llvm_text);
+    free(out->asm_text);
+    return heddle_codegen_compile(&best, out);
 }
 
 const char *heddle_codegen_llvm_version(void)

@@ -174,6 +174,7 @@ void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn)
     add_attr(u, fn, "min-legal-vector-width", u->avx512 ? "512" : "256");
     add_attr(u, fn, "target-features", u->req->features);
     add_attr(u, fn, "target-cpu", gen_cpu_name(u->path));
+    add_attr(u, fn, "warn-stack-size", GEN_STACK_MAX_B);
     add_attr(u, fn, "denormal-fp-math", u->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
     add_enum_attr(u, fn, self, "nounwind", 0);
     add_enum_attr(u, fn, self, "alignstack", 64);

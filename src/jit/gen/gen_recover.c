@@ -59,10 +59,13 @@ static void on_diagnostic(LLVMDiagnosticInfoRef info, void *arg)
     struct gen_unit *u = arg;
     char *text;
 
-    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
-        return;
     text = LLVMGetDiagInfoDescription(info);
-    gen_error(u, "LLVM: %s", text);
+    if (LLVMGetDiagInfoSeverity(info) == LLVMDSError) {
+        gen_error(u, "LLVM: %s", text);
+    } else if (strstr(text, "stack frame size")) { /* GEN_STACK_MAX_B: the only one with this */
+        u->deep = true;
+        gen_error(u, "its code needs more stack than threads have: %s", text);
+    }
     LLVMDisposeMessage(text);
 }
 

@@ -577,6 +577,14 @@ static inline bool ir_is_plain_add(const struct ir_instr *instr)
          it = it##_next, it##_next = it ? it->next : NULL)
 #define ir_foreach_func(it, module_) for (struct ir_func *it = (module_)->funcs; it; it = it->next)
 
+static inline bool ir_block_has(const struct ir_block *block, enum ir_op op)
+{
+    ir_foreach_instr(in, block)
+        if (in->op == op)
+            return true;
+    return false;
+}
+
 /* ---- text form (ir_print.c, ir_read.c): inverse of each other on valid modules */
 
 void ir_print_module(const struct ir_module *module, struct hd_buf *out);

@@ -55,14 +55,6 @@ static uint32_t mark_reaching(const struct shape_state *s, uint32_t to, bool *re
     return count;
 }
 
-static bool has_barrier(const struct ir_block *block)
-{
-    ir_foreach_instr(in, block)
-        if (in->op == IR_OP_BAR)
-            return true;
-    return false;
-}
-
 /* A block where the kernel may end: nothing follows it but exit-only blocks. */
 static bool is_end(const struct shape_state *s, const struct ir_block *block)
 {
@@ -81,7 +73,7 @@ static uint64_t path_weight(const struct shape_state *s, const bool *reaches, ui
     uint64_t n = s->func->nblocks, barriers = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        barriers += reaches[i] && has_barrier(s->func->blocks[i]);
+        barriers += reaches[i] && ir_block_has(s->func->blocks[i], IR_OP_BAR);
     return count + barriers * n;
 }
 

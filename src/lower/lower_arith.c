@@ -3,21 +3,6 @@
 
 typedef struct ir_value *val;
 
-static val op1(struct lower_fn *f, enum ir_op op, enum ir_type t, val a)
-{
-    return lower_op(f, op, t, 1, (val[]){a});
-}
-
-static val op2(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b)
-{
-    return lower_op(f, op, t, 2, (val[]){a, b});
-}
-
-static val op3(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b, val c)
-{
-    return lower_op(f, op, t, 3, (val[]){a, b, c});
-}
-
 static bool is_float(const struct ptx_form *form)
 {
     return ptx_type_class(ptx_form_type(form)) == PTX_CLASS_FLOAT;
@@ -54,9 +39,9 @@ static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val 
 {
     enum ir_type t = lower_form_type(in);
     val c = with ? carry_read(f) : lower_const(f, IR_PRED, 0);
-    val r = op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
+    val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
     if (in->form->cc)
-        carry_write(f, op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c));
+        carry_write(f, lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c));
     lower_dst(f, dst, r, t);
 }
 
@@ -83,7 +68,7 @@ static val product(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
     enum ir_op op = in->form->half == PTX_HALF_HI     ? IR_OP_MULHI
                     : in->form->half == PTX_HALF_WIDE ? IR_OP_MULWIDE
                                                       : IR_OP_MUL;
-    return op2(f, op, t, a, b);
+    return lower_op2(f, op, t, a, b);
 }
 
 bool lower_do_mul(struct lower_fn *f, const struct ptx_insn *in)
@@ -105,10 +90,10 @@ bool lower_do_mul(struct lower_fn *f, const struct ptx_insn *in)
         return true;
     }
     if (in->form->sat) {
-        lower_dst(f, &in->ops[0], op3(f, IR_OP_MADHI_SAT, t, a, b, c), t);
+        lower_dst(f, &in->ops[0], lower_op3(f, IR_OP_MADHI_SAT, t, a, b, c), t);
         return true;
     }
-    lower_dst(f, &in->ops[0], op2(f, IR_OP_ADD, rt, product(f, in, t, a, b), c), rt);
+    lower_dst(f, &in->ops[0], lower_op2(f, IR_OP_ADD, rt, product(f, in, t, a, b), c), rt);
     return true;
 }
 
@@ -116,7 +101,7 @@ bool lower_do_mul24(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
     enum ir_op op = in->form->half == PTX_HALF_HI ? IR_OP_MUL24HI : IR_OP_MUL24LO;
-    val r = op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
+    val r = lower_op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
     if (in->form->op == PTX_OP_MAD24) {
         struct ir_instr *s =
             lower_emit(f, IR_OP_ADD, t, 2, (val[]){r, lower_src(f, &in->ops[3], t)}, 1);
@@ -132,7 +117,7 @@ static val combine(struct lower_fn *f, const struct ptx_insn *in, val p, val c)
     enum ir_op op = in->form->subop == PTX_SUBOP_AND  ? IR_OP_AND
                     : in->form->subop == PTX_SUBOP_OR ? IR_OP_OR
                                                       : IR_OP_XOR;
-    return op2(f, op, IR_PRED, p, c);
+    return lower_op2(f, op, IR_PRED, p, c);
 }
 
 /* lop3.and.b32 d|p, a, b, c, lut, q: p = (d != 0) and q */
@@ -188,9 +173,9 @@ bool lower_do_min_max(struct lower_fn *f, const struct ptx_insn *in)
     if (ir_type_is_float(t))
         return lower_float_min_max(f, in);
     enum ir_op op = in->form->op == PTX_OP_MAX ? IR_OP_MAX : IR_OP_MIN;
-    val r = op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
+    val r = lower_op2(f, op, t, lower_src(f, &in->ops[1], t), lower_src(f, &in->ops[2], t));
     if (in->form->relu)
-        r = op2(f, IR_OP_MAX, t, r, lower_const(f, t, 0));
+        r = lower_op2(f, IR_OP_MAX, t, r, lower_const(f, t, 0));
     lower_dst(f, &in->ops[0], r, t);
     return true;
 }
@@ -241,7 +226,7 @@ bool lower_do_setp(struct lower_fn *f, const struct ptx_insn *in)
     enum ir_type t = lower_form_type(in);
     bool packed = t == IR_F16X2 || t == IR_BF16X2, pair = in->ops[0].kind == PTX_OPND_PAIR;
     val p = compare(f, in, t, false);
-    val q = packed ? compare(f, in, t, true) : pair ? op1(f, IR_OP_NOT, IR_PRED, p) : NULL;
+    val q = packed ? compare(f, in, t, true) : pair ? lower_op1(f, IR_OP_NOT, IR_PRED, p) : NULL;
     if (in->nops > 3 && in->form->subop) {
         val c = lower_pred(f, &in->ops[3]);
         p = combine(f, in, p, c);

@@ -203,6 +203,25 @@ struct ir_instr *lower_emit(struct lower_fn *f, enum ir_op op, enum ir_type type
                             struct ir_value *const *src, uint32_t ndst);
 struct ir_value *lower_op(struct lower_fn *f, enum ir_op op, enum ir_type type, uint32_t nsrc,
                           struct ir_value *const *src);
+
+static inline struct ir_value *lower_op1(struct lower_fn *f, enum ir_op op, enum ir_type t,
+                                         struct ir_value *a)
+{
+    return lower_op(f, op, t, 1, (struct ir_value *[]){a});
+}
+
+static inline struct ir_value *lower_op2(struct lower_fn *f, enum ir_op op, enum ir_type t,
+                                         struct ir_value *a, struct ir_value *b)
+{
+    return lower_op(f, op, t, 2, (struct ir_value *[]){a, b});
+}
+
+static inline struct ir_value *lower_op3(struct lower_fn *f, enum ir_op op, enum ir_type t,
+                                         struct ir_value *a, struct ir_value *b, struct ir_value *c)
+{
+    return lower_op(f, op, t, 3, (struct ir_value *[]){a, b, c});
+}
+
 /* Remembers the first error, with the instruction's text and place. */
 void lower_fail(struct lower_fn *f, enum hd_status status, const char *why);
 /* The same for what no operands would make supported. */

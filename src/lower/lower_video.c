@@ -9,21 +9,6 @@
 
 typedef struct ir_value *val;
 
-static val op1(struct lower_fn *f, enum ir_op op, enum ir_type t, val a)
-{
-    return lower_op(f, op, t, 1, (val[]){a});
-}
-
-static val op2(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b)
-{
-    return lower_op(f, op, t, 2, (val[]){a, b});
-}
-
-static val op3(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b, val c)
-{
-    return lower_op(f, op, t, 3, (val[]){a, b, c});
-}
-
 static bool bad(struct lower_fn *f, const char *why)
 {
     lower_fail(f, HD_BAD_PTX, why);
@@ -33,6 +18,16 @@ static bool bad(struct lower_fn *f, const char *why)
 static bool is_signed(const struct ptx_insn *in, unsigned type)
 {
     return ptx_type_class((enum ptx_type)in->form->types[type]) == PTX_CLASS_SINT;
+}
+
+/* None takes a negated operand, nor a selector of c. */
+static bool operands_are_plain(const struct ptx_insn *in)
+{
+    for (unsigned i = 0; i < in->nops; i++) {
+        if (in->ops[i].negate || (i == 3 && in->ops[i].comp))
+            return false;
+    }
+    return true;
 }
 
 /* ---- pieces */
@@ -69,8 +64,8 @@ static val extract(struct lower_fn *f, val v, struct field at, bool sign)
 {
     if (at.bits == 32)
         return v;
-    return op3(f, IR_OP_BFE, sign ? IR_S32 : IR_U32, v, lower_const(f, IR_B32, at.pos),
-               lower_const(f, IR_B32, at.bits));
+    return lower_op3(f, IR_OP_BFE, sign ? IR_S32 : IR_U32, v, lower_const(f, IR_B32, at.pos),
+                     lower_const(f, IR_B32, at.bits));
 }
 
 static val insert(struct lower_fn *f, val piece, val into, struct field at)
@@ -88,8 +83,8 @@ static val widen(struct lower_fn *f, val v, bool sign)
 static val clamp(struct lower_fn *f, enum ir_type t, val v, bool sign, unsigned bits)
 {
     uint64_t max = (1ull << (bits - sign)) - 1, min = sign ? ~max : 0;
-    v = op2(f, IR_OP_MAX, t, v, lower_const(f, t, min));
-    return op2(f, IR_OP_MIN, t, v, lower_const(f, t, max));
+    v = lower_op2(f, IR_OP_MAX, t, v, lower_const(f, t, min));
+    return lower_op2(f, IR_OP_MIN, t, v, lower_const(f, t, max));
 }
 
 /* ---- scalar instructions */
@@ -102,8 +97,8 @@ static bool is_shift(unsigned op)
 static val shift_count(struct lower_fn *f, const struct ptx_insn *in, val n)
 {
     if (ptx_form_has(in->form, PTX_MOD_CLAMP))
-        return op2(f, IR_OP_MIN, IR_U32, n, lower_const(f, IR_B32, 32));
-    return op2(f, IR_OP_AND, IR_B32, n, lower_const(f, IR_B32, 31));
+        return lower_op2(f, IR_OP_MIN, IR_U32, n, lower_const(f, IR_B32, 32));
+    return lower_op2(f, IR_OP_AND, IR_B32, n, lower_const(f, IR_B32, 31));
 }
 
 static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t, val a, val b)
@@ -114,17 +109,17 @@ static val compare(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
     struct ir_instr *p = lower_emit(f, IR_OP_SETP, t, 2, (val[]){a, b}, 1);
     assert(in->form->cmp < HD_COUNT_OF(table));
     p->cmp = table[in->form->cmp];
-    return op3(f, IR_OP_SELECT, ir_type_value(t), p->dst[0], lower_const(f, t, 1),
-               lower_const(f, t, 0));
+    return lower_op3(f, IR_OP_SELECT, ir_type_value(t), p->dst[0], lower_const(f, t, 1),
+                     lower_const(f, t, 0));
 }
 
 /* Rounds halves away from zero: the sum is one less when it is negative. */
 static val average(struct lower_fn *f, val sum)
 {
-    val low = op2(f, IR_OP_SHR, IR_S32, sum, lower_const(f, IR_B32, 31));
+    val low = lower_op2(f, IR_OP_SHR, IR_S32, sum, lower_const(f, IR_B32, 31));
     val one = lower_const(f, IR_B32, 1);
-    val up = op2(f, IR_OP_ADD, IR_S32, op2(f, IR_OP_ADD, IR_S32, sum, one), low);
-    return op2(f, IR_OP_SHR, IR_S32, up, one);
+    val up = lower_op2(f, IR_OP_ADD, IR_S32, lower_op2(f, IR_OP_ADD, IR_S32, sum, one), low);
+    return lower_op2(f, IR_OP_SHR, IR_S32, up, one);
 }
 
 /* The first operation, of numbers that `t` holds with two bits to spare. */
@@ -134,26 +129,26 @@ static val primary(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t
     case PTX_OP_VADD:
     case PTX_OP_VADD2:
     case PTX_OP_VADD4:
-        return op2(f, IR_OP_ADD, t, a, b);
+        return lower_op2(f, IR_OP_ADD, t, a, b);
     case PTX_OP_VSUB:
     case PTX_OP_VSUB2:
     case PTX_OP_VSUB4:
-        return op2(f, IR_OP_SUB, t, a, b);
+        return lower_op2(f, IR_OP_SUB, t, a, b);
     case PTX_OP_VABSDIFF:
     case PTX_OP_VABSDIFF2:
     case PTX_OP_VABSDIFF4:
-        return op1(f, IR_OP_ABS, t, op2(f, IR_OP_SUB, t, a, b));
+        return lower_op1(f, IR_OP_ABS, t, lower_op2(f, IR_OP_SUB, t, a, b));
     case PTX_OP_VMIN:
     case PTX_OP_VMIN2:
     case PTX_OP_VMIN4:
-        return op2(f, IR_OP_MIN, t, a, b);
+        return lower_op2(f, IR_OP_MIN, t, a, b);
     case PTX_OP_VMAX:
     case PTX_OP_VMAX2:
     case PTX_OP_VMAX4:
-        return op2(f, IR_OP_MAX, t, a, b);
+        return lower_op2(f, IR_OP_MAX, t, a, b);
     case PTX_OP_VAVRG2:
     case PTX_OP_VAVRG4:
-        return average(f, op2(f, IR_OP_ADD, t, a, b));
+        return average(f, lower_op2(f, IR_OP_ADD, t, a, b));
     default:
         return compare(f, in, t, a, b);
     }
@@ -164,7 +159,7 @@ static val saturate(struct lower_fn *f, const struct ptx_insn *in, val v, bool s
 {
     if (in->form->op == PTX_OP_VSHL && !is_signed(in, 1)) {
         uint64_t max = (1ull << (bits - sign)) - 1;
-        return op2(f, IR_OP_MIN, IR_U64, v, lower_const(f, IR_B64, max));
+        return lower_op2(f, IR_OP_MIN, IR_U64, v, lower_const(f, IR_B64, max));
     }
     return clamp(f, IR_S64, v, sign, bits);
 }
@@ -173,10 +168,11 @@ static val saturate(struct lower_fn *f, const struct ptx_insn *in, val v, bool s
 static val secondary(struct lower_fn *f, const struct ptx_insn *in, val v, val c)
 {
     if (in->form->subop == PTX_SUBOP_ADD)
-        return op2(f, IR_OP_ADD, IR_S64, v, c);
+        return lower_op2(f, IR_OP_ADD, IR_S64, v, c);
     if (!in->form->sat)
-        v = op3(f, IR_OP_BFE, IR_S64, v, lower_const(f, IR_B32, 0), lower_const(f, IR_B32, 33));
-    return op2(f, in->form->subop == PTX_SUBOP_MIN ? IR_OP_MIN : IR_OP_MAX, IR_S64, v, c);
+        v = lower_op3(f, IR_OP_BFE, IR_S64, v, lower_const(f, IR_B32, 0),
+                      lower_const(f, IR_B32, 33));
+    return lower_op2(f, in->form->subop == PTX_SUBOP_MIN ? IR_OP_MIN : IR_OP_MAX, IR_S64, v, c);
 }
 
 static const char *scalar_fault(const struct ptx_insn *in)
@@ -192,10 +188,8 @@ static const char *scalar_fault(const struct ptx_insn *in)
         return "a selector of the destination and a second operation exclude each other";
     if ((d->comp || subop) && in->nops < 4)
         return "operand c is missing";
-    for (unsigned i = 0; i < in->nops; i++) {
-        if (in->ops[i].negate || (i == 3 && in->ops[i].comp))
-            return "an operand that cannot be negated or have a selector";
-    }
+    if (!operands_are_plain(in))
+        return "an operand that cannot be negated or have a selector";
     return NULL;
 }
 
@@ -211,8 +205,8 @@ bool lower_do_video(struct lower_fn *f, const struct ptx_insn *in)
     val a = extract(f, whole(f, &in->ops[1]), field_of(&in->ops[1]), sign_a), wide;
     val b = extract(f, whole(f, &in->ops[2]), field_of(&in->ops[2]), sign_b);
     if (shift)
-        wide = op2(f, in->form->op == PTX_OP_VSHL ? IR_OP_SHL : IR_OP_SHR, IR_S64,
-                   widen(f, a, sign_a), shift_count(f, in, b));
+        wide = lower_op2(f, in->form->op == PTX_OP_VSHL ? IR_OP_SHL : IR_OP_SHR, IR_S64,
+                         widen(f, a, sign_a), shift_count(f, in, b));
     else
         wide = primary(f, in, IR_S64, widen(f, a, sign_a), widen(f, b, sign_b));
     if (in->form->sat)
@@ -263,20 +257,21 @@ bool lower_do_vmad(struct lower_fn *f, const struct ptx_insn *in)
     bool sign = sign_a || sign_b || negate || negate_c;
     val a = extract(f, whole(f, &in->ops[1]), field_of(&in->ops[1]), sign_a);
     val b = extract(f, whole(f, &in->ops[2]), field_of(&in->ops[2]), sign_b);
-    val r = op2(f, IR_OP_MUL, IR_S64, widen(f, a, sign_a), widen(f, b, sign_b));
+    val r = lower_op2(f, IR_OP_MUL, IR_S64, widen(f, a, sign_a), widen(f, b, sign_b));
     if (in->form->sat && sign && !sign_a && !sign_b)
-        r = op2(f, IR_OP_MIN, IR_U64, r, lower_const(f, IR_B64, 1ull << 62));
+        r = lower_op2(f, IR_OP_MIN, IR_U64, r, lower_const(f, IR_B64, 1ull << 62));
     if (negate)
-        r = op1(f, IR_OP_NEG, IR_S64, r);
+        r = lower_op1(f, IR_OP_NEG, IR_S64, r);
     val c = widen(f, whole(f, &in->ops[3]), sign);
-    r = op2(f, negate_c ? IR_OP_SUB : IR_OP_ADD, IR_S64, r, c);
+    r = lower_op2(f, negate_c ? IR_OP_SUB : IR_OP_ADD, IR_S64, r, c);
     if (ptx_form_has(in->form, PTX_MOD_PO))
-        r = op2(f, IR_OP_ADD, IR_S64, r, lower_const(f, IR_B64, 1));
-    r = op2(f, IR_OP_SHR, sign ? IR_S64 : IR_U64, r, lower_const(f, IR_B32, vmad_scale(in->form)));
+        r = lower_op2(f, IR_OP_ADD, IR_S64, r, lower_const(f, IR_B64, 1));
+    r = lower_op2(f, IR_OP_SHR, sign ? IR_S64 : IR_U64, r,
+                  lower_const(f, IR_B32, vmad_scale(in->form)));
     if (in->form->sat && sign)
         r = clamp(f, IR_S64, r, true, 32);
     else if (in->form->sat)
-        r = op2(f, IR_OP_MIN, IR_U64, r, lower_const(f, IR_B64, UINT32_MAX));
+        r = lower_op2(f, IR_OP_MIN, IR_U64, r, lower_const(f, IR_B64, UINT32_MAX));
     lower_dst(f, &in->ops[0], lower_fit(f, r, IR_U64, IR_B32), IR_U32);
     return true;
 }
@@ -357,10 +352,8 @@ static const char *packed_take(const struct ptx_insn *in, struct packed *p)
         return "a and b are registers; their selectors name one source for each element";
     if (in->form->sat && in->form->subop)
         return ".sat and .add exclude each other";
-    for (unsigned i = 0; i < in->nops; i++) {
-        if (in->ops[i].negate || (i == 3 && in->ops[i].comp))
-            return "an operand that cannot be negated or have a selector";
-    }
+    if (!operands_are_plain(in))
+        return "an operand that cannot be negated or have a selector";
     return NULL;
 }
 
@@ -385,7 +378,7 @@ bool lower_do_video_packed(struct lower_fn *f, const struct ptx_insn *in)
         val r = primary(f, in, IR_S32, x[0], x[1]);
         if (in->form->sat)
             r = clamp(f, IR_S32, r, is_signed(in, 0), bits);
-        d = in->form->subop ? op2(f, IR_OP_ADD, IR_S32, d, r)
+        d = in->form->subop ? lower_op2(f, IR_OP_ADD, IR_S32, d, r)
                             : insert(f, r, d, (struct field){i * bits, bits});
     }
     struct ptx_operand dst = in->ops[0];

@@ -84,11 +84,6 @@ bool lower_do_match(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-static val op2(struct lower_fn *f, enum ir_op op, enum ir_type t, val a, val b)
-{
-    return lower_op(f, op, t, 2, (val[]){a, b});
-}
-
 static val pick(struct lower_fn *f, val cond, uint64_t yes, val no)
 {
     return lower_op(f, IR_OP_SELECT, IR_B32, 3, (val[]){cond, lower_const(f, IR_B32, yes), no});
@@ -97,9 +92,9 @@ static val pick(struct lower_fn *f, val cond, uint64_t yes, val no)
 /* f32 as s32 of the same order, -0 below +0, and back again. */
 static val ordered(struct lower_fn *f, val x)
 {
-    val sign = op2(f, IR_OP_SHR, IR_S32, x, lower_const(f, IR_B32, 31));
-    sign = op2(f, IR_OP_AND, IR_B32, sign, lower_const(f, IR_B32, INT32_MAX));
-    return op2(f, IR_OP_XOR, IR_B32, x, sign);
+    val sign = lower_op2(f, IR_OP_SHR, IR_S32, x, lower_const(f, IR_B32, 31));
+    sign = lower_op2(f, IR_OP_AND, IR_B32, sign, lower_const(f, IR_B32, INT32_MAX));
+    return lower_op2(f, IR_OP_XOR, IR_B32, x, sign);
 }
 
 /*
@@ -113,7 +108,7 @@ static bool redux_float(struct lower_fn *f, const struct ptx_insn *in)
     uint64_t end = max == wins ? INT32_MAX : (uint32_t)INT32_MIN;
     val x = lower_src(f, &in->ops[1], IR_F32), member = lower_src(f, &in->ops[2], IR_U32);
     if (ptx_form_has(in->form, PTX_MOD_ABS))
-        x = op2(f, IR_OP_AND, IR_B32, x, lower_const(f, IR_B32, INT32_MAX));
+        x = lower_op2(f, IR_OP_AND, IR_B32, x, lower_const(f, IR_B32, INT32_MAX));
     struct ir_instr *nan = lower_emit(f, IR_OP_FSETP, IR_F32, 2, (val[]){x, x}, 1);
     nan->cmp = IR_NAN;
     val src[] = {pick(f, nan->dst[0], end, ordered(f, x)), member};

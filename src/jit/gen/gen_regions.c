@@ -74,15 +74,6 @@ static bool instr_is_same(struct regions *r, const struct ir_instr *in)
     return true;
 }
 
-static bool has_bar(const struct ir_block *b)
-{
-    ir_foreach_instr(in, b) {
-        if (in->op == IR_OP_BAR)
-            return true;
-    }
-    return false;
-}
-
 static void push(struct regions *r, uint32_t *depth, const struct ir_block *b)
 {
     if (r->visited[b->id])
@@ -120,7 +111,7 @@ static void visit(struct regions *r, const struct ir_block *from, uint32_t stop,
 static bool visited_stops(struct regions *r, uint32_t except)
 {
     for (uint32_t i = 0; i < r->f->nblocks; i++) {
-        if (r->visited[i] && i != except && has_bar(r->f->blocks[i]))
+        if (r->visited[i] && i != except && ir_block_has(r->f->blocks[i], IR_OP_BAR))
             return true;
     }
     return false;

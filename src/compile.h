@@ -36,6 +36,9 @@ struct compile_options {
 
 struct compile_program;
 
+/* Parses and checks a unit that is to be linked later. HD_BAD_PTX, HD_NO_IMAGE, HD_NO_MEMORY. */
+enum hd_status compile_unit_check(const struct compile_unit *unit,
+                                  const struct compile_options *options) HD_MUST_CHECK;
 /* Copies nothing: the text of the units must outlive the program. HD_BAD_PTX, HD_UNRESOLVED,
  * HD_NO_MEMORY; the message has the place. */
 enum hd_status compile_program_create(const struct compile_unit *units, size_t count,
@@ -45,6 +48,8 @@ void compile_program_destroy(struct compile_program *program);
 /* Functions (declarations) and variables (with initial images), by number. Lives as long as the
  * program. */
 const struct ir_module *compile_program_decls(const struct compile_program *program);
+/* Appends a line for every name that the program uses and nobody defines; true when there are. */
+bool compile_program_undefined(struct compile_program *program, struct hd_buf *out_text);
 /* Is function number `index` a kernel with a body? */
 bool compile_program_is_kernel(const struct compile_program *program, uint32_t index);
 /* 16 bytes: compile_key() of what the program was made of. */

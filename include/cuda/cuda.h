@@ -62,6 +62,7 @@
 #define CU_TRSA_OVERRIDE_FORMAT                                  0x01
 #define CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION                   0x20
 #define CU_TRSF_NORMALIZED_COORDINATES                           0x02
+#define CU_TRSF_READ_AS_INTEGER                                  0x01
 #define CU_TRSF_SEAMLESS_CUBEMAP                                 0x40
 #define CU_TRSF_SRGB                                             0x10
 

@@ -39,8 +39,9 @@ enum hd_env_kind {
     X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
     X("HEDDLE_EXIT_WAIT", COUNT, "0 to 3600000", "milliseconds that exit, cudaDeviceReset and the end of a context wait for running kernels before they cancel them; default: 5000") \
+    X("HEDDLE_WATCHDOG", COUNT, "0 to 86400", "seconds for which the threads of a launch may do nothing but wait for each other: then it ends with cudaErrorLaunchTimeout and a message that says who waits where; default: 0, for ever") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
-    X("HEDDLE_MACHINE", CHOICE, "default", "machine the device identifies as; there is one so far, of compute capability 12.0") \
+    X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
     X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` runs; default: clang++-19 of the path") \
     X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc`")           \
     X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc` and `heddle run`") \

@@ -40,7 +40,21 @@
     X(CORRUPT, 21, "corrupt data")                                                                 \
     X(BAD_VERSION, 22, "unsupported version")                                                      \
     X(INTERNAL, 23, "internal error")                                                              \
-    X(CANCELLED, 24, "cancelled")
+    X(CANCELLED, 24, "cancelled")                                                                  \
+    X(BAD_HANDLE, 25, "invalid handle")                                                            \
+    X(BAD_STATE, 26, "not in the state that the operation needs")                                  \
+    X(UPDATE_FAILED, 27, "an executable graph cannot be updated in this way")                      \
+    X(CAPTURE_FORBIDS, 28, "not permitted while a stream is capturing")                            \
+    X(CAPTURE_INVALID, 29, "the capture failed before")                                            \
+    X(CAPTURE_MERGE, 30, "two captures would be merged")                                           \
+    X(CAPTURE_UNMATCHED, 31, "the capture did not begin in this stream")                           \
+    X(CAPTURE_UNJOINED, 32, "captured work does not lead back to the stream")                      \
+    X(CAPTURE_ISOLATION, 33, "a dependency crosses the border of a capture")                       \
+    X(CAPTURE_IMPLICIT, 34, "a dependency on the legacy stream while a stream is capturing")       \
+    X(CAPTURED_EVENT, 35, "the event was last recorded in a capturing stream")                     \
+    X(CAPTURE_THREAD, 36, "the capture began in another thread")                                   \
+    X(BAD_CLUSTER, 37, "invalid cluster size")                                                     \
+    X(ILLEGAL_INSTRUCTION, 38, "illegal instruction")
 
 enum hd_status {
 #define X(name, value, text) HD_##name = value,

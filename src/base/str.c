@@ -175,6 +175,23 @@ void hd_buf_printf(struct hd_buf *buf, const char *fmt, ...)
     va_end(args);
 }
 
+void hd_buf_bits(struct hd_buf *buf, uint32_t bits)
+{
+    const char *between = "";
+
+    for (unsigned i = 0, end; i < 32 && bits >> i; i = end) {
+        end = i + 1;
+        if (!(bits >> i & 1))
+            continue;
+        while (end < 32 && bits >> end & 1)
+            end++;
+        hd_buf_printf(buf, "%s%u", between, i);
+        if (end - i > 1)
+            hd_buf_printf(buf, "-%u", end - 1);
+        between = ", ";
+    }
+}
+
 char *hd_buf_take(struct hd_buf *buf)
 {
     char *text = NULL;

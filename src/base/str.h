@@ -41,6 +41,8 @@ void hd_buf_append(struct hd_buf *buf, const void *bytes, size_t len);
 void hd_buf_puts(struct hd_buf *buf, const char *text);
 void hd_buf_putc(struct hd_buf *buf, char c);
 void hd_buf_printf(struct hd_buf *buf, const char *fmt, ...) HD_PRINTF(2, 3);
+/* The numbers of the bits that are set: "0-2, 5". */
+void hd_buf_bits(struct hd_buf *buf, uint32_t bits);
 /* Hands the malloc'ed text to the caller and empties the buffer; NULL when an append failed. */
 char *hd_buf_take(struct hd_buf *buf);
 

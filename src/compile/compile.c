@@ -109,6 +109,19 @@ void compile_key(const struct compile_unit *units, size_t count,
     memcpy(out_key + 8, &key.high, 8);
 }
 
+enum hd_status compile_unit_check(const struct compile_unit *unit,
+                                  const struct compile_options *options)
+{
+    struct ptx_module *module;
+    struct hd_arena arena;
+    enum hd_status status;
+
+    hd_arena_init(&arena);
+    status = parse_units(unit, 1, options ? options->max_arch : 0, &arena, &module);
+    hd_arena_fini(&arena);
+    return status;
+}
+
 /* ---- programs */
 
 struct compile_program {
@@ -167,6 +180,37 @@ void compile_program_destroy(struct compile_program *program)
 const struct ir_module *compile_program_decls(const struct compile_program *program)
 {
     return lower_program_decls(program->lower);
+}
+
+struct undefined {
+    struct hd_buf *text;
+    struct hd_map told; /* names */
+    bool any;
+};
+
+/* As linkers say it. Once per name: where it is first used. */
+static void undefined_found(void *user, struct hd_str name, struct hd_str module, uint32_t line)
+{
+    struct undefined *u = user;
+    const char *meaning = lower_unresolved_meaning(name);
+    void *unused;
+
+    u->any = true;
+    if (hd_map_find(&u->told, name, &unused) || !hd_map_put(&u->told, name, u))
+        return;
+    hd_buf_printf(u->text, "error   : Undefined reference to '%.*s' in '%.*s' (line %u)%s%s\n",
+                  HD_STR_ARG(name), HD_STR_ARG(module), line, meaning ? ": " : "",
+                  meaning ? meaning : "");
+}
+
+bool compile_program_undefined(struct compile_program *program, struct hd_buf *out_text)
+{
+    struct undefined u = {.text = out_text};
+
+    hd_map_init(&u.told);
+    lower_program_undefined(program->lower, undefined_found, &u);
+    hd_map_fini(&u.told);
+    return u.any;
 }
 
 bool compile_program_is_kernel(const struct compile_program *program, uint32_t index)

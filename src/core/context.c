@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/family.h"
 #include "core/tap.h"
 #include "hal/hal.h"
 
@@ -39,6 +40,8 @@ static void context_init(struct core_context *ctx, struct core_device *device, u
 FIRST(modules, module)
 FIRST(events, event)
 FIRST(streams, stream)
+FIRST(arrays, array)
+FIRST(textures, texture)
 #undef FIRST
 
 /* Destroys what the context owns, but the legacy stream and the queues: it can be used again. */
@@ -47,6 +50,8 @@ static void context_clear(struct core_context *ctx)
     struct core_module *module;
     struct core_event *event;
     struct core_stream *stream;
+    struct core_array *array;
+    struct core_texture *texture;
 
     hal_domain_stop(ctx->domain, hal_stop_grace_ns());
     while ((module = first_module(ctx))) {
@@ -60,6 +65,14 @@ static void context_clear(struct core_context *ctx)
     while ((stream = first_stream(ctx))) {
         core_stream_destroy(stream);
         core_stream_unref(stream);
+    }
+    while ((texture = first_texture(ctx))) {
+        core_texture_destroy(texture);
+        core_texture_unref(texture);
+    }
+    while ((array = first_array(ctx))) {
+        core_array_destroy(array);
+        core_array_unref(array);
     }
     core_memory_release_context(ctx);
     hd_lock_acquire(&ctx->lock);
@@ -82,6 +95,7 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
         ctx->fault_status = &ctx->domain->fault->status;
         ctx->domain->failed_arg = ctx;
         ctx->domain->failed = core_tap_fault;
+        ctx->domain->runtime = &core_family_runtime;
     }
     if (status == HD_OK)
         status = core_stream_create(ctx, 0, 0, &ctx->legacy);
@@ -134,7 +148,7 @@ static void drain(struct core_context *ctx)
 /* Nobody has a reference, so no stream, event or module of it has one either. */
 void core_context_finalise(struct core_context *ctx)
 {
-    assert(!ctx->streams && !ctx->modules && !ctx->events);
+    assert(!ctx->streams && !ctx->modules && !ctx->events && !ctx->arrays && !ctx->textures);
     if (ctx->legacy) {
         core_object_retire(&ctx->legacy->object);
         core_stream_unref(ctx->legacy);
@@ -267,6 +281,7 @@ enum hd_status core_context_synchronize(struct core_context *ctx)
         status = queue_wait(ctx, queues.vec.at[i]);
     hd_vec_fini(&queues.vec);
     hal->ops->printf_flush(ctx->domain);
+    core_mempools_settle();
     return status == HD_OK ? core_context_status(ctx) : status;
 }
 

@@ -1,5 +1,5 @@
 /* Copies and fills: checks, packets, and when the host has to wait. */
-#include "core/core.h"
+#include "core/capture.h"
 #include "hal/hal.h"
 
 /* From the first byte to the last; UINT64_MAX, which no check lets pass, when that overflows. */
@@ -30,43 +30,77 @@ static bool must_wait(bool async, enum core_mem_kind dst, enum core_mem_kind src
     return !async && (dst != CORE_MEM_DEVICE || src != CORE_MEM_DEVICE);
 }
 
-enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
+static enum hd_status copy_classify(const struct core_copy *c, enum core_mem_kind *out_dst,
+                                    enum core_mem_kind *out_src)
 {
-    union hal_packet p = {.copy = {.head.op = HAL_OP_COPY}};
     uint64_t dst_B = span_B(c->width_B, c->height, c->depth, c->dst_pitch_B, c->dst_slice_B);
     uint64_t src_B = span_B(c->width_B, c->height, c->depth, c->src_pitch_B, c->src_slice_B);
-    enum core_mem_kind dst, src;
 
+    *out_dst = *out_src = CORE_MEM_DEVICE;
     if (!dst_B)
         return HD_OK;
     if (c->height > 1 && (c->dst_pitch_B < c->width_B || c->src_pitch_B < c->width_B))
         return hd_error(HD_BAD_ARG, "copy: a pitch is below the width of %llu bytes",
                         (unsigned long long)c->width_B);
-    HD_TRY(core_memory_classify(c->dst, dst_B, c->dst_is_device, &dst));
-    HD_TRY(core_memory_classify(c->src, src_B, c->src_is_device, &src));
-    p.copy.dst = c->dst;
-    p.copy.src = c->src;
-    p.copy.width_B = c->width_B;
-    p.copy.height = c->height;
-    p.copy.depth = c->depth;
-    p.copy.dst_pitch_B = c->dst_pitch_B;
-    p.copy.src_pitch_B = c->src_pitch_B;
-    p.copy.dst_slice_B = c->dst_slice_B;
-    p.copy.src_slice_B = c->src_slice_B;
+    HD_TRY(core_memory_classify(c->dst, dst_B, c->dst_is_device, out_dst));
+    return core_memory_classify(c->src, src_B, c->src_is_device, out_src);
+}
+
+enum hd_status core_copy_check(const struct core_copy *copy)
+{
+    enum core_mem_kind dst, src;
+
+    return copy_classify(copy, &dst, &src);
+}
+
+void core_copy_packet(const struct core_copy *c, union hal_packet *out_packet)
+{
+    *out_packet = (union hal_packet){.copy = {.head.op = HAL_OP_COPY,
+                                              .dst = c->dst,
+                                              .src = c->src,
+                                              .width_B = c->width_B,
+                                              .height = c->height,
+                                              .depth = c->depth,
+                                              .dst_pitch_B = c->dst_pitch_B,
+                                              .src_pitch_B = c->src_pitch_B,
+                                              .dst_slice_B = c->dst_slice_B,
+                                              .src_slice_B = c->src_slice_B}};
+}
+
+static enum hd_status copy_capture(struct core_stream *stream, const struct core_copy *c)
+{
+    struct core_body body;
+
+    if (!c->async)
+        return core_capture_refuse_stream(stream);
+    HD_TRY(core_body_copy(stream->ctx, c, NULL, &body));
+    return core_capture_add(stream, &body);
+}
+
+enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
+{
+    enum core_mem_kind dst, src;
+    union hal_packet p;
+
+    if (core_stream_is_capturing(stream))
+        return copy_capture(stream, c);
+    HD_TRY(copy_classify(c, &dst, &src));
+    if (!c->width_B || !c->height || !c->depth)
+        return HD_OK;
+    core_copy_packet(c, &p);
     HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
     return must_wait(c->async, dst, src) ? core_stream_synchronize(stream) : HD_OK;
 }
 
-enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,
-                         uint32_t elem_B, uint64_t width, uint64_t height, bool async)
+static enum hd_status fill_classify(uint64_t dst, uint64_t pitch_B, uint32_t elem_B, uint64_t width,
+                                    uint64_t height, enum core_mem_kind *out_kind)
 {
-    union hal_packet p = {.fill = {.head.op = HAL_OP_FILL}};
-    enum core_mem_kind kind;
     uint64_t width_B, size_B;
 
     if (__builtin_mul_overflow(width, elem_B, &width_B))
         width_B = UINT64_MAX;
     size_B = span_B(width_B, height, 1, pitch_B, 0);
+    *out_kind = CORE_MEM_DEVICE;
     if (!size_B)
         return HD_OK;
     if (dst % elem_B || (height > 1 && pitch_B % elem_B))
@@ -74,13 +108,54 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
                         (unsigned long long)dst, elem_B);
     if (height > 1 && pitch_B < width_B)
         return hd_error(HD_BAD_ARG, "memset: the pitch is below the width");
-    HD_TRY(core_memory_classify(dst, size_B, true, &kind));
-    p.fill.dst = dst;
-    p.fill.width = width;
-    p.fill.height = height;
-    p.fill.pitch_B = pitch_B;
-    p.fill.value = value;
-    p.fill.elem_B = elem_B;
+    return core_memory_classify(dst, size_B, true, out_kind);
+}
+
+enum hd_status core_fill_check(uint64_t dst, uint64_t pitch_B, uint32_t elem_B, uint64_t width,
+                               uint64_t height)
+{
+    enum core_mem_kind kind;
+
+    return fill_classify(dst, pitch_B, elem_B, width, height, &kind);
+}
+
+void core_fill_packet(uint64_t dst, uint64_t pitch_B, uint32_t value, uint32_t elem_B,
+                      uint64_t width, uint64_t height, union hal_packet *out_packet)
+{
+    *out_packet = (union hal_packet){.fill = {.head.op = HAL_OP_FILL,
+                                              .dst = dst,
+                                              .width = width,
+                                              .height = height,
+                                              .pitch_B = pitch_B,
+                                              .value = value,
+                                              .elem_B = elem_B}};
+}
+
+static enum hd_status fill_capture(struct core_stream *stream, const struct core_body_fill *fill,
+                                   bool async)
+{
+    struct core_body body;
+
+    if (!async)
+        return core_capture_refuse_stream(stream);
+    HD_TRY(core_body_fill(stream->ctx, fill, &body));
+    return core_capture_add(stream, &body);
+}
+
+enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,
+                         uint32_t elem_B, uint64_t width, uint64_t height, bool async)
+{
+    enum core_mem_kind kind;
+    union hal_packet p;
+
+    if (core_stream_is_capturing(stream))
+        return fill_capture(
+            stream, &(struct core_body_fill){NULL, dst, pitch_B, value, elem_B, width, height},
+            async);
+    HD_TRY(fill_classify(dst, pitch_B, elem_B, width, height, &kind));
+    if (!width || !height)
+        return HD_OK;
+    core_fill_packet(dst, pitch_B, value, elem_B, width, height, &p);
     HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
     /* Memory that the host can see is filled when a synchronous call returns. */
     return async || kind == CORE_MEM_DEVICE ? HD_OK : core_stream_synchronize(stream);

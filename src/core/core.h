@@ -7,6 +7,7 @@
  *     core_device* ────── core_context* ──┬── core_module* ── core_function*
  *                                          ├── core_stream* ── hal_queue
  *                                          ├── core_event*
+ *                                          ├── core_array*, core_texture*
  *                                          └── device memory blocks
  *     core_library* (no context) ── core_kernel* ; a core_module per context that uses it
  *
@@ -29,6 +30,8 @@
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "core/array.h"
+#include "core/texture.h"
 #include "core/handle.h"
 #include "core/image.h"
 
@@ -39,6 +42,10 @@ struct hal_kernel;
 struct hal_module;
 struct hal_queue;
 union hal_packet;
+/* capture.h */
+struct core_capture;
+struct core_capture_end;
+struct core_capture_point;
 
 /* ---- device (device.c) */
 
@@ -53,6 +60,14 @@ enum core_attribute {
 #undef X
     CORE_ATTRIBUTE_END
 };
+
+/*
+ * machine.c: the machine that devices identify as; NULL: the default. Applying one changes what a
+ * device says about itself, and gives the product's name.
+ */
+struct core_machine;
+const struct core_machine *core_machine(void);
+const char *core_machine_apply(const struct core_machine *machine, int32_t *attributes);
 
 struct core_device {
     int ordinal; /* as the program counts */
@@ -118,10 +133,12 @@ struct core_block {
     uint64_t base;
     uint64_t size_B; /* as asked for */
     enum core_mem_kind kind;
-    unsigned flags; /* the API's */
-    struct core_context *ctx;
+    unsigned flags;             /* the API's */
+    struct core_context *ctx;   /* NULL: a mapping (vmm.h) */
     struct core_device *device; /* the context's */
     uint64_t id;                /* never reused */
+    struct core_pooled *pooled; /* of a memory pool, or NULL */
+    struct core_mapped *mapped; /* of a file (ipc.h), or NULL */
 };
 
 /* 256-byte aligned. HD_NO_DEVICE_MEMORY, HD_BAD_ARG for size 0. */
@@ -148,11 +165,119 @@ void core_memory_info(const struct core_device *device, uint64_t *out_free_B,
 uint64_t core_memory_next_id(void);
 void core_memory_release_context(struct core_context *ctx);
 
+/* ---- advice for ranges of managed memory (advice.c) */
+
+enum core_advise {
+    CORE_ADVISE_READ_MOSTLY,
+    CORE_ADVISE_PREFERRED,
+    CORE_ADVISE_ACCESSED_BY,
+    CORE_ADVISE_PREFETCHED
+};
+/* Locations have the API's types and numbers; a device's is the only one that matters here. */
+#define CORE_ADVICE_DEVICE 1
+struct core_advice {
+    bool read_mostly, host_accesses;
+    uint64_t accessed_by; /* devices, by ordinal */
+    int preferred_type, preferred_id;
+    int prefetch_type, prefetch_id;
+};
+struct core_advice_change {
+    enum core_advise what;
+    bool set;
+    int type, id; /* of the location */
+};
+/* For whole pages. HD_NO_MEMORY. */
+enum hd_status core_advice_set(uint64_t va, uint64_t size_B,
+                               const struct core_advice_change *change) HD_MUST_CHECK;
+/* What holds for all of the range. */
+void core_advice_get(uint64_t va, uint64_t size_B, struct core_advice *out_advice);
+
+/* ---- memory pools (mempool.c, mempool_life.c; inside: mempool.h) */
+
+enum core_place { CORE_PLACE_DEVICE, CORE_PLACE_HOST };
+enum core_policy {
+    CORE_POLICY_FOLLOW_EVENTS, /* reuse what the stream waited for by an event */
+    CORE_POLICY_OPPORTUNISTIC, /* reuse what happens to be free */
+    CORE_POLICY_INTERNAL_WAIT, /* make the stream wait */
+    CORE_POLICY_THRESHOLD,     /* bytes that are kept at synchronisation */
+    CORE_MEMPOOL_POLICIES
+};
+enum core_mempool_stat {
+    CORE_STAT_RESERVED,
+    CORE_STAT_RESERVED_HIGH,
+    CORE_STAT_USED,
+    CORE_STAT_USED_HIGH,
+    CORE_MEMPOOL_STATS
+};
+struct core_mempool_props {
+    enum core_place place;
+    int place_id; /* of the device */
+    bool managed;
+    bool exportable;
+    uint64_t max_B; /* 0: no limit */
+};
+
+enum hd_status core_mempool_create(const struct core_mempool_props *props,
+                                   struct core_mempool **out_pool) HD_MUST_CHECK;
+/* False: another thread was first. Never for a default pool. Its blocks live on. */
+bool core_mempool_destroy(struct core_mempool *pool);
+/* The default or the current pool of a place, with a reference. HD_NO_MEMORY. */
+enum hd_status core_mempool_at(const struct core_mempool_props *place, bool current,
+                               struct core_mempool **out_pool) HD_MUST_CHECK;
+/* HD_BAD_ARG when the pool is of another place, or imported. */
+enum hd_status core_mempool_current_set(const struct core_mempool_props *place,
+                                        struct core_mempool *pool) HD_MUST_CHECK;
+bool core_mempool_is_default(const struct core_mempool *pool);
+const struct core_mempool_props *core_mempool_props(const struct core_mempool *pool);
+
+/* Memory that is the caller's in stream order. HD_NO_DEVICE_MEMORY, HD_BAD_ARG: imported pool. */
+enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
+                                  uint64_t size_B, uint64_t *out_va) HD_MUST_CHECK;
+/* Gives memory back in stream order, also memory of no pool. HD_BAD_ARG: no block begins there. */
+enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va) HD_MUST_CHECK;
+/* Gives cached memory back until no more than keep_B are reserved. */
+void core_mempool_trim(struct core_mempool *pool, uint64_t keep_B);
+/* Work was waited for: gives back what is above the thresholds. */
+void core_mempools_settle(void);
+
+uint64_t core_mempool_policy(struct core_mempool *pool, enum core_policy policy);
+void core_mempool_policy_set(struct core_mempool *pool, enum core_policy policy, uint64_t value);
+uint64_t core_mempool_stat(struct core_mempool *pool, enum core_mempool_stat stat);
+/* Of a high-water mark: begins again at what there is. */
+void core_mempool_stat_reset(struct core_mempool *pool, enum core_mempool_stat stat);
+/* What a device may do with the pool's memory: 0, 1 read, 3 read and write. */
+unsigned core_mempool_access(struct core_mempool *pool, const struct core_device *device);
+void core_mempool_access_set(struct core_mempool *pool, const struct core_device *device,
+                             unsigned access);
+/* The pool of the live block around va, with a reference, or NULL. */
+struct core_mempool *core_mempool_of(uint64_t va);
+
+/* Memory of a pool that another process may map. */
+struct core_mempool_pointer {
+    uint64_t magic, file, offset_B, size_B;
+};
+/* HD_NOT_SUPPORTED: not made for it. The descriptor is the caller's. */
+enum hd_status core_mempool_export(struct core_mempool *pool, int *out_fd) HD_MUST_CHECK;
+/* HD_BAD_ARG: the descriptor is of no pool. It stays the caller's. */
+enum hd_status core_mempool_import(struct core_device *device, int fd,
+                                   struct core_mempool **out_pool) HD_MUST_CHECK;
+enum hd_status core_mempool_pointer_export(uint64_t va, struct core_mempool_pointer *out_pointer)
+    HD_MUST_CHECK;
+enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core_mempool *pool,
+                                           const struct core_mempool_pointer *pointer,
+                                           uint64_t *out_va) HD_MUST_CHECK;
+
 /* ---- contexts (context.c) */
 
 /* What a stream keeps for launches on it; numbers and values are the API's. */
 #define CORE_STREAM_ATTRIBUTE_MAX 16
 #define CORE_STREAM_ATTRIBUTE_B   64
+
+/* A position that a stream was made to wait for: all it is given later comes behind it. */
+struct core_awaited {
+    const _Atomic uint64_t *semaphore;
+    uint64_t value;
+};
 
 struct core_stream {
     struct core_object object;
@@ -166,7 +291,11 @@ struct core_stream {
     _Atomic uint64_t waited_by_legacy; /* position of this one that the legacy stream waits for */
     uint32_t grid_id;                  /* of the last launch; lock */
     uint8_t (*attributes)[CORE_STREAM_ATTRIBUTE_B]; /* by number; NULL: none was set; lock */
+    HD_VEC(struct core_awaited) awaited;            /* by events, one per queue; lock */
     struct core_stream *next, **link;               /* ctx->lock */
+    _Atomic(struct core_capture *) capture;         /* what it gives work to; capture.h */
+    struct core_capture_end *captured;
+    struct core_stream *capture_next;
 };
 
 struct core_context {
@@ -181,12 +310,16 @@ struct core_context {
     const _Atomic uint32_t *fault_status; /* the domain's: enum hd_status */
     struct core_stream *legacy; /* owned, lives as long as the context; has no reference to it */
     _Atomic uint32_t grid_id_blocks;
-    _Atomic unsigned nblocking;  /* blocking streams in the two lists of streams */
-    struct hd_lock lock;         /* all below */
-    bool closing;                /* nothing is added any more */
-    struct core_module *modules; /* live ones */
-    struct core_stream *streams; /* all but legacy that somebody has a reference to */
-    struct core_event *events;   /* the same */
+    _Atomic uint64_t pending_launches; /* by kernels: family.h */
+    _Atomic unsigned ncapturing;       /* blocking streams that are capturing */
+    _Atomic unsigned nblocking;        /* blocking streams in the two lists of streams */
+    struct hd_lock lock;               /* all below */
+    bool closing;                      /* nothing is added any more */
+    struct core_module *modules;       /* live ones */
+    struct core_stream *streams;       /* all but legacy that somebody has a reference to */
+    struct core_event *events;         /* the same */
+    struct core_array *arrays;         /* the same */
+    struct core_texture *textures;     /* the same, surfaces too */
     /* Finalised objects that the device is not done with; they have no reference to the context. */
     struct core_stream *draining_streams; /* work is left */
     struct core_event *draining_events;   /* their time is to be stored */
@@ -269,8 +402,14 @@ bool core_stream_destroy(struct core_stream *stream);
 enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
                                   const void *params, uint32_t params_B, uint64_t *out_position)
     HD_MUST_CHECK;
+/* For who has the stream's lock, and its place among the others: graph launches. Waits for room. */
+enum hd_status core_stream_submit_locked(struct core_stream *stream,
+                                         const union hal_packet *packets, unsigned n) HD_MUST_CHECK;
 /* The position that stands for what the stream was given so far; nothing is submitted for it. */
 enum hd_status core_stream_mark(struct core_stream *stream, uint64_t *out_position) HD_MUST_CHECK;
+/* An event made the stream wait for it (pools ask). */
+void core_stream_awaited(struct core_stream *stream, const _Atomic uint64_t *semaphore,
+                         uint64_t value);
 /* Attributes that were never set read as 0. HD_NO_MEMORY. */
 enum hd_status core_stream_attribute_set(struct core_stream *stream, unsigned number,
                                          const void *value) HD_MUST_CHECK;
@@ -281,11 +420,31 @@ enum hd_status core_stream_attributes_copy(struct core_stream *to, struct core_s
 enum hd_status core_stream_synchronize(struct core_stream *stream) HD_MUST_CHECK;
 /* HD_BUSY, without a message, while work is left. */
 enum hd_status core_stream_query(struct core_stream *stream) HD_MUST_CHECK;
+/* The same as below, and a node in a capturing stream. */
+enum hd_status core_stream_host(struct core_stream *stream, void (*func)(void *), void *arg)
+    HD_MUST_CHECK;
 /* Calls func(arg) in stream order; `always`: after a fault too. */
 enum hd_status core_stream_call(struct core_stream *stream, void (*func)(void *), void *arg,
                                 bool always) HD_MUST_CHECK;
 
+/* Operations of a stream on memory (mem_op.c). */
+enum core_mem_op_kind { CORE_MEM_OP_WAIT, CORE_MEM_OP_WRITE, CORE_MEM_OP_BARRIER };
+enum core_compare { CORE_COMPARE_GEQ, CORE_COMPARE_EQ, CORE_COMPARE_AND, CORE_COMPARE_NOR };
+struct core_mem_op {
+    enum core_mem_op_kind kind;
+    enum core_compare compare; /* wait */
+    bool is_32;
+    uint64_t va, value;
+};
+/* HD_BAD_ARG: the address is misaligned, of managed memory, or of none that the device knows. */
+enum hd_status core_mem_op_packet(const struct core_mem_op *op, union hal_packet *out_packet)
+    HD_MUST_CHECK;
+/* In this order; nothing is submitted when one of them is wrong. */
+enum hd_status core_stream_mem_ops(struct core_stream *stream, const struct core_mem_op *ops,
+                                   unsigned n) HD_MUST_CHECK;
+
 #define CORE_EVENT_DISABLE_TIMING 2u
+#define CORE_EVENT_INTERPROCESS   4u
 
 /*
  * An event's recordings in one queue: reached when *semaphore >= value. Each queue stores times in
@@ -303,26 +462,39 @@ struct core_event {
     struct core_object object;
     struct core_context *ctx;
     unsigned flags;
-    _Atomic(struct core_event_cell *) cells; /* one per queue it was recorded in; only grows */
-    struct core_event_cell first;            /* of the first queue: most events know only one */
-    struct hd_lock lock;                     /* below, and adding to `cells` */
-    struct core_event_cell *last;            /* of the last recording; NULL: never recorded */
-    struct core_event *next, **link;         /* ctx->lock */
+    _Atomic(struct core_event_cell *) cells;    /* one per queue it was recorded in; only grows */
+    struct core_event_cell first;               /* of the first queue: most events know only one */
+    struct hd_lock lock;                        /* below, and adding to `cells` */
+    _Atomic(struct core_capture_point *) point; /* last recorded in a capture; capture.h */
+    struct core_event_cell *last;               /* of the last recording; NULL: never recorded */
+    struct core_event *next, **link;            /* ctx->lock */
+    struct core_ipc_event *shared; /* INTERPROCESS: instead of cells (ipc.h); constant */
+    int shared_fd;
 };
 
 enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
                                  struct core_event **out_event) HD_MUST_CHECK;
+/* That of another process; the descriptor becomes the event's. HD_BAD_ARG: it is of no event. */
+enum hd_status core_event_create_shared(struct core_context *ctx, int fd,
+                                        struct core_event **out_event) HD_MUST_CHECK;
 /* Returns at once; streams that wait for it go on waiting. */
 bool core_event_destroy(struct core_event *event);
 /* Frees finalised streams and events that the device is done with. Under ctx->lock. */
 void core_streams_reap_locked(struct core_context *ctx);
 void core_events_reap_locked(struct core_context *ctx);
-enum hd_status core_event_record(struct core_event *event, struct core_stream *stream)
+/* `external`: in a capturing stream, as a node of the graph. */
+enum hd_status core_event_record(struct core_event *event, struct core_stream *stream,
+                                 bool external) HD_MUST_CHECK;
+/* The same under the stream's lock. */
+enum hd_status core_event_record_locked(struct core_event *event, struct core_stream *stream)
+    HD_MUST_CHECK;
+enum hd_status core_event_wait_locked(struct core_stream *stream, struct core_event *event)
     HD_MUST_CHECK;
 /* HD_BUSY while not reached; HD_OK when never recorded. */
 enum hd_status core_event_query(struct core_event *event) HD_MUST_CHECK;
 enum hd_status core_event_synchronize(struct core_event *event) HD_MUST_CHECK;
-enum hd_status core_event_wait(struct core_stream *stream, struct core_event *event) HD_MUST_CHECK;
+enum hd_status core_event_wait(struct core_stream *stream, struct core_event *event, bool external)
+    HD_MUST_CHECK;
 /* HD_BUSY while one is not reached; HD_BAD_ARG when one was not recorded or keeps no time. */
 enum hd_status core_event_elapsed(struct core_event *start, struct core_event *end, float *out_ms)
     HD_MUST_CHECK;
@@ -348,6 +520,9 @@ struct core_function {
     _Atomic uint32_t max_dynamic_B;
     int carveout;
     int cache_config;
+    int cluster[3]; /* required, set by the program where the kernel does not say it; 0 = none */
+    int cluster_policy;
+    bool large_clusters; /* beyond CORE_CLUSTER_PORTABLE */
 };
 #define CORE_DYNAMIC_DEFAULT UINT32_MAX
 
@@ -440,6 +615,7 @@ void core_library_forget(struct core_library *library, struct core_module *modul
 struct core_launch {
     uint32_t grid[3], block[3];
     uint32_t dynamic_smem_B;
+    uint32_t cluster[3]; /* CTAs; 0: as the kernel says */
     bool cooperative;
     void **params;      /* one pointer per parameter, or NULL */
     const void *buffer; /* packed parameter block instead */
@@ -448,10 +624,40 @@ struct core_launch {
 
 /*
  * HD_BAD_ARG for dimensions and sizes outside the limits; HD_LAUNCH_LIMIT for a cooperative grid
- * that cannot be resident.
+ * that cannot be resident; HD_BAD_CLUSTER.
  */
 enum hd_status core_launch(struct core_function *function, struct core_stream *stream,
                            const struct core_launch *launch) HD_MUST_CHECK;
+/* Its parts: for graphs, which launch later what is given now. Compiles the function. */
+#define CORE_PARAMS_MAX_B 32764u
+enum hd_status core_launch_check(struct core_function *function, const struct core_launch *launch)
+    HD_MUST_CHECK;
+/* Packs the parameters into entry->params_B bytes at `block`. */
+enum hd_status core_launch_pack(const struct core_entry *entry, const struct core_launch *launch,
+                                uint8_t *block) HD_MUST_CHECK;
+/* All of the packet but its parameters and the grid's number. */
+void core_launch_packet(const struct core_function *function, const struct core_launch *launch,
+                        union hal_packet *out_packet);
+/*
+ * Clusters (cluster.c). Is one of a size that kernel, program or launch names? Then resolving it
+ * makes the launch's cluster that size, and counts its grid in CTAs.
+ */
+enum { CORE_CLUSTER_PORTABLE = 8 };
+static inline bool core_cluster_is_named(const struct core_function *f, const struct core_launch *l)
+{
+    return l->cluster[0] | l->cluster[1] | l->cluster[2] | f->entry->cluster[0] |
+           (uint32_t)(f->cluster[0] | f->cluster[1] | f->cluster[2]) | f->entry->explicit_cluster;
+}
+enum hd_status core_cluster_resolve(const struct core_function *function,
+                                    struct core_launch *launch) HD_MUST_CHECK;
+/* Is `preferred`, which may be used instead, a multiple that divides the grid? */
+enum hd_status core_cluster_check_preferred(const struct core_function *function,
+                                            const struct core_launch *launch,
+                                            const uint32_t preferred[3]) HD_MUST_CHECK;
+/* The most CTAs that a cluster of the function may have. */
+uint32_t core_cluster_max(const struct core_function *function);
+/* The size that the function requires; out[0] is 0 when it does not. */
+void core_cluster_required(const struct core_function *function, uint32_t out[3]);
 /* CTAs of this size that fit a multiprocessor; 0 when none does. */
 int core_occupancy(const struct core_function *function, int threads, uint64_t dynamic_smem_B);
 /* Dynamic shared memory one CTA may use so that `ctas` fit. */
@@ -469,5 +675,13 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *cop
 enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,
                          uint32_t elem_B, uint64_t width, uint64_t height, bool async)
     HD_MUST_CHECK;
+
+/* Their parts, as for launches. */
+enum hd_status core_copy_check(const struct core_copy *copy) HD_MUST_CHECK;
+void core_copy_packet(const struct core_copy *copy, union hal_packet *out_packet);
+enum hd_status core_fill_check(uint64_t dst, uint64_t pitch_B, uint32_t elem_B, uint64_t width,
+                               uint64_t height) HD_MUST_CHECK;
+void core_fill_packet(uint64_t dst, uint64_t pitch_B, uint32_t value, uint32_t elem_B,
+                      uint64_t width, uint64_t height, union hal_packet *out_packet);
 
 #endif

@@ -92,14 +92,19 @@ static enum hd_status devices_choose(unsigned total, unsigned *out_order, unsign
 static enum hd_status device_open(struct core_device *d, unsigned index, uint64_t memory_B)
 {
     const char *kind = hd_env("HEDDLE_DEVICE");
+    const struct core_machine *machine = core_machine();
 
     hd_lock_init(&d->lock, HD_RANK_DRIVER, "device");
     d->ordinal = (int)(d - devices);
     d->memory_B = memory_B;
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
     core_memory_watch(d->hal);
+    d->hal->texture = core_texture_find;
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
     hal_device_attributes(d->hal, d->attributes);
+    if (machine)
+        snprintf(d->name, sizeof(d->name), "Heddle %s on %s",
+                 core_machine_apply(machine, d->attributes), d->hal->info.description);
     d->priority_greatest = d->hal->info.priority_greatest;
     d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID] += (int)index;
     d->cc_major = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];

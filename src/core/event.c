@@ -1,23 +1,36 @@
 /* Events: a position in a queue, and a time. */
 #include <assert.h>
+#include <unistd.h>
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/capture.h"
+#include "core/ipc.h"
 #include "core/tap.h"
 #include "hal/hal.h"
 
-enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
-                                 struct core_event **out_event)
+/* `fd`: of one that is shared and was made elsewhere; else -1. It is the event's, or closed. */
+static enum hd_status event_create(struct core_context *ctx, unsigned flags, int fd,
+                                   struct core_event **out_event)
 {
     struct core_event *event = core_handle_alloc(CORE_EVENT);
+    enum hd_status status = HD_OK;
     bool closing;
 
-    if (!event)
+    if (!event) {
+        if (fd >= 0)
+            close(fd);
         return hd_error(HD_NO_MEMORY, "event");
+    }
     hd_lock_init(&event->lock, HD_RANK_LEAF, "event");
     event->ctx = core_context_ref(ctx);
     event->flags = flags;
+    if (flags & CORE_EVENT_INTERPROCESS)
+        status = core_ipc_event_init(event, fd);
+    if (status != HD_OK) {
+        core_event_unref(event);
+        return status;
+    }
     hd_lock_acquire(&ctx->lock);
     closing = ctx->closing;
     if (!closing) {
@@ -34,6 +47,18 @@ enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_EVENT, ctx, core_event_handle(event), false);
     return HD_OK;
+}
+
+enum hd_status core_event_create(struct core_context *ctx, unsigned flags,
+                                 struct core_event **out_event)
+{
+    return event_create(ctx, flags, -1, out_event);
+}
+
+enum hd_status core_event_create_shared(struct core_context *ctx, int fd,
+                                        struct core_event **out_event)
+{
+    return event_create(ctx, CORE_EVENT_INTERPROCESS | CORE_EVENT_DISABLE_TIMING, fd, out_event);
 }
 
 bool core_event_destroy(struct core_event *event)
@@ -71,6 +96,8 @@ static void event_free(struct core_event *event)
         if (cell != &event->first)
             hd_free(cell);
     }
+    if (event->shared)
+        core_ipc_event_fini(event);
     hd_lock_fini(&event->lock);
     core_handle_free(event);
 }
@@ -96,6 +123,7 @@ void core_event_finalise(struct core_event *event)
 {
     struct core_context *ctx = event->ctx;
 
+    core_capture_event_fini(event);
     hd_lock_acquire(&ctx->lock);
     if (event->link)
         hd_list_remove(event);
@@ -155,21 +183,57 @@ static enum hd_status submit(const struct core_event *event, struct core_stream 
     return core_stream_submit(stream, &p, 1, NULL, 0, out_position);
 }
 
-enum hd_status core_event_record(struct core_event *event, struct core_stream *stream)
+/* That of the stream's queue. */
+static enum hd_status cell_get(struct core_event *event, struct core_stream *stream,
+                               struct core_event_cell **out_cell)
 {
     const _Atomic uint64_t *semaphore = &stream->queue->ring->retired;
-    struct core_event_cell *cell = cell_find(event, semaphore);
-    uint64_t position;
 
     assert(event->ctx == stream->ctx); /* its queues live as long as the event */
-    if (HD_UNLIKELY(!cell) && !(cell = cell_add(event, semaphore)))
+    *out_cell = cell_find(event, semaphore);
+    if (HD_UNLIKELY(!*out_cell) && !(*out_cell = cell_add(event, semaphore)))
         return hd_error(HD_NO_MEMORY, "recording of an event");
-    HD_TRY(submit(event, stream, cell, &position));
+    return HD_OK;
+}
+
+static void cell_recorded(struct core_event *event, struct core_event_cell *cell, uint64_t position)
+{
     hd_lock_acquire(&event->lock);
     /* Another thread may have submitted behind us and been here first. */
     cell->value = HD_MAX(cell->value, position);
     event->last = cell;
     hd_lock_release(&event->lock);
+}
+
+enum hd_status core_event_record(struct core_event *event, struct core_stream *stream,
+                                 bool external)
+{
+    struct core_event_cell *cell;
+    uint64_t position;
+
+    if (core_stream_is_capturing(stream))
+        return core_capture_record(stream, event, external);
+    if (event->shared)
+        return core_ipc_event_record(event, stream, false);
+    HD_TRY(cell_get(event, stream, &cell));
+    HD_TRY(submit(event, stream, cell, &position));
+    core_capture_point_drop(event);
+    cell_recorded(event, cell, position);
+    return HD_OK;
+}
+
+enum hd_status core_event_record_locked(struct core_event *event, struct core_stream *stream)
+{
+    union hal_packet p = {.sem = {.head.op = HAL_OP_TIMESTAMP}};
+    struct core_event_cell *cell;
+
+    if (event->shared)
+        return core_ipc_event_record(event, stream, true);
+    HD_TRY(cell_get(event, stream, &cell));
+    p.sem.address = (uintptr_t)&cell->time_ns;
+    if (!(event->flags & CORE_EVENT_DISABLE_TIMING))
+        HD_TRY(core_stream_submit_locked(stream, &p, 1));
+    cell_recorded(event, cell, hal_queue_submitted(stream->queue));
     return HD_OK;
 }
 
@@ -190,12 +254,23 @@ static bool is_reached(const struct core_event_cell *cell, uint64_t value)
     return !cell || atomic_load_explicit(cell->semaphore, memory_order_acquire) >= value;
 }
 
+/* Not in a capture. */
+static enum hd_status check_recorded(struct core_event *event)
+{
+    bool captured = atomic_load_explicit(&event->point, memory_order_acquire) != NULL;
+
+    return HD_UNLIKELY(captured) ? core_capture_refuse_event(event) : HD_OK;
+}
+
 enum hd_status core_event_query(struct core_event *event)
 {
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
+    HD_TRY(check_recorded(event));
     HD_TRY(core_context_status(event->ctx));
+    if (event->shared)
+        return core_ipc_event_is_reached(event) ? HD_OK : HD_BUSY;
     return is_reached(cell, value) ? HD_OK : HD_BUSY;
 }
 
@@ -205,9 +280,13 @@ enum hd_status core_event_synchronize(struct core_event *event)
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
 
-    if (cell)
+    HD_TRY(check_recorded(event));
+    if (event->shared)
+        HD_TRY(core_ipc_event_synchronize(event));
+    else if (cell)
         HD_TRY(hal->ops->wait(hal, cell->semaphore, value, UINT64_MAX));
     hal->ops->printf_flush(event->ctx->domain);
+    core_mempools_settle();
     return core_context_status(event->ctx);
 }
 
@@ -216,27 +295,70 @@ static void context_release(void *ctx)
     core_context_unref(ctx);
 }
 
-enum hd_status core_event_wait(struct core_stream *stream, struct core_event *event)
+/* Packets that make a queue wait for the last recording: 0 when there is nothing to wait for. */
+static unsigned wait_packets(struct core_event *event, bool foreign, union hal_packet p[2])
 {
-    bool foreign = stream->ctx != event->ctx;
-    union hal_packet p[2] = {{.sem = {.head.op = HAL_OP_WAIT}},
-                             {.host_call = {.head.op = HAL_OP_HOST_CALL}}};
     uint64_t value;
     const struct core_event_cell *cell = event_get(event, &value);
-    enum hd_status status;
 
     if (is_reached(cell, value))
-        return HD_OK;
+        return 0;
+    p[0] = (union hal_packet){.sem = {.head.op = HAL_OP_WAIT, .value = value}};
     p[0].sem.address = (uintptr_t)cell->semaphore;
-    p[0].sem.value = value;
     if (!foreign)
-        return core_stream_submit(stream, p, 1, NULL, 0, NULL);
+        return 1;
     /* The semaphore is a queue of the event's context, which must not go before the wait ends. */
-    p[1].head.flags = HAL_FLAG_ALWAYS;
+    p[1] = (union hal_packet){
+        .host_call = {.head = {.op = HAL_OP_HOST_CALL, .flags = HAL_FLAG_ALWAYS}}};
     p[1].host_call.func = (uintptr_t)context_release;
     p[1].host_call.arg = (uintptr_t)core_context_ref(event->ctx);
-    status = core_stream_submit(stream, p, 2, NULL, 0, NULL);
-    if (status != HD_OK)
+    return 2;
+}
+
+/* Before the wait, which may be for a later recording. */
+static void awaited_note(struct core_stream *stream, struct core_event *event)
+{
+    uint64_t value;
+    const struct core_event_cell *cell = event_get(event, &value);
+
+    if (cell)
+        core_stream_awaited(stream, cell->semaphore, value);
+}
+
+enum hd_status core_event_wait(struct core_stream *stream, struct core_event *event, bool external)
+{
+    bool foreign = stream->ctx != event->ctx, done = false;
+    union hal_packet p[2];
+    enum hd_status status = HD_OK;
+    unsigned n;
+
+    if (core_capture_any() || atomic_load_explicit(&event->point, memory_order_relaxed))
+        status = core_capture_wait(stream, event, external, &done);
+    if (done)
+        return status;
+    if (event->shared)
+        return core_ipc_event_wait(stream, event, false);
+    if (!foreign)
+        awaited_note(stream, event);
+    n = wait_packets(event, foreign, p);
+    status = n ? core_stream_submit(stream, p, n, NULL, 0, NULL) : HD_OK;
+    if (status != HD_OK && foreign)
+        core_context_unref(event->ctx);
+    return status;
+}
+
+enum hd_status core_event_wait_locked(struct core_stream *stream, struct core_event *event)
+{
+    bool foreign = stream->ctx != event->ctx;
+    union hal_packet p[2];
+    enum hd_status status;
+    unsigned n;
+
+    if (event->shared)
+        return core_ipc_event_wait(stream, event, true);
+    n = wait_packets(event, foreign, p);
+    status = n ? core_stream_submit_locked(stream, p, n) : HD_OK;
+    if (status != HD_OK && foreign)
         core_context_unref(event->ctx);
     return status;
 }
@@ -248,6 +370,8 @@ enum hd_status core_event_elapsed(struct core_event *start, struct core_event *e
 
     if ((start->flags | end->flags) & CORE_EVENT_DISABLE_TIMING)
         return hd_error(HD_BAD_ARG, "an event was created without timing");
+    HD_TRY(check_recorded(start));
+    HD_TRY(check_recorded(end));
     from = event_get(start, &from_value);
     to = event_get(end, &to_value);
     if (!from || !to)

@@ -5,7 +5,12 @@
 #include <sys/mman.h>
 
 #include "base/mem.h"
+#include "core/graph.h"
 #include "core/core.h"
+#include "core/ipc.h"
+#include "core/link.h"
+#include "core/mempool.h"
+#include "core/vmm.h"
 
 #define SLAB_B      ((size_t)256 << 20) /* address space only; pages come as cells are used */
 #define CELL_ALIGN  64u
@@ -16,7 +21,7 @@
 #define INDEX_MAX   (1u << (GEN_SHIFT - INDEX_SHIFT))
 #define ONE_GEN     ((uint64_t)1 << 32) /* in core_object.state */
 
-_Static_assert(CORE_HANDLE_COUNT < 1 << 4, "a kind and its 1 fit four bits");
+_Static_assert(CORE_HANDLE_COUNT < 1 << 5, "a kind and its 1 fit five bits");
 _Static_assert(SLAB_B / CELL_ALIGN <= INDEX_MAX, "every cell has an index");
 
 struct slab {
@@ -239,11 +244,18 @@ void *core_handle_lookup(enum core_handle_kind kind, const void *handle)
     return object;
 }
 
-bool core_handle_is(enum core_handle_kind kind, const void *handle)
+const void *core_handle_peek(enum core_handle_kind kind, const void *handle)
 {
     uint32_t generation = 0;
     const struct core_object *object = handle_decode(kind, handle, &generation);
 
-    return object &&
-           generation_of(atomic_load_explicit(&object->state, memory_order_acquire)) == generation;
+    if (!object ||
+        generation_of(atomic_load_explicit(&object->state, memory_order_acquire)) != generation)
+        return NULL;
+    return object;
+}
+
+bool core_handle_is(enum core_handle_kind kind, const void *handle)
+{
+    return core_handle_peek(kind, handle) != NULL;
 }

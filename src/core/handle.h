@@ -2,7 +2,7 @@
  * Handles: what the API hands out for contexts, modules, streams, events ... A handle is a number,
  * not an address:
  *
- *      63 62 61   58 57          28 27        4 3    0
+ *       63  62   58 57          28 27        4 3    0
  *     +-----+-------+--------------+-----------+------+
  *     |  0  | kind  |  generation  |   index   |  0   |
  *     +-----+-------+--------------+-----------+------+
@@ -48,7 +48,17 @@
     X(LIBRARY, library, "library")                                                                 \
     X(KERNEL, kernel, "kernel")                                                                    \
     X(STREAM, stream, "stream")                                                                    \
-    X(EVENT, event, "event")
+    X(EVENT, event, "event")                                                                       \
+    X(LINK, link, "link")                                                                          \
+    X(GRAPH, graph, "graph")                                                                       \
+    X(NODE, node, "graph node")                                                                    \
+    X(EXEC, exec, "executable graph")                                                              \
+    X(USER_OBJECT, user_object, "user object")                                                     \
+    X(ARRAY, array, "array")                                                                       \
+    X(TEXTURE, texture, "texture")                                                                 \
+    X(MEMPOOL, mempool, "memory pool")                                                             \
+    X(EXTMEM, extmem, "external memory")                                                           \
+    X(ALLOCATION, allocation, "memory allocation")
 
 enum core_handle_kind {
 #define X(NAME, name, text) CORE_##NAME,
@@ -98,6 +108,11 @@ void *core_object_handle(const struct core_object *object);
 void *core_handle_lookup(enum core_handle_kind kind, const void *handle);
 /* Is this the handle of a live object of the kind? Any value may be asked. */
 bool core_handle_is(enum core_handle_kind kind, const void *handle);
+/*
+ * The same without a reference, for devices: NULL, or an object that may go at any time. Its memory
+ * stays.
+ */
+const void *core_handle_peek(enum core_handle_kind kind, const void *handle);
 /* "event" */
 const char *core_handle_text(enum core_handle_kind kind);
 /* Cells in use and cells ever used: tests see with them that nothing is left behind. */

@@ -65,6 +65,8 @@ static void entry_fill(struct core_image *image, const struct ir_func *func)
     memcpy(entry->reqntid, func->reqntid, sizeof(entry->reqntid));
     memcpy(entry->cluster, func->reqnctapercluster, sizeof(entry->cluster));
     entry->explicit_cluster = func->explicitcluster;
+    entry->blocks_are_clusters = func->blocksareclusters;
+    entry->max_cluster = func->maxclusterrank;
     for (uint32_t i = 0; params && i < func->nparams; i++) {
         const struct ir_param *p = &func->params[i];
         params[entry->nparams++] = (struct core_param){p->name, p->offset_B, p->size_B};
@@ -159,6 +161,22 @@ const struct core_entry *core_image_entry(const struct core_image *image, uint32
 {
     assert(position < image->nentries);
     return &image->entries[position];
+}
+
+const struct core_entry *core_image_find_index(const struct core_image *image, uint64_t index)
+{
+    uint32_t low = 0, high = image->nentries; /* entries are in the order of their numbers */
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (image->entries[middle].index < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < image->nentries && image->entries[low].index == index ? &image->entries[low]
+                                                                       : NULL;
 }
 
 const struct core_entry *core_image_find(const struct core_image *image, const char *name)

@@ -31,9 +31,11 @@ struct core_entry {
     uint32_t nparams;
     const struct core_param *params;
     uint32_t params_B;
-    uint32_t reqntid[3];   /* required block; 0 = any */
-    uint32_t cluster[3];   /* required cluster; 0 = none */
-    bool explicit_cluster; /* launches must say their cluster size */
+    uint32_t reqntid[3];      /* required block; 0 = any */
+    uint32_t cluster[3];      /* required cluster; 0 = none */
+    bool explicit_cluster;    /* launches must say their cluster size */
+    bool blocks_are_clusters; /* grids count clusters */
+    uint32_t max_cluster;     /* most CTAs of a cluster; 0 = as many as the device allows */
 };
 
 /* Any image the API takes; size_B may be SIZE_MAX. */
@@ -47,6 +49,8 @@ uint32_t core_image_count(const struct core_image *image);
 const struct core_entry *core_image_entry(const struct core_image *image, uint32_t position);
 /* NULL when there is none. */
 const struct core_entry *core_image_find(const struct core_image *image, const char *name);
+/* The same by core_entry.index. */
+const struct core_entry *core_image_find_index(const struct core_image *image, uint64_t index);
 /* The virtual architecture it was written for, e.g. 75. */
 unsigned core_image_arch(const struct core_image *image);
 /* 16 bytes that identify the content. */

@@ -2,10 +2,9 @@
 #include <assert.h>
 
 #include "base/log.h"
-#include "core/core.h"
+#include "core/capture.h"
+#include "core/family.h"
 #include "hal/hal.h"
-
-#define PARAMS_MAX_B 32764u
 
 static enum hd_status limit(const char *what, uint64_t value, uint64_t max)
 {
@@ -50,23 +49,6 @@ static uint64_t block_threads(const uint32_t block[3])
     return (uint64_t)block[0] * block[1] * block[2];
 }
 
-/* No device has clusters of more than one CTA yet. */
-static enum hd_status check_cluster(const struct core_entry *entry)
-{
-    const uint32_t *c = entry->cluster;
-    uint64_t ctas = (uint64_t)HD_MAX(c[0], 1u) * HD_MAX(c[1], 1u) * HD_MAX(c[2], 1u);
-
-    if (ctas > 1)
-        return hd_error(
-            HD_NOT_SUPPORTED,
-            "%s: the kernel requires clusters of (%u,%u,%u); clusters are not supported",
-            entry->name, c[0], c[1], c[2]);
-    if (entry->explicit_cluster)
-        return hd_error(HD_BAD_ARG, "%s: the kernel must be launched with a cluster size",
-                        entry->name);
-    return HD_OK;
-}
-
 static enum hd_status check_function(const struct core_function *f, const struct core_launch *l)
 {
     uint64_t threads = block_threads(l->block);
@@ -79,7 +61,6 @@ static enum hd_status check_function(const struct core_function *f, const struct
                    l->block[2] != HD_MAX(req[2], 1u)))
         return hd_error(HD_BAD_ARG, "%s: the kernel requires blocks of (%u,%u,%u)", f->entry->name,
                         req[0], req[1], req[2]);
-    HD_TRY(check_cluster(f->entry));
     if (l->dynamic_smem_B > f->max_dynamic_B)
         return hd_error(HD_BAD_ARG, "%s: %u bytes of dynamic shared memory, the limit is %u",
                         f->entry->name, l->dynamic_smem_B, f->max_dynamic_B);
@@ -98,9 +79,8 @@ static enum hd_status check_cooperative(const struct core_function *f, const str
     return HD_OK;
 }
 
-/* Packs the parameters into `block`. */
-static enum hd_status pack_params(const struct core_entry *entry, const struct core_launch *l,
-                                  uint8_t *block)
+enum hd_status core_launch_pack(const struct core_entry *entry, const struct core_launch *l,
+                                uint8_t *block)
 {
     if (l->buffer) {
         if (l->buffer_B < entry->params_B)
@@ -127,35 +107,95 @@ static enum hd_status pack_params(const struct core_entry *entry, const struct c
     return HD_OK;
 }
 
+bool core_launch_fits(const struct core_device *device, const struct core_launch *l)
+{
+    return dimensions_fit(l->grid, &device->attributes[CORE_ATTRIBUTE_MAX_GRID_DIM_X]) &&
+           dimensions_fit(l->block, &device->attributes[CORE_ATTRIBUTE_MAX_BLOCK_DIM_X]) &&
+           block_threads(l->block) <=
+               (uint64_t)device->attributes[CORE_ATTRIBUTE_MAX_THREADS_PER_BLOCK];
+}
+
+static enum hd_status check_resolved(struct core_function *f, const struct core_launch *l)
+{
+    HD_TRY(check_dimensions(f->module->ctx->device, l));
+    HD_TRY(check_function(f, l));
+    return l->cooperative ? check_cooperative(f, l) : HD_OK;
+}
+
+enum hd_status core_launch_check(struct core_function *f, const struct core_launch *l)
+{
+    struct core_launch resolved;
+
+    if (f->entry->params_B > CORE_PARAMS_MAX_B)
+        return hd_error(HD_BAD_ARG, "%s: %u bytes of parameters", f->entry->name,
+                        f->entry->params_B);
+    if (HD_UNLIKELY(!core_function_is_loaded(f)))
+        HD_TRY(core_function_load(f));
+    if (HD_LIKELY(!core_cluster_is_named(f, l)))
+        return check_resolved(f, l);
+    resolved = *l;
+    HD_TRY(core_cluster_resolve(f, &resolved));
+    return check_resolved(f, &resolved);
+}
+
+static void packet_set_cluster(const struct core_function *f, const struct core_launch *l,
+                               struct hal_dispatch *p)
+{
+    struct core_launch resolved = *l;
+
+    /* A program that has changed what it requires since the check: the device refuses that. */
+    if (core_cluster_resolve(f, &resolved) != HD_OK)
+        p->kernel = 0;
+    for (int i = 0; i < 3; i++) {
+        p->grid[i] = resolved.grid[i];
+        p->block[i] = (uint16_t)resolved.block[i];
+        p->cluster[i] = (uint8_t)resolved.cluster[i];
+    }
+}
+
+void core_launch_packet(const struct core_function *f, const struct core_launch *l,
+                        union hal_packet *out_packet)
+{
+    struct hal_dispatch *p = &out_packet->dispatch;
+
+    memset(p, 0, offsetof(struct hal_dispatch, params));
+    p->head.op = HAL_OP_DISPATCH;
+    p->head.flags = l->cooperative ? HAL_FLAG_COOPERATIVE : 0;
+    p->kernel = f->kernel->id;
+    for (int i = 0; i < 3; i++) {
+        p->grid[i] = l->grid[i];
+        p->block[i] = (uint16_t)l->block[i];
+    }
+    if (HD_UNLIKELY(core_cluster_is_named(f, l)))
+        packet_set_cluster(f, l, p);
+    p->dynamic_smem_B = l->dynamic_smem_B;
+}
+
+static enum hd_status launch_capture(struct core_function *f, struct core_stream *stream,
+                                     const struct core_launch *l)
+{
+    struct core_body body;
+
+    HD_TRY(core_body_kernel(f, core_function_handle(f), l, &body));
+    return core_capture_add(stream, &body);
+}
+
 enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
                            const struct core_launch *l)
 {
-    struct core_context *ctx = f->module->ctx;
-    struct hal_device *hal = ctx->device->hal;
+    struct hal_device *hal = f->module->ctx->device->hal;
     union hal_packet p;
-    uint32_t params_B = f->entry->params_B;
-    uint8_t params[PARAMS_MAX_B + 4];
+    uint8_t params[CORE_PARAMS_MAX_B + 4];
 
-    if (params_B > PARAMS_MAX_B)
-        return hd_error(HD_BAD_ARG, "%s: %u bytes of parameters", f->entry->name, params_B);
-    if (HD_UNLIKELY(!core_function_is_loaded(f)))
-        HD_TRY(core_function_load(f));
-    HD_TRY(check_dimensions(ctx->device, l));
-    HD_TRY(check_function(f, l));
-    if (l->cooperative)
-        HD_TRY(check_cooperative(f, l));
-    HD_TRY(pack_params(f->entry, l, params));
-    HD_TRY(hal->ops->kernel_prepare(f->kernel, l->grid, l->block));
-    memset(&p, 0, offsetof(struct hal_dispatch, params));
-    p.head.op = HAL_OP_DISPATCH;
-    p.head.flags = l->cooperative ? HAL_FLAG_COOPERATIVE : 0;
-    p.dispatch.kernel = f->kernel->id;
-    for (int i = 0; i < 3; i++) {
-        p.dispatch.grid[i] = l->grid[i];
-        p.dispatch.block[i] = (uint16_t)l->block[i];
-    }
-    p.dispatch.dynamic_smem_B = l->dynamic_smem_B;
-    HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
+    if (core_stream_is_capturing(stream))
+        return launch_capture(f, stream, l);
+    HD_TRY(core_launch_check(f, l));
+    HD_TRY(core_launch_pack(f->entry, l, params));
+    core_launch_packet(f, l, &p);
+    HD_TRY(hal->ops->kernel_prepare(
+        f->kernel, p.dispatch.grid,
+        (const uint32_t[3]){p.dispatch.block[0], p.dispatch.block[1], p.dispatch.block[2]}));
+    HD_TRY(core_stream_submit(stream, &p, 1, params, f->entry->params_B, NULL));
     if (hd_debug(HD_DEBUG_SYNC))
         return core_stream_synchronize(stream);
     return HD_OK;

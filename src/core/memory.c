@@ -3,7 +3,9 @@
 
 #include "base/env.h"
 #include "base/log.h"
+#include "core/ipc.h"
 #include "core/memory.h"
+#include "core/mempool.h"
 #include "core/tap.h"
 #include "hal/hal.h"
 
@@ -28,9 +30,11 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
     what.id = core_memory_next_id();
     hd_lock_acquire(&core_memory_lock);
     used_B = core_pool_used_locked(pool);
-    done = core_pool_alloc_locked(pool, &what, out_va);
+    done = core_pool_alloc_locked(pool, &what, out_va) ||
+           (core_mempool_reclaim_locked() && core_pool_alloc_locked(pool, &what, out_va));
     ctx->nblocks += done;
     hd_lock_release(&core_memory_lock);
+    core_mempool_drop();
     if (!done)
         return hd_error(HD_NO_DEVICE_MEMORY, "cannot allocate %llu bytes: %llu of %llu are in use",
                         (unsigned long long)size_B, (unsigned long long)used_B,
@@ -43,7 +47,7 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
 
 /* ---- finding */
 
-static struct core_block *block_of_locked(uint64_t va)
+struct core_block *core_block_at_locked(uint64_t va)
 {
     struct core_owner *owner = core_space_owner(va);
     struct core_block *block;
@@ -54,6 +58,14 @@ static struct core_block *block_of_locked(uint64_t va)
     block = &owner->blocks[(va - owner->base) / owner->slot_B];
     assert(block < owner->blocks + owner->slots);
     return block->size_B && va - block->base < block->size_B ? block : NULL;
+}
+
+/* What a pool has cached is no memory of the program's. */
+static struct core_block *block_of_locked(uint64_t va)
+{
+    struct core_block *block = core_block_at_locked(va);
+
+    return block && block->pooled && block->pooled->cached ? NULL : block;
 }
 
 static const struct core_block *find_locked(uint64_t va)
@@ -87,6 +99,19 @@ static enum hd_status classify_own(uint64_t va, enum core_mem_kind *out_kind)
     return HD_OK;
 }
 
+/* Mapped memory goes on where the next mapping begins: what one allocation ends, another may. */
+static bool mapped_behind(const struct core_block *block, uint64_t size_B)
+{
+    struct core_block next = *block;
+    uint64_t end = block->base + block->size_B;
+
+    while (size_B > 0 && core_memory_find(end, &next) && next.base == end && !next.ctx) {
+        size_B -= HD_MIN(size_B, next.size_B);
+        end += next.size_B;
+    }
+    return !size_B;
+}
+
 enum hd_status core_memory_classify(uint64_t va, uint64_t size_B, bool device_only,
                                     enum core_mem_kind *out_kind)
 {
@@ -99,7 +124,8 @@ enum hd_status core_memory_classify(uint64_t va, uint64_t size_B, bool device_on
         return classify_own(va, out_kind);
     if (!core_memory_find(va, &block))
         return hd_error(HD_BAD_ARG, "0x%llx is not device memory", (unsigned long long)va);
-    if (va - block.base + size_B > block.size_B)
+    if (va - block.base + size_B > block.size_B &&
+        (block.ctx || !mapped_behind(&block, va - block.base + size_B - block.size_B)))
         return hd_error(HD_BAD_ARG,
                         "%llu bytes at 0x%llx exceed the allocation of %llu bytes at 0x%llx",
                         (unsigned long long)size_B, (unsigned long long)va,
@@ -161,11 +187,18 @@ void core_memory_watch(struct hal_device *hal)
 
 /* ---- freeing */
 
-static void block_free_locked(struct core_block *block)
+void core_block_free_locked(struct core_block *block)
 {
     assert(block->ctx->nblocks > 0);
     block->ctx->nblocks--;
+    if (block->pooled)
+        core_mempool_forget_locked(block->pooled);
+    struct core_mapped *mapped = block->mapped;
+    if (block->kind == CORE_MEM_MANAGED)
+        core_advice_forget_locked(block->base, block->size_B);
     core_pool_free_locked(block);
+    if (mapped) /* goes with the block */
+        core_mapped_free_locked(mapped);
 }
 
 enum hd_status core_memory_free(uint64_t va, unsigned kinds)
@@ -175,15 +208,21 @@ enum hd_status core_memory_free(uint64_t va, unsigned kinds)
 
     hd_lock_acquire(&core_memory_lock);
     block = block_of_locked(va);
-    found = block && block->base == va && block->kind & kinds;
+    found = block && block->ctx && block->base == va && block->kind & kinds &&
+            !(block->mapped && block->mapped->by_handle);
     if (found) {
         freed = *block;
-        block_free_locked(block);
+        if (block->pooled)
+            core_mempool_cache_locked(block->pooled);
+        else
+            core_block_free_locked(block);
     }
     hd_lock_release(&core_memory_lock);
     if (!found)
         return hd_error(HD_BAD_ARG, "free of 0x%llx, which is not the start of an allocation",
                         (unsigned long long)va);
+    core_mempool_drop();
+    core_mempools_settle();
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
         core_tap_memory(freed.ctx, va, freed.size_B, freed.kind, true);
     return HD_OK;
@@ -195,15 +234,17 @@ static void owner_release_locked(struct core_owner *owner, void *arg)
 
     for (uint32_t i = 0; i < slots; i++)
         if (owner->blocks[i].size_B && owner->blocks[i].ctx == arg)
-            block_free_locked(&owner->blocks[i]);
+            core_block_free_locked(&owner->blocks[i]);
 }
 
 void core_memory_release_context(struct core_context *ctx)
 {
     hd_lock_acquire(&core_memory_lock);
+    core_mempool_release_context_locked(ctx);
     if (ctx->nblocks) /* looking at every granule takes 40 us */
         core_space_foreach_locked(owner_release_locked, ctx);
     assert(!ctx->nblocks);
     core_registered_release_locked(ctx);
     hd_lock_release(&core_memory_lock);
+    core_mempool_drop();
 }

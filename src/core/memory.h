@@ -26,7 +26,7 @@ extern struct hd_lock core_memory_lock;
 
 /* What owns granules: a large block (slots == 1) or a slab. Made and kept by its pool. */
 struct core_owner {
-    struct core_pool *pool;
+    struct core_pool *pool; /* NULL: a mapping (vmm.h) */
     uint64_t base;
     uint64_t granules;
     uint64_t slot_B;
@@ -36,9 +36,16 @@ struct core_owner {
     unsigned cls;              /* of a slab */
     struct core_owner *next;   /* slabs with free slots; unused owners */
     struct core_block *blocks; /* by slot; size_B 0 = free */
+    struct hal_mem *shared;    /* memory that other processes may map, instead of the pool's */
+    int shared_fd;             /* of it */
 };
 
 /* ---- memory.c */
+
+/* Frees a block wherever it came from. */
+void core_block_free_locked(struct core_block *block);
+/* The block that contains va, live or cached by a pool, or NULL. */
+struct core_block *core_block_at_locked(uint64_t va);
 
 /* HEDDLE_STRICT=1: only memory that a discrete GPU could touch. */
 bool core_strict(void);
@@ -66,15 +73,46 @@ void core_space_foreach_locked(void (*func)(struct core_owner *owner, void *arg)
 
 enum hd_status core_pool_create(struct core_device *device, struct core_pool **out_pool)
     HD_MUST_CHECK;
+/*
+ * Memory of its own that other processes can map, out of the device's budget. The address of a
+ * granule is its offset in the memory, from the beginning of the space. core_pool_export() gives a
+ * descriptor to the caller, and core_pool_import() what another process exported, of no budget.
+ */
+enum hd_status core_pool_create_shareable(struct core_device *device, struct core_pool **out_pool)
+    HD_MUST_CHECK;
+enum hd_status core_pool_export(struct core_pool *pool, int *out_fd) HD_MUST_CHECK;
+enum hd_status core_pool_import(struct core_device *device, int fd, struct core_pool **out_pool)
+    HD_MUST_CHECK;
+/* Its blocks must be gone. */
 void core_pool_destroy(struct core_pool *pool);
 /* Places a block like *what. False when the budget, the addresses or the host's memory end. */
 bool core_pool_alloc_locked(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
     HD_MUST_CHECK;
 void core_pool_free_locked(struct core_block *block);
+/* How large a block could be where it is; and makes it another size up to that, budget allowing. */
+uint64_t core_pool_room_locked(const struct core_block *block);
+bool core_pool_resize_locked(struct core_block *block, uint64_t size_B) HD_MUST_CHECK;
+/*
+ * Makes memory of the pool a memory file, once: contents move, addresses stay. Nothing may write to
+ * the block meanwhile. The descriptor stays the pool's. HD_NO_DEVICE_MEMORY.
+ */
+enum hd_status core_pool_share_locked(const struct core_block *block, int *out_fd,
+                                      uint64_t *out_offset_B) HD_MUST_CHECK;
+/* Makes a block of imported memory accessible. False when addresses or memory end. */
+bool core_pool_map_locked(struct core_pool *pool, const struct core_block *what, uint64_t offset_B,
+                          struct core_block **out_block) HD_MUST_CHECK;
 /* Does memory of the kind come out of the device's budget? */
 bool core_pool_counts(enum core_mem_kind kind);
+/* Memory that is placed elsewhere but counts (vmm.h). False: there is not so much left. */
+bool core_pool_charge_locked(struct core_pool *pool, uint64_t size_B) HD_MUST_CHECK;
+void core_pool_uncharge_locked(struct core_pool *pool, uint64_t size_B);
 uint64_t core_pool_used_locked(const struct core_pool *pool);
 uint64_t core_pool_limit(const struct core_pool *pool);
+
+/* ---- advice.c */
+
+/* Memory that is freed takes advice with it. */
+void core_advice_forget_locked(uint64_t va, uint64_t size_B);
 
 /* ---- registered.c */
 

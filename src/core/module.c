@@ -102,7 +102,9 @@ static enum hd_status module_load(struct core_module *module)
     HD_TRY(vars_place(module, true));
     vars_initialise(module);
     program.var_va = module->var_va;
-    return hal->ops->module_load(hal, &program, &module->hal);
+    HD_TRY(hal->ops->module_load(hal, &program, &module->hal));
+    module->hal->owner = module;
+    return HD_OK;
 }
 
 /* ---- life */

@@ -6,6 +6,7 @@
  * and keeps nothing: what is freed or behind a block is inaccessible.
  */
 #include <assert.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "core/memory.h"
@@ -20,7 +21,8 @@ _Static_assert((uint64_t)1 << (CLASS_MIN_LOG + CLASS_COUNT - 1) == SMALL_MAX_B, 
 
 struct core_pool {
     struct hal_device *hal;
-    struct hal_mem *mem; /* as large as the address space: offset 0 is its base */
+    struct core_pool *budget; /* whose limit blocks count against: itself, the device's, or none */
+    struct hal_mem *mem;      /* as large as the address space: offset 0 is its base */
     uint64_t limit_B;
     uint64_t used_B; /* by blocks that count */
     uint64_t kept_B; /* pages of free granules, at most keep_max_B */
@@ -30,28 +32,70 @@ struct core_pool {
     struct core_owner *unused;
 };
 
-enum hd_status core_pool_create(struct core_device *device, struct core_pool **out_pool)
+static enum hd_status pool_new(struct core_device *device, struct core_pool **out_pool)
 {
     struct core_pool *pool = hd_new(struct core_pool);
-    enum hd_status status;
 
     if (!pool)
         return hd_error(HD_NO_MEMORY, "device memory");
     pool->hal = device->hal;
     pool->limit_B = device->memory_B;
-    pool->keep_max_B = core_strict() ? 0 : HD_MIN(KEEP_MAX_B, pool->limit_B / 4);
     pool->kept = hd_alloc_array(core_space_size() / CORE_GRANULE_B, 1);
     if (!pool->kept) {
         hd_free(pool);
         return hd_error(HD_NO_MEMORY, "device memory");
     }
-    status = pool->hal->ops->mem_create(pool->hal, core_space_size(), false, &pool->mem);
-    if (status != HD_OK) {
-        core_pool_destroy(pool);
-        return status;
-    }
     *out_pool = pool;
     return HD_OK;
+}
+
+static enum hd_status pool_create(struct core_device *device, bool shareable,
+                                  struct core_pool **out_pool)
+{
+    struct core_pool *pool;
+    enum hd_status status;
+
+    HD_TRY(pool_new(device, &pool));
+    status = pool->hal->ops->mem_create(pool->hal, core_space_size(), shareable, &pool->mem);
+    if (status != HD_OK)
+        core_pool_destroy(pool);
+    else
+        *out_pool = pool;
+    return status;
+}
+
+enum hd_status core_pool_create(struct core_device *device, struct core_pool **out_pool)
+{
+    HD_TRY(pool_create(device, false, out_pool));
+    (*out_pool)->budget = *out_pool;
+    (*out_pool)->keep_max_B = core_strict() ? 0 : HD_MIN(KEEP_MAX_B, (*out_pool)->limit_B / 4);
+    return HD_OK;
+}
+
+enum hd_status core_pool_create_shareable(struct core_device *device, struct core_pool **out_pool)
+{
+    HD_TRY(pool_create(device, true, out_pool));
+    (*out_pool)->budget = device->pool;
+    return HD_OK;
+}
+
+enum hd_status core_pool_import(struct core_device *device, int fd, struct core_pool **out_pool)
+{
+    struct core_pool *pool;
+    enum hd_status status;
+
+    HD_TRY(pool_new(device, &pool));
+    status = pool->hal->ops->mem_import(pool->hal, fd, &pool->mem);
+    if (status != HD_OK)
+        core_pool_destroy(pool);
+    else
+        *out_pool = pool;
+    return status;
+}
+
+enum hd_status core_pool_export(struct core_pool *pool, int *out_fd)
+{
+    return pool->hal->ops->mem_export(pool->mem, out_fd);
 }
 
 void core_pool_destroy(struct core_pool *pool)
@@ -75,6 +119,21 @@ void core_pool_destroy(struct core_pool *pool)
 bool core_pool_counts(enum core_mem_kind kind)
 {
     return kind == CORE_MEM_DEVICE || kind == CORE_MEM_MANAGED;
+}
+
+bool core_pool_charge_locked(struct core_pool *pool, uint64_t size_B)
+{
+    assert(hd_lock_held(&core_memory_lock));
+    if (size_B > pool->limit_B || pool->used_B > pool->limit_B - size_B)
+        return false;
+    pool->used_B += size_B;
+    return true;
+}
+
+void core_pool_uncharge_locked(struct core_pool *pool, uint64_t size_B)
+{
+    assert(hd_lock_held(&core_memory_lock) && pool->used_B >= size_B);
+    pool->used_B -= size_B;
 }
 
 uint64_t core_pool_used_locked(const struct core_pool *pool)
@@ -108,7 +167,7 @@ static void owner_put_away(struct core_pool *pool, struct core_owner *owner)
     pool->unused = owner;
 }
 
-/* Backs the first bind_B of so many granules. */
+/* Backs the first bind_B of so many granules; 0: none of them. */
 static bool owner_back(struct core_pool *pool, struct core_owner *owner, uint64_t bind_B)
 {
     const struct hal_device_ops *ops = pool->hal->ops;
@@ -116,6 +175,8 @@ static bool owner_back(struct core_pool *pool, struct core_owner *owner, uint64_
     if (!core_space_take_locked(owner->granules, &owner->base))
         return false;
     kept_set(pool, owner->base, owner->granules, false);
+    if (!bind_B) /* the caller maps something itself */
+        return true;
     if (ops->mem_map(pool->mem, owner->base, owner->base - core_space_base(), bind_B,
                      HAL_PROT_READ_WRITE) == HD_OK)
         return true;
@@ -212,6 +273,12 @@ static bool alloc_small(struct core_pool *pool, const struct core_block *what, u
     return true;
 }
 
+/* May the budget's blocks become larger by so much? */
+static bool budget_has(const struct core_pool *budget, uint64_t more_B)
+{
+    return more_B <= budget->limit_B && budget->used_B <= budget->limit_B - more_B;
+}
+
 bool core_pool_alloc_locked(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
 {
     bool counts = core_pool_counts(what->kind), is_large;
@@ -219,23 +286,156 @@ bool core_pool_alloc_locked(struct core_pool *pool, const struct core_block *wha
     assert(hd_lock_held(&core_memory_lock) && what->size_B > 0);
     if (what->size_B >= core_space_size()) /* sums do not overflow below */
         return false;
-    if (counts && (what->size_B > pool->limit_B || pool->used_B > pool->limit_B - what->size_B))
+    if (counts && !budget_has(pool->budget, what->size_B))
         return false;
-    is_large = what->size_B > SMALL_MAX_B || core_strict();
+    /* Slabs stay; what can be exported goes with its pool. */
+    is_large = what->size_B > SMALL_MAX_B || core_strict() || pool->budget != pool;
     if (!(is_large ? alloc_large : alloc_small)(pool, what, out_va))
         return false;
-    pool->used_B += counts ? what->size_B : 0;
+    pool->budget->used_B += counts ? what->size_B : 0;
     return true;
 }
+
+uint64_t core_pool_room_locked(const struct core_block *block)
+{
+    const struct core_owner *owner = core_space_owner(block->base);
+
+    assert(hd_lock_held(&core_memory_lock));
+    return owner->slots == 1 ? hd_align_up(block->size_B, CORE_PAGE_B) : owner->slot_B;
+}
+
+bool core_pool_resize_locked(struct core_block *block, uint64_t size_B)
+{
+    struct core_pool *budget = core_space_owner(block->base)->pool->budget;
+
+    assert(hd_lock_held(&core_memory_lock) && budget);
+    if (core_pool_counts(block->kind)) {
+        if (size_B > block->size_B && !budget_has(budget, size_B - block->size_B))
+            return false;
+        budget->used_B += size_B - block->size_B;
+    }
+    block->size_B = size_B;
+    return true;
+}
+
+/* Whole granules of the memory are mapped; the block is the part that was asked for. */
+bool core_pool_map_locked(struct core_pool *pool, const struct core_block *what, uint64_t offset_B,
+                          struct core_block **out_block)
+{
+    uint64_t first = offset_B & ~(CORE_GRANULE_B - 1);
+    uint64_t granules = (offset_B + what->size_B - first + CORE_GRANULE_B - 1) / CORE_GRANULE_B;
+    struct core_owner *owner = owner_create(pool, granules, 0, 1);
+    const struct hal_device_ops *ops = pool->hal->ops;
+
+    assert(hd_lock_held(&core_memory_lock) && !pool->budget);
+    if (!owner)
+        return false;
+    if (first >= pool->mem->size_B ||
+        ops->mem_map(pool->mem, owner->base, first,
+                     HD_MIN(granules * CORE_GRANULE_B, pool->mem->size_B - first),
+                     HAL_PROT_READ_WRITE) != HD_OK) {
+        core_space_give_locked(owner->base, granules);
+        owner_put_away(pool, owner);
+        return false;
+    }
+    owner->slot_B = granules * CORE_GRANULE_B;
+    owner->blocks[0] = *what;
+    owner->blocks[0].base = owner->base + (offset_B - first);
+    core_space_owner_set_locked(owner->base, granules, owner);
+    *out_block = &owner->blocks[0];
+    return true;
+}
+
+/* ---- for other processes */
+
+/* Only what is not 0 is copied: pages that were never touched stay untouched. */
+static void contents_copy(uint8_t *to, const uint8_t *from, uint64_t size_B)
+{
+    static const uint8_t zeros[CORE_PAGE_B];
+
+    for (uint64_t at = 0; at < size_B; at += CORE_PAGE_B)
+        if (memcmp(from + at, zeros, CORE_PAGE_B))
+            memcpy(to + at, from + at, CORE_PAGE_B);
+}
+
+/* The owner's contents in a memory file, through addresses that are free. */
+static enum hd_status contents_move(struct core_pool *pool, struct core_owner *owner,
+                                    uint64_t bound_B, struct hal_mem *mem)
+{
+    const struct hal_device_ops *ops = pool->hal->ops;
+    enum hd_status status;
+    uint64_t to;
+
+    if (!core_space_take_locked(owner->granules, &to))
+        return hd_error(HD_NO_DEVICE_MEMORY, "no addresses are left to move memory");
+    status = ops->mem_map(mem, to, 0, bound_B, HAL_PROT_READ_WRITE);
+    if (status == HD_OK) {
+        contents_copy((uint8_t *)(uintptr_t)to, (const uint8_t *)(uintptr_t)owner->base, bound_B);
+        ops->mem_unmap(mem, to, bound_B);
+        status = ops->mem_map(mem, owner->base, 0, bound_B, HAL_PROT_READ_WRITE);
+    }
+    core_space_give_locked(to, owner->granules);
+    return status;
+}
+
+static enum hd_status owner_share(struct core_pool *pool, struct core_owner *owner,
+                                  uint64_t bound_B)
+{
+    const struct hal_device_ops *ops = pool->hal->ops;
+    struct hal_mem *mem;
+    enum hd_status status;
+
+    HD_TRY(ops->mem_create(pool->hal, owner->granules * CORE_GRANULE_B, true, &mem));
+    status = ops->mem_export(mem, &owner->shared_fd);
+    if (status == HD_OK) {
+        status = contents_move(pool, owner, bound_B, mem);
+        if (status == HD_OK)
+            owner->shared = mem;
+        else
+            close(owner->shared_fd);
+    }
+    if (status != HD_OK)
+        ops->mem_destroy(mem);
+    return status;
+}
+
+enum hd_status core_pool_share_locked(const struct core_block *block, int *out_fd,
+                                      uint64_t *out_offset_B)
+{
+    struct core_owner *owner = core_space_owner(block->base);
+    uint64_t bound_B = owner->granules * CORE_GRANULE_B;
+
+    assert(hd_lock_held(&core_memory_lock) && owner->pool->budget == owner->pool);
+    if (owner->slots == 1) /* its last page is the guard */
+        bound_B = hd_align_up(block->size_B, CORE_PAGE_B);
+    if (!owner->shared)
+        HD_TRY(owner_share(owner->pool, owner, bound_B));
+    *out_fd = owner->shared_fd;
+    *out_offset_B = block->base - owner->base;
+    return HD_OK;
+}
+
+/* Other processes keep what they mapped. */
+static void owner_unshare(struct core_pool *pool, struct core_owner *owner)
+{
+    pool->hal->ops->mem_unmap(owner->shared, owner->base, owner->granules * CORE_GRANULE_B);
+    pool->hal->ops->mem_destroy(owner->shared);
+    close(owner->shared_fd);
+    owner->shared = NULL;
+}
+
+/* ---- freeing */
 
 static void free_large(struct core_pool *pool, struct core_owner *owner)
 {
     uint64_t size_B = owner->granules * CORE_GRANULE_B;
-    bool keep = pool->kept_B + size_B <= pool->keep_max_B;
+    bool keep = pool->kept_B + size_B <= pool->keep_max_B && !owner->shared;
 
+    if (owner->shared)
+        owner_unshare(pool, owner);
     core_space_owner_set_locked(owner->base, owner->granules, NULL);
     kept_set(pool, owner->base, owner->granules, keep);
-    if (!keep)
+    if (!keep && pool->budget) /* what was imported is others' as well */
         pool->hal->ops->mem_discard(pool->mem, owner->base - core_space_base(), size_B);
     pool->hal->ops->mem_unmap(pool->mem, owner->base, size_B);
     core_space_give_locked(owner->base, owner->granules);
@@ -249,9 +449,9 @@ void core_pool_free_locked(struct core_block *block)
 
     assert(hd_lock_held(&core_memory_lock) && block->size_B > 0);
     assert(block >= owner->blocks && block < owner->blocks + owner->slots);
-    if (core_pool_counts(block->kind)) {
-        assert(pool->used_B >= block->size_B);
-        pool->used_B -= block->size_B;
+    if (core_pool_counts(block->kind) && pool->budget) {
+        assert(pool->budget->used_B >= block->size_B);
+        pool->budget->used_B -= block->size_B;
     }
     block->size_B = 0;
     if (owner->slots == 1) {

@@ -7,7 +7,8 @@
 
 #include "base/list.h"
 #include "base/mem.h"
-#include "core/core.h"
+#include "core/capture.h"
+#include "core/family.h"
 #include "core/retire.h"
 #include "core/tap.h"
 #include "hal/hal.h"
@@ -17,9 +18,8 @@
 
 /* ---- life */
 
-/* A queue that nobody uses and that is idle, or a new one. */
-static enum hd_status queue_take_locked(struct core_context *ctx, int priority,
-                                        struct hal_queue **out_queue)
+enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
+                                      struct hal_queue **out_queue)
 {
     struct hal_device *hal = ctx->device->hal;
 
@@ -30,6 +30,7 @@ static enum hd_status queue_take_locked(struct core_context *ctx, int priority,
 
         if (hal_queue_is_idle(queue) && queue->priority == priority) {
             *out_queue = ctx->idle_queues.at[i];
+            queue->depth = 0;
             ctx->idle_queues.at[i] = hd_vec_last(&ctx->idle_queues);
             ctx->idle_queues.len--;
             return HD_OK;
@@ -43,7 +44,7 @@ static enum hd_status queue_take_locked(struct core_context *ctx, int priority,
     return HD_OK;
 }
 
-static void queue_give_locked(struct core_context *ctx, struct hal_queue *queue)
+void core_queue_give_locked(struct core_context *ctx, struct hal_queue *queue)
 {
     assert(hd_lock_held(&ctx->lock));
     assert(ctx->idle_queues.len < ctx->nqueues);
@@ -75,7 +76,7 @@ static enum hd_status stream_open_locked(struct core_context *ctx, struct core_s
     assert(hd_lock_held(&ctx->lock));
     if (ctx->closing)
         return hd_error(HD_BAD_ARG, "the context was destroyed");
-    HD_TRY(queue_take_locked(ctx, stream->priority, &stream->queue));
+    HD_TRY(core_queue_take_locked(ctx, stream->priority, &stream->queue));
     stream->id = ++ctx->next_id;
     if (ctx->legacy) {
         core_context_ref(ctx);
@@ -117,6 +118,7 @@ bool core_stream_destroy(struct core_stream *stream)
     assert(!stream_is_legacy(stream));
     if (!core_object_retire(&stream->object))
         return false;
+    core_capture_abandon(stream);
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_STREAM, stream->ctx, core_stream_handle(stream), true);
     core_stream_unref(stream);
@@ -127,8 +129,9 @@ static void stream_free_locked(struct core_context *ctx, struct core_stream *str
 {
     if (stream != ctx->legacy && stream_is_blocking(stream))
         atomic_fetch_sub(&ctx->nblocking, 1);
-    queue_give_locked(ctx, stream->queue);
+    core_queue_give_locked(ctx, stream->queue);
     hd_free(stream->attributes);
+    hd_vec_fini(&stream->awaited);
     hd_lock_fini(&stream->lock);
     core_handle_free(stream);
 }
@@ -155,6 +158,8 @@ void core_stream_finalise(struct core_stream *stream)
     struct core_context *ctx = stream->ctx;
     bool has_ctx = !stream_is_legacy(stream);
 
+    core_capture_abandon(stream); /* a call may have begun one after it was destroyed */
+    core_capture_stream_fini(stream);
     if (!stream->queue) { /* was never opened */
         hd_lock_fini(&stream->lock);
         core_handle_free(stream);
@@ -227,7 +232,7 @@ enum hd_status core_stream_attributes_copy(struct core_stream *to, struct core_s
 
 /* ---- order between streams */
 
-static union hal_packet wait_packet(struct hal_queue *queue, uint64_t position)
+union hal_packet core_wait_packet(struct hal_queue *queue, uint64_t position)
 {
     union hal_packet p = {.sem = {.head.op = HAL_OP_WAIT, .value = position}};
 
@@ -235,8 +240,8 @@ static union hal_packet wait_packet(struct hal_queue *queue, uint64_t position)
     return p;
 }
 
-static enum hd_status submit_locked(struct core_stream *stream, const union hal_packet *packets,
-                                    unsigned n)
+enum hd_status core_stream_submit_locked(struct core_stream *stream,
+                                         const union hal_packet *packets, unsigned n)
 {
     struct hal_queue *queue = stream->queue;
     struct hal_device *hal = queue->device;
@@ -263,7 +268,7 @@ static enum hd_status waits_submit_locked(struct core_stream *legacy, struct wai
     unsigned n = waits->n;
 
     waits->n = 0;
-    return n ? submit_locked(legacy, waits->packets, n) : HD_OK;
+    return n ? core_stream_submit_locked(legacy, waits->packets, n) : HD_OK;
 }
 
 /* Waits for what the streams of a list were given so far. */
@@ -277,7 +282,7 @@ static enum hd_status waits_add_locked(struct core_stream *legacy, struct waits 
             hal_queue_retired(s->queue) >= position)
             continue;
         atomic_store(&s->waited_by_legacy, position);
-        waits->packets[waits->n++] = wait_packet(s->queue, position);
+        waits->packets[waits->n++] = core_wait_packet(s->queue, position);
         if (waits->n == MAX_WAITS)
             HD_TRY(waits_submit_locked(legacy, waits));
     }
@@ -319,8 +324,14 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
     if (stream->legacy_waited >= position || hal_queue_retired(legacy) >= position)
         return HD_OK;
     stream->legacy_waited = position;
-    wait = wait_packet(legacy, position);
-    return submit_locked(stream, &wait, 1);
+    wait = core_wait_packet(legacy, position);
+    return core_stream_submit_locked(stream, &wait, 1);
+}
+
+/* What reaches the queue of a capturing stream could not be captured. */
+static enum hd_status order_check(struct core_stream *stream)
+{
+    return core_capture_any() ? core_capture_refuse_stream(stream) : HD_OK;
 }
 
 /* The stream's lock, which is held afterwards also on failure, and its place among the others. */
@@ -335,12 +346,11 @@ static enum hd_status order_acquire(struct core_stream *stream)
 }
 
 /* Unique in the context; taken from it in blocks, because launches are many. */
-static uint32_t grid_id_locked(struct core_stream *stream)
+uint32_t core_grid_id(struct core_context *ctx, uint32_t *id)
 {
-    assert(hd_lock_held(&stream->lock));
-    if (stream->grid_id % GRID_IDS == 0)
-        stream->grid_id = atomic_fetch_add(&stream->ctx->grid_id_blocks, 1) * GRID_IDS;
-    return ++stream->grid_id;
+    if (*id % GRID_IDS == 0)
+        *id = atomic_fetch_add(&ctx->grid_id_blocks, 1) * GRID_IDS;
+    return ++*id;
 }
 
 /* Parameters that do not fit the packet go to the queue's ring. */
@@ -376,10 +386,10 @@ static enum hd_status submit_told_locked(struct core_stream *stream, struct core
 {
     struct hal_queue *queue = stream->queue;
     union hal_packet call = core_retirement_call(r, queue->ring, hal_queue_submitted(queue) + 1);
-    enum hd_status status = submit_locked(stream, packets, n);
+    enum hd_status status = core_stream_submit_locked(stream, packets, n);
 
     if (status == HD_OK)
-        status = submit_locked(stream, &call, 1);
+        status = core_stream_submit_locked(stream, &call, 1);
     if (status != HD_OK)
         hd_free(r);
     return status;
@@ -391,15 +401,16 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
     struct core_retirement *told = NULL;
     enum hd_status status;
 
+    HD_TRY(order_check(stream));
     if (core_tap_wants(HEDDLE_KIND_ALL))
         told = core_tap_packets(stream, packets, n);
     status = order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
-        packets[0].dispatch.grid_id = grid_id_locked(stream);
+        packets[0].dispatch.grid_id = core_grid_id(stream->ctx, &stream->grid_id);
         status = place_params_locked(stream, &packets[0].dispatch, params, params_B);
     }
     if (HD_LIKELY(!told) && status == HD_OK)
-        status = submit_locked(stream, packets, n);
+        status = core_stream_submit_locked(stream, packets, n);
     else if (status == HD_OK)
         status = submit_told_locked(stream, told, packets, n);
     else
@@ -410,10 +421,121 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
     return status;
 }
 
+/* ---- programs of packets */
+
+/* Numbers for n grids; they begin behind the result. */
+static uint32_t grid_ids_take(struct core_context *ctx, uint32_t n)
+{
+    uint32_t blocks = (n + GRID_IDS - 1) / GRID_IDS;
+
+    return atomic_fetch_add(&ctx->grid_id_blocks, blocks) * GRID_IDS;
+}
+
+static void packets_number(union hal_packet *packets, uint32_t n, uint32_t *grid_id)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (packets[i].head.op == HAL_OP_DISPATCH)
+            packets[i].dispatch.grid_id = ++*grid_id;
+}
+
+/* Parts that leave the device something to do while the next one is copied. */
+static enum hd_status packets_run_locked(struct core_stream *stream,
+                                         const union hal_packet *packets, uint32_t n)
+{
+    enum { PART = HAL_RING_SLOTS / 4 };
+
+    for (uint32_t done = 0; done < n; done += PART)
+        HD_TRY(core_stream_submit_locked(stream, packets + done, HD_MIN(n - done, (uint32_t)PART)));
+    return HD_OK;
+}
+
+static enum hd_status step_run_locked(struct core_stream *stream, const struct core_step *step,
+                                      union hal_packet *packets, uint32_t *grid_id)
+{
+    switch (step->kind) {
+    case CORE_STEP_DISPATCH:
+        HD_TRY(place_params_locked(stream, &packets->dispatch, step->params, step->params_B));
+        packets_number(packets, 1, grid_id);
+        return core_stream_submit_locked(stream, packets, 1);
+    case CORE_STEP_PACKETS:
+        packets_number(packets, step->count, grid_id);
+        return packets_run_locked(stream, packets, step->count);
+    case CORE_STEP_RECORD:
+        return core_event_record_locked(step->event, stream);
+    case CORE_STEP_WAIT:
+        return core_event_wait_locked(stream, step->event);
+    }
+    assert(!"a step has a kind");
+    return HD_INTERNAL;
+}
+
+static enum hd_status after_locked(struct core_stream *stream, const _Atomic uint64_t *semaphore,
+                                   uint64_t value)
+{
+    union hal_packet p = {.sem = {.head.op = HAL_OP_WAIT, .value = value}};
+
+    if (!semaphore || semaphore == &stream->queue->ring->retired ||
+        atomic_load_explicit(semaphore, memory_order_acquire) >= value)
+        return HD_OK;
+    p.sem.address = (uintptr_t)semaphore;
+    return core_stream_submit_locked(stream, &p, 1);
+}
+
+/* Packet by packet, each of which is told. */
+static enum hd_status program_run_told(struct core_stream *stream, struct core_program *program)
+{
+    for (size_t i = 0; i < program->steps.len; i++) {
+        const struct core_step *step = &program->steps.at[i];
+
+        if (step->kind == CORE_STEP_RECORD)
+            HD_TRY(core_event_record(step->event, stream, false));
+        else if (step->kind == CORE_STEP_WAIT)
+            HD_TRY(core_event_wait(stream, step->event, false));
+        for (uint32_t k = 0; k < step->count; k++) {
+            union hal_packet p = program->packets.at[step->first + k];
+            const void *params = step->params ? step->params : p.dispatch.params;
+            bool is_grid = p.head.op == HAL_OP_DISPATCH;
+            uint32_t params_B = step->params ? step->params_B : is_grid ? p.dispatch.params_B : 0;
+
+            HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
+        }
+    }
+    return HD_OK;
+}
+
+enum hd_status core_stream_run(struct core_stream *stream, struct core_program *program,
+                               const _Atomic uint64_t *after, uint64_t after_value,
+                               uint64_t *out_position)
+{
+    bool told = core_tap_wants(HEDDLE_KIND_ALL);
+    uint32_t grid_id = told ? 0 : grid_ids_take(stream->ctx, program->ngrids);
+    enum hd_status status;
+
+    HD_TRY(order_check(stream));
+    status = order_acquire(stream);
+    if (status == HD_OK)
+        status = after_locked(stream, after, after_value);
+    for (size_t i = 0; i < program->steps.len && status == HD_OK && !told; i++) {
+        const struct core_step *step = &program->steps.at[i];
+        union hal_packet *packets = program->packets.len ? &program->packets.at[step->first] : NULL;
+
+        status = step_run_locked(stream, step, packets, &grid_id);
+    }
+    *out_position = hal_queue_submitted(stream->queue);
+    hd_lock_release(&stream->lock);
+    if (!told || status != HD_OK)
+        return status;
+    status = program_run_told(stream, program);
+    *out_position = hal_queue_submitted(stream->queue);
+    return status;
+}
+
 enum hd_status core_stream_mark(struct core_stream *stream, uint64_t *out_position)
 {
-    enum hd_status status = order_acquire(stream);
+    enum hd_status status;
 
+    HD_TRY(order_check(stream));
+    status = order_acquire(stream);
     *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);
     return status;
@@ -427,8 +549,9 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
     struct hal_device *hal = ctx->device->hal;
     struct hal_queue *queue = stream->queue;
 
-    enum hd_status status = HD_OK;
+    enum hd_status status = order_check(stream);
 
+    HD_TRY(status);
     /* The legacy stream stands for everything that orders with it. */
     if (stream == ctx->legacy && atomic_load(&ctx->nblocking)) {
         status = order_legacy_acquire(stream);
@@ -437,13 +560,39 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
     HD_TRY(status);
     HD_TRY(hal->ops->wait(hal, &queue->ring->retired, hal_queue_submitted(queue), UINT64_MAX));
     hal->ops->printf_flush(ctx->domain);
+    core_mempools_settle();
     return core_context_status(ctx);
+}
+
+void core_stream_awaited(struct core_stream *stream, const _Atomic uint64_t *semaphore,
+                         uint64_t value)
+{
+    size_t i = 0;
+
+    hd_lock_acquire(&stream->lock);
+    while (i < stream->awaited.len && stream->awaited.at[i].semaphore != semaphore)
+        i++;
+    if (i < stream->awaited.len)
+        stream->awaited.at[i].value = HD_MAX(stream->awaited.at[i].value, value);
+    else /* short of memory, a pool will not know that it could reuse something */
+        (void)!hd_vec_push(&stream->awaited, (struct core_awaited){semaphore, value});
+    hd_lock_release(&stream->lock);
 }
 
 enum hd_status core_stream_query(struct core_stream *stream)
 {
+    HD_TRY(order_check(stream));
     HD_TRY(core_context_status(stream->ctx));
     return hal_queue_is_idle(stream->queue) ? HD_OK : HD_BUSY;
+}
+
+enum hd_status core_stream_host(struct core_stream *stream, void (*func)(void *), void *arg)
+{
+    struct core_body body = core_body_host(func, arg);
+
+    if (core_stream_is_capturing(stream))
+        return core_capture_add(stream, &body);
+    return core_stream_call(stream, func, arg, false);
 }
 
 enum hd_status core_stream_call(struct core_stream *stream, void (*func)(void *), void *arg,

@@ -260,10 +260,9 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
 void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,
                      bool is_destroyed)
 {
-    static const char *const types[CORE_HANDLE_COUNT] = {[CORE_CONTEXT] = "context",
-                                                         [CORE_MODULE] = "module",
-                                                         [CORE_STREAM] = "stream",
-                                                         [CORE_EVENT] = "event"};
+    static const char *const types[CORE_HANDLE_COUNT] = {
+        [CORE_CONTEXT] = "context", [CORE_MODULE] = "module", [CORE_STREAM] = "stream",
+        [CORE_EVENT] = "event",     [CORE_ARRAY] = "array",   [CORE_TEXTURE] = "texture"};
     struct heddle_event event = {.kind = HEDDLE_EVENT_OBJECT, .phase = HEDDLE_PHASE_POINT};
 
     assert(kind < CORE_HANDLE_COUNT && types[kind] && handle);

@@ -42,6 +42,8 @@
 #include "hal/packet.h"
 
 struct ir_module;
+struct ir_runtime_io;
+struct ir_texture;
 
 struct hal_device;
 struct hal_domain;
@@ -60,6 +62,25 @@ enum hal_limit {
     HAL_LIMIT_COUNT
 };
 
+/*
+ * The CUDA runtime that kernels call (ir/device_runtime.h). What a grid asks for, launches above
+ * all, is only written down; it is submitted when the grid is over, and the grid's packet retires
+ * when all of that is done. (docs/decisions/0095)
+ */
+struct hal_runtime {
+    /*
+     * A call by a thread of the grid of `kernel`, in `queue`. *children, NULL when the grid begins,
+     * is what was written down. Any thread; takes locks, but none that is held while waiting.
+     */
+    void (*call)(struct hal_queue *queue, struct hal_kernel *kernel, _Atomic(void *) *children,
+                 struct ir_runtime_io *io);
+    /*
+     * The grid is over, or its domain has failed: submits or drops `children`, which is gone then.
+     * *out_wait is a WAIT packet that holds when everything is done. Compiles: not on a worker.
+     */
+    void (*submit)(struct hal_queue *queue, void *children, union hal_packet *out_wait);
+};
+
 /* Common part of every device's domain. */
 struct hal_domain {
     struct hal_device *device;
@@ -76,6 +97,7 @@ struct hal_domain {
      */
     void (*failed)(struct hal_domain *domain, const struct hal_fault_place *place);
     void *failed_arg;
+    const struct hal_runtime *runtime; /* set by core before the first queue, or NULL */
 };
 
 enum hd_status hal_domain_init(struct hal_domain *domain, struct hal_device *device) HD_MUST_CHECK;
@@ -115,6 +137,17 @@ void hal_domain_stop(struct hal_domain *domain, uint64_t grace_ns);
 void hal_device_stop(struct hal_device *device, uint64_t grace_ns);
 /* How long to be graceful: HEDDLE_EXIT_WAIT. */
 uint64_t hal_stop_grace_ns(void);
+
+/*
+ * Notices that threads only wait for each other: `events` counts what they do beside that. True
+ * when it has stayed the same in all questions of patience_ns and longer; 0: never. Zeroed at the
+ * start. HEDDLE_WATCHDOG says how patient devices are.
+ */
+struct hal_watchdog {
+    uint64_t events, since_ns;
+};
+uint64_t hal_patience_ns(void);
+bool hal_watchdog_bites(struct hal_watchdog *dog, uint64_t events, uint64_t patience_ns);
 static inline enum hd_status hal_domain_status(const struct hal_domain *domain)
 {
     return hal_fault_status(domain->fault);
@@ -128,6 +161,7 @@ struct hal_queue {
     struct hal_domain *domain;      /* outlives the queue */
     struct hal_ring *ring;          /* HAL_RING_B bytes of this process; shared ones: hal/serve.h */
     int priority;                   /* 0 = least, smaller is more urgent */
+    unsigned depth;                 /* of its launches: 0, or by how many kernels above them */
     uint64_t params_taken;          /* bytes of the parameter ring handed out, by the submitter */
     struct hal_queue *next, **link; /* in domain->queues */
 };
@@ -199,6 +233,7 @@ struct hal_program {
 struct hal_module {
     struct hal_device *device;
     uint32_t nfuncs;
+    void *owner; /* core's */
 };
 
 struct hal_kernel {
@@ -284,6 +319,7 @@ struct hal_device {
     struct hd_lock rings_lock; /* below */
     struct hal_ring *idle_rings[HAL_IDLE_RINGS];
     unsigned nidle_rings;
+    uint64_t patience_ns; /* of watchdogs; 0: endless */
     /*
      * Set by core before any work, in strict mode; else NULL. Why a kernel may not touch these
      * bytes, or NULL when it may. A device that checks accesses asks before each and faults with
@@ -293,6 +329,12 @@ struct hal_device {
      */
     const char *(*refusal)(uint64_t va, uint64_t size_B);
     uint64_t space_va, space_B;
+    /*
+     * Set by core before any work; NULL in tests: what a texture or surface handle names, or NULL.
+     * Neither locks nor waits. The object stays readable memory; that it stays the same while a
+     * kernel uses it is the program's business.
+     */
+    const struct ir_texture *(*texture)(uint64_t handle);
 };
 
 struct hal_device_ops {

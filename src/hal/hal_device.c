@@ -15,6 +15,7 @@ void hal_device_init(struct hal_device *device, const struct hal_device_ops *ops
     device->domains = NULL;
     hd_lock_init(&device->rings_lock, HD_RANK_LEAF, "idle rings");
     device->nidle_rings = 0;
+    device->patience_ns = hal_patience_ns();
 }
 
 void hal_device_fini(struct hal_device *device)

@@ -158,6 +158,28 @@ void hal_device_stop(struct hal_device *device, uint64_t grace_ns)
     hd_lock_release(&device->domains_lock);
 }
 
+uint64_t hal_patience_ns(void)
+{
+    uint64_t seconds = 0;
+
+    (void)hd_env_u64("HEDDLE_WATCHDOG", &seconds);
+    return seconds * 1000000000u;
+}
+
+bool hal_watchdog_bites(struct hal_watchdog *dog, uint64_t events, uint64_t patience_ns)
+{
+    uint64_t now_ns;
+
+    if (HD_LIKELY(!patience_ns))
+        return false;
+    now_ns = hal_time_ns();
+    if (!dog->since_ns || dog->events != events) {
+        *dog = (struct hal_watchdog){events, now_ns};
+        return false;
+    }
+    return now_ns - dog->since_ns > patience_ns;
+}
+
 uint64_t hal_stop_grace_ns(void)
 {
     uint64_t ms = 5000;

@@ -69,6 +69,23 @@ static enum hd_status op_check_plain(const struct hal_plain *p)
     return HD_OK;
 }
 
+/* All of its dimensions or none; they divide the grid. */
+static enum hd_status check_cluster(const struct hal_dispatch *p)
+{
+    const uint8_t *n = p->cluster;
+    uint32_t ctas = (uint32_t)n[0] * n[1] * n[2];
+    bool fits = ctas && ctas <= HAL_CLUSTER_MAX;
+
+    if (!(n[0] | n[1] | n[2]))
+        return HD_OK;
+    for (int i = 0; i < 3 && fits; i++)
+        fits = p->grid[i] % n[i] == 0;
+    if (fits)
+        return HD_OK;
+    return hd_error(HD_BAD_ARG, "dispatch: clusters of %u x %u x %u in a grid of %u x %u x %u",
+                    n[0], n[1], n[2], p->grid[0], p->grid[1], p->grid[2]);
+}
+
 static enum hd_status op_check_dispatch(const struct hal_dispatch *p)
 {
     uint64_t need_B = p->params_B;
@@ -86,7 +103,7 @@ static enum hd_status op_check_dispatch(const struct hal_dispatch *p)
     if ((uint64_t)p->block[0] * p->block[1] * p->block[2] > UINT16_MAX)
         return hd_error(HD_BAD_ARG, "dispatch: a CTA of %u x %u x %u threads", p->block[0],
                         p->block[1], p->block[2]);
-    return HD_OK;
+    return check_cluster(p);
 }
 
 static enum hd_status op_check_copy(const struct hal_copy *p)

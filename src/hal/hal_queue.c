@@ -56,6 +56,7 @@ enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_op
     queue->domain = domain;
     queue->priority = HD_MIN(0, HD_MAX(priority, domain->device->info.priority_greatest));
     queue->params_taken = 0;
+    queue->depth = 0;
     queue->ring = ring_take(queue->device);
     if (!queue->ring)
         return hd_error(HD_NO_MEMORY, "ring of %zu bytes: %s", (size_t)HAL_RING_B, strerror(errno));

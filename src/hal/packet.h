@@ -146,6 +146,8 @@ static inline uint64_t hal_ring_retired(const struct hal_ring *ring)
     return atomic_load_explicit(&ring->retired, memory_order_acquire);
 }
 
+#define HAL_CLUSTER_MAX 16 /* CTAs of a cluster */
+
 /* Does the dispatch ask for clusters of several CTAs? */
 static inline bool hal_dispatch_has_clusters(const struct hal_dispatch *p)
 {

@@ -17,7 +17,7 @@ enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, con
     struct interp_run *run = t->cta->run;
     const struct ir_instr *pc = t->frame ? t->frame->pc : NULL;
     struct interp_fault *f = &run->fault;
-    char what[256];
+    char what[384];
     struct hd_buf where;
     va_list args;
     va_start(args, fmt);
@@ -42,34 +42,55 @@ enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, con
 struct residents {
     struct interp_cta **at;
     uint32_t len;
-    uint64_t next; /* CTA index to start next */
+    uint32_t unit; /* CTAs that start and end together */
+    uint64_t next; /* unit to start next */
     uint64_t total;
 };
 
 static void residents_fill(struct interp_run *run, struct residents *r, uint32_t cap)
 {
     while (r->len < cap && r->next < r->total && run->status == HD_OK) {
-        struct interp_cta *cta = interp_cta_start(run, r->next, NULL);
-        if (!cta) {
+        if (!interp_cluster_start(run, r->next, &r->at[r->len])) {
             run->status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for a block of threads",
                                    run->launch->kernel->name);
             return;
         }
-        r->at[r->len++] = cta;
+        r->len += r->unit;
         r->next++;
     }
+}
+
+static bool unit_lives(const struct residents *r, uint32_t first)
+{
+    for (uint32_t i = first; i < first + r->unit; i++) {
+        if (r->at[i]->live)
+            return true;
+    }
+    return false;
 }
 
 static void residents_retire(struct residents *r)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < r->len; i++) {
-        if (r->at[i]->live)
-            r->at[kept++] = r->at[i];
-        else
-            interp_cta_end(r->at[i]);
+    for (uint32_t i = 0; i < r->len; i += r->unit) {
+        if (!unit_lives(r, i)) {
+            interp_cluster_end(&r->at[i]);
+            continue;
+        }
+        memmove(&r->at[kept], &r->at[i], r->unit * sizeof(*r->at));
+        kept += r->unit;
     }
     r->len = kept;
+}
+
+/* Nobody goes on: the first that waits says where. */
+static void residents_deadlock(const struct residents *r)
+{
+    uint32_t stuck = 0;
+    while (stuck < r->len && !r->at[stuck]->live)
+        stuck++;
+    if (stuck < r->len)
+        interp_cta_deadlock(r->at[stuck]);
 }
 
 static void check_cancelled(struct interp_run *run)
@@ -77,6 +98,13 @@ static void check_cancelled(struct interp_run *run)
     const struct interp_launch *l = run->launch;
     if (l->ops && l->ops->cancelled && l->ops->cancelled(l->ctx))
         run->status = hd_error(HD_TIMEOUT, "kernel %s: cancelled", l->kernel->name);
+}
+
+static void check_patience(struct interp_run *run, const struct residents *r)
+{
+    const struct interp_launch *l = run->launch;
+    if (l->ops && l->ops->gives_up && l->ops->gives_up(l->ctx, run->effects))
+        residents_deadlock(r);
 }
 
 static void run_grid(struct interp_run *run, struct residents *r, uint32_t cap)
@@ -90,14 +118,16 @@ static void run_grid(struct interp_run *run, struct residents *r, uint32_t cap)
         for (uint32_t i = 0; i < r->len && run->status == HD_OK; i++)
             any |= interp_cta_round(r->at[i]);
         if (!any && run->status == HD_OK)
-            interp_cta_deadlock(r->at[0]);
+            residents_deadlock(r);
         if (++round % CANCEL_EVERY == 0 && run->status == HD_OK)
             check_cancelled(run);
+        if (round % CANCEL_EVERY == 0 && run->status == HD_OK)
+            check_patience(run, r);
         if (run->status == HD_OK)
             residents_retire(r);
     }
-    for (uint32_t i = 0; i < r->len; i++)
-        interp_cta_end(r->at[i]);
+    for (uint32_t i = 0; i < r->len; i += r->unit)
+        interp_cluster_end(&r->at[i]);
 }
 
 static enum hd_status check_launch(const struct interp_launch *l)
@@ -108,6 +138,11 @@ static enum hd_status check_launch(const struct interp_launch *l)
         return hd_error(HD_LAUNCH_LIMIT, "kernel %s: grid (%u,%u,%u) of blocks (%u,%u,%u)",
                         l->kernel->name, l->grid[0], l->grid[1], l->grid[2], l->block[0],
                         l->block[1], l->block[2]);
+    for (int i = 0; i < 3; i++) {
+        if (l->grid[i] % HD_MAX(l->cluster[i], 1u))
+            return hd_error(HD_BAD_ARG, "kernel %s: a grid of %u is no multiple of clusters of %u",
+                            l->kernel->name, l->grid[i], l->cluster[i]);
+    }
     if (!l->kernel->is_kernel || l->kernel->is_declaration)
         return hd_error(HD_BAD_ARG, "%s is not a kernel with a body", l->kernel->name);
     return HD_OK;
@@ -124,8 +159,9 @@ enum hd_status interp_launch(const struct interp_launch *launch, struct interp_f
     uint64_t cap = launch->cooperative     ? total
                    : launch->resident_ctas ? launch->resident_ctas
                                            : DEFAULT_RESIDENT;
-    struct residents r = {.total = total};
-    cap = HD_MIN(HD_MIN(cap, total), UINT32_MAX);
+    struct residents r = {.unit = interp_cluster_ctas(&run)};
+    r.total = total / r.unit;
+    cap = (HD_MIN(HD_MIN(cap, total), UINT32_MAX / 2) + r.unit - 1) / r.unit * r.unit;
     r.at = hd_alloc_array(cap, sizeof(struct interp_cta *));
     if (!r.at)
         run.status = hd_error(HD_NO_MEMORY, "no memory for %u blocks", (uint32_t)cap);

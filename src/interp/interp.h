@@ -25,10 +25,13 @@
 
 #include "ir/ir.h"
 
+struct ir_texture;
+
 /*
  * What the device supplies. All may be NULL but var_address (if the kernel names global or const
  * variables): then every address is good, printf goes nowhere, malloc gives NULL.
  */
+struct ir_runtime_io;
 struct interp_ops {
     /* Host address of a global or const variable. */
     uint64_t (*var_address)(void *ctx, const struct ir_var *var);
@@ -40,8 +43,18 @@ struct interp_ops {
     void (*print)(void *ctx, bool is_error, const char *text, size_t len);
     uint64_t (*malloc_)(void *ctx, uint64_t size_B);
     bool (*free_)(void *ctx, uint64_t address); /* false: not a block of malloc_ */
+    /*
+     * A call of the CUDA runtime (ir/device_runtime.h); NULL: there is none, and kernels that call
+     * it fail.
+     */
+    void (*runtime)(void *ctx, struct ir_runtime_io *io);
     /* Asked now and then; true ends the launch with HD_TIMEOUT. */
     bool (*cancelled)(void *ctx);
+    /*
+     * The same, for a launch that waits for ever: `effects` counts what threads do that others can
+     * see, and stays the same while all of them only poll.
+     */
+    bool (*gives_up)(void *ctx, uint64_t effects);
 };
 
 struct interp_launch {
@@ -49,8 +62,9 @@ struct interp_launch {
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t dynamic_shared_B;
-    const void *params; /* kernel->param_size_B bytes */
-    uint64_t stack_B;   /* local memory per thread when calls recurse or allocate; 0 = 64 KiB */
+    const void *params;  /* kernel->param_size_B bytes */
+    uint64_t stack_B;    /* local memory per thread when calls recurse or allocate; 0 = 64 KiB */
+    uint32_t cluster[3]; /* CTAs of a cluster; 0: the launch names no size */
     bool cooperative;
     uint32_t resident_ctas; /* 0 = 4 */
     uint32_t nsms;          /* %nsmid; 0 = 1 */
@@ -58,6 +72,8 @@ struct interp_launch {
     uint32_t envreg[2];
     const struct interp_ops *ops; /* may be NULL */
     void *ctx;
+    /* The texture or surface of a handle, or NULL; may be NULL when no kernel asks. */
+    const struct ir_texture *(*texture)(uint64_t handle);
 };
 
 /* Place of a fault; zero when there was none. */

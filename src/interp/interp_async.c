@@ -34,6 +34,28 @@ static bool copy_unit(struct interp_thread *t, const struct copy *c, uint64_t at
     return to != NULL;
 }
 
+static bool copy_all(struct interp_thread *t, const struct copy *c)
+{
+    for (uint64_t at = 0; at < c->total_B; at += c->unit_B) {
+        if (!copy_unit(t, c, at))
+            return false;
+    }
+    return true;
+}
+
+/* To the same place of each CTA that is named. */
+static bool copy_cast(struct interp_thread *t, const struct copy *c)
+{
+    uint32_t ranks = c->bytes >> IR_COPY_RANKS_AT & 0xffff;
+    for (; ranks; ranks &= ranks - 1) {
+        struct copy one = *c;
+        one.dst = ir_cluster_address(c->dst, (uint32_t)__builtin_ctz(ranks));
+        if (!copy_all(t, &one))
+            return false;
+    }
+    return true;
+}
+
 enum interp_step interp_copy(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
@@ -42,17 +64,14 @@ enum interp_step interp_copy(struct interp_thread *t)
                      .src = interp_src(t, 1),
                      .size_B = interp_src(t, 2),
                      .total_B = interp_src(t, 3),
-                     .unit_B = (unsigned)in->imm,
+                     .unit_B = (unsigned)in->imm & ~(unsigned)IR_COPY_CASTS,
                      .bytes = (unsigned)interp_src(t, 4)};
     assert(c.unit_B <= 16 && hd_is_pow2(c.unit_B));
     if (c.total_B % c.unit_B)
         return interp_fail(t, HD_MISALIGNED, "copy of %llu bytes in units of %u",
                            (unsigned long long)c.total_B, c.unit_B);
-    for (uint64_t at = 0; at < c.total_B; at += c.unit_B) {
-        if (!copy_unit(t, &c, at))
-            return INTERP_FAULTED;
-    }
-    return INTERP_NEXT;
+    bool ok = in->imm & IR_COPY_CASTS ? copy_cast(t, &c) : copy_all(t, &c);
+    return ok ? INTERP_NEXT : INTERP_FAULTED;
 }
 
 /* One element at a time, each atomic. */
@@ -87,10 +106,26 @@ enum interp_step interp_reduce(struct interp_thread *t)
     return INTERP_NEXT;
 }
 
+static enum interp_step cast_tx(struct interp_thread *t)
+{
+    uint64_t operand = interp_src(t, 1);
+    for (uint32_t ranks = (uint32_t)(operand >> 32); ranks; ranks &= ranks - 1) {
+        uint64_t address = ir_cluster_address(interp_address(t), (uint32_t)__builtin_ctz(ranks));
+        void *at = interp_place_at(t, t->frame->pc->mem.space, address, IR_MBARRIER_B,
+                                   IR_MBARRIER_B, true);
+        if (!at)
+            return INTERP_FAULTED;
+        ir_mbarrier_do(IR_MBARRIER_COMPLETE_TX, at, (uint32_t)operand);
+    }
+    return INTERP_NEXT;
+}
+
 enum interp_step interp_mbarrier(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
     enum ir_mbarrier op = (enum ir_mbarrier)in->imm;
+    if (op == IR_MBARRIER_CAST_TX)
+        return cast_tx(t);
     void *at = interp_place_at(t, in->mem.space, interp_address(t), IR_MBARRIER_B, IR_MBARRIER_B,
                                !ir_mbarrier_tests(op));
     if (!at)
@@ -98,5 +133,7 @@ enum interp_step interp_mbarrier(struct interp_thread *t)
     uint64_t result = ir_mbarrier_do(op, at, interp_src(t, 1));
     if (in->ndst)
         interp_set(t, 0, result);
+    t->warp->has_passed |= ir_mbarrier_tests(op) && result;
+    interp_note_poll(t);
     return INTERP_NEXT;
 }

@@ -1,6 +1,7 @@
 /* System functions: printf, assertions, the device heap. */
 #include "base/devprintf.h"
 #include "interp/interp_priv.h"
+#include "ir/device_runtime.h"
 
 static void print(struct interp_thread *t, bool is_error, const struct hd_buf *text)
 {
@@ -49,6 +50,37 @@ static enum interp_step do_assert(struct interp_thread *t)
     return interp_fail(t, HD_ASSERT, "assertion failed");
 }
 
+static uint64_t thread_number(const struct interp_thread *t)
+{
+    const uint32_t *grid = t->cta->run->launch->grid, *block = t->cta->run->launch->block;
+    const uint32_t *b = t->cta->id, *id = t->tid;
+    uint64_t cta = ((uint64_t)b[2] * grid[1] + b[1]) * grid[0] + b[0];
+    return cta * t->cta->nthreads + (id[2] * block[1] + id[1]) * block[0] + id[0];
+}
+
+static bool runtime_read(struct interp_thread *t, struct ir_runtime_io *io)
+{
+    bool points = io->call == IR_RUNTIME_Memcpy3DAsync;
+    return interp_read(t, interp_src(t, 1), io->args, sizeof(io->args)) &&
+           (!points || interp_read(t, io->args[0], io->in, sizeof(io->in)));
+}
+
+static enum interp_step do_runtime(struct interp_thread *t)
+{
+    const struct interp_launch *l = t->cta->run->launch;
+    struct ir_runtime_io io = {.call = (enum ir_runtime_call)interp_src(t, 0),
+                               .thread = thread_number(t)};
+    if (!l->ops || !l->ops->runtime)
+        return interp_fail(t, HD_NOT_SUPPORTED, "there is no runtime for kernels here");
+    if (!runtime_read(t, &io))
+        return interp_fail(t, HD_ILLEGAL_ADDRESS, "a runtime call reads an illegal address");
+    l->ops->runtime(l->ctx, &io);
+    if (io.out_B && !interp_write(t, io.out_va, io.out, io.out_B))
+        return interp_fail(t, HD_ILLEGAL_ADDRESS, "a runtime call writes an illegal address");
+    interp_set(t, 0, io.result);
+    return INTERP_NEXT;
+}
+
 enum interp_step interp_builtin(struct interp_thread *t)
 {
     const struct interp_launch *l = t->cta->run->launch;
@@ -65,6 +97,8 @@ enum interp_step interp_builtin(struct interp_thread *t)
         if (l->ops && l->ops->free_ && interp_src(t, 0) && !l->ops->free_(l->ctx, interp_src(t, 0)))
             return interp_fail(t, HD_ILLEGAL_ADDRESS, "free of no block of the device heap");
         return INTERP_NEXT;
+    case IR_BUILTIN_RUNTIME:
+        return do_runtime(t);
     }
     return interp_fail(t, HD_NOT_SUPPORTED, "system function %u", (unsigned)in->imm);
 }

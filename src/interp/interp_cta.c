@@ -42,6 +42,11 @@ static enum hd_status size_windows(struct interp_run *run)
 enum hd_status interp_run_init(struct interp_run *run)
 {
     assert(run->launch && run->module);
+    run->cluster_ctas = 1;
+    for (int i = 0; i < 3; i++) {
+        run->cluster[i] = HD_MAX(run->launch->cluster[i], 1u);
+        run->cluster_ctas *= run->cluster[i];
+    }
     HD_TRY(size_windows(run));
     return index_funcs(run);
 }
@@ -59,12 +64,13 @@ void interp_cta_end(struct interp_cta *cta)
         return;
     for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++) {
         interp_leave_all(&cta->threads[i]);
-        if (cta->owns_windows)
+        if (cta->owns_local)
             hd_free(cta->threads[i].local);
     }
+    hd_free(cta->tensor);
     hd_free(cta->threads);
     hd_free(cta->warps);
-    if (cta->owns_windows)
+    if (cta->owns_shared)
         hd_free(cta->shared);
     hd_free(cta);
 }
@@ -80,32 +86,47 @@ static bool thread_start(struct interp_cta *cta, uint32_t index, const struct in
     t->tid[0] = index % block[0];
     t->tid[1] = index / block[0] % block[1];
     t->tid[2] = index / block[0] / block[1];
-    if (place)
+    if (!cta->owns_local)
         t->local = place->local + index * place->local_B;
     else if (run->local_B && !(t->local = hd_alloc(run->local_B)))
         return false;
     return interp_enter(t, run->launch->kernel, 0);
 }
 
-struct interp_cta *interp_cta_start(struct interp_run *run, uint64_t index,
-                                    const struct interp_place *place)
+static char *window_alloc(uint64_t size_B)
+{
+    uint64_t whole_B = hd_align_up(size_B, IR_SHARED_ALIGN_B);
+    char *window = aligned_alloc(IR_SHARED_ALIGN_B, whole_B);
+
+    return window ? memset(window, 0, whole_B) : NULL;
+}
+
+static void windows_set(struct interp_cta *cta, const struct interp_place *place)
+{
+    cta->owns_shared = !place->shared;
+    cta->owns_local = !place->local;
+    assert(cta->owns_local || cta->run->local_B <= place->local_B);
+    cta->shared = place->shared ? place->shared : window_alloc(cta->run->shared_B + 1);
+    cta->rank = place->rank;
+    cta->windows = place->windows ? place->windows : cta->shared;
+    cta->cluster = place->cluster ? place->cluster : &cta->alone;
+    cta->alone.live = cta->nthreads;
+}
+
+struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_place *place)
 {
     const struct interp_launch *l = run->launch;
     struct interp_cta *cta = hd_new(struct interp_cta);
     if (!cta)
         return NULL;
-    assert(!place || run->local_B <= place->local_B);
     cta->run = run;
-    cta->owns_windows = !place;
-    cta->id[0] = (uint32_t)(index % l->grid[0]);
-    cta->id[1] = (uint32_t)(index / l->grid[0] % l->grid[1]);
-    cta->id[2] = (uint32_t)(index / l->grid[0] / l->grid[1]);
+    memcpy(cta->id, place->ctaid, sizeof(cta->id));
     cta->nthreads = cta->live = l->block[0] * l->block[1] * l->block[2];
     cta->nwarps = (cta->nthreads + INTERP_WARP - 1) / INTERP_WARP;
     cta->threads = hd_alloc_array(cta->nthreads, sizeof *cta->threads);
     cta->warps = hd_alloc_array(cta->nwarps, sizeof *cta->warps);
-    cta->smid = place ? place->smid : cta->id[0] % HD_MAX(l->nsms, 1u);
-    cta->shared = place ? place->shared : hd_alloc(run->shared_B + 1);
+    cta->smid = place->smid;
+    windows_set(cta, place);
     bool ok = cta->threads && cta->warps && cta->shared;
     for (uint32_t i = 0; ok && i < cta->nwarps; i++) {
         uint32_t first = i * INTERP_WARP;
@@ -148,10 +169,13 @@ static bool writes_shared(const struct interp_warp *warp)
  * True when any lane executed something. Before its first write to shared memory after a barrier a
  * warp lets the others have a turn: on a GPU they have read what they read right after a barrier
  * long before one of them writes there again, and programs rely on it (docs/decisions/0081).
+ * So it does when it has passed an mbarrier: those that wait for the same phase see it before the
+ * next one is over.
  */
 static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
 {
     bool any = false;
+    interp_settle_cluster(warp);
     for (int k = 0; k < TURN; k++) {
         bool ran = false;
         if (!warp->has_waited && writes_shared(warp)) {
@@ -167,6 +191,10 @@ static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
             ran = true;
         }
         any |= ran;
+        if (warp->has_passed) {
+            warp->has_passed = false;
+            return true;
+        }
         if (!ran && !interp_settle_active(warp, false))
             return any;
         any = true;
@@ -183,24 +211,7 @@ bool interp_cta_round(struct interp_cta *cta)
     return any;
 }
 
-void interp_cta_deadlock(struct interp_cta *cta)
-{
-    for (uint32_t i = 0; i < cta->nthreads; i++) {
-        struct interp_thread *t = &cta->threads[i];
-        if (t->state != INTERP_ENDED) {
-            interp_fail(t, HD_TIMEOUT, "deadlock: waits at %s, mask %#x, barrier %u",
-                        ir_op_infos[t->frame->pc->op].name, t->mask, t->bar);
-            return;
-        }
-    }
-}
-
 /* ---- one CTA on its own (interp_cta.h) */
-
-static uint64_t cta_index(const struct interp_launch *l, const uint32_t id[3])
-{
-    return id[0] + (uint64_t)l->grid[0] * (id[1] + (uint64_t)l->grid[1] * id[2]);
-}
 
 enum hd_status interp_cta_create(const struct interp_launch *launch,
                                  const struct interp_place *place, struct interp_cta **out_cta)
@@ -214,9 +225,9 @@ enum hd_status interp_cta_create(const struct interp_launch *launch,
     run->module = launch->kernel->module;
     status = interp_run_init(run);
     if (status == HD_OK) {
-        assert(place->shared_B >= run->shared_B);
+        assert(place->shared && place->local && place->shared_B >= run->shared_B);
         run->local_B = place->local_B;
-        *out_cta = interp_cta_start(run, cta_index(launch, place->ctaid), place);
+        *out_cta = interp_cta_start(run, place);
         if (!*out_cta)
             status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for a block of threads",
                               launch->kernel->name);
@@ -241,10 +252,23 @@ void interp_cta_destroy(struct interp_cta *cta)
 enum hd_status interp_cta_turn(struct interp_cta *cta, bool *out_over)
 {
     struct interp_run *run = cta->run;
-    if (!interp_cta_round(cta) && run->status == HD_OK)
+    bool alone = cta->cluster == &cta->alone;
+    if (!interp_cta_round(cta) && run->status == HD_OK && alone)
         interp_cta_deadlock(cta);
     *out_over = cta->live == 0;
     return run->status;
+}
+
+uint64_t interp_cta_effects(const struct interp_cta *cta)
+{
+    return cta->run->effects;
+}
+
+enum hd_status interp_cta_stuck(struct interp_cta *cta)
+{
+    if (cta->run->status == HD_OK)
+        interp_cta_deadlock(cta);
+    return cta->run->status;
 }
 
 enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, uint64_t address)

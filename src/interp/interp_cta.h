@@ -25,6 +25,16 @@
 
 struct interp_cta;
 
+/*
+ * What the CTAs of a cluster share: its barrier. The device has one for them, with all their
+ * threads in `live`, before the first turn of the first; they take their turns on one thread.
+ */
+struct interp_cluster {
+    uint32_t live;       /* threads that have not ended */
+    uint32_t arrived;    /* of these, since the barrier last opened */
+    uint64_t generation; /* counts openings */
+};
+
 struct interp_place {
     uint32_t ctaid[3];
     uint32_t smid;
@@ -32,6 +42,10 @@ struct interp_place {
     uint64_t shared_B; /* at least what kernel and launch ask for */
     char *local;       /* thread t's window is t * local_B further */
     uint64_t local_B;
+    /* A CTA of a cluster; else 0. */
+    uint32_t rank;
+    char *windows; /* shared window of rank 0: struct ir_window */
+    struct interp_cluster *cluster;
 };
 
 /* HD_NO_MEMORY. */
@@ -39,8 +53,13 @@ enum hd_status interp_cta_create(const struct interp_launch *launch,
                                  const struct interp_place *place, struct interp_cta **out_cta)
     HD_MUST_CHECK;
 void interp_cta_destroy(struct interp_cta *cta);
-/* A few instructions of every thread; *out_over: all have ended. Errors are interp_launch()'s. */
+/* A few instructions of every thread; *out_over: all have ended. Errors are interp_launch()'s.
+ * When nobody can go on that is one, but not in a cluster. */
 enum hd_status interp_cta_turn(struct interp_cta *cta, bool *out_over) HD_MUST_CHECK;
+/* Counts what the CTA does that others can see: as long as it stays the same, threads only wait. */
+uint64_t interp_cta_effects(const struct interp_cta *cta);
+/* They have waited for too long: HD_TIMEOUT, with who waits where. */
+enum hd_status interp_cta_stuck(struct interp_cta *cta);
 /* A signal came in a turn: the error, with the thread's place in its message. */
 enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, uint64_t address);
 /* Place of the error that a turn or interp_cta_fault() returned. */

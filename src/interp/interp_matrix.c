@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "interp/interp_priv.h"
+#include "ir/matrix.h"
 
-enum { ROW_B = 16, REGISTERS_MAX = 24 };
+enum { ROW_B = 16, REGISTERS_MAX = 136 };
 
 struct warp_regs {
     uint64_t wide[REGISTERS_MAX * INTERP_WARP]; /* room; registers of 4 or 8 bytes lie in it */
@@ -86,14 +87,46 @@ static bool store(struct interp_warp *warp, uint32_t members, const struct ir_in
     return true;
 }
 
-static void product(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
+/* One whose matrices are in shared memory. */
+static bool window_product(struct interp_warp *warp, uint32_t members, const struct ir_mma *mma,
+                           const struct warp_regs *src, struct warp_regs *dst)
+{
+    unsigned lane = (unsigned)__builtin_ctz(members);
+    struct interp_thread *t = &warp->lanes[lane];
+    const struct ir_matrix_place at = {{t->cta->shared, t->cta->run->shared_B}, warp->index, lane};
+    uint64_t bad_B;
+    if (ir_eval_mma_window(mma, &at, src, dst, &bad_B))
+        return true;
+    interp_fail(t, HD_ILLEGAL_ADDRESS,
+                "a matrix reaches offset %#llx of %llu bytes of shared memory",
+                (unsigned long long)bad_B, (unsigned long long)at.window.size_B);
+    return false;
+}
+
+static bool product(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     unsigned reg_B = ir_mma_register_bits(mma) / 8;
     struct warp_regs src, dst;
     regs_read(warp, members, in, 0, reg_B, &src);
-    ir_eval_mma(mma, &src, &dst);
+    if (!(mma->flags >> IR_MMA_B_WINDOW & 1))
+        ir_eval_mma(mma, &src, &dst);
+    else if (!window_product(warp, members, mma, &src, &dst))
+        return false;
     regs_write(warp, members, in, reg_B, &dst);
+    return true;
+}
+
+static bool tensor(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
+{
+    unsigned lane = (unsigned)__builtin_ctz(members);
+    struct warp_regs src, dst;
+    regs_read(warp, members, in, 0, 4, &src);
+    if (!interp_tensor(&warp->lanes[lane], ir_ext_tensor_warp(in), lane, (const uint32_t *)&src,
+                       (uint32_t *)&dst))
+        return false;
+    regs_write(warp, members, in, 4, &dst);
+    return true;
 }
 
 static void transpose(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
@@ -113,8 +146,9 @@ bool interp_matrix(struct interp_warp *warp, uint32_t members, const struct ir_i
     case IR_OP_STMATRIX:
         return store(warp, members, in);
     case IR_OP_MMA:
-        product(warp, members, in);
-        return true;
+        return product(warp, members, in);
+    case IR_OP_TENSOR_WARP:
+        return tensor(warp, members, in);
     default:
         transpose(warp, members, in);
         return true;

@@ -16,47 +16,24 @@ static bool inside(uint64_t address, uint64_t size_B, const void *window, uint64
            size_B <= window_B - (address - base);
 }
 
+uint64_t interp_own_window(const struct interp_thread *t)
+{
+    return t->cta->run->window.clusters ? t->cta->rank * IR_CLUSTER_STRIDE_B : 0;
+}
+
+/* Are these bytes, counted from the window of rank 0, in one of the cluster's windows? */
+static bool cluster_holds(const struct interp_thread *t, uint64_t address, uint64_t size_B)
+{
+    const struct interp_run *run = t->cta->run;
+    uint64_t offset = address & (IR_CLUSTER_STRIDE_B - 1);
+    uint32_t ctas = run->window.clusters ? run->cluster_ctas : 1;
+    return address >> IR_CLUSTER_SHIFT < ctas && offset <= run->shared_B &&
+           size_B <= run->shared_B - offset;
+}
+
 static uint64_t params_B(const struct interp_thread *t)
 {
     return t->cta->run->launch->kernel->param_size_B;
-}
-
-static bool generic_ok(struct interp_thread *t, uint64_t address, uint64_t size_B, bool write)
-{
-    const struct interp_run *run = t->cta->run;
-    const struct interp_launch *l = run->launch;
-    if (inside(address, size_B, t->cta->shared, run->shared_B) ||
-        inside(address, size_B, t->local, run->local_B))
-        return true;
-    if (!write && inside(address, size_B, l->params, params_B(t)))
-        return true;
-    if (address < 4096 || address + size_B < address)
-        return false;
-    return !l->ops || !l->ops->check || l->ops->check(l->ctx, address, size_B, write);
-}
-
-bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_t address)
-{
-    const struct interp_run *run = t->cta->run;
-    bool shared = inside(address, 1, t->cta->shared, run->shared_B);
-    bool local = inside(address, 1, t->local, run->local_B);
-    bool param = inside(address, 1, run->launch->params, params_B(t));
-    switch (space) {
-    case IR_SPACE_SHARED:
-    case IR_SPACE_SHARED_CLUSTER:
-        return shared;
-    case IR_SPACE_LOCAL:
-        return local;
-    case IR_SPACE_PARAM:
-        return param;
-    case IR_SPACE_GLOBAL:
-        return !shared && !local && !param;
-    case IR_SPACE_GENERIC:
-    case IR_SPACE_CONST:
-    case IR_SPACE_TENSOR:
-        break;
-    }
-    return false;
 }
 
 /* Host address of a window's first byte; 0 for spaces that are host addresses already. */
@@ -65,7 +42,7 @@ static uint64_t window_base(const struct interp_thread *t, enum ir_space space)
     switch (space) {
     case IR_SPACE_SHARED:
     case IR_SPACE_SHARED_CLUSTER:
-        return host_address(t->cta->shared);
+        return host_address(t->cta->shared) - interp_own_window(t);
     case IR_SPACE_LOCAL:
         return host_address(t->local);
     case IR_SPACE_PARAM:
@@ -79,6 +56,45 @@ static uint64_t window_base(const struct interp_thread *t, enum ir_space space)
     }
     assert(!"a space that the lowering makes");
     return 0;
+}
+
+static bool generic_ok(struct interp_thread *t, uint64_t address, uint64_t size_B, bool write)
+{
+    const struct interp_run *run = t->cta->run;
+    const struct interp_launch *l = run->launch;
+    if (cluster_holds(t, address - window_base(t, IR_SPACE_SHARED), size_B) ||
+        inside(address, size_B, t->local, run->local_B))
+        return true;
+    if (!write && inside(address, size_B, l->params, params_B(t)))
+        return true;
+    if (address < 4096 || address + size_B < address)
+        return false;
+    return !l->ops || !l->ops->check || l->ops->check(l->ctx, address, size_B, write);
+}
+
+bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_t address)
+{
+    const struct interp_run *run = t->cta->run;
+    bool cluster = cluster_holds(t, address - window_base(t, IR_SPACE_SHARED), 1);
+    bool local = inside(address, 1, t->local, run->local_B);
+    bool param = inside(address, 1, run->launch->params, params_B(t));
+    switch (space) {
+    case IR_SPACE_SHARED:
+        return inside(address, 1, t->cta->shared, run->shared_B);
+    case IR_SPACE_SHARED_CLUSTER:
+        return cluster;
+    case IR_SPACE_LOCAL:
+        return local;
+    case IR_SPACE_PARAM:
+        return param;
+    case IR_SPACE_GLOBAL:
+        return !cluster && !local && !param;
+    case IR_SPACE_GENERIC:
+    case IR_SPACE_CONST:
+    case IR_SPACE_TENSOR:
+        break;
+    }
+    return false;
 }
 
 uint64_t interp_to_generic(struct interp_thread *t, enum ir_space space, uint64_t address)
@@ -97,6 +113,14 @@ bool interp_read(void *thread, uint64_t address, void *out, size_t size_B)
     if (!generic_ok(t, address, size_B, false))
         return false;
     memcpy(out, (const void *)(uintptr_t)address, size_B);
+    return true;
+}
+
+bool interp_write(struct interp_thread *t, uint64_t address, const void *bytes, size_t size_B)
+{
+    if (!generic_ok(t, address, size_B, true))
+        return false;
+    memcpy((void *)(uintptr_t)address, bytes, size_B);
     return true;
 }
 
@@ -131,6 +155,13 @@ static void *host_pointer(struct interp_thread *t, enum ir_space space, uint64_t
     return (void *)(uintptr_t)(address + window_base(t, space));
 }
 
+/* Does no other thread see what is written there? */
+static bool is_own(const struct interp_thread *t, enum ir_space space, uint64_t address)
+{
+    return space == IR_SPACE_LOCAL ||
+           (space == IR_SPACE_GENERIC && inside(address, 1, t->local, t->cta->run->local_B));
+}
+
 void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t address,
                       uint64_t size_B, uint64_t align_B, bool write)
 {
@@ -140,7 +171,7 @@ void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t add
     switch (space) {
     case IR_SPACE_SHARED:
     case IR_SPACE_SHARED_CLUSTER:
-        ok = address <= run->shared_B && size_B <= run->shared_B - address;
+        ok = cluster_holds(t, address, size_B);
         break;
     case IR_SPACE_LOCAL:
         ok = address <= run->local_B && size_B <= run->local_B - address;
@@ -169,6 +200,7 @@ void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t add
                     (unsigned long long)address);
         return NULL;
     }
+    t->cta->run->effects += write && !is_own(t, space, address);
     return host_pointer(t, space, address, write);
 }
 
@@ -257,6 +289,7 @@ enum interp_step interp_load(struct interp_thread *t)
     for (unsigned i = 0; i < n && i < in->ndst; i++)
         *interp_reg(t, in->dst[i]) = element_load(p + i * size_B, size_B);
     order(in->mem.sem);
+    interp_note_poll(t);
     return INTERP_NEXT;
 }
 
@@ -340,6 +373,7 @@ enum interp_step interp_atom(struct interp_thread *t)
     const struct ir_instr *in = t->frame->pc;
     unsigned size_B = element_B(in);
     struct ir_bits old = {0, 0};
+    uint64_t effects = t->cta->run->effects;
     char *p = resolve(t, size_B, true);
     if (!p)
         return INTERP_FAULTED;
@@ -356,7 +390,11 @@ enum interp_step interp_atom(struct interp_thread *t)
     default:
         return interp_fail(t, HD_NOT_SUPPORTED, "atomic on %u bytes", size_B);
     }
+    struct ir_bits now = element_load(p, size_B);
+    if (now.lo == old.lo && now.hi == old.hi)
+        t->cta->run->effects = effects; /* a lock that is taken still is */
     if (in->ndst)
         *interp_reg(t, in->dst[0]) = old;
+    interp_note_poll(t);
     return INTERP_NEXT;
 }

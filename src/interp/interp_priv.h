@@ -4,7 +4,8 @@
 
 #include <assert.h>
 
-#include "interp/interp.h"
+#include "interp/interp_cta.h"
+#include "ir/analysis.h"
 #include "ir/eval.h"
 
 enum { INTERP_WARP = 32, INTERP_NBARS = 16, INTERP_MAX_THREADS = 1024 };
@@ -14,6 +15,7 @@ enum interp_state {
     INTERP_WAIT_WARP,   /* at a collective with a member mask */
     INTERP_WAIT_ACTIVE, /* at activemask */
     INTERP_WAIT_BAR,
+    INTERP_WAIT_CLUSTER, /* for the cluster's barrier to open */
     INTERP_ENDED,
 };
 
@@ -31,12 +33,15 @@ struct interp_thread {
     struct interp_warp *warp;
     struct interp_frame *frame; /* innermost */
     enum interp_state state;
+    const struct ir_instr *polls; /* by which it last looked for what it may wait for */
     uint32_t lane;
     uint32_t tid[3];
     uint32_t mask;   /* WAIT_WARP: members */
     uint32_t bar;    /* WAIT_BAR */
     uint32_t waited; /* WAIT_ACTIVE: turns */
-    uint64_t sp;     /* first free byte of the local window */
+    bool at_cluster; /* has arrived at the cluster's barrier in its round `generation` */
+    uint64_t generation;
+    uint64_t sp; /* first free byte of the local window */
     char *local;
 };
 
@@ -44,6 +49,7 @@ struct interp_warp {
     uint32_t index;
     uint32_t nlanes;
     struct interp_thread *lanes; /* nlanes of them */
+    bool has_passed;             /* a lane's test of an mbarrier: others have their turn */
     bool has_waited;             /* since its last barrier: see warp_turn() */
 };
 
@@ -61,8 +67,13 @@ struct interp_cta {
     uint32_t nwarps;
     uint32_t live;
     uint32_t smid;
-    bool owns_windows; /* shared and local memory is ours */
+    bool owns_shared, owns_local; /* the memory is ours */
+    uint32_t rank;                /* in its cluster */
     char *shared;
+    char *windows; /* shared window of rank 0: struct ir_window */
+    struct interp_cluster *cluster;
+    struct interp_cluster alone;     /* that of a CTA by itself */
+    struct ir_tensor_memory *tensor; /* NULL until it is used */
     struct interp_thread *threads;
     struct interp_warp *warps;
     struct interp_bar bars[INTERP_NBARS];
@@ -74,9 +85,12 @@ struct interp_run {
     struct interp_fault fault;
     enum hd_status status;
     struct ir_window window;
-    uint64_t shared_B;        /* whole window */
-    uint64_t local_B;         /* whole window of one thread */
+    uint64_t shared_B;   /* whole window */
+    uint64_t local_B;    /* whole window of one thread */
+    uint32_t cluster[3]; /* CTAs, at least 1 */
+    uint32_t cluster_ctas;
     uint64_t steps;           /* instructions executed: the clock */
+    uint64_t effects;         /* what other threads can see: writes, barriers, ends */
     struct interp_thread *at; /* executes an instruction */
     uint32_t nfuncs;
     const struct ir_func **funcs; /* by handle index */
@@ -106,6 +120,20 @@ static inline void interp_set(struct interp_thread *t, uint32_t i, uint64_t valu
     *interp_reg(t, t->frame->pc->dst[i]) = (struct ir_bits){value, 0};
 }
 
+/* Instructions that read what others write say so, for interp_cta_deadlock(). */
+static inline void interp_note_poll(struct interp_thread *t)
+{
+    if (ir_polls(t->frame->pc))
+        t->polls = t->frame->pc;
+}
+
+/* A waiting thread goes on behind the instruction. */
+static inline void interp_release(struct interp_thread *t)
+{
+    t->state = INTERP_RUN;
+    t->frame->pc = t->frame->pc->next;
+}
+
 /* interp.c: ends the launch; the message gets the place appended. */
 enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, const char *fmt, ...)
     HD_PRINTF(3, 4);
@@ -115,9 +143,8 @@ struct interp_place;
 /* run->launch and run->module are set. */
 enum hd_status interp_run_init(struct interp_run *run) HD_MUST_CHECK;
 void interp_run_fini(struct interp_run *run);
-/* CTA number `index`; in a device's memory, or its own when `place` is NULL. NULL: no memory. */
-struct interp_cta *interp_cta_start(struct interp_run *run, uint64_t index,
-                                    const struct interp_place *place);
+/* The CTA there; NULL: no memory. What `place` says nothing of, it has itself. */
+struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_place *place);
 void interp_cta_end(struct interp_cta *cta);
 /* A turn for each warp. True when any lane executed something. */
 bool interp_cta_round(struct interp_cta *cta);
@@ -145,19 +172,33 @@ enum interp_step interp_atom(struct interp_thread *t);
 char *interp_row(struct interp_thread *t);
 uint64_t interp_to_generic(struct interp_thread *t, enum ir_space space, uint64_t address);
 uint64_t interp_from_generic(struct interp_thread *t, enum ir_space space, uint64_t address);
+/* Where its CTA's window begins, as an address of shared memory. */
+uint64_t interp_own_window(const struct interp_thread *t);
 bool interp_is_space(const struct interp_thread *t, enum ir_space space, uint64_t address);
 /* Reads generic memory for printf; false = not readable. */
 bool interp_read(void *thread, uint64_t address, void *out, size_t size_B);
+/* The same for what a system function answers with. */
+bool interp_write(struct interp_thread *t, uint64_t address, const void *bytes, size_t size_B);
 /* size_B fresh bytes of the thread's stack: window offset, or UINT64_MAX when it is full. */
 uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t align_B);
 
 /* interp_async.c */
 enum interp_step interp_copy(struct interp_thread *t);
 enum interp_step interp_reduce(struct interp_thread *t);
+/* interp_tensor_copy.c */
+enum interp_step interp_tensor_copy(struct interp_thread *t);
 enum interp_step interp_mbarrier(struct interp_thread *t);
+
+/* interp_texture.c */
+enum interp_step interp_tex(struct interp_thread *t);
 
 /* interp_matrix.c: the members of a warp at once, all of them at `in`; false: a fault. */
 bool interp_matrix(struct interp_warp *warp, uint32_t members, const struct ir_instr *in);
+
+/* interp_tensor.c: registers are as for ir_tensor_do(); false: a fault. */
+bool interp_tensor(struct interp_thread *t, const struct ir_tensor *op, unsigned lane,
+                   const uint32_t *src, uint32_t *dst);
+enum interp_step interp_tensor_thread(struct interp_thread *t);
 
 /* interp_warp.c */
 enum interp_step interp_collective(struct interp_thread *t);
@@ -167,6 +208,18 @@ enum interp_step interp_barrier(struct interp_thread *t);
 void interp_thread_gone(struct interp_thread *t);
 /* Answers lanes that wait at activemask when it is time. True when it did. */
 bool interp_settle_active(struct interp_warp *warp, bool others_can_run);
+
+/* interp_cluster.c */
+enum interp_step interp_cluster_bar(struct interp_thread *t);
+/* Lets threads of the warp go on whose barrier of the cluster has opened. */
+void interp_settle_cluster(struct interp_warp *warp);
+/* A thread has ended. */
+void interp_cluster_leave(struct interp_thread *t);
+/* CTAs that must run together; 1: a kernel that looks at its own only. */
+uint32_t interp_cluster_ctas(const struct interp_run *run);
+/* Starts as many, cluster number `index` of the grid; false: no memory. */
+bool interp_cluster_start(struct interp_run *run, uint64_t index, struct interp_cta **out_ctas);
+void interp_cluster_end(struct interp_cta **ctas);
 
 /* interp_builtin.c */
 enum interp_step interp_builtin(struct interp_thread *t);

@@ -155,6 +155,28 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Sizes of clusters divide those of the grid. */
+static uint64_t cluster_value(const struct interp_thread *t, enum ir_sreg sreg)
+{
+    const struct interp_run *run = t->cta->run;
+    unsigned axis = (sreg - IR_SREG_CLUSTERID_X) % 3;
+    uint32_t size = run->cluster[axis];
+    if (sreg <= IR_SREG_CLUSTERID_Z)
+        return t->cta->id[axis] / size;
+    if (sreg <= IR_SREG_NCLUSTERID_Z)
+        return run->launch->grid[axis] / size;
+    if (sreg <= IR_SREG_CLUSTER_CTAID_Z)
+        return t->cta->id[axis] % size;
+    if (sreg <= IR_SREG_CLUSTER_NCTAID_Z)
+        return size;
+    if (sreg == IR_SREG_CLUSTER_CTARANK)
+        return t->cta->rank;
+    if (sreg == IR_SREG_CLUSTER_NCTARANK)
+        return run->cluster_ctas;
+    assert(sreg == IR_SREG_IS_EXPLICIT_CLUSTER);
+    return run->launch->cluster[0] != 0;
+}
+
 static uint64_t sreg_value(const struct interp_thread *t, enum ir_sreg sreg)
 {
     const struct interp_run *run = t->cta->run;
@@ -215,6 +237,22 @@ static uint64_t sreg_value(const struct interp_thread *t, enum ir_sreg sreg)
         return l->envreg[0];
     case IR_SREG_ENVREG2:
         return l->envreg[1];
+    case IR_SREG_CLUSTERID_X:
+    case IR_SREG_CLUSTERID_Y:
+    case IR_SREG_CLUSTERID_Z:
+    case IR_SREG_NCLUSTERID_X:
+    case IR_SREG_NCLUSTERID_Y:
+    case IR_SREG_NCLUSTERID_Z:
+    case IR_SREG_CLUSTER_CTAID_X:
+    case IR_SREG_CLUSTER_CTAID_Y:
+    case IR_SREG_CLUSTER_CTAID_Z:
+    case IR_SREG_CLUSTER_NCTAID_X:
+    case IR_SREG_CLUSTER_NCTAID_Y:
+    case IR_SREG_CLUSTER_NCTAID_Z:
+    case IR_SREG_CLUSTER_CTARANK:
+    case IR_SREG_CLUSTER_NCTARANK:
+    case IR_SREG_IS_EXPLICIT_CLUSTER:
+        return cluster_value(t, sreg);
     case IR_SREG_DYNAMIC_SMEM_SIZE:
         return l->dynamic_shared_B;
     case IR_SREG_TOTAL_SMEM_SIZE:
@@ -242,7 +280,9 @@ static enum interp_step var_address(struct interp_thread *t)
     uint64_t base = var->window_offset;
     if (var->space == IR_SPACE_LOCAL)
         base += t->frame->local_base;
-    else if (var->space != IR_SPACE_SHARED) {
+    else if (var->space == IR_SPACE_SHARED)
+        base += interp_own_window(t);
+    else {
         if (!l->ops || !l->ops->var_address)
             return interp_fail(t, HD_UNRESOLVED, "variable %s has no address", var->name);
         base = l->ops->var_address(l->ctx, var);
@@ -354,6 +394,12 @@ static enum interp_step step_once(struct interp_thread *t)
         return interp_reduce(t);
     case IR_OP_MBARRIER:
         return interp_mbarrier(t);
+    case IR_OP_TENSOR:
+        return interp_tensor_thread(t);
+    case IR_OP_TEX:
+        return interp_tex(t);
+    case IR_OP_TENSORCOPY:
+        return interp_tensor_copy(t);
     case IR_OP_FENCE:
         return fence();
     case IR_OP_CVTA:
@@ -381,6 +427,7 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_LDMATRIX:
     case IR_OP_STMATRIX:
     case IR_OP_MOVMATRIX:
+    case IR_OP_TENSOR_WARP:
         return interp_collective(t);
     case IR_OP_ACTIVEMASK:
         return interp_activemask(t);

@@ -10,12 +10,6 @@ static const struct ir_instr *at(const struct interp_thread *t)
     return t->frame->pc;
 }
 
-static void release(struct interp_thread *t)
-{
-    t->state = INTERP_RUN;
-    t->frame->pc = t->frame->pc->next;
-}
-
 static uint32_t living(const struct interp_warp *warp)
 {
     uint32_t mask = 0;
@@ -186,7 +180,7 @@ static void collective_finish(const struct group *g)
     else if (!interp_matrix(g->warp, g->members, in))
         return; /* a fault: the launch ends */
     for (uint32_t m = g->members; m; m &= m - 1)
-        release(&g->warp->lanes[__builtin_ctz(m)]);
+        interp_release(&g->warp->lanes[__builtin_ctz(m)]);
 }
 
 /* Releases the group that waits with this operation and mask when its living members are there. */
@@ -236,7 +230,7 @@ static void answer_active(struct interp_warp *warp, const struct ir_instr *place
     for (uint32_t m = mask; m; m &= m - 1) {
         struct interp_thread *t = &warp->lanes[__builtin_ctz(m)];
         interp_set(t, 0, mask);
-        release(t);
+        interp_release(t);
     }
 }
 
@@ -276,6 +270,8 @@ static uint64_t bar_result(const struct ir_instr *in, uint32_t arrived, uint32_t
         return votes != 0;
     case IR_BAR_SYNC:
     case IR_BAR_ARRIVE:
+    case IR_BAR_CLUSTER_ARRIVE:
+    case IR_BAR_CLUSTER_WAIT:
     case IR_BAR_RED_POPC:
         break;
     }
@@ -287,13 +283,14 @@ static void bar_open(struct interp_cta *cta, uint32_t id)
     struct interp_bar done = cta->bars[id];
     assert(id < INTERP_NBARS && done.arrived);
     cta->bars[id] = (struct interp_bar){0};
+    cta->run->effects++;
     for (uint32_t i = 0; i < cta->nthreads; i++) {
         struct interp_thread *t = &cta->threads[i];
         if (t->state != INTERP_WAIT_BAR || t->bar != id)
             continue;
         if (at(t)->ndst)
             interp_set(t, 0, bar_result(at(t), done.arrived, done.votes));
-        release(t);
+        interp_release(t);
     }
 }
 
@@ -301,6 +298,8 @@ enum interp_step interp_barrier(struct interp_thread *t)
 {
     const struct ir_instr *in = at(t);
     struct interp_cta *cta = t->cta;
+    if (ir_bar_is_cluster((enum ir_bar)in->imm))
+        return interp_cluster_bar(t);
     uint64_t id = in->nsrc > 0 ? interp_src(t, 0) : 0;
     uint32_t count = in->nsrc > 1 ? (uint32_t)interp_src(t, 1) : 0;
     t->warp->has_waited = false;
@@ -339,7 +338,9 @@ void interp_thread_gone(struct interp_thread *t)
 {
     struct interp_cta *cta = t->cta;
     assert(t->state == INTERP_ENDED && !t->frame);
+    cta->run->effects++;
     retry_collectives(t->warp);
+    interp_cluster_leave(t);
     for (uint32_t id = 0; id < INTERP_NBARS; id++) {
         if (cta->bars[id].arrived && bar_complete(cta, &cta->bars[id]))
             bar_open(cta, id);

@@ -38,6 +38,9 @@ struct ir_loops {
     bool irreducible;  /* some cycle is not a natural loop; loop_of is then incomplete */
 };
 
+/* Does a thread that waits for another one in a loop do so by this instruction? */
+bool ir_polls(const struct ir_instr *in);
+
 /*
  * Who reads a value: users of value id are users[first[id]] .. users[first[id + 1] - 1], in layout
  * order, an instruction once per operand that it reads. Valid until an instruction changes.

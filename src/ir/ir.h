@@ -67,6 +67,16 @@ enum ir_redux { IR_REDUX_LIST(IR_ENUMERATOR) };
 enum ir_match { IR_MATCH_LIST(IR_ENUMERATOR) };
 enum ir_tile { IR_TILE_LIST(IR_ENUMERATOR) };
 enum ir_mma_flag { IR_MMA_LIST(IR_ENUMERATOR) };
+enum ir_tensor_op { IR_TENSOR_OP_LIST(IR_ENUMERATOR) };
+enum ir_tensor_shape { IR_TENSOR_SHAPE_LIST(IR_ENUMERATOR) };
+enum ir_tensor_kind { IR_TENSOR_KIND_LIST(IR_ENUMERATOR) };
+enum ir_tensor_flag { IR_TENSOR_FLAG_LIST(IR_ENUMERATOR) };
+enum ir_tex_what { IR_TEX_WHAT_LIST(IR_ENUMERATOR) };
+enum ir_tex_geometry { IR_TEX_GEOMETRY_LIST(IR_ENUMERATOR) };
+enum ir_tex_lod { IR_TEX_LOD_LIST(IR_ENUMERATOR) };
+enum ir_tex_clamp { IR_TEX_CLAMP_LIST(IR_ENUMERATOR) };
+enum ir_tex_query { IR_TEX_QUERY_LIST(IR_ENUMERATOR) };
+enum ir_tex_flag { IR_TEX_FLAG_LIST(IR_ENUMERATOR) };
 enum ir_level { IR_LEVEL_LIST(IR_ENUMERATOR) };
 enum ir_policy { IR_POLICY_LIST(IR_ENUMERATOR) };
 
@@ -75,6 +85,7 @@ enum ir_policy { IR_POLICY_LIST(IR_ENUMERATOR) };
  *   VPRINTF(format b64, args b64) -> b32      generic addresses; args is a packed argument buffer
  *   ASSERTFAIL(message b64, file b64, line b32, function b64, charsize b64)
  *   MALLOC(size_B b64) -> b64                 FREE(ptr b64)
+ *   RUNTIME(call b64, args b64) -> b64        ir/device_runtime.h; generic address of its words
  */
 enum ir_mbarrier { IR_MBARRIER_LIST(IR_ENUMERATOR) };
 enum ir_builtin { IR_BUILTIN_LIST(IR_ENUMERATOR) };
@@ -197,6 +208,10 @@ struct ir_proto {
  *             rows, b by columns unless A_COLUMNS, B_ROWS
  *   XOR, AND  sums count the ones of a ^ b, a & b
  *   SAT       integer sums are clamped at the end
+ *   MINUS     products are subtracted
+ *   A_WINDOW, B_WINDOW  the matrix is in shared memory (ir/matrix.h), transposed with A_COLUMNS,
+ *             B_ROWS; instead of its registers there are two of a descriptor. b is whole; of a are
+ *             the warp's 16 rows, which is the number of the warp modulo four times 16
  *
  * Sources: a, b, c; metadata if sparse; if there are scales, for a and for b each: scales, number
  * of their first byte, number of the lanes of four that have them. These are b32.
@@ -211,6 +226,20 @@ struct ir_mma {
     enum ir_rnd rnd;         /* of f64 */
 };
 
+/* What a TENSOR or TENSOR_WARP does; registers are b32. ir/tensor.h says more. */
+struct ir_tensor {
+    uint8_t op;        /* enum ir_tensor_op */
+    uint8_t shape;     /* enum ir_tensor_shape; of ld, st, cp */
+    uint8_t num;       /* repetitions of it; of ld, st */
+    uint8_t kind;      /* enum ir_tensor_kind; of mma */
+    uint8_t scales;    /* of a row of a: 1, 2, 4; of kinds that have some */
+    uint8_t scale_d;   /* what is added to is divided by this power of two */
+    uint16_t flags;    /* bits 1 << enum ir_tensor_flag */
+    uint32_t offset;   /* of 16x32bx2: columns from one half to the other */
+    enum ir_type type; /* of a reduction; VOID: there is none */
+    uint8_t unused[3];
+};
+
 /* How many registers of a fragment: operand 'a', 'b', 'c', 'd'; 's': sources of the instruction. */
 unsigned ir_mma_registers(const struct ir_mma *mma, char operand);
 /* Where element `j` of a register of `lane` is in the matrix; `operand` as above. */
@@ -223,6 +252,22 @@ struct ir_mma_place ir_mma_place(const struct ir_mma *mma, char operand, unsigne
 bool ir_mma_selector_fits(const struct ir_mma *mma);
 /* Of the fragments; 32 or 64. */
 unsigned ir_mma_register_bits(const struct ir_mma *mma);
+
+/*
+ * What a texture or surface instruction does: src/ir/texture.h. In 8 bytes, which generated code
+ * hands over as a number.
+ */
+struct ir_tex {
+    uint8_t what;     /* enum ir_tex_what */
+    uint8_t geometry; /* enum ir_tex_geometry */
+    uint8_t lod;      /* enum ir_tex_lod */
+    uint8_t clamp;    /* enum ir_tex_clamp, of surfaces */
+    uint8_t select;   /* TLD4: component; queries: enum ir_tex_query; reductions: enum ir_atom */
+    uint8_t flags;    /* bits enum ir_tex_flag */
+    uint8_t type;     /* enum ir_type: of a result or of what is stored */
+    uint8_t vec;      /* how many of them */
+};
+_Static_assert(sizeof(struct ir_tex) == 8, "code hands it over in one word");
 
 /* Code of `func` that was inlined: the place of the call. */
 struct ir_inline {
@@ -376,10 +421,25 @@ static inline bool ir_op_combines(enum ir_op op)
 {
     return op == IR_OP_ATOM || op == IR_OP_REDUCE;
 }
-/* Both are the CTA's own window: every cluster is one CTA (docs/decisions/0003). */
+/* Of the own CTA, or of any in its cluster (struct ir_window, clusters). */
 static inline bool ir_space_is_shared(enum ir_space space)
 {
     return space == IR_SPACE_SHARED || space == IR_SPACE_SHARED_CLUSTER;
+}
+/* Do the threads of a CTA meet at such a barrier? */
+static inline bool ir_bar_meets(enum ir_bar bar)
+{
+    return bar == IR_BAR_SYNC || bar >= IR_BAR_RED_POPC;
+}
+/* Does a thread wait there? */
+static inline bool ir_bar_waits(enum ir_bar bar)
+{
+    return bar != IR_BAR_ARRIVE && bar != IR_BAR_CLUSTER_ARRIVE;
+}
+/* Is it the barrier of the cluster? */
+static inline bool ir_bar_is_cluster(enum ir_bar bar)
+{
+    return bar == IR_BAR_CLUSTER_ARRIVE || bar == IR_BAR_CLUSTER_WAIT;
 }
 const char *ir_sreg_name(enum ir_sreg sreg);
 enum ir_type ir_sreg_type(enum ir_sreg sreg); /* B32 or B64 */
@@ -447,7 +507,8 @@ static inline void ir_set_mod(struct ir_instr *instr, enum ir_mod mod, bool on)
 /* Is it done by all lanes of a warp together, at one place (PTX: .aligned)? */
 static inline bool ir_op_is_matrix(enum ir_op op)
 {
-    return op == IR_OP_MMA || op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX || op == IR_OP_MOVMATRIX;
+    return op == IR_OP_MMA || op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX ||
+           op == IR_OP_MOVMATRIX || op == IR_OP_TENSOR_WARP;
 }
 
 /* May an instruction of this operation be of this type? */
@@ -603,12 +664,40 @@ enum hd_status ir_validate_func(const struct ir_func *func) HD_MUST_CHECK;
 /* Windows, and the frames in them, start and end at multiples of this on every device. */
 #define IR_WINDOW_ALIGN_B 16u
 
+/*
+ * Of a shared window, in host memory too: patterns of swizzled tensor copies repeat after so many
+ * bytes, and programs take them from generic addresses as well as from offsets.
+ */
+enum { IR_SHARED_ALIGN_B = 1024 };
+
+/*
+ * Shared windows of a cluster's CTAs lie side by side, at this distance, in the order of their
+ * ranks. Kernels that look beyond their CTA (ir_window.clusters) count addresses of both shared
+ * spaces from the window of rank 0, so a 32-bit address has the rank in bits 24 and up: those of
+ * the own CTA are good in the cluster, mapa replaces bits, and clearing bit 24 leads from the odd
+ * CTA of a pair to the even one, on which CUTLASS relies. Other kernels count from the own window.
+ */
+enum { IR_CLUSTER_SHIFT = 24, IR_CLUSTER_MAX_CTAS = 16 };
+#define IR_CLUSTER_STRIDE_B (UINT64_C(1) << IR_CLUSTER_SHIFT)
+
+/* A multicast copy, in its imm; whose CTAs are in bits from here on of its mask of bytes. */
+enum { IR_COPY_CASTS = 64, IR_COPY_RANKS_AT = 16 };
+/* Where CTA `rank` has what some CTA has at this address, both counted from rank 0's window. */
+static inline uint64_t ir_cluster_address(uint64_t address, uint32_t rank)
+{
+    return (address & (IR_CLUSTER_STRIDE_B - 1)) + rank * IR_CLUSTER_STRIDE_B;
+}
+
+/* Does it ask for, or reach into, another CTA of its cluster? */
+bool ir_instr_sees_cluster(const struct ir_instr *instr);
+
 struct ir_window {
     uint64_t shared_B;         /* static shared memory of the kernel and everything it may call */
     uint64_t dynamic_offset_B; /* where dynamic shared memory starts: the CTA's window is this long
                                   plus the launch's dynamic bytes. May exceed shared_B. */
     uint64_t local_B;          /* local bytes per thread: the kernel and the deepest call path */
     bool recursive;            /* a cycle or an indirect call below, or it allocates of its stack */
+    bool clusters;             /* the kernel, or what it may call, looks beyond its CTA */
 };
 
 /*

@@ -146,7 +146,7 @@ static uint32_t as_bits(float f)
 }
 
 /* Exact: f32 has all numbers of the others. */
-static float widen(enum ir_type type, uint32_t bits)
+float ir_mma_float(enum ir_type type, uint32_t bits)
 {
     const struct format *f = &formats[type];
     unsigned width = f->frac_bits + f->exp_bits;
@@ -170,19 +170,19 @@ static float widen(enum ir_type type, uint32_t bits)
 static float factor(const struct ir_mma *mma, enum ir_type type, uint32_t bits)
 {
     bool in_byte = ir_mma_has(mma, IR_MMA_BYTES) && type == IR_E2M1;
-    return widen(type, in_byte ? bits >> 2 : bits);
+    return ir_mma_float(type, in_byte ? bits >> 2 : bits);
 }
 
-static int32_t integer(enum ir_type type, uint32_t bits)
+int32_t ir_mma_integer(enum ir_type type, uint32_t bits)
 {
     unsigned unused = 32 - ir_type_bits(type);
     return ir_type_is_signed(type) ? (int32_t)(bits << unused) >> unused : (int32_t)bits;
 }
 
-static float scale_of(enum ir_type type, uint32_t byte)
+float ir_mma_scale(enum ir_type type, uint32_t byte)
 {
     if (type == IR_UE4M3)
-        return widen(IR_E4M3, byte & 0x7f);
+        return ir_mma_float(IR_E4M3, byte & 0x7f);
     if (byte == 0xff)
         return as_float(0x7fffffffu);
     return byte ? as_float(byte << 23) : as_float(1u << 22); /* 2^-127 is a denormal */
@@ -223,7 +223,7 @@ static void scales_read(const struct product *p, unsigned row, bool is_b, float 
     unsigned lane = is_b ? row * 4 + thread % 4 : row % 8 * 4 + thread % 2 * 2 + row / 8;
 
     for (unsigned i = 0; i < p->mma->scales; i++)
-        out[i] = scale_of(p->mma->scale, reg[lane] >> ((byte + i) % 4 * 8) & 0xff);
+        out[i] = ir_mma_scale(p->mma->scale, reg[lane] >> ((byte + i) % 4 * 8) & 0xff);
 }
 
 static float sum_scaled(const struct product *p, unsigned row, unsigned col, float sum)
@@ -256,7 +256,7 @@ static float sum_plain(const struct product *p, unsigned row, unsigned col, floa
     return sum;
 }
 
-static uint32_t narrow(enum ir_type type, float sum)
+uint32_t ir_mma_narrow(enum ir_type type, float sum)
 {
     if (isnan(sum))
         return type == IR_F16 ? 0x7fff : 0x7fffffff;
@@ -273,7 +273,7 @@ static void sum_floats(struct product *p, unsigned row, unsigned col)
     float sum = out->single;
 
     sum = p->mma->scales ? sum_scaled(p, row, b_col, sum) : sum_plain(p, row, b_col, sum);
-    out->wide_bits = narrow(p->mma->d, sum);
+    out->wide_bits = ir_mma_narrow(p->mma->d, sum);
 }
 
 static uint64_t fma_f64(enum ir_rnd rnd, uint64_t a, uint64_t b, uint64_t c)
@@ -312,13 +312,13 @@ static void factors_convert(struct product *p)
         return;
     for (unsigned i = 0; i < na; i++) {
         if (is_integer)
-            p->a[i].number = integer(mma->a, p->a[i].bits);
+            p->a[i].number = ir_mma_integer(mma->a, p->a[i].bits);
         else
             p->a[i].single = factor(mma, mma->a, p->a[i].bits);
     }
     for (unsigned i = 0; i < nb; i++) {
         if (is_integer)
-            p->b[i].number = integer(mma->b, p->b[i].bits);
+            p->b[i].number = ir_mma_integer(mma->b, p->b[i].bits);
         else
             p->b[i].single = factor(mma, mma->b, p->b[i].bits);
     }
@@ -333,6 +333,13 @@ static void columns_find(struct product *p)
             p->column[row * p->k + j] =
                 sparse ? ir_mma_sparse_column(p->mma, p->metadata, row, j) : j;
     }
+}
+
+/* That a product is subtracted is one factor's sign. */
+static void factors_negate(struct product *p)
+{
+    for (unsigned i = 0; i < ir_mma_rows(p->mma) * p->k; i++)
+        p->a[i].single = -p->a[i].single;
 }
 
 static void sums_make(struct product *p)
@@ -369,9 +376,11 @@ static void multiply(const struct ir_mma *mma, const void *src, void *dst)
     p.metadata = (const uint32_t *)(const void *)at;
     p.scales = p.metadata + (ir_mma_has(mma, IR_MMA_SPARSE) ? IR_MMA_LANES : 0);
     factors_convert(&p);
+    if (ir_mma_has(mma, IR_MMA_MINUS))
+        factors_negate(&p);
     columns_find(&p);
     for (unsigned i = 0; mma->c == IR_F16 && i < ir_mma_rows(mma) * mma->n; i++)
-        p.sum[i].single = widen(IR_F16, p.sum[i].bits);
+        p.sum[i].single = ir_mma_float(IR_F16, p.sum[i].bits);
     sums_make(&p);
     pack(mma, p.sum, dst);
 }

@@ -18,6 +18,7 @@ struct func_refs {
     HD_VEC(struct ir_var *) vars; /* shared, perhaps repeated */
     bool indirect;
     bool allocates; /* of its stack */
+    bool clusters;  /* looks beyond its CTA */
     uint32_t epoch; /* walk that `state` belongs to */
     bool done;      /* else on the path */
     uint64_t depth_B;
@@ -38,6 +39,7 @@ struct walk {
     struct graph *g;
     struct hd_map seen; /* shared variables, by address */
     bool recursive;
+    bool clusters;
     unsigned depth;
 };
 
@@ -71,8 +73,18 @@ static void graph_fini(struct graph *g)
     hd_vec_fini(&g->taken);
 }
 
+bool ir_instr_sees_cluster(const struct ir_instr *instr)
+{
+    if (instr->op == IR_OP_SREG)
+        return instr->imm >= IR_SREG_CLUSTERID_X && instr->imm <= IR_SREG_IS_EXPLICIT_CLUSTER;
+    if (instr->op == IR_OP_BAR)
+        return ir_bar_is_cluster((enum ir_bar)instr->imm);
+    return ir_op_has(instr->op, IR_F_SPACE) && instr->mem.space == IR_SPACE_SHARED_CLUSTER;
+}
+
 static bool scan_instr(struct func_refs *refs, const struct ir_instr *instr)
 {
+    refs->clusters |= ir_instr_sees_cluster(instr);
     switch (instr->op) {
     case IR_OP_VARADDR:
         return instr->var->space != IR_SPACE_SHARED || hd_vec_push(&refs->vars, instr->var);
@@ -154,6 +166,7 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
     for (size_t i = 0; i < refs->callees.len; i++)
         below = HD_MAX(below, walk_func(w, refs->callees.at[i]));
     w->recursive |= refs->allocates;
+    w->clusters |= refs->clusters;
     if (refs->indirect) {
         w->recursive = true;
         graph_find_taken(g);
@@ -359,6 +372,7 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
     walk_init(&w, &g);
     out_window->local_B = walk_func(&w, (struct ir_func *)kernel);
     out_window->recursive = w.recursive;
+    out_window->clusters = w.clusters;
     while (hd_map_next(&w.seen, &it)) {
         const struct ir_var *var = it.value;
         out_window->shared_B =

@@ -75,6 +75,9 @@ uint64_t ir_mbarrier_do(enum ir_mbarrier op, void *at, uint64_t operand)
     case IR_MBARRIER_EXPECT_TX:
     case IR_MBARRIER_COMPLETE_TX:
         break;
+    case IR_MBARRIER_CAST_TX: /* of several barriers: the caller's */
+        assert(!"an operation on one barrier");
+        return 0;
     }
     return change(op, word, operand);
 }

@@ -3,7 +3,10 @@
 
 #include "ir/ir_ext.h"
 
-enum { WORD = 32 /* elements of b1 that are multiplied at once */ };
+enum {
+    WORD = 32, /* elements of b1 that are multiplied at once */
+    DESCRIPTOR_REGISTERS = 2
+};
 
 /* ---- shapes */
 
@@ -66,8 +69,16 @@ static unsigned fragment_bits(const struct ir_mma *mma, char operand)
     return elements(mma, operand) * ir_mma_width(mma, operand);
 }
 
+static bool is_in_window(const struct ir_mma *mma, char operand)
+{
+    return (operand == 'a' && ir_mma_has(mma, IR_MMA_A_WINDOW)) ||
+           (operand == 'b' && ir_mma_has(mma, IR_MMA_B_WINDOW));
+}
+
 unsigned ir_mma_registers(const struct ir_mma *mma, char operand)
 {
+    if (is_in_window(mma, operand))
+        return DESCRIPTOR_REGISTERS;
     if (operand == 's')
         return ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b') +
                ir_mma_registers(mma, 'c') + ir_mma_has(mma, IR_MMA_SPARSE) +
@@ -155,8 +166,11 @@ static unsigned metadata_at(const struct ir_mma *mma, const uint32_t *metadata, 
 {
     unsigned bits = ir_mma_metadata_bits(mma), lane = row % 8 * 4, upper = row / 8;
 
-    if (bits == 16)
-        return metadata[lane + mma->selector] >> (16 * upper + bit) & 3;
+    /* Elements of 16 bits and more: half a register is of a row, the other half of row + 8. */
+    if (ir_mma_width(mma, 'a') >= 16) {
+        lane += mma->selector * (bits / 16) + bit / 16;
+        return metadata[lane] >> (16 * upper + bit % 16) & 3;
+    }
     return metadata[lane + 2 * mma->selector + upper + bit / 32 * 2] >> bit % 32 & 3;
 }
 
@@ -225,12 +239,26 @@ static bool fragment_is_whole(const struct ir_mma *mma, char operand, unsigned m
     return n <= max && bits && bits % (ir_mma_register_bits(mma) * IR_MMA_LANES) == 0;
 }
 
+/* Those of a warp that works on its rows of a larger product: any n, and b is whole. */
+static bool window_shape_is_legal(const struct ir_mma *mma)
+{
+    return mma->m == 16 && !mma->scales && !ir_mma_has(mma, IR_MMA_QUADS) &&
+           kind_of(mma->a) != DOUBLES && ir_mma_width(mma, 'a') >= 8 &&
+           (ir_mma_has(mma, IR_MMA_A_WINDOW) || !ir_mma_has(mma, IR_MMA_A_COLUMNS)) &&
+           mma->k * ir_mma_width(mma, 'b') / (mma->a == IR_B1 ? WORD : 1) <= 512 &&
+           ir_mma_registers(mma, 'd') && fragment_bits(mma, 'a') % (32 * IR_MMA_LANES) == 0;
+}
+
 static bool shape_is_legal(const struct ir_mma *mma)
 {
     bool quads = ir_mma_has(mma, IR_MMA_QUADS);
 
     if ((mma->m != 8 && mma->m != 16 && mma->m != 32) || !mma->n || mma->n % 8 || mma->n > 256 ||
         mma->k < 4 || mma->k > 256 || !hd_is_pow2(mma->k))
+        return false;
+    if (ir_mma_has(mma, IR_MMA_B_WINDOW))
+        return window_shape_is_legal(mma);
+    if (ir_mma_has(mma, IR_MMA_A_WINDOW))
         return false;
     if (quads && (mma->m != 8 || mma->n != 8 || mma->k != 4 || mma->a != IR_F16))
         return false;
@@ -265,6 +293,8 @@ const char *ir_ext_check_mma(const struct ir_mma *mma)
         return "element types that have no product";
     if (counts != (mma->a == IR_B1))
         return "xor and and are for bits";
+    if (ir_mma_has(mma, IR_MMA_MINUS) && kind_of(mma->a) != FLOATS)
+        return "minus is for floats";
     if (!shape_is_legal(mma))
         return "a shape that has no fragments";
     if (!sparsity_is_legal(mma))

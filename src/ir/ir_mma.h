@@ -34,4 +34,11 @@ unsigned ir_mma_metadata_bits(const struct ir_mma *mma);
 unsigned ir_mma_sparse_column(const struct ir_mma *mma, const uint32_t *metadata, unsigned row,
                               unsigned j);
 
+/* ir_eval_mma.c: an element as a number, exactly. */
+float ir_mma_float(enum ir_type type, uint32_t bits);
+int32_t ir_mma_integer(enum ir_type type, uint32_t bits);
+float ir_mma_scale(enum ir_type type, uint32_t byte);
+/* A sum as f16 or f32; NaN is canonical. */
+uint32_t ir_mma_narrow(enum ir_type type, float sum);
+
 #endif

@@ -335,7 +335,7 @@ static bool block_reconverges(const struct shape_state *s, uint32_t block)
     if (s->classic[block])
         return false;
     ir_foreach_instr(instr, s->func->blocks[block])
-        if (instr->op == IR_OP_BAR && instr->imm != IR_BAR_ARRIVE && instr->nsrc < 2)
+        if (instr->op == IR_OP_BAR && ir_bar_meets((enum ir_bar)instr->imm) && instr->nsrc < 2)
             return true;
     return false;
 }

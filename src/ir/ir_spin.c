@@ -221,6 +221,20 @@ static bool is_followed(const struct ir_instr *in)
     return true;
 }
 
+/* Reads in a way that others' writes are to be seen by. */
+static bool reads_anew(const struct ir_instr *in)
+{
+    return in->op == IR_OP_LD && (in->mem.sem == IR_SEM_RELAXED || in->mem.sem == IR_SEM_ACQUIRE ||
+                                  in->mem.sem == IR_SEM_VOLATILE || in->mem.sem == IR_SEM_SC);
+}
+
+bool ir_polls(const struct ir_instr *in)
+{
+    bool looks = in->op == IR_OP_ATOM || in->op == IR_OP_MBARRIER;
+
+    return reads_anew(in) || (looks && in->ndst) || in->op == IR_OP_NANOSLEEP;
+}
+
 bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uint32_t loop,
                    const struct ir_instr *in, struct hd_arena *arena)
 {
@@ -228,9 +242,7 @@ bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uin
 
     switch (in->op) {
     case IR_OP_LD:
-        return (in->mem.sem == IR_SEM_RELAXED || in->mem.sem == IR_SEM_ACQUIRE ||
-                in->mem.sem == IR_SEM_VOLATILE || in->mem.sem == IR_SEM_SC) &&
-               !feeds_retry(func, loops, loop, in) && end_depends_on(&walk, in);
+        return reads_anew(in) && !feeds_retry(func, loops, loop, in) && end_depends_on(&walk, in);
     case IR_OP_NANOSLEEP:
         return true;
     case IR_OP_MBARRIER:

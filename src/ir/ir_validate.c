@@ -10,7 +10,10 @@
 #include "ir/analysis.h"
 #include "ir/ir_ext.h"
 #include "ir/ir_names.h"
+#include "ir/texture.h"
 #include "ir/mbarrier.h"
+#include "ir/tensor.h"
+#include "ir/tensor_copy.h"
 
 struct checker {
     const struct ir_func *func;
@@ -404,7 +407,7 @@ static enum hd_status check_reduce(struct checker *c)
 
 static enum hd_status check_copy(struct checker *c)
 {
-    uint64_t unit = c->instr->imm;
+    uint64_t unit = c->instr->imm & ~(uint64_t)IR_COPY_CASTS;
 
     REQUIRE(unit == 4 || unit == 8 || unit == 16, "copy in units of %llu bytes",
             (unsigned long long)unit);
@@ -469,9 +472,10 @@ static enum hd_status check_builtin(struct checker *c)
         [IR_BUILTIN_VPRINTF] = {IR_B64, IR_B64},
         [IR_BUILTIN_ASSERTFAIL] = {IR_B64, IR_B64, IR_B32, IR_B64, IR_B64},
         [IR_BUILTIN_MALLOC] = {IR_B64},
-        [IR_BUILTIN_FREE] = {IR_B64}};
-    static const uint32_t counts[] = {2, 5, 1, 1};
-    static const enum ir_type results[] = {IR_B32, IR_VOID, IR_B64, IR_VOID};
+        [IR_BUILTIN_FREE] = {IR_B64},
+        [IR_BUILTIN_RUNTIME] = {IR_B64, IR_B64}};
+    static const uint32_t counts[] = {2, 5, 1, 1, 2};
+    static const enum ir_type results[] = {IR_B32, IR_VOID, IR_B64, IR_VOID, IR_B64};
     uint64_t which = c->instr->imm;
     struct ir_proto proto = {.nparams = counts[which],
                              .params = params[which],
@@ -571,6 +575,8 @@ static enum hd_status check_bar(struct checker *c)
 
     REQUIRE(instr->ndst == reduces, "%u sources, %u results", instr->nsrc, instr->ndst);
     REQUIRE(!reduces || instr->nsrc == 3, "reduction without a predicate");
+    REQUIRE(!ir_bar_is_cluster((enum ir_bar)instr->imm) || !instr->nsrc,
+            "the barrier of the cluster has no operands");
     return reduces ? check_result(c, instr->imm == IR_BAR_RED_POPC) : HD_OK;
 }
 
@@ -594,6 +600,36 @@ static enum hd_status check_mma(struct checker *c)
     for (uint32_t i = 0; i < nsrc + ndst; i++) {
         enum ir_type is = i < nsrc ? instr->src[i]->type : instr->dst[i - nsrc]->type;
         REQUIRE(is == reg, "register %u is %s, want %s", i, ir_type_name(is), ir_type_name(reg));
+    }
+    return HD_OK;
+}
+
+static enum hd_status check_tensor(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    const struct ir_tensor *t = instr->ext;
+
+    REQUIRE(instr->nsrc == ir_tensor_sources(t), "%u registers, want %u", instr->nsrc,
+            ir_tensor_sources(t));
+    REQUIRE(instr->ndst == ir_tensor_results(t), "%u results, want %u", instr->ndst,
+            ir_tensor_results(t));
+    REQUIRE((instr->op == IR_OP_TENSOR) == (t->op >= IR_TENSOR_CP), "a warp's, or a thread's");
+    return HD_OK;
+}
+
+/* Handles, then words. */
+static enum hd_status check_tex(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    const struct ir_tex *tex = ir_ext_tex(instr);
+    uint32_t handles = 1 + (tex->flags >> IR_TEX_SAMPLER & 1);
+    uint32_t nsrc = handles + ir_tex_source_words(tex), ndst = ir_tex_result_words(tex);
+
+    REQUIRE(instr->nsrc == nsrc, "%u operands, want %u", instr->nsrc, nsrc);
+    REQUIRE(instr->ndst == ndst, "%u results, want %u", instr->ndst, ndst);
+    for (uint32_t i = 0; i < nsrc; i++) {
+        enum ir_type is = instr->src[i]->type, want = i < handles ? IR_B64 : IR_B32;
+        REQUIRE(is == want, "operand %u is %s, want %s", i, ir_type_name(is), ir_type_name(want));
     }
     return HD_OK;
 }
@@ -630,6 +666,25 @@ static enum hd_status check_mbarrier(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_tensor_copy(struct checker *c)
+{
+    const struct ir_instr *instr = c->instr;
+    const struct ir_tensor_what what = ir_tensor_unpack(instr->imm);
+
+    REQUIRE(what.way < IR_TENSOR_WAYS && what.mode < IR_TENSOR_MODES && what.rank >= 1 &&
+                what.rank <= IR_TENSOR_RANK_MAX && what.atom <= IR_ATOM_XOR,
+            "no such copy: %llu", (unsigned long long)instr->imm);
+    REQUIRE(what.rank >= 3 || what.mode < IR_TENSOR_PIXELS, "%u dimensions of images", what.rank);
+    REQUIRE(instr->nsrc ==
+                IR_TENSOR_OPERAND_0 + ir_tensor_coordinates(&what) + ir_tensor_infos(&what),
+            "%u operands", instr->nsrc);
+    for (uint32_t i = IR_TENSOR_OPERAND_0; i < instr->nsrc; i++)
+        REQUIRE(instr->src[i]->type == IR_B32, "operand %u has no 32 bits", i);
+    REQUIRE(ir_space_is_shared(instr->mem.space), "a box is in shared memory");
+    REQUIRE(!what.casts || instr->mem.space == IR_SPACE_SHARED_CLUSTER, "a multicast in a CTA");
+    return HD_OK;
+}
+
 typedef enum hd_status check_fn(struct checker *c);
 
 static check_fn *const specials[IR_OP_COUNT] = {
@@ -654,9 +709,13 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_COPY] = check_copy,
     [IR_OP_REDUCE] = check_reduce,
     [IR_OP_MMA] = check_mma,
+    [IR_OP_TENSOR] = check_tensor,
+    [IR_OP_TENSOR_WARP] = check_tensor,
+    [IR_OP_TEX] = check_tex,
     [IR_OP_LDMATRIX] = check_tile,
     [IR_OP_STMATRIX] = check_tile,
     [IR_OP_MBARRIER] = check_mbarrier,
+    [IR_OP_TENSORCOPY] = check_tensor_copy,
 };
 
 static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)

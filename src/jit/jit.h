@@ -63,6 +63,7 @@ enum jit_form {
 };
 const char *jit_form_name(enum jit_form form);
 
+struct ir_texture;
 struct jit_cta;
 struct jit_warp;
 struct jit_variant;
@@ -76,7 +77,8 @@ struct jit_barrier {
     uint32_t result_arrived;
 };
 
-#define JIT_NBARRIERS 16
+#define JIT_NBARRIERS       16
+#define JIT_CLUSTER_BARRIER 16 /* its generation is in bars[], the rest is the device's */
 
 /*
  * What generated code asks of its device. `lanes` is the mask of lanes that ask; per-lane operands
@@ -109,6 +111,17 @@ struct jit_services {
      * that may not is a fault. */
     void (*check)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
                   const uint64_t *address, uint32_t size_B);
+    /* A fault, as above, with the reason, which lives on; NULL: the status says it. */
+    void (*refuse)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+                   uint32_t status, uint64_t address, const char *reason);
+    /* The texture or surface that a handle names, or NULL. */
+    const struct ir_texture *(*texture)(struct jit_cta *cta, uint64_t handle);
+    /* ir/device_runtime.h: `args` are addresses of the words. */
+    void (*runtime)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                    const uint64_t *call, const uint64_t *args, uint64_t *out_result);
+    /* The barrier of the cluster: lanes arrive; the generation that they wait for to pass. */
+    uint32_t (*cluster_arrive)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes);
+    uint32_t (*cluster_wait)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes);
 };
 
 /* Facts of one launch, shared by all its CTAs. */
@@ -129,27 +142,35 @@ struct jit_launch {
     void *device; /* for the services */
     /* Strict code touches addresses in here without asking. */
     uint64_t space_va, space_B;
+    uint32_t cluster[3]; /* CTAs of a cluster, at least 1 */
+    uint32_t cluster_ctas;
+    uint32_t explicit_cluster; /* 1: the launch named a size */
+    uint32_t pad;
 };
 
 struct jit_warp {
     uint32_t index; /* in the CTA */
     uint32_t alive; /* lanes that exist and have not ended; set at the start, shrinks */
     uint32_t state; /* 0 at the start, then as returned by run() */
-    uint32_t pad;
-    char *frame; /* code->frame_B bytes, 64-byte aligned, zeroed at the start of the CTA */
+    uint32_t polls; /* number of the instruction that last looked for what it may wait for; 0 */
+    char *frame;    /* code->frame_B bytes, 64-byte aligned, zeroed at the start of the CTA */
 };
 
 struct jit_cta {
     const struct jit_launch *launch;
     uint32_t ctaid[3];
     uint32_t smid; /* worker number */
-    char *shared;  /* host address of the shared window, 128-byte aligned */
+    char *shared;  /* host address of the shared window, aligned to IR_SHARED_ALIGN_B */
     char *local;   /* host address of thread 0's local window; thread t's is t * local_B further */
     char *frames;  /* of the warps, frame_B each, 64-byte aligned: for run_cta */
     struct jit_warp *warps;
     uint32_t live_threads; /* threads that have not ended: what a barrier without count expects */
     uint32_t opened;       /* counts barrier openings of any number */
-    struct jit_barrier bars[JIT_NBARRIERS];
+    char *cluster;         /* shared window of rank 0 of its cluster: see jit_cluster.h */
+    uint32_t cluster_rank; /* its own */
+    uint32_t pad;
+    struct jit_barrier bars[JIT_NBARRIERS + 1];
+    struct ir_tensor_memory *tensor; /* NULL until it is used; hd_free() */
 };
 
 struct jit_code {

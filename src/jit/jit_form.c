@@ -112,6 +112,7 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .verify = hd_debug(HD_DEBUG_VALIDATE),
         .break_llvm = form == JIT_FAST && hd_fault(HD_FAULT_JIT_LLVM),
         .crash = form == JIT_FAST && hd_fault(HD_FAULT_JIT_CRASH),
+        .shallow = form == JIT_FAST && hd_fault(HD_FAULT_JIT_STACK),
         .hang = form == JIT_FAST && hd_fault(HD_FAULT_JIT_HANG),
     };
 }

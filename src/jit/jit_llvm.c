@@ -125,9 +125,19 @@ struct call {
     volatile sig_atomic_t crash; /* signal that it met; 0 = none */
     _Atomic pid_t thread;        /* once `clock` is its processor time; 0 = not yet */
     clockid_t clock;
-    bool endless; /* given up */
+    bool endless;      /* given up */
+    _Atomic bool left; /* by its caller or by its thread: the second one frees it */
     char signal_stack[SIGNAL_STACK_B];
 };
+
+static void call_leave(struct call *call)
+{
+    if (!atomic_exchange(&call->left, true))
+        return;
+    jit_result_fini(&call->out);
+    sem_destroy(&call->done);
+    hd_free(call);
+}
 
 static void *call_main(void *arg)
 {
@@ -145,6 +155,7 @@ static void *call_main(void *arg)
         sigaltstack(&old, NULL);
     pthread_setspecific(codegen.call_key, NULL);
     sem_post(&call->done);
+    call_leave(call);
     return NULL;
 }
 
@@ -218,8 +229,10 @@ static bool call_wait(struct call *call)
 static enum hd_status call_run(struct call *call)
 {
     const char *name = call->req.kernel->name;
-    bool done = call_start(call) && call_wait(call);
+    bool started = call_start(call), done = started && call_wait(call);
 
+    if (!started)
+        call_leave(call); /* for the thread */
     if (atomic_load(&codegen.ending))
         return hd_error(HD_CANCELLED, "compiling kernel %s: the process is ending", name);
     if (done)
@@ -242,13 +255,15 @@ enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out
     call->req = *req;
     sem_init(&call->done, 0, 0);
     enum hd_status status = call_run(call);
-    if (status == HD_CANCELLED || call->crash || call->endless)
-        return status; /* the thread is still there */
+    if (status == HD_CANCELLED || call->crash || call->endless) {
+        call_leave(call); /* the thread is still there */
+        return status;
+    }
     *out = call->out;
+    call->out = (struct gen_result){0};
     if (status != HD_OK && call->status != HD_OK && out->error[0])
         status = hd_error(status, "compiling kernel %s: %s", req->kernel->name, out->error);
-    sem_destroy(&call->done);
-    hd_free(call);
+    call_leave(call);
     return status;
 }
 

@@ -245,6 +245,7 @@ static const struct rt_name names[] = {
 
 void *jit_rt_atom_lookup(const char *name);
 void *jit_rt_async_lookup(const char *name);
+void *jit_rt_tensor_copy_lookup(const char *name);
 
 void *jit_rt_lookup(const char *name)
 {
@@ -255,5 +256,11 @@ void *jit_rt_lookup(const char *name)
     void *found = jit_rt_atom_lookup(name);
     if (!found)
         found = jit_rt_async_lookup(name);
+    if (!found)
+        found = jit_rt_tensor_lookup(name);
+    if (!found)
+        found = jit_rt_tex_lookup(name);
+    if (!found)
+        found = jit_rt_tensor_copy_lookup(name);
     return found ? found : jit_rt_mma_lookup(name);
 }

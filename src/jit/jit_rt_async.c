@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ir/mbarrier.h"
+#include "jit/jit_cluster.h"
 
 #define FOR_LANES(lane, mask)                                                                      \
     for (uint32_t lane##_left = (mask), lane = 0;                                                  \
@@ -38,13 +39,6 @@ static void check_strict(const struct here *h, const uint64_t *addresses, uint64
                             (uint32_t)HD_MIN(size_B, UINT32_MAX));
 }
 
-static bool is_inside_window(const struct jit_cta *cta, uint64_t address, uint64_t size_B)
-{
-    uint64_t offset = address - (uint64_t)(uintptr_t)cta->shared, all_B = cta->launch->shared_B;
-
-    return offset <= all_B && size_B <= all_B - offset;
-}
-
 /* ---- copies */
 
 static void check(const struct here *h, uint32_t how, const uint64_t *dst, const uint64_t *src,
@@ -56,7 +50,7 @@ static void check(const struct here *h, uint32_t how, const uint64_t *dst, const
         fault(h, HD_MISALIGNED, to);
     if (size_B && (from & odd))
         fault(h, HD_MISALIGNED, from);
-    if (how & JIT_ASYNC_SHARED && !is_inside_window(h->cta, to, total_B))
+    if (how & JIT_ASYNC_SHARED && !jit_cluster_holds(h->cta, to, total_B))
         fault(h, HD_ILLEGAL_ADDRESS, to);
     if (how & JIT_ASYNC_STRICT && !(how & JIT_ASYNC_SHARED))
         check_strict(h, dst, total_B);
@@ -85,6 +79,29 @@ static void copy(char *dst, const char *src, uint64_t size_B, uint64_t total_B, 
         memset(dst + size_B, 0, total_B - size_B);
 }
 
+/* Host address of the place that CTA `rank` has instead of this one. */
+static uint64_t address_in(const struct jit_cta *cta, uint64_t address, uint32_t rank)
+{
+    uint64_t base = (uint64_t)(uintptr_t)cta->cluster;
+
+    return base + ir_cluster_address(address - base, rank);
+}
+
+static void copy_cast(const struct here *h, uint32_t how, uint64_t dst, const uint64_t *src,
+                      uint64_t size_B, uint64_t total_B, uint32_t bytes)
+{
+    uint64_t to[32];
+
+    for (uint32_t r = 0; r < IR_CLUSTER_MAX_CTAS; r++) {
+        if (!(bytes >> IR_COPY_RANKS_AT >> r & 1))
+            continue;
+        to[h->lane] = address_in(h->cta, dst, r);
+        check(h, how, to, src, size_B, total_B);
+        copy((char *)(uintptr_t)to[h->lane], (const char *)(uintptr_t)src[h->lane], size_B, total_B,
+             bytes);
+    }
+}
+
 void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
                  uint32_t how, const uint64_t *dst, const uint64_t *src, const uint64_t *size_B,
                  const uint64_t *total_B, const uint32_t *bytes);
@@ -97,6 +114,10 @@ void jit_rt_copy(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uin
         const struct here h = {cta, warp, place, lane};
         uint64_t n = HD_MIN(size_B[lane], total_B[lane]);
 
+        if (how & IR_COPY_CASTS) {
+            copy_cast(&h, how, dst[lane], src, n, total_B[lane], bytes[lane]);
+            continue;
+        }
         check(&h, how, dst, src, n, total_B[lane]);
         copy((char *)(uintptr_t)dst[lane], (const char *)(uintptr_t)src[lane], n, total_B[lane],
              bytes[lane]);
@@ -139,10 +160,24 @@ static void check_barrier(const struct here *h, uint32_t how, const uint64_t *ad
 
     if (address & (IR_MBARRIER_B - 1))
         fault(h, HD_MISALIGNED, address);
-    if (how & JIT_ASYNC_SHARED && !is_inside_window(h->cta, address, IR_MBARRIER_B))
+    if (how & JIT_ASYNC_SHARED && !jit_cluster_holds(h->cta, address, IR_MBARRIER_B))
         fault(h, HD_ILLEGAL_ADDRESS, address);
     if (how & JIT_ASYNC_STRICT && !(how & JIT_ASYNC_SHARED))
         check_strict(h, addresses, IR_MBARRIER_B);
+}
+
+/* The barriers that CTAs have at this address. */
+static void cast_tx(const struct here *h, uint32_t how, uint64_t address, uint64_t operand)
+{
+    uint64_t at[32];
+
+    for (uint32_t r = 0; r < IR_CLUSTER_MAX_CTAS; r++) {
+        if (!(operand >> 32 >> r & 1))
+            continue;
+        at[h->lane] = address_in(h->cta, address, r);
+        check_barrier(h, how, at);
+        ir_mbarrier_do(IR_MBARRIER_COMPLETE_TX, (void *)(uintptr_t)at[h->lane], (uint32_t)operand);
+    }
 }
 
 void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
@@ -155,6 +190,10 @@ void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place,
         const struct here h = {cta, warp, place, lane};
         uint64_t result;
 
+        if ((how & 255) == IR_MBARRIER_CAST_TX) {
+            cast_tx(&h, how, address[lane], operand[lane]);
+            continue;
+        }
         check_barrier(&h, how, address);
         result = ir_mbarrier_do((enum ir_mbarrier)(how & 255), (void *)(uintptr_t)address[lane],
                                 operand[lane]);

@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "ir/eval.h"
+#include "ir/matrix.h"
 
-enum { LANES = 32, ROW_B = 16, REGISTERS_MAX = 24, ROWS_PER_REGISTER = 8 };
+enum { LANES = 32, ROW_B = 16, REGISTERS_MAX = 136, SMALL_MAX = 24, ROWS_PER_REGISTER = 8 };
 
 /* Copies registers; those of lanes that are missing become zeros. */
 static const void *present(uint32_t mask, unsigned n, unsigned reg_B, const void *regs, void *room)
@@ -33,13 +34,32 @@ void jit_rt_mma(uint64_t low, uint64_t high, uint32_t path, uint32_t mask, const
                 void *dst)
 {
     const uint64_t words[2] = {low, high};
-    uint64_t room[REGISTERS_MAX * LANES];
+    uint64_t room[SMALL_MAX * LANES];
     struct ir_mma mma;
     memcpy(&mma, words, sizeof(mma));
     if (mask != UINT32_MAX)
         src = present(mask, ir_mma_registers(&mma, 's'), ir_mma_register_bits(&mma) / 8, src, room);
     if (!jit_mma_vectors(&mma, (enum jit_path)path, src, dst))
         ir_eval_mma(&mma, src, dst);
+}
+
+/* The same with matrices in shared memory. */
+void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                       uint64_t low, uint64_t high, uint32_t path, const void *src, void *dst);
+void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
+                       uint64_t low, uint64_t high, uint32_t path, const void *src, void *dst)
+{
+    const uint64_t words[2] = {low, high};
+    const struct ir_matrix_place at = {
+        {cta->shared, cta->launch->shared_B}, warp->index, (unsigned)__builtin_ctz(mask)};
+    uint64_t room[REGISTERS_MAX * LANES / 2], bad_B = 0;
+    struct ir_mma mma;
+    memcpy(&mma, words, sizeof(mma));
+    if (mask != UINT32_MAX)
+        src = present(mask, ir_mma_registers(&mma, 's'), sizeof(uint32_t), src, room);
+    if (!jit_mma_window(&mma, (enum jit_path)path, &at, src, dst) &&
+        !ir_eval_mma_window(&mma, &at, src, dst, &bad_B))
+        cta->launch->services->fault(cta, warp, mask & -mask, place, HD_ILLEGAL_ADDRESS, bad_B);
 }
 
 /* ---- rows */
@@ -98,6 +118,7 @@ static const struct {
     void *address;
 } names[] = {
     {"jit_rt_mma", (void *)jit_rt_mma},
+    {"jit_rt_mma_window", (void *)jit_rt_mma_window},
     {"jit_rt_ldmatrix", (void *)jit_rt_ldmatrix},
     {"jit_rt_stmatrix", (void *)jit_rt_stmatrix},
     {"jit_rt_movmatrix", (void *)jit_rt_movmatrix},

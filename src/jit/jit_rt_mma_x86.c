@@ -12,6 +12,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/matrix.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -443,11 +445,189 @@ bool jit_mma_vectors(const struct ir_mma *mma, enum jit_path path, const void *s
     return true;
 }
 
+/* ---- products of wgmma: b, and maybe a, is read from shared memory */
+
+enum { WINDOW_N_MAX = 256, ROWS = 16 };
+
+struct window_factors {
+    unsigned k, n;
+    /* Four rows at a time, each for four lanes. */
+    float a[K_MAX][4][16] __attribute__((aligned(64)));
+    /* Rows of k; of each eight columns the even ones first. */
+    float b[K_MAX * WINDOW_N_MAX] __attribute__((aligned(64)));
+};
+
+typedef void window_tile_fn(const struct window_factors *f, unsigned tile, lanes_f32 *out);
+
+AVX512 INLINE void window_tile_avx512(const struct window_factors *f, unsigned tile, lanes_f32 *out)
+{
+    const float *b = f->b + 8 * tile;
+    SUMS_LIST(SUM_LOAD_512)
+    for (unsigned k = 0; k < f->k; k++, b += f->n) {
+        __m512 even = _mm512_broadcast_f32x4(_mm_loadu_ps(b));
+        __m512 odd = _mm512_broadcast_f32x4(_mm_loadu_ps(b + 4));
+        __m512 low0 = _mm512_load_ps(f->a[k][0]), low1 = _mm512_load_ps(f->a[k][1]);
+        __m512 high0 = _mm512_load_ps(f->a[k][2]), high1 = _mm512_load_ps(f->a[k][3]);
+        SUMS_LIST(SUM_ADD_512)
+    }
+    SUMS_LIST(SUM_STORE_512)
+}
+
+AVX2 INLINE void window_half_avx2(const struct window_factors *f, unsigned tile, unsigned half,
+                                  lanes_f32 *out)
+{
+    const float *b = f->b + 8 * tile;
+    SUMS_LIST(SUM_LOAD_256)
+    for (unsigned k = 0; k < f->k; k++, b += f->n) {
+        const float(*a)[16] = &f->a[k][half / 16];
+        __m256 even = _mm256_broadcast_ps((const __m128 *)(const void *)b);
+        __m256 odd = _mm256_broadcast_ps((const __m128 *)(const void *)(b + 4));
+        __m256 low0 = _mm256_load_ps(a[0]), low1 = _mm256_load_ps(a[0] + 8);
+        __m256 high0 = _mm256_load_ps(a[2]), high1 = _mm256_load_ps(a[2] + 8);
+        SUMS_LIST(SUM_ADD_256)
+    }
+    SUMS_LIST(SUM_STORE_256)
+}
+
+AVX2 INLINE void window_tile_avx2(const struct window_factors *f, unsigned tile, lanes_f32 *out)
+{
+    window_half_avx2(f, tile, 0, out);
+    window_half_avx2(f, tile, 16, out);
+}
+
+/* Rows of k of the warp's sixteen rows, from registers. */
+static void rows_from_registers(const struct ir_mma *mma, const word_lanes *src, float (*out)[ROWS])
+{
+    struct element e = element_of(mma->a, false);
+    unsigned per = 32 / e.box, n = registers(ROWS, mma->k, e.box);
+    lanes_f32 x;
+    for (unsigned r = 0; r < n; r++) {
+        for (unsigned j = 0; j < per; j++) {
+            widen(&e, src[r], j, x);
+            for (unsigned lane = 0; lane < LANES; lane++)
+                out[r / 2 * 4 * per + lane % 4 * per + j][lane / 4 + r % 2 * 8] = x[lane];
+        }
+    }
+}
+
+static bool rows_from_window(const struct ir_mma *mma, const struct ir_matrix_place *at,
+                             const void *src, float (*out)[ROWS])
+{
+    const struct ir_matrix_panel p = {.from = ir_mma_matrix(mma, 'a', at, src),
+                                      .window = at->window,
+                                      .type = mma->a,
+                                      .first = at->warp % 4 * ROWS,
+                                      .outer = ROWS,
+                                      .inner = mma->k,
+                                      .outer_stride = 1,
+                                      .k_stride = ROWS,
+                                      .out = out[0]};
+    return jit_panel_read(&p);
+}
+
+static bool window_a_make(const struct ir_mma *mma, const struct ir_matrix_place *at,
+                          const void *src, struct window_factors *f)
+{
+    float rows[K_MAX][ROWS] __attribute__((aligned(64)));
+    float sign = mma->flags >> IR_MMA_MINUS & 1 ? -1.0f : 1.0f;
+    if (!(mma->flags >> IR_MMA_A_WINDOW & 1))
+        rows_from_registers(mma, src, rows);
+    else if (!rows_from_window(mma, at, src, rows))
+        return false;
+    for (unsigned k = 0; k < f->k; k++) {
+        for (unsigned row = 0; row < ROWS; row++)
+            _mm_store_ps(&f->a[k][row / 4][row % 4 * 4], _mm_set1_ps(sign * rows[k][row]));
+    }
+    return true;
+}
+
+static bool window_b_make(const struct ir_mma *mma, const struct ir_matrix_place *at,
+                          const void *src, struct window_factors *f)
+{
+    const struct ir_matrix_panel p = {.from = ir_mma_matrix(mma, 'b', at, src),
+                                      .window = at->window,
+                                      .type = mma->b,
+                                      .outer = f->n,
+                                      .inner = f->k,
+                                      .outer_stride = 1,
+                                      .k_stride = f->n,
+                                      .paired = true,
+                                      .out = f->b};
+    return jit_panel_read(&p);
+}
+
+INLINE void window_sums(const struct ir_mma *mma, const struct window_factors *f,
+                        const word_lanes *c, word_lanes *d, window_tile_fn *tile)
+{
+    unsigned regs = mma->d == IR_F16 ? SUMS / 2 : SUMS;
+    lanes_f32 sums[SUMS];
+    for (unsigned i = 0; i < f->n / 8; i++, c += regs, d += regs) {
+        sums_read(mma, c, sums);
+        tile(f, i, sums);
+        sums_write(mma, c, sums, d);
+    }
+}
+
+AVX512 static void window_avx512(const struct ir_mma *mma, const struct window_factors *f,
+                                 const word_lanes *c, word_lanes *d)
+{
+    if (mma->d == IR_F32) {
+        static const struct ir_mma singles = {.c = IR_F32, .d = IR_F32};
+        window_sums(&singles, f, c, d, window_tile_avx512);
+    } else
+        window_sums(mma, f, c, d, window_tile_avx512);
+}
+
+AVX2 static void window_avx2(const struct ir_mma *mma, const struct window_factors *f,
+                             const word_lanes *c, word_lanes *d)
+{
+    window_sums(mma, f, c, d, window_tile_avx2);
+}
+
+static bool window_multiply(const struct ir_mma *mma, enum jit_path path,
+                            const struct ir_matrix_place *at, const void *src, void *dst)
+{
+    struct window_factors f; /* what is used is written first */
+    const word_lanes *c = src;
+    c += ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b');
+    f.k = mma->k;
+    f.n = mma->n;
+    if (!window_a_make(mma, at, src, &f) || !window_b_make(mma, at, src, &f))
+        return false;
+    if (path == JIT_AVX512)
+        window_avx512(mma, &f, c, dst);
+    else
+        window_avx2(mma, &f, c, dst);
+    return true;
+}
+
+bool jit_mma_window(const struct ir_mma *mma, enum jit_path path, const struct ir_matrix_place *at,
+                    const void *src, void *dst)
+{
+    unsigned mode = _mm_getcsr();
+    bool done;
+    if (path == JIT_GENERIC || mma->flags >> IR_MMA_SPARSE & 1 || mma->a == IR_B1)
+        return false;
+    if (mode & MXCSR_MODES)
+        _mm_setcsr(MXCSR_DEFAULT);
+    done = window_multiply(mma, path, at, src, dst);
+    if (mode & MXCSR_MODES)
+        _mm_setcsr(mode);
+    return done;
+}
+
 #else
 
 bool jit_mma_vectors(const struct ir_mma *mma, enum jit_path path, const void *src, void *dst)
 {
     (void)mma, (void)path, (void)src, (void)dst;
+    return false;
+}
+
+bool jit_mma_window(const struct ir_mma *mma, enum jit_path path, const struct ir_matrix_place *at,
+                    const void *src, void *dst)
+{
+    (void)mma, (void)path, (void)at, (void)src, (void)dst;
     return false;
 }
 

@@ -182,6 +182,14 @@ LD_F1(fast_log10f)
     return __nvvm_lg2_approx_f(x) * 0.30103000998497009f;
 }
 
+/* From sm_75 on. */
+LD_F1(fast_tanhf)
+{
+    float y;
+    __asm__("tanh.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 LD_F2(fast_powf)
 {
     return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x));

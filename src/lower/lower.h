@@ -59,6 +59,12 @@ enum hd_status lower_all(struct lower_program *program, struct ir_module **out_m
 enum hd_status lower_ptx(const struct ptx_module *const *modules, size_t count, const char *name,
                          struct ir_module **out_module) HD_MUST_CHECK;
 
+/* A function or variable that `module` names in this line and nobody defines. */
+typedef void lower_undefined_fn(void *user, struct hd_str name, struct hd_str module,
+                                uint32_t line);
+/* Tells every use of what is undefined, in the order of functions; for linkers. */
+void lower_program_undefined(struct lower_program *program, lower_undefined_fn *found, void *user);
+
 /* What lowering refuses. */
 struct lower_refusal {
     const struct ptx_func *func;

@@ -1,6 +1,8 @@
 /* Integer and bit instructions, moves, compares. */
 #include "lower/lower_priv.h"
 
+#include <assert.h>
+
 typedef struct ir_value *val;
 
 static bool is_float(const struct ptx_form *form)
@@ -34,11 +36,26 @@ static void carry_write(struct lower_fn *f, val v)
     lower_reg_write(f, f->nregs - 1, v);
 }
 
+/* Of 16 bits, which take a carry and leave none, there are no operations: those of 32 do it. */
+static void add_carry_16(struct lower_fn *f, const struct ptx_insn *in, val a, val b, val c,
+                         bool sub)
+{
+    a = lower_fit(f, a, IR_U16, IR_B32);
+    b = lower_fit(f, b, IR_U16, IR_B32);
+    val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, IR_U32, a, b, c);
+    assert(!in->form->cc);
+    lower_dst(f, &in->ops[0], lower_fit(f, r, IR_U32, IR_B16), IR_U16);
+}
+
 static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val b, bool with,
                       bool sub, const struct ptx_operand *dst)
 {
     enum ir_type t = lower_form_type(in);
     val c = with ? carry_read(f) : lower_const(f, IR_PRED, 0);
+    if (ir_type_bits(t) == 16) {
+        add_carry_16(f, in, a, b, c, sub);
+        return;
+    }
     val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
     if (in->form->cc)
         carry_write(f, lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c));
@@ -280,9 +297,40 @@ bool lower_do_slct(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
+/* Element i of a list, or of a special register that is a vector. */
+static struct ptx_operand element(const struct ptx_operand *op, unsigned i)
+{
+    if (op->kind == PTX_OPND_VEC && i < op->nitems)
+        return op->items[i];
+    struct ptx_operand part = *op;
+    part.comp = (uint8_t)(PTX_COMP_X + i);
+    return part;
+}
+
+/* mov.v4.u32 {a, b, c, d}, %ntid: all are read before one is written. */
+static void mov_vector(struct lower_fn *f, const struct ptx_insn *in, enum ir_type t)
+{
+    val v[PTX_MAX_VECTOR];
+    unsigned n = in->form->vec;
+    assert(n <= PTX_MAX_VECTOR && in->ops[0].kind == PTX_OPND_VEC);
+    for (unsigned i = 0; i < n; i++) {
+        const struct ptx_operand part = element(&in->ops[1], i);
+        v[i] = lower_src(f, &part, t);
+    }
+    for (unsigned i = 0; i < n; i++)
+        lower_dst(f, &in->ops[0].items[i], v[i], t);
+}
+
 bool lower_do_mov(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
+    if (in->form->vec > 1) {
+        bool lists = in->ops[0].kind == PTX_OPND_VEC &&
+                     (in->ops[1].kind == PTX_OPND_VEC || in->ops[1].kind == PTX_OPND_SREG);
+        if (lists)
+            mov_vector(f, in, t);
+        return lists;
+    }
     if (in->ops[0].kind == PTX_OPND_VEC && in->ops[1].kind == PTX_OPND_REG &&
         ir_type_bits(t) == 128) {
         lower_dst(f, &in->ops[0], lower_src(f, &in->ops[1], IR_B128), IR_B128);

@@ -24,4 +24,16 @@ void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned 
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                        struct ir_value *bytes);
 
+/* The same, operand of cast_tx (spec/ir_ops.def). */
+void lower_cast_tx(struct lower_fn *f, const struct ptx_operand *at, struct ir_value *operand);
+
+/* lower_bulk.c */
+bool lower_goes(const struct ptx_form *form, enum ptx_space to, enum ptx_space from);
+/* Does the form have these modifiers only, up to NONE, besides types and spaces? */
+bool lower_has_only(const struct ptx_form *form, const enum ptx_mod *allowed);
+/* A mask of 16 bits, as b32. */
+struct ir_value *lower_cta_mask(struct lower_fn *f, const struct ptx_operand *op);
+/* What a bulk reduction does; false: no such. */
+bool lower_reduction(const struct ptx_form *form, enum ir_atom *out);
+
 #endif

@@ -9,13 +9,12 @@ typedef struct ir_value *val;
 
 enum { BLOCK_B = 16, BULK_MAX_B = 1048560 };
 
-static bool goes(const struct ptx_form *form, enum ptx_space to, enum ptx_space from)
+bool lower_goes(const struct ptx_form *form, enum ptx_space to, enum ptx_space from)
 {
     return form->nspaces == 2 && form->spaces[0] == to && form->spaces[1] == from;
 }
 
-/* Does the form have these modifiers only, besides types and spaces? */
-static bool has_only(const struct ptx_form *form, const enum ptx_mod *allowed)
+bool lower_has_only(const struct ptx_form *form, const enum ptx_mod *allowed)
 {
     for (unsigned i = 0; i < form->nmods; i++) {
         enum ptx_mod mod = (enum ptx_mod)form->mods[i].id;
@@ -27,7 +26,7 @@ static bool has_only(const struct ptx_form *form, const enum ptx_mod *allowed)
     }
     return true;
 }
-#define HAS_ONLY(form, ...) has_only(form, (const enum ptx_mod[]){__VA_ARGS__, PTX_MOD_NONE})
+#define HAS_ONLY(form, ...) lower_has_only(form, (const enum ptx_mod[]){__VA_ARGS__, PTX_MOD_NONE})
 
 /* A size in bytes, as b64; NULL and an error when it cannot be one. */
 static val size_of(struct lower_fn *f, const struct ptx_operand *op)
@@ -55,10 +54,10 @@ struct bulk {
 static const char *bulk_read(const struct ptx_insn *in, struct bulk *out)
 {
     const struct ptx_form *form = in->form;
-    bool to_cta = goes(form, PTX_SPACE_SHARED_CTA, PTX_SPACE_GLOBAL);
-    bool to_cluster = goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_GLOBAL);
-    bool inside = goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_SHARED_CTA);
-    bool out_of = goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA);
+    bool to_cta = lower_goes(form, PTX_SPACE_SHARED_CTA, PTX_SPACE_GLOBAL);
+    bool to_cluster = lower_goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_GLOBAL);
+    bool inside = lower_goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_SHARED_CTA);
+    bool out_of = lower_goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA);
     bool hint = ptx_form_has(form, PTX_MOD_L2_CACHE_HINT);
     *out = (struct bulk){.in = in,
                          .tells = ptx_form_has(form, PTX_MOD_MBARRIER_COMPLETE_TX_BYTES),
@@ -80,22 +79,11 @@ static const char *bulk_read(const struct ptx_insn *in, struct bulk *out)
 }
 
 /* A mask of 16 bits, as b32. */
-static val mask_of(struct lower_fn *f, const struct ptx_operand *op)
+val lower_cta_mask(struct lower_fn *f, const struct ptx_operand *op)
 {
     if (op->kind != PTX_OPND_INT && !lower_is_reg(f, op, 16))
         lower_fail(f, HD_BAD_PTX, "the mask has 16 bits");
     return lower_fit(f, lower_src(f, op, IR_U16), IR_U16, IR_B32);
-}
-
-/* Of the blocks of a cluster there is one: number 0. */
-static val size_if_cast(struct lower_fn *f, const struct ptx_operand *op, val size)
-{
-    val both[] = {mask_of(f, op), lower_const(f, IR_B32, 1)};
-    val bit[] = {lower_op(f, IR_OP_AND, IR_B32, 2, both), lower_const(f, IR_B32, 0)};
-    struct ir_instr *is = lower_emit(f, IR_OP_SETP, IR_U32, 2, bit, 1);
-    is->cmp = IR_NE;
-    val pick[] = {is->dst[0], size, lower_const(f, IR_B64, 0)};
-    return lower_op(f, IR_OP_SELECT, IR_B64, 3, pick);
 }
 
 static void bulk_emit(struct lower_fn *f, const struct bulk *b, val size, val bytes)
@@ -110,7 +98,21 @@ static void bulk_emit(struct lower_fn *f, const struct bulk *b, val size, val by
     struct ir_instr *r = lower_emit(f, IR_OP_COPY, IR_VOID, n, ops, 0);
     lower_access_set(r, &dst, 1);
     lower_access_hints(r, form);
-    r->imm = BLOCK_B;
+    r->imm = BLOCK_B | (b->casts ? IR_COPY_CASTS : 0);
+}
+
+/* To each block of the mask, whose barrier hears of it. */
+static void bulk_cast(struct lower_fn *f, const struct bulk *b, val size)
+{
+    val ranks = lower_cta_mask(f, &b->in->ops[b->other_at]);
+    val shift = lower_const(f, IR_B32, IR_COPY_RANKS_AT);
+    val upper = lower_op2(f, IR_OP_SHL, IR_U32, ranks, shift);
+    val all = lower_const(f, IR_B32, 0xffff);
+    bulk_emit(f, b, size, lower_op2(f, IR_OP_OR, IR_B32, upper, all));
+    val wide = lower_fit(f, ranks, IR_U32, IR_B64);
+    val word = lower_const(f, IR_B32, 32);
+    val high = lower_op2(f, IR_OP_SHL, IR_U64, wide, word);
+    lower_cast_tx(f, &b->in->ops[3], lower_op2(f, IR_OP_OR, IR_B64, high, size));
 }
 
 bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)
@@ -122,10 +124,12 @@ bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, why);
     if (!size)
         return true;
-    if (b.casts)
-        size = size_if_cast(f, &in->ops[b.other_at], size);
+    if (b.casts) {
+        bulk_cast(f, &b, size);
+        return true;
+    }
     bulk_emit(f, &b, size,
-              b.masks ? mask_of(f, &in->ops[b.other_at]) : lower_const(f, IR_B32, 0xffff));
+              b.masks ? lower_cta_mask(f, &in->ops[b.other_at]) : lower_const(f, IR_B32, 0xffff));
     if (b.tells)
         lower_complete_tx(f, &in->ops[3], (enum ptx_space)in->form->spaces[0], size);
     return true;
@@ -170,6 +174,14 @@ static const struct reduction *find_reduction(const struct ptx_form *form)
             return &reductions[i];
     }
     return NULL;
+}
+
+bool lower_reduction(const struct ptx_form *form, enum ir_atom *out)
+{
+    const struct reduction *found = find_reduction(form);
+    if (found)
+        *out = found->ir;
+    return found != NULL;
 }
 
 static bool is_any_of(enum ptx_type t, const enum ptx_type *list)
@@ -223,8 +235,8 @@ static bool reduces_global(const struct ptx_form *form)
 static const char *reduce_refusal(const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
-    bool inside = goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_SHARED_CTA);
-    bool out_of = goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA);
+    bool inside = lower_goes(form, PTX_SPACE_SHARED_CLUSTER, PTX_SPACE_SHARED_CTA);
+    bool out_of = lower_goes(form, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED_CTA);
     bool hint = ptx_form_has(form, PTX_MOD_L2_CACHE_HINT);
     bool half = ANY_OF(ptx_form_type(form), PTX_TYPE_F16, PTX_TYPE_BF16);
     const struct reduction *op = find_reduction(form);

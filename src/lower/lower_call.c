@@ -178,17 +178,17 @@ static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
 }
 
 static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
-                            const struct ptx_var *proto_rets, struct ir_instr *call)
+                            const struct ptx_var *proto_rets, uint32_t count, val *results)
 {
     const struct ptx_var *p = proto_rets;
     uint32_t n = 0;
     for (uint32_t r = 0; r < rets->nitems && p; r++, p = p->next) {
         const struct ptx_var *var = operand_var(&rets->items[r]);
-        for (uint32_t i = 0; i < chunk_count(p) && n < call->ndst; i++, n++) {
+        for (uint32_t i = 0; i < chunk_count(p) && n < count; i++, n++) {
             if (var)
-                slot_store(f, var, chunk_type(p), i, call->dst[n]);
+                slot_store(f, var, chunk_type(p), i, results[n]);
             else
-                lower_dst(f, &rets->items[r], call->dst[n], chunk_type(p));
+                lower_dst(f, &rets->items[r], results[n], chunk_type(p));
         }
     }
 }
@@ -217,22 +217,18 @@ static const struct builtin *builtin_of(struct hd_str name)
 
 bool lower_is_builtin(struct hd_str name)
 {
-    return builtin_of(name) != NULL;
+    return builtin_of(name) || lower_is_runtime_call(name);
 }
 
-/* Device code calls these where its source launches kernels or calls the runtime. */
+/* Device code calls these where its source calls the runtime. */
 const char *lower_unresolved_meaning(struct hd_str name)
 {
     static const struct {
         const char *prefix, *meaning;
     } rows[] = {
-#define LAUNCHES "kernels that launch kernels (CUDA dynamic parallelism) are not implemented yet"
-        {"__cudaCDP2GetParameterBuffer", LAUNCHES},
-        {"__cudaCDP2LaunchDevice", LAUNCHES},
-        {"cudaGetParameterBuffer", LAUNCHES},
-        {"cudaLaunchDevice", LAUNCHES},
-        {"__cudaCDP2", "the runtime in kernels (CUDA dynamic parallelism) is not implemented yet"},
-        {"cuda", "the runtime in kernels (CUDA dynamic parallelism) is not implemented yet"},
+        {"cudaGraph", "graphs that kernels launch are not implemented yet"},
+        {"cuda", "this function of the runtime in kernels is not implemented"},
+        {"__cudaCDP", "this function of the runtime in kernels is not implemented"},
     };
 
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
@@ -289,6 +285,11 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
     if (f->status != HD_OK)
         return true;
     struct ir_func *ir = lower_find_func(f, callee, true);
+    if (!ir && lower_is_runtime_call(callee->sym.name)) {
+        val result = lower_runtime_call(f, callee->sym.name, &proto, n, args);
+        scatter_results(f, &in->ops[0], callee->rets, result ? 1 : 0, &result);
+        return true;
+    }
     const struct builtin *builtin = !ir ? builtin_of(callee->sym.name) : NULL;
     struct ir_proto want = {0};
     if (builtin)
@@ -311,7 +312,7 @@ static bool call_direct(struct lower_fn *f, const struct ptx_insn *in,
         call->imm = builtin->id;
     else
         call->callee = ir;
-    scatter_results(f, &in->ops[0], callee->rets, call);
+    scatter_results(f, &in->ops[0], callee->rets, call->ndst, call->dst);
     return true;
 }
 
@@ -346,7 +347,7 @@ static bool call_indirect(struct lower_fn *f, const struct ptx_insn *in)
     struct ir_instr *call = emit_call(f, IR_OP_CALLI, n + 1, args, proto);
     call->ext = proto;
     f->job->module->arena.failed |= !hd_vec_push(&f->job->indirect, proto);
-    scatter_results(f, &in->ops[0], rets, call);
+    scatter_results(f, &in->ops[0], rets, call->ndst, call->dst);
     return true;
 }
 

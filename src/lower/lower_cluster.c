@@ -1,90 +1,69 @@
 /*
- * Clusters, which are one block each (docs/decisions/0003), and what says how grids and warps share
- * the machine.
+ * Clusters: their addresses and their barrier, and what says how grids and warps share the machine.
  */
 #include "lower/lower_async.h"
 
 typedef struct ir_value *val;
 
-enum { BARRIERS = 16 };
+/* ---- addresses of other blocks: their rank is in bits of its own (struct ir_window) */
 
-/* ---- addresses of other blocks: there are none */
-
-static bool is_in_cluster(const struct ptx_form *form)
+static const char *address_refusal(const struct ptx_insn *in)
 {
-    return form->nspaces == 0 ||
-           (form->nspaces == 1 && ptx_form_space(form) == PTX_SPACE_SHARED_CLUSTER);
+    const struct ptx_form *form = in->form;
+    enum ir_type t = lower_form_type(in);
+    bool generic = form->nspaces == 0;
+    if ((t != IR_U32 && t != IR_U64) ||
+        (!generic && (form->nspaces > 1 || ptx_form_space(form) != PTX_SPACE_SHARED_CLUSTER)))
+        return "it is .u32 or .u64, and .shared::cluster or generic";
+    return generic && t == IR_U32 ? "generic addresses have 64 bits" : NULL;
 }
 
-/* mapa d, a, rank: where block `rank` has what this one has at a. */
+/* The operand as an address of .shared::cluster. */
+static val window_address(struct lower_fn *f, const struct ptx_insn *in,
+                          const struct ptx_operand *op)
+{
+    val a = lower_src(f, op, lower_form_type(in));
+    if (in->form->nspaces || op->kind == PTX_OPND_SYM)
+        return a;
+    struct ir_instr *r = lower_emit(f, IR_OP_CVTA_TO, IR_VOID, 1, &a, 1);
+    r->mem.space = IR_SPACE_SHARED_CLUSTER;
+    return r->dst[0];
+}
+
+/* mapa d, a, rank: where block `rank` has what a block has at a. */
 bool lower_do_mapa(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
-    bool generic = !in->form->nspaces;
-    if (!is_in_cluster(in->form) || (t != IR_U32 && t != IR_U64)) {
-        lower_fail(f, HD_BAD_PTX, "it is .u32 or .u64, and .shared::cluster or generic");
+    const char *why = address_refusal(in);
+    if (why) {
+        lower_fail(f, HD_BAD_PTX, why);
         return true;
     }
-    val a = lower_src(f, &in->ops[1], t);
-    if (generic && in->ops[1].kind == PTX_OPND_SYM) {
-        struct ir_instr *r = lower_emit(f, IR_OP_CVTA, IR_VOID, 1, &a, 1);
-        r->mem.space = IR_SPACE_SHARED;
-        a = r->dst[0];
-    }
-    lower_dst(f, &in->ops[0], a, t);
+    val mask = lower_const(f, t, IR_CLUSTER_STRIDE_B - 1);
+    val offset = lower_op2(f, IR_OP_AND, t, window_address(f, in, &in->ops[1]), mask);
+    val rank = lower_fit(f, lower_src(f, &in->ops[2], IR_U32), IR_U32, t);
+    rank = lower_op2(f, IR_OP_SHL, t, rank, lower_const(f, IR_B32, IR_CLUSTER_SHIFT));
+    struct lower_place at = {.address = lower_op2(f, IR_OP_ADD, t, offset, rank),
+                             .space = IR_SPACE_SHARED_CLUSTER};
+    lower_dst(f, &in->ops[0], in->form->nspaces ? at.address : lower_generic(f, &at), t);
     return true;
 }
 
 bool lower_do_getctarank(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
-    if (!is_in_cluster(in->form) || (t != IR_U32 && t != IR_U64))
-        lower_fail(f, HD_BAD_PTX, "it is .u32 or .u64, and .shared::cluster or generic");
-    else
-        lower_dst(f, &in->ops[0], lower_const(f, IR_B32, 0), IR_U32);
+    const char *why = address_refusal(in);
+    if (why) {
+        lower_fail(f, HD_BAD_PTX, why);
+        return true;
+    }
+    val shift = lower_const(f, IR_B32, IR_CLUSTER_SHIFT);
+    val rank = lower_op2(f, IR_OP_SHR, t, window_address(f, in, &in->ops[1]), shift);
+    lower_dst(f, &in->ops[0], lower_fit(f, rank, t, IR_B32), IR_U32);
     return true;
 }
 
 /* ---- barrier.cluster */
-
-/* The operand of a barrier instruction that is its number; NULL: it is no such instruction. */
-static const struct ptx_operand *barrier_number(const struct ptx_insn *in)
-{
-    lower_run_fn *run = lower_ops[in->form->op].run;
-    if (run == lower_do_bar_sync || run == lower_do_bar_arrive)
-        return &in->ops[0];
-    return run == lower_do_bar_red ? &in->ops[1] : NULL;
-}
-
-/* As bits: the barriers that a function names; all, when a register does. */
-static uint32_t numbers_used(const struct ptx_func *func)
-{
-    uint32_t used = 0;
-    for (const struct ptx_stmt *s = func->body; s; s = s->next) {
-        const struct ptx_operand *number =
-            s->kind == PTX_STMT_INSN ? barrier_number((const struct ptx_insn *)s) : NULL;
-        if (number && (number->kind != PTX_OPND_INT || number->u.bits >= BARRIERS))
-            return ~0u;
-        if (number)
-            used |= 1u << number->u.bits;
-    }
-    return used;
-}
-
-/* A barrier of the block that no function of the program uses: it is the cluster's. */
-static int free_number(const struct lower_program *program)
-{
-    uint32_t used = 1; /* what is left to __syncthreads() is fast */
-    for (size_t i = 0; i < program->bodies.len; i++) {
-        if (program->bodies.at[i].ptx)
-            used |= numbers_used(program->bodies.at[i].ptx);
-    }
-    for (int n = BARRIERS - 1; n > 0; n--) {
-        if (!(used >> n & 1))
-            return n;
-    }
-    return -1;
-}
 
 static struct ir_instr *cluster_fence(struct lower_fn *f, enum ir_sem sem)
 {
@@ -94,7 +73,6 @@ static struct ir_instr *cluster_fence(struct lower_fn *f, enum ir_sem sem)
     return r;
 }
 
-/* Threads do not stop where they arrive, but they do where they wait, so all meet there. */
 bool lower_do_cluster_arrive(struct lower_fn *f, const struct ptx_insn *in)
 {
     unsigned sem = in->form->sem;
@@ -102,20 +80,15 @@ bool lower_do_cluster_arrive(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, "who arrives releases, or is .relaxed");
     if (sem != PTX_SEM_RELAXED)
         cluster_fence(f, IR_SEM_RELEASE);
+    lower_emit(f, IR_OP_BAR, IR_VOID, 0, NULL, 0)->imm = IR_BAR_CLUSTER_ARRIVE;
     return true;
 }
 
 bool lower_do_cluster_wait(struct lower_fn *f, const struct ptx_insn *in)
 {
-    int n = free_number(f->job->program);
     if (in->form->sem != PTX_SEM_NONE && in->form->sem != PTX_SEM_ACQUIRE)
         lower_fail(f, HD_BAD_PTX, "who waits acquires");
-    if (n < 0) {
-        lower_fail(f, HD_NOT_SUPPORTED, "the program leaves no barrier for the cluster");
-        return true;
-    }
-    val number = lower_const(f, IR_B32, (uint64_t)n);
-    lower_emit(f, IR_OP_BAR, IR_VOID, 1, &number, 0)->imm = IR_BAR_SYNC;
+    lower_emit(f, IR_OP_BAR, IR_VOID, 0, NULL, 0)->imm = IR_BAR_CLUSTER_WAIT;
     return true;
 }
 
@@ -197,10 +170,7 @@ bool lower_do_query_cancel(struct lower_fn *f, const struct ptx_insn *in)
                  form->types[0] == (asks ? PTX_TYPE_PRED : PTX_TYPE_B32);
     val answer = known ? lower_src(f, &in->ops[1], IR_B128) : NULL;
     if (known && asks) {
-        val both[] = {answer_word(f, answer, 0), lower_const(f, IR_B32, 0)};
-        struct ir_instr *r = lower_emit(f, IR_OP_SETP, IR_U32, 2, both, 1);
-        r->cmp = IR_NE;
-        lower_dst(f, &in->ops[0], r->dst[0], IR_PRED);
+        lower_dst(f, &in->ops[0], lower_is_not_zero(f, answer_word(f, answer, 0)), IR_PRED);
         return true;
     }
     for (unsigned i = 0; known && i < 3; i++) {

@@ -271,6 +271,7 @@ static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_instr *last = f->b.block->last;
     const char *why = NULL;
+    in = lower_spread(f, in);
     f->insn = in;
     place_set(f, in);
     if (!lower_in_slice(in, &why)) {
@@ -366,13 +367,12 @@ static enum hd_status registers(struct lower_fn *f)
     f->reg_types[f->ptx->nregs] = IR_PRED; /* the carry flag */
     for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
         enum ir_type type = lower_type((enum ptx_type)r->type);
-        if (type == IR_VOID || r->vec > 1)
-            return hd_error(HD_NOT_SUPPORTED, "%.*s:%u:%u: register type .%s%s",
+        if (type == IR_VOID)
+            return hd_error(HD_NOT_SUPPORTED, "%.*s:%u:%u: register type .%s",
                             HD_STR_ARG(f->unit->name), r->sym.place.line, r->sym.place.col,
-                            ptx_type_name((enum ptx_type)r->type),
-                            r->vec > 1 ? " in a vector" : "");
-        assert(r->base <= f->ptx->nregs && r->count <= f->ptx->nregs - r->base);
-        for (uint32_t i = 0; i < r->count; i++)
+                            ptx_type_name((enum ptx_type)r->type));
+        assert(r->base <= f->ptx->nregs && r->count * r->vec <= f->ptx->nregs - r->base);
+        for (uint32_t i = 0; i < r->count * r->vec; i++)
             f->reg_types[r->base + i] = ir_type_value(type);
     }
     return HD_OK;

@@ -60,6 +60,19 @@ void lower_var_fill(struct ir_var *ir, const struct ptx_var *v)
     ir->is_dynamic_shared = ir->space == IR_SPACE_SHARED && !v->size_B;
 }
 
+static bool is_weak(unsigned linkage)
+{
+    return linkage == IR_LINK_WEAK || linkage == IR_LINK_COMMON;
+}
+
+/* The variable holds at first what this one says. */
+static enum hd_status var_defines(struct linker *l, struct ir_var *ir, const struct ptx_var *v)
+{
+    if (hd_map_put_u64(&l->program->definitions, (uintptr_t)ir, (void *)(uintptr_t)v))
+        return HD_OK;
+    return hd_error(HD_NO_MEMORY, "linking %s", ir->name);
+}
+
 /* One name, several declarations: the strongest definition wins. */
 static enum hd_status var_merge(struct linker *l, struct ir_var *ir, const struct ptx_var *v)
 {
@@ -67,15 +80,13 @@ static enum hd_status var_merge(struct linker *l, struct ir_var *ir, const struc
     bool defines = now != IR_LINK_EXTERN, defined = ir->linkage != IR_LINK_EXTERN;
     if (ir->space != lower_space((enum ptx_space)v->space))
         return place_error(l, HD_BAD_PTX, &v->sym, "declared before in another state space:");
-    bool weak = now == IR_LINK_WEAK || now == IR_LINK_COMMON;
-    bool was_weak = ir->linkage == IR_LINK_WEAK || ir->linkage == IR_LINK_COMMON;
+    bool weak = is_weak(now), was_weak = is_weak(ir->linkage);
     if (defines && defined && !weak && !was_weak)
         return place_error(l, HD_BAD_PTX, &v->sym, "second definition of variable");
     if (defines && (!defined || (was_weak && !weak))) {
         ir->linkage = now;
         lower_var_fill(ir, v);
-        ir->init = NULL;
-        ir->relocs = NULL;
+        HD_TRY(var_defines(l, ir, v));
     }
     ir->size_B = HD_MAX(ir->size_B, v->size_B);
     ir->align_B = HD_MAX(ir->align_B, v->align);
@@ -113,6 +124,7 @@ static enum hd_status var_declare(struct linker *l, const struct ptx_var *v,
         ir = ir_var_create(p->decls, NULL, name, space);
         ir->linkage = linkage_of(v->linkage);
         lower_var_fill(ir, v);
+        HD_TRY(var_defines(l, ir, v));
     }
     if (!hd_map_put_u64(&p->vars, (uintptr_t)v, ir))
         return hd_error(HD_NO_MEMORY, "linking %s", name);
@@ -173,7 +185,7 @@ static enum hd_status var_init(const struct linker *l, const struct ptx_var *v)
 {
     struct lower_program *p = l->program;
     struct ir_var *ir = hd_map_get_u64(&p->vars, (uintptr_t)v);
-    if (!ir || !v->init || ir->init || !v->size_B)
+    if (!ir || !v->init || !v->size_B || hd_map_get_u64(&p->definitions, (uintptr_t)ir) != v)
         return HD_OK;
     struct image im = {.linker = l, .var = ir};
     if (v->size_B > IMAGE_MAX_B)
@@ -185,6 +197,7 @@ static enum hd_status var_init(const struct linker *l, const struct ptx_var *v)
     HD_TRY(ptx_var_image(v, bytes, v->size_B, add_reloc, &im));
     ir->init = bytes;
     ir->init_B = v->size_B;
+    assert(ir->init_B <= ir->size_B);
     return im.status;
 }
 
@@ -197,6 +210,7 @@ static enum hd_status kernel_params(struct linker *l, struct ir_func *ir, const 
 {
     uint64_t at = 0;
     struct hd_arena *a = &l->program->decls->arena;
+    ir->nparams = 0; /* of a declaration that came before the definition */
     ir->params = hd_arena_array(a, struct ir_param, p->nparams + 1u);
     for (const struct ptx_var *v = p->params; v && ir->params && ir->nparams < p->nparams;
          v = v->next) {
@@ -244,7 +258,10 @@ static enum hd_status claim_body(struct linker *l, const struct ir_func *ir,
     const struct ptx_func *other = body->ptx;
     *out_mine = !other || (other->linkage == PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK);
     if (other && other->linkage != PTX_LINK_WEAK && p->linkage != PTX_LINK_WEAK)
-        return place_error(l, HD_BAD_PTX, &p->sym, "second definition of function");
+        return hd_error(
+            HD_BAD_PTX, "%.*s:%u:%u: second definition of function %.*s, the first is in %.*s:%u",
+            HD_STR_ARG(l->ptx->name), p->sym.place.line, p->sym.place.col, HD_STR_ARG(p->sym.name),
+            HD_STR_ARG(body->module->name), other->sym.place.line);
     if (*out_mine)
         *body = (struct lower_body){.decl = body->decl, .ptx = p, .module = l->ptx};
     return HD_OK;
@@ -397,6 +414,7 @@ enum hd_status lower_program_create(const struct ptx_module *const *modules, siz
     hd_lock_init(&p->lock, HD_RANK_COMPILE, "lower program");
     hd_map_init(&p->vars);
     hd_map_init(&p->funcs);
+    hd_map_init(&p->definitions);
     enum hd_status status = ir_module_create(name, &p->decls);
     if (status == HD_OK)
         status = link_all(p, modules, count);
@@ -421,6 +439,7 @@ void lower_program_destroy(struct lower_program *p)
     ir_module_destroy(p->decls);
     hd_map_fini(&p->vars);
     hd_map_fini(&p->funcs);
+    hd_map_fini(&p->definitions);
     hd_vec_fini(&p->bodies);
     hd_lock_fini(&p->lock);
     hd_free(p);

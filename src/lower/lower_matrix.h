@@ -1,4 +1,4 @@
-/* Private to lower_matrix.c and lower_wmma.c. */
+/* Private to lower_matrix.c, lower_wmma.c and lower_wgmma.c. */
 #ifndef HD_LOWER_LOWER_MATRIX_H
 #define HD_LOWER_LOWER_MATRIX_H
 

@@ -102,16 +102,27 @@ static struct ir_instr *emit(struct lower_fn *f, const struct ptx_insn *in,
     return r;
 }
 
-void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
-                       val bytes)
+static void tell(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                 enum ir_mbarrier op, val operand)
 {
     struct lower_place p = lower_place_of(f, at, space);
-    val src[] = {p.address, bytes};
+    val src[] = {p.address, operand};
     struct ir_instr *r = lower_emit(f, IR_OP_MBARRIER, IR_VOID, 2, src, 0);
-    r->imm = IR_MBARRIER_COMPLETE_TX;
+    r->imm = op;
     lower_access_set(r, &p, 1);
     r->mem.sem = IR_SEM_RELAXED;
     r->mem.scope = IR_SCOPE_CLUSTER;
+}
+
+void lower_cast_tx(struct lower_fn *f, const struct ptx_operand *at, val operand)
+{
+    tell(f, at, PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, operand);
+}
+
+void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                       val bytes)
+{
+    tell(f, at, space, IR_MBARRIER_COMPLETE_TX, bytes);
 }
 
 /* A number of arrivals or bytes, as b64; one when there is no operand. */

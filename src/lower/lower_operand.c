@@ -226,33 +226,16 @@ static uint32_t sreg_part(const struct ptx_operand *op)
 static bool sreg_is_vector(uint32_t sreg)
 {
     return sreg == PTX_SREG_TID || sreg == PTX_SREG_NTID || sreg == PTX_SREG_CTAID ||
-           sreg == PTX_SREG_NCTAID;
+           sreg == PTX_SREG_NCTAID || sreg == PTX_SREG_CLUSTERID || sreg == PTX_SREG_NCLUSTERID ||
+           sreg == PTX_SREG_CLUSTER_CTAID || sreg == PTX_SREG_CLUSTER_NCTAID;
 }
 
-/* Every cluster is one CTA: which register, or which number, that makes of those about clusters. */
-struct of_one {
-    uint16_t sreg;  /* of the cluster */
-    uint16_t is;    /* PTX_SREG_NONE: a number */
-    uint32_t value; /* of every component but .w */
-};
-static const struct of_one of_one[] = {
-    {PTX_SREG_CLUSTERID, PTX_SREG_CTAID, 0},      {PTX_SREG_NCLUSTERID, PTX_SREG_NCTAID, 0},
-    {PTX_SREG_CLUSTER_CTAID, PTX_SREG_NONE, 0},   {PTX_SREG_CLUSTER_NCTAID, PTX_SREG_NONE, 1},
-    {PTX_SREG_CLUSTER_CTARANK, PTX_SREG_NONE, 0}, {PTX_SREG_CLUSTER_NCTARANK, PTX_SREG_NONE, 1},
-};
-
-static const struct of_one *find_of_one(uint32_t sreg)
+struct ir_value *lower_is_not_zero(struct lower_fn *f, struct ir_value *v)
 {
-    for (size_t i = 0; i < HD_COUNT_OF(of_one); i++) {
-        if (of_one[i].sreg == sreg)
-            return &of_one[i];
-    }
-    return NULL;
-}
-
-static bool asks_for_clusters(const struct ptx_func *func)
-{
-    return func->explicitcluster || func->has_reqnctapercluster;
+    struct ir_value *both[] = {v, lower_const(f, IR_B32, 0)};
+    struct ir_instr *r = lower_emit(f, IR_OP_SETP, IR_U32, 2, both, 1);
+    r->cmp = IR_NE;
+    return r->dst[0];
 }
 
 static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand *op)
@@ -273,15 +256,18 @@ static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand 
     if (op->index2 == PTX_SREG_RESERVED_SMEM_OFFSET_CAP)
         return lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B);
     if (op->index2 == PTX_SREG_IS_EXPLICIT_CLUSTER)
-        return lower_const(f, IR_PRED, asks_for_clusters(f->ptx));
-    const struct of_one *one = find_of_one(op->index2);
-    uint32_t sreg = one ? one->is : op->index2;
-    if (sreg == PTX_SREG_NONE)
-        return lower_const(f, IR_B32, part == 3 ? 0 : one->value);
+        return lower_is_not_zero(f, ir_build_sreg(&f->b, IR_SREG_IS_EXPLICIT_CLUSTER));
+    if (op->index2 == PTX_SREG_CURRENT_GRAPH_EXEC) /* no graph is launched by device code */
+        return lower_const(f, IR_B64, 0);
+    if (op->index2 == PTX_SREG_AGGR_SMEM_SIZE) {
+        struct ir_value *part_of[] = {ir_build_sreg(&f->b, IR_SREG_TOTAL_SMEM_SIZE),
+                                      lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B)};
+        return lower_op(f, IR_OP_ADD, IR_B32, 2, part_of);
+    }
     for (unsigned i = 0; i < IR_SREG_COUNT; i++)
-        if (table[i].ptx == sreg && table[i].part == part)
+        if (table[i].ptx == op->index2 && table[i].part == part)
             return ir_build_sreg(&f->b, (enum ir_sreg)i);
-    if (part == 3 && sreg_is_vector(sreg))
+    if (part == 3 && sreg_is_vector(op->index2))
         return lower_const(f, IR_B32, 0);
     lower_fail(f, HD_NOT_SUPPORTED, "this special register is not supported");
     return lower_const(f, IR_B32, 0);
@@ -342,7 +328,8 @@ static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operan
  * outside of functions (which no ABI allows) have no meaning here. */
 static bool plain_reg(struct lower_fn *f, const struct ptx_operand *op)
 {
-    if (!op->comp && !op->negate && !op->u.reg->global)
+    bool is_scalar = op->u.reg->vec > 1 ? op->comp : !op->comp;
+    if (is_scalar && !op->negate && !op->u.reg->global)
         return true;
     lower_fail(f, HD_NOT_SUPPORTED, "register of this kind");
     return false;
@@ -384,6 +371,17 @@ static struct ir_value *vector_value(struct lower_fn *f, const struct ptx_operan
     return lower_op(f, IR_OP_PACK, ir_type_value(type), op->nitems, items);
 }
 
+/* %r1+4 */
+static struct ir_value *offset_value(struct lower_fn *f, struct ir_value *v, int64_t offset)
+{
+    if (v->type != IR_B16 && v->type != IR_B32 && v->type != IR_B64) {
+        lower_fail(f, HD_NOT_SUPPORTED, "an offset to a register of this size");
+        return v;
+    }
+    struct ir_value *src[] = {v, lower_const(f, v->type, (uint64_t)offset)};
+    return lower_op(f, IR_OP_ADD, v->type, 2, src);
+}
+
 struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type)
 {
     struct ir_value *v;
@@ -396,6 +394,8 @@ struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enu
             lower_fail(f, HD_BAD_PTX, "'!' before a register that is no predicate");
         else if (op->invert)
             v = lower_op(f, IR_OP_NOT, IR_PRED, 1, &v);
+        if (op->offset)
+            v = offset_value(f, v, op->offset);
         break;
     case PTX_OPND_INT:
         return lower_const(f, type, int_bits(op, type));
@@ -483,7 +483,8 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
     bool param_local = *space == IR_SPACE_PARAM && !f->ptx->is_entry;
     *out_offset = op->offset;
     if (op->base == PTX_OPND_REG) {
-        struct ptx_operand reg = {.kind = PTX_OPND_REG, .u.reg = op->u.reg, .index = op->index};
+        struct ptx_operand reg = {
+            .kind = PTX_OPND_REG, .u.reg = op->u.reg, .index = op->index, .comp = op->comp};
         if (!plain_reg(f, &reg))
             return lower_const(f, IR_B64, 0);
         struct ir_value *v = lower_reg_read(f, ptx_operand_reg_idx(&reg));

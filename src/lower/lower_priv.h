@@ -23,8 +23,9 @@ struct lower_body {
 /* Immutable once created, but for what `lock` guards. */
 struct lower_program {
     struct ir_module *decls;
-    struct hd_map vars;  /* u64 key struct ptx_var* -> struct ir_var* in decls */
-    struct hd_map funcs; /* u64 key struct ptx_func* -> struct ir_func* in decls */
+    struct hd_map vars;        /* u64 key struct ptx_var* -> struct ir_var* in decls */
+    struct hd_map funcs;       /* u64 key struct ptx_func* -> struct ir_func* in decls */
+    struct hd_map definitions; /* u64 key struct ir_var* in decls -> its struct ptx_var* */
     HD_VEC(struct lower_body) bodies;
     struct hd_lock lock;
     bool ptx_lines;   /* lower_program_keep_ptx_lines() */
@@ -81,7 +82,8 @@ struct lower_fn {
     uint32_t nfiles;
     uint32_t unit_file; /* the PTX as a file of the IR; 0 = not looked up yet */
     const struct ptx_insn *insn;
-    enum hd_status status; /* first error */
+    struct ir_var *runtime_words; /* lower_runtime.c; NULL: not needed yet */
+    enum hd_status status;        /* first error */
 };
 
 /* lower_ssa.c */
@@ -99,6 +101,8 @@ enum ir_space lower_space(enum ptx_space space);
 struct ir_value *lower_src(struct lower_fn *f, const struct ptx_operand *op, enum ir_type type);
 struct ir_value *lower_const(struct lower_fn *f, enum ir_type type, uint64_t bits);
 struct ir_value *lower_pred(struct lower_fn *f, const struct ptx_operand *op); /* with !p */
+/* b32 as a predicate */
+struct ir_value *lower_is_not_zero(struct lower_fn *f, struct ir_value *v);
 /* Cuts or extends (by the sign of `type`) to `to`. */
 struct ir_value *lower_fit(struct lower_fn *f, struct ir_value *v, enum ir_type type,
                            enum ir_type to);
@@ -115,8 +119,8 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
  * lower_ops.c: the rows of spec/ptx_ops.def. `run` is lower_do_NAME() of the column "lowering", in
  * lower_simple.c, lower_arith.c, lower_float.c, lower_cvt.c, lower_video.c, lower_mem.c,
  * lower_async.c, lower_bulk.c, lower_cluster.c, lower_mbarrier.c, lower_hint.c, lower_warp.c,
- * lower_matrix.c, lower_wmma.c, lower_call.c or lower_flow.c; NULL: not supported. False: not with
- * these types.
+ * lower_matrix.c, lower_texture.c, lower_wmma.c, lower_wgmma.c, lower_tensor_copy.c, lower_call.c
+ * or lower_flow.c; NULL: not supported. False: not with these types.
  */
 typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
 enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };
@@ -192,9 +196,19 @@ void lower_var_fill(struct ir_var *ir, const struct ptx_var *v);
 struct ir_var *lower_find_var(struct lower_fn *f, const struct ptx_var *var);
 struct ir_func *lower_find_func(struct lower_fn *f, const struct ptx_func *func, bool is_called);
 
+/* lower_runtime.c: calls of the CUDA runtime in kernels. */
+bool lower_is_runtime_call(struct hd_str name);
+/* The result, or NULL when the declaration does not fit. */
+struct ir_value *lower_runtime_call(struct lower_fn *f, struct hd_str name,
+                                    const struct ir_proto *proto, uint32_t n,
+                                    struct ir_value **args);
+
 /* lower_flow.c */
 enum hd_status lower_function(struct lower_job *job, const struct lower_body *body,
                               struct ir_func *ir);
+
+/* lower_vector.c: the instruction with vector registers as the lists of their elements. */
+const struct ptx_insn *lower_spread(struct lower_fn *f, const struct ptx_insn *in);
 
 /* lower_support.c: the slice, as one table. */
 bool lower_in_slice(const struct ptx_insn *insn, const char **out_why);

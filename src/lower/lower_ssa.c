@@ -78,6 +78,10 @@ static bool add_insn(struct lower_fn *f, const struct ptx_insn *in, uint32_t blo
 {
     bool carries = in->form->cc || in->form->op == PTX_OP_ADDC || in->form->op == PTX_OP_SUBC ||
                    in->form->op == PTX_OP_MADC;
+    in = lower_spread(f, in);
+    /* tcgen05.ld.red has two results. */
+    if (in->form->op == PTX_OP_TCGEN05_LD && in->nops > 2 && !add_operand(f, &in->ops[1], block))
+        return false;
     return (!in->nops || add_operand(f, &in->ops[0], block)) &&
            (!carries || add_write(f, f->nregs - 1, block));
 }

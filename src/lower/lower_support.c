@@ -7,8 +7,9 @@
 static bool type_in_slice(const struct ptx_form *form, unsigned i)
 {
     enum ptx_type t = (enum ptx_type)form->types[i];
-    if (form->op == PTX_OP_CVT_PACK || form->op == PTX_OP_CVT)
-        return true; /* types_in_slice() names them */
+    if (form->op == PTX_OP_CVT_PACK || form->op == PTX_OP_CVT ||
+        form->op == PTX_OP_TENSORMAP_REPLACE)
+        return true; /* types_in_slice() names them, or the lowering */
     bool packed_int = t == PTX_TYPE_U16X2 || t == PTX_TYPE_S16X2;
     unsigned op = form->op;
     if (t == PTX_TYPE_F32X2)
@@ -102,6 +103,7 @@ static bool types_in_slice(const struct ptx_form *form)
         return video_types_in_slice(form);
     switch (form->op) {
     case PTX_OP_CLUSTERLAUNCHCONTROL_QUERY_CANCEL:
+    case PTX_OP_TENSORMAP_REPLACE:
         return form->ntypes == 2;
     case PTX_OP_CVT_PACK:
         return pack_types_in_slice(form);
@@ -126,13 +128,24 @@ static bool types_in_slice(const struct ptx_form *form)
     }
 }
 
+/* Lowerings that look at both spaces of a copy themselves. */
+static bool looks_at_spaces(lower_run_fn *run)
+{
+    lower_run_fn *const all[] = {lower_do_cp_async, lower_do_bulk, lower_do_bulk_reduce,
+                                 lower_do_tensor_box, lower_do_tensormap_fenceproxy};
+    for (size_t i = 0; i < HD_COUNT_OF(all); i++) {
+        if (all[i] == run)
+            return true;
+    }
+    return false;
+}
+
 static bool space_in_slice(const struct ptx_form *form)
 {
     enum ptx_space space = ptx_form_space(form);
     bool must = form->op == PTX_OP_CVTA || form->op == PTX_OP_ISSPACEP;
-    if (lower_ops[form->op].run == lower_do_cp_async || lower_ops[form->op].run == lower_do_bulk ||
-        lower_ops[form->op].run == lower_do_bulk_reduce)
-        return true; /* they look at both */
+    if (looks_at_spaces(lower_ops[form->op].run))
+        return true;
     if (form->nspaces > 1)
         return false;
     return lower_space(space) != IR_SPACE_GENERIC || (space == PTX_SPACE_GENERIC && !must);
@@ -210,8 +223,7 @@ static bool variant_in_slice(const struct ptx_insn *insn)
         return compare_in_slice(form) && (is_logic(subop) || !subop) &&
                (subop != 0) == (insn->nops == 4);
     case PTX_OP_LOP3:
-        return (subop == PTX_SUBOP_AND || subop == PTX_SUBOP_OR || !subop) &&
-               (subop != 0) == (insn->nops == 6);
+        return (subop != 0) == (insn->ops[0].kind == PTX_OPND_PAIR);
     case PTX_OP_SHFL:
     case PTX_OP_TESTP:
     case PTX_OP_VOTE:
@@ -231,8 +243,6 @@ static bool variant_in_slice(const struct ptx_insn *insn)
     case PTX_OP_MAD:
     case PTX_OP_MADC:
         return !(form->cc || form->op == PTX_OP_MADC) || form->half != PTX_HALF_WIDE;
-    case PTX_OP_MOV:
-        return form->vec <= 1;
     case PTX_OP_ATOM:
     case PTX_OP_RED:
         return form->vec <= 1 ? atom_scalar_in_slice(form) : atom_vector_in_slice(form);
@@ -262,7 +272,12 @@ static bool results_in_slice(const struct ptx_insn *insn)
 
 static bool is_matrix(unsigned op)
 {
-    return op >= PTX_OP_WMMA_LOAD_A && op <= PTX_OP_MOVMATRIX;
+    return op >= PTX_OP_WMMA_LOAD_A && op <= PTX_OP_TCGEN05_FENCE_AFTER_THREAD_SYNC;
+}
+
+static bool is_texture(unsigned op)
+{
+    return op >= PTX_OP_TEX && op <= PTX_OP_SUQ;
 }
 
 bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
@@ -272,7 +287,9 @@ bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
     if (!lower_ops[form->op].run)
         *out_why = "the instruction is not supported";
     else if (is_matrix(form->op))
-        return true; /* lower_matrix.c and lower_wmma.c ask for more than is asked here */
+        return true; /* lower_matrix.c and its kin ask for more than is asked here */
+    else if (is_texture(form->op))
+        return true; /* so does lower_texture.c */
     else if (!types_in_slice(form))
         *out_why = "this combination of types is not supported";
     for (unsigned i = 0; i < form->ntypes && !*out_why; i++) {

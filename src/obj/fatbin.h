@@ -173,6 +173,12 @@ enum hd_status obj_image_open(const void *image, size_t size_B, struct obj_image
  */
 enum hd_status obj_image_load_ptx(const void *image, size_t size_B, struct obj_target target,
                                   struct obj_ptx_list *out_list) HD_MUST_CHECK;
+/*
+ * The same for relocatable modules: adds what every container of a section holds for the target to
+ * the list. Empty containers and NVIDIA's device runtime library add nothing.
+ */
+enum hd_status obj_fatbins_load(const void *bytes, size_t size_B, struct obj_target target,
+                                struct obj_ptx_list *list) HD_MUST_CHECK;
 void obj_ptx_list_fini(struct obj_ptx_list *list);
 
 /* Checks a container's header. size_B is what is known to be readable, or OBJ_SIZE_UNKNOWN. */

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "obj/bytes.h"
 #include "obj/fatbin_layout.h"
+#include "obj/linked.h"
 
 /* A list of parts without its NULL must not be followed forever. */
 #define OBJ_PARTS_MAX (1u << 20)
@@ -231,17 +232,15 @@ static bool part_is_device_runtime(const struct obj_fatbin *part)
     return found;
 }
 
-static enum hd_status load_part(const void *bytes, struct obj_target target,
-                                struct obj_ptx_list *list)
+static enum hd_status load_container(const struct obj_fatbin *part, struct obj_target target,
+                                     struct obj_ptx_list *list)
 {
-    struct obj_fatbin part;
-    HD_TRY(obj_fatbin_open(bytes, OBJ_SIZE_UNKNOWN, &part));
-    if (part.size_B == part.first_B)
+    if (part->size_B == part->first_B)
         return HD_OK;
     struct obj_entry entry = {0};
-    enum hd_status status = choose_quietly(&part, target, &entry);
+    enum hd_status status = choose_quietly(part, target, &entry);
     if (status == HD_NOT_FOUND)
-        return part_is_device_runtime(&part) ? HD_OK : no_image_error(&part, target);
+        return part_is_device_runtime(part) ? HD_OK : no_image_error(part, target);
     HD_TRY(status);
     size_t before = list->len;
     HD_TRY(list_add_entry(list, &entry));
@@ -252,6 +251,24 @@ static enum hd_status load_part(const void *bytes, struct obj_target target,
         hd_free(last->source);
         hd_free(last->options);
     }
+    return HD_OK;
+}
+
+static enum hd_status load_part(const void *bytes, struct obj_target target,
+                                struct obj_ptx_list *list)
+{
+    struct obj_fatbin part;
+    HD_TRY(obj_fatbin_open(bytes, OBJ_SIZE_UNKNOWN, &part));
+    return load_container(&part, target, list);
+}
+
+enum hd_status obj_fatbins_load(const void *bytes, size_t size_B, struct obj_target target,
+                                struct obj_ptx_list *list)
+{
+    struct obj_fatbin part;
+    size_t at_B = 0;
+    while (obj_fatbin_scan(bytes, size_B, &at_B, &part))
+        HD_TRY(load_container(&part, target, list));
     return HD_OK;
 }
 
@@ -286,6 +303,8 @@ static enum hd_status load_opened(const struct obj_image *image, struct obj_targ
     case OBJ_IMAGE_PTX:
         return load_ptx_text(image, list);
     case OBJ_IMAGE_CUBIN:
+        if (obj_linked_is(image->bytes, image->size_B))
+            return obj_linked_load(image->bytes, image->size_B, list);
         return hd_error(HD_NO_IMAGE,
                         "the image is machine code (cubin) for sm_%u without PTX, which only that "
                         "GPU can run, and Heddle has no NVRTC of its own yet; rebuild with `nvcc "

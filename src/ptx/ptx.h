@@ -403,7 +403,7 @@ struct ptx_alias {
 
 enum ptx_operand_kind {
     PTX_OPND_NONE,
-    PTX_OPND_REG,   /* u.reg, index, comp; negate/invert flags */
+    PTX_OPND_REG,   /* u.reg, index, comp, offset to be added; negate/invert flags */
     PTX_OPND_SREG,  /* index2 = enum ptx_sreg, index = number in its family, comp */
     PTX_OPND_INT,   /* u.bits; flag is_unsigned */
     PTX_OPND_F32,   /* 0f: low 32 of u.bits */
@@ -445,6 +445,7 @@ struct ptx_operand {
     bool invert : 1;      /* !p */
     bool negate : 1;      /* -r (video instructions) */
     bool is_unsigned : 1; /* INT: U suffix or too big for int64 */
+    bool is_element : 1;  /* SYM: array[n], which is an address where one is expected */
     uint32_t index;       /* REG: number within the range; SREG: within the family */
     union {
         struct ptx_reg_decl *reg;
@@ -452,7 +453,7 @@ struct ptx_operand {
         struct ptx_label *label;
         uint64_t bits;
     } u;
-    int64_t offset; /* SYM, ADDR */
+    int64_t offset; /* SYM, ADDR, REG */
     struct ptx_operand *items;
     uint32_t nitems;
     uint32_t index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top
@@ -661,10 +662,40 @@ typedef void (*ptx_reloc_fn)(void *ctx, uint64_t at, unsigned width_B, const str
 enum hd_status ptx_var_image(const struct ptx_var *var, uint8_t *dst, uint64_t size_B,
                              ptx_reloc_fn reloc, void *ctx) HD_MUST_CHECK;
 
-/* Dense register number in the function. */
+/* Which element of a vector a selector names: .x and .r are 0. */
+static inline uint32_t ptx_comp_element(unsigned comp)
+{
+    return comp >= PTX_COMP_R && comp <= PTX_COMP_A   ? comp - PTX_COMP_R
+           : comp >= PTX_COMP_X && comp <= PTX_COMP_W ? comp - PTX_COMP_X
+                                                      : 0;
+}
+
+/* A vector register without a selector: it stands for its elements. */
+static inline bool ptx_operand_is_vector(const struct ptx_operand *operand)
+{
+    return operand->kind == PTX_OPND_REG && operand->u.reg->vec > 1 && !operand->comp;
+}
+
+#define PTX_MAX_VECTOR 8
+
+/* That operand as the list of its elements, {x.x, x.y}; they lie in `items`. */
+static inline struct ptx_operand ptx_operand_elements(const struct ptx_operand *vector,
+                                                      struct ptx_operand items[PTX_MAX_VECTOR])
+{
+    for (unsigned i = 0; i < vector->u.reg->vec; i++) {
+        items[i] = *vector;
+        items[i].comp = (uint8_t)(PTX_COMP_X + i);
+    }
+    return (struct ptx_operand){
+        .kind = PTX_OPND_VEC, .items = items, .nitems = vector->u.reg->vec, .place = vector->place};
+}
+
+/* Dense register number in the function; every element of a vector has its own. */
 static inline uint32_t ptx_operand_reg_idx(const struct ptx_operand *operand)
 {
-    return operand->u.reg->base + operand->index;
+    const struct ptx_reg_decl *reg = operand->u.reg;
+    uint32_t element = reg->vec > 1 ? ptx_comp_element(operand->comp) : 0;
+    return reg->base + operand->index * reg->vec + element;
 }
 
 /* ---- tables ---- */

@@ -19,7 +19,8 @@ struct checker {
     const struct ptx_insn *insn;
     const struct ptx_form *form;
     const struct ptx_op_info *info;
-    unsigned number; /* operand, from 1 */
+    unsigned number;   /* operand, from 1 */
+    uint32_t operands; /* ptx_syntax_operands() of the form */
 };
 
 /* `NAME:L:C: operand N of 'op': expected WHAT, found 'operand'` */
@@ -54,21 +55,6 @@ static bool own_modifier(const char *own, const char *text)
     return false;
 }
 
-static const char *mod_text(const struct ptx_mod_use *use, char *buf, size_t size)
-{
-    if (use->id == PTX_MOD_TYPE)
-        return ptx_type_name((enum ptx_type)use->m);
-    if (use->id == PTX_MOD_SPACE)
-        return ptx_space_name((enum ptx_space)use->m);
-    if (use->id != PTX_MOD_SHAPE)
-        return ptx_mod_name((enum ptx_mod)use->id);
-    if (use->k)
-        snprintf(buf, size, "m%un%uk%u", use->m, use->n, use->k);
-    else
-        snprintf(buf, size, "m%un%u", use->m, use->n);
-    return buf;
-}
-
 /* Classes of modifiers that may be written once only. */
 #define SINGLE_CLASSES                                                                             \
     (1ull << PTX_MC_FTZ | 1ull << PTX_MC_SAT | 1ull << PTX_MC_HALF | 1ull << PTX_MC_CC |           \
@@ -85,7 +71,7 @@ static enum hd_status check_mods(struct checker *c)
         const struct ptx_mod_use *use = &c->form->mods[i];
         assert(use->id > PTX_MOD_NONE && use->id < PTX_MOD_COUNT);
         uint64_t class_bit = 1ull << ptx_mod_class((enum ptx_mod)use->id);
-        const char *name = mod_text(use, buf, sizeof(buf));
+        const char *name = ptx_mod_text(use, buf, sizeof(buf));
         if (!(c->info->classes & class_bit) && !own_modifier(c->info->own, name)) {
             snprintf(text, sizeof(text), "does not take modifier '.%s'", name);
             return bad_insn(c, text);
@@ -107,6 +93,7 @@ static bool needs_type(const struct checker *c)
 
 static enum hd_status check_form(struct checker *c)
 {
+    char why[160];
     HD_TRY(check_mods(c));
     if (needs_type(c) && !c->form->ntypes)
         return bad_insn(c, "needs a type");
@@ -114,8 +101,8 @@ static enum hd_status check_form(struct checker *c)
         return bad_insn(c, "needs two types");
     if (c->info->classes & 1ull << PTX_MC_CMP && !c->form->cmp)
         return bad_insn(c, "needs a comparison");
-    if ((c->form->op == PTX_OP_ATOM || c->form->op == PTX_OP_RED) && !c->form->subop)
-        return bad_insn(c, "needs an operation");
+    if (!(c->operands = ptx_syntax_operands(c->form, why, sizeof(why))))
+        return bad_insn(c, why);
     return HD_OK;
 }
 
@@ -145,8 +132,10 @@ static enum hd_status check_reg(struct checker *c, const struct ptx_operand *ope
 {
     char what[64];
     enum ptx_type have = (enum ptx_type)operand->u.reg->type;
-    if (operand->u.reg->vec > 1 && !operand->comp)
-        return HD_OK; /* a whole vector register stands for its elements */
+    if (operand->u.reg->vec > 1 && ptx_comp_element(operand->comp) >= operand->u.reg->vec)
+        return bad_operand(c, operand, "an element that the vector has");
+    if (operand->offset && ptx_type_class(type) == PTX_CLASS_FLOAT)
+        return bad_operand(c, operand, "a register without an offset");
     unsigned have_bits = ptx_type_bits(have);
     bool fits = width == EXACT ? have_bits == bits : have_bits >= bits;
     if (fits && (type == PTX_TYPE_NONE || width == AT_LEAST || class_fits(type, have)))
@@ -164,7 +153,7 @@ static unsigned vector_bits(const struct ptx_operand *vec)
     unsigned bits = 0;
     for (uint32_t i = 0; i < vec->nitems; i++) {
         const struct ptx_operand *item = &vec->items[i];
-        if (item->kind != PTX_OPND_REG)
+        if (item->kind != PTX_OPND_REG || ptx_operand_is_vector(item))
             return 0; /* sinks and constants take what is left */
         bits += ptx_type_bits((enum ptx_type)item->u.reg->type);
     }
@@ -198,11 +187,53 @@ static enum hd_status check_vector(struct checker *c, const struct ptx_operand *
     return HD_OK;
 }
 
+/* A vector register stands for the list of its elements. */
+static enum hd_status check_vector_reg(struct checker *c, const struct ptx_operand *operand,
+                                       enum ptx_type type, unsigned bits, enum width width,
+                                       bool dest)
+{
+    struct ptx_operand items[PTX_MAX_VECTOR];
+    const struct ptx_operand list = ptx_operand_elements(operand, items);
+    return check_vector(c, &list, type, bits, width, dest);
+}
+
+/* Special registers are read by mov, and by conversions between integers. */
+static enum hd_status check_sreg(struct checker *c, const struct ptx_operand *operand)
+{
+    bool mov = c->form->op == PTX_OP_MOV;
+    bool cvt = c->form->op == PTX_OP_CVT && !c->form->round;
+    bool is_vector = ptx_sreg_info((enum ptx_sreg)operand->index2)->comps > 1 && !operand->comp;
+    if (is_vector != (c->form->vec > 1) && operand == &c->insn->ops[1])
+        return bad_operand(c, operand, "as many components as the instruction moves");
+    return mov || cvt ? HD_OK : bad_operand(c, operand, "a register or constant");
+}
+
+/* Floating-point types take floating-point literals, untyped ones those of their size. */
+static enum hd_status check_literal(struct checker *c, const struct ptx_operand *operand,
+                                    enum ptx_type type)
+{
+    enum ptx_type_class class_ = ptx_type_class(type);
+    bool is_int = operand->kind == PTX_OPND_INT, is_f64 = operand->kind == PTX_OPND_F64;
+    unsigned bits = ptx_type_bits(type);
+    if (is_int)
+        return class_ != PTX_CLASS_FLOAT ? HD_OK
+                                         : bad_operand(c, operand, "a floating-point constant");
+    if (class_ == PTX_CLASS_UINT || class_ == PTX_CLASS_SINT)
+        return bad_operand(c, operand, "an integer");
+    if (class_ == PTX_CLASS_BITS && bits != (is_f64 ? 64u : 32u))
+        return bad_operand(c, operand, "a constant of the size of the type");
+    if (class_ == PTX_CLASS_FLOAT && type != PTX_TYPE_F32 && type != PTX_TYPE_F64)
+        return bad_operand(c, operand, "a register");
+    return HD_OK;
+}
+
 static enum hd_status check_value(struct checker *c, const struct ptx_operand *operand,
                                   enum ptx_type type, unsigned bits, enum width width, bool dest)
 {
     switch (operand->kind) {
     case PTX_OPND_REG:
+        if (ptx_operand_is_vector(operand))
+            return check_vector_reg(c, operand, type, bits, width, dest);
         return check_reg(c, operand, bits, type, width);
     case PTX_OPND_SINK:
         return dest ? HD_OK : bad_operand(c, operand, "a value");
@@ -213,17 +244,14 @@ static enum hd_status check_value(struct checker *c, const struct ptx_operand *o
             return bad_operand(c, operand, "a value");
         HD_TRY(check_value(c, &operand->items[0], type, bits, width, true));
         return check_value(c, &operand->items[1], PTX_TYPE_PRED, 1, EXACT, true);
-    case PTX_OPND_INT:
     case PTX_OPND_SREG:
+        return dest ? bad_operand(c, operand, "a register") : check_sreg(c, operand);
     case PTX_OPND_SYM:
         return dest ? bad_operand(c, operand, "a register") : HD_OK;
+    case PTX_OPND_INT:
     case PTX_OPND_F32:
     case PTX_OPND_F64:
-        if (dest)
-            return bad_operand(c, operand, "a register");
-        if (ptx_type_class(type) == PTX_CLASS_UINT || ptx_type_class(type) == PTX_CLASS_SINT)
-            return bad_operand(c, operand, "an integer");
-        return HD_OK;
+        return dest ? bad_operand(c, operand, "a register") : check_literal(c, operand, type);
     default:
         return bad_operand(c, operand, dest ? "a register" : "a value");
     }
@@ -350,6 +378,18 @@ static enum hd_status check_call(struct checker *c)
 
 /* ---- instructions and modules ---- */
 
+/* Forms that differ by their number of operands: predicate inputs, masks. */
+static enum hd_status check_count(struct checker *c)
+{
+    char text[64];
+    uint32_t nops = c->insn->nops;
+    nops -= nops && ptx_form_has(c->form, PTX_MOD_L2_CACHE_HINT);
+    if (c->operands & 1 || (nops < 32 && c->operands >> nops & 1))
+        return HD_OK;
+    snprintf(text, sizeof(text), "does not have a form of %u operands", nops);
+    return bad_insn(c, text);
+}
+
 static enum hd_status check_insn(struct checker *c)
 {
     const struct ptx_op_info *info = c->info;
@@ -365,6 +405,7 @@ static enum hd_status check_insn(struct checker *c)
                      info->max_ops, nops);
         return bad_insn(c, text);
     }
+    HD_TRY(check_count(c));
     const char *sig = info->sig;
     for (uint32_t i = 0; i < nops && *sig; i++) {
         c->number = i + 1;
@@ -374,7 +415,7 @@ static enum hd_status check_insn(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_body(struct checker *c, const struct ptx_func *func, uint8_t *seen)
+static enum hd_status check_body(struct checker *c, const struct ptx_func *func, uint32_t *seen)
 {
     for (const struct ptx_stmt *stmt = func->body; stmt; stmt = stmt->next) {
         if (stmt->kind != PTX_STMT_INSN)
@@ -382,10 +423,10 @@ static enum hd_status check_body(struct checker *c, const struct ptx_func *func,
         c->insn = (const struct ptx_insn *)stmt;
         c->form = c->insn->form;
         c->info = ptx_op_info((enum ptx_op)c->form->op);
-        if (!seen[c->form->id]) {
+        c->operands = seen[c->form->id];
+        if (!c->operands)
             HD_TRY(check_form(c));
-            seen[c->form->id] = 1;
-        }
+        seen[c->form->id] = c->operands;
         HD_TRY(check_insn(c));
     }
     return HD_OK;
@@ -395,7 +436,7 @@ enum hd_status ptx_check(const struct ptx_module *module)
 {
     struct checker c = {.module = module};
     enum hd_status status = HD_OK;
-    uint8_t *seen = hd_alloc(module->nforms + 1);
+    uint32_t *seen = hd_alloc_array(module->nforms + 1, sizeof(*seen));
     if (!seen)
         return HD_NO_MEMORY;
     for (const struct ptx_func *func = module->funcs; func && status == HD_OK;

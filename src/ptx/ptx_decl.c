@@ -182,7 +182,12 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
     }
     HD_TRY(check_predefined(p, reg));
     uint32_t *total = p->func ? &p->func->nregs : &p->module->nregs;
-    if (count > PTX_MAX_REGS || *total + count > PTX_MAX_REGS)
+    if (decl->vec > 1 && (decl->type == PTX_TYPE_PRED || decl->vec > 4 ||
+                          ptx_type_bits(decl->type) * decl->vec > 128))
+        return ptx_fail(p, reg->sym.place,
+                        "a vector register has 2 or 4 elements, 128 bits at most");
+    uint64_t numbers = count * decl->vec;
+    if (count > PTX_MAX_REGS || *total + numbers > PTX_MAX_REGS)
         return ptx_fail(p, reg->sym.place, "too many registers");
     reg->type = (uint8_t)decl->type;
     reg->vec = (uint8_t)decl->vec;
@@ -190,8 +195,8 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
     reg->global = !p->func;
     reg->is_param = is_param;
     reg->base = *total;
-    *total += (uint32_t)count;
-    assert(reg->base + reg->count == *total && *total <= PTX_MAX_REGS);
+    *total += (uint32_t)numbers;
+    assert(reg->base + reg->count * reg->vec == *total && *total <= PTX_MAX_REGS);
     HD_TRY(ptx_scope_declare(p, &reg->sym));
     ptx_reg_append(p, reg);
     *out_reg = reg;
@@ -426,7 +431,8 @@ static enum hd_status declare_param(struct ptx_parser *p, const struct decl_type
     reg->vec = (uint8_t)decl->vec;
     reg->count = 1;
     reg->is_param = true;
-    reg->base = p->func->nregs++;
+    reg->base = p->func->nregs;
+    p->func->nregs += decl->vec;
     ptx_reg_append(p, reg);
     return ptx_scope_declare(p, &reg->sym);
 }

@@ -2,6 +2,7 @@
 #include "ptx/ptx_parse.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static enum hd_status push(struct ptx_parser *p, const struct ptx_operand *operand)
@@ -94,6 +95,20 @@ static enum hd_status parse_selector(struct ptx_parser *p, struct ptx_operand *o
     return ptx_next(p);
 }
 
+/* A name that is yet to come. */
+static enum hd_status later(struct ptx_parser *p, struct ptx_operand *operand, struct hd_str name,
+                            uint32_t hash)
+{
+    operand->kind = PTX_OPND_SYM;
+    return ptx_pending_add(p, (struct ptx_pending){
+                                  .kind = PTX_PENDING_OPERAND,
+                                  .stack_idx = (uint32_t)p->opstack.len,
+                                  .name = name,
+                                  .hash = hash,
+                                  .place = operand->place,
+                              });
+}
+
 static enum hd_status undeclared(struct ptx_parser *p, struct ptx_operand *operand)
 {
     const struct ptx_tok *tok = &p->lex.tok;
@@ -107,14 +122,7 @@ static enum hd_status undeclared(struct ptx_parser *p, struct ptx_operand *opera
         operand->index2 = sreg;
         return HD_OK;
     }
-    operand->kind = PTX_OPND_SYM;
-    return ptx_pending_add(p, (struct ptx_pending){
-                                  .kind = PTX_PENDING_OPERAND,
-                                  .stack_idx = (uint32_t)p->opstack.len,
-                                  .name = ptx_dup(p, tok->text, tok->len),
-                                  .hash = tok->hash,
-                                  .place = operand->place,
-                              });
+    return later(p, operand, ptx_dup(p, tok->text, tok->len), tok->hash);
 }
 
 static enum hd_status name_operand(struct ptx_parser *p, struct ptx_operand *operand)
@@ -150,6 +158,7 @@ static enum hd_status parse_subscript(struct ptx_parser *p, struct ptx_operand *
     for (unsigned i = 1; i < var->ndims; i++)
         elem_B *= var->dims[i];
     operand->offset = (int64_t)(index * elem_B);
+    operand->is_element = true;
     return ptx_eat(p, ']', "']' behind the index");
 }
 
@@ -164,7 +173,9 @@ static enum hd_status parse_name(struct ptx_parser *p, struct ptx_operand *opera
     if (HD_LIKELY(ptx_at(p, ',') || ptx_at(p, ';')))
         return HD_OK;
     if (ptx_at(p, PTX_TOK_DOT) && !p->lex.tok.spaced)
-        return parse_selector(p, operand);
+        HD_TRY(parse_selector(p, operand));
+    if (operand->kind == PTX_OPND_REG && ptx_at(p, '+'))
+        return ptx_parse_offset(p, &operand->offset);
     if (operand->kind != PTX_OPND_SYM)
         return HD_OK;
     if (ptx_at(p, '[') && operand->u.sym && operand->u.sym->kind == PTX_SYM_VAR)
@@ -341,4 +352,26 @@ enum hd_status ptx_parse_operand(struct ptx_parser *p)
     if (HD_UNLIKELY(ptx_at(p, '|')))
         return parse_pair(p, base);
     return HD_OK;
+}
+
+enum hd_status ptx_parse_label_range(struct ptx_parser *p)
+{
+    char name[256];
+    struct ptx_operand operand = {.place = ptx_here(p)};
+    const struct hd_str stem = ptx_dup(p, p->lex.tok.text, p->lex.tok.len);
+    HD_TRY(ptx_next(p));
+    HD_TRY(ptx_next(p)); /* the '<' that the caller saw */
+    if (!ptx_at(p, PTX_TOK_INT))
+        return ptx_expected(p, "the number of labels");
+    uint64_t count = p->lex.tok.bits;
+    HD_TRY(ptx_next(p));
+    if (!count || count > PTX_MAX_LABEL_RANGE || stem.len > sizeof(name) - 12)
+        return ptx_fail(p, operand.place, "too many labels, or none");
+    for (unsigned i = 0; i < count; i++) {
+        int len = snprintf(name, sizeof(name), "%.*s%u", HD_STR_ARG(stem), i);
+        uint32_t hash = ptx_hash_bytes(PTX_HASH_SEED, name, (size_t)len);
+        HD_TRY(later(p, &operand, ptx_dup(p, name, (size_t)len), hash));
+        HD_TRY(push(p, &operand));
+    }
+    return ptx_eat(p, '>', "'>' behind the number of labels");
 }

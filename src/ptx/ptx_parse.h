@@ -22,9 +22,10 @@
 /*
  * Nesting of initialisers, scopes and parenthesised constants; keeps recursion off the stack's end.
  */
-#define PTX_MAX_NESTING 200
-#define PTX_MAX_REGS    (1u << 27)
-#define PTX_MAX_VAR_B   (1ull << 47)
+#define PTX_MAX_NESTING     200
+#define PTX_MAX_LABEL_RANGE 65536u /* of .branchtargets L<n> */
+#define PTX_MAX_REGS        (1u << 27)
+#define PTX_MAX_VAR_B       (1ull << 47)
 /* name<N> outside .reg: N, and the sum of all N of a module. */
 #define PTX_MAX_VAR_RANGE 4096
 #define PTX_MAX_EXPANDED  65536
@@ -170,6 +171,8 @@ enum hd_status ptx_parse_const_u64(struct ptx_parser *p, const char *what, uint6
 
 /* Pushes one operand onto opstack. */
 enum hd_status ptx_parse_operand(struct ptx_parser *p) HD_MUST_CHECK;
+/* `L<3>` of .branchtargets: pushes the labels L0, L1, L2. The current token is the name. */
+enum hd_status ptx_parse_label_range(struct ptx_parser *p) HD_MUST_CHECK;
 /* Moves opstack[base..] to `dst`, which has room. */
 void ptx_operands_place(struct ptx_parser *p, size_t base, struct ptx_operand *dst);
 /* Pops opstack[base..] into an arena array. */

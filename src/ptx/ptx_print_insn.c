@@ -122,6 +122,7 @@ void ptx_print_operand(const struct ptx_operand *operand, struct hd_buf *buf)
     case PTX_OPND_REG:
         print_reg(buf, operand);
         print_comp(buf, operand);
+        ptx_put_offset(buf, operand->offset);
         break;
     case PTX_OPND_SREG:
         print_sreg(buf, operand);

@@ -139,7 +139,8 @@ static enum hd_status parse_targets(struct ptx_parser *p, struct ptx_targets *ta
     for (;;) {
         if (!ptx_at(p, PTX_TOK_IDENT))
             return ptx_expected(p, is_branch ? "a label" : "a function");
-        HD_TRY(ptx_parse_operand(p));
+        HD_TRY(is_branch && ptx_lex_peek(&p->lex) == '<' ? ptx_parse_label_range(p)
+                                                         : ptx_parse_operand(p));
         if (!ptx_at(p, ','))
             break;
         HD_TRY(ptx_next(p));
@@ -319,6 +320,19 @@ static enum hd_status parse_operands(struct ptx_parser *p, size_t base)
     }
 }
 
+/* `array[2]` is an element's address where brackets are expected, too. */
+static void elements_to_addresses(struct ptx_insn *insn)
+{
+    const char *roles = ptx_op_info((enum ptx_op)insn->form->op)->sig;
+    for (uint32_t i = 0; i < insn->nops && roles[i] && roles[i] != '+'; i++) {
+        struct ptx_operand *operand = &insn->ops[i];
+        if (operand->kind == PTX_OPND_SYM && operand->is_element && roles[i] == 'A') {
+            operand->base = operand->kind;
+            operand->kind = PTX_OPND_ADDR;
+        }
+    }
+}
+
 static enum hd_status parse_insn(struct ptx_parser *p)
 {
     struct ptx_operand guard = {.kind = PTX_OPND_NONE};
@@ -348,6 +362,7 @@ static enum hd_status parse_insn(struct ptx_parser *p)
     insn->guard = guard;
     insn->nops = (uint32_t)nops;
     ptx_operands_place(p, base, insn->ops);
+    elements_to_addresses(insn);
     ptx_stmt_append(p, &insn->stmt);
     p->func->ninsns++;
     return ptx_next(p);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <locale.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +221,21 @@ const char *ptx_mod_name(enum ptx_mod mod)
 {
     assert(mod < PTX_MOD_COUNT);
     return mod_rows[mod].text;
+}
+
+const char *ptx_mod_text(const struct ptx_mod_use *use, char *buf, size_t size)
+{
+    if (use->id == PTX_MOD_TYPE)
+        return ptx_type_name((enum ptx_type)use->m);
+    if (use->id == PTX_MOD_SPACE)
+        return ptx_space_name((enum ptx_space)use->m);
+    if (use->id != PTX_MOD_SHAPE)
+        return ptx_mod_name((enum ptx_mod)use->id);
+    if (use->k)
+        snprintf(buf, size, "m%un%uk%u", use->m, use->n, use->k);
+    else
+        snprintf(buf, size, "m%un%u", use->m, use->n);
+    return buf;
 }
 
 const char *ptx_type_name(enum ptx_type type)

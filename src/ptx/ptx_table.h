@@ -53,6 +53,15 @@ const struct ptx_word *ptx_word_find(const char *text, size_t len);
 /* Class of a modifier row; TYPE, SPACE, SHAPE for the three with payload. */
 enum ptx_mod_class ptx_mod_class(enum ptx_mod mod);
 
+/* A modifier, type, space or shape as it is written after its dot; `buf` may hold it. */
+const char *ptx_mod_text(const struct ptx_mod_use *use, char *buf, size_t size);
+/*
+ * The numbers of operands that the rows of spec/ptx_forms.def allow a form, one bit each; bit 0:
+ * they leave that to spec/ptx_ops.def, as opcodes without rows do. 0 with the reason in `why`: its
+ * modifiers and types do not go together.
+ */
+uint32_t ptx_syntax_operands(const struct ptx_form *form, char *why, size_t size);
+
 /* Opcode trie: 0 is the root and also "no such node". */
 unsigned ptx_op_node_child(unsigned node, const char *text, size_t len);
 enum ptx_op ptx_op_node_op(unsigned node); /* PTX_OP_NONE for a mere prefix */

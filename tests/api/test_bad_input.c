@@ -318,11 +318,13 @@ static void test_clusters(void)
     success(cuModuleGetFunction(&func, module, "pairs"), "pairs");
     success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, func), "asked");
     eq_u64((unsigned)value, 2, "its clusters are reported");
-    eq_u64(launch(func), CUDA_ERROR_NOT_SUPPORTED, "and refused, not ignored");
+    eq_u64(launch(func), CUDA_ERROR_INVALID_CLUSTER_SIZE, "a grid of one block has none");
+    eq_u64(cuFuncSetAttribute(func, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, 1),
+           CUDA_ERROR_NOT_PERMITTED, "what the kernel says stays");
     success(cuModuleGetFunction(&func, module, "says"), "says");
     success(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET, func), "asked");
     eq_u64((unsigned)value, 1, "a cluster size must be set");
-    eq_u64(launch(func), CUDA_ERROR_INVALID_VALUE, "a launch without one fails");
+    eq_u64(launch(func), CUDA_ERROR_INVALID_CLUSTER_SIZE, "a launch without one fails");
     success(cuModuleGetFunction(&func, module, "ones"), "ones");
     success(launch(func), "clusters of one CTA are what every CTA is");
     success(cuCtxSynchronize(), "it runs");

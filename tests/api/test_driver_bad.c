@@ -84,7 +84,9 @@ static void test_launch_attributes(CUmodule module)
         eq_u64(launch_with(slow, params, cases[i].id, (CUlaunchAttributeValue){{0}}), cases[i].want,
                "launch attribute %d", cases[i].id);
     eq_u64(launch_with(slow, params, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, value),
-           CUDA_ERROR_NOT_SUPPORTED, "clusters of 2");
+           CUDA_ERROR_INVALID_CLUSTER_SIZE, "clusters of 2 in a grid of 1");
+    eq_u64(launch_with(slow, params, CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION, value),
+           CUDA_ERROR_INVALID_CLUSTER_SIZE, "they are preferred to nothing");
     success(cuEventCreate(&timed, 0), "event");
     success(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "event without timing");
     value.launchCompletionEvent.event = timed;

@@ -62,7 +62,7 @@ static void test_check(void)
     refused("HEDDLE_CPU", "quantum", "one of avx512, avx2, generic");
     refused("HEDDLE_DEVICE", "gpu", "one of cpu, interp");
     refused("HEDDLE_DEVICE", "cpu,interp", "one of cpu, interp");
-    refused("HEDDLE_MACHINE", "h100", "only default");
+    refused("HEDDLE_MACHINE", "abacus", "default, t4");
     refused("HEDDLE_MEMORY", "lots", "such as 512M or 4G");
     refused("HEDDLE_CACHE_SIZE", "0", "such as 512M or 4G");
     refused("HEDDLE_THREADS", "0", "1 to 256");

@@ -235,9 +235,9 @@ static void test_streams(void)
     core_event_create(ctx, 0, &event) == HD_OK ? (void)0 : abort();
     core_event_create(ctx, CORE_EVENT_DISABLE_TIMING, &end) == HD_OK ? (void)0 : abort();
     eq_u64(core_event_query(event), HD_OK, "an event never recorded is complete");
-    eq_u64(core_event_wait(stream, event), HD_OK, "waiting for it");
+    eq_u64(core_event_wait(stream, event, false), HD_OK, "waiting for it");
     eq_u64(core_event_elapsed(event, event, &ms), HD_BAD_ARG, "it has no time");
-    eq_u64(core_event_record(event, stream), HD_OK, "record");
+    eq_u64(core_event_record(event, stream, false), HD_OK, "record");
     eq_u64(core_event_elapsed(event, end, &ms), HD_BAD_ARG, "an event without timing");
     core_stream_destroy(stream);
     core_stream_unref(stream);
@@ -302,9 +302,9 @@ static void test_event_on_two_streams(void)
     core_event_create(ctx, 0, &event) == HD_OK ? (void)0 : abort();
     core_event_create(ctx, 0, &end) == HD_OK ? (void)0 : abort();
     eq_u64(core_stream_call(late, wait_for_flag, &flag, false), HD_OK, "a busy stream");
-    eq_u64(core_event_record(event, late), HD_OK, "an event behind its work");
-    eq_u64(core_event_record(event, early), HD_OK, "is recorded again elsewhere");
-    eq_u64(core_event_record(end, early), HD_OK, "and another one behind it");
+    eq_u64(core_event_record(event, late, false), HD_OK, "an event behind its work");
+    eq_u64(core_event_record(event, early, false), HD_OK, "is recorded again elsewhere");
+    eq_u64(core_event_record(end, early, false), HD_OK, "and another one behind it");
     eq_u64(core_event_synchronize(end), HD_OK, "both are reached");
     eq_u64(core_event_elapsed(event, end, &before_ms), HD_OK, "time between them");
     atomic_store(&flag, 1);
@@ -312,7 +312,7 @@ static void test_event_on_two_streams(void)
     eq_u64(core_event_elapsed(event, end, &after_ms), HD_OK, "time between them, later");
     ok(before_ms >= 0 && after_ms == before_ms, "is the same: %g, %g ms", (double)before_ms,
        (double)after_ms);
-    eq_u64(core_event_record(event, late), HD_OK, "recorded where it was at first");
+    eq_u64(core_event_record(event, late, false), HD_OK, "recorded where it was at first");
     eq_u64(core_event_synchronize(event), HD_OK, "reached");
     ok(!core_event_elapsed(end, event, &after_ms) && after_ms >= 0, "is a later time");
     core_event_destroy(event);
@@ -347,9 +347,9 @@ static void test_event_of_a_destroyed_context(void)
     core_stream_create(ctx, 1, 0, &stream) == HD_OK ? (void)0 : abort();
     core_event_create(other, 0, &event) == HD_OK ? (void)0 : abort();
     eq_u64(submit_wait(other->legacy, &theirs), HD_OK, "its work");
-    eq_u64(core_event_record(event, other->legacy), HD_OK, "an event behind it");
+    eq_u64(core_event_record(event, other->legacy, false), HD_OK, "an event behind it");
     eq_u64(submit_wait(stream, &ours), HD_OK, "our work");
-    eq_u64(core_event_wait(stream, event), HD_OK, "waits for the event then");
+    eq_u64(core_event_wait(stream, event, false), HD_OK, "waits for the event then");
     atomic_store(&theirs, 1);
     core_event_destroy(event);
     core_event_unref(event);
@@ -404,8 +404,8 @@ static void test_destroyed_event(void)
     core_stream_create(ctx, 1, 0, &other) == HD_OK ? (void)0 : abort();
     core_event_create(ctx, 0, &event) == HD_OK ? (void)0 : abort();
     eq_u64(core_stream_call(stream, wait_for_flag, &flag, false), HD_OK, "a busy stream");
-    eq_u64(core_event_record(event, stream), HD_OK, "an event behind it");
-    eq_u64(core_event_record(event, other), HD_OK, "and again on an idle one");
+    eq_u64(core_event_record(event, stream, false), HD_OK, "an event behind it");
+    eq_u64(core_event_record(event, other, false), HD_OK, "and again on an idle one");
     eq_u64(core_stream_synchronize(other), HD_OK, "which is reached");
     core_event_destroy(event);
     core_event_unref(event);
@@ -432,10 +432,11 @@ static void test_attributes(void)
     eq_u64(
         core_device_attribute(ctx->device, CORE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &value),
         HD_OK, "one that exists");
-    ok(!core_device_attribute(ctx->device, CORE_ATTRIBUTE_CAN_TEX2D_GATHER, &value) && !value &&
+    ok(!core_device_attribute(ctx->device, CORE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED, &value) &&
+           !value &&
            !core_device_attribute(ctx->device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, &value) &&
-           !value,
-       "textures, which are not implemented, are not claimed");
+           value > 0,
+       "sparse arrays, which are not implemented, are not claimed; textures are");
 }
 
 int main(void)

@@ -3,7 +3,9 @@
  * are stale, foreign, freed twice or invented are refused, also while other threads create, use and
  * destroy the same objects. Code is fake (tests/dev/fake_jit.h).
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../api/driver_fixture.h"
@@ -146,6 +148,209 @@ static CUresult event_destroy(void *handle, void *owner)
     return cuEventDestroy_v2(handle);
 }
 
+static CUresult link_create(void **out)
+{
+    return cuLinkCreate_v2(0, NULL, NULL, (CUlinkState *)out);
+}
+
+static CUresult link_use(void *handle)
+{
+    return cuLinkAddData_v2(handle, CU_JIT_INPUT_PTX, (void *)(uintptr_t)driver_ptx,
+                            sizeof(driver_ptx), "unit", 0, NULL, NULL);
+}
+
+static CUresult link_destroy(void *handle, void *owner)
+{
+    return cuLinkDestroy(handle);
+}
+
+static CUresult graph_create(void **out)
+{
+    return cuGraphCreate((CUgraph *)out, 0);
+}
+
+static CUresult graph_use(void *handle)
+{
+    size_t n;
+
+    return cuGraphGetNodes(handle, NULL, &n);
+}
+
+static CUresult graph_destroy(void *handle, void *owner)
+{
+    return cuGraphDestroy(owner ? owner : handle);
+}
+
+static CUresult node_create(void **out)
+{
+    CUresult result = graph_create(&out[1]);
+
+    return result ? result : cuGraphAddEmptyNode((CUgraphNode *)out, out[1], NULL, 0);
+}
+
+static CUresult node_use(void *handle)
+{
+    CUgraphNodeType type;
+
+    return cuGraphNodeGetType(handle, &type);
+}
+
+static CUresult exec_create(void **out)
+{
+    void *node[2];
+    CUresult result = node_create(node);
+
+    if (result == CUDA_SUCCESS)
+        result = cuGraphInstantiateWithFlags((CUgraphExec *)out, node[1], 0);
+    return result ? result : cuGraphDestroy(node[1]);
+}
+
+static CUresult exec_use(void *handle)
+{
+    cuuint64_t flags;
+
+    return cuGraphExecGetFlags(handle, &flags);
+}
+
+static CUresult exec_destroy(void *handle, void *owner)
+{
+    return cuGraphExecDestroy(handle);
+}
+
+static void object_end(void *arg)
+{
+}
+
+static CUresult object_create(void **out)
+{
+    return cuUserObjectCreate((CUuserObject *)out, NULL, object_end, 1,
+                              CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+}
+
+/* Other threads may destroy it between the two. */
+static CUresult object_use(void *handle)
+{
+    CUresult result = cuUserObjectRetain(handle, 1);
+
+    return result ? result : cuUserObjectRelease(handle, 1);
+}
+
+static CUresult object_destroy(void *handle, void *owner)
+{
+    return cuUserObjectRelease(handle, 1);
+}
+
+static CUresult array_create(void **out)
+{
+    const CUDA_ARRAY_DESCRIPTOR desc = {4, 4, CU_AD_FORMAT_FLOAT, 1};
+
+    return cuArrayCreate_v2((CUarray *)out, &desc);
+}
+
+static CUresult array_use(void *handle)
+{
+    CUDA_ARRAY_DESCRIPTOR desc;
+
+    return cuArrayGetDescriptor_v2(&desc, handle);
+}
+
+static CUresult array_destroy(void *handle, void *owner)
+{
+    return cuArrayDestroy(handle);
+}
+
+static CUresult texture_create(void **out)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CUDA_TEXTURE_DESC texture = {0};
+    CUresult result = array_create(&out[1]);
+
+    resource.res.array.hArray = out[1];
+    return result ? result : cuTexObjectCreate((CUtexObject *)out, &resource, &texture, NULL);
+}
+
+static CUresult texture_use(void *handle)
+{
+    CUDA_TEXTURE_DESC desc;
+
+    return cuTexObjectGetTextureDesc(&desc, (CUtexObject)(uintptr_t)handle);
+}
+
+static CUresult texture_destroy(void *handle, void *owner)
+{
+    CUresult result = cuTexObjectDestroy((CUtexObject)(uintptr_t)handle);
+
+    if (owner)
+        (void)cuArrayDestroy(owner);
+    return result;
+}
+
+static CUresult mempool_create(void **out)
+{
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED};
+
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    return cuMemPoolCreate((CUmemoryPool *)out, &props);
+}
+
+static CUresult mempool_use(void *handle)
+{
+    cuuint64_t used_B;
+
+    return cuMemPoolGetAttribute(handle, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used_B);
+}
+
+static CUresult mempool_destroy(void *handle, void *owner)
+{
+    return cuMemPoolDestroy(handle);
+}
+
+static CUresult extmem_create(void **out)
+{
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD};
+    int fd = memfd_create("external", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    desc.handle.fd = fd;
+    desc.size = 4096;
+    if (fd < 0 || ftruncate(fd, 4096) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
+        abort();
+    return cuImportExternalMemory((CUexternalMemory *)out, &desc);
+}
+
+static CUresult extmem_use(void *handle)
+{
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = {.size = 64};
+    CUdeviceptr p;
+    CUresult result = cuExternalMemoryGetMappedBuffer(&p, handle, &part);
+
+    return result ? result : cuMemFree_v2(p);
+}
+
+static CUresult extmem_destroy(void *handle, void *owner)
+{
+    return cuDestroyExternalMemory(handle);
+}
+
+static CUresult allocation_create(void **out)
+{
+    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+
+    return cuMemCreate((CUmemGenericAllocationHandle *)out, 2u << 20, &prop, 0);
+}
+
+static CUresult allocation_use(void *handle)
+{
+    CUmemAllocationProp prop;
+
+    return cuMemGetAllocationPropertiesFromHandle(&prop, (uintptr_t)handle);
+}
+
+static CUresult allocation_destroy(void *handle, void *owner)
+{
+    return cuMemRelease((uintptr_t)handle);
+}
+
 static const struct kind kinds[] = {
     {CORE_CONTEXT, context_create, context_use, context_destroy},
     {CORE_MODULE, module_create, module_use, module_destroy},
@@ -154,6 +359,16 @@ static const struct kind kinds[] = {
     {CORE_KERNEL, kernel_create, kernel_use, library_destroy},
     {CORE_STREAM, stream_create, stream_use, stream_destroy},
     {CORE_EVENT, event_create, event_use, event_destroy},
+    {CORE_LINK, link_create, link_use, link_destroy},
+    {CORE_GRAPH, graph_create, graph_use, graph_destroy},
+    {CORE_NODE, node_create, node_use, graph_destroy},
+    {CORE_EXEC, exec_create, exec_use, exec_destroy},
+    {CORE_USER_OBJECT, object_create, object_use, object_destroy},
+    {CORE_ARRAY, array_create, array_use, array_destroy},
+    {CORE_TEXTURE, texture_create, texture_use, texture_destroy},
+    {CORE_MEMPOOL, mempool_create, mempool_use, mempool_destroy},
+    {CORE_EXTMEM, extmem_create, extmem_use, extmem_destroy},
+    {CORE_ALLOCATION, allocation_create, allocation_use, allocation_destroy},
 };
 _Static_assert(HD_COUNT_OF(kinds) == CORE_HANDLE_COUNT, "every kind is tested");
 
@@ -221,7 +436,7 @@ static void test_cycles(const struct kind *k)
 
 static bool destroys_owner(const struct kind *k)
 {
-    return k->kind == CORE_FUNCTION || k->kind == CORE_KERNEL;
+    return k->kind == CORE_FUNCTION || k->kind == CORE_KERNEL || k->kind == CORE_NODE;
 }
 
 /* A handle of one kind is none of another; and no pointer is one. */

@@ -30,7 +30,7 @@ static void *record(void *arg)
     struct recorder *r = arg;
 
     for (unsigned i = 0; i < RECORDS; i++)
-        r->failed += core_event_record(r->events[i], r->stream) != HD_OK;
+        r->failed += core_event_record(r->events[i], r->stream, false) != HD_OK;
     return NULL;
 }
 

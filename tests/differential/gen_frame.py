@@ -107,7 +107,11 @@ ATOMS = ("atoms", f"    .shared .align 4 .b8 atoms[{4 * ATOM_WORDS}];\n",
          f"setp.lt.u32 %q1, %me, {ATOM_WORDS // 2}; @%q1 red.global.add.u32 [%y0], %x1; "
          "@!%q1 red.global.xor.b32 [%y0], %x1;\n")
 LOCK = (r"\block\b", "    .shared .align 4 .b32 lock;\n", "    mov.u32 %x1, 0;\n    st.shared.u32 [lock], %x1;\n", "")
-OPTIONAL = [SLOTS, LOCAL, ATOMS, LOCK]
+# 16 bytes of each thread.
+OWN = (r"\bown\b", f"    .shared .align 16 .b8 own[{16 * THREADS}];\n",
+       "    shl.b32 %x1, %me, 4; mov.u32 %x0, own; add.u32 %x1, %x1, %x0; mov.u64 %y1, 0;\n"
+       "    st.shared.b64 [%x1], %y1; st.shared.b64 [%x1+8], %y1;\n", "")
+OPTIONAL = [SLOTS, LOCAL, ATOMS, LOCK, OWN]
 
 
 def prologue(block, used):

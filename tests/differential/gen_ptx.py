@@ -14,6 +14,7 @@ import random
 import sys
 
 import gen_frame
+import gen_units
 from gen_frame import ATOM_WORDS, CLASS_TYPE, COUNTS, HEAD, IN_WORDS, THREADS, block_of
 
 INT = {"r": ["u32", "s32"], "l": ["u64", "s64"], "h": ["u16", "s16"]}
@@ -96,6 +97,16 @@ def float_rows():
     return rows
 
 
+# By its lowest and highest value.
+RANGE = {"u8": (0, 255), "s8": (-128, 127), "u16": (0, 65535), "s16": (-2**15, 2**15 - 1), "u32": (0, 2**32 - 1),
+         "s32": (-2**31, 2**31 - 1), "u64": (0, 2**64 - 1), "s64": (-2**63, 2**63 - 1)}
+
+
+def saturates(to, source):
+    """Does cvt.sat.TO.SOURCE exist, that is, has the source values that the result lacks?"""
+    return RANGE[source][0] < RANGE[to][0] or RANGE[source][1] > RANGE[to][1]
+
+
 def cvt_rows():
     rows = []
     ints = [("r", "u32"), ("r", "s32"), ("l", "u64"), ("l", "s64"), ("h", "u16"), ("h", "s16")]
@@ -103,7 +114,7 @@ def cvt_rows():
     floats = [("f", "f32"), ("d", "f64"), ("h", "f16")]
     for dc, dt in ints + small:
         for sc, st in ints + small:
-            rows += [(f"cvt.{dt}.{st}", dc, sc), (f"cvt.sat.{dt}.{st}", dc, sc)]
+            rows += [(f"cvt.{dt}.{st}", dc, sc)] + [(f"cvt.sat.{dt}.{st}", dc, sc)] * saturates(dt, st)
     for ic, it in ints:
         for fc, ft in floats:
             rows += [(f"cvt.{r}.{ft}.{it}", fc, ic) for r in ROUND]
@@ -147,8 +158,8 @@ def move_rows():
             ("mov.b32", "r", "S")]
 
 
-FAMILIES = [int_rows(), float_rows(), cvt_rows(), setp_rows(), move_rows()]
-WEIGHTS = [10, 10, 5, 3, 2]
+FAMILIES = [int_rows(), float_rows(), cvt_rows(), setp_rows(), move_rows(), gen_units.video_rows(), gen_units.small_rows()]
+WEIGHTS = [10, 10, 5, 3, 2, 2, 2]
 F32_CONSTS = ["3f800000", "80000000", "7f800000", "7fc00000", "00000001", "807fffff", "40490fdb",
               "4b000001", "7f7fffff", "ff800000", "42fc0000", "3f7fffff"]
 F64_CONSTS = ["3FF0000000000000", "8000000000000000", "7FF0000000000000", "0000000000000001",
@@ -269,7 +280,11 @@ class Generator:
 
     def rare(self):
         self.rnd.choice([self.wide_product, self.pack, self.pack, self.one_word, self.one_word, self.places, self.places,
+                         self.unit, self.unit, self.unit,
                          self.critical if self.depth < 2 and not self.loops else self.pack])()
+
+    def unit(self):
+        self.rnd.choice(gen_units.PLACES)(self)
 
     def guarded(self):
         self.arithmetic()
@@ -399,7 +414,8 @@ class Generator:
         """Through shared memory with barriers; convergent code only."""
         c = self.rnd.choice("rlfd")
         size = 8 if c in "ld" else 4
-        self.emit(f"st.shared{CLASS_TYPE[c]} [%slot], {self.reg(c)}; bar.sync 0; "
+        meet = self.rnd.choice(["bar.sync 0;", "bar.sync 0;", "barrier.sync 2;", "barrier.cta.sync 3;", "bar.cta.sync 1;"])
+        self.emit(f"st.shared{CLASS_TYPE[c]} [%slot], {self.reg(c)}; {meet} "
                   f"add.u32 %x0, %me, {self.rnd.randrange(1, self.threads)}; rem.u32 %x0, %x0, {self.threads}; "
                   f"shl.b32 %x0, %x0, 3; mov.u32 %x1, slots; add.u32 %x0, %x0, %x1; "
                   f"ld.shared{CLASS_TYPE[c]} {self.reg(c)}, [%x0]; bar.sync 0;")
@@ -407,7 +423,11 @@ class Generator:
 
     def collective(self):
         r, m = self.rnd, "%members" if self.threads % 32 else "0xffffffff"
-        kind = r.randrange(1 if self.threads % 32 or self.ended else 0, 7)  # shfl would read lanes that do not exist
+        full = not (self.threads % 32 or self.ended)
+        if full and r.random() < 0.4:
+            gen_units.matrix(self, COUNTS)
+            return
+        kind = r.randrange(0 if full else 1, 7)  # shfl would read lanes that do not exist
         if kind == 0:
             mode = r.choice(["up", "down", "bfly", "idx"])
             width = r.choice([32, 16, 8])
@@ -446,6 +466,8 @@ class Generator:
             self.switch() if r < 0.142 else self.tangle()
         elif r < 0.165:
             self.rare()
+        elif r < 0.18:
+            self.unit()
         elif r < 0.20:
             self.guarded()
         elif r < 0.23:

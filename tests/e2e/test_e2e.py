@@ -4,7 +4,9 @@ Built by `heddle cc`, and by nvcc where there is one.
 
     test_e2e.py HEDDLE (cc|nvcc)
 """
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -41,7 +43,8 @@ def ok(passed, name, note=""):
 def build(folder, name, arch="75", flags=()):
     source, out = os.path.join(HERE, name + ".cu"), os.path.join(folder, name)
     if COMPILER == "nvcc":
-        argv = [NVCC, f"-arch=compute_{arch}", "-cudart", "shared", "-O2", "-diag-suppress", "177"]
+        target = f"-gencode=arch=compute_{arch},code=compute_{arch}" if arch[-1] == "a" else f"-arch=compute_{arch}"
+        argv = [NVCC, target, "-cudart", "shared", "-O2", "-diag-suppress", "177"]
     else:
         argv = [HEDDLE, "cc", "-O2", f"-arch=compute_{arch}"]
     result = subprocess.run([*argv, *flags, source, "-o", out], capture_output=True, text=True, check=False)
@@ -76,6 +79,15 @@ def check_races_that_gpus_win(folder):
             ok("PASS" in result.stdout, f"block_sum {flags}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
+def check_clusters(folder):
+    """In all levels; at 120, without optimisation, by the interpreter."""
+    for arch, flags in (("90", ()), ("120", ("-O0", "-G"))) if COMPILER == "nvcc" else (("90", ()), ("90", ("-O0",))):
+        program = build(folder, "clusters", arch, flags)
+        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok("PASS" in result.stdout, f"clusters {arch} {flags}, {env or 'cpu'}", result.stdout + result.stderr)
+
+
 def check_tensor(folder):
     """heddle cc has no mma.h."""
     for name in ("gemm", "tensor") if COMPILER == "nvcc" else ("gemm",):
@@ -83,6 +95,15 @@ def check_tensor(folder):
         for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
             result = run(program, **env)
             ok("PASS" in result.stdout, f"{name}, {env or 'cpu'}", result.stdout + result.stderr)
+
+
+def check_tensor_cores(folder):
+    """Products of several warps, and in tensor memory."""
+    for name, arch in (("wgmma", "90a"), ("tcgen05", "100a")):
+        program = build(folder, name, arch)
+        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok(result.stdout == "PASS\n" and not result.stderr, f"{name}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
 def check_async_copies(folder):
@@ -96,12 +117,89 @@ def check_async_copies(folder):
                    result.stdout + result.stderr)
 
 
+def check_tensor_copies(folder):
+    """Tensor maps and libcu++'s copies by them, which come with nvcc."""
+    for arch, flags in (("90", ("-O3",)), ("90", ("-O0", "-G")), ("120", ("-O3",))):
+        program = build(folder, "tensor_copy", arch, (*flags, "-diag-suppress", "20054"))
+        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok(result.stdout == "PASS\n" and not result.stderr, f"tensor_copy, {arch} {flags} {env or 'cpu'}",
+               result.stdout + result.stderr)
+
+
 def check_faults(folder):
     program = build(folder, "faults")
     for case, error in FAULTS.items() if program else ():
         result = run(program, case)
         ok(result.returncode == 0 and result.stdout == f"{error} sticky\n", f"fault: {case}",
            f"status {result.returncode}\n{result.stdout}{result.stderr}")
+
+
+def check_deadlocks(folder):
+    """Threads that only wait for each other: the launch ends, and the message says who waits where."""
+    program = build(folder, "deadlock", "80", ("-lineinfo",))
+    told = {
+        "mbarrier": ("loop with mbarrier", "deadlock.cu:21", "64 of 96 threads"),
+        "keep_lock": ("loop with atom",),
+        "lonely_barrier": ("barrier 3, where 32 of 96 threads",),
+        "barrier_and_poll": ("loop with ld", "deadlock.cu:44", "barrier 0, where 64 of 96 threads"),
+    }
+    interpreted = {"HEDDLE_FAULT": "jit.fast,jit.plain,jit.simple"}
+    for how, words in told.items() if program else ():
+        for env in ({}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}, interpreted):
+            result = run(program, how, HEDDLE_WATCHDOG="1", **env)
+            ok(result.stdout == "cudaErrorLaunchTimeout\n" and all(w in result.stderr for w in ("deadlock", *words)),
+               f"{how}, {env or 'cpu'}", result.stdout + result.stderr)
+
+
+def check_machines():
+    """Every machine of the table is one that the variable takes, and the device says what the table does."""
+    with open(os.path.join(HERE, "..", "..", "spec", "machines.def"), encoding="utf-8") as file:
+        machines = re.findall(r'^M\((\w+), "(.*?)",(.*?)\)\)$', file.read(), re.M | re.S)
+    for name, product, attributes in machines:
+        want = dict(re.findall(r"A\((\w+), ([0-9< ]+)", attributes))
+        result = subprocess.run([HEDDLE, "info", "--json"], env=dict(os.environ, HEDDLE_MACHINE=name), capture_output=True,
+                                text=True, timeout=60, check=False)
+        device = json.loads(result.stdout or "{}").get("devices", [{}])[0]
+        ok(device.get("compute_capability") == f"{want['COMPUTE_CAPABILITY_MAJOR']}.{want['COMPUTE_CAPABILITY_MINOR']}" and
+           device.get("multiprocessors") == int(want["MULTIPROCESSOR_COUNT"]) and
+           device.get("shared_memory_per_block_optin") == int(want["MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"]) and
+           device.get("name", "").startswith(f"Heddle {product} on"), f"machine {name}", result.stdout + result.stderr)
+
+
+def check_dynamic(folder):
+    """Kernels that launch kernels: NVIDIA's device runtime library is left out when the program loads."""
+    interpreted = {"HEDDLE_FAULT": "jit.fast,jit.plain,jit.simple"}
+    for arch in ("80", "90"):
+        program = build(folder, "dynamic", arch, ("-rdc=true", "-lcudadevrt"))
+        for env in ({"HEDDLE_THREADS": "1"}, {"HEDDLE_THREADS": "2"}, {"HEDDLE_CPU": "generic"}, interpreted,
+                    {"HEDDLE_STRICT": "1"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok(result.stdout == "cudaErrorInvalidValue, no error\nPASS\n", f"dynamic, {arch} {env}",
+               result.stdout + result.stderr)
+
+
+def build_parts(folder):
+    """Two objects, the second from an archive."""
+    parts = {name: os.path.join(folder, name) for name in ("parts_a.o", "parts_b.o", "libparts_b.a", "parts")}
+    flags = [NVCC, "-arch=compute_80", "-rdc=true", "-cudart", "shared"]
+    for argv in (["-dc", os.path.join(HERE, "parts_a.cu"), "-o", parts["parts_a.o"]],
+                 ["-dc", os.path.join(HERE, "parts_b.cu"), "-o", parts["parts_b.o"]],
+                 ["-lib", parts["parts_b.o"], "-o", parts["libparts_b.a"]],
+                 [parts["parts_a.o"], parts["libparts_b.a"], "-lcuda", "-o", parts["parts"]]):
+        result = subprocess.run([*flags, *argv], capture_output=True, text=True, check=False)
+        if result.returncode:
+            ok(False, "nvcc builds parts", result.stdout + result.stderr)
+            return None
+    return parts
+
+
+def check_parts(folder):
+    """Relocatable device code, linked by nvcc and by cuLink*."""
+    parts = build_parts(folder)
+    for device in ("cpu", "interp") if parts else ():
+        result = run(parts["parts"], parts["parts_a.o"], parts["libparts_b.a"], HEDDLE_DEVICE=device)
+        ok(result.returncode == 0 and "PASS" in result.stdout, f"parts, {device}", result.stdout + result.stderr)
 
 
 def check_one_bad_kernel(folder):
@@ -120,15 +218,22 @@ def main():
         print("1..0 # SKIP no nvcc")
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("grid_sync", "swap", "spin"):
+        for name in ("graphs", "grid_sync", "swap", "spin"):
             check_program(folder, name)
         check_program(folder, "thread_streams", "--default-stream", "per-thread")
         check_races_that_gpus_win(folder)
         check_tensor(folder)
+        check_clusters(folder)
         check_faults(folder)
+        check_deadlocks(folder)
         if COMPILER == "nvcc":
+            check_tensor_cores(folder)
             check_async_copies(folder)
+            check_dynamic(folder)
+            check_parts(folder)
+            check_tensor_copies(folder)
         check_one_bad_kernel(folder)
+    check_machines()
     print(f"1..{count}")
     return failed > 0
 

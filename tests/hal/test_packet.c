@@ -94,6 +94,17 @@ static void test_checks(void)
     p.dispatch.ring_B = 192;
     p.dispatch.ring_offset = HAL_RING_B - 64;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "that runs over the end");
+    p = good_packet(HAL_OP_DISPATCH);
+    p.dispatch.grid[0] = 12;
+    p.dispatch.cluster[0] = 4;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "a cluster of some dimensions");
+    p.dispatch.cluster[1] = p.dispatch.cluster[2] = 1;
+    eq_u64(hal_packet_check(&p), HD_OK, "of all");
+    p.dispatch.cluster[0] = 5;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "that does not divide the grid");
+    p.dispatch.grid[0] = 17;
+    p.dispatch.cluster[0] = 17;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "that is too large");
     p = good_packet(HAL_OP_FILL);
     p.fill.dst = 6;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "misaligned fill");

@@ -106,7 +106,7 @@ def test_linking():
 def test_settings():
     """A setting that is not possible is named by the program itself, not only by `heddle run`."""
     hello = os.path.join(home, "hello")
-    for name, value in (("HEDDLE_MEMORY", "lots"), ("HEDDLE_MACHINE", "h100"), ("HEDDLE_CPU", "quantum")):
+    for name, value in (("HEDDLE_MEMORY", "lots"), ("HEDDLE_MACHINE", "abacus"), ("HEDDLE_CPU", "quantum")):
         result = user(hello, env={name: value})
         tap.ok(result.returncode != 0 and result.stderr.count(f"no device: {name}={value} is not possible") == 1,
                f"{name}={value}", result.stderr)

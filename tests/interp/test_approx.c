@@ -1,9 +1,9 @@
 /*
- * The approximate instructions (base/approx.h) against long double: maximum errors over their
+ * The approximate instructions (base/approx.h) against doubles: maximum errors over their
  * domains, compared with the bounds of the PTX ISA, and the special values of its tables.
  *
  * Without arguments every 8191st input is tried; an argument gives another step, 1 for all 2^32
- * inputs (about 20 minutes; suite slow takes every 251st).
+ * inputs (some minutes; suite slow takes every 251st).
  */
 #include <fenv.h>
 
@@ -13,77 +13,77 @@
 static uint64_t step = 8191;
 
 /* The distance of two floats next to the exact value. */
-static long double ulp_of(long double exact)
+static double ulp_of(double exact)
 {
     int e;
-    frexpl(exact, &e);
-    return ldexpl(1, HD_MAX(e - 24, -149));
+    frexp(exact, &e);
+    return ldexp(1, HD_MAX(e - 24, -149));
 }
 
 struct scan {
     const char *name;
     float (*approx)(float);
-    long double (*exact)(long double);
+    double (*exact)(double);
     float from, to; /* |x| in [from, to] */
     char unit;      /* u(lp), r(elative), a(bsolute) */
-    long double bound;
+    double bound;
     bool positive;
     bool normal_result; /* skip results below 2^-126: the bound is for .ftz */
 };
 
-static long double exact_rcp(long double x)
+static double exact_rcp(double x)
 {
     return 1 / x;
 }
-static long double exact_rsqrt(long double x)
+static double exact_rsqrt(double x)
 {
-    return 1 / sqrtl(x);
+    return 1 / sqrt(x);
 }
 
 static const struct scan scans[] = {
-    {"ex2", hd_approx_ex2, exp2l, 0, 152, 'u', 2, false, false},
-    {"lg2 in (0.5, 2)", hd_approx_lg2, log2l, 0.5f, 2, 'a', 0x1p-22L, true, false},
-    {"lg2 below 0.5", hd_approx_lg2, log2l, 0x1p-149f, 0.5f, 'r', 0x1p-22L, true, false},
-    {"lg2 above 2", hd_approx_lg2, log2l, 2, 0x1.fffffep127f, 'r', 0x1p-22L, true, false},
+    {"ex2", hd_approx_ex2, exp2, 0, 152, 'u', 2, false, false},
+    {"lg2 in (0.5, 2)", hd_approx_lg2, log2, 0.5f, 2, 'a', 0x1p-22, true, false},
+    {"lg2 below 0.5", hd_approx_lg2, log2, 0x1p-149f, 0.5f, 'r', 0x1p-22, true, false},
+    {"lg2 above 2", hd_approx_lg2, log2, 2, 0x1.fffffep127f, 'r', 0x1p-22, true, false},
     {"rcp", hd_approx_rcp, exact_rcp, 0x1p-126f, 0x1.fffffep127f, 'u', 1, false, false},
-    {"rsqrt", hd_approx_rsqrt, exact_rsqrt, 0x1p-149f, 0x1.fffffep127f, 'r', 1.27799e-7L, true,
+    {"rsqrt", hd_approx_rsqrt, exact_rsqrt, 0x1p-149f, 0x1.fffffep127f, 'r', 1.27799e-7, true,
      false},
-    {"sqrt", hd_approx_sqrt, sqrtl, 0x1p-149f, 0x1.fffffep127f, 'r', 0x1p-23L, true, false},
-    {"sin in 2pi", hd_approx_sin, sinl, 0, 6.2831855f, 'a', 6.7434957e-7L, false, false},
-    {"cos in 2pi", hd_approx_cos, cosl, 0, 6.2831855f, 'a', 6.7434957e-7L, false, false},
-    {"sin in 100pi", hd_approx_sin, sinl, 6.2831855f, 314.15927f, 'a', 3.757e-5L, false, false},
-    {"cos in 100pi", hd_approx_cos, cosl, 6.2831855f, 314.15927f, 'a', 3.757e-5L, false, false},
-    {"tanh", hd_approx_tanh, tanhl, 0x1p-149f, 0x1.fffffep127f, 'r', 0x1p-11L, false, false},
+    {"sqrt", hd_approx_sqrt, sqrt, 0x1p-149f, 0x1.fffffep127f, 'r', 0x1p-23, true, false},
+    {"sin in 2pi", hd_approx_sin, sin, 0, 6.2831855f, 'a', 6.7434957e-7, false, false},
+    {"cos in 2pi", hd_approx_cos, cos, 0, 6.2831855f, 'a', 6.7434957e-7, false, false},
+    {"sin in 100pi", hd_approx_sin, sin, 6.2831855f, 314.15927f, 'a', 3.757e-5, false, false},
+    {"cos in 100pi", hd_approx_cos, cos, 6.2831855f, 314.15927f, 'a', 3.757e-5, false, false},
+    {"tanh", hd_approx_tanh, tanh, 0x1p-149f, 0x1.fffffep127f, 'r', 0x1p-11, false, false},
 };
 
-static long double error_of(const struct scan *s, float x)
+static double error_of(const struct scan *s, float x)
 {
-    long double exact = s->exact(x);
+    double exact = s->exact(x);
     float got = s->approx(x);
     if (isinf(got) || isnan(got)) /* only where the exact result rounds to infinity */
-        return got == (float)exact ? 0 : HUGE_VALL;
-    long double err = fabsl((long double)got - exact);
+        return got == (float)exact ? 0 : HUGE_VAL;
+    double err = fabs((double)got - exact);
     if (s->unit == 'u')
         return err / ulp_of(exact);
-    return s->unit == 'r' ? err / fabsl(exact) : err;
+    return s->unit == 'r' ? err / fabs(exact) : err;
 }
 
 static void scan_run(const struct scan *s)
 {
-    long double worst = 0;
+    double worst = 0;
     float worst_x = 0;
     uint32_t last = hd_approx_bits(s->to);
     for (uint64_t bits = hd_approx_bits(s->from); bits <= last; bits += step) {
         for (int neg = 0; neg <= !s->positive; neg++) {
             float x = hd_approx_float((uint32_t)bits | (neg ? HD_APPROX_SIGN : 0));
-            long double err = error_of(s, x);
+            double err = error_of(s, x);
             if (err > worst) {
                 worst = err;
                 worst_x = x;
             }
         }
     }
-    diag("%s: %.3Lg (2^%.2Lf) at %a, bound %.3Lg", s->name, worst, log2l(worst), (double)worst_x,
+    diag("%s: %.3g (2^%.2f) at %a, bound %.3g", s->name, worst, log2(worst), (double)worst_x,
          s->bound);
     ok(worst <= s->bound, "%s within its bound", s->name);
 }

@@ -20,18 +20,29 @@
 static const struct kernel {
     const char *name;
     unsigned dynamic_B;
-    bool cooperative;
+    bool cooperative, clusters;
 } kernels[] = {
-    {.name = "diverge"}, {.name = "barriers"},
-    {.name = "named"},   {.name = "atomics"},
-    {.name = "counted"}, {.name = "lanes"},
-    {.name = "calls"},   {.name = "dynamic_shared", .dynamic_B = 512},
-    {.name = "prints"},  {.name = "heap"},
-    {.name = "locks"},   {.name = "grid_sync", .cooperative = true},
-    {.name = "hints"},   {.name = "wide_result"},
-    {.name = "copies"},  {.name = "pipeline"},
-    {.name = "meeting"}, {.name = "bulk"},
+    {.name = "diverge"},
+    {.name = "barriers"},
+    {.name = "named"},
+    {.name = "atomics"},
+    {.name = "counted"},
+    {.name = "lanes"},
+    {.name = "calls"},
+    {.name = "dynamic_shared", .dynamic_B = 512},
+    {.name = "prints"},
+    {.name = "heap"},
+    {.name = "locks"},
+    {.name = "grid_sync", .cooperative = true},
+    {.name = "hints"},
+    {.name = "wide_result"},
+    {.name = "copies"},
+    {.name = "pipeline"},
+    {.name = "arrives"},
+    {.name = "meeting"},
+    {.name = "bulk"},
     {.name = "cluster"},
+    {.name = "clusters", .clusters = true},
 };
 
 static void check(CUresult result, const char *what)
@@ -54,6 +65,24 @@ static char *read_all(const char *path)
     return text;
 }
 
+/* All blocks in one. */
+static CUresult launch_cluster(CUfunction func, const struct kernel *k, void **params)
+{
+    CUlaunchAttribute size = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                              .value.clusterDim = {BLOCKS, 1, 1}};
+    const CUlaunchConfig config = {.gridDimX = BLOCKS,
+                                   .gridDimY = 1,
+                                   .gridDimZ = 1,
+                                   .blockDimX = THREADS,
+                                   .blockDimY = 1,
+                                   .blockDimZ = 1,
+                                   .sharedMemBytes = k->dynamic_B,
+                                   .attrs = &size,
+                                   .numAttrs = 1};
+
+    return cuLaunchKernelEx(&config, func, params, NULL);
+}
+
 static CUresult launch(CUmodule module, const struct kernel *k, CUdeviceptr out)
 {
     void *params[] = {&out};
@@ -63,6 +92,8 @@ static CUresult launch(CUmodule module, const struct kernel *k, CUdeviceptr out)
     if (k->cooperative)
         return cuLaunchCooperativeKernel(func, BLOCKS, 1, 1, THREADS, 1, 1, k->dynamic_B, NULL,
                                          params);
+    if (k->clusters)
+        return launch_cluster(func, k, params);
     return cuLaunchKernel(func, BLOCKS, 1, 1, THREADS, 1, 1, k->dynamic_B, NULL, params, NULL);
 }
 

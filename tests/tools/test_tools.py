@@ -119,7 +119,7 @@ def test_run():
            result.stdout)
     for option, value, possible in (("device", "gpu", "cpu, interp"), ("cpu", "mmx", "avx2"),
                                     ("threads", "0", "1 to 256"), ("threads", "x", "1 to 256"),
-                                    ("machine", "h100", "default"), ("machine", "nonsense", "default")):
+                                    ("machine", "abacus", "default"), ("machine", "nonsense", "default")):
         want = (f"HEDDLE_{option.upper()}={value}", possible)
         result = tool("run", "--" + option, value, seven)
         tap.ok(result.returncode == 2 and all(w in result.stderr for w in want),
@@ -246,12 +246,12 @@ KEPT cudaGetDevice(int *d) { return %s; }
 int main(void) { int d; return cudaGetDevice(&d) + %s; }
 """
 CALL = "cudaDeviceGetNvSciSyncAttributes()"
-# Device code that the link would have to complete, as kernel<<<>>>() in a kernel makes it.
+# Device code that the link would have to complete, as a graph launch in a kernel makes it.
 PTX_HEAD = ".version 8.0\n.target sm_70\n.address_size 64\n"
 EXTERN = """.version 8.0
 .target sm_70
 .address_size 64
-.extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 a);
+.extern .func (.param .b32 r) cudaGraphLaunch(.param .b64 a);
 .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
 .extern .global .align 4 .u32 elsewhere;
 .visible .entry parent(.param .u64 p)
@@ -261,8 +261,8 @@ EXTERN = """.version 8.0
     ld.param.u64 %%rd1, [p];
     { .param .b64 a; .param .b32 r;
       st.param.b64 [a], %%rd1;
-      call.uni (r), __cudaCDP2LaunchDeviceV2, (a);
-      call.uni (r), __cudaCDP2LaunchDeviceV2, (a);
+      call.uni (r), cudaGraphLaunch, (a);
+      call.uni (r), cudaGraphLaunch, (a);
     }
     { .param .b64 a; .param .b64 b; .param .b32 r;
       st.param.b64 [a], %%rd1;
@@ -275,9 +275,9 @@ EXTERN = """.version 8.0
 """.replace("%%", "%")
 
 
-MODIFIER = """.visible .entry k() { .reg .f32 %f<3>;
-    div.rn.sat.f32 %f0, %f1, %f2;
-    div.rn.sat.f32 %f1, %f1, %f2;
+MODIFIER = """.visible .entry k() { .reg .b16 %h<3>;
+    fma.rn.oob.f16 %h0, %h1, %h2, %h0;
+    fma.rn.oob.f16 %h1, %h1, %h2, %h0;
     ret; }
 """
 
@@ -292,12 +292,12 @@ def test_doctor_calls():
            "what only the runtime calls is a note", result.stdout)
     result = tool("doctor", write(os.path.join(folder, "extern.ptx"), EXTERN))
     tap.ok(result.returncode == 1 and result.stdout.count("problem") == 2 and
-           "__cudaCDP2LaunchDeviceV2 (parent line 14), which is not defined: kernels that launch" in result.stdout
+           "cudaGraphLaunch (parent line 14), which is not defined: graphs that kernels launch" in result.stdout
            and "uses elsewhere (parent line 22)" in result.stdout,
            "what device code uses and does not define, but not what the device supplies", result.stdout)
     result = tool("doctor", write(os.path.join(folder, "modifier.ptx"), PTX_HEAD + MODIFIER))
     tap.ok(result.returncode == 1 and result.stdout.count("problem") == 1 and
-           "problem        instruction div.rn.sat.f32 (k line 5): a modifier is not supported" in result.stdout and
+           "problem        instruction fma.rn.oob.f16 (k line 5): a modifier is not supported" in result.stdout and
            "2 uses" in result.stdout, "what lowering refuses by a modifier", result.stdout)
     a, b = (write(os.path.join(folder, n), PTX_HEAD + text) for n, text in (
         ("a.ptx", ".extern .func there();\n.visible .entry k() { call there, (); ret; }\n"),
@@ -327,9 +327,9 @@ def test_info():
     tap.eq(tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]["path"], "generic",
            "HEDDLE_CPU chooses it")
     lacks = [feature["entry_point"] for feature in got.get("not_yet", [])]
-    tap.ok("cuMemPoolCreate" in lacks and len(lacks) == len(set(lacks)), "what is not there yet", lacks)
+    tap.ok("cuLaunchCooperativeKernelMultiDevice" in lacks and len(lacks) == len(set(lacks)), "what is not there yet", lacks)
     result = tool("info")
-    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout and "(cuMemPoolCreate)" in result.stdout,
+    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout and "(cuLaunchCooperativeKernelMultiDevice)" in result.stdout,
            "text", result.stdout)
 
 

@@ -463,7 +463,7 @@ typedef struct CUmulticastObjectProp_st {
 } CUmulticastObjectProp_v1;
 typedef CUmulticastObjectProp_v1 CUmulticastObjectProp;
 
-typedef struct CUtensorMap_st {
+typedef struct __attribute__((aligned(64))) CUtensorMap_st {
     cuuint64_t opaque[16];
 } CUtensorMap;
 

@@ -94,6 +94,51 @@ HEDDLE_API cudaGetSymbolSize(size_t *size, const T &symbol)
     return ::cudaGetSymbolSize(size, (const void *)&symbol);
 }
 
+/* The same in graphs. */
+HEDDLE_API cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
+                                          const cudaGraphNode_t *dependencies, size_t n,
+                                          const T &symbol, const void *src, size_t count,
+                                          size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphAddMemcpyNodeToSymbol(node, graph, dependencies, n, (const void *)&symbol,
+                                            src, count, offset, kind);
+}
+HEDDLE_API cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
+                                            const cudaGraphNode_t *dependencies, size_t n,
+                                            void *dst, const T &symbol, size_t count, size_t offset,
+                                            cudaMemcpyKind kind)
+{
+    return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, dependencies, n, dst,
+                                              (const void *)&symbol, count, offset, kind);
+}
+HEDDLE_API cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &symbol,
+                                                const void *src, size_t count, size_t offset,
+                                                cudaMemcpyKind kind)
+{
+    return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&symbol, src, count, offset,
+                                                  kind);
+}
+HEDDLE_API cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst, const T &symbol,
+                                                  size_t count, size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, (const void *)&symbol, count, offset,
+                                                    kind);
+}
+HEDDLE_API cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                    const T &symbol, const void *src, size_t count,
+                                                    size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, node, (const void *)&symbol, src, count,
+                                                      offset, kind);
+}
+HEDDLE_API cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                                      void *dst, const T &symbol, size_t count,
+                                                      size_t offset, cudaMemcpyKind kind)
+{
+    return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, node, dst, (const void *)&symbol,
+                                                        count, offset, kind);
+}
+
 /* Kernels. */
 HEDDLE_API cudaLaunchKernel(T *func, dim3 grid, dim3 block, void **args, size_t shared_B = 0,
                             cudaStream_t stream = 0)

@@ -219,6 +219,8 @@ CUresult drv_cuCtxSynchronize(void)
 {
     API_CALL(cuCtxSynchronize);
     API_CONTEXT(ctx);
+    if (core_capture_any() && core_capture_refuse_context(ctx) != HD_OK)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return drv_result(core_context_synchronize(ctx));
 }
 
@@ -244,6 +246,9 @@ static bool limit_kind(CUlimit limit, enum core_limit *out)
         return true;
     case CU_LIMIT_MALLOC_HEAP_SIZE:
         *out = CORE_LIMIT_HEAP_B;
+        return true;
+    case CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT:
+        *out = CORE_LIMIT_PENDING_LAUNCHES;
         return true;
     default:
         return false;

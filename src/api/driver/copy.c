@@ -81,56 +81,135 @@ CUresult drv_cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext dst_ctx, CUdeviceptr s
 
 /* ---- boxes */
 
-/* Address of one side of a 2D or 3D copy. */
-static CUresult side_base(CUmemorytype type, const void *host, CUdeviceptr device, CUdeviceptr *out)
+/* One side of a box: where its first byte is, and the way from row to row. */
+struct side {
+    CUdeviceptr at;
+    uint64_t pitch_B, slice_B;
+    bool is_device;
+};
+
+/* What a call says about one side. */
+struct side_args {
+    CUmemorytype type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t pitch_B, height, x_B, y, z;
+    size_t width_B, rows, slices; /* of the box */
+};
+
+static CUresult side_in_memory(const struct side_args *a, CUdeviceptr base, struct side *out)
 {
-    assert(out);
-    switch (type) {
+    out->pitch_B = a->pitch_B ? a->pitch_B : a->width_B + a->x_B;
+    out->slice_B = out->pitch_B * (a->height ? a->height : a->rows + a->y);
+    out->at = base + a->z * out->slice_B + a->y * out->pitch_B + a->x_B;
+    out->is_device = a->type == CU_MEMORYTYPE_DEVICE;
+    return CUDA_SUCCESS;
+}
+
+static bool fits(uint64_t at, uint64_t size, uint64_t extent)
+{
+    return at <= extent && size <= extent - at;
+}
+
+/* Rows have no more bytes than the array has texels, whatever lies between them. */
+static CUresult side_in_array(const struct side_args *a, struct side *out)
+{
+    const char *const api_name_ = "copy";
+    API_HANDLE(array, array, a->array);
+    const struct core_array_level *l = &array->level[0];
+    uint64_t row_B = (uint64_t)l->width * array->texel_B;
+
+    if (array->is_mipmapped)
+        return drv_error(CUDA_ERROR_INVALID_HANDLE, "copy: a mipmapped array is copied by level");
+    if (a->x_B % array->texel_B || a->width_B % array->texel_B ||
+        !fits(a->x_B, a->width_B, row_B) || !fits(a->y, a->rows, l->height) ||
+        !fits(a->z, a->slices, l->depth))
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "copy: %zu bytes x %zu x %zu at (%zu,%zu,%zu) are not whole texels inside "
+                         "of an array of %llu bytes x %u x %u",
+                         a->width_B, a->rows, a->slices, a->x_B, a->y, a->z,
+                         (unsigned long long)row_B, l->height, l->depth);
+    *out = (struct side){.at = l->base + a->z * l->slice_B + a->y * l->pitch_B + a->x_B,
+                         .pitch_B = l->pitch_B,
+                         .slice_B = l->slice_B,
+                         .is_device = true};
+    return CUDA_SUCCESS;
+}
+
+static CUresult side_of(const struct side_args *a, struct side *out)
+{
+    switch (a->type) {
     case CU_MEMORYTYPE_HOST:
-        *out = HOST(host);
-        return CUDA_SUCCESS;
+        return side_in_memory(a, HOST(a->host), out);
     case CU_MEMORYTYPE_DEVICE:
     case CU_MEMORYTYPE_UNIFIED:
-        *out = device;
-        return CUDA_SUCCESS;
+        return side_in_memory(a, a->device, out);
     case CU_MEMORYTYPE_ARRAY:
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "copies with CUDA arrays");
+        return side_in_array(a, out);
     default:
-        return drv_error(CUDA_ERROR_INVALID_VALUE, "memory type %d", (int)type);
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "memory type %d", (int)a->type);
     }
 }
 
-static enum copy_kind box_kind(CUmemorytype dst, CUmemorytype src)
+static CUresult source_of(const CUDA_MEMCPY3D *c, struct side *out)
 {
-    return (enum copy_kind)((dst == CU_MEMORYTYPE_DEVICE ? COPY_TO_DEVICE : 0) |
-                            (src == CU_MEMORYTYPE_DEVICE ? COPY_FROM_DEVICE : 0));
+    return side_of(&(struct side_args){c->srcMemoryType, c->srcHost, c->srcDevice, c->srcArray,
+                                       c->srcPitch, c->srcHeight, c->srcXInBytes, c->srcY, c->srcZ,
+                                       c->WidthInBytes, c->Height, c->Depth},
+                   out);
 }
 
-static CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, CUstream stream, bool async)
+static CUresult destination_of(const CUDA_MEMCPY3D *c, struct side *out)
 {
+    return side_of(&(struct side_args){c->dstMemoryType, c->dstHost, c->dstDevice, c->dstArray,
+                                       c->dstPitch, c->dstHeight, c->dstXInBytes, c->dstY, c->dstZ,
+                                       c->WidthInBytes, c->Height, c->Depth},
+                   out);
+}
+
+CUresult drv_copy_decode(const CUDA_MEMCPY3D *c, struct core_copy *out_copy)
+{
+    const char *const api_name_ = "copy";
+    struct side dst = {0}, src = {0};
     struct core_copy copy = {0};
-    CUdeviceptr dst = 0, src = 0;
     CUresult result;
 
-    API_CALL_NAMED(name);
-    API_CHECK(c);
     API_CHECK(!c->srcLOD && !c->dstLOD);
-    API_CONTEXT(ctx);
-    result = side_base(c->srcMemoryType, c->srcHost, c->srcDevice, &src);
+    result = source_of(c, &src);
     if (result == CUDA_SUCCESS)
-        result = side_base(c->dstMemoryType, c->dstHost, c->dstDevice, &dst);
+        result = destination_of(c, &dst);
     if (result != CUDA_SUCCESS)
         return result;
     copy.width_B = c->WidthInBytes;
     copy.height = c->Height;
     copy.depth = c->Depth;
-    copy.src_pitch_B = c->srcPitch ? c->srcPitch : c->WidthInBytes + c->srcXInBytes;
-    copy.dst_pitch_B = c->dstPitch ? c->dstPitch : c->WidthInBytes + c->dstXInBytes;
-    copy.src_slice_B = copy.src_pitch_B * (c->srcHeight ? c->srcHeight : c->Height + c->srcY);
-    copy.dst_slice_B = copy.dst_pitch_B * (c->dstHeight ? c->dstHeight : c->Height + c->dstY);
-    copy.src = src + c->srcZ * copy.src_slice_B + c->srcY * copy.src_pitch_B + c->srcXInBytes;
-    copy.dst = dst + c->dstZ * copy.dst_slice_B + c->dstY * copy.dst_pitch_B + c->dstXInBytes;
-    return copy_run(ctx, &copy, box_kind(c->dstMemoryType, c->srcMemoryType), stream, async);
+    copy.src = src.at;
+    copy.src_pitch_B = src.pitch_B;
+    copy.src_slice_B = src.slice_B;
+    copy.dst = dst.at;
+    copy.dst_pitch_B = dst.pitch_B;
+    copy.dst_slice_B = dst.slice_B;
+    copy.dst_is_device = dst.is_device;
+    copy.src_is_device = src.is_device;
+    *out_copy = copy;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, CUstream handle, bool async)
+{
+    struct core_copy copy;
+    CUresult result;
+
+    API_CALL_NAMED(name);
+    API_CHECK(c);
+    API_CONTEXT(ctx);
+    result = drv_copy_decode(c, &copy);
+    if (result != CUDA_SUCCESS)
+        return result;
+    API_STREAM(ctx, stream, handle);
+    copy.async = async;
+    return drv_result(core_copy(stream, &copy));
 }
 
 static CUresult copy_2d(const char *name, const CUDA_MEMCPY2D *c, CUstream stream, bool async)
@@ -145,12 +224,14 @@ static CUresult copy_2d(const char *name, const CUDA_MEMCPY2D *c, CUstream strea
         .srcMemoryType = c->srcMemoryType,
         .srcHost = c->srcHost,
         .srcDevice = c->srcDevice,
+        .srcArray = c->srcArray,
         .srcPitch = c->srcPitch,
         .dstXInBytes = c->dstXInBytes,
         .dstY = c->dstY,
         .dstMemoryType = c->dstMemoryType,
         .dstHost = c->dstHost,
         .dstDevice = c->dstDevice,
+        .dstArray = c->dstArray,
         .dstPitch = c->dstPitch,
         .WidthInBytes = c->WidthInBytes,
         .Height = c->Height,
@@ -182,6 +263,133 @@ CUresult drv_cuMemcpy3D_v2(const CUDA_MEMCPY3D *copy, CUstream null_stream)
 CUresult drv_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     return copy_3d("cuMemcpy3DAsync_v2", copy, stream, true);
+}
+
+/* The contexts say whose memory it is; there is one memory. */
+static CUresult copy_peer(const char *name, const CUDA_MEMCPY3D_PEER *c, CUstream stream,
+                          bool async)
+{
+    CUDA_MEMCPY3D box;
+
+    API_CALL_NAMED(name);
+    API_CHECK(c);
+    API_HANDLE(context, dst, c->dstContext);
+    API_HANDLE(context, src, c->srcContext);
+    (void)dst, (void)src;
+    box = (CUDA_MEMCPY3D){
+        .srcXInBytes = c->srcXInBytes,
+        .srcY = c->srcY,
+        .srcZ = c->srcZ,
+        .srcLOD = c->srcLOD,
+        .srcMemoryType = c->srcMemoryType,
+        .srcHost = c->srcHost,
+        .srcDevice = c->srcDevice,
+        .srcArray = c->srcArray,
+        .srcPitch = c->srcPitch,
+        .srcHeight = c->srcHeight,
+        .dstXInBytes = c->dstXInBytes,
+        .dstY = c->dstY,
+        .dstZ = c->dstZ,
+        .dstLOD = c->dstLOD,
+        .dstMemoryType = c->dstMemoryType,
+        .dstHost = c->dstHost,
+        .dstDevice = c->dstDevice,
+        .dstArray = c->dstArray,
+        .dstPitch = c->dstPitch,
+        .dstHeight = c->dstHeight,
+        .WidthInBytes = c->WidthInBytes,
+        .Height = c->Height,
+        .Depth = c->Depth,
+    };
+    return copy_3d(name, &box, stream, async);
+}
+
+CUresult drv_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *copy, CUstream null_stream)
+{
+    return copy_peer("cuMemcpy3DPeer", copy, null_stream, false);
+}
+
+CUresult drv_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *copy, CUstream stream)
+{
+    return copy_peer("cuMemcpy3DPeerAsync", copy, stream, true);
+}
+
+/* ---- arrays of one dimension */
+
+/* One side is an array, at an offset; so may be the other. */
+static CUresult copy_row(const char *name, CUDA_MEMCPY3D *row, size_t size_B, CUstream stream,
+                         bool async)
+{
+    row->WidthInBytes = size_B;
+    row->Height = row->Depth = 1;
+    return copy_3d(name, row, stream, async);
+}
+
+#define FROM_ARRAY(array, offset)                                                                  \
+    .srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = (array), .srcXInBytes = (offset)
+#define TO_ARRAY(array, offset)                                                                    \
+    .dstMemoryType = CU_MEMORYTYPE_ARRAY, .dstArray = (array), .dstXInBytes = (offset)
+
+CUresult drv_cuMemcpyAtoA_v2(CUarray dst, size_t dst_offset, CUarray src, size_t src_offset,
+                             size_t size_B, CUstream null_stream)
+{
+    CUDA_MEMCPY3D row = {FROM_ARRAY(src, src_offset), TO_ARRAY(dst, dst_offset)};
+
+    return copy_row("cuMemcpyAtoA_v2", &row, size_B, null_stream, false);
+}
+
+CUresult drv_cuMemcpyAtoD_v2(CUdeviceptr dst, CUarray src, size_t offset, size_t size_B,
+                             CUstream null_stream)
+{
+    CUDA_MEMCPY3D row = {FROM_ARRAY(src, offset), .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .dstDevice = dst};
+
+    return copy_row("cuMemcpyAtoD_v2", &row, size_B, null_stream, false);
+}
+
+CUresult drv_cuMemcpyDtoA_v2(CUarray dst, size_t offset, CUdeviceptr src, size_t size_B,
+                             CUstream null_stream)
+{
+    CUDA_MEMCPY3D row = {TO_ARRAY(dst, offset), .srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                         .srcDevice = src};
+
+    return copy_row("cuMemcpyDtoA_v2", &row, size_B, null_stream, false);
+}
+
+CUresult drv_cuMemcpyAtoH_v2(void *dst, CUarray src, size_t offset, size_t size_B,
+                             CUstream null_stream)
+{
+    CUDA_MEMCPY3D row = {FROM_ARRAY(src, offset), .dstMemoryType = CU_MEMORYTYPE_HOST,
+                         .dstHost = dst};
+
+    return copy_row("cuMemcpyAtoH_v2", &row, size_B, null_stream, false);
+}
+
+CUresult drv_cuMemcpyAtoHAsync_v2(void *dst, CUarray src, size_t offset, size_t size_B,
+                                  CUstream stream)
+{
+    CUDA_MEMCPY3D row = {FROM_ARRAY(src, offset), .dstMemoryType = CU_MEMORYTYPE_HOST,
+                         .dstHost = dst};
+
+    return copy_row("cuMemcpyAtoHAsync_v2", &row, size_B, stream, true);
+}
+
+CUresult drv_cuMemcpyHtoA_v2(CUarray dst, size_t offset, const void *src, size_t size_B,
+                             CUstream null_stream)
+{
+    CUDA_MEMCPY3D row = {TO_ARRAY(dst, offset), .srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = src};
+
+    return copy_row("cuMemcpyHtoA_v2", &row, size_B, null_stream, false);
+}
+
+CUresult drv_cuMemcpyHtoAAsync_v2(CUarray dst, size_t offset, const void *src, size_t size_B,
+                                  CUstream stream)
+{
+    CUDA_MEMCPY3D row = {TO_ARRAY(dst, offset), .srcMemoryType = CU_MEMORYTYPE_HOST,
+                         .srcHost = src};
+
+    return copy_row("cuMemcpyHtoAAsync_v2", &row, size_B, stream, true);
 }
 
 /* ---- memset */

@@ -24,7 +24,7 @@
 #include <assert.h>
 
 #include "api/driver/cuda_abi.h"
-#include "core/core.h"
+#include "core/capture.h"
 #include "core/tap.h"
 
 #define DRV_VERSION 13000
@@ -104,6 +104,16 @@ bool drv_is_initialised(void);
         core_##kind##_unref(object);                                                               \
     } while (0)
 
+/* A call that may break the capture of a stream: some modes forbid it. */
+#define API_UNSAFE()                                                                               \
+    do {                                                                                           \
+        if (core_capture_any()) {                                                                  \
+            enum hd_status unsafe_status_ = core_capture_refuse_unsafe();                          \
+            if (unsafe_status_ != HD_OK)                                                           \
+                return drv_result(unsafe_status_);                                                 \
+        }                                                                                          \
+    } while (0)
+
 CUresult drv_no_context(struct core_context *ctx);
 /*
  * The stream behind a handle: null and the two special values included, which are borrowed from the
@@ -138,6 +148,13 @@ CUresult drv_function(struct core_context *ctx, const void *handle,
         if (HD_UNLIKELY(loaded_status_ != HD_OK))                                                  \
             return drv_result(loaded_status_);                                                     \
     } while (0)
+
+/* A box as core copies it (copy.c). */
+CUresult drv_copy_decode(const CUDA_MEMCPY3D *box, struct core_copy *out_copy);
+/* The packed buffer of the `extra` form (launch.c). */
+CUresult drv_launch_extra(void **extra, struct core_launch *launch);
+/* What a launch attribute makes of a launch; events cannot be in it (launch.c). */
+CUresult drv_launch_attribute(const CUlaunchAttribute *attribute, struct core_launch *launch);
 
 /* Attributes of functions and kernels (function.c). */
 /* Loads a function and hands it out; takes the caller's reference. */

@@ -26,6 +26,7 @@
     X(ILLEGAL_ADDRESS, CUDA_ERROR_ILLEGAL_ADDRESS, QUIET)                                          \
     X(MISALIGNED, CUDA_ERROR_MISALIGNED_ADDRESS, QUIET)                                            \
     X(TRAP, CUDA_ERROR_LAUNCH_FAILED, QUIET)                                                       \
+    X(ILLEGAL_INSTRUCTION, CUDA_ERROR_ILLEGAL_INSTRUCTION, QUIET)                                  \
     X(ASSERT, CUDA_ERROR_ASSERT, QUIET)                                                            \
     X(STACK_OVERFLOW, CUDA_ERROR_HARDWARE_STACK_ERROR, QUIET)                                      \
     X(TIMEOUT, CUDA_ERROR_LAUNCH_TIMEOUT, QUIET)                                                   \
@@ -34,7 +35,20 @@
     X(CORRUPT, CUDA_ERROR_INVALID_IMAGE, SAY)                                                      \
     X(BAD_VERSION, CUDA_ERROR_UNSUPPORTED_PTX_VERSION, SAY)                                        \
     X(CANCELLED, CUDA_ERROR_CONTEXT_IS_DESTROYED, QUIET)                                           \
-    X(INTERNAL, CUDA_ERROR_UNKNOWN, SAY)
+    X(BAD_CLUSTER, CUDA_ERROR_INVALID_CLUSTER_SIZE, SAY)                                           \
+    X(INTERNAL, CUDA_ERROR_UNKNOWN, SAY)                                                           \
+    X(BAD_HANDLE, CUDA_ERROR_INVALID_HANDLE, SAY)                                                  \
+    X(BAD_STATE, CUDA_ERROR_ILLEGAL_STATE, SAY)                                                    \
+    X(UPDATE_FAILED, CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, QUIET)                                  \
+    X(CAPTURE_FORBIDS, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, SAY)                                 \
+    X(CAPTURE_INVALID, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, SAY)                                 \
+    X(CAPTURE_MERGE, CUDA_ERROR_STREAM_CAPTURE_MERGE, SAY)                                         \
+    X(CAPTURE_UNMATCHED, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, SAY)                                 \
+    X(CAPTURE_UNJOINED, CUDA_ERROR_STREAM_CAPTURE_UNJOINED, SAY)                                   \
+    X(CAPTURE_ISOLATION, CUDA_ERROR_STREAM_CAPTURE_ISOLATION, SAY)                                 \
+    X(CAPTURE_IMPLICIT, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, SAY)                                   \
+    X(CAPTURED_EVENT, CUDA_ERROR_CAPTURED_EVENT, SAY)                                              \
+    X(CAPTURE_THREAD, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, SAY)
 
 CUresult drv_result(enum hd_status status)
 {

@@ -10,8 +10,8 @@ CUresult drv_cuEventCreate(CUevent *out, unsigned flags)
     API_CHECK(out);
     API_CHECK(!(flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING |
                                     CU_EVENT_INTERPROCESS)));
-    if (flags & CU_EVENT_INTERPROCESS)
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "events between processes");
+    if (flags & CU_EVENT_INTERPROCESS && !(flags & CU_EVENT_DISABLE_TIMING))
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "events between processes keep no time");
     API_CONTEXT(ctx);
     status = core_event_create(ctx, flags, &event);
     if (status == HD_OK)
@@ -28,7 +28,10 @@ CUresult drv_cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned fla
     API_HANDLE(event, e, event);
     if (e->ctx != stream->ctx)
         return drv_error(CUDA_ERROR_INVALID_HANDLE, "event and stream are of different contexts");
-    return drv_result(core_event_record(e, stream));
+    if (flags && !atomic_load(&stream->capture))
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "cuEventRecord: external, but nothing is captured");
+    return drv_result(core_event_record(e, stream, flags != 0));
 }
 
 CUresult drv_cuEventRecord(CUevent event, CUstream stream)

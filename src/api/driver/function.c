@@ -73,12 +73,19 @@ CUresult drv_function_attribute(struct core_function *f, int attribute, int *out
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
-    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        *out_value = (int)f->entry->cluster[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+    case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH: {
+        uint32_t size[3];
+        core_cluster_required(f, size);
+        *out_value = (int)size[attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH];
+        return CUDA_SUCCESS;
+    }
+    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        *out_value = f->large_clusters;
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        *out_value = f->cluster_policy;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-    case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-    case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
         *out_value = 0;
         return CUDA_SUCCESS;
     default:
@@ -102,6 +109,19 @@ static CUresult set_dynamic_smem(struct core_function *f, int value)
     return CUDA_SUCCESS;
 }
 
+/* What the kernel says itself cannot be changed. Whether all three fit is seen at the launch. */
+static CUresult set_required_cluster(struct core_function *f, int axis, int value)
+{
+    assert(axis >= 0 && axis < 3);
+    if (f->entry->cluster[0])
+        return drv_error(CUDA_ERROR_NOT_PERMITTED, "%s has a cluster size of its own",
+                         f->entry->name);
+    if (value < 0)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "a cluster of %d blocks", value);
+    f->cluster[axis] = value;
+    return CUDA_SUCCESS;
+}
+
 CUresult drv_function_attribute_set(struct core_function *f, int attribute, int value)
 {
     switch (attribute) {
@@ -113,11 +133,20 @@ CUresult drv_function_attribute_set(struct core_function *f, int attribute, int 
         f->carveout = value;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+        if (value != 0 && value != 1)
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "it is 0 or 1");
+        f->large_clusters = value;
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+        if (value < CU_CLUSTER_SCHEDULING_POLICY_DEFAULT ||
+            value > CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING)
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "there is no scheduling policy %d", value);
+        f->cluster_policy = value;
+        return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "clusters are not implemented");
+        return set_required_cluster(f, attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, value);
     default:
         return drv_error(CUDA_ERROR_INVALID_VALUE, "function attribute %d cannot be set",
                          attribute);

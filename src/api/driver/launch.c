@@ -2,9 +2,10 @@
 #include "api/driver/driver.h"
 
 #include <assert.h>
+#include <limits.h>
 
 /* The `extra` form: a packed buffer. */
-static CUresult decode_extra(void **extra, struct core_launch *launch)
+CUresult drv_launch_extra(void **extra, struct core_launch *launch)
 {
     const size_t *size = NULL;
 
@@ -35,7 +36,7 @@ static CUresult launch_run(struct core_context *ctx, CUfunction func, CUstream h
     if (params && extra)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "both params and extra are given");
     launch->params = params;
-    result = extra ? decode_extra(extra, launch) : CUDA_SUCCESS;
+    result = extra ? drv_launch_extra(extra, launch) : CUDA_SUCCESS;
     if (HD_UNLIKELY(result != CUDA_SUCCESS))
         return result;
     return drv_code_result("launch", core_launch(function, stream, launch));
@@ -68,6 +69,7 @@ CUresult drv_cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsigned gy
 /* A launch as its attributes change it. */
 struct launch_ex {
     struct core_launch launch;
+    uint32_t preferred[3];        /* cluster; 0 = none */
     struct core_event *events[2]; /* recorded behind it; references */
     unsigned nevents;
 };
@@ -81,10 +83,28 @@ static CUresult attribute_COOPERATIVE(const CUlaunchAttributeValue *value, struc
 static CUresult attribute_CLUSTER_DIMENSION(const CUlaunchAttributeValue *value,
                                             struct launch_ex *ex)
 {
-    (void)ex;
-    if (value->clusterDim.x <= 1 && value->clusterDim.y <= 1 && value->clusterDim.z <= 1)
-        return CUDA_SUCCESS;
-    return drv_error(CUDA_ERROR_NOT_SUPPORTED, "launch attribute CLUSTER_DIMENSION: clusters");
+    ex->launch.cluster[0] = value->clusterDim.x;
+    ex->launch.cluster[1] = value->clusterDim.y;
+    ex->launch.cluster[2] = value->clusterDim.z;
+    return CUDA_SUCCESS;
+}
+
+/* Clusters of the required size do. */
+static CUresult attribute_PREFERRED_CLUSTER_DIMENSION(const CUlaunchAttributeValue *value,
+                                                      struct launch_ex *ex)
+{
+    ex->preferred[0] = value->preferredClusterDim.x;
+    ex->preferred[1] = value->preferredClusterDim.y;
+    ex->preferred[2] = value->preferredClusterDim.z;
+    return CUDA_SUCCESS;
+}
+
+static CUresult check_preferred(struct core_context *ctx, CUfunction func,
+                                const struct launch_ex *ex)
+{
+    API_FUNCTION(ctx, function, func);
+    return drv_code_result("launch",
+                           core_cluster_check_preferred(function, &ex->launch, ex->preferred));
 }
 
 /* The event must keep no time and be of this process. */
@@ -142,7 +162,7 @@ static CUresult events_record(struct core_context *ctx, CUstream handle, const s
     assert(ex->nevents && ex->nevents <= HD_COUNT_OF(ex->events));
     API_STREAM(ctx, stream, handle);
     for (unsigned i = 0; i < ex->nevents; i++) {
-        CUresult result = drv_result(core_event_record(ex->events[i], stream));
+        CUresult result = drv_result(core_event_record(ex->events[i], stream, false));
         if (result != CUDA_SUCCESS)
             return result;
     }
@@ -156,25 +176,47 @@ static void launch_ex_fini(struct launch_ex *ex)
         core_event_unref(ex->events[i]);
 }
 
+CUresult drv_launch_attribute(const CUlaunchAttribute *attribute, struct core_launch *launch)
+{
+    __attribute__((cleanup(launch_ex_fini))) struct launch_ex ex = {.launch = *launch};
+    CUresult result = attribute_decode(attribute, &ex);
+
+    if (result == CUDA_SUCCESS && ex.nevents)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "kernel nodes take no events as attributes");
+    if (result == CUDA_SUCCESS)
+        *launch = ex.launch;
+    return result;
+}
+
+static CUresult launch_decode(const CUlaunchConfig *config, struct launch_ex *ex)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    ex->launch = (struct core_launch){
+        .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+        .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+        .dynamic_smem_B = config->sharedMemBytes,
+    };
+    for (unsigned i = 0; i < config->numAttrs && result == CUDA_SUCCESS; i++)
+        result = attribute_decode(&config->attrs[i], ex);
+    return result;
+}
+
 CUresult drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func, void **params,
                               void **extra, CUstream null_stream)
 {
     __attribute__((cleanup(launch_ex_fini))) struct launch_ex ex = {0};
     CUstream stream;
-    CUresult result = CUDA_SUCCESS;
+    CUresult result;
 
     API_CALL(cuLaunchKernelEx);
     API_CHECK(config);
     API_CHECK(!config->numAttrs || config->attrs);
     API_CONTEXT(ctx);
     stream = config->hStream ? config->hStream : null_stream;
-    ex.launch = (struct core_launch){
-        .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
-        .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
-        .dynamic_smem_B = config->sharedMemBytes,
-    };
-    for (unsigned i = 0; i < config->numAttrs && result == CUDA_SUCCESS; i++)
-        result = attribute_decode(&config->attrs[i], &ex);
+    result = launch_decode(config, &ex);
+    if (result == CUDA_SUCCESS && (ex.preferred[0] | ex.preferred[1] | ex.preferred[2]))
+        result = check_preferred(ctx, func, &ex);
     if (result == CUDA_SUCCESS)
         result = launch_run(ctx, func, stream, &ex.launch, params, extra);
     if (result == CUDA_SUCCESS && ex.nevents)
@@ -188,7 +230,7 @@ CUresult drv_cuLaunchHostFunc(CUstream handle, CUhostFn func, void *arg)
     API_CHECK(func);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    return drv_result(core_stream_call(stream, func, arg, false));
+    return drv_result(core_stream_host(stream, func, arg));
 }
 
 /* ---- occupancy */
@@ -259,5 +301,71 @@ CUresult drv_cuOccupancyAvailableDynamicSMemPerBlock(size_t *smem_B, CUfunction 
     API_CONTEXT(ctx);
     API_LOADED_FUNCTION(ctx, function, func);
     *smem_B = core_occupancy_smem(function, blocks, block_size);
+    return CUDA_SUCCESS;
+}
+
+/* ---- clusters */
+
+/* CTAs of the launch's clusters; the other way out is an error. */
+static CUresult cluster_size(struct core_function *function, const struct launch_ex *ex,
+                             uint32_t *out_ctas)
+{
+    struct core_launch launch = ex->launch;
+    enum hd_status status = HD_OK;
+
+    if (core_cluster_is_named(function, &launch))
+        status = core_cluster_resolve(function, &launch);
+    *out_ctas = HD_MAX(launch.cluster[0] * launch.cluster[1] * launch.cluster[2], 1u);
+    return drv_result(status);
+}
+
+static int clusters_that_fit(struct core_context *ctx, const struct core_function *function,
+                             const struct core_launch *launch, uint32_t ctas)
+{
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    int per_sm =
+        threads <= INT_MAX ? core_occupancy(function, (int)threads, launch->dynamic_smem_B) : 0;
+
+    return (int)((uint64_t)per_sm * (uint64_t)ctx->device->units / ctas);
+}
+
+CUresult drv_cuOccupancyMaxActiveClusters(int *clusters, CUfunction func,
+                                          const CUlaunchConfig *config)
+{
+    __attribute__((cleanup(launch_ex_fini))) struct launch_ex ex = {0};
+    uint32_t ctas;
+    CUresult result;
+
+    API_CALL(cuOccupancyMaxActiveClusters);
+    API_CHECK(clusters && config && (!config->numAttrs || config->attrs));
+    API_CONTEXT(ctx);
+    API_LOADED_FUNCTION(ctx, function, func);
+    result = launch_decode(config, &ex);
+    if (result == CUDA_SUCCESS)
+        result = cluster_size(function, &ex, &ctas);
+    if (result == CUDA_SUCCESS)
+        *clusters = clusters_that_fit(ctx, function, &ex.launch, ctas);
+    return result;
+}
+
+/* The cluster's size in `config` is not looked at; one that the function requires is the answer. */
+CUresult drv_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func,
+                                                const CUlaunchConfig *config)
+{
+    __attribute__((cleanup(launch_ex_fini))) struct launch_ex ex = {0};
+    uint32_t need[3];
+    CUresult result;
+
+    API_CALL(cuOccupancyMaxPotentialClusterSize);
+    API_CHECK(size && config && (!config->numAttrs || config->attrs));
+    API_CONTEXT(ctx);
+    API_LOADED_FUNCTION(ctx, function, func);
+    result = launch_decode(config, &ex);
+    if (result != CUDA_SUCCESS)
+        return result;
+    core_cluster_required(function, need);
+    *size = need[0] ? (int)(need[0] * need[1] * need[2]) : (int)core_cluster_max(function);
+    while (*size > 1 && !clusters_that_fit(ctx, function, &ex.launch, (uint32_t)*size))
+        --*size;
     return CUDA_SUCCESS;
 }

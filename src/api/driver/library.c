@@ -1,5 +1,6 @@
 /* Libraries and kernels: images without a context. */
 #include "api/driver/driver.h"
+#include "api/driver/jit.h"
 
 #include <assert.h>
 #include "base/mem.h"
@@ -12,21 +13,34 @@ static bool is_preserved(const CUlibraryOption *options, void **values, unsigned
     return false;
 }
 
+static bool library_options_known(const CUlibraryOption *options, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if ((unsigned)options[i] >= CU_LIBRARY_NUM_OPTIONS)
+            return false;
+    return true;
+}
+
 CUresult drv_cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jit_options,
                                void **jit_values, unsigned njit, CUlibraryOption *options,
                                void **values, unsigned count)
 {
     struct core_library *loaded;
     enum hd_status status;
+    struct drv_jit jit;
+    CUresult result;
 
     API_CALL(cuLibraryLoadData);
     API_CHECK(library && code);
     API_CHECK(!count || options);
-    (void)jit_options, (void)jit_values, (void)njit;
+    API_CHECK(library_options_known(options, count));
+    result = drv_jit_begin(&jit, njit, jit_options, jit_values);
+    if (result != CUDA_SUCCESS)
+        return result;
     status = core_library_create(code, SIZE_MAX, is_preserved(options, values, count), &loaded);
     if (status == HD_OK)
         DRV_GIVE(library, library, loaded);
-    return drv_code_result(api_name_, status);
+    return drv_jit_end(&jit, api_name_, status, NULL);
 }
 
 CUresult drv_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_option *jit_options,
@@ -35,21 +49,26 @@ CUresult drv_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_o
 {
     struct core_library *loaded;
     enum hd_status status;
+    struct drv_jit jit;
     char *bytes;
     size_t size_B;
     CUresult result;
 
     API_CALL(cuLibraryLoadFromFile);
     API_CHECK(library && path);
-    (void)jit_options, (void)jit_values, (void)njit, (void)options, (void)values, (void)count;
-    result = drv_read_file(path, &bytes, &size_B);
+    API_CHECK(!count || options);
+    API_CHECK(library_options_known(options, count));
+    (void)values;
+    result = drv_jit_begin(&jit, njit, jit_options, jit_values);
+    if (result == CUDA_SUCCESS)
+        result = drv_read_file(path, &bytes, &size_B);
     if (result != CUDA_SUCCESS)
         return result;
     status = core_library_create(bytes, size_B, false, &loaded);
     hd_free(bytes);
     if (status == HD_OK)
         DRV_GIVE(library, library, loaded);
-    return drv_code_result(api_name_, status);
+    return drv_jit_end(&jit, api_name_, status, NULL);
 }
 
 CUresult drv_cuLibraryUnload(CUlibrary library)

@@ -34,6 +34,7 @@ static CUresult mem_alloc(struct core_context *ctx, size_t size_B, enum core_mem
 CUresult drv_cuMemAlloc_v2(CUdeviceptr *ptr, size_t size_B)
 {
     API_CALL(cuMemAlloc_v2);
+    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CONTEXT(ctx);
     return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
@@ -45,6 +46,7 @@ CUresult drv_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch_B, size_t width_
     size_t pitch;
 
     API_CALL(cuMemAllocPitch_v2);
+    API_UNSAFE();
     API_CHECK(ptr && pitch_B && width_B && height);
     API_CHECK(elem_B == 4 || elem_B == 8 || elem_B == 16);
     API_CONTEXT(ctx);
@@ -67,14 +69,16 @@ CUresult drv_cuMemFree_v2(CUdeviceptr ptr)
     enum hd_status status;
 
     API_CALL(cuMemFree_v2);
+    API_UNSAFE();
     API_CONTEXT(ctx);
     if (!ptr)
         return CUDA_SUCCESS;
     if (!core_memory_find(ptr, &block) || block.base != ptr)
         return drv_result(core_memory_free(ptr, 0));
     status = core_context_synchronize(ctx);
-    if (status == HD_OK)
-        status = core_memory_free(ptr, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
+    if (status == HD_OK) /* a pool's may be of the host */
+        status = core_memory_free(ptr, CORE_MEM_DEVICE | CORE_MEM_MANAGED |
+                                           (block.pooled ? CORE_MEM_HOST : 0));
     return drv_result(status);
 }
 
@@ -102,6 +106,7 @@ CUresult drv_cuMemHostAlloc(void **ptr, size_t size_B, unsigned flags)
     CUresult result;
 
     API_CALL(cuMemHostAlloc);
+    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
                                     CU_MEMHOSTALLOC_WRITECOMBINED)));
@@ -122,6 +127,7 @@ CUresult drv_cuMemFreeHost(void *ptr)
     enum hd_status status;
 
     API_CALL(cuMemFreeHost);
+    API_UNSAFE();
     API_CHECK(ptr);
     API_CONTEXT(ctx);
     status = core_context_synchronize(ctx);
@@ -135,6 +141,7 @@ CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
     enum hd_status status;
 
     API_CALL(cuMemHostRegister_v2);
+    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CONTEXT(ctx);
     status = core_memory_register(ctx, (uintptr_t)ptr, size_B, flags);
@@ -146,6 +153,7 @@ CUresult drv_cuMemHostUnregister(void *ptr)
     enum hd_status status;
 
     API_CALL(cuMemHostUnregister);
+    API_UNSAFE();
     API_CHECK(ptr);
     API_CONTEXT(ctx);
     status = core_context_synchronize(ctx);
@@ -187,93 +195,34 @@ CUresult drv_cuMemHostGetFlags(unsigned *flags, void *ptr)
 CUresult drv_cuMemAllocManaged(CUdeviceptr *ptr, size_t size_B, unsigned flags)
 {
     API_CALL(cuMemAllocManaged);
+    API_UNSAFE();
     API_CHECK(ptr && size_B);
     API_CHECK(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST);
     API_CONTEXT(ctx);
     return mem_alloc(ctx, size_B, CORE_MEM_MANAGED, flags, ptr);
 }
 
-/* Advice and prefetching move pages between memories; there is one. Arguments are still checked. */
-static CUresult managed_check(CUdeviceptr ptr, size_t size_B)
-{
-    if (!size_B)
-        return drv_error(CUDA_ERROR_INVALID_VALUE, "range of 0 bytes");
-    return drv_result(core_memory_check(ptr, size_B, true));
-}
-
-CUresult drv_cuMemAdvise(CUdeviceptr ptr, size_t size_B, CUmem_advise advice, CUdevice dev)
-{
-    API_CALL(cuMemAdvise);
-    (void)dev;
-    API_CHECK(advice >= 1 && advice <= 6);
-    API_CONTEXT(ctx);
-    return managed_check(ptr, size_B);
-}
-
-CUresult drv_cuMemAdvise_v2(CUdeviceptr ptr, size_t size_B, CUmem_advise advice,
-                            CUmemLocation location)
-{
-    return drv_cuMemAdvise(ptr, size_B, advice, location.id);
-}
-
-CUresult drv_cuMemPrefetchAsync(CUdeviceptr ptr, size_t size_B, CUdevice dev, CUstream handle)
-{
-    API_CALL(cuMemPrefetchAsync);
-    (void)dev;
-    API_CONTEXT(ctx);
-    API_STREAM(ctx, stream, handle);
-    (void)stream;
-    return managed_check(ptr, size_B);
-}
-
-CUresult drv_cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t size_B, CUmemLocation location,
-                                   unsigned flags, CUstream stream)
-{
-    if (flags)
-        return drv_error(CUDA_ERROR_INVALID_VALUE, "cuMemPrefetchAsync: flags");
-    return drv_cuMemPrefetchAsync(ptr, size_B, location.id, stream);
-}
-
-/* ---- stream-ordered allocation */
-
-/* Memory can be handed out at once: whoever uses it is ordered behind this call anyway. */
-CUresult drv_cuMemAllocAsync(CUdeviceptr *ptr, size_t size_B, CUstream handle)
-{
-    API_CALL(cuMemAllocAsync);
-    API_CHECK(ptr && size_B);
-    API_CONTEXT(ctx);
-    API_STREAM(ctx, stream, handle);
-    (void)stream;
-    return mem_alloc(ctx, size_B, CORE_MEM_DEVICE, 0, ptr);
-}
-
-static void free_later(void *arg)
-{
-    (void)!core_memory_free((uintptr_t)arg, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
-}
-
-CUresult drv_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
-{
-    struct core_block block;
-
-    API_CALL(cuMemFreeAsync);
-    API_CONTEXT(ctx);
-    API_STREAM(ctx, stream, handle);
-    if (!ptr)
-        return CUDA_SUCCESS;
-    if (!core_memory_find(ptr, &block) || block.base != ptr)
-        return drv_result(core_memory_free(ptr, 0));
-    if (core_stream_query(stream) == HD_OK)
-        return drv_result(core_memory_free(ptr, CORE_MEM_DEVICE | CORE_MEM_MANAGED));
-    return drv_result(core_stream_call(stream, free_later, (void *)(uintptr_t)ptr, true));
-}
-
 /* ---- queries */
+
+/* The pool that memory is of, and how its memory can be exported; NULL and no way for others. */
+static void pool_attributes(CUdeviceptr ptr, CUmemoryPool *out_pool, unsigned long long *out_types)
+{
+    __attribute__((cleanup(core_mempool_unref_at))) struct core_mempool *pool =
+        core_mempool_of(ptr);
+
+    *out_pool = core_mempool_handle(pool);
+    *out_types = pool && core_mempool_props(pool)->exportable
+                     ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                     : CU_MEM_HANDLE_TYPE_NONE;
+}
 
 /* False: the attribute has no value for this kind of memory. */
 static bool pointer_attribute(const struct core_block *b, CUpointer_attribute attribute,
                               CUdeviceptr ptr, void *value)
 {
+    unsigned long long types;
+    CUmemoryPool pool;
+
     switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
         *(CUcontext *)value = core_context_handle(b->ctx);
@@ -315,7 +264,10 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
         *(unsigned *)value = 1;
         return true;
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-        *(unsigned long long *)value = 0;
+        pool_attributes(ptr, &pool, value);
+        return true;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        pool_attributes(ptr, value, &types);
         return true;
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         *(unsigned *)value = 3; /* read and write */

@@ -1,30 +1,10 @@
 /* Modules: images loaded into one context. */
 #include "api/driver/driver.h"
+#include "api/driver/jit.h"
 #include "base/mem.h"
 
-/* JIT options: only the log buffers mean something here. */
-struct jit_logs {
-    char *error;
-    size_t error_B;
-};
-
-static struct jit_logs logs_of(unsigned count, const CUjit_option *options, void **values)
-{
-    struct jit_logs logs = {0};
-
-    for (unsigned i = 0; i < count; i++) {
-        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
-            logs.error = values[i];
-        else if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
-            logs.error_B = (size_t)(uintptr_t)values[i];
-        else if (options[i] == CU_JIT_INFO_LOG_BUFFER && values[i])
-            *(char *)values[i] = '\0';
-    }
-    return logs;
-}
-
 static CUresult module_load(const char *name, CUmodule *out, const void *image, size_t size_B,
-                            const struct jit_logs *logs)
+                            struct drv_jit *jit)
 {
     struct core_context *ctx = core_current();
     struct core_image *loaded;
@@ -38,10 +18,7 @@ static CUresult module_load(const char *name, CUmodule *out, const void *image, 
     assert((status == HD_OK) == (module != NULL) && out);
     if (status == HD_OK)
         DRV_GIVE(module, out, module);
-    if (!logs || !logs->error || !logs->error_B)
-        return drv_code_result(name, status);
-    snprintf(logs->error, logs->error_B, "%s", status == HD_OK ? "" : hd_error_message());
-    return drv_result(status);
+    return jit ? drv_jit_end(jit, name, status, NULL) : drv_code_result(name, status);
 }
 
 CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size)
@@ -81,14 +58,14 @@ CUresult drv_cuModuleLoad(CUmodule *module, const char *path)
 static CUresult load_data(const char *name, CUmodule *module, const void *image, unsigned count,
                           CUjit_option *options, void **values)
 {
-    struct jit_logs logs;
+    struct drv_jit jit;
+    CUresult result;
 
     API_CALL_NAMED(name);
     API_CHECK(module && image);
-    API_CHECK(!count || (options && values));
     API_CONTEXT(ctx);
-    logs = logs_of(count, options, values);
-    return module_load(api_name_, module, image, SIZE_MAX, &logs);
+    result = drv_jit_begin(&jit, count, options, values);
+    return result == CUDA_SUCCESS ? module_load(api_name_, module, image, SIZE_MAX, &jit) : result;
 }
 
 CUresult drv_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,

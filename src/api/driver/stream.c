@@ -80,8 +80,19 @@ STREAM_GETTER(cuStreamGetPriority, int, stream->priority)
 STREAM_GETTER(cuStreamGetFlags, unsigned, stream->flags)
 STREAM_GETTER(cuStreamGetId, unsigned long long, stream->id)
 STREAM_GETTER(cuStreamGetCtx, CUcontext, core_context_handle(stream->ctx))
+STREAM_GETTER(cuStreamGetGreenCtx, CUgreenCtx, NULL) /* no stream is in one */
 STREAM_GETTER(cuStreamGetDevice, CUdevice, stream->ctx->device->ordinal)
-STREAM_GETTER(cuStreamIsCapturing, CUstreamCaptureStatus, CU_STREAM_CAPTURE_STATUS_NONE)
+
+CUresult drv_cuStreamGetCtx_v2(CUstream handle, CUcontext *out_ctx, CUgreenCtx *out_green)
+{
+    API_CALL(cuStreamGetCtx_v2);
+    API_CHECK(out_ctx && out_green);
+    API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, handle);
+    *out_ctx = core_context_handle(stream->ctx);
+    *out_green = NULL;
+    return CUDA_SUCCESS;
+}
 
 CUresult drv_cuStreamQuery(CUstream handle)
 {
@@ -106,7 +117,7 @@ CUresult drv_cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags)
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     API_HANDLE(event, e, event);
-    return drv_result(core_event_wait(stream, e));
+    return drv_result(core_event_wait(stream, e, flags != 0));
 }
 
 struct callback {
@@ -144,16 +155,23 @@ CUresult drv_cuStreamAddCallback(CUstream handle, CUstreamCallback func, void *a
     return drv_result(status);
 }
 
-/* Managed memory is visible to every stream and to the host at all times. */
+/* Managed memory is visible to every stream and to the host at all times; attaching only hints. */
 CUresult drv_cuStreamAttachMemAsync(CUstream handle, CUdeviceptr ptr, size_t size_B, unsigned flags)
 {
+    struct core_block block;
+
     API_CALL(cuStreamAttachMemAsync);
     API_CHECK(flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST ||
               flags == CU_MEM_ATTACH_SINGLE);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
-    (void)stream;
-    return drv_result(core_memory_check(ptr, size_B ? size_B : 1, true));
+    if (flags == CU_MEM_ATTACH_SINGLE && stream == ctx->legacy)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "memory cannot be attached to the null stream");
+    if (!core_memory_find(ptr, &block) || block.kind != CORE_MEM_MANAGED)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "0x%llx is not managed memory", ptr);
+    if (block.base != ptr || (size_B && size_B != block.size_B))
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "only whole allocations are attached");
+    return CUDA_SUCCESS;
 }
 
 /* ---- attributes: kept and reported; all are hints, or have one possible value */
@@ -241,39 +259,4 @@ CUresult drv_cuStreamCopyAttributes(CUstream to, CUstream from)
     API_STREAM(ctx, dst, to);
     API_STREAM(ctx, src, from);
     return drv_result(core_stream_attributes_copy(dst, src));
-}
-
-/* ---- capture: there is none yet, so every stream is not capturing */
-
-CUresult drv_cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus *status,
-                                       cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-                                       const CUgraphEdgeData **edges, size_t *count)
-{
-    API_CALL(cuStreamGetCaptureInfo_v3);
-    API_CHECK(status);
-    API_CONTEXT(ctx);
-    API_STREAM(ctx, stream, handle);
-    (void)stream, (void)id, (void)graph, (void)deps, (void)edges, (void)count;
-    *status = CU_STREAM_CAPTURE_STATUS_NONE;
-    return CUDA_SUCCESS;
-}
-
-CUresult drv_cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus *status,
-                                       cuuint64_t *id, CUgraph *graph, const CUgraphNode **deps,
-                                       size_t *count)
-{
-    return drv_cuStreamGetCaptureInfo_v3(handle, status, id, graph, deps, NULL, count);
-}
-
-CUresult drv_cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static __thread CUstreamCaptureMode current;
-    CUstreamCaptureMode before = current;
-
-    API_CALL(cuThreadExchangeStreamCaptureMode);
-    API_CHECK(mode);
-    API_CHECK((unsigned)*mode <= CU_STREAM_CAPTURE_MODE_RELAXED);
-    current = *mode;
-    *mode = before;
-    return CUDA_SUCCESS;
 }

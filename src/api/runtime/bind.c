@@ -104,6 +104,28 @@ cudaError_t rt_function(const void *func, CUfunction *out_func)
     return rt_kernel_bind(kernel, ctx, out_func);
 }
 
+static const void *kernel_host(const struct rt_kernel *kernel, CUfunction func)
+{
+    for (const struct rt_binding *b = atomic_load(&kernel->bindings); b; b = b->next)
+        if (b->func == func && atomic_load(&b->ctx))
+            return kernel->host_func ? kernel->host_func : kernel;
+    return NULL;
+}
+
+const void *rt_function_host(CUfunction func)
+{
+    const void *host = NULL;
+
+    hd_lock_acquire(&rt.lock);
+    for (struct rt_fatbin *f = rt_registry.fatbins; f && !host; f = f->next)
+        for (struct rt_kernel *k = f->kernels; k && !host; k = k->next)
+            host = kernel_host(k, func);
+    for (struct rt_kernel *k = rt_registry.library_kernels; k && !host; k = k->next)
+        host = kernel_host(k, func);
+    hd_lock_release(&rt.lock);
+    return host ? host : func;
+}
+
 /* rt.lock held. */
 static cudaError_t var_load(struct rt_var *var, CUcontext ctx)
 {

@@ -116,40 +116,76 @@ cudaError_t rt_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size
     RT_CALL(cuMemcpy2DAsync_v2(&copy, stream));
 }
 
-static cudaError_t make_copy_3d(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy3DParms *p)
+/* One side of a box: an array, whose place counts texels, or memory, whose place counts bytes. */
+struct side {
+    cudaArray_t array;
+    struct cudaPos pos;
+    struct cudaPitchedPtr ptr;
+    CUmemorytype type;
+    size_t unit_B;
+};
+
+static cudaError_t side_read(struct side *side)
 {
-    static _Atomic bool logged;
+    if (!side->array == !side->ptr.ptr)
+        return rt_fail(cudaErrorInvalidValue);
+    if (!side->array)
+        return cudaSuccess;
+    side->type = CU_MEMORYTYPE_ARRAY;
+    return rt_array_texel_B(side->array, &side->unit_B);
+}
+
+static bool exceeds_pitch(const struct side *side, size_t width_B)
+{
+    return !side->array && width_B > side->ptr.pitch;
+}
+
+/* Where an array takes part, the extent counts its texels. */
+static cudaError_t make_box(CUDA_MEMCPY3D *out_copy, struct side *dst, struct side *src,
+                            struct cudaExtent extent)
+{
+    RT_TRY(side_read(src));
+    RT_TRY(side_read(dst));
+    extent.width *= src->array ? src->unit_B : dst->unit_B;
+    if (exceeds_pitch(src, extent.width) || exceeds_pitch(dst, extent.width))
+        return rt_fail(cudaErrorInvalidPitchValue);
+    *out_copy = (CUDA_MEMCPY3D){
+        .srcXInBytes = src->pos.x * src->unit_B,
+        .srcY = src->pos.y,
+        .srcZ = src->pos.z,
+        .srcMemoryType = src->type,
+        .srcHost = src->ptr.ptr,
+        .srcDevice = rt_va(src->ptr.ptr),
+        .srcArray = (CUarray)src->array,
+        .srcPitch = src->ptr.pitch,
+        .srcHeight = src->ptr.ysize,
+        .dstXInBytes = dst->pos.x * dst->unit_B,
+        .dstY = dst->pos.y,
+        .dstZ = dst->pos.z,
+        .dstMemoryType = dst->type,
+        .dstHost = dst->ptr.ptr,
+        .dstDevice = rt_va(dst->ptr.ptr),
+        .dstArray = (CUarray)dst->array,
+        .dstPitch = dst->ptr.pitch,
+        .dstHeight = dst->ptr.ysize,
+        .WidthInBytes = extent.width,
+        .Height = extent.height,
+        .Depth = extent.depth,
+    };
+    return cudaSuccess;
+}
+
+cudaError_t rt_make_copy_3d(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy3DParms *p)
+{
+    RT_TRY(rt_enter());
     if (!p)
         return rt_fail(cudaErrorInvalidValue);
-    if (p->srcArray || p->dstArray)
-        return rt_missing("cudaMemcpy3D of arrays", &logged);
     const CUmemorytype *types = memory_types(p->kind);
     if (!types)
         return rt_fail(cudaErrorInvalidMemcpyDirection);
-    if (p->extent.width > p->srcPtr.pitch || p->extent.width > p->dstPtr.pitch)
-        return rt_fail(cudaErrorInvalidPitchValue);
-    *out_copy = (CUDA_MEMCPY3D){
-        .srcXInBytes = p->srcPos.x,
-        .srcY = p->srcPos.y,
-        .srcZ = p->srcPos.z,
-        .srcMemoryType = types[1],
-        .srcHost = p->srcPtr.ptr,
-        .srcDevice = rt_va(p->srcPtr.ptr),
-        .srcPitch = p->srcPtr.pitch,
-        .srcHeight = p->srcPtr.ysize,
-        .dstXInBytes = p->dstPos.x,
-        .dstY = p->dstPos.y,
-        .dstZ = p->dstPos.z,
-        .dstMemoryType = types[0],
-        .dstHost = p->dstPtr.ptr,
-        .dstDevice = rt_va(p->dstPtr.ptr),
-        .dstPitch = p->dstPtr.pitch,
-        .dstHeight = p->dstPtr.ysize,
-        .WidthInBytes = p->extent.width,
-        .Height = p->extent.height,
-        .Depth = p->extent.depth,
-    };
-    return cudaSuccess;
+    struct side dst = {p->dstArray, p->dstPos, p->dstPtr, types[0], 1};
+    struct side src = {p->srcArray, p->srcPos, p->srcPtr, types[1], 1};
+    return make_box(out_copy, &dst, &src, p->extent);
 }
 
 cudaError_t rt_cudaMemcpy3D(const struct cudaMemcpy3DParms *p, CUstream null_stream)
@@ -157,15 +193,45 @@ cudaError_t rt_cudaMemcpy3D(const struct cudaMemcpy3DParms *p, CUstream null_str
     CUDA_MEMCPY3D copy;
     if (null_stream)
         return rt_wait(rt_cudaMemcpy3DAsync(p, null_stream), null_stream);
-    RT_TRY(make_copy_3d(&copy, p));
+    RT_TRY(rt_make_copy_3d(&copy, p));
     RT_CALL(cuMemcpy3D_v2(&copy));
 }
 
 cudaError_t rt_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
     CUDA_MEMCPY3D copy;
-    RT_TRY(make_copy_3d(&copy, p));
+    RT_TRY(rt_make_copy_3d(&copy, p));
     RT_CALL(cuMemcpy3DAsync_v2(&copy, stream));
+}
+
+/* The devices say whose memory it is; addresses and arrays do that, too. */
+static cudaError_t make_copy_peer(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy3DPeerParms *p)
+{
+    CUcontext unused;
+    if (!p)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_primary(p->dstDevice, &unused));
+    RT_TRY(rt_primary(p->srcDevice, &unused));
+    RT_TRY(rt_enter());
+    struct side dst = {p->dstArray, p->dstPos, p->dstPtr, CU_MEMORYTYPE_UNIFIED, 1};
+    struct side src = {p->srcArray, p->srcPos, p->srcPtr, CU_MEMORYTYPE_UNIFIED, 1};
+    return make_box(out_copy, &dst, &src, p->extent);
+}
+
+cudaError_t rt_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
+{
+    CUDA_MEMCPY3D copy;
+    RT_TRY(make_copy_peer(&copy, p));
+    RT_CALL(cuMemcpy3DAsync_v2(&copy, stream));
+}
+
+cudaError_t rt_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p, CUstream null_stream)
+{
+    CUDA_MEMCPY3D copy;
+    if (null_stream)
+        return rt_wait(rt_cudaMemcpy3DPeerAsync(p, null_stream), null_stream);
+    RT_TRY(make_copy_peer(&copy, p));
+    RT_CALL(cuMemcpy3D_v2(&copy));
 }
 
 cudaError_t rt_cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice,

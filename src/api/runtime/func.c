@@ -15,7 +15,13 @@
     X(binaryVersion, BINARY_VERSION)                                                               \
     X(cacheModeCA, CACHE_MODE_CA)                                                                  \
     X(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES)                                    \
-    X(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)
+    X(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)                                    \
+    X(clusterDimMustBeSet, CLUSTER_SIZE_MUST_BE_SET)                                               \
+    X(requiredClusterWidth, REQUIRED_CLUSTER_WIDTH)                                                \
+    X(requiredClusterHeight, REQUIRED_CLUSTER_HEIGHT)                                              \
+    X(requiredClusterDepth, REQUIRED_CLUSTER_DEPTH)                                                \
+    X(clusterSchedulingPolicyPreference, CLUSTER_SCHEDULING_POLICY_PREFERENCE)                     \
+    X(nonPortableClusterSizeAllowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
 
 cudaError_t rt_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func)
 {

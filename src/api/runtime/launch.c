@@ -37,7 +37,7 @@ static bool dims_fit(dim3 d, const unsigned limit[3])
 }
 
 /* The driver calls all of these an invalid value; the runtime tells them apart. */
-static cudaError_t check_dims(dim3 grid, dim3 block, size_t shared_B)
+cudaError_t rt_check_dims(dim3 grid, dim3 block, size_t shared_B)
 {
     assert(rt.limits.threads); /* rt_init() read them */
     if (HD_UNLIKELY(!dims_fit(grid, rt.limits.grid) || !dims_fit(block, rt.limits.block) ||
@@ -51,7 +51,7 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, void **args, 
 {
     CUfunction driver_func;
     RT_TRY(rt_function(func, &driver_func));
-    RT_TRY(check_dims(grid, block, shared_B));
+    RT_TRY(rt_check_dims(grid, block, shared_B));
     return rt_result(cuLaunchKernel(driver_func, grid.x, grid.y, grid.z, block.x, block.y, block.z,
                                     (unsigned)shared_B, stream, args, NULL));
 }
@@ -73,7 +73,7 @@ static cudaError_t launch_cooperative(const void *func, dim3 grid, dim3 block, v
 {
     CUfunction driver_func;
     RT_TRY(rt_function(func, &driver_func));
-    RT_TRY(check_dims(grid, block, shared_B));
+    RT_TRY(rt_check_dims(grid, block, shared_B));
     return rt_result(cuLaunchCooperativeKernel(driver_func, grid.x, grid.y, grid.z, block.x,
                                                block.y, block.z, (unsigned)shared_B, stream, args));
 }
@@ -87,13 +87,9 @@ cudaError_t rt_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 
 _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute),
                "same layout, both public");
 
-static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args,
-                             cudaStream_t stream)
+static CUlaunchConfig driver_config_of(const cudaLaunchConfig_t *config, cudaStream_t stream)
 {
-    CUfunction driver_func;
-    RT_TRY(rt_function(func, &driver_func));
-    RT_TRY(check_dims(config->gridDim, config->blockDim, config->dynamicSmemBytes));
-    const CUlaunchConfig driver_config = {
+    return (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,
         .gridDimZ = config->gridDim.z,
@@ -105,6 +101,15 @@ static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func,
         .attrs = (CUlaunchAttribute *)config->attrs,
         .numAttrs = config->numAttrs,
     };
+}
+
+static cudaError_t launch_ex(const cudaLaunchConfig_t *config, const void *func, void **args,
+                             cudaStream_t stream)
+{
+    CUfunction driver_func;
+    RT_TRY(rt_function(func, &driver_func));
+    RT_TRY(rt_check_dims(config->gridDim, config->blockDim, config->dynamicSmemBytes));
+    const CUlaunchConfig driver_config = driver_config_of(config, stream);
     return rt_result(cuLaunchKernelEx(&driver_config, driver_func, args, NULL));
 }
 
@@ -115,6 +120,28 @@ cudaError_t rt_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void 
         return rt_fail(cudaErrorInvalidValue);
     return rt_launched(
         func, launch_ex(config, func, args, config->stream ? config->stream : null_stream));
+}
+
+cudaError_t rt_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
+                                              const cudaLaunchConfig_t *launchConfig)
+{
+    CUfunction f;
+    if (!launchConfig)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_function(func, &f));
+    const CUlaunchConfig config = driver_config_of(launchConfig, launchConfig->stream);
+    return rt_result(cuOccupancyMaxActiveClusters(numClusters, f, &config));
+}
+
+cudaError_t rt_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
+                                                    const cudaLaunchConfig_t *launchConfig)
+{
+    CUfunction f;
+    if (!launchConfig)
+        return rt_fail(cudaErrorInvalidValue);
+    RT_TRY(rt_function(func, &f));
+    const CUlaunchConfig config = driver_config_of(launchConfig, launchConfig->stream);
+    return rt_result(cuOccupancyMaxPotentialClusterSize(clusterSize, f, &config));
 }
 
 cudaError_t rt_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn_, void *userData)

@@ -193,6 +193,8 @@ extern struct rt_registry rt_registry;
 cudaError_t rt_kernel_find(const void *func, struct rt_kernel **out_kernel);
 /* Its function in a context. */
 cudaError_t rt_kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func);
+/* What the program calls a function of the driver's: its host function; else the same. */
+const void *rt_function_host(CUfunction func);
 /* Both, for the current context. */
 cudaError_t rt_function(const void *func, CUfunction *out_func);
 /* Address and size of a device variable in the current context; cudaErrorInvalidSymbol. */
@@ -209,7 +211,20 @@ cudaError_t rt_copy(void *dst, const void *src, size_t size_B, enum cudaMemcpyKi
 cudaError_t rt_copy_async(void *dst, const void *src, size_t size_B, enum cudaMemcpyKind kind,
                           cudaStream_t stream);
 
+/* The driver's form of a copy. */
+cudaError_t rt_make_copy_3d(CUDA_MEMCPY3D *out_copy, const struct cudaMemcpy3DParms *p);
+/* Address of `count` bytes at `offset` in a variable. */
+cudaError_t rt_symbol_range(const void *symbol, size_t offset, size_t count, void **out_ptr);
+/* What the driver would call an invalid value is an invalid configuration. */
+cudaError_t rt_check_dims(dim3 grid, dim3 block, size_t shared_B);
+
 cudaError_t rt_check_place(int device);
+
+/* array.c: formats of texels in the driver's terms and back; the size of an array's texels. */
+cudaError_t rt_channel_format(const struct cudaChannelFormatDesc *d, CUarray_format *out_format,
+                              unsigned *out_channels);
+struct cudaChannelFormatDesc rt_format_channels(CUarray_format format, unsigned channels);
+cudaError_t rt_array_texel_B(cudaArray_const_t array, size_t *out_size_B);
 
 /* A synchronous call in a program whose default stream is the thread's: then waits for that. */
 static inline cudaError_t rt_wait(cudaError_t error, cudaStream_t stream)

@@ -72,6 +72,24 @@ cudaError_t rt_cudaStreamGetDevice(cudaStream_t hStream, int *device)
     RT_CALL(cuStreamGetDevice(hStream, device));
 }
 
+/* Values of attributes are the driver's. */
+cudaError_t rt_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                      cudaLaunchAttributeValue *value_out)
+{
+    RT_CALL(cuStreamGetAttribute(hStream, (CUstreamAttrID)attr, (CUstreamAttrValue *)value_out));
+}
+
+cudaError_t rt_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                      const cudaLaunchAttributeValue *value)
+{
+    RT_CALL(cuStreamSetAttribute(hStream, (CUstreamAttrID)attr, (const CUstreamAttrValue *)value));
+}
+
+cudaError_t rt_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src)
+{
+    RT_CALL(cuStreamCopyAttributes(dst, src));
+}
+
 cudaError_t rt_cudaStreamIsCapturing(cudaStream_t stream,
                                      enum cudaStreamCaptureStatus *pCaptureStatus)
 {
@@ -103,6 +121,52 @@ cudaError_t rt_cudaStreamGetCaptureInfo(cudaStream_t stream,
     if (id_out)
         *id_out = id;
     return cudaSuccess;
+}
+
+cudaError_t rt_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    RT_CALL(cuStreamBeginCapture_v2(stream, (CUstreamCaptureMode)mode));
+}
+
+cudaError_t rt_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                             const cudaGraphNode_t *dependencies,
+                                             const cudaGraphEdgeData *dependencyData,
+                                             size_t numDependencies,
+                                             enum cudaStreamCaptureMode mode)
+{
+    RT_CALL(cuStreamBeginCaptureToGraph(stream, graph, dependencies, (const void *)dependencyData,
+                                        numDependencies, (CUstreamCaptureMode)mode));
+}
+
+cudaError_t rt_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
+{
+    RT_CALL(cuStreamEndCapture(stream, pGraph));
+}
+
+cudaError_t rt_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                   cudaGraphNode_t *dependencies,
+                                                   const cudaGraphEdgeData *dependencyData,
+                                                   size_t numDependencies, unsigned int flags)
+{
+    RT_CALL(cuStreamUpdateCaptureDependencies_v2(stream, dependencies, (const void *)dependencyData,
+                                                 numDependencies, flags));
+}
+
+cudaError_t rt12_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                     cudaGraphNode_t *dependencies,
+                                                     size_t numDependencies, unsigned int flags)
+{
+    return rt_cudaStreamUpdateCaptureDependencies(stream, dependencies, NULL, numDependencies,
+                                                  flags);
+}
+
+cudaError_t rt_cudaStreamUpdateCaptureDependencies_v2(cudaStream_t stream,
+                                                      cudaGraphNode_t *dependencies,
+                                                      const cudaGraphEdgeData *dependencyData,
+                                                      size_t numDependencies, unsigned int flags)
+{
+    return rt_cudaStreamUpdateCaptureDependencies(stream, dependencies, dependencyData,
+                                                  numDependencies, flags);
 }
 
 cudaError_t rt_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)

@@ -3,8 +3,7 @@
 
 #include <assert.h>
 
-/* Address of `count` bytes at `offset` in a variable. */
-static cudaError_t symbol_range(const void *symbol, size_t offset, size_t count, void **out_ptr)
+cudaError_t rt_symbol_range(const void *symbol, size_t offset, size_t count, void **out_ptr)
 {
     CUdeviceptr ptr;
     size_t size_B;
@@ -31,7 +30,7 @@ static bool from_device(enum cudaMemcpyKind kind)
 
 cudaError_t rt_cudaGetSymbolAddress(void **devPtr, const void *symbol)
 {
-    return devPtr ? symbol_range(symbol, 0, 0, devPtr) : rt_fail(cudaErrorInvalidValue);
+    return devPtr ? rt_symbol_range(symbol, 0, 0, devPtr) : rt_fail(cudaErrorInvalidValue);
 }
 
 cudaError_t rt_cudaGetSymbolSize(size_t *size, const void *symbol)
@@ -47,7 +46,7 @@ cudaError_t rt_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t co
     if (null_stream)
         return rt_wait(rt_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, null_stream),
                        null_stream);
-    RT_TRY(symbol_range(symbol, offset, count, &dst));
+    RT_TRY(rt_symbol_range(symbol, offset, count, &dst));
     return to_device(kind) ? rt_copy(dst, src, count, kind)
                            : rt_fail(cudaErrorInvalidMemcpyDirection);
 }
@@ -56,7 +55,7 @@ cudaError_t rt_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size
                                        size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     void *dst;
-    RT_TRY(symbol_range(symbol, offset, count, &dst));
+    RT_TRY(rt_symbol_range(symbol, offset, count, &dst));
     return to_device(kind) ? rt_copy_async(dst, src, count, kind, stream)
                            : rt_fail(cudaErrorInvalidMemcpyDirection);
 }
@@ -68,7 +67,7 @@ cudaError_t rt_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count,
     if (null_stream)
         return rt_wait(rt_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, null_stream),
                        null_stream);
-    RT_TRY(symbol_range(symbol, offset, count, &src));
+    RT_TRY(rt_symbol_range(symbol, offset, count, &src));
     return from_device(kind) ? rt_copy(dst, src, count, kind)
                              : rt_fail(cudaErrorInvalidMemcpyDirection);
 }
@@ -77,7 +76,7 @@ cudaError_t rt_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t c
                                          enum cudaMemcpyKind kind, cudaStream_t stream)
 {
     void *src;
-    RT_TRY(symbol_range(symbol, offset, count, &src));
+    RT_TRY(rt_symbol_range(symbol, offset, count, &src));
     return from_device(kind) ? rt_copy_async(dst, src, count, kind, stream)
                              : rt_fail(cudaErrorInvalidMemcpyDirection);
 }

@@ -10,11 +10,16 @@ static void call_run(struct cpu_queue *queue)
 {
     const union hal_packet *p =
         hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
-    assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED && p->head.op == HAL_OP_HOST_CALL);
-    void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
+    assert(atomic_load(&queue->state) == CPU_QUEUE_OWNED);
+    if (queue->children) {
+        cpu_queue_submit_children(queue);
+    } else {
+        assert(p->head.op == HAL_OP_HOST_CALL);
+        void (*func)(void *) = (void (*)(void *))(uintptr_t)p->host_call.func;
 
-    func((void *)(uintptr_t)p->host_call.arg);
-    cpu_queue_retire(queue);
+        func((void *)(uintptr_t)p->host_call.arg);
+        cpu_queue_retire(queue);
+    }
     if (cpu_queue_advance(queue, NULL)) {
         /* Cannot happen: without a slot jobs are only published. */
         (void)cpu_queue_leave(queue);

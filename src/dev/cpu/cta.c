@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/mem.h"
 #include "dev/cpu/fault.h"
 
 /* Every part starts on a 128-byte boundary. */
@@ -15,7 +16,7 @@ struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
     at.alive_seen = hd_align_up(at.warps + nwarps * sizeof(struct jit_warp), 128);
     at.opened_seen = at.alive_seen + nwarps * sizeof(uint32_t);
     at.frames = hd_align_up(at.opened_seen + nwarps * sizeof(uint32_t), 128);
-    at.shared = hd_align_up(at.frames + nwarps * code->frame_B, 128);
+    at.shared = hd_align_up(at.frames + nwarps * code->frame_B, IR_SHARED_ALIGN_B);
     /* Spare bytes: vector loads at the end of a window may look past it. */
     at.local = hd_align_up(at.shared + launch->shared_B + 384, 128);
     at.end = hd_align_up(at.local + nwarps * 32 * launch->local_B + 128, 4096);
@@ -39,6 +40,7 @@ void cpu_cta_destroy(struct cpu_cta *cta)
         return;
     cpu_fibers_release(cta);
     cpu_inplace_release(cta);
+    hd_free(cta->cta.tensor);
     munmap(cta, cta->block_B);
 }
 
@@ -57,6 +59,7 @@ static void cta_start_warps(struct cpu_cta *cta)
         warp->index = w;
         warp->alive = lanes == 32 ? 0xffffffffu : (1u << lanes) - 1;
         warp->state = 0;
+        warp->polls = 0;
         warp->frame = frames + w * code->frame_B;
         cta->alive_seen[w] = warp->alive;
         cta->opened_seen[w] = 0;
@@ -73,12 +76,21 @@ static void cta_release(struct cpu_cta *cta)
     cpu_inplace_release(cta);
 }
 
+static void cta_reset_counts(struct cpu_cta *cta)
+{
+    memset(cta->arrived, 0, sizeof(cta->arrived));
+    memset(cta->at_cluster, 0, sizeof(cta->at_cluster));
+    cta->cluster = &cta->alone;
+    cta->alone = (struct cpu_cluster){.ctas = {cta}, .nctas = 1, .live = cta->cta.live_threads};
+}
+
 /* The state of warps and barriers at the start. */
 static void cta_reset(struct cpu_cta *cta)
 {
     const struct jit_code *code = cta->code;
 
     cta->cta.opened = 0;
+    cta->dog = (struct hal_watchdog){0};
     cta->running = NULL;
     if (HD_UNLIKELY(cta->fibers || cta->inplace))
         cta_release(cta);
@@ -90,7 +102,7 @@ static void cta_reset(struct cpu_cta *cta)
         memset(cta->cta.bars, 0, sizeof(cta->cta.bars));
         memset(cta->expected, 0, sizeof(cta->expected));
         if (!code->simple_barriers)
-            memset(cta->arrived, 0, sizeof(cta->arrived));
+            cta_reset_counts(cta);
     }
 }
 
@@ -133,27 +145,65 @@ static void cta_place(struct cpu_cta *cta, uint64_t index)
     cta->cta.ctaid[1] = (uint32_t)(in_plane / grid[0]);
 }
 
-void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, const struct cpu_form *form,
-                   uint32_t smid, uint64_t index)
+static void cta_prepare(struct cpu_cta *cta, struct cpu_job *job, const struct cpu_form *form,
+                        uint32_t smid)
 {
-    const struct jit_launch *launch = &job->launch;
     const struct cpu_cta_layout *at = &form->layout;
     char *base = (char *)cta;
 
-    assert(cta->block_B >= at->end && index < atomic_load(&job->total));
+    assert(cta->block_B >= at->end);
     cta->job = job;
     cta->code = form->code;
-    cta->cta.launch = launch;
-    cta->index = index;
-    cta_place(cta, index);
+    cta->cta.launch = &job->launch;
     cta->cta.smid = smid;
-    cta->cta.shared = base + at->shared;
+    cta->cta.shared = cta->cta.cluster = base + at->shared;
+    cta->cta.cluster_rank = 0;
     cta->cta.local = base + at->local;
     cta->cta.frames = base + at->frames;
     cta->cta.warps = (struct jit_warp *)(base + at->warps);
     cta->alive_seen = (uint32_t *)(base + at->alive_seen);
     cta->opened_seen = (uint32_t *)(base + at->opened_seen);
     cta_reset(cta);
+}
+
+void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, const struct cpu_form *form,
+                   uint32_t smid, uint64_t index)
+{
+    assert(index < atomic_load(&job->total) && job->launch.cluster_ctas == 1);
+    cta_prepare(cta, job, form, smid);
+    cta->index = index;
+    cta_place(cta, index);
+}
+
+/* Clusters in the order of their numbers, .x first, and so their CTAs. */
+static void cta_place_in(struct cpu_cta *cta, uint64_t index, uint32_t rank)
+{
+    const struct jit_launch *launch = cta->cta.launch;
+
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t n = launch->cluster[i], clusters = launch->grid[i] / n;
+        cta->cta.ctaid[i] = (uint32_t)(index % clusters) * n + rank % n;
+        index /= clusters;
+        rank /= n;
+    }
+    assert(!index && !rank);
+}
+
+void cpu_cta_start_in(struct cpu_cluster *cluster, uint32_t rank, struct cpu_job *job,
+                      const struct cpu_form *form, uint32_t smid, uint64_t index)
+{
+    struct cpu_cta *cta = cluster->ctas[rank];
+
+    assert(cluster->windows && rank < cluster->nctas);
+    cta_prepare(cta, job, form, smid);
+    cta->index = index * cluster->nctas + rank;
+    cta_place_in(cta, index, rank);
+    cta->cluster = cluster;
+    cta->cta.cluster = cluster->windows;
+    cta->cta.cluster_rank = rank;
+    cta->cta.shared = cluster->windows + rank * IR_CLUSTER_STRIDE_B;
+    if (form->code->run_cta)
+        cta->remaining = 1; /* the CTA as a whole */
 }
 
 /* In the order in which CTAs start. */
@@ -239,8 +289,10 @@ static enum jit_stop warp_run(struct cpu_cta *cta, uint32_t w)
     if (ended) {
         cta->alive_seen[w] = warp->alive;
         cta->cta.live_threads -= (uint32_t)__builtin_popcount(ended);
-        if (cta->code->has_barrier && !cta->code->simple_barriers)
+        if (cta->code->has_barrier && !cta->code->simple_barriers) {
             cpu_cta_open_barriers(cta);
+            cpu_cluster_ended(cta, w, ended);
+        }
     }
     return JIT_STOP(warp->state);
 }

@@ -4,7 +4,8 @@
  * A CTA is one block of memory (cpu_cta_create), reused for CTA after CTA, and belongs to one
  * thread at a time: nothing in it is atomic. cpu_cta_start() prepares it for a CTA of a job; then
  * either cpu_cta_run() runs it to its end, or, for kernels that may wait, cpu_cta_step() is called
- * until `remaining` is 0 and the CTA may move between workers in between (resident.c).
+ * until `remaining` is 0 and the CTA may move between workers in between (resident.c). CTAs of a
+ * cluster have a block each, but their shared windows elsewhere (cluster.c).
  */
 #ifndef HD_DEV_CPU_CTA_H
 #define HD_DEV_CPU_CTA_H
@@ -19,6 +20,21 @@ struct interp_ops;
 struct cpu_fiber;
 struct cpu_inplace;
 
+/*
+ * CTAs that are launched together, in one order of turns on one thread. The barrier of the cluster
+ * counts threads; each CTA knows which of its own have arrived.
+ */
+struct cpu_cluster {
+    struct cpu_cta *ctas[IR_CLUSTER_MAX_CTAS]; /* by rank */
+    uint32_t nctas;
+    uint32_t live;    /* threads that have not ended */
+    uint32_t arrived; /* of these, at the barrier since it last opened */
+    char *windows;    /* shared memory, IR_CLUSTER_STRIDE_B each; NULL: of a CTA alone */
+    uint64_t window_B;
+    struct interp_cluster *interp; /* JIT_INTERP */
+    struct cpu_cluster *next;      /* in a list of free ones */
+};
+
 struct cpu_cta {
     struct jit_cta cta; /* generated code and services see this part */
     struct cpu_job *job;
@@ -28,15 +44,19 @@ struct cpu_cta {
     uint64_t index;                   /* position in the order in which CTAs start */
     uint32_t remaining;               /* warps that are not done */
     uint32_t expected[JIT_NBARRIERS]; /* `count` of the arrivals at each barrier, 0 = all live */
-    /* Threads by warp that arrived at a barrier with a count. */
+    /* Threads by warp that arrived at a barrier. */
     uint16_t arrived[JIT_NBARRIERS][CPU_MAX_WARPS];
+    struct cpu_cluster *cluster; /* set when barriers are counted, and in clusters */
     uint32_t *alive_seen;        /* by warp: alive at its last stop */
     uint32_t *opened_seen;       /* by warp: cta.opened when it last ran */
     struct cpu_inplace *inplace; /* JIT_INTERP: the interpreter's state; NULL = not started */
     struct cpu_fiber **fibers;   /* by warp, when the kernel waits inside calls; else NULL */
     uint32_t nfibers;
-    struct cpu_cta *next; /* in a list of residents or free blocks */
+    struct hal_watchdog dog; /* residents: looks at job->moved */
+    struct cpu_cta *next;    /* in a list of residents or free blocks */
     size_t block_B;
+    struct cpu_cluster alone;           /* that of a CTA that is launched by itself */
+    uint32_t at_cluster[CPU_MAX_WARPS]; /* lanes that have arrived at the cluster's barrier */
 };
 
 struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
@@ -49,6 +69,9 @@ bool cpu_grid_is_tiled(const struct jit_code *code, const struct jit_launch *lau
 /* Prepares the block, which is large enough for the form, for CTA number `index` of the job. */
 void cpu_cta_start(struct cpu_cta *cta, struct cpu_job *job, const struct cpu_form *form,
                    uint32_t smid, uint64_t index);
+/* The same for CTA `rank` of cluster number `index`, in the cluster's memory. */
+void cpu_cta_start_in(struct cpu_cluster *cluster, uint32_t rank, struct cpu_job *job,
+                      const struct cpu_form *form, uint32_t smid, uint64_t index);
 /* Runs a CTA that never yields to its end. */
 void cpu_cta_run(struct cpu_cta *cta);
 /* The same, and then the n - 1 CTAs with the next numbers in the same block and code. */
@@ -95,6 +118,32 @@ const char *cpu_strict_thread_refusal(struct cpu_cta *cta, uint32_t thread, uint
                                       uint64_t size_B);
 /* The same for an address at which a signal was raised, which is never in a window of the CTA. */
 const char *cpu_strict_reason(struct cpu_cta *cta, uint64_t address);
+
+/* deadlock.c: ": 2 of 3 warps wait; warp 0 at ...", for a CTA with code. */
+void cpu_print_waiters(const struct cpu_cta *cta, struct hd_buf *out);
+
+/*
+ * cluster.c: memory for a cluster of the job in this form, one that the slot has or a new one; NULL
+ * and the domain's error when there is no memory.
+ */
+struct cpu_slot;
+struct cpu_cluster *cpu_cluster_take(struct cpu_slot *slot, struct cpu_job *job,
+                                     const struct cpu_form *form);
+void cpu_cluster_give(struct cpu_slot *slot, struct cpu_cluster *cluster);
+void cpu_cluster_destroy(struct cpu_cluster *cluster);
+/* Prepares its CTAs for cluster number `index`. */
+void cpu_cluster_start(struct cpu_cluster *cluster, struct cpu_job *job,
+                       const struct cpu_form *form, uint32_t smid, uint64_t index);
+/* Threads of a warp arrive; they have ended. */
+void cpu_cluster_arrive(struct cpu_cta *cta, uint32_t w, uint32_t lanes);
+void cpu_cluster_ended(struct cpu_cta *cta, uint32_t w, uint32_t lanes);
+/* Is the CTA one of several, with their shared memory side by side? */
+static inline bool cpu_cta_has_peers(const struct cpu_cta *cta)
+{
+    return cta->cluster && cta->cluster->windows;
+}
+/* resident.c: runs a cluster of CTAs that wait for nothing outside of it; false: it was ended. */
+bool cpu_cluster_run(struct cpu_cluster *cluster);
 
 /* services.c */
 void cpu_services_init(struct jit_services *services);

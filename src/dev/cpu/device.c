@@ -25,6 +25,11 @@ static void device_destroy(struct hal_device *base)
             dev->slots[i].free_blocks = cta->next;
             cpu_cta_destroy(cta);
         }
+        while (dev->slots[i].free_clusters) {
+            struct cpu_cluster *cluster = dev->slots[i].free_clusters;
+            dev->slots[i].free_clusters = cluster->next;
+            cpu_cluster_destroy(cluster);
+        }
     }
     pthread_cond_destroy(&dev->call_cond);
     hd_lock_fini(&dev->lock);

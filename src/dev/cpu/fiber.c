@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "dev/cpu/fault.h"
 
-#define FIBER_STACK_B (1u << 20)
+#define FIBER_STACK_B (8u << 20) /* as workers have: GEN_STACK_MAX_B; little of it is touched */
 #define FIBER_GUARD_B 4096u
 
 struct cpu_fiber {

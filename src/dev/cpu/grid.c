@@ -19,6 +19,9 @@ bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct 
     out_grid->code =
         atomic_load_explicit(&kernel->codes[ir_launch_class_of(block)], memory_order_acquire);
     out_grid->ctas = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
+    out_grid->cluster_ctas = 1;
+    if (HD_UNLIKELY(hal_dispatch_has_clusters(p)) && kernel->window.clusters)
+        out_grid->cluster_ctas = (uint32_t)p->cluster[0] * p->cluster[1] * p->cluster[2];
     out_grid->nwarps = (block[0] * block[1] * block[2] + 31) / 32;
     return out_grid->code != NULL;
 }
@@ -27,7 +30,8 @@ bool cpu_grid_is_short(const struct cpu_grid *grid)
 {
     const struct jit_code *code = grid->code;
 
-    if (code->may_spin || code->cost_ops > CPU_INLINE_OPS || grid->ctas > CPU_INLINE_OPS)
+    if (code->may_spin || code->cost_ops > CPU_INLINE_OPS || grid->ctas > CPU_INLINE_OPS ||
+        grid->cluster_ctas > 1)
         return false;
     return (code->cost_ops + 16) * grid->nwarps * grid->ctas <= CPU_INLINE_OPS;
 }
@@ -58,6 +62,11 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
     launch->local_B = hd_align_up(local_B, 16);
     launch->services = &dev->services;
     launch->device = dev;
+    launch->cluster[0] = launch->cluster[1] = launch->cluster[2] = 1;
+    for (int i = 0; HD_UNLIKELY(grid->cluster_ctas > 1) && i < 3; i++)
+        launch->cluster[i] = p->cluster[i];
+    launch->cluster_ctas = grid->cluster_ctas;
+    launch->explicit_cluster = p->cluster[0] != 0;
     launch->space_va = dev->base.space_va;
     launch->space_B = dev->base.space_B;
 }
@@ -137,7 +146,7 @@ struct better {
 
 /*
  * The launch started in code that was made quickly. Goes on in better code as soon as there is
- * some: all forms of a kernel do the same, CTA by CTA. False: no memory.
+ * some: all forms of a kernel do the same, CTA by CTA. True: there is.
  */
 static bool form_improve(struct grid_body *body, struct better *better)
 {
@@ -154,10 +163,10 @@ static bool form_improve(struct grid_body *body, struct better *better)
     }
     if (code == old || code->form == JIT_INTERP || code->mxcsr != old->mxcsr ||
         code->may_spin != old->may_spin)
-        return true;
+        return false;
     better->form = (struct cpu_form){code, cpu_cta_layout_of(code, &job->launch)};
     body->form = &better->form;
-    return slot_reserve(body->slot, job, body->form);
+    return true;
 }
 
 static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
@@ -179,7 +188,8 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_job_end(job);
             break;
         }
-        if (HD_UNLIKELY(body.form->code->quick) && !form_improve(&body, &better)) {
+        if (HD_UNLIKELY(body.form->code->quick) && form_improve(&body, &better) &&
+            !slot_reserve(slot, job, body.form)) {
             cpu_job_end(job);
             break;
         }
@@ -197,6 +207,42 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_wake_more(slot->device);
         }
     }
+}
+
+/* ---- clusters */
+
+/* One cluster after the other, in memory that is kept for them. */
+static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
+{
+    struct grid_body body = {.job = job, .form = &job->form, .slot = slot};
+    struct better better = {.asked = false};
+    struct cpu_cluster *cluster = NULL;
+    uint64_t index;
+
+    while (!slot_should_stop(slot) && !cpu_job_exhausted(job)) {
+        bool improved = body.form->code->quick && form_improve(&body, &better);
+
+        if (improved && cluster) {
+            cpu_cluster_give(slot, cluster);
+            cluster = NULL;
+        }
+        if (!cluster)
+            cluster = cpu_cluster_take(slot, job, body.form);
+        if (!cluster || hal_domain_status(&job->domain->base) != HD_OK) {
+            cpu_job_end(job);
+            break;
+        }
+        index = atomic_fetch_add(&job->next, 1);
+        if (index >= atomic_load(&job->total))
+            break;
+        cpu_cluster_start(cluster, job, body.form, slot->index, index);
+        if (!cpu_cluster_run(cluster)) {
+            cpu_job_end(job);
+            break;
+        }
+    }
+    if (cluster)
+        cpu_cluster_give(slot, cluster);
 }
 
 void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot)
@@ -229,6 +275,16 @@ static void progress_setup(struct cpu_job *job, uint64_t ctas)
     atomic_store_explicit(&job->total, ctas, memory_order_relaxed);
 }
 
+/* The units of the job are clusters. */
+static void clusters_setup(struct cpu_job *job, const struct cpu_grid *grid)
+{
+    assert(grid->ctas % grid->cluster_ctas == 0);
+    job->run = clusters_run;
+    job->chunk = 1;
+    job->tiled = false;
+    atomic_store_explicit(&job->total, grid->ctas / grid->cluster_ctas, memory_order_relaxed);
+}
+
 enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
                               const struct cpu_grid *grid)
 {
@@ -237,9 +293,6 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
 
     if (HD_UNLIKELY(!grid->kernel || !grid->code))
         return grid_refuse(grid, p);
-    if (HD_UNLIKELY(hal_dispatch_has_clusters(p)))
-        return hd_error(HD_NOT_SUPPORTED, "kernel %s: this device has no clusters",
-                        grid->kernel->name);
     job->form.code = grid->code;
     launch_setup(&job->launch, queue, p, grid);
     job->kernel = grid->kernel;
@@ -249,10 +302,13 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
     job->form.layout = cpu_cta_layout_of(job->form.code, &job->launch);
     job->tiled = cpu_grid_is_tiled(job->form.code, &job->launch);
     job->packet = NULL;
+    atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
     job->run = grid_run;
     job->chunk = chunk_of(dev, job, grid->ctas);
     job->start_ns = 0;
     progress_setup(job, grid->ctas);
+    if (HD_UNLIKELY(grid->cluster_ctas > 1))
+        clusters_setup(job, grid);
     cpu_signals_check();
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_LAUNCH)))
         hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,

@@ -20,6 +20,7 @@
 struct cpu_inplace {
     struct interp_launch launch;
     struct interp_cta *cta;
+    uint64_t effects;    /* of the turns so far */
     const char *refusal; /* strict mode: of the access that faulted */
     char message[400];
 };
@@ -56,6 +57,11 @@ static bool inplace_free(void *ctx, uint64_t address)
     return cpu_heap_free(&((struct cpu_cta *)ctx)->job->domain->heap, (void *)(uintptr_t)address);
 }
 
+static void inplace_runtime(void *ctx, struct ir_runtime_io *io)
+{
+    cpu_runtime_call(((struct cpu_cta *)ctx)->job, io);
+}
+
 static bool is_strict(const struct cpu_cta *cta)
 {
     return cta->job->domain->base.device->refusal != NULL;
@@ -74,7 +80,7 @@ static bool inplace_check(void *ctx, uint64_t address, uint64_t size_B, bool wri
 /* No check: a wild access raises a signal here as it does in generated code. */
 #define INPLACE_OPS                                                                                \
     .var_address = inplace_var_address, .print = inplace_print, .malloc_ = inplace_malloc,         \
-    .free_ = inplace_free
+    .free_ = inplace_free, .runtime = inplace_runtime
 static const struct interp_ops inplace_ops = {INPLACE_OPS};
 static const struct interp_ops inplace_strict_ops = {INPLACE_OPS, .check = inplace_check};
 
@@ -93,9 +99,12 @@ void cpu_inplace_launch(struct interp_launch *out, const struct cpu_cta *cta,
         .envreg = {launch->envreg[0], launch->envreg[1]},
         .ops = ops,
         .ctx = ctx,
+        .texture = cta->job->domain->base.device->texture,
     };
     memcpy(out->grid, launch->grid, sizeof(out->grid));
     memcpy(out->block, launch->block, sizeof(out->block));
+    if (launch->explicit_cluster)
+        memcpy(out->cluster, launch->cluster, sizeof(out->cluster));
 }
 
 static enum hd_status inplace_start(struct cpu_cta *cta)
@@ -108,6 +117,9 @@ static enum hd_status inplace_start(struct cpu_cta *cta)
         .shared_B = launch->shared_B,
         .local = cta->cta.local,
         .local_B = launch->local_B,
+        .rank = cta->cta.cluster_rank,
+        .windows = cta->cta.cluster,
+        .cluster = cpu_cta_has_peers(cta) ? cta->cluster->interp : NULL,
     };
 
     assert(!cta->inplace);
@@ -137,6 +149,9 @@ bool cpu_inplace_step(struct cpu_cta *cta)
                                     : 0);
     if (over)
         cta->remaining = 0;
+    if (interp_cta_effects(cta->inplace->cta) != cta->inplace->effects)
+        cpu_job_moved(cta->job);
+    cta->inplace->effects = interp_cta_effects(cta->inplace->cta);
     /* Whether the others only poll is not known: workers look for other work after each turn. */
     return over;
 }
@@ -152,7 +167,10 @@ const char *cpu_inplace_message(struct cpu_cta *cta, enum hd_status status, uint
 {
     if (!cta->inplace || !cta->inplace->cta)
         return NULL;
-    (void)!interp_cta_fault(cta->inplace->cta, status, address);
+    if (status == HD_TIMEOUT)
+        (void)!interp_cta_stuck(cta->inplace->cta);
+    else
+        (void)!interp_cta_fault(cta->inplace->cta, status, address);
     if (!reason)
         reason = cta->inplace->refusal;
     snprintf(cta->inplace->message, sizeof(cta->inplace->message), "%s%s%s", hd_error_message(),

@@ -51,8 +51,9 @@ struct cpu_job {
     _Atomic uint64_t total;
     uint64_t chunk; /* units to take at once */
     struct cpu_domain *domain;
-    _Atomic bool spins; /* its CTAs may wait for something: workers keep them resident */
-    uint64_t start_ns;  /* when it was published; 0: it asks nobody for help */
+    _Atomic bool spins;     /* its CTAs may wait for something: workers keep them resident */
+    _Atomic uint64_t moved; /* counts turns of its residents in which they did more than poll */
+    uint64_t start_ns;      /* when it was published; 0: it asks nobody for help */
     const char *name;
     /* dispatch */
     struct cpu_form form; /* that the launch starts in; code is NULL: a copy */
@@ -61,6 +62,7 @@ struct cpu_job {
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;
     struct cpu_grid_workspace workspace;
+    _Atomic(void *) children; /* what its threads asked of the runtime: hal_domain.runtime */
     /* copy and fill */
     const union hal_packet *packet;
     bool nontemporal;
@@ -69,6 +71,10 @@ struct cpu_job {
 static inline bool cpu_job_exhausted(const struct cpu_job *job)
 {
     return atomic_load(&job->next) >= atomic_load(&job->total);
+}
+static inline void cpu_job_moved(struct cpu_job *job)
+{
+    atomic_fetch_add_explicit(&job->moved, 1, memory_order_relaxed);
 }
 /* Nobody takes another chunk. */
 static inline void cpu_job_end(struct cpu_job *job)
@@ -81,7 +87,8 @@ struct cpu_grid {
     const struct cpu_kernel *kernel; /* NULL: there is none; then nothing below is set */
     const struct jit_code *code;     /* NULL: it was not prepared for its block size */
     uint64_t ctas;
-    uint32_t nwarps; /* of a CTA */
+    uint32_t nwarps;       /* of a CTA */
+    uint32_t cluster_ctas; /* 1: its CTAs have nothing to do with each other */
 };
 
 /* grid.c. False: the kernel or its code is missing. */
@@ -96,6 +103,9 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
                               const struct cpu_grid *grid) HD_MUST_CHECK;
 /* Runs all of a job that nobody else can join: it is not published. */
 void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot);
+
+/* services.c: a call of the CUDA runtime by a thread of the job. */
+void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io);
 
 /* copy.c */
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);

@@ -32,7 +32,7 @@ static void queue_stamp_start(struct cpu_queue *queue, const union hal_packet *p
 {
     struct hal_ring *ring = queue->base.ring;
 
-    if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP))
+    if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP) && !queue->begun)
         atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns, hal_time_ns());
 }
 
@@ -41,6 +41,12 @@ static void stamp_end(struct hal_ring *ring)
     struct hal_stamp *stamp = hal_ring_stamp(ring, hal_ring_retired(ring) + 1);
 
     atomic_store(&stamp->end_ns, hal_time_ns());
+}
+
+static void queue_release_params(struct hal_ring *ring, const union hal_packet *p)
+{
+    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.ring_B)
+        atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
 }
 
 /* Whoever waits for the head finds it retired. The caller is the only one who writes these. */
@@ -53,8 +59,8 @@ static void queue_retire_head(struct cpu_queue *queue)
         hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
                      (unsigned long long)(atomic_load(&ring->retired) + 1),
                      hal_op_name(p->head.op));
-    if (p->head.op == HAL_OP_DISPATCH && p->dispatch.ring_B)
-        atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
+    queue_release_params(ring, p);
+    queue->begun = false;
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP))
         stamp_end(ring);
     /* Before the look at who waits, in that order: wait.c counts itself in, then looks here. */
@@ -72,6 +78,39 @@ void cpu_queue_retire(struct cpu_queue *queue)
     }
     if (HD_UNLIKELY(atomic_load(&dev->blocked)))
         cpu_ring(dev);
+}
+
+/*
+ * The head has been executed. It retires, unless it is a grid whose threads asked for more: that is
+ * submitted by the thread that makes host calls, because it compiles and takes core's locks.
+ */
+static void queue_complete(struct cpu_queue *queue)
+{
+    void *children = atomic_load_explicit(&queue->job.children, memory_order_acquire);
+
+    if (HD_LIKELY(!children)) {
+        cpu_queue_retire(queue);
+        return;
+    }
+    assert(queue_head(queue)->head.op == HAL_OP_DISPATCH && !queue->children);
+    atomic_store_explicit(&queue->job.children, NULL, memory_order_relaxed);
+    queue->children = children;
+    atomic_store(&queue->pending, true);
+}
+
+void cpu_queue_submit_children(struct cpu_queue *queue)
+{
+    union hal_packet *head = queue_head(queue), wait;
+    void *children = queue->children;
+
+    queue->children = NULL;
+    queue->base.domain->runtime->submit(&queue->base, children, &wait);
+    assert(wait.head.op == HAL_OP_WAIT && head->head.op == HAL_OP_DISPATCH);
+    wait.head.flags = head->head.flags & HAL_FLAG_STAMP;
+    wait.head.correlation = head->head.correlation;
+    queue_release_params(queue->base.ring, head);
+    *head = wait;
+    queue->begun = true;
 }
 
 static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
@@ -205,6 +244,10 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     const union hal_packet *p = queue_head(queue);
 
+    if (HD_UNLIKELY(queue->children != NULL)) {
+        cpu_call_push(queue);
+        return ADVANCE_GONE;
+    }
     if (hal_domain_status(queue->base.domain) != HD_OK)
         return queue_skip(queue, p);
     if (p->head.op == HAL_OP_WAIT && !sem_holds(p))
@@ -268,7 +311,7 @@ bool cpu_queue_leave(struct cpu_queue *queue)
     /* Fails when somebody joined after all, or when this job has already been ended by another. */
     if (!atomic_compare_exchange_strong(&queue->state, &unused, CPU_QUEUE_OWNED))
         return false;
-    cpu_queue_retire(queue);
+    queue_complete(queue);
     return true;
 }
 
@@ -327,6 +370,10 @@ static void queue_run_inline(struct cpu_queue *queue)
         if (p->head.op == HAL_OP_DISPATCH) {
             if (!queue_run_grid(queue, p, &slot))
                 break;
+            queue_complete(queue);
+            if (HD_UNLIKELY(queue->children != NULL))
+                break;
+            continue;
         } else if (packet_is_short(p)) {
             queue_stamp_start(queue, p);
             queue_execute_simple(queue, p);

@@ -31,6 +31,8 @@ struct cpu_queue {
     struct cpu_job job;
     struct cpu_queue *next_call; /* in the host-call list */
     uint32_t generation;         /* of jobs; the owner's */
+    void *children;              /* of the grid at the head, which is over; the owner's */
+    bool begun;                  /* the head has begun, as another packet; the owner's */
 };
 
 static inline struct cpu_queue *cpu_queue_of(struct hal_queue *queue)
@@ -53,10 +55,13 @@ bool cpu_queue_own(struct cpu_queue *queue);
 bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot);
 /* Joins the queue's job if it has chunks left. */
 bool cpu_queue_join(struct cpu_queue *queue);
-/* Leaves a job. True: the caller finished the packet and owns the queue. */
+/* Leaves a job. True: its work is done, and the caller owns the queue. */
 bool cpu_queue_leave(struct cpu_queue *queue);
 /* Retires the head; the caller owns the queue. */
 void cpu_queue_retire(struct cpu_queue *queue);
+
+/* For call.c: submits what the grid at the head has asked for, and makes the head wait for it. */
+void cpu_queue_submit_children(struct cpu_queue *queue);
 
 /* call.c: the head of the queue, which the caller owns, is a host call. */
 void cpu_call_push(struct cpu_queue *queue);

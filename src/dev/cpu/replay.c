@@ -166,7 +166,7 @@ bool cpu_replay(struct cpu_cta *cta, struct interp_fault *out_fault)
     bool found = false;
 
     assert(!cta->inplace); /* else the interpreter has said it all */
-    if (!cta->code->base || cta->job->cooperative || cta->code->may_spin)
+    if (!cta->code->base || cta->job->cooperative || cta->code->may_spin || cpu_cta_has_peers(cta))
         return false;
     if (replay_init(&r, cta)) {
         if (!cpu_guarded_quietly(replay_body, &r, cta->job, &status, &address) &&

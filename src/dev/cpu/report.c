@@ -195,18 +195,33 @@ static void print_hint(struct hd_buf *text, const struct report *r)
                                   : "thread and the line");
 }
 
+/* ", rank 1 of cluster (0,0,0)" */
+static void print_cluster(struct hd_buf *text, const struct cpu_cta *cta)
+{
+    const uint32_t *n = cta->cta.launch->cluster, *id = cta->cta.ctaid;
+
+    if (cpu_cta_has_peers(cta))
+        hd_buf_printf(text, ", rank %u of cluster (%u,%u,%u)", cta->cta.cluster_rank, id[0] / n[0],
+                      id[1] / n[1], id[2] / n[2]);
+}
+
 static void print(struct hd_buf *text, const struct report *r)
 {
     const struct cpu_guard *g = r->guard;
 
     hd_buf_printf(text, "%s%s: %s", r->cta ? "kernel " : "", r->job->name,
-                  hd_status_text(g->status));
+                  g->status == HD_TIMEOUT ? "deadlock" : hd_status_text(g->status));
     if (has_address(g->status))
         hd_buf_printf(text, " 0x%llx", (unsigned long long)r->address);
     if (!r->cta)
         return;
     hd_buf_printf(text, " in block (%u,%u,%u)", r->cta->cta.ctaid[0], r->cta->cta.ctaid[1],
                   r->cta->cta.ctaid[2]);
+    print_cluster(text, r->cta);
+    if (g->status == HD_TIMEOUT) {
+        cpu_print_waiters(r->cta, text);
+        return;
+    }
     print_thread(text, r);
     print_place(text, r);
     if (r->reason)

@@ -37,28 +37,60 @@ static void block_give(struct cpu_slot *slot, struct cpu_cta *cta)
     slot->free_blocks = cta;
 }
 
+/* What a resident is: a CTA, or those of a cluster, of which it is the one of rank 0. */
+static struct cpu_cta *resident_create(struct cpu_slot *slot, struct cpu_job *job)
+{
+    struct cpu_cluster *cluster;
+    struct cpu_cta *cta;
+
+    if (job->launch.cluster_ctas > 1) {
+        cluster = cpu_cluster_take(slot, job, &job->form);
+        return cluster ? cluster->ctas[0] : NULL;
+    }
+    cta = block_take(slot, job->form.layout.end);
+    if (!cta)
+        hal_domain_fail(&job->domain->base, HD_NO_MEMORY, 0, NULL, "out of host memory for a CTA");
+    return cta;
+}
+
+static void resident_release(struct cpu_slot *slot, struct cpu_cta *cta)
+{
+    if (cpu_cta_has_peers(cta))
+        cpu_cluster_give(slot, cta->cluster);
+    else
+        block_give(slot, cta);
+}
+
+static uint32_t max_residents(const struct cpu_job *job)
+{
+    uint32_t max = job->form.code->form == JIT_INTERP ? CPU_MAX_INPLACE : CPU_MAX_RESIDENT;
+
+    return HD_MAX(max / job->launch.cluster_ctas, 1u);
+}
+
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     struct cpu_job *job = &queue->job;
-    uint32_t max = job->form.code->form == JIT_INTERP ? CPU_MAX_INPLACE : CPU_MAX_RESIDENT;
     struct cpu_cta *cta;
     uint64_t index;
 
     assert(atomic_load(&queue->state) & CPU_QUEUE_ACTIVE && atomic_load(&job->spins));
-    if (slot->nresidents >= max && !job->cooperative)
+    if (slot->nresidents >= max_residents(job) && !job->cooperative)
         return false;
-    cta = block_take(slot, job->form.layout.end);
+    cta = resident_create(slot, job);
     if (!cta) {
-        hal_domain_fail(&job->domain->base, HD_NO_MEMORY, 0, NULL, "out of host memory for a CTA");
         atomic_store(&job->next, atomic_load(&job->total));
         return false;
     }
     index = atomic_fetch_add(&job->next, 1);
     if (index >= atomic_load(&job->total)) {
-        block_give(slot, cta);
+        resident_release(slot, cta);
         return false;
     }
-    cpu_cta_start(cta, job, &job->form, slot->index, index);
+    if (cpu_cta_has_peers(cta))
+        cpu_cluster_start(cta->cluster, job, &job->form, slot->index, index);
+    else
+        cpu_cta_start(cta, job, &job->form, slot->index, index);
     cta->queue = queue;
     cta->next = slot->residents;
     slot->residents = cta;
@@ -87,21 +119,93 @@ static void step_body(void *arg)
     }
 }
 
-/* True when the CTA is over, one way or another. */
-static bool resident_step(struct cpu_cta *cta, bool *progress)
+/* The first of those that wait, for a message. */
+static struct cpu_cta *first_waiting(struct cpu_cta *cta)
+{
+    uint32_t r = 0;
+
+    if (!cpu_cta_has_peers(cta))
+        return cta;
+    while (r + 1 < cta->cluster->nctas && !cta->cluster->ctas[r]->remaining)
+        r++;
+    return cta->cluster->ctas[r];
+}
+
+/* Has the launch only waited for as long as HEDDLE_WATCHDOG allows? Then it has been ended. */
+static bool is_stuck(struct cpu_cta *cta)
+{
+    struct cpu_guard guard = {.cta = first_waiting(cta), .status = HD_TIMEOUT};
+
+    if (!hal_watchdog_bites(&cta->dog, atomic_load(&cta->job->moved),
+                            cta->job->domain->base.device->patience_ns))
+        return false;
+    cpu_fault_report(&guard, cta->job);
+    return true;
+}
+
+/* One turn of one CTA; false: it has been ended, and the job with it. */
+static bool cta_turn(struct cpu_cta *cta, bool *progress)
 {
     struct step_body body = {.cta = cta};
     struct cpu_job *job = cta->job;
 
-    assert(job == &cta->queue->job);
     /* Another CTA of this context has faulted: this one may wait for it forever. */
     if (hal_domain_status(&job->domain->base) != HD_OK ||
         !cpu_guarded(step_body, &body, job, cta)) {
         atomic_store(&job->next, atomic_load(&job->total));
-        return true;
+        return false;
     }
     *progress |= body.progress;
-    return cta->remaining == 0;
+    return true;
+}
+
+/* Those of a cluster take turns; *out_left: how many have not ended. */
+static bool all_turn(struct cpu_cta *cta, bool *progress, uint32_t *out_left)
+{
+    uint32_t n = cpu_cta_has_peers(cta) ? cta->cluster->nctas : 1;
+
+    *out_left = 0;
+    for (uint32_t r = 0; r < n; r++) {
+        struct cpu_cta *one = n > 1 ? cta->cluster->ctas[r] : cta;
+        if ((one->remaining || n == 1) && !cta_turn(one, progress))
+            return false;
+        *out_left += one->remaining != 0;
+    }
+    return true;
+}
+
+/* True when the CTA, or the cluster, is over, one way or another. */
+static bool resident_step(struct cpu_cta *cta, bool *progress)
+{
+    bool moved = false;
+    uint32_t left;
+
+    if (!all_turn(cta, &moved, &left))
+        return true;
+    *progress |= moved;
+    if (moved)
+        cpu_job_moved(cta->job);
+    else if (HD_UNLIKELY(is_stuck(cta)))
+        return true;
+    return !left;
+}
+
+bool cpu_cluster_run(struct cpu_cluster *cluster)
+{
+    struct cpu_guard guard = {.status = HD_TIMEOUT};
+    uint32_t left;
+    bool moved;
+
+    do {
+        moved = false;
+        if (!all_turn(cluster->ctas[0], &moved, &left))
+            return false;
+    } while (left && moved);
+    if (!left)
+        return true;
+    guard.cta = first_waiting(cluster->ctas[0]);
+    cpu_fault_report(&guard, guard.cta->job);
+    return false;
 }
 
 bool cpu_residents_step(struct cpu_slot *slot)
@@ -121,7 +225,7 @@ bool cpu_residents_step(struct cpu_slot *slot)
         assert(slot->nresidents > 0);
         *link = cta->next;
         slot->nresidents--;
-        block_give(slot, cta);
+        resident_release(slot, cta);
         cpu_work_leave(queue, slot);
         /* The list may have got new heads meanwhile, never lost entries: start over. */
         link = &slot->residents;

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "dev/cpu/fault.h"
+#include "dev/cpu/queue.h"
+#include "ir/device_runtime.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -28,11 +30,28 @@ static uint32_t service_bar_arrive(struct jit_cta *cta, struct jit_warp *warp, u
     generation = bar->generation;
     c->expected[id] = count;
     bar->arrived += (uint32_t)__builtin_popcount(lanes);
-    if (count)
-        c->arrived[id][warp->index] += (uint16_t)__builtin_popcount(lanes);
+    c->arrived[id][warp->index] += (uint16_t)__builtin_popcount(lanes);
     bar->votes += votes;
     cpu_cta_open_barriers(c);
     return generation;
+}
+
+static uint32_t service_cluster_arrive(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes)
+{
+    cpu_cluster_arrive(cta_of(cta), warp->index, lanes);
+    return cta->bars[JIT_CLUSTER_BARRIER].generation;
+}
+
+/* A warp that does not have to wait stops all the same, so it must find that something changed. */
+static uint32_t service_cluster_wait(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes)
+{
+    struct cpu_cta *c = cta_of(cta);
+    uint32_t generation = cta->bars[JIT_CLUSTER_BARRIER].generation;
+
+    if (c->at_cluster[warp->index] & lanes)
+        return generation;
+    c->opened_seen[warp->index] = cta->opened - 1;
+    return generation - 1;
 }
 
 static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
@@ -42,6 +61,23 @@ static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t l
 
     (void)cta;
     cpu_guard_blame((enum hd_status)status, address, &blame);
+}
+
+static void service_refuse(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                           uint32_t place, uint32_t status, uint64_t address, const char *reason)
+{
+    const struct cpu_blame blame = {
+        .warp = warp->index, .lanes = lanes, .place = place, .reason = reason};
+
+    (void)cta;
+    cpu_guard_blame((enum hd_status)status, address, &blame);
+}
+
+static const struct ir_texture *service_texture(struct jit_cta *cta, uint64_t handle)
+{
+    const struct hal_device *device = cta_of(cta)->job->domain->base.device;
+
+    return device->texture ? device->texture(handle) : NULL;
 }
 
 static void service_check(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
@@ -167,6 +203,48 @@ static void service_vprintf(struct jit_cta *cta, struct jit_warp *warp, uint32_t
     cpu_guard_release();
 }
 
+void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io)
+{
+    struct cpu_queue *queue = HD_CONTAINER_OF(job, struct cpu_queue, job);
+
+    assert(job->domain->base.runtime); /* core makes the launches of programs */
+    job->domain->base.runtime->call(&queue->base, (struct hal_kernel *)(uintptr_t)job->kernel,
+                                    &job->children, io);
+}
+
+/* What the lane's pointers name is read and written where its fault is the kernel's. */
+static void runtime_lane(struct cpu_job *job, struct ir_runtime_io *io, const uint64_t *words)
+{
+    memcpy(io->args, words, sizeof(io->args));
+    if (io->call == IR_RUNTIME_Memcpy3DAsync)
+        memcpy(io->in, (const void *)(uintptr_t)io->args[0], sizeof(io->in));
+    cpu_guard_hold();
+    cpu_runtime_call(job, io);
+    cpu_guard_release();
+    if (io->out_B)
+        memcpy((void *)(uintptr_t)io->out_va, io->out, io->out_B);
+}
+
+static void service_runtime(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                            const uint64_t *call, const uint64_t *args, uint64_t *out_result)
+{
+    const struct jit_launch *launch = cta->launch;
+    struct cpu_job *job = cta_of(cta)->job;
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    uint64_t at = ((uint64_t)cta->ctaid[2] * launch->grid[1] + cta->ctaid[1]) * launch->grid[0] +
+                  cta->ctaid[0];
+
+    for (unsigned lane = 0; lane < 32; lane++) {
+        struct ir_runtime_io io = {.call = (enum ir_runtime_call)call[lane],
+                                   .thread = at * threads + warp->index * 32 + lane};
+
+        if (!(lanes >> lane & 1))
+            continue;
+        runtime_lane(job, &io, (const uint64_t *)(uintptr_t)args[lane]);
+        out_result[lane] = io.result;
+    }
+}
+
 void cpu_services_init(struct jit_services *services)
 {
     *services = (struct jit_services){
@@ -181,5 +259,10 @@ void cpu_services_init(struct jit_services *services)
         .nanosleep = service_nanosleep,
         .yield = service_yield,
         .check = service_check,
+        .refuse = service_refuse,
+        .texture = service_texture,
+        .runtime = service_runtime,
+        .cluster_arrive = service_cluster_arrive,
+        .cluster_wait = service_cluster_wait,
     };
 }

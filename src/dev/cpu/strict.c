@@ -6,6 +6,7 @@
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
+#include "jit/jit_cluster.h"
 
 static bool inside(uint64_t address, uint64_t size_B, uint64_t base, uint64_t range_B)
 {
@@ -23,7 +24,7 @@ static bool in_window(const struct cpu_cta *cta, uint64_t address, uint64_t size
     const struct cpu_job *job = cta->job;
     const struct jit_launch *launch = &job->launch;
 
-    return inside(address, size_B, va_of(cta->cta.shared), launch->shared_B) ||
+    return jit_cluster_holds(&cta->cta, address, size_B) ||
            inside(address, size_B, va_of(launch->params), job->kernel->func->param_size_B) ||
            (job->cooperative &&
             inside(address, size_B, va_of(&job->workspace), sizeof(job->workspace)));

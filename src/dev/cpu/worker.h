@@ -35,9 +35,11 @@ struct cpu_slot {
     _Alignas(64) _Atomic bool busy;
     uint32_t index; /* %smid */
     struct cpu_device *device;
-    struct cpu_cta *cta;       /* block for CTAs that run to completion, reused */
-    struct cpu_cta *residents; /* spinning CTAs of the worker that holds the slot */
+    struct cpu_cta *cta; /* block for CTAs that run to completion, reused */
+    /* Spinning CTAs of the worker that holds the slot; of clusters those of rank 0. */
+    struct cpu_cta *residents;
     struct cpu_cta *free_blocks;
+    struct cpu_cluster *free_clusters;
     uint32_t nresidents;
     _Atomic int tid; /* of the thread that holds it, for cancellation */
     /* Set by a host thread that helps: stop taking chunks when *stop_sem >= stop_value. */

@@ -12,6 +12,10 @@ struct launch_ctx {
     struct refdev_module *module;
     struct refdev_maps maps;
     const char *refusal; /* of the access that faulted, in strict mode */
+    struct hal_watchdog dog;
+    struct refdev_queue *queue;
+    const struct refdev_kernel *kernel;
+    _Atomic(void *) children; /* what threads asked of the runtime */
     /*
      * cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its
      * address).
@@ -92,10 +96,23 @@ static bool ctx_free(void *arg, uint64_t address)
     return found;
 }
 
+static void ctx_runtime(void *arg, struct ir_runtime_io *io)
+{
+    struct launch_ctx *ctx = arg;
+    ctx->domain->base.runtime->call(&ctx->queue->base, (struct hal_kernel *)&ctx->kernel->base,
+                                    &ctx->children, io);
+}
+
 static bool ctx_cancelled(void *arg)
 {
     const struct launch_ctx *ctx = arg;
     return atomic_load_explicit(&ctx->domain->base.fault->cancelled, memory_order_relaxed) != 0;
+}
+
+static bool ctx_gives_up(void *arg, uint64_t effects)
+{
+    struct launch_ctx *ctx = arg;
+    return hal_watchdog_bites(&ctx->dog, effects, ctx->dev->base.patience_ns);
 }
 
 static const struct interp_ops ctx_ops = {
@@ -104,7 +121,9 @@ static const struct interp_ops ctx_ops = {
     .print = ctx_print,
     .malloc_ = ctx_malloc,
     .free_ = ctx_free,
+    .runtime = ctx_runtime,
     .cancelled = ctx_cancelled,
+    .gives_up = ctx_gives_up,
 };
 
 static enum hd_status check(const struct hal_dispatch *packet, const struct refdev_kernel *kernel)
@@ -112,13 +131,11 @@ static enum hd_status check(const struct hal_dispatch *packet, const struct refd
     if (!kernel)
         return hd_error(HD_BAD_ARG, "there is no kernel with id 0x%llx",
                         (unsigned long long)packet->kernel);
-    if (hal_dispatch_has_clusters(packet))
-        return hd_error(HD_NOT_SUPPORTED, "kernel %s: this device has no clusters",
-                        kernel->func->name);
     return HD_OK;
 }
 
-void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet)
+bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet,
+                     union hal_packet *out_wait)
 {
     struct refdev *dev = refdev_of(queue->base.device);
     const struct refdev_kernel *kernel =
@@ -126,17 +143,20 @@ void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
     enum hd_status wrong = check(packet, kernel);
     if (wrong != HD_OK) {
         hal_domain_fail(queue->base.domain, wrong, 0, NULL, hd_error_message());
-        return;
+        return false;
     }
     assert(packet->head.op == HAL_OP_DISPATCH);
     struct launch_ctx ctx = {.dev = dev,
                              .domain = (struct refdev_domain *)queue->base.domain,
                              .module = (struct refdev_module *)kernel->base.module,
+                             .queue = queue,
+                             .kernel = kernel,
                              .workspace = {sizeof(ctx.workspace)}};
     struct interp_launch launch = {
         .kernel = kernel->func,
         .grid = {packet->grid[0], packet->grid[1], packet->grid[2]},
         .block = {packet->block[0], packet->block[1], packet->block[2]},
+        .cluster = {packet->cluster[0], packet->cluster[1], packet->cluster[2]},
         .dynamic_shared_B = packet->dynamic_smem_B,
         .params = hal_dispatch_params(queue->base.ring, packet),
         .stack_B =
@@ -146,6 +166,7 @@ void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .grid_id = packet->grid_id,
         .ops = &ctx_ops,
         .ctx = &ctx,
+        .texture = dev->base.texture,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);
@@ -165,4 +186,8 @@ void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
                                               .line = fault.line};
         hal_domain_fail(queue->base.domain, status, fault.address, &place, message);
     }
+    if (!ctx.children)
+        return false;
+    queue->base.domain->runtime->submit(&queue->base, ctx.children, out_wait);
+    return true;
 }

@@ -10,11 +10,17 @@ void refdev_maps_fini(struct refdev_maps *maps)
     hd_vec_fini(&maps->ranges);
 }
 
-/* Neighbours with equal rights become one range, so an access may cross them. */
+/*
+ * Neighbours with equal rights become one range, so an access may cross them. The file is read page
+ * by page: what another thread maps or unmaps meanwhile may come twice.
+ */
 static bool maps_add(struct refdev_maps *maps, struct refdev_range range)
 {
     struct refdev_range *last = maps->ranges.len ? &hd_vec_last(&maps->ranges) : NULL;
-    assert(range.start < range.end && (!last || last->end <= range.start)); /* the kernel sorts */
+    if (last)
+        range.start = HD_MAX(range.start, last->end);
+    if (range.start >= range.end)
+        return true;
     if (last && last->end == range.start && last->read == range.read &&
         last->write == range.write) {
         last->end = range.end;

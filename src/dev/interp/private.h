@@ -62,8 +62,12 @@ enum hd_status refdev_kernel_info(struct hal_kernel *kernel, struct hal_kernel_i
 enum hd_status refdev_kernel_prepare(struct hal_kernel *kernel, const uint32_t grid[3],
                                      const uint32_t block[3]);
 
-/* launch.c: runs a dispatch packet; a fault goes to the queue's domain. */
-void refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet);
+/*
+ * launch.c: runs a dispatch packet; a fault goes to the queue's domain. True: its threads launched
+ * more, and the packet is complete when *out_wait holds.
+ */
+bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet,
+                     union hal_packet *out_wait);
 
 /*
  * maps.c: which addresses of this process can be accessed, from /proc/self/maps. Read anew when an

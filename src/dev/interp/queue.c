@@ -104,6 +104,15 @@ static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
     }
 }
 
+/* With what the grid launched. */
+static void run_dispatch(struct refdev_queue *queue, const struct hal_dispatch *p)
+{
+    union hal_packet wait;
+
+    if (refdev_dispatch(queue, p, &wait))
+        run_wait(queue, &wait);
+}
+
 /* After a fault packets are retired without effect, but for those that others wait for. */
 static bool must_happen(const struct hal_head *head)
 {
@@ -120,7 +129,7 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
     case HAL_OP_BARRIER: /* a queue executes one packet after the other */
         return;
     case HAL_OP_DISPATCH:
-        refdev_dispatch(queue, &p->dispatch);
+        run_dispatch(queue, &p->dispatch);
         return;
     case HAL_OP_COPY:
         run_copy(queue, &p->copy);

@@ -27,7 +27,7 @@ enum gen_effort {
 
 /* jit_rt_async.c: what is accessed, besides the unit of a copy or the operation on a barrier. */
 enum {
-    JIT_ASYNC_SHARED = 1 << 8, /* the CTA's shared window */
+    JIT_ASYNC_SHARED = 1 << 8, /* a shared window of the cluster */
     JIT_ASYNC_STRICT = 1 << 9, /* in strict code */
 };
 
@@ -44,6 +44,7 @@ struct gen_request {
     bool count_only; /* stop before LLVM's part: result.work and facts, no object */
     bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
     bool crash;      /* HD_FAULT_JIT_CRASH: a wild access */
+    bool shallow;    /* HD_FAULT_JIT_STACK: any stack frame is too large */
     bool hang;       /* HD_FAULT_JIT_HANG: a loop without end */
 };
 

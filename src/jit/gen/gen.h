@@ -119,7 +119,8 @@ struct gen_unit {
     const struct gen_request *req;
     enum jit_path path; /* of the request */
     bool avx512;
-    bool fp_ftz; /* MXCSR flushes: .ftz needs no code */
+    bool fp_ftz;   /* MXCSR flushes: .ftz needs no code */
+    bool clusters; /* shared addresses have the CTA's rank: struct ir_window */
     LLVMContextRef ctx;
     LLVMModuleRef mod;
     LLVMValueRef kernel; /* its body, which the entry points call */
@@ -171,8 +172,9 @@ struct gen {
 
     /* Memory of the warp. */
     uint64_t frame_B;
-    LLVMValueRef local_sp;   /* i64: this function's frame in the local window */
-    LLVMValueRef matrix[2];  /* registers in memory, of operands and of results (gen_matrix.c) */
+    LLVMValueRef local_sp; /* i64: this function's frame in the local window */
+    /* Registers in memory, of operands and of results; of few and of many (gen_matrix.c). */
+    LLVMValueRef matrix[2][2];
     LLVMValueRef dynamic_sp; /* slot: end of that frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef alive[2]; /* i16 slots */
@@ -390,9 +392,13 @@ bool gen_strong_load(struct gen *g, const struct ir_instr *instr);
 bool gen_strong_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
 /* gen_async.c */
+/* Calls a function that reports faults itself: it is told where it is, before these arguments. */
+void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n);
 void gen_copy(struct gen *g, const struct ir_instr *instr);
 void gen_reduce(struct gen *g, const struct ir_instr *instr);
+void gen_tensor_copy(struct gen *g, const struct ir_instr *instr);
 void gen_mbarrier(struct gen *g, const struct ir_instr *instr);
+void gen_tensor(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
                         LLVMValueRef out[2]);                     /* <16 x i64> */
 LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: host addresses */
@@ -400,6 +406,17 @@ LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's l
 void gen_addr(struct gen *g, const struct ir_instr *instr);   /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
 bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
 void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
+/*
+ * Room for up to `n` registers of one instruction, which all instructions share; sources first to
+ * end - 1 stored there, results loaded from there, 32 lanes of `type` each.
+ */
+enum gen_area { GEN_OPERANDS, GEN_RESULTS };
+LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n);
+void gen_registers_store(struct gen *g, const struct ir_instr *in, uint32_t first, uint32_t end,
+                         enum ir_type type, LLVMValueRef area);
+void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,
+                        LLVMValueRef area);
+void gen_tex(struct gen *g, const struct ir_instr *instr); /* gen_texture.c */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);
 /* Thread number along an axis of lane 0 of half h of a warp, by division. */
 LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef warp_index, int h, unsigned axis);

@@ -17,7 +17,9 @@ static LLVMValueRef window_base(struct gen *g, enum ir_space space)
     switch (space) {
     case IR_SPACE_SHARED:
     case IR_SPACE_SHARED_CLUSTER:
-        return gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, shared));
+        return gen_load_ctx(g, g->t->i64, g->cta,
+                            g->unit->clusters ? offsetof(struct jit_cta, cluster)
+                                              : offsetof(struct jit_cta, shared));
     case IR_SPACE_PARAM:
         return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, params));
     case IR_SPACE_LOCAL: {

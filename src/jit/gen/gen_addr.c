@@ -4,11 +4,21 @@
  */
 #include "jit/gen/gen_flow.h"
 
+/* Where the own CTA's shared variables begin, as window addresses of a kernel with clusters. */
+static LLVMValueRef own_window(struct gen *g)
+{
+    LLVMValueRef rank = gen_load_ctx(g, g->t->i32, g->cta, offsetof(struct jit_cta, cluster_rank));
+    rank = LLVMBuildZExt(g->b, rank, g->t->i64, "");
+    return LLVMBuildShl(g->b, rank, gen_i64(g, IR_CLUSTER_SHIFT), "");
+}
+
 static LLVMValueRef var_address(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_var *var = in->var;
-    if (var->space == IR_SPACE_SHARED)
-        return gen_i64(g, var->window_offset + in->imm);
+    if (var->space == IR_SPACE_SHARED) {
+        LLVMValueRef at = gen_i64(g, var->window_offset + in->imm);
+        return g->unit->clusters ? LLVMBuildAdd(g->b, own_window(g), at, "") : at;
+    }
     if (var->space == IR_SPACE_LOCAL)
         return LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, var->window_offset + in->imm), "");
     LLVMValueRef table = gen_load_ctx(g, g->t->ptr, g->launch, offsetof(struct jit_launch, vars));
@@ -74,9 +84,29 @@ static void gen_cvta(struct gen *g, const struct ir_instr *in)
     gen_set(g, in->dst[0], v);
 }
 
+static LLVMValueRef is_below(struct gen *g, LLVMValueRef x, LLVMValueRef limit)
+{
+    return LLVMBuildICmp(g->b, LLVMIntULT, x, gen_splat(g, limit), "");
+}
+
+/* Lanes whose address is in the window of some CTA of the cluster. */
+static LLVMValueRef in_cluster(struct gen *g, LLVMValueRef x, LLVMValueRef shared_B)
+{
+    LLVMValueRef ctas =
+        gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, cluster_ctas));
+    LLVMValueRef at =
+        LLVMBuildSub(g->b, x, gen_splat(g, gen_window_base(g, IR_SPACE_SHARED_CLUSTER)), "");
+    LLVMValueRef rank =
+        LLVMBuildLShr(g->b, at, gen_splat_const(g, g->t->i64, IR_CLUSTER_SHIFT), "");
+    LLVMValueRef offset =
+        LLVMBuildAnd(g->b, at, gen_splat_const(g, g->t->i64, IR_CLUSTER_STRIDE_B - 1), "");
+    return LLVMBuildAnd(g->b, is_below(g, rank, LLVMBuildZExt(g->b, ctas, g->t->i64, "")),
+                        is_below(g, offset, shared_B), "");
+}
+
 static void gen_isspacep(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef shared = gen_window_base(g, IR_SPACE_SHARED);
+    LLVMValueRef shared = gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, shared));
     LLVMValueRef shared_B =
         gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, shared_B));
     LLVMValueRef local = gen_load_ctx(g, g->t->i64, g->cta, offsetof(struct jit_cta, local));
@@ -90,9 +120,11 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
     gen_vector(g, in->src[0], x);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef s = LLVMBuildSub(g->b, x[h], gen_splat(g, shared), "");
-        LLVMValueRef in_shared = LLVMBuildICmp(g->b, LLVMIntULT, s, gen_splat(g, shared_B), "");
+        LLVMValueRef in_shared = is_below(g, s, shared_B);
         LLVMValueRef l = LLVMBuildSub(g->b, x[h], gen_splat(g, local), "");
-        LLVMValueRef in_local = LLVMBuildICmp(g->b, LLVMIntULT, l, gen_splat(g, all_local), "");
+        LLVMValueRef in_local = is_below(g, l, all_local);
+        if (g->unit->clusters && in->mem.space != IR_SPACE_SHARED)
+            in_shared = in_cluster(g, x[h], shared_B);
         switch (in->mem.space) {
         case IR_SPACE_SHARED:
         case IR_SPACE_SHARED_CLUSTER:

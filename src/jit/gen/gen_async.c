@@ -3,8 +3,12 @@
  * are the business of one lane.
  */
 #include "jit/gen/gen_access.h"
+#include "jit/gen/gen_flow.h"
 
 #include <assert.h>
+
+#include "ir/mbarrier.h"
+#include "ir/tensor_copy.h"
 
 /* Host addresses of the instruction's first source, in memory. */
 static LLVMValueRef address_array(struct gen *g, const struct ir_instr *in)
@@ -17,10 +21,9 @@ static LLVMValueRef address_array(struct gen *g, const struct ir_instr *in)
     return gen_array_of(g, gen_v(x[0], x[1]), IR_B64);
 }
 
-/* Calls a function that reports faults itself: it is told where it is. */
-static void call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n)
+void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n)
 {
-    LLVMValueRef all[16] = {g->cta, g->warp, gen_i32(g, gen_place(g)), gen_mask32(g)};
+    LLVMValueRef all[20] = {g->cta, g->warp, gen_i32(g, gen_place(g)), gen_mask32(g)};
     assert(n + 4 <= HD_COUNT_OF(all));
     if (g->is_kernel) /* the loop over warps keeps it in a register */
         LLVMBuildStore(g->b, g->warp_index, gen_gep(g, g->warp, offsetof(struct jit_warp, index)));
@@ -49,7 +52,7 @@ void gen_copy(struct gen *g, const struct ir_instr *in)
                            gen_to_array(g, in->src[2]),
                            gen_to_array(g, in->src[3]),
                            gen_to_array(g, in->src[4])};
-    call_here(g, "jit_rt_copy", args, HD_COUNT_OF(args));
+    gen_call_here(g, "jit_rt_copy", args, HD_COUNT_OF(args));
 }
 
 void gen_reduce(struct gen *g, const struct ir_instr *in)
@@ -58,7 +61,24 @@ void gen_reduce(struct gen *g, const struct ir_instr *in)
     LLVMValueRef args[] = {gen_i32(g, access_bits(g, in)), gen_i32(g, in->mem.atom),
                            gen_i32(g, in->type),           address_array(g, in),
                            gen_to_array(g, in->src[1]),    gen_to_array(g, in->src[2])};
-    call_here(g, "jit_rt_reduce", args, HD_COUNT_OF(args));
+    gen_call_here(g, "jit_rt_reduce", args, HD_COUNT_OF(args));
+}
+
+/* As many operands as the function has; those that the instruction has not are null. */
+void gen_tensor_copy(struct gen *g, const struct ir_instr *in)
+{
+    enum {
+        ADDRESS = 2,
+        OPERANDS = IR_TENSOR_OPERAND_0 - 1 + IR_TENSOR_RANK_MAX + IR_TENSOR_INFO_MAX
+    };
+    LLVMValueRef args[ADDRESS + 1 + OPERANDS] = {
+        gen_i32(g, access_bits(g, in)), gen_i32(g, (uint32_t)in->imm), address_array(g, in)};
+    assert(in->op == IR_OP_TENSORCOPY && in->nsrc >= IR_TENSOR_OPERAND_0 &&
+           in->nsrc - 1 <= OPERANDS);
+    for (unsigned i = 0; i < OPERANDS; i++)
+        args[ADDRESS + 1 + i] =
+            1 + i < in->nsrc ? gen_to_array(g, in->src[1 + i]) : LLVMConstNull(g->t->ptr);
+    gen_call_here(g, "jit_rt_tensor_copy", args, HD_COUNT_OF(args));
 }
 
 void gen_mbarrier(struct gen *g, const struct ir_instr *in)
@@ -67,11 +87,18 @@ void gen_mbarrier(struct gen *g, const struct ir_instr *in)
     uint32_t how = access_bits(g, in) | (uint32_t)in->imm;
     LLVMValueRef out = in->ndst ? gen_new_array(g, IR_B64) : LLVMConstNull(g->t->ptr);
     LLVMValueRef args[] = {gen_i32(g, how), address_array(g, in), gen_to_array(g, in->src[1]), out};
-    call_here(g, "jit_rt_mbarrier", args, HD_COUNT_OF(args));
+    gen_call_here(g, "jit_rt_mbarrier", args, HD_COUNT_OF(args));
     if (!in->ndst)
         return;
     struct gen_val r = gen_from_array(g, out, IR_B64);
     for (int h = 0; h < 2 && in->dst[0]->type == IR_PRED; h++)
         r.c[h] = LLVMBuildTrunc(g->b, r.c[h], g->t->mask, "");
     gen_set(g, in->dst[0], r);
+    if (!ir_mbarrier_tests((enum ir_mbarrier)in->imm))
+        return;
+    LLVMValueRef passed[2];
+    for (int h = 0; h < 2; h++)
+        passed[h] = LLVMBuildBitCast(g->b, LLVMBuildAnd(g->b, r.c[h], gen_mask_or_full(g, h), ""),
+                                     g->t->i16, "");
+    gen_take_turns(g, passed);
 }

@@ -138,6 +138,12 @@ static const struct ir_value **values_by_id(struct gen *g)
     return map;
 }
 
+/* Who only arrives goes on. */
+static bool is_stop(const struct ir_instr *in)
+{
+    return in->op == IR_OP_BAR && ir_bar_waits((enum ir_bar)in->imm);
+}
+
 static bool op_is_remade(struct gen *g, const struct ir_instr *in)
 {
     enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
@@ -308,7 +314,7 @@ static void places_walk(struct walk *w, const struct ir_block *b)
 
     memcpy(w->now, walk_at(w, b->id), size_B);
     ir_foreach_instr(in, b) {
-        if (in->op == IR_OP_BAR) {
+        if (is_stop(in)) {
             assert(c->stop == in);
             memcpy(c->kept, w->now, size_B);
             memcpy(w->now, c++->placed, size_B);
@@ -395,7 +401,7 @@ static void wants_walk(struct walk *w, const struct ir_block *b)
     for (const struct ir_instr *in = b->last; in; in = in->prev) {
         for (uint32_t d = 0; d < in->ndst; d++)
             live_remove(w->now, in->dst[d]->id);
-        if (in->op == IR_OP_BAR)
+        if (is_stop(in))
             wants_at_stop(w, &all->stops[--stop]);
         for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++)
             want(w, in->src[s]);
@@ -447,14 +453,14 @@ static bool stops_list(struct gen *g)
     for (uint32_t b = 0; all->first && b < f->nblocks; b++) {
         all->first[b] = n;
         ir_foreach_instr(in, f->blocks[b])
-            n += in->op == IR_OP_BAR;
+            n += is_stop(in);
     }
     all->stops = hd_arena_array(&g->arena, struct gen_carry, n + 1);
     if (!all->first || !all->stops)
         return false;
     for (uint32_t b = 0; b < f->nblocks; b++) {
         ir_foreach_instr(in, f->blocks[b]) {
-            if (in->op == IR_OP_BAR)
+            if (is_stop(in))
                 all->stops[all->nstops++].stop = in;
         }
     }

@@ -5,6 +5,10 @@
 
 #include <assert.h>
 
+#include "ir/mbarrier.h"
+
+#define SPINS_MAX 64 /* sweeps in which lanes may wait before others run */
+
 /* Dispatch: a barrier parks its lanes; they become pending at the next node when it has opened. */
 void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
@@ -12,7 +16,7 @@ void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
     assert(g->dispatch && site->bar == in && site->next == (uint32_t)(node + 1 - g->nodes));
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
-    if (in->imm == IR_BAR_ARRIVE) {
+    if (!ir_bar_waits((enum ir_bar)in->imm)) {
         LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
         gen_pend_add(g, node + 1, edge);
         return;
@@ -139,7 +143,7 @@ void gen_wrap(struct gen *g)
     }
     LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep.spins, "");
     spins = LLVMBuildAdd(g->b, spins, gen_i32(g, 1), "");
-    LLVMValueRef tired = LLVMBuildICmp(g->b, LLVMIntUGE, spins, gen_i32(g, 64), "");
+    LLVMValueRef tired = LLVMBuildICmp(g->b, LLVMIntUGE, spins, gen_i32(g, SPINS_MAX), "");
     LLVMBuildStore(g->b, LLVMBuildSelect(g->b, tired, gen_i32(g, 0), spins, ""), g->sweep.spins);
     LLVMBasicBlockRef yield = gen_bb(g, "yield");
     LLVMBuildCondBr(g->b, tired, yield, first);
@@ -150,6 +154,49 @@ void gen_wrap(struct gen *g)
         gen_service(g, offsetof(struct jit_services, yield), g->t->void_, NULL, 0);
         LLVMBuildBr(g->b, first);
     }
+}
+
+/* For whoever asks what a warp waits for that never stops polling. */
+void gen_note_poll(struct gen *g)
+{
+    LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, polls));
+
+    LLVMBuildStore(g->b, gen_i32(g, gen_place(g)), at);
+}
+
+/*
+ * Where a lane has waited to some end (`passed`: of both halves), the warp lets others run before
+ * it goes on. They may wait for the same phase of the same barrier, and parity tells it
+ * only from the next one: a warp that made several phases in one go would leave them behind, which
+ * on a GPU no warp is fast enough for.
+ */
+void gen_take_turns(struct gen *g, LLVMValueRef const passed[2])
+{
+    if (!g->dispatch || !g->unit->facts.may_spin)
+        return;
+    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep.spins, "");
+    LLVMValueRef any = gen_any_bits(g, passed[0], passed[1]);
+    spins = LLVMBuildSelect(g->b, any, gen_i32(g, SPINS_MAX), spins, "");
+    LLVMBuildStore(g->b, spins, g->sweep.spins);
+}
+
+static bool tests_barrier(const struct gen_node *node)
+{
+    for (const struct ir_instr *in = node->first; in && in != node->end; in = in->next)
+        if (in->op == IR_OP_MBARRIER && ir_mbarrier_tests((enum ir_mbarrier)in->imm))
+            return true;
+    return false;
+}
+
+void gen_node_leave(struct gen *g, const struct gen_node *node, LLVMBasicBlockRef next)
+{
+    if (!g->dispatch || !g->unit->facts.may_spin || !tests_barrier(node)) {
+        LLVMBuildBr(g->b, next);
+        return;
+    }
+    LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep.spins, "");
+    LLVMValueRef tired = LLVMBuildICmp(g->b, LLVMIntUGE, spins, gen_i32(g, SPINS_MAX), "");
+    LLVMBuildCondBr(g->b, tired, g->sweep.end, next);
 }
 
 LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2])

@@ -66,7 +66,7 @@ static void node_tail(struct gen *g, uint32_t n)
         LLVMBuildCondBr(g->b, more, header->body, on);
         LLVMPositionBuilderAtEnd(g->b, on);
     }
-    LLVMBuildBr(g->b, gen_sweep_target(g, n + 1, node->conv));
+    gen_node_leave(g, node, gen_sweep_target(g, n + 1, node->conv));
 }
 
 /* Is the block the header of a loop that lanes leave only by ending, or for a path of their own? */

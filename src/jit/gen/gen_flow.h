@@ -65,6 +65,11 @@ void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
 /* ---- gen_dispatch.c */
 /* A barrier parks its lanes; they become pending at the next node when it has opened. */
 void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in);
+void gen_note_poll(struct gen *g);
+/* Lanes (i16 of the halves) have waited to some end: others run before the warp goes on. */
+void gen_take_turns(struct gen *g, LLVMValueRef const passed[2]);
+/* The node is over: goes on at `next` in this sweep, or ends it for gen_take_turns(). */
+void gen_node_leave(struct gen *g, const struct gen_node *node, LLVMBasicBlockRef next);
 /* i1: the members of the node's warp operation that are alive have all come. */
 LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2]);
 /* End of a sweep: go round again, stop, or end. */

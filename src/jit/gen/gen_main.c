@@ -30,6 +30,8 @@ void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
     gen_place_at(g, in);
+    if (g->unit->facts.may_spin && ir_polls(in))
+        gen_note_poll(g);
     switch (in->op) {
     case IR_OP_CONST:
         return;
@@ -61,6 +63,15 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_MBARRIER:
         gen_mbarrier(g, in);
         return;
+    case IR_OP_TENSOR:
+        gen_tensor(g, in);
+        return;
+    case IR_OP_TEX:
+        gen_tex(g, in);
+        return;
+    case IR_OP_TENSORCOPY:
+        gen_tensor_copy(g, in);
+        return;
     case IR_OP_FENCE:
         LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent,
                        in->mem.scope == IR_SCOPE_CTA, "");
@@ -84,6 +95,7 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_LDMATRIX:
     case IR_OP_STMATRIX:
     case IR_OP_MOVMATRIX:
+    case IR_OP_TENSOR_WARP:
         gen_matrix(g, in);
         return;
     case IR_OP_NANOSLEEP: {
@@ -174,7 +186,7 @@ void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn)
     add_attr(u, fn, "min-legal-vector-width", u->avx512 ? "512" : "256");
     add_attr(u, fn, "target-features", u->req->features);
     add_attr(u, fn, "target-cpu", gen_cpu_name(u->path));
-    add_attr(u, fn, "warn-stack-size", GEN_STACK_MAX_B);
+    add_attr(u, fn, "warn-stack-size", u->req->shallow ? "0" : GEN_STACK_MAX_B);
     add_attr(u, fn, "denormal-fp-math", u->fp_ftz ? "preserve-sign,preserve-sign" : "ieee,ieee");
     add_enum_attr(u, fn, self, "nounwind", 0);
     add_enum_attr(u, fn, self, "alignstack", 64);
@@ -293,6 +305,13 @@ static void unit_account(const struct gen *g)
     u->facts.waits_in_calls |= !g->is_kernel && u->facts.may_spin;
 }
 
+/* Calls, and the runtime for kernels, which takes locks that who submits a launch may hold. */
+static bool is_costly(const struct ir_instr *in)
+{
+    return in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
+           (in->op == IR_OP_BUILTIN && in->imm == IR_BUILTIN_RUNTIME);
+}
+
 static uint64_t cost_ops(const struct gen *g)
 {
     uint64_t ops = 0;
@@ -300,7 +319,7 @@ static uint64_t cost_ops(const struct gen *g)
         return UINT64_MAX;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b])
-            ops += in->op == IR_OP_CALL || in->op == IR_OP_CALLI ? 1000000 : 1;
+            ops += is_costly(in) ? 1000000 : 1;
     }
     return ops;
 }
@@ -365,6 +384,9 @@ static enum hd_status unit_build(struct gen_unit *u)
     LLVMSetLinkage(u->kernel, LLVMInternalLinkage);
     u->fp_ftz = fp_all_ftz(u->req->kernel);
     u->facts.mxcsr = u->fp_ftz ? MXCSR_FLUSH : MXCSR_DEFAULT;
+    struct ir_window window;
+    HD_TRY(ir_kernel_window(u->req->kernel, &window));
+    u->clusters = window.clusters;
     HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
     if (u->body.by_region || never_stops(u))
         gen_run_cta(u);

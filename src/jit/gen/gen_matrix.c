@@ -8,20 +8,23 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES, REGISTERS_MAX = 24 };
-enum area { OPERANDS, RESULTS };
+enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES };
+enum { FEW = 24, MANY = 136 }; /* registers of an instruction; those of wgmma are many */
 
 /*
  * Room for the registers of one instruction. All share it: unrolled kernels have hundreds of
  * products, and a room for each would take the whole stack.
  */
-static LLVMValueRef registers_room(struct gen *g, enum area which, uint32_t n)
+LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n)
 {
     LLVMTypeRef half = gen_vec(g, g->t->i64);
-    assert(n <= REGISTERS_MAX);
-    if (!g->matrix[which])
-        g->matrix[which] = gen_alloca(g, LLVMArrayType2(half, 2ull * REGISTERS_MAX), 64, "");
-    return g->matrix[which];
+    /* Many are of 32 bits. */
+    LLVMTypeRef room = LLVMArrayType2(half, n <= FEW ? 2ull * FEW : MANY);
+    LLVMValueRef *at = &g->matrix[which][n > FEW];
+    assert(n <= MANY);
+    if (!*at)
+        *at = gen_alloca(g, room, 64, "");
+    return *at;
 }
 
 static uint64_t half_B(enum ir_type type)
@@ -29,10 +32,11 @@ static uint64_t half_B(enum ir_type type)
     return ir_type_bits(type) / 8 * GEN_LANES;
 }
 
-static void registers_store(struct gen *g, const struct ir_instr *in, uint32_t first,
-                            enum ir_type type, LLVMValueRef area)
+void gen_registers_store(struct gen *g, const struct ir_instr *in, uint32_t first, uint32_t end,
+                         enum ir_type type, LLVMValueRef area)
 {
-    for (uint32_t i = first; i < in->nsrc; i++) {
+    assert(end <= in->nsrc);
+    for (uint32_t i = first; i < end; i++) {
         LLVMValueRef x[2];
         gen_vector(g, in->src[i], x);
         for (uint32_t h = 0; h < 2; h++)
@@ -40,8 +44,8 @@ static void registers_store(struct gen *g, const struct ir_instr *in, uint32_t f
     }
 }
 
-static void registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,
-                           LLVMValueRef area)
+void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,
+                        LLVMValueRef area)
 {
     for (uint32_t i = 0; i < in->ndst; i++)
         gen_set(g, in->dst[i], gen_from_array(g, gen_gep(g, area, 2ull * i * half_B(type)), type));
@@ -51,12 +55,19 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     enum ir_type type = ir_mma_register_bits(mma) == 64 ? IR_B64 : IR_B32;
-    LLVMValueRef src = registers_room(g, OPERANDS, in->nsrc);
-    LLVMValueRef dst = registers_room(g, RESULTS, in->ndst);
+    LLVMValueRef src = gen_registers_room(g, GEN_OPERANDS, in->nsrc);
+    LLVMValueRef dst = gen_registers_room(g, GEN_RESULTS, in->ndst);
     uint64_t words[2];
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
-    registers_store(g, in, 0, type, src);
+    gen_registers_store(g, in, 0, in->nsrc, type, src);
+    if (mma->flags >> IR_MMA_B_WINDOW & 1) {
+        LLVMValueRef window_args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]),
+                                      gen_i32(g, g->unit->path), src, dst};
+        gen_call_here(g, "jit_rt_mma_window", window_args, HD_COUNT_OF(window_args));
+        gen_registers_load(g, in, type, dst);
+        return;
+    }
     LLVMValueRef args[] = {gen_i64(g, words[0]),
                            gen_i64(g, words[1]),
                            gen_i32(g, g->unit->path),
@@ -64,7 +75,21 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
                            src,
                            dst};
     gen_call_rt(g, "jit_rt_mma", g->t->void_, args, 6);
-    registers_load(g, in, type, dst);
+    gen_registers_load(g, in, type, dst);
+}
+
+void gen_tensor(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef src = gen_registers_room(g, GEN_OPERANDS, in->nsrc);
+    LLVMValueRef dst = gen_registers_room(g, GEN_RESULTS, in->ndst);
+    uint64_t words[2];
+    _Static_assert(sizeof(words) == sizeof(struct ir_tensor), "code hands it over in two words");
+    memcpy(words, in->ext, sizeof(words));
+    gen_registers_store(g, in, 0, in->nsrc, IR_B32, src);
+    LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), gen_i32(g, g->unit->path),
+                           src, dst};
+    gen_call_here(g, "jit_rt_tensor", args, HD_COUNT_OF(args));
+    gen_registers_load(g, in, IR_B32, dst);
 }
 
 /* The lanes whose addresses count are the first ones. */
@@ -81,7 +106,7 @@ static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint
                                   LLVMValueRef *out_mask)
 {
     LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, x[2];
-    LLVMValueRef array = registers_room(g, OPERANDS, 1);
+    LLVMValueRef array = gen_registers_room(g, GEN_OPERANDS, 1);
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);
@@ -100,18 +125,18 @@ static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint
 static void gen_ldmatrix(struct gen *g, const struct ir_instr *in)
 {
     LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * in->ndst, &mask);
-    LLVMValueRef dst = registers_room(g, RESULTS, in->ndst);
+    LLVMValueRef dst = gen_registers_room(g, GEN_RESULTS, in->ndst);
     LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, in->ndst), mask, rows, dst};
     gen_call_rt(g, "jit_rt_ldmatrix", g->t->void_, args, 5);
-    registers_load(g, in, IR_B32, dst);
+    gen_registers_load(g, in, IR_B32, dst);
 }
 
 static void gen_stmatrix(struct gen *g, const struct ir_instr *in)
 {
     uint32_t n = in->nsrc - 1;
     LLVMValueRef mask, rows = row_addresses(g, in, ROWS_PER_REGISTER * n, &mask);
-    LLVMValueRef src = registers_room(g, RESULTS, n); /* the rows' addresses are operands */
-    registers_store(g, in, 1, IR_B32, src);
+    LLVMValueRef src = gen_registers_room(g, GEN_RESULTS, n); /* the rows' addresses are operands */
+    gen_registers_store(g, in, 1, in->nsrc, IR_B32, src);
     LLVMValueRef args[] = {gen_i32(g, in->imm), gen_i32(g, n), mask, gen_mask32(g), rows, src};
     gen_call_rt(g, "jit_rt_stmatrix", g->t->void_, args, 6);
 }
@@ -121,7 +146,7 @@ static void gen_movmatrix(struct gen *g, const struct ir_instr *in)
     LLVMValueRef dst = gen_new_array(g, IR_B32);
     LLVMValueRef args[] = {gen_mask32(g), gen_to_array(g, in->src[0]), dst};
     gen_call_rt(g, "jit_rt_movmatrix", g->t->void_, args, 3);
-    registers_load(g, in, IR_B32, dst);
+    gen_registers_load(g, in, IR_B32, dst);
 }
 
 void gen_matrix(struct gen *g, const struct ir_instr *in)
@@ -130,6 +155,9 @@ void gen_matrix(struct gen *g, const struct ir_instr *in)
     switch (in->op) {
     case IR_OP_MMA:
         gen_mma(g, in);
+        return;
+    case IR_OP_TENSOR_WARP:
+        gen_tensor(g, in);
         return;
     case IR_OP_LDMATRIX:
         gen_ldmatrix(g, in);

@@ -48,10 +48,11 @@ static void scan_facts(struct gen *g)
             g->unit->facts.has_barrier = true;
             g->unit->facts.has_votes |= in->imm >= IR_BAR_RED_POPC;
             uint32_t operands = in->nsrc - (in->imm >= IR_BAR_RED_POPC ? 1u : 0u);
-            if (in->imm == IR_BAR_ARRIVE || operands > 1 ||
+            bool meets = ir_bar_meets((enum ir_bar)in->imm);
+            if (!meets || operands > 1 ||
                 (operands == 1 && (!ir_value_const(in->src[0], &id) || id)))
                 simple = operands == 2 && ir_value_const(in->src[0], &id) && !id &&
-                                 ir_value_const(in->src[1], &id) && !id && in->imm != IR_BAR_ARRIVE
+                                 ir_value_const(in->src[1], &id) && !id && meets
                              ? simple
                              : false;
         }

@@ -131,6 +131,8 @@ void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id)
 /* Barrier number and count must be the same for all lanes that arrive together; PTX says so. */
 LLVMValueRef gen_bar_operand(struct gen *g, const struct ir_instr *in, uint32_t s)
 {
+    if (ir_bar_is_cluster((enum ir_bar)in->imm))
+        return gen_i32(g, s ? 0 : JIT_CLUSTER_BARRIER);
     if (s >= in->nsrc - (bar_is_red(in) ? 1u : 0u))
         return gen_i32(g, 0);
     return gen_first_active(g, in->src[s]);
@@ -138,7 +140,12 @@ LLVMValueRef gen_bar_operand(struct gen *g, const struct ir_instr *in, uint32_t 
 
 LLVMValueRef gen_bar_arrive(struct gen *g, const struct ir_instr *in, LLVMValueRef id)
 {
-    LLVMValueRef args[] = {id, gen_bar_operand(g, in, 1), gen_mask32(g), bar_votes(g, in)};
+    LLVMValueRef lanes = gen_mask32(g);
+    if (in->imm == IR_BAR_CLUSTER_ARRIVE)
+        return gen_service(g, offsetof(struct jit_services, cluster_arrive), g->t->i32, &lanes, 1);
+    if (in->imm == IR_BAR_CLUSTER_WAIT)
+        return gen_service(g, offsetof(struct jit_services, cluster_wait), g->t->i32, &lanes, 1);
+    LLVMValueRef args[] = {id, gen_bar_operand(g, in, 1), lanes, bar_votes(g, in)};
     return gen_service(g, offsetof(struct jit_services, bar_arrive), g->t->i32, args, 4);
 }
 
@@ -163,7 +170,7 @@ static void barrier_counted(struct gen *g, const struct ir_instr *in)
     assert(!g->dispatch && !g->nodes[g->cur].divergent && !g->body.by_region);
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
-    if (in->imm == IR_BAR_ARRIVE)
+    if (!ir_bar_waits((enum ir_bar)in->imm))
         return;
     uint64_t keep = gen_frame_alloc(g, 8, 8);
     LLVMBuildStore(g->b, id, gen_gep(g, g->frame, keep));

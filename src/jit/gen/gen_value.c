@@ -93,7 +93,7 @@ LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overloa
 LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
                          unsigned nargs)
 {
-    LLVMTypeRef types[16];
+    LLVMTypeRef types[20];
     assert(nargs <= HD_COUNT_OF(types));
     for (unsigned i = 0; i < nargs; i++)
         types[i] = LLVMTypeOf(args[i]);

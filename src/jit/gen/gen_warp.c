@@ -217,6 +217,30 @@ static LLVMValueRef clock_part(struct gen *g, uint64_t service, unsigned shift, 
     return type == g->t->i64 ? x : LLVMBuildTrunc(g->b, x, type, "");
 }
 
+/* Sizes of clusters divide those of the grid. */
+static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
+{
+    unsigned axis = (r - IR_SREG_CLUSTERID_X) % 3;
+    LLVMValueRef size = dim_field(g, offsetof(struct jit_launch, cluster), axis, false);
+    if (r <= IR_SREG_CLUSTERID_Z)
+        return LLVMBuildUDiv(g->b, dim_field(g, offsetof(struct jit_cta, ctaid), axis, true), size,
+                             "");
+    if (r <= IR_SREG_NCLUSTERID_Z)
+        return LLVMBuildUDiv(g->b, dim_field(g, offsetof(struct jit_launch, grid), axis, false),
+                             size, "");
+    if (r <= IR_SREG_CLUSTER_CTAID_Z)
+        return LLVMBuildURem(g->b, dim_field(g, offsetof(struct jit_cta, ctaid), axis, true), size,
+                             "");
+    if (r <= IR_SREG_CLUSTER_NCTAID_Z)
+        return size;
+    if (r == IR_SREG_CLUSTER_CTARANK)
+        return dim_field(g, offsetof(struct jit_cta, cluster_rank), 0, true);
+    if (r == IR_SREG_CLUSTER_NCTARANK)
+        return dim_field(g, offsetof(struct jit_launch, cluster_ctas), 0, false);
+    assert(r == IR_SREG_IS_EXPLICIT_CLUSTER);
+    return dim_field(g, offsetof(struct jit_launch, explicit_cluster), 0, false);
+}
+
 static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
 {
     const uint64_t clock = offsetof(struct jit_services, clock);
@@ -251,6 +275,22 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     case IR_SREG_ENVREG2:
         return dim_field(g, offsetof(struct jit_launch, envreg), (unsigned)(r - IR_SREG_ENVREG1),
                          false);
+    case IR_SREG_CLUSTERID_X:
+    case IR_SREG_CLUSTERID_Y:
+    case IR_SREG_CLUSTERID_Z:
+    case IR_SREG_NCLUSTERID_X:
+    case IR_SREG_NCLUSTERID_Y:
+    case IR_SREG_NCLUSTERID_Z:
+    case IR_SREG_CLUSTER_CTAID_X:
+    case IR_SREG_CLUSTER_CTAID_Y:
+    case IR_SREG_CLUSTER_CTAID_Z:
+    case IR_SREG_CLUSTER_NCTAID_X:
+    case IR_SREG_CLUSTER_NCTAID_Y:
+    case IR_SREG_CLUSTER_NCTAID_Z:
+    case IR_SREG_CLUSTER_CTARANK:
+    case IR_SREG_CLUSTER_NCTARANK:
+    case IR_SREG_IS_EXPLICIT_CLUSTER:
+        return cluster_sreg(g, r);
     case IR_SREG_DYNAMIC_SMEM_SIZE:
         return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, dynamic_smem_B));
     case IR_SREG_TOTAL_SMEM_SIZE:
@@ -563,15 +603,16 @@ void gen_builtin(struct gen *g, const struct ir_instr *in)
         args[n++] = gen_to_array(g, in->src[s]);
     switch ((enum ir_builtin)in->imm) {
     case IR_BUILTIN_VPRINTF:
-    case IR_BUILTIN_MALLOC: {
-        bool print = in->imm == IR_BUILTIN_VPRINTF;
-        enum ir_type type = print ? IR_B32 : IR_B64;
+    case IR_BUILTIN_MALLOC:
+    case IR_BUILTIN_RUNTIME: {
+        static const size_t services[] = {
+            [IR_BUILTIN_VPRINTF] = offsetof(struct jit_services, vprintf_),
+            [IR_BUILTIN_MALLOC] = offsetof(struct jit_services, malloc_),
+            [IR_BUILTIN_RUNTIME] = offsetof(struct jit_services, runtime)};
+        enum ir_type type = in->imm == IR_BUILTIN_VPRINTF ? IR_B32 : IR_B64;
         LLVMValueRef out = gen_new_array(g, type);
         args[n++] = out;
-        gen_service(g,
-                    print ? offsetof(struct jit_services, vprintf_)
-                          : offsetof(struct jit_services, malloc_),
-                    g->t->void_, args, n);
+        gen_service(g, services[in->imm], g->t->void_, args, n);
         if (in->ndst)
             gen_set(g, in->dst[0], gen_from_array(g, out, type));
         return;

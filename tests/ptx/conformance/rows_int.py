@@ -192,6 +192,34 @@ def carry(t, op):
     return Row(text, (w, w), [WIDTH[w]] * 4, oracle)
 
 
+def carry_16(op):
+    """16 bits take the carry of 32."""
+    minus = op == "sub"
+
+    def oracle(a, b, c, d):
+        first = a - b if minus else a + b
+        flag = first >> 32 & 1
+        return first, c - d - flag if minus else c + d + flag
+    return Row(f"{op}.cc.u32 {{r0}}, {{0}}, {{1}}; {op}c.u16 {{r1}}, {{2}}, {{3}}", (32, 16), [I32, I32, I16, I16], oracle)
+
+
+def carry_product_16(half):
+    shift_by = 16 if half == "hi" else 0
+
+    def oracle(a, b, c, d, e):
+        return a + b, (c * d >> shift_by & 0xffff) + e + (a + b >> 32)
+    return Row(f"add.cc.u32 {{r0}}, {{0}}, {{1}}; madc.{half}.u16 {{r1}}, {{2}}, {{3}}, {{4}}", (32, 16), [I32, I32, I16, I16, I16], oracle)
+
+
+def vectors():
+    swap = Row("mov.v2.b32 {{{r0}, {r1}}}, {{{1}, {0}}}", (32, 32), [I32, I32], lambda a, b: (b, a))
+    parts = Row("{{ .reg .v4 .b32 v; .reg .v2 .b64 w; mov.v4.b32 v, {{{0}, {1}, {0}, 7}}; add.u32 v.y, v.y, v.w; mov.v2.b64 w, {{{2}, 1}}; "
+                "mov.b32 {r0}, v.y; add.u64 {r1}, w.x, w.g; }}", (32, 64), [I32, I32, I64], lambda a, b, c: (b + 7, c + 1))
+    whole = Row("{{ .reg .v2 .b32 v; mov.b64 v, {2}; xor.b32 v.x, v.x, {0}; mov.b64 {r0}, v; or.b32 {r1}, v.y+9, {1}; }}", (64, 32), [I32, I32, I64],
+                lambda a, b, c: (c ^ a, (c >> 32) + 9 & 0xffffffff | b))
+    return [swap, parts, whole]
+
+
 def carry_product(t, half):
     w = bits_of(t)
     shift_by = w if half == "hi" else 0
@@ -268,6 +296,8 @@ def rows():
             out += [simple("bfind", t, 1, lambda a, t=t: bfind(t, a, False), 32),
                     simple("bfind.shiftamt", t, 1, lambda a, t=t: bfind(t, a, True), 32), bfe(t), carry(t, "add"), carry(t, "sub"),
                     carry_product(t, "lo"), carry_product(t, "hi")]
+    out += [carry_16("add"), carry_16("sub"), carry_product_16("lo"), carry_product_16("hi"), *vectors()]
+    out += [Row("sub.u32 {d}, {0}+5, {1}", 32, [I32, I32], lambda a, b: a + 5 - b)]
     for w in (16, 32, 64):
         t = f"b{w}"
         out += [simple(op, t, 2, f) for op, f in JOIN.items()] + [shift("shl", t), compare("eq", t), compare("ne", t)]
@@ -295,9 +325,9 @@ def rows():
 
 
 REFUSED = [
-    ("add.sat.u32 %r1, %r2, %r3", "modifier"),
-    ("mul.wide.u64 %l1, %l2, %l3", "bits"),
-    ("lop3.xor.b32 %r1|%p1, %r2, %r3, %r4, 0x80, %p2", "variant"),
-    ("lop3.b32 %r1|%p1, %r2, %r3, %r4, 0x80, %p2", "variant"),
-    ("bfe.u16 %h1, %h2, %r3, %r4", "supported"),
+    ("add.sat.u32 %r1, %r2, %r3", "does not take '.sat'"),
+    ("mul.wide.u64 %l1, %l2, %l3", "needs .lo|hi"),
+    ("lop3.xor.b32 %r1|%p1, %r2, %r3, %r4, 0x80, %p2", "does not take '.xor'"),
+    ("lop3.b32 %r1|%p1, %r2, %r3, %r4, 0x80, %p2", "does not have a form of 6 operands"),
+    ("bfe.u16 %h1, %h2, %r3, %r4", "needs .u32|u64|s32|s64"),
 ]

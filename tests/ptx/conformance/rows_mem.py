@@ -137,12 +137,12 @@ def rows():
 
 
 REFUSED = [
-    ("atom.global.add.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0}, [%l1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0}", "variant"),
-    ("atom.global.max.v2.f32 {%f1, %f2}, [%l1], {%f3, %f4}", "variant"),
-    ("atom.global.add.v2.f16 {%h1, %h2}, [%l1], {%h3, %h4}", "variant"),
-    ("atom.shared.add.v2.f32 {%f1, %f2}, [%r1], {%f3, %f4}", "variant"),
-    ("atom.global.add.v2.u32 {%r1, %r2}, [%l1], {%r3, %r4}", "variant"),
+    ("atom.global.add.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0}, [%l1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0}", "does not take '.v8'"),
+    ("atom.global.max.v2.f32 {%f1, %f2}, [%l1], {%f3, %f4}", "needs .add"),
+    ("atom.global.add.v2.f16 {%h1, %h2}, [%l1], {%h3, %h4}", "needs .noftz"),
+    ("atom.shared.add.v2.f32 {%f1, %f2}, [%r1], {%f3, %f4}", "does not take '.v2'"),
+    ("atom.global.add.v2.u32 {%r1, %r2}, [%l1], {%r3, %r4}", "does not take '.v2'"),
     ("atom.global.add.v2.f32 %f1, [%l1], {%f3, %f4}", "vectors"),
-    ("atom.global.add.b128 %q1, [%l1], %q2", "variant"),
+    ("atom.global.add.b128 %q1, [%l1], %q2", "needs .u32|s32|u64|f32|f64"),
     ("red.global.add.v2.f32 [%l1], {%f3, %f4, %f5}", "vector of 2 elements"),
 ]

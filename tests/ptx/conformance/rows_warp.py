@@ -83,6 +83,6 @@ def rows():
 
 REFUSED = [
     ("match.any.sync.b32 %r1|%p1, %r2, -1", "second result"),
-    ("vote.sync.ballot.pred %p1, %p2, -1", "a predicate where a value is expected"),
+    ("vote.sync.ballot.pred %p1, %p2, -1", "needs .all|any|uni"),
     ("mov.b64 %l1, {%r1, %h2}", "together"),
 ]

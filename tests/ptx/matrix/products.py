@@ -18,6 +18,7 @@ class Form:
     def __init__(self, text, regs, outs, draw, oracle, setup=""):
         self.text, self.regs, self.outs, self.draw, self.oracle, self.setup = text, regs, outs, draw, oracle, setup
         self.raw = False  # the text reads and writes memory itself
+        self.threads, self.arch, self.name = 32, "sm_120a", text
 
 
 def names(prefix, count):
@@ -181,6 +182,9 @@ class Product:
         lane = row % 8 * 4
         if bits == 16:
             meta = regs["e0"][lane + self.sparse[0]] >> 16 * (row // 8)
+        elif bits == 32 and self.box >= 16:  # a thread has 16 columns of row and row + 8, the next one the other 16
+            parts = [regs["e0"][lane + 2 * self.sparse[0] + i] >> 16 * (row // 8) & 0xffff for i in range(2)]
+            meta = parts[0] | parts[1] << 16
         elif bits == 32:
             meta = regs["e0"][lane + 2 * self.sparse[0] + row // 8]
         else:

@@ -9,6 +9,7 @@ assembler instead whether it takes what is tested and refuses what is refused he
 """
 import argparse
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -17,14 +18,17 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "differential")]
 import engine  # noqa: E402
+import blocks  # noqa: E402
 import fragments  # noqa: E402
+import groups  # noqa: E402
 import products  # noqa: E402
 import refused  # noqa: E402
+import tensors  # noqa: E402
 import tiles  # noqa: E402
 
 LANES = 32
-HEAD = ".version 9.0\n.target sm_120a\n.address_size 64\n"
-ARCHES = ("sm_120a", "sm_100a", "sm_80", "sm_90a")
+HEAD = ".version 9.0\n.target {}\n.address_size 64\n"
+ARCHES = ("sm_120a", "sm_100a", "sm_80", "sm_90a", "sm_103a", "sm_110a")
 SHOWN = 8
 
 
@@ -62,11 +66,11 @@ class Batch:
 
     def write(self, where):
         with open(f"{where}/ptx", "w", encoding="ascii") as file:
-            file.write(HEAD + tiles.SHARED + "".join(entry(f"g{i}", f, self.most_in, self.most_out) for i, f in enumerate(self.forms)))
+            file.write(HEAD.format(self.forms[0].arch) + tiles.SHARED + blocks.SHARED + "".join(entry(f"g{i}", f, self.most_in, self.most_out) for i, f in enumerate(self.forms)))
         out_B, in_B = (256 * n * self.vectors for n in (self.most_out, self.most_in))
         with open(f"{where}/job", "w", encoding="ascii") as file:
             file.write(f"{out_B} {in_B} {self.vectors}\n")
-            file.writelines(f"g{i} {LANES} 1 1\n" for i in range(len(self.forms)))
+            file.writelines(f"g{i} {f.threads} 1 1\n" for i, f in enumerate(self.forms))
         with open(f"{where}/in", "wb") as file:
             for form, vectors in zip(self.forms, self.inputs):
                 for regs in vectors:
@@ -79,13 +83,13 @@ class Batch:
                 have = struct.unpack_from("<32Q", out, 256 * (v * self.most_out + i))
                 for lane, want in enumerate(self.expected[number][v][i]):
                     if have[lane] != want:
-                        return f"{form.text}: vector {v}, lane {lane}, result {i}: {have[lane]:#x}, the model says {want:#x}"
+                        return f"{form.name}: vector {v}, lane {lane}, result {i}: {have[lane]:#x}, the model says {want:#x}"
         return None
 
     def run(self, where, device):
         trouble = []
         for number, (out, why) in enumerate(device.run(where, len(self.forms))):
-            what = self.check(number, out) if out is not None else f"{self.forms[number].text}: {why}"
+            what = self.check(number, out) if out is not None else f"{self.forms[number].name}: {why}"
             trouble += [what] if what else []
         return trouble
 
@@ -101,17 +105,23 @@ def devices_here(where, args):
 
 
 def check_devices(where, forms, args):
-    batch = Batch(forms, args.vectors, args.seed)
+    arches = sorted({f.arch for f in forms})
+    batches = {arch: Batch([f for f in forms if f.arch == arch], args.vectors, args.seed) for arch in arches}
     for device in devices_here(where, args):
-        batch.write(where)
-        bad = batch.run(where, device)
-        ok(not bad, f"{device.name}: {len(forms)} forms of {args.vectors} vectors", bad)
+        for arch, batch in batches.items():
+            batch.write(where)
+            bad = batch.run(where, device)
+            ok(not bad, f"{device.name}: {len(batch.forms)} forms of {args.vectors} vectors for {arch}", bad)
         ok(not device.slower, f"{device.name}: every kernel runs in the form that was asked for", device.slower)
 
 
+ARCH_OF = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}  # where they differ from the others'
+
+
 def refusal_text(text):
-    regs = "".join(f".reg .b{bits} %{p}<16>;" for bits, p in ((16, "h"), (32, "r"), (64, "l")))
-    return f"{HEAD}{tiles.SHARED}.visible .entry g0(.param .u64 out, .param .u64 in) {{ {regs}\n{text};\nret; }}\n"
+    arch = ARCH_OF.get(text.partition(".")[0], "sm_120a")
+    regs = "".join(f".reg .b{bits} %{p}<16>;" for bits, p in ((16, "h"), (32, "r"), (64, "l"))) + ".reg .pred %p<4>;"
+    return f"{HEAD.format(arch)}{tiles.SHARED}.visible .entry g0(.param .u64 out, .param .u64 in) {{ {regs}\n{text};\nret; }}\n"
 
 
 def check_refusals(where, args):
@@ -120,7 +130,7 @@ def check_refusals(where, args):
         file.write("8 8 1\ng0 32 1 1\n")
     with open(f"{where}/in", "wb") as file:
         file.write(bytes(8))
-    for text, words in refused.CASES + refused.BY_MANUAL:
+    for text, words in refused.CASES + refused.BY_MANUAL + refused.LATER:
         with open(f"{where}/ptx", "w", encoding="ascii") as file:
             file.write(refusal_text(text))
         said = device.run(where, 1)[0][1]
@@ -131,7 +141,7 @@ def assembles(where, text):
     path = f"{where}/one.ptx"
     for arch in ARCHES:
         with open(path, "w", encoding="ascii") as file:
-            file.write(text.replace("sm_120a", arch))
+            file.write(re.sub(r"(?m)^\.target .*", f".target {arch}", text))
         if not subprocess.run(["ptxas", "-arch", arch, "-O0", "-o", "/dev/null", path], capture_output=True, check=False).returncode:
             return True
     return False
@@ -141,8 +151,8 @@ def check_vendor(where, forms):
     for form in forms:
         if "scale_vec::4X.f32.e2m1.e2m1.f32.ue8m0" in form.text:
             continue  # newer than PTX 9.0
-        text = HEAD + tiles.SHARED + entry("g0", form, len(form.regs), len(form.outs))
-        ok(assembles(where, text), f"ptxas takes {form.text}")
+        text = HEAD.format("sm_120a") + tiles.SHARED + blocks.SHARED + entry("g0", form, len(form.regs), len(form.outs))
+        ok(assembles(where, text), f"ptxas takes {form.name}")
     for text, _ in refused.CASES:
         ok(not assembles(where, refusal_text(text)), f"ptxas refuses {text}")
 
@@ -173,7 +183,8 @@ def main():
     p.add_argument("--every", action="store_true")
     p.add_argument("--ptxas", action="store_true")
     args = p.parse_args()
-    forms = [f for f in products.forms(args.every) + tiles.forms() + fragments.forms(args.every) if args.forms in f.text]
+    forms = [f for f in products.forms(args.every) + tiles.forms() + fragments.forms(args.every) + groups.forms(args.every) +
+             tensors.forms(args.every) if args.forms in f.name]
     with tempfile.TemporaryDirectory(prefix="matrix-") as where:
         if args.ptxas:
             check_vendor(where, forms)

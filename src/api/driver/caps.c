@@ -1,0 +1,168 @@
+/* What devices and contexts can do: atomics across the link, affinity, core dumps. */
+#include "api/driver/driver.h"
+
+#include <assert.h>
+
+/* ---- atomics: the host, and other devices, reach the same memory in the same way */
+
+#define INTEGER                                                                                    \
+    (CU_ATOMIC_CAPABILITY_SIGNED | CU_ATOMIC_CAPABILITY_UNSIGNED |                                 \
+     CU_ATOMIC_CAPABILITY_REDUCTION | CU_ATOMIC_CAPABILITY_SCALAR_32 |                             \
+     CU_ATOMIC_CAPABILITY_SCALAR_64)
+#define BITS                                                                                       \
+    (CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_REDUCTION |                              \
+     CU_ATOMIC_CAPABILITY_SCALAR_32 | CU_ATOMIC_CAPABILITY_SCALAR_64)
+#define SWAP                                                                                       \
+    (CU_ATOMIC_CAPABILITY_UNSIGNED | CU_ATOMIC_CAPABILITY_SCALAR_32 |                              \
+     CU_ATOMIC_CAPABILITY_SCALAR_64 | CU_ATOMIC_CAPABILITY_SCALAR_128)
+
+static const unsigned atomics[] = {
+    [CU_ATOMIC_OPERATION_INTEGER_ADD] = INTEGER,
+    [CU_ATOMIC_OPERATION_INTEGER_MIN] = INTEGER,
+    [CU_ATOMIC_OPERATION_INTEGER_MAX] = INTEGER,
+    [CU_ATOMIC_OPERATION_INTEGER_INCREMENT] = CU_ATOMIC_CAPABILITY_UNSIGNED |
+                                              CU_ATOMIC_CAPABILITY_REDUCTION |
+                                              CU_ATOMIC_CAPABILITY_SCALAR_32,
+    [CU_ATOMIC_OPERATION_INTEGER_DECREMENT] = CU_ATOMIC_CAPABILITY_UNSIGNED |
+                                              CU_ATOMIC_CAPABILITY_REDUCTION |
+                                              CU_ATOMIC_CAPABILITY_SCALAR_32,
+    [CU_ATOMIC_OPERATION_AND] = BITS,
+    [CU_ATOMIC_OPERATION_OR] = BITS,
+    [CU_ATOMIC_OPERATION_XOR] = BITS,
+    [CU_ATOMIC_OPERATION_EXCHANGE] = SWAP,
+    [CU_ATOMIC_OPERATION_CAS] = SWAP,
+    [CU_ATOMIC_OPERATION_FLOAT_ADD] = CU_ATOMIC_CAPABILITY_REDUCTION |
+                                      CU_ATOMIC_CAPABILITY_SCALAR_32 |
+                                      CU_ATOMIC_CAPABILITY_SCALAR_64,
+    [CU_ATOMIC_OPERATION_FLOAT_MIN] = 0, /* PTX has them for halves only */
+    [CU_ATOMIC_OPERATION_FLOAT_MAX] = 0,
+};
+_Static_assert(HD_COUNT_OF(atomics) == CU_ATOMIC_OPERATION_MAX, "every operation has a row");
+
+static CUresult atomics_tell(const CUatomicOperation *operations, unsigned count, unsigned *out)
+{
+    for (unsigned i = 0; i < count; i++)
+        if ((unsigned)operations[i] >= HD_COUNT_OF(atomics))
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "atomic operation %d", (int)operations[i]);
+    for (unsigned i = 0; i < count; i++)
+        out[i] = atomics[operations[i]];
+    return CUDA_SUCCESS;
+}
+
+CUresult drv_cuDeviceGetHostAtomicCapabilities(unsigned *out, const CUatomicOperation *operations,
+                                               unsigned count, CUdevice dev)
+{
+    API_CALL(cuDeviceGetHostAtomicCapabilities);
+    API_CHECK(out && operations && count);
+    API_DEVICE(device, dev);
+    (void)device;
+    return atomics_tell(operations, count, out);
+}
+
+CUresult drv_cuDeviceGetP2PAtomicCapabilities(unsigned *out, const CUatomicOperation *operations,
+                                              unsigned count, CUdevice from, CUdevice to)
+{
+    API_CALL(cuDeviceGetP2PAtomicCapabilities);
+    API_CHECK(out && operations && count);
+    API_DEVICE(src, from);
+    API_DEVICE(dst, to);
+    if (src == dst)
+        return drv_error(CUDA_ERROR_INVALID_DEVICE, "device %d is not its own peer", from);
+    return atomics_tell(operations, count, out);
+}
+
+/* ---- affinity: a context has all multiprocessors */
+
+CUresult drv_cuDeviceGetExecAffinitySupport(int *out, CUexecAffinityType type, CUdevice dev)
+{
+    API_CALL(cuDeviceGetExecAffinitySupport);
+    API_CHECK(out);
+    API_CHECK(type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+    API_DEVICE(device, dev);
+    (void)device;
+    *out = 0;
+    return CUDA_SUCCESS;
+}
+
+CUresult drv_cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityType type)
+{
+    API_CALL(cuCtxGetExecAffinity);
+    API_CHECK(out);
+    API_CHECK(type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
+    API_CONTEXT(ctx);
+    out->type = type;
+    out->param.smCount.val = (unsigned)ctx->device->units;
+    return CUDA_SUCCESS;
+}
+
+/* ---- core dumps: there are none, and nobody can turn them on */
+
+static size_t dump_size(CUcoredumpSettings which)
+{
+    switch ((int)which) {
+    case CU_COREDUMP_ENABLE_ON_EXCEPTION:
+    case CU_COREDUMP_TRIGGER_HOST:
+    case CU_COREDUMP_LIGHTWEIGHT:
+    case CU_COREDUMP_ENABLE_USER_TRIGGER:
+        return sizeof(bool);
+    case CU_COREDUMP_FILE:
+    case CU_COREDUMP_PIPE:
+        return 1; /* an empty name */
+    case CU_COREDUMP_GENERATION_FLAGS:
+        return sizeof(int);
+    default:
+        return 0;
+    }
+}
+
+static CUresult dump_get(CUcoredumpSettings which, void *value, size_t *size_B)
+{
+    size_t need_B = dump_size(which);
+
+    if (!need_B || !size_B || (value && *size_B < need_B))
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "core dump setting %d", (int)which);
+    if (value)
+        memset(value, 0, need_B); /* off, no name, no flags */
+    *size_B = need_B;
+    return CUDA_SUCCESS;
+}
+
+/* What asks for nothing may be set. */
+static CUresult dump_set(CUcoredumpSettings which, const void *value, const size_t *size_B)
+{
+    size_t need_B = dump_size(which);
+
+    if (!need_B || !value || !size_B || *size_B < need_B)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "core dump setting %d", (int)which);
+    for (size_t i = 0; i < need_B; i++)
+        if (((const char *)value)[i])
+            return drv_error(CUDA_ERROR_NOT_SUPPORTED,
+                             "core dumps (HEDDLE_REPORT tells about failures)");
+    return CUDA_SUCCESS;
+}
+
+CUresult drv_cuCoredumpGetAttribute(CUcoredumpSettings which, void *value, size_t *size_B)
+{
+    API_CALL(cuCoredumpGetAttribute);
+    API_CONTEXT_ANY(ctx);
+    return dump_get(which, value, size_B);
+}
+
+CUresult drv_cuCoredumpGetAttributeGlobal(CUcoredumpSettings which, void *value, size_t *size_B)
+{
+    API_CALL(cuCoredumpGetAttributeGlobal);
+    return dump_get(which, value, size_B);
+}
+
+CUresult drv_cuCoredumpSetAttribute(CUcoredumpSettings which, void *value, size_t *size_B)
+{
+    API_CALL(cuCoredumpSetAttribute);
+    API_CONTEXT_ANY(ctx);
+    return dump_set(which, value, size_B);
+}
+
+CUresult drv_cuCoredumpSetAttributeGlobal(CUcoredumpSettings which, void *value, size_t *size_B)
+{
+    API_CALL(cuCoredumpSetAttributeGlobal);
+    return dump_set(which, value, size_B);
+}

@@ -1,0 +1,65 @@
+/* What the driver's files about graphs share. */
+#ifndef HD_API_DRIVER_GRAPH_H
+#define HD_API_DRIVER_GRAPH_H
+
+#include "api/driver/driver.h"
+#include "core/graph.h"
+
+/* API_HANDLE for graphs, their nodes and what is made of them: the documented error is another. */
+#define API_GRAPH(kind, object, handle)                                                            \
+    __attribute__((cleanup(core_##kind##_unref_at))) struct core_##kind *object =                  \
+        core_##kind##_lookup(handle);                                                              \
+    do {                                                                                           \
+        if (HD_UNLIKELY(!object))                                                                  \
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: %p is not a live " #kind, api_name_,   \
+                             (const void *)(handle));                                              \
+    } while (0)
+#define API_TRY(call)                                                                              \
+    do {                                                                                           \
+        CUresult api_result_ = (call);                                                             \
+        if (HD_UNLIKELY(api_result_ != CUDA_SUCCESS))                                              \
+            return api_result_;                                                                    \
+    } while (0)
+
+static inline void graph_lock_release(struct hd_lock **lock)
+{
+    hd_lock_release(*lock);
+}
+/* Keeps graphs still until the block ends. */
+#define GRAPH_LOCK()                                                                               \
+    hd_lock_acquire(&core_graph_lock);                                                             \
+    __attribute__((cleanup(graph_lock_release), unused)) struct hd_lock *graph_lock_ =             \
+        &core_graph_lock
+
+/* Nodes behind an array of handles, with references. */
+struct graph_nodes {
+    struct core_node **at;
+    size_t n;
+    struct core_node *few[8];
+};
+CUresult graph_nodes_open(const CUgraphNode *handles, size_t n, struct graph_nodes *out_nodes);
+void graph_nodes_close(struct graph_nodes *nodes);
+#define GRAPH_NODES(nodes, handles, n)                                                             \
+    __attribute__((cleanup(graph_nodes_close))) struct graph_nodes nodes = {0};                    \
+    API_TRY(graph_nodes_open((handles), (n), &nodes))
+
+_Static_assert(sizeof(CUgraphEdgeData) == sizeof(struct core_edge_data), "the same bytes");
+static inline const struct core_edge_data *graph_edge_data(const CUgraphEdgeData *data)
+{
+    return (const struct core_edge_data *)data;
+}
+
+/* ---- parameters of nodes, to bodies and back (graph_params.c) */
+
+CUresult graph_body_kernel(const CUDA_KERNEL_NODE_PARAMS *params, struct core_body *out_body);
+CUresult graph_body_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *params, struct core_body *out_body);
+CUresult graph_body_copy(const CUDA_MEMCPY3D *params, CUcontext ctx, struct core_body *out_body);
+CUresult graph_body_fill(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx,
+                         struct core_body *out_body);
+CUresult graph_body_host(const CUDA_HOST_NODE_PARAMS *params, struct core_body *out_body);
+CUresult graph_body_event(enum core_node_type type, CUevent event, struct core_body *out_body);
+CUresult graph_body_child(CUgraph child, struct core_body *out_body);
+/* Of any kind, as cuGraphAddNode() takes it. */
+CUresult graph_body_any(const CUgraphNodeParams *params, struct core_body *out_body);
+
+#endif

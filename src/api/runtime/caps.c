@@ -1,0 +1,36 @@
+/* What devices can do together, and what this one cannot do. */
+#include "runtime.h"
+
+cudaError_t rt_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
+                                                   const enum cudaAtomicOperation *operations,
+                                                   unsigned int count, int device)
+{
+    RT_CALL(cuDeviceGetHostAtomicCapabilities(
+        capabilities, (const CUatomicOperation *)(const void *)operations, count, device));
+}
+
+cudaError_t rt_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
+                                                  const enum cudaAtomicOperation *operations,
+                                                  unsigned int count, int srcDevice, int dstDevice)
+{
+    RT_CALL(cuDeviceGetP2PAtomicCapabilities(capabilities,
+                                             (const CUatomicOperation *)(const void *)operations,
+                                             count, srcDevice, dstDevice));
+}
+
+cudaError_t rt_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
+                                                  enum cudaFlushGPUDirectRDMAWritesScope scope)
+{
+    RT_CALL(cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)target,
+                                       (CUflushGPUDirectRDMAWritesScope)scope));
+}
+
+cudaError_t rt_cudaCtxResetPersistingL2Cache(void)
+{
+    RT_CALL(cuCtxResetPersistingL2Cache());
+}
+
+cudaError_t rt_cudaDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, int device, int flags)
+{
+    RT_CALL(cuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList, device, flags));
+}

@@ -1,0 +1,251 @@
+/* What nodes of graphs do: parameters, checked and copied when they are given. */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "core/graph.h"
+#include "core/graph_parts.h"
+
+/* ---- kernels */
+
+static void kernel_fini(struct core_body_kernel *kernel)
+{
+    hd_free(kernel->block);
+    hd_free(kernel->attributes);
+    core_function_unref(kernel->function);
+}
+
+/* The pointers that the API shows stand behind the packed parameters. */
+static size_t params_at(const struct core_entry *entry)
+{
+    return hd_align_up(HD_MAX(entry->params_B, 1u), sizeof(void *));
+}
+
+static enum hd_status block_make(struct core_body_kernel *kernel)
+{
+    const struct core_entry *entry = kernel->function->entry;
+    void **params;
+
+    kernel->block = hd_alloc(params_at(entry) + (entry->nparams + 1) * sizeof(void *));
+    if (!kernel->block)
+        return hd_error(HD_NO_MEMORY, "parameters of a kernel node");
+    params = (void **)(void *)(kernel->block + params_at(entry));
+    for (uint32_t i = 0; i < entry->nparams; i++)
+        params[i] = kernel->block + entry->params[i].offset_B;
+    kernel->launch.params = params;
+    kernel->launch.buffer = NULL;
+    kernel->launch.buffer_B = 0;
+    return HD_OK;
+}
+
+enum hd_status core_body_kernel(struct core_function *function, void *handle,
+                                const struct core_launch *launch, struct core_body *out_body)
+{
+    struct core_body body = {.type = CORE_NODE_KERNEL,
+                             .kernel = {.handle = handle, .launch = *launch}};
+    enum hd_status status;
+
+    HD_TRY(core_launch_check(function, launch));
+    body.kernel.function = core_function_ref(function);
+    status = block_make(&body.kernel);
+    if (status == HD_OK)
+        status = core_launch_pack(function->entry, launch, body.kernel.block);
+    if (status != HD_OK)
+        kernel_fini(&body.kernel);
+    else
+        *out_body = body;
+    return status;
+}
+
+static enum hd_status attributes_clone(const struct core_body_kernel *from,
+                                       struct core_body_kernel *to)
+{
+    size_t size_B = CORE_NODE_ATTRIBUTES * sizeof(from->attributes[0]);
+
+    to->attributes = NULL;
+    if (!from->attributes)
+        return HD_OK;
+    to->attributes = hd_alloc(size_B);
+    if (!to->attributes)
+        return hd_error(HD_NO_MEMORY, "attributes of a kernel node");
+    memcpy(to->attributes, from->attributes, size_B);
+    return HD_OK;
+}
+
+static enum hd_status kernel_clone(const struct core_body_kernel *from, struct core_body_kernel *to)
+{
+    enum hd_status status;
+
+    *to = *from;
+    core_function_ref(to->function);
+    to->block = NULL;
+    status = attributes_clone(from, to);
+    if (status == HD_OK)
+        status = block_make(to);
+    if (status == HD_OK)
+        memcpy(to->block, from->block, from->function->entry->params_B);
+    else
+        kernel_fini(to);
+    return status;
+}
+
+enum hd_status core_body_attribute_set(struct core_body_kernel *kernel, unsigned number,
+                                       const void *value)
+{
+    assert(number < CORE_NODE_ATTRIBUTES);
+    if (!kernel->attributes)
+        kernel->attributes = hd_alloc(CORE_NODE_ATTRIBUTES * sizeof(kernel->attributes[0]));
+    if (!kernel->attributes)
+        return hd_error(HD_NO_MEMORY, "attributes of a kernel node");
+    memcpy(kernel->attributes[number], value, CORE_STREAM_ATTRIBUTE_B);
+    kernel->attribute_mask |= 1u << number;
+    return HD_OK;
+}
+
+void core_body_attribute_get(const struct core_body_kernel *kernel, unsigned number,
+                             void *out_value)
+{
+    assert(number < CORE_NODE_ATTRIBUTES);
+    if (kernel->attributes)
+        memcpy(out_value, kernel->attributes[number], CORE_STREAM_ATTRIBUTE_B);
+    else
+        memset(out_value, 0, CORE_STREAM_ATTRIBUTE_B);
+}
+
+/* ---- copies and fills */
+
+enum hd_status core_body_copy(struct core_context *ctx, const struct core_copy *copy,
+                              const void *said, struct core_body *out_body)
+{
+    struct core_body body = {.type = CORE_NODE_COPY, .copy = {.copy = *copy}};
+
+    HD_TRY(core_copy_check(copy));
+    if (said) {
+        body.copy.said = hd_alloc(CORE_COPY_TEXT_B);
+        if (!body.copy.said)
+            return hd_error(HD_NO_MEMORY, "parameters of a copy node");
+        memcpy(body.copy.said, said, CORE_COPY_TEXT_B);
+    }
+    body.copy.ctx = core_context_ref(ctx);
+    *out_body = body;
+    return HD_OK;
+}
+
+static enum hd_status copy_clone(const struct core_body_copy *from, struct core_body *to)
+{
+    to->type = CORE_NODE_COPY;
+    to->copy = *from;
+    to->copy.said = NULL;
+    if (from->said) {
+        to->copy.said = hd_alloc(CORE_COPY_TEXT_B);
+        if (!to->copy.said)
+            return hd_error(HD_NO_MEMORY, "parameters of a copy node");
+        memcpy(to->copy.said, from->said, CORE_COPY_TEXT_B);
+    }
+    core_context_ref(from->ctx);
+    return HD_OK;
+}
+
+enum hd_status core_body_fill(struct core_context *ctx, const struct core_body_fill *fill,
+                              struct core_body *out_body)
+{
+    HD_TRY(core_fill_check(fill->dst, fill->pitch_B, fill->elem_B, fill->width, fill->height));
+    *out_body = (struct core_body){.type = CORE_NODE_FILL, .fill = *fill};
+    out_body->fill.ctx = core_context_ref(ctx);
+    return HD_OK;
+}
+
+/* ---- the others */
+
+struct core_body core_body_host(void (*func)(void *), void *arg)
+{
+    return (struct core_body){.type = CORE_NODE_HOST, .host = {func, arg}};
+}
+
+struct core_body core_body_event(enum core_node_type type, struct core_event *event)
+{
+    return (struct core_body){.type = type, .event = core_event_ref(event)};
+}
+
+enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
+{
+    *out_body = (struct core_body){.type = CORE_NODE_CHILD};
+    return core_graph_clone_locked(graph, true, &out_body->child);
+}
+
+enum hd_status core_body_clone_locked(const struct core_body *body, struct core_body *out_body)
+{
+    *out_body = *body;
+    switch (body->type) {
+    case CORE_NODE_KERNEL:
+        return kernel_clone(&body->kernel, &out_body->kernel);
+    case CORE_NODE_COPY:
+        return copy_clone(&body->copy, out_body);
+    case CORE_NODE_FILL:
+        core_context_ref(body->fill.ctx);
+        return HD_OK;
+    case CORE_NODE_CHILD:
+        return core_graph_clone_locked(body->child, false, &out_body->child);
+    case CORE_NODE_WAIT:
+    case CORE_NODE_RECORD:
+        core_event_ref(body->event);
+        return HD_OK;
+    case CORE_NODE_HOST:
+    case CORE_NODE_EMPTY:
+        break;
+    }
+    return HD_OK;
+}
+
+void core_body_fini_locked(struct core_body *body)
+{
+    switch (body->type) {
+    case CORE_NODE_KERNEL:
+        kernel_fini(&body->kernel);
+        break;
+    case CORE_NODE_COPY:
+        hd_free(body->copy.said);
+        core_context_unref(body->copy.ctx);
+        break;
+    case CORE_NODE_FILL:
+        core_context_unref(body->fill.ctx);
+        break;
+    case CORE_NODE_CHILD:
+        core_graph_discard_locked(body->child);
+        break;
+    case CORE_NODE_WAIT:
+    case CORE_NODE_RECORD:
+        core_event_unref(body->event);
+        break;
+    case CORE_NODE_HOST:
+    case CORE_NODE_EMPTY:
+        break;
+    }
+    body->type = CORE_NODE_EMPTY;
+}
+
+void core_body_fini(struct core_body *body)
+{
+    hd_lock_acquire(&core_graph_lock);
+    core_body_fini_locked(body);
+    hd_lock_release(&core_graph_lock);
+}
+
+struct core_context *core_body_context(const struct core_body *body)
+{
+    switch (body->type) {
+    case CORE_NODE_KERNEL:
+        return body->kernel.function->module->ctx;
+    case CORE_NODE_COPY:
+        return body->copy.ctx;
+    case CORE_NODE_FILL:
+        return body->fill.ctx;
+    case CORE_NODE_WAIT:
+    case CORE_NODE_RECORD:
+        return body->event->ctx;
+    case CORE_NODE_CHILD:
+    case CORE_NODE_HOST:
+    case CORE_NODE_EMPTY:
+        break;
+    }
+    return NULL;
+}

@@ -1,0 +1,346 @@
+/* Executable graphs: made of a graph, launched, changed node by node. */
+#include <assert.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/capture.h"
+#include "core/graph_parts.h"
+#include "hal/hal.h"
+
+/* ---- what can be executed */
+
+/* The first node whose work belongs to another context, or NULL. */
+static const struct core_node *find_foreign(const struct core_graph *graph,
+                                            const struct core_context *ctx)
+{
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        const struct core_node *node = graph->nodes.at[i], *inner = NULL;
+        const struct core_context *its = core_body_context(&node->body);
+
+        if (node->body.type == CORE_NODE_CHILD)
+            inner = find_foreign(node->body.child, ctx);
+        else if (its && its != ctx && node->body.type != CORE_NODE_WAIT)
+            return node;
+        if (inner)
+            return inner;
+    }
+    return NULL;
+}
+
+/* The node at which an order that respects the edges ends: one of a cycle. */
+static enum hd_status check_order(struct core_graph *graph, struct core_exec_failure *out_why)
+{
+    struct core_node **order = hd_alloc_array(graph->nodes.len + 1, sizeof(*order));
+    enum hd_status status;
+
+    if (!order)
+        return hd_error(HD_NO_MEMORY, "order of a graph");
+    status = core_graph_order(graph, order);
+    for (size_t i = 0; i < graph->nodes.len && status != HD_OK && !out_why->node; i++) {
+        size_t k = 0;
+
+        while (order[k] && order[k] != graph->nodes.at[i])
+            k++;
+        if (!order[k])
+            out_why->node = graph->nodes.at[i]->handle;
+    }
+    hd_free(order);
+    return status;
+}
+
+static enum hd_status check_structure(struct core_graph *graph, struct core_exec_failure *out_why)
+{
+    HD_TRY(check_order(graph, out_why));
+    for (size_t i = 0; i < graph->nodes.len; i++)
+        if (graph->nodes.at[i]->body.type == CORE_NODE_CHILD)
+            HD_TRY(check_structure(graph->nodes.at[i]->body.child, out_why));
+    return HD_OK;
+}
+
+static enum hd_status check(struct core_graph *graph, const struct core_context *ctx,
+                            struct core_exec_failure *out_why)
+{
+    const struct core_node *foreign;
+
+    out_why->result = CORE_INSTANTIATE_STRUCTURE;
+    HD_TRY(check_structure(graph, out_why));
+    foreign = find_foreign(graph, ctx);
+    out_why->result = foreign ? CORE_INSTANTIATE_CONTEXTS : CORE_INSTANTIATE_OK;
+    out_why->node = foreign ? foreign->handle : NULL;
+    return foreign ? hd_error(HD_NOT_SUPPORTED, "the nodes of the graph are of several contexts")
+                   : HD_OK;
+}
+
+/* ---- life */
+
+/* The context that its nodes belong to. */
+static struct core_context *context_of(const struct core_graph *graph)
+{
+    struct core_context *ctx = NULL;
+
+    for (size_t i = 0; i < graph->nodes.len && !ctx; i++) {
+        const struct core_body *body = &graph->nodes.at[i]->body;
+
+        ctx = body->type == CORE_NODE_CHILD  ? context_of(body->child)
+              : body->type == CORE_NODE_WAIT ? NULL
+                                             : core_body_context(body);
+    }
+    return ctx;
+}
+
+static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph *graph,
+                                       struct core_exec_failure *out_why)
+{
+    struct core_context *ctx = context_of(graph);
+
+    HD_TRY(core_graph_check_locked(graph));
+    if (ctx && ctx != exec->ctx) {
+        core_context_unref(exec->ctx);
+        exec->ctx = core_context_ref(ctx);
+    }
+    exec->ctx_id = exec->ctx->id;
+    HD_TRY(check(graph, exec->ctx, out_why));
+    out_why->result = CORE_INSTANTIATE_ERROR;
+    HD_TRY(core_graph_clone_locked(graph, false, &exec->graph));
+    return core_program_make(exec->graph, &exec->program);
+}
+
+enum hd_status core_exec_create(struct core_graph *graph, struct core_context *ctx, unsigned flags,
+                                struct core_exec **out_exec, struct core_exec_failure *out_why)
+{
+    struct core_exec *exec = core_handle_alloc(CORE_EXEC);
+    enum hd_status status;
+
+    *out_why = (struct core_exec_failure){.result = CORE_INSTANTIATE_ERROR};
+    if (!exec)
+        return hd_error(HD_NO_MEMORY, "executable graph");
+    hd_lock_init(&exec->lock, HD_RANK_EXEC, "executable graph");
+    exec->ctx = core_context_ref(ctx);
+    exec->flags = flags;
+    hd_lock_acquire(&core_graph_lock);
+    status = exec_fill_locked(exec, graph, out_why);
+    hd_lock_release(&core_graph_lock);
+    if (status != HD_OK) {
+        core_exec_unref(exec);
+        return status;
+    }
+    out_why->result = CORE_INSTANTIATE_OK;
+    core_object_publish(&exec->object);
+    *out_exec = core_exec_ref(exec);
+    return HD_OK;
+}
+
+bool core_exec_destroy(struct core_exec *exec)
+{
+    if (!core_object_retire(&exec->object))
+        return false;
+    core_exec_unref(exec);
+    return true;
+}
+
+void core_exec_finalise(struct core_exec *exec)
+{
+    struct core_context *ctx = exec->ctx;
+
+    if (exec->graph) {
+        hd_lock_acquire(&core_graph_lock);
+        core_graph_discard_locked(exec->graph);
+        hd_lock_release(&core_graph_lock);
+    }
+    core_program_fini(&exec->program);
+    hd_lock_fini(&exec->lock);
+    core_handle_free(exec);
+    core_context_unref(ctx);
+}
+
+/* ---- launches */
+
+static enum hd_status program_refresh_locked(struct core_exec *exec)
+{
+    assert(hd_lock_held(&exec->lock));
+    if (exec->is_stale)
+        HD_TRY(core_program_make(exec->graph, &exec->program));
+    exec->is_stale = false;
+    return HD_OK;
+}
+
+static enum hd_status needs_prepare(const struct core_exec *exec)
+{
+    struct hal_device *hal = exec->ctx->device->hal;
+
+    for (size_t i = 0; i < exec->program.needs.len; i++) {
+        const struct core_need *need = &exec->program.needs.at[i];
+
+        HD_TRY(hal->ops->kernel_prepare(need->kernel, need->grid, need->block));
+    }
+    return HD_OK;
+}
+
+static enum hd_status check_stream(const struct core_exec *exec, const struct core_stream *stream)
+{
+    if (stream->ctx != exec->ctx)
+        return hd_error(HD_BAD_ARG, "the graph and the stream are of different contexts");
+    if (exec->ctx_id != exec->ctx->id)
+        return hd_error(HD_BAD_HANDLE, "the device was reset after the graph was instantiated");
+    return HD_OK;
+}
+
+/* What the graph keeps alive, it keeps alive until the launch is done. */
+static void launch_done(void *arg)
+{
+    core_exec_unref(arg);
+}
+
+static enum hd_status launch_locked(struct core_exec *exec, struct core_stream *stream,
+                                    bool *out_keeps)
+{
+    assert(hd_lock_held(&exec->lock));
+    HD_TRY(program_refresh_locked(exec));
+    HD_TRY(needs_prepare(exec));
+    HD_TRY(core_stream_run(stream, &exec->program, exec->last_queue, exec->last_position,
+                           &exec->last_position));
+    exec->last_queue = &stream->queue->ring->retired;
+    *out_keeps = exec->graph->users.len != 0;
+    return HD_OK;
+}
+
+enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stream)
+{
+    enum hd_status status;
+    bool keeps = false;
+
+    HD_TRY(check_stream(exec, stream));
+    if (core_stream_is_capturing(stream))
+        return core_capture_exec(stream, exec);
+    hd_lock_acquire(&exec->lock);
+    status = launch_locked(exec, stream, &keeps);
+    hd_lock_release(&exec->lock);
+    HD_TRY(status);
+    if (keeps) {
+        status = core_stream_call(stream, launch_done, core_exec_ref(exec), true);
+        if (status != HD_OK)
+            core_exec_unref(exec);
+    }
+    return status == HD_OK && hd_debug(HD_DEBUG_SYNC) ? core_stream_synchronize(stream) : status;
+}
+
+enum hd_status core_exec_upload(struct core_exec *exec, struct core_stream *stream)
+{
+    enum hd_status status;
+
+    HD_TRY(check_stream(exec, stream));
+    hd_lock_acquire(&exec->lock);
+    status = program_refresh_locked(exec);
+    if (status == HD_OK)
+        status = needs_prepare(exec);
+    hd_lock_release(&exec->lock);
+    return status;
+}
+
+/* ---- single nodes */
+
+/* Also in child graphs: their nodes are found by those of the program's child graph. */
+static struct core_node *node_find(const struct core_graph *graph, const struct core_node *original)
+{
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        struct core_node *node = graph->nodes.at[i], *inner;
+
+        if (node->origin == original->id)
+            return node;
+        inner = node->body.type == CORE_NODE_CHILD ? node_find(node->body.child, original) : NULL;
+        if (inner)
+            return inner;
+    }
+    return NULL;
+}
+
+static enum hd_status node_of(const struct core_exec *exec, const struct core_node *original,
+                              struct core_node **out_node)
+{
+    *out_node = node_find(exec->graph, original);
+    return *out_node ? HD_OK
+                     : hd_error(HD_BAD_ARG, "the node is not of the graph that was instantiated");
+}
+
+/* What an update may not change. */
+static enum hd_status check_change(const struct core_exec *exec, const struct core_body *from,
+                                   const struct core_body *to)
+{
+    const struct core_context *ctx = core_body_context(to);
+
+    if (from->type != to->type)
+        return hd_error(HD_BAD_ARG, "the node is of another type");
+    if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
+        return hd_error(HD_BAD_ARG, "the node's context cannot change");
+    return HD_OK;
+}
+
+static enum hd_status body_set_locked(struct core_exec *exec, struct core_node *original,
+                                      struct core_body *body)
+{
+    struct core_node *node;
+
+    HD_TRY(node_of(exec, original, &node));
+    HD_TRY(check_change(exec, &node->body, body));
+    core_node_body_set_locked(node, body);
+    exec->is_stale = true;
+    return HD_OK;
+}
+
+enum hd_status core_exec_body_set(struct core_exec *exec, struct core_node *node,
+                                  struct core_body *body)
+{
+    enum hd_status status;
+
+    hd_lock_acquire(&core_graph_lock);
+    hd_lock_acquire(&exec->lock);
+    status = body_set_locked(exec, node, body);
+    hd_lock_release(&exec->lock);
+    if (status != HD_OK)
+        core_body_fini_locked(body);
+    hd_lock_release(&core_graph_lock);
+    return status;
+}
+
+static enum hd_status enabled_locked(struct core_exec *exec, const struct core_node *original,
+                                     struct core_node **out_node)
+{
+    HD_TRY(node_of(exec, original, out_node));
+    switch ((*out_node)->body.type) {
+    case CORE_NODE_KERNEL:
+    case CORE_NODE_COPY:
+    case CORE_NODE_FILL:
+        return HD_OK;
+    default:
+        return hd_error(HD_BAD_ARG, "only kernels, copies and fills can be disabled");
+    }
+}
+
+enum hd_status core_exec_enable(struct core_exec *exec, struct core_node *original, bool enable)
+{
+    struct core_node *node;
+    enum hd_status status;
+
+    hd_lock_acquire(&exec->lock);
+    status = enabled_locked(exec, original, &node);
+    if (status == HD_OK && node->is_disabled == enable) {
+        node->is_disabled = !enable;
+        exec->is_stale = true;
+    }
+    hd_lock_release(&exec->lock);
+    return status;
+}
+
+enum hd_status core_exec_is_enabled(struct core_exec *exec, struct core_node *original,
+                                    bool *out_enabled)
+{
+    struct core_node *node;
+    enum hd_status status;
+
+    hd_lock_acquire(&exec->lock);
+    status = enabled_locked(exec, original, &node);
+    if (status == HD_OK)
+        *out_enabled = !node->is_disabled;
+    hd_lock_release(&exec->lock);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* Between the files of graphs; not for others. */
+#ifndef HD_CORE_GRAPH_PARTS_H
+#define HD_CORE_GRAPH_PARTS_H
+
+#include "core/graph.h"
+
+/* Unpublished; NULL: no memory. */
+struct core_graph *core_graph_make(void);
+/* Unpublished, in no graph. Takes the body over, also when memory is short and it returns NULL. */
+struct core_node *core_node_make(struct core_body *body);
+/* Makes it the last of the graph. False: no memory. */
+bool core_node_enlist(struct core_graph *graph, struct core_node *node);
+/* Of one that is in no list. */
+void core_node_end_locked(struct core_node *node);
+
+#endif

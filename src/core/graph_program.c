@@ -1,0 +1,163 @@
+/*
+ * The packets of a graph in an order that respects its edges. Packets stand side by side so that a
+ * launch copies them as they are; what depends on the moment of the launch is a step of its own.
+ */
+#include <assert.h>
+
+#include "base/mem.h"
+#include "core/graph_parts.h"
+#include "hal/hal.h"
+
+static bool step_add(struct core_program *program, struct core_step step)
+{
+    struct core_step *last = program->steps.len ? &hd_vec_last(&program->steps) : NULL;
+
+    if (step.kind == CORE_STEP_PACKETS && last && last->kind == CORE_STEP_PACKETS) {
+        assert(last->first + last->count == step.first);
+        last->count += step.count;
+        return true;
+    }
+    return hd_vec_push(&program->steps, step);
+}
+
+static bool packet_add(struct core_program *program, const union hal_packet *p,
+                       struct core_step step)
+{
+    step.first = (uint32_t)program->packets.len;
+    step.count = 1;
+    return hd_vec_push(&program->packets, *p) && step_add(program, step);
+}
+
+static bool plain_add(struct core_program *program, const union hal_packet *p)
+{
+    return packet_add(program, p, (struct core_step){.kind = CORE_STEP_PACKETS});
+}
+
+/* Several nodes often need the same. */
+static bool need_add(struct core_program *program, struct hal_kernel *kernel,
+                     const struct hal_dispatch *p)
+{
+    struct core_need need = {.kernel = kernel};
+
+    for (int i = 0; i < 3; i++) {
+        need.grid[i] = p->grid[i];
+        need.block[i] = p->block[i];
+    }
+    for (size_t i = 0; i < program->needs.len; i++) {
+        const struct core_need *other = &program->needs.at[i];
+
+        if (other->kernel == need.kernel && !memcmp(other->block, need.block, sizeof(need.block)))
+            return true;
+    }
+    return hd_vec_push(&program->needs, need);
+}
+
+static bool kernel_add(struct core_program *program, const struct core_body_kernel *node)
+{
+    uint32_t params_B = node->function->entry->params_B;
+    union hal_packet p = {0};
+
+    core_launch_packet(node->function, &node->launch, &p);
+    p.dispatch.params_B = params_B;
+    program->ngrids++;
+    if (!need_add(program, node->function->kernel, &p.dispatch))
+        return false;
+    if (params_B > HAL_INLINE_PARAMS_B)
+        return packet_add(program, &p,
+                          (struct core_step){.kind = CORE_STEP_DISPATCH,
+                                             .params = node->block,
+                                             .params_B = params_B});
+    memcpy(p.dispatch.params, node->block, params_B);
+    return plain_add(program, &p);
+}
+
+static bool copy_add(struct core_program *program, const struct core_copy *copy)
+{
+    union hal_packet p;
+
+    if (!copy->width_B || !copy->height || !copy->depth)
+        return true;
+    core_copy_packet(copy, &p);
+    return plain_add(program, &p);
+}
+
+static bool fill_add(struct core_program *program, const struct core_body_fill *fill)
+{
+    union hal_packet p;
+
+    if (!fill->width || !fill->height)
+        return true;
+    core_fill_packet(fill->dst, fill->pitch_B, fill->value, fill->elem_B, fill->width, fill->height,
+                     &p);
+    return plain_add(program, &p);
+}
+
+static bool host_add(struct core_program *program, const struct core_body_host *host)
+{
+    union hal_packet p = {.host_call = {.head.op = HAL_OP_HOST_CALL}};
+
+    p.host_call.func = (uintptr_t)host->func;
+    p.host_call.arg = (uintptr_t)host->arg;
+    return plain_add(program, &p);
+}
+
+static bool event_add(struct core_program *program, const struct core_body *body)
+{
+    return step_add(program,
+                    (struct core_step){.kind = body->type == CORE_NODE_RECORD ? CORE_STEP_RECORD
+                                                                              : CORE_STEP_WAIT,
+                                       .first = (uint32_t)program->packets.len,
+                                       .event = body->event});
+}
+
+static bool graph_add(struct core_program *program, struct core_graph *graph);
+
+static bool body_add(struct core_program *program, const struct core_body *body)
+{
+    switch (body->type) {
+    case CORE_NODE_KERNEL:
+        return kernel_add(program, &body->kernel);
+    case CORE_NODE_COPY:
+        return copy_add(program, &body->copy.copy);
+    case CORE_NODE_FILL:
+        return fill_add(program, &body->fill);
+    case CORE_NODE_HOST:
+        return host_add(program, &body->host);
+    case CORE_NODE_CHILD:
+        return graph_add(program, body->child);
+    case CORE_NODE_WAIT:
+    case CORE_NODE_RECORD:
+        return event_add(program, body);
+    case CORE_NODE_EMPTY:
+        break;
+    }
+    return true;
+}
+
+/* One queue executes it, so a child graph is its nodes. */
+static bool graph_add(struct core_program *program, struct core_graph *graph)
+{
+    struct core_node **order = hd_alloc_array(HD_MAX(graph->nodes.len, 1), sizeof(*order));
+    bool ok = order != NULL;
+
+    if (ok && core_graph_order(graph, order) != HD_OK)
+        assert(!"it was checked");
+    for (size_t i = 0; i < graph->nodes.len && ok; i++)
+        ok = order[i]->is_disabled || body_add(program, &order[i]->body);
+    hd_free(order);
+    return ok;
+}
+
+enum hd_status core_program_make(struct core_graph *graph, struct core_program *program)
+{
+    program->packets.len = program->steps.len = program->needs.len = 0;
+    program->ngrids = 0;
+    return graph_add(program, graph) ? HD_OK : hd_error(HD_NO_MEMORY, "executable graph");
+}
+
+void core_program_fini(struct core_program *program)
+{
+    hd_vec_fini(&program->packets);
+    hd_vec_fini(&program->steps);
+    hd_vec_fini(&program->needs);
+}

@@ -1,0 +1,120 @@
+/*
+ * Updating an executable graph from another graph. Nodes correspond by the order in which they were
+ * added, edges by the nodes they join; nothing changes unless everything may.
+ */
+#include <assert.h>
+
+#include "core/graph_parts.h"
+
+/* Numbers are the API's. */
+enum update_result {
+    UPDATE_OK = 0,
+    UPDATE_ERROR = 1,
+    UPDATE_TOPOLOGY = 2,
+    UPDATE_TYPE = 3,
+    UPDATE_FUNCTION = 4,
+    UPDATE_PARAMETERS = 5,
+    UPDATE_UNSUPPORTED_FUNCTION = 7,
+};
+
+static enum hd_status refuse(struct core_exec_failure *out_why, enum update_result result,
+                             const struct core_node *node, const char *text)
+{
+    out_why->result = (int)result;
+    out_why->node = node ? node->handle : NULL;
+    return hd_error(HD_UPDATE_FAILED, "update of an executable graph: %s", text);
+}
+
+static enum hd_status check_edges(const struct core_node *have, const struct core_node *want,
+                                  struct core_exec_failure *out_why)
+{
+    if (have->from.len != want->from.len)
+        return refuse(out_why, UPDATE_TOPOLOGY, want, "a node has another number of dependencies");
+    for (size_t i = 0; i < have->from.len; i++) {
+        const struct core_edge *a = &have->from.at[i], *b = &want->from.at[i];
+
+        if (a->node->place == b->node->place && !memcmp(&a->data, &b->data, sizeof(a->data)))
+            continue;
+        out_why->from = b->node->handle;
+        return refuse(out_why, UPDATE_TOPOLOGY, want, "a node depends on others");
+    }
+    return HD_OK;
+}
+
+static enum hd_status check_graph(const struct core_graph *have, const struct core_graph *want,
+                                  const struct core_context *ctx,
+                                  struct core_exec_failure *out_why);
+
+static enum hd_status check_node(const struct core_node *have, const struct core_node *want,
+                                 const struct core_context *ctx, struct core_exec_failure *out_why)
+{
+    const struct core_context *its = core_body_context(&want->body);
+
+    if (have->body.type != want->body.type)
+        return refuse(out_why, UPDATE_TYPE, want, "a node is of another type");
+    if (want->body.type == CORE_NODE_CHILD)
+        return check_graph(have->body.child, want->body.child, ctx, out_why);
+    if (!its || its == ctx || want->body.type == CORE_NODE_WAIT)
+        return HD_OK;
+    return refuse(out_why,
+                  want->body.type == CORE_NODE_KERNEL ? UPDATE_FUNCTION : UPDATE_PARAMETERS, want,
+                  "a node is of another context");
+}
+
+static enum hd_status check_graph(const struct core_graph *have, const struct core_graph *want,
+                                  const struct core_context *ctx, struct core_exec_failure *out_why)
+{
+    if (have->nodes.len != want->nodes.len)
+        return refuse(out_why, UPDATE_TOPOLOGY, NULL, "the graphs differ in their number of nodes");
+    for (size_t i = 0; i < have->nodes.len; i++) {
+        HD_TRY(check_node(have->nodes.at[i], want->nodes.at[i], ctx, out_why));
+        HD_TRY(check_edges(have->nodes.at[i], want->nodes.at[i], out_why));
+    }
+    return HD_OK;
+}
+
+/* The copy takes the place of the old one's nodes; who they were copied from stays. */
+static void origins_keep(const struct core_graph *from, struct core_graph *to)
+{
+    for (size_t i = 0; i < from->nodes.len; i++) {
+        const struct core_node *a = from->nodes.at[i];
+        struct core_node *b = to->nodes.at[i];
+
+        b->origin = a->origin;
+        b->handle = a->handle;
+        b->is_disabled = a->is_disabled;
+        if (a->body.type == CORE_NODE_CHILD)
+            origins_keep(a->body.child, b->body.child);
+    }
+}
+
+static enum hd_status update_locked(struct core_exec *exec, struct core_graph *graph,
+                                    struct core_exec_failure *out_why)
+{
+    struct core_graph *copy, *before = exec->graph;
+
+    HD_TRY(core_graph_check_locked(graph));
+    HD_TRY(check_graph(before, graph, exec->ctx, out_why));
+    out_why->result = UPDATE_ERROR;
+    HD_TRY(core_graph_clone_locked(graph, false, &copy));
+    origins_keep(before, copy);
+    exec->graph = copy;
+    exec->is_stale = true;
+    core_graph_discard_locked(before);
+    out_why->result = UPDATE_OK;
+    return HD_OK;
+}
+
+enum hd_status core_exec_update(struct core_exec *exec, struct core_graph *graph,
+                                struct core_exec_failure *out_why)
+{
+    enum hd_status status;
+
+    *out_why = (struct core_exec_failure){.result = UPDATE_ERROR};
+    hd_lock_acquire(&core_graph_lock);
+    hd_lock_acquire(&exec->lock);
+    status = update_locked(exec, graph, out_why);
+    hd_lock_release(&exec->lock);
+    hd_lock_release(&core_graph_lock);
+    return status;
+}

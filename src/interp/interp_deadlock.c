@@ -1,0 +1,83 @@
+/* Who waits where, when nobody will go on. */
+#include "interp/interp_priv.h"
+
+#include <stdio.h>
+
+enum { GROUPS_MAX = 6 }; /* that a message names */
+
+/* What a thread waits at: a running one at what it polled by, wherever it is in its loop. */
+static const struct ir_instr *at(const struct interp_thread *t)
+{
+    if (t->state == INTERP_ENDED)
+        return NULL;
+    return t->state == INTERP_RUN && t->polls ? t->polls : t->frame->pc;
+}
+
+static void print_where(struct hd_buf *out, const struct interp_thread *t)
+{
+    const struct ir_instr *in = at(t);
+    const struct interp_bar *bar = &t->cta->bars[t->bar];
+
+    if (t->state == INTERP_WAIT_BAR)
+        hd_buf_printf(out, " at barrier %u, where %u of %u threads have arrived", t->bar,
+                      bar->arrived, bar->count ? bar->count : t->cta->live);
+    else if (t->state == INTERP_WAIT_CLUSTER)
+        hd_buf_printf(out, " at the cluster's barrier, where %u of %u threads have arrived",
+                      t->cta->cluster->arrived, t->cta->cluster->live);
+    else if (t->state == INTERP_WAIT_WARP)
+        hd_buf_printf(out, " at %s for the lanes of mask %#x", ir_op_infos[in->op].name, t->mask);
+    else
+        hd_buf_printf(out, " in a loop with %s", ir_op_infos[in->op].name);
+    if (!in->place.line)
+        return;
+    hd_buf_puts(out, ", ");
+    ir_print_source(t->cta->run->module, &in->place, out);
+}
+
+/* Threads that are where `first` is, and the warps that they belong to. */
+static void print_group(struct hd_buf *out, const struct interp_cta *cta,
+                        const struct interp_thread *first)
+{
+    uint32_t n = 0, warps = 0;
+
+    for (uint32_t i = 0; i < cta->nthreads; i++) {
+        if (at(&cta->threads[i]) != at(first))
+            continue;
+        n++;
+        warps |= 1u << cta->threads[i].warp->index;
+    }
+    hd_buf_printf(out, "%u thread%s of warp%s ", n, n == 1 ? "" : "s",
+                  warps & (warps - 1) ? "s" : "");
+    hd_buf_bits(out, warps);
+    hd_buf_puts(out, n == 1 ? " waits" : " wait");
+    print_where(out, first);
+}
+
+static bool is_first(const struct interp_cta *cta, uint32_t index)
+{
+    const struct interp_thread *t = &cta->threads[index];
+
+    for (uint32_t i = 0; i < index; i++)
+        if (at(&cta->threads[i]) == at(t))
+            return false;
+    return t->state != INTERP_ENDED;
+}
+
+void interp_cta_deadlock(struct interp_cta *cta)
+{
+    struct interp_thread *blamed = NULL;
+    unsigned groups = 0;
+    struct hd_buf text;
+
+    assert(cta->live);
+    hd_buf_init(&text);
+    for (uint32_t i = 0; i < cta->nthreads && groups < GROUPS_MAX; i++) {
+        if (!is_first(cta, i))
+            continue;
+        hd_buf_puts(&text, groups++ ? "; " : "");
+        print_group(&text, cta, &cta->threads[i]);
+        blamed = blamed ? blamed : &cta->threads[i];
+    }
+    interp_fail(blamed, HD_TIMEOUT, "deadlock: %s", text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
+}

@@ -1,0 +1,414 @@
+/* Tensor memory: allocation, loads and stores, copies from shared memory. See tensor.h. */
+#include "ir/ir_tensor.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "ir/ir_ext.h"
+#include "ir/ir_names.h"
+
+enum {
+    WARP = 32,
+    QUARTERS = 4,
+    UNITS = IR_TENSOR_COLUMNS / IR_TENSOR_UNIT,
+    PIECE_COLUMNS = IR_MATRIX_PIECE_B / 4,
+    PADDED = 16 /* elements of a piece in formats with padding */
+};
+
+bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
+                      const char *why)
+{
+    *out = (struct ir_tensor_error){status, at, why};
+    return false;
+}
+
+/* ---- allocation */
+
+void ir_tensor_memory_own(struct ir_tensor_memory *memory, const uint64_t owner[3])
+{
+    if (!memcmp(memory->owner, owner, sizeof(memory->owner)))
+        return;
+    memcpy(memory->owner, owner, sizeof(memory->owner));
+    memory->allocated = memory->first = 0;
+    memory->relinquished = false;
+}
+
+static uint32_t units_mask(unsigned first, unsigned n)
+{
+    return ((n < 32 ? 1u << n : 0u) - 1) << first;
+}
+
+static bool columns_are_legal(uint32_t n)
+{
+    return n >= IR_TENSOR_UNIT && n <= IR_TENSOR_COLUMNS && hd_is_pow2(n);
+}
+
+static bool allocate(const struct ir_tensor_cta *cta, uint32_t n, uint32_t *out,
+                     struct ir_tensor_error *error)
+{
+    struct ir_tensor_memory *memory = cta->memory;
+    unsigned units = n / IR_TENSOR_UNIT;
+
+    if (!columns_are_legal(n))
+        return ir_tensor_refuse(error, HD_TRAP, n,
+                                "columns are allocated in powers of two from 32 to 512");
+    if (memory->relinquished)
+        return ir_tensor_refuse(error, HD_TRAP, n,
+                                "the block has given up the right to allocate tensor memory");
+    for (unsigned first = 0; first + units <= UNITS; first++) {
+        uint32_t mask = units_mask(first, units);
+        if (memory->allocated & mask)
+            continue;
+        memory->allocated |= mask;
+        memory->first |= 1u << first;
+        *out = first * IR_TENSOR_UNIT;
+        return true;
+    }
+    return ir_tensor_refuse(error, HD_TRAP, n,
+                            "no tensor memory is left, and waiting for some is not supported");
+}
+
+/* Does the allocation that begins at unit `first` have that many? */
+static bool is_allocation(const struct ir_tensor_memory *memory, unsigned first, unsigned units)
+{
+    uint32_t mask = units_mask(first, units), next = 1u << (first + units);
+
+    return (memory->allocated & mask) == mask && (memory->first & mask) == 1u << first &&
+           (!(memory->allocated & next) || memory->first & next);
+}
+
+static bool deallocate(const struct ir_tensor_cta *cta, uint32_t address, uint32_t n,
+                       struct ir_tensor_error *error)
+{
+    struct ir_tensor_memory *memory = cta->memory;
+    unsigned first = address / IR_TENSOR_UNIT, units = n / IR_TENSOR_UNIT;
+    uint32_t mask = units_mask(first % 32, units);
+
+    if (!columns_are_legal(n) || address % IR_TENSOR_UNIT || first + units > UNITS ||
+        !is_allocation(memory, first, units))
+        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
+                                "these columns were not allocated together");
+    memory->allocated &= ~mask;
+    memory->first &= ~mask;
+    return true;
+}
+
+/* ---- addresses */
+
+bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
+                     unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
+{
+    unsigned lane = address >> 16, column = address & 0xffff;
+    unsigned first = column / IR_TENSOR_UNIT, last = (column + columns - 1) / IR_TENSOR_UNIT;
+
+    *out = (struct ir_tensor_place){lane, column};
+    if (lane + lanes > IR_TENSOR_LANES || column + columns > IR_TENSOR_COLUMNS)
+        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address, "outside of tensor memory");
+    if (units_mask(first, last - first + 1) & ~cta->memory->allocated)
+        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
+                                "tensor memory that is not allocated");
+    return true;
+}
+
+/* ---- loads and stores of a warp */
+
+static const struct movement {
+    uint8_t lanes;     /* of tensor memory */
+    uint8_t columns;   /* of one repetition */
+    uint8_t registers; /* likewise */
+} movements[] = {
+    [IR_TENSOR_32X32B] = {32, 1, 1},   [IR_TENSOR_16X64B] = {16, 2, 1},
+    [IR_TENSOR_16X128B] = {16, 4, 2},  [IR_TENSOR_16X256B] = {16, 8, 4},
+    [IR_TENSOR_16X32BX2] = {16, 1, 1},
+};
+
+unsigned ir_tensor_registers(const struct ir_tensor *op)
+{
+    return movements[op->shape].registers * op->num;
+}
+
+/* What register `reg` of thread `t` holds, from the address on. */
+static struct ir_tensor_place place_of(const struct ir_tensor *op, unsigned reg, unsigned t)
+{
+    switch (op->shape) {
+    case IR_TENSOR_32X32B:
+        return (struct ir_tensor_place){t, reg};
+    case IR_TENSOR_16X64B:
+        return (struct ir_tensor_place){t / 4 + 8 * (t & 1), 2 * reg + (t >> 1 & 1)};
+    case IR_TENSOR_16X128B:
+        return (struct ir_tensor_place){t / 4 + 8 * (reg & 1), 4 * (reg / 2) + t % 4};
+    case IR_TENSOR_16X256B:
+        return (struct ir_tensor_place){t / 4 + 8 * (reg >> 1 & 1),
+                                        8 * (reg / 4) + t % 4 * 2 + (reg & 1)};
+    default:
+        return (struct ir_tensor_place){t % 16, reg};
+    }
+}
+
+/* Columns that are accessed, from the address on; packed ones have two for each register's. */
+static unsigned columns_of(const struct ir_tensor *op)
+{
+    unsigned n = movements[op->shape].columns * op->num;
+    return ir_tensor_has(op, IR_TENSOR_PACK) ? 2 * n : n;
+}
+
+static bool move_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                       uint32_t address, struct ir_tensor_place *out, struct ir_tensor_error *error)
+{
+    unsigned lanes = movements[op->shape].lanes, columns = columns_of(op);
+    bool two = op->shape == IR_TENSOR_16X32BX2;
+    struct ir_tensor_place second;
+
+    if (!ir_tensor_place(cta, address, lanes, columns, out, error) ||
+        (two && !ir_tensor_place(cta, address + op->offset, lanes, columns, &second, error)))
+        return false;
+    if (out->lane % lanes || out->lane / WARP != cta->warp % QUARTERS)
+        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
+                                "these lanes are not the warp's");
+    return true;
+}
+
+/* The cells of a register, of thread `t`; the second is NULL when it is not packed. */
+static void cells_find(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                       struct ir_tensor_place at, unsigned reg, unsigned t, uint32_t *out[2])
+{
+    struct ir_tensor_place p = place_of(op, reg, t);
+    bool pack = ir_tensor_has(op, IR_TENSOR_PACK);
+    unsigned column = at.column + (pack ? 2 * p.column : p.column);
+
+    if (op->shape == IR_TENSOR_16X32BX2 && t >= 16)
+        column += op->offset;
+    out[0] = &cta->memory->cell[at.lane + p.lane][column];
+    out[1] = pack ? out[0] + 1 : NULL;
+}
+
+/* As unsigned numbers that are in the order of the type's. */
+static uint32_t in_order(enum ir_type type, uint32_t bits)
+{
+    if (type == IR_U32)
+        return bits;
+    if (type == IR_F32 && bits >> 31)
+        return ~bits;
+    return bits ^ 0x80000000u;
+}
+
+static bool is_nan(uint32_t bits)
+{
+    return (bits & 0x7fffffffu) > 0x7f800000u;
+}
+
+/* The smaller or greater one; NaN loses, or with .NaN wins. */
+static uint32_t reduce(const struct ir_tensor *op, uint32_t a, uint32_t b)
+{
+    bool nan_a = op->type == IR_F32 && is_nan(a), nan_b = op->type == IR_F32 && is_nan(b);
+    bool less = in_order(op->type, b) < in_order(op->type, a);
+
+    if (nan_a || nan_b)
+        return (nan_a && nan_b) || ir_tensor_has(op, IR_TENSOR_NAN) ? 0x7fffffffu : nan_a ? b : a;
+    return less == ir_tensor_has(op, IR_TENSOR_MIN) ? b : a;
+}
+
+static uint32_t reduce_all(const struct ir_tensor *op, const uint32_t *regs, unsigned t)
+{
+    uint32_t mask = ir_tensor_has(op, IR_TENSOR_ABS) ? 0x7fffffffu : ~0u, out = regs[t] & mask;
+
+    if (op->type == IR_F32 && is_nan(out))
+        out = 0x7fffffffu;
+    for (unsigned i = 1; i < ir_tensor_registers(op); i++)
+        out = reduce(op, out, regs[i * WARP + t] & mask);
+    return out;
+}
+
+static bool load(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
+                 uint32_t *dst, struct ir_tensor_error *error)
+{
+    unsigned n = ir_tensor_registers(op);
+    struct ir_tensor_place at;
+    uint32_t *cell[2];
+
+    if (!move_check(op, cta, src[cta->lane], &at, error))
+        return false;
+    for (unsigned i = 0; i < n * WARP; i++) {
+        cells_find(op, cta, at, i / WARP, i % WARP, cell);
+        dst[i] = cell[1] ? (*cell[0] & 0xffff) | *cell[1] << 16 : *cell[0];
+    }
+    for (unsigned t = 0; op->type != IR_VOID && t < WARP; t++)
+        dst[n * WARP + t] = reduce_all(op, dst, t);
+    return true;
+}
+
+static bool store(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
+                  struct ir_tensor_error *error)
+{
+    struct ir_tensor_place at;
+    uint32_t *cell[2];
+
+    if (!move_check(op, cta, src[cta->lane], &at, error))
+        return false;
+    src += WARP;
+    for (unsigned i = 0; i < ir_tensor_registers(op) * WARP; i++) {
+        cells_find(op, cta, at, i / WARP, i % WARP, cell);
+        *cell[0] = cell[1] ? src[i] & 0xffff : src[i];
+        if (cell[1])
+            *cell[1] = src[i] >> 16;
+    }
+    return true;
+}
+
+/* ---- copies from shared memory */
+
+static const struct copy {
+    uint8_t rows, pieces; /* in shared memory */
+    uint8_t lanes;        /* from the address on that are written */
+} copies[] = {
+    [IR_TENSOR_CP_128X256B] = {128, 2, 128},  [IR_TENSOR_CP_4X256B] = {4, 2, 97},
+    [IR_TENSOR_CP_128X128B] = {128, 1, 128},  [IR_TENSOR_CP_64X128B_02] = {64, 1, 128},
+    [IR_TENSOR_CP_64X128B_01] = {64, 1, 128}, [IR_TENSOR_CP_32X128B] = {32, 1, 128},
+};
+
+/* Where copy number `i` of a row goes; false: there is none. */
+static bool copy_lane(unsigned shape, unsigned row, unsigned i, unsigned *out)
+{
+    switch (shape) {
+    case IR_TENSOR_CP_4X256B:
+        *out = row * WARP;
+        return i == 0;
+    case IR_TENSOR_CP_64X128B_02: /* rows 0 .. 31 in quarters 0 and 2 */
+        *out = row + i * 64;
+        return i < 2;
+    case IR_TENSOR_CP_64X128B_01:
+        *out = row % WARP + row / WARP * 64 + i * WARP;
+        return i < 2;
+    case IR_TENSOR_CP_32X128B:
+        *out = row + i * WARP;
+        return i < QUARTERS;
+    default:
+        *out = row;
+        return i == 0;
+    }
+}
+
+/* Sixteen elements of 6 or 4 bits, packed, get a byte each, as products have them there. */
+static void unpack(const struct ir_tensor *op, const char *piece, uint8_t out[IR_MATRIX_PIECE_B])
+{
+    unsigned bits = ir_tensor_has(op, IR_TENSOR_B6) ? 6 : 4, shift = bits == 4 ? 2 : 0;
+    uint64_t words[2];
+
+    memcpy(words, piece, sizeof(words));
+    for (unsigned i = 0; i < PADDED; i++) {
+        unsigned at = i * bits;
+        uint64_t word = words[at / 64] >> at % 64;
+        if (at % 64 + bits > 64)
+            word |= words[1] << (64 - at % 64);
+        out[i] = (uint8_t)((word & ((1u << bits) - 1)) << shift);
+    }
+}
+
+static bool copy(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
+                 struct ir_tensor_error *error)
+{
+    const struct copy *c = &copies[op->shape];
+    struct ir_matrix from = ir_matrix_of(ir_tensor_pair(cta, src, 1), false);
+    bool padded = ir_tensor_has(op, IR_TENSOR_B6) || ir_tensor_has(op, IR_TENSOR_B4);
+    struct ir_tensor_place to;
+
+    if (!ir_tensor_place(cta, src[cta->lane], c->lanes, c->pieces * PIECE_COLUMNS, &to, error))
+        return false;
+    for (unsigned n = 0; n < 2u * c->rows * c->pieces; n++) { /* checks all of them first */
+        unsigned at = n % ((unsigned)c->rows * c->pieces), row = at / c->pieces;
+        uint32_t offset = ir_matrix_piece(&from, row, at % c->pieces);
+        const char *piece = ir_matrix_at(&cta->window, offset);
+        uint8_t bytes[IR_MATRIX_PIECE_B];
+        unsigned lane;
+        if (!piece)
+            return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, offset,
+                                    "a matrix reaches outside of shared memory");
+        if (n < (unsigned)c->rows * c->pieces)
+            continue;
+        memcpy(bytes, piece, sizeof(bytes));
+        if (padded)
+            unpack(op, piece, bytes);
+        for (unsigned i = 0; copy_lane(op->shape, row, i, &lane); i++)
+            memcpy(&cta->memory->cell[to.lane + lane][to.column + at % c->pieces * PIECE_COLUMNS],
+                   bytes, sizeof(bytes));
+    }
+    return true;
+}
+
+/* ---- the whole */
+
+uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src, unsigned reg)
+{
+    return src[reg * WARP + cta->lane] | (uint64_t)src[(reg + 1) * WARP + cta->lane] << 32;
+}
+
+bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
+                  uint32_t *dst, struct ir_tensor_error *error)
+{
+    uint32_t address;
+
+    switch (op->op) {
+    case IR_TENSOR_ALLOC:
+        if (!allocate(cta, src[cta->lane], &address, error))
+            return false;
+        for (unsigned t = 0; t < WARP; t++)
+            dst[t] = address;
+        return true;
+    case IR_TENSOR_DEALLOC:
+        return deallocate(cta, src[cta->lane], src[WARP + cta->lane], error);
+    case IR_TENSOR_RELINQUISH:
+        cta->memory->relinquished = true;
+        return true;
+    case IR_TENSOR_LD:
+        return load(op, cta, src, dst, error);
+    case IR_TENSOR_ST:
+        return store(op, cta, src, error);
+    case IR_TENSOR_CP:
+        return copy(op, cta, src, error);
+    default:
+        assert(op->op == IR_TENSOR_MMA);
+        return ir_tensor_mma(op, cta, src, error);
+    }
+}
+
+unsigned ir_tensor_sources(const struct ir_tensor *op)
+{
+    static const uint8_t n[] = {
+        [IR_TENSOR_ALLOC] = 1, [IR_TENSOR_DEALLOC] = 2, [IR_TENSOR_LD] = 1,
+        [IR_TENSOR_ST] = 1,    [IR_TENSOR_CP] = 3,      [IR_TENSOR_MMA] = IR_TENSOR_MMA_SOURCES};
+    return n[op->op] + (op->op == IR_TENSOR_ST ? ir_tensor_registers(op) : 0);
+}
+
+unsigned ir_tensor_results(const struct ir_tensor *op)
+{
+    if (op->op == IR_TENSOR_LD)
+        return ir_tensor_registers(op) + (op->type != IR_VOID);
+    return op->op == IR_TENSOR_ALLOC;
+}
+
+/* ---- what is legal */
+
+static bool is_movement(const struct ir_tensor *op)
+{
+    return op->op == IR_TENSOR_LD || op->op == IR_TENSOR_ST;
+}
+
+const char *ir_ext_check_tensor(const struct ir_tensor *op)
+{
+    bool reduces = op->type != IR_VOID;
+
+    if (op->op >= IR_TENSOR_OP_COUNT_)
+        return "no operation on tensor memory";
+    if (is_movement(op) && (op->shape > IR_TENSOR_16X32BX2 || !hd_is_pow2(op->num) ||
+                            op->num > 128 || ir_tensor_registers(op) > 128))
+        return "no such movement of tensor memory";
+    if (reduces && (op->op != IR_TENSOR_LD ||
+                    (op->type != IR_F32 && op->type != IR_U32 && op->type != IR_S32)))
+        return "no such reduction";
+    if (op->op == IR_TENSOR_CP &&
+        (op->shape < IR_TENSOR_CP_128X256B || op->shape >= IR_TENSOR_SHAPE_COUNT_))
+        return "no such copy to tensor memory";
+    if (op->op == IR_TENSOR_MMA && op->kind >= IR_TENSOR_KIND_COUNT_)
+        return "no such product";
+    return NULL;
+}

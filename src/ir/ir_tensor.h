@@ -1,0 +1,30 @@
+/* Private to src/ir: what ir_tensor.c and ir_tensor_mma.c share. */
+#ifndef HD_IR_IR_TENSOR_H
+#define HD_IR_IR_TENSOR_H
+
+#include "ir/tensor.h"
+
+static inline bool ir_tensor_has(const struct ir_tensor *op, enum ir_tensor_flag flag)
+{
+    return (op->flags >> flag & 1) != 0;
+}
+
+struct ir_tensor_place {
+    unsigned lane, column;
+};
+
+/* Reports; false. */
+bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
+                      const char *why);
+/* Lanes and columns from an address on; false: they are not all allocated. */
+bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
+                     unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
+    HD_MUST_CHECK;
+/* Two registers of the thread as one number. */
+uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src, unsigned reg);
+/* Registers of data of a load or store. */
+unsigned ir_tensor_registers(const struct ir_tensor *op);
+bool ir_tensor_mma(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
+                   struct ir_tensor_error *error) HD_MUST_CHECK;
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * Tensor memory and the operations of tcgen05 on it.
+ *
+ * A CTA has 128 lanes of 512 columns of 32 bits. An address is a lane in its upper and a column in
+ * its lower half. Columns are allocated, in all lanes, in powers of two from 32 on; what is not
+ * allocated is not accessed. A warp loads and stores its own quarter of the lanes, which its number
+ * modulo four gives; products and copies from shared memory see all of them.
+ *
+ * Sources and results are registers of 32 lanes, 32 bits each, in the order of enum ir_tensor_op's
+ * list in spec/ir_enums.def. What is one thread's or one warp's is taken from lane `lane`.
+ */
+#ifndef HD_IR_TENSOR_H
+#define HD_IR_TENSOR_H
+
+#include "ir/matrix.h"
+
+enum {
+    IR_TENSOR_LANES = 128,
+    IR_TENSOR_COLUMNS = 512,
+    IR_TENSOR_UNIT = 32, /* columns */
+    IR_TENSOR_M_MAX = 128,
+    IR_TENSOR_N_MAX = 256,
+    IR_TENSOR_K_MAX = 128,
+    IR_TENSOR_REGISTERS_MAX = 130 /* of one instruction */
+};
+
+/* Of a MMA, where its sources are. */
+enum {
+    IR_TENSOR_D,
+    IR_TENSOR_A, /* a descriptor's halves, or an address */
+    IR_TENSOR_B = 3,
+    IR_TENSOR_IDESC = 5,
+    IR_TENSOR_ENABLE_D, /* 0: c is zero */
+    IR_TENSOR_OFF,      /* four registers: lanes that are not written */
+    IR_TENSOR_METADATA = 11,
+    IR_TENSOR_SCALE_A,
+    IR_TENSOR_SCALE_B,
+    IR_TENSOR_MMA_SOURCES
+};
+
+struct ir_tensor_memory {
+    uint64_t owner[3];  /* whose it is: what tells one CTA from all others */
+    uint32_t allocated; /* a bit for each 32 columns */
+    uint32_t first;     /* those that begin an allocation */
+    bool relinquished;
+    uint32_t cell[IR_TENSOR_LANES][IR_TENSOR_COLUMNS] __attribute__((aligned(64)));
+    /* Room for the matrices of a product, as f32, which has all their elements. */
+    float a[IR_TENSOR_M_MAX * IR_TENSOR_K_MAX] __attribute__((aligned(64)));
+    float b[IR_TENSOR_K_MAX * IR_TENSOR_N_MAX] __attribute__((aligned(64)));
+};
+
+/*
+ * For m rows: d (n numbers) += a (k numbers) * b (k rows of n numbers, ldb apart), in the order of
+ * k, each sum rounded once; NaN is canonical in the end.
+ */
+struct ir_tensor_product {
+    float *d[IR_TENSOR_M_MAX];
+    const float *a[IR_TENSOR_M_MAX];
+    const float *b;
+    unsigned m, n, k, ldb;
+};
+
+/* What a device does faster than the model, with the same bits. */
+struct ir_tensor_fast {
+    /* False: not one that it reads, or a piece is outside of the window. */
+    bool (*read)(const struct ir_matrix_panel *panel);
+    void (*product)(const struct ir_tensor_product *p);
+};
+
+struct ir_tensor_cta {
+    struct ir_tensor_memory *memory;
+    struct ir_matrix_window window;
+    unsigned warp, lane;
+    const struct ir_tensor_fast *fast; /* NULL: the model */
+};
+
+struct ir_tensor_error {
+    enum hd_status status;
+    uint64_t at;
+    const char *why;
+};
+
+/* False: nothing is done; the error says why not. */
+bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
+                  uint32_t *dst, struct ir_tensor_error *out_error) HD_MUST_CHECK;
+/* Makes the memory that of another CTA, unless it is. */
+void ir_tensor_memory_own(struct ir_tensor_memory *memory, const uint64_t owner[3]);
+
+/* How many registers an operation reads and writes, addresses and the like included. */
+unsigned ir_tensor_sources(const struct ir_tensor *op);
+unsigned ir_tensor_results(const struct ir_tensor *op);
+
+#endif

@@ -185,7 +185,7 @@ static bool inside_move(const struct run *r, const int64_t *at, char *flat, bool
 
 static void fill(const struct ir_tensor_copy *c, char *flat)
 {
-    const uint16_t nan = 0x7ff7;
+    const uint16_t nan = IR_TENSOR_OOB_NAN;
 
     if (c->map.fill == IR_TENSOR_FILL_ZERO)
         memset(flat, 0, c->row_B);

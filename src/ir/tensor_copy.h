@@ -24,6 +24,8 @@
 
 #include "ir/tensor_map.h"
 
+#define IR_TENSOR_OOB_NAN 0x7ff7u /* also what fma.oob looks for */
+
 enum ir_tensor_way { IR_TENSOR_LOAD, IR_TENSOR_STORE, IR_TENSOR_REDUCE, IR_TENSOR_WAYS };
 
 enum ir_tensor_mode {

@@ -7,15 +7,13 @@ typedef struct ir_value *val;
 
 /* ---- addresses of other blocks: their rank is in bits of its own (struct ir_window) */
 
-static const char *address_refusal(const struct ptx_insn *in)
+/* Fails for .u32 without a space: a generic address does not fit. */
+static bool takes_address(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct ptx_form *form = in->form;
-    enum ir_type t = lower_form_type(in);
-    bool generic = form->nspaces == 0;
-    if ((t != IR_U32 && t != IR_U64) ||
-        (!generic && (form->nspaces > 1 || ptx_form_space(form) != PTX_SPACE_SHARED_CLUSTER)))
-        return "it is .u32 or .u64, and .shared::cluster or generic";
-    return generic && t == IR_U32 ? "generic addresses have 64 bits" : NULL;
+    bool fits = in->form->nspaces || lower_form_type(in) == IR_U64;
+    if (!fits)
+        lower_fail_form(f, "generic addresses have 64 bits");
+    return fits;
 }
 
 /* The operand as an address of .shared::cluster. */
@@ -34,11 +32,8 @@ static val window_address(struct lower_fn *f, const struct ptx_insn *in,
 bool lower_do_mapa(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
-    const char *why = address_refusal(in);
-    if (why) {
-        lower_fail(f, HD_BAD_PTX, why);
+    if (!takes_address(f, in))
         return true;
-    }
     val mask = lower_const(f, t, IR_CLUSTER_STRIDE_B - 1);
     val offset = lower_op2(f, IR_OP_AND, t, window_address(f, in, &in->ops[1]), mask);
     val rank = lower_fit(f, lower_src(f, &in->ops[2], IR_U32), IR_U32, t);
@@ -52,11 +47,8 @@ bool lower_do_mapa(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_getctarank(struct lower_fn *f, const struct ptx_insn *in)
 {
     enum ir_type t = lower_form_type(in);
-    const char *why = address_refusal(in);
-    if (why) {
-        lower_fail(f, HD_BAD_PTX, why);
+    if (!takes_address(f, in))
         return true;
-    }
     val shift = lower_const(f, IR_B32, IR_CLUSTER_SHIFT);
     val rank = lower_op2(f, IR_OP_SHR, t, window_address(f, in, &in->ops[1]), shift);
     lower_dst(f, &in->ops[0], lower_fit(f, rank, t, IR_B32), IR_U32);

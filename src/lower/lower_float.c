@@ -1,4 +1,5 @@
 /* Floating-point instructions that are more than one IR operation. */
+#include "ir/tensor_copy.h"
 #include "lower/lower_priv.h"
 
 #include <assert.h>
@@ -59,9 +60,42 @@ bool lower_float(struct lower_fn *f, const struct ptx_insn *in, enum ir_op op)
     return true;
 }
 
+/* The 16 bits of element i of x, which has one or two. */
+static val element(struct lower_fn *f, val x, unsigned i)
+{
+    if (ir_type_bits(x->type) == 16)
+        return x;
+    struct ir_instr *r = lower_emit(f, IR_OP_UNPACK, IR_B16, 1, &x, 1);
+    r->imm = i;
+    return r->dst[0];
+}
+
+static val is_outside(struct lower_fn *f, val x, unsigned i)
+{
+    val both[] = {element(f, x, i), lower_const(f, IR_B16, IR_TENSOR_OOB_NAN)};
+    return lower_emit(f, IR_OP_SETP, IR_B16, 2, both, 1)->dst[0];
+}
+
+/* fma.oob: +0 where a or b is what tensor copies put in place of elements outside the tensor. */
+static bool fma_in_bounds(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ir_type t = lower_form_type(in);
+    unsigned n = t == IR_F16X2 || t == IR_BF16X2 ? 2 : 1;
+    val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t), part[2];
+    val r = lower_simple_emit(f, in, IR_OP_FMA)->dst[0];
+    for (unsigned i = 0; i < n; i++) {
+        val outside = lower_op2(f, IR_OP_OR, IR_PRED, is_outside(f, a, i), is_outside(f, b, i));
+        part[i] = lower_op3(f, IR_OP_SELECT, IR_B16, outside, lower_const(f, IR_B16, 0),
+                            element(f, r, i));
+    }
+    lower_dst(f, &in->ops[0], n == 2 ? lower_op(f, IR_OP_PACK, IR_B32, 2, part) : part[0], t);
+    return true;
+}
+
 bool lower_do_fma(struct lower_fn *f, const struct ptx_insn *in)
 {
-    return lower_float(f, in, IR_OP_FMA);
+    return ptx_form_has(in->form, PTX_MOD_OOB) ? fma_in_bounds(f, in)
+                                               : lower_float(f, in, IR_OP_FMA);
 }
 
 /* Three sources, with .abs of their magnitudes. */

@@ -14,7 +14,7 @@ static bool is_read_elsewhere(const struct ptx_form *form, enum ptx_mod mod)
     static const enum ptx_mod known[] = {PTX_MOD_TYPE, PTX_MOD_RN,     PTX_MOD_RZ,    PTX_MOD_RM,
                                          PTX_MOD_RP,   PTX_MOD_FULL,   PTX_MOD_CLAMP, PTX_MOD_NOFTZ,
                                          PTX_MOD_ABS,  PTX_MOD_APPROX, PTX_MOD_AND,   PTX_MOD_OR,
-                                         PTX_MOD_XOR,  PTX_MOD_L,      PTX_MOD_R};
+                                         PTX_MOD_XOR,  PTX_MOD_L,      PTX_MOD_R,     PTX_MOD_OOB};
     for (size_t i = 0; i < HD_COUNT_OF(known); i++) {
         if (mod == known[i])
             return true;

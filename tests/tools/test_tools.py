@@ -275,9 +275,9 @@ EXTERN = """.version 8.0
 """.replace("%%", "%")
 
 
-MODIFIER = """.visible .entry k() { .reg .b16 %h<3>;
-    fma.rn.oob.f16 %h0, %h1, %h2, %h0;
-    fma.rn.oob.f16 %h1, %h1, %h2, %h0;
+NARROW = """.visible .entry k() { .reg .b32 %r<3>;
+    mapa.u32 %r0, %r1, %r2;
+    mapa.u32 %r1, %r0, %r2;
     ret; }
 """
 
@@ -295,10 +295,10 @@ def test_doctor_calls():
            "cudaGraphLaunch (parent line 14), which is not defined: graphs that kernels launch" in result.stdout
            and "uses elsewhere (parent line 22)" in result.stdout,
            "what device code uses and does not define, but not what the device supplies", result.stdout)
-    result = tool("doctor", write(os.path.join(folder, "modifier.ptx"), PTX_HEAD + MODIFIER))
+    result = tool("doctor", write(os.path.join(folder, "narrow.ptx"), PTX_HEAD + NARROW))
     tap.ok(result.returncode == 1 and result.stdout.count("problem") == 1 and
-           "problem        instruction fma.rn.oob.f16 (k line 5): a modifier is not supported" in result.stdout and
-           "2 uses" in result.stdout, "what lowering refuses by a modifier", result.stdout)
+           "problem        instruction mapa.u32 (k line 5): generic addresses have 64 bits" in result.stdout and
+           "2 uses" in result.stdout, "what lowering refuses of an instruction that it has", result.stdout)
     a, b = (write(os.path.join(folder, n), PTX_HEAD + text) for n, text in (
         ("a.ptx", ".extern .func there();\n.visible .entry k() { call there, (); ret; }\n"),
         ("b.ptx", ".visible .func there() { ret; }\n")))

@@ -6,9 +6,11 @@ THEIRS = [
     ("addc|subc", r"\.sat\.", "a saturation that the manual does not give the carry forms"),
     ("testp", r"testp\.f(32|64) ", "no class is asked for"),
     ("fma", r"\.r[mpz]\.bf16", "bf16 rounds to nearest only"),
+    ("fma", r"\.oob\.rn\.sat\.", "the manual gives .oob a .relu only"),
     ("rcp", r"\.ftz\.r[nzmp]\.f64", "only rcp.approx.ftz.f64 flushes"),
     ("bar.*red", r"\.any\.", "a word of vote that is passed over"),
     ("mapa|getctarank", r"\.s(32|64) ", "addresses are unsigned"),
+    ("mapa|getctarank", r"(mapa|getctarank)\.u32 ", "32 bits do not hold a generic address"),
 ]
 # What Heddle takes and this ptxas does not.
 OURS = [

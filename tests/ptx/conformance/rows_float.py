@@ -42,6 +42,20 @@ def arithmetic(op, n, name, mode="", ftz=False, sat=False, relu=False, count=1):
     return Row(text, 2 * fmt.bits, [packed(kind_of(fmt), 2)] * n, lanes(oracle, fmt, 2))
 
 
+def in_bounds(name, relu, count):
+    """fma.oob: +0 where a or b is the NaN of elements outside a tensor."""
+    fmt, outside = FORMATS[name], 0x7ff7
+
+    def oracle(a, b, c):
+        return 0 if outside in (a, b) else floats.operate(fmt, "fma", (a, b, c), "rn", relu=relu)
+    text = f"{word('fma.rn.oob', 'relu' * relu, name + 'x2' * (count == 2))} {{d}}, {places(3)}"
+    some = Kind(16, [outside, outside ^ 0x8000, outside + 1], kind_of(fmt).draw)
+    kinds = [some] * 3
+    if count == 1:
+        return Row(text, 16, kinds, oracle)
+    return Row(text, 32, [packed(k, 2) for k in kinds], lanes(oracle, fmt, 2))
+
+
 def mixed(op, n, half, mode, sat):
     """All sources but the last are halves."""
     fmt = FORMATS[half]
@@ -151,6 +165,7 @@ def rows():
             out += [arithmetic(op, n, name, mode, count=c) for c in (1, 2)]
             if op == "fma":
                 out += [arithmetic(op, n, name, "rn", relu=True, count=c) for c in (1, 2)]
+                out += [in_bounds(name, relu, c) for relu in both for c in (1, 2)]
             if name == "f16":
                 out += [arithmetic(op, n, name, mode, ftz, sat, count=c) for ftz in both for sat in both for c in (1, 2) if ftz or sat]
             if op != "mul":

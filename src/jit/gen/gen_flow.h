@@ -101,6 +101,8 @@ void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn);
 void gen_llvm_init(void);
 const char *gen_cpu_name(enum jit_path path);
 
+/* gen_mend.c: keeps LLVM from a mistake in code for AVX-512. */
+void gen_mend_selects(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
 

@@ -253,6 +253,17 @@ def convert(to, source, sat):
     return Row(f"cvt{'.sat' * sat}.{to}.{source} {{d}}, {{0}}", out, [kind], oracle)
 
 
+def merged(bits, kept):
+    """Three operands' logic, or one of them: what becomes masked instructions, which compilers have got wrong."""
+    ones, out, b = (1 << bits) - 1, [], f"b{bits}"
+    for mask in (0x5aa5 * (ones // 0xffff), 1 << bits - 1):
+        text = "; ".join((f".reg .{b} m, k", f"and.{b} m, {{0}}, {mask}", f"and.{b} k, {{1}}, {ones ^ mask}", f"or.{b} k, k, m",
+                          f"selp.{b} {{d}}, k, {{{kept}}}, {{2}}"))
+        out.append(Row(text, bits, [WIDTH[bits]] * 2 + [PRED],
+                       lambda a, b, p, mask=mask: a & mask | b & (ones ^ mask) if p else (a, b)[kept]))
+    return out
+
+
 def limits(t):
     return saturate(t, -1 << 70), saturate(t, 1 << 70)
 
@@ -297,6 +308,7 @@ def rows():
                     simple("bfind.shiftamt", t, 1, lambda a, t=t: bfind(t, a, True), 32), bfe(t), carry(t, "add"), carry(t, "sub"),
                     carry_product(t, "lo"), carry_product(t, "hi")]
     out += [carry_16("add"), carry_16("sub"), carry_product_16("lo"), carry_product_16("hi"), *vectors()]
+    out += [row for bits in (32, 64) for kept in (0, 1) for row in merged(bits, kept)]
     out += [Row("sub.u32 {d}, {0}+5, {1}", 32, [I32, I32], lambda a, b: a + 5 - b)]
     for w in (16, 32, 64):
         t = f"b{w}"

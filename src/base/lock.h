@@ -18,6 +18,7 @@
     X(DRIVER)   /* api/driver: handle tables */                                                    \
     X(GRAPH)    /* core: graphs and captures */                                                    \
     X(EXEC)     /* core: one executable graph */                                                   \
+    X(GRAPH_MEMORY) /* core: memory of graphs */                                                   \
     X(CONTEXT)  /* core: one context's modules, streams, events */                                 \
     X(MODULE)   /* core: lazy loading of one module */                                             \
     X(STREAM)   /* core: one stream's order */                                                     \

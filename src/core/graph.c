@@ -103,6 +103,20 @@ void core_graph_finalise(struct core_graph *graph)
     core_handle_free(graph);
 }
 
+bool core_graph_has_memory_locked(const struct core_graph *graph)
+{
+    bool has = false;
+
+    assert(hd_lock_held(&core_graph_lock));
+    for (size_t i = 0; i < graph->nodes.len && !has; i++) {
+        const struct core_body *body = &graph->nodes.at[i]->body;
+
+        has = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE ||
+              (body->type == CORE_NODE_CHILD && core_graph_has_memory_locked(body->child));
+    }
+    return has;
+}
+
 /* ---- edges */
 
 static bool data_is(const struct core_edge_data *a, const struct core_edge_data *b)
@@ -208,6 +222,8 @@ enum hd_status core_edges_remove_locked(struct core_graph *graph, struct core_no
                                         const struct core_edge_data *data, size_t n)
 {
     assert(hd_lock_held(&core_graph_lock));
+    if (core_graph_has_memory_locked(graph))
+        return hd_error(HD_BAD_ARG, "a graph that allocates or frees memory keeps its edges");
     for (size_t i = 0; i < n; i++) {
         if (from[i]->graph != graph || to[i]->graph != graph ||
             edge_find(to[i]->from.at, to[i]->from.len, from[i], data_at(data, i)) ==
@@ -279,6 +295,18 @@ static enum hd_status node_connect(struct core_node *node, struct core_node *con
     return status;
 }
 
+static bool frees_again(const struct core_graph *graph, const struct core_body *body)
+{
+    bool again = false;
+
+    for (size_t i = 0; i < graph->nodes.len && body->type == CORE_NODE_FREE && !again; i++) {
+        const struct core_body *other = &graph->nodes.at[i]->body;
+
+        again = other->type == CORE_NODE_FREE && other->memory == body->memory;
+    }
+    return again;
+}
+
 enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *body,
                                     struct core_node *const *from,
                                     const struct core_edge_data *data, size_t n,
@@ -290,6 +318,10 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
     assert(hd_lock_held(&core_graph_lock));
     if (!node)
         return hd_error(HD_NO_MEMORY, "graph node");
+    if (frees_again(graph, &node->body)) {
+        core_node_end_locked(node);
+        return hd_error(HD_BAD_ARG, "the graph frees this memory already");
+    }
     if (!core_node_enlist(graph, node)) {
         core_node_end_locked(node);
         return hd_error(HD_NO_MEMORY, "graph node");

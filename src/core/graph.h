@@ -33,7 +33,10 @@ extern struct hd_lock core_graph_lock;
     X(CHILD, 4, child, "GRAPH")                                                                    \
     X(EMPTY, 5, empty, "EMPTY")                                                                    \
     X(WAIT, 6, event, "EVENT_WAIT")                                                                \
-    X(RECORD, 7, event, "EVENT_RECORD")
+    X(RECORD, 7, event, "EVENT_RECORD")                                                            \
+    X(ALLOC, 10, memory, "MEM_ALLOC")                                                              \
+    X(FREE, 11, memory, "MEM_FREE")                                                                \
+    X(BATCH, 12, batch, "BATCH_MEM_OP")
 
 enum core_node_type {
 #define X(NAME, value, body, text) CORE_NODE_##NAME = (value),
@@ -85,6 +88,19 @@ struct core_body_host {
     void *arg;
 };
 
+/* Operations of a stream on memory. */
+struct core_body_batch {
+    struct core_context *ctx; /* a reference */
+    struct core_mem_op *ops;
+    union hal_packet *packets; /* that do them */
+    uint8_t *said; /* n times CORE_MEM_OP_TEXT_B: room for the API to tell them; or NULL */
+    unsigned n;
+};
+
+#define CORE_MEM_OP_TEXT_B 48
+
+struct core_graph_memory;
+
 struct core_body {
     enum core_node_type type;
     union {
@@ -92,8 +108,10 @@ struct core_body {
         struct core_body_copy copy;
         struct core_body_fill fill;
         struct core_body_host host;
-        struct core_graph *child; /* owned */
-        struct core_event *event; /* a reference */
+        struct core_graph *child;         /* owned */
+        struct core_event *event;         /* a reference */
+        struct core_graph_memory *memory; /* a reference (graph_memory.h) */
+        struct core_body_batch batch;
     };
 };
 
@@ -111,6 +129,10 @@ enum hd_status core_body_fill(struct core_context *ctx, const struct core_body_f
                               struct core_body *out_body) HD_MUST_CHECK;
 struct core_body core_body_host(void (*func)(void *), void *arg);
 struct core_body core_body_event(enum core_node_type type, struct core_event *event);
+enum hd_status core_body_batch(struct core_context *ctx, const struct core_mem_op *ops, unsigned n,
+                               struct core_body *out_body) HD_MUST_CHECK;
+/* Takes a reference. */
+struct core_body core_body_memory(enum core_node_type type, struct core_graph_memory *memory);
 /* A copy of the graph. */
 enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
     HD_MUST_CHECK;
@@ -193,6 +215,8 @@ void core_node_body_set_locked(struct core_node *node, struct core_body *body);
  */
 enum hd_status core_graph_order(struct core_graph *graph, struct core_node **out_order)
     HD_MUST_CHECK;
+/* Has it nodes that allocate or free memory? Then nodes and edges stay, and there are no copies. */
+bool core_graph_has_memory_locked(const struct core_graph *graph);
 /* The node copied from `original`, NULL when there is none. */
 struct core_node *core_graph_find_locked(const struct core_graph *graph, uint64_t origin);
 /* `publish`: handles are wanted; a copy that is inside of something needs none. */
@@ -246,6 +270,8 @@ struct core_program {
     HD_VEC(union hal_packet) packets;
     HD_VEC(struct core_step) steps;
     HD_VEC(struct core_need) needs;
+    HD_VEC(struct core_graph_memory *) allocs; /* of nodes of the graph */
+    HD_VEC(struct core_graph_memory *) frees;
     uint32_t ngrids; /* dispatches */
 };
 
@@ -262,6 +288,7 @@ struct core_exec {
     struct hd_lock lock; /* all below: outside of streams */
     struct core_graph *graph;
     struct core_program program;
+    bool has_memory;                    /* it allocates or frees */
     bool is_stale;                      /* nodes changed since the program was made */
     const _Atomic uint64_t *last_queue; /* of the last launch */
     uint64_t last_position;

@@ -3,7 +3,9 @@
 
 #include "base/mem.h"
 #include "core/graph.h"
+#include "core/graph_memory.h"
 #include "core/graph_parts.h"
+#include "hal/packet.h"
 
 /* ---- kernels */
 
@@ -154,6 +156,63 @@ enum hd_status core_body_fill(struct core_context *ctx, const struct core_body_f
     return HD_OK;
 }
 
+/* ---- operations on memory */
+
+static void batch_fini(struct core_body_batch *batch)
+{
+    hd_free(batch->ops);
+    hd_free(batch->packets);
+    hd_free(batch->said);
+    core_context_unref(batch->ctx);
+}
+
+/* A batch of as many operations. */
+static enum hd_status batch_make(struct core_context *ctx, unsigned n,
+                                 struct core_body_batch *out_batch)
+{
+    *out_batch = (struct core_body_batch){
+        .ctx = core_context_ref(ctx),
+        .ops = hd_alloc_array(HD_MAX(n, 1u), sizeof(*out_batch->ops)),
+        .packets = hd_alloc_array(HD_MAX(n, 1u), sizeof(*out_batch->packets)),
+        .n = n};
+    if (out_batch->ops && out_batch->packets)
+        return HD_OK;
+    batch_fini(out_batch);
+    return hd_error(HD_NO_MEMORY, "parameters of a batch node");
+}
+
+enum hd_status core_body_batch(struct core_context *ctx, const struct core_mem_op *ops, unsigned n,
+                               struct core_body *out_body)
+{
+    struct core_body body = {.type = CORE_NODE_BATCH};
+    enum hd_status status;
+
+    status = batch_make(ctx, n, &body.batch);
+    for (unsigned i = 0; i < n && status == HD_OK; i++) {
+        body.batch.ops[i] = ops[i];
+        status = core_mem_op_packet(&ops[i], &body.batch.packets[i]);
+        if (status != HD_OK)
+            batch_fini(&body.batch);
+    }
+    if (status == HD_OK)
+        *out_body = body;
+    return status;
+}
+
+static enum hd_status batch_clone(const struct core_body_batch *from, struct core_body_batch *to)
+{
+    HD_TRY(batch_make(from->ctx, from->n, to));
+    memcpy(to->ops, from->ops, from->n * sizeof(*to->ops));
+    memcpy(to->packets, from->packets, from->n * sizeof(*to->packets));
+    return HD_OK;
+}
+
+struct core_body core_body_memory(enum core_node_type type, struct core_graph_memory *memory)
+{
+    assert(type == CORE_NODE_ALLOC || type == CORE_NODE_FREE);
+    return (struct core_body){.type = type, .memory = core_graph_memory_ref(memory)};
+}
+
 /* ---- the others */
 
 struct core_body core_body_host(void (*func)(void *), void *arg)
@@ -168,8 +227,11 @@ struct core_body core_body_event(enum core_node_type type, struct core_event *ev
 
 enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
 {
-    *out_body = (struct core_body){.type = CORE_NODE_CHILD};
-    return core_graph_clone_locked(graph, true, &out_body->child);
+    struct core_body body = {.type = CORE_NODE_CHILD};
+
+    HD_TRY(core_graph_clone_locked(graph, true, &body.child));
+    *out_body = body;
+    return HD_OK;
 }
 
 enum hd_status core_body_clone_locked(const struct core_body *body, struct core_body *out_body)
@@ -188,6 +250,12 @@ enum hd_status core_body_clone_locked(const struct core_body *body, struct core_
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
         core_event_ref(body->event);
+        return HD_OK;
+    case CORE_NODE_BATCH:
+        return batch_clone(&body->batch, &out_body->batch);
+    case CORE_NODE_ALLOC:
+    case CORE_NODE_FREE:
+        core_graph_memory_ref(body->memory);
         return HD_OK;
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:
@@ -216,6 +284,13 @@ void core_body_fini_locked(struct core_body *body)
     case CORE_NODE_RECORD:
         core_event_unref(body->event);
         break;
+    case CORE_NODE_BATCH:
+        batch_fini(&body->batch);
+        break;
+    case CORE_NODE_ALLOC:
+    case CORE_NODE_FREE:
+        core_graph_memory_unref(body->memory);
+        break;
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:
         break;
@@ -242,6 +317,10 @@ struct core_context *core_body_context(const struct core_body *body)
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
         return body->event->ctx;
+    case CORE_NODE_BATCH:
+        return body->batch.ctx;
+    case CORE_NODE_ALLOC:
+    case CORE_NODE_FREE:
     case CORE_NODE_CHILD:
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:

@@ -84,10 +84,13 @@ static enum hd_status fill_locked(const struct core_graph *from, struct core_gra
 enum hd_status core_graph_clone_locked(const struct core_graph *graph, bool publish,
                                        struct core_graph **out_graph)
 {
-    struct core_graph *copy = core_graph_make();
+    struct core_graph *copy;
     enum hd_status status;
 
     assert(hd_lock_held(&core_graph_lock));
+    if (publish && core_graph_has_memory_locked(graph))
+        return hd_error(HD_BAD_ARG, "a graph that allocates or frees memory cannot be copied");
+    copy = core_graph_make();
     if (!copy)
         return hd_error(HD_NO_MEMORY, "copy of a graph");
     copy->origin = graph->id;

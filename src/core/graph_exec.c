@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/capture.h"
+#include "core/graph_memory.h"
 #include "core/graph_parts.h"
 #include "hal/hal.h"
 
@@ -102,7 +103,10 @@ static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph
     HD_TRY(check(graph, exec->ctx, out_why));
     out_why->result = CORE_INSTANTIATE_ERROR;
     HD_TRY(core_graph_clone_locked(graph, false, &exec->graph));
-    return core_program_make(exec->graph, &exec->program);
+    HD_TRY(core_program_make(exec->graph, &exec->program));
+    HD_TRY(core_graph_memory_instantiate(&exec->program));
+    exec->has_memory = exec->program.allocs.len || exec->program.frees.len;
+    return HD_OK;
 }
 
 enum hd_status core_exec_create(struct core_graph *graph, struct core_context *ctx, unsigned flags,
@@ -142,6 +146,8 @@ void core_exec_finalise(struct core_exec *exec)
 {
     struct core_context *ctx = exec->ctx;
 
+    if (exec->has_memory)
+        core_graph_memory_forget(&exec->program);
     if (exec->graph) {
         hd_lock_acquire(&core_graph_lock);
         core_graph_discard_locked(exec->graph);
@@ -191,29 +197,52 @@ static void launch_done(void *arg)
     core_exec_unref(arg);
 }
 
-static enum hd_status launch_locked(struct core_exec *exec, struct core_stream *stream,
-                                    bool *out_keeps)
+static enum hd_status run_locked(struct core_exec *exec, struct core_stream *stream)
+{
+    assert(hd_lock_held(&exec->lock));
+    HD_TRY(core_stream_run(stream, &exec->program, exec->last_queue, exec->last_position,
+                           &exec->last_position));
+    exec->last_queue = &stream->queue->ring->retired;
+    return HD_OK;
+}
+
+/* With memory that it allocates or frees, which is in use until the launch is done. */
+static enum hd_status run_with_memory_locked(struct core_exec *exec, struct core_stream *stream)
+{
+    struct core_graph_use *use;
+    enum hd_status status;
+
+    HD_TRY(core_graph_memory_begin(&exec->program, exec->flags & CORE_EXEC_AUTO_FREE, &use));
+    status = run_locked(exec, stream);
+    if (status != HD_OK) {
+        core_graph_memory_cancel(use);
+        return status;
+    }
+    status = core_stream_call(stream, core_graph_memory_done, use, true);
+    if (status != HD_OK)
+        core_graph_memory_done(use);
+    return status;
+}
+
+static enum hd_status launch_locked(struct core_exec *exec, struct core_stream *stream)
 {
     assert(hd_lock_held(&exec->lock));
     HD_TRY(program_refresh_locked(exec));
     HD_TRY(needs_prepare(exec));
-    HD_TRY(core_stream_run(stream, &exec->program, exec->last_queue, exec->last_position,
-                           &exec->last_position));
-    exec->last_queue = &stream->queue->ring->retired;
-    *out_keeps = exec->graph->users.len != 0;
-    return HD_OK;
+    return exec->has_memory ? run_with_memory_locked(exec, stream) : run_locked(exec, stream);
 }
 
 enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stream)
 {
     enum hd_status status;
-    bool keeps = false;
+    bool keeps;
 
     HD_TRY(check_stream(exec, stream));
     if (core_stream_is_capturing(stream))
         return core_capture_exec(stream, exec);
     hd_lock_acquire(&exec->lock);
-    status = launch_locked(exec, stream, &keeps);
+    status = launch_locked(exec, stream);
+    keeps = exec->graph->users.len != 0;
     hd_lock_release(&exec->lock);
     HD_TRY(status);
     if (keeps) {
@@ -270,6 +299,8 @@ static enum hd_status check_change(const struct core_exec *exec, const struct co
 
     if (from->type != to->type)
         return hd_error(HD_BAD_ARG, "the node is of another type");
+    if (from->type == CORE_NODE_ALLOC || from->type == CORE_NODE_FREE)
+        return hd_error(HD_BAD_ARG, "nodes that allocate or free memory do not change");
     if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
         return hd_error(HD_BAD_ARG, "the node's context cannot change");
     return HD_OK;

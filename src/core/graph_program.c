@@ -110,6 +110,15 @@ static bool event_add(struct core_program *program, const struct core_body *body
                                        .event = body->event});
 }
 
+static bool batch_add(struct core_program *program, const struct core_body_batch *batch)
+{
+    bool ok = true;
+
+    for (unsigned i = 0; i < batch->n && ok; i++)
+        ok = plain_add(program, &batch->packets[i]);
+    return ok;
+}
+
 static bool graph_add(struct core_program *program, struct core_graph *graph);
 
 static bool body_add(struct core_program *program, const struct core_body *body)
@@ -128,6 +137,12 @@ static bool body_add(struct core_program *program, const struct core_body *body)
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
         return event_add(program, body);
+    case CORE_NODE_BATCH:
+        return batch_add(program, &body->batch);
+    case CORE_NODE_ALLOC: /* nothing happens on the device: core_exec_launch() sees to them */
+        return hd_vec_push(&program->allocs, body->memory);
+    case CORE_NODE_FREE:
+        return hd_vec_push(&program->frees, body->memory);
     case CORE_NODE_EMPTY:
         break;
     }
@@ -151,6 +166,7 @@ static bool graph_add(struct core_program *program, struct core_graph *graph)
 enum hd_status core_program_make(struct core_graph *graph, struct core_program *program)
 {
     program->packets.len = program->steps.len = program->needs.len = 0;
+    program->allocs.len = program->frees.len = 0;
     program->ngrids = 0;
     return graph_add(program, graph) ? HD_OK : hd_error(HD_NO_MEMORY, "executable graph");
 }
@@ -160,4 +176,6 @@ void core_program_fini(struct core_program *program)
     hd_vec_fini(&program->packets);
     hd_vec_fini(&program->steps);
     hd_vec_fini(&program->needs);
+    hd_vec_fini(&program->allocs);
+    hd_vec_fini(&program->frees);
 }

@@ -52,6 +52,9 @@ static enum hd_status check_node(const struct core_node *have, const struct core
 
     if (have->body.type != want->body.type)
         return refuse(out_why, UPDATE_TYPE, want, "a node is of another type");
+    if ((want->body.type == CORE_NODE_ALLOC || want->body.type == CORE_NODE_FREE) &&
+        have->body.memory != want->body.memory)
+        return refuse(out_why, UPDATE_PARAMETERS, want, "a node allocates or frees other memory");
     if (want->body.type == CORE_NODE_CHILD)
         return check_graph(have->body.child, want->body.child, ctx, out_why);
     if (!its || its == ctx || want->body.type == CORE_NODE_WAIT)

@@ -1,7 +1,7 @@
 /* Memory operations of streams: WAIT, SIGNAL and BARRIER packets on memory of the program's. */
 #include <assert.h>
 
-#include "core/core.h"
+#include "core/capture.h"
 #include "hal/hal.h"
 
 #define BATCH 64u /* packets submitted at a time */
@@ -52,11 +52,22 @@ enum hd_status core_mem_op_packet(const struct core_mem_op *op, union hal_packet
     return HD_OK;
 }
 
+static enum hd_status mem_ops_captured(struct core_stream *stream, const struct core_mem_op *ops,
+                                       unsigned n)
+{
+    struct core_body body;
+
+    HD_TRY(core_body_batch(stream->ctx, ops, n, &body));
+    return core_capture_add(stream, &body);
+}
+
 enum hd_status core_stream_mem_ops(struct core_stream *stream, const struct core_mem_op *ops,
                                    unsigned n)
 {
     union hal_packet packets[BATCH];
 
+    if (core_stream_is_capturing(stream))
+        return mem_ops_captured(stream, ops, n);
     for (unsigned i = 0; i < n; i++) /* all are right, or none is submitted */
         HD_TRY(core_mem_op_packet(&ops[i], &packets[i % BATCH]));
     for (unsigned i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/log.h"
 #include "core/ipc.h"
+#include "core/graph_memory.h"
 #include "core/memory.h"
 #include "core/mempool.h"
 #include "core/tap.h"
@@ -201,6 +202,16 @@ void core_block_free_locked(struct core_block *block)
         core_mapped_free_locked(mapped);
 }
 
+static enum hd_status free_of_graph(uint64_t va)
+{
+    bool found;
+
+    HD_TRY(core_graph_memory_free(NULL, va, &found));
+    return found ? HD_OK
+                 : hd_error(HD_BAD_ARG, "free of 0x%llx, which is not the start of an allocation",
+                            (unsigned long long)va);
+}
+
 enum hd_status core_memory_free(uint64_t va, unsigned kinds)
 {
     struct core_block *block, freed = {0};
@@ -219,8 +230,7 @@ enum hd_status core_memory_free(uint64_t va, unsigned kinds)
     }
     hd_lock_release(&core_memory_lock);
     if (!found)
-        return hd_error(HD_BAD_ARG, "free of 0x%llx, which is not the start of an allocation",
-                        (unsigned long long)va);
+        return free_of_graph(va);
     core_mempool_drop();
     core_mempools_settle();
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))

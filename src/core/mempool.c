@@ -6,6 +6,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "core/capture.h"
+#include "core/graph_memory.h"
 #include "core/memory.h"
 #include "core/tap.h"
 #include "hal/hal.h"
@@ -328,6 +329,20 @@ static enum hd_status alloc_fresh(struct core_mempool *pool, struct core_stream 
                     (unsigned long long)size_B);
 }
 
+/* What a graph allocates is not the pool's, only like it. */
+static enum hd_status alloc_captured(const struct core_mempool *pool, struct core_stream *stream,
+                                     uint64_t size_B, uint64_t *out_va)
+{
+    struct core_graph_memory *memory;
+    struct core_body body;
+
+    HD_TRY(core_graph_memory_create(&pool->props, size_B, NULL, &memory));
+    *out_va = memory->va;
+    body = core_body_memory(CORE_NODE_ALLOC, memory);
+    core_graph_memory_unref(memory);
+    return core_capture_add(stream, &body);
+}
+
 enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
                                   uint64_t size_B, uint64_t *out_va)
 {
@@ -338,9 +353,11 @@ enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream 
         return hd_error(HD_BAD_ARG, "allocation of 0 bytes");
     if (pool->imported)
         return hd_error(HD_BAD_ARG, "an imported memory pool cannot be allocated from");
+    if (core_stream_is_capturing(stream))
+        return alloc_captured(pool, stream, size_B, out_va);
     if (core_capture_any())
-        HD_TRY(core_capture_refuse_stream(stream)); /* graphs have no memory nodes */
-    hd_lock_acquire(&stream->lock);                 /* awaited */
+        HD_TRY(core_capture_refuse_stream(stream));
+    hd_lock_acquire(&stream->lock); /* awaited */
     hd_lock_acquire(&core_memory_lock);
     p = reuse_locked(pool, stream, size_B, &wait);
     if (p)
@@ -385,12 +402,30 @@ static bool free_locked(struct core_stream *stream, uint64_t va, uint64_t positi
     return true;
 }
 
+static enum hd_status free_captured(struct core_stream *stream, uint64_t va)
+{
+    struct core_graph_memory *memory = core_graph_memory_find(va);
+    struct core_body body;
+
+    if (!memory)
+        return hd_error(HD_BAD_ARG, "free of 0x%llx in a capture: no graph allocated it",
+                        (unsigned long long)va);
+    body = core_body_memory(CORE_NODE_FREE, memory);
+    core_graph_memory_unref(memory);
+    return core_capture_add(stream, &body);
+}
+
 enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va)
 {
     struct core_block block, freed = {0};
     uint64_t position;
     bool done;
 
+    if (core_stream_is_capturing(stream))
+        return free_captured(stream, va);
+    HD_TRY(core_graph_memory_free(stream, va, &done));
+    if (done)
+        return HD_OK;
     if (!core_memory_find(va, &block) || block.base != va || block.kind == CORE_MEM_REGISTERED ||
         (block.kind == CORE_MEM_HOST && !block.pooled))
         return hd_error(HD_BAD_ARG, "free of 0x%llx, which is not the start of an allocation",

@@ -149,6 +149,12 @@ CUresult drv_function(struct core_context *ctx, const void *handle,
             return drv_result(loaded_status_);                                                     \
     } while (0)
 
+/* A pool's properties (mempool.c). */
+CUresult drv_mempool_props(const CUmemPoolProps *props, struct core_mempool_props *out_props);
+/* An operation of a stream on memory, and back (mem_op.c). */
+#define DRV_MEM_OPS_MAX 256u
+CUresult drv_mem_op_decode(const CUstreamBatchMemOpParams *params, struct core_mem_op *out_op);
+void drv_mem_op_encode(const struct core_mem_op *op, CUstreamBatchMemOpParams *out_params);
 /* A box as core copies it (copy.c). */
 CUresult drv_copy_decode(const CUDA_MEMCPY3D *box, struct core_copy *out_copy);
 /* The packed buffer of the `extra` form (launch.c). */

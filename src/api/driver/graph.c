@@ -255,6 +255,9 @@ CUresult drv_cuGraphDestroyNode(CUgraphNode handle)
     API_GRAPH(node, node, handle);
     GRAPH_LOCK();
     API_TRY(drv_result(core_node_check_locked(node)));
+    if (core_graph_has_memory_locked(node->graph))
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "%s: a graph that allocates or frees memory keeps its nodes", api_name_);
     core_node_remove_locked(node);
     return CUDA_SUCCESS;
 }

@@ -49,7 +49,16 @@ static inline const struct core_edge_data *graph_edge_data(const CUgraphEdgeData
     return (const struct core_edge_data *)data;
 }
 
-/* ---- parameters of nodes, to bodies and back (graph_params.c) */
+/* ---- parameters of nodes, to bodies and back (graph_params.c, graph_memory.c) */
+
+/* Declares `body`, that of a node of the type; graphs are still until the block ends. */
+#define NODE_BODY(name, handle, wanted)                                                            \
+    API_GRAPH(node, name##_node_, handle);                                                         \
+    GRAPH_LOCK();                                                                                  \
+    API_TRY(drv_result(core_node_check_locked(name##_node_)));                                     \
+    struct core_body *name = &name##_node_->body;                                                  \
+    if (name->type != (wanted))                                                                    \
+    return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: the node is of another type", api_name_)
 
 CUresult graph_body_kernel(const CUDA_KERNEL_NODE_PARAMS *params, struct core_body *out_body);
 CUresult graph_body_kernel_v1(const CUDA_KERNEL_NODE_PARAMS_v1 *params, struct core_body *out_body);
@@ -59,7 +68,11 @@ CUresult graph_body_fill(const CUDA_MEMSET_NODE_PARAMS *params, CUcontext ctx,
 CUresult graph_body_host(const CUDA_HOST_NODE_PARAMS *params, struct core_body *out_body);
 CUresult graph_body_event(enum core_node_type type, CUevent event, struct core_body *out_body);
 CUresult graph_body_child(CUgraph child, struct core_body *out_body);
-/* Of any kind, as cuGraphAddNode() takes it. */
-CUresult graph_body_any(const CUgraphNodeParams *params, struct core_body *out_body);
+CUresult graph_body_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct core_body *out_body);
+/* Writes the address, too. */
+CUresult graph_body_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *params, struct core_body *out_body);
+CUresult graph_body_free(CUdeviceptr va, struct core_body *out_body);
+/* Of any kind, as cuGraphAddNode() takes it; what the node gives is written to it. */
+CUresult graph_body_any(CUgraphNodeParams *params, struct core_body *out_body);
 
 #endif

@@ -107,6 +107,30 @@ CUresult drv_cuGraphAddEventWaitNode(CUgraphNode *out, CUgraph graph, const CUgr
     return ADD_NODE(NULL);
 }
 
+CUresult drv_cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *from,
+                                      size_t n, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    NODE_CALL(cuGraphAddBatchMemOpNode, out && params);
+    API_TRY(graph_body_batch(params, &body));
+    return ADD_NODE(NULL);
+}
+
+CUresult drv_cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *from,
+                                    size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *params)
+{
+    NODE_CALL(cuGraphAddMemAllocNode, out && params);
+    API_TRY(graph_body_alloc(params, &body));
+    return ADD_NODE(NULL);
+}
+
+CUresult drv_cuGraphAddMemFreeNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *from,
+                                   size_t n, CUdeviceptr va)
+{
+    NODE_CALL(cuGraphAddMemFreeNode, out);
+    API_TRY(graph_body_free(va, &body));
+    return ADD_NODE(NULL);
+}
+
 CUresult drv_cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *from,
                                const CUgraphEdgeData *data, size_t n, CUgraphNodeParams *params)
 {
@@ -132,6 +156,7 @@ static CUresult node_set(const char *name, CUgraphNode handle, struct core_body 
     GRAPH_LOCK();
     API_TRY(drv_result(core_node_check_locked(node)));
     API_CHECK(node->body.type == body->type); /* a node does not change its type */
+    API_CHECK(body->type != CORE_NODE_ALLOC && body->type != CORE_NODE_FREE);
     body->type = CORE_NODE_EMPTY;
     core_node_body_set_locked(node, &moved);
     return CUDA_SUCCESS;
@@ -233,6 +258,22 @@ CUresult drv_cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
 {
     NODE_CALL(cuGraphExecHostNodeSetParams, params);
     API_TRY(graph_body_host(params, &body));
+    return SET_EXEC_NODE();
+}
+
+CUresult drv_cuGraphBatchMemOpNodeSetParams(CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    NODE_CALL(cuGraphBatchMemOpNodeSetParams, params);
+    API_TRY(graph_body_batch(params, &body));
+    return SET_NODE();
+}
+
+CUresult drv_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    NODE_CALL(cuGraphExecBatchMemOpNodeSetParams, params);
+    API_TRY(graph_body_batch(params, &body));
     return SET_EXEC_NODE();
 }
 

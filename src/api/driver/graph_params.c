@@ -144,7 +144,7 @@ static CUresult fill_of_any(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct core_bod
     return graph_body_fill(&params, context_or_current(p->ctx), out_body);
 }
 
-CUresult graph_body_any(const CUgraphNodeParams *p, struct core_body *out_body)
+CUresult graph_body_any(CUgraphNodeParams *p, struct core_body *out_body)
 {
     const CUDA_HOST_NODE_PARAMS host = {p->host.fn, p->host.userData};
 
@@ -174,11 +174,14 @@ CUresult graph_body_any(const CUgraphNodeParams *p, struct core_body *out_body)
         return graph_body_event(CORE_NODE_WAIT, p->eventWait.event, out_body);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
         return graph_body_event(CORE_NODE_RECORD, p->eventRecord.event, out_body);
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+        return graph_body_alloc((CUDA_MEM_ALLOC_NODE_PARAMS *)&p->alloc, out_body);
+    case CU_GRAPH_NODE_TYPE_MEM_FREE:
+        return graph_body_free(p->free.dptr, out_body);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return graph_body_batch((const CUDA_BATCH_MEM_OP_NODE_PARAMS *)&p->memOp, out_body);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
-    case CU_GRAPH_NODE_TYPE_MEM_FREE:
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
     case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return drv_error(CUDA_ERROR_NOT_SUPPORTED, "graph node: type %d", (int)p->type);
     }
@@ -186,15 +189,6 @@ CUresult graph_body_any(const CUgraphNodeParams *p, struct core_body *out_body)
 }
 
 /* ---- and back */
-
-/* Declares `body`, that of a node of the type; graphs are still until the block ends. */
-#define NODE_BODY(name, handle, wanted)                                                            \
-    API_GRAPH(node, name##_node_, handle);                                                         \
-    GRAPH_LOCK();                                                                                  \
-    API_TRY(drv_result(core_node_check_locked(name##_node_)));                                     \
-    const struct core_body *name = &name##_node_->body;                                            \
-    if (name->type != (wanted))                                                                    \
-    return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: the node is of another type", api_name_)
 
 static CUDA_KERNEL_NODE_PARAMS kernel_params(const struct core_body_kernel *k)
 {

@@ -3,8 +3,6 @@
 
 #include <assert.h>
 
-#define BATCH_MAX 256u
-
 /* Says what is wrong with flags, or fills `op`. */
 static CUresult wait_decode(unsigned flags, struct core_mem_op *op)
 {
@@ -67,7 +65,7 @@ static CUresult barrier_decode(unsigned flags, struct core_mem_op *op)
     return CUDA_SUCCESS;
 }
 
-static CUresult batch_decode(const CUstreamBatchMemOpParams *p, struct core_mem_op *op)
+CUresult drv_mem_op_decode(const CUstreamBatchMemOpParams *p, struct core_mem_op *op)
 {
     switch ((int)p->operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
@@ -92,18 +90,41 @@ static CUresult batch_decode(const CUstreamBatchMemOpParams *p, struct core_mem_
     }
 }
 
+void drv_mem_op_encode(const struct core_mem_op *op, CUstreamBatchMemOpParams *out)
+{
+    *out = (CUstreamBatchMemOpParams){0};
+    switch (op->kind) {
+    case CORE_MEM_OP_WAIT:
+        out->waitValue.operation =
+            op->is_32 ? CU_STREAM_MEM_OP_WAIT_VALUE_32 : CU_STREAM_MEM_OP_WAIT_VALUE_64;
+        out->waitValue.address = op->va;
+        out->waitValue.value64 = op->value;
+        out->waitValue.flags = (unsigned)op->compare;
+        break;
+    case CORE_MEM_OP_WRITE:
+        out->writeValue.operation =
+            op->is_32 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
+        out->writeValue.address = op->va;
+        out->writeValue.value64 = op->value;
+        break;
+    case CORE_MEM_OP_BARRIER:
+        out->memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
+        break;
+    }
+}
+
 CUresult drv_cuStreamBatchMemOp_v2(CUstream handle, unsigned count,
                                    CUstreamBatchMemOpParams *params, unsigned flags)
 {
-    struct core_mem_op ops[BATCH_MAX] = {0};
+    struct core_mem_op ops[DRV_MEM_OPS_MAX] = {0};
 
     API_CALL(cuStreamBatchMemOp);
-    API_CHECK(params && count <= BATCH_MAX);
+    API_CHECK(params && count <= DRV_MEM_OPS_MAX);
     API_CHECK(!flags);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     for (unsigned i = 0; i < count; i++) {
-        CUresult result = batch_decode(&params[i], &ops[i]);
+        CUresult result = drv_mem_op_decode(&params[i], &ops[i]);
 
         if (result != CUDA_SUCCESS)
             return result;

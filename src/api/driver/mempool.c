@@ -42,7 +42,7 @@ static bool is_zero(const unsigned char *bytes, size_t n)
     return !n;
 }
 
-static CUresult props_decode(const CUmemPoolProps *p, struct core_mempool_props *out_props)
+CUresult drv_mempool_props(const CUmemPoolProps *p, struct core_mempool_props *out_props)
 {
     CUresult result = place_decode(&p->location, p->allocType, out_props);
 
@@ -68,7 +68,7 @@ CUresult drv_cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props)
 
     API_CALL(cuMemPoolCreate);
     API_CHECK(out && props);
-    result = props_decode(props, &decoded);
+    result = drv_mempool_props(props, &decoded);
     if (result == CUDA_SUCCESS)
         result = drv_result(core_mempool_create(&decoded, &pool));
     if (result == CUDA_SUCCESS)

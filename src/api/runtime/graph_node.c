@@ -420,8 +420,11 @@ cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
     CUgraphNodeParams params;
     RT_TRY(rt_enter());
     RT_TRY(make_any(&params, nodeParams));
-    return rt_result(cuGraphAddNode_v2(pGraphNode, graph, pDependencies,
-                                       (const void *)dependencyData, numDependencies, &params));
+    RT_TRY(rt_result(cuGraphAddNode_v2(pGraphNode, graph, pDependencies,
+                                       (const void *)dependencyData, numDependencies, &params)));
+    if (nodeParams->type == cudaGraphNodeTypeMemAlloc)
+        nodeParams->alloc.dptr = (void *)(uintptr_t)params.alloc.dptr;
+    return cudaSuccess;
 }
 
 cudaError_t rt12_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,

@@ -2,7 +2,8 @@
  * Calls, returns, parameters of device functions.
  *
  * A parameter variable is a local variable on both sides; what crosses the call are its chunks:
- * the whole for a scalar, pieces of its alignment (at most 8 bytes) for a byte array.
+ * the whole for a scalar, pieces of its alignment (at most 8 bytes) for a byte array, the elements
+ * of a register.
  */
 #include "lower/lower_priv.h"
 
@@ -26,7 +27,7 @@ static enum ir_type chunk_type(const struct ptx_var *var)
 static uint32_t chunk_count(const struct ptx_var *var)
 {
     if (var->space == PTX_SPACE_REG)
-        return 1;
+        return var->vec;
     return (uint32_t)(var->size_B / (ir_type_bits(chunk_type(var)) / 8));
 }
 
@@ -111,7 +112,7 @@ void lower_entry_args(struct lower_fn *f)
         for (uint32_t i = 0; i < chunk_count(v); i++, n++) {
             assert(n < f->ir->proto.nparams || f->job->module->arena.failed);
             if (v->space == PTX_SPACE_REG)
-                lower_reg_write(f, find_reg(f, v), f->ir->args[n]);
+                lower_reg_write(f, find_reg(f, v) + i, f->ir->args[n]);
             else
                 slot_store(f, v, chunk_type(v), i, f->ir->args[n]);
         }
@@ -129,7 +130,7 @@ void lower_ret(struct lower_fn *f)
     for (const struct ptx_var *v = src ? f->ptx->rets : NULL; v; v = v->next) {
         for (uint32_t i = 0; i < chunk_count(v); i++) {
             assert(n < f->ir->proto.nresults);
-            src[n++] = v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v))
+            src[n++] = v->space == PTX_SPACE_REG ? lower_reg_read(f, find_reg(f, v) + i)
                                                  : slot_load(f, v, chunk_type(v), i);
         }
     }
@@ -145,6 +146,16 @@ static const struct ptx_var *operand_var(const struct ptx_operand *op)
         return NULL;
     const struct ptx_var *var = (const struct ptx_var *)op->u.sym;
     return var->def ? var->def : var;
+}
+
+/* Chunk i of an argument or result that is no variable: an element of a vector register, which
+ * stands here as the list of them. */
+static const struct ptx_operand *operand_chunk(const struct ptx_operand *op,
+                                               const struct ptx_var *param, uint32_t i)
+{
+    bool is_vector = param->space == PTX_SPACE_REG && param->vec > 1 && op->kind == PTX_OPND_VEC;
+    assert(!is_vector || i < op->nitems);
+    return is_vector ? &op->items[i] : op;
 }
 
 static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
@@ -164,7 +175,7 @@ static uint32_t gather_args(struct lower_fn *f, const struct ptx_operand *args,
                 return 0;
             }
             if (!var) {
-                out[n++] = lower_src(f, &args->items[a], chunk_type(p));
+                out[n++] = lower_src(f, operand_chunk(&args->items[a], p, i), chunk_type(p));
                 continue;
             }
             /* Read with the callee's idea of chunks; the bytes are the same. */
@@ -188,7 +199,7 @@ static void scatter_results(struct lower_fn *f, const struct ptx_operand *rets,
             if (var)
                 slot_store(f, var, chunk_type(p), i, results[n]);
             else
-                lower_dst(f, &rets->items[r], results[n], chunk_type(p));
+                lower_dst(f, operand_chunk(&rets->items[r], p, i), results[n], chunk_type(p));
         }
     }
 }

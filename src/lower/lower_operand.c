@@ -305,11 +305,34 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
     return in->dst[0];
 }
 
+/* What `array[%r1+2]` adds to the array's address: the register is extended as its type says. */
+static struct ir_value *subscript_value(struct lower_fn *f, const struct ptx_operand *op)
+{
+    struct ptx_operand reg = *op->subscript;
+    enum ir_type type = lower_type((enum ptx_type)reg.u.reg->type);
+    reg.offset = 0;
+    struct ir_value *index = lower_fit(f, lower_src(f, &reg, type), type, IR_B64);
+    uint64_t size_B = ptx_var_element_B((const struct ptx_var *)op->u.sym);
+    struct ir_value *src[] = {index, lower_const(f, IR_B64, size_B)};
+    src[0] = lower_op(f, IR_OP_MUL, IR_B64, 2, src);
+    src[1] = lower_const(f, IR_B64, (uint64_t)op->subscript->offset * size_B);
+    return lower_op(f, IR_OP_ADD, IR_B64, 2, src);
+}
+
+static struct ir_value *with_subscript(struct lower_fn *f, const struct ptx_operand *op,
+                                       struct ir_value *base)
+{
+    if (!op->subscript)
+        return base;
+    struct ir_value *sum[] = {base, subscript_value(f, op)};
+    return lower_op(f, IR_OP_ADD, IR_B64, 2, sum);
+}
+
 static struct ir_value *symbol_value(struct lower_fn *f, const struct ptx_operand *op)
 {
     const struct ptx_sym *sym = op->u.sym;
     if (sym->kind == PTX_SYM_VAR)
-        return lower_var_address(f, var_of(sym), op->offset);
+        return with_subscript(f, op, lower_var_address(f, var_of(sym), op->offset));
     if (sym->kind == PTX_SYM_FUNC) {
         struct ir_func *ir = lower_find_func(f, (const struct ptx_func *)sym, false);
         if (ir) {
@@ -513,9 +536,9 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
             *space = lower_space((enum ptx_space)var->space);
         if (kernel_param) {
             *out_offset += (int64_t)param_offset(f, var);
-            return lower_const(f, IR_B64, 0);
+            return with_subscript(f, op, lower_const(f, IR_B64, 0));
         }
-        return lower_var_address(f, var, 0);
+        return with_subscript(f, op, lower_var_address(f, var, 0));
     }
     if (op->base == PTX_OPND_INT)
         return lower_const(f, IR_B64, op->u.bits);

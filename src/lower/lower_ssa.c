@@ -99,8 +99,9 @@ static bool add_block(struct lower_fn *f, const struct lower_block *b)
 static bool add_arguments(struct lower_fn *f)
 {
     for (const struct ptx_reg_decl *r = f->ptx->regs; r; r = r->next) {
-        if (r->is_param && !add_write(f, r->base, f->ir->blocks[0]->id))
-            return false;
+        for (uint32_t i = 0; r->is_param && i < r->vec; i++)
+            if (!add_write(f, r->base + i, f->ir->blocks[0]->id))
+                return false;
     }
     return true;
 }

@@ -455,6 +455,7 @@ struct ptx_operand {
     } u;
     int64_t offset; /* SYM, ADDR, REG */
     struct ptx_operand *items;
+    struct ptx_operand *subscript; /* array[register+n]: counts elements; NULL for array[n] */
     uint32_t nitems;
     uint32_t index2; /* SREG: enum ptx_sreg; comp MASK: digits, low nibble first, count in the top
                         byte */
@@ -725,6 +726,16 @@ const char *ptx_mod_name(enum ptx_mod mod);            /* text after the dot */
 const char *ptx_type_name(enum ptx_type type);
 unsigned ptx_type_bits(enum ptx_type type);
 enum ptx_type_class ptx_type_class(enum ptx_type type);
+
+/* What array[1] is away from array[0]. */
+static inline uint64_t ptx_var_element_B(const struct ptx_var *var)
+{
+    uint64_t size_B = (uint64_t)var->vec * ((ptx_type_bits((enum ptx_type)var->type) + 7) / 8);
+    for (unsigned i = 1; i < var->ndims; i++)
+        size_B *= var->dims[i];
+    return size_B;
+}
+
 const char *ptx_space_name(enum ptx_space space);
 const struct ptx_sreg_info *ptx_sreg_info(enum ptx_sreg sreg);
 /* PTX_TYPE_NONE, PTX_OP_NONE when unknown. */

@@ -344,12 +344,40 @@ static enum hd_status check_arity(struct checker *c, const struct ptx_operand *l
     return bad_operand(c, list, text);
 }
 
-static enum hd_status check_signature(struct checker *c, uint32_t nrets, uint32_t nparams)
+/* What a register of the callee gets or gives, whole vectors for vectors. */
+static enum hd_status check_passed(struct checker *c, const struct ptx_operand *item,
+                                   const struct ptx_var *param, bool dest)
 {
-    c->number = 1;
-    HD_TRY(check_arity(c, &c->insn->ops[0], nrets, "return values"));
-    c->number = 3;
-    return check_arity(c, &c->insn->ops[2], nparams, "arguments");
+    char what[48];
+    enum ptx_type type = (enum ptx_type)param->type;
+    unsigned vec = ptx_operand_is_vector(item) ? item->u.reg->vec : 1;
+    if (param->space != PTX_SPACE_REG || item->kind == PTX_OPND_SYM ||
+        (item->kind == PTX_OPND_SINK && dest))
+        return HD_OK;
+    snprintf(what, sizeof(what), "a vector register of %u elements", param->vec);
+    if (vec != param->vec)
+        return bad_operand(c, item, param->vec > 1 ? what : "a scalar");
+    if (item->kind == PTX_OPND_REG)
+        return check_reg(c, item, ptx_type_bits(type), type, EXACT);
+    return check_value(c, item, type, ptx_type_bits(type), EXACT, dest);
+}
+
+static enum hd_status check_list(struct checker *c, unsigned operand, uint32_t want,
+                                 const struct ptx_var *params, const char *what)
+{
+    const struct ptx_operand *list = &c->insn->ops[operand];
+    c->number = operand + 1;
+    HD_TRY(check_arity(c, list, want, what));
+    for (uint32_t i = 0; i < want; i++, params = params->next)
+        HD_TRY(check_passed(c, &list->items[i], params, operand == 0));
+    return HD_OK;
+}
+
+static enum hd_status check_signature(struct checker *c, const struct ptx_var *rets, uint32_t nrets,
+                                      const struct ptx_var *params, uint32_t nparams)
+{
+    HD_TRY(check_list(c, 0, nrets, rets, "return values"));
+    return check_list(c, 2, nparams, params, "arguments");
 }
 
 static enum hd_status check_call(struct checker *c)
@@ -361,7 +389,7 @@ static enum hd_status check_call(struct checker *c)
         const struct ptx_func *func = (const struct ptx_func *)target;
         if (func->is_entry)
             return bad_operand(c, &ops[1], "a function, not a kernel");
-        return check_signature(c, func->nrets, func->nparams);
+        return check_signature(c, func->rets, func->nrets, func->params, func->nparams);
     }
     if (ops[1].kind != PTX_OPND_REG)
         return bad_operand(c, &ops[1], "a function or a register");
@@ -369,7 +397,7 @@ static enum hd_status check_call(struct checker *c)
     c->number = 4;
     if (proto && proto->kind == PTX_SYM_PROTO) {
         const struct ptx_proto *sig = (const struct ptx_proto *)proto;
-        return check_signature(c, sig->nrets, sig->nparams);
+        return check_signature(c, sig->rets, sig->nrets, sig->params, sig->nparams);
     }
     if (proto && proto->kind == PTX_SYM_TARGETS && !((const struct ptx_targets *)proto)->is_branch)
         return HD_OK;
@@ -390,11 +418,34 @@ static enum hd_status check_count(struct checker *c)
     return bad_insn(c, text);
 }
 
+static bool has_subscript(const struct ptx_operand *operand)
+{
+    bool found = operand->subscript != NULL;
+    for (uint32_t i = 0; i < operand->nitems && !found; i++)
+        found = has_subscript(&operand->items[i]);
+    return found;
+}
+
+/* An operand array[%r1] by itself; the vendor's assembler has it in these, too. */
+static enum hd_status check_subscripts(struct checker *c)
+{
+    unsigned op = c->form->op;
+    bool takes = op == PTX_OP_LD || op == PTX_OP_LDU || op == PTX_OP_ST || op == PTX_OP_MOV;
+    for (uint32_t i = 0; i < c->insn->nops; i++) {
+        const struct ptx_operand *operand = &c->insn->ops[i];
+        c->number = i + 1;
+        if (has_subscript(operand) && !(takes && operand->subscript))
+            return bad_operand(c, operand, "an index that is a constant");
+    }
+    return HD_OK;
+}
+
 static enum hd_status check_insn(struct checker *c)
 {
     const struct ptx_op_info *info = c->info;
     uint32_t nops = c->insn->nops;
     char text[64];
+    HD_TRY(check_subscripts(c));
     if (c->form->op == PTX_OP_CALL)
         return check_call(c);
     if (nops < info->min_ops || nops > info->max_ops) {

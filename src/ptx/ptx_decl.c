@@ -160,6 +160,16 @@ static enum hd_status check_predefined(struct ptx_parser *p, const struct ptx_re
     return ptx_fail(p, reg->sym.place, "'%s' is a special register", first);
 }
 
+static enum hd_status check_reg_vector(struct ptx_parser *p, const struct decl_type *decl,
+                                       const struct ptx_sym *name)
+{
+    bool fits = decl->type != PTX_TYPE_PRED && decl->vec <= 4 &&
+                ptx_type_bits(decl->type) * decl->vec <= 128;
+    if (decl->vec == 1 || fits)
+        return HD_OK;
+    return ptx_fail(p, name->place, "a vector register has 2 or 4 elements, 128 bits at most");
+}
+
 /* The register `decl` called by the current IDENT; `%r<100>` when allowed. */
 static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *decl, bool is_param,
                                 struct ptx_reg_decl **out_reg)
@@ -182,10 +192,7 @@ static enum hd_status parse_reg(struct ptx_parser *p, const struct decl_type *de
     }
     HD_TRY(check_predefined(p, reg));
     uint32_t *total = p->func ? &p->func->nregs : &p->module->nregs;
-    if (decl->vec > 1 && (decl->type == PTX_TYPE_PRED || decl->vec > 4 ||
-                          ptx_type_bits(decl->type) * decl->vec > 128))
-        return ptx_fail(p, reg->sym.place,
-                        "a vector register has 2 or 4 elements, 128 bits at most");
+    HD_TRY(check_reg_vector(p, decl, &reg->sym));
     uint64_t numbers = count * decl->vec;
     if (count > PTX_MAX_REGS || *total + numbers > PTX_MAX_REGS)
         return ptx_fail(p, reg->sym.place, "too many registers");
@@ -273,6 +280,17 @@ static void fill_var(struct ptx_var *var, const struct decl_type *decl)
     var->def = var;
 }
 
+/* Registers are no arrays; a vector in .param is only an array's element. */
+static enum hd_status check_shape(struct ptx_parser *p, const struct decl_type *decl,
+                                  const struct ptx_var *var)
+{
+    if (decl->space == PTX_SPACE_REG && var->is_array)
+        return ptx_fail(p, var->sym.place, "a register cannot be an array");
+    if (decl->space == PTX_SPACE_PARAM && decl->vec > 1 && !var->is_array)
+        return ptx_fail(p, var->sym.place, "a vector cannot be in .param, but for arrays of them");
+    return decl->space == PTX_SPACE_REG ? check_reg_vector(p, decl, &var->sym) : HD_OK;
+}
+
 /* The name, dimensions and layout of one variable; declares nothing. */
 static enum hd_status parse_var_name(struct ptx_parser *p, const struct decl_type *decl,
                                      struct ptx_var **out_var)
@@ -286,6 +304,7 @@ static enum hd_status parse_var_name(struct ptx_parser *p, const struct decl_typ
     fill_var(var, decl);
     HD_TRY(ptx_next(p));
     HD_TRY(parse_dims(p, var));
+    HD_TRY(check_shape(p, decl, var));
     HD_TRY(set_layout(p, var, decl));
     *out_var = var;
     return HD_OK;

@@ -146,18 +146,50 @@ static enum hd_status name_operand(struct ptx_parser *p, struct ptx_operand *ope
     return ptx_next(p);
 }
 
+static bool at_name(const struct ptx_parser *p)
+{
+    const struct ptx_tok *tok = &p->lex.tok;
+    return ptx_at(p, PTX_TOK_IDENT) && !(tok->len == 7 && memcmp(tok->text, "WARP_SZ", 7) == 0);
+}
+
+static bool is_index(const struct ptx_operand *operand)
+{
+    if (operand->kind != PTX_OPND_REG || operand->u.reg->vec > 1 || operand->comp)
+        return false;
+    enum ptx_type type = (enum ptx_type)operand->u.reg->type;
+    enum ptx_type_class class_ = ptx_type_class(type);
+    unsigned bits = ptx_type_bits(type);
+    return (class_ == PTX_CLASS_BITS || class_ == PTX_CLASS_UINT || class_ == PTX_CLASS_SINT) &&
+           bits >= 8 && bits <= 64;
+}
+
+/* `%r1+4` between the brackets. */
+static enum hd_status parse_register_index(struct ptx_parser *p, struct ptx_operand *operand)
+{
+    size_t base = p->opstack.len;
+    uint32_t count;
+    HD_TRY(ptx_parse_operand(p));
+    HD_TRY(ptx_operands_take(p, base, &operand->subscript, &count));
+    assert(count == 1);
+    if (is_index(operand->subscript))
+        return HD_OK;
+    return ptx_fail(p, operand->subscript->place,
+                    "expected a constant or an integer register as index");
+}
+
 /* `array[3]` means the address of that element. */
 static enum hd_status parse_subscript(struct ptx_parser *p, struct ptx_operand *operand)
 {
     struct ptx_var *var = (struct ptx_var *)operand->u.sym;
     uint64_t index;
-    HD_TRY(ptx_next(p));
-    HD_TRY(ptx_parse_const_u64(p, "an index", &index));
     assert(var->sym.kind == PTX_SYM_VAR && var->ndims <= PTX_MAX_DIMS);
-    uint64_t elem_B = (uint64_t)var->vec * ((ptx_type_bits((enum ptx_type)var->type) + 7) / 8);
-    for (unsigned i = 1; i < var->ndims; i++)
-        elem_B *= var->dims[i];
-    operand->offset = (int64_t)(index * elem_B);
+    HD_TRY(ptx_next(p));
+    if (at_name(p)) {
+        HD_TRY(parse_register_index(p, operand));
+    } else {
+        HD_TRY(ptx_parse_const_u64(p, "an index", &index));
+        operand->offset = (int64_t)(index * ptx_var_element_B(var));
+    }
     operand->is_element = true;
     return ptx_eat(p, ']', "']' behind the index");
 }
@@ -239,8 +271,7 @@ static enum hd_status parse_list(struct ptx_parser *p, struct ptx_operand *opera
 
 static enum hd_status parse_address_base(struct ptx_parser *p, struct ptx_operand *operand)
 {
-    const struct ptx_tok *tok = &p->lex.tok;
-    if (ptx_at(p, PTX_TOK_IDENT) && !(tok->len == 7 && memcmp(tok->text, "WARP_SZ", 7) == 0)) {
+    if (at_name(p)) {
         HD_TRY(name_operand(p, operand));
         if (operand->kind != PTX_OPND_REG && operand->kind != PTX_OPND_SYM)
             return ptx_fail(p, operand->place,
@@ -311,9 +342,7 @@ static enum hd_status parse_one(struct ptx_parser *p, struct ptx_operand *operan
     *operand = (struct ptx_operand){.place = ptx_here(p)};
     switch (tok->kind) {
     case PTX_TOK_IDENT:
-        if (tok->len == 7 && memcmp(tok->text, "WARP_SZ", 7) == 0)
-            return parse_constant(p, operand);
-        return parse_name(p, operand);
+        return at_name(p) ? parse_name(p, operand) : parse_constant(p, operand);
     case '[':
         return parse_address(p, operand);
     case '{':

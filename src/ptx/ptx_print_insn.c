@@ -84,6 +84,19 @@ static void print_sreg(struct hd_buf *buf, const struct ptx_operand *operand)
         print_comp(buf, operand);
 }
 
+/* A variable, maybe with an index, and what is added. */
+static void print_sym(struct hd_buf *buf, const struct ptx_operand *operand)
+{
+    ptx_put_str(buf, operand->u.sym->name);
+    print_comp(buf, operand);
+    if (operand->subscript) {
+        hd_buf_putc(buf, '[');
+        ptx_print_operand(operand->subscript, buf);
+        hd_buf_putc(buf, ']');
+    }
+    ptx_put_offset(buf, operand->offset);
+}
+
 static void print_address(struct hd_buf *buf, const struct ptx_operand *operand)
 {
     hd_buf_putc(buf, '[');
@@ -137,15 +150,16 @@ void ptx_print_operand(const struct ptx_operand *operand, struct hd_buf *buf)
         hd_buf_printf(buf, "0d%016" PRIX64, operand->u.bits);
         break;
     case PTX_OPND_SYM:
-        ptx_put_str(buf, operand->u.sym->name);
-        print_comp(buf, operand);
-        ptx_put_offset(buf, operand->offset);
+        print_sym(buf, operand);
         break;
     case PTX_OPND_LABEL:
         ptx_put_str(buf, operand->u.label->sym.name);
         break;
     case PTX_OPND_ADDR:
-        print_address(buf, operand);
+        if (operand->subscript) /* has brackets of its own */
+            print_sym(buf, operand);
+        else
+            print_address(buf, operand);
         break;
     case PTX_OPND_VEC:
         print_list(buf, operand, '{', '}');

@@ -15,6 +15,7 @@ static const char module_head[] = ".version 9.0 .target sm_120 .address_size 64\
 static const char body_head[] =
     ".version 9.0 .target sm_120 .address_size 64 .global .align 8 .b8 gv[64]; "
     ".func (.param .b32 r) callee(.param .b32 a, .param .b64 b); "
+    ".func regs(.reg .u32 a); .func vectors(.reg .v4 .u32 a); "
     ".entry k(.param .u64 p0, .param .u32 p1) { .reg .pred %p<4>; .reg .b16 %rs<4>; "
     ".reg .b32 %r<8>; .reg .u32 %u<4>; .reg .b64 %rd<4>; .reg .f32 %f<4>; .reg .f64 %fd<4>; "
     ".shared .align 4 .b8 sm[64];\n";

@@ -113,6 +113,29 @@ def swap_128(space, equal):
     return Row(text, (64,) * 6, [I64] * 6, oracle)
 
 
+def picked(register, first):
+    """A word of four by arr[register+n], which begins at `first`."""
+    words = "; ".join(f"st.local.b32 arr[{i}], {{{i}}}" for i in range(4))
+    text = (f".local .b32 arr[4]; .reg .s32 i; .reg {register} at; {words}; and.b32 i, {{4}}, 3; add.s32 i, i, {first}; "
+            f"cvt{register}.s32 at, i; ld.local.b32 {{d}}, arr[at+{-first}]")
+    return Row(text, 32, [I32] * 5, lambda *xs: xs[xs[4] & 3])
+
+
+def by_thread():
+    """Elements of 8 bytes, and an element's address."""
+    text = (".shared .v2 .b32 pairs[64]; .reg .b32 at, t; mov.u32 t, %tid.x; st.shared.v2.b32 pairs[t], {{{0}, {1}}}; "
+            "mov.u32 at, pairs[t+1]; ld.shared.v2.b32 {{{e}, {d}}}, [at+-8]")
+    return Row(text, (32, 32), [I32] * 2, lambda a, b: (b, a))
+
+
+def turned():
+    """Vector registers to and from a function."""
+    text = (".reg .v4 .b32 v, w; .reg .v2 .b64 p; .reg .b64 s; mov.v4.b32 v, {{{0}, {1}, {2}, {3}}}; mov.v2.b64 p, {{{4}, {5}}}; "
+            "call (w, {r4}), turn, (v, p); mov.v4.b32 {{{r0}, {r1}, {r2}, {r3}}}, w")
+    return Row(text, (32, 32, 32, 32, 64), [I32] * 4 + [I64] * 2,
+               lambda a, b, c, d, x, y: (b, c, d, a, (x + y) & (1 << 64) - 1))
+
+
 HALF_VECTORS = [("f16", 2), ("f16", 4), ("f16", 8), ("bf16", 2), ("bf16", 4), ("bf16", 8), ("f16x2", 2), ("f16x2", 4),
                 ("bf16x2", 2), ("bf16x2", 4)]
 
@@ -133,10 +156,14 @@ def rows():
         for f in (atom, red):
             out += [f("add", "f32", space, n) for n in (2, 4)]
             out += [f(op, t, space, n, "noftz") for op in ("add", "min", "max") for t, n in HALF_VECTORS]
+    out += [picked(r, first) for r in (".s16", ".s32", ".s64") for first in (0, 2, -5)]
+    out += [picked(r, first) for r in (".u16", ".u32", ".u64") for first in (0, 2)] + [by_thread(), turned()]
     return out + [atom("add", "f32", "global", 4, sem="acq_rel.gpu"), atom("max", "bf16", "global", 2, "noftz", "relaxed.sys")]
 
 
 REFUSED = [
+    ("{ .reg .v2 .b32 v; .reg .b64 s; call (v, s), turn, (v, v); }", "a vector register of 4 elements"),
+    ("{ .local .b32 a[4]; ld.local.b32 %r1, a[%f1]; }", "integer register as index"),
     ("atom.global.add.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0}, [%l1], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f0}", "does not take '.v8'"),
     ("atom.global.max.v2.f32 {%f1, %f2}, [%l1], {%f3, %f4}", "needs .add"),
     ("atom.global.add.v2.f16 {%h1, %h2}, [%l1], {%h3, %h4}", "needs .noftz"),

@@ -16,7 +16,15 @@ THREADS = 64
 WARP = 32
 GROUP = 8      # rows in one kernel
 KERNELS = 24   # kernels in one module
-HEAD = ".version 9.0\n.target sm_100a\n.address_size 64\n"
+HEAD = """.version 9.0
+.target sm_100a
+.address_size 64
+.func (.reg .v4 .b32 to, .reg .b64 sum) turn(.reg .v4 .b32 from, .reg .v2 .b64 pair)
+{
+  mov.b32 to.x, from.y; mov.b32 to.y, from.z; mov.b32 to.z, from.w; mov.b32 to.w, from.x;
+  add.u64 sum, pair.x, pair.y; ret;
+}
+"""
 REGISTER = {1: ".pred", 8: ".b8", 16: ".b16", 32: ".b32", 64: ".b64"}
 
 

@@ -133,6 +133,7 @@ struct core_block {
     uint64_t base;
     uint64_t size_B; /* as asked for */
     enum core_mem_kind kind;
+    bool is_multicast;          /* nothing but multimem instructions reaches it */
     unsigned flags;             /* the API's */
     struct core_context *ctx;   /* NULL: a mapping (vmm.h) */
     struct core_device *device; /* the context's */

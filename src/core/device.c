@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "core/core.h"
 #include "core/memory.h"
+#include "core/multicast.h"
 #include "hal/hal.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
@@ -100,6 +101,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
     core_memory_watch(d->hal);
     d->hal->texture = core_texture_find;
+    d->hal->replicas = core_multicast_find;
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
     hal_device_attributes(d->hal, d->attributes);
     if (machine)

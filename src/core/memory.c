@@ -9,6 +9,7 @@
 #include "core/mempool.h"
 #include "core/tap.h"
 #include "hal/hal.h"
+#include "ir/multimem.h"
 
 uint64_t core_memory_next_id(void)
 {
@@ -125,6 +126,8 @@ enum hd_status core_memory_classify(uint64_t va, uint64_t size_B, bool device_on
         return classify_own(va, out_kind);
     if (!core_memory_find(va, &block))
         return hd_error(HD_BAD_ARG, "0x%llx is not device memory", (unsigned long long)va);
+    if (block.is_multicast)
+        return hd_error(HD_BAD_ARG, "0x%llx: %s", (unsigned long long)va, ir_multimem_only);
     if (va - block.base + size_B > block.size_B &&
         (block.ctx || !mapped_behind(&block, va - block.base + size_B - block.size_B)))
         return hd_error(HD_BAD_ARG,
@@ -155,6 +158,8 @@ static const char *refusal(uint64_t va, uint64_t size_B)
 {
     struct core_block block;
 
+    if (core_memory_find(va, &block) && block.is_multicast)
+        return ir_multimem_only;
     if (core_memory_find(va, &block))
         return va - block.base + size_B <= block.size_B ? NULL : "runs past the end of its block";
     if (core_space_overlaps(va, HD_MAX(size_B, 1)))

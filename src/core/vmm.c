@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "core/memory.h"
+#include "core/multicast.h"
 #include "hal/hal.h"
 
 _Static_assert(CORE_VMM_GRANULE_B == CORE_GRANULE_B, "mappings own granules");
@@ -102,9 +103,28 @@ enum hd_status core_allocation_create(const struct core_allocation_what *what,
     return HD_OK;
 }
 
+enum hd_status core_allocation_create_multicast(struct core_multicast *multicast, uint64_t size_B,
+                                                struct core_allocation **out_object)
+{
+    struct core_allocation *a = core_handle_alloc(CORE_ALLOCATION);
+
+    if (!a)
+        return hd_error(HD_NO_MEMORY, "multicast object");
+    a->device = core_device_at(0); /* whose memory none of it is */
+    a->is_host = true;             /* counts against nobody's */
+    a->multicast = multicast;
+    a->size_B = size_B;
+    a->held = 1;
+    core_object_publish(&a->object);
+    *out_object = core_allocation_ref(a);
+    return HD_OK;
+}
+
 void core_allocation_finalise(struct core_allocation *a)
 {
     assert(!a->mappings);
+    if (a->multicast)
+        core_multicast_destroy(a->multicast);
     if (a->mem)
         a->device->hal->ops->mem_destroy(a->mem);
     hd_lock_acquire(&core_memory_lock);
@@ -119,6 +139,26 @@ static bool allocation_is_over_locked(struct core_allocation *a)
 {
     assert(hd_lock_held(&core_memory_lock));
     return !a->held && !a->mappings && core_object_retire(&a->object);
+}
+
+void core_allocation_use_locked(struct core_allocation *a)
+{
+    assert(hd_lock_held(&core_memory_lock));
+    a->mappings++;
+}
+
+bool core_allocation_unuse_locked(struct core_allocation *a)
+{
+    assert(a->mappings > 0);
+    a->mappings--;
+    return allocation_is_over_locked(a);
+}
+
+bool core_allocation_hold_locked(struct core_allocation *a)
+{
+    assert(hd_lock_held(&core_memory_lock));
+    a->held += a->held > 0;
+    return a->held > 0;
 }
 
 bool core_allocation_release(struct core_allocation *a)
@@ -261,11 +301,13 @@ static void mapping_fill(struct mapping *m, struct core_allocation *a, uint64_t 
                                    .slot_B = size_B,
                                    .slots = 1,
                                    .blocks = &m->block};
-    m->block = (struct core_block){.base = va,
-                                   .size_B = size_B,
-                                   .kind = a->is_host ? CORE_MEM_HOST : CORE_MEM_DEVICE,
-                                   .device = a->device,
-                                   .id = core_memory_next_id()};
+    m->block =
+        (struct core_block){.base = va,
+                            .size_B = size_B,
+                            .kind = a->is_host && !a->multicast ? CORE_MEM_HOST : CORE_MEM_DEVICE,
+                            .is_multicast = a->multicast != NULL,
+                            .device = a->device,
+                            .id = core_memory_next_id()};
 }
 
 static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
@@ -279,7 +321,7 @@ static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
     if (!is_unmapped_locked(va, size_B))
         return range_error("memory is mapped there already", va, size_B);
     core_space_owner_set_locked(va, m->owner.granules, &m->owner);
-    a->mappings++;
+    core_allocation_use_locked(a);
     return HD_OK;
 }
 
@@ -292,6 +334,8 @@ enum hd_status core_vmm_map(struct core_allocation *a, uint64_t va, uint64_t siz
     if (!is_range(va, size_B) || !is_granular(offset_B) || offset_B > a->size_B ||
         size_B > a->size_B - offset_B)
         return range_error("mapping", va, size_B);
+    if (a->multicast)
+        core_multicast_wait(a);
     m = hd_new(struct mapping);
     if (!m)
         return hd_error(HD_NO_MEMORY, "mapping");
@@ -324,7 +368,8 @@ static void mapping_hide(const struct mapping *m)
 {
     struct hal_device *hal = m->allocation->device->hal;
 
-    hal->ops->mem_unmap(m->allocation->mem, m->owner.base, m->block.size_B);
+    if (!m->allocation->multicast)
+        hal->ops->mem_unmap(m->allocation->mem, m->owner.base, m->block.size_B);
 }
 
 /* Returns the allocation if this was the last of it. */
@@ -334,10 +379,8 @@ static struct core_allocation *unmap_locked(struct mapping *m)
 
     mapping_hide(m);
     core_space_owner_set_locked(m->owner.base, m->owner.granules, NULL);
-    assert(a->mappings > 0);
-    a->mappings--;
     hd_free(m);
-    return allocation_is_over_locked(a) ? a : NULL;
+    return core_allocation_unuse_locked(a) ? a : NULL;
 }
 
 /* The mapping that begins at `at`; *at goes behind it. Another thread may have been first. */
@@ -391,7 +434,7 @@ static enum hd_status access_apply(const struct mapping *m)
     enum core_vmm_access access = access_of_all(m);
     struct hal_device *hal = m->allocation->device->hal;
 
-    if (access != CORE_VMM_NONE)
+    if (access != CORE_VMM_NONE && !m->allocation->multicast)
         return hal->ops->mem_map(m->allocation->mem, m->owner.base, m->offset_B, m->block.size_B,
                                  prots[access]);
     mapping_hide(m);
@@ -437,4 +480,32 @@ enum hd_status core_vmm_access_get(uint64_t va, unsigned who, enum core_vmm_acce
     *out_access = m ? (enum core_vmm_access)m->access[who] : CORE_VMM_NONE;
     hd_lock_release(&core_memory_lock);
     return m ? HD_OK : hd_error(HD_BAD_ARG, "nothing is mapped at 0x%llx", (unsigned long long)va);
+}
+
+/* ---- what is where */
+
+bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place)
+{
+    const struct mapping *m = mapping_at_locked(va);
+
+    if (!m)
+        return false;
+    uint64_t into_B = va - m->owner.base;
+    *out_place = (struct core_vmm_place){.allocation = m->allocation,
+                                         .offset_B = m->offset_B + into_B,
+                                         .left_B = m->block.size_B - into_B,
+                                         .writable = access_of_all(m) == CORE_VMM_READ_WRITE};
+    return true;
+}
+
+bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place)
+{
+    bool found;
+
+    hd_lock_acquire(&core_memory_lock);
+    found = core_vmm_place_get_locked(va, out_place);
+    if (found)
+        (void)core_allocation_ref(out_place->allocation);
+    hd_lock_release(&core_memory_lock);
+    return found;
 }

@@ -10,6 +10,8 @@
  * inaccessible. There is one page table: memory that some device may access all may, and what was
  * asked for each is remembered, because CUDA reports it.
  *
+ * A multicast object (multicast.h) is mapped like memory, but stays inaccessible.
+ *
  * Owners: an allocation belongs to who holds its handle (`held`) and to its mappings; its memory
  * goes with the last of both. Reservations belong to the program. Threads: core_memory_lock.
  */
@@ -20,6 +22,7 @@
 #include "core/handle.h"
 
 struct hal_mem;
+struct core_multicast;
 
 #define CORE_VMM_GRANULE_B    ((uint64_t)2 << 20)
 #define CORE_VMM_HOST         CORE_DEVICES_MAX /* in place of a device's ordinal */
@@ -29,9 +32,10 @@ enum core_vmm_access { CORE_VMM_NONE, CORE_VMM_READ, CORE_VMM_READ_WRITE };
 
 struct core_allocation {
     struct core_object object;
-    struct core_device *device; /* whose memory it is, or that it counts as host memory of */
-    bool is_host;               /* counts against no device's memory */
-    struct hal_mem *mem;
+    struct core_device *device;       /* whose memory it is, or that it counts as host memory of */
+    bool is_host;                     /* counts against no device's memory */
+    struct hal_mem *mem;              /* NULL: of a multicast object */
+    struct core_multicast *multicast; /* multicast.h; NULL: this is memory */
     uint64_t size_B;
     uint8_t about[CORE_ALLOCATION_ABOUT]; /* the API's, for whoever asks */
     /* core_memory_lock: */
@@ -59,6 +63,29 @@ enum hd_status core_allocation_retain(uint64_t va, struct core_allocation **out_
 /* A file descriptor of the caller's. */
 enum hd_status core_allocation_export(struct core_allocation *allocation, int *out_fd)
     HD_MUST_CHECK;
+
+/* For multicast.c: the object, held once, which owns `multicast` if there is no error. */
+enum hd_status core_allocation_create_multicast(struct core_multicast *multicast, uint64_t size_B,
+                                                struct core_allocation **out_object) HD_MUST_CHECK;
+/* One more user of the memory, as a mapping is one. */
+void core_allocation_use_locked(struct core_allocation *allocation);
+/* True: nobody has it any more, and the caller drops the owner's reference, without the lock. */
+bool core_allocation_unuse_locked(struct core_allocation *allocation);
+/* One more handle. False: all were given back. */
+bool core_allocation_hold_locked(struct core_allocation *allocation);
+
+/* What is mapped at an address. */
+struct core_vmm_place {
+    struct core_allocation *allocation;
+    uint64_t offset_B; /* there */
+    uint64_t left_B;   /* of the mapping, from there on */
+    bool writable;     /* by somebody */
+};
+
+/* False: nothing. With a reference to the allocation. */
+bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place);
+/* Without one. */
+bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place);
 
 /* Sizes, offsets, addresses of all these: multiples of CORE_VMM_GRANULE_B, else HD_BAD_ARG. */
 enum hd_status core_vmm_reserve(uint64_t size_B, uint64_t alignment_B, uint64_t *out_va)

@@ -44,6 +44,7 @@
 struct ir_module;
 struct ir_runtime_io;
 struct ir_texture;
+struct ir_replicas;
 
 struct hal_device;
 struct hal_domain;
@@ -335,6 +336,11 @@ struct hal_device {
      * kernel uses it is the program's business.
      */
     const struct ir_texture *(*texture)(uint64_t handle);
+    /*
+     * Likewise: where the replicas of a multimem address are (ir/multimem.h); false: it is none, or
+     * memory is missing behind it. Takes a lock: nobody may be stopped in the middle of it.
+     */
+    bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
 };
 
 struct hal_device_ops {

@@ -26,6 +26,7 @@
 #include "ir/ir.h"
 
 struct ir_texture;
+struct ir_replicas;
 
 /*
  * What the device supplies. All may be NULL but var_address (if the kernel names global or const
@@ -74,6 +75,8 @@ struct interp_launch {
     void *ctx;
     /* The texture or surface of a handle, or NULL; may be NULL when no kernel asks. */
     const struct ir_texture *(*texture)(uint64_t handle);
+    /* Of a multimem address (ir/multimem.h); may be NULL. */
+    bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
 };
 
 /* Place of a fault; zero when there was none. */

@@ -313,44 +313,9 @@ char *interp_row(struct interp_thread *t)
     return resolve(t, 16, in->op == IR_OP_STMATRIX);
 }
 
-static uint64_t atom_2(uint16_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
-{
-    uint16_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
-    do
-        want = (uint16_t)ir_eval_atom(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), old, a, b);
-    while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-    return old;
-}
-
-static uint64_t atom_4(uint32_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
-{
-    uint32_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
-    do
-        want = (uint32_t)ir_eval_atom(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), old, a, b);
-    while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-    return old;
-}
-
-static uint64_t atom_8(uint64_t *p, const struct ir_instr *in, uint64_t a, uint64_t b)
-{
-    uint64_t old = __atomic_load_n(p, __ATOMIC_RELAXED), want;
-    do
-        want = ir_eval_atom(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), old, a, b);
-    while (!__atomic_compare_exchange_n(p, &old, want, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-    return old;
-}
-
 uint64_t interp_combine(const struct ir_instr *in, void *p, uint64_t a, uint64_t b)
 {
-    switch (element_B(in)) {
-    case 2:
-        return atom_2(p, in, a, b);
-    case 4:
-        return atom_4(p, in, a, b);
-    default:
-        assert(element_B(in) == 8);
-        return atom_8(p, in, a, b);
-    }
+    return ir_atom_at(in->mem.atom, in->type, ir_has(in, IR_MOD_NOFTZ), p, a, b);
 }
 
 /* exch and cas on 16 bytes. */

@@ -185,6 +185,9 @@ uint64_t interp_push_local(struct interp_thread *t, uint64_t size_B, uint64_t al
 /* interp_async.c */
 enum interp_step interp_copy(struct interp_thread *t);
 enum interp_step interp_reduce(struct interp_thread *t);
+/* interp_multimem.c */
+enum interp_step interp_multimem(struct interp_thread *t);
+
 /* interp_tensor_copy.c */
 enum interp_step interp_tensor_copy(struct interp_thread *t);
 enum interp_step interp_mbarrier(struct interp_thread *t);

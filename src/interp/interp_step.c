@@ -400,6 +400,8 @@ static enum interp_step step_once(struct interp_thread *t)
         return interp_tex(t);
     case IR_OP_TENSORCOPY:
         return interp_tensor_copy(t);
+    case IR_OP_MULTIMEM:
+        return interp_multimem(t);
     case IR_OP_FENCE:
         return fence();
     case IR_OP_CVTA:

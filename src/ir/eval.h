@@ -34,6 +34,9 @@ bool ir_eval(const struct ir_instr *instr, const struct ir_bits *src, struct ir_
  */
 uint64_t ir_eval_atom(enum ir_atom atom, enum ir_type type, bool noftz, uint64_t old,
                       uint64_t operand, uint64_t swap);
+/* That atomic on memory, one of 16, 32 or 64 bits; what it found there. Sequentially consistent. */
+uint64_t ir_atom_at(enum ir_atom atom, enum ir_type type, bool noftz, void *p, uint64_t operand,
+                    uint64_t swap);
 /* REDUX over n >= 1 values of type u32, s32 or b32. */
 uint32_t ir_eval_redux(enum ir_redux redux, enum ir_type type, uint32_t a, uint32_t b);
 

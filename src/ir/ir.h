@@ -419,7 +419,7 @@ bool ir_space_is_window(enum ir_space space);
 /* Does instr->mem.atom say what they do? */
 static inline bool ir_op_combines(enum ir_op op)
 {
-    return op == IR_OP_ATOM || op == IR_OP_REDUCE;
+    return op == IR_OP_ATOM || op == IR_OP_REDUCE || op == IR_OP_MULTIMEM;
 }
 /* Of the own CTA, or of any in its cluster (struct ir_window, clusters). */
 static inline bool ir_space_is_shared(enum ir_space space)

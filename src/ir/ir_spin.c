@@ -230,7 +230,7 @@ static bool reads_anew(const struct ir_instr *in)
 
 bool ir_polls(const struct ir_instr *in)
 {
-    bool looks = in->op == IR_OP_ATOM || in->op == IR_OP_MBARRIER;
+    bool looks = in->op == IR_OP_ATOM || in->op == IR_OP_MBARRIER || in->op == IR_OP_MULTIMEM;
 
     return reads_anew(in) || (looks && in->ndst) || in->op == IR_OP_NANOSLEEP;
 }

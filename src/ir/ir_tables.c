@@ -24,6 +24,7 @@
 #define SMALL                                                                                      \
     (BIT(IR_E4M3X2) | BIT(IR_E5M2X2) | BIT(IR_E2M3X2) | BIT(IR_E3M2X2) | BIT(IR_UE8M0X2) |         \
      BIT(IR_E2M1X2))
+#define TINY  (BIT(IR_E4M3) | BIT(IR_E5M2))
 #define MEMOP (I16 | I32 | I64 | F16 | BF16 | F32 | F64 | BIT(IR_B128))
 /* Everything a register can hold. */
 #define ANY (ALL & ~(NONE | BIT(IR_E2M1) | BIT(IR_U4) | BIT(IR_S4) | BIT(IR_B1)))

@@ -12,6 +12,7 @@
 #include "ir/ir_names.h"
 #include "ir/texture.h"
 #include "ir/mbarrier.h"
+#include "ir/multimem.h"
 #include "ir/tensor.h"
 #include "ir/tensor_copy.h"
 
@@ -685,6 +686,14 @@ static enum hd_status check_tensor_copy(struct checker *c)
     return HD_OK;
 }
 
+static enum hd_status check_multimem(struct checker *c)
+{
+    const char *why = ir_multimem_check(c->instr);
+
+    REQUIRE(!why, "%s", why);
+    return HD_OK;
+}
+
 typedef enum hd_status check_fn(struct checker *c);
 
 static check_fn *const specials[IR_OP_COUNT] = {
@@ -716,6 +725,7 @@ static check_fn *const specials[IR_OP_COUNT] = {
     [IR_OP_STMATRIX] = check_tile,
     [IR_OP_MBARRIER] = check_mbarrier,
     [IR_OP_TENSORCOPY] = check_tensor_copy,
+    [IR_OP_MULTIMEM] = check_multimem,
 };
 
 static enum hd_status check_instr(struct checker *c, const struct ir_dom *dom, uint32_t position)

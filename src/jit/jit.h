@@ -64,6 +64,7 @@ enum jit_form {
 const char *jit_form_name(enum jit_form form);
 
 struct ir_texture;
+struct ir_replicas;
 struct jit_cta;
 struct jit_warp;
 struct jit_variant;
@@ -122,6 +123,8 @@ struct jit_services {
     /* The barrier of the cluster: lanes arrive; the generation that they wait for to pass. */
     uint32_t (*cluster_arrive)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes);
     uint32_t (*cluster_wait)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes);
+    /* Where the replicas of a multimem address are; false: it is none. */
+    bool (*replicas)(struct jit_cta *cta, uint64_t address, struct ir_replicas *out_replicas);
 };
 
 /* Facts of one launch, shared by all its CTAs. */

@@ -33,7 +33,8 @@ AT(jit_services, texture, 96);
 AT(jit_services, runtime, 104);
 AT(jit_services, cluster_arrive, 112);
 AT(jit_services, cluster_wait, 120);
-SIZE(jit_services, 128);
+AT(jit_services, replicas, 128);
+SIZE(jit_services, 136);
 
 AT(jit_launch, grid, 0);
 AT(jit_launch, block, 12);

@@ -247,6 +247,8 @@ void *jit_rt_atom_lookup(const char *name);
 void *jit_rt_async_lookup(const char *name);
 void *jit_rt_tensor_copy_lookup(const char *name);
 
+void *jit_rt_multimem_lookup(const char *name);
+
 void *jit_rt_lookup(const char *name)
 {
     for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
@@ -262,5 +264,7 @@ void *jit_rt_lookup(const char *name)
         found = jit_rt_tex_lookup(name);
     if (!found)
         found = jit_rt_tensor_copy_lookup(name);
+    if (!found)
+        found = jit_rt_multimem_lookup(name);
     return found ? found : jit_rt_mma_lookup(name);
 }

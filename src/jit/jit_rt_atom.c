@@ -83,7 +83,7 @@ static void atom_16(enum ir_atom atom, uint32_t mask, const uint64_t *addr, cons
     }
 }
 
-/* ---- every other combination: the reference semantics, swapped into the containing word */
+/* ---- every other combination */
 
 void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, const uint64_t *addr,
                  const void *a, const void *b, void *out);
@@ -97,28 +97,12 @@ void jit_rt_atom(uint32_t atom, uint32_t type, uint32_t noftz, uint32_t mask, co
     }
     FOR_LANES(lane, mask)
     {
-        uint64_t x = 0, y = 0, value_mask = size_B == 8 ? ~0ull : (1ull << (8 * size_B)) - 1;
+        uint64_t x = 0, y = 0, old;
         memcpy(&x, (const char *)a + (size_t)lane * size_B, size_B);
         if (b)
             memcpy(&y, (const char *)b + (size_t)lane * size_B, size_B);
-        uint64_t word_at = size_B == 8 ? addr[lane] : addr[lane] & ~3ull;
-        unsigned shift = size_B == 8 ? 0 : (unsigned)(addr[lane] & 3) * 8;
-        uint64_t *p64 = (uint64_t *)(uintptr_t)word_at;
-        uint32_t *p32 = (uint32_t *)(uintptr_t)word_at, word32, new32;
-        uint64_t old, word64, new64;
-        bool done;
-        do {
-            word32 = size_B == 8 ? 0 : __atomic_load_n(p32, __ATOMIC_SEQ_CST);
-            word64 = size_B == 8 ? __atomic_load_n(p64, __ATOMIC_SEQ_CST) : word32;
-            old = word64 >> shift & value_mask;
-            uint64_t r = ir_eval_atom((enum ir_atom)atom, (enum ir_type)type, noftz, old, x, y);
-            new64 = (word64 & ~(value_mask << shift)) | (r & value_mask) << shift;
-            new32 = (uint32_t)new64;
-            done = size_B == 8 ? __atomic_compare_exchange_n(p64, &word64, new64, false,
-                                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
-                               : __atomic_compare_exchange_n(p32, &word32, new32, false,
-                                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        } while (!done);
+        old = ir_atom_at((enum ir_atom)atom, (enum ir_type)type, noftz,
+                         (void *)(uintptr_t)addr[lane], x, y);
         if (out)
             memcpy((char *)out + (size_t)lane * size_B, &old, size_B);
     }

@@ -31,6 +31,8 @@ void lower_cast_tx(struct lower_fn *f, const struct ptx_operand *at, struct ir_v
 bool lower_goes(const struct ptx_form *form, enum ptx_space to, enum ptx_space from);
 /* Does the form have these modifiers only, up to NONE, besides types and spaces? */
 bool lower_has_only(const struct ptx_form *form, const enum ptx_mod *allowed);
+/* A size in bytes, as b64; NULL and an error when it cannot be one. */
+struct ir_value *lower_bulk_size(struct lower_fn *f, const struct ptx_operand *op);
 /* A mask of 16 bits, as b32. */
 struct ir_value *lower_cta_mask(struct lower_fn *f, const struct ptx_operand *op);
 /* What a bulk reduction does; false: no such. */

@@ -28,8 +28,7 @@ bool lower_has_only(const struct ptx_form *form, const enum ptx_mod *allowed)
 }
 #define HAS_ONLY(form, ...) lower_has_only(form, (const enum ptx_mod[]){__VA_ARGS__, PTX_MOD_NONE})
 
-/* A size in bytes, as b64; NULL and an error when it cannot be one. */
-static val size_of(struct lower_fn *f, const struct ptx_operand *op)
+val lower_bulk_size(struct lower_fn *f, const struct ptx_operand *op)
 {
     if (op->kind == PTX_OPND_INT && op->u.bits <= BULK_MAX_B && op->u.bits % BLOCK_B == 0)
         return lower_const(f, IR_B64, op->u.bits);
@@ -119,7 +118,7 @@ bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct bulk b;
     const char *why = bulk_read(in, &b);
-    val size = why ? NULL : size_of(f, &in->ops[2]);
+    val size = why ? NULL : lower_bulk_size(f, &in->ops[2]);
     if (why)
         lower_fail(f, HD_BAD_PTX, why);
     if (!size)
@@ -146,7 +145,7 @@ bool lower_do_bulk_prefetch(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, "it is .L2.global, with a policy where .L2::cache_hint is");
         return true;
     }
-    if (!size_of(f, &in->ops[1]))
+    if (!lower_bulk_size(f, &in->ops[1]))
         return true;
     struct lower_place at = lower_place_of(f, &in->ops[0], PTX_SPACE_GLOBAL);
     val ops[2] = {at.address, hint ? lower_src(f, &in->ops[2], IR_B64) : NULL};
@@ -259,7 +258,7 @@ bool lower_do_bulk_reduce(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     const char *why = reduce_refusal(in);
-    val size = why ? NULL : size_of(f, &in->ops[2]);
+    val size = why ? NULL : lower_bulk_size(f, &in->ops[2]);
     if (why)
         lower_fail(f, HD_BAD_PTX, why);
     if (!size)

@@ -118,9 +118,9 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
 /*
  * lower_ops.c: the rows of spec/ptx_ops.def. `run` is lower_do_NAME() of the column "lowering", in
  * lower_simple.c, lower_arith.c, lower_float.c, lower_cvt.c, lower_video.c, lower_mem.c,
- * lower_async.c, lower_bulk.c, lower_cluster.c, lower_mbarrier.c, lower_hint.c, lower_warp.c,
- * lower_matrix.c, lower_texture.c, lower_wmma.c, lower_wgmma.c, lower_tensor_copy.c, lower_call.c
- * or lower_flow.c; NULL: not supported. False: not with these types.
+ * lower_async.c, lower_bulk.c, lower_multimem.c, lower_cluster.c, lower_mbarrier.c, lower_hint.c,
+ * lower_warp.c, lower_matrix.c, lower_texture.c, lower_wmma.c, lower_wgmma.c, lower_tensor_copy.c,
+ * lower_call.c or lower_flow.c; NULL: not supported. False: not with these types.
  */
 typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
 enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };

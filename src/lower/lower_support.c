@@ -280,6 +280,11 @@ static bool is_texture(unsigned op)
     return op >= PTX_OP_TEX && op <= PTX_OP_SUQ;
 }
 
+static bool is_multimem(unsigned op)
+{
+    return op >= PTX_OP_MULTIMEM_LD_REDUCE && op <= PTX_OP_MULTIMEM_CP_REDUCE_ASYNC_BULK;
+}
+
 bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
 {
     const struct ptx_form *form = insn->form;
@@ -290,6 +295,8 @@ bool lower_in_slice(const struct ptx_insn *insn, const char **out_why)
         return true; /* lower_matrix.c and its kin ask for more than is asked here */
     else if (is_texture(form->op))
         return true; /* so does lower_texture.c */
+    else if (is_multimem(form->op))
+        return true; /* spec/ptx_forms.def says it all */
     else if (!types_in_slice(form))
         *out_why = "this combination of types is not supported";
     for (unsigned i = 0; i < form->ntypes && !*out_why; i++) {

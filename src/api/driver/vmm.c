@@ -2,6 +2,7 @@
 #include "core/vmm.h"
 
 #include "api/driver/driver.h"
+#include "core/multicast.h"
 
 _Static_assert(sizeof(CUmemAllocationProp) <= CORE_ALLOCATION_ABOUT, "core keeps it");
 
@@ -143,6 +144,7 @@ CUresult drv_cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
     API_CALL(cuMemGetAllocationPropertiesFromHandle);
     API_CHECK(prop);
     API_ALLOCATION(a, handle);
+    API_CHECK(!a->multicast);
     memcpy(prop, a->about, sizeof(*prop));
     return CUDA_SUCCESS;
 }
@@ -162,9 +164,9 @@ CUresult drv_cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandl
     memcpy(&prop, a->about, sizeof(prop));
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return drv_error(CUDA_ERROR_NOT_SUPPORTED, "handle type 0x%x", (unsigned)type);
-    if (!(prop.requestedHandleTypes & type))
+    if (!a->multicast && !(prop.requestedHandleTypes & type))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "the memory was created without handle types");
-    status = core_allocation_export(a, &fd);
+    status = a->multicast ? core_multicast_export(a, &fd) : core_allocation_export(a, &fd);
     if (status == HD_OK)
         memcpy(out, &fd, sizeof(fd));
     return drv_result(status);
@@ -178,12 +180,17 @@ CUresult drv_cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle
                                 .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
                                 .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     struct core_context *ctx = core_current();
+    struct core_allocation *a;
+    enum hd_status status;
 
     API_CALL(cuMemImportFromShareableHandle);
     API_CHECK(handle);
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return drv_error(CUDA_ERROR_NOT_SUPPORTED, "handle type 0x%x", (unsigned)type);
     API_CHECK((intptr_t)os_handle >= 0);
+    status = core_multicast_import((int)(intptr_t)os_handle, &a);
+    if (status != HD_NOT_FOUND)
+        return status == HD_OK ? give(a, handle) : drv_result(status);
     prop.location.id = ctx ? ctx->device->ordinal : 0;
     return allocation_create(handle, 0, (int)(intptr_t)os_handle, &prop);
 }

@@ -100,6 +100,7 @@ void cpu_inplace_launch(struct interp_launch *out, const struct cpu_cta *cta,
         .ops = ops,
         .ctx = ctx,
         .texture = cta->job->domain->base.device->texture,
+        .replicas = cta->job->domain->base.device->replicas,
     };
     memcpy(out->grid, launch->grid, sizeof(out->grid));
     memcpy(out->block, launch->block, sizeof(out->block));

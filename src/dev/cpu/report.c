@@ -9,6 +9,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 #include "interp/interp.h"
+#include "ir/multimem.h"
 
 struct report {
     const struct cpu_guard *guard;
@@ -134,11 +135,21 @@ static void find_thread_again(struct report *r)
     r->address = fault.address;
 }
 
+static bool is_multimem(const struct report *r)
+{
+    const struct hal_device *device = r->cta->job->domain->base.device;
+    struct ir_replicas replicas;
+
+    return device->replicas && device->replicas(r->guard->address, &replicas);
+}
+
 static void find_reason(struct report *r)
 {
     r->reason = r->guard->blame.reason;
     if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && r->guard->pc)
         r->reason = cpu_strict_reason(r->cta, r->guard->address);
+    if (!r->reason && r->cta && r->guard->status == HD_ILLEGAL_ADDRESS && is_multimem(r))
+        r->reason = ir_multimem_only;
 }
 
 /* ---- telling */

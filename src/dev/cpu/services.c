@@ -6,6 +6,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/queue.h"
 #include "ir/device_runtime.h"
+#include "ir/multimem.h"
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -78,6 +79,19 @@ static const struct ir_texture *service_texture(struct jit_cta *cta, uint64_t ha
     const struct hal_device *device = cta_of(cta)->job->domain->base.device;
 
     return device->texture ? device->texture(handle) : NULL;
+}
+
+/* Core has locks. */
+static bool service_replicas(struct jit_cta *cta, uint64_t address,
+                             struct ir_replicas *out_replicas)
+{
+    const struct hal_device *device = cta_of(cta)->job->domain->base.device;
+    bool found;
+
+    cpu_guard_hold();
+    found = device->replicas && device->replicas(address, out_replicas);
+    cpu_guard_release();
+    return found;
 }
 
 static void service_check(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
@@ -261,6 +275,7 @@ void cpu_services_init(struct jit_services *services)
         .check = service_check,
         .refuse = service_refuse,
         .texture = service_texture,
+        .replicas = service_replicas,
         .runtime = service_runtime,
         .cluster_arrive = service_cluster_arrive,
         .cluster_wait = service_cluster_wait,

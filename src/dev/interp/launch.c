@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "dev/interp/private.h"
+#include "ir/multimem.h"
 
 enum { STACK_MIN_B = 65536 };
 
@@ -41,6 +42,12 @@ static bool in_heap(const struct launch_ctx *ctx, uint64_t address, uint64_t siz
     return found;
 }
 
+static bool is_multimem(const struct refdev *dev, uint64_t address)
+{
+    struct ir_replicas replicas;
+    return dev->base.replicas && dev->base.replicas(address, &replicas);
+}
+
 static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
 {
     struct launch_ctx *ctx = arg;
@@ -50,7 +57,11 @@ static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
         ctx->refusal = ctx->dev->base.refusal(address, size_B);
     if (ctx->refusal)
         return false;
-    return refdev_maps_check(&ctx->maps, address, size_B, write);
+    if (refdev_maps_check(&ctx->maps, address, size_B, write))
+        return true;
+    if (is_multimem(ctx->dev, address))
+        ctx->refusal = ir_multimem_only;
+    return false;
 }
 
 static void ctx_print(void *arg, bool is_error, const char *text, size_t len)
@@ -167,6 +178,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .ops = &ctx_ops,
         .ctx = &ctx,
         .texture = dev->base.texture,
+        .replicas = dev->base.replicas,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);

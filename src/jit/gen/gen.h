@@ -397,6 +397,7 @@ void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, un
 void gen_copy(struct gen *g, const struct ir_instr *instr);
 void gen_reduce(struct gen *g, const struct ir_instr *instr);
 void gen_tensor_copy(struct gen *g, const struct ir_instr *instr);
+void gen_multimem(struct gen *g, const struct ir_instr *instr);
 void gen_mbarrier(struct gen *g, const struct ir_instr *instr);
 void gen_tensor(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,

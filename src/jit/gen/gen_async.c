@@ -6,8 +6,10 @@
 #include "jit/gen/gen_flow.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "ir/mbarrier.h"
+#include "ir/multimem.h"
 #include "ir/tensor_copy.h"
 
 /* Host addresses of the instruction's first source, in memory. */
@@ -79,6 +81,32 @@ void gen_tensor_copy(struct gen *g, const struct ir_instr *in)
         args[ADDRESS + 1 + i] =
             1 + i < in->nsrc ? gen_to_array(g, in->src[1 + i]) : LLVMConstNull(g->t->ptr);
     gen_call_here(g, "jit_rt_tensor_copy", args, HD_COUNT_OF(args));
+}
+
+static void gen_multimem_copy(struct gen *g, const struct ir_instr *in, LLVMValueRef what)
+{
+    LLVMValueRef args[] = {what, address_array(g, in), gen_to_array(g, in->src[1]),
+                           gen_to_array(g, in->src[2]),
+                           in->nsrc > 3 ? gen_to_array(g, in->src[3]) : LLVMConstNull(g->t->ptr)};
+    gen_call_here(g, "jit_rt_multimem_copy", args, HD_COUNT_OF(args));
+}
+
+void gen_multimem(struct gen *g, const struct ir_instr *in)
+{
+    static const enum ir_type types[] = {[1] = IR_B8, [2] = IR_B16, [4] = IR_B32, [8] = IR_B64};
+    const struct ir_multimem m = ir_multimem_of(in);
+    uint64_t word;
+    _Static_assert(sizeof(word) == sizeof(m), "code hands it over in one word");
+    memcpy(&word, &m, sizeof(word));
+    if (ir_multimem_copies(&m)) {
+        gen_multimem_copy(g, in, gen_i64(g, word));
+        return;
+    }
+    LLVMValueRef room = gen_registers_room(g, GEN_OPERANDS, m.registers);
+    LLVMValueRef args[] = {gen_i64(g, word), address_array(g, in), room};
+    gen_registers_store(g, in, 1, in->nsrc, types[m.register_B], room);
+    gen_call_here(g, "jit_rt_multimem", args, HD_COUNT_OF(args));
+    gen_registers_load(g, in, types[m.register_B], room);
 }
 
 void gen_mbarrier(struct gen *g, const struct ir_instr *in)

@@ -72,6 +72,9 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_TENSORCOPY:
         gen_tensor_copy(g, in);
         return;
+    case IR_OP_MULTIMEM:
+        gen_multimem(g, in);
+        return;
     case IR_OP_FENCE:
         LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent,
                        in->mem.scope == IR_SCOPE_CTA, "");

@@ -33,15 +33,27 @@ struct ir_matrix_window {
 };
 
 struct ir_matrix ir_matrix_of(uint64_t descriptor, bool trans);
+/* The swizzle. */
+static inline uint32_t ir_matrix_swizzled(const struct ir_matrix *m, uint32_t at)
+{
+    return at ^ (((at >> 7) - m->base) & (m->run_B / IR_MATRIX_PIECE_B - 1)) << 4;
+}
+
+/* Where a piece of a line is before the swizzle; the next lines up to eight follow each other. */
+static inline uint32_t ir_matrix_plain(const struct ir_matrix *m, unsigned line, unsigned piece)
+{
+    unsigned run = m->run_B / IR_MATRIX_PIECE_B, shift = (unsigned)__builtin_ctz(run);
+
+    return m->start_B + line % 8 * m->run_B + line / 8 * m->stride_B +
+           (piece & (run - 1)) * IR_MATRIX_PIECE_B + (piece >> shift) * m->lead_B;
+}
+
 /* Where a piece of a line is in the window, whatever the window's size. */
 static inline uint32_t ir_matrix_piece(const struct ir_matrix *m, unsigned line, unsigned piece)
 {
-    unsigned run = m->run_B / IR_MATRIX_PIECE_B, shift = (unsigned)__builtin_ctz(run);
-    uint32_t at = m->start_B + line % 8 * m->run_B + line / 8 * m->stride_B +
-                  (piece & (run - 1)) * IR_MATRIX_PIECE_B + (piece >> shift) * m->lead_B;
-
-    return at ^ (((at >> 7) - m->base) & (run - 1)) << 4;
+    return ir_matrix_swizzled(m, ir_matrix_plain(m, line, piece));
 }
+
 /* The same, for a host; NULL: outside of the window. */
 static inline const char *ir_matrix_at(const struct ir_matrix_window *w, uint32_t offset)
 {
@@ -58,7 +70,6 @@ struct ir_matrix_panel {
     enum ir_type type;
     unsigned first, outer, inner; /* inner: along k */
     unsigned outer_stride, k_stride;
-    bool paired; /* of each eight the even numbers lie before the odd ones */
     float *out;
 };
 

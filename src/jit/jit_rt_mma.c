@@ -28,9 +28,9 @@ static const void *present(uint32_t mask, unsigned n, unsigned reg_B, const void
     return room;
 }
 
-void jit_rt_mma(uint64_t low, uint64_t high, uint32_t path, uint32_t mask, const void *src,
+void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const void *src,
                 void *dst);
-void jit_rt_mma(uint64_t low, uint64_t high, uint32_t path, uint32_t mask, const void *src,
+void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const void *src,
                 void *dst)
 {
     const uint64_t words[2] = {low, high};
@@ -39,15 +39,15 @@ void jit_rt_mma(uint64_t low, uint64_t high, uint32_t path, uint32_t mask, const
     memcpy(&mma, words, sizeof(mma));
     if (mask != UINT32_MAX)
         src = present(mask, ir_mma_registers(&mma, 's'), ir_mma_register_bits(&mma) / 8, src, room);
-    if (!jit_mma_vectors(&mma, (enum jit_path)path, src, dst))
+    if (!jit_mma_vectors(&mma, how, src, dst))
         ir_eval_mma(&mma, src, dst);
 }
 
 /* The same with matrices in shared memory. */
 void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                       uint64_t low, uint64_t high, uint32_t path, const void *src, void *dst);
+                       uint64_t low, uint64_t high, uint32_t how, const void *src, void *dst);
 void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
-                       uint64_t low, uint64_t high, uint32_t path, const void *src, void *dst)
+                       uint64_t low, uint64_t high, uint32_t how, const void *src, void *dst)
 {
     const uint64_t words[2] = {low, high};
     const struct ir_matrix_place at = {
@@ -57,7 +57,7 @@ void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t plac
     memcpy(&mma, words, sizeof(mma));
     if (mask != UINT32_MAX)
         src = present(mask, ir_mma_registers(&mma, 's'), sizeof(uint32_t), src, room);
-    if (!jit_mma_window(&mma, (enum jit_path)path, &at, src, dst) &&
+    if (!jit_mma_window(&mma, how, &at, src, dst) &&
         !ir_eval_mma_window(&mma, &at, src, dst, &bad_B))
         cta->launch->services->fault(cta, warp, mask & -mask, place, HD_ILLEGAL_ADDRESS, bad_B);
 }

@@ -16,44 +16,41 @@
 
 enum { BLOCK = 8 };
 
-struct line {
-    const char *at[2]; /* where its next eight elements are: tf32 needs two pieces */
-};
-
-/* Floats of 8 bits: the exponent is moved by a product, which makes denormals right, too. */
-AVX2 INLINE __m256 small_floats(__m256i bits, unsigned frac, unsigned bias, int infinity, int nan)
+/* Floats of 8 bits as f16, whose denormals are right. e4m3 differs in bias and in NaN. */
+AVX2 INLINE __m256 e5m2(__m128i bytes)
 {
-    __m256i magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(0x7f));
-    __m256i sign = _mm256_slli_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(0x80)), 24);
-    __m256 scale = _mm256_castsi256_ps(_mm256_set1_epi32((int)((254 - bias) << 23)));
-    __m256 x = _mm256_castsi256_ps(_mm256_slli_epi32(magnitude, (int)(23 - frac)));
-    __m256i out = _mm256_castps_si256(_mm256_mul_ps(x, scale));
-    __m256i is_infinity = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(infinity - 1));
-    __m256i is_nan = _mm256_cmpgt_epi32(magnitude, _mm256_set1_epi32(nan - 1));
-    out = _mm256_or_si256(out, _mm256_and_si256(is_infinity, _mm256_set1_epi32(0x7f800000)));
-    out = _mm256_or_si256(out, _mm256_and_si256(is_nan, _mm256_set1_epi32(0x7fffffff)));
-    return _mm256_castsi256_ps(_mm256_or_si256(out, sign));
+    return _mm256_cvtph_ps(_mm_slli_epi16(_mm_cvtepu8_epi16(bytes), 8));
 }
 
-AVX2 INLINE __m256 decode(enum ir_type type, const struct line *l)
+AVX2 INLINE __m256 e4m3(__m128i bytes)
+{
+    __m128i x = _mm_cvtepu8_epi16(bytes), magnitude = _mm_and_si128(x, _mm_set1_epi16(0x7f));
+    __m128i sign = _mm_slli_epi16(_mm_srli_epi16(x, 7), 15);
+    __m128i nan = _mm_cmpeq_epi16(magnitude, _mm_set1_epi16(0x7f));
+    __m256 y = _mm256_cvtph_ps(_mm_or_si128(_mm_slli_epi16(magnitude, 7), sign));
+    y = _mm256_mul_ps(y, _mm256_set1_ps(256.0f));
+    return _mm256_or_ps(y, _mm256_castsi256_ps(_mm256_cvtepi16_epi32(nan)));
+}
+
+AVX2 INLINE __m256 decode(enum ir_type type, const char *from, const char *next)
 {
     __m128i low = type == IR_F16 || type == IR_BF16 || type == IR_TF32
-                      ? _mm_loadu_si128((const __m128i *)(const void *)l->at[0])
-                      : _mm_loadl_epi64((const __m128i *)(const void *)l->at[0]);
+                      ? _mm_loadu_si128((const __m128i *)(const void *)from)
+                      : _mm_loadl_epi64((const __m128i *)(const void *)from);
     switch (type) {
     case IR_F16:
         return _mm256_cvtph_ps(low);
     case IR_BF16:
         return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(low), 16));
     case IR_TF32: {
-        __m128i high = _mm_loadu_si128((const __m128i *)(const void *)l->at[1]);
+        __m128i high = _mm_loadu_si128((const __m128i *)(const void *)next);
         __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
         return _mm256_castsi256_ps(_mm256_and_si256(both, _mm256_set1_epi32(~0x1fff)));
     }
     case IR_E4M3:
-        return small_floats(_mm256_cvtepu8_epi32(low), 3, 7, 0x80, 0x7f);
+        return e4m3(low);
     case IR_E5M2:
-        return small_floats(_mm256_cvtepu8_epi32(low), 2, 15, 0x7c, 0x7d);
+        return e5m2(low);
     case IR_S8:
         return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(low));
     default:
@@ -93,100 +90,67 @@ AVX2 INLINE void transpose(__m256 x[BLOCK])
     EACH_8(BACK)
 }
 
-/* The columns of a tile as fragments have them: even ones, then odd ones. */
-static const uint8_t paired[BLOCK] = {0, 2, 4, 6, 1, 3, 5, 7};
-
-/* Elements `at` .. + 7 of a line; false: they are outside of the window. */
-INLINE bool line_find(const struct ir_matrix_panel *p, unsigned line, unsigned at, unsigned bits,
-                      struct line *out)
+/* Are pieces of eight lines, of which the first is at `first`, in the window for certain? */
+INLINE bool lines_are_inside(const struct ir_matrix_panel *p, uint32_t first)
 {
-    unsigned byte = at * bits / 8, within = byte % IR_MATRIX_PIECE_B;
-    for (unsigned i = 0; i < (bits == 32 ? 2u : 1u); i++) {
-        uint32_t offset = ir_matrix_piece(&p->from, line, byte / IR_MATRIX_PIECE_B + i);
-        const char *piece = ir_matrix_at(&p->window, offset);
-        if (!piece)
-            return false;
-        out->at[i] = piece + within;
-    }
-    return true;
+    uint32_t last = (first + (BLOCK - 1) * p->from.run_B) | (p->from.run_B - IR_MATRIX_PIECE_B);
+    return (uint64_t)last + IR_MATRIX_PIECE_B <= p->window.size_B;
 }
 
-#define STORE(i) _mm256_storeu_ps(out + (i) * stride, x[i]);
+#define LINE(first, i) (window + ir_matrix_swizzled(&p->from, (first) + (i) * run_B))
+#define DECODE(i)      x[i] = decode(type, LINE(at, i), LINE(next, i));
+#define STORE(i)       _mm256_storeu_ps(out + (i) * stride, x[i]);
 
-/* Lines run along k. */
-#define LINE_OF_ROW(i)                                                                             \
-    if (!line_find(p, p->first + o + (is_paired ? paired[i] : (i)), k, bits, &l))                  \
-        return false;                                                                              \
-    x[i] = decode(type, &l);
-
-AVX2 INLINE bool block_of_rows(const struct ir_matrix_panel *p, enum ir_type type, unsigned bits,
-                               unsigned o, unsigned k)
+/* Lines run along k, or each is of one k; they are transposed if the panel has them otherwise. */
+AVX2 INLINE bool block(const struct ir_matrix_panel *p, enum ir_type type, unsigned bits,
+                       unsigned o, unsigned k)
 {
+    const bool trans = p->from.trans, transposes = (p->k_stride == 1) == trans;
     const unsigned stride = p->k_stride != 1 ? p->k_stride : p->outer_stride;
-    const bool is_paired = p->paired;
+    const unsigned line = trans ? k : p->first + o, along = trans ? p->first + o : k;
+    const unsigned byte = along * bits / 8, piece = byte / IR_MATRIX_PIECE_B;
+    const uint32_t at = ir_matrix_plain(&p->from, line, piece), run_B = p->from.run_B;
+    const uint32_t next = type == IR_TF32 ? ir_matrix_plain(&p->from, line, piece + 1) : at;
+    const char *window = p->window.base + byte % IR_MATRIX_PIECE_B;
     float *out = p->out + o * p->outer_stride + k * p->k_stride;
-    struct line l;
     __m256 x[BLOCK];
-    EACH_8(LINE_OF_ROW)
-    if (p->k_stride != 1)
+    if (!lines_are_inside(p, at) || !lines_are_inside(p, next))
+        return false;
+    EACH_8(DECODE)
+    if (transposes)
         transpose(x);
     EACH_8(STORE)
     return true;
 }
 
-/* Each line is of one k. */
-#define LINE_OF_K(i)                                                                               \
-    if (!line_find(p, k + (i), p->first + o, bits, &l))                                            \
-        return false;                                                                              \
-    x[i] = decode(type, &l);                                                                       \
-    if (p->paired)                                                                                 \
-        x[i] = _mm256_permutevar8x32_ps(x[i], order);
-
-AVX2 INLINE bool block_of_lines(const struct ir_matrix_panel *p, enum ir_type type, unsigned bits,
-                                unsigned o, unsigned k)
+AVX2 INLINE bool read(const struct ir_matrix_panel *p, enum ir_type type, unsigned bits)
 {
-    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
-    const unsigned stride = p->k_stride == 1 ? p->outer_stride : p->k_stride;
-    float *out = p->out + o * p->outer_stride + k * p->k_stride;
-    struct line l;
-    __m256 x[BLOCK];
-    EACH_8(LINE_OF_K)
-    if (p->k_stride == 1)
-        transpose(x);
-    EACH_8(STORE)
-    return true;
-}
-
-AVX2 INLINE bool read(const struct ir_matrix_panel *p, enum ir_type type)
-{
-    unsigned bits = ir_type_bits(type);
     for (unsigned o = 0; o < p->outer; o += BLOCK) {
         for (unsigned k = 0; k < p->inner; k += BLOCK) {
-            if (p->from.trans ? !block_of_lines(p, type, bits, o, k)
-                              : !block_of_rows(p, type, bits, o, k))
+            if (!block(p, type, bits, o, k))
                 return false;
         }
     }
     return true;
 }
 
-#define CASE(type)                                                                                 \
+#define CASE(type, bits)                                                                           \
     case type:                                                                                     \
-        return read(p, type);
+        return read(p, type, bits);
 
 AVX2 bool jit_panel_read(const struct ir_matrix_panel *p)
 {
-    assert((p->k_stride == 1 || p->outer_stride == 1) && !(p->paired && p->k_stride == 1));
-    if (p->outer % BLOCK || p->inner % BLOCK)
+    assert((p->k_stride == 1) != (p->outer_stride == 1));
+    if (p->outer % BLOCK || p->inner % BLOCK || p->first % BLOCK)
         return false;
     switch (p->type) {
-        CASE(IR_F16)
-        CASE(IR_BF16)
-        CASE(IR_TF32)
-        CASE(IR_E4M3)
-        CASE(IR_E5M2)
-        CASE(IR_S8)
-        CASE(IR_U8)
+        CASE(IR_F16, 16)
+        CASE(IR_BF16, 16)
+        CASE(IR_TF32, 32)
+        CASE(IR_E4M3, 8)
+        CASE(IR_E5M2, 8)
+        CASE(IR_S8, 8)
+        CASE(IR_U8, 8)
     default:
         return false;
     }

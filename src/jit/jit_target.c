@@ -63,7 +63,8 @@ bool jit_path_runs_here(enum jit_path path)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("f16c");
     if (path == JIT_AVX2)
         return avx2;
     if (path == JIT_AVX512)

@@ -61,19 +61,15 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
     gen_registers_store(g, in, 0, in->nsrc, type, src);
+    LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
     if (mma->flags >> IR_MMA_B_WINDOW & 1) {
-        LLVMValueRef window_args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]),
-                                      gen_i32(g, g->unit->path), src, dst};
+        LLVMValueRef window_args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how, src, dst};
         gen_call_here(g, "jit_rt_mma_window", window_args, HD_COUNT_OF(window_args));
         gen_registers_load(g, in, type, dst);
         return;
     }
-    LLVMValueRef args[] = {gen_i64(g, words[0]),
-                           gen_i64(g, words[1]),
-                           gen_i32(g, g->unit->path),
-                           gen_mask32(g),
-                           src,
-                           dst};
+    LLVMValueRef args[] = {
+        gen_i64(g, words[0]), gen_i64(g, words[1]), how, gen_mask32(g), src, dst};
     gen_call_rt(g, "jit_rt_mma", g->t->void_, args, 6);
     gen_registers_load(g, in, type, dst);
 }

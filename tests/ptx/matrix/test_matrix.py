@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "differential")]
 import engine  # noqa: E402
 import blocks  # noqa: E402
+import chains  # noqa: E402
 import fragments  # noqa: E402
 import groups  # noqa: E402
 import products  # noqa: E402
@@ -183,7 +184,7 @@ def main():
     p.add_argument("--every", action="store_true")
     p.add_argument("--ptxas", action="store_true")
     args = p.parse_args()
-    forms = [f for f in products.forms(args.every) + tiles.forms() + fragments.forms(args.every) + groups.forms(args.every) +
+    forms = [f for f in products.forms(args.every) + chains.forms() + tiles.forms() + fragments.forms(args.every) + groups.forms(args.every) +
              tensors.forms(args.every) if args.forms in f.name]
     with tempfile.TemporaryDirectory(prefix="matrix-") as where:
         if args.ptxas:

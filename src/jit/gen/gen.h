@@ -41,6 +41,14 @@ struct gen_slot {
     LLVMValueRef ptr[2]; /* NULL = no slot */
 };
 
+/* Operands of a product that lie in memory while code goes on in the same block. */
+#define GEN_FEW 24
+struct gen_held {
+    LLVMBasicBlockRef block; /* NULL = none */
+    enum ir_type type;
+    const struct ir_value *value[GEN_FEW];
+};
+
 struct region; /* gen_serial.c */
 
 /* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
@@ -175,6 +183,7 @@ struct gen {
     LLVMValueRef local_sp; /* i64: this function's frame in the local window */
     /* Registers in memory, of operands and of results; of few and of many (gen_matrix.c). */
     LLVMValueRef matrix[2][2];
+    struct gen_held held;
     LLVMValueRef dynamic_sp; /* slot: end of that frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef alive[2]; /* i16 slots */

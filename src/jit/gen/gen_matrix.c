@@ -9,22 +9,29 @@
 #include <string.h>
 
 enum { ROWS_PER_REGISTER = 8, ROW_B = 16, LANES = 2 * GEN_LANES };
-enum { FEW = 24, MANY = 136 }; /* registers of an instruction; those of wgmma are many */
+enum { FEW = GEN_FEW, MANY = 136 }; /* registers of an instruction; those of wgmma are many */
 
 /*
  * Room for the registers of one instruction. All share it: unrolled kernels have hundreds of
  * products, and a room for each would take the whole stack.
  */
-LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n)
+static LLVMValueRef room(struct gen *g, enum gen_area which, uint32_t n)
 {
     LLVMTypeRef half = gen_vec(g, g->t->i64);
     /* Many are of 32 bits. */
-    LLVMTypeRef room = LLVMArrayType2(half, n <= FEW ? 2ull * FEW : MANY);
+    LLVMTypeRef type = LLVMArrayType2(half, n <= FEW ? 2ull * FEW : MANY);
     LLVMValueRef *at = &g->matrix[which][n > FEW];
     assert(n <= MANY);
     if (!*at)
-        *at = gen_alloca(g, room, 64, "");
+        *at = gen_alloca(g, type, 64, "");
     return *at;
+}
+
+LLVMValueRef gen_registers_room(struct gen *g, enum gen_area which, uint32_t n)
+{
+    if (which == GEN_OPERANDS)
+        g->held.block = NULL; /* others are put there */
+    return room(g, which, n);
 }
 
 static uint64_t half_B(enum ir_type type)
@@ -51,17 +58,34 @@ void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type t
         gen_set(g, in->dst[i], gen_from_array(g, gen_gep(g, area, 2ull * i * half_B(type)), type));
 }
 
+/* Products of one block often share factors: what is there already is not stored again. */
+static void few_operands_store(struct gen *g, const struct ir_instr *in, enum ir_type type,
+                               LLVMValueRef area)
+{
+    struct gen_held *held = &g->held;
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(g->b);
+    if (held->block != block || held->type != type)
+        *held = (struct gen_held){.block = block, .type = type};
+    for (uint32_t i = 0; i < in->nsrc; i++) {
+        if (held->value[i] != in->src[i])
+            gen_registers_store(g, in, i, i + 1, type, gen_gep(g, area, 2ull * i * half_B(type)));
+        held->value[i] = in->src[i];
+    }
+}
+
 static void gen_mma(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_mma *mma = ir_ext_mma(in);
     enum ir_type type = ir_mma_register_bits(mma) == 64 ? IR_B64 : IR_B32;
-    LLVMValueRef src = gen_registers_room(g, GEN_OPERANDS, in->nsrc);
-    LLVMValueRef dst = gen_registers_room(g, GEN_RESULTS, in->ndst);
+    LLVMValueRef src = room(g, GEN_OPERANDS, in->nsrc), dst = room(g, GEN_RESULTS, in->ndst);
     uint64_t words[2];
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
-    gen_registers_store(g, in, 0, in->nsrc, type, src);
     LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
+    if (in->nsrc <= FEW)
+        few_operands_store(g, in, type, src);
+    else
+        gen_registers_store(g, in, 0, in->nsrc, type, src);
     if (mma->flags >> IR_MMA_B_WINDOW & 1) {
         LLVMValueRef window_args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how, src, dst};
         gen_call_here(g, "jit_rt_mma_window", window_args, HD_COUNT_OF(window_args));

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
+#   build.sh tensor                                                       products of matrices; not built unless named
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
 # to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of the twenty.
 set -u
@@ -67,6 +68,16 @@ build_omp() {
     quietly "$CLANG" -O2 -fopenmp launch/omp.c -o "$OUT/omp_launch"
 }
 
+# Each needs the PTX of its instructions.
+build_tensor() {
+    local program
+    mkdir -p "$OUT/tensor"
+    for program in warps:80 groups:90a; do
+        quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" \
+            "tensor/${program%:*}.cu" -o "$OUT/tensor/${program%:*}" || return 1
+    done
+}
+
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)
 heddle_flags=(-O3)
 build() {
@@ -77,6 +88,7 @@ build() {
     cuda-heddle) build_each cuda-heddle '' "$HEDDLE" cc ${HEDDLE_ARCH:+-arch "$HEDDLE_ARCH"} "${heddle_flags[@]}" "${device_flags[@]}" ;;
     ocl) build_ocl ;;
     omp) build_omp ;;
+    tensor) build_tensor ;;
     *) echo "unknown target $1" >&2; return 1 ;;
     esac
 }

@@ -106,7 +106,8 @@ enum interp_step interp_reduce(struct interp_thread *t)
     return INTERP_NEXT;
 }
 
-static enum interp_step cast_tx(struct interp_thread *t)
+/* At the same place in each CTA that the operand names. */
+static enum interp_step cast(struct interp_thread *t, enum ir_mbarrier op)
 {
     uint64_t operand = interp_src(t, 1);
     for (uint32_t ranks = (uint32_t)(operand >> 32); ranks; ranks &= ranks - 1) {
@@ -115,7 +116,7 @@ static enum interp_step cast_tx(struct interp_thread *t)
                                    IR_MBARRIER_B, true);
         if (!at)
             return INTERP_FAULTED;
-        ir_mbarrier_do(IR_MBARRIER_COMPLETE_TX, at, (uint32_t)operand);
+        ir_mbarrier_do(op, at, (uint32_t)operand);
     }
     return INTERP_NEXT;
 }
@@ -124,8 +125,8 @@ enum interp_step interp_mbarrier(struct interp_thread *t)
 {
     const struct ir_instr *in = t->frame->pc;
     enum ir_mbarrier op = (enum ir_mbarrier)in->imm;
-    if (op == IR_MBARRIER_CAST_TX)
-        return cast_tx(t);
+    if (ir_mbarrier_of_cast(op) != op)
+        return cast(t, ir_mbarrier_of_cast(op));
     void *at = interp_place_at(t, in->mem.space, interp_address(t), IR_MBARRIER_B, IR_MBARRIER_B,
                                !ir_mbarrier_tests(op));
     if (!at)

@@ -4,6 +4,19 @@
 #include "base/mem.h"
 #include "interp/interp_priv.h"
 
+void interp_cluster_init(struct interp_cluster *cluster, uint32_t live)
+{
+    *cluster = (struct interp_cluster){.live = live};
+}
+
+void interp_cluster_fini(struct interp_cluster *cluster)
+{
+    for (unsigned i = 0; i < HD_COUNT_OF(cluster->tensor); i++) {
+        hd_free(cluster->tensor[i]);
+        cluster->tensor[i] = NULL;
+    }
+}
+
 /* ---- the barrier */
 
 static void cluster_open_if_complete(struct interp_cta *cta)
@@ -72,7 +85,7 @@ static struct group *group_create(const struct interp_run *run, uint32_t nctas)
     struct group *g = hd_new(struct group);
     if (!g)
         return NULL;
-    g->cluster.live = nctas * block[0] * block[1] * block[2];
+    interp_cluster_init(&g->cluster, nctas * block[0] * block[1] * block[2]);
     g->windows_B = (nctas - 1) * IR_CLUSTER_STRIDE_B + run->shared_B + 1;
     g->windows = mmap(NULL, g->windows_B, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -84,6 +97,7 @@ static struct group *group_create(const struct interp_run *run, uint32_t nctas)
 
 static void group_destroy(struct group *g)
 {
+    interp_cluster_fini(&g->cluster);
     munmap(g->windows, g->windows_B);
     hd_free(g);
 }

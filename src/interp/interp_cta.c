@@ -67,7 +67,7 @@ void interp_cta_end(struct interp_cta *cta)
         if (cta->owns_local)
             hd_free(cta->threads[i].local);
     }
-    hd_free(cta->tensor);
+    interp_cluster_fini(&cta->alone);
     hd_free(cta->threads);
     hd_free(cta->warps);
     if (cta->owns_shared)
@@ -110,7 +110,7 @@ static void windows_set(struct interp_cta *cta, const struct interp_place *place
     cta->rank = place->rank;
     cta->windows = place->windows ? place->windows : cta->shared;
     cta->cluster = place->cluster ? place->cluster : &cta->alone;
-    cta->alone.live = cta->nthreads;
+    interp_cluster_init(&cta->alone, cta->nthreads);
 }
 
 struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_place *place)

@@ -26,14 +26,19 @@
 struct interp_cta;
 
 /*
- * What the CTAs of a cluster share: its barrier. The device has one for them, with all their
- * threads in `live`, before the first turn of the first; they take their turns on one thread.
+ * What the CTAs of a cluster share: its barrier, and what one of a pair may ask for in the other.
+ * The device has one for them, with all their threads in `live`, before the first turn of the
+ * first; they take their turns on one thread.
  */
 struct interp_cluster {
     uint32_t live;       /* threads that have not ended */
     uint32_t arrived;    /* of these, since the barrier last opened */
     uint64_t generation; /* counts openings */
+    /* By rank, NULL until it is used: interp_cluster_fini(). */
+    struct ir_tensor_memory *tensor[IR_CLUSTER_MAX_CTAS];
 };
+void interp_cluster_init(struct interp_cluster *cluster, uint32_t live);
+void interp_cluster_fini(struct interp_cluster *cluster);
 
 struct interp_place {
     uint32_t ctaid[3];

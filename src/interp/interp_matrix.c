@@ -126,6 +126,8 @@ static bool tensor(struct interp_warp *warp, uint32_t members, const struct ir_i
                        (uint32_t *)&dst))
         return false;
     regs_write(warp, members, in, 4, &dst);
+    for (uint32_t m = members; m; m &= m - 1)
+        interp_note_poll(&warp->lanes[__builtin_ctz(m)]);
     return true;
 }
 

@@ -72,8 +72,7 @@ struct interp_cta {
     char *shared;
     char *windows; /* shared window of rank 0: struct ir_window */
     struct interp_cluster *cluster;
-    struct interp_cluster alone;     /* that of a CTA by itself */
-    struct ir_tensor_memory *tensor; /* NULL until it is used */
+    struct interp_cluster alone; /* that of a CTA by itself */
     struct interp_thread *threads;
     struct interp_warp *warps;
     struct interp_bar bars[INTERP_NBARS];
@@ -202,6 +201,8 @@ bool interp_matrix(struct interp_warp *warp, uint32_t members, const struct ir_i
 bool interp_tensor(struct interp_thread *t, const struct ir_tensor *op, unsigned lane,
                    const uint32_t *src, uint32_t *dst);
 enum interp_step interp_tensor_thread(struct interp_thread *t);
+/* The last thread of a CTA has ended: nothing may be left. */
+void interp_tensor_end(struct interp_thread *t);
 
 /* interp_warp.c */
 enum interp_step interp_collective(struct interp_thread *t);

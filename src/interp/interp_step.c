@@ -52,6 +52,8 @@ static enum interp_step thread_end(struct interp_thread *t)
     t->state = INTERP_ENDED;
     t->cta->live--;
     interp_thread_gone(t);
+    if (!t->cta->live)
+        interp_tensor_end(t);
     return INTERP_JUMPED;
 }
 

@@ -604,6 +604,11 @@ void ir_instr_remove(struct ir_instr *instr);
 void ir_instr_append(struct ir_block *block, struct ir_instr *instr);
 void ir_instr_move_before(struct ir_instr *instr, struct ir_instr *before);
 /*
+ * A new block with the instruction, which is no phi, and everything behind it; it gets the old
+ * block's successors, which has none then, and no terminator. Preds must be linked.
+ */
+struct ir_block *ir_block_split_before(struct ir_instr *instr);
+/*
  * Recomputes preds from succs. Phi operands follow their edge: an edge that is gone loses its
  * operand, the others keep theirs. An edge that is new gets NULL, which the caller must fill.
  * A block that is twice a successor of the same block is one predecessor twice.

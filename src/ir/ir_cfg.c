@@ -173,6 +173,25 @@ void ir_block_replace_pred(struct ir_block *block, struct ir_block *from, struct
     }
 }
 
+struct ir_block *ir_block_split_before(struct ir_instr *instr)
+{
+    struct ir_block *block = instr->block, *after = ir_block_create(block->func);
+    struct ir_instr *next;
+
+    assert(instr->op != IR_OP_PHI);
+    for (; instr; instr = next) {
+        next = instr->next;
+        ir_instr_append(after, instr);
+    }
+    for (uint32_t i = 0; i < block->nsuccs; i++)
+        ir_block_replace_pred(block->succs[i], block, after);
+    after->succs = block->succs;
+    after->nsuccs = block->nsuccs;
+    block->succs = NULL;
+    block->nsuccs = 0;
+    return after;
+}
+
 /* ---- block order */
 
 struct order_frame {

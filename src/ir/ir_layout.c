@@ -79,6 +79,8 @@ bool ir_instr_sees_cluster(const struct ir_instr *instr)
         return instr->imm >= IR_SREG_CLUSTERID_X && instr->imm <= IR_SREG_IS_EXPLICIT_CLUSTER;
     if (instr->op == IR_OP_BAR)
         return ir_bar_is_cluster((enum ir_bar)instr->imm);
+    if (instr->op == IR_OP_TENSOR || instr->op == IR_OP_TENSOR_WARP)
+        return ((const struct ir_tensor *)instr->ext)->flags >> IR_TENSOR_PAIR & 1;
     return ir_op_has(instr->op, IR_F_SPACE) && instr->mem.space == IR_SPACE_SHARED_CLUSTER;
 }
 

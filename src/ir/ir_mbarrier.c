@@ -76,6 +76,7 @@ uint64_t ir_mbarrier_do(enum ir_mbarrier op, void *at, uint64_t operand)
     case IR_MBARRIER_COMPLETE_TX:
         break;
     case IR_MBARRIER_CAST_TX: /* of several barriers: the caller's */
+    case IR_MBARRIER_CAST_ARRIVE:
         assert(!"an operation on one barrier");
         return 0;
     }

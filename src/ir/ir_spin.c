@@ -1,11 +1,12 @@
 /*
  * Which loops may wait for another thread.
  *
- * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load, an atomic or
- * the test of an mbarrier does so for loops whose end depends on what it read: that is taken from a
- * backward walk over the operands of the branches that leave the loop, which also follows what
- * chooses between the operands of a phi. Additions are not followed (a queue's `while
- * (atomicAdd(&next, 1) < n)` moves on with each turn) unless they add nothing and so only poll.
+ * Nanosleep makes every loop around it suspect. A volatile, relaxed or acquiring load, an atomic,
+ * the test of an mbarrier or an allocation of tensor memory does so for loops whose end depends on
+ * what it read: that is taken from a backward walk over the operands of the branches that leave the
+ * loop, which also follows what chooses between the operands of a phi. Additions are not followed
+ * (a queue's `while (atomicAdd(&next, 1) < n)` moves on with each turn) unless they add nothing and
+ * so only poll.
  *
  * One pattern that depends on its atomic is exempt: the retry loop
  *
@@ -228,9 +229,16 @@ static bool reads_anew(const struct ir_instr *in)
                                   in->mem.sem == IR_SEM_VOLATILE || in->mem.sem == IR_SEM_SC);
 }
 
+/* Tensor memory, which another warp may have to give back. */
+static bool allocates(const struct ir_instr *in)
+{
+    return in->op == IR_OP_TENSOR_WARP && ir_ext_tensor_warp(in)->op == IR_TENSOR_ALLOC;
+}
+
 bool ir_polls(const struct ir_instr *in)
 {
-    bool looks = in->op == IR_OP_ATOM || in->op == IR_OP_MBARRIER || in->op == IR_OP_MULTIMEM;
+    bool looks = in->op == IR_OP_ATOM || in->op == IR_OP_MBARRIER || in->op == IR_OP_MULTIMEM ||
+                 allocates(in);
 
     return reads_anew(in) || (looks && in->ndst) || in->op == IR_OP_NANOSLEEP;
 }
@@ -246,7 +254,8 @@ bool ir_spin_waits(const struct ir_func *func, const struct ir_loops *loops, uin
     case IR_OP_NANOSLEEP:
         return true;
     case IR_OP_MBARRIER:
-        return in->ndst && end_depends_on(&walk, in);
+    case IR_OP_TENSOR_WARP:
+        return (in->op == IR_OP_MBARRIER ? in->ndst : allocates(in)) && end_depends_on(&walk, in);
     case IR_OP_ATOM:
         return in->ndst && is_followed(in) && !is_retry(func, loops, loop, in) &&
                end_depends_on(&walk, in);

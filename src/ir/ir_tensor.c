@@ -1,4 +1,4 @@
-/* Tensor memory: allocation, loads and stores, copies from shared memory. See tensor.h. */
+/* Tensor memory: loads and stores, copies from shared memory, shifts. See tensor.h. */
 #include "ir/ir_tensor.h"
 
 #include <assert.h>
@@ -10,9 +10,9 @@
 enum {
     WARP = 32,
     QUARTERS = 4,
-    UNITS = IR_TENSOR_COLUMNS / IR_TENSOR_UNIT,
     PIECE_COLUMNS = IR_MATRIX_PIECE_B / 4,
-    PADDED = 16 /* elements of a piece in formats with padding */
+    PADDED = 16, /* elements of a piece in formats with padding */
+    SHIFT_COLUMNS = 8
 };
 
 bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
@@ -20,94 +20,6 @@ bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64
 {
     *out = (struct ir_tensor_error){status, at, why};
     return false;
-}
-
-/* ---- allocation */
-
-void ir_tensor_memory_own(struct ir_tensor_memory *memory, const uint64_t owner[3])
-{
-    if (!memcmp(memory->owner, owner, sizeof(memory->owner)))
-        return;
-    memcpy(memory->owner, owner, sizeof(memory->owner));
-    memory->allocated = memory->first = 0;
-    memory->relinquished = false;
-}
-
-static uint32_t units_mask(unsigned first, unsigned n)
-{
-    return ((n < 32 ? 1u << n : 0u) - 1) << first;
-}
-
-static bool columns_are_legal(uint32_t n)
-{
-    return n >= IR_TENSOR_UNIT && n <= IR_TENSOR_COLUMNS && hd_is_pow2(n);
-}
-
-static bool allocate(const struct ir_tensor_cta *cta, uint32_t n, uint32_t *out,
-                     struct ir_tensor_error *error)
-{
-    struct ir_tensor_memory *memory = cta->memory;
-    unsigned units = n / IR_TENSOR_UNIT;
-
-    if (!columns_are_legal(n))
-        return ir_tensor_refuse(error, HD_TRAP, n,
-                                "columns are allocated in powers of two from 32 to 512");
-    if (memory->relinquished)
-        return ir_tensor_refuse(error, HD_TRAP, n,
-                                "the block has given up the right to allocate tensor memory");
-    for (unsigned first = 0; first + units <= UNITS; first++) {
-        uint32_t mask = units_mask(first, units);
-        if (memory->allocated & mask)
-            continue;
-        memory->allocated |= mask;
-        memory->first |= 1u << first;
-        *out = first * IR_TENSOR_UNIT;
-        return true;
-    }
-    return ir_tensor_refuse(error, HD_TRAP, n,
-                            "no tensor memory is left, and waiting for some is not supported");
-}
-
-/* Does the allocation that begins at unit `first` have that many? */
-static bool is_allocation(const struct ir_tensor_memory *memory, unsigned first, unsigned units)
-{
-    uint32_t mask = units_mask(first, units), next = 1u << (first + units);
-
-    return (memory->allocated & mask) == mask && (memory->first & mask) == 1u << first &&
-           (!(memory->allocated & next) || memory->first & next);
-}
-
-static bool deallocate(const struct ir_tensor_cta *cta, uint32_t address, uint32_t n,
-                       struct ir_tensor_error *error)
-{
-    struct ir_tensor_memory *memory = cta->memory;
-    unsigned first = address / IR_TENSOR_UNIT, units = n / IR_TENSOR_UNIT;
-    uint32_t mask = units_mask(first % 32, units);
-
-    if (!columns_are_legal(n) || address % IR_TENSOR_UNIT || first + units > UNITS ||
-        !is_allocation(memory, first, units))
-        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
-                                "these columns were not allocated together");
-    memory->allocated &= ~mask;
-    memory->first &= ~mask;
-    return true;
-}
-
-/* ---- addresses */
-
-bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
-                     unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
-{
-    unsigned lane = address >> 16, column = address & 0xffff;
-    unsigned first = column / IR_TENSOR_UNIT, last = (column + columns - 1) / IR_TENSOR_UNIT;
-
-    *out = (struct ir_tensor_place){lane, column};
-    if (lane + lanes > IR_TENSOR_LANES || column + columns > IR_TENSOR_COLUMNS)
-        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address, "outside of tensor memory");
-    if (units_mask(first, last - first + 1) & ~cta->memory->allocated)
-        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
-                                "tensor memory that is not allocated");
-    return true;
 }
 
 /* ---- loads and stores of a warp */
@@ -178,7 +90,7 @@ static void cells_find(const struct ir_tensor *op, const struct ir_tensor_cta *c
 
     if (op->shape == IR_TENSOR_16X32BX2 && t >= 16)
         column += op->offset;
-    out[0] = &cta->memory->cell[at.lane + p.lane][column];
+    out[0] = &ir_tensor_own(cta)->cell[at.lane + p.lane][column];
     out[1] = pack ? out[0] + 1 : NULL;
 }
 
@@ -304,34 +216,80 @@ static void unpack(const struct ir_tensor *op, const char *piece, uint8_t out[IR
     }
 }
 
+struct copying {
+    const struct ir_tensor *op;
+    const struct copy *shape;
+    struct ir_matrix from;
+    struct ir_tensor_place to;
+    struct ir_tensor_error *error;
+};
+
+/* Of each block from its own shared memory. */
+static bool copy_check(const struct copying *c, const struct ir_tensor_block *block)
+{
+    for (unsigned i = 0; i < (unsigned)c->shape->rows * c->shape->pieces; i++) {
+        uint32_t offset = ir_matrix_piece(&c->from, i / c->shape->pieces, i % c->shape->pieces);
+        if (!ir_matrix_at(&block->window, offset))
+            return ir_tensor_refuse(c->error, HD_ILLEGAL_ADDRESS, offset,
+                                    "a matrix reaches outside of shared memory");
+    }
+    return true;
+}
+
+static void copy_block(const struct copying *c, const struct ir_tensor_block *block)
+{
+    bool padded = ir_tensor_has(c->op, IR_TENSOR_B6) || ir_tensor_has(c->op, IR_TENSOR_B4);
+
+    for (unsigned i = 0; i < (unsigned)c->shape->rows * c->shape->pieces; i++) {
+        unsigned row = i / c->shape->pieces, at = i % c->shape->pieces, lane;
+        unsigned column = c->to.column + at * PIECE_COLUMNS;
+        const char *piece = ir_matrix_at(&block->window, ir_matrix_piece(&c->from, row, at));
+        uint8_t bytes[IR_MATRIX_PIECE_B];
+        memcpy(bytes, piece, sizeof(bytes));
+        if (padded)
+            unpack(c->op, piece, bytes);
+        for (unsigned n = 0; copy_lane(c->op->shape, row, n, &lane); n++)
+            memcpy(&block->memory->cell[c->to.lane + lane][column], bytes, sizeof(bytes));
+    }
+}
+
 static bool copy(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
                  struct ir_tensor_error *error)
 {
-    const struct copy *c = &copies[op->shape];
-    struct ir_matrix from = ir_matrix_of(ir_tensor_pair(cta, src, 1), false);
-    bool padded = ir_tensor_has(op, IR_TENSOR_B6) || ir_tensor_has(op, IR_TENSOR_B4);
-    struct ir_tensor_place to;
+    struct copying c = {.op = op, .shape = &copies[op->shape], .error = error};
 
-    if (!ir_tensor_place(cta, src[cta->lane], c->lanes, c->pieces * PIECE_COLUMNS, &to, error))
+    c.from = ir_matrix_of(ir_tensor_pair(cta, src, 1), false);
+    if (!ir_tensor_place(cta, src[cta->lane], c.shape->lanes, c.shape->pieces * PIECE_COLUMNS,
+                         &c.to, error))
         return false;
-    for (unsigned n = 0; n < 2u * c->rows * c->pieces; n++) { /* checks all of them first */
-        unsigned at = n % ((unsigned)c->rows * c->pieces), row = at / c->pieces;
-        uint32_t offset = ir_matrix_piece(&from, row, at % c->pieces);
-        const char *piece = ir_matrix_at(&cta->window, offset);
-        uint8_t bytes[IR_MATRIX_PIECE_B];
-        unsigned lane;
-        if (!piece)
-            return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, offset,
-                                    "a matrix reaches outside of shared memory");
-        if (n < (unsigned)c->rows * c->pieces)
-            continue;
-        memcpy(bytes, piece, sizeof(bytes));
-        if (padded)
-            unpack(op, piece, bytes);
-        for (unsigned i = 0; copy_lane(op->shape, row, i, &lane); i++)
-            memcpy(&cta->memory->cell[to.lane + lane][to.column + at % c->pieces * PIECE_COLUMNS],
-                   bytes, sizeof(bytes));
-    }
+    for (unsigned i = 0; i < cta->nblocks; i++)
+        if (!copy_check(&c, &cta->block[i]))
+            return false;
+    for (unsigned i = 0; i < cta->nblocks; i++)
+        copy_block(&c, &cta->block[i]);
+    return true;
+}
+
+/* ---- shifts: eight columns of each lane, in the quarters from the address on */
+
+static void shift_block(struct ir_tensor_memory *memory, struct ir_tensor_place at)
+{
+    for (unsigned lane = at.lane; lane < IR_TENSOR_LANES; lane++)
+        memmove(&memory->cell[lane][at.column], &memory->cell[ir_tensor_shifted(lane)][at.column],
+                SHIFT_COLUMNS * sizeof(uint32_t));
+}
+
+static bool shift(const struct ir_tensor_cta *cta, uint32_t address, struct ir_tensor_error *error)
+{
+    struct ir_tensor_place at;
+
+    if ((address >> 16) % WARP)
+        return ir_tensor_refuse(error, HD_MISALIGNED, address,
+                                "rows are shifted from a lane on that is a multiple of 32");
+    if (!ir_tensor_place(cta, address, WARP, SHIFT_COLUMNS, &at, error))
+        return false;
+    for (unsigned i = 0; i < cta->nblocks; i++)
+        shift_block(cta->block[i].memory, at);
     return true;
 }
 
@@ -347,17 +305,20 @@ bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
 {
     uint32_t address;
 
+    if (ir_tensor_has(op, IR_TENSOR_PAIR) && cta->nblocks != IR_TENSOR_BLOCKS)
+        return ir_tensor_refuse(error, HD_TRAP, 0,
+                                "a pair of blocks needs a cluster of an even number of blocks");
     switch (op->op) {
     case IR_TENSOR_ALLOC:
-        if (!allocate(cta, src[cta->lane], &address, error))
+        if (!ir_tensor_allocate(cta, src[cta->lane], &address, error))
             return false;
         for (unsigned t = 0; t < WARP; t++)
             dst[t] = address;
         return true;
     case IR_TENSOR_DEALLOC:
-        return deallocate(cta, src[cta->lane], src[WARP + cta->lane], error);
+        return ir_tensor_deallocate(cta, src[cta->lane], src[WARP + cta->lane], error);
     case IR_TENSOR_RELINQUISH:
-        cta->memory->relinquished = true;
+        ir_tensor_own(cta)->relinquished = true;
         return true;
     case IR_TENSOR_LD:
         return load(op, cta, src, dst, error);
@@ -365,6 +326,8 @@ bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
         return store(op, cta, src, error);
     case IR_TENSOR_CP:
         return copy(op, cta, src, error);
+    case IR_TENSOR_SHIFT:
+        return shift(cta, src[cta->lane], error);
     default:
         assert(op->op == IR_TENSOR_MMA);
         return ir_tensor_mma(op, cta, src, error);
@@ -373,9 +336,13 @@ bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
 
 unsigned ir_tensor_sources(const struct ir_tensor *op)
 {
-    static const uint8_t n[] = {
-        [IR_TENSOR_ALLOC] = 1, [IR_TENSOR_DEALLOC] = 2, [IR_TENSOR_LD] = 1,
-        [IR_TENSOR_ST] = 1,    [IR_TENSOR_CP] = 3,      [IR_TENSOR_MMA] = IR_TENSOR_MMA_SOURCES};
+    static const uint8_t n[] = {[IR_TENSOR_ALLOC] = 1,
+                                [IR_TENSOR_DEALLOC] = 2,
+                                [IR_TENSOR_LD] = 1,
+                                [IR_TENSOR_ST] = 1,
+                                [IR_TENSOR_CP] = 3,
+                                [IR_TENSOR_SHIFT] = 1,
+                                [IR_TENSOR_MMA] = IR_TENSOR_MMA_SOURCES};
     return n[op->op] + (op->op == IR_TENSOR_ST ? ir_tensor_registers(op) : 0);
 }
 
@@ -408,7 +375,13 @@ const char *ir_ext_check_tensor(const struct ir_tensor *op)
     if (op->op == IR_TENSOR_CP &&
         (op->shape < IR_TENSOR_CP_128X256B || op->shape >= IR_TENSOR_SHAPE_COUNT_))
         return "no such copy to tensor memory";
-    if (op->op == IR_TENSOR_MMA && op->kind >= IR_TENSOR_KIND_COUNT_)
+    if (is_movement(op) && ir_tensor_has(op, IR_TENSOR_PAIR))
+        return "loads and stores are of one block";
+    if (op->op == IR_TENSOR_MMA &&
+        (op->kind >= IR_TENSOR_KIND_COUNT_ ||
+         (ir_tensor_has(op, IR_TENSOR_WS) &&
+          (ir_tensor_has(op, IR_TENSOR_PAIR) || ir_tensor_has(op, IR_TENSOR_ASHIFT))) ||
+         (ir_tensor_has(op, IR_TENSOR_ASHIFT) && !ir_tensor_has(op, IR_TENSOR_A_TENSOR))))
         return "no such product";
     return NULL;
 }

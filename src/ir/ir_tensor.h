@@ -1,4 +1,4 @@
-/* Private to src/ir: what ir_tensor.c and ir_tensor_mma.c share. */
+/* Private to src/ir: what ir_tensor*.c share. */
 #ifndef HD_IR_IR_TENSOR_H
 #define HD_IR_IR_TENSOR_H
 
@@ -9,6 +9,11 @@ static inline bool ir_tensor_has(const struct ir_tensor *op, enum ir_tensor_flag
     return (op->flags >> flag & 1) != 0;
 }
 
+static inline struct ir_tensor_memory *ir_tensor_own(const struct ir_tensor_cta *cta)
+{
+    return cta->block[cta->own].memory;
+}
+
 struct ir_tensor_place {
     unsigned lane, column;
 };
@@ -16,7 +21,7 @@ struct ir_tensor_place {
 /* Reports; false. */
 bool ir_tensor_refuse(struct ir_tensor_error *out, enum hd_status status, uint64_t at,
                       const char *why);
-/* Lanes and columns from an address on; false: they are not all allocated. */
+/* Lanes and columns from an address on; false: they are not all allocated, in every block. */
 bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned lanes,
                      unsigned columns, struct ir_tensor_place *out, struct ir_tensor_error *error)
     HD_MUST_CHECK;
@@ -24,7 +29,22 @@ bool ir_tensor_place(const struct ir_tensor_cta *cta, uint32_t address, unsigned
 uint64_t ir_tensor_pair(const struct ir_tensor_cta *cta, const uint32_t *src, unsigned reg);
 /* Registers of data of a load or store. */
 unsigned ir_tensor_registers(const struct ir_tensor *op);
+
+/* ir_tensor_alloc.c: of `columns` columns; IR_TENSOR_WAIT: not now. */
+bool ir_tensor_allocate(const struct ir_tensor_cta *cta, uint32_t columns, uint32_t *out_address,
+                        struct ir_tensor_error *error) HD_MUST_CHECK;
+bool ir_tensor_deallocate(const struct ir_tensor_cta *cta, uint32_t address, uint32_t columns,
+                          struct ir_tensor_error *error) HD_MUST_CHECK;
+
+/* ir_tensor_mma.c */
 bool ir_tensor_mma(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
                    struct ir_tensor_error *error) HD_MUST_CHECK;
+
+/* The lane below, whose row takes the row's place when rows are shifted down; quarters keep their
+ * last one. */
+static inline unsigned ir_tensor_shifted(unsigned lane)
+{
+    return lane % 32 == 31 ? lane : lane + 1;
+}
 
 #endif

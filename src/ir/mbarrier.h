@@ -26,6 +26,14 @@ static inline bool ir_mbarrier_tests(enum ir_mbarrier op)
     return op == IR_MBARRIER_TEST || op == IR_MBARRIER_TEST_PARITY;
 }
 
+/* What is done at each barrier of a cast; others are themselves. */
+static inline enum ir_mbarrier ir_mbarrier_of_cast(enum ir_mbarrier op)
+{
+    return op == IR_MBARRIER_CAST_TX       ? IR_MBARRIER_COMPLETE_TX
+           : op == IR_MBARRIER_CAST_ARRIVE ? IR_MBARRIER_ARRIVE
+                                           : op;
+}
+
 static inline bool ir_mbarrier_arrives(enum ir_mbarrier op)
 {
     return op == IR_MBARRIER_ARRIVE || op == IR_MBARRIER_DROP;

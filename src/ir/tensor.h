@@ -6,6 +6,11 @@
  * allocated is not accessed. A warp loads and stores its own quarter of the lanes, which its number
  * modulo four gives; products and copies from shared memory see all of them.
  *
+ * PAIR operations work in the tensor memory of two blocks, those of a cluster whose ranks differ
+ * in the lowest bit. An allocation takes the same columns in both, when both ask; copies and shifts
+ * are made in each from its own memory. Of a product, each has half of the rows of a and d, the
+ * even block the first half, and half of b's columns in its shared memory.
+ *
  * Sources and results are registers of 32 lanes, 32 bits each, in the order of enum ir_tensor_op's
  * list in spec/ir_enums.def. What is one thread's or one warp's is taken from lane `lane`.
  */
@@ -17,11 +22,13 @@
 enum {
     IR_TENSOR_LANES = 128,
     IR_TENSOR_COLUMNS = 512,
-    IR_TENSOR_UNIT = 32, /* columns */
-    IR_TENSOR_M_MAX = 128,
+    IR_TENSOR_UNIT = 32,   /* columns */
+    IR_TENSOR_M_MAX = 256, /* of a pair */
     IR_TENSOR_N_MAX = 256,
     IR_TENSOR_K_MAX = 128,
-    IR_TENSOR_REGISTERS_MAX = 130 /* of one instruction */
+    IR_TENSOR_BLOCKS = 2,          /* of a pair */
+    IR_TENSOR_REGISTERS_MAX = 130, /* of one instruction */
+    IR_TENSOR_WAIT = -1            /* no address: there is not enough memory yet */
 };
 
 /* Of a MMA, where its sources are. */
@@ -31,11 +38,19 @@ enum {
     IR_TENSOR_B = 3,
     IR_TENSOR_IDESC = 5,
     IR_TENSOR_ENABLE_D, /* 0: c is zero */
-    IR_TENSOR_OFF,      /* four registers: lanes that are not written */
-    IR_TENSOR_METADATA = 11,
+    IR_TENSOR_OFF,      /* four registers for each block: lanes that are not written */
+    IR_TENSOR_METADATA = 15,
     IR_TENSOR_SCALE_A,
     IR_TENSOR_SCALE_B,
-    IR_TENSOR_MMA_SOURCES
+    IR_TENSOR_ZEROS, /* two: which columns of b are zero; 0: none */
+    IR_TENSOR_MMA_SOURCES = 20
+};
+
+/* A warp of a pair that wants columns; 0: none does. */
+struct ir_tensor_request {
+    uint32_t columns;
+    uint32_t warp;
+    uint32_t address; /* what it has got; IR_TENSOR_WAIT: nothing yet */
 };
 
 struct ir_tensor_memory {
@@ -43,6 +58,7 @@ struct ir_tensor_memory {
     uint32_t allocated; /* a bit for each 32 columns */
     uint32_t first;     /* those that begin an allocation */
     bool relinquished;
+    struct ir_tensor_request request;
     uint32_t cell[IR_TENSOR_LANES][IR_TENSOR_COLUMNS] __attribute__((aligned(64)));
     /* Room for the matrices of a product, as f32, which has all their elements. */
     float a[IR_TENSOR_M_MAX * IR_TENSOR_K_MAX] __attribute__((aligned(64)));
@@ -67,9 +83,14 @@ struct ir_tensor_fast {
     void (*product)(const struct ir_tensor_product *p);
 };
 
-struct ir_tensor_cta {
+struct ir_tensor_block {
     struct ir_tensor_memory *memory;
     struct ir_matrix_window window;
+};
+
+struct ir_tensor_cta {
+    struct ir_tensor_block block[IR_TENSOR_BLOCKS]; /* of PAIR: the even one first; else the own */
+    unsigned nblocks, own;                          /* 1: there is no pair */
     unsigned warp, lane;
     const struct ir_tensor_fast *fast; /* NULL: the model */
 };
@@ -85,6 +106,10 @@ bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
                   uint32_t *dst, struct ir_tensor_error *out_error) HD_MUST_CHECK;
 /* Makes the memory that of another CTA, unless it is. */
 void ir_tensor_memory_own(struct ir_tensor_memory *memory, const uint64_t owner[3]);
+
+/* Columns that are allocated; what a CTA has when it ends is an error, and this says so. */
+#define IR_TENSOR_LEFT "the block ends with tensor memory allocated"
+unsigned ir_tensor_columns_left(const struct ir_tensor_memory *memory);
 
 /* How many registers an operation reads and writes, addresses and the like included. */
 unsigned ir_tensor_sources(const struct ir_tensor *op);

@@ -125,6 +125,8 @@ struct jit_services {
     uint32_t (*cluster_wait)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes);
     /* Where the replicas of a multimem address are; false: it is none. */
     bool (*replicas)(struct jit_cta *cta, uint64_t address, struct ir_replicas *out_replicas);
+    /* The CTA of this rank in the cluster, which has it. */
+    struct jit_cta *(*cluster_cta)(struct jit_cta *cta, uint32_t rank);
 };
 
 /* Facts of one launch, shared by all its CTAs. */

@@ -34,7 +34,8 @@ AT(jit_services, runtime, 104);
 AT(jit_services, cluster_arrive, 112);
 AT(jit_services, cluster_wait, 120);
 AT(jit_services, replicas, 128);
-SIZE(jit_services, 136);
+AT(jit_services, cluster_cta, 136);
+SIZE(jit_services, 144);
 
 AT(jit_launch, grid, 0);
 AT(jit_launch, block, 12);

@@ -167,7 +167,8 @@ static void check_barrier(const struct here *h, uint32_t how, const uint64_t *ad
 }
 
 /* The barriers that CTAs have at this address. */
-static void cast_tx(const struct here *h, uint32_t how, uint64_t address, uint64_t operand)
+static void cast(const struct here *h, uint32_t how, enum ir_mbarrier op, uint64_t address,
+                 uint64_t operand)
 {
     uint64_t at[32];
 
@@ -176,7 +177,7 @@ static void cast_tx(const struct here *h, uint32_t how, uint64_t address, uint64
             continue;
         at[h->lane] = address_in(h->cta, address, r);
         check_barrier(h, how, at);
-        ir_mbarrier_do(IR_MBARRIER_COMPLETE_TX, (void *)(uintptr_t)at[h->lane], (uint32_t)operand);
+        ir_mbarrier_do(op, (void *)(uintptr_t)at[h->lane], (uint32_t)operand);
     }
 }
 
@@ -185,18 +186,19 @@ void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place,
 void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place, uint32_t mask,
                      uint32_t how, const uint64_t *address, const uint64_t *operand, uint64_t *out)
 {
+    enum ir_mbarrier op = (enum ir_mbarrier)(how & 255), each = ir_mbarrier_of_cast(op);
+
     FOR_LANES(lane, mask)
     {
         const struct here h = {cta, warp, place, lane};
         uint64_t result;
 
-        if ((how & 255) == IR_MBARRIER_CAST_TX) {
-            cast_tx(&h, how, address[lane], operand[lane]);
+        if (each != op) {
+            cast(&h, how, each, address[lane], operand[lane]);
             continue;
         }
         check_barrier(&h, how, address);
-        result = ir_mbarrier_do((enum ir_mbarrier)(how & 255), (void *)(uintptr_t)address[lane],
-                                operand[lane]);
+        result = ir_mbarrier_do(op, (void *)(uintptr_t)address[lane], operand[lane]);
         if (out)
             out[lane] = result;
     }

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "ir/tensor.h"
+#include "jit/jit_cluster.h"
 
 enum { LANES = 32 };
 
@@ -21,9 +22,8 @@ static void fault(const struct here *h, enum hd_status status, uint64_t address)
 }
 
 /* Workers keep the memory for the CTAs that come after. */
-static struct ir_tensor_memory *memory_of(const struct here *h)
+static struct ir_tensor_memory *memory_of(const struct here *h, struct jit_cta *cta)
 {
-    struct jit_cta *cta = h->cta;
     const uint64_t owner[3] = {(uint64_t)(uintptr_t)cta->launch ^ cta->launch->grid_id << 48,
                                cta->ctaid[0] | (uint64_t)cta->ctaid[1] << 32, cta->ctaid[2] + 1ull};
     if (!cta->tensor)
@@ -34,21 +34,41 @@ static struct ir_tensor_memory *memory_of(const struct here *h)
     return cta->tensor;
 }
 
+static struct ir_tensor_block block_of(const struct here *h, struct jit_cta *cta)
+{
+    return (struct ir_tensor_block){memory_of(h, cta), {cta->shared, cta->launch->shared_B}};
+}
+
+/* The CTA, or where it needs a pair, the two; a cluster may lack one. */
+static void blocks_find(const struct here *h, const struct ir_tensor *op, struct ir_tensor_cta *out)
+{
+    uint32_t rank = h->cta->cluster_rank, even = rank & ~1u;
+
+    out->nblocks = 1;
+    if (!(op->flags >> IR_TENSOR_PAIR & 1) || even + 1 >= jit_cluster_ctas(h->cta)) {
+        out->block[0] = block_of(h, h->cta);
+        return;
+    }
+    out->own = rank & 1;
+    for (out->nblocks = 0; out->nblocks < IR_TENSOR_BLOCKS; out->nblocks++)
+        out->block[out->nblocks] =
+            block_of(h, h->cta->launch->services->cluster_cta(h->cta, even + out->nblocks));
+}
+
 static void tensor_do(const struct here *h, const struct ir_tensor *op, enum jit_path path,
                       const uint32_t *src, uint32_t *dst)
 {
-    const struct ir_tensor_cta cta = {
-        .memory = memory_of(h),
-        .window = {h->cta->shared, h->cta->launch->shared_B},
+    struct ir_tensor_cta cta = {
         .warp = h->warp->index,
         .lane = h->lane,
         .fast = jit_tensor_fast(path),
     };
     struct ir_tensor_error error;
+    blocks_find(h, op, &cta);
     if (ir_tensor_do(op, &cta, src, dst, &error))
         return;
-    if (hd_error(error.status, "%s: %#llx", error.why, (unsigned long long)error.at) != HD_OK)
-        fault(h, error.status, error.at); /* says where, and ends the launch */
+    h->cta->launch->services->refuse(h->cta, h->warp, 1u << h->lane, h->place, error.status,
+                                     error.at, error.why);
 }
 
 /* A warp's operation, or one for each lane; other lanes' registers hold anything. */

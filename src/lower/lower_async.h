@@ -24,8 +24,13 @@ void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned 
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                        struct ir_value *bytes);
 
-/* The same, operand of cast_tx (spec/ir_ops.def). */
-void lower_cast_tx(struct lower_fn *f, const struct ptx_operand *at, struct ir_value *operand);
+/* Arrives there as often as `number` (b64) says. */
+void lower_arrive(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                  struct ir_value *number);
+
+/* Tells the barriers that the CTAs of a mask (b32) have at this place; `number`: b64. */
+void lower_cast(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                enum ir_mbarrier op, struct ir_value *ctas, struct ir_value *number);
 
 /* lower_bulk.c */
 bool lower_goes(const struct ptx_form *form, enum ptx_space to, enum ptx_space from);

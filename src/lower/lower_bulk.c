@@ -108,10 +108,7 @@ static void bulk_cast(struct lower_fn *f, const struct bulk *b, val size)
     val upper = lower_op2(f, IR_OP_SHL, IR_U32, ranks, shift);
     val all = lower_const(f, IR_B32, 0xffff);
     bulk_emit(f, b, size, lower_op2(f, IR_OP_OR, IR_B32, upper, all));
-    val wide = lower_fit(f, ranks, IR_U32, IR_B64);
-    val word = lower_const(f, IR_B32, 32);
-    val high = lower_op2(f, IR_OP_SHL, IR_U64, wide, word);
-    lower_cast_tx(f, &b->in->ops[3], lower_op2(f, IR_OP_OR, IR_B64, high, size));
+    lower_cast(f, &b->in->ops[3], PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, ranks, size);
 }
 
 bool lower_do_bulk(struct lower_fn *f, const struct ptx_insn *in)

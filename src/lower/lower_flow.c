@@ -398,6 +398,8 @@ static enum hd_status body_blocks(struct lower_fn *f)
     HD_TRY(f->status);
     HD_TRY(lower_ssa_finish(f));
     ir_func_link_cfg(f->ir);
+    lower_tensor_waits(f);
+    ir_func_link_cfg(f->ir);
     ir_func_compact(f->ir);
     return hd_arena_status(&f->job->module->arena);
 }
@@ -428,6 +430,7 @@ enum hd_status lower_function(struct lower_job *job, const struct lower_body *bo
     hd_map_fini(&f.labels);
     hd_vec_fini(&f.blocks);
     hd_vec_fini(&f.phis);
+    hd_vec_fini(&f.waits);
     hd_arena_fini(&f.arena);
     return status;
 }

@@ -102,27 +102,47 @@ static struct ir_instr *emit(struct lower_fn *f, const struct ptx_insn *in,
     return r;
 }
 
-static void tell(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
-                 enum ir_mbarrier op, val operand)
+/* What others have done is seen with it; bytes are only counted. */
+static void tell(struct lower_fn *f, const struct lower_place *p, enum ir_mbarrier op, val operand)
 {
-    struct lower_place p = lower_place_of(f, at, space);
-    val src[] = {p.address, operand};
+    bool arrives = ir_mbarrier_of_cast(op) == IR_MBARRIER_ARRIVE;
+    val src[] = {p->address, operand};
     struct ir_instr *r = lower_emit(f, IR_OP_MBARRIER, IR_VOID, 2, src, 0);
     r->imm = op;
-    lower_access_set(r, &p, 1);
-    r->mem.sem = IR_SEM_RELAXED;
+    lower_access_set(r, p, 1);
+    r->mem.sem = arrives ? IR_SEM_RELEASE : IR_SEM_RELAXED;
     r->mem.scope = IR_SCOPE_CLUSTER;
 }
 
-void lower_cast_tx(struct lower_fn *f, const struct ptx_operand *at, val operand)
+/* Generic addresses become the cluster's, which can be told from rank to rank. */
+void lower_cast(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                enum ir_mbarrier op, val ctas, val number)
 {
-    tell(f, at, PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, operand);
+    struct lower_place p = lower_place_of(f, at, space);
+    val wide = lower_fit(f, ctas, IR_U32, IR_B64);
+    val high = lower_op2(f, IR_OP_SHL, IR_U64, wide, lower_const(f, IR_B32, 32));
+    val operand = lower_op2(f, IR_OP_OR, IR_B64, high, number);
+    assert(ir_mbarrier_of_cast(op) != op);
+    if (p.space == IR_SPACE_GENERIC) {
+        struct ir_instr *to = lower_emit(f, IR_OP_CVTA_TO, IR_VOID, 1, &p.address, 1);
+        to->mem.space = p.space = IR_SPACE_SHARED_CLUSTER;
+        p.address = to->dst[0];
+    }
+    tell(f, &p, op, operand);
 }
 
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                        val bytes)
 {
-    tell(f, at, space, IR_MBARRIER_COMPLETE_TX, bytes);
+    struct lower_place p = lower_place_of(f, at, space);
+    tell(f, &p, IR_MBARRIER_COMPLETE_TX, bytes);
+}
+
+void lower_arrive(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
+                  val number)
+{
+    struct lower_place p = lower_place_of(f, at, space);
+    tell(f, &p, IR_MBARRIER_ARRIVE, number);
 }
 
 /* A number of arrivals or bytes, as b64; one when there is no operand. */

@@ -76,6 +76,8 @@ struct lower_fn {
     struct lower_block *cur;
     struct hd_map defs; /* u64 key block id << 32 | register -> struct ir_value* */
     HD_VEC(struct lower_phi) phis;
+    HD_VEC(struct ir_instr *) waits; /* lower_tensor.c: each becomes a loop */
+    enum ptx_mod cta_group;          /* of the tcgen05 instructions so far; NONE: there are none */
     struct lower_ssa *ssa;
     struct hd_map labels; /* u64 key label index -> block index + 1 */
     uint32_t *files;      /* by PTX file number: IR file; 0 = not looked up yet */
@@ -92,6 +94,9 @@ enum hd_status lower_ssa_begin(struct lower_fn *f);
 struct ir_value *lower_reg_read(struct lower_fn *f, uint32_t reg);
 void lower_reg_write(struct lower_fn *f, uint32_t reg, struct ir_value *v);
 enum hd_status lower_ssa_finish(struct lower_fn *f);
+
+/* lower_tensor.c: allocations that have to wait are made again. Blocks are linked. */
+void lower_tensor_waits(struct lower_fn *f);
 
 /* lower_operand.c */
 enum ir_type lower_type(enum ptx_type type); /* IR_VOID: no such type in the slice */

@@ -17,20 +17,33 @@ enum { WARP_REGISTERS = IR_TENSOR_REGISTERS_MAX, SCALE_D_MAX = 15, OFF_REGISTERS
 
 /* ---- what all have */
 
-static const char *form_check(const struct ptx_form *form, bool collective, bool grouped)
+static bool is_pair(const struct ptx_form *form)
+{
+    return ptx_form_has(form, PTX_MOD_CTA_GROUP_2);
+}
+
+static const char *group_check(struct lower_fn *f, const struct ptx_form *form)
+{
+    enum ptx_mod group = is_pair(form) ? PTX_MOD_CTA_GROUP_2 : PTX_MOD_CTA_GROUP_1;
+    if (!ptx_form_has(form, group))
+        return ".cta_group is missing";
+    if (f->cta_group != PTX_MOD_NONE && f->cta_group != group)
+        return "other instructions of this kernel have another .cta_group";
+    f->cta_group = group;
+    return NULL;
+}
+
+static const char *form_check(struct lower_fn *f, const struct ptx_form *form, bool collective,
+                              bool grouped)
 {
     if (collective && (!form->sync || !form->aligned))
         return ".sync.aligned is missing";
-    if (ptx_form_has(form, PTX_MOD_CTA_GROUP_2))
-        return "pairs of blocks (.cta_group::2) are not supported";
-    if (grouped && !ptx_form_has(form, PTX_MOD_CTA_GROUP_1))
-        return ".cta_group is missing";
-    return NULL;
+    return grouped ? group_check(f, form) : NULL;
 }
 
 static bool is_formed(struct lower_fn *f, const struct ptx_insn *in, bool collective, bool grouped)
 {
-    const char *why = form_check(in->form, collective, grouped);
+    const char *why = form_check(f, in->form, collective, grouped);
     if (why)
         lower_refuse(f, why);
     return !why;
@@ -68,11 +81,19 @@ static void flag_set(struct ir_tensor *op, enum ir_tensor_flag flag, bool on)
     op->flags |= (uint16_t)((on ? 1u : 0u) << flag);
 }
 
+/* An operation of the block or, when the form says so, of a pair. */
+static struct ir_tensor grouped(enum ir_tensor_op what, const struct ptx_form *form)
+{
+    struct ir_tensor op = {.op = (uint8_t)what};
+    flag_set(&op, IR_TENSOR_PAIR, is_pair(form));
+    return op;
+}
+
 /* ---- allocation */
 
 bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct ir_tensor op = {.op = IR_TENSOR_ALLOC};
+    const struct ir_tensor op = grouped(IR_TENSOR_ALLOC, in->form);
     enum ptx_space space = ptx_form_space(in->form);
     if (!is_formed(f, in, true, true))
         return true;
@@ -81,15 +102,36 @@ bool lower_do_tensor_alloc(struct lower_fn *f, const struct ptx_insn *in)
         return lower_refuse(f, "the address that is allocated is a .b32 in shared memory"), true;
     val columns = lower_src(f, &in->ops[1], IR_B32);
     struct ir_instr *r = tensor_emit(f, &op, &columns);
+    if (!hd_vec_push(&f->waits, r))
+        lower_fail(f, HD_NO_MEMORY, "no memory for IR");
     struct lower_place to = lower_place_of(f, &in->ops[0], space);
     val src[] = {to.address, r->dst[0]};
     lower_access_set(lower_emit(f, IR_OP_ST, IR_B32, 2, src, 0), &to, 1);
     return true;
 }
 
+/* The instruction gets a block of its own, which is its own successor while it has to wait. */
+static void wait_loop(struct lower_fn *f, struct ir_instr *alloc)
+{
+    struct ir_builder b = {.func = f->ir, .block = alloc->block, .place = alloc->place};
+    struct ir_block *loop = ir_block_split_before(alloc);
+    struct ir_block *after = ir_block_split_before(alloc->next);
+    ir_build_br(&b, loop);
+    b.block = loop;
+    val wait = ir_build_const(&b, IR_B32, (uint32_t)IR_TENSOR_WAIT);
+    ir_build_cbr(&b, ir_build_setp(&b, IR_OP_SETP, IR_U32, IR_EQ, alloc->dst[0], wait), loop,
+                 after);
+}
+
+void lower_tensor_waits(struct lower_fn *f)
+{
+    for (size_t i = 0; i < f->waits.len; i++)
+        wait_loop(f, f->waits.at[i]);
+}
+
 bool lower_do_tensor_dealloc(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct ir_tensor op = {.op = IR_TENSOR_DEALLOC};
+    const struct ir_tensor op = grouped(IR_TENSOR_DEALLOC, in->form);
     if (!is_formed(f, in, true, true))
         return true;
     if (ptx_form_type(in->form) != PTX_TYPE_B32)
@@ -101,7 +143,7 @@ bool lower_do_tensor_dealloc(struct lower_fn *f, const struct ptx_insn *in)
 
 bool lower_do_tensor_relinquish(struct lower_fn *f, const struct ptx_insn *in)
 {
-    const struct ir_tensor op = {.op = IR_TENSOR_RELINQUISH};
+    const struct ir_tensor op = grouped(IR_TENSOR_RELINQUISH, in->form);
     if (is_formed(f, in, true, true))
         tensor_emit(f, &op, NULL);
     return true;
@@ -146,9 +188,9 @@ static unsigned per_time(const struct ir_tensor *op)
     return op->shape == IR_TENSOR_16X256B ? 4 : op->shape == IR_TENSOR_16X128B ? 2 : 1;
 }
 
-static const char *move_read(const struct ptx_form *form, struct ir_tensor *op)
+static const char *move_read(struct lower_fn *f, const struct ptx_form *form, struct ir_tensor *op)
 {
-    const char *why = form_check(form, true, false);
+    const char *why = form_check(f, form, true, false);
     op->num = (uint8_t)times_of(form);
     flag_set(op, IR_TENSOR_PACK,
              ptx_form_has(form, op->op == IR_TENSOR_LD ? PTX_MOD_PACK_16B : PTX_MOD_UNPACK_16B));
@@ -193,7 +235,7 @@ bool lower_do_tensor_load(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct ir_tensor op = {.op = IR_TENSOR_LD};
     bool reduces = ptx_form_has(in->form, PTX_MOD_RED);
-    const char *why = move_read(in->form, &op);
+    const char *why = move_read(f, in->form, &op);
     bool split = op.shape == IR_TENSOR_16X32BX2;
     if (!why && reduces)
         why = reduction_read(in->form, &op);
@@ -217,7 +259,7 @@ bool lower_do_tensor_load(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_tensor_store(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct ir_tensor op = {.op = IR_TENSOR_ST};
-    const char *why = move_read(in->form, &op);
+    const char *why = move_read(f, in->form, &op);
     bool split = op.shape == IR_TENSOR_16X32BX2;
     val src[WARP_REGISTERS];
     if (!why && ptx_form_type(in->form) != PTX_TYPE_B32)
@@ -256,7 +298,8 @@ static const char *formats_read(const struct ptx_form *form, struct ir_tensor *o
     enum ptx_type from = form->ntypes == 2 ? (enum ptx_type)form->types[1] : PTX_TYPE_NONE;
     flag_set(op, IR_TENSOR_B6, from == PTX_TYPE_B6X16_P32);
     flag_set(op, IR_TENSOR_B4, from == PTX_TYPE_B4X16_P64);
-    if (form->ntypes && (form->types[0] != PTX_TYPE_B8X16 || !op->flags))
+    if (form->ntypes && (form->types[0] != PTX_TYPE_B8X16 ||
+                         (from != PTX_TYPE_B6X16_P32 && from != PTX_TYPE_B4X16_P64)))
         return "elements become .b8x16 from .b6x16_p32 or .b4x16_p64";
     return NULL;
 }
@@ -274,8 +317,8 @@ static void pair_read(struct lower_fn *f, const struct ptx_operand *op, val *out
 
 bool lower_do_tensor_copy(struct lower_fn *f, const struct ptx_insn *in)
 {
-    struct ir_tensor op = {.op = IR_TENSOR_CP};
-    const char *why = form_check(in->form, false, true);
+    struct ir_tensor op = grouped(IR_TENSOR_CP, in->form);
+    const char *why = form_check(f, in->form, false, true);
     val src[3];
     if (!why && (!shape_read(in->form, &op) || op.shape < IR_TENSOR_CP_128X256B))
         why = "copies do not have this shape";
@@ -286,6 +329,18 @@ bool lower_do_tensor_copy(struct lower_fn *f, const struct ptx_insn *in)
     src[0] = tensor_address(f, &in->ops[0]);
     pair_read(f, &in->ops[1], src + 1);
     tensor_emit(f, &op, src);
+    return true;
+}
+
+bool lower_do_tensor_shift(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const struct ir_tensor op = grouped(IR_TENSOR_SHIFT, in->form);
+    if (!is_formed(f, in, false, true))
+        return true;
+    if (!ptx_form_has(in->form, PTX_MOD_DOWN))
+        return lower_refuse(f, "rows are shifted .down"), true;
+    val address = tensor_address(f, &in->ops[0]);
+    tensor_emit(f, &op, &address);
     return true;
 }
 
@@ -346,8 +401,26 @@ struct product {
     const struct ptx_insn *in;
     const struct kind *kind;
     struct ir_tensor op;
-    uint32_t idesc_at, off_at, enable_at; /* operands; off_at 0: there is none */
+    uint32_t idesc_at, off_at, enable_at, zeros_at; /* operands; 0: there is none */
 };
+
+static bool has(const struct product *p, enum ir_tensor_flag flag)
+{
+    return p->op.flags >> flag & 1;
+}
+
+/* Rows of a in tensor memory, and not of one that is kept. */
+static const char *shift_check(const struct product *p)
+{
+    const struct ptx_form *form = p->in->form;
+    if (!has(p, IR_TENSOR_ASHIFT))
+        return NULL;
+    if (!has(p, IR_TENSOR_A_TENSOR) || p->kind->scales[0])
+        return ".ashift is for a matrix a in tensor memory, without scales";
+    if (ptx_form_has(form, PTX_MOD_COLLECTOR_A_USE) || ptx_form_has(form, PTX_MOD_COLLECTOR_A_FILL))
+        return ".ashift does not go with .collector::a::use and ::fill";
+    return NULL;
+}
 
 static const char *kind_read(struct product *p)
 {
@@ -357,21 +430,24 @@ static const char *kind_read(struct product *p)
     p->kind = kind_of(form);
     if (!p->kind || (ws && !p->kind->ws))
         return "there is no product of this kind";
-    p->op = (struct ir_tensor){.op = IR_TENSOR_MMA, .kind = (uint8_t)p->kind->kind};
+    if (ws && is_pair(form))
+        return ".ws is for one block (.cta_group::1)";
+    p->op = grouped(IR_TENSOR_MMA, form);
+    p->op.kind = (uint8_t)p->kind->kind;
     flag_set(&p->op, IR_TENSOR_WS, ws);
     flag_set(&p->op, IR_TENSOR_SPARSE, sparse);
     flag_set(&p->op, IR_TENSOR_A_TENSOR, p->in->ops[1].kind == PTX_OPND_ADDR);
-    if (ptx_form_has(form, PTX_MOD_ASHIFT))
-        return "rows that are shifted (.ashift) are not supported";
-    return scaling_read(form, p->kind, &p->op);
+    flag_set(&p->op, IR_TENSOR_ASHIFT, ptx_form_has(form, PTX_MOD_ASHIFT));
+    const char *why = shift_check(p);
+    return why ? why : scaling_read(form, p->kind, &p->op);
 }
 
 /* d, a, b, metadata?, idesc, then scales or lanes that are off, enable-d, scale-d or a mask. */
 static const char *operands_read(struct product *p)
 {
     const struct ptx_insn *in = p->in;
-    uint32_t at = p->op.flags >> IR_TENSOR_SPARSE & 1 ? 4 : 3, left;
-    bool ws = p->op.flags >> IR_TENSOR_WS & 1;
+    uint32_t at = has(p, IR_TENSOR_SPARSE) ? 4 : 3, left;
+    bool ws = has(p, IR_TENSOR_WS);
     p->idesc_at = at++;
     if (p->op.scales)
         at += 2;
@@ -381,8 +457,10 @@ static const char *operands_read(struct product *p)
     if (at > in->nops)
         return "operands are missing";
     left = in->nops - at;
-    if (ws && left == 1)
-        return "a mask of columns that are zero is not supported";
+    if (ws && left == 1) {
+        p->zeros_at = at;
+        return NULL;
+    }
     if (left > 1 || (left && !p->kind->divides))
         return "too many operands";
     if (left && (in->ops[at].kind != PTX_OPND_INT || in->ops[at].u.bits > SCALE_D_MAX))
@@ -395,25 +473,34 @@ static const char *operands_read(struct product *p)
 static void matrices_read(struct lower_fn *f, const struct product *p, val *src)
 {
     const struct ptx_operand *ops = p->in->ops;
-    if (p->op.flags >> IR_TENSOR_A_TENSOR & 1)
+    if (has(p, IR_TENSOR_A_TENSOR))
         src[IR_TENSOR_A] = tensor_address(f, &ops[1]);
     else
         pair_read(f, &ops[1], src + IR_TENSOR_A);
     pair_read(f, &ops[2], src + IR_TENSOR_B);
     src[IR_TENSOR_IDESC] = lower_src(f, &ops[p->idesc_at], IR_B32);
-    if (p->op.flags >> IR_TENSOR_SPARSE & 1)
+    if (has(p, IR_TENSOR_SPARSE))
         src[IR_TENSOR_METADATA] = tensor_address(f, &ops[3]);
     if (p->op.scales) {
         src[IR_TENSOR_SCALE_A] = tensor_address(f, &ops[p->idesc_at + 1]);
         src[IR_TENSOR_SCALE_B] = tensor_address(f, &ops[p->idesc_at + 2]);
     }
+    if (p->zeros_at)
+        pair_read(f, &ops[p->zeros_at], src + IR_TENSOR_ZEROS);
+}
+
+/* The lanes of d that stay as they are: none, or as the operand says; false after an error. */
+static bool off_read(struct lower_fn *f, const struct product *p, val *src)
+{
+    unsigned n = OFF_REGISTERS * (has(p, IR_TENSOR_PAIR) ? IR_TENSOR_BLOCKS : 1);
+    return !p->off_at || lower_fragment(f, &p->in->ops[p->off_at], n, IR_B32, src + IR_TENSOR_OFF);
 }
 
 bool lower_do_tensor_mma(struct lower_fn *f, const struct ptx_insn *in)
 {
     struct product p = {.in = in};
     val src[IR_TENSOR_MMA_SOURCES], zero = lower_const(f, IR_B32, 0);
-    const char *why = form_check(in->form, false, true);
+    const char *why = form_check(f, in->form, false, true);
     why = why ? why : kind_read(&p);
     why = why ? why : operands_read(&p);
     if (why)
@@ -425,35 +512,42 @@ bool lower_do_tensor_mma(struct lower_fn *f, const struct ptx_insn *in)
     src[IR_TENSOR_ENABLE_D] =
         lower_op3(f, IR_OP_SELECT, IR_B32, lower_pred(f, &in->ops[p.enable_at]),
                   lower_const(f, IR_B32, 1), zero);
-    if (!p.off_at ||
-        lower_fragment(f, &in->ops[p.off_at], OFF_REGISTERS, IR_B32, src + IR_TENSOR_OFF))
+    if (off_read(f, &p, src))
         tensor_emit(f, &p.op, src);
     return true;
 }
 
 /* ---- order */
 
-bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
+static const char *commit_check(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
     enum ptx_space space = ptx_form_space(form);
-    const char *why = form_check(form, false, true);
-    if (!why &&
-        (!ptx_form_has(form, PTX_MOD_MBARRIER_ARRIVE_ONE) || ptx_form_type(form) != PTX_TYPE_B64))
-        why = "it is .mbarrier::arrive::one.b64";
-    if (!why && space != PTX_SPACE_GENERIC && space != PTX_SPACE_SHARED_CLUSTER)
-        why = "a barrier is in .shared::cluster or generic memory";
-    if (!why && (in->nops != 1 || ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER)))
-        why = "telling several blocks (.multicast) is not supported";
+    const char *why = form_check(f, form, false, true);
+    if (why)
+        return why;
+    if (!ptx_form_has(form, PTX_MOD_MBARRIER_ARRIVE_ONE) || ptx_form_type(form) != PTX_TYPE_B64)
+        return "it is .mbarrier::arrive::one.b64";
+    if (space != PTX_SPACE_GENERIC && space != PTX_SPACE_SHARED_CLUSTER)
+        return "a barrier is in .shared::cluster or generic memory";
+    if (in->nops != 1u + ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER))
+        return "a mask of blocks goes with .multicast::cluster";
+    return NULL;
+}
+
+/* Everything is complete: an arrival, at the barriers of all blocks that are to know. */
+bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
+{
+    enum ptx_space space = ptx_form_space(in->form);
+    const char *why = commit_check(f, in);
+    val one = lower_const(f, IR_B64, 1);
     if (why)
         return lower_refuse(f, why), true;
-    struct lower_place p = lower_place_of(f, &in->ops[0], space);
-    val src[] = {p.address, lower_const(f, IR_B64, 1)};
-    struct ir_instr *r = lower_emit(f, IR_OP_MBARRIER, IR_VOID, 2, src, 0);
-    r->imm = IR_MBARRIER_ARRIVE;
-    lower_access_set(r, &p, 1);
-    r->mem.sem = IR_SEM_RELEASE;
-    r->mem.scope = IR_SCOPE_CLUSTER;
+    if (ptx_form_has(in->form, PTX_MOD_MULTICAST_CLUSTER))
+        lower_cast(f, &in->ops[0], space, IR_MBARRIER_CAST_ARRIVE, lower_cta_mask(f, &in->ops[1]),
+                   one);
+    else
+        lower_arrive(f, &in->ops[0], space, one);
     return true;
 }
 

@@ -162,23 +162,6 @@ static bool has_alloca(const struct ir_func *func)
     return false;
 }
 
-/* The caller's block after the call; everything behind the call moves there. */
-static struct ir_block *split_after(struct ir_instr *call)
-{
-    struct ir_block *block = call->block, *after = ir_block_create(block->func);
-
-    assert(call->op == IR_OP_CALL && block->last != call);
-    while (call->next)
-        ir_instr_append(after, call->next);
-    for (uint32_t i = 0; i < block->nsuccs; i++)
-        ir_block_replace_pred(block->succs[i], block, after);
-    after->succs = block->succs;
-    after->nsuccs = block->nsuccs;
-    block->succs = NULL;
-    block->nsuccs = 0;
-    return after;
-}
-
 /* What the callee takes from the stack with alloca goes back when it returns. */
 static void keep_stack(struct ir_instr *call, struct ir_block *after)
 {
@@ -221,7 +204,8 @@ static void inline_call(struct ir_instr *call, struct opt_replace *replace)
         copier_fini(&c);
         return;
     }
-    after = split_after(call);
+    assert(call->op == IR_OP_CALL && call->next);
+    after = ir_block_split_before(call->next);
     if (has_alloca(c.callee))
         keep_stack(call, after);
     for (uint32_t i = 0; i < c.callee->proto.nparams; i++)

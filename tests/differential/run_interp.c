@@ -54,6 +54,7 @@ static bool run_kernel(void *ctx, const struct batch_kernel *k, void *out, char 
         snprintf(why, why_cap, "no kernel %s", k->name);
         return false;
     }
+    memcpy(launch.cluster, launch.kernel->reqnctapercluster, sizeof(launch.cluster));
     return interp_launch(&launch, NULL) == HD_OK || fail(why, why_cap);
 }
 

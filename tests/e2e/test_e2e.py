@@ -99,11 +99,30 @@ def check_tensor(folder):
 
 def check_tensor_cores(folder):
     """Products of several warps, and in tensor memory."""
-    for name, arch in (("wgmma", "90a"), ("tcgen05", "100a")):
+    for name, arch in (("wgmma", "90a"), ("tcgen05", "100a"), ("tensor_memory", "100a")):
         program = build(folder, name, arch)
         for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
             result = run(program, **env)
             ok(result.stdout == "PASS\n" and not result.stderr, f"{name}, {env or 'cpu'}", result.stdout + result.stderr)
+
+
+def check_tensor_memory(folder):
+    """What is not given back, and who waits for ever."""
+    told = {
+        "forgets": ("cudaErrorLaunchFailure", "the block ends with tensor memory allocated"),
+        "one_forgets": ("cudaErrorLaunchFailure", "block (1,0,0)", "the block ends with tensor memory allocated"),
+        "waits_for_itself": ("cudaErrorLaunchTimeout", "deadlock", "loop with tensor_warp"),
+        "waits_for_the_other": ("cudaErrorLaunchTimeout", "deadlock", "loop with tensor_warp"),
+        "others_want_more": ("cudaErrorLaunchFailure", "the blocks of a pair allocate different numbers of columns"),
+        "alone": ("cudaErrorLaunchFailure", "a pair of blocks needs a cluster of an even number of blocks"),
+    }
+    program = build(folder, "tensor_memory", "100a")
+    interpreted = {"HEDDLE_FAULT": "jit.fast,jit.plain,jit.simple"}
+    for how, (error, *words) in told.items() if program else ():
+        for env in ({}, {"HEDDLE_DEVICE": "interp"}, interpreted):
+            result = run(program, how, HEDDLE_WATCHDOG="1", **env)
+            ok(result.stdout == f"{error}\n" and all(w in result.stderr for w in words), f"tensor memory: {how}, {env or 'cpu'}",
+               result.stdout + result.stderr)
 
 
 def check_async_copies(folder):
@@ -228,6 +247,7 @@ def main():
         check_deadlocks(folder)
         if COMPILER == "nvcc":
             check_tensor_cores(folder)
+            check_tensor_memory(folder)
             check_async_copies(folder)
             check_dynamic(folder)
             check_parts(folder)

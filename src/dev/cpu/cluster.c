@@ -70,6 +70,8 @@ void cpu_cluster_destroy(struct cpu_cluster *cluster)
         cpu_cta_destroy(cluster->ctas[r]);
     if (cluster->windows)
         munmap(cluster->windows, WINDOWS_B);
+    if (cluster->interp)
+        interp_cluster_fini(cluster->interp);
     hd_free(cluster->interp);
     hd_free(cluster);
 }
@@ -127,7 +129,8 @@ void cpu_cluster_start(struct cpu_cluster *cluster, struct cpu_job *job,
     assert(cluster->nctas == job->launch.cluster_ctas && index < atomic_load(&job->total));
     cluster->live = block[0] * block[1] * block[2] * cluster->nctas;
     cluster->arrived = 0;
-    *cluster->interp = (struct interp_cluster){.live = cluster->live};
+    interp_cluster_fini(cluster->interp);
+    interp_cluster_init(cluster->interp, cluster->live);
     for (uint32_t r = 0; r < cluster->nctas; r++)
         cpu_cta_start_in(cluster, r, job, form, smid, index);
 }

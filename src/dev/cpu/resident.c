@@ -5,6 +5,7 @@
  */
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
+#include "ir/tensor.h"
 
 static struct cpu_cta *block_take(struct cpu_slot *slot, size_t need_B)
 {
@@ -103,6 +104,15 @@ struct step_body {
     bool progress;
 };
 
+/* Whatever allocates tensor memory may wait for some, so its CTAs are residents or in clusters. */
+static void check_left(const struct cpu_cta *cta)
+{
+    const struct ir_tensor_memory *memory = cta->cta.tensor;
+
+    if (memory && ir_tensor_columns_left(memory))
+        cpu_guard_blame(HD_TRAP, 0, &(struct cpu_blame){.reason = IR_TENSOR_LEFT});
+}
+
 static void step_body(void *arg)
 {
     struct step_body *body = arg;
@@ -117,6 +127,8 @@ static void step_body(void *arg)
     } else {
         body->progress = cpu_cta_step(cta);
     }
+    if (!cta->remaining)
+        check_left(cta);
 }
 
 /* The first of those that wait, for a message. */

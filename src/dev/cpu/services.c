@@ -55,6 +55,14 @@ static uint32_t service_cluster_wait(struct jit_cta *cta, struct jit_warp *warp,
     return generation - 1;
 }
 
+static struct jit_cta *service_cluster_cta(struct jit_cta *cta, uint32_t rank)
+{
+    const struct cpu_cluster *cluster = cta_of(cta)->cluster;
+
+    assert(cpu_cta_has_peers(cta_of(cta)) && rank < cluster->nctas);
+    return &cluster->ctas[rank]->cta;
+}
+
 static void service_fault(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
                           uint32_t place, uint32_t status, uint64_t address)
 {
@@ -279,5 +287,6 @@ void cpu_services_init(struct jit_services *services)
         .runtime = service_runtime,
         .cluster_arrive = service_cluster_arrive,
         .cluster_wait = service_cluster_wait,
+        .cluster_cta = service_cluster_cta,
     };
 }

@@ -42,13 +42,13 @@ def descriptor(reg, at):
     return [f"ld.global.b64 {reg}, [%in+{at}]", f"add.u64 {reg}, {reg}, y3"]
 
 
-def form(name, lines, in_B, out_B, draw, oracle, arch):
-    """draw(rng) -> bytes of in_B; oracle(bytes) -> bytes of out_B. `name` is what --forms looks at."""
+def form(name, lines, in_B, out_B, draw, oracle, arch, pair=False):
+    """draw(rng) -> bytes of in_B; oracle(bytes) -> bytes of out_B, or of a pair two of each. `name` is what --forms looks at."""
     text = ";\n  ".join(lines)
     made = Form(text, [(f"m{i}", 64) for i in range(slots(in_B))], [64] * slots(out_B),
                 lambda rng: {f"m{i}": s for i, s in enumerate(to_slots(draw(rng)))},
-                lambda regs: to_slots(oracle(from_slots(regs))))
-    made.raw, made.threads, made.arch, made.name = True, THREADS, arch, name
+                lambda *regs: [to_slots(out) for out in oracle(*map(from_slots, regs))] if pair else to_slots(oracle(from_slots(*regs))))
+    made.raw, made.threads, made.arch, made.name, made.pair = True, THREADS, arch, name, pair
     return made
 
 

@@ -18,6 +18,7 @@ class Form:
     def __init__(self, text, regs, outs, draw, oracle, setup=""):
         self.text, self.regs, self.outs, self.draw, self.oracle, self.setup = text, regs, outs, draw, oracle, setup
         self.raw = False  # the text reads and writes memory itself
+        self.pair = False  # two blocks of a cluster, with a vector each
         self.threads, self.arch, self.name = 32, "sm_120a", text
 
 

@@ -9,14 +9,6 @@ BY_MANUAL = [
     ("tcgen05.mma.cta_group::1.kind::i8 [%r0], %l0, %l1, %r1, %p0, 1", "too many operands"),
     (f"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {D4}, {A4}, {A4}, {C4}, %r0, 2", "the sparsity selector is too big for this shape"),
 ]
-# What PTX has and is not supported here.
-LATER = [
-    ("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r0], 32", "pairs of blocks (.cta_group::2) are not supported"),
-    ("tcgen05.mma.cta_group::1.kind::f16.ashift [%r0], [%r1], %l1, %r1, %p0", "rows that are shifted (.ashift) are not supported"),
-    ("tcgen05.mma.ws.cta_group::1.kind::f16 [%r0], %l0, %l1, %r1, %p0, %l2", "a mask of columns that are zero is not supported"),
-    ("tcgen05.shift.cta_group::1.down [%r0]", "the instruction is not supported"),
-    ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r0], %h1", "telling several blocks (.multicast) is not supported"),
-]
 CASES = [
     (f"{MMA}.m16n8k4.row.col.f32.f16.f16.f32 {D4}, {B2}, %r0, {C4}", "these element types do not have this shape"),
     (f"{MMA}.m16n8k16.row.col.f32.f16.bf16.f32 {D4}, {A4}, {B2}, {C4}", "there is no product of these element types"),
@@ -51,6 +43,12 @@ CASES = [
     ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%l0]", "an address in tensor memory has 32 bits"),
     (f"tcgen05.ld.red.sync.aligned.16x64b.x2.max.f32 {B2}, %r1, [%r0]", "reductions are of two and more of .32x32b and .16x32bx2"),
     ("tcgen05.alloc.sync.aligned.shared::cta.b32 [%r0], 32", ".cta_group is missing"),
+    ("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r0], 32; tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned", "other instructions of this kernel have another .cta_group"),
+    ("tcgen05.mma.ws.cta_group::2.kind::f16 [%r0], %l0, %l1, %r1, %p0", ".ws is for one block"),
+    ("tcgen05.mma.cta_group::1.kind::f16.ashift [%r0], %l0, %l1, %r1, %p0", ".ashift is for a matrix a in tensor memory"),
+    ("tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::use [%r0], [%r1], %l1, %r1, %p0", ".ashift does not go with .collector::a::use"),
+    ("tcgen05.mma.cta_group::2.kind::f16 [%r0], %l0, %l1, %r1, {%r0, %r1, %r2, %r3}, %p0", "a fragment has another number of registers"),
+    ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r0], %h1", "a mask of blocks goes with .multicast::cluster"),
     ("tcgen05.cp.cta_group::1.32x128b [%r0], %l0", "this shape goes to other warps' lanes"),
     ("tcgen05.cp.cta_group::1.128x256b.warpx4 [%r0], %l0", "this shape goes to other warps' lanes"),
     ("tcgen05.mma.cta_group::1.kind::mxf4 [%r0], %l0, %l1, %r1, [%r4], [%r5], %p0", "this kind needs .block_scale"),

@@ -14,6 +14,19 @@ struct lower_place lower_place_of(struct lower_fn *f, const struct ptx_operand *
     return p;
 }
 
+struct lower_place lower_cluster_place(struct lower_fn *f, const struct ptx_operand *op,
+                                       enum ptx_space space)
+{
+    struct lower_place p = lower_place_of(f, op, space);
+    if (p.space == IR_SPACE_GENERIC) {
+        struct ir_instr *to = lower_emit(f, IR_OP_CVTA_TO, IR_VOID, 1, &p.address, 1);
+        to->mem.space = IR_SPACE_SHARED_CLUSTER;
+        p.address = to->dst[0];
+    }
+    p.space = IR_SPACE_SHARED_CLUSTER;
+    return p;
+}
+
 val lower_generic(struct lower_fn *f, const struct lower_place *p)
 {
     val sum[] = {p->address, NULL};

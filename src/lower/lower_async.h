@@ -15,6 +15,9 @@ struct lower_place {
 
 struct lower_place lower_place_of(struct lower_fn *f, const struct ptx_operand *op,
                                   enum ptx_space space);
+/* As one of the cluster, which can be told from rank to rank. */
+struct lower_place lower_cluster_place(struct lower_fn *f, const struct ptx_operand *op,
+                                       enum ptx_space space);
 /* As a generic address, its offset added. */
 struct ir_value *lower_generic(struct lower_fn *f, const struct lower_place *p);
 /* The memory fields of an access there. */
@@ -38,6 +41,8 @@ bool lower_goes(const struct ptx_form *form, enum ptx_space to, enum ptx_space f
 bool lower_has_only(const struct ptx_form *form, const enum ptx_mod *allowed);
 /* A size in bytes, as b64; NULL and an error when it cannot be one. */
 struct ir_value *lower_bulk_size(struct lower_fn *f, const struct ptx_operand *op);
+/* 16 bytes of zeros to the same place in each CTA of a mask (b32). */
+void lower_zeros_cast(struct lower_fn *f, const struct lower_place *to, struct ir_value *ctas);
 /* A mask of 16 bits, as b32. */
 struct ir_value *lower_cta_mask(struct lower_fn *f, const struct ptx_operand *op);
 /* What a bulk reduction does; false: no such. */

@@ -100,14 +100,28 @@ static void bulk_emit(struct lower_fn *f, const struct bulk *b, val size, val by
     r->imm = BLOCK_B | (b->casts ? IR_COPY_CASTS : 0);
 }
 
+/* All bytes, to the CTAs of a mask. */
+static val cast_bytes(struct lower_fn *f, val ctas)
+{
+    val upper = lower_op2(f, IR_OP_SHL, IR_U32, ctas, lower_const(f, IR_B32, IR_COPY_RANKS_AT));
+    return lower_op2(f, IR_OP_OR, IR_B32, upper, lower_const(f, IR_B32, 0xffff));
+}
+
+/* What is written beyond what is read is zero. */
+void lower_zeros_cast(struct lower_fn *f, const struct lower_place *to, val ctas)
+{
+    val none = lower_const(f, IR_B64, 0), size = lower_const(f, IR_B64, BLOCK_B);
+    val ops[] = {to->address, none, none, size, cast_bytes(f, ctas)};
+    struct ir_instr *r = lower_emit(f, IR_OP_COPY, IR_VOID, 5, ops, 0);
+    lower_access_set(r, to, 1);
+    r->imm = BLOCK_B | IR_COPY_CASTS;
+}
+
 /* To each block of the mask, whose barrier hears of it. */
 static void bulk_cast(struct lower_fn *f, const struct bulk *b, val size)
 {
     val ranks = lower_cta_mask(f, &b->in->ops[b->other_at]);
-    val shift = lower_const(f, IR_B32, IR_COPY_RANKS_AT);
-    val upper = lower_op2(f, IR_OP_SHL, IR_U32, ranks, shift);
-    val all = lower_const(f, IR_B32, 0xffff);
-    bulk_emit(f, b, size, lower_op2(f, IR_OP_OR, IR_B32, upper, all));
+    bulk_emit(f, b, size, cast_bytes(f, ranks));
     lower_cast(f, &b->in->ops[3], PTX_SPACE_SHARED_CLUSTER, IR_MBARRIER_CAST_TX, ranks, size);
 }
 

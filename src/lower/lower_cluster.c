@@ -114,6 +114,25 @@ bool lower_do_setmaxnreg(struct lower_fn *f, const struct ptx_insn *in)
 
 enum { ANSWER_B = 16 };
 
+/* In every CTA of the cluster, at the same places. */
+static void give_to_all(struct lower_fn *f, const struct ptx_insn *in, enum ptx_space space)
+{
+    struct lower_place at = lower_cluster_place(f, &in->ops[0], space);
+    val one = lower_const(f, IR_B32, 1), n = ir_build_sreg(&f->b, IR_SREG_CLUSTER_NCTARANK);
+    val ctas = lower_op2(f, IR_OP_SUB, IR_B32, lower_op2(f, IR_OP_SHL, IR_U32, one, n), one);
+    lower_zeros_cast(f, &at, ctas);
+    lower_cast(f, &in->ops[1], space, IR_MBARRIER_CAST_TX, ctas, lower_const(f, IR_B64, ANSWER_B));
+}
+
+static void give_answer(struct lower_fn *f, const struct ptx_insn *in, enum ptx_space space)
+{
+    struct lower_place at = lower_place_of(f, &in->ops[0], space);
+    val zero = lower_const(f, IR_B64, 0);
+    val ops[] = {at.address, zero, zero};
+    lower_access_set(lower_emit(f, IR_OP_ST, IR_B64, 3, ops, 0), &at, 2);
+    lower_complete_tx(f, &in->ops[1], space, lower_const(f, IR_B64, ANSWER_B));
+}
+
 /* try_cancel [answer], [barrier]: 16 bytes, all zero, of which the barrier hears. */
 bool lower_do_try_cancel(struct lower_fn *f, const struct ptx_insn *in)
 {
@@ -125,11 +144,10 @@ bool lower_do_try_cancel(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, "it tells an mbarrier in shared memory, about 16 bytes there");
         return true;
     }
-    struct lower_place at = lower_place_of(f, &in->ops[0], space);
-    val zero = lower_const(f, IR_B64, 0);
-    val ops[] = {at.address, zero, zero};
-    lower_access_set(lower_emit(f, IR_OP_ST, IR_B64, 3, ops, 0), &at, 2);
-    lower_complete_tx(f, &in->ops[1], space, lower_const(f, IR_B64, ANSWER_B));
+    if (ptx_form_has(form, PTX_MOD_MULTICAST_CLUSTER_ALL))
+        give_to_all(f, in, space);
+    else
+        give_answer(f, in, space);
     return true;
 }
 

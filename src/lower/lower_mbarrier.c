@@ -114,21 +114,14 @@ static void tell(struct lower_fn *f, const struct lower_place *p, enum ir_mbarri
     r->mem.scope = IR_SCOPE_CLUSTER;
 }
 
-/* Generic addresses become the cluster's, which can be told from rank to rank. */
 void lower_cast(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                 enum ir_mbarrier op, val ctas, val number)
 {
-    struct lower_place p = lower_place_of(f, at, space);
+    struct lower_place p = lower_cluster_place(f, at, space);
     val wide = lower_fit(f, ctas, IR_U32, IR_B64);
     val high = lower_op2(f, IR_OP_SHL, IR_U64, wide, lower_const(f, IR_B32, 32));
-    val operand = lower_op2(f, IR_OP_OR, IR_B64, high, number);
     assert(ir_mbarrier_of_cast(op) != op);
-    if (p.space == IR_SPACE_GENERIC) {
-        struct ir_instr *to = lower_emit(f, IR_OP_CVTA_TO, IR_VOID, 1, &p.address, 1);
-        to->mem.space = p.space = IR_SPACE_SHARED_CLUSTER;
-        p.address = to->dst[0];
-    }
-    tell(f, &p, op, operand);
+    tell(f, &p, op, lower_op2(f, IR_OP_OR, IR_B64, high, number));
 }
 
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,

@@ -1,6 +1,7 @@
 /*
  * Who has tensor memory: warps that wait for what others give back, pairs of blocks (.cta_group::2) with a product of
- * both, an arrival in every block of a cluster. With an argument: what is wrong, and how the launch ends.
+ * both, an arrival in every block of a cluster, an answer for all of them. With an argument: what is wrong, and how the
+ * launch ends.
  */
 #include <cstdint>
 #include <cstdio>
@@ -133,6 +134,26 @@ __global__ void __cluster_dims__(4, 1, 1) tells(unsigned *out)
         out[blockIdx.x] = passed;
 }
 
+/* Rank 2 asks for more work; nobody has any, which all ranks hear. */
+__global__ void __cluster_dims__(4, 1, 1) asks(unsigned *out)
+{
+    __shared__ alignas(16) uint4 answer;
+    __shared__ uint64_t bar;
+    unsigned rank = blockIdx.x % 4;
+    if (threadIdx.x == 0) {
+        answer = make_uint4(1, 2, 3, 4);
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 16;" ::"r"(shared_address(&bar)) : "memory");
+    }
+    cluster_sync();
+    if (rank == 2 && threadIdx.x == 0)
+        asm volatile("clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 [%0], [%1];" ::"r"(shared_address(&answer)),
+                     "r"(shared_address(&bar)) : "memory");
+    wait_for(&bar, 0);
+    if (threadIdx.x == 0)
+        out[blockIdx.x] = answer.x | answer.y | answer.z | answer.w;
+    cluster_sync();
+}
+
 /* ---- what is wrong */
 
 __global__ void forgets()
@@ -250,11 +271,23 @@ static int check_tells()
     return report("tells", wrong);
 }
 
+static int check_asks()
+{
+    unsigned out[8], *there, wrong = 0;
+    memset(out, 1, sizeof(out));
+    there = (unsigned *)device(out, sizeof(out));
+    asks<<<8, 32>>>(there);
+    cudaMemcpy(out, there, sizeof(out), cudaMemcpyDeviceToHost);
+    for (unsigned x : out)
+        wrong += x != 0;
+    return report("asks", wrong);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         return go_wrong(argv[1]);
-    int bad = check_turns() + check_pair() + check_tells();
+    int bad = check_turns() + check_pair() + check_tells() + check_asks();
     if (!bad)
         puts("PASS");
     return bad;

@@ -23,6 +23,7 @@ static const struct kernel {
     bool cooperative, clusters;
 } kernels[] = {
     {.name = "diverge"},
+    {.name = "ends_in_loop"},
     {.name = "barriers"},
     {.name = "named"},
     {.name = "atomics"},

@@ -57,8 +57,9 @@ struct gen_node {
     const struct ir_instr *first;
     const struct ir_instr *end; /* exclusive; NULL = to the end of the block */
     bool divergent;
-    bool exit_only; /* nothing but the end of the kernel: edges to it end lanes */
-    uint32_t conv;  /* block where this node's lanes are all together again; IR_NO_BLOCK = never */
+    bool exit_only;   /* nothing but the end of the kernel: edges to it end lanes */
+    bool may_be_over; /* convergent: lanes end on the ways here, which may have been all */
+    uint32_t conv; /* block where this node's lanes are all together again; IR_NO_BLOCK = never */
     LLVMValueRef pend[2];   /* i16 slots (divergent) */
     LLVMBasicBlockRef test; /* divergent: checks the pending mask */
     LLVMBasicBlockRef body;

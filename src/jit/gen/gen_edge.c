@@ -226,6 +226,19 @@ static bool leaves_for_good(const struct gen *g, const struct gen_node *node)
     return node->divergent && node->conv == IR_NO_BLOCK && !g->dispatch && g->is_kernel;
 }
 
+bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node)
+{
+    const struct ir_instr *last = node->block->last;
+    if (!node->end && (last->op == IR_OP_RET || last->op == IR_OP_EXIT))
+        return g->is_kernel || last->op == IR_OP_EXIT;
+    for (uint32_t s = 0; !node->end && s < node->block->nsuccs; s++) {
+        const struct ir_block *to = node->block->succs[s];
+        if (is_exit(g, to) || leaves_for_good(g, node_of(g, to)))
+            return true;
+    }
+    return false;
+}
+
 /* An edge out of a divergent node. */
 static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
 {

@@ -90,15 +90,27 @@ static bool heads_endless_loop(struct gen *g, const struct ir_block *header)
     return true;
 }
 
-/* All lanes may have ended in the last turn of such a loop. */
-static void leave_endless_loop(struct gen *g)
+/* All lanes may have ended: in the last turn of such a loop, or on the ways to the node. */
+static void leave_when_over(struct gen *g, const struct gen_node *node)
 {
-    assert(!g->alive_known_full && g->is_kernel);
-    LLVMBasicBlockRef turn = gen_bb(g, "turn");
+    if (g->alive_known_full || !(node->may_be_over || heads_endless_loop(g, node->block)))
+        return;
+    LLVMBasicBlockRef on = gen_bb(g, "on");
     LLVMValueRef some =
         gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
-    LLVMBuildCondBr(g->b, some, turn, g->done);
-    LLVMPositionBuilderAtEnd(g->b, turn);
+    LLVMBuildCondBr(g->b, some, on, g->done);
+    LLVMPositionBuilderAtEnd(g->b, on);
+}
+
+/* Finds the nodes at which lanes meet again some of which may have ended on the way. */
+static void find_ends(struct gen *g)
+{
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        const struct gen_node *node = &g->nodes[n];
+        if (node->divergent && !node->exit_only && node->conv != IR_NO_BLOCK &&
+            gen_node_ends_lanes(g, node))
+            g->nodes[g->node_of_block[node->conv]].may_be_over = true;
+    }
 }
 
 static void gen_node_body(struct gen *g, uint32_t n)
@@ -113,8 +125,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
     } else {
         LLVMPositionBuilderAtEnd(g->b, node->body);
         g->epoch = g->epoch_next++;
-        if (!g->alive_known_full && heads_endless_loop(g, node->block))
-            leave_endless_loop(g);
+        leave_when_over(g, node);
         gen_mask_set_alive(g);
     }
     const struct ir_instr *in = node->first;
@@ -184,6 +195,7 @@ static void mask_slots(struct gen *g, LLVMValueRef out[2])
 
 static void nodes_materialise(struct gen *g)
 {
+    find_ends(g);
     if (!g->dispatch && pending_in_memory(g)) {
         /* Not an alloca of this function's own, or SROA would take it apart again. */
         LLVMTypeRef type = LLVMArrayType2(g->t->i16, 2ull * g->nnodes);

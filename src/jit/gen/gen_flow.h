@@ -40,6 +40,8 @@ struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv);
 LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv);
 /* Only the node before it in the sweep sends lanes to node `n`. */
 bool gen_node_follows(struct gen *g, uint32_t n);
+/* Do lanes end on the way out of a divergent node, or go where they end on their own? */
+bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node);
 uint32_t gen_pred_of_edge(const struct ir_block *from, uint32_t edge);
 void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 

@@ -298,6 +298,16 @@ enum hd_status core_capture_end(struct core_stream *stream, struct core_graph **
     return status;
 }
 
+bool core_capture_makes_graph(const struct core_stream *stream)
+{
+    bool makes;
+
+    hd_lock_acquire(&core_graph_lock);
+    makes = capture_of(stream) && capture_of(stream)->is_own;
+    hd_lock_release(&core_graph_lock);
+    return makes;
+}
+
 void core_capture_abandon(struct core_stream *stream)
 {
     struct core_graph *graph = NULL;

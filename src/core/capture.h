@@ -58,6 +58,8 @@ enum hd_status core_capture_begin(struct core_stream *stream, enum core_capture_
  */
 enum hd_status core_capture_end(struct core_stream *stream, struct core_graph **out_graph)
     HD_MUST_CHECK;
+/* Is the stream capturing, into a graph that nobody else knows? */
+bool core_capture_makes_graph(const struct core_stream *stream);
 /* The stream is about to go: its capture, if it has one, can only fail. */
 void core_capture_abandon(struct core_stream *stream);
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "core/graph.h"
+#include "core/graph_condition.h"
 #include "core/graph_parts.h"
 
 struct hd_lock core_graph_lock = HD_LOCK_INIT(GRAPH, "graphs");
@@ -70,6 +71,8 @@ static void graph_clear_locked(struct core_graph *graph)
     assert(hd_lock_held(&core_graph_lock));
     while (graph->nodes.len)
         core_node_end_locked(hd_vec_pop(&graph->nodes));
+    while (graph->conditions.len)
+        core_condition_unref_locked(hd_vec_pop(&graph->conditions));
 }
 
 /* Its user objects are left to the finaliser, which has no lock. */
@@ -99,6 +102,7 @@ void core_graph_finalise(struct core_graph *graph)
     assert(!graph->nodes.len);
     core_users_release(graph->users.at, graph->users.len);
     hd_vec_fini(&graph->users);
+    hd_vec_fini(&graph->conditions);
     hd_vec_fini(&graph->nodes);
     core_handle_free(graph);
 }
@@ -111,8 +115,12 @@ bool core_graph_has_memory_locked(const struct core_graph *graph)
     for (size_t i = 0; i < graph->nodes.len && !has; i++) {
         const struct core_body *body = &graph->nodes.at[i]->body;
 
-        has = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE ||
-              (body->type == CORE_NODE_CHILD && core_graph_has_memory_locked(body->child));
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(body, &n);
+
+        has = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE;
+        while (n-- && !has)
+            has = core_graph_has_memory_locked(inner[n]);
     }
     return has;
 }
@@ -274,14 +282,22 @@ static void node_unlist(struct core_node *node)
         graph->nodes.at[i]->place = i;
 }
 
+static void graphs_own(struct core_node *node)
+{
+    size_t n;
+    struct core_graph *const *graphs = core_body_graphs(&node->body, &n);
+
+    while (n--)
+        graphs[n]->owner = node;
+}
+
 bool core_node_enlist(struct core_graph *graph, struct core_node *node)
 {
     node->place = graph->nodes.len;
     if (!hd_vec_push(&graph->nodes, node))
         return false;
     node->graph = graph;
-    if (node->body.type == CORE_NODE_CHILD)
-        node->body.child->owner = node;
+    graphs_own(node);
     return true;
 }
 
@@ -331,6 +347,8 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
         core_node_remove_locked(node);
         return status;
     }
+    if (node->body.type == CORE_NODE_CONDITIONAL)
+        node->body.conditional.condition->is_used = true;
     core_object_publish(&node->object);
     node->handle = core_node_handle(node);
     *out_node = node;
@@ -354,8 +372,7 @@ void core_node_body_set_locked(struct core_node *node, struct core_body *body)
 
     assert(body->type == before.type);
     node->body = *body;
-    if (body->type == CORE_NODE_CHILD)
-        body->child->owner = node;
+    graphs_own(node);
     core_body_fini_locked(&before);
 }
 

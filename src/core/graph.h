@@ -36,7 +36,8 @@ extern struct hd_lock core_graph_lock;
     X(RECORD, 7, event, "EVENT_RECORD")                                                            \
     X(ALLOC, 10, memory, "MEM_ALLOC")                                                              \
     X(FREE, 11, memory, "MEM_FREE")                                                                \
-    X(BATCH, 12, batch, "BATCH_MEM_OP")
+    X(BATCH, 12, batch, "BATCH_MEM_OP")                                                            \
+    X(CONDITIONAL, 13, conditional, "CONDITIONAL")
 
 enum core_node_type {
 #define X(NAME, value, body, text) CORE_NODE_##NAME = (value),
@@ -100,6 +101,15 @@ struct core_body_batch {
 #define CORE_MEM_OP_TEXT_B 48
 
 struct core_graph_memory;
+struct core_condition;
+
+struct core_body_conditional {
+    struct core_condition *condition; /* a reference (graph_condition.h) */
+    int kind;                         /* enum core_condition_kind */
+    size_t n;
+    struct core_graph **graphs; /* owned */
+    void **handles;             /* theirs, for the program, behind them */
+};
 
 struct core_body {
     enum core_node_type type;
@@ -112,6 +122,7 @@ struct core_body {
         struct core_event *event;         /* a reference */
         struct core_graph_memory *memory; /* a reference (graph_memory.h) */
         struct core_body_batch batch;
+        struct core_body_conditional conditional;
     };
 };
 
@@ -133,6 +144,11 @@ enum hd_status core_body_batch(struct core_context *ctx, const struct core_mem_o
                                struct core_body *out_body) HD_MUST_CHECK;
 /* Takes a reference. */
 struct core_body core_body_memory(enum core_node_type type, struct core_graph_memory *memory);
+/* With n empty graphs. HD_BAD_ARG: the condition has a node already. */
+enum hd_status core_body_conditional_locked(struct core_condition *condition, int kind, size_t n,
+                                            struct core_body *out_body) HD_MUST_CHECK;
+/* The graphs inside of it. */
+struct core_graph *const *core_body_graphs(const struct core_body *body, size_t *out_n);
 /* A copy of the graph. */
 enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
     HD_MUST_CHECK;
@@ -179,6 +195,7 @@ struct core_graph {
     bool is_capturing;       /* streams add to it */
     HD_VEC(struct core_node *) nodes;
     HD_VEC(struct core_graph_user) users;
+    HD_VEC(struct core_condition *) conditions; /* references */
 };
 
 enum hd_status core_graph_create(struct core_graph **out_graph) HD_MUST_CHECK;
@@ -253,11 +270,18 @@ void core_users_release(struct core_graph_user *users, size_t n);
 
 /* One thing of a launch. */
 struct core_step {
-    enum { CORE_STEP_PACKETS, CORE_STEP_DISPATCH, CORE_STEP_RECORD, CORE_STEP_WAIT } kind;
+    enum {
+        CORE_STEP_PACKETS,
+        CORE_STEP_DISPATCH,
+        CORE_STEP_RECORD,
+        CORE_STEP_WAIT,
+        CORE_STEP_JOIN
+    } kind;
     uint32_t first, count; /* packets */
     const void *params;    /* of a dispatch whose parameters do not fit its packet */
     uint32_t params_B;
-    struct core_event *event; /* of the node's body */
+    struct core_event *event;   /* of the node's body */
+    struct core_branch *branch; /* to join */
 };
 
 /* A kernel that the device must be able to run in blocks of this size (kernel_prepare). */
@@ -272,7 +296,8 @@ struct core_program {
     HD_VEC(struct core_need) needs;
     HD_VEC(struct core_graph_memory *) allocs; /* of nodes of the graph */
     HD_VEC(struct core_graph_memory *) frees;
-    uint32_t ngrids; /* dispatches */
+    HD_VEC(struct core_branch *) branches; /* owned */
+    uint32_t ngrids;                       /* dispatches */
 };
 
 #define CORE_EXEC_AUTO_FREE     1u
@@ -301,6 +326,7 @@ enum core_instantiate_result {
     CORE_INSTANTIATE_STRUCTURE = 2,
     CORE_INSTANTIATE_UNSUPPORTED = 3,
     CORE_INSTANTIATE_CONTEXTS = 4,
+    CORE_INSTANTIATE_CONDITION = 5,
 };
 
 struct core_exec_failure {

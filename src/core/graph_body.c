@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "core/graph.h"
+#include "core/graph_condition.h"
 #include "core/graph_memory.h"
 #include "core/graph_parts.h"
 #include "hal/packet.h"
@@ -234,6 +235,74 @@ enum hd_status core_body_child_locked(const struct core_graph *graph, struct cor
     return HD_OK;
 }
 
+/* ---- conditional nodes */
+
+static void conditional_fini_locked(struct core_body_conditional *body)
+{
+    for (size_t i = 0; i < body->n; i++)
+        core_graph_discard_locked(body->graphs[i]);
+    hd_free(body->graphs);
+    core_condition_unref_locked(body->condition);
+}
+
+/* Without graphs yet. */
+static enum hd_status conditional_make_locked(struct core_condition *condition, int kind, size_t n,
+                                              struct core_body_conditional *out_body)
+{
+    *out_body = (struct core_body_conditional){.condition = condition, .kind = kind};
+    out_body->graphs = hd_alloc_array(2 * n, sizeof(void *));
+    if (!out_body->graphs)
+        return hd_error(HD_NO_MEMORY, "conditional node");
+    out_body->handles = (void **)(out_body->graphs + n);
+    core_condition_ref_locked(condition);
+    return HD_OK;
+}
+
+enum hd_status core_body_conditional_locked(struct core_condition *condition, int kind, size_t n,
+                                            struct core_body *out_body)
+{
+    struct core_body body = {.type = CORE_NODE_CONDITIONAL};
+    struct core_body_conditional *c = &body.conditional;
+
+    if (condition->is_used)
+        return hd_error(HD_BAD_ARG, "the conditional handle has a node already");
+    HD_TRY(conditional_make_locked(condition, kind, n, c));
+    while (c->n < n && (c->graphs[c->n] = core_graph_make())) {
+        core_object_publish(&c->graphs[c->n]->object);
+        c->handles[c->n] = core_graph_handle(c->graphs[c->n]);
+        c->n++;
+    }
+    if (c->n < n) {
+        conditional_fini_locked(c);
+        return hd_error(HD_NO_MEMORY, "conditional node");
+    }
+    *out_body = body;
+    return HD_OK;
+}
+
+static enum hd_status conditional_clone_locked(const struct core_body_conditional *from,
+                                               struct core_body_conditional *to)
+{
+    enum hd_status status = HD_OK;
+
+    HD_TRY(conditional_make_locked(from->condition, from->kind, from->n, to));
+    for (size_t i = 0; i < from->n && status == HD_OK; i++) {
+        status = core_graph_clone_locked(from->graphs[i], false, &to->graphs[i]);
+        to->n += status == HD_OK;
+    }
+    if (status != HD_OK)
+        conditional_fini_locked(to);
+    return status;
+}
+
+struct core_graph *const *core_body_graphs(const struct core_body *body, size_t *out_n)
+{
+    *out_n = body->type == CORE_NODE_CHILD         ? 1
+             : body->type == CORE_NODE_CONDITIONAL ? body->conditional.n
+                                                   : 0;
+    return body->type == CORE_NODE_CHILD ? &body->child : body->conditional.graphs;
+}
+
 enum hd_status core_body_clone_locked(const struct core_body *body, struct core_body *out_body)
 {
     *out_body = *body;
@@ -257,6 +326,8 @@ enum hd_status core_body_clone_locked(const struct core_body *body, struct core_
     case CORE_NODE_FREE:
         core_graph_memory_ref(body->memory);
         return HD_OK;
+    case CORE_NODE_CONDITIONAL:
+        return conditional_clone_locked(&body->conditional, &out_body->conditional);
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:
         break;
@@ -291,6 +362,9 @@ void core_body_fini_locked(struct core_body *body)
     case CORE_NODE_FREE:
         core_graph_memory_unref(body->memory);
         break;
+    case CORE_NODE_CONDITIONAL:
+        conditional_fini_locked(&body->conditional);
+        break;
     case CORE_NODE_HOST:
     case CORE_NODE_EMPTY:
         break;
@@ -319,6 +393,8 @@ struct core_context *core_body_context(const struct core_body *body)
         return body->event->ctx;
     case CORE_NODE_BATCH:
         return body->batch.ctx;
+    case CORE_NODE_CONDITIONAL:
+        return body->conditional.condition->ctx;
     case CORE_NODE_ALLOC:
     case CORE_NODE_FREE:
     case CORE_NODE_CHILD:

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "core/graph.h"
+#include "core/graph_condition.h"
 #include "core/graph_parts.h"
 
 /* Without edges: those it leads to may not exist yet. */
@@ -49,12 +50,27 @@ static void publish_locked(struct core_graph *graph)
     core_object_publish(&graph->object);
     for (size_t i = 0; i < graph->nodes.len; i++) {
         struct core_node *node = graph->nodes.at[i];
+        struct core_graph *const *inner;
+        size_t n;
 
         core_object_publish(&node->object);
         node->handle = core_node_handle(node);
-        if (node->body.type == CORE_NODE_CHILD)
-            publish_locked(node->body.child);
+        inner = core_body_graphs(&node->body, &n);
+        for (size_t k = 0; k < n; k++) {
+            publish_locked(inner[k]);
+            if (node->body.type == CORE_NODE_CONDITIONAL)
+                node->body.conditional.handles[k] = core_graph_handle(inner[k]);
+        }
     }
+}
+
+static enum hd_status conditions_clone_locked(const struct core_graph *from, struct core_graph *to)
+{
+    if (!hd_vec_reserve(&to->conditions, from->conditions.len))
+        return hd_error(HD_NO_MEMORY, "copy of a graph");
+    for (size_t i = 0; i < from->conditions.len; i++)
+        to->conditions.at[to->conditions.len++] = core_condition_ref_locked(from->conditions.at[i]);
+    return HD_OK;
 }
 
 static enum hd_status users_clone_locked(const struct core_graph *from, struct core_graph *to)
@@ -73,6 +89,7 @@ static enum hd_status users_clone_locked(const struct core_graph *from, struct c
 
 static enum hd_status fill_locked(const struct core_graph *from, struct core_graph *to)
 {
+    HD_TRY(conditions_clone_locked(from, to));
     for (size_t i = 0; i < from->nodes.len; i++)
         HD_TRY(node_clone_locked(from->nodes.at[i], to));
     for (size_t i = 0; i < from->nodes.len; i++)

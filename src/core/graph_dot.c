@@ -52,6 +52,9 @@ static void dot_graph(FILE *f, const struct core_graph *graph, unsigned flags);
 
 static void dot_node(FILE *f, const struct core_node *node, unsigned flags)
 {
+    struct core_graph *const *inner;
+    size_t n;
+
     fprintf(f, "\"n%" PRIu64 "\" [shape=box label=\"%zu %s", node->id, node->place,
             type_text(node->body.type));
     dot_body(f, &node->body, flags);
@@ -61,8 +64,9 @@ static void dot_node(FILE *f, const struct core_node *node, unsigned flags)
     for (size_t i = 0; i < node->to.len; i++)
         fprintf(f, "\"n%" PRIu64 "\" -> \"n%" PRIu64 "\"%s;\n", node->id, node->to.at[i].node->id,
                 node->to.at[i].data.type ? " [style=dashed]" : "");
-    if (node->body.type == CORE_NODE_CHILD)
-        dot_graph(f, node->body.child, flags);
+    inner = core_body_graphs(&node->body, &n);
+    for (size_t i = 0; i < n; i++)
+        dot_graph(f, inner[i], flags);
 }
 
 static void dot_graph(FILE *f, const struct core_graph *graph, unsigned flags)

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/capture.h"
+#include "core/graph_condition.h"
 #include "core/graph_memory.h"
 #include "core/graph_parts.h"
 #include "hal/hal.h"
@@ -15,15 +16,16 @@ static const struct core_node *find_foreign(const struct core_graph *graph,
                                             const struct core_context *ctx)
 {
     for (size_t i = 0; i < graph->nodes.len; i++) {
-        const struct core_node *node = graph->nodes.at[i], *inner = NULL;
+        const struct core_node *node = graph->nodes.at[i], *foreign;
         const struct core_context *its = core_body_context(&node->body);
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&node->body, &n);
 
-        if (node->body.type == CORE_NODE_CHILD)
-            inner = find_foreign(node->body.child, ctx);
-        else if (its && its != ctx && node->body.type != CORE_NODE_WAIT)
+        if (its && its != ctx && node->body.type != CORE_NODE_WAIT)
             return node;
-        if (inner)
-            return inner;
+        for (size_t k = 0; k < n; k++)
+            if ((foreign = find_foreign(inner[k], ctx)))
+                return foreign;
     }
     return NULL;
 }
@@ -49,13 +51,47 @@ static enum hd_status check_order(struct core_graph *graph, struct core_exec_fai
     return status;
 }
 
+/* What CUDA allows in the graphs of a conditional node. */
+static bool is_conditional_work(enum core_node_type type)
+{
+    return type == CORE_NODE_KERNEL || type == CORE_NODE_EMPTY || type == CORE_NODE_CHILD ||
+           type == CORE_NODE_FILL || type == CORE_NODE_COPY || type == CORE_NODE_CONDITIONAL;
+}
+
+static bool is_conditional(const struct core_graph *graph)
+{
+    while (graph->owner && graph->owner->body.type == CORE_NODE_CHILD)
+        graph = graph->owner->graph;
+    return graph->owner != NULL;
+}
+
+static enum hd_status check_conditions(struct core_graph *graph, struct core_exec_failure *out_why)
+{
+    for (size_t i = 0; i < graph->nodes.len && is_conditional(graph); i++)
+        if (!is_conditional_work(graph->nodes.at[i]->body.type)) {
+            out_why->result = CORE_INSTANTIATE_UNSUPPORTED;
+            out_why->node = graph->nodes.at[i]->handle;
+            return hd_error(HD_NOT_SUPPORTED, "a node that cannot be conditional");
+        }
+    for (size_t i = 0; i < graph->conditions.len; i++)
+        if (!graph->conditions.at[i]->is_used) {
+            out_why->result = CORE_INSTANTIATE_CONDITION;
+            return hd_error(HD_BAD_ARG, "a conditional handle of the graph has no node");
+        }
+    return HD_OK;
+}
+
 static enum hd_status check_structure(struct core_graph *graph, struct core_exec_failure *out_why)
 {
     HD_TRY(check_order(graph, out_why));
-    for (size_t i = 0; i < graph->nodes.len; i++)
-        if (graph->nodes.at[i]->body.type == CORE_NODE_CHILD)
-            HD_TRY(check_structure(graph->nodes.at[i]->body.child, out_why));
-    return HD_OK;
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&graph->nodes.at[i]->body, &n);
+
+        for (size_t k = 0; k < n; k++)
+            HD_TRY(check_structure(inner[k], out_why));
+    }
+    return check_conditions(graph, out_why);
 }
 
 static enum hd_status check(struct core_graph *graph, const struct core_context *ctx,
@@ -163,21 +199,30 @@ void core_exec_finalise(struct core_exec *exec)
 
 static enum hd_status program_refresh_locked(struct core_exec *exec)
 {
+    struct hal_device *hal = exec->ctx->device->hal;
+
     assert(hd_lock_held(&exec->lock));
+    if (exec->is_stale && exec->program.branches.len && exec->last_queue) /* they may be running */
+        HD_TRY(hal->ops->wait(hal, exec->last_queue, exec->last_position, UINT64_MAX));
     if (exec->is_stale)
         HD_TRY(core_program_make(exec->graph, &exec->program));
     exec->is_stale = false;
     return HD_OK;
 }
 
-static enum hd_status needs_prepare(const struct core_exec *exec)
+static enum hd_status needs_prepare(struct hal_device *hal, const struct core_program *program)
 {
-    struct hal_device *hal = exec->ctx->device->hal;
-
-    for (size_t i = 0; i < exec->program.needs.len; i++) {
-        const struct core_need *need = &exec->program.needs.at[i];
+    for (size_t i = 0; i < program->needs.len; i++) {
+        const struct core_need *need = &program->needs.at[i];
 
         HD_TRY(hal->ops->kernel_prepare(need->kernel, need->grid, need->block));
+    }
+    for (size_t i = 0; i < program->branches.len; i++) {
+        size_t n;
+        const struct core_program *inner = core_branch_programs(program->branches.at[i], &n);
+
+        while (n--)
+            HD_TRY(needs_prepare(hal, &inner[n]));
     }
     return HD_OK;
 }
@@ -228,7 +273,7 @@ static enum hd_status launch_locked(struct core_exec *exec, struct core_stream *
 {
     assert(hd_lock_held(&exec->lock));
     HD_TRY(program_refresh_locked(exec));
-    HD_TRY(needs_prepare(exec));
+    HD_TRY(needs_prepare(exec->ctx->device->hal, &exec->program));
     return exec->has_memory ? run_with_memory_locked(exec, stream) : run_locked(exec, stream);
 }
 
@@ -240,9 +285,11 @@ enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stre
     HD_TRY(check_stream(exec, stream));
     if (core_stream_is_capturing(stream))
         return core_capture_exec(stream, exec);
+    if (core_capture_any()) /* before our lock: it takes that of graphs */
+        HD_TRY(core_capture_refuse_stream(stream));
     hd_lock_acquire(&exec->lock);
     status = launch_locked(exec, stream);
-    keeps = exec->graph->users.len != 0;
+    keeps = exec->graph->users.len || exec->program.branches.len;
     hd_lock_release(&exec->lock);
     HD_TRY(status);
     if (keeps) {
@@ -261,24 +308,26 @@ enum hd_status core_exec_upload(struct core_exec *exec, struct core_stream *stre
     hd_lock_acquire(&exec->lock);
     status = program_refresh_locked(exec);
     if (status == HD_OK)
-        status = needs_prepare(exec);
+        status = needs_prepare(exec->ctx->device->hal, &exec->program);
     hd_lock_release(&exec->lock);
     return status;
 }
 
 /* ---- single nodes */
 
-/* Also in child graphs: their nodes are found by those of the program's child graph. */
+/* Also in graphs inside: their nodes are found by those of the program's. */
 static struct core_node *node_find(const struct core_graph *graph, const struct core_node *original)
 {
     for (size_t i = 0; i < graph->nodes.len; i++) {
-        struct core_node *node = graph->nodes.at[i], *inner;
+        struct core_node *node = graph->nodes.at[i], *found;
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(&node->body, &n);
 
         if (node->origin == original->id)
             return node;
-        inner = node->body.type == CORE_NODE_CHILD ? node_find(node->body.child, original) : NULL;
-        if (inner)
-            return inner;
+        for (size_t k = 0; k < n; k++)
+            if ((found = node_find(inner[k], original)))
+                return found;
     }
     return NULL;
 }
@@ -299,8 +348,9 @@ static enum hd_status check_change(const struct core_exec *exec, const struct co
 
     if (from->type != to->type)
         return hd_error(HD_BAD_ARG, "the node is of another type");
-    if (from->type == CORE_NODE_ALLOC || from->type == CORE_NODE_FREE)
-        return hd_error(HD_BAD_ARG, "nodes that allocate or free memory do not change");
+    if (from->type == CORE_NODE_ALLOC || from->type == CORE_NODE_FREE ||
+        from->type == CORE_NODE_CONDITIONAL)
+        return hd_error(HD_BAD_ARG, "memory and conditional nodes do not change");
     if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
         return hd_error(HD_BAD_ARG, "the node's context cannot change");
     return HD_OK;

@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/graph_condition.h"
 #include "core/graph_parts.h"
 #include "hal/hal.h"
 
@@ -119,6 +120,39 @@ static bool batch_add(struct core_program *program, const struct core_body_batch
     return ok;
 }
 
+static bool conditional_add(struct core_program *program, const struct core_body_conditional *body)
+{
+    struct core_branch *branch;
+    union hal_packet packets[2];
+
+    if (!hd_vec_reserve(&program->branches, program->branches.len + 1) ||
+        core_branch_create(body, &branch) != HD_OK)
+        return false;
+    program->branches.at[program->branches.len++] = branch;
+    core_branch_packets(branch, packets);
+    return plain_add(program, &packets[0]) && plain_add(program, &packets[1]) &&
+           step_add(program, (struct core_step){.kind = CORE_STEP_JOIN,
+                                                .first = (uint32_t)program->packets.len,
+                                                .branch = branch});
+}
+
+/* Values that conditions have at the beginning. */
+static bool conditions_add(struct core_program *program, const struct core_graph *graph)
+{
+    union hal_packet p;
+    bool ok = true;
+
+    for (size_t i = 0; i < graph->conditions.len && ok; i++) {
+        const struct core_condition *c = graph->conditions.at[i];
+
+        if (!c->has_initial)
+            continue;
+        core_fill_packet(c->va, 0, c->initial, sizeof(c->initial), 1, 1, &p);
+        ok = plain_add(program, &p);
+    }
+    return ok;
+}
+
 static bool graph_add(struct core_program *program, struct core_graph *graph);
 
 static bool body_add(struct core_program *program, const struct core_body *body)
@@ -143,6 +177,8 @@ static bool body_add(struct core_program *program, const struct core_body *body)
         return hd_vec_push(&program->allocs, body->memory);
     case CORE_NODE_FREE:
         return hd_vec_push(&program->frees, body->memory);
+    case CORE_NODE_CONDITIONAL:
+        return conditional_add(program, &body->conditional);
     case CORE_NODE_EMPTY:
         break;
     }
@@ -153,7 +189,7 @@ static bool body_add(struct core_program *program, const struct core_body *body)
 static bool graph_add(struct core_program *program, struct core_graph *graph)
 {
     struct core_node **order = hd_alloc_array(HD_MAX(graph->nodes.len, 1), sizeof(*order));
-    bool ok = order != NULL;
+    bool ok = order && conditions_add(program, graph);
 
     if (ok && core_graph_order(graph, order) != HD_OK)
         assert(!"it was checked");
@@ -163,8 +199,15 @@ static bool graph_add(struct core_program *program, struct core_graph *graph)
     return ok;
 }
 
+static void branches_clear(struct core_program *program)
+{
+    while (program->branches.len)
+        core_branch_destroy(hd_vec_pop(&program->branches));
+}
+
 enum hd_status core_program_make(struct core_graph *graph, struct core_program *program)
 {
+    branches_clear(program);
     program->packets.len = program->steps.len = program->needs.len = 0;
     program->allocs.len = program->frees.len = 0;
     program->ngrids = 0;
@@ -173,6 +216,8 @@ enum hd_status core_program_make(struct core_graph *graph, struct core_program *
 
 void core_program_fini(struct core_program *program)
 {
+    branches_clear(program);
+    hd_vec_fini(&program->branches);
     hd_vec_fini(&program->packets);
     hd_vec_fini(&program->steps);
     hd_vec_fini(&program->needs);

@@ -49,14 +49,23 @@ static enum hd_status check_node(const struct core_node *have, const struct core
                                  const struct core_context *ctx, struct core_exec_failure *out_why)
 {
     const struct core_context *its = core_body_context(&want->body);
+    struct core_graph *const *mine, *const *theirs;
+    size_t n;
 
     if (have->body.type != want->body.type)
         return refuse(out_why, UPDATE_TYPE, want, "a node is of another type");
     if ((want->body.type == CORE_NODE_ALLOC || want->body.type == CORE_NODE_FREE) &&
         have->body.memory != want->body.memory)
         return refuse(out_why, UPDATE_PARAMETERS, want, "a node allocates or frees other memory");
-    if (want->body.type == CORE_NODE_CHILD)
-        return check_graph(have->body.child, want->body.child, ctx, out_why);
+    if (want->body.type == CORE_NODE_CONDITIONAL &&
+        (have->body.conditional.condition != want->body.conditional.condition ||
+         have->body.conditional.kind != want->body.conditional.kind ||
+         have->body.conditional.n != want->body.conditional.n))
+        return refuse(out_why, UPDATE_PARAMETERS, want, "a node depends on another condition");
+    theirs = core_body_graphs(&want->body, &n);
+    mine = core_body_graphs(&have->body, &n);
+    for (size_t i = 0; i < n; i++)
+        HD_TRY(check_graph(mine[i], theirs[i], ctx, out_why));
     if (!its || its == ctx || want->body.type == CORE_NODE_WAIT)
         return HD_OK;
     return refuse(out_why,
@@ -82,12 +91,15 @@ static void origins_keep(const struct core_graph *from, struct core_graph *to)
     for (size_t i = 0; i < from->nodes.len; i++) {
         const struct core_node *a = from->nodes.at[i];
         struct core_node *b = to->nodes.at[i];
+        struct core_graph *const *inner;
+        size_t n;
 
         b->origin = a->origin;
         b->handle = a->handle;
         b->is_disabled = a->is_disabled;
-        if (a->body.type == CORE_NODE_CHILD)
-            origins_keep(a->body.child, b->body.child);
+        inner = core_body_graphs(&a->body, &n);
+        for (size_t k = 0; k < n; k++)
+            origins_keep(inner[k], core_body_graphs(&b->body, &n)[k]);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "core/capture.h"
 #include "core/family.h"
+#include "core/graph_condition.h"
 #include "core/retire.h"
 #include "core/tap.h"
 #include "hal/hal.h"
@@ -328,10 +329,18 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
     return core_stream_submit_locked(stream, &wait, 1);
 }
 
-/* What reaches the queue of a capturing stream could not be captured. */
+/*
+ * What reaches the queue of a capturing stream could not be captured. Takes the lock of graphs only
+ * to refuse: launches of executable graphs come here with theirs.
+ */
 static enum hd_status order_check(struct core_stream *stream)
 {
-    return core_capture_any() ? core_capture_refuse_stream(stream) : HD_OK;
+    const struct core_context *ctx = stream->ctx;
+
+    if (!core_capture_any() || (!core_stream_is_capturing(stream) &&
+                                !(stream == ctx->legacy && atomic_load(&ctx->ncapturing))))
+        return HD_OK;
+    return core_capture_refuse_stream(stream);
 }
 
 /* The stream's lock, which is held afterwards also on failure, and its place among the others. */
@@ -452,6 +461,8 @@ static enum hd_status packets_run_locked(struct core_stream *stream,
 static enum hd_status step_run_locked(struct core_stream *stream, const struct core_step *step,
                                       union hal_packet *packets, uint32_t *grid_id)
 {
+    union hal_packet join;
+
     switch (step->kind) {
     case CORE_STEP_DISPATCH:
         HD_TRY(place_params_locked(stream, &packets->dispatch, step->params, step->params_B));
@@ -464,6 +475,9 @@ static enum hd_status step_run_locked(struct core_stream *stream, const struct c
         return core_event_record_locked(step->event, stream);
     case CORE_STEP_WAIT:
         return core_event_wait_locked(stream, step->event);
+    case CORE_STEP_JOIN:
+        core_branch_join_packet(step->branch, &join);
+        return core_stream_submit_locked(stream, &join, 1);
     }
     assert(!"a step has a kind");
     return HD_INTERNAL;
@@ -481,6 +495,14 @@ static enum hd_status after_locked(struct core_stream *stream, const _Atomic uin
     return core_stream_submit_locked(stream, &p, 1);
 }
 
+static enum hd_status join_told(struct core_stream *stream, struct core_branch *branch)
+{
+    union hal_packet join;
+
+    core_branch_join_packet(branch, &join);
+    return core_stream_submit(stream, &join, 1, NULL, 0, NULL);
+}
+
 /* Packet by packet, each of which is told. */
 static enum hd_status program_run_told(struct core_stream *stream, struct core_program *program)
 {
@@ -491,6 +513,8 @@ static enum hd_status program_run_told(struct core_stream *stream, struct core_p
             HD_TRY(core_event_record(step->event, stream, false));
         else if (step->kind == CORE_STEP_WAIT)
             HD_TRY(core_event_wait(stream, step->event, false));
+        else if (step->kind == CORE_STEP_JOIN)
+            HD_TRY(join_told(stream, step->branch));
         for (uint32_t k = 0; k < step->count; k++) {
             union hal_packet p = program->packets.at[step->first + k];
             const void *params = step->params ? step->params : p.dispatch.params;

@@ -33,9 +33,15 @@ static const struct row *row_find(struct hd_str name)
     return NULL;
 }
 
+/* The handle of a condition is the address of its value (core/graph_condition.h). */
+static bool is_set_conditional(struct hd_str name)
+{
+    return hd_str_is(name, "cudaGraphSetConditional");
+}
+
 bool lower_is_runtime_call(struct hd_str name)
 {
-    return row_find(name) != NULL;
+    return row_find(name) || is_set_conditional(name);
 }
 
 static bool row_fits(const struct row *row, const struct ir_proto *proto)
@@ -110,14 +116,28 @@ static val row_call(struct lower_fn *f, const struct row *row, uint32_t n, val *
     return builtin(f, IR_BUILTIN_RUNTIME, 2, src);
 }
 
+static val set_conditional(struct lower_fn *f, val *args)
+{
+    lower_emit(f, IR_OP_ST, IR_B32, 2, args, 0)->mem.space = IR_SPACE_GENERIC;
+    return NULL;
+}
+
+static bool is_setter(const struct ir_proto *proto)
+{
+    return proto->nparams == 2 && !proto->nresults && ir_type_bits(proto->params[0]) == 64 &&
+           ir_type_bits(proto->params[1]) == 32;
+}
+
 val lower_runtime_call(struct lower_fn *f, struct hd_str name, const struct ir_proto *proto,
                        uint32_t n, val *args)
 {
     const struct row *row = row_find(name);
-    assert(row);
-    if (!row_fits(row, proto)) {
+    assert(row || is_set_conditional(name));
+    if (row ? !row_fits(row, proto) : !is_setter(proto)) {
         lower_fail(f, HD_BAD_PTX, "the function of the device runtime has another signature");
         return NULL;
     }
+    if (!row)
+        return set_conditional(f, args);
     return lower_fit(f, row_call(f, row, n, args), IR_U64, proto->results[0]);
 }

@@ -198,6 +198,15 @@ def check_dynamic(folder):
                result.stdout + result.stderr)
 
 
+def check_conditional(folder):
+    for arch in ("80", "90"):
+        program = build(folder, "conditional", arch, ("-rdc=true", "-lcudadevrt"))
+        for env in ({"HEDDLE_THREADS": "1"}, {"HEDDLE_THREADS": "2"}, {"HEDDLE_STRICT": "1"},
+                    {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok(result.stdout == "PASS\n", f"conditional, {arch} {env}", result.stdout + result.stderr)
+
+
 def build_parts(folder):
     """Two objects, the second from an archive."""
     parts = {name: os.path.join(folder, name) for name in ("parts_a.o", "parts_b.o", "libparts_b.a", "parts")}
@@ -250,6 +259,7 @@ def main():
             check_tensor_memory(folder)
             check_async_copies(folder)
             check_dynamic(folder)
+            check_conditional(folder)
             check_parts(folder)
             check_tensor_copies(folder)
         check_one_bad_kernel(folder)

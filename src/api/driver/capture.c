@@ -44,11 +44,12 @@ CUresult drv_cuStreamEndCapture(CUstream handle, CUgraph *out)
     CUresult result;
 
     API_CALL(cuStreamEndCapture);
-    API_CHECK(out);
     API_CONTEXT_ANY(ctx);
     API_STREAM(ctx, stream, handle);
+    API_CHECK(out || !core_capture_makes_graph(stream));
     result = drv_result(core_capture_end(stream, &graph));
-    *out = core_graph_handle(graph);
+    if (out)
+        *out = core_graph_handle(graph);
     core_graph_unref(graph);
     return result;
 }

@@ -72,7 +72,10 @@ CUresult graph_body_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct co
 /* Writes the address, too. */
 CUresult graph_body_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *params, struct core_body *out_body);
 CUresult graph_body_free(CUdeviceptr va, struct core_body *out_body);
-/* Of any kind, as cuGraphAddNode() takes it; what the node gives is written to it. */
+/* Writes the graphs of the node, too. */
+CUresult graph_body_conditional(CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params,
+                                struct core_body *out_body);
+/* Of any other kind, as cuGraphAddNode() takes it; what the node gives is written to it. */
 CUresult graph_body_any(CUgraphNodeParams *params, struct core_body *out_body);
 
 #endif

@@ -180,9 +180,10 @@ CUresult graph_body_any(CUgraphNodeParams *p, struct core_body *out_body)
         return graph_body_free(p->free.dptr, out_body);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return graph_body_batch((const CUDA_BATCH_MEM_OP_NODE_PARAMS *)&p->memOp, out_body);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: /* drv_cuGraphAddNode_v2() takes it before */
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: conditional nodes do not change");
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
         return drv_error(CUDA_ERROR_NOT_SUPPORTED, "graph node: type %d", (int)p->type);
     }
     return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: type %d", (int)p->type);

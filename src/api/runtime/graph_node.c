@@ -408,6 +408,8 @@ static cudaError_t make_any(CUgraphNodeParams *out, const struct cudaGraphNodePa
         memcpy(out->reserved1, p->reserved1, sizeof(p->reserved1));
         if (p->type == cudaGraphNodeTypeMemset)
             out->memset.ctx = NULL;
+        if (p->type == cudaGraphNodeTypeConditional)
+            out->conditional.ctx = NULL;
         return cudaSuccess;
     }
 }
@@ -424,7 +426,19 @@ cudaError_t rt_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
                                        (const void *)dependencyData, numDependencies, &params)));
     if (nodeParams->type == cudaGraphNodeTypeMemAlloc)
         nodeParams->alloc.dptr = (void *)(uintptr_t)params.alloc.dptr;
+    else if (nodeParams->type == cudaGraphNodeTypeConditional)
+        nodeParams->conditional.phGraph_out = (cudaGraph_t *)params.conditional.phGraph_out;
     return cudaSuccess;
+}
+
+cudaError_t rt_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
+                                                cudaGraph_t graph, unsigned int defaultLaunchValue,
+                                                unsigned int flags)
+{
+    CUcontext ctx;
+    RT_TRY(rt_context(&ctx));
+    return rt_result(
+        cuGraphConditionalHandleCreate(pHandle_out, graph, ctx, defaultLaunchValue, flags));
 }
 
 cudaError_t rt12_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,

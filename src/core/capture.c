@@ -230,8 +230,8 @@ static bool mark_back(const struct core_graph *graph)
     return more;
 }
 
-/* Does everything lead to the origin? */
-static bool is_joined(const struct core_capture *capture)
+/* Marks what leads to the origin. */
+static void mark_joined(const struct core_capture *capture)
 {
     const struct core_capture_set *end = &capture->origin->captured->set;
 
@@ -241,13 +241,25 @@ static bool is_joined(const struct core_capture *capture)
         end->at[i].node->mark = 1;
     while (mark_back(capture->graph))
         ;
-    for (const struct core_stream *s = capture->streams; s; s = s->capture_next)
-        for (size_t i = 0; i < s->captured->set.len; i++) {
-            const struct core_node *node = s->captured->set.at[i].node;
+}
 
-            if (node->graph && !node->mark)
-                return false;
-        }
+/* After mark_joined(): does all that the stream was given? */
+static bool stream_is_joined(const struct core_stream *stream)
+{
+    const struct core_capture_set *set = &stream->captured->set;
+
+    for (size_t i = 0; i < set->len; i++)
+        if (set->at[i].node->graph && !set->at[i].node->mark)
+            return false;
+    return true;
+}
+
+static bool is_joined(const struct core_capture *capture)
+{
+    mark_joined(capture);
+    for (const struct core_stream *s = capture->streams; s; s = s->capture_next)
+        if (!stream_is_joined(s))
+            return false;
     return true;
 }
 
@@ -321,8 +333,9 @@ void core_capture_abandon(struct core_stream *stream)
     if (capture && capture->origin == stream) {
         is_own = capture->is_own;
         graph = capture_destroy(capture);
-    } else if (capture) {
-        capture->is_invalid = true;
+    } else if (capture) { /* a stream may go once all it was given leads back */
+        mark_joined(capture);
+        capture->is_invalid |= !stream_is_joined(stream);
         stream_leave(stream);
     }
     hd_lock_release(&core_graph_lock);

@@ -11,7 +11,8 @@
 struct core_graph_page {
     struct core_device *device;
     struct core_allocation *allocation;
-    struct core_graph_memory *user; /* who had it live last; NULL: nobody yet */
+    struct core_graph_memory *user; /* who had it live last */
+    bool is_used;                   /* somebody had it live */
     unsigned uses;                  /* launches and frees that are not done */
     struct core_graph_page *next, **link;
 };
@@ -95,6 +96,8 @@ static void page_destroy_locked(struct core_graph_page *page)
 {
     assert(hd_lock_held(&lock) && !page->uses);
     stat_sub_locked(page->device, CORE_GRAPH_MEMORY_RESERVED, page->allocation->size_B);
+    if (page->is_used)
+        stat_sub_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
     hd_list_remove(page);
     (void)core_allocation_release(page->allocation);
     core_allocation_unref(page->allocation);
@@ -302,18 +305,6 @@ struct core_graph_use {
     } at[];
 };
 
-static void live_set_locked(struct core_graph_memory *m, bool live)
-{
-    assert(hd_lock_held(&lock));
-    if (m->is_live == live)
-        return;
-    m->is_live = live;
-    if (live)
-        stat_add_locked(m->device, CORE_GRAPH_MEMORY_USED, m->room_B);
-    else
-        stat_sub_locked(m->device, CORE_GRAPH_MEMORY_USED, m->room_B);
-}
-
 static void use_add_locked(struct core_graph_use *use, struct core_graph_memory *m)
 {
     m->refs++;
@@ -321,6 +312,14 @@ static void use_add_locked(struct core_graph_use *use, struct core_graph_memory 
     use->at[use->n].memory = m;
     use->at[use->n].page = m->page;
     use->at[use->n++].was_live = m->is_live;
+}
+
+static void page_take_locked(struct core_graph_page *page, struct core_graph_memory *user)
+{
+    if (!page->is_used)
+        stat_add_locked(page->device, CORE_GRAPH_MEMORY_USED, page->allocation->size_B);
+    page->is_used = true;
+    page->user = user;
 }
 
 static enum hd_status alloc_locked(struct core_graph_memory *m, bool auto_free,
@@ -335,9 +334,9 @@ static enum hd_status alloc_locked(struct core_graph_memory *m, bool auto_free,
                         (unsigned long long)m->va);
     if (!m->is_live && !mine && !(m->page && is_available(m->page)))
         HD_TRY(map_locked(m));
-    m->page->user = m;
+    page_take_locked(m->page, m);
     use_add_locked(use, m);
-    live_set_locked(m, true);
+    m->is_live = true;
     return HD_OK;
 }
 
@@ -347,7 +346,7 @@ static enum hd_status free_locked(struct core_graph_memory *m, struct core_graph
         return hd_error(HD_BAD_ARG, "the graph frees memory at 0x%llx that is not allocated",
                         (unsigned long long)m->va);
     use_add_locked(use, m);
-    live_set_locked(m, false);
+    m->is_live = false;
     return HD_OK;
 }
 
@@ -355,7 +354,7 @@ static enum hd_status free_locked(struct core_graph_memory *m, struct core_graph
 static void undo_locked(struct core_graph_use *use)
 {
     while (use->n--) {
-        live_set_locked(use->at[use->n].memory, use->at[use->n].was_live);
+        use->at[use->n].memory->is_live = use->at[use->n].was_live;
         use->at[use->n].page->uses--;
         unref_locked(use->at[use->n].memory);
     }

@@ -62,9 +62,9 @@ enum hd_status core_graph_memory_free(struct core_stream *stream, uint64_t va, b
 
 /* The API's order. */
 enum core_graph_memory_stat {
-    CORE_GRAPH_MEMORY_USED, /* live now; the most there was */
+    CORE_GRAPH_MEMORY_USED, /* that a launch took and nobody trimmed; the most there was */
     CORE_GRAPH_MEMORY_USED_HIGH,
-    CORE_GRAPH_MEMORY_RESERVED, /* physical memory */
+    CORE_GRAPH_MEMORY_RESERVED, /* with what no launch has taken yet */
     CORE_GRAPH_MEMORY_RESERVED_HIGH,
     CORE_GRAPH_MEMORY_STATS
 };

@@ -216,6 +216,7 @@ static void test_borders(void)
 static void test_states(void)
 {
     CUgraph graph;
+    CUevent event;
     CUstream doomed;
 
     fails(cuStreamEndCapture(first, &graph), ILLEGAL_STATE, "end without a begin");
@@ -243,6 +244,23 @@ static void test_states(void)
     success(cuMemsetD8Async(a, 0, 1, doomed), "captures");
     success(cuStreamDestroy_v2(doomed), "and goes");
     success(cuMemsetD8Async(a, 0, 1, NULL), "with its capture");
+    for (int joined = 0; joined < 2; joined++) {
+        success(cuStreamCreate(&doomed, CU_STREAM_NON_BLOCKING), "a stream");
+        success(cuEventCreate(&event, 0), "an event");
+        begin(first);
+        success(cuEventRecord(event, first), "fork");
+        success(cuStreamWaitEvent(doomed, event, 0), "another stream");
+        success(cuMemsetD8Async(a, 0, 1, doomed), "with work");
+        success(cuEventRecord(event, doomed), "that ends");
+        if (joined)
+            success(cuStreamWaitEvent(first, event, 0), "before the first goes on");
+        success(cuStreamDestroy_v2(doomed), "it goes");
+        success(cuEventDestroy_v2(event), "so does the event");
+        if (joined)
+            success(cuGraphDestroy(end(first)), "its work was joined");
+        else
+            end_failed(first, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    }
 }
 
 static void *other_thread(void *arg)

@@ -101,18 +101,20 @@ static void test_whole(void)
         execs[i] = instantiate(graphs[i], 0);
     }
     ok(va[0] && va[0] != va[1], "addresses are known before anything runs, and differ");
+    eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nothing is used yet");
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < 2; i++) {
             memset(out[i], 0, sizeof(out[i]));
             run(execs[i]);
             ok(out[i][0] == 40u + (unsigned)i && out[i][N - 1] == out[i][0], "graph %d ran", i);
         }
-    eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "what is freed is not used");
-    eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), ROOM_B, "but was");
+    eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), ROOM_B, "used until it is trimmed");
+    eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), ROOM_B, "and never more");
     eq_u64(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), ROOM_B,
            "graphs that do not run at the same time share memory");
     success(cuDeviceGraphMemTrim(dev), "trimmed");
     eq_u64(figure(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0, "nothing is left");
+    eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0, "nor used");
     for (int i = 0; i < 2; i++)
         run(execs[i]);
     ok(out[0][5] == 40 && out[1][5] == 41, "memory comes back when it is needed");
@@ -139,6 +141,7 @@ static void test_left(void)
     run(exec);
     success(cuMemcpyDtoH_v2(&first, va, 4), "the program reads it");
     eq_u64(first, 7, "what the graph wrote");
+    success(cuDeviceGraphMemTrim(dev), "what is live is not trimmed");
     eq_u64(figure(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), ROOM_B, "it is used");
     refused(cuGraphLaunch(exec, stream), "a second launch before it is freed");
     success(cuMemFreeAsync(va, stream), "freed in stream order");

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 enum { K_MAX = 64, COLUMN_TILES_MAX = 4 };
 
 /* b of a column tile: by register and element, the register's lanes, 4 * column + t. */
@@ -45,6 +47,7 @@ INLINE void groups_add(const struct element *e, const lanes *a, unsigned a_step,
     }
 }
 
+/* Types that no hot product has. Out of line: there is much code of each. */
 #define CASE_B(type)                                                                               \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
@@ -54,11 +57,12 @@ INLINE void groups_add(const struct element *e, const lanes *a, unsigned a_step,
 #define CASE_ADD(type)                                                                             \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
-        groups_add(&e, a, rows / 8, groups, row, b, sum);                                          \
+        groups_add(&e, a, a_step, groups, row, b, sum);                                            \
         break;                                                                                     \
     }
 
-INLINE void b_make(enum ir_type type, const lanes *regs, unsigned groups, float (*out)[LANES])
+static HD_NOINLINE void b_widen_any(enum ir_type type, const lanes *regs, unsigned groups,
+                                    float (*out)[LANES])
 {
     switch (type) {
         ELEMENT_TYPES(CASE_B)
@@ -67,22 +71,34 @@ INLINE void b_make(enum ir_type type, const lanes *regs, unsigned groups, float 
     }
 }
 
-INLINE void tile_multiply(const struct tile *t, enum ir_type type, unsigned rows, unsigned groups,
-                          const lanes *a, const float (*b)[LANES])
+static HD_NOINLINE void groups_add_any(enum ir_type type, const lanes *a, unsigned a_step,
+                                       unsigned groups, unsigned row, const float (*b)[LANES],
+                                       floats sum[COLUMNS])
+{
+    switch (type) {
+        ELEMENT_TYPES(CASE_ADD)
+    default:
+        assert(!"a type that is multiplied with vectors");
+    }
+}
+
+INLINE void tile_multiply(const struct tile *t, enum ir_type type, const struct element *hot,
+                          unsigned rows, unsigned groups, const lanes *a, const float (*b)[LANES])
 {
     for (unsigned row = 0; row < rows; row += WIDTH) {
         floats sum[COLUMNS];
         sums_load(t, row, sum);
-        switch (type) {
-            ELEMENT_TYPES(CASE_ADD)
-        default:
-            assert(!"a type that is multiplied with vectors");
-        }
+        if (hot)
+            groups_add(hot, a, rows / 8, groups, row, b, sum);
+        else
+            groups_add_any(type, a, rows / 8, groups, row, b, sum);
         sums_store(t, row, sum);
     }
 }
 
-INLINE void multiply(const struct ir_mma *mma, const void *src, void *dst)
+/* `hot`: of both factors; NULL: any type. */
+INLINE void multiply(const struct ir_mma *mma, const struct element *hot, const void *src,
+                     void *dst)
 {
     const unsigned groups = mma->k * element_of(mma->a).box / (4 * 32);
     const unsigned rows = mma->m < ROWS ? mma->m : ROWS, row_tiles = mma->m / rows;
@@ -95,17 +111,21 @@ INLINE void multiply(const struct ir_mma *mma, const void *src, void *dst)
                      .d_type = mma->d,
                      .clamps = (mma->flags >> IR_MMA_SAT & 1) != 0};
     assert(rows % WIDTH == 0 && mma->k <= K_MAX && column_tiles <= COLUMN_TILES_MAX);
-    for (unsigned i = 0; i < column_tiles; i++)
-        b_make(mma->b, b_regs + i * groups, groups, b[i]);
+    for (unsigned i = 0; i < column_tiles; i++) {
+        if (hot)
+            b_widen(hot, b_regs + i * groups, groups, b[i]);
+        else
+            b_widen_any(mma->b, b_regs + i * groups, groups, b[i]);
+    }
     for (unsigned i = 0; i < row_tiles * column_tiles; i++) {
-        tile_multiply(&t, mma->a, rows, groups, a + i / column_tiles * a_step,
+        tile_multiply(&t, mma->a, hot, rows, groups, a + i / column_tiles * a_step,
                       (const float(*)[LANES])b[i % column_tiles]);
         t.c += sum_registers(mma->c, rows);
         t.d += sum_registers(mma->d, rows);
     }
 }
 
-/* Products that programs are made of have code of their own: m, n, k, d, a, b, c. */
+/* Products that programs are made of, b as a, have code of their own: m, n, k, d, a, b, c. */
 #define HOT_LIST(X)                                                                                \
     X(16, 8, 16, F32, F16, F16, F32)                                                               \
     X(16, 8, 16, F16, F16, F16, F16)                                                               \
@@ -120,12 +140,13 @@ INLINE void multiply(const struct ir_mma *mma, const void *src, void *dst)
     static const struct ir_mma hot_##m_##n_##k_##d_##a_ = {                                        \
         .m = m_, .n = n_, .k = k_, .a = IR_##a_, .b = IR_##b_, .c = IR_##c_, .d = IR_##d_};        \
     if (!memcmp(mma, &hot_##m_##n_##k_##d_##a_, sizeof(*mma))) {                                   \
-        multiply(&hot_##m_##n_##k_##d_##a_, src, dst);                                             \
+        const struct element e = element_of(IR_##a_);                                              \
+        multiply(&hot_##m_##n_##k_##d_##a_, &e, src, dst);                                         \
         return;                                                                                    \
     }
 
 void LEVEL(jit_mma_multiply)(const struct ir_mma *mma, const void *src, void *dst)
 {
     HOT_LIST(IF_HOT)
-    multiply(mma, src, dst);
+    multiply(mma, NULL, src, dst);
 }

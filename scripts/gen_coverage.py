@@ -14,9 +14,11 @@ ROW = re.compile(r'PTX_OP\((\w+), "([^"]+)", \d+, \d+, "[^"]*", (.*?), "([^"]*)"
 # Tests with PTX, the most specific first.
 TESTS = ("tests/jit/forms.ptx", "tests/differential/gen_ptx.py", "tests/differential/gen_compiled.py",
          "tests/differential/gen_frame.py", "tests/api/test_texture.c", "tests/api/test_e2e.c", "tests/runtime/test_runtime.c", "tests/jit/test_bounded.c")
-# The largest error of f32 over all inputs that the bound is for (test_approx.c with step 1), and the bound; tanh: every 101st.
-BOUNDED = {"sin": "2^-23.2, of 2^-20.5 in 2 pi", "cos": "2^-23.2, of 2^-20.5 in 2 pi", "lg2": "2^-22.8, of 2^-22", "ex2": "0.89 ulp, of 2",
-           "tanh": "2^-13.4 relative, of 2^-11", "rsqrt": "2^-23.4 relative, of 2^-22.9"}
+# The largest error over all inputs that the bound is for, and the bound: of f32 (test_approx.c with step 1), of f16, bf16 and upper
+# words of f64 (test_approx_narrow.c).
+BOUNDED = {"sin": "2^-23.2, of 2^-20.5 in 2 pi", "cos": "2^-23.2, of 2^-20.5 in 2 pi", "lg2": "2^-22.8, of 2^-22", "ex2": "0.89 ulp, of 2; f16 2^-11.0 relative, of 2^-9.9; bf16 2^-8.0, of 2^-7",
+           "tanh": "2^-13.4 relative, of 2^-11; f16 2^-11.7 absolute, of 2^-10.987; bf16 2^-8.97, of 2^-8",
+           "rsqrt": "2^-23.4 relative, of 2^-22.9; f64 2^-52.4, .ftz 2^-21 (PTX has no bound)"}
 PARTLY = {"div", "rcp", "sqrt"}
 HINTS = {"prefetch", "prefetchu", "applypriority", "discard", "pmevent", "createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"}
 DEFINED = ("mma", "wmma.mma", "wgmma.mma", "tcgen05.mma", "tex", "tld4", "multimem.ld_reduce")
@@ -97,7 +99,7 @@ def result(name, lowering):
     if name in BOUNDED:
         return f"bounded: {BOUNDED[name]}"
     if name in PARTLY:
-        return "exact; .approx and .full bounded"
+        return "exact; .approx and .full bounded" + ("; .approx.ftz.f64 2^-21 (PTX has no bound)" if name == "rcp" else "")
     return "hint" if name in HINTS else "defined" if name.startswith(DEFINED) else "exact"
 
 

@@ -72,7 +72,7 @@ static void mem_fields(struct ir_instr *in, const struct ptx_form *form, enum ir
 {
     assert(vec <= 8 && (!vec || hd_is_pow2(vec)));
     in->mem.space = space;
-    in->mem.sem = lower_sem(form);
+    in->mem.sem = space == IR_SPACE_LOCAL ? IR_SEM_WEAK : lower_sem(form); /* nobody else sees it */
     in->mem.scope = lower_scope(form);
     in->mem.cache = cache_of(form);
     in->mem.vec = (uint8_t)(vec > 1 ? vec : 0);

@@ -14,6 +14,8 @@ THEIRS = [
 ]
 # What Heddle takes and this ptxas does not.
 OURS = [
+    ("cvt", r"\.e(4m3|5m2|2m3|3m2|2m1)x2\.b?f16x2 ", "PTX 9.1 has more pairs of halves than the assembler of 13.0"),
+    ("ld|st", r"\.volatile\.local|\.local\.volatile", "since PTX 9.1"),
     ("mad", r"mad\.(ftz\.|sat\.)*f32 ", "sm_1x writes no rounding; the assembler has dropped those targets"),
 ]
 

@@ -43,12 +43,13 @@ def pair_from_f32(name, to, slot, mode, satfinite, relu):
     return Row(f"{words(mode, satfinite, relu)}.{name}x2.f32 {{d}}, {{0}}, {{1}}", 2 * slot, [kind, kind], oracle)
 
 
-def pair_from_f16x2(name, relu):
-    to, slot = SMALL[name], SLOT[name]
+def pair_from_halves(name, source, relu):
+    """From f16x2; from bf16x2, and e2m3x2 and e3m2x2 from either, since PTX 9.1."""
+    to, slot, half = SMALL[name], SLOT[name], HALVES[source]
 
     def oracle(a):
-        return convert(a >> 16, F16, to, "rn", True, relu) << slot | convert(a & 0xffff, F16, to, "rn", True, relu)
-    return Row(f"{words('rn', True, relu)}.{name}x2.f16x2 {{d}}, {{0}}", 2 * slot, [packed(numbers_near(F16, to), 2)], oracle)
+        return convert(a >> 16, half, to, "rn", True, relu) << slot | convert(a & 0xffff, half, to, "rn", True, relu)
+    return Row(f"{words('rn', True, relu)}.{name}x2.{source}x2 {{d}}, {{0}}", 2 * slot, [packed(numbers_near(half, to), 2)], oracle)
 
 
 def halves_from_pair(name, relu):
@@ -126,7 +127,7 @@ def rows():
     both, out = (False, True), []
     for relu in both:
         out += [pair_from_f32(n, SMALL[n], SLOT[n], "rn", True, relu) for n in SMALL]
-        out += [pair_from_f16x2(n, relu) for n in ("e4m3", "e5m2", "e2m1")] + [halves_from_pair(n, relu) for n in SMALL]
+        out += [pair_from_halves(n, half, relu) for n in SMALL for half in HALVES] + [halves_from_pair(n, relu) for n in SMALL]
         out += [random_four(n, relu) for n in SMALL]
         for satfinite in both:
             out += [random_pair(n, satfinite, relu) for n in HALVES]
@@ -144,8 +145,8 @@ REFUSED = [
     ("cvt.rn.satfinite.sat.e4m3x2.f32 %h1, %f1, %f2", "does not take '.sat'"),
     ("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1", "does not have a form of 2 operands"),
     ("cvt.rn.satfinite.e4m3x2.f32 %b1, %f1, %f2", "at least 16 bits"),
-    ("cvt.rn.satfinite.e4m3x2.bf16x2 %h1, %r1", "needs .f32"),
-    ("cvt.rn.satfinite.e2m3x2.f16x2 %h1, %r1", "needs .f32"),
+    ("cvt.rz.satfinite.e4m3x2.bf16x2 %h1, %r1", "needs .rn"),
+    ("cvt.rn.satfinite.s2f6x2.bf16x2 %h1, %r1", "s2f6x2"),
     ("cvt.rn.satfinite.f16x2.e4m3x2 %r1, %h1", "does not take '.satfinite'"),
     ("cvt.f16x2.e4m3x2 %r1, %h1", "needs .rn"),
     ("cvt.rn.bf16x2.e4m3x2 %r1, %h1", "needs .f32"),

@@ -541,11 +541,13 @@ struct core_module {
     struct core_library *library; /* that it was made for, or NULL; a reference */
     uint64_t *var_va;             /* by number (ir_var.index) */
     uint64_t const_B;
-    HD_VEC(uint64_t) blocks;          /* memory behind the variables */
-    struct hd_lock lock;              /* functions, their loading, closing */
-    bool closing;                     /* no function is added any more */
-    struct core_function **functions; /* by position of the entry; NULL = not asked for yet */
-    struct core_module *next, **link; /* ctx->lock */
+    HD_VEC(uint64_t) blocks;                /* memory behind the variables */
+    struct hd_lock lock;                    /* functions, their loading, references, closing */
+    bool closing;                           /* no function is added any more */
+    struct core_function **functions;       /* by position of the entry; NULL = not asked for yet */
+    struct core_texref *texrefs;            /* lock: those that were asked for (texref.h) */
+    HD_VEC(struct core_texture *) samplers; /* of its variables */
+    struct core_module *next, **link;       /* ctx->lock */
 };
 
 /* `library`: that it is made for, or NULL. */

@@ -10,6 +10,7 @@
 #include "core/ipc.h"
 #include "core/link.h"
 #include "core/mempool.h"
+#include "core/texref.h"
 #include "core/vmm.h"
 
 #define SLAB_B      ((size_t)256 << 20) /* address space only; pages come as cells are used */

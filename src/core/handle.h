@@ -56,6 +56,7 @@
     X(USER_OBJECT, user_object, "user object")                                                     \
     X(ARRAY, array, "array")                                                                       \
     X(TEXTURE, texture, "texture")                                                                 \
+    X(TEXREF, texref, "texture reference")                                                         \
     X(MEMPOOL, mempool, "memory pool")                                                             \
     X(EXTMEM, extmem, "external memory")                                                           \
     X(ALLOCATION, allocation, "memory allocation")

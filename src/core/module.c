@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "core/core.h"
 #include "core/tap.h"
+#include "core/texref.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 
@@ -75,7 +76,7 @@ static void vars_initialise(struct core_module *module)
 
         if (!var_has_memory(v))
             continue;
-        if (v->init)
+        if (v->init && !v->reference)
             memcpy(at, v->init, HD_MIN(v->init_B, v->size_B));
         for (const struct ir_reloc *r = v->relocs; r; r = r->next)
             if (r->offset_B + r->size_B <= v->size_B)
@@ -101,6 +102,7 @@ static enum hd_status module_load(struct core_module *module)
     HD_TRY(vars_place(module, false));
     HD_TRY(vars_place(module, true));
     vars_initialise(module);
+    HD_TRY(core_module_samplers_create(module));
     program.var_va = module->var_va;
     HD_TRY(hal->ops->module_load(hal, &program, &module->hal));
     module->hal->owner = module;
@@ -115,6 +117,7 @@ void core_module_finalise(struct core_module *module)
     struct core_context *ctx = module->ctx;
 
     assert(!module->link);
+    core_module_references_destroy(module);
     if (module->hal) {
         (void)!core_context_synchronize(ctx);
         ctx->device->hal->ops->module_unload(module->hal);
@@ -208,6 +211,7 @@ bool core_module_destroy(struct core_module *module)
     (void)!core_context_synchronize(module->ctx);
     module_unlink(module);
     functions_destroy(module);
+    core_module_references_destroy(module); /* `closing` keeps new ones away */
     core_module_unref(module);
     return true;
 }

@@ -321,6 +321,20 @@ enum hd_status core_surface_create(struct core_context *ctx, const struct core_a
     return make(ctx, &view, api, api_B, out_surface);
 }
 
+enum hd_status core_sampler_create(struct core_context *ctx, const struct core_texture_desc *desc,
+                                   uint64_t va, struct core_texture **out_sampler)
+{
+    struct core_texel texel = {IR_TEXEL_FLOAT, 32, 1};
+    struct ir_texture view = {.is_sampler = true, .unnormalized = desc->unnormalized, .nlevels = 1};
+
+    texel_set(&view, &texel, 0);
+    sampler_set(&view, desc);
+    for (unsigned i = 0; i < 3; i++)
+        view.address[i] = (uint8_t)desc->address[i]; /* what folds depends on the texture */
+    view.level[0] = (struct ir_texture_level){.base = va, .width = 1, .height = 1, .depth = 1};
+    return make(ctx, &view, "", 0, out_sampler);
+}
+
 bool core_texture_destroy(struct core_texture *texture)
 {
     if (!core_object_retire(&texture->object))

@@ -43,6 +43,7 @@ struct core_texture_desc {
     /* how it is read; not of surfaces */
     unsigned address[3], filter, mip_filter, flags, anisotropy;
     float bias, min_level, max_level, border[4];
+    bool unnormalized; /* of samplers */
     /* a view of an array */
     bool has_view;
     unsigned view_format; /* CU_RES_VIEW_FORMAT_*, 0: the array's */
@@ -68,6 +69,9 @@ enum hd_status core_texture_create(struct core_context *ctx, const struct core_t
 enum hd_status core_surface_create(struct core_context *ctx, const struct core_array *array,
                                    const void *api, size_t api_B, struct core_texture **out_surface)
     HD_MUST_CHECK;
+/* How a .samplerref variable reads; as a texture it is the word at `va`. HD_NO_MEMORY. */
+enum hd_status core_sampler_create(struct core_context *ctx, const struct core_texture_desc *desc,
+                                   uint64_t va, struct core_texture **out_sampler) HD_MUST_CHECK;
 /* The device must be done with it. */
 bool core_texture_destroy(struct core_texture *texture);
 

@@ -334,6 +334,10 @@ struct ir_reloc {
     struct ir_reloc *next;
 };
 
+/* What a variable names an object of: eight bytes with its handle (ir/texture.h). */
+enum ir_reference { IR_REF_NONE, IR_REF_TEXTURE, IR_REF_SAMPLER, IR_REF_SURFACE };
+extern const char *const ir_reference_names[];
+
 struct ir_var {
     const char *name;
     uint32_t index; /* module scope: number in the program, like ir_func.index */
@@ -343,7 +347,8 @@ struct ir_var {
     uint32_t align_B;
     bool managed;
     bool is_dynamic_shared;
-    uint8_t *init; /* init_B bytes, the rest of the variable is zero */
+    enum ir_reference reference; /* with it `init` is a struct ir_reference_init, or NULL */
+    uint8_t *init;               /* init_B bytes, the rest of the variable is zero */
     uint64_t init_B;
     struct ir_reloc *relocs;
     uint64_t window_offset; /* shared and local: set by ir_layout_windows() */

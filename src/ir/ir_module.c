@@ -101,6 +101,8 @@ struct ir_func *ir_func_create(struct ir_module *module, const char *name)
     return func;
 }
 
+const char *const ir_reference_names[] = {"none", "texture", "sampler", "surface"};
+
 struct ir_var *ir_var_create(struct ir_module *module, struct ir_func *owner, const char *name,
                              enum ir_space space)
 {

@@ -386,6 +386,8 @@ static void print_var(const struct ir_var *var, uint32_t next_index, struct hd_b
         hd_buf_puts(out, " managed");
     if (var->is_dynamic_shared)
         hd_buf_puts(out, " dynamic");
+    if (var->reference)
+        hd_buf_printf(out, " reference %s", ir_reference_names[var->reference]);
     print_init(var, out);
     print_relocs(var, out);
     hd_buf_putc(out, '\n');

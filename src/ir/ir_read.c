@@ -240,6 +240,17 @@ static enum hd_status read_func_words(struct ir_reader *r, struct ir_func *func)
     return HD_OK;
 }
 
+static enum hd_status read_reference(struct ir_reader *r, struct ir_var *var)
+{
+    int which = ir_read_lookup(r->lex.text, ir_reference_names, IR_REF_SURFACE + 1);
+
+    if (which < 0)
+        return ir_read_error(r, "texture, sampler or surface");
+    var->reference = (enum ir_reference)which;
+    ir_lex_next(&r->lex);
+    return HD_OK;
+}
+
 static enum hd_status read_var_attributes(struct ir_reader *r, struct ir_var *var)
 {
     struct ir_reloc **tail = &var->relocs;
@@ -257,6 +268,8 @@ static enum hd_status read_var_attributes(struct ir_reader *r, struct ir_var *va
             var->managed = true;
         else if (hd_str_is(word, "dynamic"))
             var->is_dynamic_shared = true;
+        else if (hd_str_is(word, "reference"))
+            HD_TRY(read_reference(r, var));
         else if (hd_str_is(word, "init"))
             HD_TRY(read_init(r, var));
         else if (hd_str_is(word, "reloc")) {

@@ -241,7 +241,8 @@ static void outside_texel(const struct ir_texture *t, const uint32_t border[4], 
 struct fetch {
     const struct ir_tex *op;
     const struct ir_texture *texture, *sampler;
-    bool linear;
+    bool linear, normalized;
+    uint8_t address[COORDINATES]; /* enum ir_address_mode */
     float at[COORDINATES];
     int32_t offset[COORDINATES];
     uint32_t layer;      /* z of the image; 0 for 3d */
@@ -269,12 +270,12 @@ static float mirrored(float x)
 }
 
 /* In texels, NaN as 0. */
-static float scaled(const struct ir_texture *sampler, unsigned dimension, float x, uint32_t extent)
+static float scaled(const struct fetch *f, unsigned dimension, float x, uint32_t extent)
 {
-    if (sampler->normalized) {
-        if (sampler->address[dimension] == IR_ADDRESS_WRAP)
+    if (f->normalized) {
+        if (f->address[dimension] == IR_ADDRESS_WRAP)
             x = wrapped(x);
-        else if (sampler->address[dimension] == IR_ADDRESS_MIRROR)
+        else if (f->address[dimension] == IR_ADDRESS_MIRROR)
             x = mirrored(x);
         x = x * (float)extent;
     }
@@ -367,7 +368,7 @@ static void texel_at(const struct fetch *f, const struct ir_texture_level *l, co
     if (f->in_cube)
         cross_seam(l, &place[0], &place[1], &z);
     for (unsigned d = 0; d < f->dimensions; d++) {
-        place[d] = addressed((enum ir_address_mode)f->sampler->address[d], place[d], extents(l)[d]);
+        place[d] = addressed((enum ir_address_mode)f->address[d], place[d], extents(l)[d]);
         if (place[d] < 0) {
             outside_texel(f->texture, f->sampler->border, out);
             return;
@@ -415,7 +416,7 @@ static struct footprint footprint_of(const struct fetch *f, const struct ir_text
 {
     struct footprint p = {{0}, {0}};
     for (unsigned d = 0; d < f->dimensions; d++) {
-        float u = scaled(f->sampler, d, f->at[d], extents(l)[d]);
+        float u = scaled(f, d, f->at[d], extents(l)[d]);
         int32_t fixed = f->linear ? fixed_place(u) : (int32_t)floorf(u) * ONE;
         p.first[d] = (fixed >> 8) + f->offset[d];
         p.weight[d] = (unsigned)fixed & (ONE - 1);
@@ -477,7 +478,7 @@ static float gradient_length(const struct fetch *f, const float *gradient, unsig
     const struct ir_texture_level *l = &f->texture->level[0];
     float sum = 0;
     for (unsigned i = 0; i < n; i++) {
-        float scale = !f->sampler->normalized ? 1.0f : (float)extents(l)[i];
+        float scale = !f->normalized ? 1.0f : (float)extents(l)[i];
         float d = gradient[i] * (major > 0 ? (float)l->width * 0.5f / major : scale);
         sum += d * d;
     }
@@ -699,6 +700,17 @@ bool ir_texture_is(const struct ir_tex *op, const struct ir_texture *object)
     return object && object->is_surface == surface;
 }
 
+/* A sampler by itself wraps and mirrors when the texture's coordinates are normalised. */
+static void sampling_set(struct fetch *f)
+{
+    const struct ir_texture *s = f->sampler;
+    f->normalized = s->is_sampler ? f->texture->normalized && !s->unnormalized : s->normalized;
+    for (unsigned d = 0; d < COORDINATES; d++) {
+        bool folds = s->address[d] == IR_ADDRESS_WRAP || s->address[d] == IR_ADDRESS_MIRROR;
+        f->address[d] = folds && !f->normalized ? IR_ADDRESS_CLAMP : s->address[d];
+    }
+}
+
 void ir_texture_read(const struct ir_tex *op, const struct ir_texture *texture,
                      const struct ir_texture *sampler, const uint32_t *words, uint32_t *out)
 {
@@ -711,6 +723,7 @@ void ir_texture_read(const struct ir_tex *op, const struct ir_texture *texture,
     assert(op->what == IR_TEX_FETCH || op->what == IR_TEX_GATHER);
     f.dimensions = ir_tex_dimensions(op);
     f.linear = sampler->linear && !is_integer(texture);
+    sampling_set(&f);
     if (leading_words(op) && op->geometry != IR_TEX_2DMS)
         f.layer = layer_of(op, texture, words[leading_words(op) - 1]);
     read_texture(&f, words, out);

@@ -52,7 +52,9 @@ struct ir_texture {
     uint8_t channel_B, channels, texel_B;
     uint8_t address[3]; /* enum ir_address_mode; wrap and mirror only with normalized */
     bool is_surface, is_linear;
-    bool normalized; /* coordinates */
+    bool is_sampler; /* only that: whether coordinates are normalised is the texture's to say, .. */
+    bool unnormalized; /* .. unless this says that they are not */
+    bool normalized;   /* coordinates */
     bool srgb, seamless;
     bool linear, mip_linear; /* filters; linear is for kinds that read as float */
     uint8_t anisotropy;      /* 1 to 16 */
@@ -61,6 +63,16 @@ struct ir_texture {
     uint32_t nlevels;
     uint32_t array_size; /* of layered textures, for queries */
     struct ir_texture_level level[IR_TEXTURE_LEVELS];
+};
+
+/*
+ * What the initialiser of a .texref or .samplerref variable says: ir_var.init of those. Numbers are
+ * the API's. given: bits 0 to 2 for the address modes.
+ */
+struct ir_reference_init {
+    uint8_t address[3];
+    uint8_t linear, normalized, unnormalized;
+    uint8_t given, unused;
 };
 
 /* Handles are numbers that no address is (core/handle.h). */

@@ -52,8 +52,17 @@ static enum hd_status place_error(const struct linker *l, enum hd_status status,
                     sym->place.col, what, HD_STR_ARG(sym->name));
 }
 
+static enum ir_reference reference_of(unsigned type)
+{
+    return type == PTX_TYPE_TEXREF       ? IR_REF_TEXTURE
+           : type == PTX_TYPE_SAMPLERREF ? IR_REF_SAMPLER
+           : type == PTX_TYPE_SURFREF    ? IR_REF_SURFACE
+                                         : IR_REF_NONE;
+}
+
 void lower_var_fill(struct ir_var *ir, const struct ptx_var *v)
 {
+    ir->reference = v->is_array ? IR_REF_NONE : reference_of(v->type);
     ir->size_B = v->size_B;
     ir->align_B = v->align ? v->align : 1;
     ir->managed = v->managed;

@@ -53,6 +53,7 @@ static struct ir_var *var_enter(struct lower_job *job, const struct ir_var *decl
     var->size_B = decl->size_B;
     var->align_B = decl->align_B;
     var->managed = decl->managed;
+    var->reference = decl->reference;
     var->is_dynamic_shared = decl->is_dynamic_shared;
     job->module->arena.failed |= !hd_map_put_u64(&job->vars, (uintptr_t)decl, var);
     return var;

@@ -654,6 +654,10 @@ void ptx_print_operand(const struct ptx_operand *operand, struct hd_buf *buf);
 struct ptx_sym *ptx_module_find(const struct ptx_module *module, struct hd_str name);
 
 /*
+ * Of a .texref or .samplerref variable the bytes are: three address modes (0 wrap, 1 clamp, 2
+ * mirror, 3 border), linear filter, normalised coordinates, unnormalised by force; bits 0 to 2 for
+ * the address modes that were given, 0. Fields that what is bound says for itself are passed over.
+ *
  * Writes a variable's initial bytes into dst[size_B] (zeroed by the caller) and calls `reloc` for
  * each address in it: width bytes at `at` receive (address of sym + addend), as generic address
  * when `generic`; a nonzero mask selects and right-aligns one byte field of the address.

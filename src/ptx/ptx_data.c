@@ -113,6 +113,85 @@ static enum hd_status write_value(struct writer *w, const struct ptx_init *init,
     return HD_OK;
 }
 
+/* ---- references to textures and samplers */
+
+struct reference_field {
+    const char *name;
+    unsigned at;        /* byte */
+    const char *values; /* "name=number ..", besides numbers; NULL: passed over */
+};
+
+static const char address_modes[] =
+    "wrap=0 clamp_to_edge=1 clamp_ogl=1 mirror=2 clamp_to_border=3 0=0 1=2 2=1 3=1 4=3 ";
+static const char filters[] = "nearest=0 linear=1 0=0 1=1 ";
+static const char bools[] = "0=0 1=1 ";
+static const struct reference_field reference_fields[] = {
+    {"addr_mode_0", 0, address_modes},
+    {"addr_mode_1", 1, address_modes},
+    {"addr_mode_2", 2, address_modes},
+    {"filter_mode", 3, filters},
+    {"normalized_coords", 4, bools},
+    {"force_unnormalized_coords", 5, bools},
+    {"width", 0, NULL},
+    {"height", 0, NULL},
+    {"depth", 0, NULL},
+    {"channel_data_type", 0, NULL},
+    {"channel_order", 0, NULL},
+    {"array_size", 0, NULL},
+    {"num_mipmap_levels", 0, NULL},
+    {"num_samples", 0, NULL},
+    {"memory_layout", 0, NULL},
+};
+
+/* The number behind `name=`; -1: there is none. */
+static int value_of(const char *values, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = values; *at; at = strchr(at, ' ') + 1)
+        if (!strncmp(at, name, len) && at[len] == '=')
+            return at[len + 1] - '0';
+    return -1;
+}
+
+static bool is_of(enum ptx_type type, const struct reference_field *field)
+{
+    if (type == PTX_TYPE_SAMPLERREF)
+        return field->values && field->at != 4;
+    return type == PTX_TYPE_TEXREF ? field->at != 5 : !field->values;
+}
+
+static bool reference_set(enum ptx_type type, const struct ptx_init *init, uint8_t *dst)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(reference_fields); i++) {
+        const struct reference_field *f = &reference_fields[i];
+        if (strcmp(f->name, init->u.text) || !is_of(type, f))
+            continue;
+        int value = f->values ? value_of(f->values, init->text2) : 0;
+        if (f->values && value >= 0) {
+            dst[f->at] = (uint8_t)value;
+            dst[6] |= (uint8_t)(f->at < 3 ? 1 << f->at : 0);
+        }
+        return value >= 0;
+    }
+    return false;
+}
+
+static enum hd_status reference_image(const struct ptx_var *var, uint8_t *dst)
+{
+    enum ptx_type type = (enum ptx_type)var->type;
+    const struct ptx_init *list = var->init;
+    bool good = list->kind == PTX_INIT_LIST && !var->is_array;
+    for (uint32_t i = 0; good && i < list->count; i++) {
+        const struct ptx_init *each = &list->u.list[i];
+        if (each->kind != PTX_INIT_FIELD || !reference_set(type, each, dst))
+            return hd_error(HD_BAD_PTX, "line %u: .%s '%.*s' has no such field, or no such value",
+                            each->place.line, ptx_type_name(type), HD_STR_ARG(var->sym.name));
+    }
+    return good ? HD_OK
+                : hd_error(HD_NOT_SUPPORTED, "initialiser of .%s '%.*s' (line %u) is not supported",
+                           ptx_type_name(type), HD_STR_ARG(var->sym.name), var->sym.place.line);
+}
+
 enum hd_status ptx_var_image(const struct ptx_var *var, uint8_t *dst, uint64_t size_B,
                              ptx_reloc_fn reloc, void *ctx)
 {
@@ -121,8 +200,6 @@ enum hd_status ptx_var_image(const struct ptx_var *var, uint8_t *dst, uint64_t s
     if (!var->init)
         return HD_OK;
     if (ptx_type_class((enum ptx_type)var->type) == PTX_CLASS_OPAQUE)
-        return hd_error(HD_NOT_SUPPORTED, "initialiser of .%s '%.*s' (line %u) is not supported",
-                        ptx_type_name((enum ptx_type)var->type), HD_STR_ARG(var->sym.name),
-                        var->sym.place.line);
+        return reference_image(var, dst);
     return write_value(&w, var->init, 0, size_B, 0);
 }

@@ -288,6 +288,9 @@ static enum hd_status check_shape(struct ptx_parser *p, const struct decl_type *
         return ptx_fail(p, var->sym.place, "a register cannot be an array");
     if (decl->space == PTX_SPACE_PARAM && decl->vec > 1 && !var->is_array)
         return ptx_fail(p, var->sym.place, "a vector cannot be in .param, but for arrays of them");
+    if (ptx_type_class(decl->type) == PTX_CLASS_OPAQUE &&
+        (decl->vec > 1 || (decl->space != PTX_SPACE_GLOBAL && decl->space != PTX_SPACE_PARAM)))
+        return ptx_fail(p, var->sym.place, "textures, samplers and surfaces are in .global");
     return decl->space == PTX_SPACE_REG ? check_reg_vector(p, decl, &var->sym) : HD_OK;
 }
 

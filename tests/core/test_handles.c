@@ -331,6 +331,21 @@ static CUresult extmem_destroy(void *handle, void *owner)
     return cuDestroyExternalMemory(handle);
 }
 
+static CUresult texref_create(void **out)
+{
+    return cuTexRefCreate((CUtexref *)out);
+}
+
+static CUresult texref_use(void *handle)
+{
+    return cuTexRefSetFlags(handle, 0);
+}
+
+static CUresult texref_destroy(void *handle, void *owner)
+{
+    return cuTexRefDestroy(handle);
+}
+
 static CUresult allocation_create(void **out)
 {
     const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -366,6 +381,7 @@ static const struct kind kinds[] = {
     {CORE_USER_OBJECT, object_create, object_use, object_destroy},
     {CORE_ARRAY, array_create, array_use, array_destroy},
     {CORE_TEXTURE, texture_create, texture_use, texture_destroy},
+    {CORE_TEXREF, texref_create, texref_use, texref_destroy},
     {CORE_MEMPOOL, mempool_create, mempool_use, mempool_destroy},
     {CORE_EXTMEM, extmem_create, extmem_use, extmem_destroy},
     {CORE_ALLOCATION, allocation_create, allocation_use, allocation_destroy},

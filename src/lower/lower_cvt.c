@@ -190,9 +190,9 @@ static val four(struct lower_fn *f, const struct ptx_insn *in)
     for (unsigned i = 0; i < 2; i++) { /* the lower pair first */
         val src[] = {bits, zero, lower_const(f, IR_B32, select[i])};
         val random = lower_op(f, IR_OP_PRMT, IR_B32, 3, src);
-        const struct ptx_operand *high = &items[i ? 0 : 2];
-        part[i] = pair(f, in->form, lower_src(f, &high[0], IR_F32), lower_src(f, &high[1], IR_F32),
-                       random);
+        const struct ptx_operand *two = &items[i ? 0 : 2];
+        val lower = lower_src(f, &two[1], IR_F32), upper = lower_src(f, &two[0], IR_F32);
+        part[i] = pair(f, in->form, upper, lower, random);
     }
     return lower_op(f, IR_OP_PACK, e2m1 ? IR_B16 : IR_B32, 2, part);
 }
@@ -222,7 +222,8 @@ static val packed(struct lower_fn *f, const struct ptx_insn *in)
         return four(f, in);
     if (is_packed_half(from)) {
         val a = lower_src(f, &in->ops[1], IR_B32);
-        return pair(f, form, half_as_f32(f, a, from, 1), half_as_f32(f, a, from, 0), NULL);
+        val lower = half_as_f32(f, a, from, 0), upper = half_as_f32(f, a, from, 1);
+        return pair(f, form, upper, lower, NULL);
     }
     if (from != IR_F32)
         return widen_pair(f, in, to, from);

@@ -84,9 +84,10 @@ static bool fma_in_bounds(struct lower_fn *f, const struct ptx_insn *in)
     val a = lower_src(f, &in->ops[1], t), b = lower_src(f, &in->ops[2], t), part[2];
     val r = lower_simple_emit(f, in, IR_OP_FMA)->dst[0];
     for (unsigned i = 0; i < n; i++) {
-        val outside = lower_op2(f, IR_OP_OR, IR_PRED, is_outside(f, a, i), is_outside(f, b, i));
-        part[i] = lower_op3(f, IR_OP_SELECT, IR_B16, outside, lower_const(f, IR_B16, 0),
-                            element(f, r, i));
+        val both[] = {is_outside(f, a, i), is_outside(f, b, i)};
+        val outside = lower_op(f, IR_OP_OR, IR_PRED, 2, both);
+        val pick[] = {outside, lower_const(f, IR_B16, 0), element(f, r, i)};
+        part[i] = lower_op(f, IR_OP_SELECT, IR_B16, 3, pick);
     }
     lower_dst(f, &in->ops[0], n == 2 ? lower_op(f, IR_OP_PACK, IR_B32, 2, part) : part[0], t);
     return true;

@@ -19,6 +19,7 @@ struct core_graph_page {
 
 static struct hd_lock lock = HD_LOCK_INIT(GRAPH_MEMORY, "memory of graphs");
 static struct core_graph_memory *memories;
+static _Atomic bool any; /* is there one? Only then frees have to look */
 static struct core_graph_page *pages;
 static uint64_t stats_B[CORE_DEVICES_MAX][CORE_GRAPH_MEMORY_STATS];
 
@@ -171,8 +172,10 @@ static enum hd_status place(struct core_graph_memory *m)
     HD_TRY(core_vmm_reserve(m->room_B, CORE_VMM_GRANULE_B, &m->va));
     hd_lock_acquire(&lock);
     status = map_locked(m);
-    if (status == HD_OK)
+    if (status == HD_OK) {
         hd_list_push(&memories, m);
+        atomic_store(&any, true);
+    }
     hd_lock_release(&lock);
     if (status != HD_OK)
         (void)!core_vmm_free(m->va, m->room_B);
@@ -226,6 +229,7 @@ static void reap_locked(struct core_graph_memory *m)
         return;
     unmap_locked(m);
     hd_list_remove(m);
+    atomic_store(&any, memories != NULL);
     if (core_vmm_free(m->va, m->room_B) != HD_OK)
         assert(!"it was reserved");
     hd_free(m->said);
@@ -432,8 +436,12 @@ static enum hd_status free_begin(uint64_t va, bool *out_found, struct core_graph
 enum hd_status core_graph_memory_free(struct core_stream *stream, uint64_t va, bool *out_found)
 {
     struct core_graph_use *use = NULL;
-    enum hd_status status = free_begin(va, out_found, &use);
+    enum hd_status status;
 
+    *out_found = false;
+    if (HD_LIKELY(!atomic_load(&any)))
+        return HD_OK;
+    status = free_begin(va, out_found, &use);
     if (!use)
         return status;
     if (!stream) {

@@ -413,6 +413,7 @@ extern const struct ir_op_info ir_op_infos[IR_OP_COUNT];
 
 const char *ir_type_name(enum ir_type type);
 unsigned ir_type_bits(enum ir_type type);
+enum ir_type ir_type_of_bits(unsigned bits);     /* of values; IR_VOID: there is none so wide */
 unsigned ir_type_lanes(enum ir_type type);       /* 1 for all but packed types */
 enum ir_type ir_type_element(enum ir_type type); /* of one lane; the type itself if not packed */
 bool ir_type_is_signed(enum ir_type type);

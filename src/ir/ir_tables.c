@@ -173,8 +173,7 @@ char ir_operand_role(const char *roles, uint32_t index)
     return 0;
 }
 
-/* The type of values of this many bits. */
-static enum ir_type value_type(unsigned bits)
+enum ir_type ir_type_of_bits(unsigned bits)
 {
     switch (bits) {
     case 1:
@@ -196,7 +195,7 @@ static enum ir_type value_type(unsigned bits)
 
 enum ir_type ir_type_value(enum ir_type type)
 {
-    return value_type(ir_type_infos[type].bits);
+    return ir_type_of_bits(ir_type_infos[type].bits);
 }
 
 enum ir_type ir_role_type(char role, enum ir_type type, enum ir_type type2)
@@ -207,7 +206,7 @@ enum ir_type ir_role_type(char role, enum ir_type type, enum ir_type type2)
     case '2':
         return ir_type_value(type2);
     case 'w':
-        return value_type(2 * ir_type_bits(type));
+        return ir_type_of_bits(2 * ir_type_bits(type));
     case 'p':
         return IR_PRED;
     case 'i':

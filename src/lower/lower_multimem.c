@@ -29,17 +29,7 @@ static enum ir_type element_of(enum ptx_type type)
 
 static enum ir_type register_of(enum ptx_type type)
 {
-    switch (ptx_type_bits(type)) {
-    case 8:
-        return IR_B8;
-    case 16:
-        return IR_B16;
-    case 32:
-        return IR_B32;
-    default:
-        assert(ptx_type_bits(type) == 64);
-        return IR_B64;
-    }
+    return ir_type_of_bits(ptx_type_bits(type));
 }
 
 static enum ir_multimem_verb verb_of(enum ptx_op op)

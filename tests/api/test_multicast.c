@@ -398,6 +398,7 @@ static void test_stores(uint64_t *random)
     }
     for (unsigned d = 0; d < DEVICES; d++)
         success(cuMemsetD8_v2(replica[d], 0, 16), "zeroes");
+    success(cuCtxSynchronize(), "other devices do not wait for them");
     success(run_text(0, counts, cast, plain), "threads count");
     success(run_text(2, counts, cast, plain), "and those of another device");
     all_hold(0, counted, sizeof(counted), "counters");

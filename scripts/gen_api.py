@@ -24,6 +24,10 @@ HAVE = {"YES": "Implemented", "REFUSES": "Always refused", "NO": "Missing"}
 Param = collections.namedtuple("Param", "out inout opt type name default")
 
 
+# What these return is the failure of another call.
+NO_FAILURE = {"cudaGetLastError", "cudaPeekAtLastError"}
+
+
 class Entry:
     """A row of either table."""
 
@@ -203,6 +207,8 @@ def c_function(api, entry, symbol, twin):
     yield "{"
     if entry.tells():
         values = ", ".join(p.name for p in entry.params) or "0"
+        if symbol not in NO_FAILURE:
+            call = f"API_RUN({entry.symbol}, {call})"
         yield "    if (HD_LIKELY(!heddle_tap_kinds_wanted()))"
         yield f"        return {call};"
         yield f"    const struct {tag(entry, entry.symbol)}_params tell_args_ = {{{values}}};"

@@ -38,6 +38,7 @@ enum hd_env_kind {
     X("HEDDLE_DEVICE", CHOICE, "cpu, interp", "device kind; default: cpu. interp is the slow reference") \
     X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
+    X("CUDA_LOG_FILE", TEXT, "", "where each call that fails is told, with its reason: `stdout`, `stderr`, or a file that it is appended to") \
     X("HEDDLE_EXIT_WAIT", COUNT, "0 to 3600000", "milliseconds that exit, cudaDeviceReset and the end of a context wait for running kernels before they cancel them; default: 5000") \
     X("HEDDLE_WATCHDOG", COUNT, "0 to 86400", "seconds for which the threads of a launch may do nothing but wait for each other: then it ends with cudaErrorLaunchTimeout and a message that says who waits where; default: 0, for ever") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \

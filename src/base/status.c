@@ -8,6 +8,7 @@
 #define ERROR_MESSAGE_B 1024
 
 static HD_THREAD_LOCAL char error_message[ERROR_MESSAGE_B];
+static HD_THREAD_LOCAL uint32_t error_count;
 
 const char *hd_status_text(enum hd_status status)
 {
@@ -43,6 +44,7 @@ enum hd_status hd_error(enum hd_status status, const char *fmt, ...)
     vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
     snprintf(error_message, sizeof(error_message), "%s", message);
+    error_count++;
     if (hd_debug(HD_DEBUG_ERROR))
         hd_log_debug(HD_DEBUG_ERROR, "%s: %s", hd_status_name(status), error_message);
     return status;
@@ -56,4 +58,9 @@ const char *hd_error_message(void)
 void hd_error_clear(void)
 {
     error_message[0] = '\0';
+}
+
+uint32_t hd_error_count(void)
+{
+    return error_count;
 }

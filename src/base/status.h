@@ -73,6 +73,8 @@ enum hd_status hd_error(enum hd_status status, const char *fmt, ...) HD_PRINTF(2
 /* The calling thread's last error message; "" when there was none. Valid until the next hd_error(). */
 const char *hd_error_message(void);
 void hd_error_clear(void);
+/* How many errors were born in the calling thread: tells whether the message is new. */
+uint32_t hd_error_count(void);
 
 /* Returns from the enclosing function when `expr` is not HD_OK. */
 #define HD_TRY(expr)                                                                               \

@@ -43,6 +43,28 @@
 #define ARG_TO(params, type, member, direction, opt, target)                                       \
     ARG_ROW(params, type, member, direction, opt, sizeof(target), ARG_KIND(target))
 
+/*
+ * Around the body of every exported function (caller.c). A call that fails is an entry of the error
+ * log, once, by the outermost call: what a driver call inside a call of the runtime fails with is
+ * that one's reason.
+ */
+struct heddle_caller;
+struct heddle_caller *heddle_call_enter(void);
+void heddle_call_leave(struct heddle_caller *caller);
+/* Before it leaves. `source` is CUDA or CUDART; the result's name and text. */
+void heddle_call_failed(struct heddle_caller *caller, const char *source, const char *symbol,
+                        int result, const char *name, const char *text);
+/* API_FAILED(caller, symbol, result) is the library's. */
+#define API_RUN(symbol, expr)                                                                      \
+    ({                                                                                             \
+        struct heddle_caller *caller_ = heddle_call_enter();                                       \
+        __auto_type run_result_ = (expr);                                                          \
+        if (HD_UNLIKELY(run_result_))                                                              \
+            API_FAILED(caller_, #symbol, run_result_);                                             \
+        heddle_call_leave(caller_);                                                                \
+        run_result_;                                                                               \
+    })
+
 /* The rest of an exported function somebody listens to. */
 #define TELL(kind, entry, args, expr)                                                              \
     do {                                                                                           \

@@ -40,6 +40,9 @@ static inline CUresult drv_code_result(const char *name, enum hd_status status)
 {
     return HD_LIKELY(status == HD_OK) ? CUDA_SUCCESS : drv_code_failure(name, status);
 }
+/* Of a result; "unknown" for what is none. */
+const char *drv_result_name(CUresult result);
+const char *drv_result_text(CUresult result);
 /* Logs the message and returns the code. */
 CUresult drv_error(CUresult result, const char *fmt, ...) HD_PRINTF(2, 3);
 /* What an entry point that is not implemented returns; logs its name once. */

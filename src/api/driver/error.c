@@ -138,6 +138,20 @@ static const struct result_row *result_find(CUresult value)
     return NULL;
 }
 
+const char *drv_result_name(CUresult result)
+{
+    const struct result_row *row = result_find(result);
+
+    return row ? row->name : "unknown";
+}
+
+const char *drv_result_text(CUresult result)
+{
+    const struct result_row *row = result_find(result);
+
+    return row ? row->text : "unknown";
+}
+
 CUresult drv_cuGetErrorName(CUresult error, const char **name)
 {
     const struct result_row *row = result_find(error);

@@ -5,6 +5,10 @@
 #include "api/driver/describe.h"
 #include "api/driver/driver.h"
 
+#define API_FAILED(caller, symbol, result)                                                         \
+    heddle_call_failed(caller, "CUDA", symbol, (int)result, drv_result_name(result),               \
+                       drv_result_text(result))
+
 #define API_MISSING(symbol)                                                                        \
     ({                                                                                             \
         static _Atomic bool logged_;                                                               \

@@ -99,3 +99,35 @@ cudaError_t rt_cudaGetLastError(void)
         t->last_error = cudaSuccess;
     return error;
 }
+
+/* ---- the log of errors, which is the driver's */
+
+cudaError_t rt_cudaLogsRegisterCallback(cudaLogsCallback_t func, void *user,
+                                        cudaLogsCallbackHandle *out)
+{
+    /* The levels have the driver's numbers. */
+    _Static_assert((int)cudaLogLevelError == CU_LOG_LEVEL_ERROR, "levels");
+    _Static_assert((int)cudaLogLevelWarning == CU_LOG_LEVEL_WARNING, "levels");
+    return rt_result(cuLogsRegisterCallback((CUlogsCallback)func, user, out));
+}
+
+cudaError_t rt_cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback)
+{
+    return rt_result(cuLogsUnregisterCallback(callback));
+}
+
+cudaError_t rt_cudaLogsCurrent(cudaLogIterator *iterator, unsigned flags)
+{
+    return rt_result(cuLogsCurrent(iterator, flags));
+}
+
+cudaError_t rt_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *path, unsigned flags)
+{
+    return rt_result(cuLogsDumpToFile(iterator, path, flags));
+}
+
+cudaError_t rt_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size,
+                                    unsigned flags)
+{
+    return rt_result(cuLogsDumpToMemory(iterator, buffer, size, flags));
+}

@@ -38,6 +38,10 @@
     RT_EXPORT_SPLIT_V12(func, name)
 #endif
 
+#define API_FAILED(caller, symbol, result)                                                         \
+    heddle_call_failed(caller, "CUDART", symbol, (int)result, rt_cudaGetErrorName(result),         \
+                       rt_cudaGetErrorString(result))
+
 #define API_MISSING(symbol)                                                                        \
     ({                                                                                             \
         static _Atomic bool logged_;                                                               \

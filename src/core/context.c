@@ -77,6 +77,7 @@ static void context_clear(struct core_context *ctx)
     core_memory_release_context(ctx);
     hd_lock_acquire(&ctx->lock);
     ctx->peers.len = 0;
+    ctx->gate = (struct core_gate){0};
     hd_lock_release(&ctx->lock);
     core_thread_prune();
 }
@@ -216,6 +217,11 @@ enum hd_status core_primary_reset(struct core_device *device)
     }
     hd_lock_release(&device->lock);
     return HD_OK;
+}
+
+const char *core_context_failure(const struct core_context *ctx)
+{
+    return core_context_status(ctx) == HD_OK ? "" : ctx->domain->fault->message;
 }
 
 /* ---- limits */

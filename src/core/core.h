@@ -284,7 +284,10 @@ struct core_stream {
     struct core_object object;
     struct core_context *ctx;
     struct hal_queue *queue;
-    unsigned flags; /* CU_STREAM_NON_BLOCKING = 1 */
+    struct core_green *green; /* whose multiprocessors it uses, or NULL; until it is finalised */
+    struct core_stream *home; /* the default stream that it orders with; NULL: the context's */
+    bool is_default;          /* of its context or green context */
+    unsigned flags;           /* CU_STREAM_NON_BLOCKING = 1 */
     int priority;
     uint64_t id;
     struct hd_lock lock;    /* submission */
@@ -299,6 +302,12 @@ struct core_stream {
     struct core_stream *capture_next;
 };
 
+/* What all streams have to wait for, also those to come: core_streams_wait() (green.h). */
+struct core_gate {
+    struct hal_queue *queue; /* NULL: nothing */
+    uint64_t position;
+};
+
 struct core_context {
     struct core_object object;
     struct core_device *device;
@@ -310,6 +319,7 @@ struct core_context {
     struct hal_domain *domain;            /* what faults and is limited together */
     const _Atomic uint32_t *fault_status; /* the domain's: enum hd_status */
     struct core_stream *legacy; /* owned, lives as long as the context; has no reference to it */
+    struct core_gate gate;      /* lock */
     _Atomic uint32_t grid_id_blocks;
     _Atomic uint64_t pending_launches; /* by kernels: family.h */
     _Atomic unsigned ncapturing;       /* blocking streams that are capturing */
@@ -346,6 +356,8 @@ static inline enum hd_status core_context_status(const struct core_context *ctx)
 {
     return (enum hd_status)atomic_load_explicit(ctx->fault_status, memory_order_acquire);
 }
+/* Why it has failed, in one line; "" while it has not. Valid until it is reset. */
+const char *core_context_failure(const struct core_context *ctx);
 /* What a program may set per context: spec/limits.def. */
 enum core_limit {
 #define X(name, value, max, doc) CORE_LIMIT_##name,
@@ -372,14 +384,29 @@ enum hd_status core_peer_disable(struct core_context *ctx, struct core_context *
 
 /* The top of the calling thread's stack of contexts; borrowed, NULL when empty. Maybe not live. */
 struct core_context *core_current(void);
-/* Replaces the top, NULL drops it. HD_NO_MEMORY. */
-enum hd_status core_current_set(struct core_context *ctx) HD_MUST_CHECK;
-enum hd_status core_current_push(struct core_context *ctx) HD_MUST_CHECK;
+/* The green context as which it was made current; borrowed, NULL: as itself. */
+struct core_green *core_current_green(void);
+/*
+ * Replaces the top, NULL drops it. The caller has a reference. `green`: as this green context of
+ * it, or NULL. HD_NO_MEMORY.
+ */
+enum hd_status core_current_set_green(struct core_context *ctx, struct core_green *green)
+    HD_MUST_CHECK;
+enum hd_status core_current_push_green(struct core_context *ctx, struct core_green *green)
+    HD_MUST_CHECK;
+static inline HD_MUST_CHECK enum hd_status core_current_set(struct core_context *ctx)
+{
+    return core_current_set_green(ctx, NULL);
+}
+static inline HD_MUST_CHECK enum hd_status core_current_push(struct core_context *ctx)
+{
+    return core_current_push_green(ctx, NULL);
+}
 /* NULL when the stack is empty; else with a reference. */
 struct core_context *core_current_pop(void);
 /*
- * The calling thread's default stream of the context, made on first use, destroyed with the thread.
- * Borrowed: the thread has a reference.
+ * The calling thread's default stream of the context, or the green context, made on first use,
+ * destroyed with the thread. Borrowed: the thread has a reference.
  */
 enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stream **out_stream)
     HD_MUST_CHECK;
@@ -392,6 +419,12 @@ void core_thread_prune(void);
 
 enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int priority,
                                   struct core_stream **out_stream) HD_MUST_CHECK;
+/* The same on the multiprocessors of a green context, NULL: on all. */
+enum hd_status core_stream_create_green(struct core_context *ctx, struct core_green *green,
+                                        unsigned flags, int priority,
+                                        struct core_stream **out_stream) HD_MUST_CHECK;
+/* What the stream's kernels may use. */
+uint32_t core_stream_sms(const struct core_stream *stream);
 /* Returns at once; submitted work still completes, and the legacy stream still waits for it. */
 bool core_stream_destroy(struct core_stream *stream);
 /*

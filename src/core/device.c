@@ -112,6 +112,8 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->cc_major = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR];
     d->cc_minor = d->attributes[CORE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR];
     d->units = d->attributes[CORE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+    d->hal->nsms = (uint32_t)d->units;
+    assert(d->hal->nsms && d->hal->nsms <= HAL_SMS_MAX);
     d->l2_B = d->attributes[CORE_ATTRIBUTE_L2_CACHE_SIZE];
     d->clock_khz = d->attributes[CORE_ATTRIBUTE_CLOCK_RATE];
     d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];

@@ -84,8 +84,9 @@ bool core_family_add(struct core_family *family, const struct core_family_comman
  */
 struct submitter {
     struct core_family *family;
-    struct hal_queue *queue; /* NULL: none yet */
-    int priority;            /* of the parent's */
+    struct hal_queue *queue;        /* NULL: none yet */
+    int priority;                   /* of the parent's */
+    const struct hal_queue *parent; /* whose multiprocessors it uses */
     uint32_t grid_id;
 };
 
@@ -94,6 +95,7 @@ static enum hd_status queue_next(struct submitter *s)
     struct core_context *ctx = s->family->ctx;
     struct hal_queue *before = s->queue;
     union hal_packet wait;
+    struct hal_sms sms;
     enum hd_status status;
 
     hd_lock_acquire(&ctx->lock);
@@ -106,6 +108,7 @@ static enum hd_status queue_next(struct submitter *s)
         return status;
     }
     s->queue->depth = s->family->depth;
+    hal_queue_sms_set(s->queue, hal_queue_sms(s->parent, &sms) ? &sms : NULL);
     if (!before)
         return HD_OK;
     wait = core_wait_packet(before, hal_queue_submitted(before));
@@ -197,7 +200,7 @@ static enum hd_status commands_submit(struct submitter *s, bool tail)
 /* The grid is over: nobody else has the family. */
 static void family_submit(struct hal_queue *parent, void *children, union hal_packet *out_wait)
 {
-    struct submitter s = {.family = children, .priority = parent->priority};
+    struct submitter s = {.family = children, .priority = parent->priority, .parent = parent};
     struct core_context *ctx = s.family->ctx;
     enum hd_status status = HD_OK;
 

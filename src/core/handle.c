@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "core/graph.h"
+#include "core/green.h"
 #include "core/core.h"
 #include "core/ipc.h"
 #include "core/link.h"

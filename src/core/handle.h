@@ -59,7 +59,8 @@
     X(TEXREF, texref, "texture reference")                                                         \
     X(MEMPOOL, mempool, "memory pool")                                                             \
     X(EXTMEM, extmem, "external memory")                                                           \
-    X(ALLOCATION, allocation, "memory allocation")
+    X(ALLOCATION, allocation, "memory allocation")                                                 \
+    X(GREEN, green, "green context")
 
 enum core_handle_kind {
 #define X(NAME, name, text) CORE_##NAME,

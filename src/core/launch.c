@@ -67,13 +67,13 @@ static enum hd_status check_function(const struct core_function *f, const struct
     return HD_OK;
 }
 
-static enum hd_status check_cooperative(const struct core_function *f, const struct core_launch *l)
+static enum hd_status check_cooperative(const struct core_function *f, const struct core_launch *l,
+                                        uint32_t sms)
 {
-    const struct core_device *d = f->module->ctx->device;
     uint64_t ctas = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     int fit = core_occupancy(f, (int)block_threads(l->block), l->dynamic_smem_B);
 
-    if (ctas > (uint64_t)fit * (uint64_t)d->units)
+    if (ctas > (uint64_t)fit * sms)
         return hd_error(HD_LAUNCH_LIMIT, "%s: %llu blocks cannot be resident at the same time",
                         f->entry->name, (unsigned long long)ctas);
     return HD_OK;
@@ -119,7 +119,8 @@ static enum hd_status check_resolved(struct core_function *f, const struct core_
 {
     HD_TRY(check_dimensions(f->module->ctx->device, l));
     HD_TRY(check_function(f, l));
-    return l->cooperative ? check_cooperative(f, l) : HD_OK;
+    return l->cooperative ? check_cooperative(f, l, (uint32_t)f->module->ctx->device->units)
+                          : HD_OK;
 }
 
 enum hd_status core_launch_check(struct core_function *f, const struct core_launch *l)
@@ -190,6 +191,8 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
     if (core_stream_is_capturing(stream))
         return launch_capture(f, stream, l);
     HD_TRY(core_launch_check(f, l));
+    if (l->cooperative)
+        HD_TRY(check_cooperative(f, l, core_stream_sms(stream)));
     HD_TRY(core_launch_pack(f->entry, l, params));
     core_launch_packet(f, l, &p);
     HD_TRY(hal->ops->kernel_prepare(

@@ -10,6 +10,7 @@
 #include "core/capture.h"
 #include "core/family.h"
 #include "core/graph_condition.h"
+#include "core/green.h"
 #include "core/retire.h"
 #include "core/tap.h"
 #include "hal/hal.h"
@@ -63,12 +64,59 @@ static bool stream_is_legacy(const struct core_stream *stream)
     return stream == stream->ctx->legacy;
 }
 
+/* The default stream that it orders with: its context's, or its green context's. */
+static struct core_stream *default_of(struct core_stream *stream)
+{
+    if (stream->is_default)
+        return stream;
+    return stream->home ? stream->home : stream->ctx->legacy;
+}
+
+/* Stands for all blocking streams that order with it. */
+static bool stream_is_default(const struct core_stream *stream)
+{
+    return stream->is_default || stream_is_legacy(stream);
+}
+
 static void stream_link_locked(struct core_context *ctx, struct core_stream *stream)
 {
     assert(hd_lock_held(&ctx->lock));
     hd_list_push(&ctx->streams, stream);
     if (stream_is_blocking(stream))
         atomic_fetch_add(&ctx->nblocking, 1);
+}
+
+static void queue_limit(struct hal_queue *queue, const struct core_green *green)
+{
+    struct hal_sms sms;
+
+    if (green)
+        memcpy(&sms, &green->sms, sizeof(sms));
+    hal_queue_sms_set(queue, green ? &sms : NULL);
+}
+
+static enum hd_status gate_pass_locked(struct core_stream *stream, const struct core_gate *gate)
+{
+    union hal_packet wait;
+
+    if (!gate->queue || hal_queue_retired(gate->queue) >= gate->position)
+        return HD_OK;
+    wait = core_wait_packet(gate->queue, gate->position);
+    return core_stream_submit_locked(stream, &wait, 1);
+}
+
+/* A new stream waits for what all streams were made to wait for. Never blocks: it is empty. */
+static enum hd_status gates_pass_locked(struct core_context *ctx, struct core_stream *stream)
+{
+    enum hd_status status;
+
+    assert(hd_lock_held(&ctx->lock));
+    hd_lock_acquire(&stream->lock);
+    status = gate_pass_locked(stream, &ctx->gate);
+    if (status == HD_OK && stream->green)
+        status = gate_pass_locked(stream, &stream->green->gate);
+    hd_lock_release(&stream->lock);
+    return status;
 }
 
 /* A context's first stream is its legacy stream, which is in no list. */
@@ -78,16 +126,39 @@ static enum hd_status stream_open_locked(struct core_context *ctx, struct core_s
     if (ctx->closing)
         return hd_error(HD_BAD_ARG, "the context was destroyed");
     HD_TRY(core_queue_take_locked(ctx, stream->priority, &stream->queue));
+    queue_limit(stream->queue, stream->green);
     stream->id = ++ctx->next_id;
     if (ctx->legacy) {
         core_context_ref(ctx);
         stream_link_locked(ctx, stream);
     }
-    return HD_OK;
+    return gates_pass_locked(ctx, stream);
 }
 
 enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int priority,
                                   struct core_stream **out_stream)
+{
+    return core_stream_create_green(ctx, NULL, flags, priority, out_stream);
+}
+
+uint32_t core_stream_sms(const struct core_stream *stream)
+{
+    return stream->green ? stream->green->nsms : (uint32_t)stream->ctx->device->units;
+}
+
+/* Of a green context the first stream is its default stream. */
+static void stream_join_green(struct core_stream *stream, struct core_green *green)
+{
+    struct core_stream *home = core_stream_lookup(green->default_stream);
+
+    stream->green = core_green_ref(green);
+    stream->home = home;
+    stream->is_default = !green->default_stream;
+}
+
+enum hd_status core_stream_create_green(struct core_context *ctx, struct core_green *green,
+                                        unsigned flags, int priority,
+                                        struct core_stream **out_stream)
 {
     struct core_stream *stream = core_handle_alloc(CORE_STREAM);
     enum hd_status status;
@@ -98,6 +169,8 @@ enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int 
     stream->ctx = ctx;
     stream->flags = flags;
     stream->priority = priority;
+    if (green)
+        stream_join_green(stream, green);
     hd_lock_acquire(&ctx->lock);
     status = stream_open_locked(ctx, stream);
     if (status == HD_OK)
@@ -161,7 +234,9 @@ void core_stream_finalise(struct core_stream *stream)
 
     core_capture_abandon(stream); /* a call may have begun one after it was destroyed */
     core_capture_stream_fini(stream);
-    if (!stream->queue) { /* was never opened */
+    core_stream_unref(stream->home);
+    core_green_unref(stream->green); /* the pointer stays, to be compared */
+    if (!stream->queue) {            /* was never opened */
         hd_lock_fini(&stream->lock);
         core_handle_free(stream);
         return;
@@ -279,7 +354,8 @@ static enum hd_status waits_add_locked(struct core_stream *legacy, struct waits 
     for (struct core_stream *s = list; s; s = s->next) {
         uint64_t position = hal_queue_submitted(s->queue);
 
-        if (!stream_is_blocking(s) || atomic_load(&s->waited_by_legacy) >= position ||
+        if (!stream_is_blocking(s) || s == legacy || default_of(s) != legacy ||
+            atomic_load(&s->waited_by_legacy) >= position ||
             hal_queue_retired(s->queue) >= position)
             continue;
         atomic_store(&s->waited_by_legacy, position);
@@ -300,7 +376,7 @@ static enum hd_status order_legacy_acquire(struct core_stream *legacy)
     struct waits waits;
     enum hd_status status;
 
-    assert(stream_is_legacy(legacy));
+    assert(stream_is_default(legacy));
     waits.n = 0;
     hd_lock_acquire(&ctx->lock);
     hd_lock_acquire(&legacy->lock);
@@ -317,7 +393,7 @@ static enum hd_status order_legacy_acquire(struct core_stream *legacy)
 /* A blocking stream waits for what the legacy stream was given so far. */
 static enum hd_status order_blocking_locked(struct core_stream *stream)
 {
-    struct hal_queue *legacy = stream->ctx->legacy->queue;
+    struct hal_queue *legacy = default_of(stream)->queue;
     uint64_t position = hal_queue_submitted(legacy);
     union hal_packet wait;
 
@@ -346,7 +422,7 @@ static enum hd_status order_check(struct core_stream *stream)
 /* The stream's lock, which is held afterwards also on failure, and its place among the others. */
 static enum hd_status order_acquire(struct core_stream *stream)
 {
-    bool legacy = stream_is_legacy(stream);
+    bool legacy = stream_is_default(stream);
 
     if (legacy && atomic_load(&stream->ctx->nblocking))
         return order_legacy_acquire(stream);
@@ -577,7 +653,7 @@ enum hd_status core_stream_synchronize(struct core_stream *stream)
 
     HD_TRY(status);
     /* The legacy stream stands for everything that orders with it. */
-    if (stream == ctx->legacy && atomic_load(&ctx->nblocking)) {
+    if (stream_is_default(stream) && atomic_load(&ctx->nblocking)) {
         status = order_legacy_acquire(stream);
         hd_lock_release(&stream->lock);
     }

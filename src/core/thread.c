@@ -7,8 +7,13 @@
 #include "base/mem.h"
 #include "core/core.h"
 
+struct current {
+    struct core_context *ctx;
+    struct core_green *green; /* of it, or NULL */
+};
+
 static HD_THREAD_LOCAL struct {
-    HD_VEC(struct core_context *) stack;  /* the current one is the last */
+    HD_VEC(struct current) stack;         /* the current one is the last */
     HD_VEC(struct core_stream *) streams; /* default streams; the last used one is first */
 } self;
 
@@ -26,7 +31,7 @@ static void thread_exit(void *unused)
     }
     hd_vec_fini(&self.streams);
     while (self.stack.len)
-        core_context_unref(hd_vec_pop(&self.stack));
+        core_context_unref(core_current_pop());
     hd_vec_fini(&self.stack);
 }
 
@@ -49,37 +54,43 @@ static enum hd_status thread_enter(void)
 
 struct core_context *core_current(void)
 {
-    return self.stack.len ? hd_vec_last(&self.stack) : NULL;
+    return self.stack.len ? hd_vec_last(&self.stack).ctx : NULL;
 }
 
-enum hd_status core_current_push(struct core_context *ctx)
+struct core_green *core_current_green(void)
+{
+    return self.stack.len ? hd_vec_last(&self.stack).green : NULL;
+}
+
+enum hd_status core_current_push_green(struct core_context *ctx, struct core_green *green)
 {
     assert(ctx);
     HD_TRY(thread_enter());
-    if (!hd_vec_push(&self.stack, ctx))
+    if (!hd_vec_push(&self.stack, (struct current){ctx, green}))
         return hd_error(HD_NO_MEMORY, "stack of contexts");
     core_context_ref(ctx);
+    if (green)
+        core_green_ref(green);
     return HD_OK;
 }
 
 struct core_context *core_current_pop(void)
 {
-    return self.stack.len ? hd_vec_pop(&self.stack) : NULL;
+    struct current current;
+
+    if (!self.stack.len)
+        return NULL;
+    current = hd_vec_pop(&self.stack);
+    core_green_unref(current.green);
+    return current.ctx;
 }
 
-enum hd_status core_current_set(struct core_context *ctx)
+enum hd_status core_current_set_green(struct core_context *ctx, struct core_green *green)
 {
-    struct core_context *before = core_current();
-
-    if (!ctx) {
-        core_context_unref(core_current_pop());
+    if (self.stack.len && ctx == core_current() && green == core_current_green())
         return HD_OK;
-    }
-    if (!before)
-        return core_current_push(ctx);
-    hd_vec_last(&self.stack) = core_context_ref(ctx);
-    core_context_unref(before);
-    return HD_OK;
+    core_context_unref(core_current_pop());
+    return ctx ? core_current_push_green(ctx, green) : HD_OK;
 }
 
 /* ---- default streams */
@@ -99,12 +110,13 @@ void core_thread_prune(void)
     }
 }
 
-static struct core_stream *stream_find(const struct core_context *ctx)
+static struct core_stream *stream_find(const struct core_context *ctx,
+                                       const struct core_green *green)
 {
     for (size_t i = 0; i < self.streams.len; i++) {
         struct core_stream *stream = self.streams.at[i];
 
-        if (stream->ctx != ctx || !core_stream_is_live(stream))
+        if (stream->ctx != ctx || stream->green != green || !core_stream_is_live(stream))
             continue;
         self.streams.at[i] = self.streams.at[0];
         self.streams.at[0] = stream;
@@ -115,7 +127,8 @@ static struct core_stream *stream_find(const struct core_context *ctx)
 
 enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stream **out_stream)
 {
-    struct core_stream *stream = stream_find(ctx);
+    struct core_green *green = ctx == core_current() ? core_current_green() : NULL;
+    struct core_stream *stream = stream_find(ctx, green);
 
     if (HD_LIKELY(stream)) {
         *out_stream = stream;
@@ -125,7 +138,7 @@ enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stre
     HD_TRY(thread_enter());
     if (!hd_vec_reserve(&self.streams, self.streams.len + 1))
         return hd_error(HD_NO_MEMORY, "default stream of the thread");
-    HD_TRY(core_stream_create(ctx, 0, 0, &stream));
+    HD_TRY(core_stream_create_green(ctx, green, 0, 0, &stream));
     if (!hd_vec_push(&self.streams, stream))
         assert(!"there is room");
     *out_stream = stream;

@@ -156,13 +156,35 @@ static inline enum hd_status hal_domain_status(const struct hal_domain *domain)
 
 /* ---- queues */
 
+/*
+ * A set of multiprocessors, by %smid: what the grids of a queue may run on. How a device shares its
+ * threads among them is its affair, but disjoint sets of enough of them do not disturb each other,
+ * and %smid is in the set. (docs/decisions/0099)
+ */
+#define HAL_SMS_MAX 256u
+struct hal_sms {
+    uint64_t bits[HAL_SMS_MAX / 64];
+};
+
+static inline bool hal_sms_has(const struct hal_sms *sms, uint32_t sm)
+{
+    return sms->bits[sm / 64] >> (sm % 64) & 1;
+}
+static inline void hal_sms_add(struct hal_sms *sms, uint32_t sm)
+{
+    sms->bits[sm / 64] |= (uint64_t)1 << (sm % 64);
+}
+uint32_t hal_sms_count(const struct hal_sms *sms);
+
 struct hal_queue {
     const struct hal_queue_ops *ops;
     struct hal_device *device;
-    struct hal_domain *domain;      /* outlives the queue */
-    struct hal_ring *ring;          /* HAL_RING_B bytes of this process; shared ones: hal/serve.h */
-    int priority;                   /* 0 = least, smaller is more urgent */
-    unsigned depth;                 /* of its launches: 0, or by how many kernels above them */
+    struct hal_domain *domain; /* outlives the queue */
+    struct hal_ring *ring;     /* HAL_RING_B bytes of this process; shared ones: hal/serve.h */
+    int priority;              /* 0 = least, smaller is more urgent */
+    unsigned depth;            /* of its launches: 0, or by how many kernels above them */
+    _Atomic bool is_limited;   /* to `sms`; both may be looked at any time */
+    _Atomic uint64_t sms[HAL_SMS_MAX / 64];
     uint64_t params_taken;          /* bytes of the parameter ring handed out, by the submitter */
     struct hal_queue *next, **link; /* in domain->queues */
 };
@@ -184,6 +206,14 @@ struct hal_queue_ops {
 enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_ops *ops,
                               struct hal_domain *domain, int priority) HD_MUST_CHECK;
 void hal_queue_fini(struct hal_queue *queue);
+/* Limits the grids of an idle queue to some multiprocessors; NULL: to none. */
+void hal_queue_sms_set(struct hal_queue *queue, const struct hal_sms *sms);
+/* The set, as it is now; false: the queue is not limited. */
+bool hal_queue_sms(const struct hal_queue *queue, struct hal_sms *out_sms);
+static inline bool hal_queue_has_sm(const struct hal_queue *queue, uint32_t sm)
+{
+    return atomic_load_explicit(&queue->sms[sm / 64], memory_order_relaxed) >> (sm % 64) & 1;
+}
 /*
  * A block for what does not fit the packet: `extension`, or NULL, and room for size_B bytes of
  * parameters, which is returned, 64-byte aligned; NULL when the ring is full: wait for something to
@@ -320,7 +350,9 @@ struct hal_device {
     struct hd_lock rings_lock; /* below */
     struct hal_ring *idle_rings[HAL_IDLE_RINGS];
     unsigned nidle_rings;
-    uint64_t patience_ns; /* of watchdogs; 0: endless */
+    uint64_t patience_ns;     /* of watchdogs; 0: endless */
+    uint32_t nsms;            /* multiprocessors that are reported; set by core before any work */
+    _Atomic bool has_limited; /* a queue has been limited to some of them: stays */
     /*
      * Set by core before any work, in strict mode; else NULL. Why a kernel may not touch these
      * bytes, or NULL when it may. A device that checks accesses asks before each and faults with

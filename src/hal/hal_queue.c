@@ -57,6 +57,7 @@ enum hd_status hal_queue_init(struct hal_queue *queue, const struct hal_queue_op
     queue->priority = HD_MIN(0, HD_MAX(priority, domain->device->info.priority_greatest));
     queue->params_taken = 0;
     queue->depth = 0;
+    hal_queue_sms_set(queue, NULL);
     queue->ring = ring_take(queue->device);
     if (!queue->ring)
         return hd_error(HD_NO_MEMORY, "ring of %zu bytes: %s", (size_t)HAL_RING_B, strerror(errno));
@@ -118,4 +119,32 @@ void *hal_queue_params(struct hal_queue *queue, struct hal_dispatch *p,
                        const struct hal_extension *extension, uint32_t size_B)
 {
     return hal_ring_params(queue->ring, &queue->params_taken, p, extension, size_B);
+}
+
+/* ---- multiprocessors */
+
+uint32_t hal_sms_count(const struct hal_sms *sms)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(sms->bits); i++)
+        n += (uint32_t)__builtin_popcountll(sms->bits[i]);
+    return n;
+}
+
+void hal_queue_sms_set(struct hal_queue *queue, const struct hal_sms *sms)
+{
+    assert(!sms || hal_sms_count(sms));
+    if (sms)
+        atomic_store(&queue->device->has_limited, true);
+    for (size_t i = 0; i < HD_COUNT_OF(queue->sms); i++)
+        atomic_store(&queue->sms[i], sms ? sms->bits[i] : 0);
+    atomic_store(&queue->is_limited, sms != NULL);
+}
+
+bool hal_queue_sms(const struct hal_queue *queue, struct hal_sms *out_sms)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(queue->sms); i++)
+        out_sms->bits[i] = atomic_load(&queue->sms[i]);
+    return atomic_load(&queue->is_limited);
 }

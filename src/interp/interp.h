@@ -69,6 +69,8 @@ struct interp_launch {
     bool cooperative;
     uint32_t resident_ctas; /* 0 = 4 */
     uint32_t nsms;          /* %nsmid; 0 = 1 */
+    const uint32_t *sms;    /* the ones it runs on; NULL: on all */
+    uint32_t nused;         /* of them */
     uint64_t grid_id;
     uint32_t envreg[2];
     const struct interp_ops *ops; /* may be NULL */

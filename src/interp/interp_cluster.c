@@ -107,6 +107,12 @@ uint32_t interp_cluster_ctas(const struct interp_run *run)
     return run->window.clusters ? run->cluster_ctas : 1;
 }
 
+/* CTAs run one after another here: any multiprocessor of the launch will do. */
+static uint32_t smid_of(const struct interp_launch *launch, uint32_t index)
+{
+    return launch->sms ? launch->sms[index % launch->nused] : index % HD_MAX(launch->nsms, 1u);
+}
+
 /* CTA `rank` of cluster `index`; .x first, of clusters and in them. */
 static struct interp_place place_of(const struct interp_run *run, uint64_t index, uint32_t rank)
 {
@@ -118,7 +124,7 @@ static struct interp_place place_of(const struct interp_run *run, uint64_t index
         index /= clusters;
         rank /= n;
     }
-    place.smid = place.ctaid[0] % HD_MAX(run->launch->nsms, 1u);
+    place.smid = smid_of(run->launch, place.ctaid[0]);
     return place;
 }
 

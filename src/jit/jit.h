@@ -136,7 +136,7 @@ struct jit_launch {
     uint32_t nwarps; /* per CTA */
     uint32_t dynamic_smem_B;
     uint32_t total_smem_B;
-    uint32_t nworkers; /* threads that may run CTAs of this launch at once */
+    uint32_t nsms; /* %nsmid */
     uint32_t envreg[2];
     uint64_t grid_id;
     const char *params;   /* the parameter block */

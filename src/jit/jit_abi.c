@@ -42,7 +42,7 @@ AT(jit_launch, block, 12);
 AT(jit_launch, nwarps, 24);
 AT(jit_launch, dynamic_smem_B, 28);
 AT(jit_launch, total_smem_B, 32);
-AT(jit_launch, nworkers, 36);
+AT(jit_launch, nsms, 36);
 AT(jit_launch, envreg, 40);
 AT(jit_launch, grid_id, 48);
 AT(jit_launch, params, 56);

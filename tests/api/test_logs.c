@@ -1,6 +1,6 @@
 /*
- * The log of errors: what a failing call leaves in it, dumps from a place on, what happens when it is
- * full, callbacks that call the API and remove themselves, the file.
+ * The log of errors: what a failing call leaves in it, dumps from a place on, what happens when it
+ * is full, callbacks that call the API and remove themselves, the file.
  */
 #include "driver_fixture.h"
 

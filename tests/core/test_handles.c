@@ -366,6 +366,29 @@ static CUresult allocation_destroy(void *handle, void *owner)
     return cuMemRelease((uintptr_t)handle);
 }
 
+static CUresult green_create(void **out)
+{
+    CUdevResourceDesc desc;
+    CUdevResource all;
+
+    if (cuDeviceGetDevResource(0, &all, CU_DEV_RESOURCE_TYPE_SM) ||
+        cuDevResourceGenerateDesc(&desc, &all, 1))
+        abort();
+    return cuGreenCtxCreate((CUgreenCtx *)out, desc, 0, CU_GREEN_CTX_DEFAULT_STREAM);
+}
+
+static CUresult green_use(void *handle)
+{
+    unsigned long long id;
+
+    return cuGreenCtxGetId(handle, &id);
+}
+
+static CUresult green_destroy(void *handle, void *owner)
+{
+    return cuGreenCtxDestroy(handle);
+}
+
 static const struct kind kinds[] = {
     {CORE_CONTEXT, context_create, context_use, context_destroy},
     {CORE_MODULE, module_create, module_use, module_destroy},
@@ -385,6 +408,7 @@ static const struct kind kinds[] = {
     {CORE_MEMPOOL, mempool_create, mempool_use, mempool_destroy},
     {CORE_EXTMEM, extmem_create, extmem_use, extmem_destroy},
     {CORE_ALLOCATION, allocation_create, allocation_use, allocation_destroy},
+    {CORE_GREEN, green_create, green_use, green_destroy},
 };
 _Static_assert(HD_COUNT_OF(kinds) == CORE_HANDLE_COUNT, "every kind is tested");
 

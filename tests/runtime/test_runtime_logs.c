@@ -1,4 +1,4 @@
-/* The log of errors by the runtime's names: calls of the runtime are told once, by their own names. */
+/* The log of errors by the runtime's names: its calls are told once, by their names. */
 #include "runtime_fixture.h"
 
 static char text[26000];

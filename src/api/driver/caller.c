@@ -1,15 +1,17 @@
-/* Around every exported function: which call of the program it belongs to, and why it failed. */
+/* What exported functions do when their body fails: which call of the program it was, and why. */
 #include <stdio.h>
 
 #include "api/driver/describe.h"
 #include "api/driver/error_log.h"
-#include "hal/hal.h"
 
 struct heddle_caller {
-    unsigned depth;   /* calls that the thread is in */
-    unsigned outer;   /* as many of them are around a callback: the next one is the program's */
-    uint32_t errors;  /* hd_error_count() when the program's call began */
-    int inner_result; /* what a call inside it failed with last; 0: none has */
+    unsigned depth; /* calls of the runtime that the thread is in */
+    unsigned outer; /* as many of them are around a callback: the next one is the program's */
+    uint32_t told;  /* hd_error_count() when a message was last taken for a reason */
+    int result;     /* drv_error()'s last, and hd_error_count() then */
+    uint32_t result_count;
+    int inner_result; /* what a driver call inside the runtime's failed with last; 0: none has */
+    uint32_t inner_count; /* hd_error_count() of its reason; 0: it has none */
 };
 
 static HD_THREAD_LOCAL struct heddle_caller caller;
@@ -18,10 +20,8 @@ HD_EXPORT struct heddle_caller *heddle_call_enter(void)
 {
     struct heddle_caller *c = &caller;
 
-    if (c->depth++ == c->outer) {
-        c->errors = hd_error_count();
+    if (c->depth++ == c->outer)
         c->inner_result = 0;
-    }
     return c;
 }
 
@@ -29,6 +29,12 @@ HD_EXPORT void heddle_call_leave(struct heddle_caller *c)
 {
     assert(c->depth > c->outer);
     c->depth--;
+}
+
+void drv_error_note(CUresult result)
+{
+    caller.result = (int)result;
+    caller.result_count = hd_error_count();
 }
 
 /* The message without the name of the call, which the log has anyway. */
@@ -40,50 +46,72 @@ static const char *without_name(const char *message, const char *symbol)
                                                                               : message;
 }
 
+/*
+ * The thread's message is the reason of a driver call that has failed now: it is new, and not one
+ * of another result. Each is a reason once.
+ */
+static bool take_message(struct heddle_caller *c, int result)
+{
+    uint32_t count = hd_error_count();
+
+    if (count == c->told)
+        return false;
+    c->told = count;
+    return *hd_error_message() && (count != c->result_count || c->result == result);
+}
+
 /* Why the current context has failed; NULL: it has not, or with another result. */
 static const char *context_failure(int result)
 {
     struct core_context *ctx = core_current();
     enum hd_status status = ctx ? core_context_status(ctx) : HD_OK;
 
-    return status != HD_OK && (int)drv_result(status) == result ? ctx->domain->fault->message
-                                                                : NULL;
+    return status != HD_OK && (int)drv_result(status) == result ? core_context_failure(ctx) : NULL;
 }
 
-/*
- * The message of this call; what it, or a driver call that it failed for, has said last. A message
- * from before the call, or of a driver call whose failure the runtime has coped with, is none.
- */
-static const char *reason(const struct heddle_caller *c, bool is_driver, int result)
-{
-    if (hd_error_count() != c->errors && (is_driver || c->inner_result == result))
-        return hd_error_message();
-    return context_failure(result);
-}
-
-static void tell(struct heddle_caller *c, const char *source, const char *symbol, const char *text)
+static void tell(struct heddle_caller *c, const char *source, const char *symbol, const char *why,
+                 const char *name)
 {
     unsigned outer = c->outer;
+    char line[1152];
 
+    snprintf(line, sizeof(line), "%s (%s)", without_name(why, symbol), name);
     c->outer = c->depth;
-    error_log_add(CU_LOG_LEVEL_ERROR, source, symbol, text);
+    error_log_add(CU_LOG_LEVEL_ERROR, source, symbol, line);
     c->outer = outer;
 }
 
-HD_EXPORT void heddle_call_failed(struct heddle_caller *c, const char *source, const char *symbol,
-                                  int result, const char *name, const char *text)
+HD_EXPORT void heddle_driver_failed(const char *symbol, int result, const char *name,
+                                    const char *text)
 {
+    struct heddle_caller *c = &caller;
     const char *why;
-    char line[1152];
+    bool has_message;
 
-    assert(result && c->depth > c->outer);
     if (result == CUDA_ERROR_NOT_READY)
         return; /* an answer */
-    if (c->depth > c->outer + 1) {
+    has_message = take_message(c, result);
+    if (c->depth > c->outer) {
         c->inner_result = result;
+        c->inner_count = has_message ? c->told : 0;
         return;
     }
-    why = reason(c, !strcmp(source, "CUDA"), result);
-    snprintf(line, sizeof(line), "%s (%s)", why && *why ? without_name(why, symbol) : text, name);
-    tell(c, source, symbol, line);
+    why = has_message ? hd_error_message() : context_failure(result);
+    tell(c, "CUDA", symbol, why ? why : text, name);
+}
+
+HD_EXPORT void heddle_runtime_failed(const char *symbol, int result, const char *name,
+                                     const char *text)
+{
+    struct heddle_caller *c = &caller;
+    const char *why = NULL;
+
+    assert(c->depth > c->outer);
+    if (result == CUDA_ERROR_NOT_READY || c->depth > c->outer + 1)
+        return;
+    if (c->inner_result == result && c->inner_count && c->inner_count == hd_error_count())
+        why = hd_error_message();
+    if (!why)
+        why = context_failure(result);
+    tell(c, "CUDART", symbol, why ? why : text, name);
 }

@@ -91,7 +91,8 @@ CUresult drv_cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityType t
     API_CHECK(type == CU_EXEC_AFFINITY_TYPE_SM_COUNT);
     API_CONTEXT(ctx);
     out->type = type;
-    out->param.smCount.val = (unsigned)ctx->device->units;
+    out->param.smCount.val =
+        core_current_green() ? core_current_green()->nsms : (unsigned)ctx->device->units;
     return CUDA_SUCCESS;
 }
 

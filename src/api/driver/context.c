@@ -96,12 +96,13 @@ CUresult drv_cuCtxDetach(CUcontext ctx)
 CUresult drv_cuCtxPushCurrent_v2(CUcontext handle)
 {
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+    __attribute__((cleanup(core_green_unref_at))) struct core_green *green = NULL;
 
     API_CALL(cuCtxPushCurrent_v2);
-    ctx = core_context_lookup(handle);
+    ctx = core_context_find(handle, &green);
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent: not a context");
-    return drv_result(core_current_push(ctx));
+    return drv_result(core_current_push_green(ctx, green));
 }
 
 CUresult drv_cuCtxPushCurrent(CUcontext ctx)
@@ -109,16 +110,25 @@ CUresult drv_cuCtxPushCurrent(CUcontext ctx)
     return drv_cuCtxPushCurrent_v2(ctx);
 }
 
+/* What the program made current; NULL: nothing. */
+static CUcontext current_handle(void)
+{
+    struct core_green *green = core_current_green();
+
+    return green ? core_green_context_handle(green) : core_context_handle(core_current());
+}
+
 CUresult drv_cuCtxPopCurrent_v2(CUcontext *ctx)
 {
     struct core_context *popped;
+    CUcontext handle = current_handle();
 
     API_CALL(cuCtxPopCurrent_v2);
     popped = core_current_pop();
     if (!popped)
         return drv_no_context(NULL);
     if (ctx)
-        *ctx = core_context_handle(popped);
+        *ctx = handle;
     core_context_unref(popped);
     return CUDA_SUCCESS;
 }
@@ -131,19 +141,20 @@ CUresult drv_cuCtxPopCurrent(CUcontext *ctx)
 CUresult drv_cuCtxSetCurrent(CUcontext handle)
 {
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+    __attribute__((cleanup(core_green_unref_at))) struct core_green *green = NULL;
 
     API_CALL(cuCtxSetCurrent);
-    ctx = core_context_lookup(handle);
+    ctx = core_context_find(handle, &green);
     if (handle && !ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "cuCtxSetCurrent: not a context");
-    return drv_result(core_current_set(ctx));
+    return drv_result(core_current_set_green(ctx, green));
 }
 
 CUresult drv_cuCtxGetCurrent(CUcontext *ctx)
 {
     API_CALL(cuCtxGetCurrent);
     API_CHECK(ctx);
-    *ctx = core_context_handle(core_current());
+    *ctx = current_handle();
     return CUDA_SUCCESS;
 }
 
@@ -162,7 +173,7 @@ CUresult drv_cuCtxGetDevice_v2(CUdevice *dev, CUcontext handle)
         return drv_cuCtxGetDevice(dev);
     API_CALL(cuCtxGetDevice_v2);
     API_CHECK(dev);
-    API_HANDLE(context, ctx, handle);
+    API_ANY_CONTEXT(ctx, handle);
     *dev = ctx->device->ordinal;
     return CUDA_SUCCESS;
 }
@@ -191,7 +202,7 @@ static struct core_context *context_of(CUcontext handle)
     struct core_context *ctx = core_current();
 
     if (handle)
-        return core_context_lookup(handle);
+        return core_context_find(handle, NULL);
     return ctx && core_context_is_live(ctx) ? core_context_ref(ctx) : NULL;
 }
 
@@ -215,22 +226,33 @@ CUresult drv_cuCtxGetId(CUcontext handle, unsigned long long *id)
     return CUDA_SUCCESS;
 }
 
+/* A green context waits for its own streams. */
+static CUresult synchronize(struct core_context *ctx, struct core_green *green)
+{
+    if (core_capture_any() && core_capture_refuse_context(ctx) != HD_OK)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return drv_result(green ? core_green_synchronize(green) : core_context_synchronize(ctx));
+}
+
 CUresult drv_cuCtxSynchronize(void)
 {
     API_CALL(cuCtxSynchronize);
     API_CONTEXT(ctx);
-    if (core_capture_any() && core_capture_refuse_context(ctx) != HD_OK)
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    return drv_result(core_context_synchronize(ctx));
+    return synchronize(ctx, core_current_green());
 }
 
 CUresult drv_cuCtxSynchronize_v2(CUcontext handle)
 {
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+    __attribute__((cleanup(core_green_unref_at))) struct core_green *green = NULL;
+
     if (!handle)
         return drv_cuCtxSynchronize();
     API_CALL(cuCtxSynchronize_v2);
-    API_HANDLE(context, ctx, handle);
-    return drv_result(core_context_synchronize(ctx));
+    ctx = core_context_find(handle, &green);
+    if (!ctx)
+        return no_context_of(handle);
+    return synchronize(ctx, green);
 }
 
 /* ---- limits and preferences */
@@ -361,7 +383,7 @@ CUresult drv_cuCtxEnablePeerAccess(CUcontext peer, unsigned flags)
     API_CALL(cuCtxEnablePeerAccess);
     API_CHECK(flags == 0);
     API_CONTEXT(ctx);
-    API_HANDLE(context, peer_ctx, peer);
+    API_ANY_CONTEXT(peer_ctx, peer);
     return peer_result(core_peer_enable(ctx, peer_ctx));
 }
 
@@ -369,6 +391,6 @@ CUresult drv_cuCtxDisablePeerAccess(CUcontext peer)
 {
     API_CALL(cuCtxDisablePeerAccess);
     API_CONTEXT(ctx);
-    API_HANDLE(context, peer_ctx, peer);
+    API_ANY_CONTEXT(peer_ctx, peer);
     return peer_result(core_peer_disable(ctx, peer_ctx));
 }

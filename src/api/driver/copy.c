@@ -273,8 +273,8 @@ static CUresult copy_peer(const char *name, const CUDA_MEMCPY3D_PEER *c, CUstrea
 
     API_CALL_NAMED(name);
     API_CHECK(c);
-    API_HANDLE(context, dst, c->dstContext);
-    API_HANDLE(context, src, c->srcContext);
+    API_ANY_CONTEXT(dst, c->dstContext);
+    API_ANY_CONTEXT(src, c->srcContext);
     (void)dst, (void)src;
     box = (CUDA_MEMCPY3D){
         .srcXInBytes = c->srcXInBytes,

@@ -4,6 +4,7 @@
 #ifndef HD_API_DRIVER_DESCRIBE_H
 #define HD_API_DRIVER_DESCRIBE_H
 
+#include "api/driver/cuda_abi.h"
 #include "base/compiler.h"
 #include "heddle/tap.h"
 
@@ -44,26 +45,27 @@
     ARG_ROW(params, type, member, direction, opt, sizeof(target), ARG_KIND(target))
 
 /*
- * Around the body of every exported function (caller.c). A call that fails is an entry of the error
- * log, once, by the outermost call: what a driver call inside a call of the runtime fails with is
- * that one's reason.
+ * What an exported function does with the result of its body (caller.c). A call that fails is an
+ * entry of the error log, once, by the outermost call: what a driver call inside a call of the
+ * runtime fails with is that one's reason. So calls of the runtime enter and leave; those of the
+ * driver, which call no others, cost nothing unless they fail.
  */
 struct heddle_caller;
 struct heddle_caller *heddle_call_enter(void);
 void heddle_call_leave(struct heddle_caller *caller);
-/* Before it leaves. `source` is CUDA or CUDART; the result's name and text. */
-void heddle_call_failed(struct heddle_caller *caller, const char *source, const char *symbol,
-                        int result, const char *name, const char *text);
-/* API_FAILED(caller, symbol, result) is the library's. */
-#define API_RUN(symbol, expr)                                                                      \
-    ({                                                                                             \
-        struct heddle_caller *caller_ = heddle_call_enter();                                       \
-        __auto_type run_result_ = (expr);                                                          \
-        if (HD_UNLIKELY(run_result_))                                                              \
-            API_FAILED(caller_, #symbol, run_result_);                                             \
-        heddle_call_leave(caller_);                                                                \
-        run_result_;                                                                               \
-    })
+/* Before it leaves. The result's name and text. */
+void heddle_driver_failed(const char *symbol, int result, const char *name, const char *text);
+void heddle_runtime_failed(const char *symbol, int result, const char *name, const char *text);
+
+/*
+ * The primary context behind that of a green context, whose handle is odd; others as they are. What
+ * the runtime keeps by contexts is the same for both.
+ */
+CUcontext heddle_context_base_slow(CUcontext ctx);
+static inline CUcontext heddle_context_base(CUcontext ctx)
+{
+    return HD_UNLIKELY((uintptr_t)ctx & 1) ? heddle_context_base_slow(ctx) : ctx;
+}
 
 /* The rest of an exported function somebody listens to. */
 #define TELL(kind, entry, args, expr)                                                              \

@@ -25,6 +25,7 @@
 
 #include "api/driver/cuda_abi.h"
 #include "core/capture.h"
+#include "core/green.h"
 #include "core/tap.h"
 
 #define DRV_VERSION 13000
@@ -45,6 +46,8 @@ const char *drv_result_name(CUresult result);
 const char *drv_result_text(CUresult result);
 /* Logs the message and returns the code. */
 CUresult drv_error(CUresult result, const char *fmt, ...) HD_PRINTF(2, 3);
+/* The error that was born last is that of this result (caller.c). */
+void drv_error_note(CUresult result);
 /* What an entry point that is not implemented returns; logs its name once. */
 CUresult drv_missing(const char *name, _Atomic bool *logged);
 
@@ -100,6 +103,15 @@ bool drv_is_initialised(void);
             return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is not a live " #kind, api_name_,  \
                              (const void *)(handle));                                              \
     } while (0)
+/* The same for a CUcontext, a green context's included. */
+#define API_ANY_CONTEXT(ctx, handle)                                                               \
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx =                     \
+        core_context_find((handle), NULL);                                                         \
+    do {                                                                                           \
+        if (HD_UNLIKELY(!ctx))                                                                     \
+            return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is not a live context", api_name_, \
+                             (const void *)(handle));                                              \
+    } while (0)
 /* Stores the handle of an object and drops the reference that came with it. */
 #define DRV_GIVE(kind, out, object)                                                                \
     do {                                                                                           \
@@ -132,6 +144,11 @@ CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_strea
         if (HD_UNLIKELY(stream_result_ != CUDA_SUCCESS))                                           \
             return stream_result_;                                                                 \
     } while (0)
+/* A new stream's handle; priorities beyond the range are cut. `green`: NULL or of the context. */
+CUresult drv_stream_create(struct core_context *ctx, struct core_green *green, unsigned flags,
+                           int priority, CUstream *out);
+/* CUDA_SUCCESS, or CUDA_ERROR_CONTEXT_IS_DESTROYED: the stream's green context is gone. */
+CUresult drv_stream_alive(const struct core_stream *stream);
 /* A function in the current context from a CUfunction or a CUkernel, with a reference. */
 CUresult drv_function(struct core_context *ctx, const void *handle,
                       struct core_function **out_function);

@@ -111,6 +111,7 @@ CUresult drv_error(CUresult result, const char *fmt, ...)
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     (void)!hd_error(HD_BAD_ARG, "%s", text);
+    drv_error_note(result);
     return result;
 }
 

@@ -5,9 +5,14 @@
 #include "api/driver/describe.h"
 #include "api/driver/driver.h"
 
-#define API_FAILED(caller, symbol, result)                                                         \
-    heddle_call_failed(caller, "CUDA", symbol, (int)result, drv_result_name(result),               \
-                       drv_result_text(result))
+#define API_RUN(symbol, expr)                                                                      \
+    ({                                                                                             \
+        CUresult run_result_ = (expr);                                                             \
+        if (HD_UNLIKELY(run_result_))                                                              \
+            heddle_driver_failed(#symbol, (int)run_result_, drv_result_name(run_result_),          \
+                                 drv_result_text(run_result_));                                    \
+        run_result_;                                                                               \
+    })
 
 #define API_MISSING(symbol)                                                                        \
     ({                                                                                             \

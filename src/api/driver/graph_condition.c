@@ -14,7 +14,7 @@ CUresult drv_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgra
     API_CHECK(out && !(flags & ~CONDITION_ASSIGN_DEFAULT));
     API_GRAPH(graph, graph, graph_handle);
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx =
-        core_context_lookup(ctx_handle ? ctx_handle : core_context_handle(core_current()));
+        core_context_find(ctx_handle ? ctx_handle : core_context_handle(core_current()), NULL);
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     API_TRY(drv_result(

@@ -20,7 +20,7 @@ CUresult graph_body_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *p, struct core_bo
     API_CHECK(p->count <= DRV_MEM_OPS_MAX && (p->paramArray || !p->count));
     API_CHECK(!p->flags);
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx =
-        core_context_lookup(p->ctx);
+        core_context_find(p->ctx, NULL);
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     for (unsigned i = 0; i < p->count; i++)

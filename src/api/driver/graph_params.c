@@ -13,7 +13,7 @@ static CUresult kernel_function(const CUDA_KERNEL_NODE_PARAMS *p,
 {
     BODY("kernel");
     __attribute__((cleanup(core_context_unref_at))) struct core_context *given =
-        p->ctx ? core_context_lookup(p->ctx) : NULL;
+        p->ctx ? core_context_find(p->ctx, NULL) : NULL;
     const void *handle = p->func ? (const void *)p->func : (const void *)p->kern;
 
     if (p->ctx && !given)
@@ -66,7 +66,7 @@ CUresult graph_body_copy(const CUDA_MEMCPY3D *p, CUcontext handle, struct core_b
 
     API_TRY(drv_copy_decode(p, &copy));
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx =
-        core_context_lookup(handle);
+        core_context_find(handle, NULL);
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     memcpy(said, p, sizeof(*p));
@@ -87,7 +87,7 @@ CUresult graph_body_fill(const CUDA_MEMSET_NODE_PARAMS *p, CUcontext handle,
     API_CHECK(p->elementSize == 1 || p->elementSize == 2 || p->elementSize == 4);
     API_CHECK(p->width && p->height);
     __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx =
-        core_context_lookup(handle);
+        core_context_find(handle, NULL);
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     return drv_result(core_body_fill(ctx, &fill, out_body));

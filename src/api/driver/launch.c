@@ -257,6 +257,14 @@ CUresult drv_cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction
 }
 
 /* The block size that keeps most threads resident; the larger one of equals. */
+/* Multiprocessors that a launch into the default stream may use. */
+static int current_sms(const struct core_context *ctx)
+{
+    const struct core_green *green = core_current_green();
+
+    return green ? (int)green->nsms : ctx->device->units;
+}
+
 CUresult drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block_size,
                                                        CUfunction func, CUoccupancyB2DSize smem_of,
                                                        size_t smem_B, int limit, unsigned flags)
@@ -280,7 +288,7 @@ CUresult drv_cuOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid, int *block
             assert(threads > 0 && threads <= max && per_sm > 0);
             best_threads = per_sm * threads;
             *block_size = threads;
-            *min_grid = per_sm * ctx->device->units;
+            *min_grid = per_sm * current_sms(ctx);
         }
     }
     return CUDA_SUCCESS;
@@ -319,14 +327,14 @@ static CUresult cluster_size(struct core_function *function, const struct launch
     return drv_result(status);
 }
 
-static int clusters_that_fit(struct core_context *ctx, const struct core_function *function,
+static int clusters_that_fit(uint32_t sms, const struct core_function *function,
                              const struct core_launch *launch, uint32_t ctas)
 {
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     int per_sm =
         threads <= INT_MAX ? core_occupancy(function, (int)threads, launch->dynamic_smem_B) : 0;
 
-    return (int)((uint64_t)per_sm * (uint64_t)ctx->device->units / ctas);
+    return (int)((uint64_t)per_sm * sms / ctas);
 }
 
 CUresult drv_cuOccupancyMaxActiveClusters(int *clusters, CUfunction func,
@@ -339,12 +347,13 @@ CUresult drv_cuOccupancyMaxActiveClusters(int *clusters, CUfunction func,
     API_CALL(cuOccupancyMaxActiveClusters);
     API_CHECK(clusters && config && (!config->numAttrs || config->attrs));
     API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, config->hStream);
     API_LOADED_FUNCTION(ctx, function, func);
     result = launch_decode(config, &ex);
     if (result == CUDA_SUCCESS)
         result = cluster_size(function, &ex, &ctas);
     if (result == CUDA_SUCCESS)
-        *clusters = clusters_that_fit(ctx, function, &ex.launch, ctas);
+        *clusters = clusters_that_fit(core_stream_sms(stream), function, &ex.launch, ctas);
     return result;
 }
 
@@ -359,13 +368,15 @@ CUresult drv_cuOccupancyMaxPotentialClusterSize(int *size, CUfunction func,
     API_CALL(cuOccupancyMaxPotentialClusterSize);
     API_CHECK(size && config && (!config->numAttrs || config->attrs));
     API_CONTEXT(ctx);
+    API_STREAM(ctx, stream, config->hStream);
     API_LOADED_FUNCTION(ctx, function, func);
     result = launch_decode(config, &ex);
     if (result != CUDA_SUCCESS)
         return result;
     core_cluster_required(function, need);
     *size = need[0] ? (int)(need[0] * need[1] * need[2]) : (int)core_cluster_max(function);
-    while (*size > 1 && !clusters_that_fit(ctx, function, &ex.launch, (uint32_t)*size))
+    while (*size > 1 &&
+           !clusters_that_fit(core_stream_sms(stream), function, &ex.launch, (uint32_t)*size))
         --*size;
     return CUDA_SUCCESS;
 }

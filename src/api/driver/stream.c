@@ -6,41 +6,71 @@
 
 #define PRIORITY_GREATEST (-5)
 
+CUresult drv_stream_alive(const struct core_stream *stream)
+{
+    if (!stream->green || core_green_is_usable(stream->green))
+        return CUDA_SUCCESS;
+    return drv_error(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the stream's green context was destroyed");
+}
+
+static CUresult default_stream(struct core_context *ctx, struct core_stream **out_stream,
+                               struct core_stream **out_ref)
+{
+    struct core_green *green = core_current_green();
+
+    if (HD_LIKELY(!green || ctx != core_current())) {
+        *out_stream = ctx->legacy;
+        return CUDA_SUCCESS;
+    }
+    *out_stream = *out_ref = core_stream_lookup(green->default_stream);
+    if (!*out_stream)
+        return drv_error(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the green context was destroyed");
+    return CUDA_SUCCESS;
+}
+
 CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_stream **out_stream,
                     struct core_stream **out_ref)
 {
     struct core_stream *stream;
 
     assert(ctx && ctx->legacy && !*out_ref);
-    if (!handle || handle == CU_STREAM_LEGACY) {
-        *out_stream = ctx->legacy;
-        return CUDA_SUCCESS;
-    }
+    if (!handle || handle == CU_STREAM_LEGACY)
+        return default_stream(ctx, out_stream, out_ref);
     if (handle == CU_STREAM_PER_THREAD)
         return drv_result(core_stream_per_thread(ctx, out_stream));
     stream = core_stream_lookup(handle);
     if (!stream)
         return drv_error(CUDA_ERROR_INVALID_HANDLE, "%p is not a live stream", (void *)handle);
     *out_stream = *out_ref = stream;
+    if (HD_UNLIKELY(stream->green) && drv_stream_alive(stream) != CUDA_SUCCESS)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (stream->ctx != ctx && core_context_status(stream->ctx) != HD_OK)
         return drv_result(core_context_status(stream->ctx));
     return CUDA_SUCCESS;
 }
 
-CUresult drv_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+CUresult drv_stream_create(struct core_context *ctx, struct core_green *green, unsigned flags,
+                           int priority, CUstream *out)
 {
     struct core_stream *stream;
     enum hd_status status;
 
+    if (green && !core_green_is_usable(green))
+        return drv_error(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the green context was destroyed");
+    priority = HD_MIN(HD_MAX(priority, PRIORITY_GREATEST), 0);
+    status = core_stream_create_green(ctx, green, flags, priority, &stream);
+    if (status == HD_OK)
+        DRV_GIVE(stream, out, stream);
+    return drv_result(status);
+}
+
+CUresult drv_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority)
+{
     API_CALL(cuStreamCreateWithPriority);
     API_CHECK(out);
     API_CHECK(!(flags & ~(unsigned)CU_STREAM_NON_BLOCKING));
     API_CONTEXT(ctx);
-    priority = HD_MIN(HD_MAX(priority, PRIORITY_GREATEST), 0);
-    status = core_stream_create(ctx, flags, priority, &stream);
-    if (status == HD_OK)
-        DRV_GIVE(stream, out, stream);
-    return drv_result(status);
+    return drv_stream_create(ctx, core_current_green(), flags, priority, out);
 }
 
 CUresult drv_cuStreamCreate(CUstream *stream, unsigned flags)
@@ -54,6 +84,8 @@ CUresult drv_cuStreamDestroy_v2(CUstream handle)
     API_CONTEXT_ANY(ctx);
     API_CHECK(handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD);
     API_HANDLE(stream, stream, handle);
+    if (drv_stream_alive(stream) != CUDA_SUCCESS)
+        return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     API_CHECK(core_stream_destroy(stream));
     return CUDA_SUCCESS;
 }
@@ -79,8 +111,10 @@ CUresult drv_cuStreamDestroy(CUstream stream)
 STREAM_GETTER(cuStreamGetPriority, int, stream->priority)
 STREAM_GETTER(cuStreamGetFlags, unsigned, stream->flags)
 STREAM_GETTER(cuStreamGetId, unsigned long long, stream->id)
-STREAM_GETTER(cuStreamGetCtx, CUcontext, core_context_handle(stream->ctx))
-STREAM_GETTER(cuStreamGetGreenCtx, CUgreenCtx, NULL) /* no stream is in one */
+STREAM_GETTER(cuStreamGetCtx, CUcontext,
+              stream->green ? core_green_context_handle(stream->green)
+                            : core_context_handle(stream->ctx))
+STREAM_GETTER(cuStreamGetGreenCtx, CUgreenCtx, core_green_handle(stream->green))
 STREAM_GETTER(cuStreamGetDevice, CUdevice, stream->ctx->device->ordinal)
 
 CUresult drv_cuStreamGetCtx_v2(CUstream handle, CUcontext *out_ctx, CUgreenCtx *out_green)
@@ -90,7 +124,7 @@ CUresult drv_cuStreamGetCtx_v2(CUstream handle, CUcontext *out_ctx, CUgreenCtx *
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     *out_ctx = core_context_handle(stream->ctx);
-    *out_green = NULL;
+    *out_green = core_green_handle(stream->green);
     return CUDA_SUCCESS;
 }
 

@@ -38,9 +38,16 @@
     RT_EXPORT_SPLIT_V12(func, name)
 #endif
 
-#define API_FAILED(caller, symbol, result)                                                         \
-    heddle_call_failed(caller, "CUDART", symbol, (int)result, rt_cudaGetErrorName(result),         \
-                       rt_cudaGetErrorString(result))
+#define API_RUN(symbol, expr)                                                                      \
+    ({                                                                                             \
+        struct heddle_caller *caller_ = heddle_call_enter();                                       \
+        cudaError_t run_result_ = (expr);                                                          \
+        if (HD_UNLIKELY(run_result_))                                                              \
+            heddle_runtime_failed(#symbol, (int)run_result_, rt_cudaGetErrorName(run_result_),     \
+                                  rt_cudaGetErrorString(run_result_));                             \
+        heddle_call_leave(caller_);                                                                \
+        run_result_;                                                                               \
+    })
 
 #define API_MISSING(symbol)                                                                        \
     ({                                                                                             \

@@ -28,7 +28,7 @@
 
 #include "base/compiler.h"
 #include "base/lock.h"
-#include "api/driver/cuda_abi.h"
+#include "api/driver/describe.h"
 #include "cuda_runtime_api.h"
 #include <runtime_entries.h>
 
@@ -93,9 +93,10 @@ static inline cudaError_t rt_result(CUresult result)
 
 static inline cudaError_t rt_context(CUcontext *out_ctx)
 {
-    if (HD_LIKELY(cuCtxGetCurrent(out_ctx) == CUDA_SUCCESS && *out_ctx))
-        return cudaSuccess;
-    return rt_context_slow(out_ctx);
+    if (HD_UNLIKELY(cuCtxGetCurrent(out_ctx) != CUDA_SUCCESS || !*out_ctx))
+        return rt_context_slow(out_ctx);
+    *out_ctx = heddle_context_base(*out_ctx);
+    return cudaSuccess;
 }
 
 static inline cudaError_t rt_enter(void)

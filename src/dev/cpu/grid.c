@@ -55,7 +55,7 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
     if (p->dynamic_smem_B)
         launch->shared_B = HD_MAX(window->shared_B, window->dynamic_offset_B + p->dynamic_smem_B);
     launch->total_smem_B = (uint32_t)launch->shared_B;
-    launch->nworkers = dev->nslots;
+    launch->nsms = dev->base.nsms ? dev->base.nsms : dev->nslots;
     launch->grid_id = p->grid_id;
     launch->params = hal_dispatch_params(queue->base.ring, p);
     launch->vars = grid->kernel->vars;
@@ -102,8 +102,15 @@ struct grid_body {
     struct cpu_job *job;
     const struct cpu_form *form; /* in which this thread runs its CTAs */
     struct cpu_slot *slot;
+    uint32_t sm;
     uint64_t first, end;
 };
+
+static struct grid_body body_of(struct cpu_job *job, struct cpu_slot *slot)
+{
+    return (struct grid_body){
+        .job = job, .form = &job->form, .slot = slot, .sm = cpu_slot_sm(slot, job->queue)};
+}
 
 static void grid_body(void *arg)
 {
@@ -111,7 +118,7 @@ static void grid_body(void *arg)
 
     struct cpu_cta *cta = body->slot->cta;
 
-    cpu_cta_start(cta, body->job, body->form, body->slot->index, body->first);
+    cpu_cta_start(cta, body->job, body->form, body->sm, body->first);
     cpu_cta_run_many(cta, body->end - body->first);
 }
 
@@ -171,7 +178,7 @@ static bool form_improve(struct grid_body *body, struct better *better)
 
 static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
 {
-    struct grid_body body = {.job = job, .form = &job->form, .slot = slot};
+    struct grid_body body = body_of(job, slot);
     struct better better = {.asked = false};
     bool asked_for_help = job->start_ns == 0;
 
@@ -214,7 +221,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
 /* One cluster after the other, in memory that is kept for them. */
 static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
 {
-    struct grid_body body = {.job = job, .form = &job->form, .slot = slot};
+    struct grid_body body = body_of(job, slot);
     struct better better = {.asked = false};
     struct cpu_cluster *cluster = NULL;
     uint64_t index;
@@ -235,7 +242,7 @@ static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
         index = atomic_fetch_add(&job->next, 1);
         if (index >= atomic_load(&job->total))
             break;
-        cpu_cluster_start(cluster, job, body.form, slot->index, index);
+        cpu_cluster_start(cluster, job, body.form, body.sm, index);
         if (!cpu_cluster_run(cluster)) {
             cpu_job_end(job);
             break;
@@ -247,7 +254,7 @@ static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
 
 void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot)
 {
-    struct grid_body body = {.job = job, .form = &job->form, .slot = slot};
+    struct grid_body body = body_of(job, slot);
 
     assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
     body.end = atomic_load_explicit(&job->total, memory_order_relaxed);
@@ -296,6 +303,7 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
     job->form.code = grid->code;
     launch_setup(&job->launch, queue, p, grid);
     job->kernel = grid->kernel;
+    job->queue = queue;
     job->name = grid->kernel->name;
     job->cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
     workspace_setup(job);

@@ -58,6 +58,7 @@ struct cpu_job {
     /* dispatch */
     struct cpu_form form; /* that the launch starts in; code is NULL: a copy */
     const struct cpu_kernel *kernel;
+    const struct cpu_queue *queue; /* that it is of */
     struct jit_launch launch;
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;

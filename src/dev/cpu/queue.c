@@ -223,7 +223,7 @@ static enum advance queue_skip(struct cpu_queue *queue, const union hal_packet *
 static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
-    bool joins = slot && !atomic_load(&queue->job.spins);
+    bool joins = slot && !atomic_load(&queue->job.spins) && cpu_slot_may(slot, queue);
     bool shared = !joins || atomic_load(&queue->job.total) > queue->job.chunk;
 
     assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
@@ -349,7 +349,7 @@ static bool queue_run_grid(struct cpu_queue *queue, const union hal_packet *p,
     if (!cpu_grid_find(dev, &p->dispatch, &grid) || !cpu_grid_is_short(&grid))
         return false;
     if (!*slot)
-        *slot = cpu_slot_take(dev, dev->nslots - 1);
+        *slot = cpu_slot_take_for(queue);
     if (!*slot)
         return false;
     queue_stamp_start(queue, p);

@@ -74,6 +74,7 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
     struct cpu_job *job = &queue->job;
     struct cpu_cta *cta;
     uint64_t index;
+    uint32_t sm;
 
     assert(atomic_load(&queue->state) & CPU_QUEUE_ACTIVE && atomic_load(&job->spins));
     if (slot->nresidents >= max_residents(job) && !job->cooperative)
@@ -88,10 +89,11 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
         resident_release(slot, cta);
         return false;
     }
+    sm = cpu_slot_sm(slot, queue);
     if (cpu_cta_has_peers(cta))
-        cpu_cluster_start(cta->cluster, job, &job->form, slot->index, index);
+        cpu_cluster_start(cta->cluster, job, &job->form, sm, index);
     else
-        cpu_cta_start(cta, job, &job->form, slot->index, index);
+        cpu_cta_start(cta, job, &job->form, sm, index);
     cta->queue = queue;
     cta->next = slot->residents;
     slot->residents = cta;

@@ -35,11 +35,19 @@ void cpu_futex_wake(_Atomic uint32_t *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
+/* One of them will do, unless a queue is limited: then not everybody may run what has come. */
+static int enough_of(const struct cpu_device *dev)
+{
+    return atomic_load(&dev->base.has_limited) ? INT32_MAX : 1;
+}
+
 void cpu_ring(struct cpu_device *dev)
 {
+    int n = enough_of(dev);
+
     atomic_fetch_add(&dev->bell, 1);
-    if (!atomic_load(&dev->spinning) && atomic_load(&dev->sleepers))
-        cpu_futex_wake(&dev->bell, 1);
+    if ((n > 1 || !atomic_load(&dev->spinning)) && atomic_load(&dev->sleepers))
+        cpu_futex_wake(&dev->bell, n);
 }
 
 static bool slot_is_free(struct cpu_device *dev)
@@ -54,7 +62,7 @@ void cpu_wake_more(struct cpu_device *dev)
 {
     if (atomic_load(&dev->sleepers) && slot_is_free(dev)) {
         atomic_fetch_add(&dev->bell, 1);
-        cpu_futex_wake(&dev->bell, 1);
+        cpu_futex_wake(&dev->bell, enough_of(dev));
     }
 }
 
@@ -67,20 +75,78 @@ static int thread_id(void)
     return tid;
 }
 
+static bool slot_try(struct cpu_slot *slot)
+{
+    if (atomic_load_explicit(&slot->busy, memory_order_relaxed) ||
+        atomic_exchange_explicit(&slot->busy, true, memory_order_acquire))
+        return false;
+    atomic_store_explicit(&slot->tid, thread_id(), memory_order_relaxed);
+    return true;
+}
+
 struct cpu_slot *cpu_slot_take(struct cpu_device *dev, unsigned preferred)
 {
     assert(preferred < dev->nslots);
     for (unsigned i = 0; i < dev->nslots; i++) {
         unsigned at = preferred + i < dev->nslots ? preferred + i : preferred + i - dev->nslots;
-        struct cpu_slot *slot = &dev->slots[at];
 
-        if (!atomic_load_explicit(&slot->busy, memory_order_relaxed) &&
-            !atomic_exchange_explicit(&slot->busy, true, memory_order_acquire)) {
-            atomic_store_explicit(&slot->tid, thread_id(), memory_order_relaxed);
-            return slot;
-        }
+        if (slot_try(&dev->slots[at]))
+            return &dev->slots[at];
     }
     return NULL;
+}
+
+struct cpu_slot *cpu_slot_take_for(const struct cpu_queue *queue)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+
+    if (HD_LIKELY(!atomic_load_explicit(&queue->base.is_limited, memory_order_relaxed)))
+        return cpu_slot_take(dev, dev->nslots - 1);
+    for (unsigned i = dev->nslots; i-- > 0;)
+        if (cpu_slot_may(&dev->slots[i], queue) && slot_try(&dev->slots[i]))
+            return &dev->slots[i];
+    return NULL;
+}
+
+/* The SMs that live in a slot: [first, end), one at least. */
+static uint32_t slot_sms(const struct cpu_slot *slot, uint32_t *out_end)
+{
+    uint64_t nslots = slot->device->nslots, nsms = slot->device->base.nsms;
+    uint64_t first = slot->index * nsms, end = first + nsms;
+
+    if (!nsms || nsms == nslots) {
+        *out_end = slot->index + 1;
+        return slot->index;
+    }
+    first = nsms < nslots ? first / nslots : (first + nslots - 1) / nslots;
+    end = nsms < nslots ? first + 1 : (end + nslots - 1) / nslots;
+    assert(first < end && end <= nsms);
+    *out_end = (uint32_t)end;
+    return (uint32_t)first;
+}
+
+bool cpu_slot_may(const struct cpu_slot *slot, const struct cpu_queue *queue)
+{
+    uint32_t end, sm;
+
+    if (HD_LIKELY(!atomic_load_explicit(&queue->base.is_limited, memory_order_relaxed)))
+        return true;
+    for (sm = slot_sms(slot, &end); sm < end; sm++)
+        if (hal_queue_has_sm(&queue->base, sm))
+            return true;
+    return false;
+}
+
+uint32_t cpu_slot_sm(const struct cpu_slot *slot, const struct cpu_queue *queue)
+{
+    uint32_t end, first = slot_sms(slot, &end), sm = first;
+
+    if (HD_LIKELY(!atomic_load_explicit(&queue->base.is_limited, memory_order_relaxed)))
+        return first;
+    while (sm < end && !hal_queue_has_sm(&queue->base, sm))
+        sm++;
+    assert(sm < end);
+    return sm;
 }
 
 void cpu_slot_give(struct cpu_slot *slot)
@@ -135,8 +201,12 @@ static bool work_on_job(struct cpu_queue *queue, struct cpu_slot *slot, bool wor
 {
     if (!worker && atomic_load_explicit(&queue->job.spins, memory_order_relaxed))
         return false;
-    if (!cpu_queue_join(queue))
+    if (!cpu_slot_may(slot, queue) || !cpu_queue_join(queue))
         return false;
+    if (HD_UNLIKELY(!cpu_slot_may(slot, queue))) { /* the queue got another limit meanwhile */
+        cpu_work_leave(queue, slot);
+        return false;
+    }
     if (!atomic_load(&queue->job.spins)) {
         cpu_work_on(queue, slot);
         return true;

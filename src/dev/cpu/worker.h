@@ -9,6 +9,10 @@
  * worker spins on dev->bell for a while (worker 0..n-2; the last one hardly), then sleeps on it.
  * Whoever creates work rings: bell++, and a futex wake only when nobody spins.
  *
+ * Multiprocessors. The device's SMs are spread over the slots: where there are as many, slot i is
+ * SM i; else several live in a slot, or several slots are one SM. A queue that is limited to some
+ * SMs has its grids run by the slots where these live, and by no others. (docs/decisions/0099)
+ *
  * No lost wake-ups: a worker counts itself out of `spinning` (or into `sleepers`) before it looks
  * at bell and pending for the last time; a submitter sets pending and bell before it reads the
  * counts. All of these are sequentially consistent.
@@ -33,7 +37,7 @@
 /* The right to run CTAs. */
 struct cpu_slot {
     _Alignas(64) _Atomic bool busy;
-    uint32_t index; /* %smid */
+    uint32_t index;
     struct cpu_device *device;
     struct cpu_cta *cta; /* block for CTAs that run to completion, reused */
     /* Spinning CTAs of the worker that holds the slot; of clusters those of rank 0. */
@@ -63,6 +67,12 @@ void cpu_ring(struct cpu_device *dev);
 void cpu_wake_more(struct cpu_device *dev);
 void cpu_relax(void);
 struct cpu_slot *cpu_slot_take(struct cpu_device *dev, unsigned preferred);
+/* The same, a slot that may run the queue's grids. */
+struct cpu_slot *cpu_slot_take_for(const struct cpu_queue *queue);
+/* May the slot run the queue's grids? */
+bool cpu_slot_may(const struct cpu_slot *slot, const struct cpu_queue *queue);
+/* %smid of what the slot, which may, runs of the queue. */
+uint32_t cpu_slot_sm(const struct cpu_slot *slot, const struct cpu_queue *queue);
 void cpu_slot_give(struct cpu_slot *slot);
 /* Gives a slot back that others may have needed meanwhile. */
 void cpu_slot_give_ring(struct cpu_slot *slot);

@@ -145,6 +145,20 @@ static enum hd_status check(const struct hal_dispatch *packet, const struct refd
     return HD_OK;
 }
 
+/* The multiprocessors that the queue is limited to; 0: to none. */
+static uint32_t sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
+{
+    struct hal_sms set;
+    uint32_t n = 0;
+
+    if (!hal_queue_sms(queue, &set))
+        return 0;
+    for (uint32_t sm = 0; sm < HAL_SMS_MAX; sm++)
+        if (hal_sms_has(&set, sm))
+            sms[n++] = sm;
+    return n;
+}
+
 bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet,
                      union hal_packet *out_wait)
 {
@@ -157,6 +171,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         return false;
     }
     assert(packet->head.op == HAL_OP_DISPATCH);
+    uint32_t sms[HAL_SMS_MAX], nused = sms_of(&queue->base, sms);
     struct launch_ctx ctx = {.dev = dev,
                              .domain = (struct refdev_domain *)queue->base.domain,
                              .module = (struct refdev_module *)kernel->base.module,
@@ -173,7 +188,9 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .stack_B =
             HD_MAX(hal_limit_get(queue->base.domain, HAL_LIMIT_STACK_B), (uint64_t)STACK_MIN_B),
         .cooperative = (packet->head.flags & HAL_FLAG_COOPERATIVE) != 0,
-        .nsms = dev->base.info.units,
+        .nsms = dev->base.nsms,
+        .sms = nused ? sms : NULL,
+        .nused = nused,
         .grid_id = packet->grid_id,
         .ops = &ctx_ops,
         .ctx = &ctx,

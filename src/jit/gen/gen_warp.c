@@ -268,7 +268,7 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     case IR_SREG_SMID:
         return gen_load_ctx(g, g->t->i32, g->cta, offsetof(struct jit_cta, smid));
     case IR_SREG_NSMID:
-        return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nworkers));
+        return gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nsms));
     case IR_SREG_GRIDID:
         return gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, grid_id));
     case IR_SREG_ENVREG1:

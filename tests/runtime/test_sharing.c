@@ -70,9 +70,16 @@ static void test_ranges(void)
     eq_error(cudaFree(device), cudaSuccess, "free");
 }
 
+static void on_notification(cudaAsyncNotificationInfo_t *info, void *user,
+                            cudaAsyncCallbackHandle_t handle)
+{
+    (void)info, (void)user, (void)handle;
+}
+
 static void test_peers(void)
 {
     struct cudaMemcpy3DPeerParms box = {.extent = {4, 2, 1}};
+    cudaAsyncCallbackHandle_t async;
     unsigned char from[2][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}}, to[2][4] = {{0}};
 
     box.srcPtr = (struct cudaPitchedPtr){from, 4, 4, 2};
@@ -83,6 +90,14 @@ static void test_peers(void)
     eq_error(cudaMemcpy3DPeerAsync(&box, 0), cudaErrorInvalidDevice, "device 9");
     eq_error(cudaMemcpy3DPeer(NULL), cudaErrorInvalidValue, "null");
     eq_error(cudaCtxResetPersistingL2Cache(), cudaErrorNotSupported, "persisting lines");
+    eq_error(cudaDeviceRegisterAsyncNotification(0, on_notification, NULL, &async),
+             cudaErrorNotSupported, "notifications: nothing can cause one");
+    eq_error(cudaDeviceRegisterAsyncNotification(0, NULL, NULL, &async), cudaErrorInvalidValue,
+             "without a function");
+    eq_error(cudaDeviceRegisterAsyncNotification(77, on_notification, NULL, &async),
+             cudaErrorInvalidDevice, "of no device");
+    eq_error(cudaDeviceUnregisterAsyncNotification(0, NULL), cudaErrorInvalidValue,
+             "none is there");
 }
 
 int main(void)

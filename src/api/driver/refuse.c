@@ -6,7 +6,10 @@
 
 #define REFUSE(what) return drv_error(CUDA_ERROR_NOT_SUPPORTED, "%s: " what, api_name_)
 
-/* ---- checkpoints: CRIU and its like save what is in host memory anyway */
+/*
+ * ---- checkpoints: CRIU and its like save what is in host memory anyway. A lock would have to know
+ * of every call that is under way, and all of device memory would have to move and come back.
+ */
 
 #define CHECKPOINT(symbol, params, cond)                                                           \
     CUresult drv_##symbol params                                                                   \
@@ -35,6 +38,10 @@ CUresult drv_cuDeviceGetNvSciSyncAttributes(void *list, CUdevice dev, int flags)
     REFUSE("NvSciSync objects");
 }
 
+/*
+ * They tell of one thing: that the budget of the process for device memory has shrunk below what it
+ * has. The budget is HEDDLE_MEMORY here, and nobody changes it.
+ */
 CUresult drv_cuDeviceRegisterAsyncNotification(CUdevice dev, CUasyncCallback func, void *arg,
                                                CUasyncCallbackHandle *out)
 {

@@ -34,3 +34,18 @@ cudaError_t rt_cudaDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, int dev
 {
     RT_CALL(cuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList, device, flags));
 }
+
+/* Of a device: no context is needed. */
+cudaError_t rt_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback func, void *arg,
+                                                   cudaAsyncCallbackHandle_t *out)
+{
+    RT_TRY(rt_init());
+    return rt_result(cuDeviceRegisterAsyncNotification(device, (CUasyncCallback)func, arg,
+                                                       (CUasyncCallbackHandle *)out));
+}
+
+cudaError_t rt_cudaDeviceUnregisterAsyncNotification(int device, cudaAsyncCallbackHandle_t handle)
+{
+    RT_TRY(rt_init());
+    return rt_result(cuDeviceUnregisterAsyncNotification(device, (CUasyncCallbackHandle)handle));
+}

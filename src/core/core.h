@@ -541,6 +541,7 @@ struct core_function_info {
     uint64_t local_B;     /* per thread */
     uint32_t regs;        /* per thread, estimate */
     uint32_t max_threads; /* per CTA: .maxntid, else the device's limit */
+    uint64_t calls;       /* of the runtime: a set of ir/device_runtime.h */
 };
 
 struct core_function {
@@ -656,6 +657,9 @@ struct core_launch {
     void **params;      /* one pointer per parameter, or NULL */
     const void *buffer; /* packed parameter block instead */
     size_t buffer_B;
+    bool for_graphs; /* it can only become a node of one */
+    /* Kernels may change the node that it becomes, by the handle that is written here; or NULL. */
+    void **out_device_node;
 };
 
 /*
@@ -706,6 +710,7 @@ struct core_copy {
     uint64_t dst_pitch_B, src_pitch_B, dst_slice_B, src_slice_B;
     bool dst_is_device, src_is_device; /* must be memory of ours */
     bool async;                        /* the caller asked for an asynchronous copy */
+    bool names_array;                  /* one side is a CUDA array */
 };
 enum hd_status core_copy(struct core_stream *stream, const struct core_copy *copy) HD_MUST_CHECK;
 enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitch_B, uint32_t value,

@@ -28,6 +28,12 @@ enum core_cuda_error {
 #undef X
 #undef ALIAS
 
+/* What a pointer in the arguments names; false: the kernel's fault. No lock is held. */
+static inline bool core_family_read(const struct core_family_call *call, uint64_t va, void *to,
+                                    uint32_t size_B)
+{
+    return call->io->read(call->io, va, to, size_B);
+}
 /* What a pointer in the arguments gets; a null one is an error. */
 static inline uint64_t core_family_answer(const struct core_family_call *call, uint64_t va,
                                           const void *bytes, uint32_t size_B)

@@ -117,7 +117,7 @@ struct copy_3d {
     uint64_t extent[3];
     uint64_t kind;
 };
-_Static_assert(sizeof(struct copy_3d) == IR_RUNTIME_IN_B, "ABI");
+_Static_assert(sizeof(struct copy_3d) == 160, "ABI");
 
 static uint64_t pitched_at(const struct pitched *p, const uint64_t pos[3])
 {
@@ -128,8 +128,7 @@ uint64_t core_family_Memcpy3DAsync(const struct core_family_call *call)
 {
     struct copy_3d c;
 
-    memcpy(&c, call->io->in, sizeof(c));
-    if (c.src_array || c.dst_array)
+    if (!core_family_read(call, call->io->args[0], &c, sizeof(c)) || c.src_array || c.dst_array)
         return cudaErrorInvalidValue;
     const struct box b = {.dst = pitched_at(&c.dst, c.dst_pos),
                           .dst_pitch_B = c.dst.pitch_B,

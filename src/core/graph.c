@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/device_node.h"
 #include "core/graph.h"
 #include "core/graph_condition.h"
 #include "core/graph_parts.h"
@@ -366,14 +367,43 @@ void core_node_remove_locked(struct core_node *node)
     core_node_end_locked(node);
 }
 
-void core_node_body_set_locked(struct core_node *node, struct core_body *body)
+/* Parameters are new; what attributes say of the node stays, and must fit them. */
+static enum hd_status kernel_check(const struct core_body_kernel *before,
+                                   struct core_body_kernel *kernel)
+{
+    const struct core_device_node *changed = before->device_node;
+
+    kernel->launch.cooperative = before->launch.cooperative;
+    memcpy(kernel->launch.cluster, before->launch.cluster, sizeof(kernel->launch.cluster));
+    if (changed && kernel->function->entry->params_B > changed->room_B)
+        return hd_error(HD_NOT_SUPPORTED, "%s: the parameters of a device-updatable node grow",
+                        kernel->function->entry->name);
+    return core_launch_check(kernel->function, &kernel->launch);
+}
+
+static void attributes_move(struct core_body_kernel *from, struct core_body_kernel *to)
+{
+    assert(!to->attributes && !to->device_node);
+    to->attributes = from->attributes;
+    to->attribute_mask = from->attribute_mask;
+    to->device_node = from->device_node;
+    from->attributes = NULL;
+    from->device_node = NULL;
+}
+
+enum hd_status core_node_body_set_locked(struct core_node *node, struct core_body *body)
 {
     struct core_body before = node->body;
 
     assert(body->type == before.type);
+    if (body->type == CORE_NODE_KERNEL) {
+        HD_TRY(kernel_check(&before.kernel, &body->kernel));
+        attributes_move(&before.kernel, &body->kernel);
+    }
     node->body = *body;
     graphs_own(node);
     core_body_fini_locked(&before);
+    return HD_OK;
 }
 
 /* ---- order */

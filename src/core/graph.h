@@ -67,6 +67,7 @@ struct core_body_kernel {
     uint8_t *block;                 /* packed parameters, then the pointers to them */
     uint32_t attribute_mask;
     uint8_t (*attributes)[CORE_STREAM_ATTRIBUTE_B]; /* by number; NULL: none was set */
+    struct core_device_node *device_node; /* a reference; NULL: only the host changes it */
 };
 
 #define CORE_COPY_TEXT_B 256
@@ -161,6 +162,8 @@ struct core_context *core_body_context(const struct core_body *body);
 
 enum hd_status core_body_attribute_set(struct core_body_kernel *kernel, unsigned number,
                                        const void *value) HD_MUST_CHECK;
+/* From here on kernels may change the node. */
+enum hd_status core_body_make_updatable(struct core_body_kernel *kernel) HD_MUST_CHECK;
 void core_body_attribute_get(const struct core_body_kernel *kernel, unsigned number,
                              void *out_value);
 
@@ -223,8 +226,9 @@ enum hd_status core_edges_remove_locked(struct core_graph *graph, struct core_no
                                         struct core_node *const *to,
                                         const struct core_edge_data *data, size_t n) HD_MUST_CHECK;
 size_t core_edges_count_locked(const struct core_graph *graph);
-/* Gives a node another body of its type, which is taken over. */
-void core_node_body_set_locked(struct core_node *node, struct core_body *body);
+/* Gives a node another body of its type, which is taken over if it can be; attributes stay. */
+enum hd_status core_node_body_set_locked(struct core_node *node, struct core_body *body)
+    HD_MUST_CHECK;
 /*
  * Every node behind all it depends on; roots first, and whole levels together. `out_order` has room
  * for all nodes; `mark` is the level. HD_BAD_ARG: there is a cycle. The caller keeps the graph
@@ -298,6 +302,8 @@ struct core_program {
     HD_VEC(struct core_graph_memory *) frees;
     HD_VEC(struct core_branch *) branches; /* owned */
     uint32_t ngrids;                       /* dispatches */
+    bool asks;         /* a kernel asks about the graph: it needs environments */
+    bool is_updatable; /* kernels may change nodes: blocks outside belong to it */
 };
 
 #define CORE_EXEC_AUTO_FREE     1u
@@ -315,6 +321,10 @@ struct core_exec {
     struct core_program program;
     bool has_memory;                    /* it allocates or frees */
     bool is_stale;                      /* nodes changed since the program was made */
+    bool is_uploaded;                   /* `upload` is what the graph is now */
+    struct core_upload *upload;         /* what the device can launch (graph_env.h), or NULL */
+    uint64_t joined;                    /* launches with an environment */
+    _Atomic uint64_t done;              /* those of them that are over; in their order */
     const _Atomic uint64_t *last_queue; /* of the last launch */
     uint64_t last_position;
 };
@@ -358,10 +368,42 @@ enum hd_status core_exec_update(struct core_exec *exec, struct core_graph *graph
 enum hd_status core_program_make(struct core_graph *graph, struct core_program *program)
     HD_MUST_CHECK;
 void core_program_fini(struct core_program *program);
-/* The whole program in stream order; the position behind it. (stream.c) */
-enum hd_status core_stream_run(struct core_stream *stream, struct core_program *program,
-                               const _Atomic uint64_t *after, uint64_t after_value,
-                               uint64_t *out_position) HD_MUST_CHECK;
+
+/* How far a program has been submitted (stream.c). */
+struct core_run {
+    struct core_program *program;
+    size_t step;      /* the next one */
+    uint32_t done;    /* packets of it */
+    uint32_t grid_id; /* of the last dispatch; the program's have the numbers from here on */
+};
+
+/* So much at most: packets, and parameters that do not fit them. */
+struct core_part {
+    uint32_t packets, params_B;
+};
+#define CORE_PART_ALL ((struct core_part){UINT32_MAX, UINT32_MAX})
+
+struct core_run core_run_begin(struct core_context *ctx, struct core_program *program);
+bool core_run_is_over(const struct core_run *run);
+/* What comes next of the program, in stream order; the position behind it. */
+enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
+                               struct core_part part, const _Atomic uint64_t *after,
+                               uint64_t after_value, uint64_t *out_position) HD_MUST_CHECK;
+
+/*
+ * Submits a program in parts that leave room in the ring, each behind the one before (graph_feed.c)
+ * for threads that must not wait for the device: those of its host calls.
+ */
+struct core_feed {
+    struct core_stream *stream; /* used by nobody else, and idle but for the call that feeds it */
+    struct core_run run;
+    bool always; /* goes on after a fault */
+    /* Submits what comes behind the program; few packets. */
+    enum hd_status (*behind)(struct core_feed *feed);
+    void (*fail)(struct core_feed *feed); /* a later part could not be submitted; NULL: nothing */
+};
+/* The first part of feed->run; what fails later fails the context. Lives until `behind`. */
+enum hd_status core_feed_run(struct core_feed *feed) HD_MUST_CHECK;
 
 /* ---- text (graph_dot.c) */
 

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/device_node.h"
 #include "core/graph.h"
 #include "core/graph_condition.h"
 #include "core/graph_memory.h"
@@ -12,6 +13,7 @@
 
 static void kernel_fini(struct core_body_kernel *kernel)
 {
+    core_device_node_drop(kernel->device_node);
     hd_free(kernel->block);
     hd_free(kernel->attributes);
     core_function_unref(kernel->function);
@@ -52,11 +54,26 @@ enum hd_status core_body_kernel(struct core_function *function, void *handle,
     status = block_make(&body.kernel);
     if (status == HD_OK)
         status = core_launch_pack(function->entry, launch, body.kernel.block);
+    body.kernel.launch.out_device_node = NULL;
+    if (status == HD_OK && launch->out_device_node) {
+        status = core_body_make_updatable(&body.kernel);
+        if (status == HD_OK)
+            *launch->out_device_node = core_device_node_handle(body.kernel.device_node);
+    }
     if (status != HD_OK)
         kernel_fini(&body.kernel);
     else
         *out_body = body;
     return status;
+}
+
+enum hd_status core_body_make_updatable(struct core_body_kernel *kernel)
+{
+    if (kernel->device_node)
+        return HD_OK;
+    kernel->device_node = core_device_node_create(kernel->function->module->ctx->device,
+                                                  kernel->function->entry->params_B);
+    return kernel->device_node ? HD_OK : hd_error(HD_NO_MEMORY, "device-updatable node");
 }
 
 static enum hd_status attributes_clone(const struct core_body_kernel *from,
@@ -80,6 +97,8 @@ static enum hd_status kernel_clone(const struct core_body_kernel *from, struct c
 
     *to = *from;
     core_function_ref(to->function);
+    if (to->device_node)
+        core_device_node_hold(to->device_node);
     to->block = NULL;
     status = attributes_clone(from, to);
     if (status == HD_OK)

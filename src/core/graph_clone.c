@@ -1,6 +1,7 @@
 /* Copies of graphs. */
 #include <assert.h>
 
+#include "core/device_node.h"
 #include "core/graph.h"
 #include "core/graph_condition.h"
 #include "core/graph_parts.h"
@@ -43,6 +44,25 @@ static bool node_connect(const struct core_node *node, struct core_graph *graph)
     copy->to.len = node->to.len;
     return edges_clone(node->from.at, node->from.len, graph, copy->from.at) &&
            edges_clone(node->to.at, node->to.len, graph, copy->to.at);
+}
+
+/* A program's graph has device-updatable nodes of its own. */
+static enum hd_status device_nodes_renew_locked(struct core_graph *graph)
+{
+    for (size_t i = 0; i < graph->nodes.len; i++) {
+        struct core_body *body = &graph->nodes.at[i]->body;
+        size_t n;
+        struct core_graph *const *inner = core_body_graphs(body, &n);
+
+        if (body->type == CORE_NODE_KERNEL && body->kernel.device_node) {
+            core_device_node_drop(body->kernel.device_node);
+            body->kernel.device_node = NULL;
+            HD_TRY(core_body_make_updatable(&body->kernel));
+        }
+        for (size_t k = 0; k < n; k++)
+            HD_TRY(device_nodes_renew_locked(inner[k]));
+    }
+    return HD_OK;
 }
 
 static void publish_locked(struct core_graph *graph)
@@ -112,6 +132,8 @@ enum hd_status core_graph_clone_locked(const struct core_graph *graph, bool publ
         return hd_error(HD_NO_MEMORY, "copy of a graph");
     copy->origin = graph->id;
     status = fill_locked(graph, copy);
+    if (status == HD_OK && publish)
+        status = device_nodes_renew_locked(copy);
     if (status != HD_OK) {
         core_graph_discard_locked(copy);
         return status;

@@ -75,38 +75,20 @@ struct core_branch {
     uint64_t joined; /* waits that were submitted */
     _Atomic uint64_t done;
     struct core_stream *stream; /* a reference */
+    struct core_feed feed;      /* of what was chosen */
     size_t n;
     struct core_program programs[];
 };
 
-/* A ring must take a whole body: whoever submits it cannot wait, see decide(). */
-#define BODY_PACKETS_MAX  (HAL_RING_SLOTS / 2)
-#define BODY_PARAMS_MAX_B (HAL_RING_PARAMS_B / 2)
-
-static enum hd_status size_check(const struct core_program *program)
-{
-    uint64_t params_B = 0;
-
-    for (size_t i = 0; i < program->steps.len; i++)
-        params_B += program->steps.at[i].params_B;
-    if (program->packets.len + 2 * program->steps.len <= BODY_PACKETS_MAX &&
-        params_B <= BODY_PARAMS_MAX_B)
-        return HD_OK;
-    return hd_error(HD_NOT_SUPPORTED,
-                    "the body of a conditional node has %zu operations, at most "
-                    "%u are supported",
-                    (size_t)program->packets.len, BODY_PACKETS_MAX);
-}
-
 static enum hd_status programs_make(struct core_branch *branch,
                                     const struct core_body_conditional *body)
 {
-    for (size_t i = 0; i < branch->n; i++) {
+    for (size_t i = 0; i < branch->n; i++)
         HD_TRY(core_program_make(body->graphs[i], &branch->programs[i]));
-        HD_TRY(size_check(&branch->programs[i]));
-    }
     return HD_OK;
 }
+
+static enum hd_status body_done(struct core_feed *feed);
 
 enum hd_status core_branch_create(const struct core_body_conditional *body,
                                   struct core_branch **out_branch)
@@ -122,6 +104,7 @@ enum hd_status core_branch_create(const struct core_body_conditional *body,
     branch->va = body->condition->va;
     branch->n = body->n;
     status = core_stream_create(body->condition->ctx, CORE_STREAM_NON_BLOCKING, 0, &branch->stream);
+    branch->feed = (struct core_feed){.stream = branch->stream, .behind = body_done};
     if (status == HD_OK)
         status = programs_make(branch, body);
     if (status != HD_OK)
@@ -165,27 +148,41 @@ static struct core_program *chosen(struct core_branch *branch)
     return NULL;
 }
 
+static enum hd_status finish(struct core_branch *branch)
+{
+    union hal_packet done = {.sem = {.head.op = HAL_OP_SIGNAL, .value = 1}};
+
+    done.sem.signal = HAL_SIGNAL_ADD;
+    done.sem.address = (uintptr_t)&branch->done;
+    return core_stream_submit(branch->stream, &done, 1, NULL, 0, NULL);
+}
+
+/* Behind the body: the next round, or the end. */
+static enum hd_status body_done(struct core_feed *feed)
+{
+    struct core_branch *branch = HD_CONTAINER_OF(feed, struct core_branch, feed);
+    union hal_packet packets[2];
+
+    if (branch->kind != CORE_CONDITION_WHILE)
+        return finish(branch);
+    core_branch_packets(branch, packets);
+    return core_stream_submit(branch->stream, packets, 2, NULL, 0, NULL);
+}
+
 static enum hd_status run(struct core_branch *branch)
 {
-    union hal_packet packets[2];
     struct core_program *program = chosen(branch);
-    uint64_t position;
 
-    if (program)
-        HD_TRY(core_stream_run(branch->stream, program, NULL, 0, &position));
-    if (program && branch->kind == CORE_CONDITION_WHILE) {
-        core_branch_packets(branch, packets);
-        return core_stream_submit(branch->stream, packets, 2, NULL, 0, NULL);
-    }
-    packets[0] = (union hal_packet){.sem = {.head.op = HAL_OP_SIGNAL, .value = 1}};
-    packets[0].sem.signal = HAL_SIGNAL_ADD;
-    packets[0].sem.address = (uintptr_t)&branch->done;
-    return core_stream_submit(branch->stream, packets, 1, NULL, 0, NULL);
+    if (!program)
+        return finish(branch);
+    branch->feed.run = core_run_begin(branch->stream->ctx, program);
+    return core_feed_run(&branch->feed);
 }
 
 /*
  * Runs on the thread of host calls, with the copied value. The branch's own queue has at most this
- * call in it, so submitting never waits. After a fault nobody calls, and nobody waits.
+ * call in it, so submitting a part of the body never waits. After a fault nobody calls, and nobody
+ * waits.
  */
 static void decide(void *arg)
 {

@@ -4,10 +4,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/capture.h"
+#include "core/device_node.h"
 #include "core/graph_condition.h"
+#include "core/graph_env.h"
 #include "core/graph_memory.h"
 #include "core/graph_parts.h"
 #include "hal/hal.h"
+#include "ir/device_runtime.h"
 
 /* ---- what can be executed */
 
@@ -95,7 +98,7 @@ static enum hd_status check_structure(struct core_graph *graph, struct core_exec
 }
 
 static enum hd_status check(struct core_graph *graph, const struct core_context *ctx,
-                            struct core_exec_failure *out_why)
+                            unsigned flags, struct core_exec_failure *out_why)
 {
     const struct core_node *foreign;
 
@@ -104,8 +107,9 @@ static enum hd_status check(struct core_graph *graph, const struct core_context 
     foreign = find_foreign(graph, ctx);
     out_why->result = foreign ? CORE_INSTANTIATE_CONTEXTS : CORE_INSTANTIATE_OK;
     out_why->node = foreign ? foreign->handle : NULL;
-    return foreign ? hd_error(HD_NOT_SUPPORTED, "the nodes of the graph are of several contexts")
-                   : HD_OK;
+    if (foreign)
+        return hd_error(HD_NOT_SUPPORTED, "the nodes of the graph are of several contexts");
+    return flags & CORE_EXEC_DEVICE_LAUNCH ? core_upload_check(graph, out_why) : HD_OK;
 }
 
 /* ---- life */
@@ -129,6 +133,7 @@ static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph
                                        struct core_exec_failure *out_why)
 {
     struct core_context *ctx = context_of(graph);
+    enum hd_status status;
 
     HD_TRY(core_graph_check_locked(graph));
     if (ctx && ctx != exec->ctx) {
@@ -136,9 +141,13 @@ static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph
         exec->ctx = core_context_ref(ctx);
     }
     exec->ctx_id = exec->ctx->id;
-    HD_TRY(check(graph, exec->ctx, out_why));
+    HD_TRY(check(graph, exec->ctx, exec->flags, out_why));
     out_why->result = CORE_INSTANTIATE_ERROR;
-    HD_TRY(core_graph_clone_locked(graph, false, &exec->graph));
+    HD_TRY(core_graph_updatable_take_locked(graph));
+    status = core_graph_clone_locked(graph, false, &exec->graph);
+    if (status != HD_OK)
+        core_graph_updatable_give_locked(graph);
+    HD_TRY(status);
     HD_TRY(core_program_make(exec->graph, &exec->program));
     HD_TRY(core_graph_memory_instantiate(&exec->program));
     exec->has_memory = exec->program.allocs.len || exec->program.frees.len;
@@ -174,6 +183,7 @@ bool core_exec_destroy(struct core_exec *exec)
 {
     if (!core_object_retire(&exec->object))
         return false;
+    core_upload_forget(exec);
     core_exec_unref(exec);
     return true;
 }
@@ -184,8 +194,10 @@ void core_exec_finalise(struct core_exec *exec)
 
     if (exec->has_memory)
         core_graph_memory_forget(&exec->program);
+    core_upload_forget(exec); /* a launch may have made one after it was destroyed */
     if (exec->graph) {
         hd_lock_acquire(&core_graph_lock);
+        core_graph_updatable_give_locked(exec->graph);
         core_graph_discard_locked(exec->graph);
         hd_lock_release(&core_graph_lock);
     }
@@ -200,9 +212,10 @@ void core_exec_finalise(struct core_exec *exec)
 static enum hd_status program_refresh_locked(struct core_exec *exec)
 {
     struct hal_device *hal = exec->ctx->device->hal;
+    bool shares = exec->program.branches.len || exec->program.is_updatable;
 
     assert(hd_lock_held(&exec->lock));
-    if (exec->is_stale && exec->program.branches.len && exec->last_queue) /* they may be running */
+    if (exec->is_stale && shares && exec->last_queue) /* with a launch that may be running */
         HD_TRY(hal->ops->wait(hal, exec->last_queue, exec->last_position, UINT64_MAX));
     if (exec->is_stale)
         HD_TRY(core_program_make(exec->graph, &exec->program));
@@ -242,11 +255,33 @@ static void launch_done(void *arg)
     core_exec_unref(arg);
 }
 
+static enum hd_status packets_run_locked(struct core_exec *exec, struct core_stream *stream,
+                                         struct core_run *run)
+{
+    return core_stream_run(stream, run, CORE_PART_ALL, exec->last_queue, exec->last_position,
+                           &exec->last_position);
+}
+
+/* Its end is that of everything that kernels launch. */
+static enum hd_status run_in_env_locked(struct core_exec *exec, struct core_stream *stream,
+                                        struct core_run *run)
+{
+    struct core_env *env;
+    enum hd_status status;
+
+    HD_TRY(core_env_begin(exec, run->grid_id, &env));
+    status = packets_run_locked(exec, stream, run);
+    status = core_env_end(env, stream, status);
+    exec->last_position = hal_queue_submitted(stream->queue);
+    return status;
+}
+
 static enum hd_status run_locked(struct core_exec *exec, struct core_stream *stream)
 {
+    struct core_run run = core_run_begin(exec->ctx, &exec->program);
+
     assert(hd_lock_held(&exec->lock));
-    HD_TRY(core_stream_run(stream, &exec->program, exec->last_queue, exec->last_position,
-                           &exec->last_position));
+    HD_TRY((exec->program.asks ? run_in_env_locked : packets_run_locked)(exec, stream, &run));
     exec->last_queue = &stream->queue->ring->retired;
     return HD_OK;
 }
@@ -287,9 +322,11 @@ enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stre
         return core_capture_exec(stream, exec);
     if (core_capture_any()) /* before our lock: it takes that of graphs */
         HD_TRY(core_capture_refuse_stream(stream));
+    if (exec->flags & CORE_EXEC_DEVICE_LAUNCH)
+        HD_TRY(core_upload_make(exec, stream->priority));
     hd_lock_acquire(&exec->lock);
     status = launch_locked(exec, stream);
-    keeps = exec->graph->users.len || exec->program.branches.len;
+    keeps = exec->graph->users.len || exec->program.branches.len || exec->program.asks;
     hd_lock_release(&exec->lock);
     HD_TRY(status);
     if (keeps) {
@@ -310,6 +347,8 @@ enum hd_status core_exec_upload(struct core_exec *exec, struct core_stream *stre
     if (status == HD_OK)
         status = needs_prepare(exec->ctx->device->hal, &exec->program);
     hd_lock_release(&exec->lock);
+    if (status == HD_OK && exec->flags & CORE_EXEC_DEVICE_LAUNCH)
+        status = core_upload_make(exec, stream->priority);
     return status;
 }
 
@@ -340,6 +379,24 @@ static enum hd_status node_of(const struct core_exec *exec, const struct core_no
                      : hd_error(HD_BAD_ARG, "the node is not of the graph that was instantiated");
 }
 
+bool core_kernel_may_become(const struct core_body_kernel *from, const struct core_body_kernel *to,
+                            bool asks)
+{
+    uint64_t more = to->function->info.calls & ~from->function->info.calls;
+
+    if (more & IR_RUNTIME_WORK && !(from->function->info.calls & IR_RUNTIME_WORK))
+        return false;
+    if (more & IR_RUNTIME_UPDATES && !(from->function->info.calls & IR_RUNTIME_UPDATES))
+        return false;
+    return asks || !(more & IR_RUNTIME_BIT(IR_RUNTIME_GraphLaunch));
+}
+
+/* Has it kernels that launch graphs, or is it one that kernels launch? */
+static bool exec_asks(const struct core_exec *exec)
+{
+    return exec->program.asks || exec->flags & CORE_EXEC_DEVICE_LAUNCH;
+}
+
 /* What an update may not change. */
 static enum hd_status check_change(const struct core_exec *exec, const struct core_body *from,
                                    const struct core_body *to)
@@ -353,7 +410,19 @@ static enum hd_status check_change(const struct core_exec *exec, const struct co
         return hd_error(HD_BAD_ARG, "memory and conditional nodes do not change");
     if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
         return hd_error(HD_BAD_ARG, "the node's context cannot change");
+    if (to->type == CORE_NODE_KERNEL &&
+        !core_kernel_may_become(&from->kernel, &to->kernel, exec_asks(exec)))
+        return hd_error(HD_BAD_ARG, "the kernel calls the runtime in other ways than the first");
+    if (exec->flags & CORE_EXEC_DEVICE_LAUNCH && !core_upload_is_work(to))
+        return hd_error(HD_BAD_ARG, "graphs launched by the device cannot do that");
     return HD_OK;
+}
+
+void core_exec_changed(struct core_exec *exec)
+{
+    assert(hd_lock_held(&exec->lock));
+    exec->is_stale = true;
+    exec->is_uploaded = false;
 }
 
 static enum hd_status body_set_locked(struct core_exec *exec, struct core_node *original,
@@ -363,8 +432,8 @@ static enum hd_status body_set_locked(struct core_exec *exec, struct core_node *
 
     HD_TRY(node_of(exec, original, &node));
     HD_TRY(check_change(exec, &node->body, body));
-    core_node_body_set_locked(node, body);
-    exec->is_stale = true;
+    HD_TRY(core_node_body_set_locked(node, body));
+    core_exec_changed(exec);
     return HD_OK;
 }
 
@@ -406,7 +475,7 @@ enum hd_status core_exec_enable(struct core_exec *exec, struct core_node *origin
     status = enabled_locked(exec, original, &node);
     if (status == HD_OK && node->is_disabled == enable) {
         node->is_disabled = !enable;
-        exec->is_stale = true;
+        core_exec_changed(exec);
     }
     hd_lock_release(&exec->lock);
     return status;

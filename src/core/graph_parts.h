@@ -13,4 +13,13 @@ bool core_node_enlist(struct core_graph *graph, struct core_node *node);
 /* Of one that is in no list. */
 void core_node_end_locked(struct core_node *node);
 
+/*
+ * May a kernel node of an executable graph get this function? The guide: one that calls the runtime
+ * in other ways than the first may not take its place. `asks`: some node launches graphs.
+ */
+bool core_kernel_may_become(const struct core_body_kernel *from, const struct core_body_kernel *to,
+                            bool asks);
+/* Program and upload are made anew. */
+void core_exec_changed(struct core_exec *exec);
+
 #endif

@@ -6,8 +6,10 @@
 
 #include "base/mem.h"
 #include "core/graph_condition.h"
+#include "core/device_node.h"
 #include "core/graph_parts.h"
 #include "hal/hal.h"
+#include "ir/device_runtime.h"
 
 static bool step_add(struct core_program *program, struct core_step step)
 {
@@ -53,22 +55,38 @@ static bool need_add(struct core_program *program, struct hal_kernel *kernel,
     return hd_vec_push(&program->needs, need);
 }
 
-static bool kernel_add(struct core_program *program, const struct core_body_kernel *node)
+/* The dispatch reads what it runs from the device node's block. */
+static void indirect_make(struct hal_dispatch *p, const struct core_device_node *node)
 {
+    uint64_t address = (uintptr_t)node->block;
+
+    p->head.flags |= HAL_FLAG_INDIRECT;
+    memcpy(p->params, &address, sizeof(address));
+}
+
+static bool kernel_add(struct core_program *program, const struct core_node *owner)
+{
+    const struct core_body_kernel *node = &owner->body.kernel;
     uint32_t params_B = node->function->entry->params_B;
     union hal_packet p = {0};
 
     core_launch_packet(node->function, &node->launch, &p);
     p.dispatch.params_B = params_B;
     program->ngrids++;
+    program->asks |= (node->function->info.calls & IR_RUNTIME_GRAPHS) != 0;
+    if (node->device_node)
+        core_device_node_set(node->device_node, &p.dispatch, node->block, !owner->is_disabled);
+    program->is_updatable |= node->device_node != NULL;
     if (!need_add(program, node->function->kernel, &p.dispatch))
         return false;
+    memcpy(p.dispatch.params, node->block, HD_MIN(params_B, HAL_INLINE_PARAMS_B));
+    if (node->device_node)
+        indirect_make(&p.dispatch, node->device_node);
     if (params_B > HAL_INLINE_PARAMS_B)
         return packet_add(program, &p,
                           (struct core_step){.kind = CORE_STEP_DISPATCH,
                                              .params = node->block,
                                              .params_B = params_B});
-    memcpy(p.dispatch.params, node->block, params_B);
     return plain_add(program, &p);
 }
 
@@ -155,11 +173,13 @@ static bool conditions_add(struct core_program *program, const struct core_graph
 
 static bool graph_add(struct core_program *program, struct core_graph *graph);
 
-static bool body_add(struct core_program *program, const struct core_body *body)
+static bool body_add(struct core_program *program, const struct core_node *node)
 {
+    const struct core_body *body = &node->body;
+
     switch (body->type) {
     case CORE_NODE_KERNEL:
-        return kernel_add(program, &body->kernel);
+        return kernel_add(program, node);
     case CORE_NODE_COPY:
         return copy_add(program, &body->copy.copy);
     case CORE_NODE_FILL:
@@ -185,6 +205,13 @@ static bool body_add(struct core_program *program, const struct core_body *body)
     return true;
 }
 
+/* A kernel may enable what the host has disabled. */
+static bool is_skipped(const struct core_node *node)
+{
+    return node->is_disabled &&
+           !(node->body.type == CORE_NODE_KERNEL && node->body.kernel.device_node);
+}
+
 /* One queue executes it, so a child graph is its nodes. */
 static bool graph_add(struct core_program *program, struct core_graph *graph)
 {
@@ -194,7 +221,7 @@ static bool graph_add(struct core_program *program, struct core_graph *graph)
     if (ok && core_graph_order(graph, order) != HD_OK)
         assert(!"it was checked");
     for (size_t i = 0; i < graph->nodes.len && ok; i++)
-        ok = order[i]->is_disabled || body_add(program, &order[i]->body);
+        ok = is_skipped(order[i]) || body_add(program, order[i]);
     hd_free(order);
     return ok;
 }
@@ -211,6 +238,7 @@ enum hd_status core_program_make(struct core_graph *graph, struct core_program *
     program->packets.len = program->steps.len = program->needs.len = 0;
     program->allocs.len = program->frees.len = 0;
     program->ngrids = 0;
+    program->asks = program->is_updatable = false;
     return graph_add(program, graph) ? HD_OK : hd_error(HD_NO_MEMORY, "executable graph");
 }
 

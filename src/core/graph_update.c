@@ -4,6 +4,8 @@
  */
 #include <assert.h>
 
+#include "core/device_node.h"
+#include "core/graph_env.h"
 #include "core/graph_parts.h"
 
 /* Numbers are the API's. */
@@ -14,6 +16,7 @@ enum update_result {
     UPDATE_TYPE = 3,
     UPDATE_FUNCTION = 4,
     UPDATE_PARAMETERS = 5,
+    UPDATE_UNSUPPORTED = 6,
     UPDATE_UNSUPPORTED_FUNCTION = 7,
 };
 
@@ -41,12 +44,22 @@ static enum hd_status check_edges(const struct core_node *have, const struct cor
     return HD_OK;
 }
 
-static enum hd_status check_graph(const struct core_graph *have, const struct core_graph *want,
-                                  const struct core_context *ctx,
-                                  struct core_exec_failure *out_why);
+static enum hd_status check_graph(const struct core_exec *exec, const struct core_graph *have,
+                                  const struct core_graph *want, struct core_exec_failure *out_why);
 
-static enum hd_status check_node(const struct core_node *have, const struct core_node *want,
-                                 const struct core_context *ctx, struct core_exec_failure *out_why)
+static enum hd_status check_kernel(const struct core_exec *exec, const struct core_node *have,
+                                   const struct core_node *want, struct core_exec_failure *out_why)
+{
+    bool asks = exec->program.asks || exec->flags & CORE_EXEC_DEVICE_LAUNCH;
+
+    if (core_kernel_may_become(&have->body.kernel, &want->body.kernel, asks))
+        return HD_OK;
+    return refuse(out_why, UPDATE_UNSUPPORTED_FUNCTION, want,
+                  "a kernel calls the runtime in other ways than the first");
+}
+
+static enum hd_status check_node(const struct core_exec *exec, const struct core_node *have,
+                                 const struct core_node *want, struct core_exec_failure *out_why)
 {
     const struct core_context *its = core_body_context(&want->body);
     struct core_graph *const *mine, *const *theirs;
@@ -65,21 +78,25 @@ static enum hd_status check_node(const struct core_node *have, const struct core
     theirs = core_body_graphs(&want->body, &n);
     mine = core_body_graphs(&have->body, &n);
     for (size_t i = 0; i < n; i++)
-        HD_TRY(check_graph(mine[i], theirs[i], ctx, out_why));
-    if (!its || its == ctx || want->body.type == CORE_NODE_WAIT)
+        HD_TRY(check_graph(exec, mine[i], theirs[i], out_why));
+    if (want->body.type == CORE_NODE_KERNEL)
+        HD_TRY(check_kernel(exec, have, want, out_why));
+    if (exec->flags & CORE_EXEC_DEVICE_LAUNCH && !core_upload_is_work(&want->body))
+        return refuse(out_why, UPDATE_UNSUPPORTED, want, "graphs launched by the device lack this");
+    if (!its || its == exec->ctx || want->body.type == CORE_NODE_WAIT)
         return HD_OK;
     return refuse(out_why,
                   want->body.type == CORE_NODE_KERNEL ? UPDATE_FUNCTION : UPDATE_PARAMETERS, want,
                   "a node is of another context");
 }
 
-static enum hd_status check_graph(const struct core_graph *have, const struct core_graph *want,
-                                  const struct core_context *ctx, struct core_exec_failure *out_why)
+static enum hd_status check_graph(const struct core_exec *exec, const struct core_graph *have,
+                                  const struct core_graph *want, struct core_exec_failure *out_why)
 {
     if (have->nodes.len != want->nodes.len)
         return refuse(out_why, UPDATE_TOPOLOGY, NULL, "the graphs differ in their number of nodes");
     for (size_t i = 0; i < have->nodes.len; i++) {
-        HD_TRY(check_node(have->nodes.at[i], want->nodes.at[i], ctx, out_why));
+        HD_TRY(check_node(exec, have->nodes.at[i], want->nodes.at[i], out_why));
         HD_TRY(check_edges(have->nodes.at[i], want->nodes.at[i], out_why));
     }
     return HD_OK;
@@ -109,12 +126,14 @@ static enum hd_status update_locked(struct core_exec *exec, struct core_graph *g
     struct core_graph *copy, *before = exec->graph;
 
     HD_TRY(core_graph_check_locked(graph));
-    HD_TRY(check_graph(before, graph, exec->ctx, out_why));
+    if (core_graph_is_updatable_locked(before) || core_graph_is_updatable_locked(graph))
+        return refuse(out_why, UPDATE_UNSUPPORTED, NULL, "a graph with device-updatable nodes");
+    HD_TRY(check_graph(exec, before, graph, out_why));
     out_why->result = UPDATE_ERROR;
     HD_TRY(core_graph_clone_locked(graph, false, &copy));
     origins_keep(before, copy);
     exec->graph = copy;
-    exec->is_stale = true;
+    core_exec_changed(exec);
     core_graph_discard_locked(before);
     out_why->result = UPDATE_OK;
     return HD_OK;

@@ -8,6 +8,7 @@
 #include "core/graph.h"
 #include "core/green.h"
 #include "core/core.h"
+#include "core/device_node.h"
 #include "core/ipc.h"
 #include "core/link.h"
 #include "core/mempool.h"

@@ -54,6 +54,7 @@
     X(NODE, node, "graph node")                                                                    \
     X(EXEC, exec, "executable graph")                                                              \
     X(USER_OBJECT, user_object, "user object")                                                     \
+    X(DEVICE_NODE, device_node, "device-updatable node")                                           \
     X(ARRAY, array, "array")                                                                       \
     X(TEXTURE, texture, "texture")                                                                 \
     X(TEXREF, texref, "texture reference")                                                         \

@@ -190,6 +190,9 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
 
     if (core_stream_is_capturing(stream))
         return launch_capture(f, stream, l);
+    if (HD_UNLIKELY(l->for_graphs))
+        return hd_error(HD_BAD_ARG, "%s: an attribute of graph nodes, outside of a capture",
+                        f->entry->name);
     HD_TRY(core_launch_check(f, l));
     if (l->cooperative)
         HD_TRY(check_cooperative(f, l, core_stream_sms(stream)));

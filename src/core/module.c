@@ -7,6 +7,7 @@
 #include "core/tap.h"
 #include "core/texref.h"
 #include "hal/hal.h"
+#include "ir/device_runtime.h"
 #include "ir/ir.h"
 
 #define STATIC_SMEM_MAX_B (48u << 10)
@@ -284,7 +285,8 @@ static enum hd_status function_load_locked(struct core_function *function,
     function->info = (struct core_function_info){.shared_B = info.shared_B,
                                                  .local_B = info.local_B,
                                                  .regs = info.regs,
-                                                 .max_threads = info.max_threads};
+                                                 .max_threads = info.max_threads,
+                                                 .calls = ir_module_runtime_calls(code)};
     if (function->info.shared_B < STATIC_SMEM_MAX_B)
         fits = (uint32_t)(STATIC_SMEM_MAX_B - function->info.shared_B);
     atomic_compare_exchange_strong(&function->max_dynamic_B, &want, fits);

@@ -491,7 +491,8 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
         told = core_tap_packets(stream, packets, n);
     status = order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
-        packets[0].dispatch.grid_id = core_grid_id(stream->ctx, &stream->grid_id);
+        if (!packets[0].dispatch.grid_id)
+            packets[0].dispatch.grid_id = core_grid_id(stream->ctx, &stream->grid_id);
         status = place_params_locked(stream, &packets[0].dispatch, params, params_B);
     }
     if (HD_LIKELY(!told) && status == HD_OK)
@@ -508,12 +509,33 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
 
 /* ---- programs of packets */
 
-/* Numbers for n grids; they begin behind the result. */
-static uint32_t grid_ids_take(struct core_context *ctx, uint32_t n)
+struct core_run core_run_begin(struct core_context *ctx, struct core_program *program)
 {
-    uint32_t blocks = (n + GRID_IDS - 1) / GRID_IDS;
+    uint32_t blocks = (program->ngrids + GRID_IDS - 1) / GRID_IDS;
 
-    return atomic_fetch_add(&ctx->grid_id_blocks, blocks) * GRID_IDS;
+    return (struct core_run){.program = program,
+                             .grid_id = atomic_fetch_add(&ctx->grid_id_blocks, blocks) * GRID_IDS};
+}
+
+bool core_run_is_over(const struct core_run *run)
+{
+    return run->step == run->program->steps.len;
+}
+
+static const struct core_step *run_step(const struct core_run *run)
+{
+    assert(!core_run_is_over(run));
+    return &run->program->steps.at[run->step];
+}
+
+/* Packets of the current step have been submitted. */
+static void run_advance(struct core_run *run, uint32_t n)
+{
+    run->done += n;
+    if (run->done < run_step(run)->count)
+        return;
+    run->done = 0;
+    run->step++;
 }
 
 static void packets_number(union hal_packet *packets, uint32_t n, uint32_t *grid_id)
@@ -534,26 +556,33 @@ static enum hd_status packets_run_locked(struct core_stream *stream,
     return HD_OK;
 }
 
-static enum hd_status step_run_locked(struct core_stream *stream, const struct core_step *step,
-                                      union hal_packet *packets, uint32_t *grid_id)
+static enum hd_status join_locked(struct core_stream *stream, struct core_branch *branch)
 {
     union hal_packet join;
+
+    core_branch_join_packet(branch, &join);
+    return core_stream_submit_locked(stream, &join, 1);
+}
+
+static enum hd_status step_run_locked(struct core_stream *stream, struct core_run *run,
+                                      const struct core_step *step, uint32_t n)
+{
+    union hal_packet *packets = run->program->packets.at + step->first + run->done;
 
     switch (step->kind) {
     case CORE_STEP_DISPATCH:
         HD_TRY(place_params_locked(stream, &packets->dispatch, step->params, step->params_B));
-        packets_number(packets, 1, grid_id);
+        packets_number(packets, 1, &run->grid_id);
         return core_stream_submit_locked(stream, packets, 1);
     case CORE_STEP_PACKETS:
-        packets_number(packets, step->count, grid_id);
-        return packets_run_locked(stream, packets, step->count);
+        packets_number(packets, n, &run->grid_id);
+        return packets_run_locked(stream, packets, n);
     case CORE_STEP_RECORD:
         return core_event_record_locked(step->event, stream);
     case CORE_STEP_WAIT:
         return core_event_wait_locked(stream, step->event);
     case CORE_STEP_JOIN:
-        core_branch_join_packet(step->branch, &join);
-        return core_stream_submit_locked(stream, &join, 1);
+        return join_locked(stream, step->branch);
     }
     assert(!"a step has a kind");
     return HD_INTERNAL;
@@ -579,53 +608,76 @@ static enum hd_status join_told(struct core_stream *stream, struct core_branch *
     return core_stream_submit(stream, &join, 1, NULL, 0, NULL);
 }
 
-/* Packet by packet, each of which is told. */
-static enum hd_status program_run_told(struct core_stream *stream, struct core_program *program)
+static enum hd_status packets_told(struct core_stream *stream, struct core_run *run,
+                                   const struct core_step *step, uint32_t n)
 {
-    for (size_t i = 0; i < program->steps.len; i++) {
-        const struct core_step *step = &program->steps.at[i];
+    for (uint32_t i = 0; i < n; i++) {
+        union hal_packet p = run->program->packets.at[step->first + run->done + i];
+        const void *params = step->params ? step->params : p.dispatch.params;
+        bool is_grid = p.head.op == HAL_OP_DISPATCH;
+        uint32_t params_B = step->params ? step->params_B : is_grid ? p.dispatch.params_B : 0;
 
-        if (step->kind == CORE_STEP_RECORD)
-            HD_TRY(core_event_record(step->event, stream, false));
-        else if (step->kind == CORE_STEP_WAIT)
-            HD_TRY(core_event_wait(stream, step->event, false));
-        else if (step->kind == CORE_STEP_JOIN)
-            HD_TRY(join_told(stream, step->branch));
-        for (uint32_t k = 0; k < step->count; k++) {
-            union hal_packet p = program->packets.at[step->first + k];
-            const void *params = step->params ? step->params : p.dispatch.params;
-            bool is_grid = p.head.op == HAL_OP_DISPATCH;
-            uint32_t params_B = step->params ? step->params_B : is_grid ? p.dispatch.params_B : 0;
-
-            HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
-        }
+        packets_number(&p, 1, &run->grid_id);
+        HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
     }
     return HD_OK;
 }
 
-enum hd_status core_stream_run(struct core_stream *stream, struct core_program *program,
-                               const _Atomic uint64_t *after, uint64_t after_value,
-                               uint64_t *out_position)
+/* Packet by packet, each of which is told. */
+static enum hd_status step_told(struct core_stream *stream, struct core_run *run,
+                                const struct core_step *step, uint32_t n)
+{
+    switch (step->kind) {
+    case CORE_STEP_RECORD:
+        return core_event_record(step->event, stream, false);
+    case CORE_STEP_WAIT:
+        return core_event_wait(stream, step->event, false);
+    case CORE_STEP_JOIN:
+        return join_told(stream, step->branch);
+    case CORE_STEP_DISPATCH:
+    case CORE_STEP_PACKETS:
+        return packets_told(stream, run, step, n);
+    }
+    assert(!"a step has a kind");
+    return HD_INTERNAL;
+}
+
+typedef enum hd_status step_fn(struct core_stream *stream, struct core_run *run,
+                               const struct core_step *step, uint32_t n);
+
+static enum hd_status part_run(struct core_stream *stream, struct core_run *run,
+                               struct core_part part, step_fn *submit)
+{
+    while (!core_run_is_over(run) && part.packets && part.params_B >= run_step(run)->params_B) {
+        const struct core_step *step = run_step(run);
+        uint32_t n = HD_MIN(step->count - run->done, part.packets);
+
+        HD_TRY(submit(stream, run, step, n));
+        part.packets -= HD_MAX(n, 1);
+        part.params_B -= step->params_B;
+        run_advance(run, n);
+    }
+    return HD_OK;
+}
+
+enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
+                               struct core_part part, const _Atomic uint64_t *after,
+                               uint64_t after_value, uint64_t *out_position)
 {
     bool told = core_tap_wants(HEDDLE_KIND_ALL);
-    uint32_t grid_id = told ? 0 : grid_ids_take(stream->ctx, program->ngrids);
     enum hd_status status;
 
     HD_TRY(order_check(stream));
     status = order_acquire(stream);
     if (status == HD_OK)
         status = after_locked(stream, after, after_value);
-    for (size_t i = 0; i < program->steps.len && status == HD_OK && !told; i++) {
-        const struct core_step *step = &program->steps.at[i];
-        union hal_packet *packets = program->packets.len ? &program->packets.at[step->first] : NULL;
-
-        status = step_run_locked(stream, step, packets, &grid_id);
-    }
+    if (status == HD_OK && !told)
+        status = part_run(stream, run, part, step_run_locked);
     *out_position = hal_queue_submitted(stream->queue);
     hd_lock_release(&stream->lock);
     if (!told || status != HD_OK)
         return status;
-    status = program_run_told(stream, program);
+    status = part_run(stream, run, part, step_told);
     *out_position = hal_queue_submitted(stream->queue);
     return status;
 }

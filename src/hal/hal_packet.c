@@ -188,6 +188,38 @@ enum hd_status hal_ring_check(const struct hal_ring *ring, size_t ring_B)
     return rows_check_ring(ring, "ring");
 }
 
+/* ---- indirect dispatches */
+
+static void nop_make(struct hal_ring *ring, union hal_packet *packet)
+{
+    struct hal_head head = packet->head;
+
+    if (packet->dispatch.ring_B)
+        atomic_fetch_add(&ring->params_released, packet->dispatch.ring_B);
+    head.op = HAL_OP_NOP;
+    head.flags &= (uint16_t)~HAL_FLAG_COOPERATIVE;
+    *packet = (union hal_packet){.head = head};
+}
+
+void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet)
+{
+    struct hal_dispatch *p = &packet->dispatch;
+    const struct hal_indirect *from;
+    uint64_t address;
+
+    assert(p->head.op == HAL_OP_DISPATCH && p->head.flags & HAL_FLAG_INDIRECT);
+    assert(!(p->head.flags & HAL_FLAG_EXTENSION));
+    memcpy(&address, p->params, sizeof(address));
+    from = (const struct hal_indirect *)(uintptr_t)address;
+    p->head.flags &= (uint16_t)~HAL_FLAG_INDIRECT;
+    if (!from->enabled) {
+        nop_make(ring, packet);
+        return;
+    }
+    memcpy(p->grid, from->grid, sizeof(p->grid));
+    memcpy(p->ring_B ? (char *)ring + p->ring_offset : (char *)p->params, from + 1, p->params_B);
+}
+
 /* ---- semaphores */
 
 static bool compare(enum hal_compare how, uint64_t s, uint64_t v, unsigned bits)

@@ -69,6 +69,8 @@ static enum hd_status translate_dispatch(struct hal_server *server, struct hal_d
     bool extended = (p->head.flags & HAL_FLAG_EXTENSION) != 0;
     void *to;
 
+    if (p->head.flags & HAL_FLAG_INDIRECT)
+        return hd_error(HD_BAD_ARG, "dispatch: an indirect one, not from another process");
     if (!p->ring_B)
         return HD_OK;
     if (extended) {

@@ -93,6 +93,11 @@ struct hal_extension {
     HAL_EXTENSION_FIELDS(HAL_FIELD_, HAL_ARRAY_)
 };
 
+/* What a dispatch with HAL_FLAG_INDIRECT runs; in memory of the submitter's. */
+struct hal_indirect {
+    HAL_INDIRECT_FIELDS(HAL_FIELD_, HAL_ARRAY_)
+};
+
 /* When a packet with HAL_FLAG_STAMP began and ended. */
 struct hal_stamp {
     HAL_STAMP_FIELDS(HAL_FIELD_, HAL_ARRAY_)
@@ -171,6 +176,12 @@ static inline const void *hal_dispatch_params(const struct hal_ring *ring,
         return p->params;
     return p->head.flags & HAL_FLAG_EXTENSION ? block + sizeof(struct hal_extension) : block;
 }
+
+/*
+ * For devices, when a dispatch with HAL_FLAG_INDIRECT begins: it becomes an ordinary one, in its
+ * slot, as its block says now; a NOP when that is disabled.
+ */
+void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet);
 
 /* Does the semaphore at `at` satisfy a WAIT packet? */
 bool hal_sem_holds(const struct hal_sem *wait, const void *at);

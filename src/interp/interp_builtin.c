@@ -58,23 +58,27 @@ static uint64_t thread_number(const struct interp_thread *t)
     return cta * t->cta->nthreads + (id[2] * block[1] + id[1]) * block[0] + id[0];
 }
 
-static bool runtime_read(struct interp_thread *t, struct ir_runtime_io *io)
+static bool runtime_read(struct ir_runtime_io *io, uint64_t va, void *to, uint32_t size_B)
 {
-    bool points = io->call == IR_RUNTIME_Memcpy3DAsync;
-    return interp_read(t, interp_src(t, 1), io->args, sizeof(io->args)) &&
-           (!points || interp_read(t, io->args[0], io->in, sizeof(io->in)));
+    struct interp_thread *t = io->reader;
+    io->has_failed |= !interp_read(t, va, to, size_B);
+    return !io->has_failed;
 }
 
 static enum interp_step do_runtime(struct interp_thread *t)
 {
     const struct interp_launch *l = t->cta->run->launch;
     struct ir_runtime_io io = {.call = (enum ir_runtime_call)interp_src(t, 0),
+                               .grid_id = l->grid_id,
+                               .read = runtime_read,
+                               .reader = t,
                                .thread = thread_number(t)};
     if (!l->ops || !l->ops->runtime)
         return interp_fail(t, HD_NOT_SUPPORTED, "there is no runtime for kernels here");
-    if (!runtime_read(t, &io))
+    if (runtime_read(&io, interp_src(t, 1), io.args, sizeof(io.args)))
+        l->ops->runtime(l->ctx, &io);
+    if (io.has_failed)
         return interp_fail(t, HD_ILLEGAL_ADDRESS, "a runtime call reads an illegal address");
-    l->ops->runtime(l->ctx, &io);
     if (io.out_B && !interp_write(t, io.out_va, io.out, io.out_B))
         return interp_fail(t, HD_ILLEGAL_ADDRESS, "a runtime call writes an illegal address");
     interp_set(t, 0, io.result);

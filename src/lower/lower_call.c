@@ -237,7 +237,6 @@ const char *lower_unresolved_meaning(struct hd_str name)
     static const struct {
         const char *prefix, *meaning;
     } rows[] = {
-        {"cudaGraph", "graphs that kernels launch are not implemented yet"},
         {"cuda", "this function of the runtime in kernels is not implemented"},
         {"__cudaCDP", "this function of the runtime in kernels is not implemented"},
     };

@@ -257,8 +257,8 @@ static struct ir_value *sreg_value(struct lower_fn *f, const struct ptx_operand 
         return lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B);
     if (op->index2 == PTX_SREG_IS_EXPLICIT_CLUSTER)
         return lower_is_not_zero(f, ir_build_sreg(&f->b, IR_SREG_IS_EXPLICIT_CLUSTER));
-    if (op->index2 == PTX_SREG_CURRENT_GRAPH_EXEC) /* no graph is launched by device code */
-        return lower_const(f, IR_B64, 0);
+    if (op->index2 == PTX_SREG_CURRENT_GRAPH_EXEC)
+        return lower_current_graph_exec(f);
     if (op->index2 == PTX_SREG_AGGR_SMEM_SIZE) {
         struct ir_value *part_of[] = {ir_build_sreg(&f->b, IR_SREG_TOTAL_SMEM_SIZE),
                                       lower_const(f, IR_B32, LOWER_RESERVED_SMEM_B)};

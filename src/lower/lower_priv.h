@@ -207,6 +207,7 @@ bool lower_is_runtime_call(struct hd_str name);
 struct ir_value *lower_runtime_call(struct lower_fn *f, struct hd_str name,
                                     const struct ir_proto *proto, uint32_t n,
                                     struct ir_value **args);
+struct ir_value *lower_current_graph_exec(struct lower_fn *f);
 
 /* lower_flow.c */
 enum hd_status lower_function(struct lower_job *job, const struct lower_body *body,

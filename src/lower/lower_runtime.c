@@ -116,6 +116,13 @@ static val row_call(struct lower_fn *f, const struct row *row, uint32_t n, val *
     return builtin(f, IR_BUILTIN_RUNTIME, 2, src);
 }
 
+/* The register's value is known to who made the launch. */
+val lower_current_graph_exec(struct lower_fn *f)
+{
+    val src[] = {lower_const(f, IR_B64, IR_RUNTIME_CurrentGraphExec), words_store(f, 0, NULL)};
+    return builtin(f, IR_BUILTIN_RUNTIME, 2, src);
+}
+
 static val set_conditional(struct lower_fn *f, val *args)
 {
     lower_emit(f, IR_OP_ST, IR_B32, 2, args, 0)->mem.space = IR_SPACE_GENERIC;

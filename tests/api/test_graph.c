@@ -222,8 +222,10 @@ static void test_structure(void)
     refused(cuGraphInstantiate_v2(&exec, graph, NULL, log, sizeof(log)), "as of old");
     ok(strstr(log, "cycle") != NULL, "with a text");
     refused(cuGraphInstantiateWithFlags(&exec, graph, 1u << 20), "unknown flags");
-    eq_u64(cuGraphInstantiateWithFlags(&exec, graph, CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH),
-           CUDA_ERROR_NOT_SUPPORTED, "for the device to launch");
+    refused(cuGraphInstantiateWithFlags(&exec, graph,
+                                        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                                            CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH),
+            "flags that exclude each other");
     success(cuGraphDestroy(graph), "destroy");
 }
 

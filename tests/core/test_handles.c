@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../api/driver_fixture.h"
+#include "core/device_node.h"
 #include "core/handle.h"
 
 #define SANITIZED (HD_SANITIZES_ADDRESSES || HD_SANITIZES_THREADS)
@@ -217,6 +218,38 @@ static CUresult exec_destroy(void *handle, void *owner)
     return cuGraphExecDestroy(handle);
 }
 
+/* Of a kernel that the graph keeps; no call of the host uses the handle. */
+static CUresult device_node_create(void **out)
+{
+    CUlaunchAttributeValue value = {.deviceUpdatableKernelNode = {.deviceUpdatable = 1}};
+    CUDA_KERNEL_NODE_PARAMS params = {0};
+    uint64_t words[8] = {0};
+    void *args[8], *function[2];
+    CUgraphNode node;
+    CUresult result = function_create(function);
+
+    for (int i = 0; i < 8; i++)
+        args[i] = &words[i];
+    params.func = function[0];
+    params.gridDimX = params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = args;
+    if (result == CUDA_SUCCESS)
+        result = graph_create(&out[1]);
+    if (result == CUDA_SUCCESS)
+        result = cuGraphAddKernelNode_v2(&node, out[1], NULL, 0, &params);
+    if (result == CUDA_SUCCESS)
+        result = cuGraphKernelNodeSetAttribute(
+            node, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value);
+    out[0] = value.deviceUpdatableKernelNode.devNode;
+    return result ? result : cuModuleUnload(function[1]);
+}
+
+static CUresult device_node_use(void *handle)
+{
+    return core_device_node_enable(handle, true) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 static void object_end(void *arg)
 {
 }
@@ -401,6 +434,7 @@ static const struct kind kinds[] = {
     {CORE_GRAPH, graph_create, graph_use, graph_destroy},
     {CORE_NODE, node_create, node_use, graph_destroy},
     {CORE_EXEC, exec_create, exec_use, exec_destroy},
+    {CORE_DEVICE_NODE, device_node_create, device_node_use, graph_destroy},
     {CORE_USER_OBJECT, object_create, object_use, object_destroy},
     {CORE_ARRAY, array_create, array_use, array_destroy},
     {CORE_TEXTURE, texture_create, texture_use, texture_destroy},

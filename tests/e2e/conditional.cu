@@ -145,6 +145,39 @@ static void loop(int *words)
     finish(exec, graph);
 }
 
+/* A body of more nodes than a queue has room for, in each of three rounds, and a loop inside of it. */
+static void large(int *words)
+{
+    enum { NODES = 2500, ROUNDS = 3 };
+    cudaGraph_t graph, *body, *inner;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t node = NULL, cond;
+    cudaGraphConditionalHandle going, odd;
+
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&going, graph, 1, cudaGraphCondAssignDefault));
+    body = branch(graph, NULL, going, cudaGraphCondTypeWhile, 1, &cond);
+    OK(cudaGraphConditionalHandleCreate(&odd, body[0], 0, 0));
+    node = kernel(body[0], NULL, (void *)ask, &odd, &words);
+    for (int i = 0; i < NODES; i++) {
+        if (i == NODES / 2) {
+            inner = branch(body[0], &node, odd, cudaGraphCondTypeIf, 1, &cond);
+            node = cond;
+            for (int k = 0; k < NODES; k++)
+                plus(inner[0], NULL, words + 2, 1);
+        }
+        node = plus(body[0], &node, words + 1, 1);
+    }
+    kernel(body[0], &node, (void *)count_down, &going, &words);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    for (int i = 1; i <= 2; i++) {
+        words[0] = ROUNDS;
+        run(exec);
+        CHECK(words[0] == 0 && words[1] == i * ROUNDS * NODES && words[2] == i * 2 * NODES);
+    }
+    finish(exec, graph);
+}
+
 static void host(void *)
 {
 }
@@ -198,6 +231,8 @@ int main()
     choose(cudaGraphCondTypeSwitch, 3, words, cases, 6);
     memset(words, 0, 64);
     loop(words);
+    memset(words, 0, 64);
+    large(words);
     refusals(words);
     OK(cudaDeviceSynchronize());
     puts(failed ? "FAIL" : "PASS");

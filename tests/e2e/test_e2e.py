@@ -198,6 +198,17 @@ def check_dynamic(folder):
                result.stdout + result.stderr)
 
 
+def check_device_graphs(folder):
+    """Graphs that kernels launch and change."""
+    interpreted = {"HEDDLE_FAULT": "jit.fast,jit.plain,jit.simple"}
+    for runtime in ("shared", "static"):
+        program = build(folder, "device_graphs", "90", ("-rdc=true", "-lcudadevrt", "-cudart", runtime))
+        for env in ({"HEDDLE_THREADS": "1"}, {"HEDDLE_THREADS": "2"}, {"HEDDLE_CPU": "generic"}, interpreted,
+                    {"HEDDLE_STRICT": "1"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok(result.stdout == "PASS\n", f"device_graphs, {runtime} {env}", result.stdout + result.stderr)
+
+
 def check_conditional(folder):
     for arch in ("80", "90"):
         program = build(folder, "conditional", arch, ("-rdc=true", "-lcudadevrt"))
@@ -260,6 +271,7 @@ def main():
             check_async_copies(folder)
             check_dynamic(folder)
             check_conditional(folder)
+            check_device_graphs(folder)
             check_parts(folder)
             check_tensor_copies(folder)
         check_one_bad_kernel(folder)

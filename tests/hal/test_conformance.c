@@ -289,6 +289,48 @@ static void test_extension(void)
     eq_u64(data[31], 3, "%s: found its parameters", name);
 }
 
+/* What an indirect dispatch reads, and what the host changes while the queue is held. */
+struct block {
+    struct hal_indirect head;
+    _Alignas(8) char params[BIG_B];
+};
+
+static void block_set(struct block *b, uint32_t enabled, uint32_t grid, const void *data,
+                      uint32_t n)
+{
+    *b = (struct block){.head = {.enabled = enabled, .grid = {grid, 1, 1}}};
+    memcpy(b->params, &data, sizeof(data));
+    memcpy(b->params + 392, &n, sizeof(n));
+}
+
+static void test_indirect(void)
+{
+    static struct block blocks[3];
+    static uint32_t data[3][32], *nowhere;
+    _Atomic uint64_t gate = 0;
+
+    memset(data, 0, sizeof(data));
+    submit(q, sem_packet(HAL_OP_WAIT, &gate, 1));
+    for (int i = 0; i < 3; i++) {
+        union hal_packet p = bump_packet(q, nowhere, 99, 7, 32);
+        struct block *b = &blocks[i];
+
+        block_set(b, 0, 5, nowhere, 0);
+        p.head.flags = HAL_FLAG_INDIRECT;
+        memcpy(p.dispatch.params, &b, sizeof(b));
+        submit(q, p);
+    }
+    block_set(&blocks[0], 1, 1, data[0], 4);
+    block_set(&blocks[1], 0, 1, data[1], 5);
+    block_set(&blocks[2], 1, 1, data[2], 6);
+    submit(q2, sem_packet(HAL_OP_SIGNAL, &gate, 1));
+    ok(drain(q2) && drain(q), "%s: indirect dispatches", name);
+    eq_u64(data[0][31], 4, "%s: run as their block says when they begin", name);
+    eq_u64(data[1][31], 0, "%s: not when it is disabled", name);
+    eq_u64(data[2][31], 6, "%s: which harms no other", name);
+    eq_u64(q->ring->params_released, q->params_taken, "%s: parameters are given back", name);
+}
+
 /* A packet that names a kernel that is gone faults its domain, whatever took its place. */
 static void test_stale_kernel(void)
 {
@@ -556,6 +598,7 @@ int main(void)
         test_semaphores();
         test_stamps();
         test_extension();
+        test_indirect();
         test_stale_kernel();
         test_limits();
         test_clusters();

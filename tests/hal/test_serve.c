@@ -141,6 +141,11 @@ static int far_main(char **args)
     struct far_side f = {.va = strtoull(args[4], NULL, 16), .kernel = strtoull(args[5], NULL, 16)};
     unsigned part = (unsigned)strtoul(args[6], NULL, 10);
     union hal_packet call = {.host_call = {.head.op = HAL_OP_HOST_CALL, .func = 64}};
+    union hal_packet indirect = {.dispatch = {.head.op = HAL_OP_DISPATCH,
+                                              .head.flags = HAL_FLAG_INDIRECT,
+                                              .kernel = f.kernel,
+                                              .grid = {1, 1, 1},
+                                              .block = {1, 1, 1}}};
     union hal_packet outside = sem(HAL_OP_SIGNAL, 1u << 20, 1), odd = sem(HAL_OP_SIGNAL, 0, 1);
     union hal_packet local = sem(HAL_OP_SIGNAL, 8, 1), nop = {.head = {.reserved = 1}};
 
@@ -155,8 +160,9 @@ static int far_main(char **args)
         far_work(&f);
         far_order(&f);
     } else {
-        const union hal_packet packets[] = {call, outside, odd, local, nop};
-        const char *const words[] = {"host_call", "region 1", "region 3", "region 0", "reserved"};
+        const union hal_packet packets[] = {call, outside, odd, local, nop, indirect};
+        const char *const words[] = {"host_call", "region 1", "region 3",
+                                     "region 0",  "reserved", "indirect"};
 
         far_fault(&f, packets[part - 1], words[part - 1]);
     }
@@ -251,7 +257,7 @@ static void test_device(const struct hal_backend *backend, struct ir_module *ir)
                !ops->mem_map(n.memory, n.va, 0, MEMORY_B, HAL_PROT_READ_WRITE) &&
                !ops->mem_export(n.memory, &n.memory_fd),
            "%s: kernel and memory", n.name))
-        for (unsigned part = 0; part <= 5; part++)
+        for (unsigned part = 0; part <= 6; part++)
             serve(&n, part);
     close(n.memory_fd);
     ops->mem_unmap(n.memory, n.va, MEMORY_B);

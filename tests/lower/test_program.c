@@ -22,10 +22,10 @@ static const char text[] =
     ".visible .entry bad() { call broken; ret; }\n"
     ".visible .entry worse() { .reg .b64 %d; mov.u64 %d, picture; st.global.u64 [counter], %d; "
     "ret; }\n"
-    ".extern .func nowhere(); .extern .func cudaGraphLaunch();\n"
+    ".extern .func nowhere(); .extern .func cudaGraphCreate();\n"
     ".extern .func __cudaCDP2StreamDestroy(); .extern .func cudaDeviceSynchronize();\n"
     ".visible .entry unresolved() { call nowhere; ret; }\n"
-    ".visible .entry launches() { call cudaGraphLaunch; ret; }\n"
+    ".visible .entry launches() { call cudaGraphCreate; ret; }\n"
     ".visible .entry streams() { call __cudaCDP2StreamDestroy; ret; }\n"
     ".visible .entry old() { .reg .b64 %d; mov.u64 %d, cudaDeviceSynchronize; ret; }\n"
     ".visible .entry direct() { .reg .b32 %r; { .param .b32 a, r; st.param.b32 [a], 2; "
@@ -306,7 +306,7 @@ int main(void)
     fails("bad", HD_NOT_SUPPORTED, "ldmatrix");
     fails("worse", HD_NOT_SUPPORTED, "state space");
     fails("unresolved", HD_UNRESOLVED, "unresolved external function nowhere");
-    fails("launches", HD_UNRESOLVED, "cudaGraphLaunch: graphs that kernels launch");
+    fails("launches", HD_UNRESOLVED, "cudaGraphCreate: this function of the runtime in kernels");
     fails("streams", HD_BAD_PTX, "the function of the device runtime has another signature");
     fails("old", HD_UNRESOLVED, "cudaDeviceSynchronize: this function of the runtime in kernels");
     fails("twice", HD_NOT_FOUND, "not a kernel");

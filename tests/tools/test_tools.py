@@ -251,7 +251,7 @@ PTX_HEAD = ".version 8.0\n.target sm_70\n.address_size 64\n"
 EXTERN = """.version 8.0
 .target sm_70
 .address_size 64
-.extern .func (.param .b32 r) cudaGraphLaunch(.param .b64 a);
+.extern .func (.param .b32 r) cudaGraphCreate(.param .b64 a);
 .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
 .extern .global .align 4 .u32 elsewhere;
 .visible .entry parent(.param .u64 p)
@@ -261,8 +261,8 @@ EXTERN = """.version 8.0
     ld.param.u64 %%rd1, [p];
     { .param .b64 a; .param .b32 r;
       st.param.b64 [a], %%rd1;
-      call.uni (r), cudaGraphLaunch, (a);
-      call.uni (r), cudaGraphLaunch, (a);
+      call.uni (r), cudaGraphCreate, (a);
+      call.uni (r), cudaGraphCreate, (a);
     }
     { .param .b64 a; .param .b64 b; .param .b32 r;
       st.param.b64 [a], %%rd1;
@@ -292,7 +292,7 @@ def test_doctor_calls():
            "what only the runtime calls is a note", result.stdout)
     result = tool("doctor", write(os.path.join(folder, "extern.ptx"), EXTERN))
     tap.ok(result.returncode == 1 and result.stdout.count("problem") == 2 and
-           "cudaGraphLaunch (parent line 14), which is not defined: graphs that kernels launch" in result.stdout
+           "cudaGraphCreate (parent line 14), which is not defined: this function of the runtime" in result.stdout
            and "uses elsewhere (parent line 22)" in result.stdout,
            "what device code uses and does not define, but not what the device supplies", result.stdout)
     result = tool("doctor", write(os.path.join(folder, "narrow.ptx"), PTX_HEAD + NARROW))

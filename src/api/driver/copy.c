@@ -192,6 +192,8 @@ CUresult drv_copy_decode(const CUDA_MEMCPY3D *c, struct core_copy *out_copy)
     copy.dst_slice_B = dst.slice_B;
     copy.dst_is_device = dst.is_device;
     copy.src_is_device = src.is_device;
+    copy.names_array =
+        c->srcMemoryType == CU_MEMORYTYPE_ARRAY || c->dstMemoryType == CU_MEMORYTYPE_ARRAY;
     *out_copy = copy;
     return CUDA_SUCCESS;
 }

@@ -258,6 +258,7 @@ CUresult drv_cuGraphDestroyNode(CUgraphNode handle)
     if (core_graph_has_memory_locked(node->graph))
         return drv_error(CUDA_ERROR_INVALID_VALUE,
                          "%s: a graph that allocates or frees memory keeps its nodes", api_name_);
+    API_CHECK(node->body.type != CORE_NODE_KERNEL || !node->body.kernel.device_node);
     core_node_remove_locked(node);
     return CUDA_SUCCESS;
 }

@@ -20,10 +20,8 @@ static CUresult instantiate(const char *name, CUgraphExec *out, CUgraph handle,
     API_CHECK(!(flags & ~(unsigned long long)INSTANTIATE_FLAGS));
     API_CONTEXT(ctx);
     API_GRAPH(graph, graph, handle);
-    if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) {
-        out_why->result = CORE_INSTANTIATE_UNSUPPORTED;
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "%s: graphs launched by the device", name);
-    }
+    API_CHECK(!(flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) ||
+              !(flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH));
     result = drv_result(core_exec_create(graph, ctx, (unsigned)flags, &exec, out_why));
     if (result == CUDA_SUCCESS)
         DRV_GIVE(exec, out, exec);

@@ -160,8 +160,8 @@ static CUresult node_set(const char *name, CUgraphNode handle, struct core_body 
     API_TRY(drv_result(core_node_check_locked(node)));
     API_CHECK(node->body.type == body->type); /* a node does not change its type */
     API_CHECK(body->type != CORE_NODE_ALLOC && body->type != CORE_NODE_FREE);
+    API_TRY(drv_result(core_node_body_set_locked(node, &moved)));
     body->type = CORE_NODE_EMPTY;
-    core_node_body_set_locked(node, &moved);
     return CUDA_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "api/driver/graph.h"
+#include "core/device_node.h"
 
 #define BODY(name) const char *const api_name_ = "graph node: " name
 
@@ -328,11 +329,18 @@ static CUresult attribute_check(CUkernelNodeAttrID attr)
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
         return CUDA_SUCCESS;
     default:
         return drv_error(CUDA_ERROR_INVALID_VALUE, "%d is no attribute of a kernel node",
                          (int)attr);
     }
+}
+
+static void device_node_get(const struct core_body_kernel *kernel, CUkernelNodeAttrValue *value)
+{
+    value->deviceUpdatableKernelNode.deviceUpdatable = kernel->device_node != NULL;
+    value->deviceUpdatableKernelNode.devNode = core_device_node_handle(kernel->device_node);
 }
 
 CUresult drv_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID attr,
@@ -345,6 +353,24 @@ CUresult drv_cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID 
     core_body_attribute_get(&body->kernel, (unsigned)attr, value);
     if ((int)attr == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
         value->cooperative = body->kernel.launch.cooperative;
+    if ((int)attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+        device_node_get(&body->kernel, value);
+    return CUDA_SUCCESS;
+}
+
+/* The handle goes to where the program asked for it, as to any other output. */
+static CUresult device_node_make(struct core_body_kernel *kernel,
+                                 const CUkernelNodeAttrValue *value)
+{
+    int wanted = value->deviceUpdatableKernelNode.deviceUpdatable;
+
+    if ((wanted != 0 && wanted != 1) || (!wanted && kernel->device_node))
+        return drv_error(CUDA_ERROR_INVALID_VALUE,
+                         "deviceUpdatable is 0 or 1, and a node that is updatable stays so");
+    if (!wanted)
+        return CUDA_SUCCESS;
+    API_TRY(drv_result(core_body_make_updatable(kernel)));
+    device_node_get(kernel, (CUkernelNodeAttrValue *)(uintptr_t)value);
     return CUDA_SUCCESS;
 }
 
@@ -356,6 +382,8 @@ static CUresult attribute_apply(struct core_body_kernel *kernel, CUkernelNodeAtt
     struct core_launch launch = kernel->launch;
 
     API_TRY(attribute_check(attr));
+    if ((int)attr == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE)
+        return device_node_make(kernel, value);
     API_TRY(drv_launch_attribute(&attribute, &launch));
     API_TRY(drv_result(core_launch_check(kernel->function, &launch)));
     API_TRY(drv_result(core_body_attribute_set(kernel, (unsigned)attr, value)));
@@ -379,6 +407,7 @@ CUresult drv_cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
     NODE_BODY(src, from, CORE_NODE_KERNEL);
     API_TRY(drv_result(core_node_check_locked(dst)));
     API_CHECK(dst->body.type == CORE_NODE_KERNEL);
+    API_CHECK(!dst->body.kernel.device_node && !src->kernel.device_node);
     for (unsigned i = 0; i < CORE_NODE_ATTRIBUTES; i++)
         if (src->kernel.attribute_mask >> i & 1)
             API_TRY(attribute_apply(

@@ -138,6 +138,21 @@ static CUresult attribute_LAUNCH_COMPLETION_EVENT(const CUlaunchAttributeValue *
                      value->launchCompletionEvent.flags, ex);
 }
 
+/* The handle is written where the program gave the attribute. */
+static CUresult attribute_DEVICE_UPDATABLE_KERNEL_NODE(const CUlaunchAttributeValue *value,
+                                                       struct launch_ex *ex)
+{
+    CUlaunchAttributeValue *out = (CUlaunchAttributeValue *)(uintptr_t)value;
+    int wanted = value->deviceUpdatableKernelNode.deviceUpdatable;
+
+    if (wanted != 0 && wanted != 1)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "launch attribute: deviceUpdatable is 0 or 1");
+    ex->launch.for_graphs = true;
+    if (wanted)
+        ex->launch.out_device_node = (void **)&out->deviceUpdatableKernelNode.devNode;
+    return CUDA_SUCCESS;
+}
+
 #define DO_DONE(name, why) attribute_##name(&a->value, ex)
 #define DO_HINT(name, why) CUDA_SUCCESS
 #define DO_REFUSED(name, why)                                                                      \

@@ -27,11 +27,13 @@ static union hal_packet *queue_head(struct cpu_queue *queue)
     return hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
 }
 
-/* The head has begun: cheap unless somebody asked for its times. */
-static void queue_stamp_start(struct cpu_queue *queue, const union hal_packet *p)
+/* The head has begun: cheap unless somebody asked for its times, or says only now what it is. */
+static void queue_begin(struct cpu_queue *queue, union hal_packet *p)
 {
     struct hal_ring *ring = queue->base.ring;
 
+    if (HD_UNLIKELY(p->head.flags & HAL_FLAG_INDIRECT))
+        hal_dispatch_resolve(ring, p);
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP) && !queue->begun)
         atomic_store(&hal_ring_stamp(ring, hal_ring_retired(ring) + 1)->start_ns, hal_time_ns());
 }
@@ -207,9 +209,9 @@ static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet
 enum advance { ADVANCE_NEXT, ADVANCE_JOB, ADVANCE_GONE };
 
 /* The head of a domain that has faulted: only what must happen anyway does. */
-static enum advance queue_skip(struct cpu_queue *queue, const union hal_packet *p)
+static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
 {
-    queue_stamp_start(queue, p);
+    queue_begin(queue, p);
     if (p->head.op == HAL_OP_HOST_CALL && p->head.flags & HAL_FLAG_ALWAYS) {
         cpu_call_push(queue);
         return ADVANCE_GONE;
@@ -242,7 +244,7 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
 
 static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 {
-    const union hal_packet *p = queue_head(queue);
+    union hal_packet *p = queue_head(queue);
 
     if (HD_UNLIKELY(queue->children != NULL)) {
         cpu_call_push(queue);
@@ -253,7 +255,7 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     if (p->head.op == HAL_OP_WAIT && !sem_holds(p))
         return queue_release(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
     queue_set_blocked(queue, false);
-    queue_stamp_start(queue, p);
+    queue_begin(queue, p);
     if (p->head.op == HAL_OP_HOST_CALL) {
         cpu_call_push(queue);
         return ADVANCE_GONE;
@@ -340,8 +342,7 @@ static bool packet_is_short(const union hal_packet *p)
 }
 
 /* Runs a dispatch on this thread, which owns the queue. False: it is left to the workers. */
-static bool queue_run_grid(struct cpu_queue *queue, const union hal_packet *p,
-                           struct cpu_slot **slot)
+static bool queue_run_grid(struct cpu_queue *queue, union hal_packet *p, struct cpu_slot **slot)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
     struct cpu_grid grid;
@@ -352,7 +353,7 @@ static bool queue_run_grid(struct cpu_queue *queue, const union hal_packet *p,
         *slot = cpu_slot_take_for(queue);
     if (!*slot)
         return false;
-    queue_stamp_start(queue, p);
+    queue_begin(queue, p);
     if (queue_setup_grid(queue, p, &grid))
         cpu_grid_run_alone(&queue->job, *slot);
     return true;
@@ -365,8 +366,10 @@ static void queue_run_inline(struct cpu_queue *queue)
 
     cpu_fault_thread_init();
     while (queue_has_packets(queue) && hal_domain_status(queue->base.domain) == HD_OK) {
-        const union hal_packet *p = queue_head(queue);
+        union hal_packet *p = queue_head(queue);
 
+        if (HD_UNLIKELY(p->head.flags & HAL_FLAG_INDIRECT))
+            hal_dispatch_resolve(queue->base.ring, p);
         if (p->head.op == HAL_OP_DISPATCH) {
             if (!queue_run_grid(queue, p, &slot))
                 break;
@@ -375,7 +378,7 @@ static void queue_run_inline(struct cpu_queue *queue)
                 break;
             continue;
         } else if (packet_is_short(p)) {
-            queue_stamp_start(queue, p);
+            queue_begin(queue, p);
             queue_execute_simple(queue, p);
         } else {
             break;

@@ -234,12 +234,18 @@ void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io)
                                     &job->children, io);
 }
 
+/* A fault leaves by the guard. */
+static bool runtime_read(struct ir_runtime_io *io, uint64_t va, void *to, uint32_t size_B)
+{
+    (void)io;
+    memcpy(to, (const void *)(uintptr_t)va, size_B);
+    return true;
+}
+
 /* What the lane's pointers name is read and written where its fault is the kernel's. */
 static void runtime_lane(struct cpu_job *job, struct ir_runtime_io *io, const uint64_t *words)
 {
     memcpy(io->args, words, sizeof(io->args));
-    if (io->call == IR_RUNTIME_Memcpy3DAsync)
-        memcpy(io->in, (const void *)(uintptr_t)io->args[0], sizeof(io->in));
     cpu_guard_hold();
     cpu_runtime_call(job, io);
     cpu_guard_release();
@@ -258,6 +264,8 @@ static void service_runtime(struct jit_cta *cta, struct jit_warp *warp, uint32_t
 
     for (unsigned lane = 0; lane < 32; lane++) {
         struct ir_runtime_io io = {.call = (enum ir_runtime_call)call[lane],
+                                   .grid_id = launch->grid_id,
+                                   .read = runtime_read,
                                    .thread = at * threads + warp->index * 32 + lane};
 
         if (!(lanes >> lane & 1))

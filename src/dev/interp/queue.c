@@ -189,6 +189,8 @@ static void *queue_main(void *arg)
             return NULL;
         union hal_packet *p =
             hal_ring_packet(queue->base.ring, hal_queue_retired(&queue->base) + 1);
+        if (p->head.flags & HAL_FLAG_INDIRECT)
+            hal_dispatch_resolve(queue->base.ring, p);
         stamp_start(queue, p);
         execute(queue, p);
         retire(queue, p);

@@ -45,6 +45,7 @@ enum hd_status core_mem_op_packet(const struct core_mem_op *op, union hal_packet
     out_packet->sem.address = op->va;
     out_packet->sem.value = op->value;
     out_packet->sem.is_32 = op->is_32;
+    out_packet->sem.is_guarded = 1; /* another stream may free it meanwhile */
     if (op->kind == CORE_MEM_OP_WAIT)
         out_packet->sem.compare = compare_of(op->compare);
     else

@@ -222,6 +222,8 @@ void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet)
 
 /* ---- semaphores */
 
+const char hal_sem_gone[] = "a memory operation of a stream on memory that was freed meanwhile";
+
 static bool compare(enum hal_compare how, uint64_t s, uint64_t v, unsigned bits)
 {
     uint64_t mask = bits == 32 ? UINT32_MAX : UINT64_MAX;

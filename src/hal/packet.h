@@ -183,6 +183,8 @@ static inline const void *hal_dispatch_params(const struct hal_ring *ring,
  */
 void hal_dispatch_resolve(struct hal_ring *ring, union hal_packet *packet);
 
+/* What a domain's fault says when a guarded semaphore could not be accessed. */
+extern const char hal_sem_gone[];
 /* Does the semaphore at `at` satisfy a WAIT packet? */
 bool hal_sem_holds(const struct hal_sem *wait, const void *at);
 /* Does what a SIGNAL or TIMESTAMP packet says to the semaphore at `at`. */

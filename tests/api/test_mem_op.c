@@ -209,6 +209,40 @@ static void test_green(void)
     eq_u64(cuStreamGetGreenCtx((CUstream)&ctx, &green), CUDA_ERROR_INVALID_HANDLE, "garbage");
 }
 
+/* In a context of its own. Waits for, or writes to, memory that another stream frees. */
+static void check_freed(bool writes)
+{
+    const char *what = writes ? "write" : "wait";
+    CUdeviceptr gone;
+    CUcontext ctx;
+    CUstream held, other;
+
+    success(cuCtxCreate_v2(&ctx, 0, 0), "another context");
+    success(cuStreamCreate(&held, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuMemAllocAsync(&gone, 16u << 20, other), "memory");
+    success(cuMemsetD32Async(gone, 0, 4, other), "of zeroes");
+    success(cuStreamSynchronize(other), "are there");
+    cell32 = 0;
+    if (writes) {
+        success(cuStreamWaitValue32_v2(held, cell, 1, CU_STREAM_WAIT_VALUE_EQ), "held");
+        success(cuStreamWriteValue32_v2(held, gone, 1, 0), "to write later");
+    } else {
+        success(cuStreamWaitValue32_v2(held, gone, 1, CU_STREAM_WAIT_VALUE_EQ), "to wait");
+    }
+    success(cuMemFreeAsync(gone, other), "freed by another stream");
+    (void)cuStreamSynchronize(other);
+    cell32 = 1;
+    eq_u64(cuStreamSynchronize(held), CUDA_ERROR_ILLEGAL_ADDRESS, "%s: a fault", what);
+    success(cuCtxDestroy_v2(ctx), "%s: of that context", what);
+}
+
+static void test_freed(void)
+{
+    check_freed(false);
+    check_freed(true);
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -233,6 +267,7 @@ int main(void)
     test_given_up();
     test_attach();
     test_green();
+    test_freed();
     success(cuCtxDestroy_v2(ctx), "destroy");
     return done();
 }

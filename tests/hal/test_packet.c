@@ -54,7 +54,7 @@ static void test_reserved(void)
         unsigned at, end;
     } rows[] = {
         {HAL_OP_DISPATCH, 1, 2},  {HAL_OP_DISPATCH, 34, 36},   {HAL_OP_DISPATCH, 59, 60},
-        {HAL_OP_COPY, 80, 128},   {HAL_OP_FILL, 48, 128},      {HAL_OP_WAIT, 27, 28},
+        {HAL_OP_COPY, 80, 128},   {HAL_OP_FILL, 48, 128},      {HAL_OP_WAIT, 32, 128},
         {HAL_OP_SIGNAL, 32, 128}, {HAL_OP_HOST_CALL, 24, 128},
     };
 
@@ -74,7 +74,13 @@ static void test_reserved(void)
 
 static void test_checks(void)
 {
-    union hal_packet p = good_packet(HAL_OP_DISPATCH);
+    union hal_packet p = good_packet(HAL_OP_WAIT);
+
+    p.sem.is_guarded = 1;
+    eq_u64(hal_packet_check(&p), HD_OK, "a guarded wait");
+    p.sem.is_guarded = 2;
+    eq_u64(hal_packet_check(&p), HD_BAD_ARG, "one that is more than guarded");
+    p = good_packet(HAL_OP_DISPATCH);
 
     p.dispatch.block[2] = 0;
     eq_u64(hal_packet_check(&p), HD_BAD_ARG, "dispatch without threads");

@@ -108,6 +108,10 @@ void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot);
 /* services.c: a call of the CUDA runtime by a thread of the job. */
 void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io);
 
+/* sem.c: hal_sem_holds() and hal_sem_apply() that survive semaphores whose memory has gone. */
+bool cpu_sem_holds(struct hal_domain *domain, const struct hal_sem *sem);
+void cpu_sem_apply(struct hal_domain *domain, const struct hal_sem *sem);
+
 /* copy.c */
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);
 uint64_t cpu_copy_size_B(const union hal_packet *packet);

@@ -128,9 +128,9 @@ static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
         atomic_fetch_sub(&dev->blocked, 1);
 }
 
-static bool sem_holds(const union hal_packet *p)
+static bool sem_holds(const struct cpu_queue *queue, const union hal_packet *p)
 {
-    return hal_sem_holds(&p->sem, (const void *)(uintptr_t)p->sem.address);
+    return cpu_sem_holds(queue->base.domain, &p->sem);
 }
 
 /*
@@ -145,7 +145,7 @@ static bool queue_release(struct cpu_queue *queue, const union hal_packet *waiti
         wait = *waiting; /* once released, the slot may be reused */
     queue_set_blocked(queue, waiting != NULL);
     atomic_store(&queue->state, CPU_QUEUE_IDLE);
-    if (waiting ? !sem_holds(&wait) : !atomic_load(&queue->pending))
+    if (waiting ? !sem_holds(queue, &wait) : !atomic_load(&queue->pending))
         return false;
     return cpu_queue_own(queue);
 }
@@ -193,7 +193,7 @@ static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet
         break;
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
-        hal_sem_apply(&p->sem, (void *)(uintptr_t)p->sem.address);
+        cpu_sem_apply(queue->base.domain, &p->sem);
         break;
     case HAL_OP_NOP:
     case HAL_OP_BARRIER: /* packets retire in order */
@@ -252,7 +252,7 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     }
     if (hal_domain_status(queue->base.domain) != HD_OK)
         return queue_skip(queue, p);
-    if (p->head.op == HAL_OP_WAIT && !sem_holds(p))
+    if (p->head.op == HAL_OP_WAIT && !sem_holds(queue, p))
         return queue_release(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
     queue_set_blocked(queue, false);
     queue_begin(queue, p);
@@ -320,14 +320,14 @@ bool cpu_queue_leave(struct cpu_queue *queue)
 /* ---- submission */
 
 /* Of what is not a dispatch. */
-static bool packet_is_short(const union hal_packet *p)
+static bool packet_is_short(const struct cpu_queue *queue, const union hal_packet *p)
 {
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_COPY:
     case HAL_OP_FILL:
         return cpu_copy_size_B(p) <= CPU_INLINE_COPY_B;
     case HAL_OP_WAIT:
-        return sem_holds(p);
+        return sem_holds(queue, p);
     case HAL_OP_NOP:
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
@@ -377,7 +377,7 @@ static void queue_run_inline(struct cpu_queue *queue)
             if (HD_UNLIKELY(queue->children != NULL))
                 break;
             continue;
-        } else if (packet_is_short(p)) {
+        } else if (packet_is_short(queue, p)) {
             queue_begin(queue, p);
             queue_execute_simple(queue, p);
         } else {

@@ -91,17 +91,41 @@ static void run_host_call(const struct hal_host_call *call)
     func((void *)(uintptr_t)call->arg);
 }
 
+/* False: the semaphore's memory has gone, and the domain has failed. */
+static bool sem_check(struct refdev_queue *queue, const struct hal_sem *sem, bool write)
+{
+    struct refdev_maps maps = {0};
+    bool fine =
+        !sem->is_guarded || refdev_maps_check(&maps, sem->address, sem->is_32 ? 4 : 8, write);
+
+    refdev_maps_fini(&maps);
+    if (!fine)
+        hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, sem->address, NULL, hal_sem_gone);
+    return fine;
+}
+
+static bool sem_holds(struct refdev_queue *queue, const struct hal_sem *sem)
+{
+    return !sem_check(queue, sem, false) ||
+           hal_sem_holds(sem, (const void *)(uintptr_t)sem->address);
+}
+
 /* Waits in short naps: the domain may fault meanwhile. */
 static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
 {
     struct refdev *dev = refdev_of(queue->base.device);
-    const void *semaphore = (const void *)(uintptr_t)p->sem.address;
-    while (!hal_sem_holds(&p->sem, semaphore) && hal_domain_status(queue->base.domain) == HD_OK) {
+    while (!sem_holds(queue, &p->sem) && hal_domain_status(queue->base.domain) == HD_OK) {
         hd_lock_acquire(&dev->lock);
-        if (!hal_sem_holds(&p->sem, semaphore))
+        if (p->sem.is_guarded || !hal_sem_holds(&p->sem, (const void *)(uintptr_t)p->sem.address))
             doze_locked(dev, POLL_NS);
         hd_lock_release(&dev->lock);
     }
+}
+
+static void run_signal(struct refdev_queue *queue, const struct hal_sem *sem)
+{
+    if (sem_check(queue, sem, true))
+        hal_sem_apply(sem, (void *)(uintptr_t)sem->address);
 }
 
 /* With what the grid launched. */
@@ -142,7 +166,7 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
         return;
     case HAL_OP_SIGNAL:
     case HAL_OP_TIMESTAMP:
-        hal_sem_apply(&p->sem, (void *)(uintptr_t)p->sem.address);
+        run_signal(queue, &p->sem);
         return;
     case HAL_OP_HOST_CALL:
         run_host_call(&p->host_call);

@@ -471,6 +471,48 @@ static void test_large(void)
     success(cuGraphDestroy(graph), "destroy");
 }
 
+/* n nodes, each adds b to c, but for number `odd`, which adds a to `to`. */
+static CUgraphExec chain(int n, int odd, float *to)
+{
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+
+    success(cuGraphCreate(&graph, 0), "a graph");
+    for (int i = 0; i < n; i++)
+        node =
+            add_node(graph, &node, i > 0, i == odd ? to : c, i == odd ? a : b, i == odd ? to : c);
+    success(cuGraphInstantiateWithFlags(&exec, graph, 0), "of %d nodes that are alike", n);
+    success(cuGraphDestroy(graph), "destroy");
+    return exec;
+}
+
+/* Short grids of one kernel run as one: each with its parameters, and the fault of one ends all. */
+static void test_alike(void)
+{
+    enum { NODES = 700, ODD = 333, FAULT = 21 };
+    CUgraphExec exec = chain(NODES, ODD, c);
+    unsigned wrong = 0;
+
+    for (int i = 0; i < N; i++) {
+        a[i] = 1000;
+        b[i] = 1;
+        c[i] = 0;
+    }
+    success(cuGraphLaunch(exec, stream), "launch");
+    success(cuStreamSynchronize(stream), "wait");
+    for (int i = 0; i < N; i++)
+        wrong += c[i] != NODES - 1 + 1000;
+    eq_u64(wrong, 0, "each had its parameters");
+    success(cuGraphExecDestroy(exec), "destroy");
+    exec = chain(NODES, FAULT, (float *)8);
+    c[0] = 0;
+    success(cuGraphLaunch(exec, stream), "launch");
+    eq_u64(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS, "one of them faults");
+    eq_u64((uint64_t)c[0], FAULT, "after those in front of it");
+    (void)cuGraphExecDestroy(exec);
+}
+
 int main(void)
 {
     CUmodule module;
@@ -496,6 +538,7 @@ int main(void)
     test_events();
     test_users();
     test_large();
+    test_alike();
     success(cuCtxDestroy_v2(ctx), "the end");
     return done();
 }

@@ -98,6 +98,9 @@ static uint64_t chunk_of(const struct cpu_device *dev, const struct cpu_job *job
     return HD_MAX(chunk, 1);
 }
 
+/* Short grids of so many operations retire together. */
+#define ROW_OPS (2u * CPU_INLINE_OPS)
+
 struct grid_body {
     struct cpu_job *job;
     const struct cpu_form *form; /* in which this thread runs its CTAs */
@@ -252,14 +255,57 @@ static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
         cpu_cluster_give(slot, cluster);
 }
 
-void cpu_grid_run_alone(struct cpu_job *job, struct cpu_slot *slot)
+struct row {
+    struct cpu_job *job;
+    struct cpu_slot *slot;
+    struct hal_ring *ring;
+    uint32_t sm;
+    uint64_t first; /* position of the job's packet */
+    uint64_t ctas;  /* of each */
+    unsigned n, done;
+};
+
+/* The guard costs as much as a short grid: it is set up once for all of them. */
+static void row_body(void *arg)
 {
-    struct grid_body body = body_of(job, slot);
+    struct row *row = arg;
+    struct cpu_job *job = row->job;
+    struct cpu_cta *cta = row->slot->cta;
+
+    for (; row->done < row->n; row->done++) {
+        const struct hal_dispatch *p =
+            &hal_ring_packet(row->ring, row->first + row->done)->dispatch;
+
+        job->launch.params = hal_dispatch_params(row->ring, p);
+        job->launch.grid_id = p->grid_id;
+        cpu_cta_start(cta, job, &job->form, row->sm, 0);
+        cpu_cta_run_many(cta, row->ctas);
+    }
+}
+
+unsigned cpu_grid_run_row(struct cpu_job *job, struct cpu_slot *slot, struct hal_ring *ring,
+                          unsigned n)
+{
+    struct row row = {.job = job,
+                      .slot = slot,
+                      .ring = ring,
+                      .sm = cpu_slot_sm(slot, job->queue),
+                      .first = hal_ring_retired(ring) + 1,
+                      .ctas = atomic_load_explicit(&job->total, memory_order_relaxed),
+                      .n = n};
 
     assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
-    body.end = atomic_load_explicit(&job->total, memory_order_relaxed);
-    if (slot_reserve(slot, job, body.form))
-        (void)cpu_guarded(grid_body, &body, job, slot->cta);
+    if (slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
+        return n;
+    return row.done + 1; /* with the one that failed */
+}
+
+unsigned cpu_grid_row_max(const struct cpu_grid *grid)
+{
+    uint64_t ops = (grid->code->cost_ops + 16) * grid->nwarps * grid->ctas;
+
+    assert(cpu_grid_is_short(grid));
+    return (unsigned)(ROW_OPS / ops);
 }
 
 /* ---- setting a job up */

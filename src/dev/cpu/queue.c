@@ -51,29 +51,39 @@ static void queue_release_params(struct hal_ring *ring, const union hal_packet *
         atomic_fetch_add(&ring->params_released, p->dispatch.ring_B);
 }
 
-/* Whoever waits for the head finds it retired. The caller is the only one who writes these. */
-static void queue_retire_head(struct cpu_queue *queue)
+static void queue_log(struct cpu_queue *queue, const union hal_packet *p)
+{
+    hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
+                 (unsigned long long)(hal_queue_retired(&queue->base) + 1),
+                 hal_op_name(p->head.op));
+}
+
+/*
+ * Whoever waits for the first n packets finds them retired. The caller is the only one who writes
+ * these. Several at once have no stamps.
+ */
+static inline void queue_retire_heads(struct cpu_queue *queue, unsigned n)
 {
     struct hal_ring *ring = queue->base.ring;
-    const union hal_packet *p = queue_head(queue);
+    uint64_t before = hal_ring_retired(ring);
+    const union hal_packet *p = hal_ring_packet(ring, before + 1);
 
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_QUEUE)))
-        hd_log_debug(HD_DEBUG_QUEUE, "queue %p: retired %llu %s", (void *)queue,
-                     (unsigned long long)(atomic_load(&ring->retired) + 1),
-                     hal_op_name(p->head.op));
-    queue_release_params(ring, p);
+        queue_log(queue, p);
+    for (unsigned i = 0; i < n; i++)
+        queue_release_params(ring, hal_ring_packet(ring, before + 1 + i));
     queue->begun = false;
     if (HD_UNLIKELY(p->head.flags & HAL_FLAG_STAMP))
         stamp_end(ring);
     /* Before the look at who waits, in that order: wait.c counts itself in, then looks here. */
-    atomic_store(&ring->retired, hal_ring_retired(ring) + 1);
+    atomic_store(&ring->retired, before + n);
 }
 
-void cpu_queue_retire(struct cpu_queue *queue)
+static inline void queue_retire(struct cpu_queue *queue, unsigned n)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
 
-    queue_retire_head(queue);
+    queue_retire_heads(queue, n);
     if (HD_UNLIKELY(atomic_load(&dev->waiters))) {
         atomic_fetch_add(&dev->progress, 1);
         cpu_futex_wake(&dev->progress, INT32_MAX);
@@ -82,18 +92,25 @@ void cpu_queue_retire(struct cpu_queue *queue)
         cpu_ring(dev);
 }
 
+void cpu_queue_retire(struct cpu_queue *queue)
+{
+    queue_retire(queue, 1);
+}
+
 /*
- * The head has been executed. It retires, unless it is a grid whose threads asked for more: that is
- * submitted by the thread that makes host calls, because it compiles and takes core's locks.
+ * The first n packets have been executed. They retire, unless it is one grid whose threads asked
+ * for more: that is submitted by the thread that makes host calls, because it compiles and takes
+ * core's locks.
  */
-static void queue_complete(struct cpu_queue *queue)
+static void queue_complete(struct cpu_queue *queue, unsigned n)
 {
     void *children = atomic_load_explicit(&queue->job.children, memory_order_acquire);
 
     if (HD_LIKELY(!children)) {
-        cpu_queue_retire(queue);
+        queue_retire(queue, n);
         return;
     }
+    assert(n == 1 && "what calls the runtime is not short");
     assert(queue_head(queue)->head.op == HAL_OP_DISPATCH && !queue->children);
     atomic_store_explicit(&queue->job.children, NULL, memory_order_relaxed);
     queue->children = children;
@@ -313,7 +330,7 @@ bool cpu_queue_leave(struct cpu_queue *queue)
     /* Fails when somebody joined after all, or when this job has already been ended by another. */
     if (!atomic_compare_exchange_strong(&queue->state, &unused, CPU_QUEUE_OWNED))
         return false;
-    queue_complete(queue);
+    queue_complete(queue, 1);
     return true;
 }
 
@@ -341,22 +358,56 @@ static bool packet_is_short(const struct cpu_queue *queue, const union hal_packe
     return false;
 }
 
-/* Runs a dispatch on this thread, which owns the queue. False: it is left to the workers. */
-static bool queue_run_grid(struct cpu_queue *queue, union hal_packet *p, struct cpu_slot **slot)
+/* Do they differ in nothing but their parameters? */
+static bool is_alike(const struct hal_dispatch *a, const struct hal_dispatch *b)
+{
+    enum {
+        FROM = offsetof(struct hal_dispatch, kernel),
+        TO = offsetof(struct hal_dispatch, ring_B)
+    };
+
+    return b->head.op == HAL_OP_DISPATCH && b->head.flags == a->head.flags &&
+           !memcmp((const char *)a + FROM, (const char *)b + FROM, TO - FROM) &&
+           !memcmp(a->cluster, b->cluster, sizeof(a->cluster));
+}
+
+/* How many dispatches from the head on can run as one. */
+static unsigned queue_row(struct cpu_queue *queue, const struct hal_dispatch *p,
+                          const struct cpu_grid *grid)
+{
+    struct hal_ring *ring = queue->base.ring;
+    uint64_t first = hal_ring_retired(ring) + 1, last = hal_ring_submitted(ring);
+    unsigned n = 1, most;
+
+    if (first == last || p->head.flags || hd_debug(HD_DEBUG_LAUNCH) || hd_debug(HD_DEBUG_QUEUE))
+        return 1;
+    most = (unsigned)HD_MIN(cpu_grid_row_max(grid), last - first + 1);
+    while (n < most && is_alike(p, &hal_ring_packet(ring, first + n)->dispatch))
+        n++;
+    return n;
+}
+
+/*
+ * Runs dispatches on this thread, which owns the queue; those that are like the head at once. How
+ * many were run; 0: the head is left to the workers.
+ */
+static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
+                                struct cpu_slot **slot)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
     struct cpu_grid grid;
 
     if (!cpu_grid_find(dev, &p->dispatch, &grid) || !cpu_grid_is_short(&grid))
-        return false;
+        return 0;
     if (!*slot)
         *slot = cpu_slot_take_for(queue);
     if (!*slot)
-        return false;
+        return 0;
     queue_begin(queue, p);
-    if (queue_setup_grid(queue, p, &grid))
-        cpu_grid_run_alone(&queue->job, *slot);
-    return true;
+    if (!queue_setup_grid(queue, p, &grid))
+        return 1;
+    return cpu_grid_run_row(&queue->job, *slot, queue->base.ring,
+                            queue_row(queue, &p->dispatch, &grid));
 }
 
 /* Executes short work on the submitting thread. The caller owns the queue and gives it up here. */
@@ -371,9 +422,11 @@ static void queue_run_inline(struct cpu_queue *queue)
         if (HD_UNLIKELY(p->head.flags & HAL_FLAG_INDIRECT))
             hal_dispatch_resolve(queue->base.ring, p);
         if (p->head.op == HAL_OP_DISPATCH) {
-            if (!queue_run_grid(queue, p, &slot))
+            unsigned n = queue_run_grids(queue, p, &slot);
+
+            if (!n)
                 break;
-            queue_complete(queue);
+            queue_complete(queue, n);
             if (HD_UNLIKELY(queue->children != NULL))
                 break;
             continue;

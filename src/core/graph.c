@@ -89,7 +89,8 @@ bool core_graph_destroy(struct core_graph *graph)
     bool mine;
 
     hd_lock_acquire(&core_graph_lock);
-    mine = !graph->owner && !graph->is_capturing && core_object_retire(&graph->object);
+    mine = !graph->owner && !graph->is_moved && !graph->is_capturing &&
+           core_object_retire(&graph->object);
     if (mine)
         graph_clear_locked(graph);
     hd_lock_release(&core_graph_lock);
@@ -324,6 +325,17 @@ static bool frees_again(const struct core_graph *graph, const struct core_body *
     return again;
 }
 
+static enum hd_status memory_check(const struct core_graph *graph, const struct core_body *body)
+{
+    bool is_memory = body->type == CORE_NODE_ALLOC || body->type == CORE_NODE_FREE;
+
+    if (is_memory && graph->owner)
+        return hd_error(HD_BAD_ARG, "a graph that is part of another gets no memory nodes");
+    if (frees_again(graph, body))
+        return hd_error(HD_BAD_ARG, "the graph frees this memory already");
+    return HD_OK;
+}
+
 enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *body,
                                     struct core_node *const *from,
                                     const struct core_edge_data *data, size_t n,
@@ -335,9 +347,10 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
     assert(hd_lock_held(&core_graph_lock));
     if (!node)
         return hd_error(HD_NO_MEMORY, "graph node");
-    if (frees_again(graph, &node->body)) {
+    status = memory_check(graph, &node->body);
+    if (status != HD_OK) {
         core_node_end_locked(node);
-        return hd_error(HD_BAD_ARG, "the graph frees this memory already");
+        return status;
     }
     if (!core_node_enlist(graph, node)) {
         core_node_end_locked(node);
@@ -350,6 +363,7 @@ enum hd_status core_node_add_locked(struct core_graph *graph, struct core_body *
     }
     if (node->body.type == CORE_NODE_CONDITIONAL)
         node->body.conditional.condition->is_used = true;
+    node->body.is_offered = false;
     core_object_publish(&node->object);
     node->handle = core_node_handle(node);
     *out_node = node;

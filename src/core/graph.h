@@ -114,6 +114,7 @@ struct core_body_conditional {
 
 struct core_body {
     enum core_node_type type;
+    bool is_offered; /* CHILD: the program's graph, until the node is there */
     union {
         struct core_body_kernel kernel;
         struct core_body_copy copy;
@@ -150,9 +151,12 @@ enum hd_status core_body_conditional_locked(struct core_condition *condition, in
                                             struct core_body *out_body) HD_MUST_CHECK;
 /* The graphs inside of it. */
 struct core_graph *const *core_body_graphs(const struct core_body *body, size_t *out_n);
-/* A copy of the graph. */
+/* A copy of the graph. HD_BAD_ARG: it was moved into another. */
 enum hd_status core_body_child_locked(const struct core_graph *graph, struct core_body *out_body)
     HD_MUST_CHECK;
+/* The graph itself, which becomes part of `parent` with the node, or the program's again. */
+enum hd_status core_body_moved_locked(struct core_graph *graph, const struct core_graph *parent,
+                                      struct core_body *out_body) HD_MUST_CHECK;
 enum hd_status core_body_clone_locked(const struct core_body *body, struct core_body *out_body)
     HD_MUST_CHECK;
 void core_body_fini_locked(struct core_body *body);
@@ -196,6 +200,7 @@ struct core_graph {
     uint64_t origin;         /* id of the graph it was cloned from, or 0 */
     struct core_node *owner; /* the child node that it belongs to, or NULL */
     bool is_capturing;       /* streams add to it */
+    bool is_moved;           /* the program made it, and gave it to `owner` */
     HD_VEC(struct core_node *) nodes;
     HD_VEC(struct core_graph_user) users;
     HD_VEC(struct core_condition *) conditions; /* references */

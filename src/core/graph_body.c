@@ -249,9 +249,42 @@ enum hd_status core_body_child_locked(const struct core_graph *graph, struct cor
 {
     struct core_body body = {.type = CORE_NODE_CHILD};
 
+    if (graph->is_moved)
+        return hd_error(HD_BAD_ARG, "the graph was moved into another");
     HD_TRY(core_graph_clone_locked(graph, true, &body.child));
     *out_body = body;
     return HD_OK;
+}
+
+/* Is it the graph, or does the graph contain it? */
+static bool is_inside(const struct core_graph *graph, const struct core_graph *of)
+{
+    while (graph != of && graph->owner)
+        graph = graph->owner->graph;
+    return graph == of;
+}
+
+enum hd_status core_body_moved_locked(struct core_graph *graph, const struct core_graph *parent,
+                                      struct core_body *out_body)
+{
+    assert(hd_lock_held(&core_graph_lock));
+    if (graph->owner || graph->is_moved || graph->is_capturing)
+        return hd_error(HD_BAD_ARG, "the graph is part of another, or is captured to");
+    if (is_inside(parent, graph))
+        return hd_error(HD_BAD_ARG, "a graph cannot be moved into itself");
+    graph->is_moved = true; /* nobody destroys it from here on */
+    *out_body = (struct core_body){.type = CORE_NODE_CHILD, .is_offered = true, .child = graph};
+    return HD_OK;
+}
+
+static void child_fini_locked(struct core_body *body)
+{
+    if (!body->is_offered) {
+        core_graph_discard_locked(body->child);
+        return;
+    }
+    body->child->owner = NULL;
+    body->child->is_moved = false;
 }
 
 /* ---- conditional nodes */
@@ -368,7 +401,7 @@ void core_body_fini_locked(struct core_body *body)
         core_context_unref(body->fill.ctx);
         break;
     case CORE_NODE_CHILD:
-        core_graph_discard_locked(body->child);
+        child_fini_locked(body);
         break;
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:

@@ -136,6 +136,8 @@ static enum hd_status exec_fill_locked(struct core_exec *exec, struct core_graph
     enum hd_status status;
 
     HD_TRY(core_graph_check_locked(graph));
+    if (graph->is_moved)
+        return hd_error(HD_BAD_ARG, "the graph was moved into another");
     if (ctx && ctx != exec->ctx) {
         core_context_unref(exec->ctx);
         exec->ctx = core_context_ref(ctx);

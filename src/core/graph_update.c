@@ -126,6 +126,8 @@ static enum hd_status update_locked(struct core_exec *exec, struct core_graph *g
     struct core_graph *copy, *before = exec->graph;
 
     HD_TRY(core_graph_check_locked(graph));
+    if (graph->is_moved)
+        return hd_error(HD_BAD_ARG, "the graph was moved into another");
     if (core_graph_is_updatable_locked(before) || core_graph_is_updatable_locked(graph))
         return refuse(out_why, UPDATE_UNSUPPORTED, NULL, "a graph with device-updatable nodes");
     HD_TRY(check_graph(exec, before, graph, out_why));

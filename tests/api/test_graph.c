@@ -471,6 +471,63 @@ static void test_large(void)
     success(cuGraphDestroy(graph), "destroy");
 }
 
+static CUgraphNodeParams child_params(CUgraph child, CUgraphChildGraphNodeOwnership ownership)
+{
+    return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_GRAPH,
+                               .graph = {.graph = child, .ownership = ownership}};
+}
+
+/* It belongs to its parent, with memory nodes; what else it was good for is over. */
+static void test_moved(void)
+{
+    const CUmemAllocationType pinned = CU_MEM_ALLOCATION_TYPE_PINNED;
+    CUDA_MEM_ALLOC_NODE_PARAMS memory = {
+        .poolProps = {.allocType = pinned, .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        .bytesize = 4096};
+    CUgraph parent, child, other, got;
+    CUgraphNodeParams move, clone, odd;
+    CUgraphNode node, alloc, fill, gone, nodes[3];
+    CUgraphExecUpdateResultInfo info;
+    size_t count = 3;
+    CUgraphExec exec;
+
+    success(cuGraphCreate(&parent, 0), "a graph");
+    success(cuGraphCreate(&child, 0), "another");
+    success(cuGraphCreate(&other, 0), "a third");
+    success(cuGraphAddMemAllocNode(&alloc, child, NULL, 0, &memory), "memory");
+    fill = fill_node(child, &alloc, 1, (void *)(uintptr_t)memory.dptr, 7);
+    success(cuGraphAddMemFreeNode(&gone, child, &fill, 1, memory.dptr), "freed");
+    move = child_params(child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+    clone = child_params(child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
+    odd = child_params(child, (CUgraphChildGraphNodeOwnership)2);
+    refused(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &odd), "ownership 2");
+    refused(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &clone), "memory is not copied");
+    refused(cuGraphAddNode_v2(&node, child, NULL, NULL, 0, &move), "into itself");
+    refused(cuGraphAddNode_v2(&node, parent, &fill, NULL, 1, &move), "behind a foreign node");
+    success(cuGraphGetNodes(child, nodes, &count), "which leaves it alone");
+    success(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &move), "moved");
+    success(cuGraphChildGraphNodeGetGraph(node, &got), "the node's graph");
+    ok(got == child && count == 3, "is the same");
+    refused(cuGraphDestroy(child), "it is not destroyed alone");
+    refused(cuGraphInstantiateWithFlags(&exec, child, 0), "nor instantiated");
+    refused(cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &move), "nor moved again");
+    refused(cuGraphAddNode_v2(&node, other, NULL, NULL, 0, &clone), "nor copied into another");
+    refused(cuGraphAddMemAllocNode(&alloc, child, NULL, 0, &memory), "and gets no memory nodes");
+    move = child_params(parent, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE);
+    refused(cuGraphAddNode_v2(&node, child, NULL, NULL, 0, &move), "nor its parent");
+    fill_node(child, &alloc, 0, a, 9);
+    success(cuGraphInstantiateWithFlags(&exec, parent, 0), "the parent is instantiated");
+    refused(cuGraphExecUpdate_v2(exec, child, &info), "and not updated from it");
+    for (int i = 0; i < 2; i++)
+        success(cuGraphLaunch(exec, stream), "launch");
+    success(cuStreamSynchronize(stream), "wait");
+    eq_u64(*(uint32_t *)a, 9, "its nodes ran");
+    success(cuGraphExecDestroy(exec), "destroy");
+    success(cuGraphDestroy(parent), "the parent goes");
+    refused(cuGraphDestroy(child), "with it");
+    success(cuGraphDestroy(other), "destroy");
+}
+
 /* n nodes, each adds b to c, but for number `odd`, which adds a to `to`. */
 static CUgraphExec chain(int n, int odd, float *to)
 {
@@ -538,6 +595,7 @@ int main(void)
     test_events();
     test_users();
     test_large();
+    test_moved();
     test_alike();
     success(cuCtxDestroy_v2(ctx), "the end");
     return done();

@@ -75,7 +75,10 @@ CUresult graph_body_free(CUdeviceptr va, struct core_body *out_body);
 /* Writes the graphs of the node, too. */
 CUresult graph_body_conditional(CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params,
                                 struct core_body *out_body);
-/* Of any other kind, as cuGraphAddNode() takes it; what the node gives is written to it. */
-CUresult graph_body_any(CUgraphNodeParams *params, struct core_body *out_body);
+/*
+ * Of any other kind, as cuGraphAddNode() takes it; what the node gives is written to it. `graph`:
+ * where the node will be; NULL: a node changes, and no graph moves.
+ */
+CUresult graph_body_any(CUgraph graph, CUgraphNodeParams *params, struct core_body *out_body);
 
 #endif

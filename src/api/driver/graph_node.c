@@ -138,7 +138,7 @@ CUresult drv_cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNod
     if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         API_TRY(graph_body_conditional(graph, &params->conditional, &body));
     else
-        API_TRY(graph_body_any(params, &body));
+        API_TRY(graph_body_any(graph, params, &body));
     return ADD_NODE(data);
 }
 
@@ -309,13 +309,13 @@ CUresult drv_cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode no
 CUresult drv_cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
     NODE_CALL(cuGraphNodeSetParams, params);
-    API_TRY(graph_body_any(params, &body));
+    API_TRY(graph_body_any(NULL, params, &body));
     return SET_NODE();
 }
 
 CUresult drv_cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
 {
     NODE_CALL(cuGraphExecNodeSetParams, params);
-    API_TRY(graph_body_any(params, &body));
+    API_TRY(graph_body_any(NULL, params, &body));
     return SET_EXEC_NODE();
 }

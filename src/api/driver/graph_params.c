@@ -119,6 +119,17 @@ CUresult graph_body_child(CUgraph handle, struct core_body *out_body)
     return drv_result(core_body_child_locked(graph, out_body));
 }
 
+static CUresult body_moved(CUgraph parent_handle, CUgraph handle, struct core_body *out_body)
+{
+    BODY("child graph");
+    API_GRAPH(graph, parent, parent_handle);
+    API_GRAPH(graph, graph, handle);
+    GRAPH_LOCK();
+    API_TRY(drv_result(core_graph_check_locked(parent)));
+    API_TRY(drv_result(core_graph_check_locked(graph)));
+    return drv_result(core_body_moved_locked(graph, parent, out_body));
+}
+
 static CUresult kernel_of_any(const CUDA_KERNEL_NODE_PARAMS_v3 *p, struct core_body *out_body)
 {
     CUDA_KERNEL_NODE_PARAMS params;
@@ -145,7 +156,17 @@ static CUresult fill_of_any(const CUDA_MEMSET_NODE_PARAMS_v2 *p, struct core_bod
     return graph_body_fill(&params, context_or_current(p->ctx), out_body);
 }
 
-CUresult graph_body_any(CUgraphNodeParams *p, struct core_body *out_body)
+static CUresult child_of_any(CUgraph parent, const CUDA_CHILD_GRAPH_NODE_PARAMS *p,
+                             struct core_body *out_body)
+{
+    if (p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
+        return graph_body_child(p->graph, out_body);
+    if (p->ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE && parent)
+        return body_moved(parent, p->graph, out_body);
+    return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: ownership %d", (int)p->ownership);
+}
+
+CUresult graph_body_any(CUgraph parent, CUgraphNodeParams *p, struct core_body *out_body)
 {
     const CUDA_HOST_NODE_PARAMS host = {p->host.fn, p->host.userData};
 
@@ -165,9 +186,7 @@ CUresult graph_body_any(CUgraphNodeParams *p, struct core_body *out_body)
     case CU_GRAPH_NODE_TYPE_HOST:
         return graph_body_host(&host, out_body);
     case CU_GRAPH_NODE_TYPE_GRAPH:
-        if (p->graph.ownership != CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE)
-            return drv_error(CUDA_ERROR_NOT_SUPPORTED, "graph node: moved child graphs");
-        return graph_body_child(p->graph.graph, out_body);
+        return child_of_any(parent, &p->graph, out_body);
     case CU_GRAPH_NODE_TYPE_EMPTY:
         *out_body = (struct core_body){.type = CORE_NODE_EMPTY};
         return CUDA_SUCCESS;

@@ -3,6 +3,7 @@
  * added, edges by the nodes they join; nothing changes unless everything may.
  */
 #include <assert.h>
+#include <string.h>
 
 #include "core/device_node.h"
 #include "core/graph_env.h"
@@ -18,7 +19,10 @@ enum update_result {
     UPDATE_PARAMETERS = 5,
     UPDATE_UNSUPPORTED = 6,
     UPDATE_UNSUPPORTED_FUNCTION = 7,
+    UPDATE_ATTRIBUTES = 8,
 };
+
+enum { ATTRIBUTE_PRIORITY = 8 };
 
 static enum hd_status refuse(struct core_exec_failure *out_why, enum update_result result,
                              const struct core_node *node, const char *text)
@@ -47,15 +51,57 @@ static enum hd_status check_edges(const struct core_node *have, const struct cor
 static enum hd_status check_graph(const struct core_exec *exec, const struct core_graph *have,
                                   const struct core_graph *want, struct core_exec_failure *out_why);
 
+static int priority_of(const struct core_body_kernel *kernel)
+{
+    uint8_t value[CORE_STREAM_ATTRIBUTE_B];
+    int priority;
+
+    core_body_attribute_get(kernel, ATTRIBUTE_PRIORITY, value);
+    memcpy(&priority, value, sizeof(priority));
+    return priority;
+}
+
 static enum hd_status check_kernel(const struct core_exec *exec, const struct core_node *have,
                                    const struct core_node *want, struct core_exec_failure *out_why)
 {
     bool asks = exec->program.asks || exec->flags & CORE_EXEC_DEVICE_LAUNCH;
 
-    if (core_kernel_may_become(&have->body.kernel, &want->body.kernel, asks))
-        return HD_OK;
-    return refuse(out_why, UPDATE_UNSUPPORTED_FUNCTION, want,
-                  "a kernel calls the runtime in other ways than the first");
+    if (!core_kernel_may_become(&have->body.kernel, &want->body.kernel, asks))
+        return refuse(out_why, UPDATE_UNSUPPORTED_FUNCTION, want,
+                      "a kernel calls the runtime in other ways than the first");
+    if (have->body.kernel.launch.cooperative != want->body.kernel.launch.cooperative)
+        return refuse(out_why, UPDATE_ATTRIBUTES, want, "a cooperative launch or none");
+    if (exec->flags & CORE_EXEC_USE_PRIORITY &&
+        priority_of(&have->body.kernel) != priority_of(&want->body.kernel))
+        return refuse(out_why, UPDATE_ATTRIBUTES, want, "another priority");
+    return HD_OK;
+}
+
+/* Of fills in two dimensions only the address and the value change. */
+static bool fill_may_become(const struct core_body_fill *from, const struct core_body_fill *to)
+{
+    return (from->height == 1 && to->height == 1) ||
+           (from->height == to->height && from->width == to->width && from->elem_B == to->elem_B &&
+            from->pitch_B == to->pitch_B);
+}
+
+/* The kinds of memory stay. */
+static bool copy_may_become(const struct core_copy *from, const struct core_copy *to)
+{
+    return from->src_is_device == to->src_is_device && from->dst_is_device == to->dst_is_device &&
+           from->names_array == to->names_array;
+}
+
+static enum hd_status check_memory(const struct core_node *have, const struct core_node *want,
+                                   struct core_exec_failure *out_why)
+{
+    if (want->body.type == CORE_NODE_FILL && !fill_may_become(&have->body.fill, &want->body.fill))
+        return refuse(out_why, UPDATE_PARAMETERS, want,
+                      "a fill in two dimensions changes its size");
+    if (want->body.type == CORE_NODE_COPY &&
+        !copy_may_become(&have->body.copy.copy, &want->body.copy.copy))
+        return refuse(out_why, UPDATE_PARAMETERS, want, "a copy is of other kinds of memory");
+    return HD_OK;
 }
 
 static enum hd_status check_node(const struct core_exec *exec, const struct core_node *have,
@@ -81,6 +127,7 @@ static enum hd_status check_node(const struct core_exec *exec, const struct core
         HD_TRY(check_graph(exec, mine[i], theirs[i], out_why));
     if (want->body.type == CORE_NODE_KERNEL)
         HD_TRY(check_kernel(exec, have, want, out_why));
+    HD_TRY(check_memory(have, want, out_why));
     if (exec->flags & CORE_EXEC_DEVICE_LAUNCH && !core_upload_is_work(&want->body))
         return refuse(out_why, UPDATE_UNSUPPORTED, want, "graphs launched by the device lack this");
     if (!its || its == exec->ctx || want->body.type == CORE_NODE_WAIT)

@@ -4,6 +4,8 @@
  */
 #include "driver_fixture.h"
 
+#include <unistd.h>
+
 #define refused(call, ...) eq_u64((call), CUDA_ERROR_INVALID_VALUE, __VA_ARGS__)
 
 enum { N = 256 };
@@ -471,6 +473,126 @@ static void test_large(void)
     success(cuGraphDestroy(graph), "destroy");
 }
 
+/* An update that changes what may not change. */
+static void check_update(CUgraph from, CUgraph to, unsigned flags, CUgraphExecUpdateResult why,
+                         const char *what)
+{
+    CUgraphExecUpdateResultInfo info;
+    CUgraphExec exec;
+    CUgraphNode node;
+    size_t one = 1;
+
+    success(cuGraphGetNodes(to, &node, &one), "the node");
+    success(cuGraphInstantiateWithFlags(&exec, from, flags), "instantiate");
+    eq_u64(cuGraphExecUpdate_v2(exec, to, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, "%s", what);
+    ok(info.result == why && info.errorNode == node, "%s: why and where", what);
+    success(cuGraphExecDestroy(exec), "destroy");
+}
+
+static void test_update_reasons(void)
+{
+    const unsigned priorities = CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+    CUDA_MEMSET_NODE_PARAMS box = {
+        .dst = (uintptr_t)a, .pitch = 64, .elementSize = 4, .width = 4, .height = 4};
+    CUlaunchAttributeValue value = {.cooperative = 1};
+    CUgraphExecUpdateResultInfo info;
+    CUgraphNode node;
+    CUgraph graph[6];
+    CUgraphExec exec;
+    float host[N];
+
+    for (int i = 0; i < 6; i++)
+        success(cuGraphCreate(&graph[i], 0), "a graph");
+    (void)add_node(graph[0], NULL, 0, a, b, c);
+    node = add_node(graph[1], NULL, 0, a, b, c);
+    success(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value), "set");
+    check_update(graph[0], graph[1], 0, CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED,
+                 "a cooperative launch");
+    value.cooperative = 0;
+    success(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value), "set");
+    value.priority = -2;
+    success(cuGraphKernelNodeSetAttribute(node, CU_LAUNCH_ATTRIBUTE_PRIORITY, &value), "set");
+    check_update(graph[0], graph[1], priorities, CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED,
+                 "another priority");
+    success(cuGraphInstantiateWithFlags(&exec, graph[0], 0), "where they do not count");
+    success(cuGraphExecUpdate_v2(exec, graph[1], &info), "it does not matter");
+    success(cuGraphExecDestroy(exec), "destroy");
+    success(cuGraphAddMemsetNode(&node, graph[2], NULL, 0, &box, ctx), "a fill of a box");
+    box.height = 3;
+    success(cuGraphAddMemsetNode(&node, graph[3], NULL, 0, &box, ctx), "of another");
+    check_update(graph[2], graph[3], 0, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
+                 "a box of another size");
+    (void)copy_node(graph[4], NULL, 0, host, a);
+    CUDA_MEMCPY3D within = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                            .srcDevice = (uintptr_t)a,
+                            .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                            .dstDevice = (uintptr_t)b,
+                            .WidthInBytes = 4,
+                            .Height = 1,
+                            .Depth = 1};
+    success(cuGraphAddMemcpyNode(&node, graph[5], NULL, 0, &within, ctx), "a copy");
+    check_update(graph[4], graph[5], 0, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED,
+                 "a copy to other memory");
+    for (int i = 0; i < 6; i++)
+        success(cuGraphDestroy(graph[i]), "destroy");
+}
+
+/* The text of a graph, as far as it fits. */
+static const char *dot_text(CUgraph graph, unsigned flags)
+{
+    static char text[8192];
+    char path[] = "/tmp/heddle-dot-XXXXXX";
+    int fd = mkstemp(path);
+    ssize_t n;
+
+    success(cuGraphDebugDotPrint(graph, path, flags), "text, flags 0x%x", flags);
+    n = read(fd, text, sizeof(text) - 1);
+    text[n > 0 ? n : 0] = '\0';
+    close(fd);
+    unlink(path);
+    return text;
+}
+
+/* What each flag adds. */
+static void test_dot(void)
+{
+    static const struct {
+        unsigned flag;
+        const char *word;
+    } rows[] = {{CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS, "block (64,1,1)"},
+                {CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES, "cooperative 0"},
+                {CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS, "= 0x4d2"},
+                {CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS, " from 0x"},
+                {CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS, "(0x77)"},
+                {CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS, "event 0x"},
+                {CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS, " 4096 bytes"}};
+    CUDA_MEM_ALLOC_NODE_PARAMS memory = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE}},
+                                         .bytesize = 4096};
+    CUDA_HOST_NODE_PARAMS host = {count_call, (void *)0x77};
+    float to[N];
+    CUevent event;
+    CUgraph graph;
+    CUgraphNode node;
+
+    success(cuEventCreate(&event, 0), "event");
+    success(cuGraphCreate(&graph, 0), "a graph");
+    (void)add_node(graph, NULL, 0, a, b, c);
+    (void)fill_node(graph, NULL, 0, a, 1234);
+    (void)copy_node(graph, NULL, 0, to, a);
+    success(cuGraphAddHostNode(&node, graph, NULL, 0, &host), "a host node");
+    success(cuGraphAddEventRecordNode(&node, graph, NULL, 0, event), "an event node");
+    success(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &memory), "a memory node");
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+        ok(!strstr(dot_text(graph, 0), rows[i].word), "%s: not asked for", rows[i].word);
+        ok(strstr(dot_text(graph, rows[i].flag), rows[i].word), "%s: its flag", rows[i].word);
+        ok(strstr(dot_text(graph, CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE), rows[i].word),
+           "%s: everything", rows[i].word);
+    }
+    success(cuGraphDestroy(graph), "destroy");
+    success(cuEventDestroy_v2(event), "destroy");
+}
+
 static CUgraphNodeParams child_params(CUgraph child, CUgraphChildGraphNodeOwnership ownership)
 {
     return (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_GRAPH,
@@ -595,6 +717,8 @@ int main(void)
     test_events();
     test_users();
     test_large();
+    test_update_reasons();
+    test_dot();
     test_moved();
     test_alike();
     success(cuCtxDestroy_v2(ctx), "the end");

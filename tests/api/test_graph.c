@@ -566,9 +566,10 @@ static void test_dot(void)
                 {CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS, "(0x77)"},
                 {CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS, "event 0x"},
                 {CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS, " 4096 bytes"}};
-    CUDA_MEM_ALLOC_NODE_PARAMS memory = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-                                                       .location = {CU_MEM_LOCATION_TYPE_DEVICE}},
-                                         .bytesize = 4096};
+    CUDA_MEM_ALLOC_NODE_PARAMS memory = {
+        .poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+        .bytesize = 4096};
     CUDA_HOST_NODE_PARAMS host = {count_call, (void *)0x77};
     float to[N];
     CUevent event;

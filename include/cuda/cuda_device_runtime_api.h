@@ -1,10 +1,46 @@
 /*
- * Launching kernels from kernels needs a device runtime, which this release does not have;
- * the name exists because programs include it beside cuda_runtime_api.h.
+ * The CUDA runtime for kernels: what they do with graphs. The functions are the device's; no
+ * library is linked. Launching kernels from kernels needs support of the compiler that clang does
+ * not have.
  */
 #ifndef HEDDLE_CUDA_DEVICE_RUNTIME_API_H
 #define HEDDLE_CUDA_DEVICE_RUNTIME_API_H
 
 #include "cuda_runtime_api.h"
+
+/* The ways to launch a graph. */
+#define cudaStreamGraphTailLaunch             ((cudaStream_t)0x0100000000000000)
+#define cudaStreamGraphFireAndForget          ((cudaStream_t)0x0200000000000000)
+#define cudaStreamGraphFireAndForgetAsSibling ((cudaStream_t)0x0300000000000000)
+
+#if defined(__CUDA__) && defined(__cplusplus)
+
+extern "C" {
+__device__ cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
+__device__ void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value);
+__device__ cudaError_t cudaGraphKernelNodeSetParam(cudaGraphDeviceNode_t node, size_t offset,
+                                                   const void *value, size_t size);
+__device__ cudaError_t cudaGraphKernelNodeSetEnabled(cudaGraphDeviceNode_t node, bool enable);
+__device__ cudaError_t cudaGraphKernelNodeSetGridDim(cudaGraphDeviceNode_t node, dim3 gridDim);
+__device__ cudaError_t cudaGraphKernelNodeUpdatesApply(const cudaGraphKernelNodeUpdate *updates,
+                                                       size_t updateCount);
+}
+
+static inline __device__ cudaGraphExec_t cudaGetCurrentGraphExec(void)
+{
+    unsigned long long exec;
+
+    asm volatile("mov.u64 %0, %%current_graph_exec;" : "=l"(exec));
+    return (cudaGraphExec_t)exec;
+}
+
+template <class T>
+static inline __device__ cudaError_t cudaGraphKernelNodeSetParam(cudaGraphDeviceNode_t node,
+                                                                 size_t offset, const T &value)
+{
+    return cudaGraphKernelNodeSetParam(node, offset, &value, sizeof(T));
+}
+
+#endif
 
 #endif

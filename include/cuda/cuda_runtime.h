@@ -16,6 +16,7 @@
 #include "vector_functions.h"
 #include "cuda_runtime_api.h"
 #include "heddle/runtime_inline.h"
+#include "cuda_device_runtime_api.h"
 
 #if defined(__cplusplus)
 #include "heddle/runtime_templates.h"

@@ -209,6 +209,14 @@ def check_device_graphs(folder):
             ok(result.stdout == "PASS\n", f"device_graphs, {runtime} {env}", result.stdout + result.stderr)
 
 
+def check_relaunch(folder):
+    """What kernels do with graphs, in the headers of heddle cc."""
+    program = build(folder, "relaunch", "80")
+    for env in ({"HEDDLE_THREADS": "2"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+        result = run(program, **env)
+        ok(result.stdout == "PASS\n", f"relaunch {env}", result.stdout + result.stderr)
+
+
 def check_conditional(folder):
     for arch in ("80", "90"):
         program = build(folder, "conditional", arch, ("-rdc=true", "-lcudadevrt"))
@@ -265,6 +273,8 @@ def main():
         check_clusters(folder)
         check_faults(folder)
         check_deadlocks(folder)
+        if COMPILER == "cc":  # nvcc wants relocatable code for this: device_graphs
+            check_relaunch(folder)
         if COMPILER == "nvcc":
             check_tensor_cores(folder)
             check_tensor_memory(folder)

@@ -651,6 +651,17 @@ static void test_moved(void)
     success(cuGraphDestroy(other), "destroy");
 }
 
+/* The same work in other blocks. */
+static void small_blocks(CUgraphNode node)
+{
+    CUDA_KERNEL_NODE_PARAMS params;
+
+    success(cuGraphKernelNodeGetParams_v2(node, &params), "parameters");
+    params.gridDimX *= 2;
+    params.blockDimX /= 2;
+    success(cuGraphKernelNodeSetParams_v2(node, &params), "of other blocks");
+}
+
 /* n nodes, each adds b to c, but for number `odd`, which adds a to `to`. */
 static CUgraphExec chain(int n, int odd, float *to)
 {
@@ -659,16 +670,20 @@ static CUgraphExec chain(int n, int odd, float *to)
     CUgraphExec exec;
 
     success(cuGraphCreate(&graph, 0), "a graph");
-    for (int i = 0; i < n; i++)
-        node =
-            add_node(graph, &node, i > 0, i == odd ? to : c, i == odd ? a : b, i == odd ? to : c);
-    success(cuGraphInstantiateWithFlags(&exec, graph, 0), "of %d nodes that are alike", n);
+    for (int i = 0; i < n; i++) {
+        float *at = i == odd ? to : c;
+
+        node = add_node(graph, &node, i > 0, at, i == odd ? a : b, at);
+        if (i % 7 < 2)
+            small_blocks(node);
+    }
+    success(cuGraphInstantiateWithFlags(&exec, graph, 0), "of %d short nodes", n);
     success(cuGraphDestroy(graph), "destroy");
     return exec;
 }
 
-/* Short grids of one kernel run as one: each with its parameters, and the fault of one ends all. */
-static void test_alike(void)
+/* Short grids run as one: each with its parameters and blocks, and the fault of one ends all. */
+static void test_short(void)
 {
     enum { NODES = 700, ODD = 333, FAULT = 21 };
     CUgraphExec exec = chain(NODES, ODD, c);
@@ -721,7 +736,7 @@ int main(void)
     test_update_reasons();
     test_dot();
     test_moved();
-    test_alike();
+    test_short();
     success(cuCtxDestroy_v2(ctx), "the end");
     return done();
 }

@@ -98,9 +98,6 @@ static uint64_t chunk_of(const struct cpu_device *dev, const struct cpu_job *job
     return HD_MAX(chunk, 1);
 }
 
-/* Short grids of so many operations retire together. */
-#define ROW_OPS (2u * CPU_INLINE_OPS)
-
 struct grid_body {
     struct cpu_job *job;
     const struct cpu_form *form; /* in which this thread runs its CTAs */
@@ -255,59 +252,6 @@ static void clusters_run(struct cpu_job *job, struct cpu_slot *slot)
         cpu_cluster_give(slot, cluster);
 }
 
-struct row {
-    struct cpu_job *job;
-    struct cpu_slot *slot;
-    struct hal_ring *ring;
-    uint32_t sm;
-    uint64_t first; /* position of the job's packet */
-    uint64_t ctas;  /* of each */
-    unsigned n, done;
-};
-
-/* The guard costs as much as a short grid: it is set up once for all of them. */
-static void row_body(void *arg)
-{
-    struct row *row = arg;
-    struct cpu_job *job = row->job;
-    struct cpu_cta *cta = row->slot->cta;
-
-    for (; row->done < row->n; row->done++) {
-        const struct hal_dispatch *p =
-            &hal_ring_packet(row->ring, row->first + row->done)->dispatch;
-
-        job->launch.params = hal_dispatch_params(row->ring, p);
-        job->launch.grid_id = p->grid_id;
-        cpu_cta_start(cta, job, &job->form, row->sm, 0);
-        cpu_cta_run_many(cta, row->ctas);
-    }
-}
-
-unsigned cpu_grid_run_row(struct cpu_job *job, struct cpu_slot *slot, struct hal_ring *ring,
-                          unsigned n)
-{
-    struct row row = {.job = job,
-                      .slot = slot,
-                      .ring = ring,
-                      .sm = cpu_slot_sm(slot, job->queue),
-                      .first = hal_ring_retired(ring) + 1,
-                      .ctas = atomic_load_explicit(&job->total, memory_order_relaxed),
-                      .n = n};
-
-    assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
-    if (slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
-        return n;
-    return row.done + 1; /* with the one that failed */
-}
-
-unsigned cpu_grid_row_max(const struct cpu_grid *grid)
-{
-    uint64_t ops = (grid->code->cost_ops + 16) * grid->nwarps * grid->ctas;
-
-    assert(cpu_grid_is_short(grid));
-    return (unsigned)(ROW_OPS / ops);
-}
-
 /* ---- setting a job up */
 
 static enum hd_status grid_refuse(const struct cpu_grid *grid, const struct hal_dispatch *p)
@@ -338,14 +282,12 @@ static void clusters_setup(struct cpu_job *job, const struct cpu_grid *grid)
     atomic_store_explicit(&job->total, grid->ctas / grid->cluster_ctas, memory_order_relaxed);
 }
 
-enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
-                              const struct cpu_grid *grid)
+static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
+                      const struct cpu_grid *grid)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
     struct cpu_job *job = &queue->job;
 
-    if (HD_UNLIKELY(!grid->kernel || !grid->code))
-        return grid_refuse(grid, p);
     job->form.code = grid->code;
     launch_setup(&job->launch, queue, p, grid);
     job->kernel = grid->kernel;
@@ -363,6 +305,16 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
     progress_setup(job, grid->ctas);
     if (HD_UNLIKELY(grid->cluster_ctas > 1))
         clusters_setup(job, grid);
+}
+
+enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
+                              const struct cpu_grid *grid)
+{
+    struct cpu_job *job = &queue->job;
+
+    if (HD_UNLIKELY(!grid->kernel || !grid->code))
+        return grid_refuse(grid, p);
+    job_setup(queue, p, grid);
     cpu_signals_check();
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_LAUNCH)))
         hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,
@@ -370,4 +322,101 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
                      p->dynamic_smem_B, (unsigned long long)job->chunk,
                      job->form.code->may_spin ? " may spin" : "");
     return HD_OK;
+}
+
+/* ---- short grids, one after the other */
+
+/* Of all grids that retire together. */
+#define ROW_OPS (2u * CPU_INLINE_OPS)
+
+struct row {
+    struct cpu_queue *queue;
+    struct cpu_slot *slot;
+    uint32_t sm;
+    uint64_t first, last; /* positions in the ring: the job's, and what was submitted */
+    unsigned done;
+    uint64_t ops; /* estimated */
+};
+
+static struct hal_dispatch *row_packet(const struct row *row, unsigned i)
+{
+    return &hal_ring_packet(row->queue->base.ring, row->first + i)->dispatch;
+}
+
+/* Do they differ in nothing but their parameters? */
+static bool is_alike(const struct hal_dispatch *a, const struct hal_dispatch *b)
+{
+    enum {
+        FROM = offsetof(struct hal_dispatch, kernel),
+        TO = offsetof(struct hal_dispatch, ring_B)
+    };
+
+    return !memcmp((const char *)a + FROM, (const char *)b + FROM, TO - FROM) &&
+           !memcmp(a->cluster, b->cluster, sizeof(a->cluster));
+}
+
+/* The job becomes another kernel's, if that can run where the guard and the slot are. */
+static bool row_turn(struct row *row, const struct hal_dispatch *p)
+{
+    struct cpu_job *job = &row->queue->job;
+    uint64_t mxcsr = job->form.code->mxcsr;
+    struct cpu_grid grid;
+
+    if (!cpu_grid_find(row->slot->device, p, &grid) || !cpu_grid_is_short(&grid) ||
+        grid.code->mxcsr != mxcsr)
+        return false;
+    job_setup(row->queue, p, &grid);
+    return row->slot->cta->block_B >= job->form.layout.end;
+}
+
+/* Is the next packet part of the row? Then the job is set up for it. */
+static bool row_goes_on(struct row *row)
+{
+    struct cpu_job *job = &row->queue->job;
+    const struct hal_dispatch *p = row_packet(row, row->done);
+
+    if (row->first + row->done > row->last || row->ops > ROW_OPS || p->head.flags ||
+        p->head.op != HAL_OP_DISPATCH)
+        return false;
+    if (is_alike(row_packet(row, row->done - 1), p)) {
+        job->launch.params = hal_dispatch_params(row->queue->base.ring, p);
+        job->launch.grid_id = p->grid_id;
+        return true;
+    }
+    return row_turn(row, p);
+}
+
+/* The guard costs as much as a short grid: it is set up once for all of them. */
+static void row_body(void *arg)
+{
+    struct row *row = arg;
+    struct cpu_job *job = &row->queue->job;
+    struct cpu_cta *cta = row->slot->cta;
+
+    do {
+        uint64_t ctas = atomic_load_explicit(&job->total, memory_order_relaxed);
+
+        cpu_cta_start(cta, job, &job->form, row->sm, 0);
+        cpu_cta_run_many(cta, ctas);
+        row->ops += (job->form.code->cost_ops + 16) * job->launch.nwarps * ctas;
+        row->done++;
+    } while (row_goes_on(row));
+}
+
+unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    struct cpu_job *job = &queue->job;
+    struct hal_ring *ring = queue->base.ring;
+    struct row row = {.queue = queue,
+                      .slot = slot,
+                      .sm = cpu_slot_sm(slot, queue),
+                      .first = hal_ring_retired(ring) + 1};
+    bool alone =
+        row_packet(&row, 0)->head.flags || hd_debug(HD_DEBUG_LAUNCH) || hd_debug(HD_DEBUG_QUEUE);
+
+    assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
+    row.last = alone ? row.first : hal_ring_submitted(ring);
+    if (slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
+        return row.done;
+    return row.done + 1; /* with the one that failed */
 }

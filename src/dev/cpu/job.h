@@ -102,15 +102,12 @@ bool cpu_grid_is_short(const struct cpu_grid *grid);
  */
 enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
                               const struct cpu_grid *grid) HD_MUST_CHECK;
-/* How many like it may run one after the other before their queue goes on. */
-unsigned cpu_grid_row_max(const struct cpu_grid *grid);
 /*
- * Runs all of a job that nobody else can join, because it is not published, and then the n - 1
- * dispatches behind it in the ring, which differ in their parameters only. How many were run: fewer
- * after a fault.
+ * Runs all of the queue's job, which nobody else can join because it is not published, and then
+ * short dispatches behind it in the ring, as long as they need nothing else. How many packets were
+ * run; the last of them may have failed.
  */
-unsigned cpu_grid_run_row(struct cpu_job *job, struct cpu_slot *slot, struct hal_ring *ring,
-                          unsigned n);
+unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot);
 
 /* services.c: a call of the CUDA runtime by a thread of the job. */
 void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io);

@@ -358,38 +358,9 @@ static bool packet_is_short(const struct cpu_queue *queue, const union hal_packe
     return false;
 }
 
-/* Do they differ in nothing but their parameters? */
-static bool is_alike(const struct hal_dispatch *a, const struct hal_dispatch *b)
-{
-    enum {
-        FROM = offsetof(struct hal_dispatch, kernel),
-        TO = offsetof(struct hal_dispatch, ring_B)
-    };
-
-    return b->head.op == HAL_OP_DISPATCH && b->head.flags == a->head.flags &&
-           !memcmp((const char *)a + FROM, (const char *)b + FROM, TO - FROM) &&
-           !memcmp(a->cluster, b->cluster, sizeof(a->cluster));
-}
-
-/* How many dispatches from the head on can run as one. */
-static unsigned queue_row(struct cpu_queue *queue, const struct hal_dispatch *p,
-                          const struct cpu_grid *grid)
-{
-    struct hal_ring *ring = queue->base.ring;
-    uint64_t first = hal_ring_retired(ring) + 1, last = hal_ring_submitted(ring);
-    unsigned n = 1, most;
-
-    if (first == last || p->head.flags || hd_debug(HD_DEBUG_LAUNCH) || hd_debug(HD_DEBUG_QUEUE))
-        return 1;
-    most = (unsigned)HD_MIN(cpu_grid_row_max(grid), last - first + 1);
-    while (n < most && is_alike(p, &hal_ring_packet(ring, first + n)->dispatch))
-        n++;
-    return n;
-}
-
 /*
- * Runs dispatches on this thread, which owns the queue; those that are like the head at once. How
- * many were run; 0: the head is left to the workers.
+ * Runs the head and other short dispatches behind it on this thread, which owns the queue. How many
+ * were run; 0: the head is left to the workers.
  */
 static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
                                 struct cpu_slot **slot)
@@ -406,8 +377,7 @@ static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
     queue_begin(queue, p);
     if (!queue_setup_grid(queue, p, &grid))
         return 1;
-    return cpu_grid_run_row(&queue->job, *slot, queue->base.ring,
-                            queue_row(queue, &p->dispatch, &grid));
+    return cpu_grid_run_row(queue, *slot);
 }
 
 /* Executes short work on the submitting thread. The caller owns the queue and gives it up here. */

@@ -526,14 +526,16 @@ struct ir_value *lower_address(struct lower_fn *f, const struct ptx_operand *op,
         bool kernel_param = var->is_param && f->ptx->is_entry;
         enum ir_space own = lower_space((enum ptx_space)var->space);
         bool is_own = *space == own || (ir_space_is_shared(*space) && own == IR_SPACE_SHARED);
-        if (*space != IR_SPACE_GENERIC && !is_own) {
+        bool is_generic = *space == IR_SPACE_GENERIC && own != IR_SPACE_CONST &&
+                          own != IR_SPACE_PARAM; /* those need cvta */
+        if (!is_generic && !is_own) {
             lower_fail(f, HD_BAD_PTX, "the variable is in another state space");
             return lower_const(f, IR_B64, 0);
         }
         if (*space == IR_SPACE_PARAM && !kernel_param)
             *space = IR_SPACE_LOCAL;
-        if (*space == IR_SPACE_GENERIC && !kernel_param)
-            *space = lower_space((enum ptx_space)var->space);
+        if (*space == IR_SPACE_GENERIC)
+            *space = own;
         if (kernel_param) {
             *out_offset += (int64_t)param_offset(f, var);
             return with_subscript(f, op, lower_const(f, IR_B64, 0));

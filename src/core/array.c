@@ -253,7 +253,7 @@ static enum hd_status memory_take(struct core_array *array)
 {
     uint64_t size_B = layout(array);
 
-    HD_TRY(core_memory_alloc(array->ctx, size_B, CORE_MEM_DEVICE, 0, &array->va));
+    HD_TRY(core_memory_alloc_own(array->ctx, size_B, CORE_MEM_DEVICE, &array->va));
     for (unsigned i = 0; i < array->nlevels; i++)
         array->level[i].base += array->va;
     return HD_OK;
@@ -297,7 +297,7 @@ bool core_array_destroy(struct core_array *array)
         core_array_unref(levels[i]);
     }
     if (array->va) {
-        (void)!core_memory_free(array->va, CORE_MEM_DEVICE);
+        core_memory_free_own(array->va);
         array->va = 0;
     }
     core_array_unref(array);
@@ -313,7 +313,7 @@ void core_array_finalise(struct core_array *array)
         hd_list_remove(array);
     hd_lock_release(&ctx->lock);
     if (array->va)
-        (void)!core_memory_free(array->va, CORE_MEM_DEVICE);
+        core_memory_free_own(array->va);
     core_handle_free(array);
     core_context_unref(ctx);
 }

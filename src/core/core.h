@@ -134,6 +134,7 @@ struct core_block {
     uint64_t size_B; /* as asked for */
     enum core_mem_kind kind;
     bool is_multicast;          /* nothing but multimem instructions reaches it */
+    bool is_own;                /* core's: of a module, an array ...; programs cannot free it */
     unsigned flags;             /* the API's */
     struct core_context *ctx;   /* NULL: a mapping (vmm.h) */
     struct core_device *device; /* the context's */
@@ -147,6 +148,10 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
                                  unsigned flags, uint64_t *out_va) HD_MUST_CHECK;
 /* `kinds`: those that may be freed here. HD_BAD_ARG when va is not the start of a live block. */
 enum hd_status core_memory_free(uint64_t va, unsigned kinds) HD_MUST_CHECK;
+/* For what core itself keeps in a context. */
+enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
+                                     enum core_mem_kind kind, uint64_t *out_va) HD_MUST_CHECK;
+void core_memory_free_own(uint64_t va);
 enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint64_t size_B,
                                     unsigned flags) HD_MUST_CHECK;
 enum hd_status core_memory_unregister(uint64_t va) HD_MUST_CHECK;
@@ -311,11 +316,11 @@ struct core_gate {
 struct core_context {
     struct core_object object;
     struct core_device *device;
-    uint64_t id;
-    unsigned flags;
+    _Atomic uint64_t id;    /* another one after a reset */
+    _Atomic unsigned flags; /* this and the configurations: what any thread sets and asks */
     unsigned api_version;
     bool primary;
-    int cache_config, smem_config;
+    _Atomic int cache_config, smem_config;
     struct hal_domain *domain;            /* what faults and is limited together */
     const _Atomic uint32_t *fault_status; /* the domain's: enum hd_status */
     struct core_stream *legacy; /* owned, lives as long as the context; has no reference to it */

@@ -45,7 +45,7 @@ struct core_family *core_family_get(const struct core_family_call *call)
 static void launch_free(struct core_family *family, struct core_family_launch *launch)
 {
     atomic_fetch_sub(&family->ctx->pending_launches, 1);
-    (void)!core_memory_free(launch->buffer_va, CORE_MEM_DEVICE);
+    core_memory_free_own(launch->buffer_va);
     hd_free(launch);
 }
 
@@ -58,7 +58,7 @@ void core_family_destroy(struct core_family *family)
     hd_map_fini(&family->launches);
     hd_map_fini(&family->errors);
     for (size_t i = 0; i < family->texts.len; i++)
-        (void)!core_memory_free(family->texts.at[i], CORE_MEM_DEVICE);
+        core_memory_free_own(family->texts.at[i]);
     hd_vec_fini(&family->texts);
     hd_vec_fini(&family->commands);
     hd_vec_fini(&family->objects);

@@ -81,14 +81,15 @@ static uint64_t text_give(const struct core_family_call *call, const char *text)
     if (!call->ctx->device->hal->refusal)
         return (uintptr_t)text;
     family = core_family_get(call);
-    if (!family || core_memory_alloc(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE, 0, &va) != HD_OK)
+    if (!family ||
+        core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE, &va) != HD_OK)
         return 0;
     memcpy((void *)(uintptr_t)va, text, strlen(text) + 1);
     hd_lock_acquire(&family->lock);
     kept = hd_vec_push(&family->texts, va);
     hd_lock_release(&family->lock);
     if (!kept)
-        (void)!core_memory_free(va, CORE_MEM_DEVICE);
+        core_memory_free_own(va);
     return kept ? va : 0;
 }
 
@@ -245,14 +246,14 @@ static uint64_t buffer_create(const struct core_family_call *call,
         return cudaErrorMemoryAllocation;
     }
     *launch = *what;
-    if (core_memory_alloc(call->ctx, size_B, CORE_MEM_DEVICE, 0, &launch->buffer_va) != HD_OK) {
+    if (core_memory_alloc_own(call->ctx, size_B, CORE_MEM_DEVICE, &launch->buffer_va) != HD_OK) {
         hd_free(launch);
         return cudaErrorMemoryAllocation;
     }
     *out_va = launch->buffer_va;
     if (launch_keep(family, launch))
         return cudaSuccess;
-    (void)!core_memory_free(launch->buffer_va, CORE_MEM_DEVICE);
+    core_memory_free_own(launch->buffer_va);
     hd_free(launch);
     return cudaErrorMemoryAllocation;
 }

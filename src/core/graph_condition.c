@@ -16,7 +16,7 @@ enum hd_status core_condition_create(struct core_graph *graph, struct core_conte
     enum hd_status status = c ? HD_OK : hd_error(HD_NO_MEMORY, "condition of a graph");
 
     if (status == HD_OK)
-        status = core_memory_alloc(ctx, sizeof(uint32_t), CORE_MEM_DEVICE, 0, &c->va);
+        status = core_memory_alloc_own(ctx, sizeof(uint32_t), CORE_MEM_DEVICE, &c->va);
     if (status != HD_OK) {
         hd_free(c);
         return status;
@@ -52,7 +52,7 @@ void core_condition_unref_locked(struct core_condition *c)
     if (--c->refs)
         return;
     if (c->ctx_id == ctx->id) /* else it went with the context */
-        (void)!core_memory_free(c->va, CORE_MEM_DEVICE);
+        core_memory_free_own(c->va);
     hd_free(c);
     core_context_unref(ctx);
 }

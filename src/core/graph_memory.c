@@ -122,7 +122,7 @@ static void unmap_locked(struct core_graph_memory *m)
     assert(hd_lock_held(&lock) && !m->is_live);
     if (m->page && m->page->user == m)
         m->page->user = NULL;
-    if (m->page && core_vmm_unmap(m->va, m->room_B) != HD_OK)
+    if (m->page && core_vmm_unmap(CORE_VMM_GRAPHS, m->va, m->room_B) != HD_OK)
         assert(!"it was mapped");
     m->page = NULL;
 }
@@ -136,9 +136,9 @@ static enum hd_status map_locked(struct core_graph_memory *m)
     assert(hd_lock_held(&lock) && !m->is_live);
     HD_TRY(page_find_locked(m->device, m->room_B, &page));
     unmap_locked(m);
-    HD_TRY(core_vmm_map(page->allocation, m->va, m->room_B, 0));
-    status =
-        core_vmm_access_set(m->va, m->room_B, (unsigned)m->device->ordinal, CORE_VMM_READ_WRITE);
+    HD_TRY(core_vmm_map(CORE_VMM_GRAPHS, page->allocation, m->va, m->room_B, 0));
+    status = core_vmm_access_set(CORE_VMM_GRAPHS, m->va, m->room_B, (unsigned)m->device->ordinal,
+                                 CORE_VMM_READ_WRITE);
     m->page = page;
     if (status != HD_OK)
         unmap_locked(m);
@@ -169,7 +169,7 @@ static enum hd_status place(struct core_graph_memory *m)
 {
     enum hd_status status;
 
-    HD_TRY(core_vmm_reserve(m->room_B, CORE_VMM_GRANULE_B, &m->va));
+    HD_TRY(core_vmm_reserve(CORE_VMM_GRAPHS, m->room_B, CORE_VMM_GRANULE_B, &m->va));
     hd_lock_acquire(&lock);
     status = map_locked(m);
     if (status == HD_OK) {
@@ -178,7 +178,7 @@ static enum hd_status place(struct core_graph_memory *m)
     }
     hd_lock_release(&lock);
     if (status != HD_OK)
-        (void)!core_vmm_free(m->va, m->room_B);
+        (void)!core_vmm_free(CORE_VMM_GRAPHS, m->va, m->room_B);
     return status;
 }
 
@@ -230,7 +230,7 @@ static void reap_locked(struct core_graph_memory *m)
     unmap_locked(m);
     hd_list_remove(m);
     atomic_store(&any, memories != NULL);
-    if (core_vmm_free(m->va, m->room_B) != HD_OK)
+    if (core_vmm_free(CORE_VMM_GRAPHS, m->va, m->room_B) != HD_OK)
         assert(!"it was reserved");
     hd_free(m->said);
     hd_free(m);

@@ -18,23 +18,19 @@ uint64_t core_memory_next_id(void)
     return atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed) + 1;
 }
 
-enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum core_mem_kind kind,
-                                 unsigned flags, uint64_t *out_va)
+static enum hd_status block_alloc(const struct core_block *what, uint64_t *out_va)
 {
-    struct core_block what = {
-        .size_B = size_B, .kind = kind, .flags = flags, .ctx = ctx, .device = ctx->device};
-    struct core_pool *pool = ctx->device->pool;
-    uint64_t used_B;
+    struct core_pool *pool = what->device->pool;
+    uint64_t used_B, size_B = what->size_B;
     bool done;
 
     if (!size_B)
         return hd_error(HD_BAD_ARG, "allocation of 0 bytes");
-    what.id = core_memory_next_id();
     hd_lock_acquire(&core_memory_lock);
     used_B = core_pool_used_locked(pool);
-    done = core_pool_alloc_locked(pool, &what, out_va) ||
-           (core_mempool_reclaim_locked() && core_pool_alloc_locked(pool, &what, out_va));
-    ctx->nblocks += done;
+    done = core_pool_alloc_locked(pool, what, out_va) ||
+           (core_mempool_reclaim_locked() && core_pool_alloc_locked(pool, what, out_va));
+    what->ctx->nblocks += done;
     hd_lock_release(&core_memory_lock);
     core_mempool_drop();
     if (!done)
@@ -43,8 +39,34 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
                         (unsigned long long)core_pool_limit(pool));
     assert(*out_va % 256 == 0);
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(ctx, *out_va, size_B, kind, false);
+        core_tap_memory(what->ctx, *out_va, size_B, what->kind, false);
     return HD_OK;
+}
+
+enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum core_mem_kind kind,
+                                 unsigned flags, uint64_t *out_va)
+{
+    const struct core_block what = {.size_B = size_B,
+                                    .kind = kind,
+                                    .flags = flags,
+                                    .ctx = ctx,
+                                    .device = ctx->device,
+                                    .id = core_memory_next_id()};
+
+    return block_alloc(&what, out_va);
+}
+
+enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
+                                     enum core_mem_kind kind, uint64_t *out_va)
+{
+    const struct core_block what = {.size_B = size_B,
+                                    .kind = kind,
+                                    .is_own = true,
+                                    .ctx = ctx,
+                                    .device = ctx->device,
+                                    .id = core_memory_next_id()};
+
+    return block_alloc(&what, out_va);
 }
 
 /* ---- finding */
@@ -217,7 +239,7 @@ static enum hd_status free_of_graph(uint64_t va)
                             (unsigned long long)va);
 }
 
-enum hd_status core_memory_free(uint64_t va, unsigned kinds)
+static bool block_free(uint64_t va, unsigned kinds, bool is_own)
 {
     struct core_block *block, freed = {0};
     bool found;
@@ -225,7 +247,7 @@ enum hd_status core_memory_free(uint64_t va, unsigned kinds)
     hd_lock_acquire(&core_memory_lock);
     block = block_of_locked(va);
     found = block && block->ctx && block->base == va && block->kind & kinds &&
-            !(block->mapped && block->mapped->by_handle);
+            block->is_own == is_own && !(block->mapped && block->mapped->by_handle);
     if (found) {
         freed = *block;
         if (block->pooled)
@@ -235,12 +257,23 @@ enum hd_status core_memory_free(uint64_t va, unsigned kinds)
     }
     hd_lock_release(&core_memory_lock);
     if (!found)
-        return free_of_graph(va);
+        return false;
     core_mempool_drop();
     core_mempools_settle();
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
         core_tap_memory(freed.ctx, va, freed.size_B, freed.kind, true);
-    return HD_OK;
+    return true;
+}
+
+enum hd_status core_memory_free(uint64_t va, unsigned kinds)
+{
+    return block_free(va, kinds, false) ? HD_OK : free_of_graph(va);
+}
+
+/* A reset of the context may have been first. */
+void core_memory_free_own(uint64_t va)
+{
+    (void)block_free(va, CORE_MEM_DEVICE | CORE_MEM_MANAGED, true);
 }
 
 static void owner_release_locked(struct core_owner *owner, void *arg)

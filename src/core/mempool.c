@@ -426,8 +426,8 @@ enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va)
     HD_TRY(core_graph_memory_free(stream, va, &done));
     if (done)
         return HD_OK;
-    if (!core_memory_find(va, &block) || block.base != va || block.kind == CORE_MEM_REGISTERED ||
-        (block.kind == CORE_MEM_HOST && !block.pooled))
+    if (!core_memory_find(va, &block) || block.base != va || block.is_own ||
+        block.kind == CORE_MEM_REGISTERED || (block.kind == CORE_MEM_HOST && !block.pooled))
         return hd_error(HD_BAD_ARG, "free of 0x%llx, which is not the start of an allocation",
                         (unsigned long long)va);
     HD_TRY(core_stream_mark(stream, &position));

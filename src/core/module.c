@@ -42,10 +42,10 @@ static enum hd_status vars_place(struct core_module *module, bool managed)
     }
     if (!size_B)
         return HD_OK;
-    HD_TRY(core_memory_alloc(module->ctx, size_B + align_max,
-                             managed ? CORE_MEM_MANAGED : CORE_MEM_DEVICE, 0, &va));
+    HD_TRY(core_memory_alloc_own(module->ctx, size_B + align_max,
+                                 managed ? CORE_MEM_MANAGED : CORE_MEM_DEVICE, &va));
     if (!hd_vec_push(&module->blocks, va)) {
-        (void)!core_memory_free(va, CORE_MEM_DEVICE | CORE_MEM_MANAGED);
+        core_memory_free_own(va);
         return hd_error(HD_NO_MEMORY, "module variables");
     }
     memset((void *)(uintptr_t)va, 0, size_B + align_max);
@@ -124,7 +124,7 @@ void core_module_finalise(struct core_module *module)
         ctx->device->hal->ops->module_unload(module->hal);
     }
     for (size_t i = 0; i < module->blocks.len; i++)
-        (void)!core_memory_free(module->blocks.at[i], CORE_MEM_DEVICE | CORE_MEM_MANAGED);
+        core_memory_free_own(module->blocks.at[i]);
     hd_vec_fini(&module->blocks);
     hd_free(module->var_va);
     hd_free(module->functions);

@@ -16,11 +16,13 @@ struct mapping {
     struct core_block block; /* its only slot */
     struct core_allocation *allocation;
     uint64_t offset_B;
+    enum core_vmm_user user;
     uint8_t access[CORE_DEVICES_MAX + 1]; /* enum core_vmm_access, by who */
 };
 
 struct range {
     uint64_t va, size_B;
+    enum core_vmm_user user;
 };
 
 static HD_VEC(struct range) reservations; /* core_memory_lock */
@@ -184,15 +186,15 @@ enum hd_status core_allocation_export(struct core_allocation *a, int *out_fd)
 
 /* ---- reservations */
 
-/* The reservation that contains the range, or SIZE_MAX. */
-static size_t reservation_find_locked(uint64_t va, uint64_t size_B)
+/* The user's reservation that contains the range, or SIZE_MAX. */
+static size_t reservation_find_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     assert(hd_lock_held(&core_memory_lock));
     for (size_t i = 0; i < reservations.len; i++) {
         const struct range *r = &reservations.at[i];
 
         if (va >= r->va && va - r->va < r->size_B && size_B <= r->size_B - (va - r->va))
-            return i;
+            return r->user == user ? i : SIZE_MAX;
     }
     return SIZE_MAX;
 }
@@ -213,7 +215,8 @@ static bool space_take_aligned_locked(uint64_t size_B, uint64_t alignment_B, uin
     return true;
 }
 
-enum hd_status core_vmm_reserve(uint64_t size_B, uint64_t alignment_B, uint64_t *out_va)
+enum hd_status core_vmm_reserve(enum core_vmm_user user, uint64_t size_B, uint64_t alignment_B,
+                                uint64_t *out_va)
 {
     bool taken;
 
@@ -225,7 +228,7 @@ enum hd_status core_vmm_reserve(uint64_t size_B, uint64_t alignment_B, uint64_t 
     taken = size_B <= core_space_size() && alignment_B <= core_space_size() &&
             hd_vec_reserve(&reservations, reservations.len + 1) &&
             space_take_aligned_locked(size_B, alignment_B, out_va);
-    if (taken && !hd_vec_push(&reservations, (struct range){*out_va, size_B}))
+    if (taken && !hd_vec_push(&reservations, (struct range){*out_va, size_B, user}))
         assert(!"there is room");
     hd_lock_release(&core_memory_lock);
     return taken ? HD_OK
@@ -241,9 +244,9 @@ static bool is_unmapped_locked(uint64_t va, uint64_t size_B)
     return true;
 }
 
-static enum hd_status free_locked(uint64_t va, uint64_t size_B)
+static enum hd_status free_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
-    size_t i = reservation_find_locked(va, size_B);
+    size_t i = reservation_find_locked(user, va, size_B);
 
     if (i == SIZE_MAX || reservations.at[i].va != va || reservations.at[i].size_B != size_B)
         return range_error("not a reservation", va, size_B);
@@ -254,14 +257,14 @@ static enum hd_status free_locked(uint64_t va, uint64_t size_B)
     return HD_OK;
 }
 
-enum hd_status core_vmm_free(uint64_t va, uint64_t size_B)
+enum hd_status core_vmm_free(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     enum hd_status status;
 
     if (!is_range(va, size_B))
         return range_error("not a reservation", va, size_B);
     hd_lock_acquire(&core_memory_lock);
-    status = free_locked(va, size_B);
+    status = free_locked(user, va, size_B);
     if (!reservations.len)
         hd_vec_fini(&reservations);
     hd_lock_release(&core_memory_lock);
@@ -284,6 +287,8 @@ enum hd_status core_allocation_retain(uint64_t va, struct core_allocation **out_
 
     hd_lock_acquire(&core_memory_lock);
     m = mapping_at_locked(va);
+    if (m && m->user != CORE_VMM_PROGRAM)
+        m = NULL;
     if (m) {
         m->allocation->held++;
         *out_allocation = core_allocation_ref(m->allocation);
@@ -316,7 +321,7 @@ static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
 
     if (!a->held)
         return hd_error(HD_BAD_ARG, "the memory's handle was released");
-    if (reservation_find_locked(va, size_B) == SIZE_MAX)
+    if (reservation_find_locked(m->user, va, size_B) == SIZE_MAX)
         return range_error("not in a reservation", va, size_B);
     if (!is_unmapped_locked(va, size_B))
         return range_error("memory is mapped there already", va, size_B);
@@ -325,8 +330,8 @@ static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
     return HD_OK;
 }
 
-enum hd_status core_vmm_map(struct core_allocation *a, uint64_t va, uint64_t size_B,
-                            uint64_t offset_B)
+enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, uint64_t va,
+                            uint64_t size_B, uint64_t offset_B)
 {
     struct mapping *m;
     enum hd_status status;
@@ -340,6 +345,7 @@ enum hd_status core_vmm_map(struct core_allocation *a, uint64_t va, uint64_t siz
     if (!m)
         return hd_error(HD_NO_MEMORY, "mapping");
     mapping_fill(m, a, va, size_B, offset_B);
+    m->user = user;
     hd_lock_acquire(&core_memory_lock);
     status = map_locked(a, m);
     hd_lock_release(&core_memory_lock);
@@ -349,14 +355,14 @@ enum hd_status core_vmm_map(struct core_allocation *a, uint64_t va, uint64_t siz
 }
 
 /* Does the range consist of whole mappings? */
-static bool is_mapped_whole_locked(uint64_t va, uint64_t size_B)
+static bool is_mapped_whole_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     uint64_t at = va, end = va + size_B;
 
     while (at < end) {
         const struct mapping *m = mapping_at_locked(at);
 
-        if (!m || m->owner.base != at || m->block.size_B > end - at)
+        if (!m || m->user != user || m->owner.base != at || m->block.size_B > end - at)
             return false;
         at += m->block.size_B;
     }
@@ -384,35 +390,37 @@ static struct core_allocation *unmap_locked(struct mapping *m)
 }
 
 /* The mapping that begins at `at`; *at goes behind it. Another thread may have been first. */
-static enum hd_status unmap_first(uint64_t *at)
+static enum hd_status unmap_first(enum core_vmm_user user, uint64_t *at)
 {
     struct core_allocation *over = NULL;
     struct mapping *m;
+    bool is_there;
 
     hd_lock_acquire(&core_memory_lock);
     m = mapping_at_locked(*at);
-    if (m && m->owner.base == *at) {
+    is_there = m && m->user == user && m->owner.base == *at;
+    if (is_there) {
         *at += m->block.size_B;
         over = unmap_locked(m);
     }
     hd_lock_release(&core_memory_lock);
     core_allocation_unref(over); /* takes the lock */
-    return m ? HD_OK : range_error("not mapped any more", *at, CORE_GRANULE_B);
+    return is_there ? HD_OK : range_error("not mapped any more", *at, CORE_GRANULE_B);
 }
 
-enum hd_status core_vmm_unmap(uint64_t va, uint64_t size_B)
+enum hd_status core_vmm_unmap(enum core_vmm_user user, uint64_t va, uint64_t size_B)
 {
     bool whole;
 
     if (!is_range(va, size_B))
         return range_error("not whole mappings", va, size_B);
     hd_lock_acquire(&core_memory_lock);
-    whole = is_mapped_whole_locked(va, size_B);
+    whole = is_mapped_whole_locked(user, va, size_B);
     hd_lock_release(&core_memory_lock);
     if (!whole)
         return range_error("not whole mappings", va, size_B);
     for (uint64_t at = va; at < va + size_B;)
-        HD_TRY(unmap_first(&at));
+        HD_TRY(unmap_first(user, &at));
     return HD_OK;
 }
 
@@ -441,10 +449,10 @@ static enum hd_status access_apply(const struct mapping *m)
     return HD_OK;
 }
 
-static enum hd_status access_set_locked(uint64_t va, uint64_t size_B, unsigned who,
-                                        enum core_vmm_access access)
+static enum hd_status access_set_locked(enum core_vmm_user user, uint64_t va, uint64_t size_B,
+                                        unsigned who, enum core_vmm_access access)
 {
-    if (!is_mapped_whole_locked(va, size_B))
+    if (!is_mapped_whole_locked(user, va, size_B))
         return range_error("not whole mappings", va, size_B);
     for (uint64_t at = va; at < va + size_B;) {
         struct mapping *m = mapping_at_locked(at);
@@ -456,8 +464,8 @@ static enum hd_status access_set_locked(uint64_t va, uint64_t size_B, unsigned w
     return HD_OK;
 }
 
-enum hd_status core_vmm_access_set(uint64_t va, uint64_t size_B, unsigned who,
-                                   enum core_vmm_access access)
+enum hd_status core_vmm_access_set(enum core_vmm_user user, uint64_t va, uint64_t size_B,
+                                   unsigned who, enum core_vmm_access access)
 {
     enum hd_status status;
 
@@ -465,7 +473,7 @@ enum hd_status core_vmm_access_set(uint64_t va, uint64_t size_B, unsigned who,
     if (!is_range(va, size_B))
         return range_error("not whole mappings", va, size_B);
     hd_lock_acquire(&core_memory_lock);
-    status = access_set_locked(va, size_B, who, access);
+    status = access_set_locked(user, va, size_B, who, access);
     hd_lock_release(&core_memory_lock);
     return status;
 }

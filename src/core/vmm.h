@@ -87,19 +87,22 @@ bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place);
 /* Without one. */
 bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place);
 
+/* Whose a reservation is: nobody else maps, unmaps or frees there. */
+enum core_vmm_user { CORE_VMM_PROGRAM, CORE_VMM_GRAPHS };
+
 /* Sizes, offsets, addresses of all these: multiples of CORE_VMM_GRANULE_B, else HD_BAD_ARG. */
-enum hd_status core_vmm_reserve(uint64_t size_B, uint64_t alignment_B, uint64_t *out_va)
-    HD_MUST_CHECK;
+enum hd_status core_vmm_reserve(enum core_vmm_user user, uint64_t size_B, uint64_t alignment_B,
+                                uint64_t *out_va) HD_MUST_CHECK;
 /* The whole of a reservation, with nothing mapped. HD_BAD_ARG. */
-enum hd_status core_vmm_free(uint64_t va, uint64_t size_B) HD_MUST_CHECK;
+enum hd_status core_vmm_free(enum core_vmm_user user, uint64_t va, uint64_t size_B) HD_MUST_CHECK;
 /* Into one reservation, where nothing is mapped yet. */
-enum hd_status core_vmm_map(struct core_allocation *allocation, uint64_t va, uint64_t size_B,
-                            uint64_t offset_B) HD_MUST_CHECK;
+enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *allocation,
+                            uint64_t va, uint64_t size_B, uint64_t offset_B) HD_MUST_CHECK;
 /* Whole mappings, one behind the other. HD_BAD_ARG: nothing is changed. */
-enum hd_status core_vmm_unmap(uint64_t va, uint64_t size_B) HD_MUST_CHECK;
+enum hd_status core_vmm_unmap(enum core_vmm_user user, uint64_t va, uint64_t size_B) HD_MUST_CHECK;
 /* Whole mappings too. `who`: a device's ordinal or CORE_VMM_HOST. */
-enum hd_status core_vmm_access_set(uint64_t va, uint64_t size_B, unsigned who,
-                                   enum core_vmm_access access) HD_MUST_CHECK;
+enum hd_status core_vmm_access_set(enum core_vmm_user user, uint64_t va, uint64_t size_B,
+                                   unsigned who, enum core_vmm_access access) HD_MUST_CHECK;
 enum hd_status core_vmm_access_get(uint64_t va, unsigned who, enum core_vmm_access *out_access)
     HD_MUST_CHECK;
 

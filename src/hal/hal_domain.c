@@ -72,7 +72,8 @@ enum hd_status hal_domain_share(struct hal_domain *domain, int *out_fd)
 
 void hal_domain_reset(struct hal_domain *domain)
 {
-    memset(domain->fault, 0, sizeof(*domain->fault));
+    /* Others may be looking. What belongs to a fault is written before its status is. */
+    atomic_store_explicit(&domain->fault->status, HD_OK, memory_order_release);
     for (unsigned i = 0; i < HAL_LIMIT_COUNT; i++)
         atomic_store(&domain->limits[i], limits[i].value);
 }

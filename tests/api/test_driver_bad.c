@@ -131,6 +131,45 @@ static void test_memory(void)
     success(cuMemFree_v2(small), "free");
 }
 
+/* What modules and graphs have is not the program's to free, unmap or share. */
+static void test_memory_of_others(CUmodule module)
+{
+    CUipcMemHandle ipc;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc = {.poolProps = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}},
+                                        .bytesize = 4096};
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, 0}, CU_MEM_ACCESS_FLAGS_PROT_NONE};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr table;
+    size_t size_B, room_B = (size_t)2 << 20;
+
+    success(cuModuleGetGlobal_v2(&table, &size_B, module, "table"), "a variable");
+    eq_u64(cuMemFree_v2(table), CUDA_ERROR_INVALID_VALUE, "free a variable");
+    eq_u64(cuMemFreeAsync(table, NULL), CUDA_ERROR_INVALID_VALUE, "free it in a stream");
+    eq_u64(cuIpcGetMemHandle(&ipc, table), CUDA_ERROR_INVALID_VALUE, "share it");
+    success(cuMemsetD8_v2(table, 0, size_B), "it is still there");
+
+    success(cuGraphCreate(&graph, 0), "a graph");
+    success(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc), "that allocates");
+    success(cuGraphInstantiateWithFlags(&exec, graph, 0), "instantiate");
+    success(cuGraphLaunch(exec, NULL), "launch");
+    success(cuCtxSynchronize(), "it is mapped");
+    eq_u64(cuMemUnmap(alloc.dptr, room_B), CUDA_ERROR_INVALID_VALUE, "unmap a graph's memory");
+    eq_u64(cuMemSetAccess(alloc.dptr, room_B, &access, 1), CUDA_ERROR_INVALID_VALUE, "protect it");
+    eq_u64(cuMemRetainAllocationHandle(&handle, (void *)(uintptr_t)alloc.dptr),
+           CUDA_ERROR_INVALID_VALUE, "retain it");
+    eq_u64(cuIpcGetMemHandle(&ipc, alloc.dptr), CUDA_ERROR_INVALID_VALUE, "share it");
+    eq_u64(cuMemAddressFree(alloc.dptr, room_B), CUDA_ERROR_INVALID_VALUE, "free its addresses");
+    success(cuMemsetD8_v2(alloc.dptr, 0, 4096), "it is still there");
+    success(cuMemFree_v2(alloc.dptr), "free it");
+    success(cuGraphExecDestroy(exec), "destroy");
+    success(cuGraphDestroy(graph), "destroy");
+    success(cuDeviceGraphMemTrim(0), "trim");
+}
+
 static void test_images(void)
 {
     CUmodule module;
@@ -217,6 +256,7 @@ int main(void)
     test_launch_limits(module);
     test_launch_attributes(module);
     test_memory();
+    test_memory_of_others(module);
     test_images();
     test_sticky(ctx, module);
     success(cuCtxDestroy_v2(ctx), "destroy");

@@ -84,8 +84,10 @@ CUresult drv_cuMemAdvise_v2(CUdeviceptr ptr, size_t size_B, CUmem_advise advice,
     API_CALL(cuMemAdvise);
     API_CHECK(advice >= 1 && (unsigned)advice < HD_COUNT_OF(advice_rows));
     API_CONTEXT(ctx);
+    if (!row->takes_location)
+        location = (CUmemLocation){CU_MEM_LOCATION_TYPE_HOST, 0};
     result = range_check(ctx, ptr, size_B);
-    if (result == CUDA_SUCCESS && row->takes_location)
+    if (result == CUDA_SUCCESS)
         result = location_check(&location);
     return result ? result : advice_set(ptr, size_B, row->what, row->set, &location);
 }

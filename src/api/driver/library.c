@@ -5,11 +5,12 @@
 #include <assert.h>
 #include "base/mem.h"
 
+/* A hint, and nobody says what its value is: only what surely means yes is believed. */
 static bool is_preserved(const CUlibraryOption *options, void **values, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED)
-            return !values || !values[i] || *(const char *)values[i] != 0;
+            return !values || values[i] == (void *)1;
     return false;
 }
 

@@ -25,7 +25,7 @@ static bool is_host(const CUmemLocation *location)
            (location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA && location->id == 0);
 }
 
-/* Who it is to core_vmm_access_set(); false for what is nowhere. */
+/* Who it is to core_vmm_access_set(CORE_VMM_PROGRAM, ); false for what is nowhere. */
 static bool location_who(const CUmemLocation *location, unsigned *out_who)
 {
     if (is_host(location)) {
@@ -47,7 +47,7 @@ CUresult drv_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment
     API_CALL(cuMemAddressReserve);
     API_CHECK(ptr && size && !flags);
     (void)addr; /* a hint */
-    status = core_vmm_reserve(size, alignment, &va);
+    status = core_vmm_reserve(CORE_VMM_PROGRAM, size, alignment, &va);
     if (status == HD_OK)
         *ptr = va;
     return drv_result(status);
@@ -56,7 +56,7 @@ CUresult drv_cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment
 CUresult drv_cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
     API_CALL(cuMemAddressFree);
-    return drv_result(core_vmm_free(ptr, size));
+    return drv_result(core_vmm_free(CORE_VMM_PROGRAM, ptr, size));
 }
 
 /* ---- memory */
@@ -203,14 +203,14 @@ CUresult drv_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
     API_CALL(cuMemMap);
     API_CHECK(ptr && size && !flags);
     API_ALLOCATION(a, handle);
-    return drv_result(core_vmm_map(a, ptr, size, offset));
+    return drv_result(core_vmm_map(CORE_VMM_PROGRAM, a, ptr, size, offset));
 }
 
 CUresult drv_cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
     API_CALL(cuMemUnmap);
     API_CHECK(ptr && size);
-    return drv_result(core_vmm_unmap(ptr, size));
+    return drv_result(core_vmm_unmap(CORE_VMM_PROGRAM, ptr, size));
 }
 
 /* By enum core_vmm_access. */
@@ -240,7 +240,8 @@ static CUresult access_set(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *
                          desc->location.id, (int)desc->location.type);
     if (!access_of(desc->flags, &access))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "cuMemSetAccess: flags %d", (int)desc->flags);
-    return apply ? drv_result(core_vmm_access_set(ptr, size, who, access)) : CUDA_SUCCESS;
+    return apply ? drv_result(core_vmm_access_set(CORE_VMM_PROGRAM, ptr, size, who, access))
+                 : CUDA_SUCCESS;
 }
 
 /* All descriptions are checked before the first one takes effect. */

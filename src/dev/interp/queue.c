@@ -76,13 +76,27 @@ static void run_copy(struct refdev_queue *queue, const struct hal_copy *c)
     refdev_maps_fini(&maps);
 }
 
-static void run_fill(const struct hal_fill *f)
+static void fill_row(struct refdev_queue *queue, struct refdev_maps *maps, const struct hal_fill *f,
+                     uint64_t dst)
 {
-    for (uint64_t y = 0; y < f->height; y++) {
-        char *row = (char *)(uintptr_t)f->dst + y * f->pitch_B;
-        for (uint64_t x = 0; x < f->width; x++)
-            memcpy(row + x * f->elem_B, &f->value, f->elem_B);
+    char *row = (char *)(uintptr_t)dst;
+
+    if (!refdev_maps_check(maps, dst, f->width * f->elem_B, true)) {
+        hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, dst, NULL,
+                        "memset of an address that is not accessible");
+        return;
     }
+    for (uint64_t x = 0; x < f->width; x++)
+        memcpy(row + x * f->elem_B, &f->value, f->elem_B);
+}
+
+static void run_fill(struct refdev_queue *queue, const struct hal_fill *f)
+{
+    struct refdev_maps maps = {0};
+
+    for (uint64_t y = 0; y < f->height; y++)
+        fill_row(queue, &maps, f, f->dst + y * f->pitch_B);
+    refdev_maps_fini(&maps);
 }
 
 static void run_host_call(const struct hal_host_call *call)
@@ -159,7 +173,7 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
         run_copy(queue, &p->copy);
         return;
     case HAL_OP_FILL:
-        run_fill(&p->fill);
+        run_fill(queue, &p->fill);
         return;
     case HAL_OP_WAIT:
         run_wait(queue, p);

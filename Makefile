@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 60
 MESON_FLAGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test bench lint golden docs install clean help test-asan test-tsan fuzz
+.PHONY: all setup demo test bench lint golden docs install clean help test-asan test-tsan fuzz fuzz-api
 
 all: $(BUILD)/build.ninja ## build everything
 	@ninja -C $(BUILD) --quiet
@@ -49,6 +49,10 @@ test-tsan: setup ## every test under ThreadSanitizer
 
 fuzz: setup ## run each fuzz target for FUZZ_SECONDS
 	@scripts/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+fuzz-api: setup ## random API calls from 8 threads, FUZZ_SECONDS under each sanitizer
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-asan address,undefined -t 0 api_fuzz_driver_many
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-tsan thread -t 0 api_fuzz_driver_many
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

@@ -562,7 +562,8 @@ struct core_function {
     int cache_config;
     int cluster[3]; /* required, set by the program where the kernel does not say it; 0 = none */
     int cluster_policy;
-    bool large_clusters; /* beyond CORE_CLUSTER_PORTABLE */
+    bool large_clusters;      /* beyond CORE_CLUSTER_PORTABLE */
+    struct core_setup *setup; /* module->lock; NULL until something was said (launch_setup.c) */
 };
 #define CORE_DYNAMIC_DEFAULT UINT32_MAX
 
@@ -673,10 +674,30 @@ struct core_launch {
  */
 enum hd_status core_launch(struct core_function *function, struct core_stream *stream,
                            const struct core_launch *launch) HD_MUST_CHECK;
+/*
+ * Launches of the first version are set up call by call: the function keeps what was said, from one
+ * launch to the next (launch_setup.c). HD_BAD_ARG: bytes outside of its parameters.
+ */
+struct core_setup {
+    uint32_t block[3]; /* zeros until said */
+    uint32_t dynamic_smem_B;
+    uint32_t params_B; /* as said */
+    uint8_t params[];  /* as many as the function has */
+};
+enum hd_status core_setup_block(struct core_function *function, const uint32_t block[3])
+    HD_MUST_CHECK;
+enum hd_status core_setup_smem(struct core_function *function, uint32_t size_B) HD_MUST_CHECK;
+enum hd_status core_setup_params(struct core_function *function, uint32_t size_B) HD_MUST_CHECK;
+enum hd_status core_setup_param(struct core_function *function, uint32_t offset_B,
+                                const void *bytes, uint32_t size_B) HD_MUST_CHECK;
+/* What was said so far; the caller frees it with hd_free(). NULL: no memory. */
+struct core_setup *core_setup_copy(struct core_function *function);
 /* Its parts: for graphs, which launch later what is given now. Compiles the function. */
 #define CORE_PARAMS_MAX_B 32764u
 enum hd_status core_launch_check(struct core_function *function, const struct core_launch *launch)
     HD_MUST_CHECK;
+/* Could some kernel be launched like this? */
+bool core_launch_fits(const struct core_device *device, const struct core_launch *launch);
 /* Packs the parameters into entry->params_B bytes at `block`. */
 enum hd_status core_launch_pack(const struct core_entry *entry, const struct core_launch *launch,
                                 uint8_t *block) HD_MUST_CHECK;

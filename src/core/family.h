@@ -81,8 +81,6 @@ uint64_t core_family_call(const struct core_family_call *call);
 
 /* ---- what they need of launch.c and stream.c */
 
-/* Could some kernel be launched like this? */
-bool core_launch_fits(const struct core_device *device, const struct core_launch *launch);
 /* A queue that nobody uses and that is idle, or a new one. */
 enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
                                       struct hal_queue **out_queue) HD_MUST_CHECK;

@@ -223,6 +223,7 @@ void core_function_finalise(struct core_function *function)
 {
     struct core_module *module = function->module;
 
+    hd_free(function->setup);
     core_handle_free(function);
     core_module_unref(module);
 }

@@ -268,6 +268,37 @@ static void test_samplers(void)
     eq_u64(cuTexRefSetFlags(t, 0), CUDA_ERROR_INVALID_HANDLE, "the reference is gone");
 }
 
+/* ---- launches of the first version: the kernel is given its reference */
+
+static void test_launch(void)
+{
+    float want[THREADS][4], got[THREADS][4];
+    CUfunction f;
+    CUtexref t, own;
+    CUsurfref s;
+
+    success(cuModuleGetTexRef(&t, module, "t"), "the reference");
+    success(cuTexRefSetArray(t, floats, CU_TRSA_OVERRIDE_FORMAT), "bind");
+    success(run(module, "by_t", 0, false, 0.5f, want), "as launched today");
+    success(cuModuleGetFunction(&f, module, "by_t"), "the kernel");
+    success(cuMemsetD8_v2(out, 0xee, sizeof(got)), "nothing there");
+    success(cuFuncSetBlockShape(f, THREADS, 1, 1), "block");
+    success(cuParamSetv(f, 0, &out, sizeof(out)), "address");
+    success(cuParamSetf(f, 8, 0.5f), "scale");
+    success(cuParamSetSize(f, 12), "size");
+    success(cuParamSetTexRef(f, CU_PARAM_TR_DEFAULT, t), "reference");
+    success(cuLaunchGrid(f, 1, 1), "launch");
+    success(cuMemcpyDtoH_v2(got, out, sizeof(got)), "what it read");
+    eq_mem(got, want, sizeof(want), "the same");
+    invalid(cuParamSetTexRef(f, 0, t), "a texture unit");
+    success(cuTexRefCreate(&own), "a reference of nobody");
+    invalid(cuParamSetTexRef(f, CU_PARAM_TR_DEFAULT, own), "no kernel reads by it");
+    success(cuTexRefDestroy(own), "destroy");
+    eq_u64(cuParamSetTexRef(f, CU_PARAM_TR_DEFAULT, own), CUDA_ERROR_INVALID_HANDLE, "gone");
+    success(cuModuleGetSurfRef(&s, module, "s"), "a surface");
+    invalid(cuParamSetTexRef(f, CU_PARAM_TR_DEFAULT, (CUtexref)(void *)s), "is no texture");
+}
+
 /* ---- what is wrong */
 
 static void test_wrong(void)
@@ -334,6 +365,7 @@ int main(void)
     test_memory();
     test_surface();
     test_samplers();
+    test_launch();
     test_wrong();
     cuCtxDestroy_v2(ctx);
     return done();

@@ -177,6 +177,9 @@ CUresult drv_mem_op_decode(const CUstreamBatchMemOpParams *params, struct core_m
 void drv_mem_op_encode(const struct core_mem_op *op, CUstreamBatchMemOpParams *out_params);
 /* A box as core copies it (copy.c). */
 CUresult drv_copy_decode(const CUDA_MEMCPY3D *box, struct core_copy *out_copy);
+/* A launch with everything but its parameters, unless they are in a buffer (launch.c). */
+CUresult drv_launch_run(struct core_context *ctx, CUfunction func, CUstream handle,
+                        struct core_launch *launch, void **params, void **extra);
 /* The packed buffer of the `extra` form (launch.c). */
 CUresult drv_launch_extra(void **extra, struct core_launch *launch);
 /* What a launch attribute makes of a launch; events cannot be in it (launch.c). */

@@ -1,6 +1,7 @@
 /*
  * The first versions of calls, whose device addresses and sizes have 32 bits. Addresses of today's
- * memory do not fit them, so what a program gets by them is told when it is asked for.
+ * memory do not fit them, so what a program gets by them is told when it is asked for. Those that
+ * it chooses itself may fit: memory of the host that it registers.
  */
 #include "api/driver/driver.h"
 
@@ -158,3 +159,114 @@ FORWARD(cuMemsetD2D16,
 FORWARD(cuMemsetD2D32,
         (CUdeviceptr_v1 dst, unsigned pitch_B, unsigned value, unsigned width, unsigned height),
         (dst, pitch_B, value, width, height, NULL))
+
+/* ---- arrays: no extent of one has more than 32 bits */
+
+CUresult drv_cuArray3DCreate(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR_v1 *desc)
+{
+    API_CALL(cuArray3DCreate);
+    API_CHECK(handle && desc);
+    return drv_cuArray3DCreate_v2(handle,
+                                  &(CUDA_ARRAY3D_DESCRIPTOR){.Width = desc->Width,
+                                                             .Height = desc->Height,
+                                                             .Depth = desc->Depth,
+                                                             .Format = desc->Format,
+                                                             .NumChannels = desc->NumChannels,
+                                                             .Flags = desc->Flags});
+}
+
+CUresult drv_cuArrayCreate(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR_v1 *desc)
+{
+    API_CALL(cuArrayCreate);
+    API_CHECK(handle && desc);
+    return drv_cuArrayCreate_v2(handle, &(CUDA_ARRAY_DESCRIPTOR){.Width = desc->Width,
+                                                                 .Height = desc->Height,
+                                                                 .Format = desc->Format,
+                                                                 .NumChannels = desc->NumChannels});
+}
+
+CUresult drv_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR_v1 *desc, CUarray handle)
+{
+    CUDA_ARRAY3D_DESCRIPTOR wide;
+    CUresult result;
+
+    API_CALL(cuArray3DGetDescriptor);
+    API_CHECK(desc);
+    result = drv_cuArray3DGetDescriptor_v2(&wide, handle);
+    if (result == CUDA_SUCCESS)
+        *desc = (CUDA_ARRAY3D_DESCRIPTOR_v1){.Width = (unsigned)wide.Width,
+                                             .Height = (unsigned)wide.Height,
+                                             .Depth = (unsigned)wide.Depth,
+                                             .Format = wide.Format,
+                                             .NumChannels = wide.NumChannels,
+                                             .Flags = wide.Flags};
+    return result;
+}
+
+CUresult drv_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR_v1 *desc, CUarray handle)
+{
+    CUDA_ARRAY_DESCRIPTOR wide;
+    CUresult result;
+
+    API_CALL(cuArrayGetDescriptor);
+    API_CHECK(desc);
+    result = drv_cuArrayGetDescriptor_v2(&wide, handle);
+    if (result == CUDA_SUCCESS)
+        *desc = (CUDA_ARRAY_DESCRIPTOR_v1){.Width = (unsigned)wide.Width,
+                                           .Height = (unsigned)wide.Height,
+                                           .Format = wide.Format,
+                                           .NumChannels = wide.NumChannels};
+    return result;
+}
+
+FORWARD(cuMemcpyAtoA, (CUarray dst, unsigned to, CUarray src, unsigned from, unsigned size_B),
+        (dst, to, src, from, size_B, NULL))
+FORWARD(cuMemcpyAtoD, (CUdeviceptr_v1 dst, CUarray src, unsigned from, unsigned size_B),
+        (dst, src, from, size_B, NULL))
+FORWARD(cuMemcpyDtoA, (CUarray dst, unsigned to, CUdeviceptr_v1 src, unsigned size_B),
+        (dst, to, src, size_B, NULL))
+FORWARD(cuMemcpyAtoH, (void *dst, CUarray src, unsigned from, unsigned size_B),
+        (dst, src, from, size_B, NULL))
+FORWARD(cuMemcpyHtoA, (CUarray dst, unsigned to, const void *src, unsigned size_B),
+        (dst, to, src, size_B, NULL))
+FORWARD(cuMemcpyAtoHAsync,
+        (void *dst, CUarray src, unsigned from, unsigned size_B, CUstream stream),
+        (dst, src, from, size_B, stream))
+FORWARD(cuMemcpyHtoAAsync,
+        (CUarray dst, unsigned to, const void *src, unsigned size_B, CUstream stream),
+        (dst, to, src, size_B, stream))
+
+/* ---- boxes: today's have the same members */
+
+#define SIDE_2D(X, side)                                                                           \
+    X(side##XInBytes)                                                                              \
+    X(side##Y) X(side##MemoryType) X(side##Host) X(side##Device) X(side##Array) X(side##Pitch)
+#define SIDE_3D(X, side) SIDE_2D(X, side) X(side##Z) X(side##LOD) X(side##Height)
+#define SAME(member)     .member = c->member,
+
+#define BOX_2D(name, params, ...)                                                                  \
+    CUresult drv_##name params                                                                     \
+    {                                                                                              \
+        API_CALL(name);                                                                            \
+        API_CHECK(c);                                                                              \
+        return drv_##name##_v2(&(CUDA_MEMCPY2D){SIDE_2D(SAME, src) SIDE_2D(SAME, dst)              \
+                                                    SAME(WidthInBytes) SAME(Height)},              \
+                               __VA_ARGS__);                                                       \
+    }
+
+BOX_2D(cuMemcpy2D, (const CUDA_MEMCPY2D_v1 *c), NULL)
+BOX_2D(cuMemcpy2DUnaligned, (const CUDA_MEMCPY2D_v1 *c), NULL)
+BOX_2D(cuMemcpy2DAsync, (const CUDA_MEMCPY2D_v1 *c, CUstream stream), stream)
+
+#define BOX_3D(name, params, ...)                                                                  \
+    CUresult drv_##name params                                                                     \
+    {                                                                                              \
+        API_CALL(name);                                                                            \
+        API_CHECK(c);                                                                              \
+        return drv_##name##_v2(&(CUDA_MEMCPY3D){SIDE_3D(SAME, src) SIDE_3D(SAME, dst)              \
+                                                    SAME(WidthInBytes) SAME(Height) SAME(Depth)},  \
+                               __VA_ARGS__);                                                       \
+    }
+
+BOX_3D(cuMemcpy3D, (const CUDA_MEMCPY3D_v1 *c), NULL)
+BOX_3D(cuMemcpy3DAsync, (const CUDA_MEMCPY3D_v1 *c, CUstream stream), stream)

@@ -22,8 +22,8 @@ CUresult drv_launch_extra(void **extra, struct core_launch *launch)
     return CUDA_SUCCESS;
 }
 
-static CUresult launch_run(struct core_context *ctx, CUfunction func, CUstream handle,
-                           struct core_launch *launch, void **params, void **extra)
+CUresult drv_launch_run(struct core_context *ctx, CUfunction func, CUstream handle,
+                        struct core_launch *launch, void **params, void **extra)
 {
     CUresult result;
 
@@ -51,7 +51,7 @@ CUresult drv_cuLaunchKernel(CUfunction func, unsigned gx, unsigned gy, unsigned 
 
     API_CALL(cuLaunchKernel);
     API_CONTEXT(ctx);
-    return launch_run(ctx, func, stream, &launch, params, extra);
+    return drv_launch_run(ctx, func, stream, &launch, params, extra);
 }
 
 CUresult drv_cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsigned gy, unsigned gz,
@@ -63,7 +63,7 @@ CUresult drv_cuLaunchCooperativeKernel(CUfunction func, unsigned gx, unsigned gy
 
     API_CALL(cuLaunchCooperativeKernel);
     API_CONTEXT(ctx);
-    return launch_run(ctx, func, stream, &launch, params, NULL);
+    return drv_launch_run(ctx, func, stream, &launch, params, NULL);
 }
 
 /* A launch as its attributes change it. */
@@ -233,7 +233,7 @@ CUresult drv_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction func, voi
     if (result == CUDA_SUCCESS && (ex.preferred[0] | ex.preferred[1] | ex.preferred[2]))
         result = check_preferred(ctx, func, &ex);
     if (result == CUDA_SUCCESS)
-        result = launch_run(ctx, func, stream, &ex.launch, params, extra);
+        result = drv_launch_run(ctx, func, stream, &ex.launch, params, extra);
     if (result == CUDA_SUCCESS && ex.nevents)
         result = events_record(ctx, stream, &ex);
     return result;

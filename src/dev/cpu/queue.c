@@ -132,6 +132,10 @@ void cpu_queue_submit_children(struct cpu_queue *queue)
     queue->begun = true;
 }
 
+/*
+ * While a queue is blocked, a worker looks at it from time to time. If they all sleep already, one
+ * has to be told: a semaphore of another device rings no bell of this one.
+ */
 static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
@@ -139,10 +143,10 @@ static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
     if (atomic_load(&queue->blocked) == blocked)
         return;
     atomic_store(&queue->blocked, blocked);
-    if (blocked)
-        atomic_fetch_add(&dev->blocked, 1);
-    else
+    if (!blocked)
         atomic_fetch_sub(&dev->blocked, 1);
+    else if (!atomic_fetch_add(&dev->blocked, 1) && atomic_load(&dev->sleepers) == dev->nslots)
+        cpu_ring(dev);
 }
 
 static bool sem_holds(const struct cpu_queue *queue, const union hal_packet *p)

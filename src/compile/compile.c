@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compile/groups.h"
 #include "lower/lower.h"
 #include "obj/fingerprint.h"
 #include "opt/opt.h"
@@ -134,13 +135,18 @@ struct compile_program {
 static enum hd_status program_link(struct compile_program *program,
                                    const struct compile_unit *units, size_t count)
 {
+    const char *name = count ? units[0].name : "module";
     struct ptx_module **modules = hd_arena_array(&program->arena, struct ptx_module *, count + 1);
 
     if (!modules)
         return hd_error(HD_NO_MEMORY, "no memory for %zu PTX modules", count);
     HD_TRY(parse_units(units, count, program->options.max_arch, &program->arena, modules));
-    HD_TRY(lower_program_create((const struct ptx_module *const *)modules, count,
-                                count ? units[0].name : "module", &program->lower));
+    if (compile_wants_groups(modules, count)) {
+        HD_TRY(parse_units(&compile_groups, 1, 0, &program->arena, &modules[count]));
+        count++;
+    }
+    HD_TRY(lower_program_create((const struct ptx_module *const *)modules, count, name,
+                                &program->lower));
     lower_program_keep_ptx_lines(program->lower);
     return HD_OK;
 }

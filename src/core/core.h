@@ -660,6 +660,7 @@ struct core_launch {
     uint32_t dynamic_smem_B;
     uint32_t cluster[3]; /* CTAs; 0: as the kernel says */
     bool cooperative;
+    uint16_t party;     /* of several devices (party.c), or 0 */
     void **params;      /* one pointer per parameter, or NULL */
     const void *buffer; /* packed parameter block instead */
     size_t buffer_B;
@@ -692,6 +693,22 @@ enum hd_status core_setup_param(struct core_function *function, uint32_t offset_
                                 const void *bytes, uint32_t size_B) HD_MUST_CHECK;
 /* What was said so far; the caller frees it with hd_free(). NULL: no memory. */
 struct core_setup *core_setup_copy(struct core_function *function);
+/*
+ * One grid of the same kernel on each of several devices, which can wait for each other (party.c):
+ * streams of contexts of different devices. `flags`: CORE_PARTY_*. HD_BAD_ARG: not the same kernel
+ * or dimensions, two on one device; else as core_launch().
+ */
+struct core_party_grid {
+    struct core_function *function;
+    struct core_stream *stream;
+    struct core_launch launch;
+};
+enum core_party_flag {
+    CORE_PARTY_NO_PRE_SYNC = 1,  /* a grid waits for its own stream only */
+    CORE_PARTY_NO_POST_SYNC = 2, /* what follows waits for the grid of its own stream only */
+};
+enum hd_status core_launch_party(const struct core_party_grid *grids, unsigned n, unsigned flags)
+    HD_MUST_CHECK;
 /* Its parts: for graphs, which launch later what is given now. Compiles the function. */
 #define CORE_PARAMS_MAX_B 32764u
 enum hd_status core_launch_check(struct core_function *function, const struct core_launch *launch)

@@ -170,6 +170,7 @@ void core_launch_packet(const struct core_function *f, const struct core_launch 
     if (HD_UNLIKELY(core_cluster_is_named(f, l)))
         packet_set_cluster(f, l, p);
     p->dynamic_smem_B = l->dynamic_smem_B;
+    p->party = l->party;
 }
 
 static enum hd_status launch_capture(struct core_function *f, struct core_stream *stream,

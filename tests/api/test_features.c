@@ -80,8 +80,9 @@ static void ask(void)
 {
     int value = -1;
 
-    success(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH, 0),
-            "launches");
+    success(
+        cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0),
+        "semaphores");
     eq_u64((uint64_t)value, 0, "are not there");
     success(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0), "what is there");
     (void)cuDeviceGetAttribute(&value, (CUdevice_attribute)-1, 0);
@@ -102,14 +103,13 @@ static void test_log(void)
     eq_str(logged(ask), "", "nothing is said without the flag");
     hd_debug_flags |= HD_DEBUG_LOAD;
     eq_str(logged(ask),
-           "heddle[load]: device attribute COOPERATIVE_MULTI_DEVICE_LAUNCH is 0: Heddle has no "
-           "cooperative launches across devices yet (cuLaunchCooperativeKernelMultiDevice)\n",
+           "heddle[load]: device attribute TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0: Heddle has "
+           "no external semaphores yet (cuImportExternalSemaphore)\n",
            "what is asked for");
     eq_str(logged(ask), "", "once");
     text = logged(ask_all);
     ok(strstr(text, "device properties are 0 where Heddle has no feature yet: ") &&
-           strstr(text, "(cuLaunchCooperativeKernelMultiDevice)") &&
-           strchr(text, '\n') == strrchr(text, '\n'),
+           strstr(text, "(cuImportExternalSemaphore)") && strchr(text, '\n') == strrchr(text, '\n'),
        "all of them are one line: %s", text);
     eq_str(logged(ask_all), "", "once, too");
     eq_u64((uint64_t)values[CU_DEVICE_ATTRIBUTE_WARP_SIZE], 32, "and have their values");

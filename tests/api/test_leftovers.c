@@ -65,13 +65,14 @@ static void test_dumps(void)
 static void test_first(void)
 {
     unsigned ptr = 7, size_B = 0, unused = 0;
-    CUdeviceptr p;
+    CUdeviceptr first, p;
     void *pinned;
 
     success(cuDeviceTotalMem(&size_B, 0), "memory of the device");
     eq_u64(size_B, 256u << 20, "all of it");
     success(cuMemGetInfo(&unused, &size_B), "free memory");
     ok(unused <= size_B && size_B == 256u << 20, "as much as there is");
+    success(cuMemAlloc_v2(&first, 64), "whose lower half may be 0");
     success(cuMemAlloc_v2(&p, 64), "an address of today");
     if (p > UINT32_MAX) {
         size_t before, after, total;
@@ -88,6 +89,7 @@ static void test_first(void)
     eq_u64(cuMemHostGetDevicePointer(&ptr, pinned, 1), CUDA_ERROR_INVALID_VALUE, "flags");
     success(cuMemFreeHost(pinned), "free");
     success(cuMemFree_v2(p), "free");
+    success(cuMemFree_v2(first), "free");
     eq_u64(cuMemAlloc(NULL, 64), CUDA_ERROR_INVALID_VALUE, "null");
 }
 

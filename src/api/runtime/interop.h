@@ -1,11 +1,19 @@
 /*
- * Types of entry points that share objects with graphics libraries, whose headers Heddle does not
- * need: none of them is implemented, but their signatures are in the table.
+ * Types that no header of CUDA 13 has: of entry points that share objects with graphics libraries,
+ * all of which are refused, and of those that only CUDA 12 has.
  */
 #ifndef HD_API_RUNTIME_INTEROP_H
 #define HD_API_RUNTIME_INTEROP_H
 
 #include "cuda_runtime_api.h"
+
+struct cudaLaunchParams {
+    void *func;
+    struct dim3 gridDim, blockDim;
+    void **args;
+    size_t sharedMem;
+    cudaStream_t stream;
+};
 
 typedef unsigned int GLuint;
 typedef unsigned int GLenum;

@@ -2,6 +2,7 @@
 #include "runtime.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 /* Nonzero makes the stub skip the launch. Arguments of a launch may themselves launch: a stack. */
 unsigned int rt___cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared_B,
@@ -82,6 +83,54 @@ cudaError_t rt_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 
                                            void **args, size_t sharedMem, cudaStream_t stream)
 {
     return rt_launched(func, launch_cooperative(func, gridDim, blockDim, args, sharedMem, stream));
+}
+
+/* The function in the context of the stream, which need not be the current one. */
+static cudaError_t function_for(const void *func, cudaStream_t stream, CUfunction *out_func)
+{
+    CUcontext ctx, popped;
+    RT_TRY(rt_result(cuStreamGetCtx(stream, &ctx)));
+    RT_TRY(rt_result(cuCtxPushCurrent_v2(ctx)));
+    cudaError_t error = rt_function(func, out_func);
+    (void)cuCtxPopCurrent_v2(&popped);
+    return error;
+}
+
+static cudaError_t driver_params_of(const struct cudaLaunchParams *p, CUDA_LAUNCH_PARAMS *out)
+{
+    CUfunction func;
+    RT_TRY(function_for(p->func, p->stream, &func));
+    RT_TRY(rt_check_dims(p->gridDim, p->blockDim, p->sharedMem));
+    *out = (CUDA_LAUNCH_PARAMS){.function = func,
+                                .gridDimX = p->gridDim.x,
+                                .gridDimY = p->gridDim.y,
+                                .gridDimZ = p->gridDim.z,
+                                .blockDimX = p->blockDim.x,
+                                .blockDimY = p->blockDim.y,
+                                .blockDimZ = p->blockDim.z,
+                                .sharedMemBytes = (unsigned)p->sharedMem,
+                                .hStream = p->stream,
+                                .kernelParams = p->args};
+    return cudaSuccess;
+}
+
+cudaError_t rt_cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParams *list, unsigned n,
+                                                      unsigned flags)
+{
+    int ndevices;
+    RT_TRY(rt_cudaGetDeviceCount(&ndevices));
+    if (!list || !n || n > (unsigned)ndevices)
+        return rt_fail(cudaErrorInvalidValue);
+    CUDA_LAUNCH_PARAMS *params = calloc(n, sizeof(*params));
+    if (!params)
+        return rt_fail(cudaErrorMemoryAllocation);
+    cudaError_t error = cudaSuccess;
+    for (unsigned i = 0; i < n && !error; i++)
+        error = driver_params_of(&list[i], &params[i]);
+    if (!error)
+        error = rt_result(cuLaunchCooperativeKernelMultiDevice(params, n, flags));
+    free(params);
+    return rt_launched(list[0].func, error);
 }
 
 _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute),

@@ -156,6 +156,8 @@ static void fill_12(struct rt12_device_prop *prop, const struct cudaDeviceProp *
     heddle_device_attributes(device, values);
     PROPERTIES(X)
     PROPERTIES_12(X)
+    prop->cooperativeMultiDeviceLaunch =
+        values[CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH]; /* 13 has no name for it */
 }
 
 #undef X

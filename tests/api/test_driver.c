@@ -154,8 +154,8 @@ static void test_entry_points(void)
     eq_u64(why, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND, "reason");
     success(cuGetProcAddress_v2("cuLaunchKernel", &func, 1000, 0, &why), "too old a version");
     eq_u64(why, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT, "reason");
-    success(cuGetProcAddress("cuLaunchCooperativeKernelMultiDevice", &func, 12000, 0),
-            "missing entry point exists");
+    success(cuGetProcAddress("cuCtxResetPersistingL2Cache", &func, 12000, 0),
+            "what no device has exists");
     eq_u64(((CUresult(*)(void))func)(), CUDA_ERROR_NOT_SUPPORTED, "and says so");
 }
 

@@ -86,7 +86,10 @@ CUresult drv_cuLibraryGetUnifiedFunction(void **func, CUlibrary handle, const ch
     API_CHECK(func && symbol);
     API_HANDLE(library, library, handle);
     (void)library;
-    REFUSE("functions have no addresses that the host can call (UNIFIED_FUNCTION_POINTERS is 0)");
+    return drv_error(CUDA_ERROR_NOT_FOUND,
+                     "%s: functions have no addresses that the host can call "
+                     "(UNIFIED_FUNCTION_POINTERS is 0)",
+                     api_name_);
 }
 
 CUresult drv_cuMemBatchDecompressAsync(CUmemDecompressParams *params, size_t count, unsigned flags,

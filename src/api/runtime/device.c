@@ -24,6 +24,7 @@ cudaError_t rt_cudaSetDevice(int device)
     RT_TRY(check_device(device));
     RT_TRY(rt_primary(device, &ctx));
     RT_TRY(rt_result(cuCtxSetCurrent(ctx)));
+    rt_thread.has_device = true;
     rt_thread.device = device;
     return cudaSuccess;
 }
@@ -34,9 +35,21 @@ cudaError_t rt_cudaGetDevice(int *device)
     RT_TRY(rt_init());
     if (!device)
         return rt_fail(cudaErrorInvalidValue);
-    *device = rt_thread.device;
+    *device = rt_device();
     if (cuCtxGetCurrent(&ctx) == CUDA_SUCCESS && ctx)
         return rt_result(cuCtxGetDevice(device));
+    return cudaSuccess;
+}
+
+/* All devices work, so the first of the list is that of threads that choose none. */
+cudaError_t rt_cudaSetValidDevices(int *devices, int count)
+{
+    RT_TRY(rt_init());
+    if (count < 0 || count > rt.device_count || (count && !devices))
+        return rt_fail(cudaErrorInvalidValue);
+    for (int i = 0; i < count; i++)
+        RT_TRY(check_device(devices[i]));
+    atomic_store(&rt.first_device, count ? devices[0] : 0);
     return cudaSuccess;
 }
 
@@ -112,7 +125,7 @@ cudaError_t rt_cudaSetDeviceFlags(unsigned int flags)
         return rt_fail(cudaErrorInvalidValue);
     /* cudaDeviceMapHost always holds and is no context flag of the driver's primary contexts. */
     return rt_result(
-        cuDevicePrimaryCtxSetFlags_v2(rt_thread.device, flags & ~(unsigned)cudaDeviceMapHost));
+        cuDevicePrimaryCtxSetFlags_v2(rt_device(), flags & ~(unsigned)cudaDeviceMapHost));
 }
 
 cudaError_t rt_cudaGetDeviceFlags(unsigned int *flags)

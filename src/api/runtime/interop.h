@@ -5,6 +5,8 @@
 #ifndef HD_API_RUNTIME_INTEROP_H
 #define HD_API_RUNTIME_INTEROP_H
 
+#include <stdint.h>
+
 #include "cuda_runtime_api.h"
 
 struct cudaLaunchParams {

@@ -138,6 +138,11 @@ cudaError_t rt_cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibrary_t li
     return cudaSuccess;
 }
 
+cudaError_t rt_cudaLibraryGetUnifiedFunction(void **func, cudaLibrary_t library, const char *symbol)
+{
+    RT_CALL(cuLibraryGetUnifiedFunction(func, library, symbol));
+}
+
 cudaError_t rt_cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLibrary_t library,
                                      const char *name)
 {

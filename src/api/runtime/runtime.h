@@ -51,6 +51,7 @@ struct rt_call_config {
 };
 
 struct rt_thread {
+    bool has_device; /* it chose one */
     int device;
     cudaError_t last_error;
     unsigned unseen;   /* launches that failed since the program last asked for the error */
@@ -68,6 +69,7 @@ struct rt_state {
     _Atomic unsigned unseen; /* of all threads */
     char unseen_first[256];  /* what failed first; written by whoever raised `unseen` from 0 */
     int device_count;
+    _Atomic int first_device;                   /* of threads that did not choose one */
     _Atomic(CUcontext) primary[RT_MAX_DEVICES]; /* retained once, or NULL */
     struct rt_limits limits;                    /* of device 0, valid after rt_init() */
 };
@@ -81,6 +83,9 @@ cudaError_t rt_init(void);
 cudaError_t rt_context_slow(CUcontext *out_ctx);
 /* The primary context of a device; rt.lock must not be held. */
 cudaError_t rt_primary(int device, CUcontext *out_ctx);
+
+/* The device that the calling thread works on, unless a context of the driver's is current. */
+int rt_device(void);
 
 /* Leaves a code for cudaGetLastError() and returns it. */
 cudaError_t rt_fail(cudaError_t error);
@@ -126,6 +131,8 @@ cudaError_t rt_launched(const void *func, cudaError_t error);
 
 /* An entry point that is not implemented: logs once per flag, records cudaErrorNotSupported. */
 cudaError_t rt_missing(const char *name, _Atomic bool *logged);
+/* One that cannot be there: logs once why, and records the same. */
+cudaError_t rt_refused(const char *name, const char *why, _Atomic bool *logged);
 
 /* ---- registered code (map.c, registry.c, bind.c) */
 

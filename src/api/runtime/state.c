@@ -106,9 +106,14 @@ cudaError_t rt_context_slow(CUcontext *out_ctx)
     RT_TRY(rt_init());
     if (cuCtxGetCurrent(out_ctx) == CUDA_SUCCESS && *out_ctx)
         return cudaSuccess;
-    RT_TRY(rt_primary(rt_thread.device, out_ctx));
+    RT_TRY(rt_primary(rt_device(), out_ctx));
     assert(*out_ctx);
     return rt_result(cuCtxSetCurrent(*out_ctx));
+}
+
+int rt_device(void)
+{
+    return rt_thread.has_device ? rt_thread.device : atomic_load(&rt.first_device);
 }
 
 cudaError_t rt_fail(cudaError_t error)
@@ -123,5 +128,12 @@ cudaError_t rt_missing(const char *name, _Atomic bool *logged)
     assert(name && logged);
     if (!atomic_exchange(logged, true))
         hd_log("%s is not implemented", name);
+    return rt_fail(cudaErrorNotSupported);
+}
+
+cudaError_t rt_refused(const char *name, const char *why, _Atomic bool *logged)
+{
+    if (!atomic_exchange(logged, true))
+        hd_log("%s: %s", name, why);
     return rt_fail(cudaErrorNotSupported);
 }

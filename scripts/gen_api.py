@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes what derives from the tables of entry points, spec/api/driver.def and runtime.def.
 
-    gen_api.py                     the files that are kept: prototypes of include/cuda, docs/api-*.md;
+    gen_api.py                     the files that are kept: prototypes of include/cuda, docs/cuda-coverage.md;
                                    --check only compares
     gen_api.py header API OUT      at build time, API is driver or runtime: argument structs, ids,
                                    prototypes of what the tables say is implemented
@@ -18,8 +18,6 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 DRIVER = os.path.join(ROOT, "spec/api/driver.def")
 RUNTIME = os.path.join(ROOT, "spec/api/runtime.def")
 NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
-VERSIONS = {"BOTH": "12, 13", "V12": "12", "V13": "13"}
-HAVE = {"YES": "Implemented", "REFUSES": "Always refused", "NO": "Missing"}
 
 Param = collections.namedtuple("Param", "out inout opt type name default")
 
@@ -328,29 +326,87 @@ def streams_page(api, table):
         + ["/* clang-format on */", "", "#endif"]) + "\n"
 
 
-def docs_page(api, table):
-    title, library, error = {
-        "driver": ("Driver", "`libcuda.so.1`", "`CUDA_ERROR_NOT_SUPPORTED`"),
-        "runtime": ("Runtime", "`libcudart.so.12` and `.13`", "`cudaErrorNotSupported`")}[api]
-    listed = [(e, s) for e in table for s, _ in symbols(e)]
-    count = {have: sum(e.have == have for e, _ in listed) for have in HAVE}
-    out = [f"# {title} API: entry points", "",
-           f"Generated from `spec/api/{api}.def` by `scripts/gen_api.py`. Of the {len(listed)} entry points of "
-           f"{library}, {count['YES']} are implemented" +
-           (f" and {count['REFUSES']} always fail, because what they ask for cannot be there" if count["REFUSES"]
-            else "") + f"; the others exist, return {error} and log their name once.", ""]
-    for have, heading in HAVE.items():
-        if not count[have]:
-            continue
-        column = "since" if api == "driver" else "versions"
-        out += [f"## {heading}", "", f"| entry point | {column} |", "|---|---|"]
-        for e, s in listed:
-            if e.have == have:
-                since = max(7000, e.since) if s != e.symbol else e.since
-                value = (f"{since // 1000}.{since % 1000 // 10}" if since > 2000 else "") if api == "driver" \
-                    else VERSIONS[e.nodes]
-                out.append(f"| `{s}` | {value} |")
-        out.append("")
+# ---- docs/cuda-coverage.md
+
+COVERAGE = "docs/cuda-coverage.md"
+# Tests that name or call everything say nothing about a function.
+NAMES_ALL = {"test_null.c", "test_signatures.py", "test_runtime_exports.py"}
+# Whose names are symbols; elsewhere a plain name stands for the newest version.
+EXACT = re.compile(r"cuda_abi\.h|driver_fixture\.h|__CUDA_API_VERSION_INTERNAL")
+
+
+def defined(path, macro):
+    """[(first argument, the rest)] of the rows of a table."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return re.findall(rf"^{macro}\(([^,]+),\s*(.*?)\)$", file.read(), re.M | re.S)
+
+
+def reason(entry, rows=[]):
+    rows = rows or rows.extend(defined("spec/api/refused.def", "REFUSED")) or rows
+    for pattern, text in rows:
+        if re.search(pattern, entry.symbol):
+            return text.strip('"')
+    raise SystemExit(f"spec/api/refused.def: why is {entry.symbol} refused?")
+
+
+def runtime_since():
+    return {name: int(since) for since, names in defined("spec/api/runtime_since.def", "SINCE")
+            for name in re.split(r",\s*", names)}
+
+
+def test_files():
+    """The files under tests, those of the APIs first."""
+    found = []
+    for folder, _, files in os.walk(os.path.join(ROOT, "tests")):
+        found += [os.path.relpath(os.path.join(folder, f), ROOT) for f in files
+                  if f.endswith((".c", ".cu", ".h", ".py")) and f not in NAMES_ALL]
+    first = ("tests/api/", "tests/runtime/", "tests/e2e/")
+    return sorted(found, key=lambda path: (not path.startswith(first), path))
+
+
+def tests_by_name(names):
+    """{symbol: the first test that names it}"""
+    tests = {}
+    for path in test_files():
+        with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        exact = path.endswith(".py") or EXACT.search(text)
+        for word in re.findall(r"\b(?:__)?cu[A-Za-z]\w+", text):
+            base = re.sub(r"_pt[sd][sz]$", "", word)
+            tests.setdefault(base if exact else names.get(base, base), path)
+    return tests
+
+
+def version_text(since, oldest):
+    return f"{'≤ ' if since <= oldest else ''}{since // 1000}.{since % 1000 // 10}"
+
+
+def coverage_row(entry, since, oldest, test):
+    only = {"BOTH": "", "V12": ", as in 12" if entry.has_split else ", 12 only", "V13": ", as in 13" if entry.has_split else ""}[entry.nodes]
+    twin = f", `_{entry.twin.lower()}`" if entry.twin != "NONE" else ""
+    state = {"YES": "implemented", "NO": "**missing**"}.get(entry.have) or f"refused: {reason(entry)}"
+    return f"| `{entry.symbol}`{twin} | {version_text(since, oldest)}{only} | {state} | {test or '-'} |"
+
+
+def coverage_part(title, text, table, since, oldest, tests):
+    count = collections.Counter(e.have for e in table)
+    unseen = [e for e in table if e.have == "YES" and e.symbol not in tests]
+    out = [f"## {title}", "", f"{text} Of {len(table)} functions {count['YES']} are implemented, "
+           f"{count['REFUSES']} always refused and {count['NO']} missing. {len(unseen)} of the implemented ones "
+           "are named by no test.", "", "| function | since | state | test |", "|---|---|---|---|"]
+    return out + [coverage_row(e, since(e), oldest, tests.get(e.symbol)) for e in table] + [""]
+
+
+def coverage_page(driver, runtime):
+    tests, first = tests_by_name(newest(driver)), runtime_since()
+    out = ["# The CUDA API: what is there", "",
+           "Generated by `scripts/gen_api.py` from `spec/api/driver.def`, `runtime.def` and the tests. What is missing exists, "
+           "returns `CUDA_ERROR_NOT_SUPPORTED` or `cudaErrorNotSupported` and logs its name once; what is refused checks its "
+           "arguments first. `_ptsz` and `_ptds` are the variants for the thread's own default stream. The test is the first "
+           "that names the function; tests that only call everything with zeros do not count.", ""]
+    out += coverage_part("Driver", "`libcuda.so.1`, and what `cuGetProcAddress` gives.", driver, lambda e: e.since, 2000, tests)
+    out += coverage_part("Runtime", "`libcudart.so.13`, which is `libcudart.so.12`, too.", runtime,
+                         lambda e: first[e.symbol] if e.symbol in first else 13000, 3020, tests)
     return "\n".join(out[:-1]) + "\n"
 
 
@@ -380,8 +436,7 @@ def kept():
     """Path -> text of the files that are in the repository."""
     driver, runtime = read_driver(), read_runtime()
     names = newest(driver)
-    pages = {"docs/api-driver.md": docs_page("driver", driver),
-             "docs/api-runtime.md": docs_page("runtime", runtime),
+    pages = {COVERAGE: coverage_page(driver, runtime),
              "include/cuda/heddle/driver_names.h": names_page(driver),
              "include/cuda/heddle/driver_streams.h": streams_page("driver", [
                  e for e in driver if public_driver(e, names)]),

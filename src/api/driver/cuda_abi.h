@@ -10,6 +10,8 @@
 #ifndef HD_API_DRIVER_CUDA_ABI_H
 #define HD_API_DRIVER_CUDA_ABI_H
 
+#include <stdint.h>
+
 #define __CUDA_API_VERSION_INTERNAL
 #include "cuda/cuda.h"
 
@@ -69,6 +71,36 @@ typedef struct CUcheckpointLockArgs_st CUcheckpointLockArgs;
 typedef struct CUcheckpointCheckpointArgs_st CUcheckpointCheckpointArgs;
 typedef struct CUcheckpointRestoreArgs_st CUcheckpointRestoreArgs;
 typedef struct CUcheckpointUnlockArgs_st CUcheckpointUnlockArgs;
+
+/* ---- types of graphics libraries, whose headers Heddle does not need: all calls are refused */
+
+typedef unsigned int GLuint;
+typedef unsigned int GLenum;
+typedef int EGLint;
+typedef void *EGLImageKHR;
+typedef void *EGLStreamKHR;
+typedef void *EGLSyncKHR;
+typedef uint32_t VdpDevice;
+typedef uint32_t VdpVideoSurface;
+typedef uint32_t VdpOutputSurface;
+typedef int VdpGetProcAddress(VdpDevice device, uint32_t function, void **out_pointer);
+typedef struct CUeglStreamConnection_st *CUeglStreamConnection;
+
+typedef enum CUGLDeviceList_enum {
+    CU_GL_DEVICE_LIST_ALL = 1,
+    CU_GL_DEVICE_LIST_CURRENT_FRAME = 2,
+    CU_GL_DEVICE_LIST_NEXT_FRAME = 3
+} CUGLDeviceList;
+
+typedef struct CUeglFrame_st {
+    union {
+        CUarray pArray[3];
+        void *pPitch[3];
+    } frame;
+    unsigned int width, height, depth, pitch, planeCount, numChannels;
+    int frameType, eglColorFormat; /* enumerations */
+    CUarray_format cuFormat;
+} CUeglFrame;
 
 #include <driver_entries.h>
 

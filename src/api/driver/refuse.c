@@ -113,38 +113,3 @@ CUresult drv_cuMemGetHandleForAddressRange(void *out, CUdeviceptr ptr, size_t si
     (void)ctx;
     REFUSE("memory of the host has no DMA buffers (DMA_BUF_SUPPORTED is 0)");
 }
-
-/* ---- graphics: no resource can be registered, so every handle is a wrong one */
-
-#define NO_RESOURCE(symbol, params)                                                                \
-    CUresult drv_##symbol params                                                                   \
-    {                                                                                              \
-        API_CALL(symbol);                                                                          \
-        return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is no registered resource", api_name_, \
-                         (void *)resource);                                                        \
-    }
-
-NO_RESOURCE(cuGraphicsUnregisterResource, (CUgraphicsResource resource))
-NO_RESOURCE(cuGraphicsResourceSetMapFlags, (CUgraphicsResource resource, unsigned flags))
-NO_RESOURCE(cuGraphicsResourceSetMapFlags_v2, (CUgraphicsResource resource, unsigned flags))
-NO_RESOURCE(cuGraphicsResourceGetMappedMipmappedArray,
-            (CUmipmappedArray * array, CUgraphicsResource resource))
-NO_RESOURCE(cuGraphicsResourceGetMappedPointer,
-            (CUdeviceptr_v1 * ptr, unsigned *size_B, CUgraphicsResource resource))
-NO_RESOURCE(cuGraphicsResourceGetMappedPointer_v2,
-            (CUdeviceptr * ptr, size_t *size_B, CUgraphicsResource resource))
-NO_RESOURCE(cuGraphicsSubResourceGetMappedArray,
-            (CUarray * array, CUgraphicsResource resource, unsigned index, unsigned level))
-
-#define NO_RESOURCES(symbol)                                                                       \
-    CUresult drv_##symbol(unsigned count, CUgraphicsResource *resources, CUstream stream)          \
-    {                                                                                              \
-        API_CALL(symbol);                                                                          \
-        API_CHECK(count &&resources);                                                              \
-        (void)stream;                                                                              \
-        return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is no registered resource", api_name_, \
-                         (void *)resources[0]);                                                    \
-    }
-
-NO_RESOURCES(cuGraphicsMapResources)
-NO_RESOURCES(cuGraphicsUnmapResources)

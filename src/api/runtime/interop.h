@@ -5,8 +5,7 @@
 #ifndef HD_API_RUNTIME_INTEROP_H
 #define HD_API_RUNTIME_INTEROP_H
 
-#include <stdint.h>
-
+#include "api/driver/cuda_abi.h"
 #include "cuda_runtime_api.h"
 
 struct cudaLaunchParams {
@@ -17,15 +16,7 @@ struct cudaLaunchParams {
     cudaStream_t stream;
 };
 
-typedef unsigned int GLuint;
-typedef unsigned int GLenum;
-typedef void *EGLImageKHR;
-typedef void *EGLStreamKHR;
-typedef void *EGLSyncKHR;
-typedef uint32_t VdpDevice;
-typedef uint32_t VdpVideoSurface;
-typedef uint32_t VdpOutputSurface;
-typedef struct CUeglStreamConnection_st *cudaEglStreamConnection;
+typedef CUeglStreamConnection cudaEglStreamConnection;
 
 enum cudaGLDeviceList {
     cudaGLDeviceListAll = 1,

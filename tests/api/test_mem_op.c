@@ -63,6 +63,30 @@ static void test_host(void)
     eq_u64(cell64, 9ull << 32 | 7, "half of a cell is written");
 }
 
+/* So long that the device's other threads fall asleep. */
+static void linger(void *arg)
+{
+    usleep(20000);
+}
+
+/* Nobody calls the driver any more: the device itself must see what is written. */
+static void test_unattended(void)
+{
+    _Atomic uint32_t *behind = (_Atomic uint32_t *)(uintptr_t)cell + 1;
+
+    cell64 = 0;
+    success(cuLaunchHostFunc(waiting, linger, NULL), "a host function");
+    success(cuStreamWaitValue32_v2(waiting, cell, 7, CU_STREAM_WAIT_VALUE_EQ), "wait");
+    success(cuStreamWriteValue32_v2(waiting, cell + 4, 9, 0), "behind it");
+    usleep(40000);
+    eq_u64(*behind, 0, "holds");
+    cell32 = 7;
+    for (int i = 0; i < 10000 && !*behind; i++)
+        usleep(1000);
+    eq_u64(*behind, 9, "goes on by itself");
+    success(cuStreamSynchronize(waiting), "synchronize");
+}
+
 static CUstreamBatchMemOpParams wait_op(CUdeviceptr va, uint32_t value)
 {
     CUstreamBatchMemOpParams p = {.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32}};
@@ -261,6 +285,7 @@ int main(void)
     eq_u64((unsigned)value, 1, "64 bits are told");
     test_conditions();
     test_host();
+    test_unattended();
     test_batch();
     test_bad_batch();
     test_bad();

@@ -133,8 +133,8 @@ void cpu_queue_submit_children(struct cpu_queue *queue)
 }
 
 /*
- * While a queue is blocked, a worker looks at it from time to time. If they all sleep already, one
- * has to be told: a semaphore of another device rings no bell of this one.
+ * Semaphores in foreign memory are looked at by workers that sleep for a short time only. The first
+ * queue that needs it rings, because all of them may sleep for good: we need not be a worker.
  */
 static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
 {
@@ -145,7 +145,7 @@ static void queue_set_blocked(struct cpu_queue *queue, bool blocked)
     atomic_store(&queue->blocked, blocked);
     if (!blocked)
         atomic_fetch_sub(&dev->blocked, 1);
-    else if (!atomic_fetch_add(&dev->blocked, 1) && atomic_load(&dev->sleepers) == dev->nslots)
+    else if (!atomic_fetch_add(&dev->blocked, 1))
         cpu_ring(dev);
 }
 

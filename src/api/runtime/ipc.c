@@ -6,8 +6,8 @@
 _Static_assert(sizeof(cudaIpcMemHandle_t) == sizeof(CUipcMemHandle) &&
                    sizeof(cudaIpcEventHandle_t) == sizeof(CUipcEventHandle),
                "same layout");
-_Static_assert(sizeof(struct cudaExternalMemoryHandleDesc) ==
-                       sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) &&
+_Static_assert(offsetof(struct cudaExternalMemoryHandleDesc, reserved) ==
+                       offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, reserved) &&
                    sizeof(struct cudaExternalMemoryBufferDesc) ==
                        sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC),
                "same layout");
@@ -47,11 +47,16 @@ cudaError_t rt_cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t h
     RT_CALL(cuIpcOpenEventHandle(event, bytes));
 }
 
+/* Programs of CUDA 12 have no reserved words at the end. */
 cudaError_t rt_cudaImportExternalMemory(cudaExternalMemory_t *extMem_out,
                                         const struct cudaExternalMemoryHandleDesc *memHandleDesc)
 {
-    RT_CALL(cuImportExternalMemory((CUexternalMemory *)extMem_out,
-                                   (const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *)memHandleDesc));
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {.flags = 0};
+    RT_TRY(rt_enter());
+    if (!memHandleDesc)
+        return rt_fail(cudaErrorInvalidValue);
+    memcpy(&desc, memHandleDesc, offsetof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC, reserved));
+    return rt_result(cuImportExternalMemory((CUexternalMemory *)extMem_out, &desc));
 }
 
 cudaError_t rt_cudaDestroyExternalMemory(cudaExternalMemory_t extMem)

@@ -154,21 +154,31 @@ static bool sem_holds(const struct cpu_queue *queue, const union hal_packet *p)
     return cpu_sem_holds(queue->base.domain, &p->sem);
 }
 
-/*
- * Gives the queue up while its head cannot run, or while it is empty. True: that changed meanwhile
- * and the caller owns the queue again.
- */
-static bool queue_release(struct cpu_queue *queue, const union hal_packet *waiting)
+/* Gives up an empty queue. True: it got something meanwhile and the caller owns it again. */
+static bool queue_release(struct cpu_queue *queue)
 {
-    union hal_packet wait = {0};
-
-    if (waiting)
-        wait = *waiting; /* once released, the slot may be reused */
-    queue_set_blocked(queue, waiting != NULL);
+    queue_set_blocked(queue, false);
     atomic_store(&queue->state, CPU_QUEUE_IDLE);
-    if (waiting ? !sem_holds(queue, &wait) : !atomic_load(&queue->pending))
-        return false;
-    return cpu_queue_own(queue);
+    return atomic_load(&queue->pending) && cpu_queue_own(queue);
+}
+
+/*
+ * Gives the queue up while its head has to wait. True: the caller has it still, or again, and looks
+ * once more. Not at the semaphore after it gave the queue up: others may be past the wait by then,
+ * and its memory freed. Whoever signals it on this device rings, because we are blocked before we
+ * look.
+ */
+static bool queue_release_blocked(struct cpu_queue *queue, const union hal_packet *wait)
+{
+    struct cpu_device *dev = cpu_device_of(queue->base.device);
+    uint32_t seen;
+
+    queue_set_blocked(queue, true);
+    seen = atomic_load(&dev->bell);
+    if (sem_holds(queue, wait))
+        return true;
+    atomic_store(&queue->state, CPU_QUEUE_IDLE);
+    return atomic_load(&dev->bell) != seen && cpu_queue_own(queue);
 }
 
 static bool job_is_worth_sharing(const union hal_packet *p)
@@ -274,7 +284,7 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
     if (hal_domain_status(queue->base.domain) != HD_OK)
         return queue_skip(queue, p);
     if (p->head.op == HAL_OP_WAIT && !sem_holds(queue, p))
-        return queue_release(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
+        return queue_release_blocked(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
     queue_set_blocked(queue, false);
     queue_begin(queue, p);
     if (p->head.op == HAL_OP_HOST_CALL) {
@@ -300,7 +310,7 @@ bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
 
         atomic_store(&queue->pending, false);
         if (!queue_has_packets(queue)) {
-            if (!queue_release(queue, NULL))
+            if (!queue_release(queue))
                 return false;
             continue;
         }

@@ -21,6 +21,7 @@
 #define HD_CORE_GRAPH_H
 
 #include "core/core.h"
+#include "core/extsem.h"
 
 extern struct hd_lock core_graph_lock;
 
@@ -34,6 +35,8 @@ extern struct hd_lock core_graph_lock;
     X(EMPTY, 5, empty, "EMPTY")                                                                    \
     X(WAIT, 6, event, "EVENT_WAIT")                                                                \
     X(RECORD, 7, event, "EVENT_RECORD")                                                            \
+    X(SIGNAL_SEMAPHORES, 8, semaphores, "EXT_SEMAS_SIGNAL")                                        \
+    X(WAIT_SEMAPHORES, 9, semaphores, "EXT_SEMAS_WAIT")                                            \
     X(ALLOC, 10, memory, "MEM_ALLOC")                                                              \
     X(FREE, 11, memory, "MEM_FREE")                                                                \
     X(BATCH, 12, batch, "BATCH_MEM_OP")                                                            \
@@ -44,6 +47,11 @@ enum core_node_type {
     CORE_NODE_LIST(X)
 #undef X
 };
+
+static inline bool core_node_has_semaphores(enum core_node_type type)
+{
+    return type == CORE_NODE_SIGNAL_SEMAPHORES || type == CORE_NODE_WAIT_SEMAPHORES;
+}
 
 /* The API's edge data. Everything but 0 allows overlap that order by queue does not need. */
 struct core_edge_data {
@@ -124,6 +132,7 @@ struct core_body {
         struct core_event *event;         /* a reference */
         struct core_graph_memory *memory; /* a reference (graph_memory.h) */
         struct core_body_batch batch;
+        struct core_extsem_ops semaphores; /* own; run anywhere */
         struct core_body_conditional conditional;
     };
 };
@@ -144,6 +153,9 @@ struct core_body core_body_host(void (*func)(void *), void *arg);
 struct core_body core_body_event(enum core_node_type type, struct core_event *event);
 enum hd_status core_body_batch(struct core_context *ctx, const struct core_mem_op *ops, unsigned n,
                                struct core_body *out_body) HD_MUST_CHECK;
+/* Its type says whether they signal. */
+enum hd_status core_body_semaphores(const struct core_extsem_ops *ops, struct core_body *out_body)
+    HD_MUST_CHECK;
 /* Takes a reference. */
 struct core_body core_body_memory(enum core_node_type type, struct core_graph_memory *memory);
 /* With n empty graphs. HD_BAD_ARG: the condition has a node already. */
@@ -284,13 +296,15 @@ struct core_step {
         CORE_STEP_DISPATCH,
         CORE_STEP_RECORD,
         CORE_STEP_WAIT,
+        CORE_STEP_SEMAPHORES,
         CORE_STEP_JOIN
     } kind;
     uint32_t first, count; /* packets */
     const void *params;    /* of a dispatch whose parameters do not fit its packet */
     uint32_t params_B;
-    struct core_event *event;   /* of the node's body */
-    struct core_branch *branch; /* to join */
+    struct core_event *event;                 /* of the node's body */
+    const struct core_extsem_ops *semaphores; /* of the node's body */
+    struct core_branch *branch;               /* to join */
 };
 
 /* A kernel that the device must be able to run in blocks of this size (kernel_prepare). */

@@ -235,6 +235,16 @@ struct core_body core_body_memory(enum core_node_type type, struct core_graph_me
 
 /* ---- the others */
 
+enum hd_status core_body_semaphores(const struct core_extsem_ops *ops, struct core_body *out_body)
+{
+    struct core_body body = {.type = ops->signals ? CORE_NODE_SIGNAL_SEMAPHORES
+                                                  : CORE_NODE_WAIT_SEMAPHORES};
+
+    HD_TRY(core_extsem_ops_copy(ops, &body.semaphores));
+    *out_body = body;
+    return HD_OK;
+}
+
 struct core_body core_body_host(void (*func)(void *), void *arg)
 {
     return (struct core_body){.type = CORE_NODE_HOST, .host = {func, arg}};
@@ -374,6 +384,9 @@ enum hd_status core_body_clone_locked(const struct core_body *body, struct core_
         return HD_OK;
     case CORE_NODE_BATCH:
         return batch_clone(&body->batch, &out_body->batch);
+    case CORE_NODE_SIGNAL_SEMAPHORES:
+    case CORE_NODE_WAIT_SEMAPHORES:
+        return core_extsem_ops_copy(&body->semaphores, &out_body->semaphores);
     case CORE_NODE_ALLOC:
     case CORE_NODE_FREE:
         core_graph_memory_ref(body->memory);
@@ -409,6 +422,10 @@ void core_body_fini_locked(struct core_body *body)
         break;
     case CORE_NODE_BATCH:
         batch_fini(&body->batch);
+        break;
+    case CORE_NODE_SIGNAL_SEMAPHORES:
+    case CORE_NODE_WAIT_SEMAPHORES:
+        core_extsem_ops_fini(&body->semaphores);
         break;
     case CORE_NODE_ALLOC:
     case CORE_NODE_FREE:
@@ -447,6 +464,8 @@ struct core_context *core_body_context(const struct core_body *body)
         return body->batch.ctx;
     case CORE_NODE_CONDITIONAL:
         return body->conditional.condition->ctx;
+    case CORE_NODE_SIGNAL_SEMAPHORES:
+    case CORE_NODE_WAIT_SEMAPHORES:
     case CORE_NODE_ALLOC:
     case CORE_NODE_FREE:
     case CORE_NODE_CHILD:

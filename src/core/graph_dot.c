@@ -17,6 +17,8 @@ enum {
     DOT_FILLS = 16,
     DOT_HOST = 32,
     DOT_EVENTS = 64,
+    DOT_SIGNALS = 128,
+    DOT_WAITS = 256,
     DOT_ATTRIBUTES = 512,
     DOT_HANDLES = 1024,
     DOT_ALLOCS = 2048,
@@ -99,9 +101,18 @@ static unsigned flag_of(enum core_node_type type)
                                      [CORE_NODE_ALLOC] = DOT_ALLOCS,
                                      [CORE_NODE_FREE] = DOT_FREES,
                                      [CORE_NODE_BATCH] = DOT_BATCHES,
-                                     [CORE_NODE_CONDITIONAL] = DOT_CONDITIONS};
+                                     [CORE_NODE_CONDITIONAL] = DOT_CONDITIONS,
+                                     [CORE_NODE_SIGNAL_SEMAPHORES] = DOT_SIGNALS,
+                                     [CORE_NODE_WAIT_SEMAPHORES] = DOT_WAITS};
 
     return flags[type];
+}
+
+static void dot_semaphores(FILE *f, const struct core_extsem_ops *ops)
+{
+    for (unsigned i = 0; i < ops->n; i++)
+        fprintf(f, "\\n%p %s %" PRIu64, ops->handles[i],
+                ops->signals ? "=" : ">=", ops->at[i].value);
 }
 
 static void dot_params(FILE *f, const struct core_body *body)
@@ -129,6 +140,10 @@ static void dot_params(FILE *f, const struct core_body *body)
         break;
     case CORE_NODE_CONDITIONAL:
         dot_condition(f, &body->conditional);
+        break;
+    case CORE_NODE_SIGNAL_SEMAPHORES:
+    case CORE_NODE_WAIT_SEMAPHORES:
+        dot_semaphores(f, &body->semaphores);
         break;
     case CORE_NODE_KERNEL:
     case CORE_NODE_CHILD:

@@ -410,6 +410,8 @@ static enum hd_status check_change(const struct core_exec *exec, const struct co
     if (from->type == CORE_NODE_ALLOC || from->type == CORE_NODE_FREE ||
         from->type == CORE_NODE_CONDITIONAL)
         return hd_error(HD_BAD_ARG, "memory and conditional nodes do not change");
+    if (core_node_has_semaphores(from->type) && from->semaphores.n != to->semaphores.n)
+        return hd_error(HD_BAD_ARG, "the number of the node's semaphores cannot change");
     if (ctx && ctx != exec->ctx && to->type != CORE_NODE_WAIT)
         return hd_error(HD_BAD_ARG, "the node's context cannot change");
     if (to->type == CORE_NODE_KERNEL &&

@@ -138,6 +138,13 @@ static bool batch_add(struct core_program *program, const struct core_body_batch
     return ok;
 }
 
+static bool semaphores_add(struct core_program *program, const struct core_extsem_ops *ops)
+{
+    return step_add(program, (struct core_step){.kind = CORE_STEP_SEMAPHORES,
+                                                .first = (uint32_t)program->packets.len,
+                                                .semaphores = ops});
+}
+
 static bool conditional_add(struct core_program *program, const struct core_body_conditional *body)
 {
     struct core_branch *branch;
@@ -193,6 +200,9 @@ static bool body_add(struct core_program *program, const struct core_node *node)
         return event_add(program, body);
     case CORE_NODE_BATCH:
         return batch_add(program, &body->batch);
+    case CORE_NODE_SIGNAL_SEMAPHORES:
+    case CORE_NODE_WAIT_SEMAPHORES:
+        return semaphores_add(program, &body->semaphores);
     case CORE_NODE_ALLOC: /* nothing happens on the device: core_exec_launch() sees to them */
         return hd_vec_push(&program->allocs, body->memory);
     case CORE_NODE_FREE:

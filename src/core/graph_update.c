@@ -121,6 +121,9 @@ static enum hd_status check_node(const struct core_exec *exec, const struct core
          have->body.conditional.kind != want->body.conditional.kind ||
          have->body.conditional.n != want->body.conditional.n))
         return refuse(out_why, UPDATE_PARAMETERS, want, "a node depends on another condition");
+    if (core_node_has_semaphores(want->body.type) &&
+        have->body.semaphores.n != want->body.semaphores.n)
+        return refuse(out_why, UPDATE_PARAMETERS, want, "a node has other numbers of semaphores");
     theirs = core_body_graphs(&want->body, &n);
     mine = core_body_graphs(&have->body, &n);
     for (size_t i = 0; i < n; i++)

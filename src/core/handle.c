@@ -9,6 +9,7 @@
 #include "core/green.h"
 #include "core/core.h"
 #include "core/device_node.h"
+#include "core/extsem.h"
 #include "core/ipc.h"
 #include "core/link.h"
 #include "core/mempool.h"

@@ -60,6 +60,7 @@
     X(TEXREF, texref, "texture reference")                                                         \
     X(MEMPOOL, mempool, "memory pool")                                                             \
     X(EXTMEM, extmem, "external memory")                                                           \
+    X(EXTSEM, extsem, "external semaphore")                                                        \
     X(ALLOCATION, allocation, "memory allocation")                                                 \
     X(GREEN, green, "green context")
 

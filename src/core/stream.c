@@ -581,6 +581,8 @@ static enum hd_status step_run_locked(struct core_stream *stream, struct core_ru
         return core_event_record_locked(step->event, stream);
     case CORE_STEP_WAIT:
         return core_event_wait_locked(stream, step->event);
+    case CORE_STEP_SEMAPHORES:
+        return core_extsem_ops_run(stream, step->semaphores, true);
     case CORE_STEP_JOIN:
         return join_locked(stream, step->branch);
     }
@@ -632,6 +634,8 @@ static enum hd_status step_told(struct core_stream *stream, struct core_run *run
         return core_event_record(step->event, stream, false);
     case CORE_STEP_WAIT:
         return core_event_wait(stream, step->event, false);
+    case CORE_STEP_SEMAPHORES:
+        return core_extsem_ops_run(stream, step->semaphores, false);
     case CORE_STEP_JOIN:
         return join_told(stream, step->branch);
     case CORE_STEP_DISPATCH:

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -364,6 +365,35 @@ static CUresult extmem_destroy(void *handle, void *owner)
     return cuDestroyExternalMemory(handle);
 }
 
+static CUresult extsem_create(void **out)
+{
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc = {.type =
+                                                    CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD};
+
+    desc.handle.fd = eventfd(0, EFD_CLOEXEC);
+    return cuImportExternalSemaphore((CUexternalSemaphore *)out, &desc);
+}
+
+static CUresult extsem_use(void *handle)
+{
+    CUexternalSemaphore sem = handle;
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS how = {.flags = 0};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS params = {&sem, &how, 1};
+    CUgraphNode node;
+    CUgraph graph;
+    CUresult result = cuGraphCreate(&graph, 0);
+
+    if (result)
+        return result;
+    result = cuGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, &params);
+    return cuGraphDestroy(graph) ? CUDA_ERROR_UNKNOWN : result;
+}
+
+static CUresult extsem_destroy(void *handle, void *owner)
+{
+    return cuDestroyExternalSemaphore(handle);
+}
+
 static CUresult texref_create(void **out)
 {
     return cuTexRefCreate((CUtexref *)out);
@@ -441,6 +471,7 @@ static const struct kind kinds[] = {
     {CORE_TEXREF, texref_create, texref_use, texref_destroy},
     {CORE_MEMPOOL, mempool_create, mempool_use, mempool_destroy},
     {CORE_EXTMEM, extmem_create, extmem_use, extmem_destroy},
+    {CORE_EXTSEM, extsem_create, extsem_use, extsem_destroy},
     {CORE_ALLOCATION, allocation_create, allocation_use, allocation_destroy},
     {CORE_GREEN, green_create, green_use, green_destroy},
 };

@@ -69,6 +69,9 @@ CUresult graph_body_host(const CUDA_HOST_NODE_PARAMS *params, struct core_body *
 CUresult graph_body_event(enum core_node_type type, CUevent event, struct core_body *out_body);
 CUresult graph_body_child(CUgraph child, struct core_body *out_body);
 CUresult graph_body_batch(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct core_body *out_body);
+CUresult graph_body_signals(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *params,
+                            struct core_body *out_body);
+CUresult graph_body_waits(const CUDA_EXT_SEM_WAIT_NODE_PARAMS *params, struct core_body *out_body);
 /* Writes the address, too. */
 CUresult graph_body_alloc(CUDA_MEM_ALLOC_NODE_PARAMS *params, struct core_body *out_body);
 CUresult graph_body_free(CUdeviceptr va, struct core_body *out_body);

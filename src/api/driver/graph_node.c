@@ -115,6 +115,24 @@ CUresult drv_cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUg
     return ADD_NODE(NULL);
 }
 
+CUresult drv_cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *out, CUgraph graph,
+                                                    const CUgraphNode *from, size_t n,
+                                                    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *params)
+{
+    NODE_CALL(cuGraphAddExternalSemaphoresSignalNode, out && params);
+    API_TRY(graph_body_signals(params, &body));
+    return ADD_NODE(NULL);
+}
+
+CUresult drv_cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *out, CUgraph graph,
+                                                  const CUgraphNode *from, size_t n,
+                                                  const CUDA_EXT_SEM_WAIT_NODE_PARAMS *params)
+{
+    NODE_CALL(cuGraphAddExternalSemaphoresWaitNode, out && params);
+    API_TRY(graph_body_waits(params, &body));
+    return ADD_NODE(NULL);
+}
+
 CUresult drv_cuGraphAddMemAllocNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *from,
                                     size_t n, CUDA_MEM_ALLOC_NODE_PARAMS *params)
 {
@@ -279,6 +297,26 @@ CUresult drv_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode no
     API_TRY(graph_body_batch(params, &body));
     return SET_EXEC_NODE();
 }
+
+#define SEMAPHORE_SETTERS(Name, Params, make)                                                      \
+    CUresult drv_cuGraphExternalSemaphores##Name##NodeSetParams(CUgraphNode node,                  \
+                                                                const Params *params)              \
+    {                                                                                              \
+        NODE_CALL(cuGraphExternalSemaphores##Name##NodeSetParams, params);                         \
+        API_TRY(make(params, &body));                                                              \
+        return SET_NODE();                                                                         \
+    }                                                                                              \
+                                                                                                   \
+    CUresult drv_cuGraphExecExternalSemaphores##Name##NodeSetParams(                               \
+        CUgraphExec exec, CUgraphNode node, const Params *params)                                  \
+    {                                                                                              \
+        NODE_CALL(cuGraphExecExternalSemaphores##Name##NodeSetParams, params);                     \
+        API_TRY(make(params, &body));                                                              \
+        return SET_EXEC_NODE();                                                                    \
+    }
+
+SEMAPHORE_SETTERS(Signal, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, graph_body_signals)
+SEMAPHORE_SETTERS(Wait, CUDA_EXT_SEM_WAIT_NODE_PARAMS, graph_body_waits)
 
 #define EVENT_SETTERS(Name, type)                                                                  \
     CUresult drv_cuGraph##Name##NodeSetEvent(CUgraphNode node, CUevent event)                      \

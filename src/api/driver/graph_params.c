@@ -203,8 +203,9 @@ CUresult graph_body_any(CUgraph parent, CUgraphNodeParams *p, struct core_body *
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: /* drv_cuGraphAddNode_v2() takes it before */
         return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: conditional nodes do not change");
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+        return graph_body_signals((const void *)&p->extSemSignal, out_body);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "graph node: type %d", (int)p->type);
+        return graph_body_waits((const void *)&p->extSemWait, out_body);
     }
     return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: type %d", (int)p->type);
 }

@@ -60,6 +60,7 @@ enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_h
 
     hd_lock_acquire(&core_memory_lock);
     block = core_block_at_locked(va);
+    /* What is mapped into a reservation has no context; its memory has handles of its own. */
     if (block && block->ctx && block->kind == CORE_MEM_DEVICE && !block->is_own && !block->pooled &&
         !block->mapped) {
         status = core_pool_share_locked(block, &fd, &offset_B);

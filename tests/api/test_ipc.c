@@ -118,6 +118,24 @@ static void test_memory(const char *self)
     success(cuMemFree_v2(p), "free");
 }
 
+/* It has other handles. */
+static void test_mapped_memory(void)
+{
+    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {CU_MEM_LOCATION_TYPE_DEVICE, 0}};
+    CUmemGenericAllocationHandle memory;
+    CUipcMemHandle handle;
+    CUdeviceptr va;
+
+    success(cuMemAddressReserve(&va, 2u << 20, 0, 0, 0), "reserve");
+    success(cuMemCreate(&memory, 2u << 20, &prop, 0), "create");
+    success(cuMemMap(va, 2u << 20, 0, memory, 0), "map");
+    eq_u64(cuIpcGetMemHandle(&handle, va), CUDA_ERROR_INVALID_VALUE, "mapped memory");
+    success(cuMemUnmap(va, 2u << 20), "unmap");
+    success(cuMemRelease(memory), "release");
+    success(cuMemAddressFree(va, 2u << 20), "free");
+}
+
 static void test_bad_memory(void)
 {
     CUipcMemHandle handle;
@@ -318,6 +336,7 @@ int main(int argc, char **argv)
     success(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 0), "attribute");
     eq_u64((unsigned)value, 1, "events between processes are told");
     test_memory(argv[0]);
+    test_mapped_memory();
     test_bad_memory();
     test_events(argv[0]);
     test_recordings();

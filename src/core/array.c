@@ -4,7 +4,9 @@
 #include <assert.h>
 
 #include "base/list.h"
+#include "core/array_map.h"
 #include "core/core.h"
+#include "core/ipc.h"
 #include "core/tap.h"
 #include "ir/texture.h"
 
@@ -147,6 +149,19 @@ static enum hd_status check_extents(const struct core_device *device,
     return HD_OK;
 }
 
+/* CUDA maps memory later into these only. */
+static enum hd_status check_later(const struct core_array_desc *d, enum shape shape)
+{
+    if (!(d->flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING)))
+        return HD_OK;
+    if (shape != TWO && shape != TWO_LAYERED && shape != THREE)
+        return hd_error(HD_BAD_ARG, "memory of arrays of two and three dimensions and of layers "
+                                    "of two is mapped later, not of others");
+    if (d->flags & CORE_ARRAY_SPARSE && d->flags & CORE_ARRAY_DEFERRED_MAPPING)
+        return hd_error(HD_BAD_ARG, "an array is sparse, or mapped as a whole");
+    return HD_OK;
+}
+
 static enum hd_status check_desc(const struct core_device *device, const struct core_array_desc *d,
                                  bool is_mipmapped, struct core_texel *out_texel)
 {
@@ -155,14 +170,13 @@ static enum hd_status check_desc(const struct core_device *device, const struct 
     HD_TRY(core_texel_check(d->format, d->channels, out_texel));
     if (d->flags & ~0x1ffu)
         return hd_error(HD_BAD_ARG, "array flags 0x%x", d->flags);
-    if (d->flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING))
-        return hd_error(HD_NOT_SUPPORTED, "sparse arrays, and memory that is mapped later");
     if (shape == NO_SHAPE)
         return hd_error(HD_BAD_ARG, "there are no arrays of %llu x %llu x %llu with flags 0x%x",
                         (unsigned long long)d->width, (unsigned long long)d->height,
                         (unsigned long long)d->depth, d->flags);
     if (d->flags & CORE_ARRAY_TEXTURE_GATHER && shape != TWO)
         return hd_error(HD_BAD_ARG, "texture gather is for arrays of two dimensions");
+    HD_TRY(check_later(d, shape));
     return check_extents(device, d, shape, is_mipmapped);
 }
 
@@ -190,11 +204,9 @@ static unsigned levels_most(const struct core_array_desc *d)
     return HD_MIN(n, (unsigned)CORE_ARRAY_LEVELS);
 }
 
-/* Places relative to the array's memory; the result is how much of it there is. */
-static uint64_t layout(struct core_array *array)
+static void extents_set(struct core_array *array)
 {
     const struct core_array_desc *d = &array->desc;
-    uint64_t size_B = 0;
 
     for (unsigned i = 0; i < array->nlevels; i++) {
         struct core_array_level *l = &array->level[i];
@@ -202,12 +214,35 @@ static uint64_t layout(struct core_array *array)
         l->width = halved(d->width, i);
         l->height = halved(d->height, i);
         l->depth = halved(d->depth, depth_is_halved(d) ? i : 0);
-        l->pitch_B = hd_align_up((uint64_t)l->width * array->texel_B, CORE_ARRAY_ROW_B);
-        l->slice_B = l->pitch_B * l->height;
-        l->base = size_B;
-        size_B += l->slice_B * l->depth;
     }
-    return size_B;
+}
+
+/* Whole tiles in levels that have them. */
+static void level_place(struct core_array *array, unsigned level)
+{
+    struct core_array_level *l = &array->level[level];
+    bool tiled = level < array->tiles.tail_first;
+    uint64_t width = hd_align_up(l->width, tiled ? array->tiles.width : 1);
+
+    l->pitch_B = hd_align_up(width * array->texel_B, CORE_ARRAY_ROW_B);
+    l->slice_B = l->pitch_B * hd_align_up(l->height, tiled ? array->tiles.height : 1);
+    l->base = array->size_B;
+    array->size_B += l->slice_B * l->depth;
+}
+
+/* Places relative to the array's memory, and how much of it there is. */
+static void layout(struct core_array *array)
+{
+    extents_set(array);
+    if (array->desc.flags & CORE_ARRAY_SPARSE)
+        core_array_tiles_choose(array);
+    for (unsigned i = 0; i < array->nlevels; i++) {
+        level_place(array, i);
+        if (i + 1 == array->tiles.tail_first)
+            array->tiles.tail_at_B = array->size_B;
+    }
+    if (array->desc.flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING))
+        array->size_B = hd_align_up(array->size_B, CORE_TILE_B);
 }
 
 /* ---- life */
@@ -249,18 +284,42 @@ static enum hd_status publish(struct core_array *array, struct core_array **out_
     return HD_OK;
 }
 
-static enum hd_status memory_take(struct core_array *array)
-{
-    uint64_t size_B = layout(array);
+/* Where an array's memory comes from. */
+struct source {
+    struct core_extmem *extmem; /* NULL: the device's memory, now or later */
+    uint64_t offset_B;
+};
 
-    HD_TRY(core_memory_alloc_own(array->ctx, size_B, CORE_MEM_DEVICE, &array->va));
+static enum hd_status memory_find(struct core_array *array, const struct source *from)
+{
+    if (array->desc.flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING))
+        return core_array_map_create(array);
+    if (from->extmem)
+        return core_extmem_map(array->ctx, from->extmem, from->offset_B, array->size_B, &array->va);
+    return core_memory_alloc_own(array->ctx, array->size_B, CORE_MEM_DEVICE, &array->va);
+}
+
+static enum hd_status memory_take(struct core_array *array, const struct source *from)
+{
+    layout(array);
+    HD_TRY(memory_find(array, from));
     for (unsigned i = 0; i < array->nlevels; i++)
         array->level[i].base += array->va;
     return HD_OK;
 }
 
-enum hd_status core_array_create(struct core_context *ctx, const struct core_array_desc *desc,
-                                 unsigned nlevels, struct core_array **out_array)
+static void memory_give(struct core_array *array)
+{
+    if (array->map)
+        core_array_map_destroy(array);
+    else if (array->va)
+        (void)!core_memory_free(array->va, CORE_MEM_DEVICE);
+    array->va = 0;
+}
+
+static enum hd_status array_create(struct core_context *ctx, const struct core_array_desc *desc,
+                                   unsigned nlevels, const struct source *from,
+                                   struct core_array **out_array)
 {
     struct core_texel texel;
     struct core_array *array;
@@ -272,11 +331,30 @@ enum hd_status core_array_create(struct core_context *ctx, const struct core_arr
         return hd_error(HD_NO_MEMORY, "array");
     array->is_mipmapped = nlevels > 0;
     array->nlevels = HD_MIN(HD_MAX(nlevels, 1u), levels_most(desc));
-    status = memory_take(array);
+    status = memory_take(array, from);
     if (status == HD_OK)
         return publish(array, out_array);
     core_array_unref(array);
     return status;
+}
+
+enum hd_status core_array_create(struct core_context *ctx, const struct core_array_desc *desc,
+                                 unsigned nlevels, struct core_array **out_array)
+{
+    return array_create(ctx, desc, nlevels, &(struct source){NULL, 0}, out_array);
+}
+
+enum hd_status core_array_create_external(struct core_context *ctx,
+                                          const struct core_array_desc *desc, unsigned nlevels,
+                                          struct core_extmem *extmem, uint64_t offset_B,
+                                          struct core_array **out_array)
+{
+    if (desc->flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING))
+        return hd_error(HD_BAD_ARG, "an array in external memory has its memory");
+    if (offset_B % CORE_ARRAY_ROW_B)
+        return hd_error(HD_BAD_ARG, "an array in external memory begins at a multiple of %u bytes",
+                        CORE_ARRAY_ROW_B);
+    return array_create(ctx, desc, nlevels, &(struct source){extmem, offset_B}, out_array);
 }
 
 bool core_array_destroy(struct core_array *array)
@@ -296,10 +374,7 @@ bool core_array_destroy(struct core_array *array)
             core_array_destroy(levels[i]);
         core_array_unref(levels[i]);
     }
-    if (array->va) {
-        core_memory_free_own(array->va);
-        array->va = 0;
-    }
+    memory_give(array);
     core_array_unref(array);
     return true;
 }
@@ -312,8 +387,7 @@ void core_array_finalise(struct core_array *array)
     if (array->link)
         hd_list_remove(array);
     hd_lock_release(&ctx->lock);
-    if (array->va)
-        core_memory_free_own(array->va);
+    memory_give(array);
     core_handle_free(array);
     core_context_unref(ctx);
 }

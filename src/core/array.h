@@ -17,7 +17,9 @@
 
 #include "core/handle.h"
 
+struct core_array_map;
 struct core_context;
+struct core_extmem;
 
 #define CORE_ARRAY_LEVELS 16
 #define CORE_ARRAY_ROW_B  64u
@@ -41,6 +43,18 @@ struct core_array_desc {
     unsigned format, channels, flags;
 };
 
+/*
+ * What is mapped at a time in a sparse array: CORE_TILE_B bytes, of levels before `tail_first` as
+ * many texels. The rest is the mip tail, which lies behind them.
+ */
+#define CORE_TILE_B 65536u
+
+struct core_array_tiles {
+    uint32_t width, height; /* 0: the array is not sparse */
+    uint32_t tail_first;
+    uint64_t tail_at_B; /* from the array's beginning to its end */
+};
+
 /* Texels at base + z * slice_B + y * pitch_B + x * texel size; no extent is 0. */
 struct core_array_level {
     uint64_t base, pitch_B, slice_B;
@@ -55,19 +69,27 @@ struct core_array {
     bool is_mipmapped;
     uint32_t nlevels; /* 1 unless mipmapped */
     struct core_array_level level[CORE_ARRAY_LEVELS];
-    uint64_t va; /* 0: a level of `owner` */
+    struct core_array_tiles tiles;
+    uint64_t size_B; /* of all levels */
+    uint64_t va;     /* 0: it has no memory, or is a level */
     bool is_level;
+    struct core_array_map *map; /* its memory is mapped later (array_map.h); core_memory_lock */
     struct core_array *levels[CORE_ARRAY_LEVELS]; /* made so far, with references; ctx->lock */
     struct core_array *next, **link;              /* ctx->lock */
 };
 
 /*
  * HD_BAD_ARG for extents, formats and flags that do not go together or exceed the device's limits;
- * HD_NOT_SUPPORTED for formats of blocks and planes, sparse and deferred arrays;
- * HD_NO_DEVICE_MEMORY. `nlevels` 0: not mipmapped; more than there can be: as many as there can be.
+ * HD_NOT_SUPPORTED for formats of blocks and planes; HD_NO_DEVICE_MEMORY. `nlevels` 0: not
+ * mipmapped; more than there can be: as many as there can be.
  */
 enum hd_status core_array_create(struct core_context *ctx, const struct core_array_desc *desc,
                                  unsigned nlevels, struct core_array **out_array) HD_MUST_CHECK;
+/* The same in external memory (ipc.h), laid out like any array. */
+enum hd_status core_array_create_external(struct core_context *ctx,
+                                          const struct core_array_desc *desc, unsigned nlevels,
+                                          struct core_extmem *extmem, uint64_t offset_B,
+                                          struct core_array **out_array) HD_MUST_CHECK;
 /* The device must be done with it. */
 bool core_array_destroy(struct core_array *array);
 /* The array of one level, with a reference. HD_BAD_ARG: there is no such level. */

@@ -26,7 +26,8 @@ extern struct hd_lock core_memory_lock;
 
 /* What owns granules: a large block (slots == 1) or a slab. Made and kept by its pool. */
 struct core_owner {
-    struct core_pool *pool; /* NULL: a mapping (vmm.h) */
+    struct core_pool *pool; /* NULL: a mapping (vmm.h), or: */
+    bool is_array;          /* the addresses of an array (array_map.h) */
     uint64_t base;
     uint64_t granules;
     uint64_t slot_B;

@@ -278,7 +278,8 @@ static struct mapping *mapping_at_locked(uint64_t va)
     struct core_owner *owner = core_space_owner(va);
 
     assert(hd_lock_held(&core_memory_lock));
-    return owner && !owner->pool ? HD_CONTAINER_OF(owner, struct mapping, owner) : NULL;
+    return owner && !owner->pool && !owner->is_array ? HD_CONTAINER_OF(owner, struct mapping, owner)
+                                                     : NULL;
 }
 
 enum hd_status core_allocation_retain(uint64_t va, struct core_allocation **out_allocation)

@@ -614,7 +614,8 @@ static void test_bad_arguments(void)
             bad.Depth = 5);
     REFUSED(CUDA_ERROR_INVALID_VALUE, "a gather of volumes", bad.Depth = 2,
             bad.Flags = CUDA_ARRAY3D_TEXTURE_GATHER);
-    REFUSED(CUDA_ERROR_NOT_SUPPORTED, "sparse", bad.Flags = CUDA_ARRAY3D_SPARSE);
+    REFUSED(CUDA_ERROR_INVALID_VALUE, "sparse rows", bad.Flags = CUDA_ARRAY3D_SPARSE,
+            bad.Height = 0);
     REFUSED(CUDA_ERROR_NOT_SUPPORTED, "blocks", bad.Format = CU_AD_FORMAT_BC1_UNORM);
     eq_u64(cuArrayCreate_v2(NULL, NULL), CUDA_ERROR_INVALID_VALUE, "nothing");
     eq_u64(cuMipmappedArrayCreate((CUmipmappedArray *)&other, &d, 0), CUDA_ERROR_INVALID_VALUE,

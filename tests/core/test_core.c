@@ -432,11 +432,11 @@ static void test_attributes(void)
     eq_u64(
         core_device_attribute(ctx->device, CORE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &value),
         HD_OK, "one that exists");
-    ok(!core_device_attribute(ctx->device, CORE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED, &value) &&
+    ok(!core_device_attribute(ctx->device, CORE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, &value) &&
            !value &&
            !core_device_attribute(ctx->device, CORE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH, &value) &&
            value > 0,
-       "sparse arrays, which are not implemented, are not claimed; textures are");
+       "compressed memory, which is not implemented, is not claimed; textures are");
 }
 
 int main(void)

@@ -3,15 +3,20 @@
 
 /* ---- arrays */
 
+struct core_array_desc drv_array_desc(const CUDA_ARRAY3D_DESCRIPTOR *desc)
+{
+    return (struct core_array_desc){.width = desc->Width,
+                                    .height = desc->Height,
+                                    .depth = desc->Depth,
+                                    .format = (unsigned)desc->Format,
+                                    .channels = desc->NumChannels,
+                                    .flags = desc->Flags};
+}
+
 static CUresult create(struct core_context *ctx, const CUDA_ARRAY3D_DESCRIPTOR *desc,
                        unsigned nlevels, void **out_handle)
 {
-    const struct core_array_desc d = {.width = desc->Width,
-                                      .height = desc->Height,
-                                      .depth = desc->Depth,
-                                      .format = (unsigned)desc->Format,
-                                      .channels = desc->NumChannels,
-                                      .flags = desc->Flags};
+    const struct core_array_desc d = drv_array_desc(desc);
     struct core_array *array;
     enum hd_status status = core_array_create(ctx, &d, nlevels, &array);
 
@@ -42,15 +47,6 @@ CUresult drv_cuArrayCreate_v2(CUarray *handle, const CUDA_ARRAY_DESCRIPTOR *desc
                                   .NumChannels = desc->NumChannels};
     return create(ctx, &d, 0, (void **)handle);
 }
-
-/* An array, or a mipmapped one: both are of one kind. */
-#define API_ARRAY(array, handle, mipmapped)                                                        \
-    API_HANDLE(array, array, handle);                                                              \
-    do {                                                                                           \
-        if (HD_UNLIKELY(array->is_mipmapped != (mipmapped)))                                       \
-            return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is %s mipmapped array", api_name_, \
-                             (const void *)(handle), (mipmapped) ? "no" : "a");                    \
-    } while (0)
 
 /* Its memory goes, so the device must be done with it. */
 static CUresult destroy(struct core_context *ctx, struct core_array *array)
@@ -104,27 +100,7 @@ CUresult drv_cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *desc, CUarray handle
     return CUDA_SUCCESS;
 }
 
-/* ---- what only arrays have that cannot be made here */
-
-CUresult drv_cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements,
-                                          CUarray handle, CUdevice ordinal)
-{
-    API_CALL(cuArrayGetMemoryRequirements);
-    API_CHECK(requirements);
-    API_DEVICE(device, ordinal);
-    API_ARRAY(array, handle, false);
-    return drv_error(CUDA_ERROR_INVALID_VALUE, "the array's memory was not to be mapped later");
-}
-
-CUresult drv_cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements,
-                                                   CUmipmappedArray handle, CUdevice ordinal)
-{
-    API_CALL(cuMipmappedArrayGetMemoryRequirements);
-    API_CHECK(requirements);
-    API_DEVICE(device, ordinal);
-    API_ARRAY(array, handle, true);
-    return drv_error(CUDA_ERROR_INVALID_VALUE, "the array's memory was not to be mapped later");
-}
+/* ---- planes, which no array has */
 
 CUresult drv_cuArrayGetPlane(CUarray *plane, CUarray handle, unsigned index)
 {
@@ -133,23 +109,6 @@ CUresult drv_cuArrayGetPlane(CUarray *plane, CUarray handle, unsigned index)
     API_CONTEXT(ctx);
     API_ARRAY(array, handle, false);
     return drv_error(CUDA_ERROR_INVALID_VALUE, "plane %u of an array without planes", index);
-}
-
-CUresult drv_cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *properties, CUarray handle)
-{
-    API_CALL(cuArrayGetSparseProperties);
-    API_CHECK(properties);
-    API_ARRAY(array, handle, false);
-    return drv_error(CUDA_ERROR_INVALID_VALUE, "the array is not sparse");
-}
-
-CUresult drv_cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *properties,
-                                                 CUmipmappedArray handle)
-{
-    API_CALL(cuMipmappedArrayGetSparseProperties);
-    API_CHECK(properties);
-    API_ARRAY(array, handle, true);
-    return drv_error(CUDA_ERROR_INVALID_VALUE, "the array is not sparse");
 }
 
 /* ---- mipmapped arrays */

@@ -169,6 +169,17 @@ CUresult drv_function(struct core_context *ctx, const void *handle,
             return drv_result(loaded_status_);                                                     \
     } while (0)
 
+/* An array, or a mipmapped one: both are of one kind. */
+#define API_ARRAY(array, handle, mipmapped)                                                        \
+    API_HANDLE(array, array, handle);                                                              \
+    do {                                                                                           \
+        if (HD_UNLIKELY(array->is_mipmapped != (mipmapped)))                                       \
+            return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is %s mipmapped array", api_name_, \
+                             (const void *)(handle), (mipmapped) ? "no" : "a");                    \
+    } while (0)
+
+/* What is asked of an array (array.c). */
+struct core_array_desc drv_array_desc(const CUDA_ARRAY3D_DESCRIPTOR *desc);
 /* A pool's properties (mempool.c). */
 CUresult drv_mempool_props(const CUmemPoolProps *props, struct core_mempool_props *out_props);
 /* An operation of a stream on memory, and back (mem_op.c). */

@@ -156,3 +156,23 @@ CUresult drv_cuExternalMemoryGetMappedBuffer(CUdeviceptr *out, CUexternalMemory 
         *out = va;
     return drv_result(status);
 }
+
+CUresult
+drv_cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory handle,
+                                            const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *desc)
+{
+    struct core_array_desc array_desc;
+    struct core_array *array;
+    enum hd_status status;
+
+    API_CALL(cuExternalMemoryGetMappedMipmappedArray);
+    API_CHECK(out && desc && desc->numLevels);
+    API_CONTEXT(ctx);
+    API_HANDLE(extmem, extmem, handle);
+    array_desc = drv_array_desc(&desc->arrayDesc);
+    status =
+        core_array_create_external(ctx, &array_desc, desc->numLevels, extmem, desc->offset, &array);
+    if (status == HD_OK)
+        DRV_GIVE(array, out, array);
+    return drv_result(status);
+}

@@ -74,8 +74,9 @@ static CUresult prop_check(const CUmemAllocationProp *prop)
     if (prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return drv_error(CUDA_ERROR_NOT_SUPPORTED, "allocation properties: handle types 0x%x",
                          (unsigned)prop->requestedHandleTypes);
-    if (prop->allocFlags.usage)
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "memory for sparse arrays");
+    if (prop->allocFlags.usage & ~(unsigned)CU_MEM_CREATE_USAGE_TILE_POOL)
+        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "allocation properties: usage 0x%x",
+                         prop->allocFlags.usage);
     return CUDA_SUCCESS;
 }
 

@@ -140,6 +140,23 @@ cudaError_t rt_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
     RT_CALL(cuMipmappedArrayCreate((CUmipmappedArray *)mipmappedArray, &d, numLevels));
 }
 
+/* Programs of CUDA 12 have no reserved words at the end: they are not looked at. */
+cudaError_t rt_cudaExternalMemoryGetMappedMipmappedArray(
+    cudaMipmappedArray_t *mipmap, cudaExternalMemory_t extMem,
+    const struct cudaExternalMemoryMipmappedArrayDesc *mipmapDesc)
+{
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC desc = {.offset = 0};
+    RT_TRY(rt_enter());
+    if (!mipmapDesc)
+        return rt_fail(cudaErrorInvalidValue);
+    desc.offset = mipmapDesc->offset;
+    desc.numLevels = mipmapDesc->numLevels;
+    RT_TRY(
+        make_desc(&desc.arrayDesc, &mipmapDesc->formatDesc, mipmapDesc->extent, mipmapDesc->flags));
+    return rt_result(cuExternalMemoryGetMappedMipmappedArray((CUmipmappedArray *)mipmap,
+                                                             (CUexternalMemory)extMem, &desc));
+}
+
 cudaError_t rt_cudaFreeArray(cudaArray_t array)
 {
     RT_TRY(rt_enter());
@@ -193,20 +210,23 @@ cudaError_t rt_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_
     return cudaSuccess;
 }
 
+_Static_assert(sizeof(struct cudaArrayMemoryRequirements) ==
+                       sizeof(CUDA_ARRAY_MEMORY_REQUIREMENTS) &&
+                   sizeof(struct cudaArraySparseProperties) == sizeof(CUDA_ARRAY_SPARSE_PROPERTIES),
+               "the same bytes");
+
 cudaError_t rt_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *requirements,
                                               cudaArray_t array, int device)
 {
-    CUDA_ARRAY_MEMORY_REQUIREMENTS none;
-    RT_CALL(cuArrayGetMemoryRequirements(requirements ? &none : NULL, (CUarray)array, device));
+    RT_CALL(cuArrayGetMemoryRequirements((void *)requirements, (CUarray)array, device));
 }
 
 cudaError_t
 rt_cudaMipmappedArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *requirements,
                                            cudaMipmappedArray_t mipmap, int device)
 {
-    CUDA_ARRAY_MEMORY_REQUIREMENTS none;
-    RT_CALL(cuMipmappedArrayGetMemoryRequirements(requirements ? &none : NULL,
-                                                  (CUmipmappedArray)mipmap, device));
+    RT_CALL(cuMipmappedArrayGetMemoryRequirements((void *)requirements, (CUmipmappedArray)mipmap,
+                                                  device));
 }
 
 cudaError_t rt_cudaArrayGetPlane(cudaArray_t *plane, cudaArray_t array, unsigned int index)
@@ -217,16 +237,13 @@ cudaError_t rt_cudaArrayGetPlane(cudaArray_t *plane, cudaArray_t array, unsigned
 cudaError_t rt_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *properties,
                                             cudaArray_t array)
 {
-    CUDA_ARRAY_SPARSE_PROPERTIES none;
-    RT_CALL(cuArrayGetSparseProperties(properties ? &none : NULL, (CUarray)array));
+    RT_CALL(cuArrayGetSparseProperties((void *)properties, (CUarray)array));
 }
 
 cudaError_t rt_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *properties,
                                                      cudaMipmappedArray_t mipmap)
 {
-    CUDA_ARRAY_SPARSE_PROPERTIES none;
-    RT_CALL(
-        cuMipmappedArrayGetSparseProperties(properties ? &none : NULL, (CUmipmappedArray)mipmap));
+    RT_CALL(cuMipmappedArrayGetSparseProperties((void *)properties, (CUmipmappedArray)mipmap));
 }
 
 cudaError_t rt_cudaDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements,

@@ -423,9 +423,9 @@ ENUMS = [
 def with_enum(text, first, table, prefix):
     """A header's text with the members of the enumeration as the table has them."""
     with open(os.path.join(ROOT, "spec", table), encoding="utf-8") as file:
-        rows = re.findall(r"^(X|LACKS|ALIAS|END)\((\w+)(?:, (\w+))?", file.read(), re.M)
-    last = max(int(value) for kind, _, value in rows if kind in ("X", "LACKS"))
-    members = [(name, {"X": value, "LACKS": value, "ALIAS": prefix + value, "END": str(last + 1)}[kind])
+        rows = re.findall(r"^(X|ALIAS|END)\((\w+)(?:, (\w+))?", file.read(), re.M)
+    last = max(int(value) for kind, _, value in rows if kind == "X")
+    members = [(name, {"X": value, "ALIAS": prefix + value, "END": str(last + 1)}[kind])
                for kind, name, value in rows]
     start = text.index(first) + len(first) + 1
     end = text.index("}", start)

@@ -294,6 +294,7 @@ static enum hd_status memory_find(struct core_array *array, const struct source 
 {
     if (array->desc.flags & (CORE_ARRAY_SPARSE | CORE_ARRAY_DEFERRED_MAPPING))
         return core_array_map_create(array);
+    array->is_external = from->extmem != NULL;
     if (from->extmem)
         return core_extmem_map(array->ctx, from->extmem, from->offset_B, array->size_B, &array->va);
     return core_memory_alloc_own(array->ctx, array->size_B, CORE_MEM_DEVICE, &array->va);
@@ -312,8 +313,10 @@ static void memory_give(struct core_array *array)
 {
     if (array->map)
         core_array_map_destroy(array);
-    else if (array->va)
+    else if (array->va && array->is_external)
         (void)!core_memory_free(array->va, CORE_MEM_DEVICE);
+    else if (array->va)
+        core_memory_free_own(array->va);
     array->va = 0;
 }
 

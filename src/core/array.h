@@ -73,6 +73,7 @@ struct core_array {
     uint64_t size_B; /* of all levels */
     uint64_t va;     /* 0: it has no memory, or is a level */
     bool is_level;
+    bool is_external;           /* the memory is */
     struct core_array_map *map; /* its memory is mapped later (array_map.h); core_memory_lock */
     struct core_array *levels[CORE_ARRAY_LEVELS]; /* made so far, with references; ctx->lock */
     struct core_array *next, **link;              /* ctx->lock */

@@ -103,13 +103,6 @@ enum hd_status core_device_attribute(const struct core_device *d, int number, in
     HD_MUST_CHECK;
 
 /*
- * A program was told an attribute, or all of them: HEDDLE_DEBUG=load says once what is 0 because
- * Heddle lacks the feature (feature.c).
- */
-void core_lacks_log(int number);
-void core_lacks_log_all(void);
-
-/*
  * CUDA_VISIBLE_DEVICES (visible.c): the indices of the devices that `list` names, in its order; the
  * result is how many. `uuids` are those of the `count` devices there are.
  */

@@ -91,7 +91,7 @@ static void party_drop(void *arg)
         return;
     party_leave(party);
     if (party->va && core_context_is_live(party->ctx))
-        (void)!core_memory_free(party->va, CORE_MEM_MANAGED);
+        core_memory_free_own(party->va);
     core_context_unref(party->ctx);
     hd_free(party);
 }
@@ -119,8 +119,8 @@ static enum hd_status party_create(const struct core_party_grid *grids, unsigned
     party->ctx = core_context_ref(grids[0].stream->ctx);
     for (unsigned i = 0; i < n; i++)
         party->queues[i] = grids[i].stream->queue;
-    status = core_memory_alloc(party->ctx, (n + 1) * sizeof(struct record), CORE_MEM_MANAGED, 0,
-                               &party->va);
+    status = core_memory_alloc_own(party->ctx, (n + 1) * sizeof(struct record), CORE_MEM_MANAGED,
+                                   &party->va);
     if (status == HD_OK && !party_enter(party))
         status = hd_error(HD_NO_MEMORY, "too many launches on several devices");
     if (status != HD_OK) {

@@ -39,10 +39,6 @@ void hal_device_attributes(struct hal_device *device, int32_t values[HAL_ATTRIBU
 #include "device.def"
 #undef X
     device->ops->describe(device, values);
-#define X(name, number, value)
-#define LACKS(name, number, feature) assert(!values[number]);
-#include "device.def"
-#undef X
     assert(values[HAL_ATTRIBUTE_WARP_SIZE] == 32);
     assert(values[HAL_ATTRIBUTE_MULTIPROCESSOR_COUNT] > 0);
 }

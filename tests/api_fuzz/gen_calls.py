@@ -76,8 +76,8 @@ CALLBACKS = {"CUhostFn": "fuzz_host_fn", "CUstreamCallback": "fuzz_stream_fn", "
 # What makes a handle usable, before others see it: who maps a multicast object waits for all its devices.
 AFTER = {"cuMulticastCreate": "cuMulticastAddDevice(*a0, 0)"}
 
-# Not called: they stop the process on purpose, or their answer is a table of functions.
-SKIPPED = re.compile(r"cuCheckpoint\w*|cuGetExportTable")
+# Not called: they stop the process on purpose, answer a table of functions, or are of graphics and always refuse.
+SKIPPED = re.compile(r"cuCheckpoint\w*|cuGetExportTable|cu(EGL|GL|VDPAU)\w*|cuGraphics\w+Register\w*|cuEventCreateFromEGLSync")
 
 OFTEN = re.compile(r"Create|Alloc|Add\w*Node|Launch|Memcpy|Memset|Record|WaitEvent|Instantiate|Capture|Map|Load|GetFunction")
 SELDOM = re.compile(r"PrimaryCtxRe|CtxDestroy|CtxDetach|_ptsz|_ptds|Profiler|Coredump|cuInit|PushCurrent|PopCurrent|Logs")

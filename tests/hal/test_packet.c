@@ -53,8 +53,8 @@ static void test_reserved(void)
         enum hal_op op;
         unsigned at, end;
     } rows[] = {
-        {HAL_OP_DISPATCH, 1, 2}, {HAL_OP_DISPATCH, 59, 60}, {HAL_OP_COPY, 80, 128},
-        {HAL_OP_FILL, 48, 128},  {HAL_OP_WAIT, 32, 128},    {HAL_OP_SIGNAL, 32, 128},
+        {HAL_OP_DISPATCH, 1, 2},     {HAL_OP_DISPATCH, 59, 60}, {HAL_OP_COPY, 80, 128},
+        {HAL_OP_FILL, 48, 128},      {HAL_OP_WAIT, 32, 128},    {HAL_OP_SIGNAL, 32, 128},
         {HAL_OP_HOST_CALL, 24, 128},
     };
 

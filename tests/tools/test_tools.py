@@ -2,7 +2,6 @@
 """heddle run, doctor, info and cache: test_tools.py HEDDLE MKIMAGE CC PRELOAD FAKE_CUDART FAKE_CUDA
 EMBEDDED DOCS"""
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -327,12 +326,8 @@ def test_info():
     tap.eq(less["level"].split()[0], "generic", "a lower level, and what of the host it uses")
     tap.eq(tool.json("info", "--json", env={"HEDDLE_CPU": "generic"})["cpu"]["path"], "generic",
            "HEDDLE_CPU chooses it")
-    lacks = [feature["entry_point"] for feature in got.get("not_yet", [])]
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../spec/features.def"), encoding="utf-8") as file:
-        features = re.findall(r'^X\(\w+, "[^"]*", (\w+)\)', file.read(), re.M)
-    tap.eq(sorted(lacks), sorted(features), "what is not there yet")
     result = tool("info")
-    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout and all(f"({name})" in result.stdout for name in features),
+    tap.ok(result.returncode == 0 and "compute capability 12.0" in result.stdout,
            "text", result.stdout)
 
 

@@ -75,15 +75,6 @@ static const struct {
 #undef X
 };
 
-/* What programs ask the device for and Heddle does not have yet. */
-static const struct {
-    const char *what, *function;
-} lacks[] = {
-#define X(name, what, function) {what, #function},
-#include "features.def"
-#undef X
-};
-
 struct device_info {
     char name[256];
     int cc_major, cc_minor;
@@ -198,24 +189,6 @@ static void print_devices(const struct driver_info *d)
     }
 }
 
-static void print_lacks(void)
-{
-    for (size_t i = 0; i < HD_COUNT_OF(lacks); i++)
-        printf("%-11s %s (%s)\n", i ? "" : "not yet", lacks[i].what, lacks[i].function);
-}
-
-static void json_lacks(struct json *j)
-{
-    json_open(j, "not_yet", '[');
-    for (size_t i = 0; i < HD_COUNT_OF(lacks); i++) {
-        json_open(j, NULL, '{');
-        json_str(j, "what", lacks[i].what);
-        json_str(j, "entry_point", lacks[i].function);
-        json_close(j, '}');
-    }
-    json_close(j, ']');
-}
-
 static void json_devices(struct json *j, const struct driver_info *d)
 {
     if (!d->working)
@@ -258,7 +231,6 @@ static void print_text(const struct info_host *host, const struct driver_info *d
     else
         puts("cache       off");
     print_devices(d);
-    print_lacks();
 }
 
 static void print_json(const struct info_host *host, const struct driver_info *d,
@@ -291,7 +263,6 @@ static void print_json(const struct info_host *host, const struct driver_info *d
     json_u64(&j, "cap_B", obj_cache_cap_B(cache));
     json_close(&j, '}');
     json_devices(&j, d);
-    json_lacks(&j);
     json_close(&j, '}');
     json_print(&j);
 }

@@ -68,7 +68,6 @@ CUresult drv_cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
     API_CALL(cuDeviceGetAttribute);
     API_CHECK(value);
     API_DEVICE(d, dev);
-    core_lacks_log((int)attribute);
     return drv_result(core_device_attribute(d, (int)attribute, value));
 }
 
@@ -77,7 +76,6 @@ HD_EXPORT void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_AT
     const struct core_device *d = core_device_at(device);
 
     assert(d);
-    core_lacks_log_all();
     values[0] = 0; /* there is no attribute 0 */
     for (int i = 1; i < CU_DEVICE_ATTRIBUTE_MAX; i++)
         (void)!core_device_attribute(d, i, &values[i]);

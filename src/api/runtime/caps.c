@@ -25,19 +25,6 @@ cudaError_t rt_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWri
                                        (CUflushGPUDirectRDMAWritesScope)scope));
 }
 
-cudaError_t rt_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback callbackFunc,
-                                                   void *userData,
-                                                   cudaAsyncCallbackHandle_t *callback)
-{
-    RT_CALL(cuDeviceRegisterAsyncNotification(device, (CUasyncCallback)callbackFunc, userData,
-                                              (CUasyncCallbackHandle *)callback));
-}
-
-cudaError_t rt_cudaDeviceUnregisterAsyncNotification(int device, cudaAsyncCallbackHandle_t callback)
-{
-    RT_CALL(cuDeviceUnregisterAsyncNotification(device, (CUasyncCallbackHandle)callback));
-}
-
 cudaError_t rt_cudaCtxResetPersistingL2Cache(void)
 {
     RT_CALL(cuCtxResetPersistingL2Cache());

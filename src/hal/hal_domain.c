@@ -73,6 +73,7 @@ enum hd_status hal_domain_share(struct hal_domain *domain, int *out_fd)
 void hal_domain_reset(struct hal_domain *domain)
 {
     /* Others may be looking. What belongs to a fault is written before its status is. */
+    atomic_store(&domain->fault->cancelled, 0);
     atomic_store_explicit(&domain->fault->status, HD_OK, memory_order_release);
     for (unsigned i = 0; i < HAL_LIMIT_COUNT; i++)
         atomic_store(&domain->limits[i], limits[i].value);

@@ -1,5 +1,6 @@
 /* Structs as arguments: members of every kind, most of them plausible. */
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -139,6 +140,55 @@ void fill_CUDA_EXTERNAL_MEMORY_HANDLE_DESC(struct fuzz *z, unsigned i, void *out
     (void)!ftruncate(d->handle.fd, 2 << 20);
     d->size = fuzz_number(z, 0);
     d->flags = flags(z);
+}
+
+void fill_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC(struct fuzz *z, unsigned i, void *out)
+{
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d = out;
+
+    d->type = fuzz_one_in(z, 2) ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
+                                : ENUM(CUexternalSemaphoreHandleType);
+    d->handle.fd = fuzz_one_in(z, 4) ? -1 : eventfd(1 << 30, EFD_SEMAPHORE);
+    d->flags = flags(z);
+}
+
+void fill_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS(struct fuzz *z, unsigned i, void *out)
+{
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = out;
+
+    p->params.fence.value = fuzz_number(z, 0);
+    p->flags = flags(z);
+}
+
+/* Only waits that end: an eventfd counts down from a large number (above). */
+void fill_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS(struct fuzz *z, unsigned i, void *out)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = out;
+
+    p->flags = flags(z);
+}
+
+#define FILL_SEMAPHORES(p, params, n)                                                              \
+    do {                                                                                           \
+        (p)->extSemArray = fuzz_more(z, i, FUZZ_ELEMENTS * sizeof(CUexternalSemaphore));           \
+        (p)->paramsArray = fuzz_more(z, i, FUZZ_ELEMENTS * sizeof(params));                        \
+        for (unsigned k = 0; k < FUZZ_ELEMENTS; k++)                                               \
+            (p)->extSemArray[k] = TAKE(CUexternalSemaphore, EXT_SEMAPHORE);                        \
+        (p)->numExtSems = n;                                                                       \
+    } while (0)
+
+void fill_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS(struct fuzz *z, unsigned i, void *out)
+{
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *p = out;
+
+    FILL_SEMAPHORES(p, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, (unsigned)fuzz_below(z, 3));
+}
+
+void fill_CUDA_EXT_SEM_WAIT_NODE_PARAMS(struct fuzz *z, unsigned i, void *out)
+{
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS *p = out;
+
+    FILL_SEMAPHORES(p, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, (unsigned)fuzz_below(z, 3));
 }
 
 void fill_CUDA_GRAPH_INSTANTIATE_PARAMS(struct fuzz *z, unsigned i, void *out)
@@ -451,6 +501,12 @@ void fill_CUgraphNodeParams(struct fuzz *z, unsigned i, void *out)
         break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         p->free.dptr = TAKE(CUdeviceptr, MEMORY);
+        break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+        FILL_SEMAPHORES(&p->extSemSignal, CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 1);
+        break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        FILL_SEMAPHORES(&p->extSemWait, CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 1);
         break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         fill_CUDA_BATCH_MEM_OP_NODE_PARAMS(z, i, &p->memOp);

@@ -117,7 +117,7 @@ struct core_context *core_context_find(const void *handle, struct core_green **o
             *out_green = NULL;
         return core_context_lookup(handle);
     }
-    green = core_green_lookup((const char *)handle - 1);
+    green = core_green_lookup((const void *)((uintptr_t)handle - 1)); /* which may be nothing */
     if (!green || !core_green_is_usable(green)) {
         core_green_unref(green);
         return NULL;

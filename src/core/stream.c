@@ -567,8 +567,10 @@ static enum hd_status join_locked(struct core_stream *stream, struct core_branch
 static enum hd_status step_run_locked(struct core_stream *stream, struct core_run *run,
                                       const struct core_step *step, uint32_t n)
 {
-    union hal_packet *packets = run->program->packets.at + step->first + run->done;
+    union hal_packet *packets = NULL;
 
+    if (n) /* a program of other steps has no packets at all */
+        packets = run->program->packets.at + step->first + run->done;
     switch (step->kind) {
     case CORE_STEP_DISPATCH:
         HD_TRY(place_params_locked(stream, &packets->dispatch, step->params, step->params_B));

@@ -43,29 +43,31 @@ static enum hd_status block_alloc(const struct core_block *what, uint64_t *out_v
     return HD_OK;
 }
 
+static struct core_block block_for(struct core_context *ctx, uint64_t size_B,
+                                   enum core_mem_kind kind)
+{
+    return (struct core_block){.size_B = size_B,
+                               .kind = kind,
+                               .ctx = ctx,
+                               .device = ctx->device,
+                               .id = core_memory_next_id()};
+}
+
 enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum core_mem_kind kind,
                                  unsigned flags, uint64_t *out_va)
 {
-    const struct core_block what = {.size_B = size_B,
-                                    .kind = kind,
-                                    .flags = flags,
-                                    .ctx = ctx,
-                                    .device = ctx->device,
-                                    .id = core_memory_next_id()};
+    struct core_block what = block_for(ctx, size_B, kind);
 
+    what.flags = flags;
     return block_alloc(&what, out_va);
 }
 
 enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
                                      enum core_mem_kind kind, uint64_t *out_va)
 {
-    const struct core_block what = {.size_B = size_B,
-                                    .kind = kind,
-                                    .is_own = true,
-                                    .ctx = ctx,
-                                    .device = ctx->device,
-                                    .id = core_memory_next_id()};
+    struct core_block what = block_for(ctx, size_B, kind);
 
+    what.is_own = true;
     return block_alloc(&what, out_va);
 }
 

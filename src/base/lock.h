@@ -16,8 +16,8 @@
 #define HD_LOCK_RANK_LIST(X)                                                                       \
     X(RUNTIME)  /* api/runtime: registration tables, primary context creation */                   \
     X(DRIVER)   /* api/driver: handle tables */                                                    \
-    X(GRAPH)    /* core: graphs and captures */                                                    \
     X(EXEC)     /* core: one executable graph */                                                   \
+    X(GRAPH)    /* core: graphs and captures */                                                    \
     X(GRAPH_MEMORY) /* core: memory of graphs */                                                   \
     X(CONTEXT)  /* core: one context's modules, streams, events */                                 \
     X(MODULE)   /* core: lazy loading of one module */                                             \

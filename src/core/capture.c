@@ -406,13 +406,13 @@ enum hd_status core_capture_exec(struct core_stream *stream, struct core_exec *e
     struct core_body body;
     enum hd_status status;
 
-    hd_lock_acquire(&core_graph_lock);
     hd_lock_acquire(&exec->lock);
+    hd_lock_acquire(&core_graph_lock);
     status = core_body_child_locked(exec->graph, &body);
-    hd_lock_release(&exec->lock);
     if (status == HD_OK)
         status = add_locked(stream, &body);
     hd_lock_release(&core_graph_lock);
+    hd_lock_release(&exec->lock);
     return status;
 }
 

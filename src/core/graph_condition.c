@@ -9,8 +9,7 @@
 /* ---- conditions */
 
 enum hd_status core_condition_create(struct core_graph *graph, struct core_context *ctx,
-                                     bool has_initial, uint32_t initial,
-                                     struct core_condition **out_condition)
+                                     bool has_initial, uint32_t initial, uint64_t *out_va)
 {
     struct core_condition *c = hd_new(struct core_condition);
     enum hd_status status = c ? HD_OK : hd_error(HD_NO_MEMORY, "condition of a graph");
@@ -26,6 +25,7 @@ enum hd_status core_condition_create(struct core_graph *graph, struct core_conte
     c->has_initial = has_initial;
     c->initial = initial;
     c->refs = 1;
+    *out_va = c->va;
     hd_lock_acquire(&core_graph_lock);
     status = core_graph_check_locked(graph);
     if (status == HD_OK && !hd_vec_push(&graph->conditions, c))
@@ -33,7 +33,6 @@ enum hd_status core_condition_create(struct core_graph *graph, struct core_conte
     if (status != HD_OK)
         core_condition_unref_locked(c);
     hd_lock_release(&core_graph_lock);
-    *out_condition = c;
     return status;
 }
 

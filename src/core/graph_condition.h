@@ -27,8 +27,8 @@ struct core_condition {
 
 /* A condition of the graph, which has a reference. */
 enum hd_status core_condition_create(struct core_graph *graph, struct core_context *ctx,
-                                     bool has_initial, uint32_t initial,
-                                     struct core_condition **out_condition) HD_MUST_CHECK;
+                                     bool has_initial, uint32_t initial, uint64_t *out_va)
+    HD_MUST_CHECK;
 struct core_condition *core_condition_ref_locked(struct core_condition *condition);
 void core_condition_unref_locked(struct core_condition *condition);
 /* By its handle; NULL: the graph has none such. */

@@ -322,8 +322,6 @@ enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stre
     HD_TRY(check_stream(exec, stream));
     if (core_stream_is_capturing(stream))
         return core_capture_exec(stream, exec);
-    if (core_capture_any()) /* before our lock: it takes that of graphs */
-        HD_TRY(core_capture_refuse_stream(stream));
     if (exec->flags & CORE_EXEC_DEVICE_LAUNCH)
         HD_TRY(core_upload_make(exec, stream->priority));
     hd_lock_acquire(&exec->lock);
@@ -436,6 +434,8 @@ static enum hd_status body_set_locked(struct core_exec *exec, struct core_node *
 
     HD_TRY(node_of(exec, original, &node));
     HD_TRY(check_change(exec, &node->body, body));
+    if (body->type == CORE_NODE_CHILD)
+        HD_TRY(core_exec_child_replace_locked(exec, node->body.child, body->child));
     HD_TRY(core_node_body_set_locked(node, body));
     core_exec_changed(exec);
     return HD_OK;
@@ -446,13 +446,13 @@ enum hd_status core_exec_body_set(struct core_exec *exec, struct core_node *node
 {
     enum hd_status status;
 
-    hd_lock_acquire(&core_graph_lock);
     hd_lock_acquire(&exec->lock);
+    hd_lock_acquire(&core_graph_lock);
     status = body_set_locked(exec, node, body);
-    hd_lock_release(&exec->lock);
     if (status != HD_OK)
         core_body_fini_locked(body);
     hd_lock_release(&core_graph_lock);
+    hd_lock_release(&exec->lock);
     return status;
 }
 

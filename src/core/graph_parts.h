@@ -19,6 +19,13 @@ void core_node_end_locked(struct core_node *node);
  */
 bool core_kernel_may_become(const struct core_body_kernel *from, const struct core_body_kernel *to,
                             bool asks);
+/*
+ * May the graph take the place of a child graph of an executable one? Then its nodes are found by
+ * the names of the others. HD_BAD_ARG: they differ in more than parameters.
+ */
+enum hd_status core_exec_child_replace_locked(const struct core_exec *exec,
+                                              const struct core_graph *have,
+                                              struct core_graph *want) HD_MUST_CHECK;
 /* Program and upload are made anew. */
 void core_exec_changed(struct core_exec *exec);
 

@@ -170,6 +170,21 @@ static void origins_keep(const struct core_graph *from, struct core_graph *to)
     }
 }
 
+enum hd_status core_exec_child_replace_locked(const struct core_exec *exec,
+                                              const struct core_graph *have,
+                                              struct core_graph *want)
+{
+    struct core_exec_failure why;
+
+    assert(hd_lock_held(&core_graph_lock));
+    if (core_graph_is_updatable_locked(have) || core_graph_is_updatable_locked(want))
+        return hd_error(HD_BAD_ARG, "a child graph with device-updatable nodes");
+    if (check_graph(exec, have, want, &why) != HD_OK)
+        return HD_BAD_ARG; /* the message says why */
+    origins_keep(have, want);
+    return HD_OK;
+}
+
 static enum hd_status update_locked(struct core_exec *exec, struct core_graph *graph,
                                     struct core_exec_failure *out_why)
 {
@@ -197,10 +212,10 @@ enum hd_status core_exec_update(struct core_exec *exec, struct core_graph *graph
     enum hd_status status;
 
     *out_why = (struct core_exec_failure){.result = UPDATE_ERROR};
-    hd_lock_acquire(&core_graph_lock);
     hd_lock_acquire(&exec->lock);
+    hd_lock_acquire(&core_graph_lock);
     status = update_locked(exec, graph, out_why);
-    hd_lock_release(&exec->lock);
     hd_lock_release(&core_graph_lock);
+    hd_lock_release(&exec->lock);
     return status;
 }

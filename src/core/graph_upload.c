@@ -152,15 +152,15 @@ enum hd_status core_upload_make(struct core_exec *exec, int priority)
     struct core_upload *made = NULL;
     enum hd_status status = HD_OK;
 
-    hd_lock_acquire(&core_graph_lock);
     hd_lock_acquire(&exec->lock);
+    hd_lock_acquire(&core_graph_lock);
     if (!exec->is_uploaded) {
         status = upload_create_locked(exec, priority, &made);
         if (status == HD_OK)
             made = upload_replace(exec, made);
     }
-    hd_lock_release(&exec->lock);
     hd_lock_release(&core_graph_lock);
+    hd_lock_release(&exec->lock);
     core_upload_unref(made);
     return status;
 }

@@ -407,7 +407,7 @@ static enum hd_status order_blocking_locked(struct core_stream *stream)
 
 /*
  * What reaches the queue of a capturing stream could not be captured. Takes the lock of graphs only
- * to refuse: launches of executable graphs come here with theirs.
+ * to refuse: captures of other streams hold no launch up.
  */
 static enum hd_status order_check(struct core_stream *stream)
 {

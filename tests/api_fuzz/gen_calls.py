@@ -97,7 +97,9 @@ def bare(kind):
 
 
 def most(entry):
-    """The largest number that is safe: arrays have so many elements, buffers so many bytes."""
+    """The largest number that is safe: arrays have so many elements, buffers so many bytes, grids come to an end."""
+    if entry.symbol.startswith("cuLaunch"):
+        return "FUZZ_ELEMENTS"
     kinds = [(p, bare(p.type)) for p in entry.params if p.type.endswith("*") and "char **" not in p.type]
     if any(not p.out and (kind in POOLS or kind in FILLED or kind in ("int", "CUatomicOperation") or p.type == "void **"
                           or "32" in kind or "64" in kind or kind == "size_t" or kind.startswith("CU"))

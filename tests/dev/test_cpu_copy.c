@@ -84,6 +84,34 @@ static void test_fill(struct hal_queue *q, uint32_t elem_B, uint32_t value, size
     eq_mem(dst, want, BIG_B, "fill of %zu elements of %u bytes at %zu", count, elem_B, at);
 }
 
+static void faults(struct fixture *f, struct hal_queue *q, const union hal_packet *p, uint64_t at,
+                   const char *what)
+{
+    run(q, p);
+    eq_u64(hal_domain_status(f->domain), HD_ILLEGAL_ADDRESS, "%s faults", what);
+    eq_u64(f->domain->fault->address, at, "its address");
+    fixture_heal(f);
+}
+
+/* The signal of such an access does not say where it was. */
+static void test_no_address_of_processes(struct fixture *f, struct hal_queue *q)
+{
+    uint64_t wild = 0x9d8df427d9f95500;
+    union hal_packet copy = {.copy = {.head.op = HAL_OP_COPY,
+                                      .src = wild,
+                                      .dst = (uintptr_t)dst,
+                                      .width_B = 64,
+                                      .height = 1,
+                                      .depth = 1}};
+    union hal_packet fill = {
+        .fill = {.head.op = HAL_OP_FILL, .dst = wild, .width = 64, .height = 1, .elem_B = 1}};
+
+    faults(f, q, &copy, wild, "a copy from where no process has addresses");
+    copy.copy.src = (uintptr_t)src, copy.copy.dst = wild;
+    faults(f, q, &copy, wild, "a copy to there");
+    faults(f, q, &fill, wild, "a fill there");
+}
+
 int main(void)
 {
     uint64_t seed = tap_seed();
@@ -103,6 +131,7 @@ int main(void)
     test_fill(q, 4, 0xdeadbeef, 4, 2000001);
     test_fill(q, 2, 0x4321, 2, 3000001);
     test_fill(q, 1, 0, 1, 5000001);
+    test_no_address_of_processes(&f, q);
     q->ops->destroy(q);
     free(src), free(dst), free(want);
     fixture_fini(&f);

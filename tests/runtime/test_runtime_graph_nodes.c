@@ -221,8 +221,9 @@ static void test_edges(void)
 static void test_child(void)
 {
     struct cudaMemsetParams p = fill_of(a, 3, 1);
-    cudaGraphNode_t inner, child, found;
+    cudaGraphNode_t inner, child, found, embedded;
     cudaGraph_t sub, other, asked = NULL;
+    size_t count = 1;
 
     eq_error(cudaGraphCreate(&sub, 0), cudaSuccess, "a graph");
     eq_error(cudaGraphAddMemsetNode(&inner, sub, NULL, 0, &p), cudaSuccess, "that fills");
@@ -241,6 +242,16 @@ static void test_child(void)
     eq_error(cudaGraphExecChildGraphNodeSetParams(exec, child, other), cudaSuccess, "instead");
     run("another child");
     eq_u64(a[0], 4, "with that value");
+    eq_error(cudaGraphGetNodes(asked, &embedded, &count), cudaSuccess, "the first child's node");
+    p.value = 5;
+    eq_error(cudaGraphExecMemsetNodeSetParams(exec, embedded, &p), cudaSuccess,
+             "names the new one's");
+    run("the child's node changed");
+    eq_u64(a[0], 5, "with the value it got");
+    eq_error(cudaGraphAddEmptyNode(&found, other, NULL, 0), cudaSuccess, "one node more");
+    eq_error(cudaGraphExecChildGraphNodeSetParams(exec, child, other), cudaErrorInvalidValue,
+             "is no longer like the first");
+    run("the child that it had");
     eq_error(cudaGraphChildGraphNodeGetGraph(inner, &asked), cudaErrorInvalidValue,
              "it is no graph");
     end();

@@ -8,7 +8,7 @@
 CUresult drv_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph graph_handle,
                                             CUcontext ctx_handle, unsigned initial, unsigned flags)
 {
-    struct core_condition *condition;
+    uint64_t va;
 
     API_CALL(cuGraphConditionalHandleCreate);
     API_CHECK(out && !(flags & ~CONDITION_ASSIGN_DEFAULT));
@@ -18,8 +18,8 @@ CUresult drv_cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgra
     if (!ctx)
         return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     API_TRY(drv_result(
-        core_condition_create(graph, ctx, flags & CONDITION_ASSIGN_DEFAULT, initial, &condition)));
-    *out = condition->va;
+        core_condition_create(graph, ctx, flags & CONDITION_ASSIGN_DEFAULT, initial, &va)));
+    *out = va;
     return CUDA_SUCCESS;
 }
 

@@ -80,8 +80,29 @@ static bool fill_nt(char *dst, uint32_t value, size_t size_B)
 }
 #endif
 
-void cpu_memcpy(void *dst, const void *src, size_t size_B, bool nontemporal)
+/* ---- one row */
+
+/*
+ * Addresses of processes end here. What accesses one from there on gets a signal that does not say
+ * which it was, and AddressSanitizer's functions end the process.
+ */
+#if defined(__x86_64__)
+#define ADDRESS_END (1ull << 47)
+#else
+#define ADDRESS_END (1ull << 48)
+#endif
+
+static void *row_at(uint64_t va, uint64_t size_B)
 {
+    if (HD_UNLIKELY(va >= ADDRESS_END || size_B > ADDRESS_END - va))
+        cpu_guard_leave(HD_ILLEGAL_ADDRESS, HD_MAX(va, ADDRESS_END));
+    return (void *)(uintptr_t)va;
+}
+
+static void copy_bytes(uint64_t dst_va, uint64_t src_va, size_t size_B, bool nontemporal)
+{
+    const void *src = row_at(src_va, size_B);
+    void *dst = row_at(dst_va, size_B);
     size_t head_B = HD_MIN((size_t)(-(uintptr_t)dst & 63), size_B);
     size_t body_B = (size_B - head_B) & ~(size_t)255;
 
@@ -96,8 +117,6 @@ void cpu_memcpy(void *dst, const void *src, size_t size_B, bool nontemporal)
            size_B - head_B - body_B);
 }
 
-/* ---- one row */
-
 static uint32_t fill_pattern(uint32_t value, uint32_t elem_B)
 {
     if (elem_B == 1)
@@ -105,9 +124,11 @@ static uint32_t fill_pattern(uint32_t value, uint32_t elem_B)
     return elem_B == 2 ? (value & 0xffff) * 0x00010001u : value;
 }
 
-/* dst and size_B are multiples of elem_B. */
-static void fill_bytes(char *dst, uint32_t value, uint32_t elem_B, size_t size_B, bool nontemporal)
+/* va and size_B are multiples of elem_B. */
+static void fill_bytes(uint64_t va, uint32_t value, uint32_t elem_B, size_t size_B,
+                       bool nontemporal)
 {
+    char *dst = row_at(va, size_B);
     uint32_t pattern = fill_pattern(value, elem_B);
     size_t i = 0;
 
@@ -149,31 +170,28 @@ static void copy_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
     if (c->height * c->depth == 1) {
         uint64_t at_B = first * CPU_COPY_CHUNK_B;
         uint64_t end_B = HD_MIN(end * CPU_COPY_CHUNK_B, c->width_B);
-        cpu_memcpy((char *)(uintptr_t)c->dst + at_B, (char *)(uintptr_t)c->src + at_B, end_B - at_B,
-                   job->nontemporal);
+        copy_bytes(c->dst + at_B, c->src + at_B, end_B - at_B, job->nontemporal);
         return;
     }
     for (uint64_t row = first; row < end; row++) {
         uint64_t y = row % c->height, z = row / c->height;
-        cpu_memcpy((char *)(uintptr_t)c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
-                   (char *)(uintptr_t)c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B,
-                   false);
+        copy_bytes(c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
+                   c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B, false);
     }
 }
 
 static void fill_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
 {
     const struct hal_fill *f = &job->packet->fill;
-    char *dst = (char *)(uintptr_t)f->dst;
 
     if (f->height == 1) {
         uint64_t at_B = first * CPU_COPY_CHUNK_B;
         uint64_t end_B = HD_MIN(end * CPU_COPY_CHUNK_B, f->width * f->elem_B);
-        fill_bytes(dst + at_B, f->value, f->elem_B, end_B - at_B, job->nontemporal);
+        fill_bytes(f->dst + at_B, f->value, f->elem_B, end_B - at_B, job->nontemporal);
         return;
     }
     for (uint64_t row = first; row < end; row++)
-        fill_bytes(dst + row * f->pitch_B, f->value, f->elem_B, f->width * f->elem_B, false);
+        fill_bytes(f->dst + row * f->pitch_B, f->value, f->elem_B, f->width * f->elem_B, false);
 }
 
 struct copy_body {

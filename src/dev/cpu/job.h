@@ -119,7 +119,5 @@ void cpu_sem_apply(struct hal_domain *domain, const struct hal_sem *sem);
 /* copy.c */
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);
 uint64_t cpu_copy_size_B(const union hal_packet *packet);
-/* dst and src do not overlap. Non-temporal stores when asked for. */
-void cpu_memcpy(void *dst, const void *src, size_t size_B, bool nontemporal);
 
 #endif

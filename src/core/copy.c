@@ -30,6 +30,17 @@ static bool must_wait(bool async, enum core_mem_kind dst, enum core_mem_kind src
     return !async && (dst != CORE_MEM_DEVICE || src != CORE_MEM_DEVICE);
 }
 
+enum { CTX_SYNC_MEMOPS = 128 }; /* CU_CTX_SYNC_MEMOPS */
+
+/* The program wants to wait for what is in the device as well. */
+static bool is_synchronous(const struct core_stream *stream, uint64_t va)
+{
+    struct core_block block;
+
+    return atomic_load_explicit(&stream->ctx->flags, memory_order_relaxed) & CTX_SYNC_MEMOPS ||
+           (core_memory_find(va, &block) && block.is_synchronous);
+}
+
 static enum hd_status copy_classify(const struct core_copy *c, enum core_mem_kind *out_dst,
                                     enum core_mem_kind *out_src)
 {
@@ -89,7 +100,10 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
         return HD_OK;
     core_copy_packet(c, &p);
     HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
-    return must_wait(c->async, dst, src) ? core_stream_synchronize(stream) : HD_OK;
+    if (must_wait(c->async, dst, src) ||
+        (!c->async && (is_synchronous(stream, c->dst) || is_synchronous(stream, c->src))))
+        return core_stream_synchronize(stream);
+    return HD_OK;
 }
 
 static enum hd_status fill_classify(uint64_t dst, uint64_t pitch_B, uint32_t elem_B, uint64_t width,
@@ -158,5 +172,7 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
     core_fill_packet(dst, pitch_B, value, elem_B, width, height, &p);
     HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
     /* Memory that the host can see is filled when a synchronous call returns. */
-    return async || kind == CORE_MEM_DEVICE ? HD_OK : core_stream_synchronize(stream);
+    if (!async && (kind != CORE_MEM_DEVICE || is_synchronous(stream, dst)))
+        return core_stream_synchronize(stream);
+    return HD_OK;
 }

@@ -128,6 +128,7 @@ struct core_block {
     enum core_mem_kind kind;
     bool is_multicast;          /* nothing but multimem instructions reaches it */
     bool is_own;                /* core's: of a module, an array ...; programs cannot free it */
+    bool is_synchronous;        /* see core_memory_sync_set() */
     unsigned flags;             /* the API's */
     struct core_context *ctx;   /* NULL: a mapping (vmm.h) */
     struct core_device *device; /* the context's */
@@ -150,6 +151,11 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
 enum hd_status core_memory_unregister(uint64_t va) HD_MUST_CHECK;
 /* The live block that contains va, by value. */
 bool core_memory_find(uint64_t va, struct core_block *out_block);
+/*
+ * Do calls that are not asynchronous wait until the memory is written or read, also when nobody on
+ * the host could tell? HD_BAD_ARG: there is no such memory.
+ */
+enum hd_status core_memory_sync_set(uint64_t va, bool is_synchronous) HD_MUST_CHECK;
 /*
  * May the device touch [va, va + size_B)? HD_BAD_ARG for a range inside the device's address space
  * that is not within one live block; memory outside it is the program's and its own business.

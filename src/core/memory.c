@@ -94,9 +94,9 @@ static struct core_block *block_of_locked(uint64_t va)
     return block && block->pooled && block->pooled->cached ? NULL : block;
 }
 
-static const struct core_block *find_locked(uint64_t va)
+static struct core_block *find_locked(uint64_t va)
 {
-    const struct core_block *block = block_of_locked(va);
+    struct core_block *block = block_of_locked(va);
 
     return block ? block : core_registered_find_locked(va);
 }
@@ -111,6 +111,19 @@ bool core_memory_find(uint64_t va, struct core_block *out_block)
         *out_block = *block;
     hd_lock_release(&core_memory_lock);
     return block != NULL;
+}
+
+enum hd_status core_memory_sync_set(uint64_t va, bool is_synchronous)
+{
+    struct core_block *block;
+
+    hd_lock_acquire(&core_memory_lock);
+    block = find_locked(va);
+    if (block)
+        block->is_synchronous = is_synchronous;
+    hd_lock_release(&core_memory_lock);
+    return block ? HD_OK
+                 : hd_error(HD_BAD_ARG, "0x%llx is not device memory", (unsigned long long)va);
 }
 
 /* The program's own memory: whatever is there may be touched. */

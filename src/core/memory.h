@@ -120,7 +120,7 @@ void core_advice_forget_locked(uint64_t va, uint64_t size_B);
 /* False, without a lock, while nothing is registered. */
 bool core_registered_any(void);
 /* The registered block that contains va, or NULL. O(log n). */
-const struct core_block *core_registered_find_locked(uint64_t va);
+struct core_block *core_registered_find_locked(uint64_t va);
 void core_registered_release_locked(const struct core_context *ctx);
 
 #endif

@@ -258,6 +258,7 @@ static struct core_pooled *reuse_locked(struct core_mempool *pool, struct core_s
     p->cached = false;
     p->queue = NULL;
     p->block->id = core_memory_next_id();
+    p->block->is_synchronous = false;
     hd_list_push(&pool->live, p);
     stat_add(pool, CORE_STAT_USED, size_B);
     return p;

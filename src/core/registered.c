@@ -29,7 +29,7 @@ static size_t find_locked(uint64_t va)
     return low;
 }
 
-const struct core_block *core_registered_find_locked(uint64_t va)
+struct core_block *core_registered_find_locked(uint64_t va)
 {
     size_t i = find_locked(va);
 

@@ -2,6 +2,9 @@
  * What the driver is asked for: contexts, functions, streams, occupancy, memory, libraries; and
  * settings that are told again.
  */
+#include <stdatomic.h>
+#include <unistd.h>
+
 #include "driver_fixture.h"
 
 static CUcontext ctx;
@@ -271,8 +274,6 @@ static void test_memory(void)
     success(cuPointerGetAttributes(3, asked, answers, p + 10), "what is it");
     ok(type == CU_MEMORYTYPE_DEVICE && range == p && size_B >= pitch_B * 5,
        "device memory from there on");
-    success(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p),
-            "copies are to be synchronous");
     eq_u64(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p),
            CUDA_ERROR_INVALID_VALUE, "cannot be set");
     eq_u64(cuMemAllocPitch_v2(&p, &pitch_B, 100, 5, 3), CUDA_ERROR_INVALID_VALUE,
@@ -285,6 +286,49 @@ static void test_memory(void)
     ok(flags & CU_MEMHOSTALLOC_DEVICEMAP, "the device has it");
     success(cuMemFreeHost(host), "free");
     eq_u64(cuMemHostGetFlags(&flags, host), CUDA_ERROR_INVALID_VALUE, "gone");
+}
+
+static void late(void *arg)
+{
+    usleep(20000);
+    atomic_store((_Atomic int *)arg, 1);
+}
+
+/* Was the device done with `what`, which comes behind something that takes long? */
+#define IS_WAITED_FOR(what)                                                                        \
+    (atomic_store(&arrived, 0), success(cuLaunchHostFunc(NULL, late, &arrived), "something long"), \
+     success(what, #what), atomic_load(&arrived))
+
+static void test_synchronous_memory(void)
+{
+    unsigned on = 1, off = 0, asked = 2;
+    static _Atomic int arrived;
+    CUdeviceptr p, q;
+    CUcontext strict;
+
+    success(cuMemAlloc_v2(&p, 64), "memory");
+    success(cuMemAlloc_v2(&q, 64), "other memory");
+    success(cuPointerGetAttribute(&asked, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p), "ask");
+    eq_u64(asked, 0, "calls on it do not wait");
+    success(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p + 8), "they are to");
+    success(cuPointerGetAttribute(&asked, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p), "ask");
+    eq_u64(asked, 1, "they do");
+    ok(IS_WAITED_FOR(cuMemcpyDtoD_v2(p, q, 64)), "a copy to it");
+    ok(IS_WAITED_FOR(cuMemcpyDtoD_v2(q, p, 64)), "a copy from it");
+    ok(IS_WAITED_FOR(cuMemsetD8_v2(p + 32, 1, 32)), "a fill");
+    success(cuPointerSetAttribute(&off, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p), "no longer");
+    success(cuPointerGetAttribute(&asked, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, p), "ask");
+    eq_u64(asked, 0, "they do not");
+    eq_u64(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, (CUdeviceptr)(uintptr_t)&p),
+           CUDA_ERROR_INVALID_VALUE, "no device memory");
+    success(cuMemFree_v2(p), "free");
+    success(cuMemFree_v2(q), "free");
+
+    success(cuCtxCreate(&strict, CU_CTX_SYNC_MEMOPS, 0), "a context in which all calls wait");
+    success(cuMemAlloc_v2(&p, 64), "memory");
+    ok(IS_WAITED_FOR(cuMemsetD8_v2(p, 1, 64)), "a fill");
+    success(cuCtxDestroy(strict), "destroy");
+    success(cuCtxSetCurrent(ctx), "back");
 }
 
 /* Each writes its box and nothing else. */
@@ -382,6 +426,7 @@ int main(void)
     test_streams();
     test_event_times();
     test_memory();
+    test_synchronous_memory();
     test_fills();
     test_library();
     success(cuProfilerStart(), "profiling");

@@ -161,11 +161,12 @@ void fill_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS(struct fuzz *z, unsigned i, void
     p->flags = flags(z);
 }
 
-/* Only waits that end: an eventfd counts down from a large number (above). */
+/* Only waits that end: an eventfd counts down from a large number (above), timelines are at 0. */
 void fill_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS(struct fuzz *z, unsigned i, void *out)
 {
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = out;
 
+    memset(p, 0, sizeof(*p)); /* what the memory was used for before stands there */
     p->flags = flags(z);
 }
 
@@ -173,8 +174,10 @@ void fill_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS(struct fuzz *z, unsigned i, void *
     do {                                                                                           \
         (p)->extSemArray = fuzz_more(z, i, FUZZ_ELEMENTS * sizeof(CUexternalSemaphore));           \
         (p)->paramsArray = fuzz_more(z, i, FUZZ_ELEMENTS * sizeof(params));                        \
-        for (unsigned k = 0; k < FUZZ_ELEMENTS; k++)                                               \
+        for (unsigned k = 0; k < FUZZ_ELEMENTS; k++) {                                             \
             (p)->extSemArray[k] = TAKE(CUexternalSemaphore, EXT_SEMAPHORE);                        \
+            fill_##params(z, i, (void *)&(p)->paramsArray[k]);                                     \
+        }                                                                                          \
         (p)->numExtSems = n;                                                                       \
     } while (0)
 

@@ -243,6 +243,8 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
         *(void **)value = (void *)(uintptr_t)ptr;
         return true;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+        *(unsigned *)value = b->is_synchronous;
+        return true;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
         *(unsigned *)value = 0;
@@ -343,5 +345,5 @@ CUresult drv_cuPointerSetAttribute(const void *value, CUpointer_attribute attrib
     API_CHECK(value);
     API_CONTEXT(ctx);
     API_CHECK(attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
-    return drv_result(core_memory_check(ptr, 1, true));
+    return drv_result(core_memory_sync_set(ptr, *(const unsigned *)value != 0));
 }

@@ -46,7 +46,7 @@ NAMED = [
     (r"cuMemHostRegister(_v2)?\.p", "fuzz_arena(z)"),
     (r"cuMem(FreeHost|HostUnregister|HostGet\w+)\.p", "fuzz_take(z, FUZZ_HOST)"),
     (r"cuMem(ImportFromShareableHandle\.osHandle|PoolImportFromShareableHandle\.handle)", "fuzz_take(z, FUZZ_FD)"),
-    # What memory holds never has the highest bit of a byte: waits for `>= 0` end.
+    # Seldom all bits: waits are for one that is not set (values.c).
     (r"cuStreamWriteValue.*\.value", "0x01010101 * fuzz_below(z, 128)"),
     (r"cuMemset.*\.(ui|us|uc)", "0x01010101 * fuzz_below(z, 128)"),
     (r"cuStreamWaitValue.*\.value", "0"),

@@ -52,6 +52,45 @@ static void test_linear(void)
     eq_u64(size_B, LOW_B, "and is as long");
 }
 
+static void test_linear_async(void)
+{
+    unsigned char in[8] = "to there", out[8] = {0};
+    CUstream stream;
+
+    success(cuStreamCreate(&stream, 0), "stream");
+    success(cuMemsetD16(low_at(128), 0x5566, 4), "memset");
+    success(cuMemsetD2D8(low_at(136), 8, 0x77, 4, 2), "memset of rows");
+    success(cuMemcpyHtoDAsync(low_at(512), in, 8, stream), "to the device");
+    success(cuMemcpyDtoDAsync(low_at(520), low_at(512), 8, stream), "on it");
+    success(cuMemcpyDtoHAsync(out, low_at(520), 8, stream), "from it");
+    success(cuStreamSynchronize(stream), "wait");
+    eq_mem(out, in, 8, "copied three times");
+    ok(low[128] == 0x66 && low[135] == 0x55, "four of two bytes");
+    ok(low[136] == 0x77 && low[139] == 0x77 && !low[140] && low[147] == 0x77, "two rows of four");
+    success(cuMemcpyPeer((uintptr_t)low + 528, NULL, (uintptr_t)low + 512, NULL, 8), "peers");
+    eq_mem(low + 528, in, 8, "are this device");
+    success(cuStreamWriteValue64(stream, (uintptr_t)low + 1024, 7, 0), "write");
+    success(cuStreamWaitValue64(stream, (uintptr_t)low + 1024, 7, CU_STREAM_WAIT_VALUE_EQ), "wait");
+    success(cuStreamSynchronize(stream), "which ends");
+    eq_u64(*(uint64_t *)(low + 1024), 7, "written");
+    success(cuStreamDestroy(stream), "destroy");
+}
+
+/* What is not where 32 bits reach. */
+static void test_far(CUmodule module)
+{
+    CUdeviceptr_v1 ptr = 1;
+    unsigned size_B = 0;
+
+    eq_u64(cuMemAllocPitch(&ptr, &size_B, 100, 4, 4), CUDA_ERROR_OUT_OF_MEMORY, "rows");
+    eq_u64(cuModuleGetGlobal(&ptr, &size_B, module, "table"), CUDA_ERROR_OUT_OF_MEMORY,
+           "a variable");
+    eq_u64(ptr, 1, "nothing is told");
+    success(cuModuleGetGlobal(NULL, &size_B, module, "table"), "its size alone");
+    eq_u64(size_B, 64, "fits");
+    eq_u64(cuModuleGetGlobal(NULL, &size_B, module, "none"), CUDA_ERROR_NOT_FOUND, "no variable");
+}
+
 /* ---- arrays */
 
 static void test_array_row(void)
@@ -327,6 +366,8 @@ int main(void)
     success(cuModuleLoadData(&module, driver_ptx), "module");
     low_create();
     test_linear();
+    test_linear_async();
+    test_far(module);
     test_array_row();
     test_array_3d();
     test_boxes();

@@ -271,6 +271,8 @@ static void test_bad_input(void)
     eq_u64(add(NULL, CU_JIT_INPUT_PTX, bad, 8, "g"), CUDA_ERROR_INVALID_HANDLE, "no link");
     eq_u64(cuLinkAddFile_v2(link, CU_JIT_INPUT_PTX, "/no/such.ptx", 0, NULL, NULL),
            CUDA_ERROR_FILE_NOT_FOUND, "no file");
+    eq_u64(cuLinkAddFile(link, CU_JIT_INPUT_PTX, "/no/such.ptx", 0, NULL, NULL),
+           CUDA_ERROR_FILE_NOT_FOUND, "nor in the first version");
     success(cuLinkDestroy(link), "destroy");
     eq_u64(cuLinkCreate_v2(1, &unknown, &value, &link), CUDA_ERROR_INVALID_VALUE, "no such option");
     eq_u64(cuLinkCreate_v2(1, &level, &value, &link), CUDA_ERROR_INVALID_VALUE, "level 5");

@@ -2,6 +2,8 @@
  * Texture and surface references: what is read through the variables of a module is what texture
  * objects with the same settings give; what is said can be asked for; wrong calls change nothing.
  */
+#include <sys/mman.h>
+
 #include <unistd.h>
 
 #include "api/driver/cuda_abi.h"
@@ -162,6 +164,69 @@ static void test_arrays(void)
     success(cuTexRefSetMaxAnisotropy(t, 4), "anisotropy");
     success(cuTexRefGetMaxAnisotropy(&channels, t), "ask");
     eq_u64((unsigned)channels, 4, "anisotropy");
+}
+
+static void test_levels(void)
+{
+    CUDA_ARRAY3D_DESCRIPTOR desc = {W, H, 0, CU_AD_FORMAT_FLOAT, 4, 0};
+    CUfilter_mode filter = 0;
+    CUmipmappedArray levels, got = NULL;
+    float bias = 0, min = 0, max = 0;
+    CUtexref t;
+
+    success(cuModuleGetTexRef(&t, module, "t"), "the reference");
+    success(cuMipmappedArrayCreate(&levels, &desc, 2), "two levels");
+    invalid(cuTexRefGetMipmappedArray(&got, t), "none are bound");
+    success(cuTexRefSetMipmappedArray(t, levels, CU_TRSA_OVERRIDE_FORMAT), "bind");
+    success(cuTexRefGetMipmappedArray(&got, t), "ask");
+    ok(got == levels, "the levels");
+    success(cuTexRefSetMipmapFilterMode(t, CU_TR_FILTER_MODE_LINEAR), "filter between them");
+    success(cuTexRefGetMipmapFilterMode(&filter, t), "ask");
+    eq_u64(filter, CU_TR_FILTER_MODE_LINEAR, "filter");
+    success(cuTexRefSetMipmapLevelBias(t, 0.5f), "bias");
+    success(cuTexRefGetMipmapLevelBias(&bias, t), "ask");
+    ok(bias == 0.5f, "bias");
+    success(cuTexRefSetMipmapLevelClamp(t, 0.25f, 1), "range");
+    success(cuTexRefGetMipmapLevelClamp(&min, &max, t), "ask");
+    ok(min == 0.25f && max == 1, "range");
+    invalid(cuTexRefSetMipmapFilterMode(t, (CUfilter_mode)7), "no filter");
+    invalid(cuTexRefGetMipmapLevelClamp(NULL, &max, t), "nowhere");
+    success(cuTexRefSetArray(t, floats, CU_TRSA_OVERRIDE_FORMAT), "one level again");
+    success(cuTexRefSetMipmapFilterMode(t, CU_TR_FILTER_MODE_POINT), "as it was");
+    success(cuTexRefSetMipmapLevelBias(t, 0), "as it was");
+    success(cuMipmappedArrayDestroy(levels), "destroy");
+}
+
+/* Addresses of the first version: memory of the host below 4 GiB. */
+static void test_first_addresses(void)
+{
+    CUDA_ARRAY_DESCRIPTOR_v1 first = {8, 4, CU_AD_FORMAT_FLOAT, 1};
+    CUDA_ARRAY_DESCRIPTOR desc = {8, 4, CU_AD_FORMAT_FLOAT, 1};
+    CUdeviceptr_v1 asked = 0;
+    unsigned offset = 1;
+    CUtexref l, t;
+    char *low =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+
+    ok(low != MAP_FAILED, "memory below 4 GiB");
+    success(cuMemHostRegister_v2(low, 4096, CU_MEMHOSTREGISTER_DEVICEMAP), "registered");
+    success(cuModuleGetTexRef(&l, module, "l"), "the reference");
+    success(cuTexRefSetFormat(l, CU_AD_FORMAT_FLOAT, 2), "format");
+    success(cuTexRefSetAddress(&offset, l, (CUdeviceptr_v1)(uintptr_t)low, 128), "bind");
+    eq_u64(offset, 0, "no offset");
+    success(cuTexRefGetAddress(&asked, l), "ask");
+    eq_u64(asked, (uintptr_t)low, "the address");
+    success(cuModuleGetTexRef(&t, module, "t"), "the reference");
+    success(cuTexRefSetAddress2D(t, &first, (CUdeviceptr_v1)(uintptr_t)low, 32), "rows");
+    success(cuTexRefGetAddress(&asked, t), "ask");
+    eq_u64(asked, (uintptr_t)low, "the address");
+    success(cuTexRefSetAddress2D_v2(t, &desc, (uintptr_t)low + 512, 32), "other rows");
+    success(cuTexRefGetAddress(&asked, t), "ask");
+    eq_u64(asked, (uintptr_t)low + 512, "their address");
+    invalid(cuTexRefSetAddress2D_v2(t, &desc, (uintptr_t)low, 16), "a pitch below the width");
+    success(cuTexRefSetArray(t, floats, CU_TRSA_OVERRIDE_FORMAT), "an array again");
+    success(cuMemHostUnregister(low), "unregister");
+    munmap(low, 4096);
 }
 
 /* What the initialiser says counts until calls say otherwise. */
@@ -361,6 +426,8 @@ int main(void)
     array_make(&floats, CU_AD_FORMAT_FLOAT, 4, 16);
     array_make(&bytes, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4);
     test_arrays();
+    test_levels();
+    test_first_addresses();
     test_given();
     test_memory();
     test_surface();

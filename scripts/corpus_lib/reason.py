@@ -10,30 +10,6 @@ WAIVED = re.compile(r"\bwaiv(ed|ing)\b", re.I)
 # An error that something is missing has one of these states (src/base/status.h).
 STATE = re.compile(r"^heddle\[error\]: (NOT_SUPPORTED|NO_IMAGE|UNRESOLVED): ")
 
-# What a program was told that the device cannot do (src/core/feature.c): one attribute, or all properties.
-ATTRIBUTE = re.compile(r"^heddle\[load\]: (device attribute (\w+) is 0: Heddle has no .*)", re.M)
-PROPERTIES = re.compile(r"^heddle\[load\]: device properties are 0 where Heddle has no feature yet: (.*)", re.M)
-
-
-def words_of(text):
-    return {word for word in re.split(r"[^a-z0-9]+", text.lower()) if word}
-
-
-def feature_of(said, log):
-    """
-    The feature that a program gave up for: of those it asked the device for in vain the one whose name has most words in
-    common with what the program says, or else the last one that it asked for by itself.
-    """
-    asked = [(line, words_of(line)) for line, _ in reversed(ATTRIBUTE.findall(log))]
-    listed = ", ".join(PROPERTIES.findall(log)).split("), ") if PROPERTIES.search(log) else []
-    all_ = [(f"device properties: Heddle has no {item.rstrip(')')}) yet", words_of(item)) for item in listed]
-    common = words_of("device attribute is 0 heddle has no yet of supported")  # in every line
-    best = max(asked + all_, key=lambda f: len((f[1] - common) & words_of(said)), default=None)
-    if best and (best[1] - common) & words_of(said):
-        return best[0]
-    return asked[0][0] if asked else ""
-
-
 # "ptx:64:1: in _Z6kernelPf: instruction `mbarrier.init.shared.b64 [%r49], %r4;`: the instruction is not supported"
 IN_KERNEL = re.compile(r"^(\S+:\d+:\d+): in (\w+): (.*)$")
 INSTRUCTION = re.compile(r"`([^`]*)`")
@@ -73,11 +49,9 @@ def refusal_of(run):
     ours = "\n".join(line for line in lines if OURS.search(line) and "cuGetExportTable" not in line)
     others = "\n".join(line for line in lines if not LOGGED.search(line))
     own = first_line(STATE, ours) or first_line(REFUSED, ours)
-    said = own or first_line(REFUSED, others, run.out)
-    return (not own and said and feature_of(said, run.log)) or said
+    return own or first_line(REFUSED, others, run.out)
 
 
 def waiver_of(run):
     """What a program gave up for that ends with words of that."""
-    said = first_line(WAIVED, run.out, run.err)
-    return (said and feature_of(said, run.log)) or said
+    return first_line(WAIVED, run.out, run.err)

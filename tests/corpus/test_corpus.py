@@ -34,20 +34,11 @@ RUNS = [
     ("interp", "sum 7\ntime 3 ms\n", "", 0, None, "right"),
     ("interp", "sum 8\ntime 3 ms\n", "", 0, None, "wrong"),
 ]
-POOLS = "device attribute MEMORY_POOLS_SUPPORTED is 0: Heddle has no memory pools yet (cuMemPoolCreate)"
-SPACE = "device attribute VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED is 0: Heddle has no virtual memory management yet (cuMemCreate)"
-ASKED = f"heddle[load]: {POOLS}\nheddle[load]: {SPACE}\n"
-PROPERTIES = "heddle[load]: device properties are 0 where Heddle has no feature yet: textures (cuTex), persisting L2 (cuL2)\n"
 # log, errors, output: the reason of the refusal
 CUBIN = "the image is machine code (cubin) for sm_120 without PTX"
 REASONS = [
     (f"heddle[error]: NO_IMAGE: {CUBIN}\n", "error 0209 no kernel image is available\n", "", CUBIN),
     ("", "heddle: cudaMallocAsync is not implemented\n", "not supported\n", "cudaMallocAsync is not implemented"),
-    (ASKED, "", "Device does not support Memory Pools\n", POOLS),
-    (ASKED, "", "it does not support VIRTUAL ADDRESS MANAGEMENT\n", SPACE),
-    (ASKED, "", "it does not support that\n", SPACE),
-    (PROPERTIES, "", "it does not support persisting L2 Caching\n", "device properties: Heddle has no persisting L2 (cuL2) yet"),
-    (PROPERTIES, "", "it does not support that\n", "it does not support that"),
     ("heddle: cuGetExportTable is not there\n", "no kernel image\n", "", "no kernel image"),
     ("", "", "Device does not support Memory Pools\n", "Device does not support Memory Pools"),
 ]

@@ -76,6 +76,133 @@ static void test_split(void)
     cudaFree(managed);
 }
 
+/* Names that 12 has beside the ones that 13 calls so. */
+static void test_second_names(void)
+{
+    typedef cudaError_t (*advise)(const void *, size_t, enum cudaMemoryAdvise,
+                                  struct cudaMemLocation);
+    typedef cudaError_t (*prefetch)(const void *, size_t, struct cudaMemLocation, unsigned,
+                                    cudaStream_t);
+    typedef cudaError_t (*elapsed)(float *, cudaEvent_t, cudaEvent_t);
+    typedef cudaError_t (*get_limit)(size_t *, enum cudaLimit);
+    typedef cudaError_t (*set_limit)(enum cudaLimit, size_t);
+    typedef cudaError_t (*get_cache)(enum cudaFuncCache *);
+    typedef cudaError_t (*set_cache)(enum cudaFuncCache);
+    typedef cudaError_t (*set_double)(double *);
+    struct cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
+    enum cudaFuncCache cache = cudaFuncCachePreferNone;
+    size_t stack_B = 0;
+    cudaEvent_t event;
+    double value = 0.1;
+    void *managed;
+    float ms = -1;
+
+    cudaMallocManaged(&managed, 64, cudaMemAttachGlobal);
+    eq_error(
+        FIND(advise, "cudaMemAdvise_v2", "12")(managed, 64, cudaMemAdviseSetReadMostly, device),
+        cudaSuccess, "advice with a location");
+    eq_error(FIND(prefetch, "cudaMemPrefetchAsync_v2", "12")(managed, 64, device, 0, NULL),
+             cudaSuccess, "prefetch to one");
+    cudaFree(managed);
+    cudaEventCreate(&event);
+    cudaEventRecord(event, NULL);
+    cudaEventSynchronize(event);
+    eq_error(FIND(elapsed, "cudaEventElapsedTime_v2", "12")(&ms, event, event), cudaSuccess,
+             "time");
+    ok(ms == 0, "none between an event and itself");
+    cudaEventDestroy(event);
+    eq_error(FIND(set_limit, "cudaThreadSetLimit", "12")(cudaLimitStackSize, 8192), cudaSuccess,
+             "a thread's limit");
+    eq_error(FIND(get_limit, "cudaThreadGetLimit", "12")(&stack_B, cudaLimitStackSize), cudaSuccess,
+             "ask");
+    eq_u64(stack_B, 8192, "it is the device's");
+    eq_error(FIND(set_cache, "cudaThreadSetCacheConfig", "12")(cudaFuncCachePreferL1), cudaSuccess,
+             "prefer L1");
+    eq_error(FIND(get_cache, "cudaThreadGetCacheConfig", "12")(&cache), cudaSuccess, "ask");
+    eq_u64(cache, cudaFuncCachePreferL1, "L1");
+    eq_error(FIND(set_double, "cudaSetDoubleForDevice", "12")(&value), cudaSuccess, "a double");
+    eq_error(FIND(set_double, "cudaSetDoubleForHost", "12")(&value), cudaSuccess, "and back");
+    ok(value == 0.1, "it is as it was: devices have doubles");
+}
+
+static void test_second_names_of_graphs(void)
+{
+    typedef cudaError_t (*edges_change)(cudaGraph_t, const cudaGraphNode_t *,
+                                        const cudaGraphNode_t *, const cudaGraphEdgeData *, size_t);
+    typedef cudaError_t (*edges_get)(cudaGraph_t, cudaGraphNode_t *, cudaGraphNode_t *,
+                                     cudaGraphEdgeData *, size_t *);
+    typedef cudaError_t (*nodes_get)(cudaGraphNode_t, cudaGraphNode_t *, cudaGraphEdgeData *,
+                                     size_t *);
+    typedef cudaError_t (*add)(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *,
+                               const cudaGraphEdgeData *, size_t, struct cudaGraphNodeParams *);
+    struct cudaGraphNodeParams empty = {.type = cudaGraphNodeTypeEmpty};
+    cudaGraphNode_t a, b, from = NULL, to = NULL;
+    cudaGraph_t graph;
+    size_t n = 1;
+
+    cudaGraphCreate(&graph, 0);
+    cudaGraphAddEmptyNode(&a, graph, NULL, 0);
+    eq_error(FIND(add, "cudaGraphAddNode_v2", "12")(&b, graph, NULL, NULL, 0, &empty), cudaSuccess,
+             "a node");
+    eq_error(FIND(edges_change, "cudaGraphAddDependencies_v2", "12")(graph, &a, &b, NULL, 1),
+             cudaSuccess, "an edge");
+    eq_error(FIND(edges_get, "cudaGraphGetEdges_v2", "12")(graph, &from, &to, NULL, &n),
+             cudaSuccess, "ask");
+    ok(n == 1 && from == a && to == b, "that one");
+    eq_error(FIND(nodes_get, "cudaGraphNodeGetDependencies_v2", "12")(b, &from, NULL, &n),
+             cudaSuccess, "ask");
+    ok(n == 1 && from == a, "b depends on a");
+    eq_error(FIND(nodes_get, "cudaGraphNodeGetDependentNodes_v2", "12")(a, &to, NULL, &n),
+             cudaSuccess, "ask");
+    ok(n == 1 && to == b, "which b does");
+    eq_error(FIND(edges_change, "cudaGraphRemoveDependencies_v2", "12")(graph, &a, &b, NULL, 1),
+             cudaSuccess, "no edge");
+    eq_error(cudaGraphGetEdges(graph, NULL, NULL, NULL, &n), cudaSuccess, "ask");
+    eq_u64(n, 0, "none is left");
+    cudaGraphDestroy(graph);
+}
+
+static void test_second_names_of_captures(void)
+{
+    typedef cudaError_t (*info2)(cudaStream_t, enum cudaStreamCaptureStatus *, unsigned long long *,
+                                 cudaGraph_t *, const cudaGraphNode_t **, size_t *);
+    typedef cudaError_t (*info3)(cudaStream_t, enum cudaStreamCaptureStatus *, unsigned long long *,
+                                 cudaGraph_t *, const cudaGraphNode_t **,
+                                 const cudaGraphEdgeData **, size_t *);
+    typedef cudaError_t (*update1)(cudaStream_t, cudaGraphNode_t *, size_t, unsigned);
+    typedef cudaError_t (*update2)(cudaStream_t, cudaGraphNode_t *, const cudaGraphEdgeData *,
+                                   size_t, unsigned);
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaGraphEdgeData *data;
+    const cudaGraphNode_t *from;
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t a, b;
+    cudaStream_t stream;
+    size_t n = 9;
+
+    cudaStreamCreate(&stream);
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    eq_error(
+        FIND(info2, "cudaStreamGetCaptureInfo_v2", "12")(stream, &status, NULL, &graph, &from, &n),
+        cudaSuccess, "ask");
+    ok(status == cudaStreamCaptureStatusActive && graph && !n, "it begins");
+    cudaGraphAddEmptyNode(&a, graph, NULL, 0);
+    cudaGraphAddEmptyNode(&b, graph, NULL, 0);
+    eq_error(FIND(update1, "cudaStreamUpdateCaptureDependencies",
+                  "12")(stream, &a, 1, cudaStreamSetCaptureDependencies),
+             cudaSuccess, "behind a");
+    eq_error(FIND(update2, "cudaStreamUpdateCaptureDependencies_v2",
+                  "12")(stream, &b, NULL, 1, cudaStreamAddCaptureDependencies),
+             cudaSuccess, "and b");
+    eq_error(FIND(info3, "cudaStreamGetCaptureInfo_v3", "12")(stream, &status, NULL, NULL, &from,
+                                                              &data, &n),
+             cudaSuccess, "ask");
+    ok(n == 2 && from[0] == a && from[1] == b, "behind both");
+    eq_error(cudaStreamEndCapture(stream, &graph), cudaSuccess, "end");
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+}
+
 /* The table of errors: ascending, names and well-known texts. */
 static void test_errors(void)
 {
@@ -101,6 +228,9 @@ int main(void)
     test_versions();
     test_properties();
     test_split();
+    test_second_names();
+    test_second_names_of_graphs();
+    test_second_names_of_captures();
     test_errors();
     return done();
 }

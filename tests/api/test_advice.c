@@ -203,7 +203,7 @@ static void test_boxes(void)
     success(cuStreamSynchronize(stream), "synchronize");
     eq_mem(back, box, sizeof(box), "came back");
     peer.srcContext = (CUcontext)&peer;
-    eq_u64(cuMemcpy3DPeer(&peer), CUDA_ERROR_INVALID_HANDLE, "garbage context");
+    eq_u64(cuMemcpy3DPeer(&peer), CUDA_ERROR_INVALID_CONTEXT, "garbage context");
     op.dst.op.ptr.rowLength = 3;
     eq_u64(cuMemcpy3DBatchAsync(1, &op, &fail_idx, 0, stream), CUDA_ERROR_INVALID_VALUE,
            "rows overlap");

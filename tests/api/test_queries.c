@@ -38,7 +38,7 @@ static void test_context_settings(void)
     eq_u64((unsigned)device, 0, "is device 0");
     success(cuCtxSynchronize_v2(other), "wait for a context");
     success(cuCtxDestroy(other), "destroy");
-    eq_u64(cuCtxGetDevice_v2(&device, other), CUDA_ERROR_INVALID_HANDLE, "a context that is gone");
+    eq_u64(cuCtxGetDevice_v2(&device, other), CUDA_ERROR_INVALID_CONTEXT, "a context that is gone");
     eq_u64(cuCtxSynchronize_v2(other), CUDA_ERROR_INVALID_CONTEXT, "the same");
     eq_u64(cuCtxGetId(other, &id), CUDA_ERROR_INVALID_CONTEXT, "the same");
     success(cuCtxSetCurrent(ctx), "back");

@@ -255,51 +255,78 @@ static bool weigh(const char *without)
     return total_weight != 0;
 }
 
-int main(int argc, char **argv)
+struct options {
+    uint64_t seed, rounds;
+    double seconds;
+    const char *without;
+    bool coverage;
+};
+
+static bool options_read(int argc, char **argv, struct options *o)
 {
-    static const struct option options[] = {
+    static const struct option names[] = {
         {"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 's'},
         {"calls", required_argument, NULL, 'c'},   {"seed", required_argument, NULL, 'r'},
         {"rounds", required_argument, NULL, 'n'},  {"without", required_argument, NULL, 'w'},
         {"coverage", no_argument, NULL, 'v'},      {0}};
-    uint64_t seed = 1, rounds = 0, n = 0;
-    double seconds = 0, start = now_s();
-    const char *without = NULL;
-    int which, coverage = 0, found = 0;
+    int which;
 
-    while ((which = getopt_long(argc, argv, "", options, NULL)) != -1)
+    *o = (struct options){.seed = 1};
+    while ((which = getopt_long(argc, argv, "", names, NULL)) != -1)
         switch (which) {
         case 't':
             threads = (unsigned)strtoul(optarg, NULL, 0);
             break;
         case 's':
-            seconds = strtod(optarg, NULL);
+            o->seconds = strtod(optarg, NULL);
             break;
         case 'c':
             calls = (unsigned)strtoul(optarg, NULL, 0);
             break;
         case 'r':
-            seed = strtoull(optarg, NULL, 0);
+            o->seed = strtoull(optarg, NULL, 0);
             break;
         case 'n':
-            rounds = strtoull(optarg, NULL, 0);
+            o->rounds = strtoull(optarg, NULL, 0);
             break;
         case 'w':
-            without = optarg;
+            o->without = optarg;
             break;
         case 'v':
-            coverage = 1;
+            o->coverage = true;
             break;
         default:
-            return 2;
+            return false;
         }
     if (getenv("FUZZ_SECONDS")) {
-        seconds = strtod(getenv("FUZZ_SECONDS"), NULL);
-        rounds = 0;
+        o->seconds = strtod(getenv("FUZZ_SECONDS"), NULL);
+        o->rounds = 0;
     }
-    if (!threads || threads > THREADS_MAX || fuzz_entry_count > ENTRIES_MAX)
-        return 2;
-    if (!weigh(without))
+    return threads && threads <= THREADS_MAX && fuzz_entry_count <= ENTRIES_MAX;
+}
+
+/* Until something is found, or rounds or time are up; 0: nothing was. */
+static int rounds_run(const struct options *o)
+{
+    double start = now_s();
+    uint64_t n = 0;
+    int found;
+
+    do {
+        memset(shared->traces, 0, sizeof(shared->traces));
+        found = round_watched(o->seed + n++);
+    } while (!found && (o->rounds ? n < o->rounds : now_s() - start < o->seconds));
+    printf("api fuzz: %llu rounds of %u threads with %u calls each, %s\n", (unsigned long long)n,
+           threads, calls, found ? "FAILED" : "nothing found");
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    int found;
+
+    if (!options_read(argc, argv, &o) || !weigh(o.without))
         return 2;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
@@ -307,15 +334,9 @@ int main(int argc, char **argv)
     setenv("HEDDLE_DEVICES", "2", 0);
     setenv("HEDDLE_MEMORY", "64M", 0);
     enter_folder();
-    do {
-        memset(shared->traces, 0, sizeof(shared->traces));
-        found = round_watched(seed++);
-        n++;
-    } while (!found && (rounds ? n < rounds : now_s() - start < seconds));
+    found = rounds_run(&o);
     leave_folder();
-    if (coverage)
+    if (o.coverage)
         print_coverage();
-    printf("api fuzz: %llu rounds of %u threads with %u calls each, %s\n", (unsigned long long)n,
-           threads, calls, found ? "FAILED" : "nothing found");
     return found;
 }

@@ -109,8 +109,8 @@ bool drv_is_initialised(void);
         core_context_find((handle), NULL);                                                         \
     do {                                                                                           \
         if (HD_UNLIKELY(!ctx))                                                                     \
-            return drv_error(CUDA_ERROR_INVALID_HANDLE, "%s: %p is not a live context", api_name_, \
-                             (const void *)(handle));                                              \
+            return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: %p is not a live context",           \
+                             api_name_, (const void *)(handle));                                   \
     } while (0)
 /* Stores the handle of an object and drops the reference that came with it. */
 #define DRV_GIVE(kind, out, object)                                                                \

@@ -26,6 +26,10 @@ bool core_kernel_may_become(const struct core_body_kernel *from, const struct co
 enum hd_status core_exec_child_replace_locked(const struct core_exec *exec,
                                               const struct core_graph *have,
                                               struct core_graph *want) HD_MUST_CHECK;
+/* Of fills in two dimensions only the address and the value change. */
+bool core_fill_may_become(const struct core_body_fill *from, const struct core_body_fill *to);
+/* The kinds of memory stay. */
+bool core_copy_may_become(const struct core_copy *from, const struct core_copy *to);
 /* Program and upload are made anew. */
 void core_exec_changed(struct core_exec *exec);
 

@@ -77,16 +77,14 @@ static enum hd_status check_kernel(const struct core_exec *exec, const struct co
     return HD_OK;
 }
 
-/* Of fills in two dimensions only the address and the value change. */
-static bool fill_may_become(const struct core_body_fill *from, const struct core_body_fill *to)
+bool core_fill_may_become(const struct core_body_fill *from, const struct core_body_fill *to)
 {
     return (from->height == 1 && to->height == 1) ||
            (from->height == to->height && from->width == to->width && from->elem_B == to->elem_B &&
             from->pitch_B == to->pitch_B);
 }
 
-/* The kinds of memory stay. */
-static bool copy_may_become(const struct core_copy *from, const struct core_copy *to)
+bool core_copy_may_become(const struct core_copy *from, const struct core_copy *to)
 {
     return from->src_is_device == to->src_is_device && from->dst_is_device == to->dst_is_device &&
            from->names_array == to->names_array;
@@ -95,11 +93,12 @@ static bool copy_may_become(const struct core_copy *from, const struct core_copy
 static enum hd_status check_memory(const struct core_node *have, const struct core_node *want,
                                    struct core_exec_failure *out_why)
 {
-    if (want->body.type == CORE_NODE_FILL && !fill_may_become(&have->body.fill, &want->body.fill))
+    if (want->body.type == CORE_NODE_FILL &&
+        !core_fill_may_become(&have->body.fill, &want->body.fill))
         return refuse(out_why, UPDATE_PARAMETERS, want,
                       "a fill in two dimensions changes its size");
     if (want->body.type == CORE_NODE_COPY &&
-        !copy_may_become(&have->body.copy.copy, &want->body.copy.copy))
+        !core_copy_may_become(&have->body.copy.copy, &want->body.copy.copy))
         return refuse(out_why, UPDATE_PARAMETERS, want, "a copy is of other kinds of memory");
     return HD_OK;
 }

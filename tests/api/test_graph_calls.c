@@ -163,6 +163,11 @@ static void test_copy_and_fill(void)
     fill(c, 0);
     launch(exec);
     ok(b[N - 1] == 3 && c[0] == 0, "copied there");
+    p.Height = 2;
+    p.WidthInBytes = p.srcPitch = p.dstPitch = 8;
+    refused(cuGraphExecMemcpyNodeSetParams(exec, copied, &p, ctx), "rows");
+    f.dst = (uintptr_t)a, f.pitch = 8, f.width = 1, f.height = 2;
+    refused(cuGraphExecMemsetNodeSetParams(exec, filled, &f, ctx), "there neither");
     f.elementSize = 3;
     refused(cuGraphMemsetNodeSetParams(filled, &f), "elements of three bytes");
     refused(cuGraphMemcpyNodeSetParams(filled, &p), "a fill is no copy");

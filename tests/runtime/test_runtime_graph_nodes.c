@@ -105,9 +105,11 @@ static void test_copy(void)
              cudaSuccess, "change what is executed");
     p.extent.height = 2;
     p.srcPtr.ptr = a + 1;
-    eq_error(cudaGraphExecMemcpyNodeSetParams(exec, box, &p), cudaSuccess, "the box, too");
+    eq_error(cudaGraphExecMemcpyNodeSetParams(exec, box, &p), cudaErrorInvalidValue, "two rows");
+    p.extent.height = 1;
+    eq_error(cudaGraphExecMemcpyNodeSetParams(exec, box, &p), cudaSuccess, "the row, too");
     run("changed after");
-    ok(b[8] == 9 && b[32] == 1 && b[36] == 9 && b[37] == 10, "all of it");
+    ok(b[8] == 9 && b[32] == 1 && b[33] == 2 && !b[36], "both");
     end();
     (void)cudaGetLastError();
 }

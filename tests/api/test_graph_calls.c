@@ -1,6 +1,6 @@
 /*
- * Setters and getters of graph nodes, in graphs and in executable graphs, in all their versions, and
- * the rest of the calls of graphs and captures. Code is fake (tests/dev/fake_jit.h).
+ * Setters and getters of graph nodes, in graphs and in executable graphs, in all their versions,
+ * and the rest of the calls of graphs and captures. Code is fake (tests/dev/fake_jit.h).
  */
 #include "driver_fixture.h"
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "driver_fixture.h"
+#include "obj/fatbin.h"
 
 static CUcontext ctx;
 static CUmodule module;
@@ -409,6 +410,25 @@ static void test_library(void)
     eq_u64(cuLibraryEnumerateKernels(kernels, 8, library), CUDA_ERROR_INVALID_HANDLE, "gone");
 }
 
+static void test_fat_binary(void)
+{
+    const struct obj_fatbin_source source = {.kind = OBJ_ENTRY_PTX,
+                                             .arch = 80,
+                                             .version_major = 8,
+                                             .payload = driver_ptx,
+                                             .size_B = strlen(driver_ptx)};
+    CUmodule loaded = NULL;
+    struct hd_buf fatbin;
+
+    hd_buf_init(&fatbin);
+    eq_u64(obj_fatbin_write(&source, 1, OBJ_CODEC_RAW, &fatbin), HD_OK, "a fat binary");
+    success(cuModuleLoadFatBinary(&loaded, fatbin.ptr), "load it");
+    ok(driver_function(loaded, "add") != NULL, "it has the kernel");
+    success(cuModuleUnload(loaded), "unload");
+    eq_u64(cuModuleLoadFatBinary(&loaded, NULL), CUDA_ERROR_INVALID_VALUE, "nothing");
+    hd_buf_fini(&fatbin);
+}
+
 int main(void)
 {
     setenv("HEDDLE_MEMORY", "64M", 1);
@@ -429,6 +449,7 @@ int main(void)
     test_synchronous_memory();
     test_fills();
     test_library();
+    test_fat_binary();
     success(cuProfilerStart(), "profiling");
     success(cuProfilerStop(), "and not");
     success(cuCtxDestroy(ctx), "destroy");

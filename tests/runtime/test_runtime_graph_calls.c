@@ -253,6 +253,34 @@ static void test_advice(void)
     (void)cudaGetLastError();
 }
 
+static void test_batches(void)
+{
+    struct cudaMemcpy3DBatchOp ops[2] = {0};
+    struct cudaMemLocation device = {cudaMemLocationTypeDevice, 0};
+    void *at[] = {b};
+    size_t size_B = SIZE_B, first = 0;
+    cudaStream_t stream;
+
+    eq_error(cudaStreamCreate(&stream), cudaSuccess, "stream");
+    eq_error(cudaMemDiscardAndPrefetchBatchAsync(at, &size_B, 1, &device, &first, 1, 0, stream),
+             cudaSuccess, "what is in b does not matter");
+    for (unsigned i = 0; i < 2; i++) {
+        a[i * 4] = 50 + i;
+        ops[i].src.type = ops[i].dst.type = cudaMemcpyOperandTypePointer;
+        ops[i].src.op.ptr.ptr = a + i * 4;
+        ops[i].dst.op.ptr.ptr = b + i * 8;
+        ops[i].extent = (struct cudaExtent){16, 1, 1};
+        ops[i].srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+    }
+    eq_error(cudaMemcpy3DBatchAsync(2, ops, 0, stream), cudaSuccess, "two copies");
+    eq_error(cudaStreamSynchronize(stream), cudaSuccess, "wait");
+    ok(b[0] == 50 && b[8] == 51, "both");
+    ops[1].srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
+    eq_error(cudaMemcpy3DBatchAsync(2, ops, 0, stream), cudaErrorInvalidValue, "no order");
+    eq_error(cudaStreamDestroy(stream), cudaSuccess, "destroy");
+    (void)cudaGetLastError();
+}
+
 int main(void)
 {
     void **handle = __cudaRegisterFatBinary(fixture_wrap(ptx));
@@ -267,6 +295,7 @@ int main(void)
     test_edges();
     test_capture();
     test_advice();
+    test_batches();
     eq_error(cudaFree(a), cudaSuccess, "free");
     eq_error(cudaFree(b), cudaSuccess, "free");
     return done();

@@ -51,8 +51,8 @@ fuzz: setup ## run each fuzz target for FUZZ_SECONDS
 	@scripts/fuzz $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 fuzz-api: setup ## random API calls from 8 threads, FUZZ_SECONDS under each sanitizer
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-asan address,undefined -t 0 api_fuzz_driver_many
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-tsan thread -t 0 api_fuzz_driver_many
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-asan address,undefined -t 0 api_fuzz_many
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/sanitize $(BUILD)-tsan thread -t 0 api_fuzz_many
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

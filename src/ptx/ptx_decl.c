@@ -441,7 +441,7 @@ enum hd_status ptx_parse_var_decl(struct ptx_parser *p, enum ptx_linkage linkage
 static enum hd_status declare_param(struct ptx_parser *p, const struct decl_type *decl,
                                     struct ptx_var *var)
 {
-    if (var->sym.name.len == 1 && var->sym.name.ptr[0] == '_')
+    if (p->func->is_entry && hd_str_is(var->sym.name, "_")) /* as the assembler has it */
         return HD_OK;
     if (decl->space != PTX_SPACE_REG)
         return ptx_scope_declare(p, &var->sym);

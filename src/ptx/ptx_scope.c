@@ -208,6 +208,8 @@ enum hd_status ptx_scope_declare(struct ptx_parser *p, struct ptx_sym *sym)
     if (p->arena->failed)
         return HD_NO_MEMORY;
     assert(sym->name.len);
+    if (hd_str_is(sym->name, "_")) /* the operand that is nowhere */
+        return ptx_fail(p, sym->place, "'_' cannot be a name");
     struct ptx_sym *old = ptx_scope_find(p, sym->name.ptr, sym->name.len, sym->hash, sym->is_range);
     if (!old || old->depth != p->depth)
         old = range_clash(p, sym);

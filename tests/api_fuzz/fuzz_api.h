@@ -34,6 +34,7 @@ enum fuzz_pool {
     FUZZ_NODE,
     FUZZ_GREEN,
     FUZZ_KERNEL,
+    FUZZ_RUNTIME_KERNEL,
     FUZZ_LIBRARY,
     FUZZ_LINK,
     FUZZ_ALLOCATION,
@@ -80,15 +81,16 @@ struct fuzz {
     size_t used_B[FUZZ_ARGS]; /* of the scratch memory, by structs and what they point to */
 };
 
+/* Answers and their numbers are the same in both APIs. */
 struct fuzz_entry {
     const char *symbol;
-    CUresult (*call)(struct fuzz *);
+    int (*call)(struct fuzz *);
     unsigned weight;
     int is_refused; /* it never succeeds */
 };
 
-extern const struct fuzz_entry fuzz_entries[];
-extern const unsigned fuzz_entry_count;
+extern const struct fuzz_entry fuzz_driver_entries[], fuzz_runtime_entries[];
+extern const unsigned fuzz_driver_entry_count, fuzz_runtime_entry_count;
 
 static inline uint64_t fuzz_next(struct fuzz *z) /* splitmix64 */
 {
@@ -141,8 +143,11 @@ void *fuzz_numbers(struct fuzz *z, unsigned i, size_t size);
 void *fuzz_pointers(struct fuzz *z, unsigned i); /* to places where something may be written */
 void *fuzz_sizes(struct fuzz *z, unsigned i);
 void **fuzz_kernel_params(struct fuzz *z, unsigned i);
+void *fuzz_more_of(struct fuzz *z, unsigned i); /* zeroes */
 const void *fuzz_source(void); /* memory that only asynchronous copies read, and write */
 void *fuzz_sink(void);
+const void *fuzz_from(struct fuzz *z); /* for copies: of the host, or of devices */
+void *fuzz_to(struct fuzz *z);
 void *fuzz_arena(struct fuzz *z); /* pages that may be registered */
 const char *fuzz_name(struct fuzz *z);
 const char *fuzz_path(struct fuzz *z);

@@ -1,8 +1,8 @@
 /*
- * The API fuzzer:
+ * The API fuzzer, of the driver and the runtime API in one process:
  *
- *     api_fuzz_driver [--threads N] [--seconds S] [--calls N] [--seed N] [--rounds N]
- *                     [--without REGEX] [--coverage]
+ *     api_fuzz [--threads N] [--seconds S] [--calls N] [--seed N] [--rounds N]
+ *              [--without REGEX] [--coverage]
  *
  * FUZZ_SECONDS in the environment is the time whatever the arguments say (make fuzz-api).
  *
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fuzz_api.h"
+#include "fuzz_runtime.h"
 
 enum { THREADS_MAX = 64, ENTRIES_MAX = 2048, HANG_S = 120 };
 
@@ -45,6 +45,8 @@ struct shared {
 };
 
 static struct shared *shared;
+static struct fuzz_entry entries[ENTRIES_MAX];
+static unsigned entry_count;
 static unsigned threads = 4, calls = 4000;
 static bool resets; /* is cuDevicePrimaryCtxReset() called? */
 static unsigned total_weight, weights[ENTRIES_MAX];
@@ -61,20 +63,20 @@ static const struct fuzz_entry *choose(struct fuzz *z)
 
     while (at >= weights[i])
         at -= weights[i++];
-    return &fuzz_entries[i];
+    return &entries[i];
 }
 
 static void call(struct fuzz *z, const struct fuzz_entry *entry, unsigned number)
 {
-    size_t index = (size_t)(entry - fuzz_entries);
+    size_t index = (size_t)(entry - entries);
 
     z->call = &z->trace->calls[z->trace->next++ % FUZZ_TRACE];
     memset(z->call, 0, sizeof(*z->call));
     z->call->symbol = entry->symbol;
     z->call->number = number;
     z->call->result = -1;
-    CUresult result = entry->call(z);
-    z->call->result = (int)result;
+    int result = entry->call(z);
+    z->call->result = result;
     shared->called[index]++;
     shared->succeeded[index] += result == CUDA_SUCCESS;
     if (result == CUDA_ERROR_UNKNOWN)
@@ -118,6 +120,7 @@ static int round_run(uint64_t seed)
     pthread_t ids[THREADS_MAX];
 
     cuInit(0);
+    fuzz_register();
     for (unsigned t = 0; t < threads; t++) {
         all[t].random = seed * THREADS_MAX + t;
         all[t].trace = &shared->traces[t];
@@ -207,12 +210,12 @@ static void print_coverage(void)
 {
     unsigned never = 0;
 
-    for (unsigned i = 0; i < fuzz_entry_count; i++)
-        if (!fuzz_entries[i].is_refused && !shared->succeeded[i]) {
-            printf("never succeeded: %s (%u calls)\n", fuzz_entries[i].symbol, shared->called[i]);
+    for (unsigned i = 0; i < entry_count; i++)
+        if (!entries[i].is_refused && !shared->succeeded[i]) {
+            printf("never succeeded: %s (%u calls)\n", entries[i].symbol, shared->called[i]);
             never++;
         }
-    printf("%u of %u never succeeded\n", never, fuzz_entry_count);
+    printf("%u of %u never succeeded\n", never, entry_count);
 }
 
 /* A folder for what entry points write by name. */
@@ -238,17 +241,26 @@ static void leave_folder(void)
         (void)!rmdir(folder);
 }
 
+static bool entries_add(const struct fuzz_entry *some, unsigned n)
+{
+    if (n > ENTRIES_MAX - entry_count)
+        return false;
+    memcpy(&entries[entry_count], some, n * sizeof(*some));
+    entry_count += n;
+    return true;
+}
+
 static bool weigh(const char *without)
 {
     regex_t pattern;
 
     if (without && regcomp(&pattern, without, REG_EXTENDED | REG_NOSUB))
         return false;
-    for (unsigned i = 0; i < fuzz_entry_count; i++) {
-        bool is_left_out = without && !regexec(&pattern, fuzz_entries[i].symbol, 0, NULL, 0);
-        weights[i] = is_left_out ? 0 : fuzz_entries[i].weight;
+    for (unsigned i = 0; i < entry_count; i++) {
+        bool is_left_out = without && !regexec(&pattern, entries[i].symbol, 0, NULL, 0);
+        weights[i] = is_left_out ? 0 : entries[i].weight;
         total_weight += weights[i];
-        resets |= weights[i] && !strcmp(fuzz_entries[i].symbol, "cuDevicePrimaryCtxReset_v2");
+        resets |= weights[i] && !strcmp(entries[i].symbol, "cuDevicePrimaryCtxReset_v2");
     }
     if (without)
         regfree(&pattern);
@@ -302,7 +314,7 @@ static bool options_read(int argc, char **argv, struct options *o)
         o->seconds = strtod(getenv("FUZZ_SECONDS"), NULL);
         o->rounds = 0;
     }
-    return threads && threads <= THREADS_MAX && fuzz_entry_count <= ENTRIES_MAX;
+    return threads && threads <= THREADS_MAX;
 }
 
 /* Until something is found, or rounds or time are up; 0: nothing was. */
@@ -326,7 +338,9 @@ int main(int argc, char **argv)
     struct options o;
     int found;
 
-    if (!options_read(argc, argv, &o) || !weigh(o.without))
+    if (!options_read(argc, argv, &o) ||
+        !entries_add(fuzz_driver_entries, fuzz_driver_entry_count) ||
+        !entries_add(fuzz_runtime_entries, fuzz_runtime_entry_count) || !weigh(o.without))
         return 2;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)

@@ -233,6 +233,21 @@ void *fuzz_sink(void)
     return sink;
 }
 
+const void *fuzz_from(struct fuzz *z)
+{
+    return fuzz_one_in(z, 3) ? source : (const void *)(uintptr_t)fuzz_memory(z);
+}
+
+void *fuzz_to(struct fuzz *z)
+{
+    return fuzz_one_in(z, 3) ? sink : (void *)(uintptr_t)fuzz_memory(z);
+}
+
+void *fuzz_more_of(struct fuzz *z, unsigned i)
+{
+    return memset(z->scratch[i], 0, FUZZ_BYTES);
+}
+
 void *fuzz_arena(struct fuzz *z)
 {
     return arena + fuzz_below(z, 32) * 4096;
@@ -243,8 +258,8 @@ void *fuzz_arena(struct fuzz *z)
 const char *fuzz_name(struct fuzz *z)
 {
     static const char *const names[] = {
-        "count",   "put",    "word",         "texture",      "surface",   "",
-        "missing", "cuInit", "0000:00:00.0", "0000:01:00.0", "cuMemAlloc"};
+        "count",   "put",     "word",   "texture",      "surface",      "",
+        "managed", "missing", "cuInit", "0000:00:00.0", "0000:01:00.0", "cuMemAlloc"};
 
     return fuzz_one_in(z, 40)  ? NULL
            : fuzz_one_in(z, 2) ? names[fuzz_below(z, 5)]
@@ -261,6 +276,7 @@ const char *fuzz_path(struct fuzz *z)
 const char fuzz_ptx[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .global .align 4 .u32 word; .visible .const .align 4 .u32 constant = 3;\n"
+    ".visible .global .attribute(.managed) .align 4 .u32 managed;\n"
     ".global .texref texture; .global .surfref surface;\n"
     ".visible .entry count() { .reg .b32 r; atom.global.inc.u32 r, [word], 1000; ret; }\n"
     ".visible .entry put(.param .u64 p, .param .u32 v) {\n"

@@ -153,6 +153,20 @@ static void test_pitched(void)
     eq_error(cudaMemcpy3D(&from), cudaErrorInvalidValue, "two destinations");
     eq_error(cudaMemset3D(p, 0, (struct cudaExtent){W * 400, H, D}), cudaErrorInvalidValue,
              "too wide");
+    eq_error(cudaMemset3D(p, 0, (struct cudaExtent){W, H + 1, D}), cudaErrorInvalidValue,
+             "slices that overlap");
+    eq_error(cudaMemset3D(p, 0, (struct cudaExtent){W, H, (size_t)1 << 62}), cudaErrorInvalidValue,
+             "more slices than addresses");
+    eq_error(cudaMemset3D(p, 0, (struct cudaExtent){W, H, 1 << 20}), cudaErrorInvalidValue,
+             "more slices than memory");
+    eq_error(cudaMemcpy3D(&(struct cudaMemcpy3DParms){.srcPtr = p,
+                                                      .dstPtr = {out, W * 4, W, H},
+                                                      .extent = extent,
+                                                      .kind = cudaMemcpyDeviceToHost}),
+             cudaSuccess, "all back");
+    eq_u64(out[0][0][0], 0x11111111, "what cannot be filled completely is not filled at all");
+    eq_error(cudaMemset3D(p, 0, (struct cudaExtent){W, 0, (size_t)1 << 62}), cudaSuccess,
+             "nothing to fill");
     eq_error(cudaFree(p.ptr), cudaSuccess, "free");
     (void)cudaGetLastError();
 }

@@ -282,13 +282,22 @@ cudaError_t rt_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t w
 cudaError_t rt_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
                                  struct cudaExtent extent, cudaStream_t stream)
 {
+    size_t slice_B, span_B;
+    if (!extent.width || !extent.height || !extent.depth)
+        return rt_enter();
+    if (extent.depth == 1)
+        return rt_cudaMemset2DAsync(pitchedDevPtr.ptr, pitchedDevPtr.pitch, value, extent.width,
+                                    extent.height, stream);
+    if (extent.width > pitchedDevPtr.pitch || extent.height > pitchedDevPtr.ysize ||
+        __builtin_mul_overflow(pitchedDevPtr.pitch, pitchedDevPtr.ysize, &slice_B) ||
+        __builtin_mul_overflow(slice_B, extent.depth, &span_B))
+        return rt_fail(cudaErrorInvalidValue);
     RT_TRY(rt_enter());
-    for (size_t z = 0; z < extent.depth; z++) {
-        CUdeviceptr slice =
-            rt_va(pitchedDevPtr.ptr) + z * pitchedDevPtr.pitch * pitchedDevPtr.ysize;
-        RT_TRY(rt_result(cuMemsetD2D8Async(slice, pitchedDevPtr.pitch, (unsigned char)value,
-                                           extent.width, extent.height, stream)));
-    }
+    /* The last one first: when it lies behind the memory's end, nothing has been filled yet. */
+    for (size_t z = extent.depth; z-- > 0;)
+        RT_TRY(rt_result(cuMemsetD2D8Async(rt_va(pitchedDevPtr.ptr) + z * slice_B,
+                                           pitchedDevPtr.pitch, (unsigned char)value, extent.width,
+                                           extent.height, stream)));
     return cudaSuccess;
 }
 

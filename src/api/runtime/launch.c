@@ -20,6 +20,8 @@ cudaError_t rt___cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block,
                                           void *stream)
 {
     struct rt_thread *t = &rt_thread;
+    if (!grid || !block || !shared_B || !stream)
+        return rt_fail(cudaErrorInvalidValue);
     if (!t->nconfigs)
         return rt_fail(cudaErrorMissingConfiguration);
     assert(t->nconfigs <= HD_COUNT_OF(t->configs));

@@ -66,6 +66,7 @@ struct rt_limits {
 struct rt_state {
     struct hd_lock lock;
     _Atomic bool exiting;
+    _Atomic bool is_ready;   /* rt_init() is through */
     _Atomic unsigned unseen; /* of all threads */
     char unseen_first[256];  /* what failed first; written by whoever raised `unseen` from 0 */
     int device_count;
@@ -96,9 +97,11 @@ static inline cudaError_t rt_result(CUresult result)
     return HD_LIKELY(result == CUDA_SUCCESS) ? cudaSuccess : rt_fail(rt_from_driver(result));
 }
 
+/* A context of the driver's may be current though this is the first call of the runtime. */
 static inline cudaError_t rt_context(CUcontext *out_ctx)
 {
-    if (HD_UNLIKELY(cuCtxGetCurrent(out_ctx) != CUDA_SUCCESS || !*out_ctx))
+    if (HD_UNLIKELY(!atomic_load_explicit(&rt.is_ready, memory_order_acquire) ||
+                    cuCtxGetCurrent(out_ctx) != CUDA_SUCCESS || !*out_ctx))
         return rt_context_slow(out_ctx);
     *out_ctx = heddle_context_base(*out_ctx);
     return cudaSuccess;

@@ -72,6 +72,7 @@ static void init_driver(void)
     rt.device_count = HD_MIN(rt.device_count, RT_MAX_DEVICES);
     if (init_result == CUDA_SUCCESS)
         read_limits();
+    atomic_store_explicit(&rt.is_ready, init_result == CUDA_SUCCESS, memory_order_release);
 }
 
 cudaError_t rt_init(void)
@@ -105,7 +106,7 @@ cudaError_t rt_context_slow(CUcontext *out_ctx)
     /* The first call of a thread, or of the process: cuCtxGetCurrent() fails before cuInit(). */
     RT_TRY(rt_init());
     if (cuCtxGetCurrent(out_ctx) == CUDA_SUCCESS && *out_ctx)
-        return cudaSuccess;
+        return *out_ctx = heddle_context_base(*out_ctx), cudaSuccess;
     RT_TRY(rt_primary(rt_device(), out_ctx));
     assert(*out_ctx);
     return rt_result(cuCtxSetCurrent(*out_ctx));

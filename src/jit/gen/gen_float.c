@@ -208,6 +208,23 @@ static LLVMValueRef div_approx_range(struct gen *g, const struct gen_emit *e, LL
     return LLVMBuildSelect(g->b, big, alt, q, "");
 }
 
+/*
+ * LLVM takes x + -0 and x * 1 for x. That is right but for denormals that the mode flushes and for
+ * NaNs of f64 that signal, so such constants hide behind a fence.
+ */
+static LLVMValueRef hide_identity(struct gen *g, const struct ir_value *v, LLVMValueRef x)
+{
+    bool is_double = v->type == IR_B64;
+    uint64_t bits;
+    if ((!g->unit->fp_ftz && !is_double) || !ir_value_const(v, &bits))
+        return x;
+    uint64_t size = is_double ? bits << 1 : bits << 33; /* without its sign */
+    if (size != 0 && size != (is_double ? UINT64_C(0x3ff) << 53 : UINT64_C(0x7f) << 56))
+        return x;
+    LLVMTypeRef type = LLVMTypeOf(x);
+    return gen_intrinsic(g, "llvm.arithmetic.fence", &type, 1, &x, 1);
+}
+
 static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
 {
     const struct ir_instr *in = e->in;
@@ -217,7 +234,8 @@ static LLVMValueRef arith(struct gen *g, const struct gen_emit *e)
         return NULL;
     LLVMValueRef x[4];
     for (uint32_t s = 0; s < in->nsrc; s++)
-        x[s] = as_float(g, e->vec, ft, flush_if(g, e, e->src[s], false));
+        x[s] =
+            hide_identity(g, in->src[s], as_float(g, e->vec, ft, flush_if(g, e, e->src[s], false)));
     LLVMValueRef r;
     if (directed(in->rnd)) {
         uint32_t n = in->nsrc;

@@ -42,6 +42,30 @@ def arithmetic(op, n, name, mode="", ftz=False, sat=False, relu=False, count=1):
     return Row(text, 2 * fmt.bits, [packed(kind_of(fmt), 2)] * n, lanes(oracle, fmt, 2))
 
 
+def with_constant(op, n, name, at, bits, ftz=False):
+    """One source is a number that compilers like to calculate away: a zero, or plus or minus one."""
+    fmt = FORMATS[name]
+    sources = [f"{{{i}}}" for i in range(n - 1)]
+    sources.insert(at, f"0f{bits:08X}" if name == "f32" else f"0d{bits:016X}")
+    text = f"{word(op, 'rn', 'ftz' * ftz, name)} {{d}}, {', '.join(sources)}"
+
+    def oracle(*xs):
+        return floats.operate(fmt, op, xs[:at] + (bits,) + xs[at:], "rn", ftz)
+    return Row(text, fmt.bits, [kind_of(fmt)] * (n - 1), oracle)
+
+
+def identities():
+    """Where the result is the other source, but for denormals that are flushed and NaNs that signal."""
+    out = []
+    for name, one, sign in (("f32", 0x3f800000, 1 << 31), ("f64", 0x3ff << 52, 1 << 63)):
+        for ftz in (False, True) if name == "f32" else (False,):
+            out += [with_constant(op, 2, name, at, zero, ftz) for op in ("add", "sub") for at in (0, 1) for zero in (0, sign)]
+            out += [with_constant("mul", 2, name, at, x, ftz) for at in (0, 1) for x in (one, one | sign)]
+            out += [with_constant("div", 2, name, 1, x, ftz) for x in (one, one | sign)]
+            out += [with_constant("fma", 3, name, at, x, ftz) for at, x in ((0, one), (1, one | sign), (2, 0), (2, sign))]
+    return out
+
+
 def in_bounds(name, relu, count):
     """fma.oob: +0 where a or b is the NaN of elements outside a tensor."""
     fmt, outside = FORMATS[name], 0x7ff7
@@ -187,7 +211,7 @@ def rows():
         out += [comparison(cmp, "f32", True), set_to(cmp, "u32", "f32"), set_to(cmp, "f32", "f64")]
     out += [sign_bits(op, "f32", True) for op in ("abs", "neg")] + [sign_bits(op, h, count=2) for op in ("abs", "neg") for h in ("f16", "bf16")]
     out += [test(w, n) for n in ("f32", "f64") for w in ("finite", "infinite", "number", "notanumber", "normal", "subnormal")]
-    return out + [copysign("f32"), copysign("f64"), slct("f32")]
+    return out + identities() + [copysign("f32"), copysign("f64"), slct("f32")]
 
 
 REFUSED = [

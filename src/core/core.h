@@ -146,6 +146,8 @@ enum hd_status core_memory_free(uint64_t va, unsigned kinds) HD_MUST_CHECK;
 enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
                                      enum core_mem_kind kind, uint64_t *out_va) HD_MUST_CHECK;
 void core_memory_free_own(uint64_t va);
+/* From here on it belongs to this context, and to the device that it is of. */
+void core_memory_give(uint64_t va, struct core_context *ctx);
 enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint64_t size_B,
                                     unsigned flags) HD_MUST_CHECK;
 enum hd_status core_memory_unregister(uint64_t va) HD_MUST_CHECK;
@@ -632,6 +634,8 @@ struct core_library {
     enum hd_status failed;                /* of the lazy load */
     struct core_kernel **kernels;         /* by position of the entry; NULL = not asked for yet */
     HD_VEC(struct core_module *) modules; /* one per context that used it; they have references */
+    uint64_t managed_va; /* memory of its managed variables, of a user's context; 0 = none */
+    HD_VEC(struct core_module *) managed_users;
 };
 
 /* `preserved`: the image stays mapped, so loading can wait. */

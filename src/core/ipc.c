@@ -54,9 +54,9 @@ enum hd_status core_ipc_handle_open(uint64_t magic, const struct core_ipc_handle
 enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_handle)
 {
     enum hd_status status = HD_BAD_ARG;
-    uint64_t offset_B = 0, size_B = 0;
+    uint64_t offset_B;
     struct core_block *block;
-    int fd = -1;
+    int fd;
 
     hd_lock_acquire(&core_memory_lock);
     block = core_block_at_locked(va);
@@ -64,17 +64,18 @@ enum hd_status core_ipc_memory_export(uint64_t va, struct core_ipc_handle *out_h
     if (block && block->ctx && block->kind == CORE_MEM_DEVICE && !block->is_own && !block->pooled &&
         !block->mapped) {
         status = core_pool_share_locked(block, &fd, &offset_B);
-        size_B = block->size_B;
+        if (status == HD_OK) /* the file goes with the block */
+            status = core_ipc_handle_make(CORE_IPC_MEMORY, fd, out_handle);
+        if (status == HD_OK) {
+            out_handle->offset_B = offset_B;
+            out_handle->size_B = block->size_B;
+        }
     }
     hd_lock_release(&core_memory_lock);
     if (status == HD_BAD_ARG)
         return hd_error(HD_BAD_ARG, "0x%llx is no allocation of device memory of this process",
                         (unsigned long long)va);
-    HD_TRY(status);
-    HD_TRY(core_ipc_handle_make(CORE_IPC_MEMORY, fd, out_handle));
-    out_handle->offset_B = offset_B;
-    out_handle->size_B = size_B;
-    return HD_OK;
+    return status;
 }
 
 /* ---- memory that is mapped */

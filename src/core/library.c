@@ -76,8 +76,9 @@ bool core_library_destroy(struct core_library *library)
 /* Modules and kernels have references: none is left. */
 void core_library_finalise(struct core_library *library)
 {
-    assert(!library->modules.len);
+    assert(!library->modules.len && !library->managed_users.len);
     hd_vec_fini(&library->modules);
+    hd_vec_fini(&library->managed_users);
     hd_free(library->kernels);
     if (library->image)
         core_image_unref(library->image);

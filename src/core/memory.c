@@ -291,6 +291,20 @@ void core_memory_free_own(uint64_t va)
     (void)block_free(va, CORE_MEM_DEVICE | CORE_MEM_MANAGED, true);
 }
 
+void core_memory_give(uint64_t va, struct core_context *ctx)
+{
+    struct core_block *block;
+
+    hd_lock_acquire(&core_memory_lock);
+    block = core_block_at_locked(va);
+    if (block && block->is_own) { /* a reset of the context may have been first */
+        block->ctx->nblocks--;
+        block->ctx = ctx;
+        ctx->nblocks++;
+    }
+    hd_lock_release(&core_memory_lock);
+}
+
 static void owner_release_locked(struct core_owner *owner, void *arg)
 {
     uint32_t slots = owner->slots; /* freeing a large block puts the owner away */

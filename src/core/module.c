@@ -25,39 +25,51 @@ static uint64_t var_address(const struct core_module *module, const struct ir_va
     return var_has_memory(var) ? module->var_va[var->index] : var->window_offset;
 }
 
-/* Memory of all variables of one kind in one block, each aligned as it asks. */
-static enum hd_status vars_place(struct core_module *module, bool managed)
+static bool var_is_of(const struct ir_var *var, bool managed)
 {
-    uint64_t size_B = 0, va = 0, align_max = 256;
+    return var_has_memory(var) && var->managed == managed;
+}
 
+/* What all variables of one kind take in one block, each aligned as it asks; 0: there are none. */
+static enum hd_status vars_measure(const struct core_module *module, bool managed,
+                                   uint64_t *out_size_B, uint64_t *out_align_B)
+{
+    uint64_t size_B = 0;
+
+    *out_align_B = 256;
     for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
-        if (!var_has_memory(v) || v->managed != managed)
+        if (!var_is_of(v, managed))
             continue;
         if (v->size_B > VARS_MAX_B || size_B > VARS_MAX_B)
             return hd_error(HD_NO_DEVICE_MEMORY, "variables of more than 2^46 bytes");
         size_B = hd_align_up(size_B, HD_MAX(v->align_B, 256u)) + v->size_B;
-        align_max = HD_MAX(align_max, v->align_B);
-        if (v->space == IR_SPACE_CONST)
-            module->const_B += v->size_B;
+        *out_align_B = HD_MAX(*out_align_B, v->align_B);
     }
-    if (!size_B)
-        return HD_OK;
-    HD_TRY(core_memory_alloc_own(module->ctx, size_B + align_max,
-                                 managed ? CORE_MEM_MANAGED : CORE_MEM_DEVICE, &va));
-    if (!hd_vec_push(&module->blocks, va)) {
-        core_memory_free_own(va);
-        return hd_error(HD_NO_MEMORY, "module variables");
-    }
-    memset((void *)(uintptr_t)va, 0, size_B + align_max);
-    va = hd_align_up(va, align_max);
+    *out_size_B = size_B ? size_B + *out_align_B : 0;
+    return HD_OK;
+}
+
+/* Zeroes. */
+static enum hd_status block_make(struct core_module *module, uint64_t size_B, bool managed,
+                                 uint64_t *out_va)
+{
+    HD_TRY(core_memory_alloc_own(module->ctx, size_B, managed ? CORE_MEM_MANAGED : CORE_MEM_DEVICE,
+                                 out_va));
+    memset((void *)(uintptr_t)*out_va, 0, size_B);
+    return HD_OK;
+}
+
+static void vars_place(struct core_module *module, bool managed, uint64_t va, uint64_t align_B)
+{
+    va = hd_align_up(va, align_B);
     for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
-        if (!var_has_memory(v) || v->managed != managed)
+        if (!var_is_of(v, managed))
             continue;
         va = hd_align_up(va, HD_MAX(v->align_B, 256u));
         module->var_va[v->index] = va;
+        module->const_B += v->space == IR_SPACE_CONST ? v->size_B : 0;
         va += v->size_B;
     }
-    return HD_OK;
 }
 
 static void reloc_apply(const struct core_module *module, char *at, const struct ir_reloc *reloc)
@@ -70,12 +82,12 @@ static void reloc_apply(const struct core_module *module, char *at, const struct
     memcpy(at + reloc->offset_B, &value, HD_MIN(reloc->size_B, 8u));
 }
 
-static void vars_initialise(struct core_module *module)
+static void vars_initialise(struct core_module *module, bool managed)
 {
     for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
         char *at = (char *)(uintptr_t)module->var_va[v->index];
 
-        if (!var_has_memory(v))
+        if (!var_is_of(v, managed))
             continue;
         if (v->init && !v->reference)
             memcpy(at, v->init, HD_MIN(v->init_B, v->size_B));
@@ -83,6 +95,90 @@ static void vars_initialise(struct core_module *module)
             if (r->offset_B + r->size_B <= v->size_B)
                 reloc_apply(module, at, r);
     }
+}
+
+static enum hd_status vars_own(struct core_module *module, bool managed)
+{
+    uint64_t size_B, align_B, va;
+
+    HD_TRY(vars_measure(module, managed, &size_B, &align_B));
+    if (!size_B)
+        return HD_OK;
+    HD_TRY(block_make(module, size_B, managed, &va));
+    if (!hd_vec_push(&module->blocks, va)) {
+        core_memory_free_own(va);
+        return hd_error(HD_NO_MEMORY, "module variables");
+    }
+    vars_place(module, managed, va, align_B);
+    return HD_OK;
+}
+
+/* lock of the library: no other module sees the variables before they have their values. */
+static enum hd_status vars_share_locked(struct core_module *module, uint64_t size_B,
+                                        uint64_t align_B)
+{
+    struct core_library *library = module->library;
+    bool is_first = !library->managed_va;
+
+    assert(hd_lock_held(&library->lock) && is_first == !library->managed_users.len);
+    if (!hd_vec_push(&library->managed_users, module))
+        return hd_error(HD_NO_MEMORY, "module variables");
+    if (is_first) {
+        enum hd_status status = block_make(module, size_B, true, &library->managed_va);
+        if (status != HD_OK) {
+            library->managed_users.len = 0;
+            return status;
+        }
+    }
+    vars_place(module, true, library->managed_va, align_B);
+    if (is_first)
+        vars_initialise(module, true);
+    return HD_OK;
+}
+
+/* Of a library, managed variables are the same in all contexts (cuLibraryGetManaged()). */
+static enum hd_status vars_share(struct core_module *module)
+{
+    uint64_t size_B, align_B;
+    enum hd_status status;
+
+    HD_TRY(vars_measure(module, true, &size_B, &align_B));
+    if (!size_B)
+        return HD_OK;
+    hd_lock_acquire(&module->library->lock);
+    status = vars_share_locked(module, size_B, align_B);
+    hd_lock_release(&module->library->lock);
+    return status;
+}
+
+/* What it shared goes to another module's context; what nobody shares any more goes with it. */
+static void vars_leave_locked(struct core_module *module)
+{
+    struct core_library *library = module->library;
+    size_t i = 0;
+
+    assert(hd_lock_held(&library->lock));
+    while (i < library->managed_users.len && library->managed_users.at[i] != module)
+        i++;
+    if (i == library->managed_users.len)
+        return;
+    library->managed_users.at[i] = library->managed_users.at[--library->managed_users.len];
+    if (library->managed_users.len) {
+        core_memory_give(library->managed_va, library->managed_users.at[0]->ctx);
+        return;
+    }
+    /* Without memory for the list it stays until its context ends. */
+    (void)!hd_vec_push(&module->blocks, library->managed_va);
+    library->managed_va = 0;
+}
+
+static void vars_leave(struct core_module *module)
+{
+    if (!module->library)
+        return;
+    hd_lock_acquire(&module->library->lock);
+    vars_leave_locked(module);
+    hd_lock_release(&module->library->lock);
 }
 
 static enum hd_status module_load(struct core_module *module)
@@ -100,9 +196,11 @@ static enum hd_status module_load(struct core_module *module)
         hd_alloc_array(core_image_count(module->image) + 1u, sizeof(struct core_function *));
     if (!module->var_va || !module->functions)
         return hd_error(HD_NO_MEMORY, "module");
-    HD_TRY(vars_place(module, false));
-    HD_TRY(vars_place(module, true));
-    vars_initialise(module);
+    HD_TRY(vars_own(module, false));
+    HD_TRY(module->library ? vars_share(module) : vars_own(module, true));
+    vars_initialise(module, false);
+    if (!module->library)
+        vars_initialise(module, true);
     HD_TRY(core_module_samplers_create(module));
     program.var_va = module->var_va;
     HD_TRY(hal->ops->module_load(hal, &program, &module->hal));
@@ -118,6 +216,7 @@ void core_module_finalise(struct core_module *module)
     struct core_context *ctx = module->ctx;
 
     assert(!module->link);
+    vars_leave(module); /* unless it was destroyed before */
     core_module_references_destroy(module);
     if (module->hal) {
         (void)!core_context_synchronize(ctx);
@@ -209,6 +308,7 @@ bool core_module_destroy(struct core_module *module)
         core_tap_object(CORE_MODULE, module->ctx, core_module_handle(module), true);
     if (module->library)
         core_library_forget(module->library, module);
+    vars_leave(module);
     (void)!core_context_synchronize(module->ctx);
     module_unlink(module);
     functions_destroy(module);

@@ -1,16 +1,10 @@
-/* Binding registered kernels and variables to a context: loads modules on first use. */
+/* Binding registered kernels and variables to a context: loads libraries on first use. */
 #include "runtime.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/log.h"
-
-cudaError_t rt_kernel_find(const void *func, struct rt_kernel **out_kernel)
-{
-    *out_kernel = rt_map_get(&rt_registry.kernels, func);
-    return HD_LIKELY(*out_kernel) ? cudaSuccess : rt_fail(cudaErrorInvalidDeviceFunction);
-}
 
 static struct rt_binding *binding_find(_Atomic(struct rt_binding *) *list, CUcontext ctx)
 {
@@ -37,37 +31,45 @@ static cudaError_t binding_add(_Atomic(struct rt_binding *) *list, const struct 
     return cudaSuccess;
 }
 
-/* rt.lock held; ctx is current. */
-static cudaError_t module_get(struct rt_fatbin *fatbin, CUcontext ctx, CUmodule *out_module)
+static cudaError_t library_get(struct rt_fatbin *fatbin, CUlibrary *out_library)
 {
-    assert(hd_lock_held(&rt.lock) && ctx);
-    struct rt_module *m = fatbin->modules;
-    while (m && m->ctx != ctx)
-        m = m->next;
-    if (!m) {
-        m = calloc(1, sizeof(*m));
-        if (!m)
-            return rt_fail(cudaErrorMemoryAllocation);
-        m->error = rt_from_driver(cuModuleLoadData(&m->module, fatbin->wrapper));
-        m->ctx = ctx;
-        m->next = fatbin->modules;
-        fatbin->modules = m;
-    }
-    *out_module = m->module;
-    return m->error ? rt_fail(m->error) : cudaSuccess;
+    assert(hd_lock_held(&rt.lock));
+    if (!fatbin->is_loaded)
+        fatbin->error = rt_from_driver(
+            cuLibraryLoadData(&fatbin->library, fatbin->wrapper, NULL, NULL, 0, NULL, NULL, 0));
+    fatbin->is_loaded = true;
+    *out_library = fatbin->library;
+    return fatbin->error ? rt_fail(fatbin->error) : cudaSuccess;
 }
 
-static cudaError_t kernel_load(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
+static cudaError_t handle_get(struct rt_kernel *kernel, CUkernel *out_handle)
 {
-    CUmodule module;
-    assert(hd_lock_held(&rt.lock) && !kernel->driver_kernel == (kernel->fatbin != NULL));
-    if (kernel->driver_kernel)
-        return rt_result(cuKernelGetFunction(out_func, kernel->driver_kernel));
-    RT_TRY(module_get(kernel->fatbin, ctx, &module));
-    CUresult result = cuModuleGetFunction(out_func, module, kernel->name);
-    if (result == CUDA_ERROR_NOT_FOUND)
-        return rt_fail(cudaErrorInvalidDeviceFunction);
-    return rt_result(result);
+    CUlibrary library;
+
+    assert(hd_lock_held(&rt.lock));
+    RT_TRY(library_get(kernel->fatbin, &library));
+    if (!kernel->handle) {
+        CUkernel found;
+        CUresult result = cuLibraryGetKernel(&found, library, kernel->name);
+        if (result == CUDA_ERROR_NOT_FOUND)
+            return rt_fail(cudaErrorInvalidDeviceFunction);
+        RT_TRY(rt_result(result));
+        /* Two host functions may stand for one kernel: the first stays. */
+        if (!rt_map_get(&rt_registry.kernels, found) &&
+            !rt_map_set(&rt_registry.kernels, found, kernel))
+            return rt_fail(cudaErrorMemoryAllocation);
+        kernel->handle = found;
+    }
+    *out_handle = kernel->handle;
+    return cudaSuccess;
+}
+
+static cudaError_t kernel_load(struct rt_kernel *kernel, CUfunction *out_func)
+{
+    CUkernel handle;
+
+    RT_TRY(handle_get(kernel, &handle));
+    return rt_result(cuKernelGetFunction(out_func, handle));
 }
 
 static cudaError_t kernel_bind_locked(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
@@ -78,11 +80,11 @@ static cudaError_t kernel_bind_locked(struct rt_kernel *kernel, CUcontext ctx, C
         *out_func = have->func;
         return cudaSuccess;
     }
-    RT_TRY(kernel_load(kernel, ctx, out_func));
+    RT_TRY(kernel_load(kernel, out_func));
     return binding_add(&kernel->bindings, &(struct rt_binding){.func = *out_func}, ctx);
 }
 
-cudaError_t rt_kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
+static cudaError_t kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func)
 {
     struct rt_binding *have = binding_find(&kernel->bindings, ctx);
     if (HD_LIKELY(have)) {
@@ -95,20 +97,41 @@ cudaError_t rt_kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *
     return error;
 }
 
+static cudaError_t no_kernel(CUresult result)
+{
+    return result == CUDA_ERROR_INVALID_HANDLE ? rt_fail(cudaErrorInvalidDeviceFunction)
+                                               : rt_result(result);
+}
+
+cudaError_t rt_kernel(const void *func, CUkernel *out_kernel)
+{
+    struct rt_kernel *kernel = rt_map_get(&rt_registry.kernels, func);
+    CUlibrary library;
+
+    *out_kernel = (CUkernel)(uintptr_t)func;
+    if (!kernel)
+        return no_kernel(cuKernelGetLibrary(&library, *out_kernel));
+    hd_lock_acquire(&rt.lock);
+    cudaError_t error = handle_get(kernel, out_kernel);
+    hd_lock_release(&rt.lock);
+    return error;
+}
+
 cudaError_t rt_function(const void *func, CUfunction *out_func)
 {
-    struct rt_kernel *kernel;
     CUcontext ctx;
     RT_TRY(rt_context(&ctx));
-    RT_TRY(rt_kernel_find(func, &kernel));
-    return rt_kernel_bind(kernel, ctx, out_func);
+    struct rt_kernel *kernel = rt_map_get(&rt_registry.kernels, func);
+    if (HD_LIKELY(kernel))
+        return kernel_bind(kernel, ctx, out_func);
+    return no_kernel(cuKernelGetFunction(out_func, (CUkernel)(uintptr_t)func));
 }
 
 static const void *kernel_host(const struct rt_kernel *kernel, CUfunction func)
 {
     for (const struct rt_binding *b = atomic_load(&kernel->bindings); b; b = b->next)
         if (b->func == func && atomic_load(&b->ctx))
-            return kernel->host_func ? kernel->host_func : kernel;
+            return kernel->host_func;
     return NULL;
 }
 
@@ -120,8 +143,6 @@ const void *rt_function_host(CUfunction func)
     for (struct rt_fatbin *f = rt_registry.fatbins; f && !host; f = f->next)
         for (struct rt_kernel *k = f->kernels; k && !host; k = k->next)
             host = kernel_host(k, func);
-    for (struct rt_kernel *k = rt_registry.library_kernels; k && !host; k = k->next)
-        host = kernel_host(k, func);
     hd_lock_release(&rt.lock);
     return host ? host : func;
 }
@@ -129,11 +150,11 @@ const void *rt_function_host(CUfunction func)
 /* rt.lock held. */
 static cudaError_t var_load(struct rt_var *var, CUcontext ctx)
 {
-    CUmodule module;
+    CUlibrary library;
     struct rt_binding value = {0};
     assert(hd_lock_held(&rt.lock) && var->fatbin);
-    RT_TRY(module_get(var->fatbin, ctx, &module));
-    CUresult result = cuModuleGetGlobal_v2(&value.ptr, &value.size_B, module, var->name);
+    RT_TRY(library_get(var->fatbin, &library));
+    CUresult result = cuLibraryGetGlobal(&value.ptr, &value.size_B, library, var->name);
     if (result != CUDA_SUCCESS)
         return result == CUDA_ERROR_NOT_FOUND ? rt_fail(cudaErrorInvalidSymbol) : rt_result(result);
     return binding_add(&var->bindings, &value, ctx);
@@ -198,9 +219,6 @@ static void fatbin_drop(struct rt_fatbin *fatbin, CUcontext ctx)
         bindings_drop(&k->bindings, ctx);
     for (struct rt_var *v = fatbin->vars; v; v = v->next)
         bindings_drop(&v->bindings, ctx);
-    for (struct rt_module *m = fatbin->modules; m; m = m->next)
-        if (m->ctx == ctx)
-            m->ctx = NULL;
 }
 
 void rt_bindings_drop(CUcontext ctx)
@@ -208,22 +226,12 @@ void rt_bindings_drop(CUcontext ctx)
     hd_lock_acquire(&rt.lock);
     for (struct rt_fatbin *fatbin = rt_registry.fatbins; fatbin; fatbin = fatbin->next)
         fatbin_drop(fatbin, ctx);
-    for (struct rt_kernel *k = rt_registry.library_kernels; k; k = k->next)
-        bindings_drop(&k->bindings, ctx);
     hd_lock_release(&rt.lock);
 }
 
-/* rt.lock held. Unloading needs the module's context to be current. */
 void rt_fatbin_unload(struct rt_fatbin *fatbin)
 {
     assert(hd_lock_held(&rt.lock));
-    for (struct rt_module *m = fatbin->modules; m; m = m->next) {
-        CUcontext popped;
-        if (!m->ctx || m->error || cuCtxPushCurrent_v2(m->ctx) != CUDA_SUCCESS)
-            continue;
-        if (cuModuleUnload(m->module) != CUDA_SUCCESS)
-            hd_log_debug(HD_DEBUG_API, "a module could not be unloaded");
-        (void)cuCtxPopCurrent_v2(&popped);
-        m->ctx = NULL;
-    }
+    if (fatbin->library && cuLibraryUnload(fatbin->library) != CUDA_SUCCESS)
+        hd_log_debug(HD_DEBUG_API, "a library could not be unloaded");
 }

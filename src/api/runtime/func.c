@@ -49,17 +49,10 @@ cudaError_t rt_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute att
 cudaError_t rt_cudaKernelSetAttributeForDevice(cudaKernel_t kernel, enum cudaFuncAttribute attr,
                                                int value, int device)
 {
-    struct rt_kernel *k;
-    CUcontext ctx, popped;
-    CUfunction f;
-    RT_TRY(rt_kernel_find(kernel, &k));
-    RT_TRY(rt_primary(device, &ctx));
-    RT_TRY(rt_result(cuCtxPushCurrent_v2(ctx)));
-    cudaError_t error = rt_kernel_bind(k, ctx, &f);
-    if (!error)
-        error = rt_result(cuFuncSetAttribute(f, (CUfunction_attribute)attr, value));
-    (void)cuCtxPopCurrent_v2(&popped);
-    return error;
+    CUkernel handle;
+    RT_TRY(rt_enter());
+    RT_TRY(rt_kernel(kernel, &handle));
+    return rt_result(cuKernelSetAttribute((CUfunction_attribute)attr, value, handle, device));
 }
 
 cudaError_t rt_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig)
@@ -78,12 +71,12 @@ cudaError_t rt_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemCo
 
 cudaError_t rt_cudaFuncGetName(const char **name, const void *func)
 {
-    struct rt_kernel *kernel;
+    CUkernel kernel;
+    RT_TRY(rt_enter());
     if (!name)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(rt_kernel_find(func, &kernel));
-    *name = kernel->name;
-    return cudaSuccess;
+    RT_TRY(rt_kernel(func, &kernel));
+    return rt_result(cuKernelGetName(name, kernel));
 }
 
 cudaError_t rt_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,

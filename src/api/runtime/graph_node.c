@@ -14,8 +14,10 @@ static cudaError_t make_kernel(CUDA_KERNEL_NODE_PARAMS *out, const struct cudaKe
     if (!p)
         return rt_fail(cudaErrorInvalidValue);
     RT_TRY(rt_function(p->func, &func));
+    bool is_handle = !rt_map_get(&rt_registry.kernels, p->func); /* it is what getting answers */
     *out = (CUDA_KERNEL_NODE_PARAMS){
-        .func = func,
+        .func = is_handle ? NULL : func,
+        .kern = is_handle ? (CUkernel)p->func : NULL,
         .gridDimX = p->gridDim.x,
         .gridDimY = p->gridDim.y,
         .gridDimZ = p->gridDim.z,
@@ -41,13 +43,13 @@ cudaError_t rt_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t g
 cudaError_t rt_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
                                             struct cudaKernelNodeParams *pNodeParams)
 {
-    CUDA_KERNEL_NODE_PARAMS_v1 p;
+    CUDA_KERNEL_NODE_PARAMS p;
     RT_TRY(rt_enter());
     if (!pNodeParams)
         return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(rt_result(cuGraphKernelNodeGetParams(node, &p)));
+    RT_TRY(rt_result(cuGraphKernelNodeGetParams_v2(node, &p)));
     *pNodeParams = (struct cudaKernelNodeParams){
-        .func = (void *)(uintptr_t)rt_function_host(p.func),
+        .func = p.kern ? (void *)p.kern : (void *)(uintptr_t)rt_function_host(p.func),
         .gridDim = {p.gridDimX, p.gridDimY, p.gridDimZ},
         .blockDim = {p.blockDimX, p.blockDimY, p.blockDimZ},
         .sharedMemBytes = p.sharedMemBytes,

@@ -65,7 +65,8 @@ static void forget_kernels(struct rt_fatbin *fatbin)
     for (struct rt_kernel *k = fatbin->kernels; k; k = k->next) {
         if (rt_map_get(&rt_registry.kernels, k->host_func) == k)
             rt_map_set(&rt_registry.kernels, k->host_func, NULL);
-        rt_map_set(&rt_registry.kernels, k, NULL);
+        if (k->handle && rt_map_get(&rt_registry.kernels, k->handle) == k)
+            rt_map_set(&rt_registry.kernels, k->handle, NULL);
     }
     for (struct rt_var *v = fatbin->vars; v; v = v->next)
         if (rt_map_get(&rt_registry.vars, v->host_var) == v)
@@ -107,7 +108,6 @@ void rt___cudaRegisterFunction(void **handle, const char *host_func, char *devic
     /* A template's stub is one function for all objects that instantiate it: the first stays. */
     if (!rt_map_get(&rt_registry.kernels, host_func))
         must_set(&rt_registry.kernels, host_func, kernel);
-    must_set(&rt_registry.kernels, kernel, kernel);
     hd_lock_release(&rt.lock);
 }
 
@@ -164,17 +164,22 @@ char rt___cudaInitModule(void **handle)
     return rt_managed_init(fatbin) == cudaSuccess;
 }
 
+/*
+ * For __cudaLaunchKernel(). Compiled programs ask once and keep what they get, so it is the host
+ * function, and whatever is wrong with the kernel is said by each launch.
+ */
 cudaError_t rt___cudaGetKernel(cudaKernel_t *out_kernel, const void *host_func)
 {
-    return rt_cudaGetKernel(out_kernel, host_func);
+    if (!out_kernel)
+        return rt_fail(cudaErrorInvalidValue);
+    if (!rt_map_get(&rt_registry.kernels, host_func))
+        return rt_fail(cudaErrorInvalidDeviceFunction);
+    *out_kernel = (cudaKernel_t)(uintptr_t)host_func;
+    return cudaSuccess;
 }
 
 cudaError_t rt_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr)
 {
-    struct rt_kernel *kernel;
-    if (!kernelPtr)
-        return rt_fail(cudaErrorInvalidValue);
-    RT_TRY(rt_kernel_find(entryFuncAddr, &kernel));
-    *kernelPtr = (cudaKernel_t)kernel;
-    return cudaSuccess;
+    RT_TRY(rt_enter());
+    return kernelPtr ? rt_kernel(entryFuncAddr, kernelPtr) : rt_fail(cudaErrorInvalidValue);
 }

@@ -3,13 +3,13 @@
  *
  * Objects and owners:
  *
- *     rt_fatbin* (registered by constructors) ─┬─ rt_kernel* ─ rt_binding per context: CUfunction
- *                                              ├─ rt_var*    ─ rt_binding per context: address
- *                                              └─ rt_module per context: CUmodule
+ *     rt_fatbin* (by constructors) ─┬─ CUlibrary
+ *                                   ├─ rt_kernel*: CUkernel ─ rt_binding per context: CUfunction
+ *                                   └─ rt_var* ─ rt_binding per context: address
  *
- * A cudaKernel_t is a struct rt_kernel pointer. Modules are loaded when a kernel or variable of the
- * fat binary is first used in a context. Bindings are append-only lists that are read without a
- * lock; a device reset empties theirs (ctx = NULL) and they are never freed.
+ * A cudaKernel_t is a CUkernel. The library is loaded when a kernel or variable of the fat binary
+ * is first used. Bindings are append-only lists that are read without a lock; a device reset
+ * empties theirs (ctx = NULL) and they are never freed.
  *
  * Contexts: a call that finds no current context retains the primary context of the thread's device
  * and makes it current. Contexts that the program made current through the driver API are used.
@@ -156,19 +156,11 @@ struct rt_binding {
     struct rt_binding *next;
 };
 
-struct rt_module {
-    CUcontext ctx; /* NULL after a reset */
-    CUmodule module;
-    cudaError_t error; /* why it could not be loaded */
-    struct rt_module *next;
-};
-
 struct rt_kernel {
     const void *host_func;
     char *name;
-    struct rt_fatbin *fatbin; /* NULL: of a library */
-    CUkernel driver_kernel;   /* of a library, else NULL */
-    CUlibrary library;
+    struct rt_fatbin *fatbin;
+    CUkernel handle; /* rt.lock; NULL until it is asked for */
     _Atomic(struct rt_binding *) bindings;
     struct rt_kernel *next;
 };
@@ -187,27 +179,26 @@ struct rt_fatbin {
     const void *wrapper;
     struct rt_kernel *kernels;
     struct rt_var *vars;
-    struct rt_module *modules;
+    bool is_loaded; /* rt.lock, as the next two */
+    CUlibrary library;
+    cudaError_t error; /* why it could not be loaded */
     bool has_managed;
     struct rt_fatbin *next;
 };
 
 struct rt_registry {
-    struct rt_map kernels; /* host functions and rt_kernel pointers to rt_kernel */
+    struct rt_map kernels; /* host functions, and handles that were asked for, to rt_kernel */
     struct rt_map vars;    /* host variables to rt_var */
     struct rt_fatbin *fatbins;
-    struct rt_kernel *library_kernels;
 };
 extern struct rt_registry rt_registry;
 
-/* A kernel by its host function or cudaKernel_t; cudaErrorInvalidDeviceFunction. */
-cudaError_t rt_kernel_find(const void *func, struct rt_kernel **out_kernel);
-/* Its function in a context. */
-cudaError_t rt_kernel_bind(struct rt_kernel *kernel, CUcontext ctx, CUfunction *out_func);
+/* The handle of a kernel by its host function or the handle; cudaErrorInvalidDeviceFunction. */
+cudaError_t rt_kernel(const void *func, CUkernel *out_kernel);
+/* Its function in the current context. */
+cudaError_t rt_function(const void *func, CUfunction *out_func);
 /* What the program calls a function of the driver's: its host function; else the same. */
 const void *rt_function_host(CUfunction func);
-/* Both, for the current context. */
-cudaError_t rt_function(const void *func, CUfunction *out_func);
 /* Address and size of a device variable in the current context; cudaErrorInvalidSymbol. */
 cudaError_t rt_symbol(const void *symbol, CUdeviceptr *out_ptr, size_t *out_size_B);
 /* Gives the program the addresses of its managed variables. */

@@ -240,11 +240,10 @@ def c_source(api, table):
 # Plain names that stand for another symbol than the newest one in CUDA 13's header.
 PLAIN = {"cuCtxGetDevice": "cuCtxGetDevice", "cuCtxSynchronize": "cuCtxSynchronize",
          "cuStreamGetCtx": "cuStreamGetCtx", "cuGraphInstantiate": "cuGraphInstantiateWithFlags"}
-# Gone from CUDA 13's header, although the library still exports them; or declared by headers of their
-# own, which include the graphics libraries' headers.
-NOT_PUBLIC = re.compile(r"cu(TexRef|SurfRef|ParamSet|FuncSet(Block|Shared)|Launch$|LaunchGrid|Module"
-                        r"Get(Tex|Surf)Ref|Checkpoint|Coredump|LaunchCooperativeKernelMulti)|GL[A-Z]|EGL|Egl|VDPAU"
-                        r"|NvSci|^__|^cuCtx(Attach|Detach)$|^cuProfilerInitialize$")
+# Newer symbols that no plain name stands for.
+ALSO_PUBLIC = {"cuCtxGetDevice_v2", "cuCtxSynchronize_v2", "cuStreamGetCtx_v2"}
+# Declared by headers of their own, which include the graphics libraries' headers; or by none.
+NOT_PUBLIC = re.compile(r"GL[A-Z]|EGL|Egl|VDPAU|^__")
 GRAPH = re.compile(r"Graph|External|Graphics|UserObject")
 MEMORY = re.compile(r"Mem|Array|Ipc|Tex|Surf|Tensor|Malloc|Free|Multicast|Pointer|Symbol|HostAlloc|HostRegister"
                     r"|HostUnregister|HostGet|PeerAccess|ChannelDesc")
@@ -270,7 +269,7 @@ def newest(table):
 
 def public_driver(entry, names):
     return names[entry.name] == entry.symbol and not NOT_PUBLIC.search(entry.symbol) or \
-        entry.symbol in PLAIN.values()
+        entry.symbol in PLAIN.values() or entry.symbol in ALSO_PUBLIC
 
 
 def public_runtime(entry):
@@ -429,7 +428,9 @@ def with_enum(text, first, table, prefix):
                for kind, name, value in rows]
     start = text.index(first) + len(first) + 1
     end = text.index("}", start)
-    return text[:start] + "".join(f"    {prefix}{name} = {value},\n" for name, value in members) + text[end:]
+    lines = [f"    {prefix}{name} = {value},\n" for name, value in members]
+    lines = [line if len(line) <= 101 else line.replace(" = ", " =\n        ") for line in lines]
+    return text[:start] + "".join(lines) + text[end:]
 
 
 def kept():

@@ -3,8 +3,7 @@
  *
  * Link with -lcuda (Heddle's libcuda.so.1). Plain names stand for the newest version of a function
  * (cuMemAlloc is cuMemAlloc_v2), as the manual defines them. Entry points that Heddle lacks exist
- * and answer CUDA_ERROR_NOT_SUPPORTED. Texture and surface references, which CUDA 12 removed, are
- * left out.
+ * and answer CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef HEDDLE_CUDA_CUDA_H
 #define HEDDLE_CUDA_CUDA_H
@@ -72,9 +71,12 @@
 #define CU_DEVICE_INVALID    ((CUdevice) - 2)
 
 /* The `extra` argument of cuLaunchKernel(): a list of these with values, closed by _END. */
-#define CU_LAUNCH_PARAM_END            ((void *)0x00)
-#define CU_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
-#define CU_LAUNCH_PARAM_BUFFER_SIZE    ((void *)0x02)
+#define CU_LAUNCH_PARAM_END_AS_INT            0x00
+#define CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT 0x01
+#define CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT    0x02
+#define CU_LAUNCH_PARAM_END                   ((void *)CU_LAUNCH_PARAM_END_AS_INT)
+#define CU_LAUNCH_PARAM_BUFFER_POINTER        ((void *)CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT)
+#define CU_LAUNCH_PARAM_BUFFER_SIZE           ((void *)CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT)
 
 #include "heddle/driver_structs_launch.h"
 #if !defined(__CUDA_API_VERSION_INTERNAL)

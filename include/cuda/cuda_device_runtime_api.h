@@ -34,6 +34,21 @@ static inline __device__ cudaGraphExec_t cudaGetCurrentGraphExec(void)
     return (cudaGraphExec_t)exec;
 }
 
+/* Programmatic dependent launches; both do nothing before compute capability 9.0. */
+static inline __device__ void cudaTriggerProgrammaticLaunchCompletion(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
+static inline __device__ void cudaGridDependencySynchronize(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 template <class T>
 static inline __device__ cudaError_t cudaGraphKernelNodeSetParam(cudaGraphDeviceNode_t node,
                                                                  size_t offset, const T &value)

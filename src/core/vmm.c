@@ -220,10 +220,10 @@ enum hd_status core_vmm_reserve(enum core_vmm_user user, uint64_t size_B, uint64
 {
     bool taken;
 
-    alignment_B = HD_MAX(alignment_B, CORE_GRANULE_B);
-    if (!size_B || !is_granular(size_B) || !hd_is_pow2(alignment_B))
+    if (!size_B || !is_granular(size_B) || (alignment_B && !hd_is_pow2(alignment_B)))
         return hd_error(HD_BAD_ARG, "reservation of %llu bytes, aligned to %llu",
                         (unsigned long long)size_B, (unsigned long long)alignment_B);
+    alignment_B = HD_MAX(alignment_B, CORE_GRANULE_B);
     hd_lock_acquire(&core_memory_lock);
     taken = size_B <= core_space_size() && alignment_B <= core_space_size() &&
             hd_vec_reserve(&reservations, reservations.len + 1) &&

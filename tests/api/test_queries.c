@@ -33,6 +33,10 @@ static void test_context_settings(void)
     success(cuCtxGetFlags(&flags), "ask");
     eq_u64(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_SPIN, "as was said");
     eq_u64(cuCtxSetFlags(0x4000), CUDA_ERROR_INVALID_VALUE, "a flag that is none");
+    eq_u64(cuCtxSetFlags(CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD), CUDA_ERROR_INVALID_VALUE,
+           "two ways to wait");
+    eq_u64(cuCtxCreate(&other, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_BLOCKING_SYNC, 1),
+           CUDA_ERROR_INVALID_VALUE, "likewise");
     success(cuCtxGetDevice_v2(&device, other), "its device");
     eq_u64((unsigned)device, 1, "is device 1");
     success(cuCtxGetDevice_v2(&device, ctx), "of one that is not current");
@@ -123,6 +127,8 @@ static void test_primary(void)
     success(cuDevicePrimaryCtxSetFlags_v2(1, CU_CTX_SCHED_AUTO), "flags");
     eq_u64(cuDevicePrimaryCtxSetFlags_v2(1, 0x4000), CUDA_ERROR_INVALID_VALUE,
            "a flag that is none");
+    eq_u64(cuDevicePrimaryCtxSetFlags_v2(1, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD),
+           CUDA_ERROR_INVALID_VALUE, "two ways to wait");
     success(cuDevicePrimaryCtxGetState(1, &flags, &active), "state");
     ok(active == 1, "active");
     success(cuDevicePrimaryCtxRelease(1), "release, first version");

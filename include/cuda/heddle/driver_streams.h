@@ -76,6 +76,7 @@
 #define cuStreamGetAttribute                 cuStreamGetAttribute_ptsz
 #define cuStreamGetCaptureInfo_v3            cuStreamGetCaptureInfo_v3_ptsz
 #define cuStreamGetCtx                       cuStreamGetCtx_ptsz
+#define cuStreamGetCtx_v2                    cuStreamGetCtx_v2_ptsz
 #define cuStreamGetDevice                    cuStreamGetDevice_ptsz
 #define cuStreamGetFlags                     cuStreamGetFlags_ptsz
 #define cuStreamGetId                        cuStreamGetId_ptsz

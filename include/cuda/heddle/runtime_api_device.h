@@ -35,6 +35,7 @@ cudaError_t cudaDeviceGetHostAtomicCapabilities(
     unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
     int device);
 cudaError_t cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit);
+cudaError_t cudaDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, int device, int flags);
 cudaError_t cudaDeviceGetP2PAtomicCapabilities(
     unsigned int *capabilities, const enum cudaAtomicOperation *operations, unsigned int count,
     int srcDevice, int dstDevice);

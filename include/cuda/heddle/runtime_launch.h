@@ -165,11 +165,24 @@ typedef struct cudaLaunchConfig_st {
 #define cudaStreamAttributeAccessPolicyWindow     cudaLaunchAttributeAccessPolicyWindow
 #define cudaStreamAttributeSynchronizationPolicy  cudaLaunchAttributeSynchronizationPolicy
 #define cudaStreamAttributePriority               cudaLaunchAttributePriority
+#define cudaStreamAttributeMemSyncDomainMap       cudaLaunchAttributeMemSyncDomainMap
+#define cudaStreamAttributeMemSyncDomain          cudaLaunchAttributeMemSyncDomain
 #define cudaKernelNodeAttrID                      cudaLaunchAttributeID
 #define cudaKernelNodeAttrValue                   cudaLaunchAttributeValue
 #define cudaKernelNodeAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
 #define cudaKernelNodeAttributeCooperative        cudaLaunchAttributeCooperative
 #define cudaKernelNodeAttributePriority           cudaLaunchAttributePriority
+#define cudaKernelNodeAttributeClusterDimension   cudaLaunchAttributeClusterDimension
+#define cudaKernelNodeAttributeClusterSchedulingPolicyPreference                                   \
+    cudaLaunchAttributeClusterSchedulingPolicyPreference
+#define cudaKernelNodeAttributeMemSyncDomainMap cudaLaunchAttributeMemSyncDomainMap
+#define cudaKernelNodeAttributeMemSyncDomain    cudaLaunchAttributeMemSyncDomain
+#define cudaKernelNodeAttributePreferredSharedMemoryCarveout                                       \
+    cudaLaunchAttributePreferredSharedMemoryCarveout
+#define cudaKernelNodeAttributeDeviceUpdatableKernelNode                                           \
+    cudaLaunchAttributeDeviceUpdatableKernelNode
+#define cudaKernelNodeAttributeNvlinkUtilCentricScheduling                                         \
+    cudaLaunchAttributeNvlinkUtilCentricScheduling
 
 #if !defined(CUDART_CB)
 #define CUDART_CB

@@ -93,6 +93,7 @@ enum cudaMemRangeAttribute {
 /* Where memory lives. */
 enum cudaMemLocationType {
     cudaMemLocationTypeInvalid = 0,
+    cudaMemLocationTypeNone = 0,
     cudaMemLocationTypeDevice = 1,
     cudaMemLocationTypeHost = 2,
     cudaMemLocationTypeHostNuma = 3,

@@ -10,6 +10,12 @@ CUresult drv_no_context(struct core_context *ctx)
     return drv_error(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the current context was destroyed");
 }
 
+bool drv_context_flags_ok(unsigned flags)
+{
+    unsigned wait = flags & CU_CTX_SCHED_MASK;
+    return !(flags & ~(unsigned)CU_CTX_FLAGS_MASK) && !(wait & (wait - 1));
+}
+
 static CUresult context_create(CUcontext *out, unsigned flags, CUdevice dev, unsigned version)
 {
     struct core_context *ctx;
@@ -17,7 +23,7 @@ static CUresult context_create(CUcontext *out, unsigned flags, CUdevice dev, uns
 
     API_CALL(cuCtxCreate);
     API_CHECK(out);
-    API_CHECK(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
+    API_CHECK(drv_context_flags_ok(flags));
     API_DEVICE(device, dev);
     result = drv_result(core_context_create(device, flags, &ctx));
     if (result != CUDA_SUCCESS)
@@ -190,7 +196,7 @@ CUresult drv_cuCtxGetFlags(unsigned *flags)
 CUresult drv_cuCtxSetFlags(unsigned flags)
 {
     API_CALL(cuCtxSetFlags);
-    API_CHECK(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
+    API_CHECK(drv_context_flags_ok(flags));
     API_CONTEXT_ANY(ctx);
     ctx->flags = flags;
     return CUDA_SUCCESS;

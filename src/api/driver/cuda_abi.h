@@ -66,12 +66,6 @@ typedef struct CUDA_MEMCPY3D_v1_st {
     unsigned int WidthInBytes, Height, Depth;
 } CUDA_MEMCPY3D_v1;
 
-/* Only ever passed by pointer to what is refused. */
-typedef struct CUcheckpointLockArgs_st CUcheckpointLockArgs;
-typedef struct CUcheckpointCheckpointArgs_st CUcheckpointCheckpointArgs;
-typedef struct CUcheckpointRestoreArgs_st CUcheckpointRestoreArgs;
-typedef struct CUcheckpointUnlockArgs_st CUcheckpointUnlockArgs;
-
 /* ---- types of graphics libraries, whose headers Heddle does not need: all calls are refused */
 
 typedef unsigned int GLuint;

@@ -225,7 +225,7 @@ CUresult drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
 {
     API_CALL(cuDevicePrimaryCtxSetFlags_v2);
     API_DEVICE(d, dev);
-    API_CHECK(!(flags & ~(unsigned)CU_CTX_FLAGS_MASK));
+    API_CHECK(drv_context_flags_ok(flags));
     hd_lock_acquire(&d->lock);
     assert(hd_lock_held(&d->lock));
     d->primary_flags = flags;

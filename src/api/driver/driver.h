@@ -130,6 +130,8 @@ bool drv_is_initialised(void);
     } while (0)
 
 CUresult drv_no_context(struct core_context *ctx);
+/* Flags of a context: those that exist, and at most one way to wait. */
+bool drv_context_flags_ok(unsigned flags);
 /*
  * The stream behind a handle: null and the two special values included, which are borrowed from the
  * context and the thread. *out_ref is what has to be dropped, or NULL.

@@ -78,6 +78,8 @@ CUresult graph_body_free(CUdeviceptr va, struct core_body *out_body);
 /* Writes the graphs of the node, too. */
 CUresult graph_body_conditional(CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params,
                                 struct core_body *out_body);
+/* CUDA_ERROR_INVALID_VALUE where reserved words are not 0. */
+CUresult graph_params_check(const CUgraphNodeParams *p);
 /*
  * Of any other kind, as cuGraphAddNode() takes it; what the node gives is written to it. `graph`:
  * where the node will be; NULL: a node changes, and no graph moves.

@@ -153,6 +153,7 @@ CUresult drv_cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNod
                                const CUgraphEdgeData *data, size_t n, CUgraphNodeParams *params)
 {
     NODE_CALL(cuGraphAddNode_v2, out && params);
+    API_TRY(graph_params_check(params));
     if (params->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
         API_TRY(graph_body_conditional(graph, &params->conditional, &body));
     else

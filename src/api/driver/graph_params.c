@@ -166,13 +166,21 @@ static CUresult child_of_any(CUgraph parent, const CUDA_CHILD_GRAPH_NODE_PARAMS 
     return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: ownership %d", (int)p->ownership);
 }
 
+CUresult graph_params_check(const CUgraphNodeParams *p)
+{
+    bool is_zero = !p->reserved2;
+
+    for (size_t i = 0; i < HD_COUNT_OF(p->reserved0); i++)
+        is_zero &= !p->reserved0[i];
+    return is_zero ? CUDA_SUCCESS
+                   : drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: reserved words are not 0");
+}
+
 CUresult graph_body_any(CUgraph parent, CUgraphNodeParams *p, struct core_body *out_body)
 {
     const CUDA_HOST_NODE_PARAMS host = {p->host.fn, p->host.userData};
 
-    for (size_t i = 0; i < HD_COUNT_OF(p->reserved0); i++)
-        if (p->reserved0[i])
-            return drv_error(CUDA_ERROR_INVALID_VALUE, "graph node: reserved words are not 0");
+    API_TRY(graph_params_check(p));
     switch (p->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL:
         return kernel_of_any(&p->kernel, out_body);

@@ -398,6 +398,7 @@ static cudaError_t make_any(CUgraphNodeParams *out, const struct cudaGraphNodePa
         return rt_fail(cudaErrorInvalidValue);
     *out = (CUgraphNodeParams){.type = (CUgraphNodeType)p->type};
     memcpy(out->reserved0, p->reserved0, sizeof(out->reserved0));
+    out->reserved2 = p->reserved2;
     switch (p->type) {
     case cudaGraphNodeTypeKernel:
         RT_TRY(make_kernel(&kernel, (const void *)&p->kernel));

@@ -166,6 +166,62 @@ static void test_copies(void)
     success(cuStreamDestroy_v2(stream), "destroy");
 }
 
+/* Extents and offsets of arrays count elements, and so do rows of memory next to one. */
+static void test_boxes_of_arrays(void)
+{
+    CUDA_MEMCPY3D_BATCH_OP op = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
+    CUDA_ARRAY3D_DESCRIPTOR desc = {.Width = 8,
+                                    .Height = 4,
+                                    .Depth = 2,
+                                    .Format = CU_AD_FORMAT_UNSIGNED_INT16,
+                                    .NumChannels = 2};
+    uint32_t box[2][3][6], back[2][3][4] = {{{0}}};
+    CUarray array, twin, bytes;
+    CUstream stream;
+
+    for (unsigned i = 0; i < sizeof(box) / 4; i++)
+        ((uint32_t *)box)[i] = i + 1;
+    success(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuArray3DCreate_v2(&array, &desc), "array");
+    success(cuArray3DCreate_v2(&twin, &desc), "another one");
+    desc.NumChannels = 1;
+    success(cuArray3DCreate_v2(&bytes, &desc), "of smaller elements");
+    op.src.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
+    op.src.op.ptr.ptr = (uintptr_t)box;
+    op.src.op.ptr.rowLength = 6;
+    op.dst.type = CU_MEMCPY_OPERAND_TYPE_ARRAY;
+    op.dst.op.array.array = array;
+    op.dst.op.array.offset = (CUoffset3D){3, 1, 0};
+    op.extent = (CUextent3D){4, 3, 2};
+    success(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), "into an array");
+    op.src = op.dst;
+    op.dst.op.array.array = bytes;
+    eq_u64(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), CUDA_ERROR_INVALID_VALUE,
+           "elements of another size");
+    op.dst.op.array.array = twin;
+    op.dst.op.array.offset = (CUoffset3D){0, 0, 0};
+    success(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), "into the other");
+    op.src = op.dst;
+    op.dst.type = CU_MEMCPY_OPERAND_TYPE_POINTER;
+    op.dst.op.ptr.ptr = (uintptr_t)back;
+    op.dst.op.ptr.rowLength = op.dst.op.ptr.layerHeight = 0;
+    success(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), "back");
+    success(cuStreamSynchronize(stream), "synchronize");
+    for (unsigned z = 0; z < 2; z++)
+        for (unsigned y = 0; y < 3; y++)
+            eq_mem(back[z][y], box[z][y], sizeof(back[z][y]), "a row");
+    op.src.op.array.offset.x = 5;
+    eq_u64(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), CUDA_ERROR_INVALID_VALUE, "beyond it");
+    op.src.op.array.array = (CUarray)&op;
+    eq_u64(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), CUDA_ERROR_INVALID_HANDLE, "garbage");
+    op.extent.depth = 0;
+    eq_u64(cuMemcpy3DBatchAsync_v2(1, &op, 0, stream), CUDA_ERROR_INVALID_VALUE, "no depth");
+    success(cuArrayDestroy(array), "destroy");
+    success(cuArrayDestroy(twin), "destroy");
+    success(cuArrayDestroy(bytes), "destroy");
+    success(cuStreamDestroy_v2(stream), "destroy");
+}
+
 static void test_boxes(void)
 {
     CUDA_MEMCPY3D_BATCH_OP op = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
@@ -228,6 +284,7 @@ int main(void)
     test_batch();
     test_copies();
     test_boxes();
+    test_boxes_of_arrays();
     test_bad();
     success(cuCtxDestroy_v2(ctx), "destroy");
     return done();

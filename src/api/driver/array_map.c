@@ -4,13 +4,6 @@
 #include "api/driver/driver.h"
 #include "base/mem.h"
 
-#define API_TRY(call)                                                                              \
-    do {                                                                                           \
-        CUresult api_result_ = (call);                                                             \
-        if (HD_UNLIKELY(api_result_ != CUDA_SUCCESS))                                              \
-            return api_result_;                                                                    \
-    } while (0)
-
 /* ---- what an array needs */
 
 static CUresult requirements_get(const char *api_name_, CUDA_ARRAY_MEMORY_REQUIREMENTS *out,

@@ -86,10 +86,16 @@ CUresult drv_cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *si
 
 /* ---- batches of boxes */
 
-static CUresult operand_check(const CUmemcpy3DOperand *operand, const CUextent3D *extent)
+/* *out_B: of an element; left alone by pointers, which have what the other operand has. */
+static CUresult operand_check(const CUmemcpy3DOperand *operand, const CUextent3D *extent,
+                              uint32_t *out_B)
 {
-    if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "batch of boxes: a CUDA array");
+    API_CALL(cuMemcpy3DBatchAsync);
+    if (operand->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        API_ARRAY(array, operand->op.array.array, false);
+        *out_B = array->texel_B;
+        return CUDA_SUCCESS;
+    }
     if (operand->type != CU_MEMCPY_OPERAND_TYPE_POINTER)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "batch of boxes: operand type %d",
                          (int)operand->type);
@@ -99,32 +105,65 @@ static CUresult operand_check(const CUmemcpy3DOperand *operand, const CUextent3D
     return CUDA_SUCCESS;
 }
 
-static CUresult box_check(const CUDA_MEMCPY3D_BATCH_OP *op)
+/* *out_B: of an element, which is a byte where no array takes part. */
+static CUresult box_check(const CUDA_MEMCPY3D_BATCH_OP *op, uint32_t *out_B)
 {
-    CUresult result = operand_check(&op->src, &op->extent);
+    uint32_t src_B = 0, dst_B = 0;
 
-    if (result == CUDA_SUCCESS)
-        result = operand_check(&op->dst, &op->extent);
-    return result ? result : order_check(op->srcAccessOrder, op->flags);
+    if (!op->extent.width || !op->extent.height || !op->extent.depth)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "batch of boxes: an extent is 0");
+    API_TRY(operand_check(&op->src, &op->extent, &src_B));
+    API_TRY(operand_check(&op->dst, &op->extent, &dst_B));
+    if (src_B && dst_B && src_B != dst_B)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "batch of boxes: elements of %u and %u bytes",
+                         src_B, dst_B);
+    *out_B = src_B ? src_B : dst_B ? dst_B : 1;
+    return order_check(op->srcAccessOrder, op->flags);
+}
+
+static void box_src(CUDA_MEMCPY3D *box, const CUmemcpy3DOperand *src, uint32_t element_B)
+{
+    if (src->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        box->srcMemoryType = CU_MEMORYTYPE_ARRAY;
+        box->srcArray = src->op.array.array;
+        box->srcXInBytes = src->op.array.offset.x * element_B;
+        box->srcY = src->op.array.offset.y;
+        box->srcZ = src->op.array.offset.z;
+        return;
+    }
+    box->srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+    box->srcDevice = src->op.ptr.ptr;
+    box->srcPitch = src->op.ptr.rowLength * element_B;
+    box->srcHeight = src->op.ptr.layerHeight;
+}
+
+static void box_dst(CUDA_MEMCPY3D *box, const CUmemcpy3DOperand *dst, uint32_t element_B)
+{
+    if (dst->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+        box->dstMemoryType = CU_MEMORYTYPE_ARRAY;
+        box->dstArray = dst->op.array.array;
+        box->dstXInBytes = dst->op.array.offset.x * element_B;
+        box->dstY = dst->op.array.offset.y;
+        box->dstZ = dst->op.array.offset.z;
+        return;
+    }
+    box->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
+    box->dstDevice = dst->op.ptr.ptr;
+    box->dstPitch = dst->op.ptr.rowLength * element_B;
+    box->dstHeight = dst->op.ptr.layerHeight;
 }
 
 static CUresult box_copy(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
 {
-    const CUDA_MEMCPY3D box = {
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = op->src.op.ptr.ptr,
-        .srcPitch = op->src.op.ptr.rowLength,
-        .srcHeight = op->src.op.ptr.layerHeight,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = op->dst.op.ptr.ptr,
-        .dstPitch = op->dst.op.ptr.rowLength,
-        .dstHeight = op->dst.op.ptr.layerHeight,
-        .WidthInBytes = op->extent.width,
-        .Height = op->extent.height,
-        .Depth = op->extent.depth,
-    };
-    CUresult result = drv_cuMemcpy3DAsync_v2(&box, stream);
+    CUDA_MEMCPY3D box = {.Height = op->extent.height, .Depth = op->extent.depth};
+    uint32_t element_B;
+    CUresult result;
 
+    API_TRY(box_check(op, &element_B));
+    box.WidthInBytes = op->extent.width * element_B;
+    box_src(&box, &op->src, element_B);
+    box_dst(&box, &op->dst, element_B);
+    result = drv_cuMemcpy3DAsync_v2(&box, stream);
     /* The source is free to change when the call returns. */
     if (result == CUDA_SUCCESS && op->srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL)
         result = drv_cuStreamSynchronize(stream);
@@ -135,6 +174,7 @@ static CUresult box_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_
                           unsigned long long flags, CUstream handle)
 {
     CUresult result = CUDA_SUCCESS;
+    uint32_t element_B;
 
     API_CALL(cuMemcpy3DBatchAsync);
     *fail_idx = SIZE_MAX;
@@ -143,7 +183,7 @@ static CUresult box_batch(size_t count, const CUDA_MEMCPY3D_BATCH_OP *ops, size_
     API_STREAM(ctx, stream, handle);
     API_CHECK(stream != ctx->legacy);
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        result = box_check(&ops[i]);
+        result = box_check(&ops[i], &element_B);
         *fail_idx = result ? i : SIZE_MAX;
     }
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {

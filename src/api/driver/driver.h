@@ -119,6 +119,14 @@ bool drv_is_initialised(void);
         core_##kind##_unref(object);                                                               \
     } while (0)
 
+/* Goes on if the call succeeded. */
+#define API_TRY(call)                                                                              \
+    do {                                                                                           \
+        CUresult api_result_ = (call);                                                             \
+        if (HD_UNLIKELY(api_result_ != CUDA_SUCCESS))                                              \
+            return api_result_;                                                                    \
+    } while (0)
+
 /* A call that may break the capture of a stream: some modes forbid it. */
 #define API_UNSAFE()                                                                               \
     do {                                                                                           \

@@ -14,12 +14,6 @@
             return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: %p is not a live " #kind, api_name_,   \
                              (const void *)(handle));                                              \
     } while (0)
-#define API_TRY(call)                                                                              \
-    do {                                                                                           \
-        CUresult api_result_ = (call);                                                             \
-        if (HD_UNLIKELY(api_result_ != CUDA_SUCCESS))                                              \
-            return api_result_;                                                                    \
-    } while (0)
 
 static inline void graph_lock_release(struct hd_lock **lock)
 {

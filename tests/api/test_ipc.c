@@ -319,6 +319,8 @@ static void test_external(void)
     eq_u64(cuImportExternalMemory(&none, &desc), CUDA_ERROR_INVALID_HANDLE, "something else");
     desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32;
     eq_u64(cuImportExternalMemory(&none, &desc), CUDA_ERROR_NOT_SUPPORTED, "of another system");
+    desc.type = (CUexternalMemoryHandleType)77;
+    eq_u64(cuImportExternalMemory(&none, &desc), CUDA_ERROR_INVALID_VALUE, "a type that is none");
     close(other);
 }
 

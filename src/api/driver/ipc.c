@@ -119,6 +119,8 @@ CUresult drv_cuImportExternalMemory(CUexternalMemory *out,
 
     API_CALL(cuImportExternalMemory);
     API_CHECK(out && desc && desc->size);
+    API_CHECK(desc->type >= CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD &&
+              desc->type <= CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF);
     API_CHECK(!(desc->flags & ~(unsigned)CUDA_EXTERNAL_MEMORY_DEDICATED));
     API_CHECK(all_zero(desc->reserved, HD_COUNT_OF(desc->reserved)));
     API_CONTEXT(ctx);

@@ -624,6 +624,13 @@ static void test_moved(void)
     clone = child_params(child, CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE);
     odd = child_params(child, (CUgraphChildGraphNodeOwnership)2);
     refused(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &odd), "ownership 2");
+    odd = move;
+    odd.reserved2 = 1;
+    refused(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &odd), "a reserved word");
+    odd.reserved2 = 0;
+    odd.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    odd.reserved0[1] = 1;
+    refused(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &odd), "another one");
     refused(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &clone), "memory is not copied");
     refused(cuGraphAddNode_v2(&node, child, NULL, NULL, 0, &move), "into itself");
     refused(cuGraphAddNode_v2(&node, parent, &fill, NULL, 1, &move), "behind a foreign node");

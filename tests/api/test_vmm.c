@@ -179,6 +179,7 @@ static void test_wrong(void)
 
     invalid(cuMemAddressReserve(&va, G + 4096, 0, 0, 0), "reserve half a granule");
     invalid(cuMemAddressReserve(&va, G, 3 * G, 0, 0), "an alignment that is no power of two");
+    invalid(cuMemAddressReserve(&va, G, 3, 0, 0), "a small one");
     invalid(cuMemAddressReserve(&va, 0, 0, 0, 0), "nothing");
     eq_u64(cuMemAddressReserve(&va, (size_t)1 << 62, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY,
            "more addresses than there are");

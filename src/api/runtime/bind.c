@@ -175,12 +175,26 @@ static cudaError_t var_bind(struct rt_var *var, CUcontext ctx, struct rt_binding
     return error;
 }
 
+/* Programs name a managed variable by where it is. */
+static struct rt_var *managed_find(const void *symbol)
+{
+    struct rt_var *found = NULL;
+    hd_lock_acquire(&rt.lock);
+    for (struct rt_fatbin *fatbin = rt_registry.fatbins; fatbin && !found; fatbin = fatbin->next)
+        for (struct rt_var *var = fatbin->vars; var && !found; var = var->next)
+            found = var->managed && *var->managed == symbol ? var : NULL;
+    hd_lock_release(&rt.lock);
+    return found;
+}
+
 cudaError_t rt_symbol(const void *symbol, CUdeviceptr *out_ptr, size_t *out_size_B)
 {
     struct rt_binding *binding;
     CUcontext ctx;
     RT_TRY(rt_context(&ctx));
     struct rt_var *var = rt_map_get(&rt_registry.vars, symbol);
+    if (!var && symbol)
+        var = managed_find(symbol);
     if (!var)
         return rt_fail(cudaErrorInvalidSymbol);
     RT_TRY(var_bind(var, ctx, &binding));

@@ -65,7 +65,7 @@ void interp_cta_end(struct interp_cta *cta)
     for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++) {
         interp_leave_all(&cta->threads[i]);
         if (cta->owns_local)
-            hd_free(cta->threads[i].local);
+            hd_free(cta->threads[i].local_memory);
     }
     interp_cluster_fini(&cta->alone);
     hd_free(cta->threads);
@@ -73,6 +73,16 @@ void interp_cta_end(struct interp_cta *cta)
     if (cta->owns_shared)
         hd_free(cta->shared);
     hd_free(cta);
+}
+
+/* As on the CPU device, windows begin where any variable may. */
+static bool local_alloc(struct interp_thread *t, uint64_t size_B)
+{
+    enum { ALIGN_B = 128 };
+
+    t->local_memory = hd_alloc(size_B + ALIGN_B);
+    t->local = (char *)hd_align_up((uintptr_t)t->local_memory, ALIGN_B);
+    return t->local_memory;
 }
 
 static bool thread_start(struct interp_cta *cta, uint32_t index, const struct interp_place *place)
@@ -88,7 +98,7 @@ static bool thread_start(struct interp_cta *cta, uint32_t index, const struct in
     t->tid[2] = index / block[0] / block[1];
     if (!cta->owns_local)
         t->local = place->local + index * place->local_B;
-    else if (run->local_B && !(t->local = hd_alloc(run->local_B)))
+    else if (run->local_B && !local_alloc(t, run->local_B))
         return false;
     return interp_enter(t, run->launch->kernel, 0);
 }

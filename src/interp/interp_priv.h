@@ -43,6 +43,7 @@ struct interp_thread {
     uint64_t generation;
     uint64_t sp; /* first free byte of the local window */
     char *local;
+    void *local_memory; /* where it is, if it is ours */
 };
 
 struct interp_warp {

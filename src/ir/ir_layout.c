@@ -361,6 +361,17 @@ enum hd_status ir_layout_windows(struct ir_module *module)
     return status;
 }
 
+/* The strictest of a kernel's local variables: the windows of threads follow each other. */
+static uint64_t local_align_B(const struct ir_func *kernel)
+{
+    uint64_t align_B = 1;
+
+    for (const struct ir_var *var = kernel->vars; var; var = var->next)
+        if (var->space == IR_SPACE_LOCAL)
+            align_B = HD_MAX(align_B, var->align_B);
+    return align_B;
+}
+
 enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
 {
     struct hd_map_iter it = {0};
@@ -372,7 +383,8 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
     *out_window = (struct ir_window){0};
     graph_init(&g, kernel->module);
     walk_init(&w, &g);
-    out_window->local_B = walk_func(&w, (struct ir_func *)kernel);
+    out_window->local_B =
+        hd_align_up(walk_func(&w, (struct ir_func *)kernel), local_align_B(kernel));
     out_window->recursive = w.recursive;
     out_window->clusters = w.clusters;
     while (hd_map_next(&w.seen, &it)) {

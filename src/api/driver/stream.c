@@ -4,8 +4,6 @@
 #include <assert.h>
 #include "base/mem.h"
 
-#define PRIORITY_GREATEST (-5)
-
 CUresult drv_stream_alive(const struct core_stream *stream)
 {
     if (!stream->green || core_green_is_usable(stream->green))
@@ -57,7 +55,7 @@ CUresult drv_stream_create(struct core_context *ctx, struct core_green *green, u
 
     if (green && !core_green_is_usable(green))
         return drv_error(CUDA_ERROR_CONTEXT_IS_DESTROYED, "the green context was destroyed");
-    priority = HD_MIN(HD_MAX(priority, PRIORITY_GREATEST), 0);
+    priority = HD_MIN(HD_MAX(priority, ctx->device->priority_greatest), 0);
     status = core_stream_create_green(ctx, green, flags, priority, &stream);
     if (status == HD_OK)
         DRV_GIVE(stream, out, stream);

@@ -44,7 +44,7 @@ static void attributes(void)
     EQ(got.sharedSizeBytes, 64 * 4);
     EQ(got.maxThreadsPerBlock, 64);
     TRUE(got.numRegs > 0);
-    TRUE(got.constSizeBytes >= 0 && got.localSizeBytes < 1 << 20);
+    TRUE(got.constSizeBytes < 64 << 10 && got.localSizeBytes < 1 << 20);
     TRUE(got.ptxVersion >= 70 && got.binaryVersion >= 70);
     OK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 4096));
     EQ(dynamic_of((const void *)kernel), 4096);
@@ -59,7 +59,7 @@ static void attributes(void)
           cudaErrorInvalidValue);
     FAILS(cudaFuncGetAttributes(&got, (const void *)&value), cudaErrorInvalidDeviceFunction);
 
-    OK(cudaGetFuncBySymbol(&function, kernel));
+    OK(cudaGetFuncBySymbol(&function, (const void *)kernel));
     OK(cudaGetKernel(&handle, kernel));
     TRUE(function && handle);
     OK(cuKernelGetFunction(&of_kernel, (CUkernel)handle));
@@ -79,7 +79,7 @@ static void parameters(void)
     size_t offset = 99, size_B = 99;
     const size_t offsets[] = {0, 8, 16, 32}, sizes[] = {8, 1, 16, 2};
 
-    OK(cudaGetFuncBySymbol(&function, kernel));
+    OK(cudaGetFuncBySymbol(&function, (const void *)kernel));
     OK(cudaGetKernel(&handle, kernel));
     for (size_t i = 0; i < 4; i++) {
         OK(cuFuncGetParamInfo(function, i, &offset, &size_B));

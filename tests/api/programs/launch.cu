@@ -87,7 +87,7 @@ static void forms(void)
 
     cudaFunction_t function = NULL;
     CUlaunchConfig driver = {};
-    OK(cudaGetFuncBySymbol(&function, put));
+    OK(cudaGetFuncBySymbol(&function, (const void *)put));
     driver.gridDimX = BLOCKS;
     driver.gridDimY = driver.gridDimZ = driver.blockDimY = driver.blockDimZ = 1;
     driver.blockDimX = N;
@@ -125,7 +125,7 @@ static void cooperative(void)
     FAILS(cudaLaunchCooperativeKernel(rotate, dim3(1 << 20), dim3(N), args),
           cudaErrorCooperativeLaunchTooLarge);
     cudaFunction_t function = NULL;
-    OK(cudaGetFuncBySymbol(&function, rotate));
+    OK(cudaGetFuncBySymbol(&function, (const void *)rotate));
     OK(cuLaunchCooperativeKernel(function, 2, 1, 1, N, 1, 1, 0, NULL, args));
     OK(cuCtxSynchronize());
 }

@@ -44,7 +44,7 @@ static void blocks(const cudaDeviceProp *prop)
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         &m, plain, 256, 0, cudaOccupancyDisableCachingOverride));
     EQ(m, n);
-    OK(cudaGetFuncBySymbol(&function, plain));
+    OK(cudaGetFuncBySymbol(&function, (const void *)plain));
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&m, function, 256, 0));
     EQ(m, n);
 
@@ -79,7 +79,7 @@ static void best_size(const cudaDeviceProp *prop)
     OK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, plain));
     TRUE(block > 0 && block <= prop->maxThreadsPerBlock && block % 32 == 0);
     TRUE(grid >= prop->multiProcessorCount);
-    OK(cudaGetFuncBySymbol(&function, plain));
+    OK(cudaGetFuncBySymbol(&function, (const void *)plain));
     OK(cuOccupancyMaxPotentialBlockSize(&driver_grid, &driver_block, function, NULL, 0, 0));
     EQ(driver_block, block);
     EQ(driver_grid, grid);
@@ -112,7 +112,7 @@ static void clusters(void)
     CUlaunchConfig driver = {};
     CUfunction function = NULL;
     int m = 0;
-    OK(cudaGetFuncBySymbol(&function, plain));
+    OK(cudaGetFuncBySymbol(&function, (const void *)plain));
     driver_attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     driver_attribute.value.clusterDim.x = 2;
     driver_attribute.value.clusterDim.y = driver_attribute.value.clusterDim.z = 1;

@@ -17,9 +17,10 @@ AT_ONCE = 2
 # The targets, in turn; what a program needs at least, and what its environment has to be.
 ARCHS = ("75", "80", "90", "120")
 NEEDS = {"launch": 90, "tensor_maps": 90, "occupancy": 90}
+AT_MOST = {"green": 90}  # what the machine runs
 ENV = {
     "peer": {"HEDDLE_DEVICES": "2"},
-    "green": {"HEDDLE_THREADS": "16"},
+    "green": {"HEDDLE_MACHINE": "b200", "HEDDLE_THREADS": "16"},  # many SMs
 }
 RUNS = ({"HEDDLE_DEVICE": "cpu"}, {"HEDDLE_DEVICE": "interp"})
 GENERIC = "launch"  # by the least of the CPU's levels, too
@@ -27,7 +28,7 @@ GENERIC = "launch"  # by the least of the CPU's levels, too
 
 def builds(name, number):
     """[(what it is called, command without source and output)]"""
-    archs = [arch for arch in ARCHS if int(arch) >= NEEDS.get(name, 0)]
+    archs = [arch for arch in ARCHS if NEEDS.get(name, 0) <= int(arch) <= AT_MOST.get(name, 999)]
     shared, static = archs[number % len(archs)], archs[(number + 1) % len(archs)]
     if COMPILER == "cc":
         return [(f"cc {shared}", [HEDDLE, "cc", "-O2", f"-arch=compute_{shared}", "-lcuda"])]

@@ -125,7 +125,7 @@ static void options(void)
 
     values[1] = (void *)sizeof(info);
     values[3] = (void *)sizeof(error);
-    FAILS(cuModuleLoadDataEx(&module, ".version 7.0\n.target sm_75\nwhat is this", 6, names, values),
+    FAILS(cuModuleLoadDataEx(&module, ".version 7.0\n.target sm_75\nwhat is it", 6, names, values),
           CUDA_ERROR_INVALID_PTX);
     TRUE(strlen(error) > 0);
     TRUE((size_t)values[3] > 0 && (size_t)values[3] <= sizeof(error)); /* how much was written */

@@ -1,4 +1,4 @@
-/* Textures: linear memory, arrays, mipmaps; filters, addresses, normalised reads and coordinates. */
+/* Textures: linear memory, arrays, mipmaps; filters, addresses, normalised reads and places. */
 #include "check.h"
 
 enum { WIDTH = 8, HEIGHT = 4 };

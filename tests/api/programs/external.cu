@@ -145,6 +145,7 @@ static void semaphores(void)
 
     /* The second stream waits for the first. */
     OK(cudaMemset(words, 0, size_B));
+    OK(cudaDeviceSynchronize());
     OK(cudaWaitExternalSemaphoresAsync(&same, &wait, 1, second));
     OK(cudaMemcpyAsync(host, words, size_B, cudaMemcpyDeviceToHost, second));
     EQ(cudaStreamQuery(second), cudaErrorNotReady);

@@ -129,6 +129,7 @@ static void default_streams(int *device)
     OK(cudaStreamCreate(&blocking));
     OK(cudaStreamCreateWithFlags(&free_one, cudaStreamNonBlocking));
     OK(cudaMemset(device, 0, 16));
+    OK(cudaDeviceSynchronize());
     hold<<<1, 1, 0, blocking>>>(go, device, 5);
     put<<<1, 1, 0, free_one>>>(device + 1, 6);
     OK(cudaStreamSynchronize(free_one)); /* ends although the other one waits */
@@ -160,6 +161,7 @@ static void words(int *device)
     OK(cuStreamCreate(&writing, CU_STREAM_NON_BLOCKING));
     OK(cuMemsetD32(flag, 0, 2));
     OK(cuMemsetD32((CUdeviceptr)device, 0, 1));
+    OK(cuCtxSynchronize()); /* fills are asynchronous, and these streams wait for none */
     OK(cuStreamWaitValue32(waiting, flag, 3, CU_STREAM_WAIT_VALUE_GEQ));
     put<<<1, 1, 0, waiting>>>(device, 11);
     EQ(cuStreamQuery(waiting), CUDA_ERROR_NOT_READY);

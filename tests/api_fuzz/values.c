@@ -10,11 +10,20 @@
 enum { KEPT = 24 };
 
 static _Atomic uint64_t pools[FUZZ_POOLS][KEPT];
+static char source[1 << 16], sink[1 << 16], arena[1 << 18] __attribute__((aligned(4096)));
 
+static int is_in_arena(uint64_t address)
+{
+    return address - (uintptr_t)arena < sizeof(arena);
+}
+
+/*
+ * Addresses that no memory has are the program's own to copies, and so is registered memory once it
+ * is not registered any more: the program would be to blame.
+ */
 void fuzz_keep(struct fuzz *z, enum fuzz_pool pool, uint64_t handle)
 {
-    /* An address that no memory has is one of the program's own to copies: it would be to blame. */
-    if (!handle || (pool == FUZZ_MEMORY && handle <= UINT32_MAX))
+    if (!handle || (pool == FUZZ_MEMORY && (handle <= UINT32_MAX || is_in_arena(handle))))
         return;
     pools[pool][fuzz_below(z, KEPT)] = handle;
     if (pool == FUZZ_HOST) /* pinned memory is memory of devices as well */
@@ -220,8 +229,6 @@ void **fuzz_kernel_params(struct fuzz *z, unsigned i)
     all[1] = &values[1];
     return all;
 }
-
-static char source[1 << 16], sink[1 << 16], arena[1 << 18] __attribute__((aligned(4096)));
 
 const void *fuzz_source(void)
 {

@@ -559,12 +559,13 @@ struct core_function {
     struct core_function_info info;
     /* Limit of dynamic shared memory, opt-in; CORE_DYNAMIC_DEFAULT until set or loaded. */
     _Atomic uint32_t max_dynamic_B;
-    int carveout;
-    int cache_config;
-    int cluster[3]; /* required, set by the program where the kernel does not say it; 0 = none */
-    int cluster_policy;
-    bool large_clusters;      /* beyond CORE_CLUSTER_PORTABLE */
-    struct core_setup *setup; /* module->lock; NULL until something was said (launch_setup.c) */
+    /* Programs set these while other threads launch. */
+    _Atomic int carveout;
+    _Atomic int cache_config;
+    _Atomic int cluster[3]; /* required, where the kernel does not say it; 0 = none */
+    _Atomic int cluster_policy;
+    _Atomic bool large_clusters; /* beyond CORE_CLUSTER_PORTABLE */
+    struct core_setup *setup;    /* module->lock; NULL until something was said (launch_setup.c) */
 };
 #define CORE_DYNAMIC_DEFAULT UINT32_MAX
 
@@ -621,7 +622,7 @@ struct core_kernel {
     struct core_library *library;
     const struct core_entry *entry;
     _Atomic int max_dynamic_B; /* set before a context's function existed; -1 = not set */
-    int carveout;
+    _Atomic int carveout;
 };
 
 struct core_library {

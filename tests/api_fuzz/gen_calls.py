@@ -171,6 +171,8 @@ def named(entry, param, rules):
 
 
 def kept_in(entry, param):
+    if entry.symbol == "__cudaGetKernel":  # a place in this program
+        return None
     pool = named(entry, param, KEPT)
     if pool:
         return pool

@@ -20,20 +20,15 @@ static void context_init(struct core_context *ctx, struct core_device *device, u
     hd_lock_init(&ctx->lock, HD_RANK_CONTEXT, "context");
 }
 
-/*
- * The first live object of a list of the context, with a reference, or NULL. The list's owner
- * reference is dropped only after the object has left the list, which takes the lock.
- */
+/* The first live object of a list of the context, with a reference, or NULL. */
 #define FIRST(list, name)                                                                          \
     static struct core_##name *first_##name(struct core_context *ctx)                              \
     {                                                                                              \
         struct core_##name *first;                                                                 \
                                                                                                    \
         hd_lock_acquire(&ctx->lock);                                                               \
-        for (first = ctx->list; first && !core_##name##_is_live(first); first = first->next)       \
+        for (first = ctx->list; first && !core_##name##_ref_live(first); first = first->next)      \
             ;                                                                                      \
-        if (first)                                                                                 \
-            core_##name##_ref(first);                                                              \
         hd_lock_release(&ctx->lock);                                                               \
         return first;                                                                              \
     }

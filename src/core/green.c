@@ -251,11 +251,11 @@ static enum hd_status gate_close(struct core_context *ctx, struct core_green *gr
     hd_lock_acquire(&ctx->lock);
     *(green ? &green->gate : &ctx->gate) = *gate;
     for (struct core_stream *s = ctx->streams; s && is_complete; s = s->next) {
-        if ((green && s->green != green) || s->queue == gate->queue || !core_stream_is_live(s))
+        if ((green && s->green != green) || s->queue == gate->queue)
             continue;
-        is_complete = hd_vec_push(&streams->vec, s);
-        if (is_complete)
-            core_stream_ref(s);
+        is_complete = hd_vec_reserve(&streams->vec, streams->vec.len + 1);
+        if (is_complete && core_stream_ref_live(s))
+            streams->vec.at[streams->vec.len++] = s;
     }
     hd_lock_release(&ctx->lock);
     return is_complete ? HD_OK : hd_error(HD_NO_MEMORY, "list of streams");

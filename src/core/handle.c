@@ -181,6 +181,18 @@ void core_object_ref(struct core_object *object)
     (void)before;
 }
 
+bool core_object_ref_live(struct core_object *object)
+{
+    uint64_t state = atomic_load(&object->state);
+
+    do {
+        if (generation_of(state) % 2 == 0)
+            return false;
+        assert(references_of(state) > 0 && references_of(state) < UINT32_MAX);
+    } while (!atomic_compare_exchange_weak(&object->state, &state, state + 1));
+    return true;
+}
+
 void core_object_finalise(struct core_object *object, uint64_t state_before)
 {
     assert(references_of(state_before) == 1);

@@ -99,6 +99,8 @@ static inline bool core_object_is_live(const struct core_object *object)
 void core_object_finalise(struct core_object *object, uint64_t state_before);
 /* The caller must be sure of a reference, its own or an owner's under the owner's lock. */
 void core_object_ref(struct core_object *object);
+/* If it is live: who has found it in a list may be beside the one who retires it. */
+bool core_object_ref_live(struct core_object *object);
 static inline void core_object_unref(struct core_object *object)
 {
     uint64_t before = atomic_fetch_sub_explicit(&object->state, 1, memory_order_acq_rel);
@@ -145,6 +147,10 @@ struct core_handle_usage core_handle_usage(enum core_handle_kind kind);
     {                                                                                              \
         core_object_ref((struct core_object *)name);                                               \
         return name;                                                                               \
+    }                                                                                              \
+    static inline bool core_##name##_ref_live(struct core_##name *name)                            \
+    {                                                                                              \
+        return core_object_ref_live((struct core_object *)name);                                   \
     }                                                                                              \
     static inline void core_##name##_unref(struct core_##name *name)                               \
     {                                                                                              \

@@ -85,6 +85,8 @@ void rt___cudaUnregisterFatBinary(void **handle)
         at = &(*at)->next;
     if (*at) {
         *at = fatbin->next;
+        fatbin->next = rt_registry.gone;
+        rt_registry.gone = fatbin;
         forget_kernels(fatbin);
         rt_fatbin_unload(fatbin);
     }

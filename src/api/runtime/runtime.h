@@ -190,6 +190,7 @@ struct rt_registry {
     struct rt_map kernels; /* host functions, and handles that were asked for, to rt_kernel */
     struct rt_map vars;    /* host variables to rt_var */
     struct rt_fatbin *fatbins;
+    struct rt_fatbin *gone; /* unregistered; another thread may be looking at them */
 };
 extern struct rt_registry rt_registry;
 

@@ -122,6 +122,7 @@ void fuzz_keep(struct fuzz *z, enum fuzz_pool pool, uint64_t handle);
 uint64_t fuzz_take(struct fuzz *z, enum fuzz_pool pool); /* most of the time one that is alive */
 uint64_t fuzz_take_alive(struct fuzz *z, enum fuzz_pool pool); /* or 0 */
 uint64_t fuzz_memory(struct fuzz *z);                          /* for copies: of devices, or 0 */
+#define TAKE(type, pool) ((type)(uintptr_t)fuzz_take(z, FUZZ_##pool))
 /* FUZZ_ELEMENTS of them in the scratch memory of argument i. */
 void *fuzz_handles(struct fuzz *z, unsigned i, enum fuzz_pool pool);
 void *fuzz_memories(struct fuzz *z, unsigned i);
@@ -143,7 +144,7 @@ void *fuzz_numbers(struct fuzz *z, unsigned i, size_t size);
 void *fuzz_pointers(struct fuzz *z, unsigned i); /* to places where something may be written */
 void *fuzz_sizes(struct fuzz *z, unsigned i);
 void **fuzz_kernel_params(struct fuzz *z, unsigned i);
-void *fuzz_more_of(struct fuzz *z, unsigned i); /* zeroes */
+void *fuzz_zeroes(struct fuzz *z, unsigned i);
 const void *fuzz_source(void); /* memory that only asynchronous copies read, and write */
 void *fuzz_sink(void);
 const void *fuzz_from(struct fuzz *z); /* for copies: of the host, or of devices */
@@ -166,6 +167,8 @@ void fuzz_log_fn(void *unused, CUlogLevel level, char *message, size_t length);
 
 /* ---- structs (structs.c): FUZZ_ELEMENTS of them, the first ones filled */
 
+uint64_t fuzz_extent(struct fuzz *z); /* mostly small */
+unsigned fuzz_dim(struct fuzz *z);    /* none of a grid that takes minutes */
 typedef void (*fuzz_fill)(struct fuzz *z, unsigned i, void *out);
 void *fuzz_structs(struct fuzz *z, unsigned i, size_t size, fuzz_fill fill);
 void *fuzz_more(struct fuzz *z, unsigned i, size_t size); /* for what they point to; zeroes */

@@ -201,7 +201,7 @@ def pointer(entry, param, i):
     if kind == "char":
         return "fuzz_name(z)"
     if kind == "void" and param.name == "paramsArray":  # of semaphores: waits for 0
-        return f"fuzz_more_of(z, {i})"
+        return f"fuzz_zeroes(z, {i})"
     if kind == "void":
         return f"fuzz_buffer(z, {i})"
     return f"fuzz_numbers(z, {i}, {8 if '64' in kind or 'long' in kind else 4})"

@@ -88,18 +88,9 @@ SAME(cudaResourceViewDesc, struct cudaResourceViewDesc, CUDA_RESOURCE_VIEW_DESC)
 
 /* ---- its own */
 
-#define TAKE(type, pool) ((type)(uintptr_t)fuzz_take(z, FUZZ_##pool))
-
-static unsigned dim(struct fuzz *z)
-{
-    static const unsigned some[] = {1, 1, 1, 1, 2, 3, 8, 32};
-
-    return fuzz_one_in(z, 50) ? fuzz_one_in(z, 2) ? 0 : UINT32_MAX : some[fuzz_below(z, 8)];
-}
-
 void fill_dim3(struct fuzz *z, unsigned i, void *out)
 {
-    *(dim3 *)out = (dim3){dim(z), dim(z), 1};
+    *(dim3 *)out = (dim3){fuzz_dim(z), fuzz_dim(z), 1};
 }
 
 void fill_cudaChannelFormatDesc(struct fuzz *z, unsigned i, void *out)
@@ -122,17 +113,9 @@ void fill_cudaDeviceProp(struct fuzz *z, unsigned i, void *out)
     p->multiProcessorCount = (int)fuzz_number(z, 0);
 }
 
-static size_t extent(struct fuzz *z)
-{
-    static const unsigned some[] = {0, 0, 1, 1, 2, 4, 8, 16, 32, 64, 65};
-
-    return fuzz_one_in(z, 50) ? fuzz_number(z, 0)
-                              : some[fuzz_below(z, sizeof(some) / sizeof(*some))];
-}
-
 void fill_cudaExtent(struct fuzz *z, unsigned i, void *out)
 {
-    *(struct cudaExtent *)out = (struct cudaExtent){extent(z), extent(z), extent(z)};
+    *(struct cudaExtent *)out = (struct cudaExtent){fuzz_extent(z), fuzz_extent(z), fuzz_extent(z)};
 }
 
 void fill_cudaExternalMemoryMipmappedArrayDesc(struct fuzz *z, unsigned i, void *out)
@@ -148,8 +131,9 @@ void fill_cudaExternalMemoryMipmappedArrayDesc(struct fuzz *z, unsigned i, void 
 
 void fill_cudaPitchedPtr(struct fuzz *z, unsigned i, void *out)
 {
-    *(struct cudaPitchedPtr *)out = (struct cudaPitchedPtr){
-        (void *)(uintptr_t)fuzz_take(z, FUZZ_MEMORY), extent(z), extent(z), extent(z)};
+    *(struct cudaPitchedPtr *)out =
+        (struct cudaPitchedPtr){(void *)(uintptr_t)fuzz_take(z, FUZZ_MEMORY), fuzz_extent(z),
+                                fuzz_extent(z), fuzz_extent(z)};
 }
 
 /* What the host's memory holds: structs.c, fit(). */
@@ -254,8 +238,8 @@ void fill_cudaResourceDesc(struct fuzz *z, unsigned i, void *out)
     default:
         d->res.pitch2D.devPtr = (void *)(uintptr_t)fuzz_take(z, FUZZ_MEMORY);
         fill_cudaChannelFormatDesc(z, i, &d->res.pitch2D.desc);
-        d->res.pitch2D.width = extent(z);
-        d->res.pitch2D.height = extent(z);
+        d->res.pitch2D.width = fuzz_extent(z);
+        d->res.pitch2D.height = fuzz_extent(z);
         d->res.pitch2D.pitchInBytes = 512;
     }
     d->flags = fuzz_flags(z);

@@ -33,7 +33,7 @@ static uint64_t small(struct fuzz *z)
     return fuzz_below(z, 5);
 }
 
-static uint64_t extent(struct fuzz *z)
+uint64_t fuzz_extent(struct fuzz *z)
 {
     static const unsigned some[] = {0, 1, 1, 2, 3, 4, 8, 16, 16, 32, 64, 65, 100, 1000};
 
@@ -41,8 +41,7 @@ static uint64_t extent(struct fuzz *z)
                               : some[fuzz_below(z, sizeof(some) / sizeof(*some))];
 }
 
-/* None of a grid that takes minutes. */
-static unsigned dim(struct fuzz *z)
+unsigned fuzz_dim(struct fuzz *z)
 {
     static const unsigned some[] = {1, 1, 1, 1, 2, 3, 8, 32};
 
@@ -55,8 +54,7 @@ static unsigned flags(struct fuzz *z)
     return fuzz_one_in(z, 4) ? (unsigned)fuzz_number(z, 0) : 0;
 }
 
-#define TAKE(type, pool) ((type)(uintptr_t)fuzz_take(z, FUZZ_##pool))
-#define ENUM(type)       ((type)fuzz_enum(z))
+#define ENUM(type) ((type)fuzz_enum(z))
 
 static unsigned format(struct fuzz *z)
 {
@@ -70,9 +68,9 @@ void fill_CUDA_ARRAY3D_DESCRIPTOR(struct fuzz *z, unsigned i, void *out)
 {
     CUDA_ARRAY3D_DESCRIPTOR *d = out;
 
-    *d = (CUDA_ARRAY3D_DESCRIPTOR){extent(z),
-                                   extent(z),
-                                   fuzz_one_in(z, 2) ? 0 : extent(z),
+    *d = (CUDA_ARRAY3D_DESCRIPTOR){fuzz_extent(z),
+                                   fuzz_extent(z),
+                                   fuzz_one_in(z, 2) ? 0 : fuzz_extent(z),
                                    (CUarray_format)format(z),
                                    1u << fuzz_below(z, 4),
                                    flags(z)};
@@ -82,7 +80,7 @@ void fill_CUDA_ARRAY_DESCRIPTOR(struct fuzz *z, unsigned i, void *out)
 {
     CUDA_ARRAY_DESCRIPTOR *d = out;
 
-    *d = (CUDA_ARRAY_DESCRIPTOR){extent(z), extent(z), (CUarray_format)format(z),
+    *d = (CUDA_ARRAY_DESCRIPTOR){fuzz_extent(z), fuzz_extent(z), (CUarray_format)format(z),
                                  1u << fuzz_below(z, 4)};
 }
 
@@ -215,11 +213,11 @@ void fill_CUDA_KERNEL_NODE_PARAMS_v1(struct fuzz *z, unsigned i, void *out)
     CUDA_KERNEL_NODE_PARAMS_v1 *p = out;
 
     p->func = TAKE(CUfunction, FUNCTION);
-    p->gridDimX = dim(z);
-    p->gridDimY = dim(z);
+    p->gridDimX = fuzz_dim(z);
+    p->gridDimY = fuzz_dim(z);
     p->gridDimZ = 1;
-    p->blockDimX = dim(z);
-    p->blockDimY = dim(z);
+    p->blockDimX = fuzz_dim(z);
+    p->blockDimY = fuzz_dim(z);
     p->blockDimZ = 1;
     p->sharedMemBytes = fuzz_one_in(z, 4) ? (unsigned)fuzz_number(z, 0) : 0;
     p->kernelParams = fuzz_one_in(z, 20) ? NULL : fuzz_kernel_params(z, i);
@@ -242,7 +240,7 @@ void fill_CUDA_KERNEL_NODE_PARAMS(struct fuzz *z, unsigned i, void *out)
 
 #define COPY_SIDE(d, side, host)                                                                   \
     do {                                                                                           \
-        (d)->side##XInBytes = fuzz_one_in(z, 2) ? 0 : extent(z);                                   \
+        (d)->side##XInBytes = fuzz_one_in(z, 2) ? 0 : fuzz_extent(z);                              \
         (d)->side##Y = fuzz_one_in(z, 2) ? 0 : small(z);                                           \
         (d)->side##MemoryType =                                                                    \
             (CUmemorytype)(fuzz_one_in(z, 20) ? fuzz_enum(z) : 1 + fuzz_below(z, 4));              \
@@ -266,8 +264,8 @@ void fill_CUDA_MEMCPY2D(struct fuzz *z, unsigned i, void *out)
 
     COPY_SIDE(d, src, fuzz_source());
     COPY_SIDE(d, dst, fuzz_sink());
-    d->WidthInBytes = extent(z);
-    d->Height = extent(z);
+    d->WidthInBytes = fuzz_extent(z);
+    d->Height = fuzz_extent(z);
     fit(&d->srcXInBytes, &d->WidthInBytes, &d->Height);
     d->dstXInBytes %= 64;
 }
@@ -276,8 +274,8 @@ void fill_CUDA_MEMCPY2D(struct fuzz *z, unsigned i, void *out)
     do {                                                                                           \
         COPY_SIDE(d, src, fuzz_source());                                                          \
         COPY_SIDE(d, dst, fuzz_sink());                                                            \
-        (d)->WidthInBytes = extent(z);                                                             \
-        (d)->Height = extent(z);                                                                   \
+        (d)->WidthInBytes = fuzz_extent(z);                                                        \
+        (d)->Height = fuzz_extent(z);                                                              \
         fit(&(d)->srcXInBytes, &(d)->WidthInBytes, &(d)->Height);                                  \
         (d)->dstXInBytes %= 64;                                                                    \
         (d)->Depth = fuzz_below(z, 3);                                                             \
@@ -312,7 +310,7 @@ static void operand(struct fuzz *z, CUmemcpy3DOperand *o)
         return;
     }
     o->op.ptr.ptr = fuzz_memory(z);
-    o->op.ptr.rowLength = extent(z) % 100;
+    o->op.ptr.rowLength = fuzz_extent(z) % 100;
     o->op.ptr.layerHeight = small(z);
     fill_CUmemLocation(z, 0, &o->op.ptr.locHint);
 }
@@ -323,7 +321,7 @@ void fill_CUDA_MEMCPY3D_BATCH_OP(struct fuzz *z, unsigned i, void *out)
 
     operand(z, &op->src);
     operand(z, &op->dst);
-    op->extent = (CUextent3D){extent(z), extent(z), small(z)};
+    op->extent = (CUextent3D){fuzz_extent(z), fuzz_extent(z), small(z)};
     op->srcAccessOrder = ENUM(CUmemcpySrcAccessOrder);
     op->flags = flags(z);
 }
@@ -333,11 +331,11 @@ void fill_CUDA_MEMSET_NODE_PARAMS(struct fuzz *z, unsigned i, void *out)
     CUDA_MEMSET_NODE_PARAMS *p = out;
 
     p->dst = TAKE(CUdeviceptr, MEMORY);
-    p->pitch = fuzz_one_in(z, 2) ? 0 : extent(z);
+    p->pitch = fuzz_one_in(z, 2) ? 0 : fuzz_extent(z);
     p->value = 0x01010101u * (unsigned)fuzz_below(z, 128);
     p->elementSize = fuzz_one_in(z, 8) ? (unsigned)small(z) : 1u << fuzz_below(z, 3);
-    p->width = extent(z);
-    p->height = fuzz_one_in(z, 2) ? 1 : extent(z);
+    p->width = fuzz_extent(z);
+    p->height = fuzz_one_in(z, 2) ? 1 : fuzz_extent(z);
 }
 
 void fill_CUmemLocation(struct fuzz *z, unsigned i, void *out)
@@ -403,8 +401,8 @@ void fill_CUDA_RESOURCE_DESC(struct fuzz *z, unsigned i, void *out)
         d->res.pitch2D.devPtr = TAKE(CUdeviceptr, MEMORY);
         d->res.pitch2D.format = (CUarray_format)format(z);
         d->res.pitch2D.numChannels = 1u << fuzz_below(z, 3);
-        d->res.pitch2D.width = extent(z);
-        d->res.pitch2D.height = extent(z);
+        d->res.pitch2D.width = fuzz_extent(z);
+        d->res.pitch2D.height = fuzz_extent(z);
         d->res.pitch2D.pitchInBytes = 512;
     }
     d->flags = flags(z);
@@ -415,8 +413,8 @@ void fill_CUDA_RESOURCE_VIEW_DESC(struct fuzz *z, unsigned i, void *out)
     CUDA_RESOURCE_VIEW_DESC *d = out;
 
     d->format = ENUM(CUresourceViewFormat);
-    d->width = extent(z);
-    d->height = extent(z);
+    d->width = fuzz_extent(z);
+    d->height = fuzz_extent(z);
     d->lastMipmapLevel = (unsigned)small(z);
     d->lastLayer = (unsigned)small(z);
 }
@@ -527,9 +525,9 @@ void fill_CUkernelNodeAttrValue(struct fuzz *z, unsigned i, void *out)
 {
     CUkernelNodeAttrValue *v = out;
 
-    v->clusterDim.x = dim(z);
-    v->clusterDim.y = dim(z);
-    v->clusterDim.z = dim(z);
+    v->clusterDim.x = fuzz_dim(z);
+    v->clusterDim.y = fuzz_dim(z);
+    v->clusterDim.z = fuzz_dim(z);
     if (fuzz_one_in(z, 4))
         v->programmaticEvent.event = TAKE(CUevent, EVENT);
 }
@@ -543,11 +541,11 @@ void fill_CUlaunchConfig(struct fuzz *z, unsigned i, void *out)
 {
     CUlaunchConfig *c = out;
 
-    c->gridDimX = dim(z);
-    c->gridDimY = dim(z);
+    c->gridDimX = fuzz_dim(z);
+    c->gridDimY = fuzz_dim(z);
     c->gridDimZ = 1;
-    c->blockDimX = dim(z);
-    c->blockDimY = dim(z);
+    c->blockDimX = fuzz_dim(z);
+    c->blockDimY = fuzz_dim(z);
     c->blockDimZ = 1;
     c->sharedMemBytes = fuzz_one_in(z, 4) ? (unsigned)fuzz_number(z, 0) : 0;
     c->hStream = TAKE(CUstream, STREAM);

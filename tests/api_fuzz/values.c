@@ -250,7 +250,7 @@ void *fuzz_to(struct fuzz *z)
     return fuzz_one_in(z, 3) ? sink : (void *)(uintptr_t)fuzz_memory(z);
 }
 
-void *fuzz_more_of(struct fuzz *z, unsigned i)
+void *fuzz_zeroes(struct fuzz *z, unsigned i)
 {
     return memset(z->scratch[i], 0, FUZZ_BYTES);
 }

@@ -121,37 +121,25 @@ static CUresult box_check(const CUDA_MEMCPY3D_BATCH_OP *op, uint32_t *out_B)
     return order_check(op->srcAccessOrder, op->flags);
 }
 
-static void box_src(CUDA_MEMCPY3D *box, const CUmemcpy3DOperand *src, uint32_t element_B)
-{
-    if (src->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-        box->srcMemoryType = CU_MEMORYTYPE_ARRAY;
-        box->srcArray = src->op.array.array;
-        box->srcXInBytes = src->op.array.offset.x * element_B;
-        box->srcY = src->op.array.offset.y;
-        box->srcZ = src->op.array.offset.z;
-        return;
+#define BOX_SIDE(side)                                                                             \
+    static void box_##side(CUDA_MEMCPY3D *box, const CUmemcpy3DOperand *from, uint32_t element_B)  \
+    {                                                                                              \
+        if (from->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {                                          \
+            box->side##MemoryType = CU_MEMORYTYPE_ARRAY;                                           \
+            box->side##Array = from->op.array.array;                                               \
+            box->side##XInBytes = from->op.array.offset.x * element_B;                             \
+            box->side##Y = from->op.array.offset.y;                                                \
+            box->side##Z = from->op.array.offset.z;                                                \
+            return;                                                                                \
+        }                                                                                          \
+        box->side##MemoryType = CU_MEMORYTYPE_UNIFIED;                                             \
+        box->side##Device = from->op.ptr.ptr;                                                      \
+        box->side##Pitch = from->op.ptr.rowLength * element_B;                                     \
+        box->side##Height = from->op.ptr.layerHeight;                                              \
     }
-    box->srcMemoryType = CU_MEMORYTYPE_UNIFIED;
-    box->srcDevice = src->op.ptr.ptr;
-    box->srcPitch = src->op.ptr.rowLength * element_B;
-    box->srcHeight = src->op.ptr.layerHeight;
-}
-
-static void box_dst(CUDA_MEMCPY3D *box, const CUmemcpy3DOperand *dst, uint32_t element_B)
-{
-    if (dst->type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
-        box->dstMemoryType = CU_MEMORYTYPE_ARRAY;
-        box->dstArray = dst->op.array.array;
-        box->dstXInBytes = dst->op.array.offset.x * element_B;
-        box->dstY = dst->op.array.offset.y;
-        box->dstZ = dst->op.array.offset.z;
-        return;
-    }
-    box->dstMemoryType = CU_MEMORYTYPE_UNIFIED;
-    box->dstDevice = dst->op.ptr.ptr;
-    box->dstPitch = dst->op.ptr.rowLength * element_B;
-    box->dstHeight = dst->op.ptr.layerHeight;
-}
+BOX_SIDE(src)
+BOX_SIDE(dst)
+#undef BOX_SIDE
 
 static CUresult box_copy(const CUDA_MEMCPY3D_BATCH_OP *op, CUstream stream)
 {

@@ -34,10 +34,9 @@ static cudaError_t binding_add(_Atomic(struct rt_binding *) *list, const struct 
 static cudaError_t library_get(struct rt_fatbin *fatbin, CUlibrary *out_library)
 {
     assert(hd_lock_held(&rt.lock));
-    if (!fatbin->is_loaded)
+    if (!fatbin->library && !fatbin->error)
         fatbin->error = rt_from_driver(
             cuLibraryLoadData(&fatbin->library, fatbin->wrapper, NULL, NULL, 0, NULL, NULL, 0));
-    fatbin->is_loaded = true;
     *out_library = fatbin->library;
     return fatbin->error ? rt_fail(fatbin->error) : cudaSuccess;
 }

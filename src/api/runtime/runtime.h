@@ -179,8 +179,7 @@ struct rt_fatbin {
     const void *wrapper;
     struct rt_kernel *kernels;
     struct rt_var *vars;
-    bool is_loaded; /* rt.lock, as the next two */
-    CUlibrary library;
+    CUlibrary library; /* rt.lock, as the next; neither: it was not asked for yet */
     cudaError_t error; /* why it could not be loaded */
     bool has_managed;
     struct rt_fatbin *next;

@@ -82,8 +82,9 @@ void core_mapped_free_locked(struct core_mapped *mapped);
 
 struct core_ipc_event {
     uint64_t magic;
-    _Atomic uint64_t recorded; /* the last recording, from 1; 0: none */
-    uint64_t reserved[6];
+    _Atomic uint64_t claimed;  /* numbers given to recordings, from 1 */
+    _Atomic uint64_t recorded; /* the last recording that its queue has; 0: none */
+    uint64_t reserved[5];
     _Atomic uint64_t cells[CORE_IPC_CELLS];
 };
 

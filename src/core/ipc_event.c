@@ -87,10 +87,22 @@ static enum hd_status submit(struct core_stream *stream, union hal_packet *p, un
                   : core_stream_submit(stream, p, n, NULL, 0, NULL);
 }
 
+/*
+ * Only what its queue has may be waited for: the default stream orders itself behind a stream that
+ * waits already, and its recording would stand behind the wait for it.
+ */
+static void recorded_publish(struct core_ipc_event *shared, uint64_t n)
+{
+    uint64_t last = atomic_load(&shared->recorded);
+
+    while (last < n && !atomic_compare_exchange_weak(&shared->recorded, &last, n))
+        ;
+}
+
 enum hd_status core_ipc_event_record(struct core_event *event, struct core_stream *stream,
                                      bool locked)
 {
-    uint64_t n = atomic_fetch_add(&event->shared->recorded, 1) + 1;
+    uint64_t n = atomic_fetch_add(&event->shared->claimed, 1) + 1;
     _Atomic uint64_t *cell = cell_of(event, n);
     union hal_packet p[3];
     unsigned count = 0;
@@ -104,8 +116,10 @@ enum hd_status core_ipc_event_record(struct core_event *event, struct core_strea
     if (status != HD_OK) {
         atomic_store(cell, n); /* nobody shall wait for what does not come */
         core_event_unref(event);
+        return status;
     }
-    return status;
+    recorded_publish(event->shared, n);
+    return HD_OK;
 }
 
 bool core_ipc_event_is_reached(const struct core_event *event)

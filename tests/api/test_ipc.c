@@ -5,6 +5,7 @@
 #include "driver_fixture.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -280,6 +281,52 @@ static int sealed_file(size_t size_B)
     return fd;
 }
 
+struct recorder {
+    CUcontext ctx;
+    CUevent event;
+    _Atomic bool over;
+};
+
+static void *record_in_default_stream(void *arg)
+{
+    struct recorder *r = arg;
+
+    success(cuCtxSetCurrent(r->ctx), "context of the recorder");
+    while (!r->over)
+        if (cuEventRecord(r->event, 0))
+            return r;
+    return NULL;
+}
+
+/*
+ * The default stream orders itself behind streams that wait for an event while it is being recorded
+ * there: they must wait for what is recorded already, or each waits for the other for ever.
+ */
+static void test_recordings_beside_waits(CUcontext ctx)
+{
+    struct recorder r = {.ctx = ctx};
+    pthread_t thread;
+    CUstream stream;
+    void *failed;
+    CUresult result = CUDA_SUCCESS;
+
+    success(cuEventCreate(&r.event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING), "event");
+    success(cuStreamCreate(&stream, 0), "blocking stream");
+    pthread_create(&thread, NULL, record_in_default_stream, &r);
+    for (unsigned i = 0; i < 20000 && !result; i++) {
+        result = cuStreamWaitEvent(stream, r.event, 0);
+        if (!result && i % 64 == 0)
+            result = cuStreamSynchronize(stream);
+    }
+    r.over = true;
+    pthread_join(thread, &failed);
+    success(result, "waits");
+    eq_u64(failed != NULL, 0, "recordings");
+    success(cuCtxSynchronize(), "all of them end");
+    success(cuStreamDestroy_v2(stream), "destroy stream");
+    success(cuEventDestroy_v2(r.event), "destroy event");
+}
+
 static void test_external(void)
 {
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD};
@@ -342,6 +389,7 @@ int main(int argc, char **argv)
     test_bad_memory();
     test_events(argv[0]);
     test_recordings();
+    test_recordings_beside_waits(ctx);
     test_external();
     success(cuCtxDestroy_v2(ctx), "destroy");
     return done();

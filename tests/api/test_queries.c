@@ -213,6 +213,32 @@ static void CUDA_CB count_call(CUstream stream, CUresult status, void *arg)
     called += status == CUDA_SUCCESS && arg == &called;
 }
 
+static void CUDA_CB wait_for_gate(void *arg)
+{
+    while (!*(_Atomic bool *)arg)
+        usleep(100);
+}
+
+/* A callback tells how its stream's context is; the one that was current may be gone by then. */
+static void test_callback_of_other_context(void)
+{
+    _Atomic bool gate = false;
+    unsigned before = called;
+    CUcontext other;
+    CUstream stream;
+
+    success(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuLaunchHostFunc(stream, wait_for_gate, &gate), "gate");
+    success(cuCtxCreate_v2(&other, 0, 0), "another context");
+    success(cuStreamAddCallback(stream, count_call, &called, 0), "callback");
+    success(cuCtxDestroy_v2(other), "goes first");
+    gate = true;
+    success(cuCtxSetCurrent(ctx), "back");
+    success(cuStreamSynchronize(stream), "wait");
+    eq_u64(called, before + 1, "was called, with success");
+    success(cuStreamDestroy_v2(stream), "destroy");
+}
+
 static void test_streams(void)
 {
     CUstream stream;
@@ -450,6 +476,7 @@ int main(void)
     test_functions();
     test_occupancy();
     test_streams();
+    test_callback_of_other_context();
     test_event_times();
     test_memory();
     test_synchronous_memory();

@@ -180,7 +180,8 @@ CUresult drv_cuStreamAddCallback(CUstream handle, CUstreamCallback func, void *a
     callback = hd_new(struct callback);
     if (!callback)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    *callback = (struct callback){func, arg, handle, ctx};
+    /* The stream's context waits for its streams; the current one may be another and go. */
+    *callback = (struct callback){func, arg, handle, stream->ctx};
     status = core_stream_call(stream, callback_run, callback, true);
     if (status != HD_OK)
         hd_free(callback);

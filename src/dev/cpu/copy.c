@@ -99,6 +99,7 @@ static void *row_at(uint64_t va, uint64_t size_B)
     return (void *)(uintptr_t)va;
 }
 
+/* What a copy of overlapping ranges leaves is undefined in CUDA, but must not be so here. */
 static void copy_bytes(uint64_t dst_va, uint64_t src_va, size_t size_B, bool nontemporal)
 {
     const void *src = row_at(src_va, size_B);
@@ -110,11 +111,11 @@ static void copy_bytes(uint64_t dst_va, uint64_t src_va, size_t size_B, bool non
         memmove(dst, src, size_B);
         return;
     }
-    memcpy(dst, src, head_B);
+    memmove(dst, src, head_B);
     if (!copy_nt((char *)dst + head_B, (const char *)src + head_B, body_B))
-        memcpy((char *)dst + head_B, (const char *)src + head_B, body_B);
-    memcpy((char *)dst + head_B + body_B, (const char *)src + head_B + body_B,
-           size_B - head_B - body_B);
+        memmove((char *)dst + head_B, (const char *)src + head_B, body_B);
+    memmove((char *)dst + head_B + body_B, (const char *)src + head_B + body_B,
+            size_B - head_B - body_B);
 }
 
 static uint32_t fill_pattern(uint32_t value, uint32_t elem_B)

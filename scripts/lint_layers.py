@@ -29,6 +29,8 @@ MODULES = {
     "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "ir"}),
     "api/driver": ("libcuda", {"core"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
+    "clang": ("running clang as a program, and its PTX", set()),
+    "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
     "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
 }
@@ -42,7 +44,7 @@ HIDDEN = {
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "preload", "hal", "core"}
+USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "preload", "hal", "core"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

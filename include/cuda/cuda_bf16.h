@@ -7,7 +7,7 @@
 
 #include "cuda_runtime.h"
 
-#if defined(__cplusplus) && defined(__clang__)
+#if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
 
 /*
  * The bits of a float or double rounded to nearest even. The host's compiler library has no such

@@ -7,7 +7,7 @@
 
 #include "cuda_runtime.h"
 
-#if defined(__cplusplus) && defined(__clang__)
+#if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
 
 /* The bits of a float or double rounded to nearest even. */
 static __inline__ __host__ __device__ unsigned short heddle_bits_f16(double d)

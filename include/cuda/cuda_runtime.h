@@ -5,7 +5,7 @@
 #ifndef HEDDLE_CUDA_RUNTIME_H
 #define HEDDLE_CUDA_RUNTIME_H
 
-#if defined(__CUDA__) && defined(__clang__)
+#if defined(__CUDA__)
 #include "heddle/device.h"
 #endif
 
@@ -22,7 +22,7 @@
 #include "heddle/runtime_templates.h"
 #endif
 
-#if defined(__CUDA__) && defined(__clang__)
+#if defined(__CUDA__)
 #include "heddle/math_overloads.h"
 #if __cplusplus >= 201103L
 #include "texture_indirect_functions.h"

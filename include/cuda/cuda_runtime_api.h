@@ -7,8 +7,7 @@
 #ifndef HEDDLE_CUDA_RUNTIME_API_H
 #define HEDDLE_CUDA_RUNTIME_API_H
 
-#define CUDART_VERSION 13000
-
+#include "cuda_version.h"
 #include "driver_types.h"
 #include "surface_types.h"
 #include "texture_types.h"

@@ -4,6 +4,9 @@
 
 #define CUDA_VERSION 13000
 
+/* Of the runtime API that the headers declare. */
+#define CUDART_VERSION 13000
+
 /* Compiler version macros that programs test; nvcc predefines them. */
 #if defined(__CUDACC__) && !defined(__CUDACC_VER_MAJOR__)
 #define __CUDACC_VER_MAJOR__ 13

@@ -7,7 +7,7 @@
 
 #include "cuda_runtime.h"
 
-#if defined(__CUDA__) && defined(__clang__) && __cplusplus >= 201103L
+#if defined(__CUDA__) && __cplusplus >= 201103L
 
 namespace heddle_surface {
 

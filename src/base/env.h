@@ -43,9 +43,9 @@ enum hd_env_kind {
     X("HEDDLE_WATCHDOG", COUNT, "0 to 86400", "seconds for which the threads of a launch may do nothing but wait for each other: then it ends with cudaErrorLaunchTimeout and a message that says who waits where; default: 0, for ever") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
-    X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` runs; default: clang++-19 of the path") \
-    X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc`")           \
-    X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc` and `heddle run`") \
+    X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: clang++-19 of the path") \
+    X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc` and libnvrtc") \
+    X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc`, `heddle run` and libnvrtc") \
     X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of ir_opt_* passes to leave out")                  \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
     X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")

@@ -79,6 +79,7 @@ HEDDLE_MINMAX_DOUBLE(float, double)
 HEDDLE_MINMAX_DOUBLE(double, float)
 #undef HEDDLE_MINMAX_DOUBLE
 
+#if !defined(__CUDACC_RTC__)
 /* Host versions of CUDA's own functions, on top of the C library. */
 #define HEDDLE_HOST1(name, T, expr)                                                                \
     HEDDLE_HOST T name(T x)                                                                        \
@@ -148,6 +149,7 @@ HEDDLE_HOST float fdividef(float x, float y)
 {
     return x / y;
 }
+#endif
 
 /*
  * float overloads that clang's headers declare (so that <cmath> sees device functions) but leave to
@@ -211,12 +213,16 @@ HEDDLE_DEV float nanf(const char *tag)
     {                                                                                              \
         return name##f(x);                                                                         \
     }
+#if defined(__CUDACC_RTC__)
+#define HEDDLE_FLOAT1_HD(name) HEDDLE_FLOAT1(name)
+#else
 #define HEDDLE_FLOAT1_HD(name)                                                                     \
     HEDDLE_HOST float name(float x)                                                                \
     {                                                                                              \
         return name##f(x);                                                                         \
     }                                                                                              \
     HEDDLE_FLOAT1(name)
+#endif
 HEDDLE_FLOAT1_HD(rsqrt)
 HEDDLE_FLOAT1_HD(rcbrt)
 HEDDLE_FLOAT1_HD(sinpi)

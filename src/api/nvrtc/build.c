@@ -1,0 +1,332 @@
+/* Compiling a program: its files go to a folder of their own, clang makes PTX of them. */
+#include "api/nvrtc/program.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "obj/linked.h"
+
+#define NAME_PREFIX "__heddle_name_"
+#define LOG_MAX_B   (16u << 20)
+
+struct build {
+    struct _nvrtcProgram *program;
+    const struct rtc_options *options;
+    char folder[64];
+};
+
+/* ---- the folder */
+
+static nvrtcResult internal(struct _nvrtcProgram *p, const char *what)
+{
+    hd_buf_printf(&p->log, "nvrtc: error: %s: %s\n", what, hd_error_message());
+    return NVRTC_ERROR_INTERNAL_ERROR;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *walk)
+{
+    (void)remove(path);
+    return 0;
+}
+
+static bool folder_make(struct build *b)
+{
+    const char *base = getenv("TMPDIR");
+
+    if (!base || !*base || strlen(base) > 30)
+        base = "/tmp";
+    (void)snprintf(b->folder, sizeof(b->folder), "%s/heddle-nvrtc-XXXXXX", base);
+    if (mkdtemp(b->folder))
+        return true;
+    (void)!hd_error(HD_IO, "%s: %s", b->folder, strerror(errno));
+    return false;
+}
+
+/* Is the name one below the folder? Others would leave it. */
+static bool name_stays(const char *name)
+{
+    if (!*name || *name == '/' || strlen(name) > PATH_MAX / 2)
+        return false;
+    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+        if (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/'))
+            return false;
+    return true;
+}
+
+static bool file_write(const struct build *b, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/%s", b->folder, name);
+
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return false;
+    for (char *slash = path + strlen(b->folder) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        (void)mkdir(path, 0700);
+        *slash = '/';
+    }
+    return hd_file_write(path, text, strlen(text)) == HD_OK;
+}
+
+static nvrtcResult headers_write(const struct build *b)
+{
+    struct _nvrtcProgram *p = b->program;
+
+    for (size_t i = 0; i < p->headers.len; i++) {
+        struct rtc_header *h = &p->headers.at[i];
+
+        if (!name_stays(h->name)) {
+            hd_buf_printf(&p->log,
+                          "nvrtc: error: header name '%s' leads out of the program's folder\n",
+                          h->name);
+            return NVRTC_ERROR_INVALID_INPUT;
+        }
+        if (!file_write(b, h->name, h->text))
+            return internal(p, h->name);
+    }
+    return NVRTC_SUCCESS;
+}
+
+/* ---- the source */
+
+static void put_line_marker(struct hd_buf *out, const char *file)
+{
+    hd_buf_puts(out, "\n#line 1 \"");
+    for (; *file; file++) {
+        if (*file == '"' || *file == '\\')
+            hd_buf_putc(out, '\\');
+        hd_buf_putc(out, *file == '\n' ? ' ' : *file);
+    }
+    hd_buf_puts(out, "\"\n");
+}
+
+/*
+ * Taking an expression's address makes the compiler instantiate what it names and tells its name:
+ * it is what the variable is initialised with.
+ */
+static void put_expressions(struct hd_buf *out, const struct _nvrtcProgram *p)
+{
+    if (p->expressions.len)
+        put_line_marker(out, "name expression");
+    for (size_t i = 0; i < p->expressions.len; i++)
+        hd_buf_printf(out,
+                      "extern \"C\" __device__ __attribute__((used)) const void *" NAME_PREFIX
+                      "%zu = (const void *)(%s);\n",
+                      i, p->expressions.at[i].text);
+}
+
+static nvrtcResult source_write(const struct build *b)
+{
+    struct _nvrtcProgram *p = b->program;
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    if (b->options->default_device)
+        hd_buf_puts(&text, "#pragma clang force_cuda_host_device begin\n");
+    put_line_marker(&text, p->name);
+    hd_buf_puts(&text, p->source);
+    if (b->options->default_device)
+        hd_buf_puts(&text, "\n#pragma clang force_cuda_host_device end\n");
+    put_expressions(&text, p);
+    bool worked = !text.failed && file_write(b, "heddle-input.cu", text.ptr);
+    hd_buf_fini(&text);
+    return worked ? NVRTC_SUCCESS : internal(p, "the source");
+}
+
+/* ---- the command */
+
+static void put_target(struct clang_args *args, const struct rtc_options *o)
+{
+    unsigned known = clang_arch(o->cc);
+    bool is_known = known == o->cc && (o->variant != 'a' || known == 90);
+
+    clang_args_add(args, "--cuda-gpu-arch=sm_%u%s", known,
+                   known == 90 && o->variant == 'a' ? "a" : "");
+    if (is_known && o->variant != 'f')
+        return;
+    clang_args_add(args, "-U__CUDA_ARCH__");
+    clang_args_add(args, "-D__CUDA_ARCH__=%u0", o->cc);
+    if (o->variant)
+        clang_args_add(args, "-D__CUDA_ARCH_FAMILY_SPECIFIC__=%u0", o->cc);
+    if (o->variant == 'a')
+        clang_args_add(args, "-D__CUDA_ARCH_SPECIFIC__=%u0", o->cc);
+    if (o->variant == 'a')
+        clang_args_add(args, "-D__CUDA_ARCH_FEAT_SM%u_ALL", o->cc);
+}
+
+/* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
+static nvrtcResult command_make(const struct build *b, struct clang_args *args)
+{
+    const char *clang, *headers = rtc_headers(), *libdevice = rtc_libdevice();
+
+    if (!headers || !libdevice) {
+        (void)!hd_error(HD_NOT_FOUND, "%s not found: set %s",
+                        headers ? "heddle-libdevice.bc" : "Heddle's CUDA headers",
+                        headers ? "HEDDLE_LIBDIR" : "HEDDLE_INCLUDE");
+        return internal(b->program, "installation");
+    }
+    if (clang_find(&clang) != HD_OK)
+        return internal(b->program, "compiler");
+    clang_args_add(args, "%s", clang);
+    clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
+    clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
+    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
+                               "-fno-caret-diagnostics -fno-color-diagnostics");
+    clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
+    clang_args_add(args, "%s", libdevice);
+    put_target(args, b->options);
+    if (!b->options->no_source_include)
+        clang_args_add(args, "-I%s", b->folder);
+    clang_args_add(args, "-I%s/heddle/rtc", headers);
+    clang_args_add(args, "-I%s", headers);
+    clang_args_add_words(args, "-include heddle/rtc.h");
+    for (size_t i = 0; i < b->options->clang.len; i++)
+        clang_args_add(args, "%s", b->options->clang.at[i]);
+    clang_args_add(args, "%s/heddle-input.cu", b->folder);
+    clang_args_add(args, "-o");
+    clang_args_add(args, "%s/out.ptx", b->folder);
+    return NVRTC_SUCCESS;
+}
+
+/* ---- results */
+
+/* A header that is not there is told in NVRTC's words, which Jitify reads to supply it. */
+static void log_put_line(struct hd_buf *log, const char *line, size_t len)
+{
+    static const char before[] = "fatal error: '", after[] = "' file not found";
+    const char *at = memmem(line, len, before, sizeof(before) - 1);
+    const char *name = at ? at + sizeof(before) - 1 : NULL;
+    const char *end =
+        at ? memmem(name, len - (size_t)(name - line), after, sizeof(after) - 1) : NULL;
+
+    if (!end) {
+        hd_buf_append(log, line, len);
+        return;
+    }
+    hd_buf_append(log, line, (size_t)(at - line));
+    hd_buf_printf(log,
+                  "catastrophic error: could not open source file \"%.*s\" "
+                  "(no such file or directory)",
+                  (int)(end - name), name);
+}
+
+static void log_read(const struct build *b)
+{
+    char path[PATH_MAX];
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    (void)snprintf(path, sizeof(path), "%s/log", b->folder);
+    if (hd_file_read(path, LOG_MAX_B, &text) != HD_OK)
+        hd_buf_printf(&b->program->log, "nvrtc: error: %s\n", hd_error_message());
+    for (char *line = text.ptr; line && *line;) {
+        size_t len = strcspn(line, "\n");
+
+        log_put_line(&b->program->log, line, len);
+        hd_buf_putc(&b->program->log, '\n');
+        line += len + (line[len] == '\n');
+    }
+    hd_buf_fini(&text);
+}
+
+/* Cuts the variable of an expression out of the PTX and keeps what it is initialised with. */
+static bool lowered_take(struct _nvrtcProgram *p, size_t i)
+{
+    char key[64];
+    int key_B = snprintf(key, sizeof(key), NAME_PREFIX "%zu = ", i);
+    char *at = strstr(p->ptx.ptr, key);
+
+    if (!at)
+        return false;
+    char *value = at + key_B;
+    if (!strncmp(value, "generic(", 8))
+        value += 8;
+    size_t len = strcspn(value, ");\n+");
+    p->expressions.at[i].lowered = strndup(value, len);
+    while (at > p->ptx.ptr && at[-1] != '\n')
+        at--;
+    char *next = strchr(value, '\n');
+    next = next ? next + 1 : value + strlen(value);
+    memmove(at, next, strlen(next) + 1);
+    p->ptx.len -= (size_t)(next - at);
+    return p->expressions.at[i].lowered != NULL;
+}
+
+static nvrtcResult image_make(struct _nvrtcProgram *p, const struct rtc_options *o)
+{
+    char none[] = "";
+    struct obj_ptx ptx = {.text = p->ptx.ptr,
+                          .len = p->ptx.len,
+                          .arch = o->cc,
+                          .variant = o->variant,
+                          .source = p->name,
+                          .options = none};
+    struct obj_ptx_list list = {.at = &ptx, .len = 1, .cap = 1};
+
+    if (o->is_virtual && !o->lto)
+        return NVRTC_SUCCESS;
+    if (obj_linked_write(&list, o->cc, &p->image) != HD_OK)
+        return internal(p, "image");
+    p->has_cubin = !o->lto;
+    p->is_lto = o->lto;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult results_read(const struct build *b)
+{
+    struct _nvrtcProgram *p = b->program;
+    char path[PATH_MAX];
+
+    log_read(b);
+    (void)snprintf(path, sizeof(path), "%s/out.ptx", b->folder);
+    if (b->options->syntax_only)
+        return access(path, F_OK) == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+    if (access(path, F_OK) != 0)
+        return NVRTC_ERROR_COMPILATION;
+    if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &p->ptx) != HD_OK ||
+        clang_ptx_retarget(&p->ptx, b->options->target) != HD_OK)
+        return internal(p, "PTX");
+    for (size_t i = 0; i < p->expressions.len; i++)
+        if (!lowered_take(p, i))
+            return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
+    return image_make(p, b->options);
+}
+
+/* ---- all of it */
+
+static nvrtcResult build_run(const struct build *b)
+{
+    struct clang_args args = {0};
+    char log_path[PATH_MAX];
+    nvrtcResult result = headers_write(b);
+
+    if (!result)
+        result = source_write(b);
+    if (!result)
+        result = command_make(b, &args);
+    if (!result) {
+        (void)snprintf(log_path, sizeof(log_path), "%s/log", b->folder);
+        if (clang_run(&args, log_path) != HD_OK)
+            result = internal(b->program, "compiler");
+    }
+    clang_args_fini(&args);
+    return result ? result : results_read(b);
+}
+
+nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *options)
+{
+    struct build b = {.program = program, .options = options};
+
+    if (!folder_make(&b))
+        return internal(program, "temporary folder");
+    nvrtcResult result = build_run(&b);
+    (void)nftw(b.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (!result && (program->log.failed || program->ptx.failed))
+        return NVRTC_ERROR_OUT_OF_MEMORY;
+    return result;
+}

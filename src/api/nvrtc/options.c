@@ -1,0 +1,297 @@
+/* The command line of nvrtcCompileProgram(): a table of the manual's options. */
+#include "api/nvrtc/program.h"
+
+#include "base/mem.h"
+
+struct reader {
+    struct rtc_options *o;
+    struct hd_buf *log;
+    const char *option; /* as the program wrote it, for messages */
+};
+
+enum value { VALUE_NONE, VALUE_NEEDED, VALUE_MAYBE };
+
+struct option {
+    const char *name, *alias; /* without dashes; alias may be NULL */
+    enum value value;
+    bool (*read)(struct reader *r, const struct option *option, const char *value);
+    const char *words; /* for clang; %s is the value */
+};
+
+static bool bad_value(const struct reader *r, const char *value)
+{
+    hd_buf_printf(r->log, "nvrtc: error: invalid value for %s: '%s'\n", r->option,
+                  value ? value : "");
+    return false;
+}
+
+/* ---- what options do */
+
+/* Words in which %s, where there is one, ends the text. */
+static bool pass(struct reader *r, const struct option *option, const char *value)
+{
+    const char *hole = strstr(option->words, "%s");
+
+    if (hole)
+        clang_args_add(&r->o->clang, "%.*s%s", (int)(hole - option->words), option->words, value);
+    else
+        clang_args_add_words(&r->o->clang, option->words);
+    return true;
+}
+
+/* Known, and without a meaning for PTX that is compiled when it is loaded. */
+static bool ignore(struct reader *r, const struct option *option, const char *value)
+{
+    return true;
+}
+
+static bool refuse(struct reader *r, const struct option *option, const char *value)
+{
+    hd_buf_printf(r->log, "nvrtc: error: %s: %s\n", r->option, option->words);
+    return false;
+}
+
+static bool boolean(const struct reader *r, const char *value, bool *out)
+{
+    *out = !value || !strcmp(value, "true") || !strcmp(value, "on") || !strcmp(value, "1");
+    if (*out || !strcmp(value, "false") || !strcmp(value, "off") || !strcmp(value, "0"))
+        return true;
+    return bad_value(r, value);
+}
+
+/* Words that hold when the value is true. */
+static bool when_true(struct reader *r, const struct option *option, const char *value)
+{
+    bool is;
+
+    if (!boolean(r, value, &is))
+        return false;
+    if (is)
+        clang_args_add_words(&r->o->clang, option->words);
+    return true;
+}
+
+static bool when_false(struct reader *r, const struct option *option, const char *value)
+{
+    bool is;
+
+    if (!boolean(r, value, &is))
+        return false;
+    if (!is)
+        clang_args_add_words(&r->o->clang, option->words);
+    return true;
+}
+
+static bool contract(struct reader *r, const struct option *option, const char *value)
+{
+    bool is;
+
+    if (!boolean(r, value, &is))
+        return false;
+    clang_args_add(&r->o->clang, "-ffp-contract=%s", is ? "fast" : "off");
+    return true;
+}
+
+static bool architecture(struct reader *r, const struct option *option, const char *value)
+{
+    static const char *const prefixes[] = {"compute_", "sm_", "lto_"};
+    struct rtc_options *o = r->o;
+    const char *digits = NULL;
+    uint64_t cc = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(prefixes) && !digits; i++)
+        if (!strncmp(value, prefixes[i], strlen(prefixes[i])))
+            digits = value + strlen(prefixes[i]);
+    size_t n = digits ? strspn(digits, "0123456789") : 0;
+    char variant = digits ? digits[n] : '\0';
+    if (!n || !hd_str_to_u64((struct hd_str){digits, n}, 10, &cc) || cc < 50 || cc > 129 ||
+        (variant && (digits[n + 1] || (variant != 'a' && variant != 'f'))))
+        return bad_value(r, value);
+    o->cc = (unsigned)cc;
+    o->variant = variant;
+    o->is_virtual = value[0] == 'c';
+    o->lto |= value[0] == 'l';
+    (void)snprintf(o->target, sizeof(o->target), "sm_%s", digits);
+    return true;
+}
+
+static bool standard(struct reader *r, const struct option *option, const char *value)
+{
+    static const char *const known[] = {"c++03", "c++11", "c++14", "c++17", "c++20", "c++23"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(known); i++)
+        if (!strcmp(value, known[i])) {
+            clang_args_add(&r->o->clang, "-std=%s", value);
+            return true;
+        }
+    return bad_value(r, value);
+}
+
+static bool set_lto(struct reader *r, const struct option *option, const char *value)
+{
+    r->o->lto = true;
+    return ignore(r, option, value);
+}
+
+static bool set_default_device(struct reader *r, const struct option *option, const char *value)
+{
+    r->o->default_device = true;
+    return true;
+}
+
+static bool set_no_source_include(struct reader *r, const struct option *option, const char *value)
+{
+    r->o->no_source_include = true;
+    return true;
+}
+
+static bool set_syntax_only(struct reader *r, const struct option *option, const char *value)
+{
+    r->o->syntax_only = true;
+    return true;
+}
+
+#define FAST_DIV  "-mllvm -nvptx-prec-divf32=0"
+#define FAST_SQRT "-mllvm -nvptx-prec-sqrtf32=0"
+#define FLUSH     "-fgpu-flush-denormals-to-zero"
+#define NO_PCH    "precompiled headers are not there yet"
+
+/* clang-format off */
+static const struct option options[] = {
+    {"gpu-architecture", "arch", VALUE_NEEDED, architecture, NULL},
+    {"define-macro", "D", VALUE_NEEDED, pass, "-D%s"},
+    {"undefine-macro", "U", VALUE_NEEDED, pass, "-U%s"},
+    {"include-path", "I", VALUE_NEEDED, pass, "-I%s"},
+    {"pre-include", "include", VALUE_NEEDED, pass, "--include=%s"},
+    {"no-source-include", NULL, VALUE_NONE, set_no_source_include, NULL},
+    {"std", NULL, VALUE_NEEDED, standard, NULL},
+    {"device-as-default-execution-space", "default-device", VALUE_NONE, set_default_device, NULL},
+    {"relocatable-device-code", "rdc", VALUE_MAYBE, when_true, "-fgpu-rdc"},
+    {"device-c", "dc", VALUE_NONE, pass, "-fgpu-rdc"},
+    {"device-w", "dw", VALUE_NONE, ignore, NULL},
+    {"extensible-whole-program", "ewp", VALUE_NONE, pass, "-fgpu-rdc"},
+    {"dlink-time-opt", "dlto", VALUE_NONE, set_lto, NULL},
+    {"gen-opt-lto", NULL, VALUE_NONE, ignore, NULL},
+    {"optix-ir", NULL, VALUE_NONE, refuse, "OptiX IR is a format of NVIDIA's that is not public"},
+    {"device-debug", "G", VALUE_NONE, pass, "-g -O0"},
+    {"generate-line-info", "lineinfo", VALUE_NONE, pass, "-gline-tables-only"},
+    {"dopt", NULL, VALUE_MAYBE, ignore, NULL},
+    {"Ofast-compile", "Ofc", VALUE_NEEDED, ignore, NULL},
+    {"ptxas-options", "Xptxas", VALUE_NEEDED, ignore, NULL},
+    {"maxrregcount", NULL, VALUE_NEEDED, ignore, NULL},
+    {"ftz", NULL, VALUE_MAYBE, when_true, FLUSH},
+    {"prec-sqrt", NULL, VALUE_MAYBE, when_false, FAST_SQRT},
+    {"prec-div", NULL, VALUE_MAYBE, when_false, FAST_DIV},
+    {"fmad", NULL, VALUE_MAYBE, contract, NULL},
+    {"use_fast_math", NULL, VALUE_NONE, pass, "-fgpu-approx-transcendentals " FLUSH " " FAST_DIV " " FAST_SQRT},
+    {"extra-device-vectorization", NULL, VALUE_NONE, ignore, NULL},
+    {"modify-stack-limit", NULL, VALUE_MAYBE, ignore, NULL},
+    {"device-stack-protector", NULL, VALUE_MAYBE, ignore, NULL},
+    {"jump-table-density", "jtd", VALUE_NEEDED, ignore, NULL},
+    {"builtin-move-forward", NULL, VALUE_MAYBE, when_false, "-DHEDDLE_RTC_NO_MOVE_FORWARD"},
+    {"builtin-initializer-list", NULL, VALUE_MAYBE, when_false, "-DHEDDLE_RTC_NO_INITIALIZER_LIST"},
+    {"disable-warnings", "w", VALUE_NONE, pass, "-w"},
+    {"Wreorder", NULL, VALUE_NONE, pass, "-Wreorder"},
+    {"Werror", NULL, VALUE_NEEDED, ignore, NULL},
+    {"restrict", NULL, VALUE_NONE, ignore, NULL},
+    {"device-int128", NULL, VALUE_NONE, ignore, NULL},
+    {"device-float128", NULL, VALUE_NONE, refuse, "clang has no __float128 for devices"},
+    {"optimization-info", "opt-info", VALUE_NEEDED, ignore, NULL},
+    {"display-error-number", "err-no", VALUE_NONE, ignore, NULL},
+    {"no-display-error-number", "no-err-no", VALUE_NONE, ignore, NULL},
+    {"diag-error", NULL, VALUE_NEEDED, ignore, NULL},
+    {"diag-suppress", NULL, VALUE_NEEDED, ignore, NULL},
+    {"diag-warn", NULL, VALUE_NEEDED, ignore, NULL},
+    {"brief-diagnostics", "brief-diag", VALUE_MAYBE, ignore, NULL},
+    {"split-compile", NULL, VALUE_MAYBE, ignore, NULL},
+    {"fdevice-syntax-only", NULL, VALUE_NONE, set_syntax_only, NULL},
+    {"minimal", NULL, VALUE_NONE, ignore, NULL},
+    {"no-cache", NULL, VALUE_NONE, ignore, NULL},
+    {"time", NULL, VALUE_NEEDED, refuse, "times are not written"},
+    {"fdevice-time-trace", NULL, VALUE_NEEDED, refuse, "traces are not written"},
+    {"frandom-seed", NULL, VALUE_NEEDED, ignore, NULL},
+    {"version-ident", NULL, VALUE_MAYBE, ignore, NULL},
+    {"pch", NULL, VALUE_NONE, refuse, NO_PCH},
+    {"create-pch", NULL, VALUE_NEEDED, refuse, NO_PCH},
+    {"use-pch", NULL, VALUE_NEEDED, refuse, NO_PCH},
+    {"pch-dir", NULL, VALUE_NEEDED, ignore, NULL},
+    {"pch-verbose", NULL, VALUE_MAYBE, ignore, NULL},
+    {"pch-messages", NULL, VALUE_MAYBE, ignore, NULL},
+    {"instantiate-templates-in-pch", NULL, VALUE_MAYBE, ignore, NULL},
+};
+/* clang-format on */
+
+/* ---- reading */
+
+/* What follows the name in a word: "=value", nothing, or, for -D -I -U, the value itself. */
+static const char *after_name(const char *text, const char *name)
+{
+    size_t n = name ? strlen(name) : 0;
+
+    if (!name || strncmp(text, name, n) != 0)
+        return NULL;
+    if (!text[n] || text[n] == '=')
+        return text + n;
+    return n == 1 && strchr("DIU", *name) ? text + n : NULL;
+}
+
+static const struct option *find(const char *word, const char **out_rest)
+{
+    const char *text = word + 1 + (word[0] == '-' && word[1] == '-');
+
+    if (word[0] != '-' || !*text)
+        return NULL;
+    for (size_t i = 0; i < HD_COUNT_OF(options); i++) {
+        *out_rest = after_name(text, options[i].name);
+        if (!*out_rest)
+            *out_rest = after_name(text, options[i].alias);
+        if (*out_rest)
+            return &options[i];
+    }
+    return NULL;
+}
+
+/* Returns how many words were used, or 0 after a message. */
+static int read_one(struct reader *r, int n, const char *const *words)
+{
+    const char *rest;
+    const struct option *option = words[0] ? find(words[0], &rest) : NULL;
+
+    r->option = words[0] ? words[0] : "NULL";
+    if (!option) {
+        hd_buf_printf(r->log, "nvrtc: error: unrecognized option %s found\n", r->option);
+        return 0;
+    }
+    const char *value = *rest == '=' ? rest + 1 : *rest ? rest : NULL;
+    bool takes_next = !value && option->value == VALUE_NEEDED && n > 1 && words[1];
+    if (takes_next)
+        value = words[1];
+    if (!value && option->value == VALUE_NEEDED) {
+        hd_buf_printf(r->log, "nvrtc: error: missing value for %s\n", r->option);
+        return 0;
+    }
+    if (value && option->value == VALUE_NONE) {
+        (void)bad_value(r, value);
+        return 0;
+    }
+    return option->read(r, option, value) ? 1 + takes_next : 0;
+}
+
+bool rtc_options_read(struct rtc_options *o, int n, const char *const *words, struct hd_buf *log)
+{
+    struct reader r = {.o = o, .log = log};
+
+    *o = (struct rtc_options){.cc = 75, .target = "sm_75", .is_virtual = true};
+    clang_args_add(&o->clang, "-std=c++17");
+    for (int i = 0, used; i < n; i += used) {
+        used = read_one(&r, n - i, words + i);
+        if (!used)
+            return false;
+    }
+    return true;
+}
+
+void rtc_options_fini(struct rtc_options *o)
+{
+    clang_args_fini(&o->clang);
+}

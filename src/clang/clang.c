@@ -1,0 +1,212 @@
+/* See clang.h. */
+#include "clang/clang.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* ---- words */
+
+static void push(struct clang_args *args, char *word)
+{
+    if (word && hd_vec_reserve(args, args->len + 2)) {
+        args->at[args->len++] = word;
+        args->at[args->len] = NULL;
+        return;
+    }
+    hd_free(word);
+    args->failed = true;
+}
+
+void clang_args_add(struct clang_args *args, const char *fmt, ...)
+{
+    char *word = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    if (vasprintf(&word, fmt, ap) < 0)
+        word = NULL;
+    va_end(ap);
+    push(args, word);
+}
+
+void clang_args_add_words(struct clang_args *args, const char *words)
+{
+    while (*(words += strspn(words, " "))) {
+        size_t n = strcspn(words, " ");
+
+        clang_args_add(args, "%.*s", (int)n, words);
+        words += n;
+    }
+}
+
+void clang_args_fini(struct clang_args *args)
+{
+    for (size_t i = 0; i < args->len; i++)
+        hd_free(args->at[i]);
+    hd_vec_fini(args);
+}
+
+/* ---- the program */
+
+static char found[PATH_MAX];
+
+static bool try_file(const char *folder, size_t folder_B, const char *name)
+{
+    int n = snprintf(found, sizeof(found), "%.*s/%s", (int)folder_B, folder, name);
+
+    if (n > 0 && (size_t)n < sizeof(found) && access(found, X_OK) == 0)
+        return true;
+    found[0] = '\0';
+    return false;
+}
+
+static void look_along(const char *folders, const char *name)
+{
+    while (folders && *folders) {
+        size_t n = strcspn(folders, ":");
+
+        if (n && try_file(folders, n, name))
+            return;
+        folders += n + (folders[n] == ':');
+    }
+}
+
+static void look(void)
+{
+    const char *own = hd_env("HEDDLE_CLANG");
+
+    if (own && strchr(own, '/'))
+        (void)snprintf(found, sizeof(found), "%s", own);
+    else
+        look_along(getenv("PATH"), own ? own : "clang++-19");
+    if (!own && !found[0])
+        look_along("/usr/bin:/usr/local/bin", "clang++-19");
+    if (!own && !found[0])
+        look_along("/usr/lib/llvm-19/bin", "clang++");
+}
+
+enum hd_status clang_find(const char **out_path)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, look);
+    *out_path = found;
+    return found[0]
+               ? HD_OK
+               : hd_error(HD_NOT_FOUND, "clang 19 not found: install clang-19 or set HEDDLE_CLANG");
+}
+
+unsigned clang_arch(unsigned cc)
+{
+    static const unsigned known[] = {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
+    unsigned best = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(known); i++)
+        if (known[i] <= cc)
+            best = known[i];
+    return best;
+}
+
+/* ---- running it */
+
+/* The environment without what was preloaded into this process; NULL: no memory. */
+static char **environment_make(void)
+{
+    size_t n = 0, kept = 0;
+
+    while (environ[n])
+        n++;
+    char **own = hd_alloc_array(n + 1, sizeof(*own));
+    for (size_t i = 0; own && i < n; i++)
+        if (strncmp(environ[i], "LD_PRELOAD=", strlen("LD_PRELOAD=")) != 0)
+            own[kept++] = environ[i];
+    if (own)
+        own[kept] = NULL;
+    return own;
+}
+
+static void wait_for(pid_t pid)
+{
+    int status;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+}
+
+enum hd_status clang_run(const struct clang_args *args, const char *log_path)
+{
+    posix_spawn_file_actions_t files;
+    char **own = args->failed ? NULL : environment_make();
+    pid_t pid;
+
+    if (!own || posix_spawn_file_actions_init(&files)) {
+        hd_free(own);
+        return hd_error(HD_NO_MEMORY, "no memory for the compiler's command");
+    }
+    int error = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    if (!error)
+        error = posix_spawn_file_actions_addopen(&files, 1, log_path, O_WRONLY | O_CREAT | O_TRUNC,
+                                                 0600);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&files, 1, 2);
+    if (!error)
+        error = posix_spawn(&pid, args->at[0], &files, NULL, args->at, own);
+    (void)posix_spawn_file_actions_destroy(&files);
+    hd_free(own);
+    if (error)
+        return hd_error(HD_IO, "cannot run %s: %s", args->at[0], strerror(error));
+    wait_for(pid);
+    return HD_OK;
+}
+
+/* ---- PTX */
+
+/* The line that begins with a word, as [*out_at, *out_end). */
+static bool line_of(const struct hd_buf *text, const char *word, size_t *out_at, size_t *out_end)
+{
+    const char *at = text->ptr;
+
+    while (at && strncmp(at, word, strlen(word)) != 0) {
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at)
+        return false;
+    *out_at = (size_t)(at - text->ptr);
+    *out_end = *out_at + strcspn(at, "\n");
+    return true;
+}
+
+enum hd_status clang_ptx_retarget(struct hd_buf *ptx, const char *target)
+{
+    size_t version, version_end, at, end;
+    struct hd_buf out;
+
+    if (!ptx->ptr || !line_of(ptx, ".version", &version, &version_end) ||
+        !line_of(ptx, ".target", &at, &end) || at < version_end)
+        return hd_error(HD_BAD_ARG, "the compiler's output has no PTX header");
+    const char *debug = memmem(ptx->ptr + at, end - at, ", debug", 7) ? ", debug" : "";
+    hd_buf_init(&out);
+    hd_buf_append(&out, ptx->ptr, version);
+    hd_buf_puts(&out, ".version 9.0");
+    hd_buf_append(&out, ptx->ptr + version_end, at - version_end);
+    hd_buf_printf(&out, ".target %s%s", target, debug);
+    hd_buf_append(&out, ptx->ptr + end, ptx->len - end);
+    if (out.failed) {
+        hd_buf_fini(&out);
+        return hd_error(HD_NO_MEMORY, "no memory for the PTX");
+    }
+    hd_buf_fini(ptx);
+    *ptx = out;
+    return HD_OK;
+}

@@ -1,0 +1,55 @@
+/*
+ * clang as a program: finding it, running it on CUDA sources, and its PTX.
+ *
+ *     clang_find(&path) ... clang_args_add(&args, ...) ... clang_run(&args, "/tmp/x/log")
+ *
+ * Threads: any, each with argument lists of its own.
+ */
+#ifndef HD_CLANG_CLANG_H
+#define HD_CLANG_CLANG_H
+
+#include "base/status.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+/* A command's words, each owned; `at` ends with NULL once something was added. */
+struct clang_args {
+    char **at;
+    size_t len, cap;
+    bool failed; /* out of memory; clang_run() says so */
+};
+
+void clang_args_add(struct clang_args *args, const char *fmt, ...) HD_PRINTF(2, 3);
+/* The words of a text that blanks separate. */
+void clang_args_add_words(struct clang_args *args, const char *words);
+void clang_args_fini(struct clang_args *args);
+
+/* The C++ driver: HEDDLE_CLANG, or clang 19 where it usually is. HD_NOT_FOUND. */
+enum hd_status clang_find(const char **out_path) HD_MUST_CHECK;
+
+/*
+ * What every CUDA compilation without an SDK begins with; device passes write PTX 8.5, the newest
+ * that clang 19 knows.
+ */
+#define CLANG_CUDA_WORDS                                                                           \
+    "-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Wno-unknown-cuda-version "            \
+    "-Xclang -target-sdk-version=12.5"
+#define CLANG_DEVICE_WORDS "--cuda-device-only -S --cuda-feature=+ptx85"
+
+/* The newest of clang 19's architectures that `cc` (75, 120) can run; 0: none. */
+unsigned clang_arch(unsigned cc);
+
+/*
+ * Runs the command with the log as stdout and stderr and waits. The preloaded libraries of this
+ * process are not the compiler's. HD_NOT_FOUND, HD_FAILED when it cannot be started: how it ended
+ * is seen by its output file, as programs may take the exit status of all their children.
+ */
+enum hd_status clang_run(const struct clang_args *args, const char *log_path) HD_MUST_CHECK;
+
+/*
+ * Changes the header of clang's PTX to the target that was asked for, "sm_120a", where clang wrote
+ * the newest it knows: inline PTX may use what the target has. HD_BAD_ARG: this is no PTX.
+ */
+enum hd_status clang_ptx_retarget(struct hd_buf *ptx, const char *target) HD_MUST_CHECK;
+
+#endif

@@ -1,0 +1,269 @@
+/* libnvrtc: programs, headers, options, names, logs; what it makes is loaded and run. */
+#include "api/driver/cuda_abi.h"
+#include "nvrtc.h"
+#include "tap.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#define success(call, ...) eq_u64((call), 0, __VA_ARGS__)
+
+static nvrtcProgram program_of(const char *source)
+{
+    nvrtcProgram p = NULL;
+
+    success(nvrtcCreateProgram(&p, source, "prog.cu", 0, NULL, NULL), "create");
+    return p;
+}
+
+static char *log_of(nvrtcProgram p)
+{
+    size_t size_B = 0;
+
+    success(nvrtcGetProgramLogSize(p, &size_B), "size of the log");
+    char *log = calloc(1, size_B + 1);
+    success(nvrtcGetProgramLog(p, log), "log");
+    eq_u64(strlen(log) + 1, size_B, "counted with its end");
+    return log;
+}
+
+static void log_has(nvrtcProgram p, const char *text)
+{
+    char *log = log_of(p);
+
+    if (!ok(strstr(log, text) != NULL, "the log says: %s", text))
+        diag("%s", log);
+    free(log);
+}
+
+static char *ptx_of(nvrtcProgram p)
+{
+    size_t size_B = 0;
+
+    success(nvrtcGetPTXSize(p, &size_B), "size of the PTX");
+    char *ptx = calloc(1, size_B + 1);
+    success(nvrtcGetPTX(p, ptx), "PTX");
+    return ptx;
+}
+
+static void *cubin_of(nvrtcProgram p)
+{
+    size_t size_B = 0;
+
+    success(nvrtcGetCUBINSize(p, &size_B), "size of the image");
+    ok(size_B > 64, "there is one");
+    void *image = malloc(size_B);
+    success(nvrtcGetCUBIN(p, image), "image");
+    return image;
+}
+
+/* Runs kernel(int *out) of an image with one thread; what it stored. */
+static int run(const void *image, const char *kernel)
+{
+    CUmodule module;
+    CUfunction func;
+    CUdeviceptr out;
+    int value = -1;
+    void *params[] = {&out};
+
+    success(cuModuleLoadData(&module, image), "load");
+    success(cuModuleGetFunction(&func, module, kernel), "function %s", kernel);
+    success(cuMemAlloc_v2(&out, sizeof(value)), "memory");
+    success(cuLaunchKernel(func, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "launch");
+    success(cuMemcpyDtoH_v2(&value, out, sizeof(value)), "result");
+    success(cuMemFree_v2(out), "free");
+    success(cuModuleUnload(module), "unload");
+    return value;
+}
+
+static void test_architectures(void)
+{
+    static const struct {
+        const char *option, *target;
+        int arch;
+    } cases[] = {
+        {"-arch=sm_75", ".target sm_75", 750},
+        {"-arch=sm_80", ".target sm_80", 800},
+        {"-arch=sm_90a", ".target sm_90a", 900},
+        {"--gpu-architecture=sm_120", ".target sm_120", 1200},
+        {"-arch=sm_120a", ".target sm_120a", 1200},
+        {"-arch=sm_100f", ".target sm_100f", 1000},
+    };
+    static const char source[] =
+        "extern \"C\" __global__ void k(int *out) { *out = __CUDA_ARCH__; }";
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        nvrtcProgram p = program_of(source);
+
+        success(nvrtcCompileProgram(p, 1, &cases[i].option), "%s", cases[i].option);
+        char *ptx = ptx_of(p);
+        ok(strstr(ptx, cases[i].target) != NULL, "%s", cases[i].target);
+        /* The device is a 12.0: what is specific to others is refused when it is loaded. */
+        if (!strpbrk(strchr(cases[i].target, '_'), "af") || cases[i].arch == 1200) {
+            void *image = cubin_of(p);
+            eq_u64((unsigned)run(image, "k"), (unsigned)cases[i].arch, "__CUDA_ARCH__");
+            free(image);
+        }
+        free(ptx);
+        success(nvrtcDestroyProgram(&p), "destroy");
+        ok(!p, "the handle is gone");
+    }
+}
+
+static void test_names_and_headers(void)
+{
+    static const char *const headers[] = {"#define THREE 3\n"}, *const names[] = {"sub/three.h"};
+    static const char *const expressions[] = {"k<int, 4>", "&k<int, 5>", "&ns::limit",
+                                              "(hidden<2>)"};
+    static const char *const options[] = {"--std=c++17", "-DFOUR=4",        "--define-macro",
+                                          "FIVE=5",      "-default-device", "-arch=sm_120"};
+    static const char source[] =
+        "#include \"sub/three.h\"\n"
+        "#include <sub/three.h>\n"
+        "namespace ns { __constant__ int limit = 7; }\n"
+        "int plain(int x) { return x + FOUR; }\n"
+        "template <class T, int N> __global__ void k(T *out)\n"
+        "{ assert(N > 3); *out = plain(N) + THREE * 10 + FIVE * 100 + ns::limit * 1000; }\n"
+        "template <int N> static __global__ void hidden(int *out) { *out = N; }\n";
+    nvrtcProgram p = NULL;
+    const char *name[4];
+
+    success(nvrtcCreateProgram(&p, source, NULL, 1, headers, names), "create");
+    for (size_t i = 0; i < 4; i++)
+        success(nvrtcAddNameExpression(p, expressions[i]), "%s", expressions[i]);
+    eq_u64(nvrtcGetLoweredName(p, expressions[0], &name[0]),
+           NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION, "not before it is compiled");
+    if (!success(nvrtcCompileProgram(p, 6, options), "compile"))
+        diag("%s", log_of(p));
+    for (size_t i = 0; i < 4; i++)
+        success(nvrtcGetLoweredName(p, expressions[i], &name[i]), "%s", expressions[i]);
+    eq_str(name[0], "_Z1kIiLi4EEvPT_", "mangled as the ABI has it");
+    eq_str(name[2], "_ZN2ns5limitE", "a variable");
+    void *image = cubin_of(p);
+    eq_u64((unsigned)run(image, name[0]), 7538, "the first kernel");
+    eq_u64((unsigned)run(image, name[1]), 7539, "the second");
+    eq_u64((unsigned)run(image, name[3]), 2, "a static one");
+    char *ptx = ptx_of(p);
+    ok(!strstr(ptx, "heddle"), "no name of ours is left in the PTX");
+    eq_u64(nvrtcGetLoweredName(p, "other", &name[0]), NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID,
+           "a name that was not added");
+    eq_u64(nvrtcAddNameExpression(p, "other"), NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION,
+           "too late");
+    free(ptx);
+    free(image);
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
+static void test_kinds_of_results(void)
+{
+    static const char *const is_virtual[] = {"-arch=compute_90"};
+    static const char *const lto[] = {"-arch=sm_90", "-dlto"};
+    nvrtcProgram p = program_of("extern \"C\" __global__ void k(int *out) { *out = 1; }");
+    size_t size_B = 1;
+
+    eq_u64(nvrtcGetPTXSize(p, &size_B), NVRTC_ERROR_INVALID_PROGRAM, "not compiled");
+    success(nvrtcCompileProgram(p, 1, is_virtual), "for a virtual architecture");
+    success(nvrtcGetCUBINSize(p, &size_B), "size of the image");
+    eq_u64(size_B, 0, "no image");
+    char *ptx = ptx_of(p);
+    eq_u64((unsigned)run(ptx, "k"), 1, "the PTX runs");
+    success(nvrtcCompileProgram(p, 2, lto), "again, to be linked");
+    success(nvrtcGetLTOIRSize(p, &size_B), "size");
+    ok(size_B > 0, "there is something to link");
+    success(nvrtcGetOptiXIRSize(p, &size_B), "size");
+    eq_u64(size_B, 0, "nothing for OptiX");
+    free(ptx);
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
+static void test_errors(void)
+{
+    static const struct {
+        const char *source, *option, *log;
+        nvrtcResult result;
+    } cases[] = {
+        {"int x = y;", NULL, "prog.cu(1): error: use of undeclared identifier 'y'",
+         NVRTC_ERROR_COMPILATION},
+        {"\n#include \"no.h\"\n", NULL,
+         "prog.cu(2): catastrophic error: could not open source file \"no.h\"",
+         NVRTC_ERROR_COMPILATION},
+        {"", "--bogus", "unrecognized option --bogus", NVRTC_ERROR_INVALID_OPTION},
+        {"", "-arch=sm_12345", "invalid value for -arch=sm_12345", NVRTC_ERROR_INVALID_OPTION},
+        {"", "-arch", "missing value for -arch", NVRTC_ERROR_INVALID_OPTION},
+        {"", "--ftz=maybe", "invalid value", NVRTC_ERROR_INVALID_OPTION},
+        {"", "-std=c++1", "invalid value", NVRTC_ERROR_INVALID_OPTION},
+        {"", "--use_fast_math=true", "invalid value", NVRTC_ERROR_INVALID_OPTION},
+        {"", "-pch", "precompiled headers", NVRTC_ERROR_INVALID_OPTION},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        nvrtcProgram p = program_of(cases[i].source);
+
+        eq_u64(nvrtcCompileProgram(p, cases[i].option != NULL, &cases[i].option), cases[i].result,
+               "result");
+        log_has(p, cases[i].log);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
+static void test_bad_calls(void)
+{
+    static const char *const header[] = {"x"}, *const above[] = {"../x.h"};
+    nvrtcProgram p = NULL;
+    int major = 0, n = 0, archs[64];
+
+    success(nvrtcVersion(&major, &n), "version");
+    eq_u64((unsigned)major, 13, "13");
+    success(nvrtcGetNumSupportedArchs(&n), "architectures");
+    success(nvrtcGetSupportedArchs(archs), "which");
+    eq_u64((unsigned)archs[0], 75, "from 75");
+    eq_u64(nvrtcVersion(NULL, &n), NVRTC_ERROR_INVALID_INPUT, "no place");
+    eq_u64(nvrtcCreateProgram(NULL, "", NULL, 0, NULL, NULL), NVRTC_ERROR_INVALID_INPUT,
+           "no place");
+    eq_u64(nvrtcCreateProgram(&p, NULL, NULL, 0, NULL, NULL), NVRTC_ERROR_INVALID_INPUT,
+           "no source");
+    eq_u64(nvrtcCreateProgram(&p, "", NULL, 1, NULL, above), NVRTC_ERROR_INVALID_INPUT,
+           "no headers");
+    eq_u64(nvrtcDestroyProgram(&p), NVRTC_ERROR_INVALID_PROGRAM, "no program");
+    eq_u64(nvrtcCompileProgram(NULL, 0, NULL), NVRTC_ERROR_INVALID_PROGRAM, "no program");
+    success(nvrtcCreateProgram(&p, "", NULL, 1, header, above), "a header above the program");
+    eq_u64(nvrtcCompileProgram(p, 0, NULL), NVRTC_ERROR_INVALID_INPUT, "is not written");
+    log_has(p, "../x.h");
+    success(nvrtcDestroyProgram(&p), "destroy");
+    eq_str(nvrtcGetErrorString(NVRTC_ERROR_COMPILATION), "NVRTC_ERROR_COMPILATION", "names");
+    eq_str(nvrtcGetErrorString((nvrtcResult)99), "NVRTC_ERROR unknown", "of no error");
+}
+
+/* Nothing may stay in the folder for temporary files. */
+static void test_leftovers(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    unsigned n = 0;
+
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n += entry->d_name[0] != '.';
+    closedir(dir);
+    eq_u64(n, 0, "no temporary file is left");
+    (void)rmdir(folder);
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/nvrtc-XXXXXX";
+    CUcontext ctx;
+
+    if (!mkdtemp(folder))
+        return 1;
+    setenv("TMPDIR", folder, 1);
+    setenv("HEDDLE_MEMORY", "256M", 1);
+    setenv("HEDDLE_CACHE", "off", 1);
+    success(cuInit(0), "cuInit");
+    success(cuCtxCreate_v2(&ctx, 0, 0), "context");
+    test_architectures();
+    test_names_and_headers();
+    test_kinds_of_results();
+    test_errors();
+    test_bad_calls();
+    test_leftovers(folder);
+    return done();
+}

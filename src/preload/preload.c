@@ -6,6 +6,7 @@
  *   - what is loaded at start, in our constructor: we are linked with -z initfirst;
  *   - what dlopen() brings later, in __gmon_start__(), which every object's _init calls first (see
  *     docs/decisions/0070-static-runtimes-opened-later.md).
+ * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h).
  * Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
  * costs a look at its section headers. Children of the program inherit LD_PRELOAD and are treated
  * alike.
@@ -25,13 +26,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "obj/program.h"
+#include "preload/opening.h"
 #include "preload/redirect.h"
-
-/* In the build tree and in an installation, relative to this library. */
-static const char *const library_places[] = {
-    "libcudart.so.13",
-    "../api/runtime/libcudart.so.13",
-};
 
 static struct preload {
     char self[PATH_MAX];      /* this library; empty until the constructor ran */
@@ -42,24 +38,12 @@ static struct preload {
 
 void __gmon_start__(void);
 
-static void *open_beside(const char *self, const char *place)
-{
-    const char *slash = strrchr(self, '/');
-    struct hd_buf path;
-    hd_buf_init(&path);
-    hd_buf_printf(&path, "%.*s/%s", slash ? (int)(slash - self) : 1, slash ? self : ".", place);
-    void *library = path.ptr ? dlopen(path.ptr, RTLD_NOW | RTLD_LOCAL) : NULL;
-    hd_buf_fini(&path);
-    return library;
-}
-
 static void *our_library(void *arg)
 {
     struct preload *p = arg;
     if (p->library || p->failed)
         return p->library;
-    for (size_t i = 0; i < HD_COUNT_OF(library_places) && !p->library; i++)
-        p->library = open_beside(p->self, library_places[i]);
+    p->library = opening_own(p->self, "libcudart.so.13");
     if (!p->library) {
         const char *why = dlerror();
         hd_log("cannot load our libcudart.so.13: %s", why ? why : "not found");
@@ -228,5 +212,6 @@ __attribute__((constructor)) static void preload_start(void)
     if (!object || !realpath(object->l_name, self))
         return;
     memcpy(preload.self, self, sizeof(self));
+    opening_start(preload.self);
     dl_iterate_phdr(visit_object, &preload);
 }

@@ -34,6 +34,52 @@ def want(last):
             "own: 7 13000\nmine: 77\n")
 
 
+OPEN = """
+import ctypes, os, sys
+for name in sys.argv[1:]:
+    try:
+        ctypes.CDLL(name)
+    except OSError as error:
+        print(error)
+mapped = {line.split()[-1] for line in open("/proc/self/maps")}
+print(*sorted(path for path in mapped if path.startswith(os.environ["FOLDER"]) and "preload.so" not in path))
+"""
+
+
+def opened(*names):
+    """The libraries below the folder that are there after a program opened these, relative to it."""
+    result = run([sys.executable, "-c", OPEN, *names], {"FOLDER": folder})
+    lines = result.stdout.splitlines() or [result.stderr]
+    return lines[:-1], [os.path.relpath(path, folder) for path in lines[-1].split()]
+
+
+def check_opening():
+    """A vendor's libraries in a folder of theirs, as wheels have them."""
+    wheel = os.path.join(folder, "wheel")
+    os.mkdir(wheel)
+    names = ("libnvrtc.so.13", "libcudart.so.13.0.88", "libcublas.so.13", "libnvrtcx.so.13", "libnvrtc.so.11")
+    for name in names:
+        shutil.copy(needs, os.path.join(wheel, name))
+    os.symlink("libnvrtc.so.13", os.path.join(wheel, "libnvrtc.so"))
+    shutil.copy(fake, os.path.join(folder, "libnvrtc.so.13"))
+    for asked in ("libnvrtc.so.13", "libnvrtc.so"):
+        errors, have = opened(os.path.join(wheel, asked))
+        ok(not errors and have == ["libnvrtc.so.13"], f"{asked} by its path is ours", (errors, have))
+    errors, have = opened("libnvrtc.so.13")
+    ok(not errors and have == ["libnvrtc.so.13"], "by its name, too", (errors, have))
+    errors, have = opened(os.path.join(wheel, "libcudart.so.13.0.88"))
+    ok(not errors and have == ["libcudart.so.13"], "a file with the whole version", (errors, have))
+    for asked in names[2:]:
+        errors, have = opened(os.path.join(wheel, asked))
+        ok("wheel/" + asked in have, f"{asked} is not ours and stays", (errors, have))
+    missing = os.path.join(wheel, "no", "libnvrtc.so.13")
+    errors, have = opened(missing)
+    ok(len(errors) == 1 and missing in errors[0] and not have, "a path that is not there fails as ever", (errors, have))
+    os.remove(os.path.join(folder, "libnvrtc.so.13"))
+    errors, have = opened(os.path.join(wheel, "libnvrtc.so.13"))
+    ok("wheel/libnvrtc.so.13" in have, "without one of ours the vendor's is opened", (errors, have))
+
+
 with tempfile.TemporaryDirectory() as folder:
     shutil.copy(preload, folder)
     shutil.copy(fake, os.path.join(folder, "libcudart.so.13"))
@@ -85,6 +131,7 @@ with tempfile.TemporaryDirectory() as folder:
         result = run([stripped])
         ok("constructor: 103 -1" in result.stdout, "a stripped program is left alone",
            result.stdout)
+    check_opening()
     os.remove(os.path.join(folder, "libcudart.so.13"))
     result = run([pie])
     ok(result.returncode == 0 and "cannot load our libcudart.so.13" in result.stderr,

@@ -221,17 +221,14 @@ static int set_libraries(void)
     hd_buf_init(&folders);
     int code = 0;
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT && !code; i++) {
-        if (!where_library_runs(i))
-            continue;
-        const char *path = where_library(i);
-        if (!path && i == WHERE_CUDART12)
-            continue; /* the runtime of CUDA 13 alone is a legitimate build */
-        if (!path)
-            code = cli_error("run: %s not found; set HEDDLE_LIBDIR", where_library_file(i));
-        else if (strpbrk(path, " :"))
+        enum where_how how = where_library_how(i);
+        const char *path = how == WHERE_NOT ? NULL : where_library(i);
+        if (path && strpbrk(path, " :"))
             code = cli_error("run: the loader takes no blanks and colons in '%s'", path);
-        else
+        else if (path && how == WHERE_PRELOADED)
             hd_buf_printf(&preload, "%s%s", preload.len ? ":" : "", path);
+        else if (how == WHERE_PRELOADED && i != WHERE_CUDART12) /* 13 alone is legitimate */
+            code = cli_error("run: %s not found; set HEDDLE_LIBDIR", where_library_file(i));
         if (path && i != WHERE_PRELOAD)
             add_folder(&folders, path);
     }

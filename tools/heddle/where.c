@@ -11,10 +11,10 @@
 
 static const struct {
     const char *text, *file, *folder;
-    bool runs;
+    enum where_how how;
 } libraries[] = {
-#define X(name, text, file, folder, run) {text, file, folder, run},
-    WHERE_LIBRARY_LIST(X)
+#define X(name, text, file, folder, how) {text, file, folder, WHERE_##how},
+#include "libraries.def"
 #undef X
 };
 
@@ -28,9 +28,9 @@ const char *where_library_file(enum where_library library)
     return libraries[library].file;
 }
 
-bool where_library_runs(enum where_library library)
+enum where_how where_library_how(enum where_library library)
 {
-    return libraries[library].runs;
+    return libraries[library].how;
 }
 
 /* The folder of this executable, without a slash at the end. */

@@ -12,26 +12,18 @@
 
 #include "base/compiler.h"
 
-/* name, text, file, folder in the build tree, put into programs by `heddle run` */
-#define WHERE_LIBRARY_LIST(X)                                                                      \
-    X(CUDART, "cudart", "libcudart.so.13", "src/api/runtime", true)                                \
-    X(CUDART12, "cudart12", "libcudart.so.12", "src/api/runtime", true)                            \
-    X(CUDA, "cuda", "libcuda.so.1", "src/api/driver", true)                                        \
-    X(PRELOAD, "preload", "libheddle_preload.so", "src/preload", true)                             \
-    X(CODEGEN, "codegen", "libheddle-codegen.so", "src/jit", false)                                \
-    X(LIBDEVICE, "libdevice", "heddle-libdevice.bc", "src/libdevice", false)
-
 enum where_library {
-#define X(name, text, file, folder, run) WHERE_##name,
-    WHERE_LIBRARY_LIST(X)
+#define X(name, text, file, folder, how) WHERE_##name,
+#include "libraries.def"
 #undef X
-        WHERE_LIBRARY_COUNT
+    WHERE_LIBRARY_COUNT
 };
 
 const char *where_library_text(enum where_library library);
 const char *where_library_file(enum where_library library);
-/* True for what `heddle run` preloads. */
-bool where_library_runs(enum where_library library);
+/* How programs under `heddle run` get it; spec/libraries.def. */
+enum where_how { WHERE_NOT, WHERE_LATE, WHERE_PRELOADED };
+enum where_how where_library_how(enum where_library library);
 
 /* The library's absolute path (kept for the process's life), or NULL when it is not there. */
 const char *where_library(enum where_library library);

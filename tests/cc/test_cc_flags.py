@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
 from support import Tap  # noqa: E402
@@ -65,8 +66,22 @@ check("-shared", ["-shared", "-Xcompiler", "-fPIC"], last=["-shared"])
 check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.path.dirname(os.path.realpath(
     os.path.join(os.path.dirname(HEDDLE), "../../src/api/runtime/libcudart.so.13")))])
 check("-keep-dir", ["-keep", "-keep-dir", "kept"], host=["kept/k.fatbin"])
+with tempfile.TemporaryDirectory() as folder:
+    files = {name: os.path.join(folder, name) for name in ("a", "b", "loop")}
+    for name, text in (("a", '-O2 -DX="a b"\n-optf ' + files["b"]), ("b", "-DY=\\\"t\\\" '-Iq r' -lm"),
+                       ("loop", "-optf " + files["loop"])):
+        with open(files[name], "w", encoding="utf-8") as f:
+            f.write(text)
+    done = cc("--dryrun", "--options-file", files["a"], "-DLAST", "k.cu")
+    wanted = (" -O2 ", "'-DX=a b'", "'-DY=\"t\"'", "'-Iq r'", "-DLAST", " -lm")
+    tap.ok(done.returncode == 0 and all(w in done.stderr for w in wanted),
+           "--options-file: blanks, quotes, backslashes, a file in a file", done.stderr)
+    done = cc("--dryrun", "-optf", files["b"] + "," + files["a"], "k.cu")
+    tap.ok(done.returncode == 0 and " -O2 " in done.stderr, "a list of files", done.stderr)
+    done = cc("--dryrun", "-optf", files["loop"], "k.cu")
+    tap.ok(done.returncode == 2 and "each other" in done.stderr, "a file that names itself", done.stderr)
 for args, text in ((["-cubin"], "machine code"), (["-ltoir"], "LTO-IR"), (["-odir", "d", "-c"], "output directory"),
-                   (["-optf", "f"], "from files"), (["--options-file", "f"], "from files"), (["-arch=sm_999999"], "architecture"), (["-arch=sm_"], "architecture"),
+                   (["-optf", "none"], "'none'"), (["-arch=sm_999999"], "architecture"), (["-arch=sm_"], "architecture"),
                    (["-frobnicate="], None), (["--frobnicate"], "--frobnicate"), (["-o"], None),
                    (["-c", "-run"], "-run"), (["--default-stream", "x"], "x"), (["-O7"], "7")):
     done = cc("--dryrun", *args, "k.cu") if text else None

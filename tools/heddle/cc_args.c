@@ -136,15 +136,23 @@ static int check(const struct cc_job *job)
     return CLI_OK;
 }
 
-int cc_parse(int argc, char **argv, struct cc_job *out_job)
+int cc_parse_words(struct cc_parse *p, int argc, char **argv)
 {
-    struct cc_parse p = {out_job, CC_LANG_BY_NAME};
-    *out_job = (struct cc_job){0};
-    for (int at = 1; at < argc;) {
-        int rc = parse_one(&p, argc, argv, &at);
+    for (int at = 0; at < argc;) {
+        int rc = parse_one(p, argc, argv, &at);
         if (rc != CLI_OK)
             return rc;
     }
+    return CLI_OK;
+}
+
+int cc_parse(int argc, char **argv, struct cc_job *out_job)
+{
+    struct cc_parse p = {out_job, CC_LANG_BY_NAME, 0};
+    *out_job = (struct cc_job){0};
+    int rc = cc_parse_words(&p, argc - 1, argv + 1);
+    if (rc != CLI_OK)
+        return rc;
     if (out_job->archs.len == 0 && cc_arch_add(out_job, "sm_90") != CLI_OK)
         return CLI_USAGE;
     return check(out_job);

@@ -64,6 +64,16 @@ HANDLER(refuse)
     return cc_usage(opt->arg, opt->name);
 }
 
+HANDLER(options_file)
+{
+    struct cc_list files = {0};
+    int rc = CLI_OK;
+    cc_list_add_split(&files, value, ",");
+    for (size_t i = 0; i < files.len && rc == CLI_OK; i++)
+        rc = cc_optfile_parse(p, files.at[i]);
+    return rc;
+}
+
 HANDLER(language)
 {
     static const struct {
@@ -271,7 +281,7 @@ const struct cc_option cc_options[] = {
     {"-cubin", "--cubin", CC_FLAG, refuse, NO_SASS, 0, NULL, "refused: machine code for NVIDIA GPUs"},
     {"-ltoir", "--ltoir", CC_FLAG, refuse, "Heddle makes no LTO-IR, use -ptx or -fatbin", 0, NULL, "refused: a form of NVIDIA's linker"},
     {"-odir", "--output-directory", CC_VALUE, refuse, "there is no output directory yet, name the result with -o", 0, "DIR", "refused: use -o"},
-    {"-optf", "--options-file", CC_VALUE, refuse, "options are not read from files yet, write them out", 0, "FILE", "refused: write the options out"},
+    {"-optf", "--options-file", CC_VALUE, options_file, NULL, 0, "FILE,...", "more options, from files"},
     {"-objtemp", "--objdir-as-tempdir", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-run", "--run", CC_FLAG, set_flag, NULL, MEMBER(run), NULL, "link, then run the program on Heddle"},
     {"-run-args", "--run-args", CC_VALUE, run_words, NULL, 0, "A,B", "arguments for -run"},

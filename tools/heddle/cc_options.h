@@ -18,6 +18,7 @@ enum cc_form {
 struct cc_parse {
     struct cc_job *job;
     enum cc_lang lang; /* of the files that follow (-x) */
+    unsigned nested;   /* options files that are being read */
 };
 
 struct cc_option {
@@ -34,6 +35,11 @@ struct cc_option {
 
 extern const struct cc_option cc_options[];
 extern const size_t cc_option_count;
+
+/* Parses arguments, from the first. CLI_OK, or CLI_USAGE after a message. */
+int cc_parse_words(struct cc_parse *p, int argc, char **argv);
+/* Parses the words of a file as if they stood in the command line. */
+int cc_optfile_parse(struct cc_parse *p, const char *path);
 
 /* "heddle cc: <what>: '<text>'"; returns CLI_USAGE. */
 int cc_usage(const char *what, const char *text);

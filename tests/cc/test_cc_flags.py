@@ -65,6 +65,10 @@ check("--default-stream per-thread", ["--default-stream", "per-thread"],
 check("-shared", ["-shared", "-Xcompiler", "-fPIC"], last=["-shared"])
 check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.path.dirname(os.path.realpath(
     os.path.join(os.path.dirname(HEDDLE), "../../src/api/runtime/libcudart.so.13")))])
+check("-noeh", ["-noeh"], host=["-fno-exceptions"])
+check("options without meaning here", ["-dlto", "--display-error-number", "-extra-device-vectorization",
+      "--forward-unknown-to-host-linker", "-forward-unknown-to-host-compiler"], device=["k.cu"],
+      absent=["-dlto", "-err-no", "-forward-unknown-to-host-linker"])
 check("-keep-dir", ["-keep", "-keep-dir", "kept"], host=["kept/k.fatbin"])
 with tempfile.TemporaryDirectory() as folder:
     files = {name: os.path.join(folder, name) for name in ("a", "b", "loop")}

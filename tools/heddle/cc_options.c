@@ -320,6 +320,7 @@ const struct cc_option cc_options[] = {
     {"-Werror", "--Werror", CC_MAYBE, warnings_are_errors, WARNINGS, 0, "KIND", "warnings are errors"},
     {"-fPIC", NULL, CC_FLAG, pass, "-fPIC", 0, NULL, "position-independent code"},
     {"-fpic", NULL, CC_FLAG, pass, "-fpic", 0, NULL, "the same"},
+    {"-noeh", "--no-exceptions", CC_FLAG, pass_host, "-fno-exceptions", 0, NULL, "no exceptions in host code"},
     {"-pthread", NULL, CC_FLAG, pass_host_and_link, "-pthread", 0, NULL, "threads"},
     /* host compiler and linker */
     {"-Xcompiler", "--compiler-options", CC_VALUE, host_words, NULL, 0, "A,B", "options for host compilations"},
@@ -354,6 +355,10 @@ const struct cc_option cc_options[] = {
     {"-Wno-deprecated-gpu-targets", NULL, CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-restrict", "--restrict", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-res-usage", "--resource-usage", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-dlto", "--dlink-time-opt", CC_FLAG, ignore, NULL, 0, NULL, NULL}, /* the loader links and optimises the whole */
+    {"-extra-device-vectorization", "--extra-device-vectorization", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-err-no", "--display-error-number", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-forward-unknown-to-host-linker", "--forward-unknown-to-host-linker", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
 };
 /* clang-format on */

@@ -240,11 +240,25 @@ static int set_libraries(void)
     return code;
 }
 
+/* Clients that start an assembler of their own find ours; what the user has set stays. */
+static const char *const ptxas_variables[] = {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"};
+
+static int set_tools(void)
+{
+    char *ptxas = where_tool("ptxas");
+    bool worked = true;
+    for (size_t i = 0; ptxas && i < HD_COUNT_OF(ptxas_variables); i++)
+        worked = setenv(ptxas_variables[i], ptxas, 0) == 0 && worked;
+    hd_free(ptxas);
+    return worked ? 0 : cli_error("run: out of memory");
+}
+
 static void print_command(char **command)
 {
-    static const char *const shown[] = {"LD_PRELOAD",    "LD_LIBRARY_PATH", "HEDDLE_MACHINE",
-                                        "HEDDLE_DEVICE", "HEDDLE_CPU",      "HEDDLE_THREADS",
-                                        "HEDDLE_DEBUG"};
+    static const char *const shown[] = {
+        "LD_PRELOAD",    "LD_LIBRARY_PATH",   "HEDDLE_MACHINE",
+        "HEDDLE_DEVICE", "HEDDLE_CPU",        "HEDDLE_THREADS",
+        "HEDDLE_DEBUG",  "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"};
     for (size_t i = 0; i < HD_COUNT_OF(shown); i++)
         if (getenv(shown[i]))
             fprintf(stderr, "%s=%s \\\n", shown[i], getenv(shown[i]));
@@ -263,7 +277,7 @@ int cmd_run(int argc, char **argv)
         cli_error("run: %s: not found", args.command[0]);
         return EXIT_NOT_FOUND;
     }
-    if ((args.check && check_program(path)) || set_libraries())
+    if ((args.check && check_program(path)) || set_libraries() || set_tools())
         return CLI_FAILED;
     if (args.verbose)
         print_command(args.command);

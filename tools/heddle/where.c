@@ -104,6 +104,16 @@ const char *where_library(enum where_library library)
     return cached[library];
 }
 
+char *where_tool(const char *name)
+{
+    char *found = file_near(".", name);
+    if (found && access(found, X_OK) != 0) {
+        hd_free(found);
+        found = NULL;
+    }
+    return found;
+}
+
 #define A_HEADER "cuda_runtime.h"
 
 /* heddle-paths.conf beside the executable is one line: the source tree's folder of headers. */

@@ -28,6 +28,9 @@ enum where_how where_library_how(enum where_library library);
 /* The library's absolute path (kept for the process's life), or NULL when it is not there. */
 const char *where_library(enum where_library library);
 
+/* An executable beside this one ("ptxas"), kept by the caller's hd_free(); NULL: there is none. */
+char *where_tool(const char *name);
+
 /* The folder of Heddle's CUDA headers (kept for the process's life), or NULL. */
 const char *where_headers(void);
 

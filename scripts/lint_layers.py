@@ -21,16 +21,18 @@ MODULES = {
     "lower": ("PTX to IR", {"ptx", "ir"}),
     "opt": ("passes over IR", {"ir"}),
     "compile": ("module in, module out", {"ptx", "lower", "opt", "ir", "obj"}),
+    "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "jit": ("IR to host code through LLVM", {"ir", "obj"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir"}),
     "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir"}),
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp"}),
-    "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "ir"}),
+    "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "linker", "ir"}),
     "api/driver": ("libcuda", {"core"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
+    "api/nvjitlink": ("libnvJitLink", {"linker", "obj"}),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
     "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
 }
@@ -44,7 +46,7 @@ HIDDEN = {
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "preload", "hal", "core"}
+USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "preload", "hal", "core"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

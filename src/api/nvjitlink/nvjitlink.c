@@ -1,0 +1,418 @@
+/* See nvjitlink.h. */
+#include "api/nvjitlink/nvjitlink.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/nvjitlink/exports.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "cuda_version.h"
+#include "linker/linker.h"
+
+#define FILE_MAX_B ((size_t)1 << 31)
+
+/* ---- life */
+
+nvJitLinkResult jl_fail(struct nvJitLink *link, nvJitLinkResult result, const char *fmt, ...)
+{
+    char line[1024];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    hd_buf_printf(&link->error, "%s\n", line);
+    return result;
+}
+
+nvJitLinkResult jl_Create(nvJitLinkHandle *handle, uint32_t count, const char **options)
+{
+    struct nvJitLink *link;
+    nvJitLinkResult result;
+
+    if (!handle || (count && !options))
+        return NVJITLINK_ERROR_NULL_INPUT;
+    link = hd_new(struct nvJitLink);
+    if (!link)
+        return NVJITLINK_ERROR_INTERNAL;
+    hd_buf_init(&link->image);
+    hd_buf_init(&link->ptx);
+    hd_buf_init(&link->error);
+    hd_buf_init(&link->info);
+    link->only_ltoir = true;
+    result = jl_options_read(link, count, options);
+    link->refused = result != NVJITLINK_SUCCESS;
+    *handle = link;
+    return result;
+}
+
+nvJitLinkResult jl_Destroy(nvJitLinkHandle *handle)
+{
+    if (!handle || !*handle)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    obj_ptx_list_fini(&(*handle)->inputs);
+    hd_buf_fini(&(*handle)->image);
+    hd_buf_fini(&(*handle)->ptx);
+    hd_buf_fini(&(*handle)->error);
+    hd_buf_fini(&(*handle)->info);
+    hd_free(*handle);
+    *handle = NULL;
+    return NVJITLINK_SUCCESS;
+}
+
+/* 12.9 is the last release of 12. */
+nvJitLinkResult jl_Version12(unsigned *out_major, unsigned *out_minor)
+{
+    if (!out_major || !out_minor)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    *out_major = 12;
+    *out_minor = 9;
+    return NVJITLINK_SUCCESS;
+}
+
+nvJitLinkResult jl_Version13(unsigned *out_major, unsigned *out_minor)
+{
+    if (!out_major || !out_minor)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    *out_major = __CUDA_API_VER_MAJOR__;
+    *out_minor = __CUDA_API_VER_MINOR__;
+    return NVJITLINK_SUCCESS;
+}
+
+/* ---- inputs */
+
+/* By nvJitLinkInputType; LINKER_INPUT_COUNT: told by the bytes. */
+static const struct input {
+    const char *name;
+    enum linker_input kind;
+} inputs[] = {
+    [NVJITLINK_INPUT_CUBIN] = {"CUBIN", LINKER_CUBIN},
+    [NVJITLINK_INPUT_PTX] = {"PTX", LINKER_PTX},
+    [NVJITLINK_INPUT_LTOIR] = {"LTOIR", LINKER_LTOIR},
+    [NVJITLINK_INPUT_FATBIN] = {"FATBIN", LINKER_FATBIN},
+    [NVJITLINK_INPUT_OBJECT] = {"OBJECT", LINKER_OBJECT},
+    [NVJITLINK_INPUT_LIBRARY] = {"LIBRARY", LINKER_LIBRARY},
+    [NVJITLINK_INPUT_ANY] = {"ANY", LINKER_INPUT_COUNT},
+};
+
+/* What linker_read() says, of this kind of input. */
+static nvJitLinkResult read_result(enum hd_status status, enum linker_input kind)
+{
+    switch ((int)status) {
+    case HD_BAD_PTX:
+    case HD_BAD_VERSION:
+        return NVJITLINK_ERROR_PTX_COMPILE;
+    case HD_NO_IMAGE:
+        return kind == LINKER_PTX     ? NVJITLINK_ERROR_PTX_COMPILE
+               : kind == LINKER_CUBIN ? NVJITLINK_ERROR_INVALID_INPUT
+                                      : NVJITLINK_ERROR_MISSING_FATBIN;
+    case HD_NOT_SUPPORTED:
+        return kind == LINKER_LTOIR ? NVJITLINK_ERROR_NVVM_COMPILE : NVJITLINK_ERROR_PTX_COMPILE;
+    case HD_NO_MEMORY:
+        return NVJITLINK_ERROR_INTERNAL;
+    default:
+        return NVJITLINK_ERROR_INVALID_INPUT;
+    }
+}
+
+/* LTO-IR of ours is a linked image, and some programs hand PTX over as LTO-IR's replacement. */
+static enum linker_input kind_find(nvJitLinkInputType type, enum linker_input is)
+{
+    if (type == NVJITLINK_INPUT_ANY)
+        return is;
+    if (type == NVJITLINK_INPUT_LTOIR && is == LINKER_CUBIN)
+        return LINKER_CUBIN;
+    return inputs[type].kind;
+}
+
+static nvJitLinkResult input_refuse(struct nvJitLink *link, nvJitLinkInputType type,
+                                    const char *name)
+{
+    if (type == NVJITLINK_INPUT_INDEX)
+        return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
+                       "%s: NVJITLINK_INPUT_INDEX is not supported: add the PTX, or the library "
+                       "that the index belongs to",
+                       name);
+    if ((unsigned)type >= HD_COUNT_OF(inputs) || !inputs[type].name)
+        return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE, "%s: unsupported input type %d",
+                       name, (int)type);
+    return NVJITLINK_SUCCESS;
+}
+
+static nvJitLinkResult modules_add(struct nvJitLink *link, struct obj_ptx_list *list)
+{
+    if (!hd_vec_reserve(&link->inputs, link->inputs.len + list->len + 1))
+        return jl_fail(link, NVJITLINK_ERROR_INTERNAL, "out of memory");
+    for (size_t i = 0; i < list->len; i++)
+        link->inputs.at[link->inputs.len++] = list->at[i];
+    list->len = 0;
+    return NVJITLINK_SUCCESS;
+}
+
+/* Messages about PTX have ptxas's last line, which programs look for. */
+static nvJitLinkResult input_read(struct nvJitLink *link, enum linker_input kind, const void *data,
+                                  size_t size, const char *name)
+{
+    struct obj_ptx_list list = {0};
+    enum hd_status status = linker_read(kind, data, size, name, link->options.cc, &list);
+    nvJitLinkResult result = status == HD_OK ? modules_add(link, &list) : read_result(status, kind);
+
+    if (status != HD_OK)
+        jl_fail(link, result, "error   : %s", hd_error_message());
+    if (result == NVJITLINK_ERROR_PTX_COMPILE)
+        jl_fail(link, result, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (%s)", name);
+    obj_ptx_list_fini(&list);
+    return result;
+}
+
+static nvJitLinkResult type_mismatch(struct nvJitLink *link, nvJitLinkInputType type,
+                                     const char *name)
+{
+    return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
+                   "%s: bad input: does not match type NVJITLINK_INPUT_%s", name,
+                   inputs[type].name);
+}
+
+static nvJitLinkResult add(struct nvJitLink *link, nvJitLinkInputType type, const void *data,
+                           size_t size, const char *name)
+{
+    nvJitLinkResult result = input_refuse(link, type, name);
+    enum linker_input is, kind;
+
+    if (result != NVJITLINK_SUCCESS)
+        return result;
+    if (!data || !size)
+        return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT, "%s: the input is empty", name);
+    is = linker_input_detect(data, size);
+    kind = kind_find(type, is);
+    if (kind == LINKER_INPUT_COUNT)
+        return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_INPUT, "unrecognized input type: %s",
+                       name);
+    if (kind != LINKER_LTOIR && kind != is)
+        return type_mismatch(link, type, name);
+    if (type == NVJITLINK_INPUT_LTOIR && !link->options.lto)
+        return jl_fail(link, NVJITLINK_ERROR_LTO_NOT_ENABLED, "%s: LTO-IR needs the option -lto",
+                       name);
+    result = input_read(link, kind, data, size, name);
+    if (result == NVJITLINK_SUCCESS)
+        link->only_ltoir &= type == NVJITLINK_INPUT_LTOIR;
+    return result;
+}
+
+/* The state that both ways of adding need. */
+static nvJitLinkResult add_check(struct nvJitLink *link)
+{
+    if (!link)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    if (link->refused)
+        return jl_fail(link, NVJITLINK_ERROR_INTERNAL, "the options were refused");
+    if (link->complete)
+        return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT,
+                       "the link is complete: nothing can be added");
+    return NVJITLINK_SUCCESS;
+}
+
+nvJitLinkResult jl_AddData(nvJitLinkHandle handle, nvJitLinkInputType type, const void *data,
+                           size_t size, const char *name)
+{
+    nvJitLinkResult result = add_check(handle);
+
+    return result == NVJITLINK_SUCCESS ? add(handle, type, data, size, name ? name : "<unnamed>")
+                                       : result;
+}
+
+nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, const char *path)
+{
+    nvJitLinkResult result = add_check(handle);
+    struct hd_buf file;
+
+    if (result != NVJITLINK_SUCCESS)
+        return result;
+    if (!path)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    hd_buf_init(&file);
+    if (hd_file_read(path, FILE_MAX_B, &file) != HD_OK)
+        result = jl_fail(handle, NVJITLINK_ERROR_INVALID_INPUT, "%s", hd_error_message());
+    else
+        result = add(handle, type, file.ptr, file.len, path);
+    hd_buf_fini(&file);
+    return result;
+}
+
+/* ---- the result */
+
+static nvJitLinkResult image_make(struct nvJitLink *link)
+{
+    struct hd_buf missing;
+    nvJitLinkResult result = NVJITLINK_SUCCESS;
+
+    hd_buf_init(&missing);
+    if (linker_image(&link->inputs, link->options.cc, &link->image, &missing) != HD_OK) {
+        result = link->inputs.len ? NVJITLINK_ERROR_INTERNAL : NVJITLINK_ERROR_INVALID_INPUT;
+        if (missing.len)
+            hd_buf_puts(&link->error, missing.ptr);
+        else
+            jl_fail(link, result, "error   : %s", hd_error_message());
+        hd_buf_clear(&link->image);
+    }
+    hd_buf_fini(&missing);
+    return result;
+}
+
+/* Names that modules share would need new ones in a text of all of them. */
+static nvJitLinkResult ptx_make(struct nvJitLink *link)
+{
+    const struct obj_ptx *ptx = link->inputs.at;
+
+    if (!link->only_ltoir)
+        return jl_fail(link, NVJITLINK_ERROR_INCORRECT_INPUT_TYPE,
+                       "-ptx requires that all inputs are LTO-IR");
+    if (link->inputs.len != 1)
+        return jl_fail(link, NVJITLINK_ERROR_INTERNAL,
+                       "-ptx: one PTX text of %zu modules is not implemented: link to a cubin",
+                       link->inputs.len);
+    hd_buf_append(&link->ptx, ptx->text, ptx->len);
+    hd_buf_putc(&link->ptx, '\0');
+    return link->ptx.failed ? NVJITLINK_ERROR_INTERNAL : NVJITLINK_SUCCESS;
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+nvJitLinkResult jl_Complete(nvJitLinkHandle handle)
+{
+    nvJitLinkResult result;
+    double start_ms = now_ms();
+
+    if (!handle)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    if (handle->refused)
+        return jl_fail(handle, NVJITLINK_ERROR_INTERNAL, "the options were refused");
+    if (handle->complete)
+        return NVJITLINK_SUCCESS;
+    result = image_make(handle);
+    if (result == NVJITLINK_SUCCESS && handle->options.ptx)
+        result = ptx_make(handle);
+    handle->complete = result == NVJITLINK_SUCCESS;
+    if (handle->options.verbose)
+        hd_buf_printf(&handle->info, "info    : %zu modules, %zu bytes linked\n",
+                      handle->inputs.len, handle->image.len);
+    if (handle->options.time)
+        hd_buf_printf(&handle->info, "nvJitLink time until Complete: %f\n", now_ms() - start_ms);
+    return result;
+}
+
+/* The image, or why there is none. */
+static nvJitLinkResult image_get(const struct nvJitLink *link, const void *out)
+{
+    if (!link || !out)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    return link->complete ? NVJITLINK_SUCCESS : NVJITLINK_ERROR_INTERNAL;
+}
+
+nvJitLinkResult jl_GetLinkedCubinSize(nvJitLinkHandle handle, size_t *out_size)
+{
+    nvJitLinkResult result = image_get(handle, out_size);
+
+    if (result == NVJITLINK_SUCCESS)
+        *out_size = handle->image.len;
+    return result;
+}
+
+nvJitLinkResult jl_GetLinkedCubin(nvJitLinkHandle handle, void *out_cubin)
+{
+    nvJitLinkResult result = image_get(handle, out_cubin);
+
+    if (result == NVJITLINK_SUCCESS)
+        memcpy(out_cubin, handle->image.ptr, handle->image.len);
+    return result;
+}
+
+static nvJitLinkResult ptx_get(struct nvJitLink *link, const void *out)
+{
+    nvJitLinkResult result = image_get(link, out);
+
+    if (result != NVJITLINK_ERROR_NULL_INPUT && !link->options.ptx)
+        return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT,
+                       "there is no linked PTX without -lto -ptx");
+    return result;
+}
+
+nvJitLinkResult jl_GetLinkedPtxSize(nvJitLinkHandle handle, size_t *out_size)
+{
+    nvJitLinkResult result = ptx_get(handle, out_size);
+
+    if (result == NVJITLINK_SUCCESS)
+        *out_size = handle->ptx.len;
+    return result;
+}
+
+nvJitLinkResult jl_GetLinkedPtx(nvJitLinkHandle handle, char *out_ptx)
+{
+    nvJitLinkResult result = ptx_get(handle, out_ptx);
+
+    if (result == NVJITLINK_SUCCESS)
+        memcpy(out_ptx, handle->ptx.ptr, handle->ptx.len);
+    return result;
+}
+
+static nvJitLinkResult ltoir_get(struct nvJitLink *link, const void *out)
+{
+    if (!link || !out)
+        return NVJITLINK_ERROR_NULL_INPUT;
+    return jl_fail(link, NVJITLINK_ERROR_INVALID_INPUT,
+                   "linked LTO-IR is not implemented: link to a cubin");
+}
+
+nvJitLinkResult jl_GetLinkedLTOIRSize(nvJitLinkHandle handle, size_t *out_size)
+{
+    return ltoir_get(handle, out_size);
+}
+
+nvJitLinkResult jl_GetLinkedLTOIR(nvJitLinkHandle handle, void *out_ltoir)
+{
+    return ltoir_get(handle, out_ltoir);
+}
+
+/* ---- logs: with their NUL, or empty */
+
+static nvJitLinkResult log_size(const struct hd_buf *log, size_t *out_size)
+{
+    *out_size = log->len ? log->len + 1 : 0;
+    return NVJITLINK_SUCCESS;
+}
+
+static nvJitLinkResult log_copy(const struct hd_buf *log, char *out_log)
+{
+    if (log->len)
+        memcpy(out_log, log->ptr, log->len + 1);
+    return NVJITLINK_SUCCESS;
+}
+
+nvJitLinkResult jl_GetErrorLogSize(nvJitLinkHandle handle, size_t *out_size)
+{
+    return handle && out_size ? log_size(&handle->error, out_size) : NVJITLINK_ERROR_NULL_INPUT;
+}
+
+nvJitLinkResult jl_GetErrorLog(nvJitLinkHandle handle, char *out_log)
+{
+    return handle && out_log ? log_copy(&handle->error, out_log) : NVJITLINK_ERROR_NULL_INPUT;
+}
+
+nvJitLinkResult jl_GetInfoLogSize(nvJitLinkHandle handle, size_t *out_size)
+{
+    return handle && out_size ? log_size(&handle->info, out_size) : NVJITLINK_ERROR_NULL_INPUT;
+}
+
+nvJitLinkResult jl_GetInfoLog(nvJitLinkHandle handle, char *out_log)
+{
+    return handle && out_log ? log_copy(&handle->info, out_log) : NVJITLINK_ERROR_NULL_INPUT;
+}

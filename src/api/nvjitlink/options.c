@@ -1,0 +1,140 @@
+/* The options of nvJitLinkCreate(). */
+#include <string.h>
+
+#include "api/nvjitlink/nvjitlink.h"
+
+enum { ARCH_OLDEST = 50, ARCH_NEWEST = 121 };
+
+/* What follows the name. */
+enum form {
+    PLAIN,  /* nothing */
+    TEXT,   /* whatever */
+    NUMBER, /* =N, not above `max` */
+    ARCH,   /* an architecture */
+};
+
+/* What has no row's effect is a hint to an optimiser or to a debugger's tables. */
+enum effect { HINT, LTO, PTX, TIME, VERBOSE };
+
+static const struct row {
+    const char *name;
+    enum form form;
+    unsigned max;
+    enum effect effect;
+} rows[] = {
+    {"-arch=", ARCH, 0, HINT},
+    {"-maxrregcount=", NUMBER, 65535, HINT},
+    {"-time", PLAIN, 0, TIME},
+    {"-verbose", PLAIN, 0, VERBOSE},
+    {"-lto", PLAIN, 0, LTO},
+    {"-ptx", PLAIN, 0, PTX},
+    {"-O", NUMBER, 4, HINT},
+    {"-g", PLAIN, 0, HINT},
+    {"-lineinfo", PLAIN, 0, HINT},
+    {"-ftz=", NUMBER, 1, HINT},
+    {"-prec-div=", NUMBER, 1, HINT},
+    {"-prec-sqrt=", NUMBER, 1, HINT},
+    {"-fma=", NUMBER, 1, HINT},
+    {"-fast-math", PLAIN, 0, HINT},
+    {"-use_fast_math", PLAIN, 0, HINT},
+    {"-kernels-used=", TEXT, 0, HINT},
+    {"-variables-used=", TEXT, 0, HINT},
+    {"-optimize-unused-variables", PLAIN, 0, HINT},
+    {"-Xptxas=", TEXT, 0, HINT},
+    {"-Xnvvm=", TEXT, 0, HINT},
+    {"-split-compile=", NUMBER, 65535, HINT},
+    {"-split-compile-extended=", NUMBER, 65535, HINT},
+    {"-split-compile", PLAIN, 0, HINT},
+    {"-split-compile-extended", PLAIN, 0, HINT},
+    {"-jump-table-density=", NUMBER, 101, HINT},
+    {"-no-cache", PLAIN, 0, HINT},
+    {"-device-stack-protector", PLAIN, 0, HINT},
+    {"-relocatable-device-code=", TEXT, 0, HINT},
+    {"-dlto", PLAIN, 0, LTO},
+};
+
+/* sm_90, sm_90a, compute_100f; 0 for what is none. */
+static unsigned arch_read(const char *text)
+{
+    static const char *const prefixes[] = {"sm_", "compute_"};
+    uint64_t cc = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(prefixes); i++) {
+        size_t n = strlen(prefixes[i]),
+               digits = strspn(text + n * !strncmp(text, prefixes[i], n), "0123456789");
+
+        if (strncmp(text, prefixes[i], n) != 0 || !digits)
+            continue;
+        const char *rest = text + n + digits;
+        if ((!*rest || (strchr("af", *rest) && !rest[1])) &&
+            hd_str_to_u64((struct hd_str){text + n, digits}, 10, &cc) && cc < 1000)
+            return (unsigned)cc;
+    }
+    return 0;
+}
+
+static nvJitLinkResult arch_take(struct nvJitLink *link, const char *text)
+{
+    unsigned cc = arch_read(text);
+
+    if (!cc)
+        return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_ARCH, "unrecognized architecture: %s",
+                       text);
+    if (cc < ARCH_OLDEST || cc > ARCH_NEWEST)
+        return jl_fail(link, NVJITLINK_ERROR_UNSUPPORTED_ARCH,
+                       "unsupported architecture: %s (sm_%u to sm_%u)", text, (unsigned)ARCH_OLDEST,
+                       (unsigned)ARCH_NEWEST);
+    link->options.cc = cc;
+    return NVJITLINK_SUCCESS;
+}
+
+static bool number_fits(const char *text, unsigned max)
+{
+    uint64_t number;
+
+    return hd_str_to_u64(hd_str_from(text), 10, &number) && number <= max;
+}
+
+static void effect_take(struct jl_options *options, enum effect effect)
+{
+    options->lto |= effect == LTO;
+    options->ptx |= effect == PTX;
+    options->time |= effect == TIME;
+    options->verbose |= effect == VERBOSE;
+}
+
+static nvJitLinkResult option_read(struct nvJitLink *link, const char *text)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+        const struct row *row = &rows[i];
+        const char *value = text + strlen(row->name);
+
+        if (strncmp(text, row->name, strlen(row->name)) != 0 || (row->form == PLAIN && *value))
+            continue;
+        if (row->form == ARCH)
+            return arch_take(link, value);
+        if (row->form == NUMBER && !number_fits(value, row->max))
+            continue;
+        effect_take(&link->options, row->effect);
+        return NVJITLINK_SUCCESS;
+    }
+    return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_OPTION, "unrecognized option: %s", text);
+}
+
+nvJitLinkResult jl_options_read(struct nvJitLink *link, uint32_t count, const char *const *options)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        nvJitLinkResult result = options[i] ? option_read(link, options[i])
+                                            : jl_fail(link, NVJITLINK_ERROR_NULL_INPUT,
+                                                      "option %u is a null pointer", i);
+
+        if (result != NVJITLINK_SUCCESS)
+            return result;
+    }
+    if (!link->options.cc)
+        return jl_fail(link, NVJITLINK_ERROR_MISSING_ARCH,
+                       "no -arch= option: add one, such as -arch=sm_90");
+    if (link->options.ptx && !link->options.lto)
+        return jl_fail(link, NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS, "-ptx needs -lto");
+    return NVJITLINK_SUCCESS;
+}

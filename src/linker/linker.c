@@ -1,0 +1,133 @@
+/* See linker.h. */
+#include "linker/linker.h"
+
+#include <ar.h>
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "compile.h"
+#include "obj/linked.h"
+#include "obj/object.h"
+
+/* ---- inputs */
+
+static struct obj_target target_of(unsigned cc)
+{
+    return (struct obj_target){.cc = cc, .accept_any_variant = true};
+}
+
+/* By enum linker_input. `image` UNKNOWN: not told by its first bytes. */
+static const struct input {
+    const char *text;
+    enum obj_image_kind image;
+    enum hd_status (*load)(const void *bytes, size_t size_B, struct obj_target target,
+                           struct obj_ptx_list *list);
+} inputs[] = {
+    [LINKER_CUBIN] = {"a cubin", OBJ_IMAGE_CUBIN, obj_image_load_ptx},
+    [LINKER_PTX] = {"PTX", OBJ_IMAGE_PTX, obj_image_load_ptx},
+    [LINKER_FATBIN] = {"a fat binary", OBJ_IMAGE_FATBIN, obj_image_load_ptx},
+    [LINKER_OBJECT] = {"an object", OBJ_IMAGE_HOST_ELF, obj_object_load},
+    [LINKER_LIBRARY] = {"an archive", OBJ_IMAGE_UNKNOWN, obj_archive_load},
+    [LINKER_LTOIR] = {"LTO-IR", OBJ_IMAGE_UNKNOWN, NULL},
+};
+_Static_assert(HD_COUNT_OF(inputs) == LINKER_INPUT_COUNT, "a row per kind");
+
+enum linker_input linker_input_detect(const void *bytes, size_t size_B)
+{
+    enum obj_image_kind is = obj_image_identify(bytes, size_B);
+
+    for (unsigned i = 0; i < LINKER_INPUT_COUNT && is != OBJ_IMAGE_UNKNOWN; i++)
+        if (inputs[i].image == is)
+            return (enum linker_input)i;
+    return size_B >= SARMAG && memcmp(bytes, ARMAG, SARMAG) == 0 ? LINKER_LIBRARY
+                                                                 : LINKER_INPUT_COUNT;
+}
+
+static enum hd_status input_check(const struct input *input, const void *bytes, size_t size_B,
+                                  const char *name)
+{
+    enum obj_image_kind is = obj_image_identify(bytes, size_B);
+
+    if (!input->load)
+        return hd_error(HD_NOT_SUPPORTED,
+                        "%s: LTO-IR is a private format of NVIDIA's compilers; rebuild with PTX "
+                        "(-gencode arch=compute_80,code=compute_80)",
+                        name);
+    if (input->image != OBJ_IMAGE_UNKNOWN && input->image != is)
+        return hd_error(is == OBJ_IMAGE_UNKNOWN ? HD_BAD_IMAGE : HD_BAD_ARG,
+                        "%s: was added as %s, and is %s", name, input->text,
+                        obj_image_kind_text(is));
+    return HD_OK;
+}
+
+/* Modules that do not know their source are called after the input. */
+static enum hd_status module_name(struct obj_ptx *ptx, const char *name)
+{
+    if (*ptx->source)
+        return HD_OK;
+    hd_free(ptx->source);
+    ptx->source = hd_strdup(name);
+    return ptx->source ? HD_OK : hd_error(HD_NO_MEMORY, "linking %s", name);
+}
+
+static struct compile_unit unit_of(const struct obj_ptx *ptx)
+{
+    return (struct compile_unit){.name = ptx->source, .ptx = ptx->text, .len = ptx->len};
+}
+
+enum hd_status linker_read(enum linker_input kind, const void *bytes, size_t size_B,
+                           const char *name, unsigned cc, struct obj_ptx_list *list)
+{
+    const struct compile_options options = {.max_arch = cc};
+    const struct input *input = &inputs[kind];
+    size_t first = list->len;
+
+    assert(kind < LINKER_INPUT_COUNT);
+    HD_TRY(input_check(input, bytes, size_B, name));
+    HD_TRY(input->load(bytes, size_B, target_of(cc), list));
+    for (size_t i = first; i < list->len; i++)
+        HD_TRY(module_name(&list->at[i], name));
+    for (size_t i = first; i < list->len; i++) {
+        struct compile_unit unit = unit_of(&list->at[i]);
+
+        HD_TRY(compile_unit_check(&unit, &options));
+    }
+    return HD_OK;
+}
+
+/* ---- the result */
+
+static enum hd_status program_make(const struct obj_ptx_list *list, unsigned cc,
+                                   struct compile_program **out)
+{
+    const struct compile_options options = {.max_arch = cc};
+    struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
+    enum hd_status status;
+
+    if (!units)
+        return hd_error(HD_NO_MEMORY, "link");
+    for (size_t i = 0; i < list->len; i++)
+        units[i] = unit_of(&list->at[i]);
+    status = compile_program_create(units, list->len, &options, out);
+    hd_free(units);
+    return status;
+}
+
+enum hd_status linker_image(const struct obj_ptx_list *list, unsigned cc, struct hd_buf *out_image,
+                            struct hd_buf *out_missing)
+{
+    struct compile_program *program;
+    enum hd_status status;
+
+    if (!list->len)
+        return hd_error(HD_BAD_ARG, "there is nothing to link");
+    HD_TRY(program_make(list, cc, &program));
+    if (compile_program_undefined(program, out_missing))
+        status = hd_error(HD_UNRESOLVED, "%s",
+                          out_missing->ptr ? out_missing->ptr : "undefined references");
+    else
+        status = obj_linked_write(list, compile_program_decls(program)->sm, out_image);
+    compile_program_destroy(program);
+    return status;
+}

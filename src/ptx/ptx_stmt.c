@@ -333,6 +333,19 @@ static void elements_to_addresses(struct ptx_insn *insn)
     }
 }
 
+/* Loads and stores of one element take it in braces, too, as ptxas does: `st.b32 [a], {%r1};`. */
+static void lists_of_one_to_elements(struct ptx_insn *insn)
+{
+    enum ptx_op op = (enum ptx_op)insn->form->op;
+    if ((op != PTX_OP_LD && op != PTX_OP_LDU && op != PTX_OP_ST) || insn->form->vec > 1)
+        return;
+    for (uint32_t i = 0; i < insn->nops; i++) {
+        struct ptx_operand *operand = &insn->ops[i];
+        if (operand->kind == PTX_OPND_VEC && operand->nitems == 1)
+            *operand = operand->items[0];
+    }
+}
+
 static enum hd_status parse_insn(struct ptx_parser *p)
 {
     struct ptx_operand guard = {.kind = PTX_OPND_NONE};
@@ -363,6 +376,7 @@ static enum hd_status parse_insn(struct ptx_parser *p)
     insn->nops = (uint32_t)nops;
     ptx_operands_place(p, base, insn->ops);
     elements_to_addresses(insn);
+    lists_of_one_to_elements(insn);
     ptx_stmt_append(p, &insn->stmt);
     p->func->ninsns++;
     return ptx_next(p);

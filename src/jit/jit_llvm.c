@@ -29,9 +29,8 @@
 static struct {
     void *handle;
     pthread_key_t call_key; /* a compiling thread's call */
-    bool has_key;
-    _Atomic bool open;   /* nothing of LLVM's is still being constructed */
-    _Atomic bool ending; /* destructors of LLVM's have run, or do soon */
+    _Atomic bool open;      /* nothing of LLVM's is still being constructed */
+    _Atomic bool ending;    /* destructors of LLVM's have run, or do soon */
     gen_compile_fn *compile;
     gen_version_fn *version;
     char why[512];
@@ -88,12 +87,12 @@ static void codegen_open(void)
             snprintf(codegen.why, sizeof(codegen.why), "libheddle-codegen.so not found");
         return;
     }
-    codegen.has_key = !pthread_key_create(&codegen.call_key, NULL);
+    bool has_key = !pthread_key_create(&codegen.call_key, NULL);
     (void)atexit(
         jit_codegen_end); /* after LLVM's constructors: before the destructors of most of it */
     codegen.compile = (gen_compile_fn *)dlsym(codegen.handle, GEN_ENTRY);
     codegen.version = (gen_version_fn *)dlsym(codegen.handle, GEN_VERSION);
-    atomic_store_explicit(&codegen.open, codegen.compile && codegen.version && codegen.has_key,
+    atomic_store_explicit(&codegen.open, codegen.compile && codegen.version && has_key,
                           memory_order_release);
 }
 
@@ -159,9 +158,10 @@ static void *call_main(void *arg)
     return NULL;
 }
 
+/* Runs in signal handlers, also while another thread opens the code generator. */
 bool jit_crash_take(int sig)
 {
-    struct call *call = codegen.has_key ? pthread_getspecific(codegen.call_key) : NULL;
+    struct call *call = jit_codegen_is_open() ? pthread_getspecific(codegen.call_key) : NULL;
 
     if (!call)
         return false;

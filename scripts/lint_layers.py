@@ -33,6 +33,9 @@ MODULES = {
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
     "api/nvjitlink": ("libnvJitLink", {"linker", "obj"}),
+    "api/nvml": ("libnvidia-ml, on the driver API only", {"api/driver"}),
+    "api/cupti": ("libcupti: versions and the clock", set()),
+    "api/cudnn": ("libcudnn: handles; what computes is refused by name", set()),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
     "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
 }
@@ -46,7 +49,8 @@ HIDDEN = {
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "preload", "hal", "core"}
+USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvml", "api/cupti",
+               "api/cudnn", "preload", "hal", "core"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

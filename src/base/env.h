@@ -45,6 +45,7 @@ enum hd_env_kind {
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
     X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: clang++-19 of the path") \
     X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc` and libnvrtc") \
+    X("HEDDLE_PTXAS", TEXT, "", "assembler that runs in place of the vendor's ptxas where a client starts that; set by `heddle run`") \
     X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc`, `heddle run` and libnvrtc") \
     X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of ir_opt_* passes to leave out")                  \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \

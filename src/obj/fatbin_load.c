@@ -307,11 +307,9 @@ static enum hd_status load_opened(const struct obj_image *image, struct obj_targ
             return obj_linked_load(image->bytes, image->size_B, list);
         return hd_error(HD_NO_IMAGE,
                         "the image is machine code (cubin) for sm_%u without PTX, which only that "
-                        "GPU can run, and Heddle has no NVRTC of its own yet; rebuild with `nvcc "
-                        "-gencode arch=compute_%u,code=compute_%u`, or take PTX from NVRTC "
-                        "(--gpu-architecture=compute_%u, nvrtcGetPTX)",
-                        obj_cubin_arch(image->bytes, image->size_B), target.cc, target.cc,
-                        target.cc);
+                        "GPU can run; rebuild with `nvcc -gencode arch=compute_%u,"
+                        "code=compute_%u`, or assemble it with `heddle ptxas`",
+                        obj_cubin_arch(image->bytes, image->size_B), target.cc, target.cc);
     default:
         return hd_error(HD_NO_IMAGE, "the image is an %s, which holds no PTX",
                         obj_image_kind_text(image->kind));

@@ -6,7 +6,8 @@
  *   - what is loaded at start, in our constructor: we are linked with -z initfirst;
  *   - what dlopen() brings later, in __gmon_start__(), which every object's _init calls first (see
  *     docs/decisions/0070-static-runtimes-opened-later.md).
- * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h).
+ * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h), its
+ * assembler when it is started (assembler.h), and its device files seem to be there (devices.h).
  * Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
  * costs a look at its section headers. Children of the program inherit LD_PRELOAD and are treated
  * alike.
@@ -26,6 +27,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "obj/program.h"
+#include "preload/assembler.h"
+#include "preload/devices.h"
 #include "preload/opening.h"
 #include "preload/redirect.h"
 
@@ -195,15 +198,15 @@ HD_EXPORT void __gmon_start__(void)
  * We run before the C library's own constructor, which is what fills `environ`; glibc hands the
  * environment to every constructor. This one comes before those that read HEDDLE_DEBUG (101).
  */
-static void take_environment(int argc, char **argv, char **envp)
+static void start_first(int argc, char **argv, char **envp)
 {
     if (!environ)
         environ = envp;
+    assembler_replace(argv);
 }
 
 __attribute__((section(".init_array.00050"),
-               used)) static void (*const take_environment_first)(int, char **,
-                                                                  char **) = take_environment;
+               used)) static void (*const preload_first)(int, char **, char **) = start_first;
 
 __attribute__((constructor)) static void preload_start(void)
 {
@@ -213,5 +216,6 @@ __attribute__((constructor)) static void preload_start(void)
         return;
     memcpy(preload.self, self, sizeof(self));
     opening_start(preload.self);
+    devices_start();
     dl_iterate_phdr(visit_object, &preload);
 }

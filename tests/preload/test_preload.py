@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Redirecting embedded runtimes: test_preload.py PRELOAD FAKE_CUDART PROGRAM_PIE PROGRAM_NO_PIE
 PROGRAM_12 PROGRAM_LIBRARY PROGRAM_OPENS LIBRARY LIBRARY_THAT_NEEDS_IT"""
+import errno
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
-preload, fake, pie, no_pie, cuda12, uses_library, opens, library, needs = map(os.path.abspath, sys.argv[1:10])
+preload, fake, pie, no_pie, cuda12, uses_library, opens, library, needs, looks = map(os.path.abspath, sys.argv[1:11])
 count = failed = 0
 
 
@@ -80,6 +81,52 @@ def check_opening():
     ok("wheel/libnvrtc.so.13" in have, "without one of ours the vendor's is opened", (errors, have))
 
 
+def check_devices():
+    """Files of the vendor's driver seem to be there; all others are what they are."""
+    def seen(path, devices="1"):
+        line = run([looks, path], {"HEDDLE_DEVICES": devices}).stdout
+        return line[len(path) + 2:].strip()
+
+    none = f"{errno.ENOENT} " * 6 + "other 0:0"
+    there = f"0 0 0 0 {errno.EACCES} {errno.ENOENT} device 195:"
+    if os.path.exists("/dev/nvidiactl"):
+        print("# this machine has the vendor's driver: its files are its own")
+        return
+    ok(seen("/dev/nvidiactl") == there + "255", "/dev/nvidiactl", seen("/dev/nvidiactl"))
+    ok(seen("/dev/nvidia0") == there + "0", "/dev/nvidia0", seen("/dev/nvidia0"))
+    ok(seen("/dev/nvidia1", "2") == there + "1", "the second of two devices", seen("/dev/nvidia1", "2"))
+    for path in ("/dev/nvidia1", "/dev/nvidia00", "/dev/nvidia0x", "/dev/nvidia", "/dev/nvidia-uvm", folder + "/nvidia0"):
+        ok(seen(path) == none, f"{path} is not there", seen(path))
+    ok(seen("/dev/null").startswith("0 0 0 0 "), "/dev/null is what it is", seen("/dev/null"))
+
+
+def check_assembler():
+    """A client's ptxas becomes ours; nvcc's stays."""
+    vendor = os.path.join(folder, "vendor")
+    os.mkdir(vendor)
+    theirs, nvcc, ours = (os.path.join(vendor, name) for name in ("ptxas", "nvcc", "ours"))
+    shutil.copy(os.path.realpath(shutil.which("echo")), theirs)
+    shutil.copy(os.path.realpath(shutil.which("sh")), nvcc)
+    with open(ours, "w") as script:
+        script.write('#!/bin/sh\necho "ours: $*"\n')
+    os.chmod(ours, 0o755)
+    arguments = ["-arch=sm_90", "a b.ptx"]
+    for way, command in (("directly", [theirs, *arguments]),
+                         ("by a shell", ["sh", "-c", '"$0" "$@"; true', theirs, *arguments])):
+        result = run(command, {"HEDDLE_PTXAS": ours})
+        ok(result.stdout == "ours: -arch=sm_90 a b.ptx\n", f"started {way} it is ours", result.stdout + result.stderr)
+    result = run([theirs, "x"])
+    ok(result.stdout == "x\n", "without HEDDLE_PTXAS it stays", result.stdout)
+    result = run([theirs, "x"], {"HEDDLE_PTXAS": theirs})
+    ok(result.stdout == "x\n", "ours may have that name", result.stdout)
+    result = run([theirs, "x"], {"HEDDLE_PTXAS": ours + "?"})
+    ok(result.stdout == "x\n" and "cannot be run in place of" in result.stderr, "one that is not there is named",
+       result.stdout + result.stderr)
+    for way, script in (("nvcc", '"$0" x; true'), ("nvcc by a shell", 'sh -c "$0 x; true"; true')):
+        result = run([nvcc, "-c", script, theirs], {"HEDDLE_PTXAS": ours})
+        ok(result.stdout == "x\n", f"started by {way} it stays", result.stdout + result.stderr)
+
+
 with tempfile.TemporaryDirectory() as folder:
     shutil.copy(preload, folder)
     shutil.copy(fake, os.path.join(folder, "libcudart.so.13"))
@@ -132,6 +179,8 @@ with tempfile.TemporaryDirectory() as folder:
         ok("constructor: 103 -1" in result.stdout, "a stripped program is left alone",
            result.stdout)
     check_opening()
+    check_devices()
+    check_assembler()
     os.remove(os.path.join(folder, "libcudart.so.13"))
     result = run([pie])
     ok(result.returncode == 0 and "cannot load our libcudart.so.13" in result.stderr,

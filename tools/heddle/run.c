@@ -241,7 +241,8 @@ static int set_libraries(void)
 }
 
 /* Clients that start an assembler of their own find ours; what the user has set stays. */
-static const char *const ptxas_variables[] = {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"};
+static const char *const ptxas_variables[] = {"HEDDLE_PTXAS", "TRITON_PTXAS_PATH",
+                                              "TRITON_PTXAS_BLACKWELL_PATH"};
 
 static int set_tools(void)
 {

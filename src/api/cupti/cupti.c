@@ -1,0 +1,51 @@
+/*
+ * libcupti: what clients ask of it before they trace anything. Activities and callbacks do not
+ * exist yet: their functions are missing, so that whoever looks them up learns it.
+ */
+#include <stdint.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "cupti_version.h"
+
+HD_EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
+{
+    if (!version)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *version = CUPTI_API_VERSION;
+    return CUPTI_SUCCESS;
+}
+
+/* Of the clock that Heddle's own records have: CLOCK_REALTIME, in nanoseconds, as CUPTI's is. */
+HD_EXPORT CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
+{
+    struct timespec now;
+
+    if (!timestamp)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (clock_gettime(CLOCK_REALTIME, &now))
+        return CUPTI_ERROR_UNKNOWN;
+    *timestamp = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return CUPTI_SUCCESS;
+}
+
+HD_EXPORT CUptiResult cuptiGetResultString(CUptiResult result, const char **str)
+{
+    static const struct {
+        CUptiResult result;
+        const char *text;
+    } rows[] = {
+        {CUPTI_SUCCESS, "CUPTI_SUCCESS"},
+        {CUPTI_ERROR_INVALID_PARAMETER, "CUPTI_ERROR_INVALID_PARAMETER"},
+        {CUPTI_ERROR_NOT_SUPPORTED, "CUPTI_ERROR_NOT_SUPPORTED"},
+        {CUPTI_ERROR_UNKNOWN, "CUPTI_ERROR_UNKNOWN"},
+    };
+    if (!str)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (rows[i].result == result) {
+            *str = rows[i].text;
+            return CUPTI_SUCCESS;
+        }
+    return CUPTI_ERROR_INVALID_PARAMETER;
+}

@@ -1,0 +1,32 @@
+/*
+ * libnvidia-ml.so.1 on the driver API: what its files share. Clients open it to learn what devices
+ * there are. Devices are those that the driver shows to this process. Thread-safe.
+ */
+#ifndef HD_API_NVML_ML_H
+#define HD_API_NVML_ML_H
+
+#include "api/driver/cuda_abi.h"
+#include "base/compiler.h"
+
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
+#include "nvml.h"
+
+/* NVML_ERROR_UNINITIALIZED outside of nvmlInit_v2() and the last nvmlShutdown(). */
+nvmlReturn_t ml_ready(void);
+/* What a failure of the driver is called here. */
+nvmlReturn_t ml_result(CUresult result);
+/* Copies a text with its NUL; NVML_ERROR_INSUFFICIENT_SIZE when it does not fit. */
+nvmlReturn_t ml_give_text(char *out, unsigned length, const char *text);
+
+/* A name of before versions, for the function of the newest. */
+#define ML_ALIAS(name, newest)                                                                     \
+    __asm__(".globl " #name "\n.type " #name ", %function\n.set " #name ", " #newest)
+
+#define ML_TRY(expr)                                                                               \
+    do {                                                                                           \
+        nvmlReturn_t ml_result_ = (expr);                                                          \
+        if (ml_result_ != NVML_SUCCESS)                                                            \
+            return ml_result_;                                                                     \
+    } while (0)
+
+#endif

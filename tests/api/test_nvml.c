@@ -1,0 +1,254 @@
+/*
+ * libnvidia-ml: every function, its results, and that it says what the driver says. And what there
+ * is of libcupti and libcudnn. Two devices.
+ */
+#include <stddef.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "api/driver/cuda_abi.h"
+#include "cudnn_handle.h"
+#include "cupti_version.h"
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
+#include "nvml.h"
+#include "tap.h"
+
+/* Names of before versions, and a function that the public header does not offer. */
+nvmlReturn_t nvmlInit(void);
+nvmlReturn_t nvmlDeviceGetCount(unsigned int *deviceCount);
+nvmlReturn_t nvmlDeviceGetHandleByIndex(unsigned int index, nvmlDevice_t *device);
+nvmlReturn_t nvmlDeviceGetHandleByPciBusId(const char *pciBusId, nvmlDevice_t *device);
+nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *pci);
+nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci);
+cudnnStatus_t cudnnConvolutionForward(void);
+
+#define good(expr)        eq_u64((expr), NVML_SUCCESS, "%s", #expr)
+#define bad(result, expr) eq_u64((expr), NVML_ERROR_##result, "%s: %s", #expr, #result)
+
+static void test_before_init(void)
+{
+    unsigned count;
+    int version = 0;
+    char text[80];
+    nvmlDevice_t device;
+
+    bad(UNINITIALIZED, nvmlDeviceGetCount_v2(&count));
+    bad(UNINITIALIZED, nvmlDeviceGetHandleByIndex_v2(0, &device));
+    bad(UNINITIALIZED, nvmlDeviceGetHandleByUUID("GPU-", &device));
+    bad(UNINITIALIZED, nvmlDeviceGetHandleByPciBusId_v2("0:0:0", &device));
+    bad(UNINITIALIZED, nvmlSystemGetDriverVersion(text, sizeof(text)));
+    bad(UNINITIALIZED, nvmlSystemGetNVMLVersion(text, sizeof(text)));
+    bad(UNINITIALIZED, nvmlSystemGetProcessName(1, text, sizeof(text)));
+    bad(UNINITIALIZED, nvmlShutdown());
+    good(nvmlSystemGetCudaDriverVersion(&version));
+    eq_u64(version, 13000, "the driver's version needs no initialisation");
+    bad(INVALID_ARGUMENT, nvmlInitWithFlags(4));
+}
+
+static void test_counted(void)
+{
+    unsigned count;
+
+    good(nvmlInit_v2());
+    good(nvmlInit());
+    good(nvmlInitWithFlags(3));
+    good(nvmlShutdown());
+    good(nvmlShutdown());
+    good(nvmlDeviceGetCount(&count));
+    good(nvmlShutdown());
+    bad(UNINITIALIZED, nvmlDeviceGetCount(&count));
+    bad(UNINITIALIZED, nvmlShutdown());
+    good(nvmlInit_v2());
+}
+
+static void test_system(void)
+{
+    char text[80], small[9];
+    unsigned a, b, c, many;
+
+    eq_str(nvmlErrorString(NVML_SUCCESS), "Success", "text of success");
+    eq_str(nvmlErrorString(NVML_ERROR_NOT_SUPPORTED), "Not Supported", "text of an error");
+    eq_str(nvmlErrorString((nvmlReturn_t)500), "Unknown Error", "text of none");
+    good(nvmlSystemGetDriverVersion(text, sizeof(text)));
+    eq_u64(sscanf(text, "%u.%u.%u", &a, &b, &c), 3, "driver %s: three numbers", text);
+    good(nvmlSystemGetNVMLVersion(text, sizeof(text)));
+    eq_u64(sscanf(text, "%u.%u.%u.%u", &many, &a, &b, &c), 4, "NVML %s: four numbers", text);
+    bad(INSUFFICIENT_SIZE, nvmlSystemGetDriverVersion(small, sizeof(small)));
+    bad(INVALID_ARGUMENT, nvmlSystemGetDriverVersion(NULL, 80));
+    bad(INVALID_ARGUMENT, nvmlSystemGetCudaDriverVersion_v2(NULL));
+    good(nvmlSystemGetProcessName((unsigned)getpid(), text, sizeof(text)));
+    ok(strstr(text, "/"), "this process is %s", text);
+    bad(NOT_FOUND, nvmlSystemGetProcessName(0x7fffffff, text, sizeof(text)));
+    bad(INVALID_ARGUMENT, nvmlSystemGetProcessName(1, text, 0));
+}
+
+static void test_handles(nvmlDevice_t devices[2])
+{
+    unsigned count = 0, index = 9;
+    char uuid[80], bus[40];
+    nvmlDevice_t found = NULL;
+
+    good(nvmlDeviceGetCount_v2(&count));
+    eq_u64(count, 2, "two devices");
+    bad(INVALID_ARGUMENT, nvmlDeviceGetCount_v2(NULL));
+    for (unsigned i = 0; i < 2; i++) {
+        good(nvmlDeviceGetHandleByIndex_v2(i, &devices[i]));
+        good(nvmlDeviceGetIndex(devices[i], &index));
+        eq_u64(index, i, "index");
+        good(nvmlDeviceGetMinorNumber(devices[i], &index));
+        eq_u64(index, i, "minor number");
+        good(nvmlDeviceGetUUID(devices[i], uuid, sizeof(uuid)));
+        good(nvmlDeviceGetHandleByUUID(uuid, &found));
+        ok(found == devices[i], "found by %s", uuid);
+        eq_u64(cuDeviceGetPCIBusId(bus, sizeof(bus), (CUdevice)i), CUDA_SUCCESS, "the driver's id");
+        good(nvmlDeviceGetHandleByPciBusId(bus, &found));
+        ok(found == devices[i], "found by %s", bus);
+    }
+    good(nvmlDeviceGetHandleByIndex(1, &found));
+    ok(found == devices[1], "the name without version is the same");
+    bad(INVALID_ARGUMENT, nvmlDeviceGetHandleByIndex_v2(2, &found));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetHandleByIndex_v2(0, NULL));
+    bad(NOT_FOUND, nvmlDeviceGetHandleByUUID("GPU-0", &found));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetHandleByUUID(NULL, &found));
+    bad(NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("00ff:ff:1f.0", &found));
+    bad(NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("nonsense", &found));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetHandleByPciBusId_v2(NULL, &found));
+    for (uintptr_t wrong = 0; wrong < 2; wrong++)
+        bad(INVALID_ARGUMENT, nvmlDeviceGetIndex((nvmlDevice_t)(wrong * 8), &index));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetIndex((nvmlDevice_t)((char *)devices[1] + 1), &index));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetIndex(devices[0], NULL));
+}
+
+static void test_facts(nvmlDevice_t device)
+{
+    char name[96], of_driver[96], bus[40];
+    int major, minor, attribute;
+    nvmlDeviceArchitecture_t arch = 0;
+    nvmlPciInfo_t pci, old;
+
+    good(nvmlDeviceGetName(device, name, sizeof(name)));
+    (void)cuDeviceGetName(of_driver, sizeof(of_driver), 1);
+    eq_str(name, of_driver, "the name is the driver's");
+    bad(INSUFFICIENT_SIZE, nvmlDeviceGetName(device, name, 3));
+    bad(INSUFFICIENT_SIZE, nvmlDeviceGetUUID(device, name, 40));
+    good(nvmlDeviceGetCudaComputeCapability(device, &major, &minor));
+    (void)cuDeviceGetAttribute(&attribute, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 1);
+    eq_u64(major, attribute, "compute capability");
+    bad(INVALID_ARGUMENT, nvmlDeviceGetCudaComputeCapability(device, &major, NULL));
+    good(nvmlDeviceGetArchitecture(device, &arch));
+    eq_u64(arch, major == 9 ? NVML_DEVICE_ARCH_HOPPER : NVML_DEVICE_ARCH_BLACKWELL, "architecture");
+    bad(INVALID_ARGUMENT, nvmlDeviceGetArchitecture(device, NULL));
+    memset(&old, 0x55, sizeof(old));
+    good(nvmlDeviceGetPciInfo_v3(device, &pci));
+    good(nvmlDeviceGetPciInfo(device, &old));
+    eq_mem(&old, &pci, offsetof(nvmlPciInfo_t, busId), "both versions begin alike");
+    eq_u64(old.busId[0], 0x55, "the old one ends earlier");
+    good(nvmlDeviceGetPciInfo_v2(device, &old));
+    (void)cuDeviceGetPCIBusId(bus, sizeof(bus), 1);
+    ok(!strcasecmp(pci.busIdLegacy, bus), "%s is the driver's %s", pci.busIdLegacy, bus);
+    ok(!strncmp(pci.busId, "0000", 4) && !strcmp(pci.busId + 4, pci.busIdLegacy), "%s", pci.busId);
+    bad(INVALID_ARGUMENT, nvmlDeviceGetPciInfo_v3(device, NULL));
+}
+
+static void test_memory(nvmlDevice_t device)
+{
+    nvmlMemory_t m, before;
+    nvmlMemory_v2_t m2 = {.version = nvmlMemory_v2};
+    size_t total;
+    CUcontext context;
+    CUdeviceptr memory;
+    int is_active;
+    unsigned flags;
+
+    good(nvmlDeviceGetMemoryInfo(device, &before));
+    (void)cuDeviceTotalMem_v2(&total, 1);
+    eq_u64(before.total, total, "the total is the driver's");
+    eq_u64(before.used, 0, "nothing is used");
+    (void)cuDevicePrimaryCtxGetState(1, &flags, &is_active);
+    eq_u64(is_active, 0, "asking makes no context");
+    (void)cuDevicePrimaryCtxRetain(&context, 1);
+    (void)cuCtxPushCurrent_v2(context);
+    eq_u64(cuMemAlloc_v2(&memory, 8u << 20), CUDA_SUCCESS, "8 MiB");
+    (void)cuCtxPopCurrent_v2(&context);
+    good(nvmlDeviceGetMemoryInfo(device, &m));
+    ok(m.used >= 8u << 20 && m.used + m.free == m.total, "%llu bytes are used", m.used);
+    good(nvmlDeviceGetMemoryInfo_v2(device, &m2));
+    ok(m2.used == m.used && m2.free == m.free && m2.total == m.total && !m2.reserved,
+       "version 2 says the same");
+    m2.version = 1;
+    bad(ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetMemoryInfo_v2(device, &m2));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetMemoryInfo_v2(device, NULL));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetMemoryInfo(device, NULL));
+    (void)cuDevicePrimaryCtxReset_v2(1);
+}
+
+static void test_cupti(void)
+{
+    uint32_t version = 0;
+    uint64_t first = 0, second = 0;
+    const char *text = NULL;
+
+    eq_u64(cuptiGetVersion(&version), CUPTI_SUCCESS, "cuptiGetVersion");
+    eq_u64(version, CUPTI_API_VERSION, "its version");
+    eq_u64(cuptiGetVersion(NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere to put it");
+    eq_u64(cuptiGetTimestamp(&first), CUPTI_SUCCESS, "cuptiGetTimestamp");
+    eq_u64(cuptiGetTimestamp(&second), CUPTI_SUCCESS, "again");
+    ok(second >= first && first > 1000000000u * 1000000000ull, "nanoseconds since 1970");
+    eq_u64(cuptiGetTimestamp(NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere to put it");
+    eq_u64(cuptiGetResultString(CUPTI_ERROR_NOT_SUPPORTED, &text), CUPTI_SUCCESS, "a result");
+    eq_str(text, "CUPTI_ERROR_NOT_SUPPORTED", "its name");
+    eq_u64(cuptiGetResultString((CUptiResult)500, &text), CUPTI_ERROR_INVALID_PARAMETER, "none");
+    eq_u64(cuptiGetResultString(CUPTI_SUCCESS, NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere");
+}
+
+static void test_cudnn(void)
+{
+    cudnnHandle_t handle = NULL;
+    cudaStream_t stream = (cudaStream_t)8, got;
+    int major = 0, minor = 0, patch = 1;
+    char text[128] = "";
+
+    eq_u64(cudnnCreate(&handle), CUDNN_STATUS_SUCCESS, "cudnnCreate");
+    eq_u64(cudnnCreate(NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nowhere to put it");
+    eq_u64(cudnnGetStream(handle, &got), CUDNN_STATUS_SUCCESS, "cudnnGetStream");
+    ok(!got, "the default stream");
+    eq_u64(cudnnSetStream(handle, stream), CUDNN_STATUS_SUCCESS, "cudnnSetStream");
+    eq_u64(cudnnGetStream(handle, &got), CUDNN_STATUS_SUCCESS, "cudnnGetStream");
+    ok(got == stream, "the stream that was set");
+    eq_u64(cudnnSetStream(NULL, stream), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
+    eq_u64(cudnnGetStream(handle, NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nowhere to put it");
+    eq_u64(cudnnGetProperty(MAJOR_VERSION, &major), CUDNN_STATUS_SUCCESS, "major");
+    eq_u64(cudnnGetProperty(MINOR_VERSION, &minor), CUDNN_STATUS_SUCCESS, "minor");
+    eq_u64(cudnnGetProperty(PATCH_LEVEL, &patch), CUDNN_STATUS_SUCCESS, "patch");
+    eq_u64(cudnnGetVersion(), (size_t)(major * 10000 + minor * 100 + patch), "the same version");
+    eq_u64(cudnnGetProperty((libraryPropertyType)7, &major), CUDNN_STATUS_BAD_PARAM, "no property");
+    eq_u64(cudnnGetProperty(MAJOR_VERSION, NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "nowhere");
+    eq_u64(cudnnGetCudartVersion(), 13000, "of CUDA 13.0");
+    eq_u64(cudnnGraphVersionCheck() | cudnnOpsVersionCheck() | cudnnCnnVersionCheck() |
+               cudnnAdvVersionCheck(),
+           CUDNN_STATUS_SUCCESS, "all parts have one version");
+    eq_u64(cudnnConvolutionForward(), CUDNN_STATUS_NOT_SUPPORTED, "what computes is refused");
+    cudnnGetLastErrorString(text, sizeof(text));
+    eq_str(text, "cudnnConvolutionForward: Heddle has no cuDNN yet", "by its name");
+    cudnnGetLastErrorString(text, sizeof(text));
+    eq_str(text, "", "which is told once");
+    eq_str(cudnnGetErrorString(CUDNN_STATUS_NOT_SUPPORTED), "CUDNN_STATUS_NOT_SUPPORTED", "text");
+    eq_str(cudnnGetErrorString((cudnnStatus_t)7), "CUDNN_UNKNOWN_STATUS", "text of none");
+    eq_u64(cudnnDestroy(handle), CUDNN_STATUS_SUCCESS, "cudnnDestroy");
+    eq_u64(cudnnDestroy(NULL), CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no handle");
+}
+
+int main(void)
+{
+    nvmlDevice_t devices[2] = {NULL};
+
+    test_before_init();
+    test_counted();
+    test_system();
+    test_handles(devices);
+    test_facts(devices[1]);
+    test_memory(devices[1]);
+    test_cupti();
+    test_cudnn();
+    return done();
+}

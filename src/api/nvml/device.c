@@ -175,7 +175,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_
     return NVML_SUCCESS;
 }
 
-/* The first two versions end behind pciSubSystemId, or in reserved words: nothing of theirs is lost. */
+/* The first two versions end behind pciSubSystemId, or in reserved words. */
 HD_EXPORT nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci);
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {

@@ -22,6 +22,7 @@ MODULES = {
     "opt": ("passes over IR", {"ir"}),
     "compile": ("module in, module out", {"ptx", "lower", "opt", "ir", "obj"}),
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
+    "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir"}),
     "jit": ("IR to host code through LLVM", {"ir", "obj"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir"}),
     "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir"}),

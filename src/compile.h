@@ -50,6 +50,13 @@ void compile_program_destroy(struct compile_program *program);
 const struct ir_module *compile_program_decls(const struct compile_program *program);
 /* Appends a line for every name that the program uses and nobody defines; true when there are. */
 bool compile_program_undefined(struct compile_program *program, struct hd_buf *out_text);
+/*
+ * Lowers every body and tells each thing that is refused, with its place in hd_error_message(), for
+ * assemblers: kernels fail one by one when they are loaded. HD_NO_MEMORY.
+ */
+typedef void compile_refused_fn(void *user, enum hd_status status);
+enum hd_status compile_program_survey(struct compile_program *program, compile_refused_fn *refused,
+                                      void *user) HD_MUST_CHECK;
 /* Is function number `index` a kernel with a body? */
 bool compile_program_is_kernel(const struct compile_program *program, uint32_t index);
 /* 16 bytes: compile_key() of what the program was made of. */

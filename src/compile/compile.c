@@ -219,6 +219,26 @@ bool compile_program_undefined(struct compile_program *program, struct hd_buf *o
     return u.any;
 }
 
+struct survey {
+    compile_refused_fn *refused;
+    void *user;
+};
+
+static void survey_refused(void *user, const struct lower_refusal *refusal)
+{
+    const struct survey *survey = user;
+
+    survey->refused(survey->user, refusal->status);
+}
+
+enum hd_status compile_program_survey(struct compile_program *program, compile_refused_fn *refused,
+                                      void *user)
+{
+    struct survey survey = {refused, user};
+
+    return lower_survey(program->lower, survey_refused, &survey);
+}
+
 bool compile_program_is_kernel(const struct compile_program *program, uint32_t index)
 {
     return lower_program_is_kernel(program->lower, index);

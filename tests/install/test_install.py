@@ -58,6 +58,10 @@ def test_info():
         tap.ok(path and path.startswith(os.path.realpath(prefix) + "/"), f"{name} is the installed one", path)
 
 
+def test_ptxas():
+    good(user(os.path.join(os.path.dirname(heddle), "ptxas"), "--version"), "ptxas is installed", "Heddle", "release 13")
+
+
 def test_examples():
     for name in ("hello", "vecadd", "reduction"):
         source = shutil.copy(os.path.join(root, f"examples/{name}.cu"), home)
@@ -130,6 +134,7 @@ with tempfile.TemporaryDirectory() as folder:
     prefix = os.path.abspath(sys.argv[3]) if len(sys.argv) > 3 else install(os.path.join(folder, "dest"))
     heddle = os.path.join(prefix, "bin/heddle")
     test_info()
+    test_ptxas()
     test_examples()
     test_documents()
     test_linking()

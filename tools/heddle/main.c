@@ -73,6 +73,26 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
+/* A name of the executable that stands for a command; NULL for `heddle` itself. */
+static const struct cli_command *command_by_name(const char *path)
+{
+    static const char *const names[] = {"ptxas"};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return find_command(name);
+    return NULL;
+}
+
+static int run_command(const struct cli_command *command, int argc, char **argv)
+{
+    if (command->run != cmd_help && hd_env_check() != HD_OK) {
+        cli_error("%s", hd_error_message());
+        return CLI_USAGE;
+    }
+    return command->run(argc, argv);
+}
+
 int cmd_help(int argc, char **argv)
 {
     static char ask[] = "--help";
@@ -89,8 +109,11 @@ int cmd_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    const struct cli_command *command = argc ? command_by_name(argv[0]) : NULL;
     bool version = false;
     int at = 1;
+    if (command)
+        return run_command(command, argc, argv);
     for (; at < argc && argv[at][0] == '-'; at++) {
         if (strcmp(argv[at], "--json") == 0)
             want_json = true;
@@ -112,14 +135,10 @@ int main(int argc, char **argv)
         print_help(stderr);
         return CLI_USAGE;
     }
-    const struct cli_command *command = find_command(argv[at]);
+    command = find_command(argv[at]);
     if (!command) {
         cli_error("unknown command '%s' (see `heddle --help`)", argv[at]);
         return CLI_USAGE;
     }
-    if (command->run != cmd_help && hd_env_check() != HD_OK) {
-        cli_error("%s", hd_error_message());
-        return CLI_USAGE;
-    }
-    return command->run(argc - at, argv + at);
+    return run_command(command, argc - at, argv + at);
 }

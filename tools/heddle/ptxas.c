@@ -1,0 +1,134 @@
+/*
+ * heddle ptxas: PTX to an image that Heddle loads, with ptxas's options, messages and exit status.
+ * It is the executable `ptxas`, too (main.c). The work is done by src/ptxas.
+ */
+#include "ptxas/ptxas.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cuda_version.h"
+
+#define PTXAS_FAILED 255
+#define INPUT_MAX_B  ((size_t)1 << 30)
+
+static void print(FILE *out, void (*make)(struct hd_buf *out))
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    make(&text);
+    fputs(text.ptr ? text.ptr : "", out);
+    hd_buf_fini(&text);
+}
+
+static void print_help(FILE *out)
+{
+    fputs(
+        "usage: heddle ptxas [OPTIONS] FILES\n"
+        "\n"
+        "Checks PTX and makes an image that cuModuleLoadData(), cuLibraryLoadData(), cuLink and\n"
+        "libnvJitLink of Heddle load: an ELF file that holds the PTX, no machine code. Takes the\n"
+        "options of NVIDIA's ptxas, whose place it takes as the executable `ptxas`.\n"
+        "\n",
+        out);
+    print(out, ptxas_help);
+    fputs("\n- as a file is standard input. exit status: 0, or 255 after an error\n", out);
+}
+
+/* Clients look for "release N.N" and "VN.N.N". */
+static void print_version(void)
+{
+    printf("ptxas: Heddle PTX assembler, version %s\n"
+           "Cuda compilation tools, release %d.%d, V%d.%d.0\n",
+           cli_version(), __CUDA_API_VER_MAJOR__, __CUDA_API_VER_MINOR__, __CUDA_API_VER_MAJOR__,
+           __CUDA_API_VER_MINOR__);
+}
+
+static void print_logs(const struct ptxas *p)
+{
+    if (p->info.len)
+        fputs(p->info.ptr, stderr);
+    if (p->error.len)
+        fputs(p->error.ptr, stderr);
+}
+
+/* ---- files */
+
+static bool stdin_read(struct hd_buf *out)
+{
+    char block[65536];
+    size_t n;
+
+    while ((n = fread(block, 1, sizeof block, stdin)) > 0)
+        hd_buf_append(out, block, n);
+    return !ferror(stdin) && !out->failed;
+}
+
+static bool input_read(struct ptxas *p, const char *path)
+{
+    struct hd_buf text;
+    bool good;
+
+    hd_buf_init(&text);
+    good = strcmp(path, "-") == 0 ? stdin_read(&text)
+                                  : hd_file_read(path, INPUT_MAX_B, &text) == HD_OK;
+    if (!good)
+        ptxas_say(p, PTXAS_FATAL, "Input file '%s' could not be opened", path);
+    else if (ptxas_input_add(p, path, text.ptr ? text.ptr : "", text.len) != HD_OK)
+        ptxas_say_status(p);
+    hd_buf_fini(&text);
+    return !p->failed;
+}
+
+static bool image_write(struct ptxas *p)
+{
+    const char *path = p->options.output;
+
+    if (p->options.target.is_virtual || hd_file_write(path, p->image.ptr, p->image.len) == HD_OK)
+        return true;
+    ptxas_say(p, PTXAS_FATAL, "Output file '%s' could not be opened", path);
+    return false;
+}
+
+static bool assemble(struct ptxas *p)
+{
+    for (size_t i = 0; i < p->files.len; i++)
+        if (!input_read(p, p->files.at[i]))
+            return false;
+    if (!p->inputs.len) {
+        ptxas_say(p, PTXAS_FATAL, "No input file: see --help");
+        return false;
+    }
+    return ptxas_assemble(p) == HD_OK && image_write(p);
+}
+
+/* ---- the command */
+
+static bool work(struct ptxas *p)
+{
+    if (p->options.help)
+        print_help(stdout);
+    else if (p->options.version)
+        print_version();
+    else if (p->options.list_versions)
+        print(stdout, ptxas_list_versions);
+    else
+        return assemble(p);
+    return true;
+}
+
+int cmd_ptxas(int argc, char **argv)
+{
+    struct ptxas p;
+    bool good;
+
+    ptxas_init(&p);
+    good = ptxas_options_read(&p, PTXAS_TOOL, (size_t)argc - 1, (const char *const *)argv + 1) &&
+           !p.failed && work(&p);
+    print_logs(&p);
+    ptxas_fini(&p);
+    return good ? CLI_OK : PTXAS_FAILED;
+}

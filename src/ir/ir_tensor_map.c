@@ -37,7 +37,7 @@ static bool is_float(enum ir_tensor_type t)
 /* Numbers that say what, before anything is looked up by them. */
 static const char *words_refusal(const struct ir_tensor_map *m)
 {
-    if (m->magic != IR_TENSOR_MAP_MAGIC)
+    if (m->magic != IR_TENSOR_MAP_MAGIC && (m->magic || !m->dim[0]))
         return "not a tensor map of cuTensorMapEncode";
     if (m->last >= IR_TENSOR_RANK_MAX)
         return "a tensor has 1 to 5 dimensions";

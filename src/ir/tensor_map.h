@@ -87,6 +87,7 @@ enum ir_tensor_map_kind {
     IR_TENSOR_KINDS
 };
 
+/* Or 0: a kernel filled zeroed memory by tensormap.replace, every field that it needs. */
 #define IR_TENSOR_MAP_MAGIC 0x70614d726f736e54ull
 
 struct ir_tensor_map {

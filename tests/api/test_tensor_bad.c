@@ -242,6 +242,11 @@ static void test_change(void)
     eq_u64(run("change", 32, memory + MAP, memory + TENSOR), CUDA_SUCCESS, "all fields change");
     loaded(got);
     eq_mem(got, want, sizeof(want), "the copy by the changed map");
+    cuMemsetD8_v2(memory + MAP, 0, sizeof(CUtensorMap));
+    memset(got, 0, sizeof(got));
+    eq_u64(run("change", 32, memory + MAP, memory + TENSOR), CUDA_SUCCESS, "zeros become a map");
+    loaded(got);
+    eq_mem(got, want, sizeof(want), "the copy by it");
     eq_u64(run("spoil", 1, memory + MAP, 65544), CUDA_SUCCESS, "a field gets a wrong value");
     eq_u64(run("load", 1, memory + MAP, memory + OUT), CUDA_ERROR_ILLEGAL_INSTRUCTION,
            "which the copy finds");

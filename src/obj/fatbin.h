@@ -206,6 +206,8 @@ bool obj_fatbin_scan(const void *bytes, size_t size_B, size_t *at_B, struct obj_
 enum hd_status obj_fatbin_choose(const struct obj_fatbin *fatbin, struct obj_target target,
                                  struct obj_entry *out_entry) HD_MUST_CHECK;
 
+/* Is it an image of obj/linked.h, kept as machine code is? */
+bool obj_entry_is_linked(const struct obj_entry *entry);
 /* Appends the decompressed payload to an empty buffer; PTX is cut at its NUL. */
 enum hd_status obj_entry_read(const struct obj_entry *entry, struct hd_buf *out_buf) HD_MUST_CHECK;
 

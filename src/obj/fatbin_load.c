@@ -207,6 +207,49 @@ static enum hd_status list_add_entry(struct obj_ptx_list *list, const struct obj
     return list_add(list, text, len, entry);
 }
 
+/* ---- assembled images where machine code would be: nvcc with Heddle's ptxas makes such entries */
+
+bool obj_entry_is_linked(const struct obj_entry *entry)
+{
+    struct hd_buf image;
+    bool is_linked;
+
+    if (entry->kind != OBJ_ENTRY_CUBIN || entry->codec == OBJ_CODEC_OPAQUE)
+        return false;
+    hd_buf_init(&image);
+    is_linked = obj_entry_read(entry, &image) == HD_OK && obj_linked_is(image.ptr, image.len);
+    hd_buf_fini(&image);
+    return is_linked;
+}
+
+static enum hd_status add_linked_entry(struct obj_ptx_list *list, const struct obj_entry *entry)
+{
+    struct hd_buf image;
+    enum hd_status status;
+
+    hd_buf_init(&image);
+    status = obj_entry_read(entry, &image);
+    if (status == HD_OK)
+        status = obj_linked_load(image.ptr, image.len, list);
+    hd_buf_fini(&image);
+    return status;
+}
+
+/* Adds the one for the newest architecture that fits, if there is any. They hold no others. */
+static enum hd_status load_linked(const struct obj_fatbin *fatbin, struct obj_target target,
+                                  struct obj_ptx_list *list)
+{
+    struct obj_entry entry, best = {0};
+    size_t cursor_B = 0;
+
+    if (target.cc == OBJ_CC_OF_LINKED)
+        return HD_OK;
+    while (obj_fatbin_next(fatbin, &cursor_B, &entry) == HD_OK)
+        if (entry.arch <= target.cc && entry.arch > best.arch && obj_entry_is_linked(&entry))
+            best = entry;
+    return best.arch ? add_linked_entry(list, &best) : HD_OK;
+}
+
 static bool text_contains(const struct hd_buf *buf, const char *word)
 {
     return buf->ptr && memmem(buf->ptr, buf->len, word, strlen(word));
@@ -238,11 +281,14 @@ static enum hd_status load_container(const struct obj_fatbin *part, struct obj_t
     if (part->size_B == part->first_B)
         return HD_OK;
     struct obj_entry entry = {0};
-    enum hd_status status = choose_quietly(part, target, &entry);
-    if (status == HD_NOT_FOUND)
-        return part_is_device_runtime(part) ? HD_OK : no_image_error(part, target);
-    HD_TRY(status);
     size_t before = list->len;
+    enum hd_status status = choose_quietly(part, target, &entry);
+    if (status == HD_NOT_FOUND) {
+        HD_TRY(load_linked(part, target, list));
+        return list->len > before || part_is_device_runtime(part) ? HD_OK
+                                                                  : no_image_error(part, target);
+    }
+    HD_TRY(status);
     HD_TRY(list_add_entry(list, &entry));
     assert(list->len == before + 1);
     if (strstr(list->at[before].text, "__cuda_syscall_cnp")) {
@@ -281,6 +327,9 @@ static enum hd_status load_fatbin(const struct obj_image *image, struct obj_targ
         return list_add_entry(list, &entry);
     if (status != HD_NOT_FOUND)
         return status;
+    HD_TRY(load_linked(&image->fatbin, target, list));
+    if (list->len)
+        return HD_OK;
     for (size_t i = 0; i < image->part_count; i++)
         HD_TRY(load_part(image->parts[i], target, list));
     return list->len ? HD_OK : no_image_error(&image->fatbin, target);

@@ -9,6 +9,7 @@
 #include "obj/bytes.h"
 
 #define MACHINE_CUDA 190
+#define OSABI_CUDA   0x41
 #define ABI_VERSION  8 /* CUDA 13: the architecture is in the second byte of e_flags */
 
 static const char magic[EI_NIDENT - EI_PAD] = {'h', 'e', 'd', 'd', 'l', 'e', 1};
@@ -42,8 +43,8 @@ static enum hd_status append_modules(const struct obj_ptx_list *list, struct hd_
 static Elf64_Ehdr header_make(unsigned arch, uint64_t sections_at)
 {
     Elf64_Ehdr head = {
-        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT, 0,
-                    ABI_VERSION},
+        .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT,
+                    OSABI_CUDA, ABI_VERSION},
         .e_type = ET_EXEC,
         .e_machine = MACHINE_CUDA,
         .e_version = EV_CURRENT,
@@ -107,6 +108,6 @@ enum hd_status obj_linked_load(const void *bytes, size_t size_B, struct obj_ptx_
         return hd_error(HD_BAD_IMAGE, "linked image offset %llu: .heddle.ptx leaves the image",
                         (unsigned long long)head.e_shoff);
     return obj_fatbins_load(base + section.sh_offset, section.sh_size,
-                            (struct obj_target){.cc = UINT32_MAX, .accept_any_variant = true},
+                            (struct obj_target){.cc = OBJ_CC_OF_LINKED, .accept_any_variant = true},
                             list);
 }

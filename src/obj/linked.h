@@ -15,6 +15,9 @@
 
 #include "obj/fatbin.h"
 
+/* The target inside of an image: everything in it is wanted. */
+#define OBJ_CC_OF_LINKED UINT32_MAX
+
 /* Appends the image to an empty buffer. HD_NO_MEMORY. */
 enum hd_status obj_linked_write(const struct obj_ptx_list *list, unsigned arch, struct hd_buf *out)
     HD_MUST_CHECK;

@@ -99,6 +99,45 @@ static void test_linked(void)
     hd_buf_fini(&out);
 }
 
+/* In a fat binary, where machine code would be: taken when no PTX fits. */
+static void test_linked_entry(void)
+{
+    struct obj_ptx module = {
+        .text = ".version 8.0 // a", .len = 17, .arch = 80, .source = "a.cu", .options = ""};
+    struct obj_ptx_list in = {.at = &module, .len = 1}, list = {0};
+    struct obj_fatbin_source sources[3] = {fixture_cubin(90),
+                                           {.kind = OBJ_ENTRY_CUBIN, .arch = 80}};
+    struct hd_buf image, out;
+
+    hd_buf_init(&image);
+    hd_buf_init(&out);
+    eq_u64(obj_linked_write(&in, 80, &image), HD_OK, "an image");
+    sources[1].payload = image.ptr;
+    sources[1].size_B = image.len;
+    sources[2] = fixture_source(75, 0, ".version 8.0 // ptx");
+    for (unsigned codec = OBJ_CODEC_RAW; codec <= OBJ_CODEC_ZSTD; codec++) {
+        hd_buf_clear(&out);
+        eq_u64(obj_fatbin_write(sources, 2, (enum obj_codec)codec, &out), HD_OK, "a fat binary");
+        eq_u64(obj_image_load_ptx(out.ptr, out.len, cc120, &list), HD_OK, "it loads");
+        eq_u64(list.len, 1, "one module");
+        eq_str(list.at[0].text, module.text, "the image's");
+        obj_ptx_list_fini(&list);
+        eq_u64(obj_image_load_ptx(out.ptr, out.len, (struct obj_target){.cc = 75}, &list),
+               HD_NO_IMAGE, "not for an older device");
+        list = (struct obj_ptx_list){0};
+        eq_u64(obj_fatbins_load(out.ptr, out.len, cc120, &list), HD_OK, "relocatable, too");
+        eq_u64(list.len, 1, "one module");
+        obj_ptx_list_fini(&list);
+    }
+    hd_buf_clear(&out);
+    eq_u64(obj_fatbin_write(sources, 3, OBJ_CODEC_ZSTD, &out), HD_OK, "with PTX beside it");
+    eq_u64(obj_image_load_ptx(out.ptr, out.len, cc120, &list), HD_OK, "it loads");
+    eq_str(list.at[0].text, ".version 8.0 // ptx", "the PTX comes first");
+    obj_ptx_list_fini(&list);
+    hd_buf_fini(&image);
+    hd_buf_fini(&out);
+}
+
 static void test_object(void)
 {
     struct hd_buf section, object;
@@ -166,6 +205,7 @@ static void test_archive(void)
 int main(void)
 {
     test_linked();
+    test_linked_entry();
     test_object();
     test_archive();
     return done();

@@ -91,6 +91,32 @@ def check_run(name, path, runs):
                result.stdout + result.stderr)
 
 
+def own_nvcc():
+    """nvcc in a folder of its own, whose profile puts Heddle's ptxas first: docs/ptxas.md."""
+    place = os.path.join(folder, "nvcc")
+    top = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    os.makedirs(place)
+    for name, target in (("nvcc", nvcc), ("crt", os.path.join(top, "bin/crt")), ("ptxas", os.path.abspath(heddle))):
+        os.symlink(target, os.path.join(place, name))
+    with open(os.path.join(top, "bin/nvcc.profile"), encoding="utf-8") as file:
+        lines = [line for line in file if line.split()[:1] not in (["TOP"], ["PATH"])]
+    with open(os.path.join(place, "nvcc.profile"), "w", encoding="utf-8") as file:
+        file.write(f"TOP = {top}\n" + "".join(lines) + "PATH += $(_HERE_):$(CICC_PATH):$(TOP)/bin:\n")
+    return os.path.join(place, "nvcc")
+
+
+def check_own_ptxas():
+    """What would be machine code for one GPU is an image that runs."""
+    path = os.path.join(folder, "own")
+    command = [own_nvcc(), os.path.join(folder, "add.cu"), "-o", path, "-cudart", "shared",
+               "-gencode", "arch=compute_80,code=sm_80", "-Xptxas", "-v"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    tap.ok(done.returncode == 0 and "estimates of Heddle" in done.stdout + done.stderr, "nvcc starts Heddle's ptxas",
+           done.stdout + done.stderr)
+    tap.eq(tool.json("doctor", "--json", path).get("should_run"), True, "doctor takes its image for usable")
+    check_run("own ptxas", path, True)
+
+
 with tempfile.TemporaryDirectory() as folder:
     tool = Tool(heddle, folder)
     with open(os.path.join(folder, "add.cu"), "w") as f:
@@ -100,4 +126,5 @@ with tempfile.TemporaryDirectory() as folder:
         if os.path.exists(path):
             check_doctor(name, path, runtime, images, runs)
             check_run(name, path, runs)
+    check_own_ptxas()
 tap.done()

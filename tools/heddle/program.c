@@ -120,8 +120,8 @@ size_t program_count_usable(const struct program *program, unsigned cc)
     size_t count = 0;
     for (size_t i = 0; i < program->images.len; i++) {
         const struct obj_entry *entry = &program->images.at[i].entry;
-        count += entry->kind == OBJ_ENTRY_PTX && entry->codec != OBJ_CODEC_OPAQUE &&
-                 (!cc || entry->arch <= cc);
+        bool is_ptx = entry->kind == OBJ_ENTRY_PTX && entry->codec != OBJ_CODEC_OPAQUE;
+        count += (!cc || entry->arch <= cc) && (is_ptx || obj_entry_is_linked(entry));
     }
     return count;
 }

@@ -37,6 +37,7 @@ MODULES = {
     "api/nvml": ("libnvidia-ml, on the driver API only", {"api/driver"}),
     "api/cupti": ("libcupti: versions and the clock", set()),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", set()),
+    "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
     "libdevice": ("device maths, as bitcode for `heddle cc`; not even base", set()),
 }
@@ -50,8 +51,8 @@ HIDDEN = {
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvml", "api/cupti",
-               "api/cudnn", "preload", "hal", "core"}
+USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvptxcompiler", "api/nvml",
+               "api/cupti", "api/cudnn", "preload", "hal", "core"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

@@ -75,11 +75,12 @@ static void target_check(struct ptxas *p, const struct ptx_module *module)
                   from, to->name);
 }
 
-static void version_check(struct ptxas *p, const struct ptx_module *module)
+static enum hd_status version_check(const struct ptx_module *module)
 {
-    if (!ptxas_version_known(module->version_major, module->version_minor))
-        ptxas_say(p, PTXAS_FATAL, "Unsupported .version %u.%u in '%.*s'", module->version_major,
-                  module->version_minor, HD_STR_ARG(module->name));
+    if (ptxas_version_known(module->version_major, module->version_minor))
+        return HD_OK;
+    return hd_error(HD_BAD_VERSION, "%.*s:1:1: Unsupported .version %u.%u",
+                    HD_STR_ARG(module->name), module->version_major, module->version_minor);
 }
 
 static enum hd_status list_add(struct ptxas *p, const struct ptxas_input *input,
@@ -115,8 +116,9 @@ static enum hd_status input_read(struct ptxas *p, const struct ptxas_input *inpu
 
     hd_arena_init(&arena);
     status = ptx_parse(&arena, input->text, input->len, input->name, &module);
+    if (status == HD_OK)
+        status = version_check(module);
     if (status == HD_OK) {
-        version_check(p, module);
         target_check(p, module);
         status = ptx_check(module);
     }
@@ -128,11 +130,24 @@ static enum hd_status input_read(struct ptxas *p, const struct ptxas_input *inpu
     return status;
 }
 
-static void inputs_read(struct ptxas *p, struct obj_ptx_list *list)
+/* The first error. */
+static enum hd_status inputs_read(struct ptxas *p, struct obj_ptx_list *list)
 {
-    for (size_t i = 0; i < p->inputs.len; i++)
-        if (input_read(p, &p->inputs.at[i], list) == HD_NO_MEMORY)
-            return;
+    enum hd_status first = HD_OK;
+
+    for (size_t i = 0; i < p->inputs.len && first != HD_NO_MEMORY; i++) {
+        enum hd_status status = input_read(p, &p->inputs.at[i], list);
+
+        first = first == HD_OK ? status : first;
+    }
+    return first;
+}
+
+static enum hd_status flow_check(struct ptxas *p)
+{
+    if (!p->flow || !p->flow(p->flow_payload, NULL))
+        return HD_OK;
+    return hd_error(HD_CANCELLED, "the compilation was cancelled");
 }
 
 /* ---- kernels */
@@ -245,15 +260,19 @@ static void module_print(struct ptxas *p, const struct ir_module *decls)
                   (unsigned long long)space_B(decls, IR_SPACE_GLOBAL));
 }
 
-static void kernels_look(struct ptxas *p, struct compile_program *program)
+static enum hd_status kernels_look(struct ptxas *p, struct compile_program *program)
 {
     const struct ir_module *decls = compile_program_decls(program);
 
     if (p->options.verbose)
         module_print(p, decls);
-    ir_foreach_func(decl, decls)
-        if (compile_program_is_kernel(program, decl->index) && is_wanted(p, decl))
-            kernel_look(p, program, decl);
+    ir_foreach_func(decl, decls) {
+        if (!compile_program_is_kernel(program, decl->index) || !is_wanted(p, decl))
+            continue;
+        HD_TRY(flow_check(p));
+        kernel_look(p, program, decl);
+    }
+    return HD_OK;
 }
 
 /* ---- the program */
@@ -297,9 +316,7 @@ static enum hd_status program_check(struct ptxas *p, struct compile_program *pro
     undefined_check(p, program);
     if (!p->entries.len)
         HD_TRY(compile_program_survey(program, refused, p));
-    if (!p->failed)
-        kernels_look(p, program);
-    return HD_OK;
+    return p->failed ? HD_OK : kernels_look(p, program);
 }
 
 static enum hd_status program_make(struct ptxas *p, const struct obj_ptx_list *list)
@@ -324,18 +341,26 @@ static enum hd_status program_make(struct ptxas *p, const struct obj_ptx_list *l
     return status;
 }
 
+static enum hd_status assemble(struct ptxas *p, struct obj_ptx_list *list)
+{
+    HD_TRY(inputs_read(p, list));
+    if (p->failed)
+        return HD_BAD_PTX;
+    HD_TRY(flow_check(p));
+    HD_TRY(program_make(p, list));
+    if (p->failed)
+        return HD_BAD_PTX;
+    return p->options.target.is_virtual ? HD_OK
+                                        : obj_linked_write(list, p->options.target.cc, &p->image);
+}
+
 enum hd_status ptxas_assemble(struct ptxas *p)
 {
     struct obj_ptx_list list = {0};
-    enum hd_status status = HD_OK;
+    enum hd_status status = assemble(p, &list);
 
-    inputs_read(p, &list);
-    if (!p->failed)
-        status = program_make(p, &list);
-    if (!p->failed && !p->options.target.is_virtual)
-        status = obj_linked_write(&list, p->options.target.cc, &p->image);
     obj_ptx_list_fini(&list);
-    if (p->failed || status != HD_OK)
+    if (status != HD_OK)
         ptxas_say(p, PTXAS_FATAL, "Ptx assembly aborted due to errors");
-    return p->failed && status == HD_OK ? HD_BAD_PTX : status;
+    return status;
 }

@@ -60,6 +60,9 @@ struct ptxas {
     struct hd_buf info;           /* statistics and warnings */
     struct hd_buf image;
     bool failed; /* an error was told */
+    /* May be NULL. Asked between the phases; other than 0 ends the work with HD_CANCELLED. */
+    int (*flow)(void *payload, void *reserved);
+    void *flow_payload;
 };
 
 /* What the words stand for. */
@@ -76,7 +79,10 @@ bool ptxas_options_read(struct ptxas *p, enum ptxas_caller caller, size_t count,
 /* HD_NO_MEMORY. */
 enum hd_status ptxas_input_add(struct ptxas *p, const char *name, const char *text, size_t len)
     HD_MUST_CHECK;
-/* HD_OK, and the image is there unless the target is virtual; else messages say why. */
+/*
+ * HD_OK, and the image is there unless the target is virtual; else messages say why:
+ * HD_BAD_VERSION (of the PTX), HD_CANCELLED, HD_NO_MEMORY, HD_BAD_PTX and others.
+ */
 enum hd_status ptxas_assemble(struct ptxas *p) HD_MUST_CHECK;
 
 /* Appends the options with what they mean, or the versions of PTX. */
@@ -84,6 +90,10 @@ void ptxas_help(struct hd_buf *out);
 void ptxas_list_versions(struct hd_buf *out);
 /* Is this version of PTX known? */
 bool ptxas_version_known(unsigned major, unsigned minor);
+/* Versions of PTX (major, minor) and architectures (90), how many and which, in rising order. The
+ * arrays may be NULL. */
+size_t ptxas_versions(int (*out_versions)[2]);
+size_t ptxas_architectures(int *out_ccs);
 /* "sm_90a", "compute_90"; false for what is none. */
 bool ptxas_target_read(const char *name, struct ptxas_target *out_target);
 

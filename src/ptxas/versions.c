@@ -16,6 +16,19 @@ bool ptxas_version_known(unsigned major, unsigned minor)
     return false;
 }
 
+size_t ptxas_versions(int (*out_versions)[2])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(releases); i++)
+        for (unsigned minor = 0; minor <= releases[i].last; minor++, n++)
+            if (out_versions) {
+                out_versions[n][0] = (int)releases[i].major;
+                out_versions[n][1] = (int)minor;
+            }
+    return n;
+}
+
 void ptxas_list_versions(struct hd_buf *out)
 {
     for (size_t i = 0; i < HD_COUNT_OF(releases); i++)
@@ -25,20 +38,34 @@ void ptxas_list_versions(struct hd_buf *out)
 
 #define ARCH_OLDEST 50
 
-static bool target_exists(unsigned cc, char variant)
-{
-    static const struct {
-        unsigned cc;
-        const char *variants;
-    } table[] = {
+static const struct {
+    unsigned cc;
+    const char *variants;
+} targets[] = {
 #define PTX_TARGET(cc, variants) {cc, variants},
 #include "ptx_targets.def"
 #undef PTX_TARGET
-    };
+};
 
-    for (size_t i = 0; i < HD_COUNT_OF(table); i++)
-        if (table[i].cc == cc)
-            return cc >= ARCH_OLDEST && (!variant || strchr(table[i].variants, variant));
+size_t ptxas_architectures(int *out_ccs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(targets); i++) {
+        if (targets[i].cc < ARCH_OLDEST)
+            continue;
+        if (out_ccs)
+            out_ccs[n] = (int)targets[i].cc;
+        n++;
+    }
+    return n;
+}
+
+static bool target_exists(unsigned cc, char variant)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(targets); i++)
+        if (targets[i].cc == cc)
+            return cc >= ARCH_OLDEST && (!variant || strchr(targets[i].variants, variant));
     return false;
 }
 

@@ -26,6 +26,7 @@ static void defaults_set(struct core_texref_state *state, const struct ir_refere
     d->flags = init->normalized ? CORE_TEXTURE_NORMALIZED : 0;
 }
 
+/* Not published yet: the caller says first what it is. */
 static struct core_texref *texref_new(struct core_context *ctx,
                                       const struct ir_reference_init *init)
 {
@@ -36,7 +37,6 @@ static struct core_texref *texref_new(struct core_context *ctx,
     ref->ctx = core_context_ref(ctx);
     hd_lock_init(&ref->lock, HD_RANK_EXEC, "texture reference");
     defaults_set(&ref->state, init);
-    core_object_publish(&ref->object);
     return ref;
 }
 
@@ -47,6 +47,7 @@ enum hd_status core_texref_create(struct core_context *ctx, struct core_texref *
     if (!ref)
         return hd_error(HD_NO_MEMORY, "texture reference");
     *out_ref = core_texref_ref(ref);
+    core_object_publish(&ref->object);
     return HD_OK;
 }
 
@@ -158,6 +159,7 @@ static struct core_texref *make_locked(struct core_module *module, const struct 
     ref->va = module->var_va[var->index];
     ref->next = module->texrefs;
     module->texrefs = ref;
+    core_object_publish(&ref->object);
     return ref;
 }
 
@@ -216,6 +218,14 @@ enum hd_status core_module_samplers_create(struct core_module *module)
     return HD_OK;
 }
 
+/* A call that has the reference may go on: it finds no variable. */
+static void variable_forget(struct core_texref *ref)
+{
+    hd_lock_acquire(&ref->lock);
+    ref->va = 0;
+    hd_lock_release(&ref->lock);
+}
+
 void core_module_references_destroy(struct core_module *module)
 {
     struct core_texref *ref;
@@ -223,6 +233,7 @@ void core_module_references_destroy(struct core_module *module)
     while ((ref = module->texrefs)) {
         module->texrefs = ref->next;
         core_object_retire(&ref->object);
+        variable_forget(ref);
         core_texref_unref(ref);
     }
     for (size_t i = 0; i < module->samplers.len; i++)

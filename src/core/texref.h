@@ -24,8 +24,8 @@ struct core_texref {
     struct core_context *ctx;
     bool is_surface;
     bool has_module;
-    uint64_t va; /* of the variable */
     struct hd_lock lock;
+    uint64_t va; /* of the variable, while its module is loaded; under the lock */
     struct core_texref_state state;
     struct core_texture *texture; /* what the variable names; NULL: nothing */
     struct core_texref *next;     /* of the module */

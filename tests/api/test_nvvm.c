@@ -1,0 +1,175 @@
+/*
+ * libnvvm: every function and result; both dialects become PTX that loads and runs; damaged input
+ * is refused.
+ */
+#include <stdlib.h>
+
+#include "api/driver/cuda_abi.h"
+#include "nvvm.h"
+#include "tap.h"
+
+/* Typed pointers in every place, and what only looks like one: in a string, a name, a comment. */
+static const char old_ir[] =
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "target datalayout = \"e-p:64:64:64-i1:8:8\"\n"
+    "; a comment: i8* stays\n"
+    "%\"pair*\" = type { i32*, [2 x i8*]* }\n"
+    "@\"tile*\" = internal addrspace(3) global [4 x i32] undef\n"
+    "@text = private constant [4 x i8] c\"a*b\\00\"\n"
+    "declare i32 @twice(i32)\n"
+    "define i32 @apply(i32 (i32)* %f, i32 %x) {\n"
+    "  %r = call i32 %f(i32 %x)\n"
+    "  ret i32 %r\n"
+    "}\n"
+    "define void @run(i32* %out, %\"pair*\"* %unused) {\n"
+    "  %t = getelementptr [4 x i32], [4 x i32] addrspace(3)* @\"tile*\", i32 0, i32 1\n"
+    "  store i32 20, i32 addrspace(3)* %t\n"
+    "  %v = load i32, i32 addrspace(3)* %t\n"
+    "  %d = call i32 @apply(i32 (i32)* @twice, i32 %v)\n"
+    "  %b = bitcast i32* %out to i8 * *\n"
+    "  %p = bitcast i8** %b to i32*\n"
+    "  store i32 %d, i32* %p\n"
+    "  ret void\n"
+    "}\n"
+    "!nvvm.annotations = !{!0}\n"
+    "!0 = !{void (i32*, %\"pair*\"*)* @run, !\"kernel\", i32 1}\n";
+static const char lazy_ir[] = "define i32 @twice(i32 %x) { %y = add i32 %x, %x ret i32 %y }\n"
+                              "define i32 @nobody(i32 %x) { ret i32 %x }\n";
+static const char new_ir[] = "define void @k(ptr %p) { store i32 7, ptr %p ret void }\n"
+                             "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
+
+static nvvmProgram program(const char *ir, const char *lazy)
+{
+    nvvmProgram p = NULL;
+    eq_u64(nvvmCreateProgram(&p), NVVM_SUCCESS, "create");
+    if (ir)
+        eq_u64(nvvmAddModuleToProgram(p, ir, strlen(ir), "one"), NVVM_SUCCESS, "add");
+    if (lazy)
+        eq_u64(nvvmLazyAddModuleToProgram(p, lazy, strlen(lazy) + 1, NULL), NVVM_SUCCESS, "lazy");
+    return p;
+}
+
+static char *log_of(nvvmProgram p)
+{
+    size_t size = 0;
+    eq_u64(nvvmGetProgramLogSize(p, &size), NVVM_SUCCESS, "size of the log");
+    char *log = calloc(1, size + 1);
+    eq_u64(nvvmGetProgramLog(p, log), NVVM_SUCCESS, "log");
+    eq_u64(strlen(log) + 1, size, "the size counts the NUL");
+    return log;
+}
+
+static char *result_of(nvvmProgram p)
+{
+    size_t size = 0;
+    eq_u64(nvvmGetCompiledResultSize(p, &size), NVVM_SUCCESS, "size of the result");
+    char *result = calloc(1, size + 1);
+    eq_u64(nvvmGetCompiledResult(p, result), NVVM_SUCCESS, "result");
+    return result;
+}
+
+static void runs(const void *image, const char *name, int want)
+{
+    CUmodule module;
+    CUfunction function;
+    CUdeviceptr out;
+    int got = 0;
+    void *arguments[] = {&out, &out};
+
+    (void)cuMemAlloc_v2(&out, 16);
+    eq_u64(cuModuleLoadData(&module, image), CUDA_SUCCESS, "the result loads");
+    eq_u64(cuModuleGetFunction(&function, module, name), CUDA_SUCCESS, "it has %s", name);
+    eq_u64(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL), CUDA_SUCCESS,
+           "runs");
+    eq_u64(cuMemcpyDtoH_v2(&got, out, 4), CUDA_SUCCESS, "copied back");
+    eq_u64(got, want, "the value is right");
+    (void)cuMemFree_v2(out);
+}
+
+static void compiles(const char *arch, bool lto, const char *ir, const char *lazy, const char *name,
+                     int want)
+{
+    const char *options[] = {arch,           "-opt=3", "-ftz=1", "-prec-div=0",
+                             "-prec-sqrt=0", "-fma=1", "-g",     "-gen-lto"};
+    nvvmProgram p = program(ir, lazy);
+
+    eq_u64(nvvmVerifyProgram(p, 1, options), NVVM_SUCCESS, "%s: verified", arch);
+    eq_u64(nvvmCompileProgram(p, lto ? 8 : 7, options), NVVM_SUCCESS, "compiled");
+    char *log = log_of(p);
+    eq_str(log, "", "nothing to say");
+    free(log);
+    char *result = result_of(p);
+    if (!lto) {
+        char target[32];
+        (void)snprintf(target, sizeof(target), ".target sm_%s", strrchr(arch, '_') + 1);
+        ok(strstr(result, target), "PTX for %s", arch);
+        ok(!strstr(result, "nobody"), "of a lazy module only what is needed");
+    }
+    runs(result, name, want);
+    free(result);
+    eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
+    ok(!p, "the handle is gone");
+}
+
+static void refused(const char *ir, const char *option, nvvmResult want, const char *text)
+{
+    nvvmProgram p = program(ir, NULL);
+    size_t size;
+
+    eq_u64(nvvmCompileProgram(p, option ? 1 : 0, &option), want, "refused");
+    char *log = log_of(p);
+    if (!ok(strstr(log, text), "the log says %s", text))
+        diag("%s", log);
+    free(log);
+    eq_u64(nvvmGetCompiledResultSize(p, &size), NVVM_ERROR_INVALID_PROGRAM, "no result");
+    eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
+}
+
+static void test_bad(void)
+{
+    nvvmProgram none = NULL, p = program(NULL, NULL);
+    int a, b, c, d;
+    char bytes[64] = "BC\xc0\xde";
+
+    refused("define void @k( {", NULL, NVVM_ERROR_COMPILATION, "one:1:");
+    refused("* * ] ) \"", NULL, NVVM_ERROR_COMPILATION, "error");
+    refused(new_ir, "-arch=sm_90", NVVM_ERROR_INVALID_OPTION, "-arch=sm_90");
+    refused(new_ir, "-arch=compute_9000", NVVM_ERROR_INVALID_OPTION, "compute_9000");
+    refused(new_ir, "-opt=2", NVVM_ERROR_INVALID_OPTION, "-opt=2");
+    refused(new_ir, "-ftz=x", NVVM_ERROR_INVALID_OPTION, "-ftz=x");
+    refused(new_ir, "-frob", NVVM_ERROR_INVALID_OPTION, "-frob");
+    eq_u64(nvvmCompileProgram(p, 0, NULL), NVVM_ERROR_NO_MODULE_IN_PROGRAM, "no module");
+    eq_u64(nvvmVerifyProgram(p, 0, NULL), NVVM_ERROR_NO_MODULE_IN_PROGRAM, "no module");
+    eq_u64(nvvmAddModuleToProgram(p, NULL, 1, NULL), NVVM_ERROR_INVALID_INPUT, "no text");
+    eq_u64(nvvmAddModuleToProgram(p, "", 0, NULL), NVVM_ERROR_INVALID_INPUT, "empty");
+    eq_u64(nvvmAddModuleToProgram(p, bytes, sizeof(bytes), NULL), NVVM_SUCCESS, "bad bitcode");
+    eq_u64(nvvmVerifyProgram(p, 0, NULL), NVVM_ERROR_INVALID_IR, "is found");
+    eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
+    eq_u64(nvvmDestroyProgram(&none), NVVM_ERROR_INVALID_PROGRAM, "no program");
+    eq_u64(nvvmCreateProgram(NULL), NVVM_ERROR_INVALID_PROGRAM, "nowhere to put it");
+    eq_u64(nvvmCompileProgram(NULL, 0, NULL), NVVM_ERROR_INVALID_PROGRAM, "no program");
+    eq_u64(nvvmLLVMVersion("compute_90", &a), NVVM_SUCCESS, "LLVM");
+    eq_u64(a, 7, "of the old dialect");
+    eq_u64(nvvmLLVMVersion("sm_90", &a), NVVM_ERROR_INVALID_INPUT, "no architecture");
+    eq_u64(nvvmVersion(&a, &b), NVVM_SUCCESS, "version");
+    eq_u64(nvvmVersion(&a, NULL), NVVM_ERROR_INVALID_INPUT, "nowhere to put it");
+    eq_u64(nvvmIRVersion(&a, &b, &c, &d), NVVM_SUCCESS, "IR version");
+    ok(a == 2 && b == 0 && c == 3 && d == 1, "2.0 and 3.1");
+    eq_str(nvvmGetErrorString(NVVM_ERROR_INVALID_IR), "NVVM_ERROR_INVALID_IR", "text");
+    eq_str(nvvmGetErrorString((nvvmResult)99), "NVVM_ERROR unknown", "text of none");
+}
+
+int main(void)
+{
+    CUcontext context;
+
+    (void)cuInit(0);
+    (void)cuDevicePrimaryCtxRetain(&context, 0);
+    (void)cuCtxSetCurrent(context);
+    compiles("-arch=compute_75", false, old_ir, lazy_ir, "run", 40);
+    compiles("-arch=compute_90a", false, old_ir, lazy_ir, "run", 40);
+    compiles("-arch=compute_120", true, old_ir, lazy_ir, "run", 40);
+    compiles("-arch=compute_120a", false, new_ir, NULL, "k", 7);
+    test_bad();
+    return done();
+}

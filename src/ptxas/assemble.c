@@ -175,8 +175,7 @@ static void kernel_print(struct ptxas *p, const char *name, const struct ptxas_e
     unsigned spilled_B = 4 * e->spilled;
 
     hd_buf_init(&used);
-    hd_buf_printf(&used, "Used %u registers, used %u barriers", e->registers - e->spilled,
-                  e->barriers);
+    hd_buf_printf(&used, "Used %u registers, used %u barriers", e->registers, e->barriers);
     if (e->stack_B)
         hd_buf_printf(&used, ", %llu bytes cumulative stack size", (unsigned long long)e->stack_B);
     if (e->shared_B)

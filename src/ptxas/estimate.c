@@ -8,6 +8,8 @@
 /* A stack pointer and what addresses take, whatever the kernel does. */
 #define OWN_REGISTERS 4
 #define BARRIERS_MAX  16
+/* An assembler moves instructions to save one register in so many before it spills. */
+#define SLACK 4
 
 struct pressure {
     const struct ir_func *func;
@@ -16,12 +18,23 @@ struct pressure {
     uint32_t now, most;
 };
 
+/* A base and a distance: part of the address of a load or store. */
+static bool is_offset(const struct ir_value *v)
+{
+    uint64_t bits;
+
+    return v->instr && v->instr->op == IR_OP_ADD && v->instr->nsrc == 2 &&
+           (ir_value_const(v->instr->src[0], &bits) || ir_value_const(v->instr->src[1], &bits));
+}
+
 /* Constants are part of instructions, and predicates have registers of their own. */
 static uint32_t weight(const struct ir_value *v)
 {
     uint64_t bits;
 
-    return v->type == IR_PRED || ir_value_const(v, &bits) ? 0 : (ir_type_bits(v->type) + 31) / 32;
+    if (v->type == IR_PRED || ir_value_const(v, &bits) || is_offset(v))
+        return 0;
+    return (ir_type_bits(v->type) + 31) / 32;
 }
 
 static void value_born(struct pressure *p, const struct ir_value *v)
@@ -150,6 +163,8 @@ enum hd_status ptxas_estimate(const struct ir_func *kernel, unsigned limit,
     status = pressure_find(kernel, &arena, &out->registers);
     hd_arena_fini(&arena);
     limit = limit_find(kernel, limit);
-    out->spilled = out->registers > limit ? out->registers - limit : 0;
+    if (out->registers > limit + limit / SLACK)
+        out->spilled = out->registers - limit;
+    out->registers = HD_MIN(out->registers, limit);
     return status;
 }

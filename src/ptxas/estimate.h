@@ -9,8 +9,8 @@
 #include "ir/ir.h"
 
 struct ptxas_estimate {
-    unsigned registers; /* as if there were any number */
-    unsigned spilled;   /* of those, what the limit leaves over */
+    unsigned registers; /* not above the limit */
+    unsigned spilled;   /* what it leaves over */
     unsigned barriers;
     uint64_t stack_B, shared_B;
     bool uses_doubles;

@@ -73,20 +73,23 @@ def run(name, case):
 
 def main(wanted):
     import elementwise
+    import gluon_kernels
+    import language
     import matrix
-    cases = elementwise.CASES + matrix.CASES
-    unknown = set(wanted) - {name for name, _, _ in cases}
+    cases = elementwise.CASES + matrix.CASES + language.CASES + gluon_kernels.CASES
+    unknown = set(wanted) - {name for name, *_ in cases}
     if unknown:
         sys.exit(f"no such kernels: {', '.join(sorted(unknown))}")
     capability = int(subprocess.run([sys.executable, "-c", "import device; device.init(); print(device.capability())"],
                                     cwd=HERE, capture_output=True, text=True, check=True).stdout)
     good = True
     first = True
-    for name, case, least in cases:
+    for name, case, least, *end in cases:
         if wanted and name not in wanted:
             continue
-        if capability < least:
-            print(json.dumps({"kernel": name, "skip": f"needs {least}, the device is {capability}"}), flush=True)
+        if capability < least or (end and capability >= end[0]):
+            needs = f"at least {least}" + (f" and below {end[0]}" if end else "")
+            print(json.dumps({"kernel": name, "skip": f"needs {needs}, the device is {capability}"}), flush=True)
             continue
         good = run(name, case) and good
         if first:

@@ -213,8 +213,9 @@ static bool leaves_names(const struct ptxas *p)
     return p->options.compile_only || p->options.whole_extensible;
 }
 
-static void kernel_look(struct ptxas *p, struct compile_program *program,
-                        const struct ir_func *decl)
+/* HD_NO_MEMORY; whatever else is wrong is told, and the next kernel is looked at. */
+static enum hd_status kernel_look(struct ptxas *p, struct compile_program *program,
+                                  const struct ir_func *decl)
 {
     unsigned limit = p->options.max_registers ? p->options.max_registers : PTXAS_REGISTERS_MAX;
     struct ptxas_estimate estimate;
@@ -223,18 +224,19 @@ static void kernel_look(struct ptxas *p, struct compile_program *program,
     enum hd_status status = compile_kernel(program, decl->index, &module);
 
     if (status == HD_UNRESOLVED && leaves_names(p))
-        return;
+        return HD_OK;
     if (status == HD_OK) {
         status = ptxas_estimate(ir_module_func_at(module, decl->index), limit, &estimate);
         ir_module_destroy(module);
     }
     if (status != HD_OK) {
         ptxas_say_status(p);
-        return;
+        return status == HD_NO_MEMORY ? status : HD_OK;
     }
     if (p->options.verbose)
         kernel_print(p, decl->name, &estimate, start_ms);
     kernel_warn(p, decl->name, &estimate);
+    return HD_OK;
 }
 
 static uint64_t space_B(const struct ir_module *decls, enum ir_space space)
@@ -269,7 +271,7 @@ static enum hd_status kernels_look(struct ptxas *p, struct compile_program *prog
         if (!compile_program_is_kernel(program, decl->index) || !is_wanted(p, decl))
             continue;
         HD_TRY(flow_check(p));
-        kernel_look(p, program, decl);
+        HD_TRY(kernel_look(p, program, decl));
     }
     return HD_OK;
 }

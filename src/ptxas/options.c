@@ -374,6 +374,8 @@ bool ptxas_options_read(struct ptxas *p, enum ptxas_caller caller, size_t count,
 
     if (!words_read(&r, count, words))
         return false;
+    if (hd_arena_status(&p->arena) != HD_OK)
+        return refuse(&r, "out of memory");
     options_settle(p);
     return true;
 }

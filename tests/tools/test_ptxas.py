@@ -14,6 +14,7 @@ from support import PTX, Tap, Tool, write
 heddle, libcuda, docs = sys.argv[1:4]
 tap = Tap()
 OK, FAILED = 0, 255
+CU_JIT_INPUT_CUBIN = 0
 ABORTED = "ptxas fatal   : Ptx assembly aborted due to errors"
 
 CALLS = """.version 8.0
@@ -239,6 +240,28 @@ def test_load():
     tap.eq(cuda.cuLaunchKernel(func, 1, 1, 1, 1, 1, 1, 0, None, args, None), 0, "its kernel is launched")
     tap.eq(cuda.cuMemcpyDtoH_v2(got, memory, ctypes.c_size_t(8)), 0, "and done")
     tap.eq(list(got), [0x12345678] * 2, "right")
+    test_link(cuda)
+
+
+def test_link(cuda):
+    """What -c leaves to a linker, cuLink finds; and it is a library."""
+    images = []
+    for name in ("calls", "helper"):
+        tap.eq(run(ptxas, "-c", "-o", f"{name}.o", f"{name}.ptx").returncode, OK, f"-c {name}.ptx")
+        with open(os.path.join(folder, f"{name}.o"), "rb") as file:
+            images.append(file.read())
+    library, link, cubin, kernel, size = (ctypes.c_void_p() for _ in range(5))
+    tap.ok(cuda.cuLibraryLoadData(ctypes.byref(library), images[0], None, None, 0, None, None, 0) != 0 or
+           cuda.cuLibraryGetKernel(ctypes.byref(kernel), library, b"run") != 0 or
+           cuda.cuKernelGetFunction(ctypes.byref(kernel), kernel) != 0, "one alone lacks a name")
+    tap.eq(cuda.cuLinkCreate_v2(0, None, None, ctypes.byref(link)), 0, "a linker")
+    for image in images:
+        tap.eq(cuda.cuLinkAddData_v2(link, CU_JIT_INPUT_CUBIN, image, ctypes.c_size_t(len(image)), b"x", 0, None, None),
+               0, "takes it")
+    tap.eq(cuda.cuLinkComplete(link, ctypes.byref(cubin), ctypes.byref(size)), 0, "links both")
+    tap.eq(cuda.cuLibraryLoadData(ctypes.byref(library), cubin, None, None, 0, None, None, 0), 0, "a library")
+    tap.eq(cuda.cuLibraryGetKernel(ctypes.byref(kernel), library, b"run"), 0, "with the kernel")
+    cuda.cuLinkDestroy(link)
 
 
 with tempfile.TemporaryDirectory() as folder:

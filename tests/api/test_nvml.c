@@ -182,6 +182,8 @@ static void test_memory(nvmlDevice_t device)
     (void)cuDevicePrimaryCtxReset_v2(1);
 }
 
+CUptiResult cuptiFinalize(void); /* of no header yet */
+
 static void test_cupti(void)
 {
     uint32_t version = 0;
@@ -198,6 +200,7 @@ static void test_cupti(void)
     eq_u64(cuptiGetResultString(CUPTI_ERROR_NOT_SUPPORTED, &text), CUPTI_SUCCESS, "a result");
     eq_str(text, "CUPTI_ERROR_NOT_SUPPORTED", "its name");
     eq_u64(cuptiGetResultString((CUptiResult)500, &text), CUPTI_ERROR_INVALID_PARAMETER, "none");
+    eq_u64(cuptiFinalize(), CUPTI_ERROR_NOT_SUPPORTED, "tracing");
     eq_u64(cuptiGetResultString(CUPTI_SUCCESS, NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere");
 }
 

@@ -1,11 +1,12 @@
 /*
  * libcupti: what clients ask of it before they trace anything. Activities and callbacks do not
- * exist yet: their functions are missing, so that whoever looks them up learns it.
+ * exist yet. Those that PyTorch is linked against fail with their name, for without them it would
+ * not load; the others are missing, so that whoever looks them up learns it.
  */
 #include <stdint.h>
 #include <time.h>
 
-#include "base/compiler.h"
+#include "base/status.h"
 #include "cupti_version.h"
 
 HD_EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
@@ -49,3 +50,43 @@ HD_EXPORT CUptiResult cuptiGetResultString(CUptiResult result, const char **str)
         }
     return CUPTI_ERROR_INVALID_PARAMETER;
 }
+
+/* ---- tracing */
+
+#define TRACING_LIST(X)                                                                            \
+    X(cuptiActivityDisable)                                                                        \
+    X(cuptiActivityEnable)                                                                         \
+    X(cuptiActivityEnableCudaEventDeviceTimestamps)                                                \
+    X(cuptiActivityEnableDriverApi)                                                                \
+    X(cuptiActivityEnableRuntimeApi)                                                               \
+    X(cuptiActivityFlushAll)                                                                       \
+    X(cuptiActivityGetNextRecord)                                                                  \
+    X(cuptiActivityGetNumDroppedRecords)                                                           \
+    X(cuptiActivityPopExternalCorrelationId)                                                       \
+    X(cuptiActivityPushExternalCorrelationId)                                                      \
+    X(cuptiActivityRegisterCallbacks)                                                              \
+    X(cuptiActivityRegisterTimestampCallback)                                                      \
+    X(cuptiActivitySetAttribute)                                                                   \
+    X(cuptiEnableCallback)                                                                         \
+    X(cuptiEnableDomain)                                                                           \
+    X(cuptiFinalize)                                                                               \
+    X(cuptiGetCallbackName)                                                                        \
+    X(cuptiSubscribe)                                                                              \
+    X(cuptiUnsubscribe)
+
+static CUptiResult refuse(const char *name)
+{
+    enum hd_status status = hd_error(HD_NOT_SUPPORTED, "%s is not implemented", name);
+
+    return status == HD_OK ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_SUPPORTED;
+}
+
+/* Their parameters are not looked at. */
+#define X(name)                                                                                    \
+    HD_EXPORT CUptiResult name(void);                                                              \
+    CUptiResult name(void)                                                                         \
+    {                                                                                              \
+        return refuse(#name);                                                                      \
+    }
+TRACING_LIST(X)
+#undef X

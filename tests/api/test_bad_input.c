@@ -13,12 +13,13 @@ const char *heddle_error_message(void);
 #define success(call, ...) eq_u64((call), CUDA_SUCCESS, __VA_ARGS__)
 
 #define HEADER                                                                                     \
-    ".version 8.0\n.target sm_80\n.address_size 64\n"                                              \
+    ".version 8.0\n.target sm_90\n.address_size 64\n"                                              \
     ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"                       \
     ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, "      \
     ".param .b64 c);\n"                                                                            \
     ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"                                       \
     ".extern .func free(.param .b64 p);\n"                                                         \
+    ".extern .func (.param .b32 r) __cudaCDP2GetDevice(.param .b64 d);\n"                          \
     ".global .align 1 .b8 text[6] = {35, 32, 37, 115, 10, 0};\n"                                   \
     ".func (.param .b32 r) noop(.param .b32 a) { ret; }\n"                                         \
     ".visible .entry k(.param .u64 p, .param .u64 q)\n"                                            \
@@ -45,6 +46,35 @@ static const struct kernel_case {
     {"atomic on freed memory", "red.global.add.u32 [%d2+4096], 1;", CUDA_ERROR_ILLEGAL_ADDRESS},
     {"compare and swap on null", "atom.cas.b64 %d3, [8], %d1, %d2; st.global.u64 [%d1], %d3;",
      CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"16 bytes exchanged with null",
+     "{ .reg .b128 %q; mov.b128 %q, {%d1, %d2}; mov.u64 %d3, 0; atom.exch.b128 %q, [%d3], %q; "
+     "mov.b128 {%d3, %d4}, %q; st.global.u64 [%d1], %d3; }",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"matrix rows from null",
+     "mov.u64 %d3, 0; ldmatrix.sync.aligned.m8n8.x4.b16 {%r2, %r3, %r4, %r5}, [%d3]; "
+     "st.global.u32 [%d1], %r4;",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"matrix rows to null", "mov.u64 %d3, 0; stmatrix.sync.aligned.m8n8.x2.b16 [%d3], {%r1, %r1};",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"asynchronous copy from null",
+     "mov.u32 %r2, sm; mov.u64 %d3, 0; cp.async.ca.shared.global [%r2], [%d3], 16; "
+     "cp.async.wait_all; ld.shared.u32 %r3, [sm]; st.global.u32 [%d1], %r3;",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"bulk copy to null",
+     "mov.u32 %r2, sm; mov.u64 %d3, 0; cp.async.bulk.global.shared::cta.bulk_group [%d3], [%r2], "
+     "16; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"texture that is null",
+     "mov.u64 %d3, 0; tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%d3, {%r1}]; "
+     "st.global.u32 [%d1], %r2;",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"texture near null",
+     "mov.u64 %d3, 64; tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%d3, {%r1}]; "
+     "st.global.u32 [%d1], %r2;",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"answer of the device runtime near null",
+     "{ .param .b64 a; .param .b32 r; st.param.b64 [a], 8; call (r), __cudaCDP2GetDevice, (a); }",
+     CUDA_ERROR_ILLEGAL_ADDRESS},
     {"gather from everywhere",
      "mul.wide.u32 %d3, %r1, 0x10001000; ld.global.u32 %r2, [%d3]; st.global.u32 [%d1], %r2;",
      CUDA_ERROR_ILLEGAL_ADDRESS},
@@ -61,6 +91,10 @@ static const struct kernel_case {
      "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], 1234; "
      "st.param.b64 [b], 0; call (r), vprintf, (a, b); }",
      CUDA_ERROR_ILLEGAL_ADDRESS},
+    {"printf with a null format",
+     "{ .param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], 0; "
+     "st.param.b64 [b], 0; call (r), vprintf, (a, b); }",
+     CUDA_SUCCESS},
     {"assertion",
      "{ .param .b64 a, b, d, e; .param .b32 c; mov.u64 %d3, text; cvta.global.u64 %d3, %d3; "
      "st.param.b64 [a], %d3; st.param.b64 [b], %d3; st.param.b32 [c], 7; st.param.b64 [d], %d3; "
@@ -282,7 +316,7 @@ static void test_one_bad_kernel(void)
     ok(loaded == CU_FUNCTION_LOADING_STATE_UNLOADED, "nothing is loaded yet");
     text = said(launch, all[0], &status);
     eq_u64(status, CUDA_ERROR_NOT_SUPPORTED, "a launch of it fails");
-    if (!ok(strstr(text, "kernel k") && strstr(text, "mma.sync") && strstr(text, ":15:"),
+    if (!ok(strstr(text, "kernel k") && strstr(text, "mma.sync") && strstr(text, ":16:"),
             "stderr names kernel, instruction and line"))
         diag("%s", text);
     text = said(get_mma, &lazy, &status);

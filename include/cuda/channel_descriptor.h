@@ -7,19 +7,19 @@
 
 #if defined(__cplusplus)
 
-template <class T> inline __host__ cudaChannelFormatDesc cudaCreateChannelDesc()
+template <class _Tp> inline __host__ cudaChannelFormatDesc cudaCreateChannelDesc()
 {
     return cudaCreateChannelDesc(0, 0, 0, 0, cudaChannelFormatKindNone);
 }
 
-#define HEDDLE_CHANNEL(T, bits, n, kind)                                                           \
-    template <> inline __host__ cudaChannelFormatDesc cudaCreateChannelDesc<T>()                   \
+#define HEDDLE_CHANNEL(_Tp, bits, n, kind)                                                         \
+    template <> inline __host__ cudaChannelFormatDesc cudaCreateChannelDesc<_Tp>()                 \
     {                                                                                              \
         return cudaCreateChannelDesc(bits, (n) > 1 ? bits : 0, (n) > 2 ? bits : 0,                 \
                                      (n) > 3 ? bits : 0, cudaChannelFormatKind##kind);             \
     }
-#define HEDDLE_CHANNELS(T, name, bits, kind)                                                       \
-    HEDDLE_CHANNEL(T, bits, 1, kind)                                                               \
+#define HEDDLE_CHANNELS(_Tp, name, bits, kind)                                                     \
+    HEDDLE_CHANNEL(_Tp, bits, 1, kind)                                                             \
     HEDDLE_CHANNEL(name##1, bits, 1, kind)                                                         \
     HEDDLE_CHANNEL(name##2, bits, 2, kind)                                                         \
     HEDDLE_CHANNEL(name##4, bits, 4, kind)

@@ -181,100 +181,100 @@ struct __align__(4) __nv_bfloat162 {
 #undef HEDDLE_BITS
 #undef HEDDLE_ATOMIC_ARCH
 
-#define HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
-#define DEV static __device__ __forceinline__
+#define HEDDLE_HALF_HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
+#define HEDDLE_HALF_DEV static __device__ __forceinline__
 
 /* Conversions. */
-HD __nv_bfloat16 __float2bfloat16(float f)
+HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16(float f)
 {
     return __nv_bfloat16(f);
 }
-HD __nv_bfloat16 __float2bfloat16_rn(float f)
+HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rn(float f)
 {
     return __nv_bfloat16(f);
 }
-HD __nv_bfloat16 __double2bfloat16(double f)
+HEDDLE_HALF_HD __nv_bfloat16 __double2bfloat16(double f)
 {
     return __nv_bfloat16(f);
 }
-HD float __bfloat162float(__nv_bfloat16 a)
+HEDDLE_HALF_HD float __bfloat162float(__nv_bfloat16 a)
 {
     return (float)a;
 }
-HD __nv_bfloat162 __float2bfloat162_rn(float f)
+HEDDLE_HALF_HD __nv_bfloat162 __float2bfloat162_rn(float f)
 {
     return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(f));
 }
-HD __nv_bfloat162 __floats2bfloat162_rn(float f, float g)
+HEDDLE_HALF_HD __nv_bfloat162 __floats2bfloat162_rn(float f, float g)
 {
     return __nv_bfloat162(__nv_bfloat16(f), __nv_bfloat16(g));
 }
-HD __nv_bfloat162 __float22bfloat162_rn(float2 v)
+HEDDLE_HALF_HD __nv_bfloat162 __float22bfloat162_rn(float2 v)
 {
     return __nv_bfloat162(__nv_bfloat16(v.x), __nv_bfloat16(v.y));
 }
-HD float2 __bfloat1622float2(__nv_bfloat162 a)
+HEDDLE_HALF_HD float2 __bfloat1622float2(__nv_bfloat162 a)
 {
     return make_float2((float)a.x, (float)a.y);
 }
-HD float __low2float(__nv_bfloat162 a)
+HEDDLE_HALF_HD float __low2float(__nv_bfloat162 a)
 {
     return (float)a.x;
 }
-HD float __high2float(__nv_bfloat162 a)
+HEDDLE_HALF_HD float __high2float(__nv_bfloat162 a)
 {
     return (float)a.y;
 }
-HD __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a)
+HEDDLE_HALF_HD __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a)
 {
     return a.x;
 }
-HD __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a)
+HEDDLE_HALF_HD __nv_bfloat16 __high2bfloat16(__nv_bfloat162 a)
 {
     return a.y;
 }
-HD __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a)
+HEDDLE_HALF_HD __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 a)
 {
     return __nv_bfloat162(a, a);
 }
-HD __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b)
+HEDDLE_HALF_HD __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 a, __nv_bfloat16 b)
 {
     return __nv_bfloat162(a, b);
 }
-HD __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a)
+HEDDLE_HALF_HD __nv_bfloat162 __low2bfloat162(__nv_bfloat162 a)
 {
     return __nv_bfloat162(a.x, a.x);
 }
-HD __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a)
+HEDDLE_HALF_HD __nv_bfloat162 __high2bfloat162(__nv_bfloat162 a)
 {
     return __nv_bfloat162(a.y, a.y);
 }
-HD __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b)
+HEDDLE_HALF_HD __nv_bfloat162 __lows2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b)
 {
     return __nv_bfloat162(a.x, b.x);
 }
-HD __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b)
+HEDDLE_HALF_HD __nv_bfloat162 __highs2bfloat162(__nv_bfloat162 a, __nv_bfloat162 b)
 {
     return __nv_bfloat162(a.y, b.y);
 }
-HD __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b)
+HEDDLE_HALF_HD __nv_bfloat162 make_bfloat162(__nv_bfloat16 a, __nv_bfloat16 b)
 {
     return __nv_bfloat162(a, b);
 }
-HD unsigned short __bfloat16_as_ushort(__nv_bfloat16 a)
+HEDDLE_HALF_HD unsigned short __bfloat16_as_ushort(__nv_bfloat16 a)
 {
     return a.__x;
 }
-HD short __bfloat16_as_short(__nv_bfloat16 a)
+HEDDLE_HALF_HD short __bfloat16_as_short(__nv_bfloat16 a)
 {
     return (short)a.__x;
 }
-HD __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits)
+HEDDLE_HALF_HD __nv_bfloat16 __ushort_as_bfloat16(unsigned short bits)
 {
     __nv_bfloat16_raw raw = {bits};
     return __nv_bfloat16(raw);
 }
-HD __nv_bfloat16 __short_as_bfloat16(short bits)
+HEDDLE_HALF_HD __nv_bfloat16 __short_as_bfloat16(short bits)
 {
     __nv_bfloat16_raw raw = {(unsigned short)bits};
     return __nv_bfloat16(raw);
@@ -284,7 +284,7 @@ HD __nv_bfloat16 __short_as_bfloat16(short bits)
  * Float to 16 bits in the other rounding modes: round to nearest, then step by one unit when that went
  * the wrong way. Finite values never step over the infinities' neighbours by themselves.
  */
-HD __nv_bfloat16 heddle_bf16_step(__nv_bfloat16 a, int up)
+HEDDLE_HALF_HD __nv_bfloat16 heddle_bf16_step(__nv_bfloat16 a, int up)
 {
     unsigned short bits = a.__x;
     if ((bits & 0x7fff) == 0)
@@ -293,40 +293,40 @@ HD __nv_bfloat16 heddle_bf16_step(__nv_bfloat16 a, int up)
         bits = (unsigned short)(((bits >> 15) != 0) == (up != 0) ? bits - 1 : bits + 1);
     return __ushort_as_bfloat16(bits);
 }
-HD __nv_bfloat16 __float2bfloat16_ru(float f)
+HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_ru(float f)
 {
     __nv_bfloat16 a(f);
     return (float)a < f ? heddle_bf16_step(a, 1) : a;
 }
-HD __nv_bfloat16 __float2bfloat16_rd(float f)
+HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rd(float f)
 {
     __nv_bfloat16 a(f);
     return (float)a > f ? heddle_bf16_step(a, 0) : a;
 }
-HD __nv_bfloat16 __float2bfloat16_rz(float f)
+HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rz(float f)
 {
     return f < 0.0f ? __float2bfloat16_ru(f) : __float2bfloat16_rd(f);
 }
 
 /* Integers. Results outside the integer's range saturate, a NaN gives 0, as cvt does. */
 #define HEDDLE_INTEGER(name, type)                                                                 \
-    DEV type __bfloat162##name##_rn(__nv_bfloat16 a)                                               \
+    HEDDLE_HALF_DEV type __bfloat162##name##_rn(__nv_bfloat16 a)                                   \
     {                                                                                              \
         return heddle_cvt_##name(rintf((float)a));                                                 \
     }                                                                                              \
-    DEV type __bfloat162##name##_rz(__nv_bfloat16 a)                                               \
+    HEDDLE_HALF_DEV type __bfloat162##name##_rz(__nv_bfloat16 a)                                   \
     {                                                                                              \
         return heddle_cvt_##name(truncf((float)a));                                                \
     }                                                                                              \
-    DEV type __bfloat162##name##_rd(__nv_bfloat16 a)                                               \
+    HEDDLE_HALF_DEV type __bfloat162##name##_rd(__nv_bfloat16 a)                                   \
     {                                                                                              \
         return heddle_cvt_##name(floorf((float)a));                                                \
     }                                                                                              \
-    DEV type __bfloat162##name##_ru(__nv_bfloat16 a)                                               \
+    HEDDLE_HALF_DEV type __bfloat162##name##_ru(__nv_bfloat16 a)                                   \
     {                                                                                              \
         return heddle_cvt_##name(ceilf((float)a));                                                 \
     }                                                                                              \
-    HD __nv_bfloat16 __##name##2bfloat16_rn(type v)                                                \
+    HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rn(type v)                                    \
     {                                                                                              \
         return __nv_bfloat16(v);                                                                   \
     }
@@ -339,8 +339,8 @@ HEDDLE_INTEGER(ll, long long)
 HEDDLE_INTEGER(ull, unsigned long long)
 #undef HEDDLE_INTEGER
 
-#undef DEV
-#undef HD
+#undef HEDDLE_HALF_DEV
+#undef HEDDLE_HALF_HD
 
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;

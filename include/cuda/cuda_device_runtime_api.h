@@ -49,11 +49,11 @@ static inline __device__ void cudaGridDependencySynchronize(void)
 #endif
 }
 
-template <class T>
+template <class _Tp>
 static inline __device__ cudaError_t cudaGraphKernelNodeSetParam(cudaGraphDeviceNode_t node,
-                                                                 size_t offset, const T &value)
+                                                                 size_t offset, const _Tp &value)
 {
-    return cudaGraphKernelNodeSetParam(node, offset, &value, sizeof(T));
+    return cudaGraphKernelNodeSetParam(node, offset, &value, sizeof(_Tp));
 }
 
 #endif

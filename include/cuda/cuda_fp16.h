@@ -165,100 +165,100 @@ struct __align__(4) __half2 {
 #undef HEDDLE_BITS
 #undef HEDDLE_ATOMIC_ARCH
 
-#define HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
-#define DEV static __device__ __forceinline__
+#define HEDDLE_HALF_HD  static __inline__ __host__ __device__ __attribute__((unused, always_inline))
+#define HEDDLE_HALF_DEV static __device__ __forceinline__
 
 /* Conversions. */
-HD __half __float2half(float f)
+HEDDLE_HALF_HD __half __float2half(float f)
 {
     return __half(f);
 }
-HD __half __float2half_rn(float f)
+HEDDLE_HALF_HD __half __float2half_rn(float f)
 {
     return __half(f);
 }
-HD __half __double2half(double f)
+HEDDLE_HALF_HD __half __double2half(double f)
 {
     return __half(f);
 }
-HD float __half2float(__half a)
+HEDDLE_HALF_HD float __half2float(__half a)
 {
     return (float)a;
 }
-HD __half2 __float2half2_rn(float f)
+HEDDLE_HALF_HD __half2 __float2half2_rn(float f)
 {
     return __half2(__half(f), __half(f));
 }
-HD __half2 __floats2half2_rn(float f, float g)
+HEDDLE_HALF_HD __half2 __floats2half2_rn(float f, float g)
 {
     return __half2(__half(f), __half(g));
 }
-HD __half2 __float22half2_rn(float2 v)
+HEDDLE_HALF_HD __half2 __float22half2_rn(float2 v)
 {
     return __half2(__half(v.x), __half(v.y));
 }
-HD float2 __half22float2(__half2 a)
+HEDDLE_HALF_HD float2 __half22float2(__half2 a)
 {
     return make_float2((float)a.x, (float)a.y);
 }
-HD float __low2float(__half2 a)
+HEDDLE_HALF_HD float __low2float(__half2 a)
 {
     return (float)a.x;
 }
-HD float __high2float(__half2 a)
+HEDDLE_HALF_HD float __high2float(__half2 a)
 {
     return (float)a.y;
 }
-HD __half __low2half(__half2 a)
+HEDDLE_HALF_HD __half __low2half(__half2 a)
 {
     return a.x;
 }
-HD __half __high2half(__half2 a)
+HEDDLE_HALF_HD __half __high2half(__half2 a)
 {
     return a.y;
 }
-HD __half2 __half2half2(__half a)
+HEDDLE_HALF_HD __half2 __half2half2(__half a)
 {
     return __half2(a, a);
 }
-HD __half2 __halves2half2(__half a, __half b)
+HEDDLE_HALF_HD __half2 __halves2half2(__half a, __half b)
 {
     return __half2(a, b);
 }
-HD __half2 __low2half2(__half2 a)
+HEDDLE_HALF_HD __half2 __low2half2(__half2 a)
 {
     return __half2(a.x, a.x);
 }
-HD __half2 __high2half2(__half2 a)
+HEDDLE_HALF_HD __half2 __high2half2(__half2 a)
 {
     return __half2(a.y, a.y);
 }
-HD __half2 __lows2half2(__half2 a, __half2 b)
+HEDDLE_HALF_HD __half2 __lows2half2(__half2 a, __half2 b)
 {
     return __half2(a.x, b.x);
 }
-HD __half2 __highs2half2(__half2 a, __half2 b)
+HEDDLE_HALF_HD __half2 __highs2half2(__half2 a, __half2 b)
 {
     return __half2(a.y, b.y);
 }
-HD __half2 make_half2(__half a, __half b)
+HEDDLE_HALF_HD __half2 make_half2(__half a, __half b)
 {
     return __half2(a, b);
 }
-HD unsigned short __half_as_ushort(__half a)
+HEDDLE_HALF_HD unsigned short __half_as_ushort(__half a)
 {
     return a.__x;
 }
-HD short __half_as_short(__half a)
+HEDDLE_HALF_HD short __half_as_short(__half a)
 {
     return (short)a.__x;
 }
-HD __half __ushort_as_half(unsigned short bits)
+HEDDLE_HALF_HD __half __ushort_as_half(unsigned short bits)
 {
     __half_raw raw = {bits};
     return __half(raw);
 }
-HD __half __short_as_half(short bits)
+HEDDLE_HALF_HD __half __short_as_half(short bits)
 {
     __half_raw raw = {(unsigned short)bits};
     return __half(raw);
@@ -268,7 +268,7 @@ HD __half __short_as_half(short bits)
  * Float to 16 bits in the other rounding modes: round to nearest, then step by one unit when that went
  * the wrong way. Finite values never step over the infinities' neighbours by themselves.
  */
-HD __half heddle_f16_step(__half a, int up)
+HEDDLE_HALF_HD __half heddle_f16_step(__half a, int up)
 {
     unsigned short bits = a.__x;
     if ((bits & 0x7fff) == 0)
@@ -277,40 +277,40 @@ HD __half heddle_f16_step(__half a, int up)
         bits = (unsigned short)(((bits >> 15) != 0) == (up != 0) ? bits - 1 : bits + 1);
     return __ushort_as_half(bits);
 }
-HD __half __float2half_ru(float f)
+HEDDLE_HALF_HD __half __float2half_ru(float f)
 {
     __half a(f);
     return (float)a < f ? heddle_f16_step(a, 1) : a;
 }
-HD __half __float2half_rd(float f)
+HEDDLE_HALF_HD __half __float2half_rd(float f)
 {
     __half a(f);
     return (float)a > f ? heddle_f16_step(a, 0) : a;
 }
-HD __half __float2half_rz(float f)
+HEDDLE_HALF_HD __half __float2half_rz(float f)
 {
     return f < 0.0f ? __float2half_ru(f) : __float2half_rd(f);
 }
 
 /* Integers. Results outside the integer's range saturate, a NaN gives 0, as cvt does. */
 #define HEDDLE_INTEGER(name, type)                                                                 \
-    DEV type __half2##name##_rn(__half a)                                                          \
+    HEDDLE_HALF_DEV type __half2##name##_rn(__half a)                                              \
     {                                                                                              \
         return heddle_cvt_##name(rintf((float)a));                                                 \
     }                                                                                              \
-    DEV type __half2##name##_rz(__half a)                                                          \
+    HEDDLE_HALF_DEV type __half2##name##_rz(__half a)                                              \
     {                                                                                              \
         return heddle_cvt_##name(truncf((float)a));                                                \
     }                                                                                              \
-    DEV type __half2##name##_rd(__half a)                                                          \
+    HEDDLE_HALF_DEV type __half2##name##_rd(__half a)                                              \
     {                                                                                              \
         return heddle_cvt_##name(floorf((float)a));                                                \
     }                                                                                              \
-    DEV type __half2##name##_ru(__half a)                                                          \
+    HEDDLE_HALF_DEV type __half2##name##_ru(__half a)                                              \
     {                                                                                              \
         return heddle_cvt_##name(ceilf((float)a));                                                 \
     }                                                                                              \
-    HD __half __##name##2half_rn(type v)                                                           \
+    HEDDLE_HALF_HD __half __##name##2half_rn(type v)                                               \
     {                                                                                              \
         return __half(v);                                                                          \
     }
@@ -323,8 +323,8 @@ HEDDLE_INTEGER(ll, long long)
 HEDDLE_INTEGER(ull, unsigned long long)
 #undef HEDDLE_INTEGER
 
-#undef DEV
-#undef HD
+#undef HEDDLE_HALF_DEV
+#undef HEDDLE_HALF_HD
 
 typedef __half half;
 typedef __half2 half2;

@@ -12,11 +12,11 @@
 namespace heddle_surface {
 
 /* Access of N bytes as the vector type the instruction moves. */
-template <int N> struct word;
+template <int _Np> struct word;
 
 #define HEDDLE_LIST(...) __VA_ARGS__
-#define HEDDLE_SURFACE_ONE(T, c, b, geom, id, mode, params, at1, at2, ...)                         \
-    static __device__ __forceinline__ void read_##id##_##mode(T &v, cudaSurfaceObject_t object,    \
+#define HEDDLE_SURFACE_ONE(_Tp, c, b, geom, id, mode, params, at1, at2, ...)                       \
+    static __device__ __forceinline__ void read_##id##_##mode(_Tp &v, cudaSurfaceObject_t object,  \
                                                               HEDDLE_LIST params)                  \
     {                                                                                              \
         __asm__ __volatile__("suld.b." geom "." b "." #mode " {%0}, [%1, " at1 "];"                \
@@ -24,15 +24,15 @@ template <int N> struct word;
                              : "l"(object), __VA_ARGS__                                            \
                              : "memory");                                                          \
     }                                                                                              \
-    static __device__ __forceinline__ void write_##id##_##mode(T v, cudaSurfaceObject_t object,    \
+    static __device__ __forceinline__ void write_##id##_##mode(_Tp v, cudaSurfaceObject_t object,  \
                                                                HEDDLE_LIST params)                 \
     {                                                                                              \
         __asm__ __volatile__("sust.b." geom "." b "." #mode " [%1, " at1 "], {%0};" ::c(v),        \
                              "l"(object), __VA_ARGS__                                              \
                              : "memory");                                                          \
     }
-#define HEDDLE_SURFACE_TWO(T, c, b, geom, id, mode, params, at1, at2, ...)                         \
-    static __device__ __forceinline__ void read_##id##_##mode(T &v, cudaSurfaceObject_t object,    \
+#define HEDDLE_SURFACE_TWO(_Tp, c, b, geom, id, mode, params, at1, at2, ...)                       \
+    static __device__ __forceinline__ void read_##id##_##mode(_Tp &v, cudaSurfaceObject_t object,  \
                                                               HEDDLE_LIST params)                  \
     {                                                                                              \
         __asm__ __volatile__("suld.b." geom ".v2." b "." #mode " {%0, %1}, [%2, " at2 "];"         \
@@ -40,7 +40,7 @@ template <int N> struct word;
                              : "l"(object), __VA_ARGS__                                            \
                              : "memory");                                                          \
     }                                                                                              \
-    static __device__ __forceinline__ void write_##id##_##mode(T v, cudaSurfaceObject_t object,    \
+    static __device__ __forceinline__ void write_##id##_##mode(_Tp v, cudaSurfaceObject_t object,  \
                                                                HEDDLE_LIST params)                 \
     {                                                                                              \
         __asm__ __volatile__("sust.b." geom ".v2." b "." #mode " [%2, " at2                        \
@@ -115,36 +115,36 @@ template <> struct word<16> {
 } // namespace heddle_surface
 
 #define HEDDLE_SURFACE(name, id, params, ...)                                                      \
-    template <class T>                                                                             \
+    template <class _Tp>                                                                           \
     static __device__ __forceinline__ void name##read(                                             \
-        T *result, cudaSurfaceObject_t object, HEDDLE_LIST params,                                 \
+        _Tp *result, cudaSurfaceObject_t object, HEDDLE_LIST params,                               \
         cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                                       \
     {                                                                                              \
-        typename heddle_surface::word<sizeof(T)>::type w;                                          \
+        typename heddle_surface::word<sizeof(_Tp)>::type w;                                        \
         if (mode == cudaBoundaryModeZero)                                                          \
             heddle_surface::read_##id##_zero(w, object, __VA_ARGS__);                              \
         else if (mode == cudaBoundaryModeClamp)                                                    \
             heddle_surface::read_##id##_clamp(w, object, __VA_ARGS__);                             \
         else                                                                                       \
             heddle_surface::read_##id##_trap(w, object, __VA_ARGS__);                              \
-        __builtin_memcpy(result, &w, sizeof(T));                                                   \
+        __builtin_memcpy(result, &w, sizeof(_Tp));                                                 \
     }                                                                                              \
-    template <class T>                                                                             \
-    static __device__ __forceinline__ T name##read(cudaSurfaceObject_t object, HEDDLE_LIST params, \
-                                                   cudaSurfaceBoundaryMode mode =                  \
-                                                       cudaBoundaryModeTrap)                       \
+    template <class _Tp>                                                                           \
+    static __device__ __forceinline__ _Tp name##read(                                              \
+        cudaSurfaceObject_t object, HEDDLE_LIST params,                                            \
+        cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                                       \
     {                                                                                              \
-        T result;                                                                                  \
+        _Tp result;                                                                                \
         name##read(&result, object, __VA_ARGS__, mode);                                            \
         return result;                                                                             \
     }                                                                                              \
-    template <class T>                                                                             \
+    template <class _Tp>                                                                           \
     static __device__ __forceinline__ void name##write(                                            \
-        T value, cudaSurfaceObject_t object, HEDDLE_LIST params,                                   \
+        _Tp value, cudaSurfaceObject_t object, HEDDLE_LIST params,                                 \
         cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap)                                       \
     {                                                                                              \
-        typename heddle_surface::word<sizeof(T)>::type w;                                          \
-        __builtin_memcpy(&w, &value, sizeof(T));                                                   \
+        typename heddle_surface::word<sizeof(_Tp)>::type w;                                        \
+        __builtin_memcpy(&w, &value, sizeof(_Tp));                                                 \
         if (mode == cudaBoundaryModeZero)                                                          \
             heddle_surface::write_##id##_zero(w, object, __VA_ARGS__);                             \
         else if (mode == cudaBoundaryModeClamp)                                                    \

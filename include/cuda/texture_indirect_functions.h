@@ -9,20 +9,25 @@
 
 #if defined(__CUDA__) && __cplusplus >= 201103L
 
+/* The compiler's header, and what its macros expand to below, has names that programs may define. */
+#pragma push_macro("T")
+#pragma push_macro("N")
+#undef T
+#undef N
 #include <__clang_cuda_texture_intrinsics.h>
 
 /* op: clang's name of the operation; (params) and the arguments without their types. */
 #define HEDDLE_TEX(name, op, params, ...)                                                          \
-    template <class T>                                                                             \
-    static __device__ __forceinline__ void name(T *result, cudaTextureObject_t object,             \
+    template <class _Tp>                                                                           \
+    static __device__ __forceinline__ void name(_Tp *result, cudaTextureObject_t object,           \
                                                 HEDDLE_LIST params)                                \
     {                                                                                              \
         __nv_tex_surf_handler(op, result, object, __VA_ARGS__);                                    \
     }                                                                                              \
-    template <class T>                                                                             \
-    static __device__ __forceinline__ T name(cudaTextureObject_t object, HEDDLE_LIST params)       \
+    template <class _Tp>                                                                           \
+    static __device__ __forceinline__ _Tp name(cudaTextureObject_t object, HEDDLE_LIST params)     \
     {                                                                                              \
-        T result;                                                                                  \
+        _Tp result;                                                                                \
         __nv_tex_surf_handler(op, &result, object, __VA_ARGS__);                                   \
         return result;                                                                             \
     }
@@ -53,6 +58,9 @@ HEDDLE_TEX(tex3DGrad, "__itex3DGrad_v2", (float x, float y, float z, float4 dpdx
 
 #undef HEDDLE_LIST
 #undef HEDDLE_TEX
+
+#pragma pop_macro("T")
+#pragma pop_macro("N")
 
 #endif
 

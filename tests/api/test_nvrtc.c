@@ -154,6 +154,106 @@ static void test_names_and_headers(void)
     success(nvrtcDestroyProgram(&p), "destroy");
 }
 
+/* Macros of programs reach the program, not the headers that stand in front of it. */
+static void test_macros(void)
+{
+    static const char *const options[] = {"-arch=sm_120", "-DN=3",          "-DT=int",   "-DHD=5",
+                                          "-DNDEBUG",     "-DSUM(a,b)=a+b", "-D",        "WITH=1",
+                                          "-UWITH",       "-DGroup=7",      "-include=", "-DOp=9"};
+    char included[] = "/tmp/nvrtc-include-XXXXXX", word[64];
+    const char *words[HD_COUNT_OF(options)];
+    nvrtcProgram p =
+        program_of("#include <cuda_fp16.h>\n"
+                   "#include <cooperative_groups.h>\n"
+                   "#ifdef WITH\n#error it was undefined\n#endif\n"
+                   "extern \"C\" __global__ void k(T *out)\n"
+                   "{ assert(false); *out = SUM(N, HD) * 100 + Group + Op + MORE; }\n");
+    int fd = mkstemp(included);
+
+    if (fd < 0 || write(fd, "#define MORE (1000 * N)\n", 24) != 24)
+        abort();
+    close(fd);
+    memcpy(words, options, sizeof(words));
+    snprintf(word, sizeof(word), "-include=%s", included);
+    words[10] = word;
+    if (!success(nvrtcCompileProgram(p, (int)HD_COUNT_OF(words), words), "compile"))
+        diag("%s", log_of(p));
+    void *image = cubin_of(p);
+    eq_u64((unsigned)run(image, "k"), 3 + 500 + 16 + 3000, "what it computes with them");
+    free(image);
+    success(nvrtcDestroyProgram(&p), "destroy");
+    p = program_of("extern \"C\" __global__ void k() { }");
+    success(!nvrtcCompileProgram(p, 1, (const char *const[]){"-D1=2"}), "a name that is none");
+    log_has(p, "command line(1)");
+    success(nvrtcDestroyProgram(&p), "destroy");
+    unlink(included);
+}
+
+static size_t entries_of(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    size_t n = 0;
+
+    for (struct dirent *d; dir && (d = readdir(dir));)
+        n += strstr(d->d_name, ".code") != NULL;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static void empty(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    char path[512];
+
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        snprintf(path, sizeof(path), "%s/%s", folder, d->d_name);
+        (void)unlink(path);
+    }
+    if (dir)
+        closedir(dir);
+    (void)rmdir(folder);
+}
+
+/* The same words again: what stands in front is compiled ahead. Others are not mixed up. */
+static void test_front(const char *cache)
+{
+    static const char source[] =
+        "extern \"C\" __global__ void k(int *out) { assert(N > 0); *out = __CUDA_ARCH__ + N; }";
+    static const struct {
+        const char *arch, *macro;
+        size_t kept; /* entries of the cache: a note first, then what is compiled ahead */
+        int result;
+    } rounds[] = {
+        {"-arch=sm_90", "-DN=1", 1, 901},   {"-arch=sm_90", "-DN=2", 1, 902},
+        {"-arch=sm_90", "-DN=1", 0, 901},   {"-arch=sm_120", "-DN=1", 1, 1201},
+        {"-arch=sm_120", "-DN=3", 1, 1203}, {"-arch=sm_90", "-DN=4", 0, 904},
+    };
+    char *first = NULL;
+
+    for (size_t i = 0; i < HD_COUNT_OF(rounds); i++) {
+        const char *words[] = {rounds[i].arch, rounds[i].macro};
+        size_t before = entries_of(cache);
+        nvrtcProgram p = program_of(source);
+
+        if (!success(nvrtcCompileProgram(p, 2, words), "round %zu", i))
+            diag("%s", log_of(p));
+        eq_u64(entries_of(cache) - before, rounds[i].kept, "what is kept");
+        char *ptx = ptx_of(p);
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), (unsigned)rounds[i].result, "its result");
+        if (i == 0)
+            first = ptx;
+        else if (i == 2)
+            eq_str(ptx, first, "the PTX is the same as without");
+        if (i)
+            free(ptx);
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+    free(first);
+}
+
 static void test_kinds_of_results(void)
 {
     static const char *const is_virtual[] = {"-arch=compute_90"};
@@ -247,19 +347,28 @@ static void test_leftovers(const char *folder)
     (void)rmdir(folder);
 }
 
-int main(void)
+/* With an argument: what is kept between programs, in a cache of its own. */
+int main(int argc, char **argv)
 {
-    char folder[] = "/tmp/nvrtc-XXXXXX";
+    char folder[] = "/tmp/nvrtc-XXXXXX", cache[64];
     CUcontext ctx;
 
     if (!mkdtemp(folder))
         return 1;
     setenv("TMPDIR", folder, 1);
     setenv("HEDDLE_MEMORY", "256M", 1);
-    setenv("HEDDLE_CACHE", "off", 1);
+    snprintf(cache, sizeof(cache), "%s/cache", folder);
+    setenv("HEDDLE_CACHE", argc > 1 ? cache : "off", 1);
     success(cuInit(0), "cuInit");
     success(cuCtxCreate_v2(&ctx, 0, 0), "context");
+    if (argc > 1) {
+        test_front(cache);
+        empty(cache);
+        test_leftovers(folder);
+        return done();
+    }
     test_architectures();
+    test_macros();
     test_names_and_headers();
     test_kinds_of_results();
     test_errors();

@@ -9,8 +9,8 @@
 
 namespace cooperative_groups {
 
-template <class Group, class T>
-HEDDLE_CG void memcpy_async(const Group &group, T *dst, const T *src, size_t size_B)
+template <class _Group, class _Tp>
+HEDDLE_CG void memcpy_async(const _Group &group, _Tp *dst, const _Tp *src, size_t size_B)
 {
     size_t words = size_B / 4, step = group.size(), rank = group.thread_rank();
     bool aligned = (((size_t)dst | (size_t)src) & 3) == 0;
@@ -23,11 +23,11 @@ HEDDLE_CG void memcpy_async(const Group &group, T *dst, const T *src, size_t siz
     for (size_t i = words * 4 + rank; i < size_B; i += step)
         to[i] = from[i];
 }
-template <class Group> HEDDLE_CG void wait(const Group &group)
+template <class _Group> HEDDLE_CG void wait(const _Group &group)
 {
     group.sync();
 }
-template <unsigned int Stages, class Group> HEDDLE_CG void wait_prior(const Group &group)
+template <unsigned int _Stages, class _Group> HEDDLE_CG void wait_prior(const _Group &group)
 {
     group.sync();
 }

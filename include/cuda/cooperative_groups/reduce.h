@@ -7,8 +7,8 @@
 namespace cooperative_groups {
 
 #define HEDDLE_OPERATOR(name, expr)                                                                \
-    template <class T> struct name {                                                               \
-        HEDDLE_MEMBER T operator()(const T &a, const T &b) const                                   \
+    template <class _Tp> struct name {                                                             \
+        HEDDLE_MEMBER _Tp operator()(const _Tp &a, const _Tp &b) const                             \
         {                                                                                          \
             return expr;                                                                           \
         }                                                                                          \
@@ -22,21 +22,22 @@ HEDDLE_OPERATOR(bit_xor, a ^ b)
 #undef HEDDLE_OPERATOR
 
 /* The same value in every member: a butterfly over the tile. */
-template <unsigned int N, class Parent, class T, class Op>
-HEDDLE_CG T reduce(const thread_block_tile<N, Parent> &group, T value, Op op)
+template <unsigned int _Np, class _Parent, class _Tp, class _Op>
+HEDDLE_CG _Tp reduce(const thread_block_tile<_Np, _Parent> &group, _Tp value, _Op op)
 {
 #pragma unroll
-    for (unsigned int step = N / 2; step > 0; step /= 2)
+    for (unsigned int step = _Np / 2; step > 0; step /= 2)
         value = op(value, group.shfl_xor(value, step));
     return value;
 }
 
 /* Members in rank order; the first holds the result and hands it out. */
-template <class T, class Op> HEDDLE_CG T reduce(const coalesced_group &group, T value, Op op)
+template <class _Tp, class _Op>
+HEDDLE_CG _Tp reduce(const coalesced_group &group, _Tp value, _Op op)
 {
     unsigned int count = group.size(), rank = group.thread_rank();
     for (unsigned int step = 1; step < count; step *= 2) {
-        T other = group.shfl_down(value, step);
+        _Tp other = group.shfl_down(value, step);
         if (rank % (2 * step) == 0 && rank + step < count)
             value = op(value, other);
     }

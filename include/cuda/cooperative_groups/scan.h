@@ -6,32 +6,32 @@
 
 namespace cooperative_groups {
 
-template <class Group, class T, class Op>
-HEDDLE_CG T inclusive_scan(const Group &group, T value, Op op)
+template <class _Group, class _Tp, class _Op>
+HEDDLE_CG _Tp inclusive_scan(const _Group &group, _Tp value, _Op op)
 {
     unsigned int count = group.size(), rank = group.thread_rank();
     for (unsigned int step = 1; step < count; step *= 2) {
-        T other = group.shfl_up(value, step);
+        _Tp other = group.shfl_up(value, step);
         if (rank >= step)
             value = op(other, value);
     }
     return value;
 }
-template <class Group, class T> HEDDLE_CG T inclusive_scan(const Group &group, T value)
+template <class _Group, class _Tp> HEDDLE_CG _Tp inclusive_scan(const _Group &group, _Tp value)
 {
-    return inclusive_scan(group, value, plus<T>());
+    return inclusive_scan(group, value, plus<_Tp>());
 }
 
 /* The first member gets T(). */
-template <class Group, class T, class Op>
-HEDDLE_CG T exclusive_scan(const Group &group, T value, Op op)
+template <class _Group, class _Tp, class _Op>
+HEDDLE_CG _Tp exclusive_scan(const _Group &group, _Tp value, _Op op)
 {
-    T before = group.shfl_up(inclusive_scan(group, value, op), 1);
-    return group.thread_rank() == 0 ? T() : before;
+    _Tp before = group.shfl_up(inclusive_scan(group, value, op), 1);
+    return group.thread_rank() == 0 ? _Tp() : before;
 }
-template <class Group, class T> HEDDLE_CG T exclusive_scan(const Group &group, T value)
+template <class _Group, class _Tp> HEDDLE_CG _Tp exclusive_scan(const _Group &group, _Tp value)
 {
-    return exclusive_scan(group, value, plus<T>());
+    return exclusive_scan(group, value, plus<_Tp>());
 }
 
 } // namespace cooperative_groups

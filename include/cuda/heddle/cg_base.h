@@ -255,9 +255,9 @@ class cluster_group {
     {
         return block_rank() * heddle::block_threads() + heddle::thread_in_block();
     }
-    template <class T> static HEDDLE_MEMBER T *map_shared_rank(T *ptr, int rank)
+    template <class _Tp> static HEDDLE_MEMBER _Tp *map_shared_rank(_Tp *ptr, int rank)
     {
-        return (T *)__cluster_map_shared_rank(ptr, (unsigned int)rank);
+        return (_Tp *)__cluster_map_shared_rank(ptr, (unsigned int)rank);
     }
     static HEDDLE_MEMBER unsigned int query_shared_rank(const void *ptr)
     {
@@ -272,15 +272,15 @@ HEDDLE_CG cluster_group this_cluster()
 #endif
 
 /* Functions over any group. */
-template <class Group> HEDDLE_CG void sync(const Group &group)
+template <class _Group> HEDDLE_CG void sync(const _Group &group)
 {
     group.sync();
 }
-template <class Group> HEDDLE_CG unsigned long long thread_rank(const Group &group)
+template <class _Group> HEDDLE_CG unsigned long long thread_rank(const _Group &group)
 {
     return group.thread_rank();
 }
-template <class Group> HEDDLE_CG unsigned long long group_size(const Group &group)
+template <class _Group> HEDDLE_CG unsigned long long group_size(const _Group &group)
 {
     return group.size();
 }

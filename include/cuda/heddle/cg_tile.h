@@ -12,30 +12,30 @@ namespace cooperative_groups {
 namespace heddle {
 
 /* Applies a 32-bit shuffle to every word of a value of any size. */
-template <class T, class Shuffle> HEDDLE_CG T by_words(T value, Shuffle shuffle)
+template <class _Tp, class _Shuffle> HEDDLE_CG _Tp by_words(_Tp value, _Shuffle shuffle)
 {
-    static_assert(__is_trivially_copyable(T), "shuffled types are copied bit by bit");
-    constexpr unsigned int count = (sizeof(T) + 3) / 4;
+    static_assert(__is_trivially_copyable(_Tp), "shuffled types are copied bit by bit");
+    constexpr unsigned int count = (sizeof(_Tp) + 3) / 4;
     unsigned int words[count] = {0};
-    __builtin_memcpy(words, &value, sizeof(T));
+    __builtin_memcpy(words, &value, sizeof(_Tp));
 #pragma unroll
     for (unsigned int i = 0; i < count; i++)
         words[i] = shuffle(words[i]);
-    __builtin_memcpy(&value, words, sizeof(T));
+    __builtin_memcpy(&value, words, sizeof(_Tp));
     return value;
 }
 
 /* Lanes of `mask` whose value equals the caller's. */
-template <class T> HEDDLE_CG unsigned int match_any(unsigned int mask, T value)
+template <class _Tp> HEDDLE_CG unsigned int match_any(unsigned int mask, _Tp value)
 {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "match takes types of 4 or 8 bytes");
-    if (sizeof(T) == 4) {
+    static_assert(sizeof(_Tp) == 4 || sizeof(_Tp) == 8, "match takes types of 4 or 8 bytes");
+    if (sizeof(_Tp) == 4) {
         unsigned int w = 0;
-        __builtin_memcpy(&w, &value, sizeof(T) < 4 ? sizeof(T) : 4);
+        __builtin_memcpy(&w, &value, sizeof(_Tp) < 4 ? sizeof(_Tp) : 4);
         return __match_any_sync(mask, w);
     }
     unsigned long long w = 0;
-    __builtin_memcpy(&w, &value, sizeof(T));
+    __builtin_memcpy(&w, &value, sizeof(_Tp));
     return __match_any_sync(mask, w);
 }
 
@@ -73,19 +73,19 @@ class coalesced_group : public thread_group {
     {
         return 0;
     }
-    template <class T> HEDDLE_MEMBER T shfl(T value, unsigned int rank) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl(_Tp value, unsigned int rank) const
     {
         int lane = lane_of(rank % count_);
         unsigned int mask = mask_;
         return heddle::by_words(
             value, [=] __device__(unsigned int w) { return __shfl_sync(mask, w, lane); });
     }
-    template <class T> HEDDLE_MEMBER T shfl_down(T value, unsigned int delta) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl_down(_Tp value, unsigned int delta) const
     {
         unsigned int from = rank_ + delta < count_ ? rank_ + delta : rank_;
         return shfl(value, from);
     }
-    template <class T> HEDDLE_MEMBER T shfl_up(T value, unsigned int delta) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl_up(_Tp value, unsigned int delta) const
     {
         return shfl(value, rank_ >= delta ? rank_ - delta : rank_);
     }
@@ -101,11 +101,11 @@ class coalesced_group : public thread_group {
     {
         return pack(__ballot_sync(mask_, predicate));
     }
-    template <class T> HEDDLE_MEMBER unsigned int match_any(T value) const
+    template <class _Tp> HEDDLE_MEMBER unsigned int match_any(_Tp value) const
     {
         return pack(heddle::match_any(mask_, value));
     }
-    template <class T> HEDDLE_MEMBER unsigned int match_all(T value, int &predicate) const
+    template <class _Tp> HEDDLE_MEMBER unsigned int match_all(_Tp value, int &predicate) const
     {
         predicate = heddle::match_any(mask_, value) == mask_;
         return predicate ? (count_ == 32 ? 0xffffffffu : (1u << count_) - 1) : 0;
@@ -139,16 +139,17 @@ HEDDLE_CG coalesced_group coalesced_threads()
 }
 
 /* N consecutive lanes; N is 1, 2, 4, 8, 16 or 32. */
-template <unsigned int N, class Parent = void> class thread_block_tile : public thread_group {
-    static_assert(N >= 1 && N <= 32 && (N & (N - 1)) == 0,
+template <unsigned int _Np, class _Parent = void> class thread_block_tile : public thread_group {
+    static_assert(_Np >= 1 && _Np <= 32 && (_Np & (_Np - 1)) == 0,
                   "tiles have a power of two of up to 32 threads");
 
   public:
-    HEDDLE_MEMBER thread_block_tile() : thread_group(lanes(), N, heddle::lane() & (N - 1))
+    HEDDLE_MEMBER thread_block_tile() : thread_group(lanes(), _Np, heddle::lane() & (_Np - 1))
     {
     }
-    template <class Other>
-    HEDDLE_MEMBER thread_block_tile(const thread_block_tile<N, Other> &other) : thread_group(other)
+    template <class _Other>
+    HEDDLE_MEMBER thread_block_tile(const thread_block_tile<_Np, _Other> &other)
+        : thread_group(other)
     {
     }
     HEDDLE_MEMBER void sync() const
@@ -157,49 +158,49 @@ template <unsigned int N, class Parent = void> class thread_block_tile : public 
     }
     HEDDLE_MEMBER unsigned int thread_rank() const
     {
-        return heddle::lane() & (N - 1);
+        return heddle::lane() & (_Np - 1);
     }
     static constexpr HEDDLE_MEMBER unsigned int size()
     {
-        return N;
+        return _Np;
     }
     static constexpr HEDDLE_MEMBER unsigned int num_threads()
     {
-        return N;
+        return _Np;
     }
     HEDDLE_MEMBER unsigned int meta_group_rank() const
     {
-        return heddle::thread_in_block() / N;
+        return heddle::thread_in_block() / _Np;
     }
     HEDDLE_MEMBER unsigned int meta_group_size() const
     {
-        return (heddle::block_threads() + N - 1) / N;
+        return (heddle::block_threads() + _Np - 1) / _Np;
     }
-    template <class T> HEDDLE_MEMBER T shfl(T value, int rank) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl(_Tp value, int rank) const
     {
         unsigned int mask = mask_;
         return heddle::by_words(
-            value, [=] __device__(unsigned int w) { return __shfl_sync(mask, w, rank, (int)N); });
+            value, [=] __device__(unsigned int w) { return __shfl_sync(mask, w, rank, (int)_Np); });
     }
-    template <class T> HEDDLE_MEMBER T shfl_up(T value, unsigned int delta) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl_up(_Tp value, unsigned int delta) const
     {
         unsigned int mask = mask_;
         return heddle::by_words(value, [=] __device__(unsigned int w) {
-            return __shfl_up_sync(mask, w, delta, (int)N);
+            return __shfl_up_sync(mask, w, delta, (int)_Np);
         });
     }
-    template <class T> HEDDLE_MEMBER T shfl_down(T value, unsigned int delta) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl_down(_Tp value, unsigned int delta) const
     {
         unsigned int mask = mask_;
         return heddle::by_words(value, [=] __device__(unsigned int w) {
-            return __shfl_down_sync(mask, w, delta, (int)N);
+            return __shfl_down_sync(mask, w, delta, (int)_Np);
         });
     }
-    template <class T> HEDDLE_MEMBER T shfl_xor(T value, unsigned int lane_mask) const
+    template <class _Tp> HEDDLE_MEMBER _Tp shfl_xor(_Tp value, unsigned int lane_mask) const
     {
         unsigned int mask = mask_;
         return heddle::by_words(value, [=] __device__(unsigned int w) {
-            return __shfl_xor_sync(mask, w, (int)lane_mask, (int)N);
+            return __shfl_xor_sync(mask, w, (int)lane_mask, (int)_Np);
         });
     }
     HEDDLE_MEMBER int any(int predicate) const
@@ -214,11 +215,11 @@ template <unsigned int N, class Parent = void> class thread_block_tile : public 
     {
         return __ballot_sync(mask_, predicate) >> first() & full();
     }
-    template <class T> HEDDLE_MEMBER unsigned int match_any(T value) const
+    template <class _Tp> HEDDLE_MEMBER unsigned int match_any(_Tp value) const
     {
         return heddle::match_any(mask_, value) >> first() & full();
     }
-    template <class T> HEDDLE_MEMBER unsigned int match_all(T value, int &predicate) const
+    template <class _Tp> HEDDLE_MEMBER unsigned int match_all(_Tp value, int &predicate) const
     {
         predicate = heddle::match_any(mask_, value) == mask_;
         return predicate ? full() : 0;
@@ -231,11 +232,11 @@ template <unsigned int N, class Parent = void> class thread_block_tile : public 
   private:
     static constexpr HEDDLE_MEMBER unsigned int full()
     {
-        return N == 32 ? 0xffffffffu : (1u << (N & 31)) - 1;
+        return _Np == 32 ? 0xffffffffu : (1u << (_Np & 31)) - 1;
     }
     static HEDDLE_MEMBER unsigned int first()
     {
-        return heddle::lane() & ~(N - 1);
+        return heddle::lane() & ~(_Np - 1);
     }
     static HEDDLE_MEMBER unsigned int lanes()
     {
@@ -244,10 +245,10 @@ template <unsigned int N, class Parent = void> class thread_block_tile : public 
 };
 
 /* Splits a block or a larger tile. */
-template <unsigned int N, class Parent>
-HEDDLE_CG thread_block_tile<N, Parent> tiled_partition(const Parent &)
+template <unsigned int _Np, class _Parent>
+HEDDLE_CG thread_block_tile<_Np, _Parent> tiled_partition(const _Parent &)
 {
-    return thread_block_tile<N, Parent>();
+    return thread_block_tile<_Np, _Parent>();
 }
 HEDDLE_CG coalesced_group tiled_partition(const coalesced_group &parent, unsigned int count)
 {
@@ -262,26 +263,26 @@ HEDDLE_CG coalesced_group tiled_partition(const thread_block &, unsigned int cou
 }
 
 /* Splits by a predicate or by a label. */
-template <class Group>
-HEDDLE_CG coalesced_group binary_partition(const Group &group, bool predicate)
+template <class _Group>
+HEDDLE_CG coalesced_group binary_partition(const _Group &group, bool predicate)
 {
     unsigned int mask = group.heddle_mask(), yes = __ballot_sync(mask, predicate);
     return coalesced_group(predicate ? yes : mask & ~yes);
 }
-template <class Group, class Label>
-HEDDLE_CG coalesced_group labeled_partition(const Group &group, Label label)
+template <class _Group, class _Label>
+HEDDLE_CG coalesced_group labeled_partition(const _Group &group, _Label label)
 {
     return coalesced_group(heddle::match_any(group.heddle_mask(), label));
 }
 
 /* Runs on one member; _broadcast gives its result to all. */
-template <class Group, class Fn> HEDDLE_CG void invoke_one(const Group &group, Fn fn)
+template <class _Group, class _Fn> HEDDLE_CG void invoke_one(const _Group &group, _Fn fn)
 {
     if (group.thread_rank() == 0)
         fn();
 }
-template <class Group, class Fn>
-HEDDLE_CG auto invoke_one_broadcast(const Group &group, Fn fn) -> decltype(fn())
+template <class _Group, class _Fn>
+HEDDLE_CG auto invoke_one_broadcast(const _Group &group, _Fn fn) -> decltype(fn())
 {
     decltype(fn()) result{};
     if (group.thread_rank() == 0)

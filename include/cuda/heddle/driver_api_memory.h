@@ -177,9 +177,9 @@ CUresult CUDAAPI cuMemcpyPeer(
 CUresult CUDAAPI cuMemcpyPeerAsync(
     CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice, CUcontext srcContext,
     size_t ByteCount, CUstream hStream);
-CUresult CUDAAPI cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N);
+CUresult CUDAAPI cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t count);
 CUresult CUDAAPI cuMemsetD16Async(
-    CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream);
+    CUdeviceptr dstDevice, unsigned short us, size_t count, CUstream hStream);
 CUresult CUDAAPI cuMemsetD2D16_v2(
     CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height);
 CUresult CUDAAPI cuMemsetD2D16Async(
@@ -195,12 +195,12 @@ CUresult CUDAAPI cuMemsetD2D8_v2(
 CUresult CUDAAPI cuMemsetD2D8Async(
     CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width, size_t Height,
     CUstream hStream);
-CUresult CUDAAPI cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N);
+CUresult CUDAAPI cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t count);
 CUresult CUDAAPI cuMemsetD32Async(
-    CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream);
-CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N);
+    CUdeviceptr dstDevice, unsigned int ui, size_t count, CUstream hStream);
+CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t count);
 CUresult CUDAAPI cuMemsetD8Async(
-    CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream);
+    CUdeviceptr dstDevice, unsigned char uc, size_t count, CUstream hStream);
 CUresult CUDAAPI cuMipmappedArrayCreate(
     CUmipmappedArray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
     unsigned int numMipmapLevels);

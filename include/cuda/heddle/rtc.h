@@ -20,55 +20,46 @@
 #include "surface_indirect_functions.h"
 #undef std
 
-#if defined(NDEBUG)
-#define assert(condition) ((void)0)
-#else
-#define assert(condition)                                                                          \
-    ((condition)                                                                                   \
-         ? (void)0                                                                                 \
-         : __assertfail(#condition, __FILE__, __LINE__, __PRETTY_FUNCTION__, sizeof(char)))
-#endif
-
 /* What NVRTC does have in it, unless options say otherwise. */
 namespace std {
 #if !defined(HEDDLE_RTC_NO_MOVE_FORWARD)
-template <class T> struct heddle_plain {
-    using type = T;
+template <class _Tp> struct heddle_plain {
+    using type = _Tp;
 };
-template <class T> struct heddle_plain<T &> {
-    using type = T;
+template <class _Tp> struct heddle_plain<_Tp &> {
+    using type = _Tp;
 };
-template <class T> struct heddle_plain<T &&> {
-    using type = T;
+template <class _Tp> struct heddle_plain<_Tp &&> {
+    using type = _Tp;
 };
-template <class T>
-__host__ __device__ constexpr typename heddle_plain<T>::type &&move(T &&value) noexcept
+template <class _Tp>
+__host__ __device__ constexpr typename heddle_plain<_Tp>::type &&move(_Tp &&value) noexcept
 {
-    return static_cast<typename heddle_plain<T>::type &&>(value);
+    return static_cast<typename heddle_plain<_Tp>::type &&>(value);
 }
-template <class T>
-__host__ __device__ constexpr T &&forward(typename heddle_plain<T>::type &value) noexcept
+template <class _Tp>
+__host__ __device__ constexpr _Tp &&forward(typename heddle_plain<_Tp>::type &value) noexcept
 {
-    return static_cast<T &&>(value);
+    return static_cast<_Tp &&>(value);
 }
-template <class T>
-__host__ __device__ constexpr T &&forward(typename heddle_plain<T>::type &&value) noexcept
+template <class _Tp>
+__host__ __device__ constexpr _Tp &&forward(typename heddle_plain<_Tp>::type &&value) noexcept
 {
-    return static_cast<T &&>(value);
+    return static_cast<_Tp &&>(value);
 }
 #endif
 #if !defined(HEDDLE_RTC_NO_INITIALIZER_LIST)
-template <class T> class initializer_list {
-    const T *first;
+template <class _Tp> class initializer_list {
+    const _Tp *first;
     size_t count;
 
   public:
-    using value_type = T;
-    using reference = const T &;
-    using const_reference = const T &;
+    using value_type = _Tp;
+    using reference = const _Tp &;
+    using const_reference = const _Tp &;
     using size_type = size_t;
-    using iterator = const T *;
-    using const_iterator = const T *;
+    using iterator = const _Tp *;
+    using const_iterator = const _Tp *;
     __host__ __device__ constexpr initializer_list() noexcept : first(nullptr), count(0)
     {
     }
@@ -76,11 +67,11 @@ template <class T> class initializer_list {
     {
         return count;
     }
-    __host__ __device__ constexpr const T *begin() const noexcept
+    __host__ __device__ constexpr const _Tp *begin() const noexcept
     {
         return first;
     }
-    __host__ __device__ constexpr const T *end() const noexcept
+    __host__ __device__ constexpr const _Tp *end() const noexcept
     {
         return first + count;
     }

@@ -8,88 +8,88 @@
 #include "channel_descriptor.h"
 #include "cuda_runtime_api.h"
 
-#define HEDDLE_API template <class T> static __inline__ __host__ cudaError_t
+#define HEDDLE_API template <class _Tp> static __inline__ __host__ cudaError_t
 
 /* Memory. */
-HEDDLE_API cudaMalloc(T **ptr, size_t size)
+HEDDLE_API cudaMalloc(_Tp **ptr, size_t size)
 {
     return ::cudaMalloc((void **)(void *)ptr, size);
 }
-HEDDLE_API cudaMallocHost(T **ptr, size_t size, unsigned int flags = 0)
+HEDDLE_API cudaMallocHost(_Tp **ptr, size_t size, unsigned int flags = 0)
 {
     return ::cudaHostAlloc((void **)(void *)ptr, size, flags);
 }
-HEDDLE_API cudaHostAlloc(T **ptr, size_t size, unsigned int flags)
+HEDDLE_API cudaHostAlloc(_Tp **ptr, size_t size, unsigned int flags)
 {
     return ::cudaHostAlloc((void **)(void *)ptr, size, flags);
 }
-HEDDLE_API cudaHostGetDevicePointer(T **device, void *host, unsigned int flags)
+HEDDLE_API cudaHostGetDevicePointer(_Tp **device, void *host, unsigned int flags)
 {
     return ::cudaHostGetDevicePointer((void **)(void *)device, host, flags);
 }
-HEDDLE_API cudaMallocManaged(T **ptr, size_t size, unsigned int flags = cudaMemAttachGlobal)
+HEDDLE_API cudaMallocManaged(_Tp **ptr, size_t size, unsigned int flags = cudaMemAttachGlobal)
 {
     return ::cudaMallocManaged((void **)(void *)ptr, size, flags);
 }
-HEDDLE_API cudaMallocPitch(T **ptr, size_t *pitch, size_t width, size_t height)
+HEDDLE_API cudaMallocPitch(_Tp **ptr, size_t *pitch, size_t width, size_t height)
 {
     return ::cudaMallocPitch((void **)(void *)ptr, pitch, width, height);
 }
-HEDDLE_API cudaMallocAsync(T **ptr, size_t size, cudaStream_t stream)
+HEDDLE_API cudaMallocAsync(_Tp **ptr, size_t size, cudaStream_t stream)
 {
     return ::cudaMallocAsync((void **)(void *)ptr, size, stream);
 }
-HEDDLE_API cudaMallocAsync(T **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+HEDDLE_API cudaMallocAsync(_Tp **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
     return ::cudaMallocFromPoolAsync((void **)(void *)ptr, size, pool, stream);
 }
-HEDDLE_API cudaMallocFromPoolAsync(T **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
+HEDDLE_API cudaMallocFromPoolAsync(_Tp **ptr, size_t size, cudaMemPool_t pool, cudaStream_t stream)
 {
     return ::cudaMallocFromPoolAsync((void **)(void *)ptr, size, pool, stream);
 }
-HEDDLE_API cudaStreamAttachMemAsync(cudaStream_t stream, T *ptr, size_t length = 0,
+HEDDLE_API cudaStreamAttachMemAsync(cudaStream_t stream, _Tp *ptr, size_t length = 0,
                                     unsigned int flags = cudaMemAttachSingle)
 {
     return ::cudaStreamAttachMemAsync(stream, (void *)ptr, length, flags);
 }
 
 /* Device variables are named by themselves: cudaMemcpyToSymbol(table, src, size). */
-HEDDLE_API cudaMemcpyToSymbol(const T &symbol, const void *src, size_t count, size_t offset = 0,
+HEDDLE_API cudaMemcpyToSymbol(const _Tp &symbol, const void *src, size_t count, size_t offset = 0,
                               cudaMemcpyKind kind = cudaMemcpyHostToDevice)
 {
     return ::cudaMemcpyToSymbol((const void *)&symbol, src, count, offset, kind);
 }
-HEDDLE_API cudaMemcpyToSymbolAsync(const T &symbol, const void *src, size_t count,
+HEDDLE_API cudaMemcpyToSymbolAsync(const _Tp &symbol, const void *src, size_t count,
                                    size_t offset = 0, cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                                    cudaStream_t stream = 0)
 {
     return ::cudaMemcpyToSymbolAsync((const void *)&symbol, src, count, offset, kind, stream);
 }
-HEDDLE_API cudaMemcpyFromSymbol(void *dst, const T &symbol, size_t count, size_t offset = 0,
+HEDDLE_API cudaMemcpyFromSymbol(void *dst, const _Tp &symbol, size_t count, size_t offset = 0,
                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost)
 {
     return ::cudaMemcpyFromSymbol(dst, (const void *)&symbol, count, offset, kind);
 }
-HEDDLE_API cudaMemcpyFromSymbolAsync(void *dst, const T &symbol, size_t count, size_t offset = 0,
+HEDDLE_API cudaMemcpyFromSymbolAsync(void *dst, const _Tp &symbol, size_t count, size_t offset = 0,
                                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                                      cudaStream_t stream = 0)
 {
     return ::cudaMemcpyFromSymbolAsync(dst, (const void *)&symbol, count, offset, kind, stream);
 }
-HEDDLE_API cudaGetSymbolAddress(void **ptr, const T &symbol)
+HEDDLE_API cudaGetSymbolAddress(void **ptr, const _Tp &symbol)
 {
     return ::cudaGetSymbolAddress(ptr, (const void *)&symbol);
 }
-HEDDLE_API cudaGetSymbolAddress(T **ptr, const void *symbol)
+HEDDLE_API cudaGetSymbolAddress(_Tp **ptr, const void *symbol)
 {
     return ::cudaGetSymbolAddress((void **)(void *)ptr, symbol);
 }
-template <class T, class U>
-static __inline__ __host__ cudaError_t cudaGetSymbolAddress(T **ptr, const U &symbol)
+template <class _Tp, class _Up>
+static __inline__ __host__ cudaError_t cudaGetSymbolAddress(_Tp **ptr, const _Up &symbol)
 {
     return ::cudaGetSymbolAddress((void **)(void *)ptr, (const void *)&symbol);
 }
-HEDDLE_API cudaGetSymbolSize(size_t *size, const T &symbol)
+HEDDLE_API cudaGetSymbolSize(size_t *size, const _Tp &symbol)
 {
     return ::cudaGetSymbolSize(size, (const void *)&symbol);
 }
@@ -97,7 +97,7 @@ HEDDLE_API cudaGetSymbolSize(size_t *size, const T &symbol)
 /* The same in graphs. */
 HEDDLE_API cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
                                           const cudaGraphNode_t *dependencies, size_t n,
-                                          const T &symbol, const void *src, size_t count,
+                                          const _Tp &symbol, const void *src, size_t count,
                                           size_t offset, cudaMemcpyKind kind)
 {
     return ::cudaGraphAddMemcpyNodeToSymbol(node, graph, dependencies, n, (const void *)&symbol,
@@ -105,34 +105,36 @@ HEDDLE_API cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *node, cudaGraph_t gra
 }
 HEDDLE_API cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGraph_t graph,
                                             const cudaGraphNode_t *dependencies, size_t n,
-                                            void *dst, const T &symbol, size_t count, size_t offset,
-                                            cudaMemcpyKind kind)
+                                            void *dst, const _Tp &symbol, size_t count,
+                                            size_t offset, cudaMemcpyKind kind)
 {
     return ::cudaGraphAddMemcpyNodeFromSymbol(node, graph, dependencies, n, dst,
                                               (const void *)&symbol, count, offset, kind);
 }
-HEDDLE_API cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const T &symbol,
+HEDDLE_API cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const _Tp &symbol,
                                                 const void *src, size_t count, size_t offset,
                                                 cudaMemcpyKind kind)
 {
     return ::cudaGraphMemcpyNodeSetParamsToSymbol(node, (const void *)&symbol, src, count, offset,
                                                   kind);
 }
-HEDDLE_API cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst, const T &symbol,
-                                                  size_t count, size_t offset, cudaMemcpyKind kind)
+HEDDLE_API cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
+                                                  const _Tp &symbol, size_t count, size_t offset,
+                                                  cudaMemcpyKind kind)
 {
     return ::cudaGraphMemcpyNodeSetParamsFromSymbol(node, dst, (const void *)&symbol, count, offset,
                                                     kind);
 }
 HEDDLE_API cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                                    const T &symbol, const void *src, size_t count,
-                                                    size_t offset, cudaMemcpyKind kind)
+                                                    const _Tp &symbol, const void *src,
+                                                    size_t count, size_t offset,
+                                                    cudaMemcpyKind kind)
 {
     return ::cudaGraphExecMemcpyNodeSetParamsToSymbol(exec, node, (const void *)&symbol, src, count,
                                                       offset, kind);
 }
 HEDDLE_API cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec, cudaGraphNode_t node,
-                                                      void *dst, const T &symbol, size_t count,
+                                                      void *dst, const _Tp &symbol, size_t count,
                                                       size_t offset, cudaMemcpyKind kind)
 {
     return ::cudaGraphExecMemcpyNodeSetParamsFromSymbol(exec, node, dst, (const void *)&symbol,
@@ -140,53 +142,53 @@ HEDDLE_API cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t exec, cuda
 }
 
 /* Kernels. */
-HEDDLE_API cudaLaunchKernel(T *func, dim3 grid, dim3 block, void **args, size_t shared_B = 0,
+HEDDLE_API cudaLaunchKernel(_Tp *func, dim3 grid, dim3 block, void **args, size_t shared_B = 0,
                             cudaStream_t stream = 0)
 {
     return ::cudaLaunchKernel((const void *)func, grid, block, args, shared_B, stream);
 }
-HEDDLE_API cudaLaunchCooperativeKernel(T *func, dim3 grid, dim3 block, void **args,
+HEDDLE_API cudaLaunchCooperativeKernel(_Tp *func, dim3 grid, dim3 block, void **args,
                                        size_t shared_B = 0, cudaStream_t stream = 0)
 {
     return ::cudaLaunchCooperativeKernel((const void *)func, grid, block, args, shared_B, stream);
 }
-HEDDLE_API cudaFuncSetAttribute(T *func, cudaFuncAttribute attr, int value)
+HEDDLE_API cudaFuncSetAttribute(_Tp *func, cudaFuncAttribute attr, int value)
 {
     return ::cudaFuncSetAttribute((const void *)func, attr, value);
 }
-HEDDLE_API cudaFuncSetCacheConfig(T *func, cudaFuncCache config)
+HEDDLE_API cudaFuncSetCacheConfig(_Tp *func, cudaFuncCache config)
 {
     return ::cudaFuncSetCacheConfig((const void *)func, config);
 }
-HEDDLE_API cudaFuncSetSharedMemConfig(T *func, cudaSharedMemConfig config)
+HEDDLE_API cudaFuncSetSharedMemConfig(_Tp *func, cudaSharedMemConfig config)
 {
     return ::cudaFuncSetSharedMemConfig((const void *)func, config);
 }
-HEDDLE_API cudaFuncGetAttributes(cudaFuncAttributes *attr, T *func)
+HEDDLE_API cudaFuncGetAttributes(cudaFuncAttributes *attr, _Tp *func)
 {
     return ::cudaFuncGetAttributes(attr, (const void *)func);
 }
-HEDDLE_API cudaFuncGetName(const char **name, T *func)
+HEDDLE_API cudaFuncGetName(const char **name, _Tp *func)
 {
     return ::cudaFuncGetName(name, (const void *)func);
 }
-HEDDLE_API cudaGetKernel(cudaKernel_t *kernel, T *func)
+HEDDLE_API cudaGetKernel(cudaKernel_t *kernel, _Tp *func)
 {
     return ::cudaGetKernel(kernel, (const void *)func);
 }
-HEDDLE_API cudaGetFuncBySymbol(cudaFunction_t *function, T *func)
+HEDDLE_API cudaGetFuncBySymbol(cudaFunction_t *function, _Tp *func)
 {
     return ::cudaGetFuncBySymbol(function, (const void *)func);
 }
 
 /* Occupancy. */
-HEDDLE_API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *num_blocks, T func, int block_size,
+HEDDLE_API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *num_blocks, _Tp func, int block_size,
                                                          size_t dynamic_smem_B)
 {
     return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         num_blocks, (const void *)func, block_size, dynamic_smem_B, cudaOccupancyDefault);
 }
-HEDDLE_API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *num_blocks, T func,
+HEDDLE_API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *num_blocks, _Tp func,
                                                                   int block_size,
                                                                   size_t dynamic_smem_B,
                                                                   unsigned int flags)
@@ -194,18 +196,18 @@ HEDDLE_API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *num_block
     return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         num_blocks, (const void *)func, block_size, dynamic_smem_B, flags);
 }
-HEDDLE_API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_smem_B, T *func,
+HEDDLE_API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_smem_B, _Tp *func,
                                                      int num_blocks, int block_size)
 {
     return ::cudaOccupancyAvailableDynamicSMemPerBlock(dynamic_smem_B, (const void *)func,
                                                        num_blocks, block_size);
 }
-HEDDLE_API cudaOccupancyMaxPotentialClusterSize(int *cluster_size, T *func,
+HEDDLE_API cudaOccupancyMaxPotentialClusterSize(int *cluster_size, _Tp *func,
                                                 const cudaLaunchConfig_t *config)
 {
     return ::cudaOccupancyMaxPotentialClusterSize(cluster_size, (const void *)func, config);
 }
-HEDDLE_API cudaOccupancyMaxActiveClusters(int *num_clusters, T *func,
+HEDDLE_API cudaOccupancyMaxActiveClusters(int *num_clusters, _Tp *func,
                                           const cudaLaunchConfig_t *config)
 {
     return ::cudaOccupancyMaxActiveClusters(num_clusters, (const void *)func, config);
@@ -216,9 +218,9 @@ HEDDLE_API cudaOccupancyMaxActiveClusters(int *num_clusters, T *func,
  * down and keeps the first with the most resident threads. smem_of(block_size) gives the dynamic
  * shared memory; limit 0 means none.
  */
-template <class SmemOf, class T>
+template <class _SmemOf, class _Tp>
 static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
-    int *min_grid_size, int *block_size, T func, SmemOf smem_of, int block_size_limit = 0,
+    int *min_grid_size, int *block_size, _Tp func, _SmemOf smem_of, int block_size_limit = 0,
     unsigned int flags = 0)
 {
     int device, sm_count, warp, max_threads_sm, best_threads = 0, best_blocks = 0, best_size = 0;
@@ -255,9 +257,9 @@ static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariabl
     *block_size = best_size;
     return cudaSuccess;
 }
-template <class SmemOf, class T>
+template <class _SmemOf, class _Tp>
 static __inline__ __host__ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(
-    int *min_grid_size, int *block_size, T func, SmemOf smem_of, int block_size_limit = 0)
+    int *min_grid_size, int *block_size, _Tp func, _SmemOf smem_of, int block_size_limit = 0)
 {
     return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(
         min_grid_size, block_size, func, smem_of, block_size_limit, cudaOccupancyDefault);
@@ -269,8 +271,8 @@ struct heddle_constant_smem {
         return size_B;
     }
 };
-HEDDLE_API cudaOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid_size, int *block_size, T func,
-                                                       size_t dynamic_smem_B = 0,
+HEDDLE_API cudaOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid_size, int *block_size,
+                                                       _Tp func, size_t dynamic_smem_B = 0,
                                                        int block_size_limit = 0,
                                                        unsigned int flags = 0)
 {
@@ -278,7 +280,7 @@ HEDDLE_API cudaOccupancyMaxPotentialBlockSizeWithFlags(int *min_grid_size, int *
     return cudaOccupancyMaxPotentialBlockSizeVariableSMemWithFlags(min_grid_size, block_size, func,
                                                                    smem, block_size_limit, flags);
 }
-HEDDLE_API cudaOccupancyMaxPotentialBlockSize(int *min_grid_size, int *block_size, T func,
+HEDDLE_API cudaOccupancyMaxPotentialBlockSize(int *min_grid_size, int *block_size, _Tp func,
                                               size_t dynamic_smem_B = 0, int block_size_limit = 0)
 {
     return cudaOccupancyMaxPotentialBlockSizeWithFlags(
@@ -287,14 +289,15 @@ HEDDLE_API cudaOccupancyMaxPotentialBlockSize(int *min_grid_size, int *block_siz
 
 #if __cplusplus >= 201103L
 /* Launches with the kernel's own parameter types: arguments convert as in a call. */
-template <class... Params, class... Args>
+template <class... _Params, class... _Args>
 static __inline__ __host__ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config,
-                                                          void (*kernel)(Params...), Args &&...args)
+                                                          void (*kernel)(_Params...),
+                                                          _Args &&...args)
 {
-    return [&](Params... converted) {
-        void *list[sizeof...(Params) + 1] = {(void *)&converted..., nullptr};
+    return [&](_Params... converted) {
+        void *list[sizeof...(_Params) + 1] = {(void *)&converted..., nullptr};
         return ::cudaLaunchKernelExC(config, (const void *)kernel, list);
-    }(static_cast<Args &&>(args)...);
+    }(static_cast<_Args &&>(args)...);
 }
 #endif
 

@@ -128,12 +128,17 @@ static nvrtcResult source_write(const struct build *b)
     hd_buf_init(&text);
     if (b->options->default_device)
         hd_buf_puts(&text, "#pragma clang force_cuda_host_device begin\n");
+    put_line_marker(&text, "command line");
+    if (b->options->prologue.len)
+        hd_buf_append(&text, b->options->prologue.ptr, b->options->prologue.len);
+    hd_buf_puts(&text, "#include \"heddle/rtc_assert.h\"");
     put_line_marker(&text, p->name);
     hd_buf_puts(&text, p->source);
     if (b->options->default_device)
         hd_buf_puts(&text, "\n#pragma clang force_cuda_host_device end\n");
     put_expressions(&text, p);
-    bool worked = !text.failed && file_write(b, "heddle-input.cu", text.ptr);
+    bool worked =
+        !text.failed && !b->options->prologue.failed && file_write(b, "heddle-input.cu", text.ptr);
     hd_buf_fini(&text);
     return worked ? NVRTC_SUCCESS : internal(p, "the source");
 }
@@ -159,6 +164,39 @@ static void put_target(struct clang_args *args, const struct rtc_options *o)
         clang_args_add(args, "-D__CUDA_ARCH_FEAT_SM%u_ALL", o->cc);
 }
 
+/* Does it say where files are? Then it does not change what stands in front. */
+static bool is_of_files(const char *word)
+{
+    return !strncmp(word, "-I", 2);
+}
+
+/* The words that decide what every program begins with. */
+static void put_front_words(const struct build *b, const char *clang, struct clang_args *args)
+{
+    clang_args_add(args, "%s", clang);
+    clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
+    clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
+    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
+                               "-fno-caret-diagnostics -fno-color-diagnostics");
+    put_target(args, b->options);
+    for (size_t i = 0; i < b->options->clang.len; i++)
+        if (!is_of_files(b->options->clang.at[i]))
+            clang_args_add(args, "%s", b->options->clang.at[i]);
+}
+
+static void put_front(const struct build *b, struct clang_args *args)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/front.pch", b->folder);
+    if (!b->options->syntax_only && rtc_front_get(args, path)) {
+        clang_args_add(args, "-include-pch");
+        clang_args_add(args, "%s", path);
+    } else {
+        clang_args_add_words(args, "-include heddle/rtc.h");
+    }
+}
+
 /* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
 static nvrtcResult command_make(const struct build *b, struct clang_args *args)
 {
@@ -172,21 +210,16 @@ static nvrtcResult command_make(const struct build *b, struct clang_args *args)
     }
     if (clang_find(&clang) != HD_OK)
         return internal(b->program, "compiler");
-    clang_args_add(args, "%s", clang);
-    clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
-    clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
-    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
-                               "-fno-caret-diagnostics -fno-color-diagnostics");
+    put_front_words(b, clang, args);
+    put_front(b, args);
     clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
     clang_args_add(args, "%s", libdevice);
-    put_target(args, b->options);
     if (!b->options->no_source_include)
         clang_args_add(args, "-I%s", b->folder);
-    clang_args_add(args, "-I%s/heddle/rtc", headers);
-    clang_args_add(args, "-I%s", headers);
-    clang_args_add_words(args, "-include heddle/rtc.h");
+    rtc_put_headers(args);
     for (size_t i = 0; i < b->options->clang.len; i++)
-        clang_args_add(args, "%s", b->options->clang.at[i]);
+        if (is_of_files(b->options->clang.at[i]))
+            clang_args_add(args, "%s", b->options->clang.at[i]);
     clang_args_add(args, "%s/heddle-input.cu", b->folder);
     clang_args_add(args, "-o");
     clang_args_add(args, "%s/out.ptx", b->folder);

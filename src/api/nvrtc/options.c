@@ -1,6 +1,9 @@
 /* The command line of nvrtcCompileProgram(): a table of the manual's options. */
 #include "api/nvrtc/program.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 #include "base/mem.h"
 
 struct reader {
@@ -127,6 +130,50 @@ static bool standard(struct reader *r, const struct option *option, const char *
     return bad_value(r, value);
 }
 
+/* ---- lines in front of the source, behind our own headers, which know no macros of programs */
+
+static void put_line(struct hd_buf *out, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        hd_buf_putc(out, text[i] == '\n' || text[i] == '\r' ? ' ' : text[i]);
+}
+
+static bool define(struct reader *r, const struct option *option, const char *value)
+{
+    struct hd_buf *out = &r->o->prologue;
+    size_t name_B = strcspn(value, "=");
+
+    hd_buf_puts(out, "#define ");
+    put_line(out, value, name_B);
+    hd_buf_putc(out, ' ');
+    if (value[name_B])
+        put_line(out, value + name_B + 1, strlen(value + name_B + 1));
+    else
+        hd_buf_putc(out, '1');
+    hd_buf_putc(out, '\n');
+    return true;
+}
+
+static bool undefine(struct reader *r, const struct option *option, const char *value)
+{
+    hd_buf_puts(&r->o->prologue, "#undef ");
+    put_line(&r->o->prologue, value, strlen(value));
+    hd_buf_putc(&r->o->prologue, '\n');
+    return true;
+}
+
+/* A file of the working directory is looked for there first. */
+static bool include(struct reader *r, const struct option *option, const char *value)
+{
+    char path[PATH_MAX];
+
+    hd_buf_puts(&r->o->prologue, "#include \"");
+    value = realpath(value, path) ? path : value;
+    put_line(&r->o->prologue, value, strlen(value));
+    hd_buf_puts(&r->o->prologue, "\"\n");
+    return true;
+}
+
 static bool set_lto(struct reader *r, const struct option *option, const char *value)
 {
     r->o->lto = true;
@@ -159,10 +206,10 @@ static bool set_syntax_only(struct reader *r, const struct option *option, const
 /* clang-format off */
 static const struct option options[] = {
     {"gpu-architecture", "arch", VALUE_NEEDED, architecture, NULL},
-    {"define-macro", "D", VALUE_NEEDED, pass, "-D%s"},
-    {"undefine-macro", "U", VALUE_NEEDED, pass, "-U%s"},
+    {"define-macro", "D", VALUE_NEEDED, define, NULL},
+    {"undefine-macro", "U", VALUE_NEEDED, undefine, NULL},
     {"include-path", "I", VALUE_NEEDED, pass, "-I%s"},
-    {"pre-include", "include", VALUE_NEEDED, pass, "--include=%s"},
+    {"pre-include", "include", VALUE_NEEDED, include, NULL},
     {"no-source-include", NULL, VALUE_NONE, set_no_source_include, NULL},
     {"std", NULL, VALUE_NEEDED, standard, NULL},
     {"device-as-default-execution-space", "default-device", VALUE_NONE, set_default_device, NULL},
@@ -282,6 +329,7 @@ bool rtc_options_read(struct rtc_options *o, int n, const char *const *words, st
     struct reader r = {.o = o, .log = log};
 
     *o = (struct rtc_options){.cc = 75, .target = "sm_75", .is_virtual = true};
+    hd_buf_init(&o->prologue);
     clang_args_add(&o->clang, "-std=c++17");
     for (int i = 0, used; i < n; i += used) {
         used = read_one(&r, n - i, words + i);
@@ -293,5 +341,6 @@ bool rtc_options_read(struct rtc_options *o, int n, const char *const *words, st
 
 void rtc_options_fini(struct rtc_options *o)
 {
+    hd_buf_fini(&o->prologue);
     clang_args_fini(&o->clang);
 }

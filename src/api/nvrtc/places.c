@@ -84,3 +84,9 @@ const char *rtc_libdevice(void)
     look_once();
     return libdevice[0] ? libdevice : NULL;
 }
+
+void rtc_put_headers(struct clang_args *args)
+{
+    clang_args_add(args, "-I%s/heddle/rtc", rtc_headers());
+    clang_args_add(args, "-I%s", rtc_headers());
+}

@@ -4,6 +4,7 @@
  *     nvrtc.c      the entry points: checks, copies results out
  *     options.c    words of the command line -> struct rtc_options
  *     build.c      a folder with the sources -> clang -> PTX, log and lowered names
+ *     front.c      what stands in front of every program, compiled ahead
  *     places.c     where this library finds its headers and the device maths
  *
  * Threads: a program is used by one thread at a time, as the manual asks; different ones by any.
@@ -37,6 +38,7 @@ struct _nvrtcProgram {
 /* What the words of a command line ask for. */
 struct rtc_options {
     struct clang_args clang; /* words for clang */
+    struct hd_buf prologue;  /* lines in front of the source: macros, files to include */
     char target[16];         /* "sm_90a" */
     unsigned cc;             /* 90 */
     char variant;            /* 'a', 'f' or 0 */
@@ -51,8 +53,16 @@ void rtc_options_fini(struct rtc_options *o);
 /* Compiles; the program's log, PTX, image and lowered names are empty before. */
 nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *options);
 
+/*
+ * Writes heddle/rtc.h, as clang compiles it ahead for these words, to a file. False: it is not
+ * worth it yet, or cannot be done.
+ */
+bool rtc_front_get(const struct clang_args *words, const char *path);
+
 /* Paths kept for the process's life, or NULL: the folder of the CUDA headers, the device maths. */
 const char *rtc_headers(void);
 const char *rtc_libdevice(void);
+/* The search path of the first. */
+void rtc_put_headers(struct clang_args *args);
 
 #endif

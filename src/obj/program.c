@@ -100,6 +100,7 @@ const struct obj_vendor_library *obj_vendor_library(struct hd_str path)
     static const struct obj_vendor_library rows[] = {
         {"libcublasLt.so", "cuBLASLt", "cublasLt"},
         {"libcublas.so", "cuBLAS", "cublas"},
+        {"libnvblas.so", "NVBLAS", "nvblas"},
         {"libcusparse.so", "cuSPARSE", "cusparse"},
         {"libcusolver.so", "cuSOLVER", "cusolver"},
         {"libcusolverMg.so", "cuSOLVER for several GPUs", "cusolverMg"},

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 from support import PTX, Tap, Tool, cubin, write
 
@@ -33,7 +34,7 @@ def image(name, codec, *entries):
 
 def test_help():
     result = tool("--help")
-    for name in ("run", "cc", "doctor", "info", "replay", "cache"):
+    for name in ("run", "shell", "cc", "doctor", "info", "replay", "cache"):
         tap.ok(f"  {name}  " in result.stdout, f"heddle --help lists {name}", result.stdout)
         sub = tool(name, "--help")
         tap.ok(sub.returncode == 0 and sub.stdout.startswith(f"usage: heddle {name}"),
@@ -171,6 +172,27 @@ def test_run():
            "a folder that the loader cannot take is an error", result.stderr)
 
 
+def shell(text, *options, **env):
+    """Of heddle shell, which reads what to do from its standard input."""
+    return subprocess.run([tool.heddle, "shell", *options], input=text, env={**tool.env, **env},
+                          capture_output=True, text=True, timeout=60)
+
+
+def test_shell():
+    seven = build("seven")
+    result = shell(f"{embedded}\n{seven}\n", SHELL="/bin/sh")
+    tap.ok("constructor: 0 13000" in result.stdout, "programs of a shell are redirected", result.stdout + result.stderr)
+    tap.eq(result.returncode, 7, "its exit status is that of the last")
+    result = shell("echo $0 $HEDDLE_DEVICE\n", "--device", "interp", SHELL="")
+    tap.eq((result.stdout, result.stderr), ("/bin/sh interp\n", ""), "without SHELL it is /bin/sh; options hold in it")
+    result = shell(f"echo $LD_PRELOAD; {tool.heddle} shell\necho $LD_PRELOAD\n", SHELL="/bin/sh")
+    lines = result.stdout.splitlines()
+    tap.ok(len(lines) == 2 and lines[0] == lines[1], "a shell inside changes nothing", result.stdout)
+    tap.eq(shell("", SHELL="/no/such/shell").returncode, 127, "a shell that is not there")
+    result = tool("shell", seven)
+    tap.ok(result.returncode == 2 and "heddle run" in result.stderr, "it takes no program", result.stderr)
+
+
 def test_run_check():
     sass = build("sass", image=image("sass.fatbin", "raw", f"cubin:90:{cubin90}"),
                  source="int __cudaRegisterFatBinary(void *); int cudaRuntimeGetVersion(int *v)"
@@ -262,6 +284,75 @@ def test_doctor_programs():
     result = tool("doctor", build("stripped2", "-s", image=good_fatbin))
     tap.ok(result.returncode == 1 and "stripped" in result.stdout, "a stripped program",
            result.stdout)
+
+
+def python_environment():
+    """A folder like one of pip's: a distribution without PTX, libraries of NVIDIA's, a program of nobody's."""
+    env = os.path.join(folder, "env")
+    site = os.path.join(env, "lib", "site-packages")
+    for name in ("torch/lib", "torch-2.0.dist-info", "nvidia/lib", "nvidia_parts-1.0.dist-info", "own"):
+        os.makedirs(os.path.join(site, name))
+    sass = build("sass3", image=image("sass3.fatbin", "raw", f"cubin:90:{cubin90}"),
+                 source="int cudaGetDevice(int *d) { return 0; } int main(void) { return 7; }\n")
+    shutil.copy(sass, os.path.join(site, "torch/lib/libtorch.so"))
+    for name in ("libcublas.so.13", "libnvrtc.so.13.0.88"):
+        shutil.copy(os.path.join(folder, "libcublas.so.13"), os.path.join(site, "nvidia/lib", name))
+    shutil.copy(embedded, os.path.join(site, "own/embedded"))
+    shutil.copy(build("plain_program"), os.path.join(site, "own/plain"))
+    write(os.path.join(site, "own/notes.so"), "no library\n")
+    write(os.path.join(site, "own/cut.so"), "\177ELF")
+    os.symlink("libtorch.so", os.path.join(site, "torch/lib/again.so"))
+    write(os.path.join(site, "torch-2.0.dist-info/RECORD"), "torch/lib/libtorch.so,sha256=x,1\ntorch/__init__.py,,\n")
+    write(os.path.join(site, "nvidia_parts-1.0.dist-info/RECORD"),
+          "nvidia/lib/libcublas.so.13,,\nnvidia/lib/libnvrtc.so.13.0.88,,\n")
+    return env
+
+
+def check_environment(name, *args):
+    result = tool("doctor", *args)
+    text = result.stdout
+    tap.ok(result.returncode == 1 and "torch 2.0: 0 of 1" in text and "libtorch.so" in text and "no PTX" in text and
+           "the CPU build" in text, f"{name}: a distribution without PTX, and what to use instead", text + result.stderr)
+    tap.ok("nvidia_parts 1.0\n" in text and "libcublas.so.13: Heddle has no cuBLAS yet" in text and
+           "libnvrtc.so.13.0.88: Heddle's is used instead" in text, f"{name}: libraries of NVIDIA's", text)
+    tap.ok(": 1 of 1 files that use CUDA should run" in text and "plain" not in text and "again.so" not in text,
+           f"{name}: what belongs to no distribution", text)
+    got = tool.json("doctor", "--json", *args)
+    files = {f["path"].split("/")[-1]: f for f in got.get("files", [])}
+    tap.eq(({n: (f["package"], f["should_run"]) for n, f in files.items()}, got.get("should_run")),
+           ({"libtorch.so": ("torch", False), "embedded": (None, True)}, False), f"{name}: as JSON")
+    tap.eq(([e["what"] for e in got.get("missing_libraries", [])], [e["package"] for e in got.get("replaced", [])]),
+           (["cuBLAS"], ["nvidia_parts"]), f"{name}: its libraries")
+
+
+def test_doctor_folders():
+    env = python_environment()
+    check_environment("folder", env)
+    wheel = os.path.join(folder, "torch-2.0-py3-none-any.whl")
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        for base, _, names in os.walk(env):
+            for name in sorted(names):
+                if name != "again.so":
+                    archive.write(os.path.join(base, name), os.path.relpath(os.path.join(base, name), env))
+        archive.write(embedded, "../../escaped")
+    check_environment("wheel", wheel)
+    tap.ok(not os.path.exists(os.path.join(folder, "escaped")), "nothing leaves the folder")
+    tar = os.path.join(folder, "env.tar.gz")
+    subprocess.run(["tar", "-C", env, "-czf", tar, "lib"], check=True)
+    check_environment("tar file", tar)
+    left = os.path.join(folder, "tmp")
+    os.makedirs(left)
+    tool("doctor", wheel, env={"TMPDIR": left})
+    tap.eq(os.listdir(left), [], "what was unpacked is removed")
+    with open(wheel, "r+b") as file:
+        file.truncate(os.path.getsize(wheel) // 3)
+    result = tool("doctor", wheel, env={"TMPDIR": left})
+    tap.ok(result.returncode == 1 and "cannot be unpacked" in result.stderr, "a wheel that is cut off", result.stderr)
+    tap.eq(os.listdir(left), [], "and that, too, is removed")
+    result = tool("doctor", os.path.join(env, "lib", "site-packages", "own"))
+    tap.eq(result.returncode, 0, "a folder in which everything should run")
+    result = tool("doctor", wheel, env={"TMPDIR": os.path.join(folder, "none")})
+    tap.ok(result.returncode == 1 and "no temporary folder" in result.stderr, "no place to unpack it", result.stderr)
 
 
 # An embedded runtime. The entry point is one that Heddle does not have.
@@ -390,10 +481,12 @@ with tempfile.TemporaryDirectory() as folder:
     test_completion()
     test_man()
     test_run()
+    test_shell()
     test_run_check()
     test_doctor_images()
     test_doctor_programs()
     test_doctor_calls()
+    test_doctor_folders()
     test_info()
     test_cache()
 tap.done()

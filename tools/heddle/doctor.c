@@ -6,12 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/map.h"
 #include "where.h"
 
 static const char help[] =
-    "usage: heddle doctor [--cc N] [--json] [-v] PROGRAM...\n"
+    "usage: heddle doctor [--cc N] [--json] [-v] PROGRAM|FOLDER|WHEEL...\n"
     "\n"
     "Examines programs, libraries or device images (.ptx, .fatbin, .cubin) without running them:\n"
     "how they use the CUDA runtime, every entry point of runtime and driver that they import, the\n"
@@ -27,6 +28,11 @@ static const char help[] =
     "A program with NVIDIA's static runtime imports nothing: its code is looked through for "
     "direct\n"
     "calls of the runtime's entry points. One that is called through a pointer is not seen.\n"
+    "\n"
+    "Of a folder (a project, a Python environment) or an archive (a wheel, a zip or tar file)\n"
+    "every program and library that uses CUDA is examined, grouped by Python distribution. It is\n"
+    "told which of them have no PTX, and what to install instead; which libraries of NVIDIA's\n"
+    "Heddle's take the place of, and which it does not have.\n"
     "\n"
     "exit status: 0 every program should run, 1 something is missing, 2 wrong usage or no such "
     "file\n";
@@ -181,6 +187,26 @@ static bool imports(const struct program *p, const char *prefix)
     return false;
 }
 
+/* A library of ours has what its clients were seen to need; others may need more of it. */
+static void check_own_library(struct doctor_report *r, const struct obj_vendor_library *vendor,
+                              enum where_library own)
+{
+    struct exports exports = {0};
+    struct obj_elf_symbols table;
+    struct obj_elf_symbol symbol;
+    exports_load(&exports, own);
+    if (!exports.loaded)
+        doctor_problem(r, "Heddle's own %s is not installed", where_library_file(own));
+    else if (obj_elf_symbols(&r->program.elf, OBJ_ELF_DYNSYM, &table))
+        for (size_t i = 0; i < table.len; i++)
+            if (obj_elf_symbol(&table, i, &symbol) && symbol.section == SHN_UNDEF &&
+                hd_str_starts(symbol.name, vendor->functions) &&
+                !hd_map_get(&exports.names, symbol.name))
+                doctor_problem(r, "%.*s: Heddle's %s does not have it", (int)symbol.name.len,
+                               symbol.name.ptr, where_library_file(own));
+    exports_free(&exports);
+}
+
 static void judge_library(struct doctor_report *r, const struct doctor_library *library)
 {
     if (library->called)
@@ -194,8 +220,13 @@ static void check_libraries(struct doctor_report *r)
     struct hd_str name;
     for (size_t n = 0; obj_elf_needed(&r->program.elf, n, &name); n++) {
         const struct obj_vendor_library *vendor = obj_vendor_library(name);
+        enum where_library own;
         if (!vendor)
             continue;
+        if (where_replaces(name, &own)) {
+            check_own_library(r, vendor, own);
+            continue;
+        }
         struct doctor_library library = {
             .name = hd_arena_strndup(&r->arena, name.ptr, name.len),
             .what = vendor->what,
@@ -250,7 +281,7 @@ static void check_images(struct doctor_report *r)
     hd_buf_fini(&found);
 }
 
-static void report_free(struct doctor_report *r)
+void doctor_report_fini(struct doctor_report *r)
 {
     hd_vec_fini(&r->entries);
     hd_vec_fini(&r->libraries);
@@ -262,36 +293,48 @@ static void report_free(struct doctor_report *r)
     program_close(&r->program);
 }
 
-struct doctor_args {
-    unsigned cc;
-    bool as_json, verbose;
-    size_t programs;
-};
-
-/* Exit code for one program. */
-static int examine(const char *path, const struct doctor_args *args)
+enum hd_status doctor_examine(const char *path, unsigned cc, struct doctor_report *r)
 {
-    struct doctor_report r = {.cc = args->cc};
-    if (program_open(path, &r.program) != HD_OK) {
-        cli_error("%s", hd_error_message());
-        return CLI_USAGE;
+    *r = (struct doctor_report){.cc = cc};
+    HD_TRY(program_open(path, &r->program));
+    hd_arena_init(&r->arena);
+    if (r->program.kind == OBJ_IMAGE_HOST_ELF) {
+        check_libraries(r);
+        check_entries(r);
     }
-    hd_arena_init(&r.arena);
-    if (r.program.kind == OBJ_IMAGE_HOST_ELF) {
-        check_libraries(&r);
-        check_entries(&r);
+    check_runtime(r);
+    judge_entries(r);
+    check_images(r);
+    doctor_check_ptx(r);
+    return HD_OK;
+}
+
+static int examine_file(const char *path, const struct doctor_args *args)
+{
+    struct doctor_report r;
+    enum hd_status status = doctor_examine(path, args->cc, &r);
+    if (status != HD_OK) {
+        int code = status == HD_BAD_IMAGE ? doctor_archive(path, args) : -1;
+        if (code < 0)
+            cli_error("%s", hd_error_message());
+        return code < 0 ? CLI_USAGE : code;
     }
-    check_runtime(&r);
-    judge_entries(&r);
-    check_images(&r);
-    doctor_check_ptx(&r);
     if (args->as_json)
         doctor_print_json(&r);
     else
         doctor_print_text(&r, args->verbose);
     int code = r.problems.len ? CLI_FAILED : CLI_OK;
-    report_free(&r);
+    doctor_report_fini(&r);
     return code;
+}
+
+/* Exit code for one program, folder or archive. */
+static int examine(const char *path, const struct doctor_args *args)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return doctor_folder(path, path, args);
+    return examine_file(path, args);
 }
 
 /* "12.0" or "120"; 0 when malformed. */

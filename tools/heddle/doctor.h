@@ -60,6 +60,25 @@ struct doctor_report {
     size_t kernels;
 };
 
+struct doctor_args {
+    unsigned cc;
+    bool as_json, verbose;
+    size_t programs;
+};
+
+/* Finds out all there is about a file; release with doctor_report_fini() on success only. */
+enum hd_status doctor_examine(const char *path, unsigned cc, struct doctor_report *out_report)
+    HD_MUST_CHECK;
+void doctor_report_fini(struct doctor_report *report);
+
+/* Everything below a folder, told as `label`. Prints; returns the exit code. */
+int doctor_folder(const char *label, const char *path, const struct doctor_args *args);
+/*
+ * The same of what an archive holds (a wheel, zip or tar file), which is unpacked in TMPDIR. -1: it
+ * is none.
+ */
+int doctor_archive(const char *path, const struct doctor_args *args);
+
 /* Appends "printf"-ed text to problems or notes. */
 void doctor_problem(struct doctor_report *report, const char *fmt, ...) HD_PRINTF(2, 3);
 void doctor_note(struct doctor_report *report, const char *fmt, ...) HD_PRINTF(2, 3);
@@ -81,5 +100,9 @@ void doctor_find_calls(struct doctor_report *report);
 
 void doctor_print_text(const struct doctor_report *report, bool verbose);
 void doctor_print_json(const struct doctor_report *report);
+/* As one object of an array; the package is that of the file, or NULL. */
+struct json;
+void doctor_put_json(struct json *j, const char *path, const char *package,
+                     const struct doctor_report *report);
 
 #endif

@@ -160,22 +160,36 @@ static void json_texts(struct json *j, const char *key, const char *const *texts
     json_close(j, ']');
 }
 
+static void put_members(struct json *j, const char *path, const struct doctor_report *r)
+{
+    json_str(j, "path", path);
+    json_str(j, "kind", obj_image_kind_text(r->program.kind));
+    json_str(j, "runtime", obj_runtime_text(r->program.runtime));
+    json_u64(j, "cuda_version", r->program.cuda_version);
+    json_bool(j, "should_run", r->problems.len == 0);
+    json_texts(j, "problems", r->problems.at, r->problems.len);
+    json_texts(j, "notes", r->notes.at, r->notes.len);
+    json_libraries(j, r);
+    json_entries(j, r);
+    json_images(j, r);
+    json_ptx(j, r);
+}
+
+void doctor_put_json(struct json *j, const char *path, const char *package,
+                     const struct doctor_report *r)
+{
+    json_open(j, NULL, '{');
+    json_str(j, "package", package);
+    put_members(j, path, r);
+    json_close(j, '}');
+}
+
 void doctor_print_json(const struct doctor_report *r)
 {
     struct json j;
     json_init(&j);
     json_open(&j, NULL, '{');
-    json_str(&j, "path", r->program.path);
-    json_str(&j, "kind", obj_image_kind_text(r->program.kind));
-    json_str(&j, "runtime", obj_runtime_text(r->program.runtime));
-    json_u64(&j, "cuda_version", r->program.cuda_version);
-    json_bool(&j, "should_run", r->problems.len == 0);
-    json_texts(&j, "problems", r->problems.at, r->problems.len);
-    json_texts(&j, "notes", r->notes.at, r->notes.len);
-    json_libraries(&j, r);
-    json_entries(&j, r);
-    json_images(&j, r);
-    json_ptx(&j, r);
+    put_members(&j, r->program.path, r);
     json_close(&j, '}');
     json_print(&j);
 }

@@ -1,5 +1,5 @@
 /*
- * heddle run: starts a program with Heddle's libraries in place of NVIDIA's.
+ * heddle run, heddle shell: start a program with Heddle's libraries in place of NVIDIA's.
  *
  * The libraries are preloaded by absolute path. They carry the sonames that programs ask for, so
  * the loader takes them wherever DT_RPATH or LD_LIBRARY_PATH point; libheddle_preload.so redirects
@@ -25,7 +25,15 @@ enum {
     EXIT_NOT_FOUND = 127,
 };
 
-static const char help[] =
+#define OPTIONS_HELP                                                                               \
+    "  --machine M      the device identifies as this machine: t4, a100, h100, b200, rtx5090\n"    \
+    "                   and others; a wrong name lists them (HEDDLE_MACHINE)\n"                    \
+    "  --device KIND    `cpu` (default), or `interp`, the slow reference (HEDDLE_DEVICE)\n"        \
+    "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"       \
+    "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"                       \
+    "  --debug FLAGS    comma list of debug flags; `help` lists them (HEDDLE_DEBUG)\n"
+
+static const char run_help[] =
     "usage: heddle run [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "\n"
     "Runs a CUDA program on Heddle instead of NVIDIA's runtime and driver. The program needs no\n"
@@ -37,13 +45,7 @@ static const char help[] =
     "\n"
     "Options end at PROGRAM; everything behind it belongs to the program.\n"
     "\n"
-    "options:\n"
-    "  --machine M      the device identifies as this machine: t4, a100, h100, b200, rtx5090\n"
-    "                   and others; a wrong name lists them (HEDDLE_MACHINE)\n"
-    "  --device KIND    `cpu` (default), or `interp`, the slow reference (HEDDLE_DEVICE)\n"
-    "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"
-    "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"
-    "  --debug FLAGS    comma list of debug flags; `help` lists them (HEDDLE_DEBUG)\n"
+    "options:\n" OPTIONS_HELP
     "  --no-check       run even if the program looks as if it could not work\n"
     "  -v, --verbose    print the environment and the command before running\n"
     "  --help           this text\n"
@@ -55,6 +57,21 @@ static const char help[] =
     "exit status: the program's; 1 the check failed, 2 wrong usage, 126 the program cannot be "
     "run,\n"
     "127 it was not found\n";
+
+static const char shell_help[] =
+    "usage: heddle shell [OPTIONS]\n"
+    "\n"
+    "Opens a shell (SHELL, or /bin/sh) in which every CUDA program runs on Heddle, as if it were\n"
+    "started by `heddle run`: programs, interpreters, build systems and what they start. It is "
+    "for\n"
+    "work that is more than one command; what `heddle run` checks beforehand is not checked.\n"
+    "\n"
+    "options:\n" OPTIONS_HELP
+    "  -v, --verbose    print the environment and the command before running\n"
+    "  --help           this text\n"
+    "\n"
+    "exit status: the shell's; 1 Heddle's libraries were not found, 2 wrong usage, 126 the shell\n"
+    "cannot be run, 127 it was not found\n";
 
 enum { OPT_MACHINE = 256, OPT_DEVICE, OPT_CPU, OPT_THREADS, OPT_DEBUG, OPT_NO_CHECK, OPT_HELP };
 
@@ -71,9 +88,11 @@ static const struct option options[] = {
 };
 
 struct run_args {
+    const char *command_name; /* "run" */
+    const char *help;
     bool verbose;
     bool check;
-    char **command;
+    char **command; /* what follows the options */
 };
 
 /* An option that is a variable's value. */
@@ -115,20 +134,17 @@ static bool apply_option(int option, struct run_args *args)
 /* -1 to go on, or the exit code. */
 static int parse_args(int argc, char **argv, struct run_args *args)
 {
-    static char name[] = "heddle run"; /* getopt's messages begin with argv[0] */
-    argv[0] = name;
-    optind = 0; /* glibc: start afresh */
+    static char name[32];
+    snprintf(name, sizeof(name), "heddle %s", args->command_name);
+    argv[0] = name; /* getopt's messages begin with it */
+    optind = 0;     /* glibc: start afresh */
     for (int option; (option = getopt_long(argc, argv, "+v", options, NULL)) != -1;) {
         if (option == OPT_HELP) {
-            fputs(help, stdout);
+            fputs(args->help, stdout);
             return CLI_OK;
         }
         if (!apply_option(option, args))
             return CLI_USAGE;
-    }
-    if (optind >= argc) {
-        cli_error("run: which program? (see `heddle run --help`)");
-        return CLI_USAGE;
     }
     args->command = argv + optind;
     return -1;
@@ -191,11 +207,14 @@ static int check_program(const char *path)
     return code;
 }
 
-/* Prepends to a list variable. False when memory is short. */
+/* Prepends to a list variable, once: shells nest. False when memory is short. */
 static bool prepend_env(const char *variable, const char *text)
 {
     const char *old = getenv(variable);
+    size_t len = strlen(text);
     struct hd_buf value;
+    if (old && !strncmp(old, text, len) && (!old[len] || old[len] == ':'))
+        return true;
     hd_buf_init(&value);
     hd_buf_printf(&value, "%s%s%s", text, old && *old ? ":" : "", old ? old : "");
     bool worked = !value.failed && setenv(variable, value.ptr, 1) == 0;
@@ -267,26 +286,60 @@ static void print_command(char **command)
         fprintf(stderr, "%s%c", *command, command[1] ? ' ' : '\n');
 }
 
+static int start(const char *path, const struct run_args *args)
+{
+    if ((args->check && check_program(path)) || set_libraries() || set_tools())
+        return CLI_FAILED;
+    if (args->verbose)
+        print_command(args->command);
+    fflush(NULL);
+    execv(path, args->command);
+    if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
+        execvp(path, args->command);
+    int error = errno;
+    cli_error("%s: %s: %s", args->command_name, path, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+static int find_and_start(const struct run_args *args)
+{
+    char *path = find_program(args->command[0]);
+    if (!path) {
+        cli_error("%s: %s: not found", args->command_name, args->command[0]);
+        return EXIT_NOT_FOUND;
+    }
+    int code = start(path, args);
+    hd_free(path);
+    return code;
+}
+
 int cmd_run(int argc, char **argv)
 {
-    struct run_args args = {.check = true};
+    struct run_args args = {.command_name = "run", .help = run_help, .check = true};
     int code = parse_args(argc, argv, &args);
     if (code >= 0)
         return code;
-    char *path = find_program(args.command[0]);
-    if (!path) {
-        cli_error("run: %s: not found", args.command[0]);
-        return EXIT_NOT_FOUND;
+    if (!args.command[0]) {
+        cli_error("run: which program? (see `heddle run --help`)");
+        return CLI_USAGE;
     }
-    if ((args.check && check_program(path)) || set_libraries() || set_tools())
-        return CLI_FAILED;
-    if (args.verbose)
-        print_command(args.command);
-    fflush(NULL);
-    execv(path, args.command);
-    if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
-        execvp(path, args.command);
-    int error = errno;
-    cli_error("run: %s: %s", path, strerror(error));
-    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    return find_and_start(&args);
+}
+
+int cmd_shell(int argc, char **argv)
+{
+    struct run_args args = {.command_name = "shell", .help = shell_help};
+    int code = parse_args(argc, argv, &args);
+    if (code >= 0)
+        return code;
+    if (args.command[0]) {
+        cli_error("shell: it takes no program: heddle run %s (see `heddle shell --help`)",
+                  args.command[0]);
+        return CLI_USAGE;
+    }
+    char *shell = getenv("SHELL");
+    args.command = (char *[]){shell && *shell ? shell : "/bin/sh", NULL};
+    if (isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
+        fputs("heddle: CUDA programs started here run on Heddle; `exit` leaves\n", stderr);
+    return find_and_start(&args);
 }

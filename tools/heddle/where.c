@@ -33,6 +33,20 @@ enum where_how where_library_how(enum where_library library)
     return libraries[library].how;
 }
 
+bool where_replaces(struct hd_str file_name, enum where_library *out_library)
+{
+    for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++) {
+        const char *file = where_library_file(i), *end = strstr(file, ".so");
+        struct hd_str name = {file, end ? (size_t)(end - file) + strlen(".so") : 0};
+        if (!end || where_library_how(i) == WHERE_NOT || file_name.len < name.len ||
+            memcmp(file_name.ptr, name.ptr, name.len) != 0)
+            continue;
+        *out_library = i;
+        return true;
+    }
+    return false;
+}
+
 /* The folder of this executable, without a slash at the end. */
 static bool own_folder(char *buf, size_t buf_B)
 {

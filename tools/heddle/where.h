@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-#include "base/compiler.h"
+#include "base/str.h"
 
 enum where_library {
 #define X(name, text, file, folder, how) WHERE_##name,
@@ -24,6 +24,9 @@ const char *where_library_file(enum where_library library);
 /* How programs under `heddle run` get it; spec/libraries.def. */
 enum where_how { WHERE_NOT, WHERE_LATE, WHERE_PRELOADED };
 enum where_how where_library_how(enum where_library library);
+
+/* The library that takes the place of a file of NVIDIA's, whichever its version: "libnvrtc.so.12". */
+bool where_replaces(struct hd_str file_name, enum where_library *out_library);
 
 /* The library's absolute path (kept for the process's life), or NULL when it is not there. */
 const char *where_library(enum where_library library);

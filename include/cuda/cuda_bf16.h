@@ -5,6 +5,9 @@
 #ifndef HEDDLE_CUDA_BF16_H
 #define HEDDLE_CUDA_BF16_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CUDA_BF16_H__
+
 #include "cuda_runtime.h"
 
 #if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
@@ -111,6 +114,11 @@ struct __align__(2) __nv_bfloat16 {
         __nv_bfloat16_raw raw = {__x};
         return raw;
     }
+    __host__ __device__ operator __nv_bfloat16_raw() const volatile
+    {
+        __nv_bfloat16_raw raw = {__x};
+        return raw;
+    }
     __host__ __device__ operator char() const
     {
         return (char)(float)*this;
@@ -128,6 +136,17 @@ struct __align__(2) __nv_bfloat16 {
         return (__x & 0x7fff) != 0;
     }
     __host__ __device__ __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw)
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __nv_bfloat16 &operator=(const __nv_bfloat16_raw &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __nv_bfloat16 &
+    operator=(const volatile __nv_bfloat16_raw &raw) volatile
     {
         __x = raw.x;
         return *this;

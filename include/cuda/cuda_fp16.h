@@ -5,6 +5,9 @@
 #ifndef HEDDLE_CUDA_FP16_H
 #define HEDDLE_CUDA_FP16_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CUDA_FP16_H__
+
 #include "cuda_runtime.h"
 
 #if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
@@ -96,6 +99,11 @@ struct __align__(2) __half {
         __half_raw raw = {__x};
         return raw;
     }
+    __host__ __device__ operator __half_raw() const volatile
+    {
+        __half_raw raw = {__x};
+        return raw;
+    }
     __host__ __device__ operator char() const
     {
         return (char)(float)*this;
@@ -113,6 +121,16 @@ struct __align__(2) __half {
         return (__x & 0x7fff) != 0;
     }
     __host__ __device__ __half &operator=(const __half_raw &raw)
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __half &operator=(const __half_raw &raw) volatile
+    {
+        __x = raw.x;
+        return *this;
+    }
+    __host__ __device__ volatile __half &operator=(const volatile __half_raw &raw) volatile
     {
         __x = raw.x;
         return *this;

@@ -12,6 +12,7 @@
 #include "cuda_version.h"
 #include "host_defines.h"
 #include "builtin_types.h"
+#include "device_types.h"
 #include "library_types.h"
 #include "vector_functions.h"
 #include "cuda_runtime_api.h"

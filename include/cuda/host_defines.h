@@ -53,4 +53,9 @@
 #endif
 #define __CUDA_HOSTDEVICE__ __host__ __device__
 
+/* A toolkit's headers beside the program put uses of deprecated names between these. */
+#define __NV_SILENCE_DEPRECATION_BEGIN                                                             \
+    _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wdeprecated-declarations\"")
+#define __NV_SILENCE_DEPRECATION_END _Pragma("GCC diagnostic pop")
+
 #endif

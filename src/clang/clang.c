@@ -117,6 +117,23 @@ unsigned clang_arch(unsigned cc)
     return best;
 }
 
+void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words)
+{
+    unsigned known = clang_arch(cc);
+    bool is_known = known == cc && (!variant || (variant == 'a' && known == 90));
+
+    hd_buf_printf(out_words, "--cuda-gpu-arch=sm_%u%s", known,
+                  known == 90 && variant == 'a' ? "a" : "");
+    if (is_known)
+        return;
+    hd_buf_printf(out_words, " -U__CUDA_ARCH__ -D__CUDA_ARCH__=%u0", cc);
+    if (variant)
+        hd_buf_printf(out_words, " -D__CUDA_ARCH_FAMILY_SPECIFIC__=%u0", cc);
+    if (variant == 'a')
+        hd_buf_printf(out_words, " -D__CUDA_ARCH_SPECIFIC__=%u0 -D__CUDA_ARCH_FEAT_SM%u_ALL", cc,
+                      cc);
+}
+
 /* ---- running it */
 
 /* The environment without what was preloaded into this process; NULL: no memory. */
@@ -187,7 +204,44 @@ static bool line_of(const struct hd_buf *text, const char *word, size_t *out_at,
     return true;
 }
 
-enum hd_status clang_ptx_retarget(struct hd_buf *ptx, const char *target)
+static bool begins(const char *word, const char *with)
+{
+    return !strncmp(word, with, strlen(with));
+}
+
+/* Where ".ftz" stands in an opcode that must not have it; NULL for all other words. */
+static const char *wrong_ftz(const char *word, size_t len)
+{
+    static const char bf16[] = ".bf16", bf16x2[] = ".bf16x2";
+    bool is_bf16 = (len > strlen(bf16) && begins(word + len - strlen(bf16), bf16)) ||
+                   (len > strlen(bf16x2) && begins(word + len - strlen(bf16x2), bf16x2));
+
+    if (!is_bf16 || begins(word, "cvt.") || begins(word, "ex2."))
+        return NULL;
+    return memmem(word, len, ".ftz", 4);
+}
+
+static void drop_wrong_ftz(struct hd_buf *ptx)
+{
+    static const char between[] = " \t\n;{}";
+    char *to = ptx->ptr;
+
+    for (const char *at = ptx->ptr; *at;) {
+        size_t blank = strspn(at, between), len = strcspn(at + blank, between);
+        const char *word = at + blank, *ftz = wrong_ftz(word, len);
+        size_t before = (ftz ? (size_t)(ftz - word) : len) + blank;
+        size_t after = ftz ? len + blank - before - 4 : 0;
+
+        memmove(to, at, before);
+        memmove(to + before, at + before + 4, after);
+        to += before + after;
+        at = word + len;
+    }
+    *to = '\0';
+    ptx->len = (size_t)(to - ptx->ptr);
+}
+
+enum hd_status clang_ptx_finish(struct hd_buf *ptx, const char *target)
 {
     size_t version, version_end, at, end;
     struct hd_buf out;
@@ -208,5 +262,6 @@ enum hd_status clang_ptx_retarget(struct hd_buf *ptx, const char *target)
     }
     hd_buf_fini(ptx);
     *ptx = out;
+    drop_wrong_ftz(ptx);
     return HD_OK;
 }

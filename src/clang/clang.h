@@ -33,11 +33,17 @@ enum hd_status clang_find(const char **out_path) HD_MUST_CHECK;
  */
 #define CLANG_CUDA_WORDS                                                                           \
     "-x cuda --cuda-path=/nonexistent -nocudainc -nocudalib -Wno-unknown-cuda-version "            \
-    "-Xclang -target-sdk-version=12.5"
+    "-Xclang -target-sdk-version=12.5 -Xclang -fcuda-allow-variadic-functions"
 #define CLANG_DEVICE_WORDS "--cuda-device-only -S --cuda-feature=+ptx85"
 
 /* The newest of clang 19's architectures that `cc` (75, 120) can run; 0: none. */
 unsigned clang_arch(unsigned cc);
+/*
+ * The words, blanks between them, by which a device pass is for a target of NVIDIA's, 120 and 'a':
+ * clang's newest architecture below it, and the macros of the one that was asked for. The variant
+ * is 'a', 'f' or 0.
+ */
+void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words);
 
 /*
  * Runs the command with the log as stdout and stderr and waits. The preloaded libraries of this
@@ -47,9 +53,11 @@ unsigned clang_arch(unsigned cc);
 enum hd_status clang_run(const struct clang_args *args, const char *log_path) HD_MUST_CHECK;
 
 /*
- * Changes the header of clang's PTX to the target that was asked for, "sm_120a", where clang wrote
- * the newest it knows: inline PTX may use what the target has. HD_BAD_ARG: this is no PTX.
+ * What clang writes, as the target that was asked for takes it, "sm_120a": the header is changed from
+ * the newest that clang knows, so that inline PTX may use what the target has; and `.ftz` goes from
+ * instructions of bf16, which do not have it (LLVM 19 writes it under flushing of denormals).
+ * HD_BAD_ARG: this is no PTX.
  */
-enum hd_status clang_ptx_retarget(struct hd_buf *ptx, const char *target) HD_MUST_CHECK;
+enum hd_status clang_ptx_finish(struct hd_buf *ptx, const char *target) HD_MUST_CHECK;
 
 #endif

@@ -189,6 +189,43 @@ static void test_macros(void)
     unlink(included);
 }
 
+/* What libraries for NVRTC (libcu++, CUB) and a toolkit's headers beside a program lean on. */
+static void test_language(void)
+{
+    static const char source[] =
+        "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+        "#if !defined(__CUDA_FP16_H__) || !defined(__CUDA_BF16_H__) || defined(INT_MAX) || "
+        "defined(NAN)\n"
+        "#error macros\n#endif\n"
+        "#define CHAR_BIT 8\n"
+        "template <class T> T of(...);\n" /* a variadic function that is never called */
+        "template <class T> struct same { static constexpr bool value = sizeof(of<T>(1)) == "
+        "sizeof(T); };\n"
+        "__NV_SILENCE_DEPRECATION_BEGIN\n__device__ volatile __half "
+        "kept;\n__NV_SILENCE_DEPRECATION_END\n"
+        "__device__ volatile float zero;\n"
+        "extern \"C\" __global__ void k(int *out)\n"
+        "{ __nv_bfloat16 x = __float2bfloat16(zero), y = x + __float2bfloat16(1);\n"
+        "  kept = __half_raw{0x4000}; __half two(kept);\n"
+        "  *out = (y > x) + (x < y) + (int)__bfloat162float(__hmax(y, __hfma(y, y, y))) + "
+        "(int)two\n"
+        "         + same<int>::value + (cudaRoundZero == 1); }\n";
+    static const char *const options[] = {"-arch=sm_90", "-ftz=true"}, *const newer[] = {
+                                                                           "-arch=sm_120",
+                                                                           "-ftz=true"};
+
+    for (int i = 0; i < 2; i++) {
+        nvrtcProgram p = program_of(source);
+
+        if (!success(nvrtcCompileProgram(p, 2, i ? newer : options), "compile"))
+            diag("%s", log_of(p));
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), 8, "its result");
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
 static size_t entries_of(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -369,6 +406,7 @@ int main(int argc, char **argv)
     }
     test_architectures();
     test_macros();
+    test_language();
     test_names_and_headers();
     test_kinds_of_results();
     test_errors();

@@ -119,9 +119,20 @@ def test_driver(work):
     ok(done.returncode != 0 and "error" in done.stderr, "a syntax error fails and is shown")
     done = cc("-ptx", "k.cu", cwd=work)
     ok(done.returncode == 0 and os.path.exists(os.path.join(work, "k.ptx")), "-ptx names its output k.ptx")
-    done = cc("-arch=sm_120", "-ptx", kernel, "-o", os.path.join(work, "k120.ptx"))
-    text = open(os.path.join(work, "k120.ptx"), encoding="utf-8").read()
-    ok(".target sm_90" in text and "compute_90" in done.stderr, "sm_120 becomes sm_90, with a note")
+    arch = write(work, "arch.cu", """#include <cuda_bf16.h>
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 1200
+#error __CUDA_ARCH__
+#endif
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH_SPECIFIC__ != 1200
+#error __CUDA_ARCH_SPECIFIC__
+#endif
+template <class T> __device__ int variadic(...);
+__global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; b[0] = a[1] < a[2]; }
+""")
+    done = cc("-arch=sm_120a", "-ftz=true", "-ptx", arch, "-o", "-")
+    ok(".target sm_120a" in done.stdout and "1200" not in done.stderr, "an architecture that clang does not know", done.stderr)
+    ok(".ftz" not in done.stdout and ".bf16" in done.stdout, "bf16 has no .ftz", done.stdout)
+    ok(cc("-arch=sm_60", "-ptx", kernel, "-o", os.path.join(work, "k60.ptx")).returncode == 0, "an old one")
     done = cc("-gencode", "arch=compute_60,code=sm_60", "-gencode", "arch=compute_80,code=[sm_80,compute_80]",
               "-fatbin", kernel, "-o", os.path.join(work, "two.fatbin"))
     data = open(os.path.join(work, "two.fatbin"), "rb").read() if done.returncode == 0 else b""

@@ -57,7 +57,7 @@ static int rdc_object(struct cc_job *job, const struct cc_list *objects, const c
     if (!source)
         return 0;
     *out_object = path ? path : cc_temp_path(job, "heddle-rdc.c", ".o");
-    cc_list_add(&cmd, job->paths.clang_c);
+    cc_list_add(&cmd, job->paths.clang);
     cc_list_add_split(&cmd, "-xc,-O1,-fPIC,-c", ",");
     cc_list_add(&cmd, source);
     cc_list_add(&cmd, "-o");

@@ -62,15 +62,13 @@ struct cc_input {
 
 /* A device architecture: what the user asked for and what clang can give. */
 struct cc_arch {
-    unsigned asked; /* 120 */
-    unsigned arch;  /* 90 */
-    char variant;   /* 'a' or 0 */
+    unsigned cc;  /* 120 */
+    char variant; /* 'a', 'f' or 0 */
 };
 
 /* Where things are; see cc_paths.c for the search order. */
 struct cc_paths {
     const char *clang;       /* clang++-19 */
-    const char *clang_c;     /* clang-19, for C sources */
     const char *include_dir; /* holds cuda_runtime.h */
     const char *libdevice;   /* heddle-libdevice.bc, or NULL */
     const char *libcudart;   /* libcudart.so.13, or NULL */

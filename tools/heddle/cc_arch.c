@@ -5,23 +5,15 @@
 #include <string.h>
 
 #include "cc_options.h"
+#include "clang/clang.h"
 #include "cli.h"
+
+#define PTX_MAX_B ((size_t)1 << 30)
 
 static const char *after_prefix(const char *text, const char *prefix)
 {
     size_t n = strlen(prefix);
     return strncmp(text, prefix, n) == 0 ? text + n : NULL;
-}
-
-/* clang 19 stops at sm_90a: newer targets get sm_90, whose PTX every newer device accepts. */
-static unsigned clang_arch(unsigned asked)
-{
-    static const unsigned known[] = {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
-    unsigned best = 0;
-    for (size_t i = 0; i < HD_COUNT_OF(known); i++)
-        if (known[i] <= asked)
-            best = known[i];
-    return best;
 }
 
 /* "sm_90a", "compute_120", "native", "all"; false when malformed. */
@@ -30,7 +22,7 @@ static bool parse_arch(const char *text, struct cc_arch *out_arch)
     static const char *const prefixes[] = {"sm_", "compute_", "lto_"};
     static const char *const any[] = {"native", "all", "all-major"};
     const char *digits = NULL;
-    *out_arch = (struct cc_arch){.asked = 90};
+    *out_arch = (struct cc_arch){.cc = 90};
     for (size_t i = 0; i < HD_COUNT_OF(any); i++)
         if (strcmp(text, any[i]) == 0)
             return true;
@@ -38,9 +30,9 @@ static bool parse_arch(const char *text, struct cc_arch *out_arch)
         digits = after_prefix(text, prefixes[i]);
     size_t len = digits ? strspn(digits, "0123456789") : 0;
     uint64_t asked;
-    if (!len || !hd_str_to_u64((struct hd_str){digits, len}, 10, &asked) || asked > 999)
+    if (!len || !hd_str_to_u64((struct hd_str){digits, len}, 10, &asked) || asked > 129)
         return false;
-    out_arch->asked = (unsigned)asked;
+    out_arch->cc = (unsigned)asked;
     if (digits[len] == 'a' || digits[len] == 'f')
         out_arch->variant = digits[len++];
     return !digits[len];
@@ -51,16 +43,10 @@ int cc_arch_add(struct cc_job *job, const char *text)
     struct cc_arch arch;
     if (!parse_arch(text, &arch))
         return cc_usage("unknown architecture", text);
-    arch.arch = clang_arch(arch.asked);
-    if (!arch.arch)
+    if (!clang_arch(arch.cc))
         return cc_usage("architecture older than sm_50", text);
-    if (arch.asked != 90 || arch.variant != 'a')
-        arch.variant = 0;
-    if (arch.asked > 90)
-        fprintf(stderr, "heddle cc: note: %s becomes compute_90, the newest that clang 19 knows\n",
-                text);
     for (size_t i = 0; i < job->archs.len; i++)
-        if (job->archs.at[i].arch == arch.arch && job->archs.at[i].variant == arch.variant)
+        if (job->archs.at[i].cc == arch.cc && job->archs.at[i].variant == arch.variant)
             return CLI_OK;
     if (!hd_vec_push(&job->archs, arch))
         abort();
@@ -80,4 +66,52 @@ int cc_arch_add_gencode(struct cc_job *job, const char *text)
     memcpy(name, arch, n);
     name[n] = 0;
     return cc_arch_add(job, name);
+}
+
+/* ---- clang's words */
+
+void cc_add_cuda_words(struct cc_list *cmd)
+{
+    cc_list_add_split(cmd, CLANG_CUDA_WORDS, " ");
+}
+
+void cc_add_host_words(struct cc_list *cmd, struct cc_arch arch)
+{
+    cc_list_addf(cmd, "--cuda-gpu-arch=sm_%u", clang_arch(arch.cc));
+}
+
+void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch)
+{
+    struct hd_buf words;
+    cc_list_add_split(cmd, CLANG_DEVICE_WORDS, " ");
+    hd_buf_init(&words);
+    clang_target_words(arch.cc, arch.variant, &words);
+    if (words.failed)
+        abort();
+    cc_list_add_split(cmd, words.ptr, " ");
+    hd_buf_fini(&words);
+}
+
+/* ---- PTX */
+
+static enum hd_status write_text(const char *path, const struct hd_buf *text)
+{
+    if (strcmp(path, "-") != 0)
+        return hd_file_write(path, text->ptr, text->len);
+    bool worked = fwrite(text->ptr, 1, text->len, stdout) == text->len && fflush(stdout) == 0;
+    return worked ? HD_OK : hd_error(HD_IO, "the output cannot be written");
+}
+
+int cc_finish_ptx(const char *from, const char *to, struct cc_arch arch)
+{
+    struct hd_buf text;
+    char target[16];
+    snprintf(target, sizeof(target), "sm_%u%.1s", arch.cc, (char[2]){arch.variant, '\0'});
+    hd_buf_init(&text);
+    bool worked = hd_file_read(from, PTX_MAX_B, &text) == HD_OK &&
+                  clang_ptx_finish(&text, target) == HD_OK && write_text(to, &text) == HD_OK;
+    hd_buf_fini(&text);
+    if (!worked)
+        fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+    return worked ? 0 : 1;
 }

@@ -4,10 +4,17 @@
 
 #include "cc.h"
 
-/* Adds the newest architecture that clang 19 knows and the asked one includes; once each. CLI_OK,
- * or CLI_USAGE after a message. */
+/* Adds an architecture, once each. CLI_OK, or CLI_USAGE after a message. */
 int cc_arch_add(struct cc_job *job, const char *text);
 /* `code` only says how far nvcc would compile. */
 int cc_arch_add_gencode(struct cc_job *job, const char *text);
+
+/* The words of CUDA mode without an SDK; of a pass for the host, of one for the device. */
+void cc_add_cuda_words(struct cc_list *cmd);
+void cc_add_host_words(struct cc_list *cmd, struct cc_arch arch);
+void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch);
+/* The PTX that clang wrote, into another file ("-": stdout), for what was asked for. 0, or 1 after a
+ * message. */
+int cc_finish_ptx(const char *from, const char *to, struct cc_arch arch);
 
 #endif

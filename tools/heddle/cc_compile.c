@@ -1,17 +1,15 @@
 /* heddle cc: one input through clang; for CUDA the device passes, the fat binary, the host pass. */
 #include "cc.h"
 
+#include "cc_arch.h"
+
 #include "obj/fatbin.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* clang's headers and launch path follow this version; 12.5 is the newest that clang 19 knows. */
-#define TARGET_SDK "-target-sdk-version=12.5"
-/* The newest PTX ISA that clang 19 writes. */
-#define PTX_FEATURE "--cuda-feature=+ptx85"
-#define PTX_MAJOR   8
-#define PTX_MINOR   5
+#define PTX_MAJOR 9
+#define PTX_MINOR 0
 
 static void add_common(const struct cc_job *job, struct cc_list *cmd)
 {
@@ -27,10 +25,7 @@ static void add_common(const struct cc_job *job, struct cc_list *cmd)
 /* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
 static void add_cuda_mode(const struct cc_job *job, struct cc_list *cmd)
 {
-    cc_list_add_split(
-        cmd, "-x,cuda,--cuda-path=/nonexistent,-nocudainc,-nocudalib,-Wno-unknown-cuda-version",
-        ",");
-    cc_list_add_split(cmd, "-Xclang," TARGET_SDK, ",");
+    cc_add_cuda_words(cmd);
     if (job->rdc)
         cc_list_add(cmd, "-fgpu-rdc");
     add_common(job, cmd);
@@ -52,11 +47,7 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
     struct cc_list cmd = {0};
     cc_list_add(&cmd, job->paths.clang);
     add_cuda_mode(job, &cmd);
-    cc_list_add_split(&cmd, "--cuda-device-only,-S," PTX_FEATURE, ",");
-    if (arch.variant)
-        cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u%c", arch.arch, arch.variant);
-    else
-        cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", arch.arch);
+    cc_add_device_words(&cmd, arch);
     if (job->paths.libdevice) {
         cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
         cc_list_add(&cmd, job->paths.libdevice);
@@ -65,8 +56,10 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
     cc_list_add_all(&cmd, &job->device);
     cc_list_add(&cmd, source);
     cc_list_add(&cmd, "-o");
-    cc_list_add(&cmd, ptx);
-    return cc_exec(job, &cmd);
+    const char *file = strcmp(ptx, "-") ? ptx : cc_temp_path(job, source, ".ptx");
+    cc_list_add(&cmd, file);
+    int rc = cc_exec(job, &cmd);
+    return rc || job->dryrun ? rc : cc_finish_ptx(file, ptx, arch);
 }
 
 /* Adds the text of one PTX file to the sources of a fat binary; the buffer must outlive them. */
@@ -76,7 +69,7 @@ static enum hd_status add_entry(const char *path, struct cc_arch arch, const str
     HD_TRY(hd_file_read(path, OBJ_PAYLOAD_MAX_B, text));
     *out_source = (struct obj_fatbin_source){
         .kind = OBJ_ENTRY_PTX,
-        .arch = arch.arch,
+        .arch = arch.cc,
         .variant = arch.variant,
         .version_major = PTX_MAJOR,
         .version_minor = PTX_MINOR,
@@ -112,7 +105,8 @@ static int compile_device(struct cc_job *job, const char *source, const char *on
         struct cc_arch arch = job->archs.at[i];
         const char *ptx = only_ptx;
         if (!ptx)
-            ptx = cc_temp_path(job, source, cc_format(".compute_%u.ptx", arch.arch));
+            ptx = cc_temp_path(
+                job, source, cc_format(".compute_%u%.1s.ptx", arch.cc, (char[2]){arch.variant, 0}));
         int rc = compile_ptx(job, source, arch, ptx);
         if (rc)
             return rc;
@@ -164,7 +158,7 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
         cc_list_add(&cmd, fatbin);
     }
     /* The device pass has reported the warnings of shared code; the arch is only a name. */
-    cc_list_addf(&cmd, "--cuda-gpu-arch=sm_%u", job->archs.at[0].arch);
+    cc_add_host_words(&cmd, job->archs.at[0]);
     add_host(job, source, object, &cmd);
     if (job->mode == CC_MODE_PREPROCESS)
         cc_list_add(&cmd, "-E");
@@ -201,7 +195,7 @@ static int compile_plain(struct cc_job *job, const struct cc_input *input, const
 {
     struct cc_list cmd = {0};
     bool is_c = input->lang == CC_LANG_C || input->lang == CC_LANG_ASM;
-    cc_list_add(&cmd, is_c ? job->paths.clang_c : job->paths.clang);
+    cc_list_add(&cmd, job->paths.clang);
     if (input->lang != CC_LANG_ASM)
         cc_list_addf(&cmd, "-x%s", is_c ? "c" : "c++");
     add_common(job, &cmd);

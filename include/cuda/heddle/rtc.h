@@ -12,6 +12,7 @@
 /* NVRTC's namespace std is the program's, which may fill it; that of the headers below is another. */
 #define std heddle_std
 #include "heddle/device.h"
+#include "device_types.h"
 #include "texture_types.h"
 #include "surface_types.h"
 #include "channel_descriptor.h"
@@ -78,6 +79,38 @@ template <class _Tp> class initializer_list {
 };
 #endif
 } // namespace std
+
+/* Macros of the C library: programs define their own, or include its headers, which come again. */
+#undef CHAR_BIT
+#undef CHAR_MIN
+#undef CHAR_MAX
+#undef SCHAR_MIN
+#undef SCHAR_MAX
+#undef UCHAR_MAX
+#undef SHRT_MIN
+#undef SHRT_MAX
+#undef USHRT_MAX
+#undef INT_MIN
+#undef INT_MAX
+#undef UINT_MAX
+#undef LONG_MIN
+#undef LONG_MAX
+#undef ULONG_MAX
+#undef LLONG_MIN
+#undef LLONG_MAX
+#undef ULLONG_MAX
+#undef INFINITY
+#undef NAN
+#undef HUGE_VAL
+#undef HUGE_VALF
+#undef HUGE_VALL
+#undef FP_NAN
+#undef FP_INFINITE
+#undef FP_ZERO
+#undef FP_SUBNORMAL
+#undef FP_NORMAL
+#undef __CLANG_LIMITS_H
+#undef _GCC_LIMITS_H_
 
 #undef __GNUC__
 #undef __GNUC_MINOR__

@@ -147,21 +147,13 @@ static nvrtcResult source_write(const struct build *b)
 
 static void put_target(struct clang_args *args, const struct rtc_options *o)
 {
-    unsigned known = clang_arch(o->cc);
-    bool is_known = known == o->cc && (o->variant != 'a' || known == 90);
+    struct hd_buf words;
 
-    clang_args_add(args, "--cuda-gpu-arch=sm_%u%s", known,
-                   known == 90 && o->variant == 'a' ? "a" : "");
-    if (is_known && o->variant != 'f')
-        return;
-    clang_args_add(args, "-U__CUDA_ARCH__");
-    clang_args_add(args, "-D__CUDA_ARCH__=%u0", o->cc);
-    if (o->variant)
-        clang_args_add(args, "-D__CUDA_ARCH_FAMILY_SPECIFIC__=%u0", o->cc);
-    if (o->variant == 'a')
-        clang_args_add(args, "-D__CUDA_ARCH_SPECIFIC__=%u0", o->cc);
-    if (o->variant == 'a')
-        clang_args_add(args, "-D__CUDA_ARCH_FEAT_SM%u_ALL", o->cc);
+    hd_buf_init(&words);
+    clang_target_words(o->cc, o->variant, &words);
+    clang_args_add_words(args, words.ptr ? words.ptr : "");
+    args->failed |= words.failed;
+    hd_buf_fini(&words);
 }
 
 /* Does it say where files are? Then it does not change what stands in front. */
@@ -322,7 +314,7 @@ static nvrtcResult results_read(const struct build *b)
     if (access(path, F_OK) != 0)
         return NVRTC_ERROR_COMPILATION;
     if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &p->ptx) != HD_OK ||
-        clang_ptx_retarget(&p->ptx, b->options->target) != HD_OK)
+        clang_ptx_finish(&p->ptx, b->options->target) != HD_OK)
         return internal(p, "PTX");
     for (size_t i = 0; i < p->expressions.len; i++)
         if (!lowered_take(p, i))

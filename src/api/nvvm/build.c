@@ -238,7 +238,7 @@ static nvvmResult result_read(struct _nvvmProgram *p, const struct nv_options *o
 
     hd_buf_init(&ptx);
     if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &ptx) != HD_OK ||
-        clang_ptx_retarget(&ptx, o->target) != HD_OK)
+        clang_ptx_finish(&ptx, o->target) != HD_OK)
         result = internal(p, "PTX", NVVM_ERROR_COMPILATION);
     else if (o->lto)
         result = image_make(p, o, &ptx);

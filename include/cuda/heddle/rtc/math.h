@@ -1,5 +1,5 @@
 /* The C library's macros; the functions are the device's. */
-#pragma once
+/* No guard: heddle/rtc.h takes them away again. */
 #define HUGE_VAL     __builtin_huge_val()
 #define HUGE_VALF    __builtin_huge_valf()
 #define HUGE_VALL    __builtin_huge_val()

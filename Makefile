@@ -4,7 +4,7 @@ FUZZ_SECONDS ?= 60
 MESON_FLAGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test bench lint golden docs install clean help test-asan test-tsan fuzz fuzz-api
+.PHONY: all setup demo test bench lint golden docs install deb clean help test-asan test-tsan fuzz fuzz-api
 
 all: $(BUILD)/build.ninja ## build everything
 	@ninja -C $(BUILD) --quiet
@@ -37,6 +37,9 @@ docs: ## regenerate what is made from tables
 
 install: all ## install libraries, headers and the heddle tool (DESTDIR is honoured)
 	@meson install -C $(BUILD) --no-rebuild
+
+deb: all ## make a Debian package in $(BUILD)
+	@scripts/deb $(BUILD)
 
 clean: ## remove all build directories
 	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz

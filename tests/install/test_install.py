@@ -126,6 +126,30 @@ def test_moved():
     good(user(os.path.join(moved, "bin/heddle"), "info"), "a moved installation", moved)
 
 
+def test_deb():
+    """The Debian package, unpacked somewhere."""
+    if not shutil.which("dpkg-shlibdeps"):
+        tap.skip("no dpkg-shlibdeps")
+        return
+    made = subprocess.run([os.path.join(root, "scripts/deb"), build, folder], capture_output=True, text=True)
+    deb = made.stdout.strip()
+    tap.ok(made.returncode == 0 and deb.endswith(".deb") and os.path.exists(deb), "scripts/deb makes a package",
+           made.stdout + made.stderr)
+    control = subprocess.run(["dpkg-deb", "-f", deb], capture_output=True, text=True).stdout
+    tap.ok("Package: heddle\n" in control and "libllvm19" in control and "libc6" in control, "what it depends on", control)
+    files = subprocess.run(["dpkg-deb", "-c", deb], capture_output=True, text=True).stdout
+    tap.ok(all(name + "\n" in files for name in ("/usr/share/man/man1/heddle-run.1.gz", "/usr/lib/heddle/bin/ptxas -> heddle",
+                                                 "/usr/share/doc/heddle/copyright")) and "/usr/bin/ptxas" not in files,
+           "where its files lie", files)
+    there = os.path.join(folder, "deb")
+    subprocess.run(["dpkg-deb", "-x", deb, there], check=True)
+    command = os.path.join(there, "usr/bin/heddle")
+    good(user(command, "info"), "heddle info of the package", os.path.join(there, "usr/lib/heddle"))
+    program = os.path.join(home, "from_deb")
+    good(user(command, "cc", os.path.join(root, "examples/hello.cu"), "-o", program), "its heddle cc compiles")
+    good(user(command, "run", program), "and what it compiled runs")
+
+
 with tempfile.TemporaryDirectory() as folder:
     os.chmod(folder, 0o755)
     home = os.path.join(folder, "home")
@@ -140,4 +164,5 @@ with tempfile.TemporaryDirectory() as folder:
     test_linking()
     test_settings()
     test_moved()
+    test_deb()
 tap.done()

@@ -117,6 +117,29 @@ def test_run_ptxas():
     tap.eq(seen(TRITON_PTXAS_PATH="/mine"), ["/mine", ptxas], "the user's own stays")
 
 
+def test_run_toolkit():
+    """Clients find headers of a toolkit, unless the user has one."""
+    clean = {k: v for k, v in os.environ.items() if k not in ("CUDA_PATH", "CUDA_HOME")}
+    empty = os.path.join(folder, "no nvcc")
+    os.makedirs(empty)
+    write(os.path.join(empty, "nvcc"), "#!/bin/sh\n")
+
+    def seen(path="/usr/bin:/bin", **more):
+        result = subprocess.run([heddle, "run", "env"], env={**clean, "PATH": path, **more}, capture_output=True, text=True,
+                                timeout=60)
+        return next((line.split("=", 1)[1] for line in result.stdout.splitlines() if line.startswith("CUDA_PATH=")), None)
+
+    if shutil.which("nvcc", path="/usr/bin:/bin"):
+        tap.skip("there is an nvcc in /usr/bin")
+        return
+    found = seen() or "none"
+    tap.ok(os.path.exists(os.path.join(found, "include/cuda_fp16.h")), "CUDA_PATH/include has headers", found)
+    tap.eq(seen(CUDA_PATH="/mine"), "/mine", "the user's own stays")
+    tap.eq(seen(CUDA_HOME="/mine"), None, "CUDA_HOME is enough")
+    os.chmod(os.path.join(empty, "nvcc"), 0o755)
+    tap.eq(seen(path=empty + ":/usr/bin:/bin"), None, "and so is an nvcc on the path")
+
+
 def test_run():
     seven = build("seven")
     tap.eq(tool("run", seven).returncode, 7, "the program's exit code is passed on")
@@ -142,6 +165,7 @@ def test_run():
     paths = next((line for line in got if line.startswith("LD_LIBRARY_PATH=")), "=").split("=", 1)[1]
     tap.eq(paths.split(":")[0], libs, "and found by name")
     test_run_ptxas()
+    test_run_toolkit()
     result = tool("run", "env", env={"LD_PRELOAD": os.path.join(libs, "libcuda.so.1")})
     tap.ok(f"LD_PRELOAD={want}:{libs}/libcuda.so.1" in result.stdout, "LD_PRELOAD is kept",
            result.stdout)

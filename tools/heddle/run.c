@@ -273,12 +273,27 @@ static int set_tools(void)
     return worked ? 0 : cli_error("run: out of memory");
 }
 
+/* Clients that compile look for a toolkit's headers; one that the user has comes first. */
+static int set_toolkit(void)
+{
+    char *nvcc = find_program("nvcc"), *folder = NULL;
+    bool worked = true;
+    if (!nvcc && !getenv("CUDA_HOME"))
+        folder = where_toolkit();
+    if (folder)
+        worked = setenv("CUDA_PATH", folder, 0) == 0;
+    hd_free(folder);
+    hd_free(nvcc);
+    return worked ? 0 : cli_error("run: out of memory");
+}
+
 static void print_command(char **command)
 {
     static const char *const shown[] = {
         "LD_PRELOAD",    "LD_LIBRARY_PATH",   "HEDDLE_MACHINE",
         "HEDDLE_DEVICE", "HEDDLE_CPU",        "HEDDLE_THREADS",
-        "HEDDLE_DEBUG",  "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"};
+        "HEDDLE_DEBUG",  "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH",
+        "CUDA_PATH"};
     for (size_t i = 0; i < HD_COUNT_OF(shown); i++)
         if (getenv(shown[i]))
             fprintf(stderr, "%s=%s \\\n", shown[i], getenv(shown[i]));
@@ -288,7 +303,7 @@ static void print_command(char **command)
 
 static int start(const char *path, const struct run_args *args)
 {
-    if ((args->check && check_program(path)) || set_libraries() || set_tools())
+    if ((args->check && check_program(path)) || set_libraries() || set_tools() || set_toolkit())
         return CLI_FAILED;
     if (args->verbose)
         print_command(args->command);

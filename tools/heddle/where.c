@@ -130,6 +130,17 @@ char *where_tool(const char *name)
 
 #define A_HEADER "cuda_runtime.h"
 
+char *where_toolkit(void)
+{
+    static const char below[] = "/include/" A_HEADER;
+    char *found = file_near(HEDDLE_BIN_TO_LIB, "cuda/include/" A_HEADER);
+    if (!found)
+        found = file_near(".", "cuda/include/" A_HEADER);
+    if (found)
+        found[strlen(found) - strlen(below)] = '\0';
+    return found;
+}
+
 /* heddle-paths.conf beside the executable is one line: the source tree's folder of headers. */
 static char *find_built_headers(void)
 {

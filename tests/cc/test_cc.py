@@ -17,7 +17,7 @@ HEDDLE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 MODE = (sys.argv[3:] or ["quick"])[0]
 HERE = os.path.join(ROOT, "tests/cc")
 INCLUDE = os.path.join(ROOT, "include/cuda")
-CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h"}  # need clang's CUDA mode or clang
+CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h", "mma.h"}  # need clang's CUDA mode or clang
 SYSTEM_CALLS = {"vprintf", "malloc", "free", "__assertfail"}  # what a device's system provides
 count = 0
 failed = 0
@@ -211,6 +211,21 @@ def test_programs(work):
         ok(done.returncode == 0 and not unresolved(text), os.path.relpath(source, ROOT), done.stderr or str(unresolved(text)))
 
 
+def test_runs(work):
+    """Programs of run/ check themselves; OLD leaves out what came after compute capability 7.5."""
+    source = os.path.join(HERE, "run/wmma.cu")
+    for arch, flags, machine, device in (("sm_75", ["-DOLD"], "t4", "cpu"), ("sm_80", [], "a100", "interp"),
+                                         ("sm_90", [], "h100", "cpu"), ("sm_120", [], "rtx5090", "cpu")):
+        program = os.path.join(work, "wmma")
+        done = cc("-std=c++17", f"-arch={arch}", *flags, source, "-o", program)
+        built = done.returncode == 0
+        ok(built, f"wmma.cu compiles for {arch}", done.stderr)
+        if built:
+            done = run("env", f"HEDDLE_MACHINE={machine}", f"HEDDLE_DEVICE={device}", HEDDLE, "run", program)
+        ok(done.returncode == 0 and done.stdout == "all right\n", f"and is right on {device} as {machine}",
+           done.stdout + done.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         if MODE == "quick":
@@ -218,6 +233,8 @@ def main():
             test_link(work)
             test_features(work)
             test_headers_together(work)
+        elif MODE == "run":
+            test_runs(work)
         else:
             test_every_header(work)
             test_programs(work)

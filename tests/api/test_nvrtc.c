@@ -259,12 +259,12 @@ static void test_front(const char *cache)
         "extern \"C\" __global__ void k(int *out) { assert(N > 0); *out = __CUDA_ARCH__ + N; }";
     static const struct {
         const char *arch, *macro;
-        size_t kept; /* entries of the cache: a note first, then what is compiled ahead */
+        size_t kept; /* results, and of words: a note, then what is compiled ahead */
         int result;
     } rounds[] = {
-        {"-arch=sm_90", "-DN=1", 1, 901},   {"-arch=sm_90", "-DN=2", 1, 902},
-        {"-arch=sm_90", "-DN=1", 0, 901},   {"-arch=sm_120", "-DN=1", 1, 1201},
-        {"-arch=sm_120", "-DN=3", 1, 1203}, {"-arch=sm_90", "-DN=4", 0, 904},
+        {"-arch=sm_90", "-DN=1", 2, 901},   {"-arch=sm_90", "-DN=2", 2, 902},
+        {"-arch=sm_90", "-DN=1", 0, 901},   {"-arch=sm_120", "-DN=1", 2, 1201},
+        {"-arch=sm_120", "-DN=3", 2, 1203}, {"-arch=sm_90", "-DN=4", 1, 904},
     };
     char *first = NULL;
 
@@ -289,6 +289,44 @@ static void test_front(const char *cache)
         success(nvrtcDestroyProgram(&p), "destroy");
     }
     free(first);
+}
+
+/* Results are kept of programs that depend on nothing else: not of those that include files. */
+static void test_kept_results(const char *cache)
+{
+    static const char *const bodies[] = {"1", "2"}, *const names[] = {"value.h"},
+                             *const option[] = {"-arch=sm_75"};
+    static const char including[] = "#include \"value.h\"\n"
+                                    "extern \"C\" __global__ void k(int *out) { *out = VALUE; }";
+    static const char plain[] =
+        "#warning told\nextern \"C\" __global__ void k(int *out) { *out = 3; }";
+    char header[64], *logs[2];
+
+    for (int i = 0; i < 2; i++) {
+        nvrtcProgram p = NULL;
+
+        snprintf(header, sizeof(header), "#define VALUE %s\n", bodies[i]);
+        success(nvrtcCreateProgram(&p, including, NULL, 1, (const char *const[]){header}, names),
+                "create");
+        success(nvrtcCompileProgram(p, 1, option), "compile");
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), (unsigned)i + 1, "another header, another program");
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+    for (int i = 0; i < 2; i++) {
+        nvrtcProgram p = program_of(plain);
+        size_t before = entries_of(cache);
+
+        success(nvrtcCompileProgram(p, 1, option), "compile");
+        eq_u64(entries_of(cache) - before, i == 0, "it is kept once");
+        logs[i] = log_of(p);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+    ok(strstr(logs[0], "told") != NULL, "there is a warning");
+    eq_str(logs[1], logs[0], "which is told again");
+    free(logs[0]);
+    free(logs[1]);
 }
 
 static void test_kinds_of_results(void)
@@ -400,6 +438,7 @@ int main(int argc, char **argv)
     success(cuCtxCreate_v2(&ctx, 0, 0), "context");
     if (argc > 1) {
         test_front(cache);
+        test_kept_results(cache);
         empty(cache);
         test_leftovers(folder);
         return done();

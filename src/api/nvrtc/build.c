@@ -18,6 +18,7 @@ struct build {
     struct _nvrtcProgram *program;
     const struct rtc_options *options;
     char folder[64];
+    struct hd_buf text; /* what clang reads */
 };
 
 /* ---- the folder */
@@ -120,27 +121,23 @@ static void put_expressions(struct hd_buf *out, const struct _nvrtcProgram *p)
                       i, p->expressions.at[i].text);
 }
 
-static nvrtcResult source_write(const struct build *b)
+static bool text_make(struct build *b)
 {
     struct _nvrtcProgram *p = b->program;
-    struct hd_buf text;
+    struct hd_buf *text = &b->text;
 
-    hd_buf_init(&text);
     if (b->options->default_device)
-        hd_buf_puts(&text, "#pragma clang force_cuda_host_device begin\n");
-    put_line_marker(&text, "command line");
+        hd_buf_puts(text, "#pragma clang force_cuda_host_device begin\n");
+    put_line_marker(text, "command line");
     if (b->options->prologue.len)
-        hd_buf_append(&text, b->options->prologue.ptr, b->options->prologue.len);
-    hd_buf_puts(&text, "#include \"heddle/rtc_assert.h\"");
-    put_line_marker(&text, p->name);
-    hd_buf_puts(&text, p->source);
+        hd_buf_append(text, b->options->prologue.ptr, b->options->prologue.len);
+    hd_buf_puts(text, "#include \"heddle/rtc_assert.h\"");
+    put_line_marker(text, p->name);
+    hd_buf_puts(text, p->source);
     if (b->options->default_device)
-        hd_buf_puts(&text, "\n#pragma clang force_cuda_host_device end\n");
-    put_expressions(&text, p);
-    bool worked =
-        !text.failed && !b->options->prologue.failed && file_write(b, "heddle-input.cu", text.ptr);
-    hd_buf_fini(&text);
-    return worked ? NVRTC_SUCCESS : internal(p, "the source");
+        hd_buf_puts(text, "\n#pragma clang force_cuda_host_device end\n");
+    put_expressions(text, p);
+    return !text->failed && !b->options->prologue.failed;
 }
 
 /* ---- the command */
@@ -189,23 +186,26 @@ static void put_front(const struct build *b, struct clang_args *args)
     }
 }
 
-/* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
-static nvrtcResult command_make(const struct build *b, struct clang_args *args)
+/* Is there all that compiling needs? */
+static nvrtcResult places_check(const struct build *b, const char **out_clang)
 {
-    const char *clang, *headers = rtc_headers(), *libdevice = rtc_libdevice();
+    const char *headers = rtc_headers();
 
-    if (!headers || !libdevice) {
+    if (!headers || !rtc_libdevice()) {
         (void)!hd_error(HD_NOT_FOUND, "%s not found: set %s",
                         headers ? "heddle-libdevice.bc" : "Heddle's CUDA headers",
                         headers ? "HEDDLE_LIBDIR" : "HEDDLE_INCLUDE");
         return internal(b->program, "installation");
     }
-    if (clang_find(&clang) != HD_OK)
-        return internal(b->program, "compiler");
-    put_front_words(b, clang, args);
+    return clang_find(out_clang) == HD_OK ? NVRTC_SUCCESS : internal(b->program, "compiler");
+}
+
+/* Ours come first: what the program's folders have of CUDA's headers is for another compiler. */
+static void put_rest(const struct build *b, struct clang_args *args)
+{
     put_front(b, args);
     clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
-    clang_args_add(args, "%s", libdevice);
+    clang_args_add(args, "%s", rtc_libdevice());
     if (!b->options->no_source_include)
         clang_args_add(args, "-I%s", b->folder);
     rtc_put_headers(args);
@@ -215,7 +215,6 @@ static nvrtcResult command_make(const struct build *b, struct clang_args *args)
     clang_args_add(args, "%s/heddle-input.cu", b->folder);
     clang_args_add(args, "-o");
     clang_args_add(args, "%s/out.ptx", b->folder);
-    return NVRTC_SUCCESS;
 }
 
 /* ---- results */
@@ -240,23 +239,15 @@ static void log_put_line(struct hd_buf *log, const char *line, size_t len)
                   (int)(end - name), name);
 }
 
-static void log_read(const struct build *b)
+static void log_put(struct hd_buf *log, const struct hd_buf *text)
 {
-    char path[PATH_MAX];
-    struct hd_buf text;
-
-    hd_buf_init(&text);
-    (void)snprintf(path, sizeof(path), "%s/log", b->folder);
-    if (hd_file_read(path, LOG_MAX_B, &text) != HD_OK)
-        hd_buf_printf(&b->program->log, "nvrtc: error: %s\n", hd_error_message());
-    for (char *line = text.ptr; line && *line;) {
+    for (const char *line = text->ptr; line && *line;) {
         size_t len = strcspn(line, "\n");
 
-        log_put_line(&b->program->log, line, len);
-        hd_buf_putc(&b->program->log, '\n');
+        log_put_line(log, line, len);
+        hd_buf_putc(log, '\n');
         line += len + (line[len] == '\n');
     }
-    hd_buf_fini(&text);
 }
 
 /* Cuts the variable of an expression out of the PTX and keeps what it is initialised with. */
@@ -302,20 +293,21 @@ static nvrtcResult image_make(struct _nvrtcProgram *p, const struct rtc_options 
     return NVRTC_SUCCESS;
 }
 
-static nvrtcResult results_read(const struct build *b)
+/* Of the log and the PTX that clang wrote; empty PTX: it wrote none. */
+static nvrtcResult results_take(const struct build *b, const struct hd_buf *log, struct hd_buf *ptx)
 {
     struct _nvrtcProgram *p = b->program;
-    char path[PATH_MAX];
 
-    log_read(b);
-    (void)snprintf(path, sizeof(path), "%s/out.ptx", b->folder);
-    if (b->options->syntax_only)
-        return access(path, F_OK) == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
-    if (access(path, F_OK) != 0)
+    log_put(&p->log, log);
+    if (!ptx->len)
         return NVRTC_ERROR_COMPILATION;
-    if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &p->ptx) != HD_OK ||
-        clang_ptx_finish(&p->ptx, b->options->target) != HD_OK)
+    if (b->options->syntax_only)
+        return NVRTC_SUCCESS;
+    if (clang_ptx_finish(ptx, b->options->target) != HD_OK)
         return internal(p, "PTX");
+    hd_buf_fini(&p->ptx);
+    p->ptx = *ptx;
+    hd_buf_init(ptx);
     for (size_t i = 0; i < p->expressions.len; i++)
         if (!lowered_take(p, i))
             return NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
@@ -324,23 +316,79 @@ static nvrtcResult results_read(const struct build *b)
 
 /* ---- all of it */
 
-static nvrtcResult build_run(const struct build *b)
+/*
+ * Does what clang writes depend on nothing but the text? Words in comments and strings cost the
+ * cache, no more.
+ */
+static bool stands_alone(const struct build *b)
 {
-    struct clang_args args = {0};
-    char log_path[PATH_MAX];
+    static const char *const words[] = {"include", "embed", "import", "__TIME", "__DATE__"};
+
+    if (b->program->headers.len)
+        return false;
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (strstr(b->program->source, words[i]) ||
+            (b->options->prologue.len && strstr(b->options->prologue.ptr, words[i])))
+            return false;
+    return true;
+}
+
+/* Runs clang; what it wrote is read from its files. */
+static nvrtcResult clang_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
+                               struct hd_buf *ptx)
+{
+    char log_path[PATH_MAX], ptx_path[PATH_MAX];
     nvrtcResult result = headers_write(b);
 
+    if (result)
+        return result;
+    if (!file_write(b, "heddle-input.cu", b->text.ptr))
+        return internal(b->program, "the source");
+    put_rest(b, args);
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", b->folder);
+    (void)snprintf(ptx_path, sizeof(ptx_path), "%s/out.ptx", b->folder);
+    if (clang_run(args, log_path) != HD_OK)
+        return internal(b->program, "compiler");
+    if (hd_file_read(log_path, LOG_MAX_B, log) != HD_OK ||
+        (access(ptx_path, F_OK) == 0 && hd_file_read(ptx_path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK))
+        return internal(b->program, "what the compiler wrote");
+    return NVRTC_SUCCESS;
+}
+
+/* The same, but for what is kept. */
+static nvrtcResult kept_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
+                              struct hd_buf *ptx)
+{
+    struct obj_cache_key key;
+    bool keeps = stands_alone(b) && rtc_result_key(args, b->text.ptr, &key);
+
+    if (keeps && rtc_result_get(key, log, ptx))
+        return NVRTC_SUCCESS;
+    nvrtcResult result = clang_build(b, args, log, ptx);
+    if (!result && keeps && ptx->len && !b->options->syntax_only)
+        rtc_result_put(key, log, ptx);
+    return result;
+}
+
+static nvrtcResult build_run(struct build *b)
+{
+    struct clang_args args = {0};
+    struct hd_buf log, ptx;
+    const char *clang;
+    nvrtcResult result = places_check(b, &clang);
+
+    if (result)
+        return result;
+    hd_buf_init(&log);
+    hd_buf_init(&ptx);
+    put_front_words(b, clang, &args);
+    result = text_make(b) ? kept_build(b, &args, &log, &ptx) : NVRTC_ERROR_OUT_OF_MEMORY;
     if (!result)
-        result = source_write(b);
-    if (!result)
-        result = command_make(b, &args);
-    if (!result) {
-        (void)snprintf(log_path, sizeof(log_path), "%s/log", b->folder);
-        if (clang_run(&args, log_path) != HD_OK)
-            result = internal(b->program, "compiler");
-    }
+        result = results_take(b, &log, &ptx);
+    hd_buf_fini(&log);
+    hd_buf_fini(&ptx);
     clang_args_fini(&args);
-    return result ? result : results_read(b);
+    return result;
 }
 
 nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *options)
@@ -349,7 +397,9 @@ nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *o
 
     if (!folder_make(&b))
         return internal(program, "temporary folder");
+    hd_buf_init(&b.text);
     nvrtcResult result = build_run(&b);
+    hd_buf_fini(&b.text);
     (void)nftw(b.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     if (!result && (program->log.failed || program->ptx.failed))
         return NVRTC_ERROR_OUT_OF_MEMORY;

@@ -4,7 +4,7 @@
  *     nvrtc.c      the entry points: checks, copies results out
  *     options.c    words of the command line -> struct rtc_options
  *     build.c      a folder with the sources -> clang -> PTX, log and lowered names
- *     front.c      what stands in front of every program, compiled ahead
+ *     kept.c       what is kept between programs: what stands in front of them, results
  *     places.c     where this library finds its headers and the device maths
  *
  * Threads: a program is used by one thread at a time, as the manual asks; different ones by any.
@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "clang/clang.h"
 #include "nvrtc.h"
+#include "obj/cache.h"
 
 struct rtc_header {
     char *name, *text;
@@ -58,6 +59,12 @@ nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *o
  * worth it yet, or cannot be done.
  */
 bool rtc_front_get(const struct clang_args *words, const char *path);
+
+/* What clang wrote for words and a text that includes no file. False: nothing is kept. */
+bool rtc_result_key(const struct clang_args *words, const char *text,
+                    struct obj_cache_key *out_key);
+bool rtc_result_get(struct obj_cache_key key, struct hd_buf *log, struct hd_buf *ptx);
+void rtc_result_put(struct obj_cache_key key, const struct hd_buf *log, const struct hd_buf *ptx);
 
 /* Paths kept for the process's life, or NULL: the folder of the CUDA headers, the device maths. */
 const char *rtc_headers(void);

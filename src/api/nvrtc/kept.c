@@ -1,19 +1,22 @@
 /*
- * heddle/rtc.h, which stands in front of every program, compiled ahead: parsing it takes longer
- * than most programs.
+ * What is kept between programs, in the cache of compiled code.
  *
- * clang's precompiled form of a header fits one command line. It is made when a command line comes
- * for the second time, so that one that never comes again costs nothing, and lies in the cache of
- * compiled code. The key has all that it depends on: the words, the compiler, our headers.
+ * The front: heddle/rtc.h, which stands before every program, compiled ahead, because parsing it
+ * takes longer than most programs. clang's precompiled form of a header fits one command line. It
+ * is made when a command line comes for the second time, so that one that never comes again costs
+ * nothing. The key has all that it depends on: the words, the compiler, our headers.
+ *
+ * Results: what clang wrote for a text that includes no file, which is then all that it depends on
+ * besides. Clients compile the same small programs in every process, CuPy an empty one.
  */
 #include <dirent.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "api/nvrtc/program.h"
-#include "obj/cache.h"
 
 #define FRONT_MAX_B (64u << 20)
 
@@ -60,7 +63,7 @@ static void hash_folder(struct obj_cache_hash *hash, const char *folder)
     free(names);
 }
 
-/* The front's own, or that of the note that its words came once. */
+/* `what` keeps fronts, notes that words came once, and results apart. */
 static struct obj_cache_key key_of(const struct clang_args *words, const char *what)
 {
     static const char *const folders[] = {"", "/heddle", "/heddle/rtc"};
@@ -138,4 +141,64 @@ bool rtc_front_get(const struct clang_args *words, const char *path)
     bool worked = hd_file_write(path, entry.bytes, entry.size_B) == HD_OK;
     obj_cache_entry_release(&entry);
     return worked;
+}
+
+/* ---- results */
+
+struct result {
+    uint64_t log_B, ptx_B; /* both follow */
+};
+
+bool rtc_result_key(const struct clang_args *words, const char *text, struct obj_cache_key *out_key)
+{
+    struct obj_cache_hash hash;
+
+    cache_open_once();
+    if (!cache || words->failed)
+        return false;
+    *out_key = key_of(words, "nvrtc result");
+    obj_cache_hash_init(&hash);
+    obj_cache_hash_u64(&hash, out_key->low);
+    obj_cache_hash_u64(&hash, out_key->high);
+    hash_file(&hash, rtc_libdevice());
+    obj_cache_hash_str(&hash, text);
+    *out_key = obj_cache_hash_final(&hash);
+    return true;
+}
+
+bool rtc_result_get(struct obj_cache_key key, struct hd_buf *log, struct hd_buf *ptx)
+{
+    struct obj_cache_entry entry;
+    struct result head;
+
+    if (!obj_cache_get(cache, key, &entry))
+        return false;
+    const char *bytes = (const char *)entry.bytes + sizeof(head);
+    size_t size_B = entry.size_B - sizeof(head);
+    bool whole = entry.size_B >= sizeof(head);
+    if (whole) {
+        memcpy(&head, entry.bytes, sizeof(head));
+        whole = head.log_B <= size_B && head.ptx_B == size_B - head.log_B;
+    }
+    if (whole) {
+        hd_buf_append(log, bytes, head.log_B);
+        hd_buf_append(ptx, bytes + head.log_B, head.ptx_B);
+    }
+    obj_cache_entry_release(&entry);
+    return whole;
+}
+
+void rtc_result_put(struct obj_cache_key key, const struct hd_buf *log, const struct hd_buf *ptx)
+{
+    struct result head = {log->len, ptx->len};
+    struct hd_buf bytes;
+
+    hd_buf_init(&bytes);
+    hd_buf_append(&bytes, &head, sizeof(head));
+    if (log->len)
+        hd_buf_append(&bytes, log->ptr, log->len);
+    hd_buf_append(&bytes, ptx->ptr, ptx->len);
+    if (!bytes.failed)
+        (void)!obj_cache_put(cache, key, bytes.ptr, bytes.len);
+    hd_buf_fini(&bytes);
 }

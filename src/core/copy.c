@@ -88,6 +88,47 @@ static enum hd_status copy_capture(struct core_stream *stream, const struct core
     return core_capture_add(stream, &body);
 }
 
+/* The stream goes on after all that a legacy stream, of another context, was given so far. */
+static enum hd_status follow(struct core_stream *stream, struct core_stream *legacy)
+{
+    struct core_event *event;
+    enum hd_status status;
+
+    HD_TRY(core_event_create(legacy->ctx, CORE_EVENT_DISABLE_TIMING, &event));
+    status = core_event_record(event, legacy, false);
+    if (status == HD_OK)
+        status = core_event_wait(stream, event, false);
+    core_event_destroy(event);
+    core_event_unref(event);
+    return status;
+}
+
+/*
+ * A copy between two devices in the legacy stream begins after everything that either was given
+ * before, and both go on after it (CUDA C++ Programming Guide, Peer-to-Peer Memory Copy).
+ */
+static enum hd_status submit_between(struct core_stream *stream, const struct core_copy *c,
+                                     union hal_packet *p)
+{
+    uint64_t at[] = {c->dst, c->src};
+    struct core_context *peers[HD_COUNT_OF(at)] = {NULL};
+    enum hd_status status = HD_OK;
+
+    for (size_t i = 0; i < HD_COUNT_OF(at); i++) {
+        peers[i] = core_memory_peer(at[i], stream->ctx);
+        if (peers[i] && status == HD_OK)
+            status = follow(stream, peers[i]->legacy);
+    }
+    if (status == HD_OK)
+        status = core_stream_submit(stream, p, 1, NULL, 0, NULL);
+    for (size_t i = 0; i < HD_COUNT_OF(at); i++) {
+        if (peers[i] && status == HD_OK)
+            status = follow(peers[i]->legacy, stream);
+        core_context_unref(peers[i]);
+    }
+    return status;
+}
+
 enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
 {
     enum core_mem_kind dst, src;
@@ -99,7 +140,10 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     if (!c->width_B || !c->height || !c->depth)
         return HD_OK;
     core_copy_packet(c, &p);
-    HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
+    if (stream == stream->ctx->legacy && core_device_count() > 1)
+        HD_TRY(submit_between(stream, c, &p));
+    else
+        HD_TRY(core_stream_submit(stream, &p, 1, NULL, 0, NULL));
     if (must_wait(c->async, dst, src) ||
         (!c->async && (is_synchronous(stream, c->dst) || is_synchronous(stream, c->src))))
         return core_stream_synchronize(stream);

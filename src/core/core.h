@@ -153,6 +153,8 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
 enum hd_status core_memory_unregister(uint64_t va) HD_MUST_CHECK;
 /* The live block that contains va, by value. */
 bool core_memory_find(uint64_t va, struct core_block *out_block);
+/* The context of a device's memory at va, where that is another device than ctx's: a reference. */
+struct core_context *core_memory_peer(uint64_t va, const struct core_context *ctx);
 /*
  * Do calls that are not asynchronous wait until the memory is written or read, also when nobody on
  * the host could tell? HD_BAD_ARG: there is no such memory.

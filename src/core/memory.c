@@ -113,6 +113,20 @@ bool core_memory_find(uint64_t va, struct core_block *out_block)
     return block != NULL;
 }
 
+struct core_context *core_memory_peer(uint64_t va, const struct core_context *ctx)
+{
+    const struct core_block *block;
+    struct core_context *peer = NULL;
+
+    hd_lock_acquire(&core_memory_lock);
+    block = find_locked(va);
+    if (block && block->ctx && block->kind == CORE_MEM_DEVICE &&
+        block->ctx->device != ctx->device && core_context_ref_live(block->ctx))
+        peer = block->ctx;
+    hd_lock_release(&core_memory_lock);
+    return peer;
+}
+
 enum hd_status core_memory_sync_set(uint64_t va, bool is_synchronous)
 {
     struct core_block *block;

@@ -4,6 +4,9 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "api/runtime/interop.h"
 #include "runtime_fixture.h"
@@ -237,6 +240,60 @@ static void test_unified_function(void)
     eq_error(cudaLibraryUnload(code), cudaSuccess, "unload");
 }
 
+/* ---- copies between devices */
+
+static void hold(void *flag)
+{
+    while (!atomic_load((_Atomic int *)flag))
+        usleep(100);
+}
+
+static void *let_go(void *flag)
+{
+    usleep(20000);
+    atomic_store((_Atomic int *)flag, 1);
+    return NULL;
+}
+
+/* In the legacy stream of one device, with work before and behind it in that of the other. */
+static void check_between(int where, int order[2], const char *what)
+{
+    enum { N = 1 << 16 };
+    unsigned char *memory[2], *host = malloc(N);
+    _Atomic int flag = 0;
+    pthread_t thread;
+
+    for (int i = 0; i < 2; i++) {
+        eq_error(cudaSetDevice(order[i]), cudaSuccess, "device");
+        eq_error(cudaMalloc((void **)&memory[i], N), cudaSuccess, "memory");
+        eq_error(cudaMemset(memory[i], i, N), cudaSuccess, "set");
+    }
+    eq_error(cudaSetDevice(order[0]), cudaSuccess, "device");
+    eq_error(cudaLaunchHostFunc(NULL, hold, &flag), cudaSuccess, "something that takes a while");
+    eq_error(cudaMemsetAsync(memory[0], 7, N, NULL), cudaSuccess, "before it");
+    eq_error(cudaSetDevice(order[where]), cudaSuccess, "device");
+    eq_error(cudaMemcpyAsync(memory[1], memory[0], N, cudaMemcpyDefault, NULL), cudaSuccess,
+             "copy");
+    eq_error(cudaSetDevice(order[0]), cudaSuccess, "device");
+    eq_error(cudaMemsetAsync(memory[0], 9, N, NULL), cudaSuccess, "behind it");
+    if (pthread_create(&thread, NULL, let_go, &flag))
+        abort();
+    eq_error(cudaSetDevice(order[1]), cudaSuccess, "device");
+    eq_error(cudaMemcpy(host, memory[1], N, cudaMemcpyDefault), cudaSuccess, "what came");
+    pthread_join(thread, NULL);
+    ok(host[0] == 7 && host[N - 1] == 7, "%s: 7, not %u", what, host[0]);
+    for (int i = 0; i < 2; i++)
+        eq_error(cudaFree(memory[i]), cudaSuccess, "free");
+    free(host);
+}
+
+static void test_between_devices(void)
+{
+    check_between(1, (int[2]){0, 1}, "a copy on the device that it goes to");
+    check_between(0, (int[2]){2, 1}, "on the device that it comes from");
+    eq_error(cudaSetDevice(0), cudaSuccess, "device");
+}
+
 int main(void)
 {
     setenv("HEDDLE_DEVICES", "3", 1);
@@ -251,5 +308,6 @@ int main(void)
     test_resources();
     test_notifications();
     test_unified_function();
+    test_between_devices();
     return done();
 }

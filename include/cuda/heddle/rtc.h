@@ -80,6 +80,9 @@ template <class _Tp> class initializer_list {
 #endif
 } // namespace std
 
+/* NVRTC knows these without a header. */
+typedef long clock_t;
+
 /* Macros of the C library: programs define their own, or include its headers, which come again. */
 #undef CHAR_BIT
 #undef CHAR_MIN

@@ -38,6 +38,64 @@ static const char lazy_ir[] = "define i32 @twice(i32 %x) { %y = add i32 %x, %x r
 static const char new_ir[] = "define void @k(ptr %p) { store i32 7, ptr %p ret void }\n"
                              "!nvvm.annotations = !{!0}\n!0 = !{ptr @k, !\"kernel\", i32 1}\n";
 
+/*
+ * Intrinsics with a mode. What they give thread 4 becomes digits: the product of the shuffles in
+ * front, then matches (any, all of 64 and 32 bits) and votes (ballot, uni, any, all).
+ */
+static const char mode_ir[] =
+    "declare {i32, i1} @llvm.nvvm.shfl.sync.i32(i32, i32, i32, i32, i32)\n"
+    "declare {i32, i1} @llvm.nvvm.vote.sync(i32, i32, i1)\n"
+    "declare {i32, i1} @llvm.nvvm.match.all.sync.i32(i32, i32)\n"
+    "declare {i32, i1} @llvm.nvvm.match.all.sync.i64(i32, i64)\n"
+    "declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "define void @modes(i32* %out, i32* %unused) {\n"
+    "  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "  %last = icmp eq i32 %t, 31\n"
+    "  %s0 = call {i32, i1} @llvm.nvvm.shfl.sync.i32(i32 -1, i32 0, i32 %t, i32 5, i32 31)\n"
+    "  %s1 = call {i32, i1} @llvm.nvvm.shfl.sync.i32(i32 -1, i32 1, i32 %t, i32 2, i32 0)\n"
+    "  %s2 = call {i32, i1} @llvm.nvvm.shfl.sync.i32(i32 -1, i32 2, i32 %t, i32 3, i32 31)\n"
+    "  %s3 = call {i32, i1} @llvm.nvvm.shfl.sync.i32(i32 -1, i32 3, i32 %t, i32 7, i32 31)\n"
+    "  %v0 = call {i32, i1} @llvm.nvvm.vote.sync(i32 -1, i32 0, i1 %last)\n"
+    "  %v1 = call {i32, i1} @llvm.nvvm.vote.sync(i32 -1, i32 1, i1 %last)\n"
+    "  %v2 = call {i32, i1} @llvm.nvvm.vote.sync(i32 -1, i32 2, i1 %last)\n"
+    "  %v3 = call {i32, i1} @llvm.nvvm.vote.sync(i32 -1, i32 3, i1 %last)\n"
+    "  %m0 = call {i32, i1} @llvm.nvvm.match.all.sync.i32(i32 -1, i32 9)\n"
+    "  %m1 = call {i32, i1} @llvm.nvvm.match.all.sync.i64(i32 -1, i64 9)\n"
+    "  %m2 = call i32 @llvm.nvvm.match.any.sync.i32(i32 -1, i32 %t)\n"
+    "  %b0 = extractvalue {i32, i1} %v0, 1\n  %b1 = extractvalue {i32, i1} %v1, 1\n"
+    "  %b2 = extractvalue {i32, i1} %v2, 1\n  %x3 = extractvalue {i32, i1} %v3, 0\n"
+    "  %c0 = extractvalue {i32, i1} %m0, 1\n  %c1 = extractvalue {i32, i1} %m1, 1\n"
+    "  %x0 = extractvalue {i32, i1} %s0, 0\n  %x1 = extractvalue {i32, i1} %s1, 0\n"
+    "  %x2 = extractvalue {i32, i1} %s2, 0\n  %x4 = extractvalue {i32, i1} %s3, 0\n"
+    "  %z0 = zext i1 %b0 to i32\n  %z1 = zext i1 %b1 to i32\n  %z2 = zext i1 %b2 to i32\n"
+    "  %z3 = zext i1 %c0 to i32\n  %z4 = zext i1 %c1 to i32\n"
+    "  %h = lshr i32 %x3, 31\n  %n = lshr i32 %m2, %t\n"
+    "  %k1 = mul i32 %z1, 10\n  %k2 = mul i32 %z2, 100\n  %k3 = mul i32 %h, 1000\n"
+    "  %k4 = mul i32 %z3, 10000\n  %k5 = mul i32 %z4, 100000\n  %k6 = mul i32 %n, 1000000\n"
+    "  %p0 = mul i32 %x0, 10000000\n"                      /* 5 */
+    "  %p1 = mul i32 %x1, %x2\n  %p2 = mul i32 %p1, %x4\n" /* thread 4: 2 * 7 * 3 */
+    "  %p3 = mul i32 %p2, 2000000\n"
+    "  %a1 = add i32 %z0, %k1\n  %a2 = add i32 %a1, %k2\n  %a3 = add i32 %a2, %k3\n"
+    "  %a4 = add i32 %a3, %k4\n  %a5 = add i32 %a4, %k5\n  %a6 = add i32 %a5, %k6\n"
+    "  %a7 = add i32 %a6, %p0\n  %a8 = add i32 %a7, %p3\n"
+    "  %mine = icmp eq i32 %t, 4\n  br i1 %mine, label %write, label %end\n"
+    "write:\n  store i32 %a8, i32* %out\n  br label %end\nend:\n  ret void\n}\n"
+    "!nvvm.annotations = !{!0}\n"
+    "!0 = !{void (i32*, i32*)* @modes, !\"kernel\", i32 1}\n";
+
+/* What the options for single precision decide. */
+static const char float_ir[] =
+    "declare float @llvm.nvvm.sqrt.f(float)\n"
+    "define float @outside(float %x, float %y) unnamed_addr #0 {\n"
+    "  %p = fmul float %x, %y\n  %s = fadd float %p, %y\n  ret float %s\n}\n"
+    "define void @f(float* %\"a (\", float* %b) {\n"
+    "  %x = load float, float* %\"a (\"\n  %y = load float, float* %b\n"
+    "  %q = fdiv float %x, %y\n  %r = call float @llvm.nvvm.sqrt.f(float %q)\n"
+    "  %s = call float @outside(float %r, float %y)\n  store float %s, float* %b\n"
+    "  ret void\n}\nattributes #0 = { noinline }\n"
+    "!nvvm.annotations = !{!0}\n!0 = !{void (float*, float*)* @f, !\"kernel\", i32 1}\n";
+
 static nvvmProgram program(const char *ir, const char *lazy)
 {
     nvvmProgram p = NULL;
@@ -68,7 +126,7 @@ static char *result_of(nvvmProgram p)
     return result;
 }
 
-static void runs(const void *image, const char *name, int want)
+static void runs(const void *image, const char *name, unsigned threads, int want)
 {
     CUmodule module;
     CUfunction function;
@@ -79,7 +137,7 @@ static void runs(const void *image, const char *name, int want)
     (void)cuMemAlloc_v2(&out, 16);
     eq_u64(cuModuleLoadData(&module, image), CUDA_SUCCESS, "the result loads");
     eq_u64(cuModuleGetFunction(&function, module, name), CUDA_SUCCESS, "it has %s", name);
-    eq_u64(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL), CUDA_SUCCESS,
+    eq_u64(cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, 0, NULL, arguments, NULL), CUDA_SUCCESS,
            "runs");
     eq_u64(cuMemcpyDtoH_v2(&got, out, 4), CUDA_SUCCESS, "copied back");
     eq_u64(got, want, "the value is right");
@@ -105,10 +163,35 @@ static void compiles(const char *arch, bool lto, const char *ir, const char *laz
         ok(strstr(result, target), "PTX for %s", arch);
         ok(!strstr(result, "nobody"), "of a lazy module only what is needed");
     }
-    runs(result, name, want);
+    runs(result, name, ir == mode_ir ? 32 : 1, want);
     free(result);
     eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
     ok(!p, "the handle is gone");
+}
+
+/* The PTX of float_ir with one option, or none, has the word. */
+static void has(const char *option, const char *word)
+{
+    nvvmProgram p = program(float_ir, NULL);
+
+    eq_u64(nvvmCompileProgram(p, option ? 1 : 0, &option), NVVM_SUCCESS, "compiled");
+    char *result = result_of(p);
+    if (!ok(strstr(result, word), "%s: %s", option ? option : "by default", word))
+        diag("%s", result);
+    free(result);
+    eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
+}
+
+static void test_floats(void)
+{
+    has(NULL, "div.rn.f32");
+    has(NULL, "sqrt.rn.f32");
+    has(NULL, "fma.rn.f32");
+    has("-prec-div=0", "div.full.f32");
+    has("-fma=0", "mul.rn.f32");
+    has("-ftz=1", "div.rn.ftz.f32");
+    has("-ftz=1", "sqrt.rn.ftz.f32");
+    has("-ftz=1", "fma.rn.ftz.f32");
 }
 
 static void refused(const char *ir, const char *option, nvvmResult want, const char *text)
@@ -170,6 +253,9 @@ int main(void)
     compiles("-arch=compute_90a", false, old_ir, lazy_ir, "run", 40);
     compiles("-arch=compute_120", true, old_ir, lazy_ir, "run", 40);
     compiles("-arch=compute_120a", false, new_ir, NULL, "k", 7);
+    compiles("-arch=compute_75", false, mode_ir, NULL, "modes", 50000000 + 84000000 + 1111010);
+    compiles("-arch=compute_75", true, mode_ir, NULL, "modes", 50000000 + 84000000 + 1111010);
+    test_floats();
     test_bad();
     return done();
 }

@@ -20,8 +20,12 @@
 
 struct build {
     struct _nvvmProgram *program;
+    bool needs_intrinsics;
     char folder[64];
 };
+
+/* Files behind those of the modules. */
+enum { FILE_FLAGS, FILE_INTRINSICS };
 
 static nvvmResult internal(struct _nvvmProgram *p, const char *what, nvvmResult result)
 {
@@ -55,6 +59,23 @@ static void path_of(const struct build *b, size_t i, const char *suffix, char pa
     (void)snprintf(path, PATH_MAX, "%s/%zu.%s", b->folder, i, suffix);
 }
 
+/*
+ * The device maths has a layout and a name of the target of its own, which is as it should be;
+ * clang has no option for these warnings. An empty line follows each.
+ */
+static void drop_known_warnings(char *text)
+{
+    static const char known[] = "warning: Linking two modules of different ";
+    char *at = text;
+
+    while ((at = strstr(at, known))) {
+        size_t n = strcspn(at, "\n");
+
+        n += strspn(at + n, "\n");
+        memmove(at, at + n, strlen(at + n) + 1);
+    }
+}
+
 /* What clang said, with the module's name where it names our file. */
 static void log_read(const struct build *b, const char *file, const char *name)
 {
@@ -65,6 +86,8 @@ static void log_read(const struct build *b, const char *file, const char *name)
     (void)snprintf(path, sizeof(path), "%s/log", b->folder);
     if (hd_file_read(path, LOG_MAX_B, &text) != HD_OK)
         hd_buf_printf(log, "libnvvm : error: %s\n", hd_error_message());
+    if (text.ptr)
+        drop_known_warnings(text.ptr);
     for (const char *at = text.ptr; at && *at;) {
         const char *found = file ? strstr(at, file) : NULL;
 
@@ -79,21 +102,24 @@ static void log_read(const struct build *b, const char *file, const char *name)
 /* ---- modules */
 
 /* The file of module i for clang: converted text, or the bitcode as it is. */
-static bool module_write(const struct build *b, size_t i)
+static bool module_write(struct build *b, size_t i)
 {
-    struct nv_module *m = &b->program->modules.at[i];
+    const struct nv_module *m = &b->program->modules.at[i];
+    bool is_bitcode = nv_is_bitcode(m->bytes.ptr, m->bytes.len);
     char path[PATH_MAX];
-    struct hd_buf text;
+    struct hd_buf bytes;
 
-    if (nv_is_bitcode(m->bytes.ptr, m->bytes.len)) {
-        path_of(b, i, m->lazy ? "bc" : "in", path);
-        return hd_file_write(path, m->bytes.ptr, m->bytes.len) == HD_OK;
-    }
-    hd_buf_init(&text);
-    nv_dialect_convert(m->bytes.ptr, m->bytes.len, &text);
-    path_of(b, i, "in", path);
-    bool worked = !text.failed && hd_file_write(path, text.ptr ? text.ptr : "", text.len) == HD_OK;
-    hd_buf_fini(&text);
+    hd_buf_init(&bytes);
+    if (is_bitcode)
+        hd_buf_append(&bytes, m->bytes.ptr, m->bytes.len);
+    else
+        nv_dialect_convert(m->bytes.ptr, m->bytes.len, &bytes);
+    if (bytes.len && nv_intrinsics_rename(bytes.ptr, bytes.len))
+        b->needs_intrinsics = true;
+    path_of(b, i, is_bitcode && m->lazy ? "bc" : "in", path);
+    bool worked =
+        !bytes.failed && hd_file_write(path, bytes.ptr ? bytes.ptr : "", bytes.len) == HD_OK;
+    hd_buf_fini(&bytes);
     return worked;
 }
 
@@ -111,24 +137,31 @@ static nvvmResult run(const struct build *b, struct clang_args *args, const char
     return access(out, F_OK) == 0 ? NVVM_SUCCESS : NVVM_ERROR_COMPILATION;
 }
 
-/* File i becomes bitcode. */
-static nvvmResult bitcode_make(const struct build *b, const char *clang, size_t i, const char *name)
+/* File i becomes what the words say. */
+static nvvmResult convert(const struct build *b, const char *clang, size_t i, const char *name,
+                          const char *from, const char *to, const char *words)
 {
     struct clang_args args = {0};
     char in[PATH_MAX], out[PATH_MAX];
 
-    path_of(b, i, "in", in);
-    path_of(b, i, "bc", out);
+    path_of(b, i, from, in);
+    path_of(b, i, to, out);
     clang_args_add(&args, "%s", clang);
-    clang_args_add_words(&args, TARGET " -c -emit-llvm -Xclang -disable-llvm-passes");
+    clang_args_add_words(&args, TARGET " -emit-llvm -Xclang -disable-llvm-passes");
+    clang_args_add_words(&args, words);
     clang_args_add(&args, "%s", in);
     clang_args_add(&args, "-o");
     clang_args_add(&args, "%s", out);
     return run(b, &args, in, name, out);
 }
 
+static nvvmResult bitcode_make(const struct build *b, const char *clang, size_t i, const char *name)
+{
+    return convert(b, clang, i, name, "in", "bc", "-c");
+}
+
 /* Reads and checks module i: its bitcode is written. */
-static nvvmResult module_check(const struct build *b, const char *clang, size_t i)
+static nvvmResult module_check(struct build *b, const char *clang, size_t i)
 {
     const struct nv_module *m = &b->program->modules.at[i];
 
@@ -139,7 +172,7 @@ static nvvmResult module_check(const struct build *b, const char *clang, size_t 
     return bitcode_make(b, clang, i, m->name) ? NVVM_ERROR_INVALID_IR : NVVM_SUCCESS;
 }
 
-static nvvmResult modules_check(const struct build *b, const char *clang)
+static nvvmResult modules_check(struct build *b, const char *clang)
 {
     nvvmResult result = NVVM_SUCCESS;
 
@@ -148,18 +181,67 @@ static nvvmResult modules_check(const struct build *b, const char *clang)
     return result;
 }
 
+/* The text of module i, from its bitcode, with its functions marked. */
+static bool marked_write(const struct build *b, size_t i)
+{
+    struct hd_buf text, marked;
+    char path[PATH_MAX];
+
+    hd_buf_init(&text);
+    hd_buf_init(&marked);
+    path_of(b, i, "ll", path);
+    bool worked = hd_file_read(path, OBJ_PAYLOAD_MAX_B, &text) == HD_OK;
+    if (worked)
+        nv_flush_mark(text.ptr, text.len, &marked);
+    path_of(b, i, "in", path);
+    worked = worked && !marked.failed && hd_file_write(path, marked.ptr, marked.len) == HD_OK;
+    hd_buf_fini(&text);
+    hd_buf_fini(&marked);
+    return worked;
+}
+
+static nvvmResult modules_flush(const struct build *b, const char *clang)
+{
+    nvvmResult result = NVVM_SUCCESS;
+
+    for (size_t i = 0; i < b->program->modules.len && !result; i++) {
+        const char *name = b->program->modules.at[i].name;
+
+        result = convert(b, clang, i, name, "bc", "ll", "-S");
+        if (!result && !marked_write(b, i))
+            result = internal(b->program, name, NVVM_ERROR_COMPILATION);
+        result = result ? result : bitcode_make(b, clang, i, name);
+    }
+    return result;
+}
+
 /* ---- the program */
 
-/* A module that says what __nvvm_reflect("__CUDA_FTZ") of the device maths answers. */
-static bool flags_write(const struct build *b, const struct nv_options *o)
+/* A module of ours, behind those of the program. */
+static nvvmResult own_make(const struct build *b, const char *clang, size_t which, const char *text)
 {
-    char path[PATH_MAX], text[128];
+    size_t i = b->program->modules.len + which;
+    char path[PATH_MAX];
 
-    path_of(b, b->program->modules.len, "in", path);
-    int n = snprintf(text, sizeof(text),
-                     "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 %d}\n",
-                     o->ftz);
-    return hd_file_write(path, text, (size_t)n) == HD_OK;
+    path_of(b, i, "in", path);
+    if (hd_file_write(path, text, strlen(text)) != HD_OK)
+        return internal(b->program, path, NVVM_ERROR_COMPILATION);
+    return bitcode_make(b, clang, i, "libnvvm");
+}
+
+/* What __nvvm_reflect("__CUDA_FTZ") of the device maths answers, and the intrinsics. */
+static nvvmResult own_modules_make(const struct build *b, const char *clang,
+                                   const struct nv_options *o)
+{
+    char text[128];
+
+    (void)snprintf(text, sizeof(text),
+                   "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 %d}\n",
+                   o->ftz);
+    nvvmResult result = own_make(b, clang, FILE_FLAGS, text);
+    if (!result && b->needs_intrinsics)
+        result = own_make(b, clang, FILE_INTRINSICS, nv_intrinsics);
+    return result;
 }
 
 static void put_options(struct clang_args *args, const struct nv_options *o)
@@ -188,6 +270,28 @@ static size_t main_module(const struct _nvvmProgram *p)
     return i < p->modules.len ? i : 0;
 }
 
+static void link_file(struct clang_args *args, const struct build *b, size_t i, bool lazy)
+{
+    char path[PATH_MAX];
+
+    path_of(b, i, "bc", path);
+    clang_args_add_words(args, lazy ? "-Xclang -mlink-builtin-bitcode -Xclang"
+                                    : "-Xclang -mlink-bitcode-file -Xclang");
+    clang_args_add(args, "%s", path);
+}
+
+static void link_modules(struct clang_args *args, const struct build *b, size_t first)
+{
+    const struct _nvvmProgram *p = b->program;
+
+    for (size_t i = 0; i < p->modules.len; i++)
+        if (i != first)
+            link_file(args, b, i, p->modules.at[i].lazy);
+    link_file(args, b, p->modules.len + FILE_FLAGS, false);
+    if (b->needs_intrinsics)
+        link_file(args, b, p->modules.len + FILE_INTRINSICS, true);
+}
+
 static nvvmResult compile(const struct build *b, const char *clang, const struct nv_options *o,
                           char out[PATH_MAX])
 {
@@ -198,15 +302,7 @@ static nvvmResult compile(const struct build *b, const char *clang, const struct
 
     clang_args_add(&args, "%s", clang);
     put_options(&args, o);
-    for (size_t i = 0; i <= p->modules.len; i++) { /* the last one: flags */
-        if (i == first)
-            continue;
-        path_of(b, i, "bc", path);
-        clang_args_add_words(&args, i < p->modules.len && p->modules.at[i].lazy
-                                        ? "-Xclang -mlink-builtin-bitcode -Xclang"
-                                        : "-Xclang -mlink-bitcode-file -Xclang");
-        clang_args_add(&args, "%s", path);
-    }
+    link_modules(&args, b, first);
     path_of(b, first, "bc", path);
     clang_args_add(&args, "%s", path);
     (void)snprintf(out, PATH_MAX, "%s/out.ptx", b->folder);
@@ -248,7 +344,7 @@ static nvvmResult result_read(struct _nvvmProgram *p, const struct nv_options *o
     return result;
 }
 
-static nvvmResult build_run(const struct build *b, const struct nv_options *o)
+static nvvmResult build_run(struct build *b, const struct nv_options *o)
 {
     const char *clang;
     char out[PATH_MAX];
@@ -258,9 +354,9 @@ static nvvmResult build_run(const struct build *b, const struct nv_options *o)
     nvvmResult result = modules_check(b, clang);
     if (result || !o)
         return result;
-    if (!flags_write(b, o))
-        return internal(b->program, "flags", NVVM_ERROR_COMPILATION);
-    result = bitcode_make(b, clang, b->program->modules.len, "flags");
+    result = own_modules_make(b, clang, o);
+    if (!result && o->ftz)
+        result = modules_flush(b, clang);
     result = result ? result : compile(b, clang, o, out);
     return result ? result : result_read(b->program, o, out);
 }

@@ -4,6 +4,8 @@
  *     nvvm.c       the entry points: checks, copies results out
  *     options.c    words of the command line -> struct nv_options
  *     dialect.c    text of LLVM 7's dialect -> text that clang 19 reads
+ *     intrinsics.c NVVM's own intrinsics by LLVM's
+ *     flush.c      -ftz=1: what the functions of a module need for it
  *     build.c      a folder with the modules -> clang -> PTX and log
  *
  * Threads: a program is used by one thread at a time, as the manual asks; different ones by any.
@@ -48,6 +50,14 @@ void nv_dialect_convert(const char *text, size_t len, struct hd_buf *out);
 
 /* Is it bitcode, bare or in its wrapper? */
 bool nv_is_bitcode(const char *bytes, size_t len);
+
+/* Renames the intrinsics that nv_intrinsics defines, in text or bitcode; true: there are some. */
+bool nv_intrinsics_rename(char *bytes, size_t len);
+/* The module, as text, that defines them. */
+extern const char nv_intrinsics[];
+
+/* Appends LLVM's own text of a module with its functions marked as flushing. */
+void nv_flush_mark(const char *text, size_t len, struct hd_buf *out);
 
 /* Reads and checks the modules; `result` is empty before, and stays so. */
 nvvmResult nv_verify(struct _nvvmProgram *program);

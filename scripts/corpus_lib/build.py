@@ -1,18 +1,24 @@
 """Programs compiled in a variant, each in a copy of its folder (of links) beside its neighbours' data."""
+import functools
 import glob
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import cuda_toolkit  # noqa: E402
+
 TIMEOUT_S = 600
 SOURCES = ("*.cu", "*.cpp", "*.cc", "*.c")
 
 
+@functools.cache
 def nvcc_home():
-    nvcc = shutil.which(os.environ.get("NVCC", "nvcc"))
-    return os.path.dirname(os.path.dirname(os.path.realpath(nvcc))) if nvcc else None
+    nvcc = cuda_toolkit.find_nvcc()
+    return nvcc and cuda_toolkit.home(nvcc)
 
 
 def compiler(variant, heddle):

@@ -7,12 +7,12 @@ the versions are those of the headers' function types.
 """
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, sys.argv[1])
+import cuda_toolkit  # noqa: E402
 import gen_api  # noqa: E402
 
 # Types behind the graphics libraries' headers; and the functions of 12 whose names 13 gave to others.
@@ -22,11 +22,10 @@ VERSION = 13000
 
 
 def toolkit():
-    nvcc = shutil.which("nvcc")
+    nvcc = cuda_toolkit.find_nvcc()
     if not nvcc:
         return None
-    root = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
-    include = os.path.join(root, "include")
+    include = os.path.join(cuda_toolkit.home(nvcc) or "", "include")
     try:
         with open(os.path.join(include, "cuda.h"), encoding="latin-1") as file:
             version = int(re.search(r"#define CUDA_VERSION (\d+)", file.read()).group(1))

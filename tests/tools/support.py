@@ -1,10 +1,12 @@
 """What the tests of the heddle command share: TAP, running it, and files made for the purpose."""
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts"))
+from cuda_toolkit import find_nvcc, home  # noqa: E402,F401 (the tests take them from here)
 
 PTX = """.version 8.0
 .target sm_70
@@ -80,10 +82,3 @@ def cubin(arch):
     """The header of a cubin of ABI version 8; no tool looks further."""
     ident = b"\x7fELF\x02\x01\x01\x41\x08" + bytes(7)
     return ident + struct.pack("<HHIQQQI", 2, 190, 1, 0, 0, 0, arch << 8) + bytes(12)
-
-
-def find_nvcc():
-    for path in (shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc"):
-        if path and os.access(path, os.X_OK):
-            return path
-    return None

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from support import Tap, Tool, find_nvcc
+from support import Tap, Tool, find_nvcc, home
 
 SOURCE = r"""
 #include <cstdio>
@@ -94,9 +94,10 @@ def check_run(name, path, runs):
 def own_nvcc():
     """nvcc in a folder of its own, whose profile puts Heddle's ptxas first: docs/ptxas.md."""
     place = os.path.join(folder, "nvcc")
-    top = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    top = home(nvcc)
     os.makedirs(place)
-    for name, target in (("nvcc", nvcc), ("crt", os.path.join(top, "bin/crt")), ("ptxas", os.path.abspath(heddle))):
+    for name, target in (("nvcc", os.path.join(top, "bin/nvcc")), ("crt", os.path.join(top, "bin/crt")),
+                         ("ptxas", os.path.abspath(heddle))):
         os.symlink(target, os.path.join(place, name))
     with open(os.path.join(top, "bin/nvcc.profile"), encoding="utf-8") as file:
         lines = [line for line in file if line.split()[:1] not in (["TOP"], ["PATH"])]

@@ -1,5 +1,8 @@
 /* The reference device: packets, order between queues, a kernel, faults and limits. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "dev/interp/interp_device.h"
 #include "ir/ir.h"
@@ -119,6 +122,66 @@ static void test_kernel(struct ir_module *ir)
     device->ops->module_unload(module);
 }
 
+enum { FLEETING_B = 1 << 20 };
+static _Atomic bool is_over;
+
+static void *come_and_go(void *memory)
+{
+    while (!atomic_load(&is_over))
+        if (mprotect(memory, FLEETING_B, PROT_NONE) ||
+            mprotect(memory, FLEETING_B, PROT_READ | PROT_WRITE))
+            abort();
+    return NULL;
+}
+
+static union hal_packet fleeting(int kind, const void *memory, const void *other)
+{
+    if (kind == 0)
+        return (union hal_packet){.fill = {.head.op = HAL_OP_FILL,
+                                           .dst = (uintptr_t)memory,
+                                           .width = FLEETING_B,
+                                           .height = 1,
+                                           .value = 7,
+                                           .elem_B = 1}};
+    return (union hal_packet){.copy = {.head.op = HAL_OP_COPY,
+                                       .dst = (uintptr_t)(kind == 1 ? memory : other),
+                                       .src = (uintptr_t)(kind == 1 ? other : memory),
+                                       .width_B = FLEETING_B,
+                                       .height = 1,
+                                       .depth = 1}};
+}
+
+/* Another thread takes memory away between the look at it and the copy, or in the middle of it. */
+static void test_fleeting(void)
+{
+    static char other[FLEETING_B];
+    unsigned faults = 0, wrong = 0, waits = 0;
+    pthread_t thread;
+    char *memory =
+        mmap(NULL, FLEETING_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED || pthread_create(&thread, NULL, come_and_go, memory))
+        abort();
+    for (int i = 0; i < 300; i++) {
+        submit(0, fleeting(i % 3, memory, other));
+        waits += device->ops->wait(device, &queues[0]->ring->retired,
+                                   hal_queue_submitted(queues[0]), UINT64_MAX) == HD_OK;
+        enum hd_status status = hal_domain_status(domain);
+        faults += status != HD_OK;
+        wrong += status != HD_OK && status != HD_ILLEGAL_ADDRESS;
+        if (status != HD_OK)
+            device->ops->domain_reset(domain);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(thread, NULL);
+    ok(!wrong && waits == 300, "memory that comes and goes: %u faults", faults);
+    submit(0, fleeting(0, memory, other));
+    submit(0, fleeting(2, memory, other));
+    drain(0);
+    ok(memory[0] == 7 && other[FLEETING_B - 1] == 7, "a fill and a copy once it stays");
+    munmap(memory, FLEETING_B);
+}
+
 int main(void)
 {
     struct ir_module *ir = NULL;
@@ -130,6 +193,7 @@ int main(void)
     for (int i = 0; i < 2; i++)
         ok(device->ops->queue_create(domain, 0, &queues[i]) == HD_OK, "queue");
     test_packets();
+    test_fleeting();
     test_kernel(ir);
     ok(hal_limit_set(domain, HAL_LIMIT_HEAP_B, 1 << 24) == HD_OK &&
            hal_limit_get(domain, HAL_LIMIT_HEAP_B) == 1 << 24,

@@ -83,5 +83,10 @@ struct refdev_maps {
 };
 void refdev_maps_fini(struct refdev_maps *maps);
 bool refdev_maps_check(struct refdev_maps *maps, uint64_t address, uint64_t size_B, bool write);
+/*
+ * maps.c: memmove() by the system, which looks at every page as it comes to it. False: another
+ * thread took memory away since refdev_maps_check() allowed it; a part may be copied.
+ */
+bool refdev_move(uint64_t dst, uint64_t src, uint64_t size_B);
 
 #endif

@@ -58,9 +58,7 @@ static void copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint6
 {
     bool readable = refdev_maps_check(maps, src, size_B, false);
 
-    if (readable && refdev_maps_check(maps, dst, size_B, true))
-        memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, size_B);
-    else
+    if (!readable || !refdev_maps_check(maps, dst, size_B, true) || !refdev_move(dst, src, size_B))
         hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, readable ? dst : src, NULL,
                         "copy from or to an address that is not accessible");
 }
@@ -76,18 +74,25 @@ static void run_copy(struct refdev_queue *queue, const struct hal_copy *c)
     refdev_maps_fini(&maps);
 }
 
+static bool fill_move(const struct hal_fill *f, uint64_t dst)
+{
+    char pattern[4096];
+    uint64_t size_B = f->width * f->elem_B, step_B = sizeof(pattern) / f->elem_B * f->elem_B;
+
+    for (uint64_t at = 0; at < HD_MIN(size_B, step_B); at += f->elem_B)
+        memcpy(pattern + at, &f->value, f->elem_B);
+    for (uint64_t at = 0; at < size_B; at += step_B)
+        if (!refdev_move(dst + at, (uintptr_t)pattern, HD_MIN(step_B, size_B - at)))
+            return false;
+    return true;
+}
+
 static void fill_row(struct refdev_queue *queue, struct refdev_maps *maps, const struct hal_fill *f,
                      uint64_t dst)
 {
-    char *row = (char *)(uintptr_t)dst;
-
-    if (!refdev_maps_check(maps, dst, f->width * f->elem_B, true)) {
+    if (!refdev_maps_check(maps, dst, f->width * f->elem_B, true) || !fill_move(f, dst))
         hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, dst, NULL,
                         "memset of an address that is not accessible");
-        return;
-    }
-    for (uint64_t x = 0; x < f->width; x++)
-        memcpy(row + x * f->elem_B, &f->value, f->elem_B);
 }
 
 static void run_fill(struct refdev_queue *queue, const struct hal_fill *f)

@@ -86,7 +86,7 @@ bool refdev_maps_check(struct refdev_maps *maps, uint64_t address, uint64_t size
     return maps_find(maps, address, size_B, write);
 }
 
-/* To or from the process's own memory at `address`; false: it is not there. Sandboxes may forbid it. */
+/* To or from our own memory at `address`; false: it is not there. Sandboxes may forbid it. */
 static bool transfer(bool write, char *buffer, uint64_t address, size_t size_B)
 {
     struct iovec mine = {buffer, size_B}, other = {(void *)(uintptr_t)address, size_B};

@@ -433,7 +433,7 @@ static struct byte_place tile_place(enum ir_tile tile, unsigned reg, unsigned la
         return (struct byte_place){8 * reg + 2 * t + j / 2, 2 * g + j % 2};
     if (tile == IR_TILE_M16N8_TRANS)
         return (struct byte_place){8 * reg + 2 * t + j % 2, g + j / 2 * 8};
-    return (struct byte_place){reg / 2 * 16 + 4 * t + reg % 2 * 2 + j % 2, g + j / 2 * 8};
+    return (struct byte_place){reg / 2 * 16 + 4 * t + j, g + reg % 2 * 8};
 }
 
 /* Element `i` of a row of elements of `bits` bits. */

@@ -40,8 +40,9 @@ def loaded(rows, shape, trans, reg, lane):
     if shape == "m8n8":
         a, b = (rows[8 * reg + 2 * thread + i][2 * group:2 * group + 2] for i in range(2))
         return word(a + b)
-    first = 16 * (reg // 2) + 4 * thread + 2 * (reg % 2)
-    return word([rows[first + i][group + 8 * half] for half in range(2) for i in range(2)])
+    # Measured by others on sm_120a: four rows of a column in each register. CUTLASS permutes the bytes of two registers behind it.
+    first = 16 * (reg // 2) + 4 * thread
+    return word([rows[first + i][group + 8 * (reg % 2)] for i in range(4)])
 
 
 def load(shape, times, trans, types, bits=8):

@@ -110,12 +110,17 @@ static void run_host_call(const struct hal_host_call *call)
     func((void *)(uintptr_t)call->arg);
 }
 
-/* False: the semaphore's memory has gone, and the domain has failed. */
+/*
+ * False: the semaphore's memory has gone, and the domain has failed. Reading the map of the process
+ * takes long enough for another thread to unmap it meanwhile, so it is read once more behind it;
+ * between that and the atomic access are some nanoseconds.
+ */
 static bool sem_check(struct refdev_queue *queue, const struct hal_sem *sem, bool write)
 {
     struct refdev_maps maps = {0};
-    bool fine =
-        !sem->is_guarded || refdev_maps_check(&maps, sem->address, sem->is_32 ? 4 : 8, write);
+    uint64_t word, size_B = sem->is_32 ? 4 : 8;
+    bool fine = !sem->is_guarded || (refdev_maps_check(&maps, sem->address, size_B, write) &&
+                                     refdev_move((uintptr_t)&word, sem->address, size_B));
 
     refdev_maps_fini(&maps);
     if (!fine)

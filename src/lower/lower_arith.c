@@ -52,13 +52,17 @@ static void add_carry(struct lower_fn *f, const struct ptx_insn *in, val a, val 
 {
     enum ir_type t = lower_form_type(in);
     val c = with ? carry_read(f) : lower_const(f, IR_PRED, 0);
+    if (with && sub)
+        c = lower_op1(f, IR_OP_NOT, IR_PRED, c);
     if (ir_type_bits(t) == 16) {
         add_carry_16(f, in, a, b, c, sub);
         return;
     }
     val r = lower_op3(f, sub ? IR_OP_SUBC : IR_OP_ADDC, t, a, b, c);
-    if (in->form->cc)
-        carry_write(f, lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c));
+    if (in->form->cc) {
+        val out = lower_op3(f, sub ? IR_OP_BORROW : IR_OP_CARRY, t, a, b, c);
+        carry_write(f, sub ? lower_op1(f, IR_OP_NOT, IR_PRED, out) : out);
+    }
     lower_dst(f, dst, r, t);
 }
 

@@ -192,6 +192,19 @@ def carry(t, op):
     return Row(text, (w, w), [WIDTH[w]] * 4, oracle)
 
 
+def carry_mixed(t, first, second):
+    """
+    One flag serves both: the carry of a + b, and of a + ~b + 1 for differences. subc takes its absence for a borrow. So
+    hardware does: add.cc 0, 0 and subc 0, 0 give -1 there, and addc after sub.cc of a smaller number 0.
+    """
+    w = bits_of(t)
+
+    def oracle(a, b, c, d):
+        flag = int(a >= b) if first == "sub" else a + b >> w
+        return c + d + flag if second == "add" else c - d - (1 - flag)
+    return Row(f"{{{{ .reg .b{w} x; {first}.cc.{t} x, {{0}}, {{1}}; {second}c.{t} {{d}}, {{2}}, {{3}}; }}}}", w, [WIDTH[w]] * 4, oracle)
+
+
 def carry_16(op):
     """16 bits take the carry of 32."""
     minus = op == "sub"
@@ -306,6 +319,7 @@ def rows():
         if w > 16:
             out += [simple("bfind", t, 1, lambda a, t=t: bfind(t, a, False), 32),
                     simple("bfind.shiftamt", t, 1, lambda a, t=t: bfind(t, a, True), 32), bfe(t), carry(t, "add"), carry(t, "sub"),
+                    carry_mixed(t, "add", "sub"), carry_mixed(t, "sub", "add"),
                     carry_product(t, "lo"), carry_product(t, "hi")]
     out += [carry_16("add"), carry_16("sub"), carry_product_16("lo"), carry_product_16("hi"), *vectors()]
     out += [row for bits in (32, 64) for kept in (0, 1) for row in merged(bits, kept)]

@@ -182,6 +182,25 @@ static void test_fleeting(void)
     munmap(memory, FLEETING_B);
 }
 
+/* Rows behind the memory: the first ends it, the others would take an hour. */
+static void test_many_rows(void)
+{
+    static char last[2];
+
+    submit(0, (union hal_packet){.fill = {.head.op = HAL_OP_FILL,
+                                          .dst = (uintptr_t)last,
+                                          .pitch_B = 1 << 20,
+                                          .width = 1,
+                                          .height = 1u << 31,
+                                          .value = 7,
+                                          .elem_B = 1}});
+    drain(0);
+    ok(last[0] == 7 && hal_domain_status(domain) == HD_ILLEGAL_ADDRESS, "the first row is filled");
+    ok(domain->fault->address > (uintptr_t)last,
+       "the address is that of the row that is not there");
+    device->ops->domain_reset(domain);
+}
+
 int main(void)
 {
     struct ir_module *ir = NULL;
@@ -194,6 +213,7 @@ int main(void)
         ok(device->ops->queue_create(domain, 0, &queues[i]) == HD_OK, "queue");
     test_packets();
     test_fleeting();
+    test_many_rows();
     test_kernel(ir);
     ok(hal_limit_set(domain, HAL_LIMIT_HEAP_B, 1 << 24) == HD_OK &&
            hal_limit_get(domain, HAL_LIMIT_HEAP_B) == 1 << 24,

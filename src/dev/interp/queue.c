@@ -53,24 +53,28 @@ enum hd_status refdev_wait(struct hal_device *device, const _Atomic uint64_t *se
 
 /* ---- packets */
 
-static void copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint64_t dst,
+static bool copy_row(struct refdev_queue *queue, struct refdev_maps *maps, uint64_t dst,
                      uint64_t src, uint64_t size_B)
 {
     bool readable = refdev_maps_check(maps, src, size_B, false);
 
-    if (!readable || !refdev_maps_check(maps, dst, size_B, true) || !refdev_move(dst, src, size_B))
-        hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, readable ? dst : src, NULL,
-                        "copy from or to an address that is not accessible");
+    if (readable && refdev_maps_check(maps, dst, size_B, true) && refdev_move(dst, src, size_B))
+        return true;
+    hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, readable ? dst : src, NULL,
+                    "copy from or to an address that is not accessible");
+    return false;
 }
 
+/* Up to the first row that faults: there may be billions. */
 static void run_copy(struct refdev_queue *queue, const struct hal_copy *c)
 {
     struct refdev_maps maps = {0};
+    bool fine = true;
 
-    for (uint64_t z = 0; z < c->depth; z++)
-        for (uint64_t y = 0; y < c->height; y++)
-            copy_row(queue, &maps, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
-                     c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B);
+    for (uint64_t z = 0; z < c->depth && fine; z++)
+        for (uint64_t y = 0; y < c->height && fine; y++)
+            fine = copy_row(queue, &maps, c->dst + z * c->dst_slice_B + y * c->dst_pitch_B,
+                            c->src + z * c->src_slice_B + y * c->src_pitch_B, c->width_B);
     refdev_maps_fini(&maps);
 }
 
@@ -87,20 +91,23 @@ static bool fill_move(const struct hal_fill *f, uint64_t dst)
     return true;
 }
 
-static void fill_row(struct refdev_queue *queue, struct refdev_maps *maps, const struct hal_fill *f,
+static bool fill_row(struct refdev_queue *queue, struct refdev_maps *maps, const struct hal_fill *f,
                      uint64_t dst)
 {
-    if (!refdev_maps_check(maps, dst, f->width * f->elem_B, true) || !fill_move(f, dst))
-        hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, dst, NULL,
-                        "memset of an address that is not accessible");
+    if (refdev_maps_check(maps, dst, f->width * f->elem_B, true) && fill_move(f, dst))
+        return true;
+    hal_domain_fail(queue->base.domain, HD_ILLEGAL_ADDRESS, dst, NULL,
+                    "memset of an address that is not accessible");
+    return false;
 }
 
 static void run_fill(struct refdev_queue *queue, const struct hal_fill *f)
 {
     struct refdev_maps maps = {0};
+    bool fine = true;
 
-    for (uint64_t y = 0; y < f->height; y++)
-        fill_row(queue, &maps, f, f->dst + y * f->pitch_B);
+    for (uint64_t y = 0; y < f->height && fine; y++)
+        fine = fill_row(queue, &maps, f, f->dst + y * f->pitch_B);
     refdev_maps_fini(&maps);
 }
 

@@ -242,6 +242,15 @@ static bool reduces_global(const struct ptx_form *form)
     }
 }
 
+static bool reduces(const struct ptx_form *form, bool inside)
+{
+    enum ptx_type t = ptx_form_type(form);
+
+    if (reduces_words(form->subop, t))
+        return true;
+    return inside ? form->subop == PTX_SUBOP_ADD && t == PTX_TYPE_U64 : reduces_global(form);
+}
+
 static const char *reduce_refusal(const struct ptx_insn *in)
 {
     const struct ptx_form *form = in->form;
@@ -260,7 +269,7 @@ static const char *reduce_refusal(const struct ptx_insn *in)
                   PTX_MOD_L2_CACHE_HINT, PTX_MOD_NOFTZ, PTX_MOD_ADD, PTX_MOD_MIN, PTX_MOD_MAX,
                   PTX_MOD_INC, PTX_MOD_DEC, PTX_MOD_AND, PTX_MOD_OR, PTX_MOD_XOR))
         return "modifiers that do not exist here, or not together";
-    if (!reduces_words(form->subop, ptx_form_type(form)) && (inside || !reduces_global(form)))
+    if (!reduces(form, inside))
         return "the operation does not exist with this type";
     return in->nops == 3u + inside + hint ? NULL : "operands are missing, or too many";
 }

@@ -46,7 +46,9 @@ struct lower_job {
     lower_refused_fn
         *refused; /* lower_survey(): is told, with `user`; NULL: the first error ends */
     void *user;
-    bool told; /* of the body that is being lowered */
+    bool told;      /* of the body that is being lowered */
+    bool is_kernel; /* one and what it reaches: all of it has the same .cta_group */
+    enum ptx_mod cta_group;
 };
 
 /* A run of instructions without control flow inside. */
@@ -77,7 +79,7 @@ struct lower_fn {
     struct hd_map defs; /* u64 key block id << 32 | register -> struct ir_value* */
     HD_VEC(struct lower_phi) phis;
     HD_VEC(struct ir_instr *) waits; /* lower_tensor.c: each becomes a loop */
-    enum ptx_mod cta_group;          /* of the tcgen05 instructions so far; NONE: there are none */
+    enum ptx_mod cta_group; /* of the tcgen05 instructions so far; NONE: there are none. See job */
     struct lower_ssa *ssa;
     struct hd_map labels; /* u64 key label index -> block index + 1 */
     uint32_t *files;      /* by PTX file number: IR file; 0 = not looked up yet */

@@ -291,6 +291,7 @@ enum hd_status lower_kernel(struct lower_program *program, uint32_t index,
     enum hd_status status = job_init(&job, program);
     if (status == HD_OK) {
         assert(index < program->bodies.len);
+        job.is_kernel = true;
         func_want(&job, program->bodies.at[index].decl);
         status = reached_lower(&job);
     }

@@ -27,9 +27,10 @@ static const char *group_check(struct lower_fn *f, const struct ptx_form *form)
     enum ptx_mod group = is_pair(form) ? PTX_MOD_CTA_GROUP_2 : PTX_MOD_CTA_GROUP_1;
     if (!ptx_form_has(form, group))
         return ".cta_group is missing";
-    if (f->cta_group != PTX_MOD_NONE && f->cta_group != group)
+    enum ptx_mod *others = f->job->is_kernel ? &f->job->cta_group : &f->cta_group;
+    if (*others != PTX_MOD_NONE && *others != group)
         return "other instructions of this kernel have another .cta_group";
-    f->cta_group = group;
+    *others = group;
     return NULL;
 }
 

@@ -55,6 +55,14 @@ STORES    ret;
     "STORES", "".join(f"    st.global.f64 [%rd2+{8 * i}], %d{19 - i};\n" for i in range(20)))
 
 
+GROUPS = """.version 8.7
+.target sm_100a
+.address_size 64
+.func two() { tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned; ret; }
+.visible .entry both() { tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; call two; ret; }
+"""
+
+
 def target(text, name, version="8.0"):
     return text.replace("sm_70", name).replace("8.0", version, 1)
 
@@ -70,6 +78,8 @@ FILES = {
     "unknown.ptx": PTX.replace("ld.global.u32 %r1", "frob.u32 %r1"),
     "undeclared.ptx": PTX.replace("ld.global.u32 %r1", "ld.global.u32 %r77"),
     "mismatch.ptx": PTX.replace("ld.global.u32 %r1", "ld.global.u64 %r1"),
+    "groups.ptx": GROUPS,
+    "apart.ptx": GROUPS.replace("call two; ", ""),
     "nobody.ptx": "hello\n",
     "empty.ptx": "",
     "future.ptx": PTX.replace("8.0", "9.9", 1),
@@ -118,6 +128,7 @@ COMMANDS = [
     ("-optf nosuch good.ptx", FAILED, "ptxas fatal   : Could not open options file 'nosuch'"),
     ("-arch=compute_90 good.ptx", OK, ""), ("-arch=lto_90 good.ptx", OK, ""),
     ("-e copy good.ptx", OK, ""), ("-e nope good.ptx", FAILED, "ptxas fatal   : Unknown function nope"),
+    ("-arch=sm_100a groups.ptx", FAILED, "cta_group"), ("-arch=sm_100a apart.ptx", OK, ""),
     ("newer.ptx", FAILED, "ptxas fatal   : SM version specified by .target is higher"),
     ("-arch=sm_120 newer.ptx", OK, ""),
     ("-arch=sm_90a exact.ptx", OK, ""),

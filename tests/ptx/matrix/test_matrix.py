@@ -192,10 +192,13 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--forms", default="")
     p.add_argument("--every", action="store_true")
+    p.add_argument("--part", default="1/1", help="of the forms: 2/3 is the second third")
     p.add_argument("--ptxas", action="store_true")
     args = p.parse_args()
     forms = [f for f in products.forms(args.every) + chains.forms() + tiles.forms() + fragments.forms(args.every) + groups.forms(args.every) +
              tensors.forms(args.every) if args.forms in f.name]
+    part, parts = map(int, args.part.split("/"))
+    forms = forms[part - 1::parts]
     with tempfile.TemporaryDirectory(prefix="matrix-") as where:
         if args.ptxas:
             check_vendor(where, forms)

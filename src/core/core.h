@@ -322,6 +322,7 @@ struct core_context {
     _Atomic uint64_t id;    /* another one after a reset */
     _Atomic unsigned flags; /* this and the configurations: what any thread sets and asks */
     unsigned api_version;
+    _Atomic unsigned attached; /* cuCtxAttach() without its cuCtxDetach() */
     bool primary;
     _Atomic int cache_config, smem_config;
     struct hal_domain *domain;            /* what faults and is limited together */

@@ -78,6 +78,12 @@ static void test_context_stack(void)
     success(cuCtxPushCurrent(other), "push, first version");
     success(cuCtxGetCurrent(&top), "ask");
     ok(top == other, "is it");
+    top = NULL;
+    success(cuCtxAttach(&top, 0), "attach");
+    ok(top == other, "is the current one");
+    eq_u64(cuCtxAttach(&top, 1), CUDA_ERROR_INVALID_VALUE, "there are no flags");
+    success(cuCtxDetach(other), "detach takes the use back");
+    success(cuCtxSynchronize(), "it is there");
     success(cuCtxDetach(other), "detach destroys");
     eq_u64(cuCtxPushCurrent(other), CUDA_ERROR_INVALID_CONTEXT, "it is gone");
     success(cuCtxSetCurrent(ctx), "back");

@@ -85,18 +85,35 @@ CUresult drv_cuCtxDestroy(CUcontext ctx)
     return drv_cuCtxDestroy_v2(ctx);
 }
 
-/* Usage counts of contexts are gone from CUDA; only 0 flags and the current context make sense. */
-CUresult drv_cuCtxAttach(CUcontext *ctx, unsigned flags)
+CUresult drv_cuCtxAttach(CUcontext *out, unsigned flags)
 {
-    (void)flags;
     API_CALL(cuCtxAttach);
-    API_CHECK(ctx);
-    return drv_error(CUDA_ERROR_NOT_SUPPORTED, "cuCtxAttach");
+    API_CHECK(out && flags == 0);
+    API_CONTEXT(ctx);
+    if (ctx->primary)
+        return drv_error(CUDA_ERROR_INVALID_CONTEXT, "cuCtxAttach: not a created context");
+    atomic_fetch_add(&ctx->attached, 1);
+    *out = core_context_handle(ctx);
+    return CUDA_SUCCESS;
 }
 
-CUresult drv_cuCtxDetach(CUcontext ctx)
+/* Takes one from a count that is not 0. */
+static bool detach_one(struct core_context *ctx)
 {
-    return drv_cuCtxDestroy_v2(ctx);
+    unsigned attached = atomic_load(&ctx->attached);
+
+    while (attached && !atomic_compare_exchange_weak(&ctx->attached, &attached, attached - 1))
+        ;
+    return attached != 0;
+}
+
+CUresult drv_cuCtxDetach(CUcontext handle)
+{
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+
+    API_CALL(cuCtxDetach);
+    ctx = core_context_lookup(handle);
+    return ctx && detach_one(ctx) ? CUDA_SUCCESS : drv_cuCtxDestroy_v2(handle);
 }
 
 CUresult drv_cuCtxPushCurrent_v2(CUcontext handle)

@@ -25,9 +25,11 @@
  * so a client may cache a decision per form (form->id is dense). Registers of a function are
  * numbered densely: ptx_operand_reg_idx() gives 0 .. func->nregs - 1.
  *
+ * ptx_open() leaves out the bodies of a text that was accepted before until they are asked for.
+ *
  * Errors: `NAME:LINE:COL: expected X, found 'tok'`, reported once through hd_error(HD_BAD_PTX);
  * lines and columns count from 1, columns in bytes. Threads: distinct modules are independent; a
- * parsed module is read-only for everybody in here.
+ * parsed module is read-only for everybody in here but ptx_func_read(), which locks.
  *
  * Source: PTX ISA manual (public), sections 4 (syntax), 5 (state spaces and types), 9
  * (instructions), 10 (special registers), 11 (directives).
@@ -520,6 +522,17 @@ struct ptx_insn {
 
 /* ---- functions and modules ---- */
 
+/*
+ * Where a body lies in the text of its module; offsets count from the text's beginning. `outlives`:
+ * it declares variables that are the module's (.global, .const ... inside of a function), so the
+ * linker needs it.
+ */
+struct ptx_extent {
+    uint32_t begin, end;       /* of its '{'; behind its '}' */
+    uint32_t line, line_start; /* at `end`: the line, and where that begins */
+    uint32_t outlives;
+};
+
 struct ptx_func {
     struct ptx_sym sym;
     struct ptx_place place;
@@ -539,8 +552,10 @@ struct ptx_func {
     uint32_t abi_preserve, abi_preserve_control;
     uint32_t npragmas;
     struct hd_str *pragmas; /* those before the body */
-    /* Body. */
-    struct ptx_stmt *body; /* flat list, source order */
+    /* Body; of a module that ptx_open() made: once ptx_func_read() read it. */
+    struct ptx_extent extent;
+    struct ptx_unread *unread; /* ptx_open()'s */
+    struct ptx_stmt *body;     /* flat list, source order */
     struct ptx_reg_decl *regs;
     struct ptx_var *vars; /* every local, shared, param... variable declared inside */
     uint32_t nregs, nlabels, ninsns;
@@ -628,6 +643,7 @@ struct ptx_module {
     uint32_t nregs;                /* module-scope registers */
     struct ptx_symtab *symtab;
     struct hd_arena *arena;
+    struct ptx_later *later; /* of ptx_open(): what reads bodies; else NULL */
 };
 
 /* ---- API ---- */
@@ -638,6 +654,26 @@ struct ptx_module {
  */
 enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, const char *name,
                          struct ptx_module **out_module) HD_MUST_CHECK;
+
+/*
+ * Bodies on demand, for a text that ptx_parse() and ptx_check() accepted before. `extents` has what
+ * func->extent of the functions with bodies was then, in their order. Everything but bodies is
+ * parsed; a body comes when ptx_func_read() asks for it, and is the one that ptx_parse() would have
+ * made (forms are numbered in another order).
+ *
+ * A NUL follows the text, which must outlive the module. The module has its own memory and goes
+ * with ptx_close(). HD_NOT_FOUND: the extents are not this text's; HD_BAD_PTX, HD_NO_MEMORY.
+ */
+enum hd_status ptx_open(const char *text, size_t len, const char *name,
+                        const struct ptx_extent *extents, size_t count,
+                        struct ptx_module **out_module) HD_MUST_CHECK;
+void ptx_close(struct ptx_module *module); /* nothing happens to those of ptx_parse() */
+/*
+ * The body with its registers, variables and counts is there afterwards; of a module of ptx_parse()
+ * it always is. Any thread may ask; a function that was not asked for must not be looked into.
+ * HD_NO_MEMORY: it may be asked for again.
+ */
+enum hd_status ptx_func_read(const struct ptx_func *func) HD_MUST_CHECK;
 
 /* Applies the opcode table's rules to a parsed module. HD_BAD_PTX with the place of the first
  * fault. */

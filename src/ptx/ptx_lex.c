@@ -35,7 +35,7 @@ void ptx_lex_init(struct ptx_lexer *lex, const char *text, size_t len, const cha
 {
     assert(!text[len]); /* scans end there */
     *lex = (struct ptx_lexer){
-        .next = text, .end = text + len, .line_start = text, .line = 1, .name = name};
+        .text = text, .next = text, .end = text + len, .line_start = text, .line = 1, .name = name};
 }
 
 static enum hd_status lex_error(struct ptx_lexer *lex, const char *at, const char *what)

@@ -47,6 +47,7 @@ struct ptx_tok {
 };
 
 struct ptx_lexer {
+    const char *text;
     const char *next;
     const char *end;
     const char *line_start;

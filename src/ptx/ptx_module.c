@@ -248,6 +248,13 @@ static enum hd_status redeclare_params(struct ptx_parser *p, struct ptx_func *fu
     return HD_OK;
 }
 
+enum hd_status ptx_parse_scoped_body(struct ptx_parser *p, struct ptx_func *func)
+{
+    HD_TRY(redeclare_params(p, func));
+    HD_TRY(ptx_parse_body(p, func));
+    return ptx_scope_pop(p);
+}
+
 static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage, bool is_entry)
 {
     struct ptx_func *func;
@@ -269,13 +276,12 @@ static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
     else
         p->module->funcs = func;
     p->last_func = func;
-    if (func->has_body) {
-        HD_TRY(redeclare_params(p, func));
-        HD_TRY(ptx_parse_body(p, func));
-        HD_TRY(ptx_scope_pop(p));
-    } else {
+    if (!func->has_body)
         HD_TRY(ptx_next(p)); /* ';' */
-    }
+    else if (p->extents)
+        HD_TRY(ptx_skip_body(p, func));
+    else
+        HD_TRY(ptx_parse_scoped_body(p, func));
     p->func = NULL;
     p->loc = NULL;
     return HD_OK;
@@ -479,6 +485,25 @@ static enum hd_status parse_module(struct ptx_parser *p)
     return hd_arena_status(p->arena);
 }
 
+void ptx_parser_fini(struct ptx_parser *p)
+{
+    ptx_scope_fini(p);
+    hd_free(p->form_slots);
+    hd_vec_fini(&p->forms);
+    hd_vec_fini(&p->opstack);
+    hd_vec_fini(&p->initstack);
+}
+
+enum hd_status ptx_parse_module(struct ptx_parser *p, const char *name)
+{
+    p->module = ptx_new_bytes(p, sizeof(*p->module));
+    if (!p->module)
+        return HD_NO_MEMORY;
+    p->module->arena = p->arena;
+    p->module->name = ptx_dup(p, name, strlen(name));
+    return parse_module(p);
+}
+
 /*
  * The lexer wants a NUL behind the text and the parse outlives no caller's buffer: work on a copy.
  */
@@ -494,19 +519,9 @@ enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, c
         return HD_NO_MEMORY;
     memcpy(copy, text, len);
     struct ptx_parser p = {.arena = arena};
-    enum hd_status status = HD_NO_MEMORY;
-    p.module = ptx_new_bytes(&p, sizeof(*p.module));
-    if (p.module) {
-        p.module->arena = arena;
-        p.module->name = ptx_dup(&p, name, strlen(name));
-        ptx_lex_init(&p.lex, copy, len, name);
-        status = parse_module(&p);
-    }
-    ptx_scope_fini(&p);
-    hd_free(p.form_slots);
-    hd_vec_fini(&p.forms);
-    hd_vec_fini(&p.opstack);
-    hd_vec_fini(&p.initstack);
+    ptx_lex_init(&p.lex, copy, len, name);
+    enum hd_status status = ptx_parse_module(&p, name);
+    ptx_parser_fini(&p);
     hd_free(copy);
     *out_module = status == HD_OK ? p.module : NULL;
     return status;

@@ -7,6 +7,7 @@
  *   ptx_stmt.c     function bodies: scopes, labels, directives, instructions
  *   ptx_operand.c  operands            ptx_const.c  constant expressions
  *   ptx_form.c     dotted opcodes      ptx_scope.c  names
+ *   ptx_later.c    bodies on demand
  *
  * The grammar is parsed by recursive descent with one token of look-ahead: on entry of a
  * ptx_parse_x() the current token is the first one of x, on exit the first one behind it. Lists of
@@ -84,6 +85,13 @@ struct ptx_parser {
     HD_VEC(struct ptx_init) initstack;
     unsigned nesting;
     uint32_t expanded_vars;
+
+    /* ptx_open(): where bodies end, which are passed over; then what the module has, behind `live`,
+     * but nothing that comes later in the text than the body that is read (horizon). */
+    const struct ptx_extent *extents;
+    size_t nextents, extent;
+    const struct ptx_symtab *outer;
+    struct ptx_place horizon;
 };
 
 /* ---- tokens and errors (ptx_module.c) ---- */
@@ -130,6 +138,8 @@ void *ptx_new_bytes(struct ptx_parser *p, size_t size_B);
 
 enum hd_status ptx_scope_init(struct ptx_parser *p) HD_MUST_CHECK;
 void ptx_scope_fini(struct ptx_parser *p);
+/* Forgets every name and use: the module's are in its symtab, which is asked from now on. */
+void ptx_scope_clear(struct ptx_parser *p);
 enum hd_status ptx_scope_push(struct ptx_parser *p) HD_MUST_CHECK;
 /* Closes the innermost scope; uses that it did not resolve move outwards. */
 enum hd_status ptx_scope_pop(struct ptx_parser *p) HD_MUST_CHECK;
@@ -196,6 +206,13 @@ enum hd_status ptx_parse_func_head(struct ptx_parser *p, struct ptx_func *func) 
 enum hd_status ptx_parse_proto(struct ptx_parser *p, struct ptx_proto *proto) HD_MUST_CHECK;
 /* Current token is '{'. */
 enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
+/* The scope of the parameters with the body's in it. Current token is '{'. */
+enum hd_status ptx_parse_scoped_body(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
+/* Passes over the body as p->extents says. Current token is '{'. */
+enum hd_status ptx_skip_body(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
+/* Everything behind ptx_lex_init(). */
+enum hd_status ptx_parse_module(struct ptx_parser *p, const char *name) HD_MUST_CHECK;
+void ptx_parser_fini(struct ptx_parser *p);
 enum hd_status ptx_parse_loc(struct ptx_parser *p, struct ptx_loc **out_loc) HD_MUST_CHECK;
 enum hd_status ptx_parse_pragma(struct ptx_parser *p, struct hd_str *out_text) HD_MUST_CHECK;
 

@@ -26,6 +26,14 @@ void ptx_scope_fini(struct ptx_parser *p)
     hd_vec_fini(&p->pending);
 }
 
+void ptx_scope_clear(struct ptx_parser *p)
+{
+    memset(p->buckets, 0, p->nbuckets * sizeof(struct ptx_sym *));
+    p->live.len = p->scopes.len = p->pending.len = 0;
+    p->depth = p->deep_names = 0;
+    p->outer = p->module->symtab;
+}
+
 static struct ptx_sym **bucket_of(const struct ptx_parser *p, uint32_t hash)
 {
     return &p->buckets[ptx_hash_slot(hash) & (p->nbuckets - 1)];
@@ -50,15 +58,34 @@ static enum hd_status grow(struct ptx_parser *p)
     return HD_OK;
 }
 
+static struct ptx_sym *find_in(struct ptx_sym *chain, struct hd_str name, uint32_t hash,
+                               bool is_range)
+{
+    for (struct ptx_sym *sym = chain; sym; sym = sym->chain)
+        if (sym->hash == hash && sym->is_range == is_range && sym->name.len == name.len &&
+            memcmp(sym->name.ptr, name.ptr, name.len) == 0)
+            return sym;
+    return NULL;
+}
+
+/* Of the module, when its bodies are read later: what stands behind the body is not known yet. */
+static struct ptx_sym *find_outer(const struct ptx_parser *p, struct hd_str name, uint32_t hash,
+                                  bool is_range)
+{
+    const struct ptx_symtab *tab = p->outer;
+    struct ptx_sym *sym =
+        find_in(tab->buckets[ptx_hash_slot(hash) & (tab->nbuckets - 1)], name, hash, is_range);
+    bool later = sym && (sym->place.line > p->horizon.line ||
+                         (sym->place.line == p->horizon.line && sym->place.col > p->horizon.col));
+    return later ? NULL : sym;
+}
+
 struct ptx_sym *ptx_scope_find(const struct ptx_parser *p, const char *name, size_t len,
                                uint32_t hash, bool is_range)
 {
-    struct ptx_sym *sym = *bucket_of(p, hash);
-    for (; sym; sym = sym->chain)
-        if (sym->hash == hash && sym->is_range == is_range && sym->name.len == len &&
-            memcmp(sym->name.ptr, name, len) == 0)
-            return sym;
-    return NULL;
+    const struct hd_str text = {name, len};
+    struct ptx_sym *sym = find_in(*bucket_of(p, hash), text, hash, is_range);
+    return sym || !p->outer ? sym : find_outer(p, text, hash, is_range);
 }
 
 struct ptx_sym *ptx_scope_resolve(const struct ptx_parser *p, uint32_t *out_index)

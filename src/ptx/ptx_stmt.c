@@ -424,10 +424,24 @@ static enum hd_status parse_stmt(struct ptx_parser *p)
     }
 }
 
+/* The current token is the body's '}'. */
+static void extent_end(const struct ptx_parser *p, struct ptx_extent *extent)
+{
+    const struct ptx_lexer *lex = &p->lex;
+    extent->end = (uint32_t)(lex->next - lex->text);
+    extent->line = lex->line;
+    extent->line_start = (uint32_t)(lex->line_start - lex->text);
+    assert(extent->end > extent->begin && extent->line_start < extent->end);
+    for (const struct ptx_var *var = p->func->vars; var; var = var->next)
+        extent->outlives |= var->space != PTX_SPACE_LOCAL && var->space != PTX_SPACE_PARAM &&
+                            var->space != PTX_SPACE_SHARED;
+}
+
 enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func)
 {
     p->func = func;
     p->last_stmt = NULL;
+    func->extent.begin = (uint32_t)(p->lex.tok.text - p->lex.text);
     assert(!func->body);
     uint32_t outer = p->depth;
     HD_TRY(ptx_scope_push(p));
@@ -443,6 +457,7 @@ enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func)
         HD_TRY(parse_block_mark(p, PTX_STMT_BLOCK_END));
     }
     assert(p->depth == outer + 1 && !p->opstack.len);
+    extent_end(p, &func->extent);
     HD_TRY(ptx_scope_pop(p));
     return ptx_next(p);
 }

@@ -1,4 +1,7 @@
-/* PTX text: parse, check, print. What the printer wrote must parse, and print the same again. */
+/*
+ * PTX text: parse, check, print. What the printer wrote must parse, and print the same again.
+ * Bodies that are read on demand are those of the whole parse.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +9,7 @@
 #include "base/arena.h"
 #include "fuzz/fuzz.h"
 #include "ptx/ptx.h"
+#include "reopen.h"
 
 static void die(const char *what, const char *first, const char *second)
 {
@@ -38,8 +42,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)
 
     hd_arena_init(&arena);
     if (ptx_parse(&arena, (const char *)bytes, size_B, "fuzz", &module) == HD_OK) {
+        const char *why = reopen_compare((const char *)bytes, size_B, module, size_B);
+
         (void)!ptx_check(module);
         ptx_print(module, &text);
+        if (why)
+            die("bodies on demand differ", why, text.ptr ? text.ptr : "");
         if (text.ptr)
             print_again(text.ptr);
     }

@@ -26,7 +26,10 @@ struct compile_unit {
 #define COMPILE_OPTION_LIST(X)                                                                     \
     X(bool, validate, "validate the IR after every pass")                                          \
     X(bool, no_opt, "only the required passes: the reference interpreter's view of the program")   \
-    X(unsigned, max_arch, "refuse PTX for newer architectures, e.g. 120; 0 = take all")
+    X(unsigned, max_arch, "refuse PTX for newer architectures, e.g. 120; 0 = take all")            \
+    X(bool, on_demand,                                                                             \
+      "read bodies when kernels need them, of texts that were checked before; a NUL"               \
+      " follows each text")
 
 struct compile_options {
 #define X(type, name, doc) type name;

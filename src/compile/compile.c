@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compile/checked.h"
 #include "compile/groups.h"
 #include "lower/lower.h"
 #include "obj/fingerprint.h"
@@ -36,25 +37,23 @@ static void dump_ir(const struct ir_module *module, enum hd_debug_flag flag, con
     hd_buf_fini(&text);
 }
 
-/* As a driver does, which knows no instruction of a later architecture. */
-static enum hd_status check_arch(const struct ptx_module *module, unsigned max_arch)
+static enum hd_status parse_unit(const struct compile_unit *unit,
+                                 const struct compile_options *options, struct hd_arena *arena,
+                                 struct ptx_module **out_module)
 {
-    if (!max_arch || module->arch <= max_arch)
-        return HD_OK;
-    return hd_error(HD_NO_IMAGE, "%.*s: .target sm_%u is newer than this device, which is sm_%u",
-                    HD_STR_ARG(module->name), module->arch, max_arch);
+    dump_ptx(unit);
+    if (options->on_demand && unit->len >= COMPILE_CHECKED_MIN_B)
+        return compile_checked_open(unit, options->max_arch, out_module);
+    return compile_parse_whole(unit, options->max_arch, arena, out_module);
 }
 
-/* Parses every unit into `arena`, which owns the PTX modules. */
-static enum hd_status parse_units(const struct compile_unit *units, size_t count, unsigned max_arch,
-                                  struct hd_arena *arena, struct ptx_module **modules)
+/* Parses every unit, into `arena` or a memory of its own: ptx_close(). */
+static enum hd_status parse_units(const struct compile_unit *units, size_t count,
+                                  const struct compile_options *options, struct hd_arena *arena,
+                                  struct ptx_module **modules)
 {
-    for (size_t i = 0; i < count; i++) {
-        dump_ptx(&units[i]);
-        HD_TRY(ptx_parse(arena, units[i].ptx, units[i].len, units[i].name, &modules[i]));
-        HD_TRY(check_arch(modules[i], max_arch));
-        HD_TRY(ptx_check(modules[i]));
-    }
+    for (size_t i = 0; i < count; i++)
+        HD_TRY(parse_unit(&units[i], options, arena, &modules[i]));
     return HD_OK;
 }
 
@@ -113,12 +112,13 @@ void compile_key(const struct compile_unit *units, size_t count,
 enum hd_status compile_unit_check(const struct compile_unit *unit,
                                   const struct compile_options *options)
 {
+    const struct compile_options whole = {.max_arch = options ? options->max_arch : 0};
     struct ptx_module *module;
     struct hd_arena arena;
     enum hd_status status;
 
     hd_arena_init(&arena);
-    status = parse_units(unit, 1, options ? options->max_arch : 0, &arena, &module);
+    status = parse_units(unit, 1, &whole, &arena, &module);
     hd_arena_fini(&arena);
     return status;
 }
@@ -127,6 +127,8 @@ enum hd_status compile_unit_check(const struct compile_unit *unit,
 
 struct compile_program {
     struct hd_arena arena; /* the PTX modules */
+    struct ptx_module **modules;
+    size_t nmodules; /* slots: NULL behind the one that failed */
     struct lower_program *lower;
     struct compile_options options;
     uint8_t key[16];
@@ -136,13 +138,16 @@ static enum hd_status program_link(struct compile_program *program,
                                    const struct compile_unit *units, size_t count)
 {
     const char *name = count ? units[0].name : "module";
+    static const struct compile_options any = {0};
     struct ptx_module **modules = hd_arena_array(&program->arena, struct ptx_module *, count + 1);
 
     if (!modules)
         return hd_error(HD_NO_MEMORY, "no memory for %zu PTX modules", count);
-    HD_TRY(parse_units(units, count, program->options.max_arch, &program->arena, modules));
+    program->modules = modules;
+    program->nmodules = count + 1;
+    HD_TRY(parse_units(units, count, &program->options, &program->arena, modules));
     if (compile_wants_groups(modules, count)) {
-        HD_TRY(parse_units(&compile_groups, 1, 0, &program->arena, &modules[count]));
+        HD_TRY(parse_units(&compile_groups, 1, &any, &program->arena, &modules[count]));
         count++;
     }
     HD_TRY(lower_program_create((const struct ptx_module *const *)modules, count, name,
@@ -179,6 +184,8 @@ void compile_program_destroy(struct compile_program *program)
     if (!program)
         return;
     lower_program_destroy(program->lower);
+    for (size_t i = 0; i < program->nmodules; i++)
+        ptx_close(program->modules[i]);
     hd_arena_fini(&program->arena);
     hd_free(program);
 }

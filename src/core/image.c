@@ -36,7 +36,7 @@ struct core_image {
 
 static enum hd_status program_create(struct core_image *image, unsigned max_arch)
 {
-    const struct compile_options options = {.max_arch = max_arch};
+    const struct compile_options options = {.max_arch = max_arch, .on_demand = true};
     const struct obj_ptx_list *list = &image->list;
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
     enum hd_status status;

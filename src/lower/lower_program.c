@@ -174,6 +174,7 @@ static enum hd_status body_lower(struct lower_job *job, struct ir_func *func)
     const struct lower_body *body = &job->program->bodies.at[func->index];
     struct ir_proto proto;
     assert(func->is_declaration && body->ptx);
+    HD_TRY(ptx_func_read(body->ptx));
     func->is_declaration = false;
     if (!func->is_kernel) { /* a signature that is not supported was left out when linking */
         HD_TRY(lower_proto(body->ptx->params, body->ptx->rets, &job->module->arena, &proto));
@@ -231,9 +232,18 @@ static void take_insn(struct lower_program *p, const struct ptx_insn *insn)
     }
 }
 
-/* Reads every body once, when the first kernel that calls through a pointer asks. */
-static void find_taken(struct lower_program *p)
+static enum hd_status read_all(const struct lower_program *p)
 {
+    for (size_t i = 0; i < p->bodies.len; i++)
+        if (p->bodies.at[i].ptx)
+            HD_TRY(ptx_func_read(p->bodies.at[i].ptx));
+    return HD_OK;
+}
+
+/* Looks into every body once, when the first kernel that calls through a pointer asks. */
+static enum hd_status find_taken(struct lower_program *p)
+{
+    HD_TRY(read_all(p));
     hd_lock_acquire(&p->lock);
     for (size_t i = 0; i < p->bodies.len && !p->taken_known; i++) {
         const struct ptx_func *func = p->bodies.at[i].ptx;
@@ -245,6 +255,7 @@ static void find_taken(struct lower_program *p)
     assert(hd_lock_held(&p->lock));
     p->taken_known = true;
     hd_lock_release(&p->lock);
+    return HD_OK;
 }
 
 static bool called_like(const struct lower_job *job, const struct ir_proto *proto)
@@ -257,15 +268,16 @@ static bool called_like(const struct lower_job *job, const struct ir_proto *prot
 }
 
 /* Whatever may be behind the pointers: functions of a signature that is called. */
-static void indirect_enter(struct lower_job *job)
+static enum hd_status indirect_enter(struct lower_job *job)
 {
-    find_taken(job->program);
+    HD_TRY(find_taken(job->program));
     ir_foreach_func(decl, job->program->decls) {
         if (!decl->address_taken || decl->is_kernel ||
             !lower_program_has_body(job->program, decl->index) || !called_like(job, &decl->proto))
             continue;
         func_want(job, decl)->address_taken = true;
     }
+    return HD_OK;
 }
 
 /* A function that enters may bring signatures that nobody called before. */
@@ -275,7 +287,7 @@ static enum hd_status reached_lower(struct lower_job *job)
     HD_TRY(waiting_lower(job));
     while (job->indirect.len > known) {
         known = job->indirect.len;
-        indirect_enter(job);
+        HD_TRY(indirect_enter(job));
         HD_TRY(waiting_lower(job));
     }
     return HD_OK;
@@ -331,8 +343,9 @@ enum hd_status lower_all(struct lower_program *program, struct ir_module **out_m
     enum hd_status status = job_init(&job, program);
     for (const struct ir_var *v = program->decls->vars; status == HD_OK && v; v = v->next)
         var_enter(&job, v);
+    if (status == HD_OK)
+        status = find_taken(program);
     if (status == HD_OK) {
-        find_taken(program);
         ir_foreach_func(decl, program->decls)
             func_enter(&job, decl);
         ir_foreach_func(decl, program->decls)

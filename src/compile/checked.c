@@ -8,15 +8,21 @@ _Static_assert(sizeof(struct ptx_extent) == 20, "file format");
 
 typedef HD_VEC(struct ptx_extent) extent_list;
 
-static struct obj_cache_key checked_key(const struct compile_unit *unit)
+struct obj_cache_key compile_text_key(const struct compile_unit *unit)
 {
     struct obj_cache_hash hash;
-    struct obj_fingerprint print;
 
     obj_cache_hash_init(&hash);
     obj_cache_hash_bytes(&hash, unit->ptx, unit->len);
+    return obj_cache_hash_final(&hash);
+}
+
+static struct obj_cache_key checked_key(struct obj_cache_key text)
+{
+    struct obj_fingerprint print;
+
     obj_fingerprint_init(&print, "checked");
-    print.program = obj_cache_hash_final(&hash);
+    print.program = text;
     return obj_fingerprint_key(&print);
 }
 
@@ -123,10 +129,10 @@ static enum hd_status open_unknown(struct obj_cache *cache, struct obj_cache_key
     return status;
 }
 
-enum hd_status compile_checked_open(const struct compile_unit *unit, unsigned max_arch,
-                                    struct ptx_module **out_module)
+enum hd_status compile_checked_open(const struct compile_unit *unit, struct obj_cache_key text,
+                                    unsigned max_arch, struct ptx_module **out_module)
 {
-    struct obj_cache_key key = checked_key(unit);
+    struct obj_cache_key key = checked_key(text);
     struct obj_cache *cache;
     enum hd_status status;
 

@@ -10,7 +10,11 @@
 #define HD_COMPILE_CHECKED_H
 
 #include "compile.h"
+#include "obj/cache.h"
 #include "ptx/ptx.h"
+
+/* Of the bytes, for compile_checked_open(). */
+struct obj_cache_key compile_text_key(const struct compile_unit *unit);
 
 /* Parses and checks everything. `arena` owns the module; 0 takes every architecture. HD_BAD_PTX,
  * HD_NO_IMAGE, HD_NO_MEMORY. */
@@ -26,7 +30,8 @@ enum hd_status compile_parse_whole(const struct compile_unit *unit, unsigned max
  * ptx_open() for what it asks of the text, and ptx_close(). Bodies that the linker needs are read.
  * Errors as above.
  */
-enum hd_status compile_checked_open(const struct compile_unit *unit, unsigned max_arch,
-                                    struct ptx_module **out_module) HD_MUST_CHECK;
+enum hd_status compile_checked_open(const struct compile_unit *unit, struct obj_cache_key text,
+                                    unsigned max_arch, struct ptx_module **out_module)
+    HD_MUST_CHECK;
 
 #endif

@@ -37,24 +37,12 @@ static void dump_ir(const struct ir_module *module, enum hd_debug_flag flag, con
     hd_buf_fini(&text);
 }
 
-static enum hd_status parse_unit(const struct compile_unit *unit,
-                                 const struct compile_options *options, struct hd_arena *arena,
-                                 struct ptx_module **out_module)
+/* The module is `arena`'s. */
+static enum hd_status parse_unit(const struct compile_unit *unit, unsigned max_arch,
+                                 struct hd_arena *arena, struct ptx_module **out_module)
 {
     dump_ptx(unit);
-    if (options->on_demand && unit->len >= COMPILE_CHECKED_MIN_B)
-        return compile_checked_open(unit, options->max_arch, out_module);
-    return compile_parse_whole(unit, options->max_arch, arena, out_module);
-}
-
-/* Parses every unit, into `arena` or a memory of its own: ptx_close(). */
-static enum hd_status parse_units(const struct compile_unit *units, size_t count,
-                                  const struct compile_options *options, struct hd_arena *arena,
-                                  struct ptx_module **modules)
-{
-    for (size_t i = 0; i < count; i++)
-        HD_TRY(parse_unit(&units[i], options, arena, &modules[i]));
-    return HD_OK;
+    return compile_parse_whole(unit, max_arch, arena, out_module);
 }
 
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
@@ -70,16 +58,13 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
     return ir_layout_windows(module);
 }
 
-static struct obj_cache_key units_key(const struct compile_unit *units, size_t count)
+/* A text has a key of its own, which the cache of checked texts wants, too: megabytes take time. */
+static void hash_unit(struct obj_cache_hash *hash, const struct compile_unit *unit,
+                      struct obj_cache_key text)
 {
-    struct obj_cache_hash hash;
-
-    obj_cache_hash_init(&hash);
-    for (size_t i = 0; i < count; i++) {
-        obj_cache_hash_str(&hash, units[i].name); /* messages and line tables hold it */
-        obj_cache_hash_bytes(&hash, units[i].ptx, units[i].len);
-    }
-    return obj_cache_hash_final(&hash);
+    obj_cache_hash_str(hash, unit->name); /* messages and line tables hold it */
+    obj_cache_hash_u64(hash, text.low);
+    obj_cache_hash_u64(hash, text.high);
 }
 
 static uint64_t options_hash(const struct compile_options *options)
@@ -95,30 +80,40 @@ static uint64_t options_hash(const struct compile_options *options)
     return obj_cache_hash_final(&hash).low;
 }
 
-void compile_key(const struct compile_unit *units, size_t count,
-                 const struct compile_options *options, uint8_t out_key[16])
+static void key_finish(const struct obj_cache_hash *units, const struct compile_options *options,
+                       uint8_t out_key[16])
 {
     struct obj_fingerprint print;
     struct obj_cache_key key;
 
     obj_fingerprint_init(&print, "program");
-    print.program = units_key(units, count);
+    print.program = obj_cache_hash_final(units);
     print.options = options_hash(options);
     key = obj_fingerprint_key(&print);
     memcpy(out_key, &key.low, 8);
     memcpy(out_key + 8, &key.high, 8);
 }
 
+void compile_key(const struct compile_unit *units, size_t count,
+                 const struct compile_options *options, uint8_t out_key[16])
+{
+    struct obj_cache_hash hash;
+
+    obj_cache_hash_init(&hash);
+    for (size_t i = 0; i < count; i++)
+        hash_unit(&hash, &units[i], compile_text_key(&units[i]));
+    key_finish(&hash, options, out_key);
+}
+
 enum hd_status compile_unit_check(const struct compile_unit *unit,
                                   const struct compile_options *options)
 {
-    const struct compile_options whole = {.max_arch = options ? options->max_arch : 0};
     struct ptx_module *module;
     struct hd_arena arena;
     enum hd_status status;
 
     hd_arena_init(&arena);
-    status = parse_units(unit, 1, &whole, &arena, &module);
+    status = parse_unit(unit, options ? options->max_arch : 0, &arena, &module);
     hd_arena_fini(&arena);
     return status;
 }
@@ -134,23 +129,50 @@ struct compile_program {
     uint8_t key[16];
 };
 
+/* Of a text that is worth it, only what kernels will need: see ptx_close(). */
+static enum hd_status program_parse_unit(struct compile_program *program,
+                                         const struct compile_unit *unit, struct obj_cache_key text,
+                                         struct ptx_module **out_module)
+{
+    const struct compile_options *options = &program->options;
+
+    if (!options->on_demand || unit->len < COMPILE_CHECKED_MIN_B)
+        return parse_unit(unit, options->max_arch, &program->arena, out_module);
+    dump_ptx(unit);
+    return compile_checked_open(unit, text, options->max_arch, out_module);
+}
+
+static enum hd_status program_parse(struct compile_program *program,
+                                    const struct compile_unit *units, size_t count)
+{
+    struct obj_cache_hash hash;
+
+    obj_cache_hash_init(&hash);
+    program->modules = hd_arena_array(&program->arena, struct ptx_module *, count + 1);
+    if (!program->modules)
+        return hd_error(HD_NO_MEMORY, "no memory for %zu PTX modules", count);
+    program->nmodules = count + 1;
+    for (size_t i = 0; i < count; i++) {
+        struct obj_cache_key text = compile_text_key(&units[i]);
+
+        hash_unit(&hash, &units[i], text);
+        HD_TRY(program_parse_unit(program, &units[i], text, &program->modules[i]));
+    }
+    key_finish(&hash, &program->options, program->key);
+    return HD_OK;
+}
+
 static enum hd_status program_link(struct compile_program *program,
                                    const struct compile_unit *units, size_t count)
 {
     const char *name = count ? units[0].name : "module";
-    static const struct compile_options any = {0};
-    struct ptx_module **modules = hd_arena_array(&program->arena, struct ptx_module *, count + 1);
 
-    if (!modules)
-        return hd_error(HD_NO_MEMORY, "no memory for %zu PTX modules", count);
-    program->modules = modules;
-    program->nmodules = count + 1;
-    HD_TRY(parse_units(units, count, &program->options, &program->arena, modules));
-    if (compile_wants_groups(modules, count)) {
-        HD_TRY(parse_units(&compile_groups, 1, &any, &program->arena, &modules[count]));
+    HD_TRY(program_parse(program, units, count));
+    if (compile_wants_groups(program->modules, count)) {
+        HD_TRY(parse_unit(&compile_groups, 0, &program->arena, &program->modules[count]));
         count++;
     }
-    HD_TRY(lower_program_create((const struct ptx_module *const *)modules, count, name,
+    HD_TRY(lower_program_create((const struct ptx_module *const *)program->modules, count, name,
                                 &program->lower));
     lower_program_keep_ptx_lines(program->lower);
     return HD_OK;
@@ -169,7 +191,6 @@ enum hd_status compile_program_create(const struct compile_unit *units, size_t c
     if (options)
         program->options = *options;
     assert(units || !count);
-    compile_key(units, count, options, program->key);
     status = program_link(program, units, count);
     if (status != HD_OK) {
         compile_program_destroy(program);

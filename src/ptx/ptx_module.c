@@ -79,9 +79,10 @@ static enum hd_status parse_version(struct ptx_parser *p)
         return ptx_expected(p, ".version");
     HD_TRY(ptx_next(p));
     const struct ptx_tok *tok = &p->lex.tok;
+    char text[16] = {0}; /* sscanf() measures its input, which is the rest of the module */
     unsigned major = 0, minor = 0;
-    if (tok->kind != PTX_TOK_F64 || tok->len > 8 ||
-        sscanf(tok->text, "%3u.%3u", &major, &minor) != 2)
+    memcpy(text, tok->text, HD_MIN(tok->len, sizeof(text) - 1));
+    if (tok->kind != PTX_TOK_F64 || tok->len > 8 || sscanf(text, "%3u.%3u", &major, &minor) != 2)
         return ptx_expected(p, "a version such as 8.5");
     if (major < 1 || major > 9)
         return hd_error(HD_BAD_VERSION, "%s:%u:%u: PTX version %u.%u is not supported (1.0 to 9.x)",

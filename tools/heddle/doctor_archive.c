@@ -4,6 +4,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -15,6 +16,49 @@
 #include <unistd.h>
 
 #define BLOCK_B 65536
+
+/* What is used of libarchive, without its prefix. */
+#define LIBRARY_LIST(X)                                                                            \
+    X(read_new)                                                                                    \
+    X(read_free)                                                                                   \
+    X(read_support_filter_gzip)                                                                    \
+    X(read_support_filter_bzip2)                                                                   \
+    X(read_support_filter_xz)                                                                      \
+    X(read_support_filter_zstd)                                                                    \
+    X(read_support_format_zip)                                                                     \
+    X(read_support_format_tar)                                                                     \
+    X(read_open_filename)                                                                          \
+    X(read_next_header)                                                                            \
+    X(read_data)                                                                                   \
+    X(format)                                                                                      \
+    X(error_string)                                                                                \
+    X(entry_pathname)                                                                              \
+    X(entry_filetype)
+
+/*
+ * The library brings others of 40 MB, which take longer to load than everything else that the
+ * command needs, so it is opened when there is an archive.
+ */
+static struct {
+#define X(name) __typeof__(archive_##name) *name;
+    LIBRARY_LIST(X)
+#undef X
+} library;
+
+static bool library_open(void)
+{
+    void *handle = dlopen("libarchive.so.13", RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle)
+        return false;
+#define X(name)                                                                                    \
+    library.name = (__typeof__(library.name))dlsym(handle, "archive_" #name);                      \
+    if (!library.name)                                                                             \
+        return false;
+    LIBRARY_LIST(X)
+#undef X
+    return true;
+}
 
 /* ---- names */
 
@@ -61,7 +105,7 @@ static bool write_all(int fd, const char *bytes, la_ssize_t n)
 /* What is left of the entry, after a block of it. */
 static bool copy_rest(struct archive *a, int fd, char *block, la_ssize_t n)
 {
-    for (; n > 0; n = archive_read_data(a, block, BLOCK_B))
+    for (; n > 0; n = library.read_data(a, block, BLOCK_B))
         if (!write_all(fd, block, n))
             return false;
     return n == 0;
@@ -71,7 +115,7 @@ static bool copy_rest(struct archive *a, int fd, char *block, la_ssize_t n)
 static bool unpack_entry(struct archive *a, const char *name, const char *folder)
 {
     char path[PATH_MAX], block[BLOCK_B];
-    la_ssize_t n = archive_read_data(a, block, sizeof(block));
+    la_ssize_t n = library.read_data(a, block, sizeof(block));
     int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
 
     if (n < 0 || length < 0 || (size_t)length >= sizeof(path))
@@ -97,10 +141,10 @@ static bool unpack(const struct opened *o, const char *folder)
     struct archive_entry *entry = o->entry;
     int state = o->state;
 
-    for (; state == ARCHIVE_OK; state = archive_read_next_header(o->archive, &entry)) {
-        const char *name = archive_entry_pathname(entry);
+    for (; state == ARCHIVE_OK; state = library.read_next_header(o->archive, &entry)) {
+        const char *name = library.entry_pathname(entry);
 
-        if (archive_entry_filetype(entry) == AE_IFREG && name_stays(name) &&
+        if (library.entry_filetype(entry) == AE_IFREG && name_stays(name) &&
             !unpack_entry(o->archive, name, folder))
             return false;
     }
@@ -127,7 +171,7 @@ static int examine(const struct opened *o, const char *path, const struct doctor
         code = doctor_folder(path, folder, args);
     else
         code = cli_error("doctor: %s cannot be unpacked: %s", path,
-                         archive_error_string(o->archive) ? archive_error_string(o->archive)
+                         library.error_string(o->archive) ? library.error_string(o->archive)
                                                           : strerror(errno));
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return code;
@@ -136,27 +180,30 @@ static int examine(const struct opened *o, const char *path, const struct doctor
 /* No filter that would run a program. */
 static void support(struct archive *a)
 {
-    archive_read_support_filter_gzip(a);
-    archive_read_support_filter_bzip2(a);
-    archive_read_support_filter_xz(a);
-    archive_read_support_filter_zstd(a);
-    archive_read_support_format_zip(a);
-    archive_read_support_format_tar(a);
+    library.read_support_filter_gzip(a);
+    library.read_support_filter_bzip2(a);
+    library.read_support_filter_xz(a);
+    library.read_support_filter_zstd(a);
+    library.read_support_format_zip(a);
+    library.read_support_format_tar(a);
 }
 
 int doctor_archive(const char *path, const struct doctor_args *args)
 {
-    struct opened o = {.archive = archive_read_new()};
+    struct opened o = {0};
     int code = -1;
 
+    if (!library_open())
+        return cli_error("doctor: %s: archives need libarchive: %s", path, dlerror());
+    o.archive = library.read_new();
     if (!o.archive)
         return cli_error("doctor: out of memory");
     support(o.archive);
-    if (archive_read_open_filename(o.archive, path, BLOCK_B) == ARCHIVE_OK) {
-        o.state = archive_read_next_header(o.archive, &o.entry);
-        if (archive_format(o.archive))
+    if (library.read_open_filename(o.archive, path, BLOCK_B) == ARCHIVE_OK) {
+        o.state = library.read_next_header(o.archive, &o.entry);
+        if (library.format(o.archive))
             code = examine(&o, path, args);
     }
-    archive_read_free(o.archive);
+    library.read_free(o.archive);
     return code;
 }

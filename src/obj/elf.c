@@ -255,6 +255,19 @@ static void symbol_read_version(const struct obj_elf_symbols *symbols, size_t in
     }
 }
 
+bool obj_elf_symbol_named(const struct obj_elf_symbols *symbols, size_t index, struct hd_str name)
+{
+    if (index >= symbols->len)
+        return false;
+    assert(symbols->entries && symbols->names);
+    Elf64_Sym raw;
+    memcpy(&raw, symbols->entries + index * sizeof(raw), sizeof(raw));
+    if (!obj_range_fits(raw.st_name, name.len + 1, symbols->names_B))
+        return false;
+    const char *text = symbols->names + raw.st_name;
+    return memcmp(text, name.ptr, name.len) == 0 && !text[name.len];
+}
+
 bool obj_elf_symbol(const struct obj_elf_symbols *symbols, size_t index,
                     struct obj_elf_symbol *out_symbol)
 {

@@ -97,6 +97,9 @@ bool obj_elf_symbols(const struct obj_elf *elf, enum obj_elf_table which,
 bool obj_elf_symbol(const struct obj_elf_symbols *symbols, size_t index,
                     struct obj_elf_symbol *out_symbol);
 
+/* Is that the entry's name? Programs have thousands: the others' names are not read to their ends. */
+bool obj_elf_symbol_named(const struct obj_elf_symbols *symbols, size_t index, struct hd_str name);
+
 /* The n-th DT_NEEDED entry; false behind the last. */
 bool obj_elf_needed(const struct obj_elf *elf, size_t n, struct hd_str *out_library);
 /* True when some DT_NEEDED entry begins with the prefix, e.g. "libcudart.so". */

@@ -44,13 +44,14 @@ static bool imports_runtime(const struct obj_elf *elf)
 /* cudaRuntimeGetVersion is one of the functions that come with any part of the static library. */
 static bool defines_function(const struct obj_elf *elf, const char *name)
 {
+    const struct hd_str text = hd_str_from(name);
     struct obj_elf_symbols table;
     struct obj_elf_symbol symbol;
     if (!obj_elf_symbols(elf, OBJ_ELF_SYMTAB, &table))
         return false;
     for (size_t i = 0; i < table.len; i++)
-        if (obj_elf_symbol(&table, i, &symbol) && symbol.section != SHN_UNDEF &&
-            symbol.type == STT_FUNC && hd_str_is(symbol.name, name))
+        if (obj_elf_symbol_named(&table, i, text) && obj_elf_symbol(&table, i, &symbol) &&
+            symbol.section != SHN_UNDEF && symbol.type == STT_FUNC)
             return true;
     return false;
 }

@@ -12,6 +12,21 @@ int obj_test_marker(int x)
     return x + 1;
 }
 
+/* Asking for a name is reading it and comparing: not a part of it, and no more. */
+static void test_names(const struct obj_elf_symbols *table)
+{
+    const struct hd_str asked[] = {HD_STR("obj_test_marker"), HD_STR("obj_test_marke"),
+                                   HD_STR("obj_test_marker_"), HD_STR("")};
+    struct obj_elf_symbol symbol;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < table->len; i++)
+        for (size_t n = 0; n < HD_COUNT_OF(asked); n++)
+            wrong += obj_elf_symbol_named(table, i, asked[n]) !=
+                     (obj_elf_symbol(table, i, &symbol) && hd_str_eq(symbol.name, asked[n]));
+    ok(table->len && !wrong, "names are told without reading them");
+    ok(!obj_elf_symbol_named(table, table->len, asked[0]), "behind the last");
+}
+
 static void test_self(void)
 {
     struct obj_elf elf;
@@ -33,6 +48,7 @@ static void test_self(void)
                      hd_str_is(symbol.name, "obj_test_marker") && symbol.type == STT_FUNC &&
                      symbol.section != SHN_UNDEF;
     eq_u64(found, 1, "finds a function of its own");
+    test_names(&table);
     found = 0;
     if (obj_elf_symbols(&elf, OBJ_ELF_DYNSYM, &table))
         for (size_t i = 0; i < table.len; i++)
@@ -58,7 +74,8 @@ static void walk_everything(const struct obj_elf *elf)
     for (enum obj_elf_table which = OBJ_ELF_SYMTAB; which <= OBJ_ELF_DYNSYM; which++)
         if (obj_elf_symbols(elf, which, &table))
             for (size_t i = 0; i < table.len; i++)
-                sum += obj_elf_symbol(&table, i, &symbol) ? symbol.name.len : 1;
+                sum += (obj_elf_symbol(&table, i, &symbol) ? symbol.name.len : 1) +
+                       obj_elf_symbol_named(&table, i, HD_STR("obj_test_marker"));
     for (size_t i = 0; obj_elf_needed(elf, i, &library); i++)
         sum += library.len;
     if (sum == SIZE_MAX) /* keeps the reads */

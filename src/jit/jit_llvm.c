@@ -272,6 +272,12 @@ const char *jit_llvm_version(void)
     return jit_codegen_open() ? codegen.version() : "not available";
 }
 
+#ifdef JIT_LLVM_ARCHIVE
+const char *jit_llvm_identity(void)
+{
+    return JIT_LLVM_VERSION " " JIT_LLVM_ARCHIVE;
+}
+#else
 static char identity_text[128];
 
 /* Without opening it: a program whose kernels are all cached never pays for LLVM. */
@@ -289,3 +295,4 @@ const char *jit_llvm_identity(void)
     pthread_once(&once, identity_init);
     return identity_text;
 }
+#endif

@@ -5,7 +5,8 @@
  * each before the constructors that register its device code:
  *   - what is loaded at start, in our constructor: we are linked with -z initfirst;
  *   - what dlopen() brings later, in __gmon_start__(), which every object's _init calls first (see
- *     docs/decisions/0070-static-runtimes-opened-later.md).
+ *     docs/decisions/0070-static-runtimes-opened-later.md). A Python module without symbols has its
+ *     exported functions replaced (python.h).
  * Libraries of the vendor's that Heddle has are replaced when they are opened (opening.h), its
  * assembler when it is started (assembler.h), and its device files seem to be there (devices.h).
  * Everything else is left alone: a program without an embedded runtime, such as a shell or Python,
@@ -30,6 +31,7 @@
 #include "preload/assembler.h"
 #include "preload/devices.h"
 #include "preload/opening.h"
+#include "preload/python.h"
 #include "preload/redirect.h"
 
 static struct preload {
@@ -80,6 +82,8 @@ static void look_at(struct preload *p, const char *path, uintptr_t base)
 {
     struct redirect_result result;
     enum hd_status status = redirect_object(path, base, our_library, p, &result);
+    if (status == HD_OK && !result.cuda_version && python_may_embed(path))
+        status = python_hook(path, base, our_library, p);
     if (status == HD_OK)
         report(path, &result);
     else if (hd_debug(HD_DEBUG_LOAD) || status == HD_NOT_SUPPORTED)

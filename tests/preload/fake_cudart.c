@@ -7,6 +7,7 @@ HD_EXPORT int cudaRuntimeGetVersion(int *version);
 HD_EXPORT int cudaMalloc(void **ptr, size_t size_B);
 HD_EXPORT int cudaFree(void *ptr);
 HD_EXPORT int cudaDeviceSynchronize(void);
+HD_EXPORT int cudaDeviceSynchronize_ptsz(void);
 HD_EXPORT int cudaSetDevice(int device);
 HD_EXPORT int fake_last_error_12(void);
 HD_EXPORT int fake_last_error_13(void);
@@ -32,6 +33,11 @@ int cudaFree(void *ptr)
 int cudaDeviceSynchronize(void)
 {
     return 5;
+}
+
+int cudaDeviceSynchronize_ptsz(void)
+{
+    return 55;
 }
 
 int cudaSetDevice(int device)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Redirecting embedded runtimes: test_preload.py PRELOAD FAKE_CUDART PROGRAM_PIE PROGRAM_NO_PIE
-PROGRAM_12 PROGRAM_LIBRARY PROGRAM_OPENS LIBRARY LIBRARY_THAT_NEEDS_IT"""
+PROGRAM_12 PROGRAM_LIBRARY PROGRAM_OPENS LIBRARY LIBRARY_THAT_NEEDS_IT
+LOOKS_FOR_DEVICES PYTHON_MODULE..."""
 import errno
 import os
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-preload, fake, pie, no_pie, cuda12, uses_library, opens, library, needs, looks = map(os.path.abspath, sys.argv[1:11])
+preload, fake, pie, no_pie, cuda12, uses_library, opens, library, needs, looks, *modules = map(os.path.abspath, sys.argv[1:])
 count = failed = 0
 
 
@@ -52,6 +53,37 @@ def opened(*names):
     result = run([sys.executable, "-c", OPEN, *names], {"FOLDER": folder})
     lines = result.stdout.splitlines() or [result.stderr]
     return lines[:-1], [os.path.relpath(path, folder) for path in lines[-1].split()]
+
+
+CALLS = """
+import importlib, sys
+module = importlib.import_module(sys.argv[1])
+print(*(module.call(name) for name in sys.argv[2:]))
+"""
+
+
+def calls(module, *names, env=None, with_preload=True):
+    """What callers of a module's C functions get: ours answer 8 (set device), 5 (synchronise), 12 or 13 (error)."""
+    path = {"PYTHONPATH": os.path.dirname(module)}
+    result = run([sys.executable, "-c", CALLS, os.path.basename(module).split(".")[0], *names], {**path, **(env or {})}, with_preload)
+    return result.stdout.strip(), result.stderr
+
+
+def check_python_modules():
+    plain, per_thread, old = modules
+    names = ("_cudaSetDevice", "_cudaDeviceSynchronize", "_cudaGetLastError", "helper")
+    out = calls(plain, *names, with_preload=False)
+    ok(out[0] == "101 101 101 101", "a Python module calls the runtime it embeds", out)
+    out = calls(plain, *names)
+    ok(out == ("8 5 13 101", ""), "what it hands out is ours, and nothing else", out)
+    out = calls(old, *names)
+    ok(out == ("8 5 12 101", ""), "one for CUDA 12 gets its functions", out)
+    out = calls(plain, "_cudaOfTomorrow")
+    ok(out[0] == "801" and "newer than Heddle's runtime" in out[1], "what ours lacks is refused", out)
+    out = calls(per_thread, "_cudaSetDevice", "_cudaDeviceSynchronize")
+    ok(out == ("8 55", ""), "a module for per-thread streams gets those functions", out)
+    out = calls(plain, "_cudaDeviceSynchronize", env={"CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM": "1"})
+    ok(out == ("55", ""), "so does any where the package's variable asks for it", out)
 
 
 def check_opening():
@@ -178,6 +210,7 @@ with tempfile.TemporaryDirectory() as folder:
         result = run([stripped])
         ok("constructor: 103 -1" in result.stdout, "a stripped program is left alone",
            result.stdout)
+    check_python_modules()
     check_opening()
     check_devices()
     check_assembler()

@@ -76,12 +76,12 @@ void interp_cta_end(struct interp_cta *cta)
 }
 
 /* As on the CPU device, windows begin where any variable may. */
-static bool local_alloc(struct interp_thread *t, uint64_t size_B)
+static bool local_alloc(struct interp_thread *t, const struct interp_run *run)
 {
-    enum { ALIGN_B = 128 };
+    uint64_t align_B = HD_MAX(run->window.local_align_B, 128u);
 
-    t->local_memory = hd_alloc(size_B + ALIGN_B);
-    t->local = (char *)hd_align_up((uintptr_t)t->local_memory, ALIGN_B);
+    t->local_memory = hd_alloc(run->local_B + align_B);
+    t->local = (char *)hd_align_up((uintptr_t)t->local_memory, align_B);
     return t->local_memory;
 }
 
@@ -98,7 +98,7 @@ static bool thread_start(struct interp_cta *cta, uint32_t index, const struct in
     t->tid[2] = index / block[0] / block[1];
     if (!cta->owns_local)
         t->local = place->local + index * place->local_B;
-    else if (run->local_B && !local_alloc(t, run->local_B))
+    else if (run->local_B && !local_alloc(t, run))
         return false;
     return interp_enter(t, run->launch->kernel, 0);
 }

@@ -24,7 +24,7 @@ bool interp_enter(struct interp_thread *t, const struct ir_func *func, uint64_t 
     f->func = func;
     f->pc = func->blocks[0]->first;
     f->caller_sp = t->sp;
-    f->local_base = hd_align_up(t->sp + charge_B, 16);
+    f->local_base = hd_align_up(t->sp + charge_B, func->module->frame_align_B);
     t->sp = f->local_base + ir_func_frame_B(func);
     t->frame = f;
     return true;
@@ -111,7 +111,8 @@ static enum interp_step call(struct interp_thread *t, const struct ir_func *call
     if (in->nsrc - first_arg != callee->proto.nparams || in->ndst > callee->proto.nresults)
         return interp_fail(t, HD_NOT_SUPPORTED, "call of %s with another signature", callee->name);
     uint64_t charge_B = run->window.recursive ? CALL_B : 0;
-    uint64_t need = hd_align_up(t->sp + charge_B, 16) + ir_func_frame_B(callee);
+    uint64_t need =
+        hd_align_up(t->sp + charge_B, callee->module->frame_align_B) + ir_func_frame_B(callee);
     if (need > run->local_B)
         return interp_fail(t, HD_STACK_OVERFLOW, "stack of %llu bytes overflows in call of %s",
                            (unsigned long long)run->local_B, callee->name);

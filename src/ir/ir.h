@@ -372,6 +372,7 @@ struct ir_module {
     struct ir_var *vars; /* module scope */
     struct ir_var *last_var;
     uint32_t nfuncs, nvars; /* index of the next one that is created: above all in use */
+    uint32_t frame_align_B; /* of all stack frames; ir_layout_windows() sets it */
     struct hd_map symbols;  /* name -> struct ir_symbol */
     HD_VEC(const char *) files;
     HD_VEC(struct ir_inline) inlines;
@@ -674,6 +675,8 @@ enum hd_status ir_validate_func(const struct ir_func *func) HD_MUST_CHECK;
 
 /* Windows, and the frames in them, start and end at multiples of this on every device. */
 #define IR_WINDOW_ALIGN_B 16u
+/* No variable of a stack gets more: windows of CTAs start on a page. */
+#define IR_LOCAL_ALIGN_MAX_B 4096u
 
 /*
  * Of a shared window, in host memory too: patterns of swizzled tensor copies repeat after so many
@@ -707,6 +710,7 @@ struct ir_window {
     uint64_t dynamic_offset_B; /* where dynamic shared memory starts: the CTA's window is this long
                                   plus the launch's dynamic bytes. May exceed shared_B. */
     uint64_t local_B;          /* local bytes per thread: the kernel and the deepest call path */
+    uint32_t local_align_B;    /* of each thread's part; local_B is a multiple */
     bool recursive;            /* a cycle or an indirect call below, or it allocates of its stack */
     bool clusters;             /* the kernel, or what it may call, looks beyond its CTA */
 };
@@ -716,8 +720,8 @@ struct ir_window {
  * kernels) and every local variable its offset in its function's stack frame. Call after linking.
  */
 enum hd_status ir_layout_windows(struct ir_module *module) HD_MUST_CHECK;
-/* Bytes of a function's own frame: its local variables, a multiple of 16. After
- * ir_layout_windows(). */
+/* Bytes of a function's own frame: its local variables, a multiple of the module's frame_align_B,
+ * where each frame starts. After ir_layout_windows(). */
 uint64_t ir_func_frame_B(const struct ir_func *func);
 enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
     HD_MUST_CHECK;

@@ -179,10 +179,9 @@ static uint64_t walk_func(struct walk *w, struct ir_func *func)
     w->depth--;
     refs->done = true;
     refs->depth_B = ir_func_frame_B(func);
-    /* A frame that calls is whole units, and never empty: endless recursion must end. */
+    /* A frame that calls is never empty: endless recursion must end. */
     if (refs->callees.len || refs->indirect)
-        refs->depth_B = below + HD_MAX(hd_align_up(refs->depth_B, IR_WINDOW_ALIGN_B),
-                                       (uint64_t)IR_WINDOW_ALIGN_B);
+        refs->depth_B = below + HD_MAX(refs->depth_B, (uint64_t)func->module->frame_align_B);
     return refs->depth_B;
 }
 
@@ -202,7 +201,26 @@ uint64_t ir_func_frame_B(const struct ir_func *func)
     for (const struct ir_var *var = func->vars; var; var = var->next)
         if (var->space == IR_SPACE_LOCAL)
             end = HD_MAX(end, var->window_offset + var->size_B);
-    return hd_align_up(end, IR_WINDOW_ALIGN_B);
+    assert(func->module->frame_align_B);
+    return hd_align_up(end, func->module->frame_align_B);
+}
+
+static uint32_t strictest_of(const struct ir_func *func)
+{
+    uint32_t align_B = IR_WINDOW_ALIGN_B;
+
+    for (const struct ir_var *var = func->vars; var; var = var->next)
+        if (var->space == IR_SPACE_LOCAL)
+            align_B = HD_MAX(align_B, (uint32_t)HD_MIN(var->align_B, IR_LOCAL_ALIGN_MAX_B));
+    return align_B;
+}
+
+/* One for all frames, so that whatever lies in one is aligned wherever it starts. */
+static void align_frames(struct ir_module *module)
+{
+    module->frame_align_B = IR_WINDOW_ALIGN_B;
+    ir_foreach_func(func, module)
+        module->frame_align_B = HD_MAX(module->frame_align_B, strictest_of(func));
 }
 
 static enum hd_status place(struct ir_var *var, uint64_t at, uint64_t *out_end)
@@ -336,6 +354,7 @@ static void placer_fini(struct placer *p)
 
 static enum hd_status place_all(struct placer *p)
 {
+    align_frames(p->g.module);
     ir_foreach_func(func, p->g.module)
         HD_TRY(place_locals(func));
     ir_foreach_func(func, p->g.module)
@@ -361,17 +380,6 @@ enum hd_status ir_layout_windows(struct ir_module *module)
     return status;
 }
 
-/* The strictest of a kernel's local variables: the windows of threads follow each other. */
-static uint64_t local_align_B(const struct ir_func *kernel)
-{
-    uint64_t align_B = 1;
-
-    for (const struct ir_var *var = kernel->vars; var; var = var->next)
-        if (var->space == IR_SPACE_LOCAL)
-            align_B = HD_MAX(align_B, var->align_B);
-    return align_B;
-}
-
 enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
 {
     struct hd_map_iter it = {0};
@@ -383,8 +391,9 @@ enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *
     *out_window = (struct ir_window){0};
     graph_init(&g, kernel->module);
     walk_init(&w, &g);
-    out_window->local_B =
-        hd_align_up(walk_func(&w, (struct ir_func *)kernel), local_align_B(kernel));
+    out_window->local_align_B = kernel->module->frame_align_B;
+    out_window->local_B = walk_func(&w, (struct ir_func *)kernel);
+    assert(out_window->local_B % out_window->local_align_B == 0);
     out_window->recursive = w.recursive;
     out_window->clusters = w.clusters;
     while (hd_map_next(&w.seen, &it)) {

@@ -236,9 +236,36 @@ static void test_late_step(void)
     eq_u64(bad, 0, "and walks as it should");
 }
 
+/*
+ * Where local variables start: the address of v, and of one in a function that a kernel with
+ * little of its own calls, of each thread, modulo what they ask for.
+ */
+static void test_aligned_locals(void)
+{
+    static const char text[] = HEAD
+        "func @f internal (%0:b64) -> () {\n"
+        "  var $0 \"w\" local internal align 512 size 7\nbb0:\n"
+        "  %1:b64 = varaddr $0\n  %2:b64 = cvta.local %1\n"
+        "  %3:b64 = const.b64 0x1ff\n  %4:b64 = and.b64 %2, %3\n"
+        "  st.b64.global [%0], %4\n  ret\n}\n"
+        "kernel @k visible {\n" PARAMS "  var $0 \"v\" local internal align 256 size 3\n" PROLOGUE
+        "  %6:b64 = varaddr $0\n  %7:b64 = cvta.local %6\n"
+        "  %8:b64 = const.b64 0xff\n  %9:b64 = and.b64 %7, %8\n"
+        "  %10:b32 = const.b32 0x10\n  %11:b64 = mulwide.u32 %2, %10\n"
+        "  %12:b64 = add.u64 %1, %11\n  st.b64.global [%12], %9\n"
+        "  %13:b64 = const.b64 0x8\n  %14:b64 = add.u64 %12, %13\n  call @f, %14\n"
+        "  ret\n}\n";
+    uint64_t out[128], expected[128] = {0};
+    const void *params[] = {out, NULL};
+    memset(out, 0xff, sizeof(out));
+    eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "aligned locals run");
+    eq_mem(out, expected, sizeof(out), "all start where they ask for");
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
+    test_aligned_locals();
     test_computed_addresses();
     test_strong_vectors();
     test_patterns();

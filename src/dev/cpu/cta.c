@@ -5,7 +5,18 @@
 #include "base/mem.h"
 #include "dev/cpu/fault.h"
 
-/* Every part starts on a 128-byte boundary. */
+/*
+ * Where the first thread's local window starts. Windows are a multiple of what their variables
+ * want: the size tells it.
+ */
+static uint64_t local_align_B(const struct jit_launch *launch)
+{
+    uint64_t wanted_B = launch->local_B & -launch->local_B;
+
+    return HD_MAX(128u, HD_MIN(wanted_B, IR_LOCAL_ALIGN_MAX_B));
+}
+
+/* Every part starts on a 128-byte boundary; the whole starts on a page. */
 struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
                                         const struct jit_launch *launch)
 {
@@ -18,7 +29,7 @@ struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
     at.frames = hd_align_up(at.opened_seen + nwarps * sizeof(uint32_t), 128);
     at.shared = hd_align_up(at.frames + nwarps * code->frame_B, IR_SHARED_ALIGN_B);
     /* Spare bytes: vector loads at the end of a window may look past it. */
-    at.local = hd_align_up(at.shared + launch->shared_B + 384, 128);
+    at.local = hd_align_up(at.shared + launch->shared_B + 384, local_align_B(launch));
     at.end = hd_align_up(at.local + nwarps * 32 * launch->local_B + 128, 4096);
     return at;
 }

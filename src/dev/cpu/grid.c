@@ -59,7 +59,7 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
     launch->grid_id = p->grid_id;
     launch->params = hal_dispatch_params(queue->base.ring, p);
     launch->vars = grid->kernel->vars;
-    launch->local_B = hd_align_up(local_B, 16);
+    launch->local_B = hd_align_up(local_B, window->local_align_B);
     launch->services = &dev->services;
     launch->device = dev;
     launch->cluster[0] = launch->cluster[1] = launch->cluster[2] = 1;

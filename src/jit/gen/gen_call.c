@@ -130,11 +130,12 @@ static LLVMValueRef callee_sp(struct gen *g)
 {
     if (g->dynamic_sp) {
         LLVMValueRef sp = LLVMBuildLoad2(g->b, g->t->i64, g->dynamic_sp, "");
-        sp = LLVMBuildAdd(g->b, sp, gen_i64(g, 15), "");
-        return LLVMBuildAnd(g->b, sp, gen_i64(g, ~15ull), "");
+        uint64_t low = g->func->module->frame_align_B - 1;
+        sp = LLVMBuildAdd(g->b, sp, gen_i64(g, low), "");
+        return LLVMBuildAnd(g->b, sp, gen_i64(g, ~low), "");
     }
     /* Even an empty frame takes space, so that endless recursion ends. */
-    uint64_t frame = HD_MAX(hd_align_up(g->local_frame_B, 16), 16);
+    uint64_t frame = HD_MAX(ir_func_frame_B(g->func), g->func->module->frame_align_B);
     return LLVMBuildAdd(g->b, g->local_sp, gen_i64(g, frame), "");
 }
 

@@ -251,7 +251,7 @@ static void stack_setup(struct gen *g)
     /* The frame starts zeroed: set the pointer on first entry only. */
     LLVMValueRef old = LLVMBuildLoad2(g->b, g->t->i64, g->dynamic_sp, "");
     LLVMValueRef unset = LLVMBuildICmp(g->b, LLVMIntEQ, old, gen_i64(g, 0), "");
-    LLVMValueRef start = gen_i64(g, HD_MAX(hd_align_up(g->local_frame_B, 16), 16));
+    LLVMValueRef start = gen_i64(g, HD_MAX(ir_func_frame_B(g->func), 16u));
     LLVMBuildStore(g->b, LLVMBuildSelect(g->b, unset, start, old, ""), g->dynamic_sp);
 }
 

@@ -95,6 +95,13 @@ HEDDLE_ADDRESS_SPACE(Shared, shared, 3)
 HEDDLE_ADDRESS_SPACE(Constant, const, 4)
 HEDDLE_ADDRESS_SPACE(Local, local, 5)
 #undef HEDDLE_ADDRESS_SPACE
+static __device__ __forceinline__
+    __attribute__((const)) unsigned int __isGridConstant(const void *ptr)
+{
+    unsigned int is;
+    __asm__("{ .reg .pred p; isspacep.param p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(is) : "l"(ptr));
+    return is;
+}
 #define HEDDLE_CVTA(name, num)                                                                     \
     static __device__ __forceinline__ size_t __cvta_generic_to_##name(const void *ptr)             \
     {                                                                                              \

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(128, 2) memory(float *f, float4 *v, int *q, vo
     __syncthreads();
     v[i] = __ldcg(v + i);
     __stcg(v + i, make_float4(dynamic[i ^ 1], (float)fixed[0].x, 3.0f, 4.0f));
-    q[i] = __isShared(dynamic) + (int)__cvta_generic_to_shared(dynamic);
+    q[i] = __isShared(dynamic) + __isGridConstant(&f) + (int)__cvta_generic_to_shared(dynamic);
     node *n = new node(i);
     q[i] += n->value;
     delete n;

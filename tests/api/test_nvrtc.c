@@ -298,8 +298,8 @@ static void test_kept_results(const char *cache)
                              *const option[] = {"-arch=sm_75"};
     static const char including[] = "#include \"value.h\"\n"
                                     "extern \"C\" __global__ void k(int *out) { *out = VALUE; }";
-    static const char plain[] =
-        "#warning told\nextern \"C\" __global__ void k(int *out) { *out = 3; }";
+    static const char plain[] = "#warning told\ntemplate <class... T> using first = "
+                                "T...[0];\nextern \"C\" __global__ void k(int *out) { *out = 3; }";
     char header[64], *logs[2];
 
     for (int i = 0; i < 2; i++) {
@@ -324,6 +324,7 @@ static void test_kept_results(const char *cache)
         success(nvrtcDestroyProgram(&p), "destroy");
     }
     ok(strstr(logs[0], "told") != NULL, "there is a warning");
+    ok(!strstr(logs[0], "extension"), "and none of younger standards");
     eq_str(logs[1], logs[0], "which is told again");
     free(logs[0]);
     free(logs[1]);
@@ -357,7 +358,12 @@ static void test_errors(void)
         const char *source, *option, *log;
         nvrtcResult result;
     } cases[] = {
-        {"int x = y;", NULL, "prog.cu(1): error: use of undeclared identifier 'y'",
+        {"int x = y;", NULL, "prog.cu(1): error: identifier \"y\" is undefined",
+         NVRTC_ERROR_COMPILATION},
+        {"type y;", NULL, "prog.cu(1): error: identifier \"type\" is undefined",
+         NVRTC_ERROR_COMPILATION},
+        {"int f() { int no; return 1; } int y = f(2);", NULL,
+         "prog.cu(1): warning #177-D: variable \"no\" was declared but never referenced",
          NVRTC_ERROR_COMPILATION},
         {"\n#include \"no.h\"\n", NULL,
          "prog.cu(2): catastrophic error: could not open source file \"no.h\"",

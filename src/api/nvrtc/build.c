@@ -167,6 +167,9 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
     clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
                                "-fno-caret-diagnostics -fno-color-diagnostics");
+    /* What nvcc warns of unasked, and not that headers use what younger standards have. */
+    clang_args_add_words(args, "-Wunused-variable -Wno-c++17-extensions -Wno-c++20-extensions "
+                               "-Wno-c++23-extensions -Wno-c++26-extensions");
     put_target(args, b->options);
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (!is_of_files(b->options->clang.at[i]))
@@ -219,37 +222,6 @@ static void put_rest(const struct build *b, struct clang_args *args)
 
 /* ---- results */
 
-/* A header that is not there is told in NVRTC's words, which Jitify reads to supply it. */
-static void log_put_line(struct hd_buf *log, const char *line, size_t len)
-{
-    static const char before[] = "fatal error: '", after[] = "' file not found";
-    const char *at = memmem(line, len, before, sizeof(before) - 1);
-    const char *name = at ? at + sizeof(before) - 1 : NULL;
-    const char *end =
-        at ? memmem(name, len - (size_t)(name - line), after, sizeof(after) - 1) : NULL;
-
-    if (!end) {
-        hd_buf_append(log, line, len);
-        return;
-    }
-    hd_buf_append(log, line, (size_t)(at - line));
-    hd_buf_printf(log,
-                  "catastrophic error: could not open source file \"%.*s\" "
-                  "(no such file or directory)",
-                  (int)(end - name), name);
-}
-
-static void log_put(struct hd_buf *log, const struct hd_buf *text)
-{
-    for (const char *line = text->ptr; line && *line;) {
-        size_t len = strcspn(line, "\n");
-
-        log_put_line(log, line, len);
-        hd_buf_putc(log, '\n');
-        line += len + (line[len] == '\n');
-    }
-}
-
 /* Cuts the variable of an expression out of the PTX and keeps what it is initialised with. */
 static bool lowered_take(struct _nvrtcProgram *p, size_t i)
 {
@@ -298,7 +270,7 @@ static nvrtcResult results_take(const struct build *b, const struct hd_buf *log,
 {
     struct _nvrtcProgram *p = b->program;
 
-    log_put(&p->log, log);
+    rtc_log_put(&p->log, log);
     if (!ptx->len)
         return NVRTC_ERROR_COMPILATION;
     if (b->options->syntax_only)

@@ -4,6 +4,7 @@
  *     nvrtc.c      the entry points: checks, copies results out
  *     options.c    words of the command line -> struct rtc_options
  *     build.c      a folder with the sources -> clang -> PTX, log and lowered names
+ *     log.c        clang's messages in the words that programs look for
  *     kept.c       what is kept between programs: what stands in front of them, results
  *     places.c     where this library finds its headers and the device maths
  *
@@ -53,6 +54,9 @@ void rtc_options_fini(struct rtc_options *o);
 
 /* Compiles; the program's log, PTX, image and lowered names are empty before. */
 nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *options);
+
+/* Appends what clang wrote to a program's log. */
+void rtc_log_put(struct hd_buf *log, const struct hd_buf *text);
 
 /*
  * Writes heddle/rtc.h, as clang compiles it ahead for these words, to a file. False: it is not

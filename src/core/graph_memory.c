@@ -193,7 +193,7 @@ enum hd_status core_graph_memory_create(const struct core_mempool_props *props, 
     else if (!size_B || size_B > INT64_MAX)
         status = hd_error(size_B ? HD_NO_DEVICE_MEMORY : HD_BAD_ARG, "allocation of %llu bytes",
                           (unsigned long long)size_B);
-    else if (props->place != CORE_PLACE_DEVICE || props->managed)
+    else if (props->place != CORE_PLACE_DEVICE)
         status = hd_error(HD_BAD_ARG, "graphs allocate memory of devices only");
     if (status == HD_OK) {
         *m = (struct core_graph_memory){.device = core_device_at(props->place_id),

@@ -234,6 +234,7 @@ static void test_params(void)
     CUgraph graph;
     CUgraphNode node, same;
     CUdeviceptr va;
+    unsigned is_managed = 0;
 
     success(cuGraphCreate(&graph, 0), "a graph");
     params.accessDescs = &access;
@@ -250,7 +251,17 @@ static void test_params(void)
     any.alloc.dptr = 0;
     success(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &any), "a node of any kind");
     ok(any.alloc.dptr && any.alloc.dptr != params.dptr, "tells its address too");
+    va = any.alloc.dptr;
     refused(cuGraphNodeSetParams(node, &any), "allocations do not change");
+    params = alloc_params(100);
+    params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
+    success(cuGraphAddMemAllocNode(&node, graph, NULL, 0, &params), "managed memory");
+    success(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, params.dptr),
+            "asked for");
+    eq_u64(is_managed, 1, "which it is");
+    success(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, va),
+            "of the other");
+    eq_u64(is_managed, 0, "which is not");
     success(cuGraphDestroy(graph), "destroyed without having run");
 }
 

@@ -305,9 +305,14 @@ static void test_bad(void)
     eq_u64(cuMemPoolCreate(&pool, &props), CUDA_ERROR_INVALID_VALUE, "reserved bytes");
     props.reserved[7] = 0;
     props.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
-    eq_u64(cuMemPoolCreate(&pool, &props), CUDA_ERROR_NOT_SUPPORTED, "one NUMA node");
+    props.location.id = 99;
+    eq_u64(cuMemPoolCreate(&pool, &props), CUDA_ERROR_INVALID_VALUE, "NUMA node 99");
+    props.location.id = 0;
     eq_u64(cuMemPoolCreate(NULL, &props), CUDA_ERROR_INVALID_VALUE, "null");
-    eq_u64(cuMemAllocAsync(&p, 0, NULL), CUDA_ERROR_INVALID_VALUE, "0 bytes");
+    p = 1;
+    success(cuMemAllocAsync(&p, 0, NULL), "0 bytes");
+    eq_u64(p, 0, "are no address");
+    success(cuMemFreeAsync(p, NULL), "which may be freed");
     eq_u64(cuMemAllocFromPoolAsync(&p, 16, (CUmemoryPool)&p, NULL), CUDA_ERROR_INVALID_HANDLE,
            "garbage pool");
     eq_u64(cuMemPoolGetAttribute(good, (CUmemPool_attribute)9, &value), CUDA_ERROR_INVALID_VALUE,
@@ -350,7 +355,8 @@ static int other_process(int fd, const char *hex)
         return 3;
     if (cuMemAllocFromPoolAsync(&p, 64, pool, NULL) != CUDA_ERROR_INVALID_VALUE)
         return 4;
-    if (cuMemPoolImportPointer(&p, pool, &exported))
+    if (cuCtxSetCurrent(NULL) || cuMemPoolImportPointer(&p, pool, &exported) ||
+        cuCtxSetCurrent(ctx)) /* it needs no context */
         return 5;
     at = (uint32_t *)(uintptr_t)p;
     if (at[0] != 0x1234 || cuMemsetD32_v2(p + 4, 0x5678, 1) || cuCtxSynchronize())

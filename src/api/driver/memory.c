@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include "base/mem.h"
+#include "core/graph_memory.h"
 
 #define PITCH_ALIGN_B 512u
 
@@ -218,6 +219,16 @@ static void pool_attributes(CUdeviceptr ptr, CUmemoryPool *out_pool, unsigned lo
                      : CU_MEM_HANDLE_TYPE_NONE;
 }
 
+static bool is_managed_by_graph(uint64_t va)
+{
+    struct core_graph_memory *memory = core_graph_memory_find(va);
+    bool is = memory && memory->props.managed;
+
+    if (memory)
+        core_graph_memory_unref(memory);
+    return is;
+}
+
 /* False: the attribute has no value for this kind of memory. */
 static bool pointer_attribute(const struct core_block *b, CUpointer_attribute attribute,
                               CUdeviceptr ptr, void *value)
@@ -253,7 +264,7 @@ static bool pointer_attribute(const struct core_block *b, CUpointer_attribute at
         *(unsigned long long *)value = b->id;
         return true;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-        *(unsigned *)value = b->kind == CORE_MEM_MANAGED;
+        *(unsigned *)value = b->kind == CORE_MEM_MANAGED || is_managed_by_graph(b->base);
         return true;
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         *(int *)value = b->device->ordinal;

@@ -28,8 +28,12 @@ static CUresult place_decode(const CUmemLocation *location, CUmemAllocationType 
             return CUDA_SUCCESS;
         break;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+        if (location->id)
+            return drv_error(CUDA_ERROR_INVALID_VALUE, "memory pool: there is no NUMA node %d",
+                             location->id);
+        return CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
-        return drv_error(CUDA_ERROR_NOT_SUPPORTED, "memory pool on one NUMA node");
+        return CUDA_SUCCESS;
     }
     return drv_error(CUDA_ERROR_INVALID_VALUE, "memory pool: location type %d",
                      (int)location->type);
@@ -168,11 +172,12 @@ CUresult drv_cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, 
 
 /* ---- allocation */
 
+/* No bytes: no address, which may be freed. Unlike cuMemAlloc, the driver takes it. */
 static CUresult alloc_from(struct core_mempool *pool, struct core_stream *stream, size_t size_B,
                            CUdeviceptr *out)
 {
-    uint64_t va;
-    enum hd_status status = core_mempool_alloc(pool, stream, size_B, &va);
+    uint64_t va = 0;
+    enum hd_status status = size_B ? core_mempool_alloc(pool, stream, size_B, &va) : HD_OK;
 
     if (status == HD_OK)
         *out = va;
@@ -186,7 +191,7 @@ CUresult drv_cuMemAllocAsync(CUdeviceptr *out, size_t size_B, CUstream handle)
     enum hd_status status;
 
     API_CALL(cuMemAllocAsync);
-    API_CHECK(out && size_B);
+    API_CHECK(out);
     API_CONTEXT(ctx);
     API_STREAM(ctx, stream, handle);
     place = device_place(stream->ctx->device->ordinal);
@@ -198,7 +203,7 @@ CUresult drv_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size_B, CUmemoryPo
                                      CUstream handle)
 {
     API_CALL(cuMemAllocFromPoolAsync);
-    API_CHECK(out && size_B);
+    API_CHECK(out);
     API_CONTEXT(ctx);
     API_HANDLE(mempool, pool, pool_handle);
     API_STREAM(ctx, stream, handle);
@@ -378,6 +383,23 @@ CUresult drv_cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr ptr
     return CUDA_SUCCESS;
 }
 
+/* Whose the memory is: of the caller's context, or, without one, of the device's first. */
+static CUresult importing_context(struct core_mempool *pool, struct core_context **out_ctx)
+{
+    struct core_context *ctx = core_current();
+    const struct core_mempool_props *props = core_mempool_props(pool);
+    bool on_device = props->place == CORE_PLACE_DEVICE;
+    struct core_device *device = core_device_at(on_device ? props->place_id : 0);
+    enum hd_status status = HD_OK;
+
+    if (ctx && core_context_is_live(ctx))
+        ctx = core_context_ref(ctx);
+    else
+        status = core_primary_retain(device, &ctx); /* and it stays: memory of it is there */
+    *out_ctx = ctx;
+    return drv_result(status);
+}
+
 CUresult drv_cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle,
                                     CUmemPoolPtrExportData *exported)
 {
@@ -387,8 +409,9 @@ CUresult drv_cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle,
 
     API_CALL(cuMemPoolImportPointer);
     API_CHECK(out && exported);
-    API_CONTEXT(ctx);
     API_HANDLE(mempool, pool, handle);
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+    API_TRY(importing_context(pool, &ctx));
     memcpy(&pointer, exported, sizeof(pointer));
     status = core_mempool_pointer_import(ctx, pool, &pointer, &va);
     if (status == HD_OK)

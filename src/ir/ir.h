@@ -372,7 +372,7 @@ struct ir_module {
     struct ir_var *vars; /* module scope */
     struct ir_var *last_var;
     uint32_t nfuncs, nvars; /* index of the next one that is created: above all in use */
-    uint32_t frame_align_B; /* of all stack frames; ir_layout_windows() sets it */
+    uint32_t frame_align_B; /* of all stack frames: ir_align_frames() */
     struct hd_map symbols;  /* name -> struct ir_symbol */
     HD_VEC(const char *) files;
     HD_VEC(struct ir_inline) inlines;
@@ -720,6 +720,9 @@ struct ir_window {
  * kernels) and every local variable its offset in its function's stack frame. Call after linking.
  */
 enum hd_status ir_layout_windows(struct ir_module *module) HD_MUST_CHECK;
+/* One alignment for all frames of the module, so that whatever lies in one is aligned wherever it
+ * starts. ir_layout_windows() and reading a module do it. */
+void ir_align_frames(struct ir_module *module);
 /* Bytes of a function's own frame: its local variables, a multiple of the module's frame_align_B,
  * where each frame starts. After ir_layout_windows(). */
 uint64_t ir_func_frame_B(const struct ir_func *func);

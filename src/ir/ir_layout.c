@@ -215,8 +215,7 @@ static uint32_t strictest_of(const struct ir_func *func)
     return align_B;
 }
 
-/* One for all frames, so that whatever lies in one is aligned wherever it starts. */
-static void align_frames(struct ir_module *module)
+void ir_align_frames(struct ir_module *module)
 {
     module->frame_align_B = IR_WINDOW_ALIGN_B;
     ir_foreach_func(func, module)
@@ -354,7 +353,7 @@ static void placer_fini(struct placer *p)
 
 static enum hd_status place_all(struct placer *p)
 {
-    align_frames(p->g.module);
+    ir_align_frames(p->g.module);
     ir_foreach_func(func, p->g.module)
         HD_TRY(place_locals(func));
     ir_foreach_func(func, p->g.module)

@@ -14,6 +14,7 @@ enum hd_status ir_module_create(const char *name, struct ir_module **out_module)
     hd_arena_init(&module->arena);
     hd_map_init(&module->symbols);
     module->name = hd_arena_strndup(&module->arena, name, strlen(name));
+    module->frame_align_B = IR_WINDOW_ALIGN_B;
     *out_module = module;
     return HD_OK;
 }

@@ -572,6 +572,7 @@ enum hd_status ir_read_module(const char *text, size_t len, const char *name,
         ir_module_destroy(r.module);
         return status;
     }
+    ir_align_frames(r.module);
     *out_module = r.module;
     return HD_OK;
 }

@@ -246,12 +246,17 @@ nvJitLinkResult jl_AddFile(nvJitLinkHandle handle, nvJitLinkInputType type, cons
 
 static nvJitLinkResult image_make(struct nvJitLink *link)
 {
+    static char empty[] = ".version 7.0\n.target sm_50\n.address_size 64\n", none[] = "";
+    struct obj_ptx nothing = {.text = empty, .len = strlen(empty), .arch = 50, .options = none};
+    struct obj_ptx_list of_nothing = {.at = &nothing, .len = 1, .cap = 1};
+    const struct obj_ptx_list *what = link->inputs.len ? &link->inputs : &of_nothing;
     struct hd_buf missing;
     nvJitLinkResult result = NVJITLINK_SUCCESS;
 
+    nothing.source = none;
     hd_buf_init(&missing);
-    if (linker_image(&link->inputs, link->options.cc, &link->image, &missing) != HD_OK) {
-        result = link->inputs.len ? NVJITLINK_ERROR_INTERNAL : NVJITLINK_ERROR_INVALID_INPUT;
+    if (linker_image(what, link->options.cc, &link->image, &missing) != HD_OK) {
+        result = NVJITLINK_ERROR_INTERNAL;
         if (missing.len)
             hd_buf_puts(&link->error, missing.ptr);
         else

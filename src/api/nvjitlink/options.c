@@ -10,6 +10,7 @@ enum form {
     PLAIN,  /* nothing */
     TEXT,   /* whatever */
     NUMBER, /* =N, not above `max` */
+    TRUTH,  /* =0, =1, =true, =false */
     ARCH,   /* an architecture */
 };
 
@@ -31,10 +32,10 @@ static const struct row {
     {"-O", NUMBER, 4, HINT},
     {"-g", PLAIN, 0, HINT},
     {"-lineinfo", PLAIN, 0, HINT},
-    {"-ftz=", NUMBER, 1, HINT},
-    {"-prec-div=", NUMBER, 1, HINT},
-    {"-prec-sqrt=", NUMBER, 1, HINT},
-    {"-fma=", NUMBER, 1, HINT},
+    {"-ftz=", TRUTH, 0, HINT},
+    {"-prec-div=", TRUTH, 0, HINT},
+    {"-prec-sqrt=", TRUTH, 0, HINT},
+    {"-fma=", TRUTH, 0, HINT},
     {"-fast-math", PLAIN, 0, HINT},
     {"-use_fast_math", PLAIN, 0, HINT},
     {"-kernels-used=", TEXT, 0, HINT},
@@ -78,7 +79,7 @@ static nvJitLinkResult arch_take(struct nvJitLink *link, const char *text)
     unsigned cc = arch_read(text);
 
     if (!cc)
-        return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_ARCH, "unrecognized architecture: %s",
+        return jl_fail(link, NVJITLINK_ERROR_UNRECOGNIZED_OPTION, "unrecognized architecture: %s",
                        text);
     if (cc < ARCH_OLDEST || cc > ARCH_NEWEST)
         return jl_fail(link, NVJITLINK_ERROR_UNSUPPORTED_ARCH,
@@ -93,6 +94,16 @@ static bool number_fits(const char *text, unsigned max)
     uint64_t number;
 
     return hd_str_to_u64(hd_str_from(text), 10, &number) && number <= max;
+}
+
+static bool is_truth(const char *text)
+{
+    static const char *const words[] = {"0", "1", "false", "true"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (!strcmp(text, words[i]))
+            return true;
+    return false;
 }
 
 static void effect_take(struct jl_options *options, enum effect effect)
@@ -113,7 +124,8 @@ static nvJitLinkResult option_read(struct nvJitLink *link, const char *text)
             continue;
         if (row->form == ARCH)
             return arch_take(link, value);
-        if (row->form == NUMBER && !number_fits(value, row->max))
+        if ((row->form == NUMBER && !number_fits(value, row->max)) ||
+            (row->form == TRUTH && !is_truth(value)))
             continue;
         effect_take(&link->options, row->effect);
         return NVJITLINK_SUCCESS;

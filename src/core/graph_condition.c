@@ -59,9 +59,10 @@ void core_condition_unref_locked(struct core_condition *c)
 struct core_condition *core_condition_find_locked(const struct core_graph *graph, uint64_t va)
 {
     assert(hd_lock_held(&core_graph_lock));
-    for (size_t i = 0; i < graph->conditions.len; i++)
-        if (graph->conditions.at[i]->va == va)
-            return graph->conditions.at[i];
+    for (; graph; graph = graph->owner ? graph->owner->graph : NULL)
+        for (size_t i = 0; i < graph->conditions.len; i++)
+            if (graph->conditions.at[i]->va == va)
+                return graph->conditions.at[i];
     return NULL;
 }
 

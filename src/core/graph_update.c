@@ -116,10 +116,9 @@ static enum hd_status check_node(const struct core_exec *exec, const struct core
         have->body.memory != want->body.memory)
         return refuse(out_why, UPDATE_PARAMETERS, want, "a node allocates or frees other memory");
     if (want->body.type == CORE_NODE_CONDITIONAL &&
-        (have->body.conditional.condition != want->body.conditional.condition ||
-         have->body.conditional.kind != want->body.conditional.kind ||
+        (have->body.conditional.kind != want->body.conditional.kind ||
          have->body.conditional.n != want->body.conditional.n))
-        return refuse(out_why, UPDATE_PARAMETERS, want, "a node depends on another condition");
+        return refuse(out_why, UPDATE_PARAMETERS, want, "a node chooses in another way");
     if (core_node_has_semaphores(want->body.type) &&
         have->body.semaphores.n != want->body.semaphores.n)
         return refuse(out_why, UPDATE_PARAMETERS, want, "a node has other numbers of semaphores");

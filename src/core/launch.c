@@ -254,5 +254,6 @@ uint64_t core_occupancy_smem(const struct core_function *f, int ctas, int thread
         return 0;
     share = smem_sm / (uint64_t)ctas;
     share = share > used ? (share - used) & ~(uint64_t)127 : 0;
-    return HD_MIN(share, optin - HD_MIN(f->info.shared_B, optin));
+    optin -= HD_MIN(f->info.shared_B, optin);
+    return HD_MIN(HD_MIN(share, optin), (uint64_t)f->max_dynamic_B);
 }

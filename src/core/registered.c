@@ -99,17 +99,21 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
 enum hd_status core_memory_unregister(uint64_t va)
 {
     struct core_block freed = {0};
-    bool found;
+    bool found, inside;
     size_t i;
 
     hd_lock_acquire(&core_memory_lock);
     i = find_locked(va);
-    found = i < registered.len && registered.at[i].base == va;
+    inside = i < registered.len && registered.at[i].base <= va;
+    found = inside && registered.at[i].base == va;
     if (found) {
         freed = registered.at[i];
         remove_locked(i);
     }
     hd_lock_release(&core_memory_lock);
+    if (inside && !found)
+        return hd_error(HD_BAD_ARG, "0x%llx is inside of what is registered",
+                        (unsigned long long)va);
     if (!found)
         return hd_error(HD_NOT_FOUND, "0x%llx is not registered", (unsigned long long)va);
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))

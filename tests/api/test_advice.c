@@ -57,7 +57,7 @@ static void test_locations(void)
     success(cuMemRangeGetAttribute(both, sizeof(both), CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, managed,
                                    SIZE),
             "who accesses it");
-    ok(both[0] == CU_DEVICE_CPU && both[1] == 0 && both[2] == CU_DEVICE_INVALID, "both");
+    ok(both[0] == 0 && both[1] == CU_DEVICE_CPU && both[2] == CU_DEVICE_INVALID, "both");
     success(cuMemAdvise_v2(managed, PAGE, CU_MEM_ADVISE_UNSET_ACCESSED_BY, host), "not one page");
     success(cuMemRangeGetAttribute(both, 4, CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, managed, SIZE),
             "who accesses all of it");

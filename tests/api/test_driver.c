@@ -175,6 +175,7 @@ static void test_memory_kinds(void)
     success(cuMemHostRegister_v2(text, sizeof(text), 0), "register");
     eq_u64(cuMemHostRegister_v2(text, sizeof(text), 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED,
            "register twice");
+    eq_u64(cuMemHostUnregister(text + 50), CUDA_ERROR_INVALID_VALUE, "unregister the middle");
     success(cuMemHostUnregister(text), "unregister");
     eq_u64(cuMemHostUnregister(text), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "unregister twice");
     success(cuMemAlloc_v2(&q, 3 << 20), "large block");

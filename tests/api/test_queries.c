@@ -204,6 +204,7 @@ static void test_occupancy(void)
     ok(block > 0 && shared_of(block) <= 48 << 10, "which fits: %d", block);
     success(cuOccupancyAvailableDynamicSMemPerBlock(&smem_B, add, 2, 128),
             "shared memory for two blocks");
+    ok(smem_B <= 48 << 10, "no more than the function may have: %zu", smem_B);
     success(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, add, 128, smem_B),
             "so many then fit");
     ok(blocks >= 2, "%d of %zu bytes", blocks, smem_B);

@@ -209,16 +209,16 @@ static int place_of(int type, int id)
     return type == CU_MEM_LOCATION_TYPE_DEVICE ? id : CU_DEVICE_CPU;
 }
 
-/* The processors that were told, as far as they fit; the rest is filled with none. */
+/* The processors that were told, as far as they fit, the host last; the rest is filled with none. */
 static void accessed_by(const struct core_advice *advice, int *out, size_t count)
 {
     size_t n = 0;
 
-    if (advice->host_accesses && n < count)
-        out[n++] = CU_DEVICE_CPU;
     for (int i = 0; i < CORE_DEVICES_MAX && n < count; i++)
         if (advice->accessed_by >> i & 1)
             out[n++] = i;
+    if (advice->host_accesses && n < count)
+        out[n++] = CU_DEVICE_CPU;
     while (n < count)
         out[n++] = CU_DEVICE_INVALID;
 }

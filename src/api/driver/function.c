@@ -215,7 +215,7 @@ CUresult drv_cuFuncGetModule(CUmodule *module, CUfunction func)
 CUresult drv_cuFuncGetName(const char **name, CUfunction func)
 {
     API_CALL(cuFuncGetName);
-    API_CHECK(name);
+    API_CHECK(name && func);
     API_CONTEXT(ctx);
     API_FUNCTION(ctx, function, func);
     *name = function->entry->name;

@@ -214,7 +214,7 @@ CUresult drv_cuKernelGetLibrary(CUlibrary *library, CUkernel kernel)
 CUresult drv_cuKernelGetName(const char **name, CUkernel kernel)
 {
     API_CALL(cuKernelGetName);
-    API_CHECK(name);
+    API_CHECK(name && kernel);
     API_HANDLE(kernel, k, kernel);
     *name = k->entry->name;
     return CUDA_SUCCESS;

@@ -163,7 +163,7 @@ CUresult drv_cuMemHostUnregister(void *ptr)
     if (status != HD_OK)
         return drv_result(status);
     status = core_memory_unregister((uintptr_t)ptr);
-    return status == HD_OK ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+    return status == HD_NOT_FOUND ? CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : drv_result(status);
 }
 
 /* One address space: the device's address is the host's. */
@@ -299,7 +299,6 @@ CUresult drv_cuPointerGetAttribute(void *value, CUpointer_attribute attribute, C
     API_CALL(cuPointerGetAttribute);
     API_CHECK(value);
     API_CHECK(attribute >= 1 && attribute <= 21);
-    API_CONTEXT_ANY(ctx);
     if (!core_memory_find(ptr, &block))
         return drv_error(CUDA_ERROR_INVALID_VALUE, "0x%llx is in no allocation", ptr);
     if (!pointer_attribute(&block, attribute, ptr, value))
@@ -334,7 +333,6 @@ CUresult drv_cuPointerGetAttributes(unsigned count, CUpointer_attribute *attribu
 
     API_CALL(cuPointerGetAttributes);
     API_CHECK(count && attributes && values);
-    API_CONTEXT_ANY(ctx);
     found = core_memory_find(ptr, &block);
     for (unsigned i = 0; i < count; i++) {
         API_CHECK(values[i] && attributes[i] >= 1 && attributes[i] <= 21);

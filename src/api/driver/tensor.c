@@ -11,11 +11,6 @@ static CUresult encode(const struct core_tensor_spec *spec, const char *function
     return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: %s", function, why);
 }
 
-static bool is_aligned(const CUtensorMap *map)
-{
-    return map && (uintptr_t)map % CORE_TENSOR_MAP_ALIGN_B == 0;
-}
-
 CUresult drv_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
                                     void *address, const cuuint64_t *dim, const cuuint64_t *strides,
                                     const cuuint32_t *box, const cuuint32_t *steps,
@@ -36,7 +31,7 @@ CUresult drv_cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, 
                                     .box = box};
 
     API_CALL(cuTensorMapEncodeTiled);
-    API_CHECK(is_aligned(map) && dim && (strides || rank == 1) && box && steps);
+    API_CHECK(map && dim && (strides || rank == 1) && box && steps);
     return encode(&spec, "cuTensorMapEncodeTiled", map);
 }
 
@@ -65,7 +60,7 @@ CUresult drv_cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type,
                                     .pixels = pixels};
 
     API_CALL(cuTensorMapEncodeIm2col);
-    API_CHECK(is_aligned(map) && dim && strides && lower && upper && steps);
+    API_CHECK(map && dim && strides && lower && upper && steps);
     return encode(&spec, "cuTensorMapEncodeIm2col", map);
 }
 
@@ -95,7 +90,7 @@ CUresult drv_cuTensorMapEncodeIm2colWide(CUtensorMap *map, CUtensorMapDataType t
                                     .pixels = all_128 ? CORE_TENSOR_W128_PIXELS : pixels};
 
     API_CALL(cuTensorMapEncodeIm2colWide);
-    API_CHECK(is_aligned(map) && dim && strides && steps);
+    API_CHECK(map && dim && strides && steps);
     API_CHECK((all_128 || mode == CU_TENSOR_MAP_IM2COL_WIDE_MODE_W) && (all_128 || pixels));
     return encode(&spec, "cuTensorMapEncodeIm2colWide", map);
 }
@@ -105,7 +100,7 @@ CUresult drv_cuTensorMapReplaceAddress(CUtensorMap *map, void *address)
     const char *why;
 
     API_CALL(cuTensorMapReplaceAddress);
-    API_CHECK(is_aligned(map));
+    API_CHECK(map);
     why = core_tensor_map_move(map, (uintptr_t)address);
     if (!why)
         return CUDA_SUCCESS;

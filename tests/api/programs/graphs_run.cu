@@ -215,6 +215,63 @@ static void conditional(cudaStream_t stream, unsigned int value)
     OK(cudaFree(words));
 }
 
+static cudaGraph_t *conditional_node(cudaGraph_t graph, cudaGraphConditionalHandle handle,
+                                     unsigned int bodies)
+{
+    cudaGraphNodeParams params = {};
+    cudaGraphNode_t node = NULL;
+
+    params.type = cudaGraphNodeTypeConditional;
+    params.conditional.handle = handle;
+    params.conditional.type = cudaGraphCondTypeIf;
+    params.conditional.size = bodies;
+    OK(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    TRUE(params.conditional.phGraph_out && params.conditional.phGraph_out[0]);
+    return params.conditional.phGraph_out;
+}
+
+/* Adds 5 if `value`, else 7, in a body's body that asks a handle of the outermost graph. */
+static cudaGraph_t nested(int *words, unsigned int value)
+{
+    cudaGraph_t graph = NULL, *bodies;
+    cudaGraphConditionalHandle always, chosen;
+
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&always, graph, 1, cudaGraphCondAssignDefault));
+    OK(cudaGraphConditionalHandleCreate(&chosen, graph, value, cudaGraphCondAssignDefault));
+    bodies = conditional_node(graph, always, 1);
+    bodies = conditional_node(bodies[0], chosen, 2);
+    kernel_node(bodies[0], NULL, (void *)add, words, 5);
+    kernel_node(bodies[1], NULL, (void *)add, words, 7);
+    return graph;
+}
+
+/* Handles of the outermost graph are everybody's, and an update brings another graph's. */
+static void nested_conditions(cudaStream_t stream)
+{
+    int *words = NULL;
+    OK(cudaMalloc(&words, sizeof(to)));
+    OK(cudaMemset(words, 0, sizeof(to)));
+    cudaGraph_t graphs[2] = {nested(words, 0), nested(words, 1)};
+    cudaGraphExec_t exec = NULL;
+    cudaGraphExecUpdateResultInfo info;
+
+    OK(cudaGraphInstantiate(&exec, graphs[1], 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(to, words, sizeof(to), cudaMemcpyDeviceToHost));
+    EQ(check_wrong(to, N, 5, 0), 0);
+    OK(cudaGraphExecUpdate(exec, graphs[0], &info));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaMemcpy(to, words, sizeof(to), cudaMemcpyDeviceToHost));
+    EQ(check_wrong(to, N, 12, 0), 0);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graphs[0]));
+    OK(cudaGraphDestroy(graphs[1]));
+    OK(cudaFree(words));
+}
+
 int main(void)
 {
     cudaStream_t stream;
@@ -225,6 +282,7 @@ int main(void)
     changes(stream);
     conditional(stream, 0);
     conditional(stream, 1);
+    nested_conditions(stream);
     OK(cudaStreamDestroy(stream));
     return finish();
 }

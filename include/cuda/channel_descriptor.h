@@ -2,6 +2,9 @@
 #ifndef HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H
 #define HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CHANNEL_DESCRIPTOR_H__
+
 #include "cuda_runtime_api.h"
 #include "vector_types.h"
 

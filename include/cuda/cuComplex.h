@@ -2,6 +2,9 @@
 #ifndef HEDDLE_CUDA_CUCOMPLEX_H
 #define HEDDLE_CUDA_CUCOMPLEX_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define CU_COMPLEX_H_
+
 #include <math.h>
 
 #include "vector_types.h"

@@ -8,6 +8,9 @@
 #ifndef HEDDLE_CUDA_CUDA_H
 #define HEDDLE_CUDA_CUDA_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __cuda_cuda_h__
+
 #include <stddef.h>
 #include <stdint.h>
 

@@ -6,6 +6,9 @@
 #ifndef HEDDLE_CUDA_DEVICE_RUNTIME_API_H
 #define HEDDLE_CUDA_DEVICE_RUNTIME_API_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CUDA_DEVICE_RUNTIME_API_H__
+
 #include "cuda_runtime_api.h"
 
 /* The ways to launch a graph. */

@@ -5,6 +5,9 @@
 #ifndef HEDDLE_CUDA_RUNTIME_H
 #define HEDDLE_CUDA_RUNTIME_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CUDA_RUNTIME_H__
+
 #if defined(__CUDA__)
 #include "heddle/device.h"
 #endif

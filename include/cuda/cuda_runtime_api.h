@@ -7,6 +7,9 @@
 #ifndef HEDDLE_CUDA_RUNTIME_API_H
 #define HEDDLE_CUDA_RUNTIME_API_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CUDA_RUNTIME_API_H__
+
 #include "cuda_version.h"
 #include "driver_types.h"
 #include "surface_types.h"

@@ -7,6 +7,9 @@
 #ifndef HEDDLE_CUDA_DRIVER_TYPES_H
 #define HEDDLE_CUDA_DRIVER_TYPES_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __DRIVER_TYPES_H__
+
 #include <stddef.h>
 
 #include "host_defines.h"

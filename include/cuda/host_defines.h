@@ -6,6 +6,9 @@
 #ifndef HEDDLE_CUDA_HOST_DEFINES_H
 #define HEDDLE_CUDA_HOST_DEFINES_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __HOST_DEFINES_H__
+
 #if defined(__CUDA__)
 #define __host__     __attribute__((host))
 #define __device__   __attribute__((device))

@@ -4,6 +4,9 @@
 #ifndef HEDDLE_CUDA_LIBRARY_TYPES_H
 #define HEDDLE_CUDA_LIBRARY_TYPES_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __LIBRARY_TYPES_H__
+
 /* Element types of the maths libraries: R real, C complex, then bits and kind. */
 enum cudaDataType_t {
     CUDA_R_16F = 2,
@@ -35,6 +38,7 @@ enum cudaDataType_t {
     CUDA_R_64U = 26,
     CUDA_C_64U = 27,
     CUDA_R_8F_E4M3 = 28,
+    CUDA_R_8F_UE4M3 = CUDA_R_8F_E4M3,
     CUDA_R_8F_E5M2 = 29,
     CUDA_R_8F_UE8M0 = 30,
     CUDA_R_6F_E2M3 = 31,
@@ -50,6 +54,20 @@ enum cudaEmulationStrategy_t {
     CUDA_EMULATION_STRATEGY_EAGER = 2,
 };
 typedef enum cudaEmulationStrategy_t cudaEmulationStrategy;
+
+enum cudaEmulationMantissaControl_t {
+    CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC = 0,
+    CUDA_EMULATION_MANTISSA_CONTROL_FIXED = 1,
+};
+typedef enum cudaEmulationMantissaControl_t cudaEmulationMantissaControl;
+/* Bits; the default is all of them. */
+enum cudaEmulationSpecialValuesSupport_t {
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT = 0xffff,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE = 0,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY = 1,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN = 2,
+};
+typedef enum cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport;
 
 /* Version components, for the libraries' GetProperty() functions. */
 enum libraryPropertyType_t {

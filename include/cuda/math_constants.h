@@ -2,6 +2,9 @@
 #ifndef HEDDLE_CUDA_MATH_CONSTANTS_H
 #define HEDDLE_CUDA_MATH_CONSTANTS_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __MATH_CONSTANTS_H__
+
 /* Single precision. */
 #if defined(__CUDA__)
 #define CUDART_INF_F        __int_as_float(0x7f800000)

@@ -6,6 +6,9 @@
 #ifndef HEDDLE_CUDA_MMA_H
 #define HEDDLE_CUDA_MMA_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __CUDA_MMA_H__
+
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
 

@@ -5,6 +5,9 @@
 #ifndef HEDDLE_CUDA_NVRTC_H
 #define HEDDLE_CUDA_NVRTC_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __NVRTC_H__
+
 #include <stddef.h>
 
 #if defined(__cplusplus)

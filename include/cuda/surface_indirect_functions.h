@@ -5,6 +5,9 @@
 #ifndef HEDDLE_CUDA_SURFACE_INDIRECT_FUNCTIONS_H
 #define HEDDLE_CUDA_SURFACE_INDIRECT_FUNCTIONS_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __SURFACE_INDIRECT_FUNCTIONS_H__
+
 #include "cuda_runtime.h"
 
 #if defined(__CUDA__) && __cplusplus >= 201103L

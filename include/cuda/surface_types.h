@@ -4,6 +4,9 @@
 #ifndef HEDDLE_CUDA_SURFACE_TYPES_H
 #define HEDDLE_CUDA_SURFACE_TYPES_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __SURFACE_TYPES_H__
+
 #include "driver_types.h"
 
 #define cudaSurfaceType1D             0x01

@@ -4,6 +4,9 @@
 #ifndef HEDDLE_CUDA_TEXTURE_TYPES_H
 #define HEDDLE_CUDA_TEXTURE_TYPES_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __TEXTURE_TYPES_H__
+
 #include "driver_types.h"
 
 #define cudaTextureType1D             0x01

@@ -2,6 +2,9 @@
 #ifndef HEDDLE_CUDA_VECTOR_FUNCTIONS_H
 #define HEDDLE_CUDA_VECTOR_FUNCTIONS_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __VECTOR_FUNCTIONS_H__
+
 #include "vector_types.h"
 
 #define HEDDLE_VECTOR_FN static __inline__ __host__ __device__ __attribute__((unused))

@@ -6,6 +6,9 @@
 #ifndef HEDDLE_CUDA_VECTOR_TYPES_H
 #define HEDDLE_CUDA_VECTOR_TYPES_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __VECTOR_TYPES_H__
+
 #include "host_defines.h"
 
 struct char1 {

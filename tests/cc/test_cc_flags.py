@@ -103,10 +103,25 @@ with tempfile.TemporaryDirectory() as folder:
     source = os.path.join(folder, "macros.cu")
     with open(source, "w", encoding="utf-8") as file:
         file.write("".join(f"#include <{h}>\n" for h in (
-            "cuda_fp16.h", "cuda_bf16.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
+            "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
             "cooperative_groups/memcpy_async.h", "cuComplex.h", "cuda.h", "nvrtc.h")) + "__global__ void k(int *p) { *p = N; }\n")
     macros = [f"-D{name}=7" for name in "A B C D E H K M N P R S T U W X Y Z HD DEV Group Op Args Size SIZE WIDTH HEIGHT BLOCK_SIZE MAX MIN".split()]
     done = subprocess.run([HEDDLE, "cc", *macros, "-c", source, "-o", source + ".o"], capture_output=True, text=True, timeout=60)
     tap.ok(done.returncode == 0, "macros of the command line do not reach into headers", done.stderr)
+# Folders of toolkits lie behind Heddle's headers, whatever their place on the command line; Thrust is found in them.
+with tempfile.TemporaryDirectory() as folder:
+    for path in ("own", "tk/include/crt", "tk/include/cccl/thrust"):
+        os.makedirs(os.path.join(folder, path))
+    for name in ("cuda_runtime.h", "crt/host_runtime.h", "cccl/thrust/version.h"):
+        with open(os.path.join(folder, "tk/include", name), "w", encoding="utf-8") as file:
+            file.write("#error the toolkit's\n" if name == "cuda_runtime.h" else "")
+    toolkit, own = os.path.join(folder, "tk/include"), os.path.join(folder, "own")
+    for words in ([f"-I{toolkit}"], ["-isystem", toolkit]):
+        device = commands(*words, f"-I{own}")[0]
+        tap.ok(has(device, f"-isystem {toolkit} -isystem {toolkit}/cccl") and not has(device, f"-I{toolkit}") and
+               device.index(f"-I{own}") < device.index(toolkit) - 2, f"{words[0][:8]} of a toolkit comes last", str(device))
+    os.environ["CUDA_HOME"] = os.path.join(folder, "tk")
+    tap.ok(has(commands()[0], f"-isystem {toolkit}/cccl"), "Thrust of CUDA_HOME is found", str(commands()[0]))
+    tap.ok(not has(commands()[0], f"-isystem {toolkit}"), "and nothing else of it", str(commands()[0]))
 
 tap.done()

@@ -17,9 +17,7 @@ static void add_common(const struct cc_job *job, struct cc_list *cmd)
         cc_list_addf(cmd, "-O%c", job->opt);
     else
         cc_list_add(cmd, "-O3");
-    cc_list_add_all(cmd, &job->compile);
-    cc_list_add(cmd, "-isystem");
-    cc_list_add(cmd, job->paths.include_dir);
+    cc_add_includes(job, cmd);
 }
 
 /* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
@@ -29,6 +27,8 @@ static void add_cuda_mode(const struct cc_job *job, struct cc_list *cmd)
     if (job->rdc)
         cc_list_add(cmd, "-fgpu-rdc");
     add_common(job, cmd);
+    /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */
+    cc_list_add(cmd, "-Wno-pass-failed");
     cc_list_add_split(cmd, "-include,cuda_runtime.h", ",");
 }
 

@@ -2,6 +2,9 @@
 #ifndef HEDDLE_CUDA_RUNTIME_INLINE_H
 #define HEDDLE_CUDA_RUNTIME_INLINE_H
 
+/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+#define __DRIVER_FUNCTIONS_H__
+
 #include "driver_types.h"
 
 #define HEDDLE_INLINE static __inline__ __host__ __attribute__((unused))

@@ -1,0 +1,7 @@
+/* Functions for host and device: all come with cuda_runtime.h; the name is kept for programs that include it. */
+#ifndef HEDDLE_CUDA_COMMON_FUNCTIONS_H
+#define HEDDLE_CUDA_COMMON_FUNCTIONS_H
+
+#include "cuda_runtime.h"
+
+#endif

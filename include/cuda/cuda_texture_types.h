@@ -1,0 +1,7 @@
+/* Texture functions: all come with cuda_runtime.h; the name is kept for programs that include it. */
+#ifndef HEDDLE_CUDA_CUDA_TEXTURE_TYPES_H
+#define HEDDLE_CUDA_CUDA_TEXTURE_TYPES_H
+
+#include "cuda_runtime.h"
+
+#endif

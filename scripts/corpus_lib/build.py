@@ -1,4 +1,5 @@
 """Programs compiled in a variant, each in a copy of its folder (of links) beside its neighbours' data."""
+import fcntl
 import functools
 import glob
 import os
@@ -10,6 +11,7 @@ import sys
 HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import cuda_toolkit  # noqa: E402
+import table  # noqa: E402
 
 TIMEOUT_S = 600
 SOURCES = ("*.cu", "*.cpp", "*.cc", "*.c")
@@ -95,6 +97,11 @@ def make_command(place, variant, program, target):
     return ["make", "-C", os.path.join(target, program.options.get("dir", ".")), *variables, *goals]
 
 
+def lambdas(variant):
+    """clang has lambdas in device code without being asked."""
+    return ["--extended-lambda", "-Wno-deprecated-gpu-targets"] if variant.compiler == "nvcc" else []
+
+
 def files_command(place, variant, program, target):
     """Builders cuda-dir and files: one call of the compiler. Options: files=a.cu,b.cpp  flags=..  libs=a,b  skip=.."""
     if program.builder == "files":
@@ -106,9 +113,7 @@ def files_command(place, variant, program, target):
         sources = [name for name in sources if name not in skipped]
     common = os.path.join(os.path.realpath(place.source(program.repo)), "Common")
     command = [os.path.join(HERE, "nvcc"), "-std=c++17", "-I.", f"-I{common}", "-o", "program"]
-    if variant.compiler == "nvcc":
-        command += ["--extended-lambda", "-Wno-deprecated-gpu-targets"]
-    return command + sources + ["-l" + lib for lib in program.options.get("libs", "").split(",") if lib]
+    return command + lambdas(variant) + sources + ["-l" + lib for lib in program.options.get("libs", "").split(",") if lib]
 
 
 def run_step(command, target, env):
@@ -124,8 +129,48 @@ def run_step(command, target, env):
     return (lines or ["the build failed"])[0].strip()[:300] if done.returncode else None
 
 
+def unit_flags(place, harness):
+    folders = {repo: os.path.realpath(place.source(repo)) for repo in table.repositories()}
+    return ["-std=c++17"] + harness.flags.format(tables=table.TABLES, **folders).split()
+
+
+def harness_objects(place, variant, harness, env):
+    """Compiles what the programs of a harness share, once for a variant. Returns ([objects], what went wrong or None)."""
+    folder = os.path.join(place.top, "build", str(variant), "harness", harness.name)
+    os.makedirs(folder, exist_ok=True)
+    objects = []
+    with open(os.path.join(folder, ".lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for repo, source in harness.sources:
+            objects.append(os.path.join(folder, source.replace("/", "_") + ".o"))
+            if os.path.exists(objects[-1]):
+                continue
+            command = [os.path.join(HERE, "nvcc"), *lambdas(variant), *unit_flags(place, harness), "-c", "-o", objects[-1] + ".new",
+                       os.path.join(os.path.realpath(place.source(repo)), source)]
+            why = run_step(command, folder, dict(env, CORPUS_FLAGS=""))
+            if why:
+                return objects, f"{source}: {why}"
+            os.rename(objects[-1] + ".new", objects[-1])
+    return objects, None
+
+
+def build_unit(place, variant, program, env):
+    """Builder unit: one source, compiled with its harness."""
+    harness = table.harnesses()[program.options["harness"]]
+    objects, why = harness_objects(place, variant, harness, env)
+    if why:
+        return why
+    folder, path = executable(place, variant, program)
+    os.makedirs(folder, exist_ok=True)
+    source = os.path.join(os.path.realpath(place.source(program.repo)), program.folder)
+    return run_step([os.path.join(HERE, "nvcc"), *lambdas(variant), *unit_flags(place, harness), "-o", path, source, *objects],
+                    folder, env)
+
+
 def build(place, variant, program, heddle):
     """Returns what went wrong, or None."""
+    if program.builder == "unit":
+        return build_unit(place, variant, program, environment(place, variant, program, heddle))
     try:
         target = prepare(place, variant, program)
     except OSError as error:
@@ -141,6 +186,9 @@ def build(place, variant, program, heddle):
 
 
 def executable(place, variant, program):
+    if program.builder == "unit":
+        target = os.path.join(place.built_tree(variant, program.repo), "units", program.name)
+        return target, os.path.join(target, "program")
     default = "main" if program.builder == "make" else "program"
     target = os.path.join(place.built_tree(variant, program.repo), program.folder)
     return target, os.path.join(target, program.options.get("program", default))

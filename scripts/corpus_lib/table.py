@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 TABLES = os.environ.get("HEDDLE_CORPUS_TABLES") or os.path.join(ROOT, "tests", "corpus")
 JUDGES = ("pass", "exit", "interp", "none")
-BUILDERS = ("make", "cuda-dir", "files")
+BUILDERS = ("make", "cuda-dir", "files", "unit")
 
 
 class TableError(Exception):
@@ -22,10 +22,18 @@ class Repository:
 
 
 @dataclass
+class Harness:
+    """What single-file programs of one kind are compiled and linked with."""
+    name: str
+    sources: list    # [(repository, file)]
+    flags: str       # {repository} and {tables} stand for folders
+
+
+@dataclass
 class Program:
     name: str        # unique: repository/program
     repo: str
-    folder: str      # within the repository
+    folder: str      # within the repository; of builder unit: the source
     builder: str
     options: dict = field(default_factory=dict)
     args: list = field(default_factory=list)
@@ -64,6 +72,12 @@ def rows(path, columns):
 def repositories():
     path = os.path.join(TABLES, "repositories.tsv")
     return {cells[0]: Repository(*cells) for _, cells in rows(path, 3)}
+
+
+def harnesses():
+    path = os.path.join(TABLES, "harnesses.tsv")
+    return {name: Harness(name, [tuple(word.split(":", 1)) for word in sources.split()], flags)
+            for _, (name, sources, flags) in rows(path, 3)}
 
 
 def program(path, number, repo, cells):

@@ -120,20 +120,26 @@ def steps(top):
     write(top + "/tables/repositories.tsv", "mine\thttps://example.org/mine.git\t0\n")
     write(top + "/tables/mine.tsv", "good\tprogs/one\tcuda-dir\t\npoor\tprogs/two\tcuda-dir\t2\tpass\n"
           "both\tprogs/two\tcuda-dir env=HEDDLE_DEVICES=2\t2\n"
-          "none\tprogs/three\tcuda-dir\n")
+          "none\tprogs/three\tcuda-dir\n"
+          "unit\tprogs/unit.cu\tunit harness=own\t\texit\n")
+    write(top + "/tables/harnesses.tsv", "own\tmine:progs/help/help.cu\t-I{mine}/progs/help -DWANTED=3\n")
+    write(top + "/mine/progs/help/help.h", "int value();\n")
+    write(top + "/mine/progs/help/help.cu", "#include <help.h>\nint value() { return WANTED; }\n")
+    write(top + "/mine/progs/unit.cu", "#include <help.h>\nint main() { return value() - WANTED; }\n")
     for name in ("one", "two"):
         write(f"{top}/mine/progs/{name}/main.cu", PROGRAM)
     choice = ("--compiler", "heddle-cc", "--arch", "80")
     ok("mine: ready" in corpus(top, "fetch", "--repo", "mine", "--local", top + "/mine").stdout, "fetch links a folder")
     built = corpus(top, "build", *choice)
-    ok("build: 3 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
+    ok("build: 4 built, 1 not built" in built.stdout, "build", built.stdout + built.stderr)
     ran = corpus(top, "run", *choice)
-    ok(ran.returncode == 1 and "run: 2 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
+    ok(ran.returncode == 1 and "run: 3 right, 1 wrong" in ran.stdout, "run", ran.stdout + ran.stderr)
     sources = os.listdir(top + "/mine/progs/one")
     ok(sources == ["main.cu"], "the sources stay as they were", str(sources))
     first = corpus(top, "report", "--json").stdout
     outcomes = {name: entry["outcome"] for name, entry in json.loads(first)["80-shared-heddle-cc-O3"].items()}
-    ok(outcomes == {"mine/good": "right", "mine/both": "right", "mine/poor": "wrong", "mine/none": "not built"}, "report", str(outcomes))
+    ok(outcomes == {"mine/good": "right", "mine/both": "right", "mine/poor": "wrong", "mine/none": "not built",
+                     "mine/unit": "right"}, "report", str(outcomes))
     ok("| mine/poor | wrong |" in corpus(top, "report").stdout, "report in Markdown")
     write(top + "/old.json", first.replace('"wrong"', '"right"'))
     compared = corpus(top, "report", "--against", top + "/old.json")

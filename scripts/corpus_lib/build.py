@@ -14,6 +14,7 @@ import cuda_toolkit  # noqa: E402
 import table  # noqa: E402
 
 TIMEOUT_S = 600
+HARNESS_TIMEOUT_S = 3600  # once for all programs of a kind
 SOURCES = ("*.cu", "*.cpp", "*.cc", "*.c")
 
 
@@ -116,10 +117,10 @@ def files_command(place, variant, program, target):
     return command + lambdas(variant) + sources + ["-l" + lib for lib in program.options.get("libs", "").split(",") if lib]
 
 
-def run_step(command, target, env):
+def run_step(command, target, env, timeout_s=TIMEOUT_S):
     try:
         done = subprocess.run(command, cwd=target, env=env, capture_output=True, text=True, errors="replace",
-                              timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+                              timeout=timeout_s, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         return "the build exceeds its time limit"
     except FileNotFoundError as error:
@@ -147,7 +148,7 @@ def harness_objects(place, variant, harness, env):
                 continue
             command = [os.path.join(HERE, "nvcc"), *lambdas(variant), *unit_flags(place, harness), "-c", "-o", objects[-1] + ".new",
                        os.path.join(os.path.realpath(place.source(repo)), source)]
-            why = run_step(command, folder, dict(env, CORPUS_FLAGS=""))
+            why = run_step(command, folder, dict(env, CORPUS_FLAGS=""), HARNESS_TIMEOUT_S)
             if why:
                 return objects, f"{source}: {why}"
             os.rename(objects[-1] + ".new", objects[-1])

@@ -103,7 +103,7 @@ with tempfile.TemporaryDirectory() as folder:
     source = os.path.join(folder, "macros.cu")
     with open(source, "w", encoding="utf-8") as file:
         file.write("".join(f"#include <{h}>\n" for h in (
-            "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
+            "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "curand_kernel.h", "cooperative_groups.h", "cooperative_groups/reduce.h", "cooperative_groups/scan.h",
             "cooperative_groups/memcpy_async.h", "cuComplex.h", "cuda.h", "nvrtc.h")) + "__global__ void k(int *p) { *p = N; }\n")
     macros = [f"-D{name}=7" for name in "A B C D E H K M N P R S T U W X Y Z HD DEV Group Op Args Size SIZE WIDTH HEIGHT BLOCK_SIZE MAX MIN".split()]
     done = subprocess.run([HEDDLE, "cc", *macros, "-c", source, "-o", source + ".o"], capture_output=True, text=True, timeout=60)

@@ -132,6 +132,11 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
     done = cc("-arch=sm_120a", "-ftz=true", "-ptx", arch, "-o", "-")
     ok(".target sm_120a" in done.stdout and "1200" not in done.stderr, "an architecture that clang does not know", done.stderr)
     ok(".ftz" not in done.stdout and ".bf16" in done.stdout, "bf16 has no .ftz", done.stdout)
+    statics = write(work, "statics.cu", "static __device__ int count = 1; static __global__ void k(int *p) { *p = count; }\n"
+                    "int f(int *p) { k<<<1, 1>>>(p); return cudaMemcpyToSymbol(count, p, 4); }\n")
+    text = cc("-rdc=true", "-ptx", statics, "-o", "-").stdout
+    names = set(re.findall(r"_ZL5count\w*", text))
+    ok(len(names) == 1 and ".extern" not in text, "a static variable that the host uses has one name", text)
     ok(cc("-arch=sm_60", "-ptx", kernel, "-o", os.path.join(work, "k60.ptx")).returncode == 0, "an old one")
     done = cc("-gencode", "arch=compute_60,code=sm_60", "-gencode", "arch=compute_80,code=[sm_80,compute_80]",
               "-fatbin", kernel, "-o", os.path.join(work, "two.fatbin"))
@@ -187,8 +192,28 @@ def test_link(work):
               "-rpath," + work)
     out = run(program + "5").stdout if done.returncode == 0 else done.stderr
     ok("version 2 parts 2" in out and out.count("end 1") == 1, "and heddle cc", out)
+    done = run("g++", os.path.join(work, "dlink.o"), objects[0], library, fake, "-Wl,-rpath," + work, "-o", program + "6")
+    out = run(program + "6").stdout if done.returncode == 0 else done.stderr
+    ok("version 2 parts 2" in out and out.count("end 1") == 1, "it may stand in front of the objects", out)
+    done = cc("-dc", write(work, "c.cu", "__global__ void kc() {}\n"), "-o", os.path.join(work, "c.o"))
+    run("ar", "rcs", library, os.path.join(work, "c.o"))
+    rcs = [done.returncode, cc("-dlink", *objects, library, "-o", os.path.join(work, "dlink3.o")).returncode]
+    done = run("g++", *objects, os.path.join(work, "dlink3.o"), library, fake, "-Wl,-rpath," + work, "-o", program + "7")
+    out = run(program + "7").stdout if done.returncode == 0 else done.stderr
+    ok(rcs == [0, 0] and "version 2 parts 2" in out and "kc" not in out, "a member that the linker leaves out is no part", out)
     done = cc("-dlink", fake, "-o", os.path.join(work, "no.o"))
-    ok(done.returncode == 1 and "-dc" in done.stderr, "-dlink without device code says so", done.stderr)
+    ok(done.returncode == 0 and os.path.exists(os.path.join(work, "no.o")), "-dlink without device code makes an empty object",
+       done.stderr)
+    folders = [os.path.join(work, name) for name in ("first", "second")]
+    for folder in folders:
+        os.mkdir(folder)
+        write(folder, "same.cu", f"__global__ void k_{os.path.basename(folder)}() {{}}\n")
+    rcs = [cc("-dc", "same.cu", cwd=folder).returncode for folder in folders] + [cc("-dc", write(
+        work, "main.cu", "int main() { return 0; }\n"), "-o", os.path.join(work, "main.o")).returncode]
+    done = cc(os.path.join(work, "main.o"), *(os.path.join(folder, "same.o") for folder in folders), "-o", program + "8", "-cudart",
+              "none", fake, "-Xlinker", "-rpath," + work)
+    out = run(program + "8").stdout if done.returncode == 0 else done.stderr
+    ok(rcs == [0, 0, 0] and "k_first" in out and "k_second" in out, "two files of one name in different folders", out)
     done = cc("-lib", a, b, "-rdc=true", "-o", os.path.join(work, "liball.a"))
     out = run("ar", "t", os.path.join(work, "liball.a")).stdout
     ok(done.returncode == 0 and len(out.splitlines()) == 2, "-lib makes an archive", done.stderr + out)

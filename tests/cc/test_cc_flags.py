@@ -19,7 +19,7 @@ def cc(*args):
 def commands(*args):
     """(device, host, last) command of compiling k.cu, each as a list of arguments; Nones when refused."""
     done = cc("--dryrun", *args, "k.cu")
-    lines = [line.split() for line in done.stderr.splitlines() if "clang" in line or line.startswith("ar ")]
+    lines = [line.split() for line in done.stderr.splitlines() if "clang" in line or line.startswith("ar ") or " ptxas " in line]
     device = next((c for c in lines if "--cuda-device-only" in c), None)
     host = next((c for c in lines if "--cuda-host-only" in c), None)
     return device, host, lines[-1] if lines else None
@@ -84,7 +84,15 @@ with tempfile.TemporaryDirectory() as folder:
     tap.ok(done.returncode == 0 and " -O2 " in done.stderr, "a list of files", done.stderr)
     done = cc("--dryrun", "-optf", files["loop"], "k.cu")
     tap.ok(done.returncode == 2 and "each other" in done.stderr, "a file that names itself", done.stderr)
-for args, text in ((["-cubin"], "machine code"), (["-ltoir"], "LTO-IR"), (["-odir", "d", "-c"], "output directory"),
+check("-odir", ["-odir", "d", "-c"], host=["-o d/k.o"])
+check("-cubin", ["-cubin", "-arch=sm_80"], last=["ptxas -arch=sm_80", "-o k.cubin"])
+check("-forward-unknown-to-host-compiler", ["-frobnicate", "--frobnicate=1", "-Wl,-z,now", "-rdynamic", "-forward-unknown-to-host-compiler"],
+      host=["--frobnicate=1 -rdynamic"], last=["-Wl,-z,now", "--frobnicate=1", "-rdynamic"])
+check("-Xcompiler: what the preprocessor takes is for device code too", ["-Xcompiler=-DA,-Iq,-march=native"], device=["-DA -Iq"],
+      host=["-march=native"])
+check("nvcc's newer options", ["--diag-error=1", "-split-compile=0", "-Xcudafe=--diag_suppress=1", "-compress-mode=size",
+      "-static-global-template-stub=false", "-Wmissing-launch-bounds"], device=["k.cu"])
+for args, text in ((["-ltoir"], "form of NVIDIA's"), (["-optix-ir"], "form of NVIDIA's"),
                    (["-optf", "none"], "'none'"), (["-arch=sm_999999"], "architecture"), (["-arch=sm_"], "architecture"),
                    (["-frobnicate="], None), (["--frobnicate"], "--frobnicate"), (["-o"], None),
                    (["-c", "-run"], "-run"), (["--default-stream", "x"], "x"), (["-O7"], "7")):
@@ -92,9 +100,29 @@ for args, text in ((["-cubin"], "machine code"), (["-ltoir"], "LTO-IR"), (["-odi
     if done:
         tap.ok(done.returncode == 2 and text in done.stderr, f"{' '.join(args)} is refused", done.stderr)
 tap.ok(cc("-o").returncode == 2, "a value is missing")
+# By the name of nvcc it says what build systems look for.
+NVCC = os.path.join(os.path.dirname(HEDDLE), "heddle-nvcc")
 for flag in ("-V", "--version"):
     done = cc(flag)
     tap.ok(done.returncode == 0 and done.stdout.startswith("heddle cc "), flag, done.stdout + done.stderr)
+    done = subprocess.run([NVCC, flag], capture_output=True, text=True, timeout=60)
+    tap.ok("nvcc: NVIDIA (R) Cuda compiler driver" in done.stdout and "release 13.0, V13.0." in done.stdout, "nvcc " + flag, done.stdout)
+done = subprocess.run([NVCC, "-v", "__cmake_determine_cuda"], capture_output=True, text=True, timeout=60)
+says = dict(line[3:].split("=", 1) for line in done.stderr.splitlines() if line.startswith("#$ ") and "=" in line)
+tap.ok(done.returncode == 1 and "there is no such file" in done.stderr, "a file that is not there", done.stderr)
+TOP = says.get("TOP", "")
+for name in ("bin/nvcc", "include/cuda_runtime.h", "lib64/libcudart.so", "lib64/libcudart_static.a", "lib64/libcudadevrt.a",
+             "lib64/stubs/libcuda.so", "lib64/libnvrtc.so", "nvvm/libdevice/libdevice.10.bc", "version.json"):
+    tap.ok(os.path.exists(os.path.join(TOP, name)), "the toolkit's " + name, TOP)
+tap.eq(says.get("NVVMIR_LIBRARY_DIR"), TOP + "/nvvm/libdevice", "nvcc -v names the device library's folder")
+tap.eq(says.get("INCLUDES"), f"-I{TOP}/include", "and its headers")
+for kind, library in (("static", "-lcudart_static"), ("shared", "-lcudart"), ("none", "")):
+    done = subprocess.run([NVCC, "--dryrun", "-cudart", kind, "k.cu"], capture_output=True, text=True, timeout=60)
+    last = done.stderr.splitlines()[-1]
+    words = last.split()
+    tap.ok(last.startswith("#$ ") and says.get("LIBRARIES", "?") in last and (library in words or not library) and
+           [w for w in words if w.startswith("-lcudart")] == [library] * bool(library) and "note" not in done.stderr,
+           f"nvcc links -cudart {kind} by name", done.stderr)
 done = cc("--help")
 tap.ok(done.returncode == 0 and "--output-file FILE" in done.stdout and "-maxrregcount" in done.stdout,
        "--help lists every option", done.stdout)

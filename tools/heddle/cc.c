@@ -26,10 +26,14 @@ static void add_runtime(const struct cc_job *job, struct cc_list *cmd)
 {
     const char *libs[2] = {job->no_cudart ? NULL : job->paths.libcudart,
                            job->want_libcuda ? job->paths.libcuda : NULL};
+    bool by_name = job->as_nvcc && job->paths.toolkit;
+    if (by_name)
+        cc_nvcc_add_runtime(job, cmd);
     for (size_t i = 0; i < HD_COUNT_OF(libs); i++) {
         if (!libs[i])
             continue;
-        cc_list_add(cmd, libs[i]);
+        if (!by_name || libs[i] == job->paths.libcuda)
+            cc_list_add(cmd, libs[i]);
         const char *slash = strrchr(libs[i], '/');
         int n = (int)(slash - libs[i]);
         if (strncmp(libs[i], "/usr/lib/", 9) != 0)
@@ -58,7 +62,7 @@ static int rdc_object(struct cc_job *job, const struct cc_list *objects, const c
         return 0;
     *out_object = path ? path : cc_temp_path(job, "heddle-rdc.c", ".o");
     cc_list_add(&cmd, job->paths.clang);
-    cc_list_add_split(&cmd, "-xc,-O1,-fPIC,-c", ",");
+    cc_list_add_split(&cmd, "-xc,-O1,-fPIC,-w,-c", ",");
     cc_list_add(&cmd, source);
     cc_list_add(&cmd, "-o");
     cc_list_add(&cmd, *out_object);
@@ -96,12 +100,12 @@ static int link_all(struct cc_job *job)
     cc_list_add(&cmd, job->paths.clang);
     if (job->shared)
         cc_list_add(&cmd, "-shared");
+    if (registration)
+        cc_list_add(&cmd, registration); /* refers to members of archives */
     cc_list_add_all(&cmd, &objects);
     cc_list_add(&cmd, "-o");
     cc_list_add(&cmd, output);
     cc_list_add_all(&cmd, &job->link);
-    if (registration)
-        cc_list_add(&cmd, registration); /* last: its constructor must run after all others */
     add_runtime(job, &cmd);
     rc = cc_exec(job, &cmd);
     return rc || !job->run ? rc : run_program(job, output);
@@ -115,8 +119,6 @@ static int device_link(struct cc_job *job)
     int rc = objects_of_all(job, &objects);
     if (!rc)
         rc = rdc_object(job, &objects, job->output ? job->output : "a_dlink.o", &made);
-    if (!rc && !made && !job->dryrun)
-        return cli_error("cc: -dlink: none of these objects has relocatable device code (-dc)");
     return rc;
 }
 
@@ -137,18 +139,33 @@ static int archive_all(struct cc_job *job)
     return cc_exec(job, &cmd);
 }
 
+/* Where a result goes that is named for its source. */
+static const char *default_output(const struct cc_job *job, const char *source)
+{
+    static const struct {
+        enum cc_mode mode;
+        const char *suffix;
+    } suffixes[] = {{CC_MODE_OBJECT, ".o"},
+                    {CC_MODE_PTX, ".ptx"},
+                    {CC_MODE_FATBIN, ".fatbin"},
+                    {CC_MODE_CUBIN, ".cubin"}};
+    for (size_t i = 0; i < HD_COUNT_OF(suffixes); i++)
+        if (suffixes[i].mode == job->mode)
+            return cc_format("%s%s%s%s", job->output_dir ? job->output_dir : "",
+                             job->output_dir ? "/" : "", cc_stem(source), suffixes[i].suffix);
+    return NULL; /* to stdout */
+}
+
 static int compile_all(struct cc_job *job)
 {
     for (size_t i = 0; i < job->inputs.len; i++) {
         const struct cc_input *input = &job->inputs.at[i];
-        const char *object = job->output;
+        const char *object = job->output ? job->output : default_output(job, input->path);
         if (input->lang == CC_LANG_LINK) {
             fprintf(stderr, "heddle cc: note: %s is not compiled and nothing is linked\n",
                     input->path);
             continue;
         }
-        if (!object && job->mode == CC_MODE_OBJECT)
-            object = cc_format("%s.o", cc_stem(input->path));
         int rc = cc_compile(job, input, object);
         if (rc)
             return rc;
@@ -156,9 +173,50 @@ static int compile_all(struct cc_job *job)
     return 0;
 }
 
+/* An option's value that was taken for a file, or a name with a mistake. */
+static int check_inputs(const struct cc_job *job)
+{
+    for (size_t i = 0; i < job->inputs.len; i++)
+        if (job->inputs.at[i].lang == CC_LANG_LINK && !job->dryrun &&
+            access(job->inputs.at[i].path, F_OK) != 0)
+            return cli_error("cc: %s: there is no such file", job->inputs.at[i].path);
+    return 0;
+}
+
+static int run_job(struct cc_job *job)
+{
+    int rc = check_inputs(job);
+    if (rc)
+        return rc;
+    switch (job->mode) {
+    case CC_MODE_LINK:
+        return link_all(job);
+    case CC_MODE_LIB:
+        return archive_all(job);
+    case CC_MODE_DLINK:
+        return device_link(job);
+    default:
+        return compile_all(job);
+    }
+}
+
+static bool is_named_nvcc(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    return strcmp(name, "nvcc") == 0 || strcmp(name, "heddle-nvcc") == 0;
+}
+
+static void print_version(const struct cc_job *job)
+{
+    if (job->as_nvcc)
+        cc_nvcc_print_version();
+    else
+        printf("heddle cc %s, with the interfaces of CUDA 13.0 and clang 19\n", cli_version());
+}
+
 int cmd_cc(int argc, char **argv)
 {
-    struct cc_job job;
+    struct cc_job job = {.as_nvcc = is_named_nvcc(argv[0])};
     int rc = cc_parse(argc, argv, &job);
     if (rc != CLI_OK)
         return rc;
@@ -167,24 +225,14 @@ int cmd_cc(int argc, char **argv)
         return CLI_OK;
     }
     if (job.version) {
-        printf("heddle cc %s, with the interfaces of CUDA 13.0 and clang 19\n", cli_version());
+        print_version(&job);
         return CLI_OK;
     }
     if (cc_paths_find(&job.paths, job.mode == CC_MODE_LINK && !job.no_cudart) != HD_OK)
         return cli_error("%s", hd_error_message());
-    switch (job.mode) {
-    case CC_MODE_LINK:
-        rc = link_all(&job);
-        break;
-    case CC_MODE_LIB:
-        rc = archive_all(&job);
-        break;
-    case CC_MODE_DLINK:
-        rc = device_link(&job);
-        break;
-    default:
-        rc = compile_all(&job);
-    }
+    if (job.as_nvcc && job.verbose)
+        cc_nvcc_print_places(&job);
+    rc = run_job(&job);
     cc_temp_cleanup(&job);
     return rc;
 }

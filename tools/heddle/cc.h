@@ -49,6 +49,7 @@ enum cc_mode {
     CC_MODE_OBJECT,     /* -c, -dc */
     CC_MODE_PTX,        /* -ptx */
     CC_MODE_FATBIN,     /* -fatbin */
+    CC_MODE_CUBIN,      /* -cubin */
     CC_MODE_PREPROCESS, /* -E */
     CC_MODE_DEPEND,     /* -M, -MM */
     CC_MODE_LIB,        /* -lib */
@@ -73,6 +74,7 @@ struct cc_paths {
     const char *libdevice;   /* heddle-libdevice.bc, or NULL */
     const char *libcudart;   /* libcudart.so.13, or NULL */
     const char *libcuda;     /* libcuda.so.1, or NULL */
+    const char *toolkit;     /* the folder that looks like a CUDA toolkit, or NULL */
 };
 
 struct cc_job {
@@ -80,6 +82,7 @@ struct cc_job {
     HD_VEC(struct cc_input) inputs;
     HD_VEC(struct cc_arch) archs;
     const char *output;
+    const char *output_dir;  /* -odir, for results that -o does not name */
     const char *depend_mode; /* "-M" or "-MM" */
     struct cc_list compile;  /* for every compilation */
     struct cc_list device;   /* for device passes */
@@ -88,6 +91,10 @@ struct cc_job {
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, lineinfo, keep, dryrun, verbose, no_cudart, want_libcuda;
     bool help, version, run;
+    bool as_nvcc;            /* called by that name: build systems look for its output */
+    bool forward_compiler;   /* options that we do not know are the host compiler's */
+    bool forward_linker;     /* or the linker's */
+    const char *runtime;     /* -cudart, NULL: not given */
     bool depend_beside;      /* -MD, -MMD */
     const char *depend_file; /* -MF, or NULL */
     const char *keep_dir;    /* NULL: the working folder */
@@ -98,13 +105,23 @@ struct cc_job {
     struct cc_list temps; /* files to remove */
 };
 
-/* Reads the command line. CLI_OK, or CLI_USAGE after a message. */
+/* Reads the command line into a job that is zero but for as_nvcc. CLI_OK, or CLI_USAGE after a
+ * message. */
 int cc_parse(int argc, char **argv, struct cc_job *out_job);
 void cc_print_help(void);
+
+/* nvcc's --version, and what -v begins with: CMake and others read both. */
+void cc_nvcc_print_version(void);
+void cc_nvcc_print_places(const struct cc_job *job);
+/* The libraries that nvcc adds to every link. */
+void cc_nvcc_add_runtime(const struct cc_job *job, struct cc_list *cmd);
 
 /* Finds headers, libraries and the compiler. HD_NOT_FOUND names what is missing and how to point at
  * it. */
 enum hd_status cc_paths_find(struct cc_paths *out_paths, bool need_cudart) HD_MUST_CHECK;
+
+/* Prints words as a shell takes them, then a line's end. */
+void cc_print_words(const struct cc_list *words);
 
 /* Runs a command and waits; prints it first when verbose or dry. Returns its exit code, 128+n for a
  * signal. */
@@ -131,5 +148,12 @@ int cc_compile(struct cc_job *job, const struct cc_input *input, const char *obj
  */
 enum hd_status cc_rdc_write_stub(struct cc_job *job, const struct cc_list *objects,
                                  const char **out_source) HD_MUST_CHECK;
+
+/* What a module of PTX defines, and what it leaves to the link. */
+typedef void cc_name_fn(void *user, struct hd_str name, bool is_defined);
+void cc_ptx_names(const char *text, size_t len, cc_name_fn *tell, void *user);
+
+/* In relocatable PTX of clang: static variables have one name; see cc_statics.c. */
+enum hd_status cc_statics_mend(struct hd_buf *ptx) HD_MUST_CHECK;
 
 #endif

@@ -102,13 +102,14 @@ static enum hd_status write_text(const char *path, const struct hd_buf *text)
     return worked ? HD_OK : hd_error(HD_IO, "the output cannot be written");
 }
 
-int cc_finish_ptx(const char *from, const char *to, struct cc_arch arch)
+int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, struct cc_arch arch)
 {
     struct hd_buf text;
     char target[16];
     snprintf(target, sizeof(target), "sm_%u%.1s", arch.cc, (char[2]){arch.variant, '\0'});
     hd_buf_init(&text);
     bool worked = hd_file_read(from, PTX_MAX_B, &text) == HD_OK &&
+                  (!job->rdc || cc_statics_mend(&text) == HD_OK) &&
                   clang_ptx_finish(&text, target) == HD_OK && write_text(to, &text) == HD_OK;
     hd_buf_fini(&text);
     if (!worked)

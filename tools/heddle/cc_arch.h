@@ -15,6 +15,6 @@ void cc_add_host_words(struct cc_list *cmd, struct cc_arch arch);
 void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch);
 /* The PTX that clang wrote, into another file ("-": stdout), for what was asked for. 0, or 1 after a
  * message. */
-int cc_finish_ptx(const char *from, const char *to, struct cc_arch arch);
+int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, struct cc_arch arch);
 
 #endif

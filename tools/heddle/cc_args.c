@@ -97,6 +97,23 @@ static bool is_clangs(const char *arg)
     return arg[1] == 'W' || arg[1] == 'f' || (arg[1] == 'm' && arg[2]);
 }
 
+/* An option that has no row: clang's, or by -forward-unknown-to-... that of a host tool. */
+static int parse_unknown(struct cc_job *job, const char *arg)
+{
+    if (strncmp(arg, "-Wl,", 4) == 0) {
+        cc_list_add(&job->link, arg);
+    } else if (is_clangs(arg)) {
+        cc_list_add(&job->compile, arg);
+    } else if (job->forward_compiler || job->forward_linker) {
+        if (job->forward_compiler)
+            cc_list_add(&job->host, arg);
+        cc_list_add(&job->link, arg);
+    } else {
+        return cc_usage("unknown option", arg);
+    }
+    return CLI_OK;
+}
+
 /* One argument and, where the option has one, its value. */
 static int parse_one(struct cc_parse *p, int argc, char **argv, int *at)
 {
@@ -106,12 +123,8 @@ static int parse_one(struct cc_parse *p, int argc, char **argv, int *at)
         return CLI_OK;
     }
     const struct cc_option *opt = find_option(arg, &value);
-    if (!opt && is_clangs(arg)) {
-        cc_list_add(&p->job->compile, arg);
-        return CLI_OK;
-    }
     if (!opt)
-        return cc_usage("unknown option", arg);
+        return parse_unknown(p->job, arg);
     if (!value && strcmp(arg, "-O") == 0)
         value = ""; /* stands alone, too */
     if (!value)
@@ -146,10 +159,21 @@ int cc_parse_words(struct cc_parse *p, int argc, char **argv)
     return CLI_OK;
 }
 
+/* "-name" or "--name". */
+static bool is_word(const char *arg, const char *name)
+{
+    return arg[0] == '-' && strcmp(arg + 1 + (arg[1] == '-'), name) == 0;
+}
+
 int cc_parse(int argc, char **argv, struct cc_job *out_job)
 {
     struct cc_parse p = {out_job, CC_LANG_BY_NAME, 0};
-    *out_job = (struct cc_job){0};
+    for (int i = 1; i < argc; i++) { /* they hold for the whole line, wherever they stand */
+        out_job->forward_compiler |= is_word(argv[i], "forward-unknown-to-host-compiler");
+        out_job->forward_linker |= is_word(argv[i], "forward-unknown-to-host-linker");
+    }
+    if (out_job->as_nvcc)
+        cc_list_add(&out_job->compile, "-D__NVCC__=1");
     int rc = cc_parse_words(&p, argc - 1, argv + 1);
     if (rc != CLI_OK)
         return rc;

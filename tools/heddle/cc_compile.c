@@ -3,9 +3,11 @@
 
 #include "cc_arch.h"
 
+#include "base/map.h"
 #include "obj/fatbin.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PTX_MAJOR 9
@@ -18,14 +20,40 @@ static void add_common(const struct cc_job *job, struct cc_list *cmd)
     else
         cc_list_add(cmd, "-O3");
     cc_add_includes(job, cmd);
+    cc_list_add(cmd, "-Wno-unknown-warning-option"); /* nvcc's and gcc's */
+}
+
+/*
+ * The name by which clang gets a source. From it come the names of relocatable parts, and of their
+ * static variables, which have to be the program's only ones: then it is the whole path, and what
+ * __FILE__ says is mended.
+ */
+static const char *unique_source(const struct cc_job *job, const char *source)
+{
+    char *whole = job->rdc ? realpath(source, NULL) : NULL;
+    return whole ? whole : source;
+}
+
+static void add_unique_words(const char *source, struct cc_list *cmd)
+{
+    const char *whole = realpath(source, NULL);
+    if (!whole)
+        return; /* clang says that there is no such file */
+    /* The driver would make another one for each pass. */
+    cc_list_add_split(cmd, "-fuse-cuid=none -Xclang", " ");
+    cc_list_addf(cmd, "-cuid=%016llx", (unsigned long long)hd_hash(whole, strlen(whole), 0));
+    if (strcmp(whole, source) != 0)
+        cc_list_addf(cmd, "-fmacro-prefix-map=%s=%s", whole, source);
 }
 
 /* CUDA mode without an SDK: our headers come in through -include, as nvcc does with its own. */
-static void add_cuda_mode(const struct cc_job *job, struct cc_list *cmd)
+static void add_cuda_mode(const struct cc_job *job, const char *source, struct cc_list *cmd)
 {
     cc_add_cuda_words(cmd);
-    if (job->rdc)
+    if (job->rdc) {
         cc_list_add(cmd, "-fgpu-rdc");
+        add_unique_words(source, cmd);
+    }
     add_common(job, cmd);
     /* Loops that cannot be unrolled as their pragma asks are none of nvcc's warnings. */
     cc_list_add(cmd, "-Wno-pass-failed");
@@ -46,7 +74,7 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
 {
     struct cc_list cmd = {0};
     cc_list_add(&cmd, job->paths.clang);
-    add_cuda_mode(job, &cmd);
+    add_cuda_mode(job, source, &cmd);
     cc_add_device_words(&cmd, arch);
     if (job->paths.libdevice) {
         cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
@@ -54,12 +82,12 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
     }
     add_device_debug(job, &cmd);
     cc_list_add_all(&cmd, &job->device);
-    cc_list_add(&cmd, source);
+    cc_list_add(&cmd, unique_source(job, source));
     cc_list_add(&cmd, "-o");
     const char *file = strcmp(ptx, "-") ? ptx : cc_temp_path(job, source, ".ptx");
     cc_list_add(&cmd, file);
     int rc = cc_exec(job, &cmd);
-    return rc || job->dryrun ? rc : cc_finish_ptx(file, ptx, arch);
+    return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ptx, arch);
 }
 
 /* Adds the text of one PTX file to the sources of a fat binary; the buffer must outlive them. */
@@ -137,6 +165,8 @@ static void add_host(const struct cc_job *job, const char *source, const char *o
 {
     bool links = job->mode == CC_MODE_LINK || job->mode == CC_MODE_LIB;
     cc_list_add_all(cmd, &job->host);
+    if (job->forward_compiler) /* a build system's options are for links, too */
+        cc_list_add(cmd, "-Qunused-arguments");
     if (!job->depend_beside || job->depend_file)
         return;
     cc_list_add(cmd, "-MF");
@@ -151,7 +181,7 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
 {
     struct cc_list cmd = {0};
     cc_list_add(&cmd, job->paths.clang);
-    add_cuda_mode(job, &cmd);
+    add_cuda_mode(job, source, &cmd);
     cc_list_add(&cmd, "--cuda-host-only");
     if (fatbin) {
         cc_list_add_split(&cmd, "-Xclang,-fcuda-include-gpubinary,-Xclang", ",");
@@ -166,7 +196,7 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
         cc_list_add(&cmd, job->depend_mode);
     else
         cc_list_add(&cmd, "-c");
-    cc_list_add(&cmd, source);
+    cc_list_add(&cmd, unique_source(job, source));
     if (object) {
         cc_list_add(&cmd, "-o");
         cc_list_add(&cmd, object);
@@ -174,18 +204,37 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     return cc_exec(job, &cmd);
 }
 
+/* -cubin: the PTX of the first target through `heddle ptxas`. */
+static int make_cubin(struct cc_job *job, const char *source, const char *cubin)
+{
+    struct cc_list ptx = {0}, cmd = {0};
+    const char *text = cc_temp_path(job, source, ".ptx");
+    int rc = compile_device(job, source, text, &ptx);
+    if (rc)
+        return rc;
+    cc_list_add(&cmd, "/proc/self/exe");
+    cc_list_add(&cmd, "ptxas");
+    cc_list_addf(&cmd, "-arch=sm_%u%.1s", job->archs.at[0].cc,
+                 (char[2]){job->archs.at[0].variant, 0});
+    if (job->rdc)
+        cc_list_add(&cmd, "-c");
+    cc_list_add(&cmd, text);
+    cc_list_add(&cmd, "-o");
+    cc_list_add(&cmd, cubin);
+    return cc_exec(job, &cmd);
+}
+
 static int compile_cuda(struct cc_job *job, const char *source, const char *object)
 {
+    struct cc_list ptx = {0};
     if (job->mode == CC_MODE_PREPROCESS || job->mode == CC_MODE_DEPEND)
         return compile_host_cuda(job, source, NULL, job->output);
-    if (job->mode == CC_MODE_PTX) {
-        struct cc_list ptx = {0};
-        if (!object)
-            object = cc_format("%s.ptx", cc_stem(source));
+    if (job->mode == CC_MODE_PTX)
         return compile_device(job, source, object, &ptx);
-    }
+    if (job->mode == CC_MODE_CUBIN)
+        return make_cubin(job, source, object);
     if (job->mode == CC_MODE_FATBIN)
-        return make_fatbin(job, source, object ? object : cc_format("%s.fatbin", cc_stem(source)));
+        return make_fatbin(job, source, object);
     const char *fatbin = cc_temp_path(job, source, ".fatbin");
     int rc = make_fatbin(job, source, fatbin);
     return rc ? rc : compile_host_cuda(job, source, fatbin, object);
@@ -218,7 +267,7 @@ int cc_compile(struct cc_job *job, const struct cc_input *input, const char *obj
 {
     if (input->lang == CC_LANG_CUDA)
         return compile_cuda(job, input->path, object);
-    if (job->mode == CC_MODE_PTX || job->mode == CC_MODE_FATBIN) {
+    if (job->mode == CC_MODE_PTX || job->mode == CC_MODE_FATBIN || job->mode == CC_MODE_CUBIN) {
         fprintf(stderr, "heddle cc: %s is not a CUDA source\n", input->path);
         return 1;
     }

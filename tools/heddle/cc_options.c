@@ -153,10 +153,20 @@ HANDLER(depend_file)
     return pass_host(p, opt, value);
 }
 
+/* The host compiler of nvcc preprocesses device code, too. */
+static bool is_of_preprocessor(const char *word)
+{
+    return word[0] == '-' && word[1] && strchr("DUI", word[1]) && word[2];
+}
+
 /* nvcc hands the text to a shell, so blanks separate as commas do. */
 HANDLER(host_words)
 {
-    cc_list_add_split(&p->job->host, value, ", ");
+    struct cc_list words = {0};
+    cc_list_add_split(&words, value, ", ");
+    for (size_t i = 0; i < words.len; i++)
+        cc_list_add(is_of_preprocessor(words.at[i]) ? &p->job->compile : &p->job->host,
+                    words.at[i]);
     return CLI_OK;
 }
 
@@ -247,11 +257,13 @@ HANDLER(default_stream)
 
 HANDLER(runtime)
 {
-    if (strcmp(value, "none") == 0)
-        p->job->no_cudart = true;
-    else if (strcmp(value, "static") == 0)
+    p->job->runtime = value;
+    p->job->no_cudart = strcmp(value, "none") == 0;
+    if (p->job->no_cudart)
+        return CLI_OK;
+    if (strcmp(value, "static") == 0 && !p->job->as_nvcc)
         fputs("heddle cc: note: -cudart static: linking the shared runtime instead\n", stderr);
-    else if (strcmp(value, "shared") != 0)
+    else if (strcmp(value, "shared") != 0 && strcmp(value, "static") != 0)
         return cc_usage("unknown runtime kind", value);
     return CLI_OK;
 }
@@ -266,7 +278,7 @@ HANDLER(dry_run)
 #define WARNINGS                                                                                   \
     "all-warnings cross-execution-space-call reorder default-stream-launch "                       \
     "missing-launch-bounds ext-lambda-captures-this deprecated-declarations"
-#define NO_SASS "Heddle makes no machine code for NVIDIA GPUs, use -ptx or -fatbin"
+#define NO_FORM "this is a form of NVIDIA's compiler, use -ptx or -fatbin"
 
 /* clang-format off */
 const struct cc_option cc_options[] = {
@@ -278,9 +290,10 @@ const struct cc_option cc_options[] = {
     {"-lib", "--lib", CC_FLAG, set_mode, NULL, CC_MODE_LIB, NULL, "a static library of objects"},
     {"-ptx", "--ptx", CC_FLAG, set_mode, NULL, CC_MODE_PTX, NULL, "PTX of the device code"},
     {"-fatbin", "--fatbin", CC_FLAG, set_mode, NULL, CC_MODE_FATBIN, NULL, "a fat binary of PTX"},
-    {"-cubin", "--cubin", CC_FLAG, refuse, NO_SASS, 0, NULL, "refused: machine code for NVIDIA GPUs"},
-    {"-ltoir", "--ltoir", CC_FLAG, refuse, "Heddle makes no LTO-IR, use -ptx or -fatbin", 0, NULL, "refused: a form of NVIDIA's linker"},
-    {"-odir", "--output-directory", CC_VALUE, refuse, "there is no output directory yet, name the result with -o", 0, "DIR", "refused: use -o"},
+    {"-cubin", "--cubin", CC_FLAG, set_mode, NULL, CC_MODE_CUBIN, NULL, "an image of checked PTX, as heddle ptxas writes it"},
+    {"-ltoir", "--ltoir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's linker"},
+    {"-optix-ir", "--optix-ir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's ray tracer"},
+    {"-odir", "--output-directory", CC_VALUE, set_text, NULL, MEMBER(output_dir), "DIR", "where results go that -o does not name"},
     {"-optf", "--options-file", CC_VALUE, options_file, NULL, 0, "FILE,...", "more options, from files"},
     {"-objtemp", "--objdir-as-tempdir", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-run", "--run", CC_FLAG, set_flag, NULL, MEMBER(run), NULL, "link, then run the program on Heddle"},
@@ -358,8 +371,26 @@ const struct cc_option cc_options[] = {
     {"-dlto", "--dlink-time-opt", CC_FLAG, ignore, NULL, 0, NULL, NULL}, /* the loader links and optimises the whole */
     {"-extra-device-vectorization", "--extra-device-vectorization", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-err-no", "--display-error-number", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-forward-unknown-to-host-linker", "--forward-unknown-to-host-linker", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-diag-error", "--diag-error", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-diag-warn", "--diag-warn", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-split-compile", "--split-compile", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-jtm", "--jump-table-density", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-compress-mode", "--compress-mode", CC_VALUE, ignore, NULL, 0, "MODE", NULL},
+    {"-no-compress", "--no-compress", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-static-global-template-stub", "--static-global-template-stub", CC_VALUE, ignore, NULL, 0, "BOOL", NULL},
+    {"-device-entity-has-hidden-visibility", "--device-entity-has-hidden-visibility", CC_VALUE, ignore, NULL, 0, "BOOL", NULL},
+    {"-cudadevrt", "--cudadevrt", CC_VALUE, ignore, NULL, 0, "KIND", NULL},
+    {"-src-in-ptx", "--source-in-ptx", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-noprof", "--dont-use-profile", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-ldir", "--libdevice-directory", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
+    {"-arbin", "--archiver-binary", CC_VALUE, ignore, NULL, 0, "FILE", NULL},
+    {"-nohdmoveforward", "--no-host-device-move-forward", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-nohdinitlist", "--no-host-device-initializer-list", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-brief-diag", "--brief-diagnostics", CC_VALUE, ignore, NULL, 0, "BOOL", NULL},
+    {"-Xarchive", "--archive-options", CC_VALUE, ignore, NULL, 0, "A", NULL},
+    {"-forward-unknown-opts", "--forward-unknown-opts", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-forward-unknown-to-host-linker", "--forward-unknown-to-host-linker", CC_FLAG, set_flag, NULL, MEMBER(forward_linker), NULL, "options that are not known here are the linker's"},
+    {"-forward-unknown-to-host-compiler", "--forward-unknown-to-host-compiler", CC_FLAG, set_flag, NULL, MEMBER(forward_compiler), NULL, "or the host compiler's"},
 };
 /* clang-format on */
 const size_t cc_option_count = HD_COUNT_OF(cc_options);

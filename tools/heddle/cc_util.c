@@ -66,13 +66,20 @@ void cc_list_add_split(struct cc_list *list, const char *text, const char *separ
 }
 
 /* Quotes an argument when a shell would split it, so that printed commands can be pasted. */
-static void print_command(const struct cc_list *command)
+void cc_print_words(const struct cc_list *words)
 {
-    for (size_t i = 0; i < command->len; i++) {
-        bool plain = command->at[i][0] && !strpbrk(command->at[i], " \t\"'$&|;<>()*?\\");
-        fprintf(stderr, plain ? "%s%s" : "%s'%s'", i ? " " : "", command->at[i]);
+    for (size_t i = 0; i < words->len; i++) {
+        bool plain = words->at[i][0] && !strpbrk(words->at[i], " \t\"'$&|;<>()*?\\");
+        fprintf(stderr, plain ? "%s%s" : "%s'%s'", i ? " " : "", words->at[i]);
     }
     fputc('\n', stderr);
+}
+
+static void print_command(const struct cc_job *job, const struct cc_list *command)
+{
+    if (job->as_nvcc)
+        fputs("#$ ", stderr);
+    cc_print_words(command);
 }
 
 /* -time: a line for each command. */
@@ -111,7 +118,7 @@ int cc_exec(const struct cc_job *job, const struct cc_list *command)
     pid_t pid;
     struct timespec start;
     if (job->verbose)
-        print_command(command);
+        print_command(job, command);
     if (job->dryrun)
         return 0;
     (void)clock_gettime(CLOCK_MONOTONIC, &start);

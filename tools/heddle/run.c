@@ -273,15 +273,19 @@ static int set_tools(void)
     return worked ? 0 : cli_error("run: out of memory");
 }
 
-/* Clients that compile look for a toolkit's headers; one that the user has comes first. */
+/* Clients that compile look for a toolkit, build systems for nvcc; the user's come first. */
 static int set_toolkit(void)
 {
-    char *nvcc = find_program("nvcc"), *folder = NULL;
+    char *nvcc = find_program("nvcc"), *folder = nvcc ? NULL : where_toolkit();
+    struct hd_buf bin;
     bool worked = true;
-    if (!nvcc && !getenv("CUDA_HOME"))
-        folder = where_toolkit();
-    if (folder)
-        worked = setenv("CUDA_PATH", folder, 0) == 0;
+    hd_buf_init(&bin);
+    if (folder) {
+        hd_buf_printf(&bin, "%s/bin", folder);
+        worked = !bin.failed && prepend_env("PATH", bin.ptr) &&
+                 (getenv("CUDA_HOME") || setenv("CUDA_PATH", folder, 0) == 0);
+    }
+    hd_buf_fini(&bin);
     hd_free(folder);
     hd_free(nvcc);
     return worked ? 0 : cli_error("run: out of memory");

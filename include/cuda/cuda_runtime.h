@@ -27,6 +27,7 @@
 #endif
 
 #if defined(__CUDA__)
+#include "heddle/managed.h"
 #include "heddle/math_overloads.h"
 #if __cplusplus >= 201103L
 #include "texture_indirect_functions.h"

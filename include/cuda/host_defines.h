@@ -15,9 +15,12 @@
 #define __global__   __attribute__((global))
 #define __shared__   __attribute__((shared))
 #define __constant__ __attribute__((constant))
-/* clang has them for HIP only. */
-#define __managed__                                                                                \
-    _Pragma("GCC error \"there are no __managed__ variables yet: use cudaMallocManaged()\"")
+/* The host's shadow is the variable: heddle/managed.h tells the runtime where they all are. */
+#if defined(__CUDA_ARCH__)
+#define __managed__ __attribute__((device))
+#else
+#define __managed__ __attribute__((device, section("heddle_managed")))
+#endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 /* Parameters of a kernel are already constant and in parameter space: nothing to add. */
 #define __grid_constant__

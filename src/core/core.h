@@ -148,8 +148,9 @@ enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
 void core_memory_free_own(uint64_t va);
 /* From here on it belongs to this context, and to the device that it is of. */
 void core_memory_give(uint64_t va, struct core_context *ctx);
+/* REGISTERED, or MANAGED for variables: those cannot be unregistered. */
 enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint64_t size_B,
-                                    unsigned flags) HD_MUST_CHECK;
+                                    enum core_mem_kind kind, unsigned flags) HD_MUST_CHECK;
 enum hd_status core_memory_unregister(uint64_t va) HD_MUST_CHECK;
 /* The live block that contains va, by value. */
 bool core_memory_find(uint64_t va, struct core_block *out_block);
@@ -628,6 +629,14 @@ struct core_kernel {
     _Atomic int carveout;
 };
 
+/* A managed variable that is where the program has it; the first module gives it its value. */
+struct core_placed {
+    const char *name; /* the caller's, for the library's life */
+    uint64_t va;
+    uint64_t size_B;
+    bool has_value;
+};
+
 struct core_library {
     struct core_object object;
     const void *bytes; /* lazily loaded image, NULL once loaded */
@@ -640,12 +649,18 @@ struct core_library {
     HD_VEC(struct core_module *) modules; /* one per context that used it; they have references */
     uint64_t managed_va; /* memory of its managed variables, of a user's context; 0 = none */
     HD_VEC(struct core_module *) managed_users;
+    HD_VEC(struct core_placed) placed; /* before the first module is made; only then no lock */
 };
 
 /* `preserved`: the image stays mapped, so loading can wait. */
 enum hd_status core_library_create(const void *image, size_t size_B, bool preserved,
                                    struct core_library **out_library) HD_MUST_CHECK;
 bool core_library_destroy(struct core_library *library);
+/* HD_BUSY: a module has been made, so the variable is elsewhere. */
+enum hd_status core_library_place(struct core_library *library, const char *name, uint64_t va,
+                                  uint64_t size_B) HD_MUST_CHECK;
+/* Where it was placed, or NULL. */
+struct core_placed *core_library_placed(struct core_library *library, const char *name);
 enum hd_status core_library_image(struct core_library *library, struct core_image **out_image)
     HD_MUST_CHECK;
 enum hd_status core_library_kernel(struct core_library *library, const char *name,

@@ -73,12 +73,36 @@ bool core_library_destroy(struct core_library *library)
     return true;
 }
 
+enum hd_status core_library_place(struct core_library *library, const char *name, uint64_t va,
+                                  uint64_t size_B)
+{
+    struct core_placed placed = {.name = name, .va = va, .size_B = size_B};
+    enum hd_status status = HD_OK;
+
+    hd_lock_acquire(&library->lock);
+    if (library->modules.len)
+        status = hd_error(HD_BUSY, "variable %s has its place already", name);
+    else if (!hd_vec_push(&library->placed, placed))
+        status = hd_error(HD_NO_MEMORY, "module variables");
+    hd_lock_release(&library->lock);
+    return status;
+}
+
+struct core_placed *core_library_placed(struct core_library *library, const char *name)
+{
+    for (size_t i = 0; library && i < library->placed.len; i++)
+        if (strcmp(library->placed.at[i].name, name) == 0)
+            return &library->placed.at[i];
+    return NULL;
+}
+
 /* Modules and kernels have references: none is left. */
 void core_library_finalise(struct core_library *library)
 {
     assert(!library->modules.len && !library->managed_users.len);
     hd_vec_fini(&library->modules);
     hd_vec_fini(&library->managed_users);
+    hd_vec_fini(&library->placed);
     hd_free(library->kernels);
     if (library->image)
         core_image_unref(library->image);

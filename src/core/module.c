@@ -25,9 +25,15 @@ static uint64_t var_address(const struct core_module *module, const struct ir_va
     return var_has_memory(var) ? module->var_va[var->index] : var->window_offset;
 }
 
-static bool var_is_of(const struct ir_var *var, bool managed)
+static struct core_placed *var_placed(const struct core_module *module, const struct ir_var *var)
 {
-    return var_has_memory(var) && var->managed == managed;
+    return var_has_memory(var) ? core_library_placed(module->library, var->name) : NULL;
+}
+
+/* Of those that the module, or its library, has memory for. */
+static bool var_is_of(const struct core_module *module, const struct ir_var *var, bool managed)
+{
+    return var_has_memory(var) && var->managed == managed && !var_placed(module, var);
 }
 
 /* What all variables of one kind take in one block, each aligned as it asks; 0: there are none. */
@@ -38,7 +44,7 @@ static enum hd_status vars_measure(const struct core_module *module, bool manage
 
     *out_align_B = 256;
     for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
-        if (!var_is_of(v, managed))
+        if (!var_is_of(module, v, managed))
             continue;
         if (v->size_B > VARS_MAX_B || size_B > VARS_MAX_B)
             return hd_error(HD_NO_DEVICE_MEMORY, "variables of more than 2^46 bytes");
@@ -63,7 +69,7 @@ static void vars_place(struct core_module *module, bool managed, uint64_t va, ui
 {
     va = hd_align_up(va, align_B);
     for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
-        if (!var_is_of(v, managed))
+        if (!var_is_of(module, v, managed))
             continue;
         va = hd_align_up(va, HD_MAX(v->align_B, 256u));
         module->var_va[v->index] = va;
@@ -82,19 +88,66 @@ static void reloc_apply(const struct core_module *module, char *at, const struct
     memcpy(at + reloc->offset_B, &value, HD_MIN(reloc->size_B, 8u));
 }
 
+static void var_initialise(struct core_module *module, const struct ir_var *var)
+{
+    char *at = (char *)(uintptr_t)module->var_va[var->index];
+
+    if (var->init && !var->reference)
+        memcpy(at, var->init, HD_MIN(var->init_B, var->size_B));
+    for (const struct ir_reloc *r = var->relocs; r; r = r->next)
+        if (r->offset_B + r->size_B <= var->size_B)
+            reloc_apply(module, at, r);
+}
+
 static void vars_initialise(struct core_module *module, bool managed)
 {
-    for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
-        char *at = (char *)(uintptr_t)module->var_va[v->index];
+    for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next)
+        if (var_is_of(module, v, managed))
+            var_initialise(module, v);
+}
 
-        if (!var_is_of(v, managed))
+/* The program's own memory is managed memory of a context that uses it, of one at a time. */
+static enum hd_status placed_register(struct core_module *module, const struct core_placed *placed)
+{
+    struct core_block block;
+
+    if (core_memory_find(placed->va, &block))
+        return HD_OK;
+    return core_memory_register(module->ctx, placed->va, placed->size_B, CORE_MEM_MANAGED, 0);
+}
+
+static enum hd_status vars_put_locked(struct core_module *module)
+{
+    assert(hd_lock_held(&module->library->lock));
+    for (const struct ir_var *v = core_image_decls(module->image)->vars; v; v = v->next) {
+        struct core_placed *placed = var_placed(module, v);
+
+        if (!placed)
             continue;
-        if (v->init && !v->reference)
-            memcpy(at, v->init, HD_MIN(v->init_B, v->size_B));
-        for (const struct ir_reloc *r = v->relocs; r; r = r->next)
-            if (r->offset_B + r->size_B <= v->size_B)
-                reloc_apply(module, at, r);
+        if (placed->size_B < v->size_B)
+            return hd_error(HD_BAD_ARG, "variable %s has %llu bytes in the program and %llu in PTX",
+                            v->name, (unsigned long long)placed->size_B,
+                            (unsigned long long)v->size_B);
+        HD_TRY(placed_register(module, placed));
+        module->var_va[v->index] = placed->va;
+        if (!placed->has_value)
+            var_initialise(module, v);
+        placed->has_value = true;
     }
+    return HD_OK;
+}
+
+/* Variables that are where the program has them (core_library_place()). */
+static enum hd_status vars_put(struct core_module *module)
+{
+    enum hd_status status;
+
+    if (!module->library || !module->library->placed.len)
+        return HD_OK;
+    hd_lock_acquire(&module->library->lock);
+    status = vars_put_locked(module);
+    hd_lock_release(&module->library->lock);
+    return status;
 }
 
 static enum hd_status vars_own(struct core_module *module, bool managed)
@@ -198,6 +251,7 @@ static enum hd_status module_load(struct core_module *module)
         return hd_error(HD_NO_MEMORY, "module");
     HD_TRY(vars_own(module, false));
     HD_TRY(module->library ? vars_share(module) : vars_own(module, true));
+    HD_TRY(vars_put(module));
     vars_initialise(module, false);
     if (!module->library)
         vars_initialise(module, true);
@@ -418,6 +472,7 @@ enum hd_status core_module_var(struct core_module *module, const char *name,
 
     if (!var || !var_has_memory(var))
         return hd_error(HD_NOT_FOUND, "there is no variable %s in the module", name);
-    *out_var = (struct core_var){var_address(module, var), var->size_B, var->managed};
+    *out_var = (struct core_var){var_address(module, var), var->size_B,
+                                 var->managed || var_placed(module, var)};
     return HD_OK;
 }

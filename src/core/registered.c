@@ -70,11 +70,11 @@ void core_registered_release_locked(const struct core_context *ctx)
 }
 
 enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint64_t size_B,
-                                    unsigned flags)
+                                    enum core_mem_kind kind, unsigned flags)
 {
     struct core_block block = {.base = va,
                                .size_B = size_B,
-                               .kind = CORE_MEM_REGISTERED,
+                               .kind = kind,
                                .flags = flags,
                                .ctx = ctx,
                                .device = ctx->device,
@@ -92,7 +92,7 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
     if (status != HD_OK)
         return hd_error(status, "registered memory");
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(ctx, va, size_B, CORE_MEM_REGISTERED, false);
+        core_tap_memory(ctx, va, size_B, kind, false);
     return HD_OK;
 }
 
@@ -104,7 +104,8 @@ enum hd_status core_memory_unregister(uint64_t va)
 
     hd_lock_acquire(&core_memory_lock);
     i = find_locked(va);
-    inside = i < registered.len && registered.at[i].base <= va;
+    inside = i < registered.len && registered.at[i].base <= va &&
+             registered.at[i].kind == CORE_MEM_REGISTERED;
     found = inside && registered.at[i].base == va;
     if (found) {
         freed = registered.at[i];

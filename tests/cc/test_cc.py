@@ -108,9 +108,6 @@ def test_driver(work):
     ok(done.returncode == 0 and done.stderr.count("clang") >= 3, "--dryrun prints device, host and link steps")
     ok(cc("--no-such-option", kernel).returncode == 2, "an unknown option is wrong usage")
     ok(cc().returncode == 2, "no input is wrong usage")
-    managed = write(work, "managed.cu", "__managed__ int x;\nint main() { return x; }\n")
-    done = cc("-c", managed, "-o", os.path.join(work, "managed.o"))
-    ok(done.returncode and "use cudaMallocManaged" in done.stderr, "__managed__ is refused with the remedy", done.stderr)
     ok(cc("-arch=sm_20", kernel).returncode == 2, "an architecture older than sm_50 is refused")
     done = cc("-c", os.path.join(work, "missing.cu"))
     ok(done.returncode not in (0, 2), "a missing file fails")
@@ -238,6 +235,13 @@ def test_programs(work):
 
 def test_runs(work):
     """Programs of run/ check themselves; OLD leaves out what came after compute capability 7.5."""
+    for flags in ([], ["-rdc=true"], ["-G", "-O0"]):
+        program = os.path.join(work, "managed")
+        done = cc("-std=c++17", *flags, os.path.join(HERE, "run/managed.cu"), "-o", program)
+        ok(done.returncode == 0, f"managed.cu compiles {' '.join(flags)}", done.stderr)
+        for env in ([], ["HEDDLE_STRICT=1"], ["HEDDLE_DEVICE=interp"], ["HEDDLE_CPU=generic"]):
+            done = run("env", *env, program)
+            ok(done.returncode == 0 and done.stdout == "all right\n", f"and is right {' '.join(env)}", done.stdout + done.stderr)
     source = os.path.join(HERE, "run/wmma.cu")
     for arch, flags, machine, device in (("sm_75", ["-DOLD"], "t4", "cpu"), ("sm_80", [], "a100", "interp"),
                                          ("sm_90", [], "h100", "cpu"), ("sm_120", [], "rtx5090", "cpu")):

@@ -99,9 +99,12 @@ static void test_memory_errors(void)
     eq_u64(core_memory_free((uintptr_t)host, CORE_MEM_DEVICE), HD_BAD_ARG, "free of a variable");
     eq_u64(core_memory_free(0, CORE_MEM_DEVICE), HD_BAD_ARG, "free of null");
     eq_u64(core_memory_free(UINT64_MAX, CORE_MEM_DEVICE), HD_BAD_ARG, "free of nowhere");
-    eq_u64(core_memory_register(ctx, (uintptr_t)host, 64, 0), HD_OK, "register");
-    eq_u64(core_memory_register(ctx, (uintptr_t)host + 32, 64, 0), HD_BUSY, "overlapping");
-    eq_u64(core_memory_register(ctx, UINT64_MAX - 8, 64, 0), HD_BAD_ARG, "wrapping around");
+    eq_u64(core_memory_register(ctx, (uintptr_t)host, 64, CORE_MEM_REGISTERED, 0), HD_OK,
+           "register");
+    eq_u64(core_memory_register(ctx, (uintptr_t)host + 32, 64, CORE_MEM_REGISTERED, 0), HD_BUSY,
+           "overlapping");
+    eq_u64(core_memory_register(ctx, UINT64_MAX - 8, 64, CORE_MEM_REGISTERED, 0), HD_BAD_ARG,
+           "wrapping around");
     eq_u64(core_memory_unregister((uintptr_t)host + 1), HD_NOT_FOUND, "unregister its middle");
     eq_u64(core_memory_unregister((uintptr_t)host), HD_OK, "unregister");
     eq_u64(core_memory_unregister((uintptr_t)host), HD_NOT_FOUND, "twice");

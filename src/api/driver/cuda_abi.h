@@ -101,4 +101,10 @@ typedef struct CUeglFrame_st {
 /* All attributes of a device by number, for cudaGetDeviceProperties. libcuda exports it. */
 void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MAX]);
 
+/*
+ * The library's variable is this memory of the program's, and is managed. Before the library is used
+ * in a context; the name stays the caller's.
+ */
+CUresult heddle_library_place(CUlibrary library, const char *name, void *memory, size_t size_B);
+
 #endif

@@ -72,6 +72,15 @@ CUresult drv_cuLibraryLoadFromFile(CUlibrary *library, const char *path, CUjit_o
     return drv_jit_end(&jit, api_name_, status, NULL);
 }
 
+HD_EXPORT CUresult heddle_library_place(CUlibrary library, const char *name, void *memory,
+                                        size_t size_B)
+{
+    API_CALL(heddle_library_place);
+    API_HANDLE(library, lib, library);
+    API_CHECK(name && memory && size_B);
+    return drv_result(core_library_place(lib, name, (uintptr_t)memory, size_B));
+}
+
 CUresult drv_cuLibraryUnload(CUlibrary library)
 {
     API_CALL(cuLibraryUnload);

@@ -147,7 +147,7 @@ CUresult drv_cuMemHostRegister_v2(void *ptr, size_t size_B, unsigned flags)
     API_CHECK(!(flags & ~(unsigned)(CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                     CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY)));
     API_CONTEXT(ctx);
-    status = core_memory_register(ctx, (uintptr_t)ptr, size_B, flags);
+    status = core_memory_register(ctx, (uintptr_t)ptr, size_B, CORE_MEM_REGISTERED, flags);
     return status == HD_BUSY ? CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED : drv_result(status);
 }
 

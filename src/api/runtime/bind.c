@@ -31,12 +31,22 @@ static cudaError_t binding_add(_Atomic(struct rt_binding *) *list, const struct 
     return cudaSuccess;
 }
 
+static CUresult library_load(struct rt_fatbin *fatbin)
+{
+    CUresult result =
+        cuLibraryLoadData(&fatbin->library, fatbin->wrapper, NULL, NULL, 0, NULL, NULL, 0);
+    for (struct rt_var *var = fatbin->vars; var && result == CUDA_SUCCESS; var = var->next)
+        if (var->is_placed)
+            result = heddle_library_place(fatbin->library, var->name,
+                                          (void *)(uintptr_t)var->host_var, var->size_B);
+    return result;
+}
+
 static cudaError_t library_get(struct rt_fatbin *fatbin, CUlibrary *out_library)
 {
     assert(hd_lock_held(&rt.lock));
     if (!fatbin->library && !fatbin->error)
-        fatbin->error = rt_from_driver(
-            cuLibraryLoadData(&fatbin->library, fatbin->wrapper, NULL, NULL, 0, NULL, NULL, 0));
+        fatbin->error = rt_from_driver(library_load(fatbin));
     *out_library = fatbin->library;
     return fatbin->error ? rt_fail(fatbin->error) : cudaSuccess;
 }
@@ -209,10 +219,11 @@ cudaError_t rt_managed_init(struct rt_fatbin *fatbin)
     RT_TRY(rt_context(&ctx));
     for (struct rt_var *var = fatbin->vars; var; var = var->next) {
         struct rt_binding *binding;
-        if (!var->managed)
+        if (!var->managed && !var->is_placed)
             continue;
         RT_TRY(var_bind(var, ctx, &binding));
-        *var->managed = (void *)(uintptr_t)binding->ptr;
+        if (var->managed)
+            *var->managed = (void *)(uintptr_t)binding->ptr;
     }
     return cudaSuccess;
 }

@@ -53,10 +53,12 @@ void **rt___cudaRegisterFatBinary(void *wrapper)
     return (void **)fatbin;
 }
 
+/* Loading waits for the first use, unless host code may look at variables before. */
 void rt___cudaRegisterFatBinaryEnd(void **handle)
 {
-    /* Loading waits for the first use, so the end of registration changes nothing. */
-    (void)handle;
+    struct rt_fatbin *fatbin = (struct rt_fatbin *)handle;
+    if (fatbin && fatbin->has_placed && rt_managed_init(fatbin) != cudaSuccess)
+        hd_log("managed variables have no values: %s", hd_error_message());
 }
 
 static void forget_kernels(struct rt_fatbin *fatbin)
@@ -113,6 +115,28 @@ void rt___cudaRegisterFunction(void **handle, const char *host_func, char *devic
     hd_lock_release(&rt.lock);
 }
 
+static struct rt_range **range_find(const void *at)
+{
+    struct rt_range **range = &rt_registry.ranges;
+    assert(hd_lock_held(&rt.lock));
+    while (*range && ((const char *)at < (*range)->start || (const char *)at >= (*range)->stop))
+        range = &(*range)->next;
+    return range;
+}
+
+/* Each object of the program tells, of the whole program. */
+void rt___heddleManagedRange(void *start, void *stop)
+{
+    hd_lock_acquire(&rt.lock);
+    struct rt_range **range = range_find(start);
+    if (start != stop && !*range) {
+        *range = must_calloc(sizeof(**range));
+        (*range)->start = start;
+        (*range)->stop = stop;
+    }
+    hd_lock_release(&rt.lock);
+}
+
 static void register_var(void **handle, const void *host_var, const char *name, size_t size_B,
                          void **managed)
 {
@@ -129,6 +153,8 @@ static void register_var(void **handle, const void *host_var, const char *name, 
     var->next = fatbin->vars;
     fatbin->vars = var;
     fatbin->has_managed |= managed != NULL;
+    var->is_placed = *range_find(host_var) != NULL;
+    fatbin->has_placed |= var->is_placed;
     if (!rt_map_get(&rt_registry.vars, host_var))
         must_set(&rt_registry.vars, host_var, var);
     hd_lock_release(&rt.lock);

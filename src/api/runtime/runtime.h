@@ -170,6 +170,7 @@ struct rt_var {
     char *name;
     size_t size_B;
     void **managed; /* the program's pointer to a managed variable, else NULL */
+    bool is_placed; /* managed, and host_var is where it is */
     struct rt_fatbin *fatbin;
     _Atomic(struct rt_binding *) bindings;
     struct rt_var *next;
@@ -182,7 +183,14 @@ struct rt_fatbin {
     CUlibrary library; /* rt.lock, as the next; neither: it was not asked for yet */
     cudaError_t error; /* why it could not be loaded */
     bool has_managed;
+    bool has_placed;
     struct rt_fatbin *next;
+};
+
+/* Where a program or library has managed variables of `heddle cc`. */
+struct rt_range {
+    const char *start, *stop;
+    struct rt_range *next;
 };
 
 struct rt_registry {
@@ -190,6 +198,7 @@ struct rt_registry {
     struct rt_map vars;    /* host variables to rt_var */
     struct rt_fatbin *fatbins;
     struct rt_fatbin *gone; /* unregistered; another thread may be looking at them */
+    struct rt_range *ranges;
 };
 extern struct rt_registry rt_registry;
 

@@ -1,0 +1,6 @@
+int resolved_main();
+
+int main()
+{
+    return resolved_main();
+}

@@ -97,7 +97,7 @@ bool obj_elf_symbols(const struct obj_elf *elf, enum obj_elf_table which,
 bool obj_elf_symbol(const struct obj_elf_symbols *symbols, size_t index,
                     struct obj_elf_symbol *out_symbol);
 
-/* Is that the entry's name? Programs have thousands: the others' names are not read to their ends. */
+/* Is that the entry's name? Of thousands of symbols the other names are not read to their ends. */
 bool obj_elf_symbol_named(const struct obj_elf_symbols *symbols, size_t index, struct hd_str name);
 
 /* The n-th DT_NEEDED entry; false behind the last. */

@@ -1,7 +1,7 @@
 /*
  * A module of many kernels, loaded when nobody knows its text and again when the code cache does:
- * kernels, attributes and results are the same, also when threads use different kernels at once, and
- * an error in a kernel that nobody uses is told at every load.
+ * kernels, attributes and results are the same, also when threads use different kernels at once,
+ * and an error in a kernel that nobody uses is told at every load.
  */
 #include <dirent.h>
 #include <pthread.h>

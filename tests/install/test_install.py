@@ -136,7 +136,8 @@ def test_deb():
     tap.ok(made.returncode == 0 and deb.endswith(".deb") and os.path.exists(deb), "scripts/deb makes a package",
            made.stdout + made.stderr)
     control = subprocess.run(["dpkg-deb", "-f", deb], capture_output=True, text=True).stdout
-    tap.ok("Package: heddle\n" in control and "libllvm19" in control and "libc6" in control, "what it depends on", control)
+    tap.ok("Package: heddle\n" in control and all(name in control for name in ("libc6", "libzstd1", "libarchive13")),
+           "what it depends on", control)
     files = subprocess.run(["dpkg-deb", "-c", deb], capture_output=True, text=True).stdout
     tap.ok(all(name + "\n" in files for name in ("/usr/share/man/man1/heddle-run.1.gz", "/usr/lib/heddle/bin/ptxas -> heddle",
                                                  "/usr/share/doc/heddle/copyright")) and "/usr/bin/ptxas" not in files,

@@ -38,14 +38,6 @@ static const char text[] =
     "party: call (record), __heddleParty; ld.param.u64 h, [record];\n"
     "end: st.param.b64 [result], h; ret;\n}\n"
 
-    /* Every thread counts itself; all are there when the counter has come to the next multiple. */
-    WEAK("cudaCGSynchronize", ".param .b64 handle, .param .b32 flags") OPEN
-    "@!p mov.u32 error, 1; @!p bra end;\n"
-    "ld.u64 all, [h+24]; ld.u64 at, [h+32]; fence.sc.sys;\n"
-    "atom.add.acq_rel.sys.u64 x, [at], 1; div.u64 x, x, all; mad.lo.u64 x, x, all, all;\n"
-    "again: ld.acquire.sys.u64 y, [at]; setp.lt.u64 q, y, x; @q bra again;\n"
-    "fence.sc.sys;\n" CLOSE
-
     /* One thread per block; the upper bit changes when the last one has come. */
     WEAK("cudaCGSynchronizeGrid", ".param .b64 handle, .param .b32 flags") OPEN
     "@p mov.u32 error, 1; @p bra end;\n"
@@ -59,6 +51,17 @@ static const char text[] =
     "again: ld.acquire.gpu.u32 b, [h+4]; xor.b32 b, a, b; setp.ge.s32 q, b, 0; @q bra again;\n"
     "fence.sc.gpu;\n"
     "meet: barrier.sync 0;\n" CLOSE
+
+    /* A grid, or a party: every thread counts itself; all are there at the counter's next multiple. */
+    WEAK("cudaCGSynchronize", ".param .b64 handle, .param .b32 flags") OPEN
+    "@p bra party;\n"
+    "{ .param .b64 grid; .param .b32 none, failed; st.param.b64 [grid], h; st.param.b32 [none], 0;\n"
+    "call (failed), cudaCGSynchronizeGrid, (grid, none); ld.param.b32 error, [failed]; }\n"
+    "bra end;\nparty: "
+    "ld.u64 all, [h+24]; ld.u64 at, [h+32]; fence.sc.sys;\n"
+    "atom.add.acq_rel.sys.u64 x, [at], 1; div.u64 x, x, all; mad.lo.u64 x, x, all, all;\n"
+    "again: ld.acquire.sys.u64 y, [at]; setp.lt.u64 q, y, x; @q bra again;\n"
+    "fence.sc.sys;\n" CLOSE
 
     WEAK("cudaCGGetSize", ".param .b64 threads, .param .b64 grids, .param .b64 handle") OPEN
     "@p ld.u32 c, [h+8]; @!p mov.u32 c, 1;\n" GIVE("grids", "c") GRID_THREADS

@@ -18,7 +18,7 @@ enum {
 
 /*
  * meet: all threads of all grids write, meet, and read what another grid's thread wrote.
- * ask: handles of both scopes, and what they answer. alone: meetings of one grid.
+ * ask: handles of both scopes, and what they answer. alone, plain: meetings of one grid.
  */
 static const char ptx[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -59,57 +59,58 @@ static const char ptx[] =
                                            "mul.wide.u32 at, me, 4; add.u64 at, at, out; "         \
                                            "st.global.u32 [at], sum; ret; }\n"
     ".visible .entry meet" PARAMS BODY HANDLE("2")
-        EXCHANGE("cudaCGSynchronize") ".visible .entry alone" PARAMS BODY HANDLE("1") EXCHANGE(
-            "cudaCGSynchr"
-            "onizeGrid") ".visible .entry ask" PARAMS BODY
-            HANDLE("turns") "setp.ne.u64 p, h, 0; selp.u32 v, 1, 0, p; st.global.u32 [out], "
-                            "v;\n" ASK(
-                                "cudaCGGetSize") "st.global.u32 [out+4], e; ld.u32 n, [l]; "
-                                                 "ld.u32 g, [l+4];\n"
-                                                 "st.global.u32 [out+8], n; st.global.u32 "
-                                                 "[out+12], g;\n" ASK(
-                                                     "cudaCGGetRank") "ld.u32 g, [l+4]; "
-                                                                      "st.global.u32 "
-                                                                      "[out+16], "
-                                                                      "g;\n" MEET(
-                                                                          "cudaCGSynchroniz"
-                                                                          "e") "st.global."
-                                                                               "u32 "
-                                                                               "[out+20], "
-                                                                               "e;\n" MEET(
-                                                                                   "cud"
-                                                                                   "aCG"
-                                                                                   "Syn"
-                                                                                   "chr"
-                                                                                   "oni"
-                                                                                   "zeG"
-                                                                                   "ri"
-                                                                                   "d") "st."
-                                                                                        "glo"
-                                                                                        "bal"
-                                                                                        ".u3"
-                                                                                        "2 "
-                                                                                        "[ou"
-                                                                                        "t+"
-                                                                                        "24]"
-                                                                                        ", "
-                                                                                        "e; "
-                                                                                        "ret"
-                                                                                        "; "
-                                                                                        "}\n"
-                                                                                        ".vi"
-                                                                                        "sib"
-                                                                                        "le "
-                                                                                        ".en"
-                                                                                        "try"
-                                                                                        " ot"
-                                                                                        "he"
-                                                                                        "r" PARAMS
-                                                                                        "{ "
-                                                                                        "ret"
-                                                                                        "; "
-                                                                                        "}"
-                                                                                        "\n";
+        EXCHANGE("cudaCGSynchronize") ".visible .entry alone" PARAMS BODY HANDLE("1")
+            EXCHANGE("cudaCGSynchr"
+                     "onizeGrid") ".visible .entry plain" PARAMS BODY HANDLE("1")
+                EXCHANGE("cudaCGSynchronize") ".visible .entry ask" PARAMS BODY HANDLE(
+                    "turns") "setp.ne.u64 p, h, 0; selp.u32 v, 1, 0, p; st.global.u32 [out], "
+                             "v;\n" ASK(
+                                 "cudaCGGetSize") "st.global.u32 [out+4], e; ld.u32 n, [l]; "
+                                                  "ld.u32 g, [l+4];\n"
+                                                  "st.global.u32 [out+8], n; st.global.u32 "
+                                                  "[out+12], g;\n" ASK(
+                                                      "cudaCGGetRank") "ld.u32 g, [l+4]; "
+                                                                       "st.global.u32 "
+                                                                       "[out+16], "
+                                                                       "g;\n" MEET(
+                                                                           "cudaCGSynchroniz"
+                                                                           "e") "st.global."
+                                                                                "u32 "
+                                                                                "[out+20], "
+                                                                                "e;\n" MEET(
+                                                                                    "cud"
+                                                                                    "aCG"
+                                                                                    "Syn"
+                                                                                    "chr"
+                                                                                    "oni"
+                                                                                    "zeG"
+                                                                                    "ri"
+                                                                                    "d") "st."
+                                                                                         "glo"
+                                                                                         "bal"
+                                                                                         ".u3"
+                                                                                         "2 "
+                                                                                         "[ou"
+                                                                                         "t+"
+                                                                                         "24]"
+                                                                                         ", "
+                                                                                         "e; "
+                                                                                         "ret"
+                                                                                         "; "
+                                                                                         "}\n"
+                                                                                         ".vi"
+                                                                                         "sib"
+                                                                                         "le "
+                                                                                         ".en"
+                                                                                         "try"
+                                                                                         " ot"
+                                                                                         "he"
+                                                                                         "r" PARAMS
+                                                                                         "{ "
+                                                                                         "ret"
+                                                                                         "; "
+                                                                                         "}"
+                                                                                         "\n";
 
 static CUcontext ctx[DEVICES];
 static CUmodule module[DEVICES];
@@ -195,19 +196,19 @@ static void test_meet(void)
     eq_u64(wrong_sums(BLOCKS * THREADS, 0), 0, "its threads met");
 }
 
-static void test_alone(void)
+static void test_alone(const char *kernel)
 {
     CUDA_LAUNCH_PARAMS list[DEVICES];
 
     turns = TURNS;
-    lists_make(list, "alone");
+    lists_make(list, kernel);
     success(cuCtxSetCurrent(ctx[1]), "current");
     memset(words(out), 0xff, ALL * 4);
     success(cuLaunchCooperativeKernel(list[1].function, BLOCKS, 1, 1, THREADS, 1, 1, 0, stream[1],
                                       params),
             "a cooperative grid");
     wait_all();
-    eq_u64(wrong_sums(BLOCKS * THREADS, 0), 0, "its threads met");
+    eq_u64(wrong_sums(BLOCKS * THREADS, 0), 0, "%s: its threads met", kernel);
 }
 
 /* What `ask` leaves: is there a handle; error, threads, grids; grid; errors of both meetings. */
@@ -247,8 +248,8 @@ static void test_ask(void)
             "a cooperative grid");
     wait_all();
     asked(1, 0, 1, 1, 0, "a grid");
-    eq_u64(words(out)[5], 1, "is no party to meet in");
-    eq_u64(words(out)[6], 0, "but can meet with itself");
+    eq_u64(words(out)[5], 0, "meets with itself");
+    eq_u64(words(out)[6], 0, "by either function");
     turns = 2;
     other = out + 64;
     third = out + 128;
@@ -406,7 +407,8 @@ int main(void)
     devices_open();
     test_by_itself();
     test_meet();
-    test_alone();
+    test_alone("alone"); /* by the function for grids */
+    test_alone("plain"); /* by the one for handles of either kind */
     test_ask();
     test_order();
     test_wrong();

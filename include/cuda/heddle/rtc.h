@@ -112,8 +112,7 @@ typedef long clock_t;
 #undef FP_ZERO
 #undef FP_SUBNORMAL
 #undef FP_NORMAL
-#undef __CLANG_LIMITS_H
-#undef _GCC_LIMITS_H_
+#undef HEDDLE_RTC_LIMITS_H
 
 #undef __GNUC__
 #undef __GNUC_MINOR__

@@ -120,7 +120,9 @@ int rt_device(void)
 cudaError_t rt_fail(cudaError_t error)
 {
     assert(error != cudaSuccess);
-    rt_thread.last_error = error;
+    /* "Not ready" is an answer: cudaGetLastError() does not tell it (Programming Guide). */
+    if (error != cudaErrorNotReady)
+        rt_thread.last_error = error;
     return error;
 }
 

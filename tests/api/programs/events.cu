@@ -27,6 +27,8 @@ static void states(void)
     hold<<<1, 1, 0, stream>>>(go);
     OK(cudaEventRecord(event, stream));
     EQ(cudaEventQuery(event), cudaErrorNotReady);
+    EQ(cudaStreamQuery(stream), cudaErrorNotReady);
+    EQ(cudaGetLastError(), cudaSuccess); /* that was an answer */
     EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
     *(volatile int *)go = 1;
     OK(cudaEventSynchronize(event));

@@ -209,7 +209,10 @@ static void test_language(void)
         "  kept = __half_raw{0x4000}; __half two(kept);\n"
         "  *out = (y > x) + (x < y) + (int)__bfloat162float(__hmax(y, __hfma(y, y, y))) + "
         "(int)two\n"
-        "         + same<int>::value + (cudaRoundZero == 1); }\n";
+        "         + same<int>::value + (cudaRoundZero == 1);\n"
+        "  NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (*out += 10;), (*out += 100;))\n"
+        "  NV_IF_TARGET(NV_IS_HOST, (*out = 0;)) NV_IF_TARGET(NV_IS_DEVICE, (*out += 20;)) }\n"
+        "#if __NV_BUILTIN_INITIALIZER_LIST != 1\n#error no list\n#endif\n";
     /* What clients name of the host's folders is not asked for the headers in front. */
     static const char *const options[] = {"-arch=sm_90", "-I/usr/include"}, *const newer[] = {
                                                                                 "-arch=sm_120",
@@ -221,7 +224,7 @@ static void test_language(void)
         if (!success(nvrtcCompileProgram(p, 2, i ? newer : options), "compile"))
             diag("%s", log_of(p));
         void *image = cubin_of(p);
-        eq_u64((unsigned)run(image, "k"), 8, "its result");
+        eq_u64((unsigned)run(image, "k"), 38, "its result");
         free(image);
         success(nvrtcDestroyProgram(&p), "destroy");
     }

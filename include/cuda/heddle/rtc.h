@@ -20,6 +20,7 @@
 #include "texture_indirect_functions.h"
 #include "surface_indirect_functions.h"
 #undef std
+#include "heddle/rtc_target.h"
 
 /* What NVRTC does have in it, unless options say otherwise. */
 namespace std {
@@ -50,6 +51,7 @@ __host__ __device__ constexpr _Tp &&forward(typename heddle_plain<_Tp>::type &&v
 }
 #endif
 #if !defined(HEDDLE_RTC_NO_INITIALIZER_LIST)
+#define __NV_BUILTIN_INITIALIZER_LIST 1
 template <class _Tp> class initializer_list {
     const _Tp *first;
     size_t count;

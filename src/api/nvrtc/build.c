@@ -167,9 +167,11 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
     clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
                                "-fno-caret-diagnostics -fno-color-diagnostics");
-    /* What nvcc warns of unasked, and not that headers use what younger standards have. */
+    /* What nvcc warns of unasked; not that headers use what younger standards have, or replace what
+     * NVRTC provides. */
     clang_args_add_words(args, "-Wunused-variable -Wno-c++17-extensions -Wno-c++20-extensions "
-                               "-Wno-c++23-extensions -Wno-c++26-extensions");
+                               "-Wno-c++23-extensions -Wno-c++26-extensions "
+                               "-Wno-macro-redefined");
     put_target(args, b->options);
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (!is_of_files(b->options->clang.at[i]))

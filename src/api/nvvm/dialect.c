@@ -7,6 +7,7 @@
 #include "api/nvvm/program.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -133,16 +134,60 @@ static void convert_line(const char *line, size_t len, struct hd_buf *out)
     }
 }
 
+/* Behind the string that begins at or after `at`; NULL: there is none. */
+static const char *string_end(const char *at)
+{
+    const char *begin = at ? strchr(at, '"') : NULL;
+    const char *end = begin ? strchr(begin + 1, '"') : NULL;
+
+    return end ? end + 1 : NULL;
+}
+
+/* Behind the bracket that closes the one here; NULL: it stays open, or there is none. */
+static const char *group_end(const char *at)
+{
+    size_t depth = 0;
+
+    if (!at || *at != '(')
+        return NULL;
+    for (; *at; at++) {
+        depth += *at == '(';
+        depth -= *at == ')';
+        if (!depth)
+            return at + 1;
+    }
+    return NULL;
+}
+
+/*
+ * libNVVM moves no assembly to where other threads of the warp execute it; LLVM would, unless the
+ * call says "convergent": which threads are active is asked in assembly, for one.
+ */
+static void mark_assembly(struct hd_buf *out, size_t line)
+{
+    const char *word = out->failed || line == out->len ? NULL : strstr(out->ptr + line, " asm ");
+    const char *end = group_end(string_end(string_end(word)));
+    char *rest = end ? strdup(end) : NULL;
+
+    if (!rest)
+        return;
+    out->len = (size_t)(end - out->ptr);
+    hd_buf_puts(out, " convergent");
+    hd_buf_puts(out, rest);
+    free(rest);
+}
+
 void nv_dialect_convert(const char *text, size_t len, struct hd_buf *out)
 {
     while (len && !out->failed) {
         const char *end = memchr(text, '\n', len);
-        size_t n = end ? (size_t)(end - text) + 1 : len;
+        size_t n = end ? (size_t)(end - text) + 1 : len, line = out->len;
 
         if (is_target_line(text, n))
             hd_buf_putc(out, '\n'); /* messages count lines */
         else
             convert_line(text, n, out);
+        mark_assembly(out, line);
         text += n;
         len -= n;
     }

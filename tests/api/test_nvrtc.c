@@ -211,6 +211,8 @@ static void test_language(void)
         "(int)two\n"
         "         + same<int>::value + (cudaRoundZero == 1);\n"
         "  NV_IF_ELSE_TARGET(NV_PROVIDES_SM_90, (*out += 10;), (*out += 100;))\n"
+        "  NV_IF_ELSE_TARGET(NV_IS_HOST, (*out = 0;), NV_IF_ELSE_TARGET(NV_NO_TARGET, (*out = 1;), "
+        "(int one = 1, no = 0; *out += one + no;)))\n"
         "  NV_IF_TARGET(NV_IS_HOST, (*out = 0;)) NV_IF_TARGET(NV_IS_DEVICE, (*out += 20;)) }\n"
         "#if __NV_BUILTIN_INITIALIZER_LIST != 1\n#error no list\n#endif\n";
     /* What clients name of the host's folders is not asked for the headers in front. */
@@ -224,7 +226,7 @@ static void test_language(void)
         if (!success(nvrtcCompileProgram(p, 2, i ? newer : options), "compile"))
             diag("%s", log_of(p));
         void *image = cubin_of(p);
-        eq_u64((unsigned)run(image, "k"), 38, "its result");
+        eq_u64((unsigned)run(image, "k"), 39, "its result");
         free(image);
         success(nvrtcDestroyProgram(&p), "destroy");
     }

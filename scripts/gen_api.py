@@ -325,6 +325,31 @@ def streams_page(api, table):
         + ["/* clang-format on */", "", "#endif"]) + "\n"
 
 
+# Types of CUDA before 3.2, which cuda.h does not have.
+OLD_TYPE = re.compile(r"\b(CUdeviceptr|CUDA_ARRAY\w*|CUDA_MEMCPY\w*)_v1\b")
+
+
+def typedefs_page(table):
+    """PFN_name_vSINCE of every row, and PFN_name of the newest."""
+    out = ["/*", " * Types of the driver API's functions, for what cuGetProcAddress() and cudaGetDriverEntryPoint() give:",
+           " * PFN_cuInit_v2000 by the version that brought the function, PFN_cuInit for what the plain name stands for.",
+           " * Made by scripts/gen_api.py from spec/api/driver.def.", " */", "/* clang-format off */",
+           "#ifndef HEDDLE_CUDA_CUDATYPEDEFS_H", "#define HEDDLE_CUDA_CUDATYPEDEFS_H", "", '#include "cuda.h"', ""]
+    made, names = {}, newest(table)
+    for e in table:
+        for symbol, is_twin in symbols(e):
+            version = max(e.since, 7000) if is_twin else e.since
+            name = f"PFN_{e.name}_v{version}" + (symbol[symbol.rfind("_pt"):] if is_twin else "")
+            if NOT_PUBLIC.search(e.symbol) or any(OLD_TYPE.search(p.type) for p in e.params) or made.setdefault(name, e) is not e:
+                continue
+            out.append(wrap(f"typedef CUresult(CUDAAPI *{name})", [declare(p) for p in e.params], ";"))
+            if symbol == names[e.name]:
+                made["PFN_" + e.name] = name
+    plain = sorted((name, of) for name, of in made.items() if isinstance(of, str))
+    out += [""] + [f"typedef {of} {name};" for name, of in plain]
+    return "\n".join(out + ["/* clang-format on */", "", "#endif"]) + "\n"
+
+
 # ---- docs/cuda-coverage.md
 
 COVERAGE = "docs/cuda-coverage.md"
@@ -438,6 +463,7 @@ def kept():
     driver, runtime = read_driver(), read_runtime()
     names = newest(driver)
     pages = {COVERAGE: coverage_page(driver, runtime),
+             "include/cuda/cudaTypedefs.h": typedefs_page(driver),
              "include/cuda/heddle/driver_names.h": names_page(driver),
              "include/cuda/heddle/driver_streams.h": streams_page("driver", [
                  e for e in driver if public_driver(e, names)]),

@@ -32,8 +32,8 @@ def ok(passed, name, detail=""):
             print("#", line)
 
 
-def run(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*command, **env):
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ, **env))
 
 
 def first_line_words(source, word):
@@ -45,19 +45,24 @@ def first_line_words(source, word):
     return None
 
 
+def compiled(compiler, arch, *words):
+    if compiler == "nvcc":
+        return run(cuda_toolkit.find_nvcc(), f"-arch=compute_{arch}", "-cudart=shared", "-std=c++17", *NVCC_FLAGS, *words)
+    return run(HEDDLE, "cc", f"-arch=sm_{arch}", "-std=c++17", "-Wall", *words)
+
+
 def output_of(compiler, source, arch, work):
     """What the program prints, or None when it does not build or is not right."""
     name = os.path.splitext(os.path.basename(source))[0]
     program = os.path.join(work, f"{name}-{arch}-{compiler}")
-    flags = ["-std=c++17", "-o", program, source, *(first_line_words(source, "flags") or [])]
-    if compiler == "nvcc":
-        done = run(cuda_toolkit.find_nvcc(), f"-arch=compute_{arch}", "-cudart=shared", *NVCC_FLAGS, *flags)
-    else:
-        done = run(HEDDLE, "cc", f"-arch=sm_{arch}", "-Wall", *flags)
+    done = compiled(compiler, arch, "-o", program, source)
+    env = {variable: program + ".so" for variable in first_line_words(source, "tool") or []}
+    if env and done.returncode == 0:
+        done = compiled(compiler, arch, "-o", program + ".so", source, "-DLIBRARY", "-shared", "-Xcompiler", "-fPIC")
     ok(done.returncode == 0 and (compiler == "nvcc" or not done.stderr), f"{name} builds with {compiler} for {arch}", done.stderr)
     if done.returncode:
         return None
-    done = run(HEDDLE, "run", program)
+    done = run(HEDDLE, "run", program, **env)
     right = done.returncode == 0 and done.stdout.endswith("all right\n")
     ok(right, f"{name} of {compiler} for {arch} is right", done.stdout + done.stderr)
     return done.stdout if right else None
@@ -66,7 +71,7 @@ def output_of(compiler, source, arch, work):
 def check(source, work):
     archs = first_line_words(source, "targets") or ARCHS
     outputs = {("heddle cc", arch): output_of("heddle cc", source, arch, work) for arch in archs}
-    if cuda_toolkit.find_nvcc():
+    if cuda_toolkit.find_nvcc() and first_line_words(source, "toolkit") != ["no"]:
         outputs["nvcc", archs[-1]] = output_of("nvcc", source, archs[-1], work)
     said = set(outputs.values())
     ok(len(said) == 1, f"{os.path.basename(source)}: all print the same", "\n---\n".join(str(text) for text in said))

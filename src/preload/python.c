@@ -254,7 +254,7 @@ static Elf64_Sym *find_init(const struct obj_elf *elf, uintptr_t base, const cha
     return NULL;
 }
 
-/* What embeds the runtime opens the driver by itself; what only passes its functions on does not. */
+/* What embeds the runtime opens the driver by itself; what passes its functions on does not. */
 static bool opens_libraries(const struct obj_elf *elf)
 {
     struct obj_elf_symbols table;

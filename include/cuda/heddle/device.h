@@ -95,8 +95,8 @@ HEDDLE_ADDRESS_SPACE(Shared, shared, 3)
 HEDDLE_ADDRESS_SPACE(Constant, const, 4)
 HEDDLE_ADDRESS_SPACE(Local, local, 5)
 #undef HEDDLE_ADDRESS_SPACE
-static __device__ __forceinline__
-    __attribute__((const)) unsigned int __isGridConstant(const void *ptr)
+static __device__ __forceinline__ __attribute__((const)) unsigned int
+__isGridConstant(const void *ptr)
 {
     unsigned int is;
     __asm__("{ .reg .pred p; isspacep.param p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(is) : "l"(ptr));

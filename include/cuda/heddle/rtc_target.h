@@ -8,15 +8,15 @@
 #define HEDDLE_RTC_TARGET_H
 
 /* A block without its parentheses; a choice in place of a block has none. */
-#define HEDDLE_NV_OPEN(...)      HEDDLE_NV_OPEN __VA_ARGS__
-#define HEDDLE_NV_JOIN(a, ...)   a##__VA_ARGS__
-#define HEDDLE_NV_PASTE(a, ...)  HEDDLE_NV_JOIN(a, __VA_ARGS__)
+#define HEDDLE_NV_OPEN(...)     HEDDLE_NV_OPEN __VA_ARGS__
+#define HEDDLE_NV_JOIN(a, ...)  a##__VA_ARGS__
+#define HEDDLE_NV_PASTE(a, ...) HEDDLE_NV_JOIN(a, __VA_ARGS__)
 #define HEDDLE_NV_NO_HEDDLE_NV_OPEN
 #define HEDDLE_NV_BARE(...) HEDDLE_NV_PASTE(HEDDLE_NV_NO_, HEDDLE_NV_OPEN __VA_ARGS__)
 
-#define HEDDLE_NV_1(block, ...)     HEDDLE_NV_BARE(block)
-#define HEDDLE_NV_0(block, ...)     HEDDLE_NV_BARE(__VA_ARGS__)
-#define HEDDLE_NV_CHOOSE(is, ...)   HEDDLE_NV_##is(__VA_ARGS__)
+#define HEDDLE_NV_1(block, ...)   HEDDLE_NV_BARE(block)
+#define HEDDLE_NV_0(block, ...)   HEDDLE_NV_BARE(__VA_ARGS__)
+#define HEDDLE_NV_CHOOSE(is, ...) HEDDLE_NV_##is(__VA_ARGS__)
 
 #define NV_IF_TARGET(is, ...)      HEDDLE_NV_CHOOSE(is, __VA_ARGS__)
 #define NV_IF_ELSE_TARGET(is, ...) HEDDLE_NV_CHOOSE(is, __VA_ARGS__)

@@ -209,7 +209,7 @@ static int place_of(int type, int id)
     return type == CU_MEM_LOCATION_TYPE_DEVICE ? id : CU_DEVICE_CPU;
 }
 
-/* The processors that were told, as far as they fit, the host last; the rest is filled with none. */
+/* The processors that were told, as far as they fit, the host last; the rest is none. */
 static void accessed_by(const struct core_advice *advice, int *out, size_t count)
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /*
- * What clang says, as a program reads it in NVRTC's log. Few messages have readers: Jitify looks for
- * the header that was not found, tests for an undefined name. These are said in NVRTC's words.
+ * What clang says, as a program reads it in NVRTC's log. Few messages have readers: Jitify looks
+ * for the header that was not found, tests for an undefined name. These are said in NVRTC's words.
  */
 #include "api/nvrtc/program.h"
 

@@ -197,20 +197,19 @@ static void test_floats(void)
 /* Both branches ask which threads are active: each for itself, as libNVVM leaves it. */
 static void test_assembly(void)
 {
-    static const char ir[] =
-        "target triple = \"nvptx64-nvidia-cuda\"\n"
-        "define void @k(i32* %out, i32 %x) {\n"
-        "  %c = icmp eq i32 %x, 0\n"
-        "  br i1 %c, label %a, label %b\n"
-        "a:\n"
-        "  %p = call i32 asm sideeffect \"activemask.b32 $0;\", \"=r\"() #0\n"
-        "  store i32 %p, i32* %out\n  ret void\n"
-        "b:\n"
-        "  %q = call i32 asm sideeffect \"activemask.b32 $0;\", \"=r\"()\n"
-        "  store i32 %q, i32* %out\n  ret void\n}\n"
-        "attributes #0 = { nounwind }\n"
-        "!nvvm.annotations = !{!0}\n"
-        "!0 = !{void (i32*, i32)* @k, !\"kernel\", i32 1}\n";
+    static const char ir[] = "target triple = \"nvptx64-nvidia-cuda\"\n"
+                             "define void @k(i32* %out, i32 %x) {\n"
+                             "  %c = icmp eq i32 %x, 0\n"
+                             "  br i1 %c, label %a, label %b\n"
+                             "a:\n"
+                             "  %p = call i32 asm sideeffect \"activemask.b32 $0;\", \"=r\"() #0\n"
+                             "  store i32 %p, i32* %out\n  ret void\n"
+                             "b:\n"
+                             "  %q = call i32 asm sideeffect \"activemask.b32 $0;\", \"=r\"()\n"
+                             "  store i32 %q, i32* %out\n  ret void\n}\n"
+                             "attributes #0 = { nounwind }\n"
+                             "!nvvm.annotations = !{!0}\n"
+                             "!0 = !{void (i32*, i32)* @k, !\"kernel\", i32 1}\n";
     nvvmProgram p = program(ir, NULL);
 
     eq_u64(nvvmCompileProgram(p, 0, NULL), NVVM_SUCCESS, "compiled");

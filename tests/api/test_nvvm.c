@@ -234,6 +234,18 @@ static void refused(const char *ir, const char *option, nvvmResult want, const c
     eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
 }
 
+/* The log says it and nothing else, not even the end of a line. */
+static void refused_alone(const char *option, const char *text)
+{
+    nvvmProgram p = program(new_ir, NULL);
+
+    eq_u64(nvvmCompileProgram(p, 1, &option), NVVM_ERROR_INVALID_OPTION, "refused");
+    char *log = log_of(p);
+    eq_str(log, text, "in these words");
+    free(log);
+    eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
+}
+
 static void test_bad(void)
 {
     nvvmProgram none = NULL, p = program(NULL, NULL);
@@ -247,6 +259,7 @@ static void test_bad(void)
     refused(new_ir, "-opt=2", NVVM_ERROR_INVALID_OPTION, "-opt=2");
     refused(new_ir, "-ftz=x", NVVM_ERROR_INVALID_OPTION, "-ftz=x");
     refused(new_ir, "-frob", NVVM_ERROR_INVALID_OPTION, "-frob");
+    refused_alone("-frob", "libnvvm : error: -frob is an unsupported option");
     eq_u64(nvvmCompileProgram(p, 0, NULL), NVVM_ERROR_NO_MODULE_IN_PROGRAM, "no module");
     eq_u64(nvvmVerifyProgram(p, 0, NULL), NVVM_ERROR_NO_MODULE_IN_PROGRAM, "no module");
     eq_u64(nvvmAddModuleToProgram(p, NULL, 1, NULL), NVVM_ERROR_INVALID_INPUT, "no text");

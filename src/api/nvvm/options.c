@@ -85,7 +85,7 @@ static bool word_read(struct nv_options *o, const char *word, struct hd_buf *log
             return true;
         }
     }
-    hd_buf_printf(log, "libnvvm : error: %s is an unsupported option\n", word);
+    hd_buf_printf(log, "libnvvm : error: %s is an unsupported option", word);
     return false;
 }
 

@@ -53,8 +53,8 @@ static enum hd_status extents_collect(const struct ptx_module *module, extent_li
     return HD_OK;
 }
 
-static enum hd_status check_whole(const struct compile_unit *unit, unsigned max_arch,
-                                  extent_list *list)
+static enum hd_status check_slowly(const struct compile_unit *unit, unsigned max_arch,
+                                   extent_list *list)
 {
     struct ptx_module *module;
     struct hd_arena arena;
@@ -66,6 +66,25 @@ static enum hd_status check_whole(const struct compile_unit *unit, unsigned max_
         status = extents_collect(module, list);
     hd_arena_fini(&arena);
     return status;
+}
+
+static bool extent_found(void *user, const struct ptx_extent *extent)
+{
+    extent_list *list = user;
+
+    return hd_vec_push(list, *extent);
+}
+
+/* The order of errors is that of the whole parse, which is asked when there are any. */
+static enum hd_status check_whole(const struct compile_unit *unit, unsigned max_arch,
+                                  extent_list *list)
+{
+    enum hd_status status = ptx_verify(unit->ptx, unit->len, unit->name, extent_found, list);
+
+    if (status == HD_OK || status == HD_NO_MEMORY)
+        return status;
+    list->len = 0;
+    return check_slowly(unit, max_arch, list);
 }
 
 /* ---- opening */

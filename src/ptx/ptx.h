@@ -656,10 +656,20 @@ enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, c
                          struct ptx_module **out_module) HD_MUST_CHECK;
 
 /*
- * Bodies on demand, for a text that ptx_parse() and ptx_check() accepted before. `extents` has what
- * func->extent of the functions with bodies was then, in their order. Everything but bodies is
- * parsed; a body comes when ptx_func_read() asks for it, and is the one that ptx_parse() would have
- * made (forms are numbered in another order).
+ * Parses and checks a text without keeping it, in less time and memory than ptx_parse() and
+ * ptx_check() take, and tells the extents of the bodies in their order. A NUL follows the text.
+ * HD_BAD_PTX: something is wrong with it; ask those two for what they find first. HD_NO_MEMORY,
+ * also when `found` returns false.
+ */
+typedef bool ptx_extent_fn(void *user, const struct ptx_extent *extent);
+enum hd_status ptx_verify(const char *text, size_t len, const char *name, ptx_extent_fn *found,
+                          void *user) HD_MUST_CHECK;
+
+/*
+ * Bodies on demand, for a text that ptx_parse() and ptx_check() accepted before, or ptx_verify().
+ * `extents` has what func->extent of the functions with bodies was then, in their order. Everything
+ * but bodies is parsed; a body comes when ptx_func_read() asks for it, and is the one that
+ * ptx_parse() would have made (forms are numbered in another order).
  *
  * A NUL follows the text, which must outlive the module. The module has its own memory and goes
  * with ptx_close(). HD_NOT_FOUND: the extents are not this text's; HD_BAD_PTX, HD_NO_MEMORY.

@@ -6,13 +6,11 @@
  * ld, st and cvt allow wider ones; untyped (.b) registers fit every type of their size, and a float
  * instruction does not take an integer register or the reverse.
  */
-#include "ptx/ptx_table.h"
+#include "ptx/ptx_parse.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/mem.h"
 
 struct checker {
     const struct ptx_module *module;
@@ -466,33 +464,44 @@ static enum hd_status check_insn(struct checker *c)
     return HD_OK;
 }
 
-static enum hd_status check_body(struct checker *c, const struct ptx_func *func, uint32_t *seen)
+/* What is known about the form of that number; 0: nothing yet. NULL when memory is short. */
+static uint32_t *seen_at(struct ptx_checks *checks, uint32_t id)
 {
+    while (checks->len <= id)
+        if (!hd_vec_push(checks, 0u))
+            return NULL;
+    return &checks->at[id];
+}
+
+enum hd_status ptx_check_func(struct ptx_checks *checks, const struct ptx_module *module,
+                              const struct ptx_func *func)
+{
+    struct checker c = {.module = module};
     for (const struct ptx_stmt *stmt = func->body; stmt; stmt = stmt->next) {
         if (stmt->kind != PTX_STMT_INSN)
             continue;
-        c->insn = (const struct ptx_insn *)stmt;
-        c->form = c->insn->form;
-        c->info = ptx_op_info((enum ptx_op)c->form->op);
-        c->operands = seen[c->form->id];
-        if (!c->operands)
-            HD_TRY(check_form(c));
-        seen[c->form->id] = c->operands;
-        HD_TRY(check_insn(c));
+        c.insn = (const struct ptx_insn *)stmt;
+        c.form = c.insn->form;
+        c.info = ptx_op_info((enum ptx_op)c.form->op);
+        uint32_t *seen = seen_at(checks, c.form->id);
+        if (!seen)
+            return HD_NO_MEMORY;
+        c.operands = *seen;
+        if (!c.operands)
+            HD_TRY(check_form(&c));
+        *seen = c.operands;
+        HD_TRY(check_insn(&c));
     }
     return HD_OK;
 }
 
 enum hd_status ptx_check(const struct ptx_module *module)
 {
-    struct checker c = {.module = module};
+    struct ptx_checks checks = {0};
     enum hd_status status = HD_OK;
-    uint32_t *seen = hd_alloc_array(module->nforms + 1, sizeof(*seen));
-    if (!seen)
-        return HD_NO_MEMORY;
     for (const struct ptx_func *func = module->funcs; func && status == HD_OK;
          func = func->next_func)
-        status = check_body(&c, func, seen);
-    hd_free(seen);
+        status = ptx_check_func(&checks, module, func);
+    hd_vec_fini(&checks);
     return status;
 }

@@ -272,6 +272,19 @@ static enum hd_status grow_slots(struct ptx_parser *p)
     return HD_OK;
 }
 
+/* The module's, wherever the rest of a body goes. */
+static struct ptx_form *form_new(struct ptx_parser *p, const char *text, size_t len)
+{
+    struct ptx_form *form = hd_arena_try_alloc(p->module->arena, sizeof(*form) + len + 1);
+    if (!form)
+        return NULL;
+    char *copy = (char *)(form + 1);
+    memcpy(copy, text, len);
+    form->text = (struct hd_str){copy, len};
+    form->id = (uint32_t)p->forms.len;
+    return form;
+}
+
 enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, uint32_t hash,
                             struct ptx_place place, const struct ptx_form **out_form)
 {
@@ -282,11 +295,8 @@ enum hd_status ptx_form_get(struct ptx_parser *p, const char *text, size_t len, 
         *out_form = *slot;
         return HD_OK;
     }
-    struct ptx_form *form;
-    PTX_NEW(p, form);
-    form->text = ptx_dup(p, text, len);
-    form->id = (uint32_t)p->forms.len;
-    if (p->arena->failed || !hd_vec_push(&p->forms, form))
+    struct ptx_form *form = form_new(p, text, len);
+    if (!form || !hd_vec_push(&p->forms, form))
         return HD_NO_MEMORY;
     assert(p->forms.at[form->id] == form);
     HD_TRY(decode(p, form, place));

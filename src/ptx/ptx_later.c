@@ -95,14 +95,13 @@ enum hd_status ptx_open(const char *text, size_t len, const char *name,
                         const struct ptx_extent *extents, size_t count,
                         struct ptx_module **out_module)
 {
+    HD_TRY(ptx_text_trim(text, &len, name));
     struct ptx_later *later = hd_new(struct ptx_later);
     if (!later)
         return hd_error(HD_NO_MEMORY, "%s", name);
     assert(!text[len] && (extents || !count));
     hd_arena_init(&later->arena);
     hd_lock_init(&later->lock, HD_RANK_COMPILE, "ptx bodies");
-    while (len && text[len - 1] == 0)
-        len--;
     later->parser =
         (struct ptx_parser){.arena = &later->arena, .extents = extents, .nextents = count};
     ptx_lex_init(&later->parser.lex, text, len, name);
@@ -152,12 +151,7 @@ static enum hd_status read_body(struct ptx_parser *p, struct ptx_func *func)
 /* What a body that could not be finished has left; its memory stays until the module goes. */
 static void forget(struct ptx_parser *p, struct ptx_func *func, const struct ptx_func *before)
 {
-    struct ptx_reg_decl *last = before->regs;
-    for (; last && last->next && last->next->is_param; last = last->next)
-        ;
-    if (last)
-        last->next = NULL;
-    *func = *before;
+    ptx_func_forget(func, before);
     ptx_scope_clear(p);
     p->arena->failed = false;
 }

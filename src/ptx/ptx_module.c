@@ -281,6 +281,8 @@ static enum hd_status parse_func(struct ptx_parser *p, enum ptx_linkage linkage,
         HD_TRY(ptx_next(p)); /* ';' */
     else if (p->extents)
         HD_TRY(ptx_skip_body(p, func));
+    else if (p->verify)
+        HD_TRY(ptx_verify_body(p, func));
     else
         HD_TRY(ptx_parse_scoped_body(p, func));
     p->func = NULL;
@@ -486,6 +488,15 @@ static enum hd_status parse_module(struct ptx_parser *p)
     return hd_arena_status(p->arena);
 }
 
+enum hd_status ptx_text_trim(const char *text, size_t *inout_len, const char *name)
+{
+    while (*inout_len && text[*inout_len - 1] == 0)
+        (*inout_len)--;
+    if (*inout_len > UINT32_MAX / 2)
+        return hd_error(HD_BAD_PTX, "%s: text is longer than 2 GiB", name);
+    return HD_OK;
+}
+
 void ptx_parser_fini(struct ptx_parser *p)
 {
     ptx_scope_fini(p);
@@ -511,10 +522,7 @@ enum hd_status ptx_parse_module(struct ptx_parser *p, const char *name)
 enum hd_status ptx_parse(struct hd_arena *arena, const char *text, size_t len, const char *name,
                          struct ptx_module **out_module)
 {
-    while (len && text[len - 1] == 0)
-        len--;
-    if (len > UINT32_MAX / 2)
-        return hd_error(HD_BAD_PTX, "%s: text is longer than 2 GiB", name);
+    HD_TRY(ptx_text_trim(text, &len, name));
     char *copy = hd_alloc(len + 8);
     if (!copy)
         return HD_NO_MEMORY;

@@ -7,7 +7,7 @@
  *   ptx_stmt.c     function bodies: scopes, labels, directives, instructions
  *   ptx_operand.c  operands            ptx_const.c  constant expressions
  *   ptx_form.c     dotted opcodes      ptx_scope.c  names
- *   ptx_later.c    bodies on demand
+ *   ptx_later.c    bodies on demand    ptx_verify.c  checking a text of which nothing is kept
  *
  * The grammar is parsed by recursive descent with one token of look-ahead: on entry of a
  * ptx_parse_x() the current token is the first one of x, on exit the first one behind it. Lists of
@@ -92,6 +92,7 @@ struct ptx_parser {
     size_t nextents, extent;
     const struct ptx_symtab *outer;
     struct ptx_place horizon;
+    struct ptx_verify *verify; /* ptx_verify() */
 };
 
 /* ---- tokens and errors (ptx_module.c) ---- */
@@ -155,6 +156,16 @@ enum hd_status ptx_pending_add(struct ptx_parser *p, struct ptx_pending pending)
 /* Fills a symbol's head from the current IDENT. */
 void ptx_sym_from_tok(struct ptx_parser *p, struct ptx_sym *sym, enum ptx_sym_kind kind);
 
+/* ---- checks (ptx_check.c) ---- */
+
+/* Of forms that were seen, by number: ptx_syntax_operands(). */
+struct ptx_checks {
+    uint32_t *at;
+    size_t len, cap;
+};
+enum hd_status ptx_check_func(struct ptx_checks *checks, const struct ptx_module *module,
+                              const struct ptx_func *func) HD_MUST_CHECK;
+
 struct ptx_symtab {
     struct hd_arena *arena;
     struct ptx_sym **buckets;
@@ -210,6 +221,12 @@ enum hd_status ptx_parse_body(struct ptx_parser *p, struct ptx_func *func) HD_MU
 enum hd_status ptx_parse_scoped_body(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
 /* Passes over the body as p->extents says. Current token is '{'. */
 enum hd_status ptx_skip_body(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
+/* Parses and checks the body, of which only the extent stays. Current token is '{'. */
+enum hd_status ptx_verify_body(struct ptx_parser *p, struct ptx_func *func) HD_MUST_CHECK;
+/* Gives up a body whose memory goes: the function is as it was `before`, behind its head. */
+void ptx_func_forget(struct ptx_func *func, const struct ptx_func *before);
+/* The length without NULs at the end; HD_BAD_PTX: offsets and lines of the text need 32 bits. */
+enum hd_status ptx_text_trim(const char *text, size_t *inout_len, const char *name) HD_MUST_CHECK;
 /* Everything behind ptx_lex_init(). */
 enum hd_status ptx_parse_module(struct ptx_parser *p, const char *name) HD_MUST_CHECK;
 void ptx_parser_fini(struct ptx_parser *p);

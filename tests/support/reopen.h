@@ -1,8 +1,8 @@
 /*
  * Bodies on demand against the whole parse: reopen_compare() opens a text that ptx_parse() took,
  * with the extents that it found, reads the bodies in the order that `seed` says, and compares
- * everything: statements, places, operands and which declaration each operand means. NULL when all
- * is the same; otherwise what is not.
+ * everything: statements, places, operands and which declaration each operand means. ptx_verify()
+ * has to agree, too. NULL when all is the same; otherwise what is not.
  */
 #ifndef HD_TESTS_REOPEN_H
 #define HD_TESTS_REOPEN_H
@@ -166,6 +166,30 @@ static inline const char *reopen_print(const struct ptx_module *whole,
     return same ? NULL : "the printed text";
 }
 
+static inline bool reopen_found(void *user, const struct ptx_extent *extent)
+{
+    struct reopen_funcs *funcs = user;
+    return hd_vec_push(&funcs->extents, *extent);
+}
+
+/* ptx_verify() against ptx_check(), which gave `want`: the same verdict, the same extents. */
+static inline const char *reopen_verify(const char *text, size_t len,
+                                        const struct reopen_funcs *whole, enum hd_status want)
+{
+    struct reopen_funcs found = {0};
+    size_t size_B = whole->extents.len * sizeof(struct ptx_extent);
+    enum hd_status status = ptx_verify(text, len, "t", reopen_found, &found);
+    const char *why = NULL;
+
+    if (status != HD_NO_MEMORY && want != HD_NO_MEMORY && status != want)
+        why = "the verdict";
+    else if (status == HD_OK && (found.extents.len != whole->extents.len ||
+                                 (size_B && memcmp(found.extents.at, whole->extents.at, size_B))))
+        why = "the extents that were verified";
+    reopen_funcs_fini(&found);
+    return why;
+}
+
 static inline const char *reopen_compare(const char *text, size_t len,
                                          const struct ptx_module *whole, uint64_t seed)
 {
@@ -177,10 +201,11 @@ static inline const char *reopen_compare(const char *text, size_t len,
 
     if (copy && reopen_collect(&funcs, whole)) {
         memcpy(copy, text, len);
+        why = reopen_verify(copy, len, &funcs, ptx_check(whole));
         status = ptx_open(copy, len, "t", funcs.extents.at, funcs.extents.len, &module);
-        if (status == HD_OK)
+        if (status == HD_OK && !why)
             why = reopen_read(&funcs, module, seed);
-        else if (status != HD_NO_MEMORY)
+        else if (status != HD_OK && status != HD_NO_MEMORY)
             why = hd_error_message();
         if (status == HD_OK && !why)
             why = reopen_print(whole, module);

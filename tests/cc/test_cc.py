@@ -17,7 +17,8 @@ HEDDLE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 MODE = (sys.argv[3:] or ["quick"])[0]
 HERE = os.path.join(ROOT, "tests/cc")
 INCLUDE = os.path.join(ROOT, "include/cuda")
-CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h", "mma.h"}  # need clang's CUDA mode or clang
+CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h",
+             "mma.h"}  # need clang's CUDA mode or clang
 SYSTEM_CALLS = {"vprintf", "malloc", "free", "__assertfail"}  # what a device's system provides
 count = 0
 failed = 0

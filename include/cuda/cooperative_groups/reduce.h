@@ -21,14 +21,30 @@ HEDDLE_OPERATOR(bit_or, a | b)
 HEDDLE_OPERATOR(bit_xor, a ^ b)
 #undef HEDDLE_OPERATOR
 
-/* The same value in every member: a butterfly over the tile. */
+/* The same value in every member: a butterfly over the tile, over each warp of a larger one. */
+namespace heddle {
+template <bool _Large> struct tile_reduce {
+    template <unsigned int _Np, class _Parent, class _Tp, class _Op>
+    static HEDDLE_MEMBER _Tp of(const thread_block_tile<_Np, _Parent> &group, _Tp value, _Op op)
+    {
+#pragma unroll
+        for (unsigned int step = _Np / 2; step > 0; step /= 2)
+            value = op(value, group.shfl_xor(value, step));
+        return value;
+    }
+};
+template <> struct tile_reduce<true> {
+    template <unsigned int _Np, class _Parent, class _Tp, class _Op>
+    static HEDDLE_MEMBER _Tp of(const thread_block_tile<_Np, _Parent> &group, _Tp value, _Op op)
+    {
+        return group.heddle_combine(tile_reduce<false>::of(thread_block_tile<32>(), value, op), op);
+    }
+};
+} // namespace heddle
 template <unsigned int _Np, class _Parent, class _Tp, class _Op>
 HEDDLE_CG _Tp reduce(const thread_block_tile<_Np, _Parent> &group, _Tp value, _Op op)
 {
-#pragma unroll
-    for (unsigned int step = _Np / 2; step > 0; step /= 2)
-        value = op(value, group.shfl_xor(value, step));
-    return value;
+    return heddle::tile_reduce<(_Np > 32)>::of(group, value, op);
 }
 
 /* Members in rank order; the first holds the result and hands it out. */

@@ -108,11 +108,49 @@ class thread_group {
     unsigned int count_, rank_;
 };
 
+namespace heddle {
+
+/*
+ * What a tile of more than a warp needs in shared memory: how many threads arrived, and room to pass a value. Counts
+ * only grow; the barrier of a tile is over when they reach the next multiple of its size.
+ */
+struct tile_memory {
+    unsigned int arrived;
+    unsigned int pad[3];
+    unsigned char value[64];
+};
+
+/* Tiles of 64, 128, 256, 512 and 1024 threads of a block of 1024: the place of the first of each size. */
+HEDDLE_CG unsigned int tile_place(unsigned int size)
+{
+    return size == 64 ? 0 : size == 128 ? 16 : size == 256 ? 24 : size == 512 ? 28 : 30;
+}
+
+} // namespace heddle
+
+/* In shared memory, for this_thread_block(): lets a block be divided into tiles of more than a warp. */
+template <unsigned int _MaxBlockSize = 1024> struct block_tile_memory {
+    heddle::tile_memory heddle_tiles[31];
+};
+
 class thread_block : public thread_group {
   public:
     HEDDLE_MEMBER thread_block()
-        : thread_group(0, heddle::block_threads(), heddle::thread_in_block())
+        : thread_group(0, heddle::block_threads(), heddle::thread_in_block()), tiles_(nullptr)
     {
+    }
+    /* All threads of the block call it. */
+    template <unsigned int _MaxBlockSize>
+    HEDDLE_MEMBER explicit thread_block(block_tile_memory<_MaxBlockSize> &memory) : thread_block()
+    {
+        tiles_ = memory.heddle_tiles;
+        for (unsigned int i = rank_; i < 31; i += count_)
+            tiles_[i].arrived = 0;
+        __syncthreads();
+    }
+    HEDDLE_MEMBER heddle::tile_memory *heddle_tiles() const
+    {
+        return tiles_;
     }
     static HEDDLE_MEMBER void sync()
     {
@@ -146,11 +184,19 @@ class thread_block : public thread_group {
     {
         return group_dim();
     }
+
+  private:
+    heddle::tile_memory *tiles_;
 };
 
 HEDDLE_CG thread_block this_thread_block()
 {
     return thread_block();
+}
+template <unsigned int _MaxBlockSize>
+HEDDLE_CG thread_block this_thread_block(block_tile_memory<_MaxBlockSize> &memory)
+{
+    return thread_block(memory);
 }
 
 /* All threads of a cooperative launch. */

@@ -1,11 +1,12 @@
 /*
  * Cooperative groups within a warp: tiles of a power of two and the threads that happen to be
- * active. Part of cooperative_groups.h. A tile larger than a warp is not available.
+ * active. Part of cooperative_groups.h.
  */
 #ifndef HEDDLE_CUDA_CG_TILE_H
 #define HEDDLE_CUDA_CG_TILE_H
 
 #include "heddle/cg_base.h"
+#include "heddle/cg_block_tile.h"
 
 namespace cooperative_groups {
 
@@ -138,10 +139,10 @@ HEDDLE_CG coalesced_group coalesced_threads()
     return coalesced_group(__activemask());
 }
 
-/* N consecutive lanes; N is 1, 2, 4, 8, 16 or 32. */
-template <unsigned int _Np, class _Parent = void> class thread_block_tile : public thread_group {
+/* N consecutive lanes; N is 1, 2, 4, 8, 16 or 32, and more in cg_block_tile.h. */
+template <unsigned int _Np, class _Parent> class thread_block_tile : public thread_group {
     static_assert(_Np >= 1 && _Np <= 32 && (_Np & (_Np - 1)) == 0,
-                  "tiles have a power of two of up to 32 threads");
+                  "tiles have a power of two of up to 1024 threads");
 
   public:
     HEDDLE_MEMBER thread_block_tile() : thread_group(lanes(), _Np, heddle::lane() & (_Np - 1))
@@ -245,10 +246,24 @@ template <unsigned int _Np, class _Parent = void> class thread_block_tile : publ
 };
 
 /* Splits a block or a larger tile. */
+namespace heddle {
+template <unsigned int _Np, class _Parent, bool _Large = (_Np > 32)> struct tile_of {
+    static HEDDLE_MEMBER thread_block_tile<_Np, _Parent> make(const _Parent &)
+    {
+        return thread_block_tile<_Np, _Parent>();
+    }
+};
+template <unsigned int _Np, class _Parent> struct tile_of<_Np, _Parent, true> {
+    static HEDDLE_MEMBER thread_block_tile<_Np, _Parent> make(const _Parent &parent)
+    {
+        return thread_block_tile<_Np, _Parent>(parent.heddle_tiles());
+    }
+};
+} // namespace heddle
 template <unsigned int _Np, class _Parent>
-HEDDLE_CG thread_block_tile<_Np, _Parent> tiled_partition(const _Parent &)
+HEDDLE_CG thread_block_tile<_Np, _Parent> tiled_partition(const _Parent &parent)
 {
-    return thread_block_tile<_Np, _Parent>();
+    return heddle::tile_of<_Np, _Parent>::make(parent);
 }
 HEDDLE_CG coalesced_group tiled_partition(const coalesced_group &parent, unsigned int count)
 {

@@ -310,6 +310,16 @@ HEDDLE_HALF_HD __half __float2half_rz(float f)
     return f < 0.0f ? __float2half_ru(f) : __float2half_rd(f);
 }
 
+/* Is a half, which the integer was rounded to, above it? */
+HEDDLE_HALF_HD bool heddle_f16_above(float rounded, long long v)
+{
+    return rounded > 65504.0f || (rounded >= -65504.0f && (long long)rounded > v);
+}
+HEDDLE_HALF_HD bool heddle_f16_below(float rounded, long long v)
+{
+    return rounded < -65504.0f || (rounded <= 65504.0f && (long long)rounded < v);
+}
+
 /* Integers. Results outside the integer's range saturate, a NaN gives 0, as cvt does. */
 #define HEDDLE_INTEGER(name, type)                                                                 \
     HEDDLE_HALF_DEV type __half2##name##_rn(__half a)                                              \
@@ -331,6 +341,20 @@ HEDDLE_HALF_HD __half __float2half_rz(float f)
     HEDDLE_HALF_HD __half __##name##2half_rn(type v)                                               \
     {                                                                                              \
         return __half(v);                                                                          \
+    }                                                                                              \
+    HEDDLE_HALF_HD __half __##name##2half_rd(type v)                                               \
+    {                                                                                              \
+        __half a(v);                                                                               \
+        return heddle_f16_above((float)a, (long long)v) ? heddle_f16_step(a, 0) : a;               \
+    }                                                                                              \
+    HEDDLE_HALF_HD __half __##name##2half_ru(type v)                                               \
+    {                                                                                              \
+        __half a(v);                                                                               \
+        return heddle_f16_below((float)a, (long long)v) ? heddle_f16_step(a, 1) : a;               \
+    }                                                                                              \
+    HEDDLE_HALF_HD __half __##name##2half_rz(type v)                                               \
+    {                                                                                              \
+        return v < 0 ? __##name##2half_ru(v) : __##name##2half_rd(v);                              \
     }
 #include "heddle/half_integer.h"
 HEDDLE_INTEGER(int, int)

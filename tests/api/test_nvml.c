@@ -150,6 +150,20 @@ static void test_facts(nvmlDevice_t device)
     bad(INVALID_ARGUMENT, nvmlDeviceGetPciInfo_v3(device, NULL));
 }
 
+static void test_clocks(nvmlDevice_t device)
+{
+    unsigned clock = 0, max = 0;
+
+    good(nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &clock));
+    good(nvmlDeviceGetMaxClockInfo(device, NVML_CLOCK_SM, &max));
+    ok(clock > 0 && clock <= max, "the clock of an SM: %u of %u MHz", clock, max);
+    clock = 0;
+    good(nvmlDeviceGetClockInfo(device, NVML_CLOCK_MEM, &clock));
+    ok(clock > 0, "of memory: %u MHz", clock);
+    bad(INVALID_ARGUMENT, nvmlDeviceGetClockInfo(device, NVML_CLOCK_COUNT, &clock));
+    bad(INVALID_ARGUMENT, nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, NULL));
+}
+
 static void test_memory(nvmlDevice_t device)
 {
     nvmlMemory_t m, before;
@@ -179,6 +193,7 @@ static void test_memory(nvmlDevice_t device)
     bad(ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetMemoryInfo_v2(device, &m2));
     bad(INVALID_ARGUMENT, nvmlDeviceGetMemoryInfo_v2(device, NULL));
     bad(INVALID_ARGUMENT, nvmlDeviceGetMemoryInfo(device, NULL));
+    test_clocks(device);
     (void)cuDevicePrimaryCtxReset_v2(1);
 }
 

@@ -243,6 +243,11 @@ def test_runs(work):
         for env in ([], ["HEDDLE_STRICT=1"], ["HEDDLE_DEVICE=interp"], ["HEDDLE_CPU=generic"]):
             done = run("env", *env, program)
             ok(done.returncode == 0 and done.stdout == "all right\n", f"and is right {' '.join(env)}", done.stdout + done.stderr)
+    program = os.path.join(work, "half")
+    done = cc(os.path.join(HERE, "run/half_integers.cu"), "-o", program)
+    if done.returncode == 0:
+        done = run(program)
+    ok(done.returncode == 0 and done.stdout == "all right\n", "integers to half, rounded down, up and to zero", done.stdout + done.stderr)
     source = os.path.join(HERE, "run/wmma.cu")
     for arch, flags, machine, device in (("sm_75", ["-DOLD"], "t4", "cpu"), ("sm_80", [], "a100", "interp"),
                                          ("sm_90", [], "h100", "cpu"), ("sm_120", [], "rtx5090", "cpu")):

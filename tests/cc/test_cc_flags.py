@@ -65,6 +65,8 @@ check("--default-stream per-thread", ["--default-stream", "per-thread"],
 check("-shared", ["-shared", "-Xcompiler", "-fPIC"], last=["-shared"])
 check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.path.dirname(os.path.realpath(
     os.path.join(os.path.dirname(HEDDLE), "../../src/api/runtime/libcudart.so.13")))])
+check("what nvcc lets pass is no error, unless it is asked for", ["-Wc++11-narrowing"],
+      device=["-Wno-c++11-narrowing", "-Wc++11-narrowing"])
 check("-noeh", ["-noeh"], host=["-fno-exceptions"])
 check("options without meaning here", ["-dlto", "--display-error-number", "-extra-device-vectorization",
       "--forward-unknown-to-host-linker", "-forward-unknown-to-host-compiler"], device=["k.cu"],

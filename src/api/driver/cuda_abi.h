@@ -102,8 +102,8 @@ typedef struct CUeglFrame_st {
 void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MAX]);
 
 /*
- * The library's variable is this memory of the program's, and is managed. Before the library is used
- * in a context; the name stays the caller's.
+ * The library's variable is this memory of the program's, and is managed. Before the library is
+ * used in a context; the name stays the caller's.
  */
 CUresult heddle_library_place(CUlibrary library, const char *name, void *memory, size_t size_B);
 

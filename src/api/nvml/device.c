@@ -279,3 +279,27 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device,
             *arch = rows[i].arch;
     return NVML_SUCCESS;
 }
+
+HD_EXPORT nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type,
+                                                 unsigned int *clock)
+{
+    CUdevice ordinal;
+    int clock_kHz;
+
+    ML_TRY(get_ordinal(device, &ordinal));
+    if (!clock || type < NVML_CLOCK_GRAPHICS || type >= NVML_CLOCK_COUNT)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    ML_TRY(ml_result(cuDeviceGetAttribute(&clock_kHz,
+                                          type == NVML_CLOCK_MEM
+                                              ? CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE
+                                              : CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+                                          ordinal)));
+    *clock = (unsigned)clock_kHz / 1000;
+    return NVML_SUCCESS;
+}
+
+HD_EXPORT nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type,
+                                              unsigned int *clock)
+{
+    return nvmlDeviceGetMaxClockInfo(device, type, clock);
+}

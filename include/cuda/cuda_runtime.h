@@ -4,6 +4,7 @@
  */
 #ifndef HEDDLE_CUDA_RUNTIME_H
 #define HEDDLE_CUDA_RUNTIME_H
+#define __CUDA_RUNTIME_H__ /* programs ask whether the header was included */
 
 /* By this name a toolkit's headers beside the program know that they are not needed any more. */
 #define __CUDA_RUNTIME_H__

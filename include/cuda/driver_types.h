@@ -6,6 +6,7 @@
  */
 #ifndef HEDDLE_CUDA_DRIVER_TYPES_H
 #define HEDDLE_CUDA_DRIVER_TYPES_H
+#define __DRIVER_TYPES_H__ /* programs ask whether the header was included */
 
 /* By this name a toolkit's headers beside the program know that they are not needed any more. */
 #define __DRIVER_TYPES_H__

@@ -8,6 +8,7 @@
 /* By this name a toolkit's headers beside the program know that they are not needed any more. */
 #define __CUDA_BF16_H__
 
+#include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
 #if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
@@ -42,6 +43,19 @@ static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(double d)
     __builtin_memcpy(&f, &u, 4);
     return heddle_bits_bf16(f);
 }
+/* An odd place where a double has none left: it says that something was there, and is no tie. */
+#define HEDDLE_INTEGER(type)                                                                       \
+    static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(type v)                  \
+    {                                                                                              \
+        if ((v & 0x7ff) && (v < 0 ? v < (type)-(1ll << 53) : v > (type)(1ll << 53)))               \
+            v = (v & ~(type)0x7ff) | 0x800;                                                        \
+        return heddle_bits_bf16((double)v);                                                        \
+    }
+HEDDLE_INTEGER(long)
+HEDDLE_INTEGER(unsigned long)
+HEDDLE_INTEGER(long long)
+HEDDLE_INTEGER(unsigned long long)
+#undef HEDDLE_INTEGER
 #define HEDDLE_INTEGER(type)                                                                       \
     static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(type v)                  \
     {                                                                                              \
@@ -51,10 +65,6 @@ HEDDLE_INTEGER(short)
 HEDDLE_INTEGER(unsigned short)
 HEDDLE_INTEGER(int)
 HEDDLE_INTEGER(unsigned int)
-HEDDLE_INTEGER(long)
-HEDDLE_INTEGER(unsigned long)
-HEDDLE_INTEGER(long long)
-HEDDLE_INTEGER(unsigned long long)
 #undef HEDDLE_INTEGER
 
 /* The bits alone, for unions and shared memory. */
@@ -70,6 +80,10 @@ struct __align__(2) __nv_bfloat16 {
     unsigned short __x;
 
     __nv_bfloat16() = default;
+    __host__ __device__ explicit __nv_bfloat16(__half h)
+    {
+        __x = heddle_bits_bf16((float)h);
+    }
     __host__ __device__ constexpr __nv_bfloat16(const __nv_bfloat16_raw &raw) : __x(raw.x)
     {
     }
@@ -105,9 +119,16 @@ struct __align__(2) __nv_bfloat16 {
 #undef HEDDLE_INTEGER
     __host__ __device__ operator float() const
     {
+#if defined(__CUDA_ARCH__)
         __bf16 n;
         __builtin_memcpy(&n, &__x, 2);
         return (float)n;
+#else /* clang makes -(float)n a call of a library that programs do not have */
+        unsigned int bits = (unsigned int)__x << 16;
+        float f;
+        __builtin_memcpy(&f, &bits, 4);
+        return f;
+#endif
     }
     __host__ __device__ operator __nv_bfloat16_raw() const
     {
@@ -160,6 +181,11 @@ struct __align__(2) __nv_bfloat16 {
         return *this = __nv_bfloat16(f);
     }
 };
+
+inline __host__ __device__ __half::__half(__nv_bfloat16 f)
+{
+    __x = heddle_bits_f16((float)f);
+}
 
 struct __align__(4) __nv_bfloat162 {
     __nv_bfloat16 x;
@@ -327,6 +353,15 @@ HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rz(float f)
     return f < 0.0f ? __float2bfloat16_ru(f) : __float2bfloat16_rd(f);
 }
 
+/* How a value compares that an integer, given by sign and magnitude, was rounded to: <, =, > 0. */
+HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned long long magnitude)
+{
+    float r = is_negative ? -rounded : rounded;
+    bool is_above = r >= 18446744073709551616.0f || (unsigned long long)r > magnitude;
+    bool is_below = !is_above && (unsigned long long)r < magnitude;
+    return is_negative ? is_below - is_above : is_above - is_below;
+}
+
 /* Integers. Results outside the integer's range saturate, a NaN gives 0, as cvt does. */
 #define HEDDLE_INTEGER(name, type)                                                                 \
     HEDDLE_HALF_DEV type __bfloat162##name##_rn(__nv_bfloat16 a)                                   \
@@ -348,6 +383,22 @@ HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rz(float f)
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rn(type v)                                    \
     {                                                                                              \
         return __nv_bfloat16(v);                                                                   \
+    }                                                                                              \
+    HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rd(type v)                                    \
+    {                                                                                              \
+        __nv_bfloat16 a(v);                                                                        \
+        unsigned long long magnitude = v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v; \
+        return heddle_bf16_compare((float)a, v < 0, magnitude) > 0 ? heddle_bf16_step(a, 0) : a;   \
+    }                                                                                              \
+    HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_ru(type v)                                    \
+    {                                                                                              \
+        __nv_bfloat16 a(v);                                                                        \
+        unsigned long long magnitude = v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v; \
+        return heddle_bf16_compare((float)a, v < 0, magnitude) < 0 ? heddle_bf16_step(a, 1) : a;   \
+    }                                                                                              \
+    HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rz(type v)                                    \
+    {                                                                                              \
+        return v < 0 ? __##name##2bfloat16_ru(v) : __##name##2bfloat16_rd(v);                      \
     }
 #include "heddle/half_integer.h"
 HEDDLE_INTEGER(int, int)

@@ -51,10 +51,13 @@ struct __align__(4) __half2_raw {
     unsigned short y;
 };
 
+struct __nv_bfloat16;
+
 struct __align__(2) __half {
     unsigned short __x;
 
     __half() = default;
+    __host__ __device__ explicit __half(__nv_bfloat16 f); /* in cuda_bf16.h */
     __host__ __device__ constexpr __half(const __half_raw &raw) : __x(raw.x)
     {
     }

@@ -194,3 +194,11 @@ LD_F2(fast_powf)
 {
     return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x));
 }
+
+/* libcu++ declares it for host and device by itself; include/cuda/heddle/device.h says when. */
+extern void __assertfail(const char *message, const char *file, ld_u32 line, const char *function,
+                         ld_u64 char_B);
+LD_FN(void, __assert_fail, const char *message, const char *file, ld_u32 line, const char *function)
+{
+    __assertfail(message, file, line, function, sizeof(char));
+}

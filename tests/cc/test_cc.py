@@ -246,11 +246,18 @@ def test_runs(work):
         for env in ([], ["HEDDLE_STRICT=1"], ["HEDDLE_DEVICE=interp"], ["HEDDLE_CPU=generic"]):
             done = run("env", *env, program)
             ok(done.returncode == 0 and done.stdout == "all right\n", f"and is right {' '.join(env)}", done.stdout + done.stderr)
-    program = os.path.join(work, "half")
-    done = cc(os.path.join(HERE, "run/half_integers.cu"), "-o", program)
+    for kind in ("half", "bfloat"):
+        program = os.path.join(work, kind)
+        done = cc(os.path.join(HERE, f"run/{kind}_integers.cu"), "-o", program)
+        if done.returncode == 0:
+            done = run(program)
+        ok(done.returncode == 0 and done.stdout == "all right\n", f"integers to {kind}, rounded in every mode", done.stdout + done.stderr)
+    program = os.path.join(work, "declared")
+    done = run(os.path.join(os.path.dirname(HEDDLE), "heddle-nvcc"), "-O3", "-DNDEBUG", os.path.join(HERE, "run/assert_declared.cu"),
+               "-o", program)
     if done.returncode == 0:
-        done = run(program)
-    ok(done.returncode == 0 and done.stdout == "all right\n", "integers to half, rounded down, up and to zero", done.stdout + done.stderr)
+        done = run(HEDDLE, "run", program)
+    ok(done.stdout == "all right\n" and "some.h" in done.stderr, "a failed assertion by a declaration of one's own", done.stdout + done.stderr)
     source = os.path.join(HERE, "run/wmma.cu")
     for arch, flags, machine, device in (("sm_75", ["-DOLD"], "t4", "cpu"), ("sm_80", [], "a100", "interp"),
                                          ("sm_90", [], "h100", "cpu"), ("sm_120", [], "rtx5090", "cpu")):

@@ -38,12 +38,17 @@ __device__ void free(void *ptr) __attribute__((nothrow));
 __device__ void *malloc(size_t size_B) __attribute__((nothrow, malloc));
 __device__ void __assertfail(const char *message, const char *file, unsigned int line,
                              const char *function, size_t char_B);
-/* What assert() of the C library expands to. */
+/*
+ * What assert() of the C library expands to. Where that is off libcu++ declares one of its own, for
+ * nvcc on both sides; it is in the device library then.
+ */
+#if !defined(NDEBUG) || !defined(__NVCC__)
 __device__ static inline void __assert_fail(const char *message, const char *file,
                                             unsigned int line, const char *function)
 {
     __assertfail(message, file, line, function, sizeof(char));
 }
+#endif
 }
 
 namespace std {

@@ -36,6 +36,8 @@ __global__ void convert(__half *h, __nv_bfloat16 *b, int *i, float *f, float2 *f
     i[0] = __half2int_rn(h[0]) + __bfloat162int_rz(b[0]);
     h[1] = __float2half_rz(f[0]);
     b[1] = __float2bfloat16_ru(f[1]);
+    b[2] = __nv_bfloat16(h[1]);
+    h[2] = __half(b[2]);
     f2[0] = __half22float2(__floats2half2_rn(f[0], f[1]));
     f2[1] = __bfloat1622float2(__floats2bfloat162_rn(f[0], f[1]));
     h[3] = __int2half_rn(i[4]);

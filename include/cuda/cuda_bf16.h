@@ -354,7 +354,8 @@ HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rz(float f)
 }
 
 /* How a value compares that an integer, given by sign and magnitude, was rounded to: <, =, > 0. */
-HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned long long magnitude)
+HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative,
+                                       unsigned long long magnitude)
 {
     float r = is_negative ? -rounded : rounded;
     bool is_above = r >= 18446744073709551616.0f || (unsigned long long)r > magnitude;
@@ -387,13 +388,15 @@ HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rd(type v)                                    \
     {                                                                                              \
         __nv_bfloat16 a(v);                                                                        \
-        unsigned long long magnitude = v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v; \
+        unsigned long long magnitude =                                                             \
+            v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v;                          \
         return heddle_bf16_compare((float)a, v < 0, magnitude) > 0 ? heddle_bf16_step(a, 0) : a;   \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_ru(type v)                                    \
     {                                                                                              \
         __nv_bfloat16 a(v);                                                                        \
-        unsigned long long magnitude = v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v; \
+        unsigned long long magnitude =                                                             \
+            v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v;                          \
         return heddle_bf16_compare((float)a, v < 0, magnitude) < 0 ? heddle_bf16_step(a, 1) : a;   \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rz(type v)                                    \

@@ -123,7 +123,24 @@ HEDDLE_CVTA(local, 5)
 #undef HEDDLE_CVTA
 
 #include <__clang_cuda_cmath.h>
+/* clang 19 gives these the mask in front of the value, which they take the other way around. */
+#define __nvvm_redux_sync_add(mask, value)  __nvvm_redux_sync_add(value, mask)
+#define __nvvm_redux_sync_umin(mask, value) __nvvm_redux_sync_umin(value, mask)
+#define __nvvm_redux_sync_umax(mask, value) __nvvm_redux_sync_umax(value, mask)
+#define __nvvm_redux_sync_min(mask, value)  __nvvm_redux_sync_min(value, mask)
+#define __nvvm_redux_sync_max(mask, value)  __nvvm_redux_sync_max(value, mask)
+#define __nvvm_redux_sync_or(mask, value)   __nvvm_redux_sync_or(value, mask)
+#define __nvvm_redux_sync_and(mask, value)  __nvvm_redux_sync_and(value, mask)
+#define __nvvm_redux_sync_xor(mask, value)  __nvvm_redux_sync_xor(value, mask)
 #include <__clang_cuda_intrinsics.h>
+#undef __nvvm_redux_sync_add
+#undef __nvvm_redux_sync_umin
+#undef __nvvm_redux_sync_umax
+#undef __nvvm_redux_sync_min
+#undef __nvvm_redux_sync_max
+#undef __nvvm_redux_sync_or
+#undef __nvvm_redux_sync_and
+#undef __nvvm_redux_sync_xor
 #include <__clang_cuda_complex_builtins.h>
 
 #include "heddle/device_atomics.h"

@@ -353,10 +353,10 @@ HEDDLE_HALF_HD __nv_bfloat16 __float2bfloat16_rz(float f)
     return f < 0.0f ? __float2bfloat16_ru(f) : __float2bfloat16_rd(f);
 }
 
-/* How a value compares that an integer, given by sign and magnitude, was rounded to: <, =, > 0. */
-HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative,
-                                       unsigned long long magnitude)
+/* How a value compares that an integer, given by sign and bits, was rounded to: <, =, > 0. */
+HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned long long bits)
 {
+    unsigned long long magnitude = is_negative ? 0ull - bits : bits;
     float r = is_negative ? -rounded : rounded;
     bool is_above = r >= 18446744073709551616.0f || (unsigned long long)r > magnitude;
     bool is_below = !is_above && (unsigned long long)r < magnitude;
@@ -388,16 +388,14 @@ HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative,
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rd(type v)                                    \
     {                                                                                              \
         __nv_bfloat16 a(v);                                                                        \
-        unsigned long long magnitude =                                                             \
-            v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v;                          \
-        return heddle_bf16_compare((float)a, v < 0, magnitude) > 0 ? heddle_bf16_step(a, 0) : a;   \
+        bool is_above = heddle_bf16_compare((float)a, v < 0, (unsigned long long)v) > 0;           \
+        return is_above ? heddle_bf16_step(a, 0) : a;                                              \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_ru(type v)                                    \
     {                                                                                              \
         __nv_bfloat16 a(v);                                                                        \
-        unsigned long long magnitude =                                                             \
-            v < 0 ? 0ull - (unsigned long long)v : (unsigned long long)v;                          \
-        return heddle_bf16_compare((float)a, v < 0, magnitude) < 0 ? heddle_bf16_step(a, 1) : a;   \
+        bool is_below = heddle_bf16_compare((float)a, v < 0, (unsigned long long)v) < 0;           \
+        return is_below ? heddle_bf16_step(a, 1) : a;                                              \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rz(type v)                                    \
     {                                                                                              \

@@ -22,6 +22,8 @@ NODES = {"12": ("BOTH", "V12"), "13": ("BOTH", "V13")}
 Param = collections.namedtuple("Param", "out inout opt type name default")
 
 
+# Work while a checkpoint keeps all other calls waiting.
+ANYTIME = re.compile("cuCheckpoint")
 # What these return is the failure of another call.
 NO_FAILURE = {"cudaGetLastError", "cudaPeekAtLastError"}
 
@@ -206,7 +208,8 @@ def c_function(api, entry, symbol, twin):
     if entry.tells():
         values = ", ".join(p.name for p in entry.params) or "0"
         if symbol not in NO_FAILURE:
-            call = f"API_RUN({entry.symbol}, {call})"
+            run = "API_RUN_ANYTIME" if ANYTIME.match(entry.symbol) else "API_RUN"
+            call = f"{run}({entry.symbol}, {call})"
         yield "    if (HD_LIKELY(!heddle_tap_kinds_wanted()))"
         yield f"        return {call};"
         yield f"    const struct {tag(entry, entry.symbol)}_params tell_args_ = {{{values}}};"

@@ -268,6 +268,21 @@ static enum hd_status queues_note(struct core_context *ctx, struct queues *queue
     return status;
 }
 
+bool core_context_is_idle(struct core_context *ctx)
+{
+    bool idle = hal_queue_is_idle(ctx->legacy->queue);
+
+    hd_lock_acquire(&ctx->lock);
+    for (struct core_stream *s = ctx->streams; s && idle; s = s->next)
+        idle = hal_queue_is_idle(s->queue);
+    for (struct core_stream *s = ctx->draining_streams; s && idle; s = s->next)
+        idle = hal_queue_is_idle(s->queue);
+    for (size_t i = 0; i < ctx->idle_queues.len && idle; i++)
+        idle = hal_queue_is_idle(ctx->idle_queues.at[i]);
+    hd_lock_release(&ctx->lock);
+    return idle;
+}
+
 enum hd_status core_context_synchronize(struct core_context *ctx)
 {
     struct hal_device *hal = ctx->device->hal;

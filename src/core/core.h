@@ -108,6 +108,18 @@ enum hd_status core_device_attribute(const struct core_device *d, int number, in
  */
 unsigned core_visible_parse(const char *list, const uint8_t (*uuids)[16], unsigned count,
                             unsigned *out_order);
+/* A device takes the place of another one. */
+struct core_device_pair {
+    uint8_t old_uuid[16], new_uuid[16];
+};
+/*
+ * After a checkpoint: what the process knows as one device is another one from now on. Its devices
+ * are all of one kind, so that is told by identifiers alone. HD_BAD_ARG, and nothing changes: a
+ * device of the process is in no pair, one is in two, or there is none with an identifier. Nobody
+ * is inside a call.
+ */
+enum hd_status core_devices_replace(const struct core_device_pair *pairs, unsigned npairs)
+    HD_MUST_CHECK;
 /* "GPU-48454444-4c45-..." */
 #define CORE_UUID_TEXT_B 41
 void core_uuid_text(const uint8_t uuid[16], char out_text[CORE_UUID_TEXT_B]);
@@ -379,6 +391,8 @@ enum core_limit {
 enum hd_status core_context_limit_set(struct core_context *ctx, enum core_limit limit,
                                       uint64_t value) HD_MUST_CHECK;
 uint64_t core_context_limit(const struct core_context *ctx, enum core_limit limit);
+/* Everything that was submitted is complete. */
+bool core_context_is_idle(struct core_context *ctx);
 /* Waits for all work of the context. */
 enum hd_status core_context_synchronize(struct core_context *ctx) HD_MUST_CHECK;
 

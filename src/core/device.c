@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/checkpoint.h"
 #include "core/core.h"
 #include "core/memory.h"
 #include "core/multicast.h"
@@ -165,6 +166,62 @@ static void say_why(enum hd_status status)
     said = true;
 }
 
+/* ---- devices in the place of others */
+
+/* The index of the device that `uuid` names; -1: none of those that there are. */
+static int index_of(const uint8_t uuid[16])
+{
+    uint8_t other[16];
+
+    for (unsigned i = 0; i < device_total(); i++) {
+        uuid_make(i, other);
+        if (!memcmp(uuid, other, sizeof(other)))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* For each device by its index, which one takes its place; -1: not said. */
+static enum hd_status pairs_read(const struct core_device_pair *pairs, unsigned npairs,
+                                 int out_next[CORE_DEVICES_MAX])
+{
+    uint64_t taken = 0;
+
+    for (unsigned i = 0; i < CORE_DEVICES_MAX; i++)
+        out_next[i] = -1;
+    for (unsigned i = 0; i < npairs; i++) {
+        int old = index_of(pairs[i].old_uuid), new = index_of(pairs[i].new_uuid);
+
+        if (old < 0 || new < 0)
+            return hd_error(HD_BAD_ARG, "pair %u of devices names one that is not there", i);
+        if (out_next[old] >= 0 || taken >> new & 1)
+            return hd_error(HD_BAD_ARG, "pair %u names a device that another pair has named", i);
+        out_next[old] = new;
+        taken |= 1ull << new;
+    }
+    return HD_OK;
+}
+
+enum hd_status core_devices_replace(const struct core_device_pair *pairs, unsigned npairs)
+{
+    int next[CORE_DEVICES_MAX];
+
+    HD_TRY(pairs_read(pairs, npairs, next));
+    for (unsigned i = 0; i < core_device_count(); i++)
+        if (next[index_of(devices[i].uuid)] < 0)
+            return hd_error(HD_BAD_ARG, "no pair says which device takes the place of device %u",
+                            i);
+    for (unsigned i = 0; i < core_device_count(); i++) {
+        struct core_device *d = &devices[i];
+        int old = index_of(d->uuid), new = next[old];
+
+        d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID] += new - old;
+        d->pci_bus = d->attributes[CORE_ATTRIBUTE_PCI_BUS_ID];
+        uuid_make((unsigned)new, d->uuid);
+    }
+    return HD_OK;
+}
+
 /* What still runs must not keep the process from ending, nor waits that destructors make. */
 static void at_exit(void)
 {
@@ -190,6 +247,7 @@ enum hd_status core_init(void)
         if (status == HD_OK) {
             (void)atexit(at_exit);
             atomic_store_explicit(&ndevices, count, memory_order_release);
+            (void)!core_checkpoint_init(); /* what fails is logged; without it all else works */
         }
     }
     hd_lock_release(&init_lock);

@@ -275,3 +275,17 @@ bool core_handle_is(enum core_handle_kind kind, const void *handle)
 {
     return core_handle_peek(kind, handle) != NULL;
 }
+
+void *core_handle_next(enum core_handle_kind kind, uint32_t *at)
+{
+    uint64_t touched = core_handle_usage(kind).touched;
+    char *base = atomic_load_explicit(&slabs[kind].base, memory_order_acquire);
+
+    while (*at < touched) {
+        struct core_object *object = (struct core_object *)(base + (*at)++ * kinds[kind].cell_B);
+
+        if (core_object_ref_live(object))
+            return object;
+    }
+    return NULL;
+}

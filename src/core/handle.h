@@ -114,6 +114,8 @@ void *core_object_handle(const struct core_object *object);
 void *core_handle_lookup(enum core_handle_kind kind, const void *handle);
 /* Is this the handle of a live object of the kind? Any value may be asked. */
 bool core_handle_is(enum core_handle_kind kind, const void *handle);
+/* The live objects of a kind, one at a time, with references; NULL: no more. *at is 0 at first. */
+void *core_handle_next(enum core_handle_kind kind, uint32_t *at);
 /*
  * The same without a reference, for devices: NULL, or an object that may go at any time. Its memory
  * stays.

@@ -98,7 +98,6 @@ static void test_refused(void)
     CUgraphicsResource resource = (CUgraphicsResource)&resource;
     CUmemDecompressParams decompress = {0};
     CUasyncCallbackHandle async;
-    CUprocessState state;
     CUdeviceptr p;
     size_t n;
     int fd;
@@ -110,8 +109,6 @@ static void test_refused(void)
     eq_u64(cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)1,
                                       CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
            CUDA_ERROR_INVALID_VALUE, "of something else");
-    eq_u64(cuCheckpointProcessGetState(1, &state), CUDA_ERROR_NOT_SUPPORTED, "checkpoints");
-    eq_u64(cuCheckpointProcessLock(-1, NULL), CUDA_ERROR_INVALID_VALUE, "no process");
     eq_u64(cuMemBatchDecompressAsync(&decompress, 1, 0, &n, NULL), CUDA_ERROR_NOT_SUPPORTED,
            "decompression");
     success(cuMemAlloc_v2(&p, 4096), "memory");

@@ -4,8 +4,18 @@
 
 #include "api/driver/describe.h"
 #include "api/driver/driver.h"
+#include "core/calls.h"
 
 #define API_RUN(symbol, expr)                                                                      \
+    ({                                                                                             \
+        struct core_caller *caller_ = core_call_enter();                                           \
+        CUresult entered_result_ = API_RUN_ANYTIME(symbol, expr);                                  \
+        core_call_leave(caller_);                                                                  \
+        entered_result_;                                                                           \
+    })
+
+/* The same for what has to work while others wait (core/calls.h). */
+#define API_RUN_ANYTIME(symbol, expr)                                                              \
     ({                                                                                             \
         CUresult run_result_ = (expr);                                                             \
         if (HD_UNLIKELY(run_result_))                                                              \

@@ -6,28 +6,6 @@
 
 #define REFUSE(what) return drv_error(CUDA_ERROR_NOT_SUPPORTED, "%s: " what, api_name_)
 
-/*
- * ---- checkpoints: CRIU and its like save what is in host memory anyway. A lock would have to know
- * of every call that is under way, and all of device memory would have to move and come back.
- */
-
-#define CHECKPOINT(symbol, params, cond)                                                           \
-    CUresult drv_##symbol params                                                                   \
-    {                                                                                              \
-        API_CALL(symbol);                                                                          \
-        API_CHECK(pid > 0);                                                                        \
-        API_CHECK(cond);                                                                           \
-        REFUSE("checkpoints of processes");                                                        \
-    }
-
-CHECKPOINT(cuCheckpointProcessGetState, (int pid, CUprocessState *state), state)
-CHECKPOINT(cuCheckpointProcessGetRestoreThreadId, (int pid, int *tid), tid)
-CHECKPOINT(cuCheckpointProcessLock, (int pid, CUcheckpointLockArgs *args), args || !args)
-CHECKPOINT(cuCheckpointProcessCheckpoint, (int pid, CUcheckpointCheckpointArgs *args),
-           args || !args)
-CHECKPOINT(cuCheckpointProcessRestore, (int pid, CUcheckpointRestoreArgs *args), args || !args)
-CHECKPOINT(cuCheckpointProcessUnlock, (int pid, CUcheckpointUnlockArgs *args), args || !args)
-
 /* ---- devices */
 
 CUresult drv_cuDeviceGetNvSciSyncAttributes(void *list, CUdevice dev, int flags)

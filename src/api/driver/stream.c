@@ -290,6 +290,9 @@ CUresult drv_cuStreamCopyAttributes(CUstream to, CUstream from)
     API_CALL(cuStreamCopyAttributes);
     API_CONTEXT(ctx);
     API_STREAM(ctx, dst, to);
+    /* Looking for the thread's own stream once more drops the one before, if it was destroyed. */
+    __attribute__((cleanup(core_stream_unref_at), unused)) struct core_stream *kept =
+        core_stream_ref(dst);
     API_STREAM(ctx, src, from);
     return drv_result(core_stream_attributes_copy(dst, src));
 }

@@ -174,8 +174,31 @@ static void refused(void)
     FAILS(cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)9,
                                      CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER),
           CUDA_ERROR_INVALID_VALUE);
-    CUprocessState state;
-    TRUE(cuCheckpointProcessGetState(getpid(), &state) != CUDA_SUCCESS);
+    OK(cuMemFree(memory));
+}
+
+/* This process keeps itself from calling, and lets itself call again; memory stays. */
+static void checkpoints()
+{
+    CUcheckpointLockArgs limit = {};
+    CUprocessState state = CU_PROCESS_STATE_FAILED;
+    unsigned seen = 0;
+    CUdeviceptr memory;
+
+    OK(cuMemAlloc(&memory, 64));
+    OK(cuMemsetD32(memory, 0xabcd, 16));
+    limit.timeoutMs = 10000;
+    OK(cuCheckpointProcessGetState(getpid(), &state));
+    TRUE(state == CU_PROCESS_STATE_RUNNING);
+    OK(cuCheckpointProcessLock(getpid(), &limit));
+    OK(cuCheckpointProcessCheckpoint(getpid(), NULL));
+    OK(cuCheckpointProcessGetState(getpid(), &state));
+    TRUE(state == CU_PROCESS_STATE_CHECKPOINTED);
+    FAILS(cuCheckpointProcessUnlock(getpid(), NULL), CUDA_ERROR_ILLEGAL_STATE);
+    OK(cuCheckpointProcessRestore(getpid(), NULL));
+    OK(cuCheckpointProcessUnlock(getpid(), NULL));
+    OK(cuMemcpyDtoH(&seen, memory + 60, 4));
+    TRUE(seen == 0xabcd);
     OK(cuMemFree(memory));
 }
 
@@ -188,6 +211,7 @@ int main(void)
     by_version();
     by_the_runtime();
     profilers();
+    checkpoints();
     logs();
     refused();
     return finish();

@@ -114,7 +114,7 @@ OWN = (r"\bown\b", f"    .shared .align 16 .b8 own[{16 * THREADS}];\n",
 OPTIONAL = [SLOTS, LOCAL, ATOMS, LOCK, OWN]
 
 
-def prologue(block, used):
+def prologue(block, used, rows):
     out = []
     for c, n in COUNTS.items():
         out.append(f"    .reg {'.pred' if c == 'p' else CLASS_TYPE[c]} %{c}<{n}>;")
@@ -127,7 +127,8 @@ def prologue(block, used):
                                own="".join(o[1] for o in used)))
     out.append("".join(o[2] for o in used))
     out += [f"    add.u64 %wide{n}, %wide{n}, %in;" for n in (2, 4, 8)]
-    for i, (reg, c, _) in enumerate(ROWS):
+    for row in rows:
+        reg, c, i = row[0], row[1], ROWS.index(row)
         where = f"[%wide{CLASS_B[c]}+{i * 64 % (4 * IN_WORDS - 8 * THREADS * BLOCKS)}]"
         if c == "p":
             out.append(f"    ld.global.b32 %x0, {where}; and.b32 %x0, %x0, 1; setp.ne.u32 {reg}, %x0, 0;")
@@ -137,10 +138,10 @@ def prologue(block, used):
     return "\n".join(out)
 
 
-def epilogue(used):
+def epilogue(used, rows):
     out = ["    bar.sync 0;"]
     out += [f"    mul.wide.u32 %wide{n}, %id, {n}; add.u64 %wide{n}, %wide{n}, %out;" for n in (2, 4, 8)]
-    for reg, c, at in ROWS:
+    for reg, c, at in rows:
         where = f"[%wide{CLASS_B[c]}+{at}]"
         if c == "p":
             out.append(f"    selp.u32 %x0, 1, 0, {reg}; st.global.u32 {where}, %x0;")
@@ -153,8 +154,9 @@ def epilogue(used):
 def frame(seed, body, declarations=""):
     """The whole entry around the statements."""
     used = [o for o in OPTIONAL if re.search(o[0], body + declarations)]
-    return (f"\n.visible .entry fuzz_{seed}(.param .u64 out, .param .u64 in)\n{{\n" + prologue(block_of(seed), used) +
-            declarations + "\n// ---- begin\n" + body + "\n// ---- end\n" + epilogue(used) + "\n}\n")
+    rows = [row for row in ROWS if re.search(row[0] + r"\b", body + declarations)]
+    return (f"\n.visible .entry fuzz_{seed}(.param .u64 out, .param .u64 in)\n{{\n" + prologue(block_of(seed), used, rows) +
+            declarations + "\n// ---- begin\n" + body + "\n// ---- end\n" + epilogue(used, rows) + "\n}\n")
 
 
 def input_bytes(seed):

@@ -34,8 +34,8 @@ def image(name, codec, *entries):
 
 def test_help():
     result = tool("--help")
-    for name in ("run", "shell", "cc", "doctor", "info", "replay", "cache"):
-        tap.ok(f"  {name}  " in result.stdout, f"heddle --help lists {name}", result.stdout)
+    for name in ("run", "shell", "cc", "doctor", "info", "replay", "cache", "checkpoint"):
+        tap.ok(f"\n  {name} " in result.stdout, f"heddle --help lists {name}", result.stdout)
         sub = tool(name, "--help")
         tap.ok(sub.returncode == 0 and sub.stdout.startswith(f"usage: heddle {name}"),
                f"heddle {name} --help", sub.stdout + sub.stderr)

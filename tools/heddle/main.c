@@ -49,7 +49,7 @@ static void print_help(FILE *out)
           "Runs, compiles and examines CUDA programs without NVIDIA software.\n\ncommands:\n",
           out);
     for (const struct cli_command *c = commands; c->name; c++)
-        fprintf(out, "  %-8s %s\n", c->name, c->summary);
+        fprintf(out, "  %-10s %s\n", c->name, c->summary);
     fputs("\noptions:\n"
           "  --json      machine-readable output where the command has one\n"
           "  --version   print the version\n"
@@ -76,8 +76,10 @@ static const struct cli_command *find_command(const char *name)
 /* A name of the executable that stands for a command; NULL for `heddle` itself. */
 static const struct cli_command *command_by_name(const char *path)
 {
-    static const char *const names[][2] = {
-        {"ptxas", "ptxas"}, {"nvcc", "cc"}, {"heddle-nvcc", "cc"}};
+    static const char *const names[][2] = {{"ptxas", "ptxas"},
+                                           {"nvcc", "cc"},
+                                           {"heddle-nvcc", "cc"},
+                                           {"cuda-checkpoint", "checkpoint"}};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
         if (strcmp(name, names[i][0]) == 0)

@@ -102,6 +102,31 @@ static void freshen(struct fuzz *z)
     }
 }
 
+/* Nobody but the thread that has locked the process unlocks it, so nothing else can fail. */
+static CUresult checkpoint(void)
+{
+    CUcheckpointLockArgs limit = {.timeoutMs = 5};
+    int pid = getpid();
+    CUresult result = cuCheckpointProcessLock(pid, &limit);
+
+    if (result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_ILLEGAL_STATE)
+        return CUDA_SUCCESS; /* work that takes longer; another thread's turn */
+    if (result == CUDA_SUCCESS)
+        result = cuCheckpointProcessCheckpoint(pid, NULL);
+    if (result == CUDA_SUCCESS)
+        result = cuCheckpointProcessRestore(pid, NULL);
+    return result == CUDA_SUCCESS ? cuCheckpointProcessUnlock(pid, NULL) : result;
+}
+
+static void checkpoint_beside_calls(struct fuzz *z, unsigned number)
+{
+    z->call = &z->trace->calls[z->trace->next++ % FUZZ_TRACE];
+    *z->call = (struct fuzz_call){.symbol = "a checkpoint", .number = number, .result = -1};
+    z->call->result = checkpoint();
+    if (z->call->result != CUDA_SUCCESS)
+        wrong(z->call, "of a process that was locked");
+}
+
 static void *thread_main(void *arg)
 {
     struct fuzz *z = arg;
@@ -109,6 +134,8 @@ static void *thread_main(void *arg)
     for (unsigned i = 0; i < calls; i++) {
         if (i % 64 == 0)
             freshen(z);
+        if (i % 512 == 511)
+            checkpoint_beside_calls(z, i);
         call(z, choose(z), i);
     }
     return NULL;

@@ -205,6 +205,18 @@ static int wait_for(pid_t child, int *status)
     return 0;
 }
 
+/* Where its threads are, if there is a debugger. */
+static void print_stacks(pid_t child)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command),
+             "timeout 60 gdb -batch -nx -p %d -ex 'thread apply all bt 16' >&2 2>/dev/null",
+             (int)child);
+    fflush(stderr);
+    (void)!system(command);
+}
+
 /* 0: nothing was found. */
 static int round_watched(uint64_t seed)
 {
@@ -218,6 +230,7 @@ static int round_watched(uint64_t seed)
     if (!wait_for(child, &status)) {
         fprintf(stderr, "seed %llu hangs\n", (unsigned long long)seed);
         print_traces();
+        print_stacks(child);
         if (getenv("FUZZ_KEEP")) /* for a debugger */
             pause();
         kill(child, SIGKILL);

@@ -261,6 +261,8 @@ static void fill_conditional(struct fuzz *z, struct cudaConditionalNodeParams *p
 {
     p->handle = fuzz_take(z, FUZZ_CONDITION);
     p->type = (enum cudaGraphConditionalNodeType)fuzz_enum(z);
+    if (p->type == cudaGraphCondTypeWhile) /* structs.c */
+        p->type = cudaGraphCondTypeIf;
     p->size = (unsigned)fuzz_below(z, 5);
 }
 

@@ -457,10 +457,16 @@ void fill_CUgraphEdgeData(struct fuzz *z, unsigned i, void *out)
             (unsigned char)small(z), (unsigned char)small(z), (unsigned char)small(z), {0}};
 }
 
+/*
+ * No loops: the word of a condition may lie where memory was that has been freed, and calls with
+ * its address would keep a loop going for ever.
+ */
 static void fill_conditional(struct fuzz *z, CUDA_CONDITIONAL_NODE_PARAMS *p)
 {
     p->handle = fuzz_take(z, FUZZ_CONDITION);
     p->type = ENUM(CUgraphConditionalNodeType);
+    if (p->type == CU_GRAPH_COND_TYPE_WHILE)
+        p->type = CU_GRAPH_COND_TYPE_IF;
     p->size = (unsigned)small(z);
     p->ctx = TAKE(CUcontext, CONTEXT);
 }

@@ -358,6 +358,34 @@ static void test_kinds_of_results(void)
     success(nvrtcDestroyProgram(&p), "destroy");
 }
 
+/* What only looks like it is left alone, also on the same line. */
+static void test_commas_at_ends_of_arguments(void)
+{
+    static const char source[] =
+        "template <class T, int... N> struct list { int n = sizeof...(N); };\n"
+        "#define FIRST(a, b) a\n"
+        "extern \"C\" __global__ void k(int *out)\n"
+        "{ const char *text = \", >\"; list<int, > none; list<list<int,>,> both; int big = 1'000;\n"
+        "  list<int, 1, 2\n"
+        "    ,\n"
+        "  > two; bool more = FIRST(1, >);\n"
+        "  *out = text[0] + none.n + 100 * two.n + big * (more + both.n); }\n";
+    static const char *const arch = "-arch=sm_90";
+    nvrtcProgram p = program_of(source);
+
+    if (!success(nvrtcCompileProgram(p, 1, &arch), "template arguments that end with a comma"))
+        diag("%s", log_of(p));
+    void *image = cubin_of(p);
+    eq_u64((unsigned)run(image, "k"), ',' + 200 + 1000, "its result");
+    free(image);
+    success(nvrtcDestroyProgram(&p), "destroy");
+
+    p = program_of("template <class T> struct one {};\none<int,,> x;\n");
+    eq_u64(nvrtcCompileProgram(p, 1, &arch), NVRTC_ERROR_COMPILATION, "one comma, not two");
+    log_has(p, "prog.cu(2): error: expected expression");
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
 static void test_errors(void)
 {
     static const struct {
@@ -460,6 +488,7 @@ int main(int argc, char **argv)
     test_language();
     test_names_and_headers();
     test_kinds_of_results();
+    test_commas_at_ends_of_arguments();
     test_errors();
     test_bad_calls();
     test_leftovers(folder);

@@ -19,6 +19,7 @@ struct build {
     const struct rtc_options *options;
     char folder[64];
     struct hd_buf text; /* what clang reads */
+    size_t source_at;   /* where the program's source begins in it */
 };
 
 /* ---- the folder */
@@ -133,6 +134,7 @@ static bool text_make(struct build *b)
         hd_buf_append(text, b->options->prologue.ptr, b->options->prologue.len);
     hd_buf_puts(text, "#include \"heddle/rtc_assert.h\"");
     put_line_marker(text, p->name);
+    b->source_at = text->len;
     hd_buf_puts(text, p->source);
     if (b->options->default_device)
         hd_buf_puts(text, "\n#pragma clang force_cuda_host_device end\n");
@@ -165,8 +167,8 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     clang_args_add(args, "%s", clang);
     clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
     clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
-    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
-                               "-fno-caret-diagnostics -fno-color-diagnostics");
+    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-caret-diagnostics "
+                               "-fno-color-diagnostics");
     /* What nvcc warns of unasked; not that headers use what younger standards have, or replace what
      * NVRTC provides. */
     clang_args_add_words(args, "-Wunused-variable -Wno-c++17-extensions -Wno-c++20-extensions "
@@ -308,17 +310,13 @@ static bool stands_alone(const struct build *b)
 }
 
 /* Runs clang; what it wrote is read from its files. */
-static nvrtcResult clang_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
-                               struct hd_buf *ptx)
+static nvrtcResult clang_once(const struct build *b, const struct clang_args *args,
+                              struct hd_buf *log, struct hd_buf *ptx)
 {
     char log_path[PATH_MAX], ptx_path[PATH_MAX];
-    nvrtcResult result = headers_write(b);
 
-    if (result)
-        return result;
     if (!file_write(b, "heddle-input.cu", b->text.ptr))
         return internal(b->program, "the source");
-    put_rest(b, args);
     (void)snprintf(log_path, sizeof(log_path), "%s/log", b->folder);
     (void)snprintf(ptx_path, sizeof(ptx_path), "%s/out.ptx", b->folder);
     if (clang_run(args, log_path) != HD_OK)
@@ -327,6 +325,22 @@ static nvrtcResult clang_build(const struct build *b, struct clang_args *args, s
         (access(ptx_path, F_OK) == 0 && hd_file_read(ptx_path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK))
         return internal(b->program, "what the compiler wrote");
     return NVRTC_SUCCESS;
+}
+
+/* Until there is nothing left that only clang refuses. */
+static nvrtcResult clang_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
+                               struct hd_buf *ptx)
+{
+    nvrtcResult result = headers_write(b);
+
+    if (result)
+        return result;
+    put_rest(b, args);
+    do
+        result = clang_once(b, args, log, ptx);
+    while (!result && !ptx->len &&
+           rtc_commas_drop(b->text.ptr + b->source_at, b->program->name, log));
+    return result;
 }
 
 /* The same, but for what is kept. */

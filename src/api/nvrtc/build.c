@@ -219,9 +219,6 @@ static void put_rest(const struct build *b, struct clang_args *args)
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (is_of_files(b->options->clang.at[i]))
             clang_args_add(args, "%s", b->options->clang.at[i]);
-    clang_args_add(args, "%s/heddle-input.cu", b->folder);
-    clang_args_add(args, "-o");
-    clang_args_add(args, "%s/out.ptx", b->folder);
 }
 
 /* ---- results */
@@ -309,22 +306,81 @@ static bool stands_alone(const struct build *b)
     return true;
 }
 
-/* Runs clang; what it wrote is read from its files. */
-static nvrtcResult clang_once(const struct build *b, const struct clang_args *args,
+/* Of a file in the folder. */
+static void path_of(const struct build *b, const char *name, char path[PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s/%s", b->folder, name);
+}
+
+/* One run, with what it says behind the log. Its output is `to`, when it worked. */
+static nvrtcResult clang_step(const struct build *b, struct clang_args *args, const char *from,
+                              const char *to, struct hd_buf *log)
+{
+    char path[PATH_MAX];
+    struct hd_buf said;
+
+    clang_args_add(args, "%s/%s", b->folder, from);
+    clang_args_add(args, "-o");
+    clang_args_add(args, "%s/%s", b->folder, to);
+    path_of(b, "log", path);
+    if (clang_run(args, path) != HD_OK)
+        return internal(b->program, "compiler");
+    hd_buf_init(&said);
+    bool worked = hd_file_read(path, LOG_MAX_B, &said) == HD_OK;
+    if (worked && said.len)
+        hd_buf_append(log, said.ptr, said.len);
+    hd_buf_fini(&said);
+    return worked ? NVRTC_SUCCESS : internal(b->program, "what the compiler said");
+}
+
+static bool file_is_there(const struct build *b, const char *name, char path[PATH_MAX])
+{
+    path_of(b, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static nvrtcResult front_run(const struct build *b, const struct clang_args *words,
+                             struct hd_buf *log)
+{
+    struct clang_args args = {0};
+
+    clang_args_add_all(&args, words);
+    clang_args_add_words(&args, CLANG_FRONT_WORDS);
+    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "out.ll", log);
+    clang_args_fini(&args);
+    return result;
+}
+
+static nvrtcResult back_run(const struct build *b, const struct clang_args *words,
+                            struct hd_buf *log)
+{
+    struct clang_args args = {0};
+
+    clang_back_words(words, &args);
+    nvrtcResult result = clang_step(b, &args, "out.ll", "out.ptx", log);
+    clang_args_fini(&args);
+    return result;
+}
+
+/* Without PTX the program has errors. */
+static nvrtcResult clang_once(const struct build *b, const struct clang_args *words,
                               struct hd_buf *log, struct hd_buf *ptx)
 {
-    char log_path[PATH_MAX], ptx_path[PATH_MAX];
+    char path[PATH_MAX];
 
     if (!file_write(b, "heddle-input.cu", b->text.ptr))
         return internal(b->program, "the source");
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", b->folder);
-    (void)snprintf(ptx_path, sizeof(ptx_path), "%s/out.ptx", b->folder);
-    if (clang_run(args, log_path) != HD_OK)
-        return internal(b->program, "compiler");
-    if (hd_file_read(log_path, LOG_MAX_B, log) != HD_OK ||
-        (access(ptx_path, F_OK) == 0 && hd_file_read(ptx_path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK))
+    hd_buf_clear(log);
+    nvrtcResult result = front_run(b, words, log);
+    if (result || !file_is_there(b, "out.ll", path))
+        return result;
+    if (clang_ir_mend(path) != HD_OK)
+        return internal(b->program, "IR");
+    result = back_run(b, words, log);
+    if (!result && file_is_there(b, "out.ptx", path) &&
+        hd_file_read(path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK)
         return internal(b->program, "what the compiler wrote");
-    return NVRTC_SUCCESS;
+    return result;
 }
 
 /* Until there is nothing left that only clang refuses. */

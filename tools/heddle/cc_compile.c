@@ -82,6 +82,8 @@ static void add_device_pass(struct cc_job *job, const char *source, struct cc_ar
                             struct cc_list *cmd)
 {
     cc_list_add(cmd, job->paths.clang);
+    /* What nvcc warns of unasked; the host pass does not repeat it. */
+    cc_list_add(cmd, "-Wunused-variable");
     add_cuda_mode(job, source, cmd);
     cc_add_device_words(cmd, arch);
     if (job->paths.libdevice) {

@@ -49,6 +49,13 @@ void clang_args_add_words(struct clang_args *args, const char *words)
     }
 }
 
+void clang_args_add_all(struct clang_args *args, const struct clang_args *more)
+{
+    for (size_t i = 0; i < more->len; i++)
+        clang_args_add(args, "%s", more->at[i]);
+    args->failed |= more->failed;
+}
+
 void clang_args_fini(struct clang_args *args)
 {
     for (size_t i = 0; i < args->len; i++)

@@ -22,6 +22,7 @@ struct clang_args {
 void clang_args_add(struct clang_args *args, const char *fmt, ...) HD_PRINTF(2, 3);
 /* The words of a text that blanks separate. */
 void clang_args_add_words(struct clang_args *args, const char *words);
+void clang_args_add_all(struct clang_args *args, const struct clang_args *more);
 void clang_args_fini(struct clang_args *args);
 
 /* The C++ driver: HEDDLE_CLANG, or clang 19 where it usually is. HD_NOT_FOUND. */
@@ -44,6 +45,17 @@ unsigned clang_arch(unsigned cc);
  * is 'a', 'f' or 0.
  */
 void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words);
+
+/*
+ * A device pass takes two runs (why: device.c). The first is the command, up to its input, with
+ * these words behind, and writes IR, which clang_ir_mend() changes in place; the second, whose
+ * words clang_back_words() makes of the first's, compiles the IR to PTX.
+ */
+#define CLANG_FRONT_WORDS "-emit-llvm -Xclang -disable-llvm-passes"
+void clang_back_words(const struct clang_args *front, struct clang_args *back);
+enum hd_status clang_ir_mend(const char *path) HD_MUST_CHECK;
+/* What clang_ir_mend() does to the text. */
+void clang_bools_mend(const char *ir, struct hd_buf *out);
 
 /*
  * Runs the command with the log as stdout and stderr and waits. The preloaded libraries of this

@@ -358,6 +358,92 @@ static void test_kinds_of_results(void)
     success(nvrtcDestroyProgram(&p), "destroy");
 }
 
+/* What only looks like it is left alone, also on the same line. */
+static void test_commas_at_ends_of_arguments(void)
+{
+    static const char source[] =
+        "template <class T, int... N> struct list { int n = sizeof...(N); };\n"
+        "#define FIRST(a, b) a\n"
+        "extern \"C\" __global__ void k(int *out)\n"
+        "{ const char *text = \", >\"; list<int, > none; list<list<int,>,> both; int big = 1'000;\n"
+        "  list<int, 1, 2\n"
+        "    ,\n"
+        "  > two; bool more = FIRST(1, >);\n"
+        "  *out = text[0] + none.n + 100 * two.n + big * (more + both.n); }\n";
+    static const char *const arch = "-arch=sm_90";
+    nvrtcProgram p = program_of(source);
+
+    if (!success(nvrtcCompileProgram(p, 1, &arch), "template arguments that end with a comma"))
+        diag("%s", log_of(p));
+    void *image = cubin_of(p);
+    eq_u64((unsigned)run(image, "k"), ',' + 200 + 1000, "its result");
+    free(image);
+    success(nvrtcDestroyProgram(&p), "destroy");
+
+    p = program_of("template <class T> struct one {};\none<int,,> x;\n");
+    eq_u64(nvrtcCompileProgram(p, 1, &arch), NVRTC_ERROR_COMPILATION, "one comma, not two");
+    log_has(p, "prog.cu(2): error: expected expression");
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
+/* Bytes but 0 are true, as NVIDIA's compiler has it, and stay what they are. */
+static void test_bools_of_any_byte(void)
+{
+    static const char source[] =
+        "struct pair { bool first, second; };\n"
+        "__device__ unsigned char bytes[] = {0, 1, 2, 254}, copies[4];\n"
+        "__device__ bool neither(bool a, bool b) { return !a && !b; }\n"
+        "extern \"C\" __global__ void k(int *out)\n"
+        "{ const bool *b = (const bool *)bytes; bool *to = (bool *)copies;\n"
+        "  __shared__ bool shared[4]; const pair *p = (const pair *)bytes; int n = 0;\n"
+        "  for (int i = 0; i < 4; i++) { to[i] = shared[i] = b[i]; n = n * 10 + (b[i] ? 1 : "
+        "2); }\n"
+        "  n = n * 10 + neither(b[2], b[0]);\n"
+        "  n = n * 10 + (p[1].first && p[1].second);\n"
+        "  n = n * 10 + (shared[2] && !shared[0]);\n"
+        "  n = n * 10 + (b[3] ? 5 : 6);\n"
+        "  *out = n + (copies[2] == 2 && copies[3] == 254 ? 100000000 : 0); }\n";
+    static const char *const options[] = {"-arch=sm_90", "-G"};
+
+    for (int n = 1; n <= 2; n++) {
+        nvrtcProgram p = program_of(source);
+
+        if (!success(nvrtcCompileProgram(p, n, options), "bools, %d options", n))
+            diag("%s", log_of(p));
+        void *image = cubin_of(p);
+        eq_u64((unsigned)run(image, "k"), 121110115, "its result");
+        free(image);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
+/* What the second run of clang is told counts as when there was one. */
+static void test_options_of_both_runs(void)
+{
+    static const struct {
+        const char *option, *instruction;
+    } cases[] = {
+        {"-fmad=true", "fma.rn.f32"},         {"-fmad=false", "mul.rn.f32"},
+        {"-ftz=true", "fma.rn.ftz.f32"},      {"-prec-div=false", "div.approx.f32"},
+        {"-prec-div=true", "div.rn.f32"},     {"-lineinfo", "\t.loc\t"},
+        {"-use_fast_math", "div.approx.ftz"}, {"-arch=sm_90a", ".target sm_90a"},
+    };
+    static const char source[] = "extern \"C\" __global__ void k(float *f)\n"
+                                 "{ f[0] = f[1] * f[2] + f[3]; f[4] = f[5] / f[6]; }\n";
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        nvrtcProgram p = program_of(source);
+
+        success(nvrtcCompileProgram(p, 1, &cases[i].option), "%s", cases[i].option);
+        char *ptx = ptx_of(p);
+        if (!ok(strstr(ptx, cases[i].instruction) != NULL, "%s: %s", cases[i].option,
+                cases[i].instruction))
+            diag("%s", ptx);
+        free(ptx);
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
 static void test_errors(void)
 {
     static const struct {
@@ -460,6 +546,9 @@ int main(int argc, char **argv)
     test_language();
     test_names_and_headers();
     test_kinds_of_results();
+    test_commas_at_ends_of_arguments();
+    test_bools_of_any_byte();
+    test_options_of_both_runs();
     test_errors();
     test_bad_calls();
     test_leftovers(folder);

@@ -252,11 +252,12 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", f"integers to {kind}, rounded in every mode", done.stdout + done.stderr)
-    program = os.path.join(work, "redux")
-    done = cc("-arch=sm_80", os.path.join(HERE, "run/redux.cu"), "-o", program)
-    if done.returncode == 0:
-        done = run(program)
-    ok(done.returncode == 0 and done.stdout == "all right\n", "reductions of a warp", done.stdout + done.stderr)
+    for name, what in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools")):
+        program = os.path.join(work, name)
+        done = cc("-arch=sm_80", os.path.join(HERE, f"run/{name}.cu"), "-o", program)
+        if done.returncode == 0:
+            done = run(program)
+        ok(done.returncode == 0 and done.stdout == "all right\n", what, done.stdout + done.stderr)
     program = os.path.join(work, "declared")
     done = run(os.path.join(os.path.dirname(HEDDLE), "heddle-nvcc"), "-O3", "-DNDEBUG", os.path.join(HERE, "run/assert_declared.cu"),
                "-o", program)

@@ -45,6 +45,11 @@ check("-l m", ["-l", "m"], last=["-lm"])
 check("-Werror all-warnings", ["-Werror", "all-warnings"], device=["-Werror"], host=["-Werror", "k.cu"],
       absent=["all-warnings"])
 check("-Werror=all-warnings", ["-Werror=all-warnings"], host=["-Werror"])
+check("variables that are not used are told once, by the device pass", [], device=["-Wunused-variable"])
+tap.ok(not has(commands()[1], "-Wunused-variable"), "the host pass does not repeat it")
+DEVICE = commands("-w", "-Wno-unused-variable")[0] or []
+tap.ok("-Wunused-variable" in DEVICE and DEVICE.index("-Wunused-variable") < min(map(DEVICE.index, ["-w", "-Wno-unused-variable"])),
+       "what the user says of warnings comes behind", " ".join(DEVICE))
 check("-Werror alone, before a file", ["-Werror"], host=["-Werror", "k.cu"])
 check("-Werror reorder", ["-Werror", "reorder,default-stream-launch"], absent=["reorder", "-Werror"])
 check("-Xcompiler with blanks", ["-Xcompiler", "-O3 -march=native,-Wall"], host=["-O3", "-march=native", "-Wall"],

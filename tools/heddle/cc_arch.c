@@ -92,6 +92,33 @@ void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch)
     hd_buf_fini(&words);
 }
 
+void cc_add_front_words(struct cc_list *front)
+{
+    cc_list_add_split(front, CLANG_FRONT_WORDS, " ");
+}
+
+void cc_add_back_words(const struct cc_list *front, struct cc_list *back)
+{
+    struct clang_args from = {0}, to = {0};
+    for (size_t i = 0; i < front->len; i++)
+        clang_args_add(&from, "%s", front->at[i]);
+    clang_back_words(&from, &to);
+    if (to.failed)
+        abort();
+    for (size_t i = 0; i < to.len; i++)
+        cc_list_addf(back, "%s", to.at[i]);
+    clang_args_fini(&from);
+    clang_args_fini(&to);
+}
+
+int cc_mend_ir(const char *path)
+{
+    if (clang_ir_mend(path) == HD_OK)
+        return 0;
+    fprintf(stderr, "heddle cc: %s\n", hd_error_message());
+    return 1;
+}
+
 /* ---- PTX */
 
 static enum hd_status write_text(const char *path, const struct hd_buf *text)

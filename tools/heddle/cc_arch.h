@@ -13,6 +13,12 @@ int cc_arch_add_gencode(struct cc_job *job, const char *text);
 void cc_add_cuda_words(struct cc_list *cmd);
 void cc_add_host_words(struct cc_list *cmd, struct cc_arch arch);
 void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch);
+/* A device pass takes two runs, see clang/clang.h: the end of the first one's words, and the second
+ * one's, made of the first's without that end. */
+void cc_add_front_words(struct cc_list *front);
+void cc_add_back_words(const struct cc_list *front, struct cc_list *back);
+/* Between the runs, in place. 0, or 1 after a message. */
+int cc_mend_ir(const char *path);
 /* The PTX that clang wrote, into another file ("-": stdout), for what was asked for. 0, or 1 after a
  * message. */
 int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, struct cc_arch arch);

@@ -77,23 +77,43 @@ static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
     }
 }
 
+/* The words of a device pass in front of its input. */
+static void add_device_pass(struct cc_job *job, const char *source, struct cc_arch arch,
+                            struct cc_list *cmd)
+{
+    cc_list_add(cmd, job->paths.clang);
+    /* What nvcc warns of unasked; the host pass does not repeat it. */
+    cc_list_add(cmd, "-Wunused-variable");
+    add_cuda_mode(job, source, cmd);
+    cc_add_device_words(cmd, arch);
+    if (job->paths.libdevice) {
+        cc_list_add_split(cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
+        cc_list_add(cmd, job->paths.libdevice);
+    }
+    add_device_debug(job, cmd);
+    cc_list_add_all(cmd, &job->device);
+}
+
+static int run_step(const struct cc_job *job, struct cc_list *cmd, const char *from, const char *to)
+{
+    cc_list_add(cmd, from);
+    cc_list_add(cmd, "-o");
+    cc_list_add(cmd, to);
+    return cc_exec(job, cmd);
+}
+
 static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch arch, const char *ptx)
 {
-    struct cc_list cmd = {0};
-    cc_list_add(&cmd, job->paths.clang);
-    add_cuda_mode(job, source, &cmd);
-    cc_add_device_words(&cmd, arch);
-    if (job->paths.libdevice) {
-        cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
-        cc_list_add(&cmd, job->paths.libdevice);
-    }
-    add_device_debug(job, &cmd);
-    cc_list_add_all(&cmd, &job->device);
-    cc_list_add(&cmd, unique_source(job, source));
-    cc_list_add(&cmd, "-o");
+    struct cc_list front = {0}, back = {0};
     const char *file = strcmp(ptx, "-") ? ptx : cc_temp_path(job, source, ".ptx");
-    cc_list_add(&cmd, file);
-    int rc = cc_exec(job, &cmd);
+    const char *ir = cc_temp_path(
+        job, source, cc_format(".compute_%u%.1s.ll", arch.cc, (char[2]){arch.variant, 0}));
+    add_device_pass(job, source, arch, &front);
+    cc_add_back_words(&front, &back);
+    cc_add_front_words(&front);
+    int rc = run_step(job, &front, unique_source(job, source), ir);
+    rc = rc || job->dryrun ? rc : cc_mend_ir(ir);
+    rc = rc ? rc : run_step(job, &back, ir, file);
     return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ptx, arch);
 }
 

@@ -19,6 +19,7 @@ struct build {
     const struct rtc_options *options;
     char folder[64];
     struct hd_buf text; /* what clang reads */
+    size_t source_at;   /* where the program's source begins in it */
 };
 
 /* ---- the folder */
@@ -133,6 +134,7 @@ static bool text_make(struct build *b)
         hd_buf_append(text, b->options->prologue.ptr, b->options->prologue.len);
     hd_buf_puts(text, "#include \"heddle/rtc_assert.h\"");
     put_line_marker(text, p->name);
+    b->source_at = text->len;
     hd_buf_puts(text, p->source);
     if (b->options->default_device)
         hd_buf_puts(text, "\n#pragma clang force_cuda_host_device end\n");
@@ -165,8 +167,8 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     clang_args_add(args, "%s", clang);
     clang_args_add_words(args, CLANG_CUDA_WORDS " " CLANG_DEVICE_WORDS);
     clang_args_add_words(args, "-O3 -nostdinc++ -nostdlibinc -D__CUDACC_RTC__=1");
-    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-show-column "
-                               "-fno-caret-diagnostics -fno-color-diagnostics");
+    clang_args_add_words(args, "-fdiagnostics-format=msvc -fno-caret-diagnostics "
+                               "-fno-color-diagnostics");
     /* What nvcc warns of unasked; not that headers use what younger standards have, or replace what
      * NVRTC provides. */
     clang_args_add_words(args, "-Wunused-variable -Wno-c++17-extensions -Wno-c++20-extensions "
@@ -217,9 +219,6 @@ static void put_rest(const struct build *b, struct clang_args *args)
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (is_of_files(b->options->clang.at[i]))
             clang_args_add(args, "%s", b->options->clang.at[i]);
-    clang_args_add(args, "%s/heddle-input.cu", b->folder);
-    clang_args_add(args, "-o");
-    clang_args_add(args, "%s/out.ptx", b->folder);
 }
 
 /* ---- results */
@@ -307,26 +306,97 @@ static bool stands_alone(const struct build *b)
     return true;
 }
 
-/* Runs clang; what it wrote is read from its files. */
+/* Of a file in the folder. */
+static void path_of(const struct build *b, const char *name, char path[PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s/%s", b->folder, name);
+}
+
+/* One run, with what it says behind the log. Its output is `to`, when it worked. */
+static nvrtcResult clang_step(const struct build *b, struct clang_args *args, const char *from,
+                              const char *to, struct hd_buf *log)
+{
+    char path[PATH_MAX];
+    struct hd_buf said;
+
+    clang_args_add(args, "%s/%s", b->folder, from);
+    clang_args_add(args, "-o");
+    clang_args_add(args, "%s/%s", b->folder, to);
+    path_of(b, "log", path);
+    if (clang_run(args, path) != HD_OK)
+        return internal(b->program, "compiler");
+    hd_buf_init(&said);
+    bool worked = hd_file_read(path, LOG_MAX_B, &said) == HD_OK;
+    if (worked && said.len)
+        hd_buf_append(log, said.ptr, said.len);
+    hd_buf_fini(&said);
+    return worked ? NVRTC_SUCCESS : internal(b->program, "what the compiler said");
+}
+
+static bool file_is_there(const struct build *b, const char *name, char path[PATH_MAX])
+{
+    path_of(b, name, path);
+    return access(path, F_OK) == 0;
+}
+
+static nvrtcResult front_run(const struct build *b, const struct clang_args *words,
+                             struct hd_buf *log)
+{
+    struct clang_args args = {0};
+
+    clang_args_add_all(&args, words);
+    clang_args_add_words(&args, CLANG_FRONT_WORDS);
+    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "out.ll", log);
+    clang_args_fini(&args);
+    return result;
+}
+
+static nvrtcResult back_run(const struct build *b, const struct clang_args *words,
+                            struct hd_buf *log)
+{
+    struct clang_args args = {0};
+
+    clang_back_words(words, &args);
+    nvrtcResult result = clang_step(b, &args, "out.ll", "out.ptx", log);
+    clang_args_fini(&args);
+    return result;
+}
+
+/* Without PTX the program has errors. */
+static nvrtcResult clang_once(const struct build *b, const struct clang_args *words,
+                              struct hd_buf *log, struct hd_buf *ptx)
+{
+    char path[PATH_MAX];
+
+    if (!file_write(b, "heddle-input.cu", b->text.ptr))
+        return internal(b->program, "the source");
+    hd_buf_clear(log);
+    nvrtcResult result = front_run(b, words, log);
+    if (result || !file_is_there(b, "out.ll", path))
+        return result;
+    if (clang_ir_mend(path) != HD_OK)
+        return internal(b->program, "IR");
+    result = back_run(b, words, log);
+    if (!result && file_is_there(b, "out.ptx", path) &&
+        hd_file_read(path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK)
+        return internal(b->program, "what the compiler wrote");
+    return result;
+}
+
+/* Until there is nothing left that only clang refuses. */
 static nvrtcResult clang_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
                                struct hd_buf *ptx)
 {
-    char log_path[PATH_MAX], ptx_path[PATH_MAX];
     nvrtcResult result = headers_write(b);
 
     if (result)
         return result;
-    if (!file_write(b, "heddle-input.cu", b->text.ptr))
-        return internal(b->program, "the source");
     put_rest(b, args);
-    (void)snprintf(log_path, sizeof(log_path), "%s/log", b->folder);
-    (void)snprintf(ptx_path, sizeof(ptx_path), "%s/out.ptx", b->folder);
-    if (clang_run(args, log_path) != HD_OK)
-        return internal(b->program, "compiler");
-    if (hd_file_read(log_path, LOG_MAX_B, log) != HD_OK ||
-        (access(ptx_path, F_OK) == 0 && hd_file_read(ptx_path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK))
-        return internal(b->program, "what the compiler wrote");
-    return NVRTC_SUCCESS;
+    do
+        result = clang_once(b, args, log, ptx);
+    while (!result && !ptx->len &&
+           rtc_commas_drop(b->text.ptr + b->source_at, b->program->name, log));
+    return result;
 }
 
 /* The same, but for what is kept. */

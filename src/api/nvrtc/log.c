@@ -30,8 +30,34 @@ static bool put_message(struct hd_buf *log, const char *line, size_t len, const 
     return true;
 }
 
+/* The length of a column behind a line's number, ",12" of "x.cu(3,12): "; 0: no such comma. */
+static size_t column_length(const char *comma)
+{
+    size_t digits = strspn(comma + 1, "0123456789");
+
+    return digits && !strncmp(comma + 1 + digits, "): ", 3) ? 1 + digits : 0;
+}
+
+/* NVRTC tells the line and no column. Returns what is behind. */
+static const char *put_place(struct hd_buf *log, const char *line, const char *end)
+{
+    for (const char *at = line; (at = memchr(at, ',', (size_t)(end - at))); at++) {
+        size_t column = column_length(at);
+
+        if (column) {
+            hd_buf_append(log, line, (size_t)(at - line));
+            return at + column;
+        }
+    }
+    return line;
+}
+
 static void put_line(struct hd_buf *log, const char *line, size_t len)
 {
+    const char *end = line + len;
+
+    line = put_place(log, line, end);
+    len = (size_t)(end - line);
     for (size_t i = 0; i < HD_COUNT_OF(messages); i++)
         if (put_message(log, line, len, &messages[i]))
             return;

@@ -4,6 +4,7 @@
  *     nvrtc.c      the entry points: checks, copies results out
  *     options.c    words of the command line -> struct rtc_options
  *     build.c      a folder with the sources -> clang -> PTX, log and lowered names
+ *     commas.c     commas that NVIDIA's front end takes and clang does not
  *     log.c        clang's messages in the words that programs look for
  *     kept.c       what is kept between programs: what stands in front of them, results
  *     places.c     where this library finds its headers and the device maths
@@ -57,6 +58,12 @@ nvrtcResult rtc_build(struct _nvrtcProgram *program, const struct rtc_options *o
 
 /* Appends what clang wrote to a program's log. */
 void rtc_log_put(struct hd_buf *log, const struct hd_buf *text);
+
+/*
+ * Takes the commas at the end of template arguments out of the file `name` where clang's log
+ * complains of them. False: it does not.
+ */
+bool rtc_commas_drop(char *source, const char *name, const struct hd_buf *log);
 
 /*
  * Writes heddle/rtc.h, as clang compiles it ahead for these words, to a file. False: it is not

@@ -4,7 +4,8 @@
     {"test": "test_sort.py::test_float", "outcome": "failed", "message": "E   AssertionError: ...", "seconds": 0.3}
 
 The lines go to the file that HEDDLE_CLIENT_LINES names. A line that only begins is a test that ended its process.
-The tests that HEDDLE_CLIENT_DONE (a file of names) lists are left out: an earlier process ran them.
+The tests that HEDDLE_CLIENT_DONE (a file of names) lists are left out: an earlier process ran them. Of the others
+every HEDDLE_CLIENT_EVERY-th of a file is run.
 """
 import json
 import os
@@ -26,11 +27,13 @@ def write(line):
 
 
 def pytest_collection_modifyitems(config, items):
-    done = read_done()
-    out = [item for item in items if item.nodeid in done]
+    done, every = read_done(), int(os.environ.get("HEDDLE_CLIENT_EVERY", "1"))
+    left, out = [], []
+    for i, item in enumerate(items):
+        (left if i % every == 0 and item.nodeid not in done else out).append(item)
     if out:
         config.hook.pytest_deselected(items=out)
-        items[:] = [item for item in items if item.nodeid not in done]
+        items[:] = left
 
 
 def pytest_runtest_logstart(nodeid, location):

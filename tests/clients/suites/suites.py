@@ -92,13 +92,14 @@ def summarise(suite, records):
             "ours": sorted(f"{r['file']} {r['test'].split('::', 1)[-1]}" for r in failed if cause_of(suite, r) == OURS)}
 
 
-def run_suite(suite, heddle, envs):
+def run_suite(suite, heddle, envs, every):
     path = lines_path(suite["name"], envs)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     folder = source(suite, envs)
     python = environment(suite, envs, folder)
     have = {r["file"] for r in read_records(path)}
-    env = dict(os.environ, HEDDLE_WATCHDOG=os.environ.get("HEDDLE_WATCHDOG", "120"), **suite["env"])
+    env = dict(os.environ, HEDDLE_WATCHDOG=os.environ.get("HEDDLE_WATCHDOG", "120"), HEDDLE_CLIENT_EVERY=str(every),
+               **{name: value.format(tools=os.path.dirname(heddle)) for name, value in suite["env"].items()})
     for file in files_of(suite, python, folder):
         if file in have:
             continue
@@ -108,15 +109,15 @@ def run_suite(suite, heddle, envs):
         print(f"  {file}: {dict(collections.Counter(r['outcome'] for r in records))}", file=sys.stderr, flush=True)
 
 
-def run(names, heddle, envs):
+def run(names, heddle, envs, every=1):
     unknown = set(names) - {s["name"] for s in table.SUITES}
     if unknown:
         sys.exit(f"no such suites: {', '.join(sorted(unknown))}")
     for suite in table.SUITES:
         if names and suite["name"] not in names:
             continue
-        run_suite(suite, os.path.abspath(heddle), envs)
-        keep(suite, envs, True)
+        run_suite(suite, os.path.abspath(heddle), envs, every)
+        keep(suite, envs, every == 1)
 
 
 def keep(suite, envs, whole):

@@ -1,0 +1,236 @@
+/*
+ * The device pass in two runs of clang: CUDA to LLVM's IR, IR to PTX.
+ *
+ * clang takes the lowest bit of a byte for the bool that it reads, and tells its optimisers that
+ * the byte is 0 or 1. NVIDIA's compiler asks whether the byte is 0, and programs that write bytes
+ * and read bools (views of arrays, memset) count on it. No option of clang 19 says so: the reads
+ * are changed between the runs.
+ */
+#include "clang/clang.h"
+
+#define IR_MAX_B (1u << 30)
+
+/* ---- the second command */
+
+#define BACK_WORDS                                                                                 \
+    "--target=nvptx64-nvidia-cuda -nogpulib -x ir -S -Wno-override-module "                        \
+    "-Wno-unused-command-line-argument"
+#define CONTRACT "-ffp-contract="
+
+/* What is also said to the second run, and as what; all other words are about the source. */
+static const struct rule {
+    const char *begins, *becomes;
+} rules[] = {
+    {"--cuda-gpu-arch=", "-march="},
+    {"--cuda-feature=", "-Xclang -target-feature -Xclang "},
+    {"-fdiagnostics", "-fdiagnostics"},
+    {"-fno-", "-fno-"},
+    {"-ffast-math", "-ffast-math"},
+    {"-O", "-O"},
+    {"-g", "-g"},
+    {"-w", "-w"},
+    {"-W", "-W"},
+};
+
+static void put_word(const char *word, struct clang_args *back)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(rules); i++) {
+        size_t len = strlen(rules[i].begins);
+        struct hd_buf words;
+
+        if (strncmp(word, rules[i].begins, len) != 0)
+            continue;
+        hd_buf_init(&words);
+        hd_buf_printf(&words, "%s%s", rules[i].becomes, word + len);
+        clang_args_add_words(back, words.ptr ? words.ptr : "");
+        back->failed |= words.failed;
+        hd_buf_fini(&words);
+        return;
+    }
+}
+
+/* The mode of contraction is the language's, CUDA's is fast: IR has none. */
+static bool contracts(const struct clang_args *front)
+{
+    const char *mode = "fast";
+
+    for (size_t i = 0; i < front->len; i++)
+        if (!strncmp(front->at[i], CONTRACT, strlen(CONTRACT)))
+            mode = front->at[i] + strlen(CONTRACT);
+    return !strcmp(mode, "fast");
+}
+
+void clang_back_words(const struct clang_args *front, struct clang_args *back)
+{
+    back->failed |= front->failed;
+    if (back->failed)
+        return;
+    clang_args_add(back, "%s", front->at[0]);
+    clang_args_add_words(back, BACK_WORDS);
+    if (contracts(front))
+        clang_args_add_words(back, "-mllvm -nvptx-fma-level=2");
+    for (size_t i = 1; i < front->len; i++) {
+        if (!strcmp(front->at[i], "-mllvm") && i + 1 < front->len) {
+            clang_args_add(back, "-mllvm");
+            clang_args_add(back, "%s", front->at[++i]);
+        } else {
+            put_word(front->at[i], back);
+        }
+    }
+}
+
+/* ---- the reads */
+
+/* A bool that was read, and the byte that it was in: names of IR's values in one function. */
+struct read {
+    struct hd_str value, byte;
+};
+
+/* Reads are used close by: of those before the newest ones a byte is made again, of 0 or 1. */
+struct mending {
+    struct read newest[64];
+    size_t n;
+    struct hd_buf *out;
+};
+
+/* Where `what` is in a line; NULL: it is not. */
+static const char *find(struct hd_str line, const char *what)
+{
+    return memmem(line.ptr, line.len, what, strlen(what));
+}
+
+static struct hd_str between(const char *begin, const char *end)
+{
+    return (struct hd_str){begin, (size_t)(end - begin)};
+}
+
+static struct hd_str line_at(const char *text)
+{
+    return (struct hd_str){text, strcspn(text, "\n")};
+}
+
+static const char *next_line(const char *text)
+{
+    text += strcspn(text, "\n");
+    return text + (*text == '\n');
+}
+
+/* "  %25 = trunc i8 %24 to i1, !dbg !7": result, operand, and what is behind the type. */
+struct cast {
+    struct hd_str result, operand, behind;
+};
+
+static bool cast_of(struct hd_str line, const char *opcode, const char *type, struct cast *out)
+{
+    const char *at = find(line, opcode), *to = find(line, type), *end = line.ptr + line.len;
+
+    if (!at || !to || to < at + strlen(opcode))
+        return false;
+    const char *behind = to + strlen(type);
+    if (behind < end && *behind != ',')
+        return false;
+    out->result = between(line.ptr + strspn(line.ptr, " "), at);
+    out->operand = between(at + strlen(opcode), to);
+    out->behind = between(behind, end);
+    return true;
+}
+
+/* Does the line load a byte into the value? */
+static bool loads(struct hd_str line, struct hd_str value)
+{
+    struct hd_str text = between(line.ptr + strspn(line.ptr, " "), line.ptr + line.len);
+
+    if (text.len <= value.len || memcmp(text.ptr, value.ptr, value.len) != 0)
+        return false;
+    return !strncmp(text.ptr + value.len, " = load ", strlen(" = load ")) &&
+           find(line, " i8, ptr ");
+}
+
+/* Without what says that a byte is 0 or 1. */
+static void put_load(struct hd_buf *out, struct hd_str line)
+{
+    static const char range[] = ", !range !";
+    const char *at = find(line, range), *end = line.ptr + line.len;
+    const char *behind = at ? at + strlen(range) : end;
+
+    behind += strspn(behind, "0123456789");
+    hd_buf_append(out, line.ptr, (size_t)((at ? at : end) - line.ptr));
+    hd_buf_append(out, behind, (size_t)(end - behind));
+    hd_buf_putc(out, '\n');
+}
+
+/* A byte that is read as a bool, and the cast of it in the next line. */
+static bool put_read(struct mending *m, struct hd_str line, struct hd_str next)
+{
+    struct cast cast;
+
+    if (!cast_of(next, " = trunc i8 ", " to i1", &cast) || !loads(line, cast.operand))
+        return false;
+    put_load(m->out, line);
+    hd_buf_printf(m->out, "  %.*s = icmp ne i8 %.*s, 0%.*s\n", HD_STR_ARG(cast.result),
+                  HD_STR_ARG(cast.operand), HD_STR_ARG(cast.behind));
+    m->newest[m->n++ % HD_COUNT_OF(m->newest)] = (struct read){cast.result, cast.operand};
+    return true;
+}
+
+static const struct read *read_find(const struct mending *m, struct hd_str value)
+{
+    for (size_t back = 1; back <= m->n && back <= HD_COUNT_OF(m->newest); back++) {
+        const struct read *read = &m->newest[(m->n - back) % HD_COUNT_OF(m->newest)];
+
+        if (hd_str_eq(read->value, value))
+            return read;
+    }
+    return NULL;
+}
+
+/* A bool that is written where it was read stays the byte that it was: copies are copies. */
+static bool put_written(struct mending *m, struct hd_str line)
+{
+    struct cast cast;
+
+    if (!cast_of(line, " = zext i1 ", " to i8", &cast))
+        return false;
+    const struct read *read = read_find(m, cast.operand);
+    if (!read)
+        return false;
+    hd_buf_printf(m->out, "  %.*s = or i8 %.*s, 0%.*s\n", HD_STR_ARG(cast.result),
+                  HD_STR_ARG(read->byte), HD_STR_ARG(cast.behind));
+    return true;
+}
+
+void clang_bools_mend(const char *ir, struct hd_buf *out)
+{
+    struct mending m = {.out = out};
+
+    while (*ir) {
+        struct hd_str line = line_at(ir);
+        const char *after = next_line(ir);
+
+        if (hd_str_starts(line, "define "))
+            m.n = 0;
+        if (put_read(&m, line, line_at(after)))
+            after = next_line(after);
+        else if (!put_written(&m, line))
+            hd_buf_append(out, ir, (size_t)(after - ir));
+        ir = after;
+    }
+}
+
+enum hd_status clang_ir_mend(const char *path)
+{
+    struct hd_buf ir, mended;
+
+    hd_buf_init(&ir);
+    hd_buf_init(&mended);
+    enum hd_status status = hd_file_read(path, IR_MAX_B, &ir);
+    if (status == HD_OK && ir.len)
+        clang_bools_mend(ir.ptr, &mended);
+    if (status == HD_OK && mended.failed)
+        status = hd_error(HD_NO_MEMORY, "no memory for the compiler's IR");
+    else if (status == HD_OK)
+        status = hd_file_write(path, mended.ptr, mended.len);
+    hd_buf_fini(&ir);
+    hd_buf_fini(&mended);
+    return status;
+}

@@ -53,6 +53,17 @@ void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words);
 enum hd_status clang_run(const struct clang_args *args, const char *log_path) HD_MUST_CHECK;
 
 /*
+ * Kernels with __cluster_dims__ or __block_size__, of which clang 19 writes no PTX: when a file of
+ * the rule for make that a compilation wrote (-MD) names them, the same command with these words
+ * writes LLVM text, and directives are made of that.
+ */
+#define CLANG_CLUSTER_WORDS "-emit-llvm -Xclang -disable-llvm-passes -w"
+bool clang_clusters_named(const char *rule_path);
+/* `cc`: the compute capability, 90. HD_NOT_SUPPORTED, HD_BAD_ARG: that kernel cannot have them. */
+enum hd_status clang_clusters_add(const struct hd_buf *llvm, unsigned cc, struct hd_buf *ptx)
+    HD_MUST_CHECK;
+
+/*
  * What clang writes, as the target that was asked for takes it, "sm_120a": the header is changed from
  * the newest that clang knows, so that inline PTX may use what the target has; and `.ftz` goes from
  * instructions of bf16, which do not have it (LLVM 19 writes it under flushing of denormals).

@@ -228,6 +228,27 @@ def test_every_header(work):
             ok(done.returncode == 0 and not done.stderr, f"{header} alone, {std}", done.stderr)
 
 
+def test_clusters(work):
+    """Directives as nvcc writes them; what a kernel cannot have is an error."""
+    header = write(work, "of.h", "template <int N> __global__ void __cluster_dims__(N, 1u) of(int *p) { *p = N; }\n")
+    kernels = write(work, "c.cu", f"""#include "{os.path.basename(header)}"
+template __global__ void of<4>(int *);
+__global__ void __launch_bounds__(128) __cluster_dims__() any() {{}}
+extern "C" __global__ void __block_size__((64, 2), (2)) blocks() {{}}
+""")
+    done = cc("-ptx", "-arch=compute_90", kernels, "-o", "-")
+    ok(re.search(r"_Z2ofILi4EEvPi_param_0\n\)\n\.explicitcluster\n\.reqnctapercluster 4, 1, 1\n{", done.stdout) and
+       re.search(r"\.maxntid 128.*\n\.explicitcluster\n{", done.stdout) and
+       re.search(r"\n\.blocksareclusters\n\.reqntid 64, 2, 1\n\.reqnctapercluster 2, 1, 1\n{", done.stdout) and not done.stderr,
+       "directives of clusters", done.stdout + done.stderr)
+    for arch, args, said in (("80", "2", "k: __cluster_dims__ needs compute capability 9.0"),
+                             ("90", "0", "k: __cluster_dims__ takes one to three sizes above 0"),
+                             ("90", "1, 1, 1, 2", "k: __cluster_dims__ takes one to three sizes above 0")):
+        source = write(work, "bad.cu", f'extern "C" __global__ void __cluster_dims__({args}) k() {{}}\n')
+        done = cc("-ptx", f"-arch=compute_{arch}", source, "-o", "-")
+        ok(done.returncode == 1 and said in done.stderr and not done.stdout, f"({args}) on {arch}: {said}", done.stdout + done.stderr)
+
+
 def test_programs(work):
     for source in sorted(glob.glob(os.path.join(ROOT, "bench/cuda/*.cu")) +
                          glob.glob(os.path.join(ROOT, "examples/*.cu"))):
@@ -263,6 +284,13 @@ def test_runs(work):
     if done.returncode == 0:
         done = run(HEDDLE, "run", program)
     ok(done.stdout == "all right\n" and "some.h" in done.stderr, "a failed assertion by a declaration of one's own", done.stdout + done.stderr)
+    for flags in ([], ["-rdc=true"]):
+        program = os.path.join(work, "clusters")
+        done = cc("-arch=sm_90", *flags, os.path.join(HERE, "run/clusters.cu"), "-o", program)
+        ok(done.returncode == 0, f"clusters.cu compiles {' '.join(flags)}", done.stderr)
+        for device in ("cpu", "interp"):
+            done = run("env", f"HEDDLE_DEVICE={device}", program)
+            ok(done.returncode == 0 and done.stdout == "all right\n", f"clusters as declared on {device}", done.stdout + done.stderr)
     source = os.path.join(HERE, "run/wmma.cu")
     for arch, flags, machine, device in (("sm_75", ["-DOLD"], "t4", "cpu"), ("sm_80", [], "a100", "interp"),
                                          ("sm_90", [], "h100", "cpu"), ("sm_120", [], "rtx5090", "cpu")):
@@ -282,6 +310,7 @@ def main():
             test_driver(work)
             test_link(work)
             test_features(work)
+            test_clusters(work)
             test_headers_together(work)
         elif MODE == "run":
             test_runs(work)

@@ -8,7 +8,8 @@
 #include "clang/clang.h"
 #include "cli.h"
 
-#define PTX_MAX_B ((size_t)1 << 30)
+#define PTX_MAX_B  ((size_t)1 << 30)
+#define LLVM_MAX_B ((size_t)1 << 31)
 
 static const char *after_prefix(const char *text, const char *prefix)
 {
@@ -92,6 +93,16 @@ void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch)
     hd_buf_fini(&words);
 }
 
+bool cc_names_clusters(const char *rule)
+{
+    return clang_clusters_named(rule);
+}
+
+void cc_add_cluster_words(struct cc_list *cmd)
+{
+    cc_list_add_split(cmd, CLANG_CLUSTER_WORDS, " ");
+}
+
 /* ---- PTX */
 
 static enum hd_status write_text(const char *path, const struct hd_buf *text)
@@ -102,7 +113,19 @@ static enum hd_status write_text(const char *path, const struct hd_buf *text)
     return worked ? HD_OK : hd_error(HD_IO, "the output cannot be written");
 }
 
-int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, struct cc_arch arch)
+static enum hd_status add_clusters(const char *llvm_path, struct cc_arch arch, struct hd_buf *ptx)
+{
+    struct hd_buf llvm;
+    hd_buf_init(&llvm);
+    enum hd_status status = llvm_path ? hd_file_read(llvm_path, LLVM_MAX_B, &llvm) : HD_OK;
+    if (status == HD_OK)
+        status = clang_clusters_add(&llvm, arch.cc, ptx);
+    hd_buf_fini(&llvm);
+    return status;
+}
+
+int cc_finish_ptx(const struct cc_job *job, const char *from, const char *llvm, const char *to,
+                  struct cc_arch arch)
 {
     struct hd_buf text;
     char target[16];
@@ -110,6 +133,7 @@ int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, st
     hd_buf_init(&text);
     bool worked = hd_file_read(from, PTX_MAX_B, &text) == HD_OK &&
                   (!job->rdc || cc_statics_mend(&text) == HD_OK) &&
+                  add_clusters(llvm, arch, &text) == HD_OK &&
                   clang_ptx_finish(&text, target) == HD_OK && write_text(to, &text) == HD_OK;
     hd_buf_fini(&text);
     if (!worked)

@@ -13,8 +13,13 @@ int cc_arch_add_gencode(struct cc_job *job, const char *text);
 void cc_add_cuda_words(struct cc_list *cmd);
 void cc_add_host_words(struct cc_list *cmd, struct cc_arch arch);
 void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch);
-/* The PTX that clang wrote, into another file ("-": stdout), for what was asked for. 0, or 1 after a
- * message. */
-int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, struct cc_arch arch);
+/* Do the files of a rule for make, which a device pass wrote, name clusters? Then that pass with
+ * these words writes LLVM text. */
+bool cc_names_clusters(const char *rule);
+void cc_add_cluster_words(struct cc_list *cmd);
+/* The PTX that clang wrote, into another file ("-": stdout), for what was asked for, with clusters
+ * from its LLVM text (or NULL). 0, or 1 after a message. */
+int cc_finish_ptx(const struct cc_job *job, const char *from, const char *llvm, const char *to,
+                  struct cc_arch arch);
 
 #endif

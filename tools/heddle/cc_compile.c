@@ -77,24 +77,56 @@ static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
     }
 }
 
+static void add_device_pass(const struct cc_job *job, const char *source, struct cc_arch arch,
+                            struct cc_list *cmd)
+{
+    cc_list_add(cmd, job->paths.clang);
+    add_cuda_mode(job, source, cmd);
+    cc_add_device_words(cmd, arch);
+    if (job->paths.libdevice) {
+        cc_list_add_split(cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
+        cc_list_add(cmd, job->paths.libdevice);
+    }
+    add_device_debug(job, cmd);
+    cc_list_add_all(cmd, &job->device);
+}
+
+static int run_device_pass(struct cc_job *job, const char *source, const char *file,
+                           struct cc_list *cmd)
+{
+    cc_list_add(cmd, unique_source(job, source));
+    cc_list_add(cmd, "-o");
+    cc_list_add(cmd, file);
+    return cc_exec(job, cmd);
+}
+
+/* The LLVM text that names clusters, or NULL: `rule` says that there are none. */
+static int compile_clusters(struct cc_job *job, const char *source, struct cc_arch arch,
+                            const char *rule, const char **out_llvm)
+{
+    struct cc_list cmd = {0};
+    *out_llvm = NULL;
+    if (job->dryrun || !cc_names_clusters(rule))
+        return 0;
+    add_device_pass(job, source, arch, &cmd);
+    cc_add_cluster_words(&cmd);
+    *out_llvm = cc_temp_path(job, source, ".ll");
+    return run_device_pass(job, source, *out_llvm, &cmd);
+}
+
 static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch arch, const char *ptx)
 {
     struct cc_list cmd = {0};
-    cc_list_add(&cmd, job->paths.clang);
-    add_cuda_mode(job, source, &cmd);
-    cc_add_device_words(&cmd, arch);
-    if (job->paths.libdevice) {
-        cc_list_add_split(&cmd, "-Xclang,-mlink-builtin-bitcode,-Xclang", ",");
-        cc_list_add(&cmd, job->paths.libdevice);
-    }
-    add_device_debug(job, &cmd);
-    cc_list_add_all(&cmd, &job->device);
-    cc_list_add(&cmd, unique_source(job, source));
-    cc_list_add(&cmd, "-o");
+    const char *rule = cc_temp_path(job, source, ".device.d"), *llvm;
     const char *file = strcmp(ptx, "-") ? ptx : cc_temp_path(job, source, ".ptx");
-    cc_list_add(&cmd, file);
-    int rc = cc_exec(job, &cmd);
-    return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ptx, arch);
+    add_device_pass(job, source, arch, &cmd);
+    cc_list_add(&cmd, "-MD");
+    cc_list_add(&cmd, "-MF");
+    cc_list_add(&cmd, rule);
+    int rc = run_device_pass(job, source, file, &cmd);
+    if (!rc)
+        rc = compile_clusters(job, source, arch, rule, &llvm);
+    return rc || job->dryrun ? rc : cc_finish_ptx(job, file, llvm, ptx, arch);
 }
 
 /* Adds the text of one PTX file to the sources of a fat binary; the buffer must outlive them. */

@@ -218,6 +218,8 @@ static void put_rest(const struct build *b, struct clang_args *args)
         if (is_of_files(b->options->clang.at[i]))
             clang_args_add(args, "%s", b->options->clang.at[i]);
     clang_args_add(args, "%s/heddle-input.cu", b->folder);
+    clang_args_add_words(args, "-MD -MF");
+    clang_args_add(args, "%s/rule", b->folder);
     clang_args_add(args, "-o");
     clang_args_add(args, "%s/out.ptx", b->folder);
 }
@@ -307,6 +309,35 @@ static bool stands_alone(const struct build *b)
     return true;
 }
 
+/* Directives of clusters, if the program has any: after the compilation, by its command. */
+static nvrtcResult clusters_add(const struct build *b, struct clang_args *args, struct hd_buf *log,
+                                struct hd_buf *ptx)
+{
+    char rule[PATH_MAX], log_path[PATH_MAX], path[PATH_MAX];
+    struct hd_buf llvm;
+
+    (void)snprintf(rule, sizeof(rule), "%s/rule", b->folder);
+    (void)snprintf(log_path, sizeof(log_path), "%s/log2", b->folder);
+    (void)snprintf(path, sizeof(path), "%s/out.ll", b->folder);
+    if (!ptx->len || b->options->syntax_only || !clang_clusters_named(rule))
+        return NVRTC_SUCCESS;
+    clang_args_add_words(args, CLANG_CLUSTER_WORDS " -o");
+    clang_args_add(args, "%s", path);
+    hd_buf_init(&llvm);
+    enum hd_status status = clang_run(args, log_path);
+    if (status == HD_OK)
+        status = hd_file_read(path, OBJ_PAYLOAD_MAX_B, &llvm);
+    if (status == HD_OK)
+        status = clang_clusters_add(&llvm, b->options->cc, ptx);
+    hd_buf_fini(&llvm);
+    if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED) {
+        hd_buf_printf(log, "error: %s\n", hd_error_message());
+        hd_buf_clear(ptx); /* the program is wrong */
+        return NVRTC_SUCCESS;
+    }
+    return status == HD_OK ? NVRTC_SUCCESS : internal(b->program, "clusters");
+}
+
 /* Runs clang; what it wrote is read from its files. */
 static nvrtcResult clang_build(const struct build *b, struct clang_args *args, struct hd_buf *log,
                                struct hd_buf *ptx)
@@ -326,7 +357,7 @@ static nvrtcResult clang_build(const struct build *b, struct clang_args *args, s
     if (hd_file_read(log_path, LOG_MAX_B, log) != HD_OK ||
         (access(ptx_path, F_OK) == 0 && hd_file_read(ptx_path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK))
         return internal(b->program, "what the compiler wrote");
-    return NVRTC_SUCCESS;
+    return clusters_add(b, args, log, ptx);
 }
 
 /* The same, but for what is kept. */

@@ -153,5 +153,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.environ["CUDA_HOME"] = os.path.join(folder, "tk")
     tap.ok(has(commands()[0], f"-isystem {toolkit}/cccl"), "Thrust of CUDA_HOME is found", str(commands()[0]))
     tap.ok(not has(commands()[0], f"-isystem {toolkit}"), "and nothing else of it", str(commands()[0]))
+    done = subprocess.run([NVCC, "--dryrun", "k.cu"], capture_output=True, text=True, timeout=60)
+    tap.ok(f"#$ SYSTEM_INCLUDES=-isystem {toolkit}/cccl\n" in done.stderr, "and nvcc -v says where, for build systems", done.stderr)
 
 tap.done()

@@ -9,6 +9,7 @@ in the oldest and newest C++ standard, the programs of bench/cuda and examples.
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,7 @@ HEDDLE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 MODE = (sys.argv[3:] or ["quick"])[0]
 HERE = os.path.join(ROOT, "tests/cc")
 INCLUDE = os.path.join(ROOT, "include/cuda")
-CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h",
-             "mma.h"}  # need clang's CUDA mode or clang
+CUDA_ONLY = {"cooperative_groups.h", "mma.h"}  # need clang's CUDA mode
 SYSTEM_CALLS = {"vprintf", "malloc", "free", "__assertfail"}  # what a device's system provides
 count = 0
 failed = 0
@@ -258,6 +258,31 @@ def test_programs(work):
         ok(done.returncode == 0 and not unresolved(text), os.path.relpath(source, ROOT), done.stderr or str(unresolved(text)))
 
 
+def test_host_half(work):
+    """The types of 16 bits and less where another compiler compiles host code: the same sum as from clang."""
+    source, program = os.path.join(HERE, "run/host_half.cpp"), os.path.join(work, "host_half")
+    done = cc(source, "-o", program)
+    want = run(program).stdout if done.returncode == 0 else done.stderr
+    ok(re.fullmatch("[0-9a-f]{16}\n", want), "host_half.cpp by heddle cc", want)
+    compilers = [["g++", "-std=c++11"], ["g++", "-std=c++20", "-O2"], ["clang++-19"]]
+    for words in (c for c in compilers if shutil.which(c[0])):
+        done = run(*words, "-Wall", "-Wextra", "-Wshadow", "-pedantic", f"-I{INCLUDE}", source, "-o", program)
+        got = run(program).stdout if done.returncode == 0 else ""
+        ok(got == want and not done.stderr, f"the same by {' '.join(words)}, without warnings", got + done.stderr)
+    source = write(work, "memory.cpp", """#include <cuda_runtime.h>
+#include <memory>
+#ifdef __CUDA__
+static __noinline__ __device__ int one(int x) { return x + 1; }
+__global__ void k(int *p) { *p = one(*p); }
+#endif
+__attribute__((__noinline__)) int two(int x) { return x + 2; }
+int main() { return two(*std::make_shared<int>(-2)); }
+""")
+    for words in ([HEDDLE, "cc", "-x", "cu"], [HEDDLE, "cc"], *(c for c in compilers if shutil.which(c[0]))):
+        done = run(*words, f"-I{INCLUDE}", "-c", source, "-o", program + ".o")
+        ok(done.returncode == 0, f"__noinline__ is an attribute's name, too: {' '.join(words[:3])}", done.stderr)
+
+
 def test_runs(work):
     """Programs of run/ check themselves; OLD leaves out what came after compute capability 7.5."""
     for flags in ([], ["-rdc=true"], ["-G", "-O0"]):
@@ -273,6 +298,7 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", f"integers to {kind}, rounded in every mode", done.stdout + done.stderr)
+    test_host_half(work)
     program = os.path.join(work, "redux")
     done = cc("-arch=sm_80", os.path.join(HERE, "run/redux.cu"), "-o", program)
     if done.returncode == 0:

@@ -276,7 +276,7 @@ static __noinline__ __device__ int one(int x) { return x + 1; }
 __global__ void k(int *p) { *p = one(*p); }
 #endif
 __attribute__((__noinline__)) int two(int x) { return x + 2; }
-int main() { return two(*std::make_shared<int>(-2)); }
+int main() { return two(*std::make_shared<int>(-2)) * CHAR_BIT; }
 """)
     for words in ([HEDDLE, "cc", "-x", "cu"], [HEDDLE, "cc"], *(c for c in compilers if shutil.which(c[0]))):
         done = run(*words, f"-I{INCLUDE}", "-c", source, "-o", program + ".o")

@@ -11,14 +11,18 @@
 #include "cuda_runtime.h"
 
 #if defined(__cplusplus)
-#if !defined(__clang__)
+/* libnvrtc's programs do not see which compiler it is. */
+#if defined(__clang__) || defined(__CUDACC_RTC__)
+#define HEDDLE_IS_CLANG 1
+#else
+#define HEDDLE_IS_CLANG 0
 #include "heddle/half_bits.h"
 #endif
 
 /* The bits of a float or double rounded to nearest even. */
 static __inline__ __host__ __device__ unsigned short heddle_bits_f16(double d)
 {
-#if defined(__clang__)
+#if HEDDLE_IS_CLANG
     unsigned short bits;
     _Float16 n = (_Float16)d;
     __builtin_memcpy(&bits, &n, 2);
@@ -29,7 +33,7 @@ static __inline__ __host__ __device__ unsigned short heddle_bits_f16(double d)
 }
 static __inline__ __host__ __device__ unsigned short heddle_bits_f16(float f)
 {
-#if defined(__clang__)
+#if HEDDLE_IS_CLANG
     unsigned short bits;
     _Float16 n = (_Float16)f;
     __builtin_memcpy(&bits, &n, 2);
@@ -104,7 +108,7 @@ struct __align__(2) __half {
 #undef HEDDLE_INTEGER
     __host__ __device__ operator float() const
     {
-#if defined(__clang__)
+#if HEDDLE_IS_CLANG
         _Float16 n;
         __builtin_memcpy(&n, &__x, 2);
         return (float)n;

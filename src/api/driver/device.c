@@ -138,8 +138,8 @@ CUresult drv_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
     return CUDA_SUCCESS;
 }
 
-/* domain:bus:device.function, without the domain or without the function, hexadecimal; false: none of
- * ours, which are functions 0 of devices 0. */
+/* domain:bus:device.function, the first or the last may be missing. Ours are devices 0, functions
+ * 0. */
 static bool pci_read(const char *id, unsigned *out_bus)
 {
     unsigned domain, device, function = 0;

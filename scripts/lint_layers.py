@@ -34,6 +34,7 @@ MODULES = {
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
     "api/nvjitlink": ("libnvJitLink", {"linker", "obj"}),
+    "api/nvfatbin": ("libnvfatbin", {"linker", "obj"}),
     "api/nvvm": ("libnvvm, over clang", {"clang", "obj"}),
     "api/nvml": ("libnvidia-ml, on the driver API only", {"api/driver"}),
     "api/cupti": ("libcupti: versions and the clock", set()),
@@ -52,7 +53,7 @@ HIDDEN = {
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvptxcompiler", "api/nvvm",
+USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
                "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core"}
 # Folders where everything may be included.
 FREE = {"tests"}

@@ -1,6 +1,6 @@
 /*
  * bfloat16: __nv_bfloat16 and __nv_bfloat162, with arithmetic, comparisons, conversions, functions,
- * shuffles and atomics under their CUDA names. Needs clang (host and device).
+ * shuffles and atomics under their CUDA names. Hosts without clang have all but what needs a device.
  */
 #ifndef HEDDLE_CUDA_BF16_H
 #define HEDDLE_CUDA_BF16_H
@@ -11,7 +11,7 @@
 #include "cuda_fp16.h"
 #include "cuda_runtime.h"
 
-#if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
+#if defined(__cplusplus)
 
 /*
  * The bits of a float or double rounded to nearest even. The host's compiler library has no such
@@ -47,7 +47,7 @@ static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(double d)
 #define HEDDLE_INTEGER(type)                                                                       \
     static __inline__ __host__ __device__ unsigned short heddle_bits_bf16(type v)                  \
     {                                                                                              \
-        if ((v & 0x7ff) && (v < 0 ? v < (type)-(1ll << 53) : v > (type)(1ll << 53)))               \
+        if ((v & 0x7ff) && (v < 1 ? v < (type)-(1ll << 53) : v > (type)(1ll << 53)))               \
             v = (v & ~(type)0x7ff) | 0x800;                                                        \
         return heddle_bits_bf16((double)v);                                                        \
     }
@@ -367,19 +367,19 @@ HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned
 #define HEDDLE_INTEGER(name, type)                                                                 \
     HEDDLE_HALF_DEV type __bfloat162##name##_rn(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(rintf((float)a));                                                 \
+        return heddle_cvt_##name(__builtin_rintf((float)a));                                       \
     }                                                                                              \
     HEDDLE_HALF_DEV type __bfloat162##name##_rz(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(truncf((float)a));                                                \
+        return heddle_cvt_##name(__builtin_truncf((float)a));                                      \
     }                                                                                              \
     HEDDLE_HALF_DEV type __bfloat162##name##_rd(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(floorf((float)a));                                                \
+        return heddle_cvt_##name(__builtin_floorf((float)a));                                      \
     }                                                                                              \
     HEDDLE_HALF_DEV type __bfloat162##name##_ru(__nv_bfloat16 a)                                   \
     {                                                                                              \
-        return heddle_cvt_##name(ceilf((float)a));                                                 \
+        return heddle_cvt_##name(__builtin_ceilf((float)a));                                       \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rn(type v)                                    \
     {                                                                                              \
@@ -388,18 +388,18 @@ HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rd(type v)                                    \
     {                                                                                              \
         __nv_bfloat16 a(v);                                                                        \
-        bool is_above = heddle_bf16_compare((float)a, v < 0, (unsigned long long)v) > 0;           \
+        bool is_above = heddle_bf16_compare((float)a, v < 1, (unsigned long long)v) > 0;           \
         return is_above ? heddle_bf16_step(a, 0) : a;                                              \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_ru(type v)                                    \
     {                                                                                              \
         __nv_bfloat16 a(v);                                                                        \
-        bool is_below = heddle_bf16_compare((float)a, v < 0, (unsigned long long)v) < 0;           \
+        bool is_below = heddle_bf16_compare((float)a, v < 1, (unsigned long long)v) < 0;           \
         return is_below ? heddle_bf16_step(a, 1) : a;                                              \
     }                                                                                              \
     HEDDLE_HALF_HD __nv_bfloat16 __##name##2bfloat16_rz(type v)                                    \
     {                                                                                              \
-        return v < 0 ? __##name##2bfloat16_ru(v) : __##name##2bfloat16_rd(v);                      \
+        return v < 1 && v != 0 ? __##name##2bfloat16_ru(v) : __##name##2bfloat16_rd(v);            \
     }
 #include "heddle/half_integer.h"
 HEDDLE_INTEGER(int, int)

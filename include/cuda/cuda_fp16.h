@@ -1,6 +1,6 @@
 /*
  * Half precision: __half (binary16) and __half2, with arithmetic, comparisons, conversions, functions,
- * shuffles and atomics under their CUDA names. Needs clang (host and device).
+ * shuffles and atomics under their CUDA names. Hosts without clang have all but what needs a device.
  */
 #ifndef HEDDLE_CUDA_FP16_H
 #define HEDDLE_CUDA_FP16_H
@@ -10,22 +10,37 @@
 
 #include "cuda_runtime.h"
 
-#if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
+#if defined(__cplusplus)
+/* libnvrtc's programs do not see which compiler it is. */
+#if defined(__clang__) || defined(__CUDACC_RTC__)
+#define HEDDLE_IS_CLANG 1
+#else
+#define HEDDLE_IS_CLANG 0
+#include "heddle/half_bits.h"
+#endif
 
 /* The bits of a float or double rounded to nearest even. */
 static __inline__ __host__ __device__ unsigned short heddle_bits_f16(double d)
 {
+#if HEDDLE_IS_CLANG
     unsigned short bits;
     _Float16 n = (_Float16)d;
     __builtin_memcpy(&bits, &n, 2);
     return bits;
+#else
+    return heddle_f16_round(d);
+#endif
 }
 static __inline__ __host__ __device__ unsigned short heddle_bits_f16(float f)
 {
+#if HEDDLE_IS_CLANG
     unsigned short bits;
     _Float16 n = (_Float16)f;
     __builtin_memcpy(&bits, &n, 2);
     return bits;
+#else
+    return heddle_f16_round(f);
+#endif
 }
 #define HEDDLE_INTEGER(type)                                                                       \
     static __inline__ __host__ __device__ unsigned short heddle_bits_f16(type v)                   \
@@ -93,9 +108,13 @@ struct __align__(2) __half {
 #undef HEDDLE_INTEGER
     __host__ __device__ operator float() const
     {
+#if HEDDLE_IS_CLANG
         _Float16 n;
         __builtin_memcpy(&n, &__x, 2);
         return (float)n;
+#else
+        return heddle_f16_value(__x);
+#endif
     }
     __host__ __device__ operator __half_raw() const
     {
@@ -327,19 +346,19 @@ HEDDLE_HALF_HD bool heddle_f16_below(float rounded, long long v)
 #define HEDDLE_INTEGER(name, type)                                                                 \
     HEDDLE_HALF_DEV type __half2##name##_rn(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(rintf((float)a));                                                 \
+        return heddle_cvt_##name(__builtin_rintf((float)a));                                       \
     }                                                                                              \
     HEDDLE_HALF_DEV type __half2##name##_rz(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(truncf((float)a));                                                \
+        return heddle_cvt_##name(__builtin_truncf((float)a));                                      \
     }                                                                                              \
     HEDDLE_HALF_DEV type __half2##name##_rd(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(floorf((float)a));                                                \
+        return heddle_cvt_##name(__builtin_floorf((float)a));                                      \
     }                                                                                              \
     HEDDLE_HALF_DEV type __half2##name##_ru(__half a)                                              \
     {                                                                                              \
-        return heddle_cvt_##name(ceilf((float)a));                                                 \
+        return heddle_cvt_##name(__builtin_ceilf((float)a));                                       \
     }                                                                                              \
     HEDDLE_HALF_HD __half __##name##2half_rn(type v)                                               \
     {                                                                                              \
@@ -357,7 +376,7 @@ HEDDLE_HALF_HD bool heddle_f16_below(float rounded, long long v)
     }                                                                                              \
     HEDDLE_HALF_HD __half __##name##2half_rz(type v)                                               \
     {                                                                                              \
-        return v < 0 ? __##name##2half_ru(v) : __##name##2half_rd(v);                              \
+        return v < 1 && v != 0 ? __##name##2half_ru(v) : __##name##2half_rd(v);                    \
     }
 #include "heddle/half_integer.h"
 HEDDLE_INTEGER(int, int)

@@ -1,7 +1,7 @@
 /*
  * 6-bit floating point: __nv_fp6_e2m3 and __nv_fp6_e3m2, alone and by two and four, and the conversions of their bits
  * (__nv_cvt_*). CUDA Math API manual, "FP6 Intrinsics". There are no infinities and no NaN: conversions stay at the
- * largest value, and give it for NaN. Needs clang (host and device).
+ * largest value, and give it for NaN.
  */
 #ifndef HEDDLE_CUDA_FP6_H
 #define HEDDLE_CUDA_FP6_H
@@ -11,7 +11,7 @@
 
 #include "cuda_runtime.h"
 
-#if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
+#if defined(__cplusplus)
 
 #include "heddle/small_float.h"
 

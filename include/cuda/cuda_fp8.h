@@ -1,6 +1,6 @@
 /*
  * 8-bit floating point: __nv_fp8_e4m3, __nv_fp8_e5m2 and the scale __nv_fp8_e8m0, alone and by two and four, and the
- * conversions of their bits (__nv_cvt_*). CUDA Math API manual, "FP8 Intrinsics". Needs clang (host and device).
+ * conversions of their bits (__nv_cvt_*). CUDA Math API manual, "FP8 Intrinsics".
  */
 #ifndef HEDDLE_CUDA_FP8_H
 #define HEDDLE_CUDA_FP8_H
@@ -10,7 +10,7 @@
 
 #include "cuda_runtime.h"
 
-#if defined(__cplusplus) && (defined(__clang__) || defined(__CUDACC_RTC__))
+#if defined(__cplusplus)
 
 #include "heddle/small_float.h"
 

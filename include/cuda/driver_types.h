@@ -6,11 +6,13 @@
  */
 #ifndef HEDDLE_CUDA_DRIVER_TYPES_H
 #define HEDDLE_CUDA_DRIVER_TYPES_H
-#define __DRIVER_TYPES_H__ /* programs ask whether the header was included */
-
 /* By this name a toolkit's headers beside the program know that they are not needed any more. */
 #define __DRIVER_TYPES_H__
 
+/* Programs rely on having the limits of integers with these types. */
+#if !defined(__CUDACC_RTC__)
+#include <limits.h>
+#endif
 #include <stddef.h>
 
 #include "host_defines.h"

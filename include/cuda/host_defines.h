@@ -24,7 +24,16 @@
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 /* Parameters of a kernel are already constant and in parameter space: nothing to add. */
 #define __grid_constant__
+/* Clusters: whoever runs clang makes directives of the annotations. */
+#define __cluster_dims__(...) __attribute__((annotate("heddle.cluster_dims", ##__VA_ARGS__)))
+#define __block_size__(...)   __heddle_block_size(__VA_ARGS__, (1, 1, 1), )
+#define __heddle_block_size(block, cluster, ...)                                                   \
+    __attribute__((annotate("heddle.block_size", __heddle_sizes block),                            \
+                   annotate("heddle.block_cluster", __heddle_sizes cluster)))
+#define __heddle_sizes(...) __VA_ARGS__
 #else
+#define __cluster_dims__(...)
+#define __block_size__(...)
 #define __host__
 #define __device__
 #define __global__
@@ -36,14 +45,12 @@
 #endif
 
 #define __no_return__   __attribute__((noreturn))
-#define __noinline__    __attribute__((noinline))
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __align__(n)    __attribute__((aligned(n)))
 #define __thread__      __thread
 #define __import__
 #define __export__
 #define __location__(a)
-#define __cluster_dims__(...)
 #define __maxnreg__(...)
 #define __device_builtin__
 #define __device_builtin_texture_type__

@@ -65,6 +65,14 @@ void clang_bools_mend(const char *ir, struct hd_buf *out);
 enum hd_status clang_run(const struct clang_args *args, const char *log_path) HD_MUST_CHECK;
 
 /*
+ * Directives of kernels with __cluster_dims__ or __block_size__, of which clang 19 writes no PTX:
+ * from the IR of the first run. `cc`: the compute capability, 90. HD_NOT_SUPPORTED, HD_BAD_ARG:
+ * that kernel cannot have them.
+ */
+enum hd_status clang_clusters_add(const struct hd_buf *ir, unsigned cc, struct hd_buf *ptx)
+    HD_MUST_CHECK;
+
+/*
  * What clang writes, as the target that was asked for takes it, "sm_120a": the header is changed from
  * the newest that clang knows, so that inline PTX may use what the target has; and `.ftz` goes from
  * instructions of bf16, which do not have it (LLVM 19 writes it under flushing of denormals).

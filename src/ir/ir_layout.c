@@ -1,12 +1,15 @@
 /*
  * Windows. A shared variable has one offset in the whole module, because a device function may
- * serve several kernels; two variables overlap only when no kernel reaches both. Dynamic shared
- * memory starts at one offset for all kernels that use it: after the largest static part among
- * them.
+ * serve several kernels; two variables overlap only when no kernel reaches both. Their order is
+ * that of assemblers, packed: what functions declare, then what the module does. Programs read
+ * vectors from arrays that are declared with the alignment of a float, and rely on it. Dynamic
+ * shared memory starts at one offset for all kernels that use it: after the largest static part
+ * among them.
  */
 #include "ir/ir.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -248,9 +251,43 @@ static enum hd_status place_locals(struct ir_func *func)
 /* ---- shared variables */
 
 typedef HD_VEC(uint32_t) kernel_list;
+typedef HD_VEC(struct ir_var *) var_list;
+
+static int by_index(const void *a, const void *b)
+{
+    const struct ir_var *x = *(struct ir_var *const *)a, *y = *(struct ir_var *const *)b;
+
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool list_vars(struct ir_var *vars, var_list *list)
+{
+    bool ok = true;
+
+    for (struct ir_var *var = vars; var; var = var->next)
+        if (var->space == IR_SPACE_SHARED)
+            ok = ok && hd_vec_push(list, var);
+    return ok;
+}
+
+/* In the order of places. A module has its variables as they came into use. */
+static bool list_shared(const struct ir_module *module, var_list *list)
+{
+    bool ok = true;
+    size_t at;
+
+    ir_foreach_func(func, module)
+        ok = ok && list_vars(func->vars, list);
+    at = list->len;
+    ok = ok && list_vars(module->vars, list);
+    if (ok && list->len > at)
+        qsort(&list->at[at], list->len - at, sizeof(list->at[0]), by_index);
+    return ok;
+}
 
 struct placer {
     struct graph g;
+    var_list vars;
     struct hd_map users;   /* shared variable -> kernel_list */
     HD_VEC(uint64_t) tops; /* by kernel: end of what is placed for it */
     uint64_t dynamic_B;    /* where dynamic shared memory starts */
@@ -303,19 +340,11 @@ static enum hd_status place_shared(struct placer *p, struct ir_var *var)
     return HD_OK;
 }
 
-/* Calls `f` for every shared variable of the module, in order of declaration. */
 static enum hd_status each_shared(struct placer *p,
                                   enum hd_status (*f)(struct placer *, struct ir_var *))
 {
-    struct ir_module *module = p->g.module;
-
-    for (struct ir_var *var = module->vars; var; var = var->next)
-        if (var->space == IR_SPACE_SHARED)
-            HD_TRY(f(p, var));
-    for (struct ir_func *func = module->funcs; func; func = func->next)
-        for (struct ir_var *var = func->vars; var; var = var->next)
-            if (var->space == IR_SPACE_SHARED)
-                HD_TRY(f(p, var));
+    for (size_t i = 0; i < p->vars.len; i++)
+        HD_TRY(f(p, p->vars.at[i]));
     return HD_OK;
 }
 
@@ -347,6 +376,7 @@ static void placer_fini(struct placer *p)
         hd_free(list);
     }
     hd_map_fini(&p->users);
+    hd_vec_fini(&p->vars);
     hd_vec_fini(&p->tops);
     graph_fini(&p->g);
 }
@@ -359,6 +389,8 @@ static enum hd_status place_all(struct placer *p)
     ir_foreach_func(func, p->g.module)
         if (func->is_kernel && !placer_add_kernel(p, func))
             return walk_error(&p->g);
+    if (!list_shared(p->g.module, &p->vars))
+        return walk_error(&p->g);
     HD_TRY(each_shared(p, place_shared));
     /* Twice: a later variable may raise the start above an earlier one's alignment. */
     HD_TRY(each_shared(p, find_dynamic_start));
@@ -379,32 +411,50 @@ enum hd_status ir_layout_windows(struct ir_module *module)
     return status;
 }
 
-enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
+static uint64_t shared_B_of(const struct walk *w, const var_list *vars)
+{
+    uint64_t size_B = 0;
+
+    for (size_t i = 0; i < vars->len; i++)
+        if (hd_map_get_u64(&w->seen, (uintptr_t)vars->at[i]))
+            size_B = hd_align_up(size_B, HD_MAX(vars->at[i]->align_B, 1u)) + vars->at[i]->size_B;
+    return size_B;
+}
+
+static uint64_t dynamic_offset_of(const struct walk *w)
 {
     struct hd_map_iter it = {0};
+    uint64_t end = 0, dynamic_B = 0;
+
+    while (hd_map_next(&w->seen, &it)) {
+        const struct ir_var *var = it.value;
+        end = HD_MAX(end, var->window_offset + var->size_B);
+        if (var->is_dynamic_shared)
+            dynamic_B = var->window_offset;
+    }
+    return dynamic_B ? dynamic_B : hd_align_up(end, IR_WINDOW_ALIGN_B);
+}
+
+enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
+{
+    var_list vars = {0};
     struct graph g;
     struct walk w;
-    uint64_t end = 0, dynamic_B = 0;
     enum hd_status status;
 
     *out_window = (struct ir_window){0};
     graph_init(&g, kernel->module);
     walk_init(&w, &g);
+    g.failed |= !list_shared(g.module, &vars);
     out_window->local_align_B = kernel->module->frame_align_B;
     out_window->local_B = walk_func(&w, (struct ir_func *)kernel);
     assert(out_window->local_B % out_window->local_align_B == 0);
     out_window->recursive = w.recursive;
     out_window->clusters = w.clusters;
-    while (hd_map_next(&w.seen, &it)) {
-        const struct ir_var *var = it.value;
-        out_window->shared_B =
-            hd_align_up(out_window->shared_B, var->align_B ? var->align_B : 1) + var->size_B;
-        end = HD_MAX(end, var->window_offset + var->size_B);
-        if (var->is_dynamic_shared)
-            dynamic_B = var->window_offset;
-    }
-    out_window->dynamic_offset_B = dynamic_B ? dynamic_B : hd_align_up(end, IR_WINDOW_ALIGN_B);
+    out_window->shared_B = shared_B_of(&w, &vars);
+    out_window->dynamic_offset_B = dynamic_offset_of(&w);
     status = g.failed || g.too_deep ? walk_error(&g) : HD_OK;
+    hd_vec_fini(&vars);
     hd_map_fini(&w.seen);
     graph_fini(&g);
     return status;

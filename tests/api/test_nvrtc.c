@@ -444,12 +444,42 @@ static void test_options_of_both_runs(void)
     }
 }
 
+/* Sizes of clusters come from the program, also from its headers. */
+static void test_clusters(void)
+{
+    static const char source[] =
+        "template <int N> struct two { static constexpr int n = N; };\n"
+        "extern \"C\" __global__ void __cluster_dims__(two<2>::n) k(int *out)\n"
+        "{ if (blockIdx.x == 1) *out = 1; }\n"
+        "#include \"more.h\"\n",
+                      more[] =
+                          "extern \"C\" __global__ void __block_size__((64, 2, 1)) m(int *out)\n"
+                          "{ *out = blockDim.y; }\n";
+    static const char *const headers[] = {more}, *const names[] = {"more.h"};
+    static const char *const options[] = {"-arch=compute_90"};
+    nvrtcProgram p = NULL;
+
+    success(nvrtcCreateProgram(&p, source, "prog.cu", 1, headers, names), "create");
+    if (!success(nvrtcCompileProgram(p, 1, options), "compile"))
+        diag("%s", log_of(p));
+    char *ptx = ptx_of(p);
+    ok(strstr(ptx, "\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{"), "of a kernel");
+    ok(strstr(ptx, "\n.blocksareclusters\n.reqntid 64, 2, 1\n.reqnctapercluster 1, 1, 1\n{"),
+       "of one whose blocks are clusters");
+    free(ptx);
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
 static void test_errors(void)
 {
     static const struct {
         const char *source, *option, *log;
         nvrtcResult result;
     } cases[] = {
+        {"extern \"C\" __global__ void __cluster_dims__(2) k() {}", "-arch=sm_80",
+         "k: __cluster_dims__ needs compute capability 9.0", NVRTC_ERROR_COMPILATION},
+        {"extern \"C\" __global__ void __cluster_dims__(2, 0) k() {}", "-arch=sm_90",
+         "k: __cluster_dims__ takes one to three sizes above 0", NVRTC_ERROR_COMPILATION},
         {"int x = y;", NULL, "prog.cu(1): error: identifier \"y\" is undefined",
          NVRTC_ERROR_COMPILATION},
         {"type y;", NULL, "prog.cu(1): error: identifier \"type\" is undefined",
@@ -549,6 +579,7 @@ int main(int argc, char **argv)
     test_commas_at_ends_of_arguments();
     test_bools_of_any_byte();
     test_options_of_both_runs();
+    test_clusters();
     test_errors();
     test_bad_calls();
     test_leftovers(folder);

@@ -9,6 +9,7 @@ in the oldest and newest C++ standard, the programs of bench/cuda and examples.
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +18,7 @@ HEDDLE, ROOT = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 MODE = (sys.argv[3:] or ["quick"])[0]
 HERE = os.path.join(ROOT, "tests/cc")
 INCLUDE = os.path.join(ROOT, "include/cuda")
-CUDA_ONLY = {"cooperative_groups.h", "cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "cuda_fp6.h", "cuda_fp4.h",
-             "mma.h"}  # need clang's CUDA mode or clang
+CUDA_ONLY = {"cooperative_groups.h", "mma.h"}  # need clang's CUDA mode
 SYSTEM_CALLS = {"vprintf", "malloc", "free", "__assertfail"}  # what a device's system provides
 count = 0
 failed = 0
@@ -228,6 +228,27 @@ def test_every_header(work):
             ok(done.returncode == 0 and not done.stderr, f"{header} alone, {std}", done.stderr)
 
 
+def test_clusters(work):
+    """Directives as nvcc writes them; what a kernel cannot have is an error."""
+    header = write(work, "of.h", "template <int N> __global__ void __cluster_dims__(N, 1u) of(int *p) { *p = N; }\n")
+    kernels = write(work, "c.cu", f"""#include "{os.path.basename(header)}"
+template __global__ void of<4>(int *);
+__global__ void __launch_bounds__(128) __cluster_dims__() any() {{}}
+extern "C" __global__ void __block_size__((64, 2), (2)) blocks() {{}}
+""")
+    done = cc("-ptx", "-arch=compute_90", kernels, "-o", "-")
+    ok(re.search(r"_Z2ofILi4EEvPi_param_0\n\)\n\.explicitcluster\n\.reqnctapercluster 4, 1, 1\n{", done.stdout) and
+       re.search(r"\.maxntid 128.*\n\.explicitcluster\n{", done.stdout) and
+       re.search(r"\n\.blocksareclusters\n\.reqntid 64, 2, 1\n\.reqnctapercluster 2, 1, 1\n{", done.stdout) and not done.stderr,
+       "directives of clusters", done.stdout + done.stderr)
+    for arch, args, said in (("80", "2", "k: __cluster_dims__ needs compute capability 9.0"),
+                             ("90", "0", "k: __cluster_dims__ takes one to three sizes above 0"),
+                             ("90", "1, 1, 1, 2", "k: __cluster_dims__ takes one to three sizes above 0")):
+        source = write(work, "bad.cu", f'extern "C" __global__ void __cluster_dims__({args}) k() {{}}\n')
+        done = cc("-ptx", f"-arch=compute_{arch}", source, "-o", "-")
+        ok(done.returncode == 1 and said in done.stderr and not done.stdout, f"({args}) on {arch}: {said}", done.stdout + done.stderr)
+
+
 def test_programs(work):
     for source in sorted(glob.glob(os.path.join(ROOT, "bench/cuda/*.cu")) +
                          glob.glob(os.path.join(ROOT, "examples/*.cu"))):
@@ -235,6 +256,31 @@ def test_programs(work):
         done = cc("-ptx", "-I", os.path.join(ROOT, "bench/common"), source, "-o", ptx)
         text = open(ptx, encoding="utf-8").read() if done.returncode == 0 else ""
         ok(done.returncode == 0 and not unresolved(text), os.path.relpath(source, ROOT), done.stderr or str(unresolved(text)))
+
+
+def test_host_half(work):
+    """The types of 16 bits and less where another compiler compiles host code: the same sum as from clang."""
+    source, program = os.path.join(HERE, "run/host_half.cpp"), os.path.join(work, "host_half")
+    done = cc(source, "-o", program)
+    want = run(program).stdout if done.returncode == 0 else done.stderr
+    ok(re.fullmatch("[0-9a-f]{16}\n", want), "host_half.cpp by heddle cc", want)
+    compilers = [["g++", "-std=c++11"], ["g++", "-std=c++20", "-O2"], ["clang++-19"]]
+    for words in (c for c in compilers if shutil.which(c[0])):
+        done = run(*words, "-Wall", "-Wextra", "-Wshadow", "-pedantic", f"-I{INCLUDE}", source, "-o", program)
+        got = run(program).stdout if done.returncode == 0 else ""
+        ok(got == want and not done.stderr, f"the same by {' '.join(words)}, without warnings", got + done.stderr)
+    source = write(work, "memory.cpp", """#include <cuda_runtime.h>
+#include <memory>
+#ifdef __CUDA__
+static __noinline__ __device__ int one(int x) { return x + 1; }
+__global__ void k(int *p) { *p = one(*p); }
+#endif
+__attribute__((__noinline__)) int two(int x) { return x + 2; }
+int main() { return two(*std::make_shared<int>(-2)) * CHAR_BIT; }
+""")
+    for words in ([HEDDLE, "cc", "-x", "cu"], [HEDDLE, "cc"], *(c for c in compilers if shutil.which(c[0]))):
+        done = run(*words, f"-I{INCLUDE}", "-c", source, "-o", program + ".o")
+        ok(done.returncode == 0, f"__noinline__ is an attribute's name, too: {' '.join(words[:3])}", done.stderr)
 
 
 def test_runs(work):
@@ -258,12 +304,20 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", what, done.stdout + done.stderr)
+    test_host_half(work)
     program = os.path.join(work, "declared")
     done = run(os.path.join(os.path.dirname(HEDDLE), "heddle-nvcc"), "-O3", "-DNDEBUG", os.path.join(HERE, "run/assert_declared.cu"),
                "-o", program)
     if done.returncode == 0:
         done = run(HEDDLE, "run", program)
     ok(done.stdout == "all right\n" and "some.h" in done.stderr, "a failed assertion by a declaration of one's own", done.stdout + done.stderr)
+    for flags in ([], ["-rdc=true"]):
+        program = os.path.join(work, "clusters")
+        done = cc("-arch=sm_90", *flags, os.path.join(HERE, "run/clusters.cu"), "-o", program)
+        ok(done.returncode == 0, f"clusters.cu compiles {' '.join(flags)}", done.stderr)
+        for device in ("cpu", "interp"):
+            done = run("env", f"HEDDLE_DEVICE={device}", program)
+            ok(done.returncode == 0 and done.stdout == "all right\n", f"clusters as declared on {device}", done.stdout + done.stderr)
     source = os.path.join(HERE, "run/wmma.cu")
     for arch, flags, machine, device in (("sm_75", ["-DOLD"], "t4", "cpu"), ("sm_80", [], "a100", "interp"),
                                          ("sm_90", [], "h100", "cpu"), ("sm_120", [], "rtx5090", "cpu")):
@@ -283,6 +337,7 @@ def main():
             test_driver(work)
             test_link(work)
             test_features(work)
+            test_clusters(work)
             test_headers_together(work)
         elif MODE == "run":
             test_runs(work)

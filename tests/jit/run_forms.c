@@ -44,6 +44,7 @@ static const struct kernel {
     {.name = "bulk"},
     {.name = "cluster"},
     {.name = "clusters", .clusters = true},
+    {.name = "aligned_together"},
 };
 
 static void check(CUresult result, const char *what)

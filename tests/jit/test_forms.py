@@ -33,6 +33,8 @@ PLACES = {
     "far_copy_part": ("// in part", "(47,0,0)", None),
     "misaligned_copy": ("// misaligned", "(77,0,0)", None),
     "misaligned": ("add.u64 %d1, %d2, 2; ld.global.u32", "(0,0,0)", "read of 4 bytes (ld.global.u32)"),
+    "misaligned_index": ("// misaligned_index", "(77,0,0)", "write of 8 bytes (st.global.u64)"),
+    "misaligned_step": ("// misaligned_step", "(1,0,0)", "write of 16 bytes (st.global.v4.u32)"),
     "traps": ("trap;", "(70,0,0)", None),
     "asserts": ("call __assertfail, (m, f, l, n, c);", "(70,0,0)", None),
     "overflows": ("st.param.b32 [x], %r2; call (y), endless", "(0,0,0)", None),
@@ -72,7 +74,7 @@ def fallbacks(result):
 
 def check_results(level):
     want = run(HEDDLE_DEVICE="interp")
-    ok(want.returncode == 0 and len(want.stdout.splitlines()) == 25, "the reference", want.stdout[-300:] + want.stderr)
+    ok(want.returncode == 0 and len(want.stdout.splitlines()) == 26, "the reference", want.stdout[-300:] + want.stderr)
     got = run(HEDDLE_CPU=level)
     ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"fast, {level}", got.stderr)
     for fault, form in CHAIN.items():
@@ -83,7 +85,7 @@ def check_results(level):
                f"differ: {differ}\n" + got.stderr)
         said = fallbacks(got)
         names = {line.split()[2] for line in said}
-        ok(len(said) == len(names) == 22 and all(form in line and "HEDDLE_FAULT" in line for line in said),
+        ok(len(said) == len(names) == 23 and all(form in line and "HEDDLE_FAULT" in line for line in said),
            f"{form}: said once per kernel, with the reason", got.stderr)
 
 
@@ -126,7 +128,7 @@ def check_cache():
         got = run(cache=cache, HEDDLE_DEBUG="jit")
         ok("compiled diverge" in got.stderr, "forced forms are not cached", got.stderr)
         got = run(cache=cache, HEDDLE_FAULT="jit.fast")
-        ok(len(fallbacks(got)) == 22, "and cached ones do not hide a forced failure", got.stderr)
+        ok(len(fallbacks(got)) == 23, "and cached ones do not hide a forced failure", got.stderr)
         got = run(cache=cache, HEDDLE_DEBUG="jit")
         ok("loaded diverge" in got.stderr, "the fast form is cached", got.stderr)
 
@@ -147,7 +149,7 @@ def check_llvm():
     want, got = run(), run(HEDDLE_FAULT="jit.llvm", **leaks)
     ok(lines(got.stdout) == lines(want.stdout) and got.returncode == 0, "a fatal error of LLVM is survived",
        got.stdout[-200:] + got.stderr)
-    ok(len(fallbacks(got)) == 22 and all("plain" in l and "LLVM: Cannot select" in l for l in fallbacks(got)),
+    ok(len(fallbacks(got)) == 23 and all("plain" in l and "LLVM: Cannot select" in l for l in fallbacks(got)),
        "and is the reason for the plain form", got.stderr)
 
 
@@ -167,7 +169,7 @@ def check_crash():
     want, got = run(), run(HEDDLE_FAULT="jit.crash", **leaks)
     ok(lines(got.stdout) == lines(want.stdout) and got.returncode == 0, "a crash in the code generator is survived",
        got.stdout[-200:] + got.stderr)
-    ok(len(fallbacks(got)) == 22 and all("plain" in l and "LLVM crashed" in l for l in fallbacks(got)),
+    ok(len(fallbacks(got)) == 23 and all("plain" in l and "LLVM crashed" in l for l in fallbacks(got)),
        "and is the reason for the plain form", got.stderr)
 
 
@@ -231,7 +233,7 @@ def check_reports():
         run(HEDDLE_REPORT=folder, HEDDLE_FAULT="jit.fast")
         got = run(HEDDLE_REPORT=folder, HEDDLE_FAULT="jit.fast")
         files = sorted(os.listdir(folder))
-        ok(len(files) == 22 and not any("crashed" in f for f in files), "the others one each, however often",
+        ok(len(files) == 23 and not any("crashed" in f for f in files), "the others one each, however often",
            "\n".join(files))
         lanes = os.path.join(folder, next((f for f in files if f.startswith("lanes")), "none"))
         ok(lanes in got.stderr, "the log names the file", got.stderr)

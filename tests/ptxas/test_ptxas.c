@@ -41,6 +41,32 @@ static void says(const struct job *job, enum hd_status want, const char *text)
     ptxas_fini(&p);
 }
 
+/* Variables lie in the order of their declaration, those of the function first, whoever is used
+ * first. The sizes are those of the vendor's assembler. */
+static void test_shared(void)
+{
+    static const struct {
+        const char *own, *first, *second, *says;
+    } cases[] = {
+        {"", "c", "b", ", 68 bytes smem"},
+        {"", "b", "a", ", 80 bytes smem"},
+        {".shared .align 4 .b8 own[4];", "b", "own", ", 80 bytes smem"},
+        {".shared .align 4 .b8 own[4];", "own", "a", ", 8 bytes smem"},
+    };
+    char text[512];
+
+    for (size_t i = 0; i < HD_COUNT_OF(cases); i++) {
+        snprintf(text, sizeof(text),
+                 HEAD ".shared .align 4 .b8 a[4];\n.shared .align 16 .b8 b[64];\n"
+                      ".shared .align 4 .b8 c[4];\n.visible .entry k()\n{\n"
+                      "%s\n.reg .b32 %%r<3>; st.volatile.shared.u32 [%s], 1;\n"
+                      "st.volatile.shared.u32 [%s], 2; ret;\n}\n",
+                 cases[i].own, cases[i].first, cases[i].second);
+        struct job job = {"shared", text, 2, {"-arch=sm_80", "-v"}};
+        says(&job, HD_OK, cases[i].says);
+    }
+}
+
 static void test_messages(void)
 {
     struct job job = {"a b.ptx", good, 2, {"-arch=sm_90", "-v"}};
@@ -168,6 +194,7 @@ static void test_memory(void)
 int main(void)
 {
     test_messages();
+    test_shared();
     test_all_errors();
     test_targets();
     test_words();

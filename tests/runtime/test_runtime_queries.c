@@ -27,6 +27,22 @@ static void test_devices(void)
     eq_error(cudaDeviceGetPCIBusId(bus, sizeof(bus), 1), cudaSuccess, "bus of device 1");
     eq_error(cudaDeviceGetByPCIBusId(&device, bus), cudaSuccess, "device at %s", bus);
     eq_u64((unsigned)device, 1, "is device 1");
+    unsigned number = (unsigned)strtoul(bus + 5, NULL, 16);
+    static const char *const forms[] = {"0:%x:0.0", "0000:%02x:00", "%X:0.0", "%02x:00.0"};
+    for (size_t i = 0; i < HD_COUNT_OF(forms); i++) {
+        char id[32];
+        device = -1;
+        snprintf(id, sizeof(id), forms[i], number);
+        eq_error(cudaDeviceGetByPCIBusId(&device, id), cudaSuccess, "device at %s", id);
+        eq_u64((unsigned)device, 1, "the same");
+    }
+    static const char *const others[] = {"1:%x:0.0", "0:%x:1.0", "0:%x:0.1", "%x",
+                                         "%x:0",     "",         ":%x:0.0"};
+    for (size_t i = 0; i < HD_COUNT_OF(others); i++) {
+        char id[32];
+        snprintf(id, sizeof(id), others[i], number);
+        eq_error(cudaDeviceGetByPCIBusId(&device, id), cudaErrorInvalidDevice, "none at %s", id);
+    }
     eq_error(cudaDeviceGetByPCIBusId(&device, "ffff:ff:1f.7"), cudaErrorInvalidDevice,
              "nothing is there");
     eq_error(cudaDeviceGetPCIBusId(small, 0, 1), cudaErrorInvalidValue, "no room");

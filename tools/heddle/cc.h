@@ -138,6 +138,8 @@ size_t cc_stem_len(const char *path);
 
 /* The words for every compilation with its folders of headers, in the order of cc_include.c. */
 void cc_add_includes(const struct cc_job *job, struct cc_list *cmd);
+/* The folder of Thrust, CUB and libcu++ of an installed toolkit, if there is one. */
+void cc_add_installed_cccl(struct cc_list *cmd);
 
 /* Compiles one input: to job->output or to `object` when linking. Returns an exit code. */
 int cc_compile(struct cc_job *job, const struct cc_input *input, const char *object);

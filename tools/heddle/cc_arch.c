@@ -8,7 +8,8 @@
 #include "clang/clang.h"
 #include "cli.h"
 
-#define PTX_MAX_B ((size_t)1 << 30)
+#define PTX_MAX_B  ((size_t)1 << 30)
+#define LLVM_MAX_B ((size_t)1 << 31)
 
 static const char *after_prefix(const char *text, const char *prefix)
 {
@@ -129,7 +130,19 @@ static enum hd_status write_text(const char *path, const struct hd_buf *text)
     return worked ? HD_OK : hd_error(HD_IO, "the output cannot be written");
 }
 
-int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, struct cc_arch arch)
+static enum hd_status add_clusters(const char *ir_path, struct cc_arch arch, struct hd_buf *ptx)
+{
+    struct hd_buf ir;
+    hd_buf_init(&ir);
+    enum hd_status status = hd_file_read(ir_path, LLVM_MAX_B, &ir);
+    if (status == HD_OK)
+        status = clang_clusters_add(&ir, arch.cc, ptx);
+    hd_buf_fini(&ir);
+    return status;
+}
+
+int cc_finish_ptx(const struct cc_job *job, const char *from, const char *ir, const char *to,
+                  struct cc_arch arch)
 {
     struct hd_buf text;
     char target[16];
@@ -137,6 +150,7 @@ int cc_finish_ptx(const struct cc_job *job, const char *from, const char *to, st
     hd_buf_init(&text);
     bool worked = hd_file_read(from, PTX_MAX_B, &text) == HD_OK &&
                   (!job->rdc || cc_statics_mend(&text) == HD_OK) &&
+                  add_clusters(ir, arch, &text) == HD_OK &&
                   clang_ptx_finish(&text, target) == HD_OK && write_text(to, &text) == HD_OK;
     hd_buf_fini(&text);
     if (!worked)

@@ -114,7 +114,7 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
     int rc = run_step(job, &front, unique_source(job, source), ir);
     rc = rc || job->dryrun ? rc : cc_mend_ir(ir);
     rc = rc ? rc : run_step(job, &back, ir, file);
-    return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ptx, arch);
+    return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ir, ptx, arch);
 }
 
 /* Adds the text of one PTX file to the sources of a fat binary; the buffer must outlive them. */

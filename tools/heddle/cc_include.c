@@ -59,7 +59,7 @@ static bool add_cccl(const char *folder, struct cc_list *cmd)
     return true;
 }
 
-static void add_installed_cccl(struct cc_list *cmd)
+void cc_add_installed_cccl(struct cc_list *cmd)
 {
     static const char *const names[] = {"CUDA_HOME", "CUDA_PATH"};
     for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
@@ -83,5 +83,5 @@ void cc_add_includes(const struct cc_job *job, struct cc_list *cmd)
         found = add_cccl(toolkits.at[i], cmd) || found;
     }
     if (!found)
-        add_installed_cccl(cmd);
+        cc_add_installed_cccl(cmd);
 }

@@ -36,8 +36,9 @@ static void print_variable(const char *name, const struct cc_list *words)
 void cc_nvcc_print_places(const struct cc_job *job)
 {
     const char *top = job->paths.toolkit ? job->paths.toolkit : "", *path = getenv("PATH");
-    struct cc_list includes = {0}, libraries = {0}, targets = {0};
+    struct cc_list includes = {0}, system = {0}, libraries = {0}, targets = {0};
     cc_list_addf(&includes, "-I%s/include", top);
+    cc_add_installed_cccl(&system);
     add_library_folders(job, &libraries);
     for (size_t i = 0; i < job->archs.len; i++)
         cc_list_addf(&targets, "-arch compute_%u%.1s", job->archs.at[i].cc,
@@ -46,7 +47,7 @@ void cc_nvcc_print_places(const struct cc_job *job)
             cli_version(), top, top);
     fprintf(stderr, "#$ PATH=%s/bin:%s\n", top, path ? path : "");
     print_variable("INCLUDES", &includes);
-    fputs("#$ SYSTEM_INCLUDES=\n", stderr);
+    print_variable("SYSTEM_INCLUDES", &system);
     print_variable("LIBRARIES", &libraries);
     /* The words that nvcc gives to its compiler of device code, which tell its default target. */
     fputs("#$ _TARGETS_=", stderr);

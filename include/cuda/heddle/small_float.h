@@ -48,9 +48,9 @@ struct heddle_small {
     X(e3m2, 2, 3, 0x20u, 0x1fu, 0x1fu, 0x1fu)                                                      \
     X(e2m1, 1, 1, 0x08u, 0x07u, 0x07u, 0x07u)
 
-/* Whether q + rem/half/2 goes up to q + 1; half is half a unit of q. */
+/* Whether q + rem/tie/2 goes up to q + 1; tie is half a unit of q. */
 HEDDLE_SF bool heddle_small_up(enum cudaRoundMode mode, bool negative, unsigned long long q,
-                               unsigned long long rem, unsigned long long half)
+                               unsigned long long rem, unsigned long long tie)
 {
     switch (mode) {
     case cudaRoundZero:
@@ -60,7 +60,7 @@ HEDDLE_SF bool heddle_small_up(enum cudaRoundMode mode, bool negative, unsigned 
     case cudaRoundMinInf:
         return rem && negative;
     default:
-        return rem > half || (rem == half && (q & 1));
+        return rem > tie || (rem == tie && (q & 1));
     }
 }
 
@@ -80,8 +80,8 @@ HEDDLE_SF unsigned int heddle_small_magnitude(unsigned long long bits, int man_b
     int shift = 52 - man_bits + (exponent < least ? least - exponent : 0);
     if (shift > 60)
         shift = 60;
-    unsigned long long q = sig >> shift, half = 1ull << (shift - 1);
-    if (heddle_small_up(mode, bits >> 63, q, sig & (2 * half - 1), half))
+    unsigned long long q = sig >> shift, tie = 1ull << (shift - 1);
+    if (heddle_small_up(mode, bits >> 63, q, sig & (2 * tie - 1), tie))
         q++;
     return (unsigned int)q + (exponent > least ? (unsigned int)(exponent - least) << man_bits : 0u);
 }

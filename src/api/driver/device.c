@@ -138,21 +138,32 @@ CUresult drv_cuDeviceGetPCIBusId(char *id, int len, CUdevice dev)
     return CUDA_SUCCESS;
 }
 
+/* domain:bus:device.function, the first or the last may be missing. Ours are devices 0, functions
+ * 0. */
+static bool pci_read(const char *id, unsigned *out_bus)
+{
+    unsigned domain, device, function = 0;
+    int end = 0;
+
+    if (sscanf(id, "%x:%x:%x%n", &domain, out_bus, &device, &end) == 3)
+        return !domain && !device &&
+               (!id[end] || (sscanf(id + end, ".%x", &function) == 1 && !function));
+    return sscanf(id, "%x:%x.%x", out_bus, &device, &function) == 3 && !device && !function;
+}
+
 CUresult drv_cuDeviceGetByPCIBusId(CUdevice *dev, const char *id)
 {
     struct core_device *d;
-    char own[16];
+    unsigned bus;
 
     API_CALL(cuDeviceGetByPCIBusId);
     API_CHECK(dev && id);
-    for (int i = 0; (d = core_device_at(i)); i++) {
-        pci_id(d, own, sizeof(own));
-        /* The domain and the function may be left out. */
-        if (!strncasecmp(own, id, strlen(own)) || !strncasecmp(own + 5, id, 5)) {
+    bool is_ours = pci_read(id, &bus);
+    for (int i = 0; is_ours && (d = core_device_at(i)); i++)
+        if ((unsigned)d->pci_bus == bus) {
             *dev = i;
             return CUDA_SUCCESS;
         }
-    }
     return drv_error(CUDA_ERROR_INVALID_DEVICE, "there is no device at %s", id);
 }
 

@@ -362,25 +362,45 @@ static nvrtcResult back_run(const struct build *b, const struct clang_args *word
     return result;
 }
 
+/* Directives of clusters, if the program has any; what is wrong with them is an error of its. */
+static nvrtcResult clusters_add(const struct build *b, const char *ir_path, struct hd_buf *log,
+                                struct hd_buf *ptx)
+{
+    struct hd_buf ir;
+
+    hd_buf_init(&ir);
+    enum hd_status status = hd_file_read(ir_path, OBJ_PAYLOAD_MAX_B, &ir);
+    if (status == HD_OK)
+        status = clang_clusters_add(&ir, b->options->cc, ptx);
+    hd_buf_fini(&ir);
+    if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED) {
+        hd_buf_printf(log, "error: %s\n", hd_error_message());
+        hd_buf_clear(ptx);
+        return NVRTC_SUCCESS;
+    }
+    return status == HD_OK ? NVRTC_SUCCESS : internal(b->program, "clusters");
+}
+
 /* Without PTX the program has errors. */
 static nvrtcResult clang_once(const struct build *b, const struct clang_args *words,
                               struct hd_buf *log, struct hd_buf *ptx)
 {
-    char path[PATH_MAX];
+    char ir_path[PATH_MAX], path[PATH_MAX];
 
     if (!file_write(b, "heddle-input.cu", b->text.ptr))
         return internal(b->program, "the source");
     hd_buf_clear(log);
     nvrtcResult result = front_run(b, words, log);
-    if (result || !file_is_there(b, "out.ll", path))
+    if (result || !file_is_there(b, "out.ll", ir_path))
         return result;
-    if (clang_ir_mend(path) != HD_OK)
+    if (clang_ir_mend(ir_path) != HD_OK)
         return internal(b->program, "IR");
     result = back_run(b, words, log);
-    if (!result && file_is_there(b, "out.ptx", path) &&
-        hd_file_read(path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK)
+    if (result || !file_is_there(b, "out.ptx", path))
+        return result;
+    if (hd_file_read(path, OBJ_PAYLOAD_MAX_B, ptx) != HD_OK)
         return internal(b->program, "what the compiler wrote");
-    return result;
+    return clusters_add(b, ir_path, log, ptx);
 }
 
 /* Until there is nothing left that only clang refuses. */

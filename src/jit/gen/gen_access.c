@@ -318,22 +318,38 @@ static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
     return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_ci(g->t->i16, 0), "");
 }
 
-static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+/* Lanes at `start` (i64) + `steps` (<16 x i32> of half h); the low 32 bits suffice. */
+static void check_lanes_align(struct gen *g, const struct gen_access *a, LLVMValueRef start,
+                              LLVMValueRef steps, int h, uint64_t size_B)
 {
-    fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
-    if ((uint64_t)a->scale % size_B == 0)
-        return;
-    for (int h = 0; h < 2; h++) {
-        LLVMValueRef x =
-            LLVMBuildMul(g->b, a->index[h], gen_splat_const(g, g->t->i32, (uint64_t)a->scale), "");
-        LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
-        fault_misaligned(g, a, any16(g, bits), bits, h);
-    }
+    start = gen_splat(g, LLVMBuildTrunc(g->b, start, g->t->i32, ""));
+    LLVMValueRef x = LLVMBuildAdd(g->b, start, steps, "");
+    LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
+    fault_misaligned(g, a, any16(g, bits), bits, h);
 }
 
+/* Base, offset and index may be aligned only together. */
+static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    if ((uint64_t)a->scale % size_B == 0) {
+        fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
+        return;
+    }
+    LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
+    LLVMValueRef scale = gen_splat_const(g, g->t->i32, (uint64_t)a->scale);
+    for (int h = 0; h < 2; h++)
+        check_lanes_align(g, a, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
+}
+
+/* With a step that is no multiple some lanes may be right, perhaps all that run. */
 static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     for (int h = 0; h < 2; h++) {
+        if ((uint64_t)a->stride % size_B) {
+            LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
+            check_lanes_align(g, a, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
+            continue;
+        }
         LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
         bad = LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
         fault_misaligned(g, a, bad, NULL, h);

@@ -142,15 +142,15 @@ struct __align__(2) __nv_bfloat16 {
     }
     __host__ __device__ operator char() const
     {
-        return (char)(float)*this;
+        return (char)heddle_cvt_char(__builtin_truncf((float)*this));
     }
     __host__ __device__ operator signed char() const
     {
-        return (signed char)(float)*this;
+        return heddle_cvt_char(__builtin_truncf((float)*this));
     }
     __host__ __device__ operator unsigned char() const
     {
-        return (unsigned char)(float)*this;
+        return heddle_cvt_uchar(__builtin_truncf((float)*this));
     }
     __host__ __device__ operator bool() const
     {
@@ -401,7 +401,6 @@ HEDDLE_HALF_HD int heddle_bf16_compare(float rounded, bool is_negative, unsigned
     {                                                                                              \
         return v < 1 && v != 0 ? __##name##2bfloat16_ru(v) : __##name##2bfloat16_rd(v);            \
     }
-#include "heddle/half_integer.h"
 HEDDLE_INTEGER(int, int)
 HEDDLE_INTEGER(uint, unsigned int)
 HEDDLE_INTEGER(short, short)
@@ -409,6 +408,14 @@ HEDDLE_INTEGER(ushort, unsigned short)
 HEDDLE_INTEGER(ll, long long)
 HEDDLE_INTEGER(ull, unsigned long long)
 #undef HEDDLE_INTEGER
+HEDDLE_HALF_HD signed char __bfloat162char_rz(__nv_bfloat16 a)
+{
+    return heddle_cvt_char(__builtin_truncf((float)a));
+}
+HEDDLE_HALF_HD unsigned char __bfloat162uchar_rz(__nv_bfloat16 a)
+{
+    return heddle_cvt_uchar(__builtin_truncf((float)a));
+}
 
 #undef HEDDLE_HALF_DEV
 #undef HEDDLE_HALF_HD

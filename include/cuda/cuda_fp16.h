@@ -11,6 +11,7 @@
 #include "cuda_runtime.h"
 
 #if defined(__cplusplus)
+#include "heddle/half_integer.h"
 /* libnvrtc's programs do not see which compiler it is. */
 #if defined(__clang__) || defined(__CUDACC_RTC__)
 #define HEDDLE_IS_CLANG 1
@@ -128,15 +129,15 @@ struct __align__(2) __half {
     }
     __host__ __device__ operator char() const
     {
-        return (char)(float)*this;
+        return (char)heddle_cvt_char(__builtin_truncf((float)*this));
     }
     __host__ __device__ operator signed char() const
     {
-        return (signed char)(float)*this;
+        return heddle_cvt_char(__builtin_truncf((float)*this));
     }
     __host__ __device__ operator unsigned char() const
     {
-        return (unsigned char)(float)*this;
+        return heddle_cvt_uchar(__builtin_truncf((float)*this));
     }
     __host__ __device__ operator bool() const
     {
@@ -378,7 +379,6 @@ HEDDLE_HALF_HD bool heddle_f16_below(float rounded, long long v)
     {                                                                                              \
         return v < 1 && v != 0 ? __##name##2half_ru(v) : __##name##2half_rd(v);                    \
     }
-#include "heddle/half_integer.h"
 HEDDLE_INTEGER(int, int)
 HEDDLE_INTEGER(uint, unsigned int)
 HEDDLE_INTEGER(short, short)
@@ -386,6 +386,14 @@ HEDDLE_INTEGER(ushort, unsigned short)
 HEDDLE_INTEGER(ll, long long)
 HEDDLE_INTEGER(ull, unsigned long long)
 #undef HEDDLE_INTEGER
+HEDDLE_HALF_HD signed char __half2char_rz(__half a)
+{
+    return heddle_cvt_char(__builtin_truncf((float)a));
+}
+HEDDLE_HALF_HD unsigned char __half2uchar_rz(__half a)
+{
+    return heddle_cvt_uchar(__builtin_truncf((float)a));
+}
 
 #undef HEDDLE_HALF_DEV
 #undef HEDDLE_HALF_HD

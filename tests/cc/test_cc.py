@@ -298,7 +298,8 @@ def test_runs(work):
         if done.returncode == 0:
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", f"integers to {kind}, rounded in every mode", done.stdout + done.stderr)
-    for name, what in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools")):
+    for name, what in (("redux", "reductions of a warp"), ("bools", "bytes that are neither 0 nor 1 read as bools"),
+                       ("chars", "halves as chars")):
         program = os.path.join(work, name)
         done = cc("-arch=sm_80", os.path.join(HERE, f"run/{name}.cu"), "-o", program)
         if done.returncode == 0:

@@ -12,11 +12,13 @@ CUresult drv_cuMemGetInfo_v2(size_t *free_B, size_t *total_B)
     uint64_t unused, total;
 
     API_CALL(cuMemGetInfo_v2);
-    API_CHECK(free_B && total_B);
+    API_CHECK(free_B || total_B);
     API_CONTEXT(ctx);
     core_memory_info(ctx->device, &unused, &total);
-    *free_B = unused;
-    *total_B = total;
+    if (free_B)
+        *free_B = unused;
+    if (total_B)
+        *total_B = total;
     return CUDA_SUCCESS;
 }
 

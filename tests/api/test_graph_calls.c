@@ -420,6 +420,26 @@ static void test_capture(void)
     success(cuGraphDestroy(graph), "destroy");
 }
 
+/* A function has its context: none has to be current, and what the node names is not looked at. */
+static void test_kernel_without_context(void)
+{
+    const float *none = NULL;
+    uint32_t n = 0;
+    void *args[] = {&none, &none, &none, &n};
+    CUDA_KERNEL_NODE_PARAMS p = {.func = add, .kernelParams = args};
+    CUgraph graph;
+    CUgraphNode node;
+
+    p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimX = p.blockDimY = p.blockDimZ = 1;
+    success(cuGraphCreate(&graph, 0), "graph");
+    success(cuCtxSetCurrent(NULL), "no context");
+    success(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &p), "a function's node");
+    p.ctx = (CUcontext)&graph;
+    success(cuGraphAddKernelNode_v2(&node, graph, NULL, 0, &p), "whatever context it names");
+    success(cuCtxSetCurrent(ctx), "context");
+    success(cuGraphDestroy(graph), "destroy");
+}
+
 int main(void)
 {
     CUmodule module;
@@ -433,6 +453,7 @@ int main(void)
     a = floats_create(), b = floats_create(), c = floats_create();
     test_kernel();
     test_kernel_attributes();
+    test_kernel_without_context();
     test_copy_and_fill();
     test_host();
     test_events();

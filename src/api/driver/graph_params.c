@@ -8,19 +8,22 @@
 
 /* ---- to bodies */
 
-/* A CUfunction, or a CUkernel and the context it is to run in. */
+/* A CUfunction, which has its context, or a CUkernel and the context it is to run in. */
 static CUresult kernel_function(const CUDA_KERNEL_NODE_PARAMS *p,
                                 struct core_function **out_function)
 {
     BODY("kernel");
-    __attribute__((cleanup(core_context_unref_at))) struct core_context *given =
-        p->ctx ? core_context_find(p->ctx, NULL) : NULL;
     const void *handle = p->func ? (const void *)p->func : (const void *)p->kern;
 
-    if (p->ctx && !given)
-        return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     if (p->func && p->kern)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: both func and kern are given", api_name_);
+    *out_function = core_function_lookup(handle);
+    if (*out_function)
+        return CUDA_SUCCESS;
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *given =
+        p->ctx ? core_context_find(p->ctx, NULL) : NULL;
+    if (p->ctx && !given)
+        return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: not a context", api_name_);
     if (given)
         return drv_function(given, handle, out_function);
     API_CONTEXT(ctx);

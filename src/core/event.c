@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "core/capture.h"
 #include "core/ipc.h"
 #include "core/tap.h"
@@ -290,9 +291,27 @@ enum hd_status core_event_synchronize(struct core_event *event)
     return core_context_status(event->ctx);
 }
 
-static void context_release(void *ctx)
+static void *context_end(void *ctx)
 {
     core_context_unref(ctx);
+    return NULL;
+}
+
+/*
+ * On the thread of host calls. A context that ends waits for work that may have come to it after it
+ * was destroyed, and this thread may have to do that.
+ */
+static void context_release(void *arg)
+{
+    struct core_context *ctx = arg;
+    pthread_t thread;
+
+    if (core_object_unref_but_last(&ctx->object))
+        return;
+    if (hd_thread_create(&thread, NULL, context_end, ctx))
+        core_context_unref(ctx); /* no thread: it mostly has nothing to wait for */
+    else
+        pthread_detach(thread);
 }
 
 /* Packets that make a queue wait for the last recording: 0 when there is nothing to wait for. */

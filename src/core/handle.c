@@ -193,6 +193,18 @@ bool core_object_ref_live(struct core_object *object)
     return true;
 }
 
+bool core_object_unref_but_last(struct core_object *object)
+{
+    uint64_t state = atomic_load(&object->state);
+
+    do {
+        assert(references_of(state) > 0);
+        if (references_of(state) == 1)
+            return false;
+    } while (!atomic_compare_exchange_weak(&object->state, &state, state - 1));
+    return true;
+}
+
 void core_object_finalise(struct core_object *object, uint64_t state_before)
 {
     assert(references_of(state_before) == 1);

@@ -108,6 +108,8 @@ static inline void core_object_unref(struct core_object *object)
     if (HD_UNLIKELY((uint32_t)before <= 1))
         core_object_finalise(object, before);
 }
+/* The same, unless that is the last reference: false then, and it stays. */
+bool core_object_unref_but_last(struct core_object *object) HD_MUST_CHECK;
 /* The handle of an object that the caller has a reference to; the same after it was retired. */
 void *core_object_handle(const struct core_object *object);
 /* With a reference; NULL when the handle is not that of a live object of the kind. */

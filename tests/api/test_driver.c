@@ -1,5 +1,8 @@
 /* The way of a program through the driver API: context, module, memory, launch, result. */
 #include "driver_fixture.h"
+#include "core/handle.h"
+
+#include <time.h>
 
 #define N 10000
 
@@ -189,6 +192,42 @@ static void test_memory_kinds(void)
     success(cuMemFreeHost(host), "free pinned");
 }
 
+static void CUDA_CB take_long(void *unused)
+{
+    (void)unused;
+    nanosleep(&(struct timespec){0, 50000000}, NULL);
+}
+
+/*
+ * A stream waits for an event of a context that is destroyed meanwhile: the wait is the last that
+ * has it, and lets it go on the thread of host calls.
+ */
+static void test_event_of_a_destroyed_context(CUcontext ctx)
+{
+    uint64_t before = core_handle_usage(CORE_CONTEXT).used;
+    CUcontext other;
+    CUstream waits, works;
+    CUevent event;
+
+    success(cuCtxCreate_v2(&other, 0, 0), "another context");
+    success(cuStreamCreate(&works, CU_STREAM_NON_BLOCKING), "with a stream");
+    success(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "and an event");
+    success(cuLaunchHostFunc(works, take_long, NULL), "work");
+    success(cuEventRecord(event, works), "recorded behind it");
+    success(cuCtxSetCurrent(ctx), "the first context");
+    success(cuStreamCreate(&waits, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuLaunchHostFunc(waits, take_long, NULL), "longer work");
+    success(cuLaunchHostFunc(waits, take_long, NULL), "than the other's");
+    success(cuStreamWaitEvent(waits, event, 0), "and a wait");
+    success(cuCtxDestroy_v2(other), "destroy");
+    ok(core_handle_usage(CORE_CONTEXT).used == before + 1, "the wait still has the context");
+    success(cuStreamSynchronize(waits), "synchronize");
+    for (int i = 0; i < 5000 && core_handle_usage(CORE_CONTEXT).used > before; i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    eq_u64(core_handle_usage(CORE_CONTEXT).used, before, "it is gone");
+    success(cuStreamDestroy_v2(waits), "stream");
+}
+
 int main(void)
 {
     CUcontext ctx, popped;
@@ -209,6 +248,7 @@ int main(void)
     test_stream_attributes();
     test_entry_points();
     test_memory_kinds();
+    test_event_of_a_destroyed_context(ctx);
     success(cuModuleUnload(module), "unload");
     success(cuCtxPopCurrent_v2(&popped), "pop");
     ok(popped == ctx, "the context");

@@ -30,7 +30,6 @@ SUITES = [
      "causes": CODE_PATTERNS + [
          ("NVML beyond what finds devices", r"function nvml\w+ is not found|tests/system/"),
          (MACHINE, r"INVALID_RESOURCE_CONFIGURATION"),
-         ("checkpoints, which are refused", r"test_checkpoint"),
          (OWN, r"test_build_hooks|test_enum_coverage"),
      ]},
     {"name": "cuda_bindings", "title": "cuda.bindings",

@@ -53,9 +53,12 @@ void clang_target_words(unsigned cc, char variant, struct hd_buf *out_words);
  */
 #define CLANG_FRONT_WORDS "-emit-llvm -Xclang -disable-llvm-passes"
 void clang_back_words(const struct clang_args *front, struct clang_args *back);
-enum hd_status clang_ir_mend(const char *path) HD_MUST_CHECK;
-/* What clang_ir_mend() does to the text. */
-void clang_bools_mend(const char *ir, struct hd_buf *out);
+/* `keeps_statics`: of a program that is a module by itself; clang_statics_name() ends it. */
+enum hd_status clang_ir_mend(const char *path, bool keeps_statics) HD_MUST_CHECK;
+/* A variable of the program's own scope, visible; false: the line is none, nothing is put. */
+bool clang_static_put(struct hd_str line, struct hd_buf *out);
+/* What clang_static_put() made visible is not, and has the name that the source gives it. */
+enum hd_status clang_statics_name(struct hd_buf *ptx) HD_MUST_CHECK;
 
 /*
  * Runs the command with the log as stdout and stderr and waits. The preloaded libraries of this

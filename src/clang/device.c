@@ -199,7 +199,7 @@ static bool put_written(struct mending *m, struct hd_str line)
     return true;
 }
 
-void clang_bools_mend(const char *ir, struct hd_buf *out)
+static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
 {
     struct mending m = {.out = out};
 
@@ -211,13 +211,13 @@ void clang_bools_mend(const char *ir, struct hd_buf *out)
             m.n = 0;
         if (put_read(&m, line, line_at(after)))
             after = next_line(after);
-        else if (!put_written(&m, line))
+        else if (!put_written(&m, line) && !(keeps_statics && clang_static_put(line, out)))
             hd_buf_append(out, ir, (size_t)(after - ir));
         ir = after;
     }
 }
 
-enum hd_status clang_ir_mend(const char *path)
+enum hd_status clang_ir_mend(const char *path, bool keeps_statics)
 {
     struct hd_buf ir, mended;
 
@@ -225,7 +225,7 @@ enum hd_status clang_ir_mend(const char *path)
     hd_buf_init(&mended);
     enum hd_status status = hd_file_read(path, IR_MAX_B, &ir);
     if (status == HD_OK && ir.len)
-        clang_bools_mend(ir.ptr, &mended);
+        mend(ir.ptr, keeps_statics, &mended);
     if (status == HD_OK && mended.failed)
         status = hd_error(HD_NO_MEMORY, "no memory for the compiler's IR");
     else if (status == HD_OK)

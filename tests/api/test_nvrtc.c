@@ -444,6 +444,58 @@ static void test_options_of_both_runs(void)
     }
 }
 
+/* Who has the module alone finds variables of the program's own by name, and may change them. */
+static void test_static_variables(void)
+{
+    static const char source[] =
+        "static __device__ bool done; static __constant__ int factor = 1;\n"
+        "static const __device__ int table[] = {1, 2, 3};\n"
+        "static __device__ int add(int a, int b) { return a + b; }\n"
+        "extern \"C\" __global__ void k(int *out)\n"
+        "{ done = true; *out = add(factor * table[*out & 1 ? 2 : 1], done ? 4 : 5); }\n";
+    static const char *const options[] = {"-arch=sm_90", "-rdc=true"};
+    const char *lowered = NULL;
+    int *one = (int[]){5}, value = -1;
+    void *params[] = {NULL};
+    CUdeviceptr at, out;
+    CUmodule module;
+    CUfunction k;
+    size_t size_B;
+    nvrtcProgram p = program_of(source);
+
+    success(nvrtcAddNameExpression(p, "&factor"), "a name");
+    if (!success(nvrtcCompileProgram(p, 1, options), "compile"))
+        diag("%s", log_of(p));
+    char *ptx = ptx_of(p);
+    ok(strstr(ptx, "\n.global .align 1 .u8 done;"), "as nvcc writes it");
+    ok(strstr(ptx, "\n.const .align 4 .u32 factor = 1;"), "with its value");
+    success(nvrtcGetLoweredName(p, "&factor", &lowered), "lowered");
+    ok(lowered && !strcmp(lowered, "factor"), "the same name");
+    success(cuModuleLoadData(&module, ptx), "load");
+    success(cuModuleGetGlobal_v2(&at, &size_B, module, "factor"), "the constant");
+    success(cuMemcpyHtoD_v2(at, one, sizeof(*one)), "is changed");
+    success(cuMemAlloc_v2(&out, sizeof(int)), "memory");
+    success(cuMemsetD32_v2(out, 0, 1), "0");
+    params[0] = &out;
+    success(cuModuleGetFunction(&k, module, "k"), "kernel");
+    success(cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "launch");
+    success(cuMemcpyDtoH_v2(&value, out, sizeof(value)), "result");
+    eq_u64((unsigned)value, 14, "of the changed constant");
+    success(cuModuleGetGlobal_v2(&at, &size_B, module, "done"), "the variable");
+    eq_u64(size_B, 1, "of a byte");
+    success(cuMemFree_v2(out), "free");
+    success(cuModuleUnload(module), "unload");
+    free(ptx);
+    success(nvrtcDestroyProgram(&p), "destroy");
+
+    p = program_of(source);
+    success(nvrtcCompileProgram(p, 2, options), "to be linked");
+    ptx = ptx_of(p);
+    ok(!strstr(ptx, ".u32 factor"), "there other programs may have the name");
+    free(ptx);
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
 /* Sizes of clusters come from the program, also from its headers. */
 static void test_clusters(void)
 {
@@ -580,6 +632,7 @@ int main(int argc, char **argv)
     test_bools_of_any_byte();
     test_options_of_both_runs();
     test_clusters();
+    test_static_variables();
     test_errors();
     test_bad_calls();
     test_leftovers(folder);

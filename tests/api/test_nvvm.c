@@ -230,7 +230,11 @@ static void refused(const char *ir, const char *option, nvvmResult want, const c
     if (!ok(strstr(log, text), "the log says %s", text))
         diag("%s", log);
     free(log);
-    eq_u64(nvvmGetCompiledResultSize(p, &size), NVVM_ERROR_INVALID_PROGRAM, "no result");
+    eq_u64(nvvmGetCompiledResultSize(p, &size), NVVM_SUCCESS, "no result yet");
+    eq_u64(size, 1, "is an empty text");
+    char none = 'x';
+    eq_u64(nvvmGetCompiledResult(p, &none), NVVM_SUCCESS, "which can be had");
+    eq_u64((unsigned char)none, 0, "with its end");
     eq_u64(nvvmDestroyProgram(&p), NVVM_SUCCESS, "destroy");
 }
 

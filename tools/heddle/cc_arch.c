@@ -114,7 +114,7 @@ void cc_add_back_words(const struct cc_list *front, struct cc_list *back)
 
 int cc_mend_ir(const char *path)
 {
-    if (clang_ir_mend(path) == HD_OK)
+    if (clang_ir_mend(path, false) == HD_OK)
         return 0;
     fprintf(stderr, "heddle cc: %s\n", hd_error_message());
     return 1;

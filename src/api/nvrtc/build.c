@@ -266,6 +266,15 @@ static nvrtcResult image_make(struct _nvrtcProgram *p, const struct rtc_options 
     return NVRTC_SUCCESS;
 }
 
+/* To be linked with others, which may have variables of the same names. */
+static bool is_relocatable(const struct build *b)
+{
+    for (size_t i = 0; i < b->options->clang.len; i++)
+        if (!strcmp(b->options->clang.at[i], "-fgpu-rdc"))
+            return true;
+    return false;
+}
+
 /* Of the log and the PTX that clang wrote; empty PTX: it wrote none. */
 static nvrtcResult results_take(const struct build *b, const struct hd_buf *log, struct hd_buf *ptx)
 {
@@ -276,7 +285,8 @@ static nvrtcResult results_take(const struct build *b, const struct hd_buf *log,
         return NVRTC_ERROR_COMPILATION;
     if (b->options->syntax_only)
         return NVRTC_SUCCESS;
-    if (clang_ptx_finish(ptx, b->options->target) != HD_OK)
+    if (clang_ptx_finish(ptx, b->options->target) != HD_OK ||
+        (!is_relocatable(b) && clang_statics_name(ptx) != HD_OK))
         return internal(p, "PTX");
     hd_buf_fini(&p->ptx);
     p->ptx = *ptx;
@@ -393,7 +403,7 @@ static nvrtcResult clang_once(const struct build *b, const struct clang_args *wo
     nvrtcResult result = front_run(b, words, log);
     if (result || !file_is_there(b, "out.ll", ir_path))
         return result;
-    if (clang_ir_mend(ir_path) != HD_OK)
+    if (clang_ir_mend(ir_path, !is_relocatable(b)) != HD_OK)
         return internal(b->program, "IR");
     result = back_run(b, words, log);
     if (result || !file_is_there(b, "out.ptx", path))

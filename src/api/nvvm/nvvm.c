@@ -151,23 +151,31 @@ HD_EXPORT nvvmResult nvvmVerifyProgram(nvvmProgram prog, int numOptions, const c
     return result ? result : nv_verify(prog);
 }
 
+/* Of a program that was not compiled the result is an empty text. */
+static struct hd_str result_of(const struct _nvvmProgram *prog)
+{
+    static const struct hd_str empty = {"", 1};
+
+    return prog->compiled ? (struct hd_str){prog->result.ptr, prog->result.len} : empty;
+}
+
 HD_EXPORT nvvmResult nvvmGetCompiledResultSize(nvvmProgram prog, size_t *bufferSizeRet)
 {
-    if (!prog || !prog->compiled)
+    if (!prog)
         return NVVM_ERROR_INVALID_PROGRAM;
     if (!bufferSizeRet)
         return NVVM_ERROR_INVALID_INPUT;
-    *bufferSizeRet = prog->result.len;
+    *bufferSizeRet = result_of(prog).len;
     return NVVM_SUCCESS;
 }
 
 HD_EXPORT nvvmResult nvvmGetCompiledResult(nvvmProgram prog, char *buffer)
 {
-    if (!prog || !prog->compiled)
+    if (!prog)
         return NVVM_ERROR_INVALID_PROGRAM;
     if (!buffer)
         return NVVM_ERROR_INVALID_INPUT;
-    memcpy(buffer, prog->result.ptr, prog->result.len);
+    memcpy(buffer, result_of(prog).ptr, result_of(prog).len);
     return NVVM_SUCCESS;
 }
 

@@ -290,7 +290,7 @@ static void test_call_inside(CUcontext ctx)
     ok(!pthread_create(&thread, NULL, synchronize, ctx), "a thread waits for the context");
     pause_ms(10);
     eq_u64(cuCheckpointProcessLock(getpid(), &args), CUDA_ERROR_NOT_READY, "not in 20 ms");
-    success(cuMemsetD32_v2(p, 1, 1), "calls go on");
+    success(cuStreamWriteValue32_v2(NULL, p, 1, 0), "calls go on");
     pthread_join(thread, &result);
     success((uintptr_t)result, "and the wait ends");
     success(cuStreamDestroy_v2(stream), "destroy");

@@ -54,6 +54,22 @@ void hd_autofree_(void *ptr_to_ptr);
 #define HD_SANITIZES_ADDRESSES 0
 #endif
 
+/*
+ * Of a function whose atomic accesses may fault. ThreadSanitizer makes such accesses inside itself,
+ * with locks that a jump out of the fault's signal would leave taken: it is kept out, and told what
+ * it has to know, before a store and after a load.
+ */
+#if HD_SANITIZES_THREADS
+#include <sanitizer/tsan_interface.h>
+#define HD_ATOMICS_MAY_FAULT __attribute__((disable_sanitizer_instrumentation))
+#define HD_SAY_RELEASE(at)   __tsan_release((void *)(uintptr_t)(at))
+#define HD_SAY_ACQUIRE(at)   __tsan_acquire((void *)(uintptr_t)(at))
+#else
+#define HD_ATOMICS_MAY_FAULT
+#define HD_SAY_RELEASE(at) ((void)(at))
+#define HD_SAY_ACQUIRE(at) ((void)(at))
+#endif
+
 #define HD_COUNT_OF(array)                 (sizeof(array) / sizeof((array)[0]))
 #define HD_CONTAINER_OF(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
 

@@ -243,28 +243,33 @@ static bool compare(enum hal_compare how, uint64_t s, uint64_t v, unsigned bits)
     return true; /* not in the table: refused by the check, and it must not hang */
 }
 
-bool hal_sem_holds(const struct hal_sem *wait, const void *at)
+HD_ATOMICS_MAY_FAULT bool hal_sem_holds(const struct hal_sem *wait, const void *at)
 {
-    if (wait->is_32)
-        return compare(wait->compare, atomic_load((const _Atomic uint32_t *)at), wait->value, 32);
-    return compare(wait->compare, atomic_load((const _Atomic uint64_t *)at), wait->value, 64);
+    unsigned bits = wait->is_32 ? 32 : 64;
+    uint64_t s = wait->is_32 ? atomic_load((const _Atomic uint32_t *)at)
+                             : atomic_load((const _Atomic uint64_t *)at);
+
+    HD_SAY_ACQUIRE(at);
+    return compare(wait->compare, s, wait->value, bits);
 }
 
-void hal_sem_apply(const struct hal_sem *p, void *at)
+HD_ATOMICS_MAY_FAULT void hal_sem_apply(const struct hal_sem *p, void *at)
 {
+    uint64_t value = p->head.op == HAL_OP_TIMESTAMP ? hal_time_ns() : p->value;
     _Atomic uint64_t *s64 = at;
     _Atomic uint32_t *s32 = at;
 
+    HD_SAY_RELEASE(at);
     if (p->head.op == HAL_OP_TIMESTAMP)
-        atomic_store(s64, hal_time_ns());
+        atomic_store(s64, value);
     else if (p->signal == HAL_SIGNAL_ADD && p->is_32)
-        atomic_fetch_add(s32, (uint32_t)p->value);
+        atomic_fetch_add(s32, (uint32_t)value);
     else if (p->signal == HAL_SIGNAL_ADD)
-        atomic_fetch_add(s64, p->value);
+        atomic_fetch_add(s64, value);
     else if (p->is_32)
-        atomic_store(s32, (uint32_t)p->value);
+        atomic_store(s32, (uint32_t)value);
     else
-        atomic_store(s64, p->value);
+        atomic_store(s64, value);
 }
 
 /* ---- faults */

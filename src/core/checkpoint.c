@@ -98,7 +98,12 @@ static enum hd_status process_unlock(void)
     return HD_OK;
 }
 
-enum hd_status core_checkpoint_serve(const struct core_control_request *request)
+/*
+ * Executes a request in this process. HD_BAD_STATE: not in the state that the diagram asks for;
+ * HD_BUSY: calls or work did not end in time, the process runs on; HD_BAD_ARG: pairs that do not
+ * say for each device which one takes its place; HD_NOT_SUPPORTED: by the system.
+ */
+static enum hd_status serve(const struct core_control_request *request)
 {
     switch (request->op) {
     case CORE_CONTROL_LOCK:
@@ -116,5 +121,5 @@ enum hd_status core_checkpoint_serve(const struct core_control_request *request)
 
 enum hd_status core_checkpoint_init(void)
 {
-    return core_control_start(core_checkpoint_serve);
+    return core_control_start(serve);
 }

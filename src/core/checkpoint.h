@@ -25,11 +25,4 @@ enum core_checkpoint_state { /* CUprocessState */
 /* Makes this process one that can be asked; after its devices are there. */
 enum hd_status core_checkpoint_init(void) HD_MUST_CHECK;
 
-/*
- * Executes a request in this process. HD_BAD_STATE: not in the state that the diagram asks for;
- * HD_BUSY: calls or work did not end in time, the process runs on; HD_BAD_ARG: pairs that do not
- * say for each device which one takes its place; HD_NOT_SUPPORTED: by the system.
- */
-enum hd_status core_checkpoint_serve(const struct core_control_request *request) HD_MUST_CHECK;
-
 #endif

@@ -6,7 +6,7 @@
  * waits for the answer of a thread of the process that sleeps on the file:
  *
  *     asks: lock ─► request ─► asked + 1 ─────────────────────────────► answer ─► unlock
- *     serves:                  core_control_serve: request ─► answer ─► answered = asked
+ *     serves:                  serve(): request ─► answer ─► answered = asked
  *
  * Nothing in the file is trusted: either side copies what it reads and checks the copy.
  */
@@ -41,7 +41,7 @@ typedef enum hd_status (*core_control_server)(const struct core_control_request 
 
 /*
  * Starts the thread. `serve` runs on it, one request at a time; its message goes back with a status
- * that is not HD_OK, of those of checkpoint.h.
+ * that is not HD_OK, of those of checkpoint.c.
  */
 enum hd_status core_control_start(core_control_server serve) HD_MUST_CHECK;
 /* What others see of this process. */

@@ -1,6 +1,5 @@
 /* Devices and their primary contexts. */
 #include <assert.h>
-#include <strings.h>
 
 #include "api/driver/driver.h"
 

@@ -314,6 +314,7 @@ LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* i16 of the current mask 
 LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask */
 LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
 LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask);
+LLVMValueRef gen_all_active(struct gen *g); /* i1: the current mask holds every lane */
 /* Branches to `cold` when cond holds; the optimiser is told that this is rare. */
 void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,
                       LLVMBasicBlockRef warm);

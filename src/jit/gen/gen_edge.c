@@ -50,6 +50,12 @@ LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi)
     return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
 }
 
+LLVMValueRef gen_all_active(struct gen *g)
+{
+    LLVMValueRef both = LLVMBuildAnd(g->b, gen_mask_bits(g, 0), gen_mask_bits(g, 1), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_ci(g->t->i16, 0xffff), "");
+}
+
 void gen_mask_set_alive(struct gen *g)
 {
     for (int h = 0; h < 2; h++)

@@ -113,21 +113,9 @@ static void find_ends(struct gen *g)
     }
 }
 
-static void gen_node_body(struct gen *g, uint32_t n)
+/* From the builder's place to the end of the node, with the current mask. */
+static void node_instrs(struct gen *g, struct gen_node *node)
 {
-    assert(n < g->nnodes && (!g->dispatch || g->nodes[n].divergent));
-    struct gen_node *node = &g->nodes[n];
-    g->cur = n;
-    if (node->exit_only || gen_serial_node(g, n))
-        return;
-    if (node->divergent) {
-        node_enter_divergent(g, node);
-    } else {
-        LLVMPositionBuilderAtEnd(g->b, node->body);
-        g->epoch = g->epoch_next++;
-        leave_when_over(g, node);
-        gen_mask_set_alive(g);
-    }
     const struct ir_instr *in = node->first;
     for (; in && in != node->end; in = in->next) {
         gen_place_at(g, in);
@@ -148,6 +136,69 @@ static void gen_node_body(struct gen *g, uint32_t n)
         gen_pend_add(g, node + 1, edge);
         LLVMBuildBr(g->b, node->tail);
     }
+}
+
+/* Beyond so many instructions for each access, masks cost little. */
+#define FULL_INSTRS 64
+
+/*
+ * Is there to be a version of the node for when all lanes run? Masked loads and stores neither
+ * train nor trigger the prefetchers of AMD's cores, whatever the mask holds; and in a loop that
+ * lanes leave one by one the merges with the values of those that have left make long chains. What
+ * stops or calls is made once.
+ */
+static bool wants_full(const struct gen *g, const struct gen_node *node)
+{
+    uint32_t instrs = 0, worth = 0;
+    if (g->dispatch || !g->mask[0] || !gen_optional(g))
+        return false;
+    if (node->divergent && g->shapes.loops.loop_of[node->block->id] != IR_NO_BLOCK)
+        worth++;
+    ir_foreach_instr(in, node->block) {
+        if (in->op == IR_OP_BAR || in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
+            ir_op_is_matrix(in->op))
+            return false;
+        instrs++;
+        worth += in->op == IR_OP_LD || in->op == IR_OP_ST;
+    }
+    return instrs <= FULL_INSTRS * worth;
+}
+
+/* Leaves the builder where some lanes do not run. */
+static void node_full(struct gen *g, struct gen_node *node)
+{
+    assert(g->mask[0] && g->mask[1] && !node->end);
+    LLVMValueRef mask[2] = {g->mask[0], g->mask[1]};
+    LLVMBasicBlockRef all = gen_bb(g, "all"), some = gen_bb(g, "some");
+    LLVMBuildCondBr(g->b, gen_all_active(g), all, some);
+    LLVMPositionBuilderAtEnd(g->b, all);
+    g->mask[0] = g->mask[1] = NULL;
+    g->epoch = g->epoch_next++;
+    node_instrs(g, node);
+    LLVMPositionBuilderAtEnd(g->b, some);
+    g->mask[0] = mask[0];
+    g->mask[1] = mask[1];
+    g->epoch = g->epoch_next++;
+}
+
+static void gen_node_body(struct gen *g, uint32_t n)
+{
+    assert(n < g->nnodes && (!g->dispatch || g->nodes[n].divergent));
+    struct gen_node *node = &g->nodes[n];
+    g->cur = n;
+    if (node->exit_only || gen_serial_node(g, n))
+        return;
+    if (node->divergent) {
+        node_enter_divergent(g, node);
+    } else {
+        LLVMPositionBuilderAtEnd(g->b, node->body);
+        g->epoch = g->epoch_next++;
+        leave_when_over(g, node);
+        gen_mask_set_alive(g);
+    }
+    if (wants_full(g, node))
+        node_full(g, node);
+    node_instrs(g, node);
     if (node->divergent)
         node_tail(g, n);
 }

@@ -103,12 +103,6 @@ static void load_masked(struct gen *g, const struct gen_access *a, LLVMTypeRef e
     }
 }
 
-static LLVMValueRef all_active(struct gen *g)
-{
-    LLVMValueRef both = LLVMBuildAnd(g->b, gen_mask_bits(g, 0), gen_mask_bits(g, 1), "");
-    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_ci(g->t->i16, 0xffff), "");
-}
-
 static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicBlockRef a_end,
                       LLVMValueRef b[][2], LLVMBasicBlockRef b_end, LLVMValueRef out[][2])
 {
@@ -141,7 +135,7 @@ static void load_lanes(struct gen *g, const struct gen_access *a, LLVMTypeRef el
     }
     LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
     LLVMValueRef x[8][2], y[8][2];
-    LLVMBuildCondBr(g->b, all_active(g), full, part);
+    LLVMBuildCondBr(g->b, gen_all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
     load_full(g, a, elem, size_B, n, x);
     LLVMBasicBlockRef full_end = LLVMGetInsertBlock(g->b);
@@ -319,7 +313,7 @@ static void store_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef 
         return;
     }
     LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
-    LLVMBuildCondBr(g->b, all_active(g), full, part);
+    LLVMBuildCondBr(g->b, gen_all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
     store_interleaved(g, a, x, n, (unsigned)size_B);
     LLVMBuildBr(g->b, join);

@@ -67,6 +67,8 @@ struct gen_node {
     const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
     uint32_t site;                     /* dispatch: index of the barrier that ends this node */
     struct region *region;             /* runs lane by lane: see gen_serial.c */
+    bool bounds;                       /* no lane on edge `work`: later warps have none either */
+    unsigned work;
 };
 
 /* A barrier in dispatch mode, and the lanes parked at it. */
@@ -101,12 +103,16 @@ struct gen_regions {
     bool *descends; /* by region: its warps run from the last to the first (gen_order.c) */
 };
 
+/* In the state that a warp returns: the warps behind it have nothing to do before the next stop. */
+#define GEN_BOUND 0x80000000u
+
 /* What those who call a finished function, or compile it, know of it. */
 struct gen_body {
     uint32_t nresume;           /* kernel: states that it can go on from */
     bool crowded;               /* more values live at some place than there are registers */
     bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
     bool by_region;             /* all warps run through the stops alike (gen_regions.c) */
+    bool bounded;               /* by_region: a state may have GEN_BOUND */
     bool leaves_early;          /* by_region: lanes may end before the last stop */
     uint64_t alive_at;          /* leaves_early: frame offset of the living lanes, i32 */
     uint64_t cta_area_B;        /* by_region: size of an area of CTA-uniform values */
@@ -196,6 +202,7 @@ struct gen {
     LLVMValueRef pending;    /* the nodes' pending masks in memory; NULL = a slot each */
     uint32_t npending;
     LLVMBasicBlockRef done;
+    LLVMValueRef bound;   /* i32: GEN_BOUND or 0; bounded */
     LLVMValueRef leaving; /* i32: the state to return at `done`, 0 = the end; NULL = always that */
     LLVMValueRef state_switch; /* kernel: over the points where it goes on */
     struct gen_sweep sweep;
@@ -378,7 +385,8 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
 /* f64 to f32 in a directed rounding (gen_cvt.c). */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd);
 void gen_load(struct gen *g, const struct ir_instr *instr);
-/* gen_prefetch.c: what a load with these bases per half reads in the loop's next turn. */
+/* gen_prefetch.c: what an access with these bases per half needs in the loop's next turn, or in
+ * the CTAs that follow. */
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
                        int64_t offset);
 void gen_store(struct gen *g, const struct ir_instr *instr);

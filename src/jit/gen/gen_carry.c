@@ -508,6 +508,15 @@ uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c)
     return (uint32_t)(c - g->carries->stops);
 }
 
+bool gen_carry_saves(const struct gen_carry *c)
+{
+    for (uint32_t i = 0; i < c->nvalues; i++) {
+        if (c->values[i].how == CARRY_FRAME && is_stored(c, &c->values[i]))
+            return true;
+    }
+    return false;
+}
+
 void gen_carry_save(struct gen *g, const struct gen_carry *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {

@@ -314,6 +314,23 @@ static LLVMValueRef warp_at(struct gen *g, const struct cta_run *run, uint32_t r
     return LLVMBuildSub(g->b, last, n, "");
 }
 
+/* i1 */
+static LLVMValueRef more_warps(struct gen *g, const struct cta_run *run, uint32_t region,
+                               LLVMValueRef next, LLVMValueRef state)
+{
+    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, "");
+    if (!g->unit->body.bounded || descends(g, region))
+        return more;
+    LLVMValueRef noted = LLVMBuildAnd(g->b, state, gen_i32(g, GEN_BOUND), "");
+    LLVMValueRef works = LLVMBuildICmp(g->b, LLVMIntEQ, noted, gen_i32(g, 0), "");
+    return LLVMBuildAnd(g->b, more, works, "");
+}
+
+static LLVMValueRef state_alone(struct gen *g, LLVMValueRef state)
+{
+    return LLVMBuildAnd(g->b, state, gen_i32(g, ~GEN_BOUND), "");
+}
+
 static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
@@ -336,13 +353,13 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
     LLVMBasicBlockRef blocks[] = {run->heads[region], LLVMGetInsertBlock(g->b)};
     for (unsigned i = 0; i < 5; i++)
         LLVMAddIncoming(phis[i], (LLVMValueRef[]){gen_i32(g, 0), at[i]}, blocks, 2);
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, ""), loop, after);
+    LLVMBuildCondBr(g->b, more_warps(g, run, region, next, state), loop, after);
     LLVMPositionBuilderAtEnd(g->b, after);
     if (area_B)
         LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, area_B));
     if (g->unit->facts.has_votes)
         publish_votes(g);
-    region_leave(g, run, region, state);
+    region_leave(g, run, region, state_alone(g, state));
 }
 
 void gen_run_cta(struct gen_unit *u)

@@ -409,6 +409,7 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     }
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
+    gen_bound_note(g, edge);
     /* A back edge overwrites phis that the other edge may still read. */
     phi_sources_read(g, 0);
     phi_sources_read(g, 1);

@@ -305,6 +305,7 @@ static void gen_prologue(struct gen *g)
     alive_slots(g);
     gen_slots_create(g);
     gen_serial_find(g);
+    gen_bound_find(g);
     nodes_materialise(g);
     LLVMBasicBlockRef start = gen_bb(g, "start");
     if (g->is_kernel) {
@@ -401,7 +402,7 @@ void gen_flow_run(struct gen *g)
     if (g->body.leaves_early)
         LLVMBuildStore(g->b, gen_i32(g, 0), gen_gep(g, g->frame, g->body.alive_at));
     if (g->is_kernel)
-        LLVMBuildRet(g->b, gen_i32(g, 0));
+        LLVMBuildRet(g->b, gen_bound_state(g, gen_i32(g, 0)));
     else
         LLVMBuildRetVoid(g->b);
 }

@@ -21,6 +21,12 @@ void gen_body_values(struct gen *g);
 void gen_run_warp(struct gen_unit *u);
 void gen_run_cta(struct gen_unit *u);
 
+/* ---- gen_bound.c: regions that only the first warps work in */
+void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes its own */
+/* At the end of a node: the lanes that go to each successor. */
+void gen_bound_note(struct gen *g, LLVMValueRef edge[2][2]);
+LLVMValueRef gen_bound_state(struct gen *g, LLVMValueRef state); /* with the note, to return */
+
 /* ---- gen_once.c: loads that only the first warp of a region makes */
 /* Where the load's elements are kept for the warps that follow; NULL = every warp loads. */
 LLVMValueRef gen_once_slot(struct gen *g, const struct ir_instr *in);
@@ -50,6 +56,7 @@ struct gen_carry;
 /* What gets across the stop, and how; NULL = out of memory. */
 const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop);
 /* Stops are numbered in the order of blocks. */
+bool gen_carry_saves(const struct gen_carry *c); /* anything in the warp's frame, at this stop */
 uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c);
 void gen_carry_save(struct gen *g, const struct gen_carry *c);
 void gen_carry_restore(struct gen *g, const struct gen_carry *c);

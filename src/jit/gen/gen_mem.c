@@ -383,6 +383,8 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[8][2];
     for (unsigned j = 0; j < n; j++)
         gen_vector(g, in->src[1 + j], x[j]);
+    if (a.kind == GEN_ACCESS_A)
+        gen_prefetch_next(g, in, a.base, a.offset);
     if (a.wraps)
         store_either(g, in, &a, x, size_B, n);
     else

@@ -40,7 +40,7 @@ static void stop_return(struct gen *g, LLVMValueRef state)
 {
     alive_publish(g);
     if (!g->leaving) {
-        LLVMBuildRet(g->b, state);
+        LLVMBuildRet(g->b, gen_bound_state(g, state));
         return;
     }
     LLVMBuildStore(g->b, state, g->leaving);

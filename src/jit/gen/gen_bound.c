@@ -1,0 +1,143 @@
+/*
+ * Regions that only the first warps work in.
+ *
+ * In `if (tid < k) ...` between two barriers, as every tree in shared memory has it, a warp none of
+ * whose threads passes the test does nothing, nor do the warps behind it: their thread numbers are
+ * higher. So the loop over the warps ends there (gen_cta.c). This holds when all warps come to the
+ * test alike, when nothing that can be seen happens before it, and nothing on the way past it to
+ * the next stop: pure operations and loads, and values that go through the CTA's areas, which the
+ * warps before have written.
+ */
+#include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_walk.h"
+
+#include <assert.h>
+
+enum { MAX_BLOCKS = 4096 };
+
+/* Grows with the number of the warp, and does not wrap: a small multiple of tid.x. */
+static bool grows(const struct gen *g, const struct ir_value *v)
+{
+    enum ir_launch_class cls = g->unit->req->cls;
+    const struct ir_instr *in = v->instr;
+    uint64_t c;
+    for (unsigned depth = 0; in && depth < 3; depth++) {
+        if (in->op == IR_OP_SREG)
+            return in->imm == IR_SREG_TID_X &&
+                   (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL);
+        bool scaled = in->op == IR_OP_SHL && ir_value_const(in->src[1], &c) && c < 6;
+        bool moved = ir_is_plain_add(in) && ir_value_const(in->src[1], &c) && c < 1 << 20;
+        if (ir_type_bits(in->type) != 32 || !(scaled || moved))
+            return false;
+        in = in->src[0]->instr;
+    }
+    return false;
+}
+
+/* The edge that higher warps take out of a branch on `cmp`, whose source `s` grows; -1: neither. */
+static int edge_of_higher(const struct ir_instr *cmp, uint32_t s)
+{
+    uint64_t c;
+    bool with_zero = s == 0 && ir_value_const(cmp->src[1], &c) && c == 0;
+    switch (cmp->cmp) {
+    case IR_LT:
+    case IR_LE:
+        return s == 0;
+    case IR_GT:
+    case IR_GE:
+        return s == 1;
+    case IR_EQ: /* 0 is the least thread number */
+        return with_zero ? 1 : -1;
+    case IR_NE:
+        return with_zero ? 0 : -1;
+    default:
+        return -1;
+    }
+}
+
+static int edge_past_work(const struct gen *g, const struct ir_instr *branch)
+{
+    const struct ir_instr *cmp = branch->op == IR_OP_CBR ? branch->src[0]->instr : NULL;
+    if (!cmp || cmp->op != IR_OP_SETP || cmp->nsrc != 2)
+        return -1;
+    for (uint32_t s = 0; s < 2; s++) {
+        if (grows(g, cmp->src[s]) && g->cta_uniform[cmp->src[1 - s]->id])
+            return edge_of_higher(cmp, s);
+    }
+    return -1;
+}
+
+/* Nothing is lost when a warp does not come here, and all that come go on alike. */
+static bool is_nothing(const struct gen *g, const struct ir_instr *in)
+{
+    if (in->op == IR_OP_CBR || in->op == IR_OP_SWITCH)
+        return g->cta_uniform[in->src[0]->id];
+    if (in->op == IR_OP_LD)
+        return in->mem.sem == IR_SEM_WEAK;
+    return in->op == IR_OP_BR || in->op == IR_OP_RET || in->op == IR_OP_EXIT ||
+           in->op == IR_OP_SREG || ir_op_has(in->op, IR_F_PURE);
+}
+
+static bool stop_is_nothing(struct gen *g, const struct ir_instr *stop)
+{
+    const struct gen_carry *carry = gen_carry_at(g, stop);
+    return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(carry);
+}
+
+/* The edge past the work; -1: the branch does not bound its region. */
+static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *branch)
+{
+    const struct ir_instr *in;
+    int past = edge_past_work(g, branch);
+    if (past < 0)
+        return -1;
+    gen_walk_back_from(w, branch);
+    while ((in = gen_walk_next(w))) {
+        if (in->op != IR_OP_BAR && !is_nothing(g, in))
+            return -1;
+    }
+    gen_walk_from(w, branch->block->succs[past]->first);
+    while ((in = gen_walk_next(w))) {
+        if (in->op == IR_OP_BAR ? !stop_is_nothing(g, in) : !is_nothing(g, in))
+            return -1;
+    }
+    return past;
+}
+
+void gen_bound_find(struct gen *g)
+{
+    struct gen_walk walk;
+    if (!g->body.by_region || g->body.leaves_early || g->unit->req->strict || g->func->nblocks > MAX_BLOCKS ||
+        !gen_walk_init(g, &walk))
+        return;
+    for (uint32_t n = 0; n < g->nnodes; n++) {
+        struct gen_node *node = &g->nodes[n];
+        int past = node->divergent ? -1 : bounds(g, &walk, node->block->last);
+        node->bounds = past >= 0;
+        node->work = past == 0;
+        g->body.bounded |= node->bounds;
+    }
+    if (!g->body.bounded)
+        return;
+    g->bound = gen_alloca(g, g->t->i32, 0, "bound");
+    LLVMBuildStore(g->b, gen_i32(g, 0), g->bound);
+}
+
+void gen_bound_note(struct gen *g, LLVMValueRef edge[2][2])
+{
+    const struct gen_node *node = &g->nodes[g->cur];
+    if (!node->bounds)
+        return;
+    LLVMValueRef lo = gen_bits16(g, edge[node->work][0]), hi = gen_bits16(g, edge[node->work][1]);
+    LLVMValueRef x = LLVMBuildSelect(g->b, gen_any_bits(g, lo, hi), gen_i32(g, 0),
+                                     gen_i32(g, GEN_BOUND), "");
+    LLVMBuildStore(g->b, x, g->bound);
+}
+
+/* The state to return, with the note. */
+LLVMValueRef gen_bound_state(struct gen *g, LLVMValueRef state)
+{
+    if (!g->body.bounded)
+        return state;
+    return LLVMBuildOr(g->b, state, LLVMBuildLoad2(g->b, g->t->i32, g->bound, ""), "");
+}

@@ -49,6 +49,7 @@ enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
         jit_image_fini(&build->image);
         return hd_error(HD_JIT, "kernel object of %s: no entry point", job->kernel->name);
     }
+    jit_perf_note(job->kernel->name, &build->image);
     build->code = (struct jit_code){
         .form = form,
         .frame_B = facts->frame_B,

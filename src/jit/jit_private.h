@@ -46,6 +46,9 @@ enum hd_status jit_lines_of_code(struct jit_module *jit, const struct jit_code *
                                  struct jit_lines *out) HD_MUST_CHECK;
 uint32_t jit_lines_find(const struct jit_lines *lines, uint32_t offset);
 
+/* jit_perf.c: tells perf about a kernel's code, when that was asked for. */
+void jit_perf_note(const char *name, const struct jit_image *image);
+
 /* Address of a defined global function; NULL when the object has none of that name. */
 void *jit_image_symbol(const uint8_t *object, size_t size_B, const struct jit_image *image,
                        const char *name);

@@ -385,7 +385,20 @@ LLVMValueRef gen_odd_sum_f64(struct gen *g, bool vec, LLVMValueRef p, LLVMValueR
 /* f64 to f32 in a directed rounding (gen_cvt.c). */
 LLVMValueRef gen_directed_f32(struct gen *g, bool vec, LLVMValueRef x, enum ir_rnd rnd);
 void gen_load(struct gen *g, const struct ir_instr *instr);
-/* gen_prefetch.c: what an access with these bases per half needs in the loop's next turn, or in
+/* gen_step.c: `value` (uniform; NULL = none) times `scale`, plus `constant`. */
+struct gen_step {
+    const struct ir_value *value;
+    int64_t scale, constant;
+};
+enum gen_step_by { GEN_BY_TURN, GEN_BY_THREAD, GEN_BY_CTA };
+/* From one turn of the loop around the current node, thread or CTA to the next, as far as one can
+ * see; false: not at all, or not known. */
+bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by,
+                 struct gen_step *out);
+/* gen_prefetch.c: does a load of the current node go by a variable from one turn of its loop to the
+ * next, by the size of the grid, say? */
+bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);
+/* What an access with these bases per half needs in the loop's next turn, or in
  * the CTAs that follow. */
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
                        int64_t offset);

@@ -123,14 +123,10 @@ void gen_bound_find(struct gen *g)
     LLVMBuildStore(g->b, gen_i32(g, 0), g->bound);
 }
 
-void gen_bound_note(struct gen *g, LLVMValueRef edge[2][2])
+void gen_bound_note(struct gen *g, LLVMValueRef works)
 {
-    const struct gen_node *node = &g->nodes[g->cur];
-    if (!node->bounds)
-        return;
-    LLVMValueRef lo = gen_bits16(g, edge[node->work][0]), hi = gen_bits16(g, edge[node->work][1]);
-    LLVMValueRef x = LLVMBuildSelect(g->b, gen_any_bits(g, lo, hi), gen_i32(g, 0),
-                                     gen_i32(g, GEN_BOUND), "");
+    assert(g->nodes[g->cur].bounds && gen_is_one(g, works));
+    LLVMValueRef x = LLVMBuildSelect(g->b, works, gen_i32(g, 0), gen_i32(g, GEN_BOUND), "");
     LLVMBuildStore(g->b, x, g->bound);
 }
 

@@ -394,9 +394,12 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     LLVMValueRef p[2], edge[2][2];
     if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
         LLVMBasicBlockRef t = gen_bb(g, "t"), f = gen_bb(g, "f");
+        LLVMValueRef cond = gen_scalar(g, in->src[0]);
         phi_sources_read(g, 0);
         phi_sources_read(g, 1);
-        LLVMBuildCondBr(g->b, gen_scalar(g, in->src[0]), t, f);
+        if (node->bounds)
+            gen_bound_note(g, node->work ? LLVMBuildNot(g->b, cond, "") : cond);
+        LLVMBuildCondBr(g->b, cond, t, f);
         LLVMPositionBuilderAtEnd(g->b, t);
         edge_convergent(g, 0);
         LLVMPositionBuilderAtEnd(g->b, f);
@@ -409,7 +412,9 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     }
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
-    gen_bound_note(g, edge);
+    if (node->bounds)
+        gen_bound_note(g, gen_any_bits(g, gen_bits16(g, edge[node->work][0]),
+                                       gen_bits16(g, edge[node->work][1])));
     /* A back edge overwrites phis that the other edge may still read. */
     phi_sources_read(g, 0);
     phi_sources_read(g, 1);

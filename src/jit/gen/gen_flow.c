@@ -143,11 +143,11 @@ static void node_instrs(struct gen *g, struct gen_node *node)
 
 /*
  * Is there to be a version of the node for when all lanes run? Masked loads and stores neither
- * train nor trigger the prefetchers of AMD's cores, whatever the mask holds; and in a loop that
- * lanes leave one by one the merges with the values of those that have left make long chains. What
- * stops or calls is made once.
+ * train nor trigger the prefetchers of AMD's cores, whatever the mask holds (which is as well where
+ * loads jump, and gen_prefetch.c fetches); and in a loop that lanes leave one by one the merges
+ * with the values of those that have left make long chains. What stops or calls is made once.
  */
-static bool wants_full(const struct gen *g, const struct gen_node *node)
+static bool wants_full(struct gen *g, const struct gen_node *node)
 {
     uint32_t instrs = 0, worth = 0;
     if (g->dispatch || !g->mask[0] || !gen_optional(g))
@@ -156,7 +156,7 @@ static bool wants_full(const struct gen *g, const struct gen_node *node)
         worth++;
     ir_foreach_instr(in, node->block) {
         if (in->op == IR_OP_BAR || in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
-            ir_op_is_matrix(in->op))
+            ir_op_is_matrix(in->op) || gen_prefetch_jumps(g, in))
             return false;
         instrs++;
         worth += in->op == IR_OP_LD || in->op == IR_OP_ST;

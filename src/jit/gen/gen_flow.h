@@ -23,8 +23,8 @@ void gen_run_cta(struct gen_unit *u);
 
 /* ---- gen_bound.c: regions that only the first warps work in */
 void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes its own */
-/* At the end of a node: the lanes that go to each successor. */
-void gen_bound_note(struct gen *g, LLVMValueRef edge[2][2]);
+/* At the end of a node that bounds its region; `works` (i1): some lane takes edge `work`. */
+void gen_bound_note(struct gen *g, LLVMValueRef works);
 LLVMValueRef gen_bound_state(struct gen *g, LLVMValueRef state); /* with the note, to return */
 
 /* ---- gen_once.c: loads that only the first warp of a region makes */

@@ -14,163 +14,11 @@
  */
 #include "jit/gen/gen.h"
 
-/* Constant distances below this are left to the host. */
-#define NEAR_B 2048
-
-/* What is added to `v` in a turn of the loop: constant + value * scale; false = not found. */
-struct step {
-    const struct ir_value *value; /* uniform; NULL = none */
-    int64_t scale, constant;
+enum {
+    NEAR_B = 2048,  /* constant distances below this are left to the host */
+    CTA_NEAR_B = 16, /* those from a CTA to the next one */
+    CTAS_AHEAD = 2,
 };
-
-static bool is_uniform(struct gen *g, const struct ir_value *v)
-{
-    return gen_shape(g, v)->kind == IR_SHAPE_UNIFORM;
-}
-
-static bool const_of(const struct ir_value *v, int64_t *out)
-{
-    uint64_t bits;
-    if (!ir_value_const(v, &bits))
-        return false;
-    *out = ir_type_bits(v->type) == 32 ? (int32_t)bits : (int64_t)bits;
-    return true;
-}
-
-/* A phi of the loop's header that the latch adds to. */
-static bool step_of_phi(struct gen *g, const struct ir_instr *phi, struct step *out)
-{
-    const struct ir_loops *loops = &g->shapes.loops;
-    uint32_t block = g->nodes[g->cur].block->id, loop = loops->loop_of[block];
-    if (loop == IR_NO_BLOCK || loops->loops[loop].header != phi->block->id)
-        return false;
-    for (uint32_t p = 0; p < phi->nsrc; p++) {
-        const struct ir_instr *next = phi->src[p]->instr;
-        if (phi->block->preds[p]->id < phi->block->id || !next || !ir_is_plain_add(next))
-            continue;
-        unsigned other = next->src[0] == phi->dst[0] ? 1 : 0;
-        if (next->src[1 - other] != phi->dst[0] || !is_uniform(g, next->src[other]))
-            continue;
-        *out = (struct step){.scale = 1};
-        if (!const_of(next->src[other], &out->constant))
-            out->value = next->src[other];
-        return true;
-    }
-    return false;
-}
-
-static bool step_of(struct gen *g, const struct ir_value *v, unsigned depth, struct step *out)
-{
-    const struct ir_instr *in = v->instr;
-    int64_t k = 1;
-    if (!in || depth > 8)
-        return false;
-    switch (in->op) {
-    case IR_OP_PHI:
-        return step_of_phi(g, in, out);
-    case IR_OP_ADD:
-        for (unsigned s = 0; s < 2 && ir_is_plain_add(in); s++) {
-            if (is_uniform(g, in->src[s]) && step_of(g, in->src[1 - s], depth + 1, out))
-                return true;
-        }
-        return false;
-    case IR_OP_CVT:
-        return !ir_type_is_float(in->type) && !ir_type_is_float(in->type2) &&
-               step_of(g, in->src[0], depth + 1, out);
-    case IR_OP_SHL:
-        if (!const_of(in->src[1], &k) || k < 0 || k > 31)
-            return false;
-        k = 1ll << k;
-        break;
-    case IR_OP_MUL:
-    case IR_OP_MULWIDE:
-        if (!const_of(in->src[1], &k))
-            return false;
-        break;
-    default:
-        return false;
-    }
-    if (!step_of(g, in->src[0], depth + 1, out))
-        return false;
-    out->scale *= k;
-    out->constant *= k;
-    return true;
-}
-
-/* ---- from one CTA to the next */
-
-#define CTAS_AHEAD 2
-
-static bool per_cta(struct gen *g, const struct ir_value *v, unsigned depth, struct step *out);
-
-/* Of a sum or of bits that are put together; false: neither depends on the CTA, or not known. */
-static bool per_cta_sum(struct gen *g, const struct ir_instr *in, unsigned depth, struct step *out)
-{
-    struct step more;
-    bool first = per_cta(g, in->src[0], depth, out);
-    if (!per_cta(g, in->src[1], depth, first ? &more : out))
-        return first;
-    if (!first)
-        return true;
-    if (out->value || more.value)
-        return false;
-    out->constant += more.constant;
-    return true;
-}
-
-static bool per_cta_product(struct gen *g, const struct ir_instr *in, unsigned depth,
-                            struct step *out)
-{
-    int64_t k = 1;
-    unsigned s = per_cta(g, in->src[0], depth, out) ? 0 : 1;
-    if (s && !per_cta(g, in->src[1], depth, out))
-        return false;
-    const struct ir_value *by = in->src[1 - s];
-    if (const_of(by, &k)) {
-        out->scale *= k;
-        out->constant *= k;
-        return true;
-    }
-    if (out->value || !is_uniform(g, by))
-        return false;
-    *out = (struct step){.value = by, .scale = out->constant};
-    return true;
-}
-
-/* How far `v` moves from a CTA to the next one; false: not at all, or not known. */
-static bool per_cta(struct gen *g, const struct ir_value *v, unsigned depth, struct step *out)
-{
-    const struct ir_instr *in = v->instr;
-    int64_t k;
-    if (!in || depth > 10)
-        return false;
-    switch (in->op) {
-    case IR_OP_SREG:
-        *out = (struct step){.scale = 1, .constant = 1};
-        return in->imm == IR_SREG_CTAID_X;
-    case IR_OP_ADD:
-    case IR_OP_OR:
-        return ir_type_lanes(in->type) == 1 && per_cta_sum(g, in, depth + 1, out);
-    case IR_OP_SUB:
-    case IR_OP_CVTA_TO:
-    case IR_OP_CVTA:
-        return per_cta(g, in->src[0], depth + 1, out);
-    case IR_OP_CVT:
-        return !ir_type_is_float(in->type) && !ir_type_is_float(in->type2) &&
-               per_cta(g, in->src[0], depth + 1, out);
-    case IR_OP_MUL:
-    case IR_OP_MULWIDE:
-        return per_cta_product(g, in, depth + 1, out);
-    case IR_OP_SHL:
-        if (!const_of(in->src[1], &k) || k < 0 || k > 31 || !per_cta(g, in->src[0], depth + 1, out))
-            return false;
-        out->scale *= (int64_t)1 << k;
-        out->constant *= (int64_t)1 << k;
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* Is it one of the first accesses of a CTA whose warps wait for each other? */
 static bool opens_cta(const struct gen *g)
@@ -179,10 +27,8 @@ static bool opens_cta(const struct gen *g)
            g->shapes.loops.loop_of[g->nodes[g->cur].block->id] == IR_NO_BLOCK;
 }
 
-/* ---- both */
-
-/* The distance in bytes (i64) of `times` steps; NULL: not known here, or too near to matter. */
-static LLVMValueRef distance_of(struct gen *g, const struct step *step, int64_t nearest_B,
+/* `times` steps in bytes (i64); NULL: not known here, or too near to matter. */
+static LLVMValueRef distance_of(struct gen *g, const struct gen_step *step, int64_t nearest_B,
                                 int64_t times)
 {
     if (!step->value)
@@ -197,14 +43,26 @@ static LLVMValueRef distance_of(struct gen *g, const struct step *step, int64_t 
     return LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)(step->scale * times)), "");
 }
 
+/* Does the next turn of the loop load from far away? */
+static bool jumps(struct gen *g, const struct ir_instr *in, struct gen_step *out)
+{
+    return in->op == IR_OP_LD && in->mem.space == IR_SPACE_GLOBAL &&
+           gen_step_of(g, in->src[0], GEN_BY_TURN, out);
+}
+
+bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in)
+{
+    struct gen_step step;
+    return jumps(g, in, &step) && step.value;
+}
+
 static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
 {
-    const struct ir_value *address = in->src[0];
-    struct step step;
-    if (in->op == IR_OP_LD && step_of(g, address, 0, &step))
+    struct gen_step step;
+    if (jumps(g, in, &step))
         return distance_of(g, &step, NEAR_B, 1);
-    if (opens_cta(g) && per_cta(g, address, 0, &step))
-        return distance_of(g, &step, GEN_LANES, CTAS_AHEAD);
+    if (opens_cta(g) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))
+        return distance_of(g, &step, CTA_NEAR_B, CTAS_AHEAD);
     return NULL;
 }
 

@@ -99,6 +99,15 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
     }
 }
 
+/* Do neighbours access neighbouring places, as far as one can see? gen_guess.c makes use of it. */
+static bool is_in_line(struct gen *g, const struct ir_instr *in)
+{
+    struct gen_step step;
+    uint64_t size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1);
+    return gen_step_of(g, in->src[0], GEN_BY_THREAD, &step) && !step.value &&
+           step.constant == (int64_t)size_B;
+}
+
 /* Rough cycles of one execution for the warp: as vectors, and lane by lane. */
 static void instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vector, uint64_t *serial)
 {
@@ -110,7 +119,7 @@ static void instr_cost(struct gen *g, const struct ir_instr *in, uint64_t *vecto
             s->kind == IR_SHAPE_VARYING ||
             (s->kind == IR_SHAPE_BASE_INDEX && gen_shape(g, s->index)->kind == IR_SHAPE_VARYING);
         unsigned n = in->mem.vec ? in->mem.vec : 1;
-        *vector += n * (indexed ? 40u : 3u);
+        *vector += !indexed ? n * 3u : is_in_line(g, in) ? n * 8u : n * 40u;
         *serial += n * 12u;
         return;
     }

@@ -25,7 +25,7 @@
     X(SHAPE, "shape", "IR with the shape of every value, per launch class")                        \
     X(LLVM, "llvm", "LLVM IR before optimisation")                                                 \
     X(ASM, "asm", "host assembly of every kernel")                                                 \
-    X(PERF, "perf", "writes jit-PID.dump, from which `perf inject --jit` names kernels")            \
+    X(PERF, "perf", "writes jit-PID.dump, from which `perf inject --jit` names kernels")           \
     X(JIT, "jit", "what is compiled, cache hits, times")                                           \
     X(VALIDATE, "validate", "validate IR after every pass, verify LLVM modules")                   \
     X(LAUNCH, "launch", "every kernel launch: grid, block, worker split; how long it took")        \

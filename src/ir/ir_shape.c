@@ -14,7 +14,8 @@
 
 const char *ir_launch_class_name(enum ir_launch_class cls)
 {
-    static const char *const names[] = {"1d_full", "1d", "x32", "x16_full", "x16", "other"};
+    static const char *const names[] = {"1d_full", "1d",    "x32",      "x16_full",
+                                        "x16",     "other", "1d_pairs", "x32_pairs"};
 
     return cls < IR_CLASS_COUNT ? names[cls] : "?";
 }
@@ -22,11 +23,14 @@ const char *ir_launch_class_name(enum ir_launch_class cls)
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3])
 {
     bool one_d = block[1] == 1 && block[2] == 1;
+    bool pairs = block[0] * block[1] * block[2] % 64 == 0;
 
+    if (block[0] % 32 == 0 && one_d)
+        return pairs ? IR_CLASS_1D_PAIRS : IR_CLASS_1D_FULL;
     if (one_d)
-        return block[0] % 32 == 0 ? IR_CLASS_1D_FULL : IR_CLASS_1D;
+        return IR_CLASS_1D;
     if (block[0] % 32 == 0)
-        return IR_CLASS_X32;
+        return pairs && block[0] == 32 ? IR_CLASS_X32_PAIRS : IR_CLASS_X32;
     if (block[0] % 16)
         return IR_CLASS_OTHER;
     return block[0] * block[1] * block[2] % 32 == 0 ? IR_CLASS_X16_FULL : IR_CLASS_X16;

@@ -93,13 +93,21 @@ static inline uint32_t warp_align(const struct ir_shape *s)
     return is_uniform(s) ? s->align : s->warp_align;
 }
 
+/* Lanes of a half: of a warp, or of a pair of warps. */
+static inline uint64_t half_lanes(const struct shape_state *s)
+{
+    return ir_launch_class_is_pairs(s->cls) ? 32 : 16;
+}
+
 /*
  * No lane of a half (of the warp) leaves the aligned block of `size` that lane 0 lies in, so adding
  * stride * lane carries nothing out of the low bits. Negative strides count as unknown.
  */
-static inline bool half_fits(const struct ir_shape *s, uint64_t size)
+static inline bool half_fits(const struct shape_state *state, const struct ir_shape *s,
+                             uint64_t size)
 {
-    uint64_t span = s->stride >= 0 ? pow2_ceil(16 * (uint64_t)s->stride) : UINT64_MAX;
+    uint64_t span =
+        s->stride >= 0 ? pow2_ceil(half_lanes(state) * (uint64_t)s->stride) : UINT64_MAX;
 
     return span <= size && s->align >= span;
 }

@@ -7,29 +7,36 @@
 
 static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sreg)
 {
-    bool full = s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_1D || s->cls == IR_CLASS_X32;
-    bool one_d = s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_1D;
-    bool x16 = s->cls == IR_CLASS_X16 || s->cls == IR_CLASS_X16_FULL;
+    enum ir_launch_class cls = ir_launch_class_single(s->cls);
+    bool full = cls == IR_CLASS_1D_FULL || cls == IR_CLASS_1D || cls == IR_CLASS_X32;
+    bool one_d = cls == IR_CLASS_1D_FULL || cls == IR_CLASS_1D;
+    bool x16 = cls == IR_CLASS_X16 || cls == IR_CLASS_X16_FULL;
+    bool pairs = cls != s->cls;
 
     switch (sreg) {
     case IR_SREG_LANEID:
-        return shape_affine(1, 0, IR_ALIGN_ZERO, 32);
+        return pairs ? shape_affine(1, IR_ALIGN_ZERO, 0, 32)
+                     : shape_affine(1, 0, IR_ALIGN_ZERO, 32);
     case IR_SREG_TID_X:
-        if (s->cls == IR_CLASS_OTHER)
+        if (cls == IR_CLASS_OTHER)
             return shape_varying();
+        if (pairs)
+            return shape_affine(1, one_d ? 32 : IR_ALIGN_ZERO, 0, 32);
         return full ? shape_affine(1, 0, 32, 32) : shape_affine(1, 16, 0, 32);
     case IR_SREG_TID_Y:
     case IR_SREG_TID_Z:
-        if (s->cls == IR_CLASS_OTHER)
+        if (cls == IR_CLASS_OTHER)
             return shape_varying();
-        if (x16)
+        if (x16 || (pairs && !one_d))
             return shape_affine(0, 1, 0, 32);
         return shape_uniform(one_d ? IR_ALIGN_ZERO : 1);
     case IR_SREG_NTID_X:
-        if (s->cls == IR_CLASS_1D_FULL || s->cls == IR_CLASS_X32)
+        if (cls == IR_CLASS_1D_FULL || cls == IR_CLASS_X32)
             return shape_uniform(32);
         return shape_uniform(x16 ? 16 : 1);
     default: /* the lanes of a warp read even a clock together */
+        if (pairs && ir_sreg_scope(sreg) == IR_SREG_WARP)
+            return shape_affine(0, 1, 0, 64);
         return ir_sreg_scope(sreg) == IR_SREG_LANE ? shape_varying() : shape_uniform(1);
     }
 }
@@ -142,7 +149,7 @@ static struct ir_shape op_extend(const struct op *o, const struct ir_value *x, b
     unsigned from = ir_type_bits(x->type);
 
     /* Extension is exact lane by lane when no lane of the half wraps. */
-    if (is_flat(xs) || (is_affine(xs) && half_fits(xs, 1ull << (from - 1)))) {
+    if (is_flat(xs) || (is_affine(xs) && half_fits(o->s, xs, 1ull << (from - 1)))) {
         bool warp = is_uniform(xs) || warp_fits(xs, 1ull << (from - 1));
         uint32_t w = warp ? align_mul(warp_align(xs), fa) : 0;
         if (is_uniform(xs))
@@ -205,7 +212,7 @@ static struct ir_shape op_low_bits(const struct op *o, const struct ir_shape *x,
 
     if (is_uniform(x))
         return shape_uniform(align);
-    if (!is_affine(x) || !half_fits(x, size))
+    if (!is_affine(x) || !half_fits(o->s, x, size))
         return shape_varying();
     if (warp_fits(x, size))
         return shape_affine(x->stride, 0, x->warp_align >= size ? IR_ALIGN_ZERO : x->warp_align,
@@ -221,7 +228,7 @@ static struct ir_shape op_high_bits(const struct op *o, const struct ir_shape *x
 
     if (is_uniform(x) || (is_affine(x) && warp_fits(x, size)))
         return shape_uniform(align);
-    if (is_affine(x) && half_fits(x, size))
+    if (is_affine(x) && half_fits(o->s, x, size))
         return shape_affine(0, align, 0, o->bits);
     if (is_affine(x) && x->align >= size && x->stride % (int64_t)size == 0)
         return *x;
@@ -239,9 +246,10 @@ static struct ir_shape op_shift_right(const struct op *o, const struct ir_shape 
         return shape_varying();
     if (warp_fits(x, size))
         return shape_uniform(align_shr(x->warp_align, k));
-    if (half_fits(x, size))
+    if (half_fits(o->s, x, size))
         return shape_affine(0, align_shr(x->align, k), 0, o->bits);
-    if (!half_fits(x, 1ull << (o->bits - 1)) || x->stride % (int64_t)size != 0 || x->align < size)
+    if (!half_fits(o->s, x, 1ull << (o->bits - 1)) || x->stride % (int64_t)size != 0 ||
+        x->align < size)
         return shape_varying();
     return shape_affine(x->stride >> k, align_shr(x->align, k),
                         warp_fits(x, 1ull << (o->bits - 1)) ? align_shr(x->warp_align, k) : 0,
@@ -406,11 +414,11 @@ static struct ir_shape op_setp(const struct op *o)
     if (x->kind != IR_SHAPE_AFFINE || !is_flat(y) || x->stride <= 0 || x->stride > IR_ALIGN_MAX ||
         o->instr->type == IR_PRED)
         return shape_varying();
-    half = pow2_ceil(16 * (uint64_t)x->stride);
+    half = pow2_ceil(half_lanes(o->s) * (uint64_t)x->stride);
     warp = pow2_ceil(32 * (uint64_t)x->stride);
     if (is_uniform(y) && warp_fits(x, warp) && bound_aligned(cmp, y, bound, warp))
         return shape_uniform(1);
-    if (half_fits(x, half) && bound_aligned(cmp, y, bound, half))
+    if (half_fits(o->s, x, half) && bound_aligned(cmp, y, bound, half))
         return shape_affine(0, 1, 0, 64);
     return shape_varying();
 }

@@ -28,21 +28,39 @@
 #include "ir/analysis.h"
 
 enum ir_launch_class {
-    IR_CLASS_1D_FULL,  /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all
+    IR_CLASS_1D_FULL,   /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all
                          lanes exist */
-    IR_CLASS_1D,       /* by = bz = 1, any bx: the last warp may be partial */
-    IR_CLASS_X32,      /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
-    IR_CLASS_X16_FULL, /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0; all
+    IR_CLASS_1D,        /* by = bz = 1, any bx: the last warp may be partial */
+    IR_CLASS_X32,       /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
+    IR_CLASS_X16_FULL,  /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0; all
                           lanes exist */
-    IR_CLASS_X16,      /* the same, but the last warp is partial */
-    IR_CLASS_OTHER,    /* tids are VARYING; laneid is still AFFINE 1 */
+    IR_CLASS_X16,       /* the same, but the last warp is partial */
+    IR_CLASS_OTHER,     /* tids are VARYING; laneid is still AFFINE 1 */
+    IR_CLASS_1D_PAIRS,  /* 1D_FULL with an even number of warps */
+    IR_CLASS_X32_PAIRS, /* bx = 32, an even number of warps: every warp is a row, tid.x the lane */
     IR_CLASS_COUNT
 };
 const char *ir_launch_class_name(enum ir_launch_class cls);
 /* Does every lane of every warp exist? */
 static inline bool ir_launch_class_is_full(enum ir_launch_class cls)
 {
-    return cls == IR_CLASS_1D_FULL || cls == IR_CLASS_X32 || cls == IR_CLASS_X16_FULL;
+    return cls == IR_CLASS_1D_FULL || cls == IR_CLASS_X32 || cls == IR_CLASS_X16_FULL ||
+           cls >= IR_CLASS_1D_PAIRS;
+}
+/*
+ * Code for pairs of warps runs two at once: what is said here of a warp and its halves of 16 lanes
+ * holds for a pair and its warps, and no AFFINE value spans the pair.
+ */
+static inline bool ir_launch_class_is_pairs(enum ir_launch_class cls)
+{
+    return cls == IR_CLASS_1D_PAIRS || cls == IR_CLASS_X32_PAIRS;
+}
+/* The class for code that takes one warp at a time. */
+static inline enum ir_launch_class ir_launch_class_single(enum ir_launch_class cls)
+{
+    return cls == IR_CLASS_1D_PAIRS    ? IR_CLASS_1D_FULL
+           : cls == IR_CLASS_X32_PAIRS ? IR_CLASS_X32
+                                       : cls;
 }
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);
 

@@ -143,7 +143,7 @@ static struct obj_cache_key variant_key(const struct jit_module *jit, const stru
 static uint32_t fault_points(void)
 {
     uint32_t points = HD_FAULT_JIT_LLVM | HD_FAULT_JIT_CRASH | HD_FAULT_JIT_HANG |
-                      HD_FAULT_JIT_STACK |
+                      HD_FAULT_JIT_STACK | HD_FAULT_JIT_SINGLY |
                       HD_FAULT_JIT_BEST; /* not JIT_NEXT: see build_from_cache() */
 #define X(name, text, doc) points |= HD_FAULT_JIT_##name;
     JIT_GENERATED_FORM_LIST(X)

@@ -499,6 +499,39 @@ class Generator:
         return "\n".join(self.lines)
 
 
+class Alone(Generator):
+    """Threads that meet at barriers only: what code for pairs of warps is made for."""
+
+    def source(self, cls):
+        return self.rnd.choice([s for s in SREGS if s != "%warpid"]) if cls == "S" else super().source(cls)
+
+    def statement(self, convergent):
+        r = self.rnd.random()
+        self.left -= 1
+        if r < 0.10 and self.depth < 3:
+            self.branch()
+        elif r < 0.16 and self.depth < 3:
+            self.loop()
+        elif r < 0.17 and self.depth < 2:
+            self.switch()
+        elif r < 0.20:
+            self.pack()
+        elif r < 0.23:
+            self.guarded()
+        elif r < 0.26:
+            self.carry_chain()
+        elif r < 0.36:
+            self.global_load()
+        elif r < 0.42 and convergent:
+            self.exchange()
+        else:
+            self.arithmetic()
+
+
+def entry_alone(seed, size=60, skip=()):
+    return gen_frame.frame(seed, Alone(seed, size, skip).kernel())
+
+
 def entry(seed, size=60, skip=()):
     """One kernel; HEAD goes before the first one of a module."""
     return gen_frame.frame(seed, Generator(seed, size, skip).kernel())

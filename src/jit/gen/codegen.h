@@ -40,6 +40,7 @@ struct gen_request {
     enum gen_effort effort;
     bool strict;     /* services->check is asked about what is outside of the device's space */
     bool places;     /* the object has .debug_line, whose lines are numbers of instructions */
+    bool pairs;      /* HD_FAULT_JIT_SINGLY: pairs of warps also where they are not worth while */
     bool verify;     /* run LLVM's verifier */
     bool count_only; /* stop before LLVM's part: result.work and facts, no object */
     bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
@@ -59,6 +60,7 @@ struct gen_facts {
     bool may_spin;
     bool waits_in_calls;
     bool has_run_cta;
+    bool pairs; /* of warps, run at once */
     bool quick; /* GEN_BEST would give other code */
 };
 

@@ -27,7 +27,8 @@
 #include "jit/gen/codegen.h"
 #include "jit/jit.h"
 
-#define GEN_LANES 16 /* of one half-warp */
+#define GEN_LANES     16 /* of one half-warp */
+#define GEN_LANES_MAX 32 /* of a half: in code for pairs of warps it is a warp (gen_pairs.c) */
 
 /* A value's LLVM form. c[1] is set for AFFINE and VARYING only. */
 struct gen_val {
@@ -126,13 +127,18 @@ struct gen_body {
 /* LLVM's types, made once. */
 struct gen_types {
     LLVMTypeRef void_, i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr;
-    LLVMTypeRef mask; /* <16 x i1> */
+    LLVMTypeRef mask; /* <16 x i1>, <32 x i1> in code for pairs */
+    LLVMTypeRef bits; /* the same as an integer */
+    LLVMTypeRef all;  /* an integer with a bit for each lane of both halves */
 };
 
 /* All that becomes one LLVM module: a kernel, the functions that it calls, its entry points. */
 struct gen_unit {
     const struct gen_request *req;
-    enum jit_path path; /* of the request */
+    enum jit_path path;       /* of the request */
+    enum ir_launch_class cls; /* of the request, or its single */
+    unsigned lanes;           /* of a half */
+    bool singly;              /* code for pairs met what is made for single warps only */
     bool avx512;
     bool fp_ftz;   /* MXCSR flushes: .ftz needs no code */
     bool clusters; /* shared addresses have the CTA's rank: struct ir_window */
@@ -254,7 +260,25 @@ static inline bool gen_is_mask(const struct gen *g, LLVMValueRef x)
 
 static inline bool gen_is_bits(const struct gen *g, LLVMValueRef x)
 {
-    return LLVMTypeOf(x) == g->t->i16;
+    return LLVMTypeOf(x) == g->t->bits;
+}
+
+static inline unsigned gen_half_lanes(const struct gen *g)
+{
+    return g->unit->lanes;
+}
+
+/* Is this code for two warps at a time? A half is a warp then. */
+static inline bool gen_pairs(const struct gen *g)
+{
+    return g->unit->lanes > GEN_LANES;
+}
+
+/* What follows is made for single warps: true when it cannot be made, in code for pairs. */
+static inline bool gen_singly(struct gen *g)
+{
+    g->unit->singly |= gen_pairs(g);
+    return gen_pairs(g);
 }
 
 /* ---- gen_value.c: types, constants, values in and out of slots */
@@ -267,10 +291,15 @@ LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v);
 LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar);
 LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v); /* integer element */
 LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride);   /* <0, s, 2s, ..> */
+/* An intrinsic on 16 lanes: on 32 of them, twice. */
+LLVMValueRef gen_by_16(struct gen *g, const char *name, LLVMValueRef *args, unsigned nargs);
 LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload,
                            unsigned noverload, LLVMValueRef *args, unsigned nargs);
 LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
                          unsigned nargs);
+/* The same for one warp, in code for pairs. */
+LLVMValueRef gen_call_rt_warp(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
+                              unsigned nargs);
 LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name);
 /* The same pointer, about which LLVM knows nothing: what it points at stays in memory. */
 LLVMValueRef gen_opaque(struct gen *g, LLVMValueRef ptr);
@@ -317,10 +346,13 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
 
 /* ---- gen_flow.c, gen_edge.c, gen_stop.c */
 void gen_flow_run(struct gen *g);
-LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* i16 of the current mask */
-LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask */
-LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
-LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask);
+LLVMValueRef gen_mask_bits(struct gen *g, int h);        /* of the current mask */
+LLVMValueRef gen_mask32(struct gen *g);                  /* i32 of the current mask; singly */
+LLVMValueRef gen_mask_all(struct gen *g);                /* a bit for each lane */
+LLVMValueRef gen_mask_or_full(struct gen *g, int h);     /* <16 x i1>, all true when unmasked */
+LLVMValueRef gen_bits(struct gen *g, LLVMValueRef mask); /* as an integer */
+LLVMValueRef gen_no_bits(struct gen *g);
+LLVMValueRef gen_full_bits(struct gen *g);
 LLVMValueRef gen_all_active(struct gen *g); /* i1: the current mask holds every lane */
 /* Branches to `cold` when cond holds; the optimiser is told that this is rare. */
 void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,

@@ -51,8 +51,9 @@ static LLVMValueRef local_lanes(struct gen *g, int h)
 {
     LLVMValueRef size = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
     LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t->i32, "");
-    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
-                                      gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
+    LLVMValueRef lanes =
+        LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
+                     gen_splat_const(g, g->t->i32, (uint64_t)h * gen_half_lanes(g)), "");
     return LLVMBuildMul(g->b, lanes, gen_splat(g, size32), "");
 }
 
@@ -94,10 +95,12 @@ static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
     return a;
 }
 
-/* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. */
-static bool index_may_wrap(const struct ir_shape *index)
+/* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. In code
+ * for pairs it is 31 and 32. */
+static bool index_may_wrap(const struct gen *g, const struct ir_shape *index)
 {
-    uint64_t span = 16 * (uint64_t)(index->stride < 0 ? -index->stride : index->stride);
+    uint64_t span =
+        gen_half_lanes(g) * (uint64_t)(index->stride < 0 ? -index->stride : index->stride);
     return index->stride && (!hd_is_pow2(span) || index->align < span);
 }
 
@@ -106,7 +109,8 @@ static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct 
     LLVMValueRef any = NULL;
     int64_t stride = index.stride;
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef end = LLVMBuildAdd(g->b, index.c[h], gen_i32(g, (uint64_t)(15 * stride)), "");
+        LLVMValueRef end = LLVMBuildAdd(
+            g->b, index.c[h], gen_i32(g, (uint64_t)((gen_half_lanes(g) - 1) * stride)), "");
         LLVMIntPredicate p = s->index_signed ? (stride > 0 ? LLVMIntSLT : LLVMIntSGT)
                                              : (stride > 0 ? LLVMIntULT : LLVMIntUGT);
         LLVMValueRef w = LLVMBuildICmp(g->b, p, end, index.c[h], "");
@@ -126,7 +130,7 @@ static void addr_affine_index(struct gen *g, struct gen_access *a, const struct 
         x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)s->scale), "");
         a->base[h] = add64(g, base, x);
     }
-    if (index_may_wrap(gen_shape(g, s->index)))
+    if (index_may_wrap(g, gen_shape(g, s->index)))
         a->wraps = index_wraps(g, s, index);
 }
 
@@ -254,16 +258,16 @@ LLVMValueRef gen_half_active(struct gen *g, int h)
     assert(h == 0 || h == 1);
     if (!g->mask[h])
         return gen_ci(g->t->i1, 1);
-    return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t->i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_no_bits(g), "");
 }
 
-/* i16: the running lanes of half h whose address is not aligned. */
+/* The running lanes of half h whose address is not aligned. */
 static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, uint64_t size_B)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(lanes));
     LLVMValueRef x = LLVMBuildAnd(g->b, lanes, gen_splat_const(g, elem, size_B - 1), "");
     x = LLVMBuildICmp(g->b, LLVMIntNE, x, gen_splat_const(g, elem, 0), "");
-    return gen_bits16(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
+    return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
 }
 
 /* i32: a half's lanes among the warp's. */
@@ -288,8 +292,9 @@ static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVM
         return gen_pick_lane(g, x, lane);
     }
     if (a->kind == GEN_ACCESS_A) {
-        LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, GEN_LANES - 1), "");
-        LLVMValueRef is_high = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, GEN_LANES), "");
+        LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, gen_half_lanes(g) - 1), "");
+        LLVMValueRef is_high =
+            LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, gen_half_lanes(g)), "");
         base = LLVMBuildSelect(g->b, is_high, a->base[1], base, "");
         in_half = LLVMBuildZExt(g->b, in_half, g->t->i64, "");
         base = add64(g, base, LLVMBuildMul(g->b, in_half, gen_i64(g, (uint64_t)a->stride), ""));
@@ -297,14 +302,37 @@ static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVM
     return add64(g, base, offset);
 }
 
+/* A warp of a pair, half `h`: the lanes in `bits` of it. */
+static void fault_in_pair(struct gen *g, const struct gen_access *a, LLVMValueRef bits, int h)
+{
+    LLVMValueRef saved = g->warp_index, args[] = {bits, gen_ci(g->t->i1, 0)};
+    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
+    LLVMValueRef half = gen_i32(g, (uint64_t)h);
+    assert(gen_pairs(g) && LLVMTypeOf(bits) == g->t->i32);
+    first = LLVMBuildOr(g->b, first, gen_i32(g, (uint64_t)h * gen_half_lanes(g)), "");
+    g->warp_index = LLVMBuildAdd(g->b, g->warp_index, half, "");
+    gen_fault(g, bits, HD_MISALIGNED, lane_address(g, a, first));
+    g->warp_index = saved;
+}
+
 /* Fault of half h's lanes in `bits`, NULL = its running ones; h < 0: of the warp's. With the
  * address of the first. */
 static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
                              LLVMValueRef bits, int h)
 {
+    if (gen_pairs(g) && h < 0) { /* each warp's fault is its own */
+        for (int i = 0; i < 2; i++)
+            fault_misaligned(g, a, LLVMBuildAnd(g->b, cond, gen_half_active(g, i), ""), NULL, i);
+        return;
+    }
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
+    if (gen_pairs(g)) {
+        fault_in_pair(g, a, bits ? bits : gen_mask_bits(g, h), h);
+        gen_fault_end(g, ok);
+        return;
+    }
     LLVMValueRef lanes =
         h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h);
     LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
@@ -315,7 +343,7 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
 
 static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
 {
-    return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_ci(g->t->i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_no_bits(g), "");
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h); the low 32 bits suffice. */

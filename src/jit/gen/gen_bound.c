@@ -18,13 +18,12 @@ enum { MAX_BLOCKS = 4096 };
 /* Grows with the number of the warp, and does not wrap: a small multiple of tid.x. */
 static bool grows(const struct gen *g, const struct ir_value *v)
 {
-    enum ir_launch_class cls = g->unit->req->cls;
+    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
     const struct ir_instr *in = v->instr;
     uint64_t c;
     for (unsigned depth = 0; in && depth < 3; depth++) {
         if (in->op == IR_OP_SREG)
-            return in->imm == IR_SREG_TID_X &&
-                   (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL);
+            return in->imm == IR_SREG_TID_X && (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL);
         bool scaled = in->op == IR_OP_SHL && ir_value_const(in->src[1], &c) && c < 6;
         bool moved = ir_is_plain_add(in) && ir_value_const(in->src[1], &c) && c < 1 << 20;
         if (ir_type_bits(in->type) != 32 || !(scaled || moved))
@@ -107,8 +106,8 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
 void gen_bound_find(struct gen *g)
 {
     struct gen_walk walk;
-    if (!g->body.by_region || g->body.leaves_early || g->unit->req->strict || g->func->nblocks > MAX_BLOCKS ||
-        !gen_walk_init(g, &walk))
+    if (!g->body.by_region || g->body.leaves_early || g->unit->req->strict ||
+        g->func->nblocks > MAX_BLOCKS || !gen_walk_init(g, &walk))
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         struct gen_node *node = &g->nodes[n];

@@ -39,7 +39,7 @@ static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_
             v = LLVMBuildSelect(g->b, keep[h], v, old, "");
         }
         if (type == IR_PRED)
-            v = gen_bits16(g, v);
+            v = gen_bits(g, v);
         LLVMBuildStore(g->b, v, at);
     }
 }
@@ -197,9 +197,9 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     LLVMValueRef one = gen_pick_active(g, handle);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, handle[h], gen_splat(g, one), "");
-        bits[h] = gen_bits16(g, LLVMBuildAnd(g->b, same, g->mask[h], ""));
+        bits[h] = gen_bits(g, LLVMBuildAnd(g->b, same, g->mask[h], ""));
         LLVMValueRef rest =
-            LLVMBuildAnd(g->b, gen_bits16(g, g->mask[h]), LLVMBuildNot(g->b, bits[h], ""), "");
+            LLVMBuildAnd(g->b, gen_bits(g, g->mask[h]), LLVMBuildNot(g->b, bits[h], ""), "");
         LLVMBuildStore(g->b, rest, left[h]);
     }
     LLVMValueRef sw = LLVMBuildSwitch(g->b, one, bad, 8);

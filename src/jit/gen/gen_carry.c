@@ -69,7 +69,7 @@ static uint64_t frame_slot(struct gen *g, const struct ir_value *v)
     if (!g->frame_at[v->id]) {
         uint64_t bits = ir_type_bits(v->type);
         bool vec = gen_shape(g, v)->kind == IR_SHAPE_VARYING;
-        uint64_t one = vec ? (v->type == IR_PRED ? 2 : bits * 2) : 8 * ((bits + 63) / 64);
+        uint64_t one = vec ? bits * gen_half_lanes(g) / 8 : 8 * ((bits + 63) / 64);
         g->frame_at[v->id] = 1 + gen_frame_alloc(g, one * 2, one > 64 ? 64 : one);
     }
     return g->frame_at[v->id] - 1;
@@ -79,7 +79,7 @@ static uint64_t component_stride(struct gen *g, const struct ir_value *v)
 {
     uint64_t bits = ir_type_bits(v->type);
     if (gen_shape(g, v)->kind == IR_SHAPE_VARYING)
-        return v->type == IR_PRED ? 2 : bits * 2;
+        return bits * gen_half_lanes(g) / 8;
     return 8 * ((bits + 63) / 64);
 }
 
@@ -90,7 +90,7 @@ static void value_save(struct gen *g, const struct ir_value *v)
     for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++) {
         LLVMValueRef x = val.c[i];
         if (LLVMTypeOf(x) == g->t->mask)
-            x = gen_bits16(g, x);
+            x = gen_bits(g, x);
         LLVMBuildStore(g->b, x, gen_gep(g, g->frame, at + i * component_stride(g, v)));
     }
 }
@@ -101,7 +101,7 @@ static void value_set_restored(struct gen *g, const struct ir_value *v, const st
     for (unsigned i = 0; i < gen_components(val->shape); i++) {
         LLVMValueRef x = val->c[i];
         if (LLVMTypeOf(x) == g->t->mask)
-            x = gen_bits16(g, x);
+            x = gen_bits(g, x);
         if (g->slots[v->id].ptr[i])
             LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
     }

@@ -31,7 +31,7 @@ enum body_param {
 LLVMTypeRef gen_body_type(struct gen_unit *u)
 {
     LLVMTypeRef params[BODY_NPARAMS] = {u->types.ptr, u->types.ptr, u->types.i32,
-                                        u->types.i32, u->types.i32, u->types.ptr,
+                                        u->types.i32, u->types.all, u->types.ptr,
                                         u->types.ptr, u->types.ptr, u->types.ptr};
     for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
         params[i] = u->types.i32;
@@ -53,8 +53,8 @@ void gen_body_values(struct gen *g)
 
 static bool has_rows(const struct gen *g)
 {
-    return g->unit->req->cls == IR_CLASS_X32 || g->unit->req->cls == IR_CLASS_X16 ||
-           g->unit->req->cls == IR_CLASS_X16_FULL;
+    return g->unit->cls == IR_CLASS_X32 || g->unit->cls == IR_CLASS_X32_PAIRS ||
+           g->unit->cls == IR_CLASS_X16 || g->unit->cls == IR_CLASS_X16_FULL;
 }
 
 static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
@@ -156,22 +156,22 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
 {
     assert(has_rows(g));
     memcpy(out, tid, 3 * sizeof(*tid));
-    if (g->unit->req->cls == IR_CLASS_X32) {
+    if (g->unit->cls == IR_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
         out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, 16), "");
         tid_advance(g, run, tid, 32);
         return;
     }
-    tid_advance(g, run, tid, 16);
+    tid_advance(g, run, tid, gen_half_lanes(g));
     memcpy(out + 3, tid, 3 * sizeof(*tid));
-    tid_advance(g, run, tid, 16);
+    tid_advance(g, run, tid, gen_half_lanes(g));
 }
 
 /* Lanes of warp w that exist. */
 static LLVMValueRef warp_alive(struct gen *g, const struct cta_run *run, LLVMValueRef w)
 {
-    LLVMValueRef all = gen_i32(g, 0xffffffffu), one = gen_i32(g, 1);
-    if (ir_launch_class_is_full(g->unit->req->cls))
+    LLVMValueRef all = LLVMConstAllOnes(g->t->all), one = gen_i32(g, 1);
+    if (ir_launch_class_is_full(g->unit->cls))
         return all;
     LLVMValueRef left =
         LLVMBuildSub(g->b, run->threads, LLVMBuildShl(g->b, w, gen_i32(g, 5), ""), "");
@@ -221,7 +221,7 @@ static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValue
     if (!g->unit->facts.frame_B)
         return run->frames;
     LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t->i64, "");
-    at = LLVMBuildMul(g->b, at, gen_i64(g, g->unit->facts.frame_B), "");
+    at = LLVMBuildMul(g->b, at, gen_i64(g, g->unit->facts.frame_B), ""); /* a pair has two */
     return LLVMBuildGEP2(g->b, g->t->i8, run->frames, &at, 1, "");
 }
 
@@ -273,9 +273,9 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
     LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef runs = gen_bb(g, "runs"), next = gen_bb(g, "next");
     LLVMValueRef alive = region
-                             ? load_field(g, g->t->i32, frame_of(g, run, w), g->unit->body.alive_at)
+                             ? load_field(g, g->t->all, frame_of(g, run, w), g->unit->body.alive_at)
                              : warp_alive(g, run, w);
-    LLVMValueRef gone = LLVMBuildICmp(g->b, LLVMIntEQ, alive, gen_i32(g, 0), "");
+    LLVMValueRef gone = LLVMBuildICmp(g->b, LLVMIntEQ, alive, LLVMConstNull(g->t->all), "");
     LLVMValueRef at[3] = {tid[0], tid[1], tid[2]}, unused[6];
     if (has_rows(g))
         tids_of_warp(g, run, tid, unused);
@@ -304,13 +304,18 @@ static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LL
     }
 }
 
+static unsigned warps_at_once(const struct gen *g)
+{
+    return gen_pairs(g) ? 2 : 1;
+}
+
 /* The warp that is number `n` to run. */
 static LLVMValueRef warp_at(struct gen *g, const struct cta_run *run, uint32_t region,
                             LLVMValueRef n)
 {
     if (!descends(g, region))
         return n;
-    LLVMValueRef last = LLVMBuildSub(g->b, run->nwarps, gen_i32(g, 1), "");
+    LLVMValueRef last = LLVMBuildSub(g->b, run->nwarps, gen_i32(g, warps_at_once(g)), "");
     return LLVMBuildSub(g->b, last, n, "");
 }
 
@@ -348,7 +353,7 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
         state = run_warp_alive(g, run, region, w, at, phis[4]);
     else
         state = run_warp_in(g, run, region, w, warp_alive(g, run, w), at);
-    LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, 1), "");
+    LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, warps_at_once(g)), "");
     at[4] = state;
     LLVMBasicBlockRef blocks[] = {run->heads[region], LLVMGetInsertBlock(g->b)};
     for (unsigned i = 0; i < 5; i++)

@@ -7,10 +7,20 @@
 
 /* ---- masks */
 
-LLVMValueRef gen_bits16(struct gen *g, LLVMValueRef mask)
+LLVMValueRef gen_bits(struct gen *g, LLVMValueRef mask)
 {
     assert(gen_is_mask(g, mask));
-    return LLVMBuildBitCast(g->b, mask, g->t->i16, "");
+    return LLVMBuildBitCast(g->b, mask, g->t->bits, "");
+}
+
+LLVMValueRef gen_no_bits(struct gen *g)
+{
+    return gen_ci(g->t->bits, 0);
+}
+
+LLVMValueRef gen_full_bits(struct gen *g)
+{
+    return LLVMConstAllOnes(g->t->bits);
 }
 
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits)
@@ -27,33 +37,39 @@ LLVMValueRef gen_mask_or_full(struct gen *g, int h)
 
 LLVMValueRef gen_mask_bits(struct gen *g, int h)
 {
-    return g->mask[h] ? gen_bits16(g, g->mask[h]) : gen_ci(g->t->i16, 0xffff);
+    return g->mask[h] ? gen_bits(g, g->mask[h]) : gen_full_bits(g);
+}
+
+LLVMValueRef gen_mask_all(struct gen *g)
+{
+    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->all, "");
+    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_mask_bits(g, 1), g->t->all, "");
+    hi = LLVMBuildShl(g->b, hi, gen_ci(g->t->all, gen_half_lanes(g)), "");
+    return LLVMBuildOr(g->b, lo, hi, "");
 }
 
 LLVMValueRef gen_mask32(struct gen *g)
 {
-    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->i32, "");
-    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_mask_bits(g, 1), g->t->i32, "");
-    hi = LLVMBuildShl(g->b, hi, gen_i32(g, 16), "");
-    return LLVMBuildOr(g->b, lo, hi, "");
+    LLVMValueRef all = gen_mask_all(g);
+    return gen_singly(g) ? LLVMBuildTrunc(g->b, all, g->t->i32, "") : all;
 }
 
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
 {
-    return LLVMBuildLoad2(g->b, g->t->i16, slot, "");
+    return LLVMBuildLoad2(g->b, g->t->bits, slot, "");
 }
 
 LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi)
 {
     assert(gen_is_bits(g, lo) && gen_is_bits(g, hi));
     LLVMValueRef any = LLVMBuildOr(g->b, lo, hi, "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), "");
 }
 
 LLVMValueRef gen_all_active(struct gen *g)
 {
     LLVMValueRef both = LLVMBuildAnd(g->b, gen_mask_bits(g, 0), gen_mask_bits(g, 1), "");
-    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_ci(g->t->i16, 0xffff), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_full_bits(g), "");
 }
 
 void gen_mask_set_alive(struct gen *g)
@@ -140,7 +156,7 @@ static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct 
 {
     if (gen_shape(g, phi)->kind == IR_SHAPE_VARYING || !edge[0])
         return;
-    LLVMValueRef taken = gen_any_bits(g, gen_bits16(g, edge[0]), gen_bits16(g, edge[1]));
+    LLVMValueRef taken = gen_any_bits(g, gen_bits(g, edge[0]), gen_bits(g, edge[1]));
     for (unsigned i = 0; i < gen_components(gen_shape(g, phi)); i++) {
         LLVMValueRef slot = g->slots[phi->id].ptr[i];
         LLVMValueRef old = LLVMBuildLoad2(g->b, gen_component_type(g, phi), slot, "");
@@ -184,7 +200,7 @@ void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[
 {
     assert((node->divergent || node->region) && !node->exit_only && node->pend[0]);
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t->i16, 0xffff);
+        LLVMValueRef bits = edge[h] ? gen_bits(g, edge[h]) : gen_full_bits(g);
         LLVMValueRef old = gen_bits_load(g, node->pend[h]);
         LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), node->pend[h]);
     }
@@ -194,7 +210,7 @@ static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
 {
     assert(!g->alive_known_full && g->alive[0]);
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef bits = edge[h] ? gen_bits16(g, edge[h]) : gen_ci(g->t->i16, 0xffff);
+        LLVMValueRef bits = edge[h] ? gen_bits(g, edge[h]) : gen_full_bits(g);
         LLVMValueRef old = gen_bits_load(g, g->alive[h]);
         bits = LLVMBuildNot(g->b, bits, "");
         LLVMBuildStore(g->b, LLVMBuildAnd(g->b, old, bits, ""), g->alive[h]);
@@ -222,7 +238,7 @@ static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const ed
 {
     assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0] && edge[1]);
     for (int h = 0; h < 2; h++)
-        LLVMBuildStore(g->b, gen_bits16(g, edge[h]), node->pend[h]);
+        LLVMBuildStore(g->b, gen_bits(g, edge[h]), node->pend[h]);
 }
 
 /* Do lanes of the current node that go to `node` do something on their own and end? */
@@ -413,8 +429,8 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
     if (node->bounds)
-        gen_bound_note(g, gen_any_bits(g, gen_bits16(g, edge[node->work][0]),
-                                       gen_bits16(g, edge[node->work][1])));
+        gen_bound_note(
+            g, gen_any_bits(g, gen_bits(g, edge[node->work][0]), gen_bits(g, edge[node->work][1])));
     /* A back edge overwrites phis that the other edge may still read. */
     phi_sources_read(g, 0);
     phi_sources_read(g, 1);
@@ -461,9 +477,9 @@ static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[2],
     LLVMValueRef one = gen_pick_active(g, index), same = gen_splat(g, one);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef hit = LLVMBuildICmp(g->b, LLVMIntEQ, index[h], same, "");
-        hit = gen_bits16(g, LLVMBuildAnd(g->b, hit, g->mask[h], ""));
+        hit = gen_bits(g, LLVMBuildAnd(g->b, hit, g->mask[h], ""));
         LLVMValueRef rest = LLVMBuildNot(g->b, hit, "");
-        rest = LLVMBuildAnd(g->b, gen_bits16(g, g->mask[h]), rest, "");
+        rest = LLVMBuildAnd(g->b, gen_bits(g, g->mask[h]), rest, "");
         LLVMBuildStore(g->b, hit, group[h]);
         LLVMBuildStore(g->b, rest, left[h]);
         g->mask[h] = saved[h];
@@ -484,8 +500,8 @@ static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir
     for (uint32_t s = 0; s < n; s++)
         phi_sources_read(g, s); /* all of them before any phi is written */
     for (int h = 0; h < 2; h++) {
-        left[h] = gen_alloca(g, g->t->i16, 0, "left");
-        group[h] = gen_alloca(g, g->t->i16, 0, "group");
+        left[h] = gen_alloca(g, g->t->bits, 0, "left");
+        group[h] = gen_alloca(g, g->t->bits, 0, "group");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
     }
     LLVMBasicBlockRef turn = gen_bb(g, "turn"), next = gen_bb(g, "next"), end = gen_bb(g, "end");

@@ -58,26 +58,39 @@ static unsigned embedded_mode(enum ir_rnd r)
     return 8u | (r == IR_RM ? 1u : r == IR_RP ? 2u : 3u);
 }
 
-static LLVMValueRef halves_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
-                              unsigned mode)
+static LLVMValueRef append(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned n)
 {
-    /* f64: 16 lanes are two registers of 8. */
-    LLVMValueRef part[2];
-    for (unsigned p = 0; p < 2; p++) {
-        LLVMValueRef args[4];
-        LLVMValueRef pick[8];
-        for (unsigned l = 0; l < 8; l++)
-            pick[l] = gen_i32(g, p * 8 + l);
-        for (unsigned i = 0; i < n; i++)
-            args[i] = LLVMBuildShuffleVector(g->b, x[i], LLVMGetPoison(LLVMTypeOf(x[i])),
-                                             LLVMConstVector(pick, 8), "");
-        args[n] = gen_i32(g, mode);
-        part[p] = gen_intrinsic(g, name, NULL, 0, args, n + 1);
-    }
-    LLVMValueRef join[16];
-    for (unsigned l = 0; l < 16; l++)
+    LLVMValueRef join[GEN_LANES_MAX];
+    for (unsigned l = 0; l < 2 * n; l++)
         join[l] = gen_i32(g, l);
-    return LLVMBuildShuffleVector(g->b, part[0], part[1], LLVMConstVector(join, 16), "");
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(join, 2 * n), "");
+}
+
+/* Eight lanes of f64 are a register. */
+static LLVMValueRef eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
+                             unsigned mode, unsigned first)
+{
+    LLVMValueRef args[4], pick[8];
+    for (unsigned l = 0; l < 8; l++)
+        pick[l] = gen_i32(g, first + l);
+    for (unsigned i = 0; i < n; i++)
+        args[i] = LLVMBuildShuffleVector(g->b, x[i], LLVMGetPoison(LLVMTypeOf(x[i])),
+                                         LLVMConstVector(pick, 8), "");
+    args[n] = gen_i32(g, mode);
+    return gen_intrinsic(g, name, NULL, 0, args, n + 1);
+}
+
+static LLVMValueRef by_eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
+                                unsigned mode)
+{
+    LLVMValueRef part[GEN_LANES_MAX / 8];
+    for (unsigned p = 0; p < gen_half_lanes(g) / 8; p++)
+        part[p] = eight_pd(g, name, x, n, mode, p * 8);
+    for (unsigned have = 8; have < gen_half_lanes(g); have *= 2) {
+        for (unsigned p = 0; p < gen_half_lanes(g) / have / 2; p++)
+            part[p] = append(g, part[2 * p], part[2 * p + 1], have);
+    }
+    return part[0];
 }
 
 static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVMValueRef *x,
@@ -113,10 +126,10 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
         v[i] = e->vec ? x[i] : gen_splat(g, x[i]);
     LLVMValueRef r;
     if (f64) {
-        r = halves_pd(g, name, v, n, embedded_mode(e->in->rnd));
+        r = by_eight_pd(g, name, v, n, embedded_mode(e->in->rnd));
     } else {
         v[n] = gen_i32(g, embedded_mode(e->in->rnd));
-        r = gen_intrinsic(g, name, NULL, 0, v, n + 1);
+        r = gen_by_16(g, name, v, n + 1);
     }
     return e->vec ? r : LLVMBuildExtractElement(g->b, r, gen_i32(g, 0), "");
 }
@@ -453,7 +466,7 @@ static LLVMValueRef fix_up(const struct ap *p, LLVMValueRef y, LLVMValueRef x, u
                            gen_i32(p->g, 0),
                            gen_ci(p->g->t->i16, 0xffff),
                            gen_i32(p->g, 4)};
-    return gen_intrinsic(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
+    return gen_by_16(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", args, 6);
 }
 
 static LLVMValueRef kf(const struct ap *p, double v)
@@ -515,7 +528,7 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
         LLVMValueRef part = LLVMBuildFSub(b, x, whole, "");
         LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0),
                                gen_ci(p->g->t->i16, 0xffff), gen_i32(p->g, 4)};
-        return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
+        return gen_by_16(p->g, "llvm.x86.avx512.mask.scalef.ps.512", args, 5);
     }
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);
     LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");

@@ -41,7 +41,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
     g->epoch = g->epoch_next++;
     for (int h = 0; h < 2; h++) { /* read again: a loop comes back here past the test */
         g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, node->pend[h]));
-        LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), node->pend[h]);
+        LLVMBuildStore(g->b, gen_no_bits(g), node->pend[h]);
     }
     if (g->dispatch)
         LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep.progress);
@@ -231,16 +231,16 @@ static void mask_slots(struct gen *g, LLVMValueRef out[2])
     assert(!g->pending || g->npending < 2 * g->nnodes);
     for (int h = 0; h < 2; h++) {
         if (g->dispatch) {
-            out[h] = flag_slot(g, g->t->i16, 2);
+            out[h] = flag_slot(g, g->t->bits, gen_half_lanes(g) / 8);
             continue;
         }
         if (g->pending) {
-            out[h] = gen_gep(g, g->pending, 2u * g->npending++);
-            LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), out[h]);
+            out[h] = gen_gep(g, g->pending, gen_half_lanes(g) / 8 * g->npending++);
+            LLVMBuildStore(g->b, gen_no_bits(g), out[h]);
             continue;
         }
-        out[h] = gen_alloca(g, g->t->i16, 0, "pend");
-        LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), out[h]);
+        out[h] = gen_alloca(g, g->t->bits, 0, "pend");
+        LLVMBuildStore(g->b, gen_no_bits(g), out[h]);
     }
 }
 
@@ -249,7 +249,7 @@ static void nodes_materialise(struct gen *g)
     find_ends(g);
     if (!g->dispatch && pending_in_memory(g)) {
         /* Not an alloca of this function's own, or SROA would take it apart again. */
-        LLVMTypeRef type = LLVMArrayType2(g->t->i16, 2ull * g->nnodes);
+        LLVMTypeRef type = LLVMArrayType2(g->t->bits, 2ull * g->nnodes);
         g->pending = gen_opaque(g, gen_alloca(g, type, 64, "pending"));
     }
     for (uint32_t n = 0; n < g->nnodes; n++) {
@@ -291,11 +291,11 @@ static void alive_slots(struct gen *g)
             g->alive[h] = at;
             continue;
         }
-        g->alive[h] = gen_alloca(g, g->t->i16, 0, "alive");
+        g->alive[h] = gen_alloca(g, g->t->bits, 0, "alive");
         LLVMValueRef bits = g->alive_at_start;
         if (h)
-            bits = LLVMBuildLShr(g->b, bits, gen_i32(g, 16), "");
-        LLVMBuildStore(g->b, LLVMBuildTrunc(g->b, bits, g->t->i16, ""), g->alive[h]);
+            bits = LLVMBuildLShr(g->b, bits, gen_ci(g->t->all, gen_half_lanes(g)), "");
+        LLVMBuildStore(g->b, LLVMBuildTrunc(g->b, bits, g->t->bits, ""), g->alive[h]);
     }
 }
 
@@ -340,7 +340,7 @@ static struct gen_node *first_of_the_side(struct gen *g)
 
 static LLVMValueRef any_on_the_side(struct gen *g)
 {
-    LLVMValueRef any = gen_ci(g->t->i16, 0);
+    LLVMValueRef any = gen_no_bits(g);
     for (uint32_t n = 0; n < g->nnodes; n++) {
         struct gen_node *node = &g->nodes[n];
         for (int h = 0; h < 2; h++) {
@@ -348,7 +348,7 @@ static LLVMValueRef any_on_the_side(struct gen *g)
                 any = LLVMBuildOr(g->b, any, gen_bits_load(g, node->pend[h]), "");
         }
     }
-    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_ci(g->t->i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), "");
 }
 
 /* A stop is the end of the run for the others. */
@@ -390,7 +390,7 @@ void gen_flow_run(struct gen *g)
     assert(g->nnodes && (g->is_kernel || !g->body.leaves_early));
     g->done = gen_bb(g, "done");
     if (g->body.leaves_early)
-        g->body.alive_at = gen_frame_alloc(g, 4, 4);
+        g->body.alive_at = gen_frame_alloc(g, 8, 8);
     leaving_slot(g);
     gen_prologue(g);
     for (uint32_t n = 0; n < g->nnodes; n++)
@@ -400,7 +400,7 @@ void gen_flow_run(struct gen *g)
     LLVMPositionBuilderAtEnd(g->b, g->done);
     gen_side(g);
     if (g->body.leaves_early)
-        LLVMBuildStore(g->b, gen_i32(g, 0), gen_gep(g, g->frame, g->body.alive_at));
+        LLVMBuildStore(g->b, LLVMConstNull(g->t->all), gen_gep(g, g->frame, g->body.alive_at));
     if (g->is_kernel)
         LLVMBuildRet(g->b, gen_bound_state(g, gen_i32(g, 0)));
     else

@@ -21,6 +21,11 @@ void gen_body_values(struct gen *g);
 void gen_run_warp(struct gen_unit *u);
 void gen_run_cta(struct gen_unit *u);
 
+/* ---- gen_pairs.c: code for pairs of warps */
+bool gen_pairs_fit(const struct gen_request *req); /* can there be such code at all? */
+bool gen_pairs_wanted(
+    struct gen *g); /* after gen_nodes_build(): is it possible, and worth while? */
+
 /* ---- gen_bound.c: regions that only the first warps work in */
 void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes its own */
 /* At the end of a node that bounds its region; `works` (i1): some lane takes edge `work`. */

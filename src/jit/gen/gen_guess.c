@@ -45,7 +45,7 @@ static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef firs
     LLVMValueRef bad = LLVMBuildICmp(g->b, LLVMIntNE, x, want, "");
     if (g->mask[h])
         bad = LLVMBuildAnd(g->b, bad, g->mask[h], "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits16(g, bad), gen_ci(g->t->i16, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits(g, bad), gen_no_bits(g), "");
 }
 
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
@@ -57,7 +57,8 @@ LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRe
         first[h] = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
         LLVMValueRef bad = half_strays(g, x[h], first[h], step, h);
         if (index_signed) { /* 32-bit indices must not wrap inside the half */
-            LLVMValueRef end = LLVMBuildAdd(g->b, first[h], gen_i32(g, (uint64_t)(15 * step)), "");
+            LLVMValueRef end = LLVMBuildAdd(
+                g->b, first[h], gen_i32(g, (uint64_t)((gen_half_lanes(g) - 1) * step)), "");
             LLVMIntPredicate less = *index_signed ? LLVMIntSLT : LLVMIntULT;
             bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, less, end, first[h], ""), "");
         }

@@ -58,11 +58,11 @@ static LLVMValueRef addresses(struct gen *g, LLVMValueRef ptrs, LLVMValueRef mas
     if (!mask)
         return at;
     if (g->unit->path == JIT_GENERIC) {
-        LLVMValueRef bits = gen_bits16(g, mask), out = LLVMGetPoison(LLVMTypeOf(at));
+        LLVMValueRef bits = gen_bits(g, mask), out = LLVMGetPoison(LLVMTypeOf(at));
         spare = LLVMBuildPtrToInt(g->b, spare, g->t->i64, "");
-        for (unsigned l = 0; l < GEN_LANES; l++) {
-            LLVMValueRef bit = LLVMBuildAnd(g->b, bits, gen_ci(g->t->i16, 1u << l), "");
-            bit = LLVMBuildICmp(g->b, LLVMIntNE, bit, gen_ci(g->t->i16, 0), "");
+        for (unsigned l = 0; l < gen_half_lanes(g); l++) {
+            LLVMValueRef bit = LLVMBuildAnd(g->b, bits, gen_ci(g->t->bits, 1u << l), "");
+            bit = LLVMBuildICmp(g->b, LLVMIntNE, bit, gen_no_bits(g), "");
             LLVMValueRef x = LLVMBuildExtractElement(g->b, at, gen_i32(g, l), "");
             x = LLVMBuildSelect(g->b, bit, x, spare, "");
             out = LLVMBuildInsertElement(g->b, out, x, gen_i32(g, l), "");
@@ -83,7 +83,7 @@ static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, 
                               bool strong)
 {
     LLVMValueRef out = LLVMGetPoison(gen_vec(g, elem));
-    for (unsigned l = 0; l < GEN_LANES; l++) {
+    for (unsigned l = 0; l < gen_half_lanes(g); l++) {
         LLVMValueRef x = LLVMBuildLoad2(g->b, elem, lane_ptr(g, at, l), "");
         LLVMSetAlignment(x, align);
         LLVMSetVolatile(x, strong);
@@ -94,7 +94,7 @@ static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, 
 
 static void store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align, bool strong)
 {
-    for (unsigned l = 0; l < GEN_LANES; l++) {
+    for (unsigned l = 0; l < gen_half_lanes(g); l++) {
         LLVMValueRef v = LLVMBuildExtractElement(g->b, x, gen_i32(g, l), "");
         LLVMValueRef st = LLVMBuildStore(g->b, v, lane_ptr(g, at, l));
         LLVMSetAlignment(st, align);
@@ -142,14 +142,14 @@ static void helper_close(struct gen *g, const struct helper *h, LLVMValueRef res
 static LLVMValueRef load_called(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptrs,
                                 LLVMValueRef mask, unsigned align)
 {
-    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t->i16};
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), g->t->bits};
     struct helper h = helper_open(g, "gather", elem, gen_vec(g, elem), params, 2);
     if (h.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 1));
         LLVMValueRef at = addresses(g, LLVMGetParam(h.fn, 0), m, spare_to_read(g));
         helper_close(g, &h, load_each(g, elem, at, align, true));
     }
-    LLVMValueRef args[] = {ptrs, mask ? gen_bits16(g, mask) : gen_ci(g->t->i16, 0xffff)};
+    LLVMValueRef args[] = {ptrs, mask ? gen_bits(g, mask) : gen_full_bits(g)};
     return LLVMBuildCall2(g->b, h.type, h.fn, args, 2, "");
 }
 
@@ -157,7 +157,7 @@ static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMV
                          unsigned align)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(x));
-    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->i16};
+    LLVMTypeRef params[] = {LLVMTypeOf(ptrs), LLVMTypeOf(x), g->t->bits};
     struct helper h = helper_open(g, "scatter", elem, g->t->void_, params, 3);
     if (h.is_new) {
         LLVMValueRef m = gen_mask_from_bits(g, LLVMGetParam(h.fn, 2));
@@ -166,7 +166,7 @@ static void store_called(struct gen *g, LLVMValueRef x, LLVMValueRef ptrs, LLVMV
         store_each(g, LLVMGetParam(h.fn, 1), at, align, true);
         helper_close(g, &h, NULL);
     }
-    LLVMValueRef args[] = {ptrs, x, mask ? gen_bits16(g, mask) : gen_ci(g->t->i16, 0xffff)};
+    LLVMValueRef args[] = {ptrs, x, mask ? gen_bits(g, mask) : gen_full_bits(g)};
     LLVMBuildCall2(g->b, h.type, h.fn, args, 3, "");
 }
 
@@ -253,8 +253,7 @@ static struct split split_full(struct gen *g, LLVMValueRef mask)
 {
     assert(gen_is_mask(g, mask) && !LLVMIsConstant(mask));
     struct split s = {gen_bb(g, "full"), gen_bb(g, "part"), gen_bb(g, "join")};
-    LLVMValueRef all =
-        LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits16(g, mask), gen_ci(g->t->i16, 0xffff), "");
+    LLVMValueRef all = LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits(g, mask), gen_full_bits(g), "");
     LLVMBuildCondBr(g->b, all, s.full, s.part);
     LLVMPositionBuilderAtEnd(g->b, s.full);
     return s;

@@ -183,6 +183,8 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
     gen_places_begin(u);
     enum hd_status status = gen_unit_build(u);
     gen_places_end(u);
+    if (u->singly)
+        return HD_JIT;
     HD_TRY(status);
     out->work = work_of(u);
     if (u->no_memory)
@@ -240,7 +242,15 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     LLVMTargetMachineRef tm = machine_create(req, false, &message);
     if (!tm)
         return fail(out, "target", message);
-    struct gen_unit unit = {.req = req, .path = req->path, .avx512 = req->path == JIT_AVX512};
+    struct gen_unit unit = {.req = req,
+                            .path = req->path,
+                            .avx512 = req->path == JIT_AVX512,
+                            .cls = ir_launch_class_single(req->cls),
+                            .lanes = GEN_LANES};
+    if (unit.cls != req->cls && gen_pairs_fit(req)) {
+        unit.cls = req->cls;
+        unit.lanes = GEN_LANES_MAX;
+    }
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);
     LLVMSetTarget(unit.mod, "x86_64-unknown-linux-gnu");
@@ -256,6 +266,11 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     LLVMDisposeModule(unit.mod);
     LLVMContextDispose(unit.ctx);
     LLVMDisposeTargetMachine(tm);
+    if (unit.singly) {
+        struct gen_request single = *req;
+        single.cls = ir_launch_class_single(req->cls);
+        return heddle_codegen_compile(&single, out);
+    }
     if (!unit.deep || !out->facts.quick || req->effort != GEN_SOON)
         return status;
     /* Quick code keeps every value in memory: the best needs less. */

@@ -258,9 +258,9 @@ static void stack_setup(struct gen *g)
 static enum hd_status function_analyse(struct gen *g)
 {
     if (g->unit->req->form == GEN_SIMPLE)
-        HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->req->cls, &g->arena, &g->shapes));
+        HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
     else
-        HD_TRY(ir_shapes_compute(g->func, g->unit->req->cls, &g->arena, &g->shapes));
+        HD_TRY(ir_shapes_compute(g->func, g->unit->cls, &g->arena, &g->shapes));
     HD_TRY(ir_liveness_compute(g->func, &g->arena, &g->live));
     return gen_nodes_build(g);
 }
@@ -281,6 +281,10 @@ static enum hd_status function_generate(struct gen *g)
     if (!gen_place_init(g))
         return HD_NO_MEMORY;
     HD_TRY(function_analyse(g));
+    if (gen_pairs(g) && !gen_pairs_wanted(g)) {
+        g->unit->singly = true;
+        return HD_NOT_SUPPORTED;
+    }
     LLVMBasicBlockRef allocas = gen_bb(g, "allocas"), entry = gen_bb(g, "entry");
     LLVMPositionBuilderAtEnd(g->alloca_builder, allocas);
     LLVMPositionBuilderAtEnd(g->b, entry);
@@ -332,8 +336,9 @@ static void unit_take_kernel(const struct gen *g)
     struct gen_unit *u = g->unit;
     assert(!g->body.by_region || (!g->dispatch && u->facts.simple_barriers));
     u->body = g->body;
-    u->facts.frame_B = hd_align_up(g->frame_B, 64);
+    u->facts.frame_B = hd_align_up(gen_pairs(g) ? g->frame_B / 2 : g->frame_B, 64);
     u->facts.cost_ops = cost_ops(g);
+    u->facts.pairs = gen_pairs(g);
 }
 
 enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVMValueRef fn,
@@ -370,7 +375,9 @@ void gen_types_init(struct gen_unit *u)
         .f32 = LLVMFloatTypeInContext(u->ctx),
         .f64 = LLVMDoubleTypeInContext(u->ctx),
         .ptr = LLVMPointerTypeInContext(u->ctx, 0),
-        .mask = LLVMVectorType(LLVMInt1TypeInContext(u->ctx), GEN_LANES),
+        .mask = LLVMVectorType(LLVMInt1TypeInContext(u->ctx), u->lanes),
+        .bits = LLVMIntTypeInContext(u->ctx, u->lanes),
+        .all = LLVMIntTypeInContext(u->ctx, 2 * u->lanes),
     };
     u->md_invariant = LLVMGetMDKindIDInContext(u->ctx, "invariant.load", 14);
 }

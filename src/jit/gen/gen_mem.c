@@ -17,6 +17,8 @@
 
 #include <assert.h>
 
+enum { WIDEST = 128 }; /* elements of a vector access */
+
 /* ---- loads */
 
 /* Bytes and halfwords where dwords can be gathered: the dword around each (it cannot cross a page),
@@ -56,16 +58,16 @@ static bool is_contiguous(const struct gen_access *a, uint64_t bytes)
 static void load_interleaved(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
                              unsigned n, LLVMValueRef out[][2], unsigned align)
 {
-    LLVMTypeRef wide = LLVMVectorType(elem, GEN_LANES * n);
+    LLVMTypeRef wide = LLVMVectorType(elem, gen_half_lanes(g) * n);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef x = LLVMBuildLoad2(g->b, wide, gen_ptr_at(g, a->base[h], a->offset), "");
         LLVMSetAlignment(x, align);
         for (unsigned j = 0; j < n; j++) {
-            LLVMValueRef pick[GEN_LANES];
-            for (unsigned l = 0; l < GEN_LANES; l++)
+            LLVMValueRef pick[GEN_LANES_MAX];
+            for (unsigned l = 0; l < gen_half_lanes(g); l++)
                 pick[l] = gen_i32(g, l * n + j);
             out[j][h] = LLVMBuildShuffleVector(g->b, x, LLVMGetPoison(wide),
-                                               LLVMConstVector(pick, GEN_LANES), "");
+                                               LLVMConstVector(pick, gen_half_lanes(g)), "");
         }
     }
 }
@@ -219,6 +221,8 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (gen_pattern_load(g, in) || gen_strong_load(g, in))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
+    if (n * gen_half_lanes(g) > WIDEST && gen_singly(g))
+        n = 1; /* it is made again */
     assert(in->op == IR_OP_LD && in->ndst == n && n <= 8);
     LLVMTypeRef elem = gen_scalar_type(g, in->type);
     uint64_t size_B = ir_type_bits(in->type) / 8;
@@ -258,29 +262,30 @@ void gen_load(struct gen *g, const struct ir_instr *in)
 static void store_interleaved(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
                               unsigned n, unsigned align)
 {
+    unsigned lanes = gen_half_lanes(g);
+    assert(lanes * n <= WIDEST);
     for (int h = 0; h < 2; h++) {
         LLVMValueRef all = x[0][h];
-        for (unsigned j = 1, have = GEN_LANES; j < n; j++, have += GEN_LANES) {
+        for (unsigned j = 1, have = lanes; j < n; j++, have += lanes) {
             /* Widen the new piece to the length so far, then append. */
-            LLVMValueRef ext[64 * 2], cat[64 * 2];
+            LLVMValueRef ext[WIDEST], cat[WIDEST];
             for (unsigned l = 0; l < have; l++)
-                ext[l] = gen_i32(g, l < GEN_LANES ? l : 0);
+                ext[l] = gen_i32(g, l < lanes ? l : 0);
             LLVMValueRef piece = x[j][h];
-            if (have > GEN_LANES)
+            if (have > lanes)
                 piece = LLVMBuildShuffleVector(g->b, piece, LLVMGetPoison(LLVMTypeOf(piece)),
                                                LLVMConstVector(ext, have), "");
-            for (unsigned l = 0; l < have + GEN_LANES; l++)
+            for (unsigned l = 0; l < have + lanes; l++)
                 cat[l] = gen_i32(g, l);
-            all = LLVMBuildShuffleVector(g->b, all, piece, LLVMConstVector(cat, have + GEN_LANES),
-                                         "");
+            all = LLVMBuildShuffleVector(g->b, all, piece, LLVMConstVector(cat, have + lanes), "");
         }
-        LLVMValueRef order[64 * 2];
-        for (unsigned l = 0; l < GEN_LANES; l++) {
+        LLVMValueRef order[WIDEST];
+        for (unsigned l = 0; l < lanes; l++) {
             for (unsigned j = 0; j < n; j++)
-                order[l * n + j] = gen_i32(g, j * GEN_LANES + l);
+                order[l * n + j] = gen_i32(g, j * lanes + l);
         }
         all = LLVMBuildShuffleVector(g->b, all, LLVMGetPoison(LLVMTypeOf(all)),
-                                     LLVMConstVector(order, GEN_LANES * n), "");
+                                     LLVMConstVector(order, lanes * n), "");
         LLVMSetAlignment(LLVMBuildStore(g->b, all, gen_ptr_at(g, a->base[h], a->offset)), align);
     }
 }

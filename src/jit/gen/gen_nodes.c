@@ -69,7 +69,7 @@ static bool alive_stays_full(struct gen *g)
 {
     if (!g->is_kernel || g->dispatch)
         return false;
-    if (!ir_launch_class_is_full(g->unit->req->cls))
+    if (!ir_launch_class_is_full(g->unit->cls))
         return false;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         const struct ir_block *block = g->func->blocks[b];

@@ -249,7 +249,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
-    if (!gen_optional(g) || in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 ||
+    if (!gen_optional(g) || gen_pairs(g) || in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 ||
         ir_type_bits(in->type) != 32 ||
         (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
         (s->kind != IR_SHAPE_VARYING && !strided))
@@ -284,8 +284,7 @@ static LLVMValueRef address(struct gen *g, const struct ir_instr *in, int h, int
         x = LLVMBuildSExt(g->b, x, g->t->i64, "");
     x = LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)at), "");
     if (g->mask[h]) {
-        LLVMValueRef runs =
-            LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_ci(g->t->i16, 0), "");
+        LLVMValueRef runs = LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_no_bits(g), "");
         x = LLVMBuildSelect(g->b, runs, x, gen_i64(g, 0), "");
     }
     x = LLVMBuildAdd(g->b, shared, x, "");

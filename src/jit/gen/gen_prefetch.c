@@ -15,7 +15,7 @@
 #include "jit/gen/gen.h"
 
 enum {
-    NEAR_B = 2048,  /* constant distances below this are left to the host */
+    NEAR_B = 2048,   /* constant distances below this are left to the host */
     CTA_NEAR_B = 16, /* those from a CTA to the next one */
     CTAS_AHEAD = 2,
 };
@@ -23,8 +23,7 @@ enum {
 /* Is it one of the first accesses of a CTA whose warps wait for each other? */
 static bool opens_cta(const struct gen *g)
 {
-    return g->body.by_region &&
-           g->shapes.loops.loop_of[g->nodes[g->cur].block->id] == IR_NO_BLOCK;
+    return g->body.by_region && g->shapes.loops.loop_of[g->nodes[g->cur].block->id] == IR_NO_BLOCK;
 }
 
 /* `times` steps in bytes (i64); NULL: not known here, or too near to matter. */

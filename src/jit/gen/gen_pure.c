@@ -73,7 +73,7 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
  * jit_rt_eval(op, words, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
  * the operation table for each lane of the mask. Slow, and right by construction.
  */
-static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMValueRef mask32)
+static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, bool masked)
 {
     uint64_t sizes = 0;
     LLVMValueRef args[10];
@@ -93,10 +93,19 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, LLVMV
     args[0] = gen_i32(g, in->op | (in->nsrc << 16));
     args[1] = gen_i64(g, ir_instr_words(in));
     args[2] = gen_i64(g, in->imm);
-    args[3] = mask32;
     args[4] = gen_i64(g, sizes);
     args[9] = out;
-    gen_call_rt(g, "jit_rt_eval", g->t->void_, args, 10);
+    for (int w = 0; w < (gen_pairs(g) ? 2 : 1); w++) {
+        args[3] = !masked        ? gen_i32(g, UINT32_MAX)
+                  : gen_pairs(g) ? gen_mask_bits(g, w)
+                                 : gen_mask32(g);
+        for (uint32_t i = 0; w && i <= 4; i++) { /* on to the second warp's lanes */
+            uint64_t size_B = sizes >> (i < 4 ? 8 * i : 32) & 255;
+            if (i == 4 || i < in->nsrc)
+                args[5 + i] = gen_gep(g, args[5 + i], 32 * size_B);
+        }
+        gen_call_rt_warp(g, "jit_rt_eval", g->t->void_, args, 10);
+    }
     return gen_from_array(g, out, out_type);
 }
 
@@ -174,14 +183,14 @@ static void eval_ambiguous(struct gen *g, const struct ir_instr *in, int halves,
     if (halves == 2)
         hit = LLVMBuildOr(g->b, hit, is_smallest_normal(g, out[1]), "");
     if (vec) {
-        hit = LLVMBuildBitCast(g->b, hit, g->t->i16, "");
-        hit = LLVMBuildICmp(g->b, LLVMIntNE, hit, LLVMConstNull(g->t->i16), "");
+        hit = LLVMBuildBitCast(g->b, hit, g->t->bits, "");
+        hit = LLVMBuildICmp(g->b, LLVMIntNE, hit, LLVMConstNull(g->t->bits), "");
     }
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef cold = gen_bb(g, "tiny"), join = gen_bb(g, "join");
     gen_cond_br_cold(g, hit, cold, join);
     LLVMPositionBuilderAtEnd(g->b, cold);
-    struct gen_val exact = eval_lanes(g, in, gen_i32(g, UINT32_MAX));
+    struct gen_val exact = eval_lanes(g, in, false);
     LLVMValueRef alt[2];
     for (int h = 0; h < halves; h++)
         alt[h] = vec ? exact.c[h] : lane0(g, exact, h);
@@ -242,7 +251,7 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
 
 void gen_eval(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_val val = eval_lanes(g, in, gen_mask32(g));
+    struct gen_val val = eval_lanes(g, in, true);
     if (gen_shape(g, in->dst[0])->kind == IR_SHAPE_AFFINE && g->mask[0])
         gen_unsupported(g, in, "internal: affine result of an operation without native form");
     gen_set(g, in->dst[0], val);

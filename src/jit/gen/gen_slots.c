@@ -23,7 +23,7 @@ static uint64_t component_size(struct gen *g, const struct ir_value *v)
     uint64_t bits = ir_type_bits(v->type);
     if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
         return bits < 8 ? 1 : bits / 8;
-    return v->type == IR_PRED ? 2 : bits / 8 * GEN_LANES;
+    return (v->type == IR_PRED ? 1 : bits) * gen_half_lanes(g) / 8;
 }
 
 /*

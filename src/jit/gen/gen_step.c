@@ -62,8 +62,8 @@ static bool step_of_phi(struct gen *g, const struct ir_instr *phi, enum gen_step
             continue;
         if (!step_of(g, phi->src[p], by, depth, &one))
             return false;
-        if (found && (one.value != out->value || one.scale != out->scale ||
-                      one.constant != out->constant))
+        if (found &&
+            (one.value != out->value || one.scale != out->scale || one.constant != out->constant))
             return false;
         *out = one;
         found = true;

@@ -20,8 +20,9 @@ static void alive_publish(struct gen *g)
 {
     if (g->body.leaves_early) {
         for (int h = 0; h < 2; h++)
-            LLVMBuildStore(g->b, gen_bits_load(g, g->alive[h]),
-                           gen_gep(g, g->frame, g->body.alive_at + 2u * (unsigned)h));
+            LLVMBuildStore(
+                g->b, gen_bits_load(g, g->alive[h]),
+                gen_gep(g, g->frame, g->body.alive_at + gen_half_lanes(g) / 8 * (unsigned)h));
         return;
     }
     if (g->alive_known_full || g->body.alive_in_memory || g->body.by_region)

@@ -31,7 +31,7 @@ static LLVMValueRef lanes_outside(struct gen *g, LLVMValueRef x, int h, LLVMValu
 {
     x = LLVMBuildSub(g->b, x, gen_splat(g, va), "");
     x = LLVMBuildICmp(g->b, LLVMIntUGT, x, gen_splat(g, room_B), "");
-    return gen_bits16(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
+    return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
 }
 
 static LLVMValueRef both_halves(struct gen *g, LLVMValueRef const bits[2])

@@ -22,14 +22,15 @@ static LLVMValueRef load_at(struct gen *g, LLVMTypeRef type, LLVMValueRef ptr, i
 static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, uint64_t size_B)
 {
     LLVMTypeRef vt = gen_vec(g, elem);
+    unsigned lanes = gen_half_lanes(g);
     unsigned align = (unsigned)size_B;
-    LLVMValueRef low = load_at(g, vt, ptr, 0, align), pick[GEN_LANES];
-    LLVMValueRef high = load_at(g, vt, ptr, (int64_t)((GEN_LANES - 1) * size_B), align);
-    for (unsigned l = 0; l < GEN_LANES / 2; l++) {
+    LLVMValueRef low = load_at(g, vt, ptr, 0, align), pick[GEN_LANES_MAX];
+    LLVMValueRef high = load_at(g, vt, ptr, (int64_t)((lanes - 1) * size_B), align);
+    for (unsigned l = 0; l < lanes / 2; l++) {
         pick[l] = gen_i32(g, 2 * l);
-        pick[l + GEN_LANES / 2] = gen_i32(g, GEN_LANES + 2 * l + 1);
+        pick[l + lanes / 2] = gen_i32(g, lanes + 2 * l + 1);
     }
-    return LLVMBuildShuffleVector(g->b, low, high, LLVMConstVector(pick, GEN_LANES), "");
+    return LLVMBuildShuffleVector(g->b, low, high, LLVMConstVector(pick, lanes), "");
 }
 
 LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, int64_t stride,
@@ -39,7 +40,7 @@ LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr,
     if (stride == (int64_t)(2 * size_B))
         return every_second(g, elem, ptr, size_B);
     LLVMValueRef v = LLVMGetPoison(gen_vec(g, elem));
-    for (unsigned l = 0; l < GEN_LANES; l++) {
+    for (unsigned l = 0; l < gen_half_lanes(g); l++) {
         LLVMValueRef x = load_at(g, elem, ptr, stride * (int64_t)l, (unsigned)size_B);
         v = LLVMBuildInsertElement(g->b, v, x, gen_i32(g, l), "");
     }

@@ -26,7 +26,7 @@ LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type)
 
 LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem)
 {
-    return LLVMVectorType(elem, GEN_LANES);
+    return LLVMVectorType(elem, gen_half_lanes(g));
 }
 
 LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type)
@@ -51,20 +51,20 @@ LLVMValueRef gen_i64(struct gen *g, uint64_t v)
 
 LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v)
 {
-    LLVMValueRef lanes[GEN_LANES];
-    for (int i = 0; i < GEN_LANES; i++)
+    LLVMValueRef lanes[GEN_LANES_MAX];
+    for (unsigned i = 0; i < gen_half_lanes(g); i++)
         lanes[i] = LLVMConstInt(elem, v, false);
-    return LLVMConstVector(lanes, GEN_LANES);
+    return LLVMConstVector(lanes, gen_half_lanes(g));
 }
 
 LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
 {
     assert(LLVMGetTypeKind(LLVMTypeOf(scalar)) != LLVMVectorTypeKind);
     if (LLVMIsConstant(scalar)) {
-        LLVMValueRef lanes[GEN_LANES];
-        for (int i = 0; i < GEN_LANES; i++)
+        LLVMValueRef lanes[GEN_LANES_MAX];
+        for (unsigned i = 0; i < gen_half_lanes(g); i++)
             lanes[i] = scalar;
-        return LLVMConstVector(lanes, GEN_LANES);
+        return LLVMConstVector(lanes, gen_half_lanes(g));
     }
     LLVMTypeRef vt = gen_vec(g, LLVMTypeOf(scalar));
     LLVMValueRef v = LLVMBuildInsertElement(g->b, LLVMGetPoison(vt), scalar, gen_i32(g, 0), "");
@@ -74,10 +74,10 @@ LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
 
 LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride)
 {
-    LLVMValueRef lanes[GEN_LANES];
-    for (int i = 0; i < GEN_LANES; i++)
+    LLVMValueRef lanes[GEN_LANES_MAX];
+    for (unsigned i = 0; i < gen_half_lanes(g); i++)
         lanes[i] = LLVMConstInt(elem, (uint64_t)(stride * i), true);
-    return LLVMConstVector(lanes, GEN_LANES);
+    return LLVMConstVector(lanes, gen_half_lanes(g));
 }
 
 LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload,
@@ -90,8 +90,36 @@ LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overloa
     return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
 }
 
-LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
-                         unsigned nargs)
+/* Lanes `first` and on of a vector; a scalar is all lanes'. */
+static LLVMValueRef sixteen_of(struct gen *g, LLVMValueRef x, unsigned first)
+{
+    LLVMValueRef pick[GEN_LANES];
+    if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind)
+        return x;
+    for (unsigned l = 0; l < GEN_LANES; l++)
+        pick[l] = gen_i32(g, first + l);
+    return LLVMBuildShuffleVector(g->b, x, LLVMGetPoison(LLVMTypeOf(x)),
+                                  LLVMConstVector(pick, GEN_LANES), "");
+}
+
+LLVMValueRef gen_by_16(struct gen *g, const char *name, LLVMValueRef *args, unsigned nargs)
+{
+    LLVMValueRef part[2], some[8], join[GEN_LANES_MAX];
+    assert(nargs <= HD_COUNT_OF(some));
+    if (!gen_pairs(g))
+        return gen_intrinsic(g, name, NULL, 0, args, nargs);
+    for (unsigned p = 0; p < 2; p++) {
+        for (unsigned i = 0; i < nargs; i++)
+            some[i] = sixteen_of(g, args[i], p * GEN_LANES);
+        part[p] = gen_intrinsic(g, name, NULL, 0, some, nargs);
+    }
+    for (unsigned l = 0; l < GEN_LANES_MAX; l++)
+        join[l] = gen_i32(g, l);
+    return LLVMBuildShuffleVector(g->b, part[0], part[1], LLVMConstVector(join, GEN_LANES_MAX), "");
+}
+
+LLVMValueRef gen_call_rt_warp(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
+                              unsigned nargs)
 {
     LLVMTypeRef types[20];
     assert(nargs <= HD_COUNT_OF(types));
@@ -102,6 +130,13 @@ LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMV
     if (!fn)
         fn = LLVMAddFunction(g->unit->mod, name, type);
     return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
+}
+
+LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
+                         unsigned nargs)
+{
+    (void)gen_singly(g);
+    return gen_call_rt_warp(g, name, ret, args, nargs);
 }
 
 LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name)
@@ -167,13 +202,13 @@ unsigned gen_components(const struct ir_shape *shape)
     return shape->kind == IR_SHAPE_AFFINE || shape->kind == IR_SHAPE_VARYING ? 2 : 1;
 }
 
-/* Type of one component as stored in a slot; predicate vectors are kept as 16 bits. */
+/* Type of one component as stored in a slot; predicate vectors are kept as bits. */
 LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v)
 {
     LLVMTypeRef scalar = gen_scalar_type(g, v->type);
     if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
         return scalar;
-    return v->type == IR_PRED ? g->t->i16 : gen_vec(g, scalar);
+    return v->type == IR_PRED ? g->t->bits : gen_vec(g, scalar);
 }
 
 static LLVMValueRef value_const(struct gen *g, const struct ir_value *v)
@@ -199,7 +234,7 @@ static LLVMValueRef slot_read(struct gen *g, const struct ir_value *v, int i)
 static void slot_write(struct gen *g, const struct ir_value *v, int i, LLVMValueRef x)
 {
     if (LLVMTypeOf(x) == g->t->mask)
-        x = LLVMBuildBitCast(g->b, x, g->t->i16, "");
+        x = LLVMBuildBitCast(g->b, x, g->t->bits, "");
     assert(g->slots[v->id].ptr[i] && LLVMTypeOf(x) == gen_component_type(g, v));
     LLVMBuildStore(g->b, x, g->slots[v->id].ptr[i]);
 }
@@ -554,7 +589,7 @@ LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
     LLVMValueRef array = gen_new_array(g, type);
     LLVMValueRef x[2];
     gen_vector_of(g, val, type, x);
-    uint64_t half_B = type == IR_PRED ? GEN_LANES : ir_type_bits(type) / 8 * GEN_LANES;
+    uint64_t half_B = (type == IR_PRED ? 1 : ir_type_bits(type) / 8) * gen_half_lanes(g);
     for (int h = 0; h < 2; h++) {
         if (type == IR_PRED)
             x[h] = LLVMBuildZExt(g->b, x[h], gen_vec(g, g->t->i8), "");
@@ -566,7 +601,7 @@ LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
 struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type)
 {
     LLVMTypeRef elem = type == IR_PRED ? g->t->i8 : gen_scalar_type(g, type);
-    uint64_t half_B = type == IR_PRED ? GEN_LANES : ir_type_bits(type) / 8 * GEN_LANES;
+    uint64_t half_B = (type == IR_PRED ? 1 : ir_type_bits(type) / 8) * gen_half_lanes(g);
     LLVMValueRef x[2];
     for (int h = 0; h < 2; h++) {
         x[h] = LLVMBuildLoad2(g->b, gen_vec(g, elem), gen_gep(g, array, (uint64_t)h * half_B), "");

@@ -11,6 +11,8 @@
 LLVMValueRef gen_service(struct gen *g, uint64_t member_offset, LLVMTypeRef ret, LLVMValueRef *args,
                          unsigned nargs)
 {
+    if (member_offset != offsetof(struct jit_services, fault))
+        (void)gen_singly(g);
     LLVMValueRef all[16] = {g->cta, g->warp};
     if (g->is_kernel) /* the loop over warps keeps it in a register */
         LLVMBuildStore(g->b, g->warp_index, gen_gep(g, g->warp, offsetof(struct jit_warp, index)));
@@ -78,17 +80,18 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane)
 {
     assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && LLVMTypeOf(lane) == g->t->i32);
-    LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, 15), "");
+    LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, gen_half_lanes(g) - 1), "");
     LLVMValueRef lo = LLVMBuildExtractElement(g->b, x[0], in_half, "");
     LLVMValueRef hi = LLVMBuildExtractElement(g->b, x[1], in_half, "");
-    LLVMValueRef upper = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, 16), "");
+    LLVMValueRef upper = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, gen_half_lanes(g)), "");
     return LLVMBuildSelect(g->b, upper, hi, lo, "");
 }
 
 static LLVMValueRef first_lane(struct gen *g)
 {
-    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t->i1, 0)};
-    return gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
+    LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
+    LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->all, 1, args, 2);
+    return gen_pairs(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane;
 }
 
 LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
@@ -98,9 +101,10 @@ LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
 
 LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2])
 {
-    LLVMValueRef args[] = {gen_mask32(g), gen_ci(g->t->i1, 0)};
-    LLVMValueRef zeros = gen_intrinsic(g, "llvm.ctlz", &g->t->i32, 1, args, 2);
-    return gen_pick_lane(g, x, LLVMBuildXor(g->b, zeros, gen_i32(g, 31), ""));
+    LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
+    LLVMValueRef lane = gen_intrinsic(g, "llvm.ctlz", &g->t->all, 1, args, 2);
+    lane = LLVMBuildXor(g->b, lane, gen_ci(g->t->all, 2 * gen_half_lanes(g) - 1), "");
+    return gen_pick_lane(g, x, gen_pairs(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane);
 }
 
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
@@ -115,8 +119,8 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
 
 static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[2])
 {
-    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits16(g, p[0]), g->t->i32, "");
-    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits16(g, p[1]), g->t->i32, "");
+    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits(g, p[0]), g->t->i32, "");
+    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits(g, p[1]), g->t->i32, "");
     return LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, hi, gen_i32(g, 16), ""), "");
 }
 
@@ -131,7 +135,7 @@ static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool 
 static LLVMValueRef linear_of(struct gen *g, LLVMValueRef warp_index, int h)
 {
     LLVMValueRef x = LLVMBuildShl(g->b, warp_index, gen_i32(g, 5), "");
-    return h ? LLVMBuildOr(g->b, x, gen_i32(g, 16), "") : x;
+    return h ? LLVMBuildOr(g->b, x, gen_i32(g, gen_half_lanes(g)), "") : x;
 }
 
 static LLVMValueRef linear_base(struct gen *g, int h)
@@ -166,31 +170,33 @@ static struct gen_val tid_varying(struct gen *g, unsigned axis)
     return gen_from_array(g, array, IR_B32);
 }
 
+static struct gen_val laneid_val(struct gen *g)
+{
+    return gen_a(gen_i32(g, 0), gen_i32(g, gen_pairs(g) ? 0 : GEN_LANES), 1);
+}
+
 static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
 {
-    enum ir_launch_class cls = g->unit->req->cls;
+    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
     if (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL)
         return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
     if (cls == IR_CLASS_OTHER)
         return tid_varying(g, axis);
+    if (gen_pairs(g) && axis == 0)
+        return laneid_val(g);
     LLVMValueRef x[2];
     for (int h = 0; h < 2; h++)
         x[h] = g->is_kernel ? g->tid[h][axis] : gen_tid_start(g, g->warp_index, h, axis);
     return shape->kind == IR_SHAPE_UNIFORM ? gen_u(x[0]) : gen_a(x[0], x[1], axis ? 0 : 1);
 }
 
-static struct gen_val laneid_val(struct gen *g)
-{
-    return gen_a(gen_i32(g, 0), gen_i32(g, 16), 1);
-}
-
 static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
 {
     LLVMValueRef x[2];
     for (int h = 0; h < 2; h++) {
-        LLVMValueRef lanes[GEN_LANES];
-        for (uint32_t l = 0; l < GEN_LANES; l++) {
-            uint32_t lane = (uint32_t)h * GEN_LANES + l, eq = 1u << lane;
+        LLVMValueRef lanes[GEN_LANES_MAX];
+        for (uint32_t l = 0; l < gen_half_lanes(g); l++) {
+            uint32_t lane = ((uint32_t)h * gen_half_lanes(g) + l) % 32, eq = 1u << lane;
             uint32_t m = r == IR_SREG_LANEMASK_EQ   ? eq
                          : r == IR_SREG_LANEMASK_LT ? eq - 1
                          : r == IR_SREG_LANEMASK_LE ? eq | (eq - 1)
@@ -198,7 +204,7 @@ static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
                                                     : ~(eq | (eq - 1));
             lanes[l] = gen_i32(g, m);
         }
-        x[h] = LLVMConstVector(lanes, GEN_LANES);
+        x[h] = LLVMConstVector(lanes, gen_half_lanes(g));
     }
     return gen_v(x[0], x[1]);
 }

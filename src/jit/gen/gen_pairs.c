@@ -1,0 +1,129 @@
+/*
+ * Code for pairs of warps.
+ *
+ * A warp is two vectors of 16 lanes: two chains of operations, where a core has room for eight. So
+ * kernels that compute much in few values run two warps at once: the halves of the code are whole
+ * warps then, 32 lanes each, and LLVM makes two operations of every one, side by side. Nothing else
+ * changes, as between barriers warps run in any order.
+ *
+ * What the lanes of one warp do together, and what is made out of line for 32 lanes, has no such
+ * form; nor is it worth while where values fill the registers already, or where there is nothing to
+ * wait for.
+ */
+#include "jit/gen/gen_flow.h"
+
+#include <assert.h>
+
+/* Fewer operations than this are through before the next warp's have to wait. */
+#define CHAIN_MIN 24
+
+static bool memory_fits(const struct ir_instr *in)
+{
+    return in->mem.sem == IR_SEM_WEAK && in->mem.space != IR_SPACE_LOCAL &&
+           in->mem.space != IR_SPACE_TENSOR && in->mem.vec <= 2 && ir_type_bits(in->type) <= 64;
+}
+
+static bool instr_fits(const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_LD:
+    case IR_OP_ST:
+        return memory_fits(in);
+    case IR_OP_BAR:
+        return in->imm < IR_BAR_RED_POPC;
+    case IR_OP_SREG:
+        return ir_sreg_scope((enum ir_sreg)in->imm) != IR_SREG_WARP &&
+               ir_sreg_scope((enum ir_sreg)in->imm) != IR_SREG_VOLATILE;
+    case IR_OP_BR:
+    case IR_OP_CBR:
+    case IR_OP_SWITCH:
+    case IR_OP_RET:
+    case IR_OP_EXIT:
+        return true;
+    default:
+        return ir_op_has(in->op, IR_F_PURE) || ir_op_has(in->op, IR_F_HINT);
+    }
+}
+
+bool gen_pairs_fit(const struct gen_request *req)
+{
+    if (req->path != JIT_AVX512 || req->form != GEN_FAST || req->strict)
+        return false;
+    for (uint32_t b = 0; b < req->kernel->nblocks; b++) {
+        ir_foreach_instr(in, req->kernel->blocks[b]) {
+            if (!instr_fits(in))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- is it worth while? */
+
+/* A block's vector operations, and how many of them wait for each other. */
+struct chain {
+    uint32_t ops, depth;
+};
+
+static bool is_vector_op(struct gen *g, const struct ir_instr *in)
+{
+    return ir_op_has(in->op, IR_F_PURE) && in->op != IR_OP_CONST && in->op != IR_OP_PHI &&
+           in->ndst && gen_shape(g, in->dst[0])->kind == IR_SHAPE_VARYING;
+}
+
+static struct chain chain_of(struct gen *g, const struct ir_block *b, uint32_t *depth)
+{
+    struct chain c = {0};
+    ir_foreach_instr(in, b) {
+        uint32_t before = 0;
+        for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++) {
+            const struct ir_instr *def = in->src[s]->instr;
+            if (def && def->block == b)
+                before = HD_MAX(before, depth[in->src[s]->id]);
+        }
+        before += is_vector_op(g, in);
+        c.ops += is_vector_op(g, in);
+        c.depth = HD_MAX(c.depth, before);
+        for (uint32_t d = 0; d < in->ndst; d++)
+            depth[in->dst[d]->id] = before;
+    }
+    return c;
+}
+
+static unsigned loop_depth(const struct gen *g, uint32_t block)
+{
+    const struct ir_loops *loops = &g->shapes.loops;
+    unsigned depth = 0;
+    for (uint32_t l = loops->loop_of[block]; l != IR_NO_BLOCK; l = loops->loops[l].parent)
+        depth++;
+    return HD_MIN(depth, 4u);
+}
+
+/* The block that most of the time goes to, as far as one can see; false: no memory. */
+static bool hottest(struct gen *g, struct chain *out)
+{
+    uint32_t *depth = hd_arena_array(&g->arena, uint32_t, g->func->nvalues + 1);
+    uint64_t most = 0;
+    for (uint32_t b = 0; depth && b < g->func->nblocks; b++) {
+        struct chain c = chain_of(g, g->func->blocks[b], depth);
+        uint64_t weight = (uint64_t)c.ops << (3 * loop_depth(g, b));
+        if (weight < most)
+            continue;
+        most = weight;
+        *out = c;
+    }
+    return depth != NULL;
+}
+
+bool gen_pairs_wanted(struct gen *g)
+{
+    struct chain hot = {0};
+    assert(gen_pairs(g) && g->is_kernel);
+    if (g->dispatch || g->body.alive_in_memory)
+        return false;
+    if (g->unit->facts.has_barrier && !g->body.by_region)
+        return false;
+    if (g->unit->req->pairs)
+        return true;
+    return hottest(g, &hot) && hot.ops >= CHAIN_MIN && hot.ops <= 3 * hot.depth;
+}

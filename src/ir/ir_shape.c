@@ -33,7 +33,7 @@ enum ir_launch_class ir_launch_class_of(const uint32_t block[3])
         return pairs && block[0] == 32 ? IR_CLASS_X32_PAIRS : IR_CLASS_X32;
     if (block[0] % 16)
         return IR_CLASS_OTHER;
-    return block[0] * block[1] * block[2] % 32 == 0 ? IR_CLASS_X16_FULL : IR_CLASS_X16;
+    return block[0] == 16 && block[1] * block[2] % 2 == 0 ? IR_CLASS_X16_FULL : IR_CLASS_X16;
 }
 
 /* ---- work list */

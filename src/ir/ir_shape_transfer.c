@@ -22,6 +22,8 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
             return shape_varying();
         if (pairs)
             return shape_affine(1, one_d ? 32 : IR_ALIGN_ZERO, 0, 32);
+        if (cls == IR_CLASS_X16_FULL)
+            return shape_affine(1, IR_ALIGN_ZERO, 0, 32);
         return full ? shape_affine(1, 0, 32, 32) : shape_affine(1, 16, 0, 32);
     case IR_SREG_TID_Y:
     case IR_SREG_TID_Z:

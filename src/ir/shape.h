@@ -29,12 +29,12 @@
 
 enum ir_launch_class {
     IR_CLASS_1D_FULL,   /* by = bz = 1, bx % 32 == 0: tid.x = AFFINE 1, base a multiple of 16; all
-                         lanes exist */
+                           lanes exist */
     IR_CLASS_1D,        /* by = bz = 1, any bx: the last warp may be partial */
     IR_CLASS_X32,       /* bx % 32 == 0: tid.x AFFINE 1, tid.y and tid.z uniform; all lanes exist */
-    IR_CLASS_X16_FULL,  /* bx % 16 == 0 (not 32): tid.x AFFINE 1, tid.y and tid.z AFFINE 0; all
-                          lanes exist */
-    IR_CLASS_X16,       /* the same, but the last warp is partial */
+    IR_CLASS_X16_FULL,  /* bx = 16: tid.x is the half's lane, tid.y and tid.z AFFINE 0; all lanes
+                           exist */
+    IR_CLASS_X16,       /* bx % 16 == 0 (not 32): tid.x AFFINE 1; the last warp may be partial */
     IR_CLASS_OTHER,     /* tids are VARYING; laneid is still AFFINE 1 */
     IR_CLASS_1D_PAIRS,  /* 1D_FULL with an even number of warps */
     IR_CLASS_X32_PAIRS, /* bx = 32, an even number of warps: every warp is a row, tid.x the lane */

@@ -1,7 +1,10 @@
 /*
  * Copies and fills. Large ones are split over workers and use non-temporal stores: the C library's
  * threshold follows the size of the last-level cache that the machine claims, and plain stores pay
- * a read of every line they write (measured: 9 against 14 GB/s at 64 MiB).
+ * a read of every line they write (measured: 9 against 14 GB/s at 64 MiB). What fits a cache is
+ * better left in it, though: on AMD's cores, which tell the size of their own L3 and not the sum of
+ * the machine's, non-temporal stores begin beyond it (Zen 5, 8 MiB: 1.5 times slower than plain
+ * ones for a copy, 3 times for a fill; at 64 MiB 1.3 and 1.05 times faster).
  */
 #include <string.h>
 
@@ -9,7 +12,18 @@
 #include "dev/cpu/worker.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
+
+/* AMD64 Architecture Programmer's Manual volume 3, CPUID Fn8000_001D: cache 3, in bytes; 0 = no
+ * such function. */
+static uint64_t amd_l3_B(void)
+{
+    uint32_t a, b, c, d;
+    if (!__builtin_cpu_is("amd") || !__get_cpuid_count(0x8000001d, 3, &a, &b, &c, &d) || !(a & 31))
+        return 0;
+    return ((b >> 22) + 1ull) * ((b >> 12 & 0x3ff) + 1) * ((b & 0xfff) + 1) * (c + 1ull);
+}
 
 __attribute__((target("avx512f"))) static void copy_nt_avx512(char *dst, const char *src,
                                                               size_t size_B)
@@ -68,6 +82,10 @@ static bool fill_nt(char *dst, uint32_t value, size_t size_B)
     return true;
 }
 #else
+static uint64_t amd_l3_B(void)
+{
+    return 0;
+}
 static bool copy_nt(char *dst, const char *src, size_t size_B)
 {
     (void)dst, (void)src, (void)size_B;
@@ -233,6 +251,21 @@ static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
     }
 }
 
+/* What the packet touches stays in no cache that its readers share. */
+static bool is_nontemporal(const union hal_packet *p, uint64_t size_B)
+{
+    static _Atomic uint64_t known; /* 1 + amd_l3_B() */
+    uint64_t l3_B = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (!l3_B) {
+        l3_B = 1 + amd_l3_B();
+        atomic_store_explicit(&known, l3_B, memory_order_relaxed);
+    }
+    if (l3_B == 1)
+        return size_B >= CPU_NT_COPY_B;
+    return (p->head.op == HAL_OP_COPY ? 2 * size_B : size_B) >= l3_B;
+}
+
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
 {
     uint64_t size_B = cpu_copy_size_B(p), rows = copy_rows(p), total = rows;
@@ -241,7 +274,7 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->packet = p;
     job->name = hal_op_name(p->head.op);
     job->form.code = NULL;
-    job->nontemporal = size_B >= CPU_NT_COPY_B;
+    job->nontemporal = is_nontemporal(p, size_B);
     job->cooperative = false;
     job->chunk = 1;
     job->start_ns = 0;

@@ -20,7 +20,7 @@ struct cpu_slot;
 #define CPU_INLINE_OPS    10000u /* grids up to this many operations run on the submitter */
 #define CPU_INLINE_COPY_B (64u << 10)
 #define CPU_COPY_CHUNK_B  (1u << 20)
-#define CPU_NT_COPY_B     (4u << 20)           /* copies from here on use non-temporal stores */
+#define CPU_NT_COPY_B     (4u << 20)           /* non-temporal stores from here on; AMD: copy.c */
 #define CPU_STACK_MIN_B   ((uint64_t)16 << 10) /* of recursive kernels, whatever the limit */
 
 /* Parts of a CTA's block, in this order. */

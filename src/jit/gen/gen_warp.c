@@ -182,7 +182,9 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
         return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
     if (cls == IR_CLASS_OTHER)
         return tid_varying(g, axis);
-    if (gen_pairs(g) && axis == 0)
+    if (axis == 0 && cls == IR_CLASS_X16_FULL)
+        return gen_a(gen_i32(g, 0), gen_i32(g, 0), 1);
+    if (axis == 0 && gen_pairs(g))
         return laneid_val(g);
     LLVMValueRef x[2];
     for (int h = 0; h < 2; h++)

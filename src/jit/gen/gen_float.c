@@ -644,9 +644,9 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
         return NULL;
     /* Only ex2 gives denormals of its own; the multiplication or scalef at its end flushes them. */
     bool flushed = g->unit->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2;
-    LLVMValueRef x = fi(&p,
-                        ir_has(e->in, IR_MOD_FTZ) ? gen_flush(g, e->vec, e->src[0]) : e->src[0]),
-                 y;
+    /* ex2 of a denormal is 1, as of zero. */
+    bool flushes = ir_has(e->in, IR_MOD_FTZ) && e->in->op != IR_OP_FEX2;
+    LLVMValueRef x = fi(&p, flushes ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;
     switch (e->in->op) {
     case IR_OP_FRSQRT:
         y = ap_rsqrt(&p, x);

@@ -32,7 +32,9 @@ void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes
 void gen_bound_note(struct gen *g, LLVMValueRef works);
 LLVMValueRef gen_bound_state(struct gen *g, LLVMValueRef state); /* with the note, to return */
 
-/* ---- gen_once.c: loads that only the first warp of a region makes */
+/* ---- gen_once.c: what the first warp of a region does for all */
+/* Makes a slow operation once, if it is one on values of the whole CTA. */
+bool gen_once_pure(struct gen *g, const struct ir_instr *in);
 /* Where the load's elements are kept for the warps that follow; NULL = every warp loads. */
 LLVMValueRef gen_once_slot(struct gen *g, const struct ir_instr *in);
 /* The place to load from: `memory` in the first warp, the slot in the others. */

@@ -115,10 +115,10 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
         /* Prefetches would cost a host instruction per lane; what pays is gen_prefetch.c's. */
         if (ir_op_has(in->op, IR_F_HINT) || gen_warp(g, in))
             return;
-        if (ir_op_has(in->op, IR_F_PURE))
-            gen_pure(g, in);
-        else
+        if (!ir_op_has(in->op, IR_F_PURE))
             gen_unsupported(g, in, "operation");
+        else if (!gen_once_pure(g, in))
+            gen_pure(g, in);
         return;
     }
 }

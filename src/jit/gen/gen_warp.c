@@ -249,6 +249,15 @@ static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
     return dim_field(g, offsetof(struct jit_launch, explicit_cluster), 0, false);
 }
 
+static LLVMValueRef block_width(struct gen *g)
+{
+    if (g->unit->cls == IR_CLASS_X16_FULL)
+        return gen_i32(g, 16);
+    if (g->unit->cls == IR_CLASS_X32_PAIRS)
+        return gen_i32(g, 32);
+    return dim_field(g, offsetof(struct jit_launch, block), 0, false);
+}
+
 static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
 {
     const uint64_t clock = offsetof(struct jit_services, clock);
@@ -256,6 +265,7 @@ static LLVMValueRef sreg_scalar(struct gen *g, const struct ir_instr *in)
     enum ir_sreg r = (enum ir_sreg)in->imm;
     switch (r) {
     case IR_SREG_NTID_X:
+        return block_width(g);
     case IR_SREG_NTID_Y:
     case IR_SREG_NTID_Z:
         return dim_field(g, offsetof(struct jit_launch, block), (unsigned)(r - IR_SREG_NTID_X),

@@ -1,0 +1,171 @@
+/*
+ * What warps do between two barriers, where a compiler may let some of them do it for all, or end
+ * before they come to it: the answers are those of a loop over the threads.
+ */
+#include "launch_job.h"
+
+enum { T = 128 };
+
+/* A place that is the same for all threads, another in each turn, and overwritten behind the loop. */
+static void test_uniform_loads_in_loop(void)
+{
+    static const char text[] = HEAD
+        "var @s shared internal align 4 size 128\n"
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %6:b64 = varaddr @s\n  %7:b64 = add.u64 %6, %5\n  st.b32.shared [%7], %2\n"
+        "  %8:b64 = const.b64 0x8\n  %9:b64 = ld.b64.param [%8]\n  %10:b32 = cvt.u32.u64 %9\n"
+        "  %11:b32 = const.b32 0x0\n  %12:b32 = const.b32 0x1\n  bar.sync\n  br bb1\n"
+        "bb1:\n  %13:b32 = phi.b32 [bb0: %11], [bb1: %19]\n  %14:b32 = phi.b32 [bb0: %11], [bb1: "
+        "%18]\n"
+        "  %15:b64 = mulwide.u32 %13, %4\n  %16:b64 = add.u64 %6, %15\n"
+        "  %17:b32 = ld.b32.shared [%16]\n  %18:b32 = add.u32 %14, %17\n"
+        "  %19:b32 = add.u32 %13, %12\n  %20:pred = setp.u32.lt %19, %10\n  cbr %20, bb1, bb2\n"
+        "bb2:\n  %21:b32 = add.u32 %18, %2\n  st.b32.shared [%7], %21\n  bar.sync\n"
+        "  %22:b32 = ld.b32.shared [%7]\n  st.b32.global [%3], %22\n  ret\n}\n";
+    uint32_t out[32];
+    unsigned bad = 0;
+    const void *params[] = {out, (const void *)(uintptr_t)20};
+    eq_u64(run(&(struct job){text, 1, 32, .params = params}), HD_OK, "loads in a loop run");
+    for (uint32_t i = 0; i < 32; i++)
+        bad += out[i] != 190 + i;
+    eq_u64(bad, 0, "each turn loads its own");
+}
+
+/* A division that is the same for all threads in each turn. */
+static void test_uniform_division_in_loop(void)
+{
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS PROLOGUE
+        "  %8:b64 = const.b64 0x8\n  %9:b64 = ld.b64.param [%8]\n  %10:b32 = cvt.u32.u64 %9\n"
+        "  %11:b32 = const.b32 0x0\n  %12:b32 = const.b32 0x1\n  bar.sync\n  br bb1\n"
+        "bb1:\n  %13:b32 = phi.b32 [bb0: %12], [bb1: %19]\n  %14:b32 = phi.b32 [bb0: %11], [bb1: "
+        "%18]\n"
+        "  %17:b32 = div.u32 %10, %13\n  %18:b32 = add.u32 %14, %17\n"
+        "  %19:b32 = add.u32 %13, %12\n  %20:pred = setp.u32.le %19, %4\n  cbr %20, bb1, bb2\n"
+        "bb2:\n  bar.sync\n  %21:b32 = div.u32 %18, %4\n  %22:b32 = add.u32 %21, %2\n"
+        "  st.b32.global [%3], %22\n  ret\n}\n";
+    uint32_t out[T];
+    unsigned bad = 0;
+    const void *params[] = {out, (const void *)(uintptr_t)60};
+    eq_u64(run(&(struct job){text, 1, T, .params = params}), HD_OK, "divisions in a loop run");
+    for (uint32_t i = 0; i < T; i++)
+        bad += out[i] != (60 + 30 + 20 + 15) / 4 + i;
+    eq_u64(bad, 0, "each turn divides by its own");
+}
+
+/* `test` makes %20 of the thread's number (%2) and %6 to %9, 0, 1, 40 and 96. */
+struct guard {
+    const char *what, *test;
+    bool (*passes)(uint32_t t);
+};
+
+static bool below_40(uint32_t t)
+{
+    return t < 40;
+}
+
+static bool from_96(uint32_t t)
+{
+    return t >= 96;
+}
+
+static bool is_0(uint32_t t)
+{
+    return t == 0;
+}
+
+static bool is_40(uint32_t t)
+{
+    return t == 40;
+}
+
+static bool not_0(uint32_t t)
+{
+    return t != 0;
+}
+
+static bool doubled_below_96(uint32_t t)
+{
+    return 2 * t < 96;
+}
+
+static bool odd(uint32_t t)
+{
+    return t % 2 == 1;
+}
+
+static bool wraps(uint32_t t)
+{
+    return t - 96 < 40;
+}
+
+static const struct guard guards[] = {
+    {"tid < 40", "  %20:pred = setp.u32.lt %2, %8\n", below_40},
+    {"tid < 40, signed", "  %20:pred = setp.s32.lt %2, %8\n", below_40},
+    {"40 > tid", "  %20:pred = setp.u32.gt %8, %2\n", below_40},
+    {"not tid >= 40", "  %19:pred = setp.u32.ge %2, %8\n  %20:pred = not.pred %19\n", below_40},
+    {"tid >= 96", "  %20:pred = setp.u32.ge %2, %9\n", from_96},
+    {"96 <= tid", "  %20:pred = setp.u32.le %9, %2\n", from_96},
+    {"tid == 0", "  %20:pred = setp.u32.eq %2, %6\n", is_0},
+    {"tid != 0", "  %20:pred = setp.u32.ne %2, %6\n", not_0},
+    {"tid == 40", "  %20:pred = setp.u32.eq %2, %8\n", is_40},
+    {"2 tid < 96", "  %18:b32 = shl.b32 %2, %7\n  %20:pred = setp.u32.lt %18, %9\n",
+     doubled_below_96},
+    {"tid & 1 > 0", "  %18:b32 = and.b32 %2, %7\n  %20:pred = setp.u32.gt %18, %6\n", odd},
+    {"tid - 96 < 40", "  %18:b32 = sub.u32 %2, %9\n  %20:pred = setp.u32.lt %18, %8\n", wraps},
+};
+
+/*
+ * Threads that pass add 1000 to their word between two barriers. With `carries` the others have
+ * something to bring across the second one as well.
+ */
+static void test_guard(const struct guard *guard, bool carries, uint32_t threads)
+{
+    static const char before[] = HEAD "var @s shared internal align 4 size 512\n"
+                                      "kernel @k visible {\n" PARAMS PROLOGUE
+                                      "  %6:b32 = const.b32 0x0\n  %7:b32 = const.b32 0x1\n"
+                                      "  %8:b32 = const.b32 0x28\n  %9:b32 = const.b32 0x60\n"
+                                      "  %10:b64 = varaddr @s\n  %11:b64 = add.u64 %10, %5\n"
+                                      "  st.b32.shared [%11], %2\n  %12:b32 = const.b32 0x3e8\n"
+                                      "  %13:b32 = ld.b32.global [%3]\n  bar.sync\n";
+    static const char after[] =
+        "  cbr %20, bb1, bb2\n"
+        "bb1:\n  %21:b32 = ld.b32.shared [%11]\n  %22:b32 = add.u32 %21, %12\n"
+        "  st.b32.shared [%11], %22\n  br bb2\n"
+        "bb2:\n  %23:b32 = phi.b32 [bb0: %6], [bb1: %7]\n"
+        "  %24:b32 = add.u32 %13, %23\n  bar.sync\n  %25:b32 = ld.b32.shared [%11]\n";
+    struct hd_buf text;
+    uint32_t out[T];
+    unsigned bad = 0;
+    const void *params[] = {out, NULL};
+    hd_buf_init(&text);
+    hd_buf_puts(&text, before);
+    hd_buf_puts(&text, guard->test);
+    hd_buf_puts(&text, after);
+    hd_buf_puts(&text,
+                carries ? "  %26:b32 = add.u32 %25, %24\n" : "  %26:b32 = add.u32 %25, %6\n");
+    hd_buf_puts(&text, "  st.b32.global [%3], %26\n  ret\n}\n");
+    for (uint32_t i = 0; i < T; i++)
+        out[i] = 7 * i;
+    bool ran = run(&(struct job){text.ptr, 1, threads, .params = params}) == HD_OK;
+    for (uint32_t i = 0; i < threads; i++) {
+        uint32_t passes = guard->passes(i);
+        bad += out[i] != i + 1000 * passes + (carries ? 7 * i + passes : 0);
+    }
+    hd_buf_fini(&text);
+    ok(ran && !bad, "%s, %u threads%s", guard->what, threads, carries ? ", and a value" : "");
+}
+
+int main(void)
+{
+    hd_buf_init(&printed);
+    test_uniform_loads_in_loop();
+    test_uniform_division_in_loop();
+    for (size_t i = 0; i < HD_COUNT_OF(guards); i++) {
+        test_guard(&guards[i], false, T);
+        test_guard(&guards[i], true, T);
+        test_guard(&guards[i], false, 112);
+    }
+    hd_buf_fini(&printed);
+    return done();
+}

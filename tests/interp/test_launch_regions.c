@@ -6,7 +6,7 @@
 
 enum { T = 128 };
 
-/* A place that is the same for all threads, another in each turn, and overwritten behind the loop. */
+/* The same place for all threads, another in each turn, and overwritten behind the loop. */
 static void test_uniform_loads_in_loop(void)
 {
     static const char text[] = HEAD

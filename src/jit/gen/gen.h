@@ -101,7 +101,8 @@ struct gen_sweep {
 struct gen_regions {
     uint32_t *first; /* by region: first of its stops in to[] */
     uint32_t *to;
-    bool *descends; /* by region: its warps run from the last to the first (gen_order.c) */
+    bool *descends;   /* by region: its warps run from the last to the first (gen_order.c) */
+    bool *first_only; /* by region: only the first warp has anything to do (gen_bound.c) */
 };
 
 /* In the state that a warp returns: the warps behind it have nothing to do before the next stop. */

@@ -83,10 +83,12 @@ static bool stop_is_nothing(struct gen *g, const struct ir_instr *stop)
     return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(carry);
 }
 
-/* The edge past the work; -1: the branch does not bound its region. */
-static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *branch)
+/* The edge past the work; -1: the branch does not bound its region, which begins at *out_stop. */
+static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *branch,
+                  const struct ir_instr **out_stop)
 {
     const struct ir_instr *in;
+    unsigned nstops = 0;
     int past = edge_past_work(g, branch);
     if (past < 0)
         return -1;
@@ -94,13 +96,36 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
     while ((in = gen_walk_next(w))) {
         if (in->op != IR_OP_BAR && !is_nothing(g, in))
             return -1;
+        *out_stop = in->op == IR_OP_BAR ? in : *out_stop;
+        nstops += in->op == IR_OP_BAR;
     }
+    if (nstops != 1 || w->came_to_start) /* several regions */
+        *out_stop = NULL;
     gen_walk_from(w, branch->block->succs[past]->first);
     while ((in = gen_walk_next(w))) {
         if (in->op == IR_OP_BAR ? !stop_is_nothing(g, in) : !is_nothing(g, in))
             return -1;
     }
     return past;
+}
+
+/* Does the test, whose edge `past` higher warps take, send all warps but the first that way? */
+static bool passes_first_only(struct gen *g, const struct ir_instr *branch)
+{
+    const struct ir_instr *cmp = branch->src[0]->instr;
+    uint64_t c;
+    uint32_t s = grows(g, cmp->src[0]) ? 0 : 1;
+    const struct ir_instr *tid = cmp->src[s]->instr;
+    if (tid->op != IR_OP_SREG || !ir_value_const(cmp->src[1 - s], &c))
+        return false;
+    return c < 2 * gen_half_lanes(g);
+}
+
+static void note_first_only(struct gen *g, const struct ir_instr *stop)
+{
+    const struct gen_carry *carry = gen_carry_at(g, stop);
+    if (carry)
+        g->body.regions.first_only[gen_carry_number(g, carry) + 1] = true;
 }
 
 void gen_bound_find(struct gen *g)
@@ -111,8 +136,11 @@ void gen_bound_find(struct gen *g)
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         struct gen_node *node = &g->nodes[n];
-        int past = node->divergent ? -1 : bounds(g, &walk, node->block->last);
+        const struct ir_instr *stop = NULL;
+        int past = node->divergent ? -1 : bounds(g, &walk, node->block->last, &stop);
         node->bounds = past >= 0;
+        if (node->bounds && stop && passes_first_only(g, node->block->last))
+            note_first_only(g, stop);
         node->work = past == 0;
         g->body.bounded |= node->bounds;
     }

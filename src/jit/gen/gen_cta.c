@@ -319,6 +319,13 @@ static LLVMValueRef warp_at(struct gen *g, const struct cta_run *run, uint32_t r
     return LLVMBuildSub(g->b, last, n, "");
 }
 
+/* A region in which only the first warp has anything to do: no loop. */
+static LLVMValueRef run_first(struct gen *g, struct cta_run *run, uint32_t region)
+{
+    LLVMValueRef zero = gen_i32(g, 0), tid[3] = {zero, zero, zero};
+    return run_warp_in(g, run, region, zero, warp_alive(g, run, zero), tid);
+}
+
 /* i1 */
 static LLVMValueRef more_warps(struct gen *g, const struct cta_run *run, uint32_t region,
                                LLVMValueRef next, LLVMValueRef state)
@@ -336,13 +343,11 @@ static LLVMValueRef state_alone(struct gen *g, LLVMValueRef state)
     return LLVMBuildAnd(g->b, state, gen_i32(g, ~GEN_BOUND), "");
 }
 
-static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
+/* All warps, in a loop; returns the state that they have come to. */
+static LLVMValueRef run_warps(struct gen *g, struct cta_run *run, uint32_t region)
 {
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
     LLVMBasicBlockRef loop = gen_bb(g, "warp"), after = gen_bb(g, "after");
-    LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
-    uint64_t once_B = g->unit->body.once_B, area_B = g->unit->body.cta_area_B;
-    if (once_B)
-        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, once_B), 16);
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
     LLVMValueRef phis[5], at[5], state; /* thread number; warps that have run; state */
@@ -355,13 +360,25 @@ static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
         state = run_warp_in(g, run, region, w, warp_alive(g, run, w), at);
     LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, warps_at_once(g)), "");
     at[4] = state;
-    LLVMBasicBlockRef blocks[] = {run->heads[region], LLVMGetInsertBlock(g->b)};
+    LLVMBasicBlockRef blocks[] = {before, LLVMGetInsertBlock(g->b)};
     for (unsigned i = 0; i < 5; i++)
         LLVMAddIncoming(phis[i], (LLVMValueRef[]){gen_i32(g, 0), at[i]}, blocks, 2);
     LLVMBuildCondBr(g->b, more_warps(g, run, region, next, state), loop, after);
     LLVMPositionBuilderAtEnd(g->b, after);
-    if (area_B)
-        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, area_B));
+    return state;
+}
+
+static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
+{
+    const struct gen_body *body = &g->unit->body;
+    LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
+    if (body->once_B)
+        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, body->once_B), 16);
+    LLVMValueRef state = body->bounded && body->regions.first_only[region]
+                             ? run_first(g, run, region)
+                             : run_warps(g, run, region);
+    if (body->cta_area_B)
+        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, body->cta_area_B));
     if (g->unit->facts.has_votes)
         publish_votes(g);
     region_leave(g, run, region, state_alone(g, state));

@@ -119,6 +119,8 @@ const char *gen_cpu_name(enum jit_path path);
 
 /* gen_mend.c: keeps LLVM from a mistake in code for AVX-512. */
 void gen_mend_selects(struct gen_unit *u);
+/* gen_prefix.c: constant masks of the first lanes become short vectors. */
+void gen_prefix_accesses(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
 

@@ -162,6 +162,8 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
+    if (status == HD_OK && u->body.bounded && !quick)
+        gen_prefix_accesses(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)
         gen_mend_selects(u);
     if (status == HD_OK && quick) {

@@ -14,8 +14,8 @@
 
 const char *ir_launch_class_name(enum ir_launch_class cls)
 {
-    static const char *const names[] = {"1d_full", "1d",    "x32",      "x16_full",
-                                        "x16",     "other", "1d_pairs", "x32_pairs"};
+    static const char *const names[] = {"1d_full", "1d",       "x32",       "x16_full", "x16",
+                                        "other",   "1d_pairs", "x32_pairs", "x16_pairs"};
 
     return cls < IR_CLASS_COUNT ? names[cls] : "?";
 }
@@ -33,7 +33,9 @@ enum ir_launch_class ir_launch_class_of(const uint32_t block[3])
         return pairs && block[0] == 32 ? IR_CLASS_X32_PAIRS : IR_CLASS_X32;
     if (block[0] % 16)
         return IR_CLASS_OTHER;
-    return block[0] == 16 && block[1] * block[2] % 2 == 0 ? IR_CLASS_X16_FULL : IR_CLASS_X16;
+    if (block[0] != 16 || block[1] * block[2] % 2)
+        return IR_CLASS_X16;
+    return block[1] % 4 == 0 ? IR_CLASS_X16_PAIRS : IR_CLASS_X16_FULL;
 }
 
 /* ---- work list */

@@ -18,7 +18,7 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
         return pairs ? shape_affine(1, IR_ALIGN_ZERO, 0, 32)
                      : shape_affine(1, 0, IR_ALIGN_ZERO, 32);
     case IR_SREG_TID_X:
-        if (cls == IR_CLASS_OTHER)
+        if (cls == IR_CLASS_OTHER || s->cls == IR_CLASS_X16_PAIRS)
             return shape_varying();
         if (pairs)
             return shape_affine(1, one_d ? 32 : IR_ALIGN_ZERO, 0, 32);
@@ -27,7 +27,7 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
         return full ? shape_affine(1, 0, 32, 32) : shape_affine(1, 16, 0, 32);
     case IR_SREG_TID_Y:
     case IR_SREG_TID_Z:
-        if (cls == IR_CLASS_OTHER)
+        if (cls == IR_CLASS_OTHER || (s->cls == IR_CLASS_X16_PAIRS && sreg == IR_SREG_TID_Y))
             return shape_varying();
         if (x16 || (pairs && !one_d))
             return shape_affine(0, 1, 0, 32);

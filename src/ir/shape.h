@@ -38,6 +38,7 @@ enum ir_launch_class {
     IR_CLASS_OTHER,     /* tids are VARYING; laneid is still AFFINE 1 */
     IR_CLASS_1D_PAIRS,  /* 1D_FULL with an even number of warps */
     IR_CLASS_X32_PAIRS, /* bx = 32, an even number of warps: every warp is a row, tid.x the lane */
+    IR_CLASS_X16_PAIRS, /* bx = 16, by % 4 == 0: every warp is two rows, tid.x and tid.y VARYING */
     IR_CLASS_COUNT
 };
 const char *ir_launch_class_name(enum ir_launch_class cls);
@@ -53,13 +54,14 @@ static inline bool ir_launch_class_is_full(enum ir_launch_class cls)
  */
 static inline bool ir_launch_class_is_pairs(enum ir_launch_class cls)
 {
-    return cls == IR_CLASS_1D_PAIRS || cls == IR_CLASS_X32_PAIRS;
+    return cls >= IR_CLASS_1D_PAIRS;
 }
 /* The class for code that takes one warp at a time. */
 static inline enum ir_launch_class ir_launch_class_single(enum ir_launch_class cls)
 {
     return cls == IR_CLASS_1D_PAIRS    ? IR_CLASS_1D_FULL
            : cls == IR_CLASS_X32_PAIRS ? IR_CLASS_X32
+           : cls == IR_CLASS_X16_PAIRS ? IR_CLASS_X16_FULL
                                        : cls;
 }
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);

@@ -60,8 +60,8 @@ static bool driver_open(struct driver *d, struct replay_launch *out)
 static bool block_find(const struct jit_report *report, const struct ir_func *kernel,
                        uint32_t out[3])
 {
-    static const uint32_t blocks[][3] = {{96, 1, 1}, {64, 1, 1}, {48, 1, 1}, {64, 2, 1},
-                                         {32, 2, 1}, {16, 4, 1}, {16, 3, 1}, {8, 8, 1}};
+    static const uint32_t blocks[][3] = {{96, 1, 1}, {64, 1, 1}, {48, 1, 1}, {64, 2, 1}, {32, 2, 1},
+                                         {16, 2, 1}, {16, 4, 1}, {16, 3, 1}, {8, 8, 1}};
     if (kernel->reqntid[0]) {
         for (unsigned i = 0; i < 3; i++)
             out[i] = HD_MAX(kernel->reqntid[i], 1u);

@@ -53,8 +53,8 @@ void gen_body_values(struct gen *g)
 
 static bool has_rows(const struct gen *g)
 {
-    return g->unit->cls == IR_CLASS_X32 || g->unit->cls == IR_CLASS_X32_PAIRS ||
-           g->unit->cls == IR_CLASS_X16 || g->unit->cls == IR_CLASS_X16_FULL;
+    enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
+    return cls == IR_CLASS_X32 || cls == IR_CLASS_X16 || cls == IR_CLASS_X16_FULL;
 }
 
 static LLVMValueRef load_field(struct gen *g, LLVMTypeRef type, LLVMValueRef base, uint64_t offset)
@@ -150,6 +150,14 @@ static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef t
     tid[2] = LLVMBuildAdd(g->b, tid[2], more, "");
 }
 
+/* Goes on by a half, which may be two rows. */
+static void tid_advance_half(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3])
+{
+    unsigned row = g->unit->cls == IR_CLASS_X16_PAIRS ? GEN_LANES : gen_half_lanes(g);
+    for (unsigned lanes = 0; lanes < gen_half_lanes(g); lanes += row)
+        tid_advance(g, run, tid, row);
+}
+
 /* Thread numbers of both halves from `tid`, which moves on to the next warp. */
 static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
                          LLVMValueRef *out)
@@ -162,9 +170,9 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
         tid_advance(g, run, tid, 32);
         return;
     }
-    tid_advance(g, run, tid, gen_half_lanes(g));
+    tid_advance_half(g, run, tid);
     memcpy(out + 3, tid, 3 * sizeof(*tid));
-    tid_advance(g, run, tid, gen_half_lanes(g));
+    tid_advance_half(g, run, tid);
 }
 
 /* Lanes of warp w that exist. */

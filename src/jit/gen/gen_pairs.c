@@ -14,8 +14,10 @@
 
 #include <assert.h>
 
-/* Fewer operations than this are through before the next warp's have to wait. */
-#define CHAIN_MIN 24
+/* Fewer operations than this are through before the next warp's have to wait; in a loop each turn
+ * adds to the chain. */
+#define CHAIN_MIN      24
+#define CHAIN_LOOP_MIN 6
 
 static bool memory_fits(const struct ir_instr *in)
 {
@@ -60,9 +62,10 @@ bool gen_pairs_fit(const struct gen_request *req)
 
 /* ---- is it worth while? */
 
-/* A block's vector operations, and how many of them wait for each other. */
+/* Vector operations of a block, or of a turn of a loop, and how many of them wait for each other. */
 struct chain {
-    uint32_t ops, depth;
+    uint32_t ops, depth, accesses;
+    bool loops;
 };
 
 static bool is_vector_op(struct gen *g, const struct ir_instr *in)
@@ -83,6 +86,7 @@ static struct chain chain_of(struct gen *g, const struct ir_block *b, uint32_t *
         }
         before += is_vector_op(g, in);
         c.ops += is_vector_op(g, in);
+        c.accesses += in->op == IR_OP_LD || in->op == IR_OP_ST;
         c.depth = HD_MAX(c.depth, before);
         for (uint32_t d = 0; d < in->ndst; d++)
             depth[in->dst[d]->id] = before;
@@ -99,20 +103,46 @@ static unsigned loop_depth(const struct gen *g, uint32_t block)
     return HD_MIN(depth, 4u);
 }
 
-/* The block that most of the time goes to, as far as one can see; false: no memory. */
+static void chain_add(struct chain *c, const struct chain *more)
+{
+    c->ops += more->ops;
+    c->depth += more->depth;
+    c->accesses += more->accesses;
+}
+
+/* The innermost loop, or block outside of loops, that most of the time goes to, as far as one can
+ * see; false: no memory. */
 static bool hottest(struct gen *g, struct chain *out)
 {
+    const struct ir_loops *loops = &g->shapes.loops;
     uint32_t *depth = hd_arena_array(&g->arena, uint32_t, g->func->nvalues + 1);
+    struct chain *turns = hd_arena_array(&g->arena, struct chain, loops->nloops + 1);
     uint64_t most = 0;
-    for (uint32_t b = 0; depth && b < g->func->nblocks; b++) {
+    for (uint32_t b = 0; depth && turns && b < g->func->nblocks; b++) {
+        uint32_t loop = loops->loop_of[b];
         struct chain c = chain_of(g, g->func->blocks[b], depth);
+        if (loop != IR_NO_BLOCK) {
+            chain_add(&turns[loop], &c);
+            c = turns[loop];
+            c.loops = true;
+        }
         uint64_t weight = (uint64_t)c.ops << (3 * loop_depth(g, b));
         if (weight < most)
             continue;
         most = weight;
         *out = c;
     }
-    return depth != NULL;
+    return depth && turns;
+}
+
+static bool is_long(const struct gen *g, const struct chain *c)
+{
+    /* Where warps are two rows, neighbours are not known for what they are. */
+    if (c->accesses && g->unit->cls == IR_CLASS_X16_PAIRS)
+        return false;
+    bool lasts =
+        c->ops >= CHAIN_MIN || (c->loops && c->ops >= CHAIN_LOOP_MIN && c->ops > 2 * c->accesses);
+    return lasts && c->ops <= 3 * c->depth;
 }
 
 bool gen_pairs_wanted(struct gen *g)
@@ -125,5 +155,5 @@ bool gen_pairs_wanted(struct gen *g)
         return false;
     if (g->unit->req->pairs)
         return true;
-    return hottest(g, &hot) && hot.ops >= CHAIN_MIN && hot.ops <= 3 * hot.depth;
+    return hottest(g, &hot) && is_long(g, &hot);
 }

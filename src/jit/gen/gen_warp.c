@@ -175,6 +175,21 @@ static struct gen_val laneid_val(struct gen *g)
     return gen_a(gen_i32(g, 0), gen_i32(g, gen_pairs(g) ? 0 : GEN_LANES), 1);
 }
 
+/* Rows of 16 threads, two in a warp: lane l is thread l % 16 of row l / 16. */
+static struct gen_val tid_in_rows(struct gen *g, unsigned axis)
+{
+    LLVMValueRef x[2];
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef lanes[GEN_LANES_MAX];
+        for (uint32_t l = 0; l < gen_half_lanes(g); l++)
+            lanes[l] = gen_i32(g, axis ? l / 16 : l % 16);
+        x[h] = LLVMConstVector(lanes, gen_half_lanes(g));
+        if (axis)
+            x[h] = LLVMBuildAdd(g->b, gen_splat(g, g->tid[h][axis]), x[h], "");
+    }
+    return gen_v(x[0], x[1]);
+}
+
 static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
 {
     enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
@@ -182,6 +197,8 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
         return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
     if (cls == IR_CLASS_OTHER)
         return tid_varying(g, axis);
+    if (axis < 2 && g->unit->cls == IR_CLASS_X16_PAIRS)
+        return tid_in_rows(g, axis);
     if (axis == 0 && cls == IR_CLASS_X16_FULL)
         return gen_a(gen_i32(g, 0), gen_i32(g, 0), 1);
     if (axis == 0 && gen_pairs(g))
@@ -251,7 +268,7 @@ static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
 
 static LLVMValueRef block_width(struct gen *g)
 {
-    if (g->unit->cls == IR_CLASS_X16_FULL)
+    if (g->unit->cls == IR_CLASS_X16_FULL || g->unit->cls == IR_CLASS_X16_PAIRS)
         return gen_i32(g, 16);
     if (g->unit->cls == IR_CLASS_X32_PAIRS)
         return gen_i32(g, 32);

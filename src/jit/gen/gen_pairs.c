@@ -62,7 +62,7 @@ bool gen_pairs_fit(const struct gen_request *req)
 
 /* ---- is it worth while? */
 
-/* Vector operations of a block, or of a turn of a loop, and how many of them wait for each other. */
+/* Vector operations of a block, or of a turn of a loop; how many of them wait for each other. */
 struct chain {
     uint32_t ops, depth, accesses;
     bool loops;

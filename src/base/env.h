@@ -47,7 +47,7 @@ enum hd_env_kind {
     X("HEDDLE_INCLUDE", TEXT, "", "directory of Heddle's CUDA headers, for `heddle cc` and libnvrtc") \
     X("HEDDLE_PTXAS", TEXT, "", "assembler that runs in place of the vendor's ptxas where a client starts that; set by `heddle run`") \
     X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc`, `heddle run` and libnvrtc") \
-    X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of ir_opt_* passes to leave out")                  \
+    X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of passes to leave out: ir_opt_* (HEDDLE_DEBUG=opt names them), gen_* (spec/gen_passes.def)")                  \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
     X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")
 /* clang-format on */

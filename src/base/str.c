@@ -31,6 +31,19 @@ bool hd_str_starts(struct hd_str a, const char *prefix)
     return a.len >= len && (!len || !memcmp(a.ptr, prefix, len));
 }
 
+bool hd_str_lists(struct hd_str list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t at = 0; at + len <= list.len; at++) {
+        bool starts = at == 0 || list.ptr[at - 1] == ',';
+        bool ends = at + len == list.len || list.ptr[at + len] == ',';
+        if (starts && ends && !memcmp(list.ptr + at, name, len))
+            return true;
+    }
+    return false;
+}
+
 static unsigned digit_value(char c)
 {
     if (c >= '0' && c <= '9')

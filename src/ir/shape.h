@@ -65,6 +65,8 @@ static inline enum ir_launch_class ir_launch_class_single(enum ir_launch_class c
                                        : cls;
 }
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);
+/* Can code for pairs of warps be made of the kernel? Nothing in it is for the lanes of one warp. */
+bool ir_pairs_fit(const struct ir_func *kernel);
 
 enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_SHAPE_VARYING };
 

@@ -99,6 +99,21 @@ void jit_result_fini(struct gen_result *result)
     *result = (struct gen_result){0};
 }
 
+static uint32_t passes_to_skip(void)
+{
+    static const char *const names[] = {
+#define X(NAME, text, doc) text,
+#include "gen_passes.def"
+#undef X
+    };
+    struct hd_str list = hd_str_from(hd_env("HEDDLE_SKIP_PASS"));
+    uint32_t skip = 0;
+
+    for (unsigned i = 0; i < GEN_PASS_COUNT; i++)
+        skip |= (uint32_t)hd_str_lists(list, names[i]) << i;
+    return skip;
+}
+
 struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
 {
     assert(form < JIT_INTERP);
@@ -109,6 +124,7 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .form = (enum gen_form)form,
         .effort = job->effort,
         .features = job->features,
+        .skip = passes_to_skip(),
         .strict = job->strict,
         .verify = hd_debug(HD_DEBUG_VALIDATE),
         .pairs = hd_fault(HD_FAULT_JIT_SINGLY),

@@ -41,15 +41,17 @@ struct entry_head {
     uint32_t reason_B; /* with its end; 0 = the form that was asked for */
 };
 
+enum { VARIANT_SLOTS = 2 }; /* a class, and that of pairs of warps */
+
 struct jit_variant {
     struct jit_task task; /* first: in the background */
     struct jit_module *jit;
     struct jit_job job;
-    bool making;             /* somebody works on it: one thread at a time */
-    struct jit_build *build; /* the best so far, then older ones; NULL = none yet */
-    jit_slot *slot;          /* where launches look; NULL = nobody does */
-    uint32_t launches;       /* of quick code */
-    bool is_best;            /* better code than the build could not be made */
+    bool making;                    /* somebody works on it: one thread at a time */
+    struct jit_build *build;        /* the best so far, then older ones; NULL = none yet */
+    jit_slot *slots[VARIANT_SLOTS]; /* where launches look; NULL = nobody does */
+    uint32_t launches;              /* of quick code */
+    bool is_best;                   /* better code than the build could not be made */
     struct jit_variant *next;
 };
 
@@ -306,8 +308,8 @@ static void build_add_locked(struct jit_variant *v, struct jit_build *build)
     assert(!old || (old->code.quick && old->code.form >= build->code.form));
     build->next = v->build;
     v->build = build;
-    if (v->slot)
-        atomic_store_explicit(v->slot, &build->code, memory_order_release);
+    for (unsigned i = 0; i < VARIANT_SLOTS && v->slots[i]; i++)
+        atomic_store_explicit(v->slots[i], &build->code, memory_order_release);
 }
 
 /* Would the same come of it next time? */
@@ -408,7 +410,7 @@ static bool variant_push(struct jit_variant *v)
 static bool interp_start(struct jit_variant *v, uint64_t threads)
 {
     struct jit_build *build = wants_interp(v, threads) ? hd_new(struct jit_build) : NULL;
-    assert(v->making && v->slot);
+    assert(v->making && v->slots[0]);
 
     if (!build)
         return false;
@@ -543,6 +545,27 @@ static enum hd_status variant_want_locked(struct jit_variant *v, uint64_t thread
     return HD_OK;
 }
 
+/* What whoever makes the variant better stores to as well: a slot stays once it is there. */
+static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
+{
+    unsigned i = 0;
+
+    assert(hd_lock_held(&v->jit->lock));
+    while (v->slots[i] && v->slots[i] != slot)
+        i++;
+    assert(i < VARIANT_SLOTS);
+    v->slots[i] = slot;
+}
+
+/* The class that code is made for: kernels that cannot have pairs of warps have one for both. */
+static enum ir_launch_class class_for(const struct jit_module *jit, const struct ir_func *kernel,
+                                      enum ir_launch_class cls)
+{
+    bool pairs = ir_launch_class_is_pairs(cls) && jit->path == JIT_AVX512 && !jit->strict &&
+                 ir_pairs_fit(kernel);
+    return pairs ? cls : ir_launch_class_single(cls);
+}
+
 static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *kernel,
                                   enum ir_launch_class cls, uint64_t threads, jit_slot *slot,
                                   const struct jit_code **out_code)
@@ -552,12 +575,9 @@ static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *
     *out_code = NULL;
     assert(kernel->is_kernel && !kernel->is_declaration && cls < IR_CLASS_COUNT);
     hd_lock_acquire(&jit->lock);
-    struct jit_variant *v = variant_find_locked(jit, kernel, cls);
-    if (v && slot) {
-        assert(!v->slot || v->slot == slot);
-        if (!v->slot) /* then it stays, and whoever makes the variant reads it without the lock */
-            v->slot = slot;
-    }
+    struct jit_variant *v = variant_find_locked(jit, kernel, class_for(jit, kernel, cls));
+    if (v && slot)
+        slot_add_locked(v, slot);
     status = v ? variant_want_locked(v, threads, slot != NULL)
                : hd_error(HD_NO_MEMORY, "%s", kernel->name);
     if (status == HD_OK) {

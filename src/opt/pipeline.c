@@ -71,21 +71,24 @@ size_t opt_passes(const struct opt_pass_info **out_passes)
     return PASS_COUNT;
 }
 
-static bool listed(struct hd_str list, const char *name)
+/* Of the code generator, which looks at the list itself. */
+static bool is_generators(struct hd_str name)
 {
-    size_t len = strlen(name);
-
-    for (size_t at = 0; at + len <= list.len; at++) {
-        bool starts = at == 0 || list.ptr[at - 1] == ',';
-        bool ends = at + len == list.len || list.ptr[at + len] == ',';
-        if (starts && ends && !memcmp(list.ptr + at, name, len))
+    static const char *const names[] = {
+#define X(NAME, text, doc) text,
+#include "gen_passes.def"
+#undef X
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++)
+        if (hd_str_is(name, names[i]))
             return true;
-    }
     return false;
 }
 
 static bool is_optional(struct hd_str name)
 {
+    if (is_generators(name))
+        return true;
     for (size_t i = 0; i < PASS_COUNT; i++)
         if (hd_str_is(name, passes[i].name))
             return !infos[i].required;
@@ -110,7 +113,8 @@ static enum hd_status check_skip_list(struct hd_str list)
 
 static bool skipped(const struct runner *r, enum pass_id id)
 {
-    return !infos[id].required && (r->options->required_only || listed(r->skip, passes[id].name));
+    return !infos[id].required &&
+           (r->options->required_only || hd_str_lists(r->skip, passes[id].name));
 }
 
 /*

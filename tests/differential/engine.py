@@ -2,8 +2,8 @@
 
 A program is (style, seed); test_cuda.py brings its own, made by compilers. Programs are run in batches: one PTX module, one process per device, run_interp or
 run_driver (batch.h). A device is the interpreter on IR as it comes and optimised (noopt, opt), or a value of
-HEDDLE_DEVICE through libcuda; cpu may be followed by a value of HEDDLE_CPU and by a form of code:
-cpu, cpu/avx2, cpu/avx512,-vbmi, cpu/generic:plain. The first device is the reference.
+HEDDLE_DEVICE through libcuda; cpu may be followed by a value of HEDDLE_CPU and by a form of code, or by passes
+that are left out: cpu, cpu/avx2, cpu/avx512,-vbmi, cpu/generic:plain, cpu:-gen_full. The first device is the reference.
 """
 import os
 import re
@@ -88,11 +88,21 @@ def device(name, interp, driver):
     kind, _, level = path.partition("/")
     # Large kernels would start in the interpreter; sync makes the launch wait for the code.
     env = {"HEDDLE_DEVICE": kind, "HEDDLE_CACHE": "off", "HEDDLE_THREADS": "1", "HEDDLE_MEMORY": "256M", "HEDDLE_DEBUG": "sync"}
+    if form.startswith("-"):
+        env["HEDDLE_SKIP_PASS"], form = form[1:], "fast"
     if kind == "cpu":
         env["HEDDLE_FAULT"] = FORMS[form or "fast"]
     if level:
         env["HEDDLE_CPU"] = level
     return Device(name, [driver], env, form or "fast")
+
+
+def passes(root):
+    """Names of all passes that can be left out."""
+    with open(os.path.join(root, "src/opt/passes.h"), encoding="utf-8") as file:
+        names = re.findall(r"X\((ir_opt_\w+),", file.read())
+    with open(os.path.join(root, "spec/gen_passes.def"), encoding="utf-8") as file:
+        return names + re.findall(r'^X\(\w+, "(\w+)"', file.read(), re.M)
 
 
 def levels_here(driver, wanted, where):

@@ -12,7 +12,9 @@ import os
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, HERE)
 import engine  # noqa: E402
 
 
@@ -31,9 +33,11 @@ def main():
     p.add_argument("--style", choices=sorted(engine.STYLES), default="drawn")
     p.add_argument("--seeds", default="1:20")
     p.add_argument("--size", type=int)
+    p.add_argument("--passes", action="store_true", help="also without one of the passes each")
     p.add_argument("--reduce", action="store_true")
     args = p.parse_args()
-    devices = [engine.device(name, args.interp, args.driver) for name in args.devices.split()]
+    names = args.devices.split() + [f"cpu:-{name}" for name in engine.passes(ROOT) if args.passes]
+    devices = [engine.device(name, args.interp, args.driver) for name in names]
     first, count = (int(n) for n in args.seeds.split(":"))
     seeds = range(first, first + count)
     with tempfile.TemporaryDirectory(prefix="differential-") as where:

@@ -8,6 +8,14 @@
 #include "ir/shape.h"
 #include "jit/jit.h"
 
+/* Bits of gen_request.skip: what is left out of the fast form. */
+enum gen_pass {
+#define X(NAME, text, doc) GEN_PASS_##NAME,
+#include "gen_passes.def"
+#undef X
+    GEN_PASS_COUNT
+};
+
 /* How much the generator dares: the forms that are generated (jit.h). */
 enum gen_form {
 #define X(name, text, doc) GEN_##name = JIT_##name,
@@ -38,6 +46,7 @@ struct gen_request {
     enum gen_form form;
     const char *features; /* LLVM feature string of the host, restricted to the path */
     enum gen_effort effort;
+    uint32_t skip;   /* 1 << enum gen_pass */
     bool strict;     /* services->check is asked about what is outside of the device's space */
     bool places;     /* the object has .debug_line, whose lines are numbers of instructions */
     bool pairs;      /* HD_FAULT_JIT_SINGLY: pairs of warps also where they are not worth while */

@@ -208,6 +208,8 @@ struct gen {
     uint32_t *node_of_block; /* first node of a block */
     LLVMValueRef pending;    /* the nodes' pending masks in memory; NULL = a slot each */
     uint32_t npending;
+    bool is_large;  /* gen_flow.c: of the code only loops have versions for all lanes */
+    uint32_t nfull; /* instructions that have such a version */
     LLVMBasicBlockRef done;
     LLVMValueRef bound;   /* i32: GEN_BOUND or 0; bounded */
     LLVMValueRef leaving; /* i32: the state to return at `done`, 0 = the end; NULL = always that */
@@ -246,6 +248,11 @@ struct gen {
 static inline bool gen_optional(const struct gen *g)
 {
     return g->unit->req->form == GEN_FAST;
+}
+
+static inline bool gen_does(const struct gen *g, enum gen_pass pass)
+{
+    return gen_optional(g) && !(g->unit->req->skip >> pass & 1);
 }
 
 /* For assertions: one bit; a mask of lanes as a vector, and as 16 bits. */

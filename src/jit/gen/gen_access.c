@@ -169,7 +169,7 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
                       uint64_t size_B)
 {
     bool v = a->kind == GEN_ACCESS_V;
-    if (!gen_optional(g) || (!v && a->kind != GEN_ACCESS_INDEX) ||
+    if (!gen_does(g, GEN_PASS_GUESS) || (!v && a->kind != GEN_ACCESS_INDEX) ||
         in->mem.space == IR_SPACE_LOCAL || size_B % (uint64_t)(v ? 1 : a->scale) ||
         !gen_is_computed(g, in->src[0]) || gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
         return;

@@ -140,28 +140,51 @@ static void node_instrs(struct gen *g, struct gen_node *node)
 
 /* Beyond so many instructions for each access, masks cost little. */
 #define FULL_INSTRS 64
+/* A function has versions of this many instructions; where it is larger, of those in loops. */
+#define FULL_INSTRS_MAX 400
+
+static bool is_access(const struct ir_instr *in)
+{
+    return in->op == IR_OP_LD || in->op == IR_OP_ST;
+}
+
+/* What prefetchers are for. */
+static bool is_far_access(const struct ir_instr *in)
+{
+    return is_access(in) && (in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC);
+}
+
+/* What stops or calls is made once. */
+static bool is_made_once(const struct ir_instr *in)
+{
+    return in->op == IR_OP_BAR || in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
+           ir_op_is_matrix(in->op);
+}
 
 /*
  * Is there to be a version of the node for when all lanes run? Masked loads and stores neither
  * train nor trigger the prefetchers of AMD's cores, whatever the mask holds (which is as well where
- * loads jump, and gen_prefetch.c fetches); and in a loop that lanes leave one by one the merges
- * with the values of those that have left make long chains. What stops or calls is made once.
+ * loads jump, and gen_prefetch.c fetches); and in a loop that computes, and that lanes leave one by
+ * one, the merges with the values of those that have left make long chains.
  */
 static bool wants_full(struct gen *g, const struct gen_node *node)
 {
-    uint32_t instrs = 0, worth = 0;
-    if (g->dispatch || !g->mask[0] || !gen_optional(g))
+    bool in_loop = g->shapes.loops.loop_of[node->block->id] != IR_NO_BLOCK;
+    uint32_t instrs = 0, far = 0, accesses = 0;
+    if (g->dispatch || !g->mask[0] || !gen_does(g, GEN_PASS_FULL) || (g->is_large && !in_loop))
         return false;
-    if (node->divergent && g->shapes.loops.loop_of[node->block->id] != IR_NO_BLOCK)
-        worth++;
     ir_foreach_instr(in, node->block) {
-        if (in->op == IR_OP_BAR || in->op == IR_OP_CALL || in->op == IR_OP_CALLI ||
-            ir_op_is_matrix(in->op) || gen_prefetch_jumps(g, in))
+        if (is_made_once(in) || gen_prefetch_jumps(g, in))
             return false;
         instrs++;
-        worth += in->op == IR_OP_LD || in->op == IR_OP_ST;
+        accesses += is_access(in);
+        far += is_far_access(in);
     }
-    return instrs <= FULL_INSTRS * worth;
+    bool computes = node->divergent && in_loop && !accesses;
+    if (instrs > FULL_INSTRS * (far + computes) || g->nfull > FULL_INSTRS_MAX)
+        return false;
+    g->nfull += instrs;
+    return true;
 }
 
 /* Leaves the builder where some lanes do not run. */
@@ -385,9 +408,19 @@ static void leaving_slot(struct gen *g)
     LLVMBuildStore(g->b, gen_i32(g, 0), g->leaving);
 }
 
+static bool is_large(const struct ir_func *f)
+{
+    uint32_t n = 0;
+    for (uint32_t b = 0; b < f->nblocks && n <= FULL_INSTRS_MAX; b++)
+        ir_foreach_instr(in, f->blocks[b])
+            n++;
+    return n > FULL_INSTRS_MAX;
+}
+
 void gen_flow_run(struct gen *g)
 {
     assert(g->nnodes && (g->is_kernel || !g->body.leaves_early));
+    g->is_large = is_large(g->func);
     g->done = gen_bb(g, "done");
     if (g->body.leaves_early)
         g->body.alive_at = gen_frame_alloc(g, 8, 8);

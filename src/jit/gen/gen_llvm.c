@@ -162,7 +162,7 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
-    if (status == HD_OK && u->body.bounded && !quick)
+    if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_PREFIX & 1))
         gen_prefix_accesses(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)
         gen_mend_selects(u);
@@ -202,6 +202,10 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
     }
     HD_TRY(verify(u, out));
     bool quick = is_quick(u, &out->work);
+    if (quick && u->lanes > GEN_LANES) { /* pairs take LLVM twice as long */
+        u->singly = true;
+        return HD_JIT;
+    }
     out->facts = u->facts;
     if (u->req->count_only)
         return HD_OK;

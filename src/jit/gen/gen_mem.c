@@ -127,7 +127,7 @@ static void load_lanes(struct gen *g, const struct gen_access *a, LLVMTypeRef el
         load_masked(g, a, elem, size_B, n, out);
         return;
     }
-    if (!gen_optional(g)) {
+    if (!gen_does(g, GEN_PASS_STRIDED)) {
         load_masked(g, a, elem, size_B, n, out);
         return;
     }

@@ -137,8 +137,9 @@ static bool is_slow(enum ir_op op)
 static bool is_made_once(struct gen *g, const struct ir_instr *in)
 {
     struct gen_walk walk;
-    if (!g->body.by_region || !is_slow(in->op) || !g->cta_uniform[in->dst[0]->id] ||
-        g->nodes[g->cur].divergent || g->func->nblocks > MAX_BLOCKS)
+    if (!gen_does(g, GEN_PASS_ONCE) || !g->body.by_region || !is_slow(in->op) ||
+        !g->cta_uniform[in->dst[0]->id] || g->nodes[g->cur].divergent ||
+        g->func->nblocks > MAX_BLOCKS)
         return false;
     return gen_walk_init(g, &walk) && !comes_again(&walk, in);
 }

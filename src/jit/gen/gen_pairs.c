@@ -19,45 +19,10 @@
 #define CHAIN_MIN      24
 #define CHAIN_LOOP_MIN 6
 
-static bool memory_fits(const struct ir_instr *in)
-{
-    return in->mem.sem == IR_SEM_WEAK && in->mem.space != IR_SPACE_LOCAL &&
-           in->mem.space != IR_SPACE_TENSOR && in->mem.vec <= 2 && ir_type_bits(in->type) <= 64;
-}
-
-static bool instr_fits(const struct ir_instr *in)
-{
-    switch (in->op) {
-    case IR_OP_LD:
-    case IR_OP_ST:
-        return memory_fits(in);
-    case IR_OP_BAR:
-        return in->imm < IR_BAR_RED_POPC;
-    case IR_OP_SREG:
-        return ir_sreg_scope((enum ir_sreg)in->imm) != IR_SREG_WARP &&
-               ir_sreg_scope((enum ir_sreg)in->imm) != IR_SREG_VOLATILE;
-    case IR_OP_BR:
-    case IR_OP_CBR:
-    case IR_OP_SWITCH:
-    case IR_OP_RET:
-    case IR_OP_EXIT:
-        return true;
-    default:
-        return ir_op_has(in->op, IR_F_PURE) || ir_op_has(in->op, IR_F_HINT);
-    }
-}
-
 bool gen_pairs_fit(const struct gen_request *req)
 {
-    if (req->path != JIT_AVX512 || req->form != GEN_FAST || req->strict)
-        return false;
-    for (uint32_t b = 0; b < req->kernel->nblocks; b++) {
-        ir_foreach_instr(in, req->kernel->blocks[b]) {
-            if (!instr_fits(in))
-                return false;
-        }
-    }
-    return true;
+    return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
+           !(req->skip >> GEN_PASS_PAIRS & 1) && ir_pairs_fit(req->kernel);
 }
 
 /* ---- is it worth while? */

@@ -249,8 +249,8 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
-    if (!gen_optional(g) || gen_pairs(g) || in->mem.space != IR_SPACE_SHARED || in->mem.vec > 1 ||
-        ir_type_bits(in->type) != 32 ||
+    if (!gen_does(g, GEN_PASS_PATTERN) || gen_pairs(g) || in->mem.space != IR_SPACE_SHARED ||
+        in->mem.vec > 1 || ir_type_bits(in->type) != 32 ||
         (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
         (s->kind != IR_SHAPE_VARYING && !strided))
         return NULL;

@@ -69,8 +69,8 @@ void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef co
                        int64_t offset)
 {
     LLVMValueRef far;
-    if (!gen_optional(g) || in->mem.space != IR_SPACE_GLOBAL || g->unit->path == JIT_GENERIC ||
-        !(far = distance(g, in)))
+    if (!gen_does(g, GEN_PASS_PREFETCH) || in->mem.space != IR_SPACE_GLOBAL ||
+        g->unit->path == JIT_GENERIC || !(far = distance(g, in)))
         return;
     for (int h = 0; h < 2; h++) {
         LLVMValueRef at = LLVMBuildAdd(g->b, base[h], far, "");

@@ -282,7 +282,7 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (g->dispatch || !gen_optional(g) || gen_pairs(g) ||
+    if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || gen_pairs(g) ||
         g->unit->req->strict) /* errors name their lanes */
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {

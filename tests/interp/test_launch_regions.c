@@ -156,6 +156,31 @@ static void test_guard(const struct guard *guard, bool carries, uint32_t threads
     ok(ran && !bad, "%s, %u threads%s", guard->what, threads, carries ? ", and a value" : "");
 }
 
+/* A test that few threads pass, on one of two ways that all threads go together. */
+static void test_guard_on_one_way(uint64_t way)
+{
+    static const char text[] =
+        HEAD "var @s shared internal align 4 size 512\n"
+             "kernel @k visible {\n" PARAMS PROLOGUE
+             "  %6:b32 = const.b32 0x0\n  %7:b64 = const.b64 0x8\n  %8:b64 = ld.b64.param [%7]\n"
+             "  %9:b32 = cvt.u32.u64 %8\n  %10:b64 = varaddr @s\n  %11:b64 = add.u64 %10, %5\n"
+             "  st.b32.shared [%11], %2\n  %12:b32 = const.b32 0x3e8\n  %13:b32 = const.b32 0x10\n"
+             "  bar.sync\n  %14:pred = setp.u32.ne %9, %6\n  cbr %14, bb1, bb3\n"
+             "bb1:\n  %15:pred = setp.u32.lt %2, %13\n  cbr %15, bb2, bb4\n"
+             "bb2:\n  %16:b32 = add.u32 %2, %12\n  st.b32.shared [%11], %16\n  br bb4\n"
+             "bb3:\n  %17:b32 = add.u32 %12, %12\n  %18:b32 = add.u32 %2, %17\n"
+             "  st.b32.shared [%11], %18\n  br bb4\n"
+             "bb4:\n  bar.sync\n  %19:b32 = ld.b32.shared [%11]\n  st.b32.global [%3], %19\n"
+             "  ret\n}\n";
+    uint32_t out[T];
+    unsigned bad = 0;
+    const void *params[] = {out, (const void *)(uintptr_t)way};
+    bool ran = run(&(struct job){text, 1, T, .params = params}) == HD_OK;
+    for (uint32_t i = 0; i < T; i++)
+        bad += out[i] != i + (!way ? 2000 : i < 16 ? 1000 : 0);
+    ok(ran && !bad, "a guard on the way that is%s taken", way ? "" : " not");
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
@@ -166,6 +191,8 @@ int main(void)
         test_guard(&guards[i], true, T);
         test_guard(&guards[i], false, 112);
     }
+    test_guard_on_one_way(0);
+    test_guard_on_one_way(1);
     hd_buf_fini(&printed);
     return done();
 }

@@ -83,12 +83,16 @@ static bool stop_is_nothing(struct gen *g, const struct ir_instr *stop)
     return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(carry);
 }
 
-/* The edge past the work; -1: the branch does not bound its region, which begins at *out_stop. */
+/*
+ * The edge past the work; -1: the branch does not bound its region. *out_stop: where the region
+ * begins, when it is one whose every way leads to the branch.
+ */
 static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *branch,
                   const struct ir_instr **out_stop)
 {
     const struct ir_instr *in;
     unsigned nstops = 0;
+    bool parts = false;
     int past = edge_past_work(g, branch);
     if (past < 0)
         return -1;
@@ -98,8 +102,9 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
             return -1;
         *out_stop = in->op == IR_OP_BAR ? in : *out_stop;
         nstops += in->op == IR_OP_BAR;
+        parts |= in->op == IR_OP_CBR || in->op == IR_OP_SWITCH;
     }
-    if (nstops != 1 || w->came_to_start) /* several regions */
+    if (nstops != 1 || parts || w->came_to_start)
         *out_stop = NULL;
     gen_walk_from(w, branch->block->succs[past]->first);
     while ((in = gen_walk_next(w))) {

@@ -8,6 +8,7 @@ With levels (values of HEDDLE_CPU) only what depends on them is tested; one that
 """
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,8 @@ def check_results(level):
     ok(want.returncode == 0 and len(want.stdout.splitlines()) == 26, "the reference", want.stdout[-300:] + want.stderr)
     got = run(HEDDLE_CPU=level)
     ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"fast, {level}", got.stderr)
+    got = run(HEDDLE_CPU=level, HEDDLE_FAULT="jit.singly")
+    ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"pairs of warps, {level}", got.stderr)
     for fault, form in CHAIN.items():
         for threads in ("1", "3"):
             got = run(HEDDLE_CPU=level, HEDDLE_FAULT=fault, HEDDLE_THREADS=threads)
@@ -106,7 +109,7 @@ def check_faults(level):
             got = run(kernel, HEDDLE_CPU=level, HEDDLE_FAULT=fault)
             ok(got.stdout == f"{error}\n", f"{kernel}, {form}", got.stdout + got.stderr)
     for kernel in PLACES:
-        for fault, form in dict(CHAIN, none="fast").items():
+        for fault, form in dict(CHAIN, none="fast", **{"jit.singly": "pairs"}).items():
             check_place(kernel, form, run(kernel, HEDDLE_CPU=level, HEDDLE_FAULT=fault if form != "fast" else None))
     got = run("null_store", HEDDLE_FAULT="jit.fast,jit.plain,jit.simple", HEDDLE_DEBUG="error")
     ok("kernel null_store, block (" in got.stderr and "thread (40,0,0)" in got.stderr,
@@ -225,6 +228,20 @@ def replay(*args, **env):
                           timeout=300, check=False)
 
 
+def check_perf():
+    """A dump in the format of Linux's tools/perf/Documentation/jitdump-specification.txt."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = dict(ENVIRON, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", HEDDLE_DEBUG="perf")
+        subprocess.run([RUN, PTX, "diverge"], env=env, cwd=folder, capture_output=True, timeout=120, check=False)
+        data, = [open(os.path.join(folder, name), "rb").read() for name in os.listdir(folder)] or [b"\0" * 48]
+        magic, version, head_B, machine = struct.unpack_from("<IIII", data)
+        ok((magic, version, machine) == (0x4A695444, 1, 62), "perf: a dump", f"{magic:#x} {version} {machine}")
+        id_, size, _, _, _, vma, address, code_B, _ = struct.unpack_from("<IIQIIQQQQ", data, head_B)
+        name, _, code = data[head_B + 56:head_B + size].partition(b"\0")
+        ok(id_ == 0 and vma == address and name == b"diverge" and len(code) == code_B > 0 and head_B + size == len(data),
+           "perf: the kernel, its name and all of its code", f"{id_} {size} {name} {len(code)} {code_B} {len(data)}")
+
+
 def check_reports():
     with tempfile.TemporaryDirectory() as top:
         folder = os.path.join(top, "reports")
@@ -305,6 +322,7 @@ def check_once():
     check_stack()
     check_background()
     check_reports()
+    check_perf()
 
 
 sys.exit(main())

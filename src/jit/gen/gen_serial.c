@@ -99,12 +99,15 @@ static bool instr_fits(struct gen *g, const struct ir_instr *in)
     }
 }
 
-/* Do neighbours access neighbouring places, as far as one can see? gen_guess.c makes use of it. */
+/*
+ * Do neighbours access neighbouring places, as far as one can see? gen_guess.c makes use of it; but
+ * without AVX-512 its test of 64-bit lanes costs as much as the accesses themselves.
+ */
 static bool is_in_line(struct gen *g, const struct ir_instr *in)
 {
     struct gen_step step;
     uint64_t size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1);
-    return gen_step_of(g, in->src[0], GEN_BY_THREAD, &step) && !step.value &&
+    return g->unit->avx512 && gen_step_of(g, in->src[0], GEN_BY_THREAD, &step) && !step.value &&
            step.constant == (int64_t)size_B;
 }
 

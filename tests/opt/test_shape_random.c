@@ -325,11 +325,16 @@ static struct ir_module *generate(bool spin)
     return module;
 }
 
-/* ---- the hostile warp */
+/* ---- the hostile warp, or pair of warps: two halves */
+
+enum { LANES = 64 }; /* at most */
 
 static const uint32_t dims[IR_CLASS_COUNT][3] = {
-    [IR_CLASS_1D_FULL] = {64, 1, 1},  [IR_CLASS_1D] = {50, 1, 1},  [IR_CLASS_X32] = {32, 2, 1},
-    [IR_CLASS_X16_FULL] = {16, 4, 1}, [IR_CLASS_X16] = {16, 3, 1}, [IR_CLASS_OTHER] = {8, 8, 1}};
+    [IR_CLASS_1D_FULL] = {64, 1, 1},  [IR_CLASS_1D] = {50, 1, 1},
+    [IR_CLASS_X32] = {32, 2, 1},      [IR_CLASS_X16_FULL] = {16, 4, 1},
+    [IR_CLASS_X16] = {16, 3, 1},      [IR_CLASS_OTHER] = {8, 8, 1},
+    [IR_CLASS_1D_PAIRS] = {64, 1, 1}, [IR_CLASS_X32_PAIRS] = {32, 2, 1},
+    [IR_CLASS_X16_PAIRS] = {16, 4, 1}};
 
 static uint32_t in_words[IN_WORDS];
 static uint32_t out_words[3][THREADS * NCTAS * OUT_SLOTS];
@@ -338,12 +343,13 @@ struct model {
     const struct ir_func *func;
     struct ir_shapes s;
     const uint32_t *block_dim;
-    uint32_t ctaid, warp;
+    uint32_t ctaid, first; /* thread of lane 0 */
+    unsigned half, width;  /* lanes of a half, of both */
     uint64_t params[2];
-    uint64_t (*val)[32]; /* by value id and lane; for BASE_INDEX val[id][0] is the base */
-    uint32_t *pend;      /* by block */
-    uint32_t alive;
-    uint32_t lanes; /* that exist */
+    uint64_t (*val)[LANES]; /* by value id and lane; for BASE_INDEX val[id][0] is the base */
+    uint64_t *pend;         /* by block */
+    uint64_t alive;
+    uint64_t lanes; /* that exist */
     char why[256];
 };
 
@@ -372,8 +378,8 @@ static void broken(struct model *m, const char *what, const struct ir_value *v)
         snprintf(m->why, sizeof(m->why), "%s at %%%u", what, v ? v->id : 0);
 }
 
-static void write_scalars(struct model *m, const struct ir_value *v, const uint64_t lane[32],
-                          uint32_t mask)
+static void write_scalars(struct model *m, const struct ir_value *v, const uint64_t *lane,
+                          uint64_t mask)
 {
     const struct ir_shape *s = &m->s.of[v->id];
     uint64_t ones = type_mask(v->type);
@@ -381,13 +387,13 @@ static void write_scalars(struct model *m, const struct ir_value *v, const uint6
     int64_t stride = s->kind == IR_SHAPE_AFFINE ? s->stride : 0;
 
     for (unsigned h = 0; h < (wide ? 1 : 2); h++) {
-        uint32_t members = wide ? mask : mask & (0xffffu << (16 * h));
-        unsigned first = wide ? 0 : 16 * h, count = wide ? 32 : 16;
+        unsigned first = wide ? 0 : m->half * h, count = wide ? m->width : m->half;
+        uint64_t members = wide ? mask : mask & (((1ull << m->half) - 1) << first);
         uint64_t base;
         if (!members)
             continue;
-        base = lane[__builtin_ctz(members)] -
-               (uint64_t)stride * ((unsigned)__builtin_ctz(members) - first);
+        base = lane[__builtin_ctzll(members)] -
+               (uint64_t)stride * ((unsigned)__builtin_ctzll(members) - first);
         for (unsigned l = first; l < first + count; l++) {
             uint64_t x = (base + (uint64_t)stride * (l - first)) & ones;
             if ((members >> l & 1) && x != lane[l])
@@ -404,8 +410,8 @@ static void write_scalars(struct model *m, const struct ir_value *v, const uint6
     }
 }
 
-static void write_value(struct model *m, const struct ir_value *v, const uint64_t lane[32],
-                        uint32_t mask, bool keep)
+static void write_value(struct model *m, const struct ir_value *v, const uint64_t *lane,
+                        uint64_t mask, bool keep)
 {
     const struct ir_shape *s = &m->s.of[v->id];
 
@@ -415,7 +421,7 @@ static void write_value(struct model *m, const struct ir_value *v, const uint64_
     }
     if (s->kind == IR_SHAPE_BASE_INDEX) {
         bool first = true;
-        for (unsigned l = 0; l < 32; l++) {
+        for (unsigned l = 0; l < m->width; l++) {
             uint64_t base, index;
             if (!(mask >> l & 1))
                 continue;
@@ -430,7 +436,7 @@ static void write_value(struct model *m, const struct ir_value *v, const uint64_
         }
         return;
     }
-    for (unsigned l = 0; l < 32; l++) {
+    for (unsigned l = 0; l < m->width; l++) {
         if (mask >> l & 1)
             m->val[v->id][l] = lane[l];
         else if (!keep)
@@ -440,7 +446,7 @@ static void write_value(struct model *m, const struct ir_value *v, const uint64_
 
 static uint64_t model_sreg(const struct model *m, enum ir_sreg sreg, unsigned lane)
 {
-    uint32_t t = m->warp * 32 + lane;
+    uint32_t t = m->first + lane;
     switch (sreg) {
     case IR_SREG_TID_X:
         return t % m->block_dim[0];
@@ -451,7 +457,7 @@ static uint64_t model_sreg(const struct model *m, enum ir_sreg sreg, unsigned la
     case IR_SREG_CTAID_X:
         return m->ctaid;
     default:
-        return lane;
+        return lane % 32;
     }
 }
 
@@ -491,11 +497,11 @@ static uint64_t model_lane(struct model *m, const struct ir_instr *in, unsigned 
 /* What the phis behind one edge will hold. All edges of a branch are read before any is written. */
 struct edge {
     struct ir_block *to;
-    uint32_t mask;
-    uint64_t lanes[64][32];
+    uint64_t mask;
+    uint64_t lanes[64][LANES];
 };
 
-static void edge_read(struct model *m, const struct ir_block *from, uint32_t slot, uint32_t mask,
+static void edge_read(struct model *m, const struct ir_block *from, uint32_t slot, uint64_t mask,
                       struct edge *e)
 {
     uint32_t pred = 0, skip = 0, n = 0;
@@ -507,7 +513,7 @@ static void edge_read(struct model *m, const struct ir_block *from, uint32_t slo
     while (e->to->preds[pred] != from || skip--)
         pred++;
     for (struct ir_instr *phi = e->to->first; phi->op == IR_OP_PHI && n < 64; phi = phi->next, n++)
-        for (unsigned l = 0; l < 32; l++)
+        for (unsigned l = 0; l < m->width; l++)
             e->lanes[n][l] = read_lane(m, phi->src[pred], l);
 }
 
@@ -524,19 +530,19 @@ static void edge_write(struct model *m, const struct edge *e)
     m->pend[e->to->id] |= e->mask;
 }
 
-static void model_terminator(struct model *m, const struct ir_block *block, uint32_t mask)
+static void model_terminator(struct model *m, const struct ir_block *block, uint64_t mask)
 {
     static struct edge edges[2];
     const struct ir_instr *term = block->last;
-    uint32_t taken = mask;
+    uint64_t taken = mask;
 
     if (term->op != IR_OP_BR && term->op != IR_OP_CBR) {
         m->alive &= ~mask;
         return;
     }
-    for (unsigned l = 0; l < 32 && term->op == IR_OP_CBR; l++)
+    for (unsigned l = 0; l < m->width && term->op == IR_OP_CBR; l++)
         if ((mask >> l & 1) && !read_lane(m, term->src[0], l))
-            taken &= ~(1u << l);
+            taken &= ~(1ull << l);
     if (taken && taken != mask && !m->s.divergent_branch[block->id])
         broken(m, "branch diverges", term->src[0]);
     for (uint32_t i = 0; i < block->nsuccs; i++)
@@ -547,7 +553,7 @@ static void model_terminator(struct model *m, const struct ir_block *block, uint
 
 static void model_block(struct model *m, const struct ir_block *block)
 {
-    uint32_t mask = m->pend[block->id], elsewhere = 0;
+    uint64_t mask = m->pend[block->id], elsewhere = 0;
 
     m->pend[block->id] = 0;
     if (!m->s.divergent[block->id]) {
@@ -558,12 +564,12 @@ static void model_block(struct model *m, const struct ir_block *block)
             broken(m, "not all lanes in a convergent block", NULL);
     }
     ir_foreach_instr(in, block) {
-        uint64_t lane[32] = {0};
+        uint64_t lane[LANES] = {0};
         if (in->op == IR_OP_PHI)
             continue;
         if (in == block->last)
             break;
-        for (unsigned l = 0; l < 32; l++)
+        for (unsigned l = 0; l < m->width; l++)
             if (mask >> l & 1)
                 lane[l] = model_lane(m, in, l);
         if (in->ndst)
@@ -611,6 +617,8 @@ static bool model_launch(const struct ir_func *func, enum ir_launch_class cls, u
 {
     uint32_t nthreads = dims[cls][0] * dims[cls][1];
     struct model m = {.func = func, .block_dim = dims[cls]};
+    m.half = ir_launch_class_is_pairs(cls) ? 32 : 16;
+    m.width = 2 * m.half;
     struct hd_arena arena;
     bool good;
 
@@ -621,11 +629,11 @@ static bool model_launch(const struct ir_func *func, enum ir_launch_class cls, u
     m.params[0] = (uintptr_t)in_words;
     m.params[1] = (uintptr_t)out;
     m.val = hd_arena_try_alloc_array(&arena, func->nvalues + 1u, sizeof(*m.val));
-    m.pend = hd_arena_array(&arena, uint32_t, func->nblocks);
+    m.pend = hd_arena_array(&arena, uint64_t, func->nblocks);
     for (m.ctaid = 0; m.ctaid < NCTAS; m.ctaid++) {
-        for (m.warp = 0; m.warp * 32 < nthreads; m.warp++) {
-            uint32_t n = HD_MIN(nthreads - m.warp * 32, 32u);
-            m.lanes = n == 32 ? UINT32_MAX : (1u << n) - 1;
+        for (m.first = 0; m.first < nthreads; m.first += m.width) {
+            uint32_t n = HD_MIN(nthreads - m.first, m.width);
+            m.lanes = n == 64 ? UINT64_MAX : (1ull << n) - 1;
             memset(m.pend, 0, func->nblocks * sizeof(*m.pend));
             model_run(&m);
         }

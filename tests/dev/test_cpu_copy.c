@@ -3,7 +3,7 @@
 
 const struct fake_kernel fake_kernels[] = {{0}};
 
-#define BIG_B (9u << 20)
+#define BIG_B (40u << 20) /* more than the L3 of a core that keeps copies in it (copy.c) */
 
 static uint8_t *src, *dst, *want;
 
@@ -38,7 +38,8 @@ static bool copy_1d(struct hal_queue *q, size_t dst_at, size_t src_at, size_t si
 
 static void test_copy(struct hal_queue *q)
 {
-    static const size_t sizes[] = {0, 1, 7, 64, 255, 4096, 65537, 1 << 20, (4 << 20) + 333};
+    static const size_t sizes[] = {
+        0, 1, 7, 64, 255, 4096, 65537, 1 << 20, (4 << 20) + 333, (17 << 20) + 333};
     unsigned wrong = 0;
 
     for (size_t i = 0; i < HD_COUNT_OF(sizes); i++)
@@ -75,13 +76,15 @@ static void test_fill(struct hal_queue *q, uint32_t elem_B, uint32_t value, size
         .fill = {
             .head.op = HAL_OP_FILL, .width = count, .height = 1, .value = value, .elem_B = elem_B}};
 
-    memset(dst, 0x11, BIG_B);
-    memset(want, 0x11, BIG_B);
+    size_t check_B = HD_MIN(at + count * elem_B + 64, BIG_B);
+
+    memset(dst, 0x11, check_B);
+    memset(want, 0x11, check_B);
     for (size_t i = 0; i < count; i++)
         memcpy(want + at + i * elem_B, &value, elem_B);
     p.fill.dst = (uintptr_t)dst + at;
     run(q, &p);
-    eq_mem(dst, want, BIG_B, "fill of %zu elements of %u bytes at %zu", count, elem_B, at);
+    eq_mem(dst, want, check_B, "fill of %zu elements of %u bytes at %zu", count, elem_B, at);
 }
 
 static void faults(struct fixture *f, struct hal_queue *q, const union hal_packet *p, uint64_t at,
@@ -131,6 +134,7 @@ int main(void)
     test_fill(q, 4, 0xdeadbeef, 4, 2000001);
     test_fill(q, 2, 0x4321, 2, 3000001);
     test_fill(q, 1, 0, 1, 5000001);
+    test_fill(q, 4, 0x01020304, 8, 9000001);
     test_no_address_of_processes(&f, q);
     q->ops->destroy(q);
     free(src), free(dst), free(want);

@@ -2,6 +2,8 @@
  * Kernels in IR text whose memory accesses and barriers the JIT has special forms for: addresses
  * with patterns, strong vectors, values that cross barriers, threads that leave before them.
  */
+#include <sys/mman.h>
+
 #include "launch_job.h"
 
 /* p[i] = p[i] + tid for i = 2 * tid - (tid & (q - 1)), tid < 50: contiguous for some q only. */
@@ -25,6 +27,81 @@ static void test_computed_addresses(void)
         eq_u64(run(&(struct job){text, 1, 64, .params = params}), HD_OK, "addresses run");
         eq_mem(out, expected, sizeof(out), "addresses are right");
     }
+}
+
+enum { PAGE_B = 4096 };
+
+/* Two pages that may be accessed between two that may not. */
+static uint8_t *guarded_pages(void)
+{
+    uint8_t *p = mmap(NULL, 4 * PAGE_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p + PAGE_B, 2 * PAGE_B, PROT_READ | PROT_WRITE))
+        return NULL;
+    return p + PAGE_B;
+}
+
+/* to[k t + c] = from[k t + c] for threads below `end`; indices are 32 bits or addresses 64. */
+static void stride_text(struct hd_buf *text, unsigned bits, unsigned k, unsigned c, unsigned end,
+                        bool indexed)
+{
+    hd_buf_puts(text, HEAD "kernel @k visible {\n" PARAMS PROLOGUE);
+    hd_buf_puts(text, "  %6:b64 = const.b64 0x8\n  %7:b64 = ld.b64.param [%6]\n");
+    hd_buf_printf(text, "  %%8:b32 = const.b32 %u\n  %%9:b32 = const.b32 %u\n", k, c);
+    hd_buf_printf(text, "  %%10:b32 = const.b32 %u\n  %%11:b32 = const.b32 %u\n", bits / 8, end);
+    if (indexed)
+        hd_buf_puts(text, "  %12:b32 = mul.s32 %2, %8\n  %13:b32 = add.s32 %12, %9\n"
+                          "  %14:b64 = mulwide.s32 %13, %10\n");
+    else
+        hd_buf_puts(text, "  %12:b32 = mul.u32 %8, %10\n  %13:b64 = mulwide.u32 %9, %10\n"
+                          "  %18:b64 = mulwide.u32 %2, %12\n  %14:b64 = add.u64 %18, %13\n");
+    hd_buf_puts(text, "  %15:b64 = add.u64 %1, %14\n  %16:b64 = add.u64 %7, %14\n"
+                      "  %17:pred = setp.u32.lt %2, %11\n  cbr %17, bb1, bb2\n");
+    hd_buf_printf(
+        text,
+        "bb1:\n  %%19:b%u = ld.b%u.global [%%16]\n  st.b%u.global [%%15], %%19\n  br bb2\n"
+        "bb2:\n  ret\n}\n",
+        bits, bits, bits);
+}
+
+/* The first element at the start of the pages, or the last one at their end. */
+static bool stride_runs(uint8_t *to, uint8_t *from, unsigned bits, unsigned k, unsigned end,
+                        bool at_end, bool indexed)
+{
+    enum { T = 64 };
+    unsigned c = at_end ? k - 1 : 0, size_B = bits / 8, all_B = T * k * size_B;
+    uint8_t want[2 * PAGE_B];
+    struct hd_buf text;
+    hd_buf_init(&text);
+    stride_text(&text, bits, k, c, end, indexed);
+    memset(to, 0x5a, 2 * PAGE_B);
+    memset(want, 0x5a, sizeof(want));
+    size_t at = at_end ? 2 * PAGE_B - all_B : 0;
+    for (unsigned t = 0; t < end; t++) {
+        size_t e = at + (size_t)(k * t + c) * size_B;
+        memcpy(want + e, from + e, size_B);
+    }
+    const void *params[] = {to + at, from + at};
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    hd_buf_fini(&text);
+    return ran && !memcmp(to, want, sizeof(want));
+}
+
+/* Elements that lie apart: what is between them stays, and what is beyond them is not touched. */
+static void test_strides(void)
+{
+    uint8_t *to = guarded_pages(), *from = guarded_pages();
+    if (!ok(to && from, "pages"))
+        return;
+    for (unsigned i = 0; i < 2 * PAGE_B; i++)
+        from[i] = (uint8_t)(i * 37 ^ i >> 8);
+    for (unsigned bits = 8; bits <= 64; bits *= 2) {
+        unsigned wrong = 0;
+        for (unsigned i = 0; i < 5 * 2 * 2 * 2; i++)
+            wrong += !stride_runs(to, from, bits, 1 + i / 8, i % 2 ? 64 : 50, i / 2 % 2, i / 4 % 2);
+        eq_u64(wrong, 0, "elements of %u bits, 1 to 5 apart", bits);
+    }
+    munmap(to - PAGE_B, 4 * PAGE_B);
+    munmap(from - PAGE_B, 4 * PAGE_B);
 }
 
 /* Vectors that are accessed at once: each lane's and all lanes' own, 8 and 16 bytes. */
@@ -267,6 +344,7 @@ int main(void)
     hd_buf_init(&printed);
     test_aligned_locals();
     test_computed_addresses();
+    test_strides();
     test_strong_vectors();
     test_patterns();
     test_regions();

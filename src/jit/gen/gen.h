@@ -443,7 +443,11 @@ bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
                        int64_t offset);
 void gen_store(struct gen *g, const struct ir_instr *instr);
-/* gen_strided.c: 16 elements `stride` bytes apart, all of which may be read. */
+/* gen_strided.c: stores of lanes `stride` bytes apart, when gen_is_spread(). */
+bool gen_is_spread(const struct gen *g, int64_t stride, uint64_t size_B);
+void gen_store_strided(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef mask,
+                       int64_t stride, uint64_t size_B);
+/* 16 elements `stride` bytes apart, all of which may be read. */
 LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, int64_t stride,
                               uint64_t size_B);
 /* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */

@@ -216,6 +216,13 @@ static bool contiguous_matters(const struct gen_access *a, uint64_t size_B, unsi
     return is_contiguous(a, size_B) || (n > 1 && is_contiguous(a, size_B * n));
 }
 
+/* Lanes close together, which a few vectors hold: worth a test for wrapping as well. */
+static bool is_strided(const struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    return gen_does(g, GEN_PASS_STRIDED) && a->kind == GEN_ACCESS_A && !a->strong &&
+           gen_is_spread(g, a->stride, size_B);
+}
+
 void gen_load(struct gen *g, const struct ir_instr *in)
 {
     if (gen_pattern_load(g, in) || gen_strong_load(g, in))
@@ -227,7 +234,7 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     LLVMTypeRef elem = gen_scalar_type(g, in->type);
     uint64_t size_B = ir_type_bits(in->type) / 8;
     struct gen_access a = gen_access_of(g, in);
-    if (a.wraps && !contiguous_matters(&a, size_B, n))
+    if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, size_B * n);
     if (!a.wraps)
@@ -293,12 +300,16 @@ static void store_interleaved(struct gen *g, const struct gen_access *a, LLVMVal
 static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
                          uint64_t size_B, unsigned n)
 {
+    bool strided = is_strided(g, a, size_B);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < 2; h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B))
                 gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more),
                                  g->mask[h], size_B);
+            else if (strided)
+                gen_store_strided(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more),
+                                  g->mask[h], a->stride, size_B);
             else
                 gen_scatter(g, x[j][h], gen_access_lanes(g, a, h, more), g->mask[h], size_B,
                             a->strong);
@@ -376,7 +387,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     assert(in->op == IR_OP_ST && in->nsrc >= 1 + n && n <= 8);
     uint64_t size_B = ir_type_bits(in->type) / 8;
     struct gen_access a = gen_access_of(g, in);
-    if (a.wraps && !contiguous_matters(&a, size_B, n))
+    if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, size_B * n);
     if (!a.wraps)

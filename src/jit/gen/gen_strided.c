@@ -1,12 +1,12 @@
 /*
- * Loads of lanes that lie a constant distance apart, all of them active.
+ * Loads and stores of lanes that lie a constant distance apart; for loads all of them active.
  *
  * A gather takes 12 cycles for 16 lanes on some CPUs, 27 on those whose microcode hides stale
  * data, and there it also waits for every store before it. Known distances need no index: 16 plain
  * loads put together cost about 16 cycles everywhere and wait for nothing. Every second element is
  * two vectors.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_lanes.h"
 
 #include <assert.h>
 
@@ -33,16 +33,84 @@ static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
     return LLVMBuildShuffleVector(g->b, low, high, LLVMConstVector(pick, lanes), "");
 }
 
+enum { SPREAD_MAX = 4, SPREAD_LANES_MAX = SPREAD_MAX * GEN_LANES_MAX };
+
+/*
+ * Are elements so close that vectors which skip what is between them cost less than a scatter?
+ * Structures of few members, colours of pixels. Masks of bytes are AVX-512's.
+ */
+bool gen_is_spread(const struct gen *g, int64_t stride, uint64_t size_B)
+{
+    int64_t size = (int64_t)size_B;
+    return g->unit->avx512 && size_B <= 4 && stride > size && stride % size == 0 &&
+           stride / size <= SPREAD_MAX;
+}
+
+/*
+ * Every third or fourth: three or four vectors, of which the last ends at the last lane's element.
+ * Nothing is read but what lies between elements that lanes read.
+ */
+static LLVMValueRef every_few(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, unsigned k,
+                              uint64_t size_B)
+{
+    LLVMTypeRef vt = gen_vec(g, elem);
+    unsigned lanes = gen_half_lanes(g), last = (lanes - 1) * k + 1 - lanes;
+    LLVMValueRef v[SPREAD_MAX], all[2 * GEN_LANES_MAX], pick[GEN_LANES_MAX];
+    for (unsigned i = 0; i < SPREAD_MAX; i++) {
+        unsigned first = i + 1 < k ? i * lanes : last;
+        v[i] = load_at(g, vt, ptr, (int64_t)(first * size_B), (unsigned)size_B);
+    }
+    for (unsigned l = 0; l < 2 * lanes; l++)
+        all[l] = gen_i32(g, l);
+    for (unsigned l = 0; l < lanes; l++) {
+        unsigned at = l * k, in_last = at >= (k - 1) * lanes;
+        pick[l] = gen_i32(g, in_last ? (k - 1) * lanes + at - last : at);
+    }
+    LLVMValueRef both = LLVMConstVector(all, 2 * lanes);
+    LLVMValueRef low = LLVMBuildShuffleVector(g->b, v[0], v[1], both, "");
+    LLVMValueRef high = LLVMBuildShuffleVector(g->b, v[2], v[3], both, "");
+    return LLVMBuildShuffleVector(g->b, low, high, LLVMConstVector(pick, lanes), "");
+}
+
 LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, int64_t stride,
                               uint64_t size_B)
 {
     assert(stride && LLVMGetIntTypeWidth(elem) == 8 * size_B);
     if (stride == (int64_t)(2 * size_B))
         return every_second(g, elem, ptr, size_B);
+    if (gen_is_spread(g, stride, size_B))
+        return every_few(g, elem, ptr, (unsigned)(stride / (int64_t)size_B), size_B);
     LLVMValueRef v = LLVMGetPoison(gen_vec(g, elem));
     for (unsigned l = 0; l < gen_half_lanes(g); l++) {
         LLVMValueRef x = load_at(g, elem, ptr, stride * (int64_t)l, (unsigned)size_B);
         v = LLVMBuildInsertElement(g->b, v, x, gen_i32(g, l), "");
     }
     return v;
+}
+
+/* ---- stores */
+
+/* Element i * k of the result is lane i of `x`; those between are `others`' first. */
+static LLVMValueRef spread(struct gen *g, LLVMValueRef x, LLVMValueRef others, unsigned k,
+                           unsigned n)
+{
+    LLVMValueRef pick[SPREAD_LANES_MAX];
+    for (unsigned i = 0; i < n; i++) {
+        bool lane = i % k == 0 && i / k < gen_half_lanes(g);
+        pick[i] = gen_i32(g, lane ? i / k : gen_half_lanes(g));
+    }
+    return LLVMBuildShuffleVector(g->b, x, others, LLVMConstVector(pick, n), "");
+}
+
+void gen_store_strided(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValueRef mask,
+                       int64_t stride, uint64_t size_B)
+{
+    unsigned k = (unsigned)(stride / (int64_t)size_B);
+    unsigned n = (k > 2 ? SPREAD_MAX : 2) * gen_half_lanes(g); /* whole registers */
+    assert(gen_is_spread(g, stride, size_B) && n <= SPREAD_LANES_MAX);
+    if (!mask)
+        mask = gen_splat_const(g, g->t->i1, 1);
+    mask = spread(g, mask, LLVMConstNull(g->t->mask), k, n);
+    x = spread(g, x, LLVMGetPoison(LLVMTypeOf(x)), k, n);
+    gen_masked_store(g, x, ptr, mask, size_B);
 }

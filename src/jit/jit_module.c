@@ -545,7 +545,10 @@ static enum hd_status variant_want_locked(struct jit_variant *v, uint64_t thread
     return HD_OK;
 }
 
-/* What whoever makes the variant better stores to as well: a slot stays once it is there. */
+/*
+ * What whoever makes the variant better stores to as well. A slot stays once it is there, so the
+ * maker may look at the first one without the lock.
+ */
 static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
 {
     unsigned i = 0;
@@ -554,7 +557,8 @@ static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
     while (v->slots[i] && v->slots[i] != slot)
         i++;
     assert(i < VARIANT_SLOTS);
-    v->slots[i] = slot;
+    if (!v->slots[i])
+        v->slots[i] = slot;
 }
 
 /* The class that code is made for: kernels that cannot have pairs of warps have one for both. */

@@ -554,9 +554,9 @@ static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
     unsigned i = 0;
 
     assert(hd_lock_held(&v->jit->lock));
-    while (v->slots[i] && v->slots[i] != slot)
+    while (i + 1 < VARIANT_SLOTS && v->slots[i] && v->slots[i] != slot)
         i++;
-    assert(i < VARIANT_SLOTS);
+    assert(!v->slots[i] || v->slots[i] == slot);
     if (!v->slots[i])
         v->slots[i] = slot;
 }

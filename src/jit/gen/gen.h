@@ -6,7 +6,8 @@
  *
  * How a warp is represented (docs/jit.md has the reasons and the measurements):
  *   - A value takes the form that its shape allows (struct gen_val): a scalar, a scalar per half,
- *     a base for another value's index, or two vectors of 16 lanes.
+ *     a base for another value's index, or two vectors of 16 lanes. In code for pairs of warps a
+ *     half is a warp: what these comments call 16 lanes or 16 bits of mask is 32 there.
  *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
  *     frame memory in dispatch mode); within a block the LLVM value is used directly.
  *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them

@@ -114,7 +114,7 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
     return past;
 }
 
-/* Does the test, whose edge `past` higher warps take, send all warps but the first that way? */
+/* Does a test that bounds() took send every warp but the first past the work? */
 static bool passes_first_only(struct gen *g, const struct ir_instr *branch)
 {
     const struct ir_instr *cmp = branch->src[0]->instr;

@@ -72,10 +72,11 @@ build_omp() {
 build_tensor() {
     local program
     mkdir -p "$OUT/tensor"
-    for program in warps:80 groups:90a; do
+    for program in warps:80 gemm:80 groups:90a; do
         quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" \
             "tensor/${program%:*}.cu" -o "$OUT/tensor/${program%:*}" || return 1
     done
+    [ ! -e /usr/include/dnnl.h ] || quietly "$CLANGXX" -O2 -std=c++14 tensor/onednn.cpp -o "$OUT/tensor/onednn" -ldnnl
 }
 
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)

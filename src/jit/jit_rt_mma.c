@@ -3,6 +3,7 @@
  * The lanes outside of `mask` hold anything and count as zeros.
  */
 #include "jit/jit_rt_mma.h"
+#include "jit/jit_rt_products.h"
 
 #include <assert.h>
 #include <string.h>
@@ -28,8 +29,6 @@ static const void *present(uint32_t mask, unsigned n, unsigned reg_B, const void
     return room;
 }
 
-void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const void *src,
-                void *dst);
 void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const void *src,
                 void *dst)
 {
@@ -118,6 +117,7 @@ static const struct {
     void *address;
 } names[] = {
     {"jit_rt_mma", (void *)jit_rt_mma},
+    {"jit_rt_products", (void *)jit_rt_products},
     {"jit_rt_mma_window", (void *)jit_rt_mma_window},
     {"jit_rt_ldmatrix", (void *)jit_rt_ldmatrix},
     {"jit_rt_stmatrix", (void *)jit_rt_stmatrix},

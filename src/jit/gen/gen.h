@@ -23,6 +23,7 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
 
+#include "ir/analysis.h"
 #include "ir/ir.h"
 #include "ir/shape.h"
 #include "jit/gen/codegen.h"
@@ -51,7 +52,8 @@ struct gen_held {
     const struct ir_value *value[GEN_FEW];
 };
 
-struct region; /* gen_serial.c */
+struct region;  /* gen_serial.c */
+struct gen_run; /* gen_products.c */
 
 /* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
 struct gen_node {
@@ -199,7 +201,8 @@ struct gen {
     /* Registers in memory, of operands and of results; of few and of many (gen_matrix.c). */
     LLVMValueRef matrix[2][2];
     struct gen_held held;
-    LLVMValueRef dynamic_sp; /* slot: end of that frame, moved by alloca; NULL = fixed */
+    LLVMValueRef products_area; /* gen_products.c */
+    LLVMValueRef dynamic_sp;    /* slot: end of that frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef alive[2]; /* i16 slots */
 
@@ -235,6 +238,8 @@ struct gen {
     const struct ir_value **values; /* with carries: by id */
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
+    struct gen_run *products;       /* gen_products.c */
+    struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
     unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
     LLVMValueRef strict_lanes;      /* gen_strict.c */
@@ -243,6 +248,7 @@ struct gen {
     uint32_t cur;         /* node */
     LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
     struct gen_place place;
+    const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
 };
 
 /* May code be generated that only makes it faster? */
@@ -484,6 +490,8 @@ LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's l
 void gen_addr(struct gen *g, const struct ir_instr *instr);   /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
 bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
 void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
+/* gen_products.c: makes a product and those behind it, or it was made with one; false: neither. */
+bool gen_products(struct gen *g, const struct ir_instr *in);
 /*
  * Room for up to `n` registers of one instruction, which all instructions share; sources first to
  * end - 1 stored there, results loaded from there, 32 lanes of `type` each.

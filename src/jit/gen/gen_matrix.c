@@ -174,7 +174,8 @@ void gen_matrix(struct gen *g, const struct ir_instr *in)
     assert(ir_op_is_matrix(in->op));
     switch (in->op) {
     case IR_OP_MMA:
-        gen_mma(g, in);
+        if (!gen_products(g, in))
+            gen_mma(g, in);
         return;
     case IR_OP_TENSOR_WARP:
         gen_tensor(g, in);

@@ -1,4 +1,5 @@
 """Several products in one kernel: they share operands, and code may keep these in memory from one to the next."""
+import numbers_exact as num
 import products
 from products import Form, Product, Shape
 
@@ -81,5 +82,82 @@ def in_flushing_code():
     return form
 
 
+def tame(rng, dtype):
+    """Nothing that is denormal, or whose sums can be; zeros, and now and then what is no number."""
+    if dtype not in ("f16", "bf16", "tf32", "f32"):
+        return rng.getrandbits(num.WIDTH[dtype]) & (0xb7 if dtype in ("e4m3", "e5m2") else 0xff)
+    special = rng.random()
+    x = rng.choice((0.0, -0.0, float("inf"), float("nan"))) if special < 0.002 else 0.0 if special < 0.1 else rng.gauss(0, 1) * 2.0 ** rng.randrange(-6, 6)
+    return num.f16_bits(x) if dtype == "f16" else num.f32_bits(x) >> (16 if dtype == "bf16" else 0)
+
+
+def edge(rng):
+    """Sums that cancel down to the least normal number, or to half of it: what is small are factors, or c, or neither."""
+    small = rng.choice("abc ")
+
+    def element(rng, dtype):
+        sign = rng.getrandbits(1)
+        if rng.random() < 0.8:
+            return 0
+        if dtype == "f32":
+            return sign << 31 | (23 if small == "c" else 24) << 23 | rng.randrange(2)
+        if small == "c" and rng.random() < 0.5:
+            return sign << 15 | 75 << 7
+        return sign << 15 | (70 if small in "ab" else 71) << 7 | rng.choice((0, 1, 2))
+    return element
+
+
+def tiles(types, k, element, name):
+    """Two rows and three columns of tiles, each the sum of two products and c; between them somebody looks at a sum."""
+    p = Product(Shape(16, 8, k), *types)
+    where = [(row, col) for row in range(2) for col in range(3)]
+    sizes = {f"a{row}{step}_": p.count["a"] for row in range(2) for step in range(2)}
+    sizes |= {f"b{col}{step}_": p.count["b"] for col in range(3) for step in range(2)}
+    sizes |= {f"c{row}{col}_": p.count["c"] for row, col in where}
+    regs = [(f"{prefix}{i}", 32) for prefix, n in sizes.items() for i in range(n)]
+    count = p.count["d"]
+
+    def results(prefix):
+        return "{{" + ", ".join(f"{{d{i}}}" for i in range(prefix * count, (prefix + 1) * count)) + "}}"
+
+    def step_text(i, row, col, step):
+        c = products.names(f"c{row}{col}_", count) if step == 0 else results(i)
+        return f"{p.name} {results(i)}, {products.names(f'a{row}{step}_', p.count['a'])}, {products.names(f'b{col}{step}_', p.count['b'])}, {c}"
+
+    def draw(rng):
+        out, one = {}, element(rng) if element is edge else element
+        for prefix, n in sizes.items():
+            dtype = {"a": p.a, "b": p.b, "c": p.c}[prefix[0]]
+            width = 32 if dtype == "tf32" else num.WIDTH[dtype]
+            for i in range(n):
+                out[f"{prefix}{i}"] = [sum(one(rng, dtype) << j for j in range(0, 32, width)) if p.c != "s32" or prefix[0] != "c" else rng.getrandbits(32) for _ in range(32)]
+        return out
+
+    def at(regs, prefix, operand):
+        return {f"{operand}{i}": regs[f"{prefix}{i}"] for i in range(sizes[prefix])}
+
+    def oracle(regs):
+        first, last = [], []
+        for row, col in where:
+            c = at(regs, f"c{row}{col}_", "c")
+            for step, out in enumerate((first, last)):
+                out.append(p.oracle(at(regs, f"a{row}{step}_", "a") | at(regs, f"b{col}{step}_", "b") | c))
+                c = {f"c{i}": x for i, x in enumerate(out[-1])}
+        return [x for tile in last for x in tile] + [first[1][0]]
+    lines = [step_text(i, row, col, 0) for i, (row, col) in enumerate(where)]
+    lines.append(f"mov.b32 {{d{len(where) * count}}}, {{d{count}}}")
+    lines += [step_text(i, row, col, 1) for i, (row, col) in enumerate(where)]
+    form = Form("; ".join(lines), regs, [32] * (len(where) * count + 1), draw, oracle)
+    form.name = f"tiles of {p.name}, {name}"
+    return form
+
+
+def all_tiles():
+    f32 = [("bf16", 16, tame, "tame"), ("bf16", 16, edge, "at the edge"), ("bf16", 8, tame, "tame"), ("f16", 16, tame, "tame"), ("tf32", 8, tame, "tame")]
+    made = [tiles(("f32", t, t, "f32"), k, element, name) for t, k, element, name in f32]
+    made += [tiles(("f32", "e4m3", "e5m2", "f32"), 32, tame, "tame"), tiles(("f16", "f16", "f16", "f16"), 16, tame, "tame")]
+    return made + [tiles(("s32", a, b, "s32"), 32, tame, "any") for a in ("s8", "u8") for b in ("s8", "u8")]
+
+
 def forms():
-    return [chain("nothing between"), chain("stmatrix between", STORE, ADDRESS), wide_chain(), in_flushing_code()]
+    return all_tiles() + [chain("nothing between"), chain("stmatrix between", STORE, ADDRESS), wide_chain(), in_flushing_code()]

@@ -1,0 +1,322 @@
+/*
+ * Matrix products that stand together (ir_opt_products): one call of the runtime makes them all, so
+ * that each fragment is prepared once and sums stay in registers from product to product.
+ *
+ * A product of larger shape is one of tiles of 16 x 8. Tiles that add up products one after the
+ * other are a chain; two chains with the same fragments of a are a unit (jit/jit_products.h).
+ */
+#include "jit/gen/gen_flow.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "jit/jit_products.h"
+
+enum { ROWS = 16, COLUMNS = 8, REGISTER_B = 4 * 2 * GEN_LANES, REGISTERS_MAX = 4 };
+
+struct fragment {
+    struct ir_value *const *reg;
+    unsigned n;
+};
+
+struct fragments {
+    struct fragment of[JIT_PRODUCTS_MAX];
+    unsigned n;
+};
+
+/* A tile of sums: what it starts with, where it ends, and in between. */
+struct chain {
+    struct ir_value *const *c;
+    struct ir_value *const *d;
+    uint16_t a[JIT_PRODUCTS_MAX], b[JIT_PRODUCTS_MAX];
+    unsigned nsteps;
+    bool done; /* in a unit */
+};
+
+struct gen_run {
+    const struct ir_mma *mma;
+    struct fragments a, b;
+    struct chain chain[JIT_PRODUCTS_MAX];
+    unsigned nchains, nproducts, ntiles;
+};
+
+/* Of a tile, in registers. */
+static unsigned a_registers(const struct ir_mma *mma)
+{
+    return ir_mma_registers(mma, 'a') / (mma->m / ROWS);
+}
+
+static unsigned b_registers(const struct ir_mma *mma)
+{
+    return ir_mma_registers(mma, 'b') / (mma->n / COLUMNS);
+}
+
+static unsigned sum_registers(const struct ir_mma *mma)
+{
+    return ir_mma_registers(mma, 'd') / (mma->m / ROWS * (mma->n / COLUMNS));
+}
+
+/* Dense, not scaled, of tiles, all in registers of 32 bits. */
+static bool is_made_of_tiles(const struct ir_mma *mma)
+{
+    const unsigned others = 1 << IR_MMA_SPARSE | 1 << IR_MMA_QUADS | 1 << IR_MMA_XOR |
+                            1 << IR_MMA_AND | 1 << IR_MMA_MINUS | 1 << IR_MMA_SAT |
+                            1 << IR_MMA_A_WINDOW | 1 << IR_MMA_B_WINDOW;
+    return !(mma->flags & others) && !mma->scales && mma->c == mma->d && mma->m % ROWS == 0 &&
+           mma->n % COLUMNS == 0 && ir_mma_register_bits(mma) == 32 &&
+           a_registers(mma) <= REGISTERS_MAX;
+}
+
+static uint64_t area_B(const struct gen_run *r)
+{
+    return REGISTER_B * ((uint64_t)r->a.n * a_registers(r->mma) + r->b.n * b_registers(r->mma) +
+                         (uint64_t)r->nchains * sum_registers(r->mma));
+}
+
+static unsigned fragment_number(struct fragments *of, struct ir_value *const *reg, unsigned n)
+{
+    for (unsigned i = 0; i < of->n; i++) {
+        if (!memcmp(of->of[i].reg, reg, n * sizeof(*reg)))
+            return i;
+    }
+    assert(of->n < JIT_PRODUCTS_MAX);
+    of->of[of->n] = (struct fragment){reg, n};
+    return of->n++;
+}
+
+/* Is one of these values a result of the run? */
+static bool is_made_here(const struct gen_run *r, const struct ir_instr *first,
+                         struct ir_value *const *reg, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const struct ir_instr *from = reg[i]->instr, *in = first;
+        for (unsigned k = 0; from && from->op == IR_OP_MMA && k < r->nproducts;
+             k++, in = in->next) {
+            if (in == from)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* False: no memory. */
+static bool uses_find(struct gen *g)
+{
+    return g->uses.first || ir_uses_compute(g->func, &g->arena, &g->uses) == HD_OK;
+}
+
+static uint32_t uses(const struct gen *g, const struct ir_value *v)
+{
+    return g->uses.first[v->id + 1] - g->uses.first[v->id];
+}
+
+/* The chain that has these sums, which nobody else wants; NULL: none. */
+static struct chain *chain_with(struct gen *g, struct gen_run *r, struct ir_value *const *c)
+{
+    unsigned n = sum_registers(r->mma);
+    for (unsigned i = 0; i < r->nchains; i++) {
+        struct chain *chain = &r->chain[i];
+        if (memcmp(chain->d, c, n * sizeof(*c)))
+            continue;
+        for (unsigned k = 0; k < n; k++) {
+            if (uses(g, c[k]) != 1)
+                return NULL;
+        }
+        return chain;
+    }
+    return NULL;
+}
+
+/* Is there room for another product? */
+static bool has_room(const struct gen_run *r)
+{
+    const struct ir_mma *mma = r->mma;
+    const unsigned rows = mma->m / ROWS, columns = mma->n / COLUMNS, tiles = rows * columns;
+    const unsigned registers =
+        ir_mma_registers(mma, 'a') + ir_mma_registers(mma, 'b') + ir_mma_registers(mma, 'c');
+    return r->ntiles + tiles <= JIT_PRODUCTS_MAX && r->a.n + rows <= JIT_PRODUCTS_A_MAX &&
+           r->b.n + columns <= JIT_PRODUCTS_B_MAX &&
+           area_B(r) + (uint64_t)registers * REGISTER_B <= JIT_PRODUCTS_AREA_B;
+}
+
+/* Adds the tiles of a product; false: it does not fit, and the run ends in front of it. */
+static bool product_add(struct gen *g, struct gen_run *r, const struct ir_instr *first,
+                        const struct ir_instr *in)
+{
+    const struct ir_mma *mma = r->mma;
+    const unsigned columns = mma->n / COLUMNS, tiles = mma->m / ROWS * columns;
+    const unsigned na = ir_mma_registers(mma, 'a'), nb = ir_mma_registers(mma, 'b');
+    const unsigned nsums = sum_registers(mma);
+    struct ir_value *const *c = in->src + na + nb;
+    if (!has_room(r) || is_made_here(r, first, in->src, na + nb))
+        return false;
+    for (unsigned i = 0; i < tiles; i++) {
+        if (is_made_here(r, first, c + i * nsums, nsums) && !chain_with(g, r, c + i * nsums))
+            return false;
+    }
+    for (unsigned i = 0; i < tiles; i++) {
+        struct chain *chain = chain_with(g, r, c + i * nsums);
+        if (!chain) {
+            chain = &r->chain[r->nchains++];
+            chain->c = c + i * nsums, chain->nsteps = 0, chain->done = false;
+        }
+        chain->d = in->dst + i * nsums;
+        chain->a[chain->nsteps] = (uint16_t)fragment_number(
+            &r->a, in->src + i / columns * a_registers(mma), a_registers(mma));
+        chain->b[chain->nsteps++] = (uint16_t)fragment_number(
+            &r->b, in->src + na + i % columns * b_registers(mma), b_registers(mma));
+    }
+    r->nproducts++, r->ntiles += tiles;
+    return true;
+}
+
+static bool is_alike(const struct ir_instr *in, const struct ir_mma *mma)
+{
+    return in->op == IR_OP_MMA && !memcmp(ir_ext_mma(in), mma, sizeof(*mma));
+}
+
+/* Returns the last product of the run. */
+static const struct ir_instr *run_find(struct gen *g, struct gen_run *r,
+                                       const struct ir_instr *first)
+{
+    const struct ir_instr *end = g->nodes[g->cur].end, *last = first;
+    r->mma = ir_ext_mma(first);
+    r->a.n = r->b.n = r->nchains = r->nproducts = r->ntiles = 0;
+    for (const struct ir_instr *in = first; in && in != end && is_alike(in, r->mma);
+         in = in->next) {
+        if (!product_add(g, r, first, in))
+            break;
+        last = in;
+    }
+    assert(r->nproducts);
+    return last;
+}
+
+/* ---- the list */
+
+struct list {
+    uint16_t number[4 + JIT_PRODUCTS_MAX * 8];
+    unsigned n;
+};
+
+static void put(struct list *list, unsigned number)
+{
+    assert(list->n < HD_COUNT_OF(list->number));
+    list->number[list->n++] = (uint16_t)number;
+}
+
+/* The next chain with the same fragments of a; NULL: none. */
+static struct chain *partner(struct gen_run *r, const struct chain *chain)
+{
+    for (struct chain *other = r->chain; other < r->chain + r->nchains; other++) {
+        if (other != chain && !other->done && other->nsteps == chain->nsteps &&
+            !memcmp(other->a, chain->a, chain->nsteps * sizeof(chain->a[0])))
+            return other;
+    }
+    return NULL;
+}
+
+static void unit_put(struct list *list, struct gen_run *r, struct chain *chain)
+{
+    chain->done = true;
+    struct chain *other = partner(r, chain), *second = other ? other : chain;
+    second->done = true;
+    put(list, other ? 2 : 1);
+    put(list, chain->nsteps);
+    put(list, (unsigned)(chain - r->chain));
+    put(list, (unsigned)(second - r->chain));
+    for (unsigned i = 0; i < chain->nsteps; i++)
+        put(list, chain->a[i]), put(list, chain->b[i]), put(list, second->b[i]);
+}
+
+static LLVMValueRef list_constant(struct gen *g, struct gen_run *r)
+{
+    struct list list = {.n = 0};
+    LLVMValueRef number[HD_COUNT_OF(list.number)];
+    unsigned nunits = 0;
+    put(&list, r->a.n), put(&list, r->b.n), put(&list, r->nchains), put(&list, 0);
+    for (unsigned i = 0; i < r->nchains; i++) {
+        if (!r->chain[i].done)
+            unit_put(&list, r, &r->chain[i]), nunits++;
+    }
+    list.number[3] = (uint16_t)nunits;
+    for (unsigned i = 0; i < list.n; i++)
+        number[i] = gen_ci(g->t->i16, list.number[i]);
+    LLVMValueRef all = LLVMConstArray2(g->t->i16, number, list.n);
+    LLVMValueRef global = LLVMAddGlobal(g->unit->mod, LLVMTypeOf(all), "products");
+    LLVMSetInitializer(global, all);
+    LLVMSetGlobalConstant(global, 1);
+    LLVMSetLinkage(global, LLVMPrivateLinkage);
+    LLVMSetAlignment(global, 2);
+    return global;
+}
+
+/* ---- the call */
+
+static void registers_store(struct gen *g, struct ir_value *const *reg, unsigned n,
+                            LLVMValueRef area, uint64_t at_B)
+{
+    for (unsigned i = 0; i < n; i++) {
+        LLVMValueRef x[2];
+        gen_vector(g, reg[i], x);
+        for (unsigned h = 0; h < 2; h++)
+            LLVMBuildStore(g->b, x[h],
+                           gen_gep(g, area, at_B + REGISTER_B * i + REGISTER_B / 2 * h));
+    }
+}
+
+static uint64_t fragments_store(struct gen *g, const struct fragments *of, LLVMValueRef area,
+                                uint64_t at_B)
+{
+    for (unsigned i = 0; i < of->n; i++) {
+        registers_store(g, of->of[i].reg, of->of[i].n, area, at_B);
+        at_B += (uint64_t)REGISTER_B * of->of[i].n;
+    }
+    return at_B;
+}
+
+static LLVMValueRef area(struct gen *g)
+{
+    if (!g->products_area)
+        g->products_area = gen_alloca(g, LLVMArrayType2(g->t->i8, JIT_PRODUCTS_AREA_B), 64, "");
+    return g->products_area;
+}
+
+static void run_make(struct gen *g, struct gen_run *r)
+{
+    const unsigned nsums = sum_registers(r->mma);
+    const uint64_t tile_B = (uint64_t)REGISTER_B * nsums;
+    LLVMValueRef at = area(g);
+    uint64_t words[2], sums_B = fragments_store(g, &r->a, at, 0);
+    memcpy(words, r->mma, sizeof(words));
+    sums_B = fragments_store(g, &r->b, at, sums_B);
+    for (unsigned i = 0; i < r->nchains; i++)
+        registers_store(g, r->chain[i].c, nsums, at, sums_B + i * tile_B);
+    LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
+    LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how,
+                           gen_mask32(g),        list_constant(g, r),  at};
+    gen_call_rt(g, "jit_rt_products", g->t->void_, args, HD_COUNT_OF(args));
+    for (unsigned i = 0; i < r->nchains; i++) {
+        for (unsigned k = 0; k < nsums; k++) {
+            LLVMValueRef from = gen_gep(g, at, sums_B + i * tile_B + (uint64_t)REGISTER_B * k);
+            gen_set(g, r->chain[i].d[k], gen_from_array(g, from, IR_B32));
+        }
+    }
+}
+
+bool gen_products(struct gen *g, const struct ir_instr *in)
+{
+    if (g->products_until) { /* made with the first of its run */
+        if (in == g->products_until)
+            g->products_until = NULL;
+        return true;
+    }
+    if (!gen_does(g, GEN_PASS_PRODUCTS) || !is_made_of_tiles(ir_ext_mma(in)) || !uses_find(g))
+        return false;
+    if (!g->products && !(g->products = hd_arena_array(&g->arena, struct gen_run, 1)))
+        return false;
+    const struct ir_instr *last = run_find(g, g->products, in);
+    g->products_until = last == in ? NULL : last;
+    run_make(g, g->products);
+    return true;
+}

@@ -1,0 +1,582 @@
+/*
+ * Matrix products that stand together, with vectors, compiled for each level.
+ *
+ * A vector of sums is a part of a register: lane 4 * g + t has row g and column 2 * t, or 2 * t + 1
+ * in the other register. So sums need no permutes. For each k, a vector of a has its row's number
+ * in four lanes, and one of b its four columns' numbers, again and again: so are both prepared, a
+ * as vectors, b as 16 bytes that loads repeat.
+ *
+ * What is multiplied for one k are two numbers, or, with instructions that add up several products,
+ * two words of them: of two bf16, of four bytes. Numbers of 8 bits are exact as bf16.
+ */
+#include "jit/jit_rt_mma_vec.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "jit/jit_rt_products.h"
+
+#define XOR(a, b) TO_WORDS(V(xor_ps)(TO_FLOATS(a), TO_FLOATS(b)))
+
+enum {
+    ROW_VECTORS = ROWS * 4 / WIDTH,   /* of a tile, for each parity of the columns */
+    REGISTER_VECTORS = LANES / WIDTH, /* of a register */
+    K_MAX = 32,                       /* of a fragment: a row has eight words of four numbers */
+    WORDS = 4,                        /* of a row in a group of registers */
+    A_STEP = ROW_VECTORS * WIDTH,     /* of a, for one k */
+    B_STEP = COLUMNS
+};
+
+/* How numbers or words are multiplied and added. */
+enum how { FUSED, HALVES, BYTES, A_UNSIGNED, B_UNSIGNED };
+
+/* Prepared fragments, nk steps each. */
+struct ready {
+    float a[JIT_PRODUCTS_A_MAX * K_MAX * A_STEP] __attribute__((aligned(64)));
+    float b[JIT_PRODUCTS_B_MAX * K_MAX * B_STEP] __attribute__((aligned(64)));
+    /* BYTES: what each column of b adds too much, as a counts from -128 on. */
+    int32_t excess[JIT_PRODUCTS_B_MAX][COLUMNS] __attribute__((aligned(64)));
+    unsigned nk;
+};
+
+INLINE float *ready_a(struct ready *r, unsigned i)
+{
+    return r->a + (size_t)i * r->nk * A_STEP;
+}
+
+INLINE float *ready_b(struct ready *r, unsigned i)
+{
+    return r->b + (size_t)i * r->nk * B_STEP;
+}
+
+#if defined(__AVX512F__)
+
+/* Four floats again and again. */
+INLINE floats four(const float *from)
+{
+    return _mm512_broadcast_f32x4(_mm_loadu_ps(from));
+}
+
+/* The words of a register by t, then by the parity of the column, then by column. */
+INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
+{
+    static const uint32_t order[LANES] = {0,  8,  16, 24, 4,  12, 20, 28, 1,  9, 17,
+                                          25, 5,  13, 21, 29, 2,  10, 18, 26, 6, 14,
+                                          22, 30, 3,  11, 19, 27, 7,  15, 23, 31};
+    words x = _mm512_loadu_si512(reg), y = _mm512_loadu_si512(reg + WIDTH);
+    for (unsigned i = 0; i < REGISTER_VECTORS; i++) {
+        words at = _mm512_loadu_si512(order + (size_t)i * WIDTH);
+        out[i] = TO_FLOATS(_mm512_permutex2var_epi32(x, at, y));
+    }
+}
+
+/* Each eight lanes, `step` apart. */
+INLINE void eights_store(floats x, float *to, size_t step)
+{
+    _mm256_storeu_ps(to, _mm512_castps512_ps256(x));
+    _mm256_storeu_ps(to + step, _mm512_extractf32x8_ps(x, 1));
+}
+
+#else
+
+INLINE floats four(const float *from)
+{
+    return _mm256_broadcast_ps((const __m128 *)(const void *)from);
+}
+
+INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
+{
+    const float *from = (const float *)(const void *)reg;
+    for (unsigned i = 0; i < REGISTER_VECTORS; i++)
+        out[i] = _mm256_loadu_ps(from + (size_t)i * WIDTH);
+    transpose(out);
+}
+
+INLINE void eights_store(floats x, float *to, size_t step)
+{
+    (void)step;
+    _mm256_storeu_ps(to, x);
+}
+
+#endif
+
+INLINE words words_load(const uint32_t *from)
+{
+    return TO_WORDS(V(loadu_ps)((const float *)(const void *)from));
+}
+
+INLINE void words_store(uint32_t *to, words x)
+{
+    V(storeu_ps)((float *)(void *)to, TO_FLOATS(x));
+}
+
+/* ---- what of a word is multiplied */
+
+INLINE unsigned parts_of(const struct element *e, enum how how)
+{
+    if (how == FUSED)
+        return 32 / e->box;
+    return how == HALVES && e->box == 8 ? 2 : 1;
+}
+
+/* Two f32 that bf16 has exactly; the upper half of a word is multiplied first. */
+INLINE floats halves_pack(floats first, floats second)
+{
+    return TO_FLOATS(OR(TO_WORDS(first), V(srli_epi32)(TO_WORDS(second), 16)));
+}
+
+INLINE void parts_get(const struct element *e, enum how how, words x, floats out[PER_WORD_MAX])
+{
+    floats y[PER_WORD_MAX] = {V(setzero_ps)()};
+    if (how == FUSED) {
+        widen(e, x, out);
+    } else if (how == HALVES && e->box == 8) {
+        widen(e, x, y);
+        out[0] = halves_pack(y[0], y[1]);
+        out[1] = halves_pack(y[2], y[3]);
+    } else if (how == HALVES) {
+        out[0] = TO_FLOATS(OR(V(slli_epi32)(x, 16), V(srli_epi32)(x, 16)));
+    } else {
+        out[0] = TO_FLOATS(x);
+    }
+}
+
+/* ---- fragments */
+
+/* Lane t of each four, in all four. */
+#define QUAD(x, t) V(shuffle_ps)(x, x, (t) * 0x55)
+
+INLINE void a_prepare(const struct element *e, enum how how, const uint32_t (*regs)[LANES],
+                      unsigned nregs, float *out)
+{
+    const unsigned parts = parts_of(e, how);
+    assert(nregs / 2 * WORDS * parts <= K_MAX);
+    for (unsigned group = 0; group < nregs / 2; group++) {
+        for (unsigned v = 0; v < ROW_VECTORS; v++) {
+            const uint32_t *from = regs[2 * group + v / REGISTER_VECTORS];
+            words x = words_load(from + v % REGISTER_VECTORS * WIDTH);
+            floats y[PER_WORD_MAX] = {V(setzero_ps)()};
+            float *to = out + (size_t)group * WORDS * parts * A_STEP + v * WIDTH;
+            if (how == BYTES)
+                x = XOR(x, all(0x80808080));
+            parts_get(e, how, x, y);
+#define STORE(j)                                                                                   \
+    if ((j) < parts) {                                                                             \
+        V(store_ps)(to + (0 * parts + (j)) * A_STEP, QUAD(y[j], 0));                               \
+        V(store_ps)(to + (1 * parts + (j)) * A_STEP, QUAD(y[j], 1));                               \
+        V(store_ps)(to + (2 * parts + (j)) * A_STEP, QUAD(y[j], 2));                               \
+        V(store_ps)(to + (3 * parts + (j)) * A_STEP, QUAD(y[j], 3));                               \
+    }
+            EACH_8(STORE)
+#undef STORE
+        }
+    }
+}
+
+INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*regs)[LANES],
+                      unsigned nregs, float *out)
+{
+    const unsigned parts = parts_of(e, how);
+    for (unsigned group = 0; group < nregs; group++) {
+        floats ordered[REGISTER_VECTORS], y[PER_WORD_MAX] = {V(setzero_ps)()};
+        columns_order(regs[group], ordered);
+        for (unsigned i = 0; i < REGISTER_VECTORS; i++) {
+            unsigned word = group * WORDS + i * WIDTH / COLUMNS;
+            float *to = out + (size_t)word * parts * B_STEP;
+            parts_get(e, how, TO_WORDS(ordered[i]), y);
+#define STORE(j)                                                                                   \
+    if ((j) < parts)                                                                               \
+        eights_store(y[j], to + (j) * B_STEP, (size_t)parts * B_STEP);
+            EACH_8(STORE)
+#undef STORE
+        }
+    }
+}
+
+#define FUSED_TYPES(X)  X(F16) X(BF16) X(TF32) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
+#define HALVES_TYPES(X) X(BF16) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
+#define BYTES_TYPES(X)  X(S8) X(U8)
+
+/* Fragments of one kind. */
+struct some {
+    enum ir_type type;
+    unsigned n, nregs;
+    const uint32_t (*regs)[LANES];
+};
+
+#define A_PREPARE(type)                                                                            \
+    case IR_##type: {                                                                              \
+        const struct element e = element_of(IR_##type);                                            \
+        for (unsigned i = 0; i < s->n; i++)                                                        \
+            a_prepare(&e, HOW, s->regs + (size_t)i * s->nregs, s->nregs, ready_a(r, i));           \
+        return;                                                                                    \
+    }
+#define B_PREPARE(type)                                                                            \
+    case IR_##type: {                                                                              \
+        const struct element e = element_of(IR_##type);                                            \
+        for (unsigned i = 0; i < s->n; i++)                                                        \
+            b_prepare(&e, HOW, s->regs + (size_t)i * s->nregs, s->nregs, ready_b(r, i));           \
+        return;                                                                                    \
+    }
+#define PREPARE(name, TYPES, CASE)                                                                 \
+    static HD_NOINLINE void name(const struct some *s, struct ready *r)                            \
+    {                                                                                              \
+        switch (s->type) {                                                                         \
+            TYPES(CASE)                                                                            \
+        default:                                                                                   \
+            assert(!"a type that is multiplied so");                                               \
+        }                                                                                          \
+    }
+
+#define HOW FUSED
+PREPARE(a_prepare_fused, FUSED_TYPES, A_PREPARE)
+PREPARE(b_prepare_fused, FUSED_TYPES, B_PREPARE)
+#undef HOW
+
+#if defined(__AVX512BF16__)
+#define HOW HALVES
+PREPARE(a_prepare_halves, HALVES_TYPES, A_PREPARE)
+PREPARE(b_prepare_halves, HALVES_TYPES, B_PREPARE)
+#undef HOW
+#endif
+
+#if defined(__AVX512VNNI__)
+#define HOW A_UNSIGNED
+PREPARE(a_prepare_bytes, BYTES_TYPES, A_PREPARE)
+PREPARE(b_prepare_bytes, BYTES_TYPES, B_PREPARE)
+#undef HOW
+#define HOW BYTES
+PREPARE(a_prepare_lifted, BYTES_TYPES, A_PREPARE)
+#undef HOW
+
+static void excess_find(struct ready *r, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        const float *b = ready_b(r, i);
+        __m256i sum = _mm256_setzero_si256();
+        for (unsigned k = 0; k < r->nk; k++) {
+            __m256i x = _mm256_castps_si256(_mm256_loadu_ps(b + (size_t)k * B_STEP));
+            sum = _mm256_dpbusd_epi32(sum, _mm256_set1_epi8((char)0x80), x);
+        }
+        _mm256_storeu_si256((__m256i *)(void *)r->excess[i], sum);
+    }
+}
+#endif
+
+/* ---- sums */
+
+/* Four vectors of rows from `first` on, of both parities of the columns: sum[2 * v + parity]. */
+INLINE uint32_t *sum_at(uint32_t (*tile)[LANES], unsigned row_vector, unsigned registers)
+{
+    return tile[row_vector / REGISTER_VECTORS * registers] + row_vector % REGISTER_VECTORS * WIDTH;
+}
+
+INLINE void sums_get(enum ir_type type, uint32_t (*tile)[LANES], unsigned first, floats sum[8]){
+#define GET(v)                                                                                     \
+    if (type == IR_F16) {                                                                          \
+        halves_split(words_load(sum_at(tile, first + (v), 1)), &sum[2 * (v)], &sum[2 * (v) + 1]);  \
+    } else {                                                                                       \
+        const uint32_t *from = sum_at(tile, first + (v), 2);                                       \
+        sum[2 * (v)] = TO_FLOATS(words_load(from));                                                \
+        sum[2 * (v) + 1] = TO_FLOATS(words_load(from + LANES));                                    \
+    }
+    EACH_4(GET)
+#undef GET
+}
+
+INLINE
+    void sums_put(enum ir_type type, uint32_t (*tile)[LANES], unsigned first, const floats sum[8]){
+#define NUMBER(i) (type == IR_S32 ? sum[i] : nan_replace(sum[i], NAN_BITS))
+#define PUT(v)                                                                                     \
+    if (type == IR_F16) {                                                                          \
+        words_store(sum_at(tile, first + (v), 1),                                                  \
+                    halves_join(NUMBER(2 * (v)), NUMBER(2 * (v) + 1)));                            \
+    } else {                                                                                       \
+        uint32_t *to = sum_at(tile, first + (v), 2);                                               \
+        words_store(to, TO_WORDS(NUMBER(2 * (v))));                                                \
+        words_store(to + LANES, TO_WORDS(NUMBER(2 * (v) + 1)));                                    \
+    }
+        EACH_4(PUT)
+#undef PUT
+#undef NUMBER
+    }
+
+/* f16 sums are rounded behind each product. */
+INLINE void sums_round(floats sum[8]){
+#define ROUND(v)                                                                                   \
+    halves_split(halves_join(sum[2 * (v)], sum[2 * (v) + 1]), &sum[2 * (v)], &sum[2 * (v) + 1]);
+    EACH_4(ROUND)
+#undef ROUND
+}
+
+/* ---- units */
+
+INLINE floats add(enum how how, floats a, floats b, floats sum)
+{
+    (void)how;
+#if defined(__AVX512BF16__)
+    if (how == HALVES)
+        return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+#endif
+#if defined(__AVX512VNNI__)
+    if (how == BYTES || how == A_UNSIGNED)
+        return TO_FLOATS(_mm512_dpbusd_epi32(TO_WORDS(sum), TO_WORDS(a), TO_WORDS(b)));
+    if (how == B_UNSIGNED)
+        return TO_FLOATS(_mm512_dpbusd_epi32(TO_WORDS(sum), TO_WORDS(b), TO_WORDS(a)));
+#endif
+    return V(fmadd_ps)(a, b, sum);
+}
+
+/* One fragment of a, from vector `first` of its rows on, with those of b of one tile or two. */
+INLINE void step_add(enum how how, struct ready *r, const struct jit_products_step *step,
+                     unsigned first, unsigned tile, unsigned ntiles, floats sum0[8], floats sum1[8])
+{
+    const float *a = ready_a(r, step->a) + first * WIDTH;
+    const float *b0 = ready_b(r, step->b[tile]), *b1 = ready_b(r, step->b[1]);
+    for (unsigned k = 0; k < r->nk; k++, a += A_STEP, b0 += B_STEP, b1 += B_STEP) {
+        floats b00 = four(b0), b01 = four(b0 + 4), b10 = four(b1), b11 = four(b1 + 4);
+#define ADD(v)                                                                                     \
+    {                                                                                              \
+        floats x = V(load_ps)(a + (v) * WIDTH);                                                    \
+        sum0[2 * (v)] = add(how, x, b00, sum0[2 * (v)]);                                           \
+        sum0[2 * (v) + 1] = add(how, x, b01, sum0[2 * (v) + 1]);                                   \
+        if (ntiles == 2) {                                                                         \
+            sum1[2 * (v)] = add(how, x, b10, sum1[2 * (v)]);                                       \
+            sum1[2 * (v) + 1] = add(how, x, b11, sum1[2 * (v) + 1]);                               \
+        }                                                                                          \
+    }
+        EACH_4(ADD)
+#undef ADD
+    }
+}
+
+/* What all steps of a tile add too much. */
+INLINE void excess_subtract(struct ready *r, const struct jit_products_unit *u, unsigned tile,
+                            floats sum[8])
+{
+    __m128i even = _mm_setzero_si128(), odd = even;
+    for (unsigned s = 0; s < u->nsteps; s++) {
+        const __m128i *excess = (const __m128i *)(const void *)r->excess[u->step[s].b[tile]];
+        even = _mm_add_epi32(even, _mm_load_si128(excess));
+        odd = _mm_add_epi32(odd, _mm_load_si128(excess + 1));
+    }
+    float both[2 * 4];
+    _mm_storeu_si128((__m128i *)(void *)both, even);
+    _mm_storeu_si128((__m128i *)(void *)(both + 4), odd);
+    words x = TO_WORDS(four(both)), y = TO_WORDS(four(both + 4));
+#define SUBTRACT(v)                                                                                \
+    sum[2 * (v)] = TO_FLOATS(V(sub_epi32)(TO_WORDS(sum[2 * (v)]), x));                             \
+    sum[2 * (v) + 1] = TO_FLOATS(V(sub_epi32)(TO_WORDS(sum[2 * (v) + 1]), y));
+    EACH_4(SUBTRACT)
+#undef SUBTRACT
+}
+
+struct pass {
+    const struct jit_products_task *t;
+    struct ready *r;
+    const struct jit_products_unit *u;
+};
+
+INLINE uint32_t (*tile_of(const struct pass *p, unsigned tile))[LANES]
+{
+    return p->t->sums + (size_t)p->u->tile[tile] * p->t->sum_registers;
+}
+
+/* The tiles from `tile` on, four vectors of their rows. */
+INLINE void tiles_add(enum how how, enum ir_type type, const struct pass *p, unsigned first,
+                      unsigned tile, unsigned ntiles)
+{
+    floats sum0[8], sum1[8];
+    sums_get(type, tile_of(p, tile), first, sum0);
+    sums_get(type, tile_of(p, ntiles - 1), first, sum1);
+    if (how == BYTES) {
+        excess_subtract(p->r, p->u, tile, sum0);
+        excess_subtract(p->r, p->u, ntiles - 1, sum1);
+    }
+    for (unsigned s = 0; s < p->u->nsteps; s++) {
+        step_add(how, p->r, &p->u->step[s], first, tile, ntiles, sum0, sum1);
+        if (type == IR_F16) {
+            sums_round(sum0);
+            sums_round(sum1);
+        }
+    }
+    sums_put(type, tile_of(p, tile), first, sum0);
+    if (ntiles == 2)
+        sums_put(type, tile_of(p, 1), first, sum1);
+}
+
+/* Where there are registers for sixteen sums, two tiles go together. */
+INLINE void unit_add(enum how how, enum ir_type type, const struct pass *p)
+{
+    for (unsigned first = 0; first < ROW_VECTORS; first += 4) {
+        if (WIDTH == 16 && p->u->ntiles == 2) {
+            tiles_add(how, type, p, first, 0, 2);
+            continue;
+        }
+        for (unsigned tile = 0; tile < p->u->ntiles; tile++)
+            tiles_add(how, type, p, first, tile, 1);
+    }
+}
+
+/* ---- flushing: VDPBF16PS takes denormals for zeros, and makes zeros of them */
+
+#if defined(__AVX512BF16__)
+
+/*
+ * Products of numbers of 2^-56 and more are multiples of 2^-126, as their last bits are 2^-63. So
+ * are sums of 2^-103 and more, and what is added up of both, which thus is never denormal.
+ */
+enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
+
+/* Is one of these, apart from zero, below its limit? */
+static bool halves_are_small(const uint32_t (*regs)[LANES], unsigned n)
+{
+    __mmask32 small = 0;
+    for (unsigned i = 0; i < n * REGISTER_VECTORS; i++) {
+        words x = AND(words_load(regs[0] + (size_t)i * WIDTH), all(0x7fff7fff));
+        x = _mm512_sub_epi16(x, _mm512_set1_epi16(1)); /* zero becomes the largest */
+        small |= _mm512_cmplt_epu16_mask(x, _mm512_set1_epi16(HALF_MIN - 1));
+    }
+    return small != 0;
+}
+
+static bool sums_are_small(uint32_t (*regs)[LANES], unsigned n)
+{
+    __mmask16 small = 0;
+    for (unsigned i = 0; i < n * REGISTER_VECTORS; i++) {
+        words x = AND(words_load(regs[0] + (size_t)i * WIDTH), all(0x7fffffff));
+        small |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(x, all(1)), all(SUM_MIN - 1));
+    }
+    return small != 0;
+}
+
+static bool factors_are_small(const struct some *a, const struct some *b)
+{
+    return (a->type == IR_BF16 && halves_are_small(a->regs, a->n * a->nregs)) ||
+           (b->type == IR_BF16 && halves_are_small(b->regs, b->n * b->nregs));
+}
+
+static bool unit_is_small(const struct pass *p)
+{
+    return sums_are_small(tile_of(p, 0), p->t->sum_registers) ||
+           sums_are_small(tile_of(p, p->u->ntiles - 1), p->t->sum_registers);
+}
+
+#endif
+
+/* ---- all of it */
+
+/* Adds units; `left`: which are not added yet, NULL = all. */
+#define UNITS_ADD(name, how, type)                                                                 \
+    static HD_NOINLINE void name(struct pass *p, const bool *left)                                 \
+    {                                                                                              \
+        p->u = jit_products_first(p->t->list);                                                     \
+        for (unsigned i = 0; i < p->t->list->nunits; i++, p->u = jit_products_next(p->u)) {        \
+            if (!left || left[i])                                                                  \
+                unit_add(how, type, p);                                                            \
+        }                                                                                          \
+    }
+
+UNITS_ADD(fused_add, FUSED, IR_F32)
+UNITS_ADD(fused_add_halves, FUSED, IR_F16)
+
+static void fused_make(struct pass *p, const struct some *a, const struct some *b, const bool *left)
+{
+    const struct element e = element_of(a->type);
+    p->r->nk = a->nregs / 2 * WORDS * parts_of(&e, FUSED);
+    a_prepare_fused(a, p->r);
+    b_prepare_fused(b, p->r);
+    if (p->t->mma->d == IR_F16)
+        fused_add_halves(p, left);
+    else
+        fused_add(p, left);
+}
+
+#if defined(__AVX512BF16__)
+
+/* Returns whether some units are left. */
+static bool halves_add(struct pass *p, bool *left)
+{
+    bool some = false;
+    p->u = jit_products_first(p->t->list);
+    for (unsigned i = 0; i < p->t->list->nunits; i++, p->u = jit_products_next(p->u)) {
+        left[i] = unit_is_small(p);
+        some |= left[i];
+        if (!left[i])
+            unit_add(HALVES, IR_F32, p);
+    }
+    return some;
+}
+
+static void halves_make(struct pass *p, const struct some *a, const struct some *b)
+{
+    const struct element e = element_of(a->type);
+    bool left[JIT_PRODUCTS_MAX];
+    p->r->nk = a->nregs / 2 * WORDS * parts_of(&e, HALVES);
+    a_prepare_halves(a, p->r);
+    b_prepare_halves(b, p->r);
+    if (halves_add(p, left))
+        fused_make(p, a, b, left);
+}
+
+static bool in_halves(const struct ir_mma *mma, const struct some *a, const struct some *b)
+{
+    return mma->d == IR_F32 && mma->a != IR_F16 && mma->a != IR_TF32 && !factors_are_small(a, b);
+}
+
+#endif
+
+#if defined(__AVX512VNNI__)
+
+UNITS_ADD(bytes_add, BYTES, IR_S32)
+UNITS_ADD(a_unsigned_add, A_UNSIGNED, IR_S32)
+UNITS_ADD(b_unsigned_add, B_UNSIGNED, IR_S32)
+
+static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
+{
+    if (ir_type_bits(a->type) != 8 || (a->type == IR_U8 && b->type == IR_U8))
+        return false;
+    p->r->nk = a->nregs / 2 * WORDS;
+    b_prepare_bytes(b, p->r);
+    if (a->type == b->type) {
+        a_prepare_lifted(a, p->r);
+        excess_find(p->r, b->n);
+        bytes_add(p, NULL);
+        return true;
+    }
+    a_prepare_bytes(a, p->r);
+    if (a->type == IR_U8)
+        a_unsigned_add(p, NULL);
+    else
+        b_unsigned_add(p, NULL);
+    return true;
+}
+
+#else
+
+static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
+{
+    (void)p, (void)a, (void)b;
+    return false;
+}
+
+#endif
+
+bool JIT_PRODUCTS(const struct jit_products_task *t)
+{
+    struct ready ready;
+    struct pass p = {.t = t, .r = &ready};
+    const struct some a = {t->mma->a, t->list->na, t->a_registers, t->a};
+    const struct some b = {t->mma->b, t->list->nb, t->b_registers, t->b};
+    if (!ir_type_is_float(a.type))
+        return bytes_make(&p, &a, &b);
+#if defined(__AVX512BF16__)
+    if (in_halves(t->mma, &a, &b)) {
+        halves_make(&p, &a, &b);
+        return true;
+    }
+#endif
+    fused_make(&p, &a, &b, NULL);
+    return true;
+}

@@ -249,6 +249,7 @@ struct gen {
     LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
     struct gen_place place;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
+    const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_async.c) */
 };
 
 /* May code be generated that only makes it faster? */
@@ -477,6 +478,8 @@ void gen_atom(struct gen *g, const struct ir_instr *instr);
 /* gen_async.c */
 /* Calls a function that reports faults itself: it is told where it is, before these arguments. */
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n);
+/* A load of 16 bytes with the store behind it that takes all, or that store; false: neither. */
+bool gen_pieces(struct gen *g, const struct ir_instr *in);
 void gen_copy(struct gen *g, const struct ir_instr *instr);
 void gen_reduce(struct gen *g, const struct ir_instr *instr);
 void gen_tensor_copy(struct gen *g, const struct ir_instr *instr);
@@ -492,6 +495,8 @@ bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
 void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 /* gen_products.c: makes a product and those behind it, or it was made with one; false: neither. */
 bool gen_products(struct gen *g, const struct ir_instr *in);
+/* Is it one operand of one instruction? Memory may run out: no. */
+bool gen_used_once(struct gen *g, const struct ir_value *v);
 /*
  * Room for up to `n` registers of one instruction, which all instructions share; sources first to
  * end - 1 stored there, results loaded from there, 32 lanes of `type` each.

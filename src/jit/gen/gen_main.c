@@ -46,10 +46,12 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
         gen_addr(g, in);
         return;
     case IR_OP_LD:
-        gen_load(g, in);
+        if (!gen_pieces(g, in))
+            gen_load(g, in);
         return;
     case IR_OP_ST:
-        gen_store(g, in);
+        if (!gen_pieces(g, in))
+            gen_store(g, in);
         return;
     case IR_OP_ATOM:
         gen_atom(g, in);

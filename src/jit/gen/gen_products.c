@@ -99,15 +99,11 @@ static bool is_made_here(const struct gen_run *r, const struct ir_instr *first,
     return false;
 }
 
-/* False: no memory. */
-static bool uses_find(struct gen *g)
+bool gen_used_once(struct gen *g, const struct ir_value *v)
 {
-    return g->uses.first || ir_uses_compute(g->func, &g->arena, &g->uses) == HD_OK;
-}
-
-static uint32_t uses(const struct gen *g, const struct ir_value *v)
-{
-    return g->uses.first[v->id + 1] - g->uses.first[v->id];
+    if (!g->uses.first && ir_uses_compute(g->func, &g->arena, &g->uses) != HD_OK)
+        return false;
+    return g->uses.first[v->id + 1] - g->uses.first[v->id] == 1;
 }
 
 /* The chain that has these sums, which nobody else wants; NULL: none. */
@@ -119,7 +115,7 @@ static struct chain *chain_with(struct gen *g, struct gen_run *r, struct ir_valu
         if (memcmp(chain->d, c, n * sizeof(*c)))
             continue;
         for (unsigned k = 0; k < n; k++) {
-            if (uses(g, c[k]) != 1)
+            if (!gen_used_once(g, c[k]))
                 return NULL;
         }
         return chain;
@@ -311,7 +307,7 @@ bool gen_products(struct gen *g, const struct ir_instr *in)
             g->products_until = NULL;
         return true;
     }
-    if (!gen_does(g, GEN_PASS_PRODUCTS) || !is_made_of_tiles(ir_ext_mma(in)) || !uses_find(g))
+    if (!gen_does(g, GEN_PASS_PRODUCTS) || !is_made_of_tiles(ir_ext_mma(in)))
         return false;
     if (!g->products && !(g->products = hd_arena_array(&g->arena, struct gen_run, 1)))
         return false;

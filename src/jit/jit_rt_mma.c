@@ -77,7 +77,10 @@ void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_
     uint8_t room[LANES][ROW_B], (*rows)[ROW_B] = room;
     if (tile == IR_TILE_M8N8) /* a register is eight rows */
         rows = (uint8_t(*)[ROW_B])regs;
-    for (uint32_t i = 0; i < nregs * ROWS_PER_REGISTER; i++) {
+    const uint32_t n = nregs * ROWS_PER_REGISTER, all = UINT32_MAX >> (LANES - n);
+    for (uint32_t i = 0; i < n && (mask & all) == all; i++)
+        row_read(address[i], rows[i]);
+    for (uint32_t i = 0; i < n && (mask & all) != all; i++) {
         if (mask >> i & 1)
             row_read(address[i], rows[i]);
         else

@@ -3,8 +3,8 @@
  *
  * A vector of sums is a part of a register: lane 4 * g + t has row g and column 2 * t, or 2 * t + 1
  * in the other register. So sums need no permutes. For each k, a vector of a has its row's number
- * in four lanes, and one of b its four columns' numbers, again and again: so are both prepared, a
- * as vectors, b as 16 bytes that loads repeat.
+ * in four lanes, and one of b its four columns' numbers, again and again. Loads make both, of
+ * vectors of four words of rows, and of 16 bytes.
  *
  * What is multiplied for one k are two numbers, or, with instructions that add up several products,
  * two words of them: of two bf16, of four bytes. Numbers of 8 bits are exact as bf16.
@@ -22,32 +22,34 @@
 enum {
     ROW_VECTORS = ROWS * 4 / WIDTH,   /* of a tile, for each parity of the columns */
     REGISTER_VECTORS = LANES / WIDTH, /* of a register */
-    K_MAX = 32,                       /* of a fragment: a row has eight words of four numbers */
-    WORDS = 4,                        /* of a row in a group of registers */
-    A_STEP = ROW_VECTORS * WIDTH,     /* of a, for one k */
-    B_STEP = COLUMNS
+    GROUPS_MAX = 2,                   /* of words in a row of a fragment */
+    WORDS = 4,                        /* of a group */
+    PARTS_MAX = 4,                    /* that words are made of */
+    A_PART = ROW_VECTORS * WIDTH,     /* of a group of a */
+    B_PART = COLUMNS                  /* of a word of b */
 };
 
 /* How numbers or words are multiplied and added. */
 enum how { FUSED, HALVES, BYTES, A_UNSIGNED, B_UNSIGNED };
 
-/* Prepared fragments, nk steps each. */
+/* Prepared fragments. */
 struct ready {
-    float a[JIT_PRODUCTS_A_MAX * K_MAX * A_STEP] __attribute__((aligned(64)));
-    float b[JIT_PRODUCTS_B_MAX * K_MAX * B_STEP] __attribute__((aligned(64)));
+    float a[JIT_PRODUCTS_A_MAX * GROUPS_MAX * PARTS_MAX * A_PART] __attribute__((aligned(64)));
+    float b[JIT_PRODUCTS_B_MAX * GROUPS_MAX * PARTS_MAX * WORDS * B_PART]
+        __attribute__((aligned(64)));
     /* BYTES: what each column of b adds too much, as a counts from -128 on. */
     int32_t excess[JIT_PRODUCTS_B_MAX][COLUMNS] __attribute__((aligned(64)));
-    unsigned nk;
+    unsigned ngroups, nparts;
 };
 
 INLINE float *ready_a(struct ready *r, unsigned i)
 {
-    return r->a + (size_t)i * r->nk * A_STEP;
+    return r->a + (size_t)i * r->ngroups * r->nparts * A_PART;
 }
 
 INLINE float *ready_b(struct ready *r, unsigned i)
 {
-    return r->b + (size_t)i * r->nk * B_STEP;
+    return r->b + (size_t)i * r->ngroups * r->nparts * WORDS * B_PART;
 }
 
 #if defined(__AVX512F__)
@@ -144,30 +146,23 @@ INLINE void parts_get(const struct element *e, enum how how, words x, floats out
 
 /* ---- fragments */
 
-/* Lane t of each four, in all four. */
-#define QUAD(x, t) V(shuffle_ps)(x, x, (t) * 0x55)
-
 INLINE void a_prepare(const struct element *e, enum how how, const uint32_t (*regs)[LANES],
                       unsigned nregs, float *out)
 {
     const unsigned parts = parts_of(e, how);
-    assert(nregs / 2 * WORDS * parts <= K_MAX);
+    assert(nregs / 2 <= GROUPS_MAX && parts <= PARTS_MAX);
     for (unsigned group = 0; group < nregs / 2; group++) {
         for (unsigned v = 0; v < ROW_VECTORS; v++) {
             const uint32_t *from = regs[2 * group + v / REGISTER_VECTORS];
             words x = words_load(from + v % REGISTER_VECTORS * WIDTH);
             floats y[PER_WORD_MAX] = {V(setzero_ps)()};
-            float *to = out + (size_t)group * WORDS * parts * A_STEP + v * WIDTH;
+            float *to = out + (size_t)group * parts * A_PART + v * WIDTH;
             if (how == BYTES)
                 x = XOR(x, all(0x80808080));
             parts_get(e, how, x, y);
 #define STORE(j)                                                                                   \
-    if ((j) < parts) {                                                                             \
-        V(store_ps)(to + (0 * parts + (j)) * A_STEP, QUAD(y[j], 0));                               \
-        V(store_ps)(to + (1 * parts + (j)) * A_STEP, QUAD(y[j], 1));                               \
-        V(store_ps)(to + (2 * parts + (j)) * A_STEP, QUAD(y[j], 2));                               \
-        V(store_ps)(to + (3 * parts + (j)) * A_STEP, QUAD(y[j], 3));                               \
-    }
+    if ((j) < parts)                                                                               \
+        V(store_ps)(to + (j)*A_PART, y[j]);
             EACH_8(STORE)
 #undef STORE
         }
@@ -183,11 +178,11 @@ INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*re
         columns_order(regs[group], ordered);
         for (unsigned i = 0; i < REGISTER_VECTORS; i++) {
             unsigned word = group * WORDS + i * WIDTH / COLUMNS;
-            float *to = out + (size_t)word * parts * B_STEP;
+            float *to = out + (size_t)word * parts * B_PART;
             parts_get(e, how, TO_WORDS(ordered[i]), y);
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
-        eights_store(y[j], to + (j) * B_STEP, (size_t)parts * B_STEP);
+        eights_store(y[j], to + (j) * B_PART, (size_t)parts * B_PART);
             EACH_8(STORE)
 #undef STORE
         }
@@ -255,8 +250,8 @@ static void excess_find(struct ready *r, unsigned n)
     for (unsigned i = 0; i < n; i++) {
         const float *b = ready_b(r, i);
         __m256i sum = _mm256_setzero_si256();
-        for (unsigned k = 0; k < r->nk; k++) {
-            __m256i x = _mm256_castps_si256(_mm256_loadu_ps(b + (size_t)k * B_STEP));
+        for (unsigned k = 0; k < r->ngroups * WORDS; k++) {
+            __m256i x = _mm256_castps_si256(_mm256_loadu_ps(b + (size_t)k * B_PART));
             sum = _mm256_dpbusd_epi32(sum, _mm256_set1_epi8((char)0x80), x);
         }
         _mm256_storeu_si256((__m256i *)(void *)r->excess[i], sum);
@@ -328,17 +323,19 @@ INLINE floats add(enum how how, floats a, floats b, floats sum)
     return V(fmadd_ps)(a, b, sum);
 }
 
+/* Lane t of each four, in all four. */
+#define QUAD(x, t) V(permute_ps)(x, (t)*0x55)
+
 /* One fragment of a, from vector `first` of its rows on, with those of b of one tile or two. */
 INLINE void step_add(enum how how, struct ready *r, const struct jit_products_step *step,
                      unsigned first, unsigned tile, unsigned ntiles, floats sum0[8], floats sum1[8])
 {
-    const float *a = ready_a(r, step->a) + first * WIDTH;
+    const float *group = ready_a(r, step->a) + first * WIDTH;
     const float *b0 = ready_b(r, step->b[tile]), *b1 = ready_b(r, step->b[1]);
-    for (unsigned k = 0; k < r->nk; k++, a += A_STEP, b0 += B_STEP, b1 += B_STEP) {
-        floats b00 = four(b0), b01 = four(b0 + 4), b10 = four(b1), b11 = four(b1 + 4);
-#define ADD(v)                                                                                     \
+    for (unsigned i = 0; i < r->ngroups; i++, group += (size_t)r->nparts * A_PART) {
+#define ADD(v, t)                                                                                  \
     {                                                                                              \
-        floats x = V(load_ps)(a + (v) * WIDTH);                                                    \
+        floats x = QUAD(V(load_ps)(a + (v)*WIDTH), t);                                             \
         sum0[2 * (v)] = add(how, x, b00, sum0[2 * (v)]);                                           \
         sum0[2 * (v) + 1] = add(how, x, b01, sum0[2 * (v) + 1]);                                   \
         if (ntiles == 2) {                                                                         \
@@ -346,7 +343,14 @@ INLINE void step_add(enum how how, struct ready *r, const struct jit_products_st
             sum1[2 * (v) + 1] = add(how, x, b11, sum1[2 * (v) + 1]);                               \
         }                                                                                          \
     }
-        EACH_4(ADD)
+#define WORD(t)                                                                                    \
+    for (unsigned j = 0; j < r->nparts; j++, b0 += B_PART, b1 += B_PART) {                         \
+        const float *a = group + (size_t)j * A_PART;                                               \
+        floats b00 = four(b0), b01 = four(b0 + 4), b10 = four(b1), b11 = four(b1 + 4);             \
+        ADD(0, t) ADD(1, t) ADD(2, t) ADD(3, t)                                                    \
+    }
+        EACH_4(WORD)
+#undef WORD
 #undef ADD
     }
 }
@@ -484,7 +488,8 @@ UNITS_ADD(fused_add_halves, FUSED, IR_F16)
 static void fused_make(struct pass *p, const struct some *a, const struct some *b, const bool *left)
 {
     const struct element e = element_of(a->type);
-    p->r->nk = a->nregs / 2 * WORDS * parts_of(&e, FUSED);
+    p->r->ngroups = a->nregs / 2;
+    p->r->nparts = parts_of(&e, FUSED);
     a_prepare_fused(a, p->r);
     b_prepare_fused(b, p->r);
     if (p->t->mma->d == IR_F16)
@@ -513,7 +518,8 @@ static void halves_make(struct pass *p, const struct some *a, const struct some 
 {
     const struct element e = element_of(a->type);
     bool left[JIT_PRODUCTS_MAX];
-    p->r->nk = a->nregs / 2 * WORDS * parts_of(&e, HALVES);
+    p->r->ngroups = a->nregs / 2;
+    p->r->nparts = parts_of(&e, HALVES);
     a_prepare_halves(a, p->r);
     b_prepare_halves(b, p->r);
     if (halves_add(p, left))
@@ -537,7 +543,8 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
 {
     if (ir_type_bits(a->type) != 8 || (a->type == IR_U8 && b->type == IR_U8))
         return false;
-    p->r->nk = a->nregs / 2 * WORDS;
+    p->r->ngroups = a->nregs / 2;
+    p->r->nparts = 1;
     b_prepare_bytes(b, p->r);
     if (a->type == b->type) {
         a_prepare_lifted(a, p->r);

@@ -11,6 +11,8 @@
 /* jit_target.c */
 /* LLVM's feature string of this host on that path, less what HEDDLE_CPU takes away. */
 const char *jit_features(enum jit_path path);
+/* Is this feature, as HEDDLE_CPU calls it, there and not to be left out? */
+bool jit_uses(enum jit_path path, const char *feature);
 
 /* jit_link.c: an ELF object made executable. */
 struct jit_image {

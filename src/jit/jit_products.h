@@ -2,8 +2,9 @@
  * Matrix products that are made together: what code of gen_products.c tells the helper of
  * jit_rt_products.c, as a constant list of numbers.
  *
- * Their fragments lie in an area, registers of 32 lanes one after the other: those of a of 16 rows
- * each, those of b of 8 columns each, and tiles of sums, 16 x 8, in which c is replaced by d.
+ * Their fragments lie in an area, registers of 32 lanes one after the other: behind the addresses
+ * of the tiles of sums those of a of 16 rows each, then those of b of 8 columns each. In a tile, 16 x
+ * 8, c is replaced by d.
  */
 #ifndef HD_JIT_JIT_PRODUCTS_H
 #define HD_JIT_JIT_PRODUCTS_H
@@ -13,6 +14,7 @@
 enum {
     JIT_PRODUCTS_AREA_B = 49152,
     JIT_PRODUCTS_MAX = 128, /* of tiles */
+    JIT_PRODUCTS_HEAD_B = 8 * JIT_PRODUCTS_MAX,
     JIT_PRODUCTS_A_MAX = 32,
     JIT_PRODUCTS_B_MAX = 64,
     JIT_PRODUCTS_TILES = 2 /* of a unit */

@@ -6,7 +6,7 @@
 
 #include "ir/ir.h"
 
-enum { LANES = 32, ROWS = 16, COLUMNS = 8, REGISTERS_MAX = 16 };
+enum { LANES = 32, ROWS = 16, COLUMNS = 8, REGISTERS_MAX = 16, SUMS_MAX = 4 };
 
 /* A tile as a product of its own. */
 static struct ir_mma tile_of(const struct ir_mma *mma)
@@ -16,19 +16,30 @@ static struct ir_mma tile_of(const struct ir_mma *mma)
     return tile;
 }
 
+/* Lanes that are missing keep what they have. */
+static void sums_take(uint32_t mask, unsigned n, const uint32_t (*from)[LANES],
+                      uint32_t (*tile)[LANES])
+{
+    for (unsigned i = 0; i < n; i++) {
+        for (unsigned lane = 0; lane < LANES; lane++)
+            tile[i][lane] = mask >> lane & 1 ? from[i][lane] : tile[i][lane];
+    }
+}
+
 static void step_make(const struct jit_products_task *t, uint32_t how, uint32_t mask, unsigned a,
-                      unsigned b, unsigned tile)
+                      unsigned b, uint32_t (*tile)[LANES])
 {
     const struct ir_mma mma = tile_of(t->mma);
     const unsigned na = t->a_registers, nb = t->b_registers, ns = t->sum_registers;
-    uint32_t src[REGISTERS_MAX][LANES];
+    uint32_t src[REGISTERS_MAX][LANES], dst[SUMS_MAX][LANES];
     uint64_t words[2];
-    assert(na + nb + ns <= REGISTERS_MAX);
+    assert(na + nb + ns <= REGISTERS_MAX && ns <= SUMS_MAX);
     memcpy(words, &mma, sizeof(words));
     memcpy(src, t->a + (size_t)a * na, na * sizeof(src[0]));
     memcpy(src + na, t->b + (size_t)b * nb, nb * sizeof(src[0]));
-    memcpy(src + na + nb, t->sums + (size_t)tile * ns, ns * sizeof(src[0]));
-    jit_rt_mma(words[0], words[1], how, mask, src, t->sums + (size_t)tile * ns);
+    memcpy(src + na + nb, tile, ns * sizeof(src[0]));
+    jit_rt_mma(words[0], words[1], how, mask, src, dst);
+    sums_take(mask, ns, (const uint32_t(*)[LANES])dst, tile);
 }
 
 static void make_one_by_one(const struct jit_products_task *t, uint32_t how, uint32_t mask)
@@ -37,13 +48,13 @@ static void make_one_by_one(const struct jit_products_task *t, uint32_t how, uin
     for (unsigned i = 0; i < t->list->nunits; i++, u = jit_products_next(u)) {
         for (unsigned s = 0; s < u->nsteps; s++) {
             for (unsigned k = 0; k < u->ntiles; k++)
-                step_make(t, how, mask, u->step[s].a, u->step[s].b[k], u->tile[k]);
+                step_make(t, how, mask, u->step[s].a, u->step[s].b[k], t->tile[u->tile[k]]);
         }
     }
 }
 
 void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
-                     const struct jit_products *list, uint32_t (*area)[LANES])
+                     const struct jit_products *list, void *area)
 {
     const uint64_t words[2] = {low, high};
     struct ir_mma mma;
@@ -54,10 +65,9 @@ void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
                                   .a_registers = ir_mma_registers(&tile, 'a'),
                                   .b_registers = ir_mma_registers(&tile, 'b'),
                                   .sum_registers = ir_mma_registers(&tile, 'd')};
-    uint32_t(*b)[LANES] = area + (size_t)list->na * t.a_registers;
-    t.a = (const uint32_t(*)[LANES])area;
-    t.b = (const uint32_t(*)[LANES])b;
-    t.sums = b + (size_t)list->nb * t.b_registers;
+    t.tile = area;
+    t.a = (const uint32_t(*)[LANES])(const void *)((char *)area + JIT_PRODUCTS_HEAD_B);
+    t.b = t.a + (size_t)list->na * t.a_registers;
     if (mask != UINT32_MAX || !jit_products_vectors(&t, how))
         make_one_by_one(&t, how, mask);
 }

@@ -9,25 +9,25 @@ struct jit_products_task {
     const struct ir_mma *mma;
     const struct jit_products *list;
     const uint32_t (*a)[32], (*b)[32]; /* registers of the area */
-    uint32_t (*sums)[32];
+    uint32_t (*const *tile)[32];
     unsigned a_registers, b_registers, sum_registers; /* of a fragment */
 };
 
 /*
- * jit_rt_products_vec.c; false: not a type of theirs, nothing is done. Of AVX-512 there are two
- * more, with instructions that add up several products: of bytes, and of bf16, too.
+ * jit_rt_products_vec.c. Of AVX-512 there are two more, with instructions that add up several
+ * products: of bytes, and of bf16, too.
  */
-bool jit_products_avx2(const struct jit_products_task *t);
-bool jit_products_avx512(const struct jit_products_task *t);
-bool jit_products_avx512_vnni(const struct jit_products_task *t);
-bool jit_products_avx512_bf16(const struct jit_products_task *t);
+void jit_products_avx2(const struct jit_products_task *t);
+void jit_products_avx512(const struct jit_products_task *t);
+void jit_products_avx512_vnni(const struct jit_products_task *t);
+void jit_products_avx512_bf16(const struct jit_products_task *t);
 
 /* jit_rt_products_x86.c: all lanes are there; false: nothing is done. */
 bool jit_products_vectors(const struct jit_products_task *t, uint32_t how);
 
 /* What generated code calls; jit_rt_mma() is one product. */
 void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
-                     const struct jit_products *list, uint32_t (*area)[32]);
+                     const struct jit_products *list, void *area);
 void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const void *src,
                 void *dst);
 

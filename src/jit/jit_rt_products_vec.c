@@ -7,7 +7,8 @@
  * vectors of four words of rows, and of 16 bytes.
  *
  * What is multiplied for one k are two numbers, or, with instructions that add up several products,
- * two words of them: of two bf16, of four bytes. Numbers of 8 bits are exact as bf16.
+ * two words of them: of two bf16, of four bytes. Numbers of 8 bits are exact as bf16. Integers are
+ * multiplied as f32 otherwise, and added to c at the end.
  */
 #include "jit/jit_rt_mma_vec.h"
 
@@ -24,13 +25,14 @@ enum {
     REGISTER_VECTORS = LANES / WIDTH, /* of a register */
     GROUPS_MAX = 2,                   /* of words in a row of a fragment */
     WORDS = 4,                        /* of a group */
-    PARTS_MAX = 4,                    /* that words are made of */
+    PARTS_MAX = 8,                    /* that words are made of */
+    EXACT_STEPS = 4,                  /* of integers: 4 * 64 products of 16 bits are exact in f32 */
     A_PART = ROW_VECTORS * WIDTH,     /* of a group of a */
     B_PART = COLUMNS                  /* of a word of b */
 };
 
 /* How numbers or words are multiplied and added. */
-enum how { FUSED, HALVES, BYTES, A_UNSIGNED, B_UNSIGNED };
+enum how { FUSED, INTEGERS, HALVES, BYTES, A_UNSIGNED, B_UNSIGNED };
 
 /* Prepared fragments. */
 struct ready {
@@ -117,7 +119,7 @@ INLINE void words_store(uint32_t *to, words x)
 
 INLINE unsigned parts_of(const struct element *e, enum how how)
 {
-    if (how == FUSED)
+    if (how == FUSED || how == INTEGERS)
         return 32 / e->box;
     return how == HALVES && e->box == 8 ? 2 : 1;
 }
@@ -131,7 +133,7 @@ INLINE floats halves_pack(floats first, floats second)
 INLINE void parts_get(const struct element *e, enum how how, words x, floats out[PER_WORD_MAX])
 {
     floats y[PER_WORD_MAX] = {V(setzero_ps)()};
-    if (how == FUSED) {
+    if (how == FUSED || how == INTEGERS) {
         widen(e, x, out);
     } else if (how == HALVES && e->box == 8) {
         widen(e, x, y);
@@ -162,7 +164,7 @@ INLINE void a_prepare(const struct element *e, enum how how, const uint32_t (*re
             parts_get(e, how, x, y);
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
-        V(store_ps)(to + (j)*A_PART, y[j]);
+        V(store_ps)(to + (j) * A_PART, y[j]);
             EACH_8(STORE)
 #undef STORE
         }
@@ -189,9 +191,10 @@ INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*re
     }
 }
 
-#define FUSED_TYPES(X)  X(F16) X(BF16) X(TF32) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
-#define HALVES_TYPES(X) X(BF16) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
-#define BYTES_TYPES(X)  X(S8) X(U8)
+#define FUSED_TYPES(X)   X(F16) X(BF16) X(TF32) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
+#define INTEGER_TYPES(X) X(S8) X(U8) X(S4) X(U4)
+#define HALVES_TYPES(X)  X(BF16) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
+#define BYTES_TYPES(X)   X(S8) X(U8)
 
 /* Fragments of one kind. */
 struct some {
@@ -227,6 +230,10 @@ struct some {
 #define HOW FUSED
 PREPARE(a_prepare_fused, FUSED_TYPES, A_PREPARE)
 PREPARE(b_prepare_fused, FUSED_TYPES, B_PREPARE)
+#undef HOW
+#define HOW INTEGERS
+PREPARE(a_prepare_integers, INTEGER_TYPES, A_PREPARE)
+PREPARE(b_prepare_integers, INTEGER_TYPES, B_PREPARE)
 #undef HOW
 
 #if defined(__AVX512BF16__)
@@ -324,7 +331,7 @@ INLINE floats add(enum how how, floats a, floats b, floats sum)
 }
 
 /* Lane t of each four, in all four. */
-#define QUAD(x, t) V(permute_ps)(x, (t)*0x55)
+#define QUAD(x, t) V(permute_ps)(x, (t) * 0x55)
 
 /* One fragment of a, from vector `first` of its rows on, with those of b of one tile or two. */
 INLINE void step_add(enum how how, struct ready *r, const struct jit_products_step *step,
@@ -335,7 +342,7 @@ INLINE void step_add(enum how how, struct ready *r, const struct jit_products_st
     for (unsigned i = 0; i < r->ngroups; i++, group += (size_t)r->nparts * A_PART) {
 #define ADD(v, t)                                                                                  \
     {                                                                                              \
-        floats x = QUAD(V(load_ps)(a + (v)*WIDTH), t);                                             \
+        floats x = QUAD(V(load_ps)(a + (v) * WIDTH), t);                                           \
         sum0[2 * (v)] = add(how, x, b00, sum0[2 * (v)]);                                           \
         sum0[2 * (v) + 1] = add(how, x, b01, sum0[2 * (v) + 1]);                                   \
         if (ntiles == 2) {                                                                         \
@@ -384,14 +391,51 @@ struct pass {
 
 INLINE uint32_t (*tile_of(const struct pass *p, unsigned tile))[LANES]
 {
-    return p->t->sums + (size_t)p->u->tile[tile] * p->t->sum_registers;
+    return p->t->tile[p->u->tile[tile]];
+}
+
+/* Adds what are whole numbers. */
+INLINE void integers_put(uint32_t (*tile)[LANES], unsigned first, const floats sum[8]){
+#define PUT(v)                                                                                     \
+    {                                                                                              \
+        uint32_t *to = sum_at(tile, first + (v), 2);                                               \
+        words even = V(cvttps_epi32)(sum[2 * (v)]), odd = V(cvttps_epi32)(sum[2 * (v) + 1]);       \
+        words_store(to, V(add_epi32)(words_load(to), even));                                       \
+        words_store(to + LANES, V(add_epi32)(words_load(to + LANES), odd));                        \
+    }
+    EACH_4(PUT)
+#undef PUT
+}
+
+INLINE void sums_zero(floats sum[8]){
+#define ZERO(i) sum[i] = V(setzero_ps)();
+    EACH_8(ZERO)
+#undef ZERO
 }
 
 /* The tiles from `tile` on, four vectors of their rows. */
+INLINE void integers_add(const struct pass *p, unsigned first, unsigned tile, unsigned ntiles)
+{
+    floats sum0[8], sum1[8];
+    for (unsigned s = 0; s < p->u->nsteps;) {
+        sums_zero(sum0);
+        sums_zero(sum1);
+        for (unsigned n = 0; n < EXACT_STEPS && s < p->u->nsteps; n++, s++)
+            step_add(INTEGERS, p->r, &p->u->step[s], first, tile, ntiles, sum0, sum1);
+        integers_put(tile_of(p, tile), first, sum0);
+        if (ntiles == 2)
+            integers_put(tile_of(p, 1), first, sum1);
+    }
+}
+
 INLINE void tiles_add(enum how how, enum ir_type type, const struct pass *p, unsigned first,
                       unsigned tile, unsigned ntiles)
 {
     floats sum0[8], sum1[8];
+    if (how == INTEGERS) {
+        integers_add(p, first, tile, ntiles);
+        return;
+    }
     sums_get(type, tile_of(p, tile), first, sum0);
     sums_get(type, tile_of(p, ntiles - 1), first, sum1);
     if (how == BYTES) {
@@ -539,6 +583,7 @@ UNITS_ADD(bytes_add, BYTES, IR_S32)
 UNITS_ADD(a_unsigned_add, A_UNSIGNED, IR_S32)
 UNITS_ADD(b_unsigned_add, B_UNSIGNED, IR_S32)
 
+/* false: not such a pair of types. */
 static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
 {
     if (ir_type_bits(a->type) != 8 || (a->type == IR_U8 && b->type == IR_U8))
@@ -570,20 +615,37 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
 
 #endif
 
-bool JIT_PRODUCTS(const struct jit_products_task *t)
+UNITS_ADD(integers_add_all, INTEGERS, IR_S32)
+
+static void integers_make(struct pass *p, const struct some *a, const struct some *b)
+{
+    const struct element e = element_of(a->type);
+    p->r->ngroups = a->nregs / 2;
+    p->r->nparts = parts_of(&e, INTEGERS);
+    a_prepare_integers(a, p->r);
+    b_prepare_integers(b, p->r);
+    integers_add_all(p, NULL);
+}
+
+static void floats_make(struct pass *p, const struct some *a, const struct some *b)
+{
+#if defined(__AVX512BF16__)
+    if (in_halves(p->t->mma, a, b)) {
+        halves_make(p, a, b);
+        return;
+    }
+#endif
+    fused_make(p, a, b, NULL);
+}
+
+void JIT_PRODUCTS(const struct jit_products_task *t)
 {
     struct ready ready;
     struct pass p = {.t = t, .r = &ready};
     const struct some a = {t->mma->a, t->list->na, t->a_registers, t->a};
     const struct some b = {t->mma->b, t->list->nb, t->b_registers, t->b};
-    if (!ir_type_is_float(a.type))
-        return bytes_make(&p, &a, &b);
-#if defined(__AVX512BF16__)
-    if (in_halves(t->mma, &a, &b)) {
-        halves_make(&p, &a, &b);
-        return true;
-    }
-#endif
-    fused_make(&p, &a, &b, NULL);
-    return true;
+    if (ir_type_is_float(a.type))
+        floats_make(&p, &a, &b);
+    else if (!bytes_make(&p, &a, &b))
+        integers_make(&p, &a, &b);
 }

@@ -217,8 +217,9 @@ enum hd_status jit_path_get(enum jit_path *out_path)
     return HD_OK;
 }
 
-/* ---- for LLVM, and part of what identifies cached code */
+/* ---- what is used: for LLVM, and part of what identifies cached code */
 
+static uint32_t used_set[JIT_AVX512 + 1]; /* by level */
 static char feature_text[JIT_AVX512 + 1][256];
 
 static void features_init(void)
@@ -228,7 +229,7 @@ static void features_init(void)
     if (jit_cpu_parse(hd_env("HEDDLE_CPU"), &cpu) == HD_OK)
         allowed = cpu.features | ~host_features(cpu.path);
     for (int p = JIT_GENERIC; p <= JIT_AVX512; p++) {
-        uint32_t set = host_features((enum jit_path)p) & allowed;
+        uint32_t set = used_set[p] = host_features((enum jit_path)p) & allowed;
         for (size_t i = 0; i < HD_COUNT_OF(features); i++) {
             char word[32];
             if (!(set >> i & 1) || !features[i].llvm[0])
@@ -239,10 +240,26 @@ static void features_init(void)
     }
 }
 
-const char *jit_features(enum jit_path path)
+static void features_known(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    assert((size_t)path < HD_COUNT_OF(feature_text));
     pthread_once(&once, features_init);
+}
+
+const char *jit_features(enum jit_path path)
+{
+    assert((size_t)path < HD_COUNT_OF(feature_text));
+    features_known();
     return feature_text[path];
+}
+
+bool jit_uses(enum jit_path path, const char *feature)
+{
+    features_known();
+    for (size_t i = 0; i < HD_COUNT_OF(features); i++) {
+        if (!strcmp(features[i].name, feature))
+            return used_set[path] >> i & 1;
+    }
+    assert(!"a feature of the list");
+    return false;
 }

@@ -97,6 +97,19 @@ def check_tensor(folder):
             ok("PASS" in result.stdout, f"{name}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
+def check_products(folder):
+    """The interpreter makes products one by one."""
+    everywhere = ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_SKIP_PASS": "gen_sums"},
+                  {"HEDDLE_SKIP_PASS": "gen_products"}, {"HEDDLE_FAULT": "jit.fast"})
+    for flags in (("-O3",), ("-O0", "-G")) if COMPILER == "nvcc" else (("-O2",),):
+        program = build(folder, "products", "80", flags)
+        want = run(program, HEDDLE_DEVICE="interp").stdout if program else ""
+        ok(want.count("cudaSuccess") == 12, f"products {flags}, interp", want)
+        for env in everywhere if program else ():
+            result = run(program, **env)
+            ok(result.stdout == want, f"products {flags}, {env or 'cpu'}", result.stdout + result.stderr + want)
+
+
 def check_tensor_cores(folder):
     """Products of several warps, and in tensor memory."""
     for name, arch in (("wgmma", "90a"), ("tcgen05", "100a"), ("tensor_memory", "100a")):
@@ -270,6 +283,7 @@ def main():
         check_program(folder, "thread_streams", "--default-stream", "per-thread")
         check_races_that_gpus_win(folder)
         check_tensor(folder)
+        check_products(folder)
         check_clusters(folder)
         check_faults(folder)
         check_deadlocks(folder)

@@ -239,6 +239,7 @@ struct gen {
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
     struct gen_run *products;       /* gen_products.c */
+    bool *in_place;                 /* gen_sums.c: by value id; NULL = none */
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
     unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
@@ -353,6 +354,10 @@ LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2]); /* the fir
 LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane); /* i32 */
 LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2]); /* the last one's */
 void gen_slots_create(struct gen *g);                               /* gen_slots.c */
+/* gen_sums.c: slots that a phi and the result that takes its turn share; `in_place` says whose. */
+void gen_sums_find(struct gen *g);
+bool gen_is_in_place(const struct gen *g, const struct ir_value *v);
+bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
 unsigned gen_components(const struct ir_shape *shape);

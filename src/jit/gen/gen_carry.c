@@ -194,7 +194,8 @@ static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value
 static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
 {
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
-    if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST))
+    if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST) ||
+        gen_is_in_place(g, v)) /* which is in the frame */
         return CARRY_NOT;
     if (g->body.by_region && g->cta_uniform[v->id])
         return CARRY_CTA;

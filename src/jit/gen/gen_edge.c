@@ -129,6 +129,8 @@ static void phi_sources_read(struct gen *g, uint32_t succ)
         if (phi->op != IR_OP_PHI || is_exit(g, to))
             break;
         const struct ir_value *v = phi->src[pred];
+        if (gen_have_same_place(g, v, phi->dst[0]))
+            continue;
         (void)gen_get_raw(g, v);
         if (gen_shape(g, v)->kind == IR_SHAPE_BASE_INDEX)
             (void)gen_get_raw(g, gen_shape(g, v)->index);
@@ -179,6 +181,8 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
             gen_unsupported(g, phi, "more than 256 phis in one block");
             break;
         }
+        if (gen_have_same_place(g, phi->src[pred], phi->dst[0]))
+            continue;
         vals[n++] =
             gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type, gen_shape(g, phi->dst[0]));
     }
@@ -188,6 +192,8 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
     ir_foreach_instr(phi, to) {
         if (phi->op != IR_OP_PHI || i == n)
             break;
+        if (gen_have_same_place(g, phi->src[pred], phi->dst[0]))
+            continue;
         bool keep = join || g->shapes.temporal[phi->dst[0]->id];
         if (twofold)
             keep_unless_taken(g, phi->dst[0], &vals[i], edge);

@@ -10,9 +10,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "jit/gen/gen_products.h"
 #include "jit/jit_products.h"
 
-enum { ROWS = 16, COLUMNS = 8, REGISTER_B = 4 * 2 * GEN_LANES, REGISTERS_MAX = 4 };
+enum { ROWS = GEN_TILE_ROWS, COLUMNS = GEN_TILE_COLUMNS, REGISTER_B = GEN_REGISTER_B };
 
 struct fragment {
     struct ir_value *const *reg;
@@ -40,37 +41,22 @@ struct gen_run {
     unsigned nchains, nproducts, ntiles;
 };
 
-/* Of a tile, in registers. */
-static unsigned a_registers(const struct ir_mma *mma)
-{
-    return ir_mma_registers(mma, 'a') / (mma->m / ROWS);
-}
-
-static unsigned b_registers(const struct ir_mma *mma)
-{
-    return ir_mma_registers(mma, 'b') / (mma->n / COLUMNS);
-}
-
-static unsigned sum_registers(const struct ir_mma *mma)
-{
-    return ir_mma_registers(mma, 'd') / (mma->m / ROWS * (mma->n / COLUMNS));
-}
-
-/* Dense, not scaled, of tiles, all in registers of 32 bits. */
-static bool is_made_of_tiles(const struct ir_mma *mma)
+bool gen_is_made_of_tiles(const struct ir_mma *mma)
 {
     const unsigned others = 1 << IR_MMA_SPARSE | 1 << IR_MMA_QUADS | 1 << IR_MMA_XOR |
                             1 << IR_MMA_AND | 1 << IR_MMA_MINUS | 1 << IR_MMA_SAT |
                             1 << IR_MMA_A_WINDOW | 1 << IR_MMA_B_WINDOW;
+    if (mma->a == IR_E2M1 && !(mma->flags >> IR_MMA_BYTES & 1))
+        return false;
     return !(mma->flags & others) && !mma->scales && mma->c == mma->d && mma->m % ROWS == 0 &&
-           mma->n % COLUMNS == 0 && ir_mma_register_bits(mma) == 32 &&
-           a_registers(mma) <= REGISTERS_MAX;
+           mma->n % COLUMNS == 0 && ir_mma_register_bits(mma) == 32 && gen_tile_a(mma) <= 4;
 }
 
 static uint64_t area_B(const struct gen_run *r)
 {
-    return REGISTER_B * ((uint64_t)r->a.n * a_registers(r->mma) + r->b.n * b_registers(r->mma) +
-                         (uint64_t)r->nchains * sum_registers(r->mma));
+    return JIT_PRODUCTS_HEAD_B +
+           REGISTER_B * ((uint64_t)r->a.n * gen_tile_a(r->mma) + r->b.n * gen_tile_b(r->mma) +
+                         (uint64_t)r->nchains * gen_tile_sums(r->mma));
 }
 
 static unsigned fragment_number(struct fragments *of, struct ir_value *const *reg, unsigned n)
@@ -109,7 +95,7 @@ bool gen_used_once(struct gen *g, const struct ir_value *v)
 /* The chain that has these sums, which nobody else wants; NULL: none. */
 static struct chain *chain_with(struct gen *g, struct gen_run *r, struct ir_value *const *c)
 {
-    unsigned n = sum_registers(r->mma);
+    unsigned n = gen_tile_sums(r->mma);
     for (unsigned i = 0; i < r->nchains; i++) {
         struct chain *chain = &r->chain[i];
         if (memcmp(chain->d, c, n * sizeof(*c)))
@@ -142,7 +128,7 @@ static bool product_add(struct gen *g, struct gen_run *r, const struct ir_instr 
     const struct ir_mma *mma = r->mma;
     const unsigned columns = mma->n / COLUMNS, tiles = mma->m / ROWS * columns;
     const unsigned na = ir_mma_registers(mma, 'a'), nb = ir_mma_registers(mma, 'b');
-    const unsigned nsums = sum_registers(mma);
+    const unsigned nsums = gen_tile_sums(mma);
     struct ir_value *const *c = in->src + na + nb;
     if (!has_room(r) || is_made_here(r, first, in->src, na + nb))
         return false;
@@ -158,9 +144,9 @@ static bool product_add(struct gen *g, struct gen_run *r, const struct ir_instr 
         }
         chain->d = in->dst + i * nsums;
         chain->a[chain->nsteps] = (uint16_t)fragment_number(
-            &r->a, in->src + i / columns * a_registers(mma), a_registers(mma));
+            &r->a, in->src + i / columns * gen_tile_a(mma), gen_tile_a(mma));
         chain->b[chain->nsteps++] = (uint16_t)fragment_number(
-            &r->b, in->src + na + i % columns * b_registers(mma), b_registers(mma));
+            &r->b, in->src + na + i % columns * gen_tile_b(mma), gen_tile_b(mma));
     }
     r->nproducts++, r->ntiles += tiles;
     return true;
@@ -278,26 +264,48 @@ static LLVMValueRef area(struct gen *g)
     return g->products_area;
 }
 
+/* A chain's own tile, or the place that its sums share (gen_sums.c). */
+static LLVMValueRef tile_place(struct gen *g, const struct gen_run *r, const struct chain *chain,
+                               LLVMValueRef own)
+{
+    LLVMValueRef shared = gen_sums_place(g, chain->c, chain->d, gen_tile_sums(r->mma));
+    return shared ? shared : own;
+}
+
+static void tile_finish(struct gen *g, const struct gen_run *r, const struct chain *chain,
+                        LLVMValueRef own)
+{
+    const unsigned n = gen_tile_sums(r->mma);
+    if (gen_sums_place(g, chain->c, chain->d, n)) {
+        gen_sums_changed(g, chain->d, n);
+        return;
+    }
+    for (unsigned k = 0; k < n; k++) {
+        LLVMValueRef from = gen_gep(g, own, (uint64_t)REGISTER_B * k);
+        gen_set(g, chain->d[k], gen_from_array(g, from, IR_B32));
+    }
+}
+
 static void run_make(struct gen *g, struct gen_run *r)
 {
-    const unsigned nsums = sum_registers(r->mma);
-    const uint64_t tile_B = (uint64_t)REGISTER_B * nsums;
+    const uint64_t tile_B = (uint64_t)REGISTER_B * gen_tile_sums(r->mma);
     LLVMValueRef at = area(g);
-    uint64_t words[2], sums_B = fragments_store(g, &r->a, at, 0);
+    uint64_t words[2], sums_B = fragments_store(g, &r->a, at, JIT_PRODUCTS_HEAD_B);
     memcpy(words, r->mma, sizeof(words));
     sums_B = fragments_store(g, &r->b, at, sums_B);
-    for (unsigned i = 0; i < r->nchains; i++)
-        registers_store(g, r->chain[i].c, nsums, at, sums_B + i * tile_B);
+    for (unsigned i = 0; i < r->nchains; i++) {
+        LLVMValueRef own = gen_gep(g, at, sums_B + i * tile_B);
+        LLVMValueRef place = tile_place(g, r, &r->chain[i], own);
+        if (place == own)
+            registers_store(g, r->chain[i].c, gen_tile_sums(r->mma), own, 0);
+        LLVMBuildStore(g->b, place, gen_gep(g, at, i * sizeof(uint64_t)));
+    }
     LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
     LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how,
                            gen_mask32(g),        list_constant(g, r),  at};
     gen_call_rt(g, "jit_rt_products", g->t->void_, args, HD_COUNT_OF(args));
-    for (unsigned i = 0; i < r->nchains; i++) {
-        for (unsigned k = 0; k < nsums; k++) {
-            LLVMValueRef from = gen_gep(g, at, sums_B + i * tile_B + (uint64_t)REGISTER_B * k);
-            gen_set(g, r->chain[i].d[k], gen_from_array(g, from, IR_B32));
-        }
-    }
+    for (unsigned i = 0; i < r->nchains; i++)
+        tile_finish(g, r, &r->chain[i], gen_gep(g, at, sums_B + i * tile_B));
 }
 
 bool gen_products(struct gen *g, const struct ir_instr *in)
@@ -307,7 +315,7 @@ bool gen_products(struct gen *g, const struct ir_instr *in)
             g->products_until = NULL;
         return true;
     }
-    if (!gen_does(g, GEN_PASS_PRODUCTS) || !is_made_of_tiles(ir_ext_mma(in)))
+    if (!gen_does(g, GEN_PASS_PRODUCTS) || !gen_is_made_of_tiles(ir_ext_mma(in)))
         return false;
     if (!g->products && !(g->products = hd_arena_array(&g->arena, struct gen_run, 1)))
         return false;

@@ -156,7 +156,8 @@ def all_tiles():
     f32 = [("bf16", 16, tame, "tame"), ("bf16", 16, edge, "at the edge"), ("bf16", 8, tame, "tame"), ("f16", 16, tame, "tame"), ("tf32", 8, tame, "tame")]
     made = [tiles(("f32", t, t, "f32"), k, element, name) for t, k, element, name in f32]
     made += [tiles(("f32", "e4m3", "e5m2", "f32"), 32, tame, "tame"), tiles(("f16", "f16", "f16", "f16"), 16, tame, "tame")]
-    return made + [tiles(("s32", a, b, "s32"), 32, tame, "any") for a in ("s8", "u8") for b in ("s8", "u8")]
+    made += [tiles(("s32", a, b, "s32"), 32, tame, "any") for a in ("s8", "u8") for b in ("s8", "u8")]
+    return made + [tiles(("s32", "s4", "u4", "s32"), 64, tame, "any"), tiles(("s32", "u4", "s4", "s32"), 32, tame, "any")]
 
 
 def forms():

@@ -1,0 +1,39 @@
+/* Products of tiles of 16 x 8: gen_products.c makes them, gen_sums.c finds a place for sums. */
+#ifndef HD_JIT_GEN_GEN_PRODUCTS_H
+#define HD_JIT_GEN_GEN_PRODUCTS_H
+
+#include "jit/gen/gen.h"
+
+enum { GEN_TILE_ROWS = 16, GEN_TILE_COLUMNS = 8, GEN_REGISTER_B = 4 * 2 * GEN_LANES };
+
+/* Registers of a tile's fragments. */
+static inline unsigned gen_tile_a(const struct ir_mma *mma)
+{
+    return ir_mma_registers(mma, 'a') / (mma->m / GEN_TILE_ROWS);
+}
+
+static inline unsigned gen_tile_b(const struct ir_mma *mma)
+{
+    return ir_mma_registers(mma, 'b') / (mma->n / GEN_TILE_COLUMNS);
+}
+
+static inline unsigned gen_tiles(const struct ir_mma *mma)
+{
+    return mma->m / GEN_TILE_ROWS * (mma->n / GEN_TILE_COLUMNS);
+}
+
+static inline unsigned gen_tile_sums(const struct ir_mma *mma)
+{
+    return ir_mma_registers(mma, 'd') / gen_tiles(mma);
+}
+
+/* Dense, not scaled, of tiles, all in registers of 32 bits. */
+bool gen_is_made_of_tiles(const struct ir_mma *mma);
+
+/* The tile in which c becomes d; NULL: they have no place in common. */
+LLVMValueRef gen_sums_place(struct gen *g, struct ir_value *const *c, struct ir_value *const *d,
+                            unsigned n);
+/* What is there has been changed: d is made. */
+void gen_sums_changed(struct gen *g, struct ir_value *const *d, unsigned n);
+
+#endif

@@ -3,8 +3,8 @@
  * jit_rt_products.c, as a constant list of numbers.
  *
  * Their fragments lie in an area, registers of 32 lanes one after the other: behind the addresses
- * of the tiles of sums those of a of 16 rows each, then those of b of 8 columns each. In a tile, 16 x
- * 8, c is replaced by d.
+ * of the tiles of sums those of a of 16 rows each, then those of b of 8 columns each. In a tile of
+ * 16 x 8 c is replaced by d.
  */
 #ifndef HD_JIT_JIT_PRODUCTS_H
 #define HD_JIT_JIT_PRODUCTS_H

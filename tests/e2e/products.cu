@@ -71,7 +71,7 @@ __global__ void with_barriers(uint32_t *out, int turns)
 /* As many turns as the warp's number says, in each turn of another loop. */
 __global__ void nested(uint32_t *out, int turns)
 {
-    float e[4] = {}, d[4];
+    float e[4] = {}, d[4] = {};
 #pragma unroll 1
     for (int k = 0; k < turns; k++) {
         for (int i = 0; i < 4; i++)

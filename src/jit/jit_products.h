@@ -2,9 +2,9 @@
  * Matrix products that are made together: what code of gen_products.c tells the helper of
  * jit_rt_products.c, as a constant list of numbers.
  *
- * Their fragments lie in an area, registers of 32 lanes one after the other: behind the addresses
- * of the tiles of sums those of a of 16 rows each, then those of b of 8 columns each. In a tile of
- * 16 x 8 c is replaced by d.
+ * An area starts with addresses of tiles of sums, 16 x 8, in which c is replaced by d, and of the
+ * fragments of a, of 16 rows each, and of b, of 8 columns. All are registers of 32 lanes one after
+ * the other, and in the area or elsewhere.
  */
 #ifndef HD_JIT_JIT_PRODUCTS_H
 #define HD_JIT_JIT_PRODUCTS_H
@@ -14,10 +14,15 @@
 enum {
     JIT_PRODUCTS_AREA_B = 49152,
     JIT_PRODUCTS_MAX = 128, /* of tiles */
-    JIT_PRODUCTS_HEAD_B = 8 * JIT_PRODUCTS_MAX,
     JIT_PRODUCTS_A_MAX = 32,
     JIT_PRODUCTS_B_MAX = 64,
     JIT_PRODUCTS_TILES = 2 /* of a unit */
+};
+
+struct jit_products_area {
+    uint32_t (*tile[JIT_PRODUCTS_MAX])[32];
+    const uint32_t (*a[JIT_PRODUCTS_A_MAX])[32];
+    const uint32_t (*b[JIT_PRODUCTS_B_MAX])[32];
 };
 
 /* One or two tiles to which products of the same fragments of a are added, one after the other. */

@@ -35,8 +35,8 @@ static void step_make(const struct jit_products_task *t, uint32_t how, uint32_t 
     uint64_t words[2];
     assert(na + nb + ns <= REGISTERS_MAX && ns <= SUMS_MAX);
     memcpy(words, &mma, sizeof(words));
-    memcpy(src, t->a + (size_t)a * na, na * sizeof(src[0]));
-    memcpy(src + na, t->b + (size_t)b * nb, nb * sizeof(src[0]));
+    memcpy(src, t->area->a[a], na * sizeof(src[0]));
+    memcpy(src + na, t->area->b[b], nb * sizeof(src[0]));
     memcpy(src + na + nb, tile, ns * sizeof(src[0]));
     jit_rt_mma(words[0], words[1], how, mask, src, dst);
     sums_take(mask, ns, (const uint32_t(*)[LANES])dst, tile);
@@ -48,13 +48,13 @@ static void make_one_by_one(const struct jit_products_task *t, uint32_t how, uin
     for (unsigned i = 0; i < t->list->nunits; i++, u = jit_products_next(u)) {
         for (unsigned s = 0; s < u->nsteps; s++) {
             for (unsigned k = 0; k < u->ntiles; k++)
-                step_make(t, how, mask, u->step[s].a, u->step[s].b[k], t->tile[u->tile[k]]);
+                step_make(t, how, mask, u->step[s].a, u->step[s].b[k], t->area->tile[u->tile[k]]);
         }
     }
 }
 
 void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
-                     const struct jit_products *list, void *area)
+                     const struct jit_products *list, const struct jit_products_area *area)
 {
     const uint64_t words[2] = {low, high};
     struct ir_mma mma;
@@ -62,12 +62,10 @@ void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
     const struct ir_mma tile = tile_of(&mma);
     struct jit_products_task t = {.mma = &mma,
                                   .list = list,
+                                  .area = area,
                                   .a_registers = ir_mma_registers(&tile, 'a'),
                                   .b_registers = ir_mma_registers(&tile, 'b'),
                                   .sum_registers = ir_mma_registers(&tile, 'd')};
-    t.tile = area;
-    t.a = (const uint32_t(*)[LANES])(const void *)((char *)area + JIT_PRODUCTS_HEAD_B);
-    t.b = t.a + (size_t)list->na * t.a_registers;
     if (mask != UINT32_MAX || !jit_products_vectors(&t, how))
         make_one_by_one(&t, how, mask);
 }

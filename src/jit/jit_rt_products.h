@@ -8,8 +8,7 @@
 struct jit_products_task {
     const struct ir_mma *mma;
     const struct jit_products *list;
-    const uint32_t (*a)[32], (*b)[32]; /* registers of the area */
-    uint32_t (*const *tile)[32];
+    const struct jit_products_area *area;
     unsigned a_registers, b_registers, sum_registers; /* of a fragment */
 };
 
@@ -27,7 +26,7 @@ bool jit_products_vectors(const struct jit_products_task *t, uint32_t how);
 
 /* What generated code calls; jit_rt_mma() is one product. */
 void jit_rt_products(uint64_t low, uint64_t high, uint32_t how, uint32_t mask,
-                     const struct jit_products *list, void *area);
+                     const struct jit_products *list, const struct jit_products_area *area);
 void jit_rt_mma(uint64_t low, uint64_t high, uint32_t how, uint32_t mask, const void *src,
                 void *dst);
 

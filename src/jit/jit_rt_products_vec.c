@@ -200,21 +200,21 @@ INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*re
 struct some {
     enum ir_type type;
     unsigned n, nregs;
-    const uint32_t (*regs)[LANES];
+    const uint32_t (*const *of)[LANES];
 };
 
 #define A_PREPARE(type)                                                                            \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
         for (unsigned i = 0; i < s->n; i++)                                                        \
-            a_prepare(&e, HOW, s->regs + (size_t)i * s->nregs, s->nregs, ready_a(r, i));           \
+            a_prepare(&e, HOW, s->of[i], s->nregs, ready_a(r, i));           \
         return;                                                                                    \
     }
 #define B_PREPARE(type)                                                                            \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
         for (unsigned i = 0; i < s->n; i++)                                                        \
-            b_prepare(&e, HOW, s->regs + (size_t)i * s->nregs, s->nregs, ready_b(r, i));           \
+            b_prepare(&e, HOW, s->of[i], s->nregs, ready_b(r, i));           \
         return;                                                                                    \
     }
 #define PREPARE(name, TYPES, CASE)                                                                 \
@@ -391,7 +391,7 @@ struct pass {
 
 INLINE uint32_t (*tile_of(const struct pass *p, unsigned tile))[LANES]
 {
-    return p->t->tile[p->u->tile[tile]];
+    return p->t->area->tile[p->u->tile[tile]];
 }
 
 /* Adds what are whole numbers. */
@@ -478,13 +478,15 @@ INLINE void unit_add(enum how how, enum ir_type type, const struct pass *p)
 enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
 
 /* Is one of these, apart from zero, below its limit? */
-static bool halves_are_small(const uint32_t (*regs)[LANES], unsigned n)
+static bool halves_are_small(const struct some *s)
 {
     __mmask32 small = 0;
-    for (unsigned i = 0; i < n * REGISTER_VECTORS; i++) {
-        words x = AND(words_load(regs[0] + (size_t)i * WIDTH), all(0x7fff7fff));
-        x = _mm512_sub_epi16(x, _mm512_set1_epi16(1)); /* zero becomes the largest */
-        small |= _mm512_cmplt_epu16_mask(x, _mm512_set1_epi16(HALF_MIN - 1));
+    for (unsigned i = 0; i < s->n && s->type == IR_BF16; i++) {
+        for (unsigned k = 0; k < s->nregs * REGISTER_VECTORS; k++) {
+            words x = AND(words_load(s->of[i][0] + (size_t)k * WIDTH), all(0x7fff7fff));
+            x = _mm512_sub_epi16(x, _mm512_set1_epi16(1)); /* zero becomes the largest */
+            small |= _mm512_cmplt_epu16_mask(x, _mm512_set1_epi16(HALF_MIN - 1));
+        }
     }
     return small != 0;
 }
@@ -497,12 +499,6 @@ static bool sums_are_small(uint32_t (*regs)[LANES], unsigned n)
         small |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(x, all(1)), all(SUM_MIN - 1));
     }
     return small != 0;
-}
-
-static bool factors_are_small(const struct some *a, const struct some *b)
-{
-    return (a->type == IR_BF16 && halves_are_small(a->regs, a->n * a->nregs)) ||
-           (b->type == IR_BF16 && halves_are_small(b->regs, b->n * b->nregs));
 }
 
 static bool unit_is_small(const struct pass *p)
@@ -572,7 +568,7 @@ static void halves_make(struct pass *p, const struct some *a, const struct some 
 
 static bool in_halves(const struct ir_mma *mma, const struct some *a, const struct some *b)
 {
-    return mma->d == IR_F32 && mma->a != IR_F16 && mma->a != IR_TF32 && !factors_are_small(a, b);
+    return mma->d == IR_F32 && mma->a != IR_F16 && mma->a != IR_TF32 && !halves_are_small(a) && !halves_are_small(b);
 }
 
 #endif
@@ -642,8 +638,8 @@ void JIT_PRODUCTS(const struct jit_products_task *t)
 {
     struct ready ready;
     struct pass p = {.t = t, .r = &ready};
-    const struct some a = {t->mma->a, t->list->na, t->a_registers, t->a};
-    const struct some b = {t->mma->b, t->list->nb, t->b_registers, t->b};
+    const struct some a = {t->mma->a, t->list->na, t->a_registers, t->area->a};
+    const struct some b = {t->mma->b, t->list->nb, t->b_registers, t->area->b};
     if (ir_type_is_float(a.type))
         floats_make(&p, &a, &b);
     else if (!bytes_make(&p, &a, &b))

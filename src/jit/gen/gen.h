@@ -52,6 +52,9 @@ struct gen_held {
     const struct ir_value *value[GEN_FEW];
 };
 
+/* Who has made the slots of a value. */
+enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
+
 struct region;  /* gen_serial.c */
 struct gen_run; /* gen_products.c */
 
@@ -239,7 +242,7 @@ struct gen {
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
     struct gen_run *products;       /* gen_products.c */
-    bool *in_place;                 /* gen_sums.c: by value id; NULL = none */
+    enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
     unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
@@ -354,8 +357,10 @@ LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2]); /* the fir
 LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane); /* i32 */
 LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2]); /* the last one's */
 void gen_slots_create(struct gen *g);                               /* gen_slots.c */
-/* gen_sums.c: slots that a phi and the result that takes its turn share; `in_place` says whose. */
-void gen_sums_find(struct gen *g);
+/* gen_sums.c: who has slots that others fill, or that a phi and the result that takes its turn
+ * share; the latter are in the frame if warps stop. */
+void gen_places_find(struct gen *g);
+bool gen_has_place(const struct gen *g, const struct ir_value *v);
 bool gen_is_in_place(const struct gen *g, const struct ir_value *v);
 bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
 /* Where a component lives in frame memory; used to save and restore around stops. */
@@ -500,6 +505,8 @@ bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
 void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 /* gen_products.c: makes a product and those behind it, or it was made with one; false: neither. */
 bool gen_products(struct gen *g, const struct ir_instr *in);
+/* Finds g->uses; false: no memory. */
+bool gen_uses_find(struct gen *g);
 /* Is it one operand of one instruction? Memory may run out: no. */
 bool gen_used_once(struct gen *g, const struct ir_value *v);
 /*

@@ -54,7 +54,7 @@ bool gen_is_made_of_tiles(const struct ir_mma *mma)
 
 static uint64_t area_B(const struct gen_run *r)
 {
-    return JIT_PRODUCTS_HEAD_B +
+    return sizeof(struct jit_products_area) +
            REGISTER_B * ((uint64_t)r->a.n * gen_tile_a(r->mma) + r->b.n * gen_tile_b(r->mma) +
                          (uint64_t)r->nchains * gen_tile_sums(r->mma));
 }
@@ -85,11 +85,14 @@ static bool is_made_here(const struct gen_run *r, const struct ir_instr *first,
     return false;
 }
 
+bool gen_uses_find(struct gen *g)
+{
+    return g->uses.first || ir_uses_compute(g->func, &g->arena, &g->uses) == HD_OK;
+}
+
 bool gen_used_once(struct gen *g, const struct ir_value *v)
 {
-    if (!g->uses.first && ir_uses_compute(g->func, &g->arena, &g->uses) != HD_OK)
-        return false;
-    return g->uses.first[v->id + 1] - g->uses.first[v->id] == 1;
+    return gen_uses_find(g) && g->uses.first[v->id + 1] - g->uses.first[v->id] == 1;
 }
 
 /* The chain that has these sums, which nobody else wants; NULL: none. */
@@ -247,14 +250,19 @@ static void registers_store(struct gen *g, struct ir_value *const *reg, unsigned
     }
 }
 
-static uint64_t fragments_store(struct gen *g, const struct fragments *of, LLVMValueRef area,
-                                uint64_t at_B)
+/* Stores registers that have no place of their own at *at_B; gives their address to the area. */
+static void fragments_store(struct gen *g, const struct fragments *of, LLVMValueRef area,
+                            uint64_t address_B, uint64_t *at_B)
 {
     for (unsigned i = 0; i < of->n; i++) {
-        registers_store(g, of->of[i].reg, of->of[i].n, area, at_B);
-        at_B += (uint64_t)REGISTER_B * of->of[i].n;
+        LLVMValueRef place = gen_fragment_place(g, of->of[i].reg, of->of[i].n);
+        if (!place) {
+            place = gen_gep(g, area, *at_B);
+            registers_store(g, of->of[i].reg, of->of[i].n, place, 0);
+            *at_B += (uint64_t)REGISTER_B * of->of[i].n;
+        }
+        LLVMBuildStore(g->b, place, gen_gep(g, area, address_B + i * sizeof(void *)));
     }
-    return at_B;
 }
 
 static LLVMValueRef area(struct gen *g)
@@ -277,7 +285,7 @@ static void tile_finish(struct gen *g, const struct gen_run *r, const struct cha
 {
     const unsigned n = gen_tile_sums(r->mma);
     if (gen_sums_place(g, chain->c, chain->d, n)) {
-        gen_sums_changed(g, chain->d, n);
+        gen_place_changed(g, chain->d, n);
         return;
     }
     for (unsigned k = 0; k < n; k++) {
@@ -290,15 +298,16 @@ static void run_make(struct gen *g, struct gen_run *r)
 {
     const uint64_t tile_B = (uint64_t)REGISTER_B * gen_tile_sums(r->mma);
     LLVMValueRef at = area(g);
-    uint64_t words[2], sums_B = fragments_store(g, &r->a, at, JIT_PRODUCTS_HEAD_B);
+    uint64_t words[2], sums_B = sizeof(struct jit_products_area);
     memcpy(words, r->mma, sizeof(words));
-    sums_B = fragments_store(g, &r->b, at, sums_B);
+    fragments_store(g, &r->a, at, offsetof(struct jit_products_area, a), &sums_B);
+    fragments_store(g, &r->b, at, offsetof(struct jit_products_area, b), &sums_B);
     for (unsigned i = 0; i < r->nchains; i++) {
         LLVMValueRef own = gen_gep(g, at, sums_B + i * tile_B);
         LLVMValueRef place = tile_place(g, r, &r->chain[i], own);
         if (place == own)
             registers_store(g, r->chain[i].c, gen_tile_sums(r->mma), own, 0);
-        LLVMBuildStore(g->b, place, gen_gep(g, at, i * sizeof(uint64_t)));
+        LLVMBuildStore(g->b, place, gen_gep(g, at, i * sizeof(void *)));
     }
     LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
     LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how,

@@ -1,4 +1,4 @@
-/* Products of tiles of 16 x 8: gen_products.c makes them, gen_sums.c finds a place for sums. */
+/* Products of tiles of 16 x 8: gen_products.c makes them, gen_sums.c finds places for them. */
 #ifndef HD_JIT_GEN_GEN_PRODUCTS_H
 #define HD_JIT_GEN_GEN_PRODUCTS_H
 
@@ -33,7 +33,11 @@ bool gen_is_made_of_tiles(const struct ir_mma *mma);
 /* The tile in which c becomes d; NULL: they have no place in common. */
 LLVMValueRef gen_sums_place(struct gen *g, struct ir_value *const *c, struct ir_value *const *d,
                             unsigned n);
-/* What is there has been changed: d is made. */
-void gen_sums_changed(struct gen *g, struct ir_value *const *d, unsigned n);
+/* Where the results of an ldmatrix belong, one after the other; NULL: in slots of their own. */
+LLVMValueRef gen_loaded_place(const struct gen *g, const struct ir_instr *in);
+/* Registers of a fragment in memory, as they were loaded; NULL: they are not. */
+LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsigned n);
+/* What is in the slots has been changed: values are made. */
+void gen_place_changed(struct gen *g, struct ir_value *const *d, unsigned n);
 
 #endif

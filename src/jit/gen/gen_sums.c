@@ -9,6 +9,8 @@
  *
  * They can share them as nobody but the product reads the phi, which is over when the result is
  * there; and all living lanes are together, so none keeps an old result while others go on.
+ *
+ * What ldmatrix loads for products has slots one after the other, too, which it fills itself.
  */
 #include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_products.h"
@@ -91,7 +93,7 @@ static void share(struct gen *g, struct ir_value *const *c, struct ir_value *con
                 h || i ? gen_gep(g, tile, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2) : tile;
             g->slots[c[i]->id].ptr[h] = g->slots[d[i]->id].ptr[h] = at;
         }
-        g->in_place[c[i]->id] = g->in_place[d[i]->id] = true;
+        g->place_of[c[i]->id] = g->place_of[d[i]->id] = GEN_SHARED;
     }
 }
 
@@ -117,22 +119,80 @@ static void product_find(struct gen *g, const struct ir_instr *in)
         tile_find(g, in, c + t * n, in->dst + t * n, n);
 }
 
-void gen_sums_find(struct gen *g)
+/* ---- ldmatrix */
+
+/* Does a product read it? */
+static bool is_factor(const struct gen *g, const struct ir_value *v)
 {
-    if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || gen_pairs(g))
+    for (uint32_t u = g->uses.first[v->id]; u < g->uses.first[v->id + 1]; u++) {
+        if (g->uses.users[u]->op == IR_OP_MMA)
+            return true;
+    }
+    return false;
+}
+
+static void loaded_find(struct gen *g, const struct ir_instr *in)
+{
+    if (!is_factor(g, in->dst[0]) || !lanes_are_together(g, in->block))
         return;
-    g->in_place = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
-    for (uint32_t b = 0; g->in_place && b < g->func->nblocks; b++) {
+    for (unsigned i = 0; i < in->ndst; i++) {
+        if (gen_shape(g, in->dst[i])->kind != IR_SHAPE_VARYING ||
+            (g->shapes.temporal && g->shapes.temporal[in->dst[i]->id]))
+            return;
+    }
+    LLVMTypeRef type = LLVMArrayType2(g->t->i8, (uint64_t)in->ndst * GEN_REGISTER_B);
+    LLVMValueRef place = gen_alloca(g, type, 64, "");
+    for (unsigned i = 0; i < in->ndst; i++) {
+        for (unsigned h = 0; h < 2; h++)
+            g->slots[in->dst[i]->id].ptr[h] =
+                gen_gep(g, place, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2);
+        g->place_of[in->dst[i]->id] = GEN_LOADED;
+    }
+}
+
+static bool is_loaded(const struct gen *g, const struct ir_value *v)
+{
+    return g->place_of && g->place_of[v->id] == GEN_LOADED;
+}
+
+LLVMValueRef gen_loaded_place(const struct gen *g, const struct ir_instr *in)
+{
+    return is_loaded(g, in->dst[0]) ? g->slots[in->dst[0]->id].ptr[0] : NULL;
+}
+
+LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_loaded(g, reg[i]) || reg[i]->instr != reg[0]->instr ||
+            reg[i]->index != reg[0]->index + i)
+            return NULL;
+    }
+    return g->slots[reg[0]->id].ptr[0];
+}
+
+void gen_places_find(struct gen *g)
+{
+    if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || gen_pairs(g) || !gen_uses_find(g))
+        return;
+    g->place_of = hd_arena_array(&g->arena, enum gen_place_of, g->func->nvalues + 1);
+    for (uint32_t b = 0; g->place_of && b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
             if (in->op == IR_OP_MMA)
                 product_find(g, in);
+            if (in->op == IR_OP_LDMATRIX)
+                loaded_find(g, in);
         }
     }
 }
 
+bool gen_has_place(const struct gen *g, const struct ir_value *v)
+{
+    return g->place_of && g->place_of[v->id] != GEN_PLACED_BY_SLOTS;
+}
+
 bool gen_is_in_place(const struct gen *g, const struct ir_value *v)
 {
-    return g->in_place && g->in_place[v->id];
+    return g->place_of && g->place_of[v->id] == GEN_SHARED;
 }
 
 bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b)
@@ -150,7 +210,7 @@ LLVMValueRef gen_sums_place(struct gen *g, struct ir_value *const *c, struct ir_
     return g->slots[c[0]->id].ptr[0];
 }
 
-void gen_sums_changed(struct gen *g, struct ir_value *const *d, unsigned n)
+void gen_place_changed(struct gen *g, struct ir_value *const *d, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         g->generated[d[i]->id] = true;

@@ -31,8 +31,9 @@ enum {
     B_PART = COLUMNS                  /* of a word of b */
 };
 
-/* How numbers or words are multiplied and added. */
-enum how { FUSED, INTEGERS, HALVES, BYTES, A_UNSIGNED, B_UNSIGNED };
+/* How numbers or words are multiplied and added: f32, in sums of floats or of integers; words of
+ * two bf16, or of what bf16 has exactly; words of four bytes. */
+enum how { FUSED, INTEGERS, HALVES, SMALLS, BYTES, A_UNSIGNED, B_UNSIGNED };
 
 /* Prepared fragments. */
 struct ready {
@@ -62,6 +63,14 @@ INLINE floats four(const float *from)
     return _mm512_broadcast_f32x4(_mm_loadu_ps(from));
 }
 
+/* A comparison looks at two vectors. */
+INLINE bool some_are_nan(const floats x[8])
+{
+#define UNORDERED(i) _mm512_cmp_ps_mask(x[i], x[(i) + 1], _CMP_UNORD_Q)
+    return (UNORDERED(0) | UNORDERED(2) | UNORDERED(4) | UNORDERED(6)) != 0;
+#undef UNORDERED
+}
+
 /* The words of a register by t, then by the parity of the column, then by column. */
 INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
 {
@@ -87,6 +96,15 @@ INLINE void eights_store(floats x, float *to, size_t step)
 INLINE floats four(const float *from)
 {
     return _mm256_broadcast_ps((const __m128 *)(const void *)from);
+}
+
+INLINE bool some_are_nan(const floats x[8])
+{
+#define UNORDERED(i) _mm256_cmp_ps(x[i], x[(i) + 1], _CMP_UNORD_Q)
+    floats low = _mm256_or_ps(UNORDERED(0), UNORDERED(2));
+    floats high = _mm256_or_ps(UNORDERED(4), UNORDERED(6));
+    return _mm256_movemask_ps(_mm256_or_ps(low, high)) != 0;
+#undef UNORDERED
 }
 
 INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
@@ -121,7 +139,7 @@ INLINE unsigned parts_of(const struct element *e, enum how how)
 {
     if (how == FUSED || how == INTEGERS)
         return 32 / e->box;
-    return how == HALVES && e->box == 8 ? 2 : 1;
+    return how == SMALLS ? 2 : 1;
 }
 
 /* Two f32 that bf16 has exactly; the upper half of a word is multiplied first. */
@@ -135,7 +153,7 @@ INLINE void parts_get(const struct element *e, enum how how, words x, floats out
     floats y[PER_WORD_MAX] = {V(setzero_ps)()};
     if (how == FUSED || how == INTEGERS) {
         widen(e, x, out);
-    } else if (how == HALVES && e->box == 8) {
+    } else if (how == SMALLS) {
         widen(e, x, y);
         out[0] = halves_pack(y[0], y[1]);
         out[1] = halves_pack(y[2], y[3]);
@@ -159,8 +177,6 @@ INLINE void a_prepare(const struct element *e, enum how how, const uint32_t (*re
             words x = words_load(from + v % REGISTER_VECTORS * WIDTH);
             floats y[PER_WORD_MAX] = {V(setzero_ps)()};
             float *to = out + (size_t)group * parts * A_PART + v * WIDTH;
-            if (how == BYTES)
-                x = XOR(x, all(0x80808080));
             parts_get(e, how, x, y);
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
@@ -193,7 +209,8 @@ INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*re
 
 #define FUSED_TYPES(X)   X(F16) X(BF16) X(TF32) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
 #define INTEGER_TYPES(X) X(S8) X(U8) X(S4) X(U4)
-#define HALVES_TYPES(X)  X(BF16) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
+#define HALVES_TYPES(X)  X(BF16)
+#define SMALL_TYPES(X)   X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
 #define BYTES_TYPES(X)   X(S8) X(U8)
 
 /* Fragments of one kind. */
@@ -207,14 +224,14 @@ struct some {
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
         for (unsigned i = 0; i < s->n; i++)                                                        \
-            a_prepare(&e, HOW, s->of[i], s->nregs, ready_a(r, i));           \
+            a_prepare(&e, HOW, s->of[i], s->nregs, ready_a(r, i));                                 \
         return;                                                                                    \
     }
 #define B_PREPARE(type)                                                                            \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
         for (unsigned i = 0; i < s->n; i++)                                                        \
-            b_prepare(&e, HOW, s->of[i], s->nregs, ready_b(r, i));           \
+            b_prepare(&e, HOW, s->of[i], s->nregs, ready_b(r, i));                                 \
         return;                                                                                    \
     }
 #define PREPARE(name, TYPES, CASE)                                                                 \
@@ -238,18 +255,17 @@ PREPARE(b_prepare_integers, INTEGER_TYPES, B_PREPARE)
 
 #if defined(__AVX512BF16__)
 #define HOW HALVES
-PREPARE(a_prepare_halves, HALVES_TYPES, A_PREPARE)
 PREPARE(b_prepare_halves, HALVES_TYPES, B_PREPARE)
+#undef HOW
+#define HOW SMALLS
+PREPARE(a_prepare_smalls, SMALL_TYPES, A_PREPARE)
+PREPARE(b_prepare_smalls, SMALL_TYPES, B_PREPARE)
 #undef HOW
 #endif
 
 #if defined(__AVX512VNNI__)
-#define HOW A_UNSIGNED
-PREPARE(a_prepare_bytes, BYTES_TYPES, A_PREPARE)
-PREPARE(b_prepare_bytes, BYTES_TYPES, B_PREPARE)
-#undef HOW
 #define HOW BYTES
-PREPARE(a_prepare_lifted, BYTES_TYPES, A_PREPARE)
+PREPARE(b_prepare_bytes, BYTES_TYPES, B_PREPARE)
 #undef HOW
 
 static void excess_find(struct ready *r, unsigned n)
@@ -305,12 +321,73 @@ INLINE
     }
 
 /* f16 sums are rounded behind each product. */
-INLINE void sums_round(floats sum[8]){
+INLINE void sums_round(floats sum[8])
+{
 #define ROUND(v)                                                                                   \
     halves_split(halves_join(sum[2 * (v)], sum[2 * (v) + 1]), &sum[2 * (v)], &sum[2 * (v) + 1]);
     EACH_4(ROUND)
 #undef ROUND
 }
+
+/* ---- flushing: VDPBF16PS takes denormals for zeros, and makes zeros of them */
+
+/*
+ * Products of numbers of 2^-56 and more are multiples of 2^-126, as their last bits are 2^-63. So
+ * are sums of 2^-103 and more, and what is added up of both, which thus is never denormal.
+ */
+enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
+
+#if defined(__AVX512F__)
+
+/* Twice a number less one has no sign, and makes zero the largest: so the least of all tells. */
+INLINE words least_half(words least, const uint32_t *from)
+{
+    words x = words_load(from);
+    x = _mm512_sub_epi16(_mm512_add_epi16(x, x), _mm512_set1_epi16(1));
+    return _mm512_min_epu16(least, x);
+}
+
+INLINE words least_sum(floats a, floats b)
+{
+    words x = TO_WORDS(a), y = TO_WORDS(b);
+    return _mm512_min_epu32(_mm512_sub_epi32(_mm512_add_epi32(x, x), all(1)),
+                            _mm512_sub_epi32(_mm512_add_epi32(y, y), all(1)));
+}
+
+/* Is one of the sums, apart from zero, below its limit? */
+INLINE bool sums_are_small(const floats sum[8])
+{
+    words x = _mm512_min_epu32(least_sum(sum[0], sum[1]), least_sum(sum[2], sum[3]));
+    words y = _mm512_min_epu32(least_sum(sum[4], sum[5]), least_sum(sum[6], sum[7]));
+    return _mm512_cmplt_epu32_mask(_mm512_min_epu32(x, y), all(2 * SUM_MIN - 1)) != 0;
+}
+
+#else
+
+INLINE bool sums_are_small(const floats sum[8])
+{
+    (void)sum;
+    return false; /* nothing flushes them */
+}
+
+#endif
+
+#if defined(__AVX512BF16__)
+
+static bool halves_are_small(const struct some *s)
+{
+    words low = all(UINT32_MAX), high = low;
+    for (unsigned i = 0; i < s->n; i++) {
+        for (unsigned k = 0; k < s->nregs; k++) {
+            low = least_half(low, s->of[i][k]);
+            high = least_half(high, s->of[i][k] + WIDTH);
+        }
+    }
+    low = _mm512_min_epu16(low, high);
+    return _mm512_cmplt_epu16_mask(low, _mm512_set1_epi16(2 * HALF_MIN - 1)) != 0;
+}
+
+#endif
 
 /* ---- units */
 
@@ -318,7 +395,7 @@ INLINE floats add(enum how how, floats a, floats b, floats sum)
 {
     (void)how;
 #if defined(__AVX512BF16__)
-    if (how == HALVES)
+    if (how == HALVES || how == SMALLS)
         return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 #endif
 #if defined(__AVX512VNNI__)
@@ -330,19 +407,51 @@ INLINE floats add(enum how how, floats a, floats b, floats sum)
     return V(fmadd_ps)(a, b, sum);
 }
 
+struct pass {
+    const struct jit_products_task *t;
+    struct ready *r;
+    const struct jit_products_unit *u;
+};
+
+/* Words of a register of a are used as they are but for what makes them unsigned, or changes the
+ * halves' places. */
+INLINE bool is_direct(enum how how)
+{
+    return how >= HALVES && how != SMALLS;
+}
+
 /* Lane t of each four, in all four. */
-#define QUAD(x, t) V(permute_ps)(x, (t) * 0x55)
+INLINE floats quad(enum how how, floats x, unsigned t)
+{
+#if defined(__AVX512F__)
+    if (how == BYTES)
+        x = TO_FLOATS(XOR(TO_WORDS(x), all(0x80808080)));
+    if (how == HALVES) {
+        words order = all(0x01000302 + 0x04040404 * t);
+        return TO_FLOATS(_mm512_shuffle_epi8(TO_WORDS(x), order));
+    }
+#endif
+#define PERMUTE(i)                                                                                 \
+    if (t == (i))                                                                                  \
+        return V(permute_ps)(x, (i) * 0x55);
+    EACH_4(PERMUTE)
+#undef PERMUTE
+    return x;
+}
 
 /* One fragment of a, from vector `first` of its rows on, with those of b of one tile or two. */
-INLINE void step_add(enum how how, struct ready *r, const struct jit_products_step *step,
+INLINE void step_add(enum how how, const struct pass *p, const struct jit_products_step *step,
                      unsigned first, unsigned tile, unsigned ntiles, floats sum0[8], floats sum1[8])
 {
-    const float *group = ready_a(r, step->a) + first * WIDTH;
+    struct ready *r = p->r;
+    const void *loaded = p->t->area->a[step->a];
+    const float *group = is_direct(how) ? loaded : ready_a(r, step->a);
+    group += first * WIDTH;
     const float *b0 = ready_b(r, step->b[tile]), *b1 = ready_b(r, step->b[1]);
     for (unsigned i = 0; i < r->ngroups; i++, group += (size_t)r->nparts * A_PART) {
 #define ADD(v, t)                                                                                  \
     {                                                                                              \
-        floats x = QUAD(V(load_ps)(a + (v) * WIDTH), t);                                           \
+        floats x = quad(how, V(loadu_ps)(a + (v) * WIDTH), t);                                     \
         sum0[2 * (v)] = add(how, x, b00, sum0[2 * (v)]);                                           \
         sum0[2 * (v) + 1] = add(how, x, b01, sum0[2 * (v) + 1]);                                   \
         if (ntiles == 2) {                                                                         \
@@ -383,12 +492,6 @@ INLINE void excess_subtract(struct ready *r, const struct jit_products_unit *u, 
 #undef SUBTRACT
 }
 
-struct pass {
-    const struct jit_products_task *t;
-    struct ready *r;
-    const struct jit_products_unit *u;
-};
-
 INLINE uint32_t (*tile_of(const struct pass *p, unsigned tile))[LANES]
 {
     return p->t->area->tile[p->u->tile[tile]];
@@ -421,29 +524,32 @@ INLINE void integers_add(const struct pass *p, unsigned first, unsigned tile, un
         sums_zero(sum0);
         sums_zero(sum1);
         for (unsigned n = 0; n < EXACT_STEPS && s < p->u->nsteps; n++, s++)
-            step_add(INTEGERS, p->r, &p->u->step[s], first, tile, ntiles, sum0, sum1);
+            step_add(INTEGERS, p, &p->u->step[s], first, tile, ntiles, sum0, sum1);
         integers_put(tile_of(p, tile), first, sum0);
         if (ntiles == 2)
             integers_put(tile_of(p, 1), first, sum1);
     }
 }
 
-INLINE void tiles_add(enum how how, enum ir_type type, const struct pass *p, unsigned first,
+/* False: they cannot be added in this way, nothing is done. */
+INLINE bool tiles_add(enum how how, enum ir_type type, const struct pass *p, unsigned first,
                       unsigned tile, unsigned ntiles)
 {
     floats sum0[8], sum1[8];
     if (how == INTEGERS) {
         integers_add(p, first, tile, ntiles);
-        return;
+        return true;
     }
     sums_get(type, tile_of(p, tile), first, sum0);
     sums_get(type, tile_of(p, ntiles - 1), first, sum1);
+    if ((how == HALVES || how == SMALLS) && (sums_are_small(sum0) || sums_are_small(sum1)))
+        return false;
     if (how == BYTES) {
         excess_subtract(p->r, p->u, tile, sum0);
         excess_subtract(p->r, p->u, ntiles - 1, sum1);
     }
     for (unsigned s = 0; s < p->u->nsteps; s++) {
-        step_add(how, p->r, &p->u->step[s], first, tile, ntiles, sum0, sum1);
+        step_add(how, p, &p->u->step[s], first, tile, ntiles, sum0, sum1);
         if (type == IR_F16) {
             sums_round(sum0);
             sums_round(sum1);
@@ -452,62 +558,21 @@ INLINE void tiles_add(enum how how, enum ir_type type, const struct pass *p, uns
     sums_put(type, tile_of(p, tile), first, sum0);
     if (ntiles == 2)
         sums_put(type, tile_of(p, 1), first, sum1);
+    return true;
 }
 
-/* Where there are registers for sixteen sums, two tiles go together. */
-INLINE void unit_add(enum how how, enum ir_type type, const struct pass *p)
+/* Where there are registers for sixteen sums, two tiles go together, and all rows. */
+INLINE bool unit_add(enum how how, enum ir_type type, const struct pass *p)
 {
+    if (WIDTH == 16)
+        return p->u->ntiles == 2 ? tiles_add(how, type, p, 0, 0, 2)
+                                 : tiles_add(how, type, p, 0, 0, 1);
     for (unsigned first = 0; first < ROW_VECTORS; first += 4) {
-        if (WIDTH == 16 && p->u->ntiles == 2) {
-            tiles_add(how, type, p, first, 0, 2);
-            continue;
-        }
         for (unsigned tile = 0; tile < p->u->ntiles; tile++)
             tiles_add(how, type, p, first, tile, 1);
     }
+    return true;
 }
-
-/* ---- flushing: VDPBF16PS takes denormals for zeros, and makes zeros of them */
-
-#if defined(__AVX512BF16__)
-
-/*
- * Products of numbers of 2^-56 and more are multiples of 2^-126, as their last bits are 2^-63. So
- * are sums of 2^-103 and more, and what is added up of both, which thus is never denormal.
- */
-enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
-
-/* Is one of these, apart from zero, below its limit? */
-static bool halves_are_small(const struct some *s)
-{
-    __mmask32 small = 0;
-    for (unsigned i = 0; i < s->n && s->type == IR_BF16; i++) {
-        for (unsigned k = 0; k < s->nregs * REGISTER_VECTORS; k++) {
-            words x = AND(words_load(s->of[i][0] + (size_t)k * WIDTH), all(0x7fff7fff));
-            x = _mm512_sub_epi16(x, _mm512_set1_epi16(1)); /* zero becomes the largest */
-            small |= _mm512_cmplt_epu16_mask(x, _mm512_set1_epi16(HALF_MIN - 1));
-        }
-    }
-    return small != 0;
-}
-
-static bool sums_are_small(uint32_t (*regs)[LANES], unsigned n)
-{
-    __mmask16 small = 0;
-    for (unsigned i = 0; i < n * REGISTER_VECTORS; i++) {
-        words x = AND(words_load(regs[0] + (size_t)i * WIDTH), all(0x7fffffff));
-        small |= _mm512_cmplt_epu32_mask(_mm512_sub_epi32(x, all(1)), all(SUM_MIN - 1));
-    }
-    return small != 0;
-}
-
-static bool unit_is_small(const struct pass *p)
-{
-    return sums_are_small(tile_of(p, 0), p->t->sum_registers) ||
-           sums_are_small(tile_of(p, p->u->ntiles - 1), p->t->sum_registers);
-}
-
-#endif
 
 /* ---- all of it */
 
@@ -518,7 +583,7 @@ static bool unit_is_small(const struct pass *p)
         p->u = jit_products_first(p->t->list);                                                     \
         for (unsigned i = 0; i < p->t->list->nunits; i++, p->u = jit_products_next(p->u)) {        \
             if (!left || left[i])                                                                  \
-                unit_add(how, type, p);                                                            \
+                (void)unit_add(how, type, p);                                                      \
         }                                                                                          \
     }
 
@@ -541,34 +606,50 @@ static void fused_make(struct pass *p, const struct some *a, const struct some *
 #if defined(__AVX512BF16__)
 
 /* Returns whether some units are left. */
-static bool halves_add(struct pass *p, bool *left)
+INLINE bool halves_add(enum how how, struct pass *p, bool *left)
 {
     bool some = false;
     p->u = jit_products_first(p->t->list);
     for (unsigned i = 0; i < p->t->list->nunits; i++, p->u = jit_products_next(p->u)) {
-        left[i] = unit_is_small(p);
+        left[i] = !unit_add(how, IR_F32, p);
         some |= left[i];
-        if (!left[i])
-            unit_add(HALVES, IR_F32, p);
     }
     return some;
 }
 
 static void halves_make(struct pass *p, const struct some *a, const struct some *b)
 {
-    const struct element e = element_of(a->type);
     bool left[JIT_PRODUCTS_MAX];
     p->r->ngroups = a->nregs / 2;
-    p->r->nparts = parts_of(&e, HALVES);
-    a_prepare_halves(a, p->r);
+    p->r->nparts = 1;
     b_prepare_halves(b, p->r);
-    if (halves_add(p, left))
+    if (halves_add(HALVES, p, left))
         fused_make(p, a, b, left);
 }
 
-static bool in_halves(const struct ir_mma *mma, const struct some *a, const struct some *b)
+static void smalls_make(struct pass *p, const struct some *a, const struct some *b)
 {
-    return mma->d == IR_F32 && mma->a != IR_F16 && mma->a != IR_TF32 && !halves_are_small(a) && !halves_are_small(b);
+    bool left[JIT_PRODUCTS_MAX];
+    p->r->ngroups = a->nregs / 2;
+    p->r->nparts = 2;
+    a_prepare_smalls(a, p->r);
+    b_prepare_smalls(b, p->r);
+    if (halves_add(SMALLS, p, left))
+        fused_make(p, a, b, left);
+}
+
+/* False: they are added in another way. */
+static bool dots_make(struct pass *p, const struct some *a, const struct some *b)
+{
+    if (p->t->mma->d != IR_F32 || a->type == IR_F16 || a->type == IR_TF32)
+        return false;
+    if (a->type != IR_BF16)
+        smalls_make(p, a, b);
+    else if (halves_are_small(a) || halves_are_small(b))
+        return false;
+    else
+        halves_make(p, a, b);
+    return true;
 }
 
 #endif
@@ -588,12 +669,10 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
     p->r->nparts = 1;
     b_prepare_bytes(b, p->r);
     if (a->type == b->type) {
-        a_prepare_lifted(a, p->r);
         excess_find(p->r, b->n);
         bytes_add(p, NULL);
         return true;
     }
-    a_prepare_bytes(a, p->r);
     if (a->type == IR_U8)
         a_unsigned_add(p, NULL);
     else
@@ -626,10 +705,8 @@ static void integers_make(struct pass *p, const struct some *a, const struct som
 static void floats_make(struct pass *p, const struct some *a, const struct some *b)
 {
 #if defined(__AVX512BF16__)
-    if (in_halves(p->t->mma, a, b)) {
-        halves_make(p, a, b);
+    if (dots_make(p, a, b))
         return;
-    }
 #endif
     fused_make(p, a, b, NULL);
 }

@@ -130,6 +130,25 @@ __global__ void leaving(uint32_t *out, int turns)
     put(out, d, e);
 }
 
+/* More sums than a warp has in a tile of 128 x 64. */
+__global__ void many(uint32_t *out, int turns)
+{
+    float d[72][4] = {}, e[4] = {};
+#pragma unroll 1
+    for (int k = 0; k < turns; k++) {
+        fragments f = draw(k);
+#pragma unroll
+        for (int i = 0; i < 72; i++)
+            multiply(d[i], f);
+    }
+#pragma unroll
+    for (int i = 0; i < 72; i++) {
+        for (int j = 0; j < 4; j++)
+            e[j] += d[i][j] * (float)(i % 4);
+    }
+    put(out, d[0], e);
+}
+
 static uint32_t hash(const uint32_t *x, int n)
 {
     uint32_t h = 2166136261u;
@@ -140,13 +159,13 @@ static uint32_t hash(const uint32_t *x, int n)
 
 int main()
 {
-    static void (*const kernels[])(uint32_t *, int) = {plain, with_barriers, nested, change_places, watched, leaving};
+    static void (*const kernels[])(uint32_t *, int) = {plain, with_barriers, nested, change_places, watched, leaving, many};
     const int n = BLOCKS * THREADS * WORDS;
     static uint32_t out[BLOCKS * THREADS * WORDS];
     uint32_t *d;
     if (cudaMalloc(&d, sizeof(out)) != cudaSuccess)
         return 1;
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < 7; k++) {
         for (int turns = 0; turns <= TURNS; turns += TURNS) {
             kernels[k]<<<BLOCKS, THREADS>>>(d, turns);
             cudaError_t status = cudaMemcpy(out, d, sizeof(out), cudaMemcpyDeviceToHost);

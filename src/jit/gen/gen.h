@@ -237,6 +237,8 @@ struct gen {
     uint64_t *cta_at;   /* 1 + offset in the areas, 0 = none */
 
     /* Made when first needed; NULL = not yet. */
+    struct gen_val *phi_room; /* gen_edge.c */
+    uint32_t nphi_room;
     struct gen_carries *carries;    /* gen_carry.c: of all stops */
     const struct ir_value **values; /* with carries: by id */
     uint8_t *origin;                /* gen_guess.c: by value id */

@@ -166,40 +166,52 @@ static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct 
     }
 }
 
+static uint32_t count_phis(const struct ir_block *b)
+{
+    uint32_t n = 0;
+    for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI; in = in->next)
+        n++;
+    return n;
+}
+
+/* Room for `n` values, which the next edge may take again; NULL: no memory. */
+static struct gen_val *phi_room(struct gen *g, uint32_t n)
+{
+    if (n > g->nphi_room) {
+        g->phi_room = hd_arena_array(&g->arena, struct gen_val, n);
+        g->nphi_room = g->phi_room ? n : 0;
+    }
+    return g->phi_room;
+}
+
 /* Writes the phis for the edge to successor `succ` of the current block: all are read before any is
  * written. */
 static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
 {
     const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
-    struct gen_val vals[256];
-    uint32_t n = 0;
-    uint32_t pred = gen_pred_of_edge(from, succ);
-    ir_foreach_instr(phi, to) {
-        if (phi->op != IR_OP_PHI)
-            break;
-        if (n == HD_COUNT_OF(vals)) {
-            gen_unsupported(g, phi, "more than 256 phis in one block");
-            break;
-        }
-        if (gen_have_same_place(g, phi->src[pred], phi->dst[0]))
-            continue;
-        vals[n++] =
-            gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type, gen_shape(g, phi->dst[0]));
+    uint32_t pred = gen_pred_of_edge(from, succ), nphis = count_phis(to), n = 0;
+    struct gen_val *vals = phi_room(g, nphis);
+    const struct ir_instr *phi = to->first;
+    if (!vals)
+        return;
+    for (uint32_t i = 0; i < nphis; i++, phi = phi->next) {
+        if (!gen_have_same_place(g, phi->src[pred], phi->dst[0]))
+            vals[n++] = gen_coerce(g, phi_source(g, phi, pred), phi->dst[0]->type,
+                                   gen_shape(g, phi->dst[0]));
     }
     bool twofold = is_twofold(from, to);
     bool join = g->dispatch || twofold || g->shapes.divergent_join[to->id];
-    uint32_t i = 0;
-    ir_foreach_instr(phi, to) {
-        if (phi->op != IR_OP_PHI || i == n)
-            break;
+    phi = to->first;
+    for (uint32_t i = 0; i < nphis; i++, phi = phi->next) {
         if (gen_have_same_place(g, phi->src[pred], phi->dst[0]))
             continue;
         bool keep = join || g->shapes.temporal[phi->dst[0]->id];
         if (twofold)
-            keep_unless_taken(g, phi->dst[0], &vals[i], edge);
-        gen_store_phi(g, phi->dst[0], vals[i++], edge, keep);
+            keep_unless_taken(g, phi->dst[0], vals, edge);
+        gen_store_phi(g, phi->dst[0], *vals++, edge, keep);
+        n--;
     }
-    assert(i == n || g->unit->error[0]); /* all that were read have been written */
+    assert(!n); /* all that were read have been written */
 }
 
 void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])

@@ -174,9 +174,9 @@ static uint32_t count_phis(const struct ir_block *b)
     return n;
 }
 
-/* Room for `n` values, which the next edge may take again; NULL: no memory. */
-static struct gen_val *phi_room(struct gen *g, uint32_t n)
+struct gen_val *gen_phi_room(struct gen *g, const struct ir_block *b, uint32_t *out_nphis)
 {
+    uint32_t n = *out_nphis = count_phis(b);
     if (n > g->nphi_room) {
         g->phi_room = hd_arena_array(&g->arena, struct gen_val, n);
         g->nphi_room = g->phi_room ? n : 0;
@@ -189,8 +189,8 @@ static struct gen_val *phi_room(struct gen *g, uint32_t n)
 static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
 {
     const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
-    uint32_t pred = gen_pred_of_edge(from, succ), nphis = count_phis(to), n = 0;
-    struct gen_val *vals = phi_room(g, nphis);
+    uint32_t pred = gen_pred_of_edge(from, succ), nphis, n = 0;
+    struct gen_val *vals = gen_phi_room(g, to, &nphis);
     const struct ir_instr *phi = to->first;
     if (!vals)
         return;

@@ -463,26 +463,19 @@ static struct gen_val phi_operand(struct gen *g, const struct ir_instr *phi, uin
 static void take_edge(struct gen *g, struct region *r, const struct ir_block *from, uint32_t succ)
 {
     const struct ir_block *to = from->succs[succ];
-    uint32_t pred = gen_pred_of_edge(from, succ), n = 0, i = 0;
+    uint32_t pred = gen_pred_of_edge(from, succ), nphis;
     bool stays = block_inside(g, r, to);
-    LLVMValueRef vals[256];
-    ir_foreach_instr(phi, to) {
-        if (phi->op != IR_OP_PHI)
-            break;
-        if (n == HD_COUNT_OF(vals)) {
-            gen_unsupported(g, phi, "more than 256 phis in one block");
-            break;
-        }
-        vals[n++] = phi_operand(g, phi, pred).c[0];
-    }
+    struct gen_val *vals = gen_phi_room(g, to, &nphis);
+    const struct ir_instr *phi = to->first;
+    for (uint32_t i = 0; vals && i < nphis; i++, phi = phi->next)
+        vals[i] = phi_operand(g, phi, pred);
     LLVMValueRef lane = stays ? NULL : LLVMBuildLoad2(g->b, g->t->i32, r->lane, "");
-    ir_foreach_instr(phi, to) {
-        if (phi->op != IR_OP_PHI || i == n)
-            break;
+    phi = to->first;
+    for (uint32_t i = 0; vals && i < nphis; i++, phi = phi->next) {
         if (stays)
-            LLVMBuildStore(g->b, vals[i++], g->slots[phi->dst[0]->id].ptr[0]);
+            LLVMBuildStore(g->b, vals[i].c[0], g->slots[phi->dst[0]->id].ptr[0]);
         else
-            element_store(g, out_of(r, phi->dst[0]), vals[i++], lane);
+            element_store(g, out_of(r, phi->dst[0]), vals[i].c[0], lane);
     }
     for (uint32_t o = 0; o < r->nout && !stays; o++) {
         const struct ir_value *v = r->out[o].v;

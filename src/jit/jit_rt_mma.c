@@ -56,7 +56,8 @@ void jit_rt_mma_window(struct jit_cta *cta, struct jit_warp *warp, uint32_t plac
     memcpy(&mma, words, sizeof(mma));
     if (mask != UINT32_MAX)
         src = present(mask, ir_mma_registers(&mma, 's'), sizeof(uint32_t), src, room);
-    if (!jit_mma_window(&mma, how, &at, src, dst) &&
+    if (!jit_products_window(&mma, how, &at, src, dst) &&
+        !jit_mma_window(&mma, how, &at, src, dst) &&
         !ir_eval_mma_window(&mma, &at, src, dst, &bad_B))
         cta->launch->services->fault(cta, warp, mask & -mask, place, HD_ILLEGAL_ADDRESS, bad_B);
 }

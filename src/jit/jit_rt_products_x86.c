@@ -54,6 +54,17 @@ static make *best(enum jit_path path)
     return found;
 }
 
+bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how)
+{
+    if ((how & ~(uint32_t)JIT_FLUSHES) != JIT_AVX512)
+        return false;
+    make *here = best(JIT_AVX512);
+    if (!ir_type_is_float(mma->a))
+        return here != jit_products_avx512 && (mma->a != IR_U8 || mma->b != IR_U8);
+    return here == jit_products_avx512_bf16 && mma->d == IR_F32 && mma->a != IR_F16 &&
+           mma->a != IR_TF32;
+}
+
 bool jit_products_vectors(const struct jit_products_task *t, uint32_t how)
 {
     enum jit_path path = (enum jit_path)(how & ~(uint32_t)JIT_FLUSHES);
@@ -69,6 +80,12 @@ bool jit_products_vectors(const struct jit_products_task *t, uint32_t how)
 }
 
 #else
+
+bool jit_products_have_dots(const struct ir_mma *mma, uint32_t how)
+{
+    (void)mma, (void)how;
+    return false;
+}
 
 bool jit_products_vectors(const struct jit_products_task *t, uint32_t how)
 {

@@ -124,7 +124,8 @@ void gen_prefix_accesses(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
 
-/* gen_edge.c: room for what an edge's phis become, until the next edge; NULL: no memory, or none. */
+/* gen_edge.c: room for what an edge's phis become, until the next edge; NULL: no memory, or no
+ * phis. */
 struct gen_val *gen_phi_room(struct gen *g, const struct ir_block *b, uint32_t *out_nphis);
 
 #endif

@@ -47,7 +47,7 @@ INLINE void groups_add(const struct element *e, const lanes *a, unsigned a_step,
     }
 }
 
-/* Types that no hot product has. Out of line: there is much code of each. */
+/* Out of line: there is much code of each type. */
 #define CASE_B(type)                                                                               \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
@@ -82,23 +82,18 @@ static HD_NOINLINE void groups_add_any(enum ir_type type, const lanes *a, unsign
     }
 }
 
-INLINE void tile_multiply(const struct tile *t, enum ir_type type, const struct element *hot,
-                          unsigned rows, unsigned groups, const lanes *a, const float (*b)[LANES])
+static void tile_multiply(const struct tile *t, enum ir_type type, unsigned rows, unsigned groups,
+                          const lanes *a, const float (*b)[LANES])
 {
     for (unsigned row = 0; row < rows; row += WIDTH) {
         floats sum[COLUMNS];
         sums_load(t, row, sum);
-        if (hot)
-            groups_add(hot, a, rows / 8, groups, row, b, sum);
-        else
-            groups_add_any(type, a, rows / 8, groups, row, b, sum);
+        groups_add_any(type, a, rows / 8, groups, row, b, sum);
         sums_store(t, row, sum);
     }
 }
 
-/* `hot`: of both factors; NULL: any type. */
-INLINE void multiply(const struct ir_mma *mma, const struct element *hot, const void *src,
-                     void *dst)
+void LEVEL(jit_mma_multiply)(const struct ir_mma *mma, const void *src, void *dst)
 {
     const unsigned groups = mma->k * element_of(mma->a).box / (4 * 32);
     const unsigned rows = mma->m < ROWS ? mma->m : ROWS, row_tiles = mma->m / rows;
@@ -111,42 +106,12 @@ INLINE void multiply(const struct ir_mma *mma, const struct element *hot, const 
                      .d_type = mma->d,
                      .clamps = (mma->flags >> IR_MMA_SAT & 1) != 0};
     assert(rows % WIDTH == 0 && mma->k <= K_MAX && column_tiles <= COLUMN_TILES_MAX);
-    for (unsigned i = 0; i < column_tiles; i++) {
-        if (hot)
-            b_widen(hot, b_regs + i * groups, groups, b[i]);
-        else
-            b_widen_any(mma->b, b_regs + i * groups, groups, b[i]);
-    }
+    for (unsigned i = 0; i < column_tiles; i++)
+        b_widen_any(mma->b, b_regs + i * groups, groups, b[i]);
     for (unsigned i = 0; i < row_tiles * column_tiles; i++) {
-        tile_multiply(&t, mma->a, hot, rows, groups, a + i / column_tiles * a_step,
+        tile_multiply(&t, mma->a, rows, groups, a + i / column_tiles * a_step,
                       (const float(*)[LANES])b[i % column_tiles]);
         t.c += sum_registers(mma->c, rows);
         t.d += sum_registers(mma->d, rows);
     }
-}
-
-/* Products that programs are made of, b as a, have code of their own: m, n, k, d, a, b, c. */
-#define HOT_LIST(X)                                                                                \
-    X(16, 8, 16, F32, F16, F16, F32)                                                               \
-    X(16, 8, 16, F16, F16, F16, F16)                                                               \
-    X(16, 8, 16, F32, BF16, BF16, F32)                                                             \
-    X(16, 8, 8, F32, F16, F16, F32)                                                                \
-    X(16, 8, 8, F32, TF32, TF32, F32)                                                              \
-    X(16, 8, 32, S32, S8, S8, S32)                                                                 \
-    X(16, 8, 32, F32, E4M3, E4M3, F32)                                                             \
-    X(16, 16, 16, F32, F16, F16, F32)
-
-#define IF_HOT(m_, n_, k_, d_, a_, b_, c_)                                                         \
-    static const struct ir_mma hot_##m_##n_##k_##d_##a_ = {                                        \
-        .m = m_, .n = n_, .k = k_, .a = IR_##a_, .b = IR_##b_, .c = IR_##c_, .d = IR_##d_};        \
-    if (!memcmp(mma, &hot_##m_##n_##k_##d_##a_, sizeof(*mma))) {                                   \
-        const struct element e = element_of(IR_##a_);                                              \
-        multiply(&hot_##m_##n_##k_##d_##a_, &e, src, dst);                                         \
-        return;                                                                                    \
-    }
-
-void LEVEL(jit_mma_multiply)(const struct ir_mma *mma, const void *src, void *dst)
-{
-    HOT_LIST(IF_HOT)
-    multiply(mma, NULL, src, dst);
 }

@@ -284,41 +284,55 @@ static void excess_find(struct ready *r, unsigned n)
 
 /* ---- sums */
 
+typedef uint32_t lane_words[LANES];
+
 /* Four vectors of rows from `first` on, of both parities of the columns: sum[2 * v + parity]. */
-INLINE uint32_t *sum_at(uint32_t (*tile)[LANES], unsigned row_vector, unsigned registers)
+INLINE uint32_t *sum_at(lane_words *tile, unsigned row_vector, unsigned registers)
 {
     return tile[row_vector / REGISTER_VECTORS * registers] + row_vector % REGISTER_VECTORS * WIDTH;
 }
 
-INLINE void sums_get(enum ir_type type, uint32_t (*tile)[LANES], unsigned first, floats sum[8]){
-#define GET(v)                                                                                     \
-    if (type == IR_F16) {                                                                          \
-        halves_split(words_load(sum_at(tile, first + (v), 1)), &sum[2 * (v)], &sum[2 * (v) + 1]);  \
-    } else {                                                                                       \
-        const uint32_t *from = sum_at(tile, first + (v), 2);                                       \
-        sum[2 * (v)] = TO_FLOATS(words_load(from));                                                \
-        sum[2 * (v) + 1] = TO_FLOATS(words_load(from + LANES));                                    \
+/* A vector of rows: even and odd columns. */
+INLINE void pair_get(enum ir_type type, lane_words *tile, unsigned row_vector, floats out[2])
+{
+    if (type == IR_F16) {
+        halves_split(words_load(sum_at(tile, row_vector, 1)), &out[0], &out[1]);
+        return;
     }
+    const uint32_t *from = sum_at(tile, row_vector, 2);
+    out[0] = TO_FLOATS(words_load(from));
+    out[1] = TO_FLOATS(words_load(from + LANES));
+}
+
+INLINE void pair_put(enum ir_type type, lane_words *tile, unsigned row_vector, const floats x[2])
+{
+    if (type == IR_F16) {
+        words_store(sum_at(tile, row_vector, 1), halves_join(x[0], x[1]));
+        return;
+    }
+    uint32_t *to = sum_at(tile, row_vector, 2);
+    words_store(to, TO_WORDS(x[0]));
+    words_store(to + LANES, TO_WORDS(x[1]));
+}
+
+INLINE void sums_get(enum ir_type type, lane_words *tile, unsigned first, floats sum[8]){
+#define GET(v) pair_get(type, tile, first + (v), &sum[2 * (v)]);
     EACH_4(GET)
 #undef GET
 }
 
-INLINE
-    void sums_put(enum ir_type type, uint32_t (*tile)[LANES], unsigned first, const floats sum[8]){
-#define NUMBER(i) (type == IR_S32 ? sum[i] : nan_replace(sum[i], NAN_BITS))
-#define PUT(v)                                                                                     \
-    if (type == IR_F16) {                                                                          \
-        words_store(sum_at(tile, first + (v), 1),                                                  \
-                    halves_join(NUMBER(2 * (v)), NUMBER(2 * (v) + 1)));                            \
-    } else {                                                                                       \
-        uint32_t *to = sum_at(tile, first + (v), 2);                                               \
-        words_store(to, TO_WORDS(NUMBER(2 * (v))));                                                \
-        words_store(to + LANES, TO_WORDS(NUMBER(2 * (v) + 1)));                                    \
+/* NaN is rare, and made canonical. */
+INLINE void sums_put(enum ir_type type, lane_words *tile, unsigned first, floats sum[8])
+{
+#define REPLACE(i) sum[i] = nan_replace(sum[i], NAN_BITS);
+    if (type != IR_S32 && some_are_nan(sum)) {
+        EACH_8(REPLACE)
     }
-        EACH_4(PUT)
+#undef REPLACE
+#define PUT(v) pair_put(type, tile, first + (v), &sum[2 * (v)]);
+    EACH_4(PUT)
 #undef PUT
-#undef NUMBER
-    }
+}
 
 /* f16 sums are rounded behind each product. */
 INLINE void sums_round(floats sum[8])
@@ -340,13 +354,6 @@ enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
 #if defined(__AVX512F__)
 
 /* Twice a number less one has no sign, and makes zero the largest: so the least of all tells. */
-INLINE words least_half(words least, const uint32_t *from)
-{
-    words x = words_load(from);
-    x = _mm512_sub_epi16(_mm512_add_epi16(x, x), _mm512_set1_epi16(1));
-    return _mm512_min_epu16(least, x);
-}
-
 INLINE words least_sum(floats a, floats b)
 {
     words x = TO_WORDS(a), y = TO_WORDS(b);
@@ -373,6 +380,13 @@ INLINE bool sums_are_small(const floats sum[8])
 #endif
 
 #if defined(__AVX512BF16__)
+
+INLINE words least_half(words least, const uint32_t *from)
+{
+    words x = words_load(from);
+    x = _mm512_sub_epi16(_mm512_add_epi16(x, x), _mm512_set1_epi16(1));
+    return _mm512_min_epu16(least, x);
+}
 
 static bool halves_are_small(const struct some *s)
 {
@@ -492,13 +506,13 @@ INLINE void excess_subtract(struct ready *r, const struct jit_products_unit *u, 
 #undef SUBTRACT
 }
 
-INLINE uint32_t (*tile_of(const struct pass *p, unsigned tile))[LANES]
+INLINE lane_words *tile_of(const struct pass *p, unsigned tile)
 {
     return p->t->area->tile[p->u->tile[tile]];
 }
 
 /* Adds what are whole numbers. */
-INLINE void integers_put(uint32_t (*tile)[LANES], unsigned first, const floats sum[8]){
+INLINE void integers_put(lane_words *tile, unsigned first, const floats sum[8]){
 #define PUT(v)                                                                                     \
     {                                                                                              \
         uint32_t *to = sum_at(tile, first + (v), 2);                                               \

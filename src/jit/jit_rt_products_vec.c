@@ -315,14 +315,14 @@ INLINE void pair_put(enum ir_type type, lane_words *tile, unsigned row_vector, c
     words_store(to + LANES, TO_WORDS(x[1]));
 }
 
-INLINE void sums_get(enum ir_type type, lane_words *tile, unsigned first, floats sum[8]){
+INLINE void sums_get(lane_words *tile, unsigned first, enum ir_type type, floats sum[8]){
 #define GET(v) pair_get(type, tile, first + (v), &sum[2 * (v)]);
     EACH_4(GET)
 #undef GET
 }
 
 /* NaN is rare, and made canonical. */
-INLINE void sums_put(enum ir_type type, lane_words *tile, unsigned first, floats sum[8])
+INLINE void sums_put(lane_words *tile, unsigned first, enum ir_type type, floats sum[8])
 {
 #define REPLACE(i) sum[i] = nan_replace(sum[i], NAN_BITS);
     if (type != IR_S32 && some_are_nan(sum)) {
@@ -554,8 +554,8 @@ INLINE bool tiles_add(enum how how, enum ir_type type, const struct pass *p, uns
         integers_add(p, first, tile, ntiles);
         return true;
     }
-    sums_get(type, tile_of(p, tile), first, sum0);
-    sums_get(type, tile_of(p, ntiles - 1), first, sum1);
+    sums_get(tile_of(p, tile), first, type, sum0);
+    sums_get(tile_of(p, ntiles - 1), first, type, sum1);
     if ((how == HALVES || how == SMALLS) && (sums_are_small(sum0) || sums_are_small(sum1)))
         return false;
     if (how == BYTES) {
@@ -569,9 +569,9 @@ INLINE bool tiles_add(enum how how, enum ir_type type, const struct pass *p, uns
             sums_round(sum1);
         }
     }
-    sums_put(type, tile_of(p, tile), first, sum0);
+    sums_put(tile_of(p, tile), first, type, sum0);
     if (ntiles == 2)
-        sums_put(type, tile_of(p, 1), first, sum1);
+        sums_put(tile_of(p, 1), first, type, sum1);
     return true;
 }
 

@@ -315,10 +315,12 @@ INLINE void pair_put(enum ir_type type, lane_words *tile, unsigned row_vector, c
     words_store(to + LANES, TO_WORDS(x[1]));
 }
 
-INLINE void sums_get(lane_words *tile, unsigned first, enum ir_type type, floats sum[8]){
-#define GET(v) pair_get(type, tile, first + (v), &sum[2 * (v)]);
-    EACH_4(GET)
-#undef GET
+INLINE void sums_get(lane_words *tile, unsigned first, enum ir_type type, floats sum[8])
+{
+    pair_get(type, tile, first, &sum[0]);
+    pair_get(type, tile, first + 1, &sum[2]);
+    pair_get(type, tile, first + 2, &sum[4]);
+    pair_get(type, tile, first + 3, &sum[6]);
 }
 
 /* NaN is rare, and made canonical. */
@@ -329,9 +331,10 @@ INLINE void sums_put(lane_words *tile, unsigned first, enum ir_type type, floats
         EACH_8(REPLACE)
     }
 #undef REPLACE
-#define PUT(v) pair_put(type, tile, first + (v), &sum[2 * (v)]);
-    EACH_4(PUT)
-#undef PUT
+    pair_put(type, tile, first, &sum[0]);
+    pair_put(type, tile, first + 1, &sum[2]);
+    pair_put(type, tile, first + 2, &sum[4]);
+    pair_put(type, tile, first + 3, &sum[6]);
 }
 
 /* f16 sums are rounded behind each product. */

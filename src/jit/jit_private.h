@@ -58,6 +58,7 @@ void *jit_image_symbol(const uint8_t *object, size_t size_B, const struct jit_im
 /* jit_rt*.c: the functions that generated code may name; NULL when unknown. */
 void *jit_rt_lookup(const char *name);
 void *jit_rt_mma_lookup(const char *name);    /* those of jit_rt_mma.c */
+void *jit_rt_pieces_lookup(const char *name); /* those of jit_rt_pieces.c */
 void *jit_rt_tensor_lookup(const char *name); /* those of jit_rt_tensor.c */
 void *jit_rt_tex_lookup(const char *name);    /* those of jit_rt_tex.c */
 

@@ -259,6 +259,8 @@ void *jit_rt_lookup(const char *name)
     if (!found)
         found = jit_rt_async_lookup(name);
     if (!found)
+        found = jit_rt_pieces_lookup(name);
+    if (!found)
         found = jit_rt_tensor_lookup(name);
     if (!found)
         found = jit_rt_tex_lookup(name);

@@ -204,29 +204,10 @@ void jit_rt_mbarrier(struct jit_cta *cta, struct jit_warp *warp, uint32_t place,
     }
 }
 
-/* 16 bytes for each lane, from global to shared memory. Code has checked that they are aligned. */
-static void piece_move(uint64_t from, uint64_t to)
-{
-    enum { PIECE_B = 16 };
-    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, PIECE_B);
-}
-
-void jit_rt_pieces(uint32_t mask, const uint64_t *from, const uint64_t *to);
-void jit_rt_pieces(uint32_t mask, const uint64_t *from, const uint64_t *to)
-{
-    for (unsigned lane = 0; lane < 32 && mask == UINT32_MAX; lane++)
-        piece_move(from[lane], to[lane]);
-    FOR_LANES(lane, mask == UINT32_MAX ? 0 : mask)
-    {
-        piece_move(from[lane], to[lane]);
-    }
-}
-
 static const struct {
     const char *name;
     void *call;
 } names[] = {
-    {"jit_rt_pieces", (void *)jit_rt_pieces},
     {"jit_rt_copy", (void *)jit_rt_copy},
     {"jit_rt_reduce", (void *)jit_rt_reduce},
     {"jit_rt_mbarrier", (void *)jit_rt_mbarrier},

@@ -255,7 +255,7 @@ struct gen {
     LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
     struct gen_place place;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
-    const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_async.c) */
+    const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */
 };
 
 /* May code be generated that only makes it faster? */
@@ -490,7 +490,7 @@ void gen_atom(struct gen *g, const struct ir_instr *instr);
 /* gen_async.c */
 /* Calls a function that reports faults itself: it is told where it is, before these arguments. */
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n);
-/* A load of 16 bytes with the store behind it that takes all, or that store; false: neither. */
+/* gen_pieces.c: a load of 16 bytes with the store behind it that takes all, or that store; false: neither. */
 bool gen_pieces(struct gen *g, const struct ir_instr *in);
 void gen_copy(struct gen *g, const struct ir_instr *instr);
 void gen_reduce(struct gen *g, const struct ir_instr *instr);

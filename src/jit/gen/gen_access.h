@@ -56,6 +56,11 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
 /* <16 x ptr> of half h, `more` bytes on. */
 LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more);
 
+/* gen_pieces.c: 16 bytes for each lane, at addresses that nothing is known of; checked before. */
+bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+void gen_pieces_load(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+void gen_pieces_store(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+
 /* i1: any lane of half h is active. */
 LLVMValueRef gen_half_active(struct gen *g, int h);
 

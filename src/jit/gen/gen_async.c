@@ -44,60 +44,6 @@ static uint32_t access_bits(const struct gen *g, const struct ir_instr *in)
     return how;
 }
 
-/* ---- cp.async of 16 bytes */
-
-static bool is_piece(const struct ir_instr *in, enum ir_space space)
-{
-    return in->mem.space == space && in->mem.vec == 2 && in->type == IR_B64 &&
-           in->mem.sem == IR_SEM_WEAK;
-}
-
-/* Stores what `load` loads, which nobody else takes; neither sees what the other does. */
-static bool takes_all(struct gen *g, const struct ir_instr *load, const struct ir_instr *store)
-{
-    return store && store->op == IR_OP_ST && is_piece(store, IR_SPACE_SHARED) &&
-           is_piece(load, IR_SPACE_GLOBAL) && store->src[1] == load->dst[0] &&
-           store->src[2] == load->dst[1] && gen_used_once(g, load->dst[0]) &&
-           gen_used_once(g, load->dst[1]);
-}
-
-/* As the lanes' addresses are neighbours, or all the same, vectors are better. */
-static bool is_regular(struct gen *g, const struct ir_instr *in)
-{
-    return gen_shape(g, in->src[0])->kind != IR_SHAPE_VARYING;
-}
-
-/* Checked addresses, in memory. */
-static LLVMValueRef piece_addresses(struct gen *g, const struct ir_instr *in)
-{
-    enum { PIECE_B = 16 };
-    LLVMValueRef x[2];
-    struct gen_access a = gen_access_of(g, in);
-    gen_place_at(g, in);
-    if (a.wraps)
-        gen_access_to_index(g, &a, in);
-    gen_access_check(g, in, &a, PIECE_B);
-    gen_access_addresses(g, &a, x);
-    return gen_array_of(g, gen_v(x[0], x[1]), IR_B64);
-}
-
-bool gen_pieces(struct gen *g, const struct ir_instr *in)
-{
-    if (in == g->pieces_store) {
-        g->pieces_store = NULL;
-        return true;
-    }
-    if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || gen_pairs(g) ||
-        !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
-        return false;
-    LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);
-    LLVMValueRef args[] = {gen_mask32(g), from, to};
-    gen_place_at(g, in);
-    gen_call_rt(g, "jit_rt_pieces", g->t->void_, args, HD_COUNT_OF(args));
-    g->pieces_store = in->next;
-    return true;
-}
-
 void gen_copy(struct gen *g, const struct ir_instr *in)
 {
     assert(in->op == IR_OP_COPY && in->nsrc >= 5);

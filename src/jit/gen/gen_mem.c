@@ -237,6 +237,10 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, size_B * n);
+    if (gen_are_pieces(g, in, &a)) {
+        gen_pieces_load(g, in, &a);
+        return;
+    }
     if (!a.wraps)
         gen_access_guess(g, in, &a, size_B * n);
     LLVMValueRef out[8][2];
@@ -390,6 +394,10 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, size_B * n);
+    if (gen_are_pieces(g, in, &a)) {
+        gen_pieces_store(g, in, &a);
+        return;
+    }
     if (!a.wraps)
         gen_access_guess(g, in, &a, size_B * n);
     if (a.kind == GEN_ACCESS_U) {

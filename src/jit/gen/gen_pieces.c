@@ -1,0 +1,99 @@
+/*
+ * Accesses of 16 bytes by each lane, at addresses that nothing is known of. Gathers and scatters take
+ * them to pieces of four or eight bytes; functions of the runtime move each as it is, and transpose
+ * (jit_rt_pieces.c).
+ */
+#include "jit/gen/gen_access.h"
+#include "jit/gen/gen_flow.h"
+
+#include <assert.h>
+
+enum { PIECE_B = 16 };
+
+/* ---- registers from and to memory */
+
+bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+{
+    const uint64_t size_B = ir_type_bits(in->type) / 8;
+    return gen_does(g, GEN_PASS_PIECES) && !gen_pairs(g) && in->mem.vec * size_B == PIECE_B &&
+           (size_B == 4 || size_B == 8) && !a->strong && !a->wraps &&
+           (a->kind == GEN_ACCESS_V || a->kind == GEN_ACCESS_INDEX);
+}
+
+static LLVMValueRef addresses(struct gen *g, const struct gen_access *a)
+{
+    LLVMValueRef x[2];
+    gen_access_addresses(g, a, x);
+    return gen_array_of(g, gen_v(x[0], x[1]), IR_B64);
+}
+
+void gen_pieces_load(struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+{
+    LLVMValueRef dst = gen_registers_room(g, GEN_RESULTS, in->ndst);
+    LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, in->ndst), gen_mask32(g),
+                           addresses(g, a), dst};
+    assert(in->op == IR_OP_LD && in->ndst == in->mem.vec);
+    gen_call_rt(g, "jit_rt_pieces_load", g->t->void_, args, HD_COUNT_OF(args));
+    gen_registers_load(g, in, in->type, dst);
+}
+
+void gen_pieces_store(struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+{
+    LLVMValueRef src = gen_registers_room(g, GEN_RESULTS, in->mem.vec);
+    assert(in->op == IR_OP_ST && in->nsrc > in->mem.vec);
+    gen_registers_store(g, in, 1, 1 + in->mem.vec, in->type, src);
+    LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, in->mem.vec), gen_mask32(g),
+                           addresses(g, a), src};
+    gen_call_rt(g, "jit_rt_pieces_store", g->t->void_, args, HD_COUNT_OF(args));
+}
+
+/* ---- cp.async: from memory to memory */
+
+static bool is_piece(const struct ir_instr *in, enum ir_space space)
+{
+    return in->mem.space == space && in->mem.vec == 2 && in->type == IR_B64 &&
+           in->mem.sem == IR_SEM_WEAK;
+}
+
+/* Stores what `load` loads, which nobody else takes; neither sees what the other does. */
+static bool takes_all(struct gen *g, const struct ir_instr *load, const struct ir_instr *store)
+{
+    return store && store->op == IR_OP_ST && is_piece(store, IR_SPACE_SHARED) &&
+           is_piece(load, IR_SPACE_GLOBAL) && store->src[1] == load->dst[0] &&
+           store->src[2] == load->dst[1] && gen_used_once(g, load->dst[0]) &&
+           gen_used_once(g, load->dst[1]);
+}
+
+/* As the lanes' addresses are neighbours, or all the same, vectors are better. */
+static bool is_regular(struct gen *g, const struct ir_instr *in)
+{
+    return gen_shape(g, in->src[0])->kind != IR_SHAPE_VARYING;
+}
+
+/* Checked addresses, in memory. */
+static LLVMValueRef piece_addresses(struct gen *g, const struct ir_instr *in)
+{
+    struct gen_access a = gen_access_of(g, in);
+    gen_place_at(g, in);
+    if (a.wraps)
+        gen_access_to_index(g, &a, in);
+    gen_access_check(g, in, &a, PIECE_B);
+    return addresses(g, &a);
+}
+
+bool gen_pieces(struct gen *g, const struct ir_instr *in)
+{
+    if (in == g->pieces_store) {
+        g->pieces_store = NULL;
+        return true;
+    }
+    if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || gen_pairs(g) ||
+        !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
+        return false;
+    LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);
+    LLVMValueRef args[] = {gen_mask32(g), from, to};
+    gen_place_at(g, in);
+    gen_call_rt(g, "jit_rt_pieces", g->t->void_, args, HD_COUNT_OF(args));
+    g->pieces_store = in->next;
+    return true;
+}

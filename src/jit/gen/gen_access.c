@@ -315,6 +315,13 @@ static void fault_in_pair(struct gen *g, const struct gen_access *a, LLVMValueRe
     g->warp_index = saved;
 }
 
+static void fault_of_first(struct gen *g, const struct gen_access *a, LLVMValueRef lanes)
+{
+    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
+    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
+    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
+}
+
 /* Fault of half h's lanes in `bits`, NULL = its running ones; h < 0: of the warp's. With the
  * address of the first. */
 static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
@@ -333,11 +340,8 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
         gen_fault_end(g, ok);
         return;
     }
-    LLVMValueRef lanes =
-        h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h);
-    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
-    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
-    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
+    fault_of_first(g, a,
+                   h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h));
     gen_fault_end(g, ok);
 }
 
@@ -346,14 +350,29 @@ static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
     return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_no_bits(g), "");
 }
 
-/* Lanes at `start` (i64) + `steps` (<16 x i32> of half h); the low 32 bits suffice. */
-static void check_lanes_align(struct gen *g, const struct gen_access *a, LLVMValueRef start,
-                              LLVMValueRef steps, int h, uint64_t size_B)
+/* Of both halves: one test, as blocks are what code is slow to compile for. */
+static void fault_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef const bits[2])
+{
+    if (gen_pairs(g)) {
+        for (int h = 0; h < 2; h++)
+            fault_misaligned(g, a, any16(g, bits[h]), bits[h], h);
+        return;
+    }
+    LLVMBasicBlockRef ok = gen_fault_begin(g, any16(g, LLVMBuildOr(g->b, bits[0], bits[1], "")));
+    if (!ok)
+        return;
+    fault_of_first(
+        g, a, LLVMBuildOr(g->b, lanes_of_half(g, bits[0], 0), lanes_of_half(g, bits[1], 1), ""));
+    gen_fault_end(g, ok);
+}
+
+/* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32
+ * bits suffice. */
+static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValueRef steps, int h,
+                                     uint64_t size_B)
 {
     start = gen_splat(g, LLVMBuildTrunc(g->b, start, g->t->i32, ""));
-    LLVMValueRef x = LLVMBuildAdd(g->b, start, steps, "");
-    LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
-    fault_misaligned(g, a, any16(g, bits), bits, h);
+    return vector_misaligned(g, LLVMBuildAdd(g->b, start, steps, ""), h, size_B);
 }
 
 /* Base, offset and index may be aligned only together. */
@@ -365,8 +384,10 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
     LLVMValueRef scale = gen_splat_const(g, g->t->i32, (uint64_t)a->scale);
+    LLVMValueRef bits[2];
     for (int h = 0; h < 2; h++)
-        check_lanes_align(g, a, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
+        bits[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
+    fault_lanes(g, a, bits);
 }
 
 /* With a step that is no multiple some lanes may be right, perhaps all that run. */
@@ -375,7 +396,9 @@ static void check_affine_align(struct gen *g, const struct gen_access *a, uint64
     for (int h = 0; h < 2; h++) {
         if ((uint64_t)a->stride % size_B) {
             LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
-            check_lanes_align(g, a, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
+            LLVMValueRef steps = gen_lanes(g, g->t->i32, a->stride);
+            LLVMValueRef bits = lanes_misaligned(g, start, steps, h, size_B);
+            fault_misaligned(g, a, any16(g, bits), bits, h);
             continue;
         }
         LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
@@ -386,13 +409,14 @@ static void check_affine_align(struct gen *g, const struct gen_access *a, uint64
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
+    LLVMValueRef bits[2];
     for (int h = 0; h < 2; h++) {
         LLVMValueRef x = a->index[h];
         if ((uint64_t)a->offset & (size_B - 1))
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
-        LLVMValueRef bits = vector_misaligned(g, x, h, size_B);
-        fault_misaligned(g, a, any16(g, bits), bits, h);
+        bits[h] = vector_misaligned(g, x, h, size_B);
     }
+    fault_lanes(g, a, bits);
 }
 
 static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,

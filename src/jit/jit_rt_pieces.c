@@ -50,7 +50,7 @@ static void lanes_store(uint32_t n, uint32_t mask, const uint64_t *address, void
     }
 }
 
-/* ---- all lanes, with vectors: lanes i, i + 4, i + 8 and i + 12 become one, then it is transposed */
+/* ---- all lanes: lanes i, i + 4, i + 8 and i + 12 become a vector, then four are transposed */
 
 #if defined(__x86_64__)
 #include <immintrin.h>

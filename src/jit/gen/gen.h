@@ -490,7 +490,8 @@ void gen_atom(struct gen *g, const struct ir_instr *instr);
 /* gen_async.c */
 /* Calls a function that reports faults itself: it is told where it is, before these arguments. */
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n);
-/* gen_pieces.c: a load of 16 bytes with the store behind it that takes all, or that store; false: neither. */
+/* gen_pieces.c: a load of 16 bytes with the store behind it that takes all, or that store; false:
+ * neither. */
 bool gen_pieces(struct gen *g, const struct ir_instr *in);
 void gen_copy(struct gen *g, const struct ir_instr *instr);
 void gen_reduce(struct gen *g, const struct ir_instr *instr);

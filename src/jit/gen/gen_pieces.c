@@ -1,7 +1,6 @@
 /*
- * Accesses of 16 bytes by each lane, at addresses that nothing is known of. Gathers and scatters take
- * them to pieces of four or eight bytes; functions of the runtime move each as it is, and transpose
- * (jit_rt_pieces.c).
+ * Accesses of 16 bytes by each lane, at addresses that nothing is known of. Gathers and scatters
+ * take them apart; functions of the runtime move each as it is, and transpose (jit_rt_pieces.c).
  */
 #include "jit/gen/gen_access.h"
 #include "jit/gen/gen_flow.h"

@@ -3,6 +3,7 @@
  * program's memory and aligned, as code has checked; those of lanes outside of `mask` are anything.
  * Registers are arrays of 32 lanes: four of words or two of double words.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -19,15 +20,16 @@ static struct piece *piece_at(uint64_t address)
     return (struct piece *)(uintptr_t)address;
 }
 
-/* ---- lane by lane */
+/* ---- lane by lane: a piece is n elements */
 
-/* Element `i` of a lane, in registers of PIECE_B / n bytes. */
-static char *element(void *regs, unsigned n, unsigned i, unsigned lane)
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE char *element(void *regs, unsigned n, unsigned i, unsigned lane)
 {
     return (char *)regs + (size_t)(i * LANES + lane) * (PIECE_B / n);
 }
 
-static void lanes_load(uint32_t n, uint32_t mask, const uint64_t *address, void *regs)
+INLINE void n_load(unsigned n, uint32_t mask, const uint64_t *address, void *regs)
 {
     for (unsigned lane = 0; lane < LANES; lane++) {
         struct piece x = {{0}};
@@ -38,7 +40,7 @@ static void lanes_load(uint32_t n, uint32_t mask, const uint64_t *address, void 
     }
 }
 
-static void lanes_store(uint32_t n, uint32_t mask, const uint64_t *address, void *regs)
+INLINE void n_store(unsigned n, uint32_t mask, const uint64_t *address, void *regs)
 {
     for (unsigned lane = 0; lane < LANES; lane++) {
         struct piece x;
@@ -50,11 +52,66 @@ static void lanes_store(uint32_t n, uint32_t mask, const uint64_t *address, void
     }
 }
 
-/* ---- all lanes: lanes i, i + 4, i + 8 and i + 12 become a vector, then four are transposed */
+static void lanes_load(uint32_t n, uint32_t mask, const uint64_t *address, void *regs)
+{
+    assert(n == 2 || n == 4);
+    if (n == 4)
+        n_load(4, mask, address, regs);
+    else
+        n_load(2, mask, address, regs);
+}
+
+static void lanes_store(uint32_t n, uint32_t mask, const uint64_t *address, void *regs)
+{
+    assert(n == 2 || n == 4);
+    if (n == 4)
+        n_store(4, mask, address, regs);
+    else
+        n_store(2, mask, address, regs);
+}
+
+/* ---- all lanes */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+INLINE void square_turn(uint32_t n, __m128 x[4])
+{
+    if (n == 4) {
+        _MM_TRANSPOSE4_PS(x[0], x[1], x[2], x[3]);
+        return;
+    }
+    __m128 upper = _mm_movehl_ps(x[1], x[0]);
+    x[0] = _mm_movelh_ps(x[0], x[1]);
+    x[1] = upper;
+}
+
+/* Lanes 4 * i .. 4 * i + 3 of words are a square, which is transposed; of double words two lanes. */
+INLINE void squares_load(uint32_t n, const uint64_t *address, char *regs)
+{
+    for (unsigned lane = 0; lane < LANES; lane += n) {
+        __m128 x[4];
+        for (unsigned i = 0; i < n; i++)
+            x[i] = _mm_loadu_ps((const float *)(const void *)piece_at(address[lane + i]));
+        square_turn(n, x);
+        for (unsigned i = 0; i < n; i++)
+            _mm_storeu_ps((float *)(void *)element(regs, n, i, lane), x[i]);
+    }
+}
+
+INLINE void squares_store(uint32_t n, const uint64_t *address, char *regs)
+{
+    for (unsigned lane = 0; lane < LANES; lane += n) {
+        __m128 x[4];
+        for (unsigned i = 0; i < n; i++)
+            x[i] = _mm_loadu_ps((const float *)(const void *)element(regs, n, i, lane));
+        square_turn(n, x);
+        for (unsigned i = 0; i < n; i++)
+            _mm_storeu_ps((float *)(void *)piece_at(address[lane + i]), x[i]);
+    }
+}
+
+/* With AVX-512 lanes i, i + 4, i + 8 and i + 12 become a vector; four of them are transposed. */
 #define AVX512 __attribute__((target("avx512f,avx512dq")))
 
 AVX512 static inline __m512i four_load(const uint64_t *address)
@@ -112,17 +169,23 @@ AVX512 static void words_store(const uint64_t *address, uint32_t (*regs)[LANES])
 
 static bool all_load(uint32_t path, uint32_t n, const uint64_t *address, void *regs)
 {
-    if (path != JIT_AVX512 || n != 4)
-        return false;
-    words_load(address, regs);
+    if (path == JIT_AVX512 && n == 4)
+        words_load(address, regs);
+    else if (n == 4)
+        squares_load(4, address, regs);
+    else
+        squares_load(2, address, regs);
     return true;
 }
 
 static bool all_store(uint32_t path, uint32_t n, const uint64_t *address, void *regs)
 {
-    if (path != JIT_AVX512 || n != 4)
-        return false;
-    words_store(address, regs);
+    if (path == JIT_AVX512 && n == 4)
+        words_store(address, regs);
+    else if (n == 4)
+        squares_store(4, address, regs);
+    else
+        squares_store(2, address, regs);
     return true;
 }
 

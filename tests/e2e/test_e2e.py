@@ -97,6 +97,14 @@ def check_tensor(folder):
             ok("PASS" in result.stdout, f"{name}, {env or 'cpu'}", result.stdout + result.stderr)
 
 
+def check_pieces(folder):
+    for flags in (("-O3",), ("-O0", "-G")) if COMPILER == "nvcc" else (("-O2",),):
+        program = build(folder, "pieces", "80", flags)
+        for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_SKIP_PASS": "gen_pieces"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
+            result = run(program, **env)
+            ok(result.stdout == "PASS\n" and not result.stderr, f"pieces {flags}, {env or 'cpu'}", result.stdout + result.stderr)
+
+
 def check_products(folder):
     """The interpreter makes products one by one."""
     everywhere = ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_SKIP_PASS": "gen_sums"},
@@ -284,6 +292,7 @@ def main():
         check_program(folder, "thread_streams", "--default-stream", "per-thread")
         check_races_that_gpus_win(folder)
         check_tensor(folder)
+        check_pieces(folder)
         check_products(folder)
         check_clusters(folder)
         check_faults(folder)

@@ -86,7 +86,7 @@ INLINE void square_turn(uint32_t n, __m128 x[4])
     x[1] = upper;
 }
 
-/* Lanes 4 * i .. 4 * i + 3 of words are a square, which is transposed; of double words two lanes. */
+/* Four lanes of words, or two of double words, are a square, which is transposed. */
 INLINE void squares_load(uint32_t n, const uint64_t *address, char *regs)
 {
     for (unsigned lane = 0; lane < LANES; lane += n) {

@@ -41,7 +41,7 @@ def ok(passed, name, note=""):
 
 
 def build(folder, name, arch="75", flags=()):
-    source, out = os.path.join(HERE, name + ".cu"), os.path.join(folder, name)
+    source, out = os.path.join(HERE, name + ".cu"), os.path.join(folder, os.path.basename(name))
     if COMPILER == "nvcc":
         target = f"-gencode=arch=compute_{arch},code=compute_{arch}" if arch[-1] == "a" else f"-arch=compute_{arch}"
         argv = [NVCC, target, "-cudart", "shared", "-O2", "-diag-suppress", "177"]
@@ -119,9 +119,17 @@ def check_products(folder):
             ok(result.stdout == want and not told, f"products {flags}, {env or 'cpu'}", result.stdout + result.stderr + want)
 
 
+def check_library_products(folder):
+    """Whole multiplications, as libraries make them."""
+    program = build(folder, "../../bench/tensor/gemm", "80", ("-std=c++17",))
+    for env, n in (({}, "384"), ({"HEDDLE_CPU": "avx2"}, "256"), ({"HEDDLE_CPU": "generic"}, "128"), ({"HEDDLE_DEVICE": "interp"}, "128")) if program else ():
+        result = run(program, n, "-r", "1", "-w", "1", **env)
+        ok(result.stdout.count(",PASS\n") == 4 and not result.stderr, f"gemm of {n}, {env or 'cpu'}", result.stdout + result.stderr)
+
+
 def check_tensor_cores(folder):
     """Products of several warps, and in tensor memory."""
-    for name, arch in (("wgmma", "90a"), ("tcgen05", "100a"), ("tensor_memory", "100a")):
+    for name, arch in (("wgmma", "90a"), ("wgmma_tma", "90a"), ("tcgen05", "100a"), ("tensor_memory", "100a")):
         program = build(folder, name, arch)
         for env in ({}, {"HEDDLE_CPU": "avx2"}, {"HEDDLE_CPU": "generic"}, {"HEDDLE_DEVICE": "interp"}) if program else ():
             result = run(program, **env)
@@ -300,6 +308,7 @@ def main():
         if COMPILER == "cc":  # nvcc wants relocatable code for this: device_graphs
             check_relaunch(folder)
         if COMPILER == "nvcc":
+            check_library_products(folder)
             check_tensor_cores(folder)
             check_tensor_memory(folder)
             check_async_copies(folder)

@@ -58,8 +58,10 @@ LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, 
 
 /* gen_pieces.c: 16 bytes for each lane, at addresses that nothing is known of; checked before. */
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
-void gen_pieces_load(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
-void gen_pieces_store(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+/* n elements each: vectors of half-warps. */
+void gen_pieces_load(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, unsigned n,
+                     LLVMValueRef out[][2]);
+void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2], unsigned n);
 
 /* i1: any lane of half h is active. */
 LLVMValueRef gen_half_active(struct gen *g, int h);

@@ -69,7 +69,7 @@ static uint64_t path_weight(const struct gen_request *req)
  */
 #define QUICK_INSTRS         100000
 #define QUICK_BLOCKS         6000
-#define QUICK_BLOCKS_CROWDED 2500
+#define QUICK_BLOCKS_CROWDED 3000
 
 static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
 {

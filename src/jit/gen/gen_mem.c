@@ -150,6 +150,23 @@ static void load_lanes(struct gen *g, const struct gen_access *a, LLVMTypeRef el
     load_join(g, n, x, full_end, y, part_end, out);
 }
 
+/* In shared memory layouts keep neighbours apart, and nothing is gained by finding some. */
+static bool are_shared_pieces(const struct gen *g, const struct ir_instr *in,
+                              const struct gen_access *a)
+{
+    return ir_space_is_shared(in->mem.space) && gen_are_pieces(g, in, a);
+}
+
+/* Lanes whose addresses may be anything, or are neighbours. */
+static void load_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                        LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
+{
+    if (gen_are_pieces(g, in, a))
+        gen_pieces_load(g, a, elem, n, out);
+    else
+        load_lanes(g, a, elem, size_B, n, out);
+}
+
 /* Both forms of an access whose index might wrap, chosen at run time. */
 static void load_either(struct gen *g, const struct ir_instr *in, struct gen_access *a,
                         LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
@@ -165,7 +182,7 @@ static void load_either(struct gen *g, const struct ir_instr *in, struct gen_acc
     LLVMBasicBlockRef fast_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
-    load_lanes(g, &idx, elem, size_B, n, b_out);
+    load_unlike(g, in, &idx, elem, size_B, n, b_out);
     LLVMBasicBlockRef slow_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
@@ -237,11 +254,7 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, size_B * n);
-    if (gen_are_pieces(g, in, &a)) {
-        gen_pieces_load(g, in, &a);
-        return;
-    }
-    if (!a.wraps)
+    if (!a.wraps && !are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
     LLVMValueRef out[8][2];
     if (a.kind == GEN_ACCESS_U) {
@@ -263,7 +276,7 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (a.wraps)
         load_either(g, in, &a, elem, size_B, n, out);
     else
-        load_lanes(g, &a, elem, size_B, n, out);
+        load_unlike(g, in, &a, elem, size_B, n, out);
     for (unsigned j = 0; j < n; j++)
         gen_set(g, in->dst[j], gen_v(out[j][0], out[j][1]));
 }
@@ -343,6 +356,15 @@ static void store_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef 
     LLVMPositionBuilderAtEnd(g->b, join);
 }
 
+static void store_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                         LLVMValueRef x[][2], uint64_t size_B, unsigned n)
+{
+    if (gen_are_pieces(g, in, a))
+        gen_pieces_store(g, a, x, n);
+    else
+        store_lanes(g, a, x, size_B, n);
+}
+
 static void store_either(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                          LLVMValueRef x[][2], uint64_t size_B, unsigned n)
 {
@@ -355,7 +377,7 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
     store_lanes(g, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
-    store_lanes(g, &idx, x, size_B, n);
+    store_unlike(g, in, &idx, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }
@@ -394,11 +416,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, size_B * n);
-    if (gen_are_pieces(g, in, &a)) {
-        gen_pieces_store(g, in, &a);
-        return;
-    }
-    if (!a.wraps)
+    if (!a.wraps && !are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
     if (a.kind == GEN_ACCESS_U) {
         store_uniform(g, in, &a, size_B, n);
@@ -412,5 +430,5 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     if (a.wraps)
         store_either(g, in, &a, x, size_B, n);
     else
-        store_lanes(g, &a, x, size_B, n);
+        store_unlike(g, in, &a, x, size_B, n);
 }

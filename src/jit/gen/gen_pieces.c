@@ -26,23 +26,34 @@ static LLVMValueRef addresses(struct gen *g, const struct gen_access *a)
     return gen_array_of(g, gen_v(x[0], x[1]), IR_B64);
 }
 
-void gen_pieces_load(struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+static LLVMValueRef half_at(struct gen *g, LLVMValueRef area, uint64_t size_B, unsigned j, int h)
 {
-    LLVMValueRef dst = gen_registers_room(g, GEN_RESULTS, in->ndst);
-    LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, in->ndst), gen_mask32(g),
-                           addresses(g, a), dst};
-    assert(in->op == IR_OP_LD && in->ndst == in->mem.vec);
-    gen_call_rt(g, "jit_rt_pieces_load", g->t->void_, args, HD_COUNT_OF(args));
-    gen_registers_load(g, in, in->type, dst);
+    return gen_gep(g, area, (2ull * j + (unsigned)h) * size_B * GEN_LANES);
 }
 
-void gen_pieces_store(struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+void gen_pieces_load(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, unsigned n,
+                     LLVMValueRef out[][2])
 {
-    LLVMValueRef src = gen_registers_room(g, GEN_RESULTS, in->mem.vec);
-    assert(in->op == IR_OP_ST && in->nsrc > in->mem.vec);
-    gen_registers_store(g, in, 1, 1 + in->mem.vec, in->type, src);
-    LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, in->mem.vec), gen_mask32(g),
-                           addresses(g, a), src};
+    LLVMValueRef area = gen_registers_room(g, GEN_RESULTS, n);
+    LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, n), gen_mask32(g), addresses(g, a),
+                           area};
+    gen_call_rt(g, "jit_rt_pieces_load", g->t->void_, args, HD_COUNT_OF(args));
+    for (unsigned j = 0; j < n; j++) {
+        for (int h = 0; h < 2; h++)
+            out[j][h] =
+                LLVMBuildLoad2(g->b, gen_vec(g, elem), half_at(g, area, PIECE_B / n, j, h), "");
+    }
+}
+
+void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2], unsigned n)
+{
+    LLVMValueRef area = gen_registers_room(g, GEN_RESULTS, n);
+    for (unsigned j = 0; j < n; j++) {
+        for (int h = 0; h < 2; h++)
+            LLVMBuildStore(g->b, x[j][h], half_at(g, area, PIECE_B / n, j, h));
+    }
+    LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, n), gen_mask32(g), addresses(g, a),
+                           area};
     gen_call_rt(g, "jit_rt_pieces_store", g->t->void_, args, HD_COUNT_OF(args));
 }
 

@@ -72,7 +72,7 @@ build_omp() {
 build_tensor() {
     local program
     mkdir -p "$OUT/tensor"
-    for program in warps:80 gemm:80 copies:90 groups:90a; do
+    for program in warps:80 gemm:80 copies:90 groups:90a blocks:100a; do
         quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" -Xcompiler -march=native \
             "tensor/${program%:*}.cu" -o "$OUT/tensor/${program%:*}" || return 1
     done

@@ -515,22 +515,25 @@ INLINE lane_words *tile_of(const struct pass *p, unsigned tile)
 }
 
 /* Adds what are whole numbers. */
-INLINE void integers_put(lane_words *tile, unsigned first, const floats sum[8]){
-#define PUT(v)                                                                                     \
-    {                                                                                              \
-        uint32_t *to = sum_at(tile, first + (v), 2);                                               \
-        words even = V(cvttps_epi32)(sum[2 * (v)]), odd = V(cvttps_epi32)(sum[2 * (v) + 1]);       \
-        words_store(to, V(add_epi32)(words_load(to), even));                                       \
-        words_store(to + LANES, V(add_epi32)(words_load(to + LANES), odd));                        \
-    }
-    EACH_4(PUT)
-#undef PUT
+INLINE void pair_add(lane_words *tile, unsigned row_vector, const floats x[2])
+{
+    uint32_t *to = sum_at(tile, row_vector, 2);
+    words_store(to, V(add_epi32)(words_load(to), V(cvttps_epi32)(x[0])));
+    words_store(to + LANES, V(add_epi32)(words_load(to + LANES), V(cvttps_epi32)(x[1])));
 }
 
-INLINE void sums_zero(floats sum[8]){
-#define ZERO(i) sum[i] = V(setzero_ps)();
-    EACH_8(ZERO)
-#undef ZERO
+INLINE void integers_put(lane_words *tile, unsigned first, const floats sum[8])
+{
+    pair_add(tile, first, &sum[0]);
+    pair_add(tile, first + 1, &sum[2]);
+    pair_add(tile, first + 2, &sum[4]);
+    pair_add(tile, first + 3, &sum[6]);
+}
+
+INLINE void sums_zero(floats sum[8])
+{
+    sum[0] = sum[1] = sum[2] = sum[3] = V(setzero_ps)();
+    sum[4] = sum[5] = sum[6] = sum[7] = V(setzero_ps)();
 }
 
 /* The tiles from `tile` on, four vectors of their rows. */
@@ -677,7 +680,7 @@ UNITS_ADD(bytes_add, BYTES, IR_S32)
 UNITS_ADD(a_unsigned_add, A_UNSIGNED, IR_S32)
 UNITS_ADD(b_unsigned_add, B_UNSIGNED, IR_S32)
 
-/* false: not such a pair of types. */
+/* False: not such a pair of types. */
 static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
 {
     if (ir_type_bits(a->type) != 8 || (a->type == IR_U8 && b->type == IR_U8))

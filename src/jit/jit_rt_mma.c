@@ -79,13 +79,15 @@ void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_
     if (tile == IR_TILE_M8N8) /* a register is eight rows */
         rows = (uint8_t(*)[ROW_B])regs;
     const uint32_t n = nregs * ROWS_PER_REGISTER, all = UINT32_MAX >> (LANES - n);
-    for (uint32_t i = 0; i < n && (mask & all) == all; i++)
-        row_read(address[i], rows[i]);
-    for (uint32_t i = 0; i < n && (mask & all) != all; i++) {
-        if (mask >> i & 1)
+    if ((mask & all) == all) {
+        for (uint32_t i = 0; i < n; i++)
             row_read(address[i], rows[i]);
-        else
-            memset(rows[i], 0, ROW_B);
+    } else {
+        memset(rows, 0, n * sizeof(*rows));
+        for (uint32_t i = 0; i < n; i++) {
+            if (mask >> i & 1)
+                row_read(address[i], rows[i]);
+        }
     }
     if (tile != IR_TILE_M8N8)
         ir_eval_ldmatrix((enum ir_tile)tile, nregs, (const uint8_t(*)[16])rows, regs);

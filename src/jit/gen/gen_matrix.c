@@ -40,16 +40,27 @@ static uint64_t half_B(enum ir_type type)
     return ir_type_bits(type) / 8 * GEN_LANES;
 }
 
+void gen_values_store(struct gen *g, struct ir_value *const *v, uint32_t n, enum ir_type type,
+                      LLVMValueRef area)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef x[2];
+        gen_vector(g, v[i], x);
+        for (uint32_t h = 0; h < 2; h++)
+            LLVMBuildStore(g->b, x[h], gen_gep(g, area, (2ull * i + h) * half_B(type)));
+    }
+}
+
 void gen_registers_store(struct gen *g, const struct ir_instr *in, uint32_t first, uint32_t end,
                          enum ir_type type, LLVMValueRef area)
 {
     assert(end <= in->nsrc);
-    for (uint32_t i = first; i < end; i++) {
-        LLVMValueRef x[2];
-        gen_vector(g, in->src[i], x);
-        for (uint32_t h = 0; h < 2; h++)
-            LLVMBuildStore(g->b, x[h], gen_gep(g, area, (2ull * (i - first) + h) * half_B(type)));
-    }
+    gen_values_store(g, in->src + first, end - first, type, area);
+}
+
+LLVMValueRef gen_mma_how(struct gen *g)
+{
+    return gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
 }
 
 void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type type,
@@ -82,7 +93,7 @@ static void gen_mma(struct gen *g, const struct ir_instr *in)
     uint64_t words[2];
     _Static_assert(sizeof(words) == sizeof(*mma), "code hands a product over in two words");
     memcpy(words, mma, sizeof(words));
-    LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
+    LLVMValueRef how = gen_mma_how(g);
     if (in->nsrc <= FEW)
         few_operands_store(g, in, type, src);
     else

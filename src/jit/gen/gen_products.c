@@ -238,18 +238,6 @@ static LLVMValueRef list_constant(struct gen *g, struct gen_run *r)
 
 /* ---- the call */
 
-static void registers_store(struct gen *g, struct ir_value *const *reg, unsigned n,
-                            LLVMValueRef area, uint64_t at_B)
-{
-    for (unsigned i = 0; i < n; i++) {
-        LLVMValueRef x[2];
-        gen_vector(g, reg[i], x);
-        for (unsigned h = 0; h < 2; h++)
-            LLVMBuildStore(g->b, x[h],
-                           gen_gep(g, area, at_B + REGISTER_B * i + REGISTER_B / 2 * h));
-    }
-}
-
 /* Stores registers that have no place of their own at *at_B; gives their address to the area. */
 static void fragments_store(struct gen *g, const struct fragments *of, LLVMValueRef area,
                             uint64_t address_B, uint64_t *at_B)
@@ -258,7 +246,7 @@ static void fragments_store(struct gen *g, const struct fragments *of, LLVMValue
         LLVMValueRef place = gen_fragment_place(g, of->of[i].reg, of->of[i].n);
         if (!place) {
             place = gen_gep(g, area, *at_B);
-            registers_store(g, of->of[i].reg, of->of[i].n, place, 0);
+            gen_values_store(g, of->of[i].reg, of->of[i].n, IR_B32, place);
             *at_B += (uint64_t)REGISTER_B * of->of[i].n;
         }
         LLVMBuildStore(g->b, place, gen_gep(g, area, address_B + i * sizeof(void *)));
@@ -306,10 +294,10 @@ static void run_make(struct gen *g, struct gen_run *r)
         LLVMValueRef own = gen_gep(g, at, sums_B + i * tile_B);
         LLVMValueRef place = tile_place(g, r, &r->chain[i], own);
         if (place == own)
-            registers_store(g, r->chain[i].c, gen_tile_sums(r->mma), own, 0);
+            gen_values_store(g, r->chain[i].c, gen_tile_sums(r->mma), IR_B32, own);
         LLVMBuildStore(g->b, place, gen_gep(g, at, i * sizeof(void *)));
     }
-    LLVMValueRef how = gen_i32(g, g->unit->path | (g->unit->fp_ftz ? JIT_FLUSHES : 0u));
+    LLVMValueRef how = gen_mma_how(g);
     LLVMValueRef args[] = {gen_i64(g, words[0]), gen_i64(g, words[1]), how,
                            gen_mask32(g),        list_constant(g, r),  at};
     gen_call_rt(g, "jit_rt_products", g->t->void_, args, HD_COUNT_OF(args));

@@ -1,7 +1,7 @@
 /*
- * The CUDA runtime for kernels: what they do with graphs. The functions are the device's; no
- * library is linked. Launching kernels from kernels needs support of the compiler that clang does
- * not have.
+ * The CUDA runtime for kernels ("CUDA Dynamic Parallelism" and "Device Graph Launch" of the
+ * programming guide). The functions are the device's; no library is linked. Those that are called
+ * like the host's are there in relocatable device code (-rdc=true), as with nvcc.
  */
 #ifndef HEDDLE_CUDA_DEVICE_RUNTIME_API_H
 #define HEDDLE_CUDA_DEVICE_RUNTIME_API_H
@@ -10,6 +10,10 @@
 #define __CUDA_DEVICE_RUNTIME_API_H__
 
 #include "cuda_runtime_api.h"
+
+/* Streams of a kernel: what it launches there runs after it, or when it can. */
+#define cudaStreamTailLaunch    ((cudaStream_t)0x3)
+#define cudaStreamFireAndForget ((cudaStream_t)0x4)
 
 /* The ways to launch a graph. */
 #define cudaStreamGraphTailLaunch             ((cudaStream_t)0x0100000000000000)
@@ -28,6 +32,10 @@ __device__ cudaError_t cudaGraphKernelNodeSetGridDim(cudaGraphDeviceNode_t node,
 __device__ cudaError_t cudaGraphKernelNodeUpdatesApply(const cudaGraphKernelNodeUpdate *updates,
                                                        size_t updateCount);
 }
+
+#if defined(__CUDACC_RDC__)
+#include "heddle/device_runtime.h"
+#endif
 
 static inline __device__ cudaGraphExec_t cudaGetCurrentGraphExec(void)
 {

@@ -61,6 +61,22 @@ bool clang_static_put(struct hd_str line, struct hd_buf *out);
 enum hd_status clang_statics_name(struct hd_buf *ptx) HD_MUST_CHECK;
 
 /*
+ * Kernels that launch kernels, which clang 19 refuses: what a pass of clang gets instead of its
+ * preprocessed source (launches.c). Nothing is put when no device code launches. The source comes
+ * from the pass's own words and CLANG_LAUNCHES_WORDS; what was put is compiled with these words but
+ * without -include. clang_ir_mend() does the rest, for whose sake CLANG_KERNEL_NOTE marks kernels.
+ */
+enum clang_side { CLANG_DEVICE_SIDE, CLANG_HOST_SIDE };
+#define CLANG_LAUNCHES_WORDS "-E -D__HEDDLE_LAUNCHES_IN_KERNELS__"
+#define CLANG_KERNEL_NOTE    "heddle.kernel"
+#define CLANG_LAUNCHED       "__heddle_launched"
+#define CLANG_UNLAUNCHED     "__heddle_unlaunched"
+enum hd_status clang_launches_put(const char *source, enum clang_side side, struct hd_buf *out)
+    HD_MUST_CHECK;
+/* HD_BAD_ARG: a kernel is called without <<<>>>. HD_NOT_SUPPORTED: one is launched by a pointer. */
+enum hd_status clang_launches_mend(struct hd_buf *ir) HD_MUST_CHECK;
+
+/*
  * Runs the command with the log as stdout and stderr and waits. The preloaded libraries of this
  * process are not the compiler's. HD_NOT_FOUND, HD_FAILED when it cannot be started: how it ended
  * is seen by its output file, as programs may take the exit status of all their children.

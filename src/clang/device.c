@@ -15,7 +15,10 @@
 #define BACK_WORDS                                                                                 \
     "--target=nvptx64-nvidia-cuda -nogpulib -x ir -S -Wno-override-module "                        \
     "-Wno-unused-command-line-argument"
-#define CONTRACT "-ffp-contract="
+/* No vectors of straight-line code: LLVM 19 reads 16 bytes at any address as if it were aligned
+ * (`load <16 x i8>, align 1` becomes ld.v4.u32). Behind -O, which would allow them again. */
+#define END_WORDS "-fno-slp-vectorize"
+#define CONTRACT  "-ffp-contract="
 
 /* What is also said to the second run, and as what; all other words are about the source. */
 static const struct rule {
@@ -77,6 +80,7 @@ void clang_back_words(const struct clang_args *front, struct clang_args *back)
             put_word(front->at[i], back);
         }
     }
+    clang_args_add_words(back, END_WORDS);
 }
 
 /* ---- the reads */
@@ -224,6 +228,8 @@ enum hd_status clang_ir_mend(const char *path, bool keeps_statics)
     hd_buf_init(&ir);
     hd_buf_init(&mended);
     enum hd_status status = hd_file_read(path, IR_MAX_B, &ir);
+    if (status == HD_OK)
+        status = clang_launches_mend(&ir);
     if (status == HD_OK && ir.len)
         mend(ir.ptr, keeps_statics, &mended);
     if (status == HD_OK && mended.failed)

@@ -54,6 +54,8 @@ static enum hd_status input_check(const struct input *input, const void *bytes, 
                         "%s: LTO-IR is a private format of NVIDIA's compilers; rebuild with PTX "
                         "(-gencode arch=compute_80,code=compute_80)",
                         name);
+    if (input->image == OBJ_IMAGE_PTX && is == OBJ_IMAGE_CUBIN)
+        return HD_OK; /* CuPy adds what NVRTC made as PTX, and asks NVRTC for cubins */
     if (input->image != OBJ_IMAGE_UNKNOWN && input->image != is)
         return hd_error(is == OBJ_IMAGE_UNKNOWN ? HD_BAD_IMAGE : HD_BAD_ARG,
                         "%s: was added as %s, and is %s", name, input->text,

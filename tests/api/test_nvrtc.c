@@ -522,6 +522,48 @@ static void test_clusters(void)
     success(nvrtcDestroyProgram(&p), "destroy");
 }
 
+/* Kernels that launch kernels, in relocatable code. */
+static void test_launches_in_kernels(void)
+{
+    static const char source[] =
+        "template <class T> __global__ void child(T *out, T n) { atomicAdd(out, n); }\n"
+        "extern \"C\" __global__ void parent(int *out)\n"
+        "{ child<<<dim3(2), 3>>>(out, 7); if (cudaGetLastError()) *out = -1; }\n",
+                      called[] = "__global__ void child() {}\n"
+                                 "__global__ void parent() { child<<<1, 1>>>(); child(); }\n";
+    static const char *const options[] = {"-arch=sm_90", "-rdc=true"};
+    const char *lowered = NULL;
+    int value = -1;
+    CUdeviceptr out;
+    CUmodule module;
+    CUfunction k;
+    void *params[] = {&out};
+    nvrtcProgram p = program_of(source);
+
+    success(nvrtcAddNameExpression(p, "child<float>"), "a kernel that nothing launches");
+    if (!success(nvrtcCompileProgram(p, 2, options), "compile"))
+        diag("%s", log_of(p));
+    char *ptx = ptx_of(p);
+    success(nvrtcGetLoweredName(p, "child<float>", &lowered), "its name");
+    success(cuModuleLoadData(&module, ptx), "load");
+    success(cuModuleGetFunction(&k, module, lowered ? lowered : ""), "it is a kernel");
+    success(cuModuleGetFunction(&k, module, "parent"), "the parent");
+    success(cuMemAlloc_v2(&out, sizeof(int)), "memory");
+    success(cuMemsetD32_v2(out, 0, 1), "0");
+    success(cuLaunchKernel(k, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL), "launch");
+    success(cuMemcpyDtoH_v2(&value, out, sizeof(value)), "result");
+    eq_u64((unsigned)value, 42, "of six threads of the child");
+    success(cuMemFree_v2(out), "free");
+    success(cuModuleUnload(module), "unload");
+    free(ptx);
+    success(nvrtcDestroyProgram(&p), "destroy");
+
+    p = program_of(called);
+    eq_u64(nvrtcCompileProgram(p, 2, options), NVRTC_ERROR_COMPILATION, "a kernel that is called");
+    ok(strstr(log_of(p), "must be configured with <<<...>>>"), "is named");
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
 static void test_errors(void)
 {
     static const struct {
@@ -631,6 +673,7 @@ int main(int argc, char **argv)
     test_commas_at_ends_of_arguments();
     test_bools_of_any_byte();
     test_options_of_both_runs();
+    test_launches_in_kernels();
     test_clusters();
     test_static_variables();
     test_errors();

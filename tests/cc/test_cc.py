@@ -134,6 +134,10 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
                     "int f(int *p) { k<<<1, 1>>>(p); return cudaMemcpyToSymbol(count, p, 4); }\n")
     text = cc("-rdc=true", "-ptx", statics, "-o", "-").stdout
     names = set(re.findall(r"_ZL5count\w*", text))
+    module = cc("-ptx", write(work, "module.cu", "static __device__ int count = 3; static __constant__ float factor = 1;\n"
+                              "__global__ void k(int *p) { *p = count * factor; }\n"), "-o", "-").stdout
+    ok(all(line in module for line in ("\n.global .align 4 .u32 count = 3;", "\n.const .align 4 .f32 factor = ")),
+       "a module keeps its static variables under their names", module)
     ok(len(names) == 1 and ".extern" not in text, "a static variable that the host uses has one name", text)
     ok(cc("-arch=sm_60", "-ptx", kernel, "-o", os.path.join(work, "k60.ptx")).returncode == 0, "an old one")
     done = cc("-gencode", "arch=compute_60,code=sm_60", "-gencode", "arch=compute_80,code=[sm_80,compute_80]",
@@ -149,6 +153,28 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
     ok(done.returncode == 0 and "cuda_runtime.h" in done.stdout, "-M lists what is included")
     done = cc("-E", "-x", "cu", kernel)
     ok(done.returncode == 0 and "__global__" not in done.stdout.splitlines()[-3:], "-E preprocesses")
+
+
+def test_launches(work):
+    """Kernels that launch kernels: what is wrong with them, and what make is told."""
+    child = "__global__ void child(int *p) { *p = 1; }\n"
+    good = write(work, "launches.cu", child + "__global__ void k(int *p) { child<<<1, 1>>>(p); }\n")
+    done = cc("-rdc=true", "-ptx", good, "-o", "-")
+    ok(".entry _Z5childPi(" in done.stdout and "__cudaCDP2LaunchDevice" in done.stdout and "sample" not in done.stdout,
+       "a kernel launches another", done.stdout + done.stderr)
+    done = cc("-c", good, "-o", os.path.join(work, "launches.o"))
+    ok(done.returncode == 1 and "need relocatable device code: -rdc=true" in done.stderr, "not without -rdc", done.stderr)
+    for what, body, message in (("is called", "child(p)", "_Z5childPi is a kernel: a call of it must be configured"),
+                                ("has a pointer", "auto c = child; c<<<1, 1>>>(p)", "launches a kernel by a pointer"),
+                                ("has other parameters", "child<<<1, 1>>>(p, 1)", "bad.cu:2:"),
+                                ("is not there", "other<<<1, 1>>>(p)", "bad.cu:2:")):
+        bad = write(work, "bad.cu", child + f"__global__ void k(int *p) {{ child<<<1, 1>>>(p); {body}; }}\n")
+        done = cc("-rdc=true", "-ptx", bad, "-o", "-")
+        ok(done.returncode == 1 and message in done.stderr, f"a kernel that {what}", done.stderr)
+    done = cc("-rdc=true", "-MD", "-c", "launches.cu", "-o", "out.o", cwd=work)
+    rule = open(os.path.join(work, "out.d"), encoding="utf-8").read() if done.returncode == 0 else ""
+    ok(rule.startswith("out.o:") and "launches.cu" in rule and "cuda_runtime.h" in rule and ".cui" not in rule,
+       "the rule of dependencies is the source's", rule + done.stderr)
 
 
 def test_link(work):
@@ -306,6 +332,13 @@ def test_runs(work):
             done = run(program)
         ok(done.returncode == 0 and done.stdout == "all right\n", what, done.stdout + done.stderr)
     test_host_half(work)
+    for flags in ([], ["-G", "-O0"], ["-arch=sm_120", "-std=c++20", "-lineinfo"]):
+        program = os.path.join(work, "launches")
+        done = cc("-std=c++17", "-rdc=true", *flags, *(os.path.join(HERE, f"run/{name}.cu") for name in ("launches", "launches_part")), "-o", program)
+        ok(done.returncode == 0, f"launches in kernels compile {' '.join(flags)}", done.stderr)
+        for device in ("cpu", "interp"):
+            done = run("env", f"HEDDLE_DEVICE={device}", program)
+            ok(done.returncode == 0 and done.stdout == "all right\n", f"and are right on {device}", done.stdout + done.stderr)
     program = os.path.join(work, "declared")
     done = run(os.path.join(os.path.dirname(HEDDLE), "heddle-nvcc"), "-O3", "-DNDEBUG", os.path.join(HERE, "run/assert_declared.cu"),
                "-o", program)
@@ -336,6 +369,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         if MODE == "quick":
             test_driver(work)
+            test_launches(work)
             test_link(work)
             test_features(work)
             test_clusters(work)

@@ -95,6 +95,7 @@ struct cc_job {
     bool forward_compiler;   /* options that we do not know are the host compiler's */
     bool forward_linker;     /* or the linker's */
     const char *runtime;     /* -cudart, NULL: not given */
+    bool launches_in_kernels;
     bool depend_beside;      /* -MD, -MMD */
     const char *depend_file; /* -MF, or NULL */
     const char *keep_dir;    /* NULL: the working folder */
@@ -150,6 +151,14 @@ int cc_compile(struct cc_job *job, const struct cc_input *input, const char *obj
  */
 enum hd_status cc_rdc_write_stub(struct cc_job *job, const struct cc_list *objects,
                                  const char **out_source) HD_MUST_CHECK;
+
+/*
+ * What a pass with these words compiles when kernels launch kernels: *source becomes a text of its
+ * own, the words say so, and job->launches_in_kernels is set. Otherwise nothing changes. `object`:
+ * what a rule of dependencies is for, or NULL. Returns an exit code.
+ */
+int cc_launches(struct cc_job *job, struct cc_list *words, const char *object, bool on_host,
+                const char **source);
 
 /* What a module of PTX defines, and what it leaves to the link. */
 typedef void cc_name_fn(void *user, struct hd_str name, bool is_defined);

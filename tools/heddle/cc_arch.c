@@ -112,9 +112,16 @@ void cc_add_back_words(const struct cc_list *front, struct cc_list *back)
     clang_args_fini(&to);
 }
 
-int cc_mend_ir(const char *path)
+/* Of a module that somebody loads: who has no more than that finds static variables by name. */
+static bool keeps_statics(const struct cc_job *job)
 {
-    if (clang_ir_mend(path, false) == HD_OK)
+    return !job->rdc &&
+           (job->mode == CC_MODE_PTX || job->mode == CC_MODE_CUBIN || job->mode == CC_MODE_FATBIN);
+}
+
+int cc_mend_ir(const struct cc_job *job, const char *path)
+{
+    if (clang_ir_mend(path, keeps_statics(job)) == HD_OK)
         return 0;
     fprintf(stderr, "heddle cc: %s\n", hd_error_message());
     return 1;
@@ -150,6 +157,7 @@ int cc_finish_ptx(const struct cc_job *job, const char *from, const char *ir, co
     hd_buf_init(&text);
     bool worked = hd_file_read(from, PTX_MAX_B, &text) == HD_OK &&
                   (!job->rdc || cc_statics_mend(&text) == HD_OK) &&
+                  (!keeps_statics(job) || clang_statics_name(&text) == HD_OK) &&
                   add_clusters(ir, arch, &text) == HD_OK &&
                   clang_ptx_finish(&text, target) == HD_OK && write_text(to, &text) == HD_OK;
     hd_buf_fini(&text);

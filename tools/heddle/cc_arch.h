@@ -18,7 +18,7 @@ void cc_add_device_words(struct cc_list *cmd, struct cc_arch arch);
 void cc_add_front_words(struct cc_list *front);
 void cc_add_back_words(const struct cc_list *front, struct cc_list *back);
 /* Between the runs, in place. 0, or 1 after a message. */
-int cc_mend_ir(const char *path);
+int cc_mend_ir(const struct cc_job *job, const char *path);
 /* The PTX that clang wrote, into another file ("-": stdout), for what was asked for, with clusters
  * from the IR between the runs. 0, or 1 after a message. */
 int cc_finish_ptx(const struct cc_job *job, const char *from, const char *ir, const char *to,

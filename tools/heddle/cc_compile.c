@@ -102,6 +102,26 @@ static int run_step(const struct cc_job *job, struct cc_list *cmd, const char *f
     return cc_exec(job, cmd);
 }
 
+/* The front end's run. */
+static int compile_ir(struct cc_job *job, struct cc_list *front, const char *source, const char *ir)
+{
+    struct cc_list plain = {0};
+    const char *input = unique_source(job, source);
+    int rc = job->rdc ? cc_launches(job, front, NULL, false, &input) : 0;
+    if (rc)
+        return rc;
+    cc_list_add_all(&plain, front);
+    cc_add_front_words(front);
+    rc = run_step(job, front, input, ir);
+    if (rc && !job->rdc && !job->dryrun && cc_launches(job, &plain, NULL, false, &input) == 0 &&
+        job->launches_in_kernels)
+        fprintf(
+            stderr,
+            "heddle cc: %s: kernels that launch kernels need relocatable device code: -rdc=true\n",
+            source);
+    return rc;
+}
+
 static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch arch, const char *ptx)
 {
     struct cc_list front = {0}, back = {0};
@@ -110,9 +130,8 @@ static int compile_ptx(struct cc_job *job, const char *source, struct cc_arch ar
         job, source, cc_format(".compute_%u%.1s.ll", arch.cc, (char[2]){arch.variant, 0}));
     add_device_pass(job, source, arch, &front);
     cc_add_back_words(&front, &back);
-    cc_add_front_words(&front);
-    int rc = run_step(job, &front, unique_source(job, source), ir);
-    rc = rc || job->dryrun ? rc : cc_mend_ir(ir);
+    int rc = compile_ir(job, &front, source, ir);
+    rc = rc || job->dryrun ? rc : cc_mend_ir(job, ir);
     rc = rc ? rc : run_step(job, &back, ir, file);
     return rc || job->dryrun ? rc : cc_finish_ptx(job, file, ir, ptx, arch);
 }
@@ -217,13 +236,17 @@ static int compile_host_cuda(struct cc_job *job, const char *source, const char 
     /* The device pass has reported the warnings of shared code; the arch is only a name. */
     cc_add_host_words(&cmd, job->archs.at[0]);
     add_host(job, source, object, &cmd);
+    const char *input = unique_source(job, source);
+    int rc = job->launches_in_kernels ? cc_launches(job, &cmd, object, true, &input) : 0;
+    if (rc)
+        return rc;
     if (job->mode == CC_MODE_PREPROCESS)
         cc_list_add(&cmd, "-E");
     else if (job->mode == CC_MODE_DEPEND)
         cc_list_add(&cmd, job->depend_mode);
     else
         cc_list_add(&cmd, "-c");
-    cc_list_add(&cmd, unique_source(job, source));
+    cc_list_add(&cmd, input);
     if (object) {
         cc_list_add(&cmd, "-o");
         cc_list_add(&cmd, object);

@@ -18,6 +18,9 @@
 #if !defined(__CUDACC__)
 #define __CUDACC__ 1
 #endif
+#if defined(__CLANG_RDC__)
+#define __CUDACC_RDC__ 1
+#endif
 
 #include <limits.h>
 #include <stdlib.h>

@@ -19,6 +19,9 @@
 #include "heddle/math_overloads.h"
 #include "texture_indirect_functions.h"
 #include "surface_indirect_functions.h"
+#if defined(__CUDACC_RDC__)
+#include "cuda_device_runtime_api.h"
+#endif
 #undef std
 #include "heddle/rtc_target.h"
 

@@ -349,14 +349,61 @@ static bool file_is_there(const struct build *b, const char *name, char path[PAT
     return access(path, F_OK) == 0;
 }
 
+/* The words without what they include in front of the source. */
+static void put_without_front(const struct clang_args *words, struct clang_args *args)
+{
+    for (size_t i = 0; i < words->len; i++)
+        if (!strncmp(words->at[i], "-include", strlen("-include")))
+            i++;
+        else
+            clang_args_add(args, "%s", words->at[i]);
+}
+
+/*
+ * Where kernels launch kernels: writes the text that is compiled in the source's place, to
+ * "launches.cu" (clang/clang.h). What is wrong with the source, the front end's run says.
+ */
+static nvrtcResult launches_write(const struct build *b, const struct clang_args *words,
+                                  bool *out_any)
+{
+    struct clang_args args = {0};
+    struct hd_buf text, out, said;
+    char path[PATH_MAX];
+
+    put_without_front(words, &args);
+    clang_args_add_words(&args, "-include heddle/rtc.h " CLANG_LAUNCHES_WORDS);
+    hd_buf_init(&text);
+    hd_buf_init(&out);
+    hd_buf_init(&said);
+    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "launches.cui", &said);
+    if (!result && file_is_there(b, "launches.cui", path) &&
+        (hd_file_read(path, OBJ_PAYLOAD_MAX_B, &text) != HD_OK || !text.len ||
+         clang_launches_put(text.ptr, CLANG_DEVICE_SIDE, &out) != HD_OK ||
+         (out.len && !file_write(b, "launches.cu", out.ptr))))
+        result = internal(b->program, "the source's launches");
+    *out_any = out.len != 0;
+    hd_buf_fini(&text);
+    hd_buf_fini(&out);
+    hd_buf_fini(&said);
+    clang_args_fini(&args);
+    return result;
+}
+
 static nvrtcResult front_run(const struct build *b, const struct clang_args *words,
                              struct hd_buf *log)
 {
     struct clang_args args = {0};
+    bool launches = false;
+    nvrtcResult result = is_relocatable(b) ? launches_write(b, words, &launches) : NVRTC_SUCCESS;
 
-    clang_args_add_all(&args, words);
+    if (result)
+        return result;
+    if (launches)
+        put_without_front(words, &args);
+    else
+        clang_args_add_all(&args, words);
     clang_args_add_words(&args, CLANG_FRONT_WORDS);
-    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "out.ll", log);
+    result = clang_step(b, &args, launches ? "launches.cu" : "heddle-input.cu", "out.ll", log);
     clang_args_fini(&args);
     return result;
 }
@@ -372,6 +419,14 @@ static nvrtcResult back_run(const struct build *b, const struct clang_args *word
     return result;
 }
 
+/* The last error is the program's: without PTX that is told. */
+static nvrtcResult refuse(struct hd_buf *log, struct hd_buf *ptx)
+{
+    hd_buf_printf(log, "error: %s\n", hd_error_message());
+    hd_buf_clear(ptx);
+    return NVRTC_SUCCESS;
+}
+
 /* Directives of clusters, if the program has any; what is wrong with them is an error of its. */
 static nvrtcResult clusters_add(const struct build *b, const char *ir_path, struct hd_buf *log,
                                 struct hd_buf *ptx)
@@ -383,11 +438,8 @@ static nvrtcResult clusters_add(const struct build *b, const char *ir_path, stru
     if (status == HD_OK)
         status = clang_clusters_add(&ir, b->options->cc, ptx);
     hd_buf_fini(&ir);
-    if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED) {
-        hd_buf_printf(log, "error: %s\n", hd_error_message());
-        hd_buf_clear(ptx);
-        return NVRTC_SUCCESS;
-    }
+    if (status == HD_BAD_ARG || status == HD_NOT_SUPPORTED)
+        return refuse(log, ptx);
     return status == HD_OK ? NVRTC_SUCCESS : internal(b->program, "clusters");
 }
 
@@ -403,7 +455,10 @@ static nvrtcResult clang_once(const struct build *b, const struct clang_args *wo
     nvrtcResult result = front_run(b, words, log);
     if (result || !file_is_there(b, "out.ll", ir_path))
         return result;
-    if (clang_ir_mend(ir_path, !is_relocatable(b)) != HD_OK)
+    enum hd_status mended = clang_ir_mend(ir_path, !is_relocatable(b));
+    if (mended == HD_BAD_ARG || mended == HD_NOT_SUPPORTED)
+        return refuse(log, ptx);
+    if (mended != HD_OK)
         return internal(b->program, "IR");
     result = back_run(b, words, log);
     if (result || !file_is_there(b, "out.ptx", path))

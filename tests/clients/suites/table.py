@@ -50,7 +50,7 @@ SUITES = [
          (OWN, r"TestOps::test_clip\b|must be >= 1 in every dimension"),
      ]},
     {"name": "cupy", "title": "CuPy core_tests", "packages": ["cupy-cuda13x==14.2.0", "ml_dtypes", "pytest<9"],
-     "source": ("cupy/cupy", "v14.2.0"), "folder": ".", "files": "tests/cupy_tests/core_tests/**/test_*.py",
+     "source": ("cupy/cupy", "v14.2.0"), "folder": "tests", "files": "cupy_tests/core_tests/**/test_*.py",
      # Some tests are of two devices, some compile by nvcc: a vendor's makes machine code.
      "env": {"HEDDLE_DEVICES": "2", "NVCC": "{tools}/heddle-nvcc"},
      "causes": [

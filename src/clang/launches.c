@@ -1,0 +1,407 @@
+/*
+ * Kernels that launch kernels, in preprocessed source. clang 19 refuses `kernel<<<...>>>(...)` in
+ * device code, for a kernel may not be named there. So the two passes see other text:
+ *
+ *     device   kernels are functions of both sides that an annotation marks; a launch is a call
+ *              of the kernel and one of __heddle_launched() with what stood between <<< and >>>.
+ *              In IR the pair becomes a launch, and the function a kernel (launches_ir.c).
+ *     host     a launch that only device code makes is nothing.
+ *
+ * Whose code it is, is read off the words in front of a body: clang decides no other way.
+ */
+#include "clang/clang.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define GLOBAL "__attribute__((global))"
+#define DEVICE "__attribute__((device))"
+#define HOST   "__attribute__((host))"
+#define KERNEL "__attribute__((host, device, used, annotate(\"" CLANG_KERNEL_NOTE "\")))"
+
+/* ---- tokens */
+
+static bool is_of_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *behind_quoted(const char *at, char quote)
+{
+    while (*at && *at != quote && *at != '\n')
+        at += at[0] == '\\' && at[1] ? 2 : 1;
+    return at + (*at == quote);
+}
+
+/* Behind R"mark( ... )mark"; `at` is the quote. */
+static const char *behind_raw(const char *at)
+{
+    char end[20];
+    size_t mark = strcspn(at + 1, "(\"\n");
+
+    if (at[1 + mark] != '(' || mark + 3 > sizeof(end))
+        return behind_quoted(at + 1, '"');
+    end[0] = ')';
+    memcpy(end + 1, at + 1, mark);
+    end[1 + mark] = '"';
+    end[2 + mark] = '\0';
+    const char *found = strstr(at, end);
+    return found ? found + strlen(end) : at + strlen(at);
+}
+
+static const char *behind_name(const char *at)
+{
+    const char *end = at;
+
+    while (is_of_name(*end))
+        end++;
+    if (*end == '"' && end[-1] == 'R')
+        return behind_raw(end);
+    return end;
+}
+
+/* 1'000'000, 1e+3 is three tokens, which nobody minds. */
+static const char *behind_number(const char *at)
+{
+    while (is_of_name(*at) || *at == '.' || (*at == '\'' && is_of_name(at[1])))
+        at++;
+    return at;
+}
+
+/* Behind the token at `at`; of a line marker or a pragma, behind the line. */
+static const char *behind_token(const char *at, const char *text)
+{
+    if (isdigit((unsigned char)*at))
+        return behind_number(at);
+    if (is_of_name(*at))
+        return behind_name(at);
+    if (*at == '"' || *at == '\'')
+        return behind_quoted(at + 1, *at);
+    if (*at == '#' && (at == text || at[-1] == '\n'))
+        return at + strcspn(at, "\n");
+    return at + 1;
+}
+
+/* ---- scopes and launches */
+
+/* A bracket that is open: whose code stands in it, and where the words begin that are in front of
+ * what comes next. */
+struct scope {
+    const char *head;
+    bool is_body; /* { */
+    bool on_device, on_host;
+};
+
+struct launch {
+    const char *callee, *open, *close, *end; /* callee <<< config >>> (args) end */
+    bool on_device, on_host;
+};
+
+struct source {
+    const char *text;
+    HD_VEC(struct scope) scopes;
+    HD_VEC(struct launch) launches; /* in the order of their <<< */
+    bool failed;
+};
+
+static bool head_says(const char *head, const char *end, const char *attribute)
+{
+    return memmem(head, (size_t)(end - head), attribute, strlen(attribute)) != NULL;
+}
+
+static void scope_open(struct source *s, const char *at)
+{
+    struct scope inner = hd_vec_last(&s->scopes);
+    const char *head = inner.head;
+    bool device = head_says(head, at, DEVICE) || head_says(head, at, GLOBAL);
+    bool host = head_says(head, at, HOST);
+
+    inner.head = at + 1;
+    inner.is_body = *at == '{';
+    if (inner.is_body && (device || host)) {
+        inner.on_device = device;
+        inner.on_host = host;
+    }
+    s->failed |= !hd_vec_push(&s->scopes, inner);
+}
+
+static const char *skip_blanks(const char *at)
+{
+    return at + strspn(at, " \t\n");
+}
+
+static void scope_close(struct source *s, const char *behind)
+{
+    const char *next = skip_blanks(behind);
+
+    if (s->scopes.len == 1)
+        return; /* nothing is open: clang says so */
+    bool ends = hd_vec_pop(&s->scopes).is_body;
+    if (ends && *next != ',' && *next != '{') /* a constructor's `: member{value}` goes on */
+        hd_vec_last(&s->scopes).head = behind;
+}
+
+/* ---- the kernel's name, which stands in front of <<< */
+
+static const char *back_over_blanks(const char *at, const char *text)
+{
+    while (at > text && strchr(" \t\n", at[-1]))
+        at--;
+    return at;
+}
+
+/* From behind a closing bracket to the opening one. */
+static const char *back_over_brackets(const char *at, const char *text, char open, char close)
+{
+    unsigned depth = 0;
+
+    while (at > text) {
+        at--;
+        if (*at == close && !(close == '>' && at > text && at[-1] == '-'))
+            depth++;
+        else if (*at == open && --depth == 0)
+            return at;
+        else if (close == '>' && *at == ')')
+            at = back_over_brackets(at + 1, text, '(', ')');
+    }
+    return at;
+}
+
+static const char *back_over_name(const char *at, const char *text)
+{
+    while (at > text && is_of_name(at[-1]))
+        at--;
+    return at;
+}
+
+static bool ends_with(const char *at, const char *text, const char *word)
+{
+    size_t len = strlen(word);
+
+    return (size_t)(at - text) >= len && !memcmp(at - len, word, len);
+}
+
+/* One name with its template arguments, subscripts or parentheses. */
+static const char *back_over_part(const char *at, const char *text)
+{
+    static const char brackets[][2] = {{'<', '>'}, {'[', ']'}, {'(', ')'}};
+
+    for (size_t i = 0; i < HD_COUNT_OF(brackets); i++)
+        if (at > text && at[-1] == brackets[i][1]) {
+            at = back_over_brackets(at, text, brackets[i][0], brackets[i][1]);
+            return back_over_part(back_over_blanks(at, text), text);
+        }
+    return back_over_name(at, text);
+}
+
+static const char *callee_of(const char *open, const char *text)
+{
+    static const char *const joints[] = {"::", "->", "."};
+    const char *at = back_over_part(back_over_blanks(open, text), text);
+
+    for (size_t i = 0; i < HD_COUNT_OF(joints); i++) {
+        const char *before = back_over_blanks(at, text);
+        if (ends_with(before, text, "template"))
+            before = at = back_over_blanks(before - strlen("template"), text);
+        if (!ends_with(before, text, joints[i]))
+            continue;
+        at = back_over_blanks(before - strlen(joints[i]), text);
+        at = back_over_part(at, text);
+        i = (size_t)-1; /* and once more from the first */
+    }
+    return at;
+}
+
+/* ---- finding them */
+
+/* The first of `what` outside of brackets; NULL. */
+static const char *find_outside(const char *at, const char *text, const char *what)
+{
+    for (unsigned depth = 0; *at; at = behind_token(at, text)) {
+        if (!depth && !strncmp(at, what, strlen(what)))
+            return at;
+        if (strchr("([{", *at))
+            depth++;
+        else if (strchr(")]}", *at) && !depth--)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void launch_add(struct source *s, const char *open)
+{
+    const struct scope *scope = &hd_vec_last(&s->scopes);
+    const char *close = find_outside(open + 3, s->text, ">>>");
+    const char *args = close ? skip_blanks(close + 3) : NULL;
+    const char *end = args && *args == '(' ? find_outside(args + 1, s->text, ")") : NULL;
+
+    if (end)
+        s->failed |=
+            !hd_vec_push(&s->launches, (struct launch){callee_of(open, s->text), open, close,
+                                                       end + 1, scope->on_device, scope->on_host});
+}
+
+static bool is_launch(const char *at, const char *text)
+{
+    return !strncmp(at, "<<<", 3) && at[3] != '<' && (at == text || at[-1] != '<') &&
+           !ends_with(back_over_blanks(at, text), text, "operator");
+}
+
+static void read_token(struct source *s, const char *at, const char *behind)
+{
+    struct scope *scope = &hd_vec_last(&s->scopes);
+
+    if (*at == '{' || *at == '(')
+        scope_open(s, at);
+    else if (*at == '}' || *at == ')')
+        scope_close(s, behind);
+    else if (*at == ';' || (*at == ',' && !scope->is_body))
+        scope->head = behind;
+    else if (is_launch(at, s->text))
+        launch_add(s, at);
+}
+
+static enum hd_status source_read(const char *text, struct source *s)
+{
+    *s = (struct source){.text = text};
+    s->failed = !hd_vec_push(&s->scopes, (struct scope){.head = text, .is_body = true});
+    for (const char *at = text; *at && !s->failed;) {
+        const char *behind = behind_token(at, text);
+        read_token(s, at, behind);
+        at = behind;
+    }
+    return s->failed ? hd_error(HD_NO_MEMORY, "no memory for a source's launches") : HD_OK;
+}
+
+static void source_fini(struct source *s)
+{
+    hd_vec_fini(&s->scopes);
+    hd_vec_fini(&s->launches);
+}
+
+/* ---- the two texts */
+
+static void put_range(const char *at, const char *end, struct hd_buf *out)
+{
+    hd_buf_append(out, at, (size_t)(end - at));
+}
+
+static void put_newlines(const char *at, const char *end, struct hd_buf *out)
+{
+    for (; at < end; at++)
+        if (*at == '\n')
+            hd_buf_putc(out, '\n');
+}
+
+/* The next launch whose kernel's name begins in the range. */
+static const struct launch *next_launch(const struct source *s, const char *at, const char *end)
+{
+    const struct launch *next = NULL;
+
+    for (size_t i = 0; i < s->launches.len; i++) {
+        const struct launch *l = &s->launches.at[i];
+        if (l->callee >= at && l->callee < end && (!next || l->callee < next->callee))
+            next = l;
+    }
+    return next;
+}
+
+static void put_kernels(const char *at, const char *end, struct hd_buf *out)
+{
+    const char *found;
+
+    while ((found = memmem(at, (size_t)(end - at), GLOBAL, strlen(GLOBAL)))) {
+        put_range(at, found, out);
+        hd_buf_puts(out, KERNEL);
+        at = found + strlen(GLOBAL);
+    }
+    put_range(at, end, out);
+}
+
+/* Launches may stand in arguments of launches, in a lambda. */
+static void put_device(const struct source *s, const char *at, const char *end, struct hd_buf *out)
+{
+    const struct launch *l;
+
+    while ((l = next_launch(s, at, end))) {
+        put_kernels(at, l->callee, out);
+        hd_buf_putc(out, '(');
+        put_range(l->callee, l->open, out);
+        put_device(s, l->close + 3, l->end, out);
+        hd_buf_puts(out, ", " CLANG_LAUNCHED "(");
+        put_device(s, l->open + 3, l->close, out);
+        hd_buf_puts(out, "))");
+        at = l->end;
+    }
+    put_kernels(at, end, out);
+}
+
+/* `{1, 2}` as an argument: only the kernel's parameter gives it a type. */
+static bool has_list(const char *at, const char *end, const char *text)
+{
+    for (; at < end; at++)
+        if (*at == '{' && strchr("<(,", back_over_blanks(at, text)[-1]))
+            return true;
+    return false;
+}
+
+/*
+ * What the host's pass has of a device launch: a use of what it uses, as lambdas capture that, and
+ * both passes have to see the same captures.
+ */
+static void put_unlaunched(const struct launch *l, const char *text, struct hd_buf *out)
+{
+    if (has_list(l->open, l->end, text)) {
+        hd_buf_puts(out, "((void)0)");
+        put_newlines(l->callee, l->end, out);
+        return;
+    }
+    put_newlines(l->callee, l->open, out);
+    hd_buf_puts(out, "((void)(false && " CLANG_UNLAUNCHED "(");
+    put_range(l->open + 3, l->close, out);
+    hd_buf_puts(out, ") && " CLANG_UNLAUNCHED);
+    put_range(l->close + 3, l->end, out);
+    hd_buf_puts(out, "))");
+}
+
+static void put_host(const struct source *s, struct hd_buf *out)
+{
+    const char *at = s->text;
+
+    for (size_t i = 0; i < s->launches.len; i++) {
+        const struct launch *l = &s->launches.at[i];
+        if (!l->on_device || l->on_host || l->callee < at)
+            continue;
+        put_range(at, l->callee, out);
+        put_unlaunched(l, s->text, out);
+        at = l->end;
+    }
+    hd_buf_puts(out, at);
+}
+
+static bool on_device(const struct source *s)
+{
+    for (size_t i = 0; i < s->launches.len; i++)
+        if (s->launches.at[i].on_device)
+            return true;
+    return false;
+}
+
+enum hd_status clang_launches_put(const char *text, enum clang_side side, struct hd_buf *out)
+{
+    struct source s;
+    enum hd_status status = source_read(text, &s);
+
+    if (status == HD_OK && on_device(&s)) {
+        if (side == CLANG_DEVICE_SIDE)
+            put_device(&s, text, text + strlen(text), out);
+        else
+            put_host(&s, out);
+        if (out->failed)
+            status = hd_error(HD_NO_MEMORY, "no memory for a source's launches");
+    }
+    source_fini(&s);
+    return status;
+}

@@ -196,21 +196,28 @@ static const char *back_over_part(const char *at, const char *text)
     return back_over_name(at, text);
 }
 
-static const char *callee_of(const char *open, const char *text)
+/* Over `::`, `->` or `.`, and `template` behind it; the same place when there is none. */
+static const char *back_over_joint(const char *at, const char *text)
 {
     static const char *const joints[] = {"::", "->", "."};
-    const char *at = back_over_part(back_over_blanks(open, text), text);
+    const char *before = back_over_blanks(at, text);
 
-    for (size_t i = 0; i < HD_COUNT_OF(joints); i++) {
-        const char *before = back_over_blanks(at, text);
-        if (ends_with(before, text, "template"))
-            before = at = back_over_blanks(before - strlen("template"), text);
-        if (!ends_with(before, text, joints[i]))
-            continue;
-        at = back_over_blanks(before - strlen(joints[i]), text);
-        at = back_over_part(at, text);
-        i = (size_t)-1; /* and once more from the first */
-    }
+    if (ends_with(before, text, "template"))
+        before = back_over_blanks(before - strlen("template"), text);
+    for (size_t i = 0; i < HD_COUNT_OF(joints); i++)
+        if (ends_with(before, text, joints[i]))
+            return back_over_blanks(before - strlen(joints[i]), text);
+    return at;
+}
+
+static const char *callee_of(const char *open, const char *text)
+{
+    const char *at = back_over_blanks(open, text), *before = at;
+
+    do {
+        at = back_over_part(before, text);
+        before = back_over_joint(at, text);
+    } while (before != at);
     return at;
 }
 

@@ -20,7 +20,7 @@
 #include "base/vec.h"
 
 #define LAUNCHED "call void @" CLANG_LAUNCHED "("
-/* A kernel of the same kind of name as those of an unnamed namespace: clang ends all of them alike. */
+/* A kernel named like those of an unnamed namespace: clang ends all such names alike. */
 #define SAMPLE "_ZN12_GLOBAL__N_122__heddle_sample_kernelEv"
 
 struct kernel {

@@ -91,10 +91,10 @@ struct cc_job {
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, lineinfo, keep, dryrun, verbose, no_cudart, want_libcuda;
     bool help, version, run;
-    bool as_nvcc;            /* called by that name: build systems look for its output */
-    bool forward_compiler;   /* options that we do not know are the host compiler's */
-    bool forward_linker;     /* or the linker's */
-    const char *runtime;     /* -cudart, NULL: not given */
+    bool as_nvcc;          /* called by that name: build systems look for its output */
+    bool forward_compiler; /* options that we do not know are the host compiler's */
+    bool forward_linker;   /* or the linker's */
+    const char *runtime;   /* -cudart, NULL: not given */
     bool launches_in_kernels;
     bool depend_beside;      /* -MD, -MMD */
     const char *depend_file; /* -MF, or NULL */

@@ -16,6 +16,8 @@
 
 #include "cuda_version.h"
 
+#define CUDA_VERSION 13000 /* build systems read it here */
+
 #if !defined(CUDAAPI)
 #define CUDAAPI
 #endif

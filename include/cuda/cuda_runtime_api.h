@@ -11,6 +11,9 @@
 #define __CUDA_RUNTIME_API_H__
 
 #include "cuda_version.h"
+
+#define CUDART_VERSION 13000 /* build systems read it here */
+
 #include "driver_types.h"
 #include "surface_types.h"
 #include "texture_types.h"

@@ -144,6 +144,9 @@ __global__ void k(__nv_bfloat16 *a, int *b) { a[0] = __hmin(a[1], a[2]) + a[3]; 
               "-fatbin", kernel, "-o", os.path.join(work, "two.fatbin"))
     data = open(os.path.join(work, "two.fatbin"), "rb").read() if done.returncode == 0 else b""
     ok(data[:4] == b"\x50\xed\x55\xba" and len(data) > 200, "two -gencode make one fat binary", done.stderr)
+    done = cc("-c", "-Xcompiler", "-fno-canonical-system-headers,-fno-gnu-unique,-fPIC", '-Xcompiler=-D__DATE__="x"', kernel, "-o", os.path.join(work, "gcc.o"))
+    ok(done.returncode == 0 and "clang, which has no -fno-gnu-unique\n" in done.stderr and "-fPIC" not in done.stderr and "warning" not in done.stderr,
+       "options of GCC alone are left out", done.stderr)
     done = cc("-c", "k.cu", cwd=work)
     ok(done.returncode == 0 and os.path.exists(os.path.join(work, "k.o")), "-c names its output k.o")
     guards = write(work, "guards.cu", "#if !defined(__CUDA_RUNTIME_H__) || !defined(__DRIVER_TYPES_H__)\n#error guards\n#endif\n")
@@ -175,6 +178,14 @@ def test_launches(work):
     rule = open(os.path.join(work, "out.d"), encoding="utf-8").read() if done.returncode == 0 else ""
     ok(rule.startswith("out.o:") and "launches.cu" in rule and "cuda_runtime.h" in rule and ".cui" not in rule,
        "the rule of dependencies is the source's", rule + done.stderr)
+
+
+def test_executables(work):
+    """Meson's way to start what it linked: nvcc -run, with the name in quotes."""
+    program = os.path.join(work, "exits")
+    write(work, "exits.c", "int main(int n, char **v) { return n > 1 ? *v[1] - '0' : 0; }\n")
+    ok(cc(os.path.join(work, "exits.c"), "-o", program).returncode == 0, "a program of C")
+    ok(cc("--run", f'"{program}"').returncode == 0 and cc("-run", program, "-run-args", "7").returncode == 7, "-run starts a program that is there")
 
 
 def test_link(work):
@@ -370,6 +381,7 @@ def main():
         if MODE == "quick":
             test_driver(work)
             test_launches(work)
+            test_executables(work)
             test_link(work)
             test_features(work)
             test_clusters(work)

@@ -73,6 +73,20 @@ check("the link has DT_RPATH", [], last=["-Wl,--disable-new-dtags,-rpath," + os.
 check("what nvcc lets pass is no error, unless it is asked for", ["-Wc++11-narrowing"],
       device=["-Wno-c++11-narrowing", "-Wc++11-narrowing"])
 check("-noeh", ["-noeh"], host=["-fno-exceptions"])
+check("lists", ["-I", "a,b", "-DX=f(1\\,2),Y", "-lm,dl", "-Lp,q", "-include", "one.h,two.h"], device=["-Ia -Ib", "-DY", "-include one.h -include two.h"],
+      last=["-lm -ldl", "-Lp", "-Lq"])
+check("a comma behind a backslash", ["-DX=1\\,2"], device=["-DX=1,2"])
+check("-G --dopt on", ["-G", "--dopt", "on"], device=["-gline-tables-only", "-O3"], absent=["-O0"])
+check("-dw", ["-rdc=true", "-dw"], host=["-c"], absent=["-fgpu-rdc"])
+check("-pg", ["-pg"], host=["-pg"], last=["-pg"])
+for what, names in (("arch", "compute"), ("code", "sm")):
+    listed = cc(f"--list-gpu-{what}").stdout.split()
+    tap.ok(f"{names}_75" in listed and f"{names}_120" in listed and len(listed) > 10, f"--list-gpu-{what}", " ".join(listed))
+check("options without meaning here", ["--Ofast-compile", "max", "-lto", "--entries", "k", "--frandom-seed=x", "-reloc-ptx", "--jump-table-density=101",
+      "-split-compile-extended", "2"], device=["k.cu"], absent=["max", "-frandom-seed=x"])
+for name, why in (("-cuda", "-keep"), ("-r", "-lib"), ("-clean", "deleted"), ("-use-local-env", "Windows")):
+    done = cc(name, "k.cu")
+    tap.ok(done.returncode == 2 and f"'{name}'" in done.stderr and why in done.stderr, f"{name} is refused", done.stderr)
 check("options without meaning here", ["-dlto", "--display-error-number", "-extra-device-vectorization",
       "--forward-unknown-to-host-linker", "-forward-unknown-to-host-compiler"], device=["k.cu"],
       absent=["-dlto", "-err-no", "-forward-unknown-to-host-linker"])
@@ -119,7 +133,7 @@ says = dict(line[3:].split("=", 1) for line in done.stderr.splitlines() if line.
 tap.ok(done.returncode == 1 and "there is no such file" in done.stderr, "a file that is not there", done.stderr)
 TOP = says.get("TOP", "")
 for name in ("bin/nvcc", "include/cuda_runtime.h", "lib64/libcudart.so", "lib64/libcudart_static.a", "lib64/libcudadevrt.a",
-             "lib64/stubs/libcuda.so", "lib64/libnvrtc.so", "nvvm/libdevice/libdevice.10.bc", "version.json"):
+             "lib64/stubs/libcuda.so", "lib64/libnvrtc.so", "nvvm/libdevice/libdevice.10.bc", "version.json", "version.txt"):
     tap.ok(os.path.exists(os.path.join(TOP, name)), "the toolkit's " + name, TOP)
 tap.eq(says.get("NVVMIR_LIBRARY_DIR"), TOP + "/nvvm/libdevice", "nvcc -v names the device library's folder")
 tap.eq(says.get("INCLUDES"), f"-I{TOP}/include", "and its headers")

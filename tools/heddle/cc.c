@@ -1,7 +1,11 @@
 /* heddle cc: the flow, from the parsed command line to the linked program. */
 #include "cc.h"
-#include "cli.h"
 
+#include "cc_arch.h"
+#include "cli.h"
+#include "obj/elf.h"
+
+#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,12 +92,27 @@ static int run_program(struct cc_job *job, const char *program)
     return cc_exec(job, &cmd);
 }
 
+/* `nvcc -run program` is how Meson starts what was linked. */
+static bool only_runs(const struct cc_job *job)
+{
+    const char *path = job->inputs.at[0].path;
+    struct obj_elf elf;
+    if (!job->run || job->inputs.len != 1 || job->inputs.at[0].lang != CC_LANG_LINK ||
+        access(path, X_OK) != 0 || obj_elf_open_file(path, &elf) != HD_OK)
+        return false;
+    bool linked = elf.type == ET_EXEC || elf.type == ET_DYN;
+    obj_elf_close(&elf);
+    return linked;
+}
+
 static int link_all(struct cc_job *job)
 {
     struct cc_list objects = {0}, cmd = {0};
-    const char *registration, *output = job->output ? job->output : "a.out";
+    if (only_runs(job))
+        return run_program(job, job->inputs.at[0].path);
+    const char *registration = NULL, *output = job->output ? job->output : "a.out";
     int rc = objects_of_all(job, &objects);
-    if (!rc)
+    if (!rc && !job->no_device_link)
         rc = rdc_object(job, &objects, NULL, &registration);
     if (rc)
         return rc;
@@ -228,10 +247,15 @@ int cmd_cc(int argc, char **argv)
         print_version(&job);
         return CLI_OK;
     }
+    if (job.list_virtual || job.list_real) {
+        cc_arch_list(&job);
+        return CLI_OK;
+    }
     if (cc_paths_find(&job.paths, job.mode == CC_MODE_LINK && !job.no_cudart) != HD_OK)
         return cli_error("%s", hd_error_message());
     if (job.as_nvcc && job.verbose)
         cc_nvcc_print_places(&job);
+    cc_drop_foreign(&job);
     rc = run_job(&job);
     cc_temp_cleanup(&job);
     return rc;

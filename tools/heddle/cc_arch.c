@@ -69,6 +69,16 @@ int cc_arch_add_gencode(struct cc_job *job, const char *text)
     return cc_arch_add(job, name);
 }
 
+void cc_arch_list(const struct cc_job *job)
+{
+    static const unsigned archs[] = {50, 52, 53, 60, 61, 62,  70,  72,  75,  80,
+                                     86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+    for (size_t i = 0; i < HD_COUNT_OF(archs) && job->list_virtual; i++)
+        printf("compute_%u\n", archs[i]);
+    for (size_t i = 0; i < HD_COUNT_OF(archs) && job->list_real; i++)
+        printf("sm_%u\n", archs[i]);
+}
+
 /* ---- clang's words */
 
 void cc_add_cuda_words(struct cc_list *cmd)

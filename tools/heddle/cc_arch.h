@@ -8,6 +8,8 @@
 int cc_arch_add(struct cc_job *job, const char *text);
 /* `code` only says how far nvcc would compile. */
 int cc_arch_add_gencode(struct cc_job *job, const char *text);
+/* Prints the names that -arch takes, as compute_NN, sm_NN or both: build systems ask. */
+void cc_arch_list(const struct cc_job *job);
 
 /* The words of CUDA mode without an SDK; of a pass for the host, of one for the device. */
 void cc_add_cuda_words(struct cc_list *cmd);

@@ -59,8 +59,17 @@ static enum cc_lang lang_of_name(const char *path)
     return CC_LANG_LINK;
 }
 
-static void add_input(struct cc_parse *p, const char *path)
+/* nvcc hands names to a shell; Meson puts them in quotes for that. */
+static const char *unquoted(const char *path)
 {
+    size_t len = strlen(path);
+    bool quoted = len > 2 && path[0] == '"' && path[len - 1] == '"';
+    return quoted ? cc_format("%.*s", (int)len - 2, path + 1) : path;
+}
+
+static void add_input(struct cc_parse *p, const char *word)
+{
+    const char *path = unquoted(word);
     struct cc_input input = {path, p->lang};
     enum cc_lang named = lang_of_name(path);
     if (p->lang == CC_LANG_BY_NAME || named == CC_LANG_LINK)
@@ -138,7 +147,7 @@ static int check(const struct cc_job *job)
 {
     bool one_output =
         job->mode == CC_MODE_LINK || job->mode == CC_MODE_LIB || job->mode == CC_MODE_DLINK;
-    if (job->help || job->version)
+    if (job->help || job->version || job->list_virtual || job->list_real)
         return CLI_OK;
     if (job->inputs.len == 0)
         return cc_usage("no input", "heddle cc");

@@ -17,7 +17,7 @@
  * warnings that clang does not know are gcc's and nvcc's. */
 #define LENIENT                                                                                    \
     "-Wno-unknown-warning-option -Wno-c++11-narrowing -Wno-register "                              \
-    "-Wno-enum-constexpr-conversion "                                                              \
+    "-Wno-enum-constexpr-conversion -Wno-builtin-macro-redefined "                                 \
     "-Wno-missing-template-arg-list-after-template-kw"
 
 static void add_common(const struct cc_job *job, struct cc_list *cmd)
@@ -69,10 +69,10 @@ static void add_cuda_mode(const struct cc_job *job, const char *source, struct c
 
 static void add_device_debug(const struct cc_job *job, struct cc_list *cmd)
 {
-    if (job->debug_device) {
+    if (job->debug_device && !job->optimize_device) {
         cc_list_add(cmd, "-g");
         cc_list_add(cmd, "-O0");
-    } else if (job->lineinfo) {
+    } else if (job->debug_device || job->lineinfo) {
         cc_list_add(cmd, "-gline-tables-only");
     }
 }

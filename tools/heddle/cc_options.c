@@ -59,6 +59,13 @@ HANDLER(rdc_object)
     return CLI_OK;
 }
 
+HANDLER(whole_object)
+{
+    p->job->rdc = false;
+    p->job->mode = CC_MODE_OBJECT;
+    return CLI_OK;
+}
+
 HANDLER(refuse)
 {
     return cc_usage(opt->arg, opt->name);
@@ -107,15 +114,39 @@ HANDLER(level)
     return CLI_OK;
 }
 
+/* nvcc's lists: "a,b"; a comma behind a backslash is one. */
+static void add_list(struct cc_list *list, const char *value)
+{
+    struct hd_buf part;
+    hd_buf_init(&part);
+    for (const char *at = value;; at++) {
+        if (*at == '\\' && at[1] == ',') {
+            hd_buf_putc(&part, *++at);
+        } else if (*at && *at != ',') {
+            hd_buf_putc(&part, *at);
+        } else {
+            if (part.len)
+                cc_list_addf(list, "%s", part.ptr);
+            hd_buf_clear(&part);
+            if (!*at)
+                break;
+        }
+    }
+    hd_buf_fini(&part);
+}
+
 /* To clang in every pass: "-Idir", or "-include file" for names longer than a letter. */
 HANDLER(pass_value)
 {
-    if (strlen(opt->arg) == 2 || opt->arg[strlen(opt->arg) - 1] == '=') {
-        cc_list_addf(&p->job->compile, "%s%s", opt->arg, value);
-    } else {
-        cc_list_add(&p->job->compile, opt->arg);
-        cc_list_add(&p->job->compile, value);
-    }
+    struct cc_list values = {0};
+    add_list(&values, value);
+    for (size_t i = 0; i < values.len; i++)
+        if (strlen(opt->arg) == 2 || opt->arg[strlen(opt->arg) - 1] == '=') {
+            cc_list_addf(&p->job->compile, "%s%s", opt->arg, values.at[i]);
+        } else {
+            cc_list_add(&p->job->compile, opt->arg);
+            cc_list_add(&p->job->compile, values.at[i]);
+        }
     return CLI_OK;
 }
 
@@ -186,22 +217,33 @@ HANDLER(run_words)
 }
 
 /* Heddle's own libraries are linked by path, so that no other libcudart can be picked up. */
-HANDLER(library)
+static void add_library(struct cc_job *job, const char *name)
 {
     static const char *const own[] = {"cudart", "cudart_static", "cudadevrt"};
-    if (strcmp(value, "cuda") == 0)
-        p->job->want_libcuda = true;
     for (size_t i = 0; i < HD_COUNT_OF(own); i++)
-        if (strcmp(value, own[i]) == 0)
-            return CLI_OK;
-    if (strcmp(value, "cuda") != 0)
-        cc_list_addf(&p->job->link, "-l%s", value);
+        if (strcmp(name, own[i]) == 0)
+            return;
+    if (strcmp(name, "cuda") == 0)
+        job->want_libcuda = true;
+    else
+        cc_list_addf(&job->link, "-l%s", name);
+}
+
+HANDLER(library)
+{
+    struct cc_list names = {0};
+    add_list(&names, value);
+    for (size_t i = 0; i < names.len; i++)
+        add_library(p->job, names.at[i]);
     return CLI_OK;
 }
 
 HANDLER(library_path)
 {
-    cc_list_addf(&p->job->link, "-L%s", value);
+    struct cc_list paths = {0};
+    add_list(&paths, value);
+    for (size_t i = 0; i < paths.len; i++)
+        cc_list_addf(&p->job->link, "-L%s", paths.at[i]);
     return CLI_OK;
 }
 
@@ -278,6 +320,7 @@ HANDLER(dry_run)
 #define WARNINGS                                                                                   \
     "all-warnings cross-execution-space-call reorder default-stream-launch "                       \
     "missing-launch-bounds ext-lambda-captures-this deprecated-declarations"
+#define WINDOWS "this is about Windows"
 #define NO_FORM "this is a form of NVIDIA's compiler, use -ptx or -fatbin"
 
 /* clang-format off */
@@ -286,6 +329,8 @@ const struct cc_option cc_options[] = {
     {"-o", "--output-file", CC_JOINED, set_text, NULL, MEMBER(output), "FILE", "where the result goes"},
     {"-c", "--compile", CC_FLAG, set_mode, NULL, CC_MODE_OBJECT, NULL, "objects, no link"},
     {"-dc", "--device-c", CC_FLAG, rdc_object, NULL, 0, NULL, "objects with relocatable device code"},
+    {"-dw", "--device-w", CC_FLAG, whole_object, NULL, 0, NULL, "objects with whole device code"},
+    {"-link", "--link", CC_FLAG, set_mode, NULL, CC_MODE_LINK, NULL, "compile and link all (default)"},
     {"-dlink", "--device-link", CC_FLAG, set_mode, NULL, CC_MODE_DLINK, NULL, "one object that registers the device code of others"},
     {"-lib", "--lib", CC_FLAG, set_mode, NULL, CC_MODE_LIB, NULL, "a static library of objects"},
     {"-ptx", "--ptx", CC_FLAG, set_mode, NULL, CC_MODE_PTX, NULL, "PTX of the device code"},
@@ -293,6 +338,11 @@ const struct cc_option cc_options[] = {
     {"-cubin", "--cubin", CC_FLAG, set_mode, NULL, CC_MODE_CUBIN, NULL, "an image of checked PTX, as heddle ptxas writes it"},
     {"-ltoir", "--ltoir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's linker"},
     {"-optix-ir", "--optix-ir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's ray tracer"},
+    {"-cuda", "--cuda", CC_FLAG, refuse, "there is no such intermediate C++, use -E or -keep", 0, NULL, "refused: a form between nvcc's own passes"},
+    {"-r", "--relocatable-link", CC_FLAG, refuse, "device code is linked when the program loads, use -lib", 0, NULL, "refused: device code is linked when the program loads"},
+    {"-clean", "--clean-targets", CC_FLAG, refuse, "nothing is deleted here", 0, NULL, "refused"},
+    {"-arch-ls", "--list-gpu-arch", CC_FLAG, set_flag, NULL, MEMBER(list_virtual), NULL, "print the names that -arch takes, compute_NN"},
+    {"-code-ls", "--list-gpu-code", CC_FLAG, set_flag, NULL, MEMBER(list_real), NULL, "the same as sm_NN"},
     {"-odir", "--output-directory", CC_VALUE, set_text, NULL, MEMBER(output_dir), "DIR", "where results go that -o does not name"},
     {"-optf", "--options-file", CC_VALUE, options_file, NULL, 0, "FILE,...", "more options, from files"},
     {"-objtemp", "--objdir-as-tempdir", CC_FLAG, ignore, NULL, 0, NULL, NULL},
@@ -312,6 +362,7 @@ const struct cc_option cc_options[] = {
     {"-code", "--gpu-code", CC_VALUE, ignore, NULL, 0, "LIST", NULL},
     {"-rdc", "--relocatable-device-code", CC_VALUE, set_bool, NULL, MEMBER(rdc), "true|false", "device code links across files"},
     {"-G", "--device-debug", CC_FLAG, set_flag, NULL, MEMBER(debug_device), NULL, "debug information of device code"},
+    {"-dopt", "--dopt", CC_VALUE, set_bool, NULL, MEMBER(optimize_device), "on", "with -G: optimise all the same, lines only"},
     {"-lineinfo", "--generate-line-info", CC_FLAG, set_flag, NULL, MEMBER(lineinfo), NULL, "its lines only"},
     {"-use_fast_math", "--use_fast_math", CC_FLAG, fast_math, NULL, 0, NULL, "fast and less exact"},
     {"-ftz", "--ftz", CC_VALUE, flush_to_zero, NULL, 0, "true|false", "flush subnormals to zero"},
@@ -334,16 +385,23 @@ const struct cc_option cc_options[] = {
     {"-fPIC", NULL, CC_FLAG, pass, "-fPIC", 0, NULL, "position-independent code"},
     {"-fpic", NULL, CC_FLAG, pass, "-fpic", 0, NULL, "the same"},
     {"-noeh", "--no-exceptions", CC_FLAG, pass_host, "-fno-exceptions", 0, NULL, "no exceptions in host code"},
+    {"-pg", "--profile", CC_FLAG, pass_host_and_link, "-pg", 0, NULL, "for gprof"},
+    {"-ftemplate-depth", "--ftemplate-depth", CC_VALUE, pass_value, "-ftemplate-depth=", 0, "N", "how deep templates may nest"},
+    {"-ftemplate-backtrace-limit", "--ftemplate-backtrace-limit", CC_VALUE, pass_value, "-ftemplate-backtrace-limit=", 0, "N", "how many of them a message names"},
+    {"-Wreorder", "--Wreorder", CC_FLAG, pass, "-Wreorder", 0, NULL, "warn of initialisers in another order"},
+    {"-Wno-deprecated-declarations", "--Wno-deprecated-declarations", CC_FLAG, pass, "-Wno-deprecated-declarations", 0, NULL, "no warning of deprecated functions"},
     {"-pthread", NULL, CC_FLAG, pass_host_and_link, "-pthread", 0, NULL, "threads"},
     /* host compiler and linker */
     {"-Xcompiler", "--compiler-options", CC_VALUE, host_words, NULL, 0, "A,B", "options for host compilations"},
     {"-Xlinker", "--linker-options", CC_VALUE, link_words, NULL, 0, "A,B", "options for the linker"},
     {"-l", "--library", CC_JOINED, library, NULL, 0, "NAME", "link a library"},
     {"-L", "--library-path", CC_JOINED, library_path, NULL, 0, "DIR", "where libraries are"},
+    {"-nodlink", "--no-device-link", CC_FLAG, set_flag, NULL, MEMBER(no_device_link), NULL, "another object registers the device code"},
     {"-shared", "--shared", CC_FLAG, set_flag, NULL, MEMBER(shared), NULL, "link a shared library"},
     {"-cudart", "--cudart", CC_VALUE, runtime, NULL, 0, "shared|none", "runtime library"},
     /* the driver itself */
     {"-keep", "--keep", CC_FLAG, set_flag, NULL, MEMBER(keep), NULL, "keep intermediate files"},
+    {"-save-temps", "--save-temps", CC_FLAG, set_flag, NULL, MEMBER(keep), NULL, "the same"},
     {"-keep-dir", "--keep-dir", CC_VALUE, set_text, NULL, MEMBER(keep_dir), "DIR", "where they go"},
     {"-dryrun", "--dryrun", CC_FLAG, dry_run, NULL, 0, NULL, "print the commands and do nothing"},
     {"-v", "--verbose", CC_FLAG, set_flag, NULL, MEMBER(verbose), NULL, "print the commands"},
@@ -360,21 +418,51 @@ const struct cc_option cc_options[] = {
     {"-t", "--threads", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-ccbin", "--compiler-bindir", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
     {"-m", "--machine", CC_VALUE, ignore, NULL, 0, "64", NULL},
-    {"-m64", NULL, CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-m64", "--m64", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-expt-relaxed-constexpr", "--expt-relaxed-constexpr", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-expt-extended-lambda", "--expt-extended-lambda", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-extended-lambda", "--extended-lambda", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-allow-unsupported-compiler", "--allow-unsupported-compiler", CC_FLAG, ignore, NULL, 0, NULL, NULL},
-    {"-Wno-deprecated-gpu-targets", NULL, CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-Wno-deprecated-gpu-targets", "--Wno-deprecated-gpu-targets", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-restrict", "--restrict", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-res-usage", "--resource-usage", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-lto", "--lto", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-gen-opt-lto", "--gen-opt-lto", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-dlto", "--dlink-time-opt", CC_FLAG, ignore, NULL, 0, NULL, NULL}, /* the loader links and optimises the whole */
     {"-extra-device-vectorization", "--extra-device-vectorization", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-Wdefault-stream-launch", "--Wdefault-stream-launch", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-Wmissing-launch-bounds", "--Wmissing-launch-bounds", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-Wext-lambda-captures-this", "--Wext-lambda-captures-this", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-Ofc", "--Ofast-compile", CC_VALUE, ignore, NULL, 0, "LEVEL", NULL},
+    {"-opt-info", "--optimization-info", CC_VALUE, ignore, NULL, 0, "KIND", NULL},
+    {"-e", "--entries", CC_VALUE, ignore, NULL, 0, "KERNEL,...", NULL},
+    {"-ewp", "--extensible-whole-program", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-keep-device-functions", "--keep-device-functions", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-reloc-ptx", "--relocatable-ptx", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-device-stack-protector", "--device-stack-protector", CC_VALUE, ignore, NULL, 0, "BOOL", NULL},
+    {"-frandom-seed", "--frandom-seed", CC_VALUE, ignore, NULL, 0, "TEXT", NULL}, /* names come from the source's path */
+    {"-sanitize", "--sanitize", CC_VALUE, ignore, NULL, 0, "TOOL", NULL},
+    {"-jobserver", "--jobserver", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-split-compile-extended", "--split-compile-extended", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-fdevice-syntax-only", "--fdevice-syntax-only", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-fdevice-time-trace", "--fdevice-time-trace", CC_VALUE, ignore, NULL, 0, "FILE", NULL},
+    {"-no-err-no", "--no-display-error-number", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-target-dir", "--target-directory", CC_VALUE, ignore, NULL, 0, "DIR", NULL},
+    {"--no-align-double", NULL, CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-hls", "--host-linker-script", CC_VALUE, ignore, NULL, 0, "KIND", NULL},
+    {"-aug-hls", "--augment-host-linker-script", CC_FLAG, ignore, NULL, 0, NULL, NULL},
+    {"-astoolspatch", "--compile-as-tools-patch", CC_FLAG, refuse, "code of NVIDIA's tools", 0, NULL, "refused: for NVIDIA's tools"},
+    {"-qpp-config", "--qpp-config", CC_VALUE, refuse, "QNX is no host", 0, NULL, "refused: for QNX"},
+    {"-use-local-env", "--use-local-env", CC_FLAG, refuse, WINDOWS, 0, NULL, "refused, like the next four: for Windows"},
+    {"-force-cl-env-setup", "--force-cl-env-setup", CC_FLAG, refuse, WINDOWS, 0, NULL, "refused"},
+    {"-dp", "--drive-prefix", CC_VALUE, refuse, WINDOWS, 0, NULL, "refused"},
+    {"-idp", "--input-drive-prefix", CC_VALUE, refuse, WINDOWS, 0, NULL, "refused"},
+    {"-ddp", "--dependency-drive-prefix", CC_VALUE, refuse, WINDOWS, 0, NULL, "refused"},
     {"-err-no", "--display-error-number", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-diag-error", "--diag-error", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-diag-warn", "--diag-warn", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-split-compile", "--split-compile", CC_VALUE, ignore, NULL, 0, "N", NULL},
-    {"-jtm", "--jump-table-density", CC_VALUE, ignore, NULL, 0, "N", NULL},
+    {"-jtd", "--jump-table-density", CC_VALUE, ignore, NULL, 0, "N", NULL},
     {"-compress-mode", "--compress-mode", CC_VALUE, ignore, NULL, 0, "MODE", NULL},
     {"-no-compress", "--no-compress", CC_FLAG, ignore, NULL, 0, NULL, NULL},
     {"-static-global-template-stub", "--static-global-template-stub", CC_VALUE, ignore, NULL, 0, "BOOL", NULL},

@@ -13,6 +13,14 @@
 #include "heddle/device.h"
 #endif
 
+/* Programs rely on what nvcc's headers include. */
+#include <assert.h>
+#include <time.h>
+#if defined(__cplusplus)
+#include <initializer_list>
+#include <typeinfo>
+#endif
+
 #include "cuda_version.h"
 #include "host_defines.h"
 #include "builtin_types.h"

@@ -1,6 +1,6 @@
 /*
- * heddle cc: where headers are looked for. The user's folders come first, as with nvcc, then
- * Heddle's. A folder that holds a toolkit's CUDA headers (build systems name it with -I) comes
+ * heddle cc: where headers are looked for. The user's folders come first, as with nvcc (but for
+ * what stands in for single headers of libraries, heddle/first), then Heddle's. A folder that holds a toolkit's CUDA headers (build systems name it with -I) comes
  * behind Heddle's: those headers are written for nvcc's own front end. Last are Thrust, CUB and
  * libcu++ of an installed toolkit, which nvcc finds without being told.
  */
@@ -74,6 +74,8 @@ void cc_add_includes(const struct cc_job *job, struct cc_list *cmd)
 {
     struct cc_list toolkits = {0};
     bool found = false;
+    /* Headers of Heddle's that stand before a library's of the same name, and include it. */
+    cc_list_addf(cmd, "-I%s/heddle/first", job->paths.include_dir);
     add_but_toolkits(job, cmd, &toolkits);
     cc_list_add(cmd, "-isystem");
     cc_list_add(cmd, job->paths.include_dir);

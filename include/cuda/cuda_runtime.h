@@ -13,12 +13,14 @@
 #include "heddle/device.h"
 #endif
 
-/* Programs rely on what nvcc's headers include. */
+/* Programs rely on what nvcc's headers include; NVRTC has no headers of the host. */
+#if !defined(__CUDACC_RTC__)
 #include <assert.h>
 #include <time.h>
 #if defined(__cplusplus)
 #include <initializer_list>
 #include <typeinfo>
+#endif
 #endif
 
 #include "cuda_version.h"

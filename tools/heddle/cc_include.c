@@ -1,8 +1,9 @@
 /*
  * heddle cc: where headers are looked for. The user's folders come first, as with nvcc (but for
- * what stands in for single headers of libraries, heddle/first), then Heddle's. A folder that holds a toolkit's CUDA headers (build systems name it with -I) comes
- * behind Heddle's: those headers are written for nvcc's own front end. Last are Thrust, CUB and
- * libcu++ of an installed toolkit, which nvcc finds without being told.
+ * what stands in for single headers of libraries, heddle/first), then Heddle's. A folder that
+ * holds a toolkit's CUDA headers (build systems name it with -I) comes behind Heddle's: those
+ * headers are written for nvcc's own front end. Last are Thrust, CUB and libcu++ of an installed
+ * toolkit, which nvcc finds without being told.
  */
 #include "cc.h"
 

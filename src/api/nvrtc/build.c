@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <ftw.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "obj/linked.h"
 
@@ -349,6 +351,42 @@ static bool file_is_there(const struct build *b, const char *name, char path[PAT
     return access(path, F_OK) == 0;
 }
 
+/*
+ * Clients that find a program's headers by compiling it (Jitify: hundreds of times, with one header
+ * more each time) have the next attempt only preprocessed until every header is there: that is a
+ * fifth of the front end's work. One program at a time is remembered, by its text.
+ */
+static _Atomic uint64_t headers_wanted_by;
+
+static uint64_t text_hash(const struct build *b)
+{
+    return hd_hash(b->text.ptr, b->text.len, 1);
+}
+
+static bool lacks_header(const struct hd_buf *log)
+{
+    return log->len && strstr(log->ptr, "' file not found");
+}
+
+/* Whether a header is missing, with what clang says of it in the log; else nothing is said. */
+static nvrtcResult headers_try(const struct build *b, const struct clang_args *words,
+                               struct hd_buf *log, bool *out_missing)
+{
+    struct clang_args args = {0};
+
+    *out_missing = false;
+    if (atomic_load(&headers_wanted_by) != text_hash(b))
+        return NVRTC_SUCCESS;
+    clang_args_add_all(&args, words);
+    clang_args_add(&args, "-E");
+    nvrtcResult result = clang_step(b, &args, "heddle-input.cu", "out.i", log);
+    *out_missing = !result && lacks_header(log);
+    if (!*out_missing)
+        hd_buf_clear(log);
+    clang_args_fini(&args);
+    return result;
+}
+
 /* The words without what they include in front of the source. */
 static void put_without_front(const struct clang_args *words, struct clang_args *args)
 {
@@ -451,8 +489,13 @@ static nvrtcResult clang_once(const struct build *b, const struct clang_args *wo
 
     if (!file_write(b, "heddle-input.cu", b->text.ptr))
         return internal(b->program, "the source");
+    bool missing;
     hd_buf_clear(log);
-    nvrtcResult result = front_run(b, words, log);
+    nvrtcResult result = headers_try(b, words, log, &missing);
+    if (result || missing)
+        return result;
+    result = front_run(b, words, log);
+    atomic_store(&headers_wanted_by, lacks_header(log) ? text_hash(b) : 0);
     if (result || !file_is_there(b, "out.ll", ir_path))
         return result;
     enum hd_status mended = clang_ir_mend(ir_path, !is_relocatable(b));

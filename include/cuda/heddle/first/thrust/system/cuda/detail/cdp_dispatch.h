@@ -18,9 +18,7 @@ struct __heddle_any {
 #undef THRUST_CDP_DISPATCH
 #define THRUST_CDP_DISPATCH(par_impl, seq_impl)                                                    \
     if (false) {                                                                                   \
-        auto __heddle_never = [&]() -> __heddle_any {                                              \
-            NV_IF_TARGET(NV_ANY_TARGET, par_impl);                                                 \
-        };                                                                                         \
+        auto __heddle_never = [&]() -> __heddle_any { NV_IF_TARGET(NV_ANY_TARGET, par_impl); };    \
         (void)__heddle_never;                                                                      \
     }                                                                                              \
     NV_IF_TARGET(NV_IS_HOST, par_impl, seq_impl)

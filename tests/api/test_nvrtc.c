@@ -522,6 +522,48 @@ static void test_clusters(void)
     success(nvrtcDestroyProgram(&p), "destroy");
 }
 
+/*
+ * A program's math.h is its own, and not what the device's own headers find; also for the first
+ * program of a command line.
+ */
+static void test_headers_by_standard_names(void)
+{
+    static const char *const headers[] = {"#error of the program's\n", "#define ANSWER 42\n"};
+    static const char *const names[] = {"math.h", "limits"};
+    static const char *const options[] = {"-arch=compute_90", "-DHEADERS_BY_STANDARD_NAMES"};
+    static const char source[] = "#include <limits>\n__global__ void k(int *p) { *p = ANSWER; }\n";
+    nvrtcProgram p = NULL;
+
+    success(nvrtcCreateProgram(&p, source, "prog.cu", 2, headers, names), "create");
+    if (!success(nvrtcCompileProgram(p, 2, options), "compile"))
+        diag("%s", log_of(p));
+    success(nvrtcDestroyProgram(&p), "destroy");
+}
+
+/* Clients that add what a failed compilation misses: the same words each time, then PTX. */
+static void test_headers_one_by_one(void)
+{
+    static const char source[] = "#include \"a.h\"\n__global__ void k(int *p) { *p = B; }\n";
+    static const char *const headers[] = {"#include \"b.h\"\n", "#include \"c.h\"\n#define B 1\n",
+                                          "\n"};
+    static const char *const names[] = {"a.h", "b.h", "c.h"};
+
+    for (int have = 0; have <= 3; have++) {
+        nvrtcProgram p = NULL;
+        char want[96];
+
+        success(nvrtcCreateProgram(&p, source, "prog.cu", have, headers, names), "create");
+        nvrtcResult result = nvrtcCompileProgram(p, 0, NULL);
+        eq_u64(result, have < 3 ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS, "with %d headers", have);
+        (void)snprintf(want, sizeof(want),
+                       "%s(1): catastrophic error: could not open source file \"%s\"",
+                       have ? names[have - 1] : "prog.cu", names[have % 3]);
+        ok(have == 3 || !strncmp(log_of(p), want, strlen(want)),
+           "the next one is named, and who wants it");
+        success(nvrtcDestroyProgram(&p), "destroy");
+    }
+}
+
 /* Kernels that launch kernels, in relocatable code. */
 static void test_launches_in_kernels(void)
 {
@@ -673,6 +715,8 @@ int main(int argc, char **argv)
     test_commas_at_ends_of_arguments();
     test_bools_of_any_byte();
     test_options_of_both_runs();
+    test_headers_by_standard_names();
+    test_headers_one_by_one();
     test_launches_in_kernels();
     test_clusters();
     test_static_variables();

@@ -5,7 +5,7 @@
  * loaded, and its InitializeInjectionNvtx2() told where to find the table of callbacks, whose entries it replaces; a
  * program may link a tool instead, as InitializeInjectionNvtx2_fnptr. NVTX_DISABLE leaves all of it out.
  */
-#ifndef HEDDLE_CUDA_NVTX_TOOLSEXT_H
+#if !defined(HEDDLE_CUDA_NVTX_TOOLSEXT_H) && !defined(__CUDACC_RTC__) /* device code has no tools */
 #define HEDDLE_CUDA_NVTX_TOOLSEXT_H
 
 #include <stddef.h>

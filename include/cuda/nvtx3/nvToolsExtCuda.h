@@ -1,5 +1,5 @@
 /* NVTX: names of the driver API's objects. Interface: NVTX version 3. */
-#ifndef HEDDLE_CUDA_NVTX_TOOLSEXT_CUDA_H
+#if !defined(HEDDLE_CUDA_NVTX_TOOLSEXT_CUDA_H) && !defined(__CUDACC_RTC__)
 #define HEDDLE_CUDA_NVTX_TOOLSEXT_CUDA_H
 
 /* By this name a toolkit's headers beside the program know that they are not needed any more. */

@@ -182,12 +182,20 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
             clang_args_add(args, "%s", b->options->clang.at[i]);
 }
 
+static bool has_files(const struct build *b)
+{
+    for (size_t i = 0; i < b->options->clang.len; i++)
+        if (is_of_files(b->options->clang.at[i]))
+            return true;
+    return b->program->headers.len != 0;
+}
+
 static void put_front(const struct build *b, struct clang_args *args)
 {
     char path[PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/front.pch", b->folder);
-    if (!b->options->syntax_only && rtc_front_get(args, path)) {
+    if (!b->options->syntax_only && rtc_front_get(args, has_files(b), path)) {
         clang_args_add(args, "-include-pch");
         clang_args_add(args, "%s", path);
     } else {
@@ -324,6 +332,17 @@ static void path_of(const struct build *b, const char *name, char path[PATH_MAX]
     (void)snprintf(path, PATH_MAX, "%s/%s", b->folder, name);
 }
 
+/* Files of the program have the names that it gave them. */
+static void put_without_folder(const struct build *b, const char *text, struct hd_buf *log)
+{
+    size_t len = strlen(b->folder);
+    const char *at;
+
+    for (; (at = strstr(text, b->folder)); text = at + len + (at[len] == '/'))
+        hd_buf_append(log, text, (size_t)(at - text));
+    hd_buf_puts(log, text);
+}
+
 /* One run, with what it says behind the log. Its output is `to`, when it worked. */
 static nvrtcResult clang_step(const struct build *b, struct clang_args *args, const char *from,
                               const char *to, struct hd_buf *log)
@@ -340,7 +359,7 @@ static nvrtcResult clang_step(const struct build *b, struct clang_args *args, co
     hd_buf_init(&said);
     bool worked = hd_file_read(path, LOG_MAX_B, &said) == HD_OK;
     if (worked && said.len)
-        hd_buf_append(log, said.ptr, said.len);
+        put_without_folder(b, said.ptr, log);
     hd_buf_fini(&said);
     return worked ? NVRTC_SUCCESS : internal(b->program, "what the compiler said");
 }

@@ -4,7 +4,7 @@
  * The front: heddle/rtc.h, which stands before every program, compiled ahead, because parsing it
  * takes longer than most programs. clang's precompiled form of a header fits one command line. It
  * is made when a command line comes for the second time, so that one that never comes again costs
- * nothing. The key has all that it depends on: the words, the compiler, our headers.
+ * nothing; and always for programs that bring files, whose math.h it must not find. The key has all that it depends on: the words, the compiler, our headers.
  *
  * Results: what clang wrote for a text that includes no file, which is then all that it depends on
  * besides. Clients compile the same small programs in every process, CuPy an empty one.
@@ -128,16 +128,20 @@ static bool front_keep(const char *path, struct obj_cache_key key)
     return worked;
 }
 
-bool rtc_front_get(const struct clang_args *words, const char *path)
+bool rtc_front_get(const struct clang_args *words, bool always, const char *path)
 {
     struct obj_cache_entry entry;
 
     cache_open_once();
-    if (!cache || words->failed)
+    if (words->failed)
         return false;
+    if (!cache)
+        return always && front_make(words, path);
     struct obj_cache_key key = key_of(words, "nvrtc front");
-    if (!obj_cache_get(cache, key, &entry))
-        return came_before(words) && front_make(words, path) && front_keep(path, key);
+    if (!obj_cache_get(cache, key, &entry)) {
+        bool wanted = came_before(words) || always;
+        return wanted && front_make(words, path) && front_keep(path, key);
+    }
     bool worked = hd_file_write(path, entry.bytes, entry.size_B) == HD_OK;
     obj_cache_entry_release(&entry);
     return worked;

@@ -67,9 +67,9 @@ bool rtc_commas_drop(char *source, const char *name, const struct hd_buf *log);
 
 /*
  * Writes heddle/rtc.h, as clang compiles it ahead for these words, to a file. False: it is not
- * worth it yet, or cannot be done.
+ * worth it yet (unless it is wanted always), or cannot be done.
  */
-bool rtc_front_get(const struct clang_args *words, const char *path);
+bool rtc_front_get(const struct clang_args *words, bool always, const char *path);
 
 /* What clang wrote for words and a text that includes no file. False: nothing is kept. */
 bool rtc_result_key(const struct clang_args *words, const char *text,

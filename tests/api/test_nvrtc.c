@@ -544,9 +544,9 @@ static void test_headers_by_standard_names(void)
 static void test_headers_one_by_one(void)
 {
     static const char source[] = "#include \"a.h\"\n__global__ void k(int *p) { *p = B; }\n";
-    static const char *const headers[] = {"#include \"b.h\"\n", "#include \"c.h\"\n#define B 1\n",
+    static const char *const headers[] = {"#include \"b/c.h\"\n", "#include <c.h>\n#define B 1\n",
                                           "\n"};
-    static const char *const names[] = {"a.h", "b.h", "c.h"};
+    static const char *const names[] = {"a.h", "b/c.h", "c.h"}; /* <c.h> is not b/c.h */
 
     for (int have = 0; have <= 3; have++) {
         nvrtcProgram p = NULL;
@@ -558,8 +558,7 @@ static void test_headers_one_by_one(void)
         (void)snprintf(want, sizeof(want),
                        "%s(1): catastrophic error: could not open source file \"%s\"",
                        have ? names[have - 1] : "prog.cu", names[have % 3]);
-        ok(have == 3 || !strncmp(log_of(p), want, strlen(want)),
-           "the next one is named, and who wants it");
+        ok(have == 3 || strstr(log_of(p), want), "the next one is named, and who wants it");
         success(nvrtcDestroyProgram(&p), "destroy");
     }
 }

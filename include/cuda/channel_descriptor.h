@@ -1,8 +1,8 @@
 /* cudaCreateChannelDesc<T>(): the channel format of a scalar or vector type. */
-#ifndef HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H
+#if !defined(HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H) && !defined(__CHANNEL_DESCRIPTOR_H__)
 #define HEDDLE_CUDA_CHANNEL_DESCRIPTOR_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __CHANNEL_DESCRIPTOR_H__
 
 #include "cuda_runtime_api.h"

@@ -1,8 +1,8 @@
 /* Complex numbers of the CUDA libraries: cuFloatComplex, cuDoubleComplex and their arithmetic. */
-#ifndef HEDDLE_CUDA_CUCOMPLEX_H
+#if !defined(HEDDLE_CUDA_CUCOMPLEX_H) && !defined(CU_COMPLEX_H_)
 #define HEDDLE_CUDA_CUCOMPLEX_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define CU_COMPLEX_H_
 
 #include <math.h>

@@ -5,10 +5,10 @@
  * (cuMemAlloc is cuMemAlloc_v2), as the manual defines them. Entry points that Heddle lacks exist
  * and answer CUDA_ERROR_NOT_SUPPORTED.
  */
-#ifndef HEDDLE_CUDA_CUDA_H
+#if !defined(HEDDLE_CUDA_CUDA_H) && !defined(__cuda_cuda_h__)
 #define HEDDLE_CUDA_CUDA_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __cuda_cuda_h__
 
 #include <stddef.h>

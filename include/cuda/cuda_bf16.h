@@ -2,10 +2,10 @@
  * bfloat16: __nv_bfloat16 and __nv_bfloat162, with arithmetic, comparisons, conversions, functions,
  * shuffles and atomics under their CUDA names. Hosts without clang have all but what needs a device.
  */
-#ifndef HEDDLE_CUDA_BF16_H
+#if !defined(HEDDLE_CUDA_BF16_H) && !defined(__CUDA_BF16_H__)
 #define HEDDLE_CUDA_BF16_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __CUDA_BF16_H__
 
 #include "cuda_fp16.h"

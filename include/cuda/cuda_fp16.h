@@ -2,10 +2,10 @@
  * Half precision: __half (binary16) and __half2, with arithmetic, comparisons, conversions, functions,
  * shuffles and atomics under their CUDA names. Hosts without clang have all but what needs a device.
  */
-#ifndef HEDDLE_CUDA_FP16_H
+#if !defined(HEDDLE_CUDA_FP16_H) && !defined(__CUDA_FP16_H__)
 #define HEDDLE_CUDA_FP16_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __CUDA_FP16_H__
 
 #include "cuda_runtime.h"

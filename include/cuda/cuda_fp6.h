@@ -3,10 +3,10 @@
  * (__nv_cvt_*). CUDA Math API manual, "FP6 Intrinsics". There are no infinities and no NaN: conversions stay at the
  * largest value, and give it for NaN.
  */
-#ifndef HEDDLE_CUDA_FP6_H
+#if !defined(HEDDLE_CUDA_FP6_H) && !defined(__CUDA_FP6_H__)
 #define HEDDLE_CUDA_FP6_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __CUDA_FP6_H__
 
 #include "cuda_runtime.h"

@@ -2,10 +2,10 @@
  * 8-bit floating point: __nv_fp8_e4m3, __nv_fp8_e5m2 and the scale __nv_fp8_e8m0, alone and by two and four, and the
  * conversions of their bits (__nv_cvt_*). CUDA Math API manual, "FP8 Intrinsics".
  */
-#ifndef HEDDLE_CUDA_FP8_H
+#if !defined(HEDDLE_CUDA_FP8_H) && !defined(__CUDA_FP8_H__)
 #define HEDDLE_CUDA_FP8_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __CUDA_FP8_H__
 
 #include "cuda_runtime.h"

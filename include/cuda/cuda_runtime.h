@@ -2,11 +2,11 @@
  * CUDA C++: the runtime API with its typed C++ forms, and, under clang's CUDA mode, everything that
  * nvcc predefines on the device side. `heddle cc` includes this file in front of every CUDA source.
  */
-#ifndef HEDDLE_CUDA_RUNTIME_H
+#if !defined(HEDDLE_CUDA_RUNTIME_H) && !defined(__CUDA_RUNTIME_H__)
 #define HEDDLE_CUDA_RUNTIME_H
 #define __CUDA_RUNTIME_H__ /* programs ask whether the header was included */
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __CUDA_RUNTIME_H__
 
 #if defined(__CUDA__)

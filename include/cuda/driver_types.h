@@ -4,9 +4,9 @@
  * Names, values and layouts are those that the CUDA 13 documentation publishes, so that programs
  * and the runtime library agree with binaries built elsewhere. tests/cc pins sizes and offsets.
  */
-#ifndef HEDDLE_CUDA_DRIVER_TYPES_H
+#if !defined(HEDDLE_CUDA_DRIVER_TYPES_H) && !defined(__DRIVER_TYPES_H__)
 #define HEDDLE_CUDA_DRIVER_TYPES_H
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __DRIVER_TYPES_H__
 
 /* Programs rely on having the limits of integers with these types. */

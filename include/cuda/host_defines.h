@@ -3,10 +3,10 @@
  * With clang's CUDA mode they are its attributes; for a plain host compiler they vanish, so that
  * headers shared between .cu and .c files work in both.
  */
-#ifndef HEDDLE_CUDA_HOST_DEFINES_H
+#if !defined(HEDDLE_CUDA_HOST_DEFINES_H) && !defined(__HOST_DEFINES_H__)
 #define HEDDLE_CUDA_HOST_DEFINES_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __HOST_DEFINES_H__
 
 #if defined(__CUDA__)

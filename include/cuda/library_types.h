@@ -1,10 +1,10 @@
 /*
  * Types shared by the CUDA maths libraries.
  */
-#ifndef HEDDLE_CUDA_LIBRARY_TYPES_H
+#if !defined(HEDDLE_CUDA_LIBRARY_TYPES_H) && !defined(__LIBRARY_TYPES_H__)
 #define HEDDLE_CUDA_LIBRARY_TYPES_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __LIBRARY_TYPES_H__
 
 /* Element types of the maths libraries: R real, C complex, then bits and kind. */

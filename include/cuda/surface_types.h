@@ -1,10 +1,10 @@
 /*
  * Surface objects: handles and boundary modes.
  */
-#ifndef HEDDLE_CUDA_SURFACE_TYPES_H
+#if !defined(HEDDLE_CUDA_SURFACE_TYPES_H) && !defined(__SURFACE_TYPES_H__)
 #define HEDDLE_CUDA_SURFACE_TYPES_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __SURFACE_TYPES_H__
 
 #include "driver_types.h"

@@ -1,8 +1,8 @@
 /* Constructors of the vector types: make_int4(1, 2, 3, 4). */
-#ifndef HEDDLE_CUDA_VECTOR_FUNCTIONS_H
+#if !defined(HEDDLE_CUDA_VECTOR_FUNCTIONS_H) && !defined(__VECTOR_FUNCTIONS_H__)
 #define HEDDLE_CUDA_VECTOR_FUNCTIONS_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __VECTOR_FUNCTIONS_H__
 
 #include "vector_types.h"

@@ -3,10 +3,10 @@
  * elements are aligned to their size, up to 16 bytes, so that they load and store in one access.
  * The _16a and _32a forms name the alignment of the 32-byte types.
  */
-#ifndef HEDDLE_CUDA_VECTOR_TYPES_H
+#if !defined(HEDDLE_CUDA_VECTOR_TYPES_H) && !defined(__VECTOR_TYPES_H__)
 #define HEDDLE_CUDA_VECTOR_TYPES_H
 
-/* By this name a toolkit's headers beside the program know that they are not needed any more. */
+/* By this name a toolkit's headers beside the program and these know of each other. */
 #define __VECTOR_TYPES_H__
 
 #include "host_defines.h"

@@ -103,6 +103,24 @@ def test_headers_together(work):
     ok(done.returncode == 0, "sizes and offsets of the API's structs", done.stderr)
 
 
+def test_with_vendor(work):
+    """Headers of the vendor's libraries, which bring the toolkit's by "", before and behind these; by g++, too."""
+    folder = next((f for f in ("/usr/local/cuda/include", "/usr/local/include") if os.path.exists(os.path.join(f, "cublas_v2.h"))), None)
+    if not folder:
+        ok(True, "headers of the vendor's libraries # SKIP none is here")
+        return
+    own, theirs = ("cuda_runtime.h", "cuda.h", "cuComplex.h", "cuda_fp16.h"), ("cublas_v2.h", "cufft.h", "cusparse.h", "cusolverDn.h", "curand.h")
+    compilers = {"cc -x cu": [HEDDLE, "cc", "-x", "cu", f"-I{folder}"], "cc -x c++": [HEDDLE, "cc", "-x", "c++", f"-I{folder}"],
+                 "g++": ["g++", f"-I{INCLUDE}", f"-I{folder}"]}
+    use = "int f(float4 a, cuComplex c, __half h, cudaStream_t s) { float *p; return cudaMalloc(&p, 4) + (int)(a.x + c.x) + (s != 0); }\n"
+    for what, order in (("behind", own + theirs), ("before", theirs + own)):
+        names = [h for h in order if h in own or os.path.exists(os.path.join(folder, h))]
+        source = write(work, "mixed.cpp", "".join(f"#include <{h}>\n" for h in names) + use)
+        for name, command in compilers.items():
+            done = run(*command, "-std=c++17", "-c", source, "-o", os.path.join(work, "mixed.o"))
+            ok(done.returncode == 0, f"headers of the vendor's libraries {what} Heddle's, {name}", done.stderr)
+
+
 def test_driver(work):
     kernel = write(work, "k.cu", "__global__ void k(int *p) { *p = 1; }\nint main() { return 0; }\n")
     done = cc("--dryrun", kernel, "-o", "k", "-cudart", "none")
@@ -386,6 +404,7 @@ def main():
             test_features(work)
             test_clusters(work)
             test_headers_together(work)
+            test_with_vendor(work)
         elif MODE == "run":
             test_runs(work)
         else:

@@ -348,6 +348,5 @@ typedef struct cudaAsyncNotificationInfo {
 
 typedef void (*cudaAsyncCallback)(cudaAsyncNotificationInfo_t *info, void *userData,
                                   cudaAsyncCallbackHandle_t callback);
-typedef void (*cudaLogsCallback_t)(void *data, cudaLogLevel logLevel, char *message, size_t length);
 
 #endif

@@ -188,7 +188,5 @@ typedef struct cudaLaunchConfig_st {
 #define CUDART_CB
 #endif
 typedef void(CUDART_CB *cudaHostFn_t)(void *userData);
-typedef void(CUDART_CB *cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status,
-                                              void *userData);
 
 #endif

@@ -4,7 +4,8 @@
  * The front: heddle/rtc.h, which stands before every program, compiled ahead, because parsing it
  * takes longer than most programs. clang's precompiled form of a header fits one command line. It
  * is made when a command line comes for the second time, so that one that never comes again costs
- * nothing; and always for programs that bring files, whose math.h it must not find. The key has all that it depends on: the words, the compiler, our headers.
+ * nothing; and always for programs that bring files, whose math.h it must not find. The key has all
+ * that it depends on: the words, the compiler, our headers.
  *
  * Results: what clang wrote for a text that includes no file, which is then all that it depends on
  * besides. Clients compile the same small programs in every process, CuPy an empty one.

@@ -289,7 +289,9 @@ def header_page(api, group, table, prelude):
     for e in table:
         call = "CUresult CUDAAPI " if api == "driver" else result_of(e)
         params = [declare(p) + (f" __dv({p.default})" if p.default else "") for p in e.params]
-        out.append(wrap(call + e.symbol, params, ";"))
+        # A program may have a macro of that name and no arguments (Jitify: cudaDeviceSynchronize), which (void) would not fit.
+        name = e.symbol if params or api == "driver" else f"({e.symbol})"
+        out.append(wrap(call + name, params, ";"))
     out += ["", "#if defined(__cplusplus)", "}", "#endif"]
     out += ["#undef __dv"] if api == "runtime" else []
     return "\n".join(out + ["/* clang-format on */", "", "#endif"]) + "\n"

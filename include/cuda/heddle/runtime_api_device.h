@@ -24,7 +24,7 @@ unsigned int __cudaPushCallConfiguration(
     struct dim3 grid, struct dim3 block, size_t shared_B __dv(0),
     struct CUstream_st *stream __dv(0));
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *prop);
-cudaError_t cudaCtxResetPersistingL2Cache(void);
+cudaError_t (cudaCtxResetPersistingL2Cache)(void);
 cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice);
 cudaError_t cudaDeviceFlushGPUDirectRDMAWrites(
     enum cudaFlushGPUDirectRDMAWritesTarget target, enum cudaFlushGPUDirectRDMAWritesScope scope);
@@ -45,10 +45,10 @@ cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device);
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority);
 cudaError_t cudaDeviceRegisterAsyncNotification(
     int device, cudaAsyncCallback callbackFunc, void *userData, cudaAsyncCallbackHandle_t *callback);
-cudaError_t cudaDeviceReset(void);
+cudaError_t (cudaDeviceReset)(void);
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig);
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value);
-cudaError_t cudaDeviceSynchronize(void);
+cudaError_t (cudaDeviceSynchronize)(void);
 cudaError_t cudaDeviceUnregisterAsyncNotification(int device, cudaAsyncCallbackHandle_t callback);
 cudaError_t cudaDriverGetVersion(int *driverVersion);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
@@ -80,7 +80,7 @@ const char *cudaGetErrorName(cudaError_t error);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetExportTable(const void **ppExportTable, const cudaUUID_t *pExportTableId);
 cudaError_t cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr);
-cudaError_t cudaGetLastError(void);
+cudaError_t (cudaGetLastError)(void);
 cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags);
 cudaError_t cudaKernelSetAttributeForDevice(
     cudaKernel_t kernel, enum cudaFuncAttribute attr, int value, int device);
@@ -124,9 +124,9 @@ cudaError_t cudaOccupancyMaxActiveClusters(
     int *numClusters, const void *func, const cudaLaunchConfig_t *launchConfig);
 cudaError_t cudaOccupancyMaxPotentialClusterSize(
     int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig);
-cudaError_t cudaPeekAtLastError(void);
-cudaError_t cudaProfilerStart(void);
-cudaError_t cudaProfilerStop(void);
+cudaError_t (cudaPeekAtLastError)(void);
+cudaError_t (cudaProfilerStart)(void);
+cudaError_t (cudaProfilerStop)(void);
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaSetDeviceFlags(unsigned int flags);

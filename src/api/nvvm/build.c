@@ -256,8 +256,8 @@ static void put_options(struct clang_args *args, const struct nv_options *o)
         clang_args_add_words(args, "-mllvm -nvptx-prec-sqrtf32=0");
     if (o->fast_div)
         clang_args_add_words(args, "-mllvm -nvptx-prec-divf32=1");
-    clang_args_add_words(args,
-                         o->no_fma || o->plain ? "-mllvm -nvptx-fma-level=0" : "-mllvm -nvptx-fma-level=2");
+    clang_args_add_words(args, o->no_fma || o->plain ? "-mllvm -nvptx-fma-level=0"
+                                                     : "-mllvm -nvptx-fma-level=2");
 }
 
 /* The first module that is not lazy: the others are linked to it. */

@@ -556,7 +556,7 @@ static void test_headers_one_by_one(void)
         nvrtcResult result = nvrtcCompileProgram(p, 0, NULL);
         eq_u64(result, have < 3 ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS, "with %d headers", have);
         (void)snprintf(want, sizeof(want),
-                       "%s(1): catastrophic error: could not open source file \"%s\"",
+                       "%s(1): catastrophic error: cannot open source file \"%s\"",
                        have ? names[have - 1] : "prog.cu", names[have % 3]);
         ok(have == 3 || strstr(log_of(p), want), "the next one is named, and who wants it");
         success(nvrtcDestroyProgram(&p), "destroy");
@@ -623,7 +623,7 @@ static void test_errors(void)
          "prog.cu(1): warning #177-D: variable \"no\" was declared but never referenced",
          NVRTC_ERROR_COMPILATION},
         {"\n#include \"no.h\"\n", NULL,
-         "prog.cu(2): catastrophic error: could not open source file \"no.h\"",
+         "prog.cu(2): catastrophic error: cannot open source file \"no.h\"",
          NVRTC_ERROR_COMPILATION},
         {"", "--bogus", "unrecognized option --bogus", NVRTC_ERROR_INVALID_OPTION},
         {"", "-arch=sm_12345", "invalid value for -arch=sm_12345", NVRTC_ERROR_INVALID_OPTION},

@@ -192,6 +192,19 @@ def test_launches(work):
         bad = write(work, "bad.cu", child + f"__global__ void k(int *p) {{ child<<<1, 1>>>(p); {body}; }}\n")
         done = cc("-rdc=true", "-ptx", bad, "-o", "-")
         ok(done.returncode == 1 and message in done.stderr, f"a kernel that {what}", done.stderr)
+    done = cc("-dc", "-ptx", good, "-o", "-")
+    ok(".entry _Z5childPi(" in done.stdout, "-dc does not change what -ptx makes", done.stderr)
+    parts = [write(work, "user.cu", "__device__ int twice(int);\nextern \"C\" __global__ void k(int *p) { *p = twice(21); }\n"),
+             write(work, "part.cu", "__device__ int twice(int n) { return 2 * n; }\n")]
+    objects = [part[:-3] + ".o" for part in parts]
+    for part, target in zip(parts, objects):
+        cc("-dc", part, "-o", target)
+    image = os.path.join(work, "linked.cubin")
+    done = cc("-cubin", "-dlink", *objects, "-o", image)
+    what = run(HEDDLE, "doctor", image).stdout if done.returncode == 0 else ""
+    ok("should run" in what, "-dlink -cubin links device code to an image", done.stderr + what)
+    done = cc("-cubin", "-dlink", objects[0], "-o", image)
+    ok(done.returncode == 1 and "Undefined reference to '_Z5twicei' in" in done.stderr, "and names what is missing", done.stderr)
     done = cc("-rdc=true", "-MD", "-c", "launches.cu", "-o", "out.o", cwd=work)
     rule = open(os.path.join(work, "out.d"), encoding="utf-8").read() if done.returncode == 0 else ""
     ok(rule.startswith("out.o:") and "launches.cu" in rule and "cuda_runtime.h" in rule and ".cui" not in rule,

@@ -136,6 +136,8 @@ static int device_link(struct cc_job *job)
     struct cc_list objects = {0};
     const char *made;
     int rc = objects_of_all(job, &objects);
+    if (!rc && job->cubin)
+        return cc_link_image(job, &objects, job->output ? job->output : "a_dlink.cubin");
     if (!rc)
         rc = rdc_object(job, &objects, job->output ? job->output : "a_dlink.o", &made);
     return rc;

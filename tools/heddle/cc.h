@@ -91,7 +91,7 @@ struct cc_job {
     struct cc_list run_args; /* of the program, with -run */
     bool rdc, shared, debug_device, optimize_device, lineinfo, no_device_link, keep, dryrun,
         verbose, no_cudart, want_libcuda;
-    bool help, version, run, list_virtual, list_real;
+    bool help, version, run, list_virtual, list_real, cubin;
     bool as_nvcc;          /* called by that name: build systems look for its output */
     bool forward_compiler; /* options that we do not know are the host compiler's */
     bool forward_linker;   /* or the linker's */
@@ -160,6 +160,9 @@ enum hd_status cc_rdc_write_stub(struct cc_job *job, const struct cc_list *objec
  */
 int cc_launches(struct cc_job *job, struct cc_list *words, const char *object, bool on_host,
                 const char **source);
+
+/* -dlink -cubin: the image of these objects' device code, to `output`. Returns an exit code. */
+int cc_link_image(const struct cc_job *job, const struct cc_list *objects, const char *output);
 
 /* Leaves out of job->host what clang does not know. */
 void cc_drop_foreign(struct cc_job *job);

@@ -52,10 +52,21 @@ HANDLER(set_text)
     return CLI_OK;
 }
 
+/* With another phase this says no more than -rdc=true. */
 HANDLER(rdc_object)
 {
     p->job->rdc = true;
-    p->job->mode = CC_MODE_OBJECT;
+    if (p->job->mode == CC_MODE_LINK)
+        p->job->mode = CC_MODE_OBJECT;
+    return CLI_OK;
+}
+
+/* With -dlink it says of what kind the result is. */
+HANDLER(cubin)
+{
+    p->job->cubin = true;
+    if (p->job->mode != CC_MODE_DLINK)
+        p->job->mode = CC_MODE_CUBIN;
     return CLI_OK;
 }
 
@@ -331,11 +342,11 @@ const struct cc_option cc_options[] = {
     {"-dc", "--device-c", CC_FLAG, rdc_object, NULL, 0, NULL, "objects with relocatable device code"},
     {"-dw", "--device-w", CC_FLAG, whole_object, NULL, 0, NULL, "objects with whole device code"},
     {"-link", "--link", CC_FLAG, set_mode, NULL, CC_MODE_LINK, NULL, "compile and link all (default)"},
-    {"-dlink", "--device-link", CC_FLAG, set_mode, NULL, CC_MODE_DLINK, NULL, "one object that registers the device code of others"},
+    {"-dlink", "--device-link", CC_FLAG, set_mode, NULL, CC_MODE_DLINK, NULL, "one object that registers the device code of others; with -cubin their linked image"},
     {"-lib", "--lib", CC_FLAG, set_mode, NULL, CC_MODE_LIB, NULL, "a static library of objects"},
     {"-ptx", "--ptx", CC_FLAG, set_mode, NULL, CC_MODE_PTX, NULL, "PTX of the device code"},
     {"-fatbin", "--fatbin", CC_FLAG, set_mode, NULL, CC_MODE_FATBIN, NULL, "a fat binary of PTX"},
-    {"-cubin", "--cubin", CC_FLAG, set_mode, NULL, CC_MODE_CUBIN, NULL, "an image of checked PTX, as heddle ptxas writes it"},
+    {"-cubin", "--cubin", CC_FLAG, cubin, NULL, 0, NULL, "an image of checked PTX, as heddle ptxas writes it"},
     {"-ltoir", "--ltoir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's linker"},
     {"-optix-ir", "--optix-ir", CC_FLAG, refuse, NO_FORM, 0, NULL, "refused: a form of NVIDIA's ray tracer"},
     {"-cuda", "--cuda", CC_FLAG, refuse, "there is no such intermediate C++, use -E or -keep", 0, NULL, "refused: a form between nvcc's own passes"},

@@ -176,6 +176,8 @@ static void put_front_words(const struct build *b, const char *clang, struct cla
     clang_args_add_words(args, "-Wunused-variable -Wno-c++17-extensions -Wno-c++20-extensions "
                                "-Wno-c++23-extensions -Wno-c++26-extensions "
                                "-Wno-macro-redefined");
+    /* Suffixes of the standard's without an underscore, as in libcu++'s chrono. */
+    clang_args_add_words(args, "-Wno-reserved-user-defined-literal");
     put_target(args, b->options);
     for (size_t i = 0; i < b->options->clang.len; i++)
         if (!is_of_files(b->options->clang.at[i]))
@@ -223,6 +225,8 @@ static void put_rest(const struct build *b, struct clang_args *args)
     put_front(b, args);
     clang_args_add_words(args, "-Xclang -mlink-builtin-bitcode -Xclang");
     clang_args_add(args, "%s", rtc_libdevice());
+    clang_args_add(args, "-I%s/heddle/first",
+                   rtc_headers()); /* before single headers of libraries */
     if (!b->options->no_source_include)
         clang_args_add(args, "-I%s", b->folder);
     rtc_put_headers(args);

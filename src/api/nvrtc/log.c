@@ -8,11 +8,11 @@
 static const struct message {
     const char *before, *after, *said_before, *said_after;
 } messages[] = {
-    {"fatal error: '", "' file not found", "catastrophic error: could not open source file \"",
+    {"fatal error: '", "' file not found", "catastrophic error: cannot open source file \"",
      "\" (no such file or directory)"},
     /* clang finds it beside the file that includes it, where <> does not look. */
     {"error: '", "' file not found with <angled> include; use \"quotes\" instead",
-     "catastrophic error: could not open source file \"", "\" (no such file or directory)"},
+     "catastrophic error: cannot open source file \"", "\" (no such file or directory)"},
     {"error: use of undeclared identifier '", "'", "error: identifier \"", "\" is undefined"},
     {"error: unknown type name '", "'", "error: identifier \"", "\" is undefined"},
     {"warning: unused variable '", "' [-Wunused-variable]", "warning #177-D: variable \"",

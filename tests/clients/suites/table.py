@@ -47,7 +47,7 @@ SUITES = [
      "files": ["test/test_tiny.py", "test/backend/test_ops.py", "test/backend/test_dtype.py", "test/backend/test_jit.py"],
      "env": {"DEV": "CUDA", "CUDA": "1"}, "causes": CODE_PATTERNS + [
          # what PyTorch 2.15 answers, with which the tests compare
-         (OWN, r"TestOps::test_clip\b|must be >= 1 in every dimension"),
+         (OWN, r"TestOps::test_clip\b|must be >= 1 in every dimension|test_float_to_fp8e4m3_extreme_values"),
      ]},
     {"name": "cupy", "title": "CuPy core_tests", "packages": ["cupy-cuda13x==14.2.0", "ml_dtypes", "pytest<9"],
      "source": ("cupy/cupy", "v14.2.0"), "folder": "tests", "files": "cupy_tests/core_tests/**/test_*.py",

@@ -168,6 +168,8 @@ enum hd_status core_memory_unregister(uint64_t va) HD_MUST_CHECK;
 bool core_memory_find(uint64_t va, struct core_block *out_block);
 /* The context of a device's memory at va, where that is another device than ctx's: a reference. */
 struct core_context *core_memory_peer(uint64_t va, const struct core_context *ctx);
+/* The context of the allocation that holds the address, with a reference; NULL: there is none. */
+struct core_context *core_memory_owner(uint64_t va);
 /*
  * Do calls that are not asynchronous wait until the memory is written or read, also when nobody on
  * the host could tell? HD_BAD_ARG: there is no such memory.

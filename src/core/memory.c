@@ -127,6 +127,19 @@ struct core_context *core_memory_peer(uint64_t va, const struct core_context *ct
     return peer;
 }
 
+struct core_context *core_memory_owner(uint64_t va)
+{
+    const struct core_block *block;
+    struct core_context *owner = NULL;
+
+    hd_lock_acquire(&core_memory_lock);
+    block = find_locked(va);
+    if (block && block->ctx && core_context_ref_live(block->ctx))
+        owner = block->ctx;
+    hd_lock_release(&core_memory_lock);
+    return owner;
+}
+
 enum hd_status core_memory_sync_set(uint64_t va, bool is_synchronous)
 {
     struct core_block *block;

@@ -183,9 +183,13 @@ CUresult drv_cuCtxGetCurrent(CUcontext *ctx)
 
 CUresult drv_cuCtxGetDevice(CUdevice *dev)
 {
+    struct core_context *ctx = core_current();
+
     API_CALL(cuCtxGetDevice);
     API_CHECK(dev);
-    API_CONTEXT_ANY(ctx);
+    /* A primary context's device is known when nobody retains it: cuda-api-wrappers asks so. */
+    if (!ctx || (!ctx->primary && !core_context_is_live(ctx)))
+        return drv_no_context(ctx);
     *dev = ctx->device->ordinal;
     return CUDA_SUCCESS;
 }

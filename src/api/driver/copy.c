@@ -205,7 +205,7 @@ static CUresult copy_3d(const char *name, const CUDA_MEMCPY3D *c, CUstream handl
 
     API_CALL_NAMED(name);
     API_CHECK(c);
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, drv_stream_owner(handle));
     result = drv_copy_decode(c, &copy);
     if (result != CUDA_SUCCESS)
         return result;

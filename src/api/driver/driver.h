@@ -94,6 +94,22 @@ bool drv_is_initialised(void);
         if (HD_UNLIKELY(core_context_status(ctx) != HD_OK))                                        \
             return drv_result(core_context_status(ctx));                                           \
     } while (0)
+/*
+ * The same. Where no context is current, that of what the call is about, a reference or NULL: calls
+ * of one allocation or stream need no other (cuda-api-wrappers frees and waits so).
+ */
+#define API_CONTEXT_OR(ctx, owner)                                                                 \
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx##_owner_ =            \
+        core_current() ? NULL : (owner);                                                           \
+    struct core_context *ctx = ctx##_owner_ ? ctx##_owner_ : core_current();                       \
+    do {                                                                                           \
+        if (HD_UNLIKELY(!ctx || !core_context_is_live(ctx)))                                       \
+            return drv_no_context(ctx);                                                            \
+        if (HD_UNLIKELY(core_context_status(ctx) != HD_OK))                                        \
+            return drv_result(core_context_status(ctx));                                           \
+    } while (0)
+/* The live context of a stream, with a reference; NULL for the default streams and for none. */
+struct core_context *drv_stream_owner(CUstream stream);
 /* Declares `object`, a reference to what the handle names; dropped when the block ends. */
 #define API_HANDLE(kind, object, handle)                                                           \
     __attribute__((cleanup(core_##kind##_unref_at))) struct core_##kind *object =                  \

@@ -42,7 +42,6 @@ CUresult drv_cuEventRecord(CUevent event, CUstream stream)
 CUresult drv_cuEventQuery(CUevent event)
 {
     API_CALL(cuEventQuery);
-    API_CONTEXT_ANY(ctx);
     API_HANDLE(event, e, event);
     return drv_result(core_event_query(e));
 }
@@ -50,7 +49,6 @@ CUresult drv_cuEventQuery(CUevent event)
 CUresult drv_cuEventSynchronize(CUevent event)
 {
     API_CALL(cuEventSynchronize);
-    API_CONTEXT_ANY(ctx);
     API_HANDLE(event, e, event);
     return drv_result(core_event_synchronize(e));
 }
@@ -75,7 +73,6 @@ CUresult drv_cuEventElapsedTime_v2(float *ms, CUevent start, CUevent end)
 
     API_CALL(cuEventElapsedTime_v2);
     API_CHECK(ms);
-    API_CONTEXT_ANY(ctx);
     API_HANDLE(event, from, start);
     API_HANDLE(event, to, end);
     status = core_event_elapsed(from, to, ms);

@@ -73,7 +73,7 @@ CUresult drv_cuMemFree_v2(CUdeviceptr ptr)
 
     API_CALL(cuMemFree_v2);
     API_UNSAFE();
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, core_memory_owner(ptr));
     if (!ptr)
         return CUDA_SUCCESS;
     if (!core_memory_find(ptr, &block) || block.base != ptr)
@@ -132,7 +132,7 @@ CUresult drv_cuMemFreeHost(void *ptr)
     API_CALL(cuMemFreeHost);
     API_UNSAFE();
     API_CHECK(ptr);
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, core_memory_owner((uintptr_t)ptr));
     status = core_context_synchronize(ctx);
     if (status == HD_OK)
         status = core_memory_free((uintptr_t)ptr, CORE_MEM_HOST);

@@ -204,7 +204,7 @@ CUresult drv_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size_B, CUmemoryPo
 {
     API_CALL(cuMemAllocFromPoolAsync);
     API_CHECK(out);
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, drv_stream_owner(handle));
     API_HANDLE(mempool, pool, pool_handle);
     API_STREAM(ctx, stream, handle);
     return alloc_from(pool, stream, size_B, out);
@@ -213,7 +213,7 @@ CUresult drv_cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size_B, CUmemoryPo
 CUresult drv_cuMemFreeAsync(CUdeviceptr ptr, CUstream handle)
 {
     API_CALL(cuMemFreeAsync);
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, drv_stream_owner(handle));
     API_STREAM(ctx, stream, handle);
     return ptr ? drv_result(core_mempool_free(stream, ptr)) : CUDA_SUCCESS;
 }

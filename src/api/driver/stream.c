@@ -47,6 +47,16 @@ CUresult drv_stream(struct core_context *ctx, CUstream handle, struct core_strea
     return CUDA_SUCCESS;
 }
 
+struct core_context *drv_stream_owner(CUstream handle)
+{
+    __attribute__((cleanup(core_stream_unref_at))) struct core_stream *stream = NULL;
+
+    if (!handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD)
+        return NULL;
+    stream = core_stream_lookup(handle);
+    return stream && core_context_ref_live(stream->ctx) ? stream->ctx : NULL;
+}
+
 CUresult drv_stream_create(struct core_context *ctx, struct core_green *green, unsigned flags,
                            int priority, CUstream *out)
 {
@@ -129,7 +139,7 @@ CUresult drv_cuStreamGetCtx_v2(CUstream handle, CUcontext *out_ctx, CUgreenCtx *
 CUresult drv_cuStreamQuery(CUstream handle)
 {
     API_CALL(cuStreamQuery);
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, drv_stream_owner(handle));
     API_STREAM(ctx, stream, handle);
     return drv_result(core_stream_query(stream));
 }
@@ -137,7 +147,7 @@ CUresult drv_cuStreamQuery(CUstream handle)
 CUresult drv_cuStreamSynchronize(CUstream handle)
 {
     API_CALL(cuStreamSynchronize);
-    API_CONTEXT(ctx);
+    API_CONTEXT_OR(ctx, drv_stream_owner(handle));
     API_STREAM(ctx, stream, handle);
     return drv_result(core_stream_synchronize(stream));
 }

@@ -164,18 +164,55 @@ void core_context_finalise(struct core_context *ctx)
     core_handle_free(ctx);
 }
 
-/* ---- the primary context: one per device, counted */
+/*
+ * ---- the primary context: one per device, counted
+ *
+ * It is made once and keeps its handle: the last release resets it, as the manual puts it, so that
+ * a thread to which it is current, and a program that has kept the handle, find it when it is
+ * retained again (cuda-api-wrappers counts on both). In between no call takes it for a context.
+ */
+
+static void closing_set(struct core_context *ctx, bool closing)
+{
+    hd_lock_acquire(&ctx->lock);
+    ctx->closing = closing;
+    hd_lock_release(&ctx->lock);
+}
+
+static void primary_reset(struct core_context *ctx)
+{
+    context_clear(ctx);
+    ctx->device->hal->ops->domain_reset(ctx->domain);
+    ctx->id = atomic_fetch_add(&next_context_id, 1) + 1;
+}
+
+static enum hd_status primary_create(struct core_device *device)
+{
+    enum hd_status status = core_context_create(device, device->primary_flags, &device->primary);
+
+    if (status == HD_OK)
+        device->primary->primary = true;
+    return status;
+}
+
+static void primary_revive(struct core_context *ctx)
+{
+    ctx->flags = ctx->device->primary_flags;
+    closing_set(ctx, false);
+    core_object_revive(&ctx->object);
+    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
+        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
+}
 
 enum hd_status core_primary_retain(struct core_device *device, struct core_context **out_ctx)
 {
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&device->lock);
-    if (!device->primary_refs) {
-        status = core_context_create(device, device->primary_flags, &device->primary);
-        if (status == HD_OK)
-            device->primary->primary = true;
-    }
+    if (!device->primary)
+        status = primary_create(device);
+    else if (!device->primary_refs)
+        primary_revive(device->primary);
     if (status == HD_OK) {
         device->primary_refs++;
         *out_ctx = core_context_ref(device->primary);
@@ -184,18 +221,28 @@ enum hd_status core_primary_retain(struct core_device *device, struct core_conte
     return status;
 }
 
+/* Like core_context_destroy(), but for the reference. */
+static void primary_retire(struct core_context *ctx)
+{
+    bool retired = core_object_retire(&ctx->object);
+
+    assert(retired);
+    (void)retired;
+    closing_set(ctx, true);
+    primary_reset(ctx);
+    if (core_tap_wants(HEDDLE_KIND(OBJECT)))
+        core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
+}
+
 enum hd_status core_primary_release(struct core_device *device)
 {
     enum hd_status status = HD_OK;
 
     hd_lock_acquire(&device->lock);
-    if (!device->primary_refs) {
+    if (!device->primary_refs)
         status = hd_error(HD_BAD_ARG, "the primary context is not retained");
-    } else if (--device->primary_refs == 0) {
-        core_context_destroy(device->primary);
-        core_context_unref(device->primary);
-        device->primary = NULL;
-    }
+    else if (--device->primary_refs == 0)
+        primary_retire(device->primary);
     hd_lock_release(&device->lock);
     return status;
 }
@@ -203,13 +250,8 @@ enum hd_status core_primary_release(struct core_device *device)
 enum hd_status core_primary_reset(struct core_device *device)
 {
     hd_lock_acquire(&device->lock);
-    if (device->primary) {
-        struct core_context *ctx = device->primary;
-
-        context_clear(ctx);
-        device->hal->ops->domain_reset(ctx->domain);
-        ctx->id = atomic_fetch_add(&next_context_id, 1) + 1;
-    }
+    if (device->primary_refs)
+        primary_reset(device->primary);
     hd_lock_release(&device->lock);
     return HD_OK;
 }

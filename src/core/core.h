@@ -83,7 +83,7 @@ struct core_device {
     int priority_greatest;                  /* of streams; 0 is the least */
     int32_t attributes[CORE_ATTRIBUTE_END]; /* what hal says about itself */
     uint8_t uuid[16];
-    struct core_context *primary; /* NULL or inactive until retained */
+    struct core_context *primary; /* NULL until retained once; live while primary_refs is not 0 */
     unsigned primary_refs;
     unsigned primary_flags;
     struct hd_lock lock; /* primary_* */

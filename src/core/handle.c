@@ -173,6 +173,15 @@ bool core_object_retire(struct core_object *object)
     return true;
 }
 
+void core_object_revive(struct core_object *object)
+{
+    uint64_t before = atomic_fetch_sub(&object->state, ONE_GEN);
+
+    assert(generation_of(before) % 2 == 0 && generation_of(before) > 0);
+    assert(references_of(before) > 0);
+    (void)before;
+}
+
 void core_object_ref(struct core_object *object)
 {
     uint64_t before = atomic_fetch_add_explicit(&object->state, 1, memory_order_relaxed);

@@ -90,6 +90,8 @@ void core_object_publish(struct core_object *object);
  * reference and drops it when the object is out of all lists.
  */
 bool core_object_retire(struct core_object *object);
+/* After core_object_retire(), by who has kept the owner's reference: its handle finds it again. */
+void core_object_revive(struct core_object *object);
 /* Published and not retired. Says nothing about the next moment unless the owner's lock is held. */
 static inline bool core_object_is_live(const struct core_object *object)
 {

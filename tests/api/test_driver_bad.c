@@ -226,6 +226,66 @@ static void test_sticky(CUcontext other, CUmodule other_module)
     success(cuCtxSetCurrent(other), "set");
 }
 
+/* The last release resets the primary context: who retains it again finds it, and nothing in it. */
+static void test_primary_again(void)
+{
+    CUcontext before, first, second;
+    CUdeviceptr p;
+    CUdevice device = -1;
+    CUmodule module;
+
+    success(cuCtxGetCurrent(&before), "current");
+    success(cuDevicePrimaryCtxRetain(&first, 0), "retain");
+    success(cuCtxSetCurrent(first), "set");
+    success(cuModuleLoadData(&module, driver_ptx), "a module");
+    success(cuMemAlloc_v2(&p, 16), "alloc");
+    success(cuDevicePrimaryCtxRelease_v2(0), "release");
+    success(cuCtxGetDevice(&device), "the device of a primary context that nobody has");
+    eq_u64((unsigned)device, 0, "is known");
+    eq_u64(cuMemFree_v2(p), CUDA_ERROR_CONTEXT_IS_DESTROYED, "nothing else works");
+    eq_u64(cuCtxPushCurrent_v2(first), CUDA_ERROR_INVALID_CONTEXT, "nor does the handle");
+    success(cuDevicePrimaryCtxRetain(&second, 0), "retain again");
+    ok(second == first, "the same handle");
+    eq_u64(cuMemFree_v2(p), CUDA_ERROR_INVALID_VALUE, "its memory is gone");
+    eq_u64(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE, "and its modules");
+    success(cuMemAlloc_v2(&p, 16), "it is current as before");
+    success(cuMemFree_v2(p), "free");
+    success(cuDevicePrimaryCtxRelease_v2(0), "release");
+    success(cuCtxSetCurrent(before), "back");
+}
+
+/* Calls about one allocation, stream or event. */
+static void test_without_current(void)
+{
+    CUdeviceptr p, q;
+    CUcontext popped;
+    CUmemoryPool pool;
+    CUstream stream;
+    CUevent event;
+    void *host;
+
+    success(cuMemAlloc_v2(&p, 16), "alloc");
+    success(cuMemAllocHost_v2(&host, 16), "of the host");
+    success(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "stream");
+    success(cuEventCreate(&event, 0), "event");
+    success(cuEventRecord(event, stream), "record");
+    success(cuDeviceGetDefaultMemPool(&pool, 0), "pool");
+    success(cuCtxPopCurrent_v2(&popped), "pop");
+    success(cuEventSynchronize(event), "wait for an event");
+    success(cuEventQuery(event), "ask it");
+    success(cuMemAllocFromPoolAsync(&q, 16, pool, stream), "from a pool");
+    success(cuMemFreeAsync(q, stream), "back");
+    success(cuStreamSynchronize(stream), "wait for a stream");
+    success(cuStreamQuery(stream), "ask it");
+    eq_u64(cuStreamSynchronize(NULL), CUDA_ERROR_INVALID_CONTEXT, "but not for a default stream");
+    success(cuMemFree_v2(p), "free");
+    eq_u64(cuMemFree_v2(p), CUDA_ERROR_INVALID_CONTEXT, "whose memory is that?");
+    success(cuMemFreeHost(host), "free of the host");
+    success(cuCtxPushCurrent_v2(popped), "push");
+    success(cuEventDestroy_v2(event), "destroy");
+    success(cuStreamDestroy_v2(stream), "destroy");
+}
+
 static void test_contexts(void)
 {
     CUcontext ctx = NULL, popped;
@@ -236,6 +296,8 @@ static void test_contexts(void)
     eq_u64(cuDeviceGet(&value, 7), CUDA_ERROR_INVALID_DEVICE, "device 7");
     eq_u64(cuDeviceGetAttribute(&value, (CUdevice_attribute)9999, 0), CUDA_ERROR_INVALID_VALUE,
            "attribute 9999");
+    test_primary_again();
+    test_without_current();
     success(cuCtxPopCurrent_v2(&popped), "pop");
     eq_u64(cuCtxSynchronize(), CUDA_ERROR_INVALID_CONTEXT, "no context");
     eq_u64(cuCtxPopCurrent_v2(&ctx), CUDA_ERROR_INVALID_CONTEXT, "pop of nothing");

@@ -267,7 +267,17 @@ CUresult drv_cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *copy, CUstream stream)
     return copy_3d("cuMemcpy3DAsync_v2", copy, stream, true);
 }
 
-/* The contexts say whose memory it is; there is one memory. */
+/* Whose memory it is, but an array's; there is one memory, and programs leave it out. */
+static bool peer_ok(CUmemorytype type, CUcontext handle)
+{
+    __attribute__((cleanup(core_context_unref_at))) struct core_context *ctx = NULL;
+
+    if (type == CU_MEMORYTYPE_ARRAY || !handle)
+        return true;
+    ctx = core_context_find(handle, NULL);
+    return ctx != NULL;
+}
+
 static CUresult copy_peer(const char *name, const CUDA_MEMCPY3D_PEER *c, CUstream stream,
                           bool async)
 {
@@ -275,9 +285,9 @@ static CUresult copy_peer(const char *name, const CUDA_MEMCPY3D_PEER *c, CUstrea
 
     API_CALL_NAMED(name);
     API_CHECK(c);
-    API_ANY_CONTEXT(dst, c->dstContext);
-    API_ANY_CONTEXT(src, c->srcContext);
-    (void)dst, (void)src;
+    if (!peer_ok(c->dstMemoryType, c->dstContext) || !peer_ok(c->srcMemoryType, c->srcContext))
+        return drv_error(CUDA_ERROR_INVALID_CONTEXT, "%s: %p to %p: a context that is not live",
+                         name, (void *)c->srcContext, (void *)c->dstContext);
     box = (CUDA_MEMCPY3D){
         .srcXInBytes = c->srcXInBytes,
         .srcY = c->srcY,

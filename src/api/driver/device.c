@@ -239,7 +239,7 @@ CUresult drv_cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned flags)
     hd_lock_acquire(&d->lock);
     assert(hd_lock_held(&d->lock));
     d->primary_flags = flags;
-    if (d->primary)
+    if (d->primary_refs)
         d->primary->flags = flags;
     hd_lock_release(&d->lock);
     return CUDA_SUCCESS;

@@ -8,15 +8,13 @@
 
 /* ---- to bodies */
 
-/* A CUfunction, which has its context, or a CUkernel and the context it is to run in. */
+/* A CUfunction, which has its context; without one a CUkernel and the context to run in. */
 static CUresult kernel_function(const CUDA_KERNEL_NODE_PARAMS *p,
                                 struct core_function **out_function)
 {
     BODY("kernel");
     const void *handle = p->func ? (const void *)p->func : (const void *)p->kern;
 
-    if (p->func && p->kern)
-        return drv_error(CUDA_ERROR_INVALID_VALUE, "%s: both func and kern are given", api_name_);
     *out_function = core_function_lookup(handle);
     if (*out_function)
         return CUDA_SUCCESS;

@@ -16,11 +16,11 @@ struct core_tensor_spec {
     uint32_t type, interleave, swizzle, l2, fill; /* as CUDA counts them */
     uint32_t rank;
     uint64_t address;
-    const unsigned long long *dim;      /* rank of them */
-    const unsigned long long *stride_B; /* rank - 1; may be NULL when that is 0 */
-    const uint32_t *step;               /* rank */
-    const uint32_t *box;                /* TILED: rank */
-    const int *lower, *upper;           /* images: rank - 2, along W only one */
+    const uint64_t *dim;      /* rank of them */
+    const uint64_t *stride_B; /* rank - 1; may be NULL when that is 0 */
+    const uint32_t *step;     /* rank */
+    const uint32_t *box;      /* TILED: rank */
+    const int *lower, *upper; /* images: rank - 2, along W only one */
     uint32_t channels, pixels;
 };
 

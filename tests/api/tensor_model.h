@@ -20,7 +20,7 @@ struct tensor_case {
     int type; /* CUtensorMapDataType */
     unsigned rank, swizzle, interleave, atom;
     bool nan;
-    unsigned long long dim[5], stride_B[4];
+    uint64_t dim[5], stride_B[4];
     unsigned box[5], step[5], channels, pixels;
     int lower[3], upper[3];
     int at[5];

@@ -631,7 +631,7 @@ static void test_errors(void)
         {"", "--ftz=maybe", "invalid value", NVRTC_ERROR_INVALID_OPTION},
         {"", "-std=c++1", "invalid value", NVRTC_ERROR_INVALID_OPTION},
         {"", "--use_fast_math=true", "invalid value", NVRTC_ERROR_INVALID_OPTION},
-        {"", "-pch", "precompiled headers", NVRTC_ERROR_INVALID_OPTION},
+        {"", "--create-pch=x", "precompiled headers", NVRTC_ERROR_INVALID_OPTION},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -3,6 +3,7 @@
  *
  *     test_api_tensor (strict|plain) DEVICE [HEDDLE_FAULT [HEDDLE_CPU]]
  */
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "api/driver/cuda_abi.h"
@@ -223,7 +224,7 @@ static unsigned draw_row(const struct tensor_case *c)
 
 static void draw_tensor(struct tensor_case *c)
 {
-    unsigned long long stride_B;
+    cuuint64_t stride_B;
     unsigned inner = draw_row(c), unit = c->interleave == 2 || is_padded(c) ? 32 : 16;
 
     c->channels = inner;
@@ -356,8 +357,8 @@ static void print_case(const struct tensor_case *c)
          c->way, c->mode, c->atom, c->type, c->rank, c->swizzle, c->interleave, c->nan,
          c->shared_at);
     for (unsigned d = 0; d < 5; d++)
-        diag("dim %llu stride %llu box %u step %u at %d", c->dim[d], d ? c->stride_B[d - 1] : 0,
-             c->box[d], c->step[d], c->at[d]);
+        diag("dim %" PRIu64 " stride %" PRIu64 " box %u step %u at %d", c->dim[d],
+             d ? c->stride_B[d - 1] : 0, c->box[d], c->step[d], c->at[d]);
     diag("channels %u pixels %u lower %d %d %d upper %d %d %d info %u %u %u", c->channels,
          c->pixels, c->lower[0], c->lower[1], c->lower[2], c->upper[0], c->upper[1], c->upper[2],
          c->info[0], c->info[1], c->info[2]);

@@ -82,7 +82,7 @@ check("-pg", ["-pg"], host=["-pg"], last=["-pg"])
 for what, names in (("arch", "compute"), ("code", "sm")):
     listed = cc(f"--list-gpu-{what}").stdout.split()
     tap.ok(f"{names}_75" in listed and f"{names}_120" in listed and len(listed) > 10, f"--list-gpu-{what}", " ".join(listed))
-check("options without meaning here", ["--Ofast-compile", "max", "-lto", "--entries", "k", "--frandom-seed=x", "-reloc-ptx", "--jump-table-density=101",
+check("options without meaning here", ["-t0", "-t", "2", "--threads=4", "--Ofast-compile", "max", "-lto", "--entries", "k", "--frandom-seed=x", "-reloc-ptx", "--jump-table-density=101",
       "-split-compile-extended", "2"], device=["k.cu"], absent=["max", "-frandom-seed=x"])
 for name, why in (("-cuda", "-keep"), ("-r", "-lib"), ("-clean", "deleted"), ("-use-local-env", "Windows")):
     done = cc(name, "k.cu")

@@ -90,8 +90,8 @@ HEDDLE_BUILTIN_VAR(gridDim)
 #include <__clang_cuda_math.h>
 
 /* Address spaces: which one a generic pointer names, and conversions. */
-typedef unsigned int cuuint32_t;
-typedef unsigned long long cuuint64_t;
+typedef __UINT32_TYPE__ cuuint32_t;
+typedef __UINT64_TYPE__ cuuint64_t; /* unsigned long, as uint64_t */
 #define HEDDLE_ADDRESS_SPACE(Name, name, num)                                                      \
     static __device__ __forceinline__                                                              \
         __attribute__((const)) unsigned int __is##Name(const void *ptr)                            \

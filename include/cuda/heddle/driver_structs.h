@@ -11,8 +11,8 @@
 #include "heddle/driver_enums_device.h"
 #include "heddle/driver_enums_memory.h"
 
-typedef unsigned int cuuint32_t;
-typedef unsigned long long cuuint64_t;
+typedef __UINT32_TYPE__ cuuint32_t;
+typedef __UINT64_TYPE__ cuuint64_t; /* unsigned long, as uint64_t */
 
 /* Addresses are integers, devices are ordinals, the rest are opaque handles. */
 typedef struct CUarray_st *CUarray;
@@ -47,8 +47,6 @@ typedef unsigned int CUlogIterator;
 typedef unsigned long long CUmemGenericAllocationHandle_v1;
 typedef unsigned long long CUsurfObject_v1;
 typedef unsigned long long CUtexObject_v1;
-typedef cuuint32_t cuuint32_t;
-typedef cuuint64_t cuuint64_t;
 typedef CUdevice_v1 CUdevice;
 typedef CUdeviceptr_v2 CUdeviceptr;
 typedef CUmemGenericAllocationHandle_v1 CUmemGenericAllocationHandle;

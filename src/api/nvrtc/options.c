@@ -258,7 +258,7 @@ static const struct option options[] = {
     {"fdevice-time-trace", NULL, VALUE_NEEDED, refuse, "traces are not written"},
     {"frandom-seed", NULL, VALUE_NEEDED, ignore, NULL},
     {"version-ident", NULL, VALUE_MAYBE, ignore, NULL},
-    {"pch", NULL, VALUE_NONE, refuse, NO_PCH},
+    {"pch", NULL, VALUE_NONE, ignore, NULL}, /* by itself, where that helps */
     {"create-pch", NULL, VALUE_NEEDED, refuse, NO_PCH},
     {"use-pch", NULL, VALUE_NEEDED, refuse, NO_PCH},
     {"pch-dir", NULL, VALUE_NEEDED, ignore, NULL},

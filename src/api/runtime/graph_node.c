@@ -438,10 +438,16 @@ cudaError_t rt_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHan
                                                 cudaGraph_t graph, unsigned int defaultLaunchValue,
                                                 unsigned int flags)
 {
+    CUgraphConditionalHandle handle = 0;
     CUcontext ctx;
     RT_TRY(rt_context(&ctx));
-    return rt_result(
-        cuGraphConditionalHandleCreate(pHandle_out, graph, ctx, defaultLaunchValue, flags));
+    if (!pHandle_out)
+        return rt_result(
+            cuGraphConditionalHandleCreate(NULL, graph, ctx, defaultLaunchValue, flags));
+    CUresult result = cuGraphConditionalHandleCreate(&handle, graph, ctx, defaultLaunchValue, flags);
+    if (result == CUDA_SUCCESS)
+        *pHandle_out = handle;
+    return rt_result(result);
 }
 
 cudaError_t rt12_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,

@@ -440,11 +440,11 @@ cudaError_t rt_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHan
 {
     CUgraphConditionalHandle handle = 0;
     CUcontext ctx;
+    CUresult result;
+
     RT_TRY(rt_context(&ctx));
-    if (!pHandle_out)
-        return rt_result(
-            cuGraphConditionalHandleCreate(NULL, graph, ctx, defaultLaunchValue, flags));
-    CUresult result = cuGraphConditionalHandleCreate(&handle, graph, ctx, defaultLaunchValue, flags);
+    result = cuGraphConditionalHandleCreate(pHandle_out ? &handle : NULL, graph, ctx,
+                                            defaultLaunchValue, flags);
     if (result == CUDA_SUCCESS)
         *pHandle_out = handle;
     return rt_result(result);

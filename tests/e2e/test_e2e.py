@@ -71,6 +71,14 @@ def check_program(folder, name, *flags):
            result.stdout + result.stderr)
 
 
+def check_last_words(folder):
+    program = build(folder, "last_words")
+    for args, error in (((), "cudaErrorLaunchFailure"), (("store",), "cudaErrorIllegalAddress")) if program else ():
+        for device in ("cpu", "interp"):
+            result = run(program, *args, HEDDLE_DEVICE=device)
+            ok(result.stdout == f"thread 0\nthread 1\n{error}\n", f"what was printed before {error}, {device}", result.stdout + result.stderr)
+
+
 def check_races_that_gpus_win(folder):
     for flags in ((), ("-O0", "-G")) if COMPILER == "nvcc" else ((), ("-O0",)):
         program = build(folder, "block_sum", flags=flags)
@@ -298,6 +306,7 @@ def main():
         for name in ("graphs", "grid_sync", "swap", "spin"):
             check_program(folder, name)
         check_program(folder, "thread_streams", "--default-stream", "per-thread")
+        check_last_words(folder)
         check_races_that_gpus_win(folder)
         check_tensor(folder)
         check_pieces(folder)

@@ -85,7 +85,7 @@ bool hal_domain_fail(struct hal_domain *domain, enum hd_status status, uint64_t 
     static const struct hal_fault_place unknown;
 
     place = place ? place : &unknown;
-    /* From now on no call waits for the domain: what kernels printed, often about this, is shown. */
+    /* From now on no call waits for the domain: what kernels printed about it is shown. */
     domain->device->ops->printf_flush(domain);
     if (!hal_fault_raise_at(domain->fault, status, address, place, message))
         return false;

@@ -302,14 +302,14 @@ static void put_newlines(const char *at, const char *end, struct hd_buf *out)
             hd_buf_putc(out, '\n');
 }
 
-/* The next launch whose kernel's name begins in the range. */
+/* The next launch that is in the range: brackets of a text that is no program may cross. */
 static const struct launch *next_launch(const struct source *s, const char *at, const char *end)
 {
     const struct launch *next = NULL;
 
     for (size_t i = 0; i < s->launches.len; i++) {
         const struct launch *l = &s->launches.at[i];
-        if (l->callee >= at && l->callee < end && (!next || l->callee < next->callee))
+        if (l->callee >= at && l->end <= end && (!next || l->callee < next->callee))
             next = l;
     }
     return next;

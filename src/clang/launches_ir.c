@@ -66,7 +66,7 @@ static struct hd_str function_of(struct hd_str line, struct hd_str *out_params)
 
 static struct kernel *kernel_find(struct launches *l, struct hd_str name)
 {
-    for (size_t i = 0; i < l->kernels.len; i++)
+    for (size_t i = 0; i < l->kernels.len && name.len; i++)
         if (hd_str_eq(l->kernels.at[i].name, name))
             return &l->kernels.at[i];
     return NULL;

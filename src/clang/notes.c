@@ -14,7 +14,7 @@ struct hd_str clang_symbol_at(const char **at)
 
     first += quoted;
     struct hd_str name = {first, strcspn(first, quoted ? "\"" : "(),} \n")};
-    *at = name.ptr + name.len + quoted;
+    *at = name.ptr + name.len + (quoted && name.ptr[name.len] == '"');
     return name;
 }
 

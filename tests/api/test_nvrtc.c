@@ -558,7 +558,8 @@ static void test_headers_one_by_one(void)
         (void)snprintf(want, sizeof(want),
                        "%s(1): catastrophic error: cannot open source file \"%s\"",
                        have ? names[have - 1] : "prog.cu", names[have % 3]);
-        ok(have == 3 || strstr(log_of(p), want), "the next one is named, and who wants it");
+        if (have < 3)
+            log_has(p, want);
         success(nvrtcDestroyProgram(&p), "destroy");
     }
 }
@@ -601,7 +602,7 @@ static void test_launches_in_kernels(void)
 
     p = program_of(called);
     eq_u64(nvrtcCompileProgram(p, 2, options), NVRTC_ERROR_COMPILATION, "a kernel that is called");
-    ok(strstr(log_of(p), "must be configured with <<<...>>>"), "is named");
+    log_has(p, "must be configured with <<<...>>>");
     success(nvrtcDestroyProgram(&p), "destroy");
 }
 

@@ -4,9 +4,11 @@
  */
 #if !defined(HEDDLE_CUDA_RUNTIME_H) && !defined(__CUDA_RUNTIME_H__)
 #define HEDDLE_CUDA_RUNTIME_H
-#define __CUDA_RUNTIME_H__ /* programs ask whether the header was included */
 
-/* By this name a toolkit's headers beside the program and these know of each other. */
+/*
+ * Programs ask by this name whether the header was included; by it a toolkit's headers beside the
+ * program and these know of each other.
+ */
 #define __CUDA_RUNTIME_H__
 
 #if defined(__CUDA__)

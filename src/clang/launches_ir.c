@@ -166,21 +166,16 @@ static enum hd_status unlaunched(const struct kernel *kernel)
                     HD_STR_ARG(kernel->name));
 }
 
-/* "  call void @child(..." */
-static enum hd_status put_call(struct launches *l, struct hd_str line, struct kernel *kernel)
+/* "  call void @child(...": the line from its arguments on. */
+static enum hd_status put_call(struct launches *l, struct kernel *kernel, struct hd_str args)
 {
-    static const char call[] = "call void @";
-    const char *at = memmem(line.ptr, line.len, call, strlen(call));
-    const char *args = at + strlen(call) - 1;
-
     if (l->called)
         return unlaunched(l->called);
     l->called = kernel;
     kernel->is_launched = true;
-    (void)clang_symbol_at(&args);
     hd_buf_printf(l->out, "  %%heddle.launch.%u = call ptr @\"%.*s.launch\"", l->count,
                   HD_STR_ARG(kernel->name));
-    put_line(l, (struct hd_str){args, line.len - (size_t)(args - line.ptr)});
+    put_line(l, args);
     return HD_OK;
 }
 
@@ -206,8 +201,8 @@ static enum hd_status put_launched(struct launches *l, struct hd_str line)
     return HD_OK;
 }
 
-/* The kernel that a line calls; NULL. */
-static struct kernel *called_by(struct launches *l, struct hd_str line)
+/* The kernel that a line calls, and the line from the arguments on; NULL. */
+static struct kernel *called_by(struct launches *l, struct hd_str line, struct hd_str *out_args)
 {
     static const char call[] = "call void @";
     const char *at = memmem(line.ptr, line.len, call, strlen(call));
@@ -215,7 +210,9 @@ static struct kernel *called_by(struct launches *l, struct hd_str line)
     if (!at)
         return NULL;
     at += strlen(call) - 1;
-    return kernel_find(l, clang_symbol_at(&at));
+    struct kernel *kernel = kernel_find(l, clang_symbol_at(&at));
+    *out_args = (struct hd_str){at, (size_t)(line.ptr + line.len - at)};
+    return kernel;
 }
 
 /* The sample is no kernel of the program's: nothing names it any more. */
@@ -237,14 +234,15 @@ static bool put_sample(struct launches *l, struct hd_str line)
 
 static enum hd_status line_put(struct launches *l, struct hd_str line)
 {
-    struct kernel *kernel = called_by(l, line);
+    struct hd_str args;
+    struct kernel *kernel = called_by(l, line, &args);
 
     if (put_sample(l, line))
         return HD_OK;
     if (hd_str_is(line, "}") && l->called)
         return unlaunched(l->called);
     if (kernel)
-        return put_call(l, line, kernel);
+        return put_call(l, kernel, args);
     if (holds(line, LAUNCHED))
         return put_launched(l, line);
     if (is_function(line))

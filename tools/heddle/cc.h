@@ -32,6 +32,7 @@ void cc_list_addf(struct cc_list *list, const char *fmt, ...) HD_PRINTF(2, 3);
 void cc_list_add_all(struct cc_list *list, const struct cc_list *more);
 /* Splits at any of the separators and adds the parts: "a,b,c" at ",". */
 void cc_list_add_split(struct cc_list *list, const char *text, const char *separators);
+bool cc_is_one_of(const char *word, const char *const *words, size_t n);
 /* printf into a string that lives as long as the process. */
 const char *cc_format(const char *fmt, ...) HD_PRINTF(1, 2);
 

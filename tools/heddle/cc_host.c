@@ -23,10 +23,7 @@ static bool is_usual(const char *word)
                                         "-fopenmp",
                                         "-fvisibility=hidden",
                                         "-fvisibility-inlines-hidden"};
-    for (size_t i = 0; i < HD_COUNT_OF(usual); i++)
-        if (strcmp(word, usual[i]) == 0)
-            return true;
-    return false;
+    return cc_is_one_of(word, usual, HD_COUNT_OF(usual));
 }
 
 /* Of code generation: -f, -m. Of warnings clang takes all, unknown ones in silence. */

@@ -11,21 +11,13 @@
 
 #define SOURCE_MAX_B (1u << 30)
 
-static bool is_one_of(const char *word, const char *const *words, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(word, words[i]))
-            return true;
-    return false;
-}
-
 static int preprocess(const struct cc_job *job, const struct cc_list *words, const char *source,
                       const char *object, const char *to)
 {
     struct cc_list cmd = {0};
     cc_list_add_all(&cmd, words);
     cc_list_add_split(&cmd, CLANG_LAUNCHES_WORDS " -w", " ");
-    if (object && job->depend_beside && !is_one_of("-MT", job->host.at, job->host.len)) {
+    if (object && job->depend_beside && !cc_is_one_of("-MT", job->host.at, job->host.len)) {
         cc_list_add(&cmd, "-MT"); /* or the rule would be of the text's */
         cc_list_add(&cmd, object);
     }
@@ -42,8 +34,8 @@ static void drop_preprocessing(struct cc_list *words)
     static const char *const with_value[] = {"-include", "-MF", "-MT"};
     size_t kept = 0;
     for (size_t i = 0; i < words->len; i++) {
-        bool goes = is_one_of(words->at[i], alone, HD_COUNT_OF(alone));
-        if (is_one_of(words->at[i], with_value, HD_COUNT_OF(with_value)))
+        bool goes = cc_is_one_of(words->at[i], alone, HD_COUNT_OF(alone));
+        if (cc_is_one_of(words->at[i], with_value, HD_COUNT_OF(with_value)))
             i++;
         else if (!goes)
             words->at[kept++] = words->at[i];

@@ -231,9 +231,8 @@ HANDLER(run_words)
 static void add_library(struct cc_job *job, const char *name)
 {
     static const char *const own[] = {"cudart", "cudart_static", "cudadevrt"};
-    for (size_t i = 0; i < HD_COUNT_OF(own); i++)
-        if (strcmp(name, own[i]) == 0)
-            return;
+    if (cc_is_one_of(name, own, HD_COUNT_OF(own)))
+        return;
     if (strcmp(name, "cuda") == 0)
         job->want_libcuda = true;
     else

@@ -65,6 +65,14 @@ void cc_list_add_split(struct cc_list *list, const char *text, const char *separ
     }
 }
 
+bool cc_is_one_of(const char *word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(word, words[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Quotes an argument when a shell would split it, so that printed commands can be pasted. */
 void cc_print_words(const struct cc_list *words)
 {

@@ -7,6 +7,7 @@
  * are changed between the runs.
  */
 #include "clang/clang.h"
+#include "clang/ir_text.h"
 
 #define IR_MAX_B (1u << 30)
 
@@ -97,26 +98,9 @@ struct mending {
     struct hd_buf *out;
 };
 
-/* Where `what` is in a line; NULL: it is not. */
-static const char *find(struct hd_str line, const char *what)
-{
-    return memmem(line.ptr, line.len, what, strlen(what));
-}
-
 static struct hd_str between(const char *begin, const char *end)
 {
     return (struct hd_str){begin, (size_t)(end - begin)};
-}
-
-static struct hd_str line_at(const char *text)
-{
-    return (struct hd_str){text, strcspn(text, "\n")};
-}
-
-static const char *next_line(const char *text)
-{
-    text += strcspn(text, "\n");
-    return text + (*text == '\n');
 }
 
 /* "  %25 = trunc i8 %24 to i1, !dbg !7": result, operand, and what is behind the type. */
@@ -126,7 +110,7 @@ struct cast {
 
 static bool cast_of(struct hd_str line, const char *opcode, const char *type, struct cast *out)
 {
-    const char *at = find(line, opcode), *to = find(line, type), *end = line.ptr + line.len;
+    const char *at = ir_find(line, opcode), *to = ir_find(line, type), *end = line.ptr + line.len;
 
     if (!at || !to || to < at + strlen(opcode))
         return false;
@@ -147,14 +131,14 @@ static bool loads(struct hd_str line, struct hd_str value)
     if (text.len <= value.len || memcmp(text.ptr, value.ptr, value.len) != 0)
         return false;
     return !strncmp(text.ptr + value.len, " = load ", strlen(" = load ")) &&
-           find(line, " i8, ptr ");
+           ir_find(line, " i8, ptr ");
 }
 
 /* Without what says that a byte is 0 or 1. */
 static void put_load(struct hd_buf *out, struct hd_str line)
 {
     static const char range[] = ", !range !";
-    const char *at = find(line, range), *end = line.ptr + line.len;
+    const char *at = ir_find(line, range), *end = line.ptr + line.len;
     const char *behind = at ? at + strlen(range) : end;
 
     behind += strspn(behind, "0123456789");
@@ -208,13 +192,13 @@ static void mend(const char *ir, bool keeps_statics, struct hd_buf *out)
     struct mending m = {.out = out};
 
     while (*ir) {
-        struct hd_str line = line_at(ir);
-        const char *after = next_line(ir);
+        struct hd_str line = ir_line_at(ir);
+        const char *after = ir_next_line(ir);
 
         if (hd_str_starts(line, "define "))
             m.n = 0;
-        if (put_read(&m, line, line_at(after)))
-            after = next_line(after);
+        if (put_read(&m, line, ir_line_at(after)))
+            after = ir_next_line(after);
         else if (!put_written(&m, line) && !(keeps_statics && clang_static_put(line, out)))
             hd_buf_append(out, ir, (size_t)(after - ir));
         ir = after;

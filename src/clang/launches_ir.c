@@ -13,6 +13,7 @@
  * Both functions of Heddle's are in cuda_device_runtime_api.h.
  */
 #include "clang/clang.h"
+#include "clang/ir_text.h"
 #include "clang/notes.h"
 
 #include <string.h>
@@ -37,17 +38,12 @@ struct launches {
     struct hd_buf *out;
 };
 
-static bool holds(struct hd_str line, const char *what)
-{
-    return memmem(line.ptr, line.len, what, strlen(what)) != NULL;
-}
-
 /* ---- what there is */
 
 /* The function that a "define" or "declare" names; its parameters stand behind it. */
 static struct hd_str function_of(struct hd_str line, struct hd_str *out_params)
 {
-    const char *at = memmem(line.ptr, line.len, " void @", 7);
+    const char *at = ir_find(line, " void @");
     const char *end = line.ptr + line.len;
     unsigned depth = 1;
 
@@ -90,14 +86,6 @@ static void function_see(struct launches *l, struct hd_str line)
     kernel->is_internal = hd_str_starts(line, "define internal ");
 }
 
-static struct hd_str next_line(const char **at)
-{
-    struct hd_str line = {*at, strcspn(*at, "\n")};
-
-    *at += line.len + ((*at)[line.len] == '\n');
-    return line;
-}
-
 static enum hd_status kernels_find(struct launches *l, const char *ir)
 {
     struct clang_notes notes = clang_notes_of(ir);
@@ -107,8 +95,8 @@ static enum hd_status kernels_find(struct launches *l, const char *ir)
         if (hd_str_is(note.kind, CLANG_KERNEL_NOTE) &&
             !hd_vec_push(&l->kernels, (struct kernel){.name = note.function}))
             return hd_error(HD_NO_MEMORY, "no memory for the kernels of a program");
-    while (*ir) {
-        struct hd_str line = next_line(&ir);
+    for (; *ir; ir = ir_next_line(ir)) {
+        struct hd_str line = ir_line_at(ir);
         if (is_function(line))
             function_see(l, line);
     }
@@ -146,13 +134,13 @@ static void put_line(struct launches *l, struct hd_str line)
 static void put_function(struct launches *l, struct hd_str line)
 {
     struct hd_str params, name = function_of(line, &params);
-    const char *type = memmem(line.ptr, line.len, "void @", 6);
+    const char *type = ir_find(line, "void @");
 
     if (!kernel_find(l, name)) {
         put_line(l, line);
         return;
     }
-    if (holds(line, " internal ") || holds(line, " linkonce_odr "))
+    if (ir_find(line, " internal ") || ir_find(line, " linkonce_odr "))
         hd_buf_puts(l->out, "define weak_odr dso_local ");
     else
         hd_buf_append(l->out, line.ptr, (size_t)(type - line.ptr));
@@ -181,8 +169,7 @@ static enum hd_status put_call(struct launches *l, struct kernel *kernel, struct
 
 static enum hd_status put_launched(struct launches *l, struct hd_str line)
 {
-    const char *args =
-        (char *)memmem(line.ptr, line.len, LAUNCHED, strlen(LAUNCHED)) + strlen(LAUNCHED);
+    const char *args = ir_find(line, LAUNCHED) + strlen(LAUNCHED);
     const char *at = args, *end = line.ptr + line.len;
     unsigned depth = 1;
 
@@ -205,7 +192,7 @@ static enum hd_status put_launched(struct launches *l, struct hd_str line)
 static struct kernel *called_by(struct launches *l, struct hd_str line, struct hd_str *out_args)
 {
     static const char call[] = "call void @";
-    const char *at = memmem(line.ptr, line.len, call, strlen(call));
+    const char *at = ir_find(line, call);
 
     if (!at)
         return NULL;
@@ -219,11 +206,11 @@ static struct kernel *called_by(struct launches *l, struct hd_str line, struct h
 static bool put_sample(struct launches *l, struct hd_str line)
 {
     static const char pointer[] = "ptr @" SAMPLE;
-    const char *at = memmem(line.ptr, line.len, pointer, strlen(pointer));
+    const char *at = ir_find(line, pointer);
 
     if (l->in_sample)
         l->in_sample = !hd_str_is(line, "}");
-    else if (hd_str_starts(line, "define ") && holds(line, SAMPLE))
+    else if (hd_str_starts(line, "define ") && ir_find(line, SAMPLE))
         l->in_sample = true;
     else if (at && line.ptr[0] == '!')
         hd_buf_printf(l->out, "%.*snull, !\"kernel\", i32 1}\n", (int)(at - line.ptr), line.ptr);
@@ -243,7 +230,7 @@ static enum hd_status line_put(struct launches *l, struct hd_str line)
         return unlaunched(l->called);
     if (kernel)
         return put_call(l, kernel, args);
-    if (holds(line, LAUNCHED))
+    if (ir_find(line, LAUNCHED))
         return put_launched(l, line);
     if (is_function(line))
         put_function(l, line);
@@ -274,7 +261,7 @@ static size_t part_len(const char *at, const char *end, char stop)
 
 static unsigned number_behind(struct hd_str text, const char *word)
 {
-    const char *at = memmem(text.ptr, text.len, word, strlen(word));
+    const char *at = ir_find(text, word);
     unsigned value = 0;
 
     for (at = at ? at + strlen(word) : "."; *at >= '0' && *at <= '9'; at++)
@@ -302,7 +289,7 @@ static unsigned scalar_B(struct hd_str type)
 static unsigned vector_B(struct hd_str type)
 {
     unsigned size_B, align_B = 1;
-    const char *by = type.len ? memmem(type.ptr, type.len, " x ", 3) : NULL;
+    const char *by = ir_find(type, " x ");
 
     if (!by || type.ptr[0] != '<')
         return 0;
@@ -317,8 +304,8 @@ static unsigned vector_B(struct hd_str type)
 static enum hd_status param_read(struct hd_str text, struct param *out)
 {
     static const char by_value[] = " byval(";
-    const char *end = text.ptr + text.len, *name = memmem(text.ptr, text.len, " %", 2);
-    const char *held = memmem(text.ptr, text.len, by_value, strlen(by_value));
+    const char *end = text.ptr + text.len, *name = ir_find(text, " %");
+    const char *held = ir_find(text, by_value);
 
     for (const char *next = name; next; next = memmem(next + 1, (size_t)(end - next - 1), " %", 2))
         name = next; /* the last one: "ptr byval(%struct.S) align 8 %0" */
@@ -423,8 +410,8 @@ static enum hd_status lines_put(struct launches *l, const char *ir)
     static const char copy[] = "declare void @llvm.memcpy.p0.p0.i64(";
     bool copies = strstr(ir, copy) != NULL;
 
-    while (*ir)
-        HD_TRY(line_put(l, next_line(&ir)));
+    for (; *ir; ir = ir_next_line(ir))
+        HD_TRY(line_put(l, ir_line_at(ir)));
     for (size_t i = 0; i < l->kernels.len; i++)
         if (l->kernels.at[i].is_launched)
             HD_TRY(packing_put(&l->kernels.at[i], l->out));

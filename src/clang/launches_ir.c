@@ -54,9 +54,9 @@ static struct hd_str function_of(struct hd_str line, struct hd_str *out_params)
     if (at >= end || *at != '(')
         return HD_STR("");
     out_params->ptr = ++at;
-    for (; at < end && depth; at++)
-        depth += (*at == '(') - (*at == ')');
-    out_params->len = (size_t)(at - 1 - out_params->ptr);
+    while (at < end && (depth += (*at == '(') - (*at == ')')))
+        at++;
+    out_params->len = (size_t)(at - out_params->ptr);
     return name;
 }
 
@@ -259,12 +259,13 @@ static size_t part_len(const char *at, const char *end, char stop)
     return (size_t)(at - begin);
 }
 
+/* The number behind a word; of a number above a million, its first digits: IR has none here. */
 static unsigned number_behind(struct hd_str text, const char *word)
 {
     const char *at = ir_find(text, word);
     unsigned value = 0;
 
-    for (at = at ? at + strlen(word) : "."; *at >= '0' && *at <= '9'; at++)
+    for (at = at ? at + strlen(word) : "."; *at >= '0' && *at <= '9' && value < 1 << 20; at++)
         value = value * 10 + (unsigned)(*at - '0');
     return value;
 }

@@ -104,6 +104,126 @@ static void test_strides(void)
     munmap(from - PAGE_B, 4 * PAGE_B);
 }
 
+/*
+ * Rows of vectors: to[i] = (turns * from[i] + start) * factor for each of n elements, where turns is
+ * 1 + (tid & 3) for lanes that part, start and factor are the element's own; i = tid + first,
+ * 32 bits, for threads below `end`.
+ */
+struct row {
+    unsigned bits, n, end;
+    uint32_t first;
+    bool parts, is_read; /* is_read: one element is stored alone, too */
+};
+
+static void row_list(struct hd_buf *text, const struct row *r, unsigned first, const char *format)
+{
+    for (unsigned i = 0; i < r->n; i++)
+        hd_buf_printf(text, format, i ? ", " : "", first + i, r->bits);
+}
+
+static void row_text(struct hd_buf *text, const struct row *r)
+{
+    hd_buf_puts(text, HEAD "kernel @k visible {\n" PARAMS PROLOGUE);
+    hd_buf_printf(
+        text,
+        "  %%6:b64 = const.b64 0x8\n  %%7:b64 = ld.b64.param [%%6]\n"
+        "  %%8:b32 = const.b32 0x%x\n  %%9:b32 = const.b32 0x%x\n  %%10:b32 = const.b32 0x%x\n"
+        "  %%11:b32 = const.b32 0x3\n  %%12:b32 = const.b32 0x1\n",
+        r->first, r->bits / 8 * r->n, r->end);
+    hd_buf_puts(text, "  %13:b32 = add.u32 %2, %8\n  %14:b64 = mulwide.u32 %13, %9\n"
+                      "  %15:b64 = add.u64 %1, %14\n  %16:b64 = add.u64 %7, %14\n");
+    hd_buf_printf(text, "  %%17:b32 = and.b32 %s, %%11\n", r->parts ? "%2" : "%12");
+    for (unsigned i = 0; i < r->n; i++)
+        hd_buf_printf(text, "  %%3%u:b%u = const.b%u 0x%x\n  %%4%u:b%u = const.b%u 0x%x\n", i,
+                      r->bits, r->bits, i * 100, i, r->bits, r->bits, 30 + i);
+    hd_buf_puts(text, "  %18:pred = setp.u32.lt %2, %10\n  cbr %18, bb1, bb4\nbb1:\n  ");
+    row_list(text, r, 50, "%s%%%u:b%u");
+    hd_buf_printf(text, " = ld.b%u.global.v%u [%%16]\n  br bb2\nbb2:\n", r->bits, r->n);
+    for (unsigned i = 0; i < r->n; i++)
+        hd_buf_printf(text, "  %%6%u:b%u = phi.b%u [bb1: %%3%u], [bb2: %%7%u]\n", i, r->bits,
+                      r->bits, i, i);
+    hd_buf_puts(text, "  %20:b32 = phi.b32 [bb1: %17], [bb2: %21]\n");
+    for (unsigned i = 0; i < r->n; i++)
+        hd_buf_printf(text, "  %%7%u:b%u = add.u%u %%6%u, %%5%u\n", i, r->bits, r->bits, i, i);
+    hd_buf_puts(text, "  %21:b32 = sub.u32 %20, %12\n  %22:pred = setp.s32.ge %21, %12\n"
+                      "  cbr %22, bb2, bb3\nbb3:\n");
+    for (unsigned i = 0; i < r->n; i++)
+        hd_buf_printf(text, "  %%8%u:b%u = mul.u%u %%7%u, %%4%u\n", i, r->bits, r->bits, i, i);
+    hd_buf_printf(text, "  st.b%u.global.v%u [%%15], ", r->bits, r->n);
+    row_list(text, r, 80, "%s%%%u");
+    if (r->is_read)
+        hd_buf_printf(text, "\n  st.b%u.global [%%15], %%51", r->bits);
+    hd_buf_puts(text, "\n  br bb4\nbb4:\n  ret\n}\n");
+}
+
+static uint64_t row_element(const struct row *r, unsigned t, unsigned i, uint64_t from)
+{
+    uint64_t turns = r->parts && t % 4 > 1 ? t % 4 : 1;
+    return (turns * from + i * 100) * (30 + i);
+}
+
+/* `to` and `from` are where index 0 is. */
+static bool row_runs(const struct row *r, uint8_t *to, const uint8_t *from)
+{
+    enum { T = 64 };
+    unsigned size_B = r->bits / 8, wrong = 0;
+    const void *params[] = {to, from};
+    struct hd_buf text;
+    for (unsigned t = 0; t < T; t++)
+        memset(to + (size_t)(uint32_t)(t + r->first) * size_B * r->n, 0x5a, size_B * r->n);
+    hd_buf_init(&text);
+    row_text(&text, r);
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    hd_buf_fini(&text);
+    for (unsigned e = 0; e < T * r->n; e++) {
+        unsigned t = e / r->n, i = e % r->n;
+        size_t at = ((size_t)(uint32_t)(t + r->first) * r->n + i) * size_B;
+        uint64_t x = 0, from_x[2] = {0}, untouched = 0x5a5a5a5a5a5a5a5a;
+        memcpy(from_x, from + at, size_B);
+        if (r->is_read && i == 0)
+            memcpy(from_x + 1, from + at + size_B, size_B);
+        x = t >= r->end ? untouched : r->is_read && !i ? from_x[1] : row_element(r, t, i, *from_x);
+        wrong += memcmp(to + at, &x, size_B) != 0;
+    }
+    return ran && !wrong;
+}
+
+static void test_rows(void)
+{
+    static uint8_t to[64 * 32], from[64 * 32];
+    for (unsigned i = 0; i < sizeof(from); i++)
+        from[i] = (uint8_t)(i * 37 ^ i >> 5);
+    for (unsigned bits = 16; bits <= 64; bits *= 2) {
+        for (unsigned i = 0; i < 16; i++) {
+            struct row r = {bits, i & 1 ? 4 : 2, i & 2 ? 64 : 37, 0, i & 4, i & 8};
+            ok(row_runs(&r, to, from), "%u of %u bits, %u threads%s%s", r.n, bits, r.end,
+               r.parts ? ", which part" : "", r.is_read ? ", one element alone" : "");
+        }
+    }
+}
+
+/* Indices that go around: the first threads' rows are four billion rows behind the others'. */
+static void test_rows_around(void)
+{
+    enum { ROW_B = 4 };
+    const struct row r = {16, 2, 60, UINT32_MAX - 22, true, false};
+    const size_t all_B = ((size_t)UINT32_MAX + 1) * ROW_B;
+    uint8_t *p[2];
+    for (unsigned i = 0; i < 2; i++) {
+        p[i] = mmap(NULL, all_B, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p[i] == MAP_FAILED || mprotect(p[i], PAGE_B, PROT_READ | PROT_WRITE) ||
+            mprotect(p[i] + all_B - PAGE_B, PAGE_B, PROT_READ | PROT_WRITE)) {
+            skip("no room for addresses");
+            return;
+        }
+        for (unsigned k = 0; k < PAGE_B; k++)
+            p[i][k] = p[i][all_B - 1 - k] = (uint8_t)(k * 91 + i);
+    }
+    ok(row_runs(&r, p[0], p[1]), "rows around the end of indices");
+    for (unsigned i = 0; i < 2; i++)
+        munmap(p[i], all_B);
+}
+
 /* Vectors that are accessed at once: each lane's and all lanes' own, 8 and 16 bytes. */
 static void test_strong_vectors(void)
 {
@@ -345,6 +465,8 @@ int main(void)
     test_aligned_locals();
     test_computed_addresses();
     test_strides();
+    test_rows();
+    test_rows_around();
     test_strong_vectors();
     test_patterns();
     test_regions();

@@ -55,8 +55,9 @@ struct gen_held {
 /* Who has made the slots of a value. */
 enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
 
-struct region;  /* gen_serial.c */
-struct gen_run; /* gen_products.c */
+struct region;     /* gen_serial.c */
+struct gen_run;    /* gen_products.c */
+struct gen_tuples; /* gen_tuples.c */
 
 /* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
 struct gen_node {
@@ -244,6 +245,7 @@ struct gen {
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
     struct gen_run *products;       /* gen_products.c */
+    struct gen_tuples *tuples;      /* gen_tuples.c */
     enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */

@@ -2,6 +2,7 @@
  * Masks, edges and terminators: how control and the phis of the next block follow from a branch.
  */
 #include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
 
@@ -141,6 +142,9 @@ static void phi_sources_read(struct gen *g, uint32_t succ)
 static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint32_t pred)
 {
     const struct ir_value *v = phi->src[pred];
+    LLVMValueRef x[2];
+    if (gen_tuple_scalars(g, phi, pred, x))
+        return gen_v(x[0], x[1]);
     return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
 }
 

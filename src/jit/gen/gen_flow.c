@@ -17,6 +17,7 @@
  * mask (they wait for the members). Values live in frame memory, so the warp may stop anywhere.
  */
 #include "jit/gen/gen_flow.h"
+#include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
 
@@ -328,6 +329,7 @@ static void gen_prologue(struct gen *g)
     alive_slots(g);
     gen_slots_create(g);
     gen_serial_find(g);
+    gen_tuples_find(g);
     gen_bound_find(g);
     nodes_materialise(g);
     LLVMBasicBlockRef start = gen_bb(g, "start");

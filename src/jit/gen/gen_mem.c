@@ -7,6 +7,8 @@
  *   base + 32-bit index   gather/scatter with one scalar base
  *   anything else         gather/scatter with 64-bit lane addresses
  *
+ * Elements of vectors that are needed in the order of memory only (gen_tuples.c) stay in it.
+ *
  * A BASE_INDEX address with an affine index is contiguous unless ext(index) wraps inside the half;
  * when that cannot be ruled out (an index that is a multiple of 16 cannot), the code tests it and
  * has both forms.
@@ -14,6 +16,7 @@
 #include "jit/gen/gen_access.h"
 #include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_lanes.h"
+#include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
 
@@ -72,6 +75,19 @@ static void load_interleaved(struct gen *g, const struct gen_access *a, LLVMType
     }
 }
 
+/* ld.v2/.v4 of consecutive lanes, as it lies in memory. */
+static void load_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                          LLVMTypeRef elem, uint64_t size_B, LLVMValueRef out[][2])
+{
+    for (uint32_t j = 0; j < in->ndst; j++) {
+        for (int h = 0; h < 2; h++) {
+            int64_t at = a->offset + (int64_t)(j * gen_half_lanes(g) * size_B);
+            LLVMValueRef mask = gen_tuple_mask(g, in->dst[j], g->mask[h]);
+            out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, a->base[h], at), mask, size_B);
+        }
+    }
+}
+
 /* Every lane is active and the lanes are a constant distance apart. */
 static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, uint64_t size_B,
                       unsigned n, LLVMValueRef out[][2])
@@ -120,9 +136,13 @@ static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicB
     }
 }
 
-static void load_lanes(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, uint64_t size_B,
-                       unsigned n, LLVMValueRef out[][2])
+static void load_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                       LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
 {
+    if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->dst[0])) {
+        load_in_order(g, in, a, elem, size_B, out);
+        return;
+    }
     if (a->kind != GEN_ACCESS_A || is_contiguous(a, size_B)) {
         load_masked(g, a, elem, size_B, n, out);
         return;
@@ -164,7 +184,7 @@ static void load_unlike(struct gen *g, const struct ir_instr *in, const struct g
     if (gen_are_pieces(g, in, a))
         gen_pieces_load(g, a, elem, n, out);
     else
-        load_lanes(g, a, elem, size_B, n, out);
+        load_lanes(g, in, a, elem, size_B, n, out);
 }
 
 /* Both forms of an access whose index might wrap, chosen at run time. */
@@ -178,11 +198,13 @@ static void load_either(struct gen *g, const struct ir_instr *in, struct gen_acc
     gen_access_to_index(g, &idx, in); /* before the branch; LLVM sinks it into the cold side */
     gen_cond_br_cold(g, a->wraps, slow, fast);
     LLVMPositionBuilderAtEnd(g->b, fast);
-    load_lanes(g, a, elem, size_B, n, a_out);
+    load_lanes(g, in, a, elem, size_B, n, a_out);
     LLVMBasicBlockRef fast_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
     load_unlike(g, in, &idx, elem, size_B, n, b_out);
+    if (gen_tuple_of(g, in->dst[0]))
+        gen_tuple_from_lanes(g, b_out, n);
     LLVMBasicBlockRef slow_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
@@ -242,7 +264,7 @@ static bool is_strided(const struct gen *g, const struct gen_access *a, uint64_t
 
 void gen_load(struct gen *g, const struct ir_instr *in)
 {
-    if (gen_pattern_load(g, in) || gen_strong_load(g, in))
+    if (!gen_tuple_of(g, in->dst[0]) && (gen_pattern_load(g, in) || gen_strong_load(g, in)))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
     if (n * gen_half_lanes(g) > WIDEST && gen_singly(g))
@@ -314,6 +336,19 @@ static void store_interleaved(struct gen *g, const struct gen_access *a, LLVMVal
     }
 }
 
+/* st.v2/.v4 of consecutive lanes whose elements are in the order of memory. */
+static void store_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                           LLVMValueRef x[][2], uint64_t size_B)
+{
+    for (uint32_t j = 0; j + 1 < in->nsrc; j++) {
+        for (int h = 0; h < 2; h++) {
+            int64_t at = a->offset + (int64_t)(j * gen_half_lanes(g) * size_B);
+            LLVMValueRef mask = gen_tuple_mask(g, in->src[1 + j], g->mask[h]);
+            gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], at), mask, size_B);
+        }
+    }
+}
+
 static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
                          uint64_t size_B, unsigned n)
 {
@@ -334,9 +369,13 @@ static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef
     }
 }
 
-static void store_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
-                        uint64_t size_B, unsigned n)
+static void store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                        LLVMValueRef x[][2], uint64_t size_B, unsigned n)
 {
+    if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->src[1])) {
+        store_in_order(g, in, a, x, size_B);
+        return;
+    }
     if (n == 1 || !is_contiguous(a, size_B * n)) {
         store_masked(g, a, x, size_B, n);
         return;
@@ -362,7 +401,7 @@ static void store_unlike(struct gen *g, const struct ir_instr *in, const struct 
     if (gen_are_pieces(g, in, a))
         gen_pieces_store(g, a, x, n);
     else
-        store_lanes(g, a, x, size_B, n);
+        store_lanes(g, in, a, x, size_B, n);
 }
 
 static void store_either(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
@@ -374,9 +413,11 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
     gen_access_to_index(g, &idx, in);
     gen_cond_br_cold(g, a->wraps, slow, fast);
     LLVMPositionBuilderAtEnd(g->b, fast);
-    store_lanes(g, a, x, size_B, n);
+    store_lanes(g, in, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
+    if (gen_tuple_of(g, in->src[1]))
+        gen_tuple_to_lanes(g, x, n);
     store_unlike(g, in, &idx, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
@@ -407,7 +448,7 @@ static void store_uniform(struct gen *g, const struct ir_instr *in, const struct
 
 void gen_store(struct gen *g, const struct ir_instr *in)
 {
-    if (gen_pattern_store(g, in) || gen_strong_store(g, in))
+    if (!gen_tuple_of(g, in->src[1]) && (gen_pattern_store(g, in) || gen_strong_store(g, in)))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
     assert(in->op == IR_OP_ST && in->nsrc >= 1 + n && n <= 8);

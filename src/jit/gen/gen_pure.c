@@ -2,7 +2,7 @@
  * Pure operations in whatever form their shapes allow, and the fallback that evaluates the
  * reference semantics lane by lane.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
 
@@ -48,9 +48,18 @@ static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t
     }
 }
 
+static struct gen_val source_bits(struct gen *g, const struct ir_instr *in, uint32_t s)
+{
+    LLVMValueRef x[2];
+    return gen_tuple_scalars(g, in, s, x) ? gen_v(x[0], x[1]) : gen_get(g, in->src[s]);
+}
+
 static struct gen_val source(struct gen *g, const struct ir_instr *in, uint32_t s)
 {
-    return reads_float(g, in, s) ? gen_get_raw(g, in->src[s]) : gen_get(g, in->src[s]);
+    LLVMValueRef x[2];
+    if (!reads_float(g, in, s) || gen_tuple_scalars(g, in, s, x))
+        return source_bits(g, in, s);
+    return gen_get_raw(g, in->src[s]);
 }
 
 /* What lane 0 of half h holds. */
@@ -85,7 +94,7 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, bool 
             continue;
         unsigned bits = ir_type_bits(in->src[s]->type);
         sizes |= (uint64_t)(bits < 8 ? 1 : bits / 8) << (8 * s);
-        args[5 + s] = gen_to_array(g, in->src[s]);
+        args[5 + s] = gen_array_of(g, source_bits(g, in, s), in->src[s]->type);
     }
     unsigned out_bits = ir_type_bits(out_type);
     sizes |= (uint64_t)(out_bits < 8 ? 1 : out_bits / 8) << 32;
@@ -251,7 +260,7 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
 
 void gen_eval(struct gen *g, const struct ir_instr *in)
 {
-    struct gen_val val = eval_lanes(g, in, true);
+    struct gen_val val = eval_lanes(g, in, !gen_tuple_of(g, in->dst[0]));
     if (gen_shape(g, in->dst[0])->kind == IR_SHAPE_AFFINE && g->mask[0])
         gen_unsupported(g, in, "internal: affine result of an operation without native form");
     gen_set(g, in->dst[0], val);

@@ -1,7 +1,7 @@
 /*
  * Types, constants, and values: reading, converting between shapes, writing to slots.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
 #include <string.h>
@@ -571,10 +571,13 @@ struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
     return val;
 }
 
-static LLVMValueRef blend(struct gen *g, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef old)
+/* Component i of `v`: x where lanes are in the mask, else what it was. */
+static LLVMValueRef blend(struct gen *g, const struct ir_value *v, int i, LLVMValueRef mask,
+                          LLVMValueRef x)
 {
+    LLVMValueRef old = slot_read(g, v, i);
     assert(gen_is_mask(g, mask) && LLVMTypeOf(x) == LLVMTypeOf(old));
-    return LLVMBuildSelect(g->b, mask, x, old, "");
+    return LLVMBuildSelect(g->b, gen_tuple_mask(g, v, mask), x, old, "");
 }
 
 /* Has the value the form that its shape asks for, and the LLVM type that its IR type does? */
@@ -600,7 +603,7 @@ void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
         for (unsigned i = 0; i < gen_components(shape); i++) {
             LLVMValueRef x = val.c[i];
             if (keep)
-                x = blend(g, g->mask[i], x, slot_read(g, v, (int)i));
+                x = blend(g, v, (int)i, g->mask[i], x);
             slot_write(g, v, (int)i, x);
         }
     }
@@ -616,7 +619,7 @@ void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val
     for (unsigned i = 0; i < gen_components(shape); i++) {
         LLVMValueRef x = val.c[i];
         if (keep && shape->kind == IR_SHAPE_VARYING && edge[i])
-            x = blend(g, edge[i], x, slot_read(g, phi, (int)i));
+            x = blend(g, phi, (int)i, edge[i], x);
         slot_write(g, phi, (int)i, x);
     }
 }

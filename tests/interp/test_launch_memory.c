@@ -105,8 +105,8 @@ static void test_strides(void)
 }
 
 /*
- * Rows of vectors: to[i] = (turns * from[i] + start) * factor for each of n elements, where turns is
- * 1 + (tid & 3) for lanes that part, start and factor are the element's own; i = tid + first,
+ * Rows of vectors: to[i] = (turns * from[i] + start) * factor for each of n elements, with a start
+ * and a factor of each element's own, in turns that differ where threads part; i = tid + first in
  * 32 bits, for threads below `end`.
  */
 struct row {

@@ -14,8 +14,9 @@
 
 const char *ir_launch_class_name(enum ir_launch_class cls)
 {
-    static const char *const names[] = {"1d_full", "1d",       "x32",       "x16_full", "x16",
-                                        "other",   "1d_pairs", "x32_pairs", "x16_pairs"};
+    static const char *const names[] = {"1d_full",   "1d",       "x32",       "x16_full",
+                                        "x16",       "other",    "1d_pairs",  "x32_pairs",
+                                        "x16_pairs", "1d_quads", "x32_quads", "x16_quads"};
 
     return cls < IR_CLASS_COUNT ? names[cls] : "?";
 }
@@ -23,19 +24,18 @@ const char *ir_launch_class_name(enum ir_launch_class cls)
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3])
 {
     bool one_d = block[1] == 1 && block[2] == 1;
-    bool pairs = block[0] * block[1] * block[2] % 64 == 0;
+    uint32_t plane = block[0] * block[1]; /* threads with one z */
+    enum ir_launch_class cls = IR_CLASS_OTHER;
 
-    if (block[0] % 32 == 0 && one_d)
-        return pairs ? IR_CLASS_1D_PAIRS : IR_CLASS_1D_FULL;
     if (one_d)
-        return IR_CLASS_1D;
-    if (block[0] % 32 == 0)
-        return pairs && block[0] == 32 ? IR_CLASS_X32_PAIRS : IR_CLASS_X32;
-    if (block[0] % 16)
-        return IR_CLASS_OTHER;
-    if (block[0] != 16 || block[1] * block[2] % 2)
-        return IR_CLASS_X16;
-    return block[1] % 4 == 0 ? IR_CLASS_X16_PAIRS : IR_CLASS_X16_FULL;
+        cls = block[0] % 32 ? IR_CLASS_1D : IR_CLASS_1D_QUADS;
+    else if (block[0] % 32 == 0)
+        cls = block[0] == 32 ? IR_CLASS_X32_QUADS : IR_CLASS_X32;
+    else if (block[0] % 16 == 0)
+        cls = block[0] == 16 && plane * block[2] % 32 == 0 ? IR_CLASS_X16_QUADS : IR_CLASS_X16;
+    while (ir_launch_class_warps(cls) > 1 && plane % (32 * ir_launch_class_warps(cls)))
+        cls = ir_launch_class_fewer(cls);
+    return cls;
 }
 
 /* ---- work list */

@@ -93,10 +93,12 @@ static inline uint32_t warp_align(const struct ir_shape *s)
     return is_uniform(s) ? s->align : s->warp_align;
 }
 
-/* Lanes of a half: of a warp, or of a pair of warps. */
-static inline uint64_t half_lanes(const struct shape_state *s)
+enum { HALF_LANES = 16 };
+
+/* Lanes of a warp, or of the warps that run at once. */
+static inline uint64_t warp_lanes(const struct shape_state *s)
 {
-    return ir_launch_class_is_pairs(s->cls) ? 32 : 16;
+    return 32 * ir_launch_class_warps(s->cls);
 }
 
 /*
@@ -106,15 +108,16 @@ static inline uint64_t half_lanes(const struct shape_state *s)
 static inline bool half_fits(const struct shape_state *state, const struct ir_shape *s,
                              uint64_t size)
 {
-    uint64_t span =
-        s->stride >= 0 ? pow2_ceil(half_lanes(state) * (uint64_t)s->stride) : UINT64_MAX;
+    uint64_t span = s->stride >= 0 ? pow2_ceil(HALF_LANES * (uint64_t)s->stride) : UINT64_MAX;
 
     return span <= size && s->align >= span;
 }
 
-static inline bool warp_fits(const struct ir_shape *s, uint64_t size)
+static inline bool warp_fits(const struct shape_state *state, const struct ir_shape *s,
+                             uint64_t size)
 {
-    uint64_t span = s->stride >= 0 ? pow2_ceil(32 * (uint64_t)s->stride) : UINT64_MAX;
+    uint64_t span =
+        s->stride >= 0 ? pow2_ceil(warp_lanes(state) * (uint64_t)s->stride) : UINT64_MAX;
 
     return s->whole && span <= size && s->warp_align >= span;
 }

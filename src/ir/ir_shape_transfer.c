@@ -11,33 +11,32 @@ static struct ir_shape source_sreg(const struct shape_state *s, enum ir_sreg sre
     bool full = cls == IR_CLASS_1D_FULL || cls == IR_CLASS_1D || cls == IR_CLASS_X32;
     bool one_d = cls == IR_CLASS_1D_FULL || cls == IR_CLASS_1D;
     bool x16 = cls == IR_CLASS_X16 || cls == IR_CLASS_X16_FULL;
-    bool pairs = cls != s->cls;
+    bool warps = cls != s->cls; /* several */
 
     switch (sreg) {
     case IR_SREG_LANEID:
-        return pairs ? shape_affine(1, IR_ALIGN_ZERO, 0, 32)
-                     : shape_affine(1, 0, IR_ALIGN_ZERO, 32);
+        return warps ? shape_affine(1, 16, 0, 32) : shape_affine(1, 0, IR_ALIGN_ZERO, 32);
     case IR_SREG_TID_X:
-        if (cls == IR_CLASS_OTHER || s->cls == IR_CLASS_X16_PAIRS)
+        if (cls == IR_CLASS_OTHER)
             return shape_varying();
-        if (pairs)
-            return shape_affine(1, one_d ? 32 : IR_ALIGN_ZERO, 0, 32);
         if (cls == IR_CLASS_X16_FULL)
             return shape_affine(1, IR_ALIGN_ZERO, 0, 32);
-        return full ? shape_affine(1, 0, 32, 32) : shape_affine(1, 16, 0, 32);
+        if (full && (one_d || !warps))
+            return shape_affine(1, 0, (uint32_t)warp_lanes(s), 32);
+        return shape_affine(1, 16, 0, 32);
     case IR_SREG_TID_Y:
     case IR_SREG_TID_Z:
-        if (cls == IR_CLASS_OTHER || (s->cls == IR_CLASS_X16_PAIRS && sreg == IR_SREG_TID_Y))
+        if (cls == IR_CLASS_OTHER)
             return shape_varying();
-        if (x16 || (pairs && !one_d))
+        if (x16 || (warps && !one_d))
             return shape_affine(0, 1, 0, 32);
         return shape_uniform(one_d ? IR_ALIGN_ZERO : 1);
     case IR_SREG_NTID_X:
         if (cls == IR_CLASS_1D_FULL || cls == IR_CLASS_X32)
-            return shape_uniform(32);
+            return shape_uniform(one_d ? (uint32_t)warp_lanes(s) : 32);
         return shape_uniform(x16 ? 16 : 1);
     default: /* the lanes of a warp read even a clock together */
-        if (pairs && ir_sreg_scope(sreg) == IR_SREG_WARP)
+        if (warps && ir_sreg_scope(sreg) == IR_SREG_WARP)
             return shape_affine(0, 1, 0, 64);
         return ir_sreg_scope(sreg) == IR_SREG_LANE ? shape_varying() : shape_uniform(1);
     }
@@ -152,7 +151,7 @@ static struct ir_shape op_extend(const struct op *o, const struct ir_value *x, b
 
     /* Extension is exact lane by lane when no lane of the half wraps. */
     if (is_flat(xs) || (is_affine(xs) && half_fits(o->s, xs, 1ull << (from - 1)))) {
-        bool warp = is_uniform(xs) || warp_fits(xs, 1ull << (from - 1));
+        bool warp = is_uniform(xs) || warp_fits(o->s, xs, 1ull << (from - 1));
         uint32_t w = warp ? align_mul(warp_align(xs), fa) : 0;
         if (is_uniform(xs))
             return shape_uniform(w);
@@ -216,7 +215,7 @@ static struct ir_shape op_low_bits(const struct op *o, const struct ir_shape *x,
         return shape_uniform(align);
     if (!is_affine(x) || !half_fits(o->s, x, size))
         return shape_varying();
-    if (warp_fits(x, size))
+    if (warp_fits(o->s, x, size))
         return shape_affine(x->stride, 0, x->warp_align >= size ? IR_ALIGN_ZERO : x->warp_align,
                             o->bits);
     return shape_affine(x->stride, align, 0, o->bits);
@@ -228,7 +227,7 @@ static struct ir_shape op_high_bits(const struct op *o, const struct ir_shape *x
     uint32_t sa = align_of(size);
     uint32_t align = x->align > sa ? x->align : sa;
 
-    if (is_uniform(x) || (is_affine(x) && warp_fits(x, size)))
+    if (is_uniform(x) || (is_affine(x) && warp_fits(o->s, x, size)))
         return shape_uniform(align);
     if (is_affine(x) && half_fits(o->s, x, size))
         return shape_affine(0, align, 0, o->bits);
@@ -246,7 +245,7 @@ static struct ir_shape op_shift_right(const struct op *o, const struct ir_shape 
         return shape_uniform(align_shr(x->align, k));
     if (!is_affine(x) || x->stride < 0)
         return shape_varying();
-    if (warp_fits(x, size))
+    if (warp_fits(o->s, x, size))
         return shape_uniform(align_shr(x->warp_align, k));
     if (half_fits(o->s, x, size))
         return shape_affine(0, align_shr(x->align, k), 0, o->bits);
@@ -254,7 +253,7 @@ static struct ir_shape op_shift_right(const struct op *o, const struct ir_shape 
         x->align < size)
         return shape_varying();
     return shape_affine(x->stride >> k, align_shr(x->align, k),
-                        warp_fits(x, 1ull << (o->bits - 1)) ? align_shr(x->warp_align, k) : 0,
+                        warp_fits(o->s, x, 1ull << (o->bits - 1)) ? align_shr(x->warp_align, k) : 0,
                         o->bits);
 }
 
@@ -416,9 +415,9 @@ static struct ir_shape op_setp(const struct op *o)
     if (x->kind != IR_SHAPE_AFFINE || !is_flat(y) || x->stride <= 0 || x->stride > IR_ALIGN_MAX ||
         o->instr->type == IR_PRED)
         return shape_varying();
-    half = pow2_ceil(half_lanes(o->s) * (uint64_t)x->stride);
-    warp = pow2_ceil(32 * (uint64_t)x->stride);
-    if (is_uniform(y) && warp_fits(x, warp) && bound_aligned(cmp, y, bound, warp))
+    half = pow2_ceil(HALF_LANES * (uint64_t)x->stride);
+    warp = pow2_ceil(warp_lanes(o->s) * (uint64_t)x->stride);
+    if (is_uniform(y) && warp_fits(o->s, x, warp) && bound_aligned(cmp, y, bound, warp))
         return shape_uniform(1);
     if (half_fits(o->s, x, half) && bound_aligned(cmp, y, bound, half))
         return shape_affine(0, 1, 0, 64);

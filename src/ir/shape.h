@@ -37,8 +37,11 @@ enum ir_launch_class {
     IR_CLASS_X16,       /* bx % 16 == 0 (not 32): tid.x AFFINE 1; the last warp may be partial */
     IR_CLASS_OTHER,     /* tids are VARYING; laneid is still AFFINE 1 */
     IR_CLASS_1D_PAIRS,  /* 1D_FULL with an even number of warps */
-    IR_CLASS_X32_PAIRS, /* bx = 32, an even number of warps: every warp is a row, tid.x the lane */
-    IR_CLASS_X16_PAIRS, /* bx = 16, by % 4 == 0: every warp is two rows, tid.x and tid.y VARYING */
+    IR_CLASS_X32_PAIRS, /* bx = 32: every warp is a row; by % 2 == 0, so that a pair has one z */
+    IR_CLASS_X16_PAIRS, /* bx = 16: every half is a row; by % 4 == 0 */
+    IR_CLASS_1D_QUADS,  /* the same for four warps */
+    IR_CLASS_X32_QUADS,
+    IR_CLASS_X16_QUADS,
     IR_CLASS_COUNT
 };
 const char *ir_launch_class_name(enum ir_launch_class cls);
@@ -49,24 +52,30 @@ static inline bool ir_launch_class_is_full(enum ir_launch_class cls)
            cls >= IR_CLASS_1D_PAIRS;
 }
 /*
- * Code for pairs of warps runs two at once: what is said here of a warp and its halves of 16 lanes
- * holds for a pair and its warps, and no AFFINE value spans the pair.
+ * Code for several warps at once: what is said here of a warp holds for all of them together, which
+ * have as many halves more. Only what is alike in all of them is UNIFORM.
  */
-static inline bool ir_launch_class_is_pairs(enum ir_launch_class cls)
+static inline unsigned ir_launch_class_warps(enum ir_launch_class cls)
 {
-    return cls >= IR_CLASS_1D_PAIRS;
+    return cls >= IR_CLASS_1D_QUADS ? 4 : cls >= IR_CLASS_1D_PAIRS ? 2 : 1;
 }
-/* The class for code that takes one warp at a time. */
+/* The class for code that takes fewer warps at a time: half of them. */
+static inline enum ir_launch_class ir_launch_class_fewer(enum ir_launch_class cls)
+{
+    static const enum ir_launch_class single[] = {IR_CLASS_1D_FULL, IR_CLASS_X32,
+                                                  IR_CLASS_X16_FULL};
+    if (cls >= IR_CLASS_1D_QUADS)
+        return (enum ir_launch_class)(cls - IR_CLASS_1D_QUADS + IR_CLASS_1D_PAIRS);
+    return cls >= IR_CLASS_1D_PAIRS ? single[cls - IR_CLASS_1D_PAIRS] : cls;
+}
+/* For code that takes one warp at a time. */
 static inline enum ir_launch_class ir_launch_class_single(enum ir_launch_class cls)
 {
-    return cls == IR_CLASS_1D_PAIRS    ? IR_CLASS_1D_FULL
-           : cls == IR_CLASS_X32_PAIRS ? IR_CLASS_X32
-           : cls == IR_CLASS_X16_PAIRS ? IR_CLASS_X16_FULL
-                                       : cls;
+    return ir_launch_class_fewer(ir_launch_class_fewer(cls));
 }
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);
-/* Can code for pairs of warps be made of the kernel? Nothing in it is for the lanes of one warp. */
-bool ir_pairs_fit(const struct ir_func *kernel);
+/* Can code for several warps be made of the kernel? Nothing in it is for the lanes of one warp. */
+bool ir_warps_fit(const struct ir_func *kernel);
 
 enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_SHAPE_VARYING };
 
@@ -80,7 +89,7 @@ enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_
 struct ir_shape {
     enum ir_shape_kind kind;
     bool index_signed; /* BASE_INDEX: sign extension of index, else zero extension */
-    bool whole;        /* AFFINE: affine over the warp: base[1] = base[0] + 16 * stride */
+    bool whole;        /* AFFINE: affine over the warp: base[h] = base[0] + h * 16 * stride */
     int64_t stride;    /* AFFINE; per lane, in units of the value */
     int64_t scale;     /* BASE_INDEX, bytes per index step (any nonzero constant) */
     const struct ir_value *index; /* BASE_INDEX; dominates the value */

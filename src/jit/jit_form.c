@@ -127,7 +127,7 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .skip = passes_to_skip(),
         .strict = job->strict,
         .verify = hd_debug(HD_DEBUG_VALIDATE),
-        .pairs = hd_fault(HD_FAULT_JIT_SINGLY),
+        .jam = hd_fault(HD_FAULT_JIT_SINGLY),
         .break_llvm = form == JIT_FAST && hd_fault(HD_FAULT_JIT_LLVM),
         .crash = form == JIT_FAST && hd_fault(HD_FAULT_JIT_CRASH),
         .shallow = form == JIT_FAST && hd_fault(HD_FAULT_JIT_STACK),
@@ -153,10 +153,11 @@ static enum hd_status generate(const struct jit_job *job, enum jit_form form,
         hd_log_dump(HD_DEBUG_ASM, job->kernel->name, result->asm_text);
     if (status == HD_OK)
         status = jit_build_link(job, form, &result->facts, result->object, result->object_B, build);
-    hd_log_debug(HD_DEBUG_JIT, "%s %s for %s (%s, %s%s%s): %llu us, %zu bytes, frame %llu",
+    hd_log_debug(HD_DEBUG_JIT,
+                 "%s %s for %s (%s, %s, warps at once: %u%s): %llu us, %zu bytes, frame %llu",
                  status == HD_OK ? "compiled" : "could not compile", job->kernel->name,
                  ir_launch_class_name(job->cls), jit_path_name(job->path), jit_form_name(form),
-                 result->facts.pairs ? ", pairs" : "", result->facts.quick ? ", quick" : "",
+                 result->facts.warps, result->facts.quick ? ", quick" : "",
                  (unsigned long long)(jit_now_us() - start), result->object_B,
                  (unsigned long long)result->facts.frame_B);
     if (status != HD_OK)

@@ -561,13 +561,13 @@ static void slot_add_locked(struct jit_variant *v, jit_slot *slot)
         v->slots[i] = slot;
 }
 
-/* The class that code is made for: kernels that cannot have pairs of warps have one for both. */
+/* The class that code is made for: kernels whose warps must be run one by one have one for all. */
 static enum ir_launch_class class_for(const struct jit_module *jit, const struct ir_func *kernel,
                                       enum ir_launch_class cls)
 {
-    bool pairs = ir_launch_class_is_pairs(cls) && jit->path == JIT_AVX512 && !jit->strict &&
-                 ir_pairs_fit(kernel);
-    return pairs ? cls : ir_launch_class_single(cls);
+    bool warps = ir_launch_class_warps(cls) > 1 && jit->path == JIT_AVX512 && !jit->strict &&
+                 ir_warps_fit(kernel);
+    return warps ? cls : ir_launch_class_single(cls);
 }
 
 static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *kernel,

@@ -28,6 +28,7 @@ static const struct interp_ops ops = {.var_address = var_address, .check = check
 struct job {
     const char *text; /* kernel @k */
     uint32_t grid, block, dynamic_B;
+    uint32_t rows, planes; /* of the block; 0: one */
     const void *params;
     bool cooperative;
 };
@@ -43,13 +44,14 @@ static enum hd_status run(const struct job *job)
     if (status == HD_OK)
         status = ir_layout_windows(module);
     if (status == HD_OK) {
-        struct interp_launch launch = {.kernel = ir_module_find_func(module, "k"),
-                                       .grid = {job->grid, 1, 1},
-                                       .block = {job->block, 1, 1},
-                                       .dynamic_shared_B = job->dynamic_B,
-                                       .params = job->params,
-                                       .cooperative = job->cooperative,
-                                       .ops = &ops};
+        struct interp_launch launch = {
+            .kernel = ir_module_find_func(module, "k"),
+            .grid = {job->grid, 1, 1},
+            .block = {job->block, HD_MAX(job->rows, 1u), HD_MAX(job->planes, 1u)},
+            .dynamic_shared_B = job->dynamic_B,
+            .params = job->params,
+            .cooperative = job->cooperative,
+            .ops = &ops};
         status = interp_launch(&launch, &fault);
     }
     if (status != HD_OK)

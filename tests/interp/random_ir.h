@@ -9,7 +9,7 @@
 #include "ir/ir.h"
 
 enum {
-    RANDOM_IR_THREADS = 64,
+    RANDOM_IR_THREADS = 128, /* four warps, which may run at once */
     RANDOM_IR_CTAS = 2,
     RANDOM_IR_WORDS = 512, /* 32-bit words of `in` */
     RANDOM_IR_VALUES = 28, /* stored per thread, 8 bytes each */

@@ -181,9 +181,40 @@ static void test_guard_on_one_way(uint64_t way)
     ok(ran && !bad, "a guard on the way that is%s taken", way ? "" : " not");
 }
 
+/* Blocks of rows and planes: every thread knows where it is, before a barrier and behind it. */
+static void test_rows_of_threads(void)
+{
+    static const char text[] = HEAD
+        "kernel @k visible {\n" PARAMS "  var $0 \"s\" shared internal align 4 size 4096\n" PROLOGUE
+        "  %6:b32 = sreg.b32 tid.y\n  %7:b32 = sreg.b32 tid.z\n  %8:b32 = sreg.b32 ntid.x\n"
+        "  %9:b32 = sreg.b32 ntid.y\n  %10:b32 = mul.u32 %7, %9\n  %11:b32 = add.u32 %10, %6\n"
+        "  %12:b32 = mul.u32 %11, %8\n  %13:b32 = add.u32 %12, %2\n"
+        "  %14:b32 = const.b32 0x2\n  %15:b32 = shl.b32 %13, %14\n  %16:b64 = varaddr $0\n"
+        "  %17:b64 = cvt.u64.u32 %15\n  %18:b64 = add.u64 %16, %17\n"
+        "  %19:b32 = const.b32 0x64\n  %20:b32 = mul.u32 %6, %19\n  %21:b32 = add.u32 %20, %2\n"
+        "  %22:b32 = const.b32 0x2710\n  %23:b32 = mul.u32 %7, %22\n  %24:b32 = add.u32 %21, %23\n"
+        "  st.b32.shared [%18], %24\n  %25:b32 = const.b32 0x0\n  bar.sync %25\n"
+        "  %26:b32 = ld.b32.shared [%18]\n  %27:b32 = sub.u32 %26, %20\n"
+        "  %28:b64 = add.u64 %1, %17\n  st.b32.global [%28], %27\n  ret\n}\n";
+    static const uint32_t blocks[][3] = {{16, 16, 1}, {32, 8, 1}, {16, 4, 2}, {32, 2, 3},
+                                         {16, 8, 3},  {48, 4, 2}, {32, 4, 2}, {64, 4, 1},
+                                         {16, 2, 4},  {8, 8, 2}};
+    for (unsigned i = 0; i < HD_COUNT_OF(blocks); i++) {
+        const uint32_t *b = blocks[i];
+        uint32_t out[1024] = {0}, wrong = 0;
+        const void *params[] = {out, NULL};
+        struct job job = {text, 1, b[0], .rows = b[1], .planes = b[2], .params = params};
+        eq_u64(run(&job), HD_OK, "a block of %u x %u x %u threads runs", b[0], b[1], b[2]);
+        for (uint32_t t = 0; t < b[0] * b[1] * b[2]; t++)
+            wrong += out[t] != t % b[0] + t / b[0] / b[1] * 10000;
+        eq_u64(wrong, 0, "and each knows where it is");
+    }
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
+    test_rows_of_threads();
     test_uniform_loads_in_loop();
     test_uniform_division_in_loop();
     for (size_t i = 0; i < HD_COUNT_OF(guards); i++) {

@@ -325,11 +325,11 @@ static struct ir_module *generate(bool spin)
     return module;
 }
 
-/* ---- the hostile warp, or pair of warps: two halves */
+/* ---- the hostile warp, or pair of warps; four are too many lanes for a word */
 
-enum { LANES = 64 }; /* at most */
+enum { LANES = 64, CLASSES = IR_CLASS_1D_QUADS };
 
-static const uint32_t dims[IR_CLASS_COUNT][3] = {
+static const uint32_t dims[CLASSES][3] = {
     [IR_CLASS_1D_FULL] = {64, 1, 1},  [IR_CLASS_1D] = {50, 1, 1},
     [IR_CLASS_X32] = {32, 2, 1},      [IR_CLASS_X16_FULL] = {16, 4, 1},
     [IR_CLASS_X16] = {16, 3, 1},      [IR_CLASS_OTHER] = {8, 8, 1},
@@ -344,7 +344,7 @@ struct model {
     struct ir_shapes s;
     const uint32_t *block_dim;
     uint32_t ctaid, first; /* thread of lane 0 */
-    unsigned half, width;  /* lanes of a half, of both */
+    unsigned half, width;  /* lanes of a half, of all */
     uint64_t params[2];
     uint64_t (*val)[LANES]; /* by value id and lane; for BASE_INDEX val[id][0] is the base */
     uint64_t *pend;         /* by block */
@@ -386,7 +386,7 @@ static void write_scalars(struct model *m, const struct ir_value *v, const uint6
     bool wide = s->kind == IR_SHAPE_UNIFORM || s->whole;
     int64_t stride = s->kind == IR_SHAPE_AFFINE ? s->stride : 0;
 
-    for (unsigned h = 0; h < (wide ? 1 : 2); h++) {
+    for (unsigned h = 0; h < (wide ? 1 : m->width / m->half); h++) {
         unsigned first = wide ? 0 : m->half * h, count = wide ? m->width : m->half;
         uint64_t members = wide ? mask : mask & (((1ull << m->half) - 1) << first);
         uint64_t base;
@@ -617,8 +617,8 @@ static bool model_launch(const struct ir_func *func, enum ir_launch_class cls, u
 {
     uint32_t nthreads = dims[cls][0] * dims[cls][1];
     struct model m = {.func = func, .block_dim = dims[cls]};
-    m.half = ir_launch_class_is_pairs(cls) ? 32 : 16;
-    m.width = 2 * m.half;
+    m.half = 16;
+    m.width = 32 * ir_launch_class_warps(cls);
     struct hd_arena arena;
     bool good;
 
@@ -707,7 +707,7 @@ static bool one_kernel(uint64_t kernel_seed, bool spin, unsigned *dispatched)
            ir_layout_windows(plain) == HD_OK && ir_layout_windows(opt) == HD_OK;
     if (!good)
         diag("%s", hd_error_message());
-    for (unsigned c = 0; good && c < IR_CLASS_COUNT; c++) {
+    for (unsigned c = 0; good && c < CLASSES; c++) {
         bool dispatch = false;
         good = check_class(plain, opt, (enum ir_launch_class)c, why, sizeof(why), &dispatch);
         *dispatched += dispatch;
@@ -734,6 +734,6 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < count && failed < 3; i++)
         failed += !one_kernel(first + i, i % 4 == 3, &dispatched);
     ok(!failed, "%u random kernels agree in every launch class", count);
-    diag("%u of %u analyses needed dispatch", dispatched, count * IR_CLASS_COUNT);
+    diag("%u of %u analyses needed dispatch", dispatched, count * CLASSES);
     return done();
 }

@@ -49,7 +49,7 @@ struct gen_request {
     uint32_t skip;   /* 1 << enum gen_pass */
     bool strict;     /* services->check is asked about what is outside of the device's space */
     bool places;     /* the object has .debug_line, whose lines are numbers of instructions */
-    bool pairs;      /* HD_FAULT_JIT_SINGLY: pairs of warps also where they are not worth while */
+    bool jam;        /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
     bool verify;     /* run LLVM's verifier */
     bool count_only; /* stop before LLVM's part: result.work and facts, no object */
     bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
@@ -69,8 +69,8 @@ struct gen_facts {
     bool may_spin;
     bool waits_in_calls;
     bool has_run_cta;
-    bool pairs; /* of warps, run at once */
-    bool quick; /* GEN_BEST would give other code */
+    uint32_t warps; /* that are run at once */
+    bool quick;     /* GEN_BEST would give other code */
 };
 
 /* What was made of how much: the same on every machine, so tests can bound it. */

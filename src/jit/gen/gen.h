@@ -6,8 +6,8 @@
  *
  * How a warp is represented (docs/jit.md has the reasons and the measurements):
  *   - A value takes the form that its shape allows (struct gen_val): a scalar, a scalar per half,
- *     a base for another value's index, or two vectors of 16 lanes. In code for pairs of warps a
- *     half is a warp: what these comments call 16 lanes or 16 bits of mask is 32 there.
+ *     a base for another value's index, or vectors of 16 lanes, one per half. Code for several
+ *     warps at once (gen_jam.c) has as many halves more; what is uniform is so in all of them.
  *   - A value that is used in another block lives in a slot (an alloca that SROA turns into SSA, or
  *     frame memory in dispatch mode); within a block the LLVM value is used directly.
  *   - Convergent blocks branch for real. Divergent blocks have a pending mask; control sweeps them
@@ -29,19 +29,19 @@
 #include "jit/gen/codegen.h"
 #include "jit/jit.h"
 
-#define GEN_LANES     16 /* of one half-warp */
-#define GEN_LANES_MAX 32 /* of a half: in code for pairs of warps it is a warp (gen_pairs.c) */
+#define GEN_LANES  16 /* of one half-warp */
+#define GEN_HALVES 8  /* at most: of four warps at once */
 
-/* A value's LLVM form. c[1] is set for AFFINE and VARYING only. */
+/* A value's LLVM form. c[1] and on are set for AFFINE and VARYING only. */
 struct gen_val {
     enum ir_shape_kind kind;
     int64_t stride;               /* AFFINE */
     const struct ir_shape *shape; /* BASE_INDEX: index, scale, extension */
-    LLVMValueRef c[2];
+    LLVMValueRef c[GEN_HALVES];
 };
 
 struct gen_slot {
-    LLVMValueRef ptr[2]; /* NULL = no slot */
+    LLVMValueRef ptr[GEN_HALVES]; /* NULL = no slot */
 };
 
 /* Operands of a product that lie in memory while code goes on in the same block. */
@@ -68,8 +68,8 @@ struct gen_node {
     bool exit_only;   /* nothing but the end of the kernel: edges to it end lanes */
     bool may_be_over; /* convergent: lanes end on the ways here, which may have been all */
     uint32_t conv; /* block where this node's lanes are all together again; IR_NO_BLOCK = never */
-    LLVMValueRef pend[2];   /* i16 slots (divergent) */
-    LLVMBasicBlockRef test; /* divergent: checks the pending mask */
+    LLVMValueRef pend[GEN_HALVES]; /* i16 slots (divergent) */
+    LLVMBasicBlockRef test;        /* divergent: checks the pending mask */
     LLVMBasicBlockRef body;
     LLVMBasicBlockRef tail;            /* divergent: goes to the next node of the sweep */
     const struct ir_instr *collective; /* dispatch: waits for the members of this operation */
@@ -83,7 +83,7 @@ struct gen_node {
 struct gen_site {
     const struct ir_instr *bar;
     uint32_t next; /* node that goes on */
-    LLVMValueRef parked[2];
+    LLVMValueRef parked[GEN_HALVES];
     LLVMValueRef id, generation;
 };
 
@@ -135,9 +135,9 @@ struct gen_body {
 /* LLVM's types, made once. */
 struct gen_types {
     LLVMTypeRef void_, i1, i8, i16, i32, i64, i128, f16, f32, f64, ptr;
-    LLVMTypeRef mask; /* <16 x i1>, <32 x i1> in code for pairs */
+    LLVMTypeRef mask; /* <16 x i1> */
     LLVMTypeRef bits; /* the same as an integer */
-    LLVMTypeRef all;  /* an integer with a bit for each lane of both halves */
+    LLVMTypeRef all;  /* an integer with a bit for each lane of all halves */
 };
 
 /* All that becomes one LLVM module: a kernel, the functions that it calls, its entry points. */
@@ -145,8 +145,8 @@ struct gen_unit {
     const struct gen_request *req;
     enum jit_path path;       /* of the request */
     enum ir_launch_class cls; /* of the request, or its single */
-    unsigned lanes;           /* of a half */
-    bool singly;              /* code for pairs met what is made for single warps only */
+    unsigned halves;          /* two for each warp that is run at once */
+    bool singly;              /* code for several warps met what is made for single ones only */
     bool avx512;
     bool fp_ftz;   /* MXCSR flushes: .ftz needs no code */
     bool clusters; /* shared addresses have the CTA's rank: struct ir_window */
@@ -193,10 +193,10 @@ struct gen {
     LLVMValueRef cta, warp, frame, launch; /* pointers */
     LLVMValueRef warp_index;               /* i32 */
     LLVMValueRef state, alive_at_start;    /* i32; kernel */
-    LLVMValueRef tid[2][3];                /* i32 by half and axis; kernel, X32 and X16 */
+    LLVMValueRef tid[GEN_HALVES][3];       /* i32 by half and axis; kernel, X32 and X16 */
     LLVMValueRef cta_in, cta_out;          /* by_region: areas of CTA-uniform values */
     LLVMValueRef once;                     /* by_region: slots of gen_once.c */
-    LLVMValueRef entry_mask[2];            /* device function: i16 */
+    LLVMValueRef entry_mask[GEN_HALVES];   /* device function: i16 */
     LLVMValueRef args, results;            /* device function: pointers */
 
     /* Memory of the warp. */
@@ -208,7 +208,7 @@ struct gen {
     LLVMValueRef products_area; /* gen_products.c */
     LLVMValueRef dynamic_sp;    /* slot: end of that frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
-    LLVMValueRef alive[2]; /* i16 slots */
+    LLVMValueRef alive[GEN_HALVES]; /* i16 slots */
 
     /* Control flow. */
     struct gen_node *nodes;
@@ -253,8 +253,8 @@ struct gen {
     LLVMValueRef strict_lanes;      /* gen_strict.c */
 
     /* Where generation is. */
-    uint32_t cur;         /* node */
-    LLVMValueRef mask[2]; /* <16 x i1>; NULL = all lanes run */
+    uint32_t cur;                  /* node */
+    LLVMValueRef mask[GEN_HALVES]; /* <16 x i1>; NULL = all lanes run */
     struct gen_place place;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
     const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */
@@ -287,22 +287,22 @@ static inline bool gen_is_bits(const struct gen *g, LLVMValueRef x)
     return LLVMTypeOf(x) == g->t->bits;
 }
 
-static inline unsigned gen_half_lanes(const struct gen *g)
+static inline int gen_halves(const struct gen *g)
 {
-    return g->unit->lanes;
+    return (int)g->unit->halves;
 }
 
-/* Is this code for two warps at a time? A half is a warp then. */
-static inline bool gen_pairs(const struct gen *g)
+/* Is this code for several warps at a time? */
+static inline bool gen_is_jam(const struct gen *g)
 {
-    return g->unit->lanes > GEN_LANES;
+    return g->unit->halves > 2;
 }
 
-/* What follows is made for single warps: true when it cannot be made, in code for pairs. */
+/* What follows is made for single warps: true when it cannot be made, in code for several. */
 static inline bool gen_singly(struct gen *g)
 {
-    g->unit->singly |= gen_pairs(g);
-    return gen_pairs(g);
+    g->unit->singly |= gen_is_jam(g);
+    return gen_is_jam(g);
 }
 
 /* ---- gen_value.c: types, constants, values in and out of slots */
@@ -315,13 +315,11 @@ LLVMValueRef gen_ci(LLVMTypeRef type, uint64_t v);
 LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar);
 LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v); /* integer element */
 LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride);   /* <0, s, 2s, ..> */
-/* An intrinsic on 16 lanes: on 32 of them, twice. */
-LLVMValueRef gen_by_16(struct gen *g, const char *name, LLVMValueRef *args, unsigned nargs);
 LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload,
                            unsigned noverload, LLVMValueRef *args, unsigned nargs);
 LLVMValueRef gen_call_rt(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
                          unsigned nargs);
-/* The same for one warp, in code for pairs. */
+/* The same for one warp, in code for several. */
 LLVMValueRef gen_call_rt_warp(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
                               unsigned nargs);
 LLVMValueRef gen_alloca(struct gen *g, LLVMTypeRef type, unsigned align, const char *name);
@@ -347,20 +345,25 @@ struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
 LLVMValueRef gen_scalar(struct gen *g, const struct ir_value *v); /* of a UNIFORM value */
 LLVMValueRef gen_half(struct gen *g, const struct ir_value *v,
                       int h); /* scalar per half: UNIFORM or AFFINE 0 */
-void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
+void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES]);
 /* As computed: a NaN may have any payload. For consumers that read the value as a float. */
-void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[2]);
+void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES]);
 LLVMValueRef gen_canonical(struct gen *g, LLVMValueRef x); /* i32 or <16 x i32> holding f32 */
 void gen_nan_find(struct gen *g);
-void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type, LLVMValueRef out[2]);
+void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type,
+                   LLVMValueRef out[GEN_HALVES]);
 void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val);
 struct gen_val gen_u(LLVMValueRef scalar);
-struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride);
-struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1);
-LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2]); /* the first running lane's */
-LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane); /* i32 */
-LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2]); /* the last one's */
-void gen_slots_create(struct gen *g);                               /* gen_slots.c */
+struct gen_val gen_a(struct gen *g, LLVMValueRef const *halves, int64_t stride);
+struct gen_val gen_v(struct gen *g, LLVMValueRef const *halves);
+/* The base of half h where the shape is `whole`, from that of half 0. */
+LLVMValueRef gen_whole_half(struct gen *g, LLVMValueRef base, int64_t stride, int h);
+LLVMValueRef gen_pick_active(struct gen *g,
+                             LLVMValueRef const x[GEN_HALVES]); /* the first running lane's */
+LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[GEN_HALVES],
+                           LLVMValueRef lane);                               /* i32 */
+LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES]); /* the last one's */
+void gen_slots_create(struct gen *g);                                        /* gen_slots.c */
 /* gen_sums.c: who has slots that others fill, or that a phi and the result that takes its turn
  * share; the latter are in the frame if warps stop. */
 void gen_places_find(struct gen *g);
@@ -369,17 +372,20 @@ bool gen_is_in_place(const struct gen *g, const struct ir_value *v);
 bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const struct ir_value *b);
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
-unsigned gen_components(const struct ir_shape *shape);
+unsigned gen_components(const struct gen *g, const struct ir_shape *shape);
 LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v);
 void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
-                   LLVMValueRef const edge[2], bool blend);
+                   LLVMValueRef const edge[GEN_HALVES], bool blend);
 
 /* ---- gen_flow.c, gen_edge.c, gen_stop.c */
 void gen_flow_run(struct gen *g);
-LLVMValueRef gen_mask_bits(struct gen *g, int h);        /* of the current mask */
-LLVMValueRef gen_mask32(struct gen *g);                  /* i32 of the current mask; singly */
-LLVMValueRef gen_mask_all(struct gen *g);                /* a bit for each lane */
-LLVMValueRef gen_mask_or_full(struct gen *g, int h);     /* <16 x i1>, all true when unmasked */
+LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* of the current mask */
+LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask; singly */
+LLVMValueRef gen_mask_of_warp(struct gen *g, int w); /* the same of warp w of several */
+LLVMValueRef gen_mask_all(struct gen *g);            /* a bit for each lane */
+LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
+void gen_masks_or_full(struct gen *g, LLVMValueRef out[GEN_HALVES]); /* of all halves */
+void gen_masks_copy(LLVMValueRef to[GEN_HALVES], LLVMValueRef const from[GEN_HALVES]);
 LLVMValueRef gen_bits(struct gen *g, LLVMValueRef mask); /* as an integer */
 LLVMValueRef gen_no_bits(struct gen *g);
 LLVMValueRef gen_full_bits(struct gen *g);
@@ -462,8 +468,8 @@ bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by,
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);
 /* What an access with these bases per half needs in the loop's next turn, or in
  * the CTAs that follow. */
-void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
-                       int64_t offset);
+void gen_prefetch_next(struct gen *g, const struct ir_instr *in,
+                       LLVMValueRef const base[GEN_HALVES], int64_t offset);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 /* gen_strided.c: stores of lanes `stride` bytes apart, when gen_is_spread(). */
 bool gen_is_spread(const struct gen *g, int64_t stride, uint64_t size_B);
@@ -478,8 +484,9 @@ bool gen_is_computed(struct gen *g, const struct ir_value *v);
  * i1: in some half the running lanes of x are not first[h] + step * lane; fills in first[h]. With
  * index_signed x holds 32-bit indices, and wrapping around inside the half counts as well.
  */
-LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
-                             int64_t step, const bool *index_signed);
+LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[GEN_HALVES],
+                             LLVMValueRef first[GEN_HALVES], int64_t step,
+                             const bool *index_signed);
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
@@ -502,7 +509,7 @@ void gen_multimem(struct gen *g, const struct ir_instr *instr);
 void gen_mbarrier(struct gen *g, const struct ir_instr *instr);
 void gen_tensor(struct gen *g, const struct ir_instr *instr);
 void gen_lane_addresses(struct gen *g, const struct ir_instr *in,
-                        LLVMValueRef out[2]);                     /* <16 x i64> */
+                        LLVMValueRef out[GEN_HALVES]);            /* <16 x i64> */
 LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: host addresses */
 LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's local window */
 void gen_addr(struct gen *g, const struct ir_instr *instr);   /* VARADDR, CVTA, CVTA_TO, ISSPACEP */

@@ -51,9 +51,8 @@ static LLVMValueRef local_lanes(struct gen *g, int h)
 {
     LLVMValueRef size = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, local_B));
     LLVMValueRef size32 = LLVMBuildTrunc(g->b, size, g->t->i32, "");
-    LLVMValueRef lanes =
-        LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
-                     gen_splat_const(g, g->t->i32, (uint64_t)h * gen_half_lanes(g)), "");
+    LLVMValueRef lanes = LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
+                                      gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
     return LLVMBuildMul(g->b, lanes, gen_splat(g, size32), "");
 }
 
@@ -84,36 +83,50 @@ static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
     a.base[0] = window_base(g, IR_SPACE_LOCAL);
     if (v.kind == IR_SHAPE_UNIFORM) {
         a.base[0] = add64(g, a.base[0], widen(g, v.c[0]));
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             a.index[h] = local_lanes(g, h);
         return a;
     }
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector_of(g, v, in->src[0]->type, x);
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         a.index[h] = LLVMBuildAdd(g->b, local_lanes(g, h), narrow_vec(g, x[h]), "");
     return a;
 }
 
-/* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. In code
- * for pairs it is 31 and 32. */
+/* Halves that an index is affine over. */
+static unsigned halves_of_index(const struct gen *g, const struct ir_shape *index)
+{
+    return index->whole ? g->unit->halves : 1;
+}
+
+/* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. */
 static bool index_may_wrap(const struct gen *g, const struct ir_shape *index)
 {
-    uint64_t span =
-        gen_half_lanes(g) * (uint64_t)(index->stride < 0 ? -index->stride : index->stride);
-    return index->stride && (!hd_is_pow2(span) || index->align < span);
+    uint64_t span = (uint64_t)GEN_LANES * halves_of_index(g, index) *
+                    (uint64_t)(index->stride < 0 ? -index->stride : index->stride);
+    uint32_t align = index->whole ? index->warp_align : index->align;
+    return index->stride && (!hd_is_pow2(span) || align < span);
+}
+
+/* i1: among `lanes` lanes from `first` on. */
+static LLVMValueRef wraps_among(struct gen *g, bool is_signed, LLVMValueRef first, int64_t stride,
+                                unsigned lanes)
+{
+    LLVMValueRef end =
+        LLVMBuildAdd(g->b, first, gen_i32(g, (uint64_t)((int64_t)(lanes - 1) * stride)), "");
+    LLVMIntPredicate p =
+        is_signed ? (stride > 0 ? LLVMIntSLT : LLVMIntSGT) : (stride > 0 ? LLVMIntULT : LLVMIntUGT);
+    return LLVMBuildICmp(g->b, p, end, first, "");
 }
 
 static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct gen_val index)
 {
+    unsigned halves = halves_of_index(g, gen_shape(g, s->index));
     LLVMValueRef any = NULL;
-    int64_t stride = index.stride;
-    for (int h = 0; h < 2; h++) {
-        LLVMValueRef end = LLVMBuildAdd(
-            g->b, index.c[h], gen_i32(g, (uint64_t)((gen_half_lanes(g) - 1) * stride)), "");
-        LLVMIntPredicate p = s->index_signed ? (stride > 0 ? LLVMIntSLT : LLVMIntSGT)
-                                             : (stride > 0 ? LLVMIntULT : LLVMIntUGT);
-        LLVMValueRef w = LLVMBuildICmp(g->b, p, end, index.c[h], "");
+    for (unsigned h = 0; h < g->unit->halves; h += halves) {
+        LLVMValueRef w =
+            wraps_among(g, s->index_signed, index.c[h], index.stride, GEN_LANES * halves);
         any = any ? LLVMBuildOr(g->b, any, w, "") : w;
     }
     return any;
@@ -122,15 +135,20 @@ static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct 
 static void addr_affine_index(struct gen *g, struct gen_access *a, const struct ir_shape *s,
                               struct gen_val index, LLVMValueRef base)
 {
+    const struct ir_shape *is = gen_shape(g, s->index);
     a->kind = GEN_ACCESS_A;
     a->stride = index.stride * s->scale;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
+        if (h && is->whole) {
+            a->base[h] = gen_whole_half(g, a->base[0], a->stride, h);
+            continue;
+        }
         LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t->i64, "")
                                          : LLVMBuildZExt(g->b, index.c[h], g->t->i64, "");
         x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)s->scale), "");
         a->base[h] = add64(g, base, x);
     }
-    if (index_may_wrap(g, gen_shape(g, s->index)))
+    if (index_may_wrap(g, is))
         a->wraps = index_wraps(g, s, index);
 }
 
@@ -173,12 +191,12 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
         in->mem.space == IR_SPACE_LOCAL || size_B % (uint64_t)(v ? 1 : a->scale) ||
         !gen_is_computed(g, in->src[0]) || gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
         return;
-    LLVMValueRef first[2];
+    LLVMValueRef first[GEN_HALVES];
     a->wraps = gen_lanes_stray(g, a->index, first, (int64_t)size_B / (v ? 1 : a->scale),
                                v ? NULL : &a->index_signed);
     a->alt_kind = a->kind;
     a->alt_base = a->base[0];
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = first[h];
         a->alt_index[h] = a->index[h];
         if (!v) {
@@ -201,7 +219,7 @@ static struct gen_access addr_varying(struct gen *g, const struct ir_instr *in, 
     if (window) {
         a.kind = GEN_ACCESS_INDEX;
         a.base[0] = window;
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             a.index[h] = narrow_vec(g, a.index[h]);
         return a;
     }
@@ -224,7 +242,7 @@ static struct gen_access access_of(struct gen *g, const struct ir_instr *in)
     case IR_SHAPE_AFFINE:
         a.kind = GEN_ACCESS_A;
         a.stride = v.stride;
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             a.base[h] = window ? add64(g, window, widen(g, v.c[h])) : widen(g, v.c[h]);
         return a;
     case IR_SHAPE_BASE_INDEX:
@@ -255,7 +273,7 @@ static LLVMValueRef misaligned(struct gen *g, LLVMValueRef base, int64_t offset,
 
 LLVMValueRef gen_half_active(struct gen *g, int h)
 {
-    assert(h == 0 || h == 1);
+    assert(h >= 0 && h < gen_halves(g));
     if (!g->mask[h])
         return gen_ci(g->t->i1, 1);
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_no_bits(g), "");
@@ -270,99 +288,111 @@ static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, 
     return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
 }
 
-/* i32: a half's lanes among the warp's. */
-static LLVMValueRef lanes_of_half(struct gen *g, LLVMValueRef bits, int h)
+void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
 {
-    bits = LLVMBuildZExt(g->b, bits, g->t->i32, "");
-    return LLVMBuildShl(g->b, bits, gen_i32(g, (uint64_t)h * GEN_LANES), "");
-}
-
-void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[2])
-{
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, a, h, 0), gen_vec(g, g->t->i64), "");
 }
 
-/* i64: the address that one lane (i32) accesses; scalar where the lanes are a distance apart. */
-static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVMValueRef lane)
+/* What half number `half` (i32) has; x[0] if it is known to be the only one. */
+static LLVMValueRef of_half(struct gen *g, LLVMValueRef const *x, LLVMValueRef half)
 {
-    LLVMValueRef x[2], base = a->base[0], offset = gen_i64(g, (uint64_t)a->offset);
+    LLVMValueRef one = x[0];
+    for (int h = 1; h < gen_halves(g); h++) {
+        LLVMValueRef is = LLVMBuildICmp(g->b, LLVMIntEQ, half, gen_i32(g, (uint64_t)h), "");
+        one = LLVMBuildSelect(g->b, is, x[h], one, "");
+    }
+    return one;
+}
+
+/* i64: the address that lane `lane` of a half accesses (both i32). */
+static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVMValueRef half,
+                                 LLVMValueRef lane)
+{
+    LLVMValueRef x[GEN_HALVES], base = a->base[0], offset = gen_i64(g, (uint64_t)a->offset);
     if (a->kind != GEN_ACCESS_U && a->kind != GEN_ACCESS_A) {
         gen_access_addresses(g, a, x);
-        return gen_pick_lane(g, x, lane);
+        return LLVMBuildExtractElement(g->b, of_half(g, x, half), lane, "");
     }
     if (a->kind == GEN_ACCESS_A) {
-        LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, gen_half_lanes(g) - 1), "");
-        LLVMValueRef is_high =
-            LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, gen_half_lanes(g)), "");
-        base = LLVMBuildSelect(g->b, is_high, a->base[1], base, "");
-        in_half = LLVMBuildZExt(g->b, in_half, g->t->i64, "");
-        base = add64(g, base, LLVMBuildMul(g->b, in_half, gen_i64(g, (uint64_t)a->stride), ""));
+        lane = LLVMBuildZExt(g->b, lane, g->t->i64, "");
+        base = add64(g, of_half(g, a->base, half),
+                     LLVMBuildMul(g->b, lane, gen_i64(g, (uint64_t)a->stride), ""));
     }
     return add64(g, base, offset);
 }
 
-/* A warp of a pair, half `h`: the lanes in `bits` of it. */
-static void fault_in_pair(struct gen *g, const struct gen_access *a, LLVMValueRef bits, int h)
+/* i32: the lanes of warp number w among those of its halves. */
+static LLVMValueRef lanes_of_warp(struct gen *g, LLVMValueRef const bits[GEN_HALVES], int w)
 {
-    LLVMValueRef saved = g->warp_index, args[] = {bits, gen_ci(g->t->i1, 0)};
+    LLVMValueRef low = LLVMBuildZExt(g->b, bits[2 * w], g->t->i32, "");
+    LLVMValueRef high = LLVMBuildZExt(g->b, bits[2 * w + 1], g->t->i32, "");
+    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
+}
+
+/* The fault of the first warp that has lanes in `bits`, with the address of the first of these. */
+static void fault_of_first(struct gen *g, const struct gen_access *a,
+                           LLVMValueRef const bits[GEN_HALVES])
+{
+    int w = gen_halves(g) / 2 - 1;
+    LLVMValueRef saved = g->warp_index, number = gen_i32(g, (uint64_t)w);
+    LLVMValueRef lanes = lanes_of_warp(g, bits, w);
+    while (w-- > 0) {
+        LLVMValueRef own = lanes_of_warp(g, bits, w);
+        LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, own, gen_i32(g, 0), "");
+        lanes = LLVMBuildSelect(g->b, any, own, lanes, "");
+        number = LLVMBuildSelect(g->b, any, gen_i32(g, (uint64_t)w), number, "");
+    }
+    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
     LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
-    LLVMValueRef half = gen_i32(g, (uint64_t)h);
-    assert(gen_pairs(g) && LLVMTypeOf(bits) == g->t->i32);
-    first = LLVMBuildOr(g->b, first, gen_i32(g, (uint64_t)h * gen_half_lanes(g)), "");
-    g->warp_index = LLVMBuildAdd(g->b, g->warp_index, half, "");
-    gen_fault(g, bits, HD_MISALIGNED, lane_address(g, a, first));
+    LLVMValueRef half = LLVMBuildShl(g->b, number, gen_i32(g, 1), "");
+    half = LLVMBuildAdd(g->b, half, LLVMBuildLShr(g->b, first, gen_i32(g, 4), ""), "");
+    first = LLVMBuildAnd(g->b, first, gen_i32(g, GEN_LANES - 1), "");
+    g->warp_index = LLVMBuildAdd(g->b, g->warp_index, number, "");
+    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, half, first));
     g->warp_index = saved;
 }
 
-static void fault_of_first(struct gen *g, const struct gen_access *a, LLVMValueRef lanes)
+/* All lanes that run have the same address. */
+static void fault_all_if(struct gen *g, const struct gen_access *a, LLVMValueRef cond)
 {
-    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
-    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
-    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
-}
-
-/* Fault of half h's lanes in `bits`, NULL = its running ones; h < 0: of the warp's. With the
- * address of the first. */
-static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
-                             LLVMValueRef bits, int h)
-{
-    if (gen_pairs(g) && h < 0) { /* each warp's fault is its own */
-        for (int i = 0; i < 2; i++)
-            fault_misaligned(g, a, LLVMBuildAnd(g->b, cond, gen_half_active(g, i), ""), NULL, i);
-        return;
-    }
+    LLVMValueRef bits[GEN_HALVES];
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
-    if (gen_pairs(g)) {
-        fault_in_pair(g, a, bits ? bits : gen_mask_bits(g, h), h);
-        gen_fault_end(g, ok);
-        return;
-    }
-    fault_of_first(g, a,
-                   h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h));
+    for (int h = 0; h < gen_halves(g); h++)
+        bits[h] = gen_mask_bits(g, h);
+    fault_of_first(g, a, bits);
     gen_fault_end(g, ok);
 }
 
-static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
+/* The lanes in `bits`, if any: one test, as blocks are what code is slow to compile for. */
+static void fault_lanes(struct gen *g, const struct gen_access *a,
+                        LLVMValueRef const bits[GEN_HALVES])
 {
-    return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_no_bits(g), "");
-}
-
-/* Of both halves: one test, as blocks are what code is slow to compile for. */
-static void fault_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef const bits[2])
-{
-    if (gen_pairs(g)) {
-        for (int h = 0; h < 2; h++)
-            fault_misaligned(g, a, any16(g, bits[h]), bits[h], h);
-        return;
-    }
-    LLVMBasicBlockRef ok = gen_fault_begin(g, any16(g, LLVMBuildOr(g->b, bits[0], bits[1], "")));
+    LLVMValueRef any = bits[0];
+    for (int h = 1; h < gen_halves(g); h++)
+        any = LLVMBuildOr(g->b, any, bits[h], "");
+    LLVMBasicBlockRef ok =
+        gen_fault_begin(g, LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), ""));
     if (!ok)
         return;
-    fault_of_first(
-        g, a, LLVMBuildOr(g->b, lanes_of_half(g, bits[0], 0), lanes_of_half(g, bits[1], 1), ""));
+    fault_of_first(g, a, bits);
+    gen_fault_end(g, ok);
+}
+
+/* The running lanes of halves for which `bad` (i1) holds. */
+static void fault_halves(struct gen *g, const struct gen_access *a, LLVMValueRef const *bad)
+{
+    LLVMValueRef bits[GEN_HALVES], any = bad[0];
+    for (int h = 1; h < gen_halves(g); h++)
+        any = LLVMBuildOr(g->b, any, bad[h], "");
+    LLVMBasicBlockRef ok = gen_fault_begin(g, any);
+    if (!ok)
+        return;
+    for (int h = 0; h < gen_halves(g); h++)
+        bits[h] = LLVMBuildSelect(g->b, bad[h], gen_mask_bits(g, h), gen_no_bits(g), "");
+    fault_of_first(g, a, bits);
     gen_fault_end(g, ok);
 }
 
@@ -379,38 +409,73 @@ static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValu
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     if ((uint64_t)a->scale % size_B == 0) {
-        fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
+        fault_all_if(g, a, misaligned(g, a->base[0], a->offset, size_B));
         return;
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
     LLVMValueRef scale = gen_splat_const(g, g->t->i32, (uint64_t)a->scale);
-    LLVMValueRef bits[2];
-    for (int h = 0; h < 2; h++)
+    LLVMValueRef bits[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++)
         bits[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
     fault_lanes(g, a, bits);
+}
+
+/* Bits that some half's base has. */
+static LLVMValueRef bases_or(struct gen *g, const struct gen_access *a)
+{
+    LLVMValueRef all = a->base[0];
+    for (int h = 1; h < gen_halves(g); h++)
+        all = LLVMBuildOr(g->b, all, a->base[h], "");
+    return all;
+}
+
+static void fault_bases(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    LLVMValueRef bad[GEN_HALVES] = {NULL};
+    for (int h = 0; h < gen_halves(g); h++) {
+        bad[h] = misaligned(g, a->base[h], a->offset, size_B);
+        bad[h] = LLVMBuildAnd(g->b, bad[h], gen_half_active(g, h), "");
+    }
+    fault_halves(g, a, bad);
+}
+
+/*
+ * The bases together first: halves that run no lane may have any base, so only what follows when
+ * one of them is not aligned can tell.
+ */
+static void check_bases_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    if ((uint64_t)a->offset % size_B) {
+        fault_bases(g, a, size_B);
+        return;
+    }
+    LLVMBasicBlockRef ok = gen_fault_begin(g, misaligned(g, bases_or(g, a), 0, size_B));
+    if (!ok)
+        return;
+    fault_bases(g, a, size_B);
+    LLVMBuildBr(g->b, ok);
+    LLVMPositionBuilderAtEnd(g->b, ok);
 }
 
 /* With a step that is no multiple some lanes may be right, perhaps all that run. */
 static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    for (int h = 0; h < 2; h++) {
-        if ((uint64_t)a->stride % size_B) {
-            LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
-            LLVMValueRef steps = gen_lanes(g, g->t->i32, a->stride);
-            LLVMValueRef bits = lanes_misaligned(g, start, steps, h, size_B);
-            fault_misaligned(g, a, any16(g, bits), bits, h);
-            continue;
-        }
-        LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
-        bad = LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
-        fault_misaligned(g, a, bad, NULL, h);
+    LLVMValueRef bits[GEN_HALVES] = {NULL};
+    if ((uint64_t)a->stride % size_B == 0) {
+        check_bases_align(g, a, size_B);
+        return;
     }
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
+        bits[h] = lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
+    }
+    fault_lanes(g, a, bits);
 }
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    LLVMValueRef bits[2];
-    for (int h = 0; h < 2; h++) {
+    LLVMValueRef bits[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = a->index[h];
         if ((uint64_t)a->offset & (size_B - 1))
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
@@ -428,7 +493,7 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     switch (a->kind) {
     case GEN_ACCESS_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
+            fault_all_if(g, a, misaligned(g, a->base[0], a->offset, size_B));
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
@@ -495,7 +560,7 @@ LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, 
 }
 
 /* The lanes' addresses as i64 vectors, for atomics. */
-void gen_lane_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef out[2])
+void gen_lane_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef out[GEN_HALVES])
 {
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps)

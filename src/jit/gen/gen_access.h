@@ -11,17 +11,18 @@ enum gen_access_kind { GEN_ACCESS_U, GEN_ACCESS_A, GEN_ACCESS_INDEX, GEN_ACCESS_
 
 struct gen_access {
     enum gen_access_kind kind;
-    LLVMValueRef base[2];  /* U, INDEX: [0] i64; A: i64 per half */
-    int64_t stride;        /* A; bytes */
-    LLVMValueRef index[2]; /* INDEX: <16 x i32>; V: <16 x i64> */
-    int64_t scale;         /* INDEX */
+    LLVMValueRef base[GEN_HALVES];  /* U, INDEX: [0] i64; A: i64 per half */
+    int64_t stride;                 /* A; bytes */
+    LLVMValueRef index[GEN_HALVES]; /* INDEX: <16 x i32>; V: <16 x i64> */
+    int64_t scale;                  /* INDEX */
     bool index_signed;
     bool strong;           /* not weak: each lane's access happens as written */
     int64_t offset;        /* constant bytes */
     LLVMValueRef wraps;    /* A of an affine index: i1 "not contiguous after all", or NULL */
     LLVMValueRef alt_base; /* then the INDEX form, for the slow path */
     enum gen_access_kind alt_kind;
-    LLVMValueRef alt_index[2]; /* of a guess: the form it came from; NULL = from the shape */
+    LLVMValueRef
+        alt_index[GEN_HALVES]; /* of a guess: the form it came from; NULL = from the shape */
 };
 
 static inline LLVMValueRef gen_ptr_at(struct gen *g, LLVMValueRef address, int64_t offset)
@@ -51,7 +52,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
                       uint64_t size_B);
 
 /* <16 x i64> per half. */
-void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[2]);
+void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES]);
 
 /* <16 x ptr> of half h, `more` bytes on. */
 LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more);
@@ -60,8 +61,9 @@ LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, 
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
 /* n elements each: vectors of half-warps. */
 void gen_pieces_load(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, unsigned n,
-                     LLVMValueRef out[][2]);
-void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2], unsigned n);
+                     LLVMValueRef out[][GEN_HALVES]);
+void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
+                      unsigned n);
 
 /* i1: any lane of half h is active. */
 LLVMValueRef gen_half_active(struct gen *g, int h);

@@ -43,14 +43,14 @@ static LLVMValueRef local_window(struct gen *g, int h)
 
 static void cvta_local(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector(g, in->src[0], x);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         x[h] = to64(g, x[h], true);
         x[h] = in->op == IR_OP_CVTA ? LLVMBuildAdd(g->b, x[h], local_window(g, h), "")
                                     : LLVMBuildSub(g->b, x[h], local_window(g, h), "");
     }
-    gen_set(g, in->dst[0], gen_v(x[0], x[1]));
+    gen_set(g, in->dst[0], gen_v(g, x));
 }
 
 static void gen_cvta(struct gen *g, const struct ir_instr *in)
@@ -63,9 +63,9 @@ static void gen_cvta(struct gen *g, const struct ir_instr *in)
     struct gen_val v = gen_get(g, in->src[0]);
     const struct ir_shape *want = gen_shape(g, in->dst[0]);
     if (v.kind == IR_SHAPE_BASE_INDEX && want->kind != IR_SHAPE_BASE_INDEX) {
-        LLVMValueRef x[2];
+        LLVMValueRef x[GEN_HALVES];
         gen_vector_of(g, v, in->src[0]->type, x);
-        v = gen_v(x[0], x[1]);
+        v = gen_v(g, x);
     }
     bool vec = v.kind == IR_SHAPE_VARYING;
     if (want->kind == IR_SHAPE_BASE_INDEX && v.kind != IR_SHAPE_BASE_INDEX) {
@@ -116,9 +116,9 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
     LLVMValueRef threads =
         LLVMBuildMul(g->b, LLVMBuildZExt(g->b, warps, g->t->i64, ""), gen_i64(g, 32), "");
     LLVMValueRef all_local = LLVMBuildMul(g->b, threads, local_B, "");
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector(g, in->src[0], x);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef s = LLVMBuildSub(g->b, x[h], gen_splat(g, shared), "");
         LLVMValueRef in_shared = is_below(g, s, shared_B);
         LLVMValueRef l = LLVMBuildSub(g->b, x[h], gen_splat(g, local), "");
@@ -144,7 +144,7 @@ static void gen_isspacep(struct gen *g, const struct ir_instr *in)
             break;
         }
     }
-    gen_set(g, in->dst[0], gen_v(x[0], x[1]));
+    gen_set(g, in->dst[0], gen_v(g, x));
 }
 
 void gen_addr(struct gen *g, const struct ir_instr *in)
@@ -181,10 +181,10 @@ void gen_stack(struct gen *g, const struct ir_instr *in)
     uint64_t align = in->imm ? in->imm : 16;
     sp = LLVMBuildAdd(g->b, sp, gen_i64(g, align - 1), "");
     sp = LLVMBuildAnd(g->b, sp, gen_i64(g, ~(align - 1)), "");
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector(g, in->src[0], x);
     LLVMValueRef size = gen_i64(g, 0); /* the largest any running lane wants */
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef v = LLVMBuildSelect(g->b, gen_mask_or_full(g, h), x[h],
                                          gen_splat_const(g, g->t->i64, 0), "");
         LLVMTypeRef vt = LLVMTypeOf(v);

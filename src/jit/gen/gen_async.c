@@ -15,12 +15,12 @@
 /* Host addresses of the instruction's first source, in memory. */
 static LLVMValueRef address_array(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);
     gen_access_addresses(g, &a, x);
-    return gen_array_of(g, gen_v(x[0], x[1]), IR_B64);
+    return gen_array_of(g, gen_v(g, x), IR_B64);
 }
 
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n)
@@ -119,13 +119,13 @@ void gen_mbarrier(struct gen *g, const struct ir_instr *in)
     if (!in->ndst)
         return;
     struct gen_val r = gen_from_array(g, out, IR_B64);
-    for (int h = 0; h < 2 && in->dst[0]->type == IR_PRED; h++)
+    for (int h = 0; h < gen_halves(g) && in->dst[0]->type == IR_PRED; h++)
         r.c[h] = LLVMBuildTrunc(g->b, r.c[h], g->t->mask, "");
     gen_set(g, in->dst[0], r);
     if (!ir_mbarrier_tests((enum ir_mbarrier)in->imm))
         return;
-    LLVMValueRef passed[2];
-    for (int h = 0; h < 2; h++)
+    LLVMValueRef passed[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++)
         passed[h] = LLVMBuildBitCast(g->b, LLVMBuildAnd(g->b, r.c[h], gen_mask_or_full(g, h), ""),
                                      g->t->i16, "");
     gen_take_turns(g, passed);

@@ -243,10 +243,10 @@ static void lanes_loop(struct gen *g, const struct atom *a, LLVMValueRef mask)
     LLVMPositionBuilderAtEnd(g->b, on);
 }
 
-static LLVMValueRef to_array(struct gen *g, LLVMTypeRef elem, LLVMValueRef const x[2])
+static LLVMValueRef to_array(struct gen *g, LLVMTypeRef elem, LLVMValueRef const x[GEN_HALVES])
 {
     LLVMValueRef array = gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), 2), 64, "");
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         uint64_t at = (uint64_t)h * LLVMGetIntTypeWidth(elem) / 8 * GEN_LANES;
         LLVMValueRef st = LLVMBuildStore(g->b, x[h], gen_gep(g, array, at));
         LLVMSetVolatile(st, true);
@@ -261,14 +261,14 @@ static void operand(struct gen *g, struct atom *a, int i)
         a->same[i] = gen_scalar(g, v);
         return;
     }
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector(g, v, x);
     a->array[i] = to_array(g, a->elem, x);
 }
 
 static void atom_lanes(struct gen *g, struct atom *a)
 {
-    LLVMValueRef addr[2];
+    LLVMValueRef addr[GEN_HALVES];
     gen_lane_addresses(g, a->in, addr);
     a->array[0] = to_array(g, g->t->i64, addr);
     operand(g, a, 1);
@@ -369,10 +369,10 @@ static const char *reducer(const struct atom *a)
 }
 
 /* Operands of lanes that do not run change nothing. */
-static void active_operands(struct gen *g, const struct atom *a, LLVMValueRef out[2])
+static void active_operands(struct gen *g, const struct atom *a, LLVMValueRef out[GEN_HALVES])
 {
     gen_vector(g, a->in->src[1], out);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         if (g->mask[h])
             out[h] = LLVMBuildSelect(g->b, g->mask[h], out[h],
                                      gen_splat_const(g, a->elem, identity(a)), "");
@@ -393,10 +393,10 @@ static LLVMValueRef total_same(struct gen *g, const struct atom *a, LLVMValueRef
     return LLVMBuildMul(g->b, x, n, "");
 }
 
-static LLVMValueRef total_of(struct gen *g, const struct atom *a, LLVMValueRef const x[2])
+static LLVMValueRef total_of(struct gen *g, const struct atom *a, LLVMValueRef const x[GEN_HALVES])
 {
     LLVMValueRef part[2];
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMTypeRef vt = LLVMTypeOf(x[h]);
         LLVMValueRef v = x[h];
         part[h] = gen_intrinsic(g, reducer(a), &vt, 1, &v, 1);
@@ -405,10 +405,11 @@ static LLVMValueRef total_of(struct gen *g, const struct atom *a, LLVMValueRef c
 }
 
 /* atomicAdd(p, x) with one x: a lane is preceded by the running lanes below it. */
-static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x, LLVMValueRef out[2])
+static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x,
+                        LLVMValueRef out[GEN_HALVES])
 {
     LLVMValueRef mask = gen_splat(g, gen_mask32(g));
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef below[GEN_LANES];
         for (unsigned l = 0; l < GEN_LANES; l++)
             below[l] = gen_i32(g, (1ull << (l + (unsigned)h * GEN_LANES)) - 1);
@@ -422,11 +423,11 @@ static void prefix_same(struct gen *g, const struct atom *a, LLVMValueRef x, LLV
 }
 
 /* Combination of the lanes below each, and of all. */
-static LLVMValueRef prefix_of(struct gen *g, const struct atom *a, LLVMValueRef const x[2],
-                              LLVMValueRef out[2])
+static LLVMValueRef prefix_of(struct gen *g, const struct atom *a, LLVMValueRef const x[GEN_HALVES],
+                              LLVMValueRef out[GEN_HALVES])
 {
-    LLVMValueRef fill = gen_splat_const(g, a->elem, identity(a)), sum[2], last[2];
-    for (int h = 0; h < 2; h++) {
+    LLVMValueRef fill = gen_splat_const(g, a->elem, identity(a)), sum[GEN_HALVES], last[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
         sum[h] = inclusive(g, a, x[h], fill);
         out[h] = shift_lanes(g, sum[h], fill, 1);
         last[h] = LLVMBuildExtractElement(g->b, sum[h], gen_i32(g, GEN_LANES - 1), "");
@@ -452,7 +453,7 @@ static void atom_combined(struct gen *g, struct atom *a)
     assert(op_combines(a) && a->op != IR_ATOM_CAS);
     const struct ir_value *xv = a->in->src[1];
     bool same = gen_shape(g, xv)->kind == IR_SHAPE_UNIFORM;
-    LLVMValueRef addr[2], x[2], before[2], total;
+    LLVMValueRef addr[GEN_HALVES], x[GEN_HALVES], before[GEN_HALVES], total;
     gen_lane_addresses(g, a->in, addr);
     LLVMValueRef address = LLVMBuildExtractElement(g->b, addr[0], gen_i32(g, 0), "");
     if (same && !a->used) {
@@ -481,16 +482,16 @@ static void atom_combined(struct gen *g, struct atom *a)
     }
     if (!a->used)
         return;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         x[h] = apply(g, a, gen_splat(g, old), before[h], NULL);
-    gen_set(g, a->in->dst[0], gen_v(x[0], x[1]));
+    gen_set(g, a->in->dst[0], gen_v(g, x));
 }
 
 /* Float sums into one address: in lane order, one swap for the warp. */
 static void atom_float_sum(struct gen *g, struct atom *a)
 {
     char name[64];
-    LLVMValueRef addr[2];
+    LLVMValueRef addr[GEN_HALVES];
     gen_lane_addresses(g, a->in, addr);
     LLVMValueRef address = LLVMBuildExtractElement(g->b, addr[0], gen_i32(g, 0), "");
     LLVMValueRef x = gen_to_array(g, a->in->src[1]);
@@ -508,7 +509,7 @@ static void atom_float_sum(struct gen *g, struct atom *a)
 
 static void atom_by_reference(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef addr[2];
+    LLVMValueRef addr[GEN_HALVES];
     gen_lane_addresses(g, in, addr);
     LLVMValueRef addresses = to_array(g, g->t->i64, addr);
     LLVMValueRef x = gen_to_array(g, in->src[1]);
@@ -547,7 +548,9 @@ void gen_atom(struct gen *g, const struct ir_instr *in)
         .used = in->ndst && is_used(g, in->dst[0]),
     };
     if (in->ndst && !a.used) /* whatever asks for it all the same finds something */
-        gen_set(g, in->dst[0], gen_v(gen_splat_const(g, a.elem, 0), gen_splat_const(g, a.elem, 0)));
+        gen_set(
+            g, in->dst[0],
+            gen_coerce(g, gen_u(gen_ci(a.elem, 0)), in->dst[0]->type, gen_shape(g, in->dst[0])));
     bool one_address =
         gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM && in->mem.space != IR_SPACE_LOCAL;
     if (one_address && sum)

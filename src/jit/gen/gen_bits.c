@@ -200,7 +200,7 @@ static LLVMValueRef dot(const struct bits *o)
 static LLVMValueRef packed(const struct bits *o)
 {
     LLVMBuilderRef b = o->g->b;
-    LLVMTypeRef pt = LLVMVectorType(o->g->t->i16, o->vec ? 2 * gen_half_lanes(o->g) : 2);
+    LLVMTypeRef pt = LLVMVectorType(o->g->t->i16, o->vec ? 2 * GEN_LANES : 2);
     LLVMValueRef x = LLVMBuildBitCast(b, o->src[0], pt, "");
     LLVMValueRef y = LLVMBuildBitCast(b, o->src[1], pt, ""), r;
     if (o->in->op == IR_OP_ADD) {

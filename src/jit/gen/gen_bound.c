@@ -123,7 +123,7 @@ static bool passes_first_only(struct gen *g, const struct ir_instr *branch)
     const struct ir_instr *tid = cmp->src[s]->instr;
     if (tid->op != IR_OP_SREG || !ir_value_const(cmp->src[1 - s], &c))
         return false;
-    return c < 2 * gen_half_lanes(g);
+    return c < g->unit->halves * GEN_LANES;
 }
 
 static void note_first_only(struct gen *g, const struct ir_instr *stop)

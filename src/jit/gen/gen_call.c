@@ -25,10 +25,10 @@ static LLVMTypeRef memory_type(struct gen *g, enum ir_type type)
 }
 
 static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_type type,
-                       LLVMValueRef const x[2], LLVMValueRef const keep[2])
+                       LLVMValueRef const x[GEN_HALVES], LLVMValueRef const keep[GEN_HALVES])
 {
     assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]));
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at =
             gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
         LLVMValueRef v = x[h];
@@ -46,15 +46,15 @@ static void area_store(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_
 
 static struct gen_val area_load(struct gen *g, LLVMValueRef area, uint32_t slot, enum ir_type type)
 {
-    LLVMValueRef x[2];
-    for (int h = 0; h < 2; h++) {
+    LLVMValueRef x[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at =
             gen_gep(g, area, (uint64_t)slot * GEN_SLOT_B + (uint64_t)h * half_size(type));
         x[h] = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
         if (type == IR_PRED)
             x[h] = LLVMBuildBitCast(g->b, x[h], g->t->mask, "");
     }
-    return gen_v(x[0], x[1]);
+    return gen_v(g, x);
 }
 
 void gen_store_args(struct gen *g)
@@ -69,7 +69,7 @@ void gen_store_args(struct gen *g)
 
 void gen_entry_mask(struct gen *g)
 {
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         g->mask[h] = LLVMBuildBitCast(g->b, g->entry_mask[h], g->t->mask, "");
 }
 
@@ -77,7 +77,7 @@ void gen_store_results(struct gen *g, const struct ir_instr *ret)
 {
     assert(!g->is_kernel && ret->nsrc == g->func->proto.nresults);
     for (uint32_t s = 0; s < ret->nsrc; s++) {
-        LLVMValueRef x[2];
+        LLVMValueRef x[GEN_HALVES];
         gen_vector(g, ret->src[s], x);
         area_store(g, g->results, s, ret->src[s]->type, x, g->mask);
     }
@@ -179,9 +179,9 @@ static bool address_taken(const struct ir_module *m, const struct ir_func *func)
 /* Lanes that hold the same handle go together, one handle after the other. */
 static void call_indirect(struct gen *g, const struct ir_instr *in, const struct call *c)
 {
-    LLVMValueRef handle[2], left[2];
+    LLVMValueRef handle[GEN_HALVES], left[GEN_HALVES];
     gen_vector(g, in->src[0], handle);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         left[h] = gen_alloca(g, g->t->i16, 0, "");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
     }
@@ -190,12 +190,13 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     LLVMBasicBlockRef end = gen_bb(g, "called");
     LLVMBuildBr(g->b, loop);
     LLVMPositionBuilderAtEnd(g->b, loop);
-    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, bits[2];
-    for (int h = 0; h < 2; h++)
+    LLVMValueRef saved[GEN_HALVES], bits[GEN_HALVES];
+    gen_masks_copy(saved, g->mask);
+    for (int h = 0; h < gen_halves(g); h++)
         g->mask[h] =
             LLVMBuildBitCast(g->b, LLVMBuildLoad2(g->b, g->t->i16, left[h], ""), g->t->mask, "");
     LLVMValueRef one = gen_pick_active(g, handle);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, handle[h], gen_splat(g, one), "");
         bits[h] = gen_bits(g, LLVMBuildAnd(g->b, same, g->mask[h], ""));
         LLVMValueRef rest =
@@ -221,8 +222,7 @@ static void call_indirect(struct gen *g, const struct ir_instr *in, const struct
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, more, gen_ci(g->t->i16, 0), ""), loop,
                     end);
     LLVMPositionBuilderAtEnd(g->b, end);
-    g->mask[0] = saved[0];
-    g->mask[1] = saved[1];
+    gen_masks_copy(g->mask, saved);
 }
 
 void gen_call(struct gen *g, const struct ir_instr *in)
@@ -234,14 +234,14 @@ void gen_call(struct gen *g, const struct ir_instr *in)
         .sp = callee_sp(g),
     };
     for (uint32_t s = first; s < in->nsrc; s++) {
-        LLVMValueRef x[2];
+        LLVMValueRef x[GEN_HALVES];
         gen_vector(g, in->src[s], x);
         area_store(g, c.args, s - first, in->src[s]->type, x, NULL);
     }
     for (uint32_t d = 0; d < in->ndst; d++) {
         enum ir_type type = in->dst[d]->type;
         LLVMValueRef zero = LLVMConstNull(type == IR_PRED ? g->t->mask : memory_type(g, type));
-        area_store(g, c.results, d, type, (LLVMValueRef[]){zero, zero}, NULL);
+        area_store(g, c.results, d, type, (LLVMValueRef[GEN_HALVES]){zero, zero}, NULL);
     }
     if (in->op == IR_OP_CALL)
         call_emit(g, in->callee, &c, gen_mask_bits(g, 0), gen_mask_bits(g, 1));

@@ -69,8 +69,8 @@ static uint64_t frame_slot(struct gen *g, const struct ir_value *v)
     if (!g->frame_at[v->id]) {
         uint64_t bits = ir_type_bits(v->type);
         bool vec = gen_shape(g, v)->kind == IR_SHAPE_VARYING;
-        uint64_t one = vec ? bits * gen_half_lanes(g) / 8 : 8 * ((bits + 63) / 64);
-        g->frame_at[v->id] = 1 + gen_frame_alloc(g, one * 2, one > 64 ? 64 : one);
+        uint64_t one = vec ? bits * GEN_LANES / 8 : 8 * ((bits + 63) / 64);
+        g->frame_at[v->id] = 1 + gen_frame_alloc(g, one * g->unit->halves, one > 64 ? 64 : one);
     }
     return g->frame_at[v->id] - 1;
 }
@@ -79,7 +79,7 @@ static uint64_t component_stride(struct gen *g, const struct ir_value *v)
 {
     uint64_t bits = ir_type_bits(v->type);
     if (gen_shape(g, v)->kind == IR_SHAPE_VARYING)
-        return bits * gen_half_lanes(g) / 8;
+        return bits * GEN_LANES / 8;
     return 8 * ((bits + 63) / 64);
 }
 
@@ -87,7 +87,7 @@ static void value_save(struct gen *g, const struct ir_value *v)
 {
     struct gen_val val = gen_get_raw(g, v);
     uint64_t at = frame_slot(g, v);
-    for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++) {
+    for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++) {
         LLVMValueRef x = val.c[i];
         if (LLVMTypeOf(x) == g->t->mask)
             x = gen_bits(g, x);
@@ -98,7 +98,7 @@ static void value_save(struct gen *g, const struct ir_value *v)
 static void value_set_restored(struct gen *g, const struct ir_value *v, const struct gen_val *val)
 {
     assert(val->kind == val->shape->kind && val->shape == gen_shape(g, v));
-    for (unsigned i = 0; i < gen_components(val->shape); i++) {
+    for (unsigned i = 0; i < gen_components(g, val->shape); i++) {
         LLVMValueRef x = val->c[i];
         if (LLVMTypeOf(x) == g->t->mask)
             x = gen_bits(g, x);
@@ -114,7 +114,7 @@ static void value_restore(struct gen *g, const struct ir_value *v)
     const struct ir_shape *shape = gen_shape(g, v);
     struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
     uint64_t at = frame_slot(g, v);
-    for (unsigned i = 0; i < gen_components(shape); i++) {
+    for (unsigned i = 0; i < gen_components(g, shape); i++) {
         LLVMValueRef ptr = gen_gep(g, g->frame, at + i * component_stride(g, v));
         val.c[i] = LLVMBuildLoad2(g->b, gen_component_type(g, v), ptr, "");
         if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
@@ -248,7 +248,7 @@ static void carried_add(struct gen *g, struct gen_carry *c, const uint64_t *set,
 
     if (how == CARRY_NOT)
         return;
-    assert(how != CARRY_CTA || gen_components(gen_shape(g, v)) == 1);
+    assert(how != CARRY_CTA || gen_components(g, gen_shape(g, v)) == 1);
     c->values[c->nvalues++] = (struct carried){v, how};
     if (is_placed(how))
         live_add(c->placed, id);

@@ -25,7 +25,7 @@ enum body_param {
     BODY_CTA_OUT,
     BODY_ONCE,
     BODY_TIDS, /* x, y, z of lane 0 of each half, where rows are multiples of 16 threads */
-    BODY_NPARAMS = BODY_TIDS + 6
+    BODY_NPARAMS = BODY_TIDS + 3 * GEN_HALVES
 };
 
 LLVMTypeRef gen_body_type(struct gen_unit *u)
@@ -47,7 +47,7 @@ void gen_body_values(struct gen *g)
     g->cta_in = LLVMGetParam(g->fn, BODY_CTA_IN);
     g->cta_out = LLVMGetParam(g->fn, BODY_CTA_OUT);
     g->once = LLVMGetParam(g->fn, BODY_ONCE);
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 3 * g->unit->halves; i++)
         g->tid[i / 3][i % 3] = LLVMGetParam(g->fn, BODY_TIDS + i);
 }
 
@@ -86,7 +86,7 @@ static struct gen entry_begin(struct gen_unit *u, const char *name, LLVMTypeRef 
 
 static void tids_start(struct gen *g, LLVMValueRef w, LLVMValueRef *out)
 {
-    for (unsigned i = 0; i < 6; i++)
+    for (unsigned i = 0; i < 3 * g->unit->halves; i++)
         out[i] = gen_tid_start(g, w, (int)i / 3, i % 3);
 }
 
@@ -109,8 +109,8 @@ void gen_run_warp(struct gen_unit *u)
         [BODY_ONCE] = none,
     };
     g->launch = gen_load_ctx(g, g->t->ptr, cta, offsetof(struct jit_cta, launch));
-    for (unsigned i = 0; i < 6; i++)
-        args[BODY_TIDS + i] = gen_i32(g, 0);
+    for (unsigned i = BODY_TIDS; i < BODY_NPARAMS; i++)
+        args[i] = gen_i32(g, 0);
     if (has_rows(g))
         tids_start(g, args[BODY_INDEX], args + BODY_TIDS);
     LLVMBuildRet(g->b, body_call(g, args));
@@ -150,29 +150,43 @@ static void tid_advance(struct gen *g, const struct cta_run *run, LLVMValueRef t
     tid[2] = LLVMBuildAdd(g->b, tid[2], more, "");
 }
 
-/* Goes on by a half, which may be two rows. */
-static void tid_advance_half(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3])
+/* Several warps are some rows of one z, and x is the lane (gen_warp.c). */
+static void tids_of_rows(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
+                         LLVMValueRef *out)
 {
-    unsigned row = g->unit->cls == IR_CLASS_X16_PAIRS ? GEN_LANES : gen_half_lanes(g);
-    for (unsigned lanes = 0; lanes < gen_half_lanes(g); lanes += row)
-        tid_advance(g, run, tid, row);
+    unsigned halves = g->unit->halves;
+    unsigned in_row = ir_launch_class_single(g->unit->cls) == IR_CLASS_X16_FULL ? 1 : 2;
+    assert(gen_is_jam(g));
+    for (unsigned h = 0; h < halves; h++) {
+        out[3 * h] = tid[0];
+        out[3 * h + 1] = LLVMBuildAdd(g->b, tid[1], gen_i32(g, h / in_row), "");
+        out[3 * h + 2] = tid[2];
+    }
+    LLVMValueRef next = LLVMBuildAdd(g->b, tid[1], gen_i32(g, halves / in_row), "");
+    LLVMValueRef wraps = LLVMBuildICmp(g->b, LLVMIntEQ, next, run->block[1], "");
+    tid[1] = LLVMBuildSelect(g->b, wraps, gen_i32(g, 0), next, "");
+    tid[2] = LLVMBuildAdd(g->b, tid[2], LLVMBuildZExt(g->b, wraps, g->t->i32, ""), "");
 }
 
-/* Thread numbers of both halves from `tid`, which moves on to the next warp. */
+/* Thread numbers of all halves from `tid`, which moves on to the warps that follow. */
 static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef tid[3],
                          LLVMValueRef *out)
 {
     assert(has_rows(g));
+    if (gen_is_jam(g)) {
+        tids_of_rows(g, run, tid, out);
+        return;
+    }
     memcpy(out, tid, 3 * sizeof(*tid));
     if (g->unit->cls == IR_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
-        out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, 16), "");
-        tid_advance(g, run, tid, 32);
+        out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, GEN_LANES), "");
+        tid_advance(g, run, tid, 2 * GEN_LANES);
         return;
     }
-    tid_advance_half(g, run, tid);
+    tid_advance(g, run, tid, GEN_LANES);
     memcpy(out + 3, tid, 3 * sizeof(*tid));
-    tid_advance_half(g, run, tid);
+    tid_advance(g, run, tid, GEN_LANES);
 }
 
 /* Lanes of warp w that exist. */
@@ -229,7 +243,7 @@ static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValue
     if (!g->unit->facts.frame_B)
         return run->frames;
     LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t->i64, "");
-    at = LLVMBuildMul(g->b, at, gen_i64(g, g->unit->facts.frame_B), ""); /* a pair has two */
+    at = LLVMBuildMul(g->b, at, gen_i64(g, g->unit->facts.frame_B), ""); /* several have as many */
     return LLVMBuildGEP2(g->b, g->t->i8, run->frames, &at, 1, "");
 }
 
@@ -284,7 +298,7 @@ static LLVMValueRef run_warp_alive(struct gen *g, struct cta_run *run, uint32_t 
                              ? load_field(g, g->t->all, frame_of(g, run, w), g->unit->body.alive_at)
                              : warp_alive(g, run, w);
     LLVMValueRef gone = LLVMBuildICmp(g->b, LLVMIntEQ, alive, LLVMConstNull(g->t->all), "");
-    LLVMValueRef at[3] = {tid[0], tid[1], tid[2]}, unused[6];
+    LLVMValueRef at[3] = {tid[0], tid[1], tid[2]}, unused[3 * GEN_HALVES];
     if (has_rows(g))
         tids_of_warp(g, run, tid, unused);
     LLVMBuildCondBr(g->b, gone, next, runs);
@@ -314,7 +328,7 @@ static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LL
 
 static unsigned warps_at_once(const struct gen *g)
 {
-    return gen_pairs(g) ? 2 : 1;
+    return g->unit->halves / 2;
 }
 
 /* The warp that is number `n` to run. */

@@ -17,11 +17,12 @@ void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
     LLVMValueRef id = gen_bar_operand(g, in, 0);
     LLVMValueRef generation = gen_bar_arrive(g, in, id);
     if (!ir_bar_waits((enum ir_bar)in->imm)) {
-        LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+        LLVMValueRef edge[GEN_HALVES];
+        gen_masks_or_full(g, edge);
         gen_pend_add(g, node + 1, edge);
         return;
     }
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef old = gen_bits_load(g, site->parked[h]);
         LLVMValueRef bits = gen_mask_bits(g, h);
         LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), site->parked[h]);
@@ -35,13 +36,13 @@ void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in)
  * before they run. Other lanes may still use what they got in an earlier round.
  */
 static void result_take(struct gen *g, const struct gen_site *site, LLVMValueRef id,
-                        LLVMValueRef const go[2])
+                        LLVMValueRef const go[GEN_HALVES])
 {
     LLVMBasicBlockRef take = gen_bb(g, "bar_take"), on = gen_bb(g, "bar_on");
-    LLVMBuildCondBr(g->b, gen_any_bits(g, go[0], go[1]), take, on);
+    LLVMBuildCondBr(g->b, gen_any_bits(g, go), take, on);
     LLVMPositionBuilderAtEnd(g->b, take);
     g->epoch = g->epoch_next++;
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         g->mask[h] = gen_mask_from_bits(g, go[h]);
     gen_bar_result(g, site->bar, id);
     g->mask[0] = g->mask[1] = NULL;
@@ -63,8 +64,8 @@ static LLVMValueRef sites_poll(struct gen *g)
                            gen_barrier_field(g, id, offsetof(struct jit_barrier, generation)), "");
         LLVMValueRef open = LLVMBuildICmp(g->b, LLVMIntNE, was, now, "");
         struct gen_node *next = &g->nodes[site->next];
-        LLVMValueRef let_go[2];
-        for (int h = 0; h < 2; h++) {
+        LLVMValueRef let_go[GEN_HALVES];
+        for (int h = 0; h < gen_halves(g); h++) {
             LLVMValueRef zero = gen_ci(g->t->i16, 0);
             LLVMValueRef parked = gen_bits_load(g, site->parked[h]);
             LLVMValueRef go = LLVMBuildSelect(g->b, open, parked, zero, "");
@@ -103,7 +104,7 @@ void gen_wrap(struct gen *g)
     LLVMValueRef parked = sites_poll(g);
     LLVMValueRef pend = gen_ci(g->t->i16, 0);
     for (uint32_t n = 0; n < g->nnodes; n++) {
-        for (int h = 0; h < 2 && !g->nodes[n].exit_only; h++)
+        for (int h = 0; h < gen_halves(g) && !g->nodes[n].exit_only; h++)
             pend = LLVMBuildOr(g->b, pend, gen_bits_load(g, g->nodes[n].pend[h]), "");
     }
     LLVMBasicBlockRef again = gen_bb(g, "again"), idle = gen_bb(g, "idle");
@@ -170,12 +171,12 @@ void gen_note_poll(struct gen *g)
  * only from the next one: a warp that made several phases in one go would leave them behind, which
  * on a GPU no warp is fast enough for.
  */
-void gen_take_turns(struct gen *g, LLVMValueRef const passed[2])
+void gen_take_turns(struct gen *g, LLVMValueRef const passed[GEN_HALVES])
 {
     if (!g->dispatch || !g->unit->facts.may_spin)
         return;
     LLVMValueRef spins = LLVMBuildLoad2(g->b, g->t->i32, g->sweep.spins, "");
-    LLVMValueRef any = gen_any_bits(g, passed[0], passed[1]);
+    LLVMValueRef any = gen_any_bits(g, passed);
     spins = LLVMBuildSelect(g->b, any, gen_i32(g, SPINS_MAX), spins, "");
     LLVMBuildStore(g->b, spins, g->sweep.spins);
 }
@@ -199,7 +200,8 @@ void gen_node_leave(struct gen *g, const struct gen_node *node, LLVMBasicBlockRe
     LLVMBuildCondBr(g->b, tired, g->sweep.end, next);
 }
 
-LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2])
+LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node,
+                              LLVMValueRef const pend[GEN_HALVES])
 {
     const struct ir_instr *in = node->collective;
     assert(g->dispatch && node->first == in && LLVMTypeOf(pend[0]) == g->t->i16);
@@ -209,14 +211,13 @@ LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef
                                     : in->op == IR_OP_WARPSYNC || in->op == IR_OP_ELECT
                                         ? in->src[0]
                                         : in->src[1];
-    LLVMValueRef p[2] = {gen_mask_from_bits(g, pend[0]), gen_mask_from_bits(g, pend[1])};
-    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]};
-    g->mask[0] = p[0];
-    g->mask[1] = p[1];
+    LLVMValueRef saved[GEN_HALVES];
+    gen_masks_copy(saved, g->mask);
+    for (int h = 0; h < gen_halves(g); h++)
+        g->mask[h] = gen_mask_from_bits(g, pend[h]);
     LLVMValueRef want = everybody ? gen_i32(g, UINT32_MAX) : gen_first_active(g, member);
     LLVMValueRef have = gen_mask32(g);
-    g->mask[0] = saved[0];
-    g->mask[1] = saved[1];
+    gen_masks_copy(g->mask, saved);
     LLVMValueRef alive = LLVMBuildOr(
         g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[0]), g->t->i32, ""),
         LLVMBuildShl(g->b, LLVMBuildZExt(g->b, gen_bits_load(g, g->alive[1]), g->t->i32, ""),

@@ -5,6 +5,7 @@
 #include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- masks */
 
@@ -41,18 +42,39 @@ LLVMValueRef gen_mask_bits(struct gen *g, int h)
     return g->mask[h] ? gen_bits(g, g->mask[h]) : gen_full_bits(g);
 }
 
+void gen_masks_or_full(struct gen *g, LLVMValueRef out[GEN_HALVES])
+{
+    for (int h = 0; h < gen_halves(g); h++)
+        out[h] = gen_mask_or_full(g, h);
+}
+
+void gen_masks_copy(LLVMValueRef to[GEN_HALVES], LLVMValueRef const from[GEN_HALVES])
+{
+    memcpy(to, from, GEN_HALVES * sizeof(*to));
+}
+
 LLVMValueRef gen_mask_all(struct gen *g)
 {
-    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->all, "");
-    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_mask_bits(g, 1), g->t->all, "");
-    hi = LLVMBuildShl(g->b, hi, gen_ci(g->t->all, gen_half_lanes(g)), "");
-    return LLVMBuildOr(g->b, lo, hi, "");
+    LLVMValueRef all = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->all, "");
+    for (int h = 1; h < gen_halves(g); h++) {
+        LLVMValueRef bits = LLVMBuildZExt(g->b, gen_mask_bits(g, h), g->t->all, "");
+        bits = LLVMBuildShl(g->b, bits, gen_ci(g->t->all, (uint64_t)h * GEN_LANES), "");
+        all = LLVMBuildOr(g->b, all, bits, "");
+    }
+    return all;
+}
+
+LLVMValueRef gen_mask_of_warp(struct gen *g, int w)
+{
+    LLVMValueRef low = LLVMBuildZExt(g->b, gen_mask_bits(g, 2 * w), g->t->i32, "");
+    LLVMValueRef high = LLVMBuildZExt(g->b, gen_mask_bits(g, 2 * w + 1), g->t->i32, "");
+    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
 }
 
 LLVMValueRef gen_mask32(struct gen *g)
 {
-    LLVMValueRef all = gen_mask_all(g);
-    return gen_singly(g) ? LLVMBuildTrunc(g->b, all, g->t->i32, "") : all;
+    (void)gen_singly(g);
+    return gen_mask_of_warp(g, 0);
 }
 
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
@@ -60,22 +82,43 @@ LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
     return LLVMBuildLoad2(g->b, g->t->bits, slot, "");
 }
 
-LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi)
+LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef const bits[GEN_HALVES])
 {
-    assert(gen_is_bits(g, lo) && gen_is_bits(g, hi));
-    LLVMValueRef any = LLVMBuildOr(g->b, lo, hi, "");
+    LLVMValueRef any = bits[0];
+    for (int h = 1; h < gen_halves(g); h++) {
+        assert(gen_is_bits(g, bits[h]));
+        any = LLVMBuildOr(g->b, any, bits[h], "");
+    }
     return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), "");
+}
+
+LLVMValueRef gen_any_in(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
+{
+    LLVMValueRef bits[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++)
+        bits[h] = gen_bits(g, mask[h]);
+    return gen_any_bits(g, bits);
+}
+
+LLVMValueRef gen_any_stored(struct gen *g, LLVMValueRef const slot[GEN_HALVES])
+{
+    LLVMValueRef bits[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++)
+        bits[h] = gen_bits_load(g, slot[h]);
+    return gen_any_bits(g, bits);
 }
 
 LLVMValueRef gen_all_active(struct gen *g)
 {
-    LLVMValueRef both = LLVMBuildAnd(g->b, gen_mask_bits(g, 0), gen_mask_bits(g, 1), "");
-    return LLVMBuildICmp(g->b, LLVMIntEQ, both, gen_full_bits(g), "");
+    LLVMValueRef all = gen_mask_bits(g, 0);
+    for (int h = 1; h < gen_halves(g); h++)
+        all = LLVMBuildAnd(g->b, all, gen_mask_bits(g, h), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, all, gen_full_bits(g), "");
 }
 
 void gen_mask_set_alive(struct gen *g)
 {
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         g->mask[h] =
             g->alive_known_full ? NULL : gen_mask_from_bits(g, gen_bits_load(g, g->alive[h]));
 }
@@ -85,7 +128,7 @@ void gen_refresh_mask(struct gen *g)
     assert(g->alive_known_full || g->body.alive_in_memory); /* by a call, or in dispatch mode */
     if (g->alive_known_full)
         return;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef alive = gen_mask_from_bits(g, gen_bits_load(g, g->alive[h]));
         g->mask[h] = g->mask[h] ? LLVMBuildAnd(g->b, g->mask[h], alive, "") : alive;
     }
@@ -142,9 +185,9 @@ static void phi_sources_read(struct gen *g, uint32_t succ)
 static struct gen_val phi_source(struct gen *g, const struct ir_instr *phi, uint32_t pred)
 {
     const struct ir_value *v = phi->src[pred];
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     if (gen_tuple_scalars(g, phi, pred, x))
-        return gen_v(x[0], x[1]);
+        return gen_v(g, x);
     return g->nan_raw[phi->dst[0]->id] ? gen_get_raw(g, v) : gen_get(g, v);
 }
 
@@ -158,12 +201,12 @@ static bool is_twofold(const struct ir_block *from, const struct ir_block *to)
 
 /* A masked block writes the phis of all its edges; scalar ones are those of the edge with lanes. */
 static void keep_unless_taken(struct gen *g, const struct ir_value *phi, struct gen_val *val,
-                              LLVMValueRef const edge[2])
+                              LLVMValueRef const edge[GEN_HALVES])
 {
     if (gen_shape(g, phi)->kind == IR_SHAPE_VARYING || !edge[0])
         return;
-    LLVMValueRef taken = gen_any_bits(g, gen_bits(g, edge[0]), gen_bits(g, edge[1]));
-    for (unsigned i = 0; i < gen_components(gen_shape(g, phi)); i++) {
+    LLVMValueRef taken = gen_any_in(g, edge);
+    for (unsigned i = 0; i < gen_components(g, gen_shape(g, phi)); i++) {
         LLVMValueRef slot = g->slots[phi->id].ptr[i];
         LLVMValueRef old = LLVMBuildLoad2(g->b, gen_component_type(g, phi), slot, "");
         val->c[i] = LLVMBuildSelect(g->b, taken, val->c[i], old, "");
@@ -190,7 +233,7 @@ struct gen_val *gen_phi_room(struct gen *g, const struct ir_block *b, uint32_t *
 
 /* Writes the phis for the edge to successor `succ` of the current block: all are read before any is
  * written. */
-static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
+static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_HALVES])
 {
     const struct ir_block *from = g->nodes[g->cur].block, *to = from->succs[succ];
     uint32_t pred = gen_pred_of_edge(from, succ), nphis, n = 0;
@@ -218,20 +261,20 @@ static void edge_phis(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
     assert(!n); /* all that were read have been written */
 }
 
-void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
+void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[GEN_HALVES])
 {
     assert((node->divergent || node->region) && !node->exit_only && node->pend[0]);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef bits = edge[h] ? gen_bits(g, edge[h]) : gen_full_bits(g);
         LLVMValueRef old = gen_bits_load(g, node->pend[h]);
         LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), node->pend[h]);
     }
 }
 
-static void alive_remove(struct gen *g, LLVMValueRef const edge[2])
+static void alive_remove(struct gen *g, LLVMValueRef const edge[GEN_HALVES])
 {
     assert(!g->alive_known_full && g->alive[0]);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef bits = edge[h] ? gen_bits(g, edge[h]) : gen_full_bits(g);
         LLVMValueRef old = gen_bits_load(g, g->alive[h]);
         bits = LLVMBuildNot(g->b, bits, "");
@@ -256,10 +299,10 @@ bool gen_node_follows(struct gen *g, uint32_t n)
            loop_of[node->block->id] == loop_of[before->block->id];
 }
 
-static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2])
+static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[GEN_HALVES])
 {
     assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0] && edge[1]);
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         LLVMBuildStore(g->b, gen_bits(g, edge[h]), node->pend[h]);
 }
 
@@ -284,7 +327,7 @@ bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node)
 }
 
 /* An edge out of a divergent node. */
-static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[2])
+static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_HALVES])
 {
     assert(g->nodes[g->cur].divergent && edge[0] && edge[1]);
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
@@ -350,7 +393,8 @@ struct parting {
 };
 
 /* The lanes of `edge` take edge number `s` out of a convergent node. */
-static void part_edge(struct gen *g, struct parting *p, uint32_t s, LLVMValueRef const edge[2])
+static void part_edge(struct gen *g, struct parting *p, uint32_t s,
+                      LLVMValueRef const edge[GEN_HALVES])
 {
     const struct ir_block *to = g->nodes[g->cur].block->succs[s];
     if (is_exit(g, to)) {
@@ -387,13 +431,12 @@ static void part_finish(struct gen *g, const struct parting *p)
         LLVMBuildBr(g->b, target);
         return;
     }
-    LLVMValueRef some =
-        gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
+    LLVMValueRef some = gen_any_stored(g, g->alive);
     LLVMBuildCondBr(g->b, some, target, g->done);
 }
 
 /* Lanes of a convergent node go different ways; edge[s]: those that go to successor s. */
-static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[2])
+static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[GEN_HALVES])
 {
     assert(!g->nodes[g->cur].divergent);
     struct parting p = {.first = UINT32_MAX};
@@ -402,9 +445,10 @@ static void branch_diverges(struct gen *g, LLVMValueRef (*edge)[2])
     part_finish(g, &p);
 }
 
-static void edge_masks(struct gen *g, LLVMValueRef const p[2], LLVMValueRef edge[2][2])
+static void edge_masks(struct gen *g, LLVMValueRef const p[GEN_HALVES],
+                       LLVMValueRef edge[2][GEN_HALVES])
 {
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef not_p = LLVMBuildNot(g->b, p[h], "");
         edge[0][h] = g->mask[h] ? LLVMBuildAnd(g->b, g->mask[h], p[h], "") : p[h];
         edge[1][h] = g->mask[h] ? LLVMBuildAnd(g->b, g->mask[h], not_p, "") : not_p;
@@ -416,7 +460,8 @@ static void branch_together(struct gen *g, struct gen_node *node, const struct i
 {
     assert(node->divergent && node == &g->nodes[g->cur]);
     LLVMBasicBlockRef arm[2] = {gen_bb(g, "t"), gen_bb(g, "f")};
-    LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+    LLVMValueRef edge[GEN_HALVES];
+    gen_masks_or_full(g, edge);
     phi_sources_read(g, 0);
     phi_sources_read(g, 1);
     LLVMBuildCondBr(g->b, gen_scalar(g, in->src[0]), arm[0], arm[1]);
@@ -429,7 +474,7 @@ static void branch_together(struct gen *g, struct gen_node *node, const struct i
 
 static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
-    LLVMValueRef p[2], edge[2][2];
+    LLVMValueRef p[GEN_HALVES], edge[2][GEN_HALVES];
     if (!node->divergent && gen_shape(g, in->src[0])->kind == IR_SHAPE_UNIFORM) {
         LLVMBasicBlockRef t = gen_bb(g, "t"), f = gen_bb(g, "f");
         LLVMValueRef cond = gen_scalar(g, in->src[0]);
@@ -451,8 +496,7 @@ static void term_cbr(struct gen *g, struct gen_node *node, const struct ir_instr
     gen_vector(g, in->src[0], p);
     edge_masks(g, p, edge);
     if (node->bounds)
-        gen_bound_note(
-            g, gen_any_bits(g, gen_bits(g, edge[node->work][0]), gen_bits(g, edge[node->work][1])));
+        gen_bound_note(g, gen_any_in(g, edge[node->work]));
     /* A back edge overwrites phis that the other edge may still read. */
     phi_sources_read(g, 0);
     phi_sources_read(g, 1);
@@ -490,14 +534,16 @@ static void switch_convergent(struct gen *g, const struct ir_instr *in)
 }
 
 /* The lanes left over that have the first one's index: sets `group`, takes them from `left`. */
-static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[2],
-                               LLVMValueRef const left[2], LLVMValueRef const group[2])
+static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[GEN_HALVES],
+                               LLVMValueRef const left[GEN_HALVES],
+                               LLVMValueRef const group[GEN_HALVES])
 {
-    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]};
-    for (int h = 0; h < 2; h++)
+    LLVMValueRef saved[GEN_HALVES];
+    gen_masks_copy(saved, g->mask);
+    for (int h = 0; h < gen_halves(g); h++)
         g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, left[h]));
     LLVMValueRef one = gen_pick_active(g, index), same = gen_splat(g, one);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef hit = LLVMBuildICmp(g->b, LLVMIntEQ, index[h], same, "");
         hit = gen_bits(g, LLVMBuildAnd(g->b, hit, g->mask[h], ""));
         LLVMValueRef rest = LLVMBuildNot(g->b, hit, "");
@@ -516,12 +562,12 @@ static LLVMValueRef group_take(struct gen *g, LLVMValueRef const index[2],
 static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir_instr *in)
 {
     uint32_t n = in->block->nsuccs;
-    LLVMValueRef index[2], left[2], group[2];
+    LLVMValueRef index[GEN_HALVES], left[GEN_HALVES], group[GEN_HALVES];
     struct parting p = {.first = UINT32_MAX};
     gen_vector(g, in->src[0], index);
     for (uint32_t s = 0; s < n; s++)
         phi_sources_read(g, s); /* all of them before any phi is written */
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         left[h] = gen_alloca(g, g->t->bits, 0, "left");
         group[h] = gen_alloca(g, g->t->bits, 0, "group");
         LLVMBuildStore(g->b, gen_mask_bits(g, h), left[h]);
@@ -529,15 +575,15 @@ static void switch_grouped(struct gen *g, struct gen_node *node, const struct ir
     LLVMBasicBlockRef turn = gen_bb(g, "turn"), next = gen_bb(g, "next"), end = gen_bb(g, "end");
     LLVMBuildBr(g->b, next);
     LLVMPositionBuilderAtEnd(g->b, next);
-    LLVMValueRef more = gen_any_bits(g, gen_bits_load(g, left[0]), gen_bits_load(g, left[1]));
+    LLVMValueRef more = gen_any_stored(g, left);
     LLVMBuildCondBr(g->b, more, turn, end);
     LLVMPositionBuilderAtEnd(g->b, turn);
     LLVMValueRef one = group_take(g, index, left, group);
     LLVMValueRef sw = LLVMBuildSwitch(g->b, one, gen_bb(g, "case"), n - 1);
     for (uint32_t s = 0; s < n; s++) {
         switch_case(g, sw, one, s, n);
-        LLVMValueRef edge[2];
-        for (int h = 0; h < 2; h++)
+        LLVMValueRef edge[GEN_HALVES];
+        for (int h = 0; h < gen_halves(g); h++)
             edge[h] = gen_mask_from_bits(g, gen_bits_load(g, group[h]));
         if (node->divergent)
             edge_divergent(g, s, edge);
@@ -566,15 +612,16 @@ static void term_switch(struct gen *g, struct gen_node *node, const struct ir_in
         switch_grouped(g, node, in);
         return;
     }
-    LLVMValueRef index[2], left[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
-    LLVMValueRef(*edge)[2] = hd_arena_alloc(&g->arena, n * sizeof(*edge));
+    LLVMValueRef index[GEN_HALVES], left[GEN_HALVES];
+    LLVMValueRef(*edge)[GEN_HALVES] = hd_arena_alloc(&g->arena, n * sizeof(*edge));
     if (!edge)
         return;
+    gen_masks_or_full(g, left);
     gen_vector(g, in->src[0], index);
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(index[0]));
     for (uint32_t s = 0; s < n; s++) {
         phi_sources_read(g, s);
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             edge[s][h] = left[h];
             if (s + 1 == n)
                 continue;
@@ -604,7 +651,8 @@ static void term_ret(struct gen *g, struct gen_node *node, const struct ir_instr
         LLVMBuildBr(g->b, g->done);
         return;
     }
-    LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+    LLVMValueRef edge[GEN_HALVES];
+    gen_masks_or_full(g, edge);
     alive_remove(g, edge);
     LLVMBuildBr(g->b, node->tail);
 }
@@ -621,7 +669,8 @@ void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in)
     switch (in->op) {
     case IR_OP_BR:
         if (node->divergent) {
-            LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+            LLVMValueRef edge[GEN_HALVES];
+            gen_masks_or_full(g, edge);
             edge_divergent(g, 0, edge);
             LLVMBuildBr(g->b, node->tail);
         } else {

@@ -60,7 +60,7 @@ static unsigned embedded_mode(enum ir_rnd r)
 
 static LLVMValueRef append(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned n)
 {
-    LLVMValueRef join[GEN_LANES_MAX];
+    LLVMValueRef join[GEN_LANES];
     for (unsigned l = 0; l < 2 * n; l++)
         join[l] = gen_i32(g, l);
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(join, 2 * n), "");
@@ -83,11 +83,11 @@ static LLVMValueRef eight_pd(struct gen *g, const char *name, LLVMValueRef *x, u
 static LLVMValueRef by_eight_pd(struct gen *g, const char *name, LLVMValueRef *x, unsigned n,
                                 unsigned mode)
 {
-    LLVMValueRef part[GEN_LANES_MAX / 8];
-    for (unsigned p = 0; p < gen_half_lanes(g) / 8; p++)
+    LLVMValueRef part[GEN_LANES / 8];
+    for (unsigned p = 0; p < GEN_LANES / 8; p++)
         part[p] = eight_pd(g, name, x, n, mode, p * 8);
-    for (unsigned have = 8; have < gen_half_lanes(g); have *= 2) {
-        for (unsigned p = 0; p < gen_half_lanes(g) / have / 2; p++)
+    for (unsigned have = 8; have < GEN_LANES; have *= 2) {
+        for (unsigned p = 0; p < GEN_LANES / have / 2; p++)
             part[p] = append(g, part[2 * p], part[2 * p + 1], have);
     }
     return part[0];
@@ -129,7 +129,7 @@ static LLVMValueRef arith_directed(struct gen *g, const struct gen_emit *e, LLVM
         r = by_eight_pd(g, name, v, n, embedded_mode(e->in->rnd));
     } else {
         v[n] = gen_i32(g, embedded_mode(e->in->rnd));
-        r = gen_by_16(g, name, v, n + 1);
+        r = gen_intrinsic(g, name, NULL, 0, v, n + 1);
     }
     return e->vec ? r : LLVMBuildExtractElement(g->b, r, gen_i32(g, 0), "");
 }
@@ -466,7 +466,7 @@ static LLVMValueRef fix_up(const struct ap *p, LLVMValueRef y, LLVMValueRef x, u
                            gen_i32(p->g, 0),
                            gen_ci(p->g->t->i16, 0xffff),
                            gen_i32(p->g, 4)};
-    return gen_by_16(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", args, 6);
+    return gen_intrinsic(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
 }
 
 static LLVMValueRef kf(const struct ap *p, double v)
@@ -528,7 +528,7 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
         LLVMValueRef part = LLVMBuildFSub(b, x, whole, "");
         LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0),
                                gen_ci(p->g->t->i16, 0xffff), gen_i32(p->g, 4)};
-        return gen_by_16(p->g, "llvm.x86.avx512.mask.scalef.ps.512", args, 5);
+        return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
     }
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);
     LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");

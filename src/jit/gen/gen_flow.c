@@ -20,14 +20,17 @@
 #include "jit/gen/gen_tuples.h"
 
 #include <assert.h>
+#include <string.h>
 
 static void node_enter_divergent(struct gen *g, struct gen_node *node)
 {
     assert(node->divergent && !node->exit_only && !node->region && node->test);
     LLVMPositionBuilderAtEnd(g->b, node->test);
     g->epoch = g->epoch_next++;
-    LLVMValueRef pend[2] = {gen_bits_load(g, node->pend[0]), gen_bits_load(g, node->pend[1])};
-    LLVMValueRef go = gen_any_bits(g, pend[0], pend[1]);
+    LLVMValueRef pend[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++)
+        pend[h] = gen_bits_load(g, node->pend[h]);
+    LLVMValueRef go = gen_any_bits(g, pend);
     if (node->collective) {
         LLVMBasicBlockRef some = gen_bb(g, "members");
         LLVMBuildCondBr(g->b, go, some, node->tail);
@@ -40,7 +43,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
     LLVMBuildCondBr(g->b, go, node->body, g->nodes[skipped].tail);
     LLVMPositionBuilderAtEnd(g->b, node->body);
     g->epoch = g->epoch_next++;
-    for (int h = 0; h < 2; h++) { /* read again: a loop comes back here past the test */
+    for (int h = 0; h < gen_halves(g); h++) { /* read again: a loop comes back here past the test */
         g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, node->pend[h]));
         LLVMBuildStore(g->b, gen_no_bits(g), node->pend[h]);
     }
@@ -62,9 +65,7 @@ static void node_tail(struct gen *g, uint32_t n)
         if (l->last != node->block->id || !header->divergent)
             continue;
         LLVMBasicBlockRef on = gen_bb(g, "loop_done");
-        LLVMValueRef more =
-            gen_any_bits(g, gen_bits_load(g, header->pend[0]), gen_bits_load(g, header->pend[1]));
-        LLVMBuildCondBr(g->b, more, header->body, on);
+        LLVMBuildCondBr(g->b, gen_any_stored(g, header->pend), header->body, on);
         LLVMPositionBuilderAtEnd(g->b, on);
     }
     gen_node_leave(g, node, gen_sweep_target(g, n + 1, node->conv));
@@ -97,9 +98,7 @@ static void leave_when_over(struct gen *g, const struct gen_node *node)
     if (g->alive_known_full || !(node->may_be_over || heads_endless_loop(g, node->block)))
         return;
     LLVMBasicBlockRef on = gen_bb(g, "on");
-    LLVMValueRef some =
-        gen_any_bits(g, gen_bits_load(g, g->alive[0]), gen_bits_load(g, g->alive[1]));
-    LLVMBuildCondBr(g->b, some, on, g->done);
+    LLVMBuildCondBr(g->b, gen_any_stored(g, g->alive), on, g->done);
     LLVMPositionBuilderAtEnd(g->b, on);
 }
 
@@ -133,7 +132,8 @@ static void node_instrs(struct gen *g, struct gen_node *node)
             gen_instr(g, in);
     }
     if (in == node->end && node->end) { /* falls into the next node of the block */
-        LLVMValueRef edge[2] = {gen_mask_or_full(g, 0), gen_mask_or_full(g, 1)};
+        LLVMValueRef edge[GEN_HALVES];
+        gen_masks_or_full(g, edge);
         gen_pend_add(g, node + 1, edge);
         LLVMBuildBr(g->b, node->tail);
     }
@@ -191,17 +191,17 @@ static bool wants_full(struct gen *g, const struct gen_node *node)
 /* Leaves the builder where some lanes do not run. */
 static void node_full(struct gen *g, struct gen_node *node)
 {
-    assert(g->mask[0] && g->mask[1] && !node->end);
-    LLVMValueRef mask[2] = {g->mask[0], g->mask[1]};
+    assert(g->mask[0] && !node->end);
+    LLVMValueRef saved[GEN_HALVES];
+    gen_masks_copy(saved, g->mask);
     LLVMBasicBlockRef all = gen_bb(g, "all"), some = gen_bb(g, "some");
     LLVMBuildCondBr(g->b, gen_all_active(g), all, some);
     LLVMPositionBuilderAtEnd(g->b, all);
-    g->mask[0] = g->mask[1] = NULL;
+    memset(g->mask, 0, sizeof(g->mask));
     g->epoch = g->epoch_next++;
     node_instrs(g, node);
     LLVMPositionBuilderAtEnd(g->b, some);
-    g->mask[0] = mask[0];
-    g->mask[1] = mask[1];
+    gen_masks_copy(g->mask, saved);
     g->epoch = g->epoch_next++;
 }
 
@@ -250,16 +250,16 @@ static bool pending_in_memory(const struct gen *g)
     return n > PENDING_SSA_MAX;
 }
 
-static void mask_slots(struct gen *g, LLVMValueRef out[2])
+static void mask_slots(struct gen *g, LLVMValueRef out[GEN_HALVES])
 {
-    assert(!g->pending || g->npending < 2 * g->nnodes);
-    for (int h = 0; h < 2; h++) {
+    assert(!g->pending || g->npending < g->unit->halves * g->nnodes);
+    for (int h = 0; h < gen_halves(g); h++) {
         if (g->dispatch) {
-            out[h] = flag_slot(g, g->t->bits, gen_half_lanes(g) / 8);
+            out[h] = flag_slot(g, g->t->bits, GEN_LANES / 8);
             continue;
         }
         if (g->pending) {
-            out[h] = gen_gep(g, g->pending, gen_half_lanes(g) / 8 * g->npending++);
+            out[h] = gen_gep(g, g->pending, GEN_LANES / 8 * g->npending++);
             LLVMBuildStore(g->b, gen_no_bits(g), out[h]);
             continue;
         }
@@ -273,7 +273,7 @@ static void nodes_materialise(struct gen *g)
     find_ends(g);
     if (!g->dispatch && pending_in_memory(g)) {
         /* Not an alloca of this function's own, or SROA would take it apart again. */
-        LLVMTypeRef type = LLVMArrayType2(g->t->bits, 2ull * g->nnodes);
+        LLVMTypeRef type = LLVMArrayType2(g->t->bits, (uint64_t)g->unit->halves * g->nnodes);
         g->pending = gen_opaque(g, gen_alloca(g, type, 64, "pending"));
     }
     for (uint32_t n = 0; n < g->nnodes; n++) {
@@ -309,7 +309,7 @@ static void alive_slots(struct gen *g)
 {
     if (g->alive_known_full)
         return;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, alive) + 2u * (unsigned)h);
         if (g->body.alive_in_memory) {
             g->alive[h] = at;
@@ -317,8 +317,7 @@ static void alive_slots(struct gen *g)
         }
         g->alive[h] = gen_alloca(g, g->t->bits, 0, "alive");
         LLVMValueRef bits = g->alive_at_start;
-        if (h)
-            bits = LLVMBuildLShr(g->b, bits, gen_ci(g->t->all, gen_half_lanes(g)), "");
+        bits = LLVMBuildLShr(g->b, bits, gen_ci(g->t->all, (uint64_t)h * GEN_LANES), "");
         LLVMBuildStore(g->b, LLVMBuildTrunc(g->b, bits, g->t->bits, ""), g->alive[h]);
     }
 }
@@ -368,7 +367,7 @@ static LLVMValueRef any_on_the_side(struct gen *g)
     LLVMValueRef any = gen_no_bits(g);
     for (uint32_t n = 0; n < g->nnodes; n++) {
         struct gen_node *node = &g->nodes[n];
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             if (node->divergent && !node->exit_only && node->conv == IR_NO_BLOCK)
                 any = LLVMBuildOr(g->b, any, gen_bits_load(g, node->pend[h]), "");
         }
@@ -425,7 +424,7 @@ void gen_flow_run(struct gen *g)
     g->is_large = is_large(g->func);
     g->done = gen_bb(g, "done");
     if (g->body.leaves_early)
-        g->body.alive_at = gen_frame_alloc(g, 8, 8);
+        g->body.alive_at = gen_frame_alloc(g, 16, 16); /* g->t->all, at most */
     leaving_slot(g);
     gen_prologue(g);
     for (uint32_t n = 0; n < g->nnodes; n++)

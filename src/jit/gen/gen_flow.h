@@ -21,10 +21,10 @@ void gen_body_values(struct gen *g);
 void gen_run_warp(struct gen_unit *u);
 void gen_run_cta(struct gen_unit *u);
 
-/* ---- gen_pairs.c: code for pairs of warps */
-bool gen_pairs_fit(const struct gen_request *req); /* can there be such code at all? */
-bool gen_pairs_wanted(
-    struct gen *g); /* after gen_nodes_build(): is it possible, and worth while? */
+/* ---- gen_jam.c: code for several warps at once */
+bool gen_jam_fits(const struct gen_request *req); /* can there be such code at all? */
+/* After gen_nodes_build(): is it possible, and worth while, for as many as the unit has? */
+bool gen_jam_wanted(struct gen *g);
 
 /* ---- gen_bound.c: regions that only the first warps work in */
 void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes its own */
@@ -45,9 +45,12 @@ void gen_once_filled(struct gen *g, LLVMValueRef slot); /* after the last elemen
 /* ---- gen_edge.c: masks and terminators */
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits);
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot);
-LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef lo, LLVMValueRef hi); /* i1 */
+/* i1: any lane, of bits, of masks, of bits in slots. */
+LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef const bits[GEN_HALVES]);
+LLVMValueRef gen_any_in(struct gen *g, LLVMValueRef const mask[GEN_HALVES]);
+LLVMValueRef gen_any_stored(struct gen *g, LLVMValueRef const slot[GEN_HALVES]);
 void gen_mask_set_alive(struct gen *g); /* the current mask is: every living lane */
-void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[2]);
+void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[GEN_HALVES]);
 /* Node of the sweep that continues region `conv` at or after `from`; NULL = none. */
 struct gen_node *gen_sweep_next(struct gen *g, uint32_t from, uint32_t conv);
 LLVMBasicBlockRef gen_sweep_target(struct gen *g, uint32_t from, uint32_t conv);
@@ -83,11 +86,12 @@ void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
 void gen_park(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 void gen_note_poll(struct gen *g);
 /* Lanes (i16 of the halves) have waited to some end: others run before the warp goes on. */
-void gen_take_turns(struct gen *g, LLVMValueRef const passed[2]);
+void gen_take_turns(struct gen *g, LLVMValueRef const passed[GEN_HALVES]);
 /* The node is over: goes on at `next` in this sweep, or ends it for gen_take_turns(). */
 void gen_node_leave(struct gen *g, const struct gen_node *node, LLVMBasicBlockRef next);
 /* i1: the members of the node's warp operation that are alive have all come. */
-LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node, LLVMValueRef const pend[2]);
+LLVMValueRef gen_members_here(struct gen *g, struct gen_node *node,
+                              LLVMValueRef const pend[GEN_HALVES]);
 /* End of a sweep: go round again, stop, or end. */
 void gen_wrap(struct gen *g);
 

@@ -48,17 +48,17 @@ static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef firs
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits(g, bad), gen_no_bits(g), "");
 }
 
-LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[2], LLVMValueRef first[2],
-                             int64_t step, const bool *index_signed)
+LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[GEN_HALVES],
+                             LLVMValueRef first[GEN_HALVES], int64_t step, const bool *index_signed)
 {
     assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && step);
     LLVMValueRef any = NULL;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         first[h] = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
         LLVMValueRef bad = half_strays(g, x[h], first[h], step, h);
         if (index_signed) { /* 32-bit indices must not wrap inside the half */
-            LLVMValueRef end = LLVMBuildAdd(
-                g->b, first[h], gen_i32(g, (uint64_t)((gen_half_lanes(g) - 1) * step)), "");
+            LLVMValueRef end =
+                LLVMBuildAdd(g->b, first[h], gen_i32(g, (uint64_t)((GEN_LANES - 1) * step)), "");
             LLVMIntPredicate less = *index_signed ? LLVMIntSLT : LLVMIntULT;
             bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, less, end, first[h], ""), "");
         }

@@ -205,7 +205,7 @@ static LLVMValueRef fma_odd_avx512(const struct half *h, LLVMValueRef const x[3]
         args[i] = h->vec ? x[i] : gen_splat(h->g, x[i]);
     for (unsigned mode = 1; mode <= 3; mode++) {
         args[3] = gen_i32(h->g, 8 | mode);
-        r[mode] = gen_by_16(h->g, "llvm.x86.avx512.vfmadd.ps.512", args, 4);
+        r[mode] = gen_intrinsic(h->g, "llvm.x86.avx512.vfmadd.ps.512", NULL, 0, args, 4);
     }
     LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, r[1], r[2], "");
     LLVMValueRef bits = LLVMBuildBitCast(b, r[3], i32, "");

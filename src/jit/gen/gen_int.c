@@ -76,7 +76,7 @@ static LLVMValueRef lop3(struct gen *g, const struct gen_emit *e)
     LLVMValueRef r = k_like(g, e->src[0], 0), ones = k_like(g, e->src[0], ~0ull);
     if (g->unit->avx512 && e->vec) {
         LLVMValueRef args[] = {e->src[0], e->src[1], e->src[2], gen_i32(g, e->in->imm & 255)};
-        return gen_by_16(g, "llvm.x86.avx512.pternlog.d.512", args, 4);
+        return gen_intrinsic(g, "llvm.x86.avx512.pternlog.d.512", NULL, 0, args, 4);
     }
     for (unsigned row = 0; row < 8; row++) {
         if (!(e->in->imm >> row & 1))

@@ -60,7 +60,7 @@ static LLVMValueRef addresses(struct gen *g, LLVMValueRef ptrs, LLVMValueRef mas
     if (g->unit->path == JIT_GENERIC) {
         LLVMValueRef bits = gen_bits(g, mask), out = LLVMGetPoison(LLVMTypeOf(at));
         spare = LLVMBuildPtrToInt(g->b, spare, g->t->i64, "");
-        for (unsigned l = 0; l < gen_half_lanes(g); l++) {
+        for (unsigned l = 0; l < GEN_LANES; l++) {
             LLVMValueRef bit = LLVMBuildAnd(g->b, bits, gen_ci(g->t->bits, 1u << l), "");
             bit = LLVMBuildICmp(g->b, LLVMIntNE, bit, gen_no_bits(g), "");
             LLVMValueRef x = LLVMBuildExtractElement(g->b, at, gen_i32(g, l), "");
@@ -83,7 +83,7 @@ static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, 
                               bool strong)
 {
     LLVMValueRef out = LLVMGetPoison(gen_vec(g, elem));
-    for (unsigned l = 0; l < gen_half_lanes(g); l++) {
+    for (unsigned l = 0; l < GEN_LANES; l++) {
         LLVMValueRef x = LLVMBuildLoad2(g->b, elem, lane_ptr(g, at, l), "");
         LLVMSetAlignment(x, align);
         LLVMSetVolatile(x, strong);
@@ -94,7 +94,7 @@ static LLVMValueRef load_each(struct gen *g, LLVMTypeRef elem, LLVMValueRef at, 
 
 static void store_each(struct gen *g, LLVMValueRef x, LLVMValueRef at, unsigned align, bool strong)
 {
-    for (unsigned l = 0; l < gen_half_lanes(g); l++) {
+    for (unsigned l = 0; l < GEN_LANES; l++) {
         LLVMValueRef v = LLVMBuildExtractElement(g->b, x, gen_i32(g, l), "");
         LLVMValueRef st = LLVMBuildStore(g->b, v, lane_ptr(g, at, l));
         LLVMSetAlignment(st, align);

@@ -202,7 +202,7 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
     }
     HD_TRY(verify(u, out));
     bool quick = is_quick(u, &out->work);
-    if (quick && u->lanes > GEN_LANES) { /* pairs take LLVM twice as long */
+    if (quick && u->halves > 2) { /* more warps take LLVM longer */
         u->singly = true;
         return HD_JIT;
     }
@@ -251,12 +251,8 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     struct gen_unit unit = {.req = req,
                             .path = req->path,
                             .avx512 = req->path == JIT_AVX512,
-                            .cls = ir_launch_class_single(req->cls),
-                            .lanes = GEN_LANES};
-    if (unit.cls != req->cls && gen_pairs_fit(req)) {
-        unit.cls = req->cls;
-        unit.lanes = GEN_LANES_MAX;
-    }
+                            .cls = gen_jam_fits(req) ? req->cls : ir_launch_class_single(req->cls)};
+    unit.halves = 2 * ir_launch_class_warps(unit.cls);
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);
     LLVMSetTarget(unit.mod, "x86_64-unknown-linux-gnu");
@@ -273,9 +269,9 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     LLVMContextDispose(unit.ctx);
     LLVMDisposeTargetMachine(tm);
     if (unit.singly) {
-        struct gen_request single = *req;
-        single.cls = ir_launch_class_single(req->cls);
-        return heddle_codegen_compile(&single, out);
+        struct gen_request fewer = *req;
+        fewer.cls = ir_launch_class_fewer(unit.cls);
+        return heddle_codegen_compile(&fewer, out);
     }
     if (!unit.deep || !out->facts.quick || req->effort != GEN_SOON)
         return status;

@@ -30,6 +30,8 @@ void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
     gen_place_at(g, in);
+    if (g->unit->singly) /* it is made again, for fewer warps */
+        return;
     if (g->unit->facts.may_spin && ir_polls(in))
         gen_note_poll(g);
     switch (in->op) {
@@ -225,7 +227,7 @@ static void context_values(struct gen *g)
     }
     g->warp_index = gen_load_ctx(g, g->t->i32, g->warp, offsetof(struct jit_warp, index));
     g->frame = gen_load_ctx(g, g->t->ptr, g->warp, offsetof(struct jit_warp, frame));
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         g->entry_mask[h] = LLVMGetParam(g->fn, 2 + (unsigned)h);
     g->local_sp = LLVMGetParam(g->fn, 4);
     g->args = LLVMGetParam(g->fn, 5);
@@ -283,7 +285,7 @@ static enum hd_status function_generate(struct gen *g)
     if (!gen_place_init(g))
         return HD_NO_MEMORY;
     HD_TRY(function_analyse(g));
-    if (gen_pairs(g) && !gen_pairs_wanted(g)) {
+    if (gen_is_jam(g) && !gen_jam_wanted(g)) {
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
     }
@@ -338,9 +340,9 @@ static void unit_take_kernel(const struct gen *g)
     struct gen_unit *u = g->unit;
     assert(!g->body.by_region || (!g->dispatch && u->facts.simple_barriers));
     u->body = g->body;
-    u->facts.frame_B = hd_align_up(gen_pairs(g) ? g->frame_B / 2 : g->frame_B, 64);
+    u->facts.frame_B = hd_align_up(g->frame_B / (g->unit->halves / 2), 64);
     u->facts.cost_ops = cost_ops(g);
-    u->facts.pairs = gen_pairs(g);
+    u->facts.warps = g->unit->halves / 2;
 }
 
 enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVMValueRef fn,
@@ -377,9 +379,9 @@ void gen_types_init(struct gen_unit *u)
         .f32 = LLVMFloatTypeInContext(u->ctx),
         .f64 = LLVMDoubleTypeInContext(u->ctx),
         .ptr = LLVMPointerTypeInContext(u->ctx, 0),
-        .mask = LLVMVectorType(LLVMInt1TypeInContext(u->ctx), u->lanes),
-        .bits = LLVMIntTypeInContext(u->ctx, u->lanes),
-        .all = LLVMIntTypeInContext(u->ctx, 2 * u->lanes),
+        .mask = LLVMVectorType(LLVMInt1TypeInContext(u->ctx), GEN_LANES),
+        .bits = LLVMIntTypeInContext(u->ctx, GEN_LANES),
+        .all = LLVMIntTypeInContext(u->ctx, u->halves * GEN_LANES),
     };
     u->md_invariant = LLVMGetMDKindIDInContext(u->ctx, "invariant.load", 14);
 }

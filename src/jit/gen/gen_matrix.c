@@ -44,9 +44,9 @@ void gen_values_store(struct gen *g, struct ir_value *const *v, uint32_t n, enum
                       LLVMValueRef area)
 {
     for (uint32_t i = 0; i < n; i++) {
-        LLVMValueRef x[2];
+        LLVMValueRef x[GEN_HALVES];
         gen_vector(g, v[i], x);
-        for (uint32_t h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             LLVMBuildStore(g->b, x[h], gen_gep(g, area, (2ull * i + h) * half_B(type)));
     }
 }
@@ -137,19 +137,19 @@ static LLVMValueRef first_lanes(struct gen *g, uint32_t n, int h)
 static LLVMValueRef row_addresses(struct gen *g, const struct ir_instr *in, uint32_t nrows,
                                   LLVMValueRef *out_mask)
 {
-    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]}, x[2];
+    LLVMValueRef saved[GEN_HALVES], x[GEN_HALVES];
+    gen_masks_copy(saved, g->mask);
     LLVMValueRef array = gen_registers_room(g, GEN_OPERANDS, 1);
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);
-    for (int h = 0; h < 2 && nrows < LANES; h++)
+    for (int h = 0; h < gen_halves(g) && nrows < LANES; h++)
         g->mask[h] = LLVMBuildAnd(g->b, gen_mask_or_full(g, h), first_lanes(g, nrows, h), "");
     gen_access_check(g, in, &a, ROW_B);
     gen_access_addresses(g, &a, x);
     *out_mask = gen_mask32(g);
-    g->mask[0] = saved[0];
-    g->mask[1] = saved[1];
-    for (int h = 0; h < 2; h++)
+    gen_masks_copy(g->mask, saved);
+    for (int h = 0; h < gen_halves(g); h++)
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B(IR_B64)));
     return array;
 }

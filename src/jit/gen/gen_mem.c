@@ -20,7 +20,7 @@
 
 #include <assert.h>
 
-enum { WIDEST = 128 }; /* elements of a vector access */
+enum { WIDEST = 8 * GEN_LANES }; /* elements of a vector access */
 
 /* ---- loads */
 
@@ -43,15 +43,6 @@ static LLVMValueRef gather_any(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr
     return LLVMBuildTrunc(g->b, words, gen_vec(g, elem), "");
 }
 
-/* The half's own address, or the other half's when none of its lanes runs (its own may be
- * garbage). */
-static LLVMValueRef safe_half(struct gen *g, const struct gen_access *a, int h)
-{
-    if (!g->mask[h])
-        return a->base[h];
-    return LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], a->base[!h], "");
-}
-
 static bool is_contiguous(const struct gen_access *a, uint64_t bytes)
 {
     return a->kind == GEN_ACCESS_A && a->stride == (int64_t)bytes;
@@ -59,29 +50,29 @@ static bool is_contiguous(const struct gen_access *a, uint64_t bytes)
 
 /* ld.v2/.v4 of consecutive lanes: whole vectors, then take every n-th element. */
 static void load_interleaved(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
-                             unsigned n, LLVMValueRef out[][2], unsigned align)
+                             unsigned n, LLVMValueRef out[][GEN_HALVES], unsigned align)
 {
-    LLVMTypeRef wide = LLVMVectorType(elem, gen_half_lanes(g) * n);
-    for (int h = 0; h < 2; h++) {
+    LLVMTypeRef wide = LLVMVectorType(elem, GEN_LANES * n);
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = LLVMBuildLoad2(g->b, wide, gen_ptr_at(g, a->base[h], a->offset), "");
         LLVMSetAlignment(x, align);
         for (unsigned j = 0; j < n; j++) {
-            LLVMValueRef pick[GEN_LANES_MAX];
-            for (unsigned l = 0; l < gen_half_lanes(g); l++)
+            LLVMValueRef pick[GEN_LANES];
+            for (unsigned l = 0; l < GEN_LANES; l++)
                 pick[l] = gen_i32(g, l * n + j);
             out[j][h] = LLVMBuildShuffleVector(g->b, x, LLVMGetPoison(wide),
-                                               LLVMConstVector(pick, gen_half_lanes(g)), "");
+                                               LLVMConstVector(pick, GEN_LANES), "");
         }
     }
 }
 
 /* ld.v2/.v4 of consecutive lanes, as it lies in memory. */
 static void load_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                          LLVMTypeRef elem, uint64_t size_B, LLVMValueRef out[][2])
+                          LLVMTypeRef elem, uint64_t size_B, LLVMValueRef out[][GEN_HALVES])
 {
     for (uint32_t j = 0; j < in->ndst; j++) {
-        for (int h = 0; h < 2; h++) {
-            int64_t at = a->offset + (int64_t)(j * gen_half_lanes(g) * size_B);
+        for (int h = 0; h < gen_halves(g); h++) {
+            int64_t at = a->offset + (int64_t)(j * GEN_LANES * size_B);
             LLVMValueRef mask = gen_tuple_mask(g, in->dst[j], g->mask[h]);
             out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, a->base[h], at), mask, size_B);
         }
@@ -90,14 +81,14 @@ static void load_in_order(struct gen *g, const struct ir_instr *in, const struct
 
 /* Every lane is active and the lanes are a constant distance apart. */
 static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, uint64_t size_B,
-                      unsigned n, LLVMValueRef out[][2])
+                      unsigned n, LLVMValueRef out[][GEN_HALVES])
 {
     if (n > 1 && is_contiguous(a, size_B * n)) {
         load_interleaved(g, a, elem, n, out, (unsigned)size_B);
         return;
     }
     for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             LLVMValueRef ptr = gen_ptr_at(g, a->base[h], a->offset + (int64_t)(j * size_B));
             out[j][h] = gen_load_strided(g, elem, ptr, a->stride, size_B);
         }
@@ -105,10 +96,10 @@ static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef ele
 }
 
 static void load_masked(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
-                        uint64_t size_B, unsigned n, LLVMValueRef out[][2])
+                        uint64_t size_B, unsigned n, LLVMValueRef out[][GEN_HALVES])
 {
     for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B)) {
                 out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, a->base[h], a->offset + more),
@@ -121,12 +112,13 @@ static void load_masked(struct gen *g, const struct gen_access *a, LLVMTypeRef e
     }
 }
 
-static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicBlockRef a_end,
-                      LLVMValueRef b[][2], LLVMBasicBlockRef b_end, LLVMValueRef out[][2])
+static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][GEN_HALVES],
+                      LLVMBasicBlockRef a_end, LLVMValueRef b[][GEN_HALVES],
+                      LLVMBasicBlockRef b_end, LLVMValueRef out[][GEN_HALVES])
 {
     assert(LLVMGetBasicBlockTerminator(a_end) && LLVMGetBasicBlockTerminator(b_end));
     for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(a[j][h]), "");
             LLVMValueRef vals[] = {a[j][h], b[j][h]};
             LLVMBasicBlockRef from[] = {a_end, b_end};
@@ -137,7 +129,8 @@ static void load_join(struct gen *g, unsigned n, LLVMValueRef a[][2], LLVMBasicB
 }
 
 static void load_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                       LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
+                       LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                       LLVMValueRef out[][GEN_HALVES])
 {
     if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->dst[0])) {
         load_in_order(g, in, a, elem, size_B, out);
@@ -151,12 +144,12 @@ static void load_lanes(struct gen *g, const struct ir_instr *in, const struct ge
         load_masked(g, a, elem, size_B, n, out);
         return;
     }
-    if (!g->mask[0] && !g->mask[1]) {
+    if (!g->mask[0]) {
         load_full(g, a, elem, size_B, n, out);
         return;
     }
     LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
-    LLVMValueRef x[8][2], y[8][2];
+    LLVMValueRef x[8][GEN_HALVES], y[8][GEN_HALVES];
     LLVMBuildCondBr(g->b, gen_all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
     load_full(g, a, elem, size_B, n, x);
@@ -179,7 +172,8 @@ static bool are_shared_pieces(const struct gen *g, const struct ir_instr *in,
 
 /* Lanes whose addresses may be anything, or are neighbours. */
 static void load_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
+                        LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                        LLVMValueRef out[][GEN_HALVES])
 {
     if (gen_are_pieces(g, in, a))
         gen_pieces_load(g, a, elem, n, out);
@@ -189,11 +183,12 @@ static void load_unlike(struct gen *g, const struct ir_instr *in, const struct g
 
 /* Both forms of an access whose index might wrap, chosen at run time. */
 static void load_either(struct gen *g, const struct ir_instr *in, struct gen_access *a,
-                        LLVMTypeRef elem, uint64_t size_B, unsigned n, LLVMValueRef out[][2])
+                        LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                        LLVMValueRef out[][GEN_HALVES])
 {
     assert(a->wraps && gen_is_one(g, a->wraps));
     LLVMBasicBlockRef fast = gen_bb(g, "fast"), slow = gen_bb(g, "slow"), join = gen_bb(g, "join");
-    LLVMValueRef a_out[8][2], b_out[8][2];
+    LLVMValueRef a_out[8][GEN_HALVES], b_out[8][GEN_HALVES];
     struct gen_access idx = *a;
     gen_access_to_index(g, &idx, in); /* before the branch; LLVM sinks it into the cold side */
     gen_cond_br_cold(g, a->wraps, slow, fast);
@@ -250,6 +245,34 @@ static void load_uniform(struct gen *g, const struct ir_instr *in, const struct 
         gen_once_filled(g, slot);
 }
 
+/*
+ * The halves' own addresses, or that of one with lanes that run for those that have none: theirs
+ * may be garbage.
+ */
+static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
+{
+    LLVMValueRef some = a->base[0];
+    for (int h = 1; h < gen_halves(g); h++)
+        some = LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], some, "");
+    for (int h = 0; h < gen_halves(g); h++)
+        out[h] = LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], some, "");
+}
+
+/* The lanes of a half have one address. */
+static void load_by_half(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                         LLVMTypeRef elem, uint64_t size_B)
+{
+    LLVMValueRef base[GEN_HALVES], x[GEN_HALVES];
+    safe_halves(g, a, base);
+    for (uint32_t j = 0; j < in->ndst; j++) {
+        for (int h = 0; h < gen_halves(g); h++) {
+            LLVMValueRef ptr = gen_ptr_at(g, base[h], a->offset + (int64_t)(j * size_B));
+            x[h] = load_scalar(g, in, elem, ptr, size_B);
+        }
+        gen_set(g, in->dst[j], gen_a(g, x, 0));
+    }
+}
+
 static bool contiguous_matters(const struct gen_access *a, uint64_t size_B, unsigned n)
 {
     return is_contiguous(a, size_B) || (n > 1 && is_contiguous(a, size_B * n));
@@ -267,8 +290,6 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     if (!gen_tuple_of(g, in->dst[0]) && (gen_pattern_load(g, in) || gen_strong_load(g, in)))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
-    if (n * gen_half_lanes(g) > WIDEST && gen_singly(g))
-        n = 1; /* it is made again */
     assert(in->op == IR_OP_LD && in->ndst == n && n <= 8);
     LLVMTypeRef elem = gen_scalar_type(g, in->type);
     uint64_t size_B = ir_type_bits(in->type) / 8;
@@ -278,19 +299,13 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     gen_access_check(g, in, &a, size_B * n);
     if (!a.wraps && !are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
-    LLVMValueRef out[8][2];
+    LLVMValueRef out[8][GEN_HALVES];
     if (a.kind == GEN_ACCESS_U) {
         load_uniform(g, in, &a, elem, size_B, n);
         return;
     }
     if (a.kind == GEN_ACCESS_A && a.stride == 0 && !a.wraps) {
-        LLVMValueRef base[2] = {safe_half(g, &a, 0), safe_half(g, &a, 1)};
-        for (unsigned j = 0; j < n; j++) {
-            int64_t offset = a.offset + (int64_t)(j * size_B);
-            LLVMValueRef x0 = load_scalar(g, in, elem, gen_ptr_at(g, base[0], offset), size_B);
-            LLVMValueRef x1 = load_scalar(g, in, elem, gen_ptr_at(g, base[1], offset), size_B);
-            gen_set(g, in->dst[j], gen_a(x0, x1, 0));
-        }
+        load_by_half(g, in, &a, elem, size_B);
         return;
     }
     if (a.kind == GEN_ACCESS_A)
@@ -300,17 +315,17 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     else
         load_unlike(g, in, &a, elem, size_B, n, out);
     for (unsigned j = 0; j < n; j++)
-        gen_set(g, in->dst[j], gen_v(out[j][0], out[j][1]));
+        gen_set(g, in->dst[j], gen_v(g, out[j]));
 }
 
 /* ---- stores */
 
-static void store_interleaved(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
-                              unsigned n, unsigned align)
+static void store_interleaved(struct gen *g, const struct gen_access *a,
+                              LLVMValueRef x[][GEN_HALVES], unsigned n, unsigned align)
 {
-    unsigned lanes = gen_half_lanes(g);
+    unsigned lanes = GEN_LANES;
     assert(lanes * n <= WIDEST);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef all = x[0][h];
         for (unsigned j = 1, have = lanes; j < n; j++, have += lanes) {
             /* Widen the new piece to the length so far, then append. */
@@ -338,23 +353,23 @@ static void store_interleaved(struct gen *g, const struct gen_access *a, LLVMVal
 
 /* st.v2/.v4 of consecutive lanes whose elements are in the order of memory. */
 static void store_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                           LLVMValueRef x[][2], uint64_t size_B)
+                           LLVMValueRef x[][GEN_HALVES], uint64_t size_B)
 {
     for (uint32_t j = 0; j + 1 < in->nsrc; j++) {
-        for (int h = 0; h < 2; h++) {
-            int64_t at = a->offset + (int64_t)(j * gen_half_lanes(g) * size_B);
+        for (int h = 0; h < gen_halves(g); h++) {
+            int64_t at = a->offset + (int64_t)(j * GEN_LANES * size_B);
             LLVMValueRef mask = gen_tuple_mask(g, in->src[1 + j], g->mask[h]);
             gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], at), mask, size_B);
         }
     }
 }
 
-static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2],
+static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
                          uint64_t size_B, unsigned n)
 {
     bool strided = is_strided(g, a, size_B);
     for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B))
                 gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more),
@@ -370,7 +385,7 @@ static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef
 }
 
 static void store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                        LLVMValueRef x[][2], uint64_t size_B, unsigned n)
+                        LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->src[1])) {
         store_in_order(g, in, a, x, size_B);
@@ -380,7 +395,7 @@ static void store_lanes(struct gen *g, const struct ir_instr *in, const struct g
         store_masked(g, a, x, size_B, n);
         return;
     }
-    if (!g->mask[0] && !g->mask[1]) {
+    if (!g->mask[0]) {
         store_interleaved(g, a, x, n, (unsigned)size_B);
         return;
     }
@@ -396,7 +411,7 @@ static void store_lanes(struct gen *g, const struct ir_instr *in, const struct g
 }
 
 static void store_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMValueRef x[][2], uint64_t size_B, unsigned n)
+                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     if (gen_are_pieces(g, in, a))
         gen_pieces_store(g, a, x, n);
@@ -405,7 +420,7 @@ static void store_unlike(struct gen *g, const struct ir_instr *in, const struct 
 }
 
 static void store_either(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
-                         LLVMValueRef x[][2], uint64_t size_B, unsigned n)
+                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     assert(a->wraps && gen_is_one(g, a->wraps));
     LLVMBasicBlockRef fast = gen_bb(g, "fast"), slow = gen_bb(g, "slow"), join = gen_bb(g, "join");
@@ -431,7 +446,7 @@ static void store_uniform(struct gen *g, const struct ir_instr *in, const struct
     for (unsigned j = 0; j < n; j++) {
         int64_t more = (int64_t)(j * size_B);
         struct gen_val v = gen_get(g, in->src[1 + j]);
-        LLVMValueRef x[2] = {v.c[0], NULL};
+        LLVMValueRef x[GEN_HALVES] = {v.c[0], NULL};
         if (v.kind != IR_SHAPE_UNIFORM) {
             gen_vector_of(g, v, in->src[1 + j]->type, x);
             x[0] = gen_pick_last(g, x);
@@ -463,7 +478,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
         store_uniform(g, in, &a, size_B, n);
         return;
     }
-    LLVMValueRef x[8][2];
+    LLVMValueRef x[8][GEN_HALVES];
     for (unsigned j = 0; j < n; j++)
         gen_vector(g, in->src[1 + j], x[j]);
     if (a.kind == GEN_ACCESS_A)

@@ -157,7 +157,7 @@ bool gen_once_pure(struct gen *g, const struct ir_instr *in)
     LLVMBuildCondBr(g->b, filled, take, make);
     LLVMPositionBuilderAtEnd(g->b, make);
     gen_pure(g, in);
-    LLVMValueRef x[2] = {gen_get_raw(g, in->dst[0]).c[0]};
+    LLVMValueRef x[GEN_HALVES] = {gen_get_raw(g, in->dst[0]).c[0]};
     LLVMBuildStore(g->b, x[0], kept);
     gen_once_filled(g, slot);
     LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(g->b), take};

@@ -249,7 +249,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
 {
     const struct ir_shape *s = gen_shape(g, in->src[0]);
     bool strided = s->kind == IR_SHAPE_AFFINE && s->stride != 4 && s->stride != 0;
-    if (!gen_does(g, GEN_PASS_PATTERN) || gen_pairs(g) || in->mem.space != IR_SPACE_SHARED ||
+    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_jam(g) || in->mem.space != IR_SPACE_SHARED ||
         in->mem.vec > 1 || ir_type_bits(in->type) != 32 ||
         (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
         (s->kind != IR_SHAPE_VARYING && !strided))
@@ -329,10 +329,10 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
 {
     struct window w;
     const struct gen_pattern *p = pattern_for(g, in, &w);
-    LLVMValueRef out[2];
+    LLVMValueRef out[GEN_HALVES];
     if (!p)
         return false;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         if (is_dense(p)) {
             out[h] = load_at(g, address(g, in, h, in->mem.offset), 0);
             continue;
@@ -342,7 +342,7 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
         if (w.nvectors > 2)
             out[h] = load_pair(g, &w, at, 1, out[h]);
     }
-    gen_set(g, in->dst[0], gen_v(out[0], out[1]));
+    gen_set(g, in->dst[0], gen_v(g, out));
     return true;
 }
 
@@ -372,11 +372,11 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
 {
     struct window w;
     const struct gen_pattern *p = pattern_for(g, in, &w);
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     if (!p || !w.distinct)
         return false;
     gen_vector(g, in->src[1], x);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         if (is_dense(p))
             gen_masked_store(g, x[h], address(g, in, h, in->mem.offset), g->mask[h], 4);
         else

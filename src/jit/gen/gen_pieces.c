@@ -14,16 +14,16 @@ enum { PIECE_B = 16 };
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
 {
     const uint64_t size_B = ir_type_bits(in->type) / 8;
-    return gen_does(g, GEN_PASS_PIECES) && !gen_pairs(g) && in->mem.vec * size_B == PIECE_B &&
+    return gen_does(g, GEN_PASS_PIECES) && !gen_is_jam(g) && in->mem.vec * size_B == PIECE_B &&
            (size_B == 4 || size_B == 8) && !a->strong && !a->wraps &&
            (a->kind == GEN_ACCESS_V || a->kind == GEN_ACCESS_INDEX);
 }
 
 static LLVMValueRef addresses(struct gen *g, const struct gen_access *a)
 {
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_access_addresses(g, a, x);
-    return gen_array_of(g, gen_v(x[0], x[1]), IR_B64);
+    return gen_array_of(g, gen_v(g, x), IR_B64);
 }
 
 static LLVMValueRef half_at(struct gen *g, LLVMValueRef area, uint64_t size_B, unsigned j, int h)
@@ -32,24 +32,25 @@ static LLVMValueRef half_at(struct gen *g, LLVMValueRef area, uint64_t size_B, u
 }
 
 void gen_pieces_load(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, unsigned n,
-                     LLVMValueRef out[][2])
+                     LLVMValueRef out[][GEN_HALVES])
 {
     LLVMValueRef area = gen_registers_room(g, GEN_RESULTS, n);
     LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, n), gen_mask32(g), addresses(g, a),
                            area};
     gen_call_rt(g, "jit_rt_pieces_load", g->t->void_, args, HD_COUNT_OF(args));
     for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             out[j][h] =
                 LLVMBuildLoad2(g->b, gen_vec(g, elem), half_at(g, area, PIECE_B / n, j, h), "");
     }
 }
 
-void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][2], unsigned n)
+void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
+                      unsigned n)
 {
     LLVMValueRef area = gen_registers_room(g, GEN_RESULTS, n);
     for (unsigned j = 0; j < n; j++) {
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             LLVMBuildStore(g->b, x[j][h], half_at(g, area, PIECE_B / n, j, h));
     }
     LLVMValueRef args[] = {gen_i32(g, g->unit->path), gen_i32(g, n), gen_mask32(g), addresses(g, a),
@@ -97,7 +98,7 @@ bool gen_pieces(struct gen *g, const struct ir_instr *in)
         g->pieces_store = NULL;
         return true;
     }
-    if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || gen_pairs(g) ||
+    if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || gen_is_jam(g) ||
         !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
         return false;
     LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);

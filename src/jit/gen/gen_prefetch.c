@@ -65,14 +65,14 @@ static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
     return NULL;
 }
 
-void gen_prefetch_next(struct gen *g, const struct ir_instr *in, LLVMValueRef const base[2],
-                       int64_t offset)
+void gen_prefetch_next(struct gen *g, const struct ir_instr *in,
+                       LLVMValueRef const base[GEN_HALVES], int64_t offset)
 {
     LLVMValueRef far;
     if (!gen_does(g, GEN_PASS_PREFETCH) || in->mem.space != IR_SPACE_GLOBAL ||
         g->unit->path == JIT_GENERIC || !(far = distance(g, in)))
         return;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at = LLVMBuildAdd(g->b, base[h], far, "");
         at = LLVMBuildAdd(g->b, at, gen_i64(g, (uint64_t)offset), "");
         LLVMValueRef p = LLVMBuildIntToPtr(g->b, at, g->t->ptr, "");

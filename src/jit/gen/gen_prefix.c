@@ -39,8 +39,8 @@ static unsigned prefix_of(LLVMValueRef mask)
 static LLVMValueRef lanes_of(LLVMBuilderRef b, LLVMValueRef x, unsigned n, unsigned size)
 {
     LLVMTypeRef i32 = LLVMInt32TypeInContext(LLVMGetTypeContext(LLVMTypeOf(x)));
-    LLVMValueRef pick[GEN_LANES_MAX];
-    assert(size <= GEN_LANES_MAX);
+    LLVMValueRef pick[GEN_LANES];
+    assert(size <= GEN_LANES);
     for (unsigned i = 0; i < size; i++)
         pick[i] = i < n ? LLVMConstInt(i32, i, false) : LLVMGetPoison(i32);
     return LLVMBuildShuffleVector(b, x, LLVMGetPoison(LLVMTypeOf(x)), LLVMConstVector(pick, size),
@@ -86,7 +86,7 @@ static bool shorten_load(LLVMBuilderRef b, LLVMValueRef load)
 {
     LLVMTypeRef type = LLVMTypeOf(load);
     unsigned n = prefix_of(LLVMGetOperand(load, 2)), size = LLVMGetVectorSize(type);
-    if (!n || size > GEN_LANES_MAX || !is_int_vector(type) || !is_nothing(LLVMGetOperand(load, 3)))
+    if (!n || size > GEN_LANES || !is_int_vector(type) || !is_nothing(LLVMGetOperand(load, 3)))
         return false;
     LLVMPositionBuilderBefore(b, load);
     uint64_t align = LLVMConstIntGetZExtValue(LLVMGetOperand(load, 1));
@@ -100,7 +100,7 @@ static bool shorten_store(LLVMBuilderRef b, LLVMValueRef store)
 {
     LLVMValueRef x = LLVMGetOperand(store, 0);
     unsigned n = prefix_of(LLVMGetOperand(store, 3));
-    if (!n || LLVMGetVectorSize(LLVMTypeOf(x)) > GEN_LANES_MAX)
+    if (!n || LLVMGetVectorSize(LLVMTypeOf(x)) > GEN_LANES)
         return false;
     LLVMPositionBuilderBefore(b, store);
     x = lanes_of(b, x, n, n);

@@ -50,13 +50,13 @@ static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t
 
 static struct gen_val source_bits(struct gen *g, const struct ir_instr *in, uint32_t s)
 {
-    LLVMValueRef x[2];
-    return gen_tuple_scalars(g, in, s, x) ? gen_v(x[0], x[1]) : gen_get(g, in->src[s]);
+    LLVMValueRef x[GEN_HALVES];
+    return gen_tuple_scalars(g, in, s, x) ? gen_v(g, x) : gen_get(g, in->src[s]);
 }
 
 static struct gen_val source(struct gen *g, const struct ir_instr *in, uint32_t s)
 {
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     if (!reads_float(g, in, s) || gen_tuple_scalars(g, in, s, x))
         return source_bits(g, in, s);
     return gen_get_raw(g, in->src[s]);
@@ -104,11 +104,9 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, bool 
     args[2] = gen_i64(g, in->imm);
     args[4] = gen_i64(g, sizes);
     args[9] = out;
-    for (int w = 0; w < (gen_pairs(g) ? 2 : 1); w++) {
-        args[3] = !masked        ? gen_i32(g, UINT32_MAX)
-                  : gen_pairs(g) ? gen_mask_bits(g, w)
-                                 : gen_mask32(g);
-        for (uint32_t i = 0; w && i <= 4; i++) { /* on to the second warp's lanes */
+    for (int w = 0; w < gen_halves(g) / 2; w++) {
+        args[3] = masked ? gen_mask_of_warp(g, w) : gen_i32(g, UINT32_MAX);
+        for (uint32_t i = 0; w && i <= 4; i++) { /* on to the next warp's lanes */
             uint64_t size_B = sizes >> (i < 4 ? 8 * i : 32) & 255;
             if (i == 4 || i < in->nsrc)
                 args[5 + i] = gen_gep(g, args[5 + i], 32 * size_B);
@@ -189,8 +187,8 @@ static void eval_ambiguous(struct gen *g, const struct ir_instr *in, int halves,
     bool vec = LLVMGetTypeKind(LLVMTypeOf(out[0])) == LLVMVectorTypeKind;
     assert(in->type == IR_F32 && (vec || halves == 1 || LLVMTypeOf(out[1]) == g->t->i32));
     LLVMValueRef hit = is_smallest_normal(g, out[0]);
-    if (halves == 2)
-        hit = LLVMBuildOr(g->b, hit, is_smallest_normal(g, out[1]), "");
+    for (int h = 1; h < halves; h++)
+        hit = LLVMBuildOr(g->b, hit, is_smallest_normal(g, out[h]), "");
     if (vec) {
         hit = LLVMBuildBitCast(g->b, hit, g->t->bits, "");
         hit = LLVMBuildICmp(g->b, LLVMIntNE, hit, LLVMConstNull(g->t->bits), "");
@@ -200,7 +198,7 @@ static void eval_ambiguous(struct gen *g, const struct ir_instr *in, int halves,
     gen_cond_br_cold(g, hit, cold, join);
     LLVMPositionBuilderAtEnd(g->b, cold);
     struct gen_val exact = eval_lanes(g, in, false);
-    LLVMValueRef alt[2];
+    LLVMValueRef alt[GEN_HALVES];
     for (int h = 0; h < halves; h++)
         alt[h] = vec ? exact.c[h] : lane0(g, exact, h);
     LLVMBasicBlockRef cold_end = LLVMGetInsertBlock(g->b);
@@ -236,12 +234,16 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
     for (uint32_t s = 0; s < in->nsrc; s++)
         v[s] = source(g, in, s);
     struct gen_emit e = {.in = in, .vec = want->kind == IR_SHAPE_VARYING};
-    LLVMValueRef out[2] = {NULL, NULL};
-    LLVMValueRef x[4][2];
-    int halves = want->kind == IR_SHAPE_UNIFORM ? 1 : 2;
+    LLVMValueRef out[GEN_HALVES] = {NULL};
+    LLVMValueRef x[4][GEN_HALVES];
+    int halves = want->kind == IR_SHAPE_UNIFORM ? 1 : gen_halves(g);
     for (uint32_t s = 0; s < in->nsrc && e.vec; s++)
         gen_vector_of(g, v[s], in->src[s]->type, x[s]);
     for (int h = 0; h < halves; h++) {
+        if (h && want->whole) {
+            out[h] = gen_whole_half(g, out[0], want->stride, h);
+            continue;
+        }
         for (uint32_t s = 0; s < in->nsrc; s++)
             e.src[s] = e.vec ? x[s][h] : lane0(g, v[s], h);
         out[h] = emit(g, &e);
@@ -253,8 +255,8 @@ void gen_pure(struct gen *g, const struct ir_instr *in)
     if (flush_is_ambiguous(g, in))
         eval_ambiguous(g, in, halves, out);
     struct gen_val val = want->kind == IR_SHAPE_UNIFORM ? gen_u(out[0])
-                         : e.vec                        ? gen_v(out[0], out[1])
-                                                        : gen_a(out[0], out[1], want->stride);
+                         : e.vec                        ? gen_v(g, out)
+                                                        : gen_a(g, out, want->stride);
     gen_set(g, in->dst[0], val);
 }
 

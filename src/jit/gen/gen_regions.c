@@ -35,8 +35,8 @@ static bool sreg_is_same(struct gen *g, enum ir_sreg r)
 {
     enum ir_sreg_scope scope = ir_sreg_scope(r);
     if (r == IR_SREG_TID_Y || r == IR_SREG_TID_Z)
-        return g->unit->cls == IR_CLASS_1D || g->unit->cls == IR_CLASS_1D_FULL ||
-               g->unit->cls == IR_CLASS_1D_PAIRS;
+        return g->unit->cls == IR_CLASS_1D ||
+               ir_launch_class_single(g->unit->cls) == IR_CLASS_1D_FULL;
     return scope == IR_SREG_CTA || scope == IR_SREG_CLUSTER || scope == IR_SREG_GRID;
 }
 

@@ -285,7 +285,7 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || gen_pairs(g) ||
+    if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || gen_is_jam(g) ||
         g->unit->req->strict) /* errors name their lanes */
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
@@ -384,7 +384,7 @@ static struct gen_val outside_value(struct gen *g, const struct ir_value *v)
     if (gen_value_available(g, v))
         return gen_get(g, v);
     struct gen_val val = gen_slot_peek(g, v);
-    for (unsigned i = 0; g->nan_raw[v->id] && i < gen_components(gen_shape(g, v)); i++)
+    for (unsigned i = 0; g->nan_raw[v->id] && i < gen_components(g, gen_shape(g, v)); i++)
         val.c[i] = gen_canonical(g, val.c[i]);
     return val;
 }
@@ -539,8 +539,8 @@ static bool is_entry(struct gen *g, const struct region *r, uint32_t n)
 static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
 {
     assert(node->region && node->pend[0]);
-    LLVMValueRef bits[2];
-    for (int h = 0; h < 2; h++) {
+    LLVMValueRef bits[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
         bits[h] = LLVMBuildZExt(g->b, gen_bits_load(g, node->pend[h]), g->t->i32, "");
         LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), node->pend[h]);
     }
@@ -575,7 +575,7 @@ static void outs_collect(struct gen *g, struct region *r)
     for (uint32_t i = 0; i < r->nout; i++) {
         const struct ir_value *v = r->out[i].v;
         struct gen_val val = gen_from_array(g, r->out[i].array, v->type);
-        LLVMValueRef none[2] = {NULL, NULL};
+        LLVMValueRef none[GEN_HALVES] = {NULL, NULL};
         gen_store_phi(g, v, val, none, false);
     }
 }

@@ -23,7 +23,7 @@ static uint64_t component_size(struct gen *g, const struct ir_value *v)
     uint64_t bits = ir_type_bits(v->type);
     if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
         return bits < 8 ? 1 : bits / 8;
-    return (v->type == IR_PRED ? 1 : bits) * gen_half_lanes(g) / 8;
+    return (v->type == IR_PRED ? 1 : bits) * GEN_LANES / 8;
 }
 
 /*
@@ -90,7 +90,6 @@ static bool is_long_lived(const struct gen *g, const uint32_t *spans, const stru
 
 static LLVMValueRef slot_place(struct gen *g, const struct ir_value *v, bool in_memory)
 {
-    assert(!g->slots[v->id].ptr[1]); /* a component has one place */
     uint64_t size = component_size(g, v);
     if (g->dispatch && g->is_kernel && g->cross[v->id])
         return gen_gep(g, g->frame, gen_frame_alloc(g, size, size > 64 ? 64 : size));
@@ -112,8 +111,10 @@ static void slot_create(struct gen *g, const uint32_t *spans, const struct ir_va
     bool in_memory = spans && is_long_lived(g, spans, v);
     if (gen_has_place(g, v))
         return;
-    for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++)
+    for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++) {
+        assert(!g->slots[v->id].ptr[i]); /* a component has one place */
         g->slots[v->id].ptr[i] = slot_place(g, v, in_memory);
+    }
 }
 
 void gen_slots_create(struct gen *g)

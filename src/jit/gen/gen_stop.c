@@ -19,15 +19,14 @@ LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_st
 static void alive_publish(struct gen *g)
 {
     if (g->body.leaves_early) {
-        for (int h = 0; h < 2; h++)
-            LLVMBuildStore(
-                g->b, gen_bits_load(g, g->alive[h]),
-                gen_gep(g, g->frame, g->body.alive_at + gen_half_lanes(g) / 8 * (unsigned)h));
+        for (int h = 0; h < gen_halves(g); h++)
+            LLVMBuildStore(g->b, gen_bits_load(g, g->alive[h]),
+                           gen_gep(g, g->frame, g->body.alive_at + GEN_LANES / 8 * (unsigned)h));
         return;
     }
     if (g->alive_known_full || g->body.alive_in_memory || g->body.by_region)
         return;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at = gen_gep(g, g->warp, offsetof(struct jit_warp, alive) + 2u * (unsigned)h);
         LLVMBuildStore(g->b, gen_bits_load(g, g->alive[h]), at);
     }
@@ -101,14 +100,14 @@ static LLVMValueRef bar_votes(struct gen *g, const struct ir_instr *in)
 {
     if (!bar_is_red(in))
         return gen_i32(g, 0);
-    LLVMValueRef p[2];
+    LLVMValueRef p[GEN_HALVES];
     gen_vector(g, in->src[in->nsrc - 1], p);
-    LLVMValueRef saved[2] = {g->mask[0], g->mask[1]};
-    for (int h = 0; h < 2; h++)
+    LLVMValueRef saved[GEN_HALVES];
+    gen_masks_copy(saved, g->mask);
+    for (int h = 0; h < gen_halves(g); h++)
         g->mask[h] = LLVMBuildAnd(g->b, p[h], gen_mask_or_full(g, h), "");
     LLVMValueRef votes = popcount32(g, gen_mask32(g));
-    g->mask[0] = saved[0];
-    g->mask[1] = saved[1];
+    gen_masks_copy(g->mask, saved);
     return votes;
 }
 

@@ -34,7 +34,7 @@ static LLVMValueRef lanes_outside(struct gen *g, LLVMValueRef x, int h, LLVMValu
     return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
 }
 
-static LLVMValueRef both_halves(struct gen *g, LLVMValueRef const bits[2])
+static LLVMValueRef both_halves(struct gen *g, LLVMValueRef const bits[GEN_HALVES])
 {
     LLVMValueRef low = LLVMBuildZExt(g->b, bits[0], g->t->i32, "");
     LLVMValueRef high = LLVMBuildZExt(g->b, bits[1], g->t->i32, "");
@@ -45,7 +45,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
                       uint64_t size_B)
 {
     struct gen_access a = *access;
-    LLVMValueRef x[2], bits[2];
+    LLVMValueRef x[GEN_HALVES], bits[GEN_HALVES];
     if (has_own_window(in->mem.space))
         return;
     if (a.wraps)
@@ -54,7 +54,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
     LLVMValueRef va = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, space_va));
     LLVMValueRef room = gen_load_ctx(g, g->t->i64, g->launch, offsetof(struct jit_launch, space_B));
     room = LLVMBuildSub(g->b, room, gen_i64(g, size_B), "");
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         bits[h] = lanes_outside(g, x[h], h, va, room);
     LLVMValueRef lanes = both_halves(g, bits);
     LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, lanes, gen_i32(g, 0), "");
@@ -62,7 +62,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
     gen_cond_br_cold(g, some, ask, on);
     LLVMPositionBuilderAtEnd(g->b, ask);
     LLVMValueRef array = lanes_array(g);
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < gen_halves(g); h++)
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * 8 * GEN_LANES));
     LLVMValueRef args[] = {lanes, gen_i32(g, gen_place(g)), array, gen_i32(g, size_B)};
     gen_service(g, offsetof(struct jit_services, check), g->t->void_, args, 4);

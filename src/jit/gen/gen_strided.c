@@ -22,9 +22,9 @@ static LLVMValueRef load_at(struct gen *g, LLVMTypeRef type, LLVMValueRef ptr, i
 static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, uint64_t size_B)
 {
     LLVMTypeRef vt = gen_vec(g, elem);
-    unsigned lanes = gen_half_lanes(g);
+    unsigned lanes = GEN_LANES;
     unsigned align = (unsigned)size_B;
-    LLVMValueRef low = load_at(g, vt, ptr, 0, align), pick[GEN_LANES_MAX];
+    LLVMValueRef low = load_at(g, vt, ptr, 0, align), pick[GEN_LANES];
     LLVMValueRef high = load_at(g, vt, ptr, (int64_t)((lanes - 1) * size_B), align);
     for (unsigned l = 0; l < lanes / 2; l++) {
         pick[l] = gen_i32(g, 2 * l);
@@ -33,7 +33,7 @@ static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
     return LLVMBuildShuffleVector(g->b, low, high, LLVMConstVector(pick, lanes), "");
 }
 
-enum { SPREAD_MAX = 4, SPREAD_LANES_MAX = SPREAD_MAX * GEN_LANES_MAX };
+enum { SPREAD_MAX = 4, SPREAD_LANES_MAX = SPREAD_MAX * GEN_LANES };
 
 /*
  * Are elements so close that vectors which skip what is between them cost less than a scatter?
@@ -54,8 +54,8 @@ static LLVMValueRef every_few(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr,
                               uint64_t size_B)
 {
     LLVMTypeRef vt = gen_vec(g, elem);
-    unsigned lanes = gen_half_lanes(g), last = (lanes - 1) * k + 1 - lanes;
-    LLVMValueRef v[SPREAD_MAX], all[2 * GEN_LANES_MAX], pick[GEN_LANES_MAX];
+    unsigned lanes = GEN_LANES, last = (lanes - 1) * k + 1 - lanes;
+    LLVMValueRef v[SPREAD_MAX], all[2 * GEN_LANES], pick[GEN_LANES];
     for (unsigned i = 0; i < SPREAD_MAX; i++) {
         unsigned first = i + 1 < k ? i * lanes : last;
         v[i] = load_at(g, vt, ptr, (int64_t)(first * size_B), (unsigned)size_B);
@@ -81,7 +81,7 @@ LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr,
     if (gen_is_spread(g, stride, size_B))
         return every_few(g, elem, ptr, (unsigned)(stride / (int64_t)size_B), size_B);
     LLVMValueRef v = LLVMGetPoison(gen_vec(g, elem));
-    for (unsigned l = 0; l < gen_half_lanes(g); l++) {
+    for (unsigned l = 0; l < GEN_LANES; l++) {
         LLVMValueRef x = load_at(g, elem, ptr, stride * (int64_t)l, (unsigned)size_B);
         v = LLVMBuildInsertElement(g->b, v, x, gen_i32(g, l), "");
     }
@@ -96,8 +96,8 @@ static LLVMValueRef spread(struct gen *g, LLVMValueRef x, LLVMValueRef others, u
 {
     LLVMValueRef pick[SPREAD_LANES_MAX];
     for (unsigned i = 0; i < n; i++) {
-        bool lane = i % k == 0 && i / k < gen_half_lanes(g);
-        pick[i] = gen_i32(g, lane ? i / k : gen_half_lanes(g));
+        bool lane = i % k == 0 && i / k < GEN_LANES;
+        pick[i] = gen_i32(g, lane ? i / k : GEN_LANES);
     }
     return LLVMBuildShuffleVector(g->b, x, others, LLVMConstVector(pick, n), "");
 }
@@ -106,7 +106,7 @@ void gen_store_strided(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValu
                        int64_t stride, uint64_t size_B)
 {
     unsigned k = (unsigned)(stride / (int64_t)size_B);
-    unsigned n = (k > 2 ? SPREAD_MAX : 2) * gen_half_lanes(g); /* whole registers */
+    unsigned n = (k > 2 ? SPREAD_MAX : 2) * GEN_LANES; /* whole registers */
     assert(gen_is_spread(g, stride, size_B) && n <= SPREAD_LANES_MAX);
     if (!mask)
         mask = gen_splat_const(g, g->t->i1, 1);

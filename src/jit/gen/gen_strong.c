@@ -80,7 +80,7 @@ static void share(struct gen *g, LLVMValueRef words[2][2], unsigned n)
 bool gen_strong_load(struct gen *g, const struct ir_instr *in)
 {
     unsigned n = words_of(in);
-    LLVMValueRef address[2], words[2][2];
+    LLVMValueRef address[GEN_HALVES], words[2][2];
     enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
     if (!n)
         return false;
@@ -89,11 +89,11 @@ bool gen_strong_load(struct gen *g, const struct ir_instr *in)
     if (kind != IR_SHAPE_VARYING)
         share(g, words, n);
     for (unsigned j = 0; j < in->mem.vec; j++) {
-        LLVMValueRef x[2] = {element(g, in, words[0], j), element(g, in, words[1], j)};
+        LLVMValueRef x[GEN_HALVES] = {element(g, in, words[0], j), element(g, in, words[1], j)};
         gen_set(g, in->dst[j],
                 kind == IR_SHAPE_UNIFORM   ? gen_u(x[0])
-                : kind == IR_SHAPE_VARYING ? gen_v(x[0], x[1])
-                                           : gen_a(x[0], x[1], 0));
+                : kind == IR_SHAPE_VARYING ? gen_v(g, x)
+                                           : gen_a(g, x, 0));
     }
     return true;
 }
@@ -103,7 +103,7 @@ static void collect(struct gen *g, const struct ir_instr *in, LLVMValueRef words
     unsigned bits = ir_type_bits(in->type);
     LLVMTypeRef vt = gen_vec(g, g->t->i64);
     for (unsigned j = 0; j < in->mem.vec; j++) {
-        LLVMValueRef x[2];
+        LLVMValueRef x[GEN_HALVES];
         gen_vector(g, in->src[1 + j], x);
         for (int h = 0; h < 2; h++) {
             LLVMValueRef *word = &words[j * bits / 64][h];
@@ -121,7 +121,7 @@ static void collect(struct gen *g, const struct ir_instr *in, LLVMValueRef words
 bool gen_strong_store(struct gen *g, const struct ir_instr *in)
 {
     unsigned n = words_of(in);
-    LLVMValueRef address[2], words[2][2];
+    LLVMValueRef address[GEN_HALVES], words[2][2];
     if (!n)
         return false;
     gen_lane_addresses(g, in, address);

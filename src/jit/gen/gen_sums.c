@@ -203,7 +203,7 @@ static void web_place(struct gen *g, const struct web *w)
 {
     LLVMValueRef place = new_place(g, w->n);
     for (unsigned i = 0; i < w->n; i++) {
-        for (unsigned h = 0; h < 2; h++) {
+        for (int h = 0; h < gen_halves(g); h++) {
             uint64_t at_B = i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2;
             LLVMValueRef at = at_B ? gen_gep(g, place, at_B) : place;
             for (unsigned t = 0; t < w->ntiles; t++)
@@ -271,7 +271,7 @@ static void loaded_find(struct gen *g, const struct ir_instr *in)
     LLVMTypeRef type = LLVMArrayType2(g->t->i8, (uint64_t)in->ndst * GEN_REGISTER_B);
     LLVMValueRef place = gen_alloca(g, type, 64, "");
     for (unsigned i = 0; i < in->ndst; i++) {
-        for (unsigned h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             g->slots[in->dst[i]->id].ptr[h] =
                 gen_gep(g, place, i * GEN_REGISTER_B + h * GEN_REGISTER_B / 2);
         g->place_of[in->dst[i]->id] = GEN_LOADED;
@@ -300,7 +300,7 @@ LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsi
 
 void gen_places_find(struct gen *g)
 {
-    if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || gen_pairs(g) || !gen_uses_find(g))
+    if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || gen_is_jam(g) || !gen_uses_find(g))
         return;
     g->place_of = hd_arena_array(&g->arena, enum gen_place_of, g->func->nvalues + 1);
     for (uint32_t b = 0; g->place_of && b < g->func->nblocks; b++) {

@@ -296,8 +296,8 @@ static unsigned number_in(const struct gen_tuple *t, const struct ir_value *v)
 LLVMValueRef gen_tuple_mask(struct gen *g, const struct ir_value *v, LLVMValueRef mask)
 {
     const struct gen_tuple *t = gen_tuple_of(g, v);
-    unsigned lanes = gen_half_lanes(g);
-    LLVMValueRef pick[GEN_LANES_MAX];
+    unsigned lanes = GEN_LANES;
+    LLVMValueRef pick[GEN_LANES];
     if (!t || !mask)
         return mask;
     for (unsigned l = 0; l < lanes; l++)
@@ -309,16 +309,17 @@ LLVMValueRef gen_tuple_mask(struct gen *g, const struct ir_value *v, LLVMValueRe
 static LLVMValueRef repeat(struct gen *g, LLVMValueRef const *scalar, unsigned n)
 {
     LLVMTypeRef few = LLVMVectorType(LLVMTypeOf(scalar[0]), n);
-    LLVMValueRef x = LLVMGetPoison(few), pick[GEN_LANES_MAX];
+    LLVMValueRef x = LLVMGetPoison(few), pick[GEN_LANES];
     for (unsigned i = 0; i < n; i++)
         x = LLVMBuildInsertElement(g->b, x, scalar[i], gen_i32(g, i), "");
-    for (unsigned l = 0; l < gen_half_lanes(g); l++)
+    for (unsigned l = 0; l < GEN_LANES; l++)
         pick[l] = gen_i32(g, l % n);
-    return LLVMBuildShuffleVector(g->b, x, LLVMGetPoison(few),
-                                  LLVMConstVector(pick, gen_half_lanes(g)), "");
+    return LLVMBuildShuffleVector(g->b, x, LLVMGetPoison(few), LLVMConstVector(pick, GEN_LANES),
+                                  "");
 }
 
-bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s, LLVMValueRef out[2])
+bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s,
+                       LLVMValueRef out[GEN_HALVES])
 {
     const struct gen_tuple *t = gen_tuple_of(g, in->dst[0]);
     struct ir_value *column[TUPLE_MAX];
@@ -327,7 +328,7 @@ bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s, LLV
     column_of(t, s, column);
     if (are_same(column, t->n) || !is_scalar(g, column[0]))
         return false;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef scalar[TUPLE_MAX] = {NULL};
         for (unsigned i = 0; i < t->n; i++)
             scalar[i] = gen_half(g, column[i], h);
@@ -337,10 +338,10 @@ bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s, LLV
 }
 
 /* Vectors one behind the other. */
-static LLVMValueRef joined(struct gen *g, LLVMValueRef x[][2], unsigned n, int h)
+static LLVMValueRef joined(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, int h)
 {
-    LLVMValueRef half[2], pick[TUPLE_MAX * GEN_LANES_MAX];
-    unsigned lanes = gen_half_lanes(g) * n;
+    LLVMValueRef half[2], pick[TUPLE_MAX * GEN_LANES];
+    unsigned lanes = GEN_LANES * n;
     if (n == 1)
         return x[0][h];
     half[0] = joined(g, x, n / 2, h);
@@ -352,13 +353,14 @@ static LLVMValueRef joined(struct gen *g, LLVMValueRef x[][2], unsigned n, int h
 
 /* Vector number i becomes elements first * i + l * step (l = 0, 1, ..) of all of them in a row,
  * around the end. */
-static void reorder(struct gen *g, LLVMValueRef x[][2], unsigned n, unsigned first, unsigned step)
+static void reorder(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n, unsigned first,
+                    unsigned step)
 {
-    unsigned lanes = gen_half_lanes(g);
-    for (int h = 0; h < 2; h++) {
+    unsigned lanes = GEN_LANES;
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef all = joined(g, x, n, h);
         for (unsigned i = 0; i < n; i++) {
-            LLVMValueRef pick[GEN_LANES_MAX];
+            LLVMValueRef pick[GEN_LANES];
             for (unsigned l = 0; l < lanes; l++) {
                 unsigned at = first * i + l * step;
                 pick[l] = gen_i32(g, at % (n * lanes) + at / (n * lanes));
@@ -369,12 +371,12 @@ static void reorder(struct gen *g, LLVMValueRef x[][2], unsigned n, unsigned fir
     }
 }
 
-void gen_tuple_from_lanes(struct gen *g, LLVMValueRef x[][2], unsigned n)
+void gen_tuple_from_lanes(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n)
 {
-    reorder(g, x, n, gen_half_lanes(g) / n, gen_half_lanes(g));
+    reorder(g, x, n, GEN_LANES / n, GEN_LANES);
 }
 
-void gen_tuple_to_lanes(struct gen *g, LLVMValueRef x[][2], unsigned n)
+void gen_tuple_to_lanes(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n)
 {
     reorder(g, x, n, 1, n);
 }

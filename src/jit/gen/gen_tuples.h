@@ -27,10 +27,11 @@ LLVMValueRef gen_tuple_mask(struct gen *g, const struct ir_value *v, LLVMValueRe
  * Operand `s` of an operation that makes an element of a tuple, where the operations for the
  * elements have different scalars there: the vectors, alike for all of them; false: they have not.
  */
-bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s, LLVMValueRef out[2]);
+bool gen_tuple_scalars(struct gen *g, const struct ir_instr *in, uint32_t s,
+                       LLVMValueRef out[GEN_HALVES]);
 
 /* n vectors of lanes become n vectors in the order of memory, and back. */
-void gen_tuple_from_lanes(struct gen *g, LLVMValueRef x[][2], unsigned n);
-void gen_tuple_to_lanes(struct gen *g, LLVMValueRef x[][2], unsigned n);
+void gen_tuple_from_lanes(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n);
+void gen_tuple_to_lanes(struct gen *g, LLVMValueRef x[][GEN_HALVES], unsigned n);
 
 #endif

@@ -26,7 +26,7 @@ LLVMTypeRef gen_scalar_type(struct gen *g, enum ir_type type)
 
 LLVMTypeRef gen_vec(struct gen *g, LLVMTypeRef elem)
 {
-    return LLVMVectorType(elem, gen_half_lanes(g));
+    return LLVMVectorType(elem, GEN_LANES);
 }
 
 LLVMTypeRef gen_float_type(struct gen *g, enum ir_type type)
@@ -51,20 +51,20 @@ LLVMValueRef gen_i64(struct gen *g, uint64_t v)
 
 LLVMValueRef gen_splat_const(struct gen *g, LLVMTypeRef elem, uint64_t v)
 {
-    LLVMValueRef lanes[GEN_LANES_MAX];
-    for (unsigned i = 0; i < gen_half_lanes(g); i++)
+    LLVMValueRef lanes[GEN_LANES];
+    for (unsigned i = 0; i < GEN_LANES; i++)
         lanes[i] = LLVMConstInt(elem, v, false);
-    return LLVMConstVector(lanes, gen_half_lanes(g));
+    return LLVMConstVector(lanes, GEN_LANES);
 }
 
 LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
 {
     assert(LLVMGetTypeKind(LLVMTypeOf(scalar)) != LLVMVectorTypeKind);
     if (LLVMIsConstant(scalar)) {
-        LLVMValueRef lanes[GEN_LANES_MAX];
-        for (unsigned i = 0; i < gen_half_lanes(g); i++)
+        LLVMValueRef lanes[GEN_LANES];
+        for (unsigned i = 0; i < GEN_LANES; i++)
             lanes[i] = scalar;
-        return LLVMConstVector(lanes, gen_half_lanes(g));
+        return LLVMConstVector(lanes, GEN_LANES);
     }
     LLVMTypeRef vt = gen_vec(g, LLVMTypeOf(scalar));
     LLVMValueRef v = LLVMBuildInsertElement(g->b, LLVMGetPoison(vt), scalar, gen_i32(g, 0), "");
@@ -74,10 +74,10 @@ LLVMValueRef gen_splat(struct gen *g, LLVMValueRef scalar)
 
 LLVMValueRef gen_lanes(struct gen *g, LLVMTypeRef elem, int64_t stride)
 {
-    LLVMValueRef lanes[GEN_LANES_MAX];
-    for (unsigned i = 0; i < gen_half_lanes(g); i++)
+    LLVMValueRef lanes[GEN_LANES];
+    for (unsigned i = 0; i < GEN_LANES; i++)
         lanes[i] = LLVMConstInt(elem, (uint64_t)(stride * i), true);
-    return LLVMConstVector(lanes, gen_half_lanes(g));
+    return LLVMConstVector(lanes, GEN_LANES);
 }
 
 LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overload,
@@ -88,34 +88,6 @@ LLVMValueRef gen_intrinsic(struct gen *g, const char *name, LLVMTypeRef *overloa
     LLVMValueRef fn = LLVMGetIntrinsicDeclaration(g->unit->mod, id, overload, noverload);
     LLVMTypeRef type = LLVMIntrinsicGetType(g->unit->ctx, id, overload, noverload);
     return LLVMBuildCall2(g->b, type, fn, args, nargs, "");
-}
-
-/* Lanes `first` and on of a vector; a scalar is all lanes'. */
-static LLVMValueRef sixteen_of(struct gen *g, LLVMValueRef x, unsigned first)
-{
-    LLVMValueRef pick[GEN_LANES];
-    if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind)
-        return x;
-    for (unsigned l = 0; l < GEN_LANES; l++)
-        pick[l] = gen_i32(g, first + l);
-    return LLVMBuildShuffleVector(g->b, x, LLVMGetPoison(LLVMTypeOf(x)),
-                                  LLVMConstVector(pick, GEN_LANES), "");
-}
-
-LLVMValueRef gen_by_16(struct gen *g, const char *name, LLVMValueRef *args, unsigned nargs)
-{
-    LLVMValueRef part[2], some[8], join[GEN_LANES_MAX];
-    assert(nargs <= HD_COUNT_OF(some));
-    if (!gen_pairs(g))
-        return gen_intrinsic(g, name, NULL, 0, args, nargs);
-    for (unsigned p = 0; p < 2; p++) {
-        for (unsigned i = 0; i < nargs; i++)
-            some[i] = sixteen_of(g, args[i], p * GEN_LANES);
-        part[p] = gen_intrinsic(g, name, NULL, 0, some, nargs);
-    }
-    for (unsigned l = 0; l < GEN_LANES_MAX; l++)
-        join[l] = gen_i32(g, l);
-    return LLVMBuildShuffleVector(g->b, part[0], part[1], LLVMConstVector(join, GEN_LANES_MAX), "");
 }
 
 LLVMValueRef gen_call_rt_warp(struct gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef *args,
@@ -182,14 +154,25 @@ struct gen_val gen_u(LLVMValueRef scalar)
     return (struct gen_val){.kind = IR_SHAPE_UNIFORM, .c = {scalar, NULL}};
 }
 
-struct gen_val gen_a(LLVMValueRef h0, LLVMValueRef h1, int64_t stride)
+struct gen_val gen_a(struct gen *g, LLVMValueRef const *halves, int64_t stride)
 {
-    return (struct gen_val){.kind = IR_SHAPE_AFFINE, .stride = stride, .c = {h0, h1}};
+    struct gen_val val = {.kind = IR_SHAPE_AFFINE, .stride = stride};
+    memcpy(val.c, halves, g->unit->halves * sizeof(*halves));
+    return val;
 }
 
-struct gen_val gen_v(LLVMValueRef h0, LLVMValueRef h1)
+LLVMValueRef gen_whole_half(struct gen *g, LLVMValueRef base, int64_t stride, int h)
 {
-    return (struct gen_val){.kind = IR_SHAPE_VARYING, .c = {h0, h1}};
+    LLVMTypeRef type = LLVMTypeOf(base);
+    return LLVMBuildAdd(g->b, base, LLVMConstInt(type, (uint64_t)(stride * h * GEN_LANES), true),
+                        "");
+}
+
+struct gen_val gen_v(struct gen *g, LLVMValueRef const *halves)
+{
+    struct gen_val val = gen_a(g, halves, 0);
+    val.kind = IR_SHAPE_VARYING;
+    return val;
 }
 
 const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v)
@@ -197,9 +180,10 @@ const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v)
     return &g->shapes.of[v->id];
 }
 
-unsigned gen_components(const struct ir_shape *shape)
+unsigned gen_components(const struct gen *g, const struct ir_shape *shape)
 {
-    return shape->kind == IR_SHAPE_AFFINE || shape->kind == IR_SHAPE_VARYING ? 2 : 1;
+    bool halves = shape->kind == IR_SHAPE_AFFINE || shape->kind == IR_SHAPE_VARYING;
+    return halves ? g->unit->halves : 1;
 }
 
 /* Type of one component as stored in a slot; predicate vectors are kept as bits. */
@@ -269,9 +253,10 @@ static struct gen_val undefined(struct gen *g, const struct ir_value *v)
     LLVMTypeRef type = gen_component_type(g, v);
     if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
         type = g->t->mask;
-    LLVMValueRef x = LLVMGetUndef(type);
-    return (struct gen_val){
-        .kind = shape->kind, .stride = shape->stride, .shape = shape, .c = {x, x}};
+    struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+    for (unsigned i = 0; i < gen_components(g, shape); i++)
+        val.c[i] = LLVMGetUndef(type);
+    return val;
 }
 
 struct gen_val gen_slot_peek(struct gen *g, const struct ir_value *v)
@@ -279,7 +264,7 @@ struct gen_val gen_slot_peek(struct gen *g, const struct ir_value *v)
     const struct ir_shape *shape = gen_shape(g, v);
     struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
     assert(g->slots[v->id].ptr[0]);
-    for (unsigned i = 0; i < gen_components(shape); i++)
+    for (unsigned i = 0; i < gen_components(g, shape); i++)
         val.c[i] = slot_read(g, v, (int)i);
     return val;
 }
@@ -325,12 +310,12 @@ struct gen_val gen_get(struct gen *g, const struct ir_value *v)
     struct gen_val val = get_raw(g, v);
     if (!g->nan_raw[v->id])
         return val;
-    for (unsigned i = 0; i < gen_components(gen_shape(g, v)); i++)
+    for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++)
         val.c[i] = gen_canonical(g, val.c[i]);
     return val;
 }
 
-void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[2])
+void gen_vector_raw(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
 {
     gen_vector_of(g, get_raw(g, v), v->type, out);
 }
@@ -486,10 +471,10 @@ void gen_nan_find(struct gen *g)
     }
 }
 
-static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[2])
+static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out[GEN_HALVES])
 {
     assert(val.kind == IR_SHAPE_AFFINE && LLVMTypeOf(val.c[0]) == LLVMTypeOf(val.c[1]));
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         out[h] = gen_splat(g, val.c[h]);
         if (val.stride)
             out[h] = LLVMBuildAdd(g->b, out[h], gen_lanes(g, LLVMTypeOf(val.c[h]), val.stride), "");
@@ -497,15 +482,15 @@ static void vector_of_affine(struct gen *g, struct gen_val val, LLVMValueRef out
 }
 
 /* base + ext(index) * scale, on 64-bit lanes */
-static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[2])
+static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef out[GEN_HALVES])
 {
     assert(val.kind == IR_SHAPE_BASE_INDEX && LLVMTypeOf(val.c[0]) == g->t->i64);
     const struct ir_shape *s = val.shape;
-    LLVMValueRef index[2];
+    LLVMValueRef index[GEN_HALVES];
     gen_vector(g, s->index, index);
     LLVMTypeRef v64 = gen_vec(g, g->t->i64);
     LLVMValueRef base = gen_splat(g, val.c[0]);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index[h], v64, "")
                                          : LLVMBuildZExt(g->b, index[h], v64, "");
         if (s->scale != 1)
@@ -514,11 +499,14 @@ static void vector_of_indexed(struct gen *g, struct gen_val val, LLVMValueRef ou
     }
 }
 
-void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type, LLVMValueRef out[2])
+void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type,
+                   LLVMValueRef out[GEN_HALVES])
 {
     switch (val.kind) {
     case IR_SHAPE_UNIFORM:
-        out[0] = out[1] = gen_splat(g, val.c[0]);
+        out[0] = gen_splat(g, val.c[0]);
+        for (int h = 1; h < gen_halves(g); h++)
+            out[h] = out[0];
         return;
     case IR_SHAPE_AFFINE:
         vector_of_affine(g, val, out);
@@ -527,13 +515,12 @@ void gen_vector_of(struct gen *g, struct gen_val val, enum ir_type type, LLVMVal
         vector_of_indexed(g, val, out);
         return;
     case IR_SHAPE_VARYING:
-        out[0] = val.c[0];
-        out[1] = val.c[1];
+        memcpy(out, val.c, g->unit->halves * sizeof(*out));
         return;
     }
 }
 
-void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[2])
+void gen_vector(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
 {
     gen_vector_of(g, gen_get(g, v), v->type, out);
 }
@@ -554,19 +541,22 @@ struct gen_val gen_coerce(struct gen *g, struct gen_val val, enum ir_type type,
                           const struct ir_shape *want)
 {
     if (want->kind == IR_SHAPE_VARYING) {
-        LLVMValueRef v[2];
+        LLVMValueRef v[GEN_HALVES];
         gen_vector_of(g, val, type, v);
-        return gen_v(v[0], v[1]);
+        return gen_v(g, v);
     }
     if (want->kind == IR_SHAPE_UNIFORM && val.kind == IR_SHAPE_VARYING)
         return gen_u(gen_pick_active(g, val.c));
     if (want->kind == IR_SHAPE_AFFINE && val.kind == IR_SHAPE_VARYING) {
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < gen_halves(g); h++)
             val.c[h] = LLVMBuildExtractElement(g->b, val.c[h], gen_i32(g, 0), "");
-        return gen_a(val.c[0], val.c[1], want->stride);
+        return gen_a(g, val.c, want->stride);
     }
-    if (want->kind == IR_SHAPE_AFFINE && val.kind == IR_SHAPE_UNIFORM)
-        return gen_a(val.c[0], val.c[0], 0);
+    if (want->kind == IR_SHAPE_AFFINE && val.kind == IR_SHAPE_UNIFORM) {
+        for (int h = 1; h < gen_halves(g); h++)
+            val.c[h] = val.c[0];
+        return gen_a(g, val.c, 0);
+    }
     val.shape = want;
     return val;
 }
@@ -587,7 +577,7 @@ static bool fits(struct gen *g, const struct ir_value *v, const struct gen_val *
     LLVMTypeRef type = gen_component_type(g, v);
     if (v->type == IR_PRED && shape->kind == IR_SHAPE_VARYING)
         type = g->t->mask;
-    bool both = gen_components(shape) < 2 || LLVMTypeOf(val->c[1]) == type;
+    bool both = gen_components(g, shape) < 2 || LLVMTypeOf(val->c[1]) == type;
     return val->kind == shape->kind && LLVMTypeOf(val->c[0]) == type && both;
 }
 
@@ -600,7 +590,7 @@ void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
     bool keep = shape->kind == IR_SHAPE_VARYING && g->mask[0] &&
                 (g->dispatch || (g->shapes.temporal && g->shapes.temporal[v->id]));
     if (g->slots[v->id].ptr[0]) {
-        for (unsigned i = 0; i < gen_components(shape); i++) {
+        for (unsigned i = 0; i < gen_components(g, shape); i++) {
             LLVMValueRef x = val.c[i];
             if (keep)
                 x = blend(g, v, (int)i, g->mask[i], x);
@@ -612,11 +602,11 @@ void gen_set(struct gen *g, const struct ir_value *v, struct gen_val val)
 }
 
 void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
-                   LLVMValueRef const edge[2], bool keep)
+                   LLVMValueRef const edge[GEN_HALVES], bool keep)
 {
     const struct ir_shape *shape = gen_shape(g, phi);
     assert(val.kind == shape->kind); /* a phi, or what a region that ran lane by lane leaves */
-    for (unsigned i = 0; i < gen_components(shape); i++) {
+    for (unsigned i = 0; i < gen_components(g, shape); i++) {
         LLVMValueRef x = val.c[i];
         if (keep && shape->kind == IR_SHAPE_VARYING && edge[i])
             x = blend(g, phi, (int)i, edge[i], x);
@@ -636,7 +626,7 @@ uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B)
 LLVMValueRef gen_new_array(struct gen *g, enum ir_type type)
 {
     LLVMTypeRef elem = type == IR_PRED ? g->t->i8 : gen_scalar_type(g, type);
-    return gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), 2), 64, "");
+    return gen_alloca(g, LLVMArrayType2(gen_vec(g, elem), g->unit->halves), 64, "");
 }
 
 LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v)
@@ -647,10 +637,10 @@ LLVMValueRef gen_to_array(struct gen *g, const struct ir_value *v)
 LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
 {
     LLVMValueRef array = gen_new_array(g, type);
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector_of(g, val, type, x);
-    uint64_t half_B = (type == IR_PRED ? 1 : ir_type_bits(type) / 8) * gen_half_lanes(g);
-    for (int h = 0; h < 2; h++) {
+    uint64_t half_B = (type == IR_PRED ? 1 : ir_type_bits(type) / 8) * GEN_LANES;
+    for (int h = 0; h < gen_halves(g); h++) {
         if (type == IR_PRED)
             x[h] = LLVMBuildZExt(g->b, x[h], gen_vec(g, g->t->i8), "");
         LLVMBuildStore(g->b, x[h], gen_gep(g, array, (uint64_t)h * half_B));
@@ -661,12 +651,12 @@ LLVMValueRef gen_array_of(struct gen *g, struct gen_val val, enum ir_type type)
 struct gen_val gen_from_array(struct gen *g, LLVMValueRef array, enum ir_type type)
 {
     LLVMTypeRef elem = type == IR_PRED ? g->t->i8 : gen_scalar_type(g, type);
-    uint64_t half_B = (type == IR_PRED ? 1 : ir_type_bits(type) / 8) * gen_half_lanes(g);
-    LLVMValueRef x[2];
-    for (int h = 0; h < 2; h++) {
+    uint64_t half_B = (type == IR_PRED ? 1 : ir_type_bits(type) / 8) * GEN_LANES;
+    LLVMValueRef x[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
         x[h] = LLVMBuildLoad2(g->b, gen_vec(g, elem), gen_gep(g, array, (uint64_t)h * half_B), "");
         if (type == IR_PRED)
             x[h] = LLVMBuildTrunc(g->b, x[h], g->t->mask, "");
     }
-    return gen_v(x[0], x[1]);
+    return gen_v(g, x);
 }

@@ -77,34 +77,37 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 
 /* ---- lanes */
 
-LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[2], LLVMValueRef lane)
+LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[GEN_HALVES], LLVMValueRef lane)
 {
     assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && LLVMTypeOf(lane) == g->t->i32);
-    LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, gen_half_lanes(g) - 1), "");
-    LLVMValueRef lo = LLVMBuildExtractElement(g->b, x[0], in_half, "");
-    LLVMValueRef hi = LLVMBuildExtractElement(g->b, x[1], in_half, "");
-    LLVMValueRef upper = LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, gen_half_lanes(g)), "");
-    return LLVMBuildSelect(g->b, upper, hi, lo, "");
+    LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, GEN_LANES - 1), "");
+    LLVMValueRef one = LLVMBuildExtractElement(g->b, x[0], in_half, "");
+    for (int h = 1; h < gen_halves(g); h++) {
+        LLVMValueRef its = LLVMBuildExtractElement(g->b, x[h], in_half, "");
+        LLVMValueRef first = gen_i32(g, (uint64_t)h * GEN_LANES);
+        one = LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntUGE, lane, first, ""), its, one, "");
+    }
+    return one;
 }
 
 static LLVMValueRef first_lane(struct gen *g)
 {
     LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
     LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->all, 1, args, 2);
-    return gen_pairs(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane;
+    return gen_is_jam(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane;
 }
 
-LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[2])
+LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[GEN_HALVES])
 {
     return gen_pick_lane(g, x, first_lane(g));
 }
 
-LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[2])
+LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES])
 {
     LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
     LLVMValueRef lane = gen_intrinsic(g, "llvm.ctlz", &g->t->all, 1, args, 2);
-    lane = LLVMBuildXor(g->b, lane, gen_ci(g->t->all, 2 * gen_half_lanes(g) - 1), "");
-    return gen_pick_lane(g, x, gen_pairs(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane);
+    lane = LLVMBuildXor(g->b, lane, gen_ci(g->t->all, g->unit->halves * GEN_LANES - 1), "");
+    return gen_pick_lane(g, x, gen_is_jam(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane);
 }
 
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
@@ -112,12 +115,12 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
     struct gen_val val = gen_get(g, v);
     if (val.kind == IR_SHAPE_UNIFORM)
         return val.c[0];
-    LLVMValueRef x[2];
+    LLVMValueRef x[GEN_HALVES];
     gen_vector_of(g, val, v->type, x);
     return gen_pick_lane(g, x, first_lane(g));
 }
 
-static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[2])
+static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[GEN_HALVES])
 {
     LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits(g, p[0]), g->t->i32, "");
     LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits(g, p[1]), g->t->i32, "");
@@ -135,7 +138,7 @@ static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool 
 static LLVMValueRef linear_of(struct gen *g, LLVMValueRef warp_index, int h)
 {
     LLVMValueRef x = LLVMBuildShl(g->b, warp_index, gen_i32(g, 5), "");
-    return h ? LLVMBuildOr(g->b, x, gen_i32(g, gen_half_lanes(g)), "") : x;
+    return h ? LLVMBuildAdd(g->b, x, gen_i32(g, (uint64_t)h * GEN_LANES), "") : x;
 }
 
 static LLVMValueRef linear_base(struct gen *g, int h)
@@ -170,52 +173,42 @@ static struct gen_val tid_varying(struct gen *g, unsigned axis)
     return gen_from_array(g, array, IR_B32);
 }
 
-static struct gen_val laneid_val(struct gen *g)
+/* Lane l of half h has number `apart` * (h % 2) + l. */
+static struct gen_val lane_numbers(struct gen *g, unsigned apart)
 {
-    return gen_a(gen_i32(g, 0), gen_i32(g, gen_pairs(g) ? 0 : GEN_LANES), 1);
-}
-
-/* Rows of 16 threads, two in a warp: lane l is thread l % 16 of row l / 16. */
-static struct gen_val tid_in_rows(struct gen *g, unsigned axis)
-{
-    LLVMValueRef x[2];
-    for (int h = 0; h < 2; h++) {
-        LLVMValueRef lanes[GEN_LANES_MAX];
-        for (uint32_t l = 0; l < gen_half_lanes(g); l++)
-            lanes[l] = gen_i32(g, axis ? l / 16 : l % 16);
-        x[h] = LLVMConstVector(lanes, gen_half_lanes(g));
-        if (axis)
-            x[h] = LLVMBuildAdd(g->b, gen_splat(g, g->tid[h][axis]), x[h], "");
-    }
-    return gen_v(x[0], x[1]);
+    LLVMValueRef x[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++)
+        x[h] = gen_i32(g, h % 2 ? apart : 0);
+    return gen_a(g, x, 1);
 }
 
 static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shape *shape)
 {
     enum ir_launch_class cls = ir_launch_class_single(g->unit->cls);
-    if (cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL)
-        return axis ? gen_u(gen_i32(g, 0)) : gen_a(linear_base(g, 0), linear_base(g, 1), 1);
+    bool one_d = cls == IR_CLASS_1D || cls == IR_CLASS_1D_FULL;
+    LLVMValueRef x[GEN_HALVES];
+    if (one_d && axis)
+        return gen_u(gen_i32(g, 0));
     if (cls == IR_CLASS_OTHER)
         return tid_varying(g, axis);
-    if (axis < 2 && g->unit->cls == IR_CLASS_X16_PAIRS)
-        return tid_in_rows(g, axis);
     if (axis == 0 && cls == IR_CLASS_X16_FULL)
-        return gen_a(gen_i32(g, 0), gen_i32(g, 0), 1);
-    if (axis == 0 && gen_pairs(g))
-        return laneid_val(g);
-    LLVMValueRef x[2];
-    for (int h = 0; h < 2; h++)
+        return lane_numbers(g, 0);
+    if (axis == 0 && !one_d && gen_is_jam(g))
+        return lane_numbers(g, GEN_LANES);
+    for (int h = 0; one_d && h < gen_halves(g); h++)
+        x[h] = linear_base(g, h);
+    for (int h = 0; !one_d && h < gen_halves(g); h++)
         x[h] = g->is_kernel ? g->tid[h][axis] : gen_tid_start(g, g->warp_index, h, axis);
-    return shape->kind == IR_SHAPE_UNIFORM ? gen_u(x[0]) : gen_a(x[0], x[1], axis ? 0 : 1);
+    return shape->kind == IR_SHAPE_UNIFORM ? gen_u(x[0]) : gen_a(g, x, axis ? 0 : 1);
 }
 
 static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
 {
-    LLVMValueRef x[2];
-    for (int h = 0; h < 2; h++) {
-        LLVMValueRef lanes[GEN_LANES_MAX];
-        for (uint32_t l = 0; l < gen_half_lanes(g); l++) {
-            uint32_t lane = ((uint32_t)h * gen_half_lanes(g) + l) % 32, eq = 1u << lane;
+    LLVMValueRef x[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef lanes[GEN_LANES];
+        for (uint32_t l = 0; l < GEN_LANES; l++) {
+            uint32_t lane = ((uint32_t)h * GEN_LANES + l) % 32, eq = 1u << lane;
             uint32_t m = r == IR_SREG_LANEMASK_EQ   ? eq
                          : r == IR_SREG_LANEMASK_LT ? eq - 1
                          : r == IR_SREG_LANEMASK_LE ? eq | (eq - 1)
@@ -223,9 +216,9 @@ static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
                                                     : ~(eq | (eq - 1));
             lanes[l] = gen_i32(g, m);
         }
-        x[h] = LLVMConstVector(lanes, gen_half_lanes(g));
+        x[h] = LLVMConstVector(lanes, GEN_LANES);
     }
-    return gen_v(x[0], x[1]);
+    return gen_v(g, x);
 }
 
 static LLVMValueRef clock_part(struct gen *g, uint64_t service, unsigned shift, LLVMTypeRef type)
@@ -268,10 +261,9 @@ static LLVMValueRef cluster_sreg(struct gen *g, enum ir_sreg r)
 
 static LLVMValueRef block_width(struct gen *g)
 {
-    if (g->unit->cls == IR_CLASS_X16_FULL || g->unit->cls == IR_CLASS_X16_PAIRS)
-        return gen_i32(g, 16);
-    if (g->unit->cls == IR_CLASS_X32_PAIRS)
-        return gen_i32(g, 32);
+    bool x16 = ir_launch_class_single(g->unit->cls) == IR_CLASS_X16_FULL;
+    if (x16 || (gen_is_jam(g) && ir_launch_class_single(g->unit->cls) == IR_CLASS_X32))
+        return gen_i32(g, x16 ? 16 : 32);
     return dim_field(g, offsetof(struct jit_launch, block), 0, false);
 }
 
@@ -365,7 +357,7 @@ void gen_sreg(struct gen *g, const struct ir_instr *in)
     if (r <= IR_SREG_TID_Z)
         gen_set(g, in->dst[0], tid_val(g, (unsigned)r, gen_shape(g, in->dst[0])));
     else if (r == IR_SREG_LANEID)
-        gen_set(g, in->dst[0], laneid_val(g));
+        gen_set(g, in->dst[0], lane_numbers(g, GEN_LANES));
     else if (r >= IR_SREG_LANEMASK_EQ && r <= IR_SREG_LANEMASK_GT)
         gen_set(g, in->dst[0], lanemask_val(g, r));
     else
@@ -404,9 +396,9 @@ static uint32_t shfl_source(enum ir_shfl mode, uint32_t lane, uint32_t b, uint32
 
 static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uint32_t c)
 {
-    LLVMValueRef x[2], out[2], ok[2];
+    LLVMValueRef x[GEN_HALVES], out[GEN_HALVES], ok[GEN_HALVES];
     gen_vector(g, in->src[0], x);
-    for (uint32_t h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef pick[GEN_LANES], flag[GEN_LANES];
         for (uint32_t l = 0; l < GEN_LANES; l++) {
             bool in_range;
@@ -417,12 +409,12 @@ static void shfl_const(struct gen *g, const struct ir_instr *in, uint32_t b, uin
         out[h] = LLVMBuildShuffleVector(g->b, x[0], x[1], LLVMConstVector(pick, GEN_LANES), "");
         ok[h] = LLVMConstVector(flag, GEN_LANES);
     }
-    gen_set(g, in->dst[0], gen_v(out[0], out[1]));
+    gen_set(g, in->dst[0], gen_v(g, out));
     if (in->ndst > 1)
-        gen_set(g, in->dst[1], gen_v(ok[0], ok[1]));
+        gen_set(g, in->dst[1], gen_v(g, ok));
 }
 
-static LLVMValueRef permute32(struct gen *g, LLVMValueRef const x[2], LLVMValueRef index)
+static LLVMValueRef permute32(struct gen *g, LLVMValueRef const x[GEN_HALVES], LLVMValueRef index)
 {
     LLVMValueRef args[] = {x[0], index, x[1]};
     return gen_intrinsic(g, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, args, 3);
@@ -435,12 +427,12 @@ static LLVMValueRef vec_cmp(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, L
 
 static void shfl_dynamic512(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef x[2], b[2], c[2], out[2], ok[2];
+    LLVMValueRef x[GEN_HALVES], b[GEN_HALVES], c[GEN_HALVES], out[GEN_HALVES], ok[GEN_HALVES];
     gen_vector(g, in->src[0], x);
     gen_vector(g, in->src[1], b);
     gen_vector(g, in->src[2], c);
     LLVMValueRef k31 = gen_splat_const(g, g->t->i32, 31);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef lane =
             LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
                          gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
@@ -473,9 +465,9 @@ static void shfl_dynamic512(struct gen *g, const struct ir_instr *in)
         j = LLVMBuildSelect(g->b, ok[h], j, lane, "");
         out[h] = permute32(g, x, j);
     }
-    gen_set(g, in->dst[0], gen_v(out[0], out[1]));
+    gen_set(g, in->dst[0], gen_v(g, out));
     if (in->ndst > 1)
-        gen_set(g, in->dst[1], gen_v(ok[0], ok[1]));
+        gen_set(g, in->dst[1], gen_v(g, ok));
 }
 
 static void gen_shfl(struct gen *g, const struct ir_instr *in)
@@ -518,7 +510,7 @@ static bool member_is_uniform(struct gen *g, const struct ir_value *member)
 
 static void vote_uniform(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef p[2];
+    LLVMValueRef p[GEN_HALVES];
     gen_vector(g, in->src[0], p);
     LLVMValueRef who = members(g, in->src[1]);
     LLVMValueRef yes = LLVMBuildAnd(g->b, bits32(g, p), who, "");
@@ -585,14 +577,14 @@ static void gen_elect(struct gen *g, const struct ir_instr *in)
     gen_set(g, in->dst[0], gen_u(lane));
     if (in->ndst < 2)
         return;
-    LLVMValueRef is[2];
-    for (int h = 0; h < 2; h++) {
+    LLVMValueRef is[GEN_HALVES];
+    for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef lanes =
             LLVMBuildAdd(g->b, gen_lanes(g, g->t->i32, 1),
                          gen_splat_const(g, g->t->i32, (uint64_t)h * GEN_LANES), "");
         is[h] = LLVMBuildICmp(g->b, LLVMIntEQ, lanes, gen_splat(g, lane), "");
     }
-    gen_set(g, in->dst[1], gen_v(is[0], is[1]));
+    gen_set(g, in->dst[1], gen_v(g, is));
 }
 
 bool gen_warp(struct gen *g, const struct ir_instr *in)

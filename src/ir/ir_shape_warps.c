@@ -1,6 +1,6 @@
 /*
- * Which kernels may have code for pairs of warps. What the lanes of a warp do together has no form
- * for 64 lanes; the rest is the code generator's to judge.
+ * Which kernels may have code for several warps at once. What the lanes of a warp do together has no form
+ * for more; the rest is the code generator's to judge.
  */
 #include "ir/shape.h"
 
@@ -35,7 +35,7 @@ static bool instr_fits(const struct ir_instr *in)
     }
 }
 
-bool ir_pairs_fit(const struct ir_func *kernel)
+bool ir_warps_fit(const struct ir_func *kernel)
 {
     uint32_t n = 0;
     for (uint32_t b = 0; b < kernel->nblocks; b++) {

@@ -106,9 +106,10 @@ static bool apply_bits(const struct ir_instr *in, const struct gen_pattern *a, u
     p->divides = a->divides;
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = (int64_t)bitwise(in->op, (uint64_t)(a->lane[l] - high), k & (a->divides - 1));
-    p->is_known = a->is_known && !high && in->op != IR_OP_AND && k < a->divides;
-    p->by_tid = a->by_tid;
-    p->plus = a->plus;
+    bool cuts_base = in->op == IR_OP_AND; /* k has none of its bits */
+    p->is_known = (cuts_base || (a->is_known && !high)) && k < a->divides;
+    p->by_tid = cuts_base ? 0 : a->by_tid;
+    p->plus = cuts_base ? NULL : a->plus;
     return true;
 }
 
@@ -483,6 +484,85 @@ static void store_window(struct gen *g, const struct window *w, LLVMValueRef at,
     }
 }
 
+/* ---- two stores that fill vectors together */
+
+/* Does it read nothing that a store before it may have written? */
+static bool passes_stores(struct gen *g, const struct ir_instr *in)
+{
+    bool from_shared =
+        in->op == IR_OP_LD && in->mem.space != IR_SPACE_GLOBAL && in->mem.space != IR_SPACE_PARAM;
+    return leaves_memory(in) && (!from_shared || (is_shared_word(in) && loaded_before(g, in)));
+}
+
+static bool fill_together(const struct window *a, const struct window *b)
+{
+    if (a->first != b->first || a->nvectors != b->nvectors || !a->distinct || !b->distinct)
+        return false;
+    for (unsigned k = 0; k < a->nvectors; k++) {
+        for (int i = 0; i < GEN_LANES; i++) {
+            if ((a->taken[k][i] < 0) == (b->taken[k][i] < 0))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The next store of the block, where it can be made together with this one; NULL: it cannot. */
+static const struct ir_instr *filled_by(struct gen *g, const struct ir_instr *in, struct window *w)
+{
+    struct window other;
+    const struct ir_instr *at = in->next;
+    while (at && at->op != IR_OP_ST && passes_stores(g, at))
+        at = at->next;
+    if (!at || at->op != IR_OP_ST || !is_shared_word(in) || !is_shared_word(at) ||
+        !pattern_for(g, in, w) || !pattern_for(g, at, &other))
+        return NULL;
+    const struct gen_pattern *a = pattern_known(g, in->src[0]), *b = pattern_known(g, at->src[0]);
+    bool same_base = a && b && a->by_tid == b->by_tid && a->plus == b->plus;
+    return same_base && fill_together(w, &other) ? at : NULL;
+}
+
+/* The store before `in` that was left to it; NULL: none. */
+static const struct ir_instr *left_to(struct gen *g, const struct ir_instr *in, struct window *w)
+{
+    struct window none;
+    const struct ir_instr *at = in->prev;
+    while (at && at->op != IR_OP_ST)
+        at = at->prev;
+    return at && filled_by(g, at, w) == in && !left_to(g, at, &none) ? at : NULL;
+}
+
+static void store_together(struct gen *g, const struct ir_instr *first, const struct window *wa,
+                           const struct ir_instr *in, const struct window *wb)
+{
+    const struct gen_pattern *p = pattern_known(g, in->src[0]);
+    LLVMValueRef a[2], b[2];
+    gen_vector(g, first->src[1], a);
+    gen_vector(g, in->src[1], b);
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef at = address(g, in, h, wb->first - p->lane[0]);
+        for (unsigned k = 0; k < wb->nvectors; k++) {
+            int from[GEN_LANES];
+            for (int i = 0; i < GEN_LANES; i++)
+                from[i] = wa->taken[k][i] >= 0 ? wa->taken[k][i] : GEN_LANES + wb->taken[k][i];
+            LLVMValueRef to = gen_gep(g, at, (uint64_t)k * VECTOR_B);
+            LLVMSetAlignment(LLVMBuildStore(g->b, permute(g, a[h], b[h], from), to), 4);
+        }
+    }
+}
+
+/* Is the store made together with another one, by this call or later? */
+static bool stores_together(struct gen *g, const struct ir_instr *in, const struct window *w)
+{
+    struct window other;
+    if (g->mask[0] || g->mask[1])
+        return false;
+    const struct ir_instr *first = left_to(g, in, &other);
+    if (first)
+        store_together(g, first, &other, in, w);
+    return first || filled_by(g, in, &other);
+}
+
 bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
 {
     struct window w;
@@ -490,6 +570,8 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[2];
     if (!p || !w.distinct)
         return false;
+    if (stores_together(g, in, &w))
+        return true;
     gen_vector(g, in->src[1], x);
     for (int h = 0; h < 2; h++) {
         if (is_dense(p))

@@ -4,7 +4,7 @@
  */
 #include "launch_job.h"
 
-enum { T = 128, WORDS = 1024 };
+enum { T = 128, WORDS = 1024, NAN_BITS = 0x7fffffff };
 
 static struct hd_buf text;
 
@@ -108,7 +108,7 @@ static void test_places_in_loop(uint64_t mask)
          "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n  %8:b32 = const.b32 0x2\n"            \
          "  %9:b32 = shl.b32 %2, %8\n  %10:b32 = add.u32 %7, %9\n"
 
-/* Threads exchange s[i] and s[j], and add: j is i + `apart`. `pad` is what a word is put behind. */
+/* Threads exchange s[i] and s[j], and add to both: j is i + `apart`. `pad` is what a word is put behind. */
 struct exchange {
     const char *what;
     uint32_t by, apart; /* 0: i is 2 * t - (t & (apart - 1)); else by * (2 * t + 1) - 1 */
@@ -137,20 +137,23 @@ static void text_of_exchange(const struct exchange *x)
                   x->threads, x->by ? x->by : x->apart - 1);
     hd_buf_printf(&text,
                   "  %%17:b32 = const.b32 0x1\n  %%18:b32 = const.b32 0x5\n"
-                  "  %%19:b32 = const.b32 0x%x\n  %%20:b32 = add.u32 %%2, %%2\n"
+                  "  %%19:b32 = const.b32 0x%x\n  %%20:b32 = shl.b32 %%2, %%17\n"
                   "  %%40:pred = setp.u32.lt %%2, %%15\n  cbr %%40, bb1, bb2\nbb1:\n",
                   x->apart);
     hd_buf_puts(&text, x->by ? "  %21:b32 = or.b32 %20, %17\n  %22:b32 = mul.u32 %21, %16\n"
                                "  %23:b32 = sub.u32 %22, %17\n"
                              : "  %22:b32 = and.b32 %2, %16\n  %23:b32 = sub.u32 %20, %22\n");
-    hd_buf_puts(&text, "  %24:b32 = add.u32 %23, %19\n");
+    hd_buf_puts(&text, x->apart ? "  %24:b32 = add.u32 %23, %19\n"
+                                : "  %38:b32 = shr.u32 %23, %8\n  %39:b32 = shl.b32 %38, %8\n"
+                                  "  %24:b32 = add.u32 %39, %17\n");
     hd_buf_puts(&text, x->pads ? "  %25:b32 = shr.s32 %23, %18\n  %26:b32 = add.u32 %23, %25\n"
                                  "  %27:b32 = shr.s32 %24, %18\n  %28:b32 = add.u32 %24, %27\n"
                                  "  %29:b32 = shl.b32 %26, %8\n  %30:b32 = shl.b32 %28, %8\n"
                                : "  %29:b32 = shl.b32 %23, %8\n  %30:b32 = shl.b32 %24, %8\n");
     hd_buf_puts(&text, "  %31:b32 = add.u32 %7, %29\n  %32:b32 = add.u32 %7, %30\n"
                        "  %33:b32 = ld.b32.shared [%31]\n  %34:b32 = ld.b32.shared [%32]\n"
-                       "  st.b32.shared [%31], %34\n  %35:b32 = ld.b32.shared [%32]\n"
+                       "  %37:b32 = add.u32 %34, %17\n  st.b32.shared [%31], %37\n  %35:b32 = "
+                       "ld.b32.shared [%32]\n"
                        "  %36:b32 = add.u32 %33, %35\n  st.b32.shared [%32], %36\n  br bb2\n"
                        "bb2:\n  bar.sync\n");
     for (unsigned w = 0; w < 4; w++)
@@ -169,7 +172,7 @@ static void test_exchange(const struct exchange *x)
     for (uint32_t t = 0; t < x->threads; t++) {
         uint32_t i = padded(exchanged(t, x), x), j = padded(exchanged(t, x) + x->apart, x);
         uint32_t before = expected[i];
-        expected[i] = expected[j];
+        expected[i] = expected[j] + 1;
         expected[j] += before;
     }
     text_of_exchange(x);
@@ -196,7 +199,7 @@ static const struct exchange exchanges[] = {
 
 /* ---- a tree of sums, whose NaNs are one NaN in memory */
 
-static uint32_t sum_of(uint32_t a, uint32_t b)
+static uint32_t sum_of(uint32_t a, uint32_t b, uint32_t for_nan)
 {
     float x, y;
     uint32_t bits;
@@ -204,38 +207,47 @@ static uint32_t sum_of(uint32_t a, uint32_t b)
     memcpy(&y, &b, sizeof(y));
     x += y;
     memcpy(&bits, &x, sizeof(bits));
-    return x != x ? 0x7fffffff : bits;
+    return x != x ? for_nan : bits;
 }
 
-static void test_tree(uint32_t special, uint32_t at)
+/* One level: threads below k add what is k further. Sums that are no number become `for_nan`. */
+static void text_of_level(uint32_t k, uint32_t for_nan, unsigned id, unsigned block)
+{
+    hd_buf_printf(&text, "  bar.sync\n  %%%u:b32 = const.b32 0x%x\n", id, k);
+    hd_buf_printf(&text, "  %%%u:pred = setp.u32.lt %%2, %%%u\n", id + 1, id);
+    hd_buf_printf(&text, "  cbr %%%u, bb%u, bb%u\nbb%u:\n", id + 1, block, block + 1, block);
+    hd_buf_printf(&text, "  %%%u:b32 = ld.b32.shared [%%10]\n", id + 2);
+    hd_buf_printf(&text, "  %%%u:b32 = ld.b32.shared [%%10+%u]\n", id + 3, 4 * k);
+    hd_buf_printf(&text, "  %%%u:b32 = fadd.f32.rn %%%u, %%%u\n", id + 4, id + 2, id + 3);
+    hd_buf_printf(&text, "  %%%u:pred = fsetp.f32.nan %%%u, %%%u\n", id + 5, id + 4, id + 4);
+    hd_buf_printf(&text, "  %%%u:b32 = const.b32 0x%x\n", id + 6, for_nan);
+    hd_buf_printf(&text, "  %%%u:b32 = select.b32 %%%u, %%%u, %%%u\n", id + 7, id + 5, id + 6,
+                  id + 4);
+    hd_buf_printf(&text, "  st.b32.shared [%%10], %%%u\n  br bb%u\nbb%u:\n",
+                  for_nan == NAN_BITS ? id + 4 : id + 7, block + 1, block + 1);
+}
+
+/* `special` at one place, and the same with another sign at one that comes to it later. */
+static void test_tree(uint32_t special, uint32_t at, uint32_t for_nan)
 {
     uint32_t words[T], expected[T];
     const void *params[] = {words, NULL};
+    unsigned id = 12, block = 1;
     for (uint32_t i = 0; i < T; i++)
-        words[i] = expected[i] = i == at ? special : 0x3f800000 + (i << 16);
+        words[i] = expected[i] = i == at       ? special
+                                 : i == at + 8 ? special ^ 0x80000000
+                                               : 0x3f800000 + (i << 16);
     text_begin(SHARED "  %11:b32 = ld.b32.global [%3]\n  st.b32.shared [%10], %11\n");
-    unsigned id = 12, block = 0;
-    for (uint32_t k = T / 2; k; k /= 2, id += 5, block += 2) {
-        hd_buf_printf(
-            &text,
-            "  bar.sync\n  %%%u:b32 = const.b32 0x%x\n  %%%u:pred = setp.u32.lt %%2, %%%u\n"
-            "  cbr %%%u, bb%u, bb%u\n",
-            id, k, id + 1, id, id + 1, block + 1, block + 2);
-        hd_buf_printf(
-            &text,
-            "bb%u:\n  %%%u:b32 = ld.b32.shared [%%10]\n  %%%u:b32 = ld.b32.shared [%%10+%u]\n"
-            "  %%%u:b32 = fadd.f32.rn %%%u, %%%u\n  st.b32.shared [%%10], %%%u\n  br bb%u\n"
-            "bb%u:\n",
-            block + 1, id + 2, id + 3, 4 * k, id + 4, id + 2, id + 3, id + 4, block + 2, block + 2);
+    for (uint32_t k = T / 2; k; k /= 2, id += 8, block += 2) {
+        text_of_level(k, for_nan, id, block);
         for (uint32_t t = 0; t < k; t++)
-            expected[t] = sum_of(expected[t], expected[t + k]);
+            expected[t] = sum_of(expected[t], expected[t + k], for_nan);
     }
-    hd_buf_printf(&text,
-                  "  bar.sync\n  %%%u:b32 = ld.b32.shared [%%10]\n"
-                  "  st.b32.global [%%3], %%%u\n  ret\n}\n",
-                  id, id);
+    hd_buf_printf(&text, "  bar.sync\n  %%%u:b32 = ld.b32.shared [%%10]\n", id);
+    hd_buf_printf(&text, "  st.b32.global [%%3], %%%u\n  ret\n}\n", id);
     eq_u64(run(&(struct job){text.ptr, 1, T, .params = params}), HD_OK, "a tree runs");
-    eq_mem(words, expected, sizeof(words), "sums with %#x at %u", special, at);
+    eq_mem(words, expected, sizeof(words), "sums with %#x at %u, %#x for NaN", special, at,
+           for_nan);
 }
 
 int main(void)
@@ -251,11 +263,14 @@ int main(void)
     test_places_between_words();
     for (size_t i = 0; i < HD_COUNT_OF(exchanges); i++)
         test_exchange(&exchanges[i]);
-    test_tree(0x3f800000, 5);
-    test_tree(0x7fc00123, 100);
-    test_tree(0xffc00000, 3);
-    test_tree(0x7f800000, 17);
-    test_tree(0x7f800001, 9);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t for_nan = i ? 0x41200000 : NAN_BITS;
+        test_tree(0x3f800000, 5, for_nan);
+        test_tree(0x7fc00123, 100, for_nan);
+        test_tree(0xffc00000, 3, for_nan);
+        test_tree(0x7f800000, 1, for_nan);
+        test_tree(0x7f800001, 9, for_nan);
+    }
     hd_buf_fini(&text);
     hd_buf_fini(&printed);
     return done();

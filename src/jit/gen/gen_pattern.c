@@ -545,8 +545,9 @@ static void store_together(struct gen *g, const struct ir_instr *first, const st
             int from[GEN_LANES];
             for (int i = 0; i < GEN_LANES; i++)
                 from[i] = wa->taken[k][i] >= 0 ? wa->taken[k][i] : GEN_LANES + wb->taken[k][i];
-            LLVMValueRef to = gen_gep(g, at, (uint64_t)k * VECTOR_B);
-            LLVMSetAlignment(LLVMBuildStore(g->b, permute(g, a[h], b[h], from), to), 4);
+            LLVMValueRef runs = g->mask[h] ? permute(g, g->mask[h], g->mask[h], from) : NULL;
+            gen_masked_store(g, permute(g, a[h], b[h], from),
+                             gen_gep(g, at, (uint64_t)k * VECTOR_B), runs, 4);
         }
     }
 }
@@ -555,8 +556,6 @@ static void store_together(struct gen *g, const struct ir_instr *first, const st
 static bool stores_together(struct gen *g, const struct ir_instr *in, const struct window *w)
 {
     struct window other;
-    if (g->mask[0] || g->mask[1])
-        return false;
     const struct ir_instr *first = left_to(g, in, &other);
     if (first)
         store_together(g, first, &other, in, w);

@@ -1,6 +1,7 @@
 /*
- * Lanes and each other's places: whether they are neighbours, in the same words, or apart, which a
- * compiler may find out for many accesses at once. The answers are those of a loop over the threads.
+ * Lanes and each other's places: whether they are neighbours, in the same words, or apart, which
+ * a compiler may find out for many accesses at once. The answers are those of a loop over the
+ * threads.
  */
 #include "launch_job.h"
 
@@ -108,11 +109,11 @@ static void test_places_in_loop(uint64_t mask)
          "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n  %8:b32 = const.b32 0x2\n"            \
          "  %9:b32 = shl.b32 %2, %8\n  %10:b32 = add.u32 %7, %9\n"
 
-/* Threads exchange s[i] and s[j], and add to both: j is i + `apart`. `pad` is what a word is put behind. */
+/* Threads exchange s[i] and s[j], and add to both: j is i + `apart`. */
 struct exchange {
     const char *what;
     uint32_t by, apart; /* 0: i is 2 * t - (t & (apart - 1)); else by * (2 * t + 1) - 1 */
-    bool pads;
+    bool pads;          /* a word behind every 32 */
     uint32_t threads;
 };
 

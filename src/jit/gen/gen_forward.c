@@ -1,14 +1,14 @@
 /*
  * What a block has stored it does not load again.
  *
- * The last levels of a tree in shared memory run for the first warp only, one behind the other: each
- * loads parts of what the one before has stored. LLVM sees that for whole values; here parts of a
- * vector are taken out of the register by a permute, and the chain from level to level is one
+ * The last levels of a tree in shared memory run for the first warp only, one behind the other:
+ * each loads parts of what the one before has stored. LLVM sees that for whole values; here parts
+ * of a vector are taken out of the register by a permute, and the chain from level to level is one
  * addition and one permute instead of a store and the load that waits for it.
  *
- * Such a value is often the result of an operation on floats whose NaNs have been made canonical, as
- * bits in memory are. Where it goes into another operation on floats, which is made canonical in
- * its turn, the value before that does as well.
+ * Such a value is often the result of an operation on floats whose NaNs have been made canonical,
+ * as bits in memory are. Where it goes into another operation on floats, which is made canonical
+ * in its turn, the value before that does as well.
  */
 #include <assert.h>
 #include <string.h>

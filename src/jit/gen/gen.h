@@ -480,13 +480,12 @@ LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr,
                               uint64_t size_B);
 /* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */
 bool gen_is_computed(struct gen *g, const struct ir_value *v);
-/*
- * i1: in some half the running lanes of x are not first[h] + step * lane; fills in first[h]. With
- * index_signed x holds 32-bit indices, and wrapping around inside the half counts as well.
- */
+/* i1: in some half the running lanes of x are not first[h] + step * lane; fills in first[h]. */
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[GEN_HALVES],
-                             LLVMValueRef first[GEN_HALVES], int64_t step,
-                             const bool *index_signed);
+                             LLVMValueRef first[GEN_HALVES], int64_t step);
+/* i1: 32-bit indices first[h] + step * lane wrap around inside some half. */
+LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES], int64_t step,
+                            bool is_signed);
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);

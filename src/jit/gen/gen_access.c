@@ -3,6 +3,7 @@
  * lists the forms).
  */
 #include "jit/gen/gen_access.h"
+#include "jit/gen/gen_line.h"
 
 #include <assert.h>
 
@@ -182,6 +183,31 @@ void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_in
     a->wraps = NULL;
 }
 
+/* The value that a->index holds the lanes of. */
+static const struct ir_value *indexing(struct gen *g, const struct ir_instr *in)
+{
+    const struct ir_shape *s = gen_shape(g, in->src[0]);
+    return s->kind == IR_SHAPE_BASE_INDEX ? s->index : in->src[0];
+}
+
+/* Tests for neighbours; fills in the lanes' first indices. */
+static void guess_in_line(struct gen *g, const struct ir_instr *in, struct gen_access *a,
+                          int64_t step, LLVMValueRef first[GEN_HALVES])
+{
+    const struct ir_value *v = indexing(g, in);
+    bool is_index = a->kind == GEN_ACCESS_INDEX;
+    if (!gen_line_strays(g, v, step, &a->wraps)) {
+        a->wraps = gen_lanes_stray(g, a->index, first, step);
+    } else {
+        a->line = v;
+        gen_line_first(g, v, first);
+        for (int h = 0; h < gen_halves(g) && is_index; h++)
+            first[h] = LLVMBuildTrunc(g->b, first[h], g->t->i32, "");
+    }
+    if (is_index)
+        a->wraps = LLVMBuildOr(g->b, a->wraps, gen_lanes_wrap(g, first, step, a->index_signed), "");
+}
+
 /* Lane addresses that may turn out to be contiguous at run time (gen_guess.c). */
 void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_access *a,
                       uint64_t size_B)
@@ -192,10 +218,9 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
         !gen_is_computed(g, in->src[0]) || gen_pattern_is_sparse(g, in->src[0], (int64_t)size_B))
         return;
     LLVMValueRef first[GEN_HALVES];
-    a->wraps = gen_lanes_stray(g, a->index, first, (int64_t)size_B / (v ? 1 : a->scale),
-                               v ? NULL : &a->index_signed);
     a->alt_kind = a->kind;
     a->alt_base = a->base[0];
+    guess_in_line(g, in, a, (int64_t)size_B / (v ? 1 : a->scale), first);
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = first[h];
         a->alt_index[h] = a->index[h];
@@ -509,14 +534,41 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     }
 }
 
-void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+/*
+ * Lanes in line are aligned when the first one is. When it is not, this side of the test is left,
+ * and lanes are looked at one by one on the other.
+ */
+static bool is_checked_in_line(const struct gen_access *a)
+{
+    return a->line && a->alt_kind == GEN_ACCESS_V;
+}
+
+void gen_access_check(struct gen *g, const struct ir_instr *in, struct gen_access *a,
                       uint64_t size_B)
 {
     assert(size_B && hd_is_pow2(size_B));
-    if (size_B > 1)
-        check_align(g, in, a, size_B);
+    struct gen_access lanes = *a;
+    if (a->alt_index[0])
+        gen_access_to_index(g, &lanes, in);
+    if (size_B > 1 && is_checked_in_line(a)) {
+        LLVMValueRef bad = gen_line_misaligned(g, a->line, (uint64_t)a->offset, size_B);
+        a->wraps = LLVMBuildOr(g->b, a->wraps, bad, "");
+    } else if (size_B > 1) {
+        check_align(g, in, &lanes, size_B);
+    }
     if (g->unit->req->strict)
-        gen_strict_check(g, in, a, size_B);
+        gen_strict_check(g, in, &lanes, size_B);
+}
+
+void gen_access_stray(struct gen *g, struct gen_access *a, uint64_t size_B)
+{
+    if (!a->line)
+        return;
+    gen_line_vector(g, a->line, a->index);
+    if (a->kind == GEN_ACCESS_V && size_B > 1)
+        check_vector_align(g, a, size_B);
+    for (int h = 0; h < gen_halves(g) && a->kind == GEN_ACCESS_INDEX; h++)
+        a->index[h] = narrow_vec(g, a->index[h]);
 }
 
 /* ---- lane addresses */

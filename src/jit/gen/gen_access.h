@@ -22,7 +22,8 @@ struct gen_access {
     LLVMValueRef alt_base; /* then the INDEX form, for the slow path */
     enum gen_access_kind alt_kind;
     LLVMValueRef
-        alt_index[GEN_HALVES]; /* of a guess: the form it came from; NULL = from the shape */
+        alt_index[GEN_HALVES];   /* of a guess: the form it came from; NULL = from the shape */
+    const struct ir_value *line; /* of a guess: lanes are in line unless `wraps`; else NULL */
 };
 
 static inline LLVMValueRef gen_ptr_at(struct gen *g, LLVMValueRef address, int64_t offset)
@@ -40,11 +41,14 @@ void gen_access_guess(struct gen *g, const struct ir_instr *in, struct gen_acces
 /* The form that is always right, for the cold side of `wraps`. */
 void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_instr *in);
 
+/* At the start of that side: what is left to make and check of it there. */
+void gen_access_stray(struct gen *g, struct gen_access *a, uint64_t size_B);
+
 /*
  * What is an error on a GPU, so it is one here: a misaligned access of an active lane, and in
  * strict code one of memory that a discrete GPU cannot reach. size_B: of all elements together.
  */
-void gen_access_check(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+void gen_access_check(struct gen *g, const struct ir_instr *in, struct gen_access *a,
                       uint64_t size_B);
 
 /* gen_strict.c: only the latter. */

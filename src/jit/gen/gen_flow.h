@@ -125,6 +125,14 @@ const char *gen_cpu_name(enum jit_path path);
 void gen_mend_selects(struct gen_unit *u);
 /* gen_prefix.c: constant masks of the first lanes become short vectors. */
 void gen_prefix_accesses(struct gen_unit *u);
+bool gen_is_call_of(LLVMValueRef v, const char *name);
+/* How many lanes, from the first on, a constant mask has, when that is a power of two and not all;
+ * 0: else. */
+unsigned gen_prefix_of(LLVMValueRef mask);
+/* Does it not matter what the lanes hold that a masked load leaves out? */
+bool gen_is_nothing(LLVMValueRef passthru);
+/* gen_forward.c: parts of what a block has stored are taken out of registers. */
+void gen_forward_stores(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
 

@@ -48,20 +48,29 @@ static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef firs
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits(g, bad), gen_no_bits(g), "");
 }
 
+LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES], int64_t step,
+                            bool is_signed)
+{
+    LLVMValueRef any = NULL;
+    LLVMIntPredicate wraps =
+        is_signed ? (step > 0 ? LLVMIntSLT : LLVMIntSGT) : (step > 0 ? LLVMIntULT : LLVMIntUGT);
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef reach = gen_i32(g, (uint64_t)((GEN_LANES - 1) * step));
+        LLVMValueRef last = LLVMBuildAdd(g->b, first[h], reach, "");
+        LLVMValueRef bad = LLVMBuildICmp(g->b, wraps, last, first[h], "");
+        any = any ? LLVMBuildOr(g->b, any, bad, "") : bad;
+    }
+    return any;
+}
+
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[GEN_HALVES],
-                             LLVMValueRef first[GEN_HALVES], int64_t step, const bool *index_signed)
+                             LLVMValueRef first[GEN_HALVES], int64_t step)
 {
     assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && step);
     LLVMValueRef any = NULL;
     for (int h = 0; h < gen_halves(g); h++) {
         first[h] = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
         LLVMValueRef bad = half_strays(g, x[h], first[h], step, h);
-        if (index_signed) { /* 32-bit indices must not wrap inside the half */
-            LLVMValueRef end =
-                LLVMBuildAdd(g->b, first[h], gen_i32(g, (uint64_t)((GEN_LANES - 1) * step)), "");
-            LLVMIntPredicate less = *index_signed ? LLVMIntSLT : LLVMIntULT;
-            bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, less, end, first[h], ""), "");
-        }
         any = any ? LLVMBuildOr(g->b, any, bad, "") : bad;
     }
     return any;

@@ -162,6 +162,9 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
+    if (status == HD_OK && !quick && u->req->form == GEN_FAST &&
+        !(u->req->skip >> GEN_PASS_FORWARD & 1))
+        gen_forward_stores(u);
     if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_PREFIX & 1))
         gen_prefix_accesses(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)

@@ -197,6 +197,7 @@ static void load_either(struct gen *g, const struct ir_instr *in, struct gen_acc
     LLVMBasicBlockRef fast_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, slow);
+    gen_access_stray(g, &idx, size_B * n);
     load_unlike(g, in, &idx, elem, size_B, n, b_out);
     if (gen_tuple_of(g, in->dst[0]))
         gen_tuple_from_lanes(g, b_out, n);
@@ -296,9 +297,9 @@ void gen_load(struct gen *g, const struct ir_instr *in)
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
-    gen_access_check(g, in, &a, size_B * n);
     if (!a.wraps && !are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
+    gen_access_check(g, in, &a, size_B * n);
     LLVMValueRef out[8][GEN_HALVES];
     if (a.kind == GEN_ACCESS_U) {
         load_uniform(g, in, &a, elem, size_B, n);
@@ -433,6 +434,7 @@ static void store_either(struct gen *g, const struct ir_instr *in, const struct 
     LLVMPositionBuilderAtEnd(g->b, slow);
     if (gen_tuple_of(g, in->src[1]))
         gen_tuple_to_lanes(g, x, n);
+    gen_access_stray(g, &idx, size_B * n);
     store_unlike(g, in, &idx, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
@@ -471,9 +473,9 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     struct gen_access a = gen_access_of(g, in);
     if (a.wraps && !contiguous_matters(&a, size_B, n) && !is_strided(g, &a, size_B))
         gen_access_to_index(g, &a, in);
-    gen_access_check(g, in, &a, size_B * n);
     if (!a.wraps && !are_shared_pieces(g, in, &a))
         gen_access_guess(g, in, &a, size_B * n);
+    gen_access_check(g, in, &a, size_B * n);
     if (a.kind == GEN_ACCESS_U) {
         store_uniform(g, in, &a, size_B, n);
         return;

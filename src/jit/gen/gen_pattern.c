@@ -11,13 +11,19 @@
 
 #include <string.h>
 
-#define MAX_VECTORS 4
+#define MAX_VECTORS 16 /* as many as lanes: a gather is no less */
 #define VECTOR_B    64
+#define TID_UNIT    4096
+#define BY_TID_MAX  ((int64_t)TID_UNIT << 20) /* times 1024 threads: below 2^31 */
 
 struct gen_pattern {
     bool ok;
     uint64_t divides; /* power of two that divides the base */
     int64_t lane[GEN_LANES];
+    /* What the base is made of, when that is known and small enough not to wrap: */
+    bool is_known;
+    int64_t by_tid; /* in units of 1 / TID_UNIT: half 1's base is this much times 16 further */
+    const struct ir_value *plus; /* NULL = 0 */
 };
 
 static const struct gen_pattern *pattern_of(struct gen *g, const struct ir_value *v,
@@ -71,6 +77,11 @@ static bool apply_sum(struct gen *g, const struct ir_instr *in, struct gen_patte
     p->divides = HD_MIN(a->divides, b->divides);
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = in->op == IR_OP_ADD ? a->lane[l] + b->lane[l] : a->lane[l] - b->lane[l];
+    p->is_known = a->is_known && b->is_known && !(a->plus && b->plus) &&
+                  (in->op == IR_OP_ADD || (!b->plus && b->by_tid <= a->by_tid));
+    p->plus = a->plus ? a->plus : b->plus;
+    p->by_tid = in->op == IR_OP_ADD ? a->by_tid + b->by_tid : a->by_tid - b->by_tid;
+    p->is_known &= p->by_tid < BY_TID_MAX;
     return true;
 }
 
@@ -81,6 +92,8 @@ static bool apply_scaled(const struct gen_pattern *a, int64_t k, struct gen_patt
     p->divides = a->divides * low_bit((uint64_t)k);
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = a->lane[l] * k;
+    p->is_known = a->is_known && !a->plus && k > 0 && a->by_tid * k < BY_TID_MAX;
+    p->by_tid = a->by_tid * k;
     return true;
 }
 
@@ -93,6 +106,10 @@ static bool apply_bits(const struct ir_instr *in, const struct gen_pattern *a, u
     p->divides = a->divides;
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = (int64_t)bitwise(in->op, (uint64_t)(a->lane[l] - high), k & (a->divides - 1));
+    bool cuts_base = in->op == IR_OP_AND; /* k has none of its bits */
+    p->is_known = (cuts_base || (a->is_known && !high)) && k < a->divides;
+    p->by_tid = cuts_base ? 0 : a->by_tid;
+    p->plus = cuts_base ? NULL : a->plus;
     return true;
 }
 
@@ -104,6 +121,8 @@ static bool apply_shr(const struct gen_pattern *a, uint64_t k, struct gen_patter
     p->divides = a->divides >> k;
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = (a->lane[l] - high) >> k;
+    p->is_known = a->is_known && !a->plus && !high && a->by_tid % ((int64_t)1 << k) == 0;
+    p->by_tid = a->by_tid >> k;
     return true;
 }
 
@@ -116,6 +135,7 @@ static bool apply_widened(const struct gen_pattern *a, int64_t k, struct gen_pat
         return false;
     for (int l = 0; l < GEN_LANES; l++)
         low.lane[l] -= high;
+    low.is_known &= !high;
     return apply_scaled(&low, k, p);
 }
 
@@ -179,6 +199,10 @@ static bool apply_leaf(struct gen *g, const struct ir_value *v, struct gen_patte
     p->divides = small ? low_bit(0) : s->align;
     for (int l = 0; l < GEN_LANES; l++)
         p->lane[l] = small ? k : s->kind == IR_SHAPE_AFFINE ? s->stride * l : 0;
+    bool is_tid = v->instr && v->instr->op == IR_OP_SREG && v->instr->imm == IR_SREG_TID_X;
+    p->is_known = small || s->kind == IR_SHAPE_UNIFORM || (is_tid && s->whole && s->stride == 1);
+    p->by_tid = s->kind == IR_SHAPE_AFFINE ? TID_UNIT : 0;
+    p->plus = !small && s->kind == IR_SHAPE_UNIFORM ? v : NULL;
     return s->stride > -4096 && s->stride < 4096;
 }
 
@@ -209,7 +233,14 @@ struct window {
     bool distinct;                     /* no element belongs to two lanes */
 };
 
-static bool window_of(const struct gen_pattern *p, int64_t offset, struct window *w)
+/* Without vectors of words in the host, loads of single lanes are cheaper sooner. */
+static uint64_t reach_B(const struct gen *g)
+{
+    return (g->unit->path == JIT_GENERIC ? MAX_VECTORS / 4 : MAX_VECTORS) * VECTOR_B;
+}
+
+static bool window_of(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                      struct window *w)
 {
     int64_t low = p->lane[0], high = p->lane[0];
     for (int l = 1; l < GEN_LANES; l++) {
@@ -218,8 +249,12 @@ static bool window_of(const struct gen_pattern *p, int64_t offset, struct window
     }
     *w = (struct window){.first = (low + offset) & ~(int64_t)(VECTOR_B - 1), .distinct = true};
     uint64_t end = (uint64_t)(high + offset - w->first) + 4;
+    if (end > reach_B(g)) { /* fewer without what is in front of the first lane */
+        w->first = low + offset;
+        end = (uint64_t)(high - low) + 4;
+    }
     w->nvectors = (unsigned)((end + VECTOR_B - 1) / VECTOR_B);
-    if (end > MAX_VECTORS * VECTOR_B)
+    if (end > reach_B(g))
         return false;
     memset(w->taken, -1, sizeof(w->taken));
     for (int l = 0; l < GEN_LANES; l++) {
@@ -257,7 +292,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
     if (!g->patterns)
         g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
     const struct gen_pattern *p = g->patterns ? pattern_of(g, in->src[0], 0) : NULL;
-    if (!p || !p->ok || p->divides % 4 || !window_of(p, in->mem.offset, w))
+    if (!p || !p->ok || p->divides % 4 || !window_of(g, p, in->mem.offset, w))
         return NULL;
     return p;
 }
@@ -272,6 +307,85 @@ bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step
         sparse |= p->lane[l] != p->lane[0] + step * l;
     return sparse;
 }
+
+/* ---- values that are in registers still */
+
+static const struct gen_pattern *pattern_known(struct gen *g, const struct ir_value *v)
+{
+    if (!g->patterns)
+        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
+    const struct gen_pattern *p = g->patterns ? pattern_of(g, v, 0) : NULL;
+    return p && p->ok && p->is_known && p->by_tid * GEN_LANES % TID_UNIT == 0 ? p : NULL;
+}
+
+/* Of 4 bytes each, by any lane of the warp. */
+static bool are_apart(struct gen *g, const struct ir_instr *x, const struct ir_instr *y)
+{
+    const struct gen_pattern *a = pattern_known(g, x->src[0]), *b = pattern_known(g, y->src[0]);
+    if (!a || !b || a->by_tid != b->by_tid || a->plus != b->plus)
+        return false;
+    int64_t half = a->by_tid * GEN_LANES / TID_UNIT;
+    for (int i = 0; i < 2 * GEN_LANES; i++) {
+        int64_t at = a->lane[i % GEN_LANES] + x->mem.offset + i / GEN_LANES * half;
+        for (int k = 0; k < 2 * GEN_LANES; k++) {
+            int64_t d = b->lane[k % GEN_LANES] + y->mem.offset + k / GEN_LANES * half - at;
+            if ((d > -4 && d < 4) || d != (int32_t)d)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_shared_word(const struct ir_instr *in)
+{
+    return in->mem.space == IR_SPACE_SHARED && in->mem.sem == IR_SEM_WEAK && in->mem.vec <= 1 &&
+           ir_type_bits(in->type) == 32;
+}
+
+static bool loads_same(const struct ir_instr *a, const struct ir_instr *b)
+{
+    return a->op == IR_OP_LD && is_shared_word(a) && a->src[0] == b->src[0] && a->type == b->type &&
+           a->mem.offset == b->mem.offset;
+}
+
+static bool leaves_memory(const struct ir_instr *in)
+{
+    return ir_op_has(in->op, IR_F_PURE) || in->op == IR_OP_SREG || in->op == IR_OP_PHI ||
+           (in->op == IR_OP_LD && in->mem.sem == IR_SEM_WEAK);
+}
+
+/* The load before `in` in its block whose value memory still has; NULL: none. */
+static const struct ir_instr *loaded_before(struct gen *g, const struct ir_instr *in)
+{
+    for (const struct ir_instr *at = in->prev; at; at = at->prev) {
+        if (loads_same(at, in))
+            return at;
+        bool is_elsewhere = at->op == IR_OP_ST && is_shared_word(at) && are_apart(g, at, in);
+        if (!is_elsewhere && !leaves_memory(at))
+            return NULL;
+    }
+    return NULL;
+}
+
+/*
+ * Compilers load s[j] again behind a store to s[i], as they do not see that no i is a j. The
+ * lanes' distances say so, and a load would have to wait for the store all the same.
+ */
+static bool load_again(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef x[GEN_HALVES];
+    if (!gen_does(g, GEN_PASS_PATTERN) || gen_is_jam(g) || g->dispatch || !is_shared_word(in) ||
+        gen_shape(g, in->dst[0])->kind != IR_SHAPE_VARYING)
+        return false;
+    const struct ir_instr *before = loaded_before(g, in);
+    if (!before || !gen_value_available(g, before->dst[0]))
+        return false;
+    gen_vector(g, before->dst[0], x);
+    gen_set(g, in->dst[0], gen_v(g, x));
+    return true;
+}
+
+/* ---- accesses */
 
 /* Host address of `at` bytes from lane 0's, for a half that runs; else somewhere in the window. */
 static LLVMValueRef address(struct gen *g, const struct ir_instr *in, int h, int64_t at)
@@ -328,8 +442,10 @@ static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRe
 bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
 {
     struct window w;
-    const struct gen_pattern *p = pattern_for(g, in, &w);
     LLVMValueRef out[GEN_HALVES];
+    if (load_again(g, in))
+        return true;
+    const struct gen_pattern *p = pattern_for(g, in, &w);
     if (!p)
         return false;
     for (int h = 0; h < gen_halves(g); h++) {
@@ -339,8 +455,8 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
         }
         LLVMValueRef at = address(g, in, h, w.first - p->lane[0]);
         out[h] = load_pair(g, &w, at, 0, NULL);
-        if (w.nvectors > 2)
-            out[h] = load_pair(g, &w, at, 1, out[h]);
+        for (unsigned k = 1; 2 * k < w.nvectors; k++)
+            out[h] = load_pair(g, &w, at, k, out[h]);
     }
     gen_set(g, in->dst[0], gen_v(g, out));
     return true;
@@ -368,6 +484,84 @@ static void store_window(struct gen *g, const struct window *w, LLVMValueRef at,
     }
 }
 
+/* ---- two stores that fill vectors together */
+
+/* Does it read nothing that a store before it may have written? */
+static bool passes_stores(struct gen *g, const struct ir_instr *in)
+{
+    bool from_shared =
+        in->op == IR_OP_LD && in->mem.space != IR_SPACE_GLOBAL && in->mem.space != IR_SPACE_PARAM;
+    return leaves_memory(in) && (!from_shared || (is_shared_word(in) && loaded_before(g, in)));
+}
+
+static bool fill_together(const struct window *a, const struct window *b)
+{
+    if (a->first != b->first || a->nvectors != b->nvectors || !a->distinct || !b->distinct)
+        return false;
+    for (unsigned k = 0; k < a->nvectors; k++) {
+        for (int i = 0; i < GEN_LANES; i++) {
+            if ((a->taken[k][i] < 0) == (b->taken[k][i] < 0))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The next store of the block, where it can be made together with this one; NULL: it cannot. */
+static const struct ir_instr *filled_by(struct gen *g, const struct ir_instr *in, struct window *w)
+{
+    struct window other;
+    const struct ir_instr *at = in->next;
+    while (at && at->op != IR_OP_ST && passes_stores(g, at))
+        at = at->next;
+    if (!at || at->op != IR_OP_ST || !is_shared_word(in) || !is_shared_word(at) ||
+        !pattern_for(g, in, w) || !pattern_for(g, at, &other))
+        return NULL;
+    const struct gen_pattern *a = pattern_known(g, in->src[0]), *b = pattern_known(g, at->src[0]);
+    bool same_base = a && b && a->by_tid == b->by_tid && a->plus == b->plus;
+    return same_base && fill_together(w, &other) ? at : NULL;
+}
+
+/* The store before `in` that was left to it; NULL: none. */
+static const struct ir_instr *left_to(struct gen *g, const struct ir_instr *in, struct window *w)
+{
+    struct window none;
+    const struct ir_instr *at = in->prev;
+    while (at && at->op != IR_OP_ST)
+        at = at->prev;
+    return at && filled_by(g, at, w) == in && !left_to(g, at, &none) ? at : NULL;
+}
+
+static void store_together(struct gen *g, const struct ir_instr *first, const struct window *wa,
+                           const struct ir_instr *in, const struct window *wb)
+{
+    const struct gen_pattern *p = pattern_known(g, in->src[0]);
+    LLVMValueRef a[GEN_HALVES], b[GEN_HALVES];
+    gen_vector(g, first->src[1], a);
+    gen_vector(g, in->src[1], b);
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef at = address(g, in, h, wb->first - p->lane[0]);
+        for (unsigned k = 0; k < wb->nvectors; k++) {
+            int from[GEN_LANES];
+            for (int i = 0; i < GEN_LANES; i++)
+                from[i] = wa->taken[k][i] >= 0 ? wa->taken[k][i] : GEN_LANES + wb->taken[k][i];
+            LLVMValueRef runs = g->mask[h] ? permute(g, g->mask[h], g->mask[h], from) : NULL;
+            gen_masked_store(g, permute(g, a[h], b[h], from),
+                             gen_gep(g, at, (uint64_t)k * VECTOR_B), runs, 4);
+        }
+    }
+}
+
+/* Is the store made together with another one, by this call or later? */
+static bool stores_together(struct gen *g, const struct ir_instr *in, const struct window *w)
+{
+    struct window other;
+    const struct ir_instr *first = left_to(g, in, &other);
+    if (first)
+        store_together(g, first, &other, in, w);
+    return first || filled_by(g, in, &other);
+}
+
 bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
 {
     struct window w;
@@ -375,6 +569,8 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[GEN_HALVES];
     if (!p || !w.distinct)
         return false;
+    if (stores_together(g, in, &w))
+        return true;
     gen_vector(g, in->src[1], x);
     for (int h = 0; h < gen_halves(g); h++) {
         if (is_dense(p))

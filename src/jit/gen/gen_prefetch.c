@@ -8,7 +8,10 @@
  *
  * The first accesses of a CTA that has barriers: a worker takes CTAs in the order of their numbers,
  * and what the next ones load would only be asked for behind all that this one computes. The
- * distance is the address's derivative by the CTA's number.
+ * distance is the address's derivative by the CTA's number, so often that it is some 12 KiB: what
+ * takes CTAs less time than memory takes must be asked for earlier. The same for what a loop stores
+ * to a row of each CTA that was not touched before. Loads of such rows are left to the host: it
+ * sees the streams of the loop's turns, and what is asked for beside it comes in their way.
  *
  * A wrong guess costs time and nothing else, so no proof is asked for.
  */
@@ -18,6 +21,10 @@ enum {
     NEAR_B = 2048,   /* constant distances below this are left to the host */
     CTA_NEAR_B = 16, /* those from a CTA to the next one */
     CTAS_AHEAD = 2,
+    CTAS_AHEAD_MAX = 6,
+    AHEAD_B = 12288,
+    ROW_MAX_B = 16384, /* longer rows leave the cache before their CTA comes */
+    ROOT_DEPTH = 12,
 };
 
 /* Is it one of the first accesses of a CTA whose warps wait for each other? */
@@ -55,13 +62,85 @@ bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in)
     return jumps(g, in, &step) && step.value;
 }
 
+/* The parameter that an address is made from by sums; NULL: none. */
+static const struct ir_value *root_of(const struct ir_value *v, unsigned depth)
+{
+    const struct ir_instr *in = v->instr;
+    if (!in || depth == ROOT_DEPTH)
+        return NULL;
+    if (in->op == IR_OP_LD)
+        return in->mem.space == IR_SPACE_PARAM ? v : NULL;
+    if (in->op == IR_OP_PHI || in->op == IR_OP_CVTA_TO)
+        return root_of(in->src[0], depth + 1);
+    if (!ir_is_plain_add(in) || ir_type_bits(in->type) != 64)
+        return NULL;
+    const struct ir_value *root = root_of(in->src[0], depth + 1);
+    return root ? root : root_of(in->src[1], depth + 1);
+}
+
+static bool is_global_access(const struct ir_instr *in)
+{
+    return (in->op == IR_OP_LD || in->op == IR_OP_ST) && in->mem.space == IR_SPACE_GLOBAL;
+}
+
+/* In layout order, is there no stop between the first access of what `in` accesses and `in`? */
+static bool touches_first(const struct gen *g, const struct ir_instr *in)
+{
+    const struct ir_value *root = root_of(in->src[0], 0);
+    bool touched = false, over = !root;
+    for (uint32_t b = 0; b <= in->block->id && !over; b++) {
+        ir_foreach_instr(at, g->func->blocks[b]) {
+            if (at == in)
+                return true;
+            over |= at->op == IR_OP_BAR && touched;
+            touched |= is_global_access(at) && root_of(at->src[0], 0) == root;
+        }
+    }
+    return false;
+}
+
+/* Is it a store in a loop of one region, to what no region before has touched? */
+static bool opens_row(const struct gen *g, const struct ir_instr *in)
+{
+    uint32_t block = g->nodes[g->cur].block->id;
+    return in->op == IR_OP_ST && g->body.by_region && !g->is_large &&
+           g->shapes.loops.loop_of[block] != IR_NO_BLOCK && touches_first(g, in);
+}
+
+/* To the row of the next CTA; for one that is too long, nowhere. */
+static LLVMValueRef distance_of_row(struct gen *g, const struct gen_step *step)
+{
+    LLVMValueRef x = distance_of(g, step, CTA_NEAR_B, 1);
+    if (!x)
+        return NULL;
+    LLVMValueRef reach = LLVMBuildAdd(g->b, x, gen_i64(g, ROW_MAX_B), "");
+    LLVMValueRef is_near = LLVMBuildICmp(g->b, LLVMIntULE, reach, gen_i64(g, 2 * ROW_MAX_B), "");
+    return LLVMBuildSelect(g->b, is_near, x, gen_i64(g, 0), "");
+}
+
+/* Constant distances between the turns of warps that wait for each other: these are few streams. */
+static bool is_left_to_host(const struct gen *g, const struct gen_step *by_turn)
+{
+    return g->body.by_region && !by_turn->value;
+}
+
+static int64_t ctas_ahead(const struct gen_step *by_cta)
+{
+    int64_t step_B = by_cta->constant < 0 ? -by_cta->constant : by_cta->constant;
+    if (by_cta->value || step_B < NEAR_B / 2)
+        return CTAS_AHEAD;
+    return HD_MAX(CTAS_AHEAD, HD_MIN(CTAS_AHEAD_MAX, AHEAD_B / step_B));
+}
+
 static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
 {
     struct gen_step step;
     if (jumps(g, in, &step))
-        return distance_of(g, &step, NEAR_B, 1);
+        return is_left_to_host(g, &step) ? NULL : distance_of(g, &step, NEAR_B, 1);
+    if (opens_row(g, in) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))
+        return distance_of_row(g, &step);
     if (opens_cta(g) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))
-        return distance_of(g, &step, CTA_NEAR_B, CTAS_AHEAD);
+        return distance_of(g, &step, CTA_NEAR_B, ctas_ahead(&step));
     return NULL;
 }
 

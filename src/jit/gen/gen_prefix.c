@@ -11,14 +11,13 @@
 
 #include "jit/gen/gen_flow.h"
 
-static bool is_call_of(LLVMValueRef v, const char *name)
+bool gen_is_call_of(LLVMValueRef v, const char *name)
 {
     return LLVMIsAIntrinsicInst(v) &&
            LLVMGetIntrinsicID(LLVMGetCalledValue(v)) == LLVMLookupIntrinsicID(name, strlen(name));
 }
 
-/* How many lanes, from the first on, a constant mask has, when that is a power of two; 0: else. */
-static unsigned prefix_of(LLVMValueRef mask)
+unsigned gen_prefix_of(LLVMValueRef mask)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(mask)), first = 0;
     if (!LLVMIsConstant(mask) || LLVMIsUndef(mask))
@@ -71,7 +70,7 @@ static bool is_int_vector(LLVMTypeRef type)
 }
 
 /* Zero, which gen_masked_load() names for want of anything better. */
-static bool is_nothing(LLVMValueRef v)
+bool gen_is_nothing(LLVMValueRef v)
 {
     for (unsigned i = 0; LLVMIsConstant(v) && i < LLVMGetVectorSize(LLVMTypeOf(v)); i++) {
         LLVMValueRef lane = LLVMGetAggregateElement(v, i);
@@ -85,8 +84,8 @@ static bool is_nothing(LLVMValueRef v)
 static bool shorten_load(LLVMBuilderRef b, LLVMValueRef load)
 {
     LLVMTypeRef type = LLVMTypeOf(load);
-    unsigned n = prefix_of(LLVMGetOperand(load, 2)), size = LLVMGetVectorSize(type);
-    if (!n || size > GEN_LANES || !is_int_vector(type) || !is_nothing(LLVMGetOperand(load, 3)))
+    unsigned n = gen_prefix_of(LLVMGetOperand(load, 2)), size = LLVMGetVectorSize(type);
+    if (!n || size > GEN_LANES || !is_int_vector(type) || !gen_is_nothing(LLVMGetOperand(load, 3)))
         return false;
     LLVMPositionBuilderBefore(b, load);
     uint64_t align = LLVMConstIntGetZExtValue(LLVMGetOperand(load, 1));
@@ -99,7 +98,7 @@ static bool shorten_load(LLVMBuilderRef b, LLVMValueRef load)
 static bool shorten_store(LLVMBuilderRef b, LLVMValueRef store)
 {
     LLVMValueRef x = LLVMGetOperand(store, 0);
-    unsigned n = prefix_of(LLVMGetOperand(store, 3));
+    unsigned n = gen_prefix_of(LLVMGetOperand(store, 3));
     if (!n || LLVMGetVectorSize(LLVMTypeOf(x)) > GEN_LANES)
         return false;
     LLVMPositionBuilderBefore(b, store);
@@ -111,9 +110,9 @@ static bool shorten_store(LLVMBuilderRef b, LLVMValueRef store)
 
 static bool shorten(LLVMBuilderRef b, LLVMValueRef i)
 {
-    if (is_call_of(i, "llvm.masked.load"))
+    if (gen_is_call_of(i, "llvm.masked.load"))
         return shorten_load(b, i);
-    return is_call_of(i, "llvm.masked.store") && shorten_store(b, i);
+    return gen_is_call_of(i, "llvm.masked.store") && shorten_store(b, i);
 }
 
 void gen_prefix_accesses(struct gen_unit *u)

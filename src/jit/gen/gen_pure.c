@@ -42,7 +42,7 @@ static bool reads_float(const struct gen *g, const struct ir_instr *in, uint32_t
     case IR_OP_SELECT:
         return s > 0 && g->nan_raw[in->dst[0]->id];
     case IR_OP_CVT:
-        return in->type2 == IR_F32 && !ir_type_is_float(in->type);
+        return in->type2 == IR_F32 && (!ir_type_is_float(in->type) || in->type == IR_F32);
     default:
         return false;
     }

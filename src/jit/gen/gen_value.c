@@ -422,10 +422,13 @@ static int magnitude_of(const struct ir_value *v, unsigned depth)
         return MAGNITUDE_UNKNOWN;
     if (in->op == IR_OP_CONST)
         return magnitude_of_const(in->imm);
-    if (!is_f32_arithmetic(in))
+    if (in->type != IR_F32 || (!is_f32_arithmetic(in) && in->op != IR_OP_FNEG &&
+                               in->op != IR_OP_FABS && in->op != IR_OP_CVT))
         return MAGNITUDE_UNKNOWN;
     if (ir_has(in, IR_MOD_SAT))
         return 1; /* a NaN becomes 0 */
+    if (in->op == IR_OP_CVT)
+        return MAGNITUDE_UNKNOWN;
     int a = magnitude_of_source(in, 0, depth);
     int b = in->nsrc > 1 ? magnitude_of_source(in, 1, depth) : 0;
     switch (in->op) {

@@ -1,0 +1,278 @@
+/*
+ * Lanes and each other's places: whether they are neighbours, in the same words, or apart, which
+ * a compiler may find out for many accesses at once. The answers are those of a loop over the
+ * threads.
+ */
+#include "launch_job.h"
+
+enum { T = 128, WORDS = 1024, NAN_BITS = 0x7fffffff };
+
+static struct hd_buf text;
+
+static void text_begin(const char *start)
+{
+    text.len = 0;
+    hd_buf_puts(&text, start);
+}
+
+/* ---- in line, or not: thread t at 2 * t - (t & mask) */
+
+static const char place_of_thread[] =
+    "  %6:b64 = const.b64 0x8\n  %7:b64 = ld.b64.param [%6]\n  %8:b32 = cvt.u32.u64 %7\n"
+    "  %9:b32 = and.b32 %2, %8\n  %10:b32 = add.u32 %2, %2\n  %11:b32 = sub.u32 %10, %9\n"
+    "  %12:b64 = mulwide.s32 %11, %4\n  %13:b64 = add.u64 %1, %12\n"
+    "  %14:b64 = cvt.s64.s32 %11\n  %15:b64 = const.b64 0x100\n  %16:b64 = add.u64 %14, %15\n"
+    "  %17:b32 = const.b32 0x2\n  %18:b64 = shl.b64 %16, %17\n  %19:b64 = add.u64 %1, %18\n";
+
+static uint32_t place(uint32_t t, uint64_t mask)
+{
+    return 2 * t - (t & (uint32_t)mask);
+}
+
+static enum hd_status run_places(void *words, uint64_t mask, uint32_t threads)
+{
+    const void *params[] = {words, (const void *)(uintptr_t)mask};
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE);
+    hd_buf_puts(&text, place_of_thread);
+    hd_buf_puts(&text, "  %20:b32 = ld.b32.global [%13]\n  %21:b32 = ld.b32.global [%13+16]\n"
+                       "  %22:b32 = ld.b32.global [%19]\n  %23:b32 = ld.b32.global [%19+1024]\n"
+                       "  %24:b32 = add.u32 %20, %21\n  %25:b32 = add.u32 %22, %23\n"
+                       "  %26:b32 = add.u32 %24, %25\n  st.b32.global [%19+2048], %26\n"
+                       "  ret\n}\n");
+    return run(&(struct job){text.ptr, 1, threads, .params = params});
+}
+
+static void fill(uint32_t *words)
+{
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = i * i * 2654435761u;
+}
+
+static void test_places(uint64_t mask, uint32_t threads)
+{
+    static uint32_t words[WORDS], expected[WORDS];
+    fill(words);
+    fill(expected);
+    for (uint32_t t = 0; t < threads; t++) {
+        uint32_t *x = expected + place(t, mask);
+        x[768] = x[0] + x[4] + x[256] + x[512];
+    }
+    eq_u64(run_places(words, mask, threads), HD_OK, "mask %#llx runs", (unsigned long long)mask);
+    eq_mem(words, expected, sizeof(words), "%u threads find their places", threads);
+}
+
+static void test_places_between_words(void)
+{
+    static uint32_t words[WORDS];
+    char *between = (char *)words + 2;
+    eq_u64(run_places(between, UINT32_MAX, T), HD_MISALIGNED, "neighbours between words");
+    eq_u64(fault.address, (uint64_t)(uintptr_t)between, "at the first one's address");
+    eq_u64(run_places(between, 1, T), HD_MISALIGNED, "others");
+}
+
+/* The same in a loop that goes by 128 words, four times. */
+static void test_places_in_loop(uint64_t mask)
+{
+    static uint32_t words[WORDS], out[T];
+    const void *params[] = {words, (const void *)(uintptr_t)mask};
+    unsigned bad = 0;
+    fill(words);
+    text_begin(HEAD "kernel @k visible {\n" PARAMS PROLOGUE);
+    hd_buf_puts(&text, place_of_thread);
+    hd_buf_puts(
+        &text, "  %20:b32 = const.b32 0x0\n  %21:b32 = const.b32 0x1\n  %22:b64 = const.b64 0x200\n"
+               "  br bb1\n"
+               "bb1:\n  %23:b64 = phi.b64 [bb0: %13], [bb1: %28]\n"
+               "  %24:b32 = phi.b32 [bb0: %20], [bb1: %27]\n"
+               "  %25:b32 = phi.b32 [bb0: %20], [bb1: %29]\n  %26:b32 = ld.b32.global [%23]\n"
+               "  %30:b32 = ld.b32.global [%23+64]\n  %31:b32 = xor.b32 %26, %30\n"
+               "  %27:b32 = add.u32 %24, %31\n  %28:b64 = add.u64 %23, %22\n"
+               "  %29:b32 = add.u32 %25, %21\n  %32:pred = setp.u32.lt %29, %4\n"
+               "  cbr %32, bb1, bb2\n"
+               "bb2:\n  st.b32.global [%3+3584], %27\n  ret\n}\n");
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < T; t++) {
+        for (uint32_t k = 0; k < 4; k++) {
+            uint32_t at = place(t, mask) + 128 * k;
+            out[t] = (k ? out[t] : 0) +
+                     ((at * at * 2654435761u) ^ ((at + 16) * (at + 16) * 2654435761u));
+        }
+        bad += words[896 + t] != out[t];
+    }
+    ok(ran && !bad, "mask %#llx in a loop", (unsigned long long)mask);
+}
+
+/* ---- shared memory: what one store leaves another load finds, and the other way round */
+
+#define SHARED                                                                                     \
+    HEAD "var @s shared internal align 4 size 2048\nkernel @k visible {\n" PARAMS PROLOGUE         \
+         "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n  %8:b32 = const.b32 0x2\n"            \
+         "  %9:b32 = shl.b32 %2, %8\n  %10:b32 = add.u32 %7, %9\n"
+
+/* Threads exchange s[i] and s[j], and add to both: j is i + `apart`. */
+struct exchange {
+    const char *what;
+    uint32_t by, apart; /* 0: i is 2 * t - (t & (apart - 1)); else by * (2 * t + 1) - 1 */
+    bool pads;          /* a word behind every 32 */
+    uint32_t threads;
+};
+
+static uint32_t padded(uint32_t i, const struct exchange *x)
+{
+    return x->pads ? i + (i >> 5) : i;
+}
+
+static uint32_t exchanged(uint32_t t, const struct exchange *x)
+{
+    return x->by ? x->by * (2 * t + 1) - 1 : 2 * t - (t & (x->apart - 1));
+}
+
+static void text_of_exchange(const struct exchange *x)
+{
+    text_begin(SHARED);
+    for (unsigned w = 0; w < 4; w++)
+        hd_buf_printf(&text,
+                      "  %%%u:b32 = ld.b32.global [%%3+%u]\n  st.b32.shared [%%10+%u], %%%u\n",
+                      11 + w, 512 * w, 512 * w, 11 + w);
+    hd_buf_printf(&text, "  bar.sync\n  %%15:b32 = const.b32 0x%x\n  %%16:b32 = const.b32 0x%x\n",
+                  x->threads, x->by ? x->by : x->apart - 1);
+    hd_buf_printf(&text,
+                  "  %%17:b32 = const.b32 0x1\n  %%18:b32 = const.b32 0x5\n"
+                  "  %%19:b32 = const.b32 0x%x\n  %%20:b32 = shl.b32 %%2, %%17\n"
+                  "  %%40:pred = setp.u32.lt %%2, %%15\n  cbr %%40, bb1, bb2\nbb1:\n",
+                  x->apart);
+    hd_buf_puts(&text, x->by ? "  %21:b32 = or.b32 %20, %17\n  %22:b32 = mul.u32 %21, %16\n"
+                               "  %23:b32 = sub.u32 %22, %17\n"
+                             : "  %22:b32 = and.b32 %2, %16\n  %23:b32 = sub.u32 %20, %22\n");
+    hd_buf_puts(&text, x->apart ? "  %24:b32 = add.u32 %23, %19\n"
+                                : "  %38:b32 = shr.u32 %23, %8\n  %39:b32 = shl.b32 %38, %8\n"
+                                  "  %24:b32 = add.u32 %39, %17\n");
+    hd_buf_puts(&text, x->pads ? "  %25:b32 = shr.s32 %23, %18\n  %26:b32 = add.u32 %23, %25\n"
+                                 "  %27:b32 = shr.s32 %24, %18\n  %28:b32 = add.u32 %24, %27\n"
+                                 "  %29:b32 = shl.b32 %26, %8\n  %30:b32 = shl.b32 %28, %8\n"
+                               : "  %29:b32 = shl.b32 %23, %8\n  %30:b32 = shl.b32 %24, %8\n");
+    hd_buf_puts(&text, "  %31:b32 = add.u32 %7, %29\n  %32:b32 = add.u32 %7, %30\n"
+                       "  %33:b32 = ld.b32.shared [%31]\n  %34:b32 = ld.b32.shared [%32]\n"
+                       "  %37:b32 = add.u32 %34, %17\n  st.b32.shared [%31], %37\n  %35:b32 = "
+                       "ld.b32.shared [%32]\n"
+                       "  %36:b32 = add.u32 %33, %35\n  st.b32.shared [%32], %36\n  br bb2\n"
+                       "bb2:\n  bar.sync\n");
+    for (unsigned w = 0; w < 4; w++)
+        hd_buf_printf(&text,
+                      "  %%%u:b32 = ld.b32.shared [%%10+%u]\n  st.b32.global [%%3+%u], %%%u\n",
+                      41 + w, 512 * w, 512 * w, 41 + w);
+    hd_buf_puts(&text, "  ret\n}\n");
+}
+
+static void test_exchange(const struct exchange *x)
+{
+    uint32_t words[4 * T], expected[4 * T];
+    const void *params[] = {words, NULL};
+    for (uint32_t i = 0; i < 4 * T; i++)
+        words[i] = expected[i] = i * i * 2654435761u;
+    for (uint32_t t = 0; t < x->threads; t++) {
+        uint32_t i = padded(exchanged(t, x), x), j = padded(exchanged(t, x) + x->apart, x);
+        uint32_t before = expected[i];
+        expected[i] = expected[j] + 1;
+        expected[j] += before;
+    }
+    text_of_exchange(x);
+    eq_u64(run(&(struct job){text.ptr, 1, T, .params = params}), HD_OK, "%s runs", x->what);
+    eq_mem(words, expected, sizeof(words), "%s, %u apart", x->what, x->apart);
+}
+
+static const struct exchange exchanges[] = {
+    {"words beside each other", 0, 1, false, T},
+    {"every other word", 0, 2, false, T},
+    {"four words", 0, 4, false, T},
+    {"eight words", 0, 8, false, T},
+    {"halves", 0, 16, false, T},
+    {"warps", 0, 32, false, T},
+    {"the first threads", 0, 8, false, 40},
+    {"steps of one", 1, 1, true, T},
+    {"steps of two", 2, 2, true, T / 2},
+    {"steps of four", 4, 4, true, T / 4},
+    {"steps of eight", 8, 8, true, 16},
+    {"steps of four without padding", 4, 4, false, T / 4},
+    {"both at one place", 2, 0, false, T / 2},
+    {"the next words, every fourth", 2, 1, false, T / 2},
+};
+
+/* ---- a tree of sums, whose NaNs are one NaN in memory */
+
+static uint32_t sum_of(uint32_t a, uint32_t b, uint32_t for_nan)
+{
+    float x, y;
+    uint32_t bits;
+    memcpy(&x, &a, sizeof(x));
+    memcpy(&y, &b, sizeof(y));
+    x += y;
+    memcpy(&bits, &x, sizeof(bits));
+    return x != x ? for_nan : bits;
+}
+
+/* One level: threads below k add what is k further. Sums that are no number become `for_nan`. */
+static void text_of_level(uint32_t k, uint32_t for_nan, unsigned id, unsigned block)
+{
+    hd_buf_printf(&text, "  bar.sync\n  %%%u:b32 = const.b32 0x%x\n", id, k);
+    hd_buf_printf(&text, "  %%%u:pred = setp.u32.lt %%2, %%%u\n", id + 1, id);
+    hd_buf_printf(&text, "  cbr %%%u, bb%u, bb%u\nbb%u:\n", id + 1, block, block + 1, block);
+    hd_buf_printf(&text, "  %%%u:b32 = ld.b32.shared [%%10]\n", id + 2);
+    hd_buf_printf(&text, "  %%%u:b32 = ld.b32.shared [%%10+%u]\n", id + 3, 4 * k);
+    hd_buf_printf(&text, "  %%%u:b32 = fadd.f32.rn %%%u, %%%u\n", id + 4, id + 2, id + 3);
+    hd_buf_printf(&text, "  %%%u:pred = fsetp.f32.nan %%%u, %%%u\n", id + 5, id + 4, id + 4);
+    hd_buf_printf(&text, "  %%%u:b32 = const.b32 0x%x\n", id + 6, for_nan);
+    hd_buf_printf(&text, "  %%%u:b32 = select.b32 %%%u, %%%u, %%%u\n", id + 7, id + 5, id + 6,
+                  id + 4);
+    hd_buf_printf(&text, "  st.b32.shared [%%10], %%%u\n  br bb%u\nbb%u:\n",
+                  for_nan == NAN_BITS ? id + 4 : id + 7, block + 1, block + 1);
+}
+
+/* `special` at one place, and the same with another sign at one that comes to it later. */
+static void test_tree(uint32_t special, uint32_t at, uint32_t for_nan)
+{
+    uint32_t words[T], expected[T];
+    const void *params[] = {words, NULL};
+    unsigned id = 12, block = 1;
+    for (uint32_t i = 0; i < T; i++)
+        words[i] = expected[i] = i == at       ? special
+                                 : i == at + 8 ? special ^ 0x80000000
+                                               : 0x3f800000 + (i << 16);
+    text_begin(SHARED "  %11:b32 = ld.b32.global [%3]\n  st.b32.shared [%10], %11\n");
+    for (uint32_t k = T / 2; k; k /= 2, id += 8, block += 2) {
+        text_of_level(k, for_nan, id, block);
+        for (uint32_t t = 0; t < k; t++)
+            expected[t] = sum_of(expected[t], expected[t + k], for_nan);
+    }
+    hd_buf_printf(&text, "  bar.sync\n  %%%u:b32 = ld.b32.shared [%%10]\n", id);
+    hd_buf_printf(&text, "  st.b32.global [%%3], %%%u\n  ret\n}\n", id);
+    eq_u64(run(&(struct job){text.ptr, 1, T, .params = params}), HD_OK, "a tree runs");
+    eq_mem(words, expected, sizeof(words), "sums with %#x at %u, %#x for NaN", special, at,
+           for_nan);
+}
+
+int main(void)
+{
+    static const uint64_t masks[] = {0, 1, 7, 15, 31, 63, 127, UINT32_MAX, 0xfffffff7};
+    hd_buf_init(&printed);
+    hd_buf_init(&text);
+    for (size_t i = 0; i < HD_COUNT_OF(masks); i++) {
+        test_places(masks[i], T);
+        test_places(masks[i], 100);
+        test_places_in_loop(masks[i]);
+    }
+    test_places_between_words();
+    for (size_t i = 0; i < HD_COUNT_OF(exchanges); i++)
+        test_exchange(&exchanges[i]);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t for_nan = i ? 0x41200000 : NAN_BITS;
+        test_tree(0x3f800000, 5, for_nan);
+        test_tree(0x7fc00123, 100, for_nan);
+        test_tree(0xffc00000, 3, for_nan);
+        test_tree(0x7f800000, 1, for_nan);
+        test_tree(0x7f800001, 9, for_nan);
+    }
+    hd_buf_fini(&text);
+    hd_buf_fini(&printed);
+    return done();
+}

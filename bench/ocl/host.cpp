@@ -1,4 +1,4 @@
-/* The twenty kernels in OpenCL. usage: ocl NAME [sizes] [-r N -w N -n -v -dump FILE]
+/* The kernels in OpenCL. usage: ocl NAME [sizes] [-r N -w N -n -v -dump FILE]
  * -v appends ,min_ms,first_ms,build_ms. CLDIR: folder of the .cl files. `ocl launch` measures
  * launch
  * latency in the format of launch/launch.cu. */

@@ -300,6 +300,8 @@ static int md5(const char *name)
         [&] { return found == secret; });
 }
 
+#include "main_arrays.h"
+
 static const struct {
     const char *name;
     int (*run)(const char *name);
@@ -325,6 +327,13 @@ static const struct {
     {"softmax", softmax},
     {"layernorm", layernorm},
     {"md5", md5},
+    {"lookback", lookback},
+    {"radixsort", radixsort},
+    {"topk", topk},
+    {"bfs", bfs},
+    {"sptrsv", sptrsv},
+    {"fft", fft},
+    {"philox", philox},
 };
 
 int main(int argc, char **argv)

@@ -58,15 +58,14 @@ build_ocl() {
 
 build_omp() {
     local flags=(-O3 -march=native -fopenmp -c)
-    for f in kernels sgemm arrays; do
+    for f in kernels sgemm arrays layers; do
         quietly "$CLANG" "${flags[@]}" "omp/$f.c" -o "$OUT/${f}_base.o" &&
             quietly "$CLANG" "${flags[@]}" -mprefer-vector-width=512 -ffast-math "omp/$f.c" \
                 -o "$OUT/${f}_best.o" || return 1
     done
     quietly "$CLANGXX" -O2 -std=c++14 -fopenmp -c omp/main.cpp -o "$OUT/omp_main.o" || return 1
     for v in base best; do
-        quietly "$CLANGXX" -fopenmp "$OUT/omp_main.o" "$OUT/kernels_$v.o" "$OUT/sgemm_$v.o" "$OUT/arrays_$v.o" \
-            -o "$OUT/omp_$v" -lm || return 1
+        quietly "$CLANGXX" -fopenmp "$OUT/omp_main.o" "$OUT"/{kernels,sgemm,arrays,layers}_$v.o -o "$OUT/omp_$v" -lm || return 1
     done
     quietly "$CLANG" -O2 -fopenmp launch/omp.c -o "$OUT/omp_launch"
 }

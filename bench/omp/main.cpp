@@ -301,6 +301,7 @@ static int md5(const char *name)
 }
 
 #include "main_arrays.h"
+#include "main_layers.h"
 
 static const struct {
     const char *name;
@@ -334,6 +335,11 @@ static const struct {
     {"sptrsv", sptrsv},
     {"fft", fft},
     {"philox", philox},
+    {"grouped_gemm", grouped_gemm},
+    {"conv2d", conv2d},
+    {"flash_attention", flash_attention},
+    {"rmsnorm_rope", rmsnorm_rope},
+    {"int4_gemm", int4_gemm},
 };
 
 int main(int argc, char **argv)

@@ -12,7 +12,7 @@ NAMES = ("vecadd saxpy reduce scan transpose sgemm_naive sgemm_tiled16 sgemm_til
 # Arguments for the sizes of three purposes. Full size is the programs' own default.
 QUICK = {"transpose": ["1024"], "stencil2d": ["1024"], "nbody": ["2048"], "mandelbrot": ["512"],
          "spmv": ["65536"], "softmax": ["1024"], "layernorm": ["1024"], "bitonic": ["131072"],
-         "radixsort": ["131072"], "topk": ["256"], "bfs": ["65536"], "sptrsv": ["16384"], "fft": ["1024"],
+         "radixsort": ["65536"], "topk": ["256"], "bfs": ["65536"], "sptrsv": ["16384"], "fft": ["1024"],
          "grouped_gemm": ["8"], "conv2d": ["28"], "flash_attention": ["512"], "rmsnorm_rope": ["1024"],
          "int4_gemm": ["1024"]}
 SMALL = {"transpose": ["200"], "stencil2d": ["130"], "nbody": ["512"], "mandelbrot": ["96", "100"],

@@ -30,18 +30,18 @@ __global__ void bfs_level(const int *__restrict__ first, const int *__restrict__
     }
 }
 
-/* dist is -1 everywhere; counts are of two frontiers. */
-static void bfs(const int *first, const int *to, int *dist, int *const frontier[2], int *counts)
+/* dist is -1 everywhere; count: the nodes of the next frontier. */
+static void bfs(const int *first, const int *to, int *dist, int *const frontier[2], int *count)
 {
     int zero = 0, nodes = 1;
 
     h2d(dist, &zero, 1);
     h2d(frontier[0], &zero, 1);
     for (int level = 1, from = 0; nodes > 0; level++, from ^= 1) {
-        CK(cudaMemsetAsync(counts, 0, sizeof(int)));
+        CK(cudaMemsetAsync(count, 0, sizeof(int)));
         bfs_level<<<cdiv(nodes, 256), 256>>>(first, to, dist, frontier[from], nodes,
-                                             frontier[from ^ 1], counts, level);
-        d2h(&nodes, counts, 1);
+                                             frontier[from ^ 1], count, level);
+        d2h(&nodes, count, 1);
     }
 }
 

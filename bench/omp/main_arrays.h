@@ -3,7 +3,7 @@
 
 static int lookback(const char *name)
 {
-    return scan(name); /* another way to the same result on a GPU alone */
+    return scan(name); /* looking back is how a GPU comes to the same result */
 }
 
 static int radixsort(const char *name)

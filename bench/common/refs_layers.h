@@ -3,7 +3,7 @@
 #include "bench.h"
 
 /* ---- sizes ---- */
-#define GG_GROUPS   16
+#define GG_GROUPS   64
 #define GG_TILE     64 /* rows and columns of a tile of the result */
 #define CV_SIDE     56
 #define CV_CHANNELS 64 /* in and out; a multiple of 64 */

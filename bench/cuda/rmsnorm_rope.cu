@@ -5,22 +5,20 @@
 
 enum { WARPS = 8 };
 
-struct __align__(8) bf16x4 {
-    __nv_bfloat162 lo, hi;
-};
-
-static __device__ float4 unpack(bf16x4 v)
+/* Four of them in one access. */
+static __device__ float4 unpack(uint2 v)
 {
-    float2 lo = __bfloat1622float2(v.lo), hi = __bfloat1622float2(v.hi);
+    float2 lo = __bfloat1622float2(*(__nv_bfloat162 *)&v.x);
+    float2 hi = __bfloat1622float2(*(__nv_bfloat162 *)&v.y);
 
     return make_float4(lo.x, lo.y, hi.x, hi.y);
 }
 
-static __device__ bf16x4 pack(float4 v)
+static __device__ uint2 pack(float4 v)
 {
-    bf16x4 r = {__floats2bfloat162_rn(v.x, v.y), __floats2bfloat162_rn(v.z, v.w)};
+    __nv_bfloat162 lo = __floats2bfloat162_rn(v.x, v.y), hi = __floats2bfloat162_rn(v.z, v.w);
 
-    return r;
+    return make_uint2(*(unsigned *)&lo, *(unsigned *)&hi);
 }
 
 static __device__ float warp_sum(float x)
@@ -38,8 +36,8 @@ static __device__ float turned(float x, float cosine, float sine)
 
 /* table: per token the cosines, then the sines. */
 __global__ void __launch_bounds__(WARPS * 32)
-    rmsnorm_rope(const bf16x4 *__restrict__ in, const float4 *__restrict__ weight,
-                 const float4 *__restrict__ table, bf16x4 *__restrict__ out, int count, int heads)
+    rmsnorm_rope(const uint2 *__restrict__ in, const float4 *__restrict__ weight,
+                 const float4 *__restrict__ table, uint2 *__restrict__ out, int count, int heads)
 {
     int lane = threadIdx.x % 32, head = blockIdx.x * WARPS + threadIdx.x / 32;
 
@@ -70,8 +68,8 @@ int main(int argc, char **argv)
 
     auto run = [&] {
         rmsnorm_rope<<<cdiv(tokens * heads, WARPS), WARPS * 32>>>(
-            (const bf16x4 *)dx, (const float4 *)dw, (const float4 *)dt, (bf16x4 *)dy,
-            tokens * heads, heads);
+            (const uint2 *)dx, (const float4 *)dw, (const float4 *)dt, (uint2 *)dy, tokens * heads,
+            heads);
         dsync();
     };
     auto check = [&] {

@@ -3,7 +3,7 @@
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
 #   build.sh tensor                                                       products of matrices; not built unless named
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
-# to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of the twenty.
+# to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of cuda/.
 set -u
 cd "$(dirname "$0")" || exit 1
 OUT=${OUT:-out}
@@ -33,8 +33,11 @@ build_each() {
     mkdir -p "$OUT/$1"
     cuda_sources | xargs -0 -P "$JOBS" -I{} bash -c '
         made=$1/$(basename {} .cu)$2; shift 2
-        [ "$made" -nt {} ] && [ "$made" -nt common/refs.h ] && [ "$made" -nt common/bench.h ] &&
-            [ "$made" -nt cuda/cu.h ] && exit 0
+        current=1
+        for f in {} common/*.h cuda/*.h; do
+            [ "$made" -nt "$f" ] || current=0
+        done
+        [ $current = 0 ] || exit 0
         "$@" {} -o "$made" || { echo "FAILED $made" >&2; exit 1; }' _ "$OUT/$1" "$2" "${@:3}"
 }
 
@@ -55,15 +58,14 @@ build_ocl() {
 
 build_omp() {
     local flags=(-O3 -march=native -fopenmp -c)
-    for f in kernels sgemm; do
+    for f in kernels sgemm arrays layers; do
         quietly "$CLANG" "${flags[@]}" "omp/$f.c" -o "$OUT/${f}_base.o" &&
             quietly "$CLANG" "${flags[@]}" -mprefer-vector-width=512 -ffast-math "omp/$f.c" \
                 -o "$OUT/${f}_best.o" || return 1
     done
     quietly "$CLANGXX" -O2 -std=c++14 -fopenmp -c omp/main.cpp -o "$OUT/omp_main.o" || return 1
     for v in base best; do
-        quietly "$CLANGXX" -fopenmp "$OUT/omp_main.o" "$OUT/kernels_$v.o" "$OUT/sgemm_$v.o" \
-            -o "$OUT/omp_$v" -lm || return 1
+        quietly "$CLANGXX" -fopenmp "$OUT/omp_main.o" "$OUT"/{kernels,sgemm,arrays,layers}_$v.o -o "$OUT/omp_$v" -lm || return 1
     done
     quietly "$CLANG" -O2 -fopenmp launch/omp.c -o "$OUT/omp_launch"
 }

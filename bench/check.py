@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the twenty kernels on the CPU device, as TAP.
+"""Checks the kernels of bench/ on the CPU device, as TAP.
 
     bench/check.py                      a slice that takes a minute or two: what CI runs
     bench/check.py --whole              compute_75, 80, 90, 120 x every runtime and compiler x every level of CPU code

@@ -1,4 +1,4 @@
-/* Harness shared by the CUDA, OpenCL and C + OpenMP versions of the twenty kernels (C++11,
+/* Harness shared by the CUDA, OpenCL and C + OpenMP versions of the kernels (C++11,
  * header only, no STL).
  *
  * Every program understands:  [size1 [size2]] [-r reps] [-w warmups] [-n] [-v] [-e] [-dump FILE]

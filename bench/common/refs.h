@@ -505,3 +505,6 @@ static inline uint32_t md5_secret(long n)
 {
     return MD5_BASE + (uint32_t)(n - 12345 % n - 1);
 }
+
+#include "refs_arrays.h"
+#include "refs_layers.h"

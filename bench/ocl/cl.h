@@ -79,19 +79,19 @@ static void cl_open(void)
     CK(e);
 }
 
-/* Builds NAME.cl of the folder CLDIR (default: .). The MD5 steps are found through -I. */
+/* Builds NAME.cl of the folder CLDIR (default: .). What it includes is found through -I. */
 static void cl_build(const char *name)
 {
     static char src[1 << 17], log[1 << 16];
     const char *dir = getenv("CLDIR") ? getenv("CLDIR") : ".", *text = src;
-    char path[600], options[700];
+    char path[600], options[1300];
     size_t n;
     cl_int e;
     double t0;
     FILE *f;
 
     snprintf(path, sizeof(path), "%s/%s.cl", dir, name);
-    snprintf(options, sizeof(options), "-cl-std=CL1.2 -I%s/../common", dir);
+    snprintf(options, sizeof(options), "-cl-std=CL1.2 -I%s -I%s/../common", dir, dir);
     f = fopen(path, "rb");
     if (!f) {
         perror(path);

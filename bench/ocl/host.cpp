@@ -1,4 +1,4 @@
-/* The twenty kernels in OpenCL. usage: ocl NAME [sizes] [-r N -w N -n -v -dump FILE]
+/* The kernels in OpenCL. usage: ocl NAME [sizes] [-r N -w N -n -v -dump FILE]
  * -v appends ,min_ms,first_ms,build_ms. CLDIR: folder of the .cl files. `ocl launch` measures
  * launch
  * latency in the format of launch/launch.cu. */
@@ -432,6 +432,9 @@ static int md5(const char *name)
     return bench_run(name, args, MD5_OPS * n, [&] { h2d(d, &zero, 1); }, run, check);
 }
 
+#include "host_arrays.h"
+#include "host_layers.h"
+
 /* ---- launch latency, as launch/launch.cu ---- */
 
 enum { MANY = 2000, BURST = 64, SAMPLES = 512 };
@@ -506,6 +509,13 @@ static const struct {
     {"softmax", softmax},
     {"layernorm", layernorm},
     {"md5", md5},
+    {"bfs", bfs},
+    {"fft", fft},
+    {"philox", philox},
+    {"grouped_gemm", grouped_gemm},
+    {"conv2d", conv2d},
+    {"rmsnorm_rope", rmsnorm_rope},
+    {"int4_gemm", int4_gemm},
     {"launch", launch},
 };
 

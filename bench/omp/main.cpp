@@ -300,6 +300,9 @@ static int md5(const char *name)
         [&] { return found == secret; });
 }
 
+#include "main_arrays.h"
+#include "main_layers.h"
+
 static const struct {
     const char *name;
     int (*run)(const char *name);
@@ -325,6 +328,18 @@ static const struct {
     {"softmax", softmax},
     {"layernorm", layernorm},
     {"md5", md5},
+    {"lookback", lookback},
+    {"radixsort", radixsort},
+    {"topk", topk},
+    {"bfs", bfs},
+    {"sptrsv", sptrsv},
+    {"fft", fft},
+    {"philox", philox},
+    {"grouped_gemm", grouped_gemm},
+    {"conv2d", conv2d},
+    {"flash_attention", flash_attention},
+    {"rmsnorm_rope", rmsnorm_rope},
+    {"int4_gemm", int4_gemm},
 };
 
 int main(int argc, char **argv)

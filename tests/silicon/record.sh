@@ -1,7 +1,7 @@
 #!/bin/bash
 # Records what this machine's GPU answers, into tests/silicon/<gpu>-<date>/ (or the folder given):
 #   vectors.txt  one PTX instruction per row (silicon.h has the format)
-#   timing.txt   launch latency and the times of the twenty kernels of bench/, by device events
+#   timing.txt   launch latency and the times of the kernels of bench/, by device events
 #   env.txt      device, driver, compiler
 # Needs a driver and gcc; timing needs nvcc as well. SM: architecture for nvcc (default sm_90).
 set -eu

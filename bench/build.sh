@@ -2,6 +2,7 @@
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
 #   build.sh tensor                                                       products of matrices; not built unless named
+#   build.sh floor                                                        what the machine could do; likewise
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
 # to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of the twenty.
 set -u
@@ -79,6 +80,10 @@ build_tensor() {
     [ ! -e /usr/include/dnnl.h ] || quietly "$CLANGXX" -O2 -std=c++14 tensor/onednn.cpp -o "$OUT/tensor/onednn" -ldnnl
 }
 
+build_floor() {
+    quietly "$CLANG" -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast -fopenmp floor/floor.c -o "$OUT/floor"
+}
+
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)
 heddle_flags=(-O3)
 build() {
@@ -90,6 +95,7 @@ build() {
     ocl) build_ocl ;;
     omp) build_omp ;;
     tensor) build_tensor ;;
+    floor) build_floor ;;
     *) echo "unknown target $1" >&2; return 1 ;;
     esac
 }

@@ -2,7 +2,7 @@
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
 #   build.sh tensor                                                       products of matrices; not built unless named
-#   build.sh floor                                                        what the machine could do; likewise
+#   build.sh floor start                                                  what the machine could do; PTX of a file; likewise
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
 # to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of the twenty.
 set -u
@@ -84,6 +84,10 @@ build_floor() {
     quietly "$CLANG" -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast -fopenmp floor/floor.c -o "$OUT/floor"
 }
 
+build_start() {
+    quietly "$CLANG" -O2 start/ptx.c -o "$OUT/ptx" -ldl
+}
+
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)
 heddle_flags=(-O3)
 build() {
@@ -96,6 +100,7 @@ build() {
     omp) build_omp ;;
     tensor) build_tensor ;;
     floor) build_floor ;;
+    start) build_start ;;
     *) echo "unknown target $1" >&2; return 1 ;;
     esac
 }

@@ -69,15 +69,28 @@ build_omp() {
     quietly "$CLANG" -O2 -fopenmp launch/omp.c -o "$OUT/omp_launch"
 }
 
+# up_to_date MADE SOURCE..
+up_to_date() {
+    local made=$1 source
+    shift
+    for source; do
+        [ "$made" -nt "$source" ] || return 1
+    done
+}
+
 # Each needs the PTX of its instructions.
 build_tensor() {
-    local program
+    local program name made
     mkdir -p "$OUT/tensor"
-    for program in warps:80 gemm:80 copies:90 groups:90a blocks:100a; do
-        quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" -Xcompiler -march=native \
-            "tensor/${program%:*}.cu" -o "$OUT/tensor/${program%:*}" || return 1
+    for program in warps:80 plain:80 gemm:80 attention:80 copies:90 groups:90a blocks:100a; do
+        name=${program%:*} made=$OUT/tensor/${program%:*}
+        up_to_date "$made" "tensor/$name.cu" tensor/*.h common/bench.h cuda/cu.h ||
+            quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" \
+                -Xcompiler -march=native "tensor/$name.cu" -o "$made" || return 1
     done
-    [ ! -e /usr/include/dnnl.h ] || quietly "$CLANGXX" -O2 -std=c++14 tensor/onednn.cpp -o "$OUT/tensor/onednn" -ldnnl
+    made=$OUT/tensor/onednn
+    [ ! -e /usr/include/dnnl.h ] || up_to_date "$made" tensor/onednn.cpp tensor/attention.h common/bench.h ||
+        quietly "$CLANGXX" -O2 -std=c++14 tensor/onednn.cpp -o "$made" -ldnnl
 }
 
 build_floor() {

@@ -4,7 +4,7 @@
     bench/run.py [--build DIR] [--quick] [--rounds N] [--only a,b] [--skip a,b] [--impl i,j] [--json F] [--md F]
                  [--flavour cuda|cuda-static|cuda-heddle] [--no-build] [--against DIR]
 
-Tables: kernels, floor, matrices, attention, compile, launch, copies. --only and --skip take names of tables and of
+Tables: kernels, floor, matrices (and attention), compile, launch, copies. --only and --skip take names of tables and of
 kernels: `--only floor,saxpy`.
 
 Implementations, each with 1 and 2 threads (pinned to CPU 0, or 0 and 1):

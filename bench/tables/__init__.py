@@ -3,6 +3,6 @@
 A module has NAME, TITLE, measure(Bench) -> [Table], and BUILDS where build.sh has to build more than the CUDA programs.
 """
 from . import compile as compiling
-from . import copies, floor, launch
+from . import copies, floor, launch, matrices
 
-TABLES = [floor, compiling, launch, copies]
+TABLES = [floor, matrices, compiling, launch, copies]

@@ -2,7 +2,7 @@
  * What the machine could do: the least time in which bytes can be read and written, and rates of
  * 32-bit multiply-adds and integer operations. No kernel that needs as much can be faster.
  *
- * usage: floor READ_B WRITE_B [-u]     output: stream,ms,GB/s,how   -u: what is written was read
+ * usage: floor READ_B WRITE_B [-u]     output: stream,ms,GB/s,how   -u: what is written is read
  *        floor fma                     output: fma,GF/s
  *        floor int                     output: int,Gop/s
  * Threads from OMP_NUM_THREADS. The best of several ways to access memory counts, of each the
@@ -28,7 +28,7 @@ typedef uint32_t words __attribute__((vector_size(VECTOR_B)));
 typedef float floats __attribute__((vector_size(VECTOR_B)));
 
 /* Reads and writes alternate by pieces, so that both are under way at any time. */
-enum { PIECE_B = 2048, CHAINS = 8, AHEAD_B = 4096, RUNS = 7, TURNS = 1 << 16 };
+enum { PIECE_B = 1024, CHAINS = 8, AHEAD_B = 4096, RUNS = 7, TURNS = 1 << 16 };
 
 struct way {
     const char *name;
@@ -93,16 +93,32 @@ static void piece_write(char *to, size_t size_B, words value, int nontemporal)
         *(words *)(to + i) = value;
 }
 
+/* read_B: of `from`; in place, `to` is read as well. */
 struct stream {
     const char *from;
     char *to;
     size_t read_B, write_B;
+    int in_place;
 };
 
 /* Where piece `i` of `n` begins. */
 static size_t piece_at(size_t size_B, size_t i, size_t n)
 {
     return (size_t)((double)size_B * (double)i / (double)n) / VECTOR_B * VECTOR_B;
+}
+
+/* Zeros are written faster than other words by some CPUs. */
+static words piece_run(const struct stream *s, const struct way *way, size_t i, size_t n)
+{
+    size_t read = piece_at(s->read_B, i, n), write = piece_at(s->write_B, i, n);
+    size_t write_B = piece_at(s->write_B, i + 1, n) - write;
+    words none = {0};
+    words sum = piece_read(s->from + read, piece_at(s->read_B, i + 1, n) - read, way->prefetch);
+
+    if (s->in_place)
+        sum ^= piece_read(s->to + write, write_B, way->prefetch);
+    piece_write(s->to + write, write_B, sum | (none + 1), way->nontemporal);
+    return sum;
 }
 
 static void stream_run(const struct stream *s, const struct way *way)
@@ -112,13 +128,9 @@ static void stream_run(const struct stream *s, const struct way *way)
 #pragma omp parallel
     {
         size_t id = (size_t)omp_get_thread_num(), count = (size_t)omp_get_num_threads();
-        words sum = {0}, odd = sum + 1;
-        for (size_t i = n * id / count; i < n * (id + 1) / count; i++) {
-            size_t read = piece_at(s->read_B, i, n), write = piece_at(s->write_B, i, n);
-            sum ^= piece_read(s->from + read, piece_at(s->read_B, i + 1, n) - read, way->prefetch);
-            piece_write(s->to + write, piece_at(s->write_B, i + 1, n) - write, sum | odd,
-                        way->nontemporal); /* zeros are written faster than others by some CPUs */
-        }
+        words sum = {0};
+        for (size_t i = n * id / count; i < n * (id + 1) / count; i++)
+            sum ^= piece_run(s, way, i, n);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         sink = sum[0];
     }
@@ -126,12 +138,12 @@ static void stream_run(const struct stream *s, const struct way *way)
 
 static int stream_report(size_t read_B, size_t write_B, int in_place)
 {
-    struct stream s = {memory_create(read_B), NULL, read_B, write_B};
+    struct stream s = {NULL, NULL, in_place ? read_B - write_B : read_B, write_B, in_place};
     const int count = sizeof(ways) / sizeof(ways[0]);
     double best_ms = 1e30;
     const char *how = "";
 
-    s.to = in_place ? (char *)s.from : memory_create(write_B);
+    s.from = memory_create(s.read_B), s.to = memory_create(write_B);
     for (int run = 0; run < RUNS; run++) {
         for (int i = 0; i < count; i++) {
             double t0 = now_ms(), ms;

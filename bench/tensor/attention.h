@@ -70,7 +70,8 @@ static inline double attention_flops(const attention_case &c)
     return 4.0 * ATTENTION_HEADS * c.seq * c.seq * c.d;
 }
 
-/* Row `row` of all heads' rows in double precision. Weights are rounded to bf16 on the way, and so is the result. */
+/* Row `row` of all heads' rows in double precision. Weights are rounded to bf16 on the way, and so
+ * is the result. */
 static inline int attention_row_right(const attention_case &c, double *weight, size_t row)
 {
     size_t first = row / c.seq * c.seq;

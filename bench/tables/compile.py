@@ -86,8 +86,8 @@ def process_ms(bench, runs):
     program = bench.built(bench.flavour, "start")
     if not program:
         return
-    commands = {"nothing": [program, "-nothing"], "nothing, heddle run": [bench.setup.heddle, "run", program, "-nothing"],
-                "vecadd": [bench.setup.heddle, "run", program]}
+    ours = [bench.setup.heddle, "run", program]
+    commands = {"nothing": [program, "-nothing"], "nothing, heddle run": ours + ["-nothing"], "vecadd": ours}
     env = {"HEDDLE_CACHE": os.path.join(runs.folder, "vecadd"), "HEDDLE_THREADS": "2"}
     run(commands["vecadd"], env)  # fills the cache
     for _ in range(7 if bench.quick else 31):

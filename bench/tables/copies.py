@@ -40,7 +40,8 @@ def measure(bench):
     for (what, size_B), cell in rates.items():
         ours, theirs = [[median([pair[i] for pair in cell[threads]]) for threads in (1, 2)] for i in (0, 1)]
         share = median([pair[0] / pair[1] for pair in cell[1]])
-        table.add(f"{what} {sized(size_B)}", ours[0], theirs[0], *judged_share(share, target(size_B)), ours[1], theirs[1])
+        table.add(f"{what} {sized(size_B)}", ours[0], theirs[0], *judged_share(share, target(size_B)), ours[1],
+                  theirs[1])
     table.notes.append("target: of the C library's rate, one thread; a copy counts its bytes once")
     table.notes += bad
     return [table]

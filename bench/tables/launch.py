@@ -62,7 +62,8 @@ def progress_table(bench, program):
     progress("progress without calls")
     result = bench.run_cuda(program, ["-q"] if bench.quick else [], 2)
     rows = [line.split(",") for line in result[1].splitlines()]
-    table = Table("Kernels that nobody waits for, and idle contexts", ["what", "median", "worst", "check", *JUDGED], rows)
+    table = Table("Kernels that nobody waits for, and idle contexts", ["what", "median", "worst", "check", *JUDGED],
+                  rows)
     for row in rows:
         if row[0] == "progress":
             us = float(row[3])

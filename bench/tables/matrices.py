@@ -55,8 +55,10 @@ def products_table(bench):
         shares += [share] if share else []
         table.add(kind, rates.of(ours), rates.of(theirs), share, plain, ratio(rates.of(ours), plain))
     table.add("geometric mean", "", "", geomean(shares), "", "")
+    table.notes.append("tf32 stands beside oneDNN's f32")
     packed = [f"{name} {text(rates.of(name))}" for name in ("onednn bf16 packed", "onednn s8 packed") if rates.of(name)]
-    table.notes.append("tf32 stands beside oneDNN's f32" + ("; b packed beforehand: " + ", ".join(packed) if packed else ""))
+    if packed:
+        table.notes.append("b packed beforehand: " + ", ".join(packed))
     return finish(bench, table, rates)
 
 
@@ -73,7 +75,8 @@ def attention_table(bench):
     table = Table(ATTENTION, ["head", "ours", "oneDNN", "ours/oneDNN"], rates.rates)
     for head, (ours, theirs) in HEADS.items():
         table.add(head, rates.of(ours), rates.of(theirs), ratio(rates.of(ours), rates.of(theirs)))
-    table.notes.append("oneDNN: a product, a softmax and a product of each head; 4 operations for a query, key and element")
+    table.notes.append("oneDNN: a product, a softmax and a product of each head; "
+                       "4 operations for a query, key and element")
     return finish(bench, table, rates)
 
 

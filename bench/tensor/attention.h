@@ -1,6 +1,6 @@
 /*
  * What the programs of attention share: softmax(q k' / sqrt(d)) v for some heads, all of them
- * matrices of bf16 by rows of d, and its check. One line for each:  name,median_ms,GFLOP/s,PASS|FAIL
+ * matrices of bf16 by rows of d, and its check. A line for each:  name,median_ms,GFLOP/s,PASS|FAIL
  */
 #pragma once
 #include "../common/bench.h"

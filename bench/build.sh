@@ -78,15 +78,23 @@ up_to_date() {
     done
 }
 
-# Each needs the PTX of its instructions.
+# Each needs the PTX of its instructions: compile_tensor ARCH SOURCE MADE
+compile_tensor() {
+    if have "$NVCC"; then
+        quietly "$NVCC" -gencode "arch=compute_$1,code=compute_$1" -cudart shared "${nvcc_flags[@]}" -Xcompiler -march=native "$2" -o "$3"
+    else
+        quietly "$HEDDLE" cc -arch "sm_$1" "${heddle_flags[@]}" "$2" -o "$3"
+    fi
+}
+
 build_tensor() {
-    local program name made
+    local programs="plain:80 gemm:80 attention:80" program name made
+    have "$NVCC" && programs+=" warps:80 copies:90 groups:90a blocks:100a"
     mkdir -p "$OUT/tensor"
-    for program in warps:80 plain:80 gemm:80 attention:80 copies:90 groups:90a blocks:100a; do
+    for program in $programs; do
         name=${program%:*} made=$OUT/tensor/${program%:*}
         up_to_date "$made" "tensor/$name.cu" tensor/*.h common/bench.h cuda/cu.h ||
-            quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" \
-                -Xcompiler -march=native "tensor/$name.cu" -o "$made" || return 1
+            compile_tensor "${program#*:}" "tensor/$name.cu" "$made" || return 1
     done
     made=$OUT/tensor/onednn
     [ ! -e /usr/include/dnnl.h ] || up_to_date "$made" tensor/onednn.cpp tensor/attention.h common/bench.h ||

@@ -12,7 +12,7 @@ Implementations, each with 1 and 2 threads (pinned to CPU 0, or 0 and 1):
     pocl1 pocl2   the same in OpenCL on PoCL
     base1 base2   C + OpenMP, clang -O3 -march=native
     best1 best2   the same with -mprefer-vector-width=512 -ffast-math
-    was1 was2     the CUDA programs with the build of --against: before and after a change
+    was1 was2     the CUDA programs with the build of --against, before and after a change: kernels and launches
 Every round runs all implementations of a kernel one after the other; the tables show medians over rounds and
 ratios of those. The first round checks all results. The other tables (tables/) follow, each with runs of its own; a
 target that is missed is printed as such and fails nothing.
@@ -195,7 +195,8 @@ def choose(args):
         raise SystemExit(f"no such table or kernel: {', '.join(unknown)} (there are {', '.join(known)})")
     names = [n for n in NAMES if n in only] or [n for n in NAMES if n not in skip]
     args.kernels = "kernels" not in skip and (not only or any(w in only for w in NAMES + ["kernels"]))
-    return names, [t for t in TABLES if t.NAME not in skip and (not only or t.NAME in only)]
+    wanted = only or (["launch"] if args.against else [t.NAME for t in TABLES])
+    return names, [t for t in TABLES if t.NAME in wanted and t.NAME not in skip]
 
 
 def write_files(args, bench, host, tables, values):

@@ -89,9 +89,9 @@ class Bench:
     def heddle(self):
         return self.setup.heddle if os.path.exists(self.setup.heddle) else None
 
-    def run_cuda(self, program, args=(), threads=1, cpus=None, env=None):
-        """A CUDA program on the CPU device: (status, stdout, stderr)."""
-        command = pin(cpus or threads) + [self.setup.heddle, "run", program] + list(args)
+    def run_cuda(self, program, args=(), threads=1, env=None, setup=None):
+        """A CUDA program on the CPU device, of another build with `setup`: (status, stdout, stderr)."""
+        command = pin(threads) + [(setup or self.setup).heddle, "run", program] + list(args)
         return kernels.run(command, {"HEDDLE_THREADS": str(threads), **(env or {})})
 
     def run_host(self, program, args=(), threads=1, env=None):

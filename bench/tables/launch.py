@@ -28,14 +28,15 @@ def pocl(bench, threads):
 
 def latency(bench, program):
     quick, rounds = ["-q"] if bench.quick else [], 2 if bench.quick else bench.rounds
-    ways = {"cuda1": lambda: shapes(bench.run_cuda(program, quick, 1)),
-            "cuda2": lambda: shapes(bench.run_cuda(program, quick, 2)),
-            "pocl1": lambda: pocl(bench, 1), "pocl2": lambda: pocl(bench, 2)}
+    builds = {"was": bench.setup.against, "cuda": bench.setup}
+    ways = {f"{name}{threads}": (lambda t=threads, s=setup: shapes(bench.run_cuda(program, quick, t, setup=s)))
+            for name, setup in builds.items() if setup for threads in (1, 2)}
+    ways.update({"pocl1": lambda: pocl(bench, 1), "pocl2": lambda: pocl(bench, 2)})
     times = {way: {} for way in ways}
     for r in range(rounds):
         for way, measure_way in ways.items():
             progress(f"launch latency, round {r + 1} of {rounds}: {way}")
-            for what, us in (measure_way() if r == 0 or way.startswith("cuda") else {}).items():
+            for what, us in (measure_way() if r == 0 or not way.startswith("pocl") else {}).items():
                 times[way].setdefault(what, []).append(us)
     return {way: {what: median(us) for what, us in row.items()} for way, row in times.items()}
 

@@ -89,5 +89,5 @@ def finish(bench, table, rates):
 
 def measure(bench):
     if not bench.heddle() or not bench.built("tensor", "gemm") or not bench.built("tensor", "attention"):
-        return [missing(TITLE, "bench/out/tensor is not built (needs nvcc)")]
+        return [missing(TITLE, "bench/out/tensor is not built")]
     return [products_table(bench), attention_table(bench)]

@@ -38,15 +38,14 @@ def floor_ms(bench, program, needs, work, threads):
 
 
 def kernel_ms(bench, name, threads):
-    """(milliseconds, work)"""
+    """(milliseconds of the fastest run, as the floor's, work)"""
     size = kernels.quick_args(name) if bench.quick else []
     program = bench.setup.program(bench.flavour, name)
-    result = bench.run_cuda(program, size + ["-n", "-r", "5" if bench.quick else "11"], threads)
+    result = bench.run_cuda(program, size + ["-n", "-v", "-r", "5" if bench.quick else "11"], threads)
     fields = kernels.result_line(name, result[1])
     if not fields:
         return None, why_failed(result)
-    ms = float(fields[1])
-    return ms, float(fields[2]) * ms * 1e6
+    return float(fields[4]), float(fields[2]) * float(fields[1]) * 1e6
 
 
 def measure_all(bench, program):

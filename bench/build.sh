@@ -2,6 +2,7 @@
 # Builds the benchmarks into bench/out (or $OUT):
 #   build.sh [cuda] [cuda-static] [cuda-heddle] [ocl] [omp] [launch]      nothing named: everything whose compiler is here
 #   build.sh tensor                                                       products of matrices; not built unless named
+#   build.sh floor start                                                  what the machine could do; PTX of a file; likewise
 # NVCC, ARCH (default compute_75: PTX only, any driver), CLANG, CLANGXX and HEDDLE choose the tools; DEVICE_FLAGS go
 # to the CUDA compiler as well (e.g. -G); PROGRAMS=cuda leaves out the programs that are no kernels of cuda/.
 set -u
@@ -70,15 +71,44 @@ build_omp() {
     quietly "$CLANG" -O2 -fopenmp launch/omp.c -o "$OUT/omp_launch"
 }
 
-# Each needs the PTX of its instructions.
-build_tensor() {
-    local program
-    mkdir -p "$OUT/tensor"
-    for program in warps:80 gemm:80 copies:90 groups:90a blocks:100a; do
-        quietly "$NVCC" -gencode "arch=compute_${program#*:},code=compute_${program#*:}" -cudart shared "${nvcc_flags[@]}" -Xcompiler -march=native \
-            "tensor/${program%:*}.cu" -o "$OUT/tensor/${program%:*}" || return 1
+# up_to_date MADE SOURCE..
+up_to_date() {
+    local made=$1 source
+    shift
+    for source; do
+        [ "$made" -nt "$source" ] || return 1
     done
-    [ ! -e /usr/include/dnnl.h ] || quietly "$CLANGXX" -O2 -std=c++14 tensor/onednn.cpp -o "$OUT/tensor/onednn" -ldnnl
+}
+
+# Each needs the PTX of its instructions: compile_tensor ARCH SOURCE MADE
+compile_tensor() {
+    if have "$NVCC"; then
+        quietly "$NVCC" -gencode "arch=compute_$1,code=compute_$1" -cudart shared "${nvcc_flags[@]}" -Xcompiler -march=native "$2" -o "$3"
+    else
+        quietly "$HEDDLE" cc -arch "sm_$1" "${heddle_flags[@]}" "$2" -o "$3"
+    fi
+}
+
+build_tensor() {
+    local programs="plain:80 gemm:80 attention:80" program name made
+    have "$NVCC" && programs+=" warps:80 copies:90 groups:90a blocks:100a"
+    mkdir -p "$OUT/tensor"
+    for program in $programs; do
+        name=${program%:*} made=$OUT/tensor/${program%:*}
+        up_to_date "$made" "tensor/$name.cu" tensor/*.h common/bench.h cuda/cu.h ||
+            compile_tensor "${program#*:}" "tensor/$name.cu" "$made" || return 1
+    done
+    made=$OUT/tensor/onednn
+    [ ! -e /usr/include/dnnl.h ] || up_to_date "$made" tensor/onednn.cpp tensor/attention.h common/bench.h ||
+        quietly "$CLANGXX" -O2 -std=c++14 tensor/onednn.cpp -o "$made" -ldnnl
+}
+
+build_floor() {
+    quietly "$CLANG" -O3 -march=native -mprefer-vector-width=512 -ffp-contract=fast -fopenmp floor/floor.c -o "$OUT/floor"
+}
+
+build_start() {
+    quietly "$CLANG" -O2 start/ptx.c -o "$OUT/ptx" -ldl
 }
 
 nvcc_flags=(-O3 -std=c++14 -diag-suppress 177)
@@ -92,6 +122,8 @@ build() {
     ocl) build_ocl ;;
     omp) build_omp ;;
     tensor) build_tensor ;;
+    floor) build_floor ;;
+    start) build_start ;;
     *) echo "unknown target $1" >&2; return 1 ;;
     esac
 }

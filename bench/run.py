@@ -1,29 +1,32 @@
 #!/usr/bin/env python3
-"""Compares the CPU device with PoCL and with C + OpenMP on the kernels of bench/, in one interleaved run.
+"""Compares the CPU device with PoCL, with C + OpenMP and with what the machine can do: tables beside their targets.
 
-    bench/run.py [--build DIR] [--quick] [--rounds N] [--only a,b] [--impl i,j] [--json F] [--md F]
-                 [--flavour cuda|cuda-static|cuda-heddle] [--no-build] [--skip launch,start] [--against DIR]
+    bench/run.py [--build DIR] [--quick] [--rounds N] [--only a,b] [--skip a,b] [--impl i,j] [--json F] [--md F]
+                 [--flavour cuda|cuda-static|cuda-heddle] [--no-build] [--against DIR]
+
+Tables: kernels, floor, matrices (and attention), compile, launch, copies. --only and --skip take names of tables and of
+kernels: `--only floor,saxpy`.
 
 Implementations, each with 1 and 2 threads (pinned to CPU 0, or 0 and 1):
     cuda1 cuda2   the CUDA programs on the CPU device (heddle run)
     pocl1 pocl2   the same in OpenCL on PoCL; kernels that OpenCL cannot express have none
     base1 base2   C + OpenMP, clang -O3 -march=native
     best1 best2   the same with -mprefer-vector-width=512 -ffast-math
-    was1 was2     the CUDA programs with the build of --against: before and after a change
+    was1 was2     the CUDA programs with the build of --against, before and after a change: kernels and launches
 Every round runs all implementations of a kernel one after the other; the tables show medians over rounds and
-ratios of those. The first round checks all results. Launch latency and warm start follow.
+ratios of those. The first round checks all results. The other tables (tables/) follow, each with runs of its own; a
+target that is missed is printed as such and fails nothing.
 """
 import argparse
 import json
-import math
 import os
 import shutil
-import statistics
 import sys
-import time
 
 import kernels
 from kernels import BENCH, NAMES, Setup, result_line, run
+from tables import TABLES, machine
+from tables.common import Bench, Table, geomean, median, missing, progress, ratio
 
 IMPLS = ["cuda1", "pocl1", "base1", "best1", "cuda2", "pocl2", "base2", "best2"]
 # (repetitions, warm-ups) where one run of PoCL takes long
@@ -33,11 +36,6 @@ SLOW = {"sgemm_naive": (1, 1), "sgemm_tiled16": (3, 1), "sgemm_tiled32": (3, 1),
 RATIOS = [("cuda/was 1T", "cuda1", "was1"), ("cuda/was 2T", "cuda2", "was2"),
           ("PoCL/cuda 1T", "pocl1", "cuda1"), ("PoCL/cuda 2T", "pocl2", "cuda2"),
           ("cuda/best 1T", "cuda1", "best1"), ("cuda/best 2T", "cuda2", "best2")]
-
-
-def progress(text):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def prioritise(level):
@@ -83,6 +81,14 @@ def implemented(impl, name):
     return not impl.startswith("pocl") or os.path.exists(f"{BENCH}/ocl/{name}.cl")
 
 
+def fill_cache(setup, args, names):
+    """Best code, which a short process would not live to see: every kernel is measured in its own."""
+    for n in names:
+        progress(f"compiling: {n}")
+        cmd, env = command(setup, "cuda1", n, args.flavour, True)
+        run(cmd + kernels.quick_args(n) + ["-n"], {**env, "HEDDLE_DEBUG": "sync"})
+
+
 def measure_kernels(setup, args, names, impls):
     """{name: {impl: {"ms": [...], "check": str}}}"""
     results = {n: {i: {"ms": [], "check": "-"} for i in impls} for n in names}
@@ -108,99 +114,24 @@ def measure_kernels(setup, args, names, impls):
     return results
 
 
-def median(values):
-    return statistics.median(values) if values else None
-
-
-def geomean(values):
-    return math.exp(sum(math.log(v) for v in values) / len(values)) if values else None
-
-
-def text(value, digits=3):
-    return "-" if value is None else f"{value:.{digits}g}" if value < 100 else f"{value:.0f}"
-
-
 def kernel_table(results, impls):
     ratios = [r for r in RATIOS if r[1] in impls and r[2] in impls]
     head = ["kernel"] + [f"{i} ms" for i in impls] + [r[0] for r in ratios] + ["checks"]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    table = Table("Kernels beside C + OpenMP and PoCL", head, results)
     columns = {r[0]: [] for r in ratios}
     for n, row in results.items():
         ms = {i: median(row[i]["ms"]) for i in impls}
-        cells = [n] + [text(ms[i]) for i in impls]
+        cells = [n] + [ms[i] for i in impls]
         for title, slow, fast in ratios:
-            value = ms[slow] / ms[fast] if ms[slow] and ms[fast] else None
-            cells.append(text(value))
+            value = ratio(ms[slow], ms[fast])
+            cells.append(value)
             if value:
                 columns[title].append(value)
         bad = [f"{i} {row[i]['check']}" for i in impls if implemented(i, n) and row[i]["check"] != "PASS"]
-        lines.append("| " + " | ".join(cells + [", ".join(bad) or "all PASS"]) + " |")
-    means = [text(geomean(columns[r[0]])) for r in ratios]
-    lines.append("| " + " | ".join(["geometric mean"] + [""] * len(impls) + means + [""]) + " |")
-    return lines, {k: geomean(v) for k, v in columns.items()}
-
-
-def measure_launch(setup, args):
-    """{implementation: {"enqueue 1x32": us, ...}}"""
-    results = {}
-    for impl in ("was1", "was2", "cuda1", "cuda2", "pocl1", "pocl2"):
-        if not available(setup, impl, args.flavour):
-            continue
-        progress(f"launch latency: {impl}")
-        cmd, env = command(setup, impl, "launch", args.flavour, False)
-        cmd = cmd[:cmd.index("-r")] + (["-q"] if args.quick and impl.startswith("cuda") else [])
-        _, out, _ = run(cmd, env)
-        results[impl] = {f"{f[0]} {f[1]}x{f[2]}": float(f[3])
-                         for f in (line.split(",") for line in out.splitlines()) if len(f) == 4}
-    if os.path.exists(setup.out + "/omp_launch"):
-        _, out, _ = run(["taskset", "-c", "0,1", setup.out + "/omp_launch"],
-                        {"OMP_NUM_THREADS": "2", "OMP_PROC_BIND": "close", "OMP_PLACES": "{0},{1}"})
-        results["libomp2"] = {f"fork-join, idle {f[2]} us": float(f[3])
-                              for f in (line.split(",") for line in out.splitlines()) if len(f) == 4}
-    progress("")
-    return results
-
-
-def launch_table(results):
-    impls = [i for i in results if i != "libomp2" and results[i]]
-    if not impls:
-        return []
-    lines = ["| launch, us (median) | " + " | ".join(impls) + " |", "|---|" + "---|" * len(impls)]
-    for key in results[impls[0]]:
-        lines.append("| " + " | ".join([key] + [text(results[i].get(key)) for i in impls]) + " |")
-    for key, value in results.get("libomp2", {}).items():
-        lines.append(f"\nlibomp, 2 threads: {key}: {text(value)} us")
-    return lines
-
-
-def measure_start(setup, args):
-    """Milliseconds of a whole process: the program that leaves main at once, plain and under heddle run, and the
-    short vecadd with a warm code cache."""
-    program = setup.program(args.flavour, "start")
-    if not os.path.exists(program) or not os.path.exists(setup.heddle):
-        return {}
-    commands = {"nothing, plain": [program, "-nothing"],
-                "nothing, heddle run": [setup.heddle, "run", program, "-nothing"],
-                "vecadd, heddle run": [setup.heddle, "run", program]}
-    times = {key: [] for key in commands}
-    run(commands["vecadd, heddle run"])  # fills the cache
-    for r in range(5 if args.quick else 31):
-        progress(f"warm start {r}")
-        for key, cmd in commands.items():
-            t0 = time.monotonic()
-            status, _, _ = run(["taskset", "-c", "0,1"] + cmd)
-            if status == 0:
-                times[key].append((time.monotonic() - t0) * 1e3)
-    progress("")
-    return {key: median(values) for key, values in times.items()}
-
-
-def start_table(results):
-    plain, warm = results.get("nothing, plain"), results.get("vecadd, heddle run")
-    lines = [f"{key}: {text(value)} ms" for key, value in results.items()]
-    if plain and warm:
-        lines.append(f"warm start of vecadd adds {warm - plain:.1f} ms")
-    return lines
+        table.add(*cells, ", ".join(bad) or "all PASS")
+    means = {k: geomean(v) for k, v in columns.items()}
+    table.add("geometric mean", *[""] * len(impls), *means.values(), "")
+    return table, means
 
 
 def parse_args():
@@ -223,45 +154,96 @@ def parse_args():
     return args
 
 
+def build(setup, args, tables):
+    """What cannot be built is missing in the tables, which say so."""
+    wanted = {target for t in tables for target in getattr(t, "BUILDS", ())}
+    if args.kernels:
+        wanted |= {"ocl", "omp"}
+    progress("building the benchmarks")
+    status, _, err = run([BENCH + "/build.sh", args.flavour, *sorted(wanted)],
+                         {"HEDDLE": setup.heddle, "OUT": setup.out}, timeout_s=1800)
+    progress("")
+    if status:
+        print("\n".join(err.strip().splitlines()[-5:]), file=sys.stderr)
+
+
+def compare_kernels(setup, args, names):
+    """The table, the JSON file's part, and whether all results were right."""
+    impls = [i for i in args.impl.split(",") if available(setup, i, args.flavour)]
+    absent = [i for i in args.impl.split(",") if i not in impls]
+    results = measure_kernels(setup, args, names, impls)
+    table, means = kernel_table(results, impls)
+    if absent:
+        table.notes.append("not measured (not built): " + ", ".join(absent))
+    table.notes += [f"{n} {i}: {c['error']}" for n, row in results.items() for i, c in row.items() if "error" in c]
+    bad = any(c["check"] in ("FAIL", "ERROR") for row in results.values() for c in row.values())
+    return table, {"kernels": results, "geomeans": means}, not bad
+
+
+def measure_table(module, bench):
+    """A table that cannot be made takes no other with it."""
+    try:
+        return module.measure(bench)
+    except (OSError, ValueError, ArithmeticError, LookupError) as error:
+        return [missing(module.TITLE, f"{type(error).__name__}: {error}")]
+    finally:
+        progress("")
+
+
+def choose(args):
+    """Names of kernels and modules of tables; without kernels in --only, a table of kernels has all of them."""
+    only, skip = [[w for w in words.split(",") if w] for words in (args.only, args.skip)]
+    known = list(NAMES) + ["kernels"] + [t.NAME for t in TABLES]
+    unknown = [w for w in only + skip if w not in known]
+    if unknown:
+        raise SystemExit(f"no such table or kernel: {', '.join(unknown)} (there are {', '.join(known)})")
+    names = [n for n in NAMES if n in only] or [n for n in NAMES if n not in skip]
+    args.kernels = "kernels" not in skip and (not only or any(w in only for w in NAMES + ["kernels"]))
+    wanted = only or (["launch"] if args.against else [t.NAME for t in TABLES])
+    return names, [t for t in TABLES if t.NAME in wanted and t.NAME not in skip]
+
+
+def write_files(args, bench, host, tables, values):
+    lines = [line for t in tables for line in t.markdown()]
+    if args.md:
+        with open(args.md, "w", encoding="utf-8") as file:
+            file.write("\n".join(["# Heddle's benchmarks", "", *machine.markdown(host), ""] + lines) + "\n")
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"machine": host, "flavour": args.flavour, "quick": args.quick, "rounds": bench.rounds,
+                       **values}, file, indent=1)
+
+
 def main():
     args = parse_args()
     setup = Setup(args.build)
     setup.against = Setup(args.against) if args.against else None
     if not args.flavour:  # nvcc's programs where there is an nvcc, ours otherwise
         args.flavour = "cuda" if shutil.which(os.environ.get("NVCC", "nvcc")) else "cuda-heddle"
+    names, modules = choose(args)
     if not args.no_build:
-        progress("building the benchmarks")
-        status, _, err = run([BENCH + "/build.sh", args.flavour, "ocl", "omp"],
-                             {"HEDDLE": setup.heddle, "OUT": setup.out})
-        progress("")
-        if status:
-            print("\n".join(err.strip().splitlines()[-5:]), file=sys.stderr)
-    names = [n for n in NAMES if not args.only or n in args.only.split(",")]
-    impls = [i for i in args.impl.split(",") if available(setup, i, args.flavour)]
-    missing = [i for i in args.impl.split(",") if i not in impls]
+        build(setup, args, modules)
+    bench = Bench(setup, args.flavour, args.quick, args.rounds, names)
+    host, tables, values, right = machine.describe(setup), [], {}, True
+    print("\n".join(machine.plain(host)) + "\n", flush=True)
     prioritise(-20)
     try:
-        results = measure_kernels(setup, args, names, impls)
-        launch = {} if "launch" in args.skip else measure_launch(setup, args)
-        start = {} if "start" in args.skip else measure_start(setup, args)
+        if args.kernels or any(m.NAME == "floor" for m in modules):
+            for version in filter(None, (setup.against, setup)):
+                fill_cache(version, args, names)
+        if args.kernels:
+            table, values, right = compare_kernels(setup, args, names)
+            tables.append(table)
+            print("\n".join(table.plain()), flush=True)
+        for module in modules:
+            made = measure_table(module, bench)
+            values[module.NAME] = {t.title: t.values for t in made}
+            tables += made
+            print("\n".join(line for t in made for line in t.plain()), flush=True)
     finally:
         prioritise(0)
-    table, means = kernel_table(results, impls)
-    report = table + [""] + launch_table(launch) + [""] + start_table(start)
-    if missing:
-        report.append("not measured (not built): " + ", ".join(missing))
-    errors = [f"{n} {i}: {c['error']}" for n, row in results.items() for i, c in row.items() if "error" in c]
-    print("\n".join(report + errors))
-    if args.md:
-        with open(args.md, "w", encoding="utf-8") as file:
-            file.write("\n".join(report) + "\n")
-    if args.json:
-        with open(args.json, "w", encoding="utf-8") as file:
-            json.dump({"flavour": args.flavour, "quick": args.quick, "rounds": args.rounds,
-                       "kernels": results, "geomeans": means, "launch": launch, "start": start},
-                      file, indent=1)
-    bad = [1 for row in results.values() for c in row.values() if c["check"] in ("FAIL", "ERROR")]
-    return 1 if bad else 0
+    write_files(args, bench, host, tables, values)
+    return 0 if right else 1
 
 
 if __name__ == "__main__":

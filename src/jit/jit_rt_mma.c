@@ -70,6 +70,58 @@ static void row_read(uint64_t address, void *row)
     memcpy(row, (const void *)(uintptr_t)address, ROW_B);
 }
 
+typedef uint16_t halves __attribute__((vector_size(ROW_B)));
+typedef uint16_t halves_anywhere __attribute__((vector_size(ROW_B), aligned(1), may_alias));
+
+/* Elements of both in turns, of their first or their last four. */
+static halves turns_low(halves a, halves b)
+{
+    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+
+static halves turns_high(halves a, halves b)
+{
+    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+}
+
+/* Rows that are four apart, side by side. */
+static inline __attribute__((always_inline)) void rows_mix(const halves *from, halves *to)
+{
+    to[0] = turns_low(from[0], from[4]), to[1] = turns_high(from[0], from[4]);
+    to[2] = turns_low(from[1], from[5]), to[3] = turns_high(from[1], from[5]);
+    to[4] = turns_low(from[2], from[6]), to[5] = turns_high(from[2], from[6]);
+    to[6] = turns_low(from[3], from[7]), to[7] = turns_high(from[3], from[7]);
+}
+
+/*
+ * The same as ir_eval_ldmatrix() of IR_TILE_M8N8_TRANS: lane 4 g + t has the elements g of the rows
+ * 2 t and 2 t + 1, so that a register is the transposed matrix. Written out, the rows stay in
+ * registers.
+ */
+static void halves_transpose(const void *from, void *to)
+{
+    const halves_anywhere *f = from;
+    halves row[ROWS_PER_REGISTER] = {f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7]};
+    halves mixed[ROWS_PER_REGISTER];
+
+    rows_mix(row, mixed);
+    rows_mix(mixed, row);
+    rows_mix(row, mixed);
+    for (int i = 0; i < ROWS_PER_REGISTER; i++)
+        memcpy((halves_anywhere *)to + i, &mixed[i], ROW_B);
+}
+
+static void rows_spread(enum ir_tile tile, uint32_t nregs, const uint8_t (*rows)[ROW_B],
+                        uint32_t (*regs)[LANES])
+{
+    if (tile != IR_TILE_M8N8_TRANS) {
+        ir_eval_ldmatrix(tile, nregs, rows, regs);
+        return;
+    }
+    for (uint32_t i = 0; i < nregs; i++)
+        halves_transpose(rows[i * ROWS_PER_REGISTER], regs[i]);
+}
+
 void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_t *address,
                      uint32_t (*regs)[32]);
 void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_t *address,
@@ -90,7 +142,7 @@ void jit_rt_ldmatrix(uint32_t tile, uint32_t nregs, uint32_t mask, const uint64_
         }
     }
     if (tile != IR_TILE_M8N8)
-        ir_eval_ldmatrix((enum ir_tile)tile, nregs, (const uint8_t(*)[16])rows, regs);
+        rows_spread((enum ir_tile)tile, nregs, (const uint8_t(*)[ROW_B])rows, regs);
 }
 
 /* mask: of rows; members: lanes whose registers count. */
@@ -113,7 +165,7 @@ void jit_rt_movmatrix(uint32_t mask, const void *src, uint32_t *dst);
 void jit_rt_movmatrix(uint32_t mask, const void *src, uint32_t *dst)
 {
     uint32_t room[LANES];
-    ir_eval_movmatrix(present(mask, 1, sizeof(uint32_t), src, room), dst);
+    halves_transpose(present(mask, 1, sizeof(uint32_t), src, room), dst);
 }
 
 /* ---- external names */

@@ -111,6 +111,13 @@ static bool is_our_own(const struct preload *p, const char *path)
     return in_folder(path, p->self, (size_t)(slash - p->self));
 }
 
+/* It does not lie beside us in a build folder, and LLVM's names are many. */
+static bool is_code_generator(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && !strcmp(slash + 1, "libheddle-codegen.so");
+}
+
 /* Libraries of the system come stripped and without CUDA: at start they are not worth opening.
  * What lies in folders below theirs is somebody's: a Python module, say. */
 static bool is_of_the_system(const char *path)
@@ -134,7 +141,8 @@ static bool is_of_the_system(const char *path)
 /* The vdso has a name without a slash. */
 static bool may_embed(const struct preload *p, const char *path)
 {
-    return strchr(path, '/') && !is_shared_runtime(path) && !is_our_own(p, path);
+    return strchr(path, '/') && !is_shared_runtime(path) && !is_our_own(p, path) &&
+           !is_code_generator(path);
 }
 
 static void look_at_program(struct preload *p, uintptr_t base)

@@ -1,6 +1,8 @@
 /* Copies and fills against plain loops, at all alignments, small, large and in rows. */
 #include "device_fixture.h"
 
+#include <sys/mman.h>
+
 const struct fake_kernel fake_kernels[] = {{0}};
 
 #define BIG_B (40u << 20) /* more than the L3 of a core that keeps copies in it (copy.c) */
@@ -39,7 +41,7 @@ static bool copy_1d(struct hal_queue *q, size_t dst_at, size_t src_at, size_t si
 static void test_copy(struct hal_queue *q)
 {
     static const size_t sizes[] = {
-        0, 1, 7, 64, 255, 4096, 65537, 1 << 20, (4 << 20) + 333, (17 << 20) + 333};
+        0, 1, 7, 64, 255, 4096, 65537, (256 << 10) + 1, 1 << 20, (4 << 20) + 333, (17 << 20) + 333};
     unsigned wrong = 0;
 
     for (size_t i = 0; i < HD_COUNT_OF(sizes); i++)
@@ -96,6 +98,28 @@ static void faults(struct fixture *f, struct hal_queue *q, const union hal_packe
     fixture_heal(f);
 }
 
+/* In the middle of an access that takes long. */
+static void test_end_of_memory(struct fixture *f, struct hal_queue *q)
+{
+    const size_t half_B = 512 << 10;
+    uint8_t *at =
+        mmap(NULL, 2 * half_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    union hal_packet copy = {
+        .copy = {.head.op = HAL_OP_COPY, .width_B = 2 * half_B, .height = 1, .depth = 1}};
+    union hal_packet fill = {
+        .fill = {
+            .head.op = HAL_OP_FILL, .value = 7, .width = 2 * half_B, .height = 1, .elem_B = 1}};
+
+    munmap(at + half_B, half_B);
+    copy.copy.src = (uintptr_t)at, copy.copy.dst = (uintptr_t)dst;
+    faults(f, q, &copy, (uintptr_t)at + half_B, "a copy from behind the end");
+    copy.copy.src = (uintptr_t)src, copy.copy.dst = (uintptr_t)at;
+    faults(f, q, &copy, (uintptr_t)at + half_B, "a copy to behind the end");
+    fill.fill.dst = (uintptr_t)at;
+    faults(f, q, &fill, (uintptr_t)at + half_B, "a fill behind the end");
+    munmap(at, half_B);
+}
+
 /* The signal of such an access does not say where it was. */
 static void test_no_address_of_processes(struct fixture *f, struct hal_queue *q)
 {
@@ -135,6 +159,9 @@ int main(void)
     test_fill(q, 2, 0x4321, 2, 3000001);
     test_fill(q, 1, 0, 1, 5000001);
     test_fill(q, 4, 0x01020304, 8, 9000001);
+    test_fill(q, 1, 0x77, 5, 300001);
+    test_fill(q, 2, 0x7788, 2, 200001);
+    test_end_of_memory(&f, q);
     test_no_address_of_processes(&f, q);
     q->ops->destroy(q);
     free(src), free(dst), free(want);

@@ -17,9 +17,10 @@ struct cpu_kernel;
 struct cpu_queue;
 struct cpu_slot;
 
-#define CPU_INLINE_OPS    10000u /* grids up to this many operations run on the submitter */
-#define CPU_INLINE_COPY_B (64u << 10)
+#define CPU_INLINE_OPS    10000u       /* grids up to this many operations run on the submitter */
+#define CPU_INLINE_COPY_B (256u << 10) /* such copies take less time than to wake a worker */
 #define CPU_COPY_CHUNK_B  (1u << 20)
+#define CPU_STRING_COPY_B (256u << 10)         /* string instructions from here on: copy.c */
 #define CPU_NT_COPY_B     (4u << 20)           /* non-temporal stores from here on; AMD: copy.c */
 #define CPU_STACK_MIN_B   ((uint64_t)16 << 10) /* of recursive kernels, whatever the limit */
 
@@ -44,6 +45,13 @@ struct cpu_grid_workspace {
     uint32_t reserved[2];
 };
 
+/* How bytes are moved: copy.c says which is fast when. */
+enum cpu_copy_way {
+    CPU_COPY_PLAIN,       /* by the C library */
+    CPU_COPY_STRING,      /* by the instructions that move and fill memory themselves */
+    CPU_COPY_NONTEMPORAL, /* by stores that stay in no cache */
+};
+
 struct cpu_job {
     /* Takes chunks until none is left or the slot is wanted for something else. */
     void (*run)(struct cpu_job *job, struct cpu_slot *slot);
@@ -66,7 +74,7 @@ struct cpu_job {
     _Atomic(void *) children; /* what its threads asked of the runtime: hal_domain.runtime */
     /* copy and fill */
     const union hal_packet *packet;
-    bool nontemporal;
+    enum cpu_copy_way way;
 };
 
 static inline bool cpu_job_exhausted(const struct cpu_job *job)

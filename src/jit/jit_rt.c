@@ -121,6 +121,33 @@ void jit_rt_store16(uint32_t mask, const uint64_t *address, const uint64_t *low,
     }
 }
 
+/*
+ * The fault of the lanes whose address is no multiple of size_B: `step` bytes from lane to lane,
+ * from a start for each half. Does not return.
+ */
+void jit_rt_misaligned(struct jit_cta *cta, struct jit_warp *warp, uint32_t index, uint32_t lanes,
+                       uint32_t place, uint32_t size_B, uint64_t start_low, uint64_t start_high,
+                       int64_t step);
+void jit_rt_misaligned(struct jit_cta *cta, struct jit_warp *warp, uint32_t index, uint32_t lanes,
+                       uint32_t place, uint32_t size_B, uint64_t start_low, uint64_t start_high,
+                       int64_t step)
+{
+    uint32_t bad = 0;
+    uint64_t first = 0;
+
+    FOR_LANES(lane, lanes)
+    {
+        uint64_t address = (lane < 16 ? start_low : start_high) + (lane & 15) * (uint64_t)step;
+        if (!(address & (size_B - 1)))
+            continue;
+        first = bad ? first : address;
+        bad |= 1u << lane;
+    }
+    assert(bad);
+    warp->index = index;
+    cta->launch->services->fault(cta, warp, bad, place, HD_MISALIGNED, first);
+}
+
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
                  uint32_t *out, uint8_t *out_ok);
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
@@ -221,6 +248,7 @@ static const struct rt_name names[] = {
     RT(jit_rt_tids),
     RT(jit_rt_load16),
     RT(jit_rt_store16),
+    RT(jit_rt_misaligned),
     RT(jit_rt_shfl),
     RT(jit_rt_vote),
     RT(jit_rt_match),

@@ -322,26 +322,84 @@ static void fault_of_first(struct gen *g, const struct gen_access *a, LLVMValueR
     gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
 }
 
-/* Fault of half h's lanes in `bits`, NULL = its running ones; h < 0: of the warp's. With the
- * address of the first. */
-static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
-                             LLVMValueRef bits, int h)
+/* The lanes `step` bytes apart from `start` in a half: which of them are wrong is found out by a
+ * function, as every block of code takes LLVM its time. */
+static void fault_in_line(struct gen *g, LLVMValueRef lanes, LLVMValueRef index,
+                          LLVMValueRef const start[2], int64_t step, uint64_t size_B)
 {
-    if (gen_pairs(g) && h < 0) { /* each warp's fault is its own */
-        for (int i = 0; i < 2; i++)
-            fault_misaligned(g, a, LLVMBuildAnd(g->b, cond, gen_half_active(g, i), ""), NULL, i);
-        return;
-    }
+    LLVMValueRef args[] = {g->cta,
+                           g->warp,
+                           index,
+                           lanes,
+                           gen_i32(g, gen_place(g)),
+                           gen_i32(g, size_B),
+                           start[0],
+                           start[1],
+                           gen_i64(g, (uint64_t)step)};
+
+    gen_call_rt_warp(g, "jit_rt_misaligned", g->t->void_, args, HD_COUNT_OF(args));
+}
+
+static LLVMValueRef line_start(struct gen *g, const struct gen_access *a, int h)
+{
+    return add64(g, a->base[a->kind == GEN_ACCESS_A ? h : 0], gen_i64(g, (uint64_t)a->offset));
+}
+
+/* Fault of what runs of the warp that half h of a pair is. */
+static void fault_line_of_pair(struct gen *g, const struct gen_access *a, LLVMValueRef cond, int h,
+                               uint64_t size_B)
+{
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
-    if (gen_pairs(g)) {
-        fault_in_pair(g, a, bits ? bits : gen_mask_bits(g, h), h);
-        gen_fault_end(g, ok);
+    int64_t step = a->kind == GEN_ACCESS_A ? a->stride : 0;
+    LLVMValueRef start[2] = {line_start(g, a, h)};
+    start[1] = add64(g, start[0], gen_i64(g, (uint64_t)step * GEN_LANES));
+    fault_in_line(g, gen_mask_bits(g, h),
+                  LLVMBuildAdd(g->b, g->warp_index, gen_i32(g, (uint64_t)h), ""), start, step,
+                  size_B);
+    gen_fault_end(g, ok);
+}
+
+/* Where the lanes of each half lie in a line; bad: some that run are misaligned, by half. */
+static void fault_line(struct gen *g, const struct gen_access *a, LLVMValueRef const bad[2],
+                       uint64_t size_B)
+{
+    if (gen_pairs(g)) { /* each warp's fault is its own */
+        for (int h = 0; h < 2; h++)
+            fault_line_of_pair(g, a, bad[h], h, size_B);
         return;
     }
-    fault_of_first(g, a,
-                   h < 0 ? gen_mask32(g) : lanes_of_half(g, bits ? bits : gen_mask_bits(g, h), h));
+    LLVMBasicBlockRef ok = gen_fault_begin(g, LLVMBuildOr(g->b, bad[0], bad[1], ""));
+    if (!ok)
+        return;
+    LLVMValueRef start[] = {line_start(g, a, 0), line_start(g, a, 1)};
+    fault_in_line(g, gen_mask32(g), g->warp_index, start, a->kind == GEN_ACCESS_A ? a->stride : 0,
+                  size_B);
+    gen_fault_end(g, ok);
+}
+
+/* Fault of the lanes in `bits` of a pair's half. */
+static void fault_half(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
+                       LLVMValueRef bits, int h)
+{
+    LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
+    if (!ok)
+        return;
+    fault_in_pair(g, a, bits, h);
+    gen_fault_end(g, ok);
+}
+
+/* Fault of all lanes that run when `cond` holds, with the address of the first. */
+static void fault_running(struct gen *g, const struct gen_access *a, LLVMValueRef cond)
+{
+    for (int h = 0; gen_pairs(g) && h < 2; h++) /* each warp's fault is its own */
+        fault_half(g, a, LLVMBuildAnd(g->b, cond, gen_half_active(g, h), ""), gen_mask_bits(g, h),
+                   h);
+    LLVMBasicBlockRef ok = gen_pairs(g) ? NULL : gen_fault_begin(g, cond);
+    if (!ok)
+        return;
+    fault_of_first(g, a, gen_mask32(g));
     gen_fault_end(g, ok);
 }
 
@@ -355,7 +413,7 @@ static void fault_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef 
 {
     if (gen_pairs(g)) {
         for (int h = 0; h < 2; h++)
-            fault_misaligned(g, a, any16(g, bits[h]), bits[h], h);
+            fault_half(g, a, any16(g, bits[h]), bits[h], h);
         return;
     }
     LLVMBasicBlockRef ok = gen_fault_begin(g, any16(g, LLVMBuildOr(g->b, bits[0], bits[1], "")));
@@ -379,7 +437,7 @@ static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValu
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     if ((uint64_t)a->scale % size_B == 0) {
-        fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
+        fault_running(g, a, misaligned(g, a->base[0], a->offset, size_B));
         return;
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
@@ -390,21 +448,34 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     fault_lanes(g, a, bits);
 }
 
-/* With a step that is no multiple some lanes may be right, perhaps all that run. */
+/* Do any that run of half h have an address that is not aligned? With a step that is no multiple
+ * some lanes may be right, perhaps all that run. */
+static LLVMValueRef affine_misaligned(struct gen *g, const struct gen_access *a, int h,
+                                      uint64_t size_B)
+{
+    if ((uint64_t)a->stride % size_B) {
+        LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
+        LLVMValueRef steps = gen_lanes(g, g->t->i32, a->stride);
+        return any16(g, lanes_misaligned(g, start, steps, h, size_B));
+    }
+    LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
+    return LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
+}
+
 static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    for (int h = 0; h < 2; h++) {
-        if ((uint64_t)a->stride % size_B) {
-            LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
-            LLVMValueRef steps = gen_lanes(g, g->t->i32, a->stride);
-            LLVMValueRef bits = lanes_misaligned(g, start, steps, h, size_B);
-            fault_misaligned(g, a, any16(g, bits), bits, h);
-            continue;
-        }
-        LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
-        bad = LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
-        fault_misaligned(g, a, bad, NULL, h);
-    }
+    LLVMValueRef bad[2];
+    for (int h = 0; h < 2; h++)
+        bad[h] = affine_misaligned(g, a, h, size_B);
+    fault_line(g, a, bad, size_B);
+}
+
+static void check_uniform_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
+{
+    LLVMValueRef any = misaligned(g, a->base[0], a->offset, size_B), bad[2] = {any, any};
+    for (int h = 0; gen_pairs(g) && h < 2; h++) /* one warp may be the only one that runs */
+        bad[h] = LLVMBuildAnd(g->b, any, gen_half_active(g, h), "");
+    fault_line(g, a, bad, size_B);
 }
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
@@ -428,7 +499,7 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     switch (a->kind) {
     case GEN_ACCESS_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), NULL, -1);
+            check_uniform_align(g, a, size_B);
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&

@@ -28,16 +28,72 @@ static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_
     return HD_JIT;
 }
 
-static LLVMTargetMachineRef machine_create(const struct gen_request *req, bool quick,
-                                           char **out_message)
+/* ---- target machines */
+
+/*
+ * A target machine works out what a CPU's features mean when it is first used, which takes as long
+ * as a quarter of a small kernel's quick code. So those that no compilation uses are kept. One that
+ * a compilation left behind by a crash has is never seen again.
+ */
+struct machine {
+    LLVMTargetMachineRef tm;
+    bool quick;
+    enum jit_path path;
+    char *features;
+    struct machine *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct machine *free;
+} machines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct machine *machine_create(const struct gen_request *req, bool quick, char **out_message)
 {
     LLVMTargetRef target;
     const char *triple = "x86_64-unknown-linux-gnu";
     if (LLVMGetTargetFromTriple(triple, &target, out_message))
         return NULL;
+    struct machine *m = calloc(1, sizeof(*m));
+    if (!m)
+        return NULL;
     LLVMCodeGenOptLevel level = quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
-    return LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features, level,
-                                   LLVMRelocPIC, LLVMCodeModelSmall);
+    *m = (struct machine){.quick = quick, .path = req->path, .features = strdup(req->features)};
+    if (m->features)
+        m->tm = LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features,
+                                        level, LLVMRelocPIC, LLVMCodeModelSmall);
+    if (m->tm)
+        return m;
+    free(m->features);
+    free(m);
+    return NULL;
+}
+
+static bool machine_fits(const struct machine *m, const struct gen_request *req, bool quick)
+{
+    return m->quick == quick && m->path == req->path && !strcmp(m->features, req->features);
+}
+
+static struct machine *machine_take(const struct gen_request *req, bool quick, char **out_message)
+{
+    struct machine **link = &machines.free, *m;
+
+    pthread_mutex_lock(&machines.lock);
+    while (*link && !machine_fits(*link, req, quick))
+        link = &(*link)->next;
+    m = *link;
+    if (m)
+        *link = m->next;
+    pthread_mutex_unlock(&machines.lock);
+    return m ? m : machine_create(req, quick, out_message);
+}
+
+static void machine_give(struct machine *m)
+{
+    pthread_mutex_lock(&machines.lock);
+    m->next = machines.free;
+    machines.free = m;
+    pthread_mutex_unlock(&machines.lock);
 }
 
 /* ---- how much work LLVM is given */
@@ -158,7 +214,7 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
 {
     assert(!out->object && u->req->form <= GEN_SIMPLE);
     char *message = NULL;
-    LLVMTargetMachineRef own = quick ? machine_create(u->req, true, &message) : NULL;
+    struct machine *own = quick ? machine_take(u->req, true, &message) : NULL;
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
@@ -171,9 +227,9 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
         status = verify(u, out);
     }
     if (status == HD_OK)
-        status = emit_object(u, quick ? own : tm, out);
+        status = emit_object(u, quick ? own->tm : tm, out);
     if (own)
-        LLVMDisposeTargetMachine(own);
+        machine_give(own);
     return status;
 }
 
@@ -245,8 +301,8 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     memset(out, 0, sizeof(*out));
     pthread_once(&once, gen_llvm_init);
     char *message = NULL;
-    LLVMTargetMachineRef tm = machine_create(req, false, &message);
-    if (!tm)
+    struct machine *machine = machine_take(req, false, &message);
+    if (!machine)
         return fail(out, "target", message);
     struct gen_unit unit = {.req = req,
                             .path = req->path,
@@ -260,18 +316,18 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);
     LLVMSetTarget(unit.mod, "x86_64-unknown-linux-gnu");
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine->tm);
     LLVMSetModuleDataLayout(unit.mod, layout);
     LLVMDisposeTargetData(layout);
     gen_types_init(&unit);
-    struct attempt attempt = {&unit, tm, out, HD_JIT};
+    struct attempt attempt = {&unit, machine->tm, out, HD_JIT};
     gen_recover_diagnostics(&unit);
     if (!gen_recover(attempt_run, &attempt, out->error, sizeof(out->error)))
         return HD_JIT; /* and leaves what it had made */
     enum hd_status status = attempt.status;
     LLVMDisposeModule(unit.mod);
     LLVMContextDispose(unit.ctx);
-    LLVMDisposeTargetMachine(tm);
+    machine_give(machine);
     if (unit.singly) {
         struct gen_request single = *req;
         single.cls = ir_launch_class_single(req->cls);

@@ -71,6 +71,7 @@ struct gen_facts {
     bool has_run_cta;
     bool pairs; /* of warps, run at once */
     bool quick; /* GEN_BEST would give other code */
+    uint32_t best_us; /* about how long that takes LLVM; 0 when not quick */
 };
 
 /* What was made of how much: the same on every machine, so tests can bound it. */

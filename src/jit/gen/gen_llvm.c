@@ -133,12 +133,27 @@ static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
            work->llvm_blocks > (u->body.crowded ? QUICK_BLOCKS_CROWDED : QUICK_BLOCKS);
 }
 
-/* From here on, in instructions of AVX-512, quick code is worth having while better is made. */
-#define SOON_INSTRS 6000
+/*
+ * From here on, in instructions of AVX-512, quick code is worth having while better is made. A CTA
+ * ends in the code in which it began, so it is sooner where that takes no time: without loops and
+ * calls, which cost_ops counts a million each.
+ */
+#define SOON_INSTRS          6000
+#define SOON_INSTRS_STRAIGHT 100
+#define STRAIGHT_OPS         100000
+
+#define BEST_US_PER_INSTR 20 /* of AVX-512 */
+
+static uint64_t weighed(const struct gen_unit *u, const struct gen_work *work)
+{
+    return work->llvm_instrs * path_weight(u->req);
+}
 
 static bool takes_long(const struct gen_unit *u, const struct gen_work *work)
 {
-    return work->llvm_instrs * path_weight(u->req) > SOON_INSTRS;
+    bool is_straight = u->facts.cost_ops < STRAIGHT_OPS;
+
+    return weighed(u, work) > (is_straight ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
 }
 
 /* Decides for quick code; facts.quick says that there is better. */
@@ -150,6 +165,9 @@ static bool is_quick(struct gen_unit *u, const struct gen_work *work)
     if (u->req->form == GEN_SIMPLE || is_too_large(u, work))
         return true;
     u->facts.quick = effort == GEN_QUICK || (effort == GEN_SOON && takes_long(u, work));
+    if (u->facts.quick)
+        u->facts.best_us =
+            (uint32_t)HD_MIN(weighed(u, work) * BEST_US_PER_INSTR, (uint64_t)UINT32_MAX);
     return u->facts.quick;
 }
 

@@ -270,137 +270,96 @@ static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, 
     return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
 }
 
-/* i32: a half's lanes among the warp's. */
-static LLVMValueRef lanes_of_half(struct gen *g, LLVMValueRef bits, int h)
-{
-    bits = LLVMBuildZExt(g->b, bits, g->t->i32, "");
-    return LLVMBuildShl(g->b, bits, gen_i32(g, (uint64_t)h * GEN_LANES), "");
-}
-
 void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[2])
 {
     for (int h = 0; h < 2; h++)
         out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, a, h, 0), gen_vec(g, g->t->i64), "");
 }
 
-/* i64: the address that one lane (i32) accesses; scalar where the lanes are a distance apart. */
-static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVMValueRef lane)
-{
-    LLVMValueRef x[2], base = a->base[0], offset = gen_i64(g, (uint64_t)a->offset);
-    if (a->kind != GEN_ACCESS_U && a->kind != GEN_ACCESS_A) {
-        gen_access_addresses(g, a, x);
-        return gen_pick_lane(g, x, lane);
-    }
-    if (a->kind == GEN_ACCESS_A) {
-        LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, gen_half_lanes(g) - 1), "");
-        LLVMValueRef is_high =
-            LLVMBuildICmp(g->b, LLVMIntUGE, lane, gen_i32(g, gen_half_lanes(g)), "");
-        base = LLVMBuildSelect(g->b, is_high, a->base[1], base, "");
-        in_half = LLVMBuildZExt(g->b, in_half, g->t->i64, "");
-        base = add64(g, base, LLVMBuildMul(g->b, in_half, gen_i64(g, (uint64_t)a->stride), ""));
-    }
-    return add64(g, base, offset);
-}
-
-/* A warp of a pair, half `h`: the lanes in `bits` of it. */
-static void fault_in_pair(struct gen *g, const struct gen_access *a, LLVMValueRef bits, int h)
-{
-    LLVMValueRef saved = g->warp_index, args[] = {bits, gen_ci(g->t->i1, 0)};
-    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
-    LLVMValueRef half = gen_i32(g, (uint64_t)h);
-    assert(gen_pairs(g) && LLVMTypeOf(bits) == g->t->i32);
-    first = LLVMBuildOr(g->b, first, gen_i32(g, (uint64_t)h * gen_half_lanes(g)), "");
-    g->warp_index = LLVMBuildAdd(g->b, g->warp_index, half, "");
-    gen_fault(g, bits, HD_MISALIGNED, lane_address(g, a, first));
-    g->warp_index = saved;
-}
-
-static void fault_of_first(struct gen *g, const struct gen_access *a, LLVMValueRef lanes)
-{
-    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
-    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
-    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, first));
-}
-
-/* The lanes `step` bytes apart from `start` in a half: which of them are wrong is found out by a
- * function, as every block of code takes LLVM its time. */
-static void fault_in_line(struct gen *g, LLVMValueRef lanes, LLVMValueRef index,
-                          LLVMValueRef const start[2], int64_t step, uint64_t size_B)
-{
-    LLVMValueRef args[] = {g->cta,
-                           g->warp,
-                           index,
-                           lanes,
-                           gen_i32(g, gen_place(g)),
-                           gen_i32(g, size_B),
-                           start[0],
-                           start[1],
-                           gen_i64(g, (uint64_t)step)};
-
-    gen_call_rt_warp(g, "jit_rt_misaligned", g->t->void_, args, HD_COUNT_OF(args));
-}
-
+/*
+ * Which lanes are misaligned, and the address of the first, is found out by functions of the runtime
+ * (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told where the lanes
+ * of each half start and how far apart they are, or all addresses.
+ */
 static LLVMValueRef line_start(struct gen *g, const struct gen_access *a, int h)
 {
-    return add64(g, a->base[a->kind == GEN_ACCESS_A ? h : 0], gen_i64(g, (uint64_t)a->offset));
+    LLVMValueRef base = a->base[a->kind == GEN_ACCESS_A ? h : 0];
+
+    return add64(g, base, gen_i64(g, (uint64_t)a->offset));
 }
 
-/* Fault of what runs of the warp that half h of a pair is. */
-static void fault_line_of_pair(struct gen *g, const struct gen_access *a, LLVMValueRef cond, int h,
-                               uint64_t size_B)
+static void line_args(struct gen *g, const struct gen_access *a, int h, LLVMValueRef args[3])
+{
+    uint64_t step = a->kind == GEN_ACCESS_A ? (uint64_t)a->stride : 0;
+
+    args[0] = line_start(g, a, h < 0 ? 0 : h);
+    args[1] = h < 0 ? line_start(g, a, 1) : add64(g, args[0], gen_i64(g, step * GEN_LANES));
+    args[2] = gen_i64(g, step);
+}
+
+/* All addresses of a warp in memory that such blocks share; a pair's half is a warp. */
+static LLVMValueRef addresses_stored(struct gen *g, const struct gen_access *a, int h)
+{
+    const uint64_t half_B = GEN_LANES * sizeof(uint64_t);
+    LLVMValueRef x[2];
+
+    if (!g->lane_addresses)
+        g->lane_addresses = gen_alloca(g, LLVMArrayType2(g->t->i64, 2 * GEN_LANES), 64, "");
+    gen_access_addresses(g, a, x);
+    for (int i = 0; i < (h < 0 ? 2 : 1); i++) {
+        LLVMValueRef place = gen_gep(g, g->lane_addresses, (uint64_t)i * half_B);
+        LLVMSetAlignment(LLVMBuildStore(g->b, x[h < 0 ? i : h], place), 64);
+    }
+    return g->lane_addresses;
+}
+
+/* Some lanes that run are misaligned when `cond` holds: of the warp that is half h of a pair, or, h
+ * < 0, of the only warp. */
+static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond, int h,
+                             uint64_t size_B)
 {
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
-    int64_t step = a->kind == GEN_ACCESS_A ? a->stride : 0;
-    LLVMValueRef start[2] = {line_start(g, a, h)};
-    start[1] = add64(g, start[0], gen_i64(g, (uint64_t)step * GEN_LANES));
-    fault_in_line(g, gen_mask_bits(g, h),
-                  LLVMBuildAdd(g->b, g->warp_index, gen_i32(g, (uint64_t)h), ""), start, step,
-                  size_B);
+    assert(gen_pairs(g) == (h >= 0));
+    LLVMValueRef args[9] = {g->cta,
+                            g->warp,
+                            h > 0 ? LLVMBuildAdd(g->b, g->warp_index, gen_i32(g, 1), "")
+                                  : g->warp_index,
+                            h < 0 ? gen_mask32(g) : gen_mask_bits(g, h),
+                            gen_i32(g, gen_place(g)),
+                            gen_i32(g, size_B)};
+    if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {
+        line_args(g, a, h, args + 6);
+        gen_call_rt_warp(g, "jit_rt_misaligned", g->t->void_, args, 9);
+    } else {
+        args[6] = addresses_stored(g, a, h);
+        gen_call_rt_warp(g, "jit_rt_misaligned_lanes", g->t->void_, args, 7);
+    }
     gen_fault_end(g, ok);
 }
 
-/* Where the lanes of each half lie in a line; bad: some that run are misaligned, by half. */
-static void fault_line(struct gen *g, const struct gen_access *a, LLVMValueRef const bad[2],
-                       uint64_t size_B)
+/* `bad`: do lanes that run of each half have a wrong address? */
+static void fault_halves(struct gen *g, const struct gen_access *a, LLVMValueRef const bad[2],
+                         uint64_t size_B)
 {
-    if (gen_pairs(g)) { /* each warp's fault is its own */
-        for (int h = 0; h < 2; h++)
-            fault_line_of_pair(g, a, bad[h], h, size_B);
+    if (!gen_pairs(g)) {
+        fault_misaligned(g, a, LLVMBuildOr(g->b, bad[0], bad[1], ""), -1, size_B);
         return;
     }
-    LLVMBasicBlockRef ok = gen_fault_begin(g, LLVMBuildOr(g->b, bad[0], bad[1], ""));
-    if (!ok)
-        return;
-    LLVMValueRef start[] = {line_start(g, a, 0), line_start(g, a, 1)};
-    fault_in_line(g, gen_mask32(g), g->warp_index, start, a->kind == GEN_ACCESS_A ? a->stride : 0,
-                  size_B);
-    gen_fault_end(g, ok);
+    for (int h = 0; h < 2; h++) /* each warp's fault is its own */
+        fault_misaligned(g, a, bad[h], h, size_B);
 }
 
-/* Fault of the lanes in `bits` of a pair's half. */
-static void fault_half(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
-                       LLVMValueRef bits, int h)
+/* `bad`: does every lane that runs have a wrong address? */
+static void fault_all(struct gen *g, const struct gen_access *a, LLVMValueRef bad, uint64_t size_B)
 {
-    LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
-    if (!ok)
+    if (!gen_pairs(g)) {
+        fault_misaligned(g, a, bad, -1, size_B);
         return;
-    fault_in_pair(g, a, bits, h);
-    gen_fault_end(g, ok);
-}
-
-/* Fault of all lanes that run when `cond` holds, with the address of the first. */
-static void fault_running(struct gen *g, const struct gen_access *a, LLVMValueRef cond)
-{
-    for (int h = 0; gen_pairs(g) && h < 2; h++) /* each warp's fault is its own */
-        fault_half(g, a, LLVMBuildAnd(g->b, cond, gen_half_active(g, h), ""), gen_mask_bits(g, h),
-                   h);
-    LLVMBasicBlockRef ok = gen_pairs(g) ? NULL : gen_fault_begin(g, cond);
-    if (!ok)
-        return;
-    fault_of_first(g, a, gen_mask32(g));
-    gen_fault_end(g, ok);
+    }
+    for (int h = 0; h < 2; h++) /* one warp may be the only one that runs */
+        fault_misaligned(g, a, LLVMBuildAnd(g->b, bad, gen_half_active(g, h), ""), h, size_B);
 }
 
 static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
@@ -408,20 +367,19 @@ static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
     return LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_no_bits(g), "");
 }
 
-/* Of both halves: one test, as blocks are what code is slow to compile for. */
-static void fault_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef const bits[2])
+/* `bits`: the lanes of each half that run and have a wrong address. */
+static void fault_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef const bits[2],
+                        uint64_t size_B)
 {
-    if (gen_pairs(g)) {
-        for (int h = 0; h < 2; h++)
-            fault_half(g, a, any16(g, bits[h]), bits[h], h);
+    LLVMValueRef bad[2];
+    if (!gen_pairs(g)) {
+        bad[0] = any16(g, LLVMBuildOr(g->b, bits[0], bits[1], ""));
+        fault_misaligned(g, a, bad[0], -1, size_B);
         return;
     }
-    LLVMBasicBlockRef ok = gen_fault_begin(g, any16(g, LLVMBuildOr(g->b, bits[0], bits[1], "")));
-    if (!ok)
-        return;
-    fault_of_first(
-        g, a, LLVMBuildOr(g->b, lanes_of_half(g, bits[0], 0), lanes_of_half(g, bits[1], 1), ""));
-    gen_fault_end(g, ok);
+    for (int h = 0; h < 2; h++)
+        bad[h] = any16(g, bits[h]);
+    fault_halves(g, a, bad, size_B);
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32
@@ -437,7 +395,7 @@ static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValu
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     if ((uint64_t)a->scale % size_B == 0) {
-        fault_running(g, a, misaligned(g, a->base[0], a->offset, size_B));
+        fault_all(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
@@ -445,7 +403,7 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     LLVMValueRef bits[2];
     for (int h = 0; h < 2; h++)
         bits[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
-    fault_lanes(g, a, bits);
+    fault_lanes(g, a, bits, size_B);
 }
 
 /* Do any that run of half h have an address that is not aligned? With a step that is no multiple
@@ -467,15 +425,7 @@ static void check_affine_align(struct gen *g, const struct gen_access *a, uint64
     LLVMValueRef bad[2];
     for (int h = 0; h < 2; h++)
         bad[h] = affine_misaligned(g, a, h, size_B);
-    fault_line(g, a, bad, size_B);
-}
-
-static void check_uniform_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
-{
-    LLVMValueRef any = misaligned(g, a->base[0], a->offset, size_B), bad[2] = {any, any};
-    for (int h = 0; gen_pairs(g) && h < 2; h++) /* one warp may be the only one that runs */
-        bad[h] = LLVMBuildAnd(g->b, any, gen_half_active(g, h), "");
-    fault_line(g, a, bad, size_B);
+    fault_halves(g, a, bad, size_B);
 }
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
@@ -487,7 +437,7 @@ static void check_vector_align(struct gen *g, const struct gen_access *a, uint64
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
         bits[h] = vector_misaligned(g, x, h, size_B);
     }
-    fault_lanes(g, a, bits);
+    fault_lanes(g, a, bits, size_B);
 }
 
 static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
@@ -499,7 +449,7 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     switch (a->kind) {
     case GEN_ACCESS_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            check_uniform_align(g, a, size_B);
+            fault_all(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&

@@ -213,6 +213,7 @@ struct jit_code {
      * same mxcsr and may_spin, can take over between any two CTAs of a launch.
      */
     struct jit_variant *quick; /* NULL = this is the best */
+    uint64_t improve_ns;       /* how long a launch in quick code is a long one */
     uint64_t max_threads; /* a launch of more waits for better code; UINT64_MAX: any may have it */
     uint64_t cost_ops;    /* static estimate of operations per warp; UINT64_MAX when it loops */
     uintptr_t base;       /* where it lies, size_B bytes; 0: no code */

@@ -15,6 +15,10 @@
 
 #define MXCSR_DEFAULT 0x1f80u
 
+/* A launch in quick code is a long one when it takes as long as the best code does to make, at most
+ * this. */
+#define IMPROVE_MAX_NS 20000000u
+
 static const char *const form_names[] = {
 #define X(name, text, doc) [JIT_##name] = text,
     JIT_FORM_LIST(X)
@@ -60,6 +64,7 @@ enum hd_status jit_build_link(const struct jit_job *job, enum jit_form form,
         .waits_in_calls = facts->waits_in_calls,
         .max_threads = UINT64_MAX,
         .cost_ops = facts->cost_ops,
+        .improve_ns = HD_MIN(facts->best_us * UINT64_C(1000), IMPROVE_MAX_NS),
         .base = (uintptr_t)build->image.base,
         .size_B = build->image.size_B,
     };
@@ -79,7 +84,8 @@ void jit_build_interpret(struct jit_build *build)
                                     .mxcsr = MXCSR_DEFAULT,
                                     .may_spin = true,
                                     .max_threads = UINT64_MAX,
-                                    .cost_ops = UINT64_MAX};
+                                    .cost_ops = UINT64_MAX,
+                                    .improve_ns = IMPROVE_MAX_NS};
 }
 
 /* ---- one form */

@@ -21,7 +21,7 @@
 
 #define COMPILE_STACK_B ((size_t)64 << 20)
 #define SIGNAL_STACK_B  (64u << 10)
-#define ENDING_POLL_NS  20000000
+#define ENDING_POLL_NS  2000000
 /* Processor seconds after which a compilation is taken for one without end. */
 #define CALL_MAX_S   60.0
 #define CALL_HANGS_S 0.1 /* with HD_FAULT_JIT_HANG */

@@ -121,6 +121,40 @@ void jit_rt_store16(uint32_t mask, const uint64_t *address, const uint64_t *low,
     }
 }
 
+/* The fault of the lanes whose address is no multiple of size_B; returns when there are none. */
+void jit_rt_misaligned_lanes(struct jit_cta *cta, struct jit_warp *warp, uint32_t index,
+                             uint32_t lanes, uint32_t place, uint32_t size_B,
+                             const uint64_t *addresses);
+void jit_rt_misaligned_lanes(struct jit_cta *cta, struct jit_warp *warp, uint32_t index,
+                             uint32_t lanes, uint32_t place, uint32_t size_B,
+                             const uint64_t *addresses)
+{
+    uint32_t bad = 0;
+
+    FOR_LANES(lane, lanes)
+    bad |= (uint32_t)((addresses[lane] & (size_B - 1)) != 0) << lane;
+    if (!bad)
+        return;
+    warp->index = index;
+    cta->launch->services->fault(cta, warp, bad, place, HD_MISALIGNED,
+                                 addresses[__builtin_ctz(bad)]);
+}
+
+/* The same where lanes are `step` bytes apart, from a start for each half. */
+void jit_rt_misaligned(struct jit_cta *cta, struct jit_warp *warp, uint32_t index, uint32_t lanes,
+                       uint32_t place, uint32_t size_B, uint64_t start_low, uint64_t start_high,
+                       uint64_t step);
+void jit_rt_misaligned(struct jit_cta *cta, struct jit_warp *warp, uint32_t index, uint32_t lanes,
+                       uint32_t place, uint32_t size_B, uint64_t start_low, uint64_t start_high,
+                       uint64_t step)
+{
+    uint64_t addresses[32];
+
+    for (uint32_t lane = 0; lane < 32; lane++)
+        addresses[lane] = (lane < 16 ? start_low : start_high) + lane % 16 * step;
+    jit_rt_misaligned_lanes(cta, warp, index, lanes, place, size_B, addresses);
+}
+
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
                  uint32_t *out, uint8_t *out_ok);
 void jit_rt_shfl(uint32_t mode, const uint32_t *x, const uint32_t *b, const uint32_t *c,
@@ -221,6 +255,8 @@ static const struct rt_name names[] = {
     RT(jit_rt_tids),
     RT(jit_rt_load16),
     RT(jit_rt_store16),
+    RT(jit_rt_misaligned_lanes),
+    RT(jit_rt_misaligned),
     RT(jit_rt_shfl),
     RT(jit_rt_vote),
     RT(jit_rt_match),

@@ -2,12 +2,13 @@
  * Compiles the kernels of PTX files in every launch class, without running them: which cannot be,
  * and what it costs. A tool, not a test: test_bounded.c and the suites around it assert.
  *
- *     compile_ptx [-p PATH] [-c CLASS] [-f FORM] [-k KERNEL] [-v] [-n] [-q | -b] FILE.ptx ..
+ *     compile_ptx [-p PATH] [-c CLASS] [-f FORM] [-k KERNEL] [-r N] [-v] [-n] [-q | -b] FILE.ptx ..
  *
  * One line per compilation: seconds, LLVM instructions and blocks made, instructions of the IR,
- * bytes of code, frame; -v runs LLVM's verifier, -n leaves LLVM's part out, -q makes quick code of
- * every kernel, -b of none (else of those that take LLVM long, as a first launch has it); with
- * HEDDLE_DEBUG=llvm or asm the text follows. Ends with 1 when one could not be compiled.
+ * bytes of code, frame; -r compiles N times and tells the median, -v runs LLVM's verifier, -n
+ * leaves LLVM's part out, -q makes quick code of every kernel, -b of none (else of those that take
+ * LLVM long, as a first launch has it); with HEDDLE_DEBUG=llvm or asm the text follows. Ends with 1
+ * when one could not be compiled.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -19,10 +20,13 @@
 #include "compile.h"
 #include "jit/jit_private.h"
 
+#define MAX_TIMES 1000u
+
 struct choice {
     int path, cls, form; /* -1 = all */
     const char *kernel;  /* NULL = all */
     bool verify, count_only;
+    unsigned times;
     enum gen_effort effort;
 };
 
@@ -34,6 +38,35 @@ static double now_s(void)
     struct timespec t;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void result_free(struct gen_result *r)
+{
+    free(r->object);
+    free(r->llvm_text);
+    free(r->asm_text);
+    *r = (struct gen_result){0};
+}
+
+/* Seconds: the median of several. */
+static double compile_timed(const struct gen_request *req, unsigned times, struct gen_result *r,
+                            enum hd_status *out_status)
+{
+    double seconds[MAX_TIMES];
+    for (unsigned i = 0; i < times; i++) {
+        double start = now_s();
+        result_free(r);
+        *out_status = jit_codegen(req, r);
+        seconds[i] = now_s() - start;
+    }
+    qsort(seconds, times, sizeof(seconds[0]), compare);
+    return seconds[times / 2];
 }
 
 static bool try_one(const struct ir_func *kernel, enum jit_path path, enum ir_launch_class cls,
@@ -48,23 +81,20 @@ static bool try_one(const struct ir_func *kernel, enum jit_path path, enum ir_la
                               .verify = c->verify,
                               .count_only = c->count_only};
     struct gen_result r = {0};
-    double start = now_s();
-    enum hd_status status = jit_codegen(&req, &r);
+    enum hd_status status;
+    double seconds = compile_timed(&req, c->times, &r, &status);
     printf(
-        "%-8s %-8s %-6s %-40.40s %7.3f s %7llu of %6llu ops %6llu blocks %8zu B frame %llu%s%s%s\n",
-        jit_path_name(path), ir_launch_class_name(cls), form_names[form], kernel->name,
-        now_s() - start, (unsigned long long)r.work.llvm_instrs,
-        (unsigned long long)r.work.ir_instrs, (unsigned long long)r.work.llvm_blocks, r.object_B,
-        (unsigned long long)r.facts.frame_B, r.facts.quick ? " quick" : "",
-        status == HD_OK ? "" : " FAILED ", r.error);
+        "%-8s %-8s %-6s %-40.40s %7.4f s %7llu of %6llu ops %6llu blocks %8zu B frame %llu%s%s%s\n",
+        jit_path_name(path), ir_launch_class_name(cls), form_names[form], kernel->name, seconds,
+        (unsigned long long)r.work.llvm_instrs, (unsigned long long)r.work.ir_instrs,
+        (unsigned long long)r.work.llvm_blocks, r.object_B, (unsigned long long)r.facts.frame_B,
+        r.facts.quick ? " quick" : "", status == HD_OK ? "" : " FAILED ", r.error);
     if (r.llvm_text)
         puts(r.llvm_text);
     if (r.asm_text)
         puts(r.asm_text);
     fflush(stdout);
-    free(r.object);
-    free(r.llvm_text);
-    free(r.asm_text);
+    result_free(&r);
     return status == HD_OK;
 }
 
@@ -150,10 +180,10 @@ static const char *form_name(int i)
 
 int main(int argc, char **argv)
 {
-    struct choice c = {.path = -1, .cls = -1, .form = -1, .effort = GEN_SOON};
+    struct choice c = {.path = -1, .cls = -1, .form = -1, .effort = GEN_SOON, .times = 1};
     bool ok = true;
     int opt;
-    while ((opt = getopt(argc, argv, "p:c:f:k:vnqb")) != -1) {
+    while ((opt = getopt(argc, argv, "p:c:f:k:r:vnqb")) != -1) {
         if (opt == 'p')
             c.path = name_index(optarg, path_name, JIT_AVX512 + 1);
         else if (opt == 'c')
@@ -162,6 +192,8 @@ int main(int argc, char **argv)
             c.form = name_index(optarg, form_name, GEN_SIMPLE + 1);
         else if (opt == 'k')
             c.kernel = optarg;
+        else if (opt == 'r')
+            c.times = HD_MIN(HD_MAX((unsigned)strtoul(optarg, NULL, 10), 1u), MAX_TIMES);
         else if (opt == 'v')
             c.verify = true;
         else if (opt == 'n')

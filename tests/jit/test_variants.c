@@ -14,13 +14,14 @@
 
 #define NTHREADS 8
 #define NKERNELS 3
+#define LOOPS    0 /* kernels: small with a loop, small without, large without */
+#define STRAIGHT 1
 #define SMALL    64u        /* threads of a launch that may start early */
 #define LARGE    (1u << 20) /* and of one that may not */
 
 static struct ir_module *program;
 static const struct ir_func *kernels[NKERNELS];
 
-/* Kernels 0 and 1 are small, the last one is large and has no loop. */
 static bool program_make(void)
 {
     struct compile_unit unit = {.name = "variants"};
@@ -30,7 +31,8 @@ static bool program_make(void)
     hd_buf_puts(&text, ".version 8.0\n.target sm_80\n.address_size 64\n");
     for (int k = 0; k < NKERNELS; k++) {
         hd_buf_printf(&text,
-                      ".visible .entry k%d(.param .u64 p) { .reg .b64 %%d<2>; .reg .b32 %%r<5>;\n"
+                      ".visible .entry k%d(.param .u64 p) { .reg .b64 %%d<2>; .reg .b32 %%r<5>; "
+                      ".reg .pred %%p;\n"
                       "ld.param.u64 %%d1, [p]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, %%ctaid.x;\n"
                       "mov.u32 %%r2, %%warpid;\n",
                       k);
@@ -38,6 +40,8 @@ static bool program_make(void)
             hd_buf_printf(&text,
                           "mad.lo.u32 %%r%d, %%r%d, %d, %%r%d; xor.b32 %%r%d, %%r%d, %%r2;\n",
                           i % 2, (i + 1) % 2, i * 7919 % 4093 + 3, i % 2, i % 2, i % 2);
+        if (k == LOOPS)
+            hd_buf_puts(&text, "L: add.u32 %r1, %r1, %r0; setp.lt.u32 %p, %r1, %r2; @%p bra L;\n");
         hd_buf_puts(&text, "st.global.v2.u32 [%d1], {%r0, %r1}; ret; }\n");
     }
     unit.ptx = text.ptr;
@@ -137,11 +141,15 @@ static void test_start(void)
     const struct ir_func *large = kernels[NKERNELS - 1];
     struct jit_module *jit = module_make();
     const struct jit_code *best;
-    jit_slot slot = NULL, small = NULL;
+    jit_slot slot = NULL, loops = NULL, straight = NULL;
 
-    ok(jit_kernel_start(jit, kernels[0], IR_CLASS_1D, SMALL, &small) == HD_OK &&
-           atomic_load(&small)->form == JIT_FAST && !atomic_load(&small)->quick,
+    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, SMALL, &loops) == HD_OK &&
+           atomic_load(&loops)->form == JIT_FAST && !atomic_load(&loops)->quick,
        "the best code of a small kernel is made at once");
+    ok(jit_kernel_start(jit, kernels[STRAIGHT], IR_CLASS_1D, SMALL, &straight) == HD_OK &&
+           atomic_load(&straight)->form == JIT_FAST && atomic_load(&straight)->quick &&
+           atomic_load(&straight)->improve_ns,
+       "without loops it starts in quick code");
     ok(jit_kernel_start(jit, large, IR_CLASS_1D, SMALL, &slot) == HD_OK, "a large one starts");
     const struct jit_code *first = atomic_load(&slot);
     ok(first->form == JIT_INTERP && first->quick && first->max_threads >= SMALL &&

@@ -141,9 +141,6 @@ static bool slot_should_stop(const struct cpu_slot *slot)
            atomic_load_explicit(slot->stop_sem, memory_order_acquire) >= slot->stop_value;
 }
 
-/* A thread that is at one launch for so long in quick code asks for better. */
-#define IMPROVE_AFTER_NS 20000000u
-
 /* What a thread knows of better code for the launch that it is at. */
 struct better {
     struct cpu_form form; /* set when it has come */
@@ -164,7 +161,7 @@ static bool form_improve(struct grid_body *body, struct better *better)
 
     if (!better->since_ns)
         better->since_ns = hal_time_ns();
-    if (!better->asked && hal_time_ns() - better->since_ns > IMPROVE_AFTER_NS) {
+    if (!better->asked && hal_time_ns() - better->since_ns > old->improve_ns) {
         better->asked = true;
         jit_code_improve(old);
     }

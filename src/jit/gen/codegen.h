@@ -69,8 +69,9 @@ struct gen_facts {
     bool may_spin;
     bool waits_in_calls;
     bool has_run_cta;
-    uint32_t warps; /* that are run at once */
-    bool quick;     /* GEN_BEST would give other code */
+    uint32_t warps;   /* that are run at once */
+    bool quick;       /* GEN_BEST would give other code */
+    uint32_t best_us; /* about how long that takes LLVM; 0 when not quick */
 };
 
 /* What was made of how much: the same on every machine, so tests can bound it. */

@@ -205,8 +205,9 @@ struct gen {
     /* Registers in memory, of operands and of results; of few and of many (gen_matrix.c). */
     LLVMValueRef matrix[2][2];
     struct gen_held held;
-    LLVMValueRef products_area; /* gen_products.c */
-    LLVMValueRef dynamic_sp;    /* slot: end of that frame, moved by alloca; NULL = fixed */
+    LLVMValueRef products_area;  /* gen_products.c */
+    LLVMValueRef lane_addresses; /* [32 x i64] of those that are misaligned; NULL = not yet */
+    LLVMValueRef dynamic_sp;     /* slot: end of that frame, moved by alloca; NULL = fixed */
     uint64_t local_frame_B;
     LLVMValueRef alive[GEN_HALVES]; /* i16 slots */
 

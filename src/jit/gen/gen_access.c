@@ -319,106 +319,86 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
         out[h] = LLVMBuildPtrToInt(g->b, gen_access_lanes(g, a, h, 0), gen_vec(g, g->t->i64), "");
 }
 
-/* What half number `half` (i32) has; x[0] if it is known to be the only one. */
-static LLVMValueRef of_half(struct gen *g, LLVMValueRef const *x, LLVMValueRef half)
+/*
+ * Which lanes are misaligned, and the address of the first, is found out by functions of the runtime
+ * (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told where the lanes
+ * of each half start and how far apart they are, or all addresses.
+ */
+static LLVMValueRef line_start(struct gen *g, const struct gen_access *a, int h)
 {
-    LLVMValueRef one = x[0];
-    for (int h = 1; h < gen_halves(g); h++) {
-        LLVMValueRef is = LLVMBuildICmp(g->b, LLVMIntEQ, half, gen_i32(g, (uint64_t)h), "");
-        one = LLVMBuildSelect(g->b, is, x[h], one, "");
-    }
-    return one;
+    LLVMValueRef base = a->base[a->kind == GEN_ACCESS_A ? h : 0];
+    return add64(g, base, gen_i64(g, (uint64_t)a->offset));
 }
 
-/* i64: the address that lane `lane` of a half accesses (both i32). */
-static LLVMValueRef lane_address(struct gen *g, const struct gen_access *a, LLVMValueRef half,
-                                 LLVMValueRef lane)
+/* All addresses of a warp in memory that such blocks share. */
+static LLVMValueRef addresses_stored(struct gen *g, const LLVMValueRef *of_halves)
 {
-    LLVMValueRef x[GEN_HALVES], base = a->base[0], offset = gen_i64(g, (uint64_t)a->offset);
-    if (a->kind != GEN_ACCESS_U && a->kind != GEN_ACCESS_A) {
-        gen_access_addresses(g, a, x);
-        return LLVMBuildExtractElement(g->b, of_half(g, x, half), lane, "");
+    const uint64_t half_B = GEN_LANES * sizeof(uint64_t);
+    if (!g->lane_addresses)
+        g->lane_addresses = gen_alloca(g, LLVMArrayType2(g->t->i64, 2 * GEN_LANES), 64, "");
+    for (unsigned i = 0; i < 2; i++) {
+        LLVMValueRef place = gen_gep(g, g->lane_addresses, i * half_B);
+        LLVMSetAlignment(LLVMBuildStore(g->b, of_halves[i], place), 64);
     }
-    if (a->kind == GEN_ACCESS_A) {
-        lane = LLVMBuildZExt(g->b, lane, g->t->i64, "");
-        base = add64(g, of_half(g, a->base, half),
-                     LLVMBuildMul(g->b, lane, gen_i64(g, (uint64_t)a->stride), ""));
-    }
-    return add64(g, base, offset);
+    return g->lane_addresses;
 }
 
-/* i32: the lanes of warp number w among those of its halves. */
-static LLVMValueRef lanes_of_warp(struct gen *g, LLVMValueRef const bits[GEN_HALVES], int w)
+/* LLVM's memory effects: reads anything, writes what nobody sees. So what has been loaded is still
+ * known where it returns, and it is not taken for dead. */
+#define WRITES_UNSEEN 0x1d
+
+static void call_finder(struct gen *g, const char *name, LLVMValueRef *args, unsigned nargs)
 {
-    LLVMValueRef low = LLVMBuildZExt(g->b, bits[2 * w], g->t->i32, "");
-    LLVMValueRef high = LLVMBuildZExt(g->b, bits[2 * w + 1], g->t->i32, "");
-    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
+    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
+    LLVMAttributeRef reads = LLVMCreateEnumAttribute(g->unit->ctx, kind, WRITES_UNSEEN);
+    LLVMValueRef call = gen_call_rt_warp(g, name, g->t->void_, args, nargs);
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, reads);
 }
 
-/* The fault of the first warp that has lanes in `bits`, with the address of the first of these. */
-static void fault_of_first(struct gen *g, const struct gen_access *a,
-                           LLVMValueRef const bits[GEN_HALVES])
+/* Ends the kernel if lanes of warp w that run are misaligned. */
+static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint64_t size_B)
 {
-    int w = gen_halves(g) / 2 - 1;
-    LLVMValueRef saved = g->warp_index, number = gen_i32(g, (uint64_t)w);
-    LLVMValueRef lanes = lanes_of_warp(g, bits, w);
-    while (w-- > 0) {
-        LLVMValueRef own = lanes_of_warp(g, bits, w);
-        LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, own, gen_i32(g, 0), "");
-        lanes = LLVMBuildSelect(g->b, any, own, lanes, "");
-        number = LLVMBuildSelect(g->b, any, gen_i32(g, (uint64_t)w), number, "");
+    LLVMValueRef x[GEN_HALVES], args[9] = {
+                                    g->cta,
+                                    g->warp,
+                                    LLVMBuildAdd(g->b, g->warp_index, gen_i32(g, (uint64_t)w), ""),
+                                    gen_mask_of_warp(g, w),
+                                    gen_i32(g, gen_place(g)),
+                                    gen_i32(g, size_B),
+                                };
+    if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {
+        args[6] = line_start(g, a, 2 * w);
+        args[7] = line_start(g, a, 2 * w + 1);
+        args[8] = gen_i64(g, a->kind == GEN_ACCESS_A ? (uint64_t)a->stride : 0);
+        call_finder(g, "jit_rt_misaligned", args, 9);
+        return;
     }
-    LLVMValueRef args[] = {lanes, gen_ci(g->t->i1, 0)};
-    LLVMValueRef first = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
-    LLVMValueRef half = LLVMBuildShl(g->b, number, gen_i32(g, 1), "");
-    half = LLVMBuildAdd(g->b, half, LLVMBuildLShr(g->b, first, gen_i32(g, 4), ""), "");
-    first = LLVMBuildAnd(g->b, first, gen_i32(g, GEN_LANES - 1), "");
-    g->warp_index = LLVMBuildAdd(g->b, g->warp_index, number, "");
-    gen_fault(g, lanes, HD_MISALIGNED, lane_address(g, a, half, first));
-    g->warp_index = saved;
+    gen_access_addresses(g, a, x);
+    args[6] = addresses_stored(g, x + 2 * w);
+    call_finder(g, "jit_rt_misaligned_lanes", args, 7);
 }
 
-/* All lanes that run have the same address. */
-static void fault_all_if(struct gen *g, const struct gen_access *a, LLVMValueRef cond)
+/* Lanes that run may be misaligned when `cond` (i1) holds: all are looked at. One test for all
+ * halves, as blocks are what code is slow to compile for. */
+static void find_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
+                            uint64_t size_B)
 {
-    LLVMValueRef bits[GEN_HALVES];
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
-    for (int h = 0; h < gen_halves(g); h++)
-        bits[h] = gen_mask_bits(g, h);
-    fault_of_first(g, a, bits);
-    gen_fault_end(g, ok);
+    for (int w = 0; w < gen_halves(g) / 2; w++)
+        find_in_warp(g, a, w, size_B);
+    LLVMBuildBr(g->b, ok);
+    LLVMPositionBuilderAtEnd(g->b, ok);
 }
 
-/* The lanes in `bits`, if any: one test, as blocks are what code is slow to compile for. */
-static void fault_lanes(struct gen *g, const struct gen_access *a,
-                        LLVMValueRef const bits[GEN_HALVES])
+/* i1: any of these lanes. */
+static LLVMValueRef any_of(struct gen *g, LLVMValueRef const bits[GEN_HALVES])
 {
     LLVMValueRef any = bits[0];
     for (int h = 1; h < gen_halves(g); h++)
         any = LLVMBuildOr(g->b, any, bits[h], "");
-    LLVMBasicBlockRef ok =
-        gen_fault_begin(g, LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), ""));
-    if (!ok)
-        return;
-    fault_of_first(g, a, bits);
-    gen_fault_end(g, ok);
-}
-
-/* The running lanes of halves for which `bad` (i1) holds. */
-static void fault_halves(struct gen *g, const struct gen_access *a, LLVMValueRef const *bad)
-{
-    LLVMValueRef bits[GEN_HALVES], any = bad[0];
-    for (int h = 1; h < gen_halves(g); h++)
-        any = LLVMBuildOr(g->b, any, bad[h], "");
-    LLVMBasicBlockRef ok = gen_fault_begin(g, any);
-    if (!ok)
-        return;
-    for (int h = 0; h < gen_halves(g); h++)
-        bits[h] = LLVMBuildSelect(g->b, bad[h], gen_mask_bits(g, h), gen_no_bits(g), "");
-    fault_of_first(g, a, bits);
-    gen_fault_end(g, ok);
+    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), "");
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32
@@ -434,7 +414,7 @@ static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValu
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     if ((uint64_t)a->scale % size_B == 0) {
-        fault_all_if(g, a, misaligned(g, a->base[0], a->offset, size_B));
+        find_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
@@ -442,44 +422,20 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     LLVMValueRef bits[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
         bits[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
-    fault_lanes(g, a, bits);
+    find_misaligned(g, a, any_of(g, bits), size_B);
 }
 
-/* Bits that some half's base has. */
-static LLVMValueRef bases_or(struct gen *g, const struct gen_access *a)
+/* i1: some half's base, which may be anything where none of its lanes runs, is not aligned. */
+static LLVMValueRef bases_misaligned(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    LLVMValueRef all = a->base[0];
-    for (int h = 1; h < gen_halves(g); h++)
-        all = LLVMBuildOr(g->b, all, a->base[h], "");
-    return all;
-}
-
-static void fault_bases(struct gen *g, const struct gen_access *a, uint64_t size_B)
-{
-    LLVMValueRef bad[GEN_HALVES] = {NULL};
+    LLVMValueRef all = NULL;
     for (int h = 0; h < gen_halves(g); h++) {
-        bad[h] = misaligned(g, a->base[h], a->offset, size_B);
-        bad[h] = LLVMBuildAnd(g->b, bad[h], gen_half_active(g, h), "");
+        LLVMValueRef x = a->base[h];
+        if ((uint64_t)a->offset % size_B)
+            x = add64(g, x, gen_i64(g, (uint64_t)a->offset));
+        all = all ? LLVMBuildOr(g->b, all, x, "") : x;
     }
-    fault_halves(g, a, bad);
-}
-
-/*
- * The bases together first: halves that run no lane may have any base, so only what follows when
- * one of them is not aligned can tell.
- */
-static void check_bases_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
-{
-    if ((uint64_t)a->offset % size_B) {
-        fault_bases(g, a, size_B);
-        return;
-    }
-    LLVMBasicBlockRef ok = gen_fault_begin(g, misaligned(g, bases_or(g, a), 0, size_B));
-    if (!ok)
-        return;
-    fault_bases(g, a, size_B);
-    LLVMBuildBr(g->b, ok);
-    LLVMPositionBuilderAtEnd(g->b, ok);
+    return misaligned(g, all, 0, size_B);
 }
 
 /* With a step that is no multiple some lanes may be right, perhaps all that run. */
@@ -487,14 +443,14 @@ static void check_affine_align(struct gen *g, const struct gen_access *a, uint64
 {
     LLVMValueRef bits[GEN_HALVES] = {NULL};
     if ((uint64_t)a->stride % size_B == 0) {
-        check_bases_align(g, a, size_B);
+        find_misaligned(g, a, bases_misaligned(g, a, size_B), size_B);
         return;
     }
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
         bits[h] = lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
     }
-    fault_lanes(g, a, bits);
+    find_misaligned(g, a, any_of(g, bits), size_B);
 }
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
@@ -506,7 +462,7 @@ static void check_vector_align(struct gen *g, const struct gen_access *a, uint64
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
         bits[h] = vector_misaligned(g, x, h, size_B);
     }
-    fault_lanes(g, a, bits);
+    find_misaligned(g, a, any_of(g, bits), size_B);
 }
 
 static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
@@ -518,7 +474,7 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     switch (a->kind) {
     case GEN_ACCESS_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            fault_all_if(g, a, misaligned(g, a->base[0], a->offset, size_B));
+            find_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&

@@ -28,16 +28,72 @@ static enum hd_status fail(struct gen_result *out, const char *what, char *llvm_
     return HD_JIT;
 }
 
-static LLVMTargetMachineRef machine_create(const struct gen_request *req, bool quick,
-                                           char **out_message)
+/* ---- target machines */
+
+/*
+ * A target machine works out what a CPU's features mean when it is first used, which takes as long
+ * as a quarter of a small kernel's quick code. So those that no compilation uses are kept. One that
+ * a compilation left behind by a crash has is never seen again.
+ */
+struct machine {
+    LLVMTargetMachineRef tm;
+    bool quick;
+    enum jit_path path;
+    char *features;
+    struct machine *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct machine *free;
+} machines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct machine *machine_create(const struct gen_request *req, bool quick, char **out_message)
 {
     LLVMTargetRef target;
     const char *triple = "x86_64-unknown-linux-gnu";
     if (LLVMGetTargetFromTriple(triple, &target, out_message))
         return NULL;
+    struct machine *m = calloc(1, sizeof(*m));
+    if (!m)
+        return NULL;
     LLVMCodeGenOptLevel level = quick ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault;
-    return LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features, level,
-                                   LLVMRelocPIC, LLVMCodeModelSmall);
+    *m = (struct machine){.quick = quick, .path = req->path, .features = strdup(req->features)};
+    if (m->features)
+        m->tm = LLVMCreateTargetMachine(target, triple, gen_cpu_name(req->path), req->features,
+                                        level, LLVMRelocPIC, LLVMCodeModelSmall);
+    if (m->tm)
+        return m;
+    free(m->features);
+    free(m);
+    return NULL;
+}
+
+static bool machine_fits(const struct machine *m, const struct gen_request *req, bool quick)
+{
+    return m->quick == quick && m->path == req->path && !strcmp(m->features, req->features);
+}
+
+static struct machine *machine_take(const struct gen_request *req, bool quick, char **out_message)
+{
+    struct machine **link = &machines.free, *m;
+
+    pthread_mutex_lock(&machines.lock);
+    while (*link && !machine_fits(*link, req, quick))
+        link = &(*link)->next;
+    m = *link;
+    if (m)
+        *link = m->next;
+    pthread_mutex_unlock(&machines.lock);
+    return m ? m : machine_create(req, quick, out_message);
+}
+
+static void machine_give(struct machine *m)
+{
+    pthread_mutex_lock(&machines.lock);
+    m->next = machines.free;
+    machines.free = m;
+    pthread_mutex_unlock(&machines.lock);
 }
 
 /* ---- how much work LLVM is given */
@@ -77,12 +133,27 @@ static bool is_too_large(const struct gen_unit *u, const struct gen_work *work)
            work->llvm_blocks > (u->body.crowded ? QUICK_BLOCKS_CROWDED : QUICK_BLOCKS);
 }
 
-/* From here on, in instructions of AVX-512, quick code is worth having while better is made. */
-#define SOON_INSTRS 6000
+/*
+ * From here on, in instructions of AVX-512, quick code is worth having while better is made. A CTA
+ * ends in the code in which it began, so it is sooner where that takes no time: without loops and
+ * calls, which cost_ops counts a million each.
+ */
+#define SOON_INSTRS          6000
+#define SOON_INSTRS_STRAIGHT 100
+#define STRAIGHT_OPS         100000
+
+#define BEST_US_PER_INSTR 20 /* of AVX-512 */
+
+static uint64_t weighed(const struct gen_unit *u, const struct gen_work *work)
+{
+    return work->llvm_instrs * path_weight(u->req);
+}
 
 static bool takes_long(const struct gen_unit *u, const struct gen_work *work)
 {
-    return work->llvm_instrs * path_weight(u->req) > SOON_INSTRS;
+    bool is_straight = u->facts.cost_ops < STRAIGHT_OPS;
+
+    return weighed(u, work) > (is_straight ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
 }
 
 /* Decides for quick code; facts.quick says that there is better. */
@@ -94,6 +165,9 @@ static bool is_quick(struct gen_unit *u, const struct gen_work *work)
     if (u->req->form == GEN_SIMPLE || is_too_large(u, work))
         return true;
     u->facts.quick = effort == GEN_QUICK || (effort == GEN_SOON && takes_long(u, work));
+    if (u->facts.quick)
+        u->facts.best_us =
+            (uint32_t)HD_MIN(weighed(u, work) * BEST_US_PER_INSTR, (uint64_t)UINT32_MAX);
     return u->facts.quick;
 }
 
@@ -158,7 +232,7 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
 {
     assert(!out->object && u->req->form <= GEN_SIMPLE);
     char *message = NULL;
-    LLVMTargetMachineRef own = quick ? machine_create(u->req, true, &message) : NULL;
+    struct machine *own = quick ? machine_take(u->req, true, &message) : NULL;
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
@@ -174,9 +248,9 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
         status = verify(u, out);
     }
     if (status == HD_OK)
-        status = emit_object(u, quick ? own : tm, out);
+        status = emit_object(u, quick ? own->tm : tm, out);
     if (own)
-        LLVMDisposeTargetMachine(own);
+        machine_give(own);
     return status;
 }
 
@@ -248,8 +322,8 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     memset(out, 0, sizeof(*out));
     pthread_once(&once, gen_llvm_init);
     char *message = NULL;
-    LLVMTargetMachineRef tm = machine_create(req, false, &message);
-    if (!tm)
+    struct machine *machine = machine_take(req, false, &message);
+    if (!machine)
         return fail(out, "target", message);
     struct gen_unit unit = {.req = req,
                             .path = req->path,
@@ -259,18 +333,18 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     unit.ctx = LLVMContextCreate();
     unit.mod = LLVMModuleCreateWithNameInContext(req->kernel->name, unit.ctx);
     LLVMSetTarget(unit.mod, "x86_64-unknown-linux-gnu");
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine->tm);
     LLVMSetModuleDataLayout(unit.mod, layout);
     LLVMDisposeTargetData(layout);
     gen_types_init(&unit);
-    struct attempt attempt = {&unit, tm, out, HD_JIT};
+    struct attempt attempt = {&unit, machine->tm, out, HD_JIT};
     gen_recover_diagnostics(&unit);
     if (!gen_recover(attempt_run, &attempt, out->error, sizeof(out->error)))
         return HD_JIT; /* and leaves what it had made */
     enum hd_status status = attempt.status;
     LLVMDisposeModule(unit.mod);
     LLVMContextDispose(unit.ctx);
-    LLVMDisposeTargetMachine(tm);
+    machine_give(machine);
     if (unit.singly) {
         struct gen_request fewer = *req;
         fewer.cls = ir_launch_class_fewer(unit.cls);

@@ -343,18 +343,6 @@ static LLVMValueRef addresses_stored(struct gen *g, const LLVMValueRef *of_halve
     return g->lane_addresses;
 }
 
-/* LLVM's memory effects: reads anything, writes what nobody sees. So what has been loaded is still
- * known where it returns, and it is not taken for dead. */
-#define WRITES_UNSEEN 0x1d
-
-static void call_finder(struct gen *g, const char *name, LLVMValueRef *args, unsigned nargs)
-{
-    unsigned kind = LLVMGetEnumAttributeKindForName("memory", 6);
-    LLVMAttributeRef reads = LLVMCreateEnumAttribute(g->unit->ctx, kind, WRITES_UNSEEN);
-    LLVMValueRef call = gen_call_rt_warp(g, name, g->t->void_, args, nargs);
-    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, reads);
-}
-
 /* Ends the kernel if lanes of warp w that run are misaligned. */
 static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint64_t size_B)
 {
@@ -370,26 +358,25 @@ static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint6
         args[6] = line_start(g, a, 2 * w);
         args[7] = line_start(g, a, 2 * w + 1);
         args[8] = gen_i64(g, a->kind == GEN_ACCESS_A ? (uint64_t)a->stride : 0);
-        call_finder(g, "jit_rt_misaligned", args, 9);
+        gen_call_rt_warp(g, "jit_rt_misaligned", g->t->void_, args, 9);
         return;
     }
     gen_access_addresses(g, a, x);
     args[6] = addresses_stored(g, x + 2 * w);
-    call_finder(g, "jit_rt_misaligned_lanes", args, 7);
+    gen_call_rt_warp(g, "jit_rt_misaligned_lanes", g->t->void_, args, 7);
 }
 
-/* Lanes that run may be misaligned when `cond` (i1) holds: all are looked at. One test for all
- * halves, as blocks are what code is slow to compile for. */
-static void find_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
-                            uint64_t size_B)
+/* Lanes that run are misaligned when `cond` (i1) holds: one test for all halves, as blocks are what
+ * code is slow to compile for. */
+static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
+                             uint64_t size_B)
 {
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
     for (int w = 0; w < gen_halves(g) / 2; w++)
         find_in_warp(g, a, w, size_B);
-    LLVMBuildBr(g->b, ok);
-    LLVMPositionBuilderAtEnd(g->b, ok);
+    gen_fault_end(g, ok);
 }
 
 /* i1: any of these lanes. */
@@ -414,7 +401,7 @@ static LLVMValueRef lanes_misaligned(struct gen *g, LLVMValueRef start, LLVMValu
 static void check_index_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
     if ((uint64_t)a->scale % size_B == 0) {
-        find_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
+        fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
@@ -422,20 +409,23 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     LLVMValueRef bits[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
         bits[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
-    find_misaligned(g, a, any_of(g, bits), size_B);
+    fault_misaligned(g, a, any_of(g, bits), size_B);
 }
 
-/* i1: some half's base, which may be anything where none of its lanes runs, is not aligned. */
+/* i1: a base is not aligned, of a half with lanes that run. */
 static LLVMValueRef bases_misaligned(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    LLVMValueRef all = NULL;
+    LLVMValueRef all = NULL, any = NULL;
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = a->base[h];
         if ((uint64_t)a->offset % size_B)
             x = add64(g, x, gen_i64(g, (uint64_t)a->offset));
+        LLVMValueRef bad =
+            LLVMBuildAnd(g->b, misaligned(g, x, 0, size_B), gen_half_active(g, h), "");
+        any = any ? LLVMBuildOr(g->b, any, bad, "") : bad;
         all = all ? LLVMBuildOr(g->b, all, x, "") : x;
     }
-    return misaligned(g, all, 0, size_B);
+    return g->mask[0] ? any : misaligned(g, all, 0, size_B);
 }
 
 /* With a step that is no multiple some lanes may be right, perhaps all that run. */
@@ -443,14 +433,14 @@ static void check_affine_align(struct gen *g, const struct gen_access *a, uint64
 {
     LLVMValueRef bits[GEN_HALVES] = {NULL};
     if ((uint64_t)a->stride % size_B == 0) {
-        find_misaligned(g, a, bases_misaligned(g, a, size_B), size_B);
+        fault_misaligned(g, a, bases_misaligned(g, a, size_B), size_B);
         return;
     }
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
         bits[h] = lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
     }
-    find_misaligned(g, a, any_of(g, bits), size_B);
+    fault_misaligned(g, a, any_of(g, bits), size_B);
 }
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
@@ -462,7 +452,7 @@ static void check_vector_align(struct gen *g, const struct gen_access *a, uint64
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
         bits[h] = vector_misaligned(g, x, h, size_B);
     }
-    find_misaligned(g, a, any_of(g, bits), size_B);
+    fault_misaligned(g, a, any_of(g, bits), size_B);
 }
 
 static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
@@ -474,7 +464,7 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
     switch (a->kind) {
     case GEN_ACCESS_U:
         if (!(offset_ok && s->align >= size_B && window_ok))
-            find_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
+            fault_misaligned(g, a, misaligned(g, a->base[0], a->offset, size_B), size_B);
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -369,8 +370,15 @@ const char *heddle_codegen_llvm_version(void)
     return text;
 }
 
+/*
+ * InstCombine moves what only one block needs into it, operand by operand: of the chains of halves
+ * that stand side by side it makes one after the other, each too long for a core to see the next.
+ */
+static const char *const options[] = {"heddle", "-instcombine-code-sinking=0"};
+
 void gen_llvm_init(void)
 {
+    LLVMParseCommandLineOptions(HD_COUNT_OF(options), options, NULL);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();

@@ -313,14 +313,33 @@ static LLVMValueRef addresses_stored(struct gen *g, const struct gen_access *a, 
     return g->lane_addresses;
 }
 
-/* Some lanes that run are misaligned when `cond` holds: of the warp that is half h of a pair, or, h
- * < 0, of the only warp. */
-static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond, int h,
-                             uint64_t size_B)
+/*
+ * In the cold block: goes on at `ok` when no lane of a half with a wrong address runs. Asked here, as
+ * the way that is taken has registers for more useful things than masks.
+ */
+static void fault_unless_idle(struct gen *g, LLVMBasicBlockRef ok, LLVMValueRef const bad[2], int h)
+{
+    LLVMValueRef runs[2], any;
+    if (!g->mask[0] && !g->mask[1])
+        return;
+    LLVMBasicBlockRef fault = gen_bb(g, "fault");
+    for (int i = 0; i < 2; i++)
+        runs[i] = LLVMBuildAnd(g->b, bad[i], gen_half_active(g, i), "");
+    any = h < 0 ? LLVMBuildOr(g->b, runs[0], runs[1], "") : runs[h];
+    LLVMBuildCondBr(g->b, any, fault, ok);
+    LLVMPositionBuilderAtEnd(g->b, fault);
+}
+
+/* Some lanes are misaligned when `cond` holds: of the warp that is half h of a pair, or, h < 0, of the
+ * only warp. They run, or `bad` says of which halves they are. */
+static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
+                             LLVMValueRef const *bad, int h, uint64_t size_B)
 {
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
+    if (bad)
+        fault_unless_idle(g, ok, bad, h);
     assert(gen_pairs(g) == (h >= 0));
     LLVMValueRef args[9] = {g->cta,
                             g->warp,
@@ -339,27 +358,27 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
     gen_fault_end(g, ok);
 }
 
-/* `bad`: do lanes that run of each half have a wrong address? */
+/* `bad`: are lanes of each half misaligned, should they run? */
 static void fault_halves(struct gen *g, const struct gen_access *a, LLVMValueRef const bad[2],
                          uint64_t size_B)
 {
     if (!gen_pairs(g)) {
-        fault_misaligned(g, a, LLVMBuildOr(g->b, bad[0], bad[1], ""), -1, size_B);
+        fault_misaligned(g, a, LLVMBuildOr(g->b, bad[0], bad[1], ""), bad, -1, size_B);
         return;
     }
     for (int h = 0; h < 2; h++) /* each warp's fault is its own */
-        fault_misaligned(g, a, bad[h], h, size_B);
+        fault_misaligned(g, a, bad[h], bad, h, size_B);
 }
 
-/* `bad`: does every lane that runs have a wrong address? */
+/* `bad`: are all lanes misaligned? In a pair one warp may be the only one that runs. */
 static void fault_all(struct gen *g, const struct gen_access *a, LLVMValueRef bad, uint64_t size_B)
 {
-    if (!gen_pairs(g)) {
-        fault_misaligned(g, a, bad, -1, size_B);
-        return;
-    }
-    for (int h = 0; h < 2; h++) /* one warp may be the only one that runs */
-        fault_misaligned(g, a, LLVMBuildAnd(g->b, bad, gen_half_active(g, h), ""), h, size_B);
+    LLVMValueRef both[] = {bad, bad};
+
+    if (gen_pairs(g))
+        fault_halves(g, a, both, size_B);
+    else
+        fault_misaligned(g, a, bad, NULL, -1, size_B);
 }
 
 static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
@@ -371,15 +390,13 @@ static LLVMValueRef any16(struct gen *g, LLVMValueRef bits)
 static void fault_lanes(struct gen *g, const struct gen_access *a, LLVMValueRef const bits[2],
                         uint64_t size_B)
 {
-    LLVMValueRef bad[2];
     if (!gen_pairs(g)) {
-        bad[0] = any16(g, LLVMBuildOr(g->b, bits[0], bits[1], ""));
-        fault_misaligned(g, a, bad[0], -1, size_B);
+        LLVMValueRef any = any16(g, LLVMBuildOr(g->b, bits[0], bits[1], ""));
+        fault_misaligned(g, a, any, NULL, -1, size_B);
         return;
     }
     for (int h = 0; h < 2; h++)
-        bad[h] = any16(g, bits[h]);
-    fault_halves(g, a, bad, size_B);
+        fault_misaligned(g, a, any16(g, bits[h]), NULL, h, size_B);
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32
@@ -406,18 +423,16 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     fault_lanes(g, a, bits, size_B);
 }
 
-/* Do any that run of half h have an address that is not aligned? With a step that is no multiple
- * some lanes may be right, perhaps all that run. */
+/* Are lanes of half h misaligned, should they run? With a step that is no multiple some may be right,
+ * perhaps all that run, so only those are looked at. */
 static LLVMValueRef affine_misaligned(struct gen *g, const struct gen_access *a, int h,
                                       uint64_t size_B)
 {
-    if ((uint64_t)a->stride % size_B) {
-        LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
-        LLVMValueRef steps = gen_lanes(g, g->t->i32, a->stride);
-        return any16(g, lanes_misaligned(g, start, steps, h, size_B));
-    }
-    LLVMValueRef bad = misaligned(g, a->base[h], a->offset, size_B);
-    return LLVMBuildAnd(g->b, bad, gen_half_active(g, h), "");
+    if ((uint64_t)a->stride % size_B == 0)
+        return misaligned(g, a->base[h], a->offset, size_B);
+    LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
+    LLVMValueRef steps = gen_lanes(g, g->t->i32, a->stride);
+    return any16(g, lanes_misaligned(g, start, steps, h, size_B));
 }
 
 static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)

@@ -69,8 +69,8 @@ struct gen_facts {
     bool may_spin;
     bool waits_in_calls;
     bool has_run_cta;
-    bool pairs; /* of warps, run at once */
-    bool quick; /* GEN_BEST would give other code */
+    bool pairs;       /* of warps, run at once */
+    bool quick;       /* GEN_BEST would give other code */
     uint32_t best_us; /* about how long that takes LLVM; 0 when not quick */
 };
 

@@ -95,8 +95,10 @@ static struct gen_access addr_local(struct gen *g, const struct ir_instr *in)
     return a;
 }
 
-/* Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. In code
- * for pairs it is 31 and 32. */
+/*
+ * Can base + 15 * stride of the index wrap within 32 bits? Multiples of 16 * stride cannot. In
+ * code for pairs it is 31 and 32.
+ */
 static bool index_may_wrap(const struct gen *g, const struct ir_shape *index)
 {
     uint64_t span =
@@ -277,9 +279,9 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
 }
 
 /*
- * Which lanes are misaligned, and the address of the first, is found out by functions of the runtime
- * (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told where the lanes
- * of each half start and how far apart they are, or all addresses.
+ * Which lanes are misaligned, and the address of the first, is found out by functions of the
+ * runtime (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told
+ * where the lanes of each half start and how far apart they are, or all addresses.
  */
 static LLVMValueRef line_start(struct gen *g, const struct gen_access *a, int h)
 {
@@ -314,8 +316,8 @@ static LLVMValueRef addresses_stored(struct gen *g, const struct gen_access *a, 
 }
 
 /*
- * In the cold block: goes on at `ok` when no lane of a half with a wrong address runs. Asked here, as
- * the way that is taken has registers for more useful things than masks.
+ * In the cold block: goes on at `ok` when no lane of a half with a wrong address runs. Asked here,
+ * as the way that is taken has registers for more useful things than masks.
  */
 static void fault_unless_idle(struct gen *g, LLVMBasicBlockRef ok, LLVMValueRef const bad[2], int h)
 {
@@ -330,8 +332,10 @@ static void fault_unless_idle(struct gen *g, LLVMBasicBlockRef ok, LLVMValueRef 
     LLVMPositionBuilderAtEnd(g->b, fault);
 }
 
-/* Some lanes are misaligned when `cond` holds: of the warp that is half h of a pair, or, h < 0, of the
- * only warp. They run, or `bad` says of which halves they are. */
+/*
+ * Some lanes are misaligned when `cond` holds: of the warp that is half h of a pair, or, h < 0, of
+ * the only warp. They run, or `bad` says of which halves they are.
+ */
 static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValueRef cond,
                              LLVMValueRef const *bad, int h, uint64_t size_B)
 {
@@ -423,8 +427,10 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     fault_lanes(g, a, bits, size_B);
 }
 
-/* Are lanes of half h misaligned, should they run? With a step that is no multiple some may be right,
- * perhaps all that run, so only those are looked at. */
+/*
+ * Are lanes of half h misaligned, should they run? With a step that is no multiple some may be
+ * right, perhaps all that run, so only those are looked at.
+ */
 static LLVMValueRef affine_misaligned(struct gen *g, const struct gen_access *a, int h,
                                       uint64_t size_B)
 {

@@ -320,9 +320,9 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
 }
 
 /*
- * Which lanes are misaligned, and the address of the first, is found out by functions of the runtime
- * (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told where the lanes
- * of each half start and how far apart they are, or all addresses.
+ * Which lanes are misaligned, and the address of the first, is found out by functions of the
+ * runtime (jit_rt.c): there are many such blocks, and each takes LLVM its time. They are told
+ * where the lanes of each half start and how far apart they are, or all addresses.
  */
 static LLVMValueRef line_start(struct gen *g, const struct gen_access *a, int h)
 {

@@ -1,6 +1,6 @@
 /*
- * Which kernels may have code for several warps at once. What the lanes of a warp do together has no form
- * for more; the rest is the code generator's to judge.
+ * Which kernels may have code for several warps at once. What the lanes of a warp do together has
+ * no form for more; the rest is the code generator's to judge.
  */
 #include "ir/shape.h"
 

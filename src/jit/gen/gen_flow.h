@@ -133,6 +133,8 @@ unsigned gen_prefix_of(LLVMValueRef mask);
 bool gen_is_nothing(LLVMValueRef passthru);
 /* gen_forward.c: parts of what a block has stored are taken out of registers. */
 void gen_forward_stores(struct gen_unit *u);
+/* gen_sink.c: loads move into the block that needs them. */
+void gen_sink_loads(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
 

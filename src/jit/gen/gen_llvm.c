@@ -244,6 +244,8 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
         gen_prefix_accesses(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)
         gen_mend_selects(u);
+    if (status == HD_OK && !quick)
+        gen_sink_loads(u);
     if (status == HD_OK && quick) {
         gen_split_blocks(u);
         status = verify(u, out);

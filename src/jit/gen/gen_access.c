@@ -304,13 +304,13 @@ LLVMValueRef gen_half_active(struct gen *g, int h)
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_mask_bits(g, h), gen_no_bits(g), "");
 }
 
-/* The running lanes of half h whose address is not aligned. */
+/* The running lanes of half h whose address is not aligned, as a mask. */
 static LLVMValueRef vector_misaligned(struct gen *g, LLVMValueRef lanes, int h, uint64_t size_B)
 {
     LLVMTypeRef elem = LLVMGetElementType(LLVMTypeOf(lanes));
     LLVMValueRef x = LLVMBuildAnd(g->b, lanes, gen_splat_const(g, elem, size_B - 1), "");
     x = LLVMBuildICmp(g->b, LLVMIntNE, x, gen_splat_const(g, elem, 0), "");
-    return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
+    return g->mask[h] ? LLVMBuildAnd(g->b, x, g->mask[h], "") : x;
 }
 
 void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
@@ -379,13 +379,13 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
     gen_fault_end(g, ok);
 }
 
-/* i1: any of these lanes. */
-static LLVMValueRef any_of(struct gen *g, LLVMValueRef const bits[GEN_HALVES])
+/* i1: any of these lanes. One mask first: of integers that were masks LLVM makes masks again. */
+static LLVMValueRef any_of(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
 {
-    LLVMValueRef any = bits[0];
+    LLVMValueRef any = mask[0];
     for (int h = 1; h < gen_halves(g); h++)
-        any = LLVMBuildOr(g->b, any, bits[h], "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, any, gen_no_bits(g), "");
+        any = LLVMBuildOr(g->b, any, mask[h], "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits(g, any), gen_no_bits(g), "");
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32
@@ -406,10 +406,10 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     }
     LLVMValueRef start = add64(g, a->base[0], gen_i64(g, (uint64_t)a->offset));
     LLVMValueRef scale = gen_splat_const(g, g->t->i32, (uint64_t)a->scale);
-    LLVMValueRef bits[GEN_HALVES];
+    LLVMValueRef lanes[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
-        bits[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
-    fault_misaligned(g, a, any_of(g, bits), size_B);
+        lanes[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
+    fault_misaligned(g, a, any_of(g, lanes), size_B);
 }
 
 /* i1: a base is not aligned, of a half with lanes that run. */
@@ -431,28 +431,28 @@ static LLVMValueRef bases_misaligned(struct gen *g, const struct gen_access *a, 
 /* With a step that is no multiple some lanes may be right, perhaps all that run. */
 static void check_affine_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    LLVMValueRef bits[GEN_HALVES] = {NULL};
+    LLVMValueRef lanes[GEN_HALVES] = {NULL};
     if ((uint64_t)a->stride % size_B == 0) {
         fault_misaligned(g, a, bases_misaligned(g, a, size_B), size_B);
         return;
     }
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef start = add64(g, a->base[h], gen_i64(g, (uint64_t)a->offset));
-        bits[h] = lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
+        lanes[h] = lanes_misaligned(g, start, gen_lanes(g, g->t->i32, a->stride), h, size_B);
     }
-    fault_misaligned(g, a, any_of(g, bits), size_B);
+    fault_misaligned(g, a, any_of(g, lanes), size_B);
 }
 
 static void check_vector_align(struct gen *g, const struct gen_access *a, uint64_t size_B)
 {
-    LLVMValueRef bits[GEN_HALVES];
+    LLVMValueRef lanes[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef x = a->index[h];
         if ((uint64_t)a->offset & (size_B - 1))
             x = LLVMBuildAdd(g->b, x, gen_splat_const(g, g->t->i64, (uint64_t)a->offset), "");
-        bits[h] = vector_misaligned(g, x, h, size_B);
+        lanes[h] = vector_misaligned(g, x, h, size_B);
     }
-    fault_misaligned(g, a, any_of(g, bits), size_B);
+    fault_misaligned(g, a, any_of(g, lanes), size_B);
 }
 
 static void check_align(struct gen *g, const struct ir_instr *in, const struct gen_access *a,

@@ -206,20 +206,13 @@ void jit_rt_vote(uint32_t mode, uint32_t mask, const uint8_t *p, const uint32_t 
     }
 }
 
-void jit_rt_match(uint32_t size_B, uint32_t all, uint32_t mask, const void *x,
-                  const uint32_t *member, uint32_t *out, uint8_t *out_all);
-void jit_rt_match(uint32_t size_B, uint32_t all, uint32_t mask, const void *x,
-                  const uint32_t *member, uint32_t *out, uint8_t *out_all)
+static uint32_t redux(uint32_t op, uint32_t type, const uint32_t *x, uint32_t who)
 {
-    FOR_LANES(lane, mask)
-    {
-        uint32_t who = member[lane] & mask, same = 0;
-        uint64_t mine = lane_read(x, lane, size_B).lo;
-        FOR_LANES(other, who)
-        same |= (uint32_t)(lane_read(x, other, size_B).lo == mine) << other;
-        out_all[lane] = same == who;
-        out[lane] = all && same != who ? 0 : same;
-    }
+    uint32_t first = who ? (uint32_t)__builtin_ctz(who) : 0, r = who ? x[first] : 0;
+
+    FOR_LANES(other, who & ~(1u << first))
+    r = ir_eval_redux((enum ir_redux)op, (enum ir_type)type, r, x[other]);
+    return r;
 }
 
 void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
@@ -227,16 +220,15 @@ void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
 void jit_rt_redux(uint32_t op, uint32_t type, uint32_t mask, const uint32_t *x,
                   const uint32_t *member, uint32_t *out)
 {
+    uint32_t done = 0, r = 0; /* of the members that the lane before had, as a rule */
+
     FOR_LANES(lane, mask)
     {
-        uint32_t who = member[lane] & mask, first = 1, r = 0;
-        FOR_LANES(other, who)
-        {
-            r = first ? x[other]
-                      : ir_eval_redux((enum ir_redux)op, (enum ir_type)type, r, x[other]);
-            first = 0;
-        }
+        uint32_t who = member[lane] & mask;
+        if (who != done)
+            r = redux(op, type, x, who);
         out[lane] = r;
+        done = who;
     }
 }
 
@@ -259,7 +251,6 @@ static const struct rt_name names[] = {
     RT(jit_rt_misaligned),
     RT(jit_rt_shfl),
     RT(jit_rt_vote),
-    RT(jit_rt_match),
     RT(jit_rt_redux),
     /* What LLVM itself may call. */
     RT(memcpy),

@@ -545,20 +545,51 @@ static void vote_groups(struct gen *g, const struct ir_instr *in)
     gen_set(g, in->dst[0], gen_from_array(g, out, type));
 }
 
+/* Bit i of out[h]: the lane has what lane i has, in a loop over i. */
+static void lanes_alike(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
+{
+    LLVMValueRef x[GEN_HALVES], array = gen_to_array(g, v), phi[1 + GEN_HALVES];
+    LLVMTypeRef elem = gen_scalar_type(g, v->type);
+    LLVMBasicBlockRef from[] = {LLVMGetInsertBlock(g->b), gen_bb(g, "alike")},
+                      end = gen_bb(g, "end");
+    gen_vector(g, v, x);
+    LLVMBuildBr(g->b, from[1]);
+    LLVMPositionBuilderAtEnd(g->b, from[1]);
+    LLVMValueRef i = phi[GEN_HALVES] = LLVMBuildPhi(g->b, g->t->i32, "");
+    for (int h = 0; h < gen_halves(g); h++)
+        phi[h] = LLVMBuildPhi(g->b, gen_vec(g, g->t->i32), "");
+    LLVMValueRef other =
+        gen_splat(g, LLVMBuildLoad2(g->b, elem, LLVMBuildGEP2(g->b, elem, array, &i, 1, ""), ""));
+    LLVMValueRef none = gen_splat_const(g, g->t->i32, 0);
+    LLVMValueRef bit = gen_splat(g, LLVMBuildShl(g->b, gen_i32(g, 1), i, ""));
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef same = LLVMBuildICmp(g->b, LLVMIntEQ, x[h], other, "");
+        out[h] = LLVMBuildOr(g->b, phi[h], LLVMBuildSelect(g->b, same, bit, none, ""), "");
+        LLVMAddIncoming(phi[h], (LLVMValueRef[]){none, out[h]}, from, 2);
+    }
+    LLVMValueRef next = LLVMBuildAdd(g->b, i, gen_i32(g, 1), "");
+    LLVMAddIncoming(i, (LLVMValueRef[]){gen_i32(g, 0), next}, from, 2);
+    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, gen_i32(g, 2 * GEN_LANES), "");
+    LLVMBuildCondBr(g->b, more, from[1], end);
+    LLVMPositionBuilderAtEnd(g->b, end);
+}
+
 static void gen_match(struct gen *g, const struct ir_instr *in)
 {
-    LLVMValueRef out = gen_new_array(g, IR_B32), all = gen_new_array(g, IR_PRED);
-    LLVMValueRef args[] = {gen_i32(g, ir_type_bits(in->type) / 8),
-                           gen_i32(g, in->imm),
-                           gen_mask32(g),
-                           gen_to_array(g, in->src[0]),
-                           gen_to_array(g, in->src[1]),
-                           out,
-                           all};
-    gen_call_rt(g, "jit_rt_match", g->t->void_, args, 7);
-    gen_set(g, in->dst[0], gen_from_array(g, out, IR_B32));
+    LLVMValueRef same[GEN_HALVES], who[GEN_HALVES], all[GEN_HALVES];
+    LLVMValueRef here = gen_splat(g, gen_mask32(g));
+    lanes_alike(g, in->src[0], same);
+    gen_vector(g, in->src[1], who);
+    for (int h = 0; h < gen_halves(g); h++) {
+        who[h] = LLVMBuildAnd(g->b, who[h], here, "");
+        same[h] = LLVMBuildAnd(g->b, same[h], who[h], "");
+        all[h] = LLVMBuildICmp(g->b, LLVMIntEQ, same[h], who[h], "");
+        if (in->imm)
+            same[h] = LLVMBuildSelect(g->b, all[h], same[h], gen_splat_const(g, g->t->i32, 0), "");
+    }
+    gen_set(g, in->dst[0], gen_v(g, same));
     if (in->ndst > 1)
-        gen_set(g, in->dst[1], gen_from_array(g, all, IR_PRED));
+        gen_set(g, in->dst[1], gen_v(g, all));
 }
 
 static void gen_redux(struct gen *g, const struct ir_instr *in)

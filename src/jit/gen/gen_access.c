@@ -379,13 +379,19 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
     gen_fault_end(g, ok);
 }
 
-/* i1: any of these lanes. One mask first: of integers that were masks LLVM makes masks again. */
+/*
+ * i1: any of these lanes, as one integer for all halves. LLVM 19 does not come to an end where one
+ * mask is the logic of others that were integers and of a comparison that is alike in all lanes.
+ */
 static LLVMValueRef any_of(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
 {
-    LLVMValueRef any = mask[0];
-    for (int h = 1; h < gen_halves(g); h++)
-        any = LLVMBuildOr(g->b, any, mask[h], "");
-    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits(g, any), gen_no_bits(g), "");
+    LLVMValueRef all = LLVMBuildZExt(g->b, gen_bits(g, mask[0]), g->t->all, "");
+    for (int h = 1; h < gen_halves(g); h++) {
+        LLVMValueRef bits = LLVMBuildZExt(g->b, gen_bits(g, mask[h]), g->t->all, "");
+        bits = LLVMBuildShl(g->b, bits, gen_ci(g->t->all, (uint64_t)h * GEN_LANES), "");
+        all = LLVMBuildOr(g->b, all, bits, "");
+    }
+    return LLVMBuildICmp(g->b, LLVMIntNE, all, gen_ci(g->t->all, 0), "");
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32

@@ -70,7 +70,10 @@ static LLVMValueRef widen(const struct half *h, LLVMValueRef x)
     }
     if (h->g->unit->path == JIT_GENERIC)
         return widen_by_integers(h, x);
-    return LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, form(h, h->g->t->f16), ""), f32, "");
+    x = LLVMBuildFPExt(b, LLVMBuildBitCast(b, x, form(h, h->g->t->f16), ""), f32, "");
+    /* Or InstCombine compares as halves what comes from them: CPUs without such a comparison do so
+     * lane by lane. */
+    return gen_intrinsic(h->g, "llvm.arithmetic.fence", &f32, 1, &x, 1);
 }
 
 /* ---- narrowing with one rounding */

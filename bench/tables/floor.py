@@ -18,6 +18,10 @@ NEEDS = {
     "spmv": ("bytes", 0.95, 0.05), "softmax": ("bytes", 1 / 2, 1 / 2), "layernorm": ("bytes", 1 / 2, 1 / 2),
     "sgemm_naive": ("fma",), "sgemm_tiled16": ("fma",), "sgemm_tiled32": ("fma",), "sgemm_reg": ("fma",),
     "conv1d": ("fma",), "nbody": ("fma",), "mandelbrot": ("fma",), "md5": ("int",),
+    "lookback": ("bytes", 1 / 2, 1 / 2), "radixsort": ("bytes", 1 / 2, 1 / 2), "topk": ("bytes", 1, 0),
+    "philox": ("bytes", 0, 1), "bfs": ("bytes", 1, 0), "sptrsv": ("bytes", 0.95, 0.05),
+    "rmsnorm_rope": ("bytes", 1 / 2, 1 / 2), "fft": ("fma",), "grouped_gemm": ("fma",), "conv2d": ("fma",),
+    "flash_attention": ("fma",), "int4_gemm": ("fma",),
 }
 FORMULA = {"bytes": "(read + written bytes) / streaming rate of such a mix", "fma": "operations / multiply-add rate",
            "int": "operations / rate of additions, logic and rotations"}

@@ -414,7 +414,8 @@ static void check_index_align(struct gen *g, const struct gen_access *a, uint64_
     LLVMValueRef scale = gen_splat_const(g, g->t->i32, (uint64_t)a->scale);
     LLVMValueRef lanes[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
-        lanes[h] = lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
+        lanes[h] =
+            lanes_misaligned(g, start, LLVMBuildMul(g->b, a->index[h], scale, ""), h, size_B);
     fault_misaligned(g, a, any_of(g, lanes), size_B);
 }
 

@@ -113,7 +113,13 @@ struct row {
     unsigned bits, n, end;
     uint32_t first;
     bool parts, is_read; /* is_read: one element is stored alone, too */
+    unsigned apart;      /* from row to row, in rows */
 };
+
+static size_t row_at(const struct row *r, unsigned t)
+{
+    return (size_t)(uint32_t)(t + r->first) * (r->bits / 8) * r->n * r->apart;
+}
 
 static void row_list(struct hd_buf *text, const struct row *r, unsigned first, const char *format)
 {
@@ -129,7 +135,7 @@ static void row_text(struct hd_buf *text, const struct row *r)
         "  %%6:b64 = const.b64 0x8\n  %%7:b64 = ld.b64.param [%%6]\n"
         "  %%8:b32 = const.b32 0x%x\n  %%9:b32 = const.b32 0x%x\n  %%10:b32 = const.b32 0x%x\n"
         "  %%11:b32 = const.b32 0x3\n  %%12:b32 = const.b32 0x1\n",
-        r->first, r->bits / 8 * r->n, r->end);
+        r->first, r->bits / 8 * r->n * r->apart, r->end);
     hd_buf_puts(text, "  %13:b32 = add.u32 %2, %8\n  %14:b64 = mulwide.u32 %13, %9\n"
                       "  %15:b64 = add.u64 %1, %14\n  %16:b64 = add.u64 %7, %14\n");
     hd_buf_printf(text, "  %%17:b32 = and.b32 %s, %%11\n", r->parts ? "%2" : "%12");
@@ -170,14 +176,14 @@ static bool row_runs(const struct row *r, uint8_t *to, const uint8_t *from)
     const void *params[] = {to, from};
     struct hd_buf text;
     for (unsigned t = 0; t < T; t++)
-        memset(to + (size_t)(uint32_t)(t + r->first) * size_B * r->n, 0x5a, size_B * r->n);
+        memset(to + row_at(r, t), 0x5a, size_B * r->n);
     hd_buf_init(&text);
     row_text(&text, r);
     bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
     hd_buf_fini(&text);
     for (unsigned e = 0; e < T * r->n; e++) {
         unsigned t = e / r->n, i = e % r->n;
-        size_t at = ((size_t)(uint32_t)(t + r->first) * r->n + i) * size_B;
+        size_t at = row_at(r, t) + i * size_B;
         uint64_t x = 0, from_x[2] = {0}, untouched = 0x5a5a5a5a5a5a5a5a;
         memcpy(from_x, from + at, size_B);
         if (r->is_read && i == 0)
@@ -190,14 +196,14 @@ static bool row_runs(const struct row *r, uint8_t *to, const uint8_t *from)
 
 static void test_rows(void)
 {
-    static uint8_t to[64 * 32], from[64 * 32];
+    static uint8_t to[64 * 32 * 3], from[64 * 32 * 3];
     for (unsigned i = 0; i < sizeof(from); i++)
         from[i] = (uint8_t)(i * 37 ^ i >> 5);
     for (unsigned bits = 16; bits <= 64; bits *= 2) {
-        for (unsigned i = 0; i < 16; i++) {
-            struct row r = {bits, i & 1 ? 4 : 2, i & 2 ? 64 : 37, 0, i & 4, i & 8};
-            ok(row_runs(&r, to, from), "%u of %u bits, %u threads%s%s", r.n, bits, r.end,
-               r.parts ? ", which part" : "", r.is_read ? ", one element alone" : "");
+        for (unsigned i = 0; i < 32; i++) {
+            struct row r = {bits, i & 1 ? 4 : 2, i & 2 ? 64 : 37, 0, i & 4, i & 8, i & 16 ? 3 : 1};
+            ok(row_runs(&r, to, from), "%u of %u bits, %u threads%s%s, %u apart", r.n, bits, r.end,
+               r.parts ? ", which part" : "", r.is_read ? ", one element alone" : "", r.apart);
         }
     }
 }
@@ -206,7 +212,7 @@ static void test_rows(void)
 static void test_rows_around(void)
 {
     enum { ROW_B = 4 };
-    const struct row r = {16, 2, 60, UINT32_MAX - 22, true, false};
+    const struct row r = {16, 2, 60, UINT32_MAX - 22, true, false, 1};
     const size_t all_B = ((size_t)UINT32_MAX + 1) * ROW_B;
     uint8_t *p[2];
     for (unsigned i = 0; i < 2; i++) {

@@ -79,12 +79,28 @@ static void load_in_order(struct gen *g, const struct ir_instr *in, const struct
     }
 }
 
+/* ld.v4 of 32 bits, of lanes that are further apart. */
+static void load_pieces_apart(struct gen *g, const struct gen_access *a,
+                              LLVMValueRef out[][GEN_HALVES])
+{
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef x[4];
+        gen_load_pieces(g, gen_ptr_at(g, a->base[h], a->offset), a->stride, x);
+        for (unsigned j = 0; j < 4; j++)
+            out[j][h] = x[j];
+    }
+}
+
 /* Every lane is active and the lanes are a constant distance apart. */
 static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef elem, uint64_t size_B,
                       unsigned n, LLVMValueRef out[][GEN_HALVES])
 {
     if (n > 1 && is_contiguous(a, size_B * n)) {
         load_interleaved(g, a, elem, n, out, (unsigned)size_B);
+        return;
+    }
+    if (n == 4 && size_B == 4 && a->stride % 16 == 0) {
+        load_pieces_apart(g, a, out);
         return;
     }
     for (unsigned j = 0; j < n; j++) {

@@ -33,6 +33,55 @@ static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
     return LLVMBuildShuffleVector(g->b, low, high, LLVMConstVector(pick, lanes), "");
 }
 
+enum { PIECE = 4 }; /* elements of a lane, of 32 bits */
+
+/* Pieces of lanes i, 4 + i, 8 + i .. side by side. */
+static LLVMValueRef every_fourth_piece(struct gen *g, LLVMValueRef ptr, int64_t stride, unsigned i)
+{
+    LLVMTypeRef few = LLVMVectorType(g->t->i32, PIECE);
+    LLVMValueRef part[PIECE], pick[GEN_LANES];
+    for (unsigned q = 0; q < PIECE; q++)
+        part[q] = load_at(g, few, ptr, (int64_t)(PIECE * q + i) * stride, 4 * PIECE);
+    for (unsigned l = 0; l < GEN_LANES; l++)
+        pick[l] = gen_i32(g, l);
+    for (unsigned have = PIECE, n = PIECE; n > 1; n /= 2, have *= 2) {
+        for (unsigned q = 0; q < n / 2; q++)
+            part[q] = LLVMBuildShuffleVector(g->b, part[2 * q], part[2 * q + 1],
+                                             LLVMConstVector(pick, 2 * have), "");
+    }
+    return part[0];
+}
+
+/* In every four elements of a and b: those from `first` on, one of each in turn. */
+static LLVMValueRef in_turn(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned first)
+{
+    LLVMValueRef pick[GEN_LANES];
+    for (unsigned l = 0; l < GEN_LANES; l++)
+        pick[l] = gen_i32(g, l / PIECE * PIECE + first + l % PIECE / 2 + (l % 2) * GEN_LANES);
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
+}
+
+/* Elements `first` and `first` + 1 of pieces, from both's pairs in turn: see in_turn(). */
+static LLVMValueRef pairs_of(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsigned first)
+{
+    LLVMValueRef pick[GEN_LANES];
+    for (unsigned l = 0; l < GEN_LANES; l++)
+        pick[l] = gen_i32(g, l / PIECE * PIECE + first + l % 2 + l % PIECE / 2 * GEN_LANES);
+    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
+}
+
+void gen_load_pieces(struct gen *g, LLVMValueRef ptr, int64_t stride, LLVMValueRef out[PIECE])
+{
+    LLVMValueRef z[PIECE];
+    for (unsigned i = 0; i < PIECE; i++)
+        z[i] = every_fourth_piece(g, ptr, stride, i);
+    for (unsigned k = 0; k < 2; k++) { /* lanes 0 and 1, then 2 and 3, of elements 2k and 2k + 1 */
+        LLVMValueRef low = in_turn(g, z[0], z[1], 2 * k), high = in_turn(g, z[2], z[3], 2 * k);
+        out[2 * k] = pairs_of(g, low, high, 0);
+        out[2 * k + 1] = pairs_of(g, low, high, 2);
+    }
+}
+
 enum { SPREAD_MAX = 4, SPREAD_LANES_MAX = SPREAD_MAX * GEN_LANES };
 
 /*

@@ -181,6 +181,27 @@ static void test_guard_on_one_way(uint64_t way)
     ok(ran && !bad, "a guard on the way that is%s taken", way ? "" : " not");
 }
 
+/* What is made for one warp at a time, in front of a barrier: code for several is given up there. */
+static void test_division_before_barrier(void)
+{
+    static const char text[] =
+        HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = const.b32 0x0\n"
+             "  %7:b32 = ld.b32.global [%3]\n  %8:b64 = cvt.u64.u32 %7\n  %9:b64 = const.b64 0x7\n"
+             "  %10:b64 = cvt.u64.u32 %2\n  %11:b64 = add.u64 %10, %9\n"
+             "  %12:b64 = mul.u64 %8, %8\n  %13:b64 = rem.u64 %12, %11\n  bar.sync %6\n"
+             "  %14:b32 = cvt.u32.u64 %13\n  st.b32.global [%3], %14\n  ret\n}\n";
+    uint32_t a[128], wrong = 0;
+    const void *params[] = {a, NULL};
+    for (uint32_t i = 0; i < 128; i++)
+        a[i] = i * 2654435761u;
+    eq_u64(run(&(struct job){text, 1, 128, .params = params}), HD_OK, "a division runs");
+    for (uint32_t i = 0; i < 128; i++) {
+        uint64_t x = i * 2654435761u;
+        wrong += a[i] != x * x % (i + 7);
+    }
+    eq_u64(wrong, 0, "and is right behind the barrier");
+}
+
 /* Blocks of rows and planes: every thread knows where it is, before a barrier and behind it. */
 static void test_rows_of_threads(void)
 {
@@ -215,6 +236,7 @@ int main(void)
 {
     hd_buf_init(&printed);
     test_rows_of_threads();
+    test_division_before_barrier();
     test_uniform_loads_in_loop();
     test_uniform_division_in_loop();
     for (size_t i = 0; i < HD_COUNT_OF(guards); i++) {

@@ -402,6 +402,8 @@ static enum hd_status unit_build(struct gen_unit *u)
     HD_TRY(ir_kernel_window(u->req->kernel, &window));
     u->clusters = window.clusters;
     HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
+    if (u->singly) /* unfinished: it is made again, for fewer warps */
+        return HD_JIT;
     if (u->body.by_region || never_stops(u))
         gen_run_cta(u);
     else

@@ -186,7 +186,8 @@ static void test_division_before_barrier(void)
 {
     static const char text[] =
         HEAD "kernel @k visible {\n" PARAMS PROLOGUE "  %6:b32 = const.b32 0x0\n"
-             "  %7:b32 = ld.b32.global [%3]\n  %8:b64 = cvt.u64.u32 %7\n  %9:b64 = const.b64 0x7\n"
+             "  %7:b32 = ld.b32.global [%3]\n  %8:b64 = cvt.u64.u32 %7\n"
+             "  %9:b64 = const.b64 0x7\n"
              "  %10:b64 = cvt.u64.u32 %2\n  %11:b64 = add.u64 %10, %9\n"
              "  %12:b64 = mul.u64 %8, %8\n  %13:b64 = rem.u64 %12, %11\n  bar.sync %6\n"
              "  %14:b32 = cvt.u32.u64 %13\n  st.b32.global [%3], %14\n  ret\n}\n";

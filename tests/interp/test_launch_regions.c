@@ -181,7 +181,7 @@ static void test_guard_on_one_way(uint64_t way)
     ok(ran && !bad, "a guard on the way that is%s taken", way ? "" : " not");
 }
 
-/* What is made for one warp at a time, in front of a barrier: code for several is given up there. */
+/* What is made for one warp at a time, before a barrier: code for several is given up there. */
 static void test_division_before_barrier(void)
 {
     static const char text[] =

@@ -384,6 +384,9 @@ LLVMValueRef gen_mask_bits(struct gen *g, int h);    /* of the current mask */
 LLVMValueRef gen_mask32(struct gen *g);              /* i32 of the current mask; singly */
 LLVMValueRef gen_mask_of_warp(struct gen *g, int w); /* the same of warp w of several */
 LLVMValueRef gen_mask_all(struct gen *g);            /* a bit for each lane */
+LLVMValueRef gen_bits_of_all(struct gen *g, LLVMValueRef const mask[GEN_HALVES]); /* the same */
+/* i32: the bits of a warp's halves. */
+LLVMValueRef gen_bits_of_warp(struct gen *g, LLVMValueRef low, LLVMValueRef high);
 LLVMValueRef gen_mask_or_full(struct gen *g, int h); /* <16 x i1>, all true when unmasked */
 void gen_masks_or_full(struct gen *g, LLVMValueRef out[GEN_HALVES]); /* of all halves */
 void gen_masks_copy(LLVMValueRef to[GEN_HALVES], LLVMValueRef const from[GEN_HALVES]);
@@ -486,7 +489,9 @@ bool gen_is_computed(struct gen *g, const struct ir_value *v);
 /* i1: in some half the running lanes of x are not first[h] + step * lane; fills in first[h]. */
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[GEN_HALVES],
                              LLVMValueRef first[GEN_HALVES], int64_t step);
-/* i1: 32-bit indices first[h] + step * lane wrap around inside some half. */
+/* i1: 32-bit indices first + step * lane wrap around, among `lanes` lanes; inside some half. */
+LLVMValueRef gen_index_wraps(struct gen *g, LLVMValueRef first, int64_t step, bool is_signed,
+                             unsigned lanes);
 LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES], int64_t step,
                             bool is_signed);
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */

@@ -110,24 +110,13 @@ static bool index_may_wrap(const struct gen *g, const struct ir_shape *index)
     return index->stride && (!hd_is_pow2(span) || align < span);
 }
 
-/* i1: among `lanes` lanes from `first` on. */
-static LLVMValueRef wraps_among(struct gen *g, bool is_signed, LLVMValueRef first, int64_t stride,
-                                unsigned lanes)
-{
-    LLVMValueRef end =
-        LLVMBuildAdd(g->b, first, gen_i32(g, (uint64_t)((int64_t)(lanes - 1) * stride)), "");
-    LLVMIntPredicate p =
-        is_signed ? (stride > 0 ? LLVMIntSLT : LLVMIntSGT) : (stride > 0 ? LLVMIntULT : LLVMIntUGT);
-    return LLVMBuildICmp(g->b, p, end, first, "");
-}
-
 static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct gen_val index)
 {
     unsigned halves = halves_of_index(g, gen_shape(g, s->index));
     LLVMValueRef any = NULL;
     for (unsigned h = 0; h < g->unit->halves; h += halves) {
         LLVMValueRef w =
-            wraps_among(g, s->index_signed, index.c[h], index.stride, GEN_LANES * halves);
+            gen_index_wraps(g, index.c[h], index.stride, s->index_signed, GEN_LANES * halves);
         any = any ? LLVMBuildOr(g->b, any, w, "") : w;
     }
     return any;
@@ -385,13 +374,7 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
  */
 static LLVMValueRef any_of(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
 {
-    LLVMValueRef all = LLVMBuildZExt(g->b, gen_bits(g, mask[0]), g->t->all, "");
-    for (int h = 1; h < gen_halves(g); h++) {
-        LLVMValueRef bits = LLVMBuildZExt(g->b, gen_bits(g, mask[h]), g->t->all, "");
-        bits = LLVMBuildShl(g->b, bits, gen_ci(g->t->all, (uint64_t)h * GEN_LANES), "");
-        all = LLVMBuildOr(g->b, all, bits, "");
-    }
-    return LLVMBuildICmp(g->b, LLVMIntNE, all, gen_ci(g->t->all, 0), "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits_of_all(g, mask), gen_ci(g->t->all, 0), "");
 }
 
 /* Lanes at `start` (i64) + `steps` (<16 x i32> of half h), those that are misaligned; the low 32

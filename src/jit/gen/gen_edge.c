@@ -53,22 +53,34 @@ void gen_masks_copy(LLVMValueRef to[GEN_HALVES], LLVMValueRef const from[GEN_HAL
     memcpy(to, from, GEN_HALVES * sizeof(*to));
 }
 
-LLVMValueRef gen_mask_all(struct gen *g)
+LLVMValueRef gen_bits_of_all(struct gen *g, LLVMValueRef const mask[GEN_HALVES])
 {
-    LLVMValueRef all = LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->all, "");
+    LLVMValueRef all = LLVMBuildZExt(g->b, gen_bits(g, mask[0]), g->t->all, "");
     for (int h = 1; h < gen_halves(g); h++) {
-        LLVMValueRef bits = LLVMBuildZExt(g->b, gen_mask_bits(g, h), g->t->all, "");
+        LLVMValueRef bits = LLVMBuildZExt(g->b, gen_bits(g, mask[h]), g->t->all, "");
         bits = LLVMBuildShl(g->b, bits, gen_ci(g->t->all, (uint64_t)h * GEN_LANES), "");
         all = LLVMBuildOr(g->b, all, bits, "");
     }
     return all;
 }
 
+LLVMValueRef gen_mask_all(struct gen *g)
+{
+    LLVMValueRef mask[GEN_HALVES];
+    gen_masks_or_full(g, mask);
+    return gen_bits_of_all(g, mask);
+}
+
+LLVMValueRef gen_bits_of_warp(struct gen *g, LLVMValueRef low, LLVMValueRef high)
+{
+    low = LLVMBuildZExt(g->b, low, g->t->i32, "");
+    high = LLVMBuildZExt(g->b, high, g->t->i32, "");
+    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
+}
+
 LLVMValueRef gen_mask_of_warp(struct gen *g, int w)
 {
-    LLVMValueRef low = LLVMBuildZExt(g->b, gen_mask_bits(g, 2 * w), g->t->i32, "");
-    LLVMValueRef high = LLVMBuildZExt(g->b, gen_mask_bits(g, 2 * w + 1), g->t->i32, "");
-    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
+    return gen_bits_of_warp(g, gen_mask_bits(g, 2 * w), gen_mask_bits(g, 2 * w + 1));
 }
 
 LLVMValueRef gen_mask32(struct gen *g)

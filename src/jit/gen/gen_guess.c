@@ -48,18 +48,21 @@ static LLVMValueRef half_strays(struct gen *g, LLVMValueRef x, LLVMValueRef firs
     return LLVMBuildICmp(g->b, LLVMIntNE, gen_bits(g, bad), gen_no_bits(g), "");
 }
 
+LLVMValueRef gen_index_wraps(struct gen *g, LLVMValueRef first, int64_t step, bool is_signed,
+                             unsigned lanes)
+{
+    LLVMIntPredicate wraps =
+        is_signed ? (step > 0 ? LLVMIntSLT : LLVMIntSGT) : (step > 0 ? LLVMIntULT : LLVMIntUGT);
+    LLVMValueRef reach = gen_i32(g, (uint64_t)((int64_t)(lanes - 1) * step));
+    return LLVMBuildICmp(g->b, wraps, LLVMBuildAdd(g->b, first, reach, ""), first, "");
+}
+
 LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES], int64_t step,
                             bool is_signed)
 {
-    LLVMValueRef any = NULL;
-    LLVMIntPredicate wraps =
-        is_signed ? (step > 0 ? LLVMIntSLT : LLVMIntSGT) : (step > 0 ? LLVMIntULT : LLVMIntUGT);
-    for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef reach = gen_i32(g, (uint64_t)((GEN_LANES - 1) * step));
-        LLVMValueRef last = LLVMBuildAdd(g->b, first[h], reach, "");
-        LLVMValueRef bad = LLVMBuildICmp(g->b, wraps, last, first[h], "");
-        any = any ? LLVMBuildOr(g->b, any, bad, "") : bad;
-    }
+    LLVMValueRef any = gen_index_wraps(g, first[0], step, is_signed, GEN_LANES);
+    for (int h = 1; h < gen_halves(g); h++)
+        any = LLVMBuildOr(g->b, any, gen_index_wraps(g, first[h], step, is_signed, GEN_LANES), "");
     return any;
 }
 

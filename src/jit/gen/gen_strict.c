@@ -34,13 +34,6 @@ static LLVMValueRef lanes_outside(struct gen *g, LLVMValueRef x, int h, LLVMValu
     return gen_bits(g, LLVMBuildAnd(g->b, x, gen_mask_or_full(g, h), ""));
 }
 
-static LLVMValueRef both_halves(struct gen *g, LLVMValueRef const bits[GEN_HALVES])
-{
-    LLVMValueRef low = LLVMBuildZExt(g->b, bits[0], g->t->i32, "");
-    LLVMValueRef high = LLVMBuildZExt(g->b, bits[1], g->t->i32, "");
-    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, gen_i32(g, GEN_LANES), ""), "");
-}
-
 void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen_access *access,
                       uint64_t size_B)
 {
@@ -56,7 +49,7 @@ void gen_strict_check(struct gen *g, const struct ir_instr *in, const struct gen
     room = LLVMBuildSub(g->b, room, gen_i64(g, size_B), "");
     for (int h = 0; h < gen_halves(g); h++)
         bits[h] = lanes_outside(g, x[h], h, va, room);
-    LLVMValueRef lanes = both_halves(g, bits);
+    LLVMValueRef lanes = gen_bits_of_warp(g, bits[0], bits[1]);
     LLVMValueRef some = LLVMBuildICmp(g->b, LLVMIntNE, lanes, gen_i32(g, 0), "");
     LLVMBasicBlockRef ask = gen_bb(g, "ask"), on = gen_bb(g, "allowed");
     gen_cond_br_cold(g, some, ask, on);

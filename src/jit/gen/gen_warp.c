@@ -120,13 +120,6 @@ LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
     return gen_pick_lane(g, x, first_lane(g));
 }
 
-static LLVMValueRef bits32(struct gen *g, LLVMValueRef const p[GEN_HALVES])
-{
-    LLVMValueRef lo = LLVMBuildZExt(g->b, gen_bits(g, p[0]), g->t->i32, "");
-    LLVMValueRef hi = LLVMBuildZExt(g->b, gen_bits(g, p[1]), g->t->i32, "");
-    return LLVMBuildOr(g->b, lo, LLVMBuildShl(g->b, hi, gen_i32(g, 16), ""), "");
-}
-
 /* ---- special registers */
 
 static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool in_cta)
@@ -195,10 +188,10 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
         return lane_numbers(g, 0);
     if (axis == 0 && !one_d && gen_is_jam(g))
         return lane_numbers(g, GEN_LANES);
-    for (int h = 0; one_d && h < gen_halves(g); h++)
-        x[h] = linear_base(g, h);
-    for (int h = 0; !one_d && h < gen_halves(g); h++)
-        x[h] = g->is_kernel ? g->tid[h][axis] : gen_tid_start(g, g->warp_index, h, axis);
+    for (int h = 0; h < gen_halves(g); h++)
+        x[h] = one_d          ? linear_base(g, h)
+               : g->is_kernel ? g->tid[h][axis]
+                              : gen_tid_start(g, g->warp_index, h, axis);
     return shape->kind == IR_SHAPE_UNIFORM ? gen_u(x[0]) : gen_a(g, x, axis ? 0 : 1);
 }
 
@@ -513,7 +506,8 @@ static void vote_uniform(struct gen *g, const struct ir_instr *in)
     LLVMValueRef p[GEN_HALVES];
     gen_vector(g, in->src[0], p);
     LLVMValueRef who = members(g, in->src[1]);
-    LLVMValueRef yes = LLVMBuildAnd(g->b, bits32(g, p), who, "");
+    LLVMValueRef yes =
+        LLVMBuildAnd(g->b, gen_bits_of_warp(g, gen_bits(g, p[0]), gen_bits(g, p[1])), who, "");
     LLVMValueRef zero = gen_i32(g, 0), r;
     LLVMValueRef all = LLVMBuildICmp(g->b, LLVMIntEQ, yes, who, "");
     LLVMValueRef any = LLVMBuildICmp(g->b, LLVMIntNE, yes, zero, "");
@@ -548,14 +542,14 @@ static void vote_groups(struct gen *g, const struct ir_instr *in)
 /* Bit i of out[h]: the lane has what lane i has, in a loop over i. */
 static void lanes_alike(struct gen *g, const struct ir_value *v, LLVMValueRef out[GEN_HALVES])
 {
-    LLVMValueRef x[GEN_HALVES], array = gen_to_array(g, v), phi[1 + GEN_HALVES];
+    LLVMValueRef x[GEN_HALVES], array = gen_to_array(g, v), phi[GEN_HALVES];
     LLVMTypeRef elem = gen_scalar_type(g, v->type);
     LLVMBasicBlockRef from[] = {LLVMGetInsertBlock(g->b), gen_bb(g, "alike")},
                       end = gen_bb(g, "end");
     gen_vector(g, v, x);
     LLVMBuildBr(g->b, from[1]);
     LLVMPositionBuilderAtEnd(g->b, from[1]);
-    LLVMValueRef i = phi[GEN_HALVES] = LLVMBuildPhi(g->b, g->t->i32, "");
+    LLVMValueRef i = LLVMBuildPhi(g->b, g->t->i32, "");
     for (int h = 0; h < gen_halves(g); h++)
         phi[h] = LLVMBuildPhi(g->b, gen_vec(g, g->t->i32), "");
     LLVMValueRef other =

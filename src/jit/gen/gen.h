@@ -58,6 +58,7 @@ enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
 struct region;     /* gen_serial.c */
 struct gen_run;    /* gen_products.c */
 struct gen_tuples; /* gen_tuples.c */
+struct gen_walk;   /* gen_walk.c */
 
 /* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
 struct gen_node {
@@ -247,6 +248,7 @@ struct gen {
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
     struct gen_run *products;       /* gen_products.c */
     struct gen_tuples *tuples;      /* gen_tuples.c */
+    struct gen_walk *walk;          /* gen_value.c */
     enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
@@ -332,9 +334,9 @@ LLVMBasicBlockRef gen_bb(struct gen *g, const char *name);
 
 const struct ir_shape *gen_shape(struct gen *g, const struct ir_value *v);
 /*
- * Can `v` be read where the builder is: is its definition certain to have run, by dominance?
- * What an instruction takes as a source always can. Code that looks further (a loop's step, say)
- * asks first and does without; reading what is not available is an error of ours.
+ * Can `v` be read where the builder is: is its definition certain to have run, by dominance, and is
+ * it kept at the stops between? What an instruction takes as a source always can. Code that
+ * looks further (a loop's step, say) asks first and does without.
  */
 bool gen_value_available(struct gen *g, const struct ir_value *v);
 /* What the slot of a value holds now, defined or not: for those who keep other lanes' values. */

@@ -518,6 +518,16 @@ bool gen_carry_saves(const struct gen_carry *c)
     return false;
 }
 
+bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v)
+{
+    const struct gen_carry *c = is_stop(bar) ? gen_carry_at(g, bar) : NULL;
+    for (uint32_t i = 0; c && i < c->nvalues; i++) {
+        if (c->values[i].v == v)
+            return !c->wanted || ir_live_test(c->wanted, v->id);
+    }
+    return false;
+}
+
 void gen_carry_save(struct gen *g, const struct gen_carry *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {

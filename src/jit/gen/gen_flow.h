@@ -68,6 +68,8 @@ const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop)
 /* Stops are numbered in the order of blocks. */
 bool gen_carry_saves(const struct gen_carry *c); /* anything in the warp's frame, at this stop */
 uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c);
+/* Does the value get across a barrier? */
+bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v);
 void gen_carry_save(struct gen *g, const struct gen_carry *c);
 void gen_carry_restore(struct gen *g, const struct gen_carry *c);
 

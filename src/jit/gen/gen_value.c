@@ -1,7 +1,9 @@
 /*
  * Types, constants, and values: reading, converting between shapes, writing to slots.
  */
+#include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_tuples.h"
+#include "jit/gen/gen_walk.h"
 
 #include <assert.h>
 #include <string.h>
@@ -240,11 +242,45 @@ static bool is_defined_here(struct gen *g, const struct ir_value *v)
     return from == at ? def < g->cur : ir_dominates(&g->shapes.dom, from->id, at->id);
 }
 
+static bool is_at_hand(struct gen *g, const struct ir_value *v)
+{
+    return is_const(v) || g->cache_epoch[v->id] == g->epoch;
+}
+
+static bool is_readable(struct gen *g, const struct ir_value *v)
+{
+    return is_at_hand(g, v) || (g->slots[v->id].ptr[0] && is_defined_here(g, v));
+}
+
+static struct gen_walk *walk_of(struct gen *g)
+{
+    struct gen_walk *walk = g->walk ? g->walk : hd_arena_new(&g->arena, struct gen_walk);
+    if (walk && !g->walk && gen_walk_init(g, walk))
+        g->walk = walk;
+    return g->walk;
+}
+
+/* Is it lost at a stop on some way from its definition to here? What nobody reads behind a stop
+ * does not get across it (gen_carry.c). */
+static bool is_lost(struct gen *g, const struct ir_value *v)
+{
+    const struct ir_instr *in;
+    if (!g->is_kernel || g->dispatch || !g->unit->facts.has_barrier || !v->instr || !g->place.at)
+        return false;
+    struct gen_walk *walk = walk_of(g);
+    if (!walk)
+        return true;
+    gen_walk_back_to(walk, g->place.at, v->instr);
+    while ((in = gen_walk_next(walk))) {
+        if (in->op == IR_OP_BAR && !gen_carry_keeps(g, in, v))
+            return true;
+    }
+    return false;
+}
+
 bool gen_value_available(struct gen *g, const struct ir_value *v)
 {
-    if (is_const(v) || g->cache_epoch[v->id] == g->epoch)
-        return true;
-    return g->slots[v->id].ptr[0] && is_defined_here(g, v);
+    return is_at_hand(g, v) || (is_readable(g, v) && !is_lost(g, v));
 }
 
 static struct gen_val undefined(struct gen *g, const struct ir_value *v)
@@ -280,7 +316,7 @@ static struct gen_val get_raw(struct gen *g, const struct ir_value *v)
         return gen_u(value_const(g, v));
     if (g->cache_epoch[v->id] == g->epoch)
         return g->cache[v->id];
-    if (!gen_value_available(g, v)) {
+    if (!is_readable(g, v)) {
         gen_unsupported(g, v->instr, "internal: value read where it is not available");
         return undefined(g, v);
     }

@@ -40,6 +40,7 @@ static void start(struct gen_walk *w, const struct ir_instr *in, bool back)
     w->came_to_start = false;
     w->depth = w->nblocks = 0;
     w->next = in;
+    w->until = NULL;
 }
 
 void gen_walk_from(struct gen_walk *w, const struct ir_instr *in)
@@ -56,6 +57,12 @@ void gen_walk_back_from(struct gen_walk *w, const struct ir_instr *in)
         leave(w, in->block);
 }
 
+void gen_walk_back_to(struct gen_walk *w, const struct ir_instr *in, const struct ir_instr *until)
+{
+    gen_walk_back_from(w, in);
+    w->until = until;
+}
+
 const struct ir_instr *gen_walk_next(struct gen_walk *w)
 {
     if (!w->next && !w->depth)
@@ -67,7 +74,7 @@ const struct ir_instr *gen_walk_next(struct gen_walk *w)
     }
     const struct ir_instr *in = w->next;
     w->next = NULL;
-    if (in->op == IR_OP_BAR)
+    if (in->op == IR_OP_BAR || in == w->until)
         return in;
     w->next = w->back ? in->prev : in->next;
     if (!w->next)

@@ -78,13 +78,26 @@ static void go_on_at_resume(ucontext_t *context)
     context->uc_mcontext.gregs[REG_RSP] = (greg_t)(resume_stack() - 8); /* as after a call */
 }
 
-/* call rel32, or call of what a register or memory holds, which takes 2 to 7 bytes */
+/* Bytes of `call r/m64` from its opcode on. Intel SDM 2A, 2.1.5, table 2-2. */
+static ptrdiff_t indirect_call_B(const unsigned char *call)
+{
+    unsigned mod = call[1] >> 6, rm = call[1] & 7;
+    bool has_sib = mod != 3 && rm == 4;
+    bool is_far = mod == 2 || (mod == 0 && (rm == 5 || (has_sib && (call[2] & 7) == 5)));
+
+    return 2 + has_sib + (mod == 1 ? 1 : is_far ? 4 : 0);
+}
+
+/* call rel32, or call of what a register or memory holds. The length is looked at, too: nops that
+ * fill up a function look like the start of one. */
 static bool follows_call(uintptr_t at, uintptr_t start)
 {
     const unsigned char *p = (const unsigned char *)at;
 
     for (ptrdiff_t n = 2; n <= 7 && (uintptr_t)n <= at - start; n++) {
-        if ((n == 5 && p[-n] == 0xe8) || (p[-n] == 0xff && (p[1 - n] >> 3 & 7) == 2))
+        if (n == 5 && p[-n] == 0xe8)
+            return true;
+        if (p[-n] == 0xff && (p[1 - n] >> 3 & 7) == 2 && indirect_call_B(p - n) == n)
             return true;
     }
     return false;

@@ -123,8 +123,8 @@ void gen_function_attributes(struct gen_unit *u, LLVMValueRef fn);
 void gen_llvm_init(void);
 const char *gen_cpu_name(enum jit_path path);
 
-/* gen_mend.c: keeps LLVM from a mistake in code for AVX-512. */
-void gen_mend_selects(struct gen_unit *u);
+/* gen_mend.c: keeps LLVM from two mistakes in code for AVX-512. */
+void gen_mend(struct gen_unit *u);
 /* gen_prefix.c: constant masks of the first lanes become short vectors. */
 void gen_prefix_accesses(struct gen_unit *u);
 bool gen_is_call_of(LLVMValueRef v, const char *name);

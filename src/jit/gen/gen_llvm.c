@@ -243,7 +243,7 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_PREFIX & 1))
         gen_prefix_accesses(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)
-        gen_mend_selects(u);
+        gen_mend(u);
     if (status == HD_OK && !quick)
         gen_sink_loads(u);
     if (status == HD_OK && quick) {

@@ -124,7 +124,147 @@ static void mend_select(LLVMBuilderRef b, LLVMValueRef select)
     }
 }
 
-void gen_mend_selects(struct gen_unit *u)
+/*
+ * ---- masks that are bits of integers, of which LLVM 19 never makes up its mind
+ *
+ * Its combiner turns logic of two such masks into the bits of integer logic; X86's own turns those
+ * bits back where the bits of both operands are at hand as masks. Both find something to do for
+ * ever. Other operands of the logic may turn out to be all ones or zeros on the way, and logic of
+ * the masks' bits becomes logic of masks. So of two integers whose masks meet, one has a mask there
+ * that nothing else uses: it is gone when the logic is one of integers.
+ */
+
+enum { MEET_MAX = 16, MEET_DEPTH = 6 };
+
+/* Uses of masks of integers in one expression. */
+struct meeting {
+    LLVMValueRef user[MEET_MAX];
+    unsigned side[MEET_MAX];
+    unsigned n;
+};
+
+static bool is_mask_type(LLVMTypeRef type)
+{
+    return LLVMGetTypeKind(type) == LLVMVectorTypeKind &&
+           LLVMGetElementType(type) == LLVMInt1TypeInContext(LLVMGetTypeContext(type)) &&
+           LLVMGetVectorSize(type) >= 8;
+}
+
+static bool is_integer(LLVMValueRef v)
+{
+    return LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind;
+}
+
+static bool is_mask_of_integer(LLVMValueRef v)
+{
+    return LLVMIsABitCastInst(v) && is_mask_type(LLVMTypeOf(v)) && is_integer(LLVMGetOperand(v, 0));
+}
+
+/* Logic of masks, or of integers that may be their bits. */
+static bool is_junction(LLVMValueRef v)
+{
+    return is_mask_type(LLVMTypeOf(v)) ? is_logic(v) || LLVMIsASelectInst(v)
+                                       : is_logic(v) && is_integer(v);
+}
+
+/* Puts the bits of masks elsewhere, or tests them. */
+static bool is_way(LLVMValueRef v)
+{
+    if (LLVMIsAICmpInst(v))
+        return true;
+    return is_integer(v) && (LLVMIsABitCastInst(v) || LLVMIsAZExtInst(v) || LLVMIsATruncInst(v) ||
+                             (LLVMIsABinaryOperator(v) && LLVMGetInstructionOpcode(v) == LLVMShl));
+}
+
+static void meet(struct meeting *m, LLVMValueRef v, unsigned depth)
+{
+    assert(depth <= MEET_DEPTH);
+    for (unsigned side = 0; side < (unsigned)LLVMGetNumOperands(v); side++) {
+        LLVMValueRef from = LLVMGetOperand(v, side);
+
+        if (is_mask_of_integer(from) && m->n < MEET_MAX) {
+            m->user[m->n] = v;
+            m->side[m->n++] = side;
+        } else if ((is_junction(from) || is_way(from)) && depth < MEET_DEPTH) {
+            meet(m, from, depth + 1);
+        }
+    }
+}
+
+/* Nothing is known of the result but that it is the integer. */
+static LLVMValueRef apart_integer(LLVMBuilderRef b, LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v), fn = LLVMFunctionType(type, &type, 1, false);
+    LLVMValueRef nothing =
+        LLVMGetInlineAsm(fn, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
+
+    return LLVMBuildCall2(b, fn, nothing, &v, 1, "");
+}
+
+static bool is_apart(LLVMValueRef v)
+{
+    return LLVMIsACallInst(v) && LLVMIsAInlineAsm(LLVMGetCalledValue(v));
+}
+
+/* The expression's masks of other integers than the first become its own. */
+static void mend_junction(LLVMBuilderRef b, LLVMValueRef junction)
+{
+    struct meeting m = {0};
+    LLVMValueRef mask, integer, first = NULL;
+
+    meet(&m, junction, 0);
+    for (unsigned i = 0; i < m.n; i++) {
+        mask = LLVMGetOperand(m.user[i], m.side[i]);
+        integer = LLVMGetOperand(mask, 0);
+        if (!first)
+            first = integer;
+        if (integer == first || is_apart(integer))
+            continue;
+        LLVMPositionBuilderBefore(b, m.user[i]);
+        mask = LLVMBuildBitCast(b, apart_integer(b, integer), LLVMTypeOf(mask), "");
+        LLVMSetOperand(m.user[i], m.side[i], mask);
+    }
+}
+
+/* May the integer's bits be at hand as a mask? */
+static bool has_mask(LLVMValueRef integer, unsigned depth)
+{
+    if (LLVMIsAConstant(integer))
+        return true;
+    for (LLVMUseRef use = LLVMGetFirstUse(integer); use; use = LLVMGetNextUse(use))
+        if (is_mask_of_integer(LLVMGetUser(use)))
+            return true;
+    return depth < MEET_DEPTH && is_logic(integer) &&
+           has_mask(LLVMGetOperand(integer, 0), depth + 1) &&
+           has_mask(LLVMGetOperand(integer, 1), depth + 1);
+}
+
+/* Of the bits of integer logic. */
+static void mend_mask(LLVMBuilderRef b, LLVMValueRef mask)
+{
+    LLVMValueRef logic = LLVMGetOperand(mask, 0), v;
+    unsigned side;
+
+    if (!is_logic(logic) || !has_mask(LLVMGetOperand(logic, 0), 0) ||
+        !has_mask(LLVMGetOperand(logic, 1), 0))
+        return;
+    side = LLVMIsAConstant(LLVMGetOperand(logic, 1)) ? 0 : 1;
+    v = LLVMGetOperand(logic, side);
+    LLVMPositionBuilderBefore(b, logic);
+    LLVMSetOperand(logic, side, apart_integer(b, v));
+}
+
+static void mend(LLVMBuilderRef b, LLVMValueRef i)
+{
+    if (LLVMIsASelectInst(i))
+        mend_select(b, i);
+    if (is_junction(i))
+        mend_junction(b, i);
+    else if (is_mask_of_integer(i))
+        mend_mask(b, i);
+}
+
+void gen_mend(struct gen_unit *u)
 {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
 
@@ -132,7 +272,6 @@ void gen_mend_selects(struct gen_unit *u)
         for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
              block = LLVMGetNextBasicBlock(block))
             for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
-                if (LLVMIsASelectInst(i))
-                    mend_select(b, i);
+                mend(b, i);
     LLVMDisposeBuilder(b);
 }

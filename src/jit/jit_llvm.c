@@ -124,8 +124,9 @@ struct call {
     volatile sig_atomic_t crash; /* signal that it met; 0 = none */
     _Atomic pid_t thread;        /* once `clock` is its processor time; 0 = not yet */
     clockid_t clock;
-    bool endless;      /* given up */
-    _Atomic bool left; /* by its caller or by its thread: the second one frees it */
+    _Atomic bool reads; /* the kernel, which must stay as long */
+    bool endless;       /* given up */
+    _Atomic bool left;  /* by its caller or by its thread: the second one frees it */
     char signal_stack[SIGNAL_STACK_B];
 };
 
@@ -215,7 +216,7 @@ static bool call_wait(struct call *call)
 
     do {
         call->endless = call_is_endless(call);
-        if (call->endless || atomic_load(&codegen.ending))
+        if (call->endless || (atomic_load(&codegen.ending) && !atomic_load(&call->reads)))
             return false;
         clock_gettime(CLOCK_REALTIME, &until); /* sanitizers know no sem_clockwait() */
         until.tv_nsec += ENDING_POLL_NS;
@@ -253,6 +254,8 @@ enum hd_status jit_codegen(const struct gen_request *req, struct gen_result *out
     if (!call)
         return hd_error(HD_NO_MEMORY, "compiling kernel %s", req->kernel->name);
     call->req = *req;
+    call->req.reads = &call->reads;
+    call->req.ending = &codegen.ending;
     sem_init(&call->done, 0, 0);
     enum hd_status status = call_run(call);
     if (status == HD_CANCELLED || call->crash || call->endless) {

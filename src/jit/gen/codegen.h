@@ -41,16 +41,20 @@ enum {
 
 struct gen_request {
     const struct ir_func *kernel;
+    /* NULL, or set while the kernel is read, and: it must not be read any more. Both are looked at
+     * by other threads. */
+    _Atomic bool *reads;
+    const _Atomic bool *ending;
     enum ir_launch_class cls;
     enum jit_path path;
     enum gen_form form;
     const char *features; /* LLVM feature string of the host, restricted to the path */
     enum gen_effort effort;
-    uint32_t skip;   /* 1 << enum gen_pass */
-    bool strict;     /* services->check is asked about what is outside of the device's space */
-    bool places;     /* the object has .debug_line, whose lines are numbers of instructions */
-    bool jam;        /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
-    bool verify;     /* run LLVM's verifier */
+    uint32_t skip; /* 1 << enum gen_pass */
+    bool strict;   /* services->check is asked about what is outside of the device's space */
+    bool places;   /* the object has .debug_line, whose lines are numbers of instructions */
+    bool jam;      /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
+    bool verify;   /* run LLVM's verifier */
     bool count_only; /* stop before LLVM's part: result.work and facts, no object */
     bool break_llvm; /* HD_FAULT_JIT_LLVM: LLVM is to meet a fatal error */
     bool crash;      /* HD_FAULT_JIT_CRASH: a wild access */

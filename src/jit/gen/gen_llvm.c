@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,6 +258,25 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     return status;
 }
 
+/* A process that ends takes its kernels away, but not while one is read. */
+static bool reading_begins(const struct gen_request *req)
+{
+    if (!req->reads)
+        return true;
+    assert(req->ending);
+    atomic_store(req->reads, true);
+    if (!atomic_load(req->ending))
+        return true;
+    atomic_store(req->reads, false);
+    return false;
+}
+
+static void reading_ends(const struct gen_request *req)
+{
+    if (req->reads)
+        atomic_store(req->reads, false);
+}
+
 /* Not mapped, and not known to the compiler: see gen_request.crash. */
 static volatile uintptr_t wild_address = 16;
 
@@ -295,6 +315,7 @@ static enum hd_status compile(struct gen_unit *u, LLVMTargetMachineRef tm, struc
         ;
     if (u->req->crash)
         *(volatile char *)wild_address = 1;
+    reading_ends(u->req);
     HD_TRY(make_object(u, tm, quick, out));
     if (u->error[0]) { /* a diagnostic */
         free(out->object);
@@ -328,6 +349,10 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     struct machine *machine = machine_take(req, false, &message);
     if (!machine)
         return fail(out, "target", message);
+    if (!reading_begins(req)) {
+        machine_give(machine);
+        return HD_CANCELLED;
+    }
     struct gen_unit unit = {.req = req,
                             .path = req->path,
                             .avx512 = req->path == JIT_AVX512,
@@ -342,16 +367,18 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
     gen_types_init(&unit);
     struct attempt attempt = {&unit, machine->tm, out, HD_JIT};
     gen_recover_diagnostics(&unit);
-    if (!gen_recover(attempt_run, &attempt, out->error, sizeof(out->error)))
+    bool ran = gen_recover(attempt_run, &attempt, out->error, sizeof(out->error));
+    reading_ends(req);
+    if (!ran)
         return HD_JIT; /* and leaves what it had made */
     enum hd_status status = attempt.status;
     LLVMDisposeModule(unit.mod);
     LLVMContextDispose(unit.ctx);
     machine_give(machine);
     if (unit.singly) {
-        struct gen_request fewer = *req;
-        fewer.cls = ir_launch_class_fewer(unit.cls);
-        return heddle_codegen_compile(&fewer, out);
+        struct gen_request other = *req;
+        other.cls = ir_launch_class_fewer(unit.cls);
+        return heddle_codegen_compile(&other, out);
     }
     if (!unit.deep || !out->facts.quick || req->effort != GEN_SOON)
         return status;

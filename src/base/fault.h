@@ -25,6 +25,7 @@
     X(JIT_LLVM, "jit.llvm", "LLVM ends the fast form with a fatal error")                          \
     X(JIT_CRASH, "jit.crash", "a wild access inside the code generator ends the fast form")        \
     X(JIT_SINGLY, "jit.singly", "keeping to single warps where code for several of them is possible") \
+    X(JIT_WHOLE, "jit.whole", "keeping to whole warps where code for halves of them is possible") \
     X(JIT_STACK, "jit.stack", "the fast form needs more of the host's stack than there is")        \
     X(JIT_HANG, "jit.hang", "the code generator never comes back with the fast form")              \
     X(JIT_BEST, "jit.best", "the best code of a kernel: every one gets what can be made quickly")

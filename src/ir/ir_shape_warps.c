@@ -1,24 +1,27 @@
 /*
- * Which kernels may have code for several warps at once. What the lanes of a warp do together has
- * no form for more; the rest is the code generator's to judge.
+ * Which kernels may have code for several warps at once, or for one half of a warp after the other.
+ * What the lanes of a warp do together has no form for either; the rest is the code generator's to
+ * judge.
  */
 #include "ir/shape.h"
 
-enum { INSTRS_MAX = 1500, VECTOR_MAX = 2 };
+#include "base/arena.h"
 
-static bool memory_fits(const struct ir_instr *in)
+enum { INSTRS_MAX = 1500, VECTOR_MAX = 2, VECTOR_OF_HALF_MAX = 4 };
+
+static bool memory_fits(const struct ir_instr *in, unsigned vector_max)
 {
     return in->mem.sem == IR_SEM_WEAK && in->mem.space != IR_SPACE_LOCAL &&
-           in->mem.space != IR_SPACE_TENSOR && in->mem.vec <= VECTOR_MAX &&
+           in->mem.space != IR_SPACE_TENSOR && in->mem.vec <= vector_max &&
            ir_type_bits(in->type) <= 64;
 }
 
-static bool instr_fits(const struct ir_instr *in)
+static bool instr_fits(const struct ir_instr *in, unsigned vector_max)
 {
     switch (in->op) {
     case IR_OP_LD:
     case IR_OP_ST:
-        return memory_fits(in);
+        return memory_fits(in, vector_max);
     case IR_OP_BAR:
         return in->imm < IR_BAR_RED_POPC;
     case IR_OP_SREG:
@@ -35,14 +38,80 @@ static bool instr_fits(const struct ir_instr *in)
     }
 }
 
-bool ir_warps_fit(const struct ir_func *kernel)
+static bool all_fit(const struct ir_func *kernel, unsigned vector_max)
 {
     uint32_t n = 0;
     for (uint32_t b = 0; b < kernel->nblocks; b++) {
         ir_foreach_instr(in, kernel->blocks[b]) {
-            if (!instr_fits(in) || ++n > INSTRS_MAX)
+            if (!instr_fits(in, vector_max) || ++n > INSTRS_MAX)
                 return false;
         }
     }
     return true;
+}
+
+bool ir_warps_fit(const struct ir_func *kernel)
+{
+    return all_fit(kernel, VECTOR_MAX);
+}
+
+/* ---- halves: what one lane of a warp leaves in memory, another one may find without a barrier */
+
+enum { LOADS_SHARED = 1, LOADS_GLOBAL = 2, STORES_SHARED = 4, STORES_GLOBAL = 8 };
+
+static unsigned accesses_of(const struct ir_instr *in)
+{
+    enum ir_space space = in->mem.space;
+    unsigned loads = space == IR_SPACE_GLOBAL    ? LOADS_GLOBAL
+                     : ir_space_is_shared(space) ? LOADS_SHARED
+                     : space == IR_SPACE_GENERIC ? LOADS_SHARED | LOADS_GLOBAL
+                                                 : 0;
+
+    if ((in->op != IR_OP_LD && in->op != IR_OP_ST) || ir_has(in, IR_MOD_NC)) /* nobody writes */
+        return 0;
+    return in->op == IR_OP_LD ? loads : loads * STORES_SHARED;
+}
+
+/* What there was since the last barrier, behind the block; false: the same memory was read and
+ * written in between. */
+static bool through(const struct ir_block *b, uint8_t *seen)
+{
+    ir_foreach_instr(in, b) {
+        *seen = in->op == IR_OP_BAR ? 0 : *seen | (uint8_t)accesses_of(in);
+        if (*seen & (*seen / STORES_SHARED))
+            return false;
+    }
+    return true;
+}
+
+static bool memory_is_apart(const struct ir_func *kernel, uint8_t *at_start)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t b = 0; b < kernel->nblocks; b++) {
+            const struct ir_block *block = kernel->blocks[b];
+            uint8_t seen = at_start[b];
+            if (!through(block, &seen))
+                return false;
+            for (uint32_t s = 0; s < block->nsuccs; s++) {
+                uint8_t *next = &at_start[block->succs[s]->id];
+                changed |= (seen & ~*next) != 0;
+                *next |= seen;
+            }
+        }
+    }
+    return true;
+}
+
+bool ir_halves_fit(const struct ir_func *kernel)
+{
+    struct hd_arena arena;
+
+    if (!all_fit(kernel, VECTOR_OF_HALF_MAX))
+        return false;
+    hd_arena_init(&arena);
+    uint8_t *at_start = hd_arena_array(&arena, uint8_t, kernel->nblocks);
+    bool fits = at_start && memory_is_apart(kernel, at_start);
+    hd_arena_fini(&arena);
+    return fits;
 }

@@ -76,6 +76,9 @@ static inline enum ir_launch_class ir_launch_class_single(enum ir_launch_class c
 enum ir_launch_class ir_launch_class_of(const uint32_t block[3]);
 /* Can code for several warps be made of the kernel? Nothing in it is for the lanes of one warp. */
 bool ir_warps_fit(const struct ir_func *kernel);
+/* Half a warp, and then the other half? Then no memory is both read and written without a barrier
+ * between, or a lane might find what another one of its warp left, or not. */
+bool ir_halves_fit(const struct ir_func *kernel);
 
 enum ir_shape_kind { IR_SHAPE_UNIFORM, IR_SHAPE_AFFINE, IR_SHAPE_BASE_INDEX, IR_SHAPE_VARYING };
 

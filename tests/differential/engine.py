@@ -24,7 +24,7 @@ class Style:
 STYLES = {"drawn": Style(gen_frame.HEAD, gen_ptx.entry, 60), "compiled": Style(gen_compiled.HEAD, gen_compiled.entry, 40),
           "alone": Style(gen_frame.HEAD, gen_ptx.entry_alone, 60)}
 # Form of code: what HEDDLE_FAULT has to make fail. jit.next: another form than this is an error.
-FORMS = {"fast": "jit.next", "pairs": "jit.next,jit.singly", "quick": "jit.next,jit.best", "plain": "jit.fast", "simple": "jit.fast,jit.plain", "interpreted": "jit.fast,jit.plain,jit.simple"}
+FORMS = {"fast": "jit.next", "pairs": "jit.next,jit.singly", "halves": "jit.next,jit.whole", "quick": "jit.next,jit.best", "plain": "jit.fast", "simple": "jit.fast,jit.plain", "interpreted": "jit.fast,jit.plain,jit.simple"}
 # Lines that reduction keeps: labels, branches and loop counters.
 CONTROL = re.compile(r"\s*(\$L\d+:|@!?%q|bra|brx|@!?%p\d bra|sub\.u32 %c|and\.b32 %c|setp\.eq\.u32 %q)")
 CPU_S = 600  # of one process, however many kernels it has: a kernel that hangs ends there

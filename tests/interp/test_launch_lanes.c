@@ -251,6 +251,27 @@ static void test_tree(uint32_t special, uint32_t at, uint32_t for_nan)
            for_nan);
 }
 
+/* ---- the other half of a warp, without a barrier: lanes go in step where they do not part */
+
+static void test_other_half(bool first_read)
+{
+    uint32_t words[T];
+    const void *params[] = {words, NULL};
+    unsigned bad = 0;
+
+    text_begin(SHARED "  st.b32.shared [%10], %2\n");
+    if (first_read)
+        hd_buf_puts(&text, "  bar.sync\n");
+    hd_buf_puts(&text, "  %11:b32 = const.b32 0x40\n  %12:b32 = xor.b32 %10, %11\n"
+                       "  %13:b32 = ld.b32.shared [%12]\n  %14:b32 = const.b32 0x3e8\n"
+                       "  st.b32.shared [%10], %14\n  %15:b32 = ld.b32.shared [%10]\n"
+                       "  %16:b32 = add.u32 %13, %15\n  st.b32.global [%3], %16\n  ret\n}\n");
+    bool ran = run(&(struct job){text.ptr, 1, T, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < T; t++)
+        bad += words[t] != (t ^ 16) + 1000;
+    ok(ran && !bad, "the other half's words, read %s", first_read ? "first" : "behind a store");
+}
+
 /* ---- warps whose upper lanes do not run, at places of which much is known */
 
 /* Of XLA's sort: LLVM 19 turned the masks of the halves into each other for ever (gen_mend.c). */
@@ -299,6 +320,8 @@ int main(void)
         test_tree(0x7f800000, 1, for_nan);
         test_tree(0x7f800001, 9, for_nan);
     }
+    test_other_half(false);
+    test_other_half(true);
     test_known_bits(16);
     test_known_bits(23);
     test_known_bits(T);

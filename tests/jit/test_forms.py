@@ -80,6 +80,8 @@ def check_results(level):
     ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"fast, {level}", got.stderr)
     got = run(HEDDLE_CPU=level, HEDDLE_FAULT="jit.singly")
     ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"pairs of warps, {level}", got.stderr)
+    got = run(HEDDLE_CPU=level, HEDDLE_FAULT="jit.singly,jit.whole")
+    ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"halves of warps, {level}", got.stderr)
     for fault, form in CHAIN.items():
         for threads in ("1", "3"):
             got = run(HEDDLE_CPU=level, HEDDLE_FAULT=fault, HEDDLE_THREADS=threads)
@@ -109,7 +111,7 @@ def check_faults(level):
             got = run(kernel, HEDDLE_CPU=level, HEDDLE_FAULT=fault)
             ok(got.stdout == f"{error}\n", f"{kernel}, {form}", got.stdout + got.stderr)
     for kernel in PLACES:
-        for fault, form in dict(CHAIN, none="fast", **{"jit.singly": "pairs"}).items():
+        for fault, form in dict(CHAIN, none="fast", **{"jit.singly": "pairs", "jit.whole": "halves"}).items():
             check_place(kernel, form, run(kernel, HEDDLE_CPU=level, HEDDLE_FAULT=fault if form != "fast" else None))
     got = run("null_store", HEDDLE_FAULT="jit.fast,jit.plain,jit.simple", HEDDLE_DEBUG="error")
     ok("kernel null_store, block (" in got.stderr and "thread (40,0,0)" in got.stderr,

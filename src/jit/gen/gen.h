@@ -146,8 +146,8 @@ struct gen_unit {
     const struct gen_request *req;
     enum jit_path path;       /* of the request */
     enum ir_launch_class cls; /* of the request, or its single */
-    unsigned halves;          /* two for each warp that is run at once */
-    bool singly;              /* code for several warps met what is made for single ones only */
+    unsigned halves;          /* two for each warp that is run at once; 1: one after the other */
+    bool singly;              /* code for several warps, or halves, met what is made for one only */
     bool avx512;
     bool fp_ftz;   /* MXCSR flushes: .ftz needs no code */
     bool clusters; /* shared addresses have the CTA's rank: struct ir_window */
@@ -192,7 +192,8 @@ struct gen {
 
     /* Parameters, and what is read from them first. */
     LLVMValueRef cta, warp, frame, launch; /* pointers */
-    LLVMValueRef warp_index;               /* i32 */
+    LLVMValueRef warp_index;               /* i32; of the first that runs */
+    LLVMValueRef half_index;               /* i32; in code for halves */
     LLVMValueRef state, alive_at_start;    /* i32; kernel */
     LLVMValueRef tid[GEN_HALVES][3];       /* i32 by half and axis; kernel, X32 and X16 */
     LLVMValueRef cta_in, cta_out;          /* by_region: areas of CTA-uniform values */
@@ -301,11 +302,34 @@ static inline bool gen_is_jam(const struct gen *g)
     return g->unit->halves > 2;
 }
 
-/* What follows is made for single warps: true when it cannot be made, in code for several. */
+/* For half a warp? What is numbered is halves then. */
+static inline bool gen_is_half(const struct gen *g)
+{
+    return g->unit->halves == 1;
+}
+
+static inline bool gen_is_warp(const struct gen *g)
+{
+    return g->unit->halves == 2;
+}
+
+/* That run at once, or of which a half runs. */
+static inline unsigned gen_warps(const struct gen *g)
+{
+    return HD_MAX(g->unit->halves / 2, 1u);
+}
+
+/* What follows is made for whole warps. */
+static inline void gen_whole(struct gen *g)
+{
+    g->unit->singly |= gen_is_half(g);
+}
+
+/* What follows is made for one warp: true when it cannot be made, in code for more or less. */
 static inline bool gen_singly(struct gen *g)
 {
-    g->unit->singly |= gen_is_jam(g);
-    return gen_is_jam(g);
+    g->unit->singly |= !gen_is_warp(g);
+    return !gen_is_warp(g);
 }
 
 /* ---- gen_value.c: types, constants, values in and out of slots */
@@ -543,7 +567,7 @@ void gen_registers_load(struct gen *g, const struct ir_instr *in, enum ir_type t
 void gen_tex(struct gen *g, const struct ir_instr *instr); /* gen_texture.c */
 void gen_sreg(struct gen *g, const struct ir_instr *instr);
 /* Thread number along an axis of lane 0 of half h of a warp, by division. */
-LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef warp_index, int h, unsigned axis);
+LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned axis);
 void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_call(struct gen *g, const struct ir_instr *instr);
 void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */

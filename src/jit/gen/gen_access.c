@@ -325,9 +325,10 @@ static LLVMValueRef addresses_stored(struct gen *g, const LLVMValueRef *of_halve
     const uint64_t half_B = GEN_LANES * sizeof(uint64_t);
     if (!g->lane_addresses)
         g->lane_addresses = gen_alloca(g, LLVMArrayType2(g->t->i64, 2 * GEN_LANES), 64, "");
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 2; i++) { /* of one half: whichever it is */
         LLVMValueRef place = gen_gep(g, g->lane_addresses, i * half_B);
-        LLVMSetAlignment(LLVMBuildStore(g->b, of_halves[i], place), 64);
+        LLVMValueRef x = of_halves[gen_is_half(g) ? 0 : i];
+        LLVMSetAlignment(LLVMBuildStore(g->b, x, place), 64);
     }
     return g->lane_addresses;
 }
@@ -345,7 +346,7 @@ static void find_in_warp(struct gen *g, const struct gen_access *a, int w, uint6
                                 };
     if (a->kind == GEN_ACCESS_U || a->kind == GEN_ACCESS_A) {
         args[6] = line_start(g, a, 2 * w);
-        args[7] = line_start(g, a, 2 * w + 1);
+        args[7] = gen_is_half(g) ? args[6] : line_start(g, a, 2 * w + 1);
         args[8] = gen_i64(g, a->kind == GEN_ACCESS_A ? (uint64_t)a->stride : 0);
         gen_call_rt_warp(g, "jit_rt_misaligned", g->t->void_, args, 9);
         return;
@@ -363,7 +364,7 @@ static void fault_misaligned(struct gen *g, const struct gen_access *a, LLVMValu
     LLVMBasicBlockRef ok = gen_fault_begin(g, cond);
     if (!ok)
         return;
-    for (int w = 0; w < gen_halves(g) / 2; w++)
+    for (int w = 0; w < (int)gen_warps(g); w++)
         find_in_warp(g, a, w, size_B);
     gen_fault_end(g, ok);
 }

@@ -42,6 +42,10 @@ void gen_body_values(struct gen *g)
 {
     g->state = LLVMGetParam(g->fn, BODY_STATE);
     g->warp_index = LLVMGetParam(g->fn, BODY_INDEX);
+    if (gen_is_half(g)) {
+        g->half_index = g->warp_index;
+        g->warp_index = LLVMBuildLShr(g->b, g->half_index, gen_i32(g, 1), "");
+    }
     g->alive_at_start = LLVMGetParam(g->fn, BODY_ALIVE);
     g->frame = LLVMGetParam(g->fn, BODY_FRAME);
     g->cta_in = LLVMGetParam(g->fn, BODY_CTA_IN);
@@ -120,7 +124,8 @@ void gen_run_warp(struct gen_unit *u)
 /* ---- whole CTAs */
 
 struct cta_run {
-    LLVMValueRef warp, frames, in, out, once, nwarps, threads, block[3];
+    LLVMValueRef warp, frames, in, out, once, threads, block[3];
+    LLVMValueRef runs;        /* warps, or halves of them */
     LLVMBasicBlockRef *heads; /* by region */
     LLVMBasicBlockRef end;
 };
@@ -178,6 +183,10 @@ static void tids_of_warp(struct gen *g, const struct cta_run *run, LLVMValueRef 
         return;
     }
     memcpy(out, tid, 3 * sizeof(*tid));
+    if (gen_is_half(g)) {
+        tid_advance(g, run, tid, GEN_LANES);
+        return;
+    }
     if (g->unit->cls == IR_CLASS_X32) {
         memcpy(out + 3, tid, 3 * sizeof(*tid));
         out[3] = LLVMBuildAdd(g->b, tid[0], gen_i32(g, GEN_LANES), "");
@@ -221,7 +230,9 @@ static struct cta_run run_begin(struct gen *g)
     run.out = area(g, HD_MAX(body->cta_area_B, 8));
     run.once = area(g, HD_MAX(body->once_B, 8));
     g->launch = gen_load_ctx(g, g->t->ptr, g->cta, offsetof(struct jit_cta, launch));
-    run.nwarps = gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nwarps));
+    run.runs = gen_load_ctx(g, g->t->i32, g->launch, offsetof(struct jit_launch, nwarps));
+    if (gen_is_half(g))
+        run.runs = LLVMBuildShl(g->b, run.runs, gen_i32(g, 1), "");
     block_sizes(g, &run);
     run.frames = LLVMConstNull(g->t->ptr);
     if (g->unit->facts.frame_B)
@@ -243,7 +254,8 @@ static LLVMValueRef frame_of(struct gen *g, const struct cta_run *run, LLVMValue
     if (!g->unit->facts.frame_B)
         return run->frames;
     LLVMValueRef at = LLVMBuildZExt(g->b, w, g->t->i64, "");
-    at = LLVMBuildMul(g->b, at, gen_i64(g, g->unit->facts.frame_B), ""); /* several have as many */
+    uint64_t frame_B = g->unit->facts.frame_B / (gen_is_half(g) ? 2 : 1);
+    at = LLVMBuildMul(g->b, at, gen_i64(g, frame_B), ""); /* several have as many */
     return LLVMBuildGEP2(g->b, g->t->i8, run->frames, &at, 1, "");
 }
 
@@ -326,18 +338,13 @@ static void region_leave(struct gen *g, struct cta_run *run, uint32_t region, LL
     }
 }
 
-static unsigned warps_at_once(const struct gen *g)
-{
-    return g->unit->halves / 2;
-}
-
 /* The warp that is number `n` to run. */
 static LLVMValueRef warp_at(struct gen *g, const struct cta_run *run, uint32_t region,
                             LLVMValueRef n)
 {
     if (!descends(g, region))
         return n;
-    LLVMValueRef last = LLVMBuildSub(g->b, run->nwarps, gen_i32(g, warps_at_once(g)), "");
+    LLVMValueRef last = LLVMBuildSub(g->b, run->runs, gen_i32(g, gen_warps(g)), "");
     return LLVMBuildSub(g->b, last, n, "");
 }
 
@@ -352,7 +359,7 @@ static LLVMValueRef run_first(struct gen *g, struct cta_run *run, uint32_t regio
 static LLVMValueRef more_warps(struct gen *g, const struct cta_run *run, uint32_t region,
                                LLVMValueRef next, LLVMValueRef state)
 {
-    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, run->nwarps, "");
+    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntULT, next, run->runs, "");
     if (!g->unit->body.bounded || descends(g, region))
         return more;
     LLVMValueRef noted = LLVMBuildAnd(g->b, state, gen_i32(g, GEN_BOUND), "");
@@ -380,7 +387,7 @@ static LLVMValueRef run_warps(struct gen *g, struct cta_run *run, uint32_t regio
         state = run_warp_alive(g, run, region, w, at, phis[4]);
     else
         state = run_warp_in(g, run, region, w, warp_alive(g, run, w), at);
-    LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, warps_at_once(g)), "");
+    LLVMValueRef next = at[3] = LLVMBuildAdd(g->b, phis[3], gen_i32(g, gen_warps(g)), "");
     at[4] = state;
     LLVMBasicBlockRef blocks[] = {before, LLVMGetInsertBlock(g->b)};
     for (unsigned i = 0; i < 5; i++)

@@ -80,7 +80,12 @@ LLVMValueRef gen_bits_of_warp(struct gen *g, LLVMValueRef low, LLVMValueRef high
 
 LLVMValueRef gen_mask_of_warp(struct gen *g, int w)
 {
-    return gen_bits_of_warp(g, gen_mask_bits(g, 2 * w), gen_mask_bits(g, 2 * w + 1));
+    LLVMValueRef low = gen_mask_bits(g, 2 * w), at;
+    if (!gen_is_half(g))
+        return gen_bits_of_warp(g, low, gen_mask_bits(g, 2 * w + 1));
+    at = LLVMBuildAnd(g->b, g->half_index, gen_i32(g, 1), "");
+    at = LLVMBuildMul(g->b, at, gen_i32(g, GEN_LANES), "");
+    return LLVMBuildShl(g->b, LLVMBuildZExt(g->b, low, g->t->i32, ""), at, "");
 }
 
 LLVMValueRef gen_mask32(struct gen *g)
@@ -313,7 +318,7 @@ bool gen_node_follows(struct gen *g, uint32_t n)
 
 static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const edge[GEN_HALVES])
 {
-    assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0] && edge[1]);
+    assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0]);
     for (int h = 0; h < gen_halves(g); h++)
         LLVMBuildStore(g->b, gen_bits(g, edge[h]), node->pend[h]);
 }
@@ -341,7 +346,7 @@ bool gen_node_ends_lanes(struct gen *g, const struct gen_node *node)
 /* An edge out of a divergent node. */
 static void edge_divergent(struct gen *g, uint32_t succ, LLVMValueRef const edge[GEN_HALVES])
 {
-    assert(g->nodes[g->cur].divergent && edge[0] && edge[1]);
+    assert(g->nodes[g->cur].divergent && edge[0]);
     const struct ir_block *to = g->nodes[g->cur].block->succs[succ];
     if (is_exit(g, to)) {
         alive_remove(g, edge);

@@ -69,7 +69,7 @@ LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES],
 LLVMValueRef gen_lanes_stray(struct gen *g, LLVMValueRef const x[GEN_HALVES],
                              LLVMValueRef first[GEN_HALVES], int64_t step)
 {
-    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && step);
+    assert(step);
     LLVMValueRef any = NULL;
     for (int h = 0; h < gen_halves(g); h++) {
         first[h] = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");

@@ -1,5 +1,5 @@
 /*
- * Code for several warps at once.
+ * Code for several warps at once, or for half of one.
  *
  * A warp is two vectors of 16 lanes: two chains of operations, where a core has room for eight. So
  * kernels that compute much in few values run two warps at once: each value has a vector for each
@@ -10,6 +10,9 @@
  * What the lanes of one warp do together, and what is made out of line for 32 lanes, has no such
  * form; nor is it worth while where values fill the registers already, or where there is nothing to
  * wait for.
+ *
+ * Kernels with a tile of sums for each thread have more than enough to do side by side, and more
+ * values than registers: they run one half of a warp after the other (docs/decisions/0116).
  */
 #include "jit/gen/gen_flow.h"
 
@@ -27,6 +30,13 @@ bool gen_jam_fits(const struct gen_request *req)
 {
     return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
            !(req->skip >> GEN_PASS_JAM & 1) && ir_warps_fit(req->kernel);
+}
+
+bool gen_halves_fit(const struct gen_request *req, enum ir_launch_class cls)
+{
+    bool is_whole = cls == IR_CLASS_1D_FULL || cls == IR_CLASS_X32 || cls == IR_CLASS_X16_FULL;
+    return is_whole && !req->whole && req->path == JIT_AVX512 && req->form == GEN_FAST &&
+           !req->strict && !(req->skip >> GEN_PASS_HALVES & 1) && ir_halves_fit(req->kernel);
 }
 
 /* ---- what most of the time goes to */
@@ -230,18 +240,26 @@ static unsigned live_at_most(struct gen *g, const struct ir_block *b)
     return most;
 }
 
+/* Is there more to keep of a warp than registers, where much is computed with what is kept? */
+static bool spills(const struct chain *c, unsigned live)
+{
+    return c->loops && c->ops > 2 * c->accesses && 2 * live > LIVE_MAX;
+}
+
 bool gen_jam_wanted(struct gen *g)
 {
     struct chain hot = {0};
-    assert(gen_is_jam(g) && g->is_kernel);
+    assert(!gen_is_warp(g) && g->is_kernel);
     if (g->dispatch || g->body.alive_in_memory)
         return false;
     if (g->unit->facts.has_barrier && !g->body.by_region)
         return false;
-    if (g->unit->req->jam)
+    if (gen_is_half(g) ? g->unit->req->halves : g->unit->req->jam)
         return true;
     if (!hottest(g, &hot) || !hot.block)
         return false;
+    if (gen_is_half(g))
+        return spills(&hot, live_at_most(g, hot.block));
     if (g->unit->halves > 4)
         return shares(&hot) && g->unit->halves * live_at_most(g, hot.block) <= LIVE_MAX;
     return is_long(&hot) || shares(&hot);

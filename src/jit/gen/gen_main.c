@@ -30,7 +30,7 @@ void gen_unsupported(struct gen *g, const struct ir_instr *in, const char *why)
 void gen_instr(struct gen *g, const struct ir_instr *in)
 {
     gen_place_at(g, in);
-    if (g->unit->singly) /* it is made again, for fewer warps */
+    if (g->unit->singly) /* it is made again, in another way */
         return;
     if (g->unit->facts.may_spin && ir_polls(in))
         gen_note_poll(g);
@@ -285,7 +285,7 @@ static enum hd_status function_generate(struct gen *g)
     if (!gen_place_init(g))
         return HD_NO_MEMORY;
     HD_TRY(function_analyse(g));
-    if (gen_is_jam(g) && !gen_jam_wanted(g)) {
+    if (!gen_is_warp(g) && !gen_jam_wanted(g)) {
         g->unit->singly = true;
         return HD_NOT_SUPPORTED;
     }
@@ -340,9 +340,10 @@ static void unit_take_kernel(const struct gen *g)
     struct gen_unit *u = g->unit;
     assert(!g->body.by_region || (!g->dispatch && u->facts.simple_barriers));
     u->body = g->body;
-    u->facts.frame_B = hd_align_up(g->frame_B / (g->unit->halves / 2), 64);
+    u->facts.frame_B = gen_is_half(g) ? 2 * hd_align_up(g->frame_B, 64)
+                                      : hd_align_up(g->frame_B / gen_warps(g), 64);
     u->facts.cost_ops = cost_ops(g);
-    u->facts.warps = g->unit->halves / 2;
+    u->facts.warps = gen_warps(g);
 }
 
 enum hd_status gen_function(struct gen_unit *u, const struct ir_func *func, LLVMValueRef fn,
@@ -402,7 +403,7 @@ static enum hd_status unit_build(struct gen_unit *u)
     HD_TRY(ir_kernel_window(u->req->kernel, &window));
     u->clusters = window.clusters;
     HD_TRY(gen_function(u, u->req->kernel, u->kernel, 1));
-    if (u->singly) /* unfinished: it is made again, for fewer warps */
+    if (u->singly) /* unfinished: it is made again, in another way */
         return HD_JIT;
     if (u->body.by_region || never_stops(u))
         gen_run_cta(u);

@@ -9,10 +9,12 @@
  */
 #include "jit/gen/gen_lanes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define MAX_VECTORS 16 /* as many as lanes: a gather is no less */
 #define VECTOR_B    64
+#define OPEN_MAX    4 /* vectors with gaps between them */
 #define TID_UNIT    4096
 #define BY_TID_MAX  ((int64_t)TID_UNIT << 20) /* times 1024 threads: below 2^31 */
 
@@ -226,9 +228,9 @@ static const struct gen_pattern *pattern_of(struct gen *g, const struct ir_value
 /* ---- accesses of 4-byte elements */
 
 struct window {
-    int64_t first; /* bytes from the base: where the vectors start */
     unsigned nvectors;
-    int slot[GEN_LANES];               /* of a lane: element counted from there */
+    int64_t at[MAX_VECTORS];           /* bytes from the base: where each vector starts */
+    int slot[GEN_LANES];               /* of a lane: element counted over the vectors */
     int taken[MAX_VECTORS][GEN_LANES]; /* of an element: lane that has it, or -1 */
     bool distinct;                     /* no element belongs to two lanes */
 };
@@ -239,32 +241,80 @@ static uint64_t reach_B(const struct gen *g)
     return (g->unit->path == JIT_GENERIC ? MAX_VECTORS / 4 : MAX_VECTORS) * VECTOR_B;
 }
 
-static bool window_of(const struct gen *g, const struct gen_pattern *p, int64_t offset,
-                      struct window *w)
+/* Vectors without gaps between them; false: they are too many. */
+static bool window_closed(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                          struct window *w)
 {
-    int64_t low = p->lane[0], high = p->lane[0];
+    int64_t low = p->lane[0], high = p->lane[0], first;
     for (int l = 1; l < GEN_LANES; l++) {
         low = HD_MIN(low, p->lane[l]);
         high = HD_MAX(high, p->lane[l]);
     }
-    *w = (struct window){.first = (low + offset) & ~(int64_t)(VECTOR_B - 1), .distinct = true};
-    uint64_t end = (uint64_t)(high + offset - w->first) + 4;
+    first = (low + offset) & ~(int64_t)(VECTOR_B - 1);
+    uint64_t end = (uint64_t)(high + offset - first) + 4;
     if (end > reach_B(g)) { /* fewer without what is in front of the first lane */
-        w->first = low + offset;
+        first = low + offset;
         end = (uint64_t)(high - low) + 4;
     }
-    w->nvectors = (unsigned)((end + VECTOR_B - 1) / VECTOR_B);
     if (end > reach_B(g))
         return false;
-    memset(w->taken, -1, sizeof(w->taken));
-    for (int l = 0; l < GEN_LANES; l++) {
-        int64_t at = p->lane[l] + offset - w->first;
-        w->slot[l] = (int)(at / 4);
-        int *taken = &w->taken[w->slot[l] / GEN_LANES][w->slot[l] % GEN_LANES];
-        w->distinct &= at % 4 == 0 && *taken < 0;
-        *taken = l;
-        if (at % 4)
+    w->nvectors = (unsigned)((end + VECTOR_B - 1) / VECTOR_B);
+    for (unsigned k = 0; k < w->nvectors; k++)
+        w->at[k] = first + (int64_t)(k * VECTOR_B);
+    return true;
+}
+
+/* Vectors where lanes are, each from the first lane on that those before do not reach. */
+static bool window_open(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                        struct window *w)
+{
+    int64_t from = INT64_MIN;
+    w->nvectors = 0;
+    for (;;) {
+        int64_t low = INT64_MAX;
+        for (int l = 0; l < GEN_LANES; l++) {
+            if (p->lane[l] >= from)
+                low = HD_MIN(low, p->lane[l]);
+        }
+        if (low == INT64_MAX)
+            return true;
+        if (w->nvectors == OPEN_MAX || g->unit->path == JIT_GENERIC)
             return false;
+        w->at[w->nvectors++] = low + offset;
+        from = low + VECTOR_B;
+    }
+}
+
+/* The last vector that starts there or before. */
+static unsigned vector_of(const struct window *w, int64_t at)
+{
+    unsigned k = w->nvectors - 1;
+    while (k && w->at[k] > at)
+        k--;
+    assert(at >= w->at[k] && at + 4 <= w->at[k] + VECTOR_B);
+    return k;
+}
+
+static bool window_of(const struct gen *g, const struct gen_pattern *p, int64_t offset,
+                      struct window *w)
+{
+    w->distinct = true;
+    memset(w->taken, -1, sizeof(w->taken));
+    for (int l = 1; l < GEN_LANES; l++) {
+        if ((p->lane[l] - p->lane[0]) % 4)
+            return false;
+    }
+    if (!window_closed(g, p, offset, w) && !window_open(g, p, offset, w))
+        return false;
+    for (int l = 0; l < GEN_LANES; l++) {
+        int64_t at = p->lane[l] + offset;
+        unsigned k = vector_of(w, at);
+        if ((at - w->at[k]) % 4)
+            return false;
+        unsigned i = (unsigned)(at - w->at[k]) / 4;
+        w->slot[l] = (int)(k * GEN_LANES + i);
+        w->distinct &= w->taken[k][i] < 0;
+        w->taken[k][i] = l;
     }
     return true;
 }
@@ -420,6 +470,13 @@ static LLVMValueRef load_at(struct gen *g, LLVMValueRef at, uint64_t offset)
     return x;
 }
 
+/* Bytes from the first vector to another. */
+static uint64_t from_first(const struct window *w, unsigned k)
+{
+    assert(k < w->nvectors && w->at[k] >= w->at[0]);
+    return (uint64_t)(w->at[k] - w->at[0]);
+}
+
 /* Lanes whose element lies in vectors 2k and 2k + 1; the others are taken from `others`. */
 static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRef at, unsigned k,
                               LLVMValueRef others)
@@ -432,9 +489,9 @@ static LLVMValueRef load_pair(struct gen *g, const struct window *w, LLVMValueRe
         from[l] = in ? slot : -1;
         mine[l] = gen_ci(g->t->i1, in);
     }
-    LLVMValueRef a = load_at(g, at, 2 * k * VECTOR_B), b = LLVMGetPoison(LLVMTypeOf(a));
+    LLVMValueRef a = load_at(g, at, from_first(w, 2 * k)), b = LLVMGetPoison(LLVMTypeOf(a));
     if (2 * k + 1 < w->nvectors)
-        b = load_at(g, at, (2 * k + 1) * VECTOR_B);
+        b = load_at(g, at, from_first(w, 2 * k + 1));
     LLVMValueRef x = permute(g, a, b, from);
     return others ? LLVMBuildSelect(g->b, LLVMConstVector(mine, GEN_LANES), x, others, "") : x;
 }
@@ -453,13 +510,37 @@ bool gen_pattern_load(struct gen *g, const struct ir_instr *in)
             out[h] = load_at(g, address(g, in, h, in->mem.offset), 0);
             continue;
         }
-        LLVMValueRef at = address(g, in, h, w.first - p->lane[0]);
+        LLVMValueRef at = address(g, in, h, w.at[0] - p->lane[0]);
         out[h] = load_pair(g, &w, at, 0, NULL);
         for (unsigned k = 1; 2 * k < w.nvectors; k++)
             out[h] = load_pair(g, &w, at, k, out[h]);
     }
     gen_set(g, in->dst[0], gen_v(g, out));
     return true;
+}
+
+/* How many elements of vector k are stored, if they are the first and as many as a register of some
+ * size has; 0: others are. */
+static unsigned stored_first(const struct window *w, unsigned k)
+{
+    unsigned n = 0;
+    for (int i = 0; i < GEN_LANES; i++)
+        n += w->taken[k][i] >= 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (w->taken[k][i] < 0)
+            return 0;
+    }
+    return n >= 4 && hd_is_pow2(n) ? n : 0;
+}
+
+static void store_short(struct gen *g, LLVMValueRef x, const int *from, unsigned n, LLVMValueRef at)
+{
+    LLVMValueRef pick[GEN_LANES];
+    assert(n && n <= GEN_LANES);
+    for (unsigned i = 0; i < n; i++)
+        pick[i] = gen_i32(g, (uint64_t)from[i]);
+    x = LLVMBuildShuffleVector(g->b, x, x, LLVMConstVector(pick, n), "");
+    LLVMSetAlignment(LLVMBuildStore(g->b, x, at), 4);
 }
 
 static void store_window(struct gen *g, const struct window *w, LLVMValueRef at, LLVMValueRef x,
@@ -474,13 +555,17 @@ static void store_window(struct gen *g, const struct window *w, LLVMValueRef at,
         }
         if (!any)
             continue;
+        LLVMValueRef to = gen_gep(g, at, from_first(w, k));
+        if (!g->mask[h] && stored_first(w, k)) {
+            store_short(g, x, w->taken[k], stored_first(w, k), to);
+            continue;
+        }
         LLVMValueRef mask = LLVMConstVector(has, GEN_LANES);
         if (g->mask[h]) {
             LLVMValueRef runs = permute(g, g->mask[h], LLVMConstNull(g->t->mask), w->taken[k]);
             mask = LLVMBuildSelect(g->b, mask, runs, LLVMConstNull(g->t->mask), "");
         }
-        gen_masked_store(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]),
-                         gen_gep(g, at, (uint64_t)k * VECTOR_B), mask, 4);
+        gen_masked_store(g, permute(g, x, LLVMGetPoison(LLVMTypeOf(x)), w->taken[k]), to, mask, 4);
     }
 }
 
@@ -496,9 +581,11 @@ static bool passes_stores(struct gen *g, const struct ir_instr *in)
 
 static bool fill_together(const struct window *a, const struct window *b)
 {
-    if (a->first != b->first || a->nvectors != b->nvectors || !a->distinct || !b->distinct)
+    if (a->nvectors != b->nvectors || !a->distinct || !b->distinct)
         return false;
     for (unsigned k = 0; k < a->nvectors; k++) {
+        if (a->at[k] != b->at[k])
+            return false;
         for (int i = 0; i < GEN_LANES; i++) {
             if ((a->taken[k][i] < 0) == (b->taken[k][i] < 0))
                 return false;
@@ -540,14 +627,14 @@ static void store_together(struct gen *g, const struct ir_instr *first, const st
     gen_vector(g, first->src[1], a);
     gen_vector(g, in->src[1], b);
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef at = address(g, in, h, wb->first - p->lane[0]);
+        LLVMValueRef at = address(g, in, h, wb->at[0] - p->lane[0]);
         for (unsigned k = 0; k < wb->nvectors; k++) {
             int from[GEN_LANES];
             for (int i = 0; i < GEN_LANES; i++)
                 from[i] = wa->taken[k][i] >= 0 ? wa->taken[k][i] : GEN_LANES + wb->taken[k][i];
             LLVMValueRef runs = g->mask[h] ? permute(g, g->mask[h], g->mask[h], from) : NULL;
-            gen_masked_store(g, permute(g, a[h], b[h], from),
-                             gen_gep(g, at, (uint64_t)k * VECTOR_B), runs, 4);
+            gen_masked_store(g, permute(g, a[h], b[h], from), gen_gep(g, at, from_first(wb, k)),
+                             runs, 4);
         }
     }
 }
@@ -576,7 +663,7 @@ bool gen_pattern_store(struct gen *g, const struct ir_instr *in)
         if (is_dense(p))
             gen_masked_store(g, x[h], address(g, in, h, in->mem.offset), g->mask[h], 4);
         else
-            store_window(g, &w, address(g, in, h, w.first - p->lane[0]), x[h], h);
+            store_window(g, &w, address(g, in, h, w.at[0] - p->lane[0]), x[h], h);
     }
     return true;
 }

@@ -14,7 +14,7 @@ enum { PIECE_B = 16 };
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
 {
     const uint64_t size_B = ir_type_bits(in->type) / 8;
-    return gen_does(g, GEN_PASS_PIECES) && !gen_is_jam(g) && in->mem.vec * size_B == PIECE_B &&
+    return gen_does(g, GEN_PASS_PIECES) && gen_is_warp(g) && in->mem.vec * size_B == PIECE_B &&
            (size_B == 4 || size_B == 8) && !a->strong && !a->wraps &&
            (a->kind == GEN_ACCESS_V || a->kind == GEN_ACCESS_INDEX);
 }
@@ -98,7 +98,7 @@ bool gen_pieces(struct gen *g, const struct ir_instr *in)
         g->pieces_store = NULL;
         return true;
     }
-    if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || gen_is_jam(g) ||
+    if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || !gen_is_warp(g) ||
         !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
         return false;
     LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);

@@ -78,6 +78,16 @@ static LLVMValueRef lane0(struct gen *g, struct gen_val v, int h)
     return LLVMBuildAdd(g->b, v.c[0], x, "");
 }
 
+/* Lanes that warp w's arrays have values for: those that run, or all. A half's come first. */
+static LLVMValueRef lanes_of_warp(struct gen *g, unsigned w, bool masked)
+{
+    if (!masked)
+        return gen_i32(g, gen_is_half(g) ? UINT16_MAX : UINT32_MAX);
+    if (gen_is_half(g))
+        return LLVMBuildZExt(g->b, gen_mask_bits(g, 0), g->t->i32, "");
+    return gen_mask_of_warp(g, (int)w);
+}
+
 /*
  * jit_rt_eval(op, words, imm, mask, sizes, s0, s1, s2, s3, out): evaluates the row of
  * the operation table for each lane of the mask. Slow, and right by construction.
@@ -104,8 +114,8 @@ static struct gen_val eval_lanes(struct gen *g, const struct ir_instr *in, bool 
     args[2] = gen_i64(g, in->imm);
     args[4] = gen_i64(g, sizes);
     args[9] = out;
-    for (int w = 0; w < gen_halves(g) / 2; w++) {
-        args[3] = masked ? gen_mask_of_warp(g, w) : gen_i32(g, UINT32_MAX);
+    for (unsigned w = 0; w < gen_warps(g); w++) {
+        args[3] = lanes_of_warp(g, w, masked);
         for (uint32_t i = 0; w && i <= 4; i++) { /* on to the next warp's lanes */
             uint64_t size_B = sizes >> (i < 4 ? 8 * i : 32) & 255;
             if (i == 4 || i < in->nsrc)

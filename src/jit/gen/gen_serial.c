@@ -285,7 +285,7 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || gen_is_jam(g) ||
+    if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || !gen_is_warp(g) ||
         g->unit->req->strict) /* errors name their lanes */
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {

@@ -300,7 +300,7 @@ LLVMValueRef gen_fragment_place(struct gen *g, struct ir_value *const *reg, unsi
 
 void gen_places_find(struct gen *g)
 {
-    if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || gen_is_jam(g) || !gen_uses_find(g))
+    if (!gen_does(g, GEN_PASS_SUMS) || g->dispatch || !gen_is_warp(g) || !gen_uses_find(g))
         return;
     g->place_of = hd_arena_array(&g->arena, enum gen_place_of, g->func->nvalues + 1);
     for (uint32_t b = 0; g->place_of && b < g->func->nblocks; b++) {

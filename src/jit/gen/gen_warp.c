@@ -79,7 +79,7 @@ void gen_fault_if(struct gen *g, LLVMValueRef cond, enum hd_status status, LLVMV
 
 LLVMValueRef gen_pick_lane(struct gen *g, LLVMValueRef const x[GEN_HALVES], LLVMValueRef lane)
 {
-    assert(LLVMTypeOf(x[0]) == LLVMTypeOf(x[1]) && LLVMTypeOf(lane) == g->t->i32);
+    assert(LLVMTypeOf(lane) == g->t->i32);
     LLVMValueRef in_half = LLVMBuildAnd(g->b, lane, gen_i32(g, GEN_LANES - 1), "");
     LLVMValueRef one = LLVMBuildExtractElement(g->b, x[0], in_half, "");
     for (int h = 1; h < gen_halves(g); h++) {
@@ -94,7 +94,7 @@ static LLVMValueRef first_lane(struct gen *g)
 {
     LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
     LLVMValueRef lane = gen_intrinsic(g, "llvm.cttz", &g->t->all, 1, args, 2);
-    return gen_is_jam(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane;
+    return LLVMBuildIntCast2(g->b, lane, g->t->i32, false, "");
 }
 
 LLVMValueRef gen_pick_active(struct gen *g, LLVMValueRef const x[GEN_HALVES])
@@ -107,7 +107,7 @@ LLVMValueRef gen_pick_last(struct gen *g, LLVMValueRef const x[GEN_HALVES])
     LLVMValueRef args[] = {gen_mask_all(g), gen_ci(g->t->i1, 0)};
     LLVMValueRef lane = gen_intrinsic(g, "llvm.ctlz", &g->t->all, 1, args, 2);
     lane = LLVMBuildXor(g->b, lane, gen_ci(g->t->all, g->unit->halves * GEN_LANES - 1), "");
-    return gen_pick_lane(g, x, gen_is_jam(g) ? LLVMBuildTrunc(g->b, lane, g->t->i32, "") : lane);
+    return gen_pick_lane(g, x, LLVMBuildIntCast2(g->b, lane, g->t->i32, false, ""));
 }
 
 LLVMValueRef gen_first_active(struct gen *g, const struct ir_value *v)
@@ -127,16 +127,16 @@ static LLVMValueRef dim_field(struct gen *g, uint64_t base, unsigned axis, bool 
     return gen_load_ctx(g, g->t->i32, in_cta ? g->cta : g->launch, base + 4ull * axis);
 }
 
-/* Thread number in the CTA of lane 0 of half h. */
-static LLVMValueRef linear_of(struct gen *g, LLVMValueRef warp_index, int h)
+/* Thread number in the CTA of lane 0 of half h; `index` counts warps, or halves. */
+static LLVMValueRef linear_of(struct gen *g, LLVMValueRef index, int h)
 {
-    LLVMValueRef x = LLVMBuildShl(g->b, warp_index, gen_i32(g, 5), "");
+    LLVMValueRef x = LLVMBuildShl(g->b, index, gen_i32(g, gen_is_half(g) ? 4 : 5), "");
     return h ? LLVMBuildAdd(g->b, x, gen_i32(g, (uint64_t)h * GEN_LANES), "") : x;
 }
 
 static LLVMValueRef linear_base(struct gen *g, int h)
 {
-    return linear_of(g, g->warp_index, h);
+    return linear_of(g, gen_is_half(g) ? g->half_index : g->warp_index, h);
 }
 
 static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx, LLVMValueRef by,
@@ -148,11 +148,11 @@ static LLVMValueRef axis_of(struct gen *g, LLVMValueRef linear, LLVMValueRef bx,
     return axis == 1 ? LLVMBuildURem(g->b, row, by, "") : LLVMBuildUDiv(g->b, row, by, "");
 }
 
-LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef warp_index, int h, unsigned axis)
+LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned axis)
 {
     LLVMValueRef bx = dim_field(g, offsetof(struct jit_launch, block), 0, false);
     LLVMValueRef by = dim_field(g, offsetof(struct jit_launch, block), 1, false);
-    return axis_of(g, linear_of(g, warp_index, h), bx, by, axis);
+    return axis_of(g, linear_of(g, index, h), bx, by, axis);
 }
 
 /* Lane by lane, through memory: only for blocks whose rows are not multiples of 16. */
@@ -172,6 +172,10 @@ static struct gen_val lane_numbers(struct gen *g, unsigned apart)
     LLVMValueRef x[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++)
         x[h] = gen_i32(g, h % 2 ? apart : 0);
+    if (gen_is_half(g)) {
+        x[0] = LLVMBuildAnd(g->b, g->half_index, gen_i32(g, 1), "");
+        x[0] = LLVMBuildMul(g->b, x[0], gen_i32(g, apart), "");
+    }
     return gen_a(g, x, 1);
 }
 
@@ -197,6 +201,7 @@ static struct gen_val tid_val(struct gen *g, unsigned axis, const struct ir_shap
 
 static struct gen_val lanemask_val(struct gen *g, enum ir_sreg r)
 {
+    gen_whole(g);
     LLVMValueRef x[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef lanes[GEN_LANES];

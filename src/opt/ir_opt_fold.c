@@ -129,7 +129,7 @@ static struct folded fold_and(struct ir_instr *instr, uint64_t c)
 {
     if (!c)
         return make_const(instr, 0);
-    return c == opt_mask(instr->dst[0]->type) ? use(instr->src[0]) : nothing;
+    return opt_filled(opt_bound(instr->src[0])) & ~c ? nothing : use(instr->src[0]);
 }
 
 /*
@@ -182,6 +182,17 @@ static struct folded fold_xor(struct ir_instr *instr, uint64_t c)
     return (struct folded){.rewritten = true};
 }
 
+/* A shift of what is never negative brings in zeros only. */
+static struct folded fold_sign(struct ir_instr *instr, uint64_t c)
+{
+    if (!opt_is_never_negative(instr->src[0]))
+        return nothing;
+    if (c >= ir_type_bits(instr->type) || !(opt_bound(instr->src[0]) >> c))
+        return make_const(instr, 0);
+    instr->type = ir_type_bits(instr->type) == 64 ? IR_U64 : IR_U32;
+    return (struct folded){.rewritten = true};
+}
+
 static struct folded fold_shift(struct ir_instr *instr, uint64_t c)
 {
     struct ir_instr *inner = instr->src[0]->instr;
@@ -190,6 +201,11 @@ static struct folded fold_shift(struct ir_instr *instr, uint64_t c)
 
     if (!c)
         return use(instr->src[0]);
+    if (instr->op == IR_OP_SHR && ir_type_is_signed(instr->type) && bits >= 32) {
+        struct folded f = fold_sign(instr, c);
+        if (f.rewritten)
+            return f;
+    }
     if (c >= bits && (instr->op == IR_OP_SHL || !ir_type_is_signed(instr->type)))
         return make_const(instr, 0);
     if (inner && inner->op == instr->op && inner->type == instr->type && c < bits &&
@@ -202,13 +218,20 @@ static struct folded fold_shift(struct ir_instr *instr, uint64_t c)
     return nothing;
 }
 
+/* May the dividend, or c, be negative? */
+static bool rounds_to_zero(const struct ir_instr *instr, uint64_t c)
+{
+    return ir_type_is_signed(instr->type) &&
+           (!opt_is_never_negative(instr->src[0]) || c > opt_mask(instr->dst[0]->type) >> 1);
+}
+
 static struct folded fold_div(struct ir_instr *instr, uint64_t c)
 {
     struct ir_builder b = opt_before(instr);
 
     if (c == 1)
         return use(instr->src[0]);
-    if (ir_type_is_signed(instr->type) || !hd_is_pow2(c))
+    if (!hd_is_pow2(c) || rounds_to_zero(instr, c))
         return nothing;
     instr->op = IR_OP_SHR;
     instr->src[1] = ir_build_const(&b, IR_B32, (unsigned)__builtin_ctzll(c));
@@ -221,11 +244,25 @@ static struct folded fold_rem(struct ir_instr *instr, uint64_t c)
 
     if (c == 1)
         return make_const(instr, 0);
-    if (ir_type_is_signed(instr->type) || !hd_is_pow2(c))
+    if (!hd_is_pow2(c) || rounds_to_zero(instr, c))
         return nothing;
     instr->op = IR_OP_AND;
     instr->src[1] = ir_build_const(&b, instr->dst[0]->type, c - 1);
     return (struct folded){.rewritten = true};
+}
+
+/* x < 0, and what says the same, of what is never negative. */
+static struct folded fold_setp_sign(struct ir_instr *instr, uint64_t c)
+{
+    bool is_zero = !c, is_ones = c == opt_mask(instr->src[0]->type);
+
+    if (!ir_type_is_signed(instr->type) || !opt_is_never_negative(instr->src[0]))
+        return nothing;
+    if ((instr->cmp == IR_LT && is_zero) || (instr->cmp == IR_LE && is_ones))
+        return make_const(instr, 0);
+    if ((instr->cmp == IR_GE && is_zero) || (instr->cmp == IR_GT && is_ones))
+        return make_const(instr, 1);
+    return nothing;
 }
 
 /* setp.ne (select p, 1, 0), 0 and setp.eq of it: p or its inverse. */
@@ -233,7 +270,10 @@ static struct folded fold_setp(struct ir_instr *instr, uint64_t c)
 {
     struct ir_instr *sel = instr->src[0]->instr;
     uint64_t t, f;
+    struct folded sign = fold_setp_sign(instr, c);
 
+    if (sign.rewritten)
+        return sign;
     if (c || instr->type == IR_PRED || (instr->cmp != IR_EQ && instr->cmp != IR_NE) || !sel ||
         sel->op != IR_OP_SELECT || !ir_value_const(sel->src[1], &t) ||
         !ir_value_const(sel->src[2], &f) || !t == !f)
@@ -384,6 +424,23 @@ static struct folded fold_select(struct ir_instr *instr)
     return (struct folded){.rewritten = true};
 }
 
+/* x - (x & c) is x & ~c: how compilers write t % 16. */
+static struct folded fold_rest(struct ir_instr *instr)
+{
+    struct ir_instr *part = instr->src[1]->instr;
+    struct ir_builder b = opt_before(instr);
+    uint64_t c;
+
+    if (!part || part->op != IR_OP_AND || part->src[0] != instr->src[0] ||
+        !ir_value_const(part->src[1], &c) || ir_has(instr, IR_MOD_SAT) ||
+        ir_type_lanes(instr->type) > 1)
+        return nothing;
+    instr->op = IR_OP_AND;
+    instr->type = part->type;
+    instr->src[1] = ir_build_const(&b, instr->dst[0]->type, ~c & opt_mask(instr->dst[0]->type));
+    return (struct folded){.rewritten = true};
+}
+
 static struct folded fold_instr(struct ir_instr *instr)
 {
     uint64_t c;
@@ -406,7 +463,7 @@ static struct folded fold_instr(struct ir_instr *instr)
         return fold_same(instr);
     if (ir_value_const(instr->src[1], &c))
         return fold_second_const(instr, c);
-    return nothing;
+    return instr->op == IR_OP_SUB ? fold_rest(instr) : nothing;
 }
 
 /* A branch on !p is the other branch on p. */

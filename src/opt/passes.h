@@ -59,6 +59,11 @@ void opt_make_const(struct ir_instr *instr, uint64_t bits, uint64_t bits_hi);
 /* All ones of the width. */
 uint64_t opt_mask(enum ir_type type);
 bool opt_type_is_int(enum ir_type type);
+/* opt_bound.c: the greatest number that the value can be, unsigned. */
+uint64_t opt_bound(const struct ir_value *v);
+bool opt_is_never_negative(const struct ir_value *v);
+/* x with all bits below its highest one. */
+uint64_t opt_filled(uint64_t x);
 /* Can it be removed when its results are unused? */
 bool opt_removable(const struct ir_instr *instr);
 /* May its first two sources trade places? Not in f64, where the first NaN operand is the result. */

@@ -496,10 +496,6 @@ bool gen_step_of(struct gen *g, const struct ir_value *v, enum gen_step_by by,
 /* gen_prefetch.c: does a load of the current node go by a variable from one turn of its loop to the
  * next, by the size of the grid, say? */
 bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in);
-/* What an access with these bases per half needs in the loop's next turn, or in
- * the CTAs that follow. */
-void gen_prefetch_next(struct gen *g, const struct ir_instr *in,
-                       LLVMValueRef const base[GEN_HALVES], int64_t offset);
 void gen_store(struct gen *g, const struct ir_instr *instr);
 /* gen_strided.c: stores of lanes `stride` bytes apart, when gen_is_spread(). */
 bool gen_is_spread(const struct gen *g, int64_t stride, uint64_t size_B);

@@ -61,6 +61,10 @@ void gen_access_addresses(struct gen *g, const struct gen_access *a, LLVMValueRe
 /* <16 x ptr> of half h, `more` bytes on. */
 LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, int64_t more);
 
+/* gen_prefetch.c: what an access by lines needs in the loop's next turn, or in the CTAs that
+ * follow. */
+void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+
 /* gen_pieces.c: 16 bytes for each lane, at addresses that nothing is known of; checked before. */
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
 /* n elements each: vectors of half-warps. */
@@ -68,6 +72,11 @@ void gen_pieces_load(struct gen *g, const struct gen_access *a, LLVMTypeRef elem
                      LLVMValueRef out[][GEN_HALVES]);
 void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
                       unsigned n);
+
+/* The same for four words each of the lanes of half a warp, all of which run. */
+bool gen_are_fours(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+void gen_fours_load(struct gen *g, const struct gen_access *a, LLVMValueRef out[][GEN_HALVES]);
+void gen_fours_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES]);
 
 /* i1: any lane of half h is active. */
 LLVMValueRef gen_half_active(struct gen *g, int h);

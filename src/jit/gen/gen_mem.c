@@ -191,7 +191,9 @@ static void load_unlike(struct gen *g, const struct ir_instr *in, const struct g
                         LLVMTypeRef elem, uint64_t size_B, unsigned n,
                         LLVMValueRef out[][GEN_HALVES])
 {
-    if (gen_are_pieces(g, in, a))
+    if (gen_are_fours(g, in, a))
+        gen_fours_load(g, a, out);
+    else if (gen_are_pieces(g, in, a))
         gen_pieces_load(g, a, elem, n, out);
     else
         load_lanes(g, in, a, elem, size_B, n, out);
@@ -326,7 +328,7 @@ void gen_load(struct gen *g, const struct ir_instr *in)
         return;
     }
     if (a.kind == GEN_ACCESS_A)
-        gen_prefetch_next(g, in, a.base, a.offset);
+        gen_prefetch_next(g, in, &a);
     if (a.wraps)
         load_either(g, in, &a, elem, size_B, n, out);
     else
@@ -430,7 +432,9 @@ static void store_lanes(struct gen *g, const struct ir_instr *in, const struct g
 static void store_unlike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                          LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
-    if (gen_are_pieces(g, in, a))
+    if (gen_are_fours(g, in, a))
+        gen_fours_store(g, a, x);
+    else if (gen_are_pieces(g, in, a))
         gen_pieces_store(g, a, x, n);
     else
         store_lanes(g, in, a, x, size_B, n);
@@ -500,7 +504,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     for (unsigned j = 0; j < n; j++)
         gen_vector(g, in->src[1 + j], x[j]);
     if (a.kind == GEN_ACCESS_A)
-        gen_prefetch_next(g, in, a.base, a.offset);
+        gen_prefetch_next(g, in, &a);
     if (a.wraps)
         store_either(g, in, &a, x, size_B, n);
     else

@@ -15,9 +15,10 @@
  *
  * A wrong guess costs time and nothing else, so no proof is asked for.
  */
-#include "jit/gen/gen.h"
+#include "jit/gen/gen_access.h"
 
 enum {
+    LINE_B = 64,
     NEAR_B = 2048,   /* constant distances below this are left to the host */
     CTA_NEAR_B = 16, /* those from a CTA to the next one */
     CTAS_AHEAD = 2,
@@ -33,6 +34,18 @@ static bool opens_cta(const struct gen *g)
     return g->body.by_region && g->shapes.loops.loop_of[g->nodes[g->cur].block->id] == IR_NO_BLOCK;
 }
 
+/* A multiple that the loop computes may not be there yet where what it is made from is. */
+static struct gen_step unscaled(const struct gen_step *step)
+{
+    const struct ir_instr *in = step->value->instr;
+    uint64_t k;
+    if (!in || (in->op != IR_OP_SHL && in->op != IR_OP_MUL) || !ir_value_const(in->src[1], &k) ||
+        k > (in->op == IR_OP_SHL ? 12 : 4096))
+        return *step;
+    int64_t scale = in->op == IR_OP_SHL ? (int64_t)1 << k : (int64_t)k;
+    return (struct gen_step){.value = in->src[0], .scale = step->scale * scale};
+}
+
 /* `times` steps in bytes (i64); NULL: not known here, or too near to matter. */
 static LLVMValueRef distance_of(struct gen *g, const struct gen_step *step, int64_t nearest_B,
                                 int64_t times)
@@ -41,12 +54,13 @@ static LLVMValueRef distance_of(struct gen *g, const struct gen_step *step, int6
         return step->constant >= nearest_B || step->constant <= -nearest_B
                    ? gen_i64(g, (uint64_t)(step->constant * times))
                    : NULL;
-    if (!gen_value_available(g, step->value))
+    struct gen_step s = gen_value_available(g, step->value) ? *step : unscaled(step);
+    if (!gen_value_available(g, s.value))
         return NULL;
-    LLVMValueRef x = gen_scalar(g, step->value);
+    LLVMValueRef x = gen_scalar(g, s.value);
     if (LLVMTypeOf(x) == g->t->i32)
         x = LLVMBuildSExt(g->b, x, g->t->i64, "");
-    return LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)(step->scale * times)), "");
+    return LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)(s.scale * times)), "");
 }
 
 /* Does the next turn of the loop load from far away? */
@@ -144,18 +158,29 @@ static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
     return NULL;
 }
 
-void gen_prefetch_next(struct gen *g, const struct ir_instr *in,
-                       LLVMValueRef const base[GEN_HALVES], int64_t offset)
+/* How far apart lanes are that access neighbours, in bytes. */
+static int64_t in_a_row(const struct ir_instr *in)
 {
+    return (int64_t)(ir_type_bits(in->type) / 8 * HD_MAX(in->mem.vec, 1));
+}
+
+static void prefetch(struct gen *g, const struct ir_instr *in, LLVMValueRef at)
+{
+    LLVMValueRef p = LLVMBuildIntToPtr(g->b, at, g->t->ptr, "");
+    LLVMValueRef args[] = {p, gen_i32(g, in->op == IR_OP_ST), gen_i32(g, 3), gen_i32(g, 1)};
+    gen_intrinsic(g, "llvm.prefetch", &g->t->ptr, 1, args, 4);
+}
+
+void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct gen_access *a)
+{
+    int64_t reach = a->stride == in_a_row(in) ? a->stride * GEN_LANES : LINE_B;
     LLVMValueRef far;
     if (!gen_does(g, GEN_PASS_PREFETCH) || in->mem.space != IR_SPACE_GLOBAL ||
         g->unit->path == JIT_GENERIC || !(far = distance(g, in)))
         return;
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef at = LLVMBuildAdd(g->b, base[h], far, "");
-        at = LLVMBuildAdd(g->b, at, gen_i64(g, (uint64_t)offset), "");
-        LLVMValueRef p = LLVMBuildIntToPtr(g->b, at, g->t->ptr, "");
-        LLVMValueRef args[] = {p, gen_i32(g, in->op == IR_OP_ST), gen_i32(g, 3), gen_i32(g, 1)};
-        gen_intrinsic(g, "llvm.prefetch", &g->t->ptr, 1, args, 4);
+        LLVMValueRef at = LLVMBuildAdd(g->b, a->base[h], far, "");
+        for (int64_t line = 0; line < reach; line += LINE_B)
+            prefetch(g, in, LLVMBuildAdd(g->b, at, gen_i64(g, (uint64_t)(a->offset + line)), ""));
     }
 }

@@ -465,6 +465,59 @@ static void test_aligned_locals(void)
     eq_mem(out, expected, sizeof(out), "all start where they ask for");
 }
 
+/*
+ * As products of matrices have it: four words of each thread from a row of a tile go to a column in
+ * shared memory, and others come from a row there. Rows lie `row` words apart; `mask` scatters the
+ * threads over them.
+ */
+static void test_tile(uint32_t threads, uint32_t row, uint32_t mask)
+{
+    enum { SIDE = 64, IN = 1 << 14 };
+    static uint32_t words[2 * IN], tile[16 * SIDE];
+    struct hd_buf text;
+    unsigned bad = 0;
+    const void *params[] = {words, NULL};
+
+    memset(tile, 0, sizeof(tile));
+    for (uint32_t i = 0; i < 2 * IN; i++)
+        words[i] = i < IN ? i * 2654435761u : 0;
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD
+                "var @s shared internal align 16 size 4096\nkernel @k visible {\n" PARAMS PROLOGUE
+                "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n");
+    hd_buf_printf(&text, "  %%8:b32 = const.b32 0x%x\n  %%9:b32 = const.b32 0x%x\n", row, mask);
+    hd_buf_puts(&text, "  %10:b32 = const.b32 0x3\n  %11:b32 = and.b32 %2, %10\n"
+                       "  %12:b32 = const.b32 0x2\n  %13:b32 = shr.u32 %2, %12\n"
+                       "  %14:b32 = xor.b32 %13, %9\n  %15:b32 = mul.u32 %14, %8\n"
+                       "  %16:b32 = shl.b32 %11, %12\n  %17:b32 = add.u32 %15, %16\n"
+                       "  %18:b64 = mulwide.s32 %17, %4\n  %19:b64 = add.u64 %1, %18\n"
+                       "  %20:b32, %21:b32, %22:b32, %23:b32 = ld.b32.global.nc.v4 [%19]\n"
+                       "  %24:b32 = const.b32 0xa\n  %25:b32 = shl.b32 %11, %24\n"
+                       "  %26:b32 = shl.b32 %13, %12\n  %27:b32 = add.u32 %25, %26\n"
+                       "  %28:b32 = add.u32 %7, %27\n  st.b32.shared [%28], %20\n"
+                       "  st.b32.shared [%28+256], %21\n  st.b32.shared [%28+512], %22\n"
+                       "  st.b32.shared [%28+768], %23\n  bar.sync\n"
+                       "  %29:b32 = const.b32 0xf\n  %30:b32 = and.b32 %2, %29\n"
+                       "  %31:b32 = shl.b32 %30, %4\n  %32:b32 = add.u32 %7, %31\n"
+                       "  %33:b32 = shr.u32 %2, %4\n  %34:b32 = const.b32 0x8\n"
+                       "  %35:b32 = shl.b32 %33, %34\n  %36:b32 = add.u32 %32, %35\n"
+                       "  %37:b32, %38:b32, %39:b32, %40:b32 = ld.b32.shared.v4 [%36]\n"
+                       "  st.b32.global.v4 [%19+65536], %37, %38, %39, %40\n  ret\n}\n");
+    bool ran = run(&(struct job){text.ptr, 1, threads, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < threads; t++) {
+        for (uint32_t j = 0; j < 4; j++)
+            tile[(t % 4 * 4 + j) * SIDE + t / 4] = words[((t / 4) ^ mask) * row + t % 4 * 4 + j];
+    }
+    for (uint32_t t = 0; t < threads; t++) {
+        const uint32_t *have = words + IN + ((t / 4) ^ mask) * row + t % 4 * 4;
+        const uint32_t *want = tile + t / 16 * SIDE + t % 16 * 4;
+        bool reads_all = t % 16 * 4 + 3 < threads / 4;
+        bad += reads_all && memcmp(have, want, 16);
+    }
+    ok(ran && !bad, "a tile of %u threads, rows %u apart, mask %u", threads, row, mask);
+    hd_buf_fini(&text);
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
@@ -477,6 +530,12 @@ int main(void)
     test_patterns();
     test_regions();
     test_leaving();
+    for (uint32_t mask = 0; mask < 4; mask++) {
+        test_tile(256, 16, mask);
+        test_tile(256, 20, mask);
+        test_tile(256, 252, mask);
+        test_tile(230, 200, mask);
+    }
     hd_buf_fini(&printed);
     test_late_step();
     return done();

@@ -41,7 +41,7 @@ struct entry_head {
     uint32_t reason_B; /* with its end; 0 = the form that was asked for */
 };
 
-enum { VARIANT_SLOTS = 2 }; /* a class, and that of pairs of warps */
+enum { VARIANT_SLOTS = 3 }; /* a class, and those of two and four warps at once */
 
 struct jit_variant {
     struct jit_task task; /* first: in the background */

@@ -218,6 +218,27 @@ static void test_quick_only(void)
     jit_module_destroy(jit);
 }
 
+/* What is for one warp serves launches of any number of warps, and so does what is better. */
+static void test_classes(void)
+{
+    static const enum ir_launch_class classes[] = {IR_CLASS_1D_FULL, IR_CLASS_1D_PAIRS,
+                                                   IR_CLASS_1D_QUADS};
+    const struct ir_func *large = kernels[NKERNELS - 1];
+    struct jit_module *jit = module_make();
+    jit_slot slots[HD_COUNT_OF(classes)] = {NULL};
+    bool fine = true, best = true;
+
+    for (unsigned i = 0; i < HD_COUNT_OF(classes); i++)
+        fine &= jit_kernel_start(jit, large, classes[i], LARGE, &slots[i]) == HD_OK &&
+                atomic_load(&slots[i]) == atomic_load(&slots[0]);
+    ok(fine, "one code for launches of one, two and four warps");
+    jit_code_improve(atomic_load(&slots[0]));
+    for (unsigned i = 0; i < HD_COUNT_OF(classes); i++)
+        best &= best_comes(&slots[i]);
+    ok(best, "the best comes to all of them");
+    jit_module_destroy(jit);
+}
+
 static void test_start_threads(void)
 {
     struct jit_module *jit = module_make();
@@ -276,6 +297,7 @@ int main(void)
     test_start();
     test_improve();
     test_quick_only();
+    test_classes();
     test_start_threads();
     test_unload();
     test_fork();

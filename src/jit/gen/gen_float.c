@@ -522,14 +522,16 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
                                HD_APPROX_EX2_1,
                                1.0};
     x = when(p, LLVMRealOGT, x, kf(p, 129.0), kf(p, 129.0), x);
-    x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
-    if (is_wide(p)) {
+    if (is_wide(p)) { /* zeros where the result is one, or less than the least normal number */
+        LLVMValueRef is_some =
+            LLVMBuildFCmp(b, LLVMRealUGE, x, kf(p, p->ftz ? -126.0 : -152.0), "");
         LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1);
         LLVMValueRef part = LLVMBuildFSub(b, x, whole, "");
-        LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0),
-                               gen_ci(p->g->t->i16, 0xffff), gen_i32(p->g, 4)};
+        LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0), gen_bits(p->g, is_some),
+                               gen_i32(p->g, 4)};
         return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
     }
+    x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);
     LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");
     LLVMValueRef n = LLVMBuildSub(b, if_(p, t), ki(p, hd_approx_bits(HD_APPROX_ROUND)), "");
@@ -642,8 +644,9 @@ LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
     const struct ap p = {g, e->vec, ir_has(e->in, IR_MOD_FTZ)};
     if (e->in->type != IR_F32 || e->in->op < IR_OP_FRSQRT || e->in->op > IR_OP_FTANH)
         return NULL;
-    /* Only ex2 gives denormals of its own; the multiplication or scalef at its end flushes them. */
-    bool flushed = g->unit->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2;
+    /* Only ex2 gives denormals of its own; the multiplication at its end flushes them. */
+    bool flushed = g->unit->fp_ftz || e->in->op == IR_OP_FRSQRT || e->in->op == IR_OP_FLG2 ||
+                   (e->in->op == IR_OP_FEX2 && is_wide(&p));
     /* ex2 of a denormal is 1, as of zero. */
     bool flushes = ir_has(e->in, IR_MOD_FTZ) && e->in->op != IR_OP_FEX2;
     LLVMValueRef x = fi(&p, flushes ? gen_flush(g, e->vec, e->src[0]) : e->src[0]), y;

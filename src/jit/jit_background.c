@@ -1,10 +1,12 @@
 /*
- * One thread per process that makes better code while programs run. It is started with the first
- * task and sleeps when there is none.
+ * Threads of a process that make better code while programs run: one for kernels that are
+ * interpreted meanwhile, which is urgent, and one for those that run in quick code. LLVM takes
+ * seconds for the best code of a large kernel; what is interpreted does not wait for that. A thread
+ * is started with its first task and sleeps when there is none.
  *
- * At exit the task that is running gives its compilation up (jit_llvm.c), and the others are
+ * At exit the tasks that are running give their compilation up (jit_llvm.c), and the others are
  * cancelled: a program does not end later because better code is being made. After a fork the child
- * has no such thread: tasks are refused there, and whoever offers one does the work itself.
+ * has no such threads: tasks are refused there, and whoever offers one does the work itself.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -15,75 +17,92 @@
 #include "base/thread.h"
 #include "jit/jit_private.h"
 
+enum { URGENT, BETTER, LANES };
+
+struct lane {
+    pthread_t thread;
+    bool started;
+    struct jit_task *first, **last;
+    const struct jit_task *running;
+};
+
 static struct {
     struct hd_lock lock; /* all below; nothing is taken inside */
     pthread_cond_t changed;
-    pthread_t thread;
-    _Atomic pid_t pid; /* of the process that has the thread; 0 = none yet */
+    _Atomic pid_t pid; /* of the process that has the threads; 0 = none yet */
     bool stopping;
-    struct jit_task *first, **last;
-    const struct jit_task *running;
+    struct lane lanes[LANES];
 } background = {.lock = HD_LOCK_INIT(LEAF, "background compiler"),
                 .changed = PTHREAD_COND_INITIALIZER,
-                .last = &background.first};
+                .lanes = {{.last = &background.lanes[URGENT].first},
+                          {.last = &background.lanes[BETTER].first}}};
 
-static struct jit_task *take_locked(void)
+static struct jit_task *take_locked(struct lane *lane)
 {
-    struct jit_task *task = background.first;
+    struct jit_task *task = lane->first;
 
     assert(hd_lock_held(&background.lock));
     if (!task)
         return NULL;
-    background.first = task->next;
-    if (!background.first)
-        background.last = &background.first;
+    lane->first = task->next;
+    if (!lane->first)
+        lane->last = &lane->first;
     return task;
 }
 
-static void *background_main(void *unused)
+static void *lane_main(void *arg)
 {
+    struct lane *lane = arg;
     struct jit_task *task;
 
-    (void)unused;
     pthread_setname_np(pthread_self(), "heddle-compile");
     hd_lock_acquire(&background.lock);
     while (!background.stopping) {
-        task = take_locked();
+        task = take_locked(lane);
         if (!task) {
             hd_lock_wait(&background.lock, &background.changed);
             continue;
         }
-        assert(!background.running);
-        background.running = task;
+        assert(!lane->running);
+        lane->running = task;
         hd_lock_release(&background.lock);
         task->run(task, false);
         hd_lock_acquire(&background.lock);
-        background.running = NULL;
+        lane->running = NULL;
         pthread_cond_broadcast(&background.changed);
     }
     hd_lock_release(&background.lock);
     return NULL;
 }
 
-/* Tasks of `owner`, all when it is NULL, are taken off the list and told so. */
+/* Takes tasks of `owner`, all when it is NULL, off a lane and puts them in front of `off`. */
+static struct jit_task *take_waiting_locked(struct lane *lane, const void *owner,
+                                            struct jit_task *off)
+{
+    struct jit_task *task;
+
+    assert(hd_lock_held(&background.lock));
+    lane->last = &lane->first;
+    while ((task = *lane->last)) {
+        if (owner && task->owner != owner) {
+            lane->last = &task->next;
+            continue;
+        }
+        *lane->last = task->next;
+        task->next = off;
+        off = task;
+    }
+    return off;
+}
+
+/* They are told so. */
 static void cancel_waiting(const void *owner)
 {
     struct jit_task *off = NULL, *task;
 
     hd_lock_acquire(&background.lock);
-    for (struct jit_task **link = &background.first; *link;) {
-        task = *link;
-        if (owner && task->owner != owner) {
-            link = &task->next;
-            continue;
-        }
-        *link = task->next;
-        task->next = off;
-        off = task;
-    }
-    background.last = &background.first;
-    while (*background.last)
-        background.last = &(*background.last)->next;
+    for (unsigned l = 0; l < LANES; l++)
+        off = take_waiting_locked(&background.lanes[l], owner, off);
     hd_lock_release(&background.lock);
     while (off) {
         task = off;
@@ -102,19 +121,25 @@ static void background_stop(void)
     background.stopping = true;
     pthread_cond_broadcast(&background.changed);
     hd_lock_release(&background.lock);
-    pthread_join(background.thread, NULL);
+    for (unsigned l = 0; l < LANES; l++) { /* none is started any more */
+        if (background.lanes[l].started)
+            pthread_join(background.lanes[l].thread, NULL);
+    }
     cancel_waiting(NULL);
 }
 
-static bool start_locked(void)
+static bool start_locked(struct lane *lane)
 {
-    assert(hd_lock_held(&background.lock));
-    if (background.pid)
+    assert(hd_lock_held(&background.lock) && !background.stopping);
+    if (lane->started)
         return true;
-    if (hd_thread_create(&background.thread, NULL, background_main, NULL))
+    if (hd_thread_create(&lane->thread, NULL, lane_main, lane))
         return false;
-    background.pid = getpid();
-    atexit(background_stop);
+    lane->started = true;
+    if (!background.pid) {
+        background.pid = getpid();
+        atexit(background_stop);
+    }
     return true;
 }
 
@@ -125,21 +150,34 @@ bool jit_background_usable(void)
 
 bool jit_background_push(struct jit_task *task)
 {
+    struct lane *lane = &background.lanes[task->is_urgent ? URGENT : BETTER];
     bool taken;
 
     assert(task->run && task->owner);
     if (!jit_background_usable())
         return false;
     hd_lock_acquire(&background.lock);
-    taken = !background.stopping && start_locked();
+    taken = !background.stopping && start_locked(lane);
     if (taken) {
         task->next = NULL;
-        *background.last = task;
-        background.last = &task->next;
+        *lane->last = task;
+        lane->last = &task->next;
         pthread_cond_broadcast(&background.changed);
     }
     hd_lock_release(&background.lock);
     return taken;
+}
+
+static bool is_running_locked(const void *owner)
+{
+    bool running = false;
+
+    assert(hd_lock_held(&background.lock));
+    for (unsigned l = 0; l < LANES; l++) {
+        const struct jit_task *task = background.lanes[l].running;
+        running |= task && task->owner == owner;
+    }
+    return running;
 }
 
 void jit_background_cancel(const void *owner)
@@ -149,7 +187,7 @@ void jit_background_cancel(const void *owner)
         return;
     cancel_waiting(owner);
     hd_lock_acquire(&background.lock);
-    while (background.running && background.running->owner == owner)
+    while (is_running_locked(owner))
         hd_lock_wait(&background.lock, &background.changed);
     hd_lock_release(&background.lock);
 }

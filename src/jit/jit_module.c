@@ -402,7 +402,8 @@ static void make_in_background(struct jit_task *task, bool cancelled)
 static bool variant_push(struct jit_variant *v)
 {
     assert(jit_codegen_is_open()); /* the background does not open it */
-    v->task = (struct jit_task){.run = make_in_background, .owner = v->jit};
+    v->task = (struct jit_task){
+        .run = make_in_background, .owner = v->jit, .is_urgent = v->build->code.form == JIT_INTERP};
     return jit_background_push(&v->task);
 }
 

@@ -113,11 +113,12 @@ void jit_build_announce(const struct jit_job *job, const struct jit_build *build
 
 uint64_t jit_now_us(void);
 
-/* jit_background.c: one thread that makes better code while programs run. */
+/* jit_background.c: threads that make better code while programs run. */
 struct jit_task {
     /* cancelled: it is not going to be done; called by whoever cancels it. */
     void (*run)(struct jit_task *task, bool cancelled);
     const void *owner;
+    bool is_urgent; /* a kernel is interpreted meanwhile */
     struct jit_task *next;
 };
 /* Would a task be taken? */

@@ -79,7 +79,7 @@ void cpu_cluster_destroy(struct cpu_cluster *cluster)
 /* Vector loads at the end of a window may look past it. */
 static uint64_t window_need_B(const struct cpu_job *job)
 {
-    return hd_align_up(job->launch.shared_B + 384, PAGE_B);
+    return hd_align_up(job->launch.shared_B + CPU_SHARED_SPARE_B, PAGE_B);
 }
 
 struct cpu_cluster *cpu_cluster_take(struct cpu_slot *slot, struct cpu_job *job,

@@ -28,8 +28,8 @@ struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
     at.opened_seen = at.alive_seen + nwarps * sizeof(uint32_t);
     at.frames = hd_align_up(at.opened_seen + nwarps * sizeof(uint32_t), 128);
     at.shared = hd_align_up(at.frames + nwarps * code->frame_B, IR_SHARED_ALIGN_B);
-    /* Spare bytes: vector loads at the end of a window may look past it. */
-    at.local = hd_align_up(at.shared + launch->shared_B + 384, local_align_B(launch));
+    at.local =
+        hd_align_up(at.shared + launch->shared_B + CPU_SHARED_SPARE_B, local_align_B(launch));
     at.end = hd_align_up(at.local + nwarps * 32 * launch->local_B + 128, 4096);
     return at;
 }

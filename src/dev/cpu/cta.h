@@ -59,6 +59,10 @@ struct cpu_cta {
     uint32_t at_cluster[CPU_MAX_WARPS]; /* lanes that have arrived at the cluster's barrier */
 };
 
+/* Behind a shared window: vector loads at its end may look past it, by a vector, or as far as lanes
+ * that do not run lie from those that do (gen_pattern.c). */
+enum { CPU_SHARED_SPARE_B = 1152 };
+
 struct cpu_cta_layout cpu_cta_layout_of(const struct jit_code *code,
                                         const struct jit_launch *launch);
 /* NULL when memory is short. */

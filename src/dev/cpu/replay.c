@@ -109,7 +109,7 @@ static const struct interp_ops replay_ops = {
 static bool replay_init(struct replay *r, struct cpu_cta *cta)
 {
     const struct jit_launch *launch = &cta->job->launch;
-    size_t shared_B = hd_align_up(launch->shared_B + 384, PAGE_B);
+    size_t shared_B = hd_align_up(launch->shared_B + CPU_SHARED_SPARE_B, PAGE_B);
     size_t local_B = (size_t)launch->nwarps * 32 * launch->local_B;
 
     assert(launch->block[0] && launch->nwarps && !(launch->local_B % 16));

@@ -264,12 +264,17 @@ static bool window_closed(const struct gen *g, const struct gen_pattern *p, int6
     return true;
 }
 
-/* Vectors where lanes are, each from the first lane on that those before do not reach. */
+/* Vectors where lanes are, each from the first lane on that those before do not reach. Lanes that
+ * do not run may lie far outside of the window. */
 static bool window_open(const struct gen *g, const struct gen_pattern *p, int64_t offset,
                         struct window *w)
 {
     int64_t from = INT64_MIN;
     w->nvectors = 0;
+    for (int h = 0; h < gen_halves(g); h++) {
+        if (g->mask[h])
+            return false;
+    }
     for (;;) {
         int64_t low = INT64_MAX;
         for (int l = 0; l < GEN_LANES; l++) {

@@ -57,19 +57,19 @@ bool ir_warps_fit(const struct ir_func *kernel)
 
 /* ---- halves: what one lane of a warp leaves in memory, another one may find without a barrier */
 
-enum { LOADS_SHARED = 1, LOADS_GLOBAL = 2, STORES_SHARED = 4, STORES_GLOBAL = 8 };
+enum { SHARED = 1, GLOBAL = 2, STORES_AT = 2 /* bits of loads, then those of stores */ };
 
 static unsigned accesses_of(const struct ir_instr *in)
 {
     enum ir_space space = in->mem.space;
-    unsigned loads = space == IR_SPACE_GLOBAL    ? LOADS_GLOBAL
-                     : ir_space_is_shared(space) ? LOADS_SHARED
-                     : space == IR_SPACE_GENERIC ? LOADS_SHARED | LOADS_GLOBAL
-                                                 : 0;
+    unsigned memory = space == IR_SPACE_GLOBAL    ? GLOBAL
+                      : ir_space_is_shared(space) ? SHARED
+                      : space == IR_SPACE_GENERIC ? SHARED | GLOBAL
+                                                  : 0;
 
     if ((in->op != IR_OP_LD && in->op != IR_OP_ST) || ir_has(in, IR_MOD_NC)) /* nobody writes */
         return 0;
-    return in->op == IR_OP_LD ? loads : loads * STORES_SHARED;
+    return in->op == IR_OP_LD ? memory : memory << STORES_AT;
 }
 
 /* What there was since the last barrier, behind the block; false: the same memory was read and
@@ -78,7 +78,7 @@ static bool through(const struct ir_block *b, uint8_t *seen)
 {
     ir_foreach_instr(in, b) {
         *seen = in->op == IR_OP_BAR ? 0 : *seen | (uint8_t)accesses_of(in);
-        if (*seen & (*seen / STORES_SHARED))
+        if (*seen & *seen >> STORES_AT)
             return false;
     }
     return true;

@@ -185,9 +185,11 @@ static struct folded fold_xor(struct ir_instr *instr, uint64_t c)
 /* A shift of what is never negative brings in zeros only. */
 static struct folded fold_sign(struct ir_instr *instr, uint64_t c)
 {
-    if (!opt_is_never_negative(instr->src[0]))
+    uint64_t bound = opt_bound(instr->src[0]);
+
+    if (bound > opt_mask(instr->src[0]->type) >> 1)
         return nothing;
-    if (c >= ir_type_bits(instr->type) || !(opt_bound(instr->src[0]) >> c))
+    if (c >= ir_type_bits(instr->type) || !(bound >> c))
         return make_const(instr, 0);
     instr->type = ir_type_bits(instr->type) == 64 ? IR_U64 : IR_U32;
     return (struct folded){.rewritten = true};
@@ -256,7 +258,8 @@ static struct folded fold_setp_sign(struct ir_instr *instr, uint64_t c)
 {
     bool is_zero = !c, is_ones = c == opt_mask(instr->src[0]->type);
 
-    if (!ir_type_is_signed(instr->type) || !opt_is_never_negative(instr->src[0]))
+    if (!(is_zero || is_ones) || !ir_type_is_signed(instr->type) ||
+        !opt_is_never_negative(instr->src[0]))
         return nothing;
     if ((instr->cmp == IR_LT && is_zero) || (instr->cmp == IR_LE && is_ones))
         return make_const(instr, 0);

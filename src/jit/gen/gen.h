@@ -504,8 +504,9 @@ void gen_store_strided(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValu
 /* 16 elements `stride` bytes apart, all of which may be read. */
 LLVMValueRef gen_load_strided(struct gen *g, LLVMTypeRef elem, LLVMValueRef ptr, int64_t stride,
                               uint64_t size_B);
-/* Four elements of 32 bits from each of 16 places `stride` bytes apart: a vector of lanes each. */
-void gen_load_pieces(struct gen *g, LLVMValueRef ptr, int64_t stride, LLVMValueRef out[4]);
+/* Four elements of 32 bits from, or to, each of 16 places: a vector of lanes each. */
+void gen_load_pieces(struct gen *g, LLVMValueRef const at[GEN_LANES], LLVMValueRef out[4]);
+void gen_store_pieces(struct gen *g, LLVMValueRef const at[GEN_LANES], LLVMValueRef const x[4]);
 /* gen_guess.c: does the value come from thread numbers and arithmetic, not from lanes' loads? */
 bool gen_is_computed(struct gen *g, const struct ir_value *v);
 /* i1: in some half the running lanes of x are not first[h] + step * lane; fills in first[h]. */

@@ -26,17 +26,21 @@
 /* Vectors that can be live at once, leaving some registers for what comes from memory. */
 #define LIVE_MAX 26
 
-bool gen_jam_fits(const struct gen_request *req)
+static bool allows(const struct gen_request *req, enum gen_pass pass)
 {
     return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
-           !(req->skip >> GEN_PASS_JAM & 1) && ir_warps_fit(req->kernel);
+           !(req->skip >> pass & 1);
+}
+
+bool gen_jam_fits(const struct gen_request *req)
+{
+    return allows(req, GEN_PASS_JAM) && ir_warps_fit(req->kernel);
 }
 
 bool gen_halves_fit(const struct gen_request *req, enum ir_launch_class cls)
 {
-    bool is_whole = cls == IR_CLASS_1D_FULL || cls == IR_CLASS_X32 || cls == IR_CLASS_X16_FULL;
-    return is_whole && !req->whole && req->path == JIT_AVX512 && req->form == GEN_FAST &&
-           !req->strict && !(req->skip >> GEN_PASS_HALVES & 1) && ir_halves_fit(req->kernel);
+    return ir_launch_class_is_full(cls) && ir_launch_class_warps(cls) == 1 && !req->whole &&
+           allows(req, GEN_PASS_HALVES) && ir_halves_fit(req->kernel);
 }
 
 /* ---- what most of the time goes to */

@@ -84,8 +84,10 @@ static void load_pieces_apart(struct gen *g, const struct gen_access *a,
                               LLVMValueRef out[][GEN_HALVES])
 {
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef x[4];
-        gen_load_pieces(g, gen_ptr_at(g, a->base[h], a->offset), a->stride, x);
+        LLVMValueRef x[4], at[GEN_LANES], first = gen_ptr_at(g, a->base[h], a->offset);
+        for (unsigned l = 0; l < GEN_LANES; l++)
+            at[l] = gen_gep(g, first, (uint64_t)(a->stride * (int64_t)l));
+        gen_load_pieces(g, at, x);
         for (unsigned j = 0; j < 4; j++)
             out[j][h] = x[j];
     }

@@ -86,18 +86,30 @@ static LLVMValueRef elements(LLVMBuilderRef b, LLVMValueRef lo, LLVMValueRef hi,
     return LLVMBuildShuffleVector(b, lo, hi, LLVMConstVector(which, n), "");
 }
 
-/* Nothing is known of the result but that it is v: register by register. */
-static LLVMValueRef apart(LLVMBuilderRef b, LLVMValueRef v)
+/* Nothing is known of the result but that it is v, which a register of the class holds. */
+static LLVMValueRef unknown(LLVMBuilderRef b, LLVMValueRef v, const char *class)
 {
     LLVMTypeRef type = LLVMTypeOf(v), fn = LLVMFunctionType(type, &type, 1, false);
+    LLVMValueRef nothing = LLVMGetInlineAsm(fn, "", 0, class, strlen(class), false, false,
+                                            LLVMInlineAsmDialectATT, false);
+    return LLVMBuildCall2(b, fn, nothing, &v, 1, "");
+}
+
+static LLVMValueRef apart_integer(LLVMBuilderRef b, LLVMValueRef v)
+{
+    return unknown(b, v, "=r,0");
+}
+
+/* Register by register. */
+static LLVMValueRef apart(LLVMBuilderRef b, LLVMValueRef v)
+{
+    LLVMTypeRef type = LLVMTypeOf(v);
     unsigned half = LLVMGetVectorSize(type) / 2;
 
     if (bits_of(type) > 512)
         return elements(b, apart(b, elements(b, v, v, 0, half)),
                         apart(b, elements(b, v, v, half, half)), 0, 2 * half);
-    LLVMValueRef nothing =
-        LLVMGetInlineAsm(fn, "", 0, "=v,0", 4, false, false, LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(b, fn, nothing, &v, 1, "");
+    return unknown(b, v, "=v,0");
 }
 
 /* Whole registers, or vectors that are some of them. */
@@ -189,16 +201,6 @@ static void meet(struct meeting *m, LLVMValueRef v, unsigned depth)
             meet(m, from, depth + 1);
         }
     }
-}
-
-/* Nothing is known of the result but that it is the integer. */
-static LLVMValueRef apart_integer(LLVMBuilderRef b, LLVMValueRef v)
-{
-    LLVMTypeRef type = LLVMTypeOf(v), fn = LLVMFunctionType(type, &type, 1, false);
-    LLVMValueRef nothing =
-        LLVMGetInlineAsm(fn, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
-
-    return LLVMBuildCall2(b, fn, nothing, &v, 1, "");
 }
 
 static bool is_apart(LLVMValueRef v)

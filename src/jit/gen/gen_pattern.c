@@ -271,10 +271,8 @@ static bool window_open(const struct gen *g, const struct gen_pattern *p, int64_
 {
     int64_t from = INT64_MIN;
     w->nvectors = 0;
-    for (int h = 0; h < gen_halves(g); h++) {
-        if (g->mask[h])
-            return false;
-    }
+    if (g->mask[0] || g->unit->path == JIT_GENERIC)
+        return false;
     for (;;) {
         int64_t low = INT64_MAX;
         for (int l = 0; l < GEN_LANES; l++) {
@@ -283,7 +281,7 @@ static bool window_open(const struct gen *g, const struct gen_pattern *p, int64_
         }
         if (low == INT64_MAX)
             return true;
-        if (w->nvectors == OPEN_MAX || g->unit->path == JIT_GENERIC)
+        if (w->nvectors == OPEN_MAX)
             return false;
         w->at[w->nvectors++] = low + offset;
         from = low + VECTOR_B;

@@ -12,12 +12,18 @@ enum { PIECE_B = 16 };
 
 /* ---- registers from and to memory */
 
+/* Elements of `size_B` bytes, 16 for each lane, anywhere? */
+static bool are_anywhere(const struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                         uint64_t size_B)
+{
+    return gen_does(g, GEN_PASS_PIECES) && ir_type_bits(in->type) == 8 * size_B &&
+           in->mem.vec * size_B == PIECE_B && !a->strong && !a->wraps &&
+           (a->kind == GEN_ACCESS_V || a->kind == GEN_ACCESS_INDEX);
+}
+
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
 {
-    const uint64_t size_B = ir_type_bits(in->type) / 8;
-    return gen_does(g, GEN_PASS_PIECES) && gen_is_warp(g) && in->mem.vec * size_B == PIECE_B &&
-           (size_B == 4 || size_B == 8) && !a->strong && !a->wraps &&
-           (a->kind == GEN_ACCESS_V || a->kind == GEN_ACCESS_INDEX);
+    return gen_is_warp(g) && (are_anywhere(g, in, a, 4) || are_anywhere(g, in, a, 8));
 }
 
 static LLVMValueRef addresses(struct gen *g, const struct gen_access *a)
@@ -63,86 +69,33 @@ void gen_pieces_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[
 
 bool gen_are_fours(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
 {
-    return gen_does(g, GEN_PASS_PIECES) && gen_is_half(g) && !g->mask[0] && in->mem.vec == 4 &&
-           ir_type_bits(in->type) == 32 && !a->strong && !a->wraps &&
-           (a->kind == GEN_ACCESS_V || a->kind == GEN_ACCESS_INDEX);
+    return gen_is_half(g) && !g->mask[0] && are_anywhere(g, in, a, 4);
 }
 
-static LLVMValueRef shuffled(struct gen *g, LLVMValueRef a, LLVMValueRef b, const uint8_t *from,
-                             unsigned n)
+static void lane_pointers(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_LANES])
 {
-    LLVMValueRef pick[GEN_LANES];
-    assert(n <= GEN_LANES && LLVMTypeOf(a) == LLVMTypeOf(b));
-    for (unsigned i = 0; i < n; i++)
-        pick[i] = gen_i32(g, from[i]);
-    return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, n), "");
-}
-
-/* Of each four words of a and b: the first two of both, or the last two, word by word or pair by
- * pair. */
-static LLVMValueRef interleaved(struct gen *g, LLVMValueRef a, LLVMValueRef b, bool last,
-                                bool in_pairs)
-{
-    uint8_t from[GEN_LANES];
-    for (unsigned i = 0; i < GEN_LANES; i++) {
-        unsigned of_b = in_pairs ? i % 4 / 2 : i % 2;
-        unsigned word = in_pairs ? i % 2 : i % 4 / 2;
-        from[i] = (uint8_t)(of_b * GEN_LANES + i / 4 * 4 + 2 * last + word);
+    LLVMValueRef x[GEN_HALVES];
+    gen_access_addresses(g, a, x);
+    for (unsigned l = 0; l < GEN_LANES; l++) {
+        out[l] = LLVMBuildExtractElement(g->b, x[0], gen_i32(g, l), "");
+        out[l] = LLVMBuildIntToPtr(g->b, out[l], g->t->ptr, "");
     }
-    return shuffled(g, a, b, from, GEN_LANES);
-}
-
-/* Word j of vector q, in each group of four, becomes word q of vector j. */
-static void squares_turn(struct gen *g, LLVMValueRef x[4])
-{
-    LLVMValueRef low = interleaved(g, x[0], x[1], false, false);
-    LLVMValueRef high = interleaved(g, x[0], x[1], true, false);
-    LLVMValueRef low2 = interleaved(g, x[2], x[3], false, false);
-    LLVMValueRef high2 = interleaved(g, x[2], x[3], true, false);
-    x[0] = interleaved(g, low, low2, false, true);
-    x[1] = interleaved(g, low, low2, true, true);
-    x[2] = interleaved(g, high, high2, false, true);
-    x[3] = interleaved(g, high, high2, true, true);
-}
-
-static LLVMValueRef lane_ptr(struct gen *g, LLVMValueRef addresses, unsigned lane)
-{
-    LLVMValueRef x = LLVMBuildExtractElement(g->b, addresses, gen_i32(g, lane), "");
-    return LLVMBuildIntToPtr(g->b, x, g->t->ptr, "");
 }
 
 void gen_fours_load(struct gen *g, const struct gen_access *a, LLVMValueRef out[][GEN_HALVES])
 {
-    static const uint8_t order[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    LLVMValueRef addresses[GEN_HALVES], x[4];
-    gen_access_addresses(g, a, addresses);
-    for (unsigned q = 0; q < 4; q++) { /* lanes q, q + 4, q + 8, q + 12 */
-        LLVMValueRef piece[4];
-        for (unsigned i = 0; i < 4; i++) {
-            LLVMValueRef at = lane_ptr(g, addresses[0], 4 * i + q);
-            piece[i] = LLVMBuildLoad2(g->b, LLVMVectorType(g->t->i32, 4), at, "");
-            LLVMSetAlignment(piece[i], PIECE_B);
-        }
-        x[q] = shuffled(g, shuffled(g, piece[0], piece[1], order, 8),
-                        shuffled(g, piece[2], piece[3], order, 8), order, 16);
-    }
-    squares_turn(g, x);
+    LLVMValueRef at[GEN_LANES], x[4];
+    lane_pointers(g, a, at);
+    gen_load_pieces(g, at, x);
     for (unsigned j = 0; j < 4; j++)
         out[j][0] = x[j];
 }
 
 void gen_fours_store(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES])
 {
-    LLVMValueRef addresses[GEN_HALVES], z[4] = {x[0][0], x[1][0], x[2][0], x[3][0]};
-    gen_access_addresses(g, a, addresses);
-    squares_turn(g, z);
-    for (unsigned lane = 0; lane < GEN_LANES; lane++) { /* the last one's words stay */
-        uint8_t first = (uint8_t)(lane / 4 * 4);
-        const uint8_t words[] = {first, first + 1, first + 2, first + 3};
-        LLVMValueRef piece = shuffled(g, z[lane % 4], z[lane % 4], words, 4);
-        LLVMValueRef to = LLVMBuildStore(g->b, piece, lane_ptr(g, addresses[0], lane));
-        LLVMSetAlignment(to, PIECE_B);
-    }
+    LLVMValueRef at[GEN_LANES], of_half[4] = {x[0][0], x[1][0], x[2][0], x[3][0]};
+    lane_pointers(g, a, at);
+    gen_store_pieces(g, at, of_half);
 }
 
 /* ---- cp.async: from memory to memory */

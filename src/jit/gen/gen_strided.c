@@ -36,12 +36,12 @@ static LLVMValueRef every_second(struct gen *g, LLVMTypeRef elem, LLVMValueRef p
 enum { PIECE = 4 }; /* elements of a lane, of 32 bits */
 
 /* Pieces of lanes i, 4 + i, 8 + i .. side by side. */
-static LLVMValueRef every_fourth_piece(struct gen *g, LLVMValueRef ptr, int64_t stride, unsigned i)
+static LLVMValueRef every_fourth_piece(struct gen *g, LLVMValueRef const at[GEN_LANES], unsigned i)
 {
     LLVMTypeRef few = LLVMVectorType(g->t->i32, PIECE);
     LLVMValueRef part[PIECE], pick[GEN_LANES];
     for (unsigned q = 0; q < PIECE; q++)
-        part[q] = load_at(g, few, ptr, (int64_t)(PIECE * q + i) * stride, 4 * PIECE);
+        part[q] = load_at(g, few, at[PIECE * q + i], 0, 4 * PIECE);
     for (unsigned l = 0; l < GEN_LANES; l++)
         pick[l] = gen_i32(g, l);
     for (unsigned have = PIECE, n = PIECE; n > 1; n /= 2, have *= 2) {
@@ -70,15 +70,34 @@ static LLVMValueRef pairs_of(struct gen *g, LLVMValueRef a, LLVMValueRef b, unsi
     return LLVMBuildShuffleVector(g->b, a, b, LLVMConstVector(pick, GEN_LANES), "");
 }
 
-void gen_load_pieces(struct gen *g, LLVMValueRef ptr, int64_t stride, LLVMValueRef out[PIECE])
+/* Element j of vector q, in every four, becomes element q of vector j. */
+static void squares_turn(struct gen *g, LLVMValueRef const z[PIECE], LLVMValueRef out[PIECE])
 {
-    LLVMValueRef z[PIECE];
-    for (unsigned i = 0; i < PIECE; i++)
-        z[i] = every_fourth_piece(g, ptr, stride, i);
     for (unsigned k = 0; k < 2; k++) { /* lanes 0 and 1, then 2 and 3, of elements 2k and 2k + 1 */
         LLVMValueRef low = in_turn(g, z[0], z[1], 2 * k), high = in_turn(g, z[2], z[3], 2 * k);
         out[2 * k] = pairs_of(g, low, high, 0);
         out[2 * k + 1] = pairs_of(g, low, high, 2);
+    }
+}
+
+void gen_load_pieces(struct gen *g, LLVMValueRef const at[GEN_LANES], LLVMValueRef out[PIECE])
+{
+    LLVMValueRef z[PIECE];
+    for (unsigned i = 0; i < PIECE; i++)
+        z[i] = every_fourth_piece(g, at, i);
+    squares_turn(g, z, out);
+}
+
+void gen_store_pieces(struct gen *g, LLVMValueRef const at[GEN_LANES], LLVMValueRef const x[PIECE])
+{
+    LLVMValueRef z[PIECE], pick[PIECE];
+    squares_turn(g, x, z);
+    for (unsigned l = 0; l < GEN_LANES; l++) { /* where lanes meet, the last one's stay */
+        for (unsigned j = 0; j < PIECE; j++)
+            pick[j] = gen_i32(g, l / PIECE * PIECE + j);
+        LLVMValueRef piece = LLVMBuildShuffleVector(g->b, z[l % PIECE], z[l % PIECE],
+                                                    LLVMConstVector(pick, PIECE), "");
+        LLVMSetAlignment(LLVMBuildStore(g->b, piece, at[l]), 4 * PIECE);
     }
 }
 

@@ -42,7 +42,8 @@ static struct {
     struct control *file;
     int fd, pid;
     core_control_server serve;
-} own = {.fd = -1};
+    pthread_mutex_t asking; /* threads that ask this process itself, one at a time */
+} own = {.fd = -1, .asking = PTHREAD_MUTEX_INITIALIZER};
 
 static void answer(struct control *file)
 {
@@ -121,11 +122,12 @@ struct other {
     int alive_fd; /* readable when the process has ended */
     int fd;
     struct control *file;
+    bool is_own; /* the process itself: the file is where its server has it */
 };
 
 static void other_close(struct other *other)
 {
-    hal_shared_destroy(other->fd, other->file == own.file ? NULL : other->file, FILE_B);
+    hal_shared_destroy(other->fd, other->is_own ? NULL : other->file, FILE_B);
     if (other->alive_fd >= 0)
         close(other->alive_fd);
 }
@@ -209,11 +211,12 @@ static enum hd_status files_open(int pid, DIR **out_dir)
  * not know that two are the same memory. */
 static void own_use(struct other *other)
 {
-    assert(other->file && other->file != own.file);
+    assert(other->file && !other->is_own);
     if (!own.file || other->pid != own.pid || own.pid != (int)getpid())
         return;
     munmap(other->file, FILE_B);
     other->file = own.file;
+    other->is_own = true;
 }
 
 static enum hd_status other_open(struct other *other, int pid)
@@ -269,7 +272,7 @@ static enum hd_status answer_read(const struct other *other)
 }
 
 /* The file's lock is held. */
-static enum hd_status exchange(struct other *other, const struct core_control_request *request)
+static enum hd_status exchange_locked(struct other *other, const struct core_control_request *request)
 {
     struct control *file = other->file;
     uint32_t number, answered;
@@ -286,15 +289,28 @@ static enum hd_status exchange(struct other *other, const struct core_control_re
     return answer_read(other);
 }
 
+/* Closing the file gives the lock back. A process that asks itself takes a lock of threads as well:
+ * the file's lock orders processes, and says nothing of what its threads see of each other's. */
+static enum hd_status ask_and_close(struct other *other, const struct core_control_request *request)
+{
+    pthread_mutex_t *threads = other->is_own ? &own.asking : NULL;
+    enum hd_status status;
+
+    if (threads)
+        pthread_mutex_lock(threads);
+    while (flock(other->fd, LOCK_EX) && errno == EINTR)
+        ;
+    status = exchange_locked(other, request);
+    other_close(other);
+    if (threads)
+        pthread_mutex_unlock(threads);
+    return status;
+}
+
 enum hd_status core_control_ask(int pid, const struct core_control_request *request)
 {
-    enum hd_status status;
     struct other other;
 
     HD_TRY(other_open(&other, pid));
-    while (flock(other.fd, LOCK_EX) && errno == EINTR)
-        ;
-    status = exchange(&other, request);
-    other_close(&other); /* the lock goes with it */
-    return status;
+    return ask_and_close(&other, request);
 }

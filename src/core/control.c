@@ -272,7 +272,8 @@ static enum hd_status answer_read(const struct other *other)
 }
 
 /* The file's lock is held. */
-static enum hd_status exchange_locked(struct other *other, const struct core_control_request *request)
+static enum hd_status exchange_locked(struct other *other,
+                                      const struct core_control_request *request)
 {
     struct control *file = other->file;
     uint32_t number, answered;

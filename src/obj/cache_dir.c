@@ -22,6 +22,10 @@
 /* After the first look, the directory is counted again when this share of the cap was written. */
 #define RECOUNT_SHARE 16
 
+/* Its time says when the directory was last counted. */
+#define COUNTED        ".counted"
+#define COUNTED_LIFE_S 60
+
 #define KEY_DIGITS 32
 
 struct cached_file {
@@ -161,12 +165,40 @@ uint64_t obj_cache_trim(struct obj_cache *cache)
     return freed_B;
 }
 
-/* The first write of a process counts the directory (others filled it), later ones now and then. */
+/*
+ * Has somebody counted within the last minute? Else the caller is to: to look at each file of a full
+ * cache takes as long as compiling a kernel. The time is that of a file, which needs no content.
+ */
+static bool counted_lately(const struct obj_cache *cache)
+{
+    int dir_fd = open(cache->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+    bool lately;
+    int fd;
+
+    if (dir_fd < 0)
+        return false;
+    lately = fstatat(dir_fd, COUNTED, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+             llabs((long long)(time(NULL) - st.st_mtime)) < COUNTED_LIFE_S;
+    fd = lately ? -1 : openat(dir_fd, COUNTED, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0) {
+        futimens(fd, NULL);
+        close(fd);
+    }
+    close(dir_fd);
+    return lately;
+}
+
+/*
+ * A process counts the directory with its first write, unless another one just has, and when it has
+ * written much itself.
+ */
 void obj_cache_account_(struct obj_cache *cache, uint64_t size_B)
 {
     uint64_t grown_B = atomic_fetch_add(&cache->grown_B, size_B) + size_B;
     bool first = !atomic_exchange(&cache->counted, true);
-    if (!first && grown_B < cache->cap_B / RECOUNT_SHARE)
+
+    if (grown_B < cache->cap_B / RECOUNT_SHARE && (!first || counted_lately(cache)))
         return;
     atomic_store(&cache->grown_B, 0);
     obj_cache_trim(cache);

@@ -160,6 +160,34 @@ static void test_eviction(void)
     obj_cache_close(cache);
 }
 
+/* Entries of one more handle, which stands for a process: how many bytes there are then. */
+static uint64_t size_after_write(uint64_t cap_B, uint64_t n)
+{
+    struct obj_cache *cache = open_cache("count", cap_B);
+    static char code[10000];
+    struct obj_cache_stat stat = {0};
+    if (obj_cache_put(cache, key_of(n), code, sizeof(code)) != HD_OK ||
+        obj_cache_stat(cache, &stat) != HD_OK)
+        exit(1);
+    obj_cache_close(cache);
+    return stat.size_B;
+}
+
+static void test_counting(void)
+{
+    const struct timespec old[2] = {{.tv_sec = 1000000}, {.tv_sec = 1000000}};
+    uint64_t full_B = 0;
+    char path[256];
+    for (uint64_t n = 0; n < 20; n++)
+        full_B = size_after_write(10000000, n);
+    ok(full_B >= 200000, "twenty processes write %llu bytes", (unsigned long long)full_B);
+    ok(size_after_write(170000, 20) > full_B, "somebody has just counted: nobody else does");
+    snprintf(path, sizeof(path), "%s/count/.counted", root);
+    eq_u64(utimensat(AT_FDCWD, path, old, 0), 0, "a minute later");
+    ok(size_after_write(170000, 21) <= 127500, "the next one counts, and evicts");
+    ok(size_after_write(20000, 22) <= 15000, "who writes much itself counts as well");
+}
+
 static void test_bad_places(void)
 {
     struct obj_cache *cache = NULL;
@@ -267,6 +295,7 @@ int main(void)
     test_hit_and_miss();
     test_damage();
     test_eviction();
+    test_counting();
     test_bad_places();
     test_full_disk();
     test_concurrent();

@@ -166,8 +166,9 @@ uint64_t obj_cache_trim(struct obj_cache *cache)
 }
 
 /*
- * Has somebody counted within the last minute? Else the caller is to: to look at each file of a full
- * cache takes as long as compiling a kernel. The time is that of a file, which needs no content.
+ * Has somebody counted within the last minute? Else the caller is to: to look at each file of a
+ * full cache takes as long as compiling a kernel. The time is that of a file, which needs no
+ * content.
  */
 static bool counted_lately(const struct obj_cache *cache)
 {

@@ -27,6 +27,7 @@ struct compile_unit {
     X(bool, validate, "validate the IR after every pass")                                          \
     X(bool, no_opt, "only the required passes: the reference interpreter's view of the program")   \
     X(unsigned, max_arch, "refuse PTX for newer architectures, e.g. 120; 0 = take all")            \
+    X(unsigned, probes, "what kernels are to tell: a set of IR_PROBE_* (ir/probe.h)")              \
     X(bool, on_demand,                                                                             \
       "read bodies when kernels need them, of texts that were checked before; a NUL"               \
       " follows each text")

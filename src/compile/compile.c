@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compile/checked.h"
 #include "compile/groups.h"
+#include "ir/probe.h"
 #include "lower/lower.h"
 #include "obj/fingerprint.h"
 #include "opt/opt.h"
@@ -54,6 +55,8 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
         HD_TRY(ir_validate(module));
     assert(!module->arena.failed); /* the lowering said so */
     HD_TRY(opt_run(module, &opt));
+    if (options->probes && !ir_probe_insert(module, options->probes))
+        return hd_error(HD_NO_MEMORY, "probes");
     dump_ir(module, HD_DEBUG_OPT, "optimised");
     return ir_layout_windows(module);
 }

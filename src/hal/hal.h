@@ -42,6 +42,7 @@
 #include "hal/packet.h"
 
 struct ir_module;
+struct ir_observer;
 struct ir_runtime_io;
 struct ir_texture;
 struct ir_replicas;
@@ -362,6 +363,16 @@ struct hal_device {
      */
     const char *(*refusal)(uint64_t va, uint64_t size_B);
     uint64_t space_va, space_B;
+    /*
+     * Set by core before any work; NULL in tests: the allocation of device memory that is nearest
+     * to an address among the device's; false: it is none of them. For messages; takes locks.
+     */
+    bool (*nearest)(uint64_t va, uint64_t *out_base, uint64_t *out_size_B);
+    /*
+     * Set by core before any work; NULL: nobody observes kernels. Else their code has probes
+     * (ir/probe.h), and a device tells this.
+     */
+    const struct ir_observer *observer;
     /*
      * Set by core before any work; NULL in tests: what a texture or surface handle names, or NULL.
      * Neither locks nor waits. The object stays readable memory; that it stays the same while a

@@ -25,6 +25,7 @@
 
 #include "ir/ir.h"
 
+struct ir_observer;
 struct ir_texture;
 struct ir_replicas;
 
@@ -79,6 +80,9 @@ struct interp_launch {
     const struct ir_texture *(*texture)(uint64_t handle);
     /* Of a multimem address (ir/multimem.h); may be NULL. */
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
+    /* Who is told by probes, and what its launch_begin() said; NULL: nobody. */
+    const struct ir_observer *observer;
+    void *observed;
 };
 
 /* Place of a fault; zero when there was none. */

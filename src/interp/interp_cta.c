@@ -62,6 +62,7 @@ void interp_cta_end(struct interp_cta *cta)
 {
     if (!cta)
         return;
+    interp_observe_end(cta);
     for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++) {
         interp_leave_all(&cta->threads[i]);
         if (cta->owns_local)
@@ -147,6 +148,7 @@ struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_
     }
     for (uint32_t i = 0; ok && i < cta->nthreads; i++)
         ok = thread_start(cta, i, place);
+    ok = ok && interp_observe(cta);
     if (!ok) {
         interp_cta_end(cta);
         return NULL;

@@ -7,6 +7,7 @@
 #include "interp/interp_cta.h"
 #include "ir/analysis.h"
 #include "ir/eval.h"
+#include "ir/probe.h"
 
 enum { INTERP_WARP = 32, INTERP_NBARS = 16, INTERP_MAX_THREADS = 1024 };
 
@@ -77,6 +78,8 @@ struct interp_cta {
     struct interp_thread *threads;
     struct interp_warp *warps;
     struct interp_bar bars[INTERP_NBARS];
+    struct ir_probe_cta probe;
+    bool is_observed;
 };
 
 struct interp_run {
@@ -225,6 +228,11 @@ uint32_t interp_cluster_ctas(const struct interp_run *run);
 /* Starts as many, cluster number `index` of the grid; false: no memory. */
 bool interp_cluster_start(struct interp_run *run, uint64_t index, struct interp_cta **out_ctas);
 void interp_cluster_end(struct interp_cta **ctas);
+
+/* interp_probe.c. False: no memory. */
+bool interp_observe(struct interp_cta *cta);
+void interp_observe_end(struct interp_cta *cta);
+enum interp_step interp_probe(struct interp_thread *t);
 
 /* interp_builtin.c */
 enum interp_step interp_builtin(struct interp_thread *t);

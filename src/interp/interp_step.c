@@ -444,6 +444,9 @@ static enum interp_step step_once(struct interp_thread *t)
         return call_indirect(t);
     case IR_OP_BUILTIN:
         return interp_builtin(t);
+    case IR_OP_PROBE:
+    case IR_OP_PROBE_ACCESS:
+        return interp_probe(t);
     case IR_OP_PREFETCH:
     case IR_OP_APPLYPRIORITY:
     case IR_OP_DISCARD:

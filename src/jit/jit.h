@@ -63,6 +63,7 @@ enum jit_form {
 };
 const char *jit_form_name(enum jit_form form);
 
+struct ir_probe_range;
 struct ir_texture;
 struct ir_replicas;
 struct jit_cta;
@@ -127,6 +128,9 @@ struct jit_services {
     bool (*replicas)(struct jit_cta *cta, uint64_t address, struct ir_replicas *out_replicas);
     /* The CTA of this rank in the cluster, which has it. */
     struct jit_cta *(*cluster_cta)(struct jit_cta *cta, uint32_t rank);
+    /* A probe (ir/probe.h): arrays of 32 words for each operand of the instruction. */
+    void (*probe)(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes, uint32_t place,
+                  const uint64_t *const *operands);
 };
 
 /* Facts of one launch, shared by all its CTAs. */
@@ -151,6 +155,8 @@ struct jit_launch {
     uint32_t cluster_ctas;
     uint32_t explicit_cluster; /* 1: the launch named a size */
     uint32_t pad;
+    /* By place: accesses that a probe need not be told of. Set when kernels have probes. */
+    const struct ir_probe_range *ranges;
 };
 
 struct jit_warp {

@@ -35,7 +35,8 @@ AT(jit_services, cluster_arrive, 112);
 AT(jit_services, cluster_wait, 120);
 AT(jit_services, replicas, 128);
 AT(jit_services, cluster_cta, 136);
-SIZE(jit_services, 144);
+AT(jit_services, probe, 144);
+SIZE(jit_services, 152);
 
 AT(jit_launch, grid, 0);
 AT(jit_launch, block, 12);
@@ -56,7 +57,8 @@ AT(jit_launch, space_B, 112);
 AT(jit_launch, cluster, 120);
 AT(jit_launch, cluster_ctas, 132);
 AT(jit_launch, explicit_cluster, 136);
-SIZE(jit_launch, 144);
+AT(jit_launch, ranges, 144);
+SIZE(jit_launch, 152);
 
 AT(jit_warp, index, 0);
 AT(jit_warp, alive, 4);

@@ -1,8 +1,10 @@
 /*
  * Random kernels: the text form, each pass alone and the whole pipeline must not change what they
- * do. With RANDOM_JIT also the JIT must agree. Arguments: FIRST COUNT SIZE.
+ * do. With RANDOM_JIT also the JIT must agree, and with probes in the module each thread must tell
+ * the same as in the interpreter. Arguments: FIRST COUNT SIZE.
  */
 #include "interp/interp.h"
+#include "ir/probe.h"
 #include "opt/opt.h"
 #include "random_ir.h"
 #include "tap.h"
@@ -89,6 +91,88 @@ static bool same_output(const struct ir_module *module, bool singles, uint64_t s
     return true;
 }
 
+#ifdef RANDOM_JIT
+/* ---- what threads tell */
+
+enum { THREADS = RANDOM_IR_CTAS * RANDOM_IR_THREADS };
+struct told {
+    uint64_t probes, hash;
+};
+static struct told *telling;
+
+static void *begin_launch(const struct ir_probe_launch *launch)
+{
+    return (void *)(uintptr_t)launch->kernel;
+}
+static void end_launch(void *launch)
+{
+}
+static bool begin_cta(struct ir_probe_cta *cta)
+{
+    return true;
+}
+static void end_cta(struct ir_probe_cta *cta)
+{
+}
+
+static uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+static enum hd_status told(struct ir_probe_cta *cta, uint32_t warp, uint32_t lanes,
+                           const struct ir_instr *probe, const uint64_t *const *operands)
+{
+    for (uint32_t l = 0; l < 32; l++) {
+        struct told *t = &telling[cta->index * RANDOM_IR_THREADS + warp * 32 + l];
+        if (!(lanes >> l & 1))
+            continue;
+        t->probes++;
+        t->hash = mixed(t->hash, probe->imm);
+        for (uint32_t i = 0; operands[i]; i++)
+            t->hash = mixed(t->hash, operands[i][l]);
+    }
+    return HD_OK;
+}
+
+static const struct ir_observer observer = {begin_launch, end_launch, begin_cta, end_cta, told};
+
+static bool launch_told(launch_func *func, struct ir_module *module, struct told out[THREADS])
+{
+    const void *params[2] = {got, input};
+    struct interp_launch launch = {.kernel = ir_module_find_func(module, "k"),
+                                   .grid = {RANDOM_IR_CTAS, 1, 1},
+                                   .block = {RANDOM_IR_THREADS, 1, 1},
+                                   .params = params,
+                                   .ops = &ops,
+                                   .observer = &observer};
+    memset(out, 0, THREADS * sizeof(*out));
+    memset(got, 0, RANDOM_IR_OUT_B);
+    telling = out;
+    return func(&launch, NULL) == HD_OK;
+}
+
+/* Of threads that run alike; both outputs are `expected`. */
+static bool tell_alike(struct ir_module *module, uint64_t seed)
+{
+    static struct told want[THREADS], are[THREADS];
+    bool fine = ir_probe_insert(module, IR_PROBE_ALL) && ir_validate(module) == HD_OK &&
+                launch_told(interp_launch, module, want);
+    fine = fine && launch_told(jit_harness_launch, module, are);
+    if (!fine)
+        diag("seed %llu, probes: %s", (unsigned long long)seed, hd_error_message());
+    fine = fine && same_output(module, false, seed, "jit with probes");
+    for (unsigned t = 0; fine && t < THREADS; t++) {
+        fine = want[t].probes && want[t].probes == are[t].probes && want[t].hash == are[t].hash;
+        if (!fine)
+            diag("seed %llu: thread %u tells %llu times, want %llu", (unsigned long long)seed, t,
+                 (unsigned long long)are[t].probes, (unsigned long long)want[t].probes);
+    }
+    return fine;
+}
+#endif
+
 /* only NULL: the whole pipeline; "" nothing but the copy. */
 static bool check_passes(struct ir_module *module, bool singles, uint64_t seed, const char *only)
 {
@@ -109,6 +193,7 @@ static bool check_passes(struct ir_module *module, bool singles, uint64_t seed, 
         if (!fine)
             diag("seed %llu, jit: %s", (unsigned long long)seed, hd_error_message());
         fine = fine && same_output(module, singles, seed, "jit of the optimised module");
+        fine = fine && tell_alike(copy, seed);
     }
 #endif
     if (copy)

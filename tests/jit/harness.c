@@ -141,6 +141,7 @@ enum hd_status jit_harness_launch(const struct interp_launch *in, struct interp_
     uint64_t *vars = variables(in);
     struct hal_program program = {
         .name = m->name, .nfuncs = m->nfuncs, .nvars = m->nvars, .var_va = vars};
+    device->observer = in->observer;
     if (device->ops->domain_create(device, &domain) != HD_OK)
         abort();
     enum hd_status status = device->ops->module_load(device, &program, &module);

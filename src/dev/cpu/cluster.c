@@ -108,6 +108,7 @@ void cpu_cluster_give(struct cpu_slot *slot, struct cpu_cluster *cluster)
     unsigned kept = 0;
 
     for (uint32_t r = 0; r < cluster->nctas; r++) {
+        cpu_watch_cta_end(cluster->ctas[r]);
         cpu_fibers_release(cluster->ctas[r]);
         cpu_inplace_release(cluster->ctas[r]);
     }
@@ -131,8 +132,12 @@ void cpu_cluster_start(struct cpu_cluster *cluster, struct cpu_job *job,
     cluster->arrived = 0;
     interp_cluster_fini(cluster->interp);
     interp_cluster_init(cluster->interp, cluster->live);
-    for (uint32_t r = 0; r < cluster->nctas; r++)
+    for (uint32_t r = 0; r < cluster->nctas; r++) {
+        cpu_watch_cta_end(cluster->ctas[r]);
         cpu_cta_start_in(cluster, r, job, form, smid, index);
+        if (HD_UNLIKELY(job->watch))
+            cpu_watch_cta_begin(cluster->ctas[r]);
+    }
 }
 
 /* ---- the barrier */

@@ -361,11 +361,28 @@ void cpu_cta_run(struct cpu_cta *cta)
         cta_run_general(cta);
 }
 
+static void run_watched(struct cpu_cta *cta, uint64_t n)
+{
+    for (;;) {
+        cpu_watch_cta_begin(cta);
+        cpu_cta_run(cta);
+        cpu_watch_cta_end(cta);
+        if (!--n)
+            return;
+        cta_advance(cta);
+        cta_reset(cta);
+    }
+}
+
 void cpu_cta_run_many(struct cpu_cta *cta, uint64_t n)
 {
     const struct jit_code *code = cta->code;
 
     assert(n > 0);
+    if (HD_UNLIKELY(cta->job->watch)) {
+        run_watched(cta, n);
+        return;
+    }
     cpu_cta_run(cta);
     if (code->run_cta && !code->has_barrier) {
         /* Nothing to prepare: small CTAs take not much longer than this loop. */

@@ -11,6 +11,7 @@
 #define HD_DEV_CPU_CTA_H
 
 #include "dev/cpu/job.h"
+#include "ir/probe.h"
 
 #define CPU_MAX_WARPS 32 /* of a CTA */
 
@@ -57,6 +58,8 @@ struct cpu_cta {
     size_t block_B;
     struct cpu_cluster alone;           /* that of a CTA that is launched by itself */
     uint32_t at_cluster[CPU_MAX_WARPS]; /* lanes that have arrived at the cluster's barrier */
+    struct ir_probe_cta probe;          /* while is_observed */
+    bool is_observed;
 };
 
 /* Behind a shared window: vector loads at its end may look past it, by a vector, or as far as lanes
@@ -148,6 +151,15 @@ static inline bool cpu_cta_has_peers(const struct cpu_cta *cta)
 }
 /* resident.c: runs a cluster of CTAs that wait for nothing outside of it; false: it was ended. */
 bool cpu_cluster_run(struct cpu_cluster *cluster);
+
+/* watch.c: of a job with an observer. The end may come twice. */
+void cpu_watch_cta_begin(struct cpu_cta *cta);
+void cpu_watch_cta_end(struct cpu_cta *cta);
+/* The interpreter in place tells for itself. */
+void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch);
+/* jit_services.probe */
+void cpu_watch_probe(struct cpu_cta *cta, const struct jit_warp *warp, uint32_t lanes,
+                     uint32_t place, const uint64_t *const *operands);
 
 /* services.c */
 void cpu_services_init(struct jit_services *services);

@@ -30,8 +30,8 @@ bool cpu_grid_is_short(const struct cpu_grid *grid)
 {
     const struct jit_code *code = grid->code;
 
-    if (code->may_spin || code->cost_ops > CPU_INLINE_OPS || grid->ctas > CPU_INLINE_OPS ||
-        grid->cluster_ctas > 1)
+    if (grid->kernel->probes || code->may_spin || code->cost_ops > CPU_INLINE_OPS ||
+        grid->ctas > CPU_INLINE_OPS || grid->cluster_ctas > 1)
         return false;
     return (code->cost_ops + 16) * grid->nwarps * grid->ctas <= CPU_INLINE_OPS;
 }
@@ -173,6 +173,17 @@ static bool form_improve(struct grid_body *body, struct better *better)
     return true;
 }
 
+/* False: the launch has failed. */
+static bool grid_guarded(struct grid_body *body)
+{
+    struct cpu_cta *cta = body->slot->cta;
+
+    if (HD_LIKELY(cpu_guarded(grid_body, body, body->job, cta)))
+        return true;
+    cpu_watch_cta_end(cta);
+    return cpu_watch_goes_on(body->job);
+}
+
 static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
 {
     struct grid_body body = body_of(job, slot);
@@ -201,7 +212,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
         if (body.first >= total)
             break;
         body.end = HD_MIN(body.first + job->chunk, total);
-        if (!cpu_guarded(grid_body, &body, job, slot->cta)) {
+        if (!grid_guarded(&body)) {
             atomic_store(&job->next, total);
             break;
         }
@@ -295,6 +306,7 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->form.layout = cpu_cta_layout_of(job->form.code, &job->launch);
     job->tiled = cpu_grid_is_tiled(job->form.code, &job->launch);
     job->packet = NULL;
+    job->watch = NULL;
     atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
     job->run = grid_run;
     job->chunk = chunk_of(dev, job, grid->ctas);
@@ -312,6 +324,8 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
     if (HD_UNLIKELY(!grid->kernel || !grid->code))
         return grid_refuse(grid, p);
     job_setup(queue, p, grid);
+    if (HD_UNLIKELY(grid->kernel->probes) && !cpu_watch_begin(job, p))
+        return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", job->name);
     cpu_signals_check();
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_LAUNCH)))
         hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,

@@ -129,6 +129,7 @@ static enum hd_status inplace_start(struct cpu_cta *cta)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for a CTA", cta->job->name);
     cpu_inplace_launch(&cta->inplace->launch, cta,
                        is_strict(cta) ? &inplace_strict_ops : &inplace_ops, cta);
+    cpu_watch_inplace(cta->job, &cta->inplace->launch);
     return interp_cta_create(&cta->inplace->launch, &place, &cta->inplace->cta);
 }
 

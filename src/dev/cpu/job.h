@@ -71,6 +71,7 @@ struct cpu_job {
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;
     struct cpu_grid_workspace workspace;
+    struct cpu_watch *watch;  /* watch.c; NULL: nobody observes */
     _Atomic(void *) children; /* what its threads asked of the runtime: hal_domain.runtime */
     /* copy and fill */
     const union hal_packet *packet;
@@ -116,6 +117,12 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
  * run; the last of them may have failed.
  */
 unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot);
+
+/* watch.c: of a job with an observer that is set up, and has ended. False: no memory. */
+bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p) HD_MUST_CHECK;
+void cpu_watch_end(struct cpu_job *job);
+/* Has only a CTA failed, and not its launch? */
+bool cpu_watch_goes_on(const struct cpu_job *job);
 
 /* services.c: a call of the CUDA runtime by a thread of the job. */
 void cpu_runtime_call(struct cpu_job *job, struct ir_runtime_io *io);

@@ -19,7 +19,13 @@ struct cpu_kernel {
     struct ir_window window;
     const uint64_t *vars;
     jit_slot codes[IR_CLASS_COUNT]; /* the best code so far, set by the JIT */
+    /* By place, with an observer; else NULL. */
+    const struct ir_instr **probes;
+    uint32_t nplaces;
 };
+
+/* watch.c: fills in the latter; false: no memory. */
+bool cpu_kernel_find_probes(struct cpu_kernel *kernel) HD_MUST_CHECK;
 
 enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
                                struct hal_module **out_module) HD_MUST_CHECK;

@@ -64,6 +64,8 @@ void cpu_module_unload(struct hal_module *base)
     for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++) {
         if (module->kernels[i])
             hal_kernel_withdraw(base->device, &module->kernels[i]->base);
+        if (module->kernels[i])
+            hd_free(module->kernels[i]->probes);
         hd_free(module->kernels[i]);
     }
     hd_lock_fini(&module->lock);
@@ -81,18 +83,21 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     assert(hd_lock_held(&module->lock) && !module->kernels[func->index]);
     if (!kernel)
         return hd_error(HD_NO_MEMORY, "kernel");
-    status = ir_kernel_window(func, &kernel->window);
-    if (status == HD_OK)
-        status = hal_kernel_publish(module->base.device, &kernel->base);
-    if (status != HD_OK) {
-        hd_free(kernel);
-        return status;
-    }
     kernel->base.module = &module->base;
     kernel->base.index = func->index;
     kernel->func = func;
     kernel->name = func->name;
     kernel->vars = module->vars;
+    status = ir_kernel_window(func, &kernel->window);
+    if (status == HD_OK && module->base.device->observer && !cpu_kernel_find_probes(kernel))
+        status = hd_error(HD_NO_MEMORY, "kernel");
+    if (status == HD_OK)
+        status = hal_kernel_publish(module->base.device, &kernel->base);
+    if (status != HD_OK) {
+        hd_free(kernel->probes);
+        hd_free(kernel);
+        return status;
+    }
     module->kernels[func->index] = kernel;
     return HD_OK;
 }

@@ -344,6 +344,8 @@ bool cpu_queue_leave(struct cpu_queue *queue)
     /* Fails when somebody joined after all, or when this job has already been ended by another. */
     if (!atomic_compare_exchange_strong(&queue->state, &unused, CPU_QUEUE_OWNED))
         return false;
+    if (HD_UNLIKELY(queue->job.watch != NULL))
+        cpu_watch_end(&queue->job);
     queue_complete(queue, 1);
     return true;
 }

@@ -216,6 +216,26 @@ static void print_cluster(struct hd_buf *text, const struct cpu_cta *cta)
                       id[1] / n[1], id[2] / n[2]);
 }
 
+/* ": 4 bytes behind the nearest allocation, 4000 bytes at 0x7f0000000000" */
+static void print_nearest(struct hd_buf *text, const struct report *r)
+{
+    const struct hal_device *device = r->job->domain->base.device;
+    uint64_t base, size_B, by_B;
+    bool is_behind;
+
+    if (r->guard->status != HD_ILLEGAL_ADDRESS || r->reason || !device->nearest ||
+        !device->nearest(r->address, &base, &size_B))
+        return;
+    is_behind = r->address >= base;
+    by_B = is_behind ? r->address - base - size_B : base - r->address;
+    if (is_behind && r->address - base < size_B)
+        return;
+    hd_buf_printf(text, ": %llu byte%s %s the nearest allocation, %llu bytes at 0x%llx",
+                  (unsigned long long)by_B, by_B == 1 ? "" : "s",
+                  is_behind ? "behind the end of" : "in front of", (unsigned long long)size_B,
+                  (unsigned long long)base);
+}
+
 static void print(struct hd_buf *text, const struct report *r)
 {
     const struct cpu_guard *g = r->guard;
@@ -237,6 +257,7 @@ static void print(struct hd_buf *text, const struct report *r)
     print_place(text, r);
     if (r->reason)
         hd_buf_printf(text, ": %s", r->reason);
+    print_nearest(text, r);
     print_hint(text, r);
 }
 
@@ -265,14 +286,17 @@ static void report(struct report *r)
 
     find_reason(r);
     said = r->cta ? cpu_inplace_message(r->cta, g->status, g->address, r->reason) : NULL;
+    hd_buf_init(&text);
     if (said) {
-        raise_report(r, said, true);
+        hd_buf_puts(&text, said);
+        print_nearest(&text, r);
+        raise_report(r, text.ptr ? text.ptr : said, true);
+        hd_buf_fini(&text);
         return;
     }
     find_thread(r);
     find_instr(r);
     find_thread_again(r);
-    hd_buf_init(&text);
     print(&text, r);
     raise_report(r, text.ptr ? text.ptr : r->job->name, false);
     hd_buf_fini(&text);

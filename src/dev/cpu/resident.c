@@ -56,10 +56,18 @@ static struct cpu_cta *resident_create(struct cpu_slot *slot, struct cpu_job *jo
 
 static void resident_release(struct cpu_slot *slot, struct cpu_cta *cta)
 {
+    cpu_watch_cta_end(cta);
     if (cpu_cta_has_peers(cta))
         cpu_cluster_give(slot, cta->cluster);
     else
         block_give(slot, cta);
+}
+
+static void resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
+{
+    cpu_cta_start(cta, job, &job->form, sm, index);
+    if (HD_UNLIKELY(job->watch))
+        cpu_watch_cta_begin(cta);
 }
 
 static uint32_t max_residents(const struct cpu_job *job)
@@ -93,7 +101,7 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
     if (cpu_cta_has_peers(cta))
         cpu_cluster_start(cta->cluster, job, &job->form, sm, index);
     else
-        cpu_cta_start(cta, job, &job->form, sm, index);
+        resident_start(cta, job, sm, index);
     cta->queue = queue;
     cta->next = slot->residents;
     slot->residents = cta;

@@ -275,6 +275,12 @@ static void service_runtime(struct jit_cta *cta, struct jit_warp *warp, uint32_t
     }
 }
 
+static void service_probe(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
+                          uint32_t place, const uint64_t *const *operands)
+{
+    cpu_watch_probe(cta_of(cta), warp, lanes, place, operands);
+}
+
 void cpu_services_init(struct jit_services *services)
 {
     *services = (struct jit_services){
@@ -296,5 +302,6 @@ void cpu_services_init(struct jit_services *services)
         .cluster_arrive = service_cluster_arrive,
         .cluster_wait = service_cluster_wait,
         .cluster_cta = service_cluster_cta,
+        .probe = service_probe,
     };
 }

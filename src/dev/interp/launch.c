@@ -4,6 +4,7 @@
 
 #include "dev/interp/private.h"
 #include "ir/multimem.h"
+#include "ir/probe.h"
 
 enum { STACK_MIN_B = 65536 };
 
@@ -159,6 +160,56 @@ static uint32_t sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
     return n;
 }
 
+static uint64_t shared_B(const struct interp_launch *launch)
+{
+    struct ir_window window;
+
+    if (ir_kernel_window(launch->kernel, &window) != HD_OK || !launch->dynamic_shared_B)
+        return window.shared_B;
+    return HD_MAX(window.shared_B, window.dynamic_offset_B + launch->dynamic_shared_B);
+}
+
+static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
+                        const struct refdev_module *module)
+{
+    const struct launch_ctx *ctx = l->ctx;
+    const struct ir_probe_launch launch = {
+        .kernel = l->kernel,
+        .grid = {l->grid[0], l->grid[1], l->grid[2]},
+        .block = {l->block[0], l->block[1], l->block[2]},
+        .cluster = {HD_MAX(l->cluster[0], 1), HD_MAX(l->cluster[1], 1), HD_MAX(l->cluster[2], 1)},
+        .shared_B = shared_B(l),
+        .dynamic_shared_B = l->dynamic_shared_B,
+        .cooperative = l->cooperative,
+        .params = l->params,
+        .workspace = l->cooperative ? ctx->workspace : NULL,
+        .workspace_B = sizeof(ctx->workspace),
+        .vars = module->vars,
+        .grid_id = l->grid_id,
+        .correlation = packet->head.correlation,
+    };
+
+    return l->observer->launch_begin(&launch);
+}
+
+/* The observer of the device is told of it. */
+static enum hd_status observed_launch(struct interp_launch *launch,
+                                      const struct hal_dispatch *packet,
+                                      const struct refdev_module *module,
+                                      struct interp_fault *out_fault)
+{
+    enum hd_status status;
+
+    if (!launch->observer)
+        return interp_launch(launch, out_fault);
+    launch->observed = tell_begin(launch, packet, module);
+    if (!launch->observed)
+        return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);
+    status = interp_launch(launch, out_fault);
+    launch->observer->launch_end(launch->observed);
+    return status;
+}
+
 bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet,
                      union hal_packet *out_wait)
 {
@@ -196,13 +247,14 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .ctx = &ctx,
         .texture = dev->base.texture,
         .replicas = dev->base.replicas,
+        .observer = dev->base.observer,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);
         launch.envreg[1] = (uint32_t)(uintptr_t)ctx.workspace;
     }
-    struct interp_fault fault;
-    enum hd_status status = interp_launch(&launch, &fault);
+    struct interp_fault fault = {0};
+    enum hd_status status = observed_launch(&launch, packet, ctx.module, &fault);
     refdev_maps_fini(&ctx.maps);
     if (status != HD_OK) {
         char message[464];

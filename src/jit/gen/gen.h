@@ -25,6 +25,7 @@
 
 #include "ir/analysis.h"
 #include "ir/ir.h"
+#include "ir/probe.h"
 #include "ir/shape.h"
 #include "jit/gen/codegen.h"
 #include "jit/jit.h"
@@ -255,6 +256,7 @@ struct gen {
     LLVMValueRef spare;             /* gen_lanes.c */
     unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
     LLVMValueRef strict_lanes;      /* gen_strict.c */
+    LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
 
     /* Where generation is. */
     uint32_t cur;                  /* node */
@@ -566,6 +568,7 @@ void gen_sreg(struct gen *g, const struct ir_instr *instr);
 /* Thread number along an axis of lane 0 of half h of a warp, by division. */
 LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned axis);
 void gen_builtin(struct gen *g, const struct ir_instr *instr);
+void gen_probe(struct gen *g, const struct ir_instr *instr); /* gen_probe.c */
 void gen_call(struct gen *g, const struct ir_instr *instr);
 void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */
 

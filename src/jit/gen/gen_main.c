@@ -89,6 +89,10 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_BUILTIN:
         gen_builtin(g, in);
         return;
+    case IR_OP_PROBE:
+    case IR_OP_PROBE_ACCESS:
+        gen_probe(g, in);
+        return;
     case IR_OP_CALL:
     case IR_OP_CALLI:
         gen_call(g, in);

@@ -1,0 +1,205 @@
+/*
+ * Launches that somebody observes (hal_device.observer): their kernels have probes, which this
+ * hands on, from generated code; the interpreter in place tells for itself.
+ *
+ * A CTA that the observer wants to fail is given up, the others go on, and the launch fails when
+ * all have ended: one run finds more than the first error. CTAs that wait for others are ended with
+ * the launch at once.
+ */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "dev/cpu/device.h"
+#include "dev/cpu/fault.h"
+#include "dev/cpu/kernel.h"
+#include "interp/interp.h"
+#include "ir/probe.h"
+
+struct cpu_watch {
+    const struct ir_observer *observer;
+    void *launch; /* the observer's */
+    struct ir_probe_range *ranges;
+    _Atomic uint32_t failed; /* enum hd_status of the first CTA that failed */
+};
+
+static uint32_t count_instrs(const struct ir_module *module)
+{
+    uint32_t n = 0;
+
+    ir_foreach_func(func, module) {
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(in, func->blocks[i])
+                n++;
+    }
+    return n;
+}
+
+bool cpu_kernel_find_probes(struct cpu_kernel *kernel)
+{
+    const struct ir_module *module = kernel->func->module;
+
+    kernel->nplaces = count_instrs(module) + 1;
+    kernel->probes = hd_alloc_array(kernel->nplaces, sizeof(*kernel->probes));
+    if (!kernel->probes)
+        return false;
+    ir_foreach_func(func, module) {
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(in, func->blocks[i])
+                if (ir_is_probe(in))
+                    kernel->probes[ir_probe_number(in)] = in;
+    }
+    return true;
+}
+
+static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct hal_dispatch *p,
+                                        struct ir_probe_range *ranges)
+{
+    const struct jit_launch *l = &job->launch;
+
+    return (struct ir_probe_launch){
+        .kernel = job->kernel->func,
+        .grid = {l->grid[0], l->grid[1], l->grid[2]},
+        .block = {l->block[0], l->block[1], l->block[2]},
+        .cluster = {l->cluster[0], l->cluster[1], l->cluster[2]},
+        .shared_B = l->shared_B,
+        .dynamic_shared_B = l->dynamic_smem_B,
+        .cooperative = job->cooperative,
+        .params = l->params,
+        .workspace = job->cooperative ? &job->workspace : NULL,
+        .workspace_B = sizeof(job->workspace),
+        .vars = l->vars,
+        .ranges = ranges,
+        .grid_id = l->grid_id,
+        .correlation = p->head.correlation,
+    };
+}
+
+bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
+{
+    const struct ir_observer *observer = job->domain->base.device->observer;
+    struct cpu_watch *watch = hd_new(struct cpu_watch);
+    struct ir_probe_launch launch;
+
+    assert(!job->watch && observer && job->kernel->probes);
+    if (!watch)
+        return false;
+    watch->observer = observer;
+    watch->ranges = hd_alloc_array(job->kernel->nplaces, sizeof(*watch->ranges));
+    if (watch->ranges) {
+        launch = launch_of(job, p, watch->ranges);
+        watch->launch = observer->launch_begin(&launch);
+    }
+    if (!watch->launch) {
+        hd_free(watch->ranges);
+        hd_free(watch);
+        return false;
+    }
+    job->launch.ranges = watch->ranges;
+    job->watch = watch;
+    job->chunk = 1;
+    return true;
+}
+
+void cpu_watch_end(struct cpu_job *job)
+{
+    struct cpu_watch *watch = job->watch;
+    const struct hal_fault_place place = {.kernel = job->name};
+    enum hd_status failed = (enum hd_status)atomic_load(&watch->failed);
+    char message[200];
+
+    watch->observer->launch_end(watch->launch);
+    if (failed != HD_OK) {
+        snprintf(message, sizeof(message), "kernel %.100s: %s, as the checker says", job->name,
+                 hd_status_text(failed));
+        hal_domain_fail(&job->domain->base, failed, 0, &place, message);
+    }
+    job->watch = NULL;
+    hd_free(watch->ranges);
+    hd_free(watch);
+}
+
+bool cpu_watch_goes_on(const struct cpu_job *job)
+{
+    return job->watch && atomic_load(&job->watch->failed) != HD_OK &&
+           hal_domain_status(&job->domain->base) == HD_OK;
+}
+
+void cpu_watch_cta_begin(struct cpu_cta *cta)
+{
+    const struct jit_cta *c = &cta->cta;
+    const struct cpu_watch *watch = cta->job->watch;
+
+    assert(!cta->is_observed);
+    if (cta->code->form == JIT_INTERP)
+        return;
+    cta->probe = (struct ir_probe_cta){
+        .launch = watch->launch,
+        .ctaid = {c->ctaid[0], c->ctaid[1], c->ctaid[2]},
+        .index = ((uint64_t)c->ctaid[2] * c->launch->grid[1] + c->ctaid[1]) * c->launch->grid[0] +
+                 c->ctaid[0],
+        .smid = c->smid,
+        .shared = c->shared,
+        .local = c->local,
+        .local_B = c->launch->local_B,
+    };
+    cpu_guard_hold();
+    cta->is_observed = watch->observer->cta_begin(&cta->probe);
+    cpu_guard_release();
+    if (!cta->is_observed)
+        hal_domain_fail(&cta->job->domain->base, HD_NO_MEMORY, 0, NULL,
+                        "out of host memory for the checker");
+}
+
+void cpu_watch_cta_end(struct cpu_cta *cta)
+{
+    if (!cta->is_observed)
+        return;
+    cta->is_observed = false;
+    cpu_guard_hold();
+    cta->job->watch->observer->cta_end(&cta->probe);
+    cpu_guard_release();
+}
+
+void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch)
+{
+    if (!job->watch)
+        return;
+    launch->observer = job->watch->observer;
+    launch->observed = job->watch->launch;
+}
+
+/* Does another CTA wait for this one? */
+static bool is_waited_for(const struct cpu_job *job)
+{
+    return atomic_load(&job->spins) || job->launch.cluster_ctas > 1;
+}
+
+/* Does not return. */
+static void give_up(struct cpu_cta *cta, enum hd_status status, const struct cpu_blame *blame)
+{
+    uint32_t none = HD_OK;
+
+    if (is_waited_for(cta->job))
+        cpu_guard_blame(status, 0, blame);
+    atomic_compare_exchange_strong(&cta->job->watch->failed, &none, (uint32_t)status);
+    cpu_guard_leave(HD_CANCELLED, 0);
+}
+
+void cpu_watch_probe(struct cpu_cta *cta, const struct jit_warp *warp, uint32_t lanes,
+                     uint32_t place, const uint64_t *const *operands)
+{
+    const struct cpu_kernel *kernel = cta->job->kernel;
+    const struct cpu_blame blame = {
+        .warp = warp->index, .lanes = lanes, .place = place, .reason = "as the checker says"};
+    enum hd_status status;
+
+    assert(place < kernel->nplaces && kernel->probes[place]);
+    if (!cta->is_observed)
+        return;
+    cpu_guard_hold();
+    status = cta->job->watch->observer->probe(&cta->probe, warp->index, lanes,
+                                              kernel->probes[place], operands);
+    cpu_guard_release();
+    if (status != HD_OK)
+        give_up(cta, status, &blame);
+}

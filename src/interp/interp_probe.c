@@ -1,0 +1,53 @@
+/* Probes: the observer of the launch is told what each thread comes to. */
+#include "interp/interp_priv.h"
+
+bool interp_observe(struct interp_cta *cta)
+{
+    const struct interp_launch *launch = cta->run->launch;
+
+    assert(!cta->is_observed);
+    if (!launch->observer)
+        return true;
+    cta->probe = (struct ir_probe_cta){
+        .launch = launch->observed,
+        .ctaid = {cta->id[0], cta->id[1], cta->id[2]},
+        .index =
+            ((uint64_t)cta->id[2] * launch->grid[1] + cta->id[1]) * launch->grid[0] + cta->id[0],
+        .smid = cta->smid,
+        .shared = cta->shared,
+        .local = cta->owns_local ? NULL : cta->threads[0].local,
+        .local_B = cta->run->local_B,
+    };
+    cta->is_observed = launch->observer->cta_begin(&cta->probe);
+    return cta->is_observed;
+}
+
+void interp_observe_end(struct interp_cta *cta)
+{
+    if (cta->is_observed)
+        cta->run->launch->observer->cta_end(&cta->probe);
+    cta->is_observed = false;
+}
+
+enum interp_step interp_probe(struct interp_thread *t)
+{
+    const struct ir_observer *observer = t->cta->run->launch->observer;
+    uint64_t words[IR_PROBE_OPERANDS_MAX][INTERP_WARP];
+    const uint64_t *operands[IR_PROBE_OPERANDS_MAX + 1] = {NULL};
+    const struct ir_instr *in = t->frame->pc;
+    enum hd_status status;
+
+    if (!observer)
+        return INTERP_NEXT;
+    assert(in->nsrc <= IR_PROBE_OPERANDS_MAX);
+    for (uint32_t i = 0; i < in->nsrc; i++) {
+        words[i][t->lane] = interp_src(t, i);
+        operands[i] = words[i];
+    }
+    if (in->op == IR_OP_PROBE_ACCESS)
+        words[0][t->lane] += (uint64_t)in->mem.offset;
+    status = observer->probe(&t->cta->probe, t->warp->index, 1u << t->lane, in, operands);
+    if (status == HD_OK)
+        return INTERP_NEXT;
+    return interp_fail(t, status, "%s, as the checker says", hd_status_text(status));
+}

@@ -1,0 +1,223 @@
+/* Where probes go, and what they carry. */
+#include "ir/probe.h"
+
+/* A row for each operation that has one: what set it belongs to, and its operands. */
+enum operands {
+    OPERANDS_NONE,
+    OPERANDS_ADDRESS, /* the first */
+    OPERANDS_ALL,
+    OPERANDS_BAR,  /* number and count */
+    OPERANDS_MASK, /* the last: the members */
+};
+
+struct row {
+    bool is_access;
+    uint8_t operands;
+};
+
+static const struct row rows[IR_OP_COUNT] = {
+    [IR_OP_LD] = {true, OPERANDS_ADDRESS},       [IR_OP_ST] = {true, OPERANDS_ADDRESS},
+    [IR_OP_ATOM] = {true, OPERANDS_ADDRESS},     [IR_OP_LDMATRIX] = {true, OPERANDS_ADDRESS},
+    [IR_OP_STMATRIX] = {true, OPERANDS_ADDRESS}, [IR_OP_COPY] = {true, OPERANDS_ALL},
+    [IR_OP_REDUCE] = {true, OPERANDS_ALL},       [IR_OP_MBARRIER] = {true, OPERANDS_ALL},
+    [IR_OP_BAR] = {false, OPERANDS_BAR},         [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},
+    [IR_OP_SHFL] = {false, OPERANDS_MASK},       [IR_OP_VOTE] = {false, OPERANDS_MASK},
+    [IR_OP_MATCH] = {false, OPERANDS_MASK},      [IR_OP_REDUX] = {false, OPERANDS_MASK},
+    [IR_OP_ELECT] = {false, OPERANDS_MASK},      [IR_OP_FENCE] = {false, OPERANDS_NONE},
+    [IR_OP_EXIT] = {false, OPERANDS_NONE},
+};
+
+/* A parameter at a constant place inside of the block: nobody can learn anything from it. */
+static bool is_plain_param(const struct ir_instr *in)
+{
+    uint32_t block_B = in->block->func->param_size_B;
+    uint64_t at, size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1u);
+
+    if (in->op != IR_OP_LD || in->mem.space != IR_SPACE_PARAM || !ir_value_const(in->src[0], &at))
+        return false;
+    at += (uint64_t)in->mem.offset;
+    return at <= block_B && size_B <= block_B - at;
+}
+
+static bool is_wanted(enum ir_space space, unsigned set)
+{
+    if (ir_space_is_shared(space))
+        return set & IR_PROBE_SHARED;
+    if (space == IR_SPACE_LOCAL || space == IR_SPACE_PARAM)
+        return set & IR_PROBE_LOCAL;
+    return space == IR_SPACE_GENERIC ? set & (IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_LOCAL)
+                                     : set & IR_PROBE_GLOBAL;
+}
+
+static bool ends_thread(const struct ir_instr *in)
+{
+    return in->op == IR_OP_EXIT || (in->op == IR_OP_RET && in->block->func->is_kernel);
+}
+
+static const struct row *row_of(const struct ir_instr *in)
+{
+    return &rows[ends_thread(in) ? IR_OP_EXIT : in->op];
+}
+
+/* Of a copy the source is an access as well, of generic memory. */
+static bool is_probed(const struct ir_instr *in, unsigned set)
+{
+    const struct row *row = row_of(in);
+
+    if (in->op == IR_OP_BUILTIN)
+        return set & IR_PROBE_HEAP && (in->imm == IR_BUILTIN_MALLOC || in->imm == IR_BUILTIN_FREE);
+    if (in->op == IR_OP_MBARRIER && set & IR_PROBE_SYNC)
+        return true;
+    if (is_plain_param(in))
+        return false;
+    if (row->is_access)
+        return is_wanted(in->mem.space, set) || ((in->op == IR_OP_COPY || in->op == IR_OP_REDUCE) &&
+                                                 is_wanted(IR_SPACE_GENERIC, set));
+    return set & IR_PROBE_SYNC && (ends_thread(in) || in->op == IR_OP_FENCE || row->operands);
+}
+
+static uint32_t nsources(const struct ir_instr *in)
+{
+    return in->nsrc - (in->nsrc && ir_has(in, IR_MOD_POLICY));
+}
+
+static bool has_values(const struct ir_instr *in)
+{
+    return in->op == IR_OP_ST && ir_type_bits(in->type) <= 64 &&
+           nsources(in) <= IR_PROBE_OPERANDS_MAX;
+}
+
+/* Operands of the probe: n from src. */
+static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, uint32_t *n)
+{
+    switch ((enum operands)row_of(in)->operands) {
+    case OPERANDS_NONE:
+        break;
+    case OPERANDS_ADDRESS:
+        *n = set & IR_PROBE_VALUES && has_values(in) ? nsources(in) : 1;
+        return in->src;
+    case OPERANDS_ALL:
+        *n = nsources(in);
+        return in->src;
+    case OPERANDS_BAR:
+        *n = HD_MIN(in->nsrc, 2u);
+        return in->src;
+    case OPERANDS_MASK:
+        *n = 1;
+        return in->src + in->nsrc - 1;
+    }
+    *n = 0;
+    return NULL;
+}
+
+static uint64_t imm_of(const struct ir_instr *in, bool after)
+{
+    uint64_t imm = ir_op_has(in->op, IR_F_IMM) ? in->imm : 0;
+
+    if (in->op == IR_OP_LDMATRIX)
+        imm |= (uint64_t)in->ndst << IR_PROBE_REGISTERS_AT;
+    if (in->op == IR_OP_STMATRIX)
+        imm |= (uint64_t)(in->nsrc - 1) << IR_PROBE_REGISTERS_AT;
+    if (in->op == IR_OP_FENCE)
+        imm = in->mem.scope;
+    return ir_probe_imm(ends_thread(in) ? IR_OP_EXIT : in->op, after, imm);
+}
+
+static void probe_before(struct ir_builder *b, const struct ir_instr *in, unsigned set)
+{
+    bool is_access = row_of(in)->is_access;
+    enum ir_op op = is_access ? IR_OP_PROBE_ACCESS : IR_OP_PROBE;
+    struct ir_value *const *src;
+    struct ir_instr *probe;
+    uint32_t n;
+
+    src = sources(in, set, &n);
+    probe = ir_build_instr(b, op, is_access ? in->type : IR_VOID, n, src, 0);
+    probe->imm = imm_of(in, false);
+    if (is_access)
+        probe->mem = in->mem;
+}
+
+static void probe_heap(struct ir_builder *b, struct ir_instr *in)
+{
+    bool after = in->imm == IR_BUILTIN_MALLOC;
+    struct ir_value *src[2] = {in->src[0], after ? in->dst[0] : NULL};
+
+    assert(!ir_op_has(in->op, IR_F_TERM));
+    if (after)
+        b->before = in->next;
+    ir_build_instr(b, IR_OP_PROBE, IR_VOID, after ? 2 : 1, src, 0)->imm = imm_of(in, after);
+}
+
+static void probe_block(struct ir_builder *b, unsigned set)
+{
+    ir_foreach_instr_safe(in, b->block) {
+        if (!is_probed(in, set))
+            continue;
+        b->before = in;
+        b->place = in->place;
+        if (in->op == IR_OP_BUILTIN)
+            probe_heap(b, in);
+        else
+            probe_before(b, in, set);
+    }
+}
+
+/* Numbers are those of ir_module_instr_at(). */
+static void number_probes(struct ir_module *module)
+{
+    uint64_t number = 0;
+
+    ir_foreach_func(func, module) {
+        for (uint32_t i = 0; i < func->nblocks; i++) {
+            ir_foreach_instr(in, func->blocks[i]) {
+                number++;
+                if (ir_is_probe(in))
+                    in->imm |= number << 32;
+            }
+        }
+    }
+}
+
+bool ir_probe_insert(struct ir_module *module, unsigned set)
+{
+    ir_foreach_func(func, module) {
+        struct ir_builder b = {.func = func};
+
+        for (uint32_t i = 0; i < func->nblocks; i++) {
+            b.block = func->blocks[i];
+            probe_block(&b, set);
+        }
+    }
+    number_probes(module);
+    return !module->arena.failed;
+}
+
+uint64_t ir_probe_size_B(const struct ir_instr *probe)
+{
+    uint32_t n = probe->mem.vec ? probe->mem.vec : 1;
+
+    assert(probe->op == IR_OP_PROBE_ACCESS);
+    switch (ir_probe_op(probe)) {
+    case IR_OP_LD:
+    case IR_OP_ST:
+    case IR_OP_ATOM:
+        return (uint64_t)n * ((ir_type_bits(probe->type) + 7) / 8);
+    case IR_OP_LDMATRIX:
+    case IR_OP_STMATRIX:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+bool ir_has_probes(const struct ir_module *module)
+{
+    ir_foreach_func(func, module) {
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            if (ir_block_has(func->blocks[i], IR_OP_PROBE) ||
+                ir_block_has(func->blocks[i], IR_OP_PROBE_ACCESS))
+                return true;
+    }
+    return false;
+}

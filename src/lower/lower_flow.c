@@ -250,9 +250,7 @@ static struct ir_place place_of(struct lower_fn *f, const struct ptx_loc *loc)
     if (!loc->has_inlined)
         return place;
     call.file = file_number(f, loc->inlined_file);
-    place.inlined = ir_module_inline(
-        f->job->module, hd_arena_strndup(&f->arena, loc->function_name.ptr, loc->function_name.len),
-        &call);
+    place.inlined = ir_module_inline(f->job->module, lower_inlined_name(f, loc), &call);
     return place;
 }
 

@@ -249,4 +249,7 @@ void lower_fail(struct lower_fn *f, enum hd_status status, const char *why);
 /* The same for what no operands would make supported. */
 void lower_fail_form(struct lower_fn *f, const char *why);
 
+/* lower_names.c: of the function that a line was inlined from. */
+const char *lower_inlined_name(struct lower_fn *f, const struct ptx_loc *loc);
+
 #endif

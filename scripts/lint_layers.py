@@ -24,11 +24,13 @@ MODULES = {
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir"}),
     "jit": ("IR to host code through LLVM", {"ir", "obj"}),
+    "san": ("the checker: what tools are, findings and how they leave the process", {"ir"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir"}),
     "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir"}),
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp"}),
-    "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "linker", "ir"}),
+    "san": ("the checker: tools that watch kernels and calls", {"ir", "hal"}),
+    "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "linker", "ir", "san"}),
     "api/driver": ("libcuda", {"core"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
@@ -54,7 +56,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

@@ -108,6 +108,30 @@ struct heddle_entry {
     const struct heddle_arg *args;
 };
 
+/* ---- memory and variables */
+
+/* name, whose memory a MEMORY event tells of */
+#define HEDDLE_MEMORY_USE_LIST(X)                                                                  \
+    X(PROGRAM, "the program allocated or registered it")                                           \
+    X(MODULE, "variables of a module: the MODULE event names them")                                \
+    X(ARRAY, "texels of an array")                                                                 \
+    X(OWN, "libcuda's own")                                                                        \
+    X(MAPPED,                                                                                      \
+      "addresses that show memory of elsewhere: of another process or API, of cuMemMap(), "        \
+      "of a graph")
+
+enum heddle_memory_use {
+#define X(name, doc) HEDDLE_MEMORY_##name,
+    HEDDLE_MEMORY_USE_LIST(X)
+#undef X
+};
+
+/* A variable of a module, in memory. */
+struct heddle_variable {
+    const char *name; /* as PTX has it */
+    uint64_t va, size_B;
+};
+
 struct heddle_event {
     uint32_t size_B; /* of this struct: later versions add members at the end */
     uint8_t kind;    /* enum heddle_event_kind */
@@ -143,6 +167,8 @@ struct heddle_event {
             uint64_t va, size_B;
             uint32_t memory; /* enum core_mem_kind: 1 device, 2 pinned, 4 managed, 8 registered */
             uint32_t is_freed;
+            uint32_t
+                use; /* enum heddle_memory_use; `stream`, where it is allocated or freed in one */
         } memory;
         struct {
             const char *kernel;  /* NULL: not a kernel's fault */
@@ -158,6 +184,8 @@ struct heddle_event {
             void *handle;     /* what the API handed out */
             const char *type; /* "context", "stream", "event", "module" */
             uint32_t is_destroyed;
+            uint32_t nvariables; /* MODULE, when it was loaded */
+            const struct heddle_variable *variables;
         } object;
     };
 };

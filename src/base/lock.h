@@ -26,7 +26,8 @@
     X(DEVICE)   /* dev: scheduler */                                                               \
     X(COMPILE)  /* jit: one kernel's variants */                                                   \
     X(MEMORY)   /* core: address space and pools */                                                \
-    X(LEAF)     /* held for a few instructions, nothing is taken inside */
+    X(LEAF)     /* held for a few instructions, nothing is taken inside but */                     \
+    X(RECORD)   /* san: a finding is sent, which may be with any other held */
 /* clang-format on */
 
 enum hd_lock_rank {

@@ -297,7 +297,8 @@ static enum hd_status memory_find(struct core_array *array, const struct source 
     array->is_external = from->extmem != NULL;
     if (from->extmem)
         return core_extmem_map(array->ctx, from->extmem, from->offset_B, array->size_B, &array->va);
-    return core_memory_alloc_own(array->ctx, array->size_B, CORE_MEM_DEVICE, &array->va);
+    return core_memory_alloc_own(array->ctx, array->size_B, CORE_MEM_DEVICE, HEDDLE_MEMORY_ARRAY,
+                                 &array->va);
 }
 
 static enum hd_status memory_take(struct core_array *array, const struct source *from)

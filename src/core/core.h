@@ -140,6 +140,7 @@ struct core_block {
     enum core_mem_kind kind;
     bool is_multicast;          /* nothing but multimem instructions reaches it */
     bool is_own;                /* core's: of a module, an array ...; programs cannot free it */
+    uint8_t use;                /* enum heddle_memory_use, for taps */
     bool is_synchronous;        /* see core_memory_sync_set() */
     unsigned flags;             /* the API's */
     struct core_context *ctx;   /* NULL: a mapping (vmm.h) */
@@ -154,9 +155,10 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
                                  unsigned flags, uint64_t *out_va) HD_MUST_CHECK;
 /* `kinds`: those that may be freed here. HD_BAD_ARG when va is not the start of a live block. */
 enum hd_status core_memory_free(uint64_t va, unsigned kinds) HD_MUST_CHECK;
-/* For what core itself keeps in a context. */
+/* For what core itself keeps in a context; `use`: enum heddle_memory_use, for taps. */
 enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
-                                     enum core_mem_kind kind, uint64_t *out_va) HD_MUST_CHECK;
+                                     enum core_mem_kind kind, unsigned use, uint64_t *out_va)
+    HD_MUST_CHECK;
 void core_memory_free_own(uint64_t va);
 /* From here on it belongs to this context, and to the device that it is of. */
 void core_memory_give(uint64_t va, struct core_context *ctx);

@@ -9,6 +9,7 @@
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "hal/hal.h"
+#include "san/san.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
 
@@ -26,11 +27,12 @@ struct core_device *core_device_at(int ordinal)
     return ordinal >= 0 && (unsigned)ordinal < core_device_count() ? &devices[ordinal] : NULL;
 }
 
-/* What strict mode takes away. */
+/* What strict mode takes away, and a checker that reports it. */
 static bool strict_hides(int number)
 {
-    return core_strict() && (number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ||
-                             number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+    return (core_strict() || san_is_bounding()) &&
+           (number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS ||
+            number == CORE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
 }
 
 enum hd_status core_device_attribute(const struct core_device *d, int number, int *out_value)
@@ -101,6 +103,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->memory_B = memory_B;
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
     core_memory_watch(d->hal);
+    d->hal->observer = san_observer();
     d->hal->texture = core_texture_find;
     d->hal->replicas = core_multicast_find;
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
@@ -138,6 +141,7 @@ static enum hd_status devices_open(unsigned *out_count)
     enum hd_status status = HD_OK;
 
     HD_TRY(hd_env_check());
+    HD_TRY(san_start());
     unsigned total = device_total();
     uint64_t memory_B = memory_size_B(total);
     HD_TRY(devices_choose(total, order, &count));

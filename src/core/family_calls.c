@@ -2,6 +2,7 @@
 #include "core/family_calls.h"
 
 #include "base/mem.h"
+#include "core/tap.h"
 
 /* cudaStream_t, cuda_device_runtime_api.h: what is below is a name of the default stream. */
 #define STREAM_DEFAULTS 3u
@@ -81,8 +82,8 @@ static uint64_t text_give(const struct core_family_call *call, const char *text)
     if (!call->ctx->device->hal->refusal)
         return (uintptr_t)text;
     family = core_family_get(call);
-    if (!family ||
-        core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE, &va) != HD_OK)
+    if (!family || core_memory_alloc_own(call->ctx, strlen(text) + 1, CORE_MEM_DEVICE,
+                                         HEDDLE_MEMORY_OWN, &va) != HD_OK)
         return 0;
     memcpy((void *)(uintptr_t)va, text, strlen(text) + 1);
     hd_lock_acquire(&family->lock);
@@ -246,7 +247,8 @@ static uint64_t buffer_create(const struct core_family_call *call,
         return cudaErrorMemoryAllocation;
     }
     *launch = *what;
-    if (core_memory_alloc_own(call->ctx, size_B, CORE_MEM_DEVICE, &launch->buffer_va) != HD_OK) {
+    if (core_memory_alloc_own(call->ctx, size_B, CORE_MEM_DEVICE, HEDDLE_MEMORY_OWN,
+                              &launch->buffer_va) != HD_OK) {
         hd_free(launch);
         return cudaErrorMemoryAllocation;
     }

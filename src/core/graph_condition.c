@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/tap.h"
 #include "hal/hal.h"
 
 /* ---- conditions */
@@ -15,7 +16,8 @@ enum hd_status core_condition_create(struct core_graph *graph, struct core_conte
     enum hd_status status = c ? HD_OK : hd_error(HD_NO_MEMORY, "condition of a graph");
 
     if (status == HD_OK)
-        status = core_memory_alloc_own(ctx, sizeof(uint32_t), CORE_MEM_DEVICE, &c->va);
+        status = core_memory_alloc_own(ctx, sizeof(uint32_t), CORE_MEM_DEVICE, HEDDLE_MEMORY_OWN,
+                                       &c->va);
     if (status != HD_OK) {
         hd_free(c);
         return status;

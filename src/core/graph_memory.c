@@ -5,6 +5,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "core/tap.h"
 #include "core/vmm.h"
 
 /* Physical memory. */
@@ -164,6 +165,15 @@ void core_graph_memory_trim(const struct core_device *device)
 
 /* ---- life */
 
+static void tell(const struct core_graph_memory *m, bool is_freed)
+{
+    struct core_block block = {
+        .base = m->va, .size_B = m->size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
+
+    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
+        core_tap_memory(&block, NULL, is_freed);
+}
+
 /* Addresses, and a page, so that copies and fills of other nodes can be checked. */
 static enum hd_status place(struct core_graph_memory *m)
 {
@@ -179,6 +189,8 @@ static enum hd_status place(struct core_graph_memory *m)
     hd_lock_release(&lock);
     if (status != HD_OK)
         (void)!core_vmm_free(CORE_VMM_GRAPHS, m->va, m->room_B);
+    else
+        tell(m, false);
     return status;
 }
 
@@ -227,6 +239,7 @@ static void reap_locked(struct core_graph_memory *m)
     assert(hd_lock_held(&lock));
     if (m->refs || m->is_live)
         return;
+    tell(m, true);
     unmap_locked(m);
     hd_list_remove(m);
     atomic_store(&any, memories != NULL);

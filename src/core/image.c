@@ -11,6 +11,7 @@
 #include "base/probe.h"
 #include "core/core.h"
 #include "obj/fatbin.h"
+#include "san/san.h"
 
 enum code_state { CODE_NONE, CODE_BUSY, CODE_READY, CODE_FAILED };
 
@@ -36,7 +37,8 @@ struct core_image {
 
 static enum hd_status program_create(struct core_image *image, unsigned max_arch)
 {
-    const struct compile_options options = {.max_arch = max_arch, .on_demand = true};
+    const struct compile_options options = {
+        .max_arch = max_arch, .on_demand = true, .probes = san_probes()};
     const struct obj_ptx_list *list = &image->list;
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
     enum hd_status status;

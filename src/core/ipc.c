@@ -96,6 +96,7 @@ static enum hd_status file_map(struct core_context *ctx, struct core_device *dev
 {
     struct core_block *block, what = {.size_B = handle->size_B,
                                       .kind = CORE_MEM_DEVICE,
+                                      .use = HEDDLE_MEMORY_MAPPED,
                                       .ctx = ctx,
                                       .device = device,
                                       .id = core_memory_next_id()};
@@ -148,6 +149,17 @@ static bool opened_again(const struct core_context *ctx, const struct core_ipc_h
     return m != NULL;
 }
 
+static void tell_map(struct core_context *ctx, uint64_t va, uint64_t size_B)
+{
+    struct core_block block = {.base = va,
+                               .size_B = size_B,
+                               .kind = CORE_MEM_DEVICE,
+                               .use = HEDDLE_MEMORY_MAPPED,
+                               .ctx = ctx};
+
+    core_tap_memory(&block, NULL, false);
+}
+
 enum hd_status core_ipc_memory_open(struct core_context *ctx, const struct core_ipc_handle *handle,
                                     uint64_t *out_va)
 {
@@ -162,7 +174,7 @@ enum hd_status core_ipc_memory_open(struct core_context *ctx, const struct core_
     status = file_map(ctx, ctx->device, fd, handle, true, out_va);
     close(fd);
     if (status == HD_OK && core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(ctx, *out_va, handle->size_B, CORE_MEM_DEVICE, false);
+        tell_map(ctx, *out_va, handle->size_B);
     return status;
 }
 
@@ -182,7 +194,7 @@ enum hd_status core_ipc_memory_close(uint64_t va)
     if (!m)
         return hd_error(HD_BAD_ARG, "0x%llx was not opened by a handle", (unsigned long long)va);
     if (freed.size_B && core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(freed.ctx, va, freed.size_B, freed.kind, true);
+        core_tap_memory(&freed, NULL, true);
     return HD_OK;
 }
 
@@ -239,5 +251,8 @@ enum hd_status core_extmem_map(struct core_context *ctx, struct core_extmem *ext
         return hd_error(HD_BAD_ARG, "%llu bytes from %llu on are not in external memory of %llu",
                         (unsigned long long)size_B, (unsigned long long)offset_B,
                         (unsigned long long)extmem->size_B);
-    return file_map(ctx, extmem->device, extmem->fd, &part, false, out_va);
+    HD_TRY(file_map(ctx, extmem->device, extmem->fd, &part, false, out_va));
+    if (core_tap_wants(HEDDLE_KIND(MEMORY)))
+        tell_map(ctx, *out_va, size_B);
+    return HD_OK;
 }

@@ -10,12 +10,38 @@
 #include "core/tap.h"
 #include "hal/hal.h"
 #include "ir/multimem.h"
+#include "san/san.h"
 
 uint64_t core_memory_next_id(void)
 {
     static _Atomic uint64_t next_id;
 
     return atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed) + 1;
+}
+
+static void tell_alloc(const struct core_block *what, uint64_t va)
+{
+    struct core_block block = *what;
+
+    block.base = va;
+    core_tap_memory(&block, NULL, false);
+}
+
+/*
+ * A block like *what. For a checker with padding (san.h) it has more room than it uses, so that the
+ * next one is further away.
+ */
+static bool place_locked(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
+{
+    uint64_t padding_B = what->is_own ? 0 : san_padding_B();
+    struct core_block padded = *what;
+
+    if (__builtin_add_overflow(what->size_B, padding_B, &padded.size_B) ||
+        !core_pool_alloc_locked(pool, &padded, out_va))
+        return false;
+    if (padding_B && !core_pool_resize_locked(core_block_at_locked(*out_va), what->size_B))
+        assert(!"a block can be smaller");
+    return true;
 }
 
 static enum hd_status block_alloc(const struct core_block *what, uint64_t *out_va)
@@ -28,8 +54,8 @@ static enum hd_status block_alloc(const struct core_block *what, uint64_t *out_v
         return hd_error(HD_BAD_ARG, "allocation of 0 bytes");
     hd_lock_acquire(&core_memory_lock);
     used_B = core_pool_used_locked(pool);
-    done = core_pool_alloc_locked(pool, what, out_va) ||
-           (core_mempool_reclaim_locked() && core_pool_alloc_locked(pool, what, out_va));
+    done = place_locked(pool, what, out_va) ||
+           (core_mempool_reclaim_locked() && place_locked(pool, what, out_va));
     what->ctx->nblocks += done;
     hd_lock_release(&core_memory_lock);
     core_mempool_drop();
@@ -39,7 +65,7 @@ static enum hd_status block_alloc(const struct core_block *what, uint64_t *out_v
                         (unsigned long long)core_pool_limit(pool));
     assert(*out_va % 256 == 0);
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(what->ctx, *out_va, size_B, what->kind, false);
+        tell_alloc(what, *out_va);
     return HD_OK;
 }
 
@@ -63,11 +89,12 @@ enum hd_status core_memory_alloc(struct core_context *ctx, uint64_t size_B, enum
 }
 
 enum hd_status core_memory_alloc_own(struct core_context *ctx, uint64_t size_B,
-                                     enum core_mem_kind kind, uint64_t *out_va)
+                                     enum core_mem_kind kind, unsigned use, uint64_t *out_va)
 {
     struct core_block what = block_for(ctx, size_B, kind);
 
     what.is_own = true;
+    what.use = (uint8_t)use;
     return block_alloc(&what, out_va);
 }
 
@@ -231,6 +258,49 @@ static const char *refusal(uint64_t va, uint64_t size_B)
     return "host memory that is not registered or managed: a discrete GPU cannot reach it";
 }
 
+/* How far an address is from a block's bytes. */
+static uint64_t distance(uint64_t va, const struct core_block *block)
+{
+    if (va < block->base)
+        return block->base - va;
+    return va - block->base < block->size_B ? 0 : va - block->base - block->size_B + 1;
+}
+
+struct nearest {
+    uint64_t va;
+    const struct core_block *block;
+};
+
+static void look_at_owner(struct core_owner *owner, void *arg)
+{
+    struct nearest *n = arg;
+
+    for (uint32_t i = 0; i < owner->slots; i++) {
+        const struct core_block *block = &owner->blocks[i];
+
+        if (!block->size_B || block->is_own || (block->pooled && block->pooled->cached))
+            continue;
+        if (!n->block || distance(n->va, block) < distance(n->va, n->block))
+            n->block = block;
+    }
+}
+
+static bool nearest(uint64_t va, uint64_t *out_base, uint64_t *out_size_B)
+{
+    struct nearest n = {.va = va};
+
+    if (!core_space_overlaps(va, 1))
+        return false;
+    hd_lock_acquire(&core_memory_lock);
+    core_space_foreach_locked(look_at_owner, &n);
+    if (n.block) {
+        *out_base = n.block->base;
+        *out_size_B = n.block->size_B;
+    }
+    hd_lock_release(&core_memory_lock);
+    return n.block != NULL;
+}
+
 bool core_strict(void)
 {
     static _Atomic int known; /* 0: not yet, 1: no, 2: yes */
@@ -247,6 +317,7 @@ bool core_strict(void)
 
 void core_memory_watch(struct hal_device *hal)
 {
+    hal->nearest = nearest;
     if (!core_strict())
         return;
     hal->refusal = refusal;
@@ -303,7 +374,7 @@ static bool block_free(uint64_t va, unsigned kinds, bool is_own)
     core_mempool_drop();
     core_mempools_settle();
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(freed.ctx, va, freed.size_B, freed.kind, true);
+        core_tap_memory(&freed, NULL, true);
     return true;
 }
 

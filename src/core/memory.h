@@ -50,7 +50,8 @@ struct core_block *core_block_at_locked(uint64_t va);
 
 /* HEDDLE_STRICT=1: only memory that a discrete GPU could touch. */
 bool core_strict(void);
-/* In strict mode, gives the device the rule by which it checks what kernels touch. */
+/* Tells the device how to ask about memory; in strict mode, by what rule it checks what kernels
+ * touch. */
 void core_memory_watch(struct hal_device *hal);
 
 /* ---- space.c */

@@ -344,6 +344,15 @@ static enum hd_status alloc_captured(const struct core_mempool *pool, struct cor
     return core_capture_add(stream, &body);
 }
 
+static void tell_alloc(const struct core_mempool *pool, struct core_stream *stream, uint64_t va,
+                       uint64_t size_B)
+{
+    struct core_block block = {
+        .base = va, .size_B = size_B, .kind = kind_of(pool), .ctx = stream->ctx};
+
+    core_tap_memory(&block, stream, false);
+}
+
 enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream *stream,
                                   uint64_t size_B, uint64_t *out_va)
 {
@@ -370,7 +379,7 @@ enum hd_status core_mempool_alloc(struct core_mempool *pool, struct core_stream 
     else if (wait.head.op == HAL_OP_WAIT)
         HD_TRY(core_stream_submit(stream, &wait, 1, NULL, 0, NULL));
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(stream->ctx, *out_va, size_B, kind_of(pool), false);
+        tell_alloc(pool, stream, *out_va, size_B);
     return HD_OK;
 }
 
@@ -438,7 +447,7 @@ enum hd_status core_mempool_free(struct core_stream *stream, uint64_t va)
     if (!done)
         return free_by_call(stream, va);
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(freed.ctx, va, freed.size_B, freed.kind, true);
+        core_tap_memory(&freed, stream, true);
     return HD_OK;
 }
 

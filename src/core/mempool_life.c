@@ -324,6 +324,7 @@ enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core
 {
     struct core_block *block, what = {.size_B = pointer->size_B,
                                       .kind = CORE_MEM_DEVICE,
+                                      .use = HEDDLE_MEMORY_MAPPED,
                                       .ctx = ctx,
                                       .device = pool->device,
                                       .id = core_memory_next_id()};
@@ -338,9 +339,11 @@ enum hd_status core_mempool_pointer_import(struct core_context *ctx, struct core
     done = core_pool_map_locked(pool->own, &what, pointer->offset_B, &block);
     if (done) {
         core_mempool_adopt_locked(pool, block, p);
-        *out_va = block->base;
+        *out_va = what.base = block->base;
     }
     hd_lock_release(&core_memory_lock);
+    if (done && core_tap_wants(HEDDLE_KIND(MEMORY)))
+        core_tap_memory(&what, NULL, false);
     if (done)
         return HD_OK;
     hd_free(p);

@@ -60,7 +60,7 @@ static enum hd_status block_make(struct core_module *module, uint64_t size_B, bo
                                  uint64_t *out_va)
 {
     HD_TRY(core_memory_alloc_own(module->ctx, size_B, managed ? CORE_MEM_MANAGED : CORE_MEM_DEVICE,
-                                 out_va));
+                                 HEDDLE_MEMORY_MODULE, out_va));
     memset((void *)(uintptr_t)*out_va, 0, size_B);
     return HD_OK;
 }
@@ -325,7 +325,7 @@ enum hd_status core_module_create(struct core_context *ctx, struct core_image *i
     }
     *out_module = module;
     if (core_tap_wants(HEDDLE_KIND(MODULE)))
-        core_tap_object(CORE_MODULE, ctx, core_module_handle(module), false);
+        core_tap_module(module);
     return HD_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "core/capture.h"
 #include "core/family_calls.h"
+#include "core/tap.h"
 
 /* What a kernel reads: compile/groups.c knows the offsets. */
 struct record {
@@ -120,7 +121,7 @@ static enum hd_status party_create(const struct core_party_grid *grids, unsigned
     for (unsigned i = 0; i < n; i++)
         party->queues[i] = grids[i].stream->queue;
     status = core_memory_alloc_own(party->ctx, (n + 1) * sizeof(struct record), CORE_MEM_MANAGED,
-                                   &party->va);
+                                   HEDDLE_MEMORY_OWN, &party->va);
     if (status == HD_OK && !party_enter(party))
         status = hd_error(HD_NO_MEMORY, "too many launches on several devices");
     if (status != HD_OK) {

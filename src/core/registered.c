@@ -75,6 +75,8 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
     struct core_block block = {.base = va,
                                .size_B = size_B,
                                .kind = kind,
+                               .use = kind == CORE_MEM_REGISTERED ? HEDDLE_MEMORY_PROGRAM
+                                                                  : HEDDLE_MEMORY_MODULE,
                                .flags = flags,
                                .ctx = ctx,
                                .device = ctx->device,
@@ -92,7 +94,7 @@ enum hd_status core_memory_register(struct core_context *ctx, uint64_t va, uint6
     if (status != HD_OK)
         return hd_error(status, "registered memory");
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(ctx, va, size_B, kind, false);
+        core_tap_memory(&block, NULL, false);
     return HD_OK;
 }
 
@@ -118,6 +120,6 @@ enum hd_status core_memory_unregister(uint64_t va)
     if (!found)
         return hd_error(HD_NOT_FOUND, "0x%llx is not registered", (unsigned long long)va);
     if (core_tap_wants(HEDDLE_KIND(MEMORY)))
-        core_tap_memory(freed.ctx, va, freed.size_B, freed.kind, true);
+        core_tap_memory(&freed, NULL, true);
     return HD_OK;
 }

@@ -4,8 +4,10 @@
  */
 #include "core/tap.h"
 
+#include "base/mem.h"
 #include "base/probe.h"
 #include "hal/hal.h"
+#include "ir/ir.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -275,16 +277,44 @@ void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void 
     core_tap_emit(&event);
 }
 
-void core_tap_memory(struct core_context *ctx, uint64_t va, uint64_t size_B, unsigned memory,
-                     bool is_freed)
+/* NULL: no memory, and the module has no names. */
+static struct heddle_variable *variables_list(const struct core_module *module, uint32_t *out_n)
+{
+    const struct ir_module *ir = core_image_decls(module->image);
+    struct heddle_variable *list = hd_alloc_array(ir->nvars + 1u, sizeof(*list));
+
+    *out_n = 0;
+    for (const struct ir_var *v = ir->vars; list && v; v = v->next)
+        if (v->space == IR_SPACE_GLOBAL || v->space == IR_SPACE_CONST)
+            list[(*out_n)++] =
+                (struct heddle_variable){v->name, module->var_va[v->index], v->size_B};
+    return list;
+}
+
+void core_tap_module(struct core_module *module)
+{
+    struct heddle_event event = {.kind = HEDDLE_EVENT_MODULE, .phase = HEDDLE_PHASE_POINT};
+    struct heddle_variable *variables = variables_list(module, &event.object.nvariables);
+
+    event.context = core_context_handle(module->ctx);
+    event.object.handle = core_module_handle(module);
+    event.object.type = "module";
+    event.object.variables = variables;
+    core_tap_emit(&event);
+    hd_free(variables);
+}
+
+void core_tap_memory(const struct core_block *block, struct core_stream *stream, bool is_freed)
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_MEMORY, .phase = HEDDLE_PHASE_POINT};
 
-    event.context = ctx ? core_context_handle(ctx) : NULL;
-    event.memory.va = va;
-    event.memory.size_B = size_B;
-    event.memory.memory = memory;
+    event.context = block->ctx ? core_context_handle(block->ctx) : NULL;
+    event.stream = stream ? core_stream_handle(stream) : NULL;
+    event.memory.va = block->base;
+    event.memory.size_B = block->size_B;
+    event.memory.memory = block->kind;
     event.memory.is_freed = is_freed;
+    event.memory.use = block->use;
     core_tap_emit(&event);
 }
 

@@ -31,8 +31,10 @@ uint64_t core_tap_packet_id(void);
 /* Life of a context, stream, event or module; `kind` says which and where the event is told. */
 void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,
                      bool is_destroyed);
-void core_tap_memory(struct core_context *ctx, uint64_t va, uint64_t size_B, unsigned memory,
-                     bool is_freed);
+/* `stream`: memory that is allocated or freed in its order; NULL: at once. */
+void core_tap_memory(const struct core_block *block, struct core_stream *stream, bool is_freed);
+/* A module that was loaded, with its variables. */
+void core_tap_module(struct core_module *module);
 /* hal_domain.failed of a context's. */
 struct hal_fault_place;
 void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *place);

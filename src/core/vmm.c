@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "core/memory.h"
 #include "core/multicast.h"
+#include "core/tap.h"
 #include "hal/hal.h"
 
 _Static_assert(CORE_VMM_GRANULE_B == CORE_GRANULE_B, "mappings own granules");
@@ -331,6 +332,16 @@ static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
     return HD_OK;
 }
 
+/* Memory of graphs is told by its exact size (graph_memory.c). */
+static void tell(enum core_vmm_user user, uint64_t va, uint64_t size_B, bool is_freed)
+{
+    struct core_block block = {
+        .base = va, .size_B = size_B, .kind = CORE_MEM_DEVICE, .use = HEDDLE_MEMORY_MAPPED};
+
+    if (user != CORE_VMM_GRAPHS && core_tap_wants(HEDDLE_KIND(MEMORY)))
+        core_tap_memory(&block, NULL, is_freed);
+}
+
 enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, uint64_t va,
                             uint64_t size_B, uint64_t offset_B)
 {
@@ -352,6 +363,8 @@ enum hd_status core_vmm_map(enum core_vmm_user user, struct core_allocation *a, 
     hd_lock_release(&core_memory_lock);
     if (status != HD_OK)
         hd_free(m);
+    else
+        tell(user, va, size_B, false);
     return status;
 }
 
@@ -395,6 +408,7 @@ static enum hd_status unmap_first(enum core_vmm_user user, uint64_t *at)
 {
     struct core_allocation *over = NULL;
     struct mapping *m;
+    uint64_t va = *at;
     bool is_there;
 
     hd_lock_acquire(&core_memory_lock);
@@ -406,6 +420,8 @@ static enum hd_status unmap_first(enum core_vmm_user user, uint64_t *at)
     }
     hd_lock_release(&core_memory_lock);
     core_allocation_unref(over); /* takes the lock */
+    if (is_there)
+        tell(user, va, *at - va, true);
     return is_there ? HD_OK : range_error("not mapped any more", *at, CORE_GRANULE_B);
 }
 

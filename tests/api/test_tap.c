@@ -260,6 +260,80 @@ static void test_fault(void)
     success(cuCtxPopCurrent_v2(&popped), "pop");
 }
 
+/* ---- memory and variables */
+
+static const char variables_ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                                    ".visible .global .align 4 .b8 table[40];\n"
+                                    ".visible .entry k() { ret; }\n";
+
+struct memory {
+    struct heddle_event last; /* MEMORY of `use` */
+    unsigned use, nallocs, nfrees, nvariables;
+    uint64_t table_va, table_B;
+};
+
+static void on_memory(void *user, const struct heddle_event *e)
+{
+    struct memory *memory = user;
+
+    if (e->kind == HEDDLE_EVENT_MEMORY && e->memory.use == memory->use) {
+        memory->last = *e;
+        memory->nallocs += !e->memory.is_freed;
+        memory->nfrees += e->memory.is_freed;
+    }
+    for (uint32_t i = 0; e->kind == HEDDLE_EVENT_MODULE && i < e->object.nvariables; i++) {
+        const struct heddle_variable *v = &e->object.variables[i];
+
+        memory->nvariables++;
+        if (!strcmp(v->name, "table")) {
+            memory->table_va = v->va;
+            memory->table_B = v->size_B;
+        }
+    }
+}
+
+static void test_variables(struct memory *memory)
+{
+    CUdeviceptr table;
+    CUmodule module;
+    size_t table_B;
+
+    memory->use = HEDDLE_MEMORY_MODULE;
+    success(cuModuleLoadData(&module, variables_ptx), "a module with a variable");
+    success(cuModuleGetGlobal_v2(&table, &table_B, module, "table"), "its address");
+    eq_u64(memory->nvariables, 1, "its event has it");
+    ok(memory->table_va == table && memory->table_B == 40, "where it is, by the byte");
+    ok(memory->nallocs == 1 && table - memory->last.memory.va < memory->last.memory.size_B,
+       "inside of memory that was told");
+    success(cuModuleUnload(module), "unload");
+    eq_u64(memory->nfrees, 1, "which goes");
+}
+
+static void test_memory(void)
+{
+    struct memory memory = {.use = HEDDLE_MEMORY_PROGRAM};
+    CUdeviceptr ptr;
+    CUstream stream;
+    uint32_t id =
+        heddle_tap_subscribe(HEDDLE_KIND(MEMORY) | HEDDLE_KIND(MODULE), on_memory, &memory);
+
+    success(cuStreamCreate(&stream, 0), "stream");
+    success(cuMemAlloc_v2(&ptr, 100), "allocation");
+    ok(memory.nallocs == 1 && memory.last.memory.va == ptr && memory.last.memory.size_B == 100 &&
+           !memory.last.stream,
+       "is told, of no stream");
+    success(cuMemFree_v2(ptr), "free");
+    success(cuMemAllocAsync(&ptr, 100, stream), "allocation in a stream");
+    ok(memory.nallocs == 2 && memory.last.stream == stream, "is told with it");
+    success(cuMemFreeAsync(ptr, stream), "free in it");
+    ok(memory.nfrees == 2 && memory.last.stream == stream && memory.last.memory.va == ptr,
+       "as well");
+    success(cuStreamDestroy_v2(stream), "destroy");
+    memory = (struct memory){0};
+    test_variables(&memory);
+    heddle_tap_unsubscribe(id);
+}
+
 int main(void)
 {
     CUcontext ctx;
@@ -275,6 +349,7 @@ int main(void)
     test_recursion();
     test_subscription();
     heddle_tap_unsubscribe(heard.id);
+    test_memory();
     test_fault();
     ends = heard.ends;
     success(cuCtxDestroy_v2(ctx), "destroy");

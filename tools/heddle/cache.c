@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "base/json.h"
 #include "obj/cache.h"
 
 static const char help[] =
@@ -42,17 +42,17 @@ struct cache_report {
 static void print_report(const struct cache_report *r, bool as_json)
 {
     if (as_json) {
-        struct json j;
-        json_init(&j);
-        json_open(&j, NULL, '{');
-        json_str(&j, "dir", r->dir);
-        json_u64(&j, "entries", r->stat.entries);
-        json_u64(&j, "size_B", r->stat.size_B);
-        json_u64(&j, "cap_B", r->cap_B);
-        json_u64(&j, "removed", r->removed);
-        json_u64(&j, "removed_B", r->removed_B);
-        json_close(&j, '}');
-        json_print(&j);
+        struct hd_json j;
+        hd_json_init(&j);
+        hd_json_open(&j, NULL, '{');
+        hd_json_str(&j, "dir", r->dir);
+        hd_json_u64(&j, "entries", r->stat.entries);
+        hd_json_u64(&j, "size_B", r->stat.size_B);
+        hd_json_u64(&j, "cap_B", r->cap_B);
+        hd_json_u64(&j, "removed", r->removed);
+        hd_json_u64(&j, "removed_B", r->removed_B);
+        hd_json_close(&j, '}');
+        hd_json_print(&j);
     } else if (!strcmp(r->command, "dir")) {
         puts(r->dir ? r->dir : "off");
     } else if (!r->dir) {

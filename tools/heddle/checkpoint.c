@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cuda.h"
-#include "json.h"
+#include "base/json.h"
 #include "where.h"
 
 static const char help[] =
@@ -179,7 +179,7 @@ static int print_state(const struct order *o)
 {
     CUprocessState state;
     CUresult result = driver.get_state(o->pid, &state);
-    struct json j;
+    struct hd_json j;
 
     if (result)
         return failed(o, "get-state", result);
@@ -187,30 +187,30 @@ static int print_state(const struct order *o)
         return cli_error("get-state: process %d: state %d is unknown", o->pid, (int)state);
     if (!o->as_json)
         return puts(states[state]) < 0 ? CLI_FAILED : CLI_OK;
-    json_init(&j);
-    json_open(&j, NULL, '{');
-    json_u64(&j, "pid", (uint64_t)o->pid);
-    json_str(&j, "state", states[state]);
-    json_close(&j, '}');
-    return json_print(&j) ? CLI_OK : CLI_FAILED;
+    hd_json_init(&j);
+    hd_json_open(&j, NULL, '{');
+    hd_json_u64(&j, "pid", (uint64_t)o->pid);
+    hd_json_str(&j, "state", states[state]);
+    hd_json_close(&j, '}');
+    return hd_json_print(&j) ? CLI_OK : CLI_FAILED;
 }
 
 static int print_tid(const struct order *o)
 {
     int tid = 0;
     CUresult result = driver.get_tid(o->pid, &tid);
-    struct json j;
+    struct hd_json j;
 
     if (result)
         return failed(o, "get-restore-tid", result);
     if (!o->as_json)
         return printf("%d\n", tid) < 0 ? CLI_FAILED : CLI_OK;
-    json_init(&j);
-    json_open(&j, NULL, '{');
-    json_u64(&j, "pid", (uint64_t)o->pid);
-    json_u64(&j, "restore_tid", (uint64_t)tid);
-    json_close(&j, '}');
-    return json_print(&j) ? CLI_OK : CLI_FAILED;
+    hd_json_init(&j);
+    hd_json_open(&j, NULL, '{');
+    hd_json_u64(&j, "pid", (uint64_t)o->pid);
+    hd_json_u64(&j, "restore_tid", (uint64_t)tid);
+    hd_json_close(&j, '}');
+    return hd_json_print(&j) ? CLI_OK : CLI_FAILED;
 }
 
 static int run_order(const struct order *o)

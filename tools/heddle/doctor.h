@@ -101,8 +101,8 @@ void doctor_find_calls(struct doctor_report *report);
 void doctor_print_text(const struct doctor_report *report, bool verbose);
 void doctor_print_json(const struct doctor_report *report);
 /* As one object of an array; the package is that of the file, or NULL. */
-struct json;
-void doctor_put_json(struct json *j, const char *path, const char *package,
+struct hd_json;
+void doctor_put_json(struct hd_json *j, const char *path, const char *package,
                      const struct doctor_report *report);
 
 #endif

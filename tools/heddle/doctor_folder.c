@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
-#include "json.h"
+#include "base/json.h"
 #include "where.h"
 
 #define RECORD_MAX_B ((size_t)64 << 20)
@@ -49,7 +49,7 @@ struct folder {
     HD_VEC(struct file) files;
     HD_VEC(const char *) records; /* paths of RECORDs */
     struct hd_map owners;         /* path below the folder -> struct package */
-    struct json json;             /* of the files that have to do with CUDA */
+    struct hd_json json;          /* of the files that have to do with CUDA */
     unsigned cc;
     size_t n_elf;
 };
@@ -323,35 +323,36 @@ static void print_text(const struct folder *f, bool verbose)
            lacking(f));
 }
 
-static void json_libraries(struct json *j, const struct folder *f, const char *key, enum role role)
+static void json_libraries(struct hd_json *j, const struct folder *f, const char *key,
+                           enum role role)
 {
-    json_open(j, key, '[');
+    hd_json_open(j, key, '[');
     for (size_t i = 0; i < f->files.len; i++) {
         const struct file *file = &f->files.at[i];
 
         if (file->role != role)
             continue;
-        json_open(j, NULL, '{');
-        json_str(j, "path", file->path);
-        json_str(j, "package", file->package ? file->package->name : NULL);
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "path", file->path);
+        hd_json_str(j, "package", file->package ? file->package->name : NULL);
         if (file->what)
-            json_str(j, "what", file->what);
-        json_close(j, '}');
+            hd_json_str(j, "what", file->what);
+        hd_json_close(j, '}');
     }
-    json_close(j, ']');
+    hd_json_close(j, ']');
 }
 
 static void print_json(struct folder *f)
 {
-    struct json *j = &f->json;
+    struct hd_json *j = &f->json;
 
-    json_close(j, ']');
+    hd_json_close(j, ']');
     json_libraries(j, f, "replaced", ROLE_OURS);
     json_libraries(j, f, "missing_libraries", ROLE_LIBRARY);
-    json_u64(j, "examined", f->files.len);
-    json_bool(j, "should_run", lacking(f) == 0);
-    json_close(j, '}');
-    json_print(j);
+    hd_json_u64(j, "examined", f->files.len);
+    hd_json_bool(j, "should_run", lacking(f) == 0);
+    hd_json_close(j, '}');
+    hd_json_print(j);
 }
 
 static void folder_fini(struct folder *f)
@@ -371,10 +372,10 @@ int doctor_folder(const char *label, const char *path, const struct doctor_args 
 
     hd_arena_init(&f.arena);
     hd_map_init(&f.owners);
-    json_init(&f.json);
-    json_open(&f.json, NULL, '{');
-    json_str(&f.json, "path", label);
-    json_open(&f.json, "files", '[');
+    hd_json_init(&f.json);
+    hd_json_open(&f.json, NULL, '{');
+    hd_json_str(&f.json, "path", label);
+    hd_json_open(&f.json, "files", '[');
     if (find_files(&f)) {
         find_owners(&f);
         examine_files(&f);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json.h"
+#include "base/json.h"
 
 static const char *variant_text(char variant)
 {
@@ -82,91 +82,91 @@ void doctor_print_text(const struct doctor_report *r, bool verbose)
     puts(r->problems.len ? "  will not run as it is" : "  should run");
 }
 
-static void json_images(struct json *j, const struct doctor_report *r)
+static void json_images(struct hd_json *j, const struct doctor_report *r)
 {
-    json_open(j, "images", '[');
+    hd_json_open(j, "images", '[');
     for (size_t i = 0; i < r->program.images.len; i++) {
         const struct program_image *image = &r->program.images.at[i];
         char kind[16], arch[16];
         snprintf(arch, sizeof(arch), "%u%s", image->entry.arch, variant_text(image->entry.variant));
-        json_open(j, NULL, '{');
-        json_str(j, "kind", obj_entry_kind_text(image->entry.kind, kind, sizeof(kind)));
-        json_str(j, "arch", arch);
-        json_str(j, "section", image->section);
-        json_u64(j, "fatbin", image->container);
-        json_u64(j, "offset", image->offset_B);
-        json_str(j, "compression", obj_codec_text(image->entry.codec));
-        json_u64(j, "stored_B", image->entry.stored_B);
-        json_u64(j, "size_B", image->entry.raw_B);
-        json_view(j, "source", image->entry.source);
-        json_close(j, '}');
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "kind", obj_entry_kind_text(image->entry.kind, kind, sizeof(kind)));
+        hd_json_str(j, "arch", arch);
+        hd_json_str(j, "section", image->section);
+        hd_json_u64(j, "fatbin", image->container);
+        hd_json_u64(j, "offset", image->offset_B);
+        hd_json_str(j, "compression", obj_codec_text(image->entry.codec));
+        hd_json_u64(j, "stored_B", image->entry.stored_B);
+        hd_json_u64(j, "size_B", image->entry.raw_B);
+        hd_json_view(j, "source", image->entry.source);
+        hd_json_close(j, '}');
     }
-    json_close(j, ']');
+    hd_json_close(j, ']');
 }
 
-static void json_entries(struct json *j, const struct doctor_report *r)
+static void json_entries(struct hd_json *j, const struct doctor_report *r)
 {
-    json_open(j, "entry_points", '[');
+    hd_json_open(j, "entry_points", '[');
     for (size_t i = 0; i < r->entries.len; i++) {
         const struct doctor_entry *e = &r->entries.at[i];
-        json_open(j, NULL, '{');
-        json_str(j, "name", e->name);
-        json_str(j, "version", e->version);
-        json_str(j, "library", e->is_driver ? "libcuda" : "libcudart");
-        json_str(j, "state", doctor_state_text(e->state));
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "name", e->name);
+        hd_json_str(j, "version", e->version);
+        hd_json_str(j, "library", e->is_driver ? "libcuda" : "libcudart");
+        hd_json_str(j, "state", doctor_state_text(e->state));
         if (r->program.runtime == OBJ_RUNTIME_EMBEDDED)
-            json_bool(j, "called", e->called);
-        json_close(j, '}');
+            hd_json_bool(j, "called", e->called);
+        hd_json_close(j, '}');
     }
-    json_close(j, ']');
+    hd_json_close(j, ']');
 }
 
-static void json_libraries(struct json *j, const struct doctor_report *r)
+static void json_libraries(struct hd_json *j, const struct doctor_report *r)
 {
-    json_open(j, "libraries", '[');
+    hd_json_open(j, "libraries", '[');
     for (size_t i = 0; i < r->libraries.len; i++) {
-        json_open(j, NULL, '{');
-        json_str(j, "name", r->libraries.at[i].name);
-        json_str(j, "what", r->libraries.at[i].what);
-        json_bool(j, "called", r->libraries.at[i].called);
-        json_close(j, '}');
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "name", r->libraries.at[i].name);
+        hd_json_str(j, "what", r->libraries.at[i].what);
+        hd_json_bool(j, "called", r->libraries.at[i].called);
+        hd_json_close(j, '}');
     }
-    json_close(j, ']');
+    hd_json_close(j, ']');
 }
 
-static void json_ptx(struct json *j, const struct doctor_report *r)
+static void json_ptx(struct hd_json *j, const struct doctor_report *r)
 {
-    json_open(j, "ptx", '{');
-    json_u64(j, "modules", r->modules);
-    json_u64(j, "kernels", r->kernels);
-    json_open(j, "unsupported", '[');
+    hd_json_open(j, "ptx", '{');
+    hd_json_u64(j, "modules", r->modules);
+    hd_json_u64(j, "kernels", r->kernels);
+    hd_json_open(j, "unsupported", '[');
     for (size_t i = 0; i < r->forms.len; i++) {
-        json_open(j, NULL, '{');
-        json_str(j, "form", r->forms.at[i].text);
-        json_str(j, "why", r->forms.at[i].why);
-        json_str(j, "place", r->forms.at[i].place);
-        json_u64(j, "uses", r->forms.at[i].uses);
-        json_close(j, '}');
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "form", r->forms.at[i].text);
+        hd_json_str(j, "why", r->forms.at[i].why);
+        hd_json_str(j, "place", r->forms.at[i].place);
+        hd_json_u64(j, "uses", r->forms.at[i].uses);
+        hd_json_close(j, '}');
     }
-    json_close(j, ']');
-    json_close(j, '}');
+    hd_json_close(j, ']');
+    hd_json_close(j, '}');
 }
 
-static void json_texts(struct json *j, const char *key, const char *const *texts, size_t len)
+static void json_texts(struct hd_json *j, const char *key, const char *const *texts, size_t len)
 {
-    json_open(j, key, '[');
+    hd_json_open(j, key, '[');
     for (size_t i = 0; i < len; i++)
-        json_str(j, NULL, texts[i]);
-    json_close(j, ']');
+        hd_json_str(j, NULL, texts[i]);
+    hd_json_close(j, ']');
 }
 
-static void put_members(struct json *j, const char *path, const struct doctor_report *r)
+static void put_members(struct hd_json *j, const char *path, const struct doctor_report *r)
 {
-    json_str(j, "path", path);
-    json_str(j, "kind", obj_image_kind_text(r->program.kind));
-    json_str(j, "runtime", obj_runtime_text(r->program.runtime));
-    json_u64(j, "cuda_version", r->program.cuda_version);
-    json_bool(j, "should_run", r->problems.len == 0);
+    hd_json_str(j, "path", path);
+    hd_json_str(j, "kind", obj_image_kind_text(r->program.kind));
+    hd_json_str(j, "runtime", obj_runtime_text(r->program.runtime));
+    hd_json_u64(j, "cuda_version", r->program.cuda_version);
+    hd_json_bool(j, "should_run", r->problems.len == 0);
     json_texts(j, "problems", r->problems.at, r->problems.len);
     json_texts(j, "notes", r->notes.at, r->notes.len);
     json_libraries(j, r);
@@ -175,21 +175,21 @@ static void put_members(struct json *j, const char *path, const struct doctor_re
     json_ptx(j, r);
 }
 
-void doctor_put_json(struct json *j, const char *path, const char *package,
+void doctor_put_json(struct hd_json *j, const char *path, const char *package,
                      const struct doctor_report *r)
 {
-    json_open(j, NULL, '{');
-    json_str(j, "package", package);
+    hd_json_open(j, NULL, '{');
+    hd_json_str(j, "package", package);
     put_members(j, path, r);
-    json_close(j, '}');
+    hd_json_close(j, '}');
 }
 
 void doctor_print_json(const struct doctor_report *r)
 {
-    struct json j;
-    json_init(&j);
-    json_open(&j, NULL, '{');
+    struct hd_json j;
+    hd_json_init(&j);
+    hd_json_open(&j, NULL, '{');
     put_members(&j, r->program.path, r);
-    json_close(&j, '}');
-    json_print(&j);
+    hd_json_close(&j, '}');
+    hd_json_print(&j);
 }

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "info.h"
-#include "json.h"
+#include "base/json.h"
 #include "obj/cache.h"
 #include "where.h"
 
@@ -189,26 +189,26 @@ static void print_devices(const struct driver_info *d)
     }
 }
 
-static void json_devices(struct json *j, const struct driver_info *d)
+static void json_devices(struct hd_json *j, const struct driver_info *d)
 {
     if (!d->working)
-        json_str(j, "device_error", d->why);
-    json_u64(j, "driver_version", (uint64_t)d->version);
-    json_open(j, "devices", '[');
+        hd_json_str(j, "device_error", d->why);
+    hd_json_u64(j, "driver_version", (uint64_t)d->version);
+    hd_json_open(j, "devices", '[');
     for (int i = 0; i < d->count; i++) {
         const struct device_info *info = &d->devices[i];
         char cc[32];
         snprintf(cc, sizeof(cc), "%d.%d", info->cc_major, info->cc_minor);
-        json_open(j, NULL, '{');
-        json_str(j, "name", info->name);
-        json_str(j, "compute_capability", cc);
-        json_u64(j, "memory_B", info->memory_B);
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "name", info->name);
+        hd_json_str(j, "compute_capability", cc);
+        hd_json_u64(j, "memory_B", info->memory_B);
         for (size_t k = 0; k < HD_COUNT_OF(attributes); k++)
             if (info->known[k])
-                json_u64(j, attributes[k].name, (uint64_t)info->values[k]);
-        json_close(j, '}');
+                hd_json_u64(j, attributes[k].name, (uint64_t)info->values[k]);
+        hd_json_close(j, '}');
     }
-    json_close(j, ']');
+    hd_json_close(j, ']');
 }
 
 static void print_text(const struct info_host *host, const struct driver_info *d,
@@ -236,35 +236,35 @@ static void print_text(const struct info_host *host, const struct driver_info *d
 static void print_json(const struct info_host *host, const struct driver_info *d,
                        const struct obj_cache *cache, const struct obj_cache_stat *stat)
 {
-    struct json j;
-    json_init(&j);
-    json_open(&j, NULL, '{');
-    json_str(&j, "version", cli_version());
-    json_str(&j, "llvm", host->llvm);
-    json_open(&j, "cpu", '{');
-    json_str(&j, "model", host->model);
-    json_str(&j, "features", host->features);
-    json_str(&j, "path", host->path);
-    json_str(&j, "level", host->level);
-    json_u64(&j, "threads", host->threads);
-    json_close(&j, '}');
-    json_open(&j, "libraries", '{');
+    struct hd_json j;
+    hd_json_init(&j);
+    hd_json_open(&j, NULL, '{');
+    hd_json_str(&j, "version", cli_version());
+    hd_json_str(&j, "llvm", host->llvm);
+    hd_json_open(&j, "cpu", '{');
+    hd_json_str(&j, "model", host->model);
+    hd_json_str(&j, "features", host->features);
+    hd_json_str(&j, "path", host->path);
+    hd_json_str(&j, "level", host->level);
+    hd_json_u64(&j, "threads", host->threads);
+    hd_json_close(&j, '}');
+    hd_json_open(&j, "libraries", '{');
     for (enum where_library i = 0; i < WHERE_LIBRARY_COUNT; i++)
-        json_str(&j, where_library_text(i), where_library(i));
-    json_close(&j, '}');
-    json_open(&j, "backends", '[');
-    json_str(&j, NULL, "cpu");
-    json_str(&j, NULL, "interp");
-    json_close(&j, ']');
-    json_open(&j, "cache", '{');
-    json_str(&j, "dir", obj_cache_dir(cache));
-    json_u64(&j, "entries", stat->entries);
-    json_u64(&j, "size_B", stat->size_B);
-    json_u64(&j, "cap_B", obj_cache_cap_B(cache));
-    json_close(&j, '}');
+        hd_json_str(&j, where_library_text(i), where_library(i));
+    hd_json_close(&j, '}');
+    hd_json_open(&j, "backends", '[');
+    hd_json_str(&j, NULL, "cpu");
+    hd_json_str(&j, NULL, "interp");
+    hd_json_close(&j, ']');
+    hd_json_open(&j, "cache", '{');
+    hd_json_str(&j, "dir", obj_cache_dir(cache));
+    hd_json_u64(&j, "entries", stat->entries);
+    hd_json_u64(&j, "size_B", stat->size_B);
+    hd_json_u64(&j, "cap_B", obj_cache_cap_B(cache));
+    hd_json_close(&j, '}');
     json_devices(&j, d);
-    json_close(&j, '}');
-    json_print(&j);
+    hd_json_close(&j, '}');
+    hd_json_print(&j);
 }
 
 int cmd_info(int argc, char **argv)

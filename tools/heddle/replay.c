@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "json.h"
+#include "base/json.h"
 
 #define LIMIT_DEFAULT_S 60
 
@@ -202,33 +202,33 @@ static void print_text(const struct replay *r)
 
 static void print_json(const struct replay *r)
 {
-    struct json j;
+    struct hd_json j;
 
-    json_init(&j);
-    json_open(&j, NULL, '{');
-#define X(name, doc) json_view(&j, #name, r->report.name);
+    hd_json_init(&j);
+    hd_json_open(&j, NULL, '{');
+#define X(name, doc) hd_json_view(&j, #name, r->report.name);
     JIT_REPORT_FIELD_LIST(X)
 #undef X
-    json_str(&j, "replay_path", jit_path_name(r->path));
-    json_str(&j, "replay_features", r->features);
-    json_open(&j, "forms", '[');
+    hd_json_str(&j, "replay_path", jit_path_name(r->path));
+    hd_json_str(&j, "replay_features", r->features);
+    hd_json_open(&j, "forms", '[');
     for (enum jit_form f = 0; f <= (r->options.run ? JIT_FORM_COUNT : JIT_INTERP); f++) {
         const struct outcome *o = &r->at[f];
-        json_open(&j, NULL, '{');
-        json_str(&j, "form", row_name(f));
-        json_str(&j, "compiles", end_text(o->compile_end));
-        json_u64(&j, "time_us", o->compile.time_us);
-        json_u64(&j, "object_B", o->compile.object_B);
-        json_str(&j, "reason", o->compile.reason);
-        json_str(&j, "runs", r->options.run ? end_text(o->run_end) : NULL);
-        json_u64(&j, "hash", o->run.hash);
-        json_str(&j, "run_reason", o->run.reason);
-        json_bool(&j, "fine", row_is_fine(r, f));
-        json_close(&j, '}');
+        hd_json_open(&j, NULL, '{');
+        hd_json_str(&j, "form", row_name(f));
+        hd_json_str(&j, "compiles", end_text(o->compile_end));
+        hd_json_u64(&j, "time_us", o->compile.time_us);
+        hd_json_u64(&j, "object_B", o->compile.object_B);
+        hd_json_str(&j, "reason", o->compile.reason);
+        hd_json_str(&j, "runs", r->options.run ? end_text(o->run_end) : NULL);
+        hd_json_u64(&j, "hash", o->run.hash);
+        hd_json_str(&j, "run_reason", o->run.reason);
+        hd_json_bool(&j, "fine", row_is_fine(r, f));
+        hd_json_close(&j, '}');
     }
-    json_close(&j, ']');
-    json_close(&j, '}');
-    json_print(&j);
+    hd_json_close(&j, ']');
+    hd_json_close(&j, '}');
+    hd_json_print(&j);
 }
 
 /* ---- the command */

@@ -18,12 +18,8 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "program.h"
+#include "run.h"
 #include "where.h"
-
-enum {
-    EXIT_CANNOT_RUN = 126, /* as shells have it */
-    EXIT_NOT_FOUND = 127,
-};
 
 #define OPTIONS_HELP                                                                               \
     "  --machine M      the device identifies as this machine: t4, a100, h100, b200, rtx5090\n"    \
@@ -150,8 +146,7 @@ static int parse_args(int argc, char **argv, struct run_args *args)
     return -1;
 }
 
-/* The file that execvp() would run; NULL when there is none. */
-static char *find_program(const char *name)
+char *run_find_program(const char *name)
 {
     if (strchr(name, '/'))
         return access(name, F_OK) == 0 ? hd_strdup(name) : NULL;
@@ -184,8 +179,7 @@ static int refuse_sass(const struct program *p)
     return CLI_FAILED;
 }
 
-/* 0 when the program may run. */
-static int check_program(const char *path)
+int run_check_program(const char *path)
 {
     struct program p;
     if (program_open(path, &p) != HD_OK)
@@ -207,8 +201,8 @@ static int check_program(const char *path)
     return code;
 }
 
-/* Prepends to a list variable, once: shells nest. False when memory is short. */
-static bool prepend_env(const char *variable, const char *text)
+/* Once: shells nest. */
+bool run_prepend(const char *variable, const char *text)
 {
     const char *old = getenv(variable);
     size_t len = strlen(text);
@@ -251,8 +245,8 @@ static int set_libraries(void)
         if (path && i != WHERE_PRELOAD)
             add_folder(&folders, path);
     }
-    if (!code && (preload.failed || folders.failed || !prepend_env("LD_PRELOAD", preload.ptr) ||
-                  !prepend_env("LD_LIBRARY_PATH", folders.ptr)))
+    if (!code && (preload.failed || folders.failed || !run_prepend("LD_PRELOAD", preload.ptr) ||
+                  !run_prepend("LD_LIBRARY_PATH", folders.ptr)))
         code = cli_error("run: out of memory");
     hd_buf_fini(&preload);
     hd_buf_fini(&folders);
@@ -276,13 +270,13 @@ static int set_tools(void)
 /* Clients that compile look for a toolkit, build systems for nvcc; the user's come first. */
 static int set_toolkit(void)
 {
-    char *nvcc = find_program("nvcc"), *folder = nvcc ? NULL : where_toolkit();
+    char *nvcc = run_find_program("nvcc"), *folder = nvcc ? NULL : where_toolkit();
     struct hd_buf bin;
     bool worked = true;
     hd_buf_init(&bin);
     if (folder) {
         hd_buf_printf(&bin, "%s/bin", folder);
-        worked = !bin.failed && prepend_env("PATH", bin.ptr) &&
+        worked = !bin.failed && run_prepend("PATH", bin.ptr) &&
                  (getenv("CUDA_HOME") || setenv("CUDA_PATH", folder, 0) == 0);
     }
     hd_buf_fini(&bin);
@@ -305,27 +299,37 @@ static void print_command(char **command)
         fprintf(stderr, "%s%c", *command, command[1] ? ' ' : '\n');
 }
 
+int run_set_environment(void)
+{
+    return set_libraries() || set_tools() || set_toolkit() ? CLI_FAILED : 0;
+}
+
+int run_execute(const char *command_name, const char *path, char **command)
+{
+    fflush(NULL);
+    execv(path, command);
+    if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
+        execvp(path, command);
+    int error = errno;
+    cli_error("%s: %s: %s", command_name, path, strerror(error));
+    return error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT;
+}
+
 static int start(const char *path, const struct run_args *args)
 {
-    if ((args->check && check_program(path)) || set_libraries() || set_tools() || set_toolkit())
+    if ((args->check && run_check_program(path)) || run_set_environment())
         return CLI_FAILED;
     if (args->verbose)
         print_command(args->command);
-    fflush(NULL);
-    execv(path, args->command);
-    if (errno == ENOEXEC) /* a script without #! line: execvp() hands it to the shell */
-        execvp(path, args->command);
-    int error = errno;
-    cli_error("%s: %s: %s", args->command_name, path, strerror(error));
-    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+    return run_execute(args->command_name, path, args->command);
 }
 
 static int find_and_start(const struct run_args *args)
 {
-    char *path = find_program(args->command[0]);
+    char *path = run_find_program(args->command[0]);
     if (!path) {
         cli_error("%s: %s: not found", args->command_name, args->command[0]);
-        return EXIT_NOT_FOUND;
+        return RUN_NOT_FOUND;
     }
     int code = start(path, args);
     hd_free(path);

@@ -1,17 +1,32 @@
 /* See json.h. */
-#include "json.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void json_init(struct json *j)
+void hd_json_init(struct hd_json *j)
 {
-    *j = (struct json){0};
+    *j = (struct hd_json){0};
     hd_buf_init(&j->buf);
 }
 
-/* Length of the UTF-8 sequence at `at`, 0 when it is malformed. */
-static size_t utf8_len(const unsigned char *at, size_t left)
+/* Neither longer than it has to be, nor a surrogate, nor beyond U+10FFFF. */
+static bool is_shortest(const unsigned char *at, size_t len)
+{
+    switch (len) {
+    case 2:
+        return at[0] >= 0xc2;
+    case 3:
+        return (at[0] != 0xe0 || at[1] >= 0xa0) && (at[0] != 0xed || at[1] < 0xa0);
+    case 4:
+        return (at[0] != 0xf0 || at[1] >= 0x90) &&
+               (at[0] < 0xf4 || (at[0] == 0xf4 && at[1] < 0x90));
+    default:
+        return true;
+    }
+}
+
+size_t hd_utf8_len(const unsigned char *at, size_t left)
 {
     static const struct {
         unsigned char mask, lead;
@@ -22,17 +37,17 @@ static size_t utf8_len(const unsigned char *at, size_t left)
         for (size_t i = 1; i < len; i++)
             if (i >= left || (at[i] & 0xc0) != 0x80)
                 return 0;
-        return len;
+        return is_shortest(at, len) ? len : 0;
     }
     return 0;
 }
 
-static void put_text(struct json *j, const char *text, size_t len)
+static void put_text(struct hd_json *j, const char *text, size_t len)
 {
     hd_buf_putc(&j->buf, '"');
     for (size_t i = 0; i < len;) {
         unsigned char c = (unsigned char)text[i];
-        size_t n = utf8_len((const unsigned char *)text + i, len - i);
+        size_t n = hd_utf8_len((const unsigned char *)text + i, len - i);
         if (c == '"' || c == '\\')
             hd_buf_printf(&j->buf, "\\%c", c);
         else if (c == '\n')
@@ -48,11 +63,11 @@ static void put_text(struct json *j, const char *text, size_t len)
     hd_buf_putc(&j->buf, '"');
 }
 
-static void begin_value(struct json *j, const char *key)
+static void begin_value(struct hd_json *j, const char *key)
 {
     if (j->comma)
         hd_buf_putc(&j->buf, ',');
-    if (j->depth)
+    if (j->depth && !j->on_line)
         hd_buf_printf(&j->buf, "\n%*s", (int)(2 * j->depth), "");
     if (key) {
         put_text(j, key, strlen(key));
@@ -61,7 +76,7 @@ static void begin_value(struct json *j, const char *key)
     j->comma = true;
 }
 
-void json_open(struct json *j, const char *key, char bracket)
+void hd_json_open(struct hd_json *j, const char *key, char bracket)
 {
     begin_value(j, key);
     hd_buf_putc(&j->buf, bracket);
@@ -69,44 +84,56 @@ void json_open(struct json *j, const char *key, char bracket)
     j->comma = false;
 }
 
-void json_close(struct json *j, char bracket)
+void hd_json_close(struct hd_json *j, char bracket)
 {
     j->depth--;
-    if (j->comma)
+    if (j->comma && !j->on_line)
         hd_buf_printf(&j->buf, "\n%*s", (int)(2 * j->depth), "");
     hd_buf_putc(&j->buf, bracket);
     j->comma = true;
 }
 
-void json_view(struct json *j, const char *key, struct hd_str value)
+void hd_json_view(struct hd_json *j, const char *key, struct hd_str value)
 {
     begin_value(j, key);
     put_text(j, value.ptr, value.len);
 }
 
-void json_str(struct json *j, const char *key, const char *value)
+void hd_json_str(struct hd_json *j, const char *key, const char *value)
 {
     if (value) {
-        json_view(j, key, hd_str_from(value));
+        hd_json_view(j, key, hd_str_from(value));
         return;
     }
     begin_value(j, key);
     hd_buf_puts(&j->buf, "null");
 }
 
-void json_u64(struct json *j, const char *key, uint64_t value)
+void hd_json_u64(struct hd_json *j, const char *key, uint64_t value)
 {
     begin_value(j, key);
     hd_buf_printf(&j->buf, "%llu", (unsigned long long)value);
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void hd_json_i64(struct hd_json *j, const char *key, int64_t value)
+{
+    begin_value(j, key);
+    hd_buf_printf(&j->buf, "%lld", (long long)value);
+}
+
+void hd_json_hex(struct hd_json *j, const char *key, uint64_t value)
+{
+    begin_value(j, key);
+    hd_buf_printf(&j->buf, "\"0x%llx\"", (unsigned long long)value);
+}
+
+void hd_json_bool(struct hd_json *j, const char *key, bool value)
 {
     begin_value(j, key);
     hd_buf_puts(&j->buf, value ? "true" : "false");
 }
 
-bool json_print(struct json *j)
+bool hd_json_print(struct hd_json *j)
 {
     hd_buf_putc(&j->buf, '\n');
     bool written = !j->buf.failed && fwrite(j->buf.ptr, 1, j->buf.len, stdout) == j->buf.len &&

@@ -1,0 +1,227 @@
+/* See finding.h. */
+#include "san/finding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "san/stack.h"
+#include "san/tool.h"
+
+enum {
+    CALLS_MAX = 16, /* places that a record names: calls that were inlined into each other */
+    PC_STEP_B = 16, /* what an instruction counts in "+0x90": as many bytes as on GPUs */
+};
+
+static const char *const severities[] = {
+#define X(name, word) word,
+    SAN_SEVERITY_LIST(X)
+#undef X
+};
+
+void san_detail(struct san_finding *finding, const char *fmt, ...)
+{
+    va_list args;
+
+    if (finding->ndetails == SAN_DETAILS_MAX)
+        return;
+    va_start(args, fmt);
+    vsnprintf(finding->details[finding->ndetails++], SAN_DETAIL_B, fmt, args);
+    va_end(args);
+}
+
+/* ---- places */
+
+static const char *kernel_of(const struct san_finding *f)
+{
+    return f->launch    ? f->launch->about.kernel->name
+           : f->nactors ? f->actors[0].cta->launch->about.kernel->name
+                        : NULL;
+}
+
+static const struct san_launch *launch_of(const struct san_finding *f)
+{
+    return f->launch ? f->launch : f->nactors ? f->actors[0].cta->launch : NULL;
+}
+
+/* Which instruction of its function it is, probes not counted. */
+static uint64_t number_in_func(const struct ir_instr *at)
+{
+    const struct ir_func *func = at->block->func;
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < func->nblocks; i++)
+        ir_foreach_instr(in, func->blocks[i]) {
+            if (in == at)
+                return n;
+            n += in->op != IR_OP_PROBE && in->op != IR_OP_PROBE_ACCESS;
+        }
+    return n;
+}
+
+static const struct ir_inline *call_of(const struct ir_module *module, const struct ir_place *place)
+{
+    return place->inlined ? &module->inlines.at[place->inlined - 1] : NULL;
+}
+
+/* Innermost first: where the instruction is, then where the functions around it were called. */
+static void write_places(struct hd_json *j, const struct ir_instr *at)
+{
+    const struct ir_module *module = at->block->func->module;
+    const struct ir_place *place = &at->place;
+
+    hd_json_open(j, "device", '[');
+    for (unsigned n = 0; place && n < CALLS_MAX; n++) {
+        const struct ir_inline *call = call_of(module, place);
+        bool named = call && call->func[0];
+
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "func", named ? call->func : at->block->func->name);
+        if (place->file && place->line) {
+            hd_json_str(j, "file", ir_source_file(module, place));
+            hd_json_u64(j, "line", place->line);
+            if (place->col)
+                hd_json_u64(j, "column", place->col);
+        }
+        hd_json_close(j, '}');
+        place = call ? &call->at : NULL;
+    }
+    hd_json_close(j, ']');
+}
+
+static void write_triple(struct hd_json *j, const char *key, const uint32_t at[3])
+{
+    hd_json_open(j, key, '[');
+    for (int i = 0; i < 3; i++)
+        hd_json_u64(j, NULL, at[i]);
+    hd_json_close(j, ']');
+}
+
+static void write_actor(struct hd_json *j, const struct san_actor *actor)
+{
+    const struct ir_probe_launch *about = &actor->cta->launch->about;
+    uint32_t t = actor->warp * 32 + actor->lane;
+    uint32_t x = HD_MAX(about->block[0], 1u), y = HD_MAX(about->block[1], 1u);
+
+    hd_json_open(j, NULL, '{');
+    write_triple(j, "thread", (uint32_t[]){t % x, t / x % y, t / x / y});
+    write_triple(j, "block", actor->cta->base->ctaid);
+    if (actor->verb)
+        hd_json_str(j, "verb", actor->verb);
+    if (actor->value_B) {
+        hd_json_hex(j, "value", actor->value);
+        hd_json_u64(j, "value_B", actor->value_B);
+    }
+    hd_json_hex(j, "pc", number_in_func(actor->at) * PC_STEP_B);
+    write_places(j, actor->at);
+    hd_json_close(j, '}');
+}
+
+static void write_launch(struct hd_json *j, const struct san_launch *launch)
+{
+    hd_json_open(j, "launch", '{');
+    hd_json_u64(j, "number", launch->number);
+    hd_json_str(j, "kernel", launch->about.kernel->name);
+    write_triple(j, "grid", launch->about.grid);
+    write_triple(j, "block", launch->about.block);
+    hd_json_close(j, '}');
+}
+
+static void write_call(struct hd_json *j, const struct san_finding *f)
+{
+    hd_json_open(j, "call", '{');
+    hd_json_str(j, "name", f->call.name);
+    hd_json_str(j, "error", f->call.error);
+    hd_json_str(j, "message", f->call.message);
+    hd_json_i64(j, "code", f->call.code);
+    hd_json_close(j, '}');
+}
+
+static void write_access(struct hd_json *j, const struct san_finding *f)
+{
+    if (f->has_address)
+        hd_json_hex(j, "address", f->address);
+    if (f->space)
+        hd_json_str(j, "space", f->space);
+    if (f->direction)
+        hd_json_str(j, "direction", f->direction);
+    if (f->size_B)
+        hd_json_u64(j, "size_B", f->size_B);
+}
+
+void san_finding_write(struct hd_json *j, const struct san_finding *f, const char *program,
+                       bool stacks)
+{
+    const struct san_launch *launch = launch_of(f);
+
+    hd_json_str(j, "tool", f->tool);
+    hd_json_str(j, "kind", f->kind);
+    hd_json_str(j, "severity", severities[f->severity]);
+    hd_json_str(j, "title", f->title);
+    hd_json_u64(j, "count", f->count ? f->count : 1);
+    write_access(j, f);
+    if (launch)
+        write_launch(j, launch);
+    if (f->call.name)
+        write_call(j, f);
+    hd_json_open(j, "actors", '[');
+    for (uint32_t i = 0; i < f->nactors; i++)
+        write_actor(j, &f->actors[i]);
+    hd_json_close(j, ']');
+    hd_json_open(j, "details", '[');
+    for (uint32_t i = 0; i < f->ndetails; i++)
+        hd_json_str(j, NULL, f->details[i]);
+    hd_json_close(j, ']');
+    if (!stacks)
+        return;
+    san_stack_write(j, "launch_stack", launch ? launch->from : NULL, program);
+    san_stack_write(j, "stack", f->stack, program);
+    san_stack_write(j, "allocated", f->allocated, program);
+    san_stack_write(j, "freed", f->freed, program);
+}
+
+/* ---- causes */
+
+static uint64_t mix(uint64_t hash, const void *bytes, size_t len)
+{
+    return hd_hash(bytes, len, hash);
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    return text ? mix(hash, text, strlen(text) + 1) : hash;
+}
+
+static uint64_t mix_place(uint64_t hash, const struct ir_instr *at)
+{
+    const struct ir_module *module = at->block->func->module;
+    const struct ir_place *place = &at->place;
+    uint64_t number = number_in_func(at);
+
+    hash = mix(mix_text(hash, at->block->func->name), &number, sizeof(number));
+    for (unsigned n = 0; place && n < CALLS_MAX; n++) {
+        const struct ir_inline *call = call_of(module, place);
+        uint32_t line = place->line;
+
+        if (place->file)
+            hash = mix_text(hash, ir_source_file(module, place));
+        hash = mix(hash, &line, sizeof(line));
+        place = call ? &call->at : NULL;
+    }
+    return hash;
+}
+
+uint64_t san_finding_cause(const struct san_finding *f)
+{
+    uint64_t hash = mix_text(mix_text(1, f->tool), f->kind);
+
+    hash = mix_text(mix_text(hash, kernel_of(f)), f->call.name);
+    for (uint32_t i = 0; i < f->nactors; i++)
+        hash = mix_place(hash, f->actors[i].at);
+    /* Nothing but the host is involved: where it was. Addresses differ between processes. */
+    const struct san_stack *stack = f->stack ? f->stack : f->allocated;
+    if (!f->nactors && stack)
+        hash = mix(hash, stack->pc, stack->n * sizeof(stack->pc[0]));
+    return hash;
+}

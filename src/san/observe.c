@@ -1,0 +1,493 @@
+/*
+ * The observer of devices: what probes tell becomes accesses and synchronisation, which the tools
+ * see, in the order of their table.
+ *
+ * Copies are made where they are issued (docs/decisions/0091), so both of their sides are accesses
+ * of the thread that issues them, and nothing here waits for them.
+ */
+#include "san/san.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "san/host.h"
+#include "san/options.h"
+#include "san/tool.h"
+
+enum { WARP = 32 };
+
+static const struct san_tool *const tools[SAN_TOOL_COUNT] = {
+#define X(NAME, name) &san_##name,
+    SAN_TOOL_LIST(X)
+#undef X
+};
+
+static struct {
+    unsigned tools; /* bits 1 << enum san_tool_id */
+    unsigned probes;
+    _Atomic uint64_t taken;    /* launches that the filters take */
+    _Atomic uint64_t launches; /* that were observed */
+} all;
+
+static bool is_on(unsigned set, unsigned tool)
+{
+    return set >> tool & 1;
+}
+
+/* ---- the process */
+
+enum hd_status san_start(void)
+{
+    unsigned set;
+
+    HD_TRY(san_record_start());
+    set = san_record_is_on() ? san_options()->tools : 0;
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
+        if (!is_on(set, i))
+            continue;
+        if (tools[i]->start && !tools[i]->start())
+            return hd_error(HD_NO_MEMORY, "no memory for the checker");
+        all.probes |= tools[i]->wants ? tools[i]->wants() : tools[i]->probes;
+    }
+    all.tools = set;
+    return san_host_start(tools, set);
+}
+
+unsigned san_probes(void)
+{
+    return all.probes;
+}
+
+bool san_is_bounding(void)
+{
+    return is_on(all.tools, SAN_MEMCHECK);
+}
+
+uint64_t san_padding_B(void)
+{
+    return san_is_bounding() ? san_options()->padding_B : 0;
+}
+
+bool san_ranges_allowed(void)
+{
+    return all.tools == 1u << SAN_MEMCHECK || all.tools == 1u << SAN_INITCHECK;
+}
+
+void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3])
+{
+    const uint32_t *block = cta->launch->about.block;
+    uint32_t linear = warp * WARP + lane;
+
+    assert(lane < WARP && linear < cta->launch->nthreads);
+    out[0] = linear % block[0];
+    out[1] = linear / block[0] % block[1];
+    out[2] = linear / block[0] / block[1];
+}
+
+/* ---- launches */
+
+/* The filters take it, and it is not one of those before or after. */
+static bool is_wanted(const char *kernel)
+{
+    const struct san_options *o = san_options();
+    uint64_t n;
+
+    if (!san_options_take(o, kernel))
+        return false;
+    n = atomic_fetch_add(&all.taken, 1);
+    return n >= o->launch_skip && (!o->launch_count || n - o->launch_skip < o->launch_count);
+}
+
+static bool tools_launch(struct san_launch *launch)
+{
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
+        const struct san_tool *tool = tools[i];
+
+        if (!is_on(all.tools, i) || (launch->is_quiet && !tool->sees_all))
+            continue;
+        if (tool->launch_begin && !tool->launch_begin(launch))
+            return false;
+        launch->tools |= 1u << i;
+    }
+    return true;
+}
+
+static void launch_end(void *own)
+{
+    struct san_launch *launch = own;
+
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
+        if (is_on(launch->tools, i) && tools[i]->launch_end)
+            tools[i]->launch_end(launch);
+    hd_free(launch);
+}
+
+static void *launch_begin(const struct ir_probe_launch *about)
+{
+    struct san_launch *launch = hd_new(struct san_launch);
+
+    if (!launch)
+        return NULL;
+    launch->about = *about;
+    launch->nthreads = about->block[0] * about->block[1] * about->block[2];
+    launch->number = atomic_fetch_add(&all.launches, 1) + 1;
+    launch->has_stack = san_host_stack(about->correlation, &launch->stack);
+    launch->from = launch->has_stack ? &launch->stack : NULL;
+    launch->is_quiet = !is_wanted(about->kernel->name);
+    if (!tools_launch(launch)) {
+        launch_end(launch);
+        return NULL;
+    }
+    return launch;
+}
+
+static bool cta_begin(struct ir_probe_cta *base)
+{
+    struct san_launch *launch = base->launch;
+    struct san_cta *cta = hd_new(struct san_cta);
+    const uint32_t *c = launch->about.cluster;
+
+    if (!cta)
+        return false;
+    cta->base = base;
+    cta->launch = launch;
+    cta->rank =
+        base->ctaid[0] % c[0] + c[0] * (base->ctaid[1] % c[1] + c[1] * (base->ctaid[2] % c[2]));
+    base->own = cta;
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
+        if (!is_on(launch->tools, i) || !tools[i]->cta_begin)
+            continue;
+        if (!tools[i]->cta_begin(cta)) {
+            while (i--)
+                if (is_on(launch->tools, i) && tools[i]->cta_end)
+                    tools[i]->cta_end(cta);
+            hd_free(cta);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void cta_end(struct ir_probe_cta *base)
+{
+    struct san_cta *cta = base->own;
+
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
+        if (is_on(cta->launch->tools, i) && tools[i]->cta_end)
+            tools[i]->cta_end(cta);
+    hd_free(cta);
+}
+
+/* ---- accesses */
+
+static enum hd_status tell_access(struct san_cta *cta, const struct san_access *access)
+{
+    enum hd_status status = HD_OK, said;
+
+    assert(access->lanes && access->size_B);
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
+        if (!is_on(cta->launch->tools, i) || !tools[i]->access)
+            continue;
+        said = tools[i]->access(cta, access);
+        status = status == HD_OK ? said : status;
+    }
+    return status;
+}
+
+/* The first error of several. */
+static enum hd_status both(enum hd_status a, enum hd_status b)
+{
+    return a == HD_OK ? b : a;
+}
+
+static bool inside(uint64_t address, uint64_t base, uint64_t size_B)
+{
+    return address - base < size_B;
+}
+
+/* Windows of the cluster lie side by side; of another CTA's the offset and its rank + 1. */
+static uint32_t peer_of(const struct san_cta *cta, uint64_t from_rank_0)
+{
+    uint32_t rank = (uint32_t)(from_rank_0 >> IR_CLUSTER_SHIFT);
+
+    return rank == cta->rank ? 0 : rank + 1;
+}
+
+static uint32_t cluster_ctas(const struct san_cta *cta)
+{
+    const uint32_t *c = cta->launch->about.cluster;
+
+    return c[0] * c[1] * c[2];
+}
+
+/* The lanes whose peer is that of the first one, out of `lanes`; addresses become offsets. */
+static uint32_t same_peer(const struct san_cta *cta, uint32_t lanes, const uint64_t *from_rank_0,
+                          uint32_t *peer, uint64_t *offset)
+{
+    uint32_t same = 0;
+
+    *peer = peer_of(cta, from_rank_0[__builtin_ctz(lanes)]);
+    for (uint32_t l = 0; l < WARP; l++) {
+        if (!(lanes >> l & 1) || peer_of(cta, from_rank_0[l]) != *peer)
+            continue;
+        same |= 1u << l;
+        offset[l] = from_rank_0[l] & (IR_CLUSTER_STRIDE_B - 1);
+    }
+    return same;
+}
+
+static enum hd_status shared_of_cluster(struct san_cta *cta, struct san_access a)
+{
+    const uint64_t *from_rank_0 = a.address;
+    uint32_t left = a.lanes;
+    uint64_t offset[WARP];
+    enum hd_status status = HD_OK;
+
+    a.address = offset;
+    while (left) {
+        a.lanes = same_peer(cta, left, from_rank_0, &a.peer, offset);
+        left &= ~a.lanes;
+        status = both(status, tell_access(cta, &a));
+    }
+    return status;
+}
+
+/* Offsets of a window. Kernels that look into other CTAs count from the window of rank 0. */
+static enum hd_status shared_access(struct san_cta *cta, struct san_access a)
+{
+    a.space = IR_SPACE_SHARED;
+    return cluster_ctas(cta) > 1 ? shared_of_cluster(cta, a) : tell_access(cta, &a);
+}
+
+/* ---- generic addresses: what they are of */
+
+struct kinds {
+    uint32_t shared, local, param; /* lanes */
+};
+
+static uint64_t va(const void *p)
+{
+    return (uint64_t)(uintptr_t)p;
+}
+
+static struct kinds kinds_of(const struct san_cta *cta, const struct san_access *a)
+{
+    const struct ir_probe_cta *base = cta->base;
+    const struct ir_probe_launch *about = &cta->launch->about;
+    uint64_t shared = va(base->shared), window_B = HD_MAX(about->shared_B, 1);
+    uint64_t params_B = about->kernel->param_size_B;
+    struct kinds kinds = {0};
+
+    if (cluster_ctas(cta) > 1) {
+        shared -= cta->rank * IR_CLUSTER_STRIDE_B;
+        window_B = cluster_ctas(cta) * IR_CLUSTER_STRIDE_B;
+    }
+    for (uint32_t l = 0; l < WARP; l++) {
+        uint64_t at = a->address[l];
+        uint64_t local = va(base->local) + (a->warp * WARP + l) * base->local_B;
+
+        kinds.shared |= (uint32_t)inside(at, shared, window_B) << l;
+        kinds.local |= (uint32_t)(base->local && inside(at, local, base->local_B)) << l;
+        kinds.param |= (uint32_t)inside(at, va(about->params), params_B) << l;
+    }
+    kinds.shared &= a->lanes;
+    kinds.local &= a->lanes;
+    kinds.param &= a->lanes;
+    return kinds;
+}
+
+/* The lanes of one kind, whose window begins at base + lane * step. */
+static enum hd_status window_access(struct san_cta *cta, struct san_access a, uint32_t lanes,
+                                    enum ir_space space, uint64_t base, uint64_t step)
+{
+    uint64_t offset[WARP];
+
+    if (!lanes)
+        return HD_OK;
+    for (uint32_t l = 0; l < WARP; l++)
+        offset[l] = a.address[l] - base - l * step;
+    a.address = offset;
+    a.lanes = lanes;
+    a.space = space;
+    return space == IR_SPACE_SHARED ? shared_access(cta, a) : tell_access(cta, &a);
+}
+
+static enum hd_status generic_access(struct san_cta *cta, struct san_access a)
+{
+    const struct kinds kinds = kinds_of(cta, &a);
+    uint32_t elsewhere = a.lanes & ~(kinds.shared | kinds.local | kinds.param);
+    uint64_t first_local = va(cta->base->local) + a.warp * (uint64_t)WARP * cta->base->local_B;
+    uint64_t shared = va(cta->base->shared);
+    enum hd_status status;
+
+    if (cluster_ctas(cta) > 1)
+        shared -= cta->rank * IR_CLUSTER_STRIDE_B;
+    status = window_access(cta, a, kinds.shared, IR_SPACE_SHARED, shared, 0);
+    status = both(status, window_access(cta, a, kinds.local, IR_SPACE_LOCAL, first_local,
+                                        cta->base->local_B));
+    status = both(status, window_access(cta, a, kinds.param, IR_SPACE_PARAM,
+                                        va(cta->launch->about.params), 0));
+    if (!elsewhere)
+        return status;
+    a.lanes = elsewhere;
+    a.space = IR_SPACE_GLOBAL;
+    return both(status, tell_access(cta, &a));
+}
+
+static enum hd_status resolve(struct san_cta *cta, const struct san_access *a)
+{
+    if (a->space == IR_SPACE_GENERIC)
+        return generic_access(cta, *a);
+    return ir_space_is_shared(a->space) ? shared_access(cta, *a) : tell_access(cta, a);
+}
+
+/* ---- what an operation accesses */
+
+static enum san_what what_of(enum ir_op op)
+{
+    switch (op) {
+    case IR_OP_ST:
+    case IR_OP_STMATRIX:
+    case IR_OP_COPY:
+        return SAN_WRITE;
+    case IR_OP_ATOM:
+    case IR_OP_REDUCE:
+    case IR_OP_MBARRIER:
+        return SAN_ATOMIC;
+    default:
+        return SAN_READ;
+    }
+}
+
+/* Of a matrix the lanes that have rows: eight for each register. */
+static uint32_t row_lanes(const struct ir_instr *probe)
+{
+    uint32_t registers = ir_probe_its_imm(probe) >> IR_PROBE_REGISTERS_AT;
+
+    return registers >= 4 ? ~0u : (1u << 8 * registers) - 1;
+}
+
+/* Each lane has a size of its own: those of one size together. */
+static enum hd_status access_sized(struct san_cta *cta, struct san_access a, const uint64_t *size_B)
+{
+    uint32_t left = a.lanes;
+    enum hd_status status = HD_OK;
+
+    while (left) {
+        a.size_B = size_B[__builtin_ctz(left)];
+        a.lanes = 0;
+        for (uint32_t l = 0; l < WARP; l++)
+            a.lanes |= (uint32_t)(left >> l & 1 && size_B[l] == a.size_B) << l;
+        left &= ~a.lanes;
+        if (a.size_B)
+            status = both(status, resolve(cta, &a));
+    }
+    return status;
+}
+
+/* Reads from the generic address src1, src2 bytes, then what becomes of them. */
+static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
+                                  const uint64_t *const *operands)
+{
+    const struct ir_instr *probe = a.probe;
+    bool is_copy = ir_probe_op(probe) == IR_OP_COPY;
+    uint64_t unit_B = is_copy ? ir_probe_its_imm(probe) & ~(uint32_t)IR_COPY_CASTS : 16;
+    struct san_access from = a;
+    enum hd_status status;
+
+    from.what = SAN_READ;
+    from.space = IR_SPACE_GENERIC;
+    from.address = operands[1];
+    from.align_B = a.align_B = unit_B;
+    status = access_sized(cta, from, operands[2]);
+    return both(status, access_sized(cta, a, operands[is_copy ? 3 : 2]));
+}
+
+static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t lanes,
+                                   const struct ir_instr *probe, const uint64_t *const *operands)
+{
+    enum ir_op op = ir_probe_op(probe);
+    struct san_access a = {
+        .probe = probe,
+        .number = ir_probe_number(probe),
+        .warp = warp,
+        .lanes = lanes,
+        .what = what_of(op),
+        .space = probe->mem.space,
+        .address = operands[0],
+        .operands = operands,
+    };
+
+    if (op == IR_OP_COPY || op == IR_OP_REDUCE)
+        return copy_access(cta, a, operands);
+    if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)
+        a.lanes &= row_lanes(probe);
+    a.size_B = a.align_B = op == IR_OP_MBARRIER ? 8 : ir_probe_size_B(probe);
+    return a.lanes ? resolve(cta, &a) : HD_OK;
+}
+
+/* ---- everything else */
+
+static enum hd_status heap_probe(struct san_cta *cta, const struct san_sync *at)
+{
+    bool allocates = ir_probe_its_imm(at->probe) == IR_BUILTIN_MALLOC;
+    enum hd_status status = HD_OK;
+
+    /* Also of launches that the filters do not take: others use what those allocate. */
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++) {
+        if (!is_on(all.tools, i))
+            continue;
+        if (allocates && tools[i]->heap_alloc)
+            tools[i]->heap_alloc(cta, at, at->operands[1], at->operands[0]);
+        if (!allocates && tools[i]->heap_free)
+            status = both(status, tools[i]->heap_free(cta, at, at->operands[0]));
+    }
+    return status;
+}
+
+static enum hd_status sync_probe(struct san_cta *cta, const struct san_sync *at)
+{
+    enum hd_status status = HD_OK;
+
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
+        if (is_on(cta->launch->tools, i) && tools[i]->sync)
+            status = both(status, tools[i]->sync(cta, at));
+    return status;
+}
+
+static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
+                                 const struct ir_instr *probe, const uint64_t *const *operands)
+{
+    struct san_cta *cta = base->own;
+    const struct san_sync at = {.probe = probe,
+                                .number = ir_probe_number(probe),
+                                .warp = warp,
+                                .lanes = lanes,
+                                .operands = operands};
+    enum hd_status status = HD_OK;
+
+    assert(lanes && cta->base == base);
+    if (ir_probe_op(probe) == IR_OP_BUILTIN)
+        return heap_probe(cta, &at);
+    if (!cta->launch->tools)
+        return HD_OK;
+    if (probe->op == IR_OP_PROBE_ACCESS)
+        status = access_probe(cta, warp, lanes, probe, operands);
+    if (probe->op == IR_OP_PROBE || ir_probe_op(probe) == IR_OP_MBARRIER)
+        status = both(status, sync_probe(cta, &at));
+    return status;
+}
+
+static const struct ir_observer observer = {
+    .launch_begin = launch_begin,
+    .launch_end = launch_end,
+    .cta_begin = cta_begin,
+    .cta_end = cta_end,
+    .probe = probe_told,
+};
+
+const struct ir_observer *san_observer(void)
+{
+    return all.probes ? &observer : NULL;
+}

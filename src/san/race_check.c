@@ -1,0 +1,355 @@
+/*
+ * An access against what shadow has of the place.
+ *
+ * Most units were last accessed by nobody in this launch, by their own thread, or before a barrier:
+ * that is seen by comparing numbers, for many units at once. The rest are asked one by one.
+ */
+#include "san/race.h"
+
+#define ALWAYS_INLINE inline __attribute__((always_inline)) /* into code for other CPUs */
+
+/* ---- many at once */
+
+static ALWAYS_INLINE bool is_stale(const struct race_simple *s, uint64_t epoch)
+{
+    return (epoch >> 32) - s->base >= s->ncta;
+}
+
+/*
+ * Ordered before `mine`, or its own? All in numbers of 64 bits and without branches, so that
+ * compilers take vectors.
+ */
+static ALWAYS_INLINE bool is_simple(const struct race_simple *s, uint64_t epoch, uint64_t mine)
+{
+    uint64_t clock = epoch & RACE_CLOCK_MAX;
+    uint64_t floor =
+        (uint32_t)(epoch >> (RACE_CLOCK_BITS + 5)) == s->own_warp ? s->warp_floor : s->floor;
+    bool before = (epoch >> 32 == s->serial) & (clock < floor);
+
+    return is_stale(s, epoch) | before | ((epoch ^ mine) >> RACE_CLOCK_BITS == 0);
+}
+
+static ALWAYS_INLINE bool all_simple(const struct race_simple *s, const uint64_t *restrict epochs,
+                                     const uint64_t *restrict mine, uint32_t n)
+{
+    uint64_t bad = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bad |= is_simple(s, epochs[i], mine[i]) ? 0 : 1;
+    return !bad;
+}
+
+struct cells { /* of one page from one unit on */
+    uint64_t *restrict writer, *restrict reader, *restrict second;
+    uint32_t *restrict writer_is, *restrict reader_is, *restrict second_is;
+};
+
+/* False: some need a closer look, and nothing is done. */
+static ALWAYS_INLINE bool run_write(const struct race_simple *s, const struct cells *c,
+                                    const uint64_t *restrict mine, uint32_t n, uint32_t info)
+{
+    if (!all_simple(s, c->writer, mine, n) || !all_simple(s, c->reader, mine, n) ||
+        (c->second && !all_simple(s, c->second, mine, n)))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        c->writer[i] = mine[i];
+    for (uint32_t i = 0; i < n; i++)
+        c->writer_is[i] = info;
+    return true;
+}
+
+enum { RUN_MIN = 4, RUN_MAX = 64 };
+
+/*
+ * Two readers stay: one as long as it is not ordered before a later one, and one that came since:
+ * the last of another warp, or any of another CTA, so that whoever writes there is not both.
+ */
+static ALWAYS_INLINE bool stays_second(const struct race_simple *s, uint64_t first, uint64_t second,
+                                       uint64_t mine)
+{
+    bool own_warp = (first ^ mine) >> (RACE_CLOCK_BITS + 5) == 0;
+    bool other_cta = (first ^ second) >> 32 != 0;
+
+    return (own_warp | other_cta) & !is_stale(s, second);
+}
+
+static ALWAYS_INLINE void run_readers(const struct race_simple *s, const struct cells *c,
+                                      const uint64_t *restrict mine, uint32_t n, uint32_t info)
+{
+    uint32_t first_stays[RUN_MAX], second_stays[RUN_MAX]; /* masks */
+    uint64_t changes = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t first = c->reader[i];
+        bool stays = !is_simple(s, first, mine[i]);
+        bool keeps = stays_second(s, first, c->second[i], mine[i]);
+        first_stays[i] = stays ? UINT32_MAX : 0;
+        second_stays[i] = (stays & !keeps) ? 0 : UINT32_MAX;
+        changes |= (stays & keeps) ? 0 : 1;
+    }
+    if (!changes)
+        return; /* what all CTAs read: nobody's cache loses the line */
+    for (uint32_t i = 0; i < n; i++) {
+        c->reader[i] = first_stays[i] ? c->reader[i] : mine[i];
+        c->second[i] = second_stays[i] ? c->second[i] : mine[i];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        c->reader_is[i] = (c->reader_is[i] & first_stays[i]) | (info & ~first_stays[i]);
+        c->second_is[i] = (c->second_is[i] & second_stays[i]) | (info & ~second_stays[i]);
+    }
+}
+
+static ALWAYS_INLINE bool run_read(const struct race_simple *s, const struct cells *c,
+                                   const uint64_t *restrict mine, uint32_t n, uint32_t info)
+{
+    if (!all_simple(s, c->writer, mine, n))
+        return false;
+    if (c->second) {
+        run_readers(s, c, mine, n, info);
+        return true;
+    }
+    if (!all_simple(s, c->reader, mine, n))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        c->reader[i] = mine[i];
+    for (uint32_t i = 0; i < n; i++)
+        c->reader_is[i] = info;
+    return true;
+}
+
+static ALWAYS_INLINE bool run_idle(const struct race_simple *s, const struct cells *c,
+                                   const uint64_t *restrict mine, uint32_t n, uint32_t info)
+{
+    uint64_t changes = 0;
+
+    (void)info;
+    if (!all_simple(s, c->writer, mine, n))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t first = c->reader[i];
+        bool stays = !is_simple(s, first, mine[i]);
+        changes |= (stays & stays_second(s, first, c->second[i], mine[i])) ? 0 : 1;
+    }
+    return !changes;
+}
+
+typedef bool run_fn(const struct race_simple *s, const struct cells *c, const uint64_t *mine,
+                    uint32_t n, uint32_t info);
+
+#define RUNS(suffix, attributes)                                                                   \
+    attributes static bool write_##suffix(const struct race_simple *s, const struct cells *c,      \
+                                          const uint64_t *mine, uint32_t n, uint32_t info)         \
+    {                                                                                              \
+        return run_write(s, c, mine, n, info);                                                     \
+    }                                                                                              \
+    attributes static bool read_##suffix(const struct race_simple *s, const struct cells *c,       \
+                                         const uint64_t *mine, uint32_t n, uint32_t info)          \
+    {                                                                                              \
+        return run_read(s, c, mine, n, info);                                                      \
+    }                                                                                              \
+    attributes static bool idle_##suffix(const struct race_simple *s, const struct cells *c,       \
+                                         const uint64_t *mine, uint32_t n, uint32_t info)          \
+    {                                                                                              \
+        return run_idle(s, c, mine, n, info);                                                      \
+    }
+RUNS(plain, )
+#ifdef __x86_64__
+RUNS(avx2, __attribute__((target("avx2"))))
+RUNS(avx512, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))))
+#endif
+
+static struct {
+    run_fn *write, *read, *idle;
+} runs = {write_plain, read_plain, idle_plain};
+
+void race_check_start(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+        runs.write = write_avx512;
+        runs.read = read_avx512;
+        runs.idle = idle_avx512;
+    } else if (__builtin_cpu_supports("avx2")) {
+        runs.write = write_avx2;
+        runs.read = read_avx2;
+        runs.idle = idle_avx2;
+    }
+#endif
+}
+
+/* ---- one by one */
+
+/* Both accesses are as they should be for threads that meet without order. */
+static bool may_meet(const struct race_cta *cta, uint64_t before, unsigned a, unsigned b)
+{
+    const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
+    uint32_t serial = race_serial(before);
+
+    if (!(a & strong) || !(b & strong))
+        return false;
+    if (serial != cta->serial && (a | b) & RACE_CTA)
+        return false;
+    if ((a | b) & RACE_CLUSTER && !race_same_cluster(cta, serial))
+        return false;
+    if (!((a | b) & RACE_VOLATILE))
+        return true;
+    if (a & b & RACE_VOLATILE)
+        return false;
+    unsigned other = a & RACE_VOLATILE ? b : a, is_volatile = a & RACE_VOLATILE ? a : b;
+    return is_volatile & RACE_READS || other & RACE_STRONG;
+}
+
+/* `a` is such a plain read, `b` an atomic. */
+static bool is_first_guess(const struct race_cta *cta, uint32_t a, uint32_t b)
+{
+    const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
+
+    return a & RACE_READS && !(a & strong) && b & (RACE_STRONG | RACE_ATOM) &&
+           race_begins_swap(race_probe(cta->launch, a >> 8));
+}
+
+/* What the lane stores into the bytes in question, if the observer knows. */
+static uint32_t stored(const struct race_access *a, uint32_t thread, uint64_t address,
+                       uint64_t *out)
+{
+    const struct san_access *x = a->access;
+    const struct ir_instr *probe = x->probe;
+    uint32_t lane = thread % SAN_LANES, element_B = ir_type_bits(probe->type) / 8;
+
+    if (!x->operands || ir_probe_op(probe) != IR_OP_ST || !element_B || element_B > 8)
+        return 0;
+    uint64_t at = (address - x->address[lane]) / element_B;
+    if (1 + at >= probe->nsrc)
+        return 0;
+    *out = x->operands[1 + at][lane];
+    return element_B;
+}
+
+/*
+ * By places alone it is not if the earlier one had its lock without a fence, or without one that
+ * reaches this thread, which has a lock too: had they come the other way round, nothing would order
+ * them.
+ */
+static bool is_ordered(struct race_cta *cta, uint32_t thread, uint64_t before, uint32_t before_is)
+{
+    enum race_order order = race_ordered(cta, thread, before);
+    bool locked = cta->warps[thread / SAN_LANES].locked >> thread % SAN_LANES & 1;
+    bool lacks = before_is & RACE_UNFENCED ||
+                 (before_is & RACE_HALF_FENCED && race_serial(before) != cta->serial);
+
+    return order == RACE_ORDERED || (order == RACE_BY_PLACES && !(lacks && locked));
+}
+
+static void against(struct race_access *a, unsigned slot, uint64_t before, uint32_t before_is,
+                    uint64_t mine, uint64_t address)
+{
+    struct race_told told = {before, mine};
+    uint32_t thread = race_thread_of(mine);
+    struct race_hazard hazard = {.before = before,
+                                 .before_is = before_is,
+                                 .now_is = a->info,
+                                 .thread = thread,
+                                 .access = a->access,
+                                 .address = address};
+
+    if (is_stale(&a->simple, before) ||
+        (a->told[slot].before == before && a->told[slot].mine == mine) ||
+        is_ordered(a->cta, thread, before, before_is) ||
+        may_meet(a->cta, before, before_is & 255, a->info & 255) ||
+        is_first_guess(a->cta, before_is, a->info) || is_first_guess(a->cta, a->info, before_is))
+        return;
+    a->told[slot] = told;
+    if (a->writes)
+        hazard.stored_B = stored(a, thread, address, &hazard.stored);
+    race_note(a->cta, &hazard);
+}
+
+static void write_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
+                       uint64_t address)
+{
+    const struct race_simple *s = &a->simple;
+
+    if (!is_simple(s, page->writer[unit], mine))
+        against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
+    if (!is_simple(s, page->reader[unit], mine))
+        against(a, 1, page->reader[unit], page->reader_is[unit], mine, address);
+    if (page->second && !is_simple(s, page->second[unit], mine))
+        against(a, 2, page->second[unit], page->second_is[unit], mine, address);
+    page->writer[unit] = mine;
+    page->writer_is[unit] = a->info;
+}
+
+/* As run_readers(). */
+static void read_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
+                      uint64_t address)
+{
+    const struct race_simple *s = &a->simple;
+    uint64_t first = page->reader[unit];
+
+    if (!is_simple(s, page->writer[unit], mine))
+        against(a, 0, page->writer[unit], page->writer_is[unit], mine, address);
+    if (is_simple(s, first, mine)) {
+        page->reader[unit] = mine;
+        page->reader_is[unit] = a->info;
+    } else if (race_page_add_second(page)) {
+        if (stays_second(s, first, page->second[unit], mine))
+            return;
+        page->second[unit] = mine;
+        page->second_is[unit] = a->info;
+    }
+}
+
+void race_check_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
+                     uint64_t address)
+{
+    if (a->writes)
+        write_unit(a, page, unit, mine, address);
+    else
+        read_unit(a, page, unit, mine, address);
+}
+
+/* ---- both */
+
+static bool run(const struct race_access *a, struct race_page *page, uint32_t at, uint32_t n,
+                const uint64_t *mine)
+{
+    struct cells c = {
+        page->writer + at,    page->reader + at,    page->second ? page->second + at : NULL,
+        page->writer_is + at, page->reader_is + at, page->second ? page->second_is + at : NULL};
+
+    return (a->writes ? runs.write : runs.read)(&a->simple, &c, mine, n, a->info);
+}
+
+void race_check(struct race_access *a, struct race_page *page, uint32_t at, uint32_t n,
+                const uint64_t *mine, uint64_t address)
+{
+    while (n) {
+        uint32_t some = HD_MIN(n, (uint32_t)RUN_MAX);
+        if (some < RUN_MIN || !run(a, page, at, some, mine))
+            for (uint32_t i = 0; i < some; i++)
+                race_check_unit(a, page, at + i, mine[i], address + ((uint64_t)i << page->shift));
+        at += some;
+        n -= some;
+        mine += some;
+        address += (uint64_t)some << page->shift;
+    }
+}
+
+bool race_check_idle(const struct race_access *a, const struct race_page *page, uint64_t address,
+                     uint32_t n, const uint64_t *mine)
+{
+    unsigned shift = atomic_load_explicit(&page->shift, memory_order_acquire);
+    uint32_t at = (uint32_t)(address % RACE_PAGE_B) >> shift;
+    uint64_t *second = __atomic_load_n(&page->second, __ATOMIC_ACQUIRE);
+    struct cells c = {__atomic_load_n(&page->writer, __ATOMIC_ACQUIRE) + at,
+                      __atomic_load_n(&page->reader, __ATOMIC_ACQUIRE) + at,
+                      second ? second + at : NULL,
+                      NULL,
+                      NULL,
+                      NULL};
+
+    /* ThreadSanitizer is right that others write there; any value that was there will do. */
+    return !HD_SANITIZES_THREADS && !a->writes && second && a->access->size_B == 1u << shift &&
+           !(address & (a->access->size_B - 1)) && runs.idle(&a->simple, &c, mine, n, 0);
+}

@@ -1,0 +1,73 @@
+/*
+ * By which reads loops wait: what they read synchronises, whatever the program calls it. And which
+ * plain reads only begin a loop of compare-and-swap, which sees whether the value was right.
+ */
+#include "ir/analysis.h"
+#include "ir/ir_spin.h"
+#include "ir/probe.h"
+#include "san/race.h"
+
+/* What the probe stands for. */
+static const struct ir_instr *probed(const struct ir_instr *probe)
+{
+    const struct ir_instr *in = probe->next;
+
+    while (in && (ir_is_probe(in) || in->op != ir_probe_op(probe)))
+        in = in->next;
+    return in;
+}
+
+static bool waits(const struct ir_instr *in, struct hd_arena *arena)
+{
+    const struct ir_func *func = in->block->func;
+    struct ir_dom dom;
+    struct ir_loops loops;
+
+    if (!ir_polls(in) || ir_dom_compute(func, arena, &dom) != HD_OK ||
+        ir_loops_compute(func, &dom, arena, &loops) != HD_OK)
+        return false;
+    for (uint32_t l = loops.loop_of[in->block->id]; l != IR_NO_BLOCK; l = loops.loops[l].parent)
+        if (ir_spin_waits(func, &loops, l, in, arena))
+            return true;
+    return loops.irreducible;
+}
+
+bool race_polls(struct race_launch *launch, const struct ir_instr *probe, uint32_t number)
+{
+    const struct ir_instr *in = probed(probe);
+    struct hd_arena arena;
+    void *known;
+
+    hd_lock_acquire(&launch->found_lock);
+    bool is_known = hd_map_find_u64(&launch->polls, number, &known);
+    hd_lock_release(&launch->found_lock);
+    if (is_known)
+        return known != NULL;
+    hd_arena_init(&arena);
+    bool polls = in && waits(in, &arena);
+    hd_arena_fini(&arena);
+    hd_lock_acquire(&launch->found_lock);
+    (void)!hd_map_put_u64(&launch->polls, number, polls ? launch : NULL);
+    hd_lock_release(&launch->found_lock);
+    return polls;
+}
+
+/* Of the same place by the same address. */
+static bool swaps_there(const struct ir_instr *cas, const struct ir_instr *ld)
+{
+    return cas->op == IR_OP_ATOM && cas->mem.atom == IR_ATOM_CAS && cas->src[0] == ld->src[0] &&
+           cas->mem.offset == ld->mem.offset && cas->mem.space == ld->mem.space;
+}
+
+bool race_begins_swap(const struct ir_instr *probe)
+{
+    const struct ir_instr *ld = probe ? probed(probe) : NULL;
+
+    if (!ld || ld->op != IR_OP_LD)
+        return false;
+    for (uint32_t b = 0; b < ld->block->func->nblocks; b++)
+        ir_foreach_instr(in, ld->block->func->blocks[b])
+            if (swaps_there(in, ld))
+                return true;
+    return false;
+}

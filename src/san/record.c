@@ -1,0 +1,409 @@
+/*
+ * Records on their way out: one connection of this process, counts of what is not sent, and what
+ * happens when nobody listens, or not in time. See record.h.
+ */
+#include "san/record.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "san/finding.h"
+#include "san/options.h"
+#include "san/process.h"
+#include "san/stack.h"
+
+enum {
+    SEND_WAIT_S = 10, /* for a receiver that does not receive; afterwards nobody waits for it */
+    CAUSES_MAX = 4096,
+    CAUSE_SLOTS = 2 * CAUSES_MAX, /* a power of two */
+};
+
+/* The same again: by san_finding_cause(). */
+struct cause {
+    uint64_t hash;       /* 0: the slot is free */
+    uint64_t kept;       /* findings that were not sent */
+    uint64_t kept_count; /* what they stand for */
+    uint64_t told;       /* how many of `kept` a record has told of */
+};
+
+static struct {
+    struct hd_lock lock;
+    struct san_options options;
+    _Atomic bool is_on;
+    int fd;              /* -1: nobody receives */
+    pid_t pid;           /* whose connection it is */
+    bool is_slow;        /* the last record was lost */
+    uint64_t sent, lost; /* findings; records since the last that was not */
+    uint64_t number;     /* of the next finding */
+    size_t ncauses;
+    struct cause causes[CAUSE_SLOTS];
+    struct cause others; /* of causes beyond the table */
+} state = {.lock = HD_LOCK_INIT(RECORD, "records"), .fd = -1};
+
+static pthread_once_t defaults_once = PTHREAD_ONCE_INIT;
+
+static void set_defaults(void)
+{
+    san_options_init(&state.options);
+}
+
+const struct san_options *san_options(void)
+{
+    pthread_once(&defaults_once, set_defaults);
+    return &state.options;
+}
+
+bool san_record_is_on(void)
+{
+    return atomic_load_explicit(&state.is_on, memory_order_relaxed);
+}
+
+/* ---- the connection */
+
+static int connect_to(const char *name)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    struct timeval wait = {.tv_sec = SEND_WAIT_S};
+    size_t len = strlen(name);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (fd < 0 || len + 1 > sizeof(to.sun_path)) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    memcpy(to.sun_path + 1, name, len); /* the first byte is 0: an abstract name */
+    (void)!setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+    socklen_t to_B = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+    while (connect(fd, (struct sockaddr *)&to, to_B))
+        if (errno != EINTR) {
+            close(fd);
+            return -1;
+        }
+    return fd;
+}
+
+/* Where the program took our number for a file of its own, nothing may be written. */
+static bool is_socket(int fd)
+{
+    int type = 0;
+    socklen_t type_B = sizeof(type);
+
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_B) == 0 && type == SOCK_SEQPACKET;
+}
+
+enum outcome { SENT, TOO_LONG, LOST };
+
+static enum outcome send_locked(const struct hd_buf *text)
+{
+    assert(hd_lock_held(&state.lock));
+    if (state.fd < 0 || text->failed)
+        return LOST;
+    if (!is_socket(state.fd)) { /* the program closed it */
+        state.fd = connect_to(state.options.socket);
+        if (state.fd < 0)
+            return LOST;
+    }
+    int flags = MSG_NOSIGNAL | (state.is_slow ? MSG_DONTWAIT : 0);
+    ssize_t n;
+    do
+        n = send(state.fd, text->ptr, text->len, flags);
+    while (n < 0 && errno == EINTR);
+    if (n >= 0)
+        return SENT;
+    if (errno == EMSGSIZE)
+        return TOO_LONG;
+    if (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS) {
+        close(state.fd);
+        state.fd = -1;
+    }
+    return LOST;
+}
+
+/* ---- records */
+
+static void begin(struct hd_json *j, const char *record)
+{
+    hd_json_init(j);
+    j->on_line = true;
+    hd_json_open(j, NULL, '{');
+    hd_json_str(j, "record", record);
+    hd_json_u64(j, "pid", (uint64_t)state.pid);
+}
+
+static enum outcome end(struct hd_json *j)
+{
+    hd_json_close(j, '}');
+    enum outcome outcome = send_locked(&j->buf);
+    hd_buf_fini(&j->buf);
+    return outcome;
+}
+
+static void tell_lost(void)
+{
+    struct hd_json j;
+
+    if (!state.lost)
+        return;
+    begin(&j, "lost");
+    hd_json_u64(&j, "count", state.lost);
+    if (end(&j) == SENT)
+        state.lost = 0;
+}
+
+static void count(enum outcome outcome)
+{
+    state.is_slow = outcome != SENT;
+    if (outcome == SENT)
+        tell_lost();
+    else
+        state.lost++;
+}
+
+static void tell_process(const char *event)
+{
+    struct hd_json j;
+
+    begin(&j, "process");
+    hd_json_str(&j, "event", event);
+    if (strcmp(event, "begin") == 0)
+        san_process_write(&j);
+    else
+        hd_json_u64(&j, "lost", state.lost);
+    count(end(&j));
+}
+
+/* What of a cause was found beyond what was sent, in all; of several records the last one counts.
+ */
+static void tell_kept(struct cause *cause)
+{
+    struct hd_json j;
+
+    begin(&j, "more");
+    hd_json_hex(&j, "cause", cause->hash);
+    hd_json_u64(&j, "findings", cause->kept);
+    hd_json_u64(&j, "count", cause->kept_count);
+    enum outcome outcome = end(&j);
+    if (outcome == SENT)
+        cause->told = cause->kept;
+    count(outcome);
+}
+
+static void tell_rest(void)
+{
+    for (size_t i = 0; i < CAUSE_SLOTS; i++)
+        if (state.causes[i].kept != state.causes[i].told)
+            tell_kept(&state.causes[i]);
+    if (state.others.kept != state.others.told)
+        tell_kept(&state.others);
+}
+
+/* ---- causes */
+
+/* The cause's slot; state.others when the table is full. */
+static struct cause *cause_of(uint64_t hash, bool *out_first)
+{
+    for (size_t i = hash;; i++) {
+        struct cause *cause = &state.causes[i & (CAUSE_SLOTS - 1)];
+        *out_first = !cause->hash && state.ncauses < CAUSES_MAX;
+        if (cause->hash == hash)
+            return cause;
+        if (cause->hash)
+            continue;
+        if (!*out_first)
+            return &state.others;
+        cause->hash = hash;
+        state.ncauses++;
+        return cause;
+    }
+}
+
+/* A child that was forked tells of itself before anything else. */
+static bool is_ready_locked(void)
+{
+    if (state.fd >= 0 && state.pid == getpid())
+        return true;
+    if (!san_record_is_on() || state.pid == getpid())
+        return false; /* nobody receives any more */
+    state.pid = getpid();
+    state.fd = connect_to(state.options.socket);
+    if (state.fd < 0)
+        return false;
+    tell_process("begin");
+    return true;
+}
+
+static void keep_locked(struct cause *cause, const struct san_finding *finding)
+{
+    cause->kept++;
+    cause->kept_count += finding->count ? finding->count : 1;
+    if (hd_is_pow2(cause->kept)) /* a process that is killed has told of half of them */
+        tell_kept(cause);
+}
+
+/* Whether it is to be sent; else it is counted. */
+static bool admit(const struct san_finding *finding, uint64_t hash, uint64_t *out_number)
+{
+    bool first, sends = false;
+    uint64_t limit = state.options.record_limit;
+
+    hd_lock_acquire(&state.lock);
+    if (is_ready_locked()) {
+        struct cause *cause = cause_of(hash, &first);
+        *out_number = ++state.number;
+        sends = first || !limit || state.sent < limit;
+        state.sent += sends;
+        if (!sends)
+            keep_locked(cause, finding);
+    }
+    hd_lock_release(&state.lock);
+    return sends;
+}
+
+/* Built without the lock: names of a stack are asked from the loader, which has locks of its own.
+ */
+static enum outcome send_finding(const struct san_finding *finding, uint64_t hash, uint64_t number,
+                                 bool stacks)
+{
+    struct hd_json j;
+    bool unused;
+
+    begin(&j, "finding");
+    hd_json_u64(&j, "number", number);
+    hd_json_hex(&j, "cause", hash);
+    san_finding_write(&j, finding, san_process_exe(), stacks);
+    hd_json_close(&j, '}');
+    hd_lock_acquire(&state.lock);
+    enum outcome outcome = send_locked(&j.buf);
+    if (outcome != TOO_LONG || !stacks)
+        count(outcome);
+    if (outcome == LOST || (outcome == TOO_LONG && !stacks))
+        keep_locked(cause_of(hash, &unused), finding);
+    hd_lock_release(&state.lock);
+    hd_buf_fini(&j.buf);
+    return outcome;
+}
+
+void san_report(const struct san_finding *finding)
+{
+    uint64_t number;
+
+    if (!san_record_is_on())
+        return;
+    uint64_t hash = san_finding_cause(finding);
+    hash += !hash;
+    if (admit(finding, hash, &number) && send_finding(finding, hash, number, true) == TOO_LONG)
+        (void)send_finding(finding, hash, number, false);
+}
+
+void san_summary(const char *tool, const char *name, uint64_t value)
+{
+    struct hd_json j;
+
+    if (!san_record_is_on())
+        return;
+    hd_lock_acquire(&state.lock);
+    if (is_ready_locked()) {
+        begin(&j, "summary");
+        hd_json_str(&j, "tool", tool);
+        hd_json_str(&j, "name", name);
+        hd_json_u64(&j, "value", value);
+        count(end(&j));
+    }
+    hd_lock_release(&state.lock);
+}
+
+/* ---- life */
+
+/* Handlers of others, which run later, take locks of any rank: this one is beside the ranks. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&state.lock.mutex);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&state.lock.mutex);
+}
+
+/* The connection is the parent's; so are its counts. */
+static void in_child(void)
+{
+    bool wanted = state.options.target_processes == SAN_TARGETS_ALL;
+
+    if (state.fd >= 0 && is_socket(state.fd))
+        close(state.fd);
+    state.fd = -1;
+    state.sent = state.lost = state.number = 0;
+    state.is_slow = false;
+    if (state.ncauses)
+        memset(state.causes, 0, sizeof(state.causes));
+    state.ncauses = 0;
+    state.others = (struct cause){0};
+    if (!wanted)
+        atomic_store(&state.is_on, false);
+    after_fork();
+}
+
+static enum hd_status start_locked(const char *line)
+{
+    bool wanted;
+
+    HD_TRY(san_options_parse(&state.options, line));
+    if (!state.options.socket)
+        return hd_error(HD_BAD_ARG, "HEDDLE_CHECK names no socket");
+    HD_TRY(san_process_is_wanted(&state.options, &wanted));
+    if (!wanted)
+        return HD_OK;
+    state.fd = connect_to(state.options.socket);
+    if (state.fd < 0)
+        return hd_error(HD_BAD_ARG, "HEDDLE_CHECK: nobody receives findings at '%s': %s",
+                        state.options.socket, strerror(errno));
+    state.pid = getpid();
+    tell_process("begin");
+    int error = pthread_atfork(before_fork, after_fork, in_child);
+    if (error)
+        return hd_error(HD_NO_MEMORY, "pthread_atfork: %s", strerror(error));
+    atomic_store(&state.is_on, true);
+    return HD_OK;
+}
+
+enum hd_status san_record_start(void)
+{
+    const char *line = hd_env("HEDDLE_CHECK");
+
+    san_options();
+    if (!line || san_record_is_on())
+        return HD_OK;
+    san_stack_start();
+    hd_lock_acquire(&state.lock);
+    enum hd_status status = start_locked(line);
+    hd_lock_release(&state.lock);
+    return status;
+}
+
+void san_record_stop(void)
+{
+    if (!san_record_is_on())
+        return;
+    hd_lock_acquire(&state.lock);
+    atomic_store(&state.is_on, false);
+    if (state.fd >= 0 && state.pid == getpid()) {
+        state.is_slow = false; /* the last chance: wait once more */
+        tell_rest();
+        tell_process("end");
+        if (is_socket(state.fd))
+            close(state.fd);
+    }
+    state.fd = -1;
+    hd_lock_release(&state.lock);
+}

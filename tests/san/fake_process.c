@@ -1,0 +1,152 @@
+/*
+ * A program that finds what it is told: fake_process WORD... Without a GPU, a kernel or libcuda it
+ * sends the records that the checker in libcuda would send. Words:
+ *
+ *     write race hazard api leak   a finding
+ *     info                         one of level info
+ *     odd                          one whose texts have what HTML, XML and terminals take apart
+ *     x5                           the next finding five times
+ *     leaked                       the summary of leaks
+ *     bad                          a record that is none
+ *     say                          a line on stdout
+ *     fork                         a child that finds what follows, for which the parent waits
+ *     orphan                       a child that finds what follows, a moment after the parent ended
+ *     exit3 kill wait              how the program ends
+ *     quiet                        nothing is started at all: a program without CUDA
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "fake.h"
+#include "receiver.h"
+#include "san/options.h"
+
+static struct fake fake;
+
+/* Something on the host's stack that the symbol table knows. */
+static HD_NOINLINE void find(const struct san_finding *finding, unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        san_report(finding);
+}
+
+static struct san_finding odd(void)
+{
+    struct san_finding f = fake_invalid_write(&fake);
+    f.kind = "odd<&>\"'";
+    f.ndetails = 0;
+    snprintf(f.title, sizeof(f.title), "<script>alert(\"1\")</script> & ]]> \xc3\xa9 \xff");
+    san_detail(&f, "http://example.invalid/?a=1&b='2'");
+    return f;
+}
+
+static struct san_finding info(void)
+{
+    struct san_finding f = fake_hazard(&fake);
+    f.severity = SAN_INFO;
+    f.kind = "hazard-info";
+    return f;
+}
+
+static bool finding_of(const char *word, struct san_finding *out)
+{
+    if (strcmp(word, "write") == 0)
+        *out = fake_invalid_write(&fake);
+    else if (strcmp(word, "race") == 0)
+        *out = fake_race(&fake);
+    else if (strcmp(word, "hazard") == 0)
+        *out = fake_hazard(&fake);
+    else if (strcmp(word, "api") == 0)
+        *out = fake_api_error(&fake);
+    else if (strcmp(word, "leak") == 0)
+        *out = fake_leak(&fake);
+    else if (strcmp(word, "odd") == 0)
+        *out = odd();
+    else if (strcmp(word, "info") == 0)
+        *out = info();
+    else
+        return false;
+    return true;
+}
+
+/* As the socket's name is in HEDDLE_CHECK, a program may send anything. */
+static void send_bad(void)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    const char *name = san_options()->socket;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+    memcpy(to.sun_path + 1, name, strlen(name));
+    socklen_t to_B = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+    if (connect(fd, (struct sockaddr *)&to, to_B) || send(fd, "{\"record\": 7}", 13, 0) != 13)
+        perror("bad");
+    close(fd);
+}
+
+/* True: the words end here for this process. */
+static bool do_fork(bool waits)
+{
+    fflush(stdout);
+    pid_t child = fork();
+
+    if (child && waits)
+        waitpid(child, NULL, 0);
+    if (!child && !waits)
+        usleep(200000);
+    return child != 0;
+}
+
+static int end_of(const char *word)
+{
+    if (strcmp(word, "exit3") == 0)
+        return 3;
+    if (strcmp(word, "kill") == 0)
+        kill(getpid(), SIGKILL);
+    if (strcmp(word, "wait") == 0)
+        usleep(1500000);
+    return 0;
+}
+
+/* Returns the exit status. */
+static int run(int n, char **words)
+{
+    unsigned times = 1;
+
+    for (int i = 0; i < n; i++) {
+        struct san_finding finding;
+        if (finding_of(words[i], &finding)) {
+            find(&finding, times);
+            times = 1;
+        } else if (words[i][0] == 'x') {
+            times = (unsigned)strtoul(words[i] + 1, NULL, 10);
+        } else if (strcmp(words[i], "leaked") == 0) {
+            san_summary("memcheck", "leaked_B", 1024);
+            san_summary("memcheck", "leaked_allocations", 1);
+        } else if (strcmp(words[i], "bad") == 0) {
+            send_bad();
+        } else if (strcmp(words[i], "say") == 0) {
+            puts("the program");
+            fflush(stdout);
+        } else if (strcmp(words[i], "fork") == 0 || strcmp(words[i], "orphan") == 0) {
+            if (do_fork(words[i][0] == 'f'))
+                break;
+        } else if (end_of(words[i])) {
+            return end_of(words[i]);
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "quiet") == 0)
+        return run(argc - 2, argv + 2);
+    if (san_record_start() != HD_OK || !fake_init(&fake)) {
+        fprintf(stderr, "fake_process: %s\n", hd_error_message());
+        return 9;
+    }
+    int code = run(argc - 1, argv + 1);
+    san_record_stop();
+    fake_fini(&fake);
+    return code;
+}

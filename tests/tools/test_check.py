@@ -1,0 +1,385 @@
+#!/usr/bin/env python3
+"""heddle check: test_check.py HEDDLE FAKE_PROCESS RECORDS
+
+FAKE_PROCESS (tests/san) sends what the checker in a program would; RECORDS is a folder with a saved run and the text
+that it is to become with several options. HEDDLE_GOLDEN=update rewrites these texts."""
+import html.parser
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ET
+
+from support import Tap, Tool, write
+
+heddle, fake, records = (os.path.abspath(path) for path in sys.argv[1:4])
+tap = Tap()
+folder = tempfile.mkdtemp(prefix="heddle-check-")
+tool = Tool(heddle, folder)
+MIXED = os.path.join(records, "mixed.records")
+
+
+def check(*args, env=None):
+    return tool("check", *args, env=env)
+
+
+def path(name):
+    return os.path.join(folder, name)
+
+
+def read(name):
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return file.read()
+
+
+# ---- text
+
+GOLDEN = {
+    "default": [],
+    "short": ["--quiet", "--demangle", "simple", "--show-backtrace", "no"],
+    "mangled": ["--demangle", "no", "--show-backtrace", "device", "--strip-paths", "no", "--language", "fortran"],
+    "long": ["--backtrace-short", "no", "--print-level", "info", "--print-session-details"],
+    "limit": ["--print-limit", "2", "--prefix", "#", "--num-callers-host", "1", "--num-callers-device", "1"],
+    "errors": ["--print-level", "error", "--show-backtrace=host"],
+}
+
+
+def test_golden():
+    for name, args in GOLDEN.items():
+        got = check(*args, "--read", MIXED)
+        file = os.path.join(records, name + ".txt")
+        if os.environ.get("HEDDLE_GOLDEN") == "update":
+            write(file, got.stdout)
+        with open(file, encoding="utf-8") as want:
+            tap.eq(got.stdout, want.read(), f"text: {' '.join(args) or 'defaults'}")
+        tap.eq((got.returncode, got.stderr), (0, ""), "and nothing else")
+    with open(os.path.join(records, "default.txt"), encoding="utf-8") as file:
+        tap.ok(all(line.startswith("========= ") for line in file), "every line has the prefix")
+
+
+# ---- running
+
+def test_run():
+    got = check(fake, "say", "write", "api")
+    lines = got.stdout.splitlines()
+    tap.eq(got.returncode, 0, "errors alone do not change the exit status")
+    tap.ok(lines[0] == "========= COMPUTE-SANITIZER" and "the program" in lines, "head, and the program's own output", got.stdout)
+    tap.ok("=========     at axpy(float *, float, int)+0x30 in axpy.cuh:7" in lines and
+           "=========         Device Frame: kernel(float *, int) in main.cu:20" in lines, "places", got.stdout)
+    tap.ok(re.search(r"^=========         Host Frame: main \[0x[0-9a-f]+\] in fake_process$", got.stdout, re.M),
+           "a host frame by the symbol table", got.stdout)
+    tap.eq(lines[-1], "========= ERROR SUMMARY: 2 errors", "the total")
+    got = check(fake)
+    tap.eq(got.stdout, "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", "a program without errors")
+    got = check("--leak-check", "full", "--tool", "memcheck,racecheck", fake, "leak", "leaked", "race", "hazard")
+    tap.eq(got.stdout.splitlines()[-3:],
+           ["========= LEAK SUMMARY: 1024 bytes leaked in 1 allocations",
+            "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)",
+            "========= ERROR SUMMARY: 1 error"], "totals of each tool")
+    got = check("--leak-check", "full", fake)
+    tap.ok("LEAK SUMMARY: 0 bytes leaked in 0 allocations\n" in got.stdout, "no leaks", got.stdout)
+
+
+def test_status():
+    for args, want, text in (
+            (["--error-exitcode", "7", fake, "write"], 7, "ERROR SUMMARY: 1 error"),
+            (["--error-exitcode=7", "--tool", "racecheck", fake, "race"], 7, "RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)"),
+            (["--error-exitcode", "7", fake], 0, "ERROR SUMMARY: 0 errors"),
+            (["--error-exitcode", "7", "--print-level", "error", fake, "hazard"], 0, "ERROR SUMMARY: 0 errors"),
+            (["--error-exitcode", "7", fake, "write", "exit3"], 3, "Target application returned an error"),
+            ([fake, "write", "kill"], 137, "Error: process didn't terminate successfully\n========= Target application"),
+            ([fake, "quiet"], 255, "Error: Target application terminated before first instrumented API call"),
+            (["--require-cuda-init", "no", fake, "quiet"], 0, "ERROR SUMMARY: 0 errors"),
+            (["--require-cuda-init=no", "--", fake, "quiet", "exit3"], 3, "returned an error")):
+        got = check(*args)
+        tap.ok(got.returncode == want and text in got.stdout, f"exit status {want}: {text.splitlines()[0]}", (got.returncode, got.stdout, got.stderr))
+    got = check("--check-exit-code", "no", fake, "exit3")
+    tap.ok(got.returncode == 3 and "returned an error" not in got.stdout, "it may be left untold", got.stdout)
+    got = check(path("nothing"))
+    tap.eq((got.returncode, got.stdout), (127, ""), "a program that is not there")
+    text = write(path("no-program"), "\x7fELF, not")
+    os.chmod(text, 0o755)
+    tap.eq(check("--require-cuda-init", "no", text).returncode & ~1, 126, "a program that cannot be run")
+    got = check("--launch-timeout", "1", "--kill", fake, "quiet", "wait")
+    tap.ok(got.returncode == 137 and "No attachable process found." in got.stdout, "a program that takes too long", got.stdout)
+
+
+def test_limits():
+    got = check("--print-limit", "2", fake, "x9", "write", "api")
+    tap.eq(got.stdout.count("Invalid __global__"), 2, "so many are printed")
+    tap.eq(got.stdout.splitlines()[-2:], ["========= ERROR SUMMARY: 10 errors", "========= ERROR SUMMARY: 8 errors were not printed. "
+                                          "Use --print-limit option to adjust the number of printed errors"], "all are counted")
+    got = check("--print-limit", "0", fake, "x150", "write")
+    tap.eq(got.stdout.count("Invalid __global__"), 150, "no limit")
+    got = check("--print-limit", "1", fake, "x65", "write", "kill")
+    tap.ok("ERROR SUMMARY: 65 errors\n" in got.stdout, "of a process that was killed what it had told", got.stdout)
+
+
+def test_children():
+    got = check(fake, "write", "fork", "api")
+    tap.ok("ERROR SUMMARY: 2 errors" in got.stdout and "Program hit" in got.stdout, "a child is checked", got.stdout)
+    begin = time.monotonic()
+    got = check(fake, "write", "orphan", "api")
+    tap.ok("ERROR SUMMARY: 2 errors" in got.stdout and time.monotonic() - begin > 0.2, "one is waited for after its parent ended", got.stdout)
+    got = check("--target-processes", "application-only", fake, "write", "fork", "api")
+    tap.ok("ERROR SUMMARY: 1 error\n" in got.stdout, "application-only", got.stdout)
+    script = write(path("script"), f"#!/bin/sh\n{fake} write\n{fake} write api\nexit 5\n")
+    os.chmod(script, 0o755)
+    got = check("--print-session-details", script)
+    tap.ok(got.returncode == 5 and "ERROR SUMMARY: 3 errors" in got.stdout and got.stdout.count("========= Process ") == 2, "programs of a script", got.stdout)
+    for how, want in (("fake_process", 3), ("regex:^fake", 3), ("other", 0), ("exclude:fake_process", 0), ("exclude-tree:dash", 0 if os.path.realpath("/bin/sh").endswith("dash") else 3)):
+        got = check("--target-processes-filter", how, "--require-cuda-init", "no", script)
+        tap.ok(f"ERROR SUMMARY: {want} error" in got.stdout, f"--target-processes-filter {how}", got.stdout + got.stderr)
+    got = check("--target-processes-filter", "regex:(", script)
+    tap.ok(got.returncode == 2 and "no regular expression" in got.stderr, "a filter that is none", got.stderr)
+
+
+def test_hostile():
+    got = check(fake, "bad", "write")
+    tap.ok(got.returncode == 1 and "Internal Error: a record of the program is malformed: the record lacks 'record'" in got.stdout and
+           "ERROR SUMMARY: 1 error" in got.stdout, "a record that is none", got.stdout)
+    got = subprocess.run([fake, "write"], capture_output=True, text=True, timeout=60,
+                         env=dict(tool.env, HEDDLE_CHECK="socket=nobody-receives tools=memcheck"))
+    tap.ok(got.returncode == 9 and "nobody receives findings" in got.stderr, "nobody receives", got.stderr)
+    got = subprocess.run([fake, "write"], capture_output=True, text=True, timeout=60, env=dict(tool.env, HEDDLE_CHECK="tools=x"))
+    tap.ok(got.returncode == 9 and "HEDDLE_CHECK, column 1: tool 'x' is unknown" in got.stderr, "HEDDLE_CHECK is malformed", got.stderr)
+
+
+# ---- files
+
+def test_log_file():
+    got = check("--log-file", path("%q{WHERE}-%p-%%.log"), fake, "say", "write", env={"WHERE": "here"})
+    names = [n for n in os.listdir(folder) if re.fullmatch(r"here-\d+-%\.log", n)]
+    tap.ok(got.stdout == "the program\n" and len(names) == 1, "--log-file with a pattern", got.stdout)
+    tap.ok(read(names[0]).endswith("ERROR SUMMARY: 1 error\n"), "it has the text")
+    for bad in ("a%", "a%x", "a%q{X", "a%qX"):
+        got = check("--log-file", path(bad), fake, "say")
+        tap.ok(got.returncode == 1 and got.stdout == "" and "only %%, %p and %q{NAME}" in got.stderr, f"a pattern that is none: {bad}", got.stderr)
+    got = check("--log-file", path("no/folder/x"), fake, "say")
+    tap.ok(got.returncode == 1 and got.stdout == "" and "No such file" in got.stderr, "a file that cannot be", got.stderr)
+    got = check("--json", path("no/folder/x"), fake, "say")
+    tap.ok(got.returncode == 1 and got.stdout == "", "the program is not started when a result could not be written", got.stdout)
+
+
+def test_save():
+    ran = check("--save", path("a.rec"), fake, "write", "fork", "api", "exit3")
+    shown = check("--read", path("a.rec"))
+    tap.eq((shown.stdout, shown.returncode), (ran.stdout, ran.returncode), "--read shows what --save kept")
+    got = check("--read", path("a.rec"), "--print-level", "fatal", "--error-exitcode", "4")
+    tap.ok("ERROR SUMMARY: 0 errors" in got.stdout, "with other options", got.stdout)
+    with open(path("a.rec"), encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for name, text, why in (("empty", "x\n", ":1: this is no file of heddle check --save"),
+                            ("cut", "\n".join(lines)[:-3], f":{len(lines)}: the line does not end"),
+                            ("broken", "\n".join(lines[:3]) + "\n{]\n", ":4: column 2: a text is expected"),
+                            ("strange", lines[0] + '\n{"record": "colour", "pid": 1}\n', ":2: the record lacks 'record'"),
+                            ("lacking", lines[0] + '\n{"record": "finding", "pid": 1, "cause": "0x1"}\n', ":2: the record lacks 'tool'")):
+        got = check("--read", write(path(name), text))
+        tap.ok(got.returncode == 1 and why in got.stderr, f"--read of a bad file: {name}", got.stderr)
+    tap.eq(check("--read", path("nothing")).returncode, 1, "--read of no file")
+
+
+def test_xml():
+    got = check("--save", path("a.xml"), "--xml", "--tool", "memcheck,racecheck", fake, "odd", "write", "race", "api", "leak")
+    root = ET.parse(path("a.xml")).getroot()
+    tap.eq((root.tag, [r.findtext("kind") for r in root]), ("ComputeSanitizerOutput", ["Precise", "Precise", "Race", "Api", "Leak"]), "XML")
+    odd, inside, race, api = list(root)[:4]
+    tap.eq(odd.findtext("what/text"), "<script>alert(\"1\")</script> & ]]> \u00e9 \ufffd", "texts are escaped")
+    tap.eq([inside.findtext(f) for f in ("level", "what/space", "what/size", "what/direction", "what/address", "where/func", "where/path",
+                                         "where/line", "who/threadIdx/x", "who/blockIdx/x", "deviceStack/frame[2]/func")],
+           ["Error", "global", "4", "write", "0x7f6510c00fa0", "axpy(float *, float, int)", "/src/app/axpy.cuh", "7", "37", "2",
+            "kernel(float *, int)"], "an access")
+    tap.eq([api.findtext("what/" + f) for f in ("api", "error", "message", "result")],
+           ["cudaMalloc", "cudaErrorMemoryAllocation", "out of memory", "2"], "a call")
+    tap.ok(race.findtext("where/line") == "41" and race.findtext("other/where/line") == "51", "a race")
+    frames = [f.findtext("func") for f in inside.findall("hostStack/frame")]
+    tap.ok("main" in frames and frames.index("main") > 0, "host frames, the outermost first", frames)
+    got = check("--suppressions", path("a.xml"), "--tool", "memcheck,racecheck", fake, "odd", "write", "race", "api", "leak")
+    tap.ok("ERROR SUMMARY: 0 errors" in got.stdout and "SUPPRESSION SUMMARY: 5 errors suppressed" in got.stdout and
+           "RACECHECK SUMMARY: 0 hazards" in got.stdout, "what XML has, it suppresses", got.stdout)
+    got = check("--suppressions", path("a.xml"), fake, "hazard")
+    tap.ok("ERROR SUMMARY: 0 errors" in got.stdout and "Potential WAW" in got.stdout and "SUPPRESSION" not in got.stdout, "and nothing else", got.stdout)
+
+
+RECORD = "<ComputeSanitizerOutput>\n<record>\n<kind>{kind}</kind>\n{rest}\n</record>\n</ComputeSanitizerOutput>\n"
+
+
+def suppressed(kind, rest, *words):
+    file = write(path("s.xml"), RECORD.format(kind=kind, rest=rest))
+    got = check("--suppressions", file, "--tool", "memcheck,racecheck", fake, *words)
+    return got.returncode == 0 and "SUPPRESSION SUMMARY" in got.stdout
+
+
+def test_suppressions():
+    for kind, rest, word, want in (
+            ("Precise", "", "write", True), ("Api", "", "write", False), ("Race", "", "race", True), ("Leak", "", "leak", True),
+            ("Precise", "<what><size>4</size></what>", "write", True), ("Precise", "<what><size>8</size></what>", "write", False),
+            ("Precise", "<where><func>axpy.*</func></where>", "write", True), ("Precise", "<where><func>axpy</func></where>", "write", False),
+            ("Precise", "<where><func>_Z4axpyPffi</func><line>7</line></where>", "write", True),
+            ("Precise", "<where><path>axpy.cuh</path></where>", "write", True), ("Precise", "<where><path>.*/main.cu</path></where>", "write", False),
+            ("Precise", "<who><threadIdx><x>37</x></threadIdx></who>", "write", True),
+            ("Precise", "<who><threadId><x>36</x></threadId></who>", "write", False),
+            ("Precise", "<deviceStack><frame><func>axpy.*</func></frame><frame><path>main.cu</path></frame></deviceStack>", "write", True),
+            ("Precise", "<deviceStack><frame/><frame/><frame/></deviceStack>", "write", False),
+            ("Precise", "<hostStack><frame><func>main</func></frame></hostStack>", "write", True),
+            ("Precise", "<hostStack><frame><func>__libc_start_main.*</func></frame></hostStack>", "write", False),
+            ("Precise", "<hostStack><frame><func>_start</func></frame></hostStack>", "write", True),
+            ("Precise", "<hostStack><frame><func>.*</func><module>fake_process</module></frame></hostStack>", "write", True),
+            ("Precise", "<hostStack>" + 40 * "<frame/>" + "</hostStack>", "write", False),
+            ("Precise", "<what><text>Invalid .* write of size [0-9]+ bytes</text></what>", "write", True),
+            ("Precise", "<what><address>0x1</address></what>", "write", True),
+            ("Api", "<what><api>cuda.*</api><result>2</result></what>", "api", True), ("Api", "<what><api>cu</api></what>", "api", False),
+            ("Api", "<what><message>out of memory</message></what>", "api", True), ("Api", "<what><result>-1</result></what>", "api", False),
+            ("Leak", "<what><text>Leaked 1,024 bytes at 0x1</text></what>", "leak", True),
+            ("Race", "<level>Error</level><other><where><line>51</line></where></other>", "race", True),
+            ("Race", "<other><where><line>52</line></where></other>", "race", False)):
+        tap.eq(suppressed(kind, rest, word), want, f"suppression {kind} {rest[:70]}: {'fits' if want else 'does not fit'}")
+
+
+def test_bad_suppressions():
+    good = RECORD.format(kind="Api", rest="")
+    for text, why in ((good.replace("</kind>", "</king>"), ":3: </king> where <kind> of line 3 is open"),
+                      (RECORD.format(kind="Api", rest="<what>\n<colour>red</colour></what>"), ":5: <colour> is not known here"),
+                      (RECORD.format(kind="Api", rest="<who><thread/></who>"), ":4: <thread> is not known here"),
+                      (RECORD.format(kind="Api", rest="<what><size>many</size></what>"), ":4: <size> is no number: 'many'"),
+                      (good.replace("<kind>Api</kind>", ""), ":2: <record> has no <kind>"),
+                      (good.replace("ComputeSanitizerOutput", "Output"), ":1: <ComputeSanitizerOutput> is expected"),
+                      (good.replace("<record>", "<record id='1'>"), ":2: '>' is expected: attributes are not taken"),
+                      ("<!DOCTYPE x [<!ENTITY a 'b'>]>" + good, ":1: an element is expected"),
+                      (good.replace("Api", "&nbsp;"), ":3: an unknown entity"), (good.replace("Api", "<![CDATA[Api"), "CDATA does not end"),
+                      (good + "<x/>", ":7: text behind the end"), (good[:good.index("cord>\n</Comp")] + ">", "</re> where <record> of line 2 is open"),
+                      (good.replace("<record>", "<record>words"), "text beside elements"), ("", ":1: an element is expected"),
+                      ("<a>" * 40, "nested too deeply"), ("<!-- ", "a comment does not end"), ("<a>\n\n", ":1: <a> does not end")):
+        got = check("--suppressions", write(path("bad.xml"), text), fake, "say")
+        tap.ok(got.returncode == 1 and got.stdout == "" and why in got.stderr, f"bad suppressions: {why}", got.stderr)
+    text = "\ufeff<?xml version='1.0'?>\n<!-- why -->\n" + good.replace("Api", "<![CDATA[Ap]]>&#105;").replace("<record>", "<!-- x --><record>")
+    got = check("--suppressions", write(path("good.xml"), text.encode()), fake, "api")
+    tap.ok("1 error suppressed" in got.stdout, "comments, CDATA, entities", got.stdout + got.stderr)
+
+
+def test_json():
+    check("--json", path("a.json"), "--leak-check", "full", "--print-limit", "1", "--suppressions",
+          write(path("leaks.xml"), RECORD.format(kind="Leak", rest="")), fake, "odd", "x3", "write", "leak", "leaked", "info")
+    got = json.loads(read("a.json"))
+    tap.eq((got["version"], got["tools"], got["command"][1:3]), (1, ["memcheck"], ["odd", "x3"]), "JSON")
+    tap.eq(got["totals"], {"errors": 4, "hazards": 0, "hazard_errors": 0, "hazard_warnings": 0, "leaked_B": 1024, "leaked_allocations": 1,
+                           "suppressed": 1, "records_lost": 0, "processes": 1}, "totals")
+    causes = got["causes"]
+    tap.eq([(c["kind"], c["findings"], c["suppressed"]) for c in causes],
+           [("odd<&>\"'", 1, False), ("invalid-write", 3, False), ("leak", 0, True)], "causes")
+    with open(MIXED, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    again = next(line for line in lines if '"race"' in line).replace('0x3563bc69553c0a0b', '0x1').replace('"0x50"', '"0x70"')
+    check("--json", path("unrolled.json"), "--html", path("unrolled.html"), "--read", write(path("unrolled"), "\n".join(lines + [again]) + "\n"))
+    race = next(c for c in json.loads(read("unrolled.json"))["causes"] if c["kind"] == "race")
+    tap.eq((race["findings"], race["count"], race["instructions"]), (2, 1016, 2), "two instructions of a line are one cause")
+    tap.ok("2 instructions of these lines" in read("unrolled.html"), "also on the page")
+    tap.eq((causes[1]["threads"][0]["thread"], causes[1]["threads"][0]["places"][1]),
+           ([37, 0, 0], {"function": "kernel(float *, int)", "mangled": "_Z6kernelPfi", "file": "/src/app/main.cu", "line": 20}), "a place")
+    tap.ok(any(f["function"] == "main" for f in causes[1]["launched_at"]), "a host stack", causes[1])
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.bad, self.links, self.tags = [], [], [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.links += [v for k, v in attrs if k in ("href", "src", "action", "style") or k.startswith("on")]
+        if tag not in ("meta", "!doctype"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.bad.append(tag)
+
+
+def test_html():
+    source = write(path("main.cu"), "".join(f"line {n} <b>\n" for n in range(1, 30)))
+    with open(MIXED, encoding="utf-8") as file:
+        saved = file.read().replace("/src/app/axpy.cuh", source)
+    check("--html", path("a.html"), "--read", write(path("html.rec"), saved))
+    check("--html", path("odd.html"), fake, "odd", "x3", "write", "race")
+    for name in ("a.html", "odd.html"):
+        page = Page(read(name))
+        tap.ok(not page.open and not page.bad and not page.links, f"{name}: tags are balanced, nothing is referred to", (page.open, page.bad, page.links))
+        tap.ok(not page.tags & {"script", "link", "img", "iframe", "object", "b"} and "url(" not in read(name), "nothing of the program's is a tag", page.tags)
+    text = read("odd.html")
+    tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "3 &times;" in text and "/src/app/axpy.cuh:7" in text, "by cause", text)
+    text = read("a.html")
+    tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)
+    tap.ok("<h2>memcheck</h2>" in text and "<h2>racecheck</h2>" in text and "Launch 3 of <code>kernel(float *, int)</code>" in text, "by tool", text)
+
+
+# ---- options
+
+def test_options():
+    for args, why in (
+            ([], "which program?"), (["--tool", "memchek", fake], "tool 'memchek' is unknown; there are memcheck, "),
+            (["--tool"], "--tool: there is no value behind it"), (["--colour", fake], "unknown option '--colour'"), (["-z", fake], "unknown option '-z'"),
+            (["--print-limit", "many", fake], "--print-limit: it takes a number"), (["--error-exitcode", "256", fake], "0 to 255"),
+            (["--demangle", "some", fake], "it takes one of full, simple, no"), (["--check-exit-code", "maybe", fake], "it takes yes or no"),
+            (["--leak-check", "maybe", fake], "leak-check: 'maybe' is not possible: it takes one of no, full"),
+            (["--xml", fake], "--xml: --save FILE says where it goes"), (["--kill", fake], "--kill: --launch-timeout N says when"),
+            (["--read", MIXED, fake], "--read shows a file"), (["--kernel-name", "gemm", fake], "KEY=TEXT"),
+            (["--kernel-regex", "kns=(", fake], "no regular expression"), (["--kernel-regex", "x", fake], "it takes kns=EXPRESSION"),
+            (["--generate-coredump", fake], "--generate-coredump: there are no core dumps of devices"),
+            (["--nvtx", "true", fake], "--nvtx: NVTX is not read"), (["--mode", "attach", fake], "it takes one of launch-and-attach, launch"),
+            (["--socket", "x", fake], "unknown option '--socket'"), (["--machine", "k80", fake], "--machine: HEDDLE_MACHINE=k80 is not possible")):
+        got = check(*args)
+        tap.ok(got.returncode == 2 and got.stdout == "" and why in got.stderr, f"refused: {' '.join(a for a in args if a != fake)}", got.stderr)
+    got = tool("--json", "check", fake)
+    tap.ok(got.returncode == 2 and "--json takes a file here" in got.stderr, "heddle --json check", got.stderr)
+    got = check("--xml", "yes", "--save", path("o.xml"), "-s", "1", "-c", "2", "--port", "1", "--max-connections=5", "--nvtx=false", fake)
+    tap.ok(got.returncode == 2, "what is refused is, with whatever value", got.stderr)
+    got = check("--xml", "yes", "--save", path("o.xml"), "-s", "1", "-c", "2", "--port", "1", "--max-connections=5", "--tool", "memcheck", "--tool",
+                "racecheck", "--kernel-regex", "kne=a.*", "--filter", "kns=b", "--track-unused-memory", "--padding", "32", "-q", "--threads", "2", fake)
+    tap.ok(got.returncode == 0 and got.stdout == "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n"
+           "========= ERROR SUMMARY: 0 errors\n", "what is taken", got.stdout + got.stderr)
+
+
+def test_environment():
+    seen = write(path("seen"), '#!/bin/sh\necho "$HEDDLE_CHECK"\necho "$HEDDLE_DEBUG $HEDDLE_DEVICE"\necho "$LD_PRELOAD"\n')
+    os.chmod(seen, 0o755)
+    got = check("--require-cuda-init", "no", "--leak-check", "full", "--kernel-name", "kns=a b%", "--force-blocking-launches", "--device",
+                "interp", "--preload-library", "/lib/a.so,/lib/b.so", "-q", seen, env={"HEDDLE_DEBUG": "launch"})
+    line, debug, preload = got.stdout.splitlines()[:3]
+    tap.ok(re.fullmatch(r"socket=heddle-check-\d+-[0-9a-f]{16} root=\d+ record-limit=100 leak-check=full kernel-name=kns=a%20b%25 tools=memcheck", line),
+           "HEDDLE_CHECK", line)
+    tap.eq(debug, "launch,sync interp", "launches that block, the device")
+    tap.ok(preload.startswith("/lib/a.so:/lib/b.so:") and "libheddle_preload.so" in preload, "libraries", preload)
+
+
+def test_name():
+    link = path("compute-sanitizer")
+    os.symlink(heddle, link)
+    got = subprocess.run([link, "--error-exitcode", "3", fake, "write"], env=tool.env, capture_output=True, text=True, timeout=60)
+    tap.ok(got.returncode == 3 and "ERROR SUMMARY: 1 error" in got.stdout, "as compute-sanitizer", got.stdout + got.stderr)
+    got = subprocess.run([link], env=tool.env, capture_output=True, text=True, timeout=60)
+    tap.ok(got.returncode == 2 and got.stderr.startswith("heddle: compute-sanitizer: which program?"), "its name is in messages", got.stderr)
+    lies = os.path.join(os.path.dirname(heddle), "cuda/compute-sanitizer/compute-sanitizer")
+    tap.ok(os.path.realpath(lies) == os.path.realpath(heddle), "it lies in a folder of its own", lies)
+
+
+test_golden()
+test_run()
+test_status()
+test_limits()
+test_children()
+test_hostile()
+test_log_file()
+test_save()
+test_xml()
+test_suppressions()
+test_bad_suppressions()
+test_json()
+test_html()
+test_options()
+test_environment()
+test_name()
+tap.done()

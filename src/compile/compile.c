@@ -54,7 +54,8 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
         HD_TRY(ir_validate(module));
     assert(!module->arena.failed); /* the lowering said so */
-    HD_TRY(opt_run(module, &opt));
+    if (!options->debug)
+        HD_TRY(opt_run(module, &opt));
     if (options->probes && !ir_probe_insert(module, options->probes))
         return hd_error(HD_NO_MEMORY, "probes");
     dump_ir(module, HD_DEBUG_OPT, "optimised");
@@ -178,6 +179,8 @@ static enum hd_status program_link(struct compile_program *program,
     HD_TRY(lower_program_create((const struct ptx_module *const *)program->modules, count, name,
                                 &program->lower));
     lower_program_keep_ptx_lines(program->lower);
+    if (program->options.debug)
+        lower_program_keep_notes(program->lower);
     return HD_OK;
 }
 

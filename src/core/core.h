@@ -602,6 +602,7 @@ struct core_module {
     struct core_context *ctx;
     struct core_image *image;
     struct hal_module *hal;
+    struct hal_module *debug_hal; /* lock; NULL: none yet (debug.h) */
     struct core_library *library; /* that it was made for, or NULL; a reference */
     uint64_t *var_va;             /* by number (ir_var.index) */
     uint64_t const_B;

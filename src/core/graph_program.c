@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
+#include "core/debug.h"
 #include "core/graph_condition.h"
 #include "core/device_node.h"
 #include "core/graph_parts.h"
@@ -68,16 +69,18 @@ static bool kernel_add(struct core_program *program, const struct core_node *own
 {
     const struct core_body_kernel *node = &owner->body.kernel;
     uint32_t params_B = node->function->entry->params_B;
+    struct hal_kernel *kernel;
     union hal_packet p = {0};
 
     core_launch_packet(node->function, &node->launch, &p);
+    kernel = core_debug_choose(node->function, &p.dispatch.kernel);
     p.dispatch.params_B = params_B;
     program->ngrids++;
     program->asks |= (node->function->info.calls & IR_RUNTIME_GRAPHS) != 0;
     if (node->device_node)
         core_device_node_set(node->device_node, &p.dispatch, node->block, !owner->is_disabled);
     program->is_updatable |= node->device_node != NULL;
-    if (!need_add(program, node->function->kernel, &p.dispatch))
+    if (!need_add(program, kernel, &p.dispatch))
         return false;
     memcpy(p.dispatch.params, node->block, HD_MIN(params_B, HAL_INLINE_PARAMS_B));
     if (node->device_node)

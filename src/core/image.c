@@ -10,6 +10,7 @@
 #include "compile.h"
 #include "base/probe.h"
 #include "core/core.h"
+#include "dbg/dbg.h"
 #include "obj/fatbin.h"
 #include "san/san.h"
 
@@ -33,12 +34,17 @@ struct core_image {
     struct hd_lock lock;      /* codes */
     pthread_cond_t changed;   /* some code is no longer busy */
     struct entry_code *codes; /* by position */
+    struct dbg_program *debugged;
+    struct core_image *twin; /* lock; its list is ours */
+    bool is_twin;
 };
 
 static enum hd_status program_create(struct core_image *image, unsigned max_arch)
 {
-    const struct compile_options options = {
-        .max_arch = max_arch, .on_demand = true, .probes = san_probes()};
+    const struct compile_options options = {.max_arch = max_arch,
+                                            .on_demand = !image->is_twin,
+                                            .debug = image->is_twin,
+                                            .probes = san_probes()};
     const struct obj_ptx_list *list = &image->list;
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
     enum hd_status status;
@@ -107,25 +113,87 @@ static enum hd_status image_fill(struct core_image *image, const void *bytes, si
     return entries_fill(image);
 }
 
-enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_image **out_image)
+static struct core_image *image_new(void)
 {
     struct core_image *image = hd_new(struct core_image);
-    enum hd_status status;
 
     if (!image)
-        return hd_error(HD_NO_MEMORY, "module");
+        return NULL;
     atomic_store(&image->refs, 1);
     hd_lock_init(&image->lock, HD_RANK_MODULE, "image");
     pthread_cond_init(&image->changed, NULL);
     hd_arena_init(&image->arena);
     hd_map_init(&image->by_name);
+    return image;
+}
+
+static struct dbg_program *debugged_create(const struct core_image *image)
+{
+    struct dbg_text *texts = hd_alloc_array(image->list.len + 1, sizeof(*texts));
+    struct dbg_program *program;
+
+    for (size_t i = 0; texts && i < image->list.len; i++)
+        texts[i] = (struct dbg_text){*image->list.at[i].source ? image->list.at[i].source : "ptx",
+                                     image->list.at[i].text, image->list.at[i].len};
+    program = texts ? dbg_program_create(texts, image->list.len) : NULL;
+    hd_free(texts);
+    return program;
+}
+
+enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_image **out_image)
+{
+    struct core_image *image = image_new();
+    enum hd_status status;
+
+    if (!image)
+        return hd_error(HD_NO_MEMORY, "module");
     status = image_fill(image, bytes, size_B);
     if (status != HD_OK) {
         core_image_unref(image);
         return status;
     }
+    if (dbg_is_active())
+        image->debugged = debugged_create(image);
     *out_image = image;
     return HD_OK;
+}
+
+/* ---- for a debugger */
+
+struct dbg_program *core_image_debugged(const struct core_image *image)
+{
+    return image->debugged;
+}
+
+static enum hd_status twin_create(const struct core_image *image, struct core_image **out_twin)
+{
+    struct core_image *twin = image_new();
+    enum hd_status status;
+
+    if (!twin)
+        return hd_error(HD_NO_MEMORY, "module");
+    twin->is_twin = true;
+    twin->list = image->list;
+    status = program_create(twin, 0);
+    if (status == HD_OK)
+        status = entries_fill(twin);
+    if (status == HD_OK)
+        *out_twin = twin;
+    else
+        core_image_unref(twin);
+    return status;
+}
+
+enum hd_status core_image_twin(struct core_image *image, struct core_image **out_twin)
+{
+    enum hd_status status = HD_OK;
+
+    hd_lock_acquire(&image->lock);
+    if (!image->twin)
+        status = twin_create(image, &image->twin);
+    *out_twin = image->twin;
+    hd_lock_release(&image->lock);
+    return status;
 }
 
 void core_image_ref(struct core_image *image)
@@ -145,8 +213,12 @@ void core_image_unref(struct core_image *image)
         hd_free(image->codes[i].why);
     }
     hd_free(image->codes);
+    if (image->twin)
+        core_image_unref(image->twin);
+    dbg_program_destroy(image->debugged);
     compile_program_destroy(image->program);
-    obj_ptx_list_fini(&image->list);
+    if (!image->is_twin)
+        obj_ptx_list_fini(&image->list);
     hd_map_fini(&image->by_name);
     hd_arena_fini(&image->arena);
     pthread_cond_destroy(&image->changed);

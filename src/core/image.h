@@ -44,6 +44,14 @@ enum hd_status core_image_load(const void *image, size_t size_B, struct core_ima
 void core_image_ref(struct core_image *image);
 void core_image_unref(struct core_image *image);
 
+/* NULL: no debugger knows it. */
+struct dbg_program;
+struct dbg_program *core_image_debugged(const struct core_image *image);
+/* The same entries, compiled for a debugger; made when it is first asked for. Lives as long as the
+ * image. HD_NO_MEMORY. */
+enum hd_status core_image_twin(struct core_image *image, struct core_image **out_twin)
+    HD_MUST_CHECK;
+
 /* Entries in source order. */
 uint32_t core_image_count(const struct core_image *image);
 const struct core_entry *core_image_entry(const struct core_image *image, uint32_t position);

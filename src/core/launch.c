@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "core/capture.h"
+#include "core/debug.h"
 #include "core/family.h"
 #include "hal/hal.h"
 
@@ -186,6 +187,7 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
                            const struct core_launch *l)
 {
     struct hal_device *hal = f->module->ctx->device->hal;
+    struct hal_kernel *kernel;
     union hal_packet p;
     uint8_t params[CORE_PARAMS_MAX_B + 4];
 
@@ -199,8 +201,9 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
         HD_TRY(check_cooperative(f, l, core_stream_sms(stream)));
     HD_TRY(core_launch_pack(f->entry, l, params));
     core_launch_packet(f, l, &p);
+    kernel = core_debug_choose(f, &p.dispatch.kernel);
     HD_TRY(hal->ops->kernel_prepare(
-        f->kernel, p.dispatch.grid,
+        kernel, p.dispatch.grid,
         (const uint32_t[3]){p.dispatch.block[0], p.dispatch.block[1], p.dispatch.block[2]}));
     HD_TRY(core_stream_submit(stream, &p, 1, params, f->entry->params_B, NULL));
     if (hd_debug(HD_DEBUG_SYNC))

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/debug.h"
 #include "core/tap.h"
 #include "core/texref.h"
 #include "hal/hal.h"
@@ -259,6 +260,7 @@ static enum hd_status module_load(struct core_module *module)
     program.var_va = module->var_va;
     HD_TRY(hal->ops->module_load(hal, &program, &module->hal));
     module->hal->owner = module;
+    core_debug_module(module);
     return HD_OK;
 }
 
@@ -276,6 +278,8 @@ void core_module_finalise(struct core_module *module)
         (void)!core_context_synchronize(ctx);
         ctx->device->hal->ops->module_unload(module->hal);
     }
+    if (module->debug_hal)
+        ctx->device->hal->ops->module_unload(module->debug_hal);
     for (size_t i = 0; i < module->blocks.len; i++)
         core_memory_free_own(module->blocks.at[i]);
     hd_vec_fini(&module->blocks);

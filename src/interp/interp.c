@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "interp/interp_debug.h"
 
 enum {
     CANCEL_EVERY = 64, /* rounds over all CTAs between questions */
@@ -36,6 +37,8 @@ enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, con
                            run->launch->kernel->name, f->ctaid[0], f->ctaid[1], f->ctaid[2],
                            f->tid[0], f->tid[1], f->tid[2], where.ptr ? where.ptr : "?:0", what);
     hd_buf_fini(&where);
+    if (t->cta->debug)
+        t->cta->debug->fault(t, status, what);
     return INTERP_FAULTED;
 }
 

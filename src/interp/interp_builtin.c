@@ -6,6 +6,10 @@
 static void print(struct interp_thread *t, bool is_error, const struct hd_buf *text)
 {
     const struct interp_launch *l = t->cta->run->launch;
+    struct interp_cta *cta = t->cta;
+    if (cta->printed++ < cta->printed_ever) /* a debugger went back: it was seen before */
+        return;
+    cta->printed_ever = cta->printed;
     if (l->ops && l->ops->print && text->len)
         l->ops->print(l->ctx, is_error, text->ptr, text->len);
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "interp/interp_cta.h"
+#include "interp/interp_debug.h"
 #include "interp/interp_priv.h"
 
 enum {
@@ -63,6 +64,8 @@ void interp_cta_end(struct interp_cta *cta)
     if (!cta)
         return;
     interp_observe_end(cta);
+    if (cta->debug)
+        cta->debug->end(cta);
     for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++) {
         interp_leave_all(&cta->threads[i]);
         if (cta->owns_local)
@@ -153,6 +156,9 @@ struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_
         interp_cta_end(cta);
         return NULL;
     }
+    cta->debug = interp_debug_of(run->module);
+    if (cta->debug)
+        cta->debug->begin(cta);
     return cta;
 }
 
@@ -194,11 +200,15 @@ static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
             warp->has_waited = true;
             return true;
         }
+        uint32_t lanes = interp_debug_lanes(warp);
+        if (!lanes) /* a debugger holds it */
+            return true;
+        uint32_t epoch = warp->lanes[0].cta->epoch;
         for (uint32_t i = 0; i < warp->nlanes; i++) {
-            if (warp->lanes[i].state != INTERP_RUN)
+            if (warp->lanes[i].state != INTERP_RUN || !(lanes >> i & 1))
                 continue;
             interp_step(&warp->lanes[i]);
-            if (run->status != HD_OK)
+            if (run->status != HD_OK || warp->lanes[i].cta->epoch != epoch)
                 return true;
             ran = true;
         }
@@ -218,8 +228,12 @@ static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
 bool interp_cta_round(struct interp_cta *cta)
 {
     bool any = false;
+    if (cta->debug)
+        cta->debug->enter(cta);
     for (uint32_t i = 0; i < cta->nwarps && cta->run->status == HD_OK; i++)
         any |= warp_turn(cta->run, &cta->warps[i]);
+    if (cta->debug)
+        cta->debug->leave(cta);
     return any;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/swap16.h"
+#include "interp/interp_debug.h"
 #include "interp/interp_priv.h"
 
 static uint64_t host_address(const void *ptr)
@@ -120,6 +121,8 @@ bool interp_write(struct interp_thread *t, uint64_t address, const void *bytes, 
 {
     if (!generic_ok(t, address, size_B, true))
         return false;
+    if (t->cta->debug && !t->cta->debug->access(t, (void *)(uintptr_t)address, size_B, true))
+        return false;
     memcpy((void *)(uintptr_t)address, bytes, size_B);
     return true;
 }
@@ -201,7 +204,10 @@ void *interp_place_at(struct interp_thread *t, enum ir_space space, uint64_t add
         return NULL;
     }
     t->cta->run->effects += write && !is_own(t, space, address);
-    return host_pointer(t, space, address, write);
+    void *bytes = host_pointer(t, space, address, write);
+    if (t->cta->debug && !t->cta->debug->access(t, bytes, size_B, write))
+        return NULL;
+    return bytes;
 }
 
 uint64_t interp_address(struct interp_thread *t)

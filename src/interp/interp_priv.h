@@ -26,7 +26,10 @@ struct interp_frame {
     const struct ir_instr *pc; /* next to execute; a waiting instruction stays here */
     uint64_t local_base;       /* of the function's variables in the local window */
     uint64_t caller_sp;        /* the thread's sp before the call */
-    struct ir_bits regs[];     /* by value id */
+    uint64_t place;            /* of the last NOTE: imm of that */
+    uint32_t done;             /* operations since then */
+    uint32_t depth;            /* frames there are, with this one */
+    struct ir_bits regs[];     /* by value id; then PTX's registers, and which of them are known */
 };
 
 struct interp_thread {
@@ -37,9 +40,11 @@ struct interp_thread {
     const struct ir_instr *polls; /* by which it last looked for what it may wait for */
     uint32_t lane;
     uint32_t tid[3];
-    uint32_t mask;   /* WAIT_WARP: members */
-    uint32_t bar;    /* WAIT_BAR */
-    uint32_t waited; /* WAIT_ACTIVE: turns */
+    uint32_t mask;        /* WAIT_WARP: members */
+    uint32_t bar;         /* WAIT_BAR */
+    uint32_t waited;      /* WAIT_ACTIVE: turns */
+    uint8_t returned[64]; /* what a function last returned, for a debugger */
+    uint32_t returned_B;
     bool at_cluster; /* has arrived at the cluster's barrier in its round `generation` */
     uint64_t generation;
     uint64_t sp; /* first free byte of the local window */
@@ -80,6 +85,10 @@ struct interp_cta {
     struct interp_bar bars[INTERP_NBARS];
     struct ir_probe_cta probe;
     bool is_observed;
+    const struct interp_debug *debug; /* NULL: nobody debugs it */
+    void *debug_slot;                 /* the debugger's */
+    uint64_t printed, printed_ever;   /* texts; in other pasts of the CTA */
+    uint32_t epoch;                   /* counts how often a debugger has changed all of it */
 };
 
 struct interp_run {
@@ -121,6 +130,17 @@ static inline void interp_set(struct interp_thread *t, uint32_t i, uint64_t valu
 {
     assert(i < t->frame->pc->ndst);
     *interp_reg(t, t->frame->pc->dst[i]) = (struct ir_bits){value, 0};
+}
+
+/* What a debugger sees (interp_debug.h): by PTX register, its value, and the id + 1 of the value of
+ * the IR that it is; 0: none. */
+static inline struct ir_bits *interp_ptx_regs(const struct interp_frame *f)
+{
+    return (struct ir_bits *)&f->regs[f->func->nvalues];
+}
+static inline uint32_t *interp_ptx_known(const struct interp_frame *f)
+{
+    return (uint32_t *)(interp_ptx_regs(f) + f->func->nregs);
 }
 
 /* Instructions that read what others write say so, for interp_cta_deadlock(). */
@@ -233,6 +253,11 @@ void interp_cluster_end(struct interp_cta **ctas);
 bool interp_observe(struct interp_cta *cta);
 void interp_observe_end(struct interp_cta *cta);
 enum interp_step interp_probe(struct interp_thread *t);
+/* interp_debug.c */
+const struct interp_debug *interp_debug_of(const struct ir_module *module);
+uint32_t interp_debug_lanes(struct interp_warp *warp);
+void interp_note(struct interp_thread *t);
+void interp_debug_return(struct interp_thread *t); /* at the RET of a function */
 
 /* interp_builtin.c */
 enum interp_step interp_builtin(struct interp_thread *t);

@@ -17,10 +17,12 @@ enum {
 
 bool interp_enter(struct interp_thread *t, const struct ir_func *func, uint64_t charge_B)
 {
-    struct interp_frame *f = hd_alloc(sizeof *f + (uint64_t)func->nvalues * sizeof(struct ir_bits));
+    uint64_t regs_B = ((uint64_t)func->nvalues + func->nregs) * sizeof(struct ir_bits);
+    struct interp_frame *f = hd_alloc(sizeof *f + regs_B + func->nregs * sizeof(uint32_t));
     if (!f)
         return false;
     f->caller = t->frame;
+    f->depth = t->frame ? t->frame->depth + 1 : 1;
     f->func = func;
     f->pc = func->blocks[0]->first;
     f->caller_sp = t->sp;
@@ -144,6 +146,8 @@ static enum interp_step ret(struct interp_thread *t)
     assert(site->ndst <= from->pc->nsrc);
     for (uint32_t i = 0; i < site->ndst; i++)
         to->regs[site->dst[i]->id] = from->regs[from->pc->src[i]->id];
+    if (t->cta->debug)
+        interp_debug_return(t);
     frame_leave(t);
     to->pc = site->next;
     return INTERP_JUMPED;
@@ -332,6 +336,12 @@ static enum interp_step set(struct interp_thread *t, uint64_t value)
     return INTERP_NEXT;
 }
 
+static enum interp_step note(struct interp_thread *t)
+{
+    interp_note(t);
+    return INTERP_NEXT;
+}
+
 static enum interp_step yield(void)
 {
     sched_yield();
@@ -447,6 +457,8 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_PROBE:
     case IR_OP_PROBE_ACCESS:
         return interp_probe(t);
+    case IR_OP_NOTE:
+        return note(t);
     case IR_OP_PREFETCH:
     case IR_OP_APPLYPRIORITY:
     case IR_OP_DISCARD:
@@ -479,6 +491,7 @@ void interp_step(struct interp_thread *t)
     assert(t->state == INTERP_RUN && t->frame && t->frame->pc);
     t->cta->run->steps++;
     t->cta->run->at = t;
+    t->frame->done++;
     if (step_once(t) == INTERP_NEXT)
         t->frame->pc = t->frame->pc->next;
 }

@@ -283,6 +283,9 @@ struct ir_param {
     uint32_t align_B;
 };
 
+/* Of a NOTE with a source: different values of the register meet here; it may have none. */
+#define IR_NOTE_JOIN ((uint64_t)1 << 32)
+
 struct ir_func {
     struct ir_module *module;
     const char *name;
@@ -319,6 +322,7 @@ struct ir_func {
     uint32_t nvalues;
     struct ir_var *vars; /* function-scope LOCAL and SHARED variables */
     struct ir_var *last_var;
+    uint32_t nregs; /* NOTEs name PTX registers below this; not part of the text form */
     struct ir_func *next;
 };
 
@@ -367,6 +371,7 @@ struct ir_module {
     const char *name;
     unsigned sm; /* .target, e.g. 75 */
     bool debug;
+    bool has_notes;        /* for debuggers: interpreted as it is, never optimised */
     struct ir_func *funcs; /* in source order */
     struct ir_func *last_func;
     struct ir_var *vars; /* module scope */

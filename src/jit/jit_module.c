@@ -290,7 +290,7 @@ static struct jit_variant *variant_find_locked(struct jit_module *jit, const str
                               .cls = cls,
                               .path = jit->path,
                               .features = jit_features(jit->path),
-                              .form = JIT_FAST,
+                              .form = kernel->module->has_notes ? JIT_INTERP : JIT_FAST,
                               .last = JIT_INTERP,
                               .ptx = jit->ptx,
                               .strict = jit->strict};
@@ -380,9 +380,9 @@ static uint64_t straight_size(const struct ir_func *kernel)
 
 static bool wants_interp(const struct jit_variant *v, uint64_t threads)
 {
-    return !v->build && threads <= INTERP_MAX_THREADS && !hd_debug(HD_DEBUG_SYNC) &&
-           !hd_fault(HD_FAULT_JIT_BEST) && straight_size(v->job.kernel) >= INTERP_MIN_INSTRS &&
-           jit_codegen_open();
+    return !v->build && !v->job.kernel->module->has_notes && threads <= INTERP_MAX_THREADS &&
+           !hd_debug(HD_DEBUG_SYNC) && !hd_fault(HD_FAULT_JIT_BEST) &&
+           straight_size(v->job.kernel) >= INTERP_MIN_INSTRS && jit_codegen_open();
 }
 
 /* For kernels that were interpreted first, quick code comes next. */

@@ -37,6 +37,8 @@ enum hd_status lower_program_create(const struct ptx_module *const *modules, siz
     HD_MUST_CHECK;
 /* Instructions that no .loc speaks of come from a line of the PTX. Before the first kernel. */
 void lower_program_keep_ptx_lines(struct lower_program *program);
+/* Functions tell debuggers of their PTX (IR_OP_NOTE). Before the first kernel. */
+void lower_program_keep_notes(struct lower_program *program);
 void lower_program_destroy(struct lower_program *program);
 /*
  * All functions, as declarations with parameters and launch bounds, and all module-scope variables

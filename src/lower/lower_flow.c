@@ -265,6 +265,18 @@ static void place_set(struct lower_fn *f, const struct ptx_insn *in)
         f->b.place = (struct ir_place){.file = unit_file(f), .line = in->stmt.place.line};
 }
 
+/* A debugger's places are those of the text, which it parses itself. */
+static void note_insn(struct lower_fn *f, const struct ptx_insn *in)
+{
+    const struct ptx_place *place = &in->stmt.place;
+
+    if (!f->job->module->has_notes)
+        return;
+    f->insn = in;
+    place_set(f, in);
+    lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm = (uint64_t)place->col << 32 | place->line;
+}
+
 static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_instr *last = f->b.block->last;
@@ -331,6 +343,7 @@ static void block_lower(struct lower_fn *f, size_t i)
         const struct ptx_insn *in = as_insn(s);
         if (!in)
             continue;
+        note_insn(f, in);
         if (ends_block(in)) {
             place_set(f, in);
             (void)lower_do_end(f, in);
@@ -379,6 +392,7 @@ static enum hd_status registers(struct lower_fn *f)
 static enum hd_status body_blocks(struct lower_fn *f)
 {
     HD_TRY(registers(f));
+    f->ir->nregs = f->job->module->has_notes ? f->ptx->nregs : 0;
     struct ir_block *entry = ir_block_create(f->ir);
     HD_TRY(find_blocks(f));
     for (size_t i = 0; i < f->blocks.len; i++)
@@ -421,11 +435,13 @@ enum hd_status lower_function(struct lower_job *job, const struct lower_body *bo
     hd_arena_init(&f.arena);
     hd_map_init(&f.defs);
     hd_map_init(&f.labels);
+    hd_map_init(&f.noted);
     enum hd_status status = files(&f);
     if (status == HD_OK)
         status = body_blocks(&f);
     hd_map_fini(&f.defs);
     hd_map_fini(&f.labels);
+    hd_map_fini(&f.noted);
     hd_vec_fini(&f.blocks);
     hd_vec_fini(&f.phis);
     hd_vec_fini(&f.waits);

@@ -441,6 +441,11 @@ void lower_program_keep_ptx_lines(struct lower_program *program)
     program->ptx_lines = true;
 }
 
+void lower_program_keep_notes(struct lower_program *program)
+{
+    program->notes = true;
+}
+
 void lower_program_destroy(struct lower_program *p)
 {
     if (!p)

@@ -29,6 +29,7 @@ struct lower_program {
     HD_VEC(struct lower_body) bodies;
     struct hd_lock lock;
     bool ptx_lines;   /* lower_program_keep_ptx_lines() */
+    bool notes;       /* lower_program_keep_notes() */
     bool taken_known; /* address_taken of all declarations is complete */
 };
 
@@ -78,6 +79,7 @@ struct lower_fn {
     struct lower_block *cur;
     struct hd_map defs; /* u64 key block id << 32 | register -> struct ir_value* */
     HD_VEC(struct lower_phi) phis;
+    struct hd_map noted; /* u64 key struct ir_value*: a register's; see ir_module.has_notes */
     HD_VEC(struct ir_instr *) waits; /* lower_tensor.c: each becomes a loop */
     enum ptx_mod cta_group; /* of the tcgen05 instructions so far; NONE: there are none. See job */
     struct lower_ssa *ssa;

@@ -19,6 +19,7 @@ static enum hd_status job_init(struct lower_job *job, struct lower_program *prog
     HD_TRY(ir_module_create(program->decls->name, &job->module));
     job->module->sm = program->decls->sm;
     job->module->debug = program->decls->debug;
+    job->module->has_notes = program->notes;
     return HD_OK;
 }
 

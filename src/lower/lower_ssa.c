@@ -373,10 +373,37 @@ static bool is_writer(const struct lower_fn *f, uint32_t block, uint32_t reg)
     return false;
 }
 
+/* For debuggers, which may change a register: its value is nobody else's. */
+static struct ir_value *note(struct lower_fn *f, uint32_t reg, struct ir_value *v)
+{
+    if (hd_map_get_u64(&f->noted, (uintptr_t)v)) {
+        struct ir_value *p = lower_const(f, IR_PRED, 1);
+        v = lower_op3(f, IR_OP_SELECT, f->reg_types[reg], p, v, v);
+    }
+    if (!hd_map_put_u64(&f->noted, (uintptr_t)v, v) && f->status == HD_OK)
+        f->status = no_memory(f);
+    lower_emit(f, IR_OP_NOTE, IR_VOID, 1, &v, 0)->imm = reg;
+    return v;
+}
+
 void lower_reg_write(struct lower_fn *f, uint32_t reg, struct ir_value *v)
 {
     assert(is_writer(f, f->b.block->id, reg));
+    if (f->job->module->has_notes && reg < f->ptx->nregs)
+        v = note(f, reg, v);
     define(f, f->b.block->id, reg, v);
+}
+
+/* From a join on the register is the phi. */
+static void note_phi(struct lower_fn *f, const struct lower_phi *p)
+{
+    struct ir_builder b = {.func = f->ir, .block = p->phi->block};
+    struct ir_instr *first = p->phi;
+
+    while (first->op == IR_OP_PHI || first->op == IR_OP_NOTE)
+        first = first->next;
+    b.before = first;
+    ir_build_instr(&b, IR_OP_NOTE, IR_VOID, 1, p->phi->dst, 0)->imm = IR_NOTE_JOIN | p->reg;
 }
 
 /* Reading may make more phis: the list grows while it is worked off. */
@@ -388,5 +415,8 @@ enum hd_status lower_ssa_finish(struct lower_fn *f)
         for (uint32_t s = 0; s < p.phi->nsrc; s++)
             p.phi->src[s] = read_at(f, p.phi->block->preds[s]->id, p.reg);
     }
+    for (size_t i = 0; i < f->phis.len && f->job->module->has_notes; i++)
+        if (f->phis.at[i].reg < f->ptx->nregs)
+            note_phi(f, &f->phis.at[i]);
     return f->status;
 }

@@ -231,12 +231,24 @@ enum hd_status ptx_parse_init(struct ptx_parser *p, struct ptx_var *var)
 
 /* ---- .section ---- */
 
+/* LLVM writes names with dots here that it has replaced elsewhere: `__func__._Z1fv`. */
+static enum hd_status parse_dotted(struct ptx_parser *p, struct ptx_init *init)
+{
+    const struct ptx_tok *tok = &p->lex.tok;
+    while (ptx_at(p, PTX_TOK_DOT) && tok->line == init->place.line) {
+        init->u.text = hd_arena_printf(p->arena, "%s%.*s", init->u.text, (int)tok->len, tok->text);
+        HD_TRY(ptx_next(p));
+    }
+    return HD_OK;
+}
+
 static enum hd_status parse_section_name(struct ptx_parser *p, struct ptx_init *init)
 {
     const struct ptx_tok *tok = &p->lex.tok;
     init->kind = PTX_INIT_NAME;
     init->u.text = ptx_dup(p, tok->text, tok->len).ptr;
     HD_TRY(ptx_next(p));
+    HD_TRY(parse_dotted(p, init));
     char next = ptx_lex_peek(&p->lex);
     if (ptx_at(p, '-') && (next < '0' || next > '9')) {
         HD_TRY(ptx_next(p));

@@ -27,6 +27,7 @@
     "  --device KIND    `cpu` (default), or `interp`, the slow reference (HEDDLE_DEVICE)\n"        \
     "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"       \
     "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"                       \
+    "  --gdbserver AT   wait for a debugger at unix:PATH or :PORT (HEDDLE_GDBSERVER)\n"            \
     "  --debug FLAGS    comma list of debug flags; `help` lists them (HEDDLE_DEBUG)\n"
 
 static const char run_help[] =
@@ -69,7 +70,16 @@ static const char shell_help[] =
     "exit status: the shell's; 1 Heddle's libraries were not found, 2 wrong usage, 126 the shell\n"
     "cannot be run, 127 it was not found\n";
 
-enum { OPT_MACHINE = 256, OPT_DEVICE, OPT_CPU, OPT_THREADS, OPT_DEBUG, OPT_NO_CHECK, OPT_HELP };
+enum {
+    OPT_MACHINE = 256,
+    OPT_DEVICE,
+    OPT_CPU,
+    OPT_THREADS,
+    OPT_DEBUG,
+    OPT_GDBSERVER,
+    OPT_NO_CHECK,
+    OPT_HELP
+};
 
 static const struct option options[] = {
     {"machine", required_argument, NULL, OPT_MACHINE},
@@ -77,6 +87,7 @@ static const struct option options[] = {
     {"cpu", required_argument, NULL, OPT_CPU},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"debug", required_argument, NULL, OPT_DEBUG},
+    {"gdbserver", required_argument, NULL, OPT_GDBSERVER},
     {"no-check", no_argument, NULL, OPT_NO_CHECK},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, OPT_HELP},
@@ -116,6 +127,8 @@ static bool apply_option(int option, struct run_args *args)
         return set_variable("--threads", "HEDDLE_THREADS", optarg);
     case OPT_DEBUG:
         return set_variable("--debug", "HEDDLE_DEBUG", optarg);
+    case OPT_GDBSERVER:
+        return set_variable("--gdbserver", "HEDDLE_GDBSERVER", optarg);
     case OPT_NO_CHECK:
         args->check = false;
         return true;

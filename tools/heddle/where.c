@@ -128,6 +128,12 @@ char *where_tool(const char *name)
     return found;
 }
 
+char *where_script(const char *name)
+{
+    char *found = file_near(".", name);
+    return found ? found : file_near(HEDDLE_BIN_TO_LIB, name);
+}
+
 #define A_HEADER "cuda_runtime.h"
 
 char *where_toolkit(void)

@@ -34,6 +34,9 @@ const char *where_library(enum where_library library);
 /* An executable beside this one ("ptxas"), kept by the caller's hd_free(); NULL: there is none. */
 char *where_tool(const char *name);
 
+/* A script of ours, kept by the caller's hd_free(); NULL: there is none. */
+char *where_script(const char *name);
+
 /*
  * A folder that looks like a CUDA toolkit to those who only want its headers: `include` is
  * Heddle's. Kept by the caller's hd_free(); NULL: there is none.

@@ -1,0 +1,252 @@
+/*
+ * The ELF files that GDB reads: an x86-64 program whose code is PTX at our addresses (layout.h).
+ * It is never executed: GDB wants symbols, lines and types of it.
+ */
+#include <elf.h>
+
+#include "base/mem.h"
+#include "dbg/dwarf.h"
+
+enum { MAX_SECTIONS = 16 };
+
+struct section {
+    const char *name;
+    uint32_t type, link, info;
+    uint64_t flags, address, entry_B, align_B, size_B;
+    const char *bytes; /* NULL: none in the file */
+};
+
+struct image {
+    struct section sections[MAX_SECTIONS];
+    uint32_t nsections;
+    struct hd_buf names, symbols, strings;
+};
+
+static void section_add(struct image *e, struct section section)
+{
+    section.align_B = section.align_B ? section.align_B : 1;
+    if (section.size_B && e->nsections < MAX_SECTIONS)
+        e->sections[e->nsections++] = section;
+}
+
+static void symbol_add(struct image *e, const char *name, uint64_t address, uint64_t size_B,
+                       unsigned type, uint16_t section)
+{
+    Elf64_Sym symbol = {.st_name = (uint32_t)e->strings.len,
+                        .st_info = ELF64_ST_INFO(STB_GLOBAL, type),
+                        .st_shndx = section,
+                        .st_value = address,
+                        .st_size = size_B};
+
+    dbg_put_str(&e->strings, name);
+    hd_buf_append(&e->symbols, &symbol, sizeof(symbol));
+}
+
+static void image_init(struct image *e, uint64_t address, uint64_t size_B)
+{
+    static const Elf64_Sym none;
+
+    *e = (struct image){.nsections = 1}; /* the first is empty */
+    hd_buf_init(&e->names);
+    hd_buf_init(&e->symbols);
+    hd_buf_init(&e->strings);
+    hd_buf_putc(&e->names, '\0');
+    hd_buf_putc(&e->strings, '\0');
+    hd_buf_append(&e->symbols, &none, sizeof(none));
+    section_add(e, (struct section){.name = ".text",
+                                    .type = SHT_NOBITS,
+                                    .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                    .address = address,
+                                    .align_B = DBG_INSN_B,
+                                    .size_B = HD_MAX(size_B, 1u)});
+}
+
+static void image_fini(struct image *e)
+{
+    hd_buf_fini(&e->names);
+    hd_buf_fini(&e->symbols);
+    hd_buf_fini(&e->strings);
+}
+
+static void dwarf_add(struct image *e, const struct dbg_dwarf *dwarf)
+{
+#define X(field, name_)                                                                            \
+    section_add(e, (struct section){.name = name_,                                                 \
+                                    .type = SHT_PROGBITS,                                          \
+                                    .bytes = dwarf->field.ptr,                                     \
+                                    .size_B = dwarf->field.len});
+    DBG_DWARF_LIST(X)
+#undef X
+}
+
+static void tables_add(struct image *e)
+{
+    uint32_t at = e->nsections;
+
+    section_add(e, (struct section){.name = ".symtab",
+                                    .type = SHT_SYMTAB,
+                                    .link = at + 1,
+                                    .info = 1,
+                                    .align_B = 8,
+                                    .entry_B = sizeof(Elf64_Sym),
+                                    .bytes = e->symbols.ptr,
+                                    .size_B = e->symbols.len});
+    section_add(e, (struct section){.name = ".strtab",
+                                    .type = SHT_STRTAB,
+                                    .bytes = e->strings.ptr,
+                                    .size_B = e->strings.len});
+    section_add(e, (struct section){.name = ".shstrtab", .type = SHT_STRTAB, .size_B = 1});
+}
+
+/* Its name gets into the table of names. */
+static Elf64_Shdr header_of(struct image *e, const struct section *s, uint64_t at)
+{
+    Elf64_Shdr h = {.sh_name = (uint32_t)e->names.len,
+                    .sh_type = s->type,
+                    .sh_flags = s->flags,
+                    .sh_addr = s->address,
+                    .sh_offset = at,
+                    .sh_size = s->size_B,
+                    .sh_link = s->link,
+                    .sh_info = s->info,
+                    .sh_addralign = s->align_B,
+                    .sh_entsize = s->entry_B};
+
+    dbg_put_str(&e->names, s->name);
+    return h;
+}
+
+static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf *out)
+{
+    Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+                                EV_CURRENT, ELFOSABI_NONE},
+                    .e_type = ET_EXEC,
+                    .e_machine = EM_X86_64,
+                    .e_version = EV_CURRENT,
+                    .e_phoff = sizeof(Elf64_Ehdr),
+                    .e_shoff = sections_at,
+                    .e_ehsize = sizeof(Elf64_Ehdr),
+                    .e_phentsize = sizeof(Elf64_Phdr),
+                    .e_phnum = 1,
+                    .e_shentsize = sizeof(Elf64_Shdr),
+                    .e_shnum = (uint16_t)e->nsections,
+                    .e_shstrndx = (uint16_t)(e->nsections - 1)};
+    Elf64_Phdr p = {.p_type = PT_LOAD,
+                    .p_flags = PF_R | PF_X,
+                    .p_vaddr = e->sections[1].address,
+                    .p_paddr = e->sections[1].address,
+                    .p_memsz = e->sections[1].size_B,
+                    .p_align = DBG_INSN_B};
+
+    hd_buf_append(out, &h, sizeof(h));
+    hd_buf_append(out, &p, sizeof(p));
+}
+
+/* The headers of the sections come first, then their bytes. */
+static void image_put(struct image *e, struct hd_buf *out)
+{
+    uint64_t sections_at = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
+    uint64_t at = sections_at + e->nsections * sizeof(Elf64_Shdr);
+    static const Elf64_Shdr none;
+    struct hd_buf headers;
+
+    hd_buf_init(&headers);
+    hd_buf_append(&headers, &none, sizeof(none));
+    for (uint32_t i = 1; i < e->nsections; i++) {
+        struct section *s = &e->sections[i];
+        bool is_names = i + 1 == e->nsections;
+        if (is_names) /* the last: all names but its own are there */
+            s->size_B = e->names.len + strlen(s->name) + 1;
+        Elf64_Shdr h = header_of(e, s, at);
+        if (is_names)
+            s->bytes = e->names.ptr;
+        hd_buf_append(&headers, &h, sizeof(h));
+        at += s->bytes ? s->size_B : 0;
+    }
+    put_ehdr(e, sections_at, out);
+    hd_buf_append(out, headers.ptr, headers.len);
+    for (uint32_t i = 1; i < e->nsections && !headers.failed && !e->names.failed; i++)
+        if (e->sections[i].bytes)
+            hd_buf_append(out, e->sections[i].bytes, e->sections[i].size_B);
+    out->failed |= headers.failed || e->names.failed || e->symbols.failed || e->strings.failed;
+    hd_buf_fini(&headers);
+}
+
+static enum hd_status image_write(struct image *e, const struct dbg_dwarf *dwarf, const char *path)
+{
+    struct hd_buf file;
+    enum hd_status status;
+
+    hd_buf_init(&file);
+    dwarf_add(e, dwarf);
+    tables_add(e);
+    image_put(e, &file);
+#define X(field, name) file.failed |= dwarf->field.failed;
+    DBG_DWARF_LIST(X)
+#undef X
+    status = file.failed ? hd_error(HD_NO_MEMORY, "debug information of %s", path)
+                         : hd_file_write(path, file.ptr, file.len);
+    hd_buf_fini(&file);
+    return status;
+}
+
+static void unit_symbols(struct image *e, const struct dbg_unit *unit)
+{
+    for (uint32_t i = 0; i < unit->nfuncs; i++) {
+        const struct dbg_func *f = &unit->funcs[i];
+        symbol_add(e, f->name, dbg_unit_pc(unit, f->first), (uint64_t)f->count * DBG_INSN_B,
+                   STT_FUNC, 1);
+    }
+    for (size_t i = 0; i < unit->vars.len; i++) {
+        const struct dbg_var *v = &unit->vars.at[i];
+        if (v->kind != DBG_VAR_LOCAL)
+            symbol_add(e, v->name, v->at, v->size_B, STT_OBJECT, SHN_ABS);
+    }
+}
+
+enum hd_status dbg_elf_write(struct dbg_unit *unit, const char *folder)
+{
+    char *path = NULL;
+    struct dbg_dwarf dwarf;
+    struct image e;
+    struct hd_buf name;
+    enum hd_status status;
+
+    hd_buf_init(&name);
+    hd_buf_printf(&name, "%s/unit-%llu.elf", folder,
+                  (unsigned long long)((unit->base - DBG_TEXT) >> DBG_UNIT_SHIFT));
+    path = hd_buf_take(&name);
+    if (!path)
+        return hd_error(HD_NO_MEMORY, "debugging %s", unit->name);
+    dbg_dwarf_init(&dwarf);
+    image_init(&e, unit->base, (uint64_t)unit->ninsns * DBG_INSN_B);
+    unit_symbols(&e, unit);
+    if (!dbg_dwarf_copy(unit, &dwarf))
+        dbg_dwarf_make(unit, unit->source ? unit->source : unit->name, &dwarf);
+    dbg_dwarf_lines(unit, unit->source ? unit->source : unit->name, &dwarf);
+    dbg_dwarf_frames(unit, &dwarf);
+    status = image_write(&e, &dwarf, path);
+    image_fini(&e);
+    dbg_dwarf_fini(&dwarf);
+    if (status != HD_OK)
+        hd_free(path);
+    else
+        unit->path = path;
+    return status;
+}
+
+enum hd_status dbg_elf_write_builtins(const char *path)
+{
+    struct dbg_dwarf dwarf;
+    struct image e;
+    enum hd_status status;
+
+    dbg_dwarf_init(&dwarf);
+    image_init(&e, DBG_HOST_PC, DBG_INSN_B);
+    symbol_add(&e, "host_program", DBG_HOST_PC, DBG_INSN_B, STT_FUNC, 1);
+    dbg_dwarf_make_builtins(&dwarf);
+    status = image_write(&e, &dwarf, path);
+    image_fini(&e);
+    dbg_dwarf_fini(&dwarf);
+    return status;
+}

@@ -1,0 +1,487 @@
+/*
+ * In the threads that execute kernels: reasons to stop, and waiting while the debugger has the
+ * program stopped.
+ *
+ * A warp's lanes move together while they are at the same place. Lanes that have parted are led
+ * back: those in the innermost call, and of these the ones that are furthest behind in the text, go
+ * first, so that code behind an `if` is reached by all at once. When the others have waited for
+ * long, everybody moves for a while: they may hold what the first ones wait for.
+ */
+#include "dbg/private.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { PATIENCE = 2000, GENEROSITY = 200 /* passes */ };
+
+struct dbg dbg = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .changed = PTHREAD_COND_INITIALIZER,
+    .listener = -1,
+    .peer = -1,
+};
+
+static _Thread_local bool holds; /* dbg.lock */
+
+void dbg_wake(void)
+{
+    (void)!write(dbg.wake[1], "", 1);
+}
+
+static void wait_locked(void)
+{
+    while (dbg.stopped)
+        pthread_cond_wait(&dbg.changed, &dbg.lock);
+}
+
+/* One reason at a time: whoever has another one tells it when the program goes on. */
+void dbg_stop_locked(const struct dbg_stop *stop)
+{
+    wait_locked();
+    if (!dbg.attached)
+        return;
+    dbg.stop = *stop;
+    dbg.stopped = true;
+    dbg.reported = false;
+    dbg.interrupted = false;
+    dbg.step.tid = 0;
+    dbg_wake();
+    wait_locked();
+}
+
+/* ---- the lock */
+
+/* A signal may have thrown this thread out of a CTA's turn: it still has the lock then. */
+static void on_enter(struct interp_cta *cta)
+{
+    (void)cta;
+    if (!holds)
+        pthread_mutex_lock(&dbg.lock);
+    holds = true;
+}
+
+static void on_leave(struct interp_cta *cta)
+{
+    (void)cta;
+    assert(holds);
+    holds = false;
+    pthread_mutex_unlock(&dbg.lock);
+}
+
+/* ---- CTAs */
+
+static struct dbg_program *program_of(const struct ir_module *code)
+{
+    for (size_t i = 0; i < dbg.programs.len; i++) {
+        struct dbg_program *p = dbg.programs.at[i];
+        for (size_t k = 0; k < p->codes.len; k++)
+            if (p->codes.at[k] == code)
+                return p;
+    }
+    return NULL;
+}
+
+static uint32_t kernel_number(const struct interp_launch *launch)
+{
+    for (size_t i = dbg.ctas.len; i > 0; i--)
+        if (interp_debug_launch(dbg.ctas.at[i - 1]->cta)->grid_id == launch->grid_id)
+            return dbg.ctas.at[i - 1]->kernel;
+    if (!dbg.nkernels || dbg.last_grid != launch->grid_id)
+        dbg.nkernels++;
+    dbg.last_grid = launch->grid_id;
+    return dbg.nkernels - 1;
+}
+
+static void cta_add(struct interp_cta *cta)
+{
+    const struct interp_launch *launch = interp_debug_launch(cta);
+    struct dbg_cta *c = hd_new(struct dbg_cta);
+
+    if (!c || !hd_vec_reserve(&dbg.ctas, dbg.ctas.len + 1)) {
+        hd_free(c); /* it runs without the debugger */
+        return;
+    }
+    c->cta = cta;
+    c->program = program_of(launch->kernel->module);
+    c->serial = dbg.nctas_ever++;
+    c->kernel = kernel_number(launch);
+    *interp_debug_slot(cta) = c;
+    (void)!hd_vec_push(&dbg.ctas, c);
+}
+
+static void on_begin(struct interp_cta *cta)
+{
+    bool had = holds;
+
+    on_enter(cta);
+    cta_add(cta);
+    if (!had)
+        on_leave(cta);
+}
+
+static void on_end(struct interp_cta *cta)
+{
+    on_enter(cta);
+    struct dbg_cta *c = *interp_debug_slot(cta);
+    for (size_t i = 0; i < dbg.ctas.len; i++) {
+        if (dbg.ctas.at[i] != c)
+            continue;
+        if (dbg_history_is_of(c))
+            dbg_history_end();
+        if (dbg.step.tid >= DBG_FIRST_TID &&
+            (dbg.step.tid - DBG_FIRST_TID) / DBG_CTA_THREADS == c->serial)
+            dbg.step.is_lost = true;
+        memmove(&dbg.ctas.at[i], &dbg.ctas.at[i + 1],
+                (dbg.ctas.len - i - 1) * sizeof(*dbg.ctas.at));
+        dbg.ctas.len--;
+        break;
+    }
+    hd_free(c);
+    *interp_debug_slot(cta) = NULL;
+    on_leave(cta);
+}
+
+/* ---- lanes */
+
+static void pass_fill(struct dbg_pass *p, struct interp_warp *warp)
+{
+    const struct interp_cta *cta = interp_debug_warp_cta(warp);
+
+    p->warp = interp_debug_warp_index(warp);
+    p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
+    p->running = 0;
+    for (uint32_t i = 0; i < p->nlanes; i++) {
+        struct interp_thread *t = interp_debug_thread(cta, p->warp * 32 + i);
+        p->lanes[i].t = NULL;
+        if (interp_debug_state(t) != INTERP_DEBUG_RUNS)
+            continue;
+        p->lanes[i] = (struct dbg_lane){t, interp_debug_spot(t, 0), interp_debug_depth(t)};
+        p->running |= 1u << i;
+    }
+}
+
+/* Negative: a goes first. */
+static int lane_order(const struct dbg_lane *a, const struct dbg_lane *b)
+{
+    if (a->depth != b->depth)
+        return a->depth > b->depth ? -1 : 1;
+    if (a->spot.line != b->spot.line)
+        return a->spot.line < b->spot.line ? -1 : 1;
+    if (a->spot.col != b->spot.col)
+        return a->spot.col < b->spot.col ? -1 : 1;
+    return a->spot.done == b->spot.done ? 0 : a->spot.done < b->spot.done ? -1 : 1;
+}
+
+static uint32_t lanes_choose(const struct dbg_pass *p)
+{
+    uint32_t *parted = &p->cta->parted[p->warp];
+    const struct dbg_lane *first = NULL;
+    uint32_t chosen = 0;
+
+    for (uint32_t m = p->running; m; m &= m - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(m);
+        int order = first ? lane_order(&p->lanes[i], first) : -1;
+        if (order < 0) {
+            first = &p->lanes[i];
+            chosen = 0;
+        }
+        chosen |= (uint32_t)(order <= 0) << i;
+    }
+    *parted = chosen == p->running ? 0 : (*parted + 1) % (PATIENCE + GENEROSITY);
+    return *parted < PATIENCE ? chosen : p->running;
+}
+
+/* ---- reasons to stop */
+
+static bool is_step_of(const struct dbg_pass *p)
+{
+    return dbg.step.tid >= DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32 &&
+           dbg.step.tid < DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32 + 32;
+}
+
+/* Others than the warp that steps run only while it waits for them. */
+static bool may_run(const struct dbg_pass *p)
+{
+    if (dbg_history_is_on() && !dbg_history_is_of(p->cta))
+        return false;
+    if (!dbg.step.tid || dbg.step.is_lost || is_step_of(p))
+        return true;
+    const struct interp_thread *t = dbg_thread(dbg.step.tid);
+    return !t || interp_debug_state(t) != INTERP_DEBUG_RUNS;
+}
+
+/* The thread that steps has ended: another one of its block gets the focus, or nobody. */
+static bool step_is_lost(const struct dbg_pass *p, struct dbg_stop *out)
+{
+    uint64_t serial = (dbg.step.tid - DBG_FIRST_TID) / DBG_CTA_THREADS;
+
+    if (dbg.step.is_lost) { /* so has its block */
+        dbg.step = (struct dbg_step){0};
+        return false;
+    }
+    if (serial != p->cta->serial)
+        return false;
+    *out = (struct dbg_stop){.kind = DBG_STOP_STEP,
+                             .tid = dbg_tid(p->lanes[__builtin_ctz(p->running)].t)};
+    return true;
+}
+
+static bool step_is_over(const struct dbg_pass *p, struct dbg_stop *out)
+{
+    if (!dbg.step.tid || dbg.step.is_free)
+        return false;
+    const struct interp_thread *t = dbg_thread(dbg.step.tid);
+    if (!t)
+        return step_is_lost(p, out);
+    if (!dbg.step.moved || !interp_debug_spot(t, 0).is_start)
+        return false;
+    *out = (struct dbg_stop){.kind = DBG_STOP_STEP, .tid = dbg.step.tid, .signal = 5};
+    uint64_t pc = dbg_pc(t, 0);
+    return pc < dbg.step.from || pc >= dbg.step.to;
+}
+
+const struct dbg_breakpoint *dbg_break_at(uint64_t pc)
+{
+    for (size_t i = 0; i < dbg.breaks.len; i++)
+        if (dbg.breaks.at[i].pc == pc)
+            return &dbg.breaks.at[i];
+    return NULL;
+}
+
+static bool condition_holds(const struct dbg_breakpoint *b, struct interp_thread *t)
+{
+    bool holds_one = b->conditions.len == 0;
+
+    for (size_t i = 0; i < b->conditions.len && !holds_one; i++)
+        holds_one = dbg_condition(t, b->conditions.at[i]);
+    return holds_one;
+}
+
+static bool lane_breaks(const struct dbg_lane *lane, struct dbg_stop *out)
+{
+    const struct dbg_breakpoint *b = lane->spot.is_start ? dbg_break_at(dbg_pc(lane->t, 0)) : NULL;
+
+    if (!b || !condition_holds(b, lane->t))
+        return false;
+    *out = (struct dbg_stop){.kind = DBG_STOP_BREAK, .tid = dbg_tid(lane->t), .signal = 5};
+    return true;
+}
+
+/* Lanes that are at a breakpoint together stop once: the one that GDB steps or looked at last, if
+ * it is among them. */
+bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
+{
+    uint64_t first = DBG_FIRST_TID + p->cta->serial * DBG_CTA_THREADS + p->warp * 32;
+    uint64_t favourite = dbg.step.tid && !dbg.step.is_free ? dbg.step.tid
+                         : dbg.home                        ? dbg.home
+                                                           : dbg.focus;
+
+    lanes &= ~p->cta->passed[p->warp];
+    if (!dbg.breaks.len)
+        return false;
+    if (favourite >= first && favourite < first + 32 && lanes >> (favourite - first) & 1 &&
+        lane_breaks(&p->lanes[favourite - first], out))
+        return true;
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (lane_breaks(&p->lanes[__builtin_ctz(m)], out))
+            return true;
+    return false;
+}
+
+/* The first lane that is between two instructions. */
+static struct interp_thread *lane_at_start(const struct dbg_pass *p, uint32_t lanes)
+{
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        const struct dbg_lane *lane = &p->lanes[__builtin_ctz(m)];
+        if (lane->spot.is_start)
+            return lane->t;
+    }
+    return NULL;
+}
+
+static bool launches(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
+{
+    const struct interp_thread *t = lane_at_start(p, lanes);
+
+    if (!dbg.break_on_launch || !t || p->cta->kernel < dbg.kernels_seen)
+        return false;
+    dbg.kernels_seen = p->cta->kernel + 1;
+    *out = (struct dbg_stop){.kind = DBG_STOP_STEP, .tid = dbg_tid(t)};
+    return true;
+}
+
+static bool is_interrupted(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out)
+{
+    const struct interp_thread *t = dbg.interrupted ? lane_at_start(p, lanes) : NULL;
+
+    if (!t)
+        return false;
+    *out = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .tid = dbg_tid(t), .signal = 2};
+    return true;
+}
+
+static bool is_watched(struct dbg_stop *out)
+{
+    if (!dbg.watched.kind)
+        return false;
+    *out = dbg.watched;
+    dbg.watched.kind = DBG_STOP_NONE;
+    return true;
+}
+
+/* What the stop shows is not shown again before the lanes have moved. */
+static void passed_set(const struct dbg_pass *p, uint32_t lanes)
+{
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (p->lanes[__builtin_ctz(m)].spot.is_start)
+            p->cta->passed[p->warp] |= m & -m;
+}
+
+static void lanes_leave(const struct dbg_pass *p, uint32_t lanes)
+{
+    p->cta->passed[p->warp] &= ~lanes;
+    if (is_step_of(p)) {
+        uint32_t lane = (uint32_t)((dbg.step.tid - DBG_FIRST_TID) % 32);
+        dbg.step.moved |= lanes >> lane & 1;
+    }
+}
+
+static uint32_t on_pass(struct interp_warp *warp)
+{
+    struct dbg_pass p = {.cta = *interp_debug_slot(interp_debug_warp_cta(warp))};
+    struct dbg_stop stop;
+
+    while (p.cta) {
+        wait_locked();
+        pass_fill(&p, warp);
+        if (!p.running)
+            break;
+        uint32_t lanes = lanes_choose(&p);
+        if (!dbg.attached)
+            return lanes;
+        if (dbg_history_replays()) {
+            lanes = dbg_history_again(&p, &stop);
+            if (!stop.kind)
+                return lanes;
+            passed_set(&p, p.running);
+            dbg_stop_locked(&stop);
+            continue;
+        }
+        if (!may_run(&p))
+            return 0;
+        if (is_watched(&stop) || step_is_over(&p, &stop) || is_interrupted(&p, lanes, &stop) ||
+            launches(&p, lanes, &stop) || dbg_breaks(&p, lanes, &stop)) {
+            passed_set(&p, lanes);
+            dbg_stop_locked(&stop);
+            continue;
+        }
+        lanes_leave(&p, lanes);
+        dbg_history_pass(&p, lanes);
+        return lanes;
+    }
+    return ~0u;
+}
+
+/* ---- faults and accesses */
+
+static void on_fault(struct interp_thread *t, enum hd_status status, const char *why)
+{
+    static const struct {
+        const char *name;
+        unsigned number, signal;
+        enum hd_status status;
+    } rows[] = {
+#define X(name, number, signal, status) {name, number, signal, status},
+        DBG_EXCEPTION_LIST(X)
+#undef X
+    };
+    struct dbg_stop stop = {.kind = DBG_STOP_SIGNAL, .signal = 5};
+    bool had = holds;
+
+    on_enter(interp_debug_cta(t));
+    if (dbg.fault_shown) {
+        dbg.fault_shown = false; /* the signal came after all */
+    } else if (dbg_cta_of(t)) {
+        stop.tid = dbg_tid(t);
+        snprintf(stop.text, sizeof(stop.text), "%s", why);
+        for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
+            if (rows[i].status != status)
+                continue;
+            stop.exception = rows[i].number;
+            stop.signal = rows[i].signal;
+            snprintf(stop.text, sizeof(stop.text), "%s: %s", rows[i].name, why);
+        }
+        dbg_stop_locked(&stop);
+    }
+    if (!had)
+        on_leave(interp_debug_cta(t));
+}
+
+static bool is_watched_by(const struct dbg_watch *w, const struct interp_thread *t, bool write)
+{
+    return dbg_cta_of(t) && (w->kind == '4' || (w->kind == '2') == write) &&
+           (!w->tid || w->tid == dbg_tid(t));
+}
+
+/* It is told when the lanes have done what they are at. */
+static void watch_hit(const struct dbg_watch *w, const struct interp_thread *t)
+{
+    dbg.watched = (struct dbg_stop){.kind = DBG_STOP_WATCH,
+                                    .tid = dbg_tid(t),
+                                    .signal = 5,
+                                    .address = w->address,
+                                    .watch = w->kind};
+}
+
+static bool overlap(uint64_t a, uint64_t a_B, uint64_t b, uint64_t b_B)
+{
+    return a < b + b_B && b < a + a_B;
+}
+
+/* While a history is kept, what would raise a signal is stopped before it happens. */
+static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
+{
+    uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
+
+    if (!dbg_cta_of(t) || !dbg_history_is_of(dbg_cta_of(t)) ||
+        dbg_history_access(bytes, size_B, write) || dbg_history_replays())
+        return true;
+    on_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
+    dbg.fault_shown = interp_debug_epoch(interp_debug_cta(t)) == epoch;
+    return dbg.fault_shown;
+}
+
+static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
+{
+    for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
+        const struct dbg_watch *w = &dbg.watches.at[i];
+        uint64_t host = is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
+        if (host && overlap(host, w->size_B, (uintptr_t)bytes, size_B))
+            watch_hit(w, t);
+    }
+    return is_accessible(t, bytes, size_B, write);
+}
+
+static void on_wrote(struct interp_thread *t, uint32_t reg)
+{
+    for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
+        const struct dbg_watch *w = &dbg.watches.at[i];
+        if (w->tid && is_watched_by(w, t, true) &&
+            overlap(dbg_sp(t) + (uint64_t)reg * DBG_REG_B, DBG_REG_B, w->address, w->size_B))
+            watch_hit(w, t);
+    }
+}
+
+const struct interp_debug dbg_hooks = {
+    .begin = on_begin,
+    .end = on_end,
+    .enter = on_enter,
+    .leave = on_leave,
+    .pass = on_pass,
+    .fault = on_fault,
+    .access = on_access,
+    .wrote = on_wrote,
+};

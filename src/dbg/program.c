@@ -1,0 +1,176 @@
+/* Programs that were loaded, and the files that GDB reads of them. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "dbg/dwarf.h"
+#include "dbg/private.h"
+
+static uint32_t unit_number(void)
+{
+    pthread_mutex_lock(&dbg.lock);
+    uint32_t number = dbg.nunits_ever++;
+    pthread_mutex_unlock(&dbg.lock);
+    return number;
+}
+
+/* The text itself is the source of what names no other. */
+static enum hd_status source_write(struct dbg_unit *unit, const struct dbg_text *text,
+                                   uint32_t number)
+{
+    char path[sizeof(dbg.folder) + 32];
+    size_t len = text->len;
+
+    if (dbg_unit_has_lines(unit))
+        return HD_OK;
+    while (len && !text->ptx[len - 1])
+        len--;
+    snprintf(path, sizeof(path), "%s/unit-%u.ptx", dbg.folder, number);
+    HD_TRY(hd_file_write(path, text->ptx, len));
+    unit->source = hd_strdup(path);
+    return unit->source ? HD_OK : hd_error(HD_NO_MEMORY, "debugging %s", text->name);
+}
+
+static enum hd_status unit_add(struct dbg_program *program, const struct dbg_text *text)
+{
+    uint32_t number = unit_number();
+    struct dbg_unit *unit;
+
+    HD_TRY(dbg_unit_create(text, number, &unit));
+    program->units[program->nunits++] = unit;
+    HD_TRY(source_write(unit, text, number));
+    return dbg_elf_write(unit, dbg.folder);
+}
+
+static enum hd_status units_add(struct dbg_program *program, const struct dbg_text *texts,
+                                size_t count)
+{
+    program->units = hd_alloc_array(count + 1, sizeof(struct dbg_unit *));
+    if (!program->units)
+        return hd_error(HD_NO_MEMORY, "debugging a program");
+    for (size_t i = 0; i < count; i++)
+        HD_TRY(unit_add(program, &texts[i]));
+    return HD_OK;
+}
+
+static void program_free(struct dbg_program *program)
+{
+    for (size_t i = 0; i < program->nunits; i++)
+        dbg_unit_destroy(program->units[i]);
+    for (size_t i = 0; i < program->globals.len; i++)
+        hd_free(program->globals.at[i].name);
+    hd_vec_fini(&program->globals);
+    hd_vec_fini(&program->codes);
+    hd_free(program->units);
+    hd_free(program);
+}
+
+void dbg_files_remove_locked(void)
+{
+    char path[sizeof(dbg.folder) + 16];
+
+    for (size_t i = 0; i < dbg.programs.len; i++)
+        for (size_t k = 0; k < dbg.programs.at[i]->nunits; k++)
+            dbg_unit_forget_files(dbg.programs.at[i]->units[k]);
+    snprintf(path, sizeof(path), "%s/cuda.elf", dbg.folder);
+    unlink(path);
+    rmdir(dbg.folder);
+    if (dbg.socket_path[0])
+        unlink(dbg.socket_path);
+}
+
+/* GDB reads the libraries again and sets what was pending. */
+static void libraries_changed_locked(void)
+{
+    struct dbg_stop stop = {.kind = DBG_STOP_LIBRARY, .tid = DBG_HOST_TID, .signal = 5};
+
+    dbg_stop_locked(&stop);
+}
+
+struct dbg_program *dbg_program_create(const struct dbg_text *texts, size_t count)
+{
+    struct dbg_program *program = hd_new(struct dbg_program);
+    enum hd_status status =
+        program ? units_add(program, texts, count) : hd_error(HD_NO_MEMORY, "debugging a program");
+
+    pthread_mutex_lock(&dbg.lock);
+    if (status == HD_OK && !hd_vec_push(&dbg.programs, program))
+        status = hd_error(HD_NO_MEMORY, "debugging a program");
+    if (status == HD_OK)
+        libraries_changed_locked();
+    pthread_mutex_unlock(&dbg.lock);
+    if (status == HD_OK)
+        return program;
+    dbg_say("heddle: a program cannot be debugged: %s", hd_error_message());
+    if (program)
+        program_free(program);
+    return NULL;
+}
+
+void dbg_program_destroy(struct dbg_program *program)
+{
+    if (!program)
+        return;
+    pthread_mutex_lock(&dbg.lock);
+    for (size_t i = 0; i < dbg.programs.len; i++) {
+        if (dbg.programs.at[i] == program) {
+            dbg.programs.at[i] = dbg.programs.at[--dbg.programs.len];
+            break;
+        }
+    }
+    for (size_t i = 0; i < dbg.ctas.len; i++)
+        if (dbg.ctas.at[i]->program == program)
+            dbg.ctas.at[i]->program = NULL;
+    libraries_changed_locked();
+    pthread_mutex_unlock(&dbg.lock);
+    program_free(program);
+}
+
+static bool has_break(const struct dbg_program *program)
+{
+    for (size_t i = 0; i < dbg.breaks.len; i++)
+        for (size_t k = 0; k < program->nunits; k++)
+            if (dbg_unit_insn(program->units[k], dbg.breaks.at[i].pc))
+                return true;
+    return false;
+}
+
+bool dbg_wants(const struct dbg_program *program)
+{
+    bool wants = false;
+
+    if (!program)
+        return false;
+    pthread_mutex_lock(&dbg.lock);
+    while (dbg.stopped)
+        pthread_cond_wait(&dbg.changed, &dbg.lock);
+    wants = dbg.attached &&
+            (dbg.break_on_launch || dbg.watches.len || dbg.step.tid || has_break(program));
+    pthread_mutex_unlock(&dbg.lock);
+    return wants;
+}
+
+bool dbg_program_code(struct dbg_program *program, const struct ir_module *code)
+{
+    pthread_mutex_lock(&dbg.lock);
+    bool good = hd_vec_push(&program->codes, code);
+    pthread_mutex_unlock(&dbg.lock);
+    return good;
+}
+
+void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va)
+{
+    struct dbg_global g = {hd_strdup(name), va};
+
+    pthread_mutex_lock(&dbg.lock);
+    for (size_t i = 0; i < program->globals.len; i++) {
+        if (g.name && strcmp(program->globals.at[i].name, name) == 0) {
+            program->globals.at[i].va = va;
+            hd_free(g.name);
+            g.name = NULL;
+        }
+    }
+    if (g.name && !hd_vec_push(&program->globals, g))
+        hd_free(g.name);
+    pthread_mutex_unlock(&dbg.lock);
+}

@@ -1,0 +1,399 @@
+/*
+ * The connection: packets in and out, one debugger at a time. Source: GDB manual, E.1.
+ *
+ * When the debugger goes away without a word the program goes on without it, and another one may
+ * connect.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/thread.h"
+#include "dbg/private.h"
+
+enum {
+    PACKET_MAX_B = 0x4000 + 16,
+    HOST_PATIENCE_MS = 200, /* for a kernel to take notice of an interrupt */
+};
+
+struct conversation {
+    int fd;
+    bool acks, open;
+    struct hd_buf in;
+};
+
+/* ---- out */
+
+static bool send_all(int fd, const char *bytes, size_t len)
+{
+    while (len) {
+        ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        bytes += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+static bool packet_send(int fd, const char *text, size_t len)
+{
+    struct hd_buf packet;
+    unsigned sum = 0;
+    bool sent;
+
+    hd_buf_init(&packet);
+    hd_buf_putc(&packet, '$');
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        if (c == '#' || c == '$' || c == '}' || c == '*') {
+            hd_buf_putc(&packet, '}');
+            sum += '}';
+            c ^= 0x20;
+        }
+        hd_buf_putc(&packet, c);
+        sum += (unsigned char)c;
+    }
+    hd_buf_printf(&packet, "#%02x", sum & 0xff);
+    sent = !packet.failed && send_all(fd, packet.ptr, packet.len);
+    hd_buf_fini(&packet);
+    return sent;
+}
+
+static void reply_send(struct conversation *c, const struct hd_buf *reply)
+{
+    c->open =
+        c->open && !reply->failed && packet_send(c->fd, reply->ptr ? reply->ptr : "", reply->len);
+}
+
+/* What is for the user's eyes: only while GDB waits for a stop. */
+static void said_send_locked(struct conversation *c)
+{
+    struct hd_buf text;
+
+    if (!dbg.said.len)
+        return;
+    hd_buf_init(&text);
+    hd_buf_putc(&text, 'O');
+    for (size_t i = 0; i < dbg.said.len && i < PACKET_MAX_B / 2 - 16; i++)
+        hd_buf_printf(&text, "%02x", (unsigned char)dbg.said.ptr[i]);
+    reply_send(c, &text);
+    hd_buf_fini(&text);
+    hd_buf_clear(&dbg.said);
+}
+
+static void stop_send_locked(struct conversation *c)
+{
+    struct hd_buf reply;
+
+    said_send_locked(c);
+    dbg.reported = true;
+    dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
+    hd_buf_init(&reply);
+    dbg_stop_reply(&reply);
+    reply_send(c, &reply);
+    hd_buf_fini(&reply);
+}
+
+/* ---- in */
+
+/* Undoes escapes, in place. */
+static size_t unescape(char *text, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++)
+        text[n++] = text[i] == '}' && i + 1 < len ? (char)(text[++i] ^ 0x20) : text[i];
+    return n;
+}
+
+static void packet_answer_locked(struct conversation *c, char *text, size_t len)
+{
+    struct hd_buf reply;
+
+    len = unescape(text, len);
+    hd_buf_init(&reply);
+    /* GDB asks while the program is stopped only; others that do not get no answer. */
+    if (dbg.stopped && dbg_packet(text, len, &reply))
+        reply_send(c, &reply);
+    if (len >= 15 && memcmp(text, "QStartNoAckMode", 15) == 0)
+        c->acks = false;
+    if (!dbg.attached)
+        c->open = false; /* detached */
+    hd_buf_fini(&reply);
+}
+
+static bool sum_is_right(const char *text, size_t len, const char *digits)
+{
+    char right[3];
+    unsigned sum = 0;
+
+    for (size_t i = 0; i < len; i++)
+        sum += (unsigned char)text[i];
+    snprintf(right, sizeof(right), "%02x", sum & 0xff);
+    return strncasecmp(right, digits, 2) == 0;
+}
+
+/* One packet, or what stands between packets; how many bytes that were, 0: not all are there. */
+static size_t take_one_locked(struct conversation *c, char *at, size_t len)
+{
+    if (*at == 0x03) {
+        dbg.interrupted = !dbg.stopped;
+        return 1;
+    }
+    if (*at != '$')
+        return 1;
+    char *end = memchr(at, '#', len);
+    if (!end || (size_t)(end - at) + 3 > len) {
+        if (len > PACKET_MAX_B)
+            c->open = false; /* no debugger */
+        return 0;
+    }
+    bool right = sum_is_right(at + 1, (size_t)(end - at) - 1, end + 1);
+    if (c->acks)
+        c->open = c->open && send_all(c->fd, right ? "+" : "-", 1);
+    if (right)
+        packet_answer_locked(c, at + 1, (size_t)(end - at) - 1);
+    return (size_t)(end - at) + 3;
+}
+
+static void input_take_locked(struct conversation *c)
+{
+    size_t done = 0;
+
+    while (c->open && done < c->in.len) {
+        size_t n = take_one_locked(c, c->in.ptr + done, c->in.len - done);
+        if (!n)
+            break;
+        done += n;
+    }
+    memmove(c->in.ptr, c->in.ptr + done, c->in.len - done);
+    c->in.len -= done;
+}
+
+static void input_read(struct conversation *c)
+{
+    char bytes[4096];
+    ssize_t n = recv(c->fd, bytes, sizeof(bytes), 0);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    c->open = n > 0;
+    if (c->open)
+        hd_buf_append(&c->in, bytes, (size_t)n);
+    c->open = c->open && !c->in.failed;
+}
+
+/* No kernel that could be shown has taken notice. */
+static void host_stop_locked(void)
+{
+    dbg.interrupted = false;
+    dbg.stopped = true;
+    dbg.reported = false;
+    dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .tid = DBG_HOST_TID, .signal = 2};
+}
+
+static void converse(struct conversation *c)
+{
+    while (c->open) {
+        struct pollfd fds[] = {{.fd = c->fd, .events = POLLIN},
+                               {.fd = dbg.wake[0], .events = POLLIN}};
+        pthread_mutex_lock(&dbg.lock);
+        bool waits = dbg.interrupted && !dbg.stopped;
+        pthread_mutex_unlock(&dbg.lock);
+        int n = poll(fds, 2, waits ? HOST_PATIENCE_MS : -1);
+        if (n < 0 && errno != EINTR)
+            break;
+        if (n > 0 && fds[0].revents)
+            input_read(c);
+        char drained[64];
+        if (n > 0 && fds[1].revents)
+            (void)!read(dbg.wake[0], drained, sizeof(drained));
+        pthread_mutex_lock(&dbg.lock);
+        if (n == 0 && dbg.interrupted && !dbg.stopped)
+            host_stop_locked();
+        input_take_locked(c);
+        if (c->open && dbg.stopped && !dbg.reported)
+            stop_send_locked(c);
+        else if (c->open && !dbg.stopped)
+            said_send_locked(c);
+        pthread_mutex_unlock(&dbg.lock);
+    }
+}
+
+/* ---- a debugger comes and goes */
+
+static void serve(int fd)
+{
+    struct conversation c = {.fd = fd, .acks = true, .open = true};
+
+    hd_buf_init(&c.in);
+    pthread_mutex_lock(&dbg.lock);
+    dbg.peer = fd;
+    dbg.attached = dbg.stopped = dbg.reported = true;
+    dbg.stop = (struct dbg_stop){0};
+    dbg.focus = DBG_HOST_TID;
+    pthread_mutex_unlock(&dbg.lock);
+    converse(&c);
+    pthread_mutex_lock(&dbg.lock);
+    dbg.peer = -1;
+    dbg_forget_locked();
+    pthread_mutex_unlock(&dbg.lock);
+    close(fd);
+    hd_buf_fini(&c.in);
+}
+
+static void *server_main(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        int fd = accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd >= 0)
+            serve(fd);
+        else if (errno != EINTR && errno != ECONNABORTED)
+            return NULL;
+    }
+}
+
+void dbg_say(const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    pthread_mutex_lock(&dbg.lock);
+    if (dbg.attached)
+        hd_buf_printf(&dbg.said, "%s\n", text);
+    pthread_mutex_unlock(&dbg.lock);
+    dbg_wake();
+}
+
+/* ---- the start */
+
+/* It gets its name when it can be connected to: whoever started us looks for that. */
+static enum hd_status listen_unix(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int n = snprintf(address.sun_path, sizeof(address.sun_path), "%s~", path);
+
+    if (n >= (int)sizeof(address.sun_path) || n >= (int)sizeof(dbg.socket_path))
+        return hd_error(HD_BAD_ARG, "debugger: '%s' is too long for the path of a socket", path);
+    dbg.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (dbg.listener < 0 || bind(dbg.listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(dbg.listener, 1) < 0 || rename(address.sun_path, path) < 0)
+        return hd_error(HD_IO, "debugger: %s: %s", path, strerror(errno));
+    snprintf(dbg.socket_path, sizeof(dbg.socket_path), "%s", path);
+    return HD_OK;
+}
+
+static enum hd_status listen_tcp(const char *where)
+{
+    const char *colon = strrchr(where, ':');
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_INET}, *found;
+    char host[128];
+    int one = 1;
+
+    if (!colon || !colon[1] || (size_t)(colon - where) >= sizeof(host))
+        return hd_error(HD_BAD_ARG, "debugger: '%s' is neither :PORT, HOST:PORT nor unix:PATH",
+                        where);
+    snprintf(host, sizeof(host), "%.*s", (int)(colon - where), where);
+    if (getaddrinfo(*host ? host : "127.0.0.1", colon + 1, &hints, &found) != 0)
+        return hd_error(HD_BAD_ARG, "debugger: '%s' is no address", where);
+    dbg.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (dbg.listener >= 0)
+        setsockopt(dbg.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    bool bound = dbg.listener >= 0 && bind(dbg.listener, found->ai_addr, found->ai_addrlen) == 0;
+    freeaddrinfo(found);
+    return bound ? HD_OK : hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
+}
+
+static enum hd_status folder_make(void)
+{
+    const char *root = getenv("TMPDIR");
+    char path[sizeof(dbg.folder) + 16];
+
+    snprintf(dbg.folder, sizeof(dbg.folder), "%s/heddle-gdb-XXXXXX", root ? root : "/tmp");
+    if (!mkdtemp(dbg.folder))
+        return hd_error(HD_IO, "debugger: %s: %s", dbg.folder, strerror(errno));
+    snprintf(path, sizeof(path), "%s/cuda.elf", dbg.folder);
+    return dbg_elf_write_builtins(path);
+}
+
+/* The debugger is told how the program ended, and our files go. */
+static void on_process_exit(int code, void *unused)
+{
+    char reply[16];
+
+    (void)unused;
+    if (getpid() != dbg.pid)
+        return;
+    pthread_mutex_lock(&dbg.lock);
+    while (dbg.stopped)
+        pthread_cond_wait(&dbg.changed, &dbg.lock);
+    dbg_files_remove_locked();
+    snprintf(reply, sizeof(reply), "W%02x", (unsigned)code & 0xff);
+    if (dbg.attached && dbg.peer >= 0)
+        packet_send(dbg.peer, reply, strlen(reply));
+    pthread_mutex_unlock(&dbg.lock);
+}
+
+static _Atomic bool active;
+
+/* A child has no thread that would answer. */
+static void on_fork_child(void)
+{
+    atomic_store(&active, false);
+    dbg.attached = dbg.stopped = false;
+    pthread_mutex_init(&dbg.lock, NULL);
+    if (dbg.listener >= 0)
+        close(dbg.listener);
+    if (dbg.peer >= 0)
+        close(dbg.peer);
+    dbg.listener = dbg.peer = -1;
+}
+
+static enum hd_status server_start(const char *where)
+{
+    HD_TRY(folder_make());
+    HD_TRY(strncmp(where, "unix:", 5) == 0 ? listen_unix(where + 5) : listen_tcp(where));
+    if (listen(dbg.listener, 1) < 0 || pipe2(dbg.wake, O_CLOEXEC | O_NONBLOCK) < 0)
+        return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
+    hd_buf_init(&dbg.said);
+    dbg.pid = getpid();
+    dbg.focus = DBG_HOST_TID;
+    pthread_atfork(NULL, NULL, on_fork_child);
+    on_exit(on_process_exit, NULL);
+    interp_debug_use(&dbg_hooks);
+    int error = hd_thread_create(&dbg.thread, NULL, server_main, NULL);
+    return error ? hd_error(HD_NO_MEMORY, "debugger: %s", strerror(error)) : HD_OK;
+}
+
+bool dbg_is_active(void)
+{
+    return atomic_load_explicit(&active, memory_order_relaxed);
+}
+
+enum hd_status dbg_start(const char *where)
+{
+    HD_TRY(server_start(where));
+    atomic_store(&active, true);
+    pthread_mutex_lock(&dbg.lock);
+    while (!dbg.released)
+        pthread_cond_wait(&dbg.changed, &dbg.lock);
+    pthread_mutex_unlock(&dbg.lock);
+    return HD_OK;
+}

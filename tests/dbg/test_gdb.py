@@ -1,0 +1,369 @@
+#!/usr/bin/env python3
+"""Sessions of real GDB: test_gdb.py HEDDLE
+
+Each session is a list of GDB's commands, run in batch mode; what it prints is looked at. One worker thread, so that blocks come
+in order."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(FOLDER, "../tools"))
+from support import Tap, find_nvcc  # noqa: E402
+
+heddle = os.path.abspath(sys.argv[1])
+tap = Tap()
+SOURCE = os.path.join(FOLDER, "programs/program.cu")
+with open(SOURCE) as file:
+    LINES = file.read().splitlines()
+
+
+def line(mark):
+    return next(i + 1 for i, text in enumerate(LINES) if "mark: %s */" % mark in text)
+
+
+def has_gdb():
+    try:
+        got = subprocess.run(["gdb", "-nx", "-batch", "-ex", "python import gdb.disassembler; print('python')"],
+                             capture_output=True, text=True, timeout=60)
+    except OSError:
+        return False
+    return "python" in got.stdout.split()
+
+
+class Bench:
+    """A folder with the programs, and gdb on them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("LD_")}
+        self.env.update(HEDDLE_THREADS="1", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder)
+        self.programs = {}
+
+    def build(self, name, *command):
+        path = os.path.join(self.folder, name)
+        got = subprocess.run([*command, SOURCE, "-o", path], capture_output=True, text=True, env=self.env, timeout=200)
+        if got.returncode:
+            tap.ok(False, "builds " + name, got.stdout + got.stderr)
+        else:
+            self.programs[name] = path
+        return got.returncode == 0
+
+    def command(self, name, commands, *args):
+        options = [part for command in commands for part in ("-ex", command)]
+        return [heddle, "gdb", "-batch", "-ex", "set width 0", *options, self.programs[name], *args]
+
+    def gdb(self, name, commands, *args):
+        got = subprocess.run(self.command(name, commands, *args), capture_output=True, text=True, env=self.env, timeout=100)
+        return got.stdout + got.stderr
+
+    def plain(self, name, *args):
+        got = subprocess.run([heddle, "run", self.programs[name], *args], capture_output=True, text=True, env=self.env,
+                             timeout=100)
+        return got.stdout
+
+
+def has(text, pattern, name):
+    tap.ok(re.search(pattern, text, re.M), name, "no %r in\n%s" % (pattern, text))
+
+
+def lacks(text, pattern, name):
+    tap.ok(not re.search(pattern, text, re.M), name, "%r in\n%s" % (pattern, text))
+
+
+def test_variables(bench, name):
+    """-G: breakpoints by function and line, conditions, steps, frames, variables of all kinds."""
+    at = line("call")
+    got = bench.gdb(name, ["break kern", "run", "info args", "print threadIdx", "print blockDim.x", "delete",
+                           f"break program.cu:{at} if threadIdx.x == 5 && blockIdx.x == 1", "continue", "bt", "info locals",
+                           "print i", "print p.b[1]", "print tile[5]", "print *in@2", "print $threadIdx_x",
+                           "step", "bt", "info args", "print p->a", "next", "finish", "delete", "continue"])
+    has(got, r"hit Breakpoint 1, kern \(out=0x[0-9a-f]+, in=0x[0-9a-f]+, n=64\) at .*program.cu:%d$" % line("first"),
+        f"{name}: a breakpoint by function, behind the prologue")
+    has(got, r"^\[Switching focus to CUDA kernel 0, grid \d+, block \(0,0,0\), thread \(0,0,0\), device 0, sm 0, warp 0, lane 0\]$",
+        f"{name}: the banner")
+    has(got, r"^CUDA thread hit Breakpoint 1, kern<<<\(2,1,1\),\(32,1,1\)>>>$", f"{name}: the launch")
+    has(got, r"^n = 64$", f"{name}: an argument")
+    has(got, r"= \{x = 0, y = 0, z = 0\}$", f"{name}: threadIdx")
+    has(got, r"hit Breakpoint 2, kern .*program.cu:%d$" % at, f"{name}: a breakpoint by line, with a condition")
+    has(got, r"block \(1,0,0\), thread \(5,0,0\), .*warp 0, lane 5\]$", f"{name}: stops in the lane that it holds for")
+    tap.eq(len(re.findall(r"^CUDA thread hit Breakpoint 2,", got, re.M)), 1, f"{name}: and in no other")
+    has(got, r"^\$3 = 37$", f"{name}: a local variable")
+    has(got, r"^\$4 = 1\.5$", f"{name}: an element of a struct")
+    has(got, r"^\$5 = 37$", f"{name}: shared memory")
+    has(got, r"^\$6 = \{0, 1\}$", f"{name}: global memory through a pointer")
+    has(got, r"^\$7 = 5$", f"{name}: a register of the thread")
+    has(got, r"^helper \(x=37, p=0x[0-9a-f]+\) at .*program.cu:%d$" % line("helper"), f"{name}: step goes into a function")
+    has(got, r"^#1 .* kern \(.*n=64\) at .*program.cu:%d$" % at, f"{name}: the frame of its caller")
+    has(got, r"^\$8 = 37$", f"{name}: through a generic pointer to local memory")
+    has(got, r"^Value returned is \$9 = 112$", f"{name}: finish, and what the function returned")
+    has(got, r"exited normally", f"{name}: the program ends")
+    has(got, r"^%s$" % bench.plain(name).strip(), f"{name}: with the same results")
+
+
+def test_inlined(bench, name):
+    at = line("twice")
+    got = bench.gdb(name, [f"break program.cu:{at}", "run", "bt", "up", "info frame"])
+    has(got, r"program.cu:%d$" % at, f"{name}: a breakpoint in an inlined function")
+    has(got, r"^#0 .*twice", f"{name}: which is a frame")
+    has(got, r"^#1 .*kern .*program.cu:%d$" % line("inlined"), f"{name}: of the line that calls it")
+
+
+def test_lines(bench, name):
+    """-lineinfo: lines, parameters by PTX's names."""
+    got = bench.gdb(name, [f"break program.cu:{line('call')}", "run", "info args", "info ptx %r1", "delete", "continue"])
+    has(got, r"hit Breakpoint 1, .*kern \(kern_param_0=.*program.cu:%d$" % line("call"), f"{name}: a breakpoint by line")
+    has(got, r"^kern_param_2 = 64$", f"{name}: parameters")
+    has(got, r"^%r1 +0x[0-9a-f]+ -?\d+$", f"{name}: a register of PTX")
+    has(got, r"exited normally", f"{name}: the program ends")
+
+
+def test_ptx(bench, name):
+    """Nothing at all: the PTX is the source."""
+    got = bench.gdb(name, ["break kern", "run", "stepi", "x/2i $pc", "info source", "delete", "continue"])
+    has(got, r"hit Breakpoint 1, kern \(kern_param_0=\d+, .*\.ptx:\d+$", f"{name}: a breakpoint by function")
+    has(got, r"^=> 0x4[0-9a-f]+ <kern\+8>:\s+[a-z0-9.]+ %", f"{name}: instructions of PTX")
+    has(got, r"exited normally", f"{name}: the program ends")
+
+
+def test_cuda_commands(bench, name):
+    got = bench.gdb(name, [f"break program.cu:{line('call')}", "run", "info cuda kernels", "info cuda blocks",
+                           "info cuda threads", "info cuda warps", "info cuda lanes", "info cuda sms", "info cuda devices",
+                           "info cuda barriers", "cuda", "cuda thread (7,0,0)", "print i", "cuda block thread",
+                           "cuda lane 9", "print i", "cuda thread 99", "info threads", "show cuda break_on_launch"])
+    has(got, r"^\* +0 +- +0 +\d+ Active \(2,1,1\) \(32,1,1\) kern$", f"{name}: info cuda kernels")
+    has(got, r"^\* \(0,0,0\) 0 0 running$", f"{name}: info cuda blocks")
+    has(got, r"^\* \(0,0,0\) +\(0,0,0\) +\(31,0,0\) +32 0x4[0-9a-f]+ +program.cu:%d$" % line("call"),
+        f"{name}: info cuda threads")
+    has(got, r"^\* +0 0xffffffff 0x00000000 +0x4[0-9a-f]+ 0 \(0,0,0\)$", f"{name}: info cuda warps")
+    has(got, r"^\* +0 active +0x4[0-9a-f]+ \(0,0,0\)$", f"{name}: info cuda lanes")
+    has(got, r"^kernel 0, grid \d+, block \(0,0,0\), thread \(0,0,0\), device 0, sm 0, warp 0, lane 0$", f"{name}: cuda")
+    has(got, r"^\[Switching focus to CUDA .*thread \(7,0,0\)", f"{name}: cuda thread")
+    has(got, r"^\$1 = 7$", f"{name}: variables of that thread")
+    has(got, r"^block \(0,0,0\), thread \(7,0,0\)$", f"{name}: asks for two coordinates")
+    has(got, r"^\$2 = 9$", f"{name}: cuda lane")
+    has(got, r"Request cannot be satisfied. CUDA focus unchanged.", f"{name}: a thread that is not there")
+    has(got, r'^\* \d+ +Thread \d+ "\(0,0,0\)/\(9,0,0\)" ', f"{name}: info threads")
+    has(got, r"Break on every kernel launch is 'none'", f"{name}: show cuda break_on_launch")
+
+
+def test_divergence(bench, name):
+    """Lanes part and meet: behind the `if` all 32 are there at once."""
+    got = bench.gdb(name, [f"break program.cu:{line('odd')}", "run", "info cuda warps", "delete",
+                           f"break program.cu:{line('together')}", "continue", "info cuda warps", "print total", "delete",
+                           "continue"], "count")
+    has(got, r"hit Breakpoint 1, .*program.cu:%d$" % line("odd"), f"{name}: a breakpoint that half of a warp reaches")
+    has(got, r"thread \((1|33),0,0\), .*lane 1\]$", f"{name}: its first lane")
+    has(got, r"^\* +\d 0x55555555 0xaaaaaaaa ", f"{name}: lanes that have parted")
+    has(got, r"hit Breakpoint 2, .*program.cu:%d$" % line("together"), f"{name}: a breakpoint behind the branch")
+    has(got, r"^\* +\d 0xffffffff 0x00000000 ", f"{name}: where the warp is together again")
+    has(got, r"^\$1 = 1024$", f"{name}: what they added up")
+    has(got, r"^count 1024 1024$", f"{name}: results")
+
+
+def test_watch(bench, name):
+    got = bench.gdb(name, ["break count", "run", "watch counter", "delete 1", "continue", "bt", "continue", "delete",
+                           "continue"], "count", "3")
+    has(got, r"hit Hardware watchpoint 2: counter$", f"{name}: a watchpoint on a global variable")
+    has(got, r"^Old value = 0$\s^New value = 16$", f"{name}: old and new value, of a warp's atomics")
+    has(got, r"count \(out=0x[0-9a-f]+\) at .*program.cu:%d" % line("even"), f"{name}: where")
+    has(got, r"^Old value = 16$\s^New value = 32$", f"{name}: the next warp")
+    has(got, r"exited with code 03", f"{name}: the program's exit code")
+    got = bench.gdb(name, ["break kern", "run", "rwatch *in", "watch p.b[0]", "delete 1", "continue", "continue", "delete",
+                           "continue"], "kern")
+    has(got, r"hit Hardware watchpoint 3: p\.b\[0\]$", f"{name}: a watchpoint on a local variable")
+    has(got, r"hit Hardware read watchpoint 2: \*in$", f"{name}: a watchpoint on reads")
+
+
+def test_exception(bench, name):
+    got = bench.gdb(name, ["break wild", "run", "continue", "print threadIdx.x", "bt", "continue"], "wild")
+    has(got, r"received signal CUDA_EXCEPTION_14, Warp Illegal Address\.$", f"{name}: the exception")
+    has(got, r"received signal SIGSEGV", f"{name}: as a signal")
+    has(got, r"program.cu:%d$" % line("wild"), f"{name}: where")
+    has(got, r"^wild an illegal memory access was encountered$", f"{name}: the program gets the error")
+
+
+def test_returned(bench, name):
+    got = bench.gdb(name, ["break half_of if threadIdx.x == 4", "break make if threadIdx.x == 4", "run", "finish", "continue", "finish",
+                           "delete", "continue"], "returns")
+    has(got, r"^Value returned is \$1 = 2\.5$", f"{name}: finish shows a float")
+    has(got, r"^Value returned is \$2 = \{a = 2\.5, b = 5, c = 7\.5\}$", f"{name}: and a struct")
+    has(got, r"^returns 48$", f"{name}: the result")
+
+
+def test_write(bench, name):
+    """Variables in registers and in memory are changed, for one thread."""
+    got = bench.gdb(name, [f"break program.cu:{line('pair')}", "run", "cuda thread 3", "set var i = 60", "print i", "delete",
+                           f"break program.cu:{line('store')}", "continue", "print i", "set var h = 1000", "set var p.a = 7",
+                           "set var tile[3] = 500", "delete", "continue"])
+    has(got, r"^\$1 = 60$", f"{name}: a variable that was changed")
+    has(got, r"^\$2 = 60$", f"{name}: and stays so")
+    words = re.search(r"^kern ([\d -]+)$", got, re.M)
+    values = words.group(1).split() if words else []
+    plain = bench.plain(name).split()[1:]
+    want = plain[:3] + ["0"] + plain[4:60] + [plain[60]] + plain[61:]
+    tap.eq(values[:3] + values[4:60], want[:3] + want[4:60], f"{name}: what other threads store is the same")
+    tap.ok(len(values) > 60 and values[60] in ("1507", plain[60]), f"{name}: it stores elsewhere, another sum", got)
+    tap.ok(len(values) > 3 and values[3] != plain[3], f"{name}: and nothing where it would have", got)
+
+
+def test_reverse(bench, name):
+    """The history of a block: back over statements and calls, to breakpoints and from a fault; memory is what it was."""
+    got = bench.gdb(name, ["break kern", "run", "cuda thread 5", "cuda record", "delete", f"break program.cu:{line('store')}",
+                           "continue", "print h", "print p.a", "reverse-next", "reverse-next", "print p.a", "step", "next", "bt",
+                           "reverse-finish", "print p.a", "delete", f"tbreak program.cu:{line('pair')}",
+                           "reverse-continue", "print i", "reverse-continue", "cuda record off", "continue"])
+    has(got, r"^\$1 = 48$", f"{name}: a variable before going back")
+    has(got, r"^\$2 = 20$", f"{name}: memory")
+    has(got, r"^%d\s.*mark: inlined" % line("inlined"), f"{name}: reverse-next")
+    has(got, r"^\$3 = 5$", f"{name}: memory is what it was")
+    has(got, r"^#1 .* kern \(", f"{name}: forwards again, into a function")
+    has(got, r"^%d\s.*mark: call" % line("call"), f"{name}: reverse-finish")
+    has(got, r"^\$4 = 5$", f"{name}: back from a function")
+    has(got, r"hit Temporary breakpoint \d+, .*program.cu:%d$" % line("pair"), f"{name}: reverse-continue to a breakpoint")
+    has(got, r"No more reverse-execution history", f"{name}: the beginning of the history")
+    has(got, r"^%s$" % bench.plain(name).strip(), f"{name}: the same results")
+    got = bench.gdb(name, ["break wild", "run", "cuda record", "continue", "reverse-stepi", "bt", "stepi", "continue"], "wild")
+    has(got, r"CUDA_EXCEPTION_14", f"{name}: a fault while there is a history")
+    tap.ok(got.count("CUDA_EXCEPTION_14") == 2, f"{name}: happens again after going back", got)
+    has(got, r"^wild an illegal memory access was encountered$", f"{name}: the program gets the error")
+
+
+def test_launches(bench, name):
+    got = bench.gdb(name, ["set cuda break_on_launch all", "run", "bt", "set cuda break_on_launch none", "continue"])
+    has(got, r"^#0 +kern \(", f"{name}: break_on_launch")
+    has(got, r"exited normally", f"{name}: and goes on")
+
+
+def test_rerun(bench, name):
+    got = bench.gdb(name, ["break kern", "run", "run", "bt", "delete", "continue"])
+    tap.eq(len(re.findall(r"^CUDA thread hit Breakpoint 1, kern", got, re.M)), 2, f"{name}: run starts the program again")
+    has(got, r"exited normally", f"{name}: which ends")
+
+
+def test_interrupt(bench, name):
+    """Ctrl-C in a kernel that never ends, which a breakpoint has made debuggable."""
+    command = bench.command(name, ["break spin", "run", "delete", "continue", "bt", "set var *flag = 1", "continue"], "spin")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=bench.env,
+                               start_new_session=True)
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    try:
+        got = process.communicate(timeout=60)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        got = process.communicate()[0] + "\n(hangs)"
+    has(got, r"received signal SIGINT", f"{name}: an interrupt stops a running kernel")
+    has(got, r"^#0 .*spin .*program.cu:\d+$", f"{name}: in it")
+    has(got, r"^spin 1 7$", f"{name}: memory that was changed is seen by the kernel")
+
+
+NAME = "_Z6triplei"
+LOADED = """
+import ctypes, os
+cuda = ctypes.CDLL("libcuda.so.1")
+def call(name, *arguments):
+    assert getattr(cuda, name)(*arguments) == 0, name
+device, context, module, function = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+out, answer = ctypes.c_uint64(), ctypes.c_int()
+call("cuInit", 0)
+call("cuDeviceGet", ctypes.byref(device), 0)
+call("cuCtxCreate_v2", ctypes.byref(context), 0, device)
+call("cuModuleLoadData", ctypes.byref(module), open(os.environ["TEST_PTX"], "rb").read() + bytes(1))
+call("cuModuleGetFunction", ctypes.byref(function), module, b"lines")
+call("cuMemAlloc_v2", ctypes.byref(out), 4)
+parameters = (ctypes.c_void_p * 1)(ctypes.addressof(out))
+call("cuLaunchKernel", function, 1, 1, 1, 1, 1, 1, 0, None, parameters, None)
+call("cuMemcpyDtoH_v2", ctypes.byref(answer), out, 4)
+print("answer", answer.value, flush=True)
+"""
+PTX = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry lines(.param .u64 out)
+{
+    .reg .b32 %%r<5>;
+    .reg .b64 %%rd<3>;
+    .loc 1 10 1
+    ld.param.u64 %%rd1, [out];
+    cvta.to.global.u64 %%rd2, %%rd1;
+    mov.u32 %%r1, %%tid.x;
+    .loc 1 3 5, function_name $L__info_string0, inlined_at 1 11 9
+    mad.lo.s32 %%r2, %%r1, 3, 5;
+    add.s32 %%r3, %%r2, 1;
+    .loc 1 12 1
+    st.global.u32 [%%rd2], %%r3;
+    ret;
+}
+.file 1 "/nowhere/lines.cu"
+.section .debug_str
+{
+$L__info_string0:
+.b8 %s,0
+}
+""" % ",".join(str(ord(c)) for c in NAME)
+
+
+def test_inlined_lines(bench):
+    """inlined_at of .loc, in a module that a Python program loads."""
+    ptx, script = os.path.join(bench.folder, "lines.ptx"), os.path.join(bench.folder, "load.py")
+    for path, text in ((ptx, PTX), (script, LOADED)):
+        with open(path, "w") as file:
+            file.write(text)
+    bench.env["TEST_PTX"] = ptx
+    bench.programs["python"] = os.path.realpath(sys.executable)
+    got = bench.gdb("python", ["break lines.cu:3", "run", "bt", "print $ptx(\"%rd2\") != 0", "stepi", "print $ptx(\"%r2\")",
+                               "print $ptx(\"%r3\")", "delete", "continue"], script)
+    has(got, r"^#0 +triple \(\) at /nowhere/lines.cu:3$", "lines: an inlined function is a frame")
+    has(got, r"^#1 +lines \(out=\d+\) at /nowhere/lines.cu:11$", "lines: of the line that calls it")
+    has(got, r"^\$1 = true$", "lines: a register")
+    has(got, r"^\$2 = 5$", "lines: another one, after a step of one instruction")
+    has(got, r"%r3 has no value here", "lines: one that was not written yet")
+    has(got, r"^answer 6$", "lines: the program ends")
+
+
+def test_leftovers(bench):
+    left = [name for name in os.listdir(bench.folder) if name.startswith("heddle-gdb-")]
+    tap.eq(left, [], "no files are left")
+
+
+def main():
+    if not has_gdb():
+        tap.skip("no gdb 13 with Python")
+        tap.done()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder)
+        nvcc = find_nvcc()
+        builds = [("clang-G", heddle, "cc", "-G"), ("clang-plain", heddle, "cc")]
+        if nvcc:
+            builds += [("nvcc-G", nvcc, "-G", "-arch=sm_80"), ("nvcc-lineinfo", nvcc, "-lineinfo", "-arch=sm_80")]
+        else:
+            tap.skip("no nvcc")
+        for name, *command in builds:
+            bench.build(name, *command)
+        full = [name for name in ("clang-G", "nvcc-G") if name in bench.programs]
+        for name in full:
+            test_variables(bench, name)
+            test_divergence(bench, name)
+        for name in full[-1:]:
+            for test in (test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
+                         test_launches, test_rerun, test_interrupt):
+                test(bench, name)
+        if "nvcc-lineinfo" in bench.programs:
+            test_lines(bench, "nvcc-lineinfo")
+        test_ptx(bench, "clang-plain")
+        test_inlined_lines(bench)
+        test_leftovers(bench)
+    tap.done()
+
+
+if shutil.which("gdb"):
+    main()
+else:
+    tap.skip("no gdb")
+    tap.done()

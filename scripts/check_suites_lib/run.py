@@ -15,6 +15,7 @@ import truth
 
 REPORTED_STATUS = 42
 KEPT_B = 4000
+ENDING_S = 5  # how long a checker may take to end
 LIVELOCK_S = 3  # a program that is known not to end
 SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
 TROUBLE = re.compile(r"CUDA error|not implemented|unresolved|internal error|differs from serial|ERROR:", re.I)
@@ -64,8 +65,17 @@ def execute(words, program, limit_s):
         out = process.communicate(timeout=limit_s)[0]
         return process.returncode, out.decode("utf-8", "replace")
     except subprocess.TimeoutExpired:
+        return None, stop(process).decode("utf-8", "replace")
+
+
+def stop(process):
+    """Programs that go on for ever behind an error are common: a checker that is asked to end still sums up what it found."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        return process.communicate(timeout=ENDING_S)[0]
+    except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        return None, process.communicate()[0].decode("utf-8", "replace")
+        return process.communicate()[0]
 
 
 def outcome(tool, status, out, log_text):

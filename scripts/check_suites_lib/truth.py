@@ -111,10 +111,14 @@ def indigo3_bug(bug, tokens):
 
 
 def indigo3_unnamed(tokens):
-    """Of which tools a report on a variant without planted bugs may be right. PageRank's block_sum_reduction reads its shared
+    """Of which tools a report on a variant without planted bugs may be right: what these programs do wrong in all variants. PageRank's block_sum_reduction reads its shared
     buffer after its last barrier, so a second call races with the first; it is called behind `if (src < N)`, which
     not all threads of a block enter; BlockAdd of the pulling kind reads the sum while others add to it; and in variants
     of a warp or block for each vertex all its threads write the vertex's score, which some still read."""
+    if tokens[0] == "CC" and "Pull" in tokens and "Persist" in tokens and "Thread" not in tokens:
+        return ("racecheck",)   # `updated` in shared memory is set for the next vertex while others still read it
+    if tokens[0] == "SSSP" and "E" in tokens and "Data" in tokens:
+        return ("initcheck",)   # time[] has a word for each edge, and as many as there are vertices are set to 0
     if tokens[0] != "PR":
         return ()
     several = "Thread" not in tokens
@@ -130,6 +134,8 @@ def indigo3(name, facts, source):
     tokens = name.split("_")
     planted = [token for token in tokens if token.endswith("Bug") and not token.startswith("No")]
     real = [bug for bug in planted if bug not in facts.get("void", [])]
+    if "FieldBug" in real and "E" in tokens and "Data" not in tokens and "BoundsBug" in real:
+        real.remove("BoundsBug")  # one more than as many edges as there are vertices: still fewer than there are
     if real:
         return Truth(sorted({indigo3_bug(bug, tokens) for bug in real}))
     unnamed = indigo3_unnamed(tokens)

@@ -210,14 +210,3 @@ uint64_t ir_probe_size_B(const struct ir_instr *probe)
         return 0;
     }
 }
-
-bool ir_has_probes(const struct ir_module *module)
-{
-    ir_foreach_func(func, module) {
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            if (ir_block_has(func->blocks[i], IR_OP_PROBE) ||
-                ir_block_has(func->blocks[i], IR_OP_PROBE_ACCESS))
-                return true;
-    }
-    return false;
-}

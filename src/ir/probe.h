@@ -112,8 +112,6 @@ struct ir_probe_range {
     _Atomic uint64_t size_B;
 };
 
-bool ir_has_probes(const struct ir_module *module);
-
 struct ir_probe_launch {
     const struct ir_func *kernel;
     uint32_t grid[3], block[3], cluster[3]; /* cluster: at least 1 */

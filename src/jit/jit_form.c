@@ -12,7 +12,6 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "ir/probe.h"
 
 #define MXCSR_DEFAULT 0x1f80u
 
@@ -133,7 +132,6 @@ struct gen_request jit_request(const struct jit_job *job, enum jit_form form)
         .features = job->features,
         .skip = passes_to_skip(),
         .strict = job->strict,
-        .tells = job->strict || ir_has_probes(job->kernel->module),
         .verify = hd_debug(HD_DEBUG_VALIDATE),
         .jam = hd_fault(HD_FAULT_JIT_SINGLY),
         .halves = hd_fault(HD_FAULT_JIT_WHOLE),

@@ -52,7 +52,6 @@ struct gen_request {
     enum gen_effort effort;
     uint32_t skip; /* 1 << enum gen_pass */
     bool strict;   /* services->check is asked about what is outside of the device's space */
-    bool tells;    /* strict, or there are probes: who does what is told lane by lane */
     bool places;   /* the object has .debug_line, whose lines are numbers of instructions */
     bool jam;      /* HD_FAULT_JIT_SINGLY: several warps also where they are not worth while */
     bool halves;   /* HD_FAULT_JIT_WHOLE: half a warp at a time also where it is not worth while */

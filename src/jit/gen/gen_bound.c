@@ -137,7 +137,7 @@ void gen_bound_find(struct gen *g)
 {
     struct gen_walk walk;
     if (!gen_does(g, GEN_PASS_BOUND) || !g->body.by_region || g->body.leaves_early ||
-        g->unit->req->tells || g->func->nblocks > MAX_BLOCKS || !gen_walk_init(g, &walk))
+        g->unit->req->strict || g->func->nblocks > MAX_BLOCKS || !gen_walk_init(g, &walk))
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         struct gen_node *node = &g->nodes[n];

@@ -28,7 +28,7 @@
 
 static bool allows(const struct gen_request *req, enum gen_pass pass)
 {
-    return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->tells &&
+    return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
            !(req->skip >> pass & 1);
 }
 

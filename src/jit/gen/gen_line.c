@@ -212,7 +212,7 @@ static bool is_in_line(struct line *l, const struct ir_value *v, int64_t step, u
 bool gen_line_strays(struct gen *g, const struct ir_value *v, int64_t step, LLVMValueRef *out)
 {
     struct line l = {.g = g};
-    if (!gen_does(g, GEN_PASS_LINE) || g->dispatch || g->unit->req->tells || g->mask[0] ||
+    if (!gen_does(g, GEN_PASS_LINE) || g->dispatch || g->unit->req->strict || g->mask[0] ||
         g->mask[1] || !is_in_line(&l, v, step, 0))
         return false;
     *out = l.strays ? l.strays : gen_ci(g->t->i1, 0);

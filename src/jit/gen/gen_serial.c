@@ -286,7 +286,7 @@ void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
     if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || !gen_is_warp(g) ||
-        g->unit->req->tells) /* errors name their lanes */
+        g->unit->req->strict) /* errors name their lanes */
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];

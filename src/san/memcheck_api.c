@@ -51,7 +51,10 @@ static struct api_error error_of(const struct heddle_event *e)
                               "unrecognized error code"};
 }
 
-/* ---- answers that are no errors: what programs ask to know (entry without suffix, code) */
+/*
+ * ---- answers that are no errors: what programs ask to know, and what the vendor's libraries ask
+ * of a driver of the vendor's (entry without suffix, code)
+ */
 
 #define ANSWER_LIST(X)                                                                             \
     X("cudaEventQuery", 600)                                                                       \
@@ -61,7 +64,8 @@ static struct api_error error_of(const struct heddle_event *e)
     X("cudaDeviceEnablePeerAccess", 704)                                                           \
     X("cuCtxEnablePeerAccess", 704)                                                                \
     X("cudaDeviceDisablePeerAccess", 705)                                                          \
-    X("cuCtxDisablePeerAccess", 705)
+    X("cuCtxDisablePeerAccess", 705)                                                               \
+    X("cuGetExportTable", 801)
 
 /* Is it this entry, or it with _v2, _ptsz and the like? */
 static bool is_entry(const char *symbol, const char *name)

@@ -320,6 +320,7 @@ static const struct heddle_entry free_entry = {.nargs = 1, .name = "cudaFree", .
 static const struct heddle_entry driver_entry = {
     .nargs = 1, .name = "cuMemFree_v2", .args = free_args};
 static const struct heddle_entry query_entry = {.name = "cudaStreamQuery_ptsz"};
+static const struct heddle_entry table_entry = {.name = "cuGetExportTable"};
 
 static void call(enum heddle_event_kind kind, const struct heddle_entry *entry,
                  enum heddle_event_phase phase, int64_t result, const void *args)
@@ -373,6 +374,9 @@ static void test_calls(void)
     call(HEDDLE_EVENT_RUNTIME, &query_entry, HEDDLE_PHASE_BEGIN, 0, NULL);
     call(HEDDLE_EVENT_RUNTIME, &query_entry, HEDDLE_PHASE_END, 600, NULL);
     eq_u64(reports_take(), 0, "not ready is an answer");
+    call(HEDDLE_EVENT_DRIVER, &table_entry, HEDDLE_PHASE_BEGIN, 0, NULL);
+    call(HEDDLE_EVENT_DRIVER, &table_entry, HEDDLE_PHASE_END, 801, NULL);
+    eq_u64(reports_take(), 0, "there are no private tables: likewise");
     call(HEDDLE_EVENT_RUNTIME, &query_entry, HEDDLE_PHASE_BEGIN, 0, NULL);
     call(HEDDLE_EVENT_RUNTIME, &query_entry, HEDDLE_PHASE_END, 4711, NULL);
     ok(says(0, "cudaErrorUnknown (error 4711)"), "an error of a later version");

@@ -386,6 +386,21 @@ static enum hd_status access_sized(struct san_cta *cta, struct san_access a, con
     return status;
 }
 
+/* Lanes that copy the same bytes to the same place are a copy by one: instructions of a whole warp
+ * (tensormap.cp_fenceproxy) come as such, and nobody could tell which lane it was. */
+static uint32_t copying_lanes(uint32_t lanes, const uint64_t *const *operands)
+{
+    uint32_t first = (uint32_t)__builtin_ctz(lanes), same = 0;
+
+    for (uint32_t l = 0; l < WARP; l++) {
+        bool is_same = true;
+        for (unsigned i = 0; operands[i]; i++)
+            is_same &= operands[i][l] == operands[i][first];
+        same |= (uint32_t)is_same << l;
+    }
+    return lanes & ~same ? lanes : 1u << first;
+}
+
 /* Reads from the generic address src1, src2 bytes, then what becomes of them. */
 static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
                                   const uint64_t *const *operands)
@@ -396,6 +411,8 @@ static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
     struct san_access from = a;
     enum hd_status status;
 
+    if (is_copy)
+        from.lanes = a.lanes = copying_lanes(a.lanes, operands);
     from.what = SAN_READ;
     from.space = IR_SPACE_GENERIC;
     from.address = operands[1];

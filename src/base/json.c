@@ -141,3 +141,11 @@ bool hd_json_print(struct hd_json *j)
     hd_buf_fini(&j->buf);
     return written;
 }
+
+void hd_json_index(struct hd_json *j, const char *key, const uint32_t at[3])
+{
+    hd_json_open(j, key, '[');
+    for (int i = 0; i < 3; i++)
+        hd_json_u64(j, NULL, at[i]);
+    hd_json_close(j, ']');
+}

@@ -31,9 +31,7 @@ static enum hd_status size_windows(struct interp_run *run)
 {
     const struct interp_launch *l = run->launch;
     HD_TRY(ir_kernel_window(l->kernel, &run->window));
-    uint64_t dynamic = run->window.dynamic_offset_B + l->dynamic_shared_B;
-    run->shared_B =
-        l->dynamic_shared_B ? HD_MAX(run->window.shared_B, dynamic) : run->window.shared_B;
+    run->shared_B = ir_window_shared_B(&run->window, l->dynamic_shared_B);
     run->local_B = run->window.local_B;
     if (run->window.recursive)
         run->local_B = HD_MAX(run->local_B, l->stack_B ? l->stack_B : DEFAULT_STACK_B);
@@ -92,14 +90,11 @@ static bool local_alloc(struct interp_thread *t, const struct interp_run *run)
 static bool thread_start(struct interp_cta *cta, uint32_t index, const struct interp_place *place)
 {
     struct interp_run *run = cta->run;
-    const uint32_t *block = run->launch->block;
     struct interp_thread *t = &cta->threads[index];
     t->cta = cta;
     t->warp = &cta->warps[index / INTERP_WARP];
     t->lane = index % INTERP_WARP;
-    t->tid[0] = index % block[0];
-    t->tid[1] = index / block[0] % block[1];
-    t->tid[2] = index / block[0] / block[1];
+    ir_thread_index(run->launch->block, index, t->tid);
     if (!cta->owns_local)
         t->local = place->local + index * place->local_B;
     else if (run->local_B && !local_alloc(t, run))

@@ -547,6 +547,8 @@ struct ir_func *ir_module_func_at(const struct ir_module *module, uint32_t index
 uint32_t ir_func_first_number(const struct ir_func *func);
 /* By block: the number of its first instruction. */
 void ir_func_block_numbers(const struct ir_func *func, uint32_t *out_first);
+/* How many there are: the last number. */
+uint32_t ir_module_size(const struct ir_module *module);
 /* NULL when there is no such instruction. O(instructions). */
 const struct ir_instr *ir_module_instr_at(const struct ir_module *module, uint32_t number);
 /* Gives the function or variable its number in a program that this module is a part of. */
@@ -733,5 +735,26 @@ void ir_align_frames(struct ir_module *module);
 uint64_t ir_func_frame_B(const struct ir_func *func);
 enum hd_status ir_kernel_window(const struct ir_func *kernel, struct ir_window *out_window)
     HD_MUST_CHECK;
+/* The shared window of a launch with so many dynamic bytes. */
+static inline uint64_t ir_window_shared_B(const struct ir_window *window, uint32_t dynamic_B)
+{
+    uint64_t end_B = window->dynamic_offset_B + dynamic_B;
+
+    return dynamic_B ? HD_MAX(window->shared_B, end_B) : window->shared_B;
+}
+
+/* ---- numbers of threads and CTAs: x first */
+
+static inline void ir_thread_index(const uint32_t block[3], uint32_t number, uint32_t out[3])
+{
+    assert(number < block[0] * block[1] * block[2]);
+    out[0] = number % block[0];
+    out[1] = number / block[0] % block[1];
+    out[2] = number / block[0] / block[1];
+}
+static inline uint64_t ir_cta_number(const uint32_t grid[3], const uint32_t ctaid[3])
+{
+    return ((uint64_t)ctaid[2] * grid[1] + ctaid[1]) * grid[0] + ctaid[0];
+}
 
 #endif

@@ -40,6 +40,15 @@ void ir_func_block_numbers(const struct ir_func *func, uint32_t *out_first)
     }
 }
 
+uint32_t ir_module_size(const struct ir_module *module)
+{
+    uint32_t n = 0;
+
+    ir_foreach_func(func, module)
+        n += func_size(func);
+    return n;
+}
+
 static const struct ir_instr *instr_in_func(const struct ir_func *func, uint32_t left)
 {
     for (uint32_t b = 0; b < func->nblocks; b++) {

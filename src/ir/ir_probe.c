@@ -27,11 +27,17 @@ static const struct row rows[IR_OP_COUNT] = {
     [IR_OP_EXIT] = {false, OPERANDS_NONE},
 };
 
+/* Of all elements of a load, store or atomic, or of the probe of one. */
+static uint64_t access_B(const struct ir_instr *in)
+{
+    return (in->mem.vec ? in->mem.vec : 1u) * (uint64_t)((ir_type_bits(in->type) + 7) / 8);
+}
+
 /* A parameter at a constant place inside of the block: nobody can learn anything from it. */
 static bool is_plain_param(const struct ir_instr *in)
 {
     uint32_t block_B = in->block->func->param_size_B;
-    uint64_t at, size_B = ir_type_bits(in->type) / 8 * (in->mem.vec ? in->mem.vec : 1u);
+    uint64_t at, size_B = access_B(in);
 
     if (in->op != IR_OP_LD || in->mem.space != IR_SPACE_PARAM || !ir_value_const(in->src[0], &at))
         return false;
@@ -195,14 +201,12 @@ bool ir_probe_insert(struct ir_module *module, unsigned set)
 
 uint64_t ir_probe_size_B(const struct ir_instr *probe)
 {
-    uint32_t n = probe->mem.vec ? probe->mem.vec : 1;
-
     assert(probe->op == IR_OP_PROBE_ACCESS);
     switch (ir_probe_op(probe)) {
     case IR_OP_LD:
     case IR_OP_ST:
     case IR_OP_ATOM:
-        return (uint64_t)n * ((ir_type_bits(probe->type) + 7) / 8);
+        return access_B(probe);
     case IR_OP_LDMATRIX:
     case IR_OP_STMATRIX:
         return 16;

@@ -14,12 +14,6 @@ enum {
     PC_STEP_B = 16, /* what an instruction counts in "+0x90": as many bytes as on GPUs */
 };
 
-static const char *const severities[] = {
-#define X(name, word) word,
-    SAN_SEVERITY_LIST(X)
-#undef X
-};
-
 void san_detail(struct san_finding *finding, const char *fmt, ...)
 {
     va_list args;
@@ -90,23 +84,14 @@ static void write_places(struct hd_json *j, const struct ir_instr *at)
     hd_json_close(j, ']');
 }
 
-static void write_triple(struct hd_json *j, const char *key, const uint32_t at[3])
-{
-    hd_json_open(j, key, '[');
-    for (int i = 0; i < 3; i++)
-        hd_json_u64(j, NULL, at[i]);
-    hd_json_close(j, ']');
-}
-
 static void write_actor(struct hd_json *j, const struct san_actor *actor)
 {
-    const struct ir_probe_launch *about = &actor->cta->launch->about;
-    uint32_t t = actor->warp * 32 + actor->lane;
-    uint32_t x = HD_MAX(about->block[0], 1u), y = HD_MAX(about->block[1], 1u);
+    uint32_t thread[3];
 
+    ir_thread_index(actor->cta->launch->about.block, actor->warp * 32 + actor->lane, thread);
     hd_json_open(j, NULL, '{');
-    write_triple(j, "thread", (uint32_t[]){t % x, t / x % y, t / x / y});
-    write_triple(j, "block", actor->cta->base->ctaid);
+    hd_json_index(j, "thread", thread);
+    hd_json_index(j, "block", actor->cta->base->ctaid);
     if (actor->verb)
         hd_json_str(j, "verb", actor->verb);
     if (actor->value_B) {
@@ -123,8 +108,8 @@ static void write_launch(struct hd_json *j, const struct san_launch *launch)
     hd_json_open(j, "launch", '{');
     hd_json_u64(j, "number", launch->number);
     hd_json_str(j, "kernel", launch->about.kernel->name);
-    write_triple(j, "grid", launch->about.grid);
-    write_triple(j, "block", launch->about.block);
+    hd_json_index(j, "grid", launch->about.grid);
+    hd_json_index(j, "block", launch->about.block);
     hd_json_close(j, '}');
 }
 
@@ -157,7 +142,7 @@ void san_finding_write(struct hd_json *j, const struct san_finding *f, const cha
 
     hd_json_str(j, "tool", f->tool);
     hd_json_str(j, "kind", f->kind);
-    hd_json_str(j, "severity", severities[f->severity]);
+    hd_json_str(j, "severity", san_severity_words[f->severity]);
     hd_json_str(j, "title", f->title);
     hd_json_u64(j, "count", f->count ? f->count : 1);
     write_access(j, f);

@@ -76,13 +76,10 @@ bool san_ranges_allowed(void)
 
 void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3])
 {
-    const uint32_t *block = cta->launch->about.block;
     uint32_t linear = warp * WARP + lane;
 
     assert(lane < WARP && linear < cta->launch->nthreads);
-    out[0] = linear % block[0];
-    out[1] = linear / block[0] % block[1];
-    out[2] = linear / block[0] / block[1];
+    ir_thread_index(cta->launch->about.block, linear, out);
 }
 
 /* ---- launches */
@@ -132,8 +129,7 @@ static void *launch_begin(const struct ir_probe_launch *about)
     launch->about = *about;
     launch->nthreads = about->block[0] * about->block[1] * about->block[2];
     launch->number = atomic_fetch_add(&all.launches, 1) + 1;
-    launch->has_stack = san_host_stack(about->correlation, &launch->stack);
-    launch->from = launch->has_stack ? &launch->stack : NULL;
+    launch->from = san_host_stack(about->correlation, &launch->stack) ? &launch->stack : NULL;
     launch->is_quiet = !is_wanted(about->kernel->name);
     if (!tools_launch(launch)) {
         launch_end(launch);

@@ -7,6 +7,12 @@
 #include "base/mem.h"
 #include "san/tool.h"
 
+const char *const san_severity_words[SAN_SEVERITY_COUNT] = {
+#define X(name, word) word,
+    SAN_SEVERITY_LIST(X)
+#undef X
+};
+
 /* ---- the table */
 
 /* Words of each choice, one behind the other. */

@@ -55,6 +55,8 @@ enum san_severity {
 #undef X
         SAN_SEVERITY_COUNT
 };
+extern const char
+    *const san_severity_words[SAN_SEVERITY_COUNT]; /* options.c: the tool has them too */
 
 /* Who did what where in a kernel. */
 struct san_actor {

@@ -30,11 +30,10 @@ struct san_launch {
     struct ir_probe_launch about;
     uint64_t number;              /* of the process's launches that were observed, from 1 */
     const struct san_stack *from; /* the host's stack at the launch call; NULL: not known */
-    struct san_stack stack;       /* that, when has_stack */
-    bool has_stack;
-    unsigned tools;    /* that look at it: bits 1 << enum san_tool_id */
-    uint32_t nthreads; /* of a CTA */
-    bool is_quiet;     /* the filters do not take it: nothing of it may be reported */
+    struct san_stack stack;       /* that */
+    unsigned tools;               /* that look at it: bits 1 << enum san_tool_id */
+    uint32_t nthreads;            /* of a CTA */
+    bool is_quiet;                /* the filters do not take it: nothing of it may be reported */
     void *own[SAN_TOOL_COUNT];
 };
 

@@ -37,12 +37,6 @@ static const char head[] =
     " mark { background: #5a4a10; color: inherit } }\n"
     "</style>\n</head>\n<body>\n";
 
-static const char *const severities[] = {
-#define X(name, word) word,
-    SAN_SEVERITY_LIST(X)
-#undef X
-};
-
 static void put_escaped(struct hd_buf *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -134,7 +128,7 @@ static void put_group(struct hd_buf *out, const struct check_options *options,
 
     hd_buf_printf(
         out, "<details>\n<summary><span class=\"count\">%llu &times;</span><span class=\"%s\">",
-        (unsigned long long)group->count, severities[group->severity]);
+        (unsigned long long)group->count, san_severity_words[group->severity]);
     put(out, f->title);
     hd_buf_puts(out, "</span>");
     put_place(out, f);

@@ -7,27 +7,13 @@
 #include "base/mem.h"
 #include "san/tool.h"
 
-static const char *const severities[] = {
-#define X(name, word) word,
-    SAN_SEVERITY_LIST(X)
-#undef X
-};
-
-static void put_index(struct hd_json *j, const char *key, const uint32_t at[3])
-{
-    hd_json_open(j, key, '[');
-    for (int i = 0; i < 3; i++)
-        hd_json_u64(j, NULL, at[i]);
-    hd_json_close(j, ']');
-}
-
 static void put_actor(struct hd_json *j, const struct check_actor *actor)
 {
     hd_json_open(j, NULL, '{');
     if (actor->verb[0])
         hd_json_str(j, "what", actor->verb);
-    put_index(j, "thread", actor->thread);
-    put_index(j, "block", actor->block);
+    hd_json_index(j, "thread", actor->thread);
+    hd_json_index(j, "block", actor->block);
     hd_json_hex(j, "pc", actor->pc);
     hd_json_open(j, "places", '[');
     for (size_t i = 0; i < actor->nplaces; i++) {
@@ -67,8 +53,8 @@ static void put_launch(struct hd_json *j, const struct check_finding *f)
     hd_json_u64(j, "number", f->launch);
     hd_json_str(j, "kernel", check_demangle(f->kernel, DEMANGLE_FULL));
     hd_json_str(j, "mangled", f->kernel);
-    put_index(j, "grid", f->grid);
-    put_index(j, "block", f->block);
+    hd_json_index(j, "grid", f->grid);
+    hd_json_index(j, "block", f->block);
     hd_json_close(j, '}');
 }
 
@@ -100,7 +86,7 @@ static void put_finding(struct hd_json *j, const struct check_finding *f, enum s
 {
     hd_json_str(j, "tool", f->tool);
     hd_json_str(j, "kind", f->kind);
-    hd_json_str(j, "severity", severities[worst]);
+    hd_json_str(j, "severity", san_severity_words[worst]);
     hd_json_str(j, "title", f->title);
     put_access(j, f);
     put_launch(j, f);

@@ -11,12 +11,6 @@ static const char *const kinds[] = {
 #undef X
 };
 
-static const char *const severities[] = {
-#define X(name, word) word,
-    SAN_SEVERITY_LIST(X)
-#undef X
-};
-
 static enum hd_status lacks(const char *what)
 {
     return hd_error(HD_CORRUPT, "the record lacks '%s', or it is of another kind", what);
@@ -187,7 +181,8 @@ static enum hd_status read_finding(const struct json_value *from, struct check_r
     HD_TRY(text_of(from, "tool", &f->tool));
     HD_TRY(text_of(from, "kind", &f->kind));
     HD_TRY(text_of(from, "title", &f->title));
-    HD_TRY(word_of(from, "severity", severities, HD_COUNT_OF(severities), &severity));
+    HD_TRY(
+        word_of(from, "severity", san_severity_words, HD_COUNT_OF(san_severity_words), &severity));
     HD_TRY(number_of(from, "count", &f->count));
     f->severity = (enum san_severity)severity;
     f->has_address = json_get(from, "address") != NULL;

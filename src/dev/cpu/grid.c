@@ -51,9 +51,7 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
     }
     launch->nwarps = grid->nwarps;
     launch->dynamic_smem_B = p->dynamic_smem_B;
-    launch->shared_B = window->shared_B;
-    if (p->dynamic_smem_B)
-        launch->shared_B = HD_MAX(window->shared_B, window->dynamic_offset_B + p->dynamic_smem_B);
+    launch->shared_B = ir_window_shared_B(window, p->dynamic_smem_B);
     launch->total_smem_B = (uint32_t)launch->shared_B;
     launch->nsms = dev->base.nsms ? dev->base.nsms : dev->nslots;
     launch->grid_id = p->grid_id;

@@ -29,15 +29,6 @@ static const struct ir_module *module_of(const struct report *r)
 
 /* ---- finding out */
 
-/* The thread index of a thread's number in the block. */
-static void thread_index(const uint32_t block[3], uint32_t number, uint32_t out[3])
-{
-    assert(number < block[0] * block[1] * block[2]);
-    out[0] = number % block[0];
-    out[1] = number / block[0] % block[1];
-    out[2] = number / block[0] / block[1];
-}
-
 /* The first thread that is to blame. */
 static void find_thread(struct report *r)
 {
@@ -50,7 +41,7 @@ static void find_thread(struct report *r)
     number = blame->warp * 32 + (uint32_t)__builtin_ctz(blame->lanes);
     r->has_thread = number < block[0] * block[1] * block[2];
     if (r->has_thread)
-        thread_index(block, number, r->thread);
+        ir_thread_index(block, number, r->thread);
 }
 
 static bool is_access(const struct ir_instr *in)
@@ -172,8 +163,8 @@ static void print_thread(struct hd_buf *text, const struct report *r)
     if (!r->cta->running)
         return;
     first = r->cta->running->index * 32;
-    thread_index(block, first, t);
-    thread_index(block, HD_MIN(first + 32, threads) - 1, last);
+    ir_thread_index(block, first, t);
+    ir_thread_index(block, HD_MIN(first + 32, threads) - 1, last);
     hd_buf_printf(text, ", one of the threads (%u,%u,%u) to (%u,%u,%u)", t[0], t[1], t[2], last[0],
                   last[1], last[2]);
 }

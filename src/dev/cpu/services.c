@@ -127,9 +127,7 @@ static void thread_of(const struct jit_cta *cta, const struct jit_warp *warp, un
     uint32_t linear = warp->index * 32 + lane;
 
     assert(lane < 32 && warp->index < cta->launch->nwarps);
-    out[0] = linear % block[0];
-    out[1] = linear / block[0] % block[1];
-    out[2] = linear / block[0] / block[1];
+    ir_thread_index(block, linear, out);
 }
 
 static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint32_t lanes,
@@ -259,8 +257,7 @@ static void service_runtime(struct jit_cta *cta, struct jit_warp *warp, uint32_t
     const struct jit_launch *launch = cta->launch;
     struct cpu_job *job = cta_of(cta)->job;
     uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-    uint64_t at = ((uint64_t)cta->ctaid[2] * launch->grid[1] + cta->ctaid[1]) * launch->grid[0] +
-                  cta->ctaid[0];
+    uint64_t at = ir_cta_number(launch->grid, cta->ctaid);
 
     for (unsigned lane = 0; lane < 32; lane++) {
         struct ir_runtime_io io = {.call = (enum ir_runtime_call)call[lane],

@@ -22,23 +22,11 @@ struct cpu_watch {
     _Atomic uint32_t failed; /* enum hd_status of the first CTA that failed */
 };
 
-static uint32_t count_instrs(const struct ir_module *module)
-{
-    uint32_t n = 0;
-
-    ir_foreach_func(func, module) {
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            ir_foreach_instr(in, func->blocks[i])
-                n++;
-    }
-    return n;
-}
-
 bool cpu_kernel_find_probes(struct cpu_kernel *kernel)
 {
     const struct ir_module *module = kernel->func->module;
 
-    kernel->nplaces = count_instrs(module) + 1;
+    kernel->nplaces = ir_module_size(module) + 1;
     kernel->probes = hd_alloc_array(kernel->nplaces, sizeof(*kernel->probes));
     if (!kernel->probes)
         return false;
@@ -135,8 +123,7 @@ void cpu_watch_cta_begin(struct cpu_cta *cta)
     cta->probe = (struct ir_probe_cta){
         .launch = watch->launch,
         .ctaid = {c->ctaid[0], c->ctaid[1], c->ctaid[2]},
-        .index = ((uint64_t)c->ctaid[2] * c->launch->grid[1] + c->ctaid[1]) * c->launch->grid[0] +
-                 c->ctaid[0],
+        .index = ir_cta_number(c->launch->grid, c->ctaid),
         .smid = c->smid,
         .shared = c->shared,
         .local = c->local,

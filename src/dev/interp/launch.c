@@ -160,17 +160,8 @@ static uint32_t sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
     return n;
 }
 
-static uint64_t shared_B(const struct interp_launch *launch)
-{
-    struct ir_window window;
-
-    if (ir_kernel_window(launch->kernel, &window) != HD_OK || !launch->dynamic_shared_B)
-        return window.shared_B;
-    return HD_MAX(window.shared_B, window.dynamic_offset_B + launch->dynamic_shared_B);
-}
-
 static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
-                        const struct refdev_module *module)
+                        const struct refdev_module *module, const struct ir_window *window)
 {
     const struct launch_ctx *ctx = l->ctx;
     const struct ir_probe_launch launch = {
@@ -178,7 +169,7 @@ static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch
         .grid = {l->grid[0], l->grid[1], l->grid[2]},
         .block = {l->block[0], l->block[1], l->block[2]},
         .cluster = {HD_MAX(l->cluster[0], 1), HD_MAX(l->cluster[1], 1), HD_MAX(l->cluster[2], 1)},
-        .shared_B = shared_B(l),
+        .shared_B = ir_window_shared_B(window, l->dynamic_shared_B),
         .dynamic_shared_B = l->dynamic_shared_B,
         .cooperative = l->cooperative,
         .params = l->params,
@@ -198,11 +189,13 @@ static enum hd_status observed_launch(struct interp_launch *launch,
                                       const struct refdev_module *module,
                                       struct interp_fault *out_fault)
 {
+    struct ir_window window;
     enum hd_status status;
 
     if (!launch->observer)
         return interp_launch(launch, out_fault);
-    launch->observed = tell_begin(launch, packet, module);
+    HD_TRY(ir_kernel_window(launch->kernel, &window));
+    launch->observed = tell_begin(launch, packet, module, &window);
     if (!launch->observed)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);
     status = interp_launch(launch, out_fault);

@@ -20,7 +20,7 @@ demo: all ## compile examples/*.cu without any SDK, run them on the CPU device, 
 	@scripts/demo $(BUILD)
 
 test: all ## run every test
-	@meson test -C $(BUILD) --no-rebuild --print-errorlogs
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs || scripts/failed $(BUILD)
 
 bench: all ## compare the CPU device with PoCL and C + OpenMP
 	@scripts/setup --bench

@@ -36,6 +36,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 
+#include "ir/conflicts.h"
 #include "ir/ir.h"
 
 /* What is wanted, a set: name, bit, doc. */
@@ -123,6 +124,7 @@ struct ir_probe_launch {
     uint64_t workspace_B;
     const uint64_t *vars;          /* addresses by ir_var.index, 0 of shared ones */
     struct ir_probe_range *ranges; /* by number of the probe; NULL: this device always asks */
+    const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
     uint64_t grid_id;              /* of the dispatch packet */
     uint64_t correlation;          /* of the launch call; 0: nobody listens */
 };
@@ -140,6 +142,7 @@ struct ir_probe_cta {
 
 /* All are called on the thread of a worker; none may wait for the host. */
 struct ir_observer {
+    bool wants_conflicts;
     /* What the observer keeps of the launch; NULL: no memory, and the launch fails. */
     void *(*launch_begin)(const struct ir_probe_launch *launch);
     void (*launch_end)(void *launch);

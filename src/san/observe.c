@@ -23,6 +23,8 @@ static const struct san_tool *const tools[SAN_TOOL_COUNT] = {
 #undef X
 };
 
+static struct ir_observer observer; /* below */
+
 static struct {
     unsigned tools; /* bits 1 << enum san_tool_id */
     unsigned probes;
@@ -51,6 +53,7 @@ enum hd_status san_start(void)
         all.probes |= tools[i]->wants ? tools[i]->wants() : tools[i]->probes;
     }
     all.tools = set;
+    observer.wants_conflicts = set == 1u << SAN_RACECHECK;
     return san_host_start(tools, set);
 }
 
@@ -67,11 +70,6 @@ bool san_is_bounding(void)
 uint64_t san_padding_B(void)
 {
     return san_is_bounding() ? san_options()->padding_B : 0;
-}
-
-bool san_ranges_allowed(void)
-{
-    return all.tools == 1u << SAN_MEMCHECK || all.tools == 1u << SAN_INITCHECK;
 }
 
 void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3])
@@ -492,7 +490,7 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
     return status;
 }
 
-static const struct ir_observer observer = {
+static struct ir_observer observer = {
     .launch_begin = launch_begin,
     .launch_end = launch_end,
     .cta_begin = cta_begin,

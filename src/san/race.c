@@ -21,6 +21,7 @@ struct race_map *race_global(void)
 static bool start(void)
 {
     race_check_start();
+    race_quiet_start();
     all.global = race_map_create();
     return all.global;
 }
@@ -61,6 +62,7 @@ static void launch_end(struct san_launch *san)
     if (!launch)
         return;
     race_tell(launch);
+    race_quiet_end(launch);
     for (size_t i = 0; i < launch->lent.len; i++)
         race_places_fini(&launch->lent.at[i]);
     hd_vec_fini(&launch->lent);
@@ -107,6 +109,7 @@ static bool launch_begin(struct san_launch *san)
         launch_end(san);
         return false;
     }
+    race_quiet_begin(launch);
     return true;
 }
 
@@ -253,5 +256,7 @@ const struct san_tool san_racecheck = {
     .cta_end = cta_end,
     .access = race_access,
     .sync = race_sync,
+    .events = RACE_QUIET_EVENTS,
+    .host = race_quiet_host,
     .finish = finish,
 };

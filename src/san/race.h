@@ -8,6 +8,7 @@
  *     race_shadow.c   pages of shadow: the last writer and readers of each unit of memory
  *     race_time.c     what threads know of each other: barriers, warps, fences
  *     race_place.c    places that synchronise: what was released there, and to whom
+ *     race_quiet.c    reads that can meet no write, which are not looked at
  *     race_flow.c     releasing and acquiring there
  *     race_sync.c     barriers, collectives, mbarriers, the end of threads
  *     race_spin.c     by which reads loops wait
@@ -34,6 +35,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "san/bars.h"
+#include "san/memory.h"
 #include "san/tool.h"
 
 enum {
@@ -288,6 +290,7 @@ struct race_launch {
     struct hd_map found; /* hash of the pair -> struct race_found */
     struct hd_map polls; /* probe number -> whether a loop waits by it */
     const struct ir_instr **_Atomic probes[RACE_PROBE_CHUNKS]; /* by number */
+    struct race_quiet *quiet; /* race_quiet.c; NULL: every access is looked at */
 };
 
 /* The probe of a number that an access had; NULL: memory was short. */
@@ -299,6 +302,18 @@ bool race_begins_swap(const struct ir_instr *probe);
 /* The next CTA state, of those that are free; NULL: no memory. */
 struct race_cta *race_cta_take(void);
 void race_cta_give(struct race_cta *cta);
+
+/*
+ * Reads that can meet no write of the launch, as ir/conflicts.h finds them: of shared memory while
+ * nobody writes any; of allocations that the kernel has no pointer to write to.
+ */
+enum { RACE_QUIET_EVENTS = SAN_MEMORY_EVENTS };
+void race_quiet_start(void);
+void race_quiet_host(const struct heddle_event *event);
+void race_quiet_begin(struct race_launch *launch);
+void race_quiet_end(struct race_launch *launch);
+/* Need this one not be looked at? If so, code is told where it need not ask. */
+bool race_is_quiet(struct race_cta *cta, const struct san_access *access);
 
 /* ---- time (race_time.c) */
 

@@ -366,6 +366,8 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
     if (!is_looked_at(cta, x))
         return HD_OK;
     race_go_on(cta, x->warp, x->lanes);
+    if (x->what == SAN_READ && race_is_quiet(cta, x))
+        return HD_OK;
     remember(cta->launch, x);
     unsigned flags = flags_of(cta->launch, x);
     const struct race_warp *warp = &cta->warps[x->warp];

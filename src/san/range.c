@@ -1,5 +1,15 @@
 #include "san/range.h"
 
+#include "san/options.h"
+
+bool san_ranges_allowed(void)
+{
+    unsigned tools = san_options()->tools;
+
+    return tools == 1u << SAN_MEMCHECK || tools == 1u << SAN_INITCHECK ||
+           tools == 1u << SAN_RACECHECK;
+}
+
 /* Of one site several threads may be the first. */
 static atomic_flag range_locks[64];
 

@@ -1,6 +1,6 @@
 /*
- * Ranges of probes (struct ir_probe_range): what generated code need not ask again, for memcheck
- * and initcheck.
+ * Ranges of probes (struct ir_probe_range): what generated code need not ask again, for memcheck,
+ * initcheck and racecheck.
  */
 #ifndef HD_SAN_RANGE_H
 #define HD_SAN_RANGE_H

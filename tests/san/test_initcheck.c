@@ -210,11 +210,11 @@ static void test_ranges(void)
     s.what = SAN_READ;
     (void)shoot(&w, s);
     ok(w.ranges[2].va == e - 64 && w.ranges[2].size_B == 0x4000, "all of it");
-    ranges_allowed = false;
+    options.tools |= 1u << SAN_SYNCCHECK;
     s.number = 3;
     (void)shoot(&w, s);
     eq_u64(w.ranges[3].size_B, 0, "none where other tools look");
-    ranges_allowed = true;
+    options.tools = 1u << SAN_INITCHECK;
     world_end(&w);
 }
 
@@ -446,6 +446,7 @@ static void test_threads(void)
 int main(void)
 {
     world_init(&san_initcheck);
+    options.tools = 1u << SAN_INITCHECK;
     test_kernels();
     test_partial();
     test_host();

@@ -131,11 +131,11 @@ static void test_ranges(void)
     s.its_space = IR_SPACE_SHARED;
     (void)shoot(&w, s);
     eq_u64(w.ranges[4].size_B, 1000, "but for one of shared memory");
-    ranges_allowed = false;
+    options.tools |= 1u << SAN_SYNCCHECK;
     s.number = 5;
     (void)shoot(&w, s);
     eq_u64(w.ranges[5].size_B, 0, "none where other tools look");
-    ranges_allowed = true;
+    options.tools = 1u << SAN_MEMCHECK;
     reports_take();
     world_end(&w);
 }
@@ -575,6 +575,7 @@ static void test_order(void)
 int main(void)
 {
     world_init(&san_memcheck);
+    options.tools = 1u << SAN_MEMCHECK;
     test_bounds();
     test_two_blocks();
     test_misaligned();

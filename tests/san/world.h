@@ -67,13 +67,6 @@ const struct san_options *san_options(void)
     return &options;
 }
 
-static bool ranges_allowed = true;
-
-bool san_ranges_allowed(void)
-{
-    return ranges_allowed;
-}
-
 static inline bool says(unsigned i, const char *part)
 {
     if (i >= reports.n) {

@@ -22,10 +22,12 @@ struct cpu_kernel {
     /* By place, with an observer; else NULL. */
     const struct ir_instr **probes;
     uint32_t nplaces;
+    struct ir_conflicts *conflicts; /* if the observer wants them; NULL: no memory for them */
 };
 
-/* watch.c: fills in the latter; false: no memory. */
-bool cpu_kernel_find_probes(struct cpu_kernel *kernel) HD_MUST_CHECK;
+/* watch.c: fills in what observers need; false: no memory. */
+bool cpu_kernel_find_probes(struct cpu_kernel *kernel,
+                            const struct ir_observer *observer) HD_MUST_CHECK;
 
 enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
                                struct hal_module **out_module) HD_MUST_CHECK;

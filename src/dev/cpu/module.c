@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "dev/cpu/kernel.h"
+#include "ir/conflicts.h"
 
 #define REGS_ESTIMATE 32
 
@@ -55,6 +56,15 @@ enum hd_status cpu_module_load(struct hal_device *device, const struct hal_progr
     return HD_OK;
 }
 
+static void kernel_free(struct cpu_kernel *kernel)
+{
+    if (!kernel)
+        return;
+    ir_conflicts_destroy(kernel->conflicts);
+    hd_free(kernel->probes);
+    hd_free(kernel);
+}
+
 void cpu_module_unload(struct hal_module *base)
 {
     struct cpu_module *module = module_of(base);
@@ -64,9 +74,7 @@ void cpu_module_unload(struct hal_module *base)
     for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++) {
         if (module->kernels[i])
             hal_kernel_withdraw(base->device, &module->kernels[i]->base);
-        if (module->kernels[i])
-            hd_free(module->kernels[i]->probes);
-        hd_free(module->kernels[i]);
+        kernel_free(module->kernels[i]);
     }
     hd_lock_fini(&module->lock);
     hd_free(module->kernels);
@@ -89,13 +97,13 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     kernel->name = func->name;
     kernel->vars = module->vars;
     status = ir_kernel_window(func, &kernel->window);
-    if (status == HD_OK && module->base.device->observer && !cpu_kernel_find_probes(kernel))
+    if (status == HD_OK && module->base.device->observer &&
+        !cpu_kernel_find_probes(kernel, module->base.device->observer))
         status = hd_error(HD_NO_MEMORY, "kernel");
     if (status == HD_OK)
         status = hal_kernel_publish(module->base.device, &kernel->base);
     if (status != HD_OK) {
-        hd_free(kernel->probes);
-        hd_free(kernel);
+        kernel_free(kernel);
         return status;
     }
     module->kernels[func->index] = kernel;

@@ -22,7 +22,7 @@ struct cpu_watch {
     _Atomic uint32_t failed; /* enum hd_status of the first CTA that failed */
 };
 
-bool cpu_kernel_find_probes(struct cpu_kernel *kernel)
+bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer *observer)
 {
     const struct ir_module *module = kernel->func->module;
 
@@ -36,6 +36,8 @@ bool cpu_kernel_find_probes(struct cpu_kernel *kernel)
                 if (ir_is_probe(in))
                     kernel->probes[ir_probe_number(in)] = in;
     }
+    if (observer->wants_conflicts)
+        kernel->conflicts = ir_conflicts_create(kernel->func);
     return true;
 }
 
@@ -57,6 +59,7 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .workspace_B = sizeof(job->workspace),
         .vars = l->vars,
         .ranges = ranges,
+        .conflicts = job->kernel->conflicts,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,
     };

@@ -1,6 +1,7 @@
 /*
  * Mode, nodes and slots: what gen_flow.c walks over.
  */
+#include "ir/alike.h"
 #include "jit/gen/gen_flow.h"
 
 #include <assert.h>
@@ -42,19 +43,11 @@ static void scan_facts(struct gen *g)
     bool simple = true;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            uint64_t id = 0;
             if (in->op != IR_OP_BAR)
                 continue;
             g->unit->facts.has_barrier = true;
             g->unit->facts.has_votes |= in->imm >= IR_BAR_RED_POPC;
-            uint32_t operands = in->nsrc - (in->imm >= IR_BAR_RED_POPC ? 1u : 0u);
-            bool meets = ir_bar_meets((enum ir_bar)in->imm);
-            if (!meets || operands > 1 ||
-                (operands == 1 && (!ir_value_const(in->src[0], &id) || id)))
-                simple = operands == 2 && ir_value_const(in->src[0], &id) && !id &&
-                                 ir_value_const(in->src[1], &id) && !id && meets
-                             ? simple
-                             : false;
+            simple &= ir_bar_is_whole(in);
         }
     }
     for (uint32_t l = 0; l < g->shapes.loops.nloops; l++)

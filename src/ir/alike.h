@@ -1,0 +1,34 @@
+/*
+ * What is alike in all warps of a CTA, and whether all of them come to its barriers along the same
+ * way.
+ *
+ * A value is CTA-uniform if every thread that lives has the same: constants, parameters, block
+ * numbers and sizes, results of bar.red, loads that are no synchronisation from a CTA-uniform
+ * address (warps that could read different values there race), operations on CTA-uniform values, and
+ * phis of such where control came along the same way in every warp. The analysis starts from
+ * "everything" and strikes out.
+ */
+#ifndef HD_IR_ALIKE_H
+#define HD_IR_ALIKE_H
+
+#include "ir/shape.h"
+
+struct ir_alike {
+    bool *same; /* by value id: CTA-uniform */
+    /*
+     * Control between barriers depends only on what is CTA-uniform, but for lanes that leave for
+     * good: in each interval between barriers all threads began at the same one.
+     */
+    bool stops;
+    bool leaves_early; /* lanes may end before the last barrier */
+};
+
+/* Is it a barrier 0 at which all threads of the CTA meet? */
+bool ir_bar_is_whole(const struct ir_instr *bar);
+
+/* Of a kernel that calls nothing. Shapes are those of class `cls`. */
+enum hd_status ir_alike_compute(const struct ir_func *kernel, const struct ir_shapes *shapes,
+                                enum ir_launch_class cls, struct hd_arena *arena,
+                                struct ir_alike *out) HD_MUST_CHECK;
+
+#endif

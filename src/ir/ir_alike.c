@@ -19,8 +19,7 @@ static bool sreg_is_same(const struct alike *r, enum ir_sreg sreg)
 {
     enum ir_sreg_scope scope = ir_sreg_scope(sreg);
     if (sreg == IR_SREG_TID_Y || sreg == IR_SREG_TID_Z)
-        return r->cls == IR_CLASS_1D ||
-               ir_launch_class_single(r->cls) == IR_CLASS_1D_FULL;
+        return r->cls == IR_CLASS_1D || ir_launch_class_single(r->cls) == IR_CLASS_1D_FULL;
     return scope == IR_SREG_CTA || scope == IR_SREG_CLUSTER || scope == IR_SREG_GRID;
 }
 
@@ -67,7 +66,8 @@ static void push(struct alike *r, uint32_t *depth, const struct ir_block *b)
     r->stack[(*depth)++] = b->id;
 }
 
-static bool is_way_out(const struct alike *r, const struct ir_block *from, const struct ir_block *to)
+static bool is_way_out(const struct alike *r, const struct ir_block *from,
+                       const struct ir_block *to)
 {
     const struct ir_shapes *sh = r->shapes;
     return sh->exit_only[to->id] || (sh->side_exit[to->id] && !sh->side_exit[from->id]);

@@ -125,8 +125,8 @@ struct ir_probe_launch {
     const uint64_t *vars;          /* addresses by ir_var.index, 0 of shared ones */
     struct ir_probe_range *ranges; /* by number of the probe; NULL: this device always asks */
     const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
-    uint64_t grid_id;              /* of the dispatch packet */
-    uint64_t correlation;          /* of the launch call; 0: nobody listens */
+    uint64_t grid_id;                     /* of the dispatch packet */
+    uint64_t correlation;                 /* of the launch call; 0: nobody listens */
 };
 
 struct ir_probe_cta {

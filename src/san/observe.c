@@ -231,13 +231,15 @@ static uint32_t same_peer(const struct san_cta *cta, uint32_t lanes, const uint6
     return same;
 }
 
-static enum hd_status shared_of_cluster(struct san_cta *cta, struct san_access a)
+static enum hd_status shared_of_cluster(struct san_cta *cta, const struct san_access *access)
 {
+    struct san_access a = *access;
     const uint64_t *from_rank_0 = a.address;
     uint32_t left = a.lanes;
     uint64_t offset[WARP];
     enum hd_status status = HD_OK;
 
+    a.space = IR_SPACE_SHARED;
     a.address = offset;
     while (left) {
         a.lanes = same_peer(cta, left, from_rank_0, &a.peer, offset);
@@ -248,10 +250,11 @@ static enum hd_status shared_of_cluster(struct san_cta *cta, struct san_access a
 }
 
 /* Offsets of a window. Kernels that look into other CTAs count from the window of rank 0. */
-static enum hd_status shared_access(struct san_cta *cta, struct san_access a)
+static enum hd_status shared_access(struct san_cta *cta, const struct san_access *a)
 {
-    a.space = IR_SPACE_SHARED;
-    return cluster_ctas(cta) > 1 ? shared_of_cluster(cta, a) : tell_access(cta, &a);
+    if (cluster_ctas(cta) > 1 || a->space != IR_SPACE_SHARED)
+        return shared_of_cluster(cta, a);
+    return tell_access(cta, a);
 }
 
 /* ---- generic addresses: what they are of */
@@ -304,7 +307,7 @@ static enum hd_status window_access(struct san_cta *cta, struct san_access a, ui
     a.address = offset;
     a.lanes = lanes;
     a.space = space;
-    return space == IR_SPACE_SHARED ? shared_access(cta, a) : tell_access(cta, &a);
+    return space == IR_SPACE_SHARED ? shared_access(cta, &a) : tell_access(cta, &a);
 }
 
 static enum hd_status generic_access(struct san_cta *cta, struct san_access a)
@@ -333,7 +336,7 @@ static enum hd_status resolve(struct san_cta *cta, const struct san_access *a)
 {
     if (a->space == IR_SPACE_GENERIC)
         return generic_access(cta, *a);
-    return ir_space_is_shared(a->space) ? shared_access(cta, *a) : tell_access(cta, a);
+    return ir_space_is_shared(a->space) ? shared_access(cta, a) : tell_access(cta, a);
 }
 
 /* ---- what an operation accesses */

@@ -387,10 +387,12 @@ struct race_simple {     /* what is ordered without further questions; 64 bits e
     uint64_t serial;     /* own */
     uint32_t own_warp;   /* epochs of the own warp have this from bit RACE_CLOCK_BITS + 5 on */
     uint64_t floor, warp_floor;
+    uint64_t mask, limit; /* an epoch whose bits of the mask are below is simple in any case */
 };
 struct race_access {
     struct race_cta *cta;
     const struct san_access *access;
+    uint32_t lanes; /* of the access, that this is about */
     uint32_t info;
     bool writes;
     struct race_simple simple;
@@ -408,6 +410,11 @@ bool race_check_idle(const struct race_access *a, const struct race_page *page, 
 void race_check_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
                      uint64_t address);
 
+/* Lanes whose address is that of the lane before, or step_B behind it. */
+struct race_links {
+    uint32_t same, next;
+};
+struct race_links race_links_of(const uint64_t *at, uint64_t step_B);
 void race_check_start(void); /* chooses code for this CPU */
 bool race_same_cluster(const struct race_cta *cta, uint32_t serial);
 /* The serial of a CTA of the cluster. */

@@ -172,6 +172,20 @@ static void check_lanes(struct race_access *a, uint32_t lane, uint32_t n)
     check_stretch(&s);
 }
 
+/* Most units: whoever was there before is ordered, as one comparison shows. */
+static inline bool takes_unit(const struct race_access *a, struct race_page *page, uint32_t unit,
+                              uint64_t mine)
+{
+    const struct race_simple *s = &a->simple;
+    uint64_t newest = HD_MAX(page->writer[unit] & s->mask, page->reader[unit] & s->mask);
+
+    if (newest >= s->limit || page->second)
+        return false;
+    (a->writes ? page->writer : page->reader)[unit] = mine;
+    (a->writes ? page->writer_is : page->reader_is)[unit] = a->info;
+    return true;
+}
+
 /*
  * Lanes all over the place, one unit each: a page stays locked while they are in it. What is no
  * unit of its page, or lies in two, goes the long way.
@@ -197,8 +211,10 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
         if (!page)
             continue;
         if (size_B == 1u << page->shift && !(at & (size_B - 1))) {
-            race_check_unit(a, page, (uint32_t)(at % RACE_PAGE_B) >> page->shift,
-                            a->cta->epoch[x->warp * SAN_LANES + l], at);
+            uint32_t unit = (uint32_t)(at % RACE_PAGE_B) >> page->shift;
+            uint64_t mine = a->cta->epoch[x->warp * SAN_LANES + l];
+            if (!takes_unit(a, page, unit, mine))
+                race_check_unit(a, page, unit, mine, at);
             continue;
         }
         if (locks)
@@ -211,45 +227,35 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
         race_page_unlock(page);
 }
 
-/* Without lanes that read what both their neighbours read: two readers are kept. */
-static uint32_t without_middles(const struct san_access *x)
-{
-    const uint64_t *at = x->address;
-    uint32_t same = 0; /* as the lane before */
-
-    for (uint32_t l = 1; l < SAN_LANES; l++)
-        same |= (uint32_t)(at[l] == at[l - 1]) << l;
-    same &= x->lanes & x->lanes << 1;
-    return x->lanes & ~(same & same >> 1);
-}
-
-/* How many lanes from `lane` on access what lies side by side. */
-static uint32_t side_by_side(const struct san_access *x, uint32_t lanes, uint32_t lane)
-{
-    uint32_t n = 1;
-
-    while (lane + n < SAN_LANES && lanes >> (lane + n) & 1 &&
-           x->address[lane + n] == x->address[lane] + n * x->size_B)
-        n++;
-    return n;
-}
-
 enum { RUN_MIN = 8 }; /* lanes, for which the way through check_lanes() pays */
 
+/* Does any lane have RUN_MIN - 1 behind it that follow each other? */
+static bool has_runs(uint32_t next)
+{
+    uint32_t two = next & next >> 1, four = two & two >> 2;
+
+    _Static_assert(RUN_MIN - 1 == 4 + 3, "four and three, which overlap in none");
+    return four & (two & two >> 1) >> 4;
+}
+
+/* Runs of lanes that access what lies side by side, then all others. */
 static void check_all(struct race_access *a)
 {
     const struct san_access *x = a->access;
-    uint32_t left, scattered = 0;
-    uint64_t va, size_B;
+    struct race_links links = race_links_of(x->address, x->size_B);
+    uint32_t has_left = a->lanes & a->lanes << 1, next = links.next & has_left;
+    uint32_t same = links.same & has_left;
+    /* Two readers are kept: not those that read what both their neighbours read. */
+    uint32_t left = a->writes ? a->lanes : a->lanes & ~(same & same >> 1), scattered = 0;
 
-    if (san_lanes_are_range(x, &va, &size_B)) {
-        check_lanes(a, (uint32_t)__builtin_ctz(x->lanes), (uint32_t)__builtin_popcount(x->lanes));
-        return;
+    if (!has_runs(next)) {
+        scattered = left;
+        left = 0;
     }
-    left = a->writes ? x->lanes : without_middles(x);
     while (left) {
-        uint32_t lane = (uint32_t)__builtin_ctz(left), n = side_by_side(x, left, lane);
-        uint32_t run = n == SAN_LANES ? UINT32_MAX : ((1u << n) - 1) << lane;
+        uint32_t lane = (uint32_t)__builtin_ctz(left);
+        uint32_t n = 1 + (uint32_t)__builtin_ctzll(~((uint64_t)next >> (lane + 1)));
+        uint32_t run = (uint32_t)(((1ull << n) - 1) << lane);
         if (n >= RUN_MIN)
             check_lanes(a, lane, n);
         else
@@ -335,6 +341,8 @@ static struct race_simple simple_of(const struct race_cta *cta, const struct san
     bool window = x->space == IR_SPACE_SHARED && !cta->launch->windows;
 
     return (struct race_simple){
+        .mask = window ? ~race_epoch(0, RACE_THREADS_MAX - 1, 0) : UINT64_MAX,
+        .limit = race_epoch(window ? cta->serial : cta->launch->base, 0, window ? cta->floor : 0),
         .base = window ? cta->serial : cta->launch->base,
         .ncta = window ? 1 : cta->launch->ncta,
         .serial = cta->serial,
@@ -347,16 +355,14 @@ static struct race_simple simple_of(const struct race_cta *cta, const struct san
 static void check_some(struct race_cta *cta, const struct san_access *x, uint32_t lanes,
                        unsigned flags)
 {
-    struct san_access some = *x;
     struct race_access a = {.cta = cta,
-                            .access = &some,
+                            .access = x,
+                            .lanes = lanes,
                             .info = race_info(x->number, flags),
                             .writes = x->what != SAN_READ,
                             .simple = simple_of(cta, x)};
 
-    some.lanes = lanes;
-    if (lanes)
-        check_all(&a);
+    check_all(&a);
 }
 
 enum hd_status race_access(struct san_cta *san, const struct san_access *x)
@@ -372,9 +378,13 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
     unsigned flags = flags_of(cta->launch, x);
     const struct race_warp *warp = &cta->warps[x->warp];
     uint32_t unfenced = warp->unfenced & x->lanes, half = warp->half_fenced & x->lanes;
-    check_some(cta, x, x->lanes & ~unfenced & ~half, flags);
-    check_some(cta, x, unfenced, flags | RACE_UNFENCED);
-    check_some(cta, x, half, flags | RACE_HALF_FENCED);
+    if (HD_LIKELY(!(unfenced | half))) {
+        check_some(cta, x, x->lanes, flags);
+    } else {
+        check_some(cta, x, x->lanes & ~unfenced & ~half, flags);
+        check_some(cta, x, unfenced, flags | RACE_UNFENCED);
+        check_some(cta, x, half, flags | RACE_HALF_FENCED);
+    }
     if (flags & (RACE_STRONG | RACE_ATOM | RACE_VOLATILE))
         flow(cta, x, flags);
     return HD_OK;

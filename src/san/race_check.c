@@ -4,6 +4,10 @@
  * Most units were last accessed by nobody in this launch, by their own thread, or before a barrier:
  * that is seen by comparing numbers, for many units at once. The rest are asked one by one.
  */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 #include "san/race.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* into code for other CPUs */
@@ -34,6 +38,11 @@ static ALWAYS_INLINE bool all_simple(const struct race_simple *s, const uint64_t
 {
     uint64_t bad = 0;
 
+    for (uint32_t i = 0; i < n; i++)
+        bad |= (epochs[i] & s->mask) < s->limit ? 0 : 1;
+    if (HD_LIKELY(!bad))
+        return true;
+    bad = 0;
     for (uint32_t i = 0; i < n; i++)
         bad |= is_simple(s, epochs[i], mine[i]) ? 0 : 1;
     return !bad;
@@ -133,6 +142,40 @@ static ALWAYS_INLINE bool run_idle(const struct race_simple *s, const struct cel
     return !changes;
 }
 
+/* ---- how the addresses of lanes follow each other */
+
+static struct race_links links_plain(const uint64_t *at, uint64_t step_B)
+{
+    struct race_links links = {0, 0};
+
+    for (uint32_t l = 1; l < SAN_LANES; l++) {
+        links.same |= (uint32_t)(at[l] == at[l - 1]) << l;
+        links.next |= (uint32_t)(at[l] == at[l - 1] + step_B) << l;
+    }
+    return links;
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx512f"))) static struct race_links links_avx512(const uint64_t *at,
+                                                                         uint64_t step_B)
+{
+    struct race_links links = {0, 0};
+    __m512i step = _mm512_set1_epi64((long long)step_B);
+
+    for (unsigned i = 0; i < SAN_LANES; i += 8) {
+        /* Of the first lane there is none before it: compared with itself, and left out. */
+        __m512i before = _mm512_loadu_si512(at + (i ? i - 1 : 0));
+        __m512i here = _mm512_loadu_si512(at + i);
+        if (!i)
+            before = _mm512_alignr_epi64(before, before, 7);
+        links.same |= (uint32_t)_mm512_cmpeq_epi64_mask(here, before) << i;
+        links.next |= (uint32_t)_mm512_cmpeq_epi64_mask(here, _mm512_add_epi64(before, step)) << i;
+    }
+    return (struct race_links){links.same & ~1u, links.next & ~1u};
+}
+#endif
+
+typedef struct race_links links_fn(const uint64_t *at, uint64_t step_B);
 typedef bool run_fn(const struct race_simple *s, const struct cells *c, const uint64_t *mine,
                     uint32_t n, uint32_t info);
 
@@ -160,7 +203,13 @@ RUNS(avx512, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))))
 
 static struct {
     run_fn *write, *read, *idle;
-} runs = {write_plain, read_plain, idle_plain};
+    links_fn *links;
+} runs = {write_plain, read_plain, idle_plain, links_plain};
+
+struct race_links race_links_of(const uint64_t *at, uint64_t step_B)
+{
+    return runs.links(at, step_B);
+}
 
 void race_check_start(void)
 {
@@ -170,6 +219,7 @@ void race_check_start(void)
         runs.write = write_avx512;
         runs.read = read_avx512;
         runs.idle = idle_avx512;
+        runs.links = links_avx512;
     } else if (__builtin_cpu_supports("avx2")) {
         runs.write = write_avx2;
         runs.read = read_avx2;

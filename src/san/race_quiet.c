@@ -12,7 +12,7 @@
 
 struct race_quiet {
     const struct ir_conflicts *conflicts;
-    struct san_memory *memory; /* NULL: global memory is always looked at */
+    struct san_memory *memory;      /* NULL: global memory is always looked at */
     uint64_t written[IR_ROOTS_MAX]; /* block->id */
     uint32_t nwritten;
     _Atomic uint8_t *asked; /* by number of the probe: no range was found for it */

@@ -26,8 +26,8 @@ struct cpu_kernel {
 };
 
 /* watch.c: fills in what observers need; false: no memory. */
-bool cpu_kernel_find_probes(struct cpu_kernel *kernel,
-                            const struct ir_observer *observer) HD_MUST_CHECK;
+bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer *observer)
+    HD_MUST_CHECK;
 
 enum hd_status cpu_module_load(struct hal_device *device, const struct hal_program *program,
                                struct hal_module **out_module) HD_MUST_CHECK;

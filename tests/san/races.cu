@@ -1,0 +1,112 @@
+/* Races and none, one by name; test_race_programs.py knows which. What compiled code need not ask
+ * about is what these try. */
+#include <cstdio>
+#include <cstring>
+
+__device__ int table[4096];
+__device__ int *pointer;
+
+/* Reads where it does not write, unless both are the same. */
+__global__ void shift(int *out, const int *in) { out[threadIdx.x + 1] = in[threadIdx.x]; }
+__global__ void shift_far(int *out, int at, const int *in)
+{
+    out[blockIdx.x * blockDim.x + threadIdx.x + at] = in[threadIdx.x];
+}
+__global__ void through_pointer(const int *in)
+{
+    pointer[threadIdx.x + 1] = in[threadIdx.x];
+}
+__global__ void through_variable(const int *in) { table[threadIdx.x + 1] = in[threadIdx.x]; }
+__global__ void chosen(int *a, int *b, int which, const int *in)
+{
+    int *to = which ? a : b;
+    to[threadIdx.x + 1] = in[threadIdx.x];
+}
+__global__ void counts(int *out, const int *in) { atomicAdd(out + in[threadIdx.x], 1); }
+
+template <bool before, bool after> __global__ void tiles(int *out, const int *in, int n)
+{
+    __shared__ int tile[128];
+    int sum = 0;
+    for (int i = 0; i < n; i++) {
+        tile[threadIdx.x] = in[threadIdx.x];
+        if (before)
+            __syncthreads();
+        for (int k = 0; k < 128; k++)
+            sum += tile[k];
+        if (after)
+            __syncthreads();
+    }
+    out[blockIdx.x * 128 + threadIdx.x] = sum;
+}
+/* Half of the block writes what the other half reads, each behind a barrier of its own. */
+__global__ void halves(int *out)
+{
+    __shared__ int s[128];
+    s[threadIdx.x] = 1;
+    if (threadIdx.x < 64) {
+        __syncthreads();
+        out[threadIdx.x] = s[threadIdx.x + 64];
+    } else {
+        __syncthreads();
+        s[threadIdx.x] = 2;
+    }
+}
+__global__ void rows(int *out)
+{
+    __shared__ int s[32][33];
+    s[threadIdx.y][threadIdx.x] = 1;
+    if (threadIdx.y == 0)
+        __syncwarp();
+    else
+        __syncthreads(); /* not of all */
+    out[threadIdx.x] = s[threadIdx.x][threadIdx.y];
+}
+
+static void run(const char *name, int *p, int *q)
+{
+    if (!strcmp(name, "apart"))
+        shift<<<1, 128>>>(p, q);
+    else if (!strcmp(name, "alias"))
+        shift<<<1, 128>>>(p, p);
+    else if (!strcmp(name, "one_allocation"))
+        shift<<<1, 128>>>(p, p + 256);
+    else if (!strcmp(name, "far"))
+        shift_far<<<2, 128>>>(p, 256, p);
+    else if (!strcmp(name, "far_alias"))
+        shift_far<<<2, 128>>>(p, 64, p);
+    else if (!strcmp(name, "through_pointer") || !strcmp(name, "other_pointer")) {
+        cudaMemcpyToSymbol(pointer, &p, sizeof p);
+        through_pointer<<<1, 128>>>(name[0] == 't' ? p : q);
+    } else if (!strcmp(name, "through_variable")) {
+        int *at;
+        cudaGetSymbolAddress((void **)&at, table);
+        through_variable<<<1, 128>>>(at);
+    } else if (!strcmp(name, "chosen"))
+        chosen<<<1, 128>>>(p, q, 0, q);
+    else if (!strcmp(name, "counted"))
+        counts<<<1, 128>>>(p, p);
+    else if (!strcmp(name, "tiles"))
+        tiles<true, true><<<2, 128>>>(p, q, 3);
+    else if (!strcmp(name, "tiles_before"))
+        tiles<false, true><<<2, 128>>>(p, q, 3);
+    else if (!strcmp(name, "tiles_after"))
+        tiles<true, false><<<2, 128>>>(p, q, 3);
+    else if (!strcmp(name, "halves"))
+        halves<<<1, 128>>>(p);
+    else if (!strcmp(name, "rows"))
+        rows<<<1, dim3(32, 32)>>>(p);
+}
+
+int main(int argc, char **argv)
+{
+    int *p, *q;
+
+    cudaMalloc(&p, 4096 * sizeof *p);
+    cudaMalloc(&q, 4096 * sizeof *q);
+    cudaMemset(p, 0, 4096 * sizeof *p);
+    cudaMemset(q, 0, 4096 * sizeof *q);
+    run(argc > 1 ? argv[1] : "", p, q);
+    printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+    return 0;
+}

@@ -181,6 +181,8 @@ static enum hd_status program_link(struct compile_program *program,
     lower_program_keep_ptx_lines(program->lower);
     if (program->options.debug)
         lower_program_keep_notes(program->lower);
+    if (program->options.probes)
+        lower_program_keep_asyncs(program->lower);
     return HD_OK;
 }
 

@@ -463,6 +463,7 @@ static enum interp_step step_once(struct interp_thread *t)
     case IR_OP_APPLYPRIORITY:
     case IR_OP_DISCARD:
     case IR_OP_PMEVENT:
+    case IR_OP_ASYNC:
         return INTERP_NEXT;
     case IR_OP_BR:
     case IR_OP_CBR:

@@ -88,6 +88,7 @@ enum ir_policy { IR_POLICY_LIST(IR_ENUMERATOR) };
  *   RUNTIME(call b64, args b64) -> b64        ir/device_runtime.h; generic address of its words
  */
 enum ir_mbarrier { IR_MBARRIER_LIST(IR_ENUMERATOR) };
+enum ir_async { IR_ASYNC_LIST(IR_ENUMERATOR) };
 enum ir_builtin { IR_BUILTIN_LIST(IR_ENUMERATOR) };
 #undef IR_ENUMERATOR
 
@@ -437,6 +438,12 @@ static inline bool ir_op_combines(enum ir_op op)
 static inline bool ir_space_is_shared(enum ir_space space)
 {
     return space == IR_SPACE_SHARED || space == IR_SPACE_SHARED_CLUSTER;
+}
+/* n: bytes of a copy; groups that a wait leaves, at most IR_ASYNC_MAX. */
+enum { IR_ASYNC_MAX = 1 << 16 };
+static inline uint64_t ir_async_imm(enum ir_async what, uint64_t n)
+{
+    return (uint64_t)what | (n < IR_ASYNC_MAX ? n : IR_ASYNC_MAX) << 2;
 }
 /* Do the threads of a CTA meet at such a barrier? */
 static inline bool ir_bar_meets(enum ir_bar bar)

@@ -198,6 +198,7 @@ static bool spoils_intervals(const struct ir_instr *in)
     switch (in->op) {
     case IR_OP_CALL:
     case IR_OP_CALLI:
+    case IR_OP_ASYNC:
     case IR_OP_COPY:
     case IR_OP_REDUCE:
     case IR_OP_TENSORCOPY:

@@ -24,7 +24,7 @@ static const struct row rows[IR_OP_COUNT] = {
     [IR_OP_SHFL] = {false, OPERANDS_MASK},       [IR_OP_VOTE] = {false, OPERANDS_MASK},
     [IR_OP_MATCH] = {false, OPERANDS_MASK},      [IR_OP_REDUX] = {false, OPERANDS_MASK},
     [IR_OP_ELECT] = {false, OPERANDS_MASK},      [IR_OP_FENCE] = {false, OPERANDS_NONE},
-    [IR_OP_EXIT] = {false, OPERANDS_NONE},
+    [IR_OP_EXIT] = {false, OPERANDS_NONE},       [IR_OP_ASYNC] = {false, OPERANDS_ALL},
 };
 
 /* Of all elements of a load, store or atomic, or of the probe of one. */

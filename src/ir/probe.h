@@ -44,7 +44,7 @@
     X(GLOBAL, 0, "accesses of global, constant and generic memory, with atomics and copies")       \
     X(SHARED, 1, "accesses of shared memory")                                                      \
     X(LOCAL, 2, "accesses of local memory and parameters")                                         \
-    X(SYNC, 3, "barriers, warp operations, fences, the end of threads")                            \
+    X(SYNC, 3, "barriers, warp operations, fences, groups of copies, the end of threads")          \
     X(HEAP, 4, "malloc and free of kernels: the result of one, the operand of the other")          \
     X(VALUES, 5, "with stores what they store, as far as that fits")
 
@@ -90,7 +90,7 @@ static inline uint32_t ir_probe_number(const struct ir_instr *probe)
 }
 /* Of LDMATRIX and STMATRIX its imm has the number of registers as well, from here on. */
 #define IR_PROBE_REGISTERS_AT 8
-/* Of FENCE its imm is enum ir_scope. */
+/* Of FENCE its imm is enum ir_scope; of ASYNC as ir_async_imm() packs it. */
 /* Operands of a probe at most, which a NULL follows. */
 #define IR_PROBE_OPERANDS_MAX 6
 /* How many bytes of each lane an access is of that has no operand for it; else 0. */

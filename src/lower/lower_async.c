@@ -86,6 +86,27 @@ static void copy_part(struct lower_fn *f, const struct lower_place *dst,
     r->imm = total_B;
 }
 
+/* ---- for checkers: what is on its way */
+
+void lower_tell_async(struct lower_fn *f, enum ir_async what, uint64_t n)
+{
+    if (f->job->program->asyncs)
+        lower_emit(f, IR_OP_ASYNC, IR_VOID, 0, NULL, 0)->imm = ir_async_imm(what, n);
+}
+
+static void tell_copy(struct lower_fn *f, const struct lower_place *dst, uint64_t size_B)
+{
+    val at[] = {dst->address, lower_const(f, dst->address->type, (uint64_t)dst->offset)};
+
+    at[0] = lower_op(f, IR_OP_ADD, dst->address->type, 2, at);
+    if (dst->space == IR_SPACE_GENERIC) {
+        struct ir_instr *to = lower_emit(f, IR_OP_CVTA_TO, IR_VOID, 1, at, 1);
+        to->mem.space = IR_SPACE_SHARED;
+        at[0] = to->dst[0];
+    }
+    lower_emit(f, IR_OP_ASYNC, IR_VOID, 1, at, 0)->imm = ir_async_imm(IR_ASYNC_COPY, size_B);
+}
+
 /* ---- cp.async.ca.shared.global [dst], [src], 16 {, src-size | ignore-src} {, policy} */
 
 /* Bytes that are read, b64; NULL: all. */
@@ -141,12 +162,27 @@ bool lower_do_cp_async(struct lower_fn *f, const struct ptx_insn *in)
         copy_part(f, &dst, &src, size, size_B, &h);
     else
         copy_whole(f, &dst, &src, size_B, &h);
+    if (f->job->program->asyncs)
+        tell_copy(f, &dst, size_B);
     return true;
 }
 
 /* Groups of copies are closed and waited for: all copies are done. */
 bool lower_do_async_group(struct lower_fn *f, const struct ptx_insn *in)
 {
-    (void)f, (void)in;
+    switch (in->form->op) {
+    case PTX_OP_CP_ASYNC_COMMIT_GROUP:
+        lower_tell_async(f, IR_ASYNC_COMMIT, 0);
+        break;
+    case PTX_OP_CP_ASYNC_WAIT_GROUP:
+        lower_tell_async(f, IR_ASYNC_WAIT, in->ops[0].u.bits);
+        break;
+    case PTX_OP_CP_ASYNC_WAIT_ALL:
+        lower_tell_async(f, IR_ASYNC_COMMIT, 0);
+        lower_tell_async(f, IR_ASYNC_WAIT, 0);
+        break;
+    default:
+        break;
+    }
     return true;
 }

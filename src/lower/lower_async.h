@@ -23,6 +23,9 @@ struct ir_value *lower_generic(struct lower_fn *f, const struct lower_place *p);
 /* The memory fields of an access there. */
 void lower_access_set(struct ir_instr *r, const struct lower_place *p, unsigned vec);
 
+/* An IR_OP_ASYNC without operand, if checkers want to know. */
+void lower_tell_async(struct lower_fn *f, enum ir_async what, uint64_t n);
+
 /* lower_mbarrier.c: bytes (b64) have been written that the barrier at operand `at` expects. */
 void lower_complete_tx(struct lower_fn *f, const struct ptx_operand *at, enum ptx_space space,
                        struct ir_value *bytes);

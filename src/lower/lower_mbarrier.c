@@ -264,11 +264,14 @@ bool lower_do_mbarrier_pending(struct lower_fn *f, const struct ptx_insn *in)
 
 /*
  * cp.async.mbarrier.arrive{.noinc}: an arrival when the copies are done, which they are. Without
- * .noinc it was not counted on, so nothing changes; the barrier must be there all the same.
+ * .noinc it was not counted on, so nothing changes; the barrier must be there all the same. Who
+ * waits there, waits for the copies.
  */
 bool lower_do_mbarrier_copied(struct lower_fn *f, const struct ptx_insn *in)
 {
     bool counts = ptx_form_has(in->form, PTX_MOD_NOINC);
+    lower_tell_async(f, IR_ASYNC_COMMIT, 0);
+    lower_tell_async(f, IR_ASYNC_WAIT, 0);
     if (is_known(f, in))
         emit(f, in, &in->ops[0], counts ? IR_MBARRIER_ARRIVE : IR_MBARRIER_COMPLETE_TX,
              lower_const(f, IR_B64, counts), IR_VOID);

@@ -30,6 +30,7 @@ struct lower_program {
     struct hd_lock lock;
     bool ptx_lines;   /* lower_program_keep_ptx_lines() */
     bool notes;       /* lower_program_keep_notes() */
+    bool asyncs;      /* lower_program_keep_asyncs() */
     bool taken_known; /* address_taken of all declarations is complete */
 };
 

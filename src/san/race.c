@@ -170,7 +170,7 @@ static bool cta_begin(struct san_cta *san)
 static void warp_end(struct race_cta *cta, uint32_t w)
 {
     struct race_warp *warp = &cta->warps[w];
-    uint32_t used = warp->pending | warp->knowing | warp->fences;
+    uint32_t used = warp->pending | warp->knowing | warp->fences | warp->copying;
     struct race_know know = warp->know;
 
     for (uint32_t m = cta->threads ? used : 0; m; m &= m - 1) {
@@ -178,6 +178,8 @@ static void warp_end(struct race_cta *cta, uint32_t w)
         race_know_clear(&t->know);
         race_know_clear(&t->waits);
         t->pending.how = RACE_PEND_NONE;
+        t->copies.len = 0;
+        t->group = 0;
         memset(t->fence, 0, sizeof t->fence);
     }
     race_know_clear(&know);
@@ -222,6 +224,7 @@ static void cta_end(struct san_cta *san)
 static void cta_free(struct race_cta *cta)
 {
     for (uint32_t t = 0; cta->threads && t < RACE_THREADS_MAX; t++) {
+        hd_vec_fini(&cta->threads[t].copies);
         race_know_fini(&cta->threads[t].know);
         race_know_fini(&cta->threads[t].waits);
     }

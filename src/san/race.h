@@ -11,6 +11,7 @@
  *     race_quiet.c    reads that can meet no write, which are not looked at
  *     race_flow.c     releasing and acquiring there
  *     race_sync.c     barriers, collectives, mbarriers, the end of threads
+ *     race_async.c    copies that a thread has to wait for
  *     race_spin.c     by which reads loops wait
  *     race_report.c   hazards: severity, counts, findings
  *
@@ -19,7 +20,7 @@
  * what the whole CTA knows of itself (`floor`), a warp of itself, a warp of other warps (`seen`),
  * and the rest as points and as references to places: "what was released there up to version v".
  *
- * Epoch: serial of the CTA << 32 | thread << 21 | clock. Serials are never used again in a process,
+ * Epoch: serial of the CTA << 32 | is it in flight << 31 | thread << 21 | clock. Serials are never used again in a process,
  * so that shadow of launches that have ended needs no cleaning: their epochs are nobody's.
  *
  * Threads: a CTA's state belongs to its worker. Pages of global shadow have a lock each, places of
@@ -57,7 +58,19 @@ static inline uint32_t race_serial(uint64_t epoch)
 }
 static inline uint32_t race_thread_of(uint64_t epoch)
 {
-    return (uint32_t)(epoch >> RACE_CLOCK_BITS) & ((1u << RACE_THREAD_BITS) - 1);
+    return (uint32_t)(epoch >> RACE_CLOCK_BITS) & (RACE_THREADS_MAX - 1);
+}
+/*
+ * A write by an asynchronous copy that its thread has not waited for: of nobody's past, not even of
+ * that thread's. Its clock is above all others.
+ */
+static inline uint64_t race_in_flight(uint32_t serial, uint32_t thread)
+{
+    return race_epoch(serial, RACE_THREADS_MAX + thread, RACE_CLOCK_MAX);
+}
+static inline bool race_is_in_flight(uint64_t epoch)
+{
+    return epoch >> (RACE_CLOCK_BITS + RACE_THREAD_BITS - 1) & 1;
 }
 static inline uint32_t race_clock(uint64_t epoch)
 {
@@ -228,7 +241,13 @@ struct race_pending {
 struct race_fence { /* the last fence of one width: what it puts in front of later writes */
     uint32_t clock, floor, warp_floor;
 };
+struct race_copy { /* to shared memory, on its way */
+    uint64_t address;
+    uint32_t size_B, group;
+};
 struct race_thread {
+    HD_VEC(struct race_copy) copies; /* in order */
+    uint32_t group;                  /* number of the one that is open */
     struct race_know know;
     struct race_know waits; /* acquired once there is a fence */
     struct race_pending pending;
@@ -241,6 +260,7 @@ struct race_warp {
     uint32_t pending;         /* lanes with a pending read */
     uint32_t knowing;         /* lanes whose `know` or `waits` is not empty */
     uint32_t fences;          /* lanes with a fence */
+    uint32_t copying;         /* lanes that have used asynchronous copies */
     uint32_t locked;          /* lanes that took a lock since the last barrier of the CTA */
     uint32_t unfenced;        /* those with no fence since, */
     uint32_t half_fenced;     /* or with one for their CTA only */
@@ -364,6 +384,12 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *access)
 enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync);
 /* Lanes do something: what was pending is known, and where they seemed to wait somebody opened. */
 void race_go_on(struct race_cta *cta, uint32_t warp, uint32_t lanes);
+
+/* Where the shadow of an address is; NULL: nowhere. `locks`: it takes race_page_lock(). */
+struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, uint64_t address,
+                               uint32_t peer, bool *locks);
+/* IR_OP_ASYNC (race_async.c) */
+void race_async(struct race_cta *cta, const struct san_sync *sync);
 
 /* One side of a hazard that is told: the earlier access, from shadow, and this one. */
 struct race_hazard {

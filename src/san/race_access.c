@@ -80,25 +80,26 @@ struct stretch {
     uint64_t size_B;
 };
 
-static bool is_own_window(const struct stretch *s)
+struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, uint64_t address,
+                               uint32_t peer, bool *locks)
 {
-    return s->a->access->space == IR_SPACE_SHARED && !s->a->cta->launch->windows;
-}
-
-static struct race_page *page_at(const struct stretch *s, uint64_t address)
-{
-    struct race_cta *cta = s->a->cta;
-    const struct san_access *x = s->a->access;
-
-    if (is_own_window(s)) {
+    *locks = space != IR_SPACE_SHARED || cta->launch->windows;
+    if (!*locks) {
         uint64_t i = address >> RACE_PAGE_SHIFT;
         return i < cta->nshared ? cta->shared[i] : NULL; /* outside: memcheck's */
     }
-    if (x->space != IR_SPACE_SHARED)
+    if (space != IR_SPACE_SHARED)
         return race_map_page(race_global(), address);
-    uint32_t owner = x->peer ? race_peer(cta, x->peer - 1) : cta->serial;
+    uint32_t owner = peer ? race_peer(cta, peer - 1) : cta->serial;
     uint64_t window = (uint64_t)(owner - cta->launch->base) * IR_CLUSTER_STRIDE_B;
     return race_map_page(cta->launch->windows, window + (address & (IR_CLUSTER_STRIDE_B - 1)));
+}
+
+static struct race_page *page_at(const struct stretch *s, uint64_t address, bool *locks)
+{
+    const struct san_access *x = s->a->access;
+
+    return race_page_of(s->a->cta, x->space, address, x->peer, locks);
 }
 
 static unsigned shift_for(uint64_t bytes)
@@ -143,8 +144,9 @@ static void check_stretch(const struct stretch *s)
     for (uint64_t done_B = 0; done_B < s->size_B;) {
         uint64_t from = s->address + done_B;
         uint64_t part_B = HD_MIN(s->size_B - done_B, RACE_PAGE_B - from % RACE_PAGE_B);
-        struct race_page *page = page_at(s, from);
-        bool locks = page && !is_own_window(s);
+        bool locks;
+        struct race_page *page = page_at(s, from, &locks);
+        locks &= page != NULL;
         if (locks && is_idle(s, page, from, part_B)) {
             done_B += part_B;
             continue;
@@ -196,7 +198,7 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
     struct stretch s = {.a = a};
     struct race_page *page = NULL;
     uint64_t number = UINT64_MAX, size_B = x->size_B;
-    bool locks = !is_own_window(&s);
+    bool locks = false;
 
     san_foreach_lane(l, lanes) {
         uint64_t at = x->address[l];
@@ -204,7 +206,7 @@ static void check_scattered(struct race_access *a, uint32_t lanes)
             if (page && locks)
                 race_page_unlock(page);
             number = at >> RACE_PAGE_SHIFT;
-            page = page_at(&s, at);
+            page = page_at(&s, at, &locks);
             if (page && locks)
                 race_page_lock(page);
         }

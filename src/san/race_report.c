@@ -27,6 +27,7 @@ static const char *const kind_words[] = {"hazard-raw", "hazard-war", "hazard-waw
 /* One thread's part. */
 struct side {
     uint32_t serial, thread, info;
+    bool in_flight;
 };
 struct race_found {
     struct side side[2]; /* the lower number first */
@@ -47,9 +48,15 @@ static enum race_kind kind_of(const struct race_hazard *h)
     return reads(h->now_is) ? RACE_RAW : reads(h->before_is) ? RACE_WAR : RACE_WAW;
 }
 
+static struct side before_of(const struct race_hazard *h)
+{
+    return (struct side){race_serial(h->before), race_thread_of(h->before), h->before_is,
+                         race_is_in_flight(h->before)};
+}
+
 static bool in_one_warp(const struct race_cta *cta, const struct race_hazard *h)
 {
-    return race_serial(h->before) == cta->serial &&
+    return !race_is_in_flight(h->before) && race_serial(h->before) == cta->serial &&
            race_thread_of(h->before) / SAN_LANES == h->thread / SAN_LANES;
 }
 
@@ -140,10 +147,16 @@ static const char *const access_verbs[] = {"Write access", "Read access"};
 static const char *const thread_verbs[] = {"Write Thread", "Read Thread"};
 
 /* Why it is one, where that is not plain. */
-static void explain(struct san_finding *f, uint32_t a, uint32_t b, bool other_cta)
+static void explain(struct san_finding *f, const struct side *one, const struct side *other)
 {
     const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
+    uint32_t a = one->info, b = other->info;
+    bool other_cta = one->serial != other->serial;
 
+    if (one->in_flight || other->in_flight) {
+        san_detail(f, "The write is an asynchronous copy, and its thread has not waited for it");
+        return;
+    }
     if ((a | b) & RACE_UNFENCED) {
         san_detail(f, "A lock was taken by atomicCAS(), and there is no fence behind that");
         return;
@@ -173,8 +186,7 @@ static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
     enum race_kind kind = kind_of(h);
     const uint32_t *block = cta->san->base->ctaid;
     bool shared = h->access->space == IR_SPACE_SHARED;
-    struct side before = {race_serial(h->before), race_thread_of(h->before), h->before_is};
-    struct side now = {cta->serial, h->thread, h->now_is};
+    struct side before = before_of(h), now = {cta->serial, h->thread, h->now_is, false};
     struct stage stages[2];
     uint32_t value_B = h->stored_B ? h->stored_B : 4;
     struct san_finding f = {
@@ -205,7 +217,7 @@ static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
         san_detail(&f, "Current Value : %" PRIu64 ", Incoming Value : %" PRIu64, value, h->stored);
     else if (known)
         san_detail(&f, "Current Value : %" PRIu64, value);
-    explain(&f, h->before_is, h->now_is, before.serial != now.serial);
+    explain(&f, &before, &now);
     san_report(&f);
 }
 
@@ -228,8 +240,7 @@ static void count_pair(struct race_cta *cta, const struct race_hazard *h,
 {
     struct race_launch *launch = cta->launch;
     struct race_found f = {
-        .side = {{race_serial(h->before), race_thread_of(h->before), h->before_is},
-                 {cta->serial, h->thread, h->now_is}},
+        .side = {before_of(h), {cta->serial, h->thread, h->now_is, false}},
         .shared = h->access->space == IR_SPACE_SHARED,
         .severity = severity,
         .address = h->address,
@@ -278,8 +289,7 @@ static void tell_pair(struct race_launch *launch, const struct race_found *found
 
     if (!f.actors[0].at || !f.actors[1].at)
         return; /* memory was short when they were seen */
-    explain(&f, found->side[0].info, found->side[1].info,
-            found->side[0].serial != found->side[1].serial);
+    explain(&f, &found->side[0], &found->side[1]);
     san_report(&f);
 }
 

@@ -295,6 +295,9 @@ enum hd_status race_sync(struct san_cta *san, const struct san_sync *sync)
     case IR_OP_MBARRIER:
         mbarrier(cta, sync);
         break;
+    case IR_OP_ASYNC:
+        race_async(cta, sync);
+        break;
     case IR_OP_EXIT:
         end(cta, sync);
         break;

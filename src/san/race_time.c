@@ -77,6 +77,8 @@ enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epo
 
     if (serial - cta->launch->base >= cta->launch->ncta)
         return RACE_ORDERED; /* of another launch */
+    if (race_is_in_flight(epoch))
+        return RACE_NOT_ORDERED;
     if (serial == cta->serial) {
         uint32_t clock = race_clock(epoch), w = other / SAN_LANES;
         if (other == thread || clock < cta->floor)

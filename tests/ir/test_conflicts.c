@@ -99,6 +99,7 @@ static void test_asynchronous(void)
     check("  %18:b64 = const.b64 0x10\n  %19:b64 = cvt.u64.u32 %7\n"
           "  copy.shared [%19], %1, %18, %18, %4, imm=0x10\n" BAR READ(20) "  ret\n",
           ".|", "a copy may come later");
+    check(WRITE_TILE "  async %7, imm=0x10\n" BAR READ(20) "  ret\n", ".|", "as may this store");
     check("  %18:b64 = varaddr @s\n  %19:b64 = cvta.shared %18\n  st.b32 [%19], %4\n" READ(
               20) "  ret\n",
           ".|", "a generic write of shared memory");

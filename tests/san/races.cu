@@ -63,6 +63,52 @@ __global__ void rows(int *out)
     out[threadIdx.x] = s[threadIdx.x][threadIdx.y];
 }
 
+/* Two stages of copies, as pipelines have them; `left` groups may be on their way at each read. */
+template <int left, bool own> __global__ void copied(int *out, const int *in, int n)
+{
+    __shared__ int stage[2][128];
+    int sum = 0;
+    for (int i = -1; i < n; i++) {
+        if (i + 1 < n) {
+            unsigned to = (unsigned)__cvta_generic_to_shared(&stage[(i + 1) & 1][threadIdx.x]);
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to),
+                         "l"(in + (i + 1) * 128 + threadIdx.x)
+                         : "memory");
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        if (i < 0)
+            continue;
+        asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+        if (!own)
+            __syncthreads();
+        sum += stage[i & 1][own ? threadIdx.x : 127 - threadIdx.x];
+        if (!own)
+            __syncthreads();
+    }
+    out[threadIdx.x] = sum;
+}
+template <bool waits> __global__ void copied_mbarrier(int *out, const int *in)
+{
+    __shared__ int stage[128];
+    __shared__ unsigned long long barrier;
+    unsigned bar = (unsigned)__cvta_generic_to_shared(&barrier);
+    unsigned to = (unsigned)__cvta_generic_to_shared(&stage[threadIdx.x]);
+
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 128;" ::"r"(bar) : "memory");
+    __syncthreads();
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(in + threadIdx.x)
+                 : "memory");
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(bar) : "memory");
+    for (unsigned done = !waits; !done;)
+        asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], 0;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(bar)
+                     : "memory");
+    out[threadIdx.x] = stage[127 - threadIdx.x];
+}
+
 static void run(const char *name, int *p, int *q)
 {
     if (!strcmp(name, "apart"))
@@ -96,6 +142,20 @@ static void run(const char *name, int *p, int *q)
         halves<<<1, 128>>>(p);
     else if (!strcmp(name, "rows"))
         rows<<<1, dim3(32, 32)>>>(p);
+    else if (!strcmp(name, "copied"))
+        copied<1, false><<<2, 128>>>(p, q, 4);
+    else if (!strcmp(name, "copied_all"))
+        copied<0, false><<<2, 128>>>(p, q, 4);
+    else if (!strcmp(name, "copied_own"))
+        copied<1, true><<<2, 128>>>(p, q, 4);
+    else if (!strcmp(name, "copied_early"))
+        copied<2, false><<<2, 128>>>(p, q, 4);
+    else if (!strcmp(name, "copied_own_early"))
+        copied<2, true><<<2, 128>>>(p, q, 4);
+    else if (!strcmp(name, "copied_mbarrier"))
+        copied_mbarrier<true><<<1, 128>>>(p, q);
+    else if (!strcmp(name, "copied_mbarrier_early"))
+        copied_mbarrier<false><<<1, 128>>>(p, q);
 }
 
 int main(int argc, char **argv)

@@ -11,14 +11,15 @@ from support import Tap, find_nvcc  # noqa: E402
 
 HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "races.cu")
-RACES = ("alias far_alias through_pointer through_variable chosen counted tiles_before tiles_after halves rows").split()
-NONE = "apart one_allocation far other_pointer tiles".split()
+RACES = ("alias far_alias through_pointer through_variable chosen counted tiles_before tiles_after halves rows "
+         "copied_early copied_own_early copied_mbarrier_early").split()
+NONE = "apart one_allocation far other_pointer tiles copied copied_all copied_own copied_mbarrier".split()
 tap = Tap()
 
 
 def build(folder):
     out = os.path.join(folder, "races")
-    compiler = [find_nvcc(), "-arch=compute_75", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_75"]
+    compiler = [find_nvcc(), "-arch=compute_80", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_80"]
     done = subprocess.run([*compiler, "-O2", "-lineinfo", SOURCE, "-o", out], capture_output=True, text=True, check=False)
     tap.ok(done.returncode == 0, f"{COMPILER} builds the program", done.stdout + done.stderr)
     return out if done.returncode == 0 else None

@@ -4,8 +4,8 @@
  *
  * A value is CTA-uniform if every thread that lives has the same: constants, parameters, block
  * numbers and sizes, results of bar.red, loads that are no synchronisation from a CTA-uniform
- * address (warps that could read different values there race), operations on CTA-uniform values, and
- * phis of such where control came along the same way in every warp. The analysis starts from
+ * address (warps that could read different values there race), operations on such values, and phis
+ * of them where control came along the same way in every warp. The analysis starts from
  * "everything" and strikes out.
  */
 #ifndef HD_IR_ALIKE_H

@@ -61,7 +61,7 @@ static uint64_t of_var(struct flow *fl, const struct ir_var *var)
     return WINDOW;
 }
 
-/* A product or shifted number is an index, unless it puts back what was shifted out of a pointer. */
+/* A product or shifted number is an index, unless it puts back what was shifted out. */
 static uint64_t of_scaled(const struct flow *fl, const struct ir_instr *in)
 {
     const struct ir_instr *from = in->src[0]->instr;

@@ -20,8 +20,9 @@
  * what the whole CTA knows of itself (`floor`), a warp of itself, a warp of other warps (`seen`),
  * and the rest as points and as references to places: "what was released there up to version v".
  *
- * Epoch: serial of the CTA << 32 | is it in flight << 31 | thread << 21 | clock. Serials are never used again in a process,
- * so that shadow of launches that have ended needs no cleaning: their epochs are nobody's.
+ * Epoch: serial of the CTA << 32 | is it in flight << 31 | thread << 21 | clock. Serials are never
+ * used again in a process, so that shadow of launches that have ended needs no cleaning: their
+ * epochs are nobody's.
  *
  * Threads: a CTA's state belongs to its worker. Pages of global shadow have a lock each, places of
  * the launch one together, its findings another: all leaves, but that a page's lock is held while

@@ -64,6 +64,7 @@ uint64_t ir_mbarrier_do(enum ir_mbarrier op, void *at, uint64_t operand)
     assert(((uintptr_t)at & (IR_MBARRIER_B - 1)) == 0);
     switch (op) {
     case IR_MBARRIER_INIT:
+    case IR_MBARRIER_INVAL:
         __atomic_store_n(word, pack(&fresh), __ATOMIC_SEQ_CST);
         return 0;
     case IR_MBARRIER_TEST:

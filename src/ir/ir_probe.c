@@ -20,11 +20,12 @@ static const struct row rows[IR_OP_COUNT] = {
     [IR_OP_ATOM] = {true, OPERANDS_ADDRESS},     [IR_OP_LDMATRIX] = {true, OPERANDS_ADDRESS},
     [IR_OP_STMATRIX] = {true, OPERANDS_ADDRESS}, [IR_OP_COPY] = {true, OPERANDS_ALL},
     [IR_OP_REDUCE] = {true, OPERANDS_ALL},       [IR_OP_MBARRIER] = {true, OPERANDS_ALL},
-    [IR_OP_BAR] = {false, OPERANDS_BAR},         [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},
-    [IR_OP_SHFL] = {false, OPERANDS_MASK},       [IR_OP_VOTE] = {false, OPERANDS_MASK},
-    [IR_OP_MATCH] = {false, OPERANDS_MASK},      [IR_OP_REDUX] = {false, OPERANDS_MASK},
-    [IR_OP_ELECT] = {false, OPERANDS_MASK},      [IR_OP_FENCE] = {false, OPERANDS_NONE},
-    [IR_OP_EXIT] = {false, OPERANDS_NONE},       [IR_OP_ASYNC] = {false, OPERANDS_ALL},
+    [IR_OP_TENSORCOPY] = {true, OPERANDS_ALL},   [IR_OP_BAR] = {false, OPERANDS_BAR},
+    [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},   [IR_OP_SHFL] = {false, OPERANDS_MASK},
+    [IR_OP_VOTE] = {false, OPERANDS_MASK},       [IR_OP_MATCH] = {false, OPERANDS_MASK},
+    [IR_OP_REDUX] = {false, OPERANDS_MASK},      [IR_OP_ELECT] = {false, OPERANDS_MASK},
+    [IR_OP_FENCE] = {false, OPERANDS_NONE},      [IR_OP_EXIT] = {false, OPERANDS_NONE},
+    [IR_OP_ASYNC] = {false, OPERANDS_ALL},
 };
 
 /* Of all elements of a load, store or atomic, or of the probe of one. */
@@ -65,7 +66,12 @@ static const struct row *row_of(const struct ir_instr *in)
     return &rows[ends_thread(in) ? IR_OP_EXIT : in->op];
 }
 
-/* Of a copy the source is an access as well, of generic memory. */
+/* An access of generic memory as well. */
+static bool has_other_side(enum ir_op op)
+{
+    return op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
+}
+
 static bool is_probed(const struct ir_instr *in, unsigned set)
 {
     const struct row *row = row_of(in);
@@ -77,8 +83,8 @@ static bool is_probed(const struct ir_instr *in, unsigned set)
     if (is_plain_param(in))
         return false;
     if (row->is_access)
-        return is_wanted(in->mem.space, set) || ((in->op == IR_OP_COPY || in->op == IR_OP_REDUCE) &&
-                                                 is_wanted(IR_SPACE_GENERIC, set));
+        return is_wanted(in->mem.space, set) ||
+               (has_other_side(in->op) && is_wanted(IR_SPACE_GENERIC, set));
     return set & IR_PROBE_SYNC && (ends_thread(in) || in->op == IR_OP_FENCE || row->operands);
 }
 

@@ -34,6 +34,12 @@ static inline enum ir_mbarrier ir_mbarrier_of_cast(enum ir_mbarrier op)
                                            : op;
 }
 
+/* The word is another one then, whatever it was. */
+static inline bool ir_mbarrier_begins(enum ir_mbarrier op)
+{
+    return op == IR_MBARRIER_INIT || op == IR_MBARRIER_INVAL;
+}
+
 static inline bool ir_mbarrier_arrives(enum ir_mbarrier op)
 {
     return op == IR_MBARRIER_ARRIVE || op == IR_MBARRIER_DROP;

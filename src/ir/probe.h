@@ -10,9 +10,9 @@
  *     probe imm=0x..                                 // a BAR
  *
  * Which operands a probe has: of an access the address, of a store with VALUES what it stores as
- * well; of COPY, REDUCE and MBARRIER all; of BAR number and count, if there are any; of warp
- * operations the member mask; of malloc(), told after it, the size and the result; of free() the
- * pointer. Nothing else has any.
+ * well; of COPY, REDUCE, TENSORCOPY and MBARRIER all; of BAR number and count, if there are any;
+ * of warp operations the member mask; of malloc(), told after it, the size and the result; of
+ * free() the pointer. Nothing else has any.
  *
  * A device calls, in this order and for each CTA on one thread at a time (that of the worker):
  *
@@ -92,7 +92,7 @@ static inline uint32_t ir_probe_number(const struct ir_instr *probe)
 #define IR_PROBE_REGISTERS_AT 8
 /* Of FENCE its imm is enum ir_scope; of ASYNC as ir_async_imm() packs it. */
 /* Operands of a probe at most, which a NULL follows. */
-#define IR_PROBE_OPERANDS_MAX 6
+#define IR_PROBE_OPERANDS_MAX 12
 /* How many bytes of each lane an access is of that has no operand for it; else 0. */
 uint64_t ir_probe_size_B(const struct ir_instr *probe);
 
@@ -136,7 +136,7 @@ struct ir_probe_cta {
     uint64_t index; /* ctaid as a number: x first */
     uint32_t smid;
     char *shared; /* its window in memory */
-    char *local;  /* thread t's window is t * local_B further; t counts x first. NULL: not known */
+    char *local;  /* thread t's window is t * local_B further; t counts x first; for this call */
     uint64_t local_B;
 };
 

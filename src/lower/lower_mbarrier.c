@@ -159,7 +159,7 @@ bool lower_do_mbarrier_init(struct lower_fn *f, const struct ptx_insn *in)
 bool lower_do_mbarrier_inval(struct lower_fn *f, const struct ptx_insn *in)
 {
     if (is_known(f, in))
-        emit(f, in, &in->ops[0], IR_MBARRIER_INIT, lower_const(f, IR_B64, 0), IR_VOID);
+        emit(f, in, &in->ops[0], IR_MBARRIER_INVAL, lower_const(f, IR_B64, 0), IR_VOID);
     return true;
 }
 

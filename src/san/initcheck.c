@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "ir/mbarrier.h"
 #include "san/lanes.h"
 #include "san/options.h"
 #include "san/range.h"
@@ -53,8 +54,8 @@ static bool has_unseen_writes(const struct ir_module *module)
     ir_foreach_func(func, module) {
         for (uint32_t i = 0; i < func->nblocks; i++)
             ir_foreach_instr(in, func->blocks[i])
-                if (in->op == IR_OP_TENSORCOPY || in->op == IR_OP_MULTIMEM ||
-                    in->op == IR_OP_TENSOR || in->op == IR_OP_TENSOR_WARP)
+                if (in->op == IR_OP_MULTIMEM || in->op == IR_OP_TENSOR ||
+                    in->op == IR_OP_TENSOR_WARP)
                     return true;
     }
     return false;
@@ -216,8 +217,8 @@ static void look(const struct san_cta *cta, const struct san_access *a, const st
 
 static bool reads(const struct san_access *a)
 {
-    bool makes_barrier =
-        ir_probe_op(a->probe) == IR_OP_MBARRIER && ir_probe_its_imm(a->probe) == IR_MBARRIER_INIT;
+    bool makes_barrier = ir_probe_op(a->probe) == IR_OP_MBARRIER &&
+                         ir_mbarrier_begins((enum ir_mbarrier)ir_probe_its_imm(a->probe));
 
     return a->what != SAN_WRITE && !makes_barrier;
 }

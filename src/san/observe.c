@@ -12,7 +12,9 @@
 
 #include "base/mem.h"
 #include "san/host.h"
+#include "san/lanes.h"
 #include "san/options.h"
+#include "san/tensor.h"
 #include "san/tool.h"
 
 enum { WARP = 32 };
@@ -347,6 +349,7 @@ static enum san_what what_of(enum ir_op op)
     case IR_OP_ST:
     case IR_OP_STMATRIX:
     case IR_OP_COPY:
+    case IR_OP_TENSORCOPY:
         return SAN_WRITE;
     case IR_OP_ATOM:
     case IR_OP_REDUCE:
@@ -418,6 +421,30 @@ static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
     return both(status, access_sized(cta, a, operands[is_copy ? 3 : 2]));
 }
 
+/* ---- tensor copies (tensor.h) */
+
+static enum hd_status tensor_part(void *user, const struct san_access *part)
+{
+    return resolve(user, part);
+}
+
+static enum hd_status sync_probe(struct san_cta *cta, const struct san_sync *at);
+
+static enum hd_status tensor_barrier(void *user, const struct san_sync *at)
+{
+    return sync_probe(user, at);
+}
+
+static enum hd_status tensor_access(struct san_cta *cta, const struct san_access *a)
+{
+    const struct san_tensor_to to = {tensor_part, tensor_barrier, cta};
+    enum hd_status status = HD_OK;
+
+    san_foreach_lane(lane, a->lanes)
+        status = both(status, san_tensor_lane(cta, a, lane, &to));
+    return status;
+}
+
 static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t lanes,
                                    const struct ir_instr *probe, const uint64_t *const *operands)
 {
@@ -433,7 +460,10 @@ static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t 
         .operands = operands,
     };
 
-    if (op == IR_OP_COPY || op == IR_OP_REDUCE)
+    a.is_async = op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
+    if (op == IR_OP_TENSORCOPY)
+        return tensor_access(cta, &a);
+    if (a.is_async)
         return copy_access(cta, a, operands);
     if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)
         a.lanes &= row_lanes(probe);

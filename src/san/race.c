@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "san/options.h"
 
 static struct {
     struct race_map *global;
@@ -249,9 +250,16 @@ static void finish(void)
     hd_lock_release(&all.lock);
 }
 
+static unsigned probes_wanted(void)
+{
+    return IR_PROBE_SHARED | IR_PROBE_SYNC | IR_PROBE_VALUES |
+           (san_options()->racecheck_global ? IR_PROBE_GLOBAL : 0u);
+}
+
 const struct san_tool san_racecheck = {
     .id = SAN_RACECHECK,
     .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_SYNC | IR_PROBE_VALUES,
+    .wants = probes_wanted,
     .start = start,
     .launch_begin = launch_begin,
     .launch_end = launch_end,

@@ -334,7 +334,8 @@ static bool is_looked_at(const struct race_cta *cta, const struct san_access *x)
         return false; /* synchronisation */
     if (x->is_async && !san_options()->racecheck_memcpy_async)
         return false;
-    return x->space == IR_SPACE_GLOBAL || x->space == IR_SPACE_SHARED;
+    return x->space == IR_SPACE_SHARED ||
+           (x->space == IR_SPACE_GLOBAL && san_options()->racecheck_global);
 }
 
 static struct race_simple simple_of(const struct race_cta *cta, const struct san_access *x)

@@ -242,10 +242,10 @@ static void mbar_lane(struct race_cta *cta, const struct san_sync *sync, uint32_
     }
     if (!mbar_at(cta, sync, address, &at))
         return;
-    mbar_follow(cta, &at, op == IR_MBARRIER_INIT);
+    mbar_follow(cta, &at, ir_mbarrier_begins(op));
     if (ir_mbarrier_tests(op))
         mbar_test(cta, thread, &at, op, value);
-    else if (op != IR_MBARRIER_INIT)
+    else if (!ir_mbarrier_begins(op))
         race_publish(cta, thread, at.where, true, true);
 }
 

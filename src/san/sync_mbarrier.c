@@ -2,7 +2,7 @@
  * Barriers in shared memory. What their words say is read as the operation comes, before it
  * happens; what is kept is which places were initialised, and which phases somebody waited for.
  *
- * mbarrier.inval is no operation of the IR, so a place may be initialised again, but not while a
+ * A place may be initialised again without mbarrier.inval, because programs do, but not while a
  * phase has begun.
  */
 #include <string.h>
@@ -140,6 +140,14 @@ static void init(struct sync_cta *cta, const struct san_sync *sync, uint32_t lan
     *mbar = (struct sync_mbar){0};
 }
 
+static void inval(const struct place *p, struct hd_map *map)
+{
+    struct sync_mbar *mbar = hd_map_get_u64(map, p->key);
+
+    hd_map_remove_u64(map, p->key);
+    hd_free(mbar);
+}
+
 /* A phase that ended is followed by another end, and nobody asked in between. */
 static void follow(struct sync_cta *cta, const struct san_sync *sync, uint32_t lane,
                    const struct place *p, struct sync_mbar *mbar)
@@ -198,6 +206,8 @@ static enum hd_status at_place(struct sync_cta *cta, const struct san_sync *sync
         hd_lock_acquire(&launch->lock);
     if (op == IR_MBARRIER_INIT)
         init(cta, sync, lane, &p, map);
+    else if (op == IR_MBARRIER_INVAL)
+        inval(&p, map);
     else
         status = use(cta, sync, lane, &p, map, op);
     if (!p.is_own)

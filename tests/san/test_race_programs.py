@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What racecheck says of races.cu, on both devices: test_race_programs.py HEDDLE (cc|nvcc)"""
+"""What racecheck says of races.cu, and the tools of boxes.cu, on both devices: test_race_programs.py HEDDLE (cc|nvcc)"""
 import os
 import re
 import subprocess
@@ -10,38 +10,49 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 from support import Tap, find_nvcc  # noqa: E402
 
 HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "races.cu")
+HERE = os.path.dirname(os.path.abspath(__file__))
 RACES = ("alias far_alias through_pointer through_variable chosen counted tiles_before tiles_after halves rows "
          "copied_early copied_own_early copied_mbarrier_early").split()
 NONE = "apart one_allocation far other_pointer tiles copied copied_all copied_own copied_mbarrier".split()
+# (case of boxes.cu, tool, is something found)
+BOXES = [("fine", "racecheck", False), ("early", "racecheck", True), ("again", "racecheck", True), ("fine", "memcheck", False),
+         ("edge", "memcheck", False), ("beyond", "memcheck", True), ("fine", "initcheck", False), ("unwritten", "initcheck", True),
+         ("fine", "synccheck", False)]
 tap = Tap()
 
 
-def build(folder):
-    out = os.path.join(folder, "races")
-    compiler = [find_nvcc(), "-arch=compute_80", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_80"]
-    done = subprocess.run([*compiler, "-O2", "-lineinfo", SOURCE, "-o", out], capture_output=True, text=True, check=False)
-    tap.ok(done.returncode == 0, f"{COMPILER} builds the program", done.stdout + done.stderr)
+def build(folder, name, arch, *more):
+    out = os.path.join(folder, name)
+    compiler = [find_nvcc(), "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc"]
+    done = subprocess.run([*compiler, f"-arch=compute_{arch}", "-O2", "-lineinfo", os.path.join(HERE, name + ".cu"), "-o", out, *more],
+                          capture_output=True, text=True, check=False)
+    tap.ok(done.returncode == 0, f"{COMPILER} builds {name}.cu", done.stdout + done.stderr)
     return out if done.returncode == 0 else None
 
 
-def check(program, name, device):
+def check(program, name, device, tool, found):
     env = dict(os.environ, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", HEDDLE_DEVICE=device)
-    done = subprocess.run([HEDDLE, "check", "--tool", "racecheck", program, name], env=env, capture_output=True, text=True,
-                          timeout=100, check=False)
-    found = re.search(r"RACECHECK SUMMARY: (\d+) hazards? displayed", done.stdout)
-    races = found and int(found[1]) > 0
-    tap.ok(found and bool(races) == (name in RACES), f"{name}, {device}: {'a race' if name in RACES else 'none'}",
+    done = subprocess.run([HEDDLE, "check", "--tool", tool, program, name], env=env, capture_output=True, text=True, timeout=100,
+                          check=False)
+    summary = re.search(r"(?:RACECHECK SUMMARY: (\d+) hazards? displayed|ERROR SUMMARY: (\d+) error)", done.stdout)
+    some = summary and int(summary[1] or summary[2]) > 0
+    tap.ok(summary and bool(some) == found, f"{name}, {tool}, {device}: {'found' if found else 'nothing'}",
            done.stdout + done.stderr)
-    tap.ok("no error" in done.stdout, f"{name}, {device}: runs to its end", done.stdout)
+    tap.ok("no error" in done.stdout or (tool == "memcheck" and found), f"{name}, {tool}, {device}: runs to its end", done.stdout)
+
+
+def check_all(folder):
+    races, boxes = build(folder, "races", 80), build(folder, "boxes", 90, "-lcuda")
+    for kind in ("cpu", "interp"):
+        for case in RACES + NONE if races else ():
+            check(races, case, kind, "racecheck", case in RACES)
+        for case, tool, found in BOXES if boxes else ():
+            check(boxes, case, kind, tool, found)
 
 
 if COMPILER == "nvcc" and not find_nvcc():
     tap.skip("no nvcc")
 else:
     with tempfile.TemporaryDirectory() as at:
-        built = build(at)
-        for case in RACES + NONE if built else ():
-            for kind in ("cpu", "interp"):
-                check(built, case, kind)
+        check_all(at)
 tap.done()

@@ -1,0 +1,182 @@
+#include "san/tensor.h"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "ir/mbarrier.h"
+#include "ir/tensor_copy.h"
+#include "san/lanes.h"
+
+enum { PIECE_B = 4096 }; /* of global memory, at most */
+
+struct tensor {
+    const struct san_cta *cta;
+    const struct san_tensor_to *to;
+    const struct san_access *issued;
+    uint32_t lane;
+    struct ir_tensor_copy copy;
+    char *piece;         /* what global memory would have */
+    uint64_t va, size_B; /* requests that lie side by side, not told yet */
+    bool writes;
+    enum hd_status status;
+};
+
+static uint64_t operand(const struct tensor *t, uint32_t i)
+{
+    return t->issued->operands[i][t->lane];
+}
+
+static void tell(struct tensor *t, enum san_what what, enum ir_space space, uint64_t at,
+                 uint64_t size_B, uint64_t align_B)
+{
+    struct san_access part = *t->issued;
+    uint64_t address[SAN_LANES] = {0};
+
+    address[t->lane] = at;
+    part.lanes = 1u << t->lane;
+    part.what = what;
+    part.space = space;
+    part.size_B = size_B;
+    part.align_B = align_B;
+    part.address = address;
+    enum hd_status said = t->to->access(t->to->user, &part);
+    t->status = t->status == HD_OK ? said : t->status;
+}
+
+/* ---- global memory */
+
+static void flush(struct tensor *t)
+{
+    enum san_what what = t->copy.what.way == IR_TENSOR_REDUCE ? SAN_ATOMIC
+                         : t->writes                          ? SAN_WRITE
+                                                              : SAN_READ;
+
+    if (t->size_B)
+        tell(t, what, IR_SPACE_GENERIC, t->va, t->size_B, 1);
+    t->size_B = 0;
+}
+
+static void *place(void *user, uint64_t address, uint64_t size_B, bool write)
+{
+    struct tensor *t = user;
+
+    assert(size_B <= PIECE_B);
+    if (address != t->va + t->size_B || write != t->writes)
+        flush(t);
+    if (!t->size_B)
+        t->va = address;
+    t->writes = write;
+    t->size_B += size_B;
+    return t->piece;
+}
+
+static void tell_global(struct tensor *t)
+{
+    const struct ir_tensor_global memory = {place, t, PIECE_B};
+    char *shared = hd_alloc(t->copy.shared_B);
+
+    t->piece = hd_alloc(PIECE_B);
+    if (shared && t->piece) {
+        (void)ir_tensor_copy_run(&t->copy, shared, 0, &memory);
+        flush(t);
+    }
+    hd_free(shared);
+    hd_free(t->piece);
+}
+
+/* ---- shared memory, and who hears of it */
+
+static void tell_box(struct tensor *t, uint64_t address)
+{
+    tell(t, t->copy.what.way == IR_TENSOR_LOAD ? SAN_WRITE : SAN_READ, t->issued->probe->mem.space,
+         address, t->copy.shared_B, IR_TENSOR_SHARED_ALIGN_B);
+}
+
+/* A generic address in shared memory. */
+static void tell_barrier(struct tensor *t, uint64_t address)
+{
+    struct ir_instr probe = {
+        .op = IR_OP_PROBE_ACCESS,
+        .imm = ir_probe_imm(IR_OP_MBARRIER, false, IR_MBARRIER_COMPLETE_TX) |
+               (uint64_t)t->issued->number << 32,
+        .nsrc = 2,
+        .mem.space = IR_SPACE_GENERIC,
+        .place = t->issued->probe->place,
+        .block = t->issued->probe->block,
+    };
+    uint64_t at[SAN_LANES] = {0}, bytes[SAN_LANES] = {0};
+    const uint64_t *const operands[] = {at, bytes, NULL};
+    const struct san_sync sync = {.probe = &probe,
+                                  .number = t->issued->number,
+                                  .warp = t->issued->warp,
+                                  .lanes = 1u << t->lane,
+                                  .operands = operands};
+
+    at[t->lane] = address;
+    bytes[t->lane] = t->copy.bytes;
+    enum hd_status said = t->to->sync(t->to->user, &sync);
+    t->status = t->status == HD_OK ? said : t->status;
+}
+
+/* Into the same place of each CTA that the mask names. */
+static void tell_cast(struct tensor *t)
+{
+    uint64_t offset = IR_CLUSTER_STRIDE_B - 1, address = t->issued->address[t->lane];
+    uint64_t first = (uintptr_t)t->cta->base->shared - t->cta->rank * IR_CLUSTER_STRIDE_B;
+    uint64_t barrier = operand(t, 2) - first, mask = operand(t, 3);
+    uint32_t at = (uint32_t)(barrier >> IR_CLUSTER_SHIFT);
+
+    for (uint32_t rank = 0; rank < IR_CLUSTER_MAX_CTAS; rank++) {
+        if (!(mask >> rank & 1))
+            continue;
+        uint64_t hearer = ir_tensor_hearer(&t->copy.what, rank, at);
+        tell_box(t, (address & offset) | (uint64_t)rank << IR_CLUSTER_SHIFT);
+        tell_barrier(t, first + (barrier & offset) + (hearer << IR_CLUSTER_SHIFT));
+    }
+}
+
+/* ---- the copy */
+
+/* Programs have bad pointers, so the kernel reads. */
+static bool map_read(struct tensor *t, struct ir_tensor_map *map)
+{
+    uint64_t va = operand(t, 1);
+    struct iovec to = {map, sizeof *map}, from = {(void *)(uintptr_t)va, sizeof *map};
+
+    tell(t, SAN_READ, IR_SPACE_GENERIC, va, sizeof *map, IR_TENSOR_MAP_ALIGN_B);
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof *map;
+}
+
+static const char *copy_init(struct tensor *t, const struct ir_tensor_map *map)
+{
+    uint64_t imm = ir_probe_its_imm(t->issued->probe);
+    const struct ir_tensor_what what = ir_tensor_unpack(imm);
+    uint32_t n = ir_tensor_coordinates(&what), infos[IR_TENSOR_INFO_MAX];
+    int32_t coordinates[IR_TENSOR_RANK_MAX];
+
+    for (uint32_t i = 0; i < n; i++)
+        coordinates[i] = (int32_t)operand(t, IR_TENSOR_OPERAND_0 + i);
+    for (uint32_t i = 0; i < ir_tensor_infos(&what); i++)
+        infos[i] = (uint32_t)operand(t, IR_TENSOR_OPERAND_0 + n + i);
+    return ir_tensor_copy_init(&t->copy, map, imm, coordinates, infos);
+}
+
+enum hd_status san_tensor_lane(const struct san_cta *cta, const struct san_access *access,
+                               uint32_t lane, const struct san_tensor_to *to)
+{
+    struct tensor t = {.cta = cta, .to = to, .issued = access, .lane = lane, .status = HD_OK};
+    struct ir_tensor_map map;
+
+    if (!map_read(&t, &map) || copy_init(&t, &map))
+        return t.status;
+    tell_global(&t);
+    if (t.copy.what.casts) {
+        tell_cast(&t);
+        return t.status;
+    }
+    tell_box(&t, access->address[lane]);
+    if (t.copy.what.way == IR_TENSOR_LOAD)
+        tell_barrier(&t, operand(&t, 2));
+    return t.status;
+}

@@ -1,5 +1,6 @@
 /* racecheck: launches and CTAs. race.h says how it works. */
-#include "san/race.h"
+#include "san/memory.h"
+#include "san/race_streams.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static bool start(void)
 {
     race_check_start();
     all.global = race_map_create();
-    return all.global;
+    return all.global && race_streams_start();
 }
 
 /* ---- CTA states: large, and each is soon needed again */
@@ -61,6 +62,7 @@ static void launch_end(struct san_launch *san)
     if (!launch)
         return;
     race_tell(launch);
+    race_streams_end(launch);
     for (size_t i = 0; i < launch->lent.len; i++)
         race_places_fini(&launch->lent.at[i]);
     hd_vec_fini(&launch->lent);
@@ -81,8 +83,9 @@ static void take_serials(struct race_launch *launch, uint64_t n)
     uint64_t first = atomic_fetch_add(&all.serials, n) + 1;
 
     launch->blind = first + n > UINT32_MAX;
-    launch->base = (uint32_t)first;
+    launch->base = launch->low = (uint32_t)first;
     launch->ncta = (uint32_t)n;
+    launch->reach = n;
 }
 
 static bool launch_begin(struct san_launch *san)
@@ -107,6 +110,7 @@ static bool launch_begin(struct san_launch *san)
         launch_end(san);
         return false;
     }
+    race_streams_begin(launch);
     return true;
 }
 
@@ -253,5 +257,7 @@ const struct san_tool san_racecheck = {
     .cta_end = cta_end,
     .access = race_access,
     .sync = race_sync,
+    .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME),
+    .host = race_streams_host,
     .finish = finish,
 };

@@ -102,6 +102,8 @@ void race_map_destroy(struct race_map *map);
 /* Makes it; NULL: no memory. */
 struct race_page *race_map_page(struct race_map *map, uint64_t address);
 struct race_map *race_global(void); /* of global memory, after start() */
+/* The one that is there; NULL: nobody accessed anything in it. */
+struct race_page *race_map_find(struct race_map *map, uint64_t address);
 struct race_page *race_page_create(void);
 void race_page_destroy(struct race_page *page);
 /* Units of at most 1 << shift bytes; false: no memory. */
@@ -277,7 +279,12 @@ enum { RACE_PROBE_CHUNK = 4096, RACE_PROBE_CHUNKS = 4096 };
 struct race_launch {
     const struct san_launch *san;
     uint32_t base, ncta; /* serials */
-    uint32_t cluster;    /* CTAs of a cluster */
+    /* Epochs of global memory that may be unordered with it: serials from `low` on, `reach` of
+     * them. */
+    uint32_t low;
+    uint64_t reach;
+    struct race_past *past; /* what race_streams.c knows of it; NULL: it is with nobody at once */
+    uint32_t cluster;       /* CTAs of a cluster */
     bool blind;
     bool sees_cluster;        /* addresses of shared memory have the rank in them */
     struct race_map *windows; /* shadow of shared memory, when CTAs reach into others' */

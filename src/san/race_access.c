@@ -335,8 +335,8 @@ static struct race_simple simple_of(const struct race_cta *cta, const struct san
     bool window = x->space == IR_SPACE_SHARED && !cta->launch->windows;
 
     return (struct race_simple){
-        .base = window ? cta->serial : cta->launch->base,
-        .ncta = window ? 1 : cta->launch->ncta,
+        .base = window ? cta->serial : cta->launch->low,
+        .ncta = window ? 1 : cta->launch->reach,
         .serial = cta->serial,
         .own_warp = (uint32_t)(cta->epoch[x->warp * SAN_LANES] >> (RACE_CLOCK_BITS + 5)),
         .floor = cta->floor,

@@ -4,7 +4,7 @@
  * Most units were last accessed by nobody in this launch, by their own thread, or before a barrier:
  * that is seen by comparing numbers, for many units at once. The rest are asked one by one.
  */
-#include "san/race.h"
+#include "san/race_streams.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* into code for other CPUs */
 
@@ -254,8 +254,14 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
                                  .address = address};
 
     if (is_stale(&a->simple, before) ||
-        (a->told[slot].before == before && a->told[slot].mine == mine) ||
-        is_ordered(a->cta, thread, before, before_is) ||
+        (a->told[slot].before == before && a->told[slot].mine == mine))
+        return;
+    if (!race_is_own(a->cta->launch, race_serial(before))) {
+        a->told[slot] = told;
+        race_streams_against(a->cta, &hazard);
+        return;
+    }
+    if (is_ordered(a->cta, thread, before, before_is) ||
         may_meet(a->cta, before, before_is & 255, a->info & 255) ||
         is_first_guess(a->cta, before_is, a->info) || is_first_guess(a->cta, a->info, before_is))
         return;

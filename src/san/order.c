@@ -540,6 +540,11 @@ void san_order_host(const struct heddle_event *e)
         graph_end();
     if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_BEGIN) {
         here.copies.n = 0;
+        if (!san_order_call_begins_graph(e))
+            return;
+        pthread_mutex_lock(&order.lock);
+        san_order_launch_locked(e);
+        pthread_mutex_unlock(&order.lock);
         return;
     }
     if (e->kind == HEDDLE_EVENT_DRIVER ? !san_order_call_matters(e)

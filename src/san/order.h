@@ -102,7 +102,10 @@ void san_order_record_locked(const struct heddle_event *event, const void *handl
 void san_order_give_up_locked(void);
 /* A call of the API that succeeded; `copies` of its thread. */
 void san_order_call_locked(const struct heddle_event *event, const struct san_order_copies *copies);
-/* Does the call do anything to the order? Without the lock. */
+/* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
+void san_order_launch_locked(const struct heddle_event *event);
+/* Is the call that? Does it, when it ends, do anything to the order? Without the lock. */
+bool san_order_call_begins_graph(const struct heddle_event *event);
 bool san_order_call_matters(const struct heddle_event *event);
 
 #endif

@@ -19,6 +19,7 @@ enum effect {
     EFFECT_FUNCTION, /* stream: a host function; who hears of it knows what was before */
     EFFECT_COPY,     /* a copy or fill that may return before it is complete, as memory has it */
     EFFECT_ASYNC,    /* likewise, of the asynchronous ones */
+    EFFECT_GRAPH,    /* an executable graph, stream: its launches are in order */
     EFFECT_NODE,     /* the kind of a node at argument 4 may make order that is not seen */
     EFFECT_OFF,      /* order that is not seen */
 };
@@ -45,6 +46,7 @@ enum effect {
     X("cuGraphAddBatchMemOpNode", OFF)                                                             \
     X("cuGraphAddExternalSemaphoresWaitNode", OFF)                                                 \
     X("cuGraphAddNode", NODE)                                                                      \
+    X("cuGraphLaunch", GRAPH)                                                                      \
     X("cuGraph*", NONE)                                                                            \
     X("cuLaunch*", NONE)                                                                           \
     X("cuMemcpyAsync", ASYNC)                                                                      \
@@ -263,6 +265,9 @@ void san_order_call_locked(const struct heddle_event *e, const struct san_order_
     case EFFECT_ASYNC:
         copies_locked(copies, effect == EFFECT_ASYNC);
         return;
+    case EFFECT_GRAPH:
+        san_order_record_locked(e, arg(e, 0), arg(e, 1));
+        return;
     case EFFECT_NODE:
         if (is_open_node(e))
             san_order_give_up_locked();
@@ -273,6 +278,21 @@ void san_order_call_locked(const struct heddle_event *e, const struct san_order_
     case EFFECT_ALL:
         san_order_join_all_locked(host);
     }
+}
+
+void san_order_launch_locked(const struct heddle_event *e)
+{
+    const struct san_order_clock *before = san_order_event_locked(arg(e, 0));
+    struct san_order_clock *stream;
+    uint32_t place;
+
+    if (before && (stream = san_order_stream_locked(e, arg(e, 1), &place)))
+        san_order_join(stream, before);
+}
+
+bool san_order_call_begins_graph(const struct heddle_event *e)
+{
+    return effect_of(e->call.entry->name) == EFFECT_GRAPH;
 }
 
 bool san_order_call_matters(const struct heddle_event *e)

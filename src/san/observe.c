@@ -69,6 +69,11 @@ uint64_t san_padding_B(void)
     return san_is_bounding() ? san_options()->padding_B : 0;
 }
 
+bool san_closes_pages(void)
+{
+    return is_on(all.tools, SAN_RACECHECK) && san_options()->racecheck_host_wait_s;
+}
+
 bool san_ranges_allowed(void)
 {
     return all.tools == 1u << SAN_MEMCHECK || all.tools == 1u << SAN_INITCHECK;

@@ -257,7 +257,7 @@ const struct san_tool san_racecheck = {
     .cta_end = cta_end,
     .access = race_access,
     .sync = race_sync,
-    .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME),
+    .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(RETIRED),
     .host = race_streams_host,
     .finish = finish,
 };

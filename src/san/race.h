@@ -89,6 +89,7 @@ enum { RACE_RETIRED = 12 };
 struct race_page {
     _Atomic bool locked; /* of global shadow */
     _Atomic uint8_t shift;
+    _Atomic uint32_t touched;           /* of global shadow: `base` of the launch that came last */
     uint64_t *writer, *reader, *second; /* epochs; 0: nobody. second: NULL, or another reader */
     uint32_t *writer_is, *reader_is, *second_is; /* race_info() */
     void *retired[RACE_RETIRED];

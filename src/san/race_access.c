@@ -94,8 +94,12 @@ static struct race_page *page_at(const struct stretch *s, uint64_t address)
         uint64_t i = address >> RACE_PAGE_SHIFT;
         return i < cta->nshared ? cta->shared[i] : NULL; /* outside: memcheck's */
     }
-    if (x->space != IR_SPACE_SHARED)
-        return race_map_page(race_global(), address);
+    if (x->space != IR_SPACE_SHARED) {
+        struct race_page *page = race_map_page(race_global(), address);
+        if (page && atomic_load_explicit(&page->touched, memory_order_relaxed) != cta->launch->base)
+            atomic_store_explicit(&page->touched, cta->launch->base, memory_order_relaxed);
+        return page;
+    }
     uint32_t owner = x->peer ? race_peer(cta, x->peer - 1) : cta->serial;
     uint64_t window = (uint64_t)(owner - cta->launch->base) * IR_CLUSTER_STRIDE_B;
     return race_map_page(cta->launch->windows, window + (address & (IR_CLUSTER_STRIDE_B - 1)));

@@ -224,9 +224,7 @@ static void meet_pasts(struct race_op *op, race_pasts *pasts)
 
 /* ---- both come in */
 
-typedef HD_VEC(struct race_op *) op_list;
-
-static void collect_locked(const struct san_order_position *position, op_list *out)
+static void collect_locked(const struct san_order_position *position, race_ops *out)
 {
     for (uint64_t i = 0; i < OPS; i++) {
         struct race_op *op = ops.at[i];
@@ -235,17 +233,57 @@ static void collect_locked(const struct san_order_position *position, op_list *o
     }
 }
 
-static void list_fini(op_list *list)
+void race_ops_fini(race_ops *list)
 {
     for (size_t i = 0; i < list->len; i++)
         race_op_unref(list->at[i]);
     hd_vec_fini(list);
 }
 
+static bool accesses(const struct race_op *op, uint64_t va, bool write)
+{
+    for (unsigned i = 0; i < RACE_SPANS; i++)
+        if (op->span[i].width_B && (write || op->span[i].writes) &&
+            first_in(&op->span[i], va, va + 1))
+            return true;
+    return false;
+}
+
+bool race_op_writes(const struct race_op *op, uint64_t va)
+{
+    return accesses(op, va, false);
+}
+
+void race_ops_at(uint64_t va, bool write, const struct san_order_clock *clock, race_ops *out)
+{
+    race_streams_lock();
+    for (uint64_t i = 0; i < OPS; i++) {
+        struct race_op *op = ops.at[i];
+        if (op && !san_order_is_before(op->position.op, clock) && accesses(op, va, write) &&
+            hd_vec_push(out, op))
+            op_ref(op);
+    }
+    race_streams_unlock();
+}
+
+void race_ops_fresh(const struct san_order_clock *clock, race_ops *out)
+{
+    race_streams_lock();
+    for (uint64_t i = 0; i < OPS; i++) {
+        struct race_op *op = ops.at[i];
+        if (!op || op->is_looked_at)
+            continue;
+        op->is_looked_at = true;
+        if (!san_order_is_before(op->position.op, clock) && hd_vec_push(out, op))
+            op_ref(op);
+    }
+    race_streams_unlock();
+}
+
 void race_ops_launch_end(struct race_past *past)
 {
     race_pasts one = {0};
-    op_list list = {0};
+    race_ops list = {0};
 
     race_streams_lock();
     collect_locked(&past->position, &list);
@@ -254,13 +292,13 @@ void race_ops_launch_end(struct race_past *past)
         for (size_t i = 0; i < list.len; i++)
             meet_pasts(list.at[i], &one);
     hd_vec_fini(&one);
-    list_fini(&list);
+    race_ops_fini(&list);
 }
 
 static void enter(struct race_op *op)
 {
     struct race_op *old;
-    op_list list = {0};
+    race_ops list = {0};
     race_pasts pasts = {0};
 
     race_streams_lock();
@@ -273,7 +311,7 @@ static void enter(struct race_op *op)
     for (size_t i = 0; i < list.len; i++)
         meet_op(list.at[i], op);
     meet_pasts(op, &pasts);
-    list_fini(&list);
+    race_ops_fini(&list);
     race_pasts_fini(&pasts);
 }
 

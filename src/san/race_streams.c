@@ -310,6 +310,18 @@ void race_pasts_collect_locked(const struct san_order_position *position, race_p
     }
 }
 
+void race_pasts_unknown_locked(const struct san_order_clock *clock, race_pasts *out)
+{
+    for (size_t i = 0; i < streams.pasts.len; i++) {
+        struct race_past *past = streams.pasts.at[i];
+        if (past->live || past->is_gone || san_order_is_before(past->position.op, clock))
+            continue;
+        if (!hd_vec_push(out, past))
+            return;
+        past_ref(past);
+    }
+}
+
 void race_pasts_fini(race_pasts *pasts)
 {
     for (size_t i = 0; i < pasts->len; i++)
@@ -486,16 +498,24 @@ static HD_THREAD_LOCAL struct {
 
 static void on_call(const struct heddle_event *e)
 {
-    if (e->phase == HEDDLE_PHASE_BEGIN && !calling.depth++)
+    if (e->phase == HEDDLE_PHASE_BEGIN && !calling.depth++) {
         calling.name = e->call.entry->name;
-    else if (e->phase == HEDDLE_PHASE_END && calling.depth)
-        calling.depth--;
+        race_host_call_begin();
+    }
+}
+
+/* After the order knows of it. */
+static void on_call_end(const struct heddle_event *e)
+{
+    if (e->phase == HEDDLE_PHASE_END && calling.depth && !--calling.depth)
+        race_host_call_end();
 }
 
 static void on_packet(const struct heddle_event *e)
 {
     struct san_order_position position;
 
+    race_host_submit(e);
     if (!san_order_packet(e, &position))
         return;
     if (e->packet.op == HAL_OP_DISPATCH)
@@ -538,6 +558,10 @@ void race_streams_host(const struct heddle_event *e)
         on_memory(e);
     else if (e->kind == HEDDLE_EVENT_MODULE)
         on_module(e);
+    else if (e->kind == HEDDLE_EVENT_RETIRED)
+        race_host_retire(e);
+    if (e->kind == HEDDLE_EVENT_DRIVER || e->kind == HEDDLE_EVENT_RUNTIME)
+        on_call_end(e);
 }
 
 bool race_streams_start(void)
@@ -547,5 +571,5 @@ bool race_streams_start(void)
     if (!streams.births)
         streams.births = hd_alloc_array(BIRTHS, sizeof(*streams.births));
     san_memory_start(SAN_RACECHECK, NULL);
-    return streams.calls && streams.births && race_ops_start();
+    return streams.calls && streams.births && race_host_start() && race_ops_start();
 }

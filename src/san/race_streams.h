@@ -4,6 +4,7 @@
  *
  *     race_streams.c          launches: their positions, which are unordered with which
  *     race_ops.c              copies and fills: what they access, and who else does
+ *     race_host.c             pages that are closed, and what the host does there
  *     race_streams_report.c   findings
  *
  * A launch leaves its epochs in the shadow of global memory (race.h). So two launches meet where
@@ -49,6 +50,7 @@ struct race_past {
     struct san_order_position position;
     struct san_launch san;                /* a copy */
     struct race_launch *live;             /* until it ends; the streams' lock */
+    bool is_looked_at;                    /* by race_host.c; the streams' lock */
     bool is_gone;                         /* its module is; the streams' lock */
     HD_VEC(struct race_met) met;          /* when it has ended; by number */
     HD_VEC(struct race_past *) unordered; /* launches that began before it; until it ends */
@@ -78,10 +80,12 @@ struct race_op {
     _Atomic uint32_t refs;
     struct san_order_position position;
     struct race_span span[RACE_SPANS];
-    char name[64]; /* of the call */
+    bool is_looked_at; /* by race_ops_fresh() */
+    char name[64];     /* of the call */
     struct san_stack stack;
 };
 void race_op_unref(struct race_op *op);
+typedef HD_VEC(struct race_op *) race_ops;
 
 /* The lists' lock. */
 void race_streams_lock(void);
@@ -92,6 +96,8 @@ struct race_past *race_past_find_locked(uint32_t serial);
 typedef HD_VEC(struct race_past *) race_pasts;
 void race_pasts_collect_locked(const struct san_order_position *position, race_pasts *out);
 void race_pasts_fini(race_pasts *pasts);
+/* Those that have ended and that the clock does not know; references. */
+void race_pasts_unknown_locked(const struct san_order_clock *clock, race_pasts *out);
 /* The place of an access; NULL: not known any more. */
 const struct ir_instr *race_past_probe_locked(const struct race_past *past, uint32_t number);
 /* Was the memory given out between two operations? Then they were not on the same. */
@@ -102,6 +108,20 @@ bool race_is_renewed(uint64_t va, struct san_order_op a, struct san_order_op b);
 void race_ops_submit(const struct heddle_event *event, const char *call);
 void race_ops_launch_end(struct race_past *past);
 bool race_ops_start(void);
+
+/* The operations that access the byte and are unordered with what the clock knows; references. */
+void race_ops_at(uint64_t va, bool write, const struct san_order_clock *clock, race_ops *out);
+/* Those that nobody asked this for before, and that the clock does not know. */
+void race_ops_fresh(const struct san_order_clock *clock, race_ops *out);
+bool race_op_writes(const struct race_op *op, uint64_t va);
+void race_ops_fini(race_ops *list);
+
+/* race_host.c: what the host accesses by itself. No lock is held. */
+bool race_host_start(void);
+void race_host_call_begin(void); /* the outermost call of a thread */
+void race_host_call_end(void);
+void race_host_submit(const struct heddle_event *event); /* any PACKET, before it is submitted */
+void race_host_retire(const struct heddle_event *event);
 
 /* race_streams_report.c; the lock is not held */
 void race_between_tell(const struct race_between *between);

@@ -69,7 +69,7 @@ static void say_stream(const struct race_between *b, unsigned side, char *out, s
 {
     uint32_t stream = stream_of(b, side);
 
-    if (b->op[side] && b->is_host)
+    if (side && b->is_host)
         snprintf(out, cap, "the host");
     else if (stream)
         snprintf(out, cap, "stream %" PRIu32, stream);

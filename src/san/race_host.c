@@ -12,8 +12,9 @@
  *     cudaStreamSynchronize() all open: the host knows that the kernel is done
  *
  * Only pages are closed of which all is used so: whoever accesses one races, and no system call
- * of a right program gets an address that it cannot read (EFAULT). What kernels access by atomics
- * or volatile does not count: the host may wait by that.
+ * of a right program gets an address that it cannot read (EFAULT). Of a kernel that writes such
+ * memory by volatile stores, or by atomics for the whole system, nothing counts: the host may wait
+ * by that.
  *
  * Work that waits for the host never ends while the call waits: after racecheck-host-wait seconds
  * the program goes on, and the host is not looked at any more.
@@ -146,14 +147,40 @@ struct look {
     const struct san_memory *memory;
 };
 
-static struct race_past *plain_of(const struct look *look, uint64_t epoch, uint32_t info)
+static struct race_past *past_of(const struct look *look, uint64_t epoch)
 {
-    if (!epoch || info & (RACE_STRONG | RACE_VOLATILE))
-        return NULL;
-    for (size_t i = look->pasts.len; i-- > 0;)
+    for (size_t i = epoch ? look->pasts.len : 0; i-- > 0;)
         if (race_serial(epoch) - look->pasts.at[i]->base < look->pasts.at[i]->n)
             return look->pasts.at[i];
     return NULL;
+}
+
+static struct race_past *plain_of(const struct look *look, uint64_t epoch, uint32_t info)
+{
+    struct race_past *past = past_of(look, epoch);
+
+    return past && !past->tells_host && !(info & (RACE_STRONG | RACE_VOLATILE)) ? past : NULL;
+}
+
+/* A write that the host may see when it comes, and what was before it. */
+static bool is_signal(struct race_past *past, uint32_t info)
+{
+    if (info & RACE_READS || !(info & (RACE_STRONG | RACE_VOLATILE | RACE_ATOM)))
+        return false;
+    if (!(info & RACE_ATOM))
+        return true;
+    race_streams_lock();
+    const struct ir_instr *probe = race_past_probe_locked(past, info >> 8);
+    race_streams_unlock();
+    return !probe || probe->mem.scope == IR_SCOPE_SYS;
+}
+
+static void look_for_signal(const struct look *look, uint64_t epoch, uint32_t info)
+{
+    struct race_past *past = past_of(look, epoch);
+
+    if (past && !past->tells_host)
+        past->tells_host = is_signal(past, info);
 }
 
 static void note_past(struct use *use, const struct race_past *past)
@@ -171,6 +198,7 @@ static bool is_used(const struct look *look, const struct race_page *page, struc
                     struct use *use)
 {
     uint64_t first = part.va % PAGE_B, last = (part.end - 1) % PAGE_B;
+    bool all = true;
 
     use->reads = true;
     for (uint64_t u = first >> page->shift; u <= last >> page->shift; u++) {
@@ -181,11 +209,12 @@ static bool is_used(const struct look *look, const struct race_page *page, struc
         }
         if (!past && page->second)
             past = plain_of(look, page->second[u], page->second_is[u]);
-        if (!past)
-            return false;
-        note_past(use, past);
+        look_for_signal(look, page->writer[u], page->writer_is[u]);
+        all &= past != NULL;
+        if (past)
+            note_past(use, past);
     }
-    return true;
+    return all;
 }
 
 static void look_at_page_locked(const struct look *look, const struct san_block *block, uint64_t va)
@@ -246,13 +275,37 @@ static bool take_fresh(struct look *look, const struct san_order_clock *clock)
     return look->fresh != UINT32_MAX;
 }
 
+static bool tells_host(const struct look *look, const struct use *use)
+{
+    for (size_t i = 0; i < look->pasts.len; i++)
+        if (look->pasts.at[i]->tells_host &&
+            (look->pasts.at[i]->position.op.number == use->until[0].number ||
+             look->pasts.at[i]->position.op.number == use->until[1].number))
+            return true;
+    return false;
+}
+
+static void forget_told_locked(const struct look *look)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < host.uses.len; i++) {
+        struct use use = host.uses.at[i];
+        if (!tells_host(look, &use))
+            host.uses.at[kept++] = use;
+    }
+    host.uses.len = kept;
+}
+
 static void look_locked(const struct san_order_clock *clock, const struct san_memory *memory)
 {
     struct look look = {.memory = memory};
     race_ops ops = {0};
 
-    if (take_fresh(&look, clock))
+    if (take_fresh(&look, clock)) {
         look_at_launches_locked(&look);
+        forget_told_locked(&look);
+    }
     race_ops_fresh(clock, &ops);
     for (size_t i = 0; i < ops.len; i++)
         for (unsigned k = 0; k < RACE_SPANS; k++)

@@ -48,11 +48,12 @@ struct race_past {
     _Atomic uint32_t refs;
     uint32_t base, n; /* serials */
     struct san_order_position position;
-    struct san_launch san;                /* a copy */
-    struct race_launch *live;             /* until it ends; the streams' lock */
-    bool is_looked_at;                    /* by race_host.c; the streams' lock */
-    bool is_gone;                         /* its module is; the streams' lock */
-    HD_VEC(struct race_met) met;          /* when it has ended; by number */
+    struct san_launch san;       /* a copy */
+    struct race_launch *live;    /* until it ends; the streams' lock */
+    bool is_looked_at;           /* by race_host.c; the streams' lock */
+    bool tells_host;             /* by memory: the host may know what it did; race_host.c's lock */
+    bool is_gone;                /* its module is; the streams' lock */
+    HD_VEC(struct race_met) met; /* when it has ended; by number */
     HD_VEC(struct race_past *) unordered; /* launches that began before it; until it ends */
     HD_VEC(uint32_t) awaited; /* serials of those that it heard of by memory; the streams' lock */
 };

@@ -1,6 +1,6 @@
 /*
  * Programs with work in several streams, racy and right: `streams CASE`. A case whose name ends in
- * _bad has a race between streams, others have none.
+ * _bad has a race between streams, or with the host; others have none.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -51,7 +51,28 @@ __global__ void consume(int *data, volatile int *flag, int *out)
         *out = *data;
 }
 
+__global__ void tell(int *data, int *flag)
+{
+    int i = blockIdx.x * BLOCK + threadIdx.x;
+    if (i < N)
+        data[i] = i;
+    __syncthreads();
+    __threadfence_system();
+    if (threadIdx.x == 0)
+        *(volatile int *)(flag + blockIdx.x) = 1;
+}
+
+__global__ void wait_for(volatile int *flag, int *out)
+{
+    while (!*flag)
+        ;
+    *out = 1;
+}
+
 static int *a, *b, *c;
+static int *managed, *pinned; /* the host's as well */
+static int *flags;            /* pinned, of blocks */
+static volatile int sum;
 static cudaStream_t s, t, free1, free2; /* two that order with the default stream, two that do not */
 static cudaEvent_t event;
 
@@ -315,6 +336,116 @@ static void graph_and_stream_bad(void)
     run_graph(c, false);
 }
 
+static void graph_in_two_streams(void)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    fill ON(s)(a, 1);
+    cudaStreamEndCapture(s, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphLaunch(exec, free1);
+    cudaGraphLaunch(exec, free2);
+    cudaDeviceSynchronize();
+    cudaGraphExecDestroy(exec);
+    cudaGraphDestroy(graph);
+}
+
+/* ---- the host */
+
+static void host_reads_bad(void)
+{
+    fill ON(s)(managed, 1);
+    sum = managed[7];
+}
+static void host_reads(void)
+{
+    fill ON(s)(managed, 1);
+    cudaStreamSynchronize(s);
+    sum = managed[7];
+    managed[8] = 2;
+}
+static void host_writes_bad(void)
+{
+    add ON(s)(b, managed);
+    managed[N - 1] = 1;
+}
+static void both_read(void)
+{
+    add ON(s)(b, managed);
+    sum = managed[7];
+}
+static void host_waits_for_other_stream_bad(void)
+{
+    fill ON(free1)(managed, 1);
+    cudaStreamSynchronize(s);
+    sum = managed[N - 1];
+}
+static void host_waits_for_default_stream(void)
+{
+    fill ON(s)(managed, 1);
+    cudaStreamSynchronize(0);
+    sum = managed[N - 1];
+}
+static void pinned_read_bad(void)
+{
+    cudaMemcpyAsync(pinned, a, N * sizeof(int), cudaMemcpyDeviceToHost, s);
+    sum = pinned[0];
+}
+static void pinned_read(void)
+{
+    cudaMemcpyAsync(pinned, a, N * sizeof(int), cudaMemcpyDeviceToHost, s);
+    cudaEventRecord(event, s);
+    cudaEventSynchronize(event);
+    sum = pinned[0];
+}
+static void pinned_written_bad(void)
+{
+    cudaMemcpyAsync(a, pinned, N * sizeof(int), cudaMemcpyHostToDevice, s);
+    memset(pinned, 0, N * sizeof(int));
+}
+static void pinned_fill_waits(void)
+{
+    cudaMemset(pinned, 0, N * sizeof(int));
+    cudaMemset(managed, 0, N * sizeof(int));
+    sum = pinned[0] + managed[0];
+}
+static void registered_bad(void)
+{
+    static char room[4 * 4096];
+    char *page = (char *)(((size_t)room + 4095) & ~(size_t)4095);
+    cudaHostRegister(page, 2 * 4096, cudaHostRegisterDefault);
+    cudaMemcpyAsync(page, a, 2 * 4096, cudaMemcpyDeviceToHost, s);
+    sum = page[4096];
+    cudaStreamSynchronize(s);
+    cudaHostUnregister(page);
+}
+static void pageable(void)
+{
+    static int out[N];
+    cudaMemcpyAsync(out, a, sizeof(out), cudaMemcpyDeviceToHost, s);
+    sum = out[5];
+    cudaMemcpyAsync(a, out, sizeof(out), cudaMemcpyHostToDevice, s);
+    out[5] = 1;
+}
+static void host_is_told(void)
+{
+    memset(flags, 0, GRID * sizeof(int));
+    tell ON(s)(managed, flags);
+    for (int i = 0; i < GRID; i++)
+        while (!((volatile int *)flags)[i])
+            ;
+    sum = managed[7];
+}
+/* With --racecheck-host-wait 1: the call cannot wait for it. */
+static void kernel_waits_for_host(void)
+{
+    flags[0] = 0;
+    wait_for<<<1, 1, 0, s>>>(flags, b);
+    ((volatile int *)flags)[0] = 1;
+}
+
 #define CASES(X)                                                                                   \
     X(two_bad) X(write_after_read_bad) X(readers) X(other_memory) X(counters) X(flag) X(awaited)   \
     X(awaited_too_early_bad) X(by_third_stream) X(host_waits) X(host_waits_for_event)              \
@@ -323,7 +454,11 @@ static void graph_and_stream_bad(void)
     X(kernel_and_copy_bad) X(copy_and_kernel_bad) X(copy_beside) X(fill_and_kernel_bad)            \
     X(copy_and_fill_bad) X(halves) X(columns) X(columns_bad) X(copy_waits)                         \
     X(copy_of_device_does_not_bad) X(allocation_does_not_bad) X(free_does) X(memory_of_streams)    \
-    X(function) X(graph) X(graph_branches_bad) X(graph_and_stream_bad)
+    X(function) X(graph) X(graph_branches_bad) X(graph_and_stream_bad) X(graph_in_two_streams)     \
+    X(host_reads_bad) X(host_reads) X(host_writes_bad) X(both_read)                                \
+    X(host_waits_for_other_stream_bad) X(host_waits_for_default_stream) X(pinned_read_bad)         \
+    X(pinned_read) X(pinned_written_bad) X(pinned_fill_waits) X(registered_bad) X(pageable)        \
+    X(host_is_told) X(kernel_waits_for_host)
 
 static const struct {
     const char *name;
@@ -339,6 +474,11 @@ int main(int argc, char **argv)
     cudaMalloc(&a, N * sizeof(int));
     cudaMalloc(&b, N * sizeof(int));
     cudaMalloc(&c, N * sizeof(int));
+    cudaMallocManaged(&managed, N * sizeof(int));
+    cudaMallocHost(&pinned, N * sizeof(int));
+    cudaMallocHost(&flags, GRID * sizeof(int));
+    memset(pinned, 0, N * sizeof(int));
+    memset(managed, 0, N * sizeof(int));
     cudaMemset(a, 0, N * sizeof(int));
     cudaMemset(b, 0, N * sizeof(int));
     cudaMemset(c, 0, N * sizeof(int));

@@ -27,8 +27,16 @@ TEXTS = {
     "copy_and_kernel_bad": [r"between Write access at fill\(", r"and Read access by cudaMemcpyAsync \[12000 hazards\]"],
     "copy_and_fill_bad": [r"between Write access by cudaMemcpyAsync", r"and Write access by cudaMemsetAsync \[4 hazards\]", r"at the first call"],
     "columns_bad": [r"between Write access by cudaMemset2DAsync"],
+    "host_reads_bad": [r"Error: Race between host and device reported between Write access at fill\(", r"and Read access by the host",
+                       r"in stream 1 and the host, which nothing orders", r"Host Frame: host_reads_bad\(\)"],
+    "host_writes_bad": [r"between Read access at add\(", r"and Write access by the host"],
+    "pinned_read_bad": [r"between Write access by cudaMemcpyAsync", r"and Read access by the host"],
+    "pinned_written_bad": [r"between Read access by cudaMemcpyAsync", r"and Write access by the host"],
     "graph_branches_bad": [r"in parts of a graph that no edge orders"],
 }
+
+
+OPTIONS = {"kernel_waits_for_host": ("--racecheck-host-wait", "1")}
 
 
 def ok(passed, name, note=""):
@@ -62,7 +70,7 @@ def hazards(text):
 
 
 def check_case(program, name, device):
-    text = check(program, name, device)
+    text = check(program, name, device, *OPTIONS.get(name, ()))
     missing = [p for p in TEXTS.get(name, []) if not re.search(p, text)]
     racy = name.endswith("_bad")
     ok((hazards(text) > 0) == racy and hazards(text) >= 0 and not missing, f"{name}, {device}", f"missing {missing}\n{text}")
@@ -88,6 +96,8 @@ def check_forms(program, folder):
     ok(hazards(text) > 0, "and nothing else", text)
     text = check(program, "two_bad", "cpu", tool="memcheck,racecheck")
     ok(hazards(text) == 1 and "ERROR SUMMARY: 0 errors" in text, "with memcheck", text)
+    text = check(program, "host_reads_bad", "cpu", "--racecheck-host-wait", "0")
+    ok(hazards(text) == 0, "the host may be left out", text)
     text = check(program, "two_bad", "cpu", "--kernel-name", "kns=add")
     ok(hazards(text) == 0, "of kernels that the filter takes", text)
 

@@ -142,20 +142,25 @@ static struct part part_of(const struct san_block *block, uint64_t page)
 }
 
 struct look {
-    race_pasts pasts; /* that the host does not know of */
-    uint32_t fresh;   /* `base` of the first that nobody looked at */
+    race_pasts pasts;       /* that the host does not know of */
+    uint32_t fresh;         /* `base` of the first that nobody looked at */
+    struct race_past *last; /* that was found */
     const struct san_memory *memory;
 };
 
-static struct race_past *past_of(const struct look *look, uint64_t epoch)
+/* Neighbours are mostly of the same. */
+static struct race_past *past_of(struct look *look, uint64_t epoch)
 {
-    for (size_t i = epoch ? look->pasts.len : 0; i-- > 0;)
-        if (race_serial(epoch) - look->pasts.at[i]->base < look->pasts.at[i]->n)
-            return look->pasts.at[i];
-    return NULL;
+    uint32_t serial = race_serial(epoch);
+
+    if (!epoch)
+        return NULL;
+    if (!look->last || serial - look->last->base >= look->last->n)
+        look->last = race_pasts_find(&look->pasts, serial);
+    return look->last;
 }
 
-static struct race_past *plain_of(const struct look *look, uint64_t epoch, uint32_t info)
+static struct race_past *plain_of(struct look *look, uint64_t epoch, uint32_t info)
 {
     struct race_past *past = past_of(look, epoch);
 
@@ -175,7 +180,7 @@ static bool is_signal(struct race_past *past, uint32_t info)
     return !probe || probe->mem.scope == IR_SCOPE_SYS;
 }
 
-static void look_for_signal(const struct look *look, uint64_t epoch, uint32_t info)
+static void look_for_signal(struct look *look, uint64_t epoch, uint32_t info)
 {
     struct race_past *past = past_of(look, epoch);
 
@@ -194,7 +199,7 @@ static void note_past(struct use *use, const struct race_past *past)
 }
 
 /* Is all of the part accessed by launches that the host does not know of? And all of it written? */
-static bool is_used(const struct look *look, const struct race_page *page, struct part part,
+static bool is_used(struct look *look, const struct race_page *page, struct part part,
                     struct use *use)
 {
     uint64_t first = part.va % PAGE_B, last = (part.end - 1) % PAGE_B;
@@ -217,7 +222,7 @@ static bool is_used(const struct look *look, const struct race_page *page, struc
     return all;
 }
 
-static void look_at_page_locked(const struct look *look, const struct san_block *block, uint64_t va)
+static void look_at_page_locked(struct look *look, const struct san_block *block, uint64_t va)
 {
     struct race_page *page = race_map_find(race_global(), va);
     struct part part = part_of(block, va);
@@ -232,7 +237,7 @@ static void look_at_page_locked(const struct look *look, const struct san_block 
         use_add_locked(&use);
 }
 
-static void look_at_launches_locked(const struct look *look)
+static void look_at_launches_locked(struct look *look)
 {
     for (uint32_t i = 0; i < look->memory->n; i++) {
         const struct san_block *block = look->memory->block[i];

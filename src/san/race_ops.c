@@ -135,14 +135,6 @@ struct scan {
     HD_VEC(struct race_between) found;
 };
 
-static struct race_past *past_of(const struct scan *scan, uint32_t serial)
-{
-    for (size_t i = 0; i < scan->pasts->len; i++)
-        if (serial - scan->pasts->at[i]->base < scan->pasts->at[i]->n)
-            return scan->pasts->at[i];
-    return NULL;
-}
-
 /* Of a pair of an instruction and the operation the first address, and how many bytes. */
 static void note(struct scan *scan, struct race_past *past, uint64_t epoch, uint32_t info,
                  uint64_t address, uint64_t size_B)
@@ -167,7 +159,7 @@ static void note(struct scan *scan, struct race_past *past, uint64_t epoch, uint
 static void look(struct scan *scan, uint64_t epoch, uint32_t info, uint64_t address,
                  uint64_t size_B)
 {
-    struct race_past *past = epoch ? past_of(scan, race_serial(epoch)) : NULL;
+    struct race_past *past = epoch ? race_pasts_find(scan->pasts, race_serial(epoch)) : NULL;
 
     if (past && !(info & (RACE_STRONG | RACE_VOLATILE)) &&
         !race_is_renewed(address, past->position.op, scan->op->position.op))

@@ -29,7 +29,7 @@ struct call { /* launches of one call, in order */
 static struct {
     pthread_mutex_t lock;                /* all below */
     struct call *calls;                  /* CALLS, by correlation */
-    HD_VEC(struct race_past *) pasts;    /* by serials; PASTS at most */
+    race_pasts pasts;                    /* by serials; PASTS at most */
     HD_VEC(struct race_between *) found; /* of launches that have not ended */
     struct birth *births;                /* a ring of BIRTHS */
     uint64_t nbirths;
@@ -134,13 +134,13 @@ static struct race_past *past_ref(struct race_past *past)
 }
 
 /* The first that begins behind the serial. */
-static size_t behind_locked(uint32_t serial)
+static size_t behind(const race_pasts *pasts, uint32_t serial)
 {
-    size_t low = 0, high = streams.pasts.len;
+    size_t low = 0, high = pasts->len;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (streams.pasts.at[middle]->base <= serial)
+        if (pasts->at[middle]->base <= serial)
             low = middle + 1;
         else
             high = middle;
@@ -148,31 +148,23 @@ static size_t behind_locked(uint32_t serial)
     return low;
 }
 
-struct race_past *race_past_find_locked(uint32_t serial)
+struct race_past *race_pasts_find(const race_pasts *pasts, uint32_t serial)
 {
-    size_t i = behind_locked(serial);
-    struct race_past *past = i ? streams.pasts.at[i - 1] : NULL;
+    size_t i = behind(pasts, serial);
+    struct race_past *past = i ? pasts->at[i - 1] : NULL;
 
     return past && serial - past->base < past->n ? past : NULL;
 }
 
-static struct race_past *find_in(struct race_past *const *pasts, size_t n, uint32_t serial)
-{
-    for (size_t i = 0; i < n; i++)
-        if (serial - pasts[i]->base < pasts[i]->n)
-            return pasts[i];
-    return NULL;
-}
-
 static bool insert_locked(struct race_past *past)
 {
-    size_t at = behind_locked(past->base);
+    size_t at = behind(&streams.pasts, past->base);
 
     if (streams.pasts.len == PASTS) {
         race_past_unref(streams.pasts.at[0]);
         memmove(&streams.pasts.at[0], &streams.pasts.at[1], (PASTS - 1) * sizeof(past));
         streams.pasts.len--;
-        at = behind_locked(past->base);
+        at = behind(&streams.pasts, past->base);
     }
     if (!hd_vec_reserve(&streams.pasts, streams.pasts.len + 1))
         return false;
@@ -342,9 +334,8 @@ static bool has_heard(const struct race_past *past, const struct race_past *of)
 /* Began later, and before this one has ended; or not in the snapshot: ordered, or not known. */
 static struct race_past *unordered_locked(const struct race_past *past, uint32_t serial)
 {
-    struct race_past *other = serial < past->base
-                                  ? find_in(past->unordered.at, past->unordered.len, serial)
-                                  : race_past_find_locked(serial);
+    struct race_past *other = serial < past->base ? race_pasts_find(&past->unordered, serial)
+                                                  : race_pasts_find(&streams.pasts, serial);
 
     if (!other || has_heard(past, other) || has_heard(other, past))
         return NULL;

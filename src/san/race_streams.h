@@ -44,6 +44,8 @@ struct race_met {
     uint32_t number;
     const struct ir_instr *at;
 };
+struct race_past;
+typedef HD_VEC(struct race_past *) race_pasts;
 struct race_past {
     _Atomic uint32_t refs;
     uint32_t base, n; /* serials */
@@ -54,7 +56,7 @@ struct race_past {
     bool tells_host;             /* by memory: the host may know what it did; race_host.c's lock */
     bool is_gone;                /* its module is; the streams' lock */
     HD_VEC(struct race_met) met; /* when it has ended; by number */
-    HD_VEC(struct race_past *) unordered; /* launches that began before it; until it ends */
+    race_pasts unordered;        /* launches that began before it; until it ends */
     HD_VEC(uint32_t) awaited; /* serials of those that it heard of by memory; the streams' lock */
 };
 void race_past_unref(struct race_past *past);
@@ -91,11 +93,10 @@ typedef HD_VEC(struct race_op *) race_ops;
 /* The lists' lock. */
 void race_streams_lock(void);
 void race_streams_unlock(void);
-/* The launch of the serial; NULL: too long ago, or with no position. */
-struct race_past *race_past_find_locked(uint32_t serial);
 /* References to launches that have ended and are unordered with that; by serials. */
-typedef HD_VEC(struct race_past *) race_pasts;
 void race_pasts_collect_locked(const struct san_order_position *position, race_pasts *out);
+/* The one of the serial; NULL: it is of none. */
+struct race_past *race_pasts_find(const race_pasts *pasts, uint32_t serial);
 void race_pasts_fini(race_pasts *pasts);
 /* Those that have ended and that the clock does not know; references. */
 void race_pasts_unknown_locked(const struct san_order_clock *clock, race_pasts *out);

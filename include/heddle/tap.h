@@ -132,6 +132,31 @@ struct heddle_variable {
     uint64_t va, size_B;
 };
 
+/* ---- graphs and streams */
+
+/*
+ * What a graph that is launched is made of. Nodes are in an order that respects the edges: node i
+ * comes after the nodes after[first[i]] .. after[first[i + 1] - 1], which have lower numbers. Of a
+ * graph in a graph every node is one of these; what joins several may be a node without work.
+ */
+struct heddle_graph {
+    uint32_t nnodes;
+    const uint32_t *first; /* nnodes + 1 */
+    const uint32_t *after;
+};
+
+/* name, bit, what an OBJECT event of a stream says */
+#define HEDDLE_STREAM_LIST(X)                                                                      \
+    X(NON_BLOCKING, 0, "it does not order with the legacy default stream")                         \
+    X(PER_THREAD, 1, "it is the default stream of the thread that the event has")                  \
+    X(DEFAULT, 2, "blocking streams of a green context order with it, as with the legacy one")
+
+enum heddle_stream_flag {
+#define X(name, bit, doc) HEDDLE_STREAM_##name = 1 << (bit),
+    HEDDLE_STREAM_LIST(X)
+#undef X
+};
+
 struct heddle_event {
     uint32_t size_B; /* of this struct: later versions add members at the end */
     uint8_t kind;    /* enum heddle_event_kind */
@@ -156,6 +181,9 @@ struct heddle_event {
             uint32_t op;        /* enum hal_op */
             uint32_t status;    /* RETIRED: 0, or the context's sticky error as enum hd_status */
             uint64_t start_ns, end_ns; /* RETIRED: on the device */
+            /* PACKET: of a graph launch, and which node of it; NULL: of none */
+            const struct heddle_graph *graph;
+            uint32_t node;
         } packet;
         struct {
             const char *name;   /* of the kernel */
@@ -186,6 +214,7 @@ struct heddle_event {
             uint32_t is_destroyed;
             uint32_t nvariables; /* MODULE, when it was loaded */
             const struct heddle_variable *variables;
+            uint32_t flags; /* of a stream, when it exists: enum heddle_stream_flag */
         } object;
     };
 };

@@ -444,6 +444,7 @@ void core_thread_prune(void);
 /* ---- streams and events (stream.c, event.c) */
 
 #define CORE_STREAM_NON_BLOCKING 1u
+#define CORE_STREAM_PER_THREAD   (1u << 16) /* ours; the API does not show it */
 
 enum hd_status core_stream_create(struct core_context *ctx, unsigned flags, int priority,
                                   struct core_stream **out_stream) HD_MUST_CHECK;

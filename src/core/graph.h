@@ -22,6 +22,7 @@
 
 #include "core/core.h"
 #include "core/extsem.h"
+#include "heddle/tap.h"
 
 extern struct hd_lock core_graph_lock;
 
@@ -315,6 +316,9 @@ struct core_need {
 
 struct core_program {
     HD_VEC(union hal_packet) packets;
+    HD_VEC(uint32_t) nodes;        /* of each packet the number of its node in `graph` */
+    HD_VEC(uint32_t) first, after; /* what `graph` shows: for listeners only */
+    struct heddle_graph graph;
     HD_VEC(struct core_step) steps;
     HD_VEC(struct core_need) needs;
     HD_VEC(struct core_graph_memory *) allocs; /* of nodes of the graph */

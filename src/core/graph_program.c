@@ -24,12 +24,15 @@ static bool step_add(struct core_program *program, struct core_step step)
     return hd_vec_push(&program->steps, step);
 }
 
+/* Of the node that was added last. */
 static bool packet_add(struct core_program *program, const union hal_packet *p,
                        struct core_step step)
 {
     step.first = (uint32_t)program->packets.len;
     step.count = 1;
-    return hd_vec_push(&program->packets, *p) && step_add(program, step);
+    return hd_vec_push(&program->packets, *p) &&
+           hd_vec_push(&program->nodes, (uint32_t)program->first.len - 1) &&
+           step_add(program, step);
 }
 
 static bool plain_add(struct core_program *program, const union hal_packet *p)
@@ -181,7 +184,51 @@ static bool conditions_add(struct core_program *program, const struct core_graph
     return ok;
 }
 
+/* ---- edges, for listeners: a node's number in the program is its `mark` */
+
+/* A node; what it comes after is pushed to `after` next. */
+static bool node_add(struct core_program *program)
+{
+    return hd_vec_push(&program->first, (uint32_t)program->after.len);
+}
+
+static bool node_add_behind(struct core_program *program, const struct core_node *node,
+                            uint32_t begin)
+{
+    bool ok = node_add(program);
+
+    if (!node->from.len)
+        return ok && hd_vec_push(&program->after, begin);
+    for (size_t i = 0; i < node->from.len && ok; i++)
+        ok = hd_vec_push(&program->after, node->from.at[i].node->mark);
+    return ok;
+}
+
+/* Behind all that ends in the graph, which began with node `begin`. */
+static bool node_add_end(struct core_program *program, const struct core_graph *graph,
+                         uint32_t begin)
+{
+    bool ok = node_add(program) && hd_vec_push(&program->after, begin);
+
+    for (size_t i = 0; i < graph->nodes.len && ok; i++)
+        if (!graph->nodes.at[i]->to.len)
+            ok = hd_vec_push(&program->after, graph->nodes.at[i]->mark);
+    return ok;
+}
+
+static uint32_t last_node(const struct core_program *program)
+{
+    return (uint32_t)program->first.len - 1;
+}
+
 static bool graph_add(struct core_program *program, struct core_graph *graph);
+
+static bool child_add(struct core_program *program, struct core_graph *graph)
+{
+    uint32_t begin = last_node(program);
+
+    return graph_add(program, graph) && node_add_end(program, graph, begin);
+}
 
 static bool body_add(struct core_program *program, const struct core_node *node)
 {
@@ -197,7 +244,7 @@ static bool body_add(struct core_program *program, const struct core_node *node)
     case CORE_NODE_HOST:
         return host_add(program, &body->host);
     case CORE_NODE_CHILD:
-        return graph_add(program, body->child);
+        return child_add(program, body->child);
     case CORE_NODE_WAIT:
     case CORE_NODE_RECORD:
         return event_add(program, body);
@@ -225,17 +272,31 @@ static bool is_skipped(const struct core_node *node)
            !(node->body.type == CORE_NODE_KERNEL && node->body.kernel.device_node);
 }
 
-/* One queue executes it, so a child graph is its nodes. */
+/* One queue executes it, so a child graph is its nodes. All come after the node added last. */
 static bool graph_add(struct core_program *program, struct core_graph *graph)
 {
     struct core_node **order = hd_alloc_array(HD_MAX(graph->nodes.len, 1), sizeof(*order));
+    uint32_t begin = last_node(program);
     bool ok = order && conditions_add(program, graph);
 
     if (ok && core_graph_order(graph, order) != HD_OK)
         assert(!"it was checked");
-    for (size_t i = 0; i < graph->nodes.len && ok; i++)
-        ok = is_skipped(order[i]) || body_add(program, order[i]);
+    for (size_t i = 0; i < graph->nodes.len && ok; i++) {
+        ok = node_add_behind(program, order[i], begin) &&
+             (is_skipped(order[i]) || body_add(program, order[i]));
+        order[i]->mark = last_node(program);
+    }
     hd_free(order);
+    return ok;
+}
+
+/* All nodes are behind one without work. */
+static bool program_fill(struct core_program *program, struct core_graph *graph)
+{
+    bool ok = node_add(program) && graph_add(program, graph) && node_add(program);
+
+    program->graph =
+        (struct heddle_graph){last_node(program), program->first.at, program->after.at};
     return ok;
 }
 
@@ -250,9 +311,10 @@ enum hd_status core_program_make(struct core_graph *graph, struct core_program *
     branches_clear(program);
     program->packets.len = program->steps.len = program->needs.len = 0;
     program->allocs.len = program->frees.len = 0;
+    program->nodes.len = program->first.len = program->after.len = 0;
     program->ngrids = 0;
     program->asks = program->is_updatable = false;
-    return graph_add(program, graph) ? HD_OK : hd_error(HD_NO_MEMORY, "executable graph");
+    return program_fill(program, graph) ? HD_OK : hd_error(HD_NO_MEMORY, "executable graph");
 }
 
 void core_program_fini(struct core_program *program)
@@ -260,6 +322,9 @@ void core_program_fini(struct core_program *program)
     branches_clear(program);
     hd_vec_fini(&program->branches);
     hd_vec_fini(&program->packets);
+    hd_vec_fini(&program->nodes);
+    hd_vec_fini(&program->first);
+    hd_vec_fini(&program->after);
     hd_vec_fini(&program->steps);
     hd_vec_fini(&program->needs);
     hd_vec_fini(&program->allocs);

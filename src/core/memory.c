@@ -27,13 +27,23 @@ static void tell_alloc(const struct core_block *what, uint64_t va)
     core_tap_memory(&block, NULL, false);
 }
 
+enum { PAGE_B = 4096 };
+
+/* Up to a page, for a checker that closes those of memory that the host sees. */
+static uint64_t pages_padding_B(const struct core_block *what)
+{
+    if (what->kind == CORE_MEM_DEVICE || !san_closes_pages() || what->size_B > UINT64_MAX - PAGE_B)
+        return 0;
+    return hd_align_up(what->size_B, PAGE_B) - what->size_B;
+}
+
 /*
  * A block like *what. For a checker with padding (san.h) it has more room than it uses, so that the
  * next one is further away.
  */
 static bool place_locked(struct core_pool *pool, const struct core_block *what, uint64_t *out_va)
 {
-    uint64_t padding_B = what->is_own ? 0 : san_padding_B();
+    uint64_t padding_B = what->is_own ? 0 : HD_MAX(san_padding_B(), pages_padding_B(what));
     struct core_block padded = *what;
 
     if (__builtin_add_overflow(what->size_B, padding_B, &padded.size_B) ||

@@ -30,6 +30,17 @@ struct core_retirement {
     struct retiring packets[];
 };
 
+static HD_THREAD_LOCAL struct {
+    const struct heddle_graph *graph;
+    uint32_t number;
+} node;
+
+void core_tap_node(const struct heddle_graph *graph, uint32_t number)
+{
+    node.graph = graph;
+    node.number = number;
+}
+
 static struct core_retirement *retirement_create(struct core_stream *stream, unsigned n)
 {
     struct core_retirement *r = hd_alloc(sizeof(*r) + n * sizeof(r->packets[0]));
@@ -60,6 +71,8 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
         event.packet.id = core_tap_packet_id();
         event.packet.packet = &packets[i];
         event.packet.op = packets[i].head.op;
+        event.packet.graph = node.graph;
+        event.packet.node = node.number;
         if (r) {
             packets[i].head.flags |= HAL_FLAG_STAMP;
             r->packets[i].id = event.packet.id;

@@ -6,6 +6,7 @@
 
 #include "core/core.h"
 #include "hal/packet.h"
+#include "heddle/tap.h"
 
 /*
  * Packets that are about to be submitted: gives them the correlation, tells PACKET, and asks for
@@ -15,6 +16,11 @@
 struct core_retirement;
 struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_packet *packets,
                                          unsigned n);
+/*
+ * What this thread submits next is of that node of the graph, which lives until the submission is
+ * over; NULL: of none any more.
+ */
+void core_tap_node(const struct heddle_graph *graph, uint32_t node);
 /* `position`: that of the first packet in the ring; the call's is right behind them. */
 union hal_packet core_retirement_call(struct core_retirement *r, struct hal_ring *ring,
                                       uint64_t position);

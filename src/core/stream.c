@@ -146,6 +146,14 @@ uint32_t core_stream_sms(const struct core_stream *stream)
     return stream->green ? stream->green->nsms : (uint32_t)stream->ctx->device->units;
 }
 
+/* As taps have them. */
+static uint32_t tap_flags(const struct core_stream *stream)
+{
+    return (stream->flags & CORE_STREAM_NON_BLOCKING ? HEDDLE_STREAM_NON_BLOCKING : 0) |
+           (stream->flags & CORE_STREAM_PER_THREAD ? HEDDLE_STREAM_PER_THREAD : 0) |
+           (stream->is_default ? HEDDLE_STREAM_DEFAULT : 0);
+}
+
 /* Of a green context the first stream is its default stream. */
 static void stream_join_green(struct core_stream *stream, struct core_green *green)
 {
@@ -183,7 +191,7 @@ enum hd_status core_stream_create_green(struct core_context *ctx, struct core_gr
     if (status != HD_OK)
         core_stream_unref(stream);
     else if (core_tap_wants(HEDDLE_KIND(OBJECT)) && !stream_is_legacy(stream) && ctx->legacy)
-        core_tap_object(CORE_STREAM, ctx, core_stream_handle(stream), false);
+        core_tap_stream(ctx, core_stream_handle(stream), tap_flags(stream));
     return status;
 }
 
@@ -615,6 +623,8 @@ static enum hd_status join_told(struct core_stream *stream, struct core_branch *
 static enum hd_status packets_told(struct core_stream *stream, struct core_run *run,
                                    const struct core_step *step, uint32_t n)
 {
+    const struct heddle_graph *graph = &run->program->graph;
+
     for (uint32_t i = 0; i < n; i++) {
         union hal_packet p = run->program->packets.at[step->first + run->done + i];
         const void *params = step->params ? step->params : p.dispatch.params;
@@ -622,6 +632,7 @@ static enum hd_status packets_told(struct core_stream *stream, struct core_run *
         uint32_t params_B = step->params ? step->params_B : is_grid ? p.dispatch.params_B : 0;
 
         packets_number(&p, 1, &run->grid_id);
+        core_tap_node(graph, run->program->nodes.at[step->first + run->done + i]);
         HD_TRY(core_stream_submit(stream, &p, 1, params, params_B, NULL));
     }
     return HD_OK;
@@ -684,6 +695,7 @@ enum hd_status core_stream_run(struct core_stream *stream, struct core_run *run,
     if (!told || status != HD_OK)
         return status;
     status = part_run(stream, run, part, step_told);
+    core_tap_node(NULL, 0);
     *out_position = hal_queue_submitted(stream->queue);
     return status;
 }

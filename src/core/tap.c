@@ -277,6 +277,17 @@ void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void 
     core_tap_emit(&event);
 }
 
+void core_tap_stream(struct core_context *ctx, void *handle, uint32_t flags)
+{
+    struct heddle_event event = {.kind = HEDDLE_EVENT_OBJECT, .phase = HEDDLE_PHASE_POINT};
+
+    event.context = core_context_handle(ctx);
+    event.object.handle = handle;
+    event.object.type = "stream";
+    event.object.flags = flags;
+    core_tap_emit(&event);
+}
+
 /* NULL: no memory, and the module has no names. */
 static struct heddle_variable *variables_list(const struct core_module *module, uint32_t *out_n)
 {

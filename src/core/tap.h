@@ -31,6 +31,8 @@ uint64_t core_tap_packet_id(void);
 /* Life of a context, stream, event or module; `kind` says which and where the event is told. */
 void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,
                      bool is_destroyed);
+/* A stream that exists now; `flags`: enum heddle_stream_flag. */
+void core_tap_stream(struct core_context *ctx, void *handle, uint32_t flags);
 /* `stream`: memory that is allocated or freed in its order; NULL: at once. */
 void core_tap_memory(const struct core_block *block, struct core_stream *stream, bool is_freed);
 /* A module that was loaded, with its variables. */

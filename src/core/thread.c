@@ -138,7 +138,7 @@ enum hd_status core_stream_per_thread(struct core_context *ctx, struct core_stre
     HD_TRY(thread_enter());
     if (!hd_vec_reserve(&self.streams, self.streams.len + 1))
         return hd_error(HD_NO_MEMORY, "default stream of the thread");
-    HD_TRY(core_stream_create_green(ctx, green, 0, 0, &stream));
+    HD_TRY(core_stream_create_green(ctx, green, CORE_STREAM_PER_THREAD, 0, &stream));
     if (!hd_vec_push(&self.streams, stream))
         assert(!"there is room");
     *out_stream = stream;

@@ -123,6 +123,18 @@ static void write_call(struct hd_json *j, const struct san_finding *f)
     hd_json_close(j, '}');
 }
 
+static void write_sides(struct hd_json *j, const struct san_finding *f)
+{
+    hd_json_open(j, "sides", '[');
+    for (uint32_t i = 0; i < f->nsides; i++) {
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "verb", f->sides[i].verb);
+        hd_json_str(j, "name", f->sides[i].name);
+        hd_json_close(j, '}');
+    }
+    hd_json_close(j, ']');
+}
+
 static void write_access(struct hd_json *j, const struct san_finding *f)
 {
     if (f->has_address)
@@ -154,6 +166,8 @@ void san_finding_write(struct hd_json *j, const struct san_finding *f, const cha
     for (uint32_t i = 0; i < f->nactors; i++)
         write_actor(j, &f->actors[i]);
     hd_json_close(j, ']');
+    if (f->nsides)
+        write_sides(j, f);
     hd_json_open(j, "details", '[');
     for (uint32_t i = 0; i < f->ndetails; i++)
         hd_json_str(j, NULL, f->details[i]);
@@ -162,6 +176,7 @@ void san_finding_write(struct hd_json *j, const struct san_finding *f, const cha
         return;
     san_stack_write(j, "launch_stack", launch ? launch->from : NULL, program);
     san_stack_write(j, "stack", f->stack, program);
+    san_stack_write(j, "other_stack", f->other, program);
     san_stack_write(j, "allocated", f->allocated, program);
     san_stack_write(j, "freed", f->freed, program);
 }
@@ -197,6 +212,11 @@ static uint64_t mix_place(uint64_t hash, const struct ir_instr *at)
     return hash;
 }
 
+static uint64_t mix_stack(uint64_t hash, const struct san_stack *stack)
+{
+    return stack ? mix(hash, stack->pc, stack->n * sizeof(stack->pc[0])) : hash;
+}
+
 uint64_t san_finding_cause(const struct san_finding *f)
 {
     uint64_t hash = mix_text(mix_text(1, f->tool), f->kind);
@@ -204,9 +224,11 @@ uint64_t san_finding_cause(const struct san_finding *f)
     hash = mix_text(mix_text(hash, kernel_of(f)), f->call.name);
     for (uint32_t i = 0; i < f->nactors; i++)
         hash = mix_place(hash, f->actors[i].at);
-    /* Nothing but the host is involved: where it was. Addresses differ between processes. */
+    for (uint32_t i = 0; i < f->nsides; i++)
+        hash = mix_text(mix_text(hash, f->sides[i].verb), f->sides[i].name);
+    /* The host is involved: where it was. Addresses differ between processes. */
     const struct san_stack *stack = f->stack ? f->stack : f->allocated;
-    if (!f->nactors && stack)
-        hash = mix(hash, stack->pc, stack->n * sizeof(stack->pc[0]));
-    return hash;
+    if (!f->nactors)
+        hash = mix_stack(hash, stack);
+    return f->nsides ? mix_stack(hash, f->other) : hash;
 }

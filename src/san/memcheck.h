@@ -14,20 +14,14 @@
 #include "san/order.h"
 #include "san/tool.h"
 
-/* Where a launch is in the order of streams. */
-struct memcheck_position {
-    struct san_order_op op; /* number 0: not known */
-    struct san_order_clock after;
-};
-
 /* Blocks that were found last, by probe: any block of the picture may stand anywhere. */
 enum { MEMCHECK_NEAR = 1024 };
 
 struct memcheck_launch {
     struct san_memory *memory;
-    void *context; /* NULL: not known */
-    bool is_late;  /* as struct san_memory_launch */
-    struct memcheck_position position;
+    void *context;                      /* NULL: not known */
+    bool is_late;                       /* as struct san_memory_launch */
+    struct san_order_position position; /* of the launch; number 0: not known */
     _Atomic bool failed;
     _Atomic(struct san_block *) near[MEMCHECK_NEAR];
 };
@@ -61,10 +55,10 @@ void memcheck_order_destroy(struct memcheck_order *order);
 /* MEMORY events, before and after the map knows of them; PACKET. */
 void memcheck_order_memory(const struct heddle_event *event, bool before);
 void memcheck_order_packet(const struct heddle_event *event);
-struct memcheck_position memcheck_order_of_launch(uint64_t correlation);
+struct san_order_position memcheck_order_of_launch(uint64_t correlation);
 /* A launch there uses the block, which its picture has: FINE, EARLY or, told once, LATE. */
 enum memcheck_why memcheck_order_use(const struct san_block *block,
-                                     const struct memcheck_position *position);
+                                     const struct san_order_position *position);
 
 /* ---- memcheck_heap.c; threads: any */
 

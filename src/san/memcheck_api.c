@@ -10,6 +10,7 @@
 
 #include "san/memcheck.h"
 #include "san/options.h"
+#include "san/stack.h"
 
 /* ---- what a thread is in */
 
@@ -119,19 +120,6 @@ static struct san_block *say_freed(struct san_finding *f, const struct heddle_ev
     return freed;
 }
 
-/* As the program's source has it: without what its compiler and headers make of the name. */
-static void source_name(const char *symbol, char *out, size_t cap)
-{
-    static const char *const twins[] = {"_ptsz", "_ptds"};
-    size_t n;
-
-    snprintf(out, cap, "%s", strncmp(symbol, "__cuda", 6) ? symbol : symbol + 2);
-    n = strlen(out);
-    for (size_t i = 0; i < HD_COUNT_OF(twins); i++)
-        if (n > strlen(twins[i]) && !strcmp(out + n - strlen(twins[i]), twins[i]))
-            out[n - strlen(twins[i])] = 0;
-}
-
 static void call_report(const struct heddle_event *e)
 {
     const struct api_error error = error_of(e);
@@ -147,7 +135,7 @@ static void call_report(const struct heddle_event *e)
         .call = {.name = name, .error = error.name, .message = error.text, .code = error.code}};
 
     san_stack_take(&stack);
-    source_name(e->call.entry->name, name, sizeof(name));
+    san_call_name(e->call.entry->name, name, sizeof(name));
     snprintf(f.title, sizeof(f.title),
              "Program hit %s (error %lld) due to \"%s\" on CUDA API call to %s.", error.name,
              (long long)error.code, error.text, name);

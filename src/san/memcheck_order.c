@@ -30,7 +30,7 @@ struct memcheck_order {
 /* Launches that were submitted, by correlation. */
 struct submitted {
     uint32_t correlation;
-    struct memcheck_position position;
+    struct san_order_position position;
 };
 
 static struct {
@@ -54,9 +54,9 @@ void memcheck_order_packet(const struct heddle_event *e)
 {
     struct submitted s = {.correlation = (uint32_t)e->correlation};
 
-    if (e->packet.op != HAL_OP_DISPATCH || !e->correlation || !is_tracked(SAN_STREAM_RACES_ALL))
+    if (!is_tracked(SAN_STREAM_RACES_ALL) || !san_order_packet(e, &s.position) ||
+        e->packet.op != HAL_OP_DISPATCH)
         return;
-    s.position.op = san_order_submit(e->stream, &s.position.after);
     pthread_mutex_lock(&order.lock);
     if (!order.launches)
         order.launches = hd_alloc_array(LAUNCHES, sizeof(*order.launches));
@@ -65,9 +65,9 @@ void memcheck_order_packet(const struct heddle_event *e)
     pthread_mutex_unlock(&order.lock);
 }
 
-struct memcheck_position memcheck_order_of_launch(uint64_t correlation)
+struct san_order_position memcheck_order_of_launch(uint64_t correlation)
 {
-    struct memcheck_position position = {0};
+    struct san_order_position position = {0};
 
     pthread_mutex_lock(&order.lock);
     if (correlation && order.launches &&
@@ -79,7 +79,7 @@ struct memcheck_position memcheck_order_of_launch(uint64_t correlation)
 
 /* ---- uses */
 
-static bool is_after_free(const struct memcheck_order *o, const struct memcheck_position *position)
+static bool is_after_free(const struct memcheck_order *o, const struct san_order_position *position)
 {
     return atomic_load_explicit(&o->is_gone, memory_order_acquire) &&
            !san_order_is_before(position->op, &o->gone_after);
@@ -95,7 +95,7 @@ static void note_use(struct memcheck_order *o, const struct san_order_op *op)
 }
 
 enum memcheck_why memcheck_order_use(const struct san_block *block,
-                                     const struct memcheck_position *position)
+                                     const struct san_order_position *position)
 {
     struct memcheck_order *o = block->order;
 
@@ -118,7 +118,7 @@ static void on_alloc(const struct heddle_event *e)
     struct san_order_clock after;
 
     if (block && !block->order && (block->order = hd_new(struct memcheck_order)))
-        block->order->made = san_order_submit(e->stream, &after);
+        block->order->made = san_order_submit(e, &after);
     san_block_unref(block);
 }
 
@@ -159,7 +159,7 @@ static void on_free(const struct heddle_event *e)
     struct memcheck_order *o = block && e->stream ? block->order : NULL;
 
     if (o) {
-        o->gone = san_order_submit(e->stream, &o->gone_after);
+        o->gone = san_order_submit(e, &o->gone_after);
         atomic_store_explicit(&o->is_gone, true, memory_order_release);
         if (is_tracked(SAN_STREAM_RACES_BEFORE) && !san_order_is_before(o->made, &o->gone_after))
             report_free(block, "stream-free-before-alloc",

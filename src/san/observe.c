@@ -74,6 +74,11 @@ uint64_t san_padding_B(void)
     return san_is_bounding() ? san_options()->padding_B : 0;
 }
 
+bool san_closes_pages(void)
+{
+    return is_on(all.tools, SAN_RACECHECK) && san_options()->racecheck_host_wait_s;
+}
+
 void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3])
 {
     uint32_t linear = warp * WARP + lane;

@@ -1,262 +1,596 @@
-/* Vector clocks of streams, events and the host. */
+/* Vector clocks of streams, graphs, events and the host. */
 #include "san/order.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "hal/packet.h"
+#include "san/memory.h"
+
+enum kind { KIND_NON_BLOCKING, KIND_BLOCKING, KIND_DEFAULT, KIND_BRANCH };
+
+/* Streams that come when all places are taken share the last one. */
+enum { PLACE_SHARED = SAN_ORDER_STREAMS - 1, PLACE_NONE = SAN_ORDER_STREAMS };
+
+struct stream {
+    const void *context;
+    enum kind kind;
+    uint32_t thread; /* of a thread's default stream; 0 */
+    uint32_t name;
+    uint32_t place; /* PLACE_NONE: it had no work yet */
+};
+
+struct place {
+    const void *context;
+    enum kind kind;
+    bool is_owned; /* by a stream that exists */
+    uint64_t last; /* number of the last operation */
+    struct san_order_clock clock;
+};
 
 static struct {
-    pthread_mutex_t lock; /* all below */
-    const void *handles[SAN_ORDER_STREAMS];
-    struct san_order_clock streams[SAN_ORDER_STREAMS];
-    uint32_t n;           /* streams; the default ones are 0 */
-    struct hd_map events; /* handle -> struct san_order_clock */
+    pthread_mutex_t lock;  /* all below */
+    struct hd_map streams; /* handle -> struct stream; the legacy ones by legacy_key() */
+    struct hd_map events;  /* handle -> struct san_order_clock */
+    struct place places[SAN_ORDER_STREAMS];
     struct san_order_clock host;
     uint64_t last;
-    bool is_off; /* too many streams, or no memory */
-} order = {.lock = PTHREAD_MUTEX_INITIALIZER, .n = 1};
+    uint32_t names;
+    uint32_t nworking; /* streams that were made to get work, or got some; branches */
+    bool is_off; /* order that cannot be followed, or no memory */
+} order = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void join(struct san_order_clock *to, const struct san_order_clock *from)
+/* ---- clocks */
+
+void san_order_join(struct san_order_clock *to, const struct san_order_clock *from)
 {
     for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++)
         to->at[i] = HD_MAX(to->at[i], from->at[i]);
 }
 
 /* Everything up to now. */
-static void join_all_locked(struct san_order_clock *to)
+void san_order_join_all_locked(struct san_order_clock *to)
 {
     for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++)
         to->at[i] = order.last;
 }
 
-static uint32_t slot_locked(const void *stream)
+struct san_order_clock *san_order_host_locked(void)
 {
-    for (uint32_t i = 1; i < order.n; i++)
-        if (order.handles[i] == stream)
-            return i;
-    return 0;
+    return &order.host;
 }
 
-/* What the next operation of the stream comes after. */
-static void catch_up_locked(uint32_t slot)
+void san_order_give_up_locked(void)
 {
-    struct san_order_clock *clock = &order.streams[slot];
+    order.is_off = true;
+}
 
-    join(clock, &order.host);
-    if (slot)
-        join(clock, &order.streams[0]);
+/* ---- places */
+
+struct san_order_clock *san_order_place_locked(uint32_t place)
+{
+    return &order.places[place].clock;
+}
+
+/* Nobody has it, and all that was done there is known to whoever has the clock. */
+static bool is_free(const struct place *p, const struct san_order_clock *clock, uint32_t index)
+{
+    return !p->is_owned && p->last <= clock->at[index];
+}
+
+static uint32_t place_take(const struct stream *stream)
+{
+    for (uint32_t i = 0; i < PLACE_SHARED; i++) {
+        struct place *p = &order.places[i];
+        if (!is_free(p, &order.host, i))
+            continue;
+        p->context = stream->context;
+        p->kind = stream->kind;
+        p->is_owned = true;
+        p->clock = order.host;
+        order.nworking++;
+        return i;
+    }
+    return PLACE_SHARED;
+}
+
+static bool orders_with_default(const struct place *p, uint32_t index, const void *context)
+{
+    return index == PLACE_SHARED ||
+           (p->context == context && (p->kind == KIND_BLOCKING || p->kind == KIND_DEFAULT));
+}
+
+/* What the next operation there comes after. */
+static void catch_up_locked(uint32_t index)
+{
+    struct place *at = &order.places[index];
+
+    san_order_join(&at->clock, &order.host);
+    if (order.is_off || index == PLACE_SHARED) {
+        san_order_join_all_locked(&at->clock);
+        return;
+    }
+    for (uint32_t i = 0; i < SAN_ORDER_STREAMS && at->kind != KIND_NON_BLOCKING; i++) {
+        const struct place *p = &order.places[i];
+        if (orders_with_default(p, i, at->context) &&
+            (at->kind == KIND_DEFAULT || p->kind == KIND_DEFAULT))
+            san_order_join(&at->clock, &p->clock);
+    }
+}
+
+static struct san_order_op step_locked(uint32_t index, struct san_order_clock *clock)
+{
+    clock->at[index] = order.places[index].last = ++order.last;
+    return (struct san_order_op){index, order.last};
+}
+
+static struct san_order_op submit_locked(uint32_t index)
+{
+    catch_up_locked(index);
+    return step_locked(index, &order.places[index].clock);
+}
+
+void san_order_join_context_locked(struct san_order_clock *to, const void *context)
+{
+    for (uint32_t i = 0; i < SAN_ORDER_STREAMS; i++)
+        if (!context || order.places[i].context == context || i == PLACE_SHARED)
+            san_order_join(to, &order.places[i].clock);
+}
+
+/* ---- streams */
+
+/* Contexts and streams are objects, so an odd address is none of theirs. */
+static uint64_t legacy_key(const void *context)
+{
+    return (uintptr_t)context | 1;
+}
+
+static struct stream *stream_add_locked(uint64_t key, const struct stream *what)
+{
+    struct stream *stream = hd_new(struct stream);
+
+    if (!stream || !hd_map_put_u64(&order.streams, key, stream)) {
+        hd_free(stream);
+        order.is_off = true;
+        return NULL;
+    }
+    *stream = *what;
+    stream->place = PLACE_NONE;
+    if (what->kind != KIND_DEFAULT && !what->thread)
+        order.nworking += 2;
+    return stream;
+}
+
+/* One that nobody told of is the legacy default stream of its context. */
+static struct stream *stream_of_work_locked(const void *context, const void *handle)
+{
+    struct stream *stream = hd_map_get_u64(&order.streams, (uintptr_t)handle);
+    struct stream legacy = {.context = context, .kind = KIND_DEFAULT};
+
+    if (!stream)
+        stream = hd_map_get_u64(&order.streams, legacy_key(context));
+    return stream ? stream : stream_add_locked(legacy_key(context), &legacy);
+}
+
+/* Its place, which it gets now; without memory the shared one. */
+static uint32_t place_of_work_locked(const void *context, const void *handle)
+{
+    struct stream *stream = stream_of_work_locked(context, handle);
+
+    if (!stream)
+        return PLACE_SHARED;
+    if (stream->place == PLACE_NONE)
+        stream->place = place_take(stream);
+    return stream->place;
+}
+
+static struct stream *per_thread_locked(const struct heddle_event *e)
+{
+    struct hd_map_iter it = {0};
+
+    while (hd_map_next(&order.streams, &it)) {
+        struct stream *stream = it.value;
+        if (stream->thread && stream->thread == e->thread && stream->context == e->context)
+            return stream;
+    }
+    return NULL;
+}
+
+/* Whose entries take NULL for the thread's default stream. */
+static bool is_per_thread(const char *symbol)
+{
+    return strstr(symbol, "_ptsz") || strstr(symbol, "_ptds");
+}
+
+/* As arguments have it: 0 and the two constants of the API stand for default streams. */
+static struct stream *stream_of_arg_locked(const struct heddle_event *e, const void *handle)
+{
+    uintptr_t value = (uintptr_t)handle;
+
+    if (value == 2 || (!value && is_per_thread(e->call.entry->name)))
+        return per_thread_locked(e);
+    return hd_map_get_u64(&order.streams, value > 2 ? value : legacy_key(e->context));
+}
+
+struct san_order_clock *san_order_stream_locked(const struct heddle_event *e, const void *handle,
+                                                uint32_t *out_place)
+{
+    struct stream *stream = stream_of_arg_locked(e, handle);
+
+    if (stream && stream->place == PLACE_NONE)
+        stream->place = place_take(stream);
+    if (!stream && (uintptr_t)handle < 2 && !is_per_thread(e->call.entry->name)) {
+        /* The legacy stream stands for others, whether or not it had work. */
+        *out_place = place_of_work_locked(e->context, NULL);
+        catch_up_locked(*out_place);
+        return &order.places[*out_place].clock;
+    }
+    if (!stream)
+        return NULL;
+    catch_up_locked(stream->place);
+    *out_place = stream->place;
+    return &order.places[stream->place].clock;
+}
+
+static void stream_begin_locked(const struct heddle_event *e)
+{
+    struct stream what = {.context = e->context, .kind = KIND_BLOCKING};
+
+    if (hd_map_get_u64(&order.streams, (uintptr_t)e->object.handle))
+        return;
+    if (e->object.flags & HEDDLE_STREAM_NON_BLOCKING)
+        what.kind = KIND_NON_BLOCKING;
+    else if (e->object.flags & HEDDLE_STREAM_DEFAULT)
+        what.kind = KIND_DEFAULT;
+    if (e->object.flags & HEDDLE_STREAM_PER_THREAD)
+        what.thread = e->thread;
     else
-        join_all_locked(clock);
-    if (order.is_off)
-        join_all_locked(clock);
+        what.name = ++order.names;
+    (void)stream_add_locked((uintptr_t)e->object.handle, &what);
 }
 
-static struct san_order_op submit_locked(uint32_t slot)
+/* Its place is another's when the host knows that all of it is complete. */
+static void stream_end_locked(const void *handle)
 {
-    catch_up_locked(slot);
-    order.streams[slot].at[slot] = ++order.last;
-    return (struct san_order_op){slot, order.last};
+    struct stream *stream = hd_map_get_u64(&order.streams, (uintptr_t)handle);
+
+    if (!stream)
+        return;
+    if (stream->place < PLACE_SHARED)
+        order.places[stream->place].is_owned = false;
+    (void)hd_map_remove_u64(&order.streams, (uintptr_t)handle);
+    hd_free(stream);
 }
 
-struct san_order_op san_order_submit(const void *stream, struct san_order_clock *out_before)
+/* ---- graphs */
+
+/* The launch that the thread is making: clocks of nodes, as far as they were asked for. */
+static HD_THREAD_LOCAL struct {
+    uint64_t correlation;
+    uint32_t nnodes;
+    struct san_order_clock begin;
+    struct san_order_clock *nodes;
+    bool *is_known;
+} launching;
+
+enum { GRAPH_NODES_MAX = 1 << 14 }; /* larger ones count as a chain */
+
+static void graph_end(void)
+{
+    hd_free(launching.nodes);
+    hd_free(launching.is_known);
+    launching.nodes = NULL;
+    launching.is_known = NULL;
+    launching.correlation = 0;
+}
+
+static bool graph_begin(const struct heddle_event *e, const struct san_order_clock *begin)
+{
+    const struct heddle_graph *graph = e->packet.graph;
+
+    if (launching.correlation == e->correlation && launching.nnodes == graph->nnodes)
+        return launching.nodes && launching.is_known;
+    graph_end();
+    launching.correlation = e->correlation;
+    launching.nnodes = graph->nnodes;
+    launching.begin = *begin;
+    if (graph->nnodes <= GRAPH_NODES_MAX) {
+        launching.nodes = hd_alloc_array(graph->nnodes + 1u, sizeof(*launching.nodes));
+        launching.is_known = hd_alloc_array(graph->nnodes + 1u, sizeof(*launching.is_known));
+    }
+    return launching.nodes && launching.is_known;
+}
+
+/* All nodes up to this one that are not known: they have no work, so they are what is before. */
+static const struct san_order_clock *node_clock(const struct heddle_graph *graph, uint32_t node)
+{
+    for (uint32_t i = 0; i <= node; i++) {
+        struct san_order_clock *clock = &launching.nodes[i];
+        if (launching.is_known[i])
+            continue;
+        *clock = launching.begin;
+        for (uint32_t k = graph->first[i]; k < graph->first[i + 1]; k++)
+            san_order_join(clock, &launching.nodes[graph->after[k]]);
+        launching.is_known[i] = true;
+    }
+    return &launching.nodes[node];
+}
+
+/* The stream's own, if all there is ahead of the node; else one where that holds. */
+static uint32_t branch_place(uint32_t own, const struct san_order_clock *clock)
+{
+    if (order.places[own].last <= clock->at[own])
+        return own;
+    for (uint32_t i = 0; i < PLACE_SHARED; i++) {
+        struct place *p = &order.places[i];
+        /* A default stream still waits for streams that are gone. */
+        if (!is_free(p, p->kind == KIND_BRANCH ? clock : &order.host, i))
+            continue;
+        p->kind = KIND_BRANCH;
+        order.nworking += 2;
+        p->context = order.places[own].context;
+        return i;
+    }
+    return PLACE_NONE;
+}
+
+static bool node_submit_locked(const struct heddle_event *e, uint32_t own,
+                               struct san_order_position *out)
+{
+    struct place *stream = &order.places[own];
+
+    if (order.is_off || own == PLACE_SHARED || !graph_begin(e, &stream->clock))
+        return false;
+    const struct san_order_clock *known = node_clock(e->packet.graph, e->packet.node);
+    uint32_t place = branch_place(own, known);
+    if (place == PLACE_NONE)
+        return false;
+    struct san_order_clock *clock = &launching.nodes[e->packet.node];
+    out->op = step_locked(place, clock);
+    out->after = *clock;
+    if (place != own)
+        order.places[place].clock = *clock;
+    san_order_join(&stream->clock, clock);
+    return true;
+}
+
+/* ---- work */
+
+static HD_THREAD_LOCAL struct {
+    uint64_t packet; /* the last one, and whether it is work */
+    bool is_work;
+    struct san_order_position position;
+    struct san_order_copies copies;
+} here;
+
+static enum san_order_memory memory_at(uint64_t va)
+{
+    struct san_block *block = san_memory_live(va);
+    enum san_order_memory memory = !block               ? SAN_ORDER_PAGEABLE
+                                   : block->memory == 1 ? SAN_ORDER_DEVICE
+                                   : block->memory == 4 ? SAN_ORDER_MANAGED
+                                                        : SAN_ORDER_HOST;
+
+    san_block_unref(block);
+    return memory;
+}
+
+static void note_copy(const struct heddle_event *e, uint32_t place)
+{
+    const union hal_packet *p = e->packet.packet;
+    bool is_copy = e->packet.op == HAL_OP_COPY;
+    struct san_order_copy copy = {.place = place};
+
+    if (e->packet.op == HAL_OP_DISPATCH)
+        return;
+    copy.dst = memory_at(is_copy ? p->copy.dst : p->fill.dst);
+    copy.src = is_copy ? memory_at(p->copy.src) : copy.dst;
+    if (here.copies.n < SAN_ORDER_COPIES)
+        here.copies.at[here.copies.n] = copy;
+    here.copies.n++;
+}
+
+/*
+ * A copy in a default stream may be one between devices, where both go on after it (CUDA C++
+ * Programming Guide, Peer-to-Peer Memory Copy): it is in the default streams of all.
+ */
+static void meet_defaults_locked(uint32_t index)
+{
+    struct place *at = &order.places[index];
+
+    for (uint32_t i = 0; i < PLACE_SHARED && at->kind == KIND_DEFAULT; i++) {
+        struct place *other = &order.places[i];
+        if (other->kind != KIND_DEFAULT || other->context == at->context)
+            continue;
+        catch_up_locked(i);
+        san_order_join(&at->clock, &other->clock);
+    }
+}
+
+static void leave_defaults_locked(uint32_t index)
+{
+    const struct place *at = &order.places[index];
+
+    for (uint32_t i = 0; i < PLACE_SHARED && at->kind == KIND_DEFAULT; i++)
+        if (order.places[i].kind == KIND_DEFAULT)
+            san_order_join(&order.places[i].clock, &at->clock);
+}
+
+static void work_locked(const struct heddle_event *e, struct san_order_position *out)
+{
+    const struct stream *stream = stream_of_work_locked(e->context, e->stream);
+    uint32_t place = place_of_work_locked(e->context, e->stream);
+
+    catch_up_locked(place);
+    if (e->packet.op == HAL_OP_COPY)
+        meet_defaults_locked(place);
+    out->stream = stream ? stream->name : 0;
+    if (!e->packet.graph || !node_submit_locked(e, place, out)) {
+        out->op = submit_locked(place);
+        out->after = order.places[place].clock;
+    }
+    if (e->packet.op == HAL_OP_COPY)
+        leave_defaults_locked(place);
+    note_copy(e, place);
+}
+
+/* A host function of a graph: whatever else hears of it knows what was before. */
+static void host_node_locked(const struct heddle_event *e)
+{
+    uint32_t place = place_of_work_locked(e->context, e->stream);
+
+    catch_up_locked(place);
+    san_order_join(&order.host, &order.places[place].clock);
+}
+
+bool san_order_packet(const struct heddle_event *e, struct san_order_position *out)
+{
+    uint32_t op = e->packet.op;
+
+    if (!e->correlation)
+        return false;
+    if (here.packet != e->packet.id) {
+        here.packet = e->packet.id;
+        here.is_work = op == HAL_OP_DISPATCH || op == HAL_OP_COPY || op == HAL_OP_FILL;
+        pthread_mutex_lock(&order.lock);
+        if (here.is_work)
+            work_locked(e, &here.position);
+        else if (op == HAL_OP_HOST_CALL && e->packet.graph)
+            host_node_locked(e);
+        pthread_mutex_unlock(&order.lock);
+    }
+    *out = here.position;
+    return here.is_work;
+}
+
+struct san_order_op san_order_submit(const struct heddle_event *e,
+                                     struct san_order_clock *out_before)
 {
     struct san_order_op op;
 
     pthread_mutex_lock(&order.lock);
-    op = submit_locked(slot_locked(stream));
-    *out_before = order.streams[op.stream];
+    op = submit_locked(place_of_work_locked(e->context, e->stream));
+    *out_before = order.places[op.stream].clock;
     pthread_mutex_unlock(&order.lock);
     return op;
 }
 
-/* ---- calls */
-
-/* What a call does to the order; all others wait for everything. */
-enum effect { EFFECT_ALL, EFFECT_NONE, EFFECT_STREAM, EFFECT_EVENT, EFFECT_RECORD, EFFECT_WAIT };
-
-/* name without suffixes, or its beginning with a star */
-#define CALL_LIST(X)                                                                               \
-    X("cuStreamSynchronize", STREAM)                                                               \
-    X("cuStreamQuery", STREAM)                                                                     \
-    X("cuEventSynchronize", EVENT)                                                                 \
-    X("cuEventQuery", EVENT)                                                                       \
-    X("cuEventRecord", RECORD)                                                                     \
-    X("cuEventRecordWithFlags", RECORD)                                                            \
-    X("cuStreamWaitEvent", WAIT)                                                                   \
-    X("cuLaunchKernel*", NONE)                                                                     \
-    X("cuLaunchCooperativeKernel*", NONE)                                                          \
-    X("cuLaunchHostFunc*", NONE)                                                                   \
-    X("cuMemcpyAsync", NONE)                                                                       \
-    X("cuMemcpyHtoDAsync", NONE)                                                                   \
-    X("cuMemcpyDtoHAsync", NONE)                                                                   \
-    X("cuMemcpyDtoDAsync", NONE)                                                                   \
-    X("cuMemcpyPeerAsync", NONE)                                                                   \
-    X("cuMemcpy2DAsync", NONE)                                                                     \
-    X("cuMemcpy3DAsync", NONE)                                                                     \
-    X("cuMemset*", NONE)                                                                           \
-    X("cuMemAllocAsync", NONE)                                                                     \
-    X("cuMemAllocFromPoolAsync", NONE)                                                             \
-    X("cuMemFreeAsync", NONE)                                                                      \
-    X("cuMemPool*", NONE)                                                                          \
-    X("cuStreamCreate*", NONE)                                                                     \
-    X("cuStreamGet*", NONE)                                                                        \
-    X("cuStreamIsCapturing", NONE)                                                                 \
-    X("cuEventCreate", NONE)                                                                       \
-    X("cuCtxGet*", NONE)                                                                           \
-    X("cuCtxSetCurrent", NONE)                                                                     \
-    X("cuCtxPushCurrent", NONE)                                                                    \
-    X("cuCtxPopCurrent", NONE)                                                                     \
-    X("cuDeviceGet*", NONE)                                                                        \
-    X("cuDevicePrimaryCtxRetain", NONE)                                                            \
-    X("cuDevicePrimaryCtxGetState", NONE)                                                          \
-    X("cuFunc*", NONE)                                                                             \
-    X("cuKernel*", NONE)                                                                           \
-    X("cuLibrary*", NONE)                                                                          \
-    X("cuModuleGet*", NONE)                                                                        \
-    X("cuModuleLoad*", NONE)                                                                       \
-    X("cuOccupancy*", NONE)                                                                        \
-    X("cuPointerGet*", NONE)                                                                       \
-    X("cuGetProcAddress", NONE)                                                                    \
-    X("cuGetError*", NONE)
-
-/* The name up to `_v2`, `_ptsz` and the like. */
-static bool is_call(const char *symbol, size_t len, const char *pattern)
+uint64_t san_order_now(void)
 {
-    size_t n = strlen(pattern);
-
-    if (pattern[n - 1] == '*')
-        return len >= n - 1 && !strncmp(symbol, pattern, n - 1);
-    return len == n && !strncmp(symbol, pattern, n);
+    pthread_mutex_lock(&order.lock);
+    uint64_t now = order.last;
+    pthread_mutex_unlock(&order.lock);
+    return now;
 }
 
-static enum effect effect_of(const char *symbol)
+bool san_order_has_several(void)
 {
-    size_t len = strcspn(symbol, "_");
-
-#define X(pattern, effect)                                                                         \
-    if (is_call(symbol, len, pattern))                                                             \
-        return EFFECT_##effect;
-    CALL_LIST(X)
-#undef X
-    return EFFECT_ALL;
+    pthread_mutex_lock(&order.lock);
+    bool several = order.nworking > 1;
+    pthread_mutex_unlock(&order.lock);
+    return several;
 }
 
-static const void *arg(const struct heddle_event *e, unsigned index)
+void san_order_host_clock(struct san_order_clock *out)
 {
-    const void *value = NULL;
-
-    if (index < e->call.entry->nargs)
-        memcpy(&value, (const char *)e->call.args + e->call.entry->args[index].offset_B,
-               sizeof(value));
-    return value;
+    pthread_mutex_lock(&order.lock);
+    *out = order.host;
+    if (order.is_off)
+        san_order_join_all_locked(out);
+    pthread_mutex_unlock(&order.lock);
 }
 
-/* Without memory for it, events are waited for as if they were everything. */
-static void record_locked(const void *event, const void *stream)
+/* ---- events */
+
+struct san_order_clock *san_order_event_locked(const void *event)
 {
-    struct san_order_clock *clock = hd_map_get_u64(&order.events, (uintptr_t)event);
+    return hd_map_get_u64(&order.events, (uintptr_t)event);
+}
+
+/* Without memory for it nothing is told apart any more. */
+void san_order_record_locked(const struct heddle_event *e, const void *handle, const void *stream)
+{
+    struct san_order_clock *clock = san_order_event_locked(handle);
+    const struct san_order_clock *from;
+    uint32_t place;
 
     if (!clock) {
         clock = hd_new(struct san_order_clock);
-        if (!clock || !hd_map_put_u64(&order.events, (uintptr_t)event, clock)) {
+        if (!clock || !hd_map_put_u64(&order.events, (uintptr_t)handle, clock)) {
             hd_free(clock);
             order.is_off = true;
             return;
         }
     }
-    *clock = order.streams[submit_locked(slot_locked(stream)).stream];
+    from = san_order_stream_locked(e, stream, &place);
+    *clock = from ? *from : order.host;
 }
 
-static void join_event_locked(struct san_order_clock *to, const void *event)
+static void event_end_locked(const void *handle)
 {
-    const struct san_order_clock *clock = hd_map_get_u64(&order.events, (uintptr_t)event);
-
-    if (clock)
-        join(to, clock);
-    else
-        join_all_locked(to);
+    hd_free(san_order_event_locked(handle));
+    (void)hd_map_remove_u64(&order.events, (uintptr_t)handle);
 }
 
-static void call_locked(const struct heddle_event *e, enum effect effect)
+/* ---- what the taps tell */
+
+static void object_locked(const struct heddle_event *e)
 {
-    uint32_t slot;
-
-    switch (effect) {
-    case EFFECT_NONE:
-        return;
-    case EFFECT_STREAM:
-        slot = slot_locked(arg(e, 0));
-        catch_up_locked(slot);
-        join(&order.host, &order.streams[slot]);
-        return;
-    case EFFECT_EVENT:
-        join_event_locked(&order.host, arg(e, 0));
-        return;
-    case EFFECT_RECORD:
-        record_locked(arg(e, 0), arg(e, 1));
-        return;
-    case EFFECT_WAIT:
-        slot = slot_locked(arg(e, 0));
-        join_event_locked(&order.streams[slot], arg(e, 1));
-        return;
-    case EFFECT_ALL:
-        join_all_locked(&order.host);
-    }
-}
-
-static void stream_add_locked(const void *handle)
-{
-    if (order.n == SAN_ORDER_STREAMS) {
-        order.is_off = true;
-        return;
-    }
-    order.handles[order.n++] = handle;
-}
-
-static void on_object_locked(const struct heddle_event *e)
-{
-    const char *type = e->object.type;
-
-    if (!strcmp(type, "stream") && !e->object.is_destroyed) {
-        stream_add_locked(e->object.handle);
-    } else if (!strcmp(type, "event") && e->object.is_destroyed) {
-        hd_free(hd_map_get_u64(&order.events, (uintptr_t)e->object.handle));
-        (void)hd_map_remove_u64(&order.events, (uintptr_t)e->object.handle);
-    }
+    if (!strcmp(e->object.type, "stream") && e->object.is_destroyed)
+        stream_end_locked(e->object.handle);
+    else if (!strcmp(e->object.type, "stream"))
+        stream_begin_locked(e);
+    else if (!strcmp(e->object.type, "event") && e->object.is_destroyed)
+        event_end_locked(e->object.handle);
 }
 
 void san_order_host(const struct heddle_event *e)
 {
-    bool is_call =
-        e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_END && !e->call.result;
-    enum effect effect = is_call ? effect_of(e->call.entry->name) : EFFECT_NONE;
-
-    if (effect == EFFECT_NONE && e->kind != HEDDLE_EVENT_OBJECT)
+    if (e->kind == HEDDLE_EVENT_DRIVER)
+        graph_end();
+    if (e->kind == HEDDLE_EVENT_DRIVER && e->phase == HEDDLE_PHASE_BEGIN) {
+        here.copies.n = 0;
+        if (!san_order_call_begins_graph(e))
+            return;
+        pthread_mutex_lock(&order.lock);
+        san_order_launch_locked(e);
+        pthread_mutex_unlock(&order.lock);
+        return;
+    }
+    if (e->kind == HEDDLE_EVENT_DRIVER ? !san_order_call_matters(e)
+                                       : e->kind != HEDDLE_EVENT_OBJECT)
         return;
     pthread_mutex_lock(&order.lock);
     if (e->kind == HEDDLE_EVENT_OBJECT)
-        on_object_locked(e);
+        object_locked(e);
     else
-        call_locked(e, effect);
+        san_order_call_locked(e, &here.copies);
     pthread_mutex_unlock(&order.lock);
+}
+
+static void map_clear(struct hd_map *map)
+{
+    struct hd_map_iter it = {0};
+
+    while (hd_map_next(map, &it))
+        hd_free(it.value);
+    hd_map_fini(map);
+    hd_map_init(map);
 }
 
 void san_order_stop(void)
 {
-    struct hd_map_iter it = {0};
-
     pthread_mutex_lock(&order.lock);
-    while (hd_map_next(&order.events, &it))
-        hd_free(it.value);
-    hd_map_fini(&order.events);
-    hd_map_init(&order.events);
-    memset(order.handles, 0, sizeof(order.handles));
-    memset(order.streams, 0, sizeof(order.streams));
+    map_clear(&order.streams);
+    map_clear(&order.events);
+    memset(order.places, 0, sizeof(order.places));
     order.host = (struct san_order_clock){0};
-    order.n = 1;
-    order.last = 0;
+    order.last = order.names = 0;
     order.is_off = false;
     pthread_mutex_unlock(&order.lock);
+    graph_end();
+    memset(&here, 0, sizeof(here));
 }

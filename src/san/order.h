@@ -1,12 +1,20 @@
 /*
- * What is known to happen before what, between streams and the host: a vector clock for each
- * stream, each recorded event and the host. For memory that streams allocate and free.
+ * What is known to happen before what, between streams and the host: vector clocks.
  *
- * In doubt things count as ordered: calls that are not known to be asynchronous wait for
- * everything, the default streams are one that waits for all and is waited for, blocking or not;
- * and with more than SAN_ORDER_STREAMS streams nothing is told apart any more.
+ *     order.c        streams, and what is submitted to them, graphs by their edges
+ *     order_calls.c  what calls of the API do: waits, events, copies that wait
  *
- * Threads: any; one mutex, inside of which nothing is taken.
+ * A clock has a place for each stream that has work; parallel branches of a graph and streams that
+ * are gone share what is left. Two operations are ordered when the later clock covers the earlier
+ * one's number.
+ *
+ * The host is one: what any of its threads waited for counts for all, because nobody tells how they
+ * meet. In doubt things count as ordered: calls that are not known to be asynchronous wait for
+ * everything; a call that makes order which this cannot follow (streams that wait for values in
+ * memory, for another API or process) ends all telling apart; streams beyond SAN_ORDER_STREAMS
+ * share a place, where each operation comes after all.
+ *
+ * Threads: any; one mutex, inside of which that of memory.h is taken.
  */
 #ifndef HD_SAN_ORDER_H
 #define HD_SAN_ORDER_H
@@ -18,26 +26,88 @@ enum { SAN_ORDER_STREAMS = 64 };
 
 /* Something that was submitted to a stream. */
 struct san_order_op {
-    uint32_t stream; /* its place in clocks; 0: a default stream */
+    uint32_t stream; /* its place in clocks */
     uint64_t number; /* counts operations of all streams; 0: not known, before everything */
 };
 
-/* By stream: the last of its operations that is known to be complete, or ahead. */
+/* By place: the last of its operations that is known to be complete, or ahead. */
 struct san_order_clock {
     uint64_t at[SAN_ORDER_STREAMS];
 };
 
-/* Submits an operation: *out_before has what happens before it, and itself. */
-struct san_order_op san_order_submit(const void *stream, struct san_order_clock *out_before);
+struct san_order_position {
+    struct san_order_op op;
+    struct san_order_clock after; /* what happens before it, and itself */
+    uint32_t stream;              /* streams count from 1 as they are made; 0: a default stream */
+};
 
 static inline bool san_order_is_before(struct san_order_op op, const struct san_order_clock *clock)
 {
     return clock->at[op.stream] >= op.number;
 }
 
-/* DRIVER and OBJECT events. */
+static inline bool san_order_is_ordered(const struct san_order_position *a,
+                                        const struct san_order_position *b)
+{
+    return san_order_is_before(a->op, &b->after) || san_order_is_before(b->op, &a->after);
+}
+
+/*
+ * Submits the kernel, copy or fill of a PACKET event. False: it is none, or nobody's call. Asked
+ * again for the same event on the same thread it answers the same.
+ */
+bool san_order_packet(const struct heddle_event *event, struct san_order_position *out);
+/* Submits what a MEMORY event of a stream says: *out_before has what happens before it, and itself.
+ */
+struct san_order_op san_order_submit(const struct heddle_event *event,
+                                     struct san_order_clock *out_before);
+/* DRIVER and OBJECT events; telling an event twice does nothing more. */
 void san_order_host(const struct heddle_event *event);
+/* The number of the last operation. */
+uint64_t san_order_now(void);
+/* What is known to be complete. */
+void san_order_host_clock(struct san_order_clock *out);
+/* Is there more than one stream that work may go to? Also branches of graphs. */
+bool san_order_has_several(void);
 /* Forgets everything. For tests. */
 void san_order_stop(void);
+
+/* ---- between order.c and order_calls.c; the lock is held */
+
+enum san_order_memory { SAN_ORDER_PAGEABLE, SAN_ORDER_HOST, SAN_ORDER_MANAGED, SAN_ORDER_DEVICE };
+/* A copy or fill that the thread submitted in its call. */
+struct san_order_copy {
+    uint32_t place;
+    enum san_order_memory dst, src; /* of a fill both are its target */
+};
+enum { SAN_ORDER_COPIES = 16 };
+struct san_order_copies {
+    unsigned n; /* what does not fit counts as one that the host waits for */
+    struct san_order_copy at[SAN_ORDER_COPIES];
+};
+
+void san_order_join(struct san_order_clock *to, const struct san_order_clock *from);
+void san_order_join_all_locked(struct san_order_clock *to);
+/* The clocks; of a stream what its next operation comes after, as an argument has it; NULL: nothing
+ * was ever submitted there. */
+struct san_order_clock *san_order_host_locked(void);
+struct san_order_clock *san_order_stream_locked(const struct heddle_event *event,
+                                                const void *handle, uint32_t *out_place);
+struct san_order_clock *san_order_place_locked(uint32_t place);
+/* All streams of the context; of all, when it is NULL. */
+void san_order_join_context_locked(struct san_order_clock *to, const void *context);
+/* The last recording; NULL: not known. */
+struct san_order_clock *san_order_event_locked(const void *event);
+void san_order_record_locked(const struct heddle_event *event, const void *handle,
+                             const void *stream);
+/* Nothing is told apart any more. */
+void san_order_give_up_locked(void);
+/* A call of the API that succeeded; `copies` of its thread. */
+void san_order_call_locked(const struct heddle_event *event, const struct san_order_copies *copies);
+/* cuGraphLaunch() begins: behind what the executable graph was launched for before. */
+void san_order_launch_locked(const struct heddle_event *event);
+/* Is the call that? Does it, when it ends, do anything to the order? Without the lock. */
+bool san_order_call_begins_graph(const struct heddle_event *event);
+bool san_order_call_matters(const struct heddle_event *event);
 
 #endif

@@ -1,5 +1,6 @@
 /* racecheck: launches and CTAs. race.h says how it works. */
-#include "san/race.h"
+#include "san/memory.h"
+#include "san/race_streams.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -22,9 +23,8 @@ struct race_map *race_global(void)
 static bool start(void)
 {
     race_check_start();
-    race_quiet_start();
     all.global = race_map_create();
-    return all.global;
+    return all.global && race_streams_start();
 }
 
 /* ---- CTA states: large, and each is soon needed again */
@@ -64,6 +64,7 @@ static void launch_end(struct san_launch *san)
         return;
     race_tell(launch);
     race_quiet_end(launch);
+    race_streams_end(launch);
     for (size_t i = 0; i < launch->lent.len; i++)
         race_places_fini(&launch->lent.at[i]);
     hd_vec_fini(&launch->lent);
@@ -84,8 +85,9 @@ static void take_serials(struct race_launch *launch, uint64_t n)
     uint64_t first = atomic_fetch_add(&all.serials, n) + 1;
 
     launch->blind = first + n > UINT32_MAX;
-    launch->base = (uint32_t)first;
+    launch->base = launch->low = (uint32_t)first;
     launch->ncta = (uint32_t)n;
+    launch->reach = n;
 }
 
 static bool launch_begin(struct san_launch *san)
@@ -111,6 +113,7 @@ static bool launch_begin(struct san_launch *san)
         return false;
     }
     race_quiet_begin(launch);
+    race_streams_begin(launch);
     return true;
 }
 
@@ -267,7 +270,7 @@ const struct san_tool san_racecheck = {
     .cta_end = cta_end,
     .access = race_access,
     .sync = race_sync,
-    .events = RACE_QUIET_EVENTS,
-    .host = race_quiet_host,
+    .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(RETIRED),
+    .host = race_streams_host,
     .finish = finish,
 };

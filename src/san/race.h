@@ -105,6 +105,7 @@ enum { RACE_RETIRED = 12 };
 struct race_page {
     _Atomic bool locked; /* of global shadow */
     _Atomic uint8_t shift;
+    _Atomic uint32_t touched;           /* of global shadow: `base` of the launch that came last */
     uint64_t *writer, *reader, *second; /* epochs; 0: nobody. second: NULL, or another reader */
     uint32_t *writer_is, *reader_is, *second_is; /* race_info() */
     void *retired[RACE_RETIRED];
@@ -118,6 +119,8 @@ void race_map_destroy(struct race_map *map);
 /* Makes it; NULL: no memory. */
 struct race_page *race_map_page(struct race_map *map, uint64_t address);
 struct race_map *race_global(void); /* of global memory, after start() */
+/* The one that is there; NULL: nobody accessed anything in it. */
+struct race_page *race_map_find(struct race_map *map, uint64_t address);
 struct race_page *race_page_create(void);
 void race_page_destroy(struct race_page *page);
 /* Units of at most 1 << shift bytes; false: no memory. */
@@ -300,7 +303,12 @@ enum { RACE_PROBE_CHUNK = 4096, RACE_PROBE_CHUNKS = 4096 };
 struct race_launch {
     const struct san_launch *san;
     uint32_t base, ncta; /* serials */
-    uint32_t cluster;    /* CTAs of a cluster */
+    /* Epochs of global memory that may be unordered with it: serials from `low` on, `reach` of
+     * them. */
+    uint32_t low;
+    uint64_t reach;
+    struct race_past *past; /* what race_streams.c knows of it; NULL: it is with nobody at once */
+    uint32_t cluster;       /* CTAs of a cluster */
     bool blind;
     bool sees_cluster;        /* addresses of shared memory have the rank in them */
     struct race_map *windows; /* shadow of shared memory, when CTAs reach into others' */
@@ -326,11 +334,9 @@ void race_cta_give(struct race_cta *cta);
 
 /*
  * Reads that can meet no write of the launch, as ir/conflicts.h finds them: of shared memory while
- * nobody writes any; of allocations that the kernel has no pointer to write to.
+ * nobody writes any; of allocations that the kernel has no pointer to write to, as long as all work
+ * is in one stream, and of memory that the host does not access by itself.
  */
-enum { RACE_QUIET_EVENTS = SAN_MEMORY_EVENTS };
-void race_quiet_start(void);
-void race_quiet_host(const struct heddle_event *event);
 void race_quiet_begin(struct race_launch *launch);
 void race_quiet_end(struct race_launch *launch);
 /* Need this one not be looked at? If so, code is told where it need not ask. */

@@ -88,8 +88,12 @@ struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, 
         uint64_t i = address >> RACE_PAGE_SHIFT;
         return i < cta->nshared ? cta->shared[i] : NULL; /* outside: memcheck's */
     }
-    if (space != IR_SPACE_SHARED)
-        return race_map_page(race_global(), address);
+    if (space != IR_SPACE_SHARED) {
+        struct race_page *page = race_map_page(race_global(), address);
+        if (page && atomic_load_explicit(&page->touched, memory_order_relaxed) != cta->launch->base)
+            atomic_store_explicit(&page->touched, cta->launch->base, memory_order_relaxed);
+        return page;
+    }
     uint32_t owner = peer ? race_peer(cta, peer - 1) : cta->serial;
     uint64_t window = (uint64_t)(owner - cta->launch->base) * IR_CLUSTER_STRIDE_B;
     return race_map_page(cta->launch->windows, window + (address & (IR_CLUSTER_STRIDE_B - 1)));
@@ -345,9 +349,9 @@ static struct race_simple simple_of(const struct race_cta *cta, const struct san
 
     return (struct race_simple){
         .mask = window ? ~race_epoch(0, RACE_THREADS_MAX - 1, 0) : UINT64_MAX,
-        .limit = race_epoch(window ? cta->serial : cta->launch->base, 0, window ? cta->floor : 0),
-        .base = window ? cta->serial : cta->launch->base,
-        .ncta = window ? 1 : cta->launch->ncta,
+        .limit = race_epoch(window ? cta->serial : cta->launch->low, 0, window ? cta->floor : 0),
+        .base = window ? cta->serial : cta->launch->low,
+        .ncta = window ? 1 : cta->launch->reach,
         .serial = cta->serial,
         .own_warp = (uint32_t)(cta->epoch[x->warp * SAN_LANES] >> (RACE_CLOCK_BITS + 5)),
         .floor = cta->floor,

@@ -8,7 +8,7 @@
 #include <immintrin.h>
 #endif
 
-#include "san/race.h"
+#include "san/race_streams.h"
 
 #define ALWAYS_INLINE inline __attribute__((always_inline)) /* into code for other CPUs */
 
@@ -304,8 +304,14 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
                                  .address = address};
 
     if (is_stale(&a->simple, before) ||
-        (a->told[slot].before == before && a->told[slot].mine == mine) ||
-        is_ordered(a->cta, thread, before, before_is) ||
+        (a->told[slot].before == before && a->told[slot].mine == mine))
+        return;
+    if (!race_is_own(a->cta->launch, race_serial(before))) {
+        a->told[slot] = told;
+        race_streams_against(a->cta, &hazard);
+        return;
+    }
+    if (is_ordered(a->cta, thread, before, before_is) ||
         may_meet(a->cta, before, before_is & 255, a->info & 255) ||
         is_first_guess(a->cta, before_is, a->info) || is_first_guess(a->cta, a->info, before_is))
         return;

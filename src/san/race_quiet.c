@@ -7,8 +7,11 @@
  */
 #include "base/mem.h"
 #include "san/lanes.h"
+#include "san/order.h"
 #include "san/race.h"
 #include "san/range.h"
+
+enum { MEMORY_DEVICE = 1 }; /* san_block.memory */
 
 struct race_quiet {
     const struct ir_conflicts *conflicts;
@@ -17,16 +20,6 @@ struct race_quiet {
     uint32_t nwritten;
     _Atomic uint8_t *asked; /* by number of the probe: no range was found for it */
 };
-
-void race_quiet_start(void)
-{
-    san_memory_start(SAN_RACECHECK, NULL);
-}
-
-void race_quiet_host(const struct heddle_event *event)
-{
-    san_memory_host(SAN_RACECHECK, event);
-}
 
 /* ---- launches */
 
@@ -68,7 +61,7 @@ void race_quiet_begin(struct race_launch *launch)
         hd_free(quiet);
         return;
     }
-    if (about->conflicts->knows_writes && !san_memory_is_incomplete())
+    if (about->conflicts->knows_writes && !san_memory_is_incomplete() && !san_order_has_several())
         quiet->memory = san_memory_of_launch(about->correlation).memory;
     if (quiet->memory)
         take_writes(quiet, about);
@@ -111,7 +104,7 @@ static bool find(const struct race_cta *cta, const struct san_access *x, uint64_
     }
     struct san_block *block =
         quiet->memory ? san_memory_find(quiet->memory, x->address[__builtin_ctz(x->lanes)]) : NULL;
-    if (!block || is_written(quiet, block))
+    if (!block || block->memory != MEMORY_DEVICE || is_written(quiet, block))
         return false;
     *va = block->base;
     *size_B = block->size_B;

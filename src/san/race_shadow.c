@@ -217,6 +217,14 @@ static void *fill(void *_Atomic *at, void *(*make)(void), void (*drop)(void *))
     return there;
 }
 
+struct race_page *race_map_find(struct race_map *map, uint64_t address)
+{
+    uint64_t page = address >> RACE_PAGE_SHIFT;
+    void *_Atomic *pages = map->top[page >> INDEX_BITS & (INDEX_ENTRIES - 1)];
+
+    return pages ? pages[page & (INDEX_ENTRIES - 1)] : NULL;
+}
+
 struct race_page *race_map_page(struct race_map *map, uint64_t address)
 {
     uint64_t page = address >> RACE_PAGE_SHIFT;

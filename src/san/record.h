@@ -93,6 +93,16 @@ struct san_finding {
     const char *space;     /* "global", "shared", "local" */
     const char *direction; /* "read", "write", "atomic" */
     uint64_t size_B;       /* of the access; of what leaked */
+    /*
+     * Of "Race .. between": sides that are no threads of a kernel, behind the actors; with these
+     * there are two. `stack` is of the first one's call, or the launch's; `other` of the second's.
+     */
+    struct san_side {
+        const char *verb; /* "Write access" */
+        const char *name; /* of what did it: "cudaMemcpyAsync", "the host" */
+    } sides[2];
+    uint32_t nsides;
+    const struct san_stack *other;
     struct {
         const char *name;    /* "cudaMalloc"; NULL: it is not about a call */
         const char *error;   /* "cudaErrorMemoryAllocation" */

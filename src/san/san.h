@@ -27,5 +27,7 @@ const struct ir_observer *san_observer(void);
 bool san_is_bounding(void);
 /* Bytes behind each allocation of the program that stay unused; 0: none. */
 uint64_t san_padding_B(void);
+/* Memory that the host sees as well has pages of its own. */
+bool san_closes_pages(void);
 
 #endif

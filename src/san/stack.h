@@ -14,4 +14,8 @@ void san_stack_start(void);
 void san_stack_write(struct hd_json *j, const char *key, const struct san_stack *stack,
                      const char *program);
 
+/* The entry of the API as the program's source has it: without what its compiler and headers make
+ * of the name. */
+void san_call_name(const char *symbol, char *out, size_t cap);
+
 #endif

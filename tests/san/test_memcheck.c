@@ -475,6 +475,7 @@ static void submit_to(void *stream)
                                  .context = &contexts[0],
                                  .stream = stream};
 
+    event.packet.id = 10000 + next_launch;
     event.packet.packet = &p;
     event.packet.op = HAL_OP_DISPATCH;
     tell(event);
@@ -498,6 +499,7 @@ static void in_stream(uint64_t va, void *stream, bool is_freed)
 
 static void test_order(void)
 {
+    static int many[SAN_ORDER_STREAMS];
     uint64_t va = A + 0x800000;
     void *s = &streams[0], *t = &streams[1];
 
@@ -563,13 +565,16 @@ static void test_order(void)
     done_call(&other_entry, NULL, NULL);
     in_stream(va, s, true);
     ok(use(va) == HD_OK && !reports_take(), "one that the host has waited for");
-    for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++)
-        tell_object(HEDDLE_EVENT_OBJECT, "stream", &contexts[0] + i + 2, false, NULL, 0);
+    for (unsigned i = 0; i < SAN_ORDER_STREAMS; i++) {
+        tell_object(HEDDLE_EVENT_OBJECT, "stream", &many[i], false, NULL, 0);
+        submit_to(&many[i]);
+    }
     in_stream(va, s, false);
-    submit_to(t);
-    ok(use(va) == HD_OK && !reports_take(), "too many streams: nothing is told apart");
+    submit_to(&many[SAN_ORDER_STREAMS - 1]);
+    ok(use(va) == HD_OK && !reports_take(), "too many streams: the last ones come after all");
     tell_object(HEDDLE_EVENT_OBJECT, "event", &an_event, true, NULL, 0);
     in_stream(va, s, true);
+    reports_take(); /* nothing makes the stream wait for that one */
 }
 
 int main(void)

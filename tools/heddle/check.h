@@ -65,13 +65,17 @@ struct check_finding {
     uint64_t launch;
     const char *kernel; /* "" */
     uint32_t grid[3], block[3];
+    size_t nsides; /* behind the actors of a race: what is no thread */
+    struct {
+        const char *verb, *name;
+    } sides[CHECK_ACTORS_MAX];
     const char *call, *error, *message; /* of a call that failed; call is "" else */
     int64_t code;
     size_t nactors;
     struct check_actor actors[CHECK_ACTORS_MAX];
     size_t ndetails;
     const char *details[SAN_DETAILS_MAX];
-    struct check_stack launched, host, allocated, freed;
+    struct check_stack launched, host, other, allocated, freed;
 };
 
 /* word in the record */
@@ -174,6 +178,9 @@ void check_rules_free(struct check_rules *rules);
 bool check_rules_match(const struct check_rules *rules, const struct check_finding *f);
 /* The stack that XML has: of the call, else of the launch, else of the allocation. */
 const struct check_stack *check_host_stack(const struct check_finding *f);
+
+/* The call that it is about; of a race that of its first side that is one; "": none. */
+const char *check_api(const struct check_finding *f);
 
 /* The words of XML, which suppressions compare. */
 const char *check_xml_kind(const struct check_finding *f);

@@ -98,7 +98,7 @@ static void put_place(struct hd_buf *out, const struct check_finding *f)
     } else if (place) {
         put(out, check_demangle(place->func, DEMANGLE_FULL));
     } else {
-        put(out, f->call);
+        put(out, check_api(f));
     }
     hd_buf_puts(out, "</span>");
 }

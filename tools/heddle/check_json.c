@@ -82,6 +82,20 @@ static void put_access(struct hd_json *j, const struct check_finding *f)
         hd_json_u64(j, "size_B", f->size_B);
 }
 
+static void put_sides(struct hd_json *j, const struct check_finding *f)
+{
+    if (!f->nsides)
+        return;
+    hd_json_open(j, "calls", '[');
+    for (size_t i = 0; i < f->nsides; i++) {
+        hd_json_open(j, NULL, '{');
+        hd_json_str(j, "what", f->sides[i].verb);
+        hd_json_str(j, "name", f->sides[i].name);
+        hd_json_close(j, '}');
+    }
+    hd_json_close(j, ']');
+}
+
 static void put_finding(struct hd_json *j, const struct check_finding *f, enum san_severity worst)
 {
     hd_json_str(j, "tool", f->tool);
@@ -95,12 +109,14 @@ static void put_finding(struct hd_json *j, const struct check_finding *f, enum s
     for (size_t i = 0; i < f->nactors; i++)
         put_actor(j, &f->actors[i]);
     hd_json_close(j, ']');
+    put_sides(j, f);
     hd_json_open(j, "details", '[');
     for (size_t i = 0; i < f->ndetails; i++)
         hd_json_str(j, NULL, f->details[i]);
     hd_json_close(j, ']');
     put_stack(j, "launched_at", &f->launched);
     put_stack(j, "called_at", &f->host);
+    put_stack(j, "other_called_at", &f->other);
     put_stack(j, "allocated_at", &f->allocated);
     put_stack(j, "freed_at", &f->freed);
 }

@@ -128,6 +128,23 @@ static enum hd_status actors_of(struct hd_arena *arena, const struct json_value 
     return HD_OK;
 }
 
+static enum hd_status sides_of(const struct json_value *from, struct check_finding *f)
+{
+    const struct json_value *list = json_get(from, "sides");
+
+    if (!list)
+        return HD_OK;
+    if (list->kind != JSON_ARRAY || list->len > CHECK_ACTORS_MAX - f->nactors)
+        return lacks("sides");
+    json_foreach(it, list)
+    {
+        HD_TRY(text_of(it, "verb", &f->sides[f->nsides].verb));
+        HD_TRY(text_of(it, "name", &f->sides[f->nsides].name));
+        f->nsides++;
+    }
+    return HD_OK;
+}
+
 static enum hd_status details_of(const struct json_value *from, struct check_finding *f)
 {
     const struct json_value *list = json_get(from, "details");
@@ -193,9 +210,11 @@ static enum hd_status read_finding(const struct json_value *from, struct check_r
     HD_TRY(launch_of(from, f));
     HD_TRY(call_of(from, f));
     HD_TRY(actors_of(&r->arena, from, f));
+    HD_TRY(sides_of(from, f));
     HD_TRY(details_of(from, f));
     HD_TRY(stack_of(&r->arena, from, "launch_stack", &f->launched));
     HD_TRY(stack_of(&r->arena, from, "stack", &f->host));
+    HD_TRY(stack_of(&r->arena, from, "other_stack", &f->other));
     HD_TRY(stack_of(&r->arena, from, "allocated", &f->allocated));
     return stack_of(&r->arena, from, "freed", &f->freed);
 }

@@ -232,6 +232,10 @@ static void make_key(const struct check_cause *cause, struct hd_buf *key)
         put_key(key, f->actors[i].places[0].func);
         hd_buf_printf(key, "%u", f->actors[i].places[0].line);
     }
+    for (size_t i = 0; i < f->nsides; i++) {
+        put_key(key, f->sides[i].verb);
+        put_key(key, f->sides[i].name);
+    }
     if (!f->nactors || !f->actors[0].places[0].file[0])
         hd_buf_printf(key, "%llx", (unsigned long long)f->cause);
 }

@@ -466,8 +466,8 @@ static bool fits_side(const struct side *side, const struct check_actor *actor)
 static bool fits_what(const struct rule *rule, const struct check_finding *f)
 {
     const char *texts[TEXT_COUNT] = {
-        [TEXT_LEVEL] = check_xml_level(f), [TEXT_TEXT] = f->title, [TEXT_SPACE] = f->space,
-        [TEXT_DIRECTION] = f->direction,   [TEXT_API] = f->call,   [TEXT_ERROR] = f->error,
+        [TEXT_LEVEL] = check_xml_level(f), [TEXT_TEXT] = f->title,    [TEXT_SPACE] = f->space,
+        [TEXT_DIRECTION] = f->direction,   [TEXT_API] = check_api(f), [TEXT_ERROR] = f->error,
         [TEXT_MESSAGE] = f->message,
     };
 

@@ -83,15 +83,30 @@ static void put_details(const struct check_finding *f, struct hd_buf *out)
         hd_buf_printf(out, "    %s\n", f->details[i]);
 }
 
+/* "Write access at K+0x90 in f.cu:41", "Read access by cudaMemcpyAsync" */
+static void put_side(const struct check_options *options, const struct check_finding *f, size_t i,
+                     struct hd_buf *out)
+{
+    if (i < f->nactors) {
+        hd_buf_printf(out, "%s at ", f->actors[i].verb);
+        check_text_place(options, &f->actors[i], out);
+        return;
+    }
+    i -= f->nactors;
+    hd_buf_printf(out, "%s by %s", f->sides[i].verb, f->sides[i].name);
+}
+
 /* "Race reported between Write access at K+0x90 in f.cu:41", "and Read access at .. [508 hazards]" */
 static void put_race(const struct check_options *options, const struct check_finding *f,
                      struct hd_buf *out)
 {
+    size_t n = f->nactors + f->nsides;
+
     hd_buf_printf(out, "%s: %s ", severities[f->severity], f->title);
-    for (size_t i = 0; i < f->nactors; i++) {
-        hd_buf_printf(out, "%s%s at ", i ? "    and " : "", f->actors[i].verb);
-        check_text_place(options, &f->actors[i], out);
-        if (i + 1 == f->nactors)
+    for (size_t i = 0; i < n; i++) {
+        hd_buf_puts(out, i ? "    and " : "");
+        put_side(options, f, i, out);
+        if (i + 1 == n)
             hd_buf_printf(out, " [%llu hazard%s]", (unsigned long long)f->count,
                           f->count == 1 ? "" : "s");
         hd_buf_putc(out, '\n');
@@ -137,14 +152,15 @@ void check_text_finding(const struct check_options *options, const struct check_
 {
     size_t title = strlen(f->title);
 
-    if (f->nactors == 2 && title > 8 && strcmp(f->title + title - 8, " between") == 0)
+    if (f->nactors + f->nsides == 2 && title > 8 && strcmp(f->title + title - 8, " between") == 0)
         put_race(options, f, out);
     else if (f->nactors == 2)
         put_hazard(options, f, out);
     else
         put_plain(options, f, out);
     put_stack(options, &f->launched, "kernel launch time", out);
-    put_stack(options, &f->host, "error", out);
+    put_stack(options, &f->host, f->nsides ? "the first call" : "error", out);
+    put_stack(options, &f->other, "the other call", out);
     put_stack(options, &f->allocated, "allocation time", out);
     put_stack(options, &f->freed, "free time", out);
 }

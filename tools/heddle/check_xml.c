@@ -8,6 +8,11 @@ bool check_is_leak(const struct check_finding *f)
     return strcmp(f->kind, "leak") == 0 || strcmp(f->kind, "heap-leak") == 0;
 }
 
+const char *check_api(const struct check_finding *f)
+{
+    return f->nsides ? f->sides[0].name : f->call;
+}
+
 const char *check_xml_kind(const struct check_finding *f)
 {
     static const char *const of_tool[][2] = {
@@ -134,7 +139,7 @@ static void put_what(FILE *out, const struct check_finding *f)
         put_number(out, "size", (int64_t)f->size_B);
     if (f->has_address)
         put_hex(out, "address", f->address);
-    put_text(out, "api", f->call);
+    put_text(out, "api", check_api(f));
     put_text(out, "error", f->error);
     put_text(out, "message", f->message);
     if (f->call[0])

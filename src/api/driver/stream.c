@@ -117,7 +117,7 @@ CUresult drv_cuStreamDestroy(CUstream stream)
     }
 
 STREAM_GETTER(cuStreamGetPriority, int, stream->priority)
-STREAM_GETTER(cuStreamGetFlags, unsigned, stream->flags)
+STREAM_GETTER(cuStreamGetFlags, unsigned, stream->flags & ~CORE_STREAM_PER_THREAD)
 STREAM_GETTER(cuStreamGetId, unsigned long long, stream->id)
 STREAM_GETTER(cuStreamGetCtx, CUcontext,
               stream->green ? core_green_context_handle(stream->green)

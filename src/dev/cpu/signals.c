@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fault_hook.h"
 #include "dev/cpu/signals.h"
 
 /* The C library's own, whoever stands before it. */
@@ -134,7 +135,7 @@ static void handler(int sig, siginfo_t *info, void *context)
     int error = errno, index = index_of(sig);
 
     assert(index >= 0);
-    if (!take(sig, info, context))
+    if (!take(sig, info, context) && !hd_fault_hook_take(sig, info, context))
         pass_on(index, sig, info, context);
     errno = error;
 }
@@ -205,6 +206,7 @@ enum hd_status cpu_signals_install(cpu_signals_fn *ours)
 
     pthread_mutex_lock(&once);
     take = ours;
+    hd_fault_hook_serve();
     for (unsigned i = 0; i < HD_COUNT_OF(signals) && !atomic_load(&installed); i++)
         fine &= reassert_one((int)i);
     if (fine)

@@ -365,6 +365,8 @@ struct core_context {
     HD_VEC(struct hal_queue *) idle_queues;
     _Atomic size_t nqueues; /* idle or not; idle_queues has room for all */
     uint64_t nblocks;       /* of memory; core_memory_lock */
+    struct core_dump_settings *dump; /* coredump.c's lock; NULL: the process's */
+    _Atomic bool dumped;             /* its failure is in a file */
     uint64_t next_id;
 };
 
@@ -603,6 +605,7 @@ struct core_module {
     struct core_image *image;
     struct hal_module *hal;
     struct hal_module *debug_hal; /* lock; NULL: none yet (debug.h) */
+    struct dump_program *dump;    /* lock; NULL: none yet (coredump.h) */
     struct core_library *library; /* that it was made for, or NULL; a reference */
     uint64_t *var_va;             /* by number (ir_var.index) */
     uint64_t const_B;

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "core/checkpoint.h"
 #include "core/core.h"
+#include "core/coredump.h"
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "hal/hal.h"
@@ -141,6 +142,7 @@ static enum hd_status devices_open(unsigned *out_count)
     enum hd_status status = HD_OK;
 
     HD_TRY(hd_env_check());
+    HD_TRY(core_dump_init());
     HD_TRY(san_start());
     unsigned total = device_total();
     uint64_t memory_B = memory_size_B(total);

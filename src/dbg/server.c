@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "dbg/corefile.h"
 #include "dbg/private.h"
 
 enum {
@@ -244,7 +246,9 @@ static void serve(int fd)
     dbg.peer = fd;
     dbg.attached = dbg.stopped = dbg.reported = true;
     dbg.stop = (struct dbg_stop){0};
-    dbg.focus = DBG_HOST_TID;
+    if (dbg.core)
+        dbg_core_stop(&dbg.stop);
+    dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
     pthread_mutex_unlock(&dbg.lock);
     converse(&c);
     pthread_mutex_lock(&dbg.lock);
@@ -321,7 +325,7 @@ static enum hd_status listen_tcp(const char *where)
     return bound ? HD_OK : hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
 }
 
-static enum hd_status folder_make(void)
+enum hd_status dbg_folder_make(void)
 {
     const char *root = getenv("TMPDIR");
     char path[sizeof(dbg.folder) + 16];
@@ -366,13 +370,19 @@ static void on_fork_child(void)
     dbg.listener = dbg.peer = -1;
 }
 
-static enum hd_status server_start(const char *where)
+static enum hd_status listen_at(const char *where)
 {
-    HD_TRY(folder_make());
     HD_TRY(strncmp(where, "unix:", 5) == 0 ? listen_unix(where + 5) : listen_tcp(where));
     if (listen(dbg.listener, 1) < 0 || pipe2(dbg.wake, O_CLOEXEC | O_NONBLOCK) < 0)
         return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
     hd_buf_init(&dbg.said);
+    return HD_OK;
+}
+
+static enum hd_status server_start(const char *where)
+{
+    HD_TRY(dbg_folder_make());
+    HD_TRY(listen_at(where));
     dbg.pid = getpid();
     dbg.focus = DBG_HOST_TID;
     pthread_atfork(NULL, NULL, on_fork_child);
@@ -396,4 +406,72 @@ enum hd_status dbg_start(const char *where)
         pthread_cond_wait(&dbg.changed, &dbg.lock);
     pthread_mutex_unlock(&dbg.lock);
     return HD_OK;
+}
+
+/* ---- core dumps: no program, one debugger */
+
+static enum hd_status core_serve(const char *where)
+{
+    int fd;
+
+    HD_TRY(listen_at(where));
+    do
+        fd = accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC);
+    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    if (fd < 0)
+        return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
+    serve(fd);
+    hd_buf_fini(&dbg.said);
+    return HD_OK;
+}
+
+static enum hd_status core_map(const char *path, const char **out_bytes, size_t *out_size_B)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = MAP_FAILED;
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
+        close(fd);
+        return hd_error(HD_BAD_IMAGE, "it is no file");
+    }
+    *out_size_B = fd >= 0 ? (size_t)info.st_size : 0;
+    if (*out_size_B)
+        at = mmap(NULL, *out_size_B, PROT_READ, MAP_PRIVATE, fd, 0);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && !*out_size_B)
+        return hd_error(HD_BAD_IMAGE, "it is empty");
+    *out_bytes = at;
+    return at == MAP_FAILED ? hd_error(HD_IO, "%s", strerror(error)) : HD_OK;
+}
+
+enum hd_status dbg_core_serve(const char *path, const char *where)
+{
+    const char *bytes;
+    size_t size_B;
+
+    dbg.pid = getpid();
+    HD_TRY(core_map(path, &bytes, &size_B));
+    enum hd_status status = dbg_core_open(bytes, size_B);
+    if (status == HD_OK)
+        status = core_serve(where);
+    dbg_core_close();
+    munmap((void *)(uintptr_t)bytes, size_B);
+    return status;
+}
+
+enum hd_status dbg_core_check(const char *path)
+{
+    const char *bytes;
+    size_t size_B;
+    struct core_file file;
+
+    HD_TRY(core_map(path, &bytes, &size_B));
+    enum hd_status status = core_file_open(bytes, size_B, &file);
+    if (status == HD_OK)
+        core_file_close(&file);
+    munmap((void *)(uintptr_t)bytes, size_B);
+    return status;
 }

@@ -435,6 +435,7 @@ void dbg_core_close(void)
     hd_arena_fini(&core.arena);
     core = (struct dbg_core){0};
     dbg.core = NULL;
+    dbg.nctas_ever = dbg.nunits_ever = dbg.nkernels = 0;
 }
 
 void dbg_core_stop(struct dbg_stop *out)

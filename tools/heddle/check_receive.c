@@ -312,6 +312,14 @@ static bool set_check(const struct check_options *o, const char *socket)
     return set;
 }
 
+static bool set_coredump(const struct check_options *o)
+{
+    if (!o->generate_coredump)
+        return true;
+    return setenv("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1", 1) == 0 &&
+           (!o->coredump_name || setenv("CUDA_COREDUMP_FILE", o->coredump_name, 1) == 0);
+}
+
 static bool set_blocking(void)
 {
     const char *flags = getenv("HEDDLE_DEBUG");
@@ -336,7 +344,7 @@ static bool set_preload(const char *list)
 static HD_NORETURN void be_child(const struct check_options *o, const char *path,
                                  const char *socket)
 {
-    if (!set_check(o, socket) || (o->force_blocking_launches && !set_blocking()) ||
+    if (!set_check(o, socket) || !set_coredump(o) || (o->force_blocking_launches && !set_blocking()) ||
         run_set_environment() || (o->preload_library && !set_preload(o->preload_library)))
         _exit(CLI_FAILED);
     _exit(run_execute(o->as, path, o->command));

@@ -1,8 +1,7 @@
 /* What fails, for tests of core dumps; they find places by the comments "mark:". */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 struct pair {
     int a;
@@ -44,18 +43,31 @@ extern "C" __global__ void stops(int *out, int how)
     out[lane] = lane;
 }
 
-extern "C" __global__ void spin(volatile int *flag, int *out)
+/* Waits for what nobody writes. */
+extern "C" __global__ void spin(volatile int *flag)
 {
     int mine = threadIdx.x + 10;
+    atomicAdd_system((int *)flag + 1, 1);
     while (!*flag) { /* mark: spin */
     }
-    *out = mine;
+    flag[2] = mine;
+}
+
+static void wait_for(volatile int *flag)
+{
+    spin<<<2, 32>>>(flag);
+    while (flag[1] < 64) {
+    }
+    printf("runs\n");
+    fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "wild";
-    int *out;
+    int *out, *flag;
+    cudaMallocManaged(&flag, 3 * sizeof(int));
+    memset(flag, 0, 3 * sizeof(int));
     cudaMalloc(&out, 256 * sizeof(int));
     cudaMemset(out, 0x11, 256 * sizeof(int));
     if (!strcmp(what, "wild"))
@@ -65,7 +77,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "beyond"))
         kern<<<4, 64>>>(out, (char *)(out + 256), 69);
     else if (!strcmp(what, "spin"))
-        spin<<<2, 32>>>((volatile int *)memset(calloc(1, 4), 0, 4), out);
+        wait_for(flag);
     else if (!strcmp(what, "fine"))
         kern<<<4, 64>>>(out, NULL, -1);
     else

@@ -150,7 +150,8 @@ static void dump_end(const void *owner, const struct dump_wish *wish, enum hd_st
         hd_log("no core dump: %s", hd_error_message());
         return;
     }
-    fprintf(stderr, "heddle: core dump of kernels: %s (heddle gdb --core FILE shows it)\n", wish->path);
+    fprintf(stderr, "heddle: core dump of kernels: %s (heddle gdb --core FILE shows it)\n",
+            wish->path);
     pthread_mutex_lock(&lock);
     goes_on = wish->flags & DUMP_SKIP_ABORT || !settings_locked(ctx)->trigger_host;
     pthread_mutex_unlock(&lock);
@@ -162,6 +163,13 @@ static void activate(void)
 {
     static const struct dump_host host = {dump_begin, dump_memory, dump_end};
 
+    if (dbg_is_active()) { /* it stops at what fails; one of both looks at kernels */
+        static bool is_told;
+        if (!is_told)
+            hd_log("there are no core dumps under a debugger");
+        is_told = true;
+        return;
+    }
     if (!atomic_exchange(&is_active, true))
         dump_start(&host);
 }
@@ -214,7 +222,8 @@ static enum hd_status listen_locked(void)
     atexit(pipe_remove);
     is_listening = true;
     if (shows_progress)
-        fprintf(stderr, "heddle: a byte written to %s triggers a core dump of kernels\n", pipe_path);
+        fprintf(stderr, "heddle: a byte written to %s triggers a core dump of kernels\n",
+                pipe_path);
     return HD_OK;
 }
 
@@ -235,8 +244,7 @@ static enum hd_status flags_parse(const char *text, unsigned *out)
 
     while (*text) {
         size_t len = strcspn(text, ","), i = 0;
-        while (i < HD_COUNT_OF(words) &&
-               !hd_str_is((struct hd_str){text, len}, words[i].name))
+        while (i < HD_COUNT_OF(words) && !hd_str_is((struct hd_str){text, len}, words[i].name))
             i++;
         if (len && i == HD_COUNT_OF(words))
             return hd_error(HD_BAD_ARG, "CUDA_COREDUMP_GENERATION_FLAGS: what is '%.*s'?", (int)len,

@@ -73,8 +73,10 @@ static enum hd_status process_read(struct core_in *in)
     struct hd_str version = core_get_text(in);
 
     if (!in->failed && format != CORE_FORMAT)
-        return hd_error(HD_BAD_VERSION, "the core dump was written by Heddle %.*s, in a form that "
-                                        "this one does not know", HD_STR_ARG(version));
+        return hd_error(HD_BAD_VERSION,
+                        "the core dump was written by Heddle %.*s, in a form that "
+                        "this one does not know",
+                        HD_STR_ARG(version));
     (void)core_get_u64(in); /* time */
     (void)core_get_u32(in); /* process */
     (void)core_get_text(in);

@@ -124,8 +124,8 @@ struct core_file {
  * HD_CORRUPT (it is damaged or cut off), HD_BAD_IMAGE (it is no core dump of Heddle's),
  * HD_NO_MEMORY. The bytes stay the caller's, and must stay.
  */
-enum hd_status core_file_open(const char *bytes, size_t size_B,
-                              struct core_file *out_file) HD_MUST_CHECK;
+enum hd_status core_file_open(const char *bytes, size_t size_B, struct core_file *out_file)
+    HD_MUST_CHECK;
 void core_file_close(struct core_file *file);
 /* The next note; false: there is none, or it is damaged: then `notes.failed`. */
 bool core_file_note(struct core_file *file, uint32_t *out_type, struct core_in *out_body);

@@ -63,12 +63,12 @@ struct dump_variable {
     bool is_constant;
 };
 
-/* Texts and owner stay the caller's and outlive the program, which copies names. NULL: no memory. */
+/* Texts and owner stay the caller's and outlive the program; names are copied. NULL: no memory. */
 struct dump_program *dump_program_create(const struct dbg_text *texts, size_t count,
                                          const void *owner);
 void dump_program_destroy(struct dump_program *program); /* NULL is fine */
-bool dump_program_variable(struct dump_program *program,
-                           const struct dump_variable *variable) HD_MUST_CHECK;
+bool dump_program_variable(struct dump_program *program, const struct dump_variable *variable)
+    HD_MUST_CHECK;
 /* A module of its debuggable code, which outlives the program here. */
 bool dump_program_code(struct dump_program *program, const struct ir_module *code) HD_MUST_CHECK;
 

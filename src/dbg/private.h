@@ -94,7 +94,7 @@ struct dbg_core;
 struct dbg {
     pthread_mutex_t lock;
     const struct dbg_core *core; /* a core dump is looked at: nothing runs, nothing changes */
-    pthread_cond_t changed; /* `stopped` or `released` */
+    pthread_cond_t changed;      /* `stopped` or `released` */
     pthread_t thread;
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */

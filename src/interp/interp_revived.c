@@ -58,7 +58,8 @@ enum hd_status interp_debug_revive(struct interp_thread *t, const struct interp_
     t->returned_B = HD_MIN(was->returned_B, (uint32_t)sizeof(t->returned));
     memcpy(t->returned, was->returned, t->returned_B);
     if ((was->state == INTERP_DEBUG_ENDED) != !was->nframes)
-        return hd_error(HD_CORRUPT, "a thread that has ended has no frames, and the other way round");
+        return hd_error(HD_CORRUPT,
+                        "a thread that has ended has no frames, and the other way round");
     for (size_t i = 0; i < was->nframes; i++)
         HD_TRY(frame_revive(t, &was->frames[i]));
     return HD_OK;

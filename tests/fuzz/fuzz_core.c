@@ -44,8 +44,9 @@ static void ask_memory(void)
 
 static void look(void)
 {
-    static const char *const tables[] = {"stop",  "focus", "launch", "registers 0", "registers 1", "kernels",
-                                         "blocks", "warps", "lanes",  "threads",     "barriers"};
+    static const char *const tables[] = {"stop",        "focus",   "launch",  "registers 0",
+                                         "registers 1", "kernels", "blocks",  "warps",
+                                         "lanes",       "threads", "barriers"};
 
     dbg_core_stop(&dbg.stop);
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;

@@ -344,8 +344,9 @@ static bool set_preload(const char *list)
 static HD_NORETURN void be_child(const struct check_options *o, const char *path,
                                  const char *socket)
 {
-    if (!set_check(o, socket) || !set_coredump(o) || (o->force_blocking_launches && !set_blocking()) ||
-        run_set_environment() || (o->preload_library && !set_preload(o->preload_library)))
+    if (!set_check(o, socket) || !set_coredump(o) ||
+        (o->force_blocking_launches && !set_blocking()) || run_set_environment() ||
+        (o->preload_library && !set_preload(o->preload_library)))
         _exit(CLI_FAILED);
     _exit(run_execute(o->as, path, o->command));
 }

@@ -71,7 +71,7 @@ static bool command_set(char **command)
 struct gdb_args {
     const char *gdb;
     const char *core, *server; /* NULL: not given */
-    char **options; /* for GDB */
+    char **options;            /* for GDB */
     int noptions;
     char **command;
 };
@@ -82,8 +82,11 @@ static const char **own_option(struct gdb_args *args, const char *name)
     const struct {
         const char *name;
         const char **to;
-    } rows[] = {{"--gdb", &args->gdb},   {"--core", &args->core}, {"-core", &args->core},
-                {"-c", &args->core},     {"--gdbserver", &args->server}};
+    } rows[] = {{"--gdb", &args->gdb},
+                {"--core", &args->core},
+                {"-core", &args->core},
+                {"-c", &args->core},
+                {"--gdbserver", &args->server}};
 
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (strcmp(name, rows[i].name) == 0)

@@ -7,6 +7,7 @@
 #include "core/checkpoint.h"
 #include "core/core.h"
 #include "core/coredump.h"
+#include "core/report.h"
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "hal/hal.h"
@@ -254,6 +255,7 @@ enum hd_status core_init(void)
             (void)atexit(at_exit);
             atomic_store_explicit(&ndevices, count, memory_order_release);
             (void)!core_checkpoint_init(); /* what fails is logged; without it all else works */
+            core_report_on_interrupt();
         }
     }
     hd_lock_release(&init_lock);

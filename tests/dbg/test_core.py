@@ -49,7 +49,7 @@ class Bench:
 
     def __init__(self, folder):
         self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "CUDA_"))}
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "CUDA_", "HEDDLE_"))}
         self.env.update(HEDDLE_THREADS="2", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder)
         self.programs = {}
 

@@ -50,6 +50,7 @@ enum hd_env_kind {
     X("HEDDLE_EXIT_WAIT", COUNT, "0 to 3600000", "milliseconds that exit, cudaDeviceReset and the end of a context wait for running kernels before they cancel them; default: 5000") \
     X("HEDDLE_WATCHDOG", COUNT, "0 to 86400", "seconds for which the threads of a launch may do nothing but wait for each other: then it ends with cudaErrorLaunchTimeout and a message that says who waits where; default: 0, for ever") \
     X("HEDDLE_GDBSERVER", TEXT, "", "where a debugger will connect, `unix:PATH` or `HOST:PORT`: the program waits for it before main(); set by `heddle run --gdbserver` and `heddle gdb`") \
+    X("HEDDLE_GDB_LOST", CHOICE, "go-on, end", "what a program does when its debugger goes without a word, or does not come within a minute; default: go-on, and wait for it; set by `heddle gdb`") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
     X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: clang++-19 of the path") \

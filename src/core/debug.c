@@ -19,6 +19,7 @@ enum hd_status core_debug_start(void)
     /* What the program starts is not debugged. */
     enum hd_status status = dbg_start(where);
     unsetenv("HEDDLE_GDBSERVER");
+    unsetenv("HEDDLE_GDB_LOST");
     unsetenv("HEDDLE_WATCHDOG"); /* a launch that is being looked at waits for long */
     return status;
 }

@@ -99,7 +99,8 @@ struct dbg {
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
-    bool interrupted; /* GDB asked for a stop */
+    bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
+    bool interrupted;    /* GDB asked for a stop */
     bool break_on_launch;
     bool fault_shown; /* of the access that is made now */
     struct dbg_stop stop;

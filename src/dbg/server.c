@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -26,6 +27,7 @@
 enum {
     PACKET_MAX_B = 0x4000 + 16,
     HOST_PATIENCE_MS = 200, /* for a kernel to take notice of an interrupt */
+    COMING_MS = 60000,      /* for a debugger to come, where it is waited for no longer */
 };
 
 struct conversation {
@@ -237,6 +239,28 @@ static void converse(struct conversation *c)
 
 /* ---- a debugger comes and goes */
 
+/* The debugger was killed, or never came: nobody would end the program. */
+static void end_lost(void)
+{
+    dbg_files_remove_locked();
+    if (!dbg.core)
+        kill(dbg.pid, SIGKILL);
+}
+
+/* -1: none will come any more. */
+static int peer_accept(void)
+{
+    struct pollfd listener = {.fd = dbg.listener, .events = POLLIN};
+    int fd, n = 1;
+
+    do {
+        if (dbg.ends_when_lost)
+            n = poll(&listener, 1, COMING_MS);
+        fd = n > 0 ? accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+    } while (fd < 0 && n != 0 && (errno == EINTR || errno == ECONNABORTED));
+    return fd;
+}
+
 static void serve(int fd)
 {
     struct conversation c = {.fd = fd, .acks = true, .open = true};
@@ -253,6 +277,8 @@ static void serve(int fd)
     converse(&c);
     pthread_mutex_lock(&dbg.lock);
     dbg.peer = -1;
+    if (dbg.attached && dbg.ends_when_lost)
+        end_lost();
     dbg_forget_locked();
     pthread_mutex_unlock(&dbg.lock);
     close(fd);
@@ -262,13 +288,13 @@ static void serve(int fd)
 static void *server_main(void *unused)
 {
     (void)unused;
-    for (;;) {
-        int fd = accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0)
-            serve(fd);
-        else if (errno != EINTR && errno != ECONNABORTED)
-            return NULL;
-    }
+    for (int fd; (fd = peer_accept()) >= 0;)
+        serve(fd);
+    pthread_mutex_lock(&dbg.lock);
+    if (dbg.ends_when_lost && !dbg.attached && !dbg.released)
+        end_lost();
+    pthread_mutex_unlock(&dbg.lock);
+    return NULL;
 }
 
 void dbg_say(const char *fmt, ...)
@@ -399,6 +425,9 @@ bool dbg_is_active(void)
 
 enum hd_status dbg_start(const char *where)
 {
+    const char *lost = hd_env("HEDDLE_GDB_LOST");
+
+    dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));
     atomic_store(&active, true);
     pthread_mutex_lock(&dbg.lock);
@@ -412,14 +441,14 @@ enum hd_status dbg_start(const char *where)
 
 static enum hd_status core_serve(const char *where)
 {
+    const char *lost = hd_env("HEDDLE_GDB_LOST");
     int fd;
 
+    dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(listen_at(where));
-    do
-        fd = accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC);
-    while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    fd = peer_accept();
     if (fd < 0)
-        return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
+        return hd_error(HD_IO, "debugger: nobody has come to %s", where);
     serve(fd);
     hd_buf_fini(&dbg.said);
     return HD_OK;

@@ -56,8 +56,8 @@ class Session:
         command = self.command[:1] + ["run", "--gdbserver", "unix:" + path] + self.command[1:]
         if self.core:
             command = self.command[:1] + ["gdb", "--core", self.core, "--gdbserver", "unix:" + path]
-        # A session of its own: what the terminal sends at Ctrl-C is for the debugger.
-        self.process = subprocess.Popen(command, start_new_session=True)
+        # A session of its own: what the terminal sends at Ctrl-C is for the debugger. It does not survive us.
+        self.process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "HEDDLE_GDB_LOST": "end"})
         deadline = time.monotonic() + START_S
         while not os.path.exists(path):
             if self.process.poll() is not None:

@@ -61,6 +61,7 @@ def test_report(bench):
     tap.ok(re.search(r"block \([01],0,0\) and 1 more: 2 of 2 warps wait", got.stdout), "its blocks, which are at the same", got.stdout)
     tap.ok("warp 0 at barrier 1, where 32 of 64 threads have arrived" in got.stdout, "a barrier", got.stdout)
     tap.ok("warp 1 in a loop with ld, %s:%d" % (SOURCE, line("loop")) in got.stdout, "a loop, with its place", got.stdout)
+    tap.ok(re.search(r"hang.cu:%d, at 0x[0-9a-f]{9,} \(now 0x0\)$" % line("loop"), got.stdout, re.M), "and what it reads there", got.stdout)
     got = bench.ps("--json", process.pid)
     report = json.loads(got.stdout)
     kernel = report["report"]["devices"][0]["kernels"][0]

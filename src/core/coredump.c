@@ -131,9 +131,14 @@ static bool dump_memory(struct dump_ranges *out)
     return good;
 }
 
+static char pipe_path[1100]; /* by which users trigger dumps */
+static pid_t pipe_owner;     /* a forked child has another one, or none */
+static void pipe_remove(void);
+
 /* As CUDA does; what kernels printed is shown first. */
 static void end_process(struct core_context *ctx)
 {
+    pipe_remove();
     if (ctx)
         ctx->device->hal->ops->printf_flush(ctx->domain);
     fprintf(stderr, "heddle: the program is aborted, as CUDA does after a core dump; "
@@ -176,11 +181,10 @@ static void activate(void)
 
 /* ---- dumps that users trigger: a byte in a pipe */
 
-static char pipe_path[1100];
-
 static void pipe_remove(void)
 {
-    unlink(pipe_path);
+    if (getpid() == pipe_owner)
+        unlink(pipe_path);
 }
 
 /* It is open for writing, too, so that it never ends. */
@@ -215,11 +219,12 @@ static enum hd_status listen_locked(void)
     int error = hd_thread_create(&thread, NULL, listen_main, (void *)(intptr_t)fd);
     if (error) {
         close(fd);
-        pipe_remove();
+        unlink(pipe_path);
         return hd_error(HD_NO_MEMORY, "core dumps: %s", strerror(error));
     }
     pthread_detach(thread);
-    atexit(pipe_remove);
+    pipe_owner = getpid();
+    (void)atexit(pipe_remove);
     is_listening = true;
     if (shows_progress)
         fprintf(stderr, "heddle: a byte written to %s triggers a core dump of kernels\n",

@@ -162,6 +162,17 @@ def test_light(bench, name):
     tap.eq(len(re.findall(r"^Cannot access memory", got, re.M)), 2, "and no more")
 
 
+def test_reference(bench, name):
+    """The other device, where blocks take turns on one thread."""
+    path, ran = bench.dump(name, "wild", HEDDLE_DEVICE="interp")
+    tap.eq(ran.returncode, -signal.SIGABRT, "reference device: the program is aborted")
+    if has_gdb():
+        got = bench.gdb(path, ["up", "print i", "print tile[5]", "print *out@1"])
+        has(got, r"^\$1 = 69$", "reference device: a variable")
+        has(got, r"^\$2 = 105$", "reference device: shared memory")
+        has(got, r"^\$3 = \{\d+\}$", "reference device: global memory")
+
+
 def test_names(bench, name):
     got = bench.run(name, "wild", CUDA_COREDUMP_FILE="a.%p.%t.%h.core", CUDA_COREDUMP_SHOW_PROGRESS="1",
                     CUDA_COREDUMP_GENERATION_FLAGS="skip_abort")
@@ -197,6 +208,7 @@ def test_trigger(bench, name):
         process.kill()
     tap.eq(process.returncode, -signal.SIGABRT, "a byte in the pipe ends it")
     tap.eq(os.path.exists(path), True, "with a core dump")
+    tap.eq(glob.glob(os.path.join(bench.folder, "pipe.*")), [], "and the pipe goes")
     if has_gdb() and os.path.exists(path):
         got = bench.gdb(path, ["info cuda threads", "cuda block (1,0,0) thread (7,0,0)", "print mine", "print flag[1]"])
         tap.eq(len(re.findall(r"^. \([01],0,0\) .*core.cu:\d+$", got, re.M)) >= 2, True, "which has both blocks")
@@ -285,6 +297,7 @@ def main():
         test_damaged(bench, path)
         test_light(bench, "clang-G")
         test_names(bench, "clang-G")
+        test_reference(bench, "clang-G")
         test_trigger(bench, "clang-G")
         test_check(bench, "clang-G")
         tap.eq([name for name in os.listdir(folder) if name.startswith("heddle-gdb-")], [], "no files are left")

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "check.h"
 #include "json_read.h"
 #include "where.h"
 
@@ -143,9 +144,12 @@ static void print_text(const struct json_value *value)
 
 static void print_kernel(const struct json_value *device, const struct json_value *k)
 {
-    fputs("           kernel ", stdout);
-    print_text(json_get(k, "kernel"));
-    fputs("<<<", stdout);
+    HD_AUTOFREE char *name =
+        hd_strdup(check_demangle(json_text(json_get(k, "kernel"), "?"), DEMANGLE_SIMPLE));
+
+    if (name)
+        make_printable(name);
+    printf("           kernel %s<<<", name ? name : "?");
     print_triple(json_get(k, "grid"));
     putchar(',');
     print_triple(json_get(k, "block"));

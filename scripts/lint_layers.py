@@ -21,7 +21,7 @@ MODULES = {
     "lower": ("PTX to IR", {"ptx", "ir"}),
     "opt": ("passes over IR", {"ir"}),
     "compile": ("module in, module out", {"ptx", "lower", "opt", "ir", "obj"}),
-    "dbg": ("the debugger's half in the process: a server for GDB", {"ptx", "ir", "interp"}),
+    "dbg": ("the debugger's half in the process: a server for GDB; core dumps", {"ptx", "ir", "interp", "compile"}),
     "linker": ("images and PTX in, one checked image out", {"compile", "obj"}),
     "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir"}),
     "jit": ("IR to host code through LLVM", {"ir", "obj"}),

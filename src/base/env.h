@@ -39,9 +39,18 @@ enum hd_env_kind {
     X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
     X("CUDA_LOG_FILE", TEXT, "", "where each call that fails is told, with its reason: `stdout`, `stderr`, or a file that it is appended to") \
+    X("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", CHOICE, "0, 1", "1: a kernel that fails is written to a file, see docs/debugging.md; kernels are interpreted then, some hundred times slower") \
+    X("CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", CHOICE, "0, 1", "0: the program is not aborted after a core dump of its kernels; default: 1") \
+    X("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", CHOICE, "0, 1", "1: core dumps without memory") \
+    X("CUDA_ENABLE_USER_TRIGGERED_COREDUMP", CHOICE, "0, 1", "1: a byte that is written to the pipe of CUDA_COREDUMP_PIPE triggers a core dump") \
+    X("CUDA_COREDUMP_FILE", TEXT, "", "name of core dumps, with %h (host), %p (process), %t (seconds since 1970); default: core_%t_%h_%p.nvcudmp") \
+    X("CUDA_COREDUMP_PIPE", TEXT, "", "name of that pipe, which is made; default: corepipe.cuda.%h.%p") \
+    X("CUDA_COREDUMP_GENERATION_FLAGS", TEXT, "", "comma list: skip_global_memory, skip_shared_memory, skip_local_memory, skip_constbank_memory, skip_nonrelocated_elf_images, skip_abort, lightweight") \
+    X("CUDA_COREDUMP_SHOW_PROGRESS", CHOICE, "0, 1", "1: tell on stderr when a core dump begins") \
     X("HEDDLE_EXIT_WAIT", COUNT, "0 to 3600000", "milliseconds that exit, cudaDeviceReset and the end of a context wait for running kernels before they cancel them; default: 5000") \
     X("HEDDLE_WATCHDOG", COUNT, "0 to 86400", "seconds for which the threads of a launch may do nothing but wait for each other: then it ends with cudaErrorLaunchTimeout and a message that says who waits where; default: 0, for ever") \
     X("HEDDLE_GDBSERVER", TEXT, "", "where a debugger will connect, `unix:PATH` or `HOST:PORT`: the program waits for it before main(); set by `heddle run --gdbserver` and `heddle gdb`") \
+    X("HEDDLE_GDB_LOST", CHOICE, "go-on, end", "what a program does when its debugger goes without a word, or does not come within a minute; default: go-on, and wait for it; set by `heddle gdb`") \
     X("HEDDLE_STRICT", CHOICE, "0, 1", "1: kernels may only touch what a discrete GPU could; see docs/core.md") \
     X("HEDDLE_MACHINE", CHOICE, "default, t4, a100, rtx3090, l40, rtx4090, h100, h200, b200, rtx5090", "machine the device identifies as: its compute capability, limits and number of SMs, as in spec/machines.def; default: compute capability 12.0 and an SM per worker thread") \
     X("HEDDLE_CLANG", TEXT, "", "clang 19 that `heddle cc` and libnvrtc run; default: clang++-19 of the path") \

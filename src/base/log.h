@@ -32,6 +32,8 @@
     X(MEM, "mem", "device memory allocations and frees")                                           \
     X(CACHE, "cache", "on-disk code cache: hits, misses, writes")                                  \
     X(QUEUE, "queue", "packets as they are submitted and retired")                                 \
+    X(WAITS, "waits",                                                                              \
+      "Ctrl-C while kernels run tells who waits where, also when stderr is no terminal")           \
     X(SYNC, "sync", "run every launch synchronously on the calling thread's behalf")
 
 enum hd_debug_flag_index {

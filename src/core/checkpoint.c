@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "core/calls.h"
+#include "core/report.h"
 #include "hal/hal.h"
 
 #define LOOK_AGAIN_NS 50000
@@ -103,9 +104,11 @@ static enum hd_status process_unlock(void)
  * HD_BUSY: calls or work did not end in time, the process runs on; HD_BAD_ARG: pairs that do not
  * say for each device which one takes its place; HD_NOT_SUPPORTED: by the system.
  */
-static enum hd_status serve(const struct core_control_request *request)
+static enum hd_status serve(const struct core_control_request *request, struct hd_buf *out_text)
 {
     switch (request->op) {
+    case CORE_CONTROL_REPORT:
+        return core_report(out_text, CORE_CONTROL_TEXT_B);
     case CORE_CONTROL_LOCK:
         return process_lock(request->timeout_ms);
     case CORE_CONTROL_CHECKPOINT:

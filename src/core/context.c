@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "core/core.h"
+#include "core/coredump.h"
 #include "core/family.h"
 #include "core/tap.h"
 #include "hal/hal.h"
@@ -70,6 +71,7 @@ static void context_clear(struct core_context *ctx)
         core_array_unref(array);
     }
     core_memory_release_context(ctx);
+    atomic_store(&ctx->dumped, false);
     hd_lock_acquire(&ctx->lock);
     ctx->peers.len = 0;
     ctx->gate = (struct core_gate){0};
@@ -93,6 +95,8 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
         ctx->domain->failed = core_tap_fault;
         ctx->domain->runtime = &core_family_runtime;
     }
+    if (status == HD_OK)
+        status = core_dump_context(ctx, flags);
     if (status == HD_OK)
         status = core_stream_create(ctx, 0, 0, &ctx->legacy);
     if (status != HD_OK) {
@@ -158,6 +162,7 @@ void core_context_finalise(struct core_context *ctx)
     }
     hd_vec_fini(&ctx->idle_queues);
     hd_vec_fini(&ctx->peers);
+    hd_free(ctx->dump);
     if (ctx->domain)
         ctx->device->hal->ops->domain_destroy(ctx->domain);
     hd_lock_fini(&ctx->lock);

@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/thread.h"
@@ -18,11 +19,12 @@
 #include "hal/hal.h"
 
 #define FILE_NAME "heddle-control"
-#define FILE_B    4096u
+#define FILE_B    65536u
 #define STACK_B   (256u << 10)
 #define MAGIC     0x72746e6f6c646448u
 #define READY_NS  1000000000u /* the file is there a moment before its thread */
 #define ALIVE_NS  20000000u   /* how often the other process is looked at */
+#define REPORT_NS 5000000000u /* in which a report has to come */
 
 struct control {
     uint64_t magic; /* with `ready` */
@@ -33,6 +35,7 @@ struct control {
     int32_t status;                   /* this and below: with `answered` */
     char message[256];
     struct core_control_request request; /* with `asked` */
+    char text[CORE_CONTROL_TEXT_B];      /* with `answered` */
 };
 _Static_assert(sizeof(struct control) <= FILE_B, "a process fits its file");
 
@@ -48,9 +51,13 @@ static struct {
 static void answer(struct control *file)
 {
     struct core_control_request request = file->request;
+    struct hd_buf text;
 
+    hd_buf_init(&text);
     hd_error_clear();
-    file->status = own.serve(&request);
+    file->status = own.serve(&request, &text);
+    snprintf(file->text, sizeof(file->text), "%s", text.ptr ? text.ptr : "");
+    hd_buf_fini(&text);
     snprintf(file->message, sizeof(file->message), "%s", hd_error_message());
 }
 
@@ -255,26 +262,51 @@ enum hd_status core_control_look(int pid, struct core_control_view *out_view)
     return HD_OK;
 }
 
+static void text_read(const struct other *other, struct hd_buf *out)
+{
+    const char *text = other->file->text;
+
+    if (out)
+        hd_buf_append(out, text, strnlen(text, sizeof(other->file->text)));
+}
+
 /* What the process says; a status that it cannot have is none. */
-static enum hd_status answer_read(const struct other *other)
+static enum hd_status answer_read(const struct other *other, struct hd_buf *out_text)
 {
     int32_t status = other->file->status;
     char message[sizeof(other->file->message)];
 
     memcpy(message, other->file->message, sizeof(message));
     message[sizeof(message) - 1] = 0;
-    if (status == HD_OK)
+    if (status == HD_OK) {
+        text_read(other, out_text);
         return HD_OK;
+    }
     if (status != HD_BAD_ARG && status != HD_BAD_STATE && status != HD_BUSY &&
         status != HD_NOT_SUPPORTED)
         status = HD_INTERNAL;
     return hd_error((enum hd_status)status, "process %d: %s", other->pid, message);
 }
 
+/* Whoever wants a report does not wait for what others have asked, nor for a process that is
+ * stopped. */
+static bool is_late(const struct core_control_request *request, uint64_t since_ns)
+{
+    return request->op == CORE_CONTROL_REPORT && hal_time_ns() - since_ns > REPORT_NS;
+}
+
+static enum hd_status late(const struct other *other)
+{
+    return hd_error(HD_BUSY, "process %d does not answer: it is stopped, or busy with a checkpoint",
+                    other->pid);
+}
+
 /* The file's lock is held. */
 static enum hd_status exchange_locked(struct other *other,
-                                      const struct core_control_request *request)
+                                      const struct core_control_request *request,
+                                      struct hd_buf *out_text)
 {
+    uint64_t since_ns = hal_time_ns();
     struct control *file = other->file;
     uint32_t number, answered;
 
@@ -286,32 +318,52 @@ static enum hd_status exchange_locked(struct other *other,
         hal_futex_wait(&file->answered, answered, ALIVE_NS);
         if (!is_alive(other))
             return ended(other->pid);
+        if (is_late(request, since_ns))
+            return late(other);
     }
-    return answer_read(other);
+    return answer_read(other, out_text);
+}
+
+static enum hd_status file_lock(const struct other *other,
+                                const struct core_control_request *request)
+{
+    bool waits = request->op != CORE_CONTROL_REPORT;
+    const struct timespec nap = {.tv_nsec = ALIVE_NS};
+    uint64_t since_ns = hal_time_ns();
+
+    while (flock(other->fd, waits ? LOCK_EX : LOCK_EX | LOCK_NB)) {
+        if (is_late(request, since_ns))
+            return late(other);
+        if (!waits)
+            nanosleep(&nap, NULL);
+    }
+    return HD_OK;
 }
 
 /* Closing the file gives the lock back. A process that asks itself takes a lock of threads as well:
  * the file's lock orders processes, and says nothing of what its threads see of each other's. */
-static enum hd_status ask_and_close(struct other *other, const struct core_control_request *request)
+static enum hd_status ask_and_close(struct other *other, const struct core_control_request *request,
+                                    struct hd_buf *out_text)
 {
     pthread_mutex_t *threads = other->is_own ? &own.asking : NULL;
     enum hd_status status;
 
     if (threads)
         pthread_mutex_lock(threads);
-    while (flock(other->fd, LOCK_EX) && errno == EINTR)
-        ;
-    status = exchange_locked(other, request);
+    status = file_lock(other, request);
+    if (status == HD_OK)
+        status = exchange_locked(other, request, out_text);
     other_close(other);
     if (threads)
         pthread_mutex_unlock(threads);
     return status;
 }
 
-enum hd_status core_control_ask(int pid, const struct core_control_request *request)
+enum hd_status core_control_ask(int pid, const struct core_control_request *request,
+                                struct hd_buf *out_text)
 {
     struct other other;
 
     HD_TRY(other_open(&other, pid));
-    return ask_and_close(&other, request);
+    return ask_and_close(&other, request, out_text);
 }

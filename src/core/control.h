@@ -1,5 +1,6 @@
 /*
- * How another process, or the program itself, asks a process that uses CUDA for a checkpoint.
+ * How another process, or the program itself, asks a process that uses CUDA for a checkpoint, or
+ * for a report of what runs in it.
  *
  * A process has a memory file for it, which others find in /proc/<pid>/fd by its name and map, as
  * those may that could read its memory. Whoever asks holds the file's lock, writes a request and
@@ -16,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/str.h"
 #include "core/core.h"
 
 enum core_control_op {
@@ -23,7 +25,9 @@ enum core_control_op {
     CORE_CONTROL_CHECKPOINT,
     CORE_CONTROL_RESTORE,
     CORE_CONTROL_UNLOCK,
+    CORE_CONTROL_REPORT, /* the answer is a text (report.h) */
 };
+#define CORE_CONTROL_TEXT_B (60u << 10) /* with its NUL */
 
 struct core_control_request {
     uint32_t op;
@@ -37,7 +41,8 @@ struct core_control_view {
     int32_t tid;    /* of the thread that serves, in the namespace of its process */
 };
 
-typedef enum hd_status (*core_control_server)(const struct core_control_request *request);
+typedef enum hd_status (*core_control_server)(const struct core_control_request *request,
+                                              struct hd_buf *out_text);
 
 /*
  * Starts the thread. `serve` runs on it, one request at a time; its message goes back with a status
@@ -52,7 +57,8 @@ void core_control_show(uint32_t state);
  * use CUDA; HD_IO: it may not be asked.
  */
 enum hd_status core_control_look(int pid, struct core_control_view *out_view) HD_MUST_CHECK;
-/* The same, and what `serve` answers there. */
-enum hd_status core_control_ask(int pid, const struct core_control_request *request) HD_MUST_CHECK;
+/* The same, and what `serve` answers there. A report comes within seconds, or HD_BUSY. */
+enum hd_status core_control_ask(int pid, const struct core_control_request *request,
+                                struct hd_buf *out_text) HD_MUST_CHECK; /* NULL: no text */
 
 #endif

@@ -363,8 +363,10 @@ struct core_context {
     HD_VEC(uint64_t) peers; /* ids of contexts whose memory cuCtxEnablePeerAccess() opened */
     /* Queues live as long as the context: events refer to them. */
     HD_VEC(struct hal_queue *) idle_queues;
-    _Atomic size_t nqueues; /* idle or not; idle_queues has room for all */
-    uint64_t nblocks;       /* of memory; core_memory_lock */
+    _Atomic size_t nqueues;          /* idle or not; idle_queues has room for all */
+    uint64_t nblocks;                /* of memory; core_memory_lock */
+    struct core_dump_settings *dump; /* coredump.c's lock; NULL: the process's */
+    _Atomic bool dumped;             /* its failure is in a file */
     uint64_t next_id;
 };
 
@@ -604,6 +606,7 @@ struct core_module {
     struct core_image *image;
     struct hal_module *hal;
     struct hal_module *debug_hal; /* lock; NULL: none yet (debug.h) */
+    struct dump_program *dump;    /* lock; NULL: none yet (coredump.h) */
     struct core_library *library; /* that it was made for, or NULL; a reference */
     uint64_t *var_va;             /* by number (ir_var.index) */
     uint64_t const_B;

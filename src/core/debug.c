@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "base/env.h"
+#include "base/log.h"
+#include "core/coredump.h"
 #include "dbg/dbg.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
@@ -17,6 +19,7 @@ enum hd_status core_debug_start(void)
     /* What the program starts is not debugged. */
     enum hd_status status = dbg_start(where);
     unsetenv("HEDDLE_GDBSERVER");
+    unsetenv("HEDDLE_GDB_LOST");
     unsetenv("HEDDLE_WATCHDOG"); /* a launch that is being looked at waits for long */
     return status;
 }
@@ -64,21 +67,33 @@ static enum hd_status kernel_make(struct core_function *f, struct hal_kernel **o
         status = hal->ops->kernel_get(module->debug_hal, f->entry->index, code, out_kernel);
     hd_lock_release(&module->lock);
     HD_TRY(status);
+    if (!core_image_debugged(module->image))
+        return core_dump_code(module, code);
     return dbg_program_code(core_image_debugged(module->image), code)
                ? HD_OK
                : hd_error(HD_NO_MEMORY, "kernel %s", f->entry->name);
 }
 
+/* Who looks at kernels: a debugger, or else core dumps. */
+static bool is_wanted(const struct core_module *module)
+{
+    struct dbg_program *program = core_image_debugged(module->image);
+
+    return program ? dbg_wants(program) : core_dump_wants(module->ctx);
+}
+
 struct hal_kernel *core_debug_choose(struct core_function *f, uint64_t *kernel_id)
 {
-    struct dbg_program *program = core_image_debugged(f->module->image);
     struct hal_kernel *kernel = f->kernel;
 
-    if (HD_LIKELY(!program) || !*kernel_id || !dbg_wants(program))
+    if (HD_LIKELY(!is_wanted(f->module)) || !*kernel_id)
         return kernel;
-    if (kernel_make(f, &kernel) != HD_OK)
+    if (kernel_make(f, &kernel) != HD_OK) {
         dbg_say("heddle: kernel %s runs without the debugger: %s", f->entry->name,
                 hd_error_message());
+        if (!dbg_is_active())
+            hd_log("kernel %s cannot be dumped: %s", f->entry->name, hd_error_message());
+    }
     *kernel_id = kernel->id;
     return kernel;
 }

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "core/checkpoint.h"
 #include "core/core.h"
+#include "core/coredump.h"
+#include "core/report.h"
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "hal/hal.h"
@@ -141,6 +143,7 @@ static enum hd_status devices_open(unsigned *out_count)
     enum hd_status status = HD_OK;
 
     HD_TRY(hd_env_check());
+    HD_TRY(core_dump_init());
     HD_TRY(san_start());
     unsigned total = device_total();
     uint64_t memory_B = memory_size_B(total);
@@ -252,6 +255,7 @@ enum hd_status core_init(void)
             (void)atexit(at_exit);
             atomic_store_explicit(&ndevices, count, memory_order_release);
             (void)!core_checkpoint_init(); /* what fails is logged; without it all else works */
+            core_report_on_interrupt();
         }
     }
     hd_lock_release(&init_lock);

@@ -35,6 +35,7 @@ struct core_image {
     pthread_cond_t changed;   /* some code is no longer busy */
     struct entry_code *codes; /* by position */
     struct dbg_program *debugged;
+    struct dbg_text *texts;  /* lock; NULL: not asked for yet */
     struct core_image *twin; /* lock; its list is ours */
     bool is_twin;
 };
@@ -127,17 +128,27 @@ static struct core_image *image_new(void)
     return image;
 }
 
-static struct dbg_program *debugged_create(const struct core_image *image)
+const struct dbg_text *core_image_texts(struct core_image *image, size_t *out_count)
 {
-    struct dbg_text *texts = hd_alloc_array(image->list.len + 1, sizeof(*texts));
-    struct dbg_program *program;
+    const struct obj_ptx_list *list = &image->list;
 
-    for (size_t i = 0; texts && i < image->list.len; i++)
-        texts[i] = (struct dbg_text){*image->list.at[i].source ? image->list.at[i].source : "ptx",
-                                     image->list.at[i].text, image->list.at[i].len};
-    program = texts ? dbg_program_create(texts, image->list.len) : NULL;
-    hd_free(texts);
-    return program;
+    hd_lock_acquire(&image->lock);
+    if (!image->texts)
+        image->texts = hd_alloc_array(list->len + 1, sizeof(*image->texts));
+    for (size_t i = 0; image->texts && i < list->len; i++)
+        image->texts[i] = (struct dbg_text){*list->at[i].source ? list->at[i].source : "ptx",
+                                            list->at[i].text, list->at[i].len};
+    *out_count = list->len;
+    hd_lock_release(&image->lock);
+    return image->texts;
+}
+
+static struct dbg_program *debugged_create(struct core_image *image)
+{
+    size_t count;
+    const struct dbg_text *texts = core_image_texts(image, &count);
+
+    return texts ? dbg_program_create(texts, count) : NULL;
 }
 
 enum hd_status core_image_load(const void *bytes, size_t size_B, struct core_image **out_image)
@@ -216,6 +227,7 @@ void core_image_unref(struct core_image *image)
     if (image->twin)
         core_image_unref(image->twin);
     dbg_program_destroy(image->debugged);
+    hd_free(image->texts);
     compile_program_destroy(image->program);
     if (!image->is_twin)
         obj_ptx_list_fini(&image->list);

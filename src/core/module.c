@@ -7,6 +7,7 @@
 #include "core/debug.h"
 #include "core/tap.h"
 #include "core/texref.h"
+#include "dbg/dump.h"
 #include "hal/hal.h"
 #include "ir/device_runtime.h"
 #include "ir/ir.h"
@@ -278,6 +279,7 @@ void core_module_finalise(struct core_module *module)
         (void)!core_context_synchronize(ctx);
         ctx->device->hal->ops->module_unload(module->hal);
     }
+    dump_program_destroy(module->dump);
     if (module->debug_hal)
         ctx->device->hal->ops->module_unload(module->debug_hal);
     for (size_t i = 0; i < module->blocks.len; i++)

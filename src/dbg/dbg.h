@@ -49,6 +49,14 @@ bool dbg_program_code(struct dbg_program *program, const struct ir_module *code)
 void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va);
 /* Shall launches of its kernels be debuggable? */
 bool dbg_wants(const struct dbg_program *program);
+/*
+ * A core dump (dump.h), for one debugger, which finds the threads as they were: this process runs
+ * nothing. Returns when the debugger has gone. HD_IO; HD_BAD_IMAGE: it is no core dump; HD_CORRUPT:
+ * it is damaged or cut off; HD_BAD_VERSION, HD_BAD_PTX, HD_NO_MEMORY.
+ */
+enum hd_status dbg_core_serve(const char *path, const char *where) HD_MUST_CHECK;
+/* Does it look like one? The same errors. */
+enum hd_status dbg_core_check(const char *path) HD_MUST_CHECK;
 /* A line for the debugger's user. */
 void dbg_say(const char *fmt, ...) HD_PRINTF(1, 2);
 

@@ -95,29 +95,31 @@ static uint32_t kernel_number(const struct interp_launch *launch)
     return dbg.nkernels - 1;
 }
 
-static void cta_add(struct interp_cta *cta)
+struct dbg_cta *dbg_cta_add(struct interp_cta *cta, struct dbg_program *program, uint32_t kernel)
 {
-    const struct interp_launch *launch = interp_debug_launch(cta);
     struct dbg_cta *c = hd_new(struct dbg_cta);
 
     if (!c || !hd_vec_reserve(&dbg.ctas, dbg.ctas.len + 1)) {
-        hd_free(c); /* it runs without the debugger */
-        return;
+        hd_free(c);
+        return NULL;
     }
     c->cta = cta;
-    c->program = program_of(launch->kernel->module);
+    c->program = program;
     c->serial = dbg.nctas_ever++;
-    c->kernel = kernel_number(launch);
+    c->kernel = kernel;
     *interp_debug_slot(cta) = c;
     (void)!hd_vec_push(&dbg.ctas, c);
+    return c;
 }
 
 static void on_begin(struct interp_cta *cta)
 {
     bool had = holds;
 
+    const struct interp_launch *launch = interp_debug_launch(cta);
     on_enter(cta);
-    cta_add(cta);
+    /* Without memory it runs without the debugger. */
+    (void)dbg_cta_add(cta, program_of(launch->kernel->module), kernel_number(launch));
     if (!had)
         on_leave(cta);
 }

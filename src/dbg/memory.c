@@ -203,8 +203,9 @@ static void global_place(uint64_t address, struct place *out)
     for (size_t i = 0; p && i < p->globals.len; i++) {
         if (strcmp(p->globals.at[i].name, v->name) != 0 || !p->globals.at[i].va)
             continue;
-        out->at = (char *)(uintptr_t)p->globals.at[i].va + (address - v->at);
+        uint64_t va = p->globals.at[i].va + (address - v->at);
         out->left_B = v->size_B - (address - v->at);
+        out->at = (void *)(uintptr_t)(dbg.core ? dbg_core_address(va, &out->left_B) : va);
     }
 }
 
@@ -254,6 +255,21 @@ static size_t host_copy(uint64_t address, void *bytes, size_t size_B, bool write
     return n < 0 ? 0 : (size_t)n;
 }
 
+/* Addresses of the program, which is not there, in what the file has of its memory. */
+static size_t core_copy(uint64_t address, char *bytes, size_t size_B)
+{
+    size_t done = 0;
+
+    while (done < size_B) {
+        uint64_t left_B, at = dbg_core_address(address + done, &left_B);
+        size_t n = at ? HD_MIN(size_B - done, left_B) : 0;
+        if (!n || host_copy(at, bytes + done, n, false) < n)
+            break;
+        done += n;
+    }
+    return done;
+}
+
 static size_t copy(struct interp_thread *t, uint64_t address, char *bytes, size_t size_B,
                    bool write)
 {
@@ -263,7 +279,8 @@ static size_t copy(struct interp_thread *t, uint64_t address, char *bytes, size_
         struct place p;
         size_t n = size_B - done;
         if (!place_of(t, address + done, &p))
-            return done + host_copy(address + done, bytes + done, n, write);
+            return done + (dbg.core ? core_copy(address + done, bytes + done, n)
+                                    : host_copy(address + done, bytes + done, n, write));
         if (!p.at || !p.left_B || (write && p.is_constant && !p.is_reg))
             break;
         n = HD_MIN(n, p.left_B);
@@ -288,7 +305,7 @@ size_t dbg_read(struct interp_thread *t, uint64_t address, void *out, size_t siz
 
 size_t dbg_write(struct interp_thread *t, uint64_t address, const void *bytes, size_t size_B)
 {
-    return copy(t, address, (char *)(uintptr_t)bytes, size_B, true);
+    return dbg.core ? 0 : copy(t, address, (char *)(uintptr_t)bytes, size_B, true);
 }
 
 uint64_t dbg_host_address(struct interp_thread *t, uint64_t address)

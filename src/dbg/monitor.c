@@ -72,7 +72,7 @@ static void do_record(const char *arguments, struct hd_buf *out)
 {
     if (strcmp(arguments, "off") == 0)
         dbg_history_end();
-    else if (!focus() || !dbg_history_begin(dbg_cta_of(focus())))
+    else if (dbg.core || !focus() || !dbg_history_begin(dbg_cta_of(focus())))
         hd_buf_puts(out, "the focus is on no block whose history can be kept\n");
 }
 

@@ -394,12 +394,14 @@ static bool point(struct scan *s, bool insert, struct hd_buf *out)
     if (!scan_char(s, ',') || !scan_hex(s, &address) || !scan_char(s, ',') || !scan_hex(s, &kind))
         return refuse(out);
     if (type == '0' || type == '1') {
+        if (insert && dbg.core)
+            return refuse(out);
         if (insert)
             return break_set(s, address, out);
         break_remove(address);
         return answer(out, "OK");
     }
-    if (type < '2' || type > '4')
+    if (type < '2' || type > '4' || dbg.core)
         return true; /* not supported */
     return insert ? watch_set(type, address, kind, out) : watch_remove(type, address, kind, out);
 }
@@ -479,10 +481,20 @@ static bool scan_action(struct scan *s, bool *everybody)
     return true;
 }
 
+/* What a core dump is of does not go on: the same stop again. */
+static bool stay(void)
+{
+    hd_buf_puts(&dbg.said, "A core dump can be looked at, but does not run.\n");
+    dbg.reported = false;
+    return false;
+}
+
 static bool do_go_on(struct scan *s, struct hd_buf *out)
 {
     bool everybody = false;
 
+    if (dbg.core)
+        return stay();
     dbg.step = (struct dbg_step){0};
     do {
         if (!scan_action(s, &everybody)) {
@@ -498,6 +510,8 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
 
 static bool back(bool to_break, struct hd_buf *out)
 {
+    if (dbg.core)
+        return stay();
     dbg.step = (struct dbg_step){0};
     if (dbg_history_back(dbg.focus, to_break)) {
         dbg_resume_locked();
@@ -542,7 +556,11 @@ static bool do_detach(struct scan *s, struct hd_buf *out)
 
 static bool do_kill(struct scan *s, struct hd_buf *out)
 {
-    (void)s, (void)out;
+    (void)s;
+    if (dbg.core) {
+        dbg.attached = false;
+        return answer(out, "OK");
+    }
     dbg_files_remove_locked();
     kill(dbg.pid, SIGKILL);
     return true;
@@ -557,7 +575,8 @@ static bool do_ok(struct scan *s, struct hd_buf *out)
 static bool do_attached(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    return answer(out, "0"); /* started for the debugger: quitting ends it */
+    /* A program was started for the debugger: quitting ends it. */
+    return answer(out, dbg.core ? "1" : "0");
 }
 
 static bool do_monitor(struct scan *s, struct hd_buf *out)

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 
 #include "dbg/dbg.h"
+#include "dbg/exceptions.h"
 #include "dbg/unit.h"
 #include "interp/interp_debug.h"
 
@@ -60,14 +61,6 @@ struct dbg_watch {
     uint64_t tid;             /* whose, of addresses on the stack; else 0 */
 };
 
-/* name of the exception, its CUDA number, the signal that GDB is told, status */
-#define DBG_EXCEPTION_LIST(X)                                                                      \
-    X("Warp Illegal Address", 14, 11, HD_ILLEGAL_ADDRESS)                                          \
-    X("Warp Misaligned Address", 6, 10, HD_MISALIGNED)                                             \
-    X("Warp Assert", 12, 5, HD_ASSERT)                                                             \
-    X("Warp Illegal Instruction", 4, 4, HD_ILLEGAL_INSTRUCTION)                                    \
-    X("Lane User Stack Overflow", 2, 11, HD_STACK_OVERFLOW)
-
 enum dbg_stop_kind {
     DBG_STOP_NONE,
     DBG_STOP_BREAK,
@@ -96,14 +89,18 @@ struct dbg_step {
     bool is_lost; /* the thread has ended */
 };
 
+struct dbg_core;
+
 struct dbg {
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* `stopped` or `released` */
+    const struct dbg_core *core; /* a core dump is looked at: nothing runs, nothing changes */
+    pthread_cond_t changed;      /* `stopped` or `released` */
     pthread_t thread;
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
-    bool interrupted; /* GDB asked for a stop */
+    bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
+    bool interrupted;    /* GDB asked for a stop */
     bool break_on_launch;
     bool fault_shown; /* of the access that is made now */
     struct dbg_stop stop;
@@ -167,6 +164,8 @@ void dbg_files_remove_locked(void);
 
 /* ---- threads.c: the lock is held */
 struct dbg_cta *dbg_cta_of(const struct interp_thread *t);
+/* NULL: no memory. */
+struct dbg_cta *dbg_cta_add(struct interp_cta *cta, struct dbg_program *program, uint32_t kernel);
 uint64_t dbg_tid(const struct interp_thread *t);
 /* NULL: the host, or there is none of that number. */
 struct interp_thread *dbg_thread(uint64_t tid);
@@ -185,6 +184,19 @@ size_t dbg_read(struct interp_thread *t, uint64_t address, void *out, size_t siz
 size_t dbg_write(struct interp_thread *t, uint64_t address, const void *bytes, size_t size_B);
 /* Where bytes of the debugger's address are in the host's memory for the thread; 0: nowhere. */
 uint64_t dbg_host_address(struct interp_thread *t, uint64_t address);
+
+/* ---- core_open.c */
+/* HD_CORRUPT, HD_BAD_IMAGE, HD_BAD_VERSION, HD_BAD_PTX, HD_IO, HD_NO_MEMORY. Bytes and folder stay
+ * until the end. */
+enum hd_status dbg_core_open(const char *bytes, size_t size_B) HD_MUST_CHECK;
+void dbg_core_close(void);
+/* Why the dump was written. */
+void dbg_core_stop(struct dbg_stop *out);
+/* Where what was at the address is now; 0: nowhere. */
+uint64_t dbg_core_address(uint64_t address, uint64_t *out_left_B);
+
+/* ---- server.c */
+enum hd_status dbg_folder_make(void) HD_MUST_CHECK;
 
 /* ---- registers.c */
 #define DBG_REGS_XML_NAME "target.xml"

@@ -69,12 +69,15 @@ void dbg_files_remove_locked(void)
 {
     char path[sizeof(dbg.folder) + 16];
 
+    if (!dbg.folder[0])
+        return;
     for (size_t i = 0; i < dbg.programs.len; i++)
         for (size_t k = 0; k < dbg.programs.at[i]->nunits; k++)
             dbg_unit_forget_files(dbg.programs.at[i]->units[k]);
     snprintf(path, sizeof(path), "%s/cuda.elf", dbg.folder);
     unlink(path);
     rmdir(dbg.folder);
+    dbg.folder[0] = '\0';
     if (dbg.socket_path[0])
         unlink(dbg.socket_path);
 }

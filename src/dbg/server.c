@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,11 +21,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/thread.h"
+#include "dbg/corefile.h"
 #include "dbg/private.h"
 
 enum {
     PACKET_MAX_B = 0x4000 + 16,
     HOST_PATIENCE_MS = 200, /* for a kernel to take notice of an interrupt */
+    COMING_MS = 60000,      /* for a debugger to come, where it is waited for no longer */
 };
 
 struct conversation {
@@ -235,6 +239,28 @@ static void converse(struct conversation *c)
 
 /* ---- a debugger comes and goes */
 
+/* The debugger was killed, or never came: nobody would end the program. */
+static void end_lost(void)
+{
+    dbg_files_remove_locked();
+    if (!dbg.core)
+        kill(dbg.pid, SIGKILL);
+}
+
+/* -1: none will come any more. */
+static int peer_accept(void)
+{
+    struct pollfd listener = {.fd = dbg.listener, .events = POLLIN};
+    int fd, n = 1;
+
+    do {
+        if (dbg.ends_when_lost)
+            n = poll(&listener, 1, COMING_MS);
+        fd = n > 0 ? accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+    } while (fd < 0 && n != 0 && (errno == EINTR || errno == ECONNABORTED));
+    return fd;
+}
+
 static void serve(int fd)
 {
     struct conversation c = {.fd = fd, .acks = true, .open = true};
@@ -244,11 +270,15 @@ static void serve(int fd)
     dbg.peer = fd;
     dbg.attached = dbg.stopped = dbg.reported = true;
     dbg.stop = (struct dbg_stop){0};
-    dbg.focus = DBG_HOST_TID;
+    if (dbg.core)
+        dbg_core_stop(&dbg.stop);
+    dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
     pthread_mutex_unlock(&dbg.lock);
     converse(&c);
     pthread_mutex_lock(&dbg.lock);
     dbg.peer = -1;
+    if (dbg.attached && dbg.ends_when_lost)
+        end_lost();
     dbg_forget_locked();
     pthread_mutex_unlock(&dbg.lock);
     close(fd);
@@ -258,13 +288,13 @@ static void serve(int fd)
 static void *server_main(void *unused)
 {
     (void)unused;
-    for (;;) {
-        int fd = accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC);
-        if (fd >= 0)
-            serve(fd);
-        else if (errno != EINTR && errno != ECONNABORTED)
-            return NULL;
-    }
+    for (int fd; (fd = peer_accept()) >= 0;)
+        serve(fd);
+    pthread_mutex_lock(&dbg.lock);
+    if (dbg.ends_when_lost && !dbg.attached && !dbg.released)
+        end_lost();
+    pthread_mutex_unlock(&dbg.lock);
+    return NULL;
 }
 
 void dbg_say(const char *fmt, ...)
@@ -321,7 +351,7 @@ static enum hd_status listen_tcp(const char *where)
     return bound ? HD_OK : hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
 }
 
-static enum hd_status folder_make(void)
+enum hd_status dbg_folder_make(void)
 {
     const char *root = getenv("TMPDIR");
     char path[sizeof(dbg.folder) + 16];
@@ -366,13 +396,19 @@ static void on_fork_child(void)
     dbg.listener = dbg.peer = -1;
 }
 
-static enum hd_status server_start(const char *where)
+static enum hd_status listen_at(const char *where)
 {
-    HD_TRY(folder_make());
     HD_TRY(strncmp(where, "unix:", 5) == 0 ? listen_unix(where + 5) : listen_tcp(where));
     if (listen(dbg.listener, 1) < 0 || pipe2(dbg.wake, O_CLOEXEC | O_NONBLOCK) < 0)
         return hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
     hd_buf_init(&dbg.said);
+    return HD_OK;
+}
+
+static enum hd_status server_start(const char *where)
+{
+    HD_TRY(dbg_folder_make());
+    HD_TRY(listen_at(where));
     dbg.pid = getpid();
     dbg.focus = DBG_HOST_TID;
     pthread_atfork(NULL, NULL, on_fork_child);
@@ -389,6 +425,9 @@ bool dbg_is_active(void)
 
 enum hd_status dbg_start(const char *where)
 {
+    const char *lost = hd_env("HEDDLE_GDB_LOST");
+
+    dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));
     atomic_store(&active, true);
     pthread_mutex_lock(&dbg.lock);
@@ -396,4 +435,72 @@ enum hd_status dbg_start(const char *where)
         pthread_cond_wait(&dbg.changed, &dbg.lock);
     pthread_mutex_unlock(&dbg.lock);
     return HD_OK;
+}
+
+/* ---- core dumps: no program, one debugger */
+
+static enum hd_status core_serve(const char *where)
+{
+    const char *lost = hd_env("HEDDLE_GDB_LOST");
+    int fd;
+
+    dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
+    HD_TRY(listen_at(where));
+    fd = peer_accept();
+    if (fd < 0)
+        return hd_error(HD_IO, "debugger: nobody has come to %s", where);
+    serve(fd);
+    hd_buf_fini(&dbg.said);
+    return HD_OK;
+}
+
+static enum hd_status core_map(const char *path, const char **out_bytes, size_t *out_size_B)
+{
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = MAP_FAILED;
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
+        close(fd);
+        return hd_error(HD_BAD_IMAGE, "it is no file");
+    }
+    *out_size_B = fd >= 0 ? (size_t)info.st_size : 0;
+    if (*out_size_B)
+        at = mmap(NULL, *out_size_B, PROT_READ, MAP_PRIVATE, fd, 0);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && !*out_size_B)
+        return hd_error(HD_BAD_IMAGE, "it is empty");
+    *out_bytes = at;
+    return at == MAP_FAILED ? hd_error(HD_IO, "%s", strerror(error)) : HD_OK;
+}
+
+enum hd_status dbg_core_serve(const char *path, const char *where)
+{
+    const char *bytes;
+    size_t size_B;
+
+    dbg.pid = getpid();
+    HD_TRY(core_map(path, &bytes, &size_B));
+    enum hd_status status = dbg_core_open(bytes, size_B);
+    if (status == HD_OK)
+        status = core_serve(where);
+    dbg_core_close();
+    munmap((void *)(uintptr_t)bytes, size_B);
+    return status;
+}
+
+enum hd_status dbg_core_check(const char *path)
+{
+    const char *bytes;
+    size_t size_B;
+    struct core_file file;
+
+    HD_TRY(core_map(path, &bytes, &size_B));
+    enum hd_status status = core_file_open(bytes, size_B, &file);
+    if (status == HD_OK)
+        core_file_close(&file);
+    munmap((void *)(uintptr_t)bytes, size_B);
+    return status;
 }

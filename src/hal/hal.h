@@ -386,6 +386,23 @@ struct hal_device {
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
 };
 
+/* A kernel that runs, and what blocks of it that wait are at. */
+struct hal_waiting {
+    uint32_t index[3]; /* of the first block */
+    uint32_t blocks;   /* that are at the same */
+    const char *what;  /* "2 of 3 warps wait; warp 0 at barrier 0, ..." */
+};
+struct hal_running {
+    const char *kernel;
+    uint32_t grid[3], block[3];
+    uint64_t grid_id;
+    uint64_t running_ns;
+    uint64_t blocks, begun; /* of the grid, and how many of these have begun */
+    const struct hal_waiting *waits;
+    size_t nwaits;
+};
+typedef void hal_tell_running(void *arg, const struct hal_running *running);
+
 struct hal_device_ops {
     /* All queues, domains, modules and memory must be gone. */
     void (*destroy)(struct hal_device *device);
@@ -479,6 +496,11 @@ struct hal_device_ops {
 
     /* Writes out what the domain's kernels printed so far. Called at synchronisation points. */
     void (*printf_flush)(struct hal_domain *domain);
+    /*
+     * For somebody who asks why nothing goes on: calls `tell` for each kernel that runs. It only
+     * looks, and takes up to half a second. NULL: the device does not know.
+     */
+    void (*report)(struct hal_device *device, hal_tell_running *tell, void *arg);
 };
 
 /* Common part of every device (hal_device.c). */

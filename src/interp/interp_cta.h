@@ -65,6 +65,8 @@ enum hd_status interp_cta_turn(struct interp_cta *cta, bool *out_over) HD_MUST_C
 uint64_t interp_cta_effects(const struct interp_cta *cta);
 /* They have waited for too long: HD_TIMEOUT, with who waits where. */
 enum hd_status interp_cta_stuck(struct interp_cta *cta);
+/* "2 threads of warp 0 wait at barrier 1, ...; ...", between two turns. */
+void interp_cta_print_waiters(const struct interp_cta *cta, struct hd_buf *out);
 /* A signal came in a turn: the error, with the thread's place in its message. */
 enum hd_status interp_cta_fault(struct interp_cta *cta, enum hd_status status, uint64_t address);
 /* Place of the error that a turn or interp_cta_fault() returned. */

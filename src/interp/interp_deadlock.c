@@ -63,21 +63,28 @@ static bool is_first(const struct interp_cta *cta, uint32_t index)
     return t->state != INTERP_ENDED;
 }
 
-void interp_cta_deadlock(struct interp_cta *cta)
+void interp_cta_print_waiters(const struct interp_cta *cta, struct hd_buf *out)
 {
-    struct interp_thread *blamed = NULL;
     unsigned groups = 0;
-    struct hd_buf text;
 
-    assert(cta->live);
-    hd_buf_init(&text);
     for (uint32_t i = 0; i < cta->nthreads && groups < GROUPS_MAX; i++) {
         if (!is_first(cta, i))
             continue;
-        hd_buf_puts(&text, groups++ ? "; " : "");
-        print_group(&text, cta, &cta->threads[i]);
-        blamed = blamed ? blamed : &cta->threads[i];
+        hd_buf_puts(out, groups++ ? "; " : "");
+        print_group(out, cta, &cta->threads[i]);
     }
+}
+
+void interp_cta_deadlock(struct interp_cta *cta)
+{
+    struct interp_thread *blamed = NULL;
+    struct hd_buf text;
+
+    assert(cta->live);
+    for (uint32_t i = 0; i < cta->nthreads && !blamed; i++)
+        blamed = is_first(cta, i) ? &cta->threads[i] : NULL;
+    hd_buf_init(&text);
+    interp_cta_print_waiters(cta, &text);
     interp_fail(blamed, HD_TIMEOUT, "deadlock: %s", text.ptr ? text.ptr : "");
     hd_buf_fini(&text);
 }

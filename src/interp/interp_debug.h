@@ -102,6 +102,34 @@ struct interp_saved;
 struct interp_saved *interp_debug_save(const struct interp_cta *cta) HD_MUST_CHECK;
 bool interp_debug_restore(struct interp_cta *cta, const struct interp_saved *saved) HD_MUST_CHECK;
 void interp_debug_saved_free(struct interp_saved *saved);
+/*
+ * A thread as it was in another process, to be looked at: core dumps. Frames come outermost first.
+ * HD_CORRUPT: it is none of this kernel's; HD_NO_MEMORY. The CTA is good for nothing but its end
+ * then.
+ */
+struct interp_debug_reg {
+    uint32_t reg;
+    uint64_t value[2]; /* low and high half */
+};
+struct interp_debug_frame {
+    const struct ir_func *func; /* with a body */
+    uint32_t line, col;         /* in the PTX */
+    uint64_t local_base;        /* interp_debug_local_base() */
+    const struct interp_debug_reg *regs;
+    size_t nregs;
+};
+struct interp_debug_thread {
+    enum interp_debug_state state;
+    char *local; /* its window; stays the caller's */
+    const uint8_t *returned;
+    uint32_t returned_B;
+    const struct interp_debug_frame *frames;
+    size_t nframes;
+};
+enum hd_status interp_debug_revive(struct interp_thread *t, const struct interp_debug_thread *was)
+    HD_MUST_CHECK;
+/* Where a frame's variables begin in the thread's window. */
+uint64_t interp_debug_local_base(const struct interp_thread *t, unsigned frame);
 /* Special registers, as kernels read them. */
 uint64_t interp_debug_sreg(const struct interp_thread *t, enum ir_sreg sreg);
 

@@ -5,7 +5,6 @@ Each session is a list of GDB's commands, run in batch mode; what it prints is l
 in order."""
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "../tools"))
+from rsp import has_gdb  # noqa: E402
 from support import Tap, find_nvcc  # noqa: E402
 
 heddle = os.path.abspath(sys.argv[1])
@@ -25,15 +25,6 @@ with open(SOURCE) as file:
 
 def line(mark):
     return next(i + 1 for i, text in enumerate(LINES) if "mark: %s */" % mark in text)
-
-
-def has_gdb():
-    try:
-        got = subprocess.run(["gdb", "-nx", "-batch", "-ex", "python import gdb.disassembler; print('python')"],
-                             capture_output=True, text=True, timeout=60)
-    except OSError:
-        return False
-    return "python" in got.stdout.split()
 
 
 class Bench:
@@ -375,8 +366,4 @@ def main():
     tap.done()
 
 
-if shutil.which("gdb"):
-    main()
-else:
-    tap.skip("no gdb")
-    tap.done()
+main()

@@ -328,7 +328,7 @@ def test_options():
             (["--xml", fake], "--xml: --save FILE says where it goes"), (["--kill", fake], "--kill: --launch-timeout N says when"),
             (["--read", MIXED, fake], "--read shows a file"), (["--kernel-name", "gemm", fake], "KEY=TEXT"),
             (["--kernel-regex", "kns=(", fake], "no regular expression"), (["--kernel-regex", "x", fake], "it takes kns=EXPRESSION"),
-            (["--generate-coredump", fake], "--generate-coredump: there are no core dumps of devices"),
+            (["--coredump-name", "x", fake], "--coredump-name: --generate-coredump asks for one"),
             (["--nvtx", "true", fake], "--nvtx: NVTX is not read"), (["--mode", "attach", fake], "it takes one of launch-and-attach, launch"),
             (["--socket", "x", fake], "unknown option '--socket'"), (["--machine", "k80", fake], "--machine: HEDDLE_MACHINE=k80 is not possible")):
         got = check(*args)

@@ -275,4 +275,13 @@ void check_run_kill(struct check_run *run);
 /* As waitpid() has it; frees everything. */
 int check_run_finish(struct check_run *run);
 
+/* ---- if heddle check is killed (check_guard.c) */
+
+/* In the child: it ends with its parent. */
+void check_guard_child(pid_t parent);
+/* Before the program is started, and before we are a subreaper: its children end with us, too,
+ * unless check_guard_end() comes first. -1: that cannot be. */
+int check_guard_start(const char *socket);
+void check_guard_end(int fd);
+
 #endif

@@ -445,6 +445,8 @@ static int check_together(const struct check_options *o)
         why = "--xml: --save FILE says where it goes";
     else if (o->kill && !o->launch_timeout)
         why = "--kill: --launch-timeout N says when";
+    else if (o->coredump_name && !o->generate_coredump)
+        why = "--coredump-name: --generate-coredump asks for one";
     else if (cli_json())
         why = "--json takes a file here: heddle check --json FILE";
     if (!why)

@@ -45,6 +45,7 @@ struct check_run {
     int status;           /* of the child, when it has ended */
     bool all;             /* children of it are waited for as well */
     int listens, ended;   /* ended: an eventfd, readable when no child is left */
+    int guard;            /* check_guard.c */
     uint64_t deadline_ns; /* for the first record; 0: none */
     pthread_t reader, reaper;
 
@@ -312,6 +313,14 @@ static bool set_check(const struct check_options *o, const char *socket)
     return set;
 }
 
+static bool set_coredump(const struct check_options *o)
+{
+    if (!o->generate_coredump)
+        return true;
+    return setenv("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "1", 1) == 0 &&
+           (!o->coredump_name || setenv("CUDA_COREDUMP_FILE", o->coredump_name, 1) == 0);
+}
+
 static bool set_blocking(void)
 {
     const char *flags = getenv("HEDDLE_DEBUG");
@@ -334,10 +343,12 @@ static bool set_preload(const char *list)
 }
 
 static HD_NORETURN void be_child(const struct check_options *o, const char *path,
-                                 const char *socket)
+                                 const char *socket, pid_t parent)
 {
-    if (!set_check(o, socket) || (o->force_blocking_launches && !set_blocking()) ||
-        run_set_environment() || (o->preload_library && !set_preload(o->preload_library)))
+    check_guard_child(parent);
+    if (!set_check(o, socket) || !set_coredump(o) ||
+        (o->force_blocking_launches && !set_blocking()) || run_set_environment() ||
+        (o->preload_library && !set_preload(o->preload_library)))
         _exit(CLI_FAILED);
     _exit(run_execute(o->as, path, o->command));
 }
@@ -359,7 +370,7 @@ static struct check_run *run_create(const struct check_options *o)
     if (o->launch_timeout)
         run->deadline_ns = now_ns() + o->launch_timeout * 1000000000u;
     run->ended = eventfd(0, EFD_CLOEXEC);
-    run->listens = -1;
+    run->listens = run->guard = -1;
     return run;
 }
 
@@ -384,10 +395,13 @@ static bool start_child(struct check_run *run, const struct check_options *o, co
         return false;
     }
     fflush(NULL);
+    pid_t own = getpid();
+    if (run->all)
+        run->guard = check_guard_start(name);
     (void)!prctl(PR_SET_CHILD_SUBREAPER, 1);
     run->child = fork();
     if (run->child == 0)
-        be_child(o, path, name);
+        be_child(o, path, name, own);
     if (run->child < 0)
         cli_error("%s: fork: %s", o->as, strerror(errno));
     return run->child > 0;
@@ -431,6 +445,7 @@ int check_run_finish(struct check_run *run)
     pthread_join(run->reaper, NULL);
     atomic_store(&forward_to, 0);
     int status = run->status;
+    check_guard_end(run->guard);
     run_free(run);
     return status;
 }

@@ -1,6 +1,7 @@
 /*
  * heddle gdb: GDB on the kernels of a program. It starts the user's gdb with our commands
- * (gdb/heddle-gdb.py), which start the program and connect to the server in it (src/dbg).
+ * (gdb/heddle-gdb.py), which start the program and connect to the server in it (src/dbg). For a
+ * core dump they start this command once more, as its server.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,12 +10,14 @@
 
 #include "base/mem.h"
 #include "cli.h"
+#include "dbg/dbg.h"
 #include "where.h"
 
 enum { EXIT_NO_GDB = 127, SEPARATOR = '\x1f' };
 
 static const char help[] =
     "usage: heddle gdb [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "       heddle gdb [OPTIONS] [PROGRAM] --core FILE\n"
     "\n"
     "Debugs the kernels of a CUDA program with GDB: breakpoints, stepping by warps, variables,\n"
     "backtraces, watchpoints, and cuda-gdb's commands (`info cuda kernels`, `cuda block (1,0,0)\n"
@@ -24,11 +27,14 @@ static const char help[] =
     "Options end at PROGRAM; everything behind it belongs to the program.\n"
     "\n"
     "options:\n"
+    "  --core FILE      look at a core dump of kernels, which a program wrote that failed with\n"
+    "                   CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1\n"
+    "  --gdbserver AT   with --core: no GDB, but wait for a debugger at unix:PATH or :PORT\n"
     "  --gdb FILE       the GDB to run, 13 or newer, with Python; default: gdb\n"
     "  -ex, -x, -batch, -q and other options of GDB are passed on\n"
     "  --help           this text\n"
     "\n"
-    "exit status: GDB's; 2 wrong usage, 127 there is no GDB\n";
+    "exit status: GDB's; 1 the core dump cannot be read, 2 wrong usage, 127 there is no GDB\n";
 
 /* Options of GDB that have an argument of their own. */
 static bool takes_argument(const char *option)
@@ -64,10 +70,50 @@ static bool command_set(char **command)
 
 struct gdb_args {
     const char *gdb;
-    char **options; /* for GDB */
+    const char *core, *server; /* NULL: not given */
+    char **options;            /* for GDB */
     int noptions;
     char **command;
 };
+
+/* What an option's argument is for: ours, or NULL for GDB. */
+static const char **own_option(struct gdb_args *args, const char *name)
+{
+    const struct {
+        const char *name;
+        const char **to;
+    } rows[] = {{"--gdb", &args->gdb},
+                {"--core", &args->core},
+                {"-core", &args->core},
+                {"-c", &args->core},
+                {"--gdbserver", &args->server}};
+
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (strcmp(name, rows[i].name) == 0)
+            return rows[i].to;
+    return NULL;
+}
+
+static int usage(const char *why, const char *what)
+{
+    cli_error("gdb: %s%s (see `heddle gdb --help`)", what, why);
+    return CLI_USAGE;
+}
+
+/* `PROGRAM --core FILE`: nothing else may follow, or it is the program's. */
+static void core_behind_program(struct gdb_args *args)
+{
+    char **c = args->command;
+
+    if (args->core || !c[0] || !c[1])
+        return;
+    if (strncmp(c[1], "--core=", 7) == 0 && !c[2])
+        args->core = c[1] + 7;
+    else if (own_option(args, c[1]) == &args->core && c[2] && !c[3])
+        args->core = c[2];
+    if (args->core)
+        c[1] = NULL;
+}
 
 /* -1 to go on, or the exit code. */
 static int parse(int argc, char **argv, struct gdb_args *args)
@@ -76,27 +122,33 @@ static int parse(int argc, char **argv, struct gdb_args *args)
 
     args->options = argv + 1;
     while (i < argc && argv[i][0] == '-') {
+        const char **own = own_option(args, argv[i]);
+        int n = own || takes_argument(argv[i]) ? 2 : 1;
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
             return CLI_OK;
         }
-        bool is_gdb = strcmp(argv[i], "--gdb") == 0;
-        int n = is_gdb || takes_argument(argv[i]) ? 2 : 1;
-        if (i + n > argc) {
-            cli_error("gdb: %s wants an argument", argv[i]);
-            return CLI_USAGE;
-        }
-        if (is_gdb)
-            args->gdb = argv[i + 1];
-        for (int k = 0; !is_gdb && k < n; k++) /* over the ones that were ours */
-            args->options[args->noptions++] = argv[i + k];
+        if (i + n > argc)
+            return usage(" wants an argument", argv[i]);
+        if (own)
+            *own = argv[i + 1];
+        else if (strncmp(argv[i], "--core=", 7) == 0)
+            args->core = argv[i] + 7;
+        else
+            for (int k = 0; k < n; k++) /* over the ones that were ours */
+                args->options[args->noptions++] = argv[i + k];
         i += n;
     }
     args->command = argv + i;
-    if (i < argc)
-        return -1;
-    cli_error("gdb: which program? (see `heddle gdb --help`)");
-    return CLI_USAGE;
+    core_behind_program(args);
+    if (args->server && !args->core)
+        return usage("", "--gdbserver is for --core; `heddle run` has it for programs");
+    return i < argc || args->core ? -1 : usage("", "which program?");
+}
+
+static int core_failed(const struct gdb_args *args)
+{
+    return cli_error("gdb: %s: %s", args->core, hd_error_message());
 }
 
 int cmd_gdb(int argc, char **argv)
@@ -105,6 +157,10 @@ int cmd_gdb(int argc, char **argv)
     int code = parse(argc, argv, &args), n = 0;
     if (code >= 0)
         return code;
+    if (args.server)
+        return dbg_core_serve(args.core, args.server) == HD_OK ? CLI_OK : core_failed(&args);
+    if (args.core && dbg_core_check(args.core) != HD_OK)
+        return core_failed(&args);
     char *script = where_script("heddle-gdb.py");
     if (!script)
         return cli_error("gdb: heddle-gdb.py of this Heddle was not found");
@@ -112,7 +168,8 @@ int cmd_gdb(int argc, char **argv)
     hd_buf_init(&source);
     hd_buf_printf(&source, "source %s", script);
     char **run = hd_alloc_array((size_t)args.noptions + 8, sizeof(*run));
-    if (!run || source.failed || !command_set(args.command))
+    if (!run || source.failed || !command_set(args.command) ||
+        (args.core && setenv("HEDDLE_GDB_CORE", args.core, 1) < 0))
         return cli_error("gdb: out of memory");
     run[n++] = (char *)(uintptr_t)args.gdb;
     run[n++] = (char *)(uintptr_t)"-q";

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "core/coredump.h"
+
 /* ---- atomics: the host, and other devices, reach the same memory in the same way */
 
 #define INTEGER                                                                                    \
@@ -96,74 +98,48 @@ CUresult drv_cuCtxGetExecAffinity(CUexecAffinityParam *out, CUexecAffinityType t
     return CUDA_SUCCESS;
 }
 
-/* ---- core dumps: there are none, and nobody can turn them on */
+/* ---- core dumps */
 
-static size_t dump_size(CUcoredumpSettings which)
+static CUresult dump_get(struct core_context *ctx, CUcoredumpSettings which, void *value,
+                         size_t *size_B)
 {
-    switch ((int)which) {
-    case CU_COREDUMP_ENABLE_ON_EXCEPTION:
-    case CU_COREDUMP_TRIGGER_HOST:
-    case CU_COREDUMP_LIGHTWEIGHT:
-    case CU_COREDUMP_ENABLE_USER_TRIGGER:
-        return sizeof(bool);
-    case CU_COREDUMP_FILE:
-    case CU_COREDUMP_PIPE:
-        return 1; /* an empty name */
-    case CU_COREDUMP_GENERATION_FLAGS:
-        return sizeof(int);
-    default:
-        return 0;
-    }
+    if (!size_B)
+        return drv_error(CUDA_ERROR_INVALID_VALUE, "core dump setting %d", (int)which);
+    return drv_result(core_dump_get(ctx, (unsigned)which, value, size_B));
 }
 
-static CUresult dump_get(CUcoredumpSettings which, void *value, size_t *size_B)
+static CUresult dump_set(struct core_context *ctx, CUcoredumpSettings which, const void *value,
+                         const size_t *size_B)
 {
-    size_t need_B = dump_size(which);
-
-    if (!need_B || !size_B || (value && *size_B < need_B))
+    if (!value || !size_B)
         return drv_error(CUDA_ERROR_INVALID_VALUE, "core dump setting %d", (int)which);
-    if (value)
-        memset(value, 0, need_B); /* off, no name, no flags */
-    *size_B = need_B;
-    return CUDA_SUCCESS;
-}
-
-/* What asks for nothing may be set. */
-static CUresult dump_set(CUcoredumpSettings which, const void *value, const size_t *size_B)
-{
-    size_t need_B = dump_size(which);
-
-    if (!need_B || !value || !size_B || *size_B < need_B)
-        return drv_error(CUDA_ERROR_INVALID_VALUE, "core dump setting %d", (int)which);
-    for (size_t i = 0; i < need_B; i++)
-        if (((const char *)value)[i])
-            return drv_error(CUDA_ERROR_NOT_SUPPORTED,
-                             "core dumps (HEDDLE_REPORT tells about failures)");
-    return CUDA_SUCCESS;
+    enum hd_status status = core_dump_set(ctx, (unsigned)which, value, *size_B);
+    return status == HD_BAD_STATE ? drv_error(CUDA_ERROR_NOT_PERMITTED, "%s", hd_error_message())
+                                  : drv_result(status);
 }
 
 CUresult drv_cuCoredumpGetAttribute(CUcoredumpSettings which, void *value, size_t *size_B)
 {
     API_CALL(cuCoredumpGetAttribute);
     API_CONTEXT_ANY(ctx);
-    return dump_get(which, value, size_B);
+    return dump_get(ctx, which, value, size_B);
 }
 
 CUresult drv_cuCoredumpGetAttributeGlobal(CUcoredumpSettings which, void *value, size_t *size_B)
 {
     API_CALL(cuCoredumpGetAttributeGlobal);
-    return dump_get(which, value, size_B);
+    return dump_get(NULL, which, value, size_B);
 }
 
 CUresult drv_cuCoredumpSetAttribute(CUcoredumpSettings which, void *value, size_t *size_B)
 {
     API_CALL(cuCoredumpSetAttribute);
     API_CONTEXT_ANY(ctx);
-    return dump_set(which, value, size_B);
+    return dump_set(ctx, which, value, size_B);
 }
 
 CUresult drv_cuCoredumpSetAttributeGlobal(CUcoredumpSettings which, void *value, size_t *size_B)
 {
     API_CALL(cuCoredumpSetAttributeGlobal);
-    return dump_set(which, value, size_B);
+    return dump_set(NULL, which, value, size_B);
 }

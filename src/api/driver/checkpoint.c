@@ -32,7 +32,7 @@ static CUresult result_of(enum hd_status status)
 
 static CUresult ask(int pid, const struct core_control_request *request)
 {
-    return result_of(core_control_ask(pid, request));
+    return result_of(core_control_ask(pid, request, NULL));
 }
 
 CUresult drv_cuCheckpointProcessGetState(int pid, CUprocessState *state)
@@ -105,4 +105,20 @@ CUresult drv_cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args)
     API_CHECK(pid > 0);
     API_CHECK(!args || ALL_ZERO(args->reserved));
     return ask(pid, &request);
+}
+
+/* heddle ps */
+int heddle_process_report(int pid, char *text, size_t text_B)
+{
+    const struct core_control_request request = {.op = CORE_CONTROL_REPORT};
+    struct hd_buf got;
+
+    hd_buf_init(&got);
+    enum hd_status status = core_control_ask(pid, &request, &got);
+    if (status == HD_OK && got.failed)
+        status = hd_error(HD_NO_MEMORY, "a report");
+    if (status == HD_OK)
+        snprintf(text, text_B, "%s", got.ptr ? got.ptr : "");
+    hd_buf_fini(&got);
+    return (int)status;
 }

@@ -233,5 +233,7 @@ CUresult drv_read_file(const char *path, char **out_bytes, size_t *out_size);
 
 /* Text of the calling thread's last error, "" when there was none. */
 HD_EXPORT const char *heddle_error_message(void);
+/* What runs in another process: core/report.h. 0, or an enum hd_status. */
+HD_EXPORT int heddle_process_report(int pid, char *text, size_t text_B);
 
 #endif

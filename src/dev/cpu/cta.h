@@ -128,6 +128,12 @@ const char *cpu_strict_reason(struct cpu_cta *cta, uint64_t address);
 
 /* deadlock.c: ": 2 of 3 warps wait; warp 0 at ...", for a CTA with code. */
 void cpu_print_waiters(const struct cpu_cta *cta, struct hd_buf *out);
+/* polled.c: ", at 0x7f0000000000 (now 0x0)", as far as it is known what the thread polls. */
+void cpu_print_polled(const struct cpu_cta *cta, const struct ir_instr *in, uint32_t thread,
+                      struct hd_buf *out);
+/* inplace.c: the same of one without, "3 threads of warp 0 wait at ..."; nothing: it has not
+ * begun. */
+void cpu_inplace_print_waiters(const struct cpu_cta *cta, struct hd_buf *out);
 
 /*
  * cluster.c: memory for a cluster of the job in this form, one that the slot has or a new one; NULL

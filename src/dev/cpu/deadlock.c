@@ -81,8 +81,10 @@ static void print_barriers(const struct cpu_cta *cta, struct hd_buf *out)
 
 /* ---- in loops */
 
-static void print_loop(const struct cpu_cta *cta, uint32_t place, struct hd_buf *out)
+/* `w`: the first of the warps that are there. */
+static void print_loop(const struct cpu_cta *cta, uint32_t w, struct hd_buf *out)
 {
+    uint32_t place = cta->cta.warps[w].polls;
     const struct ir_module *module = cta->job->kernel->func->module;
     const struct ir_instr *in = place ? ir_module_instr_at(module, place) : NULL;
 
@@ -90,10 +92,11 @@ static void print_loop(const struct cpu_cta *cta, uint32_t place, struct hd_buf 
     if (!in)
         return;
     hd_buf_printf(out, " with %s", ir_op_infos[in->op].name);
-    if (!in->place.line)
-        return;
-    hd_buf_puts(out, ", ");
-    ir_print_source(module, &in->place, out);
+    if (in->place.line) {
+        hd_buf_puts(out, ", ");
+        ir_print_source(module, &in->place, out);
+    }
+    cpu_print_polled(cta, in, w * 32 + (uint32_t)__builtin_ctz(cta->alive_seen[w]), out);
 }
 
 static void print_loops(const struct cpu_cta *cta, struct hd_buf *out)
@@ -104,12 +107,13 @@ static void print_loops(const struct cpu_cta *cta, struct hd_buf *out)
         if (!is_done(cta, w) && JIT_STOP(cta->cta.warps[w].state) == JIT_YIELD)
             left |= 1u << w;
     while (left) {
+        uint32_t first = (uint32_t)__builtin_ctz(left);
         warps = 0;
-        place = cta->cta.warps[__builtin_ctz(left)].polls;
+        place = cta->cta.warps[first].polls;
         for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++)
             warps |= (left >> w & 1 && cta->cta.warps[w].polls == place) << w;
         print_warps(out, warps);
-        print_loop(cta, place, out);
+        print_loop(cta, first, out);
         left &= ~warps;
     }
 }

@@ -71,6 +71,7 @@ static const struct hal_device_ops device_ops = {
     .mem_unmap = hal_host_mem_unmap,
     .mem_discard = hal_host_mem_discard,
     .printf_flush = cpu_printf_flush,
+    .report = cpu_device_report,
 };
 
 /* HEDDLE_THREADS, or as many as there are CPUs in the affinity mask. */
@@ -145,6 +146,7 @@ enum hd_status cpu_device_create(struct hal_device **out_device)
     memset(dev, 0, sizeof(*dev));
     hal_device_init(&dev->base, &device_ops);
     hd_lock_init(&dev->lock, HD_RANK_DEVICE, "cpu device");
+    hd_lock_init(&dev->answers_lock, HD_RANK_LEAF, "cpu device's answers");
     pthread_cond_init(&dev->call_cond, NULL);
     dev->last_call = &dev->calls;
     status = device_init(dev);

@@ -42,7 +42,23 @@ struct cpu_device {
     pthread_cond_t call_cond;
     struct cpu_queue *calls, **last_call;
     struct jit_services services;
+    /* ask.c: */
+    _Atomic uint32_t asked;      /* counts questions; workers answer between two turns */
+    struct hd_lock answers_lock; /* rank LEAF */
+    struct cpu_answers *answers; /* to the question; NULL: nobody asks */
 };
+
+/* The HAL's op: what runs, and who waits for what. */
+void cpu_device_report(struct hal_device *device, hal_tell_running *tell, void *arg);
+/* The holder of the slot answers the last question about it. */
+void cpu_ask_answer(struct cpu_slot *slot);
+static inline void cpu_ask_look(struct cpu_slot *slot)
+{
+    uint32_t asked = atomic_load_explicit(&slot->device->asked, memory_order_relaxed);
+
+    if (HD_UNLIKELY(atomic_load_explicit(&slot->answered, memory_order_relaxed) != asked))
+        cpu_ask_answer(slot);
+}
 
 static inline struct cpu_device *cpu_device_of(struct hal_device *device)
 {

@@ -180,6 +180,12 @@ const char *cpu_inplace_message(struct cpu_cta *cta, enum hd_status status, uint
     return cta->inplace->message;
 }
 
+void cpu_inplace_print_waiters(const struct cpu_cta *cta, struct hd_buf *out)
+{
+    if (cta->inplace && cta->inplace->cta)
+        interp_cta_print_waiters(cta->inplace->cta, out);
+}
+
 void cpu_inplace_release(struct cpu_cta *cta)
 {
     if (!cta->inplace)

@@ -260,8 +260,10 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     bool shared = !joins || atomic_load(&queue->job.total) > queue->job.chunk;
 
     assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
+    if (queue->job.form.code)
+        queue->job.published_ns = hal_time_ns();
     if (queue->job.form.code && shared)
-        queue->job.start_ns = hal_time_ns();
+        queue->job.start_ns = queue->job.published_ns;
     queue->generation = (queue->generation + 1) & 0x7fffffffu;
     atomic_store(&queue->state,
                  CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | (joins ? 1u : 0u));
@@ -330,6 +332,16 @@ bool cpu_queue_join(struct cpu_queue *queue)
         if (atomic_compare_exchange_weak(&queue->state, &state, state + 1))
             return true;
     }
+    return false;
+}
+
+bool cpu_queue_hold(struct cpu_queue *queue)
+{
+    uint64_t state = atomic_load_explicit(&queue->state, memory_order_relaxed);
+
+    while (state & CPU_QUEUE_ACTIVE)
+        if (atomic_compare_exchange_weak(&queue->state, &state, state + 1))
+            return true;
     return false;
 }
 

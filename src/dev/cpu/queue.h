@@ -55,6 +55,8 @@ bool cpu_queue_own(struct cpu_queue *queue);
 bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot);
 /* Joins the queue's job if it has chunks left. */
 bool cpu_queue_join(struct cpu_queue *queue);
+/* Becomes a user of the queue's job, whatever is left of it, to look at it. */
+bool cpu_queue_hold(struct cpu_queue *queue);
 /* Leaves a job. True: its work is done, and the caller owns the queue. */
 bool cpu_queue_leave(struct cpu_queue *queue);
 /* Retires the head; the caller owns the queue. */

@@ -294,6 +294,7 @@ static bool worker_work(struct cpu_worker *worker)
     while (!atomic_load(&dev->stopping) || slot->nresidents) {
         bool worked = slot->nresidents && cpu_residents_step(slot);
 
+        cpu_ask_look(slot);
         worked |= !worked && cpu_work_once(dev, slot, true);
         any |= worked;
         if (worked)

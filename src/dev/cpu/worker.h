@@ -45,7 +45,8 @@ struct cpu_slot {
     struct cpu_cta *free_blocks;
     struct cpu_cluster *free_clusters;
     uint32_t nresidents;
-    _Atomic int tid; /* of the thread that holds it, for cancellation */
+    _Atomic int tid;           /* of the thread that holds it, for cancellation */
+    _Atomic uint32_t answered; /* the last question that its holder has answered: ask.c */
     /* Set by a host thread that helps: stop taking chunks when *stop_sem >= stop_value. */
     const _Atomic uint64_t *stop_sem;
     uint64_t stop_value;

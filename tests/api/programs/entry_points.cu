@@ -72,10 +72,11 @@ static void profilers(void)
           CUDA_ERROR_NOT_SUPPORTED); /* gone since CUDA 11.0 */
 }
 
-/* They are off, and what does not want them may be said. */
+/* They are off, and can be asked for, of one context or of the process. */
 static void core_dumps(void)
 {
     bool off = false, on = true, got = true;
+    int flags = 0;
     size_t size_B = sizeof(got);
     char name[64] = "x", file[] = "/tmp/heddle-dump-%h-%p";
 
@@ -87,15 +88,30 @@ static void core_dumps(void)
     EQ(got, false);
     OK(cuCoredumpSetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &off, &size_B));
     OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_TRIGGER_HOST, &off, &size_B));
-    FAILS(cuCoredumpSetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size_B),
-          CUDA_ERROR_NOT_SUPPORTED);
-    size_B = sizeof(file);
-    FAILS(cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, file, &size_B), CUDA_ERROR_NOT_SUPPORTED);
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &on, &size_B));
+    OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &got, &size_B));
+    EQ(got, true);
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_ENABLE_ON_EXCEPTION, &got, &size_B));
+    EQ(got, false); /* the context's own */
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_ENABLE_ON_EXCEPTION, &off, &size_B));
+    OK(cuCoredumpSetAttribute(CU_COREDUMP_LIGHTWEIGHT, &on, &size_B));
+    size_B = sizeof(flags);
+    OK(cuCoredumpGetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size_B));
+    EQ(flags, CU_COREDUMP_LIGHTWEIGHT_FLAGS);
+    flags = 1 << 20;
+    FAILS(cuCoredumpSetAttribute(CU_COREDUMP_GENERATION_FLAGS, &flags, &size_B),
+          CUDA_ERROR_INVALID_VALUE);
     size_B = 0;
     OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, NULL, &size_B)); /* asks how long */
-    TRUE(size_B >= 1 && size_B <= sizeof(name));
+    TRUE(size_B > 1 && size_B <= sizeof(name));
+    size_B = sizeof(file);
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_FILE, file, &size_B));
+    OK(cuCoredumpSetAttributeGlobal(CU_COREDUMP_PIPE, file, &size_B));
+    FAILS(cuCoredumpSetAttribute(CU_COREDUMP_PIPE, file, &size_B), CUDA_ERROR_NOT_PERMITTED);
+    size_B = sizeof(name);
     OK(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, name, &size_B));
-    EQ(strlen(name), 0);
+    EQ(size_B, sizeof(file));
+    EQ(strcmp(name, file), 0);
     size_B = 0;
     FAILS(cuCoredumpGetAttributeGlobal(CU_COREDUMP_FILE, name, &size_B), CUDA_ERROR_INVALID_VALUE);
     size_B = sizeof(on);

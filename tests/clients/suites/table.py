@@ -38,7 +38,6 @@ SUITES = [
      "causes": CODE_PATTERNS + [
          ("NVML beyond what finds devices", r"function nvml\w+ is not found"),
          (LIBRARY, r"test_cufile|cudla"),
-         ("core dumps, which are refused", r"test_cuda_coredump_attr"),
          (WORDS, r"fail_invalid_ir"),
          (OWN, r"duplicate parametrization"),
      ]},

@@ -40,11 +40,12 @@ def focus():
 
 
 class Session:
-    """The program that was started for this debugger."""
+    """The program that was started for this debugger, or the server of a core dump."""
 
     def __init__(self):
         text = os.environ.pop("HEDDLE_GDB_COMMAND", "")
         self.command = text.split("\x1f") if text else []
+        self.core = os.environ.pop("HEDDLE_GDB_CORE", None)
         self.process = None
         self.folder = None
         self.fresh = False  # nothing of the program has run yet
@@ -53,19 +54,31 @@ class Session:
         self.folder = tempfile.mkdtemp(prefix="heddle-gdb-")
         path = os.path.join(self.folder, "socket")
         command = self.command[:1] + ["run", "--gdbserver", "unix:" + path] + self.command[1:]
-        # A session of its own: what the terminal sends at Ctrl-C is for the debugger.
-        self.process = subprocess.Popen(command, start_new_session=True)
+        if self.core:
+            command = self.command[:1] + ["gdb", "--core", self.core, "--gdbserver", "unix:" + path]
+        # A session of its own: what the terminal sends at Ctrl-C is for the debugger. It does not survive us.
+        self.process = subprocess.Popen(command, start_new_session=True, env={**os.environ, "HEDDLE_GDB_LOST": "end"})
         deadline = time.monotonic() + START_S
         while not os.path.exists(path):
             if self.process.poll() is not None:
-                raise gdb.GdbError("the program ended before it could be debugged")
+                raise gdb.GdbError("the core dump cannot be shown" if self.core else
+                                   "the program ended before it could be debugged")
             if time.monotonic() > deadline:
                 self.process.kill()
                 raise gdb.GdbError("the program does not load Heddle's libcuda")
             time.sleep(0.01)
+        self.connect(path)
+        self.fresh = True
+
+    def connect(self, path):
+        if self.core:  # its stop is shown when its files are known
+            quietly("set suppress-cli-notifications on")
         gdb.execute("target remote " + path, to_string=True)
         on_connect()
-        self.fresh = True
+        if self.core:
+            quietly("set suppress-cli-notifications off")
+            on_stop(None)
+            gdb.execute("frame")
 
     def end(self):
         if self.process and self.process.poll() is None:
@@ -78,6 +91,14 @@ class Session:
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.process = self.folder = None
+
+
+def quietly(command):
+    """What this GDB may not know."""
+    try:
+        gdb.execute(command, to_string=True)
+    except gdb.error:
+        pass
 
 
 session = Session()
@@ -99,6 +120,8 @@ class Run(gdb.Command):
     def invoke(self, argument, from_tty):
         if argument.strip():
             raise gdb.GdbError("arguments are given to `heddle gdb PROGRAM ARGUMENTS`")
+        if session.core:
+            raise gdb.GdbError("a core dump can be looked at, but does not run")
         if not session.fresh:
             session.end()
             session.start()
@@ -113,7 +136,7 @@ shown = None  # the focus that was last told
 
 def on_stop(event):
     global shown
-    if not gdb.selected_inferior().pid:
+    if not gdb.selected_inferior().pid or (session.core and event):
         return
     now = focus()
     if now and now != shown:
@@ -347,10 +370,7 @@ class Ptx(gdb.disassembler.Disassembler):
 
 for setting in ("set breakpoint pending on", "set sysroot /", "set print thread-events off", "set osabi none",
                 "set debuginfod enabled off", "set confirm off"):
-    try:
-        gdb.execute(setting, to_string=True)
-    except gdb.error:
-        pass
+    quietly(setting)
 
 Prefix("info cuda", gdb.COMMAND_STATUS, "What runs on CUDA devices.")
 for name, doc in (("devices", "CUDA devices."), ("sms", "Multiprocessors that hold blocks."),
@@ -373,4 +393,11 @@ if session.command:
     Run()
     if hasattr(gdb.events, "gdb_exiting"):
         gdb.events.gdb_exiting.connect(lambda event: session.end())
-    session.start()
+    try:
+        session.start()
+    except gdb.GdbError as error:
+        if not session.core:
+            raise
+        print("heddle: %s" % error)
+        session.end()
+        gdb.execute("quit 1")

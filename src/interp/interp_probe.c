@@ -11,12 +11,11 @@ bool interp_observe(struct interp_cta *cta)
     cta->probe = (struct ir_probe_cta){
         .launch = launch->observed,
         .ctaid = {cta->id[0], cta->id[1], cta->id[2]},
-        .index =
-            ((uint64_t)cta->id[2] * launch->grid[1] + cta->id[1]) * launch->grid[0] + cta->id[0],
+        .index = ir_cta_number(launch->grid, cta->id),
         .smid = cta->smid,
         .shared = cta->shared,
-        .local = cta->owns_local ? NULL : cta->threads[0].local,
-        .local_B = cta->run->local_B,
+        .local = cta->local,
+        .local_B = cta->local_step_B,
     };
     cta->is_observed = launch->observer->cta_begin(&cta->probe);
     return cta->is_observed;

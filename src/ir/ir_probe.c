@@ -65,6 +65,11 @@ static const struct row *row_of(const struct ir_instr *in)
     return &rows[ends_thread(in) ? IR_OP_EXIT : in->op];
 }
 
+static bool only_reads(const struct ir_instr *in)
+{
+    return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX;
+}
+
 /* Of a copy the source is an access as well, of generic memory. */
 static bool is_probed(const struct ir_instr *in, unsigned set)
 {
@@ -76,6 +81,9 @@ static bool is_probed(const struct ir_instr *in, unsigned set)
         return true;
     if (is_plain_param(in))
         return false;
+    if (set & IR_PROBE_WRITES && row->is_access && !only_reads(in) &&
+        is_wanted(in->mem.space, IR_PROBE_GLOBAL))
+        return true;
     if (row->is_access)
         return is_wanted(in->mem.space, set) || ((in->op == IR_OP_COPY || in->op == IR_OP_REDUCE) &&
                                                  is_wanted(IR_SPACE_GENERIC, set));
@@ -196,6 +204,7 @@ bool ir_probe_insert(struct ir_module *module, unsigned set)
         }
     }
     number_probes(module);
+    module->runs_apart = set & IR_PROBE_APART;
     return !module->arena.failed;
 }
 

@@ -30,9 +30,46 @@ static struct {
     _Atomic uint64_t launches; /* that were observed */
 } all;
 
+static struct ir_observer observer; /* below */
+
 static bool is_on(unsigned set, unsigned tool)
 {
     return set >> tool & 1;
+}
+
+/* ---- runs: schedcheck's */
+
+static bool wants_runs(void *own)
+{
+    struct san_launch *launch = own;
+
+    return is_on(launch->tools, SAN_SCHEDCHECK) && san_schedcheck.wants_runs(launch);
+}
+
+/* The others see the first run only. */
+static const struct ir_schedule *next_run(void *own, enum hd_status ended)
+{
+    struct san_launch *launch = own;
+
+    if (!launch->tools_first) {
+        launch->tools_first = launch->tools;
+        launch->tools = 1u << SAN_SCHEDCHECK;
+    }
+    return san_schedcheck.next_run(launch, ended);
+}
+
+static void give_up(void *own, bool waits)
+{
+    san_schedcheck.give_up(own, waits);
+}
+
+static void observe_runs(void)
+{
+    if (!is_on(all.tools, SAN_SCHEDCHECK))
+        return;
+    observer.wants_runs = wants_runs;
+    observer.next_run = next_run;
+    observer.give_up = give_up;
 }
 
 /* ---- the process */
@@ -51,6 +88,7 @@ enum hd_status san_start(void)
         all.probes |= tools[i]->wants ? tools[i]->wants() : tools[i]->probes;
     }
     all.tools = set;
+    observe_runs();
     return san_host_start(tools, set);
 }
 
@@ -71,7 +109,8 @@ uint64_t san_padding_B(void)
 
 bool san_ranges_allowed(void)
 {
-    return all.tools == 1u << SAN_MEMCHECK || all.tools == 1u << SAN_INITCHECK;
+    return all.tools == 1u << SAN_MEMCHECK || all.tools == 1u << SAN_INITCHECK ||
+           all.tools == 1u << SAN_SCHEDCHECK;
 }
 
 void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3])
@@ -114,6 +153,7 @@ static void launch_end(void *own)
 {
     struct san_launch *launch = own;
 
+    launch->tools |= launch->tools_first;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (is_on(launch->tools, i) && tools[i]->launch_end)
             tools[i]->launch_end(launch);
@@ -492,7 +532,7 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
     return status;
 }
 
-static const struct ir_observer observer = {
+static struct ir_observer observer = {
     .launch_begin = launch_begin,
     .launch_end = launch_end,
     .cta_begin = cta_begin,

@@ -7,7 +7,7 @@
  * it observer   for devices, which tell it what kernels do (ir/probe.h)
  *
  * Inside: tool.h says what a tool is, one file or more for each (memcheck, racecheck, initcheck,
- * synccheck); observe.c turns probes into accesses and synchronisation; record.h sends findings;
+ * synccheck, schedcheck); observe.c turns probes into accesses and synchronisation; record.h sends findings;
  * stack.h knows host stacks. Host calls come by the taps (heddle/tap.h), to which san subscribes.
  */
 #ifndef HD_SAN_SAN_H

@@ -136,7 +136,11 @@ static enum hd_status told(struct ir_probe_cta *cta, uint32_t warp, uint32_t lan
     return HD_OK;
 }
 
-static const struct ir_observer observer = {begin_launch, end_launch, begin_cta, end_cta, told};
+static const struct ir_observer observer = {.launch_begin = begin_launch,
+                                            .launch_end = end_launch,
+                                            .cta_begin = begin_cta,
+                                            .cta_end = end_cta,
+                                            .probe = told};
 
 static bool launch_told(launch_func *func, struct ir_module *module, struct told out[THREADS])
 {

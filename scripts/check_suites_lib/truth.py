@@ -5,7 +5,7 @@ report would be false. What a label does not speak of is not judged: a suite abo
 """
 import re
 
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck", "schedcheck")
 
 # kind of bug: the tools that should find it. With more than one, a report of any of them will do: which it is depends
 # on what the memory behind happens to be. None of them: the tools do not claim it.

@@ -28,6 +28,7 @@ static struct {
     unsigned probes;
     _Atomic uint64_t taken;    /* launches that the filters take */
     _Atomic uint64_t launches; /* that were observed */
+    _Atomic uint32_t running;  /* that are run again: schedcheck's */
 } all;
 
 static struct ir_observer observer; /* below */
@@ -43,7 +44,18 @@ static bool wants_runs(void *own)
 {
     struct san_launch *launch = own;
 
-    return is_on(launch->tools, SAN_SCHEDCHECK) && san_schedcheck.wants_runs(launch);
+    if (!is_on(launch->tools, SAN_SCHEDCHECK) || !san_schedcheck.wants_runs(launch))
+        return false;
+    launch->is_running = true;
+    atomic_fetch_add(&all.running, 1);
+    return true;
+}
+
+static void stops_running(struct san_launch *launch)
+{
+    if (launch->is_running)
+        atomic_fetch_sub(&all.running, 1);
+    launch->is_running = false;
 }
 
 /* The others see the first run only. */
@@ -60,6 +72,7 @@ static const struct ir_schedule *next_run(void *own, enum hd_status ended)
 
 static void give_up(void *own, bool waits)
 {
+    stops_running(own);
     san_schedcheck.give_up(own, waits);
 }
 
@@ -95,6 +108,16 @@ enum hd_status san_start(void)
 unsigned san_probes(void)
 {
     return all.probes;
+}
+
+bool san_holds_launches(void)
+{
+    return is_on(all.tools, SAN_SCHEDCHECK);
+}
+
+bool san_is_running(void)
+{
+    return atomic_load(&all.running) != 0;
 }
 
 bool san_is_bounding(void)
@@ -153,6 +176,7 @@ static void launch_end(void *own)
 {
     struct san_launch *launch = own;
 
+    stops_running(launch);
     launch->tools |= launch->tools_first;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (is_on(launch->tools, i) && tools[i]->launch_end)

@@ -25,6 +25,9 @@ const struct ir_observer *san_observer(void);
 /* memcheck says what kernels may touch: memory of the program that is not registered is none of it.
  */
 bool san_is_bounding(void);
+/* schedcheck: does a launch call return when its work is over? Is a launch running that is run again? */
+bool san_holds_launches(void);
+bool san_is_running(void);
 /* Bytes behind each allocation of the program that stay unused; 0: none. */
 uint64_t san_padding_B(void);
 

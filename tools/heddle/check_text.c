@@ -138,6 +138,7 @@ static void put_order(const struct check_options *options, const struct check_fi
         hd_buf_puts(out, " at ");
         check_text_place(options, &f->actors[i], out);
         hd_buf_putc(out, '\n');
+        put_callers(options, &f->actors[i], out);
     }
 }
 

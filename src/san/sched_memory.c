@@ -149,12 +149,13 @@ static enum sched_skip part_create(struct sched_memory *m, const struct sched_pa
     return SCHED_NONE;
 }
 
-enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va, uint64_t size_B,
+enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va,
                                    struct sched_part **out_part)
 {
     size_t i = index_of(m, va);
     struct sched_part what = {0};
     struct heap_block of_heap;
+    char byte;
 
     if (i && va - m->parts.at[i - 1]->base < m->parts.at[i - 1]->size_B) {
         *out_part = m->parts.at[i - 1];
@@ -168,9 +169,9 @@ enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va, uint64_t
         what.base = of_heap.base;
         what.size_B = of_heap.size_B;
     } else {
-        return SCHED_UNKNOWN;
+        /* Where nothing is the access fails, and nothing is written. */
+        return read_own(&byte, va, 1) ? SCHED_UNKNOWN : SCHED_NONE;
     }
-    (void)size_B;
     return part_create(m, &what, out_part);
 }
 
@@ -183,7 +184,7 @@ enum sched_skip sched_memory_touch_all(struct sched_memory *m)
         const struct san_block *block = m->picture->block[i];
 
         if (block->use != HEDDLE_MEMORY_OWN)
-            skip = sched_memory_touch(m, block->base, block->size_B, &part);
+            skip = sched_memory_touch(m, block->base, &part);
     }
     return skip == SCHED_MEMORY ? skip : SCHED_NONE; /* who cannot be read is not written either */
 }

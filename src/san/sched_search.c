@@ -16,7 +16,7 @@
 enum {
     UNITS_MAX = 1 << 24,      /* of a grid whose blocks are put in another order */
     SHRUNK_LAUNCHES = 2,      /* of a kernel: the others have the same cause, most likely */
-    INTERLEAVED_S = 5,        /* that a run of the interpreter may take */
+    INTERLEAVED_S = 2,        /* that a run of the interpreter may take */
     INTERLEAVED_THREADS = 1 << 18,
 };
 

@@ -183,11 +183,10 @@ static void touch(struct san_cta *cta, const struct san_access *a, uint64_t va)
 
     if (is_in_workspace(cta, va))
         return;
-    why = sched_memory_touch(&own->memory, va, a->size_B, &part);
-    if (why != SCHED_NONE) {
-        skip(own, why);
+    why = sched_memory_touch(&own->memory, va, &part);
+    skip(own, why);
+    if (!part)
         return;
-    }
     own->near[a->number % HD_COUNT_OF(own->near)] = part;
     if (!own->search.traced && san_range_is_open(cta, a) &&
         hd_vec_push(&own->ranged, a->number))

@@ -68,8 +68,9 @@ struct sched_memory {
     bool is_known;   /* `after` is there */
 };
 
-/* The part with these bytes, which is saved when it is new; SCHED_NONE or why it cannot be. */
-enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va, uint64_t size_B,
+/* The part with this byte, which is saved when it is new; SCHED_NONE or why it cannot be. NULL and
+ * SCHED_NONE: there is nothing at all. */
+enum sched_skip sched_memory_touch(struct sched_memory *m, uint64_t va,
                                    struct sched_part **out_part);
 /* The same of everything that is in the picture. */
 enum sched_skip sched_memory_touch_all(struct sched_memory *m);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "san/tool.h"
 
 enum {
     LINES_AROUND = 3,

@@ -200,8 +200,8 @@ void core_launch_settle(struct core_stream *stream)
 
     if (HD_LIKELY(!san_holds_launches()))
         return;
-    while (quiet_ns < SETTLE_NS && hal->ops->wait(hal, &queue->ring->retired, position,
-                                                  SETTLE_STEP_NS) == HD_TIMEOUT)
+    while (quiet_ns < SETTLE_NS &&
+           hal->ops->wait(hal, &queue->ring->retired, position, SETTLE_STEP_NS) == HD_TIMEOUT)
         quiet_ns = san_is_running() ? 0 : quiet_ns + SETTLE_STEP_NS;
 }
 

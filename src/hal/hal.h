@@ -549,9 +549,9 @@ uint64_t hal_time_ns(void);
 /* ---- one at a time (hal_serial.c) */
 
 /*
- * Whatever a device does to memory is inside, between enter and leave, so that a launch can be alone.
- * Nothing, until hal_serial_start(). Threads: any; they may block, but never for what comes later
- * in the queue of who is alone.
+ * Whatever a device does to memory is inside, between enter and leave, so that a launch can be
+ * alone. Nothing, until hal_serial_start(). Threads: any; they may block, but never for what comes
+ * later in the queue of who is alone.
  */
 void hal_serial_start(void);
 bool hal_serial_is_on(void);

@@ -10,7 +10,6 @@
 enum {
     TURN = 64,         /* instructions per lane before the next warp's turn */
     LONG_TURN = 65536, /* of a schedule that runs one warp after the other */
-    SHORT_TURN = 24,   /* at most, of one that interleaves them */
     DEFAULT_STACK_B = 65536,
 };
 
@@ -198,8 +197,12 @@ static bool is_courteous(const struct interp_run *run)
 
 static uint32_t turn_of(const struct interp_run *run, struct interp_cta *cta)
 {
+    /* Interleaved: at most so many. What is close together and what is far apart: by the seed. */
+    static const uint32_t longest[] = {4, 160, 24};
+    uint64_t turns = run->launch->schedule ? run->launch->schedule->turns : 0;
+
     if (cta->dice)
-        return 1 + (uint32_t)ir_schedule_dice(&cta->dice) % SHORT_TURN;
+        return 1 + (uint32_t)ir_schedule_dice(&cta->dice) % longest[turns % HD_COUNT_OF(longest)];
     return is_courteous(run) ? TURN : LONG_TURN;
 }
 

@@ -162,11 +162,12 @@ struct ir_observer {
     enum hd_status (*probe)(struct ir_probe_cta *cta, uint32_t warp, uint32_t lanes,
                             const struct ir_instr *probe, const uint64_t *const *operands);
     /*
-     * May be NULL: launches run once, as they come. Else each runs on one thread, and nothing else on
-     * any device beside it as long as it is alone (hal_serial.c); when a run is over, and how it `ended`,
-     * the observer says how the grid runs next. NULL: it was the last. The first run is the usual one,
-     * and a failure of it is that of the launch; others fail for nobody. Asked only where
-     * wants_runs() says so, and not when the first run failed or the launch could not be alone.
+     * May be NULL: launches run once, as they come. Else each runs on one thread, and nothing else
+     * on any device beside it as long as it is alone (hal_serial.c); when a run is over, and how it
+     * `ended`, the observer says how the grid runs next. NULL: it was the last. The first run is
+     * the usual one, and a failure of it is that of the launch; others fail for nobody. Asked only
+     * where wants_runs() says so, and not when the first run failed or the launch could not be
+     * alone.
      */
     const struct ir_schedule *(*next_run)(void *launch, enum hd_status ended);
     bool (*wants_runs)(void *launch);

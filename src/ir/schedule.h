@@ -6,9 +6,9 @@
  *     struct ir_schedule s = IR_SCHEDULE_USUAL;
  *     s.units = order;                      // CTA order[0] first, then order[1] ..
  *
- * A device runs a CTA to its end before the next one begins, and a warp as far as its barriers allow
- * before the next one, unless the launch may wait for others of its CTAs: then all that are resident
- * take turns, in the order that is asked for, and none is kept from running.
+ * A device runs a CTA to its end before the next one begins, and a warp as far as its barriers
+ * allow before the next one, unless the launch may wait for others of its CTAs: then all that are
+ * resident take turns, in the order that is asked for, and none is kept from running.
  */
 #ifndef HD_IR_SCHEDULE_H
 #define HD_IR_SCHEDULE_H
@@ -22,8 +22,8 @@ struct ir_schedule {
     const uint8_t *warps;  /* of a CTA in the order of their turns; NULL: ascending */
     uint64_t first, end;   /* the CTAs, by number, whose warps have that order */
     /*
-     * Not 0: warps and a few CTAs are interleaved, by this seed: each warp has a few instructions, then
-     * another one.
+     * Not 0: warps and a few CTAs are interleaved, by this seed: each warp has a few instructions,
+     * then another one.
      */
     uint64_t turns;
     bool in_turns;        /* as the device does it without a schedule; else one after the other */

@@ -117,8 +117,7 @@ static bool insert(struct sched_memory *m, struct sched_part *part)
 
     if (!hd_vec_reserve(&m->parts, m->parts.len + 1))
         return false;
-    memmove(&m->parts.at[at + 1], &m->parts.at[at],
-            (m->parts.len - at) * sizeof(m->parts.at[0]));
+    memmove(&m->parts.at[at + 1], &m->parts.at[at], (m->parts.len - at) * sizeof(m->parts.at[0]));
     m->parts.at[at] = part;
     m->parts.len++;
     return true;
@@ -283,13 +282,13 @@ struct format {
 };
 
 /*
- * Numbers that programs compute with: others are taken for something else. An integer has the exponent of
- * such a number only when it is large.
+ * Numbers that programs compute with: others are taken for something else. An integer has the
+ * exponent of such a number only when it is large.
  */
 static const struct format formats[] = {
     {8, 52, 1023 - 200, 1023 + 200},
     {4, 23, 127 - 66, 127 + 66},
-    {2, 10, 1, 30},           /* f16 */
+    {2, 10, 1, 30},             /* f16 */
     {2, 7, 127 - 40, 127 + 40}, /* bf16 */
 };
 
@@ -311,7 +310,8 @@ static uint64_t word_at(const char *p, unsigned width)
 static uint64_t distance(const struct format *f, uint64_t a, uint64_t b)
 {
     uint64_t mask = (UINT64_C(1) << (f->width * 8 - 1 - f->fraction)) - 1;
-    uint64_t low = (a < b ? a : b) >> f->fraction & mask, high = (a < b ? b : a) >> f->fraction & mask;
+    uint64_t low = (a < b ? a : b) >> f->fraction & mask,
+             high = (a < b ? b : a) >> f->fraction & mask;
 
     if ((a ^ b) >> (f->width * 8 - 1) || low < f->exponent_low || high > f->exponent_high)
         return UINT64_MAX;

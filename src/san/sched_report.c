@@ -168,13 +168,18 @@ static void say_place(struct san_finding *f, const struct sched_diff *d)
     const char *many = d->bytes == 1 ? "" : "s", *one = d->bytes == 1 ? "s" : "";
 
     if (name)
-        san_detail(f, "%llu byte%s differ%s, the first at offset %llu of the variable %s of size %llu bytes",
-                   (unsigned long long)d->bytes, many, one, (unsigned long long)d->at, name,
-                   (unsigned long long)part->size_B);
+        san_detail(
+            f,
+            "%llu byte%s differ%s, the first at offset %llu of the variable %s of size %llu bytes",
+            (unsigned long long)d->bytes, many, one, (unsigned long long)d->at, name,
+            (unsigned long long)part->size_B);
     else
-        san_detail(f, "%llu byte%s differ%s, the first at 0x%llx, offset %llu of %s 0x%llx of size %llu bytes",
-                   (unsigned long long)d->bytes, many, one, (unsigned long long)(part->base + d->at),
-                   (unsigned long long)d->at, part->block ? "the allocation at" : "the heap's block at",
+        san_detail(f,
+                   "%llu byte%s differ%s, the first at 0x%llx, offset %llu of %s 0x%llx of size "
+                   "%llu bytes",
+                   (unsigned long long)d->bytes, many, one,
+                   (unsigned long long)(part->base + d->at), (unsigned long long)d->at,
+                   part->block ? "the allocation at" : "the heap's block at",
                    (unsigned long long)part->base, (unsigned long long)part->size_B);
     if (d->parts > 1)
         san_detail(f, "and others in %u more", d->parts - 1);
@@ -205,9 +210,11 @@ static void say_result(struct san_finding *f, const struct san_launch *launch)
         return;
     plan_name(plan_of(s), plan);
     if (s->is_simple)
-        san_detail(f, "All others are in ascending order; found with %s, in %u runs", plan, s->runs);
+        san_detail(f, "All others are in ascending order; found with %s, in %u runs", plan,
+                   s->runs);
     else
-        san_detail(f, "Those before them are in the order of \"%s\"; found in %u runs", plan, s->runs);
+        san_detail(f, "Those before them are in the order of \"%s\"; found in %u runs", plan,
+                   s->runs);
 }
 
 static void say_writers(struct san_finding *f, struct sched_search *s)

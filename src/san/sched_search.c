@@ -1,8 +1,8 @@
 /*
  * Which order is next: first some that are far from the usual one, then, when a result differs, the
- * way from the usual order to that one, step by step: each exchanges two neighbours. The first step of
- * the way has the usual result and the last one has not, so bisection finds two orders that differ by
- * one pair, and in their results.
+ * way from the usual order to that one, step by step: each exchanges two neighbours. The first step
+ * of the way has the usual result and the last one has not, so bisection finds two orders that
+ * differ by one pair, and in their results.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -14,9 +14,10 @@
 #include "san/schedcheck.h"
 
 enum {
-    UNITS_MAX = 1 << 24,      /* of a grid whose blocks are put in another order */
-    SHRUNK_LAUNCHES = 2,      /* of a kernel: the others have the same cause, most likely */
-    INTERLEAVED_S = 2,        /* that a run of the interpreter may take */
+    UNITS_MAX = 1 << 24,  /* of a grid whose blocks are put in another order */
+    SHRUNK_LAUNCHES = 2,  /* of a kernel: the others have the same cause, most likely */
+    INTERLEAVED_S = 2,    /* that a run of the interpreter may take */
+    INTERLEAVED_RUNS = 3, /* by different seeds */
     INTERLEAVED_THREADS = 1 << 18,
 };
 
@@ -60,7 +61,7 @@ static void plan(struct sched_search *s, const struct san_launch *launch)
 {
     const struct san_options *o = san_options();
     bool blocks = can(launch, SCHED_KIND_BLOCKS), warps = can(launch, SCHED_KIND_WARPS);
-    uint64_t n = blocks || warps ? HD_MIN(o->schedules, SCHED_PLANS_MAX - 1) : 0;
+    uint64_t n = blocks || warps ? HD_MIN(o->schedules, SCHED_PLANS_MAX - INTERLEAVED_RUNS) : 0;
 
     for (uint64_t i = 0; i < n; i++) {
         enum sched_kind kind =
@@ -71,7 +72,8 @@ static void plan(struct sched_search *s, const struct san_launch *launch)
     }
     if (can(launch, SCHED_KIND_TURNS) &&
         sched_kernel_allows(launch, SCHED_KIND_TURNS, o->interleave))
-        s->plans[s->nplans++] = (struct sched_plan){SCHED_KIND_TURNS, o->seed + 1};
+        for (uint64_t i = 1; i <= INTERLEAVED_RUNS; i++)
+            s->plans[s->nplans++] = (struct sched_plan){SCHED_KIND_TURNS, o->seed + i};
 }
 
 bool sched_search_begin(const struct san_launch *launch)
@@ -169,10 +171,10 @@ static void schedule_units(struct sched_search *s)
 
 static void schedule_turns(struct sched_search *s)
 {
-    s->schedule = (struct ir_schedule){.turns = s->plans[s->at].seed,
-                                       .is_quiet = true,
-                                       .deadline_ns = hal_time_ns() +
-                                                      INTERLEAVED_S * UINT64_C(1000000000)};
+    s->schedule =
+        (struct ir_schedule){.turns = s->plans[s->at].seed,
+                             .is_quiet = true,
+                             .deadline_ns = hal_time_ns() + INTERLEAVED_S * UINT64_C(1000000000)};
 }
 
 /* One of the two orders. */
@@ -369,8 +371,7 @@ static bool move(struct san_launch *launch)
     if (!may_shrink(launch))
         return narrow(launch);
     s->shrinks++;
-    s->trial = (struct sched_step){s->low.stage,
-                                   s->low.moves + (s->high.moves - s->low.moves) / 2};
+    s->trial = (struct sched_step){s->low.stage, s->low.moves + (s->high.moves - s->low.moves) / 2};
     order_make(s, &s->trial);
     schedule_units(s);
     return true;
@@ -437,7 +438,8 @@ static enum verdict judge(const struct san_launch *launch, enum hd_status ended,
 /* Does it show what is being looked into? */
 static bool shows_it(const struct sched_search *s, enum verdict v, const struct sched_diff *diff)
 {
-    return v == DIFFERS && diff->failed == s->diff.failed && diff->is_rounding <= s->diff.is_rounding;
+    return v == DIFFERS && diff->failed == s->diff.failed &&
+           diff->is_rounding <= s->diff.is_rounding;
 }
 
 static bool after_usual(struct san_launch *launch)
@@ -473,8 +475,10 @@ static bool after_explore(struct san_launch *launch, enum verdict v, const struc
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
-    if (v == UNFINISHED)
+    if (v == UNFINISHED) {
         sched_count_runs(0, false);
+        s->found[SCHED_KIND_TURNS] |= s->plans[s->at].kind == SCHED_KIND_TURNS; /* so are others */
+    }
     if (v != DIFFERS || (diff->is_rounding && s->warned)) {
         s->at++;
         return explore(launch);

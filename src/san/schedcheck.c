@@ -188,8 +188,7 @@ static void touch(struct san_cta *cta, const struct san_access *a, uint64_t va)
     if (!part)
         return;
     own->near[a->number % HD_COUNT_OF(own->near)] = part;
-    if (!own->search.traced && san_range_is_open(cta, a) &&
-        hd_vec_push(&own->ranged, a->number))
+    if (!own->search.traced && san_range_is_open(cta, a) && hd_vec_push(&own->ranged, a->number))
         san_range_set(cta, a, part->base, part->size_B);
 }
 

@@ -7,9 +7,9 @@
  *     sched_search.c   which order is next; which blocks or warps it depends on
  *     sched_report.c   findings
  *
- * The device runs the grid again as long as this asks for it (ir_observer.next_run), on one thread and
- * with nothing else beside. Memory is saved when it is first written to: probes tell of writes before
- * they happen.
+ * The device runs the grid again as long as this asks for it (ir_observer.next_run), on one thread
+ * and with nothing else beside. Memory is saved when it is first written to: probes tell of writes
+ * before they happen.
  */
 #ifndef HD_SAN_SCHEDCHECK_H
 #define HD_SAN_SCHEDCHECK_H
@@ -49,9 +49,9 @@ struct sched_part {
 
 /* How a result differs from the reference. */
 struct sched_diff {
-    enum hd_status failed; /* the run did; then there is no result */
-    uint64_t bytes;        /* that differ; 0: none does */
-    uint32_t parts;        /* that do */
+    enum hd_status failed;         /* the run did; then there is no result */
+    uint64_t bytes;                /* that differ; 0: none does */
+    uint32_t parts;                /* that do */
     const struct sched_part *part; /* of the first one */
     uint64_t at;                   /* where in it; a multiple of `width` */
     unsigned width;                /* of a word there: 2, 4, 8 */
@@ -119,10 +119,10 @@ enum sched_phase {
     SCHED_USUAL,      /* the first run */
     SCHED_SEQUENTIAL, /* one after the other, where the first run was in turns */
     SCHED_EXPLORE,
-    SCHED_REPEAT,  /* what was first, once more */
-    SCHED_STAGE,   /* how many units, from the first on, have to be in the other order */
-    SCHED_MOVE,    /* how far the last of these has to move */
-    SCHED_PAIR,    /* does the pair alone show it, all others in their usual order? */
+    SCHED_REPEAT, /* what was first, once more */
+    SCHED_STAGE,  /* how many units, from the first on, have to be in the other order */
+    SCHED_MOVE,   /* how far the last of these has to move */
+    SCHED_PAIR,   /* does the pair alone show it, all others in their usual order? */
     SCHED_PAIR_LOW,
     SCHED_FRONT,   /* the second of the pair in front of all others, in their usual order? */
     SCHED_NARROW,  /* warps of fewer blocks */
@@ -132,9 +132,9 @@ enum sched_phase {
 };
 
 /*
- * On the way from the usual order to another one: the first `stage` units (or warps) are in the other
- * order; unit number `stage` has moved `moves` places to the front; all others ascend. From one to the
- * next place two neighbours change.
+ * On the way from the usual order to another one: the first `stage` units (or warps) are in the
+ * other order; unit number `stage` has moved `moves` places to the front; all others ascend. From
+ * one to the next place two neighbours change.
  */
 struct sched_step {
     uint32_t stage, moves;
@@ -152,10 +152,10 @@ struct sched_search {
     uint32_t n;
     /* The first order gives the reference's result, the second another one. */
     struct sched_step low, high, trial;
-    struct sched_step far[2]; /* the two that were found first, while simpler ones are tried */
-    bool has_pair;            /* they differ by two neighbours: */
-    uint32_t pair[2];         /* in their usual order */
-    bool is_simple;           /* all others ascend: the first units of a step do */
+    struct sched_step far[2];    /* the two that were found first, while simpler ones are tried */
+    bool has_pair;               /* they differ by two neighbours: */
+    uint32_t pair[2];            /* in their usual order */
+    bool is_simple;              /* all others ascend: the first units of a step do */
     uint64_t first, end;         /* NARROW: CTAs whose warps are out of order */
     uint64_t try_first, try_end; /* those of the trial */
     bool upper;
@@ -172,8 +172,8 @@ struct sched_launch {
     enum sched_skip skip;
     uint64_t begin_ns;
     uint32_t nwarps;
-    struct sched_part *near[1024];   /* by number of the probe */
-    HD_VEC(uint32_t) ranged;         /* probes with a range */
+    struct sched_part *near[1024]; /* by number of the probe */
+    HD_VEC(uint32_t) ranged;       /* probes with a range */
 };
 
 static inline struct sched_launch *sched_launch_of(const struct san_launch *launch)

@@ -35,8 +35,8 @@ struct san_launch {
     unsigned tools;               /* that look at it: bits 1 << enum san_tool_id */
     uint32_t nthreads;            /* of a CTA */
     bool is_quiet;                /* the filters do not take it: nothing of it may be reported */
-    bool is_running;      /* of schedcheck: it is run again */
-    unsigned tools_first; /* those of its first run, when that is over; else 0 */
+    bool is_running;              /* of schedcheck: it is run again */
+    unsigned tools_first;         /* those of its first run, when that is over; else 0 */
     void *own[SAN_TOOL_COUNT];
 };
 

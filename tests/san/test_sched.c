@@ -1,6 +1,6 @@
 /*
- * schedcheck without a device: grids of small random programs, one for each block or warp, that a fake
- * device runs in the order that it is asked for.
+ * schedcheck without a device: grids of small random programs, one for each block or warp, that a
+ * fake device runs in the order that it is asked for.
  */
 #include "san/schedcheck.h"
 #include "world.h"
@@ -149,7 +149,8 @@ static void random_ops(unsigned percent_adding)
 {
     for (uint32_t u = 0; u < f.units; u++)
         for (unsigned i = 0; i < OPS; i++)
-            f.ops[u][i] = (struct op){(uint32_t)(tap_random(&seed) % CELLS), (uint32_t)(tap_random(&seed) % CELLS),
+            f.ops[u][i] = (struct op){(uint32_t)(tap_random(&seed) % CELLS),
+                                      (uint32_t)(tap_random(&seed) % CELLS),
                                       tap_random(&seed) % 100 < percent_adding};
 }
 
@@ -239,13 +240,15 @@ static void test_warps(void)
         set_shape(WARPS * 8, WARPS);
         own_ops();
         /* In one CTA a warp reads what another one writes. */
-        uint32_t base = (uint32_t)(tap_random(&seed) % 8) * WARPS, a = (uint32_t)(tap_random(&seed) % WARPS);
+        uint32_t base = (uint32_t)(tap_random(&seed) % 8) * WARPS,
+                 a = (uint32_t)(tap_random(&seed) % WARPS);
         uint32_t b = (a + 1 + (uint32_t)(tap_random(&seed) % (WARPS - 1))) % WARPS;
         f.ops[base + a][1] = (struct op){base + b, base + a, false};
         f.launch.about.may_wait = true; /* and blocks cannot be in another order */
         f.launch.about.residents_max = 1;
         same += launch();
-        if (pair_of("Result depends on the order of warps %u and %u of block (%u,0,0)", pair, &cta)) {
+        if (pair_of("Result depends on the order of warps %u and %u of block (%u,0,0)", pair,
+                    &cta)) {
             found++;
             right += cta * WARPS == base && conflict_of(base + pair[0], base + pair[1]);
         }
@@ -289,7 +292,8 @@ static void test_rounding(void)
     f.block.first = &f.instr;
     f.kernel.blocks = (struct ir_block *[]){&f.block};
     f.kernel.nblocks = 1;
-    ok(launch() && reports.n == 1 && reports.at[0].severity == SAN_WARNING, "rounding is a warning");
+    ok(launch() && reports.n == 1 && reports.at[0].severity == SAN_WARNING,
+       "rounding is a warning");
     (void)says(0, "rounding");
     reports_take();
     f.kernel.nblocks = 0;

@@ -265,7 +265,7 @@ def test_json():
           write(path("leaks.xml"), RECORD.format(kind="Leak", rest="")), fake, "odd", "x3", "write", "leak", "leaked", "info")
     got = json.loads(read("a.json"))
     tap.eq((got["version"], got["tools"], got["command"][1:3]), (1, ["memcheck"], ["odd", "x3"]), "JSON")
-    tap.eq(got["totals"], {"errors": 4, "hazards": 0, "hazard_errors": 0, "hazard_warnings": 0, "leaked_B": 1024, "leaked_allocations": 1,
+    tap.eq(got["totals"], {"errors": 4, "hazards": 0, "hazard_errors": 0, "hazard_warnings": 0, "orders": 0, "order_errors": 0, "leaked_B": 1024, "leaked_allocations": 1,
                            "suppressed": 1, "records_lost": 0, "processes": 1}, "totals")
     causes = got["causes"]
     tap.eq([(c["kind"], c["findings"], c["suppressed"]) for c in causes],

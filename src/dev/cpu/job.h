@@ -71,11 +71,11 @@ struct cpu_job {
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;
     struct cpu_grid_workspace workspace;
-    struct cpu_watch *watch;  /* watch.c; NULL: nobody observes */
+    struct cpu_watch *watch; /* watch.c; NULL: nobody observes */
     /* schedule.c: one thread runs all of it, in an order, again and again. */
     bool in_schedule;
-    bool is_rerun;               /* nothing is printed, and a fault is nobody's: */
-    enum hd_status rerun_status; /* it is here */
+    bool is_rerun;                      /* nothing is printed, and a fault is nobody's: */
+    enum hd_status rerun_status;        /* it is here */
     const struct ir_schedule *schedule; /* of the run; NULL: none */
     _Atomic(void *) children; /* what its threads asked of the runtime: hal_domain.runtime */
     /* copy and fill */

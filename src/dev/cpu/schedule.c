@@ -20,7 +20,7 @@ enum {
     IDLE_TURNS = 2000,    /* in which all only polled, and */
     IDLE_MS = 500,        /* so long: they wait for something else */
     RESIDENT_MAX = 256,   /* CTAs that take turns; of cooperative launches all */
-    INTERLEAVED_MAX = 4,  /* the same, interleaved: the interpreter's threads are large */
+    INTERLEAVED_MAX = 8,  /* the same, interleaved: the interpreter's threads are large */
     DEADLINE_EVERY = 256, /* CTAs between two looks at the clock */
 };
 
@@ -162,8 +162,7 @@ static void idle_turn(struct run *run)
 
     if (!run->idle++)
         run->idle_since_ns = hal_time_ns();
-    if (run->idle < IDLE_TURNS ||
-        hal_time_ns() - run->idle_since_ns < IDLE_MS * UINT64_C(1000000))
+    if (run->idle < IDLE_TURNS || hal_time_ns() - run->idle_since_ns < IDLE_MS * UINT64_C(1000000))
         return;
     if (run->is_alone && run->is_first) {
         observer->give_up(cpu_watch_launch(run->job->watch), true);
@@ -195,8 +194,8 @@ static bool all_turn(struct run *run)
             run->residents[kept++] = cta;
             continue;
         }
-        fine &= run->job->rerun_status == HD_OK &&
-                hal_domain_status(&run->job->domain->base) == HD_OK;
+        fine &=
+            run->job->rerun_status == HD_OK && hal_domain_status(&run->job->domain->base) == HD_OK;
         cpu_resident_release(run->slot, cta);
     }
     moved |= kept < run->nresidents;
@@ -234,17 +233,14 @@ static enum hd_status run_interleaved(struct run *run)
 {
     struct cpu_job *job = run->job;
     const struct cpu_form form = job->form;
-    const struct jit_code code = {.form = JIT_INTERP,
-                                  .mxcsr = form.code->mxcsr,
-                                  .may_spin = true,
-                                  .cost_ops = UINT64_MAX};
+    const struct jit_code code = {
+        .form = JIT_INTERP, .mxcsr = form.code->mxcsr, .may_spin = true, .cost_ops = UINT64_MAX};
     enum hd_status status;
     uint32_t max = HD_MAX(INTERLEAVED_MAX / job->launch.cluster_ctas, 1u);
 
     job->form = (struct cpu_form){&code, cpu_cta_layout_of(&code, &job->launch)};
-    status = run_in_turns(run, may_wait(job) || form.code->may_spin
-                                   ? residents_max(job, run->total)
-                                   : max);
+    status = run_in_turns(run, may_wait(job) || form.code->may_spin ? residents_max(job, run->total)
+                                                                    : max);
     job->form = form;
     return status;
 }

@@ -91,9 +91,9 @@ void cpu_futex_wake(_Atomic uint32_t *word, int count);
  */
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot);
 /*
- * A resident by itself: a CTA, or those of a cluster, of which it is the one of rank 0. NULL and the
- * domain's error: no memory. A turn of it: true when it is over, one way or another; *progress is set
- * when it did more than poll.
+ * A resident by itself: a CTA, or those of a cluster, of which it is the one of rank 0. NULL and
+ * the domain's error: no memory. A turn of it: true when it is over, one way or another; *progress
+ * is set when it did more than poll.
  */
 struct cpu_cta *cpu_resident_create(struct cpu_slot *slot, struct cpu_job *job);
 void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index);

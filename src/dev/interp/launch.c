@@ -13,6 +13,7 @@ enum {
     ALONE_WAIT_S = 5,    /* as in dev/cpu/schedule.c */
     IDLE_NS = 500000000, /* all only poll */
     RESIDENT_MAX = 256,
+    INTERLEAVED_MAX = 8,
 };
 
 struct launch_ctx {
@@ -255,7 +256,7 @@ static uint32_t resident_ctas(const struct interp_launch *launch)
 
     if (may_wait(launch))
         return residents_max(launch);
-    return s->in_turns || s->turns ? 0 : 1;
+    return s->turns ? INTERLEAVED_MAX : s->in_turns ? 0 : 1;
 }
 
 static enum hd_status run_once(struct interp_launch *launch, const struct ir_schedule *schedule,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `heddle check` costs: a benchmark, nothing passes or fails.
 
-    bench/checker.py [--build DIR] [--tool memcheck,initcheck,racecheck,synccheck] [--rounds N] [--full] [--timeout S]
+    bench/checker.py [--build DIR] [--tool memcheck,initcheck,racecheck,synccheck,schedcheck] [--rounds N] [--full] [--timeout S]
                      [--threads N] [--json FILE] [KERNEL ..]
 
 Runs the CUDA programs of bench/ plainly and under each tool in turns, with warm caches, and prints the time that the
@@ -20,7 +20,7 @@ import sys
 import kernels
 
 # Times slower, times as much memory.
-TARGETS = {"memcheck": (3, 3), "initcheck": (4, 3), "racecheck": (12, 9), "synccheck": (None, None)}
+TARGETS = {"memcheck": (3, 3), "initcheck": (4, 3), "racecheck": (12, 9), "synccheck": (None, None), "schedcheck": (None, None)}
 
 
 def run_measured(words, env, limit_s):
@@ -93,7 +93,7 @@ def table(tool, names, setup, args):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--build", default=os.path.join(kernels.ROOT, "build"))
-    p.add_argument("--tool", default="memcheck,initcheck,racecheck,synccheck")
+    p.add_argument("--tool", default="memcheck,initcheck,racecheck,synccheck,schedcheck")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--timeout", type=float, default=60)

@@ -296,6 +296,7 @@ struct judge {
     bool fits[HD_COUNT_OF(formats)];
     uint64_t ulps[HD_COUNT_OF(formats)];
     uint64_t limit;
+    uint64_t was, is; /* of the part: what the words that differ add up to, as a set */
 };
 
 static uint64_t word_at(const char *p, unsigned width)
@@ -333,6 +334,25 @@ static void judge_word(struct judge *j, const char *was, const char *is)
     }
 }
 
+/* Sums of these are the same for the same words in any order, and hardly for others. */
+static uint64_t fingerprint(const char *word)
+{
+    uint64_t x = (word_at(word, 4) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+static void judge_set(struct judge *j, const char *was, const char *is)
+{
+    for (unsigned at = 0; at < 8; at += 4) {
+        if (!memcmp(was + at, is + at, 4))
+            continue;
+        j->was += fingerprint(was + at);
+        j->is += fingerprint(is + at);
+    }
+}
+
 static uint32_t differing(const char *was, const char *is, unsigned n)
 {
     uint32_t bytes = 0;
@@ -365,6 +385,7 @@ static void compare_chunk(const struct sched_part *part, uint64_t at, uint64_t e
         note_first(diff, part, at);
         diff->bytes += differing(was, is, n);
         judge_word(j, was, is);
+        judge_set(j, was, is);
     }
 }
 
@@ -372,6 +393,7 @@ static void compare_part(const struct sched_part *part, struct judge *j, struct 
 {
     uint64_t before = diff->bytes;
 
+    j->was = j->is = 0;
     for (uint64_t at = 0; at < part->size_B; at += PAGE_B) {
         uint64_t end = HD_MIN(at + PAGE_B, part->size_B);
 
@@ -379,6 +401,7 @@ static void compare_part(const struct sched_part *part, struct judge *j, struct 
             compare_chunk(part, at, end, j, diff);
     }
     diff->parts += diff->bytes > before;
+    diff->is_moved &= j->was == j->is;
 }
 
 /* The word in which the first byte differs: of the width that explains it, else of four bytes. */
@@ -402,11 +425,12 @@ void sched_memory_compare(const struct sched_memory *m, struct sched_diff *out_d
 {
     struct judge j = {.limit = san_options()->schedule_ulps};
 
-    *out_diff = (struct sched_diff){.width = 4};
+    *out_diff = (struct sched_diff){.width = 4, .is_moved = true};
     for (size_t i = 0; i < HD_COUNT_OF(formats); i++)
         j.fits[i] = m->floats & formats[i].width;
     for (size_t i = 0; i < m->parts.len; i++)
         compare_part(m->parts.at[i], &j, out_diff);
+    out_diff->is_moved &= out_diff->bytes != 0;
     if (!out_diff->bytes)
         return;
     for (size_t i = 0; i < HD_COUNT_OF(formats) && !out_diff->is_rounding; i++)

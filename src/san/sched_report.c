@@ -183,7 +183,10 @@ static void say_place(struct san_finding *f, const struct sched_diff *d)
                    (unsigned long long)part->base, (unsigned long long)part->size_B);
     if (d->parts > 1)
         san_detail(f, "and others in %u more", d->parts - 1);
-    if (d->is_rounding)
+    if (d->is_moved)
+        san_detail(
+            f, "The same words are there in another order, as in a list in the order of arrival");
+    else if (d->is_rounding)
         san_detail(f, "by %llu units in the last place of %s at most: rounding",
                    (unsigned long long)d->ulps,
                    d->width == 8   ? "double"
@@ -237,7 +240,7 @@ void sched_report(const struct san_launch *launch)
     const struct sched_diff *d = &s->diff;
     struct san_finding f = {.tool = "schedcheck",
                             .kind = kind_words[plan_of(s)->kind],
-                            .severity = d->is_rounding ? SAN_WARNING : SAN_ERROR,
+                            .severity = sched_diff_is_mild(d) ? SAN_WARNING : SAN_ERROR,
                             .launch = launch,
                             .count = 1,
                             .space = "global"};

@@ -285,7 +285,7 @@ static bool report(struct san_launch *launch)
 
     trace(launch, 0);
     sched_report(launch);
-    for (unsigned k = 0; k < SCHED_KIND_COUNT && !s->diff.is_rounding; k++)
+    for (unsigned k = 0; k < SCHED_KIND_COUNT && !sched_diff_is_mild(&s->diff); k++)
         s->found[k] |= k == s->plans[s->at].kind || k == SCHED_KIND_TURNS;
     s->warned = true;
     s->at++;
@@ -395,7 +395,7 @@ static bool stage(struct san_launch *launch)
     return true;
 }
 
-/* Rounding is not worth the runs, nor what is known of the kernel already. */
+/* What is mild is not worth the runs, nor what is known of the kernel already. */
 static bool look_into(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
@@ -405,7 +405,7 @@ static bool look_into(struct san_launch *launch)
     s->end = ctas_of(launch);
     s->shrinks = 0;
     s->upper = false;
-    if (s->diff.is_rounding || kind == SCHED_KIND_TURNS ||
+    if (sched_diff_is_mild(&s->diff) || kind == SCHED_KIND_TURNS ||
         !sched_kernel_allows(launch, kind, SHRUNK_LAUNCHES))
         return confirm(launch);
     return stage(launch);
@@ -439,7 +439,7 @@ static enum verdict judge(const struct san_launch *launch, enum hd_status ended,
 static bool shows_it(const struct sched_search *s, enum verdict v, const struct sched_diff *diff)
 {
     return v == DIFFERS && diff->failed == s->diff.failed &&
-           diff->is_rounding <= s->diff.is_rounding;
+           sched_diff_is_mild(diff) <= sched_diff_is_mild(&s->diff);
 }
 
 static bool after_usual(struct san_launch *launch)
@@ -479,7 +479,7 @@ static bool after_explore(struct san_launch *launch, enum verdict v, const struc
         sched_count_runs(0, false);
         s->found[SCHED_KIND_TURNS] |= s->plans[s->at].kind == SCHED_KIND_TURNS; /* so are others */
     }
-    if (v != DIFFERS || (diff->is_rounding && s->warned)) {
+    if (v != DIFFERS || (sched_diff_is_mild(diff) && s->warned)) {
         s->at++;
         return explore(launch);
     }

@@ -58,7 +58,13 @@ struct sched_diff {
     uint8_t was[8], is[8];         /* the words there, in the reference and now */
     bool is_rounding;              /* all of it may be rounding of floating-point numbers: */
     uint64_t ulps;                 /* so many units in the last place at most */
+    bool is_moved;                 /* in each part it is the same words in other places */
 };
+/* A warning: sums of floating-point numbers, lists in the order of arrival. */
+static inline bool sched_diff_is_mild(const struct sched_diff *diff)
+{
+    return diff->is_rounding || diff->is_moved;
+}
 
 struct sched_memory {
     HD_VEC(struct sched_part *) parts; /* by base */
@@ -145,7 +151,7 @@ struct sched_search {
     struct sched_plan plans[SCHED_PLANS_MAX];
     uint32_t nplans, at;
     uint32_t runs, shrinks;
-    bool found[SCHED_KIND_COUNT], warned; /* errors; rounding */
+    bool found[SCHED_KIND_COUNT], warned; /* errors; what is mild */
     bool is_repeatable;                   /* seen */
     struct sched_diff diff;               /* what is being looked into */
     uint32_t *rank;                       /* of each unit in the plan's order */

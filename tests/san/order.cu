@@ -77,6 +77,13 @@ __global__ void takes_ticket(int *out)
         ticket = 0;
 }
 
+/* A list in the order of arrival. */
+__global__ void appends(int *out)
+{
+    if (threadIdx.x == 0)
+        out[1 + atomicAdd(out, 1)] = blockIdx.x * 5;
+}
+
 __global__ void lost_update(int *out)
 {
     volatile int *p = out;
@@ -243,6 +250,7 @@ static void run(const char *name)
     CASE("heap") run_heap();
     CASE("pointer") pointer<<<2, 1>>>(where, out);
     CASE("ticket") takes_ticket<<<4, THREADS>>>(out);
+    CASE("list") appends<<<9, 32>>>(out);
     CASE("lost") lost_update<<<16, 32>>>(out);
     CASE("print") says<<<3, 32>>>(out);
     CASE("clock") clock_of<<<3, 1>>>((long long *)(out + 16));

@@ -34,6 +34,7 @@ CASES = {
     "pointer": ("cudaSuccess 9", 1, 0, [r"First order, block \(0,0,0\) before block \(1,0,0\): no error",
                                         r"Second order, block \(1,0,0\) before block \(0,0,0\): illegal"]),
     "ticket": ("cudaSuccess 1", 0, 0, []),
+    "list": ("cudaSuccess 9", 0, 1, [r"Warning: Result depends on the order of blocks", r"The same words are there in another order"]),
     "lost": ("cudaSuccess 16", 1, 0, [r"depends on how warps are interleaved", r"First order, one after the other: 10 00 00 00",
                                       r"Second order, warps interleaved, seed [234]: "]),
     "print": ("block 0\nblock 1\nblock 2\ncudaSuccess 1", 0, 0, []),

@@ -103,6 +103,16 @@ __global__ void clock_of(long long *out)
     out[blockIdx.x] = clock64();
 }
 
+/* Blocks of a cluster meet, so clusters change their order as a whole. */
+__global__ void __cluster_dims__(2, 1, 1) last_of_clusters(int *out)
+{
+    if (threadIdx.x == 0 && blockIdx.x % 2 == 0)
+        out[0] = blockIdx.x;
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+    if (threadIdx.x == 0 && blockIdx.x % 2 == 1)
+        out[0]++;
+}
+
 /* ---- warps */
 
 template <bool HAS_BARRIER> __global__ void mirror(int *out)
@@ -250,6 +260,7 @@ static void run(const char *name)
     CASE("heap") run_heap();
     CASE("pointer") pointer<<<2, 1>>>(where, out);
     CASE("ticket") takes_ticket<<<4, THREADS>>>(out);
+    CASE("cluster") last_of_clusters<<<8, 32>>>(out);
     CASE("list") appends<<<9, 32>>>(out);
     CASE("lost") lost_update<<<16, 32>>>(out);
     CASE("print") says<<<3, 32>>>(out);

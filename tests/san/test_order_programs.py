@@ -34,6 +34,7 @@ CASES = {
     "pointer": ("cudaSuccess 9", 1, 0, [r"First order, block \(0,0,0\) before block \(1,0,0\): no error",
                                         r"Second order, block \(1,0,0\) before block \(0,0,0\): illegal"]),
     "ticket": ("cudaSuccess 1", 0, 0, []),
+    "cluster": ("cudaSuccess 7", 1, 0, [r"order of clusters \(2,0,0\) and \(3,0,0\)", r"Second order, .*: 05 00 00 00"]),
     "list": ("cudaSuccess 9", 0, 1, [r"Warning: Result depends on the order of blocks", r"The same words are there in another order"]),
     "lost": ("cudaSuccess 16", 1, 0, [r"depends on how warps are interleaved", r"First order, one after the other: 10 00 00 00",
                                       r"Second order, warps interleaved, seed [234]: "]),
@@ -69,7 +70,7 @@ def ok(passed, name, note=""):
 
 def build(folder):
     out = os.path.join(folder, "order")
-    argv = [NVCC, "-arch=compute_75", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_75"]
+    argv = [NVCC, "-arch=compute_90", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_90"]
     result = subprocess.run([*argv, "-O2", "-std=c++17", "-lineinfo", os.path.join(HERE, "order.cu"), "-o", out], capture_output=True, text=True, check=False)
     ok(result.returncode == 0, f"{COMPILER} builds the program", result.stdout + result.stderr)
     return out if result.returncode == 0 else None

@@ -9,7 +9,7 @@
 #include "san/san.h"
 
 /* How long a stream does not get on before a launch call returns that would wait for it. */
-#define SETTLE_NS      UINT64_C(1000000000)
+#define SETTLE_NS      UINT64_C(3000000000)
 #define SETTLE_STEP_NS UINT64_C(20000000)
 
 static enum hd_status limit(const char *what, uint64_t value, uint64_t max)

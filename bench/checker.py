@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `heddle check` costs: a benchmark, nothing passes or fails.
 
-    bench/checker.py [--build DIR] [--tool memcheck,initcheck,racecheck,racecheck-shared,synccheck] [--rounds N] [--full] [--timeout S]
+    bench/checker.py [--build DIR] [--tool TOOL,..] [--rounds N] [--full] [--timeout S]
                      [--threads N] [--json FILE] [KERNEL ..]
 
 Runs the CUDA programs of bench/ plainly and under each tool in turns, with warm caches, and prints the time that the
@@ -20,7 +20,8 @@ import sys
 import kernels
 
 # Times slower, times as much memory.
-TARGETS = {"memcheck": (3, 3), "initcheck": (4, 3), "racecheck": (12, 9), "racecheck-shared": (6, 9), "synccheck": (None, None)}
+TARGETS = {"memcheck": (3, 3), "initcheck": (4, 3), "racecheck": (12, 9), "racecheck-shared": (6, 9), "synccheck": (None, None),
+           "schedcheck": (None, None)}
 WORDS = {"racecheck-shared": ["racecheck", "--racecheck-global", "no"]}  # others: their name
 
 

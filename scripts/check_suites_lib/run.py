@@ -17,7 +17,7 @@ REPORTED_STATUS = 42
 KEPT_B = 4000
 ENDING_S = 5  # how long a checker may take to end
 LIVELOCK_S = 3  # a program that is known not to end
-SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard)")
+SUMMARY = re.compile(r"(?:ERROR|RACECHECK|SCHEDCHECK) SUMMARY: (\d+) (?:error|hazard|result)")
 TROUBLE = re.compile(r"CUDA error|not implemented|unresolved|internal error|differs from serial|ERROR:", re.I)
 
 

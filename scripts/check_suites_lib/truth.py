@@ -5,7 +5,9 @@ report would be false. What a label does not speak of is not judged: a suite abo
 """
 import re
 
-TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck", "schedcheck")
+# schedcheck tells of results, of which no label speaks.
+LABELLED = TOOLS[:4]
 
 # kind of bug: the tools that should find it. With more than one, a report of any of them will do: which it is depends
 # on what the memory behind happens to be. None of them: the tools do not claim it.
@@ -139,7 +141,7 @@ def indigo3(name, facts, source):
     if real:
         return Truth(sorted({indigo3_bug(bug, tokens) for bug in real}))
     unnamed = indigo3_unnamed(tokens)
-    return Truth(clean=[tool for tool in TOOLS if tool not in unnamed], note="has bugs that no label names" if unnamed else "")
+    return Truth(clean=[tool for tool in LABELLED if tool not in unnamed], note="has bugs that no label names" if unnamed else "")
 
 
 def indigo(name, facts, source):
@@ -151,7 +153,7 @@ def indigo(name, facts, source):
              "syncBug": "race-shared", "boundsBug": "bounds"}
     planted = [bug for bug in re.findall(r"_([a-z]+Bug)", name) if bug not in facts.get("void", [])]
     if not planted:
-        return Truth(clean=TOOLS)
+        return Truth(clean=LABELLED)
     return Truth(sorted({kinds[bug] for bug in planted}))
 
 

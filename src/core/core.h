@@ -713,6 +713,9 @@ struct core_launch {
     /* Kernels may change the node that it becomes, by the handle that is written here; or NULL. */
     void **out_device_node;
 };
+/* Of a launch or a graph that was just submitted: waits for its end if the checker runs launches
+ * again; not for ever. */
+void core_launch_settle(struct core_stream *stream);
 
 /*
  * HD_BAD_ARG for dimensions and sizes outside the limits; HD_LAUNCH_LIMIT for a cooperative grid

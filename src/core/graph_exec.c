@@ -334,6 +334,8 @@ enum hd_status core_exec_launch(struct core_exec *exec, struct core_stream *stre
         if (status != HD_OK)
             core_exec_unref(exec);
     }
+    if (status == HD_OK)
+        core_launch_settle(stream);
     return status == HD_OK && hd_debug(HD_DEBUG_SYNC) ? core_stream_synchronize(stream) : status;
 }
 

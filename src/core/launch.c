@@ -6,6 +6,11 @@
 #include "core/debug.h"
 #include "core/family.h"
 #include "hal/hal.h"
+#include "san/san.h"
+
+/* How long a stream does not get on before a launch call returns that would wait for it. */
+#define SETTLE_NS      UINT64_C(3000000000)
+#define SETTLE_STEP_NS UINT64_C(20000000)
 
 static enum hd_status limit(const char *what, uint64_t value, uint64_t max)
 {
@@ -183,6 +188,23 @@ static enum hd_status launch_capture(struct core_function *f, struct core_stream
     return core_capture_add(stream, &body);
 }
 
+/*
+ * A launch that is run again and again changes memory that the host may look at. So nobody goes on
+ * before it is over, but for a stream that does not get on: what it waits for may come later.
+ */
+void core_launch_settle(struct core_stream *stream)
+{
+    struct hal_device *hal = stream->ctx->device->hal;
+    struct hal_queue *queue = stream->queue;
+    uint64_t position = hal_queue_submitted(queue), quiet_ns = 0;
+
+    if (HD_LIKELY(!san_holds_launches()))
+        return;
+    while (quiet_ns < SETTLE_NS &&
+           hal->ops->wait(hal, &queue->ring->retired, position, SETTLE_STEP_NS) == HD_TIMEOUT)
+        quiet_ns = san_is_running() ? 0 : quiet_ns + SETTLE_STEP_NS;
+}
+
 enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
                            const struct core_launch *l)
 {
@@ -208,6 +230,7 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
     HD_TRY(core_stream_submit(stream, &p, 1, params, f->entry->params_B, NULL));
     if (hd_debug(HD_DEBUG_SYNC))
         return core_stream_synchronize(stream);
+    core_launch_settle(stream);
     return HD_OK;
 }
 

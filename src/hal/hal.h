@@ -568,4 +568,22 @@ uint64_t hal_shared_size(int fd);
 /* CLOCK_MONOTONIC in ns: what TIMESTAMP and stamps hold. */
 uint64_t hal_time_ns(void);
 
+/* ---- one at a time (hal_serial.c) */
+
+/*
+ * Whatever a device does to memory is inside, between enter and leave, so that a launch can be
+ * alone. Nothing, until hal_serial_start(). Threads: any; they may block, but never for what comes
+ * later in the queue of who is alone.
+ */
+void hal_serial_start(void);
+bool hal_serial_is_on(void);
+void hal_serial_enter(void);
+void hal_serial_leave(void);
+/* True: nobody else is inside until leave_alone() or share(). False: others did not end in so much
+ * time, and the caller is inside with them. */
+bool hal_serial_enter_alone(uint64_t patience_ns) HD_MUST_CHECK;
+void hal_serial_leave_alone(void);
+/* Who was alone is inside with others. */
+void hal_serial_share(void);
+
 #endif

@@ -53,7 +53,8 @@ struct residents {
 static void residents_fill(struct interp_run *run, struct residents *r, uint32_t cap)
 {
     while (r->len < cap && r->next < r->total && run->status == HD_OK) {
-        if (!interp_cluster_start(run, r->next, &r->at[r->len])) {
+        uint64_t unit = ir_schedule_unit(run->launch->schedule, r->next);
+        if (!interp_cluster_start(run, unit, &r->at[r->len])) {
             run->status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for a block of threads",
                                    run->launch->kernel->name);
             return;

@@ -28,6 +28,7 @@
 struct ir_observer;
 struct ir_texture;
 struct ir_replicas;
+struct ir_schedule;
 
 /*
  * What the device supplies. All may be NULL but var_address (if the kernel names global or const
@@ -83,6 +84,7 @@ struct interp_launch {
     /* Who is told by probes, and what its launch_begin() said; NULL: nobody. */
     const struct ir_observer *observer;
     void *observed;
+    const struct ir_schedule *schedule; /* NULL: the usual */
 };
 
 /* Place of a fault; zero when there was none. */

@@ -8,7 +8,8 @@
 #include "interp/interp_priv.h"
 
 enum {
-    TURN = 64, /* instructions per lane before the next warp's turn */
+    TURN = 64,         /* instructions per lane before the next warp's turn */
+    LONG_TURN = 65536, /* of a schedule that runs one warp after the other */
     DEFAULT_STACK_B = 65536,
 };
 
@@ -64,11 +65,9 @@ void interp_cta_end(struct interp_cta *cta)
     interp_observe_end(cta);
     if (cta->debug)
         cta->debug->end(cta);
-    for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++) {
+    for (uint32_t i = 0; cta->threads && i < cta->nthreads; i++)
         interp_leave_all(&cta->threads[i]);
-        if (cta->owns_local)
-            hd_free(cta->threads[i].local_memory);
-    }
+    hd_free(cta->local_memory);
     interp_cluster_fini(&cta->alone);
     hd_free(cta->threads);
     hd_free(cta->warps);
@@ -77,14 +76,15 @@ void interp_cta_end(struct interp_cta *cta)
     hd_free(cta);
 }
 
-/* As on the CPU device, windows begin where any variable may. */
-static bool local_alloc(struct interp_thread *t, const struct interp_run *run)
+/* As on the CPU device: windows lie one behind the other, and begin where any variable may. */
+static char *local_alloc(struct interp_cta *cta)
 {
+    const struct interp_run *run = cta->run;
     uint64_t align_B = HD_MAX(run->window.local_align_B, 128u);
 
-    t->local_memory = hd_alloc(run->local_B + align_B);
-    t->local = (char *)hd_align_up((uintptr_t)t->local_memory, align_B);
-    return t->local_memory;
+    cta->local_step_B = hd_align_up(run->local_B, align_B);
+    cta->local_memory = hd_alloc(cta->nthreads * cta->local_step_B + align_B);
+    return cta->local_memory ? (char *)hd_align_up((uintptr_t)cta->local_memory, align_B) : NULL;
 }
 
 static bool thread_start(struct interp_cta *cta, uint32_t index, const struct interp_place *place)
@@ -95,10 +95,8 @@ static bool thread_start(struct interp_cta *cta, uint32_t index, const struct in
     t->warp = &cta->warps[index / INTERP_WARP];
     t->lane = index % INTERP_WARP;
     ir_thread_index(run->launch->block, index, t->tid);
-    if (!cta->owns_local)
-        t->local = place->local + index * place->local_B;
-    else if (run->local_B && !local_alloc(t, run))
-        return false;
+    if (cta->local)
+        t->local = cta->local + index * cta->local_step_B;
     return interp_enter(t, run->launch->kernel, 0);
 }
 
@@ -113,13 +111,26 @@ static char *window_alloc(uint64_t size_B)
 static void windows_set(struct interp_cta *cta, const struct interp_place *place)
 {
     cta->owns_shared = !place->shared;
-    cta->owns_local = !place->local;
-    assert(cta->owns_local || cta->run->local_B <= place->local_B);
+    cta->local = place->local;
+    cta->local_step_B = place->local_B;
+    if (!place->local && cta->run->local_B)
+        cta->local = local_alloc(cta);
+    assert(!place->local || cta->run->local_B <= place->local_B);
     cta->shared = place->shared ? place->shared : window_alloc(cta->run->shared_B + 1);
     cta->rank = place->rank;
     cta->windows = place->windows ? place->windows : cta->shared;
     cta->cluster = place->cluster ? place->cluster : &cta->alone;
     interp_cluster_init(&cta->alone, cta->nthreads);
+}
+
+static void schedule_set(struct interp_cta *cta)
+{
+    const struct interp_launch *l = cta->run->launch;
+    uint64_t number = ir_cta_number(l->grid, cta->id);
+
+    cta->order = ir_schedule_warps(l->schedule, number);
+    if (l->schedule && l->schedule->turns)
+        cta->dice = (l->schedule->turns + number) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
 struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_place *place)
@@ -135,8 +146,9 @@ struct interp_cta *interp_cta_start(struct interp_run *run, const struct interp_
     cta->threads = hd_alloc_array(cta->nthreads, sizeof *cta->threads);
     cta->warps = hd_alloc_array(cta->nwarps, sizeof *cta->warps);
     cta->smid = place->smid;
+    schedule_set(cta);
     windows_set(cta, place);
-    bool ok = cta->threads && cta->warps && cta->shared;
+    bool ok = cta->threads && cta->warps && cta->shared && (cta->local || !run->local_B);
     for (uint32_t i = 0; ok && i < cta->nwarps; i++) {
         uint32_t first = i * INTERP_WARP;
         cta->warps[i] =
@@ -178,6 +190,22 @@ static bool writes_shared(const struct interp_warp *warp)
     return false;
 }
 
+static bool is_courteous(const struct interp_run *run)
+{
+    return !run->launch->schedule || run->launch->schedule->in_turns;
+}
+
+static uint32_t turn_of(const struct interp_run *run, struct interp_cta *cta)
+{
+    /* Interleaved: at most so many. What is close together and what is far apart: by the seed. */
+    static const uint32_t longest[] = {4, 160, 24};
+    uint64_t turns = run->launch->schedule ? run->launch->schedule->turns : 0;
+
+    if (cta->dice)
+        return 1 + (uint32_t)ir_schedule_dice(&cta->dice) % longest[turns % HD_COUNT_OF(longest)];
+    return is_courteous(run) ? TURN : LONG_TURN;
+}
+
 /*
  * True when any lane executed something. Before its first write to shared memory after a barrier a
  * warp lets the others have a turn: on a GPU they have read what they read right after a barrier
@@ -188,10 +216,12 @@ static bool writes_shared(const struct interp_warp *warp)
 static bool warp_turn(struct interp_run *run, struct interp_warp *warp)
 {
     bool any = false;
+    const bool courteous = is_courteous(run);
+    const uint32_t turn = turn_of(run, warp->lanes[0].cta);
     interp_settle_cluster(warp);
-    for (int k = 0; k < TURN; k++) {
+    for (uint32_t k = 0; k < turn; k++) {
         bool ran = false;
-        if (!warp->has_waited && writes_shared(warp)) {
+        if (courteous && !warp->has_waited && writes_shared(warp)) {
             warp->has_waited = true;
             return true;
         }
@@ -225,8 +255,11 @@ bool interp_cta_round(struct interp_cta *cta)
     bool any = false;
     if (cta->debug)
         cta->debug->enter(cta);
-    for (uint32_t i = 0; i < cta->nwarps && cta->run->status == HD_OK; i++)
-        any |= warp_turn(cta->run, &cta->warps[i]);
+    uint32_t shift = cta->dice ? (uint32_t)ir_schedule_dice(&cta->dice) % cta->nwarps : 0;
+    for (uint32_t i = 0; i < cta->nwarps && cta->run->status == HD_OK; i++) {
+        uint32_t w = (i + shift) % cta->nwarps;
+        any |= warp_turn(cta->run, &cta->warps[cta->order ? cta->order[w] : w]);
+    }
     if (cta->debug)
         cta->debug->leave(cta);
     return any;

@@ -49,7 +49,6 @@ struct interp_thread {
     uint64_t generation;
     uint64_t sp; /* first free byte of the local window */
     char *local;
-    void *local_memory; /* where it is, if it is ours */
 };
 
 struct interp_warp {
@@ -74,8 +73,11 @@ struct interp_cta {
     uint32_t nwarps;
     uint32_t live;
     uint32_t smid;
-    bool owns_shared, owns_local; /* the memory is ours */
-    uint32_t rank;                /* in its cluster */
+    bool owns_shared; /* the memory is ours */
+    char *local;      /* windows of its threads, each local_step_B further */
+    uint64_t local_step_B;
+    void *local_memory; /* where that is, if it is ours */
+    uint32_t rank;      /* in its cluster */
     char *shared;
     char *windows; /* shared window of rank 0: struct ir_window */
     struct interp_cluster *cluster;
@@ -85,6 +87,8 @@ struct interp_cta {
     struct interp_bar bars[INTERP_NBARS];
     struct ir_probe_cta probe;
     bool is_observed;
+    const uint8_t *order;             /* of its warps, by the schedule; NULL: ascending */
+    uint64_t dice;                    /* interleaved: state of its numbers; 0: it is not */
     const struct interp_debug *debug; /* NULL: nobody debugs it */
     void *debug_slot;                 /* the debugger's */
     uint64_t printed, printed_ever;   /* texts; in other pasts of the CTA */

@@ -11,11 +11,11 @@ bool interp_observe(struct interp_cta *cta)
     cta->probe = (struct ir_probe_cta){
         .launch = launch->observed,
         .ctaid = {cta->id[0], cta->id[1], cta->id[2]},
-        .index =
-            ((uint64_t)cta->id[2] * launch->grid[1] + cta->id[1]) * launch->grid[0] + cta->id[0],
+        .index = ir_cta_number(launch->grid, cta->id),
         .smid = cta->smid,
         .shared = cta->shared,
-        .local_B = cta->run->local_B,
+        .local = cta->local,
+        .local_B = cta->local_step_B,
     };
     cta->is_observed = launch->observer->cta_begin(&cta->probe);
     return cta->is_observed;
@@ -26,15 +26,6 @@ void interp_observe_end(struct interp_cta *cta)
     if (cta->is_observed)
         cta->run->launch->observer->cta_end(&cta->probe);
     cta->is_observed = false;
-}
-
-/* Windows of threads may lie anywhere: where the first would be if all lay as this one does. */
-static void place_local(const struct interp_thread *t)
-{
-    struct ir_probe_cta *probe = &t->cta->probe;
-    uintptr_t before_B = (t->warp->index * (uintptr_t)INTERP_WARP + t->lane) * probe->local_B;
-
-    probe->local = t->local ? (char *)((uintptr_t)t->local - before_B) : NULL;
 }
 
 enum interp_step interp_probe(struct interp_thread *t)
@@ -52,7 +43,6 @@ enum interp_step interp_probe(struct interp_thread *t)
         words[i][t->lane] = interp_src(t, i);
         operands[i] = words[i];
     }
-    place_local(t);
     if (in->op == IR_OP_PROBE_ACCESS)
         words[0][t->lane] += (uint64_t)in->mem.offset;
     status = observer->probe(&t->cta->probe, t->warp->index, 1u << t->lane, in, operands);

@@ -40,6 +40,8 @@ struct ir_loops {
 
 /* Does a thread that waits for another one in a loop do so by this instruction? */
 bool ir_polls(const struct ir_instr *in);
+/* Is there a loop in the module that may wait for another thread? Also when memory is short. */
+bool ir_may_wait(const struct ir_module *module);
 
 /*
  * Who reads a value: users of value id are users[first[id]] .. users[first[id + 1] - 1], in layout

@@ -373,6 +373,7 @@ struct ir_module {
     unsigned sm; /* .target, e.g. 75 */
     bool debug;
     bool has_notes;        /* for debuggers: interpreted as it is, never optimised */
+    bool runs_apart;       /* warps run one by one, in any order: IR_PROBE_APART */
     struct ir_func *funcs; /* in source order */
     struct ir_func *last_func;
     struct ir_var *vars; /* module scope */

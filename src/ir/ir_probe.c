@@ -72,6 +72,11 @@ static bool has_other_side(enum ir_op op)
     return op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
 }
 
+static bool only_reads(const struct ir_instr *in)
+{
+    return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX;
+}
+
 static bool is_probed(const struct ir_instr *in, unsigned set)
 {
     const struct row *row = row_of(in);
@@ -82,6 +87,9 @@ static bool is_probed(const struct ir_instr *in, unsigned set)
         return true;
     if (is_plain_param(in))
         return false;
+    if (set & IR_PROBE_WRITES && row->is_access && !only_reads(in) &&
+        is_wanted(in->mem.space, IR_PROBE_GLOBAL))
+        return true;
     if (row->is_access)
         return is_wanted(in->mem.space, set) ||
                (has_other_side(in->op) && is_wanted(IR_SPACE_GENERIC, set));
@@ -202,6 +210,7 @@ bool ir_probe_insert(struct ir_module *module, unsigned set)
         }
     }
     number_probes(module);
+    module->runs_apart = set & IR_PROBE_APART;
     return !module->arena.failed;
 }
 

@@ -38,6 +38,7 @@
 
 #include "ir/conflicts.h"
 #include "ir/ir.h"
+#include "ir/schedule.h"
 
 /* What is wanted, a set: name, bit, doc. */
 #define IR_PROBE_LIST(X)                                                                           \
@@ -46,13 +47,15 @@
     X(LOCAL, 2, "accesses of local memory and parameters")                                         \
     X(SYNC, 3, "barriers, warp operations, fences, groups of copies, the end of threads")          \
     X(HEAP, 4, "malloc and free of kernels: the result of one, the operand of the other")          \
-    X(VALUES, 5, "with stores what they store, as far as that fits")
+    X(VALUES, 5, "with stores what they store, as far as that fits")                               \
+    X(WRITES, 6, "of what GLOBAL has only what changes memory")                                    \
+    X(APART, 7, "nothing more is told, but warps run one by one, in any order (ir/schedule.h)")
 
 enum {
 #define X(name, bit, doc) IR_PROBE_##name = 1u << (bit),
     IR_PROBE_LIST(X)
 #undef X
-        IR_PROBE_ALL = 63,
+        IR_PROBE_ALL = 63, /* that is told */
 };
 
 /*
@@ -127,6 +130,11 @@ struct ir_probe_launch {
     const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
     uint64_t grid_id;                     /* of the dispatch packet */
     uint64_t correlation;                 /* of the launch call; 0: nobody listens */
+    /* About its order (ir/schedule.h): */
+    uint64_t units; /* CTAs, or clusters: what starts by itself */
+    bool may_wait;  /* its CTAs may wait for each other: those that are resident take turns */
+    bool in_turns;  /* several take turns, unless a schedule says otherwise */
+    uint32_t residents_max; /* so many CTAs can be resident, at least; cooperative: all */
 };
 
 struct ir_probe_cta {
@@ -136,7 +144,7 @@ struct ir_probe_cta {
     uint64_t index; /* ctaid as a number: x first */
     uint32_t smid;
     char *shared; /* its window in memory */
-    char *local;  /* thread t's window is t * local_B further; t counts x first; for this call */
+    char *local;  /* thread t's window is t * local_B further; t counts x first. NULL: not known */
     uint64_t local_B;
 };
 
@@ -156,6 +164,18 @@ struct ir_observer {
      */
     enum hd_status (*probe)(struct ir_probe_cta *cta, uint32_t warp, uint32_t lanes,
                             const struct ir_instr *probe, const uint64_t *const *operands);
+    /*
+     * May be NULL: launches run once, as they come. Else each runs on one thread, and nothing else
+     * on any device beside it as long as it is alone (hal_serial.c); when a run is over, and how it
+     * `ended`, the observer says how the grid runs next. NULL: it was the last. The first run is
+     * the usual one, and a failure of it is that of the launch; others fail for nobody. Asked only
+     * where wants_runs() says so, and not when the first run failed or the launch could not be
+     * alone.
+     */
+    const struct ir_schedule *(*next_run)(void *launch, enum hd_status ended);
+    bool (*wants_runs)(void *launch);
+    /* The launch could not be alone, or waits for something else: it runs once. */
+    void (*give_up)(void *launch, bool waits);
 };
 
 #endif

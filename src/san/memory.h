@@ -61,7 +61,7 @@ struct san_memory {
  * every block that goes, outside of the lock: `with_context`: because its context does, or the
  * process, so nobody freed it. May be NULL.
  */
-enum { SAN_MEMORY_USERS = 4 };
+enum { SAN_MEMORY_USERS = 5 };
 typedef void san_memory_gone(struct san_block *block, bool with_context);
 /* `user`: a number below SAN_MEMORY_USERS. */
 void san_memory_start(unsigned user, san_memory_gone *gone);

@@ -32,11 +32,60 @@ static struct {
     unsigned probes;
     _Atomic uint64_t taken;    /* launches that the filters take */
     _Atomic uint64_t launches; /* that were observed */
+    _Atomic uint32_t running;  /* that are run again: schedcheck's */
 } all;
+
 
 static bool is_on(unsigned set, unsigned tool)
 {
     return set >> tool & 1;
+}
+
+/* ---- runs: schedcheck's */
+
+static bool wants_runs(void *own)
+{
+    struct san_launch *launch = own;
+
+    if (!is_on(launch->tools, SAN_SCHEDCHECK) || !san_schedcheck.wants_runs(launch))
+        return false;
+    launch->is_running = true;
+    atomic_fetch_add(&all.running, 1);
+    return true;
+}
+
+static void stops_running(struct san_launch *launch)
+{
+    if (launch->is_running)
+        atomic_fetch_sub(&all.running, 1);
+    launch->is_running = false;
+}
+
+/* The others see the first run only. */
+static const struct ir_schedule *next_run(void *own, enum hd_status ended)
+{
+    struct san_launch *launch = own;
+
+    if (!launch->tools_first) {
+        launch->tools_first = launch->tools;
+        launch->tools = 1u << SAN_SCHEDCHECK;
+    }
+    return san_schedcheck.next_run(launch, ended);
+}
+
+static void give_up(void *own, bool waits)
+{
+    stops_running(own);
+    san_schedcheck.give_up(own, waits);
+}
+
+static void observe_runs(void)
+{
+    if (!is_on(all.tools, SAN_SCHEDCHECK))
+        return;
+    observer.wants_runs = wants_runs;
+    observer.next_run = next_run;
+    observer.give_up = give_up;
 }
 
 /* ---- the process */
@@ -56,12 +105,23 @@ enum hd_status san_start(void)
     }
     all.tools = set;
     observer.wants_conflicts = set == 1u << SAN_RACECHECK;
+    observe_runs();
     return san_host_start(tools, set);
 }
 
 unsigned san_probes(void)
 {
     return all.probes;
+}
+
+bool san_holds_launches(void)
+{
+    return is_on(all.tools, SAN_SCHEDCHECK);
+}
+
+bool san_is_running(void)
+{
+    return atomic_load(&all.running) != 0;
 }
 
 bool san_is_bounding(void)
@@ -119,6 +179,8 @@ static void launch_end(void *own)
 {
     struct san_launch *launch = own;
 
+    stops_running(launch);
+    launch->tools |= launch->tools_first;
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (is_on(launch->tools, i) && tools[i]->launch_end)
             tools[i]->launch_end(launch);

@@ -7,7 +7,7 @@ bool san_ranges_allowed(void)
     unsigned tools = san_options()->tools;
 
     return tools == 1u << SAN_MEMCHECK || tools == 1u << SAN_INITCHECK ||
-           tools == 1u << SAN_RACECHECK;
+           tools == 1u << SAN_RACECHECK || tools == 1u << SAN_SCHEDCHECK;
 }
 
 /* Of one site several threads may be the first. */

@@ -7,8 +7,9 @@
  * it observer   for devices, which tell it what kernels do (ir/probe.h)
  *
  * Inside: tool.h says what a tool is, one file or more for each (memcheck, racecheck, initcheck,
- * synccheck); observe.c turns probes into accesses and synchronisation; record.h sends findings;
- * stack.h knows host stacks. Host calls come by the taps (heddle/tap.h), to which san subscribes.
+ * synccheck, schedcheck); observe.c turns probes into accesses and synchronisation; record.h sends
+ * findings; stack.h knows host stacks. Host calls come by the taps (heddle/tap.h), to which san
+ * subscribes.
  */
 #ifndef HD_SAN_SAN_H
 #define HD_SAN_SAN_H
@@ -25,6 +26,10 @@ const struct ir_observer *san_observer(void);
 /* memcheck says what kernels may touch: memory of the program that is not registered is none of it.
  */
 bool san_is_bounding(void);
+/* schedcheck: does a launch call return when its work is over? Does a launch run that is run again?
+ */
+bool san_holds_launches(void);
+bool san_is_running(void);
 /* Bytes behind each allocation of the program that stay unused; 0: none. */
 uint64_t san_padding_B(void);
 /* Memory that the host sees as well has pages of its own. */

@@ -18,7 +18,8 @@
     X(MEMCHECK, memcheck)                                                                          \
     X(INITCHECK, initcheck)                                                                        \
     X(RACECHECK, racecheck)                                                                        \
-    X(SYNCCHECK, synccheck)
+    X(SYNCCHECK, synccheck)                                                                        \
+    X(SCHEDCHECK, schedcheck)
 enum san_tool_id {
 #define X(NAME, name) SAN_##NAME,
     SAN_TOOL_LIST(X)
@@ -34,6 +35,8 @@ struct san_launch {
     unsigned tools;               /* that look at it: bits 1 << enum san_tool_id */
     uint32_t nthreads;            /* of a CTA */
     bool is_quiet;                /* the filters do not take it: nothing of it may be reported */
+    bool is_running;              /* of schedcheck: it is run again */
+    unsigned tools_first;         /* those of its first run, when that is over; else 0 */
     void *own[SAN_TOOL_COUNT];
 };
 
@@ -95,6 +98,10 @@ struct san_tool {
     /* free() of kernels, before. */
     enum hd_status (*heap_free)(struct san_cta *cta, const struct san_sync *at,
                                 const uint64_t *address);
+    /* Of the one tool that has launches run again (struct ir_observer), which nobody else sees. */
+    bool (*wants_runs)(struct san_launch *launch);
+    const struct ir_schedule *(*next_run)(struct san_launch *launch, enum hd_status ended);
+    void (*give_up)(struct san_launch *launch, bool waits);
     unsigned events; /* HEDDLE_KIND()s that it wants */
     void (*host)(const struct heddle_event *event);
     /* The process ends, or its last context has: leaks, summaries of its own. */

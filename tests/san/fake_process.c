@@ -48,6 +48,34 @@ static struct san_finding info(void)
     return f;
 }
 
+/* Two threads wrote what differs, in two orders. */
+static struct san_finding order(enum san_severity severity)
+{
+    struct san_finding f = {.tool = "schedcheck",
+                            .kind = "block-order",
+                            .severity = severity,
+                            .title = "Result depends on the order of blocks (1,0,0) and (2,0,0)",
+                            .launch = &fake.launch,
+                            .count = 1,
+                            .nactors = 2,
+                            .space = "global"};
+
+    for (uint32_t i = 0; i < 2; i++)
+        f.actors[i] = fake_actor(&fake, fake.write_global, i, 3,
+                                 i ? "In the second order last written by thread"
+                                   : "In the first order last written by thread");
+    san_detail(&f, "First order, block (1,0,0) before block (2,0,0): 01 00 00 00");
+    return f;
+}
+
+static void tell_orders(void)
+{
+    san_summary("schedcheck", "launches", 3);
+    san_summary("schedcheck", "runs", 21);
+    san_summary("schedcheck", "unfinished", 1);
+    san_summary("schedcheck", "skipped: launch kernels", 2);
+}
+
 static bool finding_of(const char *word, struct san_finding *out)
 {
     if (strcmp(word, "write") == 0)
@@ -64,6 +92,10 @@ static bool finding_of(const char *word, struct san_finding *out)
         *out = odd();
     else if (strcmp(word, "info") == 0)
         *out = info();
+    else if (strcmp(word, "order") == 0)
+        *out = order(SAN_ERROR);
+    else if (strcmp(word, "rounding") == 0)
+        *out = order(SAN_WARNING);
     else
         return false;
     return true;
@@ -122,6 +154,8 @@ static int run(int n, char **words)
         } else if (strcmp(words[i], "leaked") == 0) {
             san_summary("memcheck", "leaked_B", 1024);
             san_summary("memcheck", "leaked_allocations", 1);
+        } else if (strcmp(words[i], "orders") == 0) {
+            tell_orders();
         } else if (strcmp(words[i], "bad") == 0) {
             send_bad();
         } else if (strcmp(words[i], "say") == 0) {

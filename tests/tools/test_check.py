@@ -62,6 +62,27 @@ def test_golden():
 
 # ---- running
 
+def test_orders():
+    got = check("--tool", "schedcheck", "--error-exitcode", "7", fake, "order", "rounding", "orders", "fork", "orders")
+    lines = got.stdout.splitlines()
+    tap.eq(lines[1:7],
+           ["========= Error: Result depends on the order of blocks (1,0,0) and (2,0,0)",
+            "=========     in launch 3 of kernel(float *, int), grid (4,1,1), block (64,1,1)",
+            "=========     First order, block (1,0,0) before block (2,0,0): 01 00 00 00",
+            "=========     In the first order last written by thread (3,0,0) in block (2,0,0) at axpy(float *, float, int)+0x30 in axpy.cuh:7",
+            "=========         Device Frame: kernel(float *, int) in main.cu:20",
+            "=========     In the second order last written by thread (35,0,0) in block (2,0,0) at axpy(float *, float, int)+0x30 in axpy.cuh:7"],
+           "a finding of schedcheck")
+    tap.eq(lines[-4:],
+           ["========= 6 launches were run again in other orders, in 42 runs",
+            "========= Launches that were not run again: 4, which launch kernels",
+            "========= Runs that did not end in time: 2",
+            "========= SCHEDCHECK SUMMARY: 2 results that depend on the order (1 error, 1 warning)"], "and its totals")
+    tap.eq(got.returncode, 7, "an error of order is one")
+    got = check("--tool", "schedcheck", "--error-exitcode", "7", fake, "rounding")
+    tap.eq(got.returncode, 0, "rounding is none")
+
+
 def test_run():
     got = check(fake, "say", "write", "api")
     lines = got.stdout.splitlines()
@@ -79,6 +100,7 @@ def test_run():
            ["========= LEAK SUMMARY: 1024 bytes leaked in 1 allocations",
             "========= RACECHECK SUMMARY: 2 hazards displayed (1 error, 1 warning)",
             "========= ERROR SUMMARY: 1 error"], "totals of each tool")
+    test_orders()
     got = check("--leak-check", "full", fake)
     tap.ok("LEAK SUMMARY: 0 bytes leaked in 0 allocations\n" in got.stdout, "no leaks", got.stdout)
 
@@ -265,7 +287,7 @@ def test_json():
           write(path("leaks.xml"), RECORD.format(kind="Leak", rest="")), fake, "odd", "x3", "write", "leak", "leaked", "info")
     got = json.loads(read("a.json"))
     tap.eq((got["version"], got["tools"], got["command"][1:3]), (1, ["memcheck"], ["odd", "x3"]), "JSON")
-    tap.eq(got["totals"], {"errors": 4, "hazards": 0, "hazard_errors": 0, "hazard_warnings": 0, "leaked_B": 1024, "leaked_allocations": 1,
+    tap.eq(got["totals"], {"errors": 4, "hazards": 0, "hazard_errors": 0, "hazard_warnings": 0, "orders": 0, "order_errors": 0, "leaked_B": 1024, "leaked_allocations": 1,
                            "suppressed": 1, "records_lost": 0, "processes": 1}, "totals")
     causes = got["causes"]
     tap.eq([(c["kind"], c["findings"], c["suppressed"]) for c in causes],

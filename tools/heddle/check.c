@@ -224,7 +224,7 @@ static void print_end(struct check_session *s)
 static int result(const struct check_session *s)
 {
     const struct check_options *o = s->options;
-    bool found = s->totals.errors || s->totals.hazards;
+    bool found = s->totals.errors || s->totals.hazards || s->totals.order_errors;
 
     if (s->status > 0)
         return exit_status(s->status);

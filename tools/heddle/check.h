@@ -219,9 +219,17 @@ struct check_totals {
     uint64_t unprinted;  /* beyond print-limit; as errors */
     uint64_t suppressed; /* as errors */
     uint64_t hazards, hazard_errors, hazard_warnings;
+    uint64_t orders, order_errors; /* of schedcheck, with warnings */
+    uint64_t launches, runs, unfinished;
     uint64_t leaked_B, leaked_allocations;
     uint64_t lost;
     uint64_t processes;
+};
+
+/* Launches that schedcheck left alone, and why. */
+struct check_note {
+    uint64_t value;
+    char text[80];
 };
 
 struct check_session {
@@ -233,6 +241,7 @@ struct check_session {
     bool leak_check;
     struct hd_map by_hash; /* cause -> index in causes + 1 */
     HD_VEC(struct check_cause) causes;
+    HD_VEC(struct check_note) notes;
     HD_VEC(struct check_group) groups; /* after check_session_total() */
     struct check_totals totals;
     struct {

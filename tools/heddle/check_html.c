@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "san/tool.h"
 
 enum {
     LINES_AROUND = 3,
@@ -181,6 +182,8 @@ static void put_totals(struct hd_buf *out, const struct check_session *s)
     hd_buf_puts(out, "<table>\n");
     put_total(out, "errors", t->errors);
     put_total(out, "hazards", t->hazards);
+    if (s->tools & 1u << SAN_SCHEDCHECK)
+        put_total(out, "results that depend on the order", t->orders);
     if (s->leak_check)
         put_total(out, "bytes leaked", t->leaked_B);
     put_total(out, "suppressed", t->suppressed);

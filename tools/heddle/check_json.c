@@ -139,6 +139,8 @@ static void put_totals(struct hd_json *j, const struct check_totals *t)
     hd_json_u64(j, "hazards", t->hazards);
     hd_json_u64(j, "hazard_errors", t->hazard_errors);
     hd_json_u64(j, "hazard_warnings", t->hazard_warnings);
+    hd_json_u64(j, "orders", t->orders);
+    hd_json_u64(j, "order_errors", t->order_errors);
     hd_json_u64(j, "leaked_B", t->leaked_B);
     hd_json_u64(j, "leaked_allocations", t->leaked_allocations);
     hd_json_u64(j, "suppressed", t->suppressed);

@@ -43,7 +43,7 @@ struct row {
 #define AT(member) .offset = offsetof(struct check_options, member)
 static const struct row rows[] = {
     {"tool", KIND_TOOL, .takes_value = true, .arg = "LIST",
-     .doc = "memcheck (default), racecheck, initcheck, synccheck; several are possible"},
+     .doc = "memcheck (default), racecheck, initcheck, synccheck, schedcheck; several are possible"},
     {"help", KIND_HELP, 'h', .doc = "this text"},
     {"version", KIND_VERSION, 'v', .doc = "the version of Heddle"},
 #define FLAG(member, name, letter, doc) {name, KIND_FLAG, letter, false, AT(member), NULL, 0, 0, NULL, NULL, doc, NULL},
@@ -202,7 +202,8 @@ static const char help_head[] =
     "\n"
     "Runs a CUDA program on Heddle, as `heddle run` does, and tells of errors of its kernels and\n"
     "calls: accesses outside of memory (memcheck), races (racecheck), reads of what nobody wrote\n"
-    "(initcheck), barriers that are used wrongly (synccheck). Options and output are those of\n"
+    "(initcheck), barriers that are used wrongly (synccheck), results that depend on the order in\n"
+    "which blocks and warps run (schedcheck). Options and output are those of\n"
     "compute-sanitizer; the command is that, too, when it is started under this name. An option\n"
     "that does not work here is refused. Options end at PROGRAM, or at `--`.\n"
     "\n"

@@ -37,6 +37,7 @@ void check_session_fini(struct check_session *s)
     }
     hd_vec_fini(&s->causes);
     hd_vec_fini(&s->groups);
+    hd_vec_fini(&s->notes);
     hd_map_fini(&s->by_hash);
 }
 
@@ -101,6 +102,11 @@ static bool is_race(const struct check_finding *f)
     return strcmp(f->tool, "racecheck") == 0;
 }
 
+static bool is_of_order(const struct check_finding *f)
+{
+    return strcmp(f->tool, "schedcheck") == 0;
+}
+
 /* How much a finding weighs in the totals: a race is one, whatever hazards it stands for. */
 static uint64_t weight(const struct check_finding *f, uint64_t findings, uint64_t count)
 {
@@ -114,6 +120,9 @@ static void add_to_totals(struct check_totals *t, const struct check_finding *f,
         t->hazards += findings;
         t->hazard_errors += f->severity >= SAN_ERROR ? findings : 0;
         t->hazard_warnings += f->severity < SAN_ERROR ? findings : 0;
+    } else if (is_of_order(f)) {
+        t->orders += findings;
+        t->order_errors += f->severity >= SAN_ERROR ? findings : 0;
     } else {
         t->errors += count;
     }
@@ -321,12 +330,36 @@ static void take_process(struct check_session *s, const struct check_record *rec
     hd_buf_fini(&command);
 }
 
+/* "launches", "runs", "unfinished"; "skipped: WHY". */
+static void take_order_summary(struct check_session *s, const struct check_record *record)
+{
+    struct check_note note = {.value = record->value};
+
+    if (strcmp(record->name, "launches") == 0)
+        s->totals.launches += record->value;
+    else if (strcmp(record->name, "runs") == 0)
+        s->totals.runs += record->value;
+    else if (strcmp(record->name, "unfinished") == 0)
+        s->totals.unfinished += record->value;
+    if (strncmp(record->name, "skipped: ", 9))
+        return;
+    for (size_t i = 0; i < s->notes.len; i++)
+        if (strcmp(s->notes.at[i].text, record->name + 9) == 0) {
+            s->notes.at[i].value += record->value;
+            return;
+        }
+    snprintf(note.text, sizeof(note.text), "%s", record->name + 9);
+    s->failed |= !hd_vec_push(&s->notes, note);
+}
+
 static void take_summary(struct check_session *s, const struct check_record *record)
 {
     if (strcmp(record->name, "leaked_B") == 0)
         s->told.leaked_B += record->value;
     else if (strcmp(record->name, "leaked_allocations") == 0)
         s->told.leaked_allocations += record->value;
+    if (strcmp(record->tool, "schedcheck") == 0)
+        take_order_summary(s, record);
     s->told.leaks |= strncmp(record->name, "leaked", 6) == 0;
 }
 
@@ -399,6 +432,28 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
+static void print_orders(struct check_session *s)
+{
+    const struct check_totals *t = &s->totals;
+    uint64_t warnings = t->orders - t->order_errors;
+
+    if (!s->options->quiet)
+        check_line(s, "%llu launch%s run again in other orders, in %llu run%s",
+                   (unsigned long long)t->launches, t->launches == 1 ? " was" : "es were",
+                   (unsigned long long)t->runs, plural(t->runs));
+    for (size_t i = 0; i < s->notes.len; i++)
+        check_line(s, "Launches that were not run again: %llu, which %s",
+                   (unsigned long long)s->notes.at[i].value, s->notes.at[i].text);
+    if (t->unfinished)
+        check_line(s, "Runs that did not end in time: %llu", (unsigned long long)t->unfinished);
+    check_line(s,
+               "SCHEDCHECK SUMMARY: %llu result%s that depend%s on the order (%llu error%s, %llu "
+               "warning%s)",
+               (unsigned long long)t->orders, plural(t->orders), t->orders == 1 ? "s" : "",
+               (unsigned long long)t->order_errors, plural(t->order_errors),
+               (unsigned long long)warnings, plural(warnings));
+}
+
 void check_session_print_summary(struct check_session *s)
 {
     const struct check_totals *t = &s->totals;
@@ -412,6 +467,8 @@ void check_session_print_summary(struct check_session *s)
                    (unsigned long long)t->hazards, plural(t->hazards),
                    (unsigned long long)t->hazard_errors, plural(t->hazard_errors),
                    (unsigned long long)t->hazard_warnings, plural(t->hazard_warnings));
+    if (s->tools & 1u << SAN_SCHEDCHECK)
+        print_orders(s);
     if ((s->tools & errors) || t->errors)
         check_line(s, "ERROR SUMMARY: %llu error%s", (unsigned long long)t->errors,
                    plural(t->errors));

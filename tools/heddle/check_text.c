@@ -43,6 +43,11 @@ static void put_index(const struct check_options *options, const uint32_t at[3],
     hd_buf_printf(out, "(%u,%u,%u)", at[0] + first, at[1] + first, at[2] + first);
 }
 
+static void put_triple(const uint32_t n[3], struct hd_buf *out)
+{
+    hd_buf_printf(out, "(%u,%u,%u)", n[0], n[1], n[2]);
+}
+
 /* Where the function with the instruction was called, and so on. */
 static void put_callers(const struct check_options *options, const struct check_actor *actor,
                         struct hd_buf *out)
@@ -129,6 +134,29 @@ static void put_hazard(const struct check_options *options, const struct check_f
     put_details(f, out);
 }
 
+/* Of schedcheck: the launch, how results differ, and who wrote what differs. */
+static void put_order(const struct check_options *options, const struct check_finding *f,
+                      struct hd_buf *out)
+{
+    hd_buf_printf(out, "%s: %s\n    in launch %llu of %s, grid ", severities[f->severity], f->title,
+                  (unsigned long long)f->launch, check_demangle(f->kernel, options->demangle));
+    put_triple(f->grid, out);
+    hd_buf_puts(out, ", block ");
+    put_triple(f->block, out);
+    hd_buf_putc(out, '\n');
+    put_details(f, out);
+    for (size_t i = 0; i < f->nactors; i++) {
+        hd_buf_printf(out, "    %s ", f->actors[i].verb);
+        put_index(options, f->actors[i].thread, out);
+        hd_buf_puts(out, " in block ");
+        put_index(options, f->actors[i].block, out);
+        hd_buf_puts(out, " at ");
+        check_text_place(options, &f->actors[i], out);
+        hd_buf_putc(out, '\n');
+        put_callers(options, &f->actors[i], out);
+    }
+}
+
 static void put_plain(const struct check_options *options, const struct check_finding *f,
                       struct hd_buf *out)
 {
@@ -152,7 +180,10 @@ void check_text_finding(const struct check_options *options, const struct check_
 {
     size_t title = strlen(f->title);
 
-    if (f->nactors + f->nsides == 2 && title > 8 && strcmp(f->title + title - 8, " between") == 0)
+    if (strcmp(f->tool, "schedcheck") == 0)
+        put_order(options, f, out);
+    else if (f->nactors + f->nsides == 2 && title > 8 &&
+             strcmp(f->title + title - 8, " between") == 0)
         put_race(options, f, out);
     else if (f->nactors == 2)
         put_hazard(options, f, out);

@@ -15,8 +15,10 @@ const char *check_api(const struct check_finding *f)
 
 const char *check_xml_kind(const struct check_finding *f)
 {
-    static const char *const of_tool[][2] = {
-        {"racecheck", "Race"}, {"initcheck", "Initcheck"}, {"synccheck", "Synccheck"}};
+    static const char *const of_tool[][2] = {{"racecheck", "Race"},
+                                             {"initcheck", "Initcheck"},
+                                             {"synccheck", "Synccheck"},
+                                             {"schedcheck", "Schedcheck"}};
 
     for (size_t i = 0; i < HD_COUNT_OF(of_tool); i++)
         if (strcmp(f->tool, of_tool[i][0]) == 0)

@@ -165,6 +165,7 @@ static void cta_prepare(struct cpu_cta *cta, struct cpu_job *job, const struct c
     assert(cta->block_B >= at->end);
     cta->job = job;
     cta->code = form->code;
+    cta->order = NULL;
     cta->cta.launch = &job->launch;
     cta->cta.smid = smid;
     cta->cta.shared = cta->cta.cluster = base + at->shared;
@@ -340,6 +341,25 @@ static void cta_run_simple(struct cpu_cta *cta)
     }
 }
 
+/* The same in the order of a schedule. */
+static void cta_run_ordered(struct cpu_cta *cta)
+{
+    uint32_t waiting = 1;
+
+    for (bool first = true; waiting; first = false) {
+        waiting = 0;
+        for (uint32_t i = 0; i < cta->cta.launch->nwarps; i++) {
+            struct jit_warp *warp = &cta->cta.warps[cta->order[i]];
+            if (!first && !warp->state)
+                continue;
+            cta->running = warp;
+            waiting |= warp->state = cta->code->run(&cta->cta, warp);
+        }
+        if (waiting)
+            barrier_open(&cta->cta, 0);
+    }
+}
+
 static void cta_run_general(struct cpu_cta *cta)
 {
     while (cta->remaining)
@@ -355,6 +375,8 @@ void cpu_cta_run(struct cpu_cta *cta)
         code->run_cta(&cta->cta);
     else if (code->form == JIT_INTERP)
         cpu_inplace_run(cta);
+    else if (HD_UNLIKELY(cta->order) && (!code->has_barrier || code->simple_barriers))
+        cta_run_ordered(cta);
     else if (!code->has_barrier || code->simple_barriers)
         cta_run_simple(cta);
     else
@@ -423,7 +445,8 @@ bool cpu_cta_step(struct cpu_cta *cta)
 {
     bool progress = false;
 
-    for (uint32_t w = 0; w < cta->cta.launch->nwarps; w++) {
+    for (uint32_t i = 0; i < cta->cta.launch->nwarps; i++) {
+        uint32_t w = cta->order ? cta->order[i] : i;
         uint32_t before = cta->cta.warps[w].state;
 
         if (!warp_can_run(cta, w))

@@ -60,6 +60,7 @@ struct cpu_cta {
     uint32_t at_cluster[CPU_MAX_WARPS]; /* lanes that have arrived at the cluster's barrier */
     struct ir_probe_cta probe;          /* while is_observed */
     bool is_observed;
+    const uint8_t *order; /* of its warps, while it is observed; NULL: ascending */
 };
 
 /* Behind a shared window: vector loads at its end may look past it, by a vector, or as far as lanes

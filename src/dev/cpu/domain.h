@@ -56,6 +56,8 @@ bool cpu_heap_free(struct cpu_heap *heap, void *ptr);
 bool cpu_heap_contains(struct cpu_heap *heap, uint64_t address, uint64_t size_B);
 
 /* printf.c: formats what the lanes print; out_result[lane] is what printf() returns. */
+void cpu_printf_nowhere(uint32_t lanes, const uint64_t *format, const uint64_t *args,
+                        uint32_t *out_result);
 void cpu_printf(struct cpu_domain *domain, uint32_t lanes, const uint64_t *format,
                 const uint64_t *args, uint32_t *out_result);
 /* The same for text that is made already. */

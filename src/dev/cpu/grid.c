@@ -73,7 +73,7 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
  * cooperative_groups: %envreg1 and 2 are the halves, high and low, of the address of what all CTAs
  * of the launch share. A word of 0 means an ordinary launch; grid.sync traps then.
  */
-static void workspace_setup(struct cpu_job *job)
+void cpu_grid_workspace_setup(struct cpu_job *job)
 {
     uint64_t address = job->cooperative ? (uint64_t)(uintptr_t)&job->workspace : 0;
 
@@ -120,8 +120,7 @@ static void grid_body(void *arg)
     cpu_cta_run_many(cta, body->end - body->first);
 }
 
-/* The slot's reusable block, large enough for the form. */
-static bool slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct cpu_form *form)
+bool cpu_slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct cpu_form *form)
 {
     if (slot->cta && slot->cta->block_B >= form->layout.end)
         return true;
@@ -188,7 +187,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
     struct better better = {.asked = false};
     bool asked_for_help = job->start_ns == 0;
 
-    if (!slot_reserve(slot, job, body.form)) {
+    if (!cpu_slot_reserve(slot, job, body.form)) {
         atomic_store(&job->next, atomic_load(&job->total));
         return;
     }
@@ -202,7 +201,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             break;
         }
         if (HD_UNLIKELY(body.form->code->quick) && form_improve(&body, &better) &&
-            !slot_reserve(slot, job, body.form)) {
+            !cpu_slot_reserve(slot, job, body.form)) {
             cpu_job_end(job);
             break;
         }
@@ -300,11 +299,13 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->queue = queue;
     job->name = grid->kernel->name;
     job->cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
-    workspace_setup(job);
+    cpu_grid_workspace_setup(job);
     job->form.layout = cpu_cta_layout_of(job->form.code, &job->launch);
     job->tiled = cpu_grid_is_tiled(job->form.code, &job->launch);
     job->packet = NULL;
     job->watch = NULL;
+    job->in_schedule = job->is_rerun = false;
+    job->schedule = NULL;
     atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
     job->run = grid_run;
     job->chunk = chunk_of(dev, job, grid->ctas);
@@ -425,7 +426,7 @@ unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot)
 
     assert(!atomic_load_explicit(&job->next, memory_order_relaxed) && job->form.code);
     row.last = alone ? row.first : hal_ring_submitted(ring);
-    if (slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
+    if (cpu_slot_reserve(slot, job, &job->form) && cpu_guarded(row_body, &row, job, slot->cta))
         return row.done;
     return row.done + 1; /* with the one that failed */
 }

@@ -36,6 +36,8 @@ static void inplace_print(void *ctx, bool is_error, const char *text, size_t len
 {
     struct cpu_domain *domain = ((struct cpu_cta *)ctx)->job->domain;
 
+    if (((struct cpu_cta *)ctx)->job->is_rerun)
+        return;
     if (!is_error) {
         cpu_printf_text(domain, text, len);
         return;

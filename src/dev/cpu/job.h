@@ -72,7 +72,12 @@ struct cpu_job {
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;
     struct cpu_grid_workspace workspace;
-    struct cpu_watch *watch;  /* watch.c; NULL: nobody observes */
+    struct cpu_watch *watch; /* watch.c; NULL: nobody observes */
+    /* schedule.c: one thread runs all of it, in an order, again and again. */
+    bool in_schedule;
+    bool is_rerun;                      /* nothing is printed, and a fault is nobody's: */
+    enum hd_status rerun_status;        /* it is here */
+    const struct ir_schedule *schedule; /* of the run; NULL: none */
     _Atomic(void *) children; /* what its threads asked of the runtime: hal_domain.runtime */
     /* copy and fill */
     const union hal_packet *packet;
@@ -118,6 +123,11 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
  * run; the last of them may have failed.
  */
 unsigned cpu_grid_run_row(struct cpu_queue *queue, struct cpu_slot *slot);
+
+/* For schedule.c: the slot's reusable block, large enough for the form, or the domain's error; the
+ * grid's barrier as it is before a run. */
+bool cpu_slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct cpu_form *form);
+void cpu_grid_workspace_setup(struct cpu_job *job);
 
 /* watch.c: of a job with an observer that is set up, and has ended. False: no memory. */
 bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p) HD_MUST_CHECK;

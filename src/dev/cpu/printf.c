@@ -43,6 +43,18 @@ void cpu_printf_text(struct cpu_domain *domain, const char *text, size_t len)
     hd_lock_release(&output->lock);
 }
 
+void cpu_printf_nowhere(uint32_t lanes, const uint64_t *format, const uint64_t *args,
+                        uint32_t *out_result)
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    for (unsigned lane = 0; lane < 32; lane++)
+        if (lanes >> lane & 1)
+            out_result[lane] = (uint32_t)hd_devprintf(&text, NULL, format[lane], args[lane]);
+    hd_buf_fini(&text);
+}
+
 void cpu_printf(struct cpu_domain *domain, uint32_t lanes, const uint64_t *format,
                 const uint64_t *args, uint32_t *out_result)
 {

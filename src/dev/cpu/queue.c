@@ -213,7 +213,7 @@ static bool queue_setup_job(struct cpu_queue *queue, const union hal_packet *p)
 }
 
 /* Executes a packet that needs no other thread. */
-static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet *p)
+static void execute_simple(struct cpu_queue *queue, const union hal_packet *p)
 {
     switch ((enum hal_op)p->head.op) {
     case HAL_OP_COPY:
@@ -235,6 +235,13 @@ static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet
     case HAL_OP_COUNT:
         assert(!"a packet that another thread executes");
     }
+}
+
+static void queue_execute_simple(struct cpu_queue *queue, const union hal_packet *p)
+{
+    hal_serial_enter();
+    execute_simple(queue, p);
+    hal_serial_leave();
 }
 
 enum advance { ADVANCE_NEXT, ADVANCE_JOB, ADVANCE_GONE };

@@ -304,6 +304,10 @@ void cpu_fault_report(const struct cpu_guard *guard, struct cpu_job *job)
     struct report r = {.guard = &copy, .job = job, .cta = copy.cta, .address = copy.address};
 
     assert(guard->status != HD_OK && !guard->active && !guard->held);
+    if (job->is_rerun) {
+        job->rerun_status = guard->status;
+        return;
+    }
     if (guard->status == HD_CANCELLED)
         return; /* who cancelled has raised it */
     cpu_job_end(job);

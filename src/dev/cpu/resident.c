@@ -38,8 +38,7 @@ static void block_give(struct cpu_slot *slot, struct cpu_cta *cta)
     slot->free_blocks = cta;
 }
 
-/* What a resident is: a CTA, or those of a cluster, of which it is the one of rank 0. */
-static struct cpu_cta *resident_create(struct cpu_slot *slot, struct cpu_job *job)
+struct cpu_cta *cpu_resident_create(struct cpu_slot *slot, struct cpu_job *job)
 {
     struct cpu_cluster *cluster;
     struct cpu_cta *cta;
@@ -54,7 +53,7 @@ static struct cpu_cta *resident_create(struct cpu_slot *slot, struct cpu_job *jo
     return cta;
 }
 
-static void resident_release(struct cpu_slot *slot, struct cpu_cta *cta)
+void cpu_resident_release(struct cpu_slot *slot, struct cpu_cta *cta)
 {
     cpu_watch_cta_end(cta);
     if (cpu_cta_has_peers(cta))
@@ -63,11 +62,19 @@ static void resident_release(struct cpu_slot *slot, struct cpu_cta *cta)
         block_give(slot, cta);
 }
 
-static void resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
+static void cta_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
 {
     cpu_cta_start(cta, job, &job->form, sm, index);
     if (HD_UNLIKELY(job->watch))
         cpu_watch_cta_begin(cta);
+}
+
+void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index)
+{
+    if (cpu_cta_has_peers(cta))
+        cpu_cluster_start(cta->cluster, job, &job->form, sm, index);
+    else
+        cta_start(cta, job, sm, index);
 }
 
 static uint32_t max_residents(const struct cpu_job *job)
@@ -87,21 +94,18 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
     assert(atomic_load(&queue->state) & CPU_QUEUE_ACTIVE && atomic_load(&job->spins));
     if (slot->nresidents >= max_residents(job) && !job->cooperative)
         return false;
-    cta = resident_create(slot, job);
+    cta = cpu_resident_create(slot, job);
     if (!cta) {
         atomic_store(&job->next, atomic_load(&job->total));
         return false;
     }
     index = atomic_fetch_add(&job->next, 1);
     if (index >= atomic_load(&job->total)) {
-        resident_release(slot, cta);
+        cpu_resident_release(slot, cta);
         return false;
     }
     sm = cpu_slot_sm(slot, queue);
-    if (cpu_cta_has_peers(cta))
-        cpu_cluster_start(cta->cluster, job, &job->form, sm, index);
-    else
-        resident_start(cta, job, sm, index);
+    cpu_resident_start(cta, job, sm, index);
     cta->queue = queue;
     cta->next = slot->residents;
     slot->residents = cta;
@@ -196,8 +200,7 @@ static bool all_turn(struct cpu_cta *cta, bool *progress, uint32_t *out_left)
     return true;
 }
 
-/* True when the CTA, or the cluster, is over, one way or another. */
-static bool resident_step(struct cpu_cta *cta, bool *progress)
+bool cpu_resident_turn(struct cpu_cta *cta, bool *progress)
 {
     bool moved = false;
     uint32_t left;
@@ -239,7 +242,7 @@ bool cpu_residents_step(struct cpu_slot *slot)
         struct cpu_cta *cta = *link;
         struct cpu_queue *queue = cta->queue;
 
-        if (!resident_step(cta, &progress)) {
+        if (!cpu_resident_turn(cta, &progress)) {
             link = &cta->next;
             continue;
         }
@@ -247,7 +250,7 @@ bool cpu_residents_step(struct cpu_slot *slot)
         assert(slot->nresidents > 0);
         *link = cta->next;
         slot->nresidents--;
-        resident_release(slot, cta);
+        cpu_resident_release(slot, cta);
         cpu_work_leave(queue, slot);
         /* The list may have got new heads meanwhile, never lost entries: start over. */
         link = &slot->residents;

@@ -143,7 +143,7 @@ static void service_assertfail(struct jit_cta *cta, struct jit_warp *warp, uint3
     for (unsigned lane = 0; lane < 32; lane++) {
         uint32_t t[3];
 
-        if (!(lanes >> lane & 1))
+        if (!(lanes >> lane & 1) || cta_of(cta)->job->is_rerun)
             continue;
         thread_of(cta, warp, lane, t);
         fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
@@ -219,6 +219,11 @@ static void service_vprintf(struct jit_cta *cta, struct jit_warp *warp, uint32_t
 {
     (void)warp;
     cpu_guard_hold();
+    if (cta_of(cta)->job->is_rerun) {
+        cpu_printf_nowhere(lanes, format, args, out_result);
+        cpu_guard_release();
+        return;
+    }
     cpu_printf(cta_of(cta)->job->domain, lanes, format, args, out_result);
     cpu_guard_release();
 }

@@ -7,11 +7,13 @@
  * the launch at once.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
+#include "dev/cpu/watch.h"
 #include "interp/interp.h"
 #include "ir/probe.h"
 
@@ -21,6 +23,22 @@ struct cpu_watch {
     struct ir_probe_range *ranges;
     _Atomic uint32_t failed; /* enum hd_status of the first CTA that failed */
 };
+
+const struct ir_observer *cpu_watch_observer(const struct cpu_watch *watch)
+{
+    return watch->observer;
+}
+
+void *cpu_watch_launch(const struct cpu_watch *watch)
+{
+    return watch->launch;
+}
+
+bool cpu_watch_is_fine(const struct cpu_job *job)
+{
+    return atomic_load(&job->watch->failed) == HD_OK &&
+           hal_domain_status(&job->domain->base) == HD_OK;
+}
 
 bool cpu_kernel_find_probes(struct cpu_kernel *kernel, const struct ir_observer *observer)
 {
@@ -78,6 +96,7 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     watch->ranges = hd_alloc_array(job->kernel->nplaces, sizeof(*watch->ranges));
     if (watch->ranges) {
         launch = launch_of(job, p, watch->ranges);
+        cpu_schedule_tell(job, &launch);
         watch->launch = observer->launch_begin(&launch);
     }
     if (!watch->launch) {
@@ -88,6 +107,8 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     job->launch.ranges = watch->ranges;
     job->watch = watch;
     job->chunk = 1;
+    if (observer->next_run)
+        cpu_schedule_setup(job);
     return true;
 }
 
@@ -121,6 +142,9 @@ void cpu_watch_cta_begin(struct cpu_cta *cta)
     const struct cpu_watch *watch = cta->job->watch;
 
     assert(!cta->is_observed);
+    if (cta->job->in_schedule) /* what the last CTA left there is different in each run */
+        memset(c->shared, 0, c->launch->shared_B);
+    cta->order = ir_schedule_warps(cta->job->schedule, ir_cta_number(c->launch->grid, c->ctaid));
     if (cta->code->form == JIT_INTERP)
         return;
     cta->probe = (struct ir_probe_cta){
@@ -156,6 +180,7 @@ void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch)
         return;
     launch->observer = job->watch->observer;
     launch->observed = job->watch->launch;
+    launch->schedule = job->schedule;
 }
 
 /* Does another CTA wait for this one? */

@@ -186,9 +186,15 @@ void cpu_slot_give_ring(struct cpu_slot *slot)
 
 void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
 {
-    do
+    do {
+        bool is_copy = !queue->job.form.code;
+
+        if (is_copy)
+            hal_serial_enter();
         queue->job.run(&queue->job, slot);
-    while (cpu_queue_leave(queue) && cpu_queue_advance(queue, slot));
+        if (is_copy)
+            hal_serial_leave();
+    } while (cpu_queue_leave(queue) && cpu_queue_advance(queue, slot));
 }
 
 void cpu_work_leave(struct cpu_queue *queue, struct cpu_slot *slot)
@@ -207,7 +213,7 @@ static bool work_on_job(struct cpu_queue *queue, struct cpu_slot *slot, bool wor
         cpu_work_leave(queue, slot);
         return false;
     }
-    if (!atomic_load(&queue->job.spins)) {
+    if (!atomic_load(&queue->job.spins) || queue->job.in_schedule) {
         cpu_work_on(queue, slot);
         return true;
     }

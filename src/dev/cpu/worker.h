@@ -91,6 +91,15 @@ void cpu_futex_wake(_Atomic uint32_t *word, int count);
  * goes with it. False: nothing was taken, the caller is still a member.
  */
 bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot);
+/*
+ * A resident by itself: a CTA, or those of a cluster, of which it is the one of rank 0. NULL and
+ * the domain's error: no memory. A turn of it: true when it is over, one way or another; *progress
+ * is set when it did more than poll.
+ */
+struct cpu_cta *cpu_resident_create(struct cpu_slot *slot, struct cpu_job *job);
+void cpu_resident_start(struct cpu_cta *cta, struct cpu_job *job, uint32_t sm, uint64_t index);
+bool cpu_resident_turn(struct cpu_cta *cta, bool *progress);
+void cpu_resident_release(struct cpu_slot *slot, struct cpu_cta *cta);
 /* One step of every resident. True when one made progress. */
 bool cpu_residents_step(struct cpu_slot *slot);
 

@@ -1,12 +1,20 @@
 /* One grid: what the interpreter asks of its device. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dev/interp/private.h"
+#include "ir/analysis.h"
 #include "ir/multimem.h"
 #include "ir/probe.h"
 
-enum { STACK_MIN_B = 65536 };
+enum {
+    STACK_MIN_B = 65536,
+    ALONE_WAIT_S = 5,    /* as in dev/cpu/schedule.c */
+    IDLE_NS = 500000000, /* all only poll */
+    RESIDENT_MAX = 256,
+    INTERLEAVED_MAX = 8,
+};
 
 struct launch_ctx {
     struct refdev *dev;
@@ -14,10 +22,14 @@ struct launch_ctx {
     struct refdev_module *module;
     struct refdev_maps maps;
     const char *refusal; /* of the access that faulted, in strict mode */
-    struct hal_watchdog dog;
+    struct hal_watchdog dog, idle;
     struct refdev_queue *queue;
     const struct refdev_kernel *kernel;
     _Atomic(void *) children; /* what threads asked of the runtime */
+    /* Launches that run again and again: ir_observer.next_run. */
+    const struct ir_schedule *schedule; /* of the run; NULL: it runs once */
+    void *observed;
+    bool is_alone, is_rerun;
     /*
      * cooperative_groups: the grid's barrier is the second word (%envreg1: upper half of its
      * address).
@@ -67,8 +79,8 @@ static bool ctx_check(void *arg, uint64_t address, uint64_t size_B, bool write)
 
 static void ctx_print(void *arg, bool is_error, const char *text, size_t len)
 {
-    (void)arg;
-    fwrite(text, 1, len, is_error ? stderr : stdout);
+    if (!((struct launch_ctx *)arg)->is_rerun)
+        fwrite(text, 1, len, is_error ? stderr : stdout);
 }
 
 /* The device heap survives the launch and is freed with the domain. */
@@ -118,13 +130,31 @@ static void ctx_runtime(void *arg, struct ir_runtime_io *io)
 static bool ctx_cancelled(void *arg)
 {
     const struct launch_ctx *ctx = arg;
-    return atomic_load_explicit(&ctx->domain->base.fault->cancelled, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&ctx->domain->base.fault->cancelled, memory_order_relaxed) != 0 ||
+           (ctx->schedule && ctx->schedule->deadline_ns &&
+            hal_time_ns() > ctx->schedule->deadline_ns);
+}
+
+/* Others may have to do what the threads wait for: then the launch is not alone any more. */
+static bool waits_in_schedule(struct launch_ctx *ctx, uint64_t effects)
+{
+    if (!ctx->schedule || !hal_watchdog_bites(&ctx->idle, effects, IDLE_NS))
+        return false;
+    if (ctx->is_rerun)
+        return true;
+    if (ctx->is_alone) {
+        ctx->dev->base.observer->give_up(ctx->observed, true);
+        hal_serial_share();
+        ctx->is_alone = false;
+    }
+    return false;
 }
 
 static bool ctx_gives_up(void *arg, uint64_t effects)
 {
     struct launch_ctx *ctx = arg;
-    return hal_watchdog_bites(&ctx->dog, effects, ctx->dev->base.patience_ns);
+    return waits_in_schedule(ctx, effects) ||
+           hal_watchdog_bites(&ctx->dog, effects, ctx->dev->base.patience_ns);
 }
 
 static const struct interp_ops ctx_ops = {
@@ -160,6 +190,30 @@ static uint32_t sms_of(const struct hal_queue *queue, uint32_t sms[HAL_SMS_MAX])
     return n;
 }
 
+static uint64_t ctas_of(const struct interp_launch *l)
+{
+    return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+}
+
+static uint32_t cluster_of(const struct interp_launch *l)
+{
+    const uint32_t *c = l->cluster;
+
+    return HD_MAX(c[0], 1u) * HD_MAX(c[1], 1u) * HD_MAX(c[2], 1u);
+}
+
+static bool may_wait(const struct interp_launch *launch)
+{
+    return launch->cooperative || ir_may_wait(launch->kernel->module);
+}
+
+static uint32_t residents_max(const struct interp_launch *launch)
+{
+    uint64_t total = ctas_of(launch);
+
+    return (uint32_t)(launch->cooperative ? total : HD_MIN(total, (uint64_t)RESIDENT_MAX));
+}
+
 static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch *packet,
                         const struct refdev_module *module, const struct ir_window *window)
 {
@@ -178,9 +232,88 @@ static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch
         .vars = module->vars,
         .grid_id = l->grid_id,
         .correlation = packet->head.correlation,
+        .units = ctas_of(l) / (window->clusters ? cluster_of(l) : 1),
+        .may_wait = may_wait(l),
+        .in_turns = true,
+        .residents_max = residents_max(l),
     };
 
     return l->observer->launch_begin(&launch);
+}
+
+/* ---- runs: ir_observer.next_run */
+
+static void workspace_set(struct launch_ctx *ctx)
+{
+    memset(ctx->workspace, 0, sizeof(ctx->workspace));
+    ctx->workspace[0] = sizeof(ctx->workspace);
+}
+
+/* One CTA after the other, or all that may wait for each other, or a few. */
+static uint32_t resident_ctas(const struct interp_launch *launch)
+{
+    const struct ir_schedule *s = launch->schedule;
+
+    if (may_wait(launch))
+        return residents_max(launch);
+    return s->turns ? INTERLEAVED_MAX : s->in_turns ? 0 : 1;
+}
+
+static enum hd_status run_once(struct interp_launch *launch, const struct ir_schedule *schedule,
+                               struct interp_fault *out_fault)
+{
+    struct launch_ctx *ctx = launch->ctx;
+
+    ctx->schedule = launch->schedule = schedule;
+    ctx->idle = (struct hal_watchdog){0};
+    launch->resident_ctas = resident_ctas(launch);
+    workspace_set(ctx);
+    return interp_launch(launch, out_fault);
+}
+
+static bool is_fine(const struct launch_ctx *ctx)
+{
+    return hal_domain_status(&ctx->domain->base) == HD_OK;
+}
+
+static enum hd_status run_all(struct interp_launch *launch, struct interp_fault *out_fault)
+{
+    const struct ir_observer *observer = launch->observer;
+    const struct ir_schedule usual = IR_SCHEDULE_USUAL, *next;
+    struct launch_ctx *ctx = launch->ctx;
+    enum hd_status status = run_once(launch, &usual, out_fault), ended = HD_OK;
+    struct interp_fault unused;
+
+    ctx->is_rerun = true;
+    while (status == HD_OK && ctx->is_alone && is_fine(ctx) &&
+           (next = observer->next_run(launch->observed, ended))) {
+        ctx->refusal = NULL;
+        ended = run_once(launch, next, &unused);
+    }
+    ctx->refusal = status == HD_OK ? NULL : ctx->refusal;
+    ctx->schedule = NULL;
+    return status;
+}
+
+static enum hd_status scheduled_launch(struct interp_launch *launch, struct interp_fault *out_fault)
+{
+    const struct ir_observer *observer = launch->observer;
+    struct launch_ctx *ctx = launch->ctx;
+    enum hd_status status;
+
+    ctx->observed = launch->observed;
+    if (!observer->wants_runs(launch->observed))
+        hal_serial_enter();
+    else if (hal_serial_enter_alone(ALONE_WAIT_S * UINT64_C(1000000000)))
+        ctx->is_alone = true;
+    else
+        observer->give_up(launch->observed, false);
+    status = run_all(launch, out_fault);
+    if (ctx->is_alone)
+        hal_serial_leave_alone();
+    else
+        hal_serial_leave();
+    return status;
 }
 
 /* The observer of the device is told of it. */
@@ -198,7 +331,8 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     launch->observed = tell_begin(launch, packet, module, &window);
     if (!launch->observed)
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", launch->kernel->name);
-    status = interp_launch(launch, out_fault);
+    status = launch->observer->next_run ? scheduled_launch(launch, out_fault)
+                                        : interp_launch(launch, out_fault);
     launch->observer->launch_end(launch->observed);
     return status;
 }

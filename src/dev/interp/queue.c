@@ -155,8 +155,10 @@ static void run_wait(struct refdev_queue *queue, const union hal_packet *p)
 
 static void run_signal(struct refdev_queue *queue, const struct hal_sem *sem)
 {
+    hal_serial_enter();
     if (sem_check(queue, sem, true))
         hal_sem_apply(sem, (void *)(uintptr_t)sem->address);
+    hal_serial_leave();
 }
 
 /* With what the grid launched. */
@@ -187,10 +189,14 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
         run_dispatch(queue, &p->dispatch);
         return;
     case HAL_OP_COPY:
+        hal_serial_enter();
         run_copy(queue, &p->copy);
+        hal_serial_leave();
         return;
     case HAL_OP_FILL:
+        hal_serial_enter();
         run_fill(queue, &p->fill);
+        hal_serial_leave();
         return;
     case HAL_OP_WAIT:
         run_wait(queue, p);

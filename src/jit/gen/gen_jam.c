@@ -29,7 +29,7 @@
 static bool allows(const struct gen_request *req, enum gen_pass pass)
 {
     return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
-           !(req->skip >> pass & 1);
+           !(req->skip >> pass & 1) && !req->kernel->module->runs_apart;
 }
 
 bool gen_jam_fits(const struct gen_request *req)

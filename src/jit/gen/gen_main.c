@@ -394,7 +394,8 @@ void gen_types_init(struct gen_unit *u)
 /* Can warps run to their end one after the other? In dispatch mode they have a frame. */
 static bool never_stops(const struct gen_unit *u)
 {
-    return !u->body.nresume && !u->facts.frame_B && !u->facts.waits_in_calls;
+    return !u->body.nresume && !u->facts.frame_B && !u->facts.waits_in_calls &&
+           !u->req->kernel->module->runs_apart;
 }
 
 static enum hd_status unit_build(struct gen_unit *u)

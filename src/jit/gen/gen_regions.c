@@ -97,7 +97,8 @@ static enum hd_status regions_list(struct regions *r, bool *out_small)
 static bool is_candidate(const struct gen *g)
 {
     return gen_does(g, GEN_PASS_REGIONS) && g->is_kernel && !g->dispatch &&
-           g->unit->facts.has_barrier && g->unit->facts.simple_barriers && !g->unit->facts.may_spin;
+           !g->func->module->runs_apart && g->unit->facts.has_barrier &&
+           g->unit->facts.simple_barriers && !g->unit->facts.may_spin;
 }
 
 static bool op_forbids(const struct ir_instr *in)

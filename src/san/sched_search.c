@@ -5,193 +5,13 @@
  * differ by one pair, and in their results.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "hal/hal.h"
 #include "san/options.h"
 #include "san/schedcheck.h"
 
-enum {
-    UNITS_MAX = 1 << 24,  /* of a grid whose blocks are put in another order */
-    SHRUNK_LAUNCHES = 2,  /* of a kernel: the others have the same cause, most likely */
-    INTERLEAVED_S = 2,    /* that a run of the interpreter may take */
-    INTERLEAVED_RUNS = 3, /* by different seeds */
-    INTERLEAVED_THREADS = 1 << 18,
-};
-
-static uint64_t ctas_of(const struct san_launch *launch)
-{
-    const uint32_t *g = launch->about.grid;
-
-    return (uint64_t)g[0] * g[1] * g[2];
-}
-
-/* ---- plans */
-
-/* Where blocks wait for each other those that do not fit are started when others have ended. */
-static bool can_order_blocks(const struct san_launch *launch)
-{
-    const struct ir_probe_launch *a = &launch->about;
-
-    return a->units > 1 && a->units <= UNITS_MAX &&
-           (!a->may_wait || ctas_of(launch) <= a->residents_max);
-}
-
-static bool can(const struct san_launch *launch, enum sched_kind kind)
-{
-    switch (kind) {
-    case SCHED_KIND_BLOCKS:
-        return can_order_blocks(launch);
-    case SCHED_KIND_WARPS:
-        return launch->nthreads > 32;
-    case SCHED_KIND_TURNS:
-        return (launch->nthreads > 32 || launch->about.units > 1) &&
-               ctas_of(launch) * launch->nthreads <= INTERLEAVED_THREADS &&
-               (!launch->about.may_wait || ctas_of(launch) <= launch->about.residents_max);
-    case SCHED_KIND_COUNT:
-        break;
-    }
-    return false;
-}
-
-/* Backwards first, then by seeds, blocks and warps by turns. */
-static void plan(struct sched_search *s, const struct san_launch *launch)
-{
-    const struct san_options *o = san_options();
-    bool blocks = can(launch, SCHED_KIND_BLOCKS), warps = can(launch, SCHED_KIND_WARPS);
-    uint64_t n = blocks || warps ? HD_MIN(o->schedules, SCHED_PLANS_MAX - INTERLEAVED_RUNS) : 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        enum sched_kind kind =
-            !warps || (blocks && i % 2 == 0) ? SCHED_KIND_BLOCKS : SCHED_KIND_WARPS;
-        uint64_t round = blocks && warps ? i / 2 : i;
-
-        s->plans[s->nplans++] = (struct sched_plan){kind, round ? o->seed + round : 0};
-    }
-    if (can(launch, SCHED_KIND_TURNS) &&
-        sched_kernel_allows(launch, SCHED_KIND_TURNS, o->interleave))
-        for (uint64_t i = 1; i <= INTERLEAVED_RUNS; i++)
-            s->plans[s->nplans++] = (struct sched_plan){SCHED_KIND_TURNS, o->seed + i};
-}
-
-bool sched_search_begin(const struct san_launch *launch)
-{
-    struct sched_search *s = &sched_launch_of(launch)->search;
-
-    plan(s, launch);
-    return s->nplans != 0;
-}
-
-void sched_search_fini(struct sched_search *s)
-{
-    hd_free(s->rank);
-    hd_free(s->units);
-    s->rank = s->units = NULL;
-}
-
-/* ---- orders */
-
-static bool is_of_warps(const struct sched_search *s)
-{
-    return s->plans[s->at].kind == SCHED_KIND_WARPS;
-}
-
-static bool order_alloc(struct sched_search *s, uint32_t n)
-{
-    sched_search_fini(s);
-    s->n = n;
-    s->rank = hd_alloc_array(n, sizeof(*s->rank));
-    s->units = hd_alloc_array(n, sizeof(*s->units));
-    return s->rank && s->units;
-}
-
-/* The plan's order, as the place of each unit in it. */
-static void ranks_make(struct sched_search *s, uint64_t seed)
-{
-    uint64_t dice = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
-
-    for (uint32_t i = 0; i < s->n; i++)
-        s->rank[i] = seed ? i : s->n - 1 - i;
-    for (uint32_t i = s->n - 1; seed && i; i--) {
-        uint32_t j = (uint32_t)(ir_schedule_dice(&dice) % (i + 1)), other = s->rank[j];
-
-        s->rank[j] = s->rank[i];
-        s->rank[i] = other;
-    }
-}
-
-static int by_rank(const void *a, const void *b, void *rank)
-{
-    uint32_t x = ((const uint32_t *)rank)[*(const uint32_t *)a];
-    uint32_t y = ((const uint32_t *)rank)[*(const uint32_t *)b];
-
-    return (x > y) - (x < y);
-}
-
-static void order_make(struct sched_search *s, const struct sched_step *step)
-{
-    uint32_t place = step->stage - step->moves;
-
-    for (uint32_t i = 0; i < s->n; i++)
-        s->units[i] = i;
-    if (!s->is_simple)
-        qsort_r(s->units, step->stage, sizeof(*s->units), by_rank, s->rank);
-    if (!step->moves)
-        return;
-    memmove(s->units + place + 1, s->units + place, step->moves * sizeof(*s->units));
-    s->units[place] = step->stage;
-}
-
-/* How many of the first units come behind unit `stage` in the plan's order: it passes them. */
-static uint32_t moves_of(const struct sched_search *s, uint32_t stage)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < stage; i++)
-        n += s->rank[i] > s->rank[stage];
-    return n;
-}
-
-/* The schedule that has s->units. */
-static void schedule_units(struct sched_search *s)
-{
-    struct ir_schedule *out = &s->schedule;
-
-    *out = (struct ir_schedule){.first = s->try_first, .end = s->try_end, .is_quiet = true};
-    if (!is_of_warps(s)) {
-        out->units = s->units;
-        return;
-    }
-    for (uint32_t i = 0; i < s->n; i++)
-        s->warps[i] = (uint8_t)s->units[i];
-    out->warps = s->warps;
-}
-
-static void schedule_turns(struct sched_search *s)
-{
-    s->schedule =
-        (struct ir_schedule){.turns = s->plans[s->at].seed,
-                             .is_quiet = true,
-                             .deadline_ns = hal_time_ns() + INTERLEAVED_S * UINT64_C(1000000000)};
-}
-
-/* One of the two orders. */
-static void schedule_side(struct sched_search *s, bool high)
-{
-    if (s->plans[s->at].kind == SCHED_KIND_TURNS) {
-        schedule_turns(s);
-        return;
-    }
-    order_make(s, high ? &s->high : &s->low);
-    schedule_units(s);
-}
-
-static void schedule_plain(struct sched_search *s, bool in_turns)
-{
-    s->schedule = (struct ir_schedule){.end = UINT64_MAX, .is_quiet = true, .in_turns = in_turns};
-}
+enum { SHRUNK_LAUNCHES = 2 }; /* of a kernel: the others have the same cause, most likely */
 
 /* ---- time */
 
@@ -249,7 +69,7 @@ static bool over(struct sched_search *s)
 /* What the reference is the result of. */
 static void schedule_reference(const struct san_launch *launch, struct sched_search *s)
 {
-    schedule_plain(s, launch->about.may_wait || !launch->about.in_turns);
+    sched_schedule_plain(s, launch->about.may_wait || !launch->about.in_turns);
 }
 
 static bool explore(struct san_launch *launch)
@@ -267,15 +87,15 @@ static bool explore(struct san_launch *launch)
     s->try_first = 0;
     s->try_end = UINT64_MAX;
     if (p->kind != SCHED_KIND_TURNS) {
-        uint64_t n = is_of_warps(s) ? sched_launch_of(launch)->nwarps : launch->about.units;
+        uint64_t n = sched_is_of_warps(s) ? sched_launch_of(launch)->nwarps : launch->about.units;
 
-        if (!order_alloc(s, (uint32_t)n))
+        if (!sched_order_alloc(s, (uint32_t)n))
             return over(s);
-        ranks_make(s, p->seed);
+        sched_ranks_make(s, p->seed);
         s->low = (struct sched_step){1, 0};
         s->high = (struct sched_step){s->n, 0};
     }
-    schedule_side(s, true);
+    sched_schedule_side(s, true);
     return true;
 }
 
@@ -303,7 +123,7 @@ static bool confirm(struct san_launch *launch)
     s->try_first = s->first;
     s->try_end = s->end;
     trace(launch, s->diff.part->base + s->diff.at);
-    schedule_side(s, true);
+    sched_schedule_side(s, true);
     return true;
 }
 
@@ -314,12 +134,12 @@ static bool narrow(struct san_launch *launch)
     uint64_t middle = s->first + (s->end - s->first) / 2;
 
     s->phase = SCHED_NARROW;
-    if (!is_of_warps(s) || s->end - s->first < 2 || !may_shrink(launch))
+    if (!sched_is_of_warps(s) || s->end - s->first < 2 || !may_shrink(launch))
         return confirm(launch);
     s->shrinks++;
     s->try_first = s->upper ? middle : s->first;
     s->try_end = s->upper ? s->end : middle;
-    schedule_side(s, true);
+    sched_schedule_side(s, true);
     return true;
 }
 
@@ -328,8 +148,8 @@ static bool try_step(struct sched_search *s, enum sched_phase phase, uint32_t mo
     s->phase = phase;
     s->shrinks++;
     s->trial = (struct sched_step){s->pair[1], moves};
-    order_make(s, &s->trial);
-    schedule_units(s);
+    sched_order_make(s, &s->trial);
+    sched_schedule_units(s);
     return true;
 }
 
@@ -348,7 +168,7 @@ static bool pair_found(struct san_launch *launch)
 {
     struct sched_search *s = &sched_launch_of(launch)->search;
 
-    order_make(s, &s->low);
+    sched_order_make(s, &s->low);
     s->has_pair = true;
     s->pair[0] = s->units[s->low.stage - s->low.moves - 1];
     s->pair[1] = s->low.stage;
@@ -372,8 +192,8 @@ static bool move(struct san_launch *launch)
         return narrow(launch);
     s->shrinks++;
     s->trial = (struct sched_step){s->low.stage, s->low.moves + (s->high.moves - s->low.moves) / 2};
-    order_make(s, &s->trial);
-    schedule_units(s);
+    sched_order_make(s, &s->trial);
+    sched_schedule_units(s);
     return true;
 }
 
@@ -383,15 +203,15 @@ static bool stage(struct san_launch *launch)
 
     s->phase = SCHED_STAGE;
     if (s->high.stage - s->low.stage == 1) {
-        s->high = (struct sched_step){s->low.stage, moves_of(s, s->low.stage)};
+        s->high = (struct sched_step){s->low.stage, sched_moves_of(s, s->low.stage)};
         return move(launch);
     }
     if (!may_shrink(launch))
         return narrow(launch);
     s->shrinks++;
     s->trial = (struct sched_step){s->low.stage + (s->high.stage - s->low.stage) / 2, 0};
-    order_make(s, &s->trial);
-    schedule_units(s);
+    sched_order_make(s, &s->trial);
+    sched_schedule_units(s);
     return true;
 }
 
@@ -402,7 +222,7 @@ static bool look_into(struct san_launch *launch)
     enum sched_kind kind = s->plans[s->at].kind;
 
     s->first = 0;
-    s->end = ctas_of(launch);
+    s->end = sched_ctas_of(launch);
     s->shrinks = 0;
     s->upper = false;
     if (sched_diff_is_mild(&s->diff) || kind == SCHED_KIND_TURNS ||
@@ -455,7 +275,7 @@ static bool after_usual(struct san_launch *launch)
     if (launch->about.may_wait || !launch->about.in_turns)
         return explore(launch);
     own->search.phase = SCHED_SEQUENTIAL;
-    schedule_plain(&own->search, false);
+    sched_schedule_plain(&own->search, false);
     return true;
 }
 
@@ -568,7 +388,7 @@ static bool after_confirm(struct san_launch *launch)
     s->phase = SCHED_TRACE;
     trace(launch, s->traced);
     if (s->has_pair)
-        schedule_side(s, false);
+        sched_schedule_side(s, false);
     else
         schedule_reference(launch, s);
     return true;

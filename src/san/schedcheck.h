@@ -4,6 +4,7 @@
  *
  *     schedcheck.c     launches: what is run again, and what not; the tool
  *     sched_memory.c   what a launch writes: as it was, as it became, how results differ
+ *     sched_order.c    orders to try, and the schedules of runs
  *     sched_search.c   which order is next; which blocks or warps it depends on
  *     sched_report.c   findings
  *
@@ -187,7 +188,27 @@ static inline struct sched_launch *sched_launch_of(const struct san_launch *laun
     return launch->own[SAN_SCHEDCHECK];
 }
 
-/* Is there any other order? */
+/* ---- sched_order.c: of the plan that the search is at */
+
+uint64_t sched_ctas_of(const struct san_launch *launch);
+bool sched_is_of_warps(const struct sched_search *s);
+/* Room for n units or warps; false: no memory. */
+bool sched_order_alloc(struct sched_search *s, uint32_t n);
+/* The plan's order, as the place of each unit in it. */
+void sched_ranks_make(struct sched_search *s, uint64_t seed);
+/* s->units in the order of a step. */
+void sched_order_make(struct sched_search *s, const struct sched_step *step);
+/* How many of the first units come behind unit `stage` in the plan's order: it passes them. */
+uint32_t sched_moves_of(const struct sched_search *s, uint32_t stage);
+/* The schedule of the next run: with s->units; of the first or the second of two orders; of the
+ * ascending one. */
+void sched_schedule_units(struct sched_search *s);
+void sched_schedule_side(struct sched_search *s, bool high);
+void sched_schedule_plain(struct sched_search *s, bool in_turns);
+
+/* ---- the search */
+
+/* Is there any other order? Plans those that are tried. */
 bool sched_search_begin(const struct san_launch *launch);
 /* A run has ended; the schedule of the next one, NULL: none. */
 const struct ir_schedule *sched_search_next(struct san_launch *launch, enum hd_status ended);

@@ -50,7 +50,7 @@ static struct {
     unsigned calls;        /* threads in calls */
     HD_VEC(struct use) uses;
     bool is_closed; /* what `uses` says is done */
-    bool is_off, has_hook;
+    bool is_off;
 } host = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static HD_THREAD_LOCAL struct {
@@ -350,8 +350,8 @@ static void close_locked(void)
     look_locked(&clock, memory);
     forget_known_locked(&clock, memory);
     san_memory_unref(memory);
-    if (host.uses.len && !host.has_hook)
-        host.is_off = !(host.has_hook = hd_fault_hook_set(on_fault));
+    if (host.uses.len && !hd_fault_hook_set(on_fault))
+        host.is_off = true;
     if (host.uses.len && !host.is_off)
         protect_all_locked(false);
 }

@@ -50,7 +50,7 @@ static struct {
     unsigned calls;        /* threads in calls */
     HD_VEC(struct use) uses;
     bool is_closed; /* what `uses` says is done */
-    bool is_off, has_hook;
+    bool is_off;
 } host = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static HD_THREAD_LOCAL struct {
@@ -145,6 +145,7 @@ struct look {
     race_pasts pasts;       /* that the host does not know of */
     uint32_t fresh;         /* `base` of the first that nobody looked at */
     struct race_past *last; /* that was found */
+    bool has_signals;       /* one of them tells the host by memory, as was seen now */
     const struct san_memory *memory;
 };
 
@@ -184,8 +185,8 @@ static void look_for_signal(struct look *look, uint64_t epoch, uint32_t info)
 {
     struct race_past *past = past_of(look, epoch);
 
-    if (past && !past->tells_host)
-        past->tells_host = is_signal(past, info);
+    if (past && !past->tells_host && is_signal(past, info))
+        past->tells_host = look->has_signals = true;
 }
 
 static void note_past(struct use *use, const struct race_past *past)
@@ -294,12 +295,13 @@ static void forget_told_locked(const struct look *look)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < host.uses.len; i++) {
+    for (size_t i = 0; look->has_signals && i < host.uses.len; i++) {
         struct use use = host.uses.at[i];
         if (!tells_host(look, &use))
             host.uses.at[kept++] = use;
     }
-    host.uses.len = kept;
+    if (look->has_signals)
+        host.uses.len = kept;
 }
 
 static void look_locked(const struct san_order_clock *clock, const struct san_memory *memory)
@@ -348,8 +350,8 @@ static void close_locked(void)
     look_locked(&clock, memory);
     forget_known_locked(&clock, memory);
     san_memory_unref(memory);
-    if (host.uses.len && !host.has_hook)
-        host.is_off = !(host.has_hook = hd_fault_hook_set(on_fault));
+    if (host.uses.len && !hd_fault_hook_set(on_fault))
+        host.is_off = true;
     if (host.uses.len && !host.is_off)
         protect_all_locked(false);
 }

@@ -2,6 +2,8 @@
  * Programs with work in several streams, racy and right: `streams CASE`. A case whose name ends in
  * _bad has a race between streams, or with the host; others have none.
  */
+#include <csetjmp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -438,6 +440,29 @@ static void host_is_told(void)
             ;
     sum = managed[7];
 }
+static sigjmp_buf back;
+static void on_fault(int)
+{
+    siglongjmp(back, 1);
+}
+static int fault_of_its_own(void)
+{
+    static int *volatile nowhere = (int *)16;
+    if (sigsetjmp(back, 1))
+        return 1;
+    *nowhere = 1;
+    return 0;
+}
+static void own_faults_bad(void)
+{
+    int caught;
+    signal(SIGSEGV, on_fault);
+    fill ON(s)(managed, 1);
+    caught = fault_of_its_own();
+    sum = managed[7];
+    caught += fault_of_its_own();
+    printf("caught %d\n", caught);
+}
 /* With --racecheck-host-wait 1: the call cannot wait for it. */
 static void kernel_waits_for_host(void)
 {
@@ -458,7 +483,7 @@ static void kernel_waits_for_host(void)
     X(host_reads_bad) X(host_reads) X(host_writes_bad) X(both_read)                                \
     X(host_waits_for_other_stream_bad) X(host_waits_for_default_stream) X(pinned_read_bad)         \
     X(pinned_read) X(pinned_written_bad) X(pinned_fill_waits) X(registered_bad) X(pageable)        \
-    X(host_is_told) X(kernel_waits_for_host)
+    X(host_is_told) X(own_faults_bad) X(kernel_waits_for_host)
 
 static const struct {
     const char *name;

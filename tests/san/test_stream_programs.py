@@ -18,8 +18,8 @@ count = failed = 0
 
 # What the text has, where it is not plain.
 TEXTS = {
-    "two_bad": [r"Error: Race between streams reported between Write access at fill\(int \*, int\)\+0x[0-9a-f]+ in streams\.cu:16",
-                r"and Read access at add\(int \*, int const \*\)\+0x[0-9a-f]+ in streams\.cu:23 \[12000 hazards\]",
+    "two_bad": [r"Error: Race between streams reported between Write access at fill\(int \*, int\)\+0x[0-9a-f]+ in streams\.cu:18",
+                r"and Read access at add\(int \*, int const \*\)\+0x[0-9a-f]+ in streams\.cu:25 \[12000 hazards\]",
                 r"Address 0x[0-9a-f]+, in stream 1 and stream 2, which nothing orders", r"at kernel launch time", r"at the other call"],
     "write_after_read_bad": [r"between Read access at add\(", r"and Write access at fill\("],
     "default_and_free_bad": [r"in a default stream and stream 3, which nothing orders"],
@@ -32,6 +32,7 @@ TEXTS = {
     "host_writes_bad": [r"between Read access at add\(", r"and Write access by the host"],
     "pinned_read_bad": [r"between Write access by cudaMemcpyAsync", r"and Read access by the host"],
     "pinned_written_bad": [r"between Read access by cudaMemcpyAsync", r"and Write access by the host"],
+    "own_faults_bad": [r"caught 2", r"and Read access by the host"],
     "graph_branches_bad": [r"in parts of a graph that no edge orders"],
 }
 
@@ -82,7 +83,7 @@ def check_forms(program, folder):
     with open(path, encoding="utf-8") as file:
         cause = json.load(file)["causes"][0]
     ok(cause["kind"] == "race-streams" and cause["calls"] == [{"what": "Read access", "name": "cudaMemcpyAsync"}] and
-       cause["threads"][0]["places"][0]["line"] == 16 and cause["other_called_at"], "JSON has both sides", str(cause))
+       cause["threads"][0]["places"][0]["line"] == 18 and cause["other_called_at"], "JSON has both sides", str(cause))
     page = os.path.join(folder, "found.html")
     check(program, "copy_and_fill_bad", "cpu", "--html", page)
     with open(page, encoding="utf-8") as file:

@@ -57,10 +57,11 @@ void dbg_stop_locked(const struct dbg_stop *stop)
 /* A signal may have thrown this thread out of a CTA's turn: it still has the lock then. */
 static void on_enter(struct interp_cta *cta)
 {
-    (void)cta;
     if (!holds)
         pthread_mutex_lock(&dbg.lock);
     holds = true;
+    if (dbg_history_is_on())
+        dbg_history_round(*interp_debug_slot(cta));
 }
 
 static void on_leave(struct interp_cta *cta)
@@ -146,21 +147,31 @@ static void on_end(struct interp_cta *cta)
 
 /* ---- lanes */
 
-static void pass_fill(struct dbg_pass *p, struct interp_warp *warp)
+void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp)
 {
     const struct interp_cta *cta = interp_debug_warp_cta(warp);
 
-    p->warp = interp_debug_warp_index(warp);
-    p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
-    p->running = 0;
     for (uint32_t i = 0; i < p->nlanes; i++) {
         struct interp_thread *t = interp_debug_thread(cta, p->warp * 32 + i);
         p->lanes[i].t = NULL;
         if (interp_debug_state(t) != INTERP_DEBUG_RUNS)
             continue;
         p->lanes[i] = (struct dbg_lane){t, interp_debug_spot(t, 0), interp_debug_depth(t)};
-        p->running |= 1u << i;
     }
+}
+
+/* Which lanes there are, and which of them run: enough to repeat a pass. */
+static void pass_begin(struct dbg_pass *p, const struct interp_warp *warp)
+{
+    const struct interp_cta *cta = interp_debug_warp_cta(warp);
+
+    p->warp = interp_debug_warp_index(warp);
+    p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
+    p->running = 0;
+    for (uint32_t i = 0; i < p->nlanes; i++)
+        p->running |= (uint32_t)(interp_debug_state(interp_debug_thread(cta, p->warp * 32 + i)) ==
+                                 INTERP_DEBUG_RUNS)
+                      << i;
 }
 
 /* Negative: a goes first. */
@@ -356,20 +367,22 @@ static uint32_t on_pass(struct interp_warp *warp)
 
     while (p.cta) {
         wait_locked();
-        pass_fill(&p, warp);
+        pass_begin(&p, warp);
         if (!p.running)
             break;
-        uint32_t lanes = lanes_choose(&p);
-        if (!dbg.attached)
-            return lanes;
-        if (dbg_history_replays()) {
-            lanes = dbg_history_again(&p, &stop);
+        if (dbg.attached && dbg_history_replays()) {
+            uint32_t again = dbg_history_again(&p, warp, &stop);
             if (!stop.kind)
-                return lanes;
+                return again;
+            dbg_pass_fill(&p, warp);
             passed_set(&p, p.running);
             dbg_stop_locked(&stop);
             continue;
         }
+        dbg_pass_fill(&p, warp);
+        uint32_t lanes = lanes_choose(&p);
+        if (!dbg.attached)
+            return lanes;
         if (!may_run(&p))
             return 0;
         if (is_watched(&stop) || step_is_over(&p, &stop) || is_interrupted(&p, lanes, &stop) ||
@@ -404,7 +417,7 @@ static void on_fault(struct interp_thread *t, enum hd_status status, const char 
     on_enter(interp_debug_cta(t));
     if (dbg.fault_shown) {
         dbg.fault_shown = false; /* the signal came after all */
-    } else if (dbg_cta_of(t)) {
+    } else if (dbg_cta_of(t) && !dbg_history_fault(dbg_cta_of(t))) {
         stop.tid = dbg_tid(t);
         snprintf(stop.text, sizeof(stop.text), "%s", why);
         for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
@@ -427,8 +440,12 @@ static bool is_watched_by(const struct dbg_watch *w, const struct interp_thread 
 }
 
 /* It is told when the lanes have done what they are at. */
-static void watch_hit(const struct dbg_watch *w, const struct interp_thread *t)
+static void watch_hit(struct dbg_watch *w, struct interp_thread *t)
 {
+    if (dbg_history_replays()) {
+        dbg_history_watch(w, t);
+        return;
+    }
     dbg.watched = (struct dbg_stop){.kind = DBG_STOP_WATCH,
                                     .tid = dbg_tid(t),
                                     .signal = 5,
@@ -447,7 +464,7 @@ static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t s
     uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
 
     if (!dbg_cta_of(t) || !dbg_history_is_of(dbg_cta_of(t)) ||
-        dbg_history_access(bytes, size_B, write) || dbg_history_replays())
+        dbg_history_access(t, bytes, size_B, write) || dbg_history_replays())
         return true;
     on_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
     dbg.fault_shown = interp_debug_epoch(interp_debug_cta(t)) == epoch;
@@ -457,7 +474,7 @@ static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t s
 static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
 {
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
-        const struct dbg_watch *w = &dbg.watches.at[i];
+        struct dbg_watch *w = &dbg.watches.at[i];
         uint64_t host = is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
         if (host && overlap(host, w->size_B, (uintptr_t)bytes, size_B))
             watch_hit(w, t);
@@ -467,8 +484,10 @@ static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_
 
 static void on_wrote(struct interp_thread *t, uint32_t reg)
 {
+    if (dbg_history_is_of(dbg_cta_of(t)))
+        dbg_history_wrote(reg);
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
-        const struct dbg_watch *w = &dbg.watches.at[i];
+        struct dbg_watch *w = &dbg.watches.at[i];
         if (w->tid && is_watched_by(w, t, true) &&
             overlap(dbg_sp(t) + (uint64_t)reg * DBG_REG_B, DBG_REG_B, w->address, w->size_B))
             watch_hit(w, t);

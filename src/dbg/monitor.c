@@ -76,6 +76,12 @@ static void do_record(const char *arguments, struct hd_buf *out)
         hd_buf_puts(out, "the focus is on no block whose history can be kept\n");
 }
 
+static void do_history(const char *arguments, struct hd_buf *out)
+{
+    (void)arguments;
+    dbg_history_describe(out);
+}
+
 static void do_ptx(const char *arguments, struct hd_buf *out)
 {
     unsigned long long pc = 0;
@@ -342,6 +348,7 @@ static void do_barriers(const char *arguments, struct hd_buf *out)
     X("stop", do_stop, "number of the exception, and what happened")                               \
     X("break_on_launch", do_break_on_launch, "none or all: stop where kernels begin")              \
     X("record", do_record, "on or off: keep the history of the block that has the focus")          \
+    X("history", do_history, "how long the history is")                                            \
     X("ptx", do_ptx, "the instruction at an address")                                              \
     X("registers", do_registers, "PTX registers of a frame: number, name")                         \
     X("devices", do_devices, "devices")                                                            \

@@ -7,7 +7,6 @@
 #include "dbg/private.h"
 
 #include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -542,10 +541,9 @@ static bool do_detach(struct scan *s, struct hd_buf *out)
 
 static bool do_kill(struct scan *s, struct hd_buf *out)
 {
-    (void)s, (void)out;
-    dbg_files_remove_locked();
-    kill(dbg.pid, SIGKILL);
-    return true;
+    (void)s;
+    dbg.ends = true; /* after the answer */
+    return answer(out, "OK");
 }
 
 static bool do_ok(struct scan *s, struct hd_buf *out)

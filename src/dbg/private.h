@@ -58,6 +58,10 @@ struct dbg_watch {
     uint64_t address, size_B; /* as GDB said */
     char kind;                /* '2' write, '3' read, '4' access */
     uint64_t tid;             /* whose, of addresses on the stack; else 0 */
+    /* history_find.c */
+    uint64_t host;  /* where it is in the host's memory; 0: not known beforehand */
+    uint64_t value; /* of a register, before what is executed now */
+    bool is_known;
 };
 
 /* name of the exception, its CUDA number, the signal that GDB is told, status */
@@ -104,6 +108,7 @@ struct dbg {
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
     bool interrupted; /* GDB asked for a stop */
+    bool ends;        /* GDB asked for the program's end */
     bool break_on_launch;
     bool fault_shown; /* of the access that is made now */
     struct dbg_stop stop;
@@ -144,6 +149,7 @@ struct dbg_pass {
     uint32_t warp, nlanes, running;
     struct dbg_lane lanes[32];
 };
+void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp);
 const struct dbg_breakpoint *dbg_break_at(uint64_t pc); /* NULL: there is none */
 /* Is one of these lanes at a breakpoint whose condition holds? */
 bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out);
@@ -154,13 +160,26 @@ bool dbg_history_begin(struct dbg_cta *c);
 void dbg_history_end(void);
 bool dbg_history_is_on(void);
 bool dbg_history_is_of(const struct dbg_cta *c);
+/* A round of its warps begins. */
+void dbg_history_round(const struct dbg_cta *c);
 void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes);
 /* Keeps what memory holds before a write; false: it is not there. */
-bool dbg_history_access(const void *bytes, uint64_t size_B, bool write);
-/* To the thread's instruction before, or to the breakpoint before. False: there is nothing. */
+bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64_t size_B,
+                        bool write);
+/* In the last pass, a lane has written to the PTX register. */
+void dbg_history_wrote(uint32_t reg);
+/* A thread of the CTA has failed. True: nobody is to know, it goes on elsewhere in its history. */
+bool dbg_history_fault(const struct dbg_cta *c);
+/* A thread touches what is watched, in a pass that is executed again. */
+void dbg_history_watch(struct dbg_watch *w, struct interp_thread *t);
+/* To the thread's instruction before, or to the breakpoint or watched write before. False: there is
+ * nothing. */
 bool dbg_history_back(uint64_t tid, bool to_break);
 bool dbg_history_replays(void);
-uint32_t dbg_history_again(const struct dbg_pass *p, struct dbg_stop *out_stop);
+/* A line: how many instructions of warps it has, and what it takes. */
+void dbg_history_describe(struct hd_buf *out);
+uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
+                           struct dbg_stop *out_stop);
 
 /* ---- program.c: what the files in dbg.folder are; nobody reads them any more. */
 void dbg_files_remove_locked(void);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -132,6 +133,10 @@ static void packet_answer_locked(struct conversation *c, char *text, size_t len)
         c->acks = false;
     if (!dbg.attached)
         c->open = false; /* detached */
+    if (dbg.ends) {
+        dbg_files_remove_locked();
+        kill(dbg.pid, SIGKILL);
+    }
     hd_buf_fini(&reply);
 }
 

@@ -102,6 +102,7 @@ struct interp_saved;
 struct interp_saved *interp_debug_save(const struct interp_cta *cta) HD_MUST_CHECK;
 bool interp_debug_restore(struct interp_cta *cta, const struct interp_saved *saved) HD_MUST_CHECK;
 void interp_debug_saved_free(struct interp_saved *saved);
+uint64_t interp_debug_saved_B(const struct interp_saved *saved); /* how much memory it takes */
 /* Special registers, as kernels read them. */
 uint64_t interp_debug_sreg(const struct interp_thread *t, enum ir_sreg sreg);
 

@@ -323,6 +323,8 @@ static enum hd_status listen_tcp(const char *where)
         setsockopt(dbg.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     bool bound = dbg.listener >= 0 && bind(dbg.listener, found->ai_addr, found->ai_addrlen) == 0;
     freeaddrinfo(found);
+    if (bound && listen(dbg.listener, 1) == 0) /* who starts us waits for this line */
+        hd_log("waits for a debugger at %s", where);
     return bound ? HD_OK : hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
 }
 

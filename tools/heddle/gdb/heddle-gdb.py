@@ -346,7 +346,8 @@ class Ptx(gdb.disassembler.Disassembler):
 
 
 for setting in ("set breakpoint pending on", "set sysroot /", "set print thread-events off", "set osabi none",
-                "set debuginfod enabled off", "set confirm off"):
+                "set debuginfod enabled off", "set confirm off",
+                "skip -gfile */__clang_cuda_builtin_vars.h"):  # what threadIdx is made of
     try:
         gdb.execute(setting, to_string=True)
     except gdb.error:

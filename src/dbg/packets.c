@@ -445,6 +445,7 @@ void dbg_resume_locked(void)
     dbg.stopped = false;
     dbg.released = true;
     dbg.stop = (struct dbg_stop){0};
+    dbg_wanted_set_locked();
     pthread_cond_broadcast(&dbg.changed);
 }
 

@@ -37,6 +37,7 @@ struct dbg_program {
     size_t nunits;
     HD_VEC(const struct ir_module *) codes;
     HD_VEC(struct dbg_global) globals;
+    _Atomic bool wanted; /* dbg_wants(), as it was when the program last went on */
 };
 
 /* A CTA between its begin and its end. */
@@ -181,7 +182,9 @@ void dbg_history_describe(struct hd_buf *out);
 uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
                            struct dbg_stop *out_stop);
 
-/* ---- program.c: what the files in dbg.folder are; nobody reads them any more. */
+/* ---- program.c: what launches that begin now are to know */
+void dbg_wanted_set_locked(void);
+/* What the files in dbg.folder are; nobody reads them any more. */
 void dbg_files_remove_locked(void);
 
 /* ---- threads.c: the lock is held */

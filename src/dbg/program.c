@@ -135,6 +135,24 @@ static bool has_break(const struct dbg_program *program)
     return false;
 }
 
+static bool wants_locked(const struct dbg_program *program)
+{
+    return dbg.attached &&
+           (dbg.break_on_launch || dbg.watches.len || dbg.step.tid || has_break(program));
+}
+
+void dbg_wanted_set_locked(void)
+{
+    for (size_t i = 0; i < dbg.programs.len; i++)
+        atomic_store_explicit(&dbg.programs.at[i]->wanted, wants_locked(dbg.programs.at[i]),
+                              memory_order_relaxed);
+}
+
+const _Atomic bool *dbg_wanted(const struct dbg_program *program)
+{
+    return &program->wanted;
+}
+
 bool dbg_wants(const struct dbg_program *program)
 {
     bool wants = false;
@@ -144,8 +162,7 @@ bool dbg_wants(const struct dbg_program *program)
     pthread_mutex_lock(&dbg.lock);
     while (dbg.stopped)
         pthread_cond_wait(&dbg.changed, &dbg.lock);
-    wants = dbg.attached &&
-            (dbg.break_on_launch || dbg.watches.len || dbg.step.tid || has_break(program));
+    wants = wants_locked(program);
     pthread_mutex_unlock(&dbg.lock);
     return wants;
 }
@@ -153,7 +170,10 @@ bool dbg_wants(const struct dbg_program *program)
 bool dbg_program_code(struct dbg_program *program, const struct ir_module *code)
 {
     pthread_mutex_lock(&dbg.lock);
-    bool good = hd_vec_push(&program->codes, code);
+    bool good = false;
+    for (size_t i = 0; i < program->codes.len && !good; i++)
+        good = program->codes.at[i] == code;
+    good = good || hd_vec_push(&program->codes, code);
     pthread_mutex_unlock(&dbg.lock);
     return good;
 }

@@ -207,6 +207,9 @@ static void host_stop_locked(void)
     dbg.interrupted = false;
     dbg.stopped = true;
     dbg.reported = false;
+    if (!dbg.ctas.len)
+        hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
+                               "there was a breakpoint is compiled code\n");
     dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .tid = DBG_HOST_TID, .signal = 2};
 }
 

@@ -1,8 +1,10 @@
 """Sessions of real GDB for tests: a folder with programs, and gdb on them."""
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "../tools"))
@@ -60,6 +62,31 @@ class Bench:
     def gdb(self, name, commands, *args):
         got = subprocess.run(self.command(name, commands, *args), capture_output=True, text=True, env=self.env, timeout=100)
         return got.stdout + got.stderr
+
+    def interrupted(self, command, signs, pause_s=0):
+        """What is printed by GDB, which gets Ctrl-C when each of the signs has come."""
+        log = os.path.join(self.folder, "interrupt.log")
+
+        def shown():
+            with open(log, errors="replace") as file:
+                return file.read()
+
+        with open(log, "w") as output:
+            process = subprocess.Popen(command, stdout=output, stderr=output, env=self.env, start_new_session=True)
+        for sign in signs:
+            for _ in range(600):
+                if sign in shown() or process.poll() is not None:
+                    break
+                time.sleep(0.1)
+            time.sleep(pause_s)
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(timeout=60)
+            return shown()
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return shown() + "\n(hangs)"
 
     def plain(self, name, *args):
         got = subprocess.run([heddle, "run", self.programs[name], *args], capture_output=True, text=True, env=self.env,

@@ -193,27 +193,7 @@ def test_rerun(bench, name):
 def test_interrupt(bench, name):
     """Ctrl-C in a kernel that never ends, which a breakpoint has made debuggable."""
     command = bench.command(name, ["break spin", "run", "delete", "continue", "bt", "set var *flag = 1", "continue"], "spin")
-    log = os.path.join(bench.folder, "interrupt.log")
-
-    def shown():
-        with open(log, errors="replace") as file:
-            return file.read()
-
-    with open(log, "w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=bench.env, start_new_session=True)
-    for _ in range(600):
-        if "CUDA thread hit Breakpoint 1" in shown() or process.poll() is not None:
-            break
-        time.sleep(0.1)
-    time.sleep(2) # the kernel goes on and is in its loop
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(timeout=60)
-        got = shown()
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        got = shown() + "\n(hangs)"
+    got = bench.interrupted(command, ["CUDA thread hit Breakpoint 1"], 2) # the kernel goes on and is in its loop
     has(got, r"received signal SIGINT", f"{name}: an interrupt stops a running kernel")
     has(got, r"^#0 .*spin .*program.cu:\d+$", f"{name}: in it")
     has(got, r"^spin 1 7$", f"{name}: memory that was changed is seen by the kernel")

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -197,7 +198,7 @@ static bool bytes_get(const void *bytes, char *old, uint64_t size_B)
 {
     struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
 
-    return process_vm_readv(dbg.pid, &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
+    return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
 }
 
 /* What is executed again did well the first time. */

@@ -1,6 +1,7 @@
 /* What memory held before a block wrote to it: a log, to be read from its end. */
 #include <assert.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "dbg/history.h"
@@ -48,10 +49,10 @@ static void batch_write(const struct iovec *ours, const struct iovec *theirs, un
 
     for (unsigned i = 0; i < n; i++)
         all += ours[i].iov_len;
-    if (!n || process_vm_writev(dbg.pid, ours, n, theirs, n, 0) == (ssize_t)all)
+    if (!n || process_vm_writev(getpid(), ours, n, theirs, n, 0) == (ssize_t)all)
         return;
     for (unsigned i = 0; i < n; i++)
-        (void)!process_vm_writev(dbg.pid, &ours[i], 1, &theirs[i], 1, 0);
+        (void)!process_vm_writev(getpid(), &ours[i], 1, &theirs[i], 1, 0);
 }
 
 void history_log_undo(uint64_t writes)

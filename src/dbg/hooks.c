@@ -34,7 +34,7 @@ void dbg_wake(void)
 static void wait_locked(void)
 {
     while (dbg.stopped)
-        pthread_cond_wait(&dbg.changed, &dbg.lock);
+        dbg_wait();
 }
 
 /* One reason at a time: whoever has another one tells it when the program goes on. */
@@ -58,7 +58,7 @@ void dbg_stop_locked(const struct dbg_stop *stop)
 static void on_enter(struct interp_cta *cta)
 {
     if (!holds)
-        pthread_mutex_lock(&dbg.lock);
+        dbg_lock();
     holds = true;
     if (dbg_history_is_on())
         dbg_history_round(*interp_debug_slot(cta));
@@ -69,7 +69,7 @@ static void on_leave(struct interp_cta *cta)
     (void)cta;
     assert(holds);
     holds = false;
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
 }
 
 /* ---- CTAs */
@@ -458,13 +458,30 @@ static bool overlap(uint64_t a, uint64_t a_B, uint64_t b, uint64_t b_B)
     return a < b + b_B && b < a + a_B;
 }
 
-/* While a history is kept, what would raise a signal is stopped before it happens. */
+/* Bytes as the kernel of the system sees them: a debugger of the host would stop at a signal. */
+static bool is_there(const void *bytes, uint64_t size_B)
+{
+    char probe[16];
+
+    for (uint64_t i = 0; i < size_B; i += sizeof(probe)) {
+        size_t n = HD_MIN(size_B - i, sizeof(probe));
+        if (dbg_read(NULL, (uintptr_t)bytes + i, probe, n) != n)
+            return false;
+    }
+    return true;
+}
+
+/* While a history is kept, or the host is debugged, too, what would raise a signal is stopped
+ * before it happens. */
 static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
 {
     uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
+    bool is_recorded = dbg_history_is_of(dbg_cta_of(t));
 
-    if (!dbg_cta_of(t) || !dbg_history_is_of(dbg_cta_of(t)) ||
-        dbg_history_access(t, bytes, size_B, write) || dbg_history_replays())
+    if (!dbg_cta_of(t) || (!is_recorded && !dbg.non_stop))
+        return true;
+    if (is_recorded ? dbg_history_access(t, bytes, size_B, write) || dbg_history_replays()
+                    : is_there(bytes, size_B))
         return true;
     on_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
     dbg.fault_shown = interp_debug_epoch(interp_debug_cta(t)) == epoch;

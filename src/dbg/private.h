@@ -104,6 +104,7 @@ struct dbg_step {
 struct dbg {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* `stopped` or `released` */
+    _Atomic pid_t holder;   /* the thread that has the lock */
     pthread_t thread;
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
@@ -111,7 +112,10 @@ struct dbg {
     bool interrupted; /* GDB asked for a stop */
     bool ends;        /* GDB asked for the program's end */
     bool break_on_launch;
-    bool fault_shown; /* of the access that is made now */
+    bool aside;         /* threads are shown one byte behind where they are... */
+    uint64_t not_aside; /* but for this one, whose stop GDB has still to show */
+    bool non_stop;      /* stops are told as they come: notify.c */
+    bool fault_shown;   /* of the access that is made now */
     struct dbg_stop stop;
     struct dbg_step step;
     uint64_t focus; /* thread of the `g` and `m` packets */
@@ -182,6 +186,19 @@ void dbg_history_describe(struct hd_buf *out);
 uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
                            struct dbg_stop *out_stop);
 
+/* ---- apart.c */
+/* As pthread_create(), but what runs is a process. */
+int dbg_apart_create(pthread_t *out_thread, void *(*run)(void *));
+/* dbg.lock, and waiting for dbg.changed. The process takes it from a thread that a debugger of the
+ * host has stopped: nobody else moves then. */
+void dbg_lock(void);
+void dbg_unlock(void);
+void dbg_wait(void);
+/* Is the lock somebody's who stands still in the middle of what it protects? Then nothing that he
+ * may look at is freed or moved, and blocks stay as they are. */
+bool dbg_is_borrowing(void);
+#define DBG_POINTS_MAX 4096 /* breakpoints and watchpoints that there is room for then */
+
 /* ---- program.c: what launches that begin now are to know */
 void dbg_wanted_set_locked(void);
 /* What the files in dbg.folder are; nobody reads them any more. */
@@ -223,6 +240,18 @@ bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply);
 void dbg_stop_reply(struct hd_buf *out);
 void dbg_resume_locked(void);
 void dbg_forget_locked(void); /* breakpoints and the like: the debugger has gone */
+
+/* ---- notify.c: stops in GDB's non-stop mode; the lock is held */
+bool dbg_is_apart(void);
+bool dbg_is_alone(void);                 /* the program has ended */
+void dbg_notify_stop(void);              /* dbg.stop has happened */
+void dbg_notify_halt(uint64_t tid);      /* GDB wants the thread to stand still */
+void dbg_notify_all(struct hd_buf *out); /* all that stand still, from the first one on */
+void dbg_notify_next(struct hd_buf *out);
+/* What is to be told without having been asked; false: nothing now. */
+bool dbg_notify_take(struct hd_buf *out);
+void dbg_notify_go_on(void); /* threads are no longer where GDB was told */
+void dbg_notify_forget(void);
 
 /* ---- monitor.c: commands of the Python side */
 void dbg_monitor(const char *command, struct hd_buf *out_text);

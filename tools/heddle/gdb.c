@@ -24,6 +24,7 @@ static const char help[] =
     "Options end at PROGRAM; everything behind it belongs to the program.\n"
     "\n"
     "options:\n"
+    "  --host           debug the host program in the same session: as inferior 1, kernels as 2\n"
     "  --gdb FILE       the GDB to run, 13 or newer, with Python; default: gdb\n"
     "  -ex, -x, -batch, -q and other options of GDB are passed on\n"
     "  --help           this text\n"
@@ -66,6 +67,7 @@ struct gdb_args {
     const char *gdb;
     char **options; /* for GDB */
     int noptions;
+    bool has_host;
     char **command;
 };
 
@@ -80,7 +82,7 @@ static int parse(int argc, char **argv, struct gdb_args *args)
             fputs(help, stdout);
             return CLI_OK;
         }
-        bool is_gdb = strcmp(argv[i], "--gdb") == 0;
+        bool is_gdb = strcmp(argv[i], "--gdb") == 0, is_host = strcmp(argv[i], "--host") == 0;
         int n = is_gdb || takes_argument(argv[i]) ? 2 : 1;
         if (i + n > argc) {
             cli_error("gdb: %s wants an argument", argv[i]);
@@ -88,7 +90,8 @@ static int parse(int argc, char **argv, struct gdb_args *args)
         }
         if (is_gdb)
             args->gdb = argv[i + 1];
-        for (int k = 0; !is_gdb && k < n; k++) /* over the ones that were ours */
+        args->has_host |= is_host;
+        for (int k = 0; !is_gdb && !is_host && k < n; k++) /* over the ones that were ours */
             args->options[args->noptions++] = argv[i + k];
         i += n;
     }
@@ -112,7 +115,8 @@ int cmd_gdb(int argc, char **argv)
     hd_buf_init(&source);
     hd_buf_printf(&source, "source %s", script);
     char **run = hd_alloc_array((size_t)args.noptions + 8, sizeof(*run));
-    if (!run || source.failed || !command_set(args.command))
+    if (!run || source.failed || !command_set(args.command) ||
+        (args.has_host && setenv("HEDDLE_GDB_HOST", "1", 1) != 0))
         return cli_error("gdb: out of memory");
     run[n++] = (char *)(uintptr_t)args.gdb;
     run[n++] = (char *)(uintptr_t)"-q";

@@ -82,18 +82,48 @@ static bool is_wanted(const struct core_module *module)
     return program ? dbg_wants(program) : core_dump_wants(module->ctx);
 }
 
-struct hal_kernel *core_debug_choose(struct core_function *f, uint64_t *kernel_id)
+static void say_without(const struct core_function *f)
 {
-    struct hal_kernel *kernel = f->kernel;
+    dbg_say("heddle: kernel %s runs without the debugger: %s", f->entry->name, hd_error_message());
+    if (!dbg_is_active())
+        hd_log("kernel %s cannot be dumped: %s", f->entry->name, hd_error_message());
+}
 
-    if (HD_LIKELY(!is_wanted(f->module)) || !*kernel_id)
-        return kernel;
-    if (kernel_make(f, &kernel) != HD_OK) {
-        dbg_say("heddle: kernel %s runs without the debugger: %s", f->entry->name,
-                hd_error_message());
-        if (!dbg_is_active())
-            hd_log("kernel %s cannot be dumped: %s", f->entry->name, hd_error_message());
+/*
+ * A launch that is fast so far may begin when there is a breakpoint: the device chooses again then.
+ * Kernels that cannot have the other form stay as they are.
+ */
+static void instead_set(struct core_function *f, const struct hal_dispatch *p,
+                        struct hal_kernel *twin)
+{
+    struct hal_device *hal = f->module->ctx->device->hal;
+
+    if (hal->ops->kernel_prepare(
+            twin, p->grid, (const uint32_t[3]){p->block[0], p->block[1], p->block[2]}) != HD_OK)
+        return;
+    if (atomic_load_explicit(&f->kernel->instead, memory_order_acquire))
+        return;
+    f->kernel->when = dbg_wanted(core_image_debugged(f->module->image));
+    atomic_store_explicit(&f->kernel->instead, twin, memory_order_release);
+}
+
+struct hal_kernel *core_debug_choose(struct core_function *f, struct hal_dispatch *p)
+{
+    struct dbg_program *program = core_image_debugged(f->module->image);
+    bool wants = is_wanted(f->module);
+    struct hal_kernel *twin;
+
+    if (HD_LIKELY(!program && !wants) || !p->kernel)
+        return f->kernel;
+    if (kernel_make(f, &twin) != HD_OK) {
+        if (wants)
+            say_without(f);
+        return f->kernel;
     }
-    *kernel_id = kernel->id;
-    return kernel;
+    if (program)
+        instead_set(f, p, twin);
+    if (!wants)
+        return f->kernel;
+    p->kernel = twin->id;
+    return twin;
 }

@@ -18,11 +18,13 @@ struct dbg_program;
 enum hd_status core_debug_start(void) HD_MUST_CHECK;
 /* Tells the debugger of the variables of a module. */
 void core_debug_module(struct core_module *module);
+struct hal_dispatch;
 /*
  * What the packet of a launch runs: the debuggable kernel if the debugger has something in it, else
- * the fast one. The packet's number of it is changed to that, unless it is 0. Whoever makes code
+ * the fast one, in whose place the device takes the other one if that changes before the launch
+ * begins. The packet's number of it is changed, unless it is 0. Whoever makes code
  * for the launch (kernel_prepare) does so for the result.
  */
-struct hal_kernel *core_debug_choose(struct core_function *function, uint64_t *kernel_id);
+struct hal_kernel *core_debug_choose(struct core_function *function, struct hal_dispatch *p);
 
 #endif

@@ -162,7 +162,7 @@ static enum hd_status function_submit(struct submitter *s, struct core_function 
     HD_TRY(core_launch_check(f, l));
     HD_TRY(core_launch_pack(f->entry, l, params));
     core_launch_packet(f, l, &p);
-    HD_TRY(hal->ops->kernel_prepare(core_debug_choose(f, &p.dispatch.kernel), l->grid, l->block));
+    HD_TRY(hal->ops->kernel_prepare(core_debug_choose(f, &p.dispatch), l->grid, l->block));
     p.dispatch.params_B = f->entry->params_B;
     p.dispatch.grid_id = core_grid_id(s->family->ctx, &s->grid_id);
     return packet_submit(s, &p, params, f->entry->params_B);

@@ -43,12 +43,15 @@ bool dbg_is_active(void);
 /* The texts are copied. NULL: the debugger cannot have it; it was told why. */
 struct dbg_program *dbg_program_create(const struct dbg_text *texts, size_t count);
 void dbg_program_destroy(struct dbg_program *program); /* NULL is fine */
-/* A module of its debuggable code, which outlives the program here. False: no memory. */
+/* A module of its debuggable code, which outlives the program here; again and again does no harm.
+ * False: no memory. */
 bool dbg_program_code(struct dbg_program *program, const struct ir_module *code) HD_MUST_CHECK;
 /* Where a variable of the program is; of several contexts the last one counts. */
 void dbg_program_global(struct dbg_program *program, const char *name, uint64_t va);
 /* Shall launches of its kernels be debuggable? */
 bool dbg_wants(const struct dbg_program *program);
+/* The same without a wait: as it was when the debugger last let the program go on. */
+const _Atomic bool *dbg_wanted(const struct dbg_program *program);
 /*
  * A core dump (dump.h), for one debugger, which finds the threads as they were: this process runs
  * nothing. Returns when the debugger has gone. HD_IO; HD_BAD_IMAGE: it is no core dump; HD_CORRUPT:

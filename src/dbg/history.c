@@ -1,54 +1,35 @@
 /*
- * Going back in time, in one block of threads.
+ * Going back in time, in one block of threads: history.h says how.
  *
- * Recording keeps the block as it was when it began (interp_debug_save()), which lanes moved in
- * each pass since, and what memory held before it was written. To get to an earlier pass, writes
- * are undone, the block becomes what it was, and the passes up to there are executed again, in
- * their order: the interpreter does the same with the same. Other blocks wait meanwhile, so nobody
- * else writes what this one reads, but for the host.
+ * The interpreter does the same with the same. Other blocks wait meanwhile, so nobody else writes
+ * what this one reads, but for the host.
  *
  * What does not come back: what was allocated, or asked of the device. What was printed is not
  * printed again.
  */
+#include "dbg/history.h"
+
+#include <assert.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/mem.h"
-#include "dbg/private.h"
 
 enum {
-    PASSES_MAX = 4 << 20,
+    PASSES_MAX = 16 << 20,
     WRITES_MAX_B = 512 << 20,
+    POINTS_MAX_B = 256 << 20,
+    INTERVAL = 1 << 15,   /* passes: a tenth of a second */
     LOST_AFTER = 1 << 20, /* questions without the pass that comes next */
+    ROUND = 64,           /* passes of a warp in a round */
+    SMALL_B = 256,
 };
 
-struct history_pass {
-    uint32_t warp, lanes;
-    uint32_t starts; /* lanes that begin an instruction */
-    uint32_t pad;
-    uint64_t pc; /* of the first of these; 0: none */
-};
-
-/* In front of the old bytes; behind them stands `size_B` again, to be found from there. */
-struct history_write {
-    uint64_t at;
-    uint32_t size_B, pad;
-};
-
-static struct {
-    struct dbg_cta *cta; /* NULL: nothing is recorded */
-    struct interp_saved *saved;
-    HD_VEC(struct history_pass) passes;
-    struct hd_buf writes;
-    /* Replaying: up to pass number `target`, of those that were recorded. */
-    bool replays, to_break;
-    size_t next, target;
-    uint64_t tid;
-    unsigned questions;
-} history;
+struct history history;
 
 bool dbg_history_is_of(const struct dbg_cta *c)
 {
-    return history.cta == c;
+    return c && history.cta == c;
 }
 
 bool dbg_history_is_on(void)
@@ -56,26 +37,127 @@ bool dbg_history_is_on(void)
     return history.cta != NULL;
 }
 
+bool dbg_history_replays(void)
+{
+    return history.cta && history.mode != HISTORY_RECORDS;
+}
+
+/* ---- points */
+
+static void points_free(size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        interp_debug_saved_free(history.points.at[i].saved);
+    memmove(&history.points.at[from], &history.points.at[to],
+            (history.points.len - to) * sizeof(*history.points.at));
+    history.points.len -= to - from;
+}
+
+size_t history_point_before(uint64_t pass)
+{
+    size_t i = history.points.len;
+
+    while (i > 1 && history.points.at[i - 1].pass > pass)
+        i--;
+    return i - 1;
+}
+
+/* Every other one goes when they take too much; the first one stays. */
+static void points_thin(void)
+{
+    uint64_t size_B = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < history.points.len; i++)
+        size_B += history.points.at[i].size_B;
+    if (size_B <= POINTS_MAX_B || history.points.len < 3)
+        return;
+    for (size_t i = 0; i < history.points.len; i++) {
+        if (i % 2)
+            interp_debug_saved_free(history.points.at[i].saved);
+        else
+            history.points.at[n++] = history.points.at[i];
+    }
+    history.points.len = n;
+    history.interval *= 2;
+}
+
+/* The block as it is, before that pass. False: it cannot be. */
+static bool point_take(uint64_t pass)
+{
+    struct history_point p = {.pass = pass, .writes = history.writes_gone + history.writes.len};
+    size_t at = history.points.len ? history_point_before(pass) + 1 : 0;
+
+    if (!hd_vec_reserve(&history.points, history.points.len + 1))
+        return false;
+    p.saved = interp_debug_save(history.cta->cta);
+    if (!p.saved)
+        return false;
+    p.size_B = interp_debug_saved_B(p.saved);
+    memcpy(p.parted, history.cta->parted, sizeof(p.parted));
+    memmove(&history.points.at[at + 1], &history.points.at[at],
+            (history.points.len - at) * sizeof(p));
+    history.points.at[at] = p;
+    history.points.len++;
+    points_thin();
+    return true;
+}
+
+void dbg_history_describe(struct hd_buf *out)
+{
+    uint64_t size_B = history.passes.len * sizeof(struct history_pass) + history.writes.len, n = 0;
+
+    for (size_t i = 0; i < history.points.len; i++)
+        size_B += history.points.at[i].size_B;
+    for (size_t i = 0; i < history.passes.len; i++)
+        n += history.passes.at[i].starts != 0;
+    if (history.cta)
+        hd_buf_printf(out, "%llu instructions, %zu operations, %zu points, %llu MiB\n",
+                      (unsigned long long)n, history.passes.len, history.points.len,
+                      (unsigned long long)(size_B >> 20));
+    else
+        hd_buf_puts(out, "nothing is recorded\n");
+}
+
 void dbg_history_end(void)
 {
-    interp_debug_saved_free(history.saved);
+    points_free(0, history.points.len);
+    hd_vec_fini(&history.points);
     hd_vec_fini(&history.passes);
     hd_buf_fini(&history.writes);
-    history.cta = NULL;
-    history.saved = NULL;
-    history.replays = false;
+    history = (struct history){0};
 }
 
 bool dbg_history_begin(struct dbg_cta *c)
 {
     dbg_history_end();
-    history.saved = interp_debug_save(c->cta);
-    history.cta = history.saved ? c : NULL;
+    history.cta = c;
+    history.interval = INTERVAL;
     hd_buf_init(&history.writes);
+    if (!point_take(0))
+        dbg_history_end();
     return history.cta != NULL;
 }
 
 /* ---- forwards */
+
+/* The older half goes; false: the history is over. */
+static bool forget_some(void)
+{
+    size_t middle = history.points.len / 2;
+
+    if (!middle || history.writes.failed) /* it begins anew here */
+        return dbg_history_begin(history.cta);
+    uint64_t first = history.points.at[middle].pass, gone = first - history.first;
+    assert(gone && gone <= history.passes.len);
+    history_log_forget(history.points.at[middle].writes);
+    points_free(0, middle);
+    memmove(history.passes.at, &history.passes.at[gone],
+            (history.passes.len - gone) * sizeof(*history.passes.at));
+    history.passes.len -= gone;
+    history.first = first;
+    return true;
+}
 
 void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes)
 {
@@ -83,6 +165,7 @@ void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes)
 
     if (history.cta != p->cta)
         return;
+    history.is_torn = false;
     for (uint32_t m = lanes; m; m &= m - 1) {
         const struct dbg_lane *lane = &p->lanes[__builtin_ctz(m)];
         if (!lane->spot.is_start)
@@ -92,155 +175,247 @@ void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes)
     }
     bool full = history.passes.len >= PASSES_MAX || history.writes.len >= WRITES_MAX_B ||
                 history.writes.failed;
-    if (full && !dbg_history_begin(history.cta)) /* it begins anew here */
+    if (full && !forget_some())
         return;
     if (!hd_vec_push(&history.passes, pass))
         dbg_history_end();
 }
 
-/* The old bytes are read by the kernel, so that we learn whether they are there. */
-bool dbg_history_access(const void *bytes, uint64_t size_B, bool write)
+/* Is it memory that the interpreter saves with the block? */
+static bool in_window(const struct interp_thread *t, const char *bytes, uint64_t size_B)
 {
-    struct history_write head = {(uintptr_t)bytes, (uint32_t)size_B, 0};
-    char *old = hd_alloc(size_B + 1);
-    struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
-    bool good = !old || process_vm_readv(dbg.pid, &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
+    uint64_t window_B;
+    const char *window = interp_debug_shared(interp_debug_cta(t), &window_B);
 
-    if (good && write) {
-        hd_buf_append(&history.writes, &head, sizeof(head));
-        hd_buf_append(&history.writes, old ? old : "", old ? size_B : 0);
-        hd_buf_append(&history.writes, &head.size_B, sizeof(head.size_B));
-        history.writes.failed |= !old;
+    if (bytes >= window && size_B <= window_B && (size_t)(bytes - window) <= window_B - size_B)
+        return true;
+    window = interp_debug_local(t, &window_B);
+    return bytes >= window && size_B <= window_B && (size_t)(bytes - window) <= window_B - size_B;
+}
+
+/* Bytes that may not be there are read by the kernel, so that we learn it. */
+static bool bytes_get(const void *bytes, char *old, uint64_t size_B)
+{
+    struct iovec ours = {old, size_B}, theirs = {(void *)(uintptr_t)bytes, size_B};
+
+    return process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0) == (ssize_t)size_B;
+}
+
+/* What is executed again did well the first time. */
+bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64_t size_B,
+                        bool write)
+{
+    char small[SMALL_B], *old = size_B <= SMALL_B ? small : hd_alloc(size_B);
+    bool is_window = in_window(t, bytes, size_B), replays = dbg_history_replays(), good = true;
+
+    if (!old) {
+        history.writes.failed = true;
+    } else if (is_window || replays) {
+        if (write)
+            history_log_add(t, bytes, bytes, (uint32_t)size_B, is_window,
+                            replays ? history.next - 1 : history_last() - 1);
+    } else {
+        good = bytes_get(bytes, old, size_B);
+        if (good && write)
+            history_log_add(t, bytes, old, (uint32_t)size_B, false, history_last() - 1);
     }
-    hd_free(old);
+    if (old != small)
+        hd_free(old);
     return good;
+}
+
+void dbg_history_wrote(uint32_t reg)
+{
+    if (dbg_history_replays() || !history.passes.len)
+        return;
+    struct history_pass *pass = &hd_vec_last(&history.passes);
+    pass->reg = pass->reg == HISTORY_NO_REG || pass->reg == reg + 1 ? reg + 1 : HISTORY_MANY_REGS;
+}
+
+/* It did something else this time: the host has changed memory, or it asked for the time. */
+static void lose(struct dbg_stop *out)
+{
+    struct dbg_cta *c = history.cta;
+
+    *out = (struct dbg_stop){.kind = DBG_STOP_BEGIN, .tid = dbg.focus, .signal = 5};
+    hd_buf_puts(&dbg.said, "heddle: the kernel did something else this time: its history begins "
+                           "here\n");
+    (void)dbg_history_begin(c);
+}
+
+bool dbg_history_fault(const struct dbg_cta *c)
+{
+    struct dbg_stop stop;
+
+    if (!dbg_history_is_of(c))
+        return false;
+    history.is_torn = history.passes.len && !dbg_history_replays();
+    if (!dbg_history_replays())
+        return false;
+    if (history.mode == HISTORY_SCANS && history.next == history.end)
+        return history_find_on();
+    lose(&stop);
+    return false;
+}
+
+/* Points that are due: of what is recorded, and on the way to a pass. */
+void dbg_history_round(const struct dbg_cta *c)
+{
+    uint64_t next = dbg_history_replays() ? history.next : history_last();
+    bool due = false;
+
+    if (history.cta != c || !c)
+        return;
+    history.is_fresh = false;
+    if (!dbg_history_replays())
+        due = next - hd_vec_last(&history.points).pass >= history.interval;
+    while (history.nplan && history.plan[history.nplan - 1] <= next) {
+        uint64_t wanted = history.plan[--history.nplan];
+        due |= history.points.at[history_point_before(next)].pass < wanted && next <= history.end;
+    }
+    if (due)
+        (void)point_take(next);
 }
 
 /* ---- backwards */
 
-static void writes_undo(void)
+/* Closer and closer before the end. */
+static void plan_make(uint64_t from, uint64_t end)
 {
-    size_t end = history.writes.len;
+    uint64_t distance =
+        ROUND * (uint64_t)HD_MAX((interp_debug_nthreads(history.cta->cta) + 31) / 32, 1u);
 
-    while (end) {
-        struct history_write head;
-        uint32_t size_B;
-        memcpy(&size_B, history.writes.ptr + end - sizeof(size_B), sizeof(size_B));
-        end -= sizeof(size_B) + size_B + sizeof(head);
-        memcpy(&head, history.writes.ptr + end, sizeof(head));
-        (void)dbg_write(NULL, head.at, history.writes.ptr + end + sizeof(head), size_B);
-    }
-    hd_buf_clear(&history.writes);
+    history.nplan = 0;
+    for (; history.nplan < HISTORY_PLAN && end - from > distance; distance *= 4)
+        history.plan[history.nplan++] = end - distance;
 }
 
-/* The block becomes what it was; from there its thread goes on to the target. */
-static bool go_to(size_t target)
+bool history_go(enum history_mode mode, uint64_t end, const struct dbg_stop *stop)
 {
-    writes_undo();
-    if (!interp_debug_restore(history.cta->cta, history.saved)) {
+    const struct history_point *point = &history.points.at[history_point_before(end)];
+
+    assert(end >= history.first && end <= history_last());
+    if (mode == HISTORY_SCANS && point->pass == end)
+        point--;
+    assert(point >= history.points.at && point->pass <= end);
+    history_log_undo(point->writes);
+    if (!interp_debug_restore(history.cta->cta, point->saved)) {
         dbg_history_end();
         return false;
     }
     memset(history.cta->passed, 0, sizeof(history.cta->passed));
-    memset(history.cta->parted, 0, sizeof(history.cta->parted));
-    history.replays = true;
-    history.next = 0;
+    memcpy(history.cta->parted, point->parted, sizeof(point->parted));
+    dbg.watched.kind = DBG_STOP_NONE;
+    history.mode = mode;
+    history.is_torn = false;
+    history.is_fresh = true;
+    history.next = point->pass;
+    history.end = end;
     history.questions = 0;
-    history.target = target;
+    history.stop = *stop;
+    history.nplan = 0;
+    if (mode == HISTORY_GOES)
+        plan_make(point->pass, end);
     return true;
 }
 
-static bool thread_begins(const struct history_pass *pass, uint64_t tid)
+bool history_begins(const struct history_pass *pass, uint64_t tid)
 {
     uint32_t index = (uint32_t)((tid - DBG_FIRST_TID) % DBG_CTA_THREADS);
 
     return pass->warp == index / 32 && pass->starts >> index % 32 & 1;
 }
 
-/* The last pass before number `before` that is wanted; false: there is none. */
-static bool find_back(size_t before, size_t *out_pass)
+/* From a write, which is in the middle of an instruction, to the instruction before that. */
+static bool step_back(uint64_t tid)
 {
-    for (size_t i = HD_MIN(before, history.passes.len); i > 0; i--) {
-        const struct history_pass *pass = &history.passes.at[i - 1];
-        if (history.to_break ? pass->pc && dbg_break_at(pass->pc)
-                             : thread_begins(pass, history.tid)) {
-            *out_pass = i - 1;
-            return true;
+    struct dbg_stop stop = {.kind = DBG_STOP_STEP, .tid = tid, .signal = 5};
+    bool is_within = history.stop.kind == DBG_STOP_WATCH && history.stop.tid == tid &&
+                     history.end == history_last();
+
+    for (uint64_t pass = history_last(); pass > history.first; pass--) {
+        if (!history_begins(history_at(pass - 1), tid))
+            continue;
+        if (is_within) {
+            is_within = false;
+            continue;
         }
+        (void)history_find_step(pass - 1, tid, &stop);
+        return history_go(HISTORY_GOES, pass - 1, &stop);
     }
     return false;
 }
 
 bool dbg_history_back(uint64_t tid, bool to_break)
 {
-    struct interp_thread *t = dbg_thread(tid);
-    size_t target = 0;
+    const struct interp_thread *t = dbg_thread(tid);
 
-    if (!history.cta || !t || dbg_cta_of(t) != history.cta)
+    if (!history.cta || !t || dbg_cta_of(t) != history.cta || !history.passes.len)
         return false;
-    history.tid = tid;
-    history.to_break = to_break;
-    if (!find_back(history.passes.len, &target)) {
-        if (!to_break || !history.passes.len)
-            return false;
-        target = 0;
-    }
-    return go_to(target);
+    return to_break ? history_find(history_last()) : step_back(tid);
 }
 
 /* ---- again */
 
-/* The program has come to the pass that was wanted: it stops, or goes further back. */
+/* The program is where it was wanted: it stops, unless what was looked for is not here. */
 static bool arrive(const struct dbg_pass *p, struct dbg_stop *out)
 {
-    const struct history_pass *pass = &history.passes.at[history.target];
-    size_t target = 0;
+    const struct history_pass *pass = history_at(history.end);
 
-    *out = (struct dbg_stop){.kind = DBG_STOP_STEP, .tid = history.tid, .signal = 5};
-    if (history.to_break && dbg_breaks(p, pass->lanes, out)) {
-        ;
-    } else if (history.to_break && history.target) {
-        if (find_back(history.target, &target) || !target)
-            return go_to(target), false;
-    } else if (history.to_break) {
-        out->kind = DBG_STOP_BEGIN;
+    *out = history.stop;
+    if (out->kind == DBG_STOP_BREAK && !dbg_breaks(p, pass->lanes, out)) {
+        out->kind = DBG_STOP_NONE;
+        return history_find(history.end);
     }
-    history.replays = false;
-    history.passes.len = history.target;
+    history.mode = HISTORY_RECORDS;
+    history.passes.len = (size_t)(history.end - history.first);
+    size_t last = history_point_before(history.end) + 1;
+    points_free(last, history.points.len);
     return true;
 }
 
-bool dbg_history_replays(void)
+/* The pass that comes next, of the warp that asks for it. */
+static uint32_t pass_again(struct dbg_pass *p, const struct interp_warp *warp,
+                           struct dbg_stop *out_stop)
 {
-    return history.replays;
+    const struct history_pass *pass = history_at(history.next);
+    bool is_break = pass->pc && dbg.breaks.len && dbg_break_at(pass->pc);
+
+    if (pass->lanes & ~p->running) {
+        lose(out_stop);
+        return 0;
+    }
+    if (history.mode == HISTORY_SCANS && is_break) {
+        dbg_pass_fill(p, warp);
+        history_find_break(p, history.next);
+    }
+    history.questions = 0;
+    history.next++;
+    return pass->lanes;
 }
 
 /*
  * While replaying: the lanes that may move now; 0 and *out_stop: none, because the target is
  * reached; 0 without: another warp's turn.
  */
-uint32_t dbg_history_again(const struct dbg_pass *p, struct dbg_stop *out_stop)
+uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
+                           struct dbg_stop *out_stop)
 {
-    const struct history_pass *pass = &history.passes.at[history.next];
-
     out_stop->kind = DBG_STOP_NONE;
-    if (p->cta != history.cta)
+    if (p->cta != history.cta || history.is_fresh)
         return 0;
-    bool is_lost = ++history.questions > LOST_AFTER;
-    if (p->warp == pass->warp) {
-        if (history.next == history.target) {
-            (void)arrive(p, out_stop);
-            return 0;
-        }
-        history.questions = 0;
-        history.next++;
-        if (!(pass->lanes & ~p->running))
-            return pass->lanes;
-        is_lost = true;
+    if (history.mode == HISTORY_SCANS && history.next == history.end) {
+        (void)history_find_on();
+        return 0;
     }
-    if (is_lost) { /* it did something else this time: the host has changed memory */
-        *out_stop = (struct dbg_stop){.kind = DBG_STOP_BEGIN, .tid = history.tid, .signal = 5};
-        (void)dbg_history_begin(history.cta);
+    if (p->warp != history_at(history.next)->warp) {
+        if (++history.questions > LOST_AFTER)
+            lose(out_stop);
+        return 0;
     }
+    if (history.next < history.end)
+        return pass_again(p, warp, out_stop);
+    dbg_pass_fill(p, warp);
+    (void)arrive(p, out_stop);
     return 0;
 }

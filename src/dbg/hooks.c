@@ -34,7 +34,7 @@ void dbg_wake(void)
 static void wait_locked(void)
 {
     while (dbg.stopped)
-        pthread_cond_wait(&dbg.changed, &dbg.lock);
+        dbg_wait();
 }
 
 /* One reason at a time: whoever has another one tells it when the program goes on. */
@@ -57,10 +57,11 @@ void dbg_stop_locked(const struct dbg_stop *stop)
 /* A signal may have thrown this thread out of a CTA's turn: it still has the lock then. */
 static void on_enter(struct interp_cta *cta)
 {
-    (void)cta;
     if (!holds)
-        pthread_mutex_lock(&dbg.lock);
+        dbg_lock();
     holds = true;
+    if (dbg_history_is_on())
+        dbg_history_round(*interp_debug_slot(cta));
 }
 
 static void on_leave(struct interp_cta *cta)
@@ -68,7 +69,7 @@ static void on_leave(struct interp_cta *cta)
     (void)cta;
     assert(holds);
     holds = false;
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
 }
 
 /* ---- CTAs */
@@ -148,21 +149,31 @@ static void on_end(struct interp_cta *cta)
 
 /* ---- lanes */
 
-static void pass_fill(struct dbg_pass *p, struct interp_warp *warp)
+void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp)
 {
     const struct interp_cta *cta = interp_debug_warp_cta(warp);
 
-    p->warp = interp_debug_warp_index(warp);
-    p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
-    p->running = 0;
     for (uint32_t i = 0; i < p->nlanes; i++) {
         struct interp_thread *t = interp_debug_thread(cta, p->warp * 32 + i);
         p->lanes[i].t = NULL;
         if (interp_debug_state(t) != INTERP_DEBUG_RUNS)
             continue;
         p->lanes[i] = (struct dbg_lane){t, interp_debug_spot(t, 0), interp_debug_depth(t)};
-        p->running |= 1u << i;
     }
+}
+
+/* Which lanes there are, and which of them run: enough to repeat a pass. */
+static void pass_begin(struct dbg_pass *p, const struct interp_warp *warp)
+{
+    const struct interp_cta *cta = interp_debug_warp_cta(warp);
+
+    p->warp = interp_debug_warp_index(warp);
+    p->nlanes = HD_MIN(interp_debug_nthreads(cta) - p->warp * 32, 32u);
+    p->running = 0;
+    for (uint32_t i = 0; i < p->nlanes; i++)
+        p->running |= (uint32_t)(interp_debug_state(interp_debug_thread(cta, p->warp * 32 + i)) ==
+                                 INTERP_DEBUG_RUNS)
+                      << i;
 }
 
 /* Negative: a goes first. */
@@ -358,20 +369,22 @@ static uint32_t on_pass(struct interp_warp *warp)
 
     while (p.cta) {
         wait_locked();
-        pass_fill(&p, warp);
+        pass_begin(&p, warp);
         if (!p.running)
             break;
-        uint32_t lanes = lanes_choose(&p);
-        if (!dbg.attached)
-            return lanes;
-        if (dbg_history_replays()) {
-            lanes = dbg_history_again(&p, &stop);
+        if (dbg.attached && dbg_history_replays()) {
+            uint32_t again = dbg_history_again(&p, warp, &stop);
             if (!stop.kind)
-                return lanes;
+                return again;
+            dbg_pass_fill(&p, warp);
             passed_set(&p, p.running);
             dbg_stop_locked(&stop);
             continue;
         }
+        dbg_pass_fill(&p, warp);
+        uint32_t lanes = lanes_choose(&p);
+        if (!dbg.attached)
+            return lanes;
         if (!may_run(&p))
             return 0;
         if (is_watched(&stop) || step_is_over(&p, &stop) || is_interrupted(&p, lanes, &stop) ||
@@ -406,7 +419,7 @@ static void on_fault(struct interp_thread *t, enum hd_status status, const char 
     on_enter(interp_debug_cta(t));
     if (dbg.fault_shown) {
         dbg.fault_shown = false; /* the signal came after all */
-    } else if (dbg_cta_of(t)) {
+    } else if (dbg_cta_of(t) && !dbg_history_fault(dbg_cta_of(t))) {
         stop.tid = dbg_tid(t);
         snprintf(stop.text, sizeof(stop.text), "%s", why);
         for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
@@ -429,8 +442,12 @@ static bool is_watched_by(const struct dbg_watch *w, const struct interp_thread 
 }
 
 /* It is told when the lanes have done what they are at. */
-static void watch_hit(const struct dbg_watch *w, const struct interp_thread *t)
+static void watch_hit(struct dbg_watch *w, struct interp_thread *t)
 {
+    if (dbg_history_replays()) {
+        dbg_history_watch(w, t);
+        return;
+    }
     dbg.watched = (struct dbg_stop){.kind = DBG_STOP_WATCH,
                                     .tid = dbg_tid(t),
                                     .signal = 5,
@@ -443,13 +460,30 @@ static bool overlap(uint64_t a, uint64_t a_B, uint64_t b, uint64_t b_B)
     return a < b + b_B && b < a + a_B;
 }
 
-/* While a history is kept, what would raise a signal is stopped before it happens. */
+/* Bytes as the kernel of the system sees them: a debugger of the host would stop at a signal. */
+static bool is_there(const void *bytes, uint64_t size_B)
+{
+    char probe[16];
+
+    for (uint64_t i = 0; i < size_B; i += sizeof(probe)) {
+        size_t n = HD_MIN(size_B - i, sizeof(probe));
+        if (dbg_read(NULL, (uintptr_t)bytes + i, probe, n) != n)
+            return false;
+    }
+    return true;
+}
+
+/* While a history is kept, or the host is debugged, too, what would raise a signal is stopped
+ * before it happens. */
 static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
 {
     uint32_t epoch = interp_debug_epoch(interp_debug_cta(t));
+    bool is_recorded = dbg_history_is_of(dbg_cta_of(t));
 
-    if (!dbg_cta_of(t) || !dbg_history_is_of(dbg_cta_of(t)) ||
-        dbg_history_access(bytes, size_B, write) || dbg_history_replays())
+    if (!dbg_cta_of(t) || (!is_recorded && !dbg.non_stop))
+        return true;
+    if (is_recorded ? dbg_history_access(t, bytes, size_B, write) || dbg_history_replays()
+                    : is_there(bytes, size_B))
         return true;
     on_fault(t, HD_ILLEGAL_ADDRESS, write ? "write" : "read");
     dbg.fault_shown = interp_debug_epoch(interp_debug_cta(t)) == epoch;
@@ -459,7 +493,7 @@ static bool is_accessible(struct interp_thread *t, const void *bytes, uint64_t s
 static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_B, bool write)
 {
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
-        const struct dbg_watch *w = &dbg.watches.at[i];
+        struct dbg_watch *w = &dbg.watches.at[i];
         uint64_t host = is_watched_by(w, t, write) ? dbg_host_address(t, w->address) : 0;
         if (host && overlap(host, w->size_B, (uintptr_t)bytes, size_B))
             watch_hit(w, t);
@@ -469,8 +503,10 @@ static bool on_access(struct interp_thread *t, const void *bytes, uint64_t size_
 
 static void on_wrote(struct interp_thread *t, uint32_t reg)
 {
+    if (dbg_history_is_of(dbg_cta_of(t)))
+        dbg_history_wrote(reg);
     for (size_t i = 0; i < dbg.watches.len && !dbg.watched.kind; i++) {
-        const struct dbg_watch *w = &dbg.watches.at[i];
+        struct dbg_watch *w = &dbg.watches.at[i];
         if (w->tid && is_watched_by(w, t, true) &&
             overlap(dbg_sp(t) + (uint64_t)reg * DBG_REG_B, DBG_REG_B, w->address, w->size_B))
             watch_hit(w, t);

@@ -249,8 +249,8 @@ static size_t host_copy(uint64_t address, void *bytes, size_t size_B, bool write
 {
     struct iovec ours = {bytes, size_B};
     struct iovec theirs = {(void *)(uintptr_t)address, size_B};
-    ssize_t n = write ? process_vm_writev(dbg.pid, &ours, 1, &theirs, 1, 0)
-                      : process_vm_readv(dbg.pid, &ours, 1, &theirs, 1, 0);
+    ssize_t n = write ? process_vm_writev(getpid(), &ours, 1, &theirs, 1, 0)
+                      : process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0);
 
     return n < 0 ? 0 : (size_t)n;
 }

@@ -3,6 +3,7 @@
  * no packet for. Each is a word and arguments; the answer is text, in lines.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "dbg/private.h"
@@ -70,10 +71,30 @@ static void do_break_on_launch(const char *arguments, struct hd_buf *out)
 
 static void do_record(const char *arguments, struct hd_buf *out)
 {
-    if (strcmp(arguments, "off") == 0)
+    if (dbg_is_borrowing())
+        hd_buf_puts(out, "the block is in the middle of an operation: stop it at a breakpoint\n");
+    else if (strcmp(arguments, "off") == 0)
         dbg_history_end();
     else if (dbg.core || !focus() || !dbg_history_begin(dbg_cta_of(focus())))
         hd_buf_puts(out, "the focus is on no block whose history can be kept\n");
+}
+
+static void do_history(const char *arguments, struct hd_buf *out)
+{
+    (void)arguments;
+    dbg_history_describe(out);
+}
+
+/*
+ * GDB steps over a breakpoint before it goes on, and nobody else may move then, the host program
+ * neither. That is no way for a kernel, and not needed: the server does not stop twice. So threads
+ * are shown beside the place where GDB knows of a breakpoint.
+ */
+static void do_aside(const char *arguments, struct hd_buf *out)
+{
+    dbg.aside = dbg.stopped;
+    dbg.not_aside = strtoull(arguments, NULL, 10) == dbg.stop.tid ? 0 : dbg.stop.tid;
+    hd_buf_puts(out, "\n");
 }
 
 static void do_ptx(const char *arguments, struct hd_buf *out)
@@ -81,6 +102,7 @@ static void do_ptx(const char *arguments, struct hd_buf *out)
     unsigned long long pc = 0;
 
     (void)!sscanf(arguments, "%llx", &pc);
+    pc -= dbg.aside ? pc % DBG_INSN_B : 0;
     const struct dbg_unit *unit = dbg_unit_of(pc);
     if (!unit)
         return;
@@ -342,6 +364,8 @@ static void do_barriers(const char *arguments, struct hd_buf *out)
     X("stop", do_stop, "number of the exception, and what happened")                               \
     X("break_on_launch", do_break_on_launch, "none or all: stop where kernels begin")              \
     X("record", do_record, "on or off: keep the history of the block that has the focus")          \
+    X("history", do_history, "how long the history is")                                            \
+    X("aside", do_aside, "threads are beside their breakpoints now; whose stop is shown")          \
     X("ptx", do_ptx, "the instruction at an address")                                              \
     X("registers", do_registers, "PTX registers of a frame: number, name")                         \
     X("devices", do_devices, "devices")                                                            \

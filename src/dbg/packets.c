@@ -7,7 +7,6 @@
 #include "dbg/private.h"
 
 #include <ctype.h>
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -97,8 +96,8 @@ static bool do_supported(struct scan *s, struct hd_buf *out)
     hd_buf_printf(out,
                   "PacketSize=%x;qXfer:features:read+;qXfer:threads:read+;qXfer:libraries:read+;"
                   "vContSupported+;swbreak+;ConditionalBreakpoints+;QStartNoAckMode+;"
-                  "ReverseStep+;ReverseContinue+",
-                  PACKET_MAX_B);
+                  "ReverseStep+;ReverseContinue+%s",
+                  PACKET_MAX_B, dbg_is_apart() ? ";QNonStop+" : "");
     return true;
 }
 
@@ -322,10 +321,17 @@ static void break_remove(uint64_t pc)
     for (size_t i = 0; i < dbg.breaks.len; i++) {
         if (dbg.breaks.at[i].pc != pc)
             continue;
-        dbg_break_fini(&dbg.breaks.at[i]);
+        if (!dbg_is_borrowing()) /* else its conditions are lost */
+            dbg_break_fini(&dbg.breaks.at[i]);
         dbg.breaks.at[i] = dbg.breaks.at[--dbg.breaks.len];
         return;
     }
+}
+
+/* Room for one more; what is there may not move while somebody looks at it. */
+static bool may_grow(size_t len)
+{
+    return !dbg_is_borrowing() || len < DBG_POINTS_MAX;
 }
 
 static bool scan_conditions(struct scan *s, struct dbg_breakpoint *b)
@@ -349,7 +355,7 @@ static bool break_set(struct scan *s, uint64_t pc, struct hd_buf *out)
 {
     struct dbg_breakpoint b = {.pc = pc};
 
-    if (!dbg_unit_of(pc) || !scan_conditions(s, &b) ||
+    if (!dbg_unit_of(pc) || !may_grow(dbg.breaks.len) || !scan_conditions(s, &b) ||
         !hd_vec_reserve(&dbg.breaks, dbg.breaks.len + 1)) {
         dbg_break_fini(&b);
         return refuse(out);
@@ -364,7 +370,8 @@ static bool watch_set(char kind, uint64_t address, uint64_t size_B, struct hd_bu
     uint64_t space = address >> DBG_SPACE_SHIFT << DBG_SPACE_SHIFT;
     struct dbg_watch w = {.address = address, .size_B = size_B, .kind = kind};
 
-    if (space == DBG_TEXT || space == DBG_SPECIAL || !size_B || size_B > UINT32_MAX)
+    if (!may_grow(dbg.watches.len) || space == DBG_TEXT || space == DBG_SPECIAL || !size_B ||
+        size_B > UINT32_MAX)
         return refuse(out);
     if (space == DBG_STACK) { /* each thread has its own: that of the one that is looked at */
         w.tid = dbg.home ? dbg.home : dbg.focus;
@@ -439,8 +446,31 @@ void dbg_stop_reply(struct hd_buf *out)
 static bool do_reason(struct scan *s, struct hd_buf *out)
 {
     (void)s;
+    if (dbg.non_stop)
+        return dbg_notify_all(out), true;
     dbg_stop_reply(out);
     return true;
+}
+
+static bool do_non_stop(struct scan *s, struct hd_buf *out)
+{
+    dbg.non_stop = scan_char(s, '1');
+    return answer(out, "OK");
+}
+
+/* The next stop that GDB does not know. */
+static bool do_stopped(struct scan *s, struct hd_buf *out)
+{
+    (void)s;
+    dbg_notify_next(out);
+    return true;
+}
+
+static bool do_interrupt(struct scan *s, struct hd_buf *out)
+{
+    (void)s;
+    dbg.interrupted = !dbg.stopped;
+    return answer(out, "OK");
 }
 
 void dbg_resume_locked(void)
@@ -448,13 +478,16 @@ void dbg_resume_locked(void)
     dbg.stopped = false;
     dbg.released = true;
     dbg.stop = (struct dbg_stop){0};
+    dbg.aside = false;
+    dbg_notify_go_on();
+    dbg_wanted_set_locked();
     pthread_cond_broadcast(&dbg.changed);
 }
 
 static bool do_actions_known(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    return answer(out, "vCont;c;C;s;S;r");
+    return answer(out, dbg.non_stop ? "vCont;c;C;s;S;r;t" : "vCont;c;C;s;S;r");
 }
 
 /*
@@ -495,6 +528,14 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
 
     if (dbg.core)
         return stay();
+    if (dbg.non_stop && s->at < s->end && *s->at == 't') {
+        uint64_t tid = DBG_ANY_TID;
+        s->at++;
+        if (scan_char(s, ':') && !scan_tid(s, &tid))
+            return refuse(out);
+        dbg_notify_halt(tid);
+        return answer(out, "OK");
+    }
     dbg.step = (struct dbg_step){0};
     do {
         if (!scan_action(s, &everybody)) {
@@ -505,7 +546,7 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
     if (everybody && dbg.step.is_free)
         dbg.step = (struct dbg_step){0};
     dbg_resume_locked();
-    return false;
+    return dbg.non_stop ? answer(out, "OK") : false;
 }
 
 static bool back(bool to_break, struct hd_buf *out)
@@ -513,7 +554,7 @@ static bool back(bool to_break, struct hd_buf *out)
     if (dbg.core)
         return stay();
     dbg.step = (struct dbg_step){0};
-    if (dbg_history_back(dbg.focus, to_break)) {
+    if (!dbg_is_borrowing() && dbg_history_back(dbg.focus, to_break)) {
         dbg_resume_locked();
         return false;
     }
@@ -561,9 +602,8 @@ static bool do_kill(struct scan *s, struct hd_buf *out)
         dbg.attached = false;
         return answer(out, "OK");
     }
-    dbg_files_remove_locked();
-    kill(dbg.pid, SIGKILL);
-    return true;
+    dbg.ends = true; /* after the answer */
+    return answer(out, "OK");
 }
 
 static bool do_ok(struct scan *s, struct hd_buf *out)
@@ -614,6 +654,9 @@ static bool do_monitor(struct scan *s, struct hd_buf *out)
     X("qC", do_current)                                                                            \
     X("vCont?", do_actions_known)                                                                  \
     X("vCont;", do_go_on)                                                                          \
+    X("QNonStop:", do_non_stop)                                                                    \
+    X("vStopped", do_stopped)                                                                      \
+    X("vCtrlC", do_interrupt)                                                                      \
     X("vKill", do_kill)                                                                            \
     X("bs", do_step_back)                                                                          \
     X("bc", do_go_back)                                                                            \

@@ -38,6 +38,7 @@ struct dbg_program {
     size_t nunits;
     HD_VEC(const struct ir_module *) codes;
     HD_VEC(struct dbg_global) globals;
+    _Atomic bool wanted; /* dbg_wants(), as it was when the program last went on */
 };
 
 /* A CTA between its begin and its end. */
@@ -59,6 +60,10 @@ struct dbg_watch {
     uint64_t address, size_B; /* as GDB said */
     char kind;                /* '2' write, '3' read, '4' access */
     uint64_t tid;             /* whose, of addresses on the stack; else 0 */
+    /* history_find.c */
+    uint64_t host;  /* where it is in the host's memory; 0: not known beforehand */
+    uint64_t value; /* of a register, before what is executed now */
+    bool is_known;
 };
 
 enum dbg_stop_kind {
@@ -94,15 +99,20 @@ struct dbg_core;
 struct dbg {
     pthread_mutex_t lock;
     const struct dbg_core *core; /* a core dump is looked at: nothing runs, nothing changes */
-    pthread_cond_t changed;      /* `stopped` or `released` */
+    pthread_cond_t changed; /* `stopped` or `released` */
+    _Atomic pid_t holder;   /* the thread that has the lock */
     pthread_t thread;
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
     bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
-    bool interrupted;    /* GDB asked for a stop */
+    bool interrupted; /* GDB asked for a stop */
+    bool ends;        /* GDB asked for the program's end */
     bool break_on_launch;
-    bool fault_shown; /* of the access that is made now */
+    bool aside;         /* threads are shown one byte behind where they are... */
+    uint64_t not_aside; /* but for this one, whose stop GDB has still to show */
+    bool non_stop;      /* stops are told as they come: notify.c */
+    bool fault_shown;   /* of the access that is made now */
     struct dbg_stop stop;
     struct dbg_step step;
     uint64_t focus; /* thread of the `g` and `m` packets */
@@ -141,6 +151,7 @@ struct dbg_pass {
     uint32_t warp, nlanes, running;
     struct dbg_lane lanes[32];
 };
+void dbg_pass_fill(struct dbg_pass *p, const struct interp_warp *warp);
 const struct dbg_breakpoint *dbg_break_at(uint64_t pc); /* NULL: there is none */
 /* Is one of these lanes at a breakpoint whose condition holds? */
 bool dbg_breaks(const struct dbg_pass *p, uint32_t lanes, struct dbg_stop *out);
@@ -151,15 +162,43 @@ bool dbg_history_begin(struct dbg_cta *c);
 void dbg_history_end(void);
 bool dbg_history_is_on(void);
 bool dbg_history_is_of(const struct dbg_cta *c);
+/* A round of its warps begins. */
+void dbg_history_round(const struct dbg_cta *c);
 void dbg_history_pass(const struct dbg_pass *p, uint32_t lanes);
 /* Keeps what memory holds before a write; false: it is not there. */
-bool dbg_history_access(const void *bytes, uint64_t size_B, bool write);
-/* To the thread's instruction before, or to the breakpoint before. False: there is nothing. */
+bool dbg_history_access(const struct interp_thread *t, const void *bytes, uint64_t size_B,
+                        bool write);
+/* In the last pass, a lane has written to the PTX register. */
+void dbg_history_wrote(uint32_t reg);
+/* A thread of the CTA has failed. True: nobody is to know, it goes on elsewhere in its history. */
+bool dbg_history_fault(const struct dbg_cta *c);
+/* A thread touches what is watched, in a pass that is executed again. */
+void dbg_history_watch(struct dbg_watch *w, struct interp_thread *t);
+/* To the thread's instruction before, or to the breakpoint or watched write before. False: there is
+ * nothing. */
 bool dbg_history_back(uint64_t tid, bool to_break);
 bool dbg_history_replays(void);
-uint32_t dbg_history_again(const struct dbg_pass *p, struct dbg_stop *out_stop);
+/* A line: how many instructions of warps it has, and what it takes. */
+void dbg_history_describe(struct hd_buf *out);
+uint32_t dbg_history_again(struct dbg_pass *p, const struct interp_warp *warp,
+                           struct dbg_stop *out_stop);
 
-/* ---- program.c: what the files in dbg.folder are; nobody reads them any more. */
+/* ---- apart.c */
+/* As pthread_create(), but what runs is a process. */
+int dbg_apart_create(pthread_t *out_thread, void *(*run)(void *));
+/* dbg.lock, and waiting for dbg.changed. The process takes it from a thread that a debugger of the
+ * host has stopped: nobody else moves then. */
+void dbg_lock(void);
+void dbg_unlock(void);
+void dbg_wait(void);
+/* Is the lock somebody's who stands still in the middle of what it protects? Then nothing that he
+ * may look at is freed or moved, and blocks stay as they are. */
+bool dbg_is_borrowing(void);
+#define DBG_POINTS_MAX 4096 /* breakpoints and watchpoints that there is room for then */
+
+/* ---- program.c: what launches that begin now are to know */
+void dbg_wanted_set_locked(void);
+/* What the files in dbg.folder are; nobody reads them any more. */
 void dbg_files_remove_locked(void);
 
 /* ---- threads.c: the lock is held */
@@ -213,6 +252,18 @@ bool dbg_packet(const char *packet, size_t len, struct hd_buf *out_reply);
 void dbg_stop_reply(struct hd_buf *out);
 void dbg_resume_locked(void);
 void dbg_forget_locked(void); /* breakpoints and the like: the debugger has gone */
+
+/* ---- notify.c: stops in GDB's non-stop mode; the lock is held */
+bool dbg_is_apart(void);
+bool dbg_is_alone(void);                 /* the program has ended */
+void dbg_notify_stop(void);              /* dbg.stop has happened */
+void dbg_notify_halt(uint64_t tid);      /* GDB wants the thread to stand still */
+void dbg_notify_all(struct hd_buf *out); /* all that stand still, from the first one on */
+void dbg_notify_next(struct hd_buf *out);
+/* What is to be told without having been asked; false: nothing now. */
+bool dbg_notify_take(struct hd_buf *out);
+void dbg_notify_go_on(void); /* threads are no longer where GDB was told */
+void dbg_notify_forget(void);
 
 /* ---- monitor.c: commands of the Python side */
 void dbg_monitor(const char *command, struct hd_buf *out_text);

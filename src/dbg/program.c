@@ -8,9 +8,9 @@
 
 static uint32_t unit_number(void)
 {
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     uint32_t number = dbg.nunits_ever++;
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     return number;
 }
 
@@ -96,12 +96,12 @@ struct dbg_program *dbg_program_create(const struct dbg_text *texts, size_t coun
     enum hd_status status =
         program ? units_add(program, texts, count) : hd_error(HD_NO_MEMORY, "debugging a program");
 
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     if (status == HD_OK && !hd_vec_push(&dbg.programs, program))
         status = hd_error(HD_NO_MEMORY, "debugging a program");
     if (status == HD_OK)
         libraries_changed_locked();
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     if (status == HD_OK)
         return program;
     dbg_say("heddle: a program cannot be debugged: %s", hd_error_message());
@@ -114,7 +114,7 @@ void dbg_program_destroy(struct dbg_program *program)
 {
     if (!program)
         return;
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     for (size_t i = 0; i < dbg.programs.len; i++) {
         if (dbg.programs.at[i] == program) {
             dbg.programs.at[i] = dbg.programs.at[--dbg.programs.len];
@@ -125,7 +125,7 @@ void dbg_program_destroy(struct dbg_program *program)
         if (dbg.ctas.at[i]->program == program)
             dbg.ctas.at[i]->program = NULL;
     libraries_changed_locked();
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     program_free(program);
 }
 
@@ -138,26 +138,46 @@ static bool has_break(const struct dbg_program *program)
     return false;
 }
 
+static bool wants_locked(const struct dbg_program *program)
+{
+    return dbg.attached &&
+           (dbg.break_on_launch || dbg.watches.len || dbg.step.tid || has_break(program));
+}
+
+void dbg_wanted_set_locked(void)
+{
+    for (size_t i = 0; i < dbg.programs.len; i++)
+        atomic_store_explicit(&dbg.programs.at[i]->wanted, wants_locked(dbg.programs.at[i]),
+                              memory_order_relaxed);
+}
+
+const _Atomic bool *dbg_wanted(const struct dbg_program *program)
+{
+    return &program->wanted;
+}
+
 bool dbg_wants(const struct dbg_program *program)
 {
     bool wants = false;
 
     if (!program)
         return false;
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     while (dbg.stopped)
-        pthread_cond_wait(&dbg.changed, &dbg.lock);
-    wants = dbg.attached &&
-            (dbg.break_on_launch || dbg.watches.len || dbg.step.tid || has_break(program));
-    pthread_mutex_unlock(&dbg.lock);
+        dbg_wait();
+    wants = wants_locked(program);
+    dbg_unlock();
     return wants;
 }
 
 bool dbg_program_code(struct dbg_program *program, const struct ir_module *code)
 {
-    pthread_mutex_lock(&dbg.lock);
-    bool good = hd_vec_push(&program->codes, code);
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_lock();
+    bool good = false;
+    for (size_t i = 0; i < program->codes.len && !good; i++)
+        good = program->codes.at[i] == code;
+    good = good || hd_vec_push(&program->codes, code);
+    dbg_unlock();
     return good;
 }
 
@@ -165,7 +185,7 @@ void dbg_program_global(struct dbg_program *program, const char *name, uint64_t 
 {
     struct dbg_global g = {hd_strdup(name), va};
 
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     for (size_t i = 0; i < program->globals.len; i++) {
         if (g.name && strcmp(program->globals.at[i].name, name) == 0) {
             program->globals.at[i].va = va;
@@ -175,5 +195,5 @@ void dbg_program_global(struct dbg_program *program, const char *name, uint64_t 
     }
     if (g.name && !hd_vec_push(&program->globals, g))
         hd_free(g.name);
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
 }

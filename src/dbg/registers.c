@@ -112,11 +112,16 @@ static void put_hex(struct hd_buf *out, uint64_t value, unsigned size_B)
         hd_buf_printf(out, "%02x", (unsigned)(i < 8 ? value >> (8 * i) & 0xff : 0));
 }
 
+static bool is_aside(const struct interp_thread *t)
+{
+    return dbg.aside && (!dbg.not_aside || dbg.not_aside != dbg_tid(t));
+}
+
 bool dbg_reg_get(const struct interp_thread *t, unsigned number, uint64_t *out_value)
 {
     *out_value = 0;
     if (number == REG_RIP)
-        *out_value = t ? dbg_pc(t, 0) : DBG_HOST_PC;
+        *out_value = t ? dbg_pc(t, 0) + is_aside(t) : DBG_HOST_PC;
     else if (number == REG_RSP)
         *out_value = t ? dbg_sp(t) : 0;
     else if (number == REG_RAX) /* GDB looks for what a function returns there */

@@ -52,14 +52,14 @@ static bool send_all(int fd, const char *bytes, size_t len)
     return true;
 }
 
-static bool packet_send(int fd, const char *text, size_t len)
+static bool framed_send(int fd, char first, const char *text, size_t len)
 {
     struct hd_buf packet;
     unsigned sum = 0;
     bool sent;
 
     hd_buf_init(&packet);
-    hd_buf_putc(&packet, '$');
+    hd_buf_putc(&packet, first);
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
         if (c == '#' || c == '$' || c == '}' || c == '*') {
@@ -74,6 +74,11 @@ static bool packet_send(int fd, const char *text, size_t len)
     sent = !packet.failed && send_all(fd, packet.ptr, packet.len);
     hd_buf_fini(&packet);
     return sent;
+}
+
+static bool packet_send(int fd, const char *text, size_t len)
+{
+    return framed_send(fd, '$', text, len);
 }
 
 static void reply_send(struct conversation *c, const struct hd_buf *reply)
@@ -102,6 +107,10 @@ static void stop_send_locked(struct conversation *c)
 {
     struct hd_buf reply;
 
+    if (dbg.non_stop) {
+        dbg_notify_stop();
+        return;
+    }
     said_send_locked(c);
     dbg.reported = true;
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
@@ -109,6 +118,16 @@ static void stop_send_locked(struct conversation *c)
     dbg_stop_reply(&reply);
     reply_send(c, &reply);
     hd_buf_fini(&reply);
+}
+
+static void notify_locked(struct conversation *c)
+{
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    if (dbg.non_stop && dbg_notify_take(&text))
+        c->open = c->open && framed_send(c->fd, '%', text.ptr, text.len);
+    hd_buf_fini(&text);
 }
 
 /* ---- in */
@@ -130,12 +149,18 @@ static void packet_answer_locked(struct conversation *c, char *text, size_t len)
     len = unescape(text, len);
     hd_buf_init(&reply);
     /* GDB asks while the program is stopped only; others that do not get no answer. */
-    if (dbg.stopped && dbg_packet(text, len, &reply))
+    if ((dbg.stopped || dbg.non_stop) && dbg_packet(text, len, &reply))
         reply_send(c, &reply);
     if (len >= 15 && memcmp(text, "QStartNoAckMode", 15) == 0)
         c->acks = false;
     if (!dbg.attached)
         c->open = false; /* detached */
+    if (dbg.ends) {
+        dbg_files_remove_locked();
+        kill(dbg.pid, SIGKILL);
+        if (dbg_is_apart())
+            _exit(0);
+    }
     hd_buf_fini(&reply);
 }
 
@@ -206,6 +231,9 @@ static void host_stop_locked(void)
     dbg.interrupted = false;
     dbg.stopped = true;
     dbg.reported = false;
+    if (!dbg.ctas.len)
+        hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
+                               "there was a breakpoint is compiled code\n");
     dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .tid = DBG_HOST_TID, .signal = 2};
 }
 
@@ -214,10 +242,10 @@ static void converse(struct conversation *c)
     while (c->open) {
         struct pollfd fds[] = {{.fd = c->fd, .events = POLLIN},
                                {.fd = dbg.wake[0], .events = POLLIN}};
-        pthread_mutex_lock(&dbg.lock);
+        dbg_lock();
         bool waits = dbg.interrupted && !dbg.stopped;
-        pthread_mutex_unlock(&dbg.lock);
-        int n = poll(fds, 2, waits ? HOST_PATIENCE_MS : -1);
+        dbg_unlock();
+        int n = poll(fds, 2, waits || dbg_is_apart() ? HOST_PATIENCE_MS : -1);
         if (n < 0 && errno != EINTR)
             break;
         if (n > 0 && fds[0].revents)
@@ -225,15 +253,18 @@ static void converse(struct conversation *c)
         char drained[64];
         if (n > 0 && fds[1].revents)
             (void)!read(dbg.wake[0], drained, sizeof(drained));
-        pthread_mutex_lock(&dbg.lock);
+        dbg_lock();
         if (n == 0 && dbg.interrupted && !dbg.stopped)
             host_stop_locked();
+        if (dbg_is_alone())
+            dbg.ctas.len = 0;
         input_take_locked(c);
         if (c->open && dbg.stopped && !dbg.reported)
             stop_send_locked(c);
-        else if (c->open && !dbg.stopped)
+        else if (c->open && !dbg.stopped && !dbg.non_stop)
             said_send_locked(c);
-        pthread_mutex_unlock(&dbg.lock);
+        notify_locked(c);
+        dbg_unlock();
     }
 }
 
@@ -250,15 +281,19 @@ static void end_lost(void)
 /* -1: none will come any more. */
 static int peer_accept(void)
 {
-    struct pollfd listener = {.fd = dbg.listener, .events = POLLIN};
-    int fd, n = 1;
+    int wait_ms = dbg.ends_when_lost ? COMING_MS : dbg_is_apart() ? HOST_PATIENCE_MS : -1;
 
-    do {
-        if (dbg.ends_when_lost)
-            n = poll(&listener, 1, COMING_MS);
-        fd = n > 0 ? accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-    } while (fd < 0 && n != 0 && (errno == EINTR || errno == ECONNABORTED));
-    return fd;
+    for (;;) {
+        struct pollfd listener = {.fd = dbg.listener, .events = POLLIN};
+        int n = poll(&listener, 1, wait_ms);
+        if (dbg_is_alone())
+            _exit(0);
+        if (n == 0 && dbg.ends_when_lost)
+            return -1;
+        int fd = n > 0 ? accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+        if (fd >= 0 || (n != 0 && errno != EINTR && errno != ECONNABORTED))
+            return fd;
+    }
 }
 
 static void serve(int fd)
@@ -266,21 +301,23 @@ static void serve(int fd)
     struct conversation c = {.fd = fd, .acks = true, .open = true};
 
     hd_buf_init(&c.in);
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     dbg.peer = fd;
     dbg.attached = dbg.stopped = dbg.reported = true;
     dbg.stop = (struct dbg_stop){0};
     if (dbg.core)
         dbg_core_stop(&dbg.stop);
     dbg.focus = dbg.stop.tid ? dbg.stop.tid : DBG_HOST_TID;
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     converse(&c);
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     dbg.peer = -1;
     if (dbg.attached && dbg.ends_when_lost)
         end_lost();
+    dbg.non_stop = false;
+    dbg_notify_forget();
     dbg_forget_locked();
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     close(fd);
     hd_buf_fini(&c.in);
 }
@@ -290,10 +327,10 @@ static void *server_main(void *unused)
     (void)unused;
     for (int fd; (fd = peer_accept()) >= 0;)
         serve(fd);
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     if (dbg.ends_when_lost && !dbg.attached && !dbg.released)
         end_lost();
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     return NULL;
 }
 
@@ -305,10 +342,10 @@ void dbg_say(const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     if (dbg.attached)
         hd_buf_printf(&dbg.said, "%s\n", text);
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
     dbg_wake();
 }
 
@@ -348,6 +385,8 @@ static enum hd_status listen_tcp(const char *where)
         setsockopt(dbg.listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     bool bound = dbg.listener >= 0 && bind(dbg.listener, found->ai_addr, found->ai_addrlen) == 0;
     freeaddrinfo(found);
+    if (bound && listen(dbg.listener, 1) == 0) /* who starts us waits for this line */
+        hd_log("waits for a debugger at %s", where);
     return bound ? HD_OK : hd_error(HD_IO, "debugger: %s: %s", where, strerror(errno));
 }
 
@@ -371,14 +410,14 @@ static void on_process_exit(int code, void *unused)
     (void)unused;
     if (getpid() != dbg.pid)
         return;
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     while (dbg.stopped)
-        pthread_cond_wait(&dbg.changed, &dbg.lock);
+        dbg_wait();
     dbg_files_remove_locked();
     snprintf(reply, sizeof(reply), "W%02x", (unsigned)code & 0xff);
-    if (dbg.attached && dbg.peer >= 0)
+    if (dbg.attached && dbg.peer >= 0 && !dbg.non_stop) /* else the host's debugger knows */
         packet_send(dbg.peer, reply, strlen(reply));
-    pthread_mutex_unlock(&dbg.lock);
+    dbg_unlock();
 }
 
 static _Atomic bool active;
@@ -405,8 +444,28 @@ static enum hd_status listen_at(const char *where)
     return HD_OK;
 }
 
+/* Is there a debugger of the host program? */
+static bool is_traced(void)
+{
+    char text[4096];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+    if (fd >= 0)
+        close(fd);
+    text[HD_MAX(n, 0)] = '\0';
+    const char *tracer = strstr(text, "\nTracerPid:\t");
+    return tracer && tracer[12] != '0';
+}
+
 static enum hd_status server_start(const char *where)
 {
+    bool apart = strncmp(where, "apart:", 6) == 0;
+    where += apart ? 6 : 0;
+    if (apart && !is_traced())
+        return hd_error(HD_BAD_ARG, "debugger: %s: no debugger of the host program is there",
+                        where);
+    dbg.ends_when_lost &= !apart; /* the system ends what a killed debugger traced */
     HD_TRY(dbg_folder_make());
     HD_TRY(listen_at(where));
     dbg.pid = getpid();
@@ -414,7 +473,13 @@ static enum hd_status server_start(const char *where)
     pthread_atfork(NULL, NULL, on_fork_child);
     on_exit(on_process_exit, NULL);
     interp_debug_use(&dbg_hooks);
-    int error = hd_thread_create(&dbg.thread, NULL, server_main, NULL);
+    if (!hd_vec_reserve(&dbg.breaks, DBG_POINTS_MAX) ||
+        !hd_vec_reserve(&dbg.watches, DBG_POINTS_MAX))
+        return hd_error(HD_NO_MEMORY, "debugger");
+    int error = apart ? dbg_apart_create(&dbg.thread, server_main)
+                      : hd_thread_create(&dbg.thread, NULL, server_main, NULL);
+    if (apart)
+        raise(SIGTRAP); /* it connects */
     return error ? hd_error(HD_NO_MEMORY, "debugger: %s", strerror(error)) : HD_OK;
 }
 
@@ -430,10 +495,10 @@ enum hd_status dbg_start(const char *where)
     dbg.ends_when_lost = lost && strcmp(lost, "end") == 0;
     HD_TRY(server_start(where));
     atomic_store(&active, true);
-    pthread_mutex_lock(&dbg.lock);
+    dbg_lock();
     while (!dbg.released)
-        pthread_cond_wait(&dbg.changed, &dbg.lock);
-    pthread_mutex_unlock(&dbg.lock);
+        dbg_wait();
+    dbg_unlock();
     return HD_OK;
 }
 

@@ -272,7 +272,20 @@ struct hal_kernel {
     struct hal_module *module;
     uint32_t index; /* its number in the program */
     uint64_t id;    /* for dispatch packets: hal_kernel_publish() */
+    /* What runs in its place, if it is prepared, while `*when` is true: a dispatch looks when it
+     * begins. NULL: nothing. Both stay as long as the kernel. */
+    _Atomic(struct hal_kernel *) instead;
+    const _Atomic bool *when; /* set before `instead` */
 };
+
+/* Whether a dispatch that begins now shall take another kernel: NULL: it shall not. */
+static inline struct hal_kernel *hal_kernel_instead(struct hal_kernel *kernel)
+{
+    struct hal_kernel *other = atomic_load_explicit(&kernel->instead, memory_order_acquire);
+
+    return HD_UNLIKELY(other) && atomic_load_explicit(kernel->when, memory_order_relaxed) ? other
+                                                                                          : NULL;
+}
 
 struct hal_kernel_info {
     uint64_t shared_B;         /* static shared memory */

@@ -34,6 +34,13 @@ static void print_where(struct hd_buf *out, const struct interp_thread *t)
     ir_print_source(t->cta->run->module, &in->place, out);
 }
 
+/* Code that is shared may wait at several barriers. */
+static bool wait_alike(const struct interp_thread *a, const struct interp_thread *b)
+{
+    return at(a) == at(b) && a->state == b->state &&
+           (a->state != INTERP_WAIT_BAR || a->bar == b->bar);
+}
+
 /* Threads that are where `first` is, and the warps that they belong to. */
 static void print_group(struct hd_buf *out, const struct interp_cta *cta,
                         const struct interp_thread *first)
@@ -41,7 +48,7 @@ static void print_group(struct hd_buf *out, const struct interp_cta *cta,
     uint32_t n = 0, warps = 0;
 
     for (uint32_t i = 0; i < cta->nthreads; i++) {
-        if (at(&cta->threads[i]) != at(first))
+        if (!wait_alike(&cta->threads[i], first))
             continue;
         n++;
         warps |= 1u << cta->threads[i].warp->index;
@@ -58,7 +65,7 @@ static bool is_first(const struct interp_cta *cta, uint32_t index)
     const struct interp_thread *t = &cta->threads[index];
 
     for (uint32_t i = 0; i < index; i++)
-        if (at(&cta->threads[i]) == at(t))
+        if (wait_alike(&cta->threads[i], t))
             return false;
     return t->state != INTERP_ENDED;
 }

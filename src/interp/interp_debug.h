@@ -130,6 +130,7 @@ enum hd_status interp_debug_revive(struct interp_thread *t, const struct interp_
     HD_MUST_CHECK;
 /* Where a frame's variables begin in the thread's window. */
 uint64_t interp_debug_local_base(const struct interp_thread *t, unsigned frame);
+uint64_t interp_debug_saved_B(const struct interp_saved *saved); /* how much memory it takes */
 /* Special registers, as kernels read them. */
 uint64_t interp_debug_sreg(const struct interp_thread *t, enum ir_sreg sreg);
 

@@ -106,6 +106,19 @@ void interp_debug_saved_free(struct interp_saved *s)
     hd_free(s);
 }
 
+uint64_t interp_debug_saved_B(const struct interp_saved *s)
+{
+    const struct interp_run *run = s->cta.run;
+    uint64_t size_B = sizeof(*s) + run->shared_B + s->cta.nwarps * sizeof(*s->warps);
+
+    for (uint32_t i = 0; i < s->cta.nthreads; i++) {
+        size_B += sizeof(*s->threads) + run->local_B;
+        for (const struct interp_frame *f = s->threads[i].frame; f; f = f->caller)
+            size_B += frame_B(f);
+    }
+    return size_B;
+}
+
 static bool thread_restore(struct interp_thread *t, const struct interp_thread *saved)
 {
     bool failed = false;

@@ -11,60 +11,11 @@ import sys
 import tempfile
 import time
 
-FOLDER = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(FOLDER, "../tools"))
-from rsp import has_gdb  # noqa: E402
-from support import Tap, find_nvcc  # noqa: E402
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gdb_bench import Bench, Source, compilers, has, has_gdb, heddle, tap  # noqa: E402
 
-heddle = os.path.abspath(sys.argv[1])
-tap = Tap()
-SOURCE = os.path.join(FOLDER, "programs/program.cu")
-with open(SOURCE) as file:
-    LINES = file.read().splitlines()
-
-
-def line(mark):
-    return next(i + 1 for i, text in enumerate(LINES) if "mark: %s */" % mark in text)
-
-
-class Bench:
-    """A folder with the programs, and gdb on them."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("LD_")}
-        self.env.update(HEDDLE_THREADS="1", TMPDIR=folder, HEDDLE_CACHE=os.path.join(folder, "cache"), HOME=folder)
-        self.programs = {}
-
-    def build(self, name, *command):
-        path = os.path.join(self.folder, name)
-        got = subprocess.run([*command, SOURCE, "-o", path], capture_output=True, text=True, env=self.env, timeout=200)
-        if got.returncode:
-            tap.ok(False, "builds " + name, got.stdout + got.stderr)
-        else:
-            self.programs[name] = path
-        return got.returncode == 0
-
-    def command(self, name, commands, *args):
-        options = [part for command in commands for part in ("-ex", command)]
-        return [heddle, "gdb", "-batch", "-ex", "set width 0", *options, self.programs[name], *args]
-
-    def gdb(self, name, commands, *args):
-        got = subprocess.run(self.command(name, commands, *args), capture_output=True, text=True, env=self.env, timeout=100)
-        return got.stdout + got.stderr
-
-    def plain(self, name, *args):
-        got = subprocess.run([heddle, "run", self.programs[name], *args], capture_output=True, text=True, env=self.env,
-                             timeout=100)
-        return got.stdout
-
-
-def has(text, pattern, name):
-    tap.ok(re.search(pattern, text, re.M), name, "no %r in\n%s" % (pattern, text))
-
-
-def lacks(text, pattern, name):
-    tap.ok(not re.search(pattern, text, re.M), name, "%r in\n%s" % (pattern, text))
+SOURCE = Source("program.cu")
+line = SOURCE.line
 
 
 def test_variables(bench, name):
@@ -241,27 +192,7 @@ def test_rerun(bench, name):
 def test_interrupt(bench, name):
     """Ctrl-C in a kernel that never ends, which a breakpoint has made debuggable."""
     command = bench.command(name, ["break spin", "run", "delete", "continue", "bt", "set var *flag = 1", "continue"], "spin")
-    log = os.path.join(bench.folder, "interrupt.log")
-
-    def shown():
-        with open(log, errors="replace") as file:
-            return file.read()
-
-    with open(log, "w") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=bench.env, start_new_session=True)
-    for _ in range(600):
-        if "CUDA thread hit Breakpoint 1" in shown() or process.poll() is not None:
-            break
-        time.sleep(0.1)
-    time.sleep(2) # the kernel goes on and is in its loop
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(timeout=60)
-        got = shown()
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        got = shown() + "\n(hangs)"
+    got = bench.interrupted(command, ["CUDA thread hit Breakpoint 1"], 2) # the kernel goes on and is in its loop
     has(got, r"received signal SIGINT", f"{name}: an interrupt stops a running kernel")
     has(got, r"^#0 .*spin .*program.cu:\d+$", f"{name}: in it")
     has(got, r"^spin 1 7$", f"{name}: memory that was changed is seen by the kernel")
@@ -341,14 +272,8 @@ def main():
         tap.skip("no gdb 13 with Python")
         tap.done()
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder)
-        nvcc = find_nvcc()
-        builds = [("clang-G", heddle, "cc", "-G"), ("clang-plain", heddle, "cc")]
-        if nvcc:
-            builds += [("nvcc-G", nvcc, "-G", "-arch=sm_80"), ("nvcc-lineinfo", nvcc, "-lineinfo", "-arch=sm_80")]
-        else:
-            tap.skip("no nvcc")
-        for name, *command in builds:
+        bench = Bench(folder, SOURCE)
+        for name, *command in compilers() + [("clang-plain", heddle, "cc")]:
             bench.build(name, *command)
         full = [name for name in ("clang-G", "nvcc-G") if name in bench.programs]
         for name in full:

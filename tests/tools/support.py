@@ -82,3 +82,13 @@ def cubin(arch):
     """The header of a cubin of ABI version 8; no tool looks further."""
     ident = b"\x7fELF\x02\x01\x01\x41\x08" + bytes(7)
     return ident + struct.pack("<HHIQQQI", 2, 190, 1, 0, 0, 0, arch << 8) + bytes(12)
+
+
+def has_gdb():
+    """Is there a GDB that `heddle gdb` can use?"""
+    try:
+        got = subprocess.run(["gdb", "-nx", "-batch", "-ex", "python import gdb.disassembler; print('python')"],
+                             capture_output=True, text=True, timeout=60)
+    except OSError:
+        return False
+    return "python" in got.stdout.split()

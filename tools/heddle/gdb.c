@@ -27,6 +27,7 @@ static const char help[] =
     "Options end at PROGRAM; everything behind it belongs to the program.\n"
     "\n"
     "options:\n"
+    "  --host           debug the host program in the same session: as inferior 1, kernels as 2\n"
     "  --core FILE      look at a core dump of kernels, which a program wrote that failed with\n"
     "                   CUDA_ENABLE_COREDUMP_ON_EXCEPTION=1\n"
     "  --gdbserver AT   with --core: no GDB, but wait for a debugger at unix:PATH or :PORT\n"
@@ -73,6 +74,7 @@ struct gdb_args {
     const char *core, *server; /* NULL: not given */
     char **options;            /* for GDB */
     int noptions;
+    bool has_host;
     char **command;
 };
 
@@ -169,6 +171,7 @@ int cmd_gdb(int argc, char **argv)
     hd_buf_printf(&source, "source %s", script);
     char **run = hd_alloc_array((size_t)args.noptions + 8, sizeof(*run));
     if (!run || source.failed || !command_set(args.command) ||
+        (args.has_host && setenv("HEDDLE_GDB_HOST", "1", 1) < 0) ||
         (args.core && setenv("HEDDLE_GDB_CORE", args.core, 1) < 0))
         return cli_error("gdb: out of memory");
     run[n++] = (char *)(uintptr_t)args.gdb;

@@ -8,6 +8,11 @@
 /* About this many operations per chunk: taking one costs up to 40 ns when two threads do. */
 #define CHUNK_OPS 8000u
 
+static const struct jit_code *code_of(struct cpu_kernel *kernel, const uint32_t block[3])
+{
+    return atomic_load_explicit(&kernel->codes[ir_launch_class_of(block)], memory_order_acquire);
+}
+
 bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct cpu_grid *out_grid)
 {
     uint32_t block[3] = {p->block[0], p->block[1], p->block[2]};
@@ -16,8 +21,10 @@ bool cpu_grid_find(struct cpu_device *dev, const struct hal_dispatch *p, struct 
     out_grid->kernel = kernel;
     if (HD_UNLIKELY(!kernel))
         return false;
-    out_grid->code =
-        atomic_load_explicit(&kernel->codes[ir_launch_class_of(block)], memory_order_acquire);
+    struct cpu_kernel *other = (struct cpu_kernel *)hal_kernel_instead(&kernel->base);
+    if (HD_UNLIKELY(other) && code_of(other, block))
+        out_grid->kernel = kernel = other;
+    out_grid->code = code_of(kernel, block);
     out_grid->ctas = (uint64_t)p->grid[0] * p->grid[1] * p->grid[2];
     out_grid->cluster_ctas = 1;
     if (HD_UNLIKELY(hal_dispatch_has_clusters(p)) && kernel->window.clusters)

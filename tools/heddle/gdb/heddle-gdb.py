@@ -7,8 +7,10 @@
 
 docs/debugging.md says what there is.
 """
+import contextlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -22,19 +24,34 @@ TEXT = 4  # what addresses of PTX begin with, in their highest four bits
 START_S = 60  # for the program to open its socket
 
 
+def device():
+    """The inferior that kernels are in; without a session of both it is the only one."""
+    return session.device if session.device is not None else gdb.selected_inferior()
+
+
 def monitor(command):
     """The answer of the server, for the selected thread, or None where there is none."""
-    thread = gdb.selected_thread()
-    if thread is not None and thread.is_valid():
-        command = "as %d %s" % (max(thread.ptid[1:]), command)
+    thread, kernels = gdb.selected_thread(), device()
+    if not kernels.pid:
+        return None
+    is_host = thread is None or not thread.is_valid() or thread.inferior.num != kernels.num
     try:
+        if is_host and kernels.threads():
+            kernels.threads()[-1].switch()
+        elif not is_host:
+            command = "as %d %s" % (max(thread.ptid[1:]), command)
         return gdb.execute("monitor " + command, to_string=True)
     except gdb.error:
         return None
+    finally:
+        if is_host and thread is not None and thread.is_valid():
+            thread.switch()
 
 
 def focus():
     """What describes the focused CUDA thread; None: the host has the focus, or nothing runs."""
+    if gdb.selected_inferior().num != device().num:
+        return None
     text = (monitor("focus") or "none").strip()
     return None if text == "none" else text
 
@@ -44,15 +61,22 @@ class Session:
 
     def __init__(self):
         text = os.environ.pop("HEDDLE_GDB_COMMAND", "")
+        quiet("unset environment HEDDLE_GDB_COMMAND")
+        quiet("unset environment HEDDLE_GDB_HOST")
         self.command = text.split("\x1f") if text else []
         self.core = os.environ.pop("HEDDLE_GDB_CORE", None)
         self.process = None
         self.folder = None
         self.fresh = False  # nothing of the program has run yet
+        self.has_host = os.environ.pop("HEDDLE_GDB_HOST", "") == "1"
+        self.device = None  # the inferior of kernels, beside the host's
 
     def start(self):
         self.folder = tempfile.mkdtemp(prefix="heddle-gdb-")
         path = os.path.join(self.folder, "socket")
+        if self.has_host:
+            self.start_both(path)
+            return
         command = self.command[:1] + ["run", "--gdbserver", "unix:" + path] + self.command[1:]
         if self.core:
             command = self.command[:1] + ["gdb", "--core", self.core, "--gdbserver", "unix:" + path]
@@ -80,7 +104,48 @@ class Session:
             on_stop(None)
             gdb.execute("frame")
 
+    def start_both(self, path):
+        """The program as an inferior of its own, stopped where the server in it is ready, and the kernels beside it."""
+        quiet("inferior 1")
+        quiet("set exec-wrapper %s run --gdbserver apart:unix:%s" % (shlex.quote(self.command[0]), path))
+        quiet("starti")  # `run` is ours
+        quiet("set auto-load python-scripts off")  # GDB will load them when it has started
+        with silence():
+            self.connect_both(path)
+            apply_settings()
+        quiet("set auto-load python-scripts on")
+        self.fresh = True
+
+    def connect_both(self, path):
+        quiet("continue")
+        if not os.path.exists(path):
+            raise gdb.GdbError("the program does not load Heddle's libcuda, or cannot be started")
+        if self.device is None:
+            quiet("add-inferior -no-connection")
+            self.device = gdb.inferiors()[-1]
+        quiet("inferior %d" % self.device.num)
+        quiet("set osabi none")
+        quiet("target remote " + path)
+        quiet("sharedlibrary cuda.elf")
+        quiet("set osabi auto")
+        quiet("inferior 1")
+
+    def prepare_both(self):
+        for setting in ("maint set target-non-stop on", "set schedule-multiple on", "set print inferior-events off",
+                        "set osabi auto"):
+            quiet(setting)
+        program = shutil.which(self.command[1]) or self.command[1]
+        quiet("file " + program)
+        quiet("set args " + " ".join(shlex.quote(word) for word in self.command[2:]))
+
     def end(self):
+        if self.device is not None:
+            for inferior in (self.device, gdb.inferiors()[0]):
+                if inferior.pid:
+                    try:
+                        quiet("kill inferiors %d" % inferior.num)
+                    except gdb.error:
+                        pass
         if self.process and self.process.poll() is None:
             try:
                 gdb.execute("kill", to_string=True)
@@ -99,6 +164,29 @@ def quietly(command):
         gdb.execute(command, to_string=True)
     except gdb.error:
         pass
+
+
+@contextlib.contextmanager
+def silence():
+    """GDB tells of stops and switches whatever a command's output is for. What the program prints is not touched."""
+    gdb.flush()
+    kept = [os.dup(fd) for fd in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for fd in (1, 2):
+        os.dup2(nowhere, fd)
+    try:
+        yield
+    finally:
+        gdb.flush()
+        gdb.flush(gdb.STDERR)
+        for fd, old in zip((1, 2), kept):
+            os.dup2(old, fd)
+            os.close(old)
+        os.close(nowhere)
+
+
+def quiet(command):
+    return gdb.execute(command, to_string=True)
 
 
 session = Session()
@@ -134,7 +222,24 @@ class Run(gdb.Command):
 shown = None  # the focus that was last told
 
 
+def aside():
+    """GDB shall not step over breakpoints of kernels: the server does, and the host program has to move for it."""
+    thread = gdb.selected_thread()
+    if session.device is None or not session.device.pid or len(session.device.threads()) < 2:
+        return
+    shows = thread is not None and thread.is_valid() and thread.inferior.num == session.device.num
+    if monitor("aside %d" % (max(thread.ptid[1:]) if shows else 0)) is not None:
+        quiet("maint flush register-cache")
+    if thread is not None and thread.is_valid():
+        thread.switch()
+
+
 def on_stop(event):
+    tell_stop(event)
+    aside()
+
+
+def tell_stop(event):
     global shown
     if not gdb.selected_inferior().pid or (session.core and event):
         return
@@ -155,6 +260,25 @@ def on_stop(event):
         point, launch = event.breakpoints[0], (monitor("launch") or "").strip()
         kind = "Breakpoint" if point.type in (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT) else "Watchpoint"
         print("CUDA thread hit %s %d, %s" % (kind, point.number, launch))
+
+
+def is_stub(place):
+    """clang's has a name of its own, nvcc's names its parameters so."""
+    if "__device_stub__" in (place.function or ""):
+        return True
+    block = gdb.block_for_pc(place.address) if place.address >> 60 != TEXT else None
+    while block is not None and block.function is None:
+        block = block.superblock
+    return block is not None and any(symbol.is_argument and symbol.name.startswith("__cuda_") for symbol in block)
+
+
+def on_breakpoint(point):
+    """The host has a function in place of each kernel, with the kernel's lines: nobody means that."""
+    if session.device is None or point.type != gdb.BP_BREAKPOINT or not hasattr(point, "locations"):
+        return
+    for place in point.locations:
+        if place.enabled and is_stub(place):
+            place.enabled = False
 
 
 def on_exit(event):
@@ -213,7 +337,7 @@ COORDINATES = re.compile(r"\(?\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*(\d+)\s*)?\)?")
 
 
 def switch_to(tid):
-    for thread in gdb.selected_inferior().threads():
+    for thread in device().threads():
         if tid in thread.ptid[1:]:
             thread.switch()
             return True
@@ -369,7 +493,8 @@ class Ptx(gdb.disassembler.Disassembler):
 
 
 for setting in ("set breakpoint pending on", "set sysroot /", "set print thread-events off", "set osabi none",
-                "set debuginfod enabled off", "set confirm off"):
+                "set debuginfod enabled off", "set confirm off",
+                "skip -gfile */__clang_cuda_builtin_vars.h"):  # what threadIdx is made of
     quietly(setting)
 
 Prefix("info cuda", gdb.COMMAND_STATUS, "What runs on CUDA devices.")
@@ -391,6 +516,10 @@ gdb.events.stop.connect(on_stop)
 gdb.events.exited.connect(on_exit)
 if session.command:
     Run()
+    if session.has_host:
+        session.prepare_both()
+        gdb.events.breakpoint_created.connect(on_breakpoint)
+        gdb.events.breakpoint_modified.connect(on_breakpoint)
     if hasattr(gdb.events, "gdb_exiting"):
         gdb.events.gdb_exiting.connect(lambda event: session.end())
     try:

@@ -22,7 +22,8 @@ bool hd_fault_hook_take(int sig, siginfo_t *info, void *context)
     return hook && hook(sig, info, context);
 }
 
-/* What is not the hook's goes to who was there before; without anybody the instruction runs again. */
+/* What is not the hook's goes to who was there before; without anybody the instruction runs again.
+ */
 static void handler(int sig, siginfo_t *info, void *context)
 {
     struct sigaction next = before;

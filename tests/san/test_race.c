@@ -836,7 +836,7 @@ static void test_memory(void)
 int main(void)
 {
     world_options.racecheck_report = SAN_RACE_REPORT_ALL;
-    world_options.racecheck_memcpy_async = true;
+    world_options.racecheck_memcpy_async = world_options.racecheck_global = true;
     make_probes();
     ok(san_racecheck.start(), "start");
     test_report();

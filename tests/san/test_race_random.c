@@ -294,6 +294,7 @@ static void run(unsigned rounds, bool flags)
 int main(void)
 {
     world_options.racecheck_report = SAN_RACE_REPORT_HAZARD;
+    world_options.racecheck_global = true;
     seed = tap_seed();
     world_module(&w);
     for (unsigned i = 0; i < 2; i++) {

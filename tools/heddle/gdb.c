@@ -134,6 +134,8 @@ static int parse(int argc, char **argv, struct gdb_args *args)
             return usage(" wants an argument", argv[i]);
         if (own)
             *own = argv[i + 1];
+        else if (strcmp(argv[i], "--host") == 0)
+            args->has_host = true;
         else if (strncmp(argv[i], "--core=", 7) == 0)
             args->core = argv[i] + 7;
         else

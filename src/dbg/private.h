@@ -99,15 +99,15 @@ struct dbg_core;
 struct dbg {
     pthread_mutex_t lock;
     const struct dbg_core *core; /* a core dump is looked at: nothing runs, nothing changes */
-    pthread_cond_t changed; /* `stopped` or `released` */
-    _Atomic pid_t holder;   /* the thread that has the lock */
+    pthread_cond_t changed;      /* `stopped` or `released` */
+    _Atomic pid_t holder;        /* the thread that has the lock */
     pthread_t thread;
     int listener, peer; /* -1: none */
     int wake[2];        /* a pipe: the program has something to tell */
     bool attached, stopped, released, reported;
     bool ends_when_lost; /* HEDDLE_GDB_LOST=end */
-    bool interrupted; /* GDB asked for a stop */
-    bool ends;        /* GDB asked for the program's end */
+    bool interrupted;    /* GDB asked for a stop */
+    bool ends;           /* GDB asked for the program's end */
     bool break_on_launch;
     bool aside;         /* threads are shown one byte behind where they are... */
     uint64_t not_aside; /* but for this one, whose stop GDB has still to show */

@@ -35,7 +35,6 @@ static struct {
     _Atomic uint32_t running;  /* that are run again: schedcheck's */
 } all;
 
-
 static bool is_on(unsigned set, unsigned tool)
 {
     return set >> tool & 1;

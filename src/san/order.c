@@ -40,7 +40,7 @@ static struct {
     uint64_t last;
     uint32_t names;
     uint32_t nworking; /* streams that were made to get work, or got some; branches */
-    bool is_off; /* order that cannot be followed, or no memory */
+    bool is_off;       /* order that cannot be followed, or no memory */
 } order = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- clocks */

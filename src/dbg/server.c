@@ -231,7 +231,9 @@ static void host_stop_locked(void)
     if (!dbg.ctas.len)
         hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
                                "there was a breakpoint is compiled code\n");
-    dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .tid = DBG_HOST_TID, .signal = 2};
+    dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL,
+                                 .tid = dbg.non_stop && dbg.step.tid ? dbg.step.tid : DBG_HOST_TID,
+                                 .signal = 2};
 }
 
 static void converse(struct conversation *c)

@@ -297,8 +297,10 @@ static void *server_main(void *unused)
     for (;;) {
         struct pollfd p = {.fd = dbg.listener, .events = POLLIN};
         int n = poll(&p, 1, dbg_is_apart() ? HOST_PATIENCE_MS : -1);
-        if (dbg_is_alone())
+        if (dbg_is_alone()) {
+            dbg_files_remove_locked(); /* of a program that was killed */
             _exit(0);
+        }
         if (n <= 0)
             continue;
         int fd = accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC);

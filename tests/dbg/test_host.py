@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gdb_bench import Bench, Source, compilers, has, has_gdb, tap  # noqa: E402
@@ -95,7 +96,11 @@ def main():
             if name.endswith("-G") and bench.build(name, *command, *options):
                 for test in (test_both, test_fault, test_interrupt, test_goes_on, test_again):
                     test(bench, name)
-        left = [entry for entry in os.listdir(folder) if entry.startswith("heddle-gdb-")]
+        for _ in range(100): # the server may end a moment after GDB
+            left = [entry for entry in os.listdir(folder) if entry.startswith("heddle-gdb-")]
+            if not left:
+                break
+            time.sleep(0.1)
         tap.eq(left, [], "no files are left")
     tap.done()
 

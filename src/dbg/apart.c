@@ -41,8 +41,8 @@ static void holder_set(void)
     atomic_store_explicit(&dbg.holder, own, memory_order_relaxed);
 }
 
-/* Has a debugger stopped the thread? The letter behind the name of its program says so. */
-static bool is_frozen(pid_t tid)
+/* The letter behind the name of its program says so. */
+bool dbg_is_frozen(pid_t tid)
 {
     char path[64], text[256], *end = NULL;
 
@@ -79,7 +79,7 @@ void dbg_lock(void)
         until.tv_nsec %= 1000000000L;
         borrows = pthread_mutex_timedlock(&dbg.lock, &until) != 0;
     } while (borrows && !dbg_is_alone() &&
-             !is_frozen(atomic_load_explicit(&dbg.holder, memory_order_relaxed)));
+             !dbg_is_frozen(atomic_load_explicit(&dbg.holder, memory_order_relaxed)));
     if (!borrows)
         holder_set();
 }

@@ -60,8 +60,11 @@ static void on_enter(struct interp_cta *cta)
     if (!holds)
         dbg_lock();
     holds = true;
+    struct dbg_cta *c = *interp_debug_slot(cta);
+    if (c)
+        c->worker = atomic_load_explicit(&dbg.holder, memory_order_relaxed);
     if (dbg_history_is_on())
-        dbg_history_round(*interp_debug_slot(cta));
+        dbg_history_round(c);
 }
 
 static void on_leave(struct interp_cta *cta)

@@ -66,6 +66,14 @@ void dbg_notify_stop(void)
     hd_buf_fini(&text);
 }
 
+void dbg_notify_step(uint64_t tid)
+{
+    char text[48];
+
+    snprintf(text, sizeof(text), "T05thread:%llx;", (unsigned long long)tid);
+    push(hd_strdup(text));
+}
+
 void dbg_notify_halt(uint64_t tid)
 {
     if (!dbg.stopped) {

@@ -479,6 +479,7 @@ void dbg_resume_locked(void)
     dbg.released = true;
     dbg.stop = (struct dbg_stop){0};
     dbg.aside = false;
+    dbg.stepped = 0;
     dbg_notify_go_on();
     dbg_wanted_set_locked();
     pthread_cond_broadcast(&dbg.changed);
@@ -522,6 +523,22 @@ static bool stay(void)
     return false;
 }
 
+/*
+ * One thread is to step while the host stands still: GDB wants it off its breakpoint. Nobody can
+ * execute that, and it is not needed (monitor.c, do_aside()): GDB is told that it was done.
+ */
+static bool steps_in_vain(void)
+{
+    const struct interp_thread *t = dbg.step.is_free ? NULL : dbg_thread(dbg.step.tid);
+
+    if (!t || !dbg_cta_of(t) || !dbg_is_frozen(dbg_cta_of(t)->worker))
+        return false;
+    dbg.stepped = dbg.step.tid;
+    dbg.step = (struct dbg_step){0};
+    dbg_notify_step(dbg.stepped);
+    return true;
+}
+
 static bool do_go_on(struct scan *s, struct hd_buf *out)
 {
     bool everybody = false;
@@ -545,6 +562,8 @@ static bool do_go_on(struct scan *s, struct hd_buf *out)
     } while (scan_char(s, ';'));
     if (everybody && dbg.step.is_free)
         dbg.step = (struct dbg_step){0};
+    if (dbg.non_stop && !everybody && steps_in_vain())
+        return answer(out, "OK");
     dbg_resume_locked();
     return dbg.non_stop ? answer(out, "OK") : false;
 }

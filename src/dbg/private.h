@@ -46,6 +46,7 @@ struct dbg_cta {
     struct interp_cta *cta;
     struct dbg_program *program; /* NULL: it has gone */
     uint64_t serial;
+    pid_t worker;               /* the thread that executes it, or did last */
     uint32_t kernel;            /* number of its launch */
     uint32_t passed[DBG_WARPS]; /* lanes whose place was reported: not again before they move on */
     uint32_t parted[DBG_WARPS]; /* passes in which only some of a warp's lanes moved */
@@ -110,6 +111,7 @@ struct dbg {
     bool ends;           /* GDB asked for the program's end */
     bool break_on_launch;
     bool aside;         /* threads are shown one byte behind where they are... */
+    uint64_t stepped;   /* this one, too: GDB believes that it has made a step */
     uint64_t not_aside; /* but for this one, whose stop GDB has still to show */
     bool non_stop;      /* stops are told as they come: notify.c */
     bool fault_shown;   /* of the access that is made now */
@@ -194,6 +196,8 @@ void dbg_wait(void);
 /* Is the lock somebody's who stands still in the middle of what it protects? Then nothing that he
  * may look at is freed or moved, and blocks stay as they are. */
 bool dbg_is_borrowing(void);
+/* Has a debugger stopped this thread of the program? */
+bool dbg_is_frozen(pid_t tid);
 #define DBG_POINTS_MAX 4096 /* breakpoints and watchpoints that there is room for then */
 
 /* ---- program.c: what launches that begin now are to know */
@@ -257,6 +261,7 @@ void dbg_forget_locked(void); /* breakpoints and the like: the debugger has gone
 bool dbg_is_apart(void);
 bool dbg_is_alone(void);                 /* the program has ended */
 void dbg_notify_stop(void);              /* dbg.stop has happened */
+void dbg_notify_step(uint64_t tid);      /* it has made its step */
 void dbg_notify_halt(uint64_t tid);      /* GDB wants the thread to stand still */
 void dbg_notify_all(struct hd_buf *out); /* all that stand still, from the first one on */
 void dbg_notify_next(struct hd_buf *out);

@@ -114,7 +114,8 @@ static void put_hex(struct hd_buf *out, uint64_t value, unsigned size_B)
 
 static bool is_aside(const struct interp_thread *t)
 {
-    return dbg.aside && (!dbg.not_aside || dbg.not_aside != dbg_tid(t));
+    return (dbg.stepped && dbg.stepped == dbg_tid(t)) ||
+           (dbg.aside && (!dbg.not_aside || dbg.not_aside != dbg_tid(t)));
 }
 
 bool dbg_reg_get(const struct interp_thread *t, unsigned number, uint64_t *out_value)

@@ -234,7 +234,9 @@ static void host_stop_locked(void)
     if (!dbg.ctas.len)
         hd_buf_puts(&dbg.said, "heddle: no kernel that can be shown runs: one that began before "
                                "there was a breakpoint is compiled code\n");
-    dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL, .tid = DBG_HOST_TID, .signal = 2};
+    dbg.stop = (struct dbg_stop){.kind = DBG_STOP_SIGNAL,
+                                 .tid = dbg.non_stop && dbg.step.tid ? dbg.step.tid : DBG_HOST_TID,
+                                 .signal = 2};
 }
 
 static void converse(struct conversation *c)
@@ -286,8 +288,10 @@ static int peer_accept(void)
     for (;;) {
         struct pollfd listener = {.fd = dbg.listener, .events = POLLIN};
         int n = poll(&listener, 1, wait_ms);
-        if (dbg_is_alone())
+        if (dbg_is_alone()) {
+            dbg_files_remove_locked(); /* of a program that was killed */
             _exit(0);
+        }
         if (n == 0 && dbg.ends_when_lost)
             return -1;
         int fd = n > 0 ? accept4(dbg.listener, NULL, NULL, SOCK_CLOEXEC) : -1;

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from gdb_bench import Bench, Source, compilers, has, has_gdb, tap  # noqa: E402
@@ -65,6 +66,16 @@ def test_interrupt(bench, name):
     has(got, r"spun 1$", f"{name}: and goes on with what was changed")
 
 
+def test_goes_on(bench, name):
+    """Where GDB itself decides that a breakpoint is none: it steps over it with everybody else held."""
+    got = bench.gdb(name, [f"break both.cu:{line('device')} -force-condition if n > 1.5", "run", "print n", "delete", "continue"])
+    has(got, r"^\$1 = 2$", f"{name}: a condition that GDB computes")
+    has(got, r"^both 203 6$", f"{name}: the results")
+    got = bench.gdb(name, [f"break both.cu:{line('device')}", "ignore 1 1", "run", "print threadIdx.x", "delete", "continue"])
+    has(got, r"^\$1 = 32$", f"{name}: a breakpoint that is ignored once")
+    has(got, r"^both 203 6$", f"{name}: the results")
+
+
 def test_again(bench, name):
     got = bench.gdb(name, [f"break both.cu:{line('device')}", "run", "run", "bt", "delete", "continue"])
     has(got, r"(?s)hit Breakpoint 1.*hit Breakpoint 1", f"{name}: run starts both again")
@@ -83,9 +94,13 @@ def main():
         for name, *command in compilers():
             options = ["-g", "-Xcompiler", "-O0"] if name == "nvcc-G" else ["-g", "-O0"]
             if name.endswith("-G") and bench.build(name, *command, *options):
-                for test in (test_both, test_fault, test_interrupt, test_again):
+                for test in (test_both, test_fault, test_interrupt, test_goes_on, test_again):
                     test(bench, name)
-        left = [entry for entry in os.listdir(folder) if entry.startswith("heddle-gdb-")]
+        for _ in range(100): # the server may end a moment after GDB
+            left = [entry for entry in os.listdir(folder) if entry.startswith("heddle-gdb-")]
+            if not left:
+                break
+            time.sleep(0.1)
         tap.eq(left, [], "no files are left")
     tap.done()
 

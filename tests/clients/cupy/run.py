@@ -88,6 +88,7 @@ def graphs():
     x = cupy.asarray(X)
     y = cupy.empty_like(x)
     cupy.add(x, 1, out=y)  # compiled before it is captured
+    cupy.cuda.Device().synchronize()  # the other stream writes there, too
     stream = cupy.cuda.Stream(non_blocking=True)
     with stream:
         stream.begin_capture()

@@ -18,10 +18,11 @@ static unsigned scope_flags(enum ir_scope scope)
 static unsigned atomic_flags(struct race_launch *launch, const struct san_access *a)
 {
     const struct ir_mem *mem = &a->probe->mem;
+    bool is_tensor = ir_probe_op(a->probe) == IR_OP_TENSORCOPY; /* of the whole device */
     bool locks = ir_probe_op(a->probe) == IR_OP_ATOM &&
                  (mem->atom == IR_ATOM_CAS || race_polls(launch, a->probe, a->number));
 
-    return (locks ? RACE_STRONG : RACE_ATOM) | scope_flags(mem->scope);
+    return (locks ? RACE_STRONG : RACE_ATOM) | (is_tensor ? 0u : scope_flags(mem->scope));
 }
 
 static unsigned flags_of(struct race_launch *launch, const struct san_access *a)

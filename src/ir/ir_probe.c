@@ -103,7 +103,7 @@ static uint32_t nsources(const struct ir_instr *in)
 
 static bool has_values(const struct ir_instr *in)
 {
-    return in->op == IR_OP_ST && ir_type_bits(in->type) <= 64 &&
+    return (in->op == IR_OP_STMATRIX || (in->op == IR_OP_ST && ir_type_bits(in->type) <= 64)) &&
            nsources(in) <= IR_PROBE_OPERANDS_MAX;
 }
 

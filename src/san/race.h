@@ -443,6 +443,10 @@ bool race_check_idle(const struct race_access *a, const struct race_page *page, 
 void race_check_unit(struct race_access *a, struct race_page *page, uint32_t unit, uint64_t mine,
                      uint64_t address);
 
+/* What the lane stores into memory from `address` on, and how many bytes; 0: not known. */
+uint32_t race_stored(const struct san_access *access, uint32_t lane, uint64_t address,
+                     uint64_t *out);
+
 /* Lanes whose address is that of the lane before, or step_B behind it. */
 struct race_links {
     uint32_t same, next;

@@ -84,13 +84,11 @@ static bool stored_beside(const struct race_cta *cta, const struct race_hazard *
 {
     const struct san_access *x = h->access;
     uint32_t lane = h->thread % SAN_LANES, other = race_thread_of(h->before) % SAN_LANES;
-    uint64_t element = (h->address - x->address[lane]) / h->stored_B;
 
     if (!in_one_warp(cta, h) || h->before_is >> 8 != x->number || !(x->lanes >> other & 1) ||
         x->address[other] != x->address[lane])
         return false;
-    *out = x->operands[1 + element][other];
-    return true;
+    return race_stored(x, other, h->address, out) == h->stored_B;
 }
 
 static bool writes_the_same(const struct race_cta *cta, const struct race_hazard *h)

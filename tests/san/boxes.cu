@@ -50,6 +50,21 @@ template <bool waits, bool stops> __global__ void sums(const __grid_constant__ C
     out[threadIdx.x] = sum;
 }
 
+/* Two warps store a matrix to one place: the same, or each its own. */
+template <bool same, bool transposed> __global__ void matrices(int *out)
+{
+    __shared__ __align__(16) unsigned rows[8][4];
+    unsigned lane = threadIdx.x % 32, value = lane * 65537 + (same ? 0 : threadIdx.x / 32);
+    unsigned at = (unsigned)__cvta_generic_to_shared(rows[lane % 8]);
+
+    if (transposed)
+        asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(at), "r"(value) : "memory");
+    else
+        asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(at), "r"(value) : "memory");
+    __syncthreads();
+    out[threadIdx.x] = rows[lane % 8][lane / 8];
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -63,6 +78,14 @@ int main(int argc, char **argv)
     CUtensorMap map = encode(in, H), tall = encode(in, 2 * H);
     if (!strcmp(name, "early"))
         sums<false, true><<<1, 128>>>(map, out, 0);
+    else if (!strcmp(name, "same_matrix"))
+        matrices<true, false><<<1, 64>>>(out);
+    else if (!strcmp(name, "same_transposed"))
+        matrices<true, true><<<1, 64>>>(out);
+    else if (!strcmp(name, "own_matrix"))
+        matrices<false, false><<<1, 64>>>(out);
+    else if (!strcmp(name, "own_transposed"))
+        matrices<false, true><<<1, 64>>>(out);
     else if (!strcmp(name, "again"))
         sums<true, false><<<1, 128>>>(map, out, 0);
     else if (!strcmp(name, "beyond"))

@@ -406,7 +406,10 @@ enum hd_status dbg_folder_make(void)
     return dbg_elf_write_builtins(path);
 }
 
-/* The debugger is told how the program ended, and our files go. */
+/*
+ * The debugger is told how the program ended, and our files go. What the program printed comes
+ * first; that the debugger goes is no reason any more to end the program, which still ends itself.
+ */
 static void on_process_exit(int code, void *unused)
 {
     char reply[16];
@@ -414,9 +417,11 @@ static void on_process_exit(int code, void *unused)
     (void)unused;
     if (getpid() != dbg.pid)
         return;
+    fflush(stdout);
     dbg_lock();
     while (dbg.stopped)
         dbg_wait();
+    dbg.ends_when_lost = false;
     dbg_files_remove_locked();
     snprintf(reply, sizeof(reply), "W%02x", (unsigned)code & 0xff);
     if (dbg.attached && dbg.peer >= 0 && !dbg.non_stop) /* else the host's debugger knows */

@@ -284,7 +284,7 @@ with tempfile.TemporaryDirectory() as folder:
     for name, text in FILES.items():
         write(os.path.join(folder, name), text)
     nvidia = next((p for p in (shutil.which("ptxas"), "/usr/local/cuda/bin/ptxas")
-                   if p and "NVIDIA" in run(p, "--version").stdout), None)
+                   if p and os.access(p, os.X_OK) and "NVIDIA" in run(p, "--version").stdout), None)
     test_commands(nvidia)
     test_names()
     test_verbose()

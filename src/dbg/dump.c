@@ -153,24 +153,14 @@ void dump_now(void)
 
 static void fault_describe(struct dump_fault *f, enum hd_status status, const char *why)
 {
-    static const struct {
-        const char *name;
-        unsigned number, signal;
-        enum hd_status status;
-    } rows[] = {
-#define X(name, number, signal, status) {name, number, signal, status},
-        DBG_EXCEPTION_LIST(X)
-#undef X
-    };
+    const struct dbg_exception *exception = dbg_exception_of(status);
 
     f->signal = 5;
     snprintf(f->text, sizeof(f->text), "%s", why);
-    for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
-        if (rows[i].status != status)
-            continue;
-        f->exception = rows[i].number;
-        f->signal = rows[i].signal;
-        snprintf(f->text, sizeof(f->text), "%s: %s", rows[i].name, why);
+    if (exception) {
+        f->exception = exception->number;
+        f->signal = exception->signal;
+        snprintf(f->text, sizeof(f->text), "%s: %s", exception->name, why);
     }
 }
 

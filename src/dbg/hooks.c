@@ -407,15 +407,7 @@ static uint32_t on_pass(struct interp_warp *warp)
 
 static void on_fault(struct interp_thread *t, enum hd_status status, const char *why)
 {
-    static const struct {
-        const char *name;
-        unsigned number, signal;
-        enum hd_status status;
-    } rows[] = {
-#define X(name, number, signal, status) {name, number, signal, status},
-        DBG_EXCEPTION_LIST(X)
-#undef X
-    };
+    const struct dbg_exception *exception = dbg_exception_of(status);
     struct dbg_stop stop = {.kind = DBG_STOP_SIGNAL, .signal = 5};
     bool had = holds;
 
@@ -425,12 +417,10 @@ static void on_fault(struct interp_thread *t, enum hd_status status, const char 
     } else if (dbg_cta_of(t) && !dbg_history_fault(dbg_cta_of(t))) {
         stop.tid = dbg_tid(t);
         snprintf(stop.text, sizeof(stop.text), "%s", why);
-        for (size_t i = 0; i < HD_COUNT_OF(rows); i++) {
-            if (rows[i].status != status)
-                continue;
-            stop.exception = rows[i].number;
-            stop.signal = rows[i].signal;
-            snprintf(stop.text, sizeof(stop.text), "%s: %s", rows[i].name, why);
+        if (exception) {
+            stop.exception = exception->number;
+            stop.signal = exception->signal;
+            snprintf(stop.text, sizeof(stop.text), "%s: %s", exception->name, why);
         }
         dbg_stop_locked(&stop);
     }

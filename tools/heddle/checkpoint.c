@@ -4,7 +4,6 @@
  */
 #include "cli.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +58,7 @@ static struct {
 
 static int driver_load(void)
 {
-    const struct {
-        const char *name;
-        void *slot;
-    } wanted[] = {
+    const struct where_symbol wanted[] = {
         {"cuCheckpointProcessGetState", &driver.get_state},
         {"cuCheckpointProcessGetRestoreThreadId", &driver.get_tid},
         {"cuCheckpointProcessLock", &driver.lock},
@@ -72,19 +68,8 @@ static int driver_load(void)
         {"cuGetErrorName", &driver.error_name},
         {"heddle_error_message", &driver.message},
     };
-    const char *path = where_library(WHERE_CUDA);
-    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 
-    if (!library)
-        return cli_error("%s", path ? dlerror() : "libcuda.so.1 not found; set HEDDLE_LIBDIR");
-    for (size_t i = 0; i < HD_COUNT_OF(wanted); i++) {
-        void *function = dlsym(library, wanted[i].name);
-
-        if (!function)
-            return cli_error("%s lacks %s", path, wanted[i].name);
-        memcpy(wanted[i].slot, &function, sizeof(function));
-    }
-    return CLI_OK;
+    return where_load(WHERE_CUDA, wanted, HD_COUNT_OF(wanted));
 }
 
 /* ---- operations */

@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,24 +42,12 @@ static struct {
 
 static int driver_load(void)
 {
-    const struct {
-        const char *name;
-        void *slot;
-    } wanted[] = {{"heddle_process_report", &driver.report},
-                  {"heddle_error_message", &driver.message}};
-    const char *path = where_library(WHERE_CUDA);
-    void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const struct where_symbol wanted[] = {
+        {"heddle_process_report", &driver.report},
+        {"heddle_error_message", &driver.message},
+    };
 
-    if (!library)
-        return cli_error("%s", path ? dlerror() : "libcuda.so.1 not found; set HEDDLE_LIBDIR");
-    for (size_t i = 0; i < HD_COUNT_OF(wanted); i++) {
-        void *function = dlsym(library, wanted[i].name);
-
-        if (!function)
-            return cli_error("%s lacks %s", path, wanted[i].name);
-        memcpy(wanted[i].slot, &function, sizeof(function));
-    }
-    return CLI_OK;
+    return where_load(WHERE_CUDA, wanted, HD_COUNT_OF(wanted));
 }
 
 /* ---- one process */

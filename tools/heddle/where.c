@@ -1,6 +1,7 @@
 /* See where.h. */
 #include "where.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli.h"
 
 static const struct {
     const char *text, *file, *folder;
@@ -176,4 +178,22 @@ const char *where_headers(void)
     if (cached)
         *strrchr(cached, '/') = '\0';
     return cached;
+}
+
+int where_load(enum where_library library, const struct where_symbol *wanted, size_t n)
+{
+    const char *path = where_library(library);
+    void *loaded = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+
+    if (!loaded)
+        return cli_error("%s%s", path ? dlerror() : where_library_file(library),
+                         path ? "" : " not found; set HEDDLE_LIBDIR");
+    for (size_t i = 0; i < n; i++) {
+        void *function = dlsym(loaded, wanted[i].name);
+
+        if (!function)
+            return cli_error("%s lacks %s", path, wanted[i].name);
+        memcpy(wanted[i].slot, &function, sizeof(function));
+    }
+    return CLI_OK;
 }

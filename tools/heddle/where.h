@@ -31,6 +31,14 @@ bool where_replaces(struct hd_str file_name, enum where_library *out_library);
 /* The library's absolute path (kept for the process's life), or NULL when it is not there. */
 const char *where_library(enum where_library library);
 
+/* A function of a library, and the pointer that gets its address. */
+struct where_symbol {
+    const char *name;
+    void *slot;
+};
+/* Loads the library and these functions, for good; CLI_OK, or what went wrong was said. */
+int where_load(enum where_library library, const struct where_symbol *wanted, size_t n);
+
 /* An executable beside this one ("ptxas"), kept by the caller's hd_free(); NULL: there is none. */
 char *where_tool(const char *name);
 

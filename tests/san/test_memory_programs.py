@@ -3,17 +3,10 @@
 
     test_memory_programs.py HEDDLE (cc|nvcc)
 """
-import os
 import re
-import shutil
 import subprocess
-import sys
-import tempfile
 
-HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
-HERE = os.path.dirname(os.path.abspath(__file__))
-NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-count = failed = 0
+from programs import HEDDLE, build, environment, main, ok
 
 API = "Program hit cudaErrorIllegalAddress (error 700)"
 # case: tool and options, errors in all, what the text has (regular expressions)
@@ -61,27 +54,9 @@ CASES = {
 INTERP = {"crossing": 2, "odd": 2, "heap": 2, "atomic": 1}
 
 
-def ok(passed, name, note=""):
-    global count, failed
-    count += 1
-    failed += not passed
-    print(f"{'' if passed else 'not '}ok {count} - {name}", flush=True)
-    for line in note.splitlines() if not passed else ():
-        print("#", line)
-
-
-def build(folder):
-    out = os.path.join(folder, "memory")
-    argv = [NVCC, "-arch=compute_75", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_75"]
-    result = subprocess.run([*argv, "-O2", "-lineinfo", os.path.join(HERE, "memory.cu"), "-o", out],
-                            capture_output=True, text=True, check=False)
-    ok(result.returncode == 0, f"{COMPILER} builds the program", result.stdout + result.stderr)
-    return out if result.returncode == 0 else None
-
-
 def check(program, name, device, *more):
     tool = (CASES[name][0] if name in CASES else "memcheck").split()
-    env = dict(os.environ, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", HEDDLE_DEVICE=device)
+    env = environment(device)
     result = subprocess.run([HEDDLE, "check", "--tool", *tool, *more, program, name], env=env, capture_output=True,
                             text=True, timeout=60, check=False)
     return result.stdout
@@ -112,15 +87,13 @@ def check_options(program):
     ok(errors_of(text) == 0, "still write", text)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    if COMPILER == "nvcc" and not os.path.exists(NVCC):
-        print("1..0 # SKIP no nvcc")
-        sys.exit(0)
-    program = build(folder)
+def check_all(folder):
+    program = build(folder, "memory", 75)
     if program:
         for name in CASES:
             for device in ("cpu", "interp"):
                 check_case(program, name, device)
         check_options(program)
-print(f"1..{count}")
-sys.exit(failed != 0)
+
+
+main(check_all)

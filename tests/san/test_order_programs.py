@@ -7,15 +7,9 @@ the program itself sees the usual result, once.
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
-import tempfile
 
-HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
-HERE = os.path.dirname(os.path.abspath(__file__))
-NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-count = failed = 0
+from programs import HEDDLE, build, environment, main, ok
 
 # case: what the program prints, errors and warnings, what the text has (regular expressions)
 CASES = {
@@ -59,27 +53,10 @@ CASES = {
 NOT_ON_INTERP = {"clock"}
 
 
-def ok(passed, name, note=""):
-    global count, failed
-    count += 1
-    failed += not passed
-    print(f"{'' if passed else 'not '}ok {count} - {name}", flush=True)
-    for line in note.splitlines() if not passed else ():
-        print("#", line)
-
-
-def build(folder):
-    out = os.path.join(folder, "order")
-    argv = [NVCC, "-arch=compute_90", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_90"]
-    result = subprocess.run([*argv, "-O2", "-std=c++17", "-lineinfo", os.path.join(HERE, "order.cu"), "-o", out], capture_output=True, text=True, check=False)
-    ok(result.returncode == 0, f"{COMPILER} builds the program", result.stdout + result.stderr)
-    return out if result.returncode == 0 else None
-
-
 def check(program, name, device, *more, **env):
     """What the program printed, and what the checker did."""
     log = f"{program}-{name}-{device}.log"
-    env = dict(os.environ, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", HEDDLE_DEVICE=device, **env)
+    env = environment(device, **env)
     result = subprocess.run([HEDDLE, "check", "--tool", "schedcheck", "--log-file", log, *more, program, name], env=env, capture_output=True,
                             text=True, timeout=300, check=False)
     with open(log, encoding="utf-8") as file:
@@ -144,11 +121,8 @@ def check_memory(folder, program):
         ok(says in text, f"{limit_MiB} MiB may be written to", text)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    if COMPILER == "nvcc" and not os.path.exists(NVCC):
-        print("1..0 # SKIP no nvcc")
-        sys.exit(0)
-    program = build(folder)
+def check_all(folder):
+    program = build(folder, "order", 90, "-std=c++17")
     if program:
         for name in CASES:
             for device in ("cpu", "interp"):
@@ -157,5 +131,6 @@ with tempfile.TemporaryDirectory() as folder:
         check_repeats(program)
         check_options(program, folder)
         check_memory(folder, program)
-print(f"1..{count}")
-sys.exit(failed != 0)
+
+
+main(check_all)

@@ -1,16 +1,10 @@
 #!/usr/bin/env python3
 """What racecheck says of races.cu, and the tools of boxes.cu, on both devices: test_race_programs.py HEDDLE (cc|nvcc)"""
-import os
 import re
 import subprocess
-import sys
-import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tools"))
-from support import Tap, find_nvcc  # noqa: E402
+from programs import HEDDLE, build, environment, main, ok
 
-HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
-HERE = os.path.dirname(os.path.abspath(__file__))
 RACES = ("alias far_alias through_pointer through_variable chosen counted tiles_before tiles_after halves rows "
          "copied_early copied_own_early copied_mbarrier_early").split()
 NONE = "apart one_allocation far other_pointer tiles copied copied_all copied_own copied_mbarrier".split()
@@ -20,27 +14,16 @@ BOXES = [("fine", "racecheck", False), ("early", "racecheck", True), ("again", "
          ("fine", "synccheck", False), ("own_matrix", "racecheck", True), ("own_transposed", "racecheck", True)]
 # Who tells lanes one by one does not know what a row of a matrix is made of.
 BOXES_CPU = [("same_matrix", "racecheck", False), ("same_transposed", "racecheck", False)]
-tap = Tap()
-
-
-def build(folder, name, arch, *more):
-    out = os.path.join(folder, name)
-    compiler = [find_nvcc(), "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc"]
-    done = subprocess.run([*compiler, f"-arch=compute_{arch}", "-O2", "-lineinfo", os.path.join(HERE, name + ".cu"), "-o", out, *more],
-                          capture_output=True, text=True, check=False)
-    tap.ok(done.returncode == 0, f"{COMPILER} builds {name}.cu", done.stdout + done.stderr)
-    return out if done.returncode == 0 else None
 
 
 def check(program, name, device, tool, found):
-    env = dict(os.environ, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", HEDDLE_DEVICE=device)
-    done = subprocess.run([HEDDLE, "check", "--tool", tool, program, name], env=env, capture_output=True, text=True, timeout=100,
+    done = subprocess.run([HEDDLE, "check", "--tool", tool, program, name], env=environment(device), capture_output=True, text=True, timeout=100,
                           check=False)
     summary = re.search(r"(?:RACECHECK SUMMARY: (\d+) hazards? displayed|ERROR SUMMARY: (\d+) error)", done.stdout)
     some = summary and int(summary[1] or summary[2]) > 0
-    tap.ok(summary and bool(some) == found, f"{name}, {tool}, {device}: {'found' if found else 'nothing'}",
+    ok(summary and bool(some) == found, f"{name}, {tool}, {device}: {'found' if found else 'nothing'}",
            done.stdout + done.stderr)
-    tap.ok("no error" in done.stdout or (tool == "memcheck" and found), f"{name}, {tool}, {device}: runs to its end", done.stdout)
+    ok("no error" in done.stdout or (tool == "memcheck" and found), f"{name}, {tool}, {device}: runs to its end", done.stdout)
 
 
 def check_all(folder):
@@ -52,9 +35,4 @@ def check_all(folder):
             check(boxes, case, kind, tool, found)
 
 
-if COMPILER == "nvcc" and not find_nvcc():
-    tap.skip("no nvcc")
-else:
-    with tempfile.TemporaryDirectory() as at:
-        check_all(at)
-tap.done()
+main(check_all)

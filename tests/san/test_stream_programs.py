@@ -6,15 +6,9 @@
 import json
 import os
 import re
-import shutil
 import subprocess
-import sys
-import tempfile
 
-HEDDLE, COMPILER = os.path.abspath(sys.argv[1]), sys.argv[2]
-HERE = os.path.dirname(os.path.abspath(__file__))
-NVCC = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-count = failed = 0
+from programs import HEDDLE, build, environment, main, ok
 
 # What the text has, where it is not plain.
 TEXTS = {
@@ -40,26 +34,8 @@ TEXTS = {
 OPTIONS = {"kernel_waits_for_host": ("--racecheck-host-wait", "1")}
 
 
-def ok(passed, name, note=""):
-    global count, failed
-    count += 1
-    failed += not passed
-    print(f"{'' if passed else 'not '}ok {count} - {name}", flush=True)
-    for line in note.splitlines() if not passed else ():
-        print("#", line)
-
-
-def build(folder):
-    out = os.path.join(folder, "streams")
-    argv = [NVCC, "-arch=compute_75", "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc", "-arch=compute_75"]
-    result = subprocess.run([*argv, "-O2", "-lineinfo", os.path.join(HERE, "streams.cu"), "-o", out],
-                            capture_output=True, text=True, check=False)
-    ok(result.returncode == 0, f"{COMPILER} builds the program", result.stdout + result.stderr)
-    return out if result.returncode == 0 else None
-
-
 def check(program, name, device, *more, tool="racecheck"):
-    env = dict(os.environ, HEDDLE_CACHE="off", HEDDLE_MEMORY="256M", HEDDLE_DEVICE=device)
+    env = environment(device)
     result = subprocess.run([HEDDLE, "check", "--tool", tool, *more, program, name], env=env, capture_output=True,
                             text=True, timeout=120, check=False)
     return result.stdout + result.stderr
@@ -103,11 +79,8 @@ def check_forms(program, folder):
     ok(hazards(text) == 0, "of kernels that the filter takes", text)
 
 
-with tempfile.TemporaryDirectory() as folder:
-    if COMPILER == "nvcc" and not os.path.exists(NVCC):
-        print("1..0 # SKIP no nvcc")
-        sys.exit(0)
-    program = build(folder)
+def check_all(folder):
+    program = build(folder, "streams", 75)
     if program:
         names = subprocess.run([HEDDLE, "run", program], capture_output=True, text=True, check=False).stdout.split()
         ok(len(names) > 20, "it has cases", str(names))
@@ -115,5 +88,6 @@ with tempfile.TemporaryDirectory() as folder:
             for device in ("cpu", "interp"):
                 check_case(program, name, device)
         check_forms(program, folder)
-print(f"1..{count}")
-sys.exit(failed != 0)
+
+
+main(check_all)

@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -34,6 +35,16 @@ def compilers():
         return [("clang-G", heddle, "cc", "-G")]
     return [("clang-G", heddle, "cc", "-G"), ("nvcc-G", nvcc, "-G", "-arch=sm_80"),
             ("nvcc-lineinfo", nvcc, "-lineinfo", "-arch=sm_80")]
+
+
+def main(sessions):
+    """Runs sessions(folder), if there is a GDB."""
+    if has_gdb():
+        with tempfile.TemporaryDirectory() as folder:
+            sessions(folder)
+    else:
+        tap.skip("no gdb 13 with Python")
+    tap.done()
 
 
 class Bench:

@@ -5,16 +5,6 @@ import subprocess
 import time
 
 
-def has_gdb():
-    """Is there a GDB, 13 or newer, with Python?"""
-    try:
-        got = subprocess.run(["gdb", "-nx", "-batch", "-ex", "python import gdb.disassembler; print('python')"],
-                             capture_output=True, text=True, timeout=60)
-    except OSError:
-        return False
-    return "python" in got.stdout.split()
-
-
 class Closed(Exception):
     """The other side has hung up."""
 

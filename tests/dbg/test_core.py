@@ -13,8 +13,8 @@ import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(FOLDER, "../tools"))
-from rsp import Client, Closed, has_gdb  # noqa: E402
-from support import Tap, find_nvcc  # noqa: E402
+from rsp import Client, Closed  # noqa: E402
+from support import Tap, find_nvcc, has_gdb  # noqa: E402
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()

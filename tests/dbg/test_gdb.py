@@ -8,11 +8,9 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, Source, compilers, has, has_gdb, heddle, tap  # noqa: E402
+from gdb_bench import Bench, compilers, has, heddle, main, Source, tap  # noqa: E402
 
 SOURCE = Source("program.cu")
 line = SOURCE.line
@@ -267,28 +265,23 @@ def test_leftovers(bench):
     tap.eq(left, [], "no files are left")
 
 
-def main():
-    if not has_gdb():
-        tap.skip("no gdb 13 with Python")
-        tap.done()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder, SOURCE)
-        for name, *command in compilers() + [("clang-plain", heddle, "cc")]:
-            bench.build(name, *command)
-        full = [name for name in ("clang-G", "nvcc-G") if name in bench.programs]
-        for name in full:
-            test_variables(bench, name)
-            test_divergence(bench, name)
-        for name in full:
-            for test in (test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
-                         test_launches, test_rerun, test_interrupt):
-                test(bench, name)
-        if "nvcc-lineinfo" in bench.programs:
-            test_lines(bench, "nvcc-lineinfo")
-        test_ptx(bench, "clang-plain")
-        test_inlined_lines(bench)
-        test_leftovers(bench)
-    tap.done()
+def sessions(folder):
+    bench = Bench(folder, SOURCE)
+    for name, *command in compilers() + [("clang-plain", heddle, "cc")]:
+        bench.build(name, *command)
+    full = [name for name in ("clang-G", "nvcc-G") if name in bench.programs]
+    for name in full:
+        test_variables(bench, name)
+        test_divergence(bench, name)
+    for name in full:
+        for test in (test_write, test_inlined, test_cuda_commands, test_watch, test_exception, test_returned, test_reverse,
+                     test_launches, test_rerun, test_interrupt):
+            test(bench, name)
+    if "nvcc-lineinfo" in bench.programs:
+        test_lines(bench, "nvcc-lineinfo")
+    test_ptx(bench, "clang-plain")
+    test_inlined_lines(bench)
+    test_leftovers(bench)
 
 
-main()
+main(sessions)

@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, Source, compilers, has, has_gdb, tap  # noqa: E402
+from gdb_bench import Bench, compilers, has, main, Source, tap  # noqa: E402
 
 SOURCE = Source("both.cu")
 line = SOURCE.line
@@ -82,27 +81,22 @@ def test_again(bench, name):
     has(got, r"exited normally", f"{name}: which end")
 
 
-def main():
-    if not has_gdb():
-        tap.skip("no gdb 13 with Python")
-        tap.done()
+def sessions(folder):
     if not may_trace():
         tap.skip("GDB may not start programs here")
-        tap.done()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = HostBench(folder, SOURCE)
-        for name, *command in compilers():
-            options = ["-g", "-Xcompiler", "-O0"] if name == "nvcc-G" else ["-g", "-O0"]
-            if name.endswith("-G") and bench.build(name, *command, *options):
-                for test in (test_both, test_fault, test_interrupt, test_goes_on, test_again):
-                    test(bench, name)
-        for _ in range(100): # the server may end a moment after GDB
-            left = [entry for entry in os.listdir(folder) if entry.startswith("heddle-gdb-")]
-            if not left:
-                break
-            time.sleep(0.1)
-        tap.eq(left, [], "no files are left")
-    tap.done()
+        return
+    bench = HostBench(folder, SOURCE)
+    for name, *command in compilers():
+        options = ["-g", "-Xcompiler", "-O0"] if name == "nvcc-G" else ["-g", "-O0"]
+        if name.endswith("-G") and bench.build(name, *command, *options):
+            for test in (test_both, test_fault, test_interrupt, test_goes_on, test_again):
+                test(bench, name)
+    for _ in range(100): # the server may end a moment after GDB
+        left = [entry for entry in os.listdir(folder) if entry.startswith("heddle-gdb-")]
+        if not left:
+            break
+        time.sleep(0.1)
+    tap.eq(left, [], "no files are left")
 
 
-main()
+main(sessions)

@@ -2,10 +2,9 @@
 """Breakpoints in kernels of graphs, in kernels that kernels launch, and in launches that were submitted before: test_launches.py HEDDLE"""
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, Source, compilers, has, has_gdb, tap  # noqa: E402
+from gdb_bench import Bench, compilers, has, main, Source  # noqa: E402
 
 SOURCE = Source("launches.cu")
 line = SOURCE.line
@@ -48,22 +47,17 @@ def test_children(bench, name):
     has(got, r"launches 10$", f"{name}: the results")
 
 
-def main():
-    if not has_gdb():
-        tap.skip("no gdb 13 with Python")
-        tap.done()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder, SOURCE)
-        for name, *command in compilers():
-            if not name.endswith("-G"):
-                continue
-            if bench.build(name, *command):
-                test_before(bench, name)
-                test_after(bench, name, "queued", 3, 3)
-                test_after(bench, name, "graph", 1, 6)
-            if bench.build(name + "-children", *command, "-rdc=true", "-DCHILDREN", "-lcudadevrt"):
-                test_children(bench, name + "-children")
-    tap.done()
+def sessions(folder):
+    bench = Bench(folder, SOURCE)
+    for name, *command in compilers():
+        if not name.endswith("-G"):
+            continue
+        if bench.build(name, *command):
+            test_before(bench, name)
+            test_after(bench, name, "queued", 3, 3)
+            test_after(bench, name, "graph", 1, 6)
+        if bench.build(name + "-children", *command, "-rdc=true", "-DCHILDREN", "-lcudadevrt"):
+            test_children(bench, name + "-children")
 
 
-main()
+main(sessions)

@@ -8,12 +8,11 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, Source, compilers, has_gdb, heddle, tap  # noqa: E402
+from gdb_bench import Bench, compilers, heddle, main, Source, tap  # noqa: E402
 
 SOURCE = Source("program.cu")
 line = SOURCE.line
@@ -167,20 +166,15 @@ def run(bench, name, talk, *args):
         return process.communicate()[0] + "(hangs)"
 
 
-def main():
-    if not has_gdb():
-        tap.skip("no gdb 13 with Python")
-        tap.done()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder, SOURCE)
-        for name, *command in compilers():
-            if not name.endswith("-G") or not bench.build(name, *command):
-                continue
-            said = run(bench, name, lambda *it: session(name, *it))
-            tap.eq(said, bench.plain(name), f"{name}: the results are the same")
-            said = run(bench, name, lambda *it: interrupted(name, *it), "spin")
-            tap.eq(said, "spin 1 7\n", f"{name}: what the kernel that was paused says")
-    tap.done()
+def sessions(folder):
+    bench = Bench(folder, SOURCE)
+    for name, *command in compilers():
+        if not name.endswith("-G") or not bench.build(name, *command):
+            continue
+        said = run(bench, name, lambda *it: session(name, *it))
+        tap.eq(said, bench.plain(name), f"{name}: the results are the same")
+        said = run(bench, name, lambda *it: interrupted(name, *it), "spin")
+        tap.eq(said, "spin 1 7\n", f"{name}: what the kernel that was paused says")
 
 
-main()
+main(sessions)

@@ -5,10 +5,9 @@ What is seen on the way back is what was seen on the way forward, in the opposit
 import os
 import re
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from gdb_bench import Bench, Source, compilers, has, has_gdb, tap  # noqa: E402
+from gdb_bench import Bench, compilers, has, main, Source, tap  # noqa: E402
 
 SOURCE = Source("history.cu")
 line = SOURCE.line
@@ -81,21 +80,16 @@ def test_fault(bench, name):
     tap.eq(got.count("CUDA_EXCEPTION_14"), 2, f"{name}: forwards it comes again")
 
 
-def main():
-    if not has_gdb():
-        tap.skip("no gdb 13 with Python")
-        tap.done()
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder, SOURCE)
-        for name, *command in compilers():
-            if not name.endswith("-G") or not bench.build(name, *command):
-                continue
-            for what, thread in (("v", 37), ("slow", 70), ("turns", 3), ("total", 0), ("seen[1]", 95)):
-                if name != "nvcc-G" or what not in ("v", "slow"): # nvcc moves these from register to register
-                    test_watch(bench, name, what, thread)
-            for test in (test_reads, test_conditions, test_steps, test_fault):
-                test(bench, name)
-    tap.done()
+def sessions(folder):
+    bench = Bench(folder, SOURCE)
+    for name, *command in compilers():
+        if not name.endswith("-G") or not bench.build(name, *command):
+            continue
+        for what, thread in (("v", 37), ("slow", 70), ("turns", 3), ("total", 0), ("seen[1]", 95)):
+            if name != "nvcc-G" or what not in ("v", "slow"): # nvcc moves these from register to register
+                test_watch(bench, name, what, thread)
+        for test in (test_reads, test_conditions, test_steps, test_fault):
+            test(bench, name)
 
 
-main()
+main(sessions)

@@ -7,10 +7,7 @@ import sys
 import tempfile
 import time
 
-from support import Tap
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../dbg"))
-from rsp import has_gdb  # noqa: E402
+from support import Tap, has_gdb
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()

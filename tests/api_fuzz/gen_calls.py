@@ -62,6 +62,8 @@ NAMED = [
     # Bodies are off from the start.
     (r"cu(da)?GraphConditionalHandleCreate\.defaultLaunchValue", "0"),
     (r"cu(da)?GraphConditionalHandleCreate\.flags", "1"),
+    (r"cuCoredumpSetAttribute(Global)?\.attrib", "fuzz_dump_setting(z)"),
+    (r"cuCoredumpSetAttribute(Global)?\.value", "fuzz_dump_value(z, {i})"),
     (r"\w+\.numDependencies", "fuzz_count(z)"),
     (r"\w+\.[fF]lags", "fuzz_flags(z)"),
     (r"cuMem(Map|Unmap|SetAccess|AddressFree)\.d?ptr", "fuzz_take(z, FUZZ_RANGE)"),

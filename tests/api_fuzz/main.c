@@ -10,6 +10,7 @@
  * entry points that match the regular expression. A round that
  * dies, hangs or finds something prints what its threads did last and its seed, and ends the run.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -239,10 +240,10 @@ static int round_watched(uint64_t seed)
     }
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         return 0;
+    print_traces();
     fprintf(stderr, "seed %llu: status %d, signal %d\n", (unsigned long long)seed,
             WIFEXITED(status) ? WEXITSTATUS(status) : -1,
             WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    print_traces();
     return 1;
 }
 
@@ -274,9 +275,13 @@ static void enter_folder(void)
 static void leave_folder(void)
 {
     char folder[4096];
+    DIR *files = opendir(".");
+    const struct dirent *file;
 
-    (void)!unlink("image.ptx");
-    (void)!unlink("output");
+    while (files && (file = readdir(files)) != NULL)
+        (void)!unlink(file->d_name);
+    if (files)
+        closedir(files);
     if (getcwd(folder, sizeof(folder)) && !chdir("/"))
         (void)!rmdir(folder);
 }
@@ -387,6 +392,7 @@ int main(int argc, char **argv)
         return 2;
     setenv("HEDDLE_DEVICES", "2", 0);
     setenv("HEDDLE_MEMORY", "64M", 0);
+    setenv("CUDA_COREDUMP_GENERATION_FLAGS", "skip_abort", 1);
     enter_folder();
     found = rounds_run(&o);
     leave_folder();

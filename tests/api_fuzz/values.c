@@ -262,6 +262,23 @@ void *fuzz_arena(struct fuzz *z)
 
 /* ---- text */
 
+CUcoredumpSettings fuzz_dump_setting(struct fuzz *z)
+{
+    unsigned setting = fuzz_enum(z);
+
+    /* Its flags stay as main.c sets them: a dump does not abort the process. */
+    return setting == CU_COREDUMP_GENERATION_FLAGS ? CU_COREDUMP_FILE : (CUcoredumpSettings)setting;
+}
+
+void *fuzz_dump_value(struct fuzz *z, unsigned i)
+{
+    static const char *const values[] = {"", "\1", "dump", "missing/dump"};
+
+    snprintf(z->scratch[i], FUZZ_SCRATCH_B, "%s",
+             values[fuzz_below(z, sizeof(values) / sizeof(*values))]);
+    return z->scratch[i];
+}
+
 const char *fuzz_name(struct fuzz *z)
 {
     static const char *const names[] = {

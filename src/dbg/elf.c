@@ -116,11 +116,12 @@ static Elf64_Shdr header_of(struct image *e, const struct section *s, uint64_t a
     return h;
 }
 
+/* As libraries: when LLDB is told of a program, it forgets where everything is. */
 static void put_ehdr(const struct image *e, uint64_t sections_at, struct hd_buf *out)
 {
     Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
                                 EV_CURRENT, ELFOSABI_NONE},
-                    .e_type = ET_EXEC,
+                    .e_type = ET_DYN,
                     .e_machine = EM_X86_64,
                     .e_version = EV_CURRENT,
                     .e_phoff = sizeof(Elf64_Ehdr),

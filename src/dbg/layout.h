@@ -5,7 +5,7 @@
  * What has none gets one that no program has, told by its topmost four bits:
  *
  *     TEXT    instruction n of unit u: one address each, DBG_INSN_B apart
- *     STACK   frames of the current thread; each thread has its own there
+ *     STACK   frames, in a window for each thread
  *     SHARED  shared variables, of the current thread's CTA
  *     GLOBAL  variables of a module, of the current thread's module
  *     SPECIAL threadIdx and the like, of the current thread
@@ -37,7 +37,11 @@
 #define DBG_LOCALS    ((uint64_t)1 << 24)
 #define DBG_REG_B     16
 #define DBG_RETURN_AT (DBG_FRAME_B - 8)
-#define DBG_STACK_TOP (DBG_STACK + ((uint64_t)1 << 50))
+
+/* A window has 131,072 frames. Threads that are 262,144 numbers apart share one: threads.c. */
+#define DBG_WINDOW_SHIFT   42
+#define DBG_WINDOWS        ((uint64_t)1 << (DBG_SPACE_SHIFT - DBG_WINDOW_SHIFT))
+#define DBG_STACK_TOP(tid) (DBG_STACK + (((tid) % (DBG_WINDOWS - 1) + 1) << DBG_WINDOW_SHIFT))
 
 /* Where the host program is, as far as this debugger knows. */
 #define DBG_HOST_PC (DBG_SPECIAL + 0x1000)

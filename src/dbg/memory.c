@@ -113,10 +113,10 @@ static void return_place(const struct interp_thread *t, unsigned frame, uint64_t
 
 static void stack_place(struct interp_thread *t, uint64_t address, struct place *out)
 {
-    uint64_t below = DBG_STACK_TOP - 1 - address, depth = below / DBG_FRAME_B + 1;
-    uint64_t offset = address - (DBG_STACK_TOP - depth * DBG_FRAME_B);
+    uint64_t top = DBG_STACK_TOP(dbg_tid(t)), depth = (top - 1 - address) / DBG_FRAME_B + 1;
+    uint64_t offset = address - (top - depth * DBG_FRAME_B);
 
-    if (address >= DBG_STACK_TOP || depth > interp_debug_depth(t))
+    if (depth > interp_debug_depth(t))
         return;
     unsigned frame = interp_debug_depth(t) - (unsigned)depth;
     if (offset >= DBG_RETURN_AT)
@@ -215,6 +215,7 @@ static bool place_of(struct interp_thread *t, uint64_t address, struct place *ou
     *out = (struct place){0};
     switch (address >> DBG_SPACE_SHIFT << DBG_SPACE_SHIFT) {
     case DBG_STACK:
+        t = dbg_stack_owner(address, t);
         if (t)
             stack_place(t, address, out);
         return true;

@@ -117,8 +117,10 @@ struct dbg {
     bool fault_shown;   /* of the access that is made now */
     struct dbg_stop stop;
     struct dbg_step step;
-    uint64_t focus; /* thread of the `g` and `m` packets */
-    uint64_t home;  /* the thread that the user looked at last: GDB steps over others in between */
+    uint64_t focus;  /* thread of the `g` and `m` packets */
+    bool lldb;       /* the debugger is LLDB */
+    uint64_t reader; /* thread of its `m` packets */
+    uint64_t home;   /* the thread that the user looked at last: GDB steps over others in between */
     uint64_t nctas_ever;
     uint32_t nunits_ever, nkernels;
     uint32_t kernels_seen; /* launches below this were shown */
@@ -217,6 +219,8 @@ struct interp_thread *dbg_thread_find(const uint32_t ctaid[3], const uint32_t ti
 /* The address of a thread's frame; 0: it has ended. */
 uint64_t dbg_pc(const struct interp_thread *t, unsigned frame);
 uint64_t dbg_sp(const struct interp_thread *t);
+/* Whose the address in DBG_STACK is: `preferred`'s if that may be (it may be NULL). */
+struct interp_thread *dbg_stack_owner(uint64_t address, struct interp_thread *preferred);
 const struct dbg_unit *dbg_unit_of(uint64_t pc);
 void dbg_describe(const struct interp_thread *t, struct hd_buf *out);
 /* The first live thread; NULL: there is none. */

@@ -90,7 +90,27 @@ uint64_t dbg_pc(const struct interp_thread *t, unsigned frame)
 
 uint64_t dbg_sp(const struct interp_thread *t)
 {
-    return DBG_STACK_TOP - interp_debug_depth(t) * DBG_FRAME_B;
+    return DBG_STACK_TOP(dbg_tid(t)) - interp_debug_depth(t) * DBG_FRAME_B;
+}
+
+static bool owns(const struct interp_thread *t, uint64_t address)
+{
+    return (DBG_STACK_TOP(dbg_tid(t)) - 1 - address) >> DBG_WINDOW_SHIFT == 0;
+}
+
+struct interp_thread *dbg_stack_owner(uint64_t address, struct interp_thread *preferred)
+{
+    if (preferred && owns(preferred, address))
+        return preferred;
+    for (size_t i = 0; i < dbg.ctas.len; i++) {
+        const struct interp_cta *cta = dbg.ctas.at[i]->cta;
+        for (uint32_t k = 0; k < interp_debug_nthreads(cta); k++) {
+            struct interp_thread *t = interp_debug_thread(cta, k);
+            if (interp_debug_depth(t) && owns(t, address))
+                return t;
+        }
+    }
+    return NULL;
 }
 
 const struct dbg_unit *dbg_unit_of(uint64_t pc)

@@ -149,7 +149,7 @@ const void *fuzz_source(void); /* memory that only asynchronous copies read, and
 void *fuzz_sink(void);
 const void *fuzz_from(struct fuzz *z); /* for copies: of the host, or of devices */
 void *fuzz_to(struct fuzz *z);
-void *fuzz_arena(struct fuzz *z); /* pages that may be registered */
+void *fuzz_arena(struct fuzz *z);                     /* pages that may be registered */
 CUcoredumpSettings fuzz_dump_setting(struct fuzz *z); /* never one that ends the process */
 void *fuzz_dump_value(struct fuzz *z, unsigned i);    /* a flag that is off or on, or a name */
 const char *fuzz_name(struct fuzz *z);

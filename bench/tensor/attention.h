@@ -7,7 +7,7 @@
 
 enum { ATTENTION_HEADS = 4, ATTENTION_SEQ = 2048 };
 
-static inline float bf16_value(uint16_t bits)
+static inline float attention_value(uint16_t bits)
 {
     uint32_t word = (uint32_t)bits << 16;
     float value;
@@ -16,7 +16,7 @@ static inline float bf16_value(uint16_t bits)
     return value;
 }
 
-static inline uint16_t bf16_bits(float value)
+static inline uint16_t attention_bits(float value)
 {
     uint32_t word;
 
@@ -44,7 +44,7 @@ static inline uint16_t *attention_fill(size_t n, unsigned seed, float size)
         exit(3);
     for (size_t i = 0; i < n; i++) {
         seed = seed * 1664525 + 1013904223;
-        x[i] = bf16_bits(((float)(seed >> 8) / 16777216.0f - 0.5f) * size);
+        x[i] = attention_bits(((float)(seed >> 8) / 16777216.0f - 0.5f) * size);
     }
     return x;
 }
@@ -81,14 +81,14 @@ static inline int attention_row_right(const attention_case &c, double *weight, s
         double score = 0;
         for (int e = 0; e < c.d; e++)
             score +=
-                (double)bf16_value(c.q[row * c.d + e]) * bf16_value(c.k[(first + j) * c.d + e]);
+                (double)attention_value(c.q[row * c.d + e]) * attention_value(c.k[(first + j) * c.d + e]);
         weight[j] = exp(score / sqrt((double)c.d));
         total += weight[j];
     }
     for (int e = 0; e < c.d; e++) {
-        double want = 0, size = 0, have = bf16_value(c.out[row * c.d + e]);
+        double want = 0, size = 0, have = attention_value(c.out[row * c.d + e]);
         for (long j = 0; j < c.seq; j++) {
-            double part = weight[j] / total * bf16_value(c.v[(first + j) * c.d + e]);
+            double part = weight[j] / total * attention_value(c.v[(first + j) * c.d + e]);
             want += part, size += fabs(part);
         }
         if (!(fabs(have - want) <= 0x1p-8 * size))

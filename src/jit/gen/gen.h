@@ -248,6 +248,7 @@ struct gen {
     const struct ir_value **values; /* with carries: by id */
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
+    struct gen_rows **rows;         /* gen_rows.c: by value id */
     struct gen_run *products;       /* gen_products.c */
     struct gen_tuples *tuples;      /* gen_tuples.c */
     struct gen_walk *walk;          /* gen_value.c */
@@ -549,6 +550,8 @@ bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
 void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 /* gen_products.c: makes a product and those behind it, or it was made with one; false: neither. */
 bool gen_products(struct gen *g, const struct ir_instr *in);
+/* gen_rows.c: an ldmatrix whose rows lie at known distances; false: they do not. */
+bool gen_rows_load(struct gen *g, const struct ir_instr *in);
 /* Finds g->uses; false: no memory. */
 bool gen_uses_find(struct gen *g);
 /* Is it one operand of one instruction? Memory may run out: no. */

@@ -64,6 +64,9 @@ LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, 
 /* gen_prefetch.c: what an access by lines needs in the loop's next turn, or in the CTAs that
  * follow. */
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+/* Bytes (i64) to what a load of global memory reads in the loop's next turn; 0: not known, or not
+ * to be prefetched. */
+LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in);
 
 /* gen_pieces.c: 16 bytes for each lane, at addresses that nothing is known of; checked before. */
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);

@@ -197,7 +197,8 @@ void gen_matrix(struct gen *g, const struct ir_instr *in)
         gen_tensor(g, in);
         return;
     case IR_OP_LDMATRIX:
-        gen_ldmatrix(g, in);
+        if (!gen_rows_load(g, in))
+            gen_ldmatrix(g, in);
         return;
     case IR_OP_STMATRIX:
         gen_stmatrix(g, in);

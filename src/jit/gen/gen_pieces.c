@@ -142,8 +142,8 @@ bool gen_pieces(struct gen *g, const struct ir_instr *in)
         !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
         return false;
     LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);
-    LLVMValueRef args[] = {gen_mask32(g), from, to};
     gen_place_at(g, in);
+    LLVMValueRef args[] = {gen_mask32(g), gen_prefetch_distance(g, in), from, to};
     gen_call_rt(g, "jit_rt_pieces", g->t->void_, args, HD_COUNT_OF(args));
     g->pieces_store = in->next;
     return true;

@@ -158,6 +158,15 @@ static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
     return NULL;
 }
 
+LLVMValueRef gen_prefetch_distance(struct gen *g, const struct ir_instr *in)
+{
+    struct gen_step step;
+    LLVMValueRef far = NULL;
+    if (gen_does(g, GEN_PASS_PREFETCH) && g->unit->path != JIT_GENERIC && jumps(g, in, &step))
+        far = distance_of(g, &step, 1, 1);
+    return far ? far : gen_i64(g, 0);
+}
+
 /* How far apart lanes are that access neighbours, in bytes. */
 static int64_t in_a_row(const struct ir_instr *in)
 {

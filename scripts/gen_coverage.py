@@ -18,7 +18,7 @@ TESTS = ("tests/jit/forms.ptx", "tests/differential/gen_ptx.py", "tests/differen
 # words of f64 (test_approx_narrow.c).
 BOUNDED = {"sin": "2^-23.2, of 2^-20.5 in 2 pi", "cos": "2^-23.2, of 2^-20.5 in 2 pi", "lg2": "2^-22.8, of 2^-22", "ex2": "0.89 ulp, of 2; f16 2^-11.0 relative, of 2^-9.9; bf16 2^-8.0, of 2^-7",
            "tanh": "2^-13.4 relative, of 2^-11; f16 2^-11.7 absolute, of 2^-10.987; bf16 2^-8.97, of 2^-8",
-           "rsqrt": "2^-23.4 relative, of 2^-22.9; f64 2^-52.4, .ftz 2^-21 (PTX has no bound)"}
+           "rsqrt": "2^-23.2 relative, of 2^-22.9; f64 2^-52.4, .ftz 2^-21 (PTX has no bound)"}
 PARTLY = {"div", "rcp", "sqrt"}
 HINTS = {"prefetch", "prefetchu", "applypriority", "discard", "pmevent", "createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"}
 DEFINED = ("mma", "wmma.mma", "wgmma.mma", "tcgen05.mma", "tex", "tld4", "multimem.ld_reduce")

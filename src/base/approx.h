@@ -29,7 +29,7 @@
  *   ex2        0.84 ulp                         2 ulp                                20
  *   lg2        abs 2^-22.9, rel 2^-23.1           2^-22 abs in (0.5,2), else rel       21
  *   rcp, div   0.5 ulp                            1 ulp, 2 ulp                         1, 5
- *   rsqrt      rel 2^-23.4                          rel 2^-22.9                          19
+ *   rsqrt      rel 2^-23.2                          rel 2^-22.9                          17
  *   sqrt       rel 2^-24                          rel 2^-23                            1
  *   sin, cos   abs 2^-23.2                        2^-20.5 in 2pi, 2^-14.7 in 100pi     18
  *   tanh       rel 2^-13.4                        rel 2^-11                            12
@@ -151,6 +151,11 @@ static inline float hd_approx_sqrt(float x)
 }
 
 #define HD_APPROX_RSQRT_GUESS 0x5f37599eu
+/* ((1 - e)^-1/2 - 1) / e for the guess's |e| < 2^-3.8; error of 1 + e * P: 2^-25.3 */
+#define HD_APPROX_RSQRT_1 0x1.ffff90p-2f
+#define HD_APPROX_RSQRT_2 0x1.800010p-2f
+#define HD_APPROX_RSQRT_3 0x1.417852p-2f
+#define HD_APPROX_RSQRT_4 0x1.18b30cp-2f
 
 static inline float hd_approx_rsqrt(float x)
 {
@@ -158,11 +163,12 @@ static inline float hd_approx_rsqrt(float x)
     float s = tiny ? x * 0x1p24f : x; /* [denormal] */
     /* Guess: relative error below 2^-4.8. */
     float y = hd_approx_float(HD_APPROX_RSQRT_GUESS - (hd_approx_bits(s) >> 1));
-    /* With e = 1 - s*y*y the root is y * (1 + e/2 + 3/8 e^2 + ...): first to e^2, then to e. */
+    /* With e = 1 - s*y*y the root is y * (1 - e)^-1/2. */
     float e = fmaf(-(s * y), y, 1.0f);
-    y = fmaf(fmaf(0.375f, e, 0.5f), y * e, y);
-    e = fmaf(-(s * y), y, 1.0f);
-    y = fmaf(0.5f * y, e, y);
+    float p = fmaf(HD_APPROX_RSQRT_4, e, HD_APPROX_RSQRT_3);
+    p = fmaf(p, e, HD_APPROX_RSQRT_2);
+    p = fmaf(p, e, HD_APPROX_RSQRT_1);
+    y = fmaf(p, y * e, y);
     y = tiny ? y * 0x1p12f : y; /* [denormal] */
     /* Special inputs; the later line wins. */
     y = x == hd_approx_float(HD_APPROX_INF) ? 0.0f : y;

@@ -475,6 +475,9 @@ LLVMValueRef gen_flush(struct gen *g, bool vec,
 LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
                          LLVMValueRef const bits[2], LLVMValueRef const x[2]);
 LLVMRealPredicate gen_real_predicate(enum ir_cmp c);
+/* gen_range.c: what an f32 cannot be. */
+bool gen_never_denormal(const struct ir_value *v);
+bool gen_never_signals(struct gen *g, const struct ir_value *v); /* no signalling NaN */
 /* gen_half.c: f16 and bf16 bits (i16) to f32 and back; NaN becomes 0x7fff. */
 LLVMValueRef gen_half_widen(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x);
 LLVMValueRef gen_half_narrow(struct gen *g, bool vec, enum ir_type t, LLVMValueRef x,

@@ -326,6 +326,30 @@ static LLVMValueRef min_max_raw(struct gen *g, const struct gen_emit *e, LLVMVal
     return LLVMBuildSelect(g->b, b_nan, bits[0], r, "");
 }
 
+static LLVMValueRef range_ps(struct gen *g, LLVMValueRef a, LLVMValueRef b, bool min)
+{
+    LLVMValueRef args[] = {a,
+                           b,
+                           gen_i32(g, 4u | !min), /* the sign of what was chosen */
+                           a,
+                           gen_ci(g->t->i16, 0xffff),
+                           gen_i32(g, 4)};
+    return gen_intrinsic(g, "llvm.x86.avx512.mask.range.ps.512", NULL, 0, args, 6);
+}
+
+/*
+ * VRANGEPS orders zeros and prefers numbers to quiet NaNs. A signalling one wins, so it is made
+ * quiet first.
+ */
+static LLVMValueRef min_max_wide(struct gen *g, const struct gen_emit *e, LLVMValueRef x[2])
+{
+    for (int s = 0; s < 2; s++) {
+        if (!gen_never_signals(g, e->in->src[s]))
+            x[s] = range_ps(g, x[s], x[s], true);
+    }
+    return as_int(g, true, range_ps(g, x[0], x[1], e->in->op == IR_OP_FMIN));
+}
+
 static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
 {
     LLVMValueRef bits[2], x[2];
@@ -337,7 +361,7 @@ static LLVMValueRef min_max(struct gen *g, const struct gen_emit *e)
         x[s] = as_float(g, e->vec, ft, bits[s]);
     }
     if (e->in->type == IR_F32 && !(e->in->mods & (IR_MOD_NAN | IR_MOD_XORSIGN)))
-        return min_max_raw(g, e, bits, x);
+        return e->vec && g->unit->avx512 ? min_max_wide(g, e, x) : min_max_raw(g, e, bits, x);
     return gen_min_max(g, e->vec, e->in, bits, x);
 }
 
@@ -444,7 +468,8 @@ LLVMValueRef gen_emit_float(struct gen *g, const struct gen_emit *e)
 struct ap {
     struct gen *g;
     bool vec;
-    bool ftz; /* no denormal comes in */
+    bool ftz;
+    bool is_normal; /* no denormal comes in */
 };
 
 /* Instructions of AVX-512 that give the bits of several steps. */
@@ -511,6 +536,23 @@ static LLVMValueRef pow2(const struct ap *p, LLVMValueRef k)
     return fi(p, e);
 }
 
+/*
+ * VREDUCEPS leaves nothing of an infinity, and VSCALEFPS rounds once and takes any exponent. Under
+ * .ftz: zeros where the result is less than the least normal number.
+ */
+static LLVMValueRef ap_ex2_wide(const struct ap *p, LLVMValueRef x, const double c[7])
+{
+    LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1), all = gen_ci(p->g->t->i16, 0xffff);
+    LLVMValueRef to_nearest[] = {x, gen_i32(p->g, 0), x, all, gen_i32(p->g, 4)};
+    LLVMValueRef part =
+        gen_intrinsic(p->g, "llvm.x86.avx512.mask.reduce.ps.512", NULL, 0, to_nearest, 5);
+    LLVMValueRef lanes = all;
+    if (p->ftz)
+        lanes = gen_bits(p->g, LLVMBuildFCmp(p->g->b, LLVMRealUGE, x, kf(p, -126.0), ""));
+    LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0), lanes, gen_i32(p->g, 4)};
+    return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
+}
+
 static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
 {
     LLVMBuilderRef b = p->g->b;
@@ -521,16 +563,9 @@ static LLVMValueRef ap_ex2(const struct ap *p, LLVMValueRef x)
                                HD_APPROX_EX2_2,
                                HD_APPROX_EX2_1,
                                1.0};
+    if (is_wide(p))
+        return ap_ex2_wide(p, x, c);
     x = when(p, LLVMRealOGT, x, kf(p, 129.0), kf(p, 129.0), x);
-    if (is_wide(p)) { /* zeros where the result is one, or less than the least normal number */
-        LLVMValueRef is_some =
-            LLVMBuildFCmp(b, LLVMRealUGE, x, kf(p, p->ftz ? -126.0 : -152.0), "");
-        LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1);
-        LLVMValueRef part = LLVMBuildFSub(b, x, whole, "");
-        LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0), gen_bits(p->g, is_some),
-                               gen_i32(p->g, 4)};
-        return gen_intrinsic(p->g, "llvm.x86.avx512.mask.scalef.ps.512", NULL, 0, args, 5);
-    }
     x = when(p, LLVMRealOLT, x, kf(p, -152.0), kf(p, -152.0), x);
     LLVMValueRef round = kf(p, HD_APPROX_ROUND);
     LLVMValueRef t = LLVMBuildFAdd(b, x, round, "");
@@ -553,7 +588,7 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     static const double c[] = {HD_APPROX_LG2_7, HD_APPROX_LG2_6, HD_APPROX_LG2_5, HD_APPROX_LG2_4,
                                HD_APPROX_LG2_3, HD_APPROX_LG2_2, HD_APPROX_LG2_1, HD_APPROX_LG2_0};
     LLVMValueRef y = x, e0 = kf(p, 0.0);
-    if (!p->ftz) {
+    if (!p->is_normal) {
         LLVMValueRef tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
         y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
         e0 = LLVMBuildSelect(b, tiny, kf(p, -24.0), e0, "");
@@ -565,7 +600,7 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     LLVMValueRef f = LLVMBuildFSub(b, fi(p, m), kf(p, 1.0), "");
     LLVMValueRef r = horner(p, f, c, 8);
     LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_type_as(p->g, p->vec, p->g->t->f32), "");
-    r = fma_(p->g, r, f, p->ftz ? ef : LLVMBuildFAdd(b, ef, e0, ""));
+    r = fma_(p->g, r, f, p->is_normal ? ef : LLVMBuildFAdd(b, ef, e0, ""));
     if (is_wide(p))
         return fix_up(p, r, x, 0x03530433);
     r = when(p, LLVMRealOEQ, x, inf_of(p), x, r);
@@ -577,19 +612,17 @@ static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
 {
     struct gen *g = p->g;
     LLVMBuilderRef b = g->b;
-    LLVMValueRef one = kf(p, 1.0);
+    static const double c[] = {HD_APPROX_RSQRT_4, HD_APPROX_RSQRT_3, HD_APPROX_RSQRT_2,
+                               HD_APPROX_RSQRT_1};
     LLVMValueRef tiny = NULL, s = x;
-    if (!p->ftz) {
+    if (!p->is_normal) {
         tiny = LLVMBuildFCmp(b, LLVMRealOLT, x, kf(p, HD_APPROX_TINY), "");
         s = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, x, kf(p, 0x1p24), ""), x, "");
     }
     LLVMValueRef guess = LLVMBuildLShr(b, if_(p, s), ki(p, 1), "");
     LLVMValueRef y = fi(p, LLVMBuildSub(b, ki(p, HD_APPROX_RSQRT_GUESS), guess, ""));
-    LLVMValueRef e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, one);
-    LLVMValueRef w = fma_(g, kf(p, 0.375), e, kf(p, 0.5));
-    y = fma_(g, w, LLVMBuildFMul(b, y, e, ""), y);
-    e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, one);
-    y = fma_(g, LLVMBuildFMul(b, kf(p, 0.5), y, ""), e, y);
+    LLVMValueRef e = fma_(g, LLVMBuildFNeg(b, LLVMBuildFMul(b, s, y, ""), ""), y, kf(p, 1.0));
+    y = fma_(g, horner(p, e, c, 4), LLVMBuildFMul(b, y, e, ""), y);
     if (tiny)
         y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, kf(p, 0x1p12), ""), y, "");
     if (is_wide(p))
@@ -641,7 +674,8 @@ static LLVMValueRef ap_tanh(const struct ap *p, LLVMValueRef x)
 
 LLVMValueRef gen_emit_approx(struct gen *g, const struct gen_emit *e)
 {
-    const struct ap p = {g, e->vec, ir_has(e->in, IR_MOD_FTZ)};
+    bool ftz = ir_has(e->in, IR_MOD_FTZ);
+    const struct ap p = {g, e->vec, ftz, ftz || gen_never_denormal(e->in->src[0])};
     if (e->in->type != IR_F32 || e->in->op < IR_OP_FRSQRT || e->in->op > IR_OP_FTANH)
         return NULL;
     /* Only ex2 gives denormals of its own; the multiplication at its end flushes them. */

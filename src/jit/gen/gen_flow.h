@@ -128,6 +128,7 @@ const char *gen_cpu_name(enum jit_path path);
 void gen_mend(struct gen_unit *u);
 /* gen_prefix.c: constant masks of the first lanes become short vectors. */
 void gen_prefix_accesses(struct gen_unit *u);
+void gen_few_lanes(struct gen_unit *u); /* gen_few.c */
 bool gen_is_call_of(LLVMValueRef v, const char *name);
 /* How many lanes, from the first on, a constant mask has, when that is a power of two and not all;
  * 0: else. */

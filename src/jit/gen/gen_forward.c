@@ -229,11 +229,18 @@ static LLVMValueRef before_canonical(LLVMValueRef x)
     return is_nan && is_float(raw) ? raw : NULL;
 }
 
+static bool is_min_max(LLVMValueRef x)
+{
+    LLVMValueRef called = LLVMIsACallInst(x) ? LLVMGetCalledValue(x) : NULL;
+    size_t len;
+    return called && !strcmp(LLVMGetValueName2(called, &len), "llvm.x86.avx512.mask.range.ps.512");
+}
+
 static bool only_computes(LLVMValueRef x)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(x); use; use = LLVMGetNextUse(use)) {
         LLVMOpcode op = LLVMGetInstructionOpcode(LLVMGetUser(use));
-        if (op != LLVMFAdd && op != LLVMFSub && op != LLVMFMul)
+        if (op != LLVMFAdd && op != LLVMFSub && op != LLVMFMul && !is_min_max(LLVMGetUser(use)))
             return false;
     }
     return true;

@@ -243,6 +243,8 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
         gen_forward_stores(u);
     if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_PREFIX & 1))
         gen_prefix_accesses(u);
+    if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_FEW & 1))
+        gen_few_lanes(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)
         gen_mend(u);
     if (status == HD_OK && !quick)

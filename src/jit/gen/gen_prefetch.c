@@ -9,9 +9,9 @@
  * The first accesses of a CTA that has barriers: a worker takes CTAs in the order of their numbers,
  * and what the next ones load would only be asked for behind all that this one computes. The
  * distance is the address's derivative by the CTA's number, so often that it is some 12 KiB: what
- * takes CTAs less time than memory takes must be asked for earlier. The same for what a loop stores
- * to a row of each CTA that was not touched before. Loads of such rows are left to the host: it
- * sees the streams of the loop's turns, and what is asked for beside it comes in their way.
+ * takes CTAs less time than memory takes must be asked for earlier. The same for the row of each
+ * CTA that a loop is the first to read or to store to: the host's own prefetchers see the streams
+ * of the loop's turns, but do not go beyond a page.
  *
  * A wrong guess costs time and nothing else, so no proof is asked for.
  */
@@ -113,11 +113,11 @@ static bool touches_first(const struct gen *g, const struct ir_instr *in)
     return false;
 }
 
-/* Is it a store in a loop of one region, to what no region before has touched? */
+/* Is it an access in a loop of one region, to what no region before has touched? */
 static bool opens_row(const struct gen *g, const struct ir_instr *in)
 {
     uint32_t block = g->nodes[g->cur].block->id;
-    return in->op == IR_OP_ST && g->body.by_region && !g->is_large &&
+    return is_global_access(in) && g->body.by_region && !g->is_large &&
            g->shapes.loops.loop_of[block] != IR_NO_BLOCK && touches_first(g, in);
 }
 
@@ -149,8 +149,8 @@ static int64_t ctas_ahead(const struct gen_step *by_cta)
 static LLVMValueRef distance(struct gen *g, const struct ir_instr *in)
 {
     struct gen_step step;
-    if (jumps(g, in, &step))
-        return is_left_to_host(g, &step) ? NULL : distance_of(g, &step, NEAR_B, 1);
+    if (jumps(g, in, &step) && !is_left_to_host(g, &step))
+        return distance_of(g, &step, NEAR_B, 1);
     if (opens_row(g, in) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))
         return distance_of_row(g, &step);
     if (opens_cta(g) && gen_step_of(g, in->src[0], GEN_BY_CTA, &step))

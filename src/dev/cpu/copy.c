@@ -284,7 +284,7 @@ static void fill_piece(const struct cpu_job *job, uint64_t first, uint64_t end)
 
 struct copy_body {
     struct cpu_job *job;
-    uint64_t first, end;
+    struct cpu_claim claim;
 };
 
 static void copy_body(void *arg)
@@ -292,9 +292,9 @@ static void copy_body(void *arg)
     struct copy_body *body = arg;
 
     if (body->job->packet->head.op == HAL_OP_COPY)
-        copy_piece(body->job, body->first, body->end);
+        copy_piece(body->job, body->claim.first, body->claim.end);
     else
-        fill_piece(body->job, body->first, body->end);
+        fill_piece(body->job, body->claim.first, body->claim.end);
 }
 
 static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
@@ -302,18 +302,12 @@ static void copy_run(struct cpu_job *job, struct cpu_slot *slot)
     struct copy_body body = {.job = job};
     bool asked_for_help = !slot;
 
-    for (;;) {
-        uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
-
-        body.first = atomic_fetch_add(&job->next, job->chunk);
-        if (body.first >= total)
-            return;
-        body.end = HD_MIN(body.first + job->chunk, total);
+    while (cpu_job_take(job, slot, &body.claim)) {
         if (!cpu_guarded(copy_body, &body, job, NULL)) {
-            atomic_store(&job->next, total);
+            cpu_job_end(job);
             return;
         }
-        if (!asked_for_help && body.end < total) {
+        if (!asked_for_help && !cpu_job_exhausted(job)) {
             asked_for_help = true;
             cpu_wake_more(slot->device);
         }
@@ -368,6 +362,8 @@ void cpu_copy_setup(struct cpu_job *job, const union hal_packet *p)
     job->form.code = NULL;
     job->way = copy_way(p, size_B);
     job->cooperative = false;
+    job->in_order = false;
+    atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
     job->chunk = 1;
     job->start_ns = 0;
     if (rows == 1) {

@@ -17,9 +17,9 @@ struct cpu_kernel;
 struct cpu_queue;
 struct cpu_slot;
 
-#define CPU_INLINE_OPS    10000u       /* grids up to this many operations run on the submitter */
-#define CPU_INLINE_COPY_B (256u << 10) /* such copies take less time than to wake a worker */
+#define CPU_INLINE_OPS    10000u /* grids up to this many operations run on the submitter */
 #define CPU_COPY_CHUNK_B  (1u << 20)
+#define CPU_INLINE_COPY_B CPU_COPY_CHUNK_B     /* one thread does these, so the submitter */
 #define CPU_STRING_COPY_B (256u << 10)         /* string instructions from here on: copy.c */
 #define CPU_NT_COPY_B     (4u << 20)           /* non-temporal stores from here on; AMD: copy.c */
 #define CPU_STACK_MIN_B   ((uint64_t)16 << 10) /* of recursive kernels, whatever the limit */

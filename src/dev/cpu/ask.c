@@ -137,7 +137,6 @@ static void job_tell(const struct cpu_job *job, const struct cpu_answers *answer
                      hal_tell_running *tell, void *arg)
 {
     const struct jit_launch *l = &job->launch;
-    uint64_t total = atomic_load(&job->total), next = HD_MIN(atomic_load(&job->next), total);
     struct hal_waiting waits[ANSWERS_MAX];
     struct hal_running running = {
         .kernel = job->name,
@@ -145,8 +144,8 @@ static void job_tell(const struct cpu_job *job, const struct cpu_answers *answer
         .block = {l->block[0], l->block[1], l->block[2]},
         .grid_id = l->grid_id,
         .running_ns = hal_time_ns() - job->published_ns,
-        .blocks = total * l->cluster_ctas,
-        .begun = next * l->cluster_ctas,
+        .blocks = atomic_load(&job->total) * l->cluster_ctas,
+        .begun = cpu_job_begun(job) * l->cluster_ctas,
         .waits = waits,
     };
 

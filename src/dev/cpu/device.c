@@ -16,8 +16,10 @@ static void device_destroy(struct hal_device *base)
 
     cpu_workers_stop(dev);
     cpu_call_stop(dev);
-    for (uint32_t i = 0; i < atomic_load(&dev->nqueues); i++)
+    for (uint32_t i = 0; i < atomic_load(&dev->nqueues); i++) {
+        free(atomic_load(&dev->queues[i])->shares);
         free(atomic_load(&dev->queues[i]));
+    }
     for (unsigned i = 0; dev->slots && i < dev->nslots; i++) {
         cpu_cta_destroy(dev->slots[i].cta);
         while (dev->slots[i].free_blocks) {

@@ -24,12 +24,14 @@ struct cpu_device {
     unsigned ncpus; /* that this process may use: with one nobody spins */
     struct cpu_slot *slots;
     struct cpu_worker *workers;
+    /* Spinning workers read the first line all the time; they write the second. */
     _Alignas(64) _Atomic uint32_t bell;
-    _Atomic uint32_t spinning;
+    _Atomic int rang_on; /* the CPU of who rang last */
+    _Alignas(64) _Atomic uint32_t spinning;
     _Atomic uint32_t sleepers;
-    _Atomic uint32_t blocked;               /* queues whose head is an unsatisfied WAIT */
     _Alignas(64) _Atomic uint32_t progress; /* bumped by retirements while somebody waits */
     _Atomic uint32_t waiters;
+    _Atomic uint32_t blocked; /* queues whose head is an unsatisfied WAIT */
     _Atomic bool stopping;
     _Atomic bool starved;    /* a worker found no free slot */
     _Atomic uint32_t levels; /* mask of -priority of all queues so far */

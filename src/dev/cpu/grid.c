@@ -1,4 +1,4 @@
-/* A dispatch packet as a job: chunks of CTAs in index order. */
+/* A dispatch packet as a job: chunks of CTAs. */
 #include "base/log.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
@@ -108,7 +108,7 @@ struct grid_body {
     const struct cpu_form *form; /* in which this thread runs its CTAs */
     struct cpu_slot *slot;
     uint32_t sm;
-    uint64_t first, end;
+    struct cpu_claim claim;
 };
 
 static struct grid_body body_of(struct cpu_job *job, struct cpu_slot *slot)
@@ -123,8 +123,8 @@ static void grid_body(void *arg)
 
     struct cpu_cta *cta = body->slot->cta;
 
-    cpu_cta_start(cta, body->job, body->form, body->sm, body->first);
-    cpu_cta_run_many(cta, body->end - body->first);
+    cpu_cta_start(cta, body->job, body->form, body->sm, body->claim.first);
+    cpu_cta_run_many(cta, body->claim.end - body->claim.first);
 }
 
 bool cpu_slot_reserve(struct cpu_slot *slot, struct cpu_job *job, const struct cpu_form *form)
@@ -195,14 +195,10 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
     bool asked_for_help = job->start_ns == 0;
 
     if (!cpu_slot_reserve(slot, job, body.form)) {
-        atomic_store(&job->next, atomic_load(&job->total));
+        cpu_job_end(job);
         return;
     }
-    while (!slot_should_stop(slot)) {
-        uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
-
-        if (atomic_load_explicit(&job->next, memory_order_relaxed) >= total)
-            break;
+    while (!slot_should_stop(slot) && !cpu_job_exhausted(job)) {
         if (HD_UNLIKELY(hal_domain_status(&job->domain->base) != HD_OK)) {
             cpu_job_end(job);
             break;
@@ -212,15 +208,13 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_job_end(job);
             break;
         }
-        body.first = atomic_fetch_add(&job->next, job->chunk);
-        if (body.first >= total)
+        if (!cpu_job_take(job, slot, &body.claim))
             break;
-        body.end = HD_MIN(body.first + job->chunk, total);
         if (!grid_guarded(&body)) {
-            atomic_store(&job->next, total);
+            cpu_job_end(job);
             break;
         }
-        if (!asked_for_help && body.end < total &&
+        if (!asked_for_help && !cpu_job_exhausted(job) &&
             hal_time_ns() - job->start_ns > CPU_WAKE_AFTER_NS) {
             asked_for_help = true;
             cpu_wake_more(slot->device);
@@ -289,6 +283,7 @@ static void clusters_setup(struct cpu_job *job, const struct cpu_grid *grid)
 {
     assert(grid->ctas % grid->cluster_ctas == 0);
     job->run = clusters_run;
+    job->in_order = true;
     job->chunk = 1;
     job->tiled = false;
     atomic_store_explicit(&job->total, grid->ctas / grid->cluster_ctas, memory_order_relaxed);
@@ -316,6 +311,8 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
     job->run = grid_run;
     job->chunk = chunk_of(dev, job, grid->ctas);
+    job->in_order = job->form.code->may_spin || job->cooperative;
+    atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
     job->start_ns = 0;
     progress_setup(job, grid->ctas);
     if (HD_UNLIKELY(grid->cluster_ctas > 1))

@@ -17,9 +17,9 @@ struct cpu_kernel;
 struct cpu_queue;
 struct cpu_slot;
 
-#define CPU_INLINE_OPS    10000u       /* grids up to this many operations run on the submitter */
-#define CPU_INLINE_COPY_B (256u << 10) /* such copies take less time than to wake a worker */
+#define CPU_INLINE_OPS    10000u /* grids up to this many operations run on the submitter */
 #define CPU_COPY_CHUNK_B  (1u << 20)
+#define CPU_INLINE_COPY_B CPU_COPY_CHUNK_B     /* one thread does these, so the submitter */
 #define CPU_STRING_COPY_B (256u << 10)         /* string instructions from here on: copy.c */
 #define CPU_NT_COPY_B     (4u << 20)           /* non-temporal stores from here on; AMD: copy.c */
 #define CPU_STACK_MIN_B   ((uint64_t)16 << 10) /* of recursive kernels, whatever the limit */
@@ -52,12 +52,31 @@ enum cpu_copy_way {
     CPU_COPY_NONTEMPORAL, /* by stores that stay in no cache */
 };
 
+/* A part of a job's units, of which one slot's holder takes first: share.c. */
+struct cpu_share {
+    _Alignas(64) _Atomic uint64_t next; /* first unit that is not taken */
+    uint64_t end;
+};
+
+/* Units that one thread has taken, and how many shares it has found empty: 0 to begin with. */
+struct cpu_claim {
+    uint64_t first, end;
+    uint32_t passed;
+};
+
+/* What many threads write while others read is on lines of its own. */
 struct cpu_job {
+    /* All take from here unless there are shares: the first unit that is not taken, of CTAs,
+     * clusters or pieces. */
+    _Alignas(64) _Atomic uint64_t next;
     /* Takes chunks until none is left or the slot is wanted for something else. */
-    void (*run)(struct cpu_job *job, struct cpu_slot *slot);
-    _Atomic uint64_t next; /* first chunk that is not taken, in units of CTAs or pieces */
+    _Alignas(64) void (*run)(struct cpu_job *job, struct cpu_slot *slot);
     _Atomic uint64_t total;
-    uint64_t chunk; /* units to take at once */
+    uint64_t chunk;           /* units to take at once */
+    bool in_order;            /* units begin in the order of their numbers */
+    _Atomic uint32_t nshares; /* 0: none */
+    struct cpu_share *shares;
+    _Atomic uint32_t closed; /* shares of which nothing is left */
     struct cpu_domain *domain;
     _Atomic bool spins;     /* its CTAs may wait for something: workers keep them resident */
     _Atomic uint64_t moved; /* counts turns of its residents in which they did more than poll */
@@ -86,17 +105,26 @@ struct cpu_job {
 
 static inline bool cpu_job_exhausted(const struct cpu_job *job)
 {
+    uint32_t nshares = atomic_load_explicit(&job->nshares, memory_order_relaxed);
+
+    if (nshares)
+        return atomic_load(&job->closed) >= nshares;
     return atomic_load(&job->next) >= atomic_load(&job->total);
 }
 static inline void cpu_job_moved(struct cpu_job *job)
 {
     atomic_fetch_add_explicit(&job->moved, 1, memory_order_relaxed);
 }
+
+/* share.c: before the job is published: shares for its units, if it is worth that. There are
+ * `nslots` of them. */
+void cpu_job_share(struct cpu_job *job, struct cpu_share *shares, unsigned nslots);
+/* The next chunk for the holder of the slot. False: nothing is left. */
+bool cpu_job_take(struct cpu_job *job, const struct cpu_slot *slot, struct cpu_claim *claim);
 /* Nobody takes another chunk. */
-static inline void cpu_job_end(struct cpu_job *job)
-{
-    atomic_store(&job->next, atomic_load(&job->total));
-}
+void cpu_job_end(struct cpu_job *job);
+/* How many units have been taken. */
+uint64_t cpu_job_begun(const struct cpu_job *job);
 
 /* What a dispatch packet names, looked up once. */
 struct cpu_grid {

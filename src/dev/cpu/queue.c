@@ -271,6 +271,7 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
         queue->job.published_ns = hal_time_ns();
     if (queue->job.form.code && shared)
         queue->job.start_ns = queue->job.published_ns;
+    cpu_job_share(&queue->job, queue->shares, dev->nslots);
     queue->generation = (queue->generation + 1) & 0x7fffffffu;
     atomic_store(&queue->state,
                  CPU_QUEUE_ACTIVE | (uint64_t)queue->generation << 32 | (joins ? 1u : 0u));
@@ -278,7 +279,7 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     if (!joins)
         cpu_ring(dev);
     else if (shared)
-        atomic_fetch_add(&dev->bell, 1);
+        cpu_ring_spinners(dev);
     return joins ? ADVANCE_JOB : ADVANCE_GONE;
 }
 
@@ -506,6 +507,11 @@ static struct cpu_queue *queue_reuse_locked(struct cpu_device *dev)
     if (!queue)
         return NULL;
     memset(queue, 0, sizeof(*queue));
+    queue->shares = aligned_alloc(64, dev->nslots * sizeof(*queue->shares));
+    if (!queue->shares) {
+        free(queue);
+        return NULL;
+    }
     atomic_store(&queue->state, CPU_QUEUE_DEAD);
     atomic_store(&dev->queues[count], queue);
     atomic_store(&dev->nqueues, count + 1);

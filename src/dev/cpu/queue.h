@@ -29,6 +29,7 @@ struct cpu_queue {
     _Atomic uint32_t level; /* -priority: greater is more urgent */
     _Atomic bool blocked;   /* the head is an unsatisfied WAIT; counted in device->blocked */
     struct cpu_job job;
+    struct cpu_share *shares;    /* for the job, one for each slot */
     struct cpu_queue *next_call; /* in the host-call list */
     uint32_t generation;         /* of jobs; the owner's */
     void *children;              /* of the grid at the head, which is over; the owner's */

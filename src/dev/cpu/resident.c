@@ -96,7 +96,7 @@ bool cpu_resident_take(struct cpu_queue *queue, struct cpu_slot *slot)
         return false;
     cta = cpu_resident_create(slot, job);
     if (!cta) {
-        atomic_store(&job->next, atomic_load(&job->total));
+        cpu_job_end(job);
         return false;
     }
     index = atomic_fetch_add(&job->next, 1);
@@ -178,7 +178,7 @@ static bool cta_turn(struct cpu_cta *cta, bool *progress)
     /* Another CTA of this context has faulted: this one may wait for it forever. */
     if (hal_domain_status(&job->domain->base) != HD_OK ||
         !cpu_guarded(step_body, &body, job, cta)) {
-        atomic_store(&job->next, atomic_load(&job->total));
+        cpu_job_end(job);
         return false;
     }
     *progress |= body.progress;

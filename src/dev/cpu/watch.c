@@ -106,6 +106,7 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     }
     job->launch.ranges = watch->ranges;
     job->watch = watch;
+    job->in_order = true;
     job->chunk = 1;
     if (observer->next_run)
         cpu_schedule_setup(job);

@@ -35,19 +35,59 @@ void cpu_futex_wake(_Atomic uint32_t *word, int count)
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
 }
 
-/* One of them will do, unless a queue is limited: then not everybody may run what has come. */
-static int enough_of(const struct cpu_device *dev)
+/* ---- the bell */
+
+/* Whom a wake-up means: a worker is known by its CPU, modulo 32; one that is not pinned by all. */
+static uint32_t cpu_bit(int cpu)
 {
-    return atomic_load(&dev->base.has_limited) ? INT32_MAX : 1;
+    return cpu < 0 ? FUTEX_BITSET_MATCH_ANY : 1u << (cpu & 31);
+}
+
+static void bell_wait(struct cpu_worker *worker, uint32_t seen, uint64_t timeout_ns)
+{
+    uint64_t end_ns = timeout_ns == UINT64_MAX ? 0 : hal_time_ns() + timeout_ns;
+    struct timespec end = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
+
+    syscall(SYS_futex, &worker->device->bell, FUTEX_WAIT_BITSET_PRIVATE, seen, end_ns ? &end : NULL,
+            NULL, cpu_bit(worker->cpu));
+}
+
+/*
+ * One sleeper, of another CPU than this one if there is any: who rings goes on here, or works, and
+ * the kernel would leave the two on one CPU until its next tick. False: nobody slept.
+ */
+static bool bell_wake_one(struct cpu_device *dev)
+{
+    int here = sched_getcpu();
+    uint32_t elsewhere = here < 0 ? FUTEX_BITSET_MATCH_ANY : ~cpu_bit(here);
+
+    return syscall(SYS_futex, &dev->bell, FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL, elsewhere) >
+               0 ||
+           syscall(SYS_futex, &dev->bell, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) > 0;
+}
+
+/* One of them will do, unless a queue is limited: then not everybody may run what has come. */
+static void bell_wake(struct cpu_device *dev)
+{
+    if (atomic_load(&dev->base.has_limited))
+        cpu_futex_wake(&dev->bell, INT32_MAX);
+    else
+        (void)bell_wake_one(dev);
+}
+
+void cpu_ring_spinners(struct cpu_device *dev)
+{
+    atomic_store_explicit(&dev->rang_on, sched_getcpu(), memory_order_relaxed);
+    atomic_fetch_add(&dev->bell, 1);
 }
 
 void cpu_ring(struct cpu_device *dev)
 {
-    int n = enough_of(dev);
+    bool all = atomic_load(&dev->base.has_limited);
 
-    atomic_fetch_add(&dev->bell, 1);
-    if ((n > 1 || !atomic_load(&dev->spinning)) && atomic_load(&dev->sleepers))
-        cpu_futex_wake(&dev->bell, n);
+    cpu_ring_spinners(dev);
+    if ((all || !atomic_load(&dev->spinning)) && atomic_load(&dev->sleepers))
+        bell_wake(dev);
 }
 
 static bool slot_is_free(struct cpu_device *dev)
@@ -62,7 +102,7 @@ void cpu_wake_more(struct cpu_device *dev)
 {
     if (atomic_load(&dev->sleepers) && slot_is_free(dev)) {
         atomic_fetch_add(&dev->bell, 1);
-        cpu_futex_wake(&dev->bell, enough_of(dev));
+        bell_wake(dev);
     }
 }
 
@@ -340,8 +380,9 @@ static bool worker_spin(struct cpu_worker *worker, uint32_t seen)
     return true;
 }
 
-static void worker_sleep(struct cpu_device *dev, uint32_t seen)
+static void worker_sleep(struct cpu_worker *worker, uint32_t seen)
 {
+    struct cpu_device *dev = worker->device;
     uint64_t timeout_ns = UINT64_MAX;
 
     atomic_fetch_add(&dev->sleepers, 1);
@@ -353,20 +394,34 @@ static void worker_sleep(struct cpu_device *dev, uint32_t seen)
     if (atomic_load(&dev->blocked) || anything_pending(dev))
         timeout_ns = CPU_RECHECK_NS;
     if (atomic_load(&dev->bell) == seen && !atomic_load(&dev->stopping))
-        cpu_futex_wait(&dev->bell, seen, timeout_ns);
+        bell_wait(worker, seen, timeout_ns);
     atomic_fetch_sub(&dev->sleepers, 1);
+}
+
+/* Is the CPU better left to who rang, because a worker that slept on another one comes instead? */
+static bool worker_steps_aside(struct cpu_worker *worker)
+{
+    struct cpu_device *dev = worker->device;
+
+    return worker->cpu >= 0 && !atomic_load(&dev->base.has_limited) &&
+           worker->cpu == atomic_load_explicit(&dev->rang_on, memory_order_relaxed) &&
+           atomic_load(&dev->sleepers) && bell_wake_one(dev);
 }
 
 static void worker_idle(struct cpu_worker *worker, uint32_t seen)
 {
     struct cpu_device *dev = worker->device;
+    uint32_t heard;
     bool rang;
 
     atomic_fetch_add(&dev->spinning, 1);
     rang = worker_spin(worker, seen);
+    heard = atomic_load(&dev->bell);
     atomic_fetch_sub(&dev->spinning, 1);
     if (!rang)
-        worker_sleep(dev, seen);
+        worker_sleep(worker, seen);
+    else if (worker_steps_aside(worker))
+        worker_sleep(worker, heard);
 }
 
 static void *worker_main(void *arg)
@@ -385,7 +440,7 @@ static void *worker_main(void *arg)
         /* We are no spinner any more: what was submitted to another queue needs somebody. */
         if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) && anything_pending(dev) &&
             slot_is_free(dev))
-            cpu_futex_wake(&dev->bell, 1);
+            (void)bell_wake_one(dev);
     }
     return NULL;
 }

@@ -7,7 +7,9 @@
  *
  * Finding work. Workers scan the queues for `pending` and for ACTIVE jobs with chunks left. An idle
  * worker spins on dev->bell for a while (worker 0..n-2; the last one hardly), then sleeps on it.
- * Whoever creates work rings: bell++, and a futex wake only when nobody spins.
+ * Whoever creates work rings: bell++, and a futex wake only when nobody spins. A sleeper of another
+ * CPU than the one that rings is woken, and a spinner whose CPU that is has such a one woken in its
+ * place: two threads that work on one CPU, while another CPU idles, stay so for milliseconds.
  *
  * Multiprocessors. The device's SMs are spread over the slots: where there are as many, slot i is
  * SM i; else several live in a slot, or several slots are one SM. A queue that is limited to some
@@ -64,6 +66,8 @@ enum hd_status cpu_workers_start(struct cpu_device *dev) HD_MUST_CHECK;
 void cpu_workers_stop(struct cpu_device *dev);
 /* New work is there: wakes a sleeper when nobody spins. */
 void cpu_ring(struct cpu_device *dev);
+/* The same, of those who spin alone: sleepers sleep on. */
+void cpu_ring_spinners(struct cpu_device *dev);
 /* Wakes one sleeper if there is one and a slot is free. */
 void cpu_wake_more(struct cpu_device *dev);
 void cpu_relax(void);

@@ -1,0 +1,195 @@
+/* Who takes which units of a job: 64 slots, more threads than this machine has CPUs. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "dev/cpu/device.h"
+#include "device_fixture.h"
+
+enum { SLOTS = 64, MOST = 20000 };
+
+static uint32_t ctas_run[2][MOST];
+
+static volatile uintptr_t wild_address = 16;
+
+static void count_cta(struct jit_cta *cta)
+{
+    const struct params *p = params_of(cta);
+
+    __atomic_fetch_add(&p->out[cta->ctaid[0]], 1, __ATOMIC_RELAXED);
+    if (p->value && cta->ctaid[0] == p->value)
+        *(volatile uint32_t *)wild_address = 1;
+}
+
+const struct fake_kernel fake_kernels[] = {
+    {"count", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = UINT64_MAX}},
+    {"spinning", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = 1, .may_spin = true}},
+    {0},
+};
+
+/* ---- the shares alone */
+
+static struct cpu_share shares[SLOTS];
+static struct cpu_slot slots[SLOTS];
+
+static void job_init(struct cpu_job *job, uint64_t total, uint64_t chunk, bool in_order)
+{
+    memset(job, 0, sizeof(*job));
+    atomic_store(&job->total, total);
+    job->chunk = chunk;
+    job->in_order = in_order;
+    cpu_job_share(job, shares, SLOTS);
+}
+
+/* Slots that take turns at random, some of which leave in the middle: how many units came twice,
+ * never, or before the first one of the slot's own share was gone. */
+static unsigned wrong_units(uint64_t total, uint64_t chunk, uint64_t *seed)
+{
+    static uint8_t seen[MOST];
+    struct cpu_claim claims[SLOTS] = {0};
+    uint64_t taken = 0;
+    struct cpu_job job;
+    unsigned wrong = 0;
+
+    memset(seen, 0, sizeof(seen));
+    job_init(&job, total, chunk, false);
+    while (!cpu_job_exhausted(&job)) {
+        unsigned s = (unsigned)(tap_random(seed) % SLOTS);
+        bool fresh = !claims[s].end && shares[s].end > atomic_load(&shares[s].next);
+        uint64_t own = atomic_load(&shares[s].next);
+
+        if (s % 7 == 0 && taken > total / 2)
+            claims[s] = (struct cpu_claim){0}; /* another thread has the slot now */
+        if (!cpu_job_take(&job, &slots[s], &claims[s]))
+            continue;
+        wrong += fresh && job.nshares && claims[s].first != own;
+        for (uint64_t i = claims[s].first; i < claims[s].end; i++)
+            seen[i]++;
+        taken += claims[s].end - claims[s].first;
+        wrong += cpu_job_begun(&job) != taken;
+    }
+    for (uint64_t i = 0; i < total; i++)
+        wrong += seen[i] != 1;
+    return wrong + (taken != total);
+}
+
+static void test_units(void)
+{
+    static const uint64_t chunks[] = {1, 3, 26};
+    uint64_t seed = tap_seed();
+    unsigned wrong = 0;
+
+    for (size_t c = 0; c < HD_COUNT_OF(chunks); c++) {
+        uint64_t least = 2 * SLOTS * chunks[c];
+        for (uint64_t total = least - 2; total < least + 3; total++)
+            wrong += wrong_units(total, chunks[c], &seed);
+        wrong += wrong_units(MOST, chunks[c], &seed);
+    }
+    wrong += wrong_units(1, 1, &seed);
+    eq_u64(wrong, 0, "every unit once, a slot's own first");
+}
+
+static void test_order(void)
+{
+    struct cpu_claim claim = {0};
+    struct cpu_job job;
+    uint64_t next = 0;
+    unsigned wrong = 0;
+
+    job_init(&job, MOST, 7, true);
+    for (unsigned s = 0; cpu_job_take(&job, &slots[s % SLOTS], &claim); s++) {
+        wrong += claim.first != next;
+        next = claim.end;
+    }
+    eq_u64(wrong + (next != MOST), 0, "units in their order where a job asks for it");
+    job_init(&job, MOST, 7, false);
+    ok(job.nshares == SLOTS && cpu_job_take(&job, &slots[5], &claim), "shares where it does not");
+    cpu_job_end(&job);
+    ok(cpu_job_exhausted(&job) && !cpu_job_take(&job, &slots[6], &claim) &&
+           !cpu_job_take(&job, &slots[5], &claim),
+       "a job that was ended has no units");
+}
+
+/* ---- on a device */
+
+struct host {
+    struct fixture *f;
+    struct hal_queue *queue;
+    uint32_t *out;
+    unsigned wrong;
+};
+
+static unsigned launch(struct host *h, const char *name, uint32_t ctas)
+{
+    struct params params = {.out = h->out};
+    union hal_packet p = fixture_dispatch(h->f, name, ctas, 32, &params, sizeof(params));
+    unsigned wrong = 0;
+
+    memset(h->out, 0, MOST * sizeof(*h->out));
+    fixture_submit(h->queue, &p);
+    fixture_wait(h->queue);
+    for (uint32_t i = 0; i < MOST; i++)
+        wrong += h->out[i] != (i < ctas);
+    return wrong;
+}
+
+static void *host_main(void *arg)
+{
+    static const uint32_t sizes[] = {1, 127, 128, 129, 1000, 4096, MOST};
+    struct host *h = arg;
+
+    for (unsigned i = 0; i < 40 * HD_COUNT_OF(sizes); i++)
+        h->wrong += launch(h, "count", sizes[i % HD_COUNT_OF(sizes)]);
+    return NULL;
+}
+
+static void test_two_queues(struct fixture *f)
+{
+    struct host hosts[2] = {{.f = f, .queue = fixture_queue(f), .out = ctas_run[0]},
+                            {.f = f, .queue = fixture_queue(f), .out = ctas_run[1]}};
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, host_main, &hosts[1]))
+        abort();
+    host_main(&hosts[0]);
+    pthread_join(thread, NULL);
+    eq_u64(hosts[0].wrong + hosts[1].wrong, 0, "two queues at once: every CTA once");
+    eq_u64(launch(&hosts[0], "spinning", 3000), 0, "CTAs that may wait: every one once");
+    hosts[0].queue->ops->destroy(hosts[0].queue);
+    hosts[1].queue->ops->destroy(hosts[1].queue);
+}
+
+static void test_fault(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    struct params params = {.out = ctas_run[0], .value = MOST / 2};
+    union hal_packet p = fixture_dispatch(f, "count", MOST, 32, &params, sizeof(params));
+    unsigned twice = 0;
+
+    memset(ctas_run, 0, sizeof(ctas_run));
+    fixture_submit(q, &p);
+    fixture_wait(q);
+    eq_u64(hal_domain_status(f->domain), HD_ILLEGAL_ADDRESS, "a fault in one share");
+    for (uint32_t i = 0; i < MOST; i++)
+        twice += ctas_run[0][i] > 1;
+    eq_u64(twice, 0, "ends the others, and no CTA begins again");
+    fixture_heal(f);
+    q->ops->destroy(q);
+}
+
+int main(void)
+{
+    struct fixture f;
+
+    setenv("HEDDLE_THREADS", "64", 1);
+    for (uint32_t i = 0; i < SLOTS; i++)
+        slots[i].index = i;
+    test_units();
+    test_order();
+    if (!ok(fixture_init(&f), "device"))
+        return done();
+    test_two_queues(&f);
+    test_fault(&f);
+    test_two_queues(&f);
+    fixture_fini(&f);
+    return done();
+}

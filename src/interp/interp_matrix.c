@@ -142,6 +142,8 @@ static void transpose(struct interp_warp *warp, uint32_t members, const struct i
 bool interp_matrix(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
 {
     assert(ir_op_is_matrix(in->op) && members);
+    if (!interp_probe_warp(warp, members, in->prev))
+        return false;
     switch (in->op) {
     case IR_OP_LDMATRIX:
         return load(warp, members, in);

@@ -257,6 +257,8 @@ void interp_cluster_end(struct interp_cta **ctas);
 bool interp_observe(struct interp_cta *cta);
 void interp_observe_end(struct interp_cta *cta);
 enum interp_step interp_probe(struct interp_thread *t);
+/* Of a matrix operation, when its lanes have come: `in` may be its probe. False: they fail. */
+bool interp_probe_warp(struct interp_warp *warp, uint32_t members, const struct ir_instr *in);
 /* interp_debug.c */
 const struct interp_debug *interp_debug_of(const struct ir_module *module);
 uint32_t interp_debug_lanes(struct interp_warp *warp);

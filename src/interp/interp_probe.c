@@ -28,6 +28,44 @@ void interp_observe_end(struct interp_cta *cta)
     cta->is_observed = false;
 }
 
+/* Lanes that come together are told together (interp_probe_warp). */
+static bool is_told_later(const struct ir_instr *probe)
+{
+    return !ir_probe_is_after(probe) && ir_op_is_matrix(ir_probe_op(probe));
+}
+
+static void operand_take(struct interp_warp *warp, uint32_t members, const struct ir_instr *in,
+                         uint32_t i, uint64_t *out)
+{
+    int64_t offset = i || in->op != IR_OP_PROBE_ACCESS ? 0 : in->mem.offset;
+
+    for (uint32_t m = members; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        out[lane] = interp_reg(&warp->lanes[lane], in->src[i])->lo + (uint64_t)offset;
+    }
+}
+
+bool interp_probe_warp(struct interp_warp *warp, uint32_t members, const struct ir_instr *in)
+{
+    struct interp_thread *t = &warp->lanes[__builtin_ctz(members)];
+    const struct ir_observer *observer = t->cta->run->launch->observer;
+    uint64_t words[IR_PROBE_OPERANDS_MAX][INTERP_WARP];
+    const uint64_t *operands[IR_PROBE_OPERANDS_MAX + 1] = {NULL};
+    enum hd_status status;
+
+    if (!observer || !in || !ir_is_probe(in) || !is_told_later(in))
+        return true;
+    for (uint32_t i = 0; i < in->nsrc; i++) {
+        operand_take(warp, members, in, i, words[i]);
+        operands[i] = words[i];
+    }
+    status = observer->probe(&t->cta->probe, warp->index, members, in, operands);
+    if (status == HD_OK)
+        return true;
+    interp_fail(t, status, "%s, as the checker says", hd_status_text(status));
+    return false;
+}
+
 enum interp_step interp_probe(struct interp_thread *t)
 {
     const struct ir_observer *observer = t->cta->run->launch->observer;
@@ -36,7 +74,7 @@ enum interp_step interp_probe(struct interp_thread *t)
     const struct ir_instr *in = t->frame->pc;
     enum hd_status status;
 
-    if (!observer)
+    if (!observer || is_told_later(in))
         return INTERP_NEXT;
     assert(in->nsrc <= IR_PROBE_OPERANDS_MAX);
     for (uint32_t i = 0; i < in->nsrc; i++) {

@@ -441,10 +441,10 @@ static inline bool ir_space_is_shared(enum ir_space space)
     return space == IR_SPACE_SHARED || space == IR_SPACE_SHARED_CLUSTER;
 }
 /* n: bytes of a copy; groups that a wait leaves, at most IR_ASYNC_MAX. */
-enum { IR_ASYNC_MAX = 1 << 16 };
+enum { IR_ASYNC_MAX = 1 << 16, IR_ASYNC_BITS = 3 };
 static inline uint64_t ir_async_imm(enum ir_async what, uint64_t n)
 {
-    return (uint64_t)what | (n < IR_ASYNC_MAX ? n : IR_ASYNC_MAX) << 2;
+    return (uint64_t)what | (n < IR_ASYNC_MAX ? n : IR_ASYNC_MAX) << IR_ASYNC_BITS;
 }
 /* Do the threads of a CTA meet at such a barrier? */
 static inline bool ir_bar_meets(enum ir_bar bar)

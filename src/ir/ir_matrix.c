@@ -96,6 +96,26 @@ static bool gather(struct gather *g, uint32_t *out)
     return true;
 }
 
+/* ---- what is read */
+
+void ir_mma_pieces(const struct ir_mma *mma, char operand, unsigned warp, uint64_t descriptor,
+                   ir_matrix_visit *visit, void *user)
+{
+    bool is_a = operand == 'a';
+    unsigned first = is_a ? warp % 4 * 16 : 0, outer = is_a ? mma->m : mma->n;
+    unsigned inner = is_a ? ir_mma_stored_k(mma) : ir_mma_full_k(mma);
+    struct ir_matrix m =
+        ir_matrix_of(descriptor, ir_mma_has(mma, is_a ? IR_MMA_A_COLUMNS : IR_MMA_B_ROWS));
+    unsigned line = m.trans ? 0 : first, lines = m.trans ? inner : first + outer;
+    unsigned width = ir_mma_width(mma, operand), along = m.trans ? first : 0;
+    unsigned from = along * width / 8 / IR_MATRIX_PIECE_B;
+    unsigned end_B = (along + (m.trans ? outer : inner)) * width / 8;
+
+    for (; line < lines; line++)
+        for (unsigned piece = from; piece * IR_MATRIX_PIECE_B < end_B; piece++)
+            visit(user, 0, ir_matrix_piece(&m, line, piece));
+}
+
 /* ---- products */
 
 /* The product of eight columns, all in registers. */

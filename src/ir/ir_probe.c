@@ -1,5 +1,6 @@
 /* Where probes go, and what they carry. */
 #include "ir/probe.h"
+#include "ir/texture.h"
 
 /* A row for each operation that has one: what set it belongs to, and its operands. */
 enum operands {
@@ -8,6 +9,8 @@ enum operands {
     OPERANDS_ALL,
     OPERANDS_BAR,  /* number and count */
     OPERANDS_MASK, /* the last: the members */
+    OPERANDS_TEX,
+    OPERANDS_WINDOWS, /* descriptors of an MMA */
 };
 
 struct row {
@@ -25,7 +28,8 @@ static const struct row rows[IR_OP_COUNT] = {
     [IR_OP_VOTE] = {false, OPERANDS_MASK},       [IR_OP_MATCH] = {false, OPERANDS_MASK},
     [IR_OP_REDUX] = {false, OPERANDS_MASK},      [IR_OP_ELECT] = {false, OPERANDS_MASK},
     [IR_OP_FENCE] = {false, OPERANDS_NONE},      [IR_OP_EXIT] = {false, OPERANDS_NONE},
-    [IR_OP_ASYNC] = {false, OPERANDS_ALL},
+    [IR_OP_ASYNC] = {false, OPERANDS_ALL},       [IR_OP_TEX] = {false, OPERANDS_TEX},
+    [IR_OP_MMA] = {false, OPERANDS_WINDOWS},     [IR_OP_TENSOR] = {false, OPERANDS_ALL},
 };
 
 /* Of all elements of a load, store or atomic, or of the probe of one. */
@@ -77,12 +81,54 @@ static bool only_reads(const struct ir_instr *in)
     return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX;
 }
 
+/* ---- what says in its payload what it accesses */
+
+static bool has_window(const struct ir_instr *in)
+{
+    return ir_ext_mma(in)->flags >> IR_MMA_B_WINDOW & 1;
+}
+
+/* Does it access texels? A surface is written unless it is loaded. */
+static bool has_texels(const struct ir_instr *in, bool written)
+{
+    const struct ir_tex *tex = ir_ext_tex(in);
+    bool reads =
+        tex->what == IR_TEX_FETCH || tex->what == IR_TEX_GATHER || tex->what == IR_TEX_SULD;
+
+    return (reads && !written) || ir_tex_data_words(tex);
+}
+
+static bool reads_matrices(const struct ir_instr *in)
+{
+    enum ir_tensor_op op = (enum ir_tensor_op)ir_ext_tensor(in)->op;
+
+    return op == IR_TENSOR_CP || op == IR_TENSOR_MMA;
+}
+
+/* Of operations with a payload; others: false. */
+static bool is_probed_by_payload(const struct ir_instr *in, unsigned set)
+{
+    switch (in->op) {
+    case IR_OP_TEX:
+        return (set & IR_PROBE_GLOBAL && has_texels(in, false)) ||
+               (set & IR_PROBE_WRITES && has_texels(in, true));
+    case IR_OP_MMA:
+        return set & IR_PROBE_SHARED && has_window(in);
+    case IR_OP_TENSOR:
+        return set & IR_PROBE_SHARED && reads_matrices(in);
+    default:
+        return false;
+    }
+}
+
 static bool is_probed(const struct ir_instr *in, unsigned set)
 {
     const struct row *row = row_of(in);
 
     if (in->op == IR_OP_BUILTIN)
         return set & IR_PROBE_HEAP && (in->imm == IR_BUILTIN_MALLOC || in->imm == IR_BUILTIN_FREE);
+    if (in->op == IR_OP_TEX || in->op == IR_OP_MMA || in->op == IR_OP_TENSOR)
+        return is_probed_by_payload(in, set);
     if (in->op == IR_OP_MBARRIER && set & IR_PROBE_SYNC)
         return true;
     if (is_plain_param(in))
@@ -107,6 +153,22 @@ static bool has_values(const struct ir_instr *in)
            nsources(in) <= IR_PROBE_OPERANDS_MAX;
 }
 
+/* Handles and words, without the data. */
+static uint32_t tex_sources(const struct ir_instr *in)
+{
+    return in->nsrc - ir_tex_data_words(ir_ext_tex(in));
+}
+
+/* Of b, and of a if that is one; in the order of the sources. */
+static struct ir_value *const *descriptors(const struct ir_instr *in, uint32_t *n)
+{
+    const struct ir_mma *mma = ir_ext_mma(in);
+    bool both = mma->flags >> IR_MMA_A_WINDOW & 1;
+
+    *n = both ? 4 : 2;
+    return in->src + (both ? 0 : ir_mma_registers(mma, 'a'));
+}
+
 /* Operands of the probe: n from src. */
 static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, uint32_t *n)
 {
@@ -125,6 +187,11 @@ static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, 
     case OPERANDS_MASK:
         *n = 1;
         return in->src + in->nsrc - 1;
+    case OPERANDS_TEX:
+        *n = tex_sources(in);
+        return in->src;
+    case OPERANDS_WINDOWS:
+        return descriptors(in, n);
     }
     *n = 0;
     return NULL;
@@ -212,6 +279,12 @@ bool ir_probe_insert(struct ir_module *module, unsigned set)
     number_probes(module);
     module->runs_apart = set & IR_PROBE_APART;
     return !module->arena.failed;
+}
+
+const struct ir_instr *ir_probed(const struct ir_instr *probe)
+{
+    assert(!ir_probe_is_after(probe) && probe->next);
+    return probe->next;
 }
 
 uint64_t ir_probe_size_B(const struct ir_instr *probe)

@@ -270,6 +270,27 @@ static bool copy(const struct ir_tensor *op, const struct ir_tensor_cta *cta, co
     return true;
 }
 
+static void copy_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                        const uint32_t *src, ir_matrix_visit *visit, void *user)
+{
+    struct ir_matrix from = ir_matrix_of(ir_tensor_pair(cta, src, 1), false);
+    const struct copy *shape = &copies[op->shape];
+
+    for (unsigned block = 0; block < cta->nblocks; block++)
+        for (unsigned i = 0; i < (unsigned)shape->rows * shape->pieces; i++)
+            visit(user, block, ir_matrix_piece(&from, i / shape->pieces, i % shape->pieces));
+}
+
+bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                      const uint32_t *src, ir_matrix_visit *visit, void *user)
+{
+    if (op->op == IR_TENSOR_MMA)
+        return ir_tensor_mma_pieces(op, cta, src, visit, user);
+    if (op->op == IR_TENSOR_CP)
+        copy_pieces(op, cta, src, visit, user);
+    return true;
+}
+
 /* ---- shifts: eight columns of each lane, in the quarters from the address on */
 
 static void shift_block(struct ir_tensor_memory *memory, struct ir_tensor_place at)

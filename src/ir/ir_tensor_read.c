@@ -180,6 +180,42 @@ static bool matrices_read(const struct ir_tensor_mma *p)
     return true;
 }
 
+/* ---- what of shared memory they are */
+
+static void target_pieces(const struct ir_tensor_mma *p, struct ir_matrix from,
+                          const struct target *t, ir_matrix_visit *visit, void *user)
+{
+    unsigned per = piece_elements(p, t->type);
+    unsigned lines = from.trans ? t->inner : t->outer, along = from.trans ? t->outer : t->inner;
+
+    for (unsigned block = 0; block < p->cta->nblocks; block++)
+        for (unsigned line = 0; line < lines; line++)
+            for (unsigned at = 0; at < along; at += per)
+                visit(user, block, ir_matrix_piece(&from, line, at / per));
+}
+
+bool ir_tensor_mma_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                          const uint32_t *src, ir_matrix_visit *visit, void *user)
+{
+    struct ir_tensor_error unused;
+    struct ir_tensor_mma p; /* large: what is used is written first */
+
+    p.op = op;
+    p.cta = cta;
+    p.src = src;
+    p.error = &unused;
+    if (!ir_tensor_mma_describe(&p))
+        return false;
+    struct target a = {.type = p.a, .outer = p.rows, .inner = p.stored_k};
+    struct target b = {.type = p.b, .outer = p.n / cta->nblocks + p.shift, .inner = p.k};
+    if (!ir_tensor_has(op, IR_TENSOR_A_TENSOR))
+        target_pieces(&p, ir_matrix_of(ir_tensor_pair(cta, src, IR_TENSOR_A), p.trans_a), &a, visit,
+                      user);
+    target_pieces(&p, ir_matrix_of(ir_tensor_pair(cta, src, IR_TENSOR_B), p.trans_b), &b, visit,
+                  user);
+    return true;
+}
+
 /* ---- sparsity */
 
 static bool metadata_find(struct ir_tensor_mma *p)

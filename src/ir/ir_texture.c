@@ -219,12 +219,17 @@ static uint32_t absent(const struct ir_texture *t, unsigned channel)
     return channel < 3 ? 0 : is_integer(t) ? 1 : as_bits(1.0f);
 }
 
+static uint64_t texel_address(const struct ir_texture *t, const struct ir_texture_level *l,
+                              uint32_t x, uint32_t y, uint32_t z)
+{
+    assert(x < l->width && y < l->height && z < l->depth);
+    return l->base + z * l->slice_B + y * l->pitch_B + x * t->texel_B;
+}
+
 void ir_texture_texel(const struct ir_texture *t, const struct ir_texture_level *l, uint32_t x,
                       uint32_t y, uint32_t z, uint32_t out[4])
 {
-    const char *at =
-        (const char *)(uintptr_t)(l->base + z * l->slice_B + y * l->pitch_B + x * t->texel_B);
-    assert(x < l->width && y < l->height && z < l->depth);
+    const char *at = (const char *)(uintptr_t)texel_address(t, l, x, y, z);
     for (unsigned c = 0; c < CHANNELS; c++)
         out[c] = c < t->channels ? channel_word(t, c, at) : absent(t, c);
 }
@@ -248,7 +253,19 @@ struct fetch {
     uint32_t layer;      /* z of the image; 0 for 3d */
     unsigned dimensions; /* of the image: 2 for cubes */
     bool in_cube;        /* layer is the first face of the cube that seams are crossed in */
+    const struct ir_texel_list *list; /* NULL: texels are read */
 };
+
+static void texel_take(const struct fetch *f, const struct ir_texture_level *l, uint32_t x,
+                       uint32_t y, uint32_t z, uint32_t out[4])
+{
+    if (!f->list) {
+        ir_texture_texel(f->texture, l, x, y, z, out);
+        return;
+    }
+    memset(out, 0, CHANNELS * sizeof(*out));
+    f->list->texel(f->list->user, texel_address(f->texture, l, x, y, z));
+}
 
 static const uint32_t *extents(const struct ir_texture_level *l)
 {
@@ -376,8 +393,7 @@ static void texel_at(const struct fetch *f, const struct ir_texture_level *l, co
     }
     if (f->dimensions == 3)
         z = (uint32_t)place[2];
-    ir_texture_texel(f->texture, l, (uint32_t)place[0], f->dimensions > 1 ? (uint32_t)place[1] : 0,
-                     z, out);
+    texel_take(f, l, (uint32_t)place[0], f->dimensions > 1 ? (uint32_t)place[1] : 0, z, out);
 }
 
 /* A texel that counts nothing is not looked at: it may be infinite. */
@@ -539,7 +555,7 @@ static void fetch_integers(const struct fetch *f, const uint32_t *words, float l
         at[d] = (int32_t)(i < INT32_MIN ? INT32_MIN : i > INT32_MAX ? INT32_MAX : i);
     }
     if (t->is_linear)
-        ir_texture_texel(t, l, (uint32_t)at[0], (uint32_t)at[1], f->layer, out);
+        texel_take(f, l, (uint32_t)at[0], (uint32_t)at[1], f->layer, out);
     else
         texel_at(f, l, at, out);
 }
@@ -711,20 +727,34 @@ static void sampling_set(struct fetch *f)
     }
 }
 
+static void fetch(struct fetch *f, const uint32_t *words, uint32_t *out)
+{
+    const struct ir_tex *op = f->op;
+    assert(op->what == IR_TEX_FETCH || op->what == IR_TEX_GATHER);
+    f->dimensions = ir_tex_dimensions(op);
+    f->linear = f->sampler->linear && !is_integer(f->texture);
+    sampling_set(f);
+    if (leading_words(op) && op->geometry != IR_TEX_2DMS)
+        f->layer = layer_of(op, f->texture, words[leading_words(op) - 1]);
+    read_texture(f, words, out);
+}
+
 void ir_texture_read(const struct ir_tex *op, const struct ir_texture *texture,
                      const struct ir_texture *sampler, const uint32_t *words, uint32_t *out)
 {
     struct fetch f = {.op = op, .texture = texture, .sampler = sampler};
-    if (op->what == IR_TEX_QUERY) {
+    if (op->what == IR_TEX_QUERY)
         out[0] = query((enum ir_tex_query)op->select, texture,
                        flag(op, IR_TEX_LEVELED) ? (int32_t)words[0] : 0);
-        return;
-    }
-    assert(op->what == IR_TEX_FETCH || op->what == IR_TEX_GATHER);
-    f.dimensions = ir_tex_dimensions(op);
-    f.linear = sampler->linear && !is_integer(texture);
-    sampling_set(&f);
-    if (leading_words(op) && op->geometry != IR_TEX_2DMS)
-        f.layer = layer_of(op, texture, words[leading_words(op) - 1]);
-    read_texture(&f, words, out);
+    else
+        fetch(&f, words, out);
+}
+
+void ir_texture_texels(const struct ir_tex *op, const struct ir_texture *texture,
+                       const struct ir_texture *sampler, const uint32_t *words,
+                       const struct ir_texel_list *to)
+{
+    struct fetch f = {.op = op, .texture = texture, .sampler = sampler, .list = to};
+    uint32_t unused[CHANNELS];
+    fetch(&f, words, unused);
 }

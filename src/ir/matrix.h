@@ -84,6 +84,11 @@ struct ir_matrix_place {
 };
 bool ir_eval_mma_window(const struct ir_mma *mma, const struct ir_matrix_place *at, const void *src,
                         void *dst, uint64_t *out_bad_B) HD_MUST_CHECK;
+/* Of each piece that somebody reads: where it is in the window of a block. */
+typedef void ir_matrix_visit(void *user, unsigned block, uint32_t offset);
+/* Those of operand 'a' or 'b' that a warp reads; block 0. */
+void ir_mma_pieces(const struct ir_mma *mma, char operand, unsigned warp, uint64_t descriptor,
+                   ir_matrix_visit *visit, void *user);
 /* Of operand 'a' or 'b'. */
 struct ir_matrix ir_mma_matrix(const struct ir_mma *mma, char operand,
                                const struct ir_matrix_place *at, const void *src);

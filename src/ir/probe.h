@@ -12,7 +12,9 @@
  * Which operands a probe has: of an access the address, of a store with VALUES what it stores as
  * well; of COPY, REDUCE, TENSORCOPY and MBARRIER all; of BAR number and count, if there are any;
  * of warp operations the member mask; of malloc(), told after it, the size and the result; of
- * free() the pointer. Nothing else has any.
+ * free() the pointer; of TEX handles and words, without what is stored; of MMA the descriptors of
+ * matrices in shared memory; of TENSOR all. Nothing else has any. What more there is
+ * to know the operation says (ir_probed()).
  *
  * A device calls, in this order and for each CTA on one thread at a time (that of the worker):
  *
@@ -22,7 +24,8 @@
  *
  * Lanes. `lanes` are those that execute the operation together; the interpreter has one at a time.
  * Operands are arrays of 32 words, of which those of other lanes mean nothing. Words narrower than
- * 64 bits are extended by zeroes. A missing operand is NULL.
+ * 64 bits are extended by zeroes. A missing operand is NULL. Matrix operations of a warp are told
+ * for all of its lanes at once, on every device.
  *
  * Order. A thread's probes come in program order. Threads of a CTA come in any order that their
  * barriers allow: compiled code runs a warp as far as it can before the next one has its turn.
@@ -40,10 +43,12 @@
 #include "ir/ir.h"
 #include "ir/schedule.h"
 
+struct ir_texture;
+
 /* What is wanted, a set: name, bit, doc. */
 #define IR_PROBE_LIST(X)                                                                           \
-    X(GLOBAL, 0, "accesses of global, constant and generic memory, with atomics and copies")       \
-    X(SHARED, 1, "accesses of shared memory")                                                      \
+    X(GLOBAL, 0, "accesses of global, constant and generic memory, with copies and textures")      \
+    X(SHARED, 1, "accesses of shared memory, with the matrices that products read there")          \
     X(LOCAL, 2, "accesses of local memory and parameters")                                         \
     X(SYNC, 3, "barriers, warp operations, fences, groups of copies, the end of threads")          \
     X(HEAP, 4, "malloc and free of kernels: the result of one, the operand of the other")          \
@@ -95,7 +100,9 @@ static inline uint32_t ir_probe_number(const struct ir_instr *probe)
 #define IR_PROBE_REGISTERS_AT 8
 /* Of FENCE its imm is enum ir_scope; of ASYNC as ir_async_imm() packs it. */
 /* Operands of a probe at most, which a NULL follows. */
-#define IR_PROBE_OPERANDS_MAX 12
+#define IR_PROBE_OPERANDS_MAX 20
+/* What a probe that is told before it stands for: the instruction behind it. */
+const struct ir_instr *ir_probed(const struct ir_instr *probe);
 /* How many bytes of each lane an access is of that has no operand for it; else 0. */
 uint64_t ir_probe_size_B(const struct ir_instr *probe);
 
@@ -128,8 +135,10 @@ struct ir_probe_launch {
     const uint64_t *vars;          /* addresses by ir_var.index, 0 of shared ones */
     struct ir_probe_range *ranges; /* by number of the probe; NULL: this device always asks */
     const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
-    uint64_t grid_id;                     /* of the dispatch packet */
-    uint64_t correlation;                 /* of the launch call; 0: nobody listens */
+    /* As struct hal_device has it; NULL: this device has none. */
+    const struct ir_texture *(*texture)(uint64_t handle);
+    uint64_t grid_id;     /* of the dispatch packet */
+    uint64_t correlation; /* of the launch call; 0: nobody listens */
     /* About its order (ir/schedule.h): */
     uint64_t units; /* CTAs, or clusters: what starts by itself */
     bool may_wait;  /* its CTAs may wait for each other: those that are resident take turns */

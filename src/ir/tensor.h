@@ -104,6 +104,12 @@ struct ir_tensor_error {
 /* False: nothing is done; the error says why not. */
 bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
                   uint32_t *dst, struct ir_tensor_error *out_error) HD_MUST_CHECK;
+/*
+ * The pieces of shared memory that CP or MMA reads. Of `cta` only nblocks and lane count. False:
+ * there is no such product.
+ */
+bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                      const uint32_t *src, ir_matrix_visit *visit, void *user) HD_MUST_CHECK;
 /* Makes the memory that of another CTA, unless it is. */
 void ir_tensor_memory_own(struct ir_tensor_memory *memory, const uint64_t owner[3]);
 

@@ -99,6 +99,15 @@ static inline bool ir_tex_is_surface(const struct ir_tex *op)
 void ir_texture_read(const struct ir_tex *op, const struct ir_texture *texture,
                      const struct ir_texture *sampler, const uint32_t *words, uint32_t *out);
 
+/* The address of each texel that a fetch or gather reads, some more than once. Reads none. */
+struct ir_texel_list {
+    void (*texel)(void *user, uint64_t address);
+    void *user;
+};
+void ir_texture_texels(const struct ir_tex *op, const struct ir_texture *texture,
+                       const struct ir_texture *sampler, const uint32_t *words,
+                       const struct ir_texel_list *to);
+
 /* IR_TEX_IS: is the object, which may be NULL, of that kind? */
 bool ir_texture_is(const struct ir_tex *op, const struct ir_texture *object);
 

@@ -3,6 +3,7 @@
  * registers hold, so a warp needs no other: it is an MMA whose b, and maybe a, is in shared memory
  * (struct ir_mma). It is made where it is issued, so there are no groups to wait for.
  */
+#include "lower/lower_async.h"
 #include "lower/lower_matrix.h"
 
 #include <string.h>
@@ -209,10 +210,14 @@ bool lower_do_wgmma(struct lower_fn *f, const struct ptx_insn *in)
     return true;
 }
 
-/* Nothing is under way that could be ordered or waited for. */
+/* Nothing is under way that could be ordered or waited for; checkers want to know. */
 bool lower_do_wgmma_order(struct lower_fn *f, const struct ptx_insn *in)
 {
     if (!in->form->sync || !in->form->aligned)
-        lower_refuse(f, ".sync.aligned is missing");
+        return lower_refuse(f, ".sync.aligned is missing"), true;
+    if (in->form->op == PTX_OP_WGMMA_COMMIT_GROUP)
+        lower_tell_async(f, IR_ASYNC_PRODUCT_COMMIT, 0);
+    if (in->form->op == PTX_OP_WGMMA_WAIT_GROUP)
+        lower_tell_async(f, IR_ASYNC_PRODUCT_WAIT, in->ops[0].u.bits);
     return true;
 }

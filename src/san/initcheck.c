@@ -16,7 +16,8 @@ enum { MEMORY_DEVICE = 1 }; /* heddle_event.memory.memory */
 
 bool initcheck_has_shadow(const struct san_block *block)
 {
-    return block->memory == MEMORY_DEVICE && block->use == HEDDLE_MEMORY_PROGRAM &&
+    return block->memory == MEMORY_DEVICE &&
+           (block->use == HEDDLE_MEMORY_PROGRAM || block->use == HEDDLE_MEMORY_ARRAY) &&
            !atomic_load_explicit(&block->is_initialised, memory_order_relaxed);
 }
 
@@ -54,8 +55,7 @@ static bool has_unseen_writes(const struct ir_module *module)
     ir_foreach_func(func, module) {
         for (uint32_t i = 0; i < func->nblocks; i++)
             ir_foreach_instr(in, func->blocks[i])
-                if (in->op == IR_OP_MULTIMEM || in->op == IR_OP_TENSOR ||
-                    in->op == IR_OP_TENSOR_WARP)
+                if (in->op == IR_OP_MULTIMEM)
                     return true;
     }
     return false;

@@ -338,6 +338,7 @@ static void look_for_unused(const struct san_block *block)
     struct unused u;
 
     if (!san_options()->track_unused_memory || !initcheck_has_shadow(block) ||
+        block->use == HEDDLE_MEMORY_ARRAY || /* rows have padding */
         block->is_freed_in_stream || !(san_options()->initcheck_space & SAN_INIT_SPACE_GLOBAL))
         return;
     u = unused_of(atomic_load(&block->shadow), block->size_B);

@@ -248,6 +248,14 @@ static enum hd_status access(struct san_cta *cta, const struct san_access *a)
     }
 }
 
+static enum hd_status refused(struct san_cta *cta, const struct san_refusal *refusal)
+{
+    memcheck_report_refused(cta, refusal);
+    if (!atomic_exchange(&memcheck_launch_of(cta)->failed, true))
+        memcheck_fault_expect(cta->launch);
+    return refusal->status;
+}
+
 static bool start(void)
 {
     san_memory_start(SAN_MEMCHECK, memcheck_gone);
@@ -261,6 +269,7 @@ const struct san_tool san_memcheck = {
     .launch_begin = launch_begin,
     .launch_end = launch_end,
     .access = access,
+    .refused = refused,
     .heap_alloc = memcheck_heap_alloc,
     .heap_free = memcheck_heap_free,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(FAULT),

@@ -43,6 +43,7 @@ enum memcheck_why {
 };
 void memcheck_report(const struct san_cta *cta, const struct san_access *access, uint32_t lane,
                      enum memcheck_why why);
+void memcheck_report_refused(const struct san_cta *cta, const struct san_refusal *refusal);
 /* "Malloc/Free error encountered : WHAT" */
 void memcheck_report_heap(const struct san_cta *cta, const struct san_sync *at, uint32_t lane,
                           enum san_severity severity, const char *kind, const char *what,

@@ -215,6 +215,32 @@ void memcheck_report(const struct san_cta *cta, const struct san_access *a, uint
     san_block_unref(freed);
 }
 
+void memcheck_report_refused(const struct san_cta *cta, const struct san_refusal *refusal)
+{
+    const struct san_access *a = refusal->access;
+    enum memcheck_why why =
+        refusal->status == HD_MISALIGNED ? MEMCHECK_MISALIGNED : MEMCHECK_OUTSIDE;
+    struct san_finding f = {
+        .tool = "memcheck",
+        .kind = kinds[why][a->what],
+        .severity = SAN_ERROR,
+        .actors = {actor_of(cta, a->probe, a->warp, (uint32_t)__builtin_ctz(a->lanes))},
+        .nactors = 1,
+        .address = refusal->base,
+        .has_address = true,
+        .launch = cta->launch,
+        .count = 1,
+        .space = refusal->space,
+        .direction = verbs[a->what],
+        .size_B = a->size_B};
+
+    snprintf(f.title, sizeof(f.title), "Invalid __%s__ %s of size %llu bytes", f.space, f.direction,
+             (unsigned long long)a->size_B);
+    san_detail(&f, "%s", refusal->details[0]);
+    san_detail(&f, "%s", refusal->details[1]);
+    san_report(&f);
+}
+
 void memcheck_report_heap(const struct san_cta *cta, const struct san_sync *at, uint32_t lane,
                           enum san_severity severity, const char *kind, const char *what,
                           uint64_t address)

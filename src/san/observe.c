@@ -14,6 +14,7 @@
 #include "san/host.h"
 #include "san/lanes.h"
 #include "san/options.h"
+#include "san/payload.h"
 #include "san/tensor.h"
 #include "san/tool.h"
 
@@ -511,6 +512,44 @@ static enum hd_status tensor_access(struct san_cta *cta, const struct san_access
     return status;
 }
 
+/* ---- operations with a payload (payload.h) */
+
+static enum hd_status payload_part(void *user, const struct san_access *part)
+{
+    return tell_access(user, part);
+}
+
+static enum hd_status payload_refused(void *user, const struct san_refusal *refusal)
+{
+    struct san_cta *cta = user;
+    enum hd_status status = HD_OK;
+
+    for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
+        if (is_on(cta->launch->tools, i) && tools[i]->refused)
+            status = both(status, tools[i]->refused(cta, refusal));
+    return status;
+}
+
+static bool has_payload(enum ir_op op)
+{
+    return op == IR_OP_TEX || op == IR_OP_MMA || op == IR_OP_TENSOR;
+}
+
+static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *at)
+{
+    const struct san_payload_to to = {payload_part, payload_refused, cta};
+    const struct san_access a = {
+        .probe = at->probe,
+        .number = at->number,
+        .warp = at->warp,
+        .lanes = at->lanes,
+        .operands = at->operands,
+    };
+
+    return ir_probe_op(at->probe) == IR_OP_TEX ? san_texture_access(cta, &a, &to)
+                                               : san_matrix_access(cta, &a, &to);
+}
+
 static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t lanes,
                                    const struct ir_instr *probe, const uint64_t *const *operands)
 {
@@ -582,6 +621,8 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
         return heap_probe(cta, &at);
     if (!cta->launch->tools)
         return HD_OK;
+    if (has_payload(ir_probe_op(probe)))
+        return payload_probe(cta, &at);
     if (probe->op == IR_OP_PROBE_ACCESS)
         status = access_probe(cta, warp, lanes, probe, operands);
     if (probe->op == IR_OP_PROBE || ir_probe_op(probe) == IR_OP_MBARRIER)

@@ -217,6 +217,7 @@ static void cta_end(struct san_cta *san)
         warp_end(cta, w);
     race_know_clear(&cta->know);
     places_end(cta);
+    race_products_end(cta);
     memset(cta->known, 0, sizeof cta->known);
     memset(cta->fenced, 0, sizeof cta->fenced);
     memset(cta->arrived_at, 0, sizeof cta->arrived_at);
@@ -237,6 +238,7 @@ static void cta_free(struct race_cta *cta)
     race_know_fini(&cta->know);
     for (uint32_t i = 0; i < cta->nshared; i++)
         race_page_destroy(cta->shared[i]);
+    race_products_free(cta);
     hd_free(cta->shared);
     hd_free(cta->threads);
     hd_free(cta);

@@ -12,6 +12,7 @@
  *     race_flow.c     releasing and acquiring there
  *     race_sync.c     barriers, collectives, mbarriers, the end of threads
  *     race_async.c    copies that a thread has to wait for
+ *     race_products.c products that read while their warps go on
  *     race_spin.c     by which reads loops wait
  *     race_report.c   hazards: severity, counts, findings
  *
@@ -62,8 +63,8 @@ static inline uint32_t race_thread_of(uint64_t epoch)
     return (uint32_t)(epoch >> RACE_CLOCK_BITS) & (RACE_THREADS_MAX - 1);
 }
 /*
- * A write by an asynchronous copy that its thread has not waited for: of nobody's past, not even of
- * that thread's. Its clock is above all others.
+ * A write by an asynchronous copy that its thread has not waited for, or a read by a product: of
+ * nobody's past, not even of that thread's. Its clock is above all others.
  */
 static inline uint64_t race_in_flight(uint32_t serial, uint32_t thread)
 {
@@ -276,6 +277,12 @@ enum { RACE_KNOWN = 256 };
 struct race_known { /* all of that CTA before that clock */
     uint32_t serial, clock;
 };
+enum { RACE_GROUP_WARPS = 4, RACE_GROUPS = SAN_WARPS / RACE_GROUP_WARPS };
+struct race_group { /* of warps that make a product together */
+    uint32_t closed[RACE_GROUP_WARPS], done[RACE_GROUP_WARPS]; /* groups of products; waited for */
+    uint32_t waited;                                           /* the most of `done` */
+    HD_VEC(struct race_copy) reads; /* that are in flight; `group`: not closed before that one */
+};
 struct race_launch;
 struct race_cta {
     struct race_launch *launch;
@@ -292,6 +299,7 @@ struct race_cta {
     struct race_warp warps[SAN_WARPS];
     uint64_t epoch[RACE_THREADS_MAX];
     struct race_thread *threads; /* RACE_THREADS_MAX, or NULL while nobody needs them */
+    struct race_group *groups;   /* RACE_GROUPS, likewise */
     struct san_bars bars;
     uint32_t arrived_at[SAN_BARS][SAN_WARPS];
     struct race_places places;
@@ -397,6 +405,15 @@ struct race_page *race_page_of(const struct race_cta *cta, enum ir_space space, 
                                uint32_t peer, bool *locks);
 /* IR_OP_ASYNC (race_async.c) */
 void race_async(struct race_cta *cta, const struct san_sync *sync);
+/* What a product reads, one lane's, is in flight (race_products.c). After it was looked at. */
+void race_product_read(struct race_cta *cta, const struct san_access *access);
+/* wgmma.commit_group, and wait_group, which leaves so many. */
+void race_product_group(struct race_cta *cta, const struct san_sync *sync, bool waits,
+                        uint32_t left);
+/* Of an epoch that is a product's read in flight: is it for the thread? */
+bool race_product_is_over(const struct race_cta *cta, uint32_t thread, uint64_t epoch);
+void race_products_end(struct race_cta *cta);
+void race_products_free(struct race_cta *cta);
 
 /* One side of a hazard that is told: the earlier access, from shadow, and this one. */
 struct race_hazard {

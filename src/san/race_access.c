@@ -18,11 +18,12 @@ static unsigned scope_flags(enum ir_scope scope)
 static unsigned atomic_flags(struct race_launch *launch, const struct san_access *a)
 {
     const struct ir_mem *mem = &a->probe->mem;
-    bool is_tensor = ir_probe_op(a->probe) == IR_OP_TENSORCOPY; /* of the whole device */
-    bool locks = ir_probe_op(a->probe) == IR_OP_ATOM &&
-                 (mem->atom == IR_ATOM_CAS || race_polls(launch, a->probe, a->number));
+    enum ir_op op = ir_probe_op(a->probe);
+    bool is_wide = op == IR_OP_TENSORCOPY || op == IR_OP_TEX; /* of the whole device */
+    bool locks =
+        op == IR_OP_ATOM && (mem->atom == IR_ATOM_CAS || race_polls(launch, a->probe, a->number));
 
-    return (locks ? RACE_STRONG : RACE_ATOM) | (is_tensor ? 0u : scope_flags(mem->scope));
+    return (locks ? RACE_STRONG : RACE_ATOM) | (is_wide ? 0u : scope_flags(mem->scope));
 }
 
 static unsigned flags_of(struct race_launch *launch, const struct san_access *a)
@@ -395,5 +396,7 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
     }
     if (flags & (RACE_STRONG | RACE_ATOM | RACE_VOLATILE))
         flow(cta, x, flags);
+    if (ir_probe_op(x->probe) == IR_OP_MMA)
+        race_product_read(cta, x);
     return HD_OK;
 }

@@ -59,14 +59,19 @@ static void wait(struct race_cta *cta, uint32_t thread, uint32_t left)
 
 void race_async(struct race_cta *cta, const struct san_sync *sync)
 {
-    uint32_t imm = ir_probe_its_imm(sync->probe), n = imm >> 2;
+    uint32_t imm = ir_probe_its_imm(sync->probe), n = imm >> IR_ASYNC_BITS;
+    enum ir_async what = (enum ir_async)(imm & ((1u << IR_ASYNC_BITS) - 1));
 
+    if (what == IR_ASYNC_PRODUCT_COMMIT || what == IR_ASYNC_PRODUCT_WAIT) {
+        race_product_group(cta, sync, what == IR_ASYNC_PRODUCT_WAIT, n);
+        return;
+    }
     if (!race_threads(cta))
         return;
     cta->warps[sync->warp].copying |= sync->lanes;
     san_foreach_lane(lane, sync->lanes) {
         uint32_t thread = sync->warp * SAN_LANES + lane;
-        switch ((enum ir_async)(imm & 3)) {
+        switch (what) {
         case IR_ASYNC_COPY:
             issue(cta, thread, sync->operands[0][lane], n);
             break;
@@ -75,6 +80,8 @@ void race_async(struct race_cta *cta, const struct san_sync *sync)
             break;
         case IR_ASYNC_WAIT:
             wait(cta, thread, n);
+            break;
+        default:
             break;
         }
     }

@@ -261,7 +261,7 @@ static bool is_first_guess(const struct race_cta *cta, uint32_t a, uint32_t b)
 
 /*
  * Of a row of STMATRIX: in register j of the lanes 4 * r .. are the elements 2 * c and 2 * c + 1 of
- * row r, or of column r if it is transposed. Nothing, where lanes are told one by one.
+ * row r, or of column r if it is transposed. Nothing, where lanes are missing.
  */
 static uint32_t stored_row(const struct san_access *x, uint32_t lane, uint64_t offset,
                            uint64_t *out)
@@ -309,6 +309,8 @@ uint32_t race_stored(const struct san_access *x, uint32_t lane, uint64_t address
  */
 static bool is_ordered(struct race_cta *cta, uint32_t thread, uint64_t before, uint32_t before_is)
 {
+    if (race_is_in_flight(before) && before_is & RACE_READS)
+        return race_product_is_over(cta, thread, before);
     enum race_order order = race_ordered(cta, thread, before);
     bool locked = cta->warps[thread / SAN_LANES].locked >> thread % SAN_LANES & 1;
     bool lacks = before_is & RACE_UNFENCED ||

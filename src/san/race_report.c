@@ -50,8 +50,12 @@ static enum race_kind kind_of(const struct race_hazard *h)
 
 static struct side before_of(const struct race_hazard *h)
 {
-    return (struct side){race_serial(h->before), race_thread_of(h->before), h->before_is,
-                         race_is_in_flight(h->before)};
+    bool in_flight = race_is_in_flight(h->before);
+    uint32_t thread = race_thread_of(h->before);
+
+    if (in_flight && reads(h->before_is)) /* of a product: the first thread of its warps */
+        thread -= thread % (RACE_GROUP_WARPS * SAN_LANES);
+    return (struct side){race_serial(h->before), thread, h->before_is, in_flight};
 }
 
 static bool in_one_warp(const struct race_cta *cta, const struct race_hazard *h)
@@ -152,7 +156,11 @@ static void explain(struct san_finding *f, const struct side *one, const struct 
     bool other_cta = one->serial != other->serial;
 
     if (one->in_flight || other->in_flight) {
-        san_detail(f, "The write is an asynchronous copy, and its thread has not waited for it");
+        const struct side *way = one->in_flight ? one : other;
+        san_detail(f, reads(way->info)
+                          ? "The read is of a product that was not waited for"
+                          : "The write is an asynchronous copy, and its thread has not waited "
+                            "for it");
         return;
     }
     if ((a | b) & RACE_UNFENCED) {

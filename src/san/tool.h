@@ -68,6 +68,15 @@ struct san_access {
     uint32_t peer; /* SHARED: rank + 1 of another CTA of the cluster whose window it is; 0: own */
 };
 
+/* What a device will not do, and that no address says: the first of `access`'s lanes. */
+struct san_refusal {
+    const struct san_access *access;
+    enum hd_status status;
+    const char *space;      /* "surface" */
+    const char *details[2]; /* where it is, and of what */
+    uint64_t base;          /* address of that */
+};
+
 /* What synchronises, by ir_probe_op(probe): BAR, WARPSYNC, SHFL and other collectives, FENCE,
  * MBARRIER, EXIT. Operands are the instruction's, as ir/probe.h says. */
 struct san_sync {
@@ -91,6 +100,8 @@ struct san_tool {
     /* HD_OK or what the CTA fails with. The access happens after all tools have seen it. */
     enum hd_status (*access)(struct san_cta *cta, const struct san_access *access);
     enum hd_status (*sync)(struct san_cta *cta, const struct san_sync *sync);
+    /* Nothing is accessed; what the CTA fails with. */
+    enum hd_status (*refused)(struct san_cta *cta, const struct san_refusal *refusal);
     /* malloc() of kernels, also of quiet launches: `address` of size_B bytes for each lane, after;
      * 0: none was left. */
     void (*heap_alloc)(struct san_cta *cta, const struct san_sync *at, const uint64_t *address,

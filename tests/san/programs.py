@@ -17,7 +17,7 @@ def build(folder, name, arch, *more):
     """The program of NAME.cu, or None."""
     out = os.path.join(folder, name)
     compiler = [find_nvcc(), "-cudart", "shared"] if COMPILER == "nvcc" else [HEDDLE, "cc"]
-    done = subprocess.run([*compiler, f"-arch=compute_{arch}", "-O2", "-lineinfo", os.path.join(HERE, name + ".cu"), "-o", out, *more],
+    done = subprocess.run([*compiler, "-gencode", f"arch=compute_{arch},code=compute_{arch}", "-O2", "-lineinfo", os.path.join(HERE, name + ".cu"), "-o", out, *more],
                           capture_output=True, text=True, check=False)
     ok(done.returncode == 0, f"{COMPILER} builds {name}.cu", done.stdout + done.stderr)
     return out if done.returncode == 0 else None

@@ -11,9 +11,8 @@ NONE = "apart one_allocation far other_pointer tiles copied copied_all copied_ow
 # (case of boxes.cu, tool, is something found)
 BOXES = [("fine", "racecheck", False), ("early", "racecheck", True), ("again", "racecheck", True), ("fine", "memcheck", False),
          ("edge", "memcheck", False), ("beyond", "memcheck", True), ("fine", "initcheck", False), ("unwritten", "initcheck", True),
-         ("fine", "synccheck", False), ("own_matrix", "racecheck", True), ("own_transposed", "racecheck", True)]
-# Who tells lanes one by one does not know what a row of a matrix is made of.
-BOXES_CPU = [("same_matrix", "racecheck", False), ("same_transposed", "racecheck", False)]
+         ("fine", "synccheck", False), ("own_matrix", "racecheck", True), ("own_transposed", "racecheck", True),
+         ("same_matrix", "racecheck", False), ("same_transposed", "racecheck", False)]
 
 
 def check(program, name, device, tool, found):
@@ -31,7 +30,7 @@ def check_all(folder):
     for kind in ("cpu", "interp"):
         for case in RACES + NONE if races else ():
             check(races, case, kind, "racecheck", case in RACES)
-        for case, tool, found in BOXES + BOXES_CPU * (kind == "cpu") if boxes else ():
+        for case, tool, found in BOXES if boxes else ():
             check(boxes, case, kind, tool, found)
 
 

@@ -78,6 +78,7 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .vars = l->vars,
         .ranges = ranges,
         .conflicts = job->kernel->conflicts,
+        .texture = job->domain->base.device->texture,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,
     };

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""What the tools say of textures.cu and products.cu, on both devices: test_payload_programs.py HEDDLE (cc|nvcc)"""
+import re
+import subprocess
+
+from programs import HEDDLE, build, environment, main, ok
+
+# What is found, by tool: (case, in the text); everything else is nothing.
+TEXTURES = {
+    "memcheck": {"beyond": "Invalid __surface__ write of size 4 bytes", "misaligned": "Invalid __surface__ read of size 4 bytes",
+                 "freed": "that was freed"},
+    "initcheck": {"unwritten": "Uninitialized __global__ memory read of size 4", "half_copied": "Uninitialized", "half_between": "Uninitialized",
+                  "unmet": "Uninitialized"},
+    "racecheck": {"unmet": "Race reported between Write", "streams": "Race between streams reported between Write",
+                  "clamped": "Race reported between Write"},
+}
+TEXTURE_CASES = ("fill beyond clamped zero misaligned copied unwritten half_copied freed half_rows half_between met unmet streams ordered").split()
+PRODUCTS = {
+    "memcheck": {"beyond": "Invalid __shared__ read of size 16 bytes"},
+    "initcheck": {"unwritten": "Uninitialized __shared__ memory read of size 256 bytes"},
+    "racecheck": {"early": "Race reported between Write", "overwritten": "and Write access at multiply"},
+}
+PRODUCT_CASES = "fine early overwritten beyond unwritten".split()
+# Which of two products a wait is for; copies to tensor memory.
+WGMMA = {"memcheck": {}, "initcheck": {}, "racecheck": {"second_again": "The read is of a product that was not waited for"}}
+WGMMA_CASES = ["first_again", "second_again"]
+COPIES = {"memcheck": {}, "initcheck": {}, "racecheck": {"copied_early": "and Write access at multiply"}}
+COPY_CASES = ["copied_early"]
+
+
+def check(program, name, tool, text, env):
+    space = ["--initcheck-address-space", "all"] if tool == "initcheck" else []
+    done = subprocess.run([HEDDLE, "check", "--tool", tool, *space, program, name], env=env, capture_output=True, text=True, timeout=100, check=False)
+    summary = re.search(r"(?:RACECHECK SUMMARY: (\d+) hazards? displayed|ERROR SUMMARY: (\d+) error)", done.stdout)
+    some = summary and int(summary[1] or summary[2]) > 0
+    ok(summary and bool(some) == bool(text) and text in done.stdout, f"{name}, {tool}, {env['HEDDLE_DEVICE']}: {text or 'nothing'}",
+       done.stdout + done.stderr)
+
+
+def check_cases(program, cases, found, **more):
+    for device in ("cpu", "interp"):
+        env = environment(device, **more)
+        for tool, texts in found.items():
+            for case in cases if program else ():
+                # Whether one meets what another one is to write depends on who is first.
+                if (case, tool) not in (("early", "initcheck"), ("streams", "initcheck")):
+                    check(program, case, tool, texts.get(case, ""), env)
+
+
+def check_all(folder):
+    check_cases(build(folder, "textures", 80), TEXTURE_CASES, TEXTURES)
+    wgmma = build(folder, "products", "90a")
+    check_cases(wgmma, PRODUCT_CASES, PRODUCTS, HEDDLE_MACHINE="h100")
+    check_cases(wgmma, WGMMA_CASES, WGMMA, HEDDLE_MACHINE="h100")
+    tensor = build(folder, "products", "100a", "-DTENSOR_MEMORY")
+    check_cases(tensor, PRODUCT_CASES, PRODUCTS, HEDDLE_MACHINE="b200")
+    check_cases(tensor, COPY_CASES, COPIES, HEDDLE_MACHINE="b200")
+
+
+main(check_all)

@@ -82,7 +82,7 @@ enum interp_step interp_probe(struct interp_thread *t)
         operands[i] = words[i];
     }
     if (in->op == IR_OP_PROBE_ACCESS)
-        words[0][t->lane] += (uint64_t)in->mem.offset;
+        words[0][t->lane] = interp_address(t);
     status = observer->probe(&t->cta->probe, t->warp->index, 1u << t->lane, in, operands);
     if (status == HD_OK)
         return INTERP_NEXT;

@@ -31,7 +31,7 @@
  * barriers allow: compiled code runs a warp as far as it can before the next one has its turn.
  *
  * Addresses are as the instruction has them, with the constant mem.offset: offsets of the window in
- * shared and local memory, else addresses.
+ * shared and local memory, else addresses. Those of 32 bits wrap with that offset.
  */
 #ifndef HD_IR_PROBE_H
 #define HD_IR_PROBE_H

@@ -164,6 +164,11 @@ static inline uint64_t race_who_thread(uint32_t serial, uint32_t thread)
 {
     return (uint64_t)serial << 12 | (64 + thread);
 }
+/* Its releasing accesses of a place, at that place. */
+static inline uint64_t race_who_there(uint32_t serial, uint32_t thread)
+{
+    return (uint64_t)1 << 63 | race_who_thread(serial, thread);
+}
 
 void race_know_fini(struct race_know *know);
 void race_know_clear(struct race_know *know);
@@ -224,11 +229,11 @@ void race_place_point(struct race_place *place, const struct race_release *how, 
 void race_place_pass(struct race_place *place, const struct race_release *how,
                      const struct race_know *know);
 /*
- * Is an access of this epoch known by one of these references? `places` gives stamps. If all of its
- * CTA is, the clock before which.
+ * Is an access of this epoch, of what begins at the place `key`, known by one of these references?
+ * `places` gives stamps. If all of its CTA is, the clock before which.
  */
 bool race_refs_cover(struct race_places *places, const struct race_know *know, uint64_t epoch,
-                     uint32_t *out_whole);
+                     uint64_t key, uint32_t *out_whole);
 
 /* ---- CTAs */
 
@@ -355,10 +360,11 @@ bool race_is_quiet(struct race_cta *cta, const struct san_access *access);
 struct race_thread *race_threads(struct race_cta *cta); /* NULL: no memory; the CTA is blind then */
 /*
  * How is `epoch`, not 0, ordered before what this thread does now? By barriers, program order or
- * launches; or only by places where one released and another acquired.
+ * launches; or only by places where one released and another acquired. Both are of what begins at
+ * the place `key`: by which it synchronises is ordered at that very place.
  */
 enum race_order { RACE_NOT_ORDERED, RACE_BY_PLACES, RACE_ORDERED };
-enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epoch);
+enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key);
 /* All lanes' clocks step: what they did so far can be told apart from what comes. */
 void race_step(struct race_cta *cta, uint32_t warp, uint32_t lanes);
 void race_fence(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum ir_scope scope);

@@ -307,11 +307,16 @@ uint32_t race_stored(const struct san_access *x, uint32_t lane, uint64_t address
  * reaches this thread, which has a lock too: had they come the other way round, nothing would order
  * them.
  */
-static bool is_ordered(struct race_cta *cta, uint32_t thread, uint64_t before, uint32_t before_is)
+static bool is_ordered(struct race_cta *cta, const struct race_hazard *h)
 {
+    const struct san_access *x = h->access;
+    uint32_t thread = h->thread, before_is = h->before_is;
+    uint64_t before = h->before, begin = x->address[thread % SAN_LANES];
+
     if (race_is_in_flight(before) && before_is & RACE_READS)
         return race_product_is_over(cta, thread, before);
-    enum race_order order = race_ordered(cta, thread, before);
+    enum race_order order =
+        race_ordered(cta, thread, before, race_where(cta, x->space, begin, x->peer).key);
     bool locked = cta->warps[thread / SAN_LANES].locked >> thread % SAN_LANES & 1;
     bool lacks = before_is & RACE_UNFENCED ||
                  (before_is & RACE_HALF_FENCED && race_serial(before) != cta->serial);
@@ -339,8 +344,7 @@ static void against(struct race_access *a, unsigned slot, uint64_t before, uint3
         race_streams_against(a->cta, &hazard);
         return;
     }
-    if (is_ordered(a->cta, thread, before, before_is) ||
-        may_meet(a->cta, before, before_is & 255, a->info & 255) ||
+    if (is_ordered(a->cta, &hazard) || may_meet(a->cta, before, before_is & 255, a->info & 255) ||
         is_first_guess(a->cta, before_is, a->info) || is_first_guess(a->cta, a->info, before_is))
         return;
     a->told[slot] = told;

@@ -8,6 +8,9 @@
  * taken, and a lock without a fence is the error that one looks for. bar.sync is as good as a fence
  * to the reader.
  *
+ * Whoever acquires comes after the releasing access itself, too, as far as that very place goes:
+ * the last one to arrive at a counter may set it back by a plain store.
+ *
  * A read is told before it happens, so what it saw is asked when its thread is next heard of.
  */
 #include "ir/mbarrier.h"
@@ -87,7 +90,10 @@ void race_publish(struct race_cta *cta, uint32_t thread, struct race_where at, b
     hd_lock_acquire(&cta->launch->places_lock);
     struct race_place *place = race_place_make(race_places_of(cta, at.local), at.key);
     if (place) {
+        struct race_release how = {cta->serial, wide};
         place->version++;
+        if (!now)
+            race_place_point(place, &how, race_who_there(cta->serial, thread), all.clock);
         cta->lent |= !at.local && atomic_load(&cta->places.n);
         if (now)
             publish_as(cta, thread, place, wide, &all);

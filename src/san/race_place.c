@@ -167,9 +167,9 @@ void race_place_pass(struct race_place *place, const struct race_release *how,
 /* ---- questions */
 
 struct race_question {
-    uint64_t who[3], stamp;
-    uint32_t clock, left; /* references that are followed before we believe anything */
-    uint32_t whole;       /* found: the whole CTA is known before this clock */
+    uint64_t who[4], key, stamp; /* the last one: only at the place `key` */
+    uint32_t clock, left;        /* references that are followed before we believe anything */
+    uint32_t whole;              /* found: the whole CTA is known before this clock */
 };
 
 static bool may_use(const struct race_ref *ref, uint32_t version, uint32_t by, bool wide)
@@ -181,7 +181,7 @@ static bool entries_cover(const struct race_ref *ref, struct race_question *q)
 {
     const struct race_place *place = ref->place;
 
-    for (unsigned i = 0; i < HD_COUNT_OF(q->who); i++) {
+    for (unsigned i = 0; i < HD_COUNT_OF(q->who) - (place->key != q->key); i++) {
         uint32_t at = (uint32_t)(uintptr_t)hd_map_get_u64(&place->newest, q->who[i]);
         while (at) {
             const struct race_entry *e = &place->entries.at[at - 1];
@@ -232,12 +232,13 @@ static bool refs_cover(const struct race_know *know, struct race_question *q, re
 }
 
 bool race_refs_cover(struct race_places *places, const struct race_know *know, uint64_t epoch,
-                     uint32_t *out_whole)
+                     uint64_t key, uint32_t *out_whole)
 {
     uint32_t serial = race_serial(epoch), thread = race_thread_of(epoch);
     struct race_question q = {
         .who = {race_who_cta(serial), race_who_warp(serial, thread / SAN_LANES),
-                race_who_thread(serial, thread)},
+                race_who_thread(serial, thread), race_who_there(serial, thread)},
+        .key = key,
         .stamp = ++places->stamp,
         .clock = race_clock(epoch),
         .left = 4096,

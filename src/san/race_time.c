@@ -53,7 +53,8 @@ static struct race_known *known_of(struct race_cta *cta, uint32_t serial)
     return &cta->known[serial % RACE_KNOWN];
 }
 
-static bool know_covers(struct race_cta *cta, const struct race_know *know, uint64_t epoch)
+static bool know_covers(struct race_cta *cta, const struct race_know *know, uint64_t epoch,
+                        uint64_t key)
 {
     if (race_know_is_empty(know))
         return false;
@@ -63,14 +64,14 @@ static bool know_covers(struct race_cta *cta, const struct race_know *know, uint
         return false;
     uint32_t whole = 0;
     hd_lock_acquire(&cta->launch->places_lock);
-    bool covered = race_refs_cover(&cta->launch->places, know, epoch, &whole);
+    bool covered = race_refs_cover(&cta->launch->places, know, epoch, key, &whole);
     hd_lock_release(&cta->launch->places_lock);
     if (whole && know == &cta->know)
         *known_of(cta, race_serial(epoch)) = (struct race_known){race_serial(epoch), whole};
     return covered;
 }
 
-enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epoch)
+enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key)
 {
     uint32_t serial = race_serial(epoch), other = race_thread_of(epoch);
     struct race_warp *warp = &cta->warps[thread / SAN_LANES];
@@ -90,9 +91,9 @@ enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epo
     if (known->serial == serial && race_clock(epoch) < known->clock)
         return RACE_BY_PLACES;
     bool own = warp->knowing >> thread % SAN_LANES & 1 &&
-               know_covers(cta, &cta->threads[thread].know, epoch);
-    bool covered =
-        own || know_covers(cta, &warp->know, epoch) || know_covers(cta, &cta->know, epoch);
+               know_covers(cta, &cta->threads[thread].know, epoch, key);
+    bool covered = own || know_covers(cta, &warp->know, epoch, key) ||
+                   know_covers(cta, &cta->know, epoch, key);
     return covered ? RACE_BY_PLACES : RACE_NOT_ORDERED;
 }
 

@@ -22,6 +22,21 @@ __global__ void window(int *out, int i)
     __syncthreads();
     out[threadIdx.x] = s[threadIdx.x & 3];
 }
+/* Addresses below 0 that a constant offset brings back, as compilers make them. */
+__global__ void wrap(int *out, int step)
+{
+    __shared__ int s[64];
+    for (int i = threadIdx.x; i < 64; i += blockDim.x)
+        s[i] = i;
+    __syncthreads();
+    unsigned at = (unsigned)__cvta_generic_to_shared(s) - 64 * threadIdx.x;
+    int sum = 0, x;
+    for (int i = 0; i < 3; i++, at -= step) {
+        asm volatile("ld.shared.b32 %0, [%1+192];" : "=r"(x) : "r"(at));
+        sum += x;
+    }
+    out[threadIdx.x] = sum;
+}
 __device__ int *volatile kept[32]; /* compilers know what malloc() and free() do */
 __global__ void heap(int what)
 {
@@ -74,6 +89,10 @@ static int memcheck(const char *name)
         constant<<<1, 1>>>(p, 4);
     else if (!strcmp(name, "shared"))
         window<<<1, 4>>>(p, 1);
+    else if (!strcmp(name, "wrapped"))
+        wrap<<<1, 4>>>(p, 0);
+    else if (!strcmp(name, "wrapped_out"))
+        wrap<<<1, 4>>>(p, 4);
     else if (!strcmp(name, "pageable"))
         store<<<1, 1>>>(host, 1);
     else if (!strcmp(name, "null"))

@@ -21,6 +21,8 @@ CASES = {
     "variable": ("memcheck", 2, [r"of size 40 bytes", r"which is the variable table"]),
     "constant": ("memcheck", 2, [r"Invalid __constant__ read of size 4 bytes|Invalid __global__ read", r"which is the variable constants"]),
     "shared": ("memcheck", 2, [r"Invalid __shared__ write of size 4 bytes", r"by thread \(3,0,0\)", r"Access at 0x10 is out of bounds"]),
+    "wrapped": ("memcheck", 0, []),
+    "wrapped_out": ("memcheck", 2, [r"Invalid __shared__ read of size 4 bytes", r"by thread \(3,0,0\)", r"Access at 0xfffffffc is out of bounds"]),
     "pageable": ("memcheck", 2, [r"and is host memory that is not registered or managed"]),
     "null": ("memcheck", 2, [r"Access at 0x0 is out of bounds", r"null pointer"]),
     "heap": ("memcheck", 3, [r"and is 0 bytes after the nearest allocation at 0x[0-9a-f]+ of size 16 bytes on the device heap"]),

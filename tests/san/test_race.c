@@ -691,6 +691,32 @@ static void test_last_block(bool fence)
     end(!fence, fence ? "the last CTA reads all" : "the last CTA, without fences");
 }
 
+/* The last one sets the counter back. It was not the last that was told of. */
+static void test_reset(bool fence)
+{
+    begin(2, 32);
+    for (uint32_t c = 0; fence && c < 2; c++)
+        world_sync(&w, c, 0, 32, p.fence, 0, 0);
+    world_access(&w, 1, 0, 1, p.add, FLAG);
+    world_access(&w, 0, 0, 1, p.add, FLAG);
+    all_bar(1, 32);
+    world_access(&w, 1, 1, 1, p.write, FLAG);
+    end(!fence, fence ? "a counter is set back by the last" : "a counter is, without fences");
+
+    begin(2, 32);
+    world_sync(&w, 0, 0, 32, p.fence, 0, 0);
+    world_access(&w, 0, 0, 1, p.add, FLAG);
+    world_access(&w, 1, 0, 1, p.write, FLAG);
+    end(true, "a counter is set back by somebody");
+    begin(2, 32);
+    world_sync(&w, 0, 0, 32, p.fence, 0, 0);
+    world_access(&w, 0, 0, 1, p.write, DATA);
+    world_access(&w, 0, 0, 1, p.add, FLAG);
+    world_access(&w, 1, 0, 1, p.add, FLAG);
+    world_access(&w, 1, 0, 1, p.write, DATA);
+    end(true, "what is behind the fence is not released");
+}
+
 static void test_cluster(bool waits, bool same, bool races, const char *what)
 {
     world_begin(&w, &san_racecheck, (struct world_shape){.ctas = 4, .threads = 32, .cluster = 2});
@@ -858,6 +884,8 @@ int main(void)
     test_grid(true, false, true, "a barrier of the grid without one of the CTA");
     test_last_block(true);
     test_last_block(false);
+    test_reset(true);
+    test_reset(false);
     test_cluster(true, true, false, "a barrier of the cluster");
     test_cluster(false, true, true, "only arrived at the cluster's barrier");
     test_cluster(true, false, true, "another cluster");

@@ -37,20 +37,37 @@ static struct room room_of(struct gen *g, uint64_t access_B)
     };
 }
 
+/*
+ * Addresses of windows may have 32 bits. They wrap together with the constant offset, so distances
+ * are in their width as well.
+ */
+static LLVMValueRef distance(struct gen *g, LLVMValueRef x, LLVMValueRef va)
+{
+    LLVMTypeRef type = LLVMTypeOf(x);
+    bool vec = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+    va = LLVMBuildTrunc(g->b, va, vec ? LLVMGetElementType(type) : type, "");
+    return wide(g, LLVMBuildSub(g->b, x, vec ? gen_splat(g, va) : va, ""));
+}
+
 /* i1: a scalar address is outside. */
 static LLVMValueRef is_outside(struct gen *g, const struct room *room, LLVMValueRef x)
 {
-    x = LLVMBuildSub(g->b, x, room->va, "");
-    return LLVMBuildICmp(g->b, LLVMIntUGE, x, room->size_B, "");
+    return LLVMBuildICmp(g->b, LLVMIntUGE, distance(g, x, room->va), room->size_B, "");
+}
+
+/* From the first lane of a half to the last. */
+static int64_t span_B(const struct gen_val *val)
+{
+    return val->stride * (GEN_LANES - 1);
 }
 
 /* Lanes in line: the first and the last of each half. */
 static LLVMValueRef ends_outside(struct gen *g, const struct room *room, const struct gen_val *val)
 {
     LLVMValueRef any = gen_ci(g->t->i1, 0),
-                 last = gen_i64(g, (uint64_t)(val->stride * (GEN_LANES - 1)));
+                 last = LLVMConstInt(LLVMTypeOf(val->c[0]), (uint64_t)span_B(val), true);
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef x = wide(g, val->c[h]);
+        LLVMValueRef x = val->c[h];
         any = LLVMBuildOr(g->b, any, is_outside(g, room, x), "");
         x = LLVMBuildAdd(g->b, x, last, "");
         any = LLVMBuildOr(g->b, any, is_outside(g, room, x), "");
@@ -63,7 +80,7 @@ static LLVMValueRef lanes_outside(struct gen *g, const struct room *room, const 
     LLVMValueRef x[GEN_HALVES], any = gen_no_bits(g);
     gen_vector(g, v, x);
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef at = LLVMBuildSub(g->b, wide(g, x[h]), gen_splat(g, room->va), "");
+        LLVMValueRef at = distance(g, x[h], room->va);
         at = LLVMBuildICmp(g->b, LLVMIntUGE, at, gen_splat(g, room->size_B), "");
         at = gen_bits(g, LLVMBuildAnd(g->b, at, gen_mask_or_full(g, h), ""));
         any = LLVMBuildOr(g->b, any, at, "");
@@ -77,8 +94,9 @@ static LLVMValueRef is_to_tell(struct gen *g, const struct ir_instr *in, uint64_
     struct room room = room_of(g, size_B);
     struct gen_val val = gen_get(g, in->src[0]);
     if (val.kind == IR_SHAPE_UNIFORM)
-        return is_outside(g, &room, wide(g, val.c[0]));
-    if (val.kind == IR_SHAPE_AFFINE)
+        return is_outside(g, &room, val.c[0]);
+    /* Lanes between two that are inside are inside, unless they go all the way round. */
+    if (val.kind == IR_SHAPE_AFFINE && span_B(&val) == (int32_t)span_B(&val))
         return ends_outside(g, &room, &val);
     return lanes_outside(g, &room, in->src[0]);
 }
@@ -90,18 +108,25 @@ struct words {
     LLVMValueRef x[IR_PROBE_OPERANDS_MAX][GEN_HALVES];
 };
 
+static LLVMValueRef plus_offset(struct gen *g, LLVMValueRef address, int64_t offset)
+{
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(address));
+    return LLVMBuildAdd(g->b, address, gen_splat_const(g, type, (uint64_t)offset), "");
+}
+
 static void words_make(struct gen *g, const struct ir_instr *in, struct words *words)
 {
     assert(in->nsrc <= IR_PROBE_OPERANDS_MAX);
     for (uint32_t i = 0; i < in->nsrc; i++) {
         LLVMValueRef *x = words->x[i];
         gen_vector(g, in->src[i], x);
-        for (int h = 0; h < gen_halves(g) && ir_type_bits(in->src[i]->type) < 64; h++)
-            x[h] = wide(g, x[h]);
+        for (int h = 0; h < gen_halves(g); h++) {
+            if (!i && in->mem.offset)
+                x[h] = plus_offset(g, x[h], in->mem.offset);
+            if (ir_type_bits(in->src[i]->type) < 64)
+                x[h] = wide(g, x[h]);
+        }
     }
-    LLVMValueRef offset = gen_splat_const(g, g->t->i64, (uint64_t)in->mem.offset);
-    for (int h = 0; h < gen_halves(g) && in->mem.offset; h++)
-        words->x[0][h] = LLVMBuildAdd(g->b, words->x[0][h], offset, "");
 }
 
 /* 32 words for operand i; one set serves all probes of a function. */

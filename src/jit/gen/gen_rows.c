@@ -259,6 +259,13 @@ static bool apply_shape(struct gen *g, const struct ir_value *v, struct gen_rows
     return finish(p);
 }
 
+static bool knows_more(const struct gen_rows *a, const struct gen_rows *b)
+{
+    if (a->are_bits != b->are_bits)
+        return a->are_bits;
+    return __builtin_popcount(a->unknown) < __builtin_popcount(b->unknown);
+}
+
 static const struct gen_rows *rows_of(struct gen *g, const struct ir_value *v, unsigned depth)
 {
     struct gen_rows **memo = &g->rows[v->id], *p;
@@ -267,10 +274,12 @@ static const struct gen_rows *rows_of(struct gen *g, const struct ir_value *v, u
     if (!(p = hd_arena_array(&g->arena, struct gen_rows, 1)))
         return NULL;
     /* A value that keeps what lanes had that do not run now is no expression. */
-    bool is_made = gen_shape(g, v)->kind != IR_SHAPE_UNIFORM && v->instr &&
-                   is_word_operation(v->instr) &&
+    bool is_made = v->instr && is_word_operation(v->instr) &&
                    !(g->shapes.temporal && g->shapes.temporal[v->id]);
-    p->ok = (is_made && apply(g, v->instr, p, depth + 1)) || apply_shape(g, v, p);
+    struct gen_rows made, shape;
+    made.ok = is_made && apply(g, v->instr, &made, depth + 1);
+    shape.ok = apply_shape(g, v, &shape);
+    *p = made.ok && (!shape.ok || knows_more(&made, &shape)) ? made : shape;
     return *memo = p;
 }
 

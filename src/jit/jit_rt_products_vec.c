@@ -28,12 +28,13 @@ enum {
     PARTS_MAX = 8,                    /* that words are made of */
     EXACT_STEPS = 4,                  /* of integers: 4 * 64 products of 16 bits are exact in f32 */
     A_PART = ROW_VECTORS * WIDTH,     /* of a group of a */
-    B_PART = COLUMNS                  /* of a word of b */
+    B_PART = COLUMNS,                 /* of a word of b */
+    TF32_BITS = (int)0xffffe000       /* of f32 */
 };
 
-/* How numbers or words are multiplied and added: f32, in sums of floats or of integers; words of
- * two bf16, or of what bf16 has exactly; words of four bytes. */
-enum how { FUSED, INTEGERS, HALVES, SMALLS, BYTES, A_UNSIGNED, B_UNSIGNED };
+/* How numbers or words are multiplied and added: f32, in sums of floats or of integers; tf32; words
+ * of two bf16, or of what bf16 has exactly; words of four bytes. */
+enum how { FUSED, INTEGERS, SMALLS, WORDS_F32, HALVES, BYTES, A_UNSIGNED, B_UNSIGNED };
 
 /* Prepared fragments. */
 struct ready {
@@ -43,6 +44,7 @@ struct ready {
     /* BYTES: what each column of b adds too much, as a counts from -128 on. */
     int32_t excess[JIT_PRODUCTS_B_MAX][COLUMNS] __attribute__((aligned(64)));
     unsigned ngroups, nparts;
+    bool is_small; /* HALVES: a number of b is below its limit */
 };
 
 INLINE float *ready_a(struct ready *r, unsigned i)
@@ -87,6 +89,10 @@ INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
 /* Each eight lanes, `step` apart. */
 INLINE void eights_store(floats x, float *to, size_t step)
 {
+    if (step == WIDTH / 2) {
+        _mm512_storeu_ps(to, x);
+        return;
+    }
     _mm256_storeu_ps(to, _mm512_castps512_ps256(x));
     _mm256_storeu_ps(to + step, _mm512_extractf32x8_ps(x, 1));
 }
@@ -123,6 +129,18 @@ INLINE void eights_store(floats x, float *to, size_t step)
 
 #endif
 
+#if defined(__AVX512F__)
+INLINE words halves_exchange(words x)
+{
+    return _mm512_rol_epi32(x, 16);
+}
+#else
+INLINE words halves_exchange(words x)
+{
+    return OR(V(slli_epi32)(x, 16), V(srli_epi32)(x, 16));
+}
+#endif
+
 INLINE words words_load(const uint32_t *from)
 {
     return TO_WORDS(V(loadu_ps)((const float *)(const void *)from));
@@ -137,7 +155,7 @@ INLINE void words_store(uint32_t *to, words x)
 
 INLINE unsigned parts_of(const struct element *e, enum how how)
 {
-    if (how == FUSED || how == INTEGERS)
+    if (how == FUSED || how == INTEGERS || how == WORDS_F32)
         return 32 / e->box;
     return how == SMALLS ? 2 : 1;
 }
@@ -151,18 +169,102 @@ INLINE floats halves_pack(floats first, floats second)
 INLINE void parts_get(const struct element *e, enum how how, words x, floats out[PER_WORD_MAX])
 {
     floats y[PER_WORD_MAX] = {V(setzero_ps)()};
-    if (how == FUSED || how == INTEGERS) {
+    if (how == FUSED || how == INTEGERS || how == WORDS_F32) {
         widen(e, x, out);
     } else if (how == SMALLS) {
         widen(e, x, y);
         out[0] = halves_pack(y[0], y[1]);
         out[1] = halves_pack(y[2], y[3]);
     } else if (how == HALVES) {
-        out[0] = TO_FLOATS(OR(V(slli_epi32)(x, 16), V(srli_epi32)(x, 16)));
+        out[0] = TO_FLOATS(halves_exchange(x));
     } else {
         out[0] = TO_FLOATS(x);
     }
 }
+
+/* ---- flushing: VDPBF16PS takes denormals for zeros, and makes zeros of them */
+
+/*
+ * Products of numbers of 2^-56 and more are multiples of 2^-126, as their last bits are 2^-63. So
+ * are sums of 2^-103 and more, and what is added up of both, which thus is never denormal.
+ */
+enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
+
+#if defined(__AVX512F__)
+
+/* Twice a number less one has no sign, and makes zero the largest: so the least of all tells. */
+INLINE words least_sum(floats a, floats b)
+{
+    words x = TO_WORDS(a), y = TO_WORDS(b);
+    return _mm512_min_epu32(_mm512_sub_epi32(_mm512_add_epi32(x, x), all(1)),
+                            _mm512_sub_epi32(_mm512_add_epi32(y, y), all(1)));
+}
+
+/* Is one of a tile's sums (f32), apart from zero, below its limit? */
+static HD_NOINLINE bool sums_are_small(const uint32_t (*tile)[LANES])
+{
+    words least = all(UINT32_MAX);
+    for (unsigned i = 0; i < ROWS / 4; i++) {
+        const float *reg = (const float *)(const void *)tile[i];
+        least = _mm512_min_epu32(least, least_sum(_mm512_loadu_ps(reg), _mm512_loadu_ps(reg + 16)));
+    }
+    return _mm512_cmplt_epu32_mask(least, all(2 * SUM_MIN - 1)) != 0;
+}
+
+/* The lesser magnitude. */
+INLINE floats lesser(floats a, floats b)
+{
+    return _mm512_range_ps(a, b, 0xa);
+}
+
+/* Could one be, or is one zero? Takes a third of the operations. */
+INLINE bool sums_may_be_small(const floats sum[8])
+{
+    floats x = lesser(lesser(sum[0], sum[1]), lesser(sum[2], sum[3]));
+    floats y = lesser(lesser(sum[4], sum[5]), lesser(sum[6], sum[7]));
+    return _mm512_cmp_ps_mask(lesser(x, y), TO_FLOATS(all(SUM_MIN)), _CMP_NGE_UQ) != 0;
+}
+
+INLINE words least_half(words least, words x)
+{
+    x = _mm512_add_epi16(_mm512_add_epi16(x, x), all(UINT32_MAX));
+    return _mm512_min_epu16(least, x);
+}
+
+/* Was one of the factors, apart from zero, below its limit? */
+INLINE bool halves_are_small(words least)
+{
+    return _mm512_cmplt_epu16_mask(least, _mm512_set1_epi16(2 * HALF_MIN - 1)) != 0;
+}
+
+#else
+
+/* Nothing flushes them. */
+INLINE bool sums_may_be_small(const floats sum[8])
+{
+    (void)sum;
+    return false;
+}
+
+INLINE bool sums_are_small(const uint32_t (*tile)[LANES])
+{
+    (void)tile;
+    return false;
+}
+
+INLINE words least_half(words least, words x)
+{
+    (void)x;
+    return least;
+}
+
+INLINE bool halves_are_small(words least)
+{
+    (void)least;
+    return false;
+}
+
+#endif
 
 /* ---- fragments */
 
@@ -180,15 +282,16 @@ INLINE void a_prepare(const struct element *e, enum how how, const uint32_t (*re
             parts_get(e, how, x, y);
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
-        V(store_ps)(to + (j) * A_PART, y[j]);
+        V(store_ps)(to + (j)*A_PART, y[j]);
             EACH_8(STORE)
 #undef STORE
         }
     }
 }
 
-INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*regs)[LANES],
-                      unsigned nregs, float *out)
+/* Returns the least number so far. */
+INLINE words b_prepare(const struct element *e, enum how how, const uint32_t (*regs)[LANES],
+                       unsigned nregs, float *out, words least)
 {
     const unsigned parts = parts_of(e, how);
     for (unsigned group = 0; group < nregs; group++) {
@@ -198,13 +301,16 @@ INLINE void b_prepare(const struct element *e, enum how how, const uint32_t (*re
             unsigned word = group * WORDS + i * WIDTH / COLUMNS;
             float *to = out + (size_t)word * parts * B_PART;
             parts_get(e, how, TO_WORDS(ordered[i]), y);
+            if (how == HALVES)
+                least = least_half(least, TO_WORDS(y[0]));
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
-        eights_store(y[j], to + (j) * B_PART, (size_t)parts * B_PART);
+        eights_store(y[j], to + (j)*B_PART, (size_t)parts * B_PART);
             EACH_8(STORE)
 #undef STORE
         }
     }
+    return least;
 }
 
 #define FUSED_TYPES(X)   X(F16) X(BF16) X(TF32) X(E4M3) X(E5M2) X(E3M2) X(E2M3) X(E2M1)
@@ -230,8 +336,10 @@ struct some {
 #define B_PREPARE(type)                                                                            \
     case IR_##type: {                                                                              \
         const struct element e = element_of(IR_##type);                                            \
+        words least = all(UINT32_MAX);                                                             \
         for (unsigned i = 0; i < s->n; i++)                                                        \
-            b_prepare(&e, HOW, s->of[i], s->nregs, ready_b(r, i));                                 \
+            least = b_prepare(&e, HOW, s->of[i], s->nregs, ready_b(r, i), least);                  \
+        r->is_small = halves_are_small(least);                                                     \
         return;                                                                                    \
     }
 #define PREPARE(name, TYPES, CASE)                                                                 \
@@ -346,66 +454,6 @@ INLINE void sums_round(floats sum[8])
 #undef ROUND
 }
 
-/* ---- flushing: VDPBF16PS takes denormals for zeros, and makes zeros of them */
-
-/*
- * Products of numbers of 2^-56 and more are multiples of 2^-126, as their last bits are 2^-63. So
- * are sums of 2^-103 and more, and what is added up of both, which thus is never denormal.
- */
-enum { HALF_MIN = (127 - 56) << 7, SUM_MIN = (127 - 103) << 23 };
-
-#if defined(__AVX512F__)
-
-/* Twice a number less one has no sign, and makes zero the largest: so the least of all tells. */
-INLINE words least_sum(floats a, floats b)
-{
-    words x = TO_WORDS(a), y = TO_WORDS(b);
-    return _mm512_min_epu32(_mm512_sub_epi32(_mm512_add_epi32(x, x), all(1)),
-                            _mm512_sub_epi32(_mm512_add_epi32(y, y), all(1)));
-}
-
-/* Is one of the sums, apart from zero, below its limit? */
-INLINE bool sums_are_small(const floats sum[8])
-{
-    words x = _mm512_min_epu32(least_sum(sum[0], sum[1]), least_sum(sum[2], sum[3]));
-    words y = _mm512_min_epu32(least_sum(sum[4], sum[5]), least_sum(sum[6], sum[7]));
-    return _mm512_cmplt_epu32_mask(_mm512_min_epu32(x, y), all(2 * SUM_MIN - 1)) != 0;
-}
-
-#else
-
-INLINE bool sums_are_small(const floats sum[8])
-{
-    (void)sum;
-    return false; /* nothing flushes them */
-}
-
-#endif
-
-#if defined(__AVX512BF16__)
-
-INLINE words least_half(words least, const uint32_t *from)
-{
-    words x = words_load(from);
-    x = _mm512_sub_epi16(_mm512_add_epi16(x, x), _mm512_set1_epi16(1));
-    return _mm512_min_epu16(least, x);
-}
-
-static bool halves_are_small(const struct some *s)
-{
-    words low = all(UINT32_MAX), high = low;
-    for (unsigned i = 0; i < s->n; i++) {
-        for (unsigned k = 0; k < s->nregs; k++) {
-            low = least_half(low, s->of[i][k]);
-            high = least_half(high, s->of[i][k] + WIDTH);
-        }
-    }
-    low = _mm512_min_epu16(low, high);
-    return _mm512_cmplt_epu16_mask(low, _mm512_set1_epi16(2 * HALF_MIN - 1)) != 0;
-}
-
-#endif
-
 /* ---- units */
 
 INLINE floats add(enum how how, floats a, floats b, floats sum)
@@ -430,16 +478,18 @@ struct pass {
     const struct jit_products_unit *u;
 };
 
-/* Words of a register of a are used as they are but for what makes them unsigned, or changes the
- * halves' places. */
+/* Words of a register of a are used as they are but for what makes them unsigned, changes the
+ * halves' places, or cuts off what tf32 does not have. */
 INLINE bool is_direct(enum how how)
 {
-    return how >= HALVES && how != SMALLS;
+    return how >= WORDS_F32;
 }
 
 /* Lane t of each four, in all four. */
 INLINE floats quad(enum how how, floats x, unsigned t)
 {
+    if (how == WORDS_F32)
+        x = TO_FLOATS(AND(TO_WORDS(x), all(TF32_BITS)));
 #if defined(__AVX512F__)
     if (how == BYTES)
         x = TO_FLOATS(XOR(TO_WORDS(x), all(0x80808080)));
@@ -450,25 +500,30 @@ INLINE floats quad(enum how how, floats x, unsigned t)
 #endif
 #define PERMUTE(i)                                                                                 \
     if (t == (i))                                                                                  \
-        return V(permute_ps)(x, (i) * 0x55);
+        return V(permute_ps)(x, (i)*0x55);
     EACH_4(PERMUTE)
 #undef PERMUTE
     return x;
 }
 
-/* One fragment of a, from vector `first` of its rows on, with those of b of one tile or two. */
-INLINE void step_add(enum how how, const struct pass *p, const struct jit_products_step *step,
-                     unsigned first, unsigned tile, unsigned ntiles, floats sum0[8], floats sum1[8])
+/* One fragment of a, from vector `first` of its rows on, with those of b of one tile or two.
+ * Returns the least number so far of HALVES. */
+INLINE words step_add(enum how how, unsigned parts, const struct pass *p,
+                      const struct jit_products_step *step, unsigned first, unsigned tile,
+                      unsigned ntiles, floats sum0[8], floats sum1[8], words least)
 {
     struct ready *r = p->r;
     const void *loaded = p->t->area->a[step->a];
     const float *group = is_direct(how) ? loaded : ready_a(r, step->a);
     group += first * WIDTH;
     const float *b0 = ready_b(r, step->b[tile]), *b1 = ready_b(r, step->b[1]);
-    for (unsigned i = 0; i < r->ngroups; i++, group += (size_t)r->nparts * A_PART) {
+    for (unsigned i = 0; i < r->ngroups; i++, group += parts * A_PART) {
 #define ADD(v, t)                                                                                  \
     {                                                                                              \
-        floats x = quad(how, V(loadu_ps)(a + (v) * WIDTH), t);                                     \
+        floats x = V(loadu_ps)(a + (v)*WIDTH);                                                     \
+        if (how == HALVES && (t) == 0)                                                             \
+            least = least_half(least, TO_WORDS(x));                                                \
+        x = quad(how, x, t);                                                                       \
         sum0[2 * (v)] = add(how, x, b00, sum0[2 * (v)]);                                           \
         sum0[2 * (v) + 1] = add(how, x, b01, sum0[2 * (v) + 1]);                                   \
         if (ntiles == 2) {                                                                         \
@@ -477,8 +532,9 @@ INLINE void step_add(enum how how, const struct pass *p, const struct jit_produc
         }                                                                                          \
     }
 #define WORD(t)                                                                                    \
-    for (unsigned j = 0; j < r->nparts; j++, b0 += B_PART, b1 += B_PART) {                         \
-        const float *a = group + (size_t)j * A_PART;                                               \
+    _Pragma("GCC unroll 8") for (unsigned j = 0; j < parts; j++, b0 += B_PART, b1 += B_PART)       \
+    {                                                                                              \
+        const float *a = group + j * A_PART;                                                       \
         floats b00 = four(b0), b01 = four(b0 + 4), b10 = four(b1), b11 = four(b1 + 4);             \
         ADD(0, t) ADD(1, t) ADD(2, t) ADD(3, t)                                                    \
     }
@@ -486,6 +542,7 @@ INLINE void step_add(enum how how, const struct pass *p, const struct jit_produc
 #undef WORD
 #undef ADD
     }
+    return least;
 }
 
 /* What all steps of a tile add too much. */
@@ -537,14 +594,17 @@ INLINE void sums_zero(floats sum[8])
 }
 
 /* The tiles from `tile` on, four vectors of their rows. */
-INLINE void integers_add(const struct pass *p, unsigned first, unsigned tile, unsigned ntiles)
+INLINE void integers_add(unsigned parts, const struct pass *p, unsigned first, unsigned tile,
+                         unsigned ntiles)
 {
     floats sum0[8], sum1[8];
+    const words none = all(UINT32_MAX);
     for (unsigned s = 0; s < p->u->nsteps;) {
         sums_zero(sum0);
         sums_zero(sum1);
         for (unsigned n = 0; n < EXACT_STEPS && s < p->u->nsteps; n++, s++)
-            step_add(INTEGERS, p, &p->u->step[s], first, tile, ntiles, sum0, sum1);
+            (void)step_add(INTEGERS, parts, p, &p->u->step[s], first, tile, ntiles, sum0, sum1,
+                           none);
         integers_put(tile_of(p, tile), first, sum0);
         if (ntiles == 2)
             integers_put(tile_of(p, 1), first, sum1);
@@ -552,29 +612,34 @@ INLINE void integers_add(const struct pass *p, unsigned first, unsigned tile, un
 }
 
 /* False: they cannot be added in this way, nothing is done. */
-INLINE bool tiles_add(enum how how, enum ir_type type, const struct pass *p, unsigned first,
-                      unsigned tile, unsigned ntiles)
+INLINE bool tiles_add(enum how how, unsigned parts, enum ir_type type, const struct pass *p,
+                      unsigned first, unsigned tile, unsigned ntiles)
 {
     floats sum0[8], sum1[8];
+    words least = all(UINT32_MAX);
     if (how == INTEGERS) {
-        integers_add(p, first, tile, ntiles);
+        integers_add(parts, p, first, tile, ntiles);
         return true;
     }
     sums_get(tile_of(p, tile), first, type, sum0);
     sums_get(tile_of(p, ntiles - 1), first, type, sum1);
-    if ((how == HALVES || how == SMALLS) && (sums_are_small(sum0) || sums_are_small(sum1)))
+    if ((how == HALVES || how == SMALLS) && (sums_may_be_small(sum0) || sums_may_be_small(sum1)) &&
+        (sums_are_small((const uint32_t(*)[LANES])tile_of(p, tile)) ||
+         sums_are_small((const uint32_t(*)[LANES])tile_of(p, ntiles - 1))))
         return false;
     if (how == BYTES) {
         excess_subtract(p->r, p->u, tile, sum0);
         excess_subtract(p->r, p->u, ntiles - 1, sum1);
     }
     for (unsigned s = 0; s < p->u->nsteps; s++) {
-        step_add(how, p, &p->u->step[s], first, tile, ntiles, sum0, sum1);
+        least = step_add(how, parts, p, &p->u->step[s], first, tile, ntiles, sum0, sum1, least);
         if (type == IR_F16) {
             sums_round(sum0);
             sums_round(sum1);
         }
     }
+    if (how == HALVES && halves_are_small(least))
+        return false;
     sums_put(tile_of(p, tile), first, type, sum0);
     if (ntiles == 2)
         sums_put(tile_of(p, 1), first, type, sum1);
@@ -582,69 +647,94 @@ INLINE bool tiles_add(enum how how, enum ir_type type, const struct pass *p, uns
 }
 
 /* Where there are registers for sixteen sums, two tiles go together, and all rows. */
-INLINE bool unit_add(enum how how, enum ir_type type, const struct pass *p)
+INLINE bool unit_add(enum how how, unsigned parts, enum ir_type type, const struct pass *p)
 {
     if (WIDTH == 16)
-        return p->u->ntiles == 2 ? tiles_add(how, type, p, 0, 0, 2)
-                                 : tiles_add(how, type, p, 0, 0, 1);
+        return p->u->ntiles == 2 ? tiles_add(how, parts, type, p, 0, 0, 2)
+                                 : tiles_add(how, parts, type, p, 0, 0, 1);
     for (unsigned first = 0; first < ROW_VECTORS; first += 4) {
         for (unsigned tile = 0; tile < p->u->ntiles; tile++)
-            tiles_add(how, type, p, first, tile, 1);
+            tiles_add(how, parts, type, p, first, tile, 1);
     }
     return true;
 }
 
 /* ---- all of it */
 
-/* Adds units; `left`: which are not added yet, NULL = all. */
-#define UNITS_ADD(name, how, type)                                                                 \
+/*
+ * Adds units; `left`: which are not added yet, NULL = all. How many parts a word has is a constant
+ * of the loop over its products.
+ */
+#define UNITS_ADD(name, how, parts, type)                                                          \
     static HD_NOINLINE void name(struct pass *p, const bool *left)                                 \
     {                                                                                              \
         p->u = jit_products_first(p->t->list);                                                     \
         for (unsigned i = 0; i < p->t->list->nunits; i++, p->u = jit_products_next(p->u)) {        \
             if (!left || left[i])                                                                  \
-                (void)unit_add(how, type, p);                                                      \
+                (void)unit_add(how, parts, type, p);                                               \
         }                                                                                          \
     }
 
-UNITS_ADD(fused_add, FUSED, IR_F32)
-UNITS_ADD(fused_add_halves, FUSED, IR_F16)
+UNITS_ADD(fused_add_1, WORDS_F32, 1, IR_F32)
+UNITS_ADD(fused_add_2, FUSED, 2, IR_F32)
+UNITS_ADD(fused_add_4, FUSED, 4, IR_F32)
+UNITS_ADD(halves_add_2, FUSED, 2, IR_F16)
+UNITS_ADD(halves_add_4, FUSED, 4, IR_F16)
+
+static void fused_add(struct pass *p, const bool *left)
+{
+    const bool f16 = p->t->mma->d == IR_F16;
+    switch (p->r->nparts) {
+    case 1:
+        assert(!f16 && p->t->mma->a == IR_TF32);
+        fused_add_1(p, left);
+        return;
+    case 2:
+        (f16 ? halves_add_2 : fused_add_2)(p, left);
+        return;
+    default:
+        assert(p->r->nparts == 4);
+        (f16 ? halves_add_4 : fused_add_4)(p, left);
+    }
+}
 
 static void fused_make(struct pass *p, const struct some *a, const struct some *b, const bool *left)
 {
     const struct element e = element_of(a->type);
     p->r->ngroups = a->nregs / 2;
     p->r->nparts = parts_of(&e, FUSED);
-    a_prepare_fused(a, p->r);
     b_prepare_fused(b, p->r);
-    if (p->t->mma->d == IR_F16)
-        fused_add_halves(p, left);
-    else
-        fused_add(p, left);
+    if (a->type != IR_TF32)
+        a_prepare_fused(a, p->r);
+    fused_add(p, left);
 }
 
 #if defined(__AVX512BF16__)
 
 /* Returns whether some units are left. */
-INLINE bool halves_add(enum how how, struct pass *p, bool *left)
+INLINE bool halves_add(enum how how, unsigned parts, struct pass *p, bool *left)
 {
     bool some = false;
     p->u = jit_products_first(p->t->list);
     for (unsigned i = 0; i < p->t->list->nunits; i++, p->u = jit_products_next(p->u)) {
-        left[i] = !unit_add(how, IR_F32, p);
+        left[i] = !unit_add(how, parts, IR_F32, p);
         some |= left[i];
     }
     return some;
 }
 
-static void halves_make(struct pass *p, const struct some *a, const struct some *b)
+/* False: some of b is too small, nothing is done. */
+static bool halves_make(struct pass *p, const struct some *a, const struct some *b)
 {
     bool left[JIT_PRODUCTS_MAX];
     p->r->ngroups = a->nregs / 2;
     p->r->nparts = 1;
     b_prepare_halves(b, p->r);
-    if (halves_add(HALVES, p, left))
+    if (p->r->is_small)
+        return false;
+    if (halves_add(HALVES, 1, p, left))
         fused_make(p, a, b, left);
+    return true;
 }
 
 static void smalls_make(struct pass *p, const struct some *a, const struct some *b)
@@ -654,7 +744,7 @@ static void smalls_make(struct pass *p, const struct some *a, const struct some 
     p->r->nparts = 2;
     a_prepare_smalls(a, p->r);
     b_prepare_smalls(b, p->r);
-    if (halves_add(SMALLS, p, left))
+    if (halves_add(SMALLS, 2, p, left))
         fused_make(p, a, b, left);
 }
 
@@ -663,12 +753,9 @@ static bool dots_make(struct pass *p, const struct some *a, const struct some *b
 {
     if (p->t->mma->d != IR_F32 || a->type == IR_F16 || a->type == IR_TF32)
         return false;
-    if (a->type != IR_BF16)
-        smalls_make(p, a, b);
-    else if (halves_are_small(a) || halves_are_small(b))
-        return false;
-    else
-        halves_make(p, a, b);
+    if (a->type == IR_BF16)
+        return halves_make(p, a, b);
+    smalls_make(p, a, b);
     return true;
 }
 
@@ -676,9 +763,9 @@ static bool dots_make(struct pass *p, const struct some *a, const struct some *b
 
 #if defined(__AVX512VNNI__)
 
-UNITS_ADD(bytes_add, BYTES, IR_S32)
-UNITS_ADD(a_unsigned_add, A_UNSIGNED, IR_S32)
-UNITS_ADD(b_unsigned_add, B_UNSIGNED, IR_S32)
+UNITS_ADD(bytes_add, BYTES, 1, IR_S32)
+UNITS_ADD(a_unsigned_add, A_UNSIGNED, 1, IR_S32)
+UNITS_ADD(b_unsigned_add, B_UNSIGNED, 1, IR_S32)
 
 /* False: not such a pair of types. */
 static bool bytes_make(struct pass *p, const struct some *a, const struct some *b)
@@ -710,7 +797,8 @@ static bool bytes_make(struct pass *p, const struct some *a, const struct some *
 
 #endif
 
-UNITS_ADD(integers_add_all, INTEGERS, IR_S32)
+UNITS_ADD(integers_add_4, INTEGERS, 4, IR_S32)
+UNITS_ADD(integers_add_8, INTEGERS, 8, IR_S32)
 
 static void integers_make(struct pass *p, const struct some *a, const struct some *b)
 {
@@ -719,7 +807,7 @@ static void integers_make(struct pass *p, const struct some *a, const struct som
     p->r->nparts = parts_of(&e, INTEGERS);
     a_prepare_integers(a, p->r);
     b_prepare_integers(b, p->r);
-    integers_add_all(p, NULL);
+    (p->r->nparts == 8 ? integers_add_8 : integers_add_4)(p, NULL);
 }
 
 static void floats_make(struct pass *p, const struct some *a, const struct some *b)

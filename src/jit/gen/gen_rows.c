@@ -131,9 +131,21 @@ static uint32_t kept_by(enum ir_op op, const struct gen_rows *p)
     return op == IR_OP_AND ? p->lane[0] : op == IR_OP_OR ? ~p->lane[0] : UINT32_MAX;
 }
 
+/* Is b known, and nothing of it as high as what is unknown of a? */
+static bool is_below(const struct gen_rows *b, const struct gen_rows *a)
+{
+    return !b->unknown && are_apart(b, from_bit(low_bit(a->unknown)));
+}
+
 static bool apply_bits(enum ir_op op, const struct gen_rows *a, const struct gen_rows *b,
                        struct gen_rows *p)
 {
+    if (op == IR_OP_AND && (is_below(b, a) || is_below(a, b))) {
+        for (unsigned l = 0; l < LANES; l++)
+            p->lane[l] = a->lane[l] & b->lane[l];
+        p->unknown = 0;
+        return p->are_bits = true;
+    }
     const uint32_t of_a = a->unknown & ~b->unknown, of_b = b->unknown & ~a->unknown;
     if (!a->are_bits || !b->are_bits || of_a & differing(b) || of_b & differing(a))
         return false;
@@ -242,10 +254,16 @@ static bool apply_shape(struct gen *g, const struct ir_value *v, struct gen_rows
         return false;
     const uint32_t align = is_line ? s->warp_align : s->align;
     for (unsigned l = 0; l < LANES; l++)
-        p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0
-                                                 : (uint32_t)s->stride * (is_line ? l : l % 16);
+        p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0 : (uint32_t)s->stride * (is_line ? l : l % 16);
     p->unknown = align == ZERO ? 0 : from_bit(align);
     return finish(p);
+}
+
+static bool knows_more(const struct gen_rows *a, const struct gen_rows *b)
+{
+    if (a->are_bits != b->are_bits)
+        return a->are_bits;
+    return __builtin_popcount(a->unknown) < __builtin_popcount(b->unknown);
 }
 
 static const struct gen_rows *rows_of(struct gen *g, const struct ir_value *v, unsigned depth)
@@ -256,10 +274,12 @@ static const struct gen_rows *rows_of(struct gen *g, const struct ir_value *v, u
     if (!(p = hd_arena_array(&g->arena, struct gen_rows, 1)))
         return NULL;
     /* A value that keeps what lanes had that do not run now is no expression. */
-    bool is_made = gen_shape(g, v)->kind != IR_SHAPE_UNIFORM && v->instr &&
-                   is_word_operation(v->instr) &&
+    bool is_made = v->instr && is_word_operation(v->instr) &&
                    !(g->shapes.temporal && g->shapes.temporal[v->id]);
-    p->ok = (is_made && apply(g, v->instr, p, depth + 1)) || apply_shape(g, v, p);
+    struct gen_rows made, shape;
+    made.ok = is_made && apply(g, v->instr, &made, depth + 1);
+    shape.ok = apply_shape(g, v, &shape);
+    *p = made.ok && (!shape.ok || knows_more(&made, &shape)) ? made : shape;
     return *memo = p;
 }
 

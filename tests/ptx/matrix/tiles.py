@@ -9,9 +9,18 @@ def place(row):
     return (row * 5 + 3) % 32 * 32
 
 
-def put_rows():
+# How programs put together which of 32 rows is the lane's (%w), and what all lanes add to its address.
+SCATTERED = "mad.lo.u32 %w, %t, 5, 3; and.b32 %w, %w, 31; "
+SWIZZLED = "and.b32 %c, %t, 31; shr.u32 %w, %c, 2; and.b32 %w, %w, 7; xor.b32 %w, %w, %c; "
+BACKWARDS = "and.b32 %w, %t, 31; sub.u32 %w, 31, %w; "
+FIELDS = "shr.u32 %w, %t, 4; bfi.b32 %w, %t, %w, 1, 4; and.b32 %w, %w, 31; "
+SQUARES = "and.b32 %w, %t, 31; mul.lo.u32 %w, %w, %w; add.u32 %w, %w, %t; shr.u32 %w, %w, 1; and.b32 %w, %w, 31; "  # no rule for it
+MORE = "mov.u32 %c, %ctaid.x; and.b32 %c, %c, 1; shl.b32 %c, %c, 4; or.b32 %w, %w, %c; "
+
+
+def put_rows(row=SCATTERED, more=""):
     """The lane's four input words become the row that it has the address of; %w: that address."""
-    return ("mad.lo.u32 %w, %t, 5, 3; and.b32 %w, %w, 31; shl.b32 %w, %w, 5; mov.u32 %c, rows; add.u32 %w, %w, %c; "
+    return (f"{row}shl.b32 %w, %w, 5; {more}mov.u32 %c, rows; add.u32 %w, %w, %c; "
             "st.shared.v4.b32 [%w], {r0, r1, r2, r3}; bar.warp.sync -1;")
 
 
@@ -45,7 +54,7 @@ def loaded(rows, shape, trans, reg, lane):
     return word([rows[first + i][group + 8 * (reg % 2)] for i in range(4)])
 
 
-def load(shape, times, trans, types, bits=8):
+def load(shape, times, trans, types, bits=8, setup=None):
     count = times * (2 if shape == "m16n16" else 1)
     inputs = [f"r{i}" for i in range(4)]
 
@@ -54,7 +63,7 @@ def load(shape, times, trans, types, bits=8):
         return [[loaded(rows, shape, trans, reg, lane) for lane in range(32)] for reg in range(count)]
     out = "{{" + ", ".join(f"{{d{i}}}" for i in range(count)) + "}}"
     text = f"ldmatrix.sync.aligned.{shape}.x{times}{'.trans' if trans else ''}.shared.{types} {out}, [%w]"
-    return Form(text, [(n, 32) for n in inputs], [32] * count, draw(inputs), oracle, put_rows())
+    return Form(text, [(n, 32) for n in inputs], [32] * count, draw(inputs), oracle, setup or put_rows())
 
 
 def stored(regs, shape, trans, count):
@@ -97,6 +106,8 @@ def move():
 
 def forms():
     out = [load("m8n8", n, trans, "b16") for n in (1, 2, 4) for trans in (False, True)]
+    out += [load("m8n8", n, trans, "b16", setup=put_rows(row, more)) for n in (1, 4) for trans in (False, True)
+            for row in (SWIZZLED, BACKWARDS, FIELDS, SQUARES) for more in ("", MORE)]
     out += [load("m8n16", n, False, f"b8x16.{src}", bits) for n in (1, 2, 4) for src, bits in (("b6x16_p32", 6), ("b4x16_p64", 4))]
     out += [load("m16n16", n, True, types, bits) for n in (1, 2)
             for types, bits in (("b8", 8), ("b8x16.b6x16_p32", 6), ("b8x16.b4x16_p64", 4))]

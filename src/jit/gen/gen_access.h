@@ -64,6 +64,12 @@ LLVMValueRef gen_access_lanes(struct gen *g, const struct gen_access *a, int h, 
 /* gen_prefetch.c: what an access by lines needs in the loop's next turn, or in the CTAs that
  * follow. */
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+/* The parameter that an address is made from by sums; NULL: none. */
+const struct ir_value *gen_root_of(const struct ir_value *address);
+
+/* gen_stream.c: may the store go past the caches? Does it (i1)? */
+bool gen_stream_fits(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);
+LLVMValueRef gen_stream_test(struct gen *g, const struct gen_access *a);
 
 /* gen_pieces.c: 16 bytes for each lane, at addresses that nothing is known of; checked before. */
 bool gen_are_pieces(const struct gen *g, const struct ir_instr *in, const struct gen_access *a);

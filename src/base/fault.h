@@ -28,7 +28,8 @@
     X(JIT_WHOLE, "jit.whole", "keeping to whole warps where code for halves of them is possible") \
     X(JIT_STACK, "jit.stack", "the fast form needs more of the host's stack than there is")        \
     X(JIT_HANG, "jit.hang", "the code generator never comes back with the fast form")              \
-    X(JIT_BEST, "jit.best", "the best code of a kernel: every one gets what can be made quickly")
+    X(JIT_BEST, "jit.best", "the best code of a kernel: every one gets what can be made quickly") \
+    X(CPU_CACHES, "cpu.caches", "the host's caches: what may be stored past them is")
 /* clang-format on */
 
 enum hd_fault_index {

@@ -157,6 +157,9 @@ struct jit_launch {
     uint32_t pad;
     /* By place: accesses that a probe need not be told of. Set when kernels have probes. */
     const struct ir_probe_range *ranges;
+    /* What the caches hold, where stores of more than that may go past them; 0: none may. The
+     * device waits for such stores when the CTAs are over. */
+    uint64_t caches_B;
 };
 
 struct jit_warp {

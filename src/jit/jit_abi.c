@@ -58,7 +58,8 @@ AT(jit_launch, cluster, 120);
 AT(jit_launch, cluster_ctas, 132);
 AT(jit_launch, explicit_cluster, 136);
 AT(jit_launch, ranges, 144);
-SIZE(jit_launch, 152);
+AT(jit_launch, caches_B, 152);
+SIZE(jit_launch, 160);
 
 AT(jit_warp, index, 0);
 AT(jit_warp, alive, 4);

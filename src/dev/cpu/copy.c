@@ -320,10 +320,18 @@ static struct {
     bool strings;
 } host;
 
+static pthread_once_t looked = PTHREAD_ONCE_INIT;
+
 static void host_look(void)
 {
     host.l3_B = amd_l3_B();
     host.strings = strings_are_fast();
+}
+
+uint64_t cpu_caches_B(void)
+{
+    pthread_once(&looked, host_look);
+    return host.l3_B;
 }
 
 /* What the packet touches stays in no cache that its readers share. */
@@ -336,11 +344,9 @@ static bool is_nontemporal(const union hal_packet *p, uint64_t size_B)
 
 static enum cpu_copy_way copy_way(const union hal_packet *p, uint64_t size_B)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     if (size_B < CPU_STRING_COPY_B)
         return CPU_COPY_PLAIN;
-    pthread_once(&once, host_look);
+    pthread_once(&looked, host_look);
     if (is_nontemporal(p, size_B))
         return CPU_COPY_NONTEMPORAL;
     return host.strings ? CPU_COPY_STRING : CPU_COPY_PLAIN;

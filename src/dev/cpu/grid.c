@@ -1,9 +1,13 @@
 /* A dispatch packet as a job: chunks of CTAs. */
+#include "base/fault.h"
 #include "base/log.h"
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/signals.h"
+
+/* A grid of fewer may go through the caches, whatever its threads store. */
+#define STREAM_WARPS 4096
 
 /* About this many operations per chunk: taking one costs up to 40 ns when two threads do. */
 #define CHUNK_OPS 8000u
@@ -74,6 +78,7 @@ static void launch_setup(struct jit_launch *launch, const struct cpu_queue *queu
     launch->explicit_cluster = p->cluster[0] != 0;
     launch->space_va = dev->base.space_va;
     launch->space_B = dev->base.space_B;
+    launch->caches_B = 0;
 }
 
 /*
@@ -188,6 +193,17 @@ static bool grid_guarded(struct grid_body *body)
     return cpu_watch_goes_on(body->job);
 }
 
+/* Stores past the caches are in order with what tells that the job is over. */
+static void stores_finish(const struct cpu_job *job)
+{
+#if defined(__x86_64__)
+    if (job->launch.caches_B)
+        __builtin_ia32_sfence();
+#else
+    (void)job;
+#endif
+}
+
 static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
 {
     struct grid_body body = body_of(job, slot);
@@ -220,6 +236,7 @@ static void grid_run(struct cpu_job *job, struct cpu_slot *slot)
             cpu_wake_more(slot->device);
         }
     }
+    stores_finish(job);
 }
 
 /* ---- clusters */
@@ -269,6 +286,15 @@ static enum hd_status grid_refuse(const struct cpu_grid *grid, const struct hal_
                     grid->kernel->name);
 }
 
+/* Only grids of many threads store so much that they are asked to go past the caches. */
+static uint64_t caches_of(const struct cpu_job *job, const struct cpu_grid *grid)
+{
+    bool waits = job->cooperative || job->form.code->may_spin || grid->cluster_ctas > 1;
+    if (HD_UNLIKELY(hd_fault(HD_FAULT_CPU_CACHES)) && !waits)
+        return 1;
+    return !waits && grid->ctas * grid->nwarps >= STREAM_WARPS ? cpu_caches_B() : 0;
+}
+
 /* Nobody joins before the job is published, which orders all of this. */
 static void progress_setup(struct cpu_job *job, uint64_t ctas)
 {
@@ -315,6 +341,7 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
     job->start_ns = 0;
     progress_setup(job, grid->ctas);
+    job->launch.caches_B = caches_of(job, grid);
     if (HD_UNLIKELY(grid->cluster_ctas > 1))
         clusters_setup(job, grid);
 }

@@ -171,6 +171,8 @@ bool cpu_sem_holds(struct hal_domain *domain, const struct hal_sem *sem);
 void cpu_sem_apply(struct hal_domain *domain, const struct hal_sem *sem);
 
 /* copy.c */
+/* What the caches hold, beyond which stores had better go past them; 0: not known. */
+uint64_t cpu_caches_B(void);
 void cpu_copy_setup(struct cpu_job *job, const union hal_packet *packet);
 uint64_t cpu_copy_size_B(const union hal_packet *packet);
 

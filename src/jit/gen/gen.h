@@ -31,6 +31,7 @@
 #include "jit/jit.h"
 
 #define GEN_LANES  16 /* of one half-warp */
+#define GEN_LINE_B 64 /* of the caches */
 #define GEN_HALVES 8  /* at most: of four warps at once */
 
 /* A value's LLVM form. c[1] and on are set for AFFINE and VARYING only. */
@@ -255,6 +256,7 @@ struct gen {
     enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
     struct ir_uses uses;            /* gen_products.c */
     LLVMValueRef spare;             /* gen_lanes.c */
+    bool streams;                   /* gen_stream.c: stores of whole lines go past the caches */
     unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
     LLVMValueRef strict_lanes;      /* gen_strict.c */
     LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
@@ -422,6 +424,8 @@ void gen_masks_copy(LLVMValueRef to[GEN_HALVES], LLVMValueRef const from[GEN_HAL
 LLVMValueRef gen_bits(struct gen *g, LLVMValueRef mask); /* as an integer */
 LLVMValueRef gen_no_bits(struct gen *g);
 LLVMValueRef gen_full_bits(struct gen *g);
+/* All lanes: past the caches where `streams` says so. */
+void gen_plain_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, uint64_t align_B);
 LLVMValueRef gen_all_active(struct gen *g); /* i1: the current mask holds every lane */
 /* Branches to `cold` when cond holds; the optimiser is told that this is rare. */
 void gen_cond_br_cold(struct gen *g, LLVMValueRef cond, LLVMBasicBlockRef cold,

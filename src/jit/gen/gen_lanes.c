@@ -295,7 +295,7 @@ void gen_masked_store(struct gen *g, LLVMValueRef x, LLVMValueRef ptr, LLVMValue
 {
     LLVMTypeRef vt = LLVMTypeOf(x);
     if (!mask) {
-        LLVMSetAlignment(LLVMBuildStore(g->b, x, ptr), (unsigned)size_B);
+        gen_plain_store(g, x, ptr, size_B);
         return;
     }
     if (masked_native(g, size_B) || LLVMIsConstant(mask)) { /* a constant costs no branches */

@@ -368,7 +368,7 @@ static void store_interleaved(struct gen *g, const struct gen_access *a,
         }
         all = LLVMBuildShuffleVector(g->b, all, LLVMGetPoison(LLVMTypeOf(all)),
                                      LLVMConstVector(order, lanes * n), "");
-        LLVMSetAlignment(LLVMBuildStore(g->b, all, gen_ptr_at(g, a->base[h], a->offset)), align);
+        gen_plain_store(g, all, gen_ptr_at(g, a->base[h], a->offset), align);
     }
 }
 
@@ -405,7 +405,7 @@ static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef
     }
 }
 
-static void store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+static void store_alike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
     if (a->kind == GEN_ACCESS_A && gen_tuple_of(g, in->src[1])) {
@@ -427,6 +427,27 @@ static void store_lanes(struct gen *g, const struct ir_instr *in, const struct g
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
     store_masked(g, a, x, size_B, n);
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, join);
+}
+
+static void store_lanes(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                        LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
+{
+    if (!gen_stream_fits(g, in, a)) {
+        store_alike(g, in, a, x, size_B, n);
+        return;
+    }
+    LLVMBasicBlockRef past = gen_bb(g, "past"), near = gen_bb(g, "near"), join = gen_bb(g, "join");
+    LLVMBuildCondBr(g->b, gen_stream_test(g, a), past, near);
+    LLVMPositionBuilderAtEnd(g->b, past);
+    g->streams = true;
+    store_alike(g, in, a, x, size_B, n);
+    g->streams = false;
+    LLVMBuildBr(g->b, join);
+    LLVMPositionBuilderAtEnd(g->b, near);
+    gen_prefetch_next(g, in, a);
+    store_alike(g, in, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }
@@ -505,7 +526,7 @@ void gen_store(struct gen *g, const struct ir_instr *in)
     LLVMValueRef x[8][GEN_HALVES];
     for (unsigned j = 0; j < n; j++)
         gen_vector(g, in->src[1 + j], x[j]);
-    if (a.kind == GEN_ACCESS_A)
+    if (a.kind == GEN_ACCESS_A && !gen_stream_fits(g, in, &a))
         gen_prefetch_next(g, in, &a);
     if (a.wraps)
         store_either(g, in, &a, x, size_B, n);

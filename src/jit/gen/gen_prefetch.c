@@ -18,7 +18,6 @@
 #include "jit/gen/gen_access.h"
 
 enum {
-    LINE_B = 64,
     NEAR_B = 2048,   /* constant distances below this are left to the host */
     CTA_NEAR_B = 16, /* those from a CTA to the next one */
     CTAS_AHEAD = 2,
@@ -76,8 +75,7 @@ bool gen_prefetch_jumps(struct gen *g, const struct ir_instr *in)
     return jumps(g, in, &step) && step.value;
 }
 
-/* The parameter that an address is made from by sums; NULL: none. */
-static const struct ir_value *root_of(const struct ir_value *v, unsigned depth)
+static const struct ir_value *root_within(const struct ir_value *v, unsigned depth)
 {
     const struct ir_instr *in = v->instr;
     if (!in || depth == ROOT_DEPTH)
@@ -85,11 +83,16 @@ static const struct ir_value *root_of(const struct ir_value *v, unsigned depth)
     if (in->op == IR_OP_LD)
         return in->mem.space == IR_SPACE_PARAM ? v : NULL;
     if (in->op == IR_OP_PHI || in->op == IR_OP_CVTA_TO)
-        return root_of(in->src[0], depth + 1);
+        return root_within(in->src[0], depth + 1);
     if (!ir_is_plain_add(in) || ir_type_bits(in->type) != 64)
         return NULL;
-    const struct ir_value *root = root_of(in->src[0], depth + 1);
-    return root ? root : root_of(in->src[1], depth + 1);
+    const struct ir_value *root = root_within(in->src[0], depth + 1);
+    return root ? root : root_within(in->src[1], depth + 1);
+}
+
+const struct ir_value *gen_root_of(const struct ir_value *v)
+{
+    return root_within(v, 0);
 }
 
 static bool is_global_access(const struct ir_instr *in)
@@ -100,14 +103,14 @@ static bool is_global_access(const struct ir_instr *in)
 /* In layout order, is there no stop between the first access of what `in` accesses and `in`? */
 static bool touches_first(const struct gen *g, const struct ir_instr *in)
 {
-    const struct ir_value *root = root_of(in->src[0], 0);
+    const struct ir_value *root = gen_root_of(in->src[0]);
     bool touched = false, over = !root;
     for (uint32_t b = 0; b <= in->block->id && !over; b++) {
         ir_foreach_instr(at, g->func->blocks[b]) {
             if (at == in)
                 return true;
             over |= at->op == IR_OP_BAR && touched;
-            touched |= is_global_access(at) && root_of(at->src[0], 0) == root;
+            touched |= is_global_access(at) && gen_root_of(at->src[0]) == root;
         }
     }
     return false;
@@ -182,14 +185,14 @@ static void prefetch(struct gen *g, const struct ir_instr *in, LLVMValueRef at)
 
 void gen_prefetch_next(struct gen *g, const struct ir_instr *in, const struct gen_access *a)
 {
-    int64_t reach = a->stride == in_a_row(in) ? a->stride * GEN_LANES : LINE_B;
+    int64_t reach = a->stride == in_a_row(in) ? a->stride * GEN_LANES : GEN_LINE_B;
     LLVMValueRef far;
     if (!gen_does(g, GEN_PASS_PREFETCH) || in->mem.space != IR_SPACE_GLOBAL ||
         g->unit->path == JIT_GENERIC || !(far = distance(g, in)))
         return;
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef at = LLVMBuildAdd(g->b, a->base[h], far, "");
-        for (int64_t line = 0; line < reach; line += LINE_B)
+        for (int64_t line = 0; line < reach; line += GEN_LINE_B)
             prefetch(g, in, LLVMBuildAdd(g->b, at, gen_i64(g, (uint64_t)(a->offset + line)), ""));
     }
 }

@@ -144,12 +144,19 @@ static bool is_stop(const struct ir_instr *in)
     return in->op == IR_OP_BAR && ir_bar_waits((enum ir_bar)in->imm);
 }
 
+static bool sreg_is_remade(enum ir_sreg sreg, enum ir_shape_kind kind)
+{
+    enum ir_sreg_scope scope = ir_sreg_scope(sreg);
+    return kind != IR_SHAPE_VARYING &&
+           (scope == IR_SREG_LANE || scope == IR_SREG_CTA || scope == IR_SREG_GRID);
+}
+
 static bool op_is_remade(struct gen *g, const struct ir_instr *in)
 {
     enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
     switch (in->op) {
     case IR_OP_SREG:
-        return ir_sreg_scope((enum ir_sreg)in->imm) == IR_SREG_LANE && kind != IR_SHAPE_VARYING;
+        return sreg_is_remade((enum ir_sreg)in->imm, kind);
     case IR_OP_LD:
         return in->mem.space == IR_SPACE_PARAM && in->ndst == 1;
     case IR_OP_VARADDR:
@@ -191,20 +198,26 @@ static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value
     return !index || ir_live_test(set, index->id) || can_remake(g, set, index, budget);
 }
 
+/* One scalar for the whole CTA? */
+static bool is_of_cta(const struct gen *g, const struct ir_value *v)
+{
+    return g->body.by_region && (g->cta_uniform[v->id] || g->cta_base[v->id]);
+}
+
 static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
 {
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
     if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST) ||
         gen_is_in_place(g, v)) /* which is in the frame */
         return CARRY_NOT;
-    if (g->body.by_region && g->cta_uniform[v->id])
+    if (is_of_cta(g, v))
         return CARRY_CTA;
     return can_remake(g, set, v, &budget) ? CARRY_REMADE : CARRY_FRAME;
 }
 
 static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
 {
-    assert(g->body.by_region && g->cta_uniform[v->id] && gen_shape(g, v)->kind == IR_SHAPE_UNIFORM);
+    assert(is_of_cta(g, v) && gen_components(g, gen_shape(g, v)) == 1);
     if (!g->cta_at[v->id]) {
         g->cta_at[v->id] = 1 + g->body.cta_area_B;
         g->body.cta_area_B += ir_type_bits(v->type) == 128 ? 16 : 8;
@@ -223,12 +236,12 @@ static void carry_save(struct gen *g, enum carry how, const struct ir_value *v)
 static void carry_restore(struct gen *g, enum carry how, const struct ir_value *v)
 {
     if (how == CARRY_CTA) {
+        const struct ir_shape *shape = gen_shape(g, v);
         LLVMTypeRef type = gen_scalar_type(g, v->type);
         LLVMValueRef at = gen_gep(g, g->cta_in, cta_slot(g, v));
-        value_set_restored(g, v,
-                           &(struct gen_val){.kind = IR_SHAPE_UNIFORM,
-                                             .shape = gen_shape(g, v),
-                                             .c = {LLVMBuildLoad2(g->b, type, at, "")}});
+        struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+        val.c[0] = LLVMBuildLoad2(g->b, type, at, "");
+        value_set_restored(g, v, &val);
     } else if (how == CARRY_FRAME) {
         value_restore(g, v);
     }
@@ -545,7 +558,7 @@ static void remake(struct gen *g, const struct gen_carry *c, const struct ir_val
     if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch)
         return;
     if (ir_live_test(c->placed, v->id)) {
-        carry_restore(g, g->body.by_region && g->cta_uniform[v->id] ? CARRY_CTA : CARRY_FRAME, v);
+        carry_restore(g, is_of_cta(g, v) ? CARRY_CTA : CARRY_FRAME, v);
         return;
     }
     assert(v->instr && v->instr->op != IR_OP_PHI);

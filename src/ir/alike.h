@@ -14,7 +14,8 @@
 #include "ir/shape.h"
 
 struct ir_alike {
-    bool *same; /* by value id: CTA-uniform */
+    bool *same;  /* by value id: CTA-uniform */
+    bool *bases; /* by value id: BASE_INDEX, whose base is */
     /*
      * Control between barriers depends only on what is CTA-uniform, but for lanes that leave for
      * good: in each interval between barriers all threads began at the same one.

@@ -9,6 +9,7 @@ struct alike {
     const struct ir_shapes *shapes;
     enum ir_launch_class cls;
     bool *same;    /* by value id: CTA-uniform */
+    bool *bases;   /* by value id: the base of a BASE_INDEX is */
     bool *mixed;   /* by block: warps may come here along different ways */
     bool *visited; /* by block, scratch */
     uint32_t *stack;
@@ -53,6 +54,21 @@ static bool instr_is_same(struct alike *r, const struct ir_instr *in)
         return false;
     for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_BAR; s++) {
         if (!r->same[in->src[s]->id])
+            return false;
+    }
+    return true;
+}
+
+/* Made of what is alike, and of the index. */
+static bool base_is_same(struct alike *r, const struct ir_instr *in)
+{
+    const struct ir_shape *shape = &r->shapes->of[in->dst[0]->id];
+
+    if (shape->kind != IR_SHAPE_BASE_INDEX || !op_is_same(r, in))
+        return false;
+    for (uint32_t s = 0; s < in->nsrc; s++) {
+        const struct ir_value *v = in->src[s];
+        if (!r->same[v->id] && !r->bases[v->id] && v != shape->index)
             return false;
     }
     return true;
@@ -147,18 +163,25 @@ static bool branch_is_same(struct alike *r, const struct ir_block *b)
     return b->nsuccs < 2 || r->same[b->last->src[0]->id];
 }
 
+static bool strike(bool *holds, bool keep)
+{
+    bool changed = *holds && !keep;
+
+    *holds &= keep;
+    return changed;
+}
+
 static bool strike_out(struct alike *r)
 {
     bool changed = false;
     for (uint32_t i = 0; i < r->f->nblocks; i++) {
         const struct ir_block *b = r->f->blocks[i];
         ir_foreach_instr(in, b) {
-            bool same = instr_is_same(r, in);
+            bool same = instr_is_same(r, in), base = in->ndst == 1 && base_is_same(r, in);
             for (uint32_t d = 0; d < in->ndst; d++) {
                 uint32_t id = in->dst[d]->id;
-                bool keep = same && r->shapes->of[id].kind == IR_SHAPE_UNIFORM;
-                changed |= r->same[id] && !keep;
-                r->same[id] &= keep;
+                changed |= strike(&r->same[id], same && r->shapes->of[id].kind == IR_SHAPE_UNIFORM);
+                changed |= strike(&r->bases[id], base);
             }
         }
         if (!branch_is_same(r, b))
@@ -186,13 +209,16 @@ enum hd_status ir_alike_compute(const struct ir_func *func, const struct ir_shap
     struct alike r = {.f = func, .shapes = shapes, .cls = cls, .ok = true};
 
     r.same = hd_arena_array(arena, bool, func->nvalues + 1);
+    r.bases = hd_arena_array(arena, bool, func->nvalues + 1);
     r.mixed = hd_arena_array(arena, bool, func->nblocks);
     r.visited = hd_arena_array(arena, bool, func->nblocks);
     r.stack = hd_arena_array(arena, uint32_t, func->nblocks);
     HD_TRY(hd_arena_status(arena));
     memset(r.same, 1, func->nvalues * sizeof(bool));
+    memset(r.bases, 1, func->nvalues * sizeof(bool));
     while (r.ok && strike_out(&r))
         ;
-    *out = (struct ir_alike){.same = r.same, .stops = r.ok, .leaves_early = r.leaves_early};
+    *out = (struct ir_alike){
+        .same = r.same, .bases = r.bases, .stops = r.ok, .leaves_early = r.leaves_early};
     return HD_OK;
 }

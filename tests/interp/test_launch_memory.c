@@ -230,6 +230,51 @@ static void test_rows_around(void)
         munmap(p[i], all_B);
 }
 
+enum { MATRIX = 4096 }; /* elements; results lie behind them */
+
+/* p[MATRIX + y x_size + x] = p[(y w) q + x], whose products may go around. */
+static void test_matrix(uint32_t width, uint32_t rows, uint32_t w, uint32_t q, bool is_signed)
+{
+    static uint32_t p[MATRIX + 1024];
+    const void *params[] = {p, (void *)(uintptr_t)((uint64_t)w << 32 | q)};
+    unsigned bad = 0;
+    struct hd_buf text;
+
+    for (uint32_t i = 0; i < HD_COUNT_OF(p); i++)
+        p[i] = i < MATRIX ? i * 2654435761u : 0;
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                            "  %6:b32 = ld.b32.param [%0+8]\n  %7:b32 = ld.b32.param [%0+12]\n"
+                            "  %8:b32 = sreg.b32 tid.y\n  %9:b32 = sreg.b32 ntid.x\n"
+                            "  %10:b32 = mul.s32 %8, %7\n  %11:b32 = mul.s32 %10, %6\n"
+                            "  %12:b32 = add.s32 %11, %2\n");
+    hd_buf_printf(&text, "  %%13:b64 = mulwide.%c32 %%12, %%4\n", is_signed ? 's' : 'u');
+    hd_buf_puts(&text, "  %14:b64 = add.u64 %1, %13\n  %15:b32 = ld.b32.global [%14]\n"
+                       "  %16:b32 = mul.s32 %8, %9\n  %17:b32 = add.s32 %16, %2\n"
+                       "  %18:b64 = mulwide.s32 %17, %4\n  %19:b64 = add.u64 %1, %18\n"
+                       "  st.b32.global [%19+16384], %15\n  ret\n}\n");
+    bool ran = run(&(struct job){text.ptr, 1, width, .rows = rows, .params = params}) == HD_OK;
+    for (uint32_t t = 0; t < width * rows; t++)
+        bad += p[MATRIX + t] != (t / width * w * q + t % width) * 2654435761u;
+    ok(ran && !bad, "%u rows of %u, %x times %x apart, %ssigned", rows, width, w, q,
+       is_signed ? "" : "un");
+    hd_buf_fini(&text);
+}
+
+static void test_matrices(void)
+{
+    static const uint32_t blocks[][2] = {{16, 8}, {16, 4}, {16, 3}, {32, 4}, {64, 2}, {48, 2}};
+    static const uint32_t apart[][2] = {{1, 64},           {2, 9},           {16, 1u << 28},
+                                        {8, 1u << 29},     {4, 0x40000002u}, {-1u, -64u},
+                                        {-4u, 0x40000000u}};
+
+    for (unsigned i = 0; i < HD_COUNT_OF(blocks) * HD_COUNT_OF(apart) * 2; i++) {
+        const uint32_t *block = blocks[i / 2 % HD_COUNT_OF(blocks)];
+        const uint32_t *by = apart[i / 2 / HD_COUNT_OF(blocks)];
+        test_matrix(block[0], block[1], by[0], by[1], i & 1);
+    }
+}
+
 /* Vectors that are accessed at once: each lane's and all lanes' own, 8 and 16 bytes. */
 static void test_strong_vectors(void)
 {
@@ -526,6 +571,7 @@ int main(void)
     test_strides();
     test_rows();
     test_rows_around();
+    test_matrices();
     test_strong_vectors();
     test_patterns();
     test_regions();

@@ -233,6 +233,61 @@ static void test_rows_of_threads(void)
     }
 }
 
+enum { TURNS = 3 };
+
+/*
+ * Sums that go round a loop with two barriers: the old one is needed up to the first, or beyond
+ * both (`both`), the new one from the second on; the loop is entered again with another value.
+ */
+static void test_turns(uint32_t threads, bool both)
+{
+    uint32_t p[128], total[128], sum[128], next[128];
+    const void *params[] = {p, NULL};
+    struct hd_buf text;
+
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD
+                "var @s shared internal align 4 size 1024\nkernel @k visible {\n" PARAMS PROLOGUE
+                "  %6:b64 = varaddr @s\n  %7:b32 = cvt.u32.u64 %6\n  %8:b32 = const.b32 0x1\n"
+                "  %9:b32 = const.b32 0x0\n  %10:b32 = mul.u32 %2, %4\n"
+                "  %11:b32 = add.u32 %7, %10\n  %12:b32 = xor.b32 %2, %8\n"
+                "  %13:b32 = mul.u32 %12, %4\n  %14:b32 = add.u32 %7, %13\n"
+                "  %15:b32 = const.b32 0x3\n  %16:b32 = ld.b32.global [%3]\n  br bb1\n"
+                "bb1:\n  %17:b32 = phi.b32 [bb0: %9], [bb4: %35]\n"
+                "  %18:b32 = phi.b32 [bb0: %16], [bb4: %34]\n"
+                "  %19:b32 = mul.u32 %18, %15\n  br bb2\n"
+                "bb2:\n  %20:b32 = phi.b32 [bb1: %9], [bb2: %31]\n"
+                "  %21:b32 = phi.b32 [bb1: %19], [bb2: %26]\n"
+                "  st.b32.shared [%11], %21\n  bar.sync\n  %24:b32 = ld.b32.shared [%14]\n"
+                "  %25:b32 = mul.u32 %21, %15\n  %26:b32 = add.u32 %24, %25\n  bar.sync\n");
+    hd_buf_printf(&text, "  st.b32.shared [%%11+512], %s\n", both ? "%21" : "%26");
+    hd_buf_puts(&text, "  %31:b32 = add.u32 %20, %8\n  %32:pred = setp.u32.lt %31, %15\n"
+                       "  cbr %32, bb2, bb3\n"
+                       "bb3:\n  br bb4\n"
+                       "bb4:\n  bar.sync\n  %33:b32 = ld.b32.shared [%14+512]\n"
+                       "  %34:b32 = add.u32 %26, %33\n  bar.sync\n"
+                       "  %35:b32 = add.u32 %17, %8\n"
+                       "  %36:pred = setp.u32.lt %35, %15\n  cbr %36, bb1, bb5\n"
+                       "bb5:\n  st.b32.global [%3], %34\n  ret\n}\n");
+    for (uint32_t t = 0; t < threads; t++)
+        p[t] = total[t] = t * 2654435761u;
+    bool ran = run(&(struct job){text.ptr, 1, threads, .params = params}) == HD_OK;
+    for (unsigned outer = 0; outer < TURNS; outer++) {
+        for (uint32_t t = 0; t < threads; t++)
+            next[t] = total[t] * 3;
+        for (unsigned turn = 0; turn < TURNS; turn++) {
+            memcpy(sum, next, sizeof(sum));
+            for (uint32_t t = 0; t < threads; t++)
+                next[t] = sum[t] * 3 + sum[t ^ 1];
+        }
+        for (uint32_t t = 0; t < threads; t++)
+            total[t] = next[t] + (both ? sum : next)[t ^ 1];
+    }
+    ok(ran && !memcmp(p, total, threads * sizeof(*p)), "sums of %u threads go round%s", threads,
+       both ? ", beside the next ones" : "");
+    hd_buf_fini(&text);
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
@@ -248,5 +303,9 @@ int main(void)
     test_guard_on_one_way(0);
     test_guard_on_one_way(1);
     hd_buf_fini(&printed);
+    for (uint32_t threads = 32; threads <= 128; threads += 32) {
+        test_turns(threads, false);
+        test_turns(threads, true);
+    }
     return done();
 }

@@ -240,6 +240,7 @@ struct gen {
     uint32_t epoch, epoch_next;
     uint64_t *frame_at; /* 1 + frame offset of the saved components, 0 = none */
     bool *cta_uniform;  /* with by_region */
+    bool *cta_base;     /* the same, of a BASE_INDEX its base */
     uint64_t *cta_at;   /* 1 + offset in the areas, 0 = none */
 
     /* Made when first needed; NULL = not yet. */
@@ -479,7 +480,7 @@ LLVMValueRef gen_flush(struct gen *g, bool vec,
 LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
                          LLVMValueRef const bits[2], LLVMValueRef const x[2]);
 LLVMRealPredicate gen_real_predicate(enum ir_cmp c);
-/* gen_range.c: what an f32 cannot be. */
+/* gen_float_range.c: what an f32 cannot be. */
 bool gen_never_denormal(const struct ir_value *v);
 bool gen_never_signals(struct gen *g, const struct ir_value *v); /* no signalling NaN */
 /* gen_half.c: f16 and bf16 bits (i16) to f32 and back; NaN becomes 0x7fff. */
@@ -527,6 +528,15 @@ LLVMValueRef gen_index_wraps(struct gen *g, LLVMValueRef first, int64_t step, bo
                              unsigned lanes);
 LLVMValueRef gen_lanes_wrap(struct gen *g, LLVMValueRef const first[GEN_HALVES], int64_t step,
                             bool is_signed);
+/*
+ * gen_range.c. i1: the integer that makes an affine index is one of 32 bits in all lanes of the
+ * block, so that it does not wrap anywhere; `tests` of halves are the alternative. NULL: not known.
+ */
+LLVMValueRef gen_index_fits(struct gen *g, const struct ir_value *index, bool is_signed,
+                            unsigned tests);
+/* i64: how much more half h has of a value that is affine than half 0, modulo 2^32 if `wraps`, or
+ * as integers of which it is known that they do not. NULL: not known. */
+LLVMValueRef gen_half_apart(struct gen *g, const struct ir_value *v, int h, bool wraps);
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);

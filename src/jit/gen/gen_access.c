@@ -122,24 +122,36 @@ static LLVMValueRef index_wraps(struct gen *g, const struct ir_shape *s, struct 
     return any;
 }
 
+/* The address of half h, where the index is; `fits`: it does not wrap anywhere, or is not used. */
+static LLVMValueRef half_base(struct gen *g, const struct gen_access *a, const struct ir_shape *s,
+                              struct gen_val index, int h, bool fits)
+{
+    LLVMValueRef scale = gen_i64(g, (uint64_t)s->scale);
+    LLVMValueRef x = h && fits ? gen_half_apart(g, s->index, h, true) : NULL;
+
+    if (h && gen_shape(g, s->index)->whole)
+        return gen_whole_half(g, a->base[0], a->stride, h);
+    if (x)
+        return add64(g, a->base[0], LLVMBuildMul(g->b, x, scale, ""));
+    x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t->i64, "")
+                        : LLVMBuildZExt(g->b, index.c[h], g->t->i64, "");
+    return add64(g, a->alt_base, LLVMBuildMul(g->b, x, scale, ""));
+}
+
 static void addr_affine_index(struct gen *g, struct gen_access *a, const struct ir_shape *s,
-                              struct gen_val index, LLVMValueRef base)
+                              struct gen_val index)
 {
     const struct ir_shape *is = gen_shape(g, s->index);
+    bool may_wrap = index_may_wrap(g, is);
+    LLVMValueRef fits = may_wrap ? gen_index_fits(g, s->index, s->index_signed,
+                                                  g->unit->halves / halves_of_index(g, is))
+                                 : NULL;
     a->kind = GEN_ACCESS_A;
     a->stride = index.stride * s->scale;
-    for (int h = 0; h < gen_halves(g); h++) {
-        if (h && is->whole) {
-            a->base[h] = gen_whole_half(g, a->base[0], a->stride, h);
-            continue;
-        }
-        LLVMValueRef x = s->index_signed ? LLVMBuildSExt(g->b, index.c[h], g->t->i64, "")
-                                         : LLVMBuildZExt(g->b, index.c[h], g->t->i64, "");
-        x = LLVMBuildMul(g->b, x, gen_i64(g, (uint64_t)s->scale), "");
-        a->base[h] = add64(g, base, x);
-    }
-    if (index_may_wrap(g, is))
-        a->wraps = index_wraps(g, s, index);
+    for (int h = 0; h < gen_halves(g); h++)
+        a->base[h] = half_base(g, a, s, index, h, fits != NULL);
+    if (may_wrap)
+        a->wraps = fits ? LLVMBuildNot(g->b, fits, "") : index_wraps(g, s, index);
 }
 
 static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, struct gen_val v,
@@ -155,10 +167,23 @@ static struct gen_access addr_indexed(struct gen *g, const struct ir_instr *in, 
     struct gen_val index = gen_get(g, s->index);
     a.base[0] = a.alt_base = base;
     if (index.kind == IR_SHAPE_AFFINE)
-        addr_affine_index(g, &a, s, index, base);
+        addr_affine_index(g, &a, s, index);
     else
         gen_vector_of(g, index, s->index->type, a.index);
     return a;
+}
+
+/* The lanes of an affine index; of rows apart, from the first one's. */
+static void index_lanes(struct gen *g, const struct ir_value *index, LLVMValueRef out[GEN_HALVES])
+{
+    struct gen_val v = gen_get(g, index);
+
+    for (int h = 1; h < gen_halves(g) && v.kind == IR_SHAPE_AFFINE; h++) {
+        LLVMValueRef more = gen_half_apart(g, index, h, true);
+        if (more)
+            v.c[h] = LLVMBuildAdd(g->b, v.c[0], LLVMBuildTrunc(g->b, more, g->t->i32, ""), "");
+    }
+    gen_vector_of(g, v, index->type, out);
 }
 
 /* Fills in the lanes' 32-bit indices of an address that was made from an affine one. */
@@ -168,7 +193,7 @@ void gen_access_to_index(struct gen *g, struct gen_access *a, const struct ir_in
     a->kind = a->alt_index[0] ? a->alt_kind : GEN_ACCESS_INDEX;
     a->base[0] = a->alt_base;
     if (!a->alt_index[0])
-        gen_vector(g, s->index, a->index);
+        index_lanes(g, s->index, a->index);
     a->wraps = NULL;
 }
 
@@ -256,8 +281,12 @@ static struct gen_access access_of(struct gen *g, const struct ir_instr *in)
     case IR_SHAPE_AFFINE:
         a.kind = GEN_ACCESS_A;
         a.stride = v.stride;
-        for (int h = 0; h < gen_halves(g); h++)
-            a.base[h] = window ? add64(g, window, widen(g, v.c[h])) : widen(g, v.c[h]);
+        for (int h = 0; h < gen_halves(g); h++) {
+            LLVMValueRef more = h ? gen_half_apart(g, in->src[0], h, false) : NULL;
+            a.base[h] = more     ? add64(g, a.base[0], more)
+                        : window ? add64(g, window, widen(g, v.c[h]))
+                                 : widen(g, v.c[h]);
+        }
         return a;
     case IR_SHAPE_BASE_INDEX:
         return addr_indexed(g, in, v, window);

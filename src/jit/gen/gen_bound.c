@@ -80,7 +80,7 @@ static bool is_nothing(const struct gen *g, const struct ir_instr *in)
 static bool stop_is_nothing(struct gen *g, const struct ir_instr *stop)
 {
     const struct gen_carry *carry = gen_carry_at(g, stop);
-    return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(carry);
+    return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(g, carry);
 }
 
 /*

@@ -4,6 +4,9 @@
  * one place in the frame for the whole kernel, so it is stored at the first stop after it was
  * computed and only read at later ones.
  *
+ * A phi of a loop and the value that it is made from at the loop's end have one place if they are
+ * never needed at the same stop: a turn that only passes the value on does not touch it.
+ *
  * Many values across many stops make as much code as the product of both. Beyond a limit only what
  * is read before the next stop is restored, or stored there; the rest stays where it is.
  */
@@ -31,7 +34,8 @@ struct gen_carry {
 struct gen_carries {
     struct gen_carry *stops; /* in the order of blocks */
     uint32_t nstops;
-    uint32_t *first; /* by block: index of its first stop */
+    uint32_t *first;               /* by block: index of its first stop */
+    const struct ir_value **turns; /* by id of a phi: who has its place, too; NULL = no pairs */
 };
 
 static void live_add(uint64_t *set, uint32_t id)
@@ -83,16 +87,21 @@ static uint64_t component_stride(struct gen *g, const struct ir_value *v)
     return 8 * ((bits + 63) / 64);
 }
 
-static void value_save(struct gen *g, const struct ir_value *v)
+static void value_put(struct gen *g, const struct ir_value *v, const struct gen_val *val)
 {
-    struct gen_val val = gen_get_raw(g, v);
     uint64_t at = frame_slot(g, v);
     for (unsigned i = 0; i < gen_components(g, gen_shape(g, v)); i++) {
-        LLVMValueRef x = val.c[i];
+        LLVMValueRef x = val->c[i];
         if (LLVMTypeOf(x) == g->t->mask)
             x = gen_bits(g, x);
         LLVMBuildStore(g->b, x, gen_gep(g, g->frame, at + i * component_stride(g, v)));
     }
+}
+
+static void value_save(struct gen *g, const struct ir_value *v)
+{
+    struct gen_val val = gen_get_raw(g, v);
+    value_put(g, v, &val);
 }
 
 static void value_set_restored(struct gen *g, const struct ir_value *v, const struct gen_val *val)
@@ -144,12 +153,19 @@ static bool is_stop(const struct ir_instr *in)
     return in->op == IR_OP_BAR && ir_bar_waits((enum ir_bar)in->imm);
 }
 
+static bool sreg_is_remade(enum ir_sreg sreg, enum ir_shape_kind kind)
+{
+    enum ir_sreg_scope scope = ir_sreg_scope(sreg);
+    return kind != IR_SHAPE_VARYING &&
+           (scope == IR_SREG_LANE || scope == IR_SREG_CTA || scope == IR_SREG_GRID);
+}
+
 static bool op_is_remade(struct gen *g, const struct ir_instr *in)
 {
     enum ir_shape_kind kind = gen_shape(g, in->dst[0])->kind;
     switch (in->op) {
     case IR_OP_SREG:
-        return ir_sreg_scope((enum ir_sreg)in->imm) == IR_SREG_LANE && kind != IR_SHAPE_VARYING;
+        return sreg_is_remade((enum ir_sreg)in->imm, kind);
     case IR_OP_LD:
         return in->mem.space == IR_SPACE_PARAM && in->ndst == 1;
     case IR_OP_VARADDR:
@@ -191,20 +207,26 @@ static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value
     return !index || ir_live_test(set, index->id) || can_remake(g, set, index, budget);
 }
 
+/* One scalar for the whole CTA? */
+static bool is_of_cta(const struct gen *g, const struct ir_value *v)
+{
+    return g->body.by_region && (g->cta_uniform[v->id] || g->cta_base[v->id]);
+}
+
 static enum carry carry_of(struct gen *g, const uint64_t *set, const struct ir_value *v)
 {
     int budget = gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 4 : 8;
     if (!ir_live_test(set, v->id) || (v->instr && v->instr->op == IR_OP_CONST) ||
         gen_is_in_place(g, v)) /* which is in the frame */
         return CARRY_NOT;
-    if (g->body.by_region && g->cta_uniform[v->id])
+    if (is_of_cta(g, v))
         return CARRY_CTA;
     return can_remake(g, set, v, &budget) ? CARRY_REMADE : CARRY_FRAME;
 }
 
 static uint64_t cta_slot(struct gen *g, const struct ir_value *v)
 {
-    assert(g->body.by_region && g->cta_uniform[v->id] && gen_shape(g, v)->kind == IR_SHAPE_UNIFORM);
+    assert(is_of_cta(g, v) && gen_components(g, gen_shape(g, v)) == 1);
     if (!g->cta_at[v->id]) {
         g->cta_at[v->id] = 1 + g->body.cta_area_B;
         g->body.cta_area_B += ir_type_bits(v->type) == 128 ? 16 : 8;
@@ -223,12 +245,12 @@ static void carry_save(struct gen *g, enum carry how, const struct ir_value *v)
 static void carry_restore(struct gen *g, enum carry how, const struct ir_value *v)
 {
     if (how == CARRY_CTA) {
+        const struct ir_shape *shape = gen_shape(g, v);
         LLVMTypeRef type = gen_scalar_type(g, v->type);
         LLVMValueRef at = gen_gep(g, g->cta_in, cta_slot(g, v));
-        value_set_restored(g, v,
-                           &(struct gen_val){.kind = IR_SHAPE_UNIFORM,
-                                             .shape = gen_shape(g, v),
-                                             .c = {LLVMBuildLoad2(g->b, type, at, "")}});
+        struct gen_val val = {.kind = shape->kind, .stride = shape->stride, .shape = shape};
+        val.c[0] = LLVMBuildLoad2(g->b, type, at, "");
+        value_set_restored(g, v, &val);
     } else if (how == CARRY_FRAME) {
         value_restore(g, v);
     }
@@ -283,6 +305,112 @@ static bool carry_fill(struct gen *g, struct gen_carry *c)
     return c->values != NULL;
 }
 
+/* ---- phis in the place of what goes round their loop */
+
+static bool has_stop_after(const struct ir_instr *in)
+{
+    while ((in = in->next)) {
+        if (is_stop(in))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * What `phi` is made from at the end of its loop, where that is in the frame by then; all other
+ * ways to it are its own. NULL: there is no such value.
+ */
+static const struct ir_value *turn_of(const struct gen *g, const struct ir_instr *phi)
+{
+    const struct ir_value *turn = NULL;
+
+    for (uint32_t p = 0; p < phi->nsrc; p++) {
+        const struct ir_block *pred = phi->block->preds[p];
+        const struct ir_instr *in = phi->src[p]->instr;
+        if (g->shapes.divergent[pred->id])
+            return NULL;
+        if (pred->id < phi->block->id) {
+            if (pred->nsuccs != 1)
+                return NULL;
+            continue;
+        }
+        if (turn || !in || in->op == IR_OP_PHI || in->block != pred || !has_stop_after(in))
+            return NULL;
+        turn = phi->src[p];
+    }
+    return turn;
+}
+
+/* The same bits in the same form, whichever lanes run? */
+static bool are_alike(struct gen *g, const struct ir_value *phi, const struct ir_value *turn)
+{
+    uint32_t header = phi->instr->block->id;
+
+    return phi->type == turn->type && phi->type != IR_PRED &&
+           gen_shape(g, phi)->kind == IR_SHAPE_VARYING &&
+           gen_shape(g, turn)->kind == IR_SHAPE_VARYING &&
+           (g->nan_raw[phi->id] || !g->nan_raw[turn->id]) && !g->shapes.divergent[header] &&
+           !g->shapes.divergent_join[header] &&
+           !(g->shapes.temporal && g->shapes.temporal[phi->id]);
+}
+
+/* Is each in the frame at some stops, and at none both? */
+static bool take_turns(const struct gen *g, const struct ir_value *phi, const struct ir_value *turn)
+{
+    bool any_phi = false, any_turn = false;
+
+    for (uint32_t i = 0; i < g->carries->nstops; i++) {
+        const struct gen_carry *c = &g->carries->stops[i];
+        bool has_phi = false, has_turn = false;
+        for (uint32_t k = 0; k < c->nvalues; k++) {
+            const struct carried *it = &c->values[k];
+            if (it->v != phi && it->v != turn)
+                continue;
+            if (it->how != CARRY_FRAME)
+                return false;
+            *(it->v == phi ? &has_phi : &has_turn) = true;
+        }
+        if (has_phi && has_turn)
+            return false;
+        any_phi |= has_phi;
+        any_turn |= has_turn;
+    }
+    return any_phi && any_turn;
+}
+
+static void turn_find(struct gen *g, const struct ir_instr *phi)
+{
+    const struct ir_value *v = phi->dst[0], *turn = turn_of(g, phi);
+
+    if (!turn || g->frame_at[turn->id] || g->frame_at[v->id] || !are_alike(g, v, turn) ||
+        !take_turns(g, v, turn))
+        return;
+    frame_slot(g, v);
+    g->frame_at[turn->id] = g->frame_at[v->id];
+    g->carries->turns[v->id] = turn;
+}
+
+static bool turns_find(struct gen *g)
+{
+    const struct ir_func *f = g->func;
+
+    if (!g->body.by_region || !gen_does(g, GEN_PASS_TURNS))
+        return true;
+    g->carries->turns = hd_arena_array(&g->arena, const struct ir_value *, f->nvalues + 1);
+    for (uint32_t b = 0; g->carries->turns && b < f->nblocks; b++) {
+        ir_foreach_instr(in, f->blocks[b]) {
+            if (in->op == IR_OP_PHI)
+                turn_find(g, in);
+        }
+    }
+    return g->carries->turns != NULL;
+}
+
+static const struct ir_value *turn_at(const struct gen *g, const struct ir_value *phi)
+{
+    return g->carries->turns ? g->carries->turns[phi->id] : NULL;
+}
+
 /* ---- which places are up to date */
 
 /* Sets of values at the blocks' ends that a walk over the function settles. */
@@ -322,6 +450,10 @@ static void places_walk(struct walk *w, const struct ir_block *b)
         }
         for (uint32_t d = 0; d < in->ndst; d++)
             live_remove(w->now, in->dst[d]->id);
+        if (in->op == IR_OP_PHI && turn_at(w->g, in->dst[0])) { /* gen_carry_phi() */
+            live_add(w->now, in->dst[0]->id);
+            live_remove(w->now, turn_at(w->g, in->dst[0])->id);
+        }
     }
 }
 
@@ -490,7 +622,18 @@ static bool carries_find(struct gen *g)
         if (!carry_fill(g, &g->carries->stops[i]))
             return false;
     }
-    return places_find(g) && (!is_much(g) || wants_find(g));
+    bool much = is_much(g);
+    return (much || turns_find(g)) && places_find(g) && (!much || wants_find(g));
+}
+
+void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
+                   const struct gen_val *val)
+{
+    if (!g->body.by_region || (!g->carries && !carries_find(g)))
+        return;
+    const struct ir_value *turn = turn_at(g, phi);
+    if (turn && source != turn)
+        value_put(g, phi, val);
 }
 
 const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop)
@@ -509,10 +652,11 @@ uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c)
     return (uint32_t)(c - g->carries->stops);
 }
 
-bool gen_carry_saves(const struct gen_carry *c)
+bool gen_carry_saves(const struct gen *g, const struct gen_carry *c)
 {
     for (uint32_t i = 0; i < c->nvalues; i++) {
-        if (c->values[i].how == CARRY_FRAME && is_stored(c, &c->values[i]))
+        const struct carried *it = &c->values[i];
+        if (it->how == CARRY_FRAME && (is_stored(c, it) || turn_at(g, it->v)))
             return true;
     }
     return false;
@@ -545,7 +689,7 @@ static void remake(struct gen *g, const struct gen_carry *c, const struct ir_val
     if ((v->instr && v->instr->op == IR_OP_CONST) || g->cache_epoch[v->id] == g->epoch)
         return;
     if (ir_live_test(c->placed, v->id)) {
-        carry_restore(g, g->body.by_region && g->cta_uniform[v->id] ? CARRY_CTA : CARRY_FRAME, v);
+        carry_restore(g, is_of_cta(g, v) ? CARRY_CTA : CARRY_FRAME, v);
         return;
     }
     assert(v->instr && v->instr->op != IR_OP_PHI);

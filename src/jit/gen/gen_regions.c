@@ -120,6 +120,7 @@ enum hd_status gen_regions_find(struct gen *g)
     struct ir_alike alike;
     HD_TRY(ir_alike_compute(f, &g->shapes, g->unit->cls, &g->arena, &alike));
     g->cta_uniform = alike.same;
+    g->cta_base = alike.bases;
     struct regions r = {.g = g, .f = f};
     r.first_stop = hd_arena_array(&g->arena, uint32_t, f->nblocks);
     g->cta_at = hd_arena_array(&g->arena, uint64_t, f->nvalues + 1);

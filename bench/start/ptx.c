@@ -1,8 +1,9 @@
 /*
  * What it takes from the text of PTX until its kernel has run, file by file in one process: the
  * first of them also pays for what a compiler sets up once. A kernel `.visible .entry NAME` has
- * the parameters (u64 results, u64 values, u32 n) and is run by 64 threads.
- * usage: ptx FILE.ptx ..
+ * the parameters (u64 results, u64 values, u32 n) and is run by blocks of 64 threads, which all do
+ * the same: one, or BLOCKS.
+ * usage: ptx [-b BLOCKS] FILE.ptx ..
  * output: start,ms (driver and context), then name,ms,results' checksum for each file
  */
 #include <dlfcn.h>
@@ -117,7 +118,7 @@ static void arrays_init(struct arrays *a)
     check(cu.to_device(a->values, a->host, sizeof(a->host)), "cuMemcpyHtoD");
 }
 
-static void file_run(const char *path, struct arrays *a)
+static void file_run(const char *path, unsigned blocks, struct arrays *a)
 {
     static const uint64_t zeros[VALUES];
     char *text = file_text(path), name[NAME_MAX_B];
@@ -131,7 +132,7 @@ static void file_run(const char *path, struct arrays *a)
     start_ms = now_ms();
     check(cu.load(&module, text), path);
     check(cu.function(&kernel, module, name), name);
-    check(cu.launch(kernel, 1, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
+    check(cu.launch(kernel, blocks, 1, 1, THREADS, 1, 1, 0, NULL, params, NULL), "cuLaunchKernel");
     check(cu.wait(), name);
     ms = now_ms() - start_ms;
     check(cu.to_host(a->host, a->results, sizeof(a->host)), "cuMemcpyDtoH");
@@ -143,7 +144,14 @@ int main(int argc, char **argv)
 {
     static struct arrays a;
     double start_ms = now_ms();
+    unsigned blocks = 1;
     void *context;
+    int first = 1;
+
+    if (argc > 2 && !strcmp(argv[1], "-b")) {
+        blocks = (unsigned)strtoul(argv[2], NULL, 10);
+        first = 3;
+    }
 
     driver_open();
     check(cu.init(0), "cuInit");
@@ -151,7 +159,7 @@ int main(int argc, char **argv)
     check(cu.context_set(context), "cuCtxSetCurrent");
     printf("start,%.3f\n", now_ms() - start_ms);
     arrays_init(&a);
-    for (int i = 1; i < argc; i++)
-        file_run(argv[i], &a);
+    for (int i = first; i < argc; i++)
+        file_run(argv[i], blocks, &a);
     return 0;
 }

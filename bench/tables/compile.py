@@ -15,6 +15,7 @@ BUILDS = ["start"]
 TARGETS = {"first": 8, "later": 5, "10k runs": 50, "30k runs": 100, "warm": 1, "process": 4}
 LARGE = {"10k": "straight:4600", "30k": "straight:13900"}  # LLVM instructions, on avx512
 SMALL_COUNT = 8
+BLOCKS = ["-b", "256"]  # as programs launch them; few, which may run long, wait for the best code
 
 
 def small(i):
@@ -23,9 +24,16 @@ def small(i):
     return compile_time.kernel(f"small{i}", body)
 
 
+def looped(i):
+    """The same with a loop."""
+    body = (f"mov.u32 %r3, 0; L: ld.global.u32 %r4, [%d5]; mad.lo.u32 %r1, %r1, {2 * i + 3}, %r4; add.u64 %d5, %d5, 512;"
+            "add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 20; @%p1 bra L;")
+    return compile_time.kernel(f"looped{i}", body)
+
+
 def write_all(folder):
     """{"small": [paths], "10k": [path], ..}"""
-    texts = {"small": [small(i) for i in range(SMALL_COUNT)], **{k: [compile_time.ptx(v)] for k, v in LARGE.items()}}
+    texts = {"small": [small(i) for i in range(SMALL_COUNT)], "looped": [looped(i) for i in range(SMALL_COUNT)], **{k: [compile_time.ptx(v)] for k, v in LARGE.items()}}
     paths = {kind: [os.path.join(folder, f"{kind}{i}.ptx") for i in range(len(all_))] for kind, all_ in texts.items()}
     for kind, all_ in texts.items():
         for path, content in zip(paths[kind], all_):
@@ -45,10 +53,10 @@ class Runs:
         self.count += 1
         return os.path.join(self.folder, f"cache{self.count}")
 
-    def one(self, paths, cache, env=None):
+    def one(self, paths, cache, env=None, options=()):
         """[(milliseconds, checksum)] of the files, or []"""
         env = {"HEDDLE_CACHE": cache, **(env or {})}
-        result = self.bench.run_cuda(self.program, paths, 2, env=env)
+        result = self.bench.run_cuda(self.program, [*options, *paths], 2, env=env)
         rows = [line.split(",") for line in result[1].splitlines()]
         if result[0] or len(rows) != len(paths) + 1:
             self.bad.append(why_failed(result))
@@ -71,6 +79,11 @@ class Runs:
         cache = self.fresh_cache()
         for how in ("", "warm "):
             for i, (ms, _) in enumerate(self.one(paths, cache)):
+                self.add(how + ("later" if i else "first"), ms)
+
+    def looped(self, paths):
+        for how, options in (("looped ", BLOCKS), ("lone ", [])):
+            for i, (ms, _) in enumerate(self.one(paths, self.fresh_cache(), options=options)):
                 self.add(how + ("later" if i else "first"), ms)
 
     def large(self, kind, paths):
@@ -105,6 +118,10 @@ def rows_of(times):
     process = ms["vecadd"] - ms["nothing"] if "vecadd" in ms else None
     yield "small kernel, first of a process", ms.get("first"), TARGETS["first"]
     yield "small kernel, each later one", ms.get("later"), TARGETS["later"]
+    yield "  with a loop, 256 blocks, first of a process", ms.get("looped first"), TARGETS["first"]
+    yield "  with a loop, 256 blocks, each later one", ms.get("looped later"), TARGETS["later"]
+    yield "  with a loop, one block, first of a process", ms.get("lone first"), None
+    yield "  with a loop, one block, each later one", ms.get("lone later"), TARGETS["later"]
     for kind in LARGE:
         yield f"{kind} LLVM instructions, until it has run", ms.get(f"{kind} runs"), TARGETS[f"{kind} runs"]
         yield f"{kind} LLVM instructions, quick code waited for", ms.get(f"{kind} quick"), None
@@ -129,6 +146,7 @@ def measure(bench):
         for r in range(3 if bench.quick else 4 * bench.rounds):
             progress(f"compile times, round {r + 1}")
             runs.small(paths["small"])
+            runs.looped(paths["looped"])
             for kind in LARGE if bench.quick or r < bench.rounds else ():
                 runs.large(kind, paths[kind])
         progress("warm start")

@@ -224,6 +224,7 @@ struct jit_code {
     struct jit_variant *quick; /* NULL = this is the best */
     uint64_t improve_ns;       /* how long a launch in quick code is a long one */
     uint64_t max_threads; /* a launch of more waits for better code; UINT64_MAX: any may have it */
+    uint64_t min_turns;   /* a launch of fewer does so, too */
     uint64_t cost_ops;    /* static estimate of operations per warp; UINT64_MAX when it loops */
     uintptr_t base;       /* where it lies, size_B bytes; 0: no code */
     size_t size_B;
@@ -263,19 +264,26 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
  */
 uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc);
 
+/* How large a launch is. */
+struct jit_size {
+    uint64_t threads;
+    uint64_t turns; /* CTAs for each of the device's threads */
+};
+
 /*
- * For a launch of `threads` threads: *slot gets code that may run it. What the code of a large
- * kernel is at first:
+ * For a launch of that size: *slot gets code that may run it. What the code of a large kernel is at
+ * first:
  *   - interpreted, for small launches of kernels without loops, while better code is made;
- *   - made quickly, else. A thread in the background makes what jit_kernel_get() would give when
- *     the kernel is used again and again, or jit_code_improve() says that it takes long.
+ *   - made quickly, else; of a small kernel, when the launch has many CTAs. A thread in the
+ *     background makes what jit_kernel_get() would give when the kernel is used again and again, or
+ *     jit_code_improve() says that it takes long.
  * Better code is put into the slot when it is there, so the slot must stay until
  * jit_module_destroy(), and code that was read from it before stays valid. One slot per kernel and
  * class. HEDDLE_DEBUG=sync: everybody waits for the best form.
  */
 typedef _Atomic(const struct jit_code *) jit_slot;
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
-                                enum ir_launch_class cls, uint64_t threads, jit_slot *slot)
+                                enum ir_launch_class cls, struct jit_size size, jit_slot *slot)
     HD_MUST_CHECK;
 
 /* A launch takes long in this code: better code shall be made, if there is any. Any thread. */

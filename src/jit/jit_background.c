@@ -168,6 +168,27 @@ bool jit_background_push(struct jit_task *task)
     return taken;
 }
 
+bool jit_background_take(const struct jit_task *task)
+{
+    bool found = false;
+
+    hd_lock_acquire(&background.lock);
+    for (unsigned l = 0; l < LANES && !found; l++) {
+        struct lane *lane = &background.lanes[l];
+        struct jit_task **link = &lane->first;
+
+        while (*link && *link != task)
+            link = &(*link)->next;
+        found = *link != NULL;
+        if (found)
+            *link = task->next;
+        if (found && !*link)
+            lane->last = link;
+    }
+    hd_lock_release(&background.lock);
+    return found;
+}
+
 static bool is_running_locked(const void *owner)
 {
     bool running = false;

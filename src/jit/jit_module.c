@@ -30,8 +30,10 @@
 #define INTERP_MAX_THREADS 2048u
 #define INTERP_MIN_INSTRS  2000u
 
-/* Launches of quick code after which the best is made, unless one takes long before. */
-#define QUICK_LAUNCHES 4u
+/* Launches of quick code after which the best is made, unless one takes long before; of code with
+ * loops, which may gain more by it. */
+#define QUICK_LAUNCHES       4u
+#define QUICK_LAUNCHES_LOOPS 2u
 
 /* A cache entry: this, then why it is in that form, then the object. */
 struct entry_head {
@@ -378,9 +380,9 @@ static uint64_t straight_size(const struct ir_func *kernel)
     return n;
 }
 
-static bool wants_interp(const struct jit_variant *v, uint64_t threads)
+static bool wants_interp(const struct jit_variant *v, struct jit_size size)
 {
-    return !v->build && !v->job.kernel->module->has_notes && threads <= INTERP_MAX_THREADS &&
+    return !v->build && !v->job.kernel->module->has_notes && size.threads <= INTERP_MAX_THREADS &&
            !hd_debug(HD_DEBUG_SYNC) && !hd_fault(HD_FAULT_JIT_BEST) &&
            straight_size(v->job.kernel) >= INTERP_MIN_INSTRS && jit_codegen_open();
 }
@@ -408,9 +410,9 @@ static bool variant_push(struct jit_variant *v)
 }
 
 /* True: the slot has code for the launch, and the variant is being made in the background. */
-static bool interp_start(struct jit_variant *v, uint64_t threads)
+static bool interp_start(struct jit_variant *v, struct jit_size size)
 {
-    struct jit_build *build = wants_interp(v, threads) ? hd_new(struct jit_build) : NULL;
+    struct jit_build *build = wants_interp(v, size) ? hd_new(struct jit_build) : NULL;
     assert(v->making && v->slots[0]);
 
     if (!build)
@@ -486,29 +488,38 @@ bool jit_code_origin(struct jit_module *jit, const struct jit_code *code, struct
 
 /* ---- asking for code */
 
+/* Is the code for launches of that size? */
+static bool code_fits(const struct jit_code *code, struct jit_size size)
+{
+    return size.threads <= code->max_threads && size.turns >= code->min_turns;
+}
+
 /*
  * The caller has made the variant `making`. Afterwards it serves the launch, or an error is
  * returned. has_slot: somebody looks for better code later.
  */
-static enum hd_status variant_start(struct jit_variant *v, uint64_t threads, bool has_slot)
+static enum hd_status variant_start(struct jit_variant *v, struct jit_size size, bool has_slot)
 {
     bool soon = has_slot && jit_background_usable() && !hd_debug(HD_DEBUG_SYNC);
+    enum gen_effort effort = size.turns >= JIT_MANY_TURNS ? GEN_MANY : GEN_SOON;
     struct jit_build *cached = v->build ? NULL : build_from_cache(v->jit, &v->job);
 
-    if (cached && cached->quick && !soon) {
+    if (cached && cached->quick && (!soon || !code_fits(&cached->code, size))) {
         jit_build_destroy(cached);
         cached = NULL;
     }
-    if (!cached && soon && interp_start(v, threads))
+    if (!cached && soon && interp_start(v, size))
         return HD_OK;
-    return variant_make(v, soon ? GEN_SOON : GEN_BEST, cached);
+    return variant_make(v, soon ? effort : GEN_BEST, cached);
 }
 
-/* Is there code for so many threads, or the best if nobody would look for better? */
-static bool variant_serves(const struct jit_variant *v, uint64_t threads, bool has_slot)
+/* Is there code for such launches, or the best if nobody would look for better? */
+static bool variant_serves(const struct jit_variant *v, struct jit_size size, bool has_slot)
 {
     assert(hd_lock_held(&v->jit->lock));
-    if (!v->build || threads > v->build->code.max_threads)
+    if (!v->build)
+        return false;
+    if (!code_fits(&v->build->code, size) && !v->is_best)
         return false;
     return has_slot || v->is_best || !v->build->code.quick || hd_fault(HD_FAULT_JIT_BEST);
 }
@@ -524,24 +535,30 @@ static bool codegen_open_locked(struct jit_module *jit)
     return open;
 }
 
+static uint32_t quick_launches(const struct jit_variant *v)
+{
+    return v->build->code.min_turns ? QUICK_LAUNCHES_LOOPS : QUICK_LAUNCHES;
+}
+
 /* With the module's lock held, which is released meanwhile: until the variant serves the launch. */
-static enum hd_status variant_want_locked(struct jit_variant *v, uint64_t threads, bool has_slot)
+static enum hd_status variant_want_locked(struct jit_variant *v, struct jit_size size,
+                                          bool has_slot)
 {
     struct jit_module *jit = v->jit;
 
-    while (!variant_serves(v, threads, has_slot)) {
-        if (v->making) {
+    while (!variant_serves(v, size, has_slot)) {
+        if (v->making && !jit_background_take(&v->task)) {
             hd_lock_wait(&jit->lock, &jit->changed);
             continue;
         }
         v->making = true;
         hd_lock_release(&jit->lock);
-        enum hd_status status = variant_start(v, threads, has_slot);
+        enum hd_status status = variant_start(v, size, has_slot);
         hd_lock_acquire(&jit->lock);
-        if (status != HD_OK)
+        if (status != HD_OK && !variant_serves(v, size, has_slot))
             return status;
     }
-    if (v->build->code.quick && ++v->launches >= QUICK_LAUNCHES && codegen_open_locked(jit))
+    if (v->build->code.quick && ++v->launches >= quick_launches(v) && codegen_open_locked(jit))
         improve_locked(v);
     return HD_OK;
 }
@@ -572,7 +589,7 @@ static enum ir_launch_class class_for(const struct jit_module *jit, const struct
 }
 
 static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *kernel,
-                                  enum ir_launch_class cls, uint64_t threads, jit_slot *slot,
+                                  enum ir_launch_class cls, struct jit_size size, jit_slot *slot,
                                   const struct jit_code **out_code)
 {
     enum hd_status status;
@@ -583,8 +600,8 @@ static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *
     struct jit_variant *v = variant_find_locked(jit, kernel, class_for(jit, kernel, cls));
     if (v && slot)
         slot_add_locked(v, slot);
-    status = v ? variant_want_locked(v, threads, slot != NULL)
-               : hd_error(HD_NO_MEMORY, "%s", kernel->name);
+    status =
+        v ? variant_want_locked(v, size, slot != NULL) : hd_error(HD_NO_MEMORY, "%s", kernel->name);
     if (status == HD_OK) {
         *out_code = &v->build->code;
         if (slot)
@@ -597,14 +614,16 @@ static enum hd_status variant_get(struct jit_module *jit, const struct ir_func *
 enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kernel,
                               enum ir_launch_class cls, const struct jit_code **out_code)
 {
-    return variant_get(jit, kernel, cls, UINT64_MAX, NULL, out_code);
+    const struct jit_size any = {.threads = UINT64_MAX};
+
+    return variant_get(jit, kernel, cls, any, NULL, out_code);
 }
 
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
-                                enum ir_launch_class cls, uint64_t threads, jit_slot *slot)
+                                enum ir_launch_class cls, struct jit_size size, jit_slot *slot)
 {
     const struct jit_code *code;
 
     assert(slot);
-    return variant_get(jit, kernel, cls, threads, slot, &code);
+    return variant_get(jit, kernel, cls, size, slot, &code);
 }

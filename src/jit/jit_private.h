@@ -76,6 +76,12 @@ struct jit_build {
     struct jit_build *next;
 };
 
+/*
+ * CTAs for each thread of the device from which on a launch is one of many: a thread's last one in
+ * quick code, which takes five times as long at worst, is a sixth of its work then.
+ */
+#define JIT_MANY_TURNS 32u
+
 struct jit_job {
     const struct ir_func *kernel;
     enum ir_launch_class cls;
@@ -125,6 +131,8 @@ struct jit_task {
 bool jit_background_usable(void);
 /* False: there is no such thread (at exit, after a fork); the task is the caller's again. */
 bool jit_background_push(struct jit_task *task);
+/* Has it not begun yet? Then it will not, and is the caller's again. */
+bool jit_background_take(const struct jit_task *task);
 /* Cancels the owner's tasks that have not begun and waits for one that has. */
 void jit_background_cancel(const void *owner);
 

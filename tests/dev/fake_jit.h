@@ -71,12 +71,12 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
 }
 
 enum hd_status jit_kernel_start(struct jit_module *jit, const struct ir_func *kernel,
-                                enum ir_launch_class cls, uint64_t threads, jit_slot *slot)
+                                enum ir_launch_class cls, struct jit_size size, jit_slot *slot)
 {
     const struct jit_code *code = NULL;
     enum hd_status status = jit_kernel_get(jit, kernel, cls, &code);
 
-    (void)threads;
+    (void)size;
     fake_slot = slot;
     atomic_store(slot, code);
     return status;

@@ -16,8 +16,10 @@
 #define NKERNELS 3
 #define LOOPS    0 /* kernels: small with a loop, small without, large without */
 #define STRAIGHT 1
-#define SMALL    64u        /* threads of a launch that may start early */
-#define LARGE    (1u << 20) /* and of one that may not */
+/* Launches that may start interpreted, that may not, and that have many CTAs as well. */
+#define SMALL ((struct jit_size){.threads = 64})
+#define LARGE ((struct jit_size){.threads = 1u << 20})
+#define MANY  ((struct jit_size){.threads = 1u << 20, .turns = 1000})
 
 static struct ir_module *program;
 static const struct ir_func *kernels[NKERNELS];
@@ -92,12 +94,12 @@ static void *ask_all(void *arg)
 static void *start_large_kernel(void *arg)
 {
     struct seen *s = arg;
-    uint64_t threads = s->index % 2 ? SMALL : LARGE;
+    struct jit_size size = s->index % 2 ? SMALL : LARGE;
     const struct ir_func *kernel = kernels[NKERNELS - 1];
 
-    s->failed += jit_kernel_start(s->jit, kernel, IR_CLASS_1D, threads, s->slots) != HD_OK;
+    s->failed += jit_kernel_start(s->jit, kernel, IR_CLASS_1D, size, s->slots) != HD_OK;
     const struct jit_code *code = atomic_load(s->slots);
-    s->failed += !code || code->max_threads < threads;
+    s->failed += !code || code->max_threads < size.threads;
     return NULL;
 }
 
@@ -152,8 +154,8 @@ static void test_start(void)
        "without loops it starts in quick code");
     ok(jit_kernel_start(jit, large, IR_CLASS_1D, SMALL, &slot) == HD_OK, "a large one starts");
     const struct jit_code *first = atomic_load(&slot);
-    ok(first->form == JIT_INTERP && first->quick && first->max_threads >= SMALL &&
-           first->max_threads < LARGE,
+    ok(first->form == JIT_INTERP && first->quick && first->max_threads >= SMALL.threads &&
+           first->max_threads < LARGE.threads,
        "interpreted, for small launches");
     ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &slot) == HD_OK, "a large launch waits");
     const struct jit_code *quick = atomic_load(&slot);
@@ -195,6 +197,45 @@ static void test_improve(void)
         if (jit_kernel_start(jit, large, IR_CLASS_1D_FULL, LARGE, &often) != HD_OK)
             abort();
     ok(best_comes(&often), "or is launched often");
+    jit_module_destroy(jit);
+}
+
+/* A launch of many CTAs starts in quick code, loops or not; one of few waits for the best. */
+static void test_many(void)
+{
+    struct jit_module *jit = module_make();
+    jit_slot slot = NULL, often = NULL;
+
+    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, MANY, &slot) == HD_OK &&
+           atomic_load(&slot)->quick && atomic_load(&slot)->min_turns <= MANY.turns &&
+           atomic_load(&slot)->improve_ns,
+       "many CTAs start in quick code, loops or not");
+    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, LARGE, &slot) == HD_OK &&
+           !atomic_load(&slot)->quick && !atomic_load(&slot)->min_turns,
+       "few wait for the best");
+    for (unsigned i = 0; i < 3; i++)
+        if (jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D_FULL, MANY, &often) != HD_OK)
+            abort();
+    ok(best_comes(&often), "which comes to the others when they are launched again");
+    jit_module_destroy(jit);
+}
+
+/* Who needs better code than there is does not wait until it is the turn of its task. */
+static void test_overtake(void)
+{
+    const struct ir_func *large = kernels[NKERNELS - 1];
+    struct jit_module *jit = module_make();
+    jit_slot first = NULL, second = NULL;
+
+    ok(jit_kernel_start(jit, large, IR_CLASS_1D, LARGE, &first) == HD_OK &&
+           jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, MANY, &second) == HD_OK,
+       "two kernels in quick code");
+    jit_code_improve(atomic_load(&first));
+    jit_code_improve(atomic_load(&second));
+    ok(jit_kernel_start(jit, kernels[LOOPS], IR_CLASS_1D, LARGE, &second) == HD_OK &&
+           !atomic_load(&second)->quick,
+       "the best of the second for a launch of few CTAs");
+    ok(best_comes(&first), "and that of the first");
     jit_module_destroy(jit);
 }
 
@@ -296,6 +337,8 @@ int main(void)
     test_threads();
     test_start();
     test_improve();
+    test_many();
+    test_overtake();
     test_quick_only();
     test_classes();
     test_start_threads();

@@ -156,16 +156,18 @@ enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *
     return HD_OK;
 }
 
-/* Threads of a launch; a number beyond all limits counts as the largest. */
-static uint64_t launch_threads(const uint32_t grid[3], const uint32_t block[3])
+/* A number of threads beyond all limits counts as the largest. */
+static struct jit_size launch_size(const struct hal_device *device, const uint32_t grid[3],
+                                   const uint32_t block[3])
 {
-    uint64_t threads = (uint64_t)block[0] * block[1] * block[2];
+    uint64_t cta = (uint64_t)block[0] * block[1] * block[2], threads = cta;
 
     for (int i = 0; i < 3; i++) {
         if (__builtin_mul_overflow(threads, grid[i], &threads))
-            return UINT64_MAX;
+            threads = UINT64_MAX;
     }
-    return threads;
+    return (struct jit_size){.threads = threads,
+                             .turns = threads / HD_MAX(cta, 1) / device->info.units};
 }
 
 enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3],
@@ -178,5 +180,5 @@ enum hd_status cpu_kernel_prepare(struct hal_kernel *base, const uint32_t grid[3
     if (HD_LIKELY(code && !code->quick))
         return HD_OK;
     return jit_kernel_start(module_of(base->module)->jit, kernel->func, cls,
-                            launch_threads(grid, block), &kernel->codes[cls]);
+                            launch_size(base->module->device, grid, block), &kernel->codes[cls]);
 }

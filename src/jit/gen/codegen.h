@@ -30,6 +30,7 @@ enum gen_form {
 enum gen_effort {
     GEN_BEST,  /* as long as it needs */
     GEN_SOON,  /* quick code for kernels that would take it long */
+    GEN_MANY,  /* and for others, because the launch has many CTAs */
     GEN_QUICK, /* quick code for every kernel */
 };
 
@@ -77,6 +78,7 @@ struct gen_facts {
     bool has_run_cta;
     uint32_t warps;   /* that are run at once */
     bool quick;       /* GEN_BEST would give other code */
+    bool many;        /* GEN_SOON would as well: it is for launches of many CTAs */
     uint32_t best_us; /* about how long that takes LLVM; 0 when not quick */
 };
 

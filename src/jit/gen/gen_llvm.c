@@ -158,15 +158,27 @@ static bool takes_long(const struct gen_unit *u, const struct gen_work *work)
     return weighed(u, work) > (is_straight ? SOON_INSTRS_STRAIGHT : SOON_INSTRS);
 }
 
+/*
+ * Of a launch of many CTAs little is lost in those that end in the code in which they began, loops
+ * or not. CTAs that wait for each other all do, though.
+ */
+static bool may_be_for_many(const struct gen_unit *u, const struct gen_work *work)
+{
+    return u->req->effort == GEN_MANY && !u->facts.may_spin &&
+           weighed(u, work) > SOON_INSTRS_STRAIGHT;
+}
+
 /* Decides for quick code; facts.quick says that there is better. */
 static bool is_quick(struct gen_unit *u, const struct gen_work *work)
 {
     enum gen_effort effort = u->req->effort;
 
-    u->facts.quick = false;
+    u->facts.quick = u->facts.many = false;
     if (u->req->form == GEN_SIMPLE || is_too_large(u, work))
         return true;
-    u->facts.quick = effort == GEN_QUICK || (effort == GEN_SOON && takes_long(u, work));
+    u->facts.quick = effort == GEN_QUICK || (effort != GEN_BEST && takes_long(u, work));
+    if (!u->facts.quick)
+        u->facts.quick = u->facts.many = may_be_for_many(u, work);
     if (u->facts.quick)
         u->facts.best_us =
             (uint32_t)HD_MIN(weighed(u, work) * BEST_US_PER_INSTR, (uint64_t)UINT32_MAX);
@@ -383,7 +395,7 @@ enum hd_status heddle_codegen_compile(const struct gen_request *req, struct gen_
         other.cls = ir_launch_class_fewer(unit.cls);
         return heddle_codegen_compile(&other, out);
     }
-    if (!unit.deep || !out->facts.quick || req->effort != GEN_SOON)
+    if (!unit.deep || !out->facts.quick || (req->effort != GEN_SOON && req->effort != GEN_MANY))
         return status;
     /* Quick code keeps every value in memory: the best needs less. */
     struct gen_request best = *req;

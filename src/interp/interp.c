@@ -11,6 +11,7 @@
 enum {
     CANCEL_EVERY = 64, /* rounds over all CTAs between questions */
     DEFAULT_RESIDENT = 4,
+    GROW_AFTER = 64, /* rounds in which no CTA has ended */
 };
 
 enum interp_step interp_fail(struct interp_thread *t, enum hd_status status, const char *fmt, ...)
@@ -48,11 +49,13 @@ struct residents {
     uint32_t unit; /* CTAs that start and end together */
     uint64_t next; /* unit to start next */
     uint64_t total;
+    uint32_t cap, max; /* CTAs that may be resident now, and in the end */
+    uint32_t still;    /* rounds since one has ended */
 };
 
-static void residents_fill(struct interp_run *run, struct residents *r, uint32_t cap)
+static void residents_fill(struct interp_run *run, struct residents *r)
 {
-    while (r->len < cap && r->next < r->total && run->status == HD_OK) {
+    while (r->len < r->cap && r->next < r->total && run->status == HD_OK) {
         uint64_t unit = ir_schedule_unit(run->launch->schedule, r->next);
         if (!interp_cluster_start(run, unit, &r->at[r->len])) {
             run->status = hd_error(HD_NO_MEMORY, "kernel %s: no memory for a block of threads",
@@ -84,7 +87,17 @@ static void residents_retire(struct residents *r)
         memmove(&r->at[kept], &r->at[i], r->unit * sizeof(*r->at));
         kept += r->unit;
     }
+    r->still = kept < r->len ? 0 : r->still + 1;
     r->len = kept;
+}
+
+/* Those that are resident may wait for others. Twice as many each time: all are there soon. */
+static void residents_grow(struct residents *r)
+{
+    if (r->still < GROW_AFTER || r->cap == r->max)
+        return;
+    r->cap = HD_MIN(2 * r->cap, r->max);
+    r->still = 0;
 }
 
 /* Nobody goes on: the first that waits says where. */
@@ -111,11 +124,11 @@ static void check_patience(struct interp_run *run, const struct residents *r)
         residents_deadlock(r);
 }
 
-static void run_grid(struct interp_run *run, struct residents *r, uint32_t cap)
+static void run_grid(struct interp_run *run, struct residents *r)
 {
     uint64_t round = 0;
     while (run->status == HD_OK) {
-        residents_fill(run, r, cap);
+        residents_fill(run, r);
         if (!r->len)
             break;
         bool any = false;
@@ -129,6 +142,7 @@ static void run_grid(struct interp_run *run, struct residents *r, uint32_t cap)
             check_patience(run, r);
         if (run->status == HD_OK)
             residents_retire(r);
+        residents_grow(r);
     }
     for (uint32_t i = 0; i < r->len; i += r->unit)
         interp_cluster_end(&r->at[i]);
@@ -152,6 +166,24 @@ static enum hd_status check_launch(const struct interp_launch *l)
     return HD_OK;
 }
 
+/* As CTAs of whole units, of which there is one at least. */
+static uint32_t in_units(uint64_t ctas, uint64_t total, uint32_t unit)
+{
+    return (uint32_t)((HD_MIN(HD_MIN(ctas, total), UINT32_MAX / 2) + unit - 1) / unit * unit);
+}
+
+static struct residents residents_of(const struct interp_launch *l, uint32_t unit)
+{
+    uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    uint64_t cap = l->cooperative ? total : l->resident_ctas ? l->resident_ctas : DEFAULT_RESIDENT;
+    struct residents r = {.unit = unit, .total = total / unit};
+    uint64_t max = HD_MAX(cap, (uint64_t)l->resident_max);
+
+    r.cap = in_units(cap, total, unit);
+    r.max = in_units(max, total, unit);
+    return r;
+}
+
 enum hd_status interp_launch(const struct interp_launch *launch, struct interp_fault *out_fault)
 {
     struct interp_run run = {.launch = launch, .module = launch->kernel->module};
@@ -159,18 +191,12 @@ enum hd_status interp_launch(const struct interp_launch *launch, struct interp_f
         *out_fault = run.fault;
     HD_TRY(check_launch(launch));
     HD_TRY(interp_run_init(&run));
-    uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    uint64_t cap = launch->cooperative     ? total
-                   : launch->resident_ctas ? launch->resident_ctas
-                                           : DEFAULT_RESIDENT;
-    struct residents r = {.unit = interp_cluster_ctas(&run)};
-    r.total = total / r.unit;
-    cap = (HD_MIN(HD_MIN(cap, total), UINT32_MAX / 2) + r.unit - 1) / r.unit * r.unit;
-    r.at = hd_alloc_array(cap, sizeof(struct interp_cta *));
+    struct residents r = residents_of(launch, interp_cluster_ctas(&run));
+    r.at = hd_alloc_array(r.max, sizeof(struct interp_cta *));
     if (!r.at)
-        run.status = hd_error(HD_NO_MEMORY, "no memory for %u blocks", (uint32_t)cap);
+        run.status = hd_error(HD_NO_MEMORY, "no memory for %u blocks", r.max);
     else
-        run_grid(&run, &r, (uint32_t)cap);
+        run_grid(&run, &r);
     hd_free(r.at);
     interp_run_fini(&run);
     if (out_fault)

@@ -14,6 +14,7 @@
  *   - Barriers count threads; a warp whose living lanes have all arrived counts as 32 against an
  *     explicit thread count, and ended threads are not waited for.
  *   - CTAs start in index order; `resident_ctas` of them are interleaved (all, when cooperative).
+ *     When none has ended for a while, they may wait for one that has not started: more come.
  *   - Shared and local windows lie in host memory, so their generic addresses are host addresses.
  *   - When nothing can run any more the launch ends with HD_TIMEOUT and says who waits where.
  *
@@ -70,6 +71,7 @@ struct interp_launch {
     uint32_t cluster[3]; /* CTAs of a cluster; 0: the launch names no size */
     bool cooperative;
     uint32_t resident_ctas; /* 0 = 4 */
+    uint32_t resident_max;  /* so many at most, in time; 0 = resident_ctas */
     uint32_t nsms;          /* %nsmid; 0 = 1 */
     const uint32_t *sms;    /* the ones it runs on; NULL: on all */
     uint32_t nused;         /* of them */

@@ -14,6 +14,8 @@
 /* How many freed blocks are remembered, and pictures of submitted launches. */
 enum { FREED_MAX = 1024, PICTURES = 4096, PICTURE_BLOCKS_MAX = 1024 };
 
+enum { MEMORY_DEVICE = 1, MEMORY_MANAGED = 4, MEMORY_REGISTERED = 8 }; /* san_block.memory */
+
 /* A launch call. */
 struct picture {
     uint32_t correlation; /* as packets have it */
@@ -336,10 +338,31 @@ static void on_free(const struct heddle_event *e)
     } while (n);
 }
 
+/* What a block of variables was before they took its place. */
+struct area {
+    uint64_t base, size_B;
+    uint32_t memory;
+};
+
+/* Managed variables that lie in the program's own data, each by itself, are as registered. */
+static uint32_t area_memory(struct area *area, const struct heddle_variable *v)
+{
+    struct san_block *block;
+
+    if (v->va - area->base >= area->size_B && (block = san_memory_live(v->va))) {
+        *area = (struct area){block->base, block->size_B, block->memory};
+        san_block_unref(block);
+    }
+    if (v->va - area->base >= area->size_B || area->memory != MEMORY_MANAGED)
+        return MEMORY_DEVICE;
+    return area->size_B > v->size_B ? MEMORY_MANAGED : MEMORY_REGISTERED;
+}
+
 /* Its variables take the place of the block that they lie in. */
 static void on_module(const struct heddle_event *e)
 {
-    struct san_block block = {.memory = 1, .use = HEDDLE_MEMORY_MODULE, .context = e->context};
+    struct san_block block = {.use = HEDDLE_MEMORY_MODULE, .context = e->context};
+    struct area area = {0};
 
     if (e->object.is_destroyed)
         return;
@@ -348,6 +371,7 @@ static void on_module(const struct heddle_event *e)
 
         block.base = v->va;
         block.size_B = v->size_B;
+        block.memory = area_memory(&area, v);
         if (block.size_B)
             block_add(&block, v->name);
     }

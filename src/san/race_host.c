@@ -1,5 +1,6 @@
 /*
  * What the host reads and writes by itself, of managed and pinned memory: see race_streams.h.
+ * Variables are managed memory, too, but where they lie in pages with other data of the program.
  *
  * The device runs in this process, with the host's addresses, so a page cannot be closed for one of
  * them alone. But when they do is ours: a call that submits work waits until that is done, and what
@@ -132,11 +133,18 @@ static bool is_of_host(const struct san_block *block)
     return block->memory == MANAGED || block->memory == PINNED || block->memory == REGISTERED;
 }
 
+/* In pages that have nothing but such. */
+static bool is_variable(const struct san_block *block)
+{
+    return block->memory == MANAGED && block->use == HEDDLE_MEMORY_MODULE;
+}
+
 static struct part part_of(const struct san_block *block, uint64_t page)
 {
     uint64_t end = block->base + block->size_B;
     struct part part = {HD_MAX(page, block->base), HD_MIN(page + PAGE_B, end)};
-    bool is_shared = block->base % PAGE_B || (block->memory == REGISTERED && end % PAGE_B);
+    bool is_shared = (block->base % PAGE_B && !is_variable(block)) ||
+                     (block->memory == REGISTERED && end % PAGE_B);
 
     return is_shared && part.end - part.va < PAGE_B ? (struct part){0} : part;
 }
@@ -223,16 +231,50 @@ static bool is_used(struct look *look, const struct race_page *page, struct part
     return all;
 }
 
-static void look_at_page_locked(struct look *look, const struct san_block *block, uint64_t va)
+/* The first block of the host's in the page, from number *i on; NULL: there is none. */
+static const struct san_block *block_in_page(const struct san_memory *memory, uint64_t page,
+                                             int64_t *i)
+{
+    for (; *i < memory->n && memory->base[*i] < page + PAGE_B; ++*i) {
+        const struct san_block *block = memory->block[*i];
+        if (block->base + block->size_B > page && is_of_host(block))
+            return block;
+    }
+    return NULL;
+}
+
+static const struct san_block *first_in_page(const struct san_memory *memory, uint64_t page,
+                                             int64_t *i)
+{
+    *i = HD_MAX(san_memory_index(memory, page), 0);
+    return block_in_page(memory, page, i);
+}
+
+/* Variables share pages of their own, of which nothing else is anybody's: all are to be used. */
+static bool is_page_used(struct look *look, struct race_page *page, struct use *use)
+{
+    bool used = true, reads = true;
+    int64_t i;
+
+    for (const struct san_block *block = first_in_page(look->memory, use->va, &i); used && block;
+         ++i, block = block_in_page(look->memory, use->va, &i)) {
+        struct part part = part_of(block, use->va);
+        used = part.va < part.end && is_used(look, page, part, use);
+        reads &= use->reads;
+    }
+    use->reads = reads;
+    return used;
+}
+
+static void look_at_page_locked(struct look *look, uint64_t va)
 {
     struct race_page *page = race_map_find(race_global(), va);
-    struct part part = part_of(block, va);
     struct use use = {.va = va};
 
-    if (!page || part.va >= part.end || atomic_load(&page->touched) < look->fresh)
+    if (!page || atomic_load(&page->touched) < look->fresh)
         return;
     race_page_lock(page);
-    bool used = is_used(look, page, part, &use);
+    bool used = is_page_used(look, page, &use);
     race_page_unlock(page);
     if (used)
         use_add_locked(&use);
@@ -246,7 +288,7 @@ static void look_at_launches_locked(struct look *look)
         if (!is_of_host(block))
             continue;
         for (uint64_t va = block->base & ~(uint64_t)(PAGE_B - 1); va < end; va += PAGE_B)
-            look_at_page_locked(look, block, va);
+            look_at_page_locked(look, va);
     }
 }
 
@@ -260,7 +302,8 @@ static void look_at_span_locked(const struct san_memory *memory, const struct ra
         return;
     for (uint64_t va = span->va & ~(uint64_t)(PAGE_B - 1); va < end; va += PAGE_B) {
         const struct san_block *block = san_memory_find(memory, HD_MAX(va, span->va));
-        struct part part = block && is_of_host(block) ? part_of(block, va) : (struct part){0};
+        bool is_whole = block && is_of_host(block) && !is_variable(block);
+        struct part part = is_whole ? part_of(block, va) : (struct part){0};
         if (part.va < part.end && part.va >= span->va && part.end <= end)
             use_add_locked(&(struct use){va, span->writes, {op, op}});
     }
@@ -329,8 +372,8 @@ static void forget_known_locked(const struct san_order_clock *clock,
 
     for (size_t i = 0; i < host.uses.len; i++) {
         struct use use = host.uses.at[i];
-        const struct san_block *block = san_memory_find(memory, use.va);
-        if (block && is_of_host(block) && !san_order_is_before(use.until[0], clock) &&
+        int64_t unused;
+        if (first_in_page(memory, use.va, &unused) && !san_order_is_before(use.until[0], clock) &&
             !san_order_is_before(use.until[1], clock))
             host.uses.at[kept++] = use;
     }
@@ -520,13 +563,14 @@ static bool on_fault(int sig, siginfo_t *info, void *context)
     if (sig != SIGSEGV || info->si_code != SEGV_ACCERR)
         return false;
     struct san_block *block = san_memory_live(va);
-    bool is_known = block && is_of_host(block);
+    bool is_known = block && is_of_host(block), is_closed;
     san_block_unref(block);
-    if (!is_known || !is_new(va))
+    if (!is_new(va))
         return false;
-    if (take_use(va, &use))
+    is_closed = take_use(va, &use); /* maybe beside the variables of the page */
+    if (is_closed)
         tell(va, is_write(context, &use), context);
-    return true;
+    return is_known || is_closed;
 }
 
 /* ---- calls and work */

@@ -16,7 +16,15 @@ static const char text[] =
     "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param [%0]\n  %2:b32 = sreg.b32 tid.x\n"
     "  %3:b32 = const.b32 0x4\n  %4:b64 = mulwide.u32 %2, %3\n  %5:b64 = add.u64 %1, %4\n"
     "  %6:b64 = varaddr @one\n  %7:b32 = ld.b32.global [%6]\n  %8:b32 = ld.b32.global [%5]\n"
-    "  %9:b32 = add.u32 %7, %8\n  st.b32.global [%5], %9\n  ret\n}\n";
+    "  %9:b32 = add.u32 %7, %8\n  st.b32.global [%5], %9\n  ret\n}\n"
+    /* The last block opens for all others. */
+    "kernel @wait visible {\n  params 8\n  param \"p\" offset 0 size 8 align 8\n"
+    "bb0:\n  %0:b64 = const.b64 0x0\n  %1:b64 = ld.b64.param [%0]\n  %2:b32 = sreg.b32 ctaid.x\n"
+    "  %3:b32 = const.b32 0xc7\n  %4:b32 = const.b32 0x1\n  %5:b32 = const.b32 0x0\n"
+    "  %6:pred = setp.u32.eq %2, %3\n  cbr %6, bb1, bb2\n"
+    "bb1:\n  st.b32.global.volatile [%1], %4\n  br bb2\n"
+    "bb2:\n  %7:b32 = ld.b32.global.volatile [%1]\n  %8:pred = setp.u32.eq %7, %5\n"
+    "  cbr %8, bb2, bb3\nbb3:\n  ret\n}\n";
 
 static struct hal_device *device;
 static struct hal_domain *domain;
@@ -85,6 +93,22 @@ static union hal_packet dispatch(const struct hal_kernel *kernel, const void *po
     return p;
 }
 
+/* Blocks that poll what only the last of two hundred writes, without a cooperative launch. */
+static void test_waiting(struct ir_module *ir, struct hal_module *module)
+{
+    static uint32_t flag;
+    struct hal_kernel *kernel = NULL;
+    const struct ir_func *func = ir_module_find_func(ir, "wait");
+    union hal_packet p;
+
+    ok(device->ops->kernel_get(module, func->index, ir, &kernel) == HD_OK, "a kernel that waits");
+    p = dispatch(kernel, &flag);
+    p.dispatch.grid[0] = 200;
+    submit(0, p);
+    drain(0);
+    eq_u64(flag, 1, "the last block has its turn, too");
+}
+
 static void test_kernel(struct ir_module *ir)
 {
     static uint32_t one = 1, values[32];
@@ -97,7 +121,7 @@ static void test_kernel(struct ir_module *ir)
     struct hal_program program = {.name = "test", .nfuncs = ir->nfuncs, .nvars = 1, .var_va = &var};
     ok(device->ops->module_load(device, &program, &module) == HD_OK, "load");
     ok(device->ops->kernel_get(module, func->index, ir, &kernel) == HD_OK, "kernel");
-    ok(device->ops->kernel_get(module, func->index + 1, ir, &again) == HD_NOT_FOUND,
+    ok(device->ops->kernel_get(module, ir->nfuncs, ir, &again) == HD_NOT_FOUND,
        "no kernel of another number");
     ok(device->ops->kernel_get(module, func->index, ir, &again) == HD_OK && again == kernel,
        "the same kernel");
@@ -106,6 +130,7 @@ static void test_kernel(struct ir_module *ir)
     submit(0, dispatch(kernel, values));
     drain(0);
     ok(values[0] == 2 && values[31] == 2, "two launches ran");
+    test_waiting(ir, module);
     submit(0, dispatch(kernel, (void *)0x1000));
     submit(0, (union hal_packet){.host_call = {.head.op = HAL_OP_HOST_CALL,
                                                .func = (uintptr_t)count_call,

@@ -78,6 +78,14 @@ static volatile int sum;
 static cudaStream_t s, t, free1, free2; /* two that order with the default stream, two that do not */
 static cudaEvent_t event;
 
+// nvcc puts them into managed memory side by side, `heddle cc` into the program's data.
+__managed__ int variable[N], few[64];
+
+__global__ void fill_few(int *p)
+{
+    p[threadIdx.x] = 1;
+}
+
 #define ON(stream) <<<GRID, BLOCK, 0, stream>>>
 
 /* ---- kernels */
@@ -373,6 +381,34 @@ static void host_writes_bad(void)
     add ON(s)(b, managed);
     managed[N - 1] = 1;
 }
+static void variable_read_bad(void)
+{
+    fill ON(s)(variable, 1);
+    sum = variable[N / 2];
+}
+static void variable_written_bad(void)
+{
+    add ON(s)(b, variable);
+    variable[N / 2] = 1;
+}
+static void variable_read(void)
+{
+    fill ON(s)(variable, 1);
+    cudaStreamSynchronize(s);
+    sum = variable[N / 2];
+    variable[N / 2] = 2;
+}
+static void few_read_bad(void) /* the page has the end of the other one, too */
+{
+    fill ON(s)(variable, 1);
+    fill_few<<<1, 64, 0, s>>>(few);
+    sum = few[7];
+}
+static void other_variable(void)
+{
+    fill_few<<<1, 64, 0, s>>>(few);
+    sum = variable[N - 1];
+}
 static void both_read(void)
 {
     add ON(s)(b, managed);
@@ -480,7 +516,8 @@ static void kernel_waits_for_host(void)
     X(copy_and_fill_bad) X(halves) X(columns) X(columns_bad) X(copy_waits)                         \
     X(copy_of_device_does_not_bad) X(allocation_does_not_bad) X(free_does) X(memory_of_streams)    \
     X(function) X(graph) X(graph_branches_bad) X(graph_and_stream_bad) X(graph_in_two_streams)     \
-    X(host_reads_bad) X(host_reads) X(host_writes_bad) X(both_read)                                \
+    X(variable_read_bad) X(variable_written_bad) X(variable_read) X(few_read_bad)                  \
+    X(other_variable) X(host_reads_bad) X(host_reads) X(host_writes_bad) X(both_read)                                \
     X(host_waits_for_other_stream_bad) X(host_waits_for_default_stream) X(pinned_read_bad)         \
     X(pinned_read) X(pinned_written_bad) X(pinned_fill_waits) X(registered_bad) X(pageable)        \
     X(host_is_told) X(own_faults_bad) X(kernel_waits_for_host)

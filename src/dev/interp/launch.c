@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "dev/interp/private.h"
-#include "ir/analysis.h"
 #include "ir/multimem.h"
 #include "ir/probe.h"
 
@@ -204,7 +203,9 @@ static uint32_t cluster_of(const struct interp_launch *l)
 
 static bool may_wait(const struct interp_launch *launch)
 {
-    return launch->cooperative || ir_may_wait(launch->kernel->module);
+    const struct launch_ctx *ctx = launch->ctx;
+
+    return launch->cooperative || ctx->kernel->may_wait;
 }
 
 static uint32_t residents_max(const struct interp_launch *launch)
@@ -326,6 +327,7 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     struct ir_window window;
     enum hd_status status;
 
+    launch->resident_max = may_wait(launch) ? residents_max(launch) : 0;
     if (!launch->observer)
         return interp_launch(launch, out_fault);
     HD_TRY(ir_kernel_window(launch->kernel, &window));

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "dev/interp/private.h"
+#include "ir/analysis.h"
 
 static struct refdev_module *module_of(struct hal_module *module)
 {
@@ -63,6 +64,7 @@ static enum hd_status kernel_create_locked(struct refdev_module *module, const s
     kernel->base.module = &module->base;
     kernel->base.index = func->index;
     kernel->func = func;
+    kernel->may_wait = ir_may_wait(func->module);
     module->kernels[func->index] = kernel;
     return HD_OK;
 }

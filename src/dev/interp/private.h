@@ -33,6 +33,7 @@ struct refdev_module {
 struct refdev_kernel {
     struct hal_kernel base;
     const struct ir_func *func;
+    bool may_wait; /* its CTAs for each other */
 };
 
 struct refdev_queue {

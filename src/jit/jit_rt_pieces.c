@@ -228,29 +228,25 @@ void jit_rt_pieces_store(uint32_t path, uint32_t n, uint32_t mask, const uint64_
 
 /*
  * Programs start copies turns before they use them, as GPUs do not wait for them. Here the copy
- * itself waits, so what it takes in the next turn is asked for in this one. Four lanes in a row
- * mostly copy a line.
+ * itself waits, so what it takes in the next turn is asked for in this one: one piece asks for its
+ * line.
  */
-static void next_prefetch(uint32_t mask, uint64_t more_B, const uint64_t *from)
+static inline void next_prefetch(uint64_t from, uint64_t more_B)
 {
-    for (unsigned lane = 0; lane < LANES; lane += LINE_B / PIECE_B) {
-        if (mask >> lane & 1)
-            __builtin_prefetch(piece_at(from[lane] + more_B), 0, 2);
-    }
+    if (more_B && from % LINE_B < PIECE_B)
+        __builtin_prefetch(piece_at(from + more_B), 0, 2);
 }
 
 /* From global to shared memory; more_B: to what the next turn copies, 0 = not known. */
 void jit_rt_pieces(uint32_t mask, uint64_t more_B, const uint64_t *from, const uint64_t *to);
 void jit_rt_pieces(uint32_t mask, uint64_t more_B, const uint64_t *from, const uint64_t *to)
 {
-    for (unsigned lane = 0; lane < LANES && mask == UINT32_MAX; lane++)
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if (!(mask >> lane & 1))
+            continue;
         *piece_at(to[lane]) = *piece_at(from[lane]);
-    for (unsigned lane = 0; lane < LANES && mask != UINT32_MAX; lane++) {
-        if (mask >> lane & 1)
-            *piece_at(to[lane]) = *piece_at(from[lane]);
+        next_prefetch(from[lane], more_B);
     }
-    if (more_B)
-        next_prefetch(mask, more_B, from);
 }
 
 /* ---- external names */

@@ -86,6 +86,11 @@ INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
     }
 }
 
+INLINE words halves_exchange(words x)
+{
+    return _mm512_rol_epi32(x, 16);
+}
+
 /* Each eight lanes, `step` apart. */
 INLINE void eights_store(floats x, float *to, size_t step)
 {
@@ -121,24 +126,17 @@ INLINE void columns_order(const uint32_t *reg, floats out[REGISTER_VECTORS])
     transpose(out);
 }
 
+INLINE words halves_exchange(words x)
+{
+    return OR(V(slli_epi32)(x, 16), V(srli_epi32)(x, 16));
+}
+
 INLINE void eights_store(floats x, float *to, size_t step)
 {
     (void)step;
     _mm256_storeu_ps(to, x);
 }
 
-#endif
-
-#if defined(__AVX512F__)
-INLINE words halves_exchange(words x)
-{
-    return _mm512_rol_epi32(x, 16);
-}
-#else
-INLINE words halves_exchange(words x)
-{
-    return OR(V(slli_epi32)(x, 16), V(srli_epi32)(x, 16));
-}
 #endif
 
 INLINE words words_load(const uint32_t *from)

@@ -480,6 +480,13 @@ LLVMValueRef gen_flush(struct gen *g, bool vec,
 LLVMValueRef gen_min_max(struct gen *g, bool vec, const struct ir_instr *in,
                          LLVMValueRef const bits[2], LLVMValueRef const x[2]);
 LLVMRealPredicate gen_real_predicate(enum ir_cmp c);
+/*
+ * AVX-512: by the class of x, the result is `y`, x or a constant. One digit per class, from the
+ * lowest: quiet NaN, signalling NaN, zero, one, -inf, +inf, negative, positive. Digits: 0 y, 1 x,
+ * 3 NaN, 4 -inf, 5 +inf, 6 infinity of x's sign, 8 +0 (Intel SDM, VFIXUPIMMPS).
+ */
+LLVMValueRef gen_fix_up(struct gen *g, LLVMValueRef y, LLVMValueRef x, uint32_t table);
+#define GEN_FIX_NANS 0x11111100u /* y for NaNs */
 /* gen_float_range.c: what an f32 cannot be. */
 bool gen_never_denormal(const struct ir_value *v);
 bool gen_never_signals(struct gen *g, const struct ir_value *v); /* no signalling NaN */

@@ -478,20 +478,15 @@ static bool is_wide(const struct ap *p)
     return p->vec && p->g->unit->avx512;
 }
 
-/*
- * Special inputs: by the class of x, the result is `y` or a constant. One digit per class, from the
- * lowest: quiet NaN, signalling NaN, zero, one, -inf, +inf, negative, positive. Digits: 0 y, 3 NaN,
- * 4 -inf, 5 +inf, 6 infinity of x's sign, 8 +0 (Intel SDM, VFIXUPIMMPS).
- */
-static LLVMValueRef fix_up(const struct ap *p, LLVMValueRef y, LLVMValueRef x, uint32_t table)
+LLVMValueRef gen_fix_up(struct gen *g, LLVMValueRef y, LLVMValueRef x, uint32_t table)
 {
     LLVMValueRef args[] = {y,
                            x,
-                           gen_splat_const(p->g, p->g->t->i32, table),
-                           gen_i32(p->g, 0),
-                           gen_ci(p->g->t->i16, 0xffff),
-                           gen_i32(p->g, 4)};
-    return gen_intrinsic(p->g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
+                           gen_splat_const(g, g->t->i32, table),
+                           gen_i32(g, 0),
+                           gen_ci(g->t->i16, 0xffff),
+                           gen_i32(g, 4)};
+    return gen_intrinsic(g, "llvm.x86.avx512.mask.fixupimm.ps.512", NULL, 0, args, 6);
 }
 
 static LLVMValueRef kf(const struct ap *p, double v)
@@ -602,7 +597,7 @@ static LLVMValueRef ap_lg2(const struct ap *p, LLVMValueRef x)
     LLVMValueRef ef = LLVMBuildSIToFP(b, e, gen_type_as(p->g, p->vec, p->g->t->f32), "");
     r = fma_(p->g, r, f, p->is_normal ? ef : LLVMBuildFAdd(b, ef, e0, ""));
     if (is_wide(p))
-        return fix_up(p, r, x, 0x03530433);
+        return gen_fix_up(p->g, r, x, 0x03530433);
     r = when(p, LLVMRealOEQ, x, inf_of(p), x, r);
     r = when(p, LLVMRealOEQ, x, kf(p, 0.0), fi(p, ki(p, HD_APPROX_SIGN | HD_APPROX_INF)), r);
     return when(p, LLVMRealOGE, x, kf(p, 0.0), r, fi(p, ki(p, HD_APPROX_NAN)));
@@ -626,7 +621,7 @@ static LLVMValueRef ap_rsqrt(const struct ap *p, LLVMValueRef x)
     if (tiny)
         y = LLVMBuildSelect(b, tiny, LLVMBuildFMul(b, y, kf(p, 0x1p12), ""), y, "");
     if (is_wide(p))
-        return fix_up(p, y, x, 0x03830633);
+        return gen_fix_up(g, y, x, 0x03830633);
     y = when(p, LLVMRealOEQ, x, inf_of(p), kf(p, 0.0), y);
     y = when(p, LLVMRealOGE, x, kf(p, 0.0), y, fi(p, ki(p, HD_APPROX_NAN)));
     LLVMValueRef sign = LLVMBuildAnd(b, if_(p, x), ki(p, HD_APPROX_SIGN), "");

@@ -195,6 +195,8 @@ static LLVMValueRef to_front(struct known *k, LLVMValueRef x, unsigned first, un
                                   LLVMConstVector(pick, size), "");
 }
 
+#define RANGE "llvm.x86.avx512.mask.range.ps.512"
+
 static LLVMValueRef without_bitcast(LLVMValueRef x)
 {
     return LLVMIsABitCastInst(x) ? LLVMGetOperand(x, 0) : x;
@@ -218,9 +220,29 @@ static bool is_canonical_nan(LLVMValueRef x)
     return LLVMIsConstant(x);
 }
 
+static bool calls(LLVMValueRef x, const char *intrinsic)
+{
+    LLVMValueRef called = LLVMIsACallInst(x) ? LLVMGetCalledValue(x) : NULL;
+    size_t len;
+    return called && !strcmp(LLVMGetValueName2(called, &len), intrinsic);
+}
+
+/* With AVX-512 in one operation: gen_canonical(). */
+static LLVMValueRef before_fix_up(LLVMValueRef x)
+{
+    x = without_bitcast(x);
+    if (!calls(x, "llvm.x86.avx512.mask.fixupimm.ps.512"))
+        return NULL;
+    LLVMValueRef table = LLVMGetAggregateElement(LLVMGetOperand(x, 2), 0);
+    return LLVMConstIntGetZExtValue(table) == GEN_FIX_NANS ? LLVMGetOperand(x, 1) : NULL;
+}
+
 /* The floats before their NaNs were made canonical: select (x uno 0), NaN, x; NULL: not such. */
 static LLVMValueRef before_canonical(LLVMValueRef x)
 {
+    LLVMValueRef fixed = before_fix_up(x);
+    if (fixed)
+        return fixed;
     if (!LLVMIsASelectInst(x) || !is_canonical_nan(LLVMGetOperand(x, 1)))
         return NULL;
     LLVMValueRef test = LLVMGetOperand(x, 0), raw = without_bitcast(LLVMGetOperand(x, 2));
@@ -229,18 +251,11 @@ static LLVMValueRef before_canonical(LLVMValueRef x)
     return is_nan && is_float(raw) ? raw : NULL;
 }
 
-static bool is_min_max(LLVMValueRef x)
-{
-    LLVMValueRef called = LLVMIsACallInst(x) ? LLVMGetCalledValue(x) : NULL;
-    size_t len;
-    return called && !strcmp(LLVMGetValueName2(called, &len), "llvm.x86.avx512.mask.range.ps.512");
-}
-
 static bool only_computes(LLVMValueRef x)
 {
     for (LLVMUseRef use = LLVMGetFirstUse(x); use; use = LLVMGetNextUse(use)) {
         LLVMOpcode op = LLVMGetInstructionOpcode(LLVMGetUser(use));
-        if (op != LLVMFAdd && op != LLVMFSub && op != LLVMFMul && !is_min_max(LLVMGetUser(use)))
+        if (op != LLVMFAdd && op != LLVMFSub && op != LLVMFMul && !calls(LLVMGetUser(use), RANGE))
             return false;
     }
     return true;

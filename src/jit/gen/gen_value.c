@@ -336,6 +336,11 @@ LLVMValueRef gen_canonical(struct gen *g, LLVMValueRef x)
     bool vec = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
     LLVMTypeRef ft = vec ? gen_vec(g, g->t->f32) : g->t->f32;
     LLVMValueRef f = LLVMBuildBitCast(g->b, x, ft, "");
+    if (vec && g->unit->avx512 && !g->unit->fp_ftz) { /* it would flush constants, too */
+        LLVMValueRef nan = LLVMConstBitCast(gen_splat_const(g, g->t->i32, 0x7fffffff), ft);
+        f = gen_fix_up(g, nan, f, GEN_FIX_NANS);
+        return LLVMBuildBitCast(g->b, f, type, "");
+    }
     LLVMValueRef nan = LLVMBuildFCmp(g->b, LLVMRealUNO, f, f, "");
     LLVMValueRef canon = vec ? gen_splat_const(g, g->t->i32, 0x7fffffff) : gen_i32(g, 0x7fffffff);
     return LLVMBuildSelect(g->b, nan, canon, x, "");

@@ -42,14 +42,15 @@ static __device__ void fill_all(Buffers &s, What what)
     }
 }
 
-#ifdef TENSOR_MEMORY
-static __device__ void wait(Buffers &s)
+static __device__ void wait(uint64_t *barrier, uint32_t parity)
 {
     uint32_t done = 0;
     while (!done)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(done) : "r"(in_window(&s.barrier)) : "memory");
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done) : "r"(in_window(barrier)), "r"(parity) : "memory");
 }
+
+#ifdef TENSOR_MEMORY
 
 // One thread multiplies, then tells a barrier; another one may write when it has waited there.
 __global__ void multiply(What what)
@@ -73,7 +74,7 @@ __global__ void multiply(What what)
     if (threadIdx.x == 0)
         asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(in_window(&s.barrier)) : "memory");
     if (what != OVERWRITTEN && what != COPIED_EARLY)
-        wait(s);
+        wait(&s.barrier, 0);
     if (threadIdx.x == 64)
         s.a[0][0] = 0;
     __syncthreads();
@@ -110,6 +111,43 @@ __global__ void multiply(What what)
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     out[threadIdx.x] = d[0];
 }
+
+static __device__ void arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(in_window(barrier)) : "memory");
+}
+
+// A fifth warp fills the buffer again and again. That it may one thread of the other four says, for all of them.
+__global__ void pipeline(bool early)
+{
+    __shared__ Buffers s;
+    __shared__ uint64_t full, empty;
+    float d[4] = {0};
+
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 32; mbarrier.init.shared.b64 [%1], 1;" ::"r"(in_window(&full)), "r"(in_window(&empty)) : "memory");
+    __syncthreads();
+    for (int i = 0; i < 6; i++) {
+        if (threadIdx.x >= THREADS) {
+            if (i)
+                wait(&empty, (i - 1) & 1);
+            for (int j = threadIdx.x % 32; j < 64 * K; j += 32)
+                s.a[0][j] = s.b[0][j % (COLUMNS * K)] = 0x3c00 + i;
+            asm volatile("fence.proxy.async;" ::: "memory");
+            arrive(&full);
+            continue;
+        }
+        wait(&full, i & 1);
+        product(d, descriptor(in_window(s.a[0])), descriptor(in_window(s.b[0])));
+        if (!early)
+            asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+        if (threadIdx.x == 37)
+            arrive(&empty);
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }
+    if (threadIdx.x < THREADS)
+        out[threadIdx.x] = d[0];
+}
 #endif
 
 int main(int argc, char **argv)
@@ -118,5 +156,9 @@ int main(int argc, char **argv)
     for (int i = 0; argc == 2 && i < 8; i++)
         if (!strcmp(argv[1], names[i]))
             multiply<<<1, THREADS>>>((What)i);
+#ifndef TENSOR_MEMORY
+    if (argc == 2 && !strncmp(argv[1], "pipeline", 8))
+        pipeline<<<1, THREADS + 32>>>(!strcmp(argv[1], "pipeline_early"));
+#endif
     puts(cudaGetErrorString(cudaDeviceSynchronize()));
 }

@@ -22,8 +22,9 @@ PRODUCTS = {
 }
 PRODUCT_CASES = "fine early overwritten beyond unwritten".split()
 # Which of two products a wait is for; copies to tensor memory.
-WGMMA = {"memcheck": {}, "initcheck": {}, "racecheck": {"second_again": "The read is of a product that was not waited for"}}
-WGMMA_CASES = ["first_again", "second_again"]
+WGMMA = {"memcheck": {}, "initcheck": {},
+         "racecheck": {"second_again": "The read is of a product that was not waited for", "pipeline_early": "The read is of a product that was not"}}
+WGMMA_CASES = ["first_again", "second_again", "pipeline", "pipeline_early"]
 COPIES = {"memcheck": {}, "initcheck": {}, "racecheck": {"copied_early": "and Write access at multiply"}}
 COPY_CASES = ["copied_early"]
 

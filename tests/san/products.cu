@@ -81,6 +81,41 @@ __global__ void multiply(What what)
     if (threadIdx.x < 32)
         asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 32;" ::"r"(s.columns) : "memory");
 }
+
+static __device__ void meet()
+{
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+// Two blocks have half of the rows of a and half of the columns of b each; one thread of the first multiplies.
+__global__ void __cluster_dims__(2) pair(bool early)
+{
+    __shared__ Buffers s;
+    uint32_t rank, idesc = 1 << 4 | 2 * COLUMNS / 8 << 17 | 2 * ROWS / 16 << 24;
+
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    if (threadIdx.x < 32)
+        asm volatile("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], 32;" ::"r"(in_window(&s.columns)) : "memory");
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(in_window(&s.barrier)) : "memory");
+    fill_all(s, FINE);
+    if (early && rank == 0)
+        __syncthreads();
+    else if (!early)
+        meet();
+    if (rank == 0 && threadIdx.x == 0) {
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, 0, 0; tcgen05.mma.cta_group::2.kind::f16 [%0], %1, %2, %3, p; }"
+                     ::"r"(s.columns), "l"(descriptor(in_window(s.a[0]))), "l"(descriptor(in_window(s.b[0]))), "r"(idesc) : "memory");
+        asm volatile("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(in_window(&s.barrier)) : "memory");
+    }
+    if (rank == 0)
+        wait(&s.barrier, 0);
+    meet();
+    s.a[0][threadIdx.x] = 0;
+    if (threadIdx.x < 32)
+        asm volatile("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, 32;" ::"r"(s.columns) : "memory");
+    meet();
+}
 #else
 static __device__ void product(float d[4], uint64_t a, uint64_t b)
 {
@@ -156,7 +191,10 @@ int main(int argc, char **argv)
     for (int i = 0; argc == 2 && i < 8; i++)
         if (!strcmp(argv[1], names[i]))
             multiply<<<1, THREADS>>>((What)i);
-#ifndef TENSOR_MEMORY
+#ifdef TENSOR_MEMORY
+    if (argc == 2 && !strncmp(argv[1], "pair", 4))
+        pair<<<2, THREADS>>>(!strcmp(argv[1], "pair_early"));
+#else
     if (argc == 2 && !strncmp(argv[1], "pipeline", 8))
         pipeline<<<1, THREADS + 32>>>(!strcmp(argv[1], "pipeline_early"));
 #endif

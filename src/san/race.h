@@ -282,11 +282,13 @@ enum { RACE_KNOWN = 256 };
 struct race_known { /* all of that CTA before that clock */
     uint32_t serial, clock;
 };
-enum { RACE_GROUP_WARPS = 4, RACE_GROUPS = SAN_WARPS / RACE_GROUP_WARPS };
+enum { RACE_GROUP_WARPS = 4, RACE_GROUPS = SAN_WARPS / RACE_GROUP_WARPS, RACE_PRODUCTS = 16 };
 struct race_group { /* of warps that make a product together */
-    uint32_t closed[RACE_GROUP_WARPS], done[RACE_GROUP_WARPS]; /* groups of products; waited for */
-    uint32_t waited;                                           /* the most of `done` */
-    HD_VEC(struct race_copy) reads; /* that are in flight; `group`: not closed before that one */
+    /* By thread: groups of products that it closed; that it has waited for, and when it had. */
+    uint32_t closed[RACE_GROUP_WARPS * SAN_LANES], done[RACE_GROUP_WARPS * SAN_LANES];
+    uint32_t clock[RACE_PRODUCTS][RACE_GROUP_WARPS * SAN_LANES]; /* by number */
+    uint32_t newest;                                             /* number of a group */
+    HD_VEC(struct race_copy) reads; /* that are remembered; `group`: the number */
 };
 struct race_launch;
 struct race_cta {
@@ -417,7 +419,7 @@ void race_product_read(struct race_cta *cta, const struct san_access *access);
 void race_product_group(struct race_cta *cta, const struct san_sync *sync, bool waits,
                         uint32_t left);
 /* Of an epoch that is a product's read in flight: is it for the thread? */
-bool race_product_is_over(const struct race_cta *cta, uint32_t thread, uint64_t epoch);
+bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch);
 void race_products_end(struct race_cta *cta);
 void race_products_free(struct race_cta *cta);
 

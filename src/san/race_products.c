@@ -1,23 +1,22 @@
 /*
  * Products that read shared memory while their warps go on: wgmma.
  *
- * Four warps issue one together, and when one of them has waited for it, it is over: the thread
- * that then gives a buffer back to other warps speaks for the group. No thread's clock can stand
- * for that, so what was read has an epoch in flight, which says of which warps, in what group of
- * products, and whether some warp has waited. For a thread of another group of warps that counts,
- * for one of the own whether its warp has. When all have waited, the read is forgotten: what is
- * found is who writes too early.
+ * Four warps issue one together, and when one of their threads has waited for it, it is over: the
+ * thread that then gives a buffer back to other warps speaks for all. So what was read gets an
+ * epoch in flight, which says of which warps, in what group of products. Who writes there must know
+ * of some thread of the four warps what that did when it had waited; a thread of the four must have
+ * waited itself.
  *
- * Groups of products are counted by each warp, which come to the same number.
+ * Groups of products are counted by each thread, which come to the same number. What was read in
+ * one of long ago is forgotten.
  */
 #include <string.h>
 
 #include "base/mem.h"
 #include "san/race.h"
 
-/* Thread of such an epoch: warps << 7 | is it over << 6 | the group's number. */
-enum { NUMBERS = 64, OVER = NUMBERS, GROUP_THREADS = RACE_GROUP_WARPS * SAN_LANES };
-_Static_assert(2 * NUMBERS == GROUP_THREADS, "they lie in the threads of the group");
+enum { NUMBERS = RACE_PRODUCTS, GROUP_THREADS = RACE_GROUP_WARPS * SAN_LANES };
+_Static_assert(NUMBERS <= GROUP_THREADS, "they lie in the threads of the group");
 
 static struct race_group *group_of(struct race_cta *cta, uint32_t warp)
 {
@@ -26,31 +25,70 @@ static struct race_group *group_of(struct race_cta *cta, uint32_t warp)
     return cta->groups ? &cta->groups[warp / RACE_GROUP_WARPS] : NULL;
 }
 
-static uint64_t in_flight(const struct race_cta *cta, uint32_t warp, uint32_t number, bool is_over)
+/* Of the thread in its group. */
+static uint32_t in_group(uint32_t thread)
+{
+    return thread % GROUP_THREADS;
+}
+
+static uint64_t in_flight(const struct race_cta *cta, uint32_t warp, uint32_t number)
 {
     uint32_t first = warp / RACE_GROUP_WARPS * GROUP_THREADS;
 
-    return race_in_flight(cta->serial, first + (is_over ? OVER : 0) + number % NUMBERS);
+    return race_in_flight(cta->serial, first + number % NUMBERS);
 }
 
-bool race_product_is_over(const struct race_cta *cta, uint32_t thread, uint64_t epoch)
+/* The group's number of the epoch, of those that are remembered. */
+static uint32_t number_of(const struct race_group *group, uint64_t epoch)
 {
-    uint32_t of = race_thread_of(epoch), group = of / GROUP_THREADS, warp = thread / SAN_LANES;
+    uint32_t low = race_thread_of(epoch) % NUMBERS;
 
-    if (race_serial(epoch) != cta->serial || warp / RACE_GROUP_WARPS != group || !cta->groups)
-        return of & OVER;
-    uint32_t done = cta->groups[group].done[warp % RACE_GROUP_WARPS];
-    return (done - of - 1) % NUMBERS < NUMBERS / 2;
+    return group->newest - (group->newest - low) % NUMBERS;
+}
+
+static bool knows_any(struct race_cta *cta, const struct race_group *group, uint32_t first,
+                      uint32_t thread, uint32_t number)
+{
+    for (uint32_t i = 0; i < GROUP_THREADS && first + i < cta->nthreads; i++) {
+        uint32_t clock = group->clock[number % NUMBERS][i];
+        if (group->done[i] > number &&
+            race_ordered(cta, thread, race_epoch(cta->serial, first + i, clock)) !=
+                RACE_NOT_ORDERED)
+            return true;
+    }
+    return false;
+}
+
+bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch)
+{
+    uint32_t first = race_thread_of(epoch) / GROUP_THREADS * GROUP_THREADS;
+    const struct race_group *group =
+        cta->groups ? &cta->groups[race_thread_of(epoch) / GROUP_THREADS] : NULL;
+
+    if (race_serial(epoch) != cta->serial || !group)
+        return true; /* another CTA's: not known */
+    uint32_t number = number_of(group, epoch);
+    if (thread - first < GROUP_THREADS)
+        return group->done[thread - first] > number;
+    return knows_any(cta, group, first, thread, number);
 }
 
 /* ---- shadow */
 
+/* The newest product of the warps stays as the reader. */
 static void rename_unit(struct race_page *page, uint64_t unit, uint64_t from, uint64_t to)
 {
     if (page->reader[unit] == from)
         page->reader[unit] = to;
-    if (page->second && page->second[unit] == from)
-        page->second[unit] = to;
+    if (!page->second || page->second[unit] != from)
+        return;
+    page->second[unit] = to;
+    if (!to || !race_is_in_flight(page->reader[unit]) ||
+        (page->reader[unit] ^ to) >> RACE_CLOCK_BITS >= GROUP_THREADS)
+        return;
+    page->reader[unit] = to;
+    page->reader_is[unit] = page->second_is[unit];
+    page->second[unit] = 0;
 }
 
 static void rename_readers(struct race_cta *cta, const struct race_copy *read, uint64_t from,
@@ -78,60 +116,65 @@ void race_product_read(struct race_cta *cta, const struct san_access *x)
 {
     struct race_group *group = group_of(cta, x->warp);
     uint32_t thread = x->warp * SAN_LANES + (uint32_t)__builtin_ctz(x->lanes);
-    uint32_t number = group ? group->closed[x->warp % RACE_GROUP_WARPS] : 0;
+    uint32_t number = group ? group->closed[in_group(thread)] : 0;
     const struct race_copy read = {x->address[thread % SAN_LANES], (uint32_t)x->size_B, number};
     uint64_t to = 0;
 
-    if (group && hd_vec_push(&group->reads, read))
-        to = in_flight(cta, x->warp, number, number < group->waited);
+    if (group && hd_vec_push(&group->reads, read)) {
+        group->newest = HD_MAX(group->newest, number);
+        to = in_flight(cta, x->warp, number);
+    }
     rename_readers(cta, &read, cta->epoch[thread], to);
 }
 
-/* Groups that all warps have waited for. */
-static uint32_t done_by_all(const struct race_cta *cta, uint32_t warp,
-                            const struct race_group *group)
+/* Before its number comes again. */
+static void forget(struct race_cta *cta, uint32_t warp, struct race_group *group)
 {
-    uint32_t first = warp / RACE_GROUP_WARPS * RACE_GROUP_WARPS, done = UINT32_MAX;
+    size_t n = 0;
 
-    for (uint32_t i = 0; i < RACE_GROUP_WARPS && first + i < cta->nwarps; i++)
-        done = HD_MIN(done, group->done[i]);
-    return done;
-}
-
-static void wait(struct race_cta *cta, uint32_t warp, struct race_group *group, uint32_t left)
-{
-    uint32_t *done = &group->done[warp % RACE_GROUP_WARPS], before = group->waited, all, n = 0;
-    uint32_t closed = group->closed[warp % RACE_GROUP_WARPS];
-
-    *done = HD_MAX(*done, closed > left ? closed - left : 0);
-    group->waited = HD_MAX(before, *done);
-    all = done_by_all(cta, warp, group);
     for (size_t i = 0; i < group->reads.len; i++) {
         const struct race_copy *read = &group->reads.at[i];
-        bool is_over = read->group < group->waited, was_over = read->group < before;
-        uint64_t over = in_flight(cta, warp, read->group, true);
-        if (is_over && !was_over)
-            rename_readers(cta, read, in_flight(cta, warp, read->group, false), over);
-        if (read->group < all)
-            rename_readers(cta, read, over, 0);
+        if (read->group + NUMBERS / 2 < group->newest)
+            rename_readers(cta, read, in_flight(cta, warp, read->group), 0);
         else
             group->reads.at[n++] = *read;
     }
     group->reads.len = n;
 }
 
-/* All lanes come to these; devices may tell them one by one. */
+static void commit(struct race_cta *cta, uint32_t thread, struct race_group *group)
+{
+    uint32_t number = ++group->closed[in_group(thread)];
+
+    if (number <= group->newest)
+        return;
+    group->newest = number;
+    forget(cta, thread / SAN_LANES, group);
+}
+
+static void wait(struct race_cta *cta, uint32_t thread, struct race_group *group, uint32_t left)
+{
+    uint32_t i = in_group(thread), closed = group->closed[i];
+    uint32_t done = closed > left ? closed - left : 0;
+
+    for (; group->done[i] < done; group->done[i]++)
+        group->clock[group->done[i] % NUMBERS][i] = race_clock(cta->epoch[thread]);
+}
+
 void race_product_group(struct race_cta *cta, const struct san_sync *sync, bool waits,
                         uint32_t left)
 {
     struct race_group *group = group_of(cta, sync->warp);
 
-    if (!group || !(sync->lanes & 1))
-        return;
     if (waits)
-        wait(cta, sync->warp, group, left);
-    else
-        group->closed[sync->warp % RACE_GROUP_WARPS]++;
+        race_step(cta, sync->warp, sync->lanes);
+    san_foreach_lane(lane, group ? sync->lanes : 0) {
+        uint32_t thread = sync->warp * SAN_LANES + lane;
+        if (waits)
+            wait(cta, thread, group, left);
+        else
+            commit(cta, thread, group);
+    }
 }
 
 void race_products_end(struct race_cta *cta)
@@ -140,7 +183,7 @@ void race_products_end(struct race_cta *cta)
         struct race_group *group = &cta->groups[i];
         memset(group->closed, 0, sizeof group->closed);
         memset(group->done, 0, sizeof group->done);
-        group->waited = 0;
+        group->newest = 0;
         group->reads.len = 0;
     }
 }

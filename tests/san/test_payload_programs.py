@@ -21,11 +21,13 @@ PRODUCTS = {
     "racecheck": {"early": "Race reported between Write", "overwritten": "and Write access at multiply"},
 }
 PRODUCT_CASES = "fine early overwritten beyond unwritten".split()
-# Which of two products a wait is for; copies to tensor memory.
-WGMMA = {"memcheck": {}, "initcheck": {}, "racecheck": {"second_again": "The read is of a product that was not waited for"}}
-WGMMA_CASES = ["first_again", "second_again"]
-COPIES = {"memcheck": {}, "initcheck": {}, "racecheck": {"copied_early": "and Write access at multiply"}}
-COPY_CASES = ["copied_early"]
+# Which of two products a wait is for; copies to tensor memory, and products of two blocks.
+WGMMA = {"memcheck": {}, "initcheck": {},
+         "racecheck": {"second_again": "The read is of a product that was not waited for", "pipeline_early": "The read is of a product that was not"}}
+WGMMA_CASES = ["first_again", "second_again", "pipeline", "pipeline_early"]
+COPIES = {"memcheck": {}, "initcheck": {},
+          "racecheck": {"copied_early": "and Write access at multiply", "pair_early": "Race reported between Write"}}
+COPY_CASES = ["copied_early", "pair", "pair_early"]
 
 
 def check(program, name, tool, text, env):

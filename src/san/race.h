@@ -419,7 +419,7 @@ void race_product_read(struct race_cta *cta, const struct san_access *access);
 void race_product_group(struct race_cta *cta, const struct san_sync *sync, bool waits,
                         uint32_t left);
 /* Of an epoch that is a product's read in flight: is it for the thread? */
-bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch);
+bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key);
 void race_products_end(struct race_cta *cta);
 void race_products_free(struct race_cta *cta);
 

@@ -312,11 +312,11 @@ static bool is_ordered(struct race_cta *cta, const struct race_hazard *h)
     const struct san_access *x = h->access;
     uint32_t thread = h->thread, before_is = h->before_is;
     uint64_t before = h->before, begin = x->address[thread % SAN_LANES];
+    uint64_t key = race_where(cta, x->space, begin, x->peer).key;
 
     if (race_is_in_flight(before) && before_is & RACE_READS)
-        return race_product_is_over(cta, thread, before);
-    enum race_order order =
-        race_ordered(cta, thread, before, race_where(cta, x->space, begin, x->peer).key);
+        return race_product_is_over(cta, thread, before, key);
+    enum race_order order = race_ordered(cta, thread, before, key);
     bool locked = cta->warps[thread / SAN_LANES].locked >> thread % SAN_LANES & 1;
     bool lacks = before_is & RACE_UNFENCED ||
                  (before_is & RACE_HALF_FENCED && race_serial(before) != cta->serial);

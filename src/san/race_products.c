@@ -47,19 +47,19 @@ static uint32_t number_of(const struct race_group *group, uint64_t epoch)
 }
 
 static bool knows_any(struct race_cta *cta, const struct race_group *group, uint32_t first,
-                      uint32_t thread, uint32_t number)
+                      uint32_t thread, uint32_t number, uint64_t key)
 {
     for (uint32_t i = 0; i < GROUP_THREADS && first + i < cta->nthreads; i++) {
         uint32_t clock = group->clock[number % NUMBERS][i];
         if (group->done[i] > number &&
-            race_ordered(cta, thread, race_epoch(cta->serial, first + i, clock)) !=
+            race_ordered(cta, thread, race_epoch(cta->serial, first + i, clock), key) !=
                 RACE_NOT_ORDERED)
             return true;
     }
     return false;
 }
 
-bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch)
+bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key)
 {
     uint32_t first = race_thread_of(epoch) / GROUP_THREADS * GROUP_THREADS;
     const struct race_group *group =
@@ -70,7 +70,7 @@ bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch)
     uint32_t number = number_of(group, epoch);
     if (thread - first < GROUP_THREADS)
         return group->done[thread - first] > number;
-    return knows_any(cta, group, first, thread, number);
+    return knows_any(cta, group, first, thread, number, key);
 }
 
 /* ---- shadow */

@@ -306,20 +306,69 @@ static struct ir_shape op_and_run(const struct op *o, const struct ir_shape *x, 
     return low > 1 ? op_high_bits(o, &s, low) : s;
 }
 
+/*
+ * x & mask for any mask: the bits that differ between the lanes of a half, from the stride up, are
+ * all kept, or all left out.
+ */
+static struct ir_shape op_and_bits(const struct op *o, const struct ir_shape *x, uint64_t mask)
+{
+    uint64_t below = zero_below(x), size;
+
+    if (!is_affine(x) || x->stride <= 0 || x->stride > IR_ALIGN_MAX)
+        return shape_varying();
+    size = pow2_ceil(HALF_LANES * (uint64_t)x->stride);
+    if (!half_fits(o->s, x, size))
+        return shape_varying();
+    if (((mask | (below - 1)) & (size - 1)) == size - 1)
+        return shape_affine(x->stride, x->align, 0, o->bits);
+    if (!(mask & (size - 1) & ~(below - 1)))
+        return shape_affine(0, align_of(mask & -mask), 0, o->bits);
+    return shape_varying();
+}
+
+/*
+ * (tid >> k) & mask, or | ~mask, where the mask leaves out what differs between the lanes of a half.
+ * A thread number does not change in loops, so that what is shifted need not be looked at where it is used.
+ */
+static bool is_high_part_of_tid(const struct op *o, const struct ir_value *v, uint64_t mask)
+{
+    const struct ir_instr *shift = v->instr;
+    const struct ir_shape *x;
+    uint64_t k, size;
+
+    if (!shift || shift->op != IR_OP_SHR || ir_type_is_signed(shift->type) ||
+        !ir_value_const(shift->src[1], &k) || !shift->src[0]->instr ||
+        shift->src[0]->instr->op != IR_OP_SREG)
+        return false;
+    x = &o->s->out->of[shift->src[0]->id];
+    if (!is_affine(x) || x->stride <= 0 || x->stride > IR_ALIGN_MAX || k >= o->bits)
+        return false;
+    size = pow2_ceil(HALF_LANES * (uint64_t)x->stride);
+    return half_fits(o->s, x, size) && !(mask & ((size - 1) >> k));
+}
+
 static struct ir_shape op_and(const struct op *o)
 {
+    const struct ir_value *v = o->instr->src[0];
     const struct ir_shape *x = o->a;
     uint64_t mask;
     uint32_t align = o->a->align > o->b->align ? o->a->align : o->b->align;
 
     if (!ir_value_const(o->instr->src[1], &mask)) {
         x = o->b;
+        v = o->instr->src[1];
         if (!ir_value_const(o->instr->src[0], &mask))
             return op_flat(o, align);
     }
     if (!mask)
         return shape_uniform(IR_ALIGN_ZERO);
-    return is_affine(x) && !is_flat(x) ? op_and_run(o, x, mask) : op_flat(o, align);
+    if (is_affine(x) && !is_flat(x)) {
+        struct ir_shape s = op_and_run(o, x, mask);
+        return s.kind == IR_SHAPE_VARYING ? op_and_bits(o, x, mask) : s;
+    }
+    if (x->kind == IR_SHAPE_VARYING && is_high_part_of_tid(o, v, mask))
+        return shape_affine(0, align_of(mask & -mask), 0, o->bits);
+    return op_flat(o, align);
 }
 
 /* x | y with no bit in common is x + y. */
@@ -337,8 +386,13 @@ static bool bits_disjoint(const struct ir_shape *x, const struct ir_shape *y,
 
 static struct ir_shape op_or(const struct op *o)
 {
+    uint64_t ones;
+
     if (is_flat(o->a) && is_flat(o->b))
         return op_flat(o, align_min(o->a->align, o->b->align));
+    if (o->a->kind == IR_SHAPE_VARYING && ir_value_const(o->instr->src[1], &ones) &&
+        is_high_part_of_tid(o, o->instr->src[0], ~ones))
+        return shape_affine(0, 1, 0, o->bits);
     if (is_affine(o->a) && is_affine(o->b) &&
         (bits_disjoint(o->a, o->b, o->instr->src[1]) ||
          bits_disjoint(o->b, o->a, o->instr->src[0])))

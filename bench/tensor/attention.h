@@ -80,8 +80,8 @@ static inline int attention_row_right(const attention_case &c, double *weight, s
     for (long j = 0; j < c.seq; j++) {
         double score = 0;
         for (int e = 0; e < c.d; e++)
-            score +=
-                (double)attention_value(c.q[row * c.d + e]) * attention_value(c.k[(first + j) * c.d + e]);
+            score += (double)attention_value(c.q[row * c.d + e]) *
+                     attention_value(c.k[(first + j) * c.d + e]);
         weight[j] = exp(score / sqrt((double)c.d));
         total += weight[j];
     }

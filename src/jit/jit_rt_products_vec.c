@@ -280,7 +280,7 @@ INLINE void a_prepare(const struct element *e, enum how how, const uint32_t (*re
             parts_get(e, how, x, y);
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
-        V(store_ps)(to + (j)*A_PART, y[j]);
+        V(store_ps)(to + (j) * A_PART, y[j]);
             EACH_8(STORE)
 #undef STORE
         }
@@ -303,7 +303,7 @@ INLINE words b_prepare(const struct element *e, enum how how, const uint32_t (*r
                 least = least_half(least, TO_WORDS(y[0]));
 #define STORE(j)                                                                                   \
     if ((j) < parts)                                                                               \
-        eights_store(y[j], to + (j)*B_PART, (size_t)parts * B_PART);
+        eights_store(y[j], to + (j) * B_PART, (size_t)parts * B_PART);
             EACH_8(STORE)
 #undef STORE
         }
@@ -443,13 +443,18 @@ INLINE void sums_put(lane_words *tile, unsigned first, enum ir_type type, floats
     pair_put(type, tile, first + 3, &sum[6]);
 }
 
+INLINE void pair_round(floats x[2])
+{
+    halves_split(halves_join(x[0], x[1]), &x[0], &x[1]);
+}
+
 /* f16 sums are rounded behind each product. */
 INLINE void sums_round(floats sum[8])
 {
-#define ROUND(v)                                                                                   \
-    halves_split(halves_join(sum[2 * (v)], sum[2 * (v) + 1]), &sum[2 * (v)], &sum[2 * (v) + 1]);
-    EACH_4(ROUND)
-#undef ROUND
+    pair_round(&sum[0]);
+    pair_round(&sum[2]);
+    pair_round(&sum[4]);
+    pair_round(&sum[6]);
 }
 
 /* ---- units */
@@ -498,7 +503,7 @@ INLINE floats quad(enum how how, floats x, unsigned t)
 #endif
 #define PERMUTE(i)                                                                                 \
     if (t == (i))                                                                                  \
-        return V(permute_ps)(x, (i)*0x55);
+        return V(permute_ps)(x, (i) * 0x55);
     EACH_4(PERMUTE)
 #undef PERMUTE
     return x;
@@ -518,7 +523,7 @@ INLINE words step_add(enum how how, unsigned parts, const struct pass *p,
     for (unsigned i = 0; i < r->ngroups; i++, group += parts * A_PART) {
 #define ADD(v, t)                                                                                  \
     {                                                                                              \
-        floats x = V(loadu_ps)(a + (v)*WIDTH);                                                     \
+        floats x = V(loadu_ps)(a + (v) * WIDTH);                                                   \
         if (how == HALVES && (t) == 0)                                                             \
             least = least_half(least, TO_WORDS(x));                                                \
         x = quad(how, x, t);                                                                       \

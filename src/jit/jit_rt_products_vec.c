@@ -443,12 +443,18 @@ INLINE void sums_put(lane_words *tile, unsigned first, enum ir_type type, floats
     pair_put(type, tile, first + 3, &sum[6]);
 }
 
+INLINE void pair_round(floats x[2])
+{
+    halves_split(halves_join(x[0], x[1]), &x[0], &x[1]);
+}
+
 /* f16 sums are rounded behind each product. */
-INLINE void sums_round(floats sum[8]){
-#define ROUND(v)                                                                                   \
-    halves_split(halves_join(sum[2 * (v)], sum[2 * (v) + 1]), &sum[2 * (v)], &sum[2 * (v) + 1]);
-    EACH_4(ROUND)
-#undef ROUND
+INLINE void sums_round(floats sum[8])
+{
+    pair_round(&sum[0]);
+    pair_round(&sum[2]);
+    pair_round(&sum[4]);
+    pair_round(&sum[6]);
 }
 
 /* ---- units */

@@ -327,8 +327,8 @@ static struct ir_shape op_and_bits(const struct op *o, const struct ir_shape *x,
 }
 
 /*
- * (tid >> k) & mask, or | ~mask, where the mask leaves out what differs between the lanes of a half.
- * A thread number does not change in loops, so that what is shifted need not be looked at where it is used.
+ * (tid >> k) & mask, or | ~mask, where the mask leaves out what differs between the lanes of a
+ * half. A thread number does not change in loops: what is shifted may come from elsewhere.
  */
 static bool is_high_part_of_tid(const struct op *o, const struct ir_value *v, uint64_t mask)
 {

@@ -66,12 +66,12 @@ void gen_term(struct gen *g, struct gen_node *node, const struct ir_instr *in);
 struct gen_carry;
 /* What gets across the stop, and how; NULL = out of memory. */
 const struct gen_carry *gen_carry_at(struct gen *g, const struct ir_instr *stop);
-/* Stops are numbered in the order of blocks. */
 /* Anything in the warp's frame, at this stop or on the way to it. */
 bool gen_carry_saves(const struct gen *g, const struct gen_carry *c);
-/* On an edge: `phi` becomes `val`, made from `source`, also in the frame where that is its place. */
+/* On an edge `phi` becomes `val`, made from `source`: in the frame, too, if that is its place. */
 void gen_carry_phi(struct gen *g, const struct ir_value *phi, const struct ir_value *source,
                    const struct gen_val *val);
+/* Stops are numbered in the order of blocks. */
 uint32_t gen_carry_number(const struct gen *g, const struct gen_carry *c);
 /* Does the value get across a barrier? */
 bool gen_carry_keeps(struct gen *g, const struct ir_instr *bar, const struct ir_value *v);

@@ -21,7 +21,20 @@ static void empty_cta(struct jit_cta *cta)
     (void)cta;
 }
 
+static struct cpu_device *asleep;
+
+/* Until all workers sleep; a while, as this may be one of them. */
+static void lulls_cta(struct jit_cta *cta)
+{
+    uint64_t end_ns = hal_time_ns() + 50000000;
+
+    (void)cta;
+    while (atomic_load(&asleep->sleepers) < asleep->nslots && hal_time_ns() < end_ns)
+        usleep(100);
+}
+
 const struct fake_kernel fake_kernels[] = {
+    {"lulls", {.run_cta = lulls_cta, .cost_ops = UINT64_MAX}},
     {"slow", {.run_cta = slow_cta, .cost_ops = UINT64_MAX}},
     {"empty", {.run_cta = empty_cta, .cost_ops = 0}},
     {0},
@@ -168,6 +181,31 @@ static void test_progress(struct fixture *f)
     q->ops->destroy(q);
 }
 
+/* Who waits for something before them runs what the workers sleep through, and then goes. */
+static void test_left_behind(struct fixture *f)
+{
+    struct hal_queue *q = fixture_queue(f);
+    _Atomic uint64_t sem = 0;
+    uint64_t none = 0;
+    union hal_packet lulls = fixture_dispatch(f, "lulls", 1, 32, &none, 8);
+    union hal_packet slow = fixture_dispatch(f, "slow", 8, 32, &none, 8);
+    unsigned ended = 0, rounds = 10;
+
+    asleep = cpu_device_of(f->device);
+    for (unsigned round = 1; round <= rounds && ended + 1 == round; round++) {
+        union hal_packet p = sem_packet(HAL_OP_SIGNAL, &sem, round);
+        fixture_submit(q, &lulls);
+        fixture_submit(q, &p);
+        fixture_submit(q, &slow);
+        if (f->device->ops->wait(f->device, &sem, round, UINT64_MAX))
+            abort();
+        ended += ends_by_itself(q);
+    }
+    eq_u64(ended, rounds, "work goes on when the thread that has begun it leaves");
+    fixture_wait(q);
+    q->ops->destroy(q);
+}
+
 /* Workers that found no free slot look again, although who gives one back sees them spin. */
 static void test_slots_given_back(struct fixture *f)
 {
@@ -211,6 +249,7 @@ int main(void)
     test_host_semaphore(&f);
     test_many_submitters(&f);
     test_progress(&f);
+    test_left_behind(&f);
     test_slots_given_back(&f);
     fixture_fini(&f);
     return done();

@@ -22,6 +22,9 @@ static void help(struct cpu_device *dev, const _Atomic uint64_t *semaphore, uint
     while (!reached(semaphore, value) && cpu_work_once(dev, slot, false))
         ;
     cpu_slot_give_ring(slot);
+    /* What it has left in the midst is for others, who slept while there was nothing for them. */
+    if (cpu_anything_pending(dev))
+        cpu_ring(dev);
 }
 
 static void sleep_until_progress(struct cpu_device *dev, const _Atomic uint64_t *semaphore,

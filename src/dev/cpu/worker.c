@@ -196,8 +196,7 @@ void cpu_slot_give(struct cpu_slot *slot)
     atomic_store_explicit(&slot->busy, false, memory_order_release);
 }
 
-/* Is there something that a worker could take? */
-static bool anything_pending(struct cpu_device *dev)
+bool cpu_anything_pending(struct cpu_device *dev)
 {
     uint32_t count = atomic_load(&dev->nqueues);
 
@@ -391,7 +390,7 @@ static void worker_sleep(struct cpu_worker *worker, uint32_t seen)
      * slots were taken, who gives one back may have missed that we want one: reading `starved` is
      * not ordered with it, which every short launch would pay for.
      */
-    if (atomic_load(&dev->blocked) || anything_pending(dev))
+    if (atomic_load(&dev->blocked) || cpu_anything_pending(dev))
         timeout_ns = CPU_RECHECK_NS;
     if (atomic_load(&dev->bell) == seen && !atomic_load(&dev->stopping))
         bell_wait(worker, seen, timeout_ns);
@@ -438,8 +437,8 @@ static void *worker_main(void *arg)
             continue;
         worker_idle(worker, seen);
         /* We are no spinner any more: what was submitted to another queue needs somebody. */
-        if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) && anything_pending(dev) &&
-            slot_is_free(dev))
+        if (atomic_load(&dev->sleepers) && !atomic_load(&dev->spinning) &&
+            cpu_anything_pending(dev) && slot_is_free(dev))
             (void)bell_wake_one(dev);
     }
     return NULL;

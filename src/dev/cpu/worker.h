@@ -79,6 +79,8 @@ bool cpu_slot_may(const struct cpu_slot *slot, const struct cpu_queue *queue);
 /* %smid of what the slot, which may, runs of the queue. */
 uint32_t cpu_slot_sm(const struct cpu_slot *slot, const struct cpu_queue *queue);
 void cpu_slot_give(struct cpu_slot *slot);
+/* Is there something that a worker could take? */
+bool cpu_anything_pending(struct cpu_device *dev);
 /* Gives a slot back that others may have needed meanwhile. */
 void cpu_slot_give_ring(struct cpu_slot *slot);
 /* Runs the job that the caller has joined, leaves it, and does whatever follows in that queue. */

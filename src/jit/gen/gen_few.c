@@ -155,18 +155,5 @@ static bool split(LLVMBuilderRef b, LLVMValueRef i)
 
 void gen_few_lanes(struct gen_unit *u)
 {
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
-
-    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block)) {
-            LLVMValueRef next;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-                next = LLVMGetNextInstruction(i);
-                if (split(b, i))
-                    LLVMInstructionEraseFromParent(i);
-            }
-        }
-    }
-    LLVMDisposeBuilder(b);
+    gen_replace_all(u, split);
 }

@@ -134,6 +134,10 @@ void gen_mend(struct gen_unit *u);
 void gen_prefix_accesses(struct gen_unit *u);
 void gen_few_lanes(struct gen_unit *u); /* gen_few.c */
 bool gen_is_call_of(LLVMValueRef v, const char *name);
+/* Every instruction of the unit for which `by` has built something else before it: that takes its
+ * place. */
+typedef bool gen_replace(LLVMBuilderRef b, LLVMValueRef instr);
+void gen_replace_all(struct gen_unit *u, gen_replace *by);
 /* How many lanes, from the first on, a constant mask has, when that is a power of two and not all;
  * 0: else. */
 unsigned gen_prefix_of(LLVMValueRef mask);

@@ -17,6 +17,24 @@ bool gen_is_call_of(LLVMValueRef v, const char *name)
            LLVMGetIntrinsicID(LLVMGetCalledValue(v)) == LLVMLookupIntrinsicID(name, strlen(name));
 }
 
+void gen_replace_all(struct gen_unit *u, gen_replace *by)
+{
+    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
+        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
+             block = LLVMGetNextBasicBlock(block)) {
+            LLVMValueRef next;
+            for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
+                next = LLVMGetNextInstruction(i);
+                if (by(b, i))
+                    LLVMInstructionEraseFromParent(i);
+            }
+        }
+    }
+    LLVMDisposeBuilder(b);
+}
+
 unsigned gen_prefix_of(LLVMValueRef mask)
 {
     unsigned n = LLVMGetVectorSize(LLVMTypeOf(mask)), first = 0;
@@ -117,18 +135,5 @@ static bool shorten(LLVMBuilderRef b, LLVMValueRef i)
 
 void gen_prefix_accesses(struct gen_unit *u)
 {
-    LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetModuleContext(u->mod));
-
-    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f)) {
-        for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block;
-             block = LLVMGetNextBasicBlock(block)) {
-            LLVMValueRef next;
-            for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-                next = LLVMGetNextInstruction(i);
-                if (shorten(b, i))
-                    LLVMInstructionEraseFromParent(i);
-            }
-        }
-    }
-    LLVMDisposeBuilder(b);
+    gen_replace_all(u, shorten);
 }

@@ -5,8 +5,10 @@
  * none of its threads, goes on and can tell of kernels. It is not traced, ends with the program,
  * and has what a thread of the C library needs from a thread that does nothing but wait.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -105,20 +107,34 @@ static int process_main(void *run)
     return 0;
 }
 
+static sem_t begun; /* the process is there, or cannot be */
+static bool is_there;
+
 /* Gives its thread-local memory to the process and touches it no more. */
 static void *keeper(void *run)
 {
     char *stack =
         mmap(NULL, STACK_B, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 
-    if (stack == MAP_FAILED || clone(process_main, stack + STACK_B,
-                                     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED, run) < 0)
-        return NULL;
-    for (;;)
+    is_there =
+        stack != MAP_FAILED && clone(process_main, stack + STACK_B,
+                                     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED, run) >= 0;
+    bool stays = is_there;
+    sem_post(&begun);
+    while (stays)
         (void)syscall(SYS_pause); /* all signals are blocked */
+    return NULL;
 }
 
+/* Waits for the process: a debugger that stops this program now would stop who makes it. */
 int dbg_apart_create(pthread_t *out_thread, void *(*run)(void *))
 {
-    return hd_thread_create(out_thread, NULL, keeper, (void *)run);
+    if (sem_init(&begun, 0, 0))
+        return errno;
+    int error = hd_thread_create(out_thread, NULL, keeper, (void *)run);
+    if (error)
+        return error;
+    while (sem_wait(&begun))
+        ;
+    return is_there ? 0 : EAGAIN;
 }

@@ -487,7 +487,7 @@ static enum hd_status server_start(const char *where)
         return hd_error(HD_NO_MEMORY, "debugger");
     int error = apart ? dbg_apart_create(&dbg.thread, server_main)
                       : hd_thread_create(&dbg.thread, NULL, server_main, NULL);
-    if (apart)
+    if (apart && !error)
         raise(SIGTRAP); /* it connects */
     return error ? hd_error(HD_NO_MEMORY, "debugger: %s", strerror(error)) : HD_OK;
 }

@@ -119,9 +119,8 @@ static void *keeper(void *run)
     is_there =
         stack != MAP_FAILED && clone(process_main, stack + STACK_B,
                                      CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED, run) >= 0;
-    bool stays = is_there;
     sem_post(&begun);
-    while (stays)
+    while (is_there)
         (void)syscall(SYS_pause); /* all signals are blocked */
     return NULL;
 }

@@ -283,22 +283,26 @@ static bool do_detach(struct scan *s, struct hd_buf *out)
     return packet_answer(out, "OK");
 }
 
+static void program_kill(void)
+{
+    if (dbg.core)
+        dbg.attached = false;
+    else
+        dbg.ends = true; /* after the answer */
+}
+
 static bool do_kill(struct scan *s, struct hd_buf *out)
 {
     (void)s;
-    if (dbg.core) {
-        dbg.attached = false;
-        return packet_answer(out, "OK");
-    }
-    dbg.ends = true; /* after the answer */
+    program_kill();
     return packet_answer(out, "OK");
 }
 
 /* GDB does not wait for an answer, LLDB does. */
 static bool do_kill_at_once(struct scan *s, struct hd_buf *out)
 {
-    dbg.ends = !dbg.core; /* after the answer */
-    dbg.attached &= !dbg.core;
+    (void)s;
+    program_kill();
     return packet_answer(out, "X09");
 }
 

@@ -306,18 +306,26 @@ static struct ir_shape op_and_run(const struct op *o, const struct ir_shape *x, 
     return low > 1 ? op_high_bits(o, &s, low) : s;
 }
 
+/* The power of two below which lanes of a half differ, as x goes by its stride; 0: not known. */
+static uint64_t half_size(const struct op *o, const struct ir_shape *x)
+{
+    uint64_t size;
+
+    if (!is_affine(x) || x->stride <= 0 || x->stride > IR_ALIGN_MAX)
+        return 0;
+    size = pow2_ceil(HALF_LANES * (uint64_t)x->stride);
+    return half_fits(o->s, x, size) ? size : 0;
+}
+
 /*
  * x & mask for any mask: the bits that differ between the lanes of a half, from the stride up, are
  * all kept, or all left out.
  */
 static struct ir_shape op_and_bits(const struct op *o, const struct ir_shape *x, uint64_t mask)
 {
-    uint64_t below = zero_below(x), size;
+    uint64_t below = zero_below(x), size = half_size(o, x);
 
-    if (!is_affine(x) || x->stride <= 0 || x->stride > IR_ALIGN_MAX)
-        return shape_varying();
-    size = pow2_ceil(HALF_LANES * (uint64_t)x->stride);
-    if (!half_fits(o->s, x, size))
+    if (!size)
         return shape_varying();
     if (((mask | (below - 1)) & (size - 1)) == size - 1)
         return shape_affine(x->stride, x->align, 0, o->bits);
@@ -334,18 +342,14 @@ static struct ir_shape op_and_bits(const struct op *o, const struct ir_shape *x,
 static bool is_high_part_of_tid(const struct op *o, const struct ir_value *v, uint64_t mask)
 {
     const struct ir_instr *shift = v->instr;
-    const struct ir_shape *x;
     uint64_t k, size;
 
     if (!shift || shift->op != IR_OP_SHR || ir_type_is_signed(shift->type) ||
         !ir_value_const(shift->src[1], &k) || !shift->src[0]->instr ||
-        shift->src[0]->instr->op != IR_OP_SREG)
+        shift->src[0]->instr->op != IR_OP_SREG || k >= o->bits)
         return false;
-    x = &o->s->out->of[shift->src[0]->id];
-    if (!is_affine(x) || x->stride <= 0 || x->stride > IR_ALIGN_MAX || k >= o->bits)
-        return false;
-    size = pow2_ceil(HALF_LANES * (uint64_t)x->stride);
-    return half_fits(o->s, x, size) && !(mask & ((size - 1) >> k));
+    size = half_size(o, &o->s->out->of[shift->src[0]->id]);
+    return size && !(mask & ((size - 1) >> k));
 }
 
 static struct ir_shape op_and(const struct op *o)

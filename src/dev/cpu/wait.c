@@ -23,7 +23,7 @@ static void help(struct cpu_device *dev, const _Atomic uint64_t *semaphore, uint
         ;
     cpu_slot_give_ring(slot);
     /* What it has left in the midst is for others, who slept while there was nothing for them. */
-    if (cpu_anything_pending(dev))
+    if (reached(semaphore, value) && cpu_anything_pending(dev))
         cpu_ring(dev);
 }
 

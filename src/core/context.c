@@ -6,7 +6,9 @@
 #include "core/coredump.h"
 #include "core/family.h"
 #include "core/tap.h"
+#include "core/memory.h"
 #include "hal/hal.h"
+#include "registry/registry.h"
 
 /* ---- life */
 
@@ -79,6 +81,26 @@ static void context_clear(struct core_context *ctx)
     core_thread_prune();
 }
 
+/* ---- other processes see it: registry/registry.h */
+
+/* From the device's first context on. No queue of it exists before, so nothing has been counted. */
+static void device_show(struct core_device *device)
+{
+    struct reg_use *use = reg_claim(device->uuid);
+
+    hd_lock_acquire(&core_memory_lock);
+    if (use && device->hal->use != use) {
+        device->hal->use = use;
+        atomic_store(&use->memory_B, core_pool_used_locked(device->pool));
+    }
+    hd_lock_release(&core_memory_lock);
+}
+
+static void count_context(struct core_context *ctx, int more)
+{
+    reg_count(&ctx->device->hal->use->contexts, (uint64_t)more);
+}
+
 enum hd_status core_context_create(struct core_device *device, unsigned flags,
                                    struct core_context **out_ctx)
 {
@@ -88,6 +110,7 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
     if (!ctx)
         return hd_error(HD_NO_MEMORY, "context");
     context_init(ctx, device, flags);
+    device_show(device);
     status = device->hal->ops->domain_create(device->hal, &ctx->domain);
     if (status == HD_OK) {
         ctx->fault_status = &ctx->domain->fault->status;
@@ -104,6 +127,7 @@ enum hd_status core_context_create(struct core_device *device, unsigned flags,
         return status;
     }
     core_object_publish(&ctx->object);
+    count_context(ctx, 1);
     *out_ctx = core_context_ref(ctx);
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
@@ -118,6 +142,7 @@ bool core_context_destroy(struct core_context *ctx)
     ctx->closing = true;
     hd_lock_release(&ctx->lock);
     context_clear(ctx);
+    count_context(ctx, -1);
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
     core_context_unref(ctx);
@@ -205,6 +230,7 @@ static void primary_revive(struct core_context *ctx)
     ctx->flags = ctx->device->primary_flags;
     closing_set(ctx, false);
     core_object_revive(&ctx->object);
+    count_context(ctx, 1);
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), false);
 }
@@ -235,6 +261,7 @@ static void primary_retire(struct core_context *ctx)
     (void)retired;
     closing_set(ctx, true);
     primary_reset(ctx);
+    count_context(ctx, -1);
     if (core_tap_wants(HEDDLE_KIND(OBJECT)))
         core_tap_object(CORE_CONTEXT, ctx, core_context_handle(ctx), true);
 }

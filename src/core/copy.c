@@ -129,6 +129,22 @@ static enum hd_status submit_between(struct core_stream *stream, const struct co
     return status;
 }
 
+static bool is_of_host(enum core_mem_kind kind)
+{
+    return kind == CORE_MEM_PAGEABLE || kind == CORE_MEM_HOST || kind == CORE_MEM_REGISTERED;
+}
+
+/* What would go over a bus: other processes see it. */
+static void count_bytes(const struct core_stream *stream, const struct core_copy *c,
+                        enum core_mem_kind dst, enum core_mem_kind src)
+{
+    struct reg_use *use = stream->ctx->device->hal->use;
+
+    if (is_of_host(dst) != is_of_host(src))
+        reg_count(is_of_host(src) ? &use->to_device_B : &use->to_host_B,
+                  c->width_B * c->height * c->depth);
+}
+
 enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
 {
     enum core_mem_kind dst, src;
@@ -140,6 +156,7 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     if (!c->width_B || !c->height || !c->depth)
         return HD_OK;
     core_copy_packet(c, &p);
+    count_bytes(stream, c, dst, src);
     if (stream == stream->ctx->legacy && core_device_count() > 1)
         HD_TRY(submit_between(stream, c, &p));
     else

@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/multicast.h"
 #include "hal/hal.h"
+#include "registry/registry.h"
 #include "san/san.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
@@ -234,6 +235,7 @@ static void at_exit(void)
 {
     for (unsigned i = 0; i < core_device_count(); i++)
         hal_device_stop(devices[i].hal, hal_stop_grace_ns());
+    reg_leave();
 }
 
 enum hd_status core_init(void)

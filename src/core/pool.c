@@ -121,19 +121,26 @@ bool core_pool_counts(enum core_mem_kind kind)
     return kind == CORE_MEM_DEVICE || kind == CORE_MEM_MANAGED;
 }
 
+/* Other processes are told as well. */
+static void used_set(struct core_pool *pool, uint64_t used_B)
+{
+    pool->used_B = used_B;
+    atomic_store_explicit(&pool->hal->use->memory_B, used_B, memory_order_relaxed);
+}
+
 bool core_pool_charge_locked(struct core_pool *pool, uint64_t size_B)
 {
     assert(hd_lock_held(&core_memory_lock));
     if (size_B > pool->limit_B || pool->used_B > pool->limit_B - size_B)
         return false;
-    pool->used_B += size_B;
+    used_set(pool, pool->used_B + size_B);
     return true;
 }
 
 void core_pool_uncharge_locked(struct core_pool *pool, uint64_t size_B)
 {
     assert(hd_lock_held(&core_memory_lock) && pool->used_B >= size_B);
-    pool->used_B -= size_B;
+    used_set(pool, pool->used_B - size_B);
 }
 
 uint64_t core_pool_used_locked(const struct core_pool *pool)
@@ -292,7 +299,8 @@ bool core_pool_alloc_locked(struct core_pool *pool, const struct core_block *wha
     is_large = what->size_B > SMALL_MAX_B || core_strict() || pool->budget != pool;
     if (!(is_large ? alloc_large : alloc_small)(pool, what, out_va))
         return false;
-    pool->budget->used_B += counts ? what->size_B : 0;
+    if (counts)
+        used_set(pool->budget, pool->budget->used_B + what->size_B);
     return true;
 }
 
@@ -312,7 +320,7 @@ bool core_pool_resize_locked(struct core_block *block, uint64_t size_B)
     if (core_pool_counts(block->kind)) {
         if (size_B > block->size_B && !budget_has(budget, size_B - block->size_B))
             return false;
-        budget->used_B += size_B - block->size_B;
+        used_set(budget, budget->used_B + size_B - block->size_B);
     }
     block->size_B = size_B;
     return true;
@@ -451,7 +459,7 @@ void core_pool_free_locked(struct core_block *block)
     assert(block >= owner->blocks && block < owner->blocks + owner->slots);
     if (core_pool_counts(block->kind) && pool->budget) {
         assert(pool->budget->used_B >= block->size_B);
-        pool->budget->used_B -= block->size_B;
+        used_set(pool->budget, pool->budget->used_B - block->size_B);
     }
     block->size_B = 0;
     if (owner->slots == 1) {

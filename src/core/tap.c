@@ -8,6 +8,7 @@
 #include "base/probe.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
+#include "registry/registry.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -329,12 +330,36 @@ void core_tap_memory(const struct core_block *block, struct core_stream *stream,
     core_tap_emit(&event);
 }
 
+/* What NVIDIA's driver calls such a failure (Xid Errors). */
+static uint64_t xid_of(enum hd_status status)
+{
+    switch (status) {
+    case HD_ILLEGAL_ADDRESS:
+        return 31; /* MMU fault */
+    case HD_ASSERT:
+        return 43; /* the program's kernel stopped itself */
+    case HD_TIMEOUT:
+        return 8; /* it stopped doing anything */
+    default:
+        return 13; /* exception of an SM */
+    }
+}
+
+static void registry_tell_fault(struct hal_domain *domain)
+{
+    const struct core_context *ctx = domain->failed_arg;
+
+    if (hal_fault_status(domain->fault) != HD_CANCELLED)
+        reg_tell_event(ctx->device->uuid, xid_of(hal_fault_status(domain->fault)));
+}
+
 /* Work that was cancelled has not failed. */
 void core_tap_fault(struct hal_domain *domain, const struct hal_fault_place *place)
 {
     const struct hal_fault *fault = domain->fault;
     struct heddle_event event = {.kind = HEDDLE_EVENT_FAULT, .phase = HEDDLE_PHASE_POINT};
 
+    registry_tell_fault(domain);
     if (!core_tap_wants(HEDDLE_KIND(FAULT)) || hal_fault_status(fault) == HD_CANCELLED)
         return;
     assert(hal_fault_status(fault) != HD_OK);

@@ -40,6 +40,7 @@
 #include "base/lock.h"
 #include "base/status.h"
 #include "hal/packet.h"
+#include "registry/use.h"
 
 struct ir_module;
 struct ir_observer;
@@ -367,6 +368,12 @@ struct hal_device {
     uint64_t patience_ns;     /* of watchdogs; 0: endless */
     uint32_t nsms;            /* multiprocessors that are reported; set by core before any work */
     _Atomic bool has_limited; /* a queue has been limited to some of them: stays */
+    /*
+     * Where a device counts what it does (registry/use.h): core may give it another place before
+     * the first queue, own_use is what it has until then. reg_begin() and reg_end() are for kernels
+     * and for copies that are jobs.
+     */
+    struct reg_use *use, own_use;
     /*
      * Set by core before any work, in strict mode; else NULL. Why a kernel may not touch these
      * bytes, or NULL when it may. A device that checks accesses asks before each and faults with

@@ -81,7 +81,7 @@ struct cpu_job {
     _Atomic bool spins;     /* its CTAs may wait for something: workers keep them resident */
     _Atomic uint64_t moved; /* counts turns of its residents in which they did more than poll */
     uint64_t start_ns;      /* when it was published; 0: it asks nobody for help */
-    uint64_t published_ns;  /* of a grid, whether or not */
+    uint64_t published_ns;  /* whether or not */
     const char *name;
     /* dispatch */
     struct cpu_form form; /* that the launch starts in; code is NULL: a copy */

@@ -260,6 +260,58 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
     return ADVANCE_NEXT;
 }
 
+/* ---- what others see of it: registry/use.h */
+
+static void count_launches(struct cpu_queue *queue)
+{
+    reg_count(&queue->base.device->use->launches, queue->launches);
+    queue->launches = 0;
+}
+
+static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
+{
+    struct reg_use *use = queue->base.device->use;
+
+    return queue->job.form.code ? &use->kernel_busy : &use->copy_busy;
+}
+
+static void count_begin(struct cpu_queue *queue)
+{
+    queue->launches += queue->job.form.code != NULL;
+    count_launches(queue);
+    reg_begin(queue->base.device->use, busy_word(queue), queue->job.published_ns);
+}
+
+static void count_end(struct cpu_queue *queue)
+{
+    reg_end(queue->base.device->use, busy_word(queue), hal_time_ns());
+}
+
+/* Short grids on this thread, timed; what they took stands for those since the last time. */
+static HD_NOINLINE unsigned run_row_timed(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    uint64_t begin_ns = hal_time_ns();
+    unsigned n = cpu_grid_run_row(queue, slot);
+    uint64_t end_ns = hal_time_ns(), took_ns = (end_ns - begin_ns) * REG_SAMPLE_EVERY;
+
+    queue->untimed = REG_SAMPLE_EVERY;
+    queue->launches += n;
+    count_launches(queue);
+    if (queue->sampled_ns)
+        reg_sampled(queue->base.device->use, HD_MIN(took_ns, end_ns - queue->sampled_ns), end_ns);
+    queue->sampled_ns = end_ns;
+    return n;
+}
+
+static inline unsigned run_row(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    if (HD_UNLIKELY(!--queue->untimed))
+        return run_row_timed(queue, slot);
+    unsigned n = cpu_grid_run_row(queue, slot);
+    queue->launches += n;
+    return n;
+}
+
 static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     struct cpu_device *dev = cpu_device_of(queue->base.device);
@@ -267,8 +319,8 @@ static enum advance queue_publish(struct cpu_queue *queue, struct cpu_slot *slot
     bool shared = !joins || atomic_load(&queue->job.total) > queue->job.chunk;
 
     assert(atomic_load_explicit(&queue->state, memory_order_relaxed) == CPU_QUEUE_OWNED);
-    if (queue->job.form.code)
-        queue->job.published_ns = hal_time_ns();
+    queue->job.published_ns = hal_time_ns();
+    count_begin(queue);
     if (queue->job.form.code && shared)
         queue->job.start_ns = queue->job.published_ns;
     cpu_job_share(&queue->job, queue->shares, dev->nslots);
@@ -366,6 +418,7 @@ bool cpu_queue_leave(struct cpu_queue *queue)
         return false;
     if (HD_UNLIKELY(queue->job.watch != NULL))
         cpu_watch_end(&queue->job);
+    count_end(queue);
     queue_complete(queue, 1);
     return true;
 }
@@ -413,7 +466,7 @@ static unsigned queue_run_grids(struct cpu_queue *queue, union hal_packet *p,
     queue_begin(queue, p);
     if (!queue_setup_grid(queue, p, &grid))
         return 1;
-    return cpu_grid_run_row(queue, *slot);
+    return run_row(queue, *slot);
 }
 
 /* Executes short work on the submitting thread. The caller owns the queue and gives it up here. */
@@ -534,6 +587,9 @@ enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
     if (status == HD_OK) {
         atomic_store(&queue->pending, false);
         atomic_store(&queue->blocked, false);
+        queue->untimed = REG_SAMPLE_EVERY;
+        queue->launches = 0;
+        queue->sampled_ns = 0;
         atomic_store(&queue->level, (uint32_t)-queue->base.priority);
         atomic_fetch_or(&dev->levels, 1u << -queue->base.priority);
         atomic_store(&queue->state, CPU_QUEUE_IDLE);

@@ -179,6 +179,8 @@ static bool must_happen(const struct hal_head *head)
 
 static void execute(struct refdev_queue *queue, const union hal_packet *p)
 {
+    struct reg_use *use = queue->base.device->use;
+
     if (hal_domain_status(queue->base.domain) != HD_OK && !must_happen(&p->head))
         return;
     switch ((enum hal_op)p->head.op) {
@@ -186,16 +188,23 @@ static void execute(struct refdev_queue *queue, const union hal_packet *p)
     case HAL_OP_BARRIER: /* a queue executes one packet after the other */
         return;
     case HAL_OP_DISPATCH:
+        reg_begin(use, &use->kernel_busy, hal_time_ns());
         run_dispatch(queue, &p->dispatch);
+        reg_end(use, &use->kernel_busy, hal_time_ns());
+        reg_count(&use->launches, 1);
         return;
     case HAL_OP_COPY:
         hal_serial_enter();
+        reg_begin(use, &use->copy_busy, hal_time_ns());
         run_copy(queue, &p->copy);
+        reg_end(use, &use->copy_busy, hal_time_ns());
         hal_serial_leave();
         return;
     case HAL_OP_FILL:
         hal_serial_enter();
+        reg_begin(use, &use->copy_busy, hal_time_ns());
         run_fill(queue, &p->fill);
+        reg_end(use, &use->copy_busy, hal_time_ns());
         hal_serial_leave();
         return;
     case HAL_OP_WAIT:

@@ -1,0 +1,405 @@
+/* The file: making it, taking slots, reading them. See registry.h. */
+#include "registry/registry.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/env.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#define PID_MASK   (REG_CLAIMING - 1)
+#define COUNT_ONE  ((uint64_t)1 << 32)
+#define COUNT_MASK (~(COUNT_ONE - 1))
+
+static const uint8_t magic[8] = "HDLreg\r\n";
+
+_Static_assert(sizeof(struct reg_use) % 64 == 0, "slots on lines of their own");
+_Static_assert(sizeof(struct reg_file) == 217664, "what is in shared memory");
+
+enum { FILE_B = sizeof(struct reg_file) };
+
+/* What a file begins with; the rest of a new one is 0. */
+struct head {
+    uint8_t magic[8];
+    uint32_t version, nslots;
+    uint64_t size_B;
+};
+_Static_assert(sizeof(struct head) == offsetof(struct reg_file, nevents), "one layout");
+
+static struct {
+    struct hd_lock lock;
+    struct reg_file *file; /* to be written; NULL: not yet */
+    bool is_given_up;      /* the log has said why */
+    bool is_full;          /* likewise */
+    bool is_forked;        /* a child's, with private memory in the file's place */
+} own = {.lock = HD_LOCK_INIT(LEAF, "registry")};
+
+/* ---- the file */
+
+static uint64_t time_of(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t reg_now_ns(void)
+{
+    return time_of(CLOCK_MONOTONIC);
+}
+
+/* False: it is switched off, or too long. */
+static bool path_make(char *path, size_t path_B)
+{
+    const char *set = hd_env("HEDDLE_REGISTRY");
+    int len =
+        set ? snprintf(path, path_B, "%s", set)
+            : snprintf(path, path_B, "/dev/shm/heddle-%u.%u", (unsigned)geteuid(), REG_VERSION);
+
+    return len > 0 && (size_t)len < path_B && strcmp(path, "off") != 0;
+}
+
+enum hd_status reg_check(const void *bytes, size_t size_B)
+{
+    const struct reg_file *file = bytes;
+
+    if (size_B != sizeof(*file))
+        return hd_error(HD_CORRUPT, "it has %zu bytes instead of %zu", size_B, sizeof(*file));
+    if (memcmp(file->magic, magic, sizeof(magic)) != 0)
+        return hd_error(HD_CORRUPT, "it is no registry");
+    if (file->version != REG_VERSION || file->nslots != REG_SLOTS || file->size_B != size_B)
+        return hd_error(HD_BAD_VERSION, "it is of version %u", file->version);
+    return HD_OK;
+}
+
+/* A complete file under a name of its own; -1 and errno: it could not be made. */
+static int file_fill(const char *path)
+{
+    struct head head = {.version = REG_VERSION, .nslots = REG_SLOTS, .size_B = FILE_B};
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+    if (fd < 0)
+        return -1;
+    memcpy(head.magic, magic, sizeof(magic));
+    int error = posix_fallocate(fd, 0, FILE_B);
+    if (!error && pwrite(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+        error = ENOSPC;
+    if (error) {
+        close(fd);
+        unlink(path);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+/* Links a complete file to the name; whoever was first is who made it. */
+static enum hd_status file_make(const char *path)
+{
+    char temp[320];
+
+    snprintf(temp, sizeof(temp), "%s.%ld.new", path, (long)getpid());
+    (void)unlink(temp); /* of a process that was killed, with this number */
+    int fd = file_fill(temp);
+    if (fd < 0)
+        return hd_error(HD_IO, "%s", strerror(errno));
+    int error = link(temp, path) && errno != EEXIST ? errno : 0;
+    unlink(temp);
+    close(fd);
+    return error ? hd_error(HD_IO, "%s", strerror(error)) : HD_OK;
+}
+
+static enum hd_status file_map(int fd, int prot, struct reg_file **out_file)
+{
+    struct stat info;
+
+    if (fstat(fd, &info))
+        return hd_error(HD_IO, "%s", strerror(errno));
+    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || info.st_mode & 022)
+        return hd_error(HD_IO, "it is not the user's own file, or others may write it");
+    if ((uint64_t)info.st_size != sizeof(**out_file))
+        return hd_error(HD_CORRUPT, "it has %lld bytes instead of %zu", (long long)info.st_size,
+                        sizeof(**out_file));
+    void *at = mmap(NULL, sizeof(**out_file), prot, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return hd_error(HD_IO, "%s", strerror(errno));
+    enum hd_status status = reg_check(at, sizeof(**out_file));
+    if (status == HD_OK)
+        *out_file = at;
+    else
+        munmap(at, sizeof(**out_file));
+    return status;
+}
+
+/* HD_NOT_FOUND: there is none. */
+static enum hd_status file_open(const char *path, bool writes, struct reg_file **out_file)
+{
+    int fd = open(path, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0)
+        return hd_error(errno == ENOENT ? HD_NOT_FOUND : HD_IO, "%s", strerror(errno));
+    enum hd_status status = file_map(fd, writes ? PROT_READ | PROT_WRITE : PROT_READ, out_file);
+    close(fd);
+    return status;
+}
+
+/* The counters go on somewhere where nobody sees them. */
+static void fork_child(void)
+{
+    if (!own.file)
+        return;
+    if (mmap(own.file, sizeof(*own.file), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        _exit(127); /* the pages would still be the parent's */
+    own.is_forked = true;
+}
+
+static struct reg_file *file_locked(void)
+{
+    char path[256];
+    enum hd_status status;
+
+    assert(hd_lock_held(&own.lock));
+    if (own.file || own.is_given_up)
+        return own.file;
+    own.is_given_up = true;
+    if (!path_make(path, sizeof(path)))
+        return NULL;
+    status = file_open(path, true, &own.file);
+    if (status == HD_NOT_FOUND) {
+        status = file_make(path);
+        if (status == HD_OK)
+            status = file_open(path, true, &own.file);
+    }
+    if (status != HD_OK) {
+        hd_log("%s: %s; other processes do not see what this one does", path, hd_error_message());
+        return NULL;
+    }
+    own.is_given_up = pthread_atfork(NULL, NULL, fork_child) != 0;
+    if (own.is_given_up) {
+        munmap(own.file, sizeof(*own.file));
+        own.file = NULL;
+    }
+    return own.file;
+}
+
+/* ---- slots */
+
+static uint64_t namespace_inode(void)
+{
+    struct stat info;
+
+    return stat("/proc/self/ns/pid", &info) ? 0 : (uint64_t)info.st_ino;
+}
+
+/* Field 22 of /proc/PID/stat, in ticks; the second, in brackets, may hold anything. */
+static bool start_read(pid_t pid, uint64_t *out_ticks)
+{
+    char path[40], text[1024];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    *out_ticks = at ? strtoull(at + 1, NULL, 10) : 0;
+    return at != NULL;
+}
+
+bool reg_is_alive(pid_t pid, uint64_t claimed_ns)
+{
+    uint64_t ticks, per_s = (uint64_t)sysconf(_SC_CLK_TCK);
+
+    if (pid <= 0 || (kill(pid, 0) && errno == ESRCH))
+        return false;
+    if (!start_read(pid, &ticks)) /* it ended just now, or there is no /proc */
+        return access("/proc/self/stat", R_OK) != 0;
+    return ticks / per_s * 1000000000u + ticks % per_s * (1000000000u / per_s) <= claimed_ns;
+}
+
+static pid_t pid_of(uint64_t owner)
+{
+    return (pid_t)(owner & PID_MASK);
+}
+
+/*
+ * Has the process that a slot belongs to ended? One that was killed while it filled the slot left
+ * no time: then only its number tells. Of other namespaces nothing is known.
+ */
+static bool slot_is_dead(const struct reg_file *file, uint32_t slot, uint64_t owner)
+{
+    const struct reg_use *use = &file->uses[slot];
+
+    if (owner & REG_CLAIMING)
+        return kill(pid_of(owner), 0) && errno == ESRCH;
+    return use->namespace_inode == namespace_inode() &&
+           !reg_is_alive(pid_of(owner), use->claimed_ns);
+}
+
+/* The first slot that is free, or is a dead process's; filled, then published. */
+static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], bool from_dead)
+{
+    for (uint32_t i = 0; i < REG_SLOTS; i++) {
+        uint64_t owner = atomic_load_explicit(&file->owners[i], memory_order_relaxed);
+        uint64_t mine = ((owner & COUNT_MASK) + COUNT_ONE) | (uint64_t)getpid();
+
+        if (pid_of(owner) && !(from_dead && slot_is_dead(file, i, owner)))
+            continue;
+        if (!atomic_compare_exchange_strong(&file->owners[i], &owner, mine | REG_CLAIMING))
+            continue;
+        struct reg_use *use = &file->uses[i];
+        memset(use, 0, sizeof(*use));
+        memcpy(use->uuid, uuid, sizeof(use->uuid));
+        use->claimed_ns = time_of(CLOCK_BOOTTIME);
+        use->namespace_inode = namespace_inode();
+        atomic_store(&file->owners[i], mine);
+        return use;
+    }
+    return NULL;
+}
+
+static struct reg_use *slot_find(struct reg_file *file, const uint8_t uuid[16])
+{
+    for (uint32_t i = 0; i < REG_SLOTS; i++) {
+        uint64_t owner = atomic_load(&file->owners[i]);
+
+        if (pid_of(owner) == getpid() && !(owner & REG_CLAIMING) &&
+            !memcmp(file->uses[i].uuid, uuid, sizeof(file->uses[i].uuid)) &&
+            !slot_is_dead(file, i, owner))
+            return &file->uses[i];
+    }
+    return NULL;
+}
+
+struct reg_use *reg_claim(const uint8_t uuid[16])
+{
+    struct reg_use *use = NULL;
+
+    if (own.is_forked || own.is_full)
+        return NULL;
+    hd_lock_acquire(&own.lock);
+    struct reg_file *file = file_locked();
+    if (file) {
+        use = slot_find(file, uuid);
+        if (!use)
+            use = slot_take(file, uuid, false);
+        if (!use)
+            use = slot_take(file, uuid, true);
+        own.is_full |= !use;
+        if (own.is_full)
+            hd_log("more than %u processes use devices; others do not see what this one does",
+                   REG_SLOTS);
+    }
+    hd_lock_release(&own.lock);
+    return use;
+}
+
+void reg_leave(void)
+{
+    if (own.is_forked || !own.file)
+        return;
+    for (uint32_t i = 0; i < REG_SLOTS; i++) {
+        uint64_t owner = atomic_load(&own.file->owners[i]);
+
+        if (pid_of(owner) == getpid())
+            (void)atomic_compare_exchange_strong(&own.file->owners[i], &owner, owner & COUNT_MASK);
+    }
+}
+
+void reg_tell_event(const uint8_t uuid[16], uint64_t code)
+{
+    uint64_t words[2];
+
+    if (own.is_forked || !own.file)
+        return;
+    memcpy(words, uuid, sizeof(words));
+    uint64_t number = atomic_fetch_add(&own.file->nevents, 1) + 1;
+    struct reg_event *event = &own.file->events[number % REG_EVENTS];
+    atomic_store(&event->number, 0);
+    atomic_store(&event->uuid[0], words[0]);
+    atomic_store(&event->uuid[1], words[1]);
+    atomic_store(&event->code, code);
+    atomic_store(&event->pid, (uint64_t)getpid());
+    atomic_store(&event->number, number);
+}
+
+/* ---- reading */
+
+const struct reg_file *reg_open(void)
+{
+    static _Atomic(struct reg_file *) opened;
+    struct reg_file *file = atomic_load(&opened), *none = NULL;
+    char path[256];
+
+    if (file || !path_make(path, sizeof(path)) || file_open(path, false, &file) != HD_OK)
+        return file;
+    if (!atomic_compare_exchange_strong(&opened, &none, file)) {
+        munmap(file, sizeof(*file));
+        file = none;
+    }
+    return file;
+}
+
+static uint64_t get(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void totals_now(const struct reg_use *use, struct reg_totals *out)
+{
+    out->time_ns = reg_now_ns();
+    out->kernel_ns = reg_busy_ns(get(&use->kernel_busy), out->time_ns);
+    out->copy_ns = reg_busy_ns(get(&use->copy_busy), out->time_ns);
+    out->to_device_B = get(&use->to_device_B);
+    out->to_host_B = get(&use->to_host_B);
+}
+
+bool reg_process_read(const struct reg_file *file, uint32_t slot, const uint8_t uuid[16],
+                      uint64_t window_ns, struct reg_process *out_process)
+{
+    const struct reg_use *use = &file->uses[slot];
+    uint64_t owner = atomic_load(&file->owners[slot]);
+
+    if (!pid_of(owner) || owner & REG_CLAIMING || memcmp(use->uuid, uuid, sizeof(use->uuid)) != 0 ||
+        use->namespace_inode != namespace_inode() || slot_is_dead(file, slot, owner))
+        return false;
+    out_process->pid = pid_of(owner);
+    out_process->memory_B = get(&use->memory_B);
+    out_process->contexts = get(&use->contexts);
+    out_process->launches = get(&use->launches);
+    totals_now(use, &out_process->now);
+    reg_totals_at(use, out_process->now.time_ns - HD_MIN(window_ns, out_process->now.time_ns),
+                  &out_process->now, &out_process->before);
+    return atomic_load(&file->owners[slot]) == owner;
+}
+
+bool reg_event_read(const struct reg_file *file, uint64_t number, uint8_t out_uuid[16],
+                    uint64_t *out_code, uint64_t *out_pid)
+{
+    const struct reg_event *event = &file->events[number % REG_EVENTS];
+    uint64_t words[2] = {atomic_load(&event->uuid[0]), atomic_load(&event->uuid[1])};
+
+    if (!number || atomic_load(&event->number) != number)
+        return false;
+    memcpy(out_uuid, words, sizeof(words));
+    *out_code = atomic_load(&event->code);
+    *out_pid = atomic_load(&event->pid);
+    return atomic_load(&event->number) == number;
+}

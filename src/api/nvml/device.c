@@ -17,7 +17,7 @@ struct nvmlDevice_st {
 
 static struct nvmlDevice_st slots[MAX_DEVICES];
 
-static nvmlReturn_t get_count(unsigned *count)
+nvmlReturn_t ml_device_count(unsigned *count)
 {
     int n = 0;
     CUresult result = cuDeviceGetCount(&n);
@@ -29,13 +29,18 @@ static nvmlReturn_t get_count(unsigned *count)
     return NVML_SUCCESS;
 }
 
-static nvmlReturn_t get_ordinal(nvmlDevice_t device, CUdevice *ordinal)
+nvmlDevice_t ml_device_at(unsigned index)
+{
+    return &slots[index];
+}
+
+nvmlReturn_t ml_ordinal(nvmlDevice_t device, CUdevice *ordinal)
 {
     uintptr_t offset = (uintptr_t)device - (uintptr_t)slots;
     unsigned count = 0;
 
     ML_TRY(ml_ready());
-    ML_TRY(get_count(&count));
+    ML_TRY(ml_device_count(&count));
     if (!device || offset >= count * sizeof(slots[0]))
         return NVML_ERROR_INVALID_ARGUMENT;
     return ml_result(cuDeviceGet(ordinal, (int)(offset / sizeof(slots[0]))));
@@ -44,7 +49,7 @@ static nvmlReturn_t get_ordinal(nvmlDevice_t device, CUdevice *ordinal)
 HD_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
 {
     ML_TRY(ml_ready());
-    return deviceCount ? get_count(deviceCount) : NVML_ERROR_INVALID_ARGUMENT;
+    return deviceCount ? ml_device_count(deviceCount) : NVML_ERROR_INVALID_ARGUMENT;
 }
 ML_ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2);
 
@@ -53,7 +58,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDev
     unsigned count = 0;
 
     ML_TRY(ml_ready());
-    ML_TRY(get_count(&count));
+    ML_TRY(ml_device_count(&count));
     if (!device || index >= count)
         return NVML_ERROR_INVALID_ARGUMENT;
     *device = &slots[index];
@@ -81,7 +86,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t 
     char text[UUID_TEXT_B];
 
     ML_TRY(ml_ready());
-    ML_TRY(get_count(&count));
+    ML_TRY(ml_device_count(&count));
     if (!uuid || !device)
         return NVML_ERROR_INVALID_ARGUMENT;
     for (unsigned i = 0; i < count; i++) {
@@ -114,7 +119,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsign
     CUdevice ordinal;
     char text[128] = "";
 
-    ML_TRY(get_ordinal(device, &ordinal));
+    ML_TRY(ml_ordinal(device, &ordinal));
     ML_TRY(ml_result(cuDeviceGetName(text, sizeof(text), ordinal)));
     return ml_give_text(name, length, text);
 }
@@ -123,7 +128,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *ind
 {
     CUdevice ordinal;
 
-    ML_TRY(get_ordinal(device, &ordinal));
+    ML_TRY(ml_ordinal(device, &ordinal));
     if (!index)
         return NVML_ERROR_INVALID_ARGUMENT;
     *index = (unsigned)ordinal;
@@ -141,12 +146,12 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsign
     CUdevice ordinal;
     char text[UUID_TEXT_B];
 
-    ML_TRY(get_ordinal(device, &ordinal));
+    ML_TRY(ml_ordinal(device, &ordinal));
     ML_TRY(uuid_text(ordinal, text));
     return ml_give_text(uuid, length, text);
 }
 
-static nvmlReturn_t get_attribute(CUdevice ordinal, CUdevice_attribute what, unsigned *out)
+nvmlReturn_t ml_attribute(CUdevice ordinal, CUdevice_attribute what, unsigned *out)
 {
     int value = 0;
 
@@ -161,17 +166,34 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_
     CUdevice ordinal;
     nvmlPciInfo_t info = {0};
 
-    ML_TRY(get_ordinal(device, &ordinal));
+    ML_TRY(ml_ordinal(device, &ordinal));
     if (!pci)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(get_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &info.domain));
-    ML_TRY(get_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &info.bus));
-    ML_TRY(get_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &info.device));
+    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &info.domain));
+    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &info.bus));
+    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &info.device));
     (void)snprintf(info.busIdLegacy, sizeof(info.busIdLegacy), "%04X:%02X:%02X.0",
                    info.domain & 0xffff, info.bus & 0xff, info.device & 0xff);
     (void)snprintf(info.busId, sizeof(info.busId), "%08X:%02X:%02X.0", info.domain, info.bus & 0xff,
                    info.device & 0xff);
     *pci = info;
+    return NVML_SUCCESS;
+}
+
+HD_EXPORT nvmlReturn_t nvmlDeviceGetPciInfoExt(nvmlDevice_t device, nvmlPciInfoExt_t *pci)
+{
+    nvmlPciInfo_t info;
+
+    ML_TRY(nvmlDeviceGetPciInfo_v3(device, &info));
+    if (!pci)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (pci->version != nvmlPciInfoExt_v1)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    *pci = (nvmlPciInfoExt_t){.version = nvmlPciInfoExt_v1,
+                              .domain = info.domain,
+                              .bus = info.bus,
+                              .device = info.device};
+    memcpy(pci->busId, info.busId, sizeof(pci->busId));
     return NVML_SUCCESS;
 }
 
@@ -189,38 +211,19 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *pci)
 }
 ML_ALIAS(nvmlDeviceGetPciInfo, nvmlDeviceGetPciInfo_v2);
 
-/* Of the memory, this process knows what itself holds; a context is not made for the question. */
-static nvmlReturn_t get_free(CUdevice ordinal, size_t total_B, size_t *free_B)
-{
-    unsigned flags;
-    int is_active = 0;
-    CUcontext context;
-
-    *free_B = total_B;
-    ML_TRY(ml_result(cuDevicePrimaryCtxGetState(ordinal, &flags, &is_active)));
-    if (!is_active)
-        return NVML_SUCCESS;
-    ML_TRY(ml_result(cuDevicePrimaryCtxRetain(&context, ordinal)));
-    CUresult result = cuCtxPushCurrent_v2(context);
-    if (result == CUDA_SUCCESS) {
-        result = cuMemGetInfo_v2(free_B, &total_B);
-        (void)cuCtxPopCurrent_v2(&context);
-    }
-    (void)cuDevicePrimaryCtxRelease_v2(ordinal);
-    return ml_result(result);
-}
-
 HD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
     CUdevice ordinal;
-    size_t total_B, free_B;
+    struct ml_usage usage;
+    size_t total_B;
 
-    ML_TRY(get_ordinal(device, &ordinal));
+    ML_TRY(ml_ordinal(device, &ordinal));
     if (!memory)
         return NVML_ERROR_INVALID_ARGUMENT;
     ML_TRY(ml_result(cuDeviceTotalMem_v2(&total_B, ordinal)));
-    ML_TRY(get_free(ordinal, total_B, &free_B));
-    *memory = (nvmlMemory_t){.total = total_B, .free = free_B, .used = total_B - free_B};
+    ml_usage_get(ordinal, &usage);
+    uint64_t used_B = HD_MIN(usage.memory_B, total_B);
+    *memory = (nvmlMemory_t){.total = total_B, .free = total_B - used_B, .used = used_B};
     return NVML_SUCCESS;
 }
 
@@ -246,13 +249,26 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, i
     CUdevice ordinal;
     unsigned first, second;
 
-    ML_TRY(get_ordinal(device, &ordinal));
+    ML_TRY(ml_ordinal(device, &ordinal));
     if (!major || !minor)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(get_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &first));
-    ML_TRY(get_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &second));
+    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &first));
+    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &second));
     *major = (int)first;
     *minor = (int)second;
+    return NVML_SUCCESS;
+}
+
+/* The host reaches all of the memory. */
+HD_EXPORT nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device,
+                                                   nvmlBAR1Memory_t *bar1Memory)
+{
+    nvmlMemory_t m;
+
+    ML_TRY(nvmlDeviceGetMemoryInfo(device, &m));
+    if (!bar1Memory)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *bar1Memory = (nvmlBAR1Memory_t){m.total, m.free, m.used};
     return NVML_SUCCESS;
 }
 
@@ -278,28 +294,4 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetArchitecture(nvmlDevice_t device,
         if (major * 10 + minor >= rows[i].cc)
             *arch = rows[i].arch;
     return NVML_SUCCESS;
-}
-
-HD_EXPORT nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type,
-                                                 unsigned int *clock)
-{
-    CUdevice ordinal;
-    int clock_kHz;
-
-    ML_TRY(get_ordinal(device, &ordinal));
-    if (!clock || type < NVML_CLOCK_GRAPHICS || type >= NVML_CLOCK_COUNT)
-        return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_result(cuDeviceGetAttribute(&clock_kHz,
-                                          type == NVML_CLOCK_MEM
-                                              ? CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE
-                                              : CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
-                                          ordinal)));
-    *clock = (unsigned)clock_kHz / 1000;
-    return NVML_SUCCESS;
-}
-
-HD_EXPORT nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type,
-                                              unsigned int *clock)
-{
-    return nvmlDeviceGetMaxClockInfo(device, type, clock);
 }

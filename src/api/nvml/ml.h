@@ -7,6 +7,7 @@
 
 #include "api/driver/cuda_abi.h"
 #include "base/compiler.h"
+#include <stdint.h>
 
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include "nvml.h"
@@ -17,6 +18,23 @@ nvmlReturn_t ml_ready(void);
 nvmlReturn_t ml_result(CUresult result);
 /* Copies a text with its NUL; NVML_ERROR_INSUFFICIENT_SIZE when it does not fit. */
 nvmlReturn_t ml_give_text(char *out, unsigned length, const char *text);
+
+/* The driver's number of a device; NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT. */
+nvmlReturn_t ml_ordinal(nvmlDevice_t device, CUdevice *ordinal);
+nvmlReturn_t ml_device_count(unsigned *count);
+nvmlDevice_t ml_device_at(unsigned index);
+nvmlReturn_t ml_attribute(CUdevice ordinal, CUdevice_attribute what, unsigned *out);
+
+/* usage.c: what the user's processes do with a device, together. */
+struct ml_usage {
+    unsigned gpu_percent, copy_percent;
+    uint64_t memory_B;
+    uint64_t to_device_B, to_host_B;     /* ever, of the processes that run */
+    uint64_t to_device_Bps, to_host_Bps; /* per second, lately */
+};
+void ml_usage_get(CUdevice ordinal, struct ml_usage *out_usage);
+/* Microseconds since 1970. */
+uint64_t ml_time_us(void);
 
 /* A name of before versions, for the function of the newest. */
 #define ML_ALIAS(name, newest)                                                                     \

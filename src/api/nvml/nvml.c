@@ -142,6 +142,18 @@ HD_EXPORT nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int leng
     return ml_give_text(version, length, NVML_VERSION);
 }
 
+HD_EXPORT nvmlReturn_t nvmlSystemGetDriverBranch(nvmlSystemDriverBranchInfo_t *branchInfo,
+                                                 unsigned int length)
+{
+    ML_TRY(ml_ready());
+    if (!branchInfo)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    if (branchInfo->version != nvmlSystemDriverBranchInfo_v1)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    return ml_give_text(branchInfo->branch, HD_MIN(length, (unsigned)sizeof(branchInfo->branch)),
+                        "r580_00");
+}
+
 /* As in the manual, this one needs no initialisation. */
 HD_EXPORT nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *cudaDriverVersion)
 {

@@ -76,11 +76,9 @@ static const struct cli_command *find_command(const char *name)
 /* A name of the executable that stands for a command; NULL for `heddle` itself. */
 static const struct cli_command *command_by_name(const char *path)
 {
-    static const char *const names[][2] = {{"ptxas", "ptxas"},
-                                           {"nvcc", "cc"},
-                                           {"heddle-nvcc", "cc"},
-                                           {"cuda-checkpoint", "checkpoint"},
-                                           {"compute-sanitizer", "check"}};
+    static const char *const names[][2] = {{"ptxas", "ptxas"},    {"nvcc", "cc"},
+                                           {"heddle-nvcc", "cc"}, {"cuda-checkpoint", "checkpoint"},
+                                           {"nvidia-smi", "smi"}, {"compute-sanitizer", "check"}};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < HD_COUNT_OF(names); i++)
         if (strcmp(name, names[i][0]) == 0)

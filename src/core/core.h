@@ -98,6 +98,12 @@ enum hd_status core_init(void) HD_MUST_CHECK;
 unsigned core_device_count(void);
 /* NULL when there is none of that number. */
 struct core_device *core_device_at(int ordinal);
+/*
+ * What tells a device apart from all that there are, also those that CUDA_VISIBLE_DEVICES hides:
+ * everything else is the same for all. How many there are; 0 before core_init(). Nothing is written
+ * when `index` is not below that.
+ */
+unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci_bus);
 /* Value of a CUdevice_attribute number. HD_BAD_ARG when there is no such attribute. */
 enum hd_status core_device_attribute(const struct core_device *d, int number, int *out_value)
     HD_MUST_CHECK;

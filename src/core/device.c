@@ -189,6 +189,17 @@ static int index_of(const uint8_t uuid[16])
     return -1;
 }
 
+unsigned core_device_identity(unsigned index, uint8_t out_uuid[16], int *out_pci_bus)
+{
+    unsigned total = core_device_count() ? device_total() : 0;
+
+    if (index < total) {
+        uuid_make(index, out_uuid);
+        *out_pci_bus = devices[0].pci_bus - index_of(devices[0].uuid) + (int)index;
+    }
+    return total;
+}
+
 /* For each device by its index, which one takes its place; -1: not said. */
 static enum hd_status pairs_read(const struct core_device_pair *pairs, unsigned npairs,
                                  int out_next[CORE_DEVICES_MAX])

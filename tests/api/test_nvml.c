@@ -112,6 +112,14 @@ static void test_handles(nvmlDevice_t devices[2])
     bad(INVALID_ARGUMENT, nvmlDeviceGetHandleByUUID(NULL, &found));
     bad(NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("00ff:ff:1f.0", &found));
     bad(NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2("nonsense", &found));
+    good(nvmlDeviceGetHandleByPciBusId_v2("2:0", &found));
+    ok(found == devices[1], "found by bus and device");
+    good(nvmlDeviceGetHandleByPciBusId_v2("00000000:01:00.0", &found));
+    ok(found == devices[0], "found by all digits");
+    for (int i = 0; i < 6; i++) {
+        static const char *const wrong[] = {"2", "2:0:", "0:2:0.1", "0:0:2:0", "2:0x", ""};
+        bad(NOT_FOUND, nvmlDeviceGetHandleByPciBusId_v2(wrong[i], &found));
+    }
     bad(INVALID_ARGUMENT, nvmlDeviceGetHandleByPciBusId_v2(NULL, &found));
     for (uintptr_t wrong = 0; wrong < 2; wrong++)
         bad(INVALID_ARGUMENT, nvmlDeviceGetIndex((nvmlDevice_t)(wrong * 8), &index));

@@ -141,6 +141,18 @@ def test_busy(bench):
     tap.eq(bench.fields("pid", "compute-apps"), [], "killed, and gone")
 
 
+def test_hidden(bench):
+    """A program that sees one device only; others see all, and which it uses."""
+    process = subprocess.Popen([heddle, "run", bench.program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**bench.env, "CUDA_VISIBLE_DEVICES": "1"})
+    tap.eq(process.stdout.readline(), "runs\n", "a kernel runs on the second device")
+    tap.eq(bench.smi("-L", CUDA_VISIBLE_DEVICES="1"), bench.smi("-L"), "smi shows both devices")
+    told = json.loads(bench.smi("--json", CUDA_VISIBLE_DEVICES="1"))
+    tap.eq([[p["pid"] for p in d["processes"]] for d in told["devices"]], [[], [process.pid]], "and the process on its own")
+    process.kill()
+    process.communicate(timeout=PATIENCE_S)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
@@ -149,6 +161,7 @@ def main():
         test_wrong(bench)
         test_loop(bench)
         test_busy(bench)
+        test_hidden(bench)
     return tap.done()
 
 

@@ -101,6 +101,9 @@ typedef struct CUeglFrame_st {
 /* All attributes of a device by number, for cudaGetDeviceProperties. libcuda exports it. */
 void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_ATTRIBUTE_MAX]);
 
+/* Of all devices, hidden ones included, for NVML: core_device_identity(). libcuda exports it. */
+unsigned heddle_device_identity(unsigned index, CUuuid *uuid, int *pci_bus);
+
 /*
  * The library's variable is this memory of the program's, and is managed. Before the library is
  * used in a context; the name stays the caller's.

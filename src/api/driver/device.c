@@ -80,6 +80,11 @@ HD_EXPORT void heddle_device_attributes(CUdevice device, int values[CU_DEVICE_AT
         (void)!core_device_attribute(d, i, &values[i]);
 }
 
+HD_EXPORT unsigned heddle_device_identity(unsigned index, CUuuid *uuid, int *pci_bus)
+{
+    return core_device_identity(index, (uint8_t *)uuid->bytes, pci_bus);
+}
+
 static int attribute(const struct core_device *d, int number)
 {
     int value = 0;

@@ -2,9 +2,11 @@
  * What a device is. A handle is the address of the device's slot in a table, so that any other
  * pointer is refused without being read.
  */
+#include <ctype.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/nvml/ml.h"
@@ -17,16 +19,29 @@ struct nvmlDevice_st {
 
 static struct nvmlDevice_st slots[MAX_DEVICES];
 
-nvmlReturn_t ml_device_count(unsigned *count)
+unsigned ml_device_count(void)
 {
-    int n = 0;
-    CUresult result = cuDeviceGetCount(&n);
+    CUuuid uuid;
+    int bus;
 
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NO_DEVICE &&
-        result != CUDA_ERROR_NOT_INITIALIZED)
-        return ml_result(result);
-    *count = n > MAX_DEVICES ? MAX_DEVICES : (unsigned)n;
-    return NVML_SUCCESS;
+    return HD_MIN(heddle_device_identity(UINT32_MAX, &uuid, &bus), (unsigned)MAX_DEVICES);
+}
+
+static int bus_of(unsigned index)
+{
+    CUuuid uuid;
+    int bus = 0;
+
+    (void)heddle_device_identity(index, &uuid, &bus);
+    return bus;
+}
+
+void ml_uuid(unsigned index, CUuuid *out_uuid)
+{
+    int bus;
+
+    memset(out_uuid, 0, sizeof(*out_uuid));
+    (void)heddle_device_identity(index, out_uuid, &bus);
 }
 
 nvmlDevice_t ml_device_at(unsigned index)
@@ -34,32 +49,31 @@ nvmlDevice_t ml_device_at(unsigned index)
     return &slots[index];
 }
 
-nvmlReturn_t ml_ordinal(nvmlDevice_t device, CUdevice *ordinal)
+nvmlReturn_t ml_index(nvmlDevice_t device, unsigned *index)
 {
     uintptr_t offset = (uintptr_t)device - (uintptr_t)slots;
-    unsigned count = 0;
 
     ML_TRY(ml_ready());
-    ML_TRY(ml_device_count(&count));
-    if (!device || offset >= count * sizeof(slots[0]))
+    if (!device || offset >= ml_device_count() * sizeof(slots[0]))
         return NVML_ERROR_INVALID_ARGUMENT;
-    return ml_result(cuDeviceGet(ordinal, (int)(offset / sizeof(slots[0]))));
+    *index = (unsigned)(offset / sizeof(slots[0]));
+    return NVML_SUCCESS;
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *deviceCount)
 {
     ML_TRY(ml_ready());
-    return deviceCount ? ml_device_count(deviceCount) : NVML_ERROR_INVALID_ARGUMENT;
+    if (!deviceCount)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *deviceCount = ml_device_count();
+    return NVML_SUCCESS;
 }
 ML_ALIAS(nvmlDeviceGetCount, nvmlDeviceGetCount_v2);
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
-    unsigned count = 0;
-
     ML_TRY(ml_ready());
-    ML_TRY(ml_device_count(&count));
-    if (!device || index >= count)
+    if (!device || index >= ml_device_count())
         return NVML_ERROR_INVALID_ARGUMENT;
     *device = &slots[index];
     return NVML_SUCCESS;
@@ -67,30 +81,27 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDev
 ML_ALIAS(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
 
 /* GPU-8-4-4-4-12 */
-static nvmlReturn_t uuid_text(CUdevice ordinal, char text[UUID_TEXT_B])
+static void uuid_text(unsigned index, char text[UUID_TEXT_B])
 {
     CUuuid uuid;
     size_t len = (size_t)snprintf(text, UUID_TEXT_B, "GPU-");
 
-    ML_TRY(ml_result(cuDeviceGetUuid_v2(&uuid, ordinal)));
+    ml_uuid(index, &uuid);
     for (int i = 0; i < 16; i++)
         len += (size_t)snprintf(text + len, UUID_TEXT_B - len, "%s%02x",
                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                                 (unsigned char)uuid.bytes[i]);
-    return NVML_SUCCESS;
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
 {
-    unsigned count = 0;
     char text[UUID_TEXT_B];
 
     ML_TRY(ml_ready());
-    ML_TRY(ml_device_count(&count));
     if (!uuid || !device)
         return NVML_ERROR_INVALID_ARGUMENT;
-    for (unsigned i = 0; i < count; i++) {
-        ML_TRY(uuid_text((CUdevice)i, text));
+    for (unsigned i = 0; i < ml_device_count(); i++) {
+        uuid_text(i, text);
         if (!strcmp(text, uuid)) {
             *device = &slots[i];
             return NVML_SUCCESS;
@@ -99,39 +110,83 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t 
     return NVML_ERROR_NOT_FOUND;
 }
 
-/* domain:bus:device.function; the driver takes shorter forms, too. */
+/* Where devices are: in domain 0, each on a bus of its own, of which it is device 0. */
+static nvmlReturn_t pci_place(unsigned index, nvmlPciInfo_t *info)
+{
+    ML_TRY(ml_attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &info->domain));
+    ML_TRY(ml_attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &info->device));
+    info->bus = (unsigned)bus_of(index);
+    return NVML_SUCCESS;
+}
+
+/* [domain:]bus:device[.function], in hexadecimal digits; nothing behind it. */
+static bool bus_id_read(const char *text, unsigned out[3])
+{
+    unsigned n[4] = {0}, count = 0;
+    char separator = ':';
+
+    for (;;) {
+        char *end;
+        unsigned long value = strtoul(text, &end, 16);
+
+        if (!isxdigit((unsigned char)*text) || value > UINT32_MAX || count == 4)
+            return false;
+        if (separator != '.')
+            n[count++] = (unsigned)value;
+        else if (value)
+            return false;
+        if (!*end || separator == '.')
+            break;
+        separator = *end;
+        if (separator != ':' && separator != '.')
+            return false;
+        text = end + 1;
+    }
+    if (count < 2 || count > 3)
+        return false;
+    memcpy(out, count == 3 ? n : (unsigned[3]){0, n[0], n[1]}, 3 * sizeof(*out));
+    return true;
+}
+
 HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *pciBusId, nvmlDevice_t *device)
 {
-    CUdevice ordinal;
+    unsigned asked[3];
 
     ML_TRY(ml_ready());
     if (!pciBusId || !device)
         return NVML_ERROR_INVALID_ARGUMENT;
-    if (cuDeviceGetByPCIBusId(&ordinal, pciBusId) != CUDA_SUCCESS)
-        return NVML_ERROR_NOT_FOUND;
-    *device = &slots[ordinal];
-    return NVML_SUCCESS;
+    bool is_id = bus_id_read(pciBusId, asked);
+    for (unsigned i = 0; is_id && i < ml_device_count(); i++) {
+        nvmlPciInfo_t info;
+
+        ML_TRY(pci_place(i, &info));
+        if (info.domain == asked[0] && info.bus == asked[1] && info.device == asked[2]) {
+            *device = &slots[i];
+            return NVML_SUCCESS;
+        }
+    }
+    return NVML_ERROR_NOT_FOUND;
 }
 ML_ALIAS(nvmlDeviceGetHandleByPciBusId, nvmlDeviceGetHandleByPciBusId_v2);
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
 {
-    CUdevice ordinal;
+    unsigned index;
     char text[128] = "";
 
-    ML_TRY(ml_ordinal(device, &ordinal));
-    ML_TRY(ml_result(cuDeviceGetName(text, sizeof(text), ordinal)));
+    ML_TRY(ml_index(device, &index));
+    ML_TRY(ml_result(cuDeviceGetName(text, sizeof(text), 0)));
     return ml_give_text(name, length, text);
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
 {
-    CUdevice ordinal;
+    unsigned number;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &number));
     if (!index)
         return NVML_ERROR_INVALID_ARGUMENT;
-    *index = (unsigned)ordinal;
+    *index = number;
     return NVML_SUCCESS;
 }
 
@@ -143,19 +198,19 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned in
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
 {
-    CUdevice ordinal;
+    unsigned index;
     char text[UUID_TEXT_B];
 
-    ML_TRY(ml_ordinal(device, &ordinal));
-    ML_TRY(uuid_text(ordinal, text));
+    ML_TRY(ml_index(device, &index));
+    uuid_text(index, text);
     return ml_give_text(uuid, length, text);
 }
 
-nvmlReturn_t ml_attribute(CUdevice ordinal, CUdevice_attribute what, unsigned *out)
+nvmlReturn_t ml_attribute(CUdevice_attribute what, unsigned *out)
 {
     int value = 0;
 
-    ML_TRY(ml_result(cuDeviceGetAttribute(&value, what, ordinal)));
+    ML_TRY(ml_result(cuDeviceGetAttribute(&value, what, 0)));
     *out = (unsigned)value;
     return NVML_SUCCESS;
 }
@@ -163,15 +218,13 @@ nvmlReturn_t ml_attribute(CUdevice ordinal, CUdevice_attribute what, unsigned *o
 /* Vendor and device of PCI are 0: there is none. */
 HD_EXPORT nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
-    CUdevice ordinal;
+    unsigned index;
     nvmlPciInfo_t info = {0};
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!pci)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, &info.domain));
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, &info.bus));
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, &info.device));
+    ML_TRY(pci_place(index, &info));
     (void)snprintf(info.busIdLegacy, sizeof(info.busIdLegacy), "%04X:%02X:%02X.0",
                    info.domain & 0xffff, info.bus & 0xff, info.device & 0xff);
     (void)snprintf(info.busId, sizeof(info.busId), "%08X:%02X:%02X.0", info.domain, info.bus & 0xff,
@@ -213,15 +266,15 @@ ML_ALIAS(nvmlDeviceGetPciInfo, nvmlDeviceGetPciInfo_v2);
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
-    CUdevice ordinal;
+    unsigned index;
     struct ml_usage usage;
     size_t total_B;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!memory)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_result(cuDeviceTotalMem_v2(&total_B, ordinal)));
-    ml_usage_get(ordinal, &usage);
+    ML_TRY(ml_result(cuDeviceTotalMem_v2(&total_B, 0)));
+    ml_usage_get(index, &usage);
     uint64_t used_B = HD_MIN(usage.memory_B, total_B);
     *memory = (nvmlMemory_t){.total = total_B, .free = total_B - used_B, .used = used_B};
     return NVML_SUCCESS;
@@ -246,14 +299,14 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemor
 HD_EXPORT nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major,
                                                           int *minor)
 {
-    CUdevice ordinal;
+    unsigned index;
     unsigned first, second;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!major || !minor)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &first));
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &second));
+    ML_TRY(ml_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &first));
+    ML_TRY(ml_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &second));
     *major = (int)first;
     *minor = (int)second;
     return NVML_SUCCESS;

@@ -14,7 +14,7 @@ enum { LOOK_US = 4000, DEVICES_MAX = 64 };
 
 struct nvmlEventSet_st {
     struct nvmlEventSet_st *next;
-    uint64_t devices; /* a mask by ordinal */
+    uint64_t devices; /* a mask by index */
     uint64_t seen;    /* events before are none of this set's */
 };
 
@@ -68,9 +68,9 @@ HD_EXPORT nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set)
 HD_EXPORT nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device,
                                                         unsigned long long *eventTypes)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!eventTypes)
         return NVML_ERROR_INVALID_ARGUMENT;
     *eventTypes = nvmlEventTypeXidCriticalError;
@@ -80,16 +80,16 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device,
 HD_EXPORT nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long eventTypes,
                                                 nvmlEventSet_t set)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (eventTypes & ~nvmlEventTypeXidCriticalError)
         return NVML_ERROR_NOT_SUPPORTED;
     pthread_mutex_lock(&lock);
     struct nvmlEventSet_st *found = *set_find_locked(set);
     if (found && eventTypes) {
         found->seen = found->devices ? found->seen : event_count();
-        found->devices |= (uint64_t)1 << ordinal;
+        found->devices |= (uint64_t)1 << index;
     }
     pthread_mutex_unlock(&lock);
     return found ? NVML_SUCCESS : NVML_ERROR_INVALID_ARGUMENT;
@@ -100,10 +100,11 @@ static int device_of(const struct nvmlEventSet_st *set, const uint8_t uuid[16])
 {
     CUuuid other;
 
-    for (int i = 0; i < DEVICES_MAX; i++)
-        if (set->devices >> i & 1 && cuDeviceGetUuid_v2(&other, i) == CUDA_SUCCESS &&
-            !memcmp(other.bytes, uuid, sizeof(other.bytes)))
-            return i;
+    for (unsigned i = 0; i < DEVICES_MAX; i++) {
+        ml_uuid(i, &other);
+        if (set->devices >> i & 1 && !memcmp(other.bytes, uuid, sizeof(other.bytes)))
+            return (int)i;
+    }
     return -1;
 }
 

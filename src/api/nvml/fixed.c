@@ -8,9 +8,9 @@
 #define FIXED(name, type, value)                                                                   \
     HD_EXPORT nvmlReturn_t name(nvmlDevice_t device, type *out)                                    \
     {                                                                                              \
-        CUdevice ordinal;                                                                          \
+        unsigned index;                                                                            \
                                                                                                    \
-        ML_TRY(ml_ordinal(device, &ordinal));                                                      \
+        ML_TRY(ml_index(device, &index));                                                          \
         if (!out)                                                                                  \
             return NVML_ERROR_INVALID_ARGUMENT;                                                    \
         *out = (value);                                                                            \
@@ -19,8 +19,8 @@
 
 FIXED(nvmlDeviceGetBrand, nvmlBrandType_t, NVML_BRAND_UNKNOWN)
 FIXED(nvmlDeviceGetBusType, nvmlBusType_t, 0)
-FIXED(nvmlDeviceGetBoardId, unsigned, (unsigned)ordinal)
-FIXED(nvmlDeviceGetModuleId, unsigned, (unsigned)ordinal)
+FIXED(nvmlDeviceGetBoardId, unsigned, index)
+FIXED(nvmlDeviceGetModuleId, unsigned, index)
 FIXED(nvmlDeviceGetMultiGpuBoard, unsigned, 0)
 FIXED(nvmlDeviceGetNumFans, unsigned, 0)
 FIXED(nvmlDeviceGetMaxMigDeviceCount, unsigned, 0)
@@ -54,22 +54,22 @@ HD_EXPORT nvmlReturn_t nvmlGetExcludedDeviceCount(unsigned int *deviceCount)
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryBusWidth(nvmlDevice_t device, unsigned int *busWidth)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
-    return busWidth ? ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, busWidth)
+    ML_TRY(ml_index(device, &index));
+    return busWidth ? ml_attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, busWidth)
                     : NVML_ERROR_INVALID_ARGUMENT;
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t *mode)
 {
-    CUdevice ordinal;
+    unsigned index;
     unsigned value;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!mode)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, &value));
+    ML_TRY(ml_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, &value));
     *mode = (nvmlComputeMode_t)value;
     return NVML_SUCCESS;
 }
@@ -78,25 +78,24 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlCompute
 HD_EXPORT nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device,
                                                    nvmlDeviceAddressingMode_t *mode)
 {
-    CUdevice ordinal;
+    unsigned index;
     unsigned does = 0;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!mode)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (mode->version != nvmlDeviceAddressingMode_v1)
         return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-    ML_TRY(ml_attribute(ordinal, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-                        &does));
+    ML_TRY(ml_attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, &does));
     mode->value = does ? 2 : 0;
     return NVML_SUCCESS;
 }
 
 HD_EXPORT nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSupport_t *gpmSupport)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!gpmSupport)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (gpmSupport->version != 1)
@@ -107,18 +106,18 @@ HD_EXPORT nvmlReturn_t nvmlGpmQueryDeviceSupport(nvmlDevice_t device, nvmlGpmSup
 
 /* ---- where devices are: all on the CPUs of this process */
 
-static nvmlReturn_t two_devices(nvmlDevice_t device1, nvmlDevice_t device2, CUdevice ordinals[2])
+static nvmlReturn_t two_devices(nvmlDevice_t device1, nvmlDevice_t device2, unsigned indices[2])
 {
-    ML_TRY(ml_ordinal(device1, &ordinals[0]));
-    return ml_ordinal(device2, &ordinals[1]);
+    ML_TRY(ml_index(device1, &indices[0]));
+    return ml_index(device2, &indices[1]);
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceOnSameBoard(nvmlDevice_t device1, nvmlDevice_t device2,
                                              int *onSameBoard)
 {
-    CUdevice ordinals[2];
+    unsigned indices[2];
 
-    ML_TRY(two_devices(device1, device2, ordinals));
+    ML_TRY(two_devices(device1, device2, indices));
     if (!onSameBoard)
         return NVML_ERROR_INVALID_ARGUMENT;
     *onSameBoard = 0;
@@ -129,23 +128,22 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device1,
                                                            nvmlDevice_t device2,
                                                            nvmlGpuTopologyLevel_t *pathInfo)
 {
-    CUdevice ordinals[2];
+    unsigned indices[2];
 
-    ML_TRY(two_devices(device1, device2, ordinals));
+    ML_TRY(two_devices(device1, device2, indices));
     if (!pathInfo)
         return NVML_ERROR_INVALID_ARGUMENT;
-    *pathInfo = ordinals[0] == ordinals[1] ? NVML_TOPOLOGY_INTERNAL : NVML_TOPOLOGY_NODE;
+    *pathInfo = indices[0] == indices[1] ? NVML_TOPOLOGY_INTERNAL : NVML_TOPOLOGY_NODE;
     return NVML_SUCCESS;
 }
 
 /* The devices but `without`, as far as there is room; *count becomes how many there are. */
-static nvmlReturn_t give_devices(CUdevice without, unsigned *count, nvmlDevice_t *devices)
+static nvmlReturn_t give_devices(unsigned without, unsigned *count, nvmlDevice_t *devices)
 {
-    unsigned total, n = 0, room = *count;
+    unsigned n = 0, room = *count;
 
-    ML_TRY(ml_device_count(&total));
-    for (unsigned i = 0; i < total; i++) {
-        if ((CUdevice)i == without)
+    for (unsigned i = 0; i < ml_device_count(); i++) {
+        if (i == without)
             continue;
         if (devices && n < room)
             devices[n] = ml_device_at(i);
@@ -160,13 +158,13 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetTopologyNearestGpus(nvmlDevice_t device,
                                                         unsigned int *count,
                                                         nvmlDevice_t *deviceArray)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!count || (*count && !deviceArray) || level > NVML_TOPOLOGY_SYSTEM)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (level == NVML_TOPOLOGY_NODE)
-        return give_devices(ordinal, count, deviceArray);
+        return give_devices(index, count, deviceArray);
     *count = 0;
     return NVML_SUCCESS;
 }
@@ -178,31 +176,30 @@ HD_EXPORT nvmlReturn_t nvmlSystemGetTopologyGpuSet(unsigned int cpuNumber, unsig
     ML_TRY(ml_ready());
     if (!count || (*count && !deviceArray))
         return NVML_ERROR_INVALID_ARGUMENT;
-    return give_devices(-1, count, deviceArray);
+    return give_devices(UINT32_MAX, count, deviceArray);
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device1, nvmlDevice_t device2,
                                               nvmlGpuP2PCapsIndex_t p2pIndex,
                                               nvmlGpuP2PStatus_t *p2pStatus)
 {
-    CUdevice ordinals[2];
-    int can = 0;
+    unsigned indices[2];
 
-    ML_TRY(two_devices(device1, device2, ordinals));
+    ML_TRY(two_devices(device1, device2, indices));
     if (!p2pStatus || p2pIndex > 4) /* read, write, NVLink, atomics, PCI */
         return NVML_ERROR_INVALID_ARGUMENT;
-    ML_TRY(ml_result(cuDeviceCanAccessPeer(&can, ordinals[0], ordinals[1])));
-    *p2pStatus = can && p2pIndex != 2 ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
+    *p2pStatus = indices[0] != indices[1] && p2pIndex != 2 ? NVML_P2P_STATUS_OK
+                                                           : NVML_P2P_STATUS_NOT_SUPPORTED;
     return NVML_SUCCESS;
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetCpuAffinity(nvmlDevice_t device, unsigned int cpuSetSize,
                                                 unsigned long *cpuSet)
 {
-    CUdevice ordinal;
+    unsigned index;
     cpu_set_t mask;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!cpuSet || !cpuSetSize)
         return NVML_ERROR_INVALID_ARGUMENT;
     CPU_ZERO(&mask);
@@ -229,9 +226,9 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetMemoryAffinity(nvmlDevice_t device, unsigned
                                                    unsigned long *nodeSet,
                                                    nvmlAffinityScope_t scope)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!nodeSet || !nodeSetSize || scope > 1)
         return NVML_ERROR_INVALID_ARGUMENT;
     memset(nodeSet, 0, nodeSetSize * sizeof(*nodeSet));

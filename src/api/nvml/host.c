@@ -6,17 +6,17 @@
 #include "api/nvml/ml.h"
 #include "api/nvml/sensors.h"
 
-static nvmlReturn_t driver_clock(CUdevice ordinal, CUdevice_attribute what, unsigned *out_MHz)
+static nvmlReturn_t driver_clock(CUdevice_attribute what, unsigned *out_MHz)
 {
-    ML_TRY(ml_attribute(ordinal, what, out_MHz));
+    ML_TRY(ml_attribute(what, out_MHz));
     *out_MHz /= 1000;
     return NVML_SUCCESS;
 }
 
 static nvmlReturn_t clock_check(nvmlDevice_t device, nvmlClockType_t type, const unsigned *clock,
-                                CUdevice *ordinal)
+                                unsigned *index)
 {
-    ML_TRY(ml_ordinal(device, ordinal));
+    ML_TRY(ml_index(device, index));
     return clock && type >= NVML_CLOCK_GRAPHICS && type < NVML_CLOCK_COUNT
                ? NVML_SUCCESS
                : NVML_ERROR_INVALID_ARGUMENT;
@@ -25,29 +25,29 @@ static nvmlReturn_t clock_check(nvmlDevice_t device, nvmlClockType_t type, const
 HD_EXPORT nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type,
                                               unsigned int *clock)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(clock_check(device, type, clock, &ordinal));
+    ML_TRY(clock_check(device, type, clock, &index));
     if (type == NVML_CLOCK_MEM)
-        return driver_clock(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, clock);
+        return driver_clock(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, clock);
     if (sensors_clock_MHz("", clock))
         return NVML_SUCCESS;
-    return driver_clock(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, clock);
+    return driver_clock(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, clock);
 }
 
 /* Where Linux does not say, what the driver says, but not less than now. */
 HD_EXPORT nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type,
                                                  unsigned int *clock)
 {
-    CUdevice ordinal;
+    unsigned index;
     unsigned now = 0;
 
-    ML_TRY(clock_check(device, type, clock, &ordinal));
+    ML_TRY(clock_check(device, type, clock, &index));
     if (type == NVML_CLOCK_MEM)
-        return driver_clock(ordinal, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, clock);
+        return driver_clock(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, clock);
     if (sensors_max_clock_MHz("", clock))
         return NVML_SUCCESS;
-    ML_TRY(driver_clock(ordinal, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, clock));
+    ML_TRY(driver_clock(CU_DEVICE_ATTRIBUTE_CLOCK_RATE, clock));
     if (sensors_clock_MHz("", &now) && now > *clock)
         *clock = now;
     return NVML_SUCCESS;
@@ -57,9 +57,9 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockT
 HD_EXPORT nvmlReturn_t nvmlDeviceGetClock(nvmlDevice_t device, nvmlClockType_t clockType,
                                           nvmlClockId_t clockId, unsigned int *clockMHz)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(clock_check(device, clockType, clockMHz, &ordinal));
+    ML_TRY(clock_check(device, clockType, clockMHz, &index));
     if (clockId >= NVML_CLOCK_ID_COUNT)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (clockId == NVML_CLOCK_ID_CURRENT)
@@ -72,13 +72,13 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetClock(nvmlDevice_t device, nvmlClockType_t c
 HD_EXPORT nvmlReturn_t
 nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device, unsigned long long *clocksEventReasons)
 {
-    CUdevice ordinal;
+    unsigned index;
     struct ml_usage usage;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!clocksEventReasons)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ml_usage_get(ordinal, &usage);
+    ml_usage_get(index, &usage);
     *clocksEventReasons =
         usage.gpu_percent ? nvmlClocksEventReasonNone : nvmlClocksEventReasonGpuIdle;
     return NVML_SUCCESS;
@@ -88,9 +88,9 @@ ML_ALIAS(nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDeviceGetCurrentClocksEv
 HD_EXPORT nvmlReturn_t nvmlDeviceGetSupportedClocksEventReasons(
     nvmlDevice_t device, unsigned long long *supportedClocksEventReasons)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!supportedClocksEventReasons)
         return NVML_ERROR_INVALID_ARGUMENT;
     *supportedClocksEventReasons = nvmlClocksEventReasonGpuIdle;
@@ -103,9 +103,9 @@ ML_ALIAS(nvmlDeviceGetSupportedClocksThrottleReasons, nvmlDeviceGetSupportedCloc
 HD_EXPORT nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device,
                                                  nvmlTemperature_t *temperature)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!temperature || temperature->sensorType != NVML_TEMPERATURE_GPU)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (temperature->version != nvmlTemperature_v1)
@@ -142,10 +142,10 @@ static uint64_t now_us(void)
 HD_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,
                                                            unsigned long long *energy)
 {
-    CUdevice ordinal;
+    unsigned index;
     uint64_t uJ;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!energy)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (!sensors_energy_uJ("", &uJ))
@@ -157,10 +157,10 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,
 /* Over a short time, in which it waits. A counter that began again is looked at once more. */
 HD_EXPORT nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power)
 {
-    CUdevice ordinal;
+    unsigned index;
     uint64_t before_uJ, after_uJ;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!power)
         return NVML_ERROR_INVALID_ARGUMENT;
     for (int i = 0; i < 2; i++) {
@@ -178,10 +178,10 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit)
 {
-    CUdevice ordinal;
+    unsigned index;
     uint64_t mW;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!limit)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (!sensors_power_limit_mW("", &mW))

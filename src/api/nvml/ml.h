@@ -1,6 +1,7 @@
 /*
- * libnvidia-ml.so.1 on the driver API: what its files share. Clients open it to learn what devices
- * there are. Devices are those that the driver shows to this process. Thread-safe.
+ * libnvidia-ml.so.1 on the driver API and the registry: what its files share. Devices are all that
+ * there are, whichever the driver shows to this process; a device's number here is the one that
+ * CUDA_VISIBLE_DEVICES uses. What is the same for all, the driver's first is asked. Thread-safe.
  */
 #ifndef HD_API_NVML_ML_H
 #define HD_API_NVML_ML_H
@@ -19,11 +20,14 @@ nvmlReturn_t ml_result(CUresult result);
 /* Copies a text with its NUL; NVML_ERROR_INSUFFICIENT_SIZE when it does not fit. */
 nvmlReturn_t ml_give_text(char *out, unsigned length, const char *text);
 
-/* The driver's number of a device; NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT. */
-nvmlReturn_t ml_ordinal(nvmlDevice_t device, CUdevice *ordinal);
-nvmlReturn_t ml_device_count(unsigned *count);
+/* The number of a device; NVML_ERROR_UNINITIALIZED, NVML_ERROR_INVALID_ARGUMENT. */
+nvmlReturn_t ml_index(nvmlDevice_t device, unsigned *index);
+unsigned ml_device_count(void);
 nvmlDevice_t ml_device_at(unsigned index);
-nvmlReturn_t ml_attribute(CUdevice ordinal, CUdevice_attribute what, unsigned *out);
+/* Of one that there is. */
+void ml_uuid(unsigned index, CUuuid *out_uuid);
+/* That is the same for all. */
+nvmlReturn_t ml_attribute(CUdevice_attribute what, unsigned *out);
 
 /* usage.c: what the user's processes do with a device, together. */
 struct ml_usage {
@@ -32,7 +36,7 @@ struct ml_usage {
     uint64_t to_device_B, to_host_B;     /* ever, of the processes that run */
     uint64_t to_device_Bps, to_host_Bps; /* per second, lately */
 };
-void ml_usage_get(CUdevice ordinal, struct ml_usage *out_usage);
+void ml_usage_get(unsigned index, struct ml_usage *out_usage);
 /* Microseconds since 1970. */
 uint64_t ml_time_us(void);
 

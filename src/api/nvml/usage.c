@@ -29,14 +29,15 @@ struct processes {
 };
 
 /* Those that have a context of the device, or memory: a client that only looks has neither. */
-static void processes_read(CUdevice ordinal, uint64_t window_ns, struct processes *out)
+static void processes_read(unsigned index, uint64_t window_ns, struct processes *out)
 {
     const struct reg_file *file = reg_open();
     CUuuid uuid;
 
     out->count = 0;
-    if (!file || cuDeviceGetUuid_v2(&uuid, ordinal) != CUDA_SUCCESS)
+    if (!file)
         return;
+    ml_uuid(index, &uuid);
     for (uint32_t slot = 0; slot < REG_SLOTS; slot++) {
         struct reg_process *p = &out->at[out->count];
 
@@ -63,12 +64,12 @@ static uint64_t rate(uint64_t before, uint64_t after, uint64_t time_ns)
     return after <= before ? 0 : (uint64_t)((double)(after - before) * 1e9 / (double)time_ns);
 }
 
-void ml_usage_get(CUdevice ordinal, struct ml_usage *out_usage)
+void ml_usage_get(unsigned index, struct ml_usage *out_usage)
 {
     struct processes all;
     double no_kernel = 1, no_copy = 1;
 
-    processes_read(ordinal, WINDOW_NS, &all);
+    processes_read(index, WINDOW_NS, &all);
     memset(out_usage, 0, sizeof(*out_usage));
     for (unsigned i = 0; i < all.count; i++) {
         const struct reg_process *p = &all.at[i];
@@ -89,13 +90,13 @@ void ml_usage_get(CUdevice ordinal, struct ml_usage *out_usage)
 HD_EXPORT nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device,
                                                      nvmlUtilization_t *utilization)
 {
-    CUdevice ordinal;
+    unsigned index;
     struct ml_usage usage;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!utilization)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ml_usage_get(ordinal, &usage);
+    ml_usage_get(index, &usage);
     *utilization = (nvmlUtilization_t){usage.gpu_percent, usage.copy_percent};
     return NVML_SUCCESS;
 }
@@ -105,9 +106,9 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetEncoderUtilization(nvmlDevice_t device,
                                                        unsigned int *utilization,
                                                        unsigned int *samplingPeriodUs)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!utilization || !samplingPeriodUs)
         return NVML_ERROR_INVALID_ARGUMENT;
     *utilization = 0;
@@ -122,13 +123,13 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetPcieThroughput(nvmlDevice_t device,
                                                    nvmlPcieUtilCounter_t counter,
                                                    unsigned int *value)
 {
-    CUdevice ordinal;
+    unsigned index;
     struct ml_usage usage;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!value || counter >= NVML_PCIE_UTIL_COUNT)
         return NVML_ERROR_INVALID_ARGUMENT;
-    ml_usage_get(ordinal, &usage);
+    ml_usage_get(index, &usage);
     *value =
         (unsigned)((counter == NVML_PCIE_UTIL_TX_BYTES ? usage.to_host_Bps : usage.to_device_Bps) /
                    1024);
@@ -154,12 +155,12 @@ static nvmlReturn_t room_check(unsigned *count, const void *out, unsigned there_
 static nvmlReturn_t processes_for(nvmlDevice_t device, unsigned *count, const void *infos,
                                   struct processes *all)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!count)
         return NVML_ERROR_INVALID_ARGUMENT;
-    processes_read(ordinal, WINDOW_NS, all);
+    processes_read(index, WINDOW_NS, all);
     return room_check(count, infos, all->count);
 }
 
@@ -197,10 +198,10 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v3(nvmlDevice_t dev
                                                                 unsigned int *infoCount,
                                                                 nvmlProcessInfo_t *infos)
 {
-    CUdevice ordinal;
+    unsigned index;
 
     (void)infos;
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!infoCount)
         return NVML_ERROR_INVALID_ARGUMENT;
     *infoCount = 0;
@@ -248,12 +249,12 @@ static nvmlReturn_t shares_read(nvmlDevice_t device, unsigned long long seen_us,
                                 struct share shares[PROCESSES_MAX], unsigned *count)
 {
     struct processes all;
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     *time_us = ml_time_us();
     uint64_t window_ns = window_since(seen_us, *time_us);
-    processes_read(ordinal, window_ns, &all);
+    processes_read(index, window_ns, &all);
     *count = all.count;
     for (unsigned i = 0; i < all.count; i++) {
         const struct reg_totals *a = &all.at[i].before, *b = &all.at[i].now;
@@ -326,15 +327,16 @@ static unsigned sample_of(const struct reg_use *const *uses, const struct proces
 }
 
 /* As processes_read(), with where each counts. */
-static void uses_read(CUdevice ordinal, struct processes *out,
+static void uses_read(unsigned index, struct processes *out,
                       const struct reg_use *uses[PROCESSES_MAX])
 {
     const struct reg_file *file = reg_open();
     CUuuid uuid;
 
     out->count = 0;
-    if (!file || cuDeviceGetUuid_v2(&uuid, ordinal) != CUDA_SUCCESS)
+    if (!file)
         return;
+    ml_uuid(index, &uuid);
     for (uint32_t slot = 0; slot < REG_SLOTS; slot++) {
         uses[out->count] = &file->uses[slot];
         out->count += reg_process_read(file, slot, (const uint8_t *)uuid.bytes, WINDOW_NS,
@@ -342,13 +344,13 @@ static void uses_read(CUdevice ordinal, struct processes *out,
     }
 }
 
-static nvmlReturn_t give_samples(CUdevice ordinal, bool copies, unsigned first, uint64_t time_us,
+static nvmlReturn_t give_samples(unsigned index, bool copies, unsigned first, uint64_t time_us,
                                  nvmlSample_t *samples)
 {
     const struct reg_use *uses[PROCESSES_MAX];
     struct processes all;
 
-    uses_read(ordinal, &all, uses);
+    uses_read(index, &all, uses);
     for (unsigned i = first; i < SAMPLES; i++) {
         samples[i - first].timeStamp = time_us - (SAMPLES - 1 - i) * (WINDOW_NS / SAMPLES / 1000u);
         samples[i - first].sampleValue = (nvmlValue_t){.uiVal = sample_of(uses, &all, i, copies)};
@@ -361,11 +363,11 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingTyp
                                             nvmlValueType_t *sampleValType,
                                             unsigned int *sampleCount, nvmlSample_t *samples)
 {
-    CUdevice ordinal;
+    unsigned index;
     uint64_t time_us = ml_time_us(), step_us = WINDOW_NS / SAMPLES / 1000u;
     unsigned first = 0;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!sampleValType || !sampleCount || type >= NVML_SAMPLINGTYPE_COUNT)
         return NVML_ERROR_INVALID_ARGUMENT;
     if (type != NVML_GPU_UTILIZATION_SAMPLES && type != NVML_MEMORY_UTILIZATION_SAMPLES)
@@ -382,7 +384,7 @@ HD_EXPORT nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t device, nvmlSamplingTyp
     if (*sampleCount < SAMPLES - first)
         return NVML_ERROR_INSUFFICIENT_SIZE;
     *sampleCount = SAMPLES - first;
-    return give_samples(ordinal, type == NVML_MEMORY_UTILIZATION_SAMPLES, first, time_us, samples);
+    return give_samples(index, type == NVML_MEMORY_UTILIZATION_SAMPLES, first, time_us, samples);
 }
 
 static void field_power(nvmlDevice_t device, nvmlFieldValue_t *v,
@@ -392,17 +394,17 @@ static void field_power(nvmlDevice_t device, nvmlFieldValue_t *v,
     v->nvmlReturn = get(device, &v->value.uiVal);
 }
 
-static void field_bytes(CUdevice ordinal, nvmlFieldValue_t *v, bool to_host)
+static void field_bytes(unsigned index, nvmlFieldValue_t *v, bool to_host)
 {
     struct ml_usage usage;
 
-    ml_usage_get(ordinal, &usage);
+    ml_usage_get(index, &usage);
     v->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
     v->value.ullVal = to_host ? usage.to_host_B : usage.to_device_B;
     v->nvmlReturn = NVML_SUCCESS;
 }
 
-static void field_get(nvmlDevice_t device, CUdevice ordinal, nvmlFieldValue_t *v)
+static void field_get(nvmlDevice_t device, unsigned index, nvmlFieldValue_t *v)
 {
     v->timestamp = (long long)ml_time_us();
     v->latencyUsec = 0;
@@ -420,7 +422,7 @@ static void field_get(nvmlDevice_t device, CUdevice ordinal, nvmlFieldValue_t *v
         break;
     case NVML_FI_DEV_PCIE_COUNT_TX_BYTES:
     case NVML_FI_DEV_PCIE_COUNT_RX_BYTES:
-        field_bytes(ordinal, v, v->fieldId == NVML_FI_DEV_PCIE_COUNT_TX_BYTES);
+        field_bytes(index, v, v->fieldId == NVML_FI_DEV_PCIE_COUNT_TX_BYTES);
         break;
     default:
         v->nvmlReturn = NVML_ERROR_NOT_SUPPORTED;
@@ -430,12 +432,12 @@ static void field_get(nvmlDevice_t device, CUdevice ordinal, nvmlFieldValue_t *v
 HD_EXPORT nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int valuesCount,
                                                 nvmlFieldValue_t *values)
 {
-    CUdevice ordinal;
+    unsigned index;
 
-    ML_TRY(ml_ordinal(device, &ordinal));
+    ML_TRY(ml_index(device, &index));
     if (!values || valuesCount <= 0)
         return NVML_ERROR_INVALID_ARGUMENT;
     for (int i = 0; i < valuesCount; i++)
-        field_get(device, ordinal, &values[i]);
+        field_get(device, index, &values[i]);
     return NVML_SUCCESS;
 }

@@ -167,6 +167,24 @@ static void fork_child(void)
     own.is_forked = true;
 }
 
+static pid_t pid_of(uint64_t owner)
+{
+    return (pid_t)(owner & PID_MASK);
+}
+
+/* Those of this process. */
+static void slots_free(struct reg_file *file)
+{
+    pid_t self = getpid(); /* a system call: not in the loop */
+
+    for (uint32_t i = 0; i < REG_SLOTS; i++) {
+        uint64_t owner = atomic_load(&file->owners[i]);
+
+        if (pid_of(owner) == self)
+            (void)atomic_compare_exchange_strong(&file->owners[i], &owner, owner & COUNT_MASK);
+    }
+}
+
 static struct reg_file *file_locked(void)
 {
     char path[256];
@@ -192,13 +210,15 @@ static struct reg_file *file_locked(void)
     if (own.is_given_up) {
         munmap(own.file, sizeof(*own.file));
         own.file = NULL;
+        return NULL;
     }
+    slots_free(own.file); /* of a program that this process ran before, by exec */
     return own.file;
 }
 
 /* ---- slots */
 
-static uint64_t namespace_inode(void)
+uint64_t reg_namespace_inode(void)
 {
     struct stat info;
 
@@ -234,9 +254,12 @@ bool reg_is_alive(pid_t pid, uint64_t claimed_ns)
     return ticks / per_s * 1000000000u + ticks % per_s * (1000000000u / per_s) <= claimed_ns;
 }
 
-static pid_t pid_of(uint64_t owner)
+/* Its process's number is another namespace's. */
+static bool is_foreign(const struct reg_use *use)
 {
-    return (pid_t)(owner & PID_MASK);
+    uint64_t inode = atomic_load_explicit(&use->namespace_inode, memory_order_relaxed);
+
+    return inode && inode != reg_namespace_inode();
 }
 
 /*
@@ -249,16 +272,17 @@ static bool slot_is_dead(const struct reg_file *file, uint32_t slot, uint64_t ow
 
     if (owner & REG_CLAIMING)
         return kill(pid_of(owner), 0) && errno == ESRCH;
-    return use->namespace_inode == namespace_inode() &&
-           !reg_is_alive(pid_of(owner), use->claimed_ns);
+    return !is_foreign(use) && !reg_is_alive(pid_of(owner), use->claimed_ns);
 }
 
 /* The first slot that is free, or is a dead process's; filled, then published. */
 static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], bool from_dead)
 {
+    uint64_t self = (uint64_t)getpid(); /* a system call: not in the loop */
+
     for (uint32_t i = 0; i < REG_SLOTS; i++) {
         uint64_t owner = atomic_load_explicit(&file->owners[i], memory_order_relaxed);
-        uint64_t mine = ((owner & COUNT_MASK) + COUNT_ONE) | (uint64_t)getpid();
+        uint64_t mine = ((owner & COUNT_MASK) + COUNT_ONE) | self;
 
         if (pid_of(owner) && !(from_dead && slot_is_dead(file, i, owner)))
             continue;
@@ -268,7 +292,6 @@ static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], 
         memset(use, 0, sizeof(*use));
         memcpy(use->uuid, uuid, sizeof(use->uuid));
         use->claimed_ns = time_of(CLOCK_BOOTTIME);
-        use->namespace_inode = namespace_inode();
         atomic_store(&file->owners[i], mine);
         return use;
     }
@@ -277,10 +300,12 @@ static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], 
 
 static struct reg_use *slot_find(struct reg_file *file, const uint8_t uuid[16])
 {
+    pid_t self = getpid();
+
     for (uint32_t i = 0; i < REG_SLOTS; i++) {
         uint64_t owner = atomic_load(&file->owners[i]);
 
-        if (pid_of(owner) == getpid() && !(owner & REG_CLAIMING) &&
+        if (pid_of(owner) == self && !(owner & REG_CLAIMING) &&
             !memcmp(file->uses[i].uuid, uuid, sizeof(file->uses[i].uuid)) &&
             !slot_is_dead(file, i, owner))
             return &file->uses[i];
@@ -313,14 +338,8 @@ struct reg_use *reg_claim(const uint8_t uuid[16])
 
 void reg_leave(void)
 {
-    if (own.is_forked || !own.file)
-        return;
-    for (uint32_t i = 0; i < REG_SLOTS; i++) {
-        uint64_t owner = atomic_load(&own.file->owners[i]);
-
-        if (pid_of(owner) == getpid())
-            (void)atomic_compare_exchange_strong(&own.file->owners[i], &owner, owner & COUNT_MASK);
-    }
+    if (!own.is_forked && own.file)
+        slots_free(own.file);
 }
 
 void reg_tell_event(const uint8_t uuid[16], uint64_t code)
@@ -378,7 +397,7 @@ bool reg_process_read(const struct reg_file *file, uint32_t slot, const uint8_t 
     uint64_t owner = atomic_load(&file->owners[slot]);
 
     if (!pid_of(owner) || owner & REG_CLAIMING || memcmp(use->uuid, uuid, sizeof(use->uuid)) != 0 ||
-        use->namespace_inode != namespace_inode() || slot_is_dead(file, slot, owner))
+        is_foreign(use) || slot_is_dead(file, slot, owner))
         return false;
     out_process->pid = pid_of(owner);
     out_process->memory_B = get(&use->memory_B);

@@ -100,6 +100,8 @@ bool reg_event_read(const struct reg_file *file, uint64_t number, uint8_t out_uu
                     uint64_t *out_code, uint64_t *out_pid);
 /* Did that process begin before that time of CLOCK_BOOTTIME, and is it there? */
 bool reg_is_alive(pid_t pid, uint64_t claimed_ns);
+/* What tells the namespace of this process's numbers apart from others; 0: not known. */
+uint64_t reg_namespace_inode(void);
 /* CLOCK_MONOTONIC. */
 uint64_t reg_now_ns(void);
 

@@ -20,6 +20,8 @@ void reg_point_add(struct reg_use *use, uint64_t now_ns)
         !atomic_compare_exchange_strong_explicit(&use->point_ns, &last_ns, now_ns,
                                                  memory_order_relaxed, memory_order_relaxed))
         return;
+    if (!get(&use->namespace_inode))
+        put(&use->namespace_inode, reg_namespace_inode());
     struct reg_point *point = &use->points[get(&use->npoints) % REG_POINTS];
     put(&point->time_ns, 0);
     atomic_thread_fence(memory_order_release);

@@ -292,10 +292,34 @@ static void test_full(void)
     eq_u64(in_child(claims), 0, "and that of one that died when it claimed it");
     atomic_store(&file->owners[99], (uint64_t)living | REG_CLAIMING);
     eq_u64(in_child(finds_none), 0, "not of one that lives");
+    atomic_store(&file->uses[44].namespace_inode, 1); /* of a container, say */
+    atomic_store(&file->owners[44], (uint64_t)dead);
+    atomic_store(&file->owners[99], (uint64_t)living);
+    eq_u64(in_child(finds_none), 0, "nor one of another namespace");
     file->uses[55].claimed_ns = 1; /* the process has begun since */
     eq_u64(in_child(claims), 0, "a number that another process has now");
     munmap(file, sizeof(*file));
     unlink(path);
+}
+
+/* As after exec: a slot of the same process, of a program that is no more. */
+static int takes_afresh(void)
+{
+    struct reg_file *file = writable();
+
+    atomic_store(&file->owners[9], (uint64_t)getpid());
+    memcpy(file->uses[9].uuid, first, sizeof(first));
+    file->uses[9].claimed_ns = UINT64_MAX;
+    atomic_store(&file->uses[9].memory_B, 77);
+    struct reg_use *use = reg_claim(first);
+    return use && !atomic_load(&use->memory_B) && owners(file) == 1 ? 0 : 1;
+}
+
+static void test_exec(void)
+{
+    unlink(path);
+    eq_u64(in_child(leaves), 0, "a file");
+    eq_u64(in_child(takes_afresh), 0, "what a process did before exec is forgotten");
 }
 
 static void test_alive(void)
@@ -473,6 +497,7 @@ int main(void)
     test_without();
     test_race();
     test_fork();
+    test_exec();
     test_events();
     unlink(path);
     test_slots();

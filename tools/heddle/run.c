@@ -280,19 +280,29 @@ static int set_tools(void)
     return worked ? 0 : cli_error("run: out of memory");
 }
 
-/* Clients that compile look for a toolkit, build systems for nvcc; the user's come first. */
+static bool prepend_folder(const char *folder, const char *below)
+{
+    struct hd_buf path;
+    hd_buf_init(&path);
+    hd_buf_printf(&path, "%s/%s", folder, below);
+    bool worked = !path.failed && run_prepend("PATH", path.ptr);
+    hd_buf_fini(&path);
+    return worked;
+}
+
+/*
+ * Clients that compile look for a toolkit, build systems for nvcc; the user's come first. But
+ * nvidia-smi is ours, as its library is: the vendor's would not know these devices.
+ */
 static int set_toolkit(void)
 {
-    char *nvcc = run_find_program("nvcc"), *folder = nvcc ? NULL : where_toolkit();
-    struct hd_buf bin;
+    char *nvcc = run_find_program("nvcc"), *folder = where_toolkit();
     bool worked = true;
-    hd_buf_init(&bin);
-    if (folder) {
-        hd_buf_printf(&bin, "%s/bin", folder);
-        worked = !bin.failed && run_prepend("PATH", bin.ptr) &&
+    if (folder && !nvcc)
+        worked = prepend_folder(folder, "bin") &&
                  (getenv("CUDA_HOME") || setenv("CUDA_PATH", folder, 0) == 0);
-    }
-    hd_buf_fini(&bin);
+    if (folder)
+        worked = prepend_folder(folder, "smi") && worked;
     hd_free(folder);
     hd_free(nvcc);
     return worked ? 0 : cli_error("run: out of memory");

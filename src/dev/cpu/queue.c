@@ -262,12 +262,6 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
 
 /* ---- what others see of it: registry/use.h */
 
-static void count_launches(struct cpu_queue *queue)
-{
-    reg_count(&queue->base.device->use->launches, queue->launches);
-    queue->launches = 0;
-}
-
 static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
 {
     struct reg_use *use = queue->base.device->use;
@@ -277,9 +271,11 @@ static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
 
 static void count_begin(struct cpu_queue *queue)
 {
-    queue->launches += queue->job.form.code != NULL;
-    count_launches(queue);
-    reg_begin(queue->base.device->use, busy_word(queue), queue->job.published_ns);
+    struct reg_use *use = queue->base.device->use;
+
+    if (queue->job.form.code)
+        reg_count(&use->launches, 1);
+    reg_begin(use, busy_word(queue), queue->job.published_ns);
 }
 
 static void count_end(struct cpu_queue *queue)
@@ -287,28 +283,28 @@ static void count_end(struct cpu_queue *queue)
     reg_end(queue->base.device->use, busy_word(queue), hal_time_ns());
 }
 
-/* Short grids on this thread, timed; what they took stands for those since the last time. */
+/* Short grids on this thread, timed; what they took stands for all that were not told of yet. */
 static HD_NOINLINE unsigned run_row_timed(struct cpu_queue *queue, struct cpu_slot *slot)
 {
+    struct reg_use *use = queue->base.device->use;
     uint64_t begin_ns = hal_time_ns();
-    unsigned n = cpu_grid_run_row(queue, slot);
-    uint64_t end_ns = hal_time_ns(), took_ns = (end_ns - begin_ns) * REG_SAMPLE_EVERY;
+    unsigned n = cpu_grid_run_row(queue, slot), all = queue->untold + n;
+    uint64_t end_ns = hal_time_ns(), took_ns = (end_ns - begin_ns) * all / HD_MAX(n, 1u);
 
-    queue->untimed = REG_SAMPLE_EVERY;
-    queue->launches += n;
-    count_launches(queue);
     if (queue->sampled_ns)
-        reg_sampled(queue->base.device->use, HD_MIN(took_ns, end_ns - queue->sampled_ns), end_ns);
+        reg_sampled(use, HD_MIN(took_ns, end_ns - queue->sampled_ns), end_ns);
+    reg_count(&use->launches, all);
+    queue->untold = 0;
     queue->sampled_ns = end_ns;
     return n;
 }
 
 static inline unsigned run_row(struct cpu_queue *queue, struct cpu_slot *slot)
 {
-    if (HD_UNLIKELY(!--queue->untimed))
+    if (HD_UNLIKELY(queue->untold >= REG_SAMPLE_EVERY - 1))
         return run_row_timed(queue, slot);
     unsigned n = cpu_grid_run_row(queue, slot);
-    queue->launches += n;
+    queue->untold += n;
     return n;
 }
 
@@ -587,8 +583,7 @@ enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
     if (status == HD_OK) {
         atomic_store(&queue->pending, false);
         atomic_store(&queue->blocked, false);
-        queue->untimed = REG_SAMPLE_EVERY;
-        queue->launches = 0;
+        queue->untold = 0;
         queue->sampled_ns = 0;
         atomic_store(&queue->level, (uint32_t)-queue->base.priority);
         atomic_fetch_or(&dev->levels, 1u << -queue->base.priority);

@@ -34,10 +34,11 @@ struct cpu_queue {
     uint32_t generation;         /* of jobs; the owner's */
     void *children;              /* of the grid at the head, which is over; the owner's */
     bool begun;                  /* the head has begun, as another packet; the owner's */
-    /* Of short grids on the submitting thread, the owner's: until one is timed, when that was last,
-     * and launches that the device's registry entry has not been told of. */
-    uint32_t untimed;
-    uint32_t launches;
+    /*
+     * Of short grids on the submitting thread, the owner's: how many the device's registry entry
+     * has not been told of, and when it was last told.
+     */
+    uint32_t untold;
     uint64_t sampled_ns;
 };
 

@@ -32,6 +32,7 @@ MODULES = {
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "hal"}),
     "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "dbg", "linker", "ir", "san"}),
+    "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core"}),
     "api/driver": ("libcuda", {"core"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
@@ -52,11 +53,12 @@ PUBLIC_FRONT = {"compile": {"compile.h"}}
 # What a module must not even see, through whatever headers: what it wants of these, the modules that it
 # may use have functions for.
 HIDDEN = {
+    "api/nvtx": {"hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
     "api/driver": {"hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
+USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
                "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san"}
 # Folders where everything may be included.
 FREE = {"tests"}

@@ -28,8 +28,8 @@
  * came before it subscribed, but may miss the END of one whose BEGIN it got, by unsubscribing.
  *
  * Threads. A listener runs on the thread of the event: that of the call, or one that executes the
- * device's work for RETIRED and FAULT, and on several at the same time. In DRIVER, RUNTIME and PACKET
- * events it may call the API; its own calls work as usual and are told to nobody, so a listener never
+ * device's work for RETIRED and FAULT, and on several at the same time. In DRIVER, RUNTIME, PACKET
+ * and NVTX events it may call the API; its own calls work as usual and are told to nobody, so a listener never
  * recurses. In the others libcuda may hold locks: it must not call the API there, nor wait for a
  * thread that does.
  * heddle_tap_unsubscribe() returns when no other thread is inside the listener; what `user` points to
@@ -61,7 +61,8 @@ extern "C" {
     X(MEMORY, "memory was allocated or freed; a context takes its own with it: memory, POINT")     \
     X(OBJECT, "a context, stream or event exists, or is about to go: object, POINT")               \
     X(FAULT, "a kernel or a copy failed, the first of its context: fault, POINT; locks may be "    \
-             "held")
+             "held")                                                                               \
+    X(NVTX, "the program marks a moment or a range, or names something: nvtx, POINT")
 
 enum heddle_event_kind {
 #define X(name, doc) HEDDLE_EVENT_##name,
@@ -157,6 +158,36 @@ enum heddle_stream_flag {
 #undef X
 };
 
+/* ---- NVTX */
+
+/* name, the calls of NVTX that tell it, and which members of the event they set besides `domain` */
+#define HEDDLE_NVTX_LIST(X)                                                                        \
+    X(MARK, "nvtxMark*: the attributes, text to payload")                                          \
+    X(RANGE_PUSH, "nvtxRangePush*: the attributes; level")                                         \
+    X(RANGE_POP, "nvtxRangePop: level, that of its push; -1: nothing was pushed")                  \
+    X(RANGE_START, "nvtxRangeStart*: the attributes; range")                                       \
+    X(RANGE_END, "nvtxRangeEnd, perhaps on another thread: range")                                 \
+    X(NAME_CATEGORY, "nvtxNameCategory*: category, text")                                          \
+    X(NAME_THREAD, "nvtxNameOsThread*: object is the thread as the system has it; text")           \
+    X(NAME_RESOURCE, "nvtxNameCu*, nvtxNameCuda*, nvtxDomainResourceCreate: object_type, object, " \
+                     "text")                                                                       \
+    X(FORGET_RESOURCE, "nvtxDomainResourceDestroy: object_type, object, text")                     \
+    X(DOMAIN_CREATE, "nvtxDomainCreate*")                                                          \
+    X(DOMAIN_DESTROY, "nvtxDomainDestroy")                                                         \
+    X(REGISTER_STRING, "nvtxDomainRegisterString*: string, text")                                  \
+    X(SYNC_CREATE, "nvtxDomainSyncUserCreate: object is the lock's id from now on, text its name") \
+    X(SYNC_DESTROY, "nvtxDomainSyncUserDestroy: object, text")                                     \
+    X(SYNC_ACQUIRE_START, "the thread wants the lock: object, text")                               \
+    X(SYNC_ACQUIRE_FAILED, "it did not get it: object, text")                                      \
+    X(SYNC_ACQUIRE_SUCCESS, "it has it: object, text")                                             \
+    X(SYNC_RELEASING, "it is about to let it go: object, text")
+
+enum heddle_nvtx_call {
+#define X(name, doc) HEDDLE_NVTX_##name,
+    HEDDLE_NVTX_LIST(X)
+#undef X
+};
+
 struct heddle_event {
     uint32_t size_B; /* of this struct: later versions add members at the end */
     uint8_t kind;    /* enum heddle_event_kind */
@@ -216,6 +247,24 @@ struct heddle_event {
             const struct heddle_variable *variables;
             uint32_t flags; /* of a stream, when it exists: enum heddle_stream_flag */
         } object;
+        struct {
+            uint32_t call;           /* enum heddle_nvtx_call */
+            uint32_t domain;         /* 0: the default one; each name has one id in a process */
+            const char *domain_name; /* NULL: the default one */
+            const char *text;        /* UTF-8; also where the program gave a registered string */
+            uint64_t string;         /* id of the registered string that text is; 0: of none */
+            uint64_t range;          /* START, END: unique in the process */
+            int32_t level; /* PUSH, POP: ranges of thread and domain around it; -2: unknown */
+            uint32_t category;
+            uint32_t color_type, color; /* 1: ARGB; 0: no colour */
+            uint32_t payload_type;      /* nvtxPayloadType_t; 0: no payload */
+            uint32_t object_type;       /* NVTX's: class << 16 | index */
+            uint64_t payload;           /* its bits */
+            uint64_t object;            /* handle or number of what is named */
+            uint32_t cbid;              /* CUPTI's number of the function; 0: none */
+            const void *params;         /* its arguments, as CUPTI's struct NAME_params */
+            const void *result;         /* what it returns; NULL: nothing */
+        } nvtx;
     };
 };
 

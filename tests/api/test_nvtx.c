@@ -1,6 +1,6 @@
 /*
- * A program that marks with NVTX's header, and a listener of the taps. Built with our header and, where it is installed,
- * with NVIDIA's, in C and in C++: the program's side uses public names only.
+ * A program that marks with NVTX's header, and a listener of the taps. Built with our header and,
+ * where it is installed, with NVIDIA's: the program's side uses public names only.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>

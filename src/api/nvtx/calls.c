@@ -13,7 +13,7 @@ enum {
 #undef X
 };
 
-/* Argument structs; those of numbers stand for all integers that fit, of objects for all handles. */
+/* Argument structs; numbers stand for all integers that fit, objects for all handles. */
 struct text_params {
     const void *text;
 };

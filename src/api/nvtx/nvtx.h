@@ -2,9 +2,9 @@
  * NVTX inside libcuda: what a program marks becomes NVTX events of include/heddle/tap.h.
  *
  * A program's NVTX3 headers load the library that NVTX_INJECTION64_PATH names at the first call and
- * let its InitializeInjectionNvtx2() fill their tables of functions; ours are in calls.c. libcuda is
- * such a library, and libcupti passes on what it is asked to it. With nobody listening a call costs
- * what the header's test of a pointer, a call and a load cost.
+ * let its InitializeInjectionNvtx2() fill their tables of functions; ours are in calls.c. libcuda
+ * is such a library, and libcupti passes on to it. With nobody listening a call costs the header's
+ * test of a pointer, a call and a load.
  *
  * Domains and registered strings are kept for the life of the process, one for each name or text,
  * because listeners that come later are told names with each event. Resources and locks go when the

@@ -146,6 +146,34 @@ struct heddle_graph {
     const uint32_t *after;
 };
 
+/* A kernel as it was loaded; lives as long as the process. */
+struct heddle_kernel {
+    const char *name; /* as PTX has it, which is mangled C++ */
+    uint32_t regs;    /* per thread, an estimate */
+    uint32_t max_threads;
+    uint64_t static_shared_B;
+    uint64_t local_B; /* per thread */
+};
+
+/* What a packet does; members that its operation does not have are 0. */
+struct heddle_work {
+    uint32_t device;     /* its ordinal */
+    uint32_t context_id; /* as cuCtxGetId() */
+    uint32_t stream_id;  /* as cuStreamGetId() */
+    uint32_t grid_id;
+    const struct heddle_kernel *kernel; /* NULL: no grid, or no memory to note it */
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t dynamic_shared_B;
+    uint32_t is_cooperative;
+    uint32_t value;  /* of a fill */
+    uint64_t size_B; /* of a copy or a fill */
+    uint64_t dst, src;
+    uint32_t dst_memory, src_memory; /* enum core_mem_kind, as memory.memory; 0: pageable */
+    uint32_t dst_device, src_device; /* ordinals; UINT32_MAX: the host's memory */
+    uint64_t graph;                  /* a number of the executable graph; 0: of none */
+    uint32_t node;                   /* which of its nodes */
+};
+
 /* name, bit, what an OBJECT event of a stream says */
 #define HEDDLE_STREAM_LIST(X)                                                                      \
     X(NON_BLOCKING, 0, "it does not order with the legacy default stream")                         \
@@ -215,6 +243,7 @@ struct heddle_event {
             /* PACKET: of a graph launch, and which node of it; NULL: of none */
             const struct heddle_graph *graph;
             uint32_t node;
+            const struct heddle_work *work; /* what it does, in both */
         } packet;
         struct {
             const char *name;   /* of the kernel */

@@ -12,11 +12,13 @@
 #include "core/core.h"
 #include "core/retire.h"
 #include "core/tap.h"
+#include "core/work.h"
 #include "hal/hal.h"
 
 struct retiring {
     uint64_t id;
     uint32_t op;
+    struct heddle_work work;
 };
 
 /* Of the host call; freed by it. */
@@ -59,6 +61,7 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_PACKET, .phase = HEDDLE_PHASE_POINT};
     struct core_retirement *r = NULL;
+    struct heddle_work own, *work = &own;
 
     assert(n > 0);
     if (core_tap_wants(HEDDLE_KIND(RETIRED)))
@@ -77,7 +80,12 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
             packets[i].head.flags |= HAL_FLAG_STAMP;
             r->packets[i].id = event.packet.id;
             r->packets[i].op = event.packet.op;
+            work = &r->packets[i].work;
         }
+        core_work_describe(stream, &packets[i], work);
+        work->graph = (uintptr_t)node.graph;
+        work->node = node.number;
+        event.packet.work = work;
         core_tap_emit(&event);
     }
     return r;
@@ -98,6 +106,7 @@ static void retirement_tell(void *arg)
         event.time_ns = 0;
         event.packet.id = r->packets[i].id;
         event.packet.op = r->packets[i].op;
+        event.packet.work = &r->packets[i].work;
         stamp = hal_ring_stamp(r->ring, r->position + i);
         event.packet.start_ns = atomic_load(&stamp->start_ns);
         event.packet.end_ns = atomic_load(&stamp->end_ns);

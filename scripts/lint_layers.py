@@ -31,9 +31,10 @@ MODULES = {
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "hal"}),
+    "prof": ("the profiler's half in the process: a listener, and what it writes", {"hal"}),
     "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "dbg", "linker", "ir", "san"}),
     "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core"}),
-    "api/driver": ("libcuda", {"core"}),
+    "api/driver": ("libcuda", {"core", "prof"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
@@ -59,7 +60,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "prof"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

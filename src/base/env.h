@@ -59,6 +59,7 @@ enum hd_env_kind {
     X("HEDDLE_LIBDIR", TEXT, "", "directory of Heddle's libraries, for `heddle cc`, `heddle run` and libnvrtc") \
     X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of passes to leave out: ir_opt_* (HEDDLE_DEBUG=opt names them), gen_* (spec/gen_passes.def)")                  \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
+    X("HEDDLE_PROF", TEXT, "", "what is recorded, and the folder that it goes to; set by `heddle prof`") \
     X("HEDDLE_CHECK", TEXT, "", "what is checked while kernels run, and where findings go; set by `heddle check`") \
     X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")
 /* clang-format on */

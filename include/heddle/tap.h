@@ -312,6 +312,13 @@ uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener listener, void *us
 /* Nothing for an id that is not subscribed. A listener may remove itself. */
 void heddle_tap_unsubscribe(uint32_t id);
 
+/*
+ * For tools that are NVTX's themselves, to pass on what their InitializeInjectionNvtx2() is given:
+ * the program's marks become NVTX events. 1: its tables are filled; 0: this version does not know
+ * them. libcuda's own InitializeInjectionNvtx2() is this.
+ */
+int heddle_nvtx_initialize(const void *(*get_table)(uint32_t id));
+
 /* ---- for the API libraries: what a tap around a call keeps on its stack */
 
 struct heddle_call {

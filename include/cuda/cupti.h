@@ -11,5 +11,7 @@
 #include "cupti_result.h"
 #include "cupti_runtime_cbid.h"
 #include "cupti_version.h"
+#include "generated_cuda_meta.h"
+#include "generated_cuda_runtime_api_meta.h"
 
 #endif

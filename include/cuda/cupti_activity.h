@@ -727,45 +727,57 @@ typedef struct HEDDLE_CUPTI_RECORD {
 /* ---- functions */
 
 /* A buffer for records, 8-byte aligned; maxNumRecords 0: as many as fit. On a thread of the library or of a flush. */
-typedef void(CUPTIAPI *CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size, size_t *maxNumRecords);
+typedef void(CUPTIAPI *CUpti_BuffersCallbackRequestFunc)(uint8_t **buffer, size_t *size,
+                                                         size_t *maxNumRecords);
 /* The buffer is the client's again; context is null and streamId 0. */
-typedef void(CUPTIAPI *CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId, uint8_t *buffer, size_t size,
+typedef void(CUPTIAPI *CUpti_BuffersCallbackCompleteFunc)(CUcontext context, uint32_t streamId,
+                                                          uint8_t *buffer, size_t size,
                                                           size_t validSize);
 typedef uint64_t(CUPTIAPI *CUpti_TimestampCallbackFunc)(void);
 
 CUptiResult CUPTIAPI cuptiGetTimestamp(uint64_t *timestamp);
 CUptiResult CUPTIAPI cuptiGetContextId(CUcontext context, uint32_t *contextId);
 CUptiResult CUPTIAPI cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *streamId);
-CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream, uint32_t *streamId);
+CUptiResult CUPTIAPI cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
+                                        uint32_t *streamId);
 CUptiResult CUPTIAPI cuptiGetDeviceId(CUcontext context, uint32_t *deviceId);
 CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind);
 CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind);
 CUptiResult CUPTIAPI cuptiActivityEnableContext(CUcontext context, CUpti_ActivityKind kind);
 CUptiResult CUPTIAPI cuptiActivityDisableContext(CUcontext context, CUpti_ActivityKind kind);
-CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *dropped);
+CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId,
+                                                       size_t *dropped);
 /* *record null: the first. CUPTI_ERROR_MAX_LIMIT_REACHED: there is no next one. */
-CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes, CUpti_Activity **record);
-CUptiResult CUPTIAPI cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
-                                                    CUpti_BuffersCallbackCompleteFunc funcBufferCompleted);
+CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes,
+                                                CUpti_Activity **record);
+CUptiResult CUPTIAPI
+cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
+                               CUpti_BuffersCallbackCompleteFunc funcBufferCompleted);
 CUptiResult CUPTIAPI cuptiActivityFlush(CUcontext context, uint32_t streamId, uint32_t flag);
 CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag);
 /* Milliseconds; 0: only when buffers are full or flushed. */
 CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time);
-CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
-CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value);
+CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize,
+                                               void *value);
+CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize,
+                                               void *value);
 /* The result of this thread's last call that failed; calling it forgets it. */
 CUptiResult CUPTIAPI cuptiGetLastError(void);
 CUptiResult CUPTIAPI cuptiSetThreadIdType(CUpti_ActivityThreadIdType type);
 CUptiResult CUPTIAPI cuptiGetThreadIdType(CUpti_ActivityThreadIdType *type);
 CUptiResult CUPTIAPI cuptiComputeCapabilitySupported(int major, int minor, int *support);
 CUptiResult CUPTIAPI cuptiDeviceSupported(CUdevice dev, int *support);
-CUptiResult CUPTIAPI cuptiDeviceVirtualizationMode(CUdevice dev, CUpti_DeviceVirtualizationMode *mode);
+CUptiResult CUPTIAPI cuptiDeviceVirtualizationMode(CUdevice dev,
+                                                   CUpti_DeviceVirtualizationMode *mode);
 CUptiResult CUPTIAPI cuptiFinalize(void);
-CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id);
-CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t *lastId);
+CUptiResult CUPTIAPI cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                            uint64_t id);
+CUptiResult CUPTIAPI cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
+                                                           uint64_t *lastId);
 CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable);
 CUptiResult CUPTIAPI cuptiActivityEnableLaunchAttributes(uint8_t enable);
-CUptiResult CUPTIAPI cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp);
+CUptiResult CUPTIAPI
+cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp);
 CUptiResult CUPTIAPI cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable);
 CUptiResult CUPTIAPI cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable);
 CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable);

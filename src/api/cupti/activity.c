@@ -185,9 +185,8 @@ CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
 /* ---- buffers */
 
 CUPTI_EXPORT(cuptiActivityRegisterCallbacks)
-CUptiResult
-cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
-                               CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
+CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
+                                           CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
 {
     if (!funcBufferRequested || !funcBufferCompleted)
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -218,8 +217,7 @@ CUptiResult cuptiActivityFlushPeriod(uint32_t time)
 }
 
 CUPTI_EXPORT(cuptiActivityGetNumDroppedRecords)
-CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId,
-                                                        size_t *dropped)
+CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *dropped)
 {
     (void)context, (void)streamId;
     if (!dropped)
@@ -230,7 +228,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t stream
 
 CUPTI_EXPORT(cuptiActivityGetNextRecord)
 CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBytes,
-                                                 CUpti_Activity **record)
+                                       CUpti_Activity **record)
 {
     size_t at = 0, size_B;
 
@@ -286,8 +284,7 @@ static CUptiResult attribute_check(CUpti_ActivityAttribute attr, const size_t *v
 }
 
 CUPTI_EXPORT(cuptiActivityGetAttribute)
-CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize,
-                                                void *value)
+CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
     CUptiResult result = attribute_check(attr, valueSize, value);
     uint64_t have;
@@ -301,8 +298,7 @@ CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute attr, size_t *valu
 }
 
 CUPTI_EXPORT(cuptiActivitySetAttribute)
-CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize,
-                                                void *value)
+CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute attr, size_t *valueSize, void *value)
 {
     CUptiResult result = attribute_check(attr, valueSize, value);
     uint64_t want = 0;
@@ -358,8 +354,7 @@ static bool is_external(CUpti_ExternalCorrelationKind kind)
 }
 
 CUPTI_EXPORT(cuptiActivityPushExternalCorrelationId)
-CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
-                                                             uint64_t id)
+CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind kind, uint64_t id)
 {
     if (!is_external(kind))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -372,7 +367,7 @@ CUptiResult cuptiActivityPushExternalCorrelationId(CUpti_ExternalCorrelationKind
 
 CUPTI_EXPORT(cuptiActivityPopExternalCorrelationId)
 CUptiResult cuptiActivityPopExternalCorrelationId(CUpti_ExternalCorrelationKind kind,
-                                                            uint64_t *lastId)
+                                                  uint64_t *lastId)
 {
     if (!is_external(kind))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -433,7 +428,7 @@ CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
     return CUPTI_SUCCESS;
 }
 
-/* Events are recorded with the time of their call; that of the device would have to be asked for. */
+/* Events are recorded without the time of the device, which would have to be asked for. */
 CUPTI_EXPORT(cuptiActivityEnableCudaEventDeviceTimestamps)
 CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
 {

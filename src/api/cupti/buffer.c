@@ -1,7 +1,7 @@
 /*
- * Where records wait. A thread writes to one of a few lanes, whose lock it seldom shares; a lane has
- * a chunk of our own memory, and chunks that are full queue up. The library's thread, and flushes,
- * move records from there into buffers of the client's.
+ * Where records wait. A thread writes to one of a few lanes, whose lock it seldom shares; a lane
+ * has a chunk of our own memory, and chunks that are full queue up. The library's thread, and
+ * flushes, move records from there into buffers of the client's.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -39,9 +39,8 @@ static struct {
     uint32_t nchunks;
     uint32_t period_ms;
     bool has_thread;
-} chunks = {.lock = PTHREAD_MUTEX_INITIALIZER,
-            .wake = PTHREAD_COND_INITIALIZER,
-            .full_end = &chunks.full};
+} chunks = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .full_end = &chunks.full};
 
 static _Atomic uint64_t dropped;
 static _Atomic(CUpti_BuffersCallbackRequestFunc) request;

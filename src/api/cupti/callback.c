@@ -225,10 +225,10 @@ static void call_event(const struct heddle_event *event)
 
 static void nvtx_event(const struct heddle_event *event)
 {
-    CUpti_NvtxData data = {
-        .functionName = cupti_callback_name(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid),
-        .functionParams = event->nvtx.params,
-        .functionReturnValue = event->nvtx.result};
+    CUpti_NvtxData data = {.functionName =
+                               cupti_callback_name(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid),
+                           .functionParams = event->nvtx.params,
+                           .functionReturnValue = event->nvtx.result};
 
     if (event->nvtx.cbid)
         tell(CUPTI_CB_DOMAIN_NVTX, event->nvtx.cbid, &data);
@@ -285,8 +285,7 @@ CUptiResult cuptiSupportedDomains(size_t *domainCount, CUpti_DomainTable *domain
 }
 
 CUPTI_EXPORT(cuptiSubscribe)
-CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
-                                     void *userdata)
+CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback, void *userdata)
 {
     CUpti_CallbackFunc none = NULL;
 
@@ -316,7 +315,7 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 
 CUPTI_EXPORT(cuptiGetCallbackState)
 CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle handle,
-                                            CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+                                  CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (!enable || !is_subscriber(handle) || cbid >= cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -336,7 +335,7 @@ static void set_enabled(CUpti_CallbackDomain domain, uint32_t cbid, uint32_t ena
 
 CUPTI_EXPORT(cuptiEnableCallback)
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
-                                          CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+                                CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
     if (!is_subscriber(handle) || !cbid || cbid >= cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
@@ -353,7 +352,7 @@ static void domain_enable(CUpti_CallbackDomain domain, uint32_t enable)
 
 CUPTI_EXPORT(cuptiEnableDomain)
 CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle handle,
-                                        CUpti_CallbackDomain domain)
+                              CUpti_CallbackDomain domain)
 {
     if (!is_subscriber(handle) || !cupti_callback_count(domain))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);

@@ -12,8 +12,8 @@
  *
  * Records are made where the event happens: on threads of the program and, for work that is done,
  * on those of the device. They go into chunks (bounded memory; what does not fit is counted as
- * dropped); only the library's own thread, or a flush, asks the client for buffers. So nothing that
- * a client does or leaves undone holds the program up.
+ * dropped); only the library's own thread, or a flush, asks the client for buffers. So nothing
+ * that a client does or leaves undone holds the program up.
  *
  * Times in chunks are the taps', CLOCK_MONOTONIC; they become the client's when they are handed out.
  */

@@ -104,8 +104,7 @@ CUptiResult cuptiComputeCapabilitySupported(int major, int minor, int *support)
 }
 
 CUPTI_EXPORT(cuptiDeviceVirtualizationMode)
-CUptiResult cuptiDeviceVirtualizationMode(CUdevice dev,
-                                                    CUpti_DeviceVirtualizationMode *mode)
+CUptiResult cuptiDeviceVirtualizationMode(CUdevice dev, CUpti_DeviceVirtualizationMode *mode)
 {
     int support;
 

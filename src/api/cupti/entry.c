@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/cupti/cupti.h"
-#include "api/cupti/cbids.inc"
+#include <api/cupti/cbids.inc>
 
 /* ---- names of numbers */
 
@@ -55,9 +55,8 @@ _Static_assert(HD_COUNT_OF(driver_numbers) <= CUPTI_ENTRIES &&
 
 uint32_t cupti_callback_count(CUpti_CallbackDomain domain)
 {
-    return domain > CUPTI_CB_DOMAIN_INVALID && domain < CUPTI_CB_DOMAIN_SIZE
-               ? domains[domain].count
-               : 0;
+    return domain > CUPTI_CB_DOMAIN_INVALID && domain < CUPTI_CB_DOMAIN_SIZE ? domains[domain].count
+                                                                             : 0;
 }
 
 const char *cupti_callback_name(CUpti_CallbackDomain domain, uint32_t cbid)
@@ -66,8 +65,7 @@ const char *cupti_callback_name(CUpti_CallbackDomain domain, uint32_t cbid)
 }
 
 CUPTI_EXPORT(cuptiGetCallbackName)
-CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
-                                           const char **name)
+CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char **name)
 {
     const char *found = cupti_callback_name(domain, cbid);
 
@@ -162,8 +160,7 @@ void *cupti_argument(const struct heddle_event *event, int argument)
     void *value = NULL;
 
     if (argument >= 0)
-        memcpy(&value,
-               (const char *)event->call.args + event->call.entry->args[argument].offset_B,
+        memcpy(&value, (const char *)event->call.args + event->call.entry->args[argument].offset_B,
                sizeof(value));
     return value;
 }

@@ -145,8 +145,8 @@ CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *strea
 }
 
 CUPTI_EXPORT(cuptiGetStreamIdEx)
-CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream,
-                                         uint8_t perThreadStream, uint32_t *streamId)
+CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perThreadStream,
+                               uint32_t *streamId)
 {
     if (!stream)
         stream = perThreadStream ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;

@@ -235,8 +235,7 @@ static void kernel_record(const struct heddle_event *event, const struct heddle_
         r->name = work->kernel->name;
         r->registersPerThread = (uint16_t)work->kernel->regs;
         r->staticSharedMemory = (int32_t)work->kernel->static_shared_B;
-        r->sharedMemoryExecuted =
-            (uint32_t)work->kernel->static_shared_B + work->dynamic_shared_B;
+        r->sharedMemoryExecuted = (uint32_t)work->kernel->static_shared_B + work->dynamic_shared_B;
         r->localMemoryPerThread = (uint32_t)work->kernel->local_B;
     }
     cupti_record_end();
@@ -591,8 +590,7 @@ static void pending_record(uint32_t correlation)
 static void object_event(const struct heddle_event *event)
 {
     bool is_context = !strcmp(event->object.type, "context");
-    CUpti_ActivityKind kind =
-        is_context ? CUPTI_ACTIVITY_KIND_CONTEXT : CUPTI_ACTIVITY_KIND_STREAM;
+    CUpti_ActivityKind kind = is_context ? CUPTI_ACTIVITY_KIND_CONTEXT : CUPTI_ACTIVITY_KIND_STREAM;
 
     if (event->object.is_destroyed || (!is_context && strcmp(event->object.type, "stream")) ||
         !cupti_records(kind) || pending.n == PENDING)

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/probe.h"
+#include "core/retire.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 
@@ -184,7 +185,8 @@ static void *current_handle(void)
 /* A thread that waits in a call of its own may execute a device's work. */
 static bool is_of_device(enum heddle_event_kind kind)
 {
-    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT;
+    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT ||
+           kind == HEDDLE_EVENT_DONE;
 }
 
 void core_tap_emit(struct heddle_event *event)
@@ -236,6 +238,8 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
     if (!t->correlation)
         t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
     call->event.kind = (uint8_t)kind;
+    if (!core_tap_wants(1u << kind))
+        return; /* somebody who comes before its end gets none of it */
     call->event.phase = HEDDLE_PHASE_BEGIN;
     call->event.context = current_handle();
     call->event.call.entry = entry;
@@ -250,13 +254,24 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
     if (!call->told)
         return;
     assert(!t->frames);
-    assert(t->correlation == call->event.correlation);
-    call->event.phase = HEDDLE_PHASE_END;
-    call->event.time_ns = 0;
-    call->event.context = current_handle();
-    call->event.call.result = result;
-    core_tap_emit(&call->event);
+    assert(!call->event.begin_ns || t->correlation == call->event.correlation);
+    if (call->event.begin_ns)
+        call->event.time_ns = now_ns(); /* what is settled is not of the call */
+    if (core_tap_wants(HEDDLE_KIND(DONE)))
+        core_retire_settle();
+    if (call->event.begin_ns) {
+        call->event.phase = HEDDLE_PHASE_END;
+        call->event.context = current_handle();
+        call->event.call.result = result;
+        core_tap_emit(&call->event);
+    }
     t->correlation = call->outer;
+}
+
+HD_EXPORT void heddle_tap_settle(void)
+{
+    if (!tap_thread.frames)
+        core_retire_settle();
 }
 
 void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,

@@ -241,6 +241,8 @@ static void hand_out(bool all)
 {
     struct chunk *list, *next;
 
+    if (all)
+        heddle_tap_settle();
     pthread_mutex_lock(&lent.lock);
     is_handing = true;
     if (all)

@@ -15,7 +15,7 @@
  * dropped); only the library's own thread, or a flush, asks the client for buffers. So nothing
  * that a client does or leaves undone holds the program up.
  *
- * Times in chunks are the taps', CLOCK_MONOTONIC; they become the client's when they are handed out.
+ * Times in chunks are the taps', CLOCK_MONOTONIC; they become the client's when handed out.
  */
 #ifndef HD_API_CUPTI_CUPTI_H
 #define HD_API_CUPTI_CUPTI_H

@@ -773,7 +773,7 @@ void cupti_record_event(const struct heddle_event *event)
         if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
             graph_submit(event);
         break;
-    case HEDDLE_EVENT_RETIRED:
+    case HEDDLE_EVENT_DONE:
         retired_event(event);
         break;
     case HEDDLE_EVENT_OBJECT:

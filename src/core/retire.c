@@ -29,8 +29,8 @@ struct told_packet {
 struct core_retirement {
     struct core_retirement *next; /* in the list; retiring.lock */
     bool is_lazy;                 /* nobody wants RETIRED: no host call */
-    struct core_context *ctx; /* lives longer than its queues */
-    void *stream;             /* the handle: the stream may be gone by then */
+    struct core_context *ctx;     /* lives longer than its queues */
+    void *stream;                 /* the handle: the stream may be gone by then */
     uint64_t correlation;
     struct hal_ring *ring;
     uint64_t position; /* of the first packet */

@@ -34,6 +34,7 @@ static struct {
     pthread_mutex_t lock; /* a leaf: id and func of the slots are written under it */
     struct listener slots[LISTENERS];
     uint32_t next_id;
+    _Atomic uint32_t used; /* slots behind it never had a listener */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A listener that runs on this thread; a device's event may come while it waits in a call. */
@@ -96,6 +97,8 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         slot->user = user;
         slot->kinds = kinds & HEDDLE_KIND_ALL;
         slot->since_ns = now_ns();
+        if (atomic_load(&taps.used) <= slot - taps.slots)
+            atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
         atomic_store(&slot->func, func);
         kinds_update_locked();
     }
@@ -185,8 +188,7 @@ static void *current_handle(void)
 /* A thread that waits in a call of its own may execute a device's work. */
 static bool is_of_device(enum heddle_event_kind kind)
 {
-    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT ||
-           kind == HEDDLE_EVENT_DONE;
+    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT || kind == HEDDLE_EVENT_DONE;
 }
 
 void core_tap_emit(struct heddle_event *event)
@@ -208,7 +210,7 @@ void core_tap_emit(struct heddle_event *event)
     if (event->phase != HEDDLE_PHASE_END)
         event->begin_ns = event->time_ns;
     assert(event->begin_ns && event->begin_ns <= event->time_ns);
-    for (size_t i = 0; i < LISTENERS; i++)
+    for (uint32_t i = 0, n = atomic_load(&taps.used); i < n; i++)
         if (atomic_load_explicit(&taps.slots[i].func, memory_order_relaxed))
             tell(&taps.slots[i], event);
 }

@@ -325,6 +325,35 @@ static void test_clock(void)
        "by the client's clock");
 }
 
+/* ---- more work than a queue holds, in several streams */
+
+static void test_many(void)
+{
+    CUstream streams[3];
+    size_t dropped;
+
+    nrecords = 0;
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    for (int i = 0; i < 3; i++)
+        cuStreamCreate(&streams[i], CU_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 3000; i++) {
+        unsigned value = 1;
+        void *args[] = {&memory, &value};
+
+        if (cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, streams[i % 3], args, NULL))
+            ok(false, "launch %d", i);
+    }
+    for (int i = 0; i < 3; i++) {
+        cuStreamSynchronize(streams[i]);
+        cuStreamDestroy(streams[i]);
+    }
+    OK(cuptiActivityFlushAll(0)); /* the library's thread has handed out most of them */
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    eq_u64(count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 3000, "every launch is recorded");
+    OK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
+    eq_u64(dropped, 0, "none is lost");
+}
+
 /* ---- other kinds */
 
 static void test_objects(void)
@@ -750,6 +779,7 @@ int main(void)
     eq_u64(cuMemAlloc(&memory, 4096), 0, "memory");
     test_early();
     test_profiler();
+    test_many();
     test_objects();
     test_graph();
     test_markers();

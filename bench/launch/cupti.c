@@ -4,7 +4,8 @@
  *   enqueue      the launch calls alone
  *   whole        until the work is done
  * usage: cupti      output: kinds,enqueue,whole
- * cc -O2 -Iinclude/cuda bench/launch/cupti.c -Lbuild/src/api/driver -Lbuild/src/api/cupti -lcuda -lcupti
+ * cc -O2 -Iinclude/cuda bench/launch/cupti.c -Lbuild/src/api/driver -Lbuild/src/api/cupti \
+ *     -lcuda -lcupti
  */
 #include <cuda.h>
 #include <cupti.h>

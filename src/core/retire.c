@@ -1,14 +1,14 @@
 /*
- * PACKET, RETIRED and DONE events of a submission. While somebody wants RETIRED, packets have the flag
- * STAMP, and a host call behind them tells that they are complete: so it comes before a wait for
- * that work returns. Nobody listening, none of this is submitted.
+ * PACKET, RETIRED and DONE events of a submission. While somebody wants RETIRED, packets have the
+ * flag STAMP, and a host call behind them tells that they are complete: so it comes before a wait
+ * for that work returns. Nobody listening, none of this is submitted.
  *
  * The call reads the stamps of the packets' slots. They are still theirs: a slot's stamp is written
  * again when a packet that comes later than the call begins.
  *
  * Where only DONE is wanted there is no host call. What was submitted stands in a list for each
- * ring, in order; calls of the API look which of it has retired. A slot is used again only when its
- * packet was told: core_retire_room().
+ * ring, in order; calls of the API look which of it has retired. A slot is used again only when
+ * its packet was told: core_retire_room().
  */
 #include <assert.h>
 

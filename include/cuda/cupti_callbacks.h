@@ -151,6 +151,22 @@ CUptiResult CUPTIAPI cuptiSupportedDomains(size_t *domainCount, CUpti_DomainTabl
 /* One subscriber at a time: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED. */
 CUptiResult CUPTIAPI cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback,
                                     void *userdata);
+
+#define CUPTI_SUBSCRIBER_NAME_MAX_LEN     53
+#define CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN 64
+
+typedef struct {
+    size_t structSize;
+    const char *subscriberName;
+    char *oldSubscriberName; /* where there is a subscriber: receives its name */
+    size_t oldSubscriberSize;
+} CUpti_SubscriberParams;
+#define CUpti_SubscriberParams_STRUCT_SIZE sizeof(CUpti_SubscriberParams)
+
+/* pParams may be null. */
+CUptiResult CUPTIAPI cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber,
+                                       CUpti_CallbackFunc callback, void *userdata,
+                                       CUpti_SubscriberParams *pParams);
 /* Returns when no other thread is inside the callback. */
 CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle subscriber);
 CUptiResult CUPTIAPI cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subscriber,

@@ -563,6 +563,10 @@ static void test_callbacks(void)
 {
     static char host[64];
     CUpti_SubscriberHandle me, other;
+    char old[CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN] = "";
+    CUpti_SubscriberParams params = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+                                     .oldSubscriberName = old,
+                                     .oldSubscriberSize = sizeof(old)};
     CUpti_DomainTable domains;
     size_t ndomains;
     unsigned called = 0;
@@ -606,6 +610,13 @@ static void test_callbacks(void)
     eq_str(name, "cudaLaunchKernel_v7000", "a name");
     eq_u64(cuptiGetCallbackName(CUPTI_CB_DOMAIN_RUNTIME_API, 100000, &name),
            CUPTI_ERROR_INVALID_PARAMETER, "no name");
+    OK(cuptiUnsubscribe(me));
+    params.subscriberName = "first";
+    OK(cuptiSubscribe_v2(&me, on_callback, &called, &params));
+    params.subscriberName = "second";
+    eq_u64(cuptiSubscribe_v2(&other, on_callback, NULL, &params),
+           CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "one with a name");
+    eq_str(old, "first", "which others are told");
     OK(cuptiUnsubscribe(me));
     called = 0;
     cudaStreamDestroy(stream);

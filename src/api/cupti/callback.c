@@ -7,6 +7,7 @@
  */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/cupti/cupti.h"
@@ -296,6 +297,32 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callb
     atomic_store(&subscriber.userdata, userdata);
     *out = &subscriber;
     return CUPTI_SUCCESS;
+}
+
+/* The name of who is there, for another one; the struct's size says which members it has. */
+static char subscriber_name[CUPTI_SUBSCRIBER_NAME_MAX_LEN];
+
+static void name_give(const CUpti_SubscriberParams *params)
+{
+    if (params->oldSubscriberName && params->oldSubscriberSize)
+        (void)snprintf(params->oldSubscriberName, params->oldSubscriberSize, "%s", subscriber_name);
+}
+
+CUPTI_EXPORT(cuptiSubscribe_v2)
+CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *out, CUpti_CallbackFunc callback,
+                              void *userdata, CUpti_SubscriberParams *params)
+{
+    CUptiResult result;
+
+    if (params && params->structSize < sizeof(*params))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    result = cuptiSubscribe(out, callback, userdata);
+    if (params && result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+        name_give(params);
+    else if (result == CUPTI_SUCCESS)
+        (void)snprintf(subscriber_name, sizeof(subscriber_name), "%s",
+                       params && params->subscriberName ? params->subscriberName : "");
+    return result;
 }
 
 static bool is_subscriber(CUpti_SubscriberHandle handle)

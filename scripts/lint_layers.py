@@ -42,7 +42,7 @@ MODULES = {
     "api/nvfatbin": ("libnvfatbin", {"linker", "obj"}),
     "api/nvvm": ("libnvvm, over clang", {"clang", "obj"}),
     "api/nvml": ("libnvidia-ml, on the driver API only", {"api/driver"}),
-    "api/cupti": ("libcupti: versions and the clock", set()),
+    "api/cupti": ("libcupti, a listener of the taps", {"api/driver"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", set()),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),

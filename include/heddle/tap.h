@@ -27,8 +27,14 @@
  * call may return the error earlier. A listener gets no END of a call whose BEGIN
  * came before it subscribed, but may miss the END of one whose BEGIN it got, by unsubscribing.
  *
+ * RETIRED or DONE. RETIRED is told before the next work of its stream begins, which costs each
+ * submission a host call on the device's thread. DONE is told by API calls, whatever they do, of all
+ * work that is complete when they end, before a wait for it returns; it costs the device nothing,
+ * and tells nothing while the program makes no calls: heddle_tap_settle(). Both have the same
+ * members.
+ *
  * Threads. A listener runs on the thread of the event: that of the call, or one that executes the
- * device's work for RETIRED and FAULT, and on several at the same time. In DRIVER, RUNTIME, PACKET
+ * device's work for RETIRED and FAULT, and on several at the same time; DONE on one at a time. In DRIVER, RUNTIME, PACKET
  * and NVTX events it may call the API; its own calls work as usual and are told to nobody, so a listener never
  * recurses. In the others libcuda may hold locks: it must not call the API there, nor wait for a
  * thread that does.
@@ -62,7 +68,9 @@ extern "C" {
     X(OBJECT, "a context, stream or event exists, or is about to go: object, POINT")               \
     X(FAULT, "a kernel or a copy failed, the first of its context: fault, POINT; locks may be "    \
              "held")                                                                               \
-    X(NVTX, "the program marks a moment or a range, or names something: nvtx, POINT")
+    X(NVTX, "the program marks a moment or a range, or names something: nvtx, POINT")              \
+    X(DONE, "work is complete: as RETIRED, but told later and in batches, which costs the device " \
+            "nothing; locks may be held")
 
 enum heddle_event_kind {
 #define X(name, doc) HEDDLE_EVENT_##name,
@@ -172,6 +180,7 @@ struct heddle_work {
     uint32_t dst_device, src_device; /* ordinals; UINT32_MAX: the host's memory */
     uint64_t graph;                  /* a number of the executable graph; 0: of none */
     uint32_t node;                   /* which of its nodes */
+    uint32_t is_default_stream;      /* the stream is its context's default one */
 };
 
 /* name, bit, what an OBJECT event of a stream says */
@@ -311,6 +320,16 @@ static inline uint32_t heddle_tap_kinds_wanted(void)
 uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener listener, void *user);
 /* Nothing for an id that is not subscribed. A listener may remove itself. */
 void heddle_tap_unsubscribe(uint32_t id);
+
+/* Tells DONE of all work that is complete now. Not from within a listener. */
+void heddle_tap_settle(void);
+
+/*
+ * For tools that are NVTX's themselves, to pass on what their InitializeInjectionNvtx2() is given:
+ * the program's marks become NVTX events. 1: its tables are filled; 0: this version does not know
+ * them. libcuda's own InitializeInjectionNvtx2() is this.
+ */
+int heddle_nvtx_initialize(const void *(*get_table)(uint32_t id));
 
 /* ---- for the API libraries: what a tap around a call keeps on its stack */
 

@@ -39,6 +39,7 @@ enum hd_env_kind {
     X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
     X("CUDA_LOG_FILE", TEXT, "", "where each call that fails is told, with its reason: `stdout`, `stderr`, or a file that it is appended to") \
+    X("CUDA_INJECTION64_PATH", TEXT, "", "a tool's library, which cuInit() opens and whose InitializeInjection() it calls; without it, or when that returns 0, the program goes on and the log says why") \
     X("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", CHOICE, "0, 1", "1: a kernel that fails is written to a file, see docs/debugging.md; kernels are interpreted then, some hundred times slower") \
     X("CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", CHOICE, "0, 1", "0: the program is not aborted after a core dump of its kernels; default: 1") \
     X("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", CHOICE, "0, 1", "1: core dumps without memory") \

@@ -128,7 +128,8 @@ void core_work_describe(const struct core_stream *stream, const union hal_packet
 {
     *work = (struct heddle_work){.device = (uint32_t)stream->ctx->device->ordinal,
                                  .context_id = (uint32_t)stream->ctx->id,
-                                 .stream_id = (uint32_t)stream->id};
+                                 .stream_id = (uint32_t)stream->id,
+                                 .is_default_stream = stream == stream->ctx->legacy};
     if (packet->head.op == HAL_OP_DISPATCH)
         describe_grid(stream, &packet->dispatch, work);
     else if (packet->head.op == HAL_OP_COPY)

@@ -256,12 +256,6 @@ static void tell_device(uint32_t ordinal)
     prof_done(&r->record);
 }
 
-/* The legacy default stream of a context: 0, or CU_STREAM_LEGACY. */
-static bool is_default(const void *stream)
-{
-    return (uintptr_t)stream <= 1;
-}
-
 /* What the numbers in records are; handles, which calls have, are given theirs. */
 static void tell_ids(const struct heddle_event *e)
 {
@@ -273,7 +267,7 @@ static void tell_ids(const struct heddle_event *e)
     own.stream = e->stream;
     tell_device(w->device);
     tell_object(e, e->context, "context", w->context_id);
-    tell_object(e, is_default(e->stream) ? (const char *)e->context + 1 : e->stream, "stream",
+    tell_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream, "stream",
                 w->stream_id);
 }
 
@@ -375,7 +369,7 @@ static void on_packet(const struct heddle_event *e)
     await(r, e->packet.id);
 }
 
-static void on_retired(const struct heddle_event *e)
+static void on_done(const struct heddle_event *e)
 {
     uint64_t id = e->packet.id;
     struct prof_work *r;
@@ -523,8 +517,8 @@ static void on_event(void *user, const struct heddle_event *e)
     case HEDDLE_EVENT_PACKET:
         on_packet(e);
         return;
-    case HEDDLE_EVENT_RETIRED:
-        on_retired(e);
+    case HEDDLE_EVENT_DONE:
+        on_done(e);
         return;
     case HEDDLE_EVENT_MEMORY:
         on_memory(e);
@@ -553,6 +547,13 @@ static void open_spool(void)
         rec.start_ns = prof_spool_head()->start_ns;
 }
 
+/* What is complete by now is told. */
+static void at_exit(void)
+{
+    heddle_tap_settle();
+    prof_spool_end();
+}
+
 static void in_child(void)
 {
     hd_map_fini(&rec.objects);
@@ -573,8 +574,8 @@ enum hd_status prof_start(prof_device_fn *describe)
     hd_map_init(&rec.objects);
     open_spool();
     (void)pthread_atfork(NULL, NULL, in_child);
-    (void)atexit(prof_spool_end);
-    if (!heddle_tap_subscribe(HEDDLE_KIND_ALL, on_event, NULL))
+    (void)atexit(at_exit);
+    if (!heddle_tap_subscribe(HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED), on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     return HD_OK;
 }

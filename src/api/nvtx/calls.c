@@ -481,9 +481,7 @@ static void table_fill(const NvtxExportTableCallbacks *callbacks, NvtxCallbackMo
             *table[functions[i].id] = functions[i].function;
 }
 
-/* 1: a program's tables are filled; 0: they are not what this library knows. */
-HD_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
-HD_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+HD_EXPORT int heddle_nvtx_initialize(const void *(*get_table)(uint32_t id))
 {
     const NvtxExportTableCallbacks *callbacks = get_table ? get_table(NVTX_ETID_CALLBACKS) : NULL;
     const NvtxExportTableVersionInfo *version = get_table ? get_table(NVTX_ETID_VERSIONINFO) : NULL;
@@ -498,4 +496,11 @@ HD_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
     for (int module = NVTX_CB_MODULE_CORE; module < NVTX_CB_MODULE_SIZE; module++)
         table_fill(callbacks, (NvtxCallbackModule)module);
     return 1;
+}
+
+/* What programs look for in the library that NVTX_INJECTION64_PATH names. */
+HD_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table);
+HD_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table)
+{
+    return heddle_nvtx_initialize(get_table);
 }

@@ -21,22 +21,22 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define PROF_MAGIC    UINT64_C(0x316c6f6f70736468) /* "hdspool1" */
-#define PROF_HEAD_B   4096u
-#define PROF_BLOCK_B  32768u
-#define PROF_SUFFIX   ".spool"
+#define PROF_MAGIC        UINT64_C(0x316c6f6f70736468) /* "hdspool1" */
+#define PROF_HEAD_B       4096u
+#define PROF_BLOCK_B      32768u
+#define PROF_SUFFIX       ".spool"
 #define PROF_RECORD_MAX_B 8192u
 
 struct prof_head {
     uint64_t magic;
     uint32_t pid, parent;
-    uint64_t start_ns;      /* CLOCK_MONOTONIC */
-    uint64_t start_real_ns; /* CLOCK_REALTIME at the same moment */
-    _Atomic uint64_t blocks;  /* begun */
-    _Atomic uint64_t lost;    /* records that found no room: the disk is full, or the limit reached */
-    _Atomic uint32_t paused;  /* written by who reads: 1 = record nothing for now */
+    uint64_t start_ns;       /* CLOCK_MONOTONIC */
+    uint64_t start_real_ns;  /* CLOCK_REALTIME at the same moment */
+    _Atomic uint64_t blocks; /* begun */
+    _Atomic uint64_t lost; /* records that found no room: the disk is full, or the limit reached */
+    _Atomic uint32_t paused;   /* written by who reads: 1 = record nothing for now */
     _Atomic uint32_t is_ended; /* the process came to its exit */
-    char exe[1024];           /* ends with 0 */
+    char exe[1024];            /* ends with 0 */
 };
 
 struct prof_block {

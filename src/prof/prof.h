@@ -22,7 +22,8 @@
 
 #define PROF_DEVICE_NAME_B 128
 /* Fills what a device is, but for `device` and `name`, whose text comes beside it. */
-typedef void prof_device_fn(uint32_t ordinal, struct prof_device *out, char text[PROF_DEVICE_NAME_B]);
+typedef void prof_device_fn(uint32_t ordinal, struct prof_device *out,
+                            char text[PROF_DEVICE_NAME_B]);
 
 /*
  * As HEDDLE_PROF says, if it is set. HD_BAD_ARG; that no file can be made is only logged. Before
@@ -36,7 +37,7 @@ enum prof_capture { PROF_CAPTURE_ALWAYS, PROF_CAPTURE_API, PROF_CAPTURE_NVTX };
 
 struct prof_settings {
     enum prof_capture capture;
-    char range[256], domain[256]; /* domain "": the default one */
+    char range[256], domain[256];   /* domain "": the default one */
     uint64_t delay_ms, duration_ms; /* duration 0: no end */
     uint64_t skip, count;           /* count 0: no end */
     uint64_t limit_B;

@@ -42,9 +42,8 @@ static bool block_enter(const struct prof_reader *reader, struct prof_cursor *cu
 
 static bool is_whole(const struct prof_record *record, uint32_t room_B)
 {
-    return room_B >= sizeof(*record) && record->type < PROF_TYPE_COUNT &&
-           record->size_B % 8 == 0 && record->size_B <= room_B &&
-           record->size_B >= sizes[record->type];
+    return room_B >= sizeof(*record) && record->type < PROF_TYPE_COUNT && record->size_B % 8 == 0 &&
+           record->size_B <= room_B && record->size_B >= sizes[record->type];
 }
 
 const struct prof_record *prof_reader_next(struct prof_reader *reader, struct prof_cursor *cursor)
@@ -70,8 +69,8 @@ const struct prof_record *prof_reader_next(struct prof_reader *reader, struct pr
 static enum hd_status add_name(struct prof_reader *reader, const struct prof_string *s)
 {
     /* Numbers are given in turn; a larger one than there can be texts is not believed. */
-    bool fits = s->len <= s->record.size_B - sizeof(*s) && s->id &&
-                s->id <= reader->size_B / sizeof(*s);
+    bool fits =
+        s->len <= s->record.size_B - sizeof(*s) && s->id && s->id <= reader->size_B / sizeof(*s);
 
     if (!fits)
         return HD_OK;

@@ -16,7 +16,7 @@
 struct prof_reader {
     const uint8_t *bytes;
     size_t size_B;
-    bool is_mapped; /* to be given back */
+    bool is_mapped;        /* to be given back */
     struct prof_head head; /* exe ends with 0 */
     uint64_t blocks;       /* that are in the file */
     uint64_t damaged;      /* blocks whose rest was skipped */

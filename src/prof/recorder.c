@@ -33,7 +33,7 @@ struct known_call {
 static struct {
     struct prof_settings settings;
     uint64_t start_ns;
-    _Atomic bool is_open;     /* what settings.capture waits for has come, and not ended */
+    _Atomic bool is_open; /* what settings.capture waits for has come, and not ended */
     _Atomic uint64_t launches;
     struct {
         _Atomic uint64_t id;
@@ -41,12 +41,12 @@ static struct {
     } pending[PENDING];
     prof_device_fn *describe;
     _Atomic uint64_t devices; /* that were told: bits */
-    struct hd_lock lock;   /* below */
-    struct hd_map objects; /* handles that an OBJECT record gave an id to */
+    struct hd_lock lock;      /* below */
+    struct hd_map objects;    /* handles that an OBJECT record gave an id to */
 } rec = {.lock = HD_LOCK_INIT(RECORD, "profiler")};
 
 static HD_THREAD_LOCAL struct {
-    uint32_t depth; /* of runtime calls */
+    uint32_t depth;               /* of runtime calls */
     const void *context, *stream; /* the last that were told */
     int32_t nvtx_level;           /* of the range that captures */
 } own;
@@ -58,8 +58,7 @@ static bool in_time(uint64_t now_ns)
     uint64_t since_ms = (now_ns - rec.start_ns) / 1000000u;
     const struct prof_settings *s = &rec.settings;
 
-    return since_ms >= s->delay_ms &&
-           (!s->duration_ms || since_ms - s->delay_ms < s->duration_ms);
+    return since_ms >= s->delay_ms && (!s->duration_ms || since_ms - s->delay_ms < s->duration_ms);
 }
 
 static bool in_launches(void)

@@ -123,7 +123,8 @@ enum hd_status prof_spool_open(const char *folder, uint64_t max_B)
     spool.fd = mkostemps(path, (int)strlen(PROF_SUFFIX), O_CLOEXEC);
     head = spool.fd >= 0 ? map_room(spool.fd, 0, PROF_HEAD_B) : NULL;
     if (!head)
-        return hd_error(HD_IO, "%s: %s: nothing is recorded of this process", path, strerror(errno));
+        return hd_error(HD_IO, "%s: %s: nothing is recorded of this process", path,
+                        strerror(errno));
     head_fill(head);
     spool.max_B = max_B;
     spool.head = head;

@@ -18,7 +18,7 @@
 #include "base/status.h"
 #include "prof/format.h"
 
-/* Makes the file in `folder`. HD_IO; after fork() the child calls it again, for a file of its own. */
+/* Makes the file in `folder`. HD_IO. After fork() the child calls it again, for one of its own. */
 enum hd_status prof_spool_open(const char *folder, uint64_t max_B) HD_MUST_CHECK;
 /* The process is about to end; records may still come. */
 void prof_spool_end(void);
@@ -29,7 +29,8 @@ const struct prof_head *prof_spool_head(void);
 void *prof_spool_reserve(enum prof_type type, size_t size_B);
 void prof_done(struct prof_record *record);
 
-#define prof_new(NAME, name) ((struct prof_##name *)prof_spool_reserve(PROF_##NAME, sizeof(struct prof_##name)))
+#define prof_new(NAME, name)                                                                       \
+    ((struct prof_##name *)prof_spool_reserve(PROF_##NAME, sizeof(struct prof_##name)))
 
 /* The number of a text, which is written when it is new. 0: NULL, or no room. */
 uint32_t prof_name(const char *text);

@@ -32,8 +32,10 @@ static const char help[] =
     "\n"
     "Runs a program and records its calls of the CUDA API, kernels, copies, fills, waits, memory,\n"
     "compilations and NVTX ranges, of all its processes, in an SQLite file with Nsight Systems'\n"
-    "tables. `stats` prints the reports of such a file that `nsys stats` prints, `export` writes it\n"
-    "as a trace for other viewers. While the program runs, what is recorded lies in a folder beside\n"
+    "tables. `stats` prints the reports of such a file that `nsys stats` prints, `export` writes "
+    "it\n"
+    "as a trace for other viewers. While the program runs, what is recorded lies in a folder "
+    "beside\n"
     "the file; `recover` makes the file of it when heddle itself was killed.\n"
     "\n"
     "what and when:\n"
@@ -56,10 +58,21 @@ static const char help[] =
     "  -t, --type TYPE           export: chrome or perfetto\n"
     "      --help                this text\n"
     "\n"
-    "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be run,\n"
+    "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
+    "run,\n"
     "127 it was not found\n";
 
-enum { OPT_SKIP = 256, OPT_COUNT, OPT_LIMIT, OPT_WAIT, OPT_STATS, OPT_EXPORT, OPT_FORMAT, OPT_JSON, OPT_HELP };
+enum {
+    OPT_SKIP = 256,
+    OPT_COUNT,
+    OPT_LIMIT,
+    OPT_WAIT,
+    OPT_STATS,
+    OPT_EXPORT,
+    OPT_FORMAT,
+    OPT_JSON,
+    OPT_HELP
+};
 
 static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
@@ -141,7 +154,8 @@ static bool read_format(struct prof_args *args)
     return bad_value("--format", optarg);
 }
 
-static bool read_word(const char *option, const char *first, const char *second, bool *out_is_second)
+static bool read_word(const char *option, const char *first, const char *second,
+                      bool *out_is_second)
 {
     *out_is_second = !strcmp(optarg, second);
     return *out_is_second || !strcmp(optarg, first) || bad_value(option, optarg);
@@ -262,7 +276,8 @@ static char *choose_report(const struct prof_args *args)
     return path;
 }
 
-/* Beside the report, where it is found if nobody makes one of it. An absolute path; NULL after a message. */
+/* Beside the report, where it is found if nobody makes one of it. An absolute path, free()d by the
+ * caller; NULL after a message. */
 static char *session_create(const char *report)
 {
     char *name = name_with(report, ".session-XXXXXX"), *path = NULL;

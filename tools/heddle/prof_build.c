@@ -49,10 +49,10 @@ struct open_range {
 
 struct source {
     struct prof_reader reader;
-    struct hd_map ids;    /* handle: index in `objects` + 1 */
+    struct hd_map ids; /* handle: index in `objects` + 1 */
     HD_VEC(const struct prof_object *) objects;
     HD_VEC(struct open_range) pushed; /* of all threads */
-    struct hd_map ranges; /* of start and end: index in `halves` + 1 */
+    struct hd_map ranges;             /* of start and end: index in `halves` + 1 */
     HD_VEC(struct open_range) halves;
 };
 
@@ -292,8 +292,7 @@ static void put_range(struct build *b, struct source *s, const struct open_range
                 global_tid(s, begin->thread), end != NULL, end ? global_tid(s, end->thread) : 0,
                 (int64_t)r->domain, type == NVTX_U64, payload, type == NVTX_I64, payload,
                 type == NVTX_DOUBLE, payload_double(r), type == NVTX_U32, payload & 0xffffffff,
-                type == NVTX_I32, (int64_t)(int32_t)payload, type == NVTX_FLOAT,
-                payload_double(r));
+                type == NVTX_I32, (int64_t)(int32_t)payload, type == NVTX_FLOAT, payload_double(r));
 }
 
 static void push(struct source *s, const struct open_range *range)
@@ -422,16 +421,15 @@ static void put_device(struct build *b, struct source *s, const struct prof_devi
     uuid_text(r->uuid, uuid);
     (void)snprintf(bus, sizeof(bus), "0000:%02x:00.0", r->pci_bus);
     (void)snprintf(chip, sizeof(chip), "CC%u.%u", r->cc_major, r->cc_minor);
-    prof_db_row(&b->db, TABLE_TARGET_INFO_GPU, "iissi iiiii i s n s i nnnn i n iiiii iiiii nnn nnn iiii",
-                VM >> 48, (int64_t)r->device, text_of(s, r->name), bus, (int64_t)0,
-                (int64_t)r->l2_B, (int64_t)r->memory_B, bandwidth, (int64_t)r->clock_kHz * 1000,
-                (int64_t)r->sms, (int64_t)r->device, uuid, chip, (int64_t)r->device,
-                (int64_t)r->const_B, (int64_t)r->regs_per_block, (int64_t)r->shared_per_block_B,
-                (int64_t)r->shared_per_block_B, (int64_t)r->shared_per_sm_B,
-                (int64_t)r->regs_per_block, (int64_t)32, (int64_t)1,
-                (int64_t)r->max_threads_per_sm / 32, (int64_t)r->max_blocks_per_sm, (int64_t)1024,
-                (int64_t)r->cc_major, (int64_t)r->cc_minor, (int64_t)r->cc_major,
-                (int64_t)r->cc_minor);
+    prof_db_row(
+        &b->db, TABLE_TARGET_INFO_GPU, "iissi iiiii i s n s i nnnn i n iiiii iiiii nnn nnn iiii",
+        VM >> 48, (int64_t)r->device, text_of(s, r->name), bus, (int64_t)0, (int64_t)r->l2_B,
+        (int64_t)r->memory_B, bandwidth, (int64_t)r->clock_kHz * 1000, (int64_t)r->sms,
+        (int64_t)r->device, uuid, chip, (int64_t)r->device, (int64_t)r->const_B,
+        (int64_t)r->regs_per_block, (int64_t)r->shared_per_block_B, (int64_t)r->shared_per_block_B,
+        (int64_t)r->shared_per_sm_B, (int64_t)r->regs_per_block, (int64_t)32, (int64_t)1,
+        (int64_t)r->max_threads_per_sm / 32, (int64_t)r->max_blocks_per_sm, (int64_t)1024,
+        (int64_t)r->cc_major, (int64_t)r->cc_minor, (int64_t)r->cc_major, (int64_t)r->cc_minor);
     prof_db_row(&b->db, TABLE_TARGET_INFO_CUDA_DEVICE, "iiisi", (int64_t)r->device,
                 (int64_t)r->device, (int64_t)s->reader.head.pid, uuid, (int64_t)r->sms);
 }
@@ -454,7 +452,8 @@ static void put_object(struct build *b, struct source *s, const struct prof_obje
                 (int64_t)(is_null ? 3 : 1));
 }
 
-static void put(struct build *b, struct source *s, const struct prof_record *record, uint32_t thread)
+static void put(struct build *b, struct source *s, const struct prof_record *record,
+                uint32_t thread)
 {
     switch ((enum prof_type)record->type) {
     case PROF_CALL:
@@ -639,7 +638,8 @@ static void put_session(struct build *b, const struct prof_head *first, char *co
     put_pair(b, TABLE_META_DATA_EXPORT, "EXPORT_SCHEMA_VERSION_MICRO", "14");
     put_pair(b, TABLE_META_DATA_CAPTURE, "CUDA_GRAPH_TRACE_OPTIONS:MODE", "Node");
     for (size_t i = 0; command && command[i]; i++) {
-        (void)snprintf(name, sizeof(name), i ? "PROCESS_0:ARGUMENT_%zu" : "PROCESS_0:COMMAND", i - 1);
+        (void)snprintf(name, sizeof(name), i ? "PROCESS_0:ARGUMENT_%zu" : "PROCESS_0:COMMAND",
+                       i - 1);
         put_pair(b, TABLE_META_DATA_CAPTURE, name, command[i]);
     }
     put_host(b);

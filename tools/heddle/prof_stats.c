@@ -9,7 +9,8 @@
 #include "base/vec.h"
 #include "prof_db.h"
 
-#define DEFAULTS "nvtx_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
+#define DEFAULTS                                                                                   \
+    "nvtx_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
 
 static const struct report {
     const char *name, *title, *query;
@@ -135,7 +136,8 @@ static void cell_text(sqlite3_stmt *row, int column, struct hd_buf *out)
 
     hd_buf_clear(out);
     if (sqlite3_column_type(row, column) == SQLITE_FLOAT)
-        hd_buf_printf(out, strstr(title, "MB") ? "%.3f" : "%.1f", sqlite3_column_double(row, column));
+        hd_buf_printf(out, strstr(title, "MB") ? "%.3f" : "%.1f",
+                      sqlite3_column_double(row, column));
     else if (sqlite3_column_type(row, column) != SQLITE_NULL)
         hd_buf_puts(out, (const char *)sqlite3_column_text(row, column));
 }

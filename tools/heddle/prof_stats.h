@@ -12,8 +12,8 @@ enum prof_format { PROF_TABLE, PROF_CSV, PROF_JSON };
  * `names` is a comma list, NULL: those that `nsys stats` prints unasked. HD_BAD_ARG: there is no
  * such report; HD_IO, HD_CORRUPT: of the file.
  */
-enum hd_status prof_stats(const char *path, const char *names, enum prof_format format,
-                          FILE *out) HD_MUST_CHECK;
+enum hd_status prof_stats(const char *path, const char *names, enum prof_format format, FILE *out)
+    HD_MUST_CHECK;
 /* A line for each report. */
 void prof_stats_list(FILE *out);
 

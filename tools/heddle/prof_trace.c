@@ -18,8 +18,8 @@
 #include "base/vec.h"
 #include "prof_db.h"
 
-/* X(table, columns of slices: track's process, track's thread, start, end, name, category, flow (the
- * end of an arrow where `is_work`), and text of arguments or NULL) */
+/* Columns: process and thread of the track, start, end, name, category, flow (`is_work`: the end of
+ * an arrow), arguments. */
 #define STRING(column) "(SELECT value FROM StringIds WHERE id = " column ")"
 #define HOST_TRACK     "(globalTid >> 24) & 16777215, globalTid & 16777215"
 #define DEVICE_TRACK   "-1 - deviceId, streamId"
@@ -29,26 +29,32 @@ static const struct query {
     bool is_work;
 } queries[] = {
     {"CUPTI_ACTIVITY_KIND_RUNTIME",
-     "SELECT " HOST_TRACK ", start, end, " STRING("nameId")
-     ", CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, correlationId, "
-     "json_object('correlation', correlationId, 'result', returnValue) "
-     "FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",
+     "SELECT " HOST_TRACK ", start, end, " STRING(
+         "nameId") ", CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, "
+                   "correlationId, "
+                   "json_object('correlation', correlationId, 'result', returnValue) "
+                   "FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",
      false},
     {"NVTX_EVENTS",
-     "SELECT " HOST_TRACK ", start, coalesce(end, start), coalesce(text, ''), 'user_annotation', 0, "
+     "SELECT " HOST_TRACK
+     ", start, coalesce(end, start), coalesce(text, ''), 'user_annotation', 0, "
      "NULL FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY start, end DESC",
      false},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD",
-     "SELECT " HOST_TRACK ", start, end, 'compile ' || " STRING("nameId")
-     ", 'overhead', 0, NULL FROM CUPTI_ACTIVITY_KIND_OVERHEAD ORDER BY start",
+     "SELECT " HOST_TRACK ", start, end, 'compile ' || " STRING(
+         "nameId") ", 'overhead', 0, NULL FROM CUPTI_ACTIVITY_KIND_OVERHEAD ORDER BY start",
      false},
     {"CUPTI_ACTIVITY_KIND_KERNEL",
-     "SELECT " DEVICE_TRACK ", start, end, " STRING("demangledName")
-     ", 'kernel', correlationId, json_object('device', deviceId, 'context', contextId, 'stream', "
-     "streamId, 'correlation', correlationId, 'registers per thread', registersPerThread, 'shared "
-     "memory', staticSharedMemory + dynamicSharedMemory, 'grid', json_array(gridX, gridY, gridZ), "
-     "'block', json_array(blockX, blockY, blockZ), 'graph node id', graphNodeId) "
-     "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
+     "SELECT " DEVICE_TRACK
+     ", start, end, " STRING("demangledName") ", 'kernel', correlationId, json_object('device', "
+                                              "deviceId, 'context', contextId, 'stream', "
+                                              "streamId, 'correlation', correlationId, 'registers "
+                                              "per thread', registersPerThread, 'shared "
+                                              "memory', staticSharedMemory + dynamicSharedMemory, "
+                                              "'grid', json_array(gridX, gridY, gridZ), "
+                                              "'block', json_array(blockX, blockY, blockZ), 'graph "
+                                              "node id', graphNodeId) "
+                                              "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
      true},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
      "SELECT " DEVICE_TRACK ", start, end, 'Memcpy ' || coalesce((SELECT label FROM "
@@ -256,13 +262,15 @@ static enum hd_status chrome_rows(struct trace *t, const char *table, const char
 
 static enum hd_status chrome_names(struct trace *t)
 {
-    HD_TRY(chrome_rows(t, "PROCESSES",
-                       "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', pid, 'tid', 0, "
-                       "'args', json_object('name', name)) FROM PROCESSES"));
-    HD_TRY(chrome_rows(t, "ThreadNames",
-                       "SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', (globalTid >> 24) "
-                       "& 16777215, 'tid', globalTid & 16777215, 'args', json_object('name', " STRING(
-                           "nameId") ")) FROM ThreadNames"));
+    HD_TRY(
+        chrome_rows(t, "PROCESSES",
+                    "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', pid, 'tid', 0, "
+                    "'args', json_object('name', name)) FROM PROCESSES"));
+    HD_TRY(
+        chrome_rows(t, "ThreadNames",
+                    "SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', (globalTid >> 24) "
+                    "& 16777215, 'tid', globalTid & 16777215, 'args', json_object('name', " STRING(
+                        "nameId") ")) FROM ThreadNames"));
     return chrome_rows(t, "TARGET_INFO_GPU",
                        "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', id, 'tid', 0, "
                        "'args', json_object('name', 'GPU ' || id || ': ' || name)) FROM "
@@ -296,7 +304,8 @@ enum hd_status prof_trace_chrome(const char *path, const char *to)
     t.slice = chrome_slice;
     if (prof_db_has(t.db, "TARGET_INFO_SESSION_START_TIME"))
         ask(&t, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", &base);
-    fprintf(t.out, "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": %s,\n",
+    fprintf(t.out,
+            "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": %s,\n",
             base.len ? base.ptr : "0");
     hd_buf_fini(&base);
     enum hd_status status = chrome_devices(&t);
@@ -420,10 +429,11 @@ static void thread_name(struct trace *t, int64_t process, int64_t thread, struct
         hd_buf_printf(out, "stream %lld", (long long)thread);
         return;
     }
-    (void)snprintf(sql, sizeof(sql),
-                   "SELECT value || ' ' || %lld FROM StringIds JOIN ThreadNames ON id = nameId WHERE "
-                   "globalTid & 281474976710655 = %lld",
-                   (long long)thread, (long long)(process << 24 | thread));
+    (void)snprintf(
+        sql, sizeof(sql),
+        "SELECT value || ' ' || %lld FROM StringIds JOIN ThreadNames ON id = nameId WHERE "
+        "globalTid & 281474976710655 = %lld",
+        (long long)thread, (long long)(process << 24 | thread));
     ask(t, sql, out);
     if (!out->len)
         hd_buf_printf(out, "thread %lld", (long long)thread);

@@ -82,6 +82,8 @@ enum heddle_event_kind {
 /* A set of kinds is an OR of these. */
 #define HEDDLE_KIND(name) (1u << HEDDLE_EVENT_##name)
 #define HEDDLE_KIND_ALL   ((1u << HEDDLE_EVENT_COUNT) - 1)
+/* With kinds: no calls that are inside others, as the driver's inside the runtime's. */
+#define HEDDLE_OUTERMOST (1u << 31)
 
 enum heddle_event_phase { HEDDLE_PHASE_BEGIN, HEDDLE_PHASE_END, HEDDLE_PHASE_POINT };
 
@@ -230,8 +232,8 @@ struct heddle_event {
     uint8_t kind;    /* enum heddle_event_kind */
     uint8_t phase;   /* enum heddle_event_phase */
     uint16_t reserved;
-    uint32_t thread; /* of the kernel's, as gettid() */
-    uint32_t reserved2;
+    uint32_t thread;   /* of the kernel's, as gettid() */
+    uint32_t is_inner; /* of a call: it is inside another one */
     uint64_t correlation;
     uint64_t time_ns;
     uint64_t begin_ns; /* END: time of its BEGIN; else time_ns */

@@ -35,6 +35,7 @@ static struct {
     struct listener slots[LISTENERS];
     uint32_t next_id;
     _Atomic uint32_t used; /* slots behind it never had a listener */
+    _Atomic bool inner;    /* somebody wants calls that are inside others */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A listener that runs on this thread; a device's event may come while it waits in a call. */
@@ -67,10 +68,14 @@ static uint64_t now_ns(void)
 static void kinds_update_locked(void)
 {
     uint32_t kinds = 0;
+    bool inner = false;
 
     for (size_t i = 0; i < LISTENERS; i++)
-        if (atomic_load(&taps.slots[i].func))
-            kinds |= taps.slots[i].kinds;
+        if (atomic_load(&taps.slots[i].func)) {
+            kinds |= taps.slots[i].kinds & HEDDLE_KIND_ALL;
+            inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
+        }
+    atomic_store(&taps.inner, inner);
     __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
@@ -95,7 +100,7 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         assert(!atomic_load(&slot->func));
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
-        slot->kinds = kinds & HEDDLE_KIND_ALL;
+        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST);
         slot->since_ns = now_ns();
         if (atomic_load(&taps.used) <= slot - taps.slots)
             atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
@@ -167,7 +172,8 @@ static void tell(struct listener *slot, const struct heddle_event *event)
     atomic_fetch_add(&slot->inside, 1);
     func = atomic_load(&slot->func);
     /* What began before it subscribed is not for it: it would get an end alone. */
-    if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns) {
+    if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns &&
+        !(event->is_inner && slot->kinds & HEDDLE_OUTERMOST)) {
         tap_thread.frames = &frame;
         func(slot->user, event);
         assert(tap_thread.frames == &frame);
@@ -240,7 +246,8 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
     if (!t->correlation)
         t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
     call->event.kind = (uint8_t)kind;
-    if (!core_tap_wants(1u << kind))
+    call->event.is_inner = call->outer != 0;
+    if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)))
         return; /* somebody who comes before its end gets none of it */
     call->event.phase = HEDDLE_PHASE_BEGIN;
     call->event.context = current_handle();

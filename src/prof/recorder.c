@@ -46,7 +46,6 @@ static struct {
 } rec = {.lock = HD_LOCK_INIT(RECORD, "profiler")};
 
 static HD_THREAD_LOCAL struct {
-    uint32_t depth;               /* of runtime calls */
     const void *context, *stream; /* the last that were told */
     int32_t nvtx_level;           /* of the range that captures */
 } own;
@@ -189,17 +188,10 @@ static void look_for_range(const char *name)
 
 static void on_call(const struct heddle_event *e)
 {
-    bool is_runtime = e->kind == HEDDLE_EVENT_RUNTIME;
     struct known_call scratch = {0};
 
-    if (e->phase == HEDDLE_PHASE_BEGIN) {
-        own.depth += is_runtime;
+    if (e->phase == HEDDLE_PHASE_BEGIN)
         return;
-    }
-    if (is_runtime && own.depth)
-        own.depth--;
-    if (own.depth)
-        return; /* inside a call of the runtime */
     const struct known_call *known = look_at(e->call.entry, &scratch);
     if (is_wanted(e) && !known->hidden) {
         write_call(e);
@@ -574,7 +566,8 @@ enum hd_status prof_start(prof_device_fn *describe)
     open_spool();
     (void)pthread_atfork(NULL, NULL, in_child);
     (void)atexit(at_exit);
-    if (!heddle_tap_subscribe(HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED), on_event, NULL))
+    const uint32_t kinds = (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST;
+    if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     return HD_OK;
 }

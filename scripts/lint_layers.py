@@ -32,8 +32,10 @@ MODULES = {
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir", "registry"}),
     "dev": ("the table of devices", {"hal", "dev/cpu", "dev/interp"}),
     "san": ("the checker: tools that watch kernels and calls", {"ir", "hal"}),
+    "prof": ("the profiler's half in the process: a listener, and what it writes", {"hal"}),
     "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "dbg", "linker", "ir", "registry", "san"}),
-    "api/driver": ("libcuda", {"core"}),
+    "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core"}),
+    "api/driver": ("libcuda", {"core", "prof"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
@@ -41,7 +43,7 @@ MODULES = {
     "api/nvfatbin": ("libnvfatbin", {"linker", "obj"}),
     "api/nvvm": ("libnvvm, over clang", {"clang", "obj"}),
     "api/nvml": ("libnvidia-ml, on the driver API and the registry", {"api/driver", "registry"}),
-    "api/cupti": ("libcupti: versions and the clock", set()),
+    "api/cupti": ("libcupti, a listener of the taps", {"api/driver"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", set()),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
@@ -53,12 +55,13 @@ PUBLIC_FRONT = {"compile": {"compile.h"}}
 # What a module must not even see, through whatever headers: what it wants of these, the modules that it
 # may use have functions for.
 HIDDEN = {
+    "api/nvtx": {"hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
     "api/driver": {"hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
     "api/runtime": {"core", "hal", "ir", "compile", "obj", "jit", "interp", "dev/cpu"},
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
-USES_PUBLIC = {"api/driver", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san"}
+USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "prof"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

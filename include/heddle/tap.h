@@ -27,9 +27,15 @@
  * call may return the error earlier. A listener gets no END of a call whose BEGIN
  * came before it subscribed, but may miss the END of one whose BEGIN it got, by unsubscribing.
  *
+ * RETIRED or DONE. RETIRED is told before the next work of its stream begins, which costs each
+ * submission a host call on the device's thread. DONE is told by API calls, whatever they do, of all
+ * work that is complete when they end, before a wait for it returns; it costs the device nothing,
+ * and tells nothing while the program makes no calls: heddle_tap_settle(). Both have the same
+ * members.
+ *
  * Threads. A listener runs on the thread of the event: that of the call, or one that executes the
- * device's work for RETIRED and FAULT, and on several at the same time. In DRIVER, RUNTIME and PACKET
- * events it may call the API; its own calls work as usual and are told to nobody, so a listener never
+ * device's work for RETIRED and FAULT, and on several at the same time; DONE on one at a time. In DRIVER, RUNTIME, PACKET
+ * and NVTX events it may call the API; its own calls work as usual and are told to nobody, so a listener never
  * recurses. In the others libcuda may hold locks: it must not call the API there, nor wait for a
  * thread that does.
  * heddle_tap_unsubscribe() returns when no other thread is inside the listener; what `user` points to
@@ -61,7 +67,10 @@ extern "C" {
     X(MEMORY, "memory was allocated or freed; a context takes its own with it: memory, POINT")     \
     X(OBJECT, "a context, stream or event exists, or is about to go: object, POINT")               \
     X(FAULT, "a kernel or a copy failed, the first of its context: fault, POINT; locks may be "    \
-             "held")
+             "held")                                                                               \
+    X(NVTX, "the program marks a moment or a range, or names something: nvtx, POINT")              \
+    X(DONE, "work is complete: as RETIRED, but told later and in batches, which costs the device " \
+            "nothing; locks may be held")
 
 enum heddle_event_kind {
 #define X(name, doc) HEDDLE_EVENT_##name,
@@ -73,6 +82,8 @@ enum heddle_event_kind {
 /* A set of kinds is an OR of these. */
 #define HEDDLE_KIND(name) (1u << HEDDLE_EVENT_##name)
 #define HEDDLE_KIND_ALL   ((1u << HEDDLE_EVENT_COUNT) - 1)
+/* With kinds: no calls that are inside others, as the driver's inside the runtime's. */
+#define HEDDLE_OUTERMOST (1u << 31)
 
 enum heddle_event_phase { HEDDLE_PHASE_BEGIN, HEDDLE_PHASE_END, HEDDLE_PHASE_POINT };
 
@@ -145,6 +156,35 @@ struct heddle_graph {
     const uint32_t *after;
 };
 
+/* A kernel as it was loaded; lives as long as the process. */
+struct heddle_kernel {
+    const char *name; /* as PTX has it, which is mangled C++ */
+    uint32_t regs;    /* per thread, an estimate */
+    uint32_t max_threads;
+    uint64_t static_shared_B;
+    uint64_t local_B; /* per thread */
+};
+
+/* What a packet does; members that its operation does not have are 0. */
+struct heddle_work {
+    uint32_t device;     /* its ordinal */
+    uint32_t context_id; /* as cuCtxGetId() */
+    uint32_t stream_id;  /* as cuStreamGetId() */
+    uint32_t grid_id;
+    const struct heddle_kernel *kernel; /* NULL: no grid, or no memory to note it */
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t dynamic_shared_B;
+    uint32_t is_cooperative;
+    uint32_t value;  /* of a fill */
+    uint64_t size_B; /* of a copy or a fill */
+    uint64_t dst, src;
+    uint32_t dst_memory, src_memory; /* enum core_mem_kind, as memory.memory; 0: pageable */
+    uint32_t dst_device, src_device; /* ordinals; UINT32_MAX: the host's memory */
+    uint64_t graph;                  /* a number of the executable graph; 0: of none */
+    uint32_t node;                   /* which of its nodes */
+    uint32_t is_default_stream;      /* the stream is its context's default one */
+};
+
 /* name, bit, what an OBJECT event of a stream says */
 #define HEDDLE_STREAM_LIST(X)                                                                      \
     X(NON_BLOCKING, 0, "it does not order with the legacy default stream")                         \
@@ -157,13 +197,43 @@ enum heddle_stream_flag {
 #undef X
 };
 
+/* ---- NVTX */
+
+/* name, the calls of NVTX that tell it, and which members of the event they set besides `domain` */
+#define HEDDLE_NVTX_LIST(X)                                                                        \
+    X(MARK, "nvtxMark*: the attributes, text to payload")                                          \
+    X(RANGE_PUSH, "nvtxRangePush*: the attributes; level")                                         \
+    X(RANGE_POP, "nvtxRangePop: level, that of its push; -1: nothing was pushed")                  \
+    X(RANGE_START, "nvtxRangeStart*: the attributes; range")                                       \
+    X(RANGE_END, "nvtxRangeEnd, perhaps on another thread: range")                                 \
+    X(NAME_CATEGORY, "nvtxNameCategory*: category, text")                                          \
+    X(NAME_THREAD, "nvtxNameOsThread*: object is the thread as the system has it; text")           \
+    X(NAME_RESOURCE, "nvtxNameCu*, nvtxNameCuda*, nvtxDomainResourceCreate: object_type, object, " \
+                     "text")                                                                       \
+    X(FORGET_RESOURCE, "nvtxDomainResourceDestroy: object_type, object, text")                     \
+    X(DOMAIN_CREATE, "nvtxDomainCreate*")                                                          \
+    X(DOMAIN_DESTROY, "nvtxDomainDestroy")                                                         \
+    X(REGISTER_STRING, "nvtxDomainRegisterString*: string, text")                                  \
+    X(SYNC_CREATE, "nvtxDomainSyncUserCreate: object is the lock's id from now on, text its name") \
+    X(SYNC_DESTROY, "nvtxDomainSyncUserDestroy: object, text")                                     \
+    X(SYNC_ACQUIRE_START, "the thread wants the lock: object, text")                               \
+    X(SYNC_ACQUIRE_FAILED, "it did not get it: object, text")                                      \
+    X(SYNC_ACQUIRE_SUCCESS, "it has it: object, text")                                             \
+    X(SYNC_RELEASING, "it is about to let it go: object, text")
+
+enum heddle_nvtx_call {
+#define X(name, doc) HEDDLE_NVTX_##name,
+    HEDDLE_NVTX_LIST(X)
+#undef X
+};
+
 struct heddle_event {
     uint32_t size_B; /* of this struct: later versions add members at the end */
     uint8_t kind;    /* enum heddle_event_kind */
     uint8_t phase;   /* enum heddle_event_phase */
     uint16_t reserved;
-    uint32_t thread; /* of the kernel's, as gettid() */
-    uint32_t reserved2;
+    uint32_t thread;   /* of the kernel's, as gettid() */
+    uint32_t is_inner; /* of a call: it is inside another one */
     uint64_t correlation;
     uint64_t time_ns;
     uint64_t begin_ns; /* END: time of its BEGIN; else time_ns */
@@ -184,6 +254,7 @@ struct heddle_event {
             /* PACKET: of a graph launch, and which node of it; NULL: of none */
             const struct heddle_graph *graph;
             uint32_t node;
+            const struct heddle_work *work; /* what it does, in both */
         } packet;
         struct {
             const char *name;   /* of the kernel */
@@ -216,6 +287,24 @@ struct heddle_event {
             const struct heddle_variable *variables;
             uint32_t flags; /* of a stream, when it exists: enum heddle_stream_flag */
         } object;
+        struct {
+            uint32_t call;           /* enum heddle_nvtx_call */
+            uint32_t domain;         /* 0: the default one; each name has one id in a process */
+            const char *domain_name; /* NULL: the default one */
+            const char *text;        /* UTF-8; also where the program gave a registered string */
+            uint64_t string;         /* id of the registered string that text is; 0: of none */
+            uint64_t range;          /* START, END: unique in the process */
+            int32_t level; /* PUSH, POP: ranges of thread and domain around it; -2: unknown */
+            uint32_t category;
+            uint32_t color_type, color; /* 1: ARGB; 0: no colour */
+            uint32_t payload_type;      /* nvtxPayloadType_t; 0: no payload */
+            uint32_t object_type;       /* NVTX's: class << 16 | index */
+            uint64_t payload;           /* its bits */
+            uint64_t object;            /* handle or number of what is named */
+            uint32_t cbid;              /* CUPTI's number of the function; 0: none */
+            const void *params;         /* its arguments, as CUPTI's struct NAME_params */
+            const void *result;         /* what it returns; NULL: nothing */
+        } nvtx;
     };
 };
 
@@ -233,6 +322,16 @@ static inline uint32_t heddle_tap_kinds_wanted(void)
 uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener listener, void *user);
 /* Nothing for an id that is not subscribed. A listener may remove itself. */
 void heddle_tap_unsubscribe(uint32_t id);
+
+/* Tells DONE of all work that is complete now. Not from within a listener. */
+void heddle_tap_settle(void);
+
+/*
+ * For tools that are NVTX's themselves, to pass on what their InitializeInjectionNvtx2() is given:
+ * the program's marks become NVTX events. 1: its tables are filled; 0: this version does not know
+ * them. libcuda's own InitializeInjectionNvtx2() is this.
+ */
+int heddle_nvtx_initialize(const void *(*get_table)(uint32_t id));
 
 /* ---- for the API libraries: what a tap around a call keeps on its stack */
 

@@ -39,6 +39,7 @@ enum hd_env_kind {
     X("HEDDLE_DEVICES", COUNT, "1 to 64", "number of devices; each has its own memory and threads; default: 1") \
     X("CUDA_VISIBLE_DEVICES", TEXT, "", "which devices the program sees, in which order: indices or UUIDs, as CUDA documents it") \
     X("CUDA_LOG_FILE", TEXT, "", "where each call that fails is told, with its reason: `stdout`, `stderr`, or a file that it is appended to") \
+    X("CUDA_INJECTION64_PATH", TEXT, "", "a tool's library, which cuInit() opens and whose InitializeInjection() it calls; without it, or when that returns 0, the program goes on and the log says why") \
     X("CUDA_ENABLE_COREDUMP_ON_EXCEPTION", CHOICE, "0, 1", "1: a kernel that fails is written to a file, see docs/debugging.md; kernels are interpreted then, some hundred times slower") \
     X("CUDA_ENABLE_CPU_COREDUMP_ON_EXCEPTION", CHOICE, "0, 1", "0: the program is not aborted after a core dump of its kernels; default: 1") \
     X("CUDA_ENABLE_LIGHTWEIGHT_COREDUMP", CHOICE, "0, 1", "1: core dumps without memory") \
@@ -60,6 +61,7 @@ enum hd_env_kind {
     X("HEDDLE_SKIP_PASS", TEXT, "", "comma list of passes to leave out: ir_opt_* (HEDDLE_DEBUG=opt names them), gen_* (spec/gen_passes.def)")                  \
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
     X("HEDDLE_REGISTRY", TEXT, "", "file in which your processes write what they do with devices, for NVML and `heddle smi`, or `off`; default: /dev/shm/heddle-UID.1") \
+    X("HEDDLE_PROF", TEXT, "", "what is recorded, and the folder that it goes to; set by `heddle prof`") \
     X("HEDDLE_CHECK", TEXT, "", "what is checked while kernels run, and where findings go; set by `heddle check`") \
     X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")
 /* clang-format on */

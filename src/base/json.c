@@ -121,6 +121,23 @@ void hd_json_i64(struct hd_json *j, const char *key, int64_t value)
     hd_buf_printf(&j->buf, "%lld", (long long)value);
 }
 
+void hd_json_double(struct hd_json *j, const char *key, double value)
+{
+    char text[40];
+
+    if (value - value != 0.0) {
+        hd_json_str(j, key, NULL);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    begin_value(j, key);
+    hd_buf_puts(&j->buf, text);
+}
+
 void hd_json_hex(struct hd_json *j, const char *key, uint64_t value)
 {
     begin_value(j, key);

@@ -30,6 +30,8 @@ void hd_json_u64(struct hd_json *j, const char *key, uint64_t value);
 /* An array of three numbers: x, y, z. */
 void hd_json_index(struct hd_json *j, const char *key, const uint32_t at[3]);
 void hd_json_i64(struct hd_json *j, const char *key, int64_t value);
+/* The shortest that reads back as the same; NaN and infinities are null. */
+void hd_json_double(struct hd_json *j, const char *key, double value);
 /* A text "0x7f00": numbers of 64 bits are not exact in every reader. */
 void hd_json_hex(struct hd_json *j, const char *key, uint64_t value);
 void hd_json_bool(struct hd_json *j, const char *key, bool value);

@@ -26,6 +26,7 @@
     X(DEVICE)   /* dev: scheduler */                                                               \
     X(COMPILE)  /* jit: one kernel's variants */                                                   \
     X(MEMORY)   /* core: address space and pools */                                                \
+    X(RETIRE)   /* core: listeners are told of work that is done */                                \
     X(LEAF)     /* held for a few instructions, nothing is taken inside but */                     \
     X(RECORD)   /* san: a finding is sent, which may be with any other held */
 /* clang-format on */

@@ -5,6 +5,7 @@
 #include "core/core.h"
 #include "core/coredump.h"
 #include "core/family.h"
+#include "core/retire.h"
 #include "core/tap.h"
 #include "core/memory.h"
 #include "hal/hal.h"
@@ -183,6 +184,7 @@ void core_context_finalise(struct core_context *ctx)
     while (ctx->idle_queues.len) {
         struct hal_queue *queue = hd_vec_pop(&ctx->idle_queues);
 
+        core_retire_forget(queue->ring);
         queue->ops->destroy(queue);
     }
     hd_vec_fini(&ctx->idle_queues);

@@ -1,10 +1,14 @@
 /*
- * PACKET and RETIRED events of a submission. While somebody wants RETIRED, packets have the flag
- * STAMP, and a host call behind them tells that they are complete: so it comes before a wait for
- * that work returns. Nobody listening, none of this is submitted.
+ * PACKET, RETIRED and DONE events of a submission. While somebody wants RETIRED, packets have the
+ * flag STAMP, and a host call behind them tells that they are complete: so it comes before a wait
+ * for that work returns. Nobody listening, none of this is submitted.
  *
  * The call reads the stamps of the packets' slots. They are still theirs: a slot's stamp is written
  * again when a packet that comes later than the call begins.
+ *
+ * Where only DONE is wanted there is no host call. What was submitted stands in a list for each
+ * ring, in order; calls of the API look which of it has retired. A slot is used again only when
+ * its packet was told: core_retire_room().
  */
 #include <assert.h>
 
@@ -12,22 +16,26 @@
 #include "core/core.h"
 #include "core/retire.h"
 #include "core/tap.h"
+#include "core/work.h"
 #include "hal/hal.h"
 
-struct retiring {
+struct told_packet {
     uint64_t id;
     uint32_t op;
+    struct heddle_work work;
 };
 
-/* Of the host call; freed by it. */
+/* Of the host call, which frees it; or of a list. */
 struct core_retirement {
-    struct core_context *ctx; /* lives longer than its queues */
-    void *stream;             /* the handle: the stream may be gone by then */
+    struct core_retirement *next; /* in the list; retiring.lock */
+    bool is_lazy;                 /* nobody wants RETIRED: no host call */
+    struct core_context *ctx;     /* lives longer than its queues */
+    void *stream;                 /* the handle: the stream may be gone by then */
     uint64_t correlation;
     struct hal_ring *ring;
     uint64_t position; /* of the first packet */
     unsigned n;
-    struct retiring packets[];
+    struct told_packet packets[];
 };
 
 static HD_THREAD_LOCAL struct {
@@ -51,6 +59,7 @@ static struct core_retirement *retirement_create(struct core_stream *stream, uns
     r->stream = core_stream_handle(stream);
     r->correlation = core_tap_correlation();
     r->n = n;
+    r->is_lazy = !core_tap_wants(HEDDLE_KIND(RETIRED));
     return r;
 }
 
@@ -59,9 +68,10 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
 {
     struct heddle_event event = {.kind = HEDDLE_EVENT_PACKET, .phase = HEDDLE_PHASE_POINT};
     struct core_retirement *r = NULL;
+    struct heddle_work own, *work = &own;
 
     assert(n > 0);
-    if (core_tap_wants(HEDDLE_KIND(RETIRED)))
+    if (core_tap_wants(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)))
         r = retirement_create(stream, n);
     event.context = core_context_handle(stream->ctx);
     event.stream = core_stream_handle(stream);
@@ -77,17 +87,21 @@ struct core_retirement *core_tap_packets(struct core_stream *stream, union hal_p
             packets[i].head.flags |= HAL_FLAG_STAMP;
             r->packets[i].id = event.packet.id;
             r->packets[i].op = event.packet.op;
+            work = &r->packets[i].work;
         }
-        core_tap_emit(&event);
+        core_work_describe(stream, &packets[i], work);
+        work->graph = (uintptr_t)node.graph;
+        work->node = node.number;
+        event.packet.work = work;
+        if (core_tap_wants(HEDDLE_KIND(PACKET)))
+            core_tap_emit(&event);
     }
     return r;
 }
 
-/* On a thread of the device, whatever happened to the packets. */
-static void retirement_tell(void *arg)
+static void tell_as(struct core_retirement *r, enum heddle_event_kind kind)
 {
-    struct core_retirement *r = arg;
-    struct heddle_event event = {.kind = HEDDLE_EVENT_RETIRED, .phase = HEDDLE_PHASE_POINT};
+    struct heddle_event event = {.kind = (uint8_t)kind, .phase = HEDDLE_PHASE_POINT};
     const struct hal_stamp *stamp;
 
     event.correlation = r->correlation;
@@ -98,11 +112,24 @@ static void retirement_tell(void *arg)
         event.time_ns = 0;
         event.packet.id = r->packets[i].id;
         event.packet.op = r->packets[i].op;
+        event.packet.work = &r->packets[i].work;
         stamp = hal_ring_stamp(r->ring, r->position + i);
         event.packet.start_ns = atomic_load(&stamp->start_ns);
         event.packet.end_ns = atomic_load(&stamp->end_ns);
+        if (kind == HEDDLE_EVENT_DONE) /* its listener knows when it was told */
+            event.time_ns = event.packet.end_ns;
         core_tap_emit(&event);
     }
+}
+
+/* On a thread of the device, whatever happened to the packets. */
+static void retirement_tell(void *arg)
+{
+    struct core_retirement *r = arg;
+
+    tell_as(r, HEDDLE_EVENT_RETIRED);
+    if (core_tap_wants(HEDDLE_KIND(DONE)))
+        tell_as(r, HEDDLE_EVENT_DONE);
     hd_free(r);
 }
 
@@ -118,4 +145,153 @@ union hal_packet core_retirement_call(struct core_retirement *r, struct hal_ring
     p.host_call.func = (uintptr_t)retirement_tell;
     p.host_call.arg = (uintptr_t)r;
     return p;
+}
+
+/* ---- lists of what was submitted and not told */
+
+struct retiring_ring {
+    struct retiring_ring *next;
+    struct hal_ring *ring;
+    struct core_retirement *first, **last;
+};
+
+static struct {
+    struct hd_lock lock; /* held while listeners are told: a wait returns after them */
+    struct retiring_ring *rings;
+    _Atomic uint32_t waiting; /* retirements in all lists */
+} retiring = {.lock = HD_LOCK_INIT(RETIRE, "retirements")};
+
+bool core_retire_any(void)
+{
+    return atomic_load_explicit(&retiring.waiting, memory_order_relaxed);
+}
+
+bool core_retirement_is_lazy(const struct core_retirement *r)
+{
+    return r->is_lazy;
+}
+
+static struct retiring_ring *ring_find_locked(const struct hal_ring *ring)
+{
+    struct retiring_ring *list = retiring.rings;
+
+    while (list && list->ring != ring)
+        list = list->next;
+    return list;
+}
+
+static struct retiring_ring *ring_add_locked(struct hal_ring *ring)
+{
+    struct retiring_ring *list = hd_alloc(sizeof(*list));
+
+    if (!list)
+        return NULL;
+    list->ring = ring;
+    list->last = &list->first;
+    list->next = retiring.rings;
+    retiring.rings = list;
+    return list;
+}
+
+static uint64_t last_position(const struct core_retirement *r)
+{
+    return r->position + r->n - 1;
+}
+
+static void ring_settle_locked(struct retiring_ring *list)
+{
+    while (list->first && hal_ring_retired(list->ring) >= last_position(list->first)) {
+        struct core_retirement *r = list->first;
+
+        list->first = r->next;
+        if (!list->first)
+            list->last = &list->first;
+        tell_as(r, HEDDLE_EVENT_DONE);
+        hd_free(r);
+        atomic_fetch_sub(&retiring.waiting, 1);
+    }
+}
+
+void core_retire_settle(void)
+{
+    if (!core_retire_any())
+        return;
+    hd_lock_acquire(&retiring.lock);
+    for (struct retiring_ring *list = retiring.rings; list; list = list->next)
+        ring_settle_locked(list);
+    hd_lock_release(&retiring.lock);
+}
+
+void core_retirement_prepare(struct core_retirement *r, struct hal_ring *ring, uint64_t position)
+{
+    r->ring = ring;
+    r->position = position;
+}
+
+/* Whoever waits for the packets holds the stream's lock first: it finds them in the list. */
+void core_retirement_settle_later(struct core_retirement *r, bool was_submitted)
+{
+    struct retiring_ring *list = NULL;
+
+    hd_lock_acquire(&retiring.lock);
+    if (was_submitted) {
+        list = ring_find_locked(r->ring);
+        list = list ? list : ring_add_locked(r->ring);
+    }
+    if (list) {
+        *list->last = r;
+        list->last = &r->next;
+        atomic_fetch_add(&retiring.waiting, 1);
+    }
+    hd_lock_release(&retiring.lock);
+    if (!list) /* without memory the event is lost, the work is not */
+        hd_free(r);
+}
+
+enum hd_status core_retire_room(struct hal_queue *queue, unsigned n)
+{
+    uint64_t end = hal_queue_submitted(queue) + n;
+    struct retiring_ring *list;
+    uint64_t position = 0;
+
+    hd_lock_acquire(&retiring.lock);
+    list = ring_find_locked(queue->ring);
+    for (const struct core_retirement *r = list ? list->first : NULL;
+         r && r->position + HAL_RING_SLOTS <= end; r = r->next)
+        position = last_position(r);
+    hd_lock_release(&retiring.lock);
+    if (!position)
+        return HD_OK;
+    HD_TRY(queue->device->ops->wait(queue->device, &queue->ring->retired, position, UINT64_MAX));
+    core_retire_settle();
+    return HD_OK;
+}
+
+/* What a ring that goes away did not get to is told to nobody. */
+static void ring_drop_locked(struct retiring_ring *list)
+{
+    struct core_retirement *r;
+
+    while ((r = list->first)) {
+        list->first = r->next;
+        hd_free(r);
+        atomic_fetch_sub(&retiring.waiting, 1);
+    }
+}
+
+void core_retire_forget(const struct hal_ring *ring)
+{
+    struct retiring_ring **link = &retiring.rings, *list;
+
+    hd_lock_acquire(&retiring.lock);
+    while (*link && (*link)->ring != ring)
+        link = &(*link)->next;
+    list = *link;
+    if (list) {
+        ring_settle_locked(list);
+        ring_drop_locked(list);
+        *link = list->next;
+        hd_free(list);
+    }
+    hd_lock_release(&retiring.lock);
 }

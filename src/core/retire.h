@@ -25,4 +25,22 @@ void core_tap_node(const struct heddle_graph *graph, uint32_t node);
 union hal_packet core_retirement_call(struct core_retirement *r, struct hal_ring *ring,
                                       uint64_t position);
 
+/*
+ * Where nobody wants RETIRED: no call. The packets' places are told before they are submitted,
+ * under the stream's lock; afterwards they stand in a list, or it is freed.
+ */
+bool core_retirement_is_lazy(const struct core_retirement *r);
+void core_retirement_prepare(struct core_retirement *r, struct hal_ring *ring, uint64_t position);
+void core_retirement_settle_later(struct core_retirement *r, bool was_submitted);
+
+/* Whether there is anything in lists. */
+bool core_retire_any(void);
+/* Tells DONE of what is in the lists and complete; whoever waits for it does so behind the wait. */
+void core_retire_settle(void);
+/* Before n packets are submitted: what they write over was told. Waits where it is not complete. */
+struct hal_queue;
+enum hd_status core_retire_room(struct hal_queue *queue, unsigned n) HD_MUST_CHECK;
+/* Before a queue's ring goes away. */
+void core_retire_forget(const struct hal_ring *ring);
+
 #endif

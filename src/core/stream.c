@@ -31,7 +31,8 @@ enum hd_status core_queue_take_locked(struct core_context *ctx, int priority,
         struct hal_queue *queue = ctx->idle_queues.at[i];
 
         if (hal_queue_is_idle(queue) && queue->priority == priority) {
-            *out_queue = ctx->idle_queues.at[i];
+            *out_queue = queue;
+            core_retire_settle(); /* its stamps are read before it is used again */
             queue->depth = 0;
             ctx->idle_queues.at[i] = hd_vec_last(&ctx->idle_queues);
             ctx->idle_queues.len--;
@@ -331,6 +332,8 @@ enum hd_status core_stream_submit_locked(struct core_stream *stream,
     struct hal_device *hal = queue->device;
 
     assert(hd_lock_held(&stream->lock) && n > 0 && n <= HAL_RING_SLOTS);
+    if (HD_UNLIKELY(core_retire_any()))
+        HD_TRY(core_retire_room(queue, n));
     for (;;) {
         enum hd_status status = queue->ops->submit(queue, packets, n);
 
@@ -477,10 +480,18 @@ static enum hd_status place_params_locked(struct core_stream *stream, struct hal
 static enum hd_status submit_told_locked(struct core_stream *stream, struct core_retirement *r,
                                          const union hal_packet *packets, unsigned n)
 {
-    struct hal_queue *queue = stream->queue;
-    union hal_packet call = core_retirement_call(r, queue->ring, hal_queue_submitted(queue) + 1);
-    enum hd_status status = core_stream_submit_locked(stream, packets, n);
+    uint64_t position = hal_queue_submitted(stream->queue) + 1;
+    union hal_packet call;
+    enum hd_status status;
 
+    if (core_retirement_is_lazy(r))
+        core_retirement_prepare(r, stream->queue->ring, position);
+    status = core_stream_submit_locked(stream, packets, n);
+    if (core_retirement_is_lazy(r)) {
+        core_retirement_settle_later(r, status == HD_OK);
+        return status;
+    }
+    call = core_retirement_call(r, stream->queue->ring, position);
     if (status == HD_OK)
         status = core_stream_submit_locked(stream, &call, 1);
     if (status != HD_OK)

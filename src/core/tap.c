@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/probe.h"
+#include "core/retire.h"
 #include "hal/hal.h"
 #include "ir/ir.h"
 #include "registry/registry.h"
@@ -34,6 +35,8 @@ static struct {
     pthread_mutex_t lock; /* a leaf: id and func of the slots are written under it */
     struct listener slots[LISTENERS];
     uint32_t next_id;
+    _Atomic uint32_t used; /* slots behind it never had a listener */
+    _Atomic bool inner;    /* somebody wants calls that are inside others */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A listener that runs on this thread; a device's event may come while it waits in a call. */
@@ -66,10 +69,14 @@ static uint64_t now_ns(void)
 static void kinds_update_locked(void)
 {
     uint32_t kinds = 0;
+    bool inner = false;
 
     for (size_t i = 0; i < LISTENERS; i++)
-        if (atomic_load(&taps.slots[i].func))
-            kinds |= taps.slots[i].kinds;
+        if (atomic_load(&taps.slots[i].func)) {
+            kinds |= taps.slots[i].kinds & HEDDLE_KIND_ALL;
+            inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
+        }
+    atomic_store(&taps.inner, inner);
     __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
@@ -94,8 +101,10 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         assert(!atomic_load(&slot->func));
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
-        slot->kinds = kinds & HEDDLE_KIND_ALL;
+        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST);
         slot->since_ns = now_ns();
+        if (atomic_load(&taps.used) <= slot - taps.slots)
+            atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
         atomic_store(&slot->func, func);
         kinds_update_locked();
     }
@@ -164,7 +173,8 @@ static void tell(struct listener *slot, const struct heddle_event *event)
     atomic_fetch_add(&slot->inside, 1);
     func = atomic_load(&slot->func);
     /* What began before it subscribed is not for it: it would get an end alone. */
-    if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns) {
+    if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns &&
+        !(event->is_inner && slot->kinds & HEDDLE_OUTERMOST)) {
         tap_thread.frames = &frame;
         func(slot->user, event);
         assert(tap_thread.frames == &frame);
@@ -185,7 +195,7 @@ static void *current_handle(void)
 /* A thread that waits in a call of its own may execute a device's work. */
 static bool is_of_device(enum heddle_event_kind kind)
 {
-    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT;
+    return kind == HEDDLE_EVENT_RETIRED || kind == HEDDLE_EVENT_FAULT || kind == HEDDLE_EVENT_DONE;
 }
 
 void core_tap_emit(struct heddle_event *event)
@@ -207,7 +217,7 @@ void core_tap_emit(struct heddle_event *event)
     if (event->phase != HEDDLE_PHASE_END)
         event->begin_ns = event->time_ns;
     assert(event->begin_ns && event->begin_ns <= event->time_ns);
-    for (size_t i = 0; i < LISTENERS; i++)
+    for (uint32_t i = 0, n = atomic_load(&taps.used); i < n; i++)
         if (atomic_load_explicit(&taps.slots[i].func, memory_order_relaxed))
             tell(&taps.slots[i], event);
 }
@@ -237,6 +247,9 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
     if (!t->correlation)
         t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
     call->event.kind = (uint8_t)kind;
+    call->event.is_inner = call->outer != 0;
+    if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)))
+        return; /* somebody who comes before its end gets none of it */
     call->event.phase = HEDDLE_PHASE_BEGIN;
     call->event.context = current_handle();
     call->event.call.entry = entry;
@@ -251,13 +264,24 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
     if (!call->told)
         return;
     assert(!t->frames);
-    assert(t->correlation == call->event.correlation);
-    call->event.phase = HEDDLE_PHASE_END;
-    call->event.time_ns = 0;
-    call->event.context = current_handle();
-    call->event.call.result = result;
-    core_tap_emit(&call->event);
+    assert(!call->event.begin_ns || t->correlation == call->event.correlation);
+    if (call->event.begin_ns)
+        call->event.time_ns = now_ns(); /* what is settled is not of the call */
+    if (core_tap_wants(HEDDLE_KIND(DONE)))
+        core_retire_settle();
+    if (call->event.begin_ns) {
+        call->event.phase = HEDDLE_PHASE_END;
+        call->event.context = current_handle();
+        call->event.call.result = result;
+        core_tap_emit(&call->event);
+    }
     t->correlation = call->outer;
+}
+
+HD_EXPORT void heddle_tap_settle(void)
+{
+    if (!tap_thread.frames)
+        core_retire_settle();
 }
 
 void core_tap_object(enum core_handle_kind kind, struct core_context *ctx, void *handle,

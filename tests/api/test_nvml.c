@@ -1,6 +1,6 @@
 /*
  * libnvidia-ml: every function, its results, and that it says what the driver says. And what there
- * is of libcupti and libcudnn. Two devices.
+ * is of libcudnn. Two devices.
  */
 #include <stddef.h>
 #include <strings.h>
@@ -8,7 +8,6 @@
 
 #include "api/driver/cuda_abi.h"
 #include "cudnn_handle.h"
-#include "cupti_version.h"
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include "nvml.h"
 #include "tap.h"
@@ -205,28 +204,6 @@ static void test_memory(nvmlDevice_t device)
     (void)cuDevicePrimaryCtxReset_v2(1);
 }
 
-CUptiResult cuptiFinalize(void); /* of no header yet */
-
-static void test_cupti(void)
-{
-    uint32_t version = 0;
-    uint64_t first = 0, second = 0;
-    const char *text = NULL;
-
-    eq_u64(cuptiGetVersion(&version), CUPTI_SUCCESS, "cuptiGetVersion");
-    eq_u64(version, CUPTI_API_VERSION, "its version");
-    eq_u64(cuptiGetVersion(NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere to put it");
-    eq_u64(cuptiGetTimestamp(&first), CUPTI_SUCCESS, "cuptiGetTimestamp");
-    eq_u64(cuptiGetTimestamp(&second), CUPTI_SUCCESS, "again");
-    ok(second >= first && first > 1000000000u * 1000000000ull, "nanoseconds since 1970");
-    eq_u64(cuptiGetTimestamp(NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere to put it");
-    eq_u64(cuptiGetResultString(CUPTI_ERROR_NOT_SUPPORTED, &text), CUPTI_SUCCESS, "a result");
-    eq_str(text, "CUPTI_ERROR_NOT_SUPPORTED", "its name");
-    eq_u64(cuptiGetResultString((CUptiResult)500, &text), CUPTI_ERROR_INVALID_PARAMETER, "none");
-    eq_u64(cuptiFinalize(), CUPTI_ERROR_NOT_SUPPORTED, "tracing");
-    eq_u64(cuptiGetResultString(CUPTI_SUCCESS, NULL), CUPTI_ERROR_INVALID_PARAMETER, "nowhere");
-}
-
 static void test_cudnn(void)
 {
     cudnnHandle_t handle = NULL;
@@ -274,7 +251,6 @@ int main(void)
     test_handles(devices);
     test_facts(devices[1]);
     test_memory(devices[1]);
-    test_cupti();
     test_cudnn();
     return done();
 }

@@ -397,6 +397,61 @@ static void test_retired(void)
     heddle_tap_unsubscribe(id);
 }
 
+static void submit_nops(struct core_stream *stream, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        union hal_packet p[2] = {{.head.op = HAL_OP_NOP}, {.head.op = HAL_OP_NOP}};
+
+        if (core_stream_submit(stream, p, 1 + i % 2, NULL, 0, NULL) != HD_OK)
+            abort();
+    }
+}
+
+/* Whoever wants to know it later costs no packet: a ring is written over only when it was told. */
+static void test_done(void)
+{
+    uint32_t id = heddle_tap_subscribe(HEDDLE_KIND(DONE), on_retired, NULL), both;
+    union hal_packet p = {.head.op = HAL_OP_NOP};
+    static _Atomic int flag;
+    struct core_stream *stream;
+    uint64_t before, position = 0;
+
+    nevents = 0;
+    before = hal_queue_submitted(ctx->legacy->queue);
+    eq_u64(core_stream_submit(ctx->legacy, &p, 1, NULL, 0, &position), HD_OK, "work");
+    eq_u64(core_stream_synchronize(ctx->legacy), HD_OK, "is done");
+    eq_u64(position, before + 1, "with nothing behind it");
+    heddle_tap_settle();
+    eq_u64(nevents, 1, "and told when somebody asks");
+    ok(last_event.kind == HEDDLE_EVENT_DONE && last_event.packet.start_ns &&
+           last_event.packet.start_ns <= last_event.packet.end_ns && last_event.packet.work,
+       "when it began and ended");
+    nevents = 0;
+    submit_nops(ctx->legacy, 4000);
+    eq_u64(core_stream_synchronize(ctx->legacy), HD_OK, "several rings of work");
+    heddle_tap_settle();
+    eq_u64(nevents, 6000, "all of which is told");
+    nevents = 0;
+    core_stream_create(ctx, 1, 0, &stream) == HD_OK ? (void)0 : abort();
+    eq_u64(core_stream_call(stream, wait_for_flag, &flag, false), HD_OK, "a busy stream");
+    submit_nops(stream, 10);
+    heddle_tap_settle();
+    eq_u64(nevents, 0, "nothing is done yet");
+    atomic_store(&flag, 1);
+    core_stream_destroy(stream);
+    core_stream_unref(stream);
+    eq_u64(core_context_synchronize(ctx), HD_OK, "now it is");
+    heddle_tap_settle();
+    eq_u64(nevents, 15 + 1, "and told though the stream is gone"); /* the call is a packet, too */
+    both = heddle_tap_subscribe(HEDDLE_KIND(RETIRED), on_retired, NULL);
+    nevents = 0;
+    eq_u64(core_stream_submit(ctx->legacy, &p, 1, NULL, 0, NULL), HD_OK, "work");
+    eq_u64(core_stream_synchronize(ctx->legacy), HD_OK, "is done");
+    eq_u64(nevents, 2, "told as both, to those who want them");
+    heddle_tap_unsubscribe(both);
+    heddle_tap_unsubscribe(id);
+}
+
 static void test_destroyed_event(void)
 {
     static _Atomic int flag;
@@ -461,6 +516,7 @@ int main(void)
     test_event_on_two_streams();
     test_event_of_a_destroyed_context();
     test_retired();
+    test_done();
     test_destroyed_event();
     core_context_destroy(ctx);
     core_context_unref(ctx);

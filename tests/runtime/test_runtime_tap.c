@@ -60,7 +60,9 @@ static void on_event(void *user, const struct heddle_event *e)
         snprintf(s->name, sizeof(s->name), "%s", e->object.type);
         s->is_end = e->object.is_destroyed;
         break;
-    case HEDDLE_EVENT_FAULT:   /* nothing fails here */
+    case HEDDLE_EVENT_FAULT: /* nothing fails here */
+    case HEDDLE_EVENT_DONE:
+    case HEDDLE_EVENT_NVTX:    /* nor is anything marked */
     case HEDDLE_EVENT_RETIRED: /* of other threads: test_retired() */
     case HEDDLE_EVENT_COUNT:
         abort();
@@ -288,12 +290,15 @@ int main(void)
     fixture_function(handle, (const void *)kernel_stub, "store");
     __cudaRegisterFatBinaryEnd(handle);
     eq_error(cudaFree(NULL), cudaSuccess, "context");
-    id = heddle_tap_subscribe(HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED), on_event, NULL);
+    id = heddle_tap_subscribe(HEDDLE_KIND_ALL & ~(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE)),
+                              on_event, NULL);
     test_launch();
     test_objects();
     test_results();
     heddle_tap_unsubscribe(id);
-    eq_u64(kinds_seen, HEDDLE_KIND_ALL & ~(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(FAULT)),
+    eq_u64(kinds_seen,
+           HEDDLE_KIND_ALL &
+               ~(HEDDLE_KIND(RETIRED) | HEDDLE_KIND(DONE) | HEDDLE_KIND(FAULT) | HEDDLE_KIND(NVTX)),
            "every kind of event was told");
     test_retired();
     test_threads();

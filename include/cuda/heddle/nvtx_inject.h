@@ -73,7 +73,7 @@ __attribute__((weak, visibility("hidden"))) struct heddle_nvtx heddle_nvtx_state
 static inline int heddle_nvtx_table(NvtxCallbackModule module, NvtxFunctionTable *out_table,
                                     unsigned int *out_size)
 {
-    static const unsigned char sizes[NVTX_CB_MODULE_SIZE] = {0, 16, 9, 15, 7, 16, 0};
+    static const unsigned char sizes[NVTX_CB_MODULE_SIZE] = {0, 16, 9, 15, 7, 16, 7};
     if ((unsigned int)module >= NVTX_CB_MODULE_SIZE || !sizes[module])
         return 0;
     for (unsigned int i = 1; i < sizes[module]; i++)

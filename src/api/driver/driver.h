@@ -55,6 +55,8 @@ extern const struct heddle_entry driver_entries[]; /* by enum driver_entry */
 
 /* True after a successful cuInit(). */
 bool drv_is_initialised(void);
+/* Opens the tool that CUDA_INJECTION64_PATH names (inject.c). */
+void drv_inject(void);
 
 /* Opens an entry point: its name for messages. It may come before cuInit(). */
 #define API_CALL_ANY(symbol) const char *const api_name_ HD_UNUSED = #symbol

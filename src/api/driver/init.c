@@ -18,7 +18,8 @@ CUresult drv_cuInit(unsigned flags)
     if (status != HD_OK)
         return status == HD_NOT_FOUND || status == HD_BAD_ARG ? CUDA_ERROR_NO_DEVICE
                                                               : drv_result(status);
-    atomic_store(&initialised, true);
+    if (!atomic_exchange(&initialised, true))
+        drv_inject();
     return CUDA_SUCCESS;
 }
 

@@ -1,0 +1,339 @@
+/*
+ * Where records wait. A thread writes to one of a few lanes, whose lock it seldom shares; a lane
+ * has a chunk of our own memory, and chunks that are full queue up. The library's thread, and
+ * flushes, move records from there into buffers of the client's.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/cupti/cupti.h"
+#include "base/mem.h"
+
+#define LANES      16u
+#define CHUNK_B    ((size_t)64 << 10)
+#define CHUNKS_MAX 1024u /* 64 MiB of records at most wait for the client */
+
+struct chunk {
+    struct chunk *next;
+    size_t used_B;
+    _Alignas(8) uint8_t bytes[CHUNK_B];
+};
+
+struct lane {
+    _Alignas(64) atomic_flag held;
+    struct chunk *chunk; /* held; NULL: none */
+};
+
+static struct lane lanes[LANES];
+static _Atomic uint32_t next_lane;
+static HD_THREAD_LOCAL struct lane *own_lane;
+
+static struct {
+    pthread_mutex_t lock; /* a leaf */
+    pthread_cond_t wake;  /* the thread: full is not empty, or the period changed */
+    struct chunk *full, **full_end;
+    struct chunk *spare;
+    uint32_t nchunks;
+    uint32_t period_ms;
+    bool has_thread;
+} chunks = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .full_end = &chunks.full};
+
+static _Atomic uint64_t dropped;
+static _Atomic(CUpti_BuffersCallbackRequestFunc) request;
+static _Atomic(CUpti_BuffersCallbackCompleteFunc) complete;
+
+/* ---- writing */
+
+static struct chunk *chunk_take(void)
+{
+    struct chunk *chunk;
+    bool may_make;
+
+    pthread_mutex_lock(&chunks.lock);
+    chunk = chunks.spare;
+    if (chunk)
+        chunks.spare = chunk->next;
+    may_make = !chunk && chunks.nchunks < CHUNKS_MAX;
+    chunks.nchunks += may_make;
+    pthread_mutex_unlock(&chunks.lock);
+    if (may_make)
+        chunk = malloc(sizeof(*chunk)); /* its pages are written once, by records */
+    if (chunk)
+        chunk->used_B = 0;
+    return chunk;
+}
+
+static void chunk_queue(struct chunk *chunk)
+{
+    chunk->next = NULL;
+    pthread_mutex_lock(&chunks.lock);
+    *chunks.full_end = chunk;
+    chunks.full_end = &chunk->next;
+    pthread_cond_signal(&chunks.wake);
+    pthread_mutex_unlock(&chunks.lock);
+}
+
+static void chunk_give(struct chunk *chunk)
+{
+    pthread_mutex_lock(&chunks.lock);
+    chunk->next = chunks.spare;
+    chunks.spare = chunk;
+    pthread_mutex_unlock(&chunks.lock);
+}
+
+static void lane_acquire(struct lane *lane)
+{
+    while (atomic_flag_test_and_set_explicit(&lane->held, memory_order_acquire))
+        sched_yield();
+}
+
+static void lane_release(struct lane *lane)
+{
+    atomic_flag_clear_explicit(&lane->held, memory_order_release);
+}
+
+/* Room for a record; NULL: there is none. */
+static uint8_t *lane_place(struct lane *lane, size_t size_B)
+{
+    uint8_t *place;
+
+    if (lane->chunk && lane->chunk->used_B + size_B > CHUNK_B) {
+        chunk_queue(lane->chunk);
+        lane->chunk = NULL;
+    }
+    if (!lane->chunk)
+        lane->chunk = chunk_take();
+    if (!lane->chunk)
+        return NULL;
+    place = lane->chunk->bytes + lane->chunk->used_B;
+    lane->chunk->used_B += size_B;
+    return place;
+}
+
+void *cupti_record_begin(CUpti_ActivityKind kind)
+{
+    size_t size_B = cupti_record_size(kind);
+    CUpti_Activity *record;
+
+    if (!own_lane)
+        own_lane = &lanes[atomic_fetch_add(&next_lane, 1) % LANES];
+    lane_acquire(own_lane);
+    record = (CUpti_Activity *)lane_place(own_lane, size_B);
+    if (!record) {
+        lane_release(own_lane);
+        atomic_fetch_add(&dropped, 1);
+        return NULL;
+    }
+    memset(record, 0, size_B);
+    record->kind = kind;
+    return record;
+}
+
+void cupti_record_end(void)
+{
+    lane_release(own_lane);
+}
+
+uint64_t cupti_buffer_dropped(void)
+{
+    return atomic_exchange(&dropped, 0);
+}
+
+/* ---- handing out */
+
+/* The client's buffer that is being filled. */
+static struct {
+    pthread_mutex_t lock;
+    uint8_t *bytes; /* NULL: none */
+    size_t size_B, used_B, records, max_records;
+} lent = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static HD_THREAD_LOCAL bool is_handing; /* a client's callback that flushes would wait for itself */
+
+static void lent_complete_locked(void)
+{
+    CUpti_BuffersCallbackCompleteFunc func = atomic_load(&complete);
+    uint8_t *bytes = lent.bytes;
+
+    lent.bytes = NULL;
+    if (bytes && func)
+        func(NULL, 0, bytes, lent.size_B, lent.used_B);
+}
+
+static bool lent_has_room_locked(size_t size_B)
+{
+    return lent.bytes && lent.used_B + size_B <= lent.size_B &&
+           (!lent.max_records || lent.records < lent.max_records);
+}
+
+static void lent_request_locked(void)
+{
+    CUpti_BuffersCallbackRequestFunc func = atomic_load(&request);
+
+    lent.bytes = NULL;
+    lent.size_B = lent.max_records = lent.used_B = lent.records = 0;
+    if (func)
+        func(&lent.bytes, &lent.size_B, &lent.max_records);
+}
+
+static void record_hand_locked(CUpti_Activity *record)
+{
+    size_t size_B = cupti_record_size(record->kind);
+
+    if (!lent_has_room_locked(size_B)) {
+        lent_complete_locked();
+        lent_request_locked();
+    }
+    if (!lent_has_room_locked(size_B)) { /* the client lends nothing, or too little */
+        lent_complete_locked();
+        atomic_fetch_add(&dropped, 1);
+        return;
+    }
+    cupti_record_convert(record, cupti_clock_convert);
+    memcpy(lent.bytes + lent.used_B, record, size_B);
+    lent.used_B += size_B;
+    lent.records++;
+}
+
+static void chunk_hand_locked(struct chunk *chunk)
+{
+    size_t at = 0;
+
+    while (at < chunk->used_B) {
+        CUpti_Activity *record = (CUpti_Activity *)(chunk->bytes + at);
+        at += cupti_record_size(record->kind);
+        record_hand_locked(record);
+    }
+    chunk_give(chunk);
+}
+
+static struct chunk *full_take(void)
+{
+    struct chunk *list;
+
+    pthread_mutex_lock(&chunks.lock);
+    list = chunks.full;
+    chunks.full = NULL;
+    chunks.full_end = &chunks.full;
+    pthread_mutex_unlock(&chunks.lock);
+    return list;
+}
+
+static void lanes_empty(void)
+{
+    for (size_t i = 0; i < LANES; i++) {
+        struct chunk *chunk;
+
+        lane_acquire(&lanes[i]);
+        chunk = lanes[i].chunk;
+        lanes[i].chunk = NULL;
+        lane_release(&lanes[i]);
+        if (chunk)
+            chunk_queue(chunk);
+    }
+}
+
+static void hand_out(bool all)
+{
+    struct chunk *list, *next;
+
+    if (all)
+        heddle_tap_settle();
+    pthread_mutex_lock(&lent.lock);
+    is_handing = true;
+    if (all)
+        lanes_empty();
+    list = full_take();
+    if (list)
+        cupti_clock_update();
+    for (; list; list = next) {
+        next = list->next;
+        chunk_hand_locked(list);
+    }
+    if (all)
+        lent_complete_locked();
+    is_handing = false;
+    pthread_mutex_unlock(&lent.lock);
+}
+
+CUptiResult cupti_buffer_flush(void)
+{
+    if (is_handing || !cupti_buffer_has_callbacks())
+        return CUPTI_ERROR_INVALID_OPERATION;
+    hand_out(true);
+    return CUPTI_SUCCESS;
+}
+
+/* ---- the library's thread */
+
+static void wait_locked(void)
+{
+    struct timespec until;
+    uint64_t ns;
+
+    if (!chunks.period_ms) {
+        pthread_cond_wait(&chunks.wake, &chunks.lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    ns = (uint64_t)until.tv_nsec + (uint64_t)chunks.period_ms * 1000000u;
+    until.tv_sec += (time_t)(ns / 1000000000u);
+    until.tv_nsec = (long)(ns % 1000000000u);
+    (void)pthread_cond_timedwait(&chunks.wake, &chunks.lock, &until);
+}
+
+static void *thread_run(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        bool is_timed;
+
+        pthread_mutex_lock(&chunks.lock);
+        if (!chunks.full)
+            wait_locked();
+        is_timed = chunks.period_ms && !chunks.full;
+        pthread_mutex_unlock(&chunks.lock);
+        hand_out(is_timed);
+    }
+    return NULL;
+}
+
+/* Without a thread, records wait for flushes. */
+static void thread_start_locked(void)
+{
+    pthread_attr_t attr;
+    pthread_t id;
+
+    if (chunks.has_thread || pthread_attr_init(&attr))
+        return;
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    chunks.has_thread = !pthread_create(&id, &attr, thread_run, NULL);
+    (void)pthread_attr_destroy(&attr);
+}
+
+void cupti_buffer_callbacks(CUpti_BuffersCallbackRequestFunc requested,
+                            CUpti_BuffersCallbackCompleteFunc completed)
+{
+    atomic_store(&request, requested);
+    atomic_store(&complete, completed);
+    pthread_mutex_lock(&chunks.lock);
+    thread_start_locked();
+    pthread_mutex_unlock(&chunks.lock);
+}
+
+bool cupti_buffer_has_callbacks(void)
+{
+    return atomic_load(&request) && atomic_load(&complete);
+}
+
+void cupti_buffer_period(uint32_t ms)
+{
+    pthread_mutex_lock(&chunks.lock);
+    chunks.period_ms = ms;
+    pthread_cond_signal(&chunks.wake);
+    pthread_mutex_unlock(&chunks.lock);
+}

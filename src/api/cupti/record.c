@@ -1,0 +1,794 @@
+/* Events of the taps become activity records. */
+#include <cuda.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/cupti/cupti.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+/* Operations of packets (enum hal_op) that leave records. */
+enum { OP_DISPATCH = 1, OP_COPY = 2, OP_FILL = 3 };
+
+/* kind, its record, where its times are (0: none) */
+#define RECORD_LIST(X)                                                                             \
+    X(MEMCPY, CUpti_ActivityMemcpy6, start, end)                                                   \
+    X(MEMCPY2, CUpti_ActivityMemcpyPtoP4, start, end)                                              \
+    X(MEMSET, CUpti_ActivityMemset4, start, end)                                                   \
+    X(KERNEL, CUpti_ActivityKernel10, start, end)                                                  \
+    X(CONCURRENT_KERNEL, CUpti_ActivityKernel10, start, end)                                       \
+    X(DRIVER, CUpti_ActivityAPI, start, end)                                                       \
+    X(RUNTIME, CUpti_ActivityAPI, start, end)                                                      \
+    X(MARKER, CUpti_ActivityMarker2, timestamp, timestamp)                                         \
+    X(OVERHEAD, CUpti_ActivityOverhead3, start, end)                                               \
+    X(SYNCHRONIZATION, CUpti_ActivitySynchronization2, start, end)                                 \
+    X(MEMORY, CUpti_ActivityMemory, start, end)                                                    \
+    X(MEMORY2, CUpti_ActivityMemory4, timestamp, timestamp)                                        \
+    X(MEMORY_POOL, CUpti_ActivityMemoryPool3, timestamp, timestamp)                                \
+    X(GRAPH_TRACE, CUpti_ActivityGraphTrace2, start, end)                                          \
+    X(JIT, CUpti_ActivityJit2, start, end)
+#define TIMELESS_LIST(X)                                                                           \
+    X(DEVICE, CUpti_ActivityDevice5)                                                               \
+    X(CONTEXT, CUpti_ActivityContext3)                                                             \
+    X(NAME, CUpti_ActivityName)                                                                    \
+    X(MARKER_DATA, CUpti_ActivityMarkerData2)                                                      \
+    X(MODULE, CUpti_ActivityModule)                                                                \
+    X(CUDA_EVENT, CUpti_ActivityCudaEvent2)                                                        \
+    X(STREAM, CUpti_ActivityStream)                                                                \
+    X(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation)
+
+static const struct {
+    uint16_t size_B, start_B, end_B;
+} layouts[CUPTI_ACTIVITY_KIND_COUNT] = {
+#define X(kind, type, start, end)                                                                  \
+    [CUPTI_ACTIVITY_KIND_##kind] = {sizeof(type), offsetof(type, start), offsetof(type, end)},
+    RECORD_LIST(X)
+#undef X
+#define X(kind, type) [CUPTI_ACTIVITY_KIND_##kind] = {sizeof(type), 0, 0},
+        TIMELESS_LIST(X)
+#undef X
+};
+
+size_t cupti_record_size(CUpti_ActivityKind kind)
+{
+    return kind >= 0 && kind < CUPTI_ACTIVITY_KIND_COUNT ? layouts[kind].size_B : 0;
+}
+
+static void time_convert(char *at, uint64_t (*convert)(uint64_t time_ns))
+{
+    uint64_t time;
+
+    memcpy(&time, at, sizeof(time));
+    time = convert(time);
+    memcpy(at, &time, sizeof(time));
+}
+
+void cupti_record_convert(CUpti_Activity *record, uint64_t (*convert)(uint64_t time_ns))
+{
+    CUpti_ActivityKind kind = record->kind;
+
+    if (layouts[kind].start_B)
+        time_convert((char *)record + layouts[kind].start_B, convert);
+    if (layouts[kind].end_B > layouts[kind].start_B)
+        time_convert((char *)record + layouts[kind].end_B, convert);
+    if (kind == CUPTI_ACTIVITY_KIND_KERNEL || kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) {
+        time_convert((char *)record + offsetof(CUpti_ActivityKernel10, completed), convert);
+        time_convert((char *)record + offsetof(CUpti_ActivityKernel10, queued), convert);
+        time_convert((char *)record + offsetof(CUpti_ActivityKernel10, submitted), convert);
+    }
+}
+
+static uint32_t process(void)
+{
+    static _Atomic uint32_t id; /* the program may fork: the child has no devices */
+
+    if (!atomic_load_explicit(&id, memory_order_relaxed))
+        atomic_store_explicit(&id, (uint32_t)getpid(), memory_order_relaxed);
+    return atomic_load_explicit(&id, memory_order_relaxed);
+}
+
+/* ---- graphs: a record for each launch, instead of one for each node */
+
+/* Launches whose nodes are not all done, by correlation. */
+#define GRAPHS 64u
+struct graph_launch {
+    uint64_t correlation; /* 0: free */
+    uint64_t start_ns, end_ns, graph;
+    uint32_t submitted, retired, device, context, stream;
+    bool is_whole; /* the call has returned: nothing is submitted any more */
+};
+static struct {
+    pthread_mutex_t lock;
+    struct graph_launch launches[GRAPHS];
+} graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static _Atomic uint32_t ngraphs;
+
+static uint32_t graph_number(uint64_t graph)
+{
+    return (uint32_t)(graph >> 4);
+}
+
+static struct graph_launch *graph_find_locked(uint64_t correlation)
+{
+    for (size_t i = 0; i < GRAPHS; i++)
+        if (graphs.launches[i].correlation == correlation)
+            return &graphs.launches[i];
+    return NULL;
+}
+
+static void graph_record_locked(struct graph_launch *launch)
+{
+    CUpti_ActivityGraphTrace2 *r;
+
+    if (!launch->is_whole || launch->retired < launch->submitted)
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    if (r) {
+        r->correlationId = (uint32_t)launch->correlation;
+        r->start = launch->start_ns;
+        r->end = launch->end_ns;
+        r->deviceId = r->endDeviceId = launch->device;
+        r->contextId = r->endContextId = launch->context;
+        r->streamId = launch->stream;
+        r->graphId = graph_number(launch->graph);
+        cupti_record_end();
+    }
+    launch->correlation = 0;
+    atomic_fetch_sub(&ngraphs, 1);
+}
+
+static void graph_submit(const struct heddle_event *event)
+{
+    const struct heddle_work *work = event->packet.work;
+    struct graph_launch *launch;
+
+    if (!work->graph || !event->correlation)
+        return;
+    pthread_mutex_lock(&graphs.lock);
+    launch = graph_find_locked(event->correlation);
+    if (!launch && (launch = graph_find_locked(0))) {
+        *launch = (struct graph_launch){.correlation = event->correlation,
+                                        .start_ns = UINT64_MAX,
+                                        .graph = work->graph,
+                                        .device = work->device,
+                                        .context = work->context_id,
+                                        .stream = work->stream_id};
+        atomic_fetch_add(&ngraphs, 1);
+    }
+    if (launch)
+        launch->submitted++;
+    pthread_mutex_unlock(&graphs.lock);
+}
+
+/* False: it is none of a graph that is recorded as a whole. */
+static bool graph_retire(const struct heddle_event *event)
+{
+    struct graph_launch *launch;
+
+    if (!event->packet.work->graph || !event->correlation)
+        return false;
+    pthread_mutex_lock(&graphs.lock);
+    launch = graph_find_locked(event->correlation);
+    if (launch) {
+        launch->retired++;
+        launch->start_ns = HD_MIN(launch->start_ns, event->packet.start_ns);
+        launch->end_ns = HD_MAX(launch->end_ns, event->packet.end_ns);
+        graph_record_locked(launch);
+    }
+    pthread_mutex_unlock(&graphs.lock);
+    return launch != NULL;
+}
+
+static void graph_call_ends(uint64_t correlation)
+{
+    struct graph_launch *launch;
+
+    if (!atomic_load_explicit(&ngraphs, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&graphs.lock);
+    launch = graph_find_locked(correlation);
+    if (launch) {
+        launch->is_whole = true;
+        graph_record_locked(launch);
+    }
+    pthread_mutex_unlock(&graphs.lock);
+}
+
+/* ---- work that is done */
+
+static uint64_t node_number(const struct heddle_work *work)
+{
+    return work->graph ? (uint64_t)graph_number(work->graph) << 32 | (work->node + 1) : 0;
+}
+
+static void kernel_record(const struct heddle_event *event, const struct heddle_work *work,
+                          CUpti_ActivityKind kind)
+{
+    CUpti_ActivityKernel10 *r = cupti_record_begin(kind);
+
+    if (!r)
+        return;
+    r->start = event->packet.start_ns;
+    r->end = r->completed = event->packet.end_ns;
+    if (cupti_latency_is_wanted())
+        r->submitted = event->packet.start_ns;
+    r->deviceId = work->device;
+    r->contextId = work->context_id;
+    r->streamId = work->stream_id;
+    r->correlationId = (uint32_t)event->correlation;
+    r->gridX = (int32_t)work->grid[0], r->gridY = (int32_t)work->grid[1];
+    r->gridZ = (int32_t)work->grid[2];
+    r->blockX = (int32_t)work->block[0], r->blockY = (int32_t)work->block[1];
+    r->blockZ = (int32_t)work->block[2];
+    r->clusterX = work->cluster[0], r->clusterY = work->cluster[1], r->clusterZ = work->cluster[2];
+    r->dynamicSharedMemory = (int32_t)work->dynamic_shared_B;
+    r->gridId = work->grid_id;
+    r->launchType = work->is_cooperative ? CUPTI_ACTIVITY_LAUNCH_TYPE_COOPERATIVE_SINGLE_DEVICE
+                                         : CUPTI_ACTIVITY_LAUNCH_TYPE_REGULAR;
+    r->graphNodeId = node_number(work);
+    r->graphId = graph_number(work->graph);
+    r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+    r->partitionedGlobalCacheRequested = r->partitionedGlobalCacheExecuted =
+        CUPTI_ACTIVITY_PARTITIONED_GLOBAL_CACHE_CONFIG_NOT_SUPPORTED;
+    if (work->kernel) {
+        r->name = work->kernel->name;
+        r->registersPerThread = (uint16_t)work->kernel->regs;
+        r->staticSharedMemory = (int32_t)work->kernel->static_shared_B;
+        r->sharedMemoryExecuted = (uint32_t)work->kernel->static_shared_B + work->dynamic_shared_B;
+        r->localMemoryPerThread = (uint32_t)work->kernel->local_B;
+    }
+    cupti_record_end();
+}
+
+static CUpti_ActivityMemoryKind memory_kind(uint32_t memory)
+{
+    switch (memory) {
+    case 1:
+        return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    case 2:
+    case 8:
+        return CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+    case 4:
+        return CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+    default:
+        return CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
+    }
+}
+
+static bool is_on_device(uint32_t memory)
+{
+    return memory == 1 || memory == 4;
+}
+
+static CUpti_ActivityMemcpyKind copy_kind(const struct heddle_work *work)
+{
+    if (is_on_device(work->src_memory))
+        return is_on_device(work->dst_memory) ? CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
+                                              : CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+    return is_on_device(work->dst_memory) ? CUPTI_ACTIVITY_MEMCPY_KIND_HTOD
+                                          : CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+}
+
+/* Between two devices; UINT32_MAX is the host. */
+static bool is_peer(const struct heddle_work *work)
+{
+    return work->src_device != work->dst_device && work->src_device != UINT32_MAX &&
+           work->dst_device != UINT32_MAX;
+}
+
+static void peer_record(const struct heddle_event *event, const struct heddle_work *work)
+{
+    CUpti_ActivityMemcpyPtoP4 *r;
+
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMCPY2))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMCPY2);
+    if (!r)
+        return;
+    r->copyKind = CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
+    r->srcKind = r->dstKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    r->flags = CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC;
+    r->bytes = work->size_B;
+    r->start = event->packet.start_ns;
+    r->end = event->packet.end_ns;
+    r->deviceId = work->device;
+    r->contextId = work->context_id;
+    r->streamId = work->stream_id;
+    r->srcDeviceId = work->src_device;
+    r->dstDeviceId = work->dst_device;
+    r->correlationId = (uint32_t)event->correlation;
+    r->graphNodeId = node_number(work);
+    r->graphId = graph_number(work->graph);
+    r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+    cupti_record_end();
+}
+
+static void copy_record(const struct heddle_event *event, const struct heddle_work *work)
+{
+    CUpti_ActivityMemcpy6 *r;
+
+    if (is_peer(work)) {
+        peer_record(event, work);
+        return;
+    }
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMCPY))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMCPY);
+    if (!r)
+        return;
+    r->copyKind = (uint8_t)copy_kind(work);
+    r->srcKind = (uint8_t)memory_kind(work->src_memory);
+    r->dstKind = (uint8_t)memory_kind(work->dst_memory);
+    r->flags = CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC;
+    r->bytes = work->size_B;
+    r->start = event->packet.start_ns;
+    r->end = event->packet.end_ns;
+    r->deviceId = work->device;
+    r->contextId = work->context_id;
+    r->streamId = work->stream_id;
+    r->correlationId = (uint32_t)event->correlation;
+    r->graphNodeId = node_number(work);
+    r->graphId = graph_number(work->graph);
+    r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
+    r->copyCount = 1;
+    cupti_record_end();
+}
+
+static void fill_record(const struct heddle_event *event, const struct heddle_work *work)
+{
+    CUpti_ActivityMemset4 *r;
+
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMSET))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMSET);
+    if (!r)
+        return;
+    r->value = work->value;
+    r->bytes = work->size_B;
+    r->start = event->packet.start_ns;
+    r->end = event->packet.end_ns;
+    r->deviceId = work->device;
+    r->contextId = work->context_id;
+    r->streamId = work->stream_id;
+    r->correlationId = (uint32_t)event->correlation;
+    r->flags = CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC;
+    r->memoryKind = (uint16_t)memory_kind(work->dst_memory);
+    r->graphNodeId = node_number(work);
+    r->graphId = graph_number(work->graph);
+    r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
+    cupti_record_end();
+}
+
+static void retired_event(const struct heddle_event *event)
+{
+    const struct heddle_work *work = event->packet.work;
+
+    if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && graph_retire(event))
+        return;
+    if (!event->packet.end_ns)
+        return; /* work that a fault kept from running */
+    if (event->packet.op == OP_DISPATCH) {
+        if (cupti_records(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
+            kernel_record(event, work, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+        else if (cupti_records(CUPTI_ACTIVITY_KIND_KERNEL))
+            kernel_record(event, work, CUPTI_ACTIVITY_KIND_KERNEL);
+    } else if (event->packet.op == OP_COPY) {
+        copy_record(event, work);
+    } else if (event->packet.op == OP_FILL) {
+        fill_record(event, work);
+    }
+}
+
+/* ---- calls */
+
+/* The runtime's call that this thread is in, or was in last: no other call has its correlation. */
+static HD_THREAD_LOCAL uint64_t runtime_correlation;
+
+static void api_record(const struct heddle_event *event, uint32_t cbid)
+{
+    bool is_driver = event->kind == HEDDLE_EVENT_DRIVER;
+    CUpti_ActivityAPI *r;
+
+    if (!cupti_api_is_recorded(is_driver, cbid))
+        return;
+    r = cupti_record_begin(is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+    if (!r)
+        return;
+    r->cbid = cbid;
+    r->start = event->begin_ns;
+    r->end = event->time_ns;
+    r->processId = process();
+    r->threadId = cupti_thread(event);
+    r->correlationId = (uint32_t)event->correlation;
+    r->returnValue = (uint32_t)event->call.result;
+    cupti_record_end();
+}
+
+static void sync_record(const struct heddle_event *event, const struct cupti_entry *entry,
+                        CUpti_ActivitySynchronizationType type)
+{
+    struct cupti_context context;
+    void *cuda_event = cupti_argument(event, entry->event);
+    uint32_t stream = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    CUpti_ActivitySynchronization2 *r;
+
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+        return;
+    context = cupti_context_of(event->context);
+    if (entry->stream >= 0)
+        stream = cupti_stream_of(cupti_argument(event, entry->stream));
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION);
+    if (!r)
+        return;
+    r->type = type;
+    r->start = event->begin_ns;
+    r->end = event->time_ns;
+    r->correlationId = (uint32_t)event->correlation;
+    r->contextId = context.id;
+    r->streamId = stream;
+    r->cudaEventId =
+        cuda_event ? cupti_handle_number(cuda_event) : CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    r->returnValue = (uint32_t)event->call.result;
+    cupti_record_end();
+}
+
+static void event_record(const struct heddle_event *event, const struct cupti_entry *entry)
+{
+    struct cupti_context context;
+    uint32_t stream;
+    CUpti_ActivityCudaEvent2 *r;
+
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_CUDA_EVENT) || event->call.result)
+        return;
+    context = cupti_context_of(event->context);
+    stream = cupti_stream_of(cupti_argument(event, entry->stream));
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
+    if (!r)
+        return;
+    r->correlationId = (uint32_t)event->correlation;
+    r->contextId = context.id;
+    r->deviceId = context.device;
+    r->streamId = stream;
+    r->eventId = cupti_handle_number(cupti_argument(event, entry->event));
+    cupti_record_end();
+}
+
+static void pool_record(const struct heddle_event *event,
+                        CUpti_ActivityMemoryPoolOperationType operation)
+{
+    void *pool = cupti_argument(event, 0);
+    struct cupti_context context;
+    cuuint64_t threshold = 0, reserved = 0, used = 0;
+    CUpti_ActivityMemoryPool3 *r;
+
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMORY_POOL) || event->call.result)
+        return;
+    if (operation == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED)
+        pool = *(void **)pool;
+    if (operation != CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED) {
+        (void)cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+        (void)cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &reserved);
+        (void)cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used);
+    }
+    context = cupti_context_of(event->context);
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMORY_POOL);
+    if (!r)
+        return;
+    r->memoryPoolOperationType = operation;
+    r->memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+    r->correlationId = (uint32_t)event->correlation;
+    r->processId = process();
+    r->deviceId = context.device;
+    r->address = (uintptr_t)pool;
+    r->size = reserved;
+    r->releaseThreshold = threshold;
+    r->utilizedSize = used;
+    r->timestamp = event->time_ns;
+    if (operation == CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED)
+        r->minBytesToKeep = (size_t)(uintptr_t)cupti_argument(event, 1);
+    cupti_record_end();
+}
+
+static void action_record(const struct heddle_event *event, const struct cupti_entry *entry)
+{
+    switch (atomic_load_explicit(&entry->action, memory_order_relaxed)) {
+    case CUPTI_ACTION_STREAM_SYNC:
+        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE);
+        break;
+    case CUPTI_ACTION_CONTEXT_SYNC:
+        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE);
+        break;
+    case CUPTI_ACTION_EVENT_SYNC:
+        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE);
+        break;
+    case CUPTI_ACTION_STREAM_WAIT:
+        sync_record(event, entry, CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT);
+        break;
+    case CUPTI_ACTION_EVENT_RECORD:
+        event_record(event, entry);
+        break;
+    case CUPTI_ACTION_POOL_CREATE:
+        pool_record(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_CREATED);
+        break;
+    case CUPTI_ACTION_POOL_DESTROY:
+        pool_record(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED);
+        break;
+    case CUPTI_ACTION_POOL_TRIM:
+        pool_record(event, CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_TRIMMED);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- objects that a call has made: recorded when it ends, where the driver may be asked */
+
+#define PENDING 16
+static HD_THREAD_LOCAL struct {
+    struct {
+        CUpti_ActivityKind kind;
+        void *context, *handle;
+        uint32_t flags;
+    } list[PENDING];
+    unsigned n;
+} pending;
+
+static void context_record(void *handle)
+{
+    struct cupti_context context = cupti_context_of(handle);
+    int units = 0;
+    CUpti_ActivityContext3 *r;
+
+    (void)cuDeviceGetAttribute(&units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                               (CUdevice)context.device);
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_CONTEXT))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_CONTEXT);
+    if (!r)
+        return;
+    r->contextId = context.id;
+    r->deviceId = context.device;
+    r->computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
+    r->nullStreamId = 1; /* the first stream that a context has */
+    r->numMultiprocessors = (uint16_t)units;
+    cupti_record_end();
+}
+
+static void stream_record(void *context, void *handle, uint32_t flags, uint32_t correlation)
+{
+    uint32_t id = cupti_stream_of(handle);
+    struct cupti_context c = cupti_context_of(context);
+    int priority = 0;
+    CUpti_ActivityStream *r;
+
+    (void)cuStreamGetPriority(handle, &priority);
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_STREAM);
+    if (!r)
+        return;
+    r->contextId = c.id;
+    r->streamId = id;
+    r->priority = (uint32_t)priority;
+    r->flag = flags & HEDDLE_STREAM_NON_BLOCKING ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+                                                 : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+    r->correlationId = correlation;
+    cupti_record_end();
+}
+
+static void pending_record(uint32_t correlation)
+{
+    for (unsigned i = 0; i < pending.n; i++) {
+        if (pending.list[i].kind == CUPTI_ACTIVITY_KIND_CONTEXT)
+            context_record(pending.list[i].handle);
+        else
+            stream_record(pending.list[i].context, pending.list[i].handle, pending.list[i].flags,
+                          correlation);
+    }
+    pending.n = 0;
+}
+
+static void object_event(const struct heddle_event *event)
+{
+    bool is_context = !strcmp(event->object.type, "context");
+    CUpti_ActivityKind kind = is_context ? CUPTI_ACTIVITY_KIND_CONTEXT : CUPTI_ACTIVITY_KIND_STREAM;
+
+    if (event->object.is_destroyed || (!is_context && strcmp(event->object.type, "stream")) ||
+        !cupti_records(kind) || pending.n == PENDING)
+        return;
+    pending.list[pending.n].kind = kind;
+    pending.list[pending.n].context = event->context;
+    pending.list[pending.n].handle = event->object.handle;
+    pending.list[pending.n++].flags = event->object.flags;
+}
+
+static void call_event(const struct heddle_event *event)
+{
+    const struct cupti_entry *entry;
+
+    if (event->phase == HEDDLE_PHASE_BEGIN) {
+        if (event->kind == HEDDLE_EVENT_RUNTIME)
+            runtime_correlation = event->correlation;
+        return;
+    }
+    if (event->kind == HEDDLE_EVENT_DRIVER && event->correlation == runtime_correlation)
+        return; /* the runtime's call stands for it */
+    entry = cupti_entry_of(event);
+    api_record(event, entry->cbid);
+    if (cupti_records(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
+        cupti_external_record((uint32_t)event->correlation);
+    action_record(event, entry);
+    if (pending.n)
+        pending_record((uint32_t)event->correlation);
+    graph_call_ends(event->correlation);
+    if (cupti_records(CUPTI_ACTIVITY_KIND_MEMORY2) || cupti_records(CUPTI_ACTIVITY_KIND_MEMORY))
+        (void)cupti_context_of(event->context); /* for memory, which is told with locks held */
+}
+
+/* ---- memory, modules, code */
+
+static struct {
+    pthread_mutex_t lock;
+    struct hd_map starts; /* address -> when it was allocated */
+} lives = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static CUpti_ActivityMemoryKind allocation_kind(const struct heddle_event *event)
+{
+    if (event->memory.use == HEDDLE_MEMORY_MODULE)
+        return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE_STATIC;
+    if (event->memory.use == HEDDLE_MEMORY_ARRAY)
+        return CUPTI_ACTIVITY_MEMORY_KIND_ARRAY;
+    return memory_kind(event->memory.memory);
+}
+
+/* When it was allocated; 0: not known. Notes it, or forgets it. */
+static uint64_t life_of(const struct heddle_event *event)
+{
+    uint64_t start;
+
+    pthread_mutex_lock(&lives.lock);
+    start = (uintptr_t)hd_map_get_u64(&lives.starts, event->memory.va);
+    if (event->memory.is_freed)
+        (void)hd_map_remove_u64(&lives.starts, event->memory.va);
+    else if (!hd_map_put_u64(&lives.starts, event->memory.va, (void *)event->time_ns))
+        start = 0; /* without memory its record will lack a start */
+    pthread_mutex_unlock(&lives.lock);
+    return start;
+}
+
+static void life_record(const struct heddle_event *event)
+{
+    struct cupti_context context = cupti_context_known(event->context);
+    uint64_t start = life_of(event);
+    CUpti_ActivityMemory *r;
+
+    if (!event->memory.is_freed)
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMORY);
+    if (!r)
+        return;
+    r->memoryKind = allocation_kind(event);
+    r->address = event->memory.va;
+    r->bytes = event->memory.size_B;
+    r->start = start;
+    r->end = event->time_ns;
+    r->processId = process();
+    r->deviceId = context.device;
+    r->contextId = context.id;
+    cupti_record_end();
+}
+
+static void memory_event(const struct heddle_event *event)
+{
+    struct cupti_context context = cupti_context_known(event->context);
+    CUpti_ActivityMemory4 *r;
+
+    if (event->memory.use == HEDDLE_MEMORY_OWN)
+        return;
+    if (cupti_records(CUPTI_ACTIVITY_KIND_MEMORY))
+        life_record(event);
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_MEMORY2))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MEMORY2);
+    if (!r)
+        return;
+    r->memoryOperationType = event->memory.is_freed
+                                 ? CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_RELEASE
+                                 : CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+    r->memoryKind = allocation_kind(event);
+    r->correlationId = (uint32_t)event->correlation;
+    r->address = event->memory.va;
+    r->bytes = event->memory.size_B;
+    r->timestamp = event->time_ns;
+    r->processId = process();
+    r->deviceId = context.device;
+    r->contextId = context.id;
+    r->isAsync = event->stream != NULL;
+    cupti_record_end();
+}
+
+static void module_event(const struct heddle_event *event)
+{
+    CUpti_ActivityModule *r;
+
+    if (event->object.is_destroyed || !cupti_records(CUPTI_ACTIVITY_KIND_MODULE))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_MODULE);
+    if (!r)
+        return;
+    r->contextId = cupti_context_known(event->context).id;
+    r->id = cupti_handle_number(event->object.handle);
+    cupti_record_end();
+}
+
+static void overhead_record(const struct heddle_event *event)
+{
+    CUpti_ActivityOverhead3 *r = cupti_record_begin(CUPTI_ACTIVITY_KIND_OVERHEAD);
+
+    if (!r)
+        return;
+    r->overheadKind = CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER;
+    r->objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+    r->objectId.pt.processId = process();
+    r->objectId.pt.threadId = cupti_thread(event);
+    r->start = event->begin_ns;
+    r->end = event->time_ns;
+    r->correlationId = (uint32_t)event->correlation;
+    cupti_record_end();
+}
+
+static void compile_event(const struct heddle_event *event)
+{
+    CUpti_ActivityJit2 *r;
+
+    if (event->phase != HEDDLE_PHASE_END)
+        return;
+    if (cupti_records(CUPTI_ACTIVITY_KIND_OVERHEAD))
+        overhead_record(event);
+    if (!cupti_records(CUPTI_ACTIVITY_KIND_JIT))
+        return;
+    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_JIT);
+    if (!r)
+        return;
+    r->jitEntryType = CUPTI_ACTIVITY_JIT_ENTRY_PTX_TO_CUBIN;
+    r->jitOperationType = event->compile.cache_hit ? CUPTI_ACTIVITY_JIT_OPERATION_CACHE_LOAD
+                                                   : CUPTI_ACTIVITY_JIT_OPERATION_COMPILE;
+    r->deviceId = cupti_context_known(event->context).device;
+    r->start = event->begin_ns;
+    r->end = event->time_ns;
+    r->correlationId = (uint32_t)event->correlation;
+    r->jitOperationCorrelationId = event->begin_ns;
+    r->processId = process();
+    r->threadId = cupti_thread(event);
+    cupti_record_end();
+}
+
+void cupti_record_event(const struct heddle_event *event)
+{
+    switch (event->kind) {
+    case HEDDLE_EVENT_DRIVER:
+    case HEDDLE_EVENT_RUNTIME:
+        call_event(event);
+        break;
+    case HEDDLE_EVENT_PACKET:
+        if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
+            graph_submit(event);
+        break;
+    case HEDDLE_EVENT_DONE:
+        retired_event(event);
+        break;
+    case HEDDLE_EVENT_OBJECT:
+        object_event(event);
+        break;
+    case HEDDLE_EVENT_MEMORY:
+        memory_event(event);
+        break;
+    case HEDDLE_EVENT_MODULE:
+        module_event(event);
+        break;
+    case HEDDLE_EVENT_COMPILE:
+        compile_event(event);
+        break;
+    default:
+        break;
+    }
+}

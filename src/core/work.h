@@ -1,0 +1,13 @@
+/* What packets do, in the words of include/heddle/tap.h: for PACKET and RETIRED events. */
+#ifndef HD_CORE_WORK_H
+#define HD_CORE_WORK_H
+
+#include "core/core.h"
+#include "hal/packet.h"
+#include "heddle/tap.h"
+
+/* Of a packet that is about to go into the stream's queue; the graph's members are left alone. */
+void core_work_describe(const struct core_stream *stream, const union hal_packet *packet,
+                        struct heddle_work *out_work);
+
+#endif

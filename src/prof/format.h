@@ -1,0 +1,211 @@
+/*
+ * The spool: what a process under `heddle prof` writes while it runs, one file for each process,
+ * pid.spool in the session's folder. It is memory that is shared with the file, so whatever was
+ * written is there after a crash or kill -9.
+ *
+ *     prof_head   one page
+ *     block 0     PROF_BLOCK_B bytes: prof_block, then records of one thread in the order in which
+ *     block 1     they were made
+ *     ...
+ *
+ * A record begins with struct prof_record and is a multiple of 8 bytes long. What a block has is
+ * `used_B`, which grows when a record is whole; KERNEL, COPY and FILL are written when the work is
+ * submitted and get their times when it is complete: end_ns is 0 until then.
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC, ids of contexts and streams those of cuCtxGetId() and
+ * cuStreamGetId(), names numbers of STRING records of the same file, 0 for none. All little endian.
+ */
+#ifndef HD_PROF_FORMAT_H
+#define HD_PROF_FORMAT_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define PROF_MAGIC        UINT64_C(0x316c6f6f70736468) /* "hdspool1" */
+#define PROF_HEAD_B       4096u
+#define PROF_BLOCK_B      32768u
+#define PROF_SUFFIX       ".spool"
+#define PROF_RECORD_MAX_B 8192u
+
+struct prof_head {
+    uint64_t magic;
+    uint32_t pid, parent;
+    uint64_t start_ns;       /* CLOCK_MONOTONIC */
+    uint64_t start_real_ns;  /* CLOCK_REALTIME at the same moment */
+    _Atomic uint64_t blocks; /* begun */
+    _Atomic uint64_t lost; /* records that found no room: the disk is full, or the limit reached */
+    _Atomic uint32_t paused;   /* written by who reads: 1 = record nothing for now */
+    _Atomic uint32_t is_ended; /* the process came to its exit */
+    char exe[1024];            /* ends with 0 */
+};
+
+struct prof_block {
+    _Atomic uint32_t used_B; /* with this head */
+    uint32_t thread;         /* as gettid() */
+};
+
+struct prof_record {
+    uint16_t size_B;
+    uint16_t type; /* enum prof_type */
+    uint32_t reserved;
+};
+
+/* X(NAME, type, doc): the records. */
+#define PROF_RECORD_LIST(X)                                                                        \
+    X(STRING, string, "a text and its number")                                                     \
+    X(CALL, call, "an API call that ended")                                                        \
+    X(KERNEL, kernel, "a grid")                                                                    \
+    X(COPY, copy, "a copy")                                                                        \
+    X(FILL, fill, "a fill")                                                                        \
+    X(SYNC, sync, "the host waited")                                                               \
+    X(MEMORY, memory, "memory was allocated or freed")                                             \
+    X(OBJECT, object, "a context or stream exists, or is about to go")                             \
+    X(COMPILE, compile, "a kernel or an image was compiled")                                       \
+    X(FAULT, fault, "a kernel or a copy failed")                                                   \
+    X(NVTX, nvtx, "the program marked something")                                                  \
+    X(THREAD, thread, "a thread of the process")                                                   \
+    X(DEVICE, device, "a device")
+
+enum prof_type {
+#define X(NAME, type, doc) PROF_##NAME,
+    PROF_RECORD_LIST(X)
+#undef X
+        PROF_TYPE_COUNT
+};
+
+struct prof_string {
+    struct prof_record record;
+    uint32_t id;
+    uint32_t len;
+    char text[]; /* UTF-8 as it came, without 0 */
+};
+
+/* What every work has: first in KERNEL, COPY, FILL. */
+struct prof_work {
+    struct prof_record record;
+    _Atomic uint64_t start_ns, end_ns; /* on the device; end_ns 0: not complete */
+    uint64_t submit_ns;
+    uint64_t correlation;
+    uint64_t graph; /* 0: of no graph launch */
+    uint32_t node;
+    uint32_t device, context, stream;
+    uint32_t status; /* 0, or enum hd_status: it failed, or was not run for a failure before it */
+    uint32_t reserved;
+};
+
+struct prof_kernel {
+    struct prof_work work;
+    uint32_t name;
+    uint32_t regs;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t dynamic_shared_B, static_shared_B, local_B;
+    uint32_t grid_id;
+    uint32_t is_cooperative;
+};
+
+struct prof_copy {
+    struct prof_work work;
+    uint64_t size_B, dst, src;
+    uint8_t dst_memory, src_memory; /* enum core_mem_kind: 0 pageable, 1 device, 2 pinned ... */
+    uint8_t reserved[6];
+    uint32_t dst_device, src_device; /* UINT32_MAX: the host */
+};
+
+struct prof_fill {
+    struct prof_work work;
+    uint64_t size_B, dst;
+    uint32_t value;
+    uint32_t memory;
+};
+
+struct prof_call {
+    struct prof_record record;
+    uint64_t begin_ns, end_ns;
+    uint64_t correlation;
+    uint32_t name;
+    int32_t result;
+    uint32_t is_driver; /* a call of the driver API, not inside one of the runtime */
+    uint32_t reserved;
+};
+
+/* name, number of ENUM_CUPTI_SYNC_TYPE, label */
+#define PROF_SYNC_LIST(X)                                                                          \
+    X(EVENT, 1, "Event sync")                                                                      \
+    X(WAIT_EVENT, 2, "Stream wait event")                                                          \
+    X(STREAM, 3, "Stream sync")                                                                    \
+    X(CONTEXT, 4, "Context sync")
+
+struct prof_sync {
+    struct prof_record record;
+    uint64_t begin_ns, end_ns;
+    uint64_t correlation;
+    uint64_t stream, event; /* handles; 0: none */
+    uint64_t context;       /* handle */
+    uint32_t kind;          /* PROF_SYNC_LIST's numbers */
+    uint32_t reserved;
+};
+
+struct prof_memory {
+    struct prof_record record;
+    uint64_t time_ns;
+    uint64_t va, size_B;
+    uint64_t correlation;
+    uint64_t context; /* handle */
+    uint32_t memory;  /* enum core_mem_kind */
+    uint32_t is_freed;
+};
+
+struct prof_object {
+    struct prof_record record;
+    uint64_t time_ns;
+    uint64_t handle; /* of a context's default stream: context + 1 */
+    uint64_t context;
+    uint32_t type; /* a name: "context", "stream" */
+    uint32_t flags;
+    uint32_t is_destroyed;
+    uint32_t id; /* of a context or stream, as the API counts; 0: not known */
+};
+
+struct prof_compile {
+    struct prof_record record;
+    uint64_t begin_ns, end_ns;
+    uint64_t correlation;
+    uint32_t name, form;
+    uint32_t cache_hit, status;
+};
+
+struct prof_fault {
+    struct prof_record record;
+    uint64_t time_ns;
+    uint32_t kernel, message;
+    uint32_t status;
+    uint32_t reserved;
+};
+
+struct prof_nvtx {
+    struct prof_record record;
+    uint64_t time_ns;
+    uint64_t range, payload;
+    uint32_t call; /* enum heddle_nvtx_call */
+    uint32_t domain, domain_name, text;
+    int32_t level;
+    uint32_t category, color_type, color, payload_type;
+    uint32_t reserved;
+};
+
+struct prof_thread {
+    struct prof_record record;
+    uint32_t thread, name;
+};
+
+struct prof_device {
+    struct prof_record record;
+    uint32_t device, name;
+    uint64_t memory_B;
+    uint32_t cc_major, cc_minor, sms, clock_kHz, l2_B, max_threads_per_sm;
+    uint32_t shared_per_block_B, shared_per_sm_B, regs_per_block, max_blocks_per_sm;
+    uint32_t pci_bus, memory_clock_kHz, bus_width, const_B;
+    uint8_t uuid[16];
+};
+
+#endif

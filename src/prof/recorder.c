@@ -1,0 +1,573 @@
+/*
+ * What the listener writes. Work is written when it is submitted, and found again by its packet's
+ * number when it is complete: in a ring, for the device completes work at most as far behind as the
+ * queues are long. What is overtaken there stays without times.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "hal/packet.h"
+#include "heddle/tap.h"
+#include "prof/prof.h"
+#include "prof/spool.h"
+
+enum {
+    PENDING = 1 << 20, /* a power of two */
+    CALLS = 1024,      /* the same; entries that were looked at */
+};
+
+/* What is known of an entry of an API. */
+struct known_call {
+    _Atomic(const struct heddle_entry *) entry;
+    uint32_t sync; /* PROF_SYNC_LIST's number; 0: it does not wait */
+    uint32_t hidden;
+    int16_t stream, event; /* offsets of the arguments; -1: none */
+};
+
+static struct {
+    struct prof_settings settings;
+    uint64_t start_ns;
+    _Atomic bool is_open; /* what settings.capture waits for has come, and not ended */
+    _Atomic uint64_t launches;
+    struct {
+        _Atomic uint64_t id;
+        struct prof_work *work;
+    } pending[PENDING];
+    prof_device_fn *describe;
+    _Atomic uint64_t devices; /* that were told: bits */
+    struct hd_lock lock;      /* below */
+    struct hd_map objects;    /* handles that an OBJECT record gave an id to */
+} rec = {.lock = HD_LOCK_INIT(RECORD, "profiler")};
+
+static HD_THREAD_LOCAL struct {
+    const void *context, *stream; /* the last that were told */
+    int32_t nvtx_level;           /* of the range that captures */
+} own;
+
+/* ---- what is recorded now */
+
+static bool in_time(uint64_t now_ns)
+{
+    uint64_t since_ms = (now_ns - rec.start_ns) / 1000000u;
+    const struct prof_settings *s = &rec.settings;
+
+    return since_ms >= s->delay_ms && (!s->duration_ms || since_ms - s->delay_ms < s->duration_ms);
+}
+
+static bool in_launches(void)
+{
+    uint64_t n = atomic_load_explicit(&rec.launches, memory_order_relaxed);
+    const struct prof_settings *s = &rec.settings;
+
+    return n >= s->skip && (!s->count || n - s->skip < s->count);
+}
+
+static bool is_wanted(const struct heddle_event *e)
+{
+    const struct prof_head *head = prof_spool_head();
+
+    return head && !atomic_load_explicit(&head->paused, memory_order_relaxed) &&
+           atomic_load_explicit(&rec.is_open, memory_order_relaxed) && in_time(e->time_ns) &&
+           in_launches();
+}
+
+/* ---- calls */
+
+static int16_t offset_of(const struct heddle_entry *entry, const char *first, const char *second)
+{
+    for (uint32_t i = 0; i < entry->nargs; i++)
+        if (!strcmp(entry->args[i].name, first) || !strcmp(entry->args[i].name, second))
+            return (int16_t)entry->args[i].offset_B;
+    return -1;
+}
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+static uint32_t sync_kind(const char *name)
+{
+    static const struct {
+        const char *begin;
+        uint32_t kind;
+    } rows[] = {
+        {"cuEventSynchronize", 1},  {"cudaEventSynchronize", 1},  {"cuStreamWaitEvent", 2},
+        {"cudaStreamWaitEvent", 2}, {"cuStreamSynchronize", 3},   {"cudaStreamSynchronize", 3},
+        {"cuCtxSynchronize", 4},    {"cudaDeviceSynchronize", 4},
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        if (begins(name, rows[i].begin))
+            return rows[i].kind;
+    return 0;
+}
+
+/* Another entry may hold the slot: then `scratch` is filled. */
+static const struct known_call *look_at(const struct heddle_entry *entry,
+                                        struct known_call *scratch)
+{
+    static struct known_call known[CALLS];
+    struct known_call *slot = &known[((uintptr_t)entry / sizeof(*entry)) % CALLS];
+    const struct heddle_entry *there = atomic_load_explicit(&slot->entry, memory_order_acquire);
+
+    if (there == entry)
+        return slot;
+    scratch->sync = sync_kind(entry->name);
+    scratch->hidden = begins(entry->name, "__cuda"); /* what the compiler writes */
+    scratch->stream = offset_of(entry, "hStream", "stream");
+    scratch->event = offset_of(entry, "hEvent", "event");
+    if (there)
+        return scratch;
+    hd_lock_acquire(&rec.lock);
+    if (!atomic_load_explicit(&slot->entry, memory_order_relaxed)) {
+        slot->sync = scratch->sync;
+        slot->hidden = scratch->hidden;
+        slot->stream = scratch->stream;
+        slot->event = scratch->event;
+        atomic_store_explicit(&slot->entry, entry, memory_order_release);
+    }
+    hd_lock_release(&rec.lock);
+    return scratch;
+}
+
+static uint64_t argument(const struct heddle_event *e, int16_t offset)
+{
+    uint64_t value = 0;
+
+    if (offset >= 0)
+        memcpy(&value, (const char *)e->call.args + offset, sizeof(value));
+    return value;
+}
+
+static void write_sync(const struct heddle_event *e, const struct known_call *known)
+{
+    struct prof_sync *r = prof_new(SYNC, sync);
+
+    if (!r)
+        return;
+    r->begin_ns = e->begin_ns;
+    r->end_ns = e->time_ns;
+    r->correlation = e->correlation;
+    r->context = (uintptr_t)e->context;
+    r->stream = argument(e, known->stream);
+    r->event = argument(e, known->event);
+    r->kind = known->sync;
+    prof_done(&r->record);
+}
+
+static void write_call(const struct heddle_event *e)
+{
+    uint32_t name = prof_name_fixed(e->call.entry->name);
+    struct prof_call *r = prof_new(CALL, call);
+
+    if (!r)
+        return;
+    r->begin_ns = e->begin_ns;
+    r->end_ns = e->time_ns;
+    r->correlation = e->correlation;
+    r->name = name;
+    r->result = (int32_t)e->call.result;
+    r->is_driver = e->kind == HEDDLE_EVENT_DRIVER;
+    prof_done(&r->record);
+}
+
+/* cudaProfilerStart() itself is not in the range that it begins, cudaProfilerStop() is. */
+static void look_for_range(const char *name)
+{
+    bool starts = !strcmp(name, "cudaProfilerStart") || !strcmp(name, "cuProfilerStart");
+
+    if (starts || !strcmp(name, "cudaProfilerStop") || !strcmp(name, "cuProfilerStop"))
+        atomic_store(&rec.is_open, starts);
+}
+
+static void on_call(const struct heddle_event *e)
+{
+    struct known_call scratch = {0};
+
+    if (e->phase == HEDDLE_PHASE_BEGIN)
+        return;
+    const struct known_call *known = look_at(e->call.entry, &scratch);
+    if (is_wanted(e) && !known->hidden) {
+        write_call(e);
+        if (known->sync)
+            write_sync(e, known);
+    }
+    if (rec.settings.capture == PROF_CAPTURE_API)
+        look_for_range(e->call.entry->name);
+}
+
+/* ---- work */
+
+static void tell_object(const struct heddle_event *e, const void *handle, const char *type,
+                        uint32_t id)
+{
+    void *found;
+
+    hd_lock_acquire(&rec.lock);
+    bool is_known = hd_map_find_u64(&rec.objects, (uintptr_t)handle, &found) ||
+                    !hd_map_put_u64(&rec.objects, (uintptr_t)handle, NULL);
+    hd_lock_release(&rec.lock);
+    if (is_known)
+        return;
+    uint32_t name = prof_name(type);
+    struct prof_object *r = prof_new(OBJECT, object);
+    if (!r)
+        return;
+    r->time_ns = e->time_ns;
+    r->handle = (uintptr_t)handle;
+    r->context = (uintptr_t)e->context;
+    r->type = name;
+    r->id = id;
+    prof_done(&r->record);
+}
+
+static void tell_device(uint32_t ordinal)
+{
+    uint64_t bit = UINT64_C(1) << ordinal % 64;
+    char text[PROF_DEVICE_NAME_B] = "";
+    struct prof_device device = {0};
+
+    if (atomic_load_explicit(&rec.devices, memory_order_relaxed) & bit ||
+        atomic_fetch_or(&rec.devices, bit) & bit)
+        return;
+    rec.describe(ordinal, &device, text);
+    device.device = ordinal;
+    device.name = prof_name(text);
+    struct prof_device *r = prof_new(DEVICE, device);
+    if (!r)
+        return;
+    device.record = r->record;
+    *r = device;
+    prof_done(&r->record);
+}
+
+/* What the numbers in records are; handles, which calls have, are given theirs. */
+static void tell_ids(const struct heddle_event *e)
+{
+    const struct heddle_work *w = e->packet.work;
+
+    if (own.context == e->context && own.stream == e->stream)
+        return;
+    own.context = e->context;
+    own.stream = e->stream;
+    tell_device(w->device);
+    tell_object(e, e->context, "context", w->context_id);
+    tell_object(e, w->is_default_stream ? (const char *)e->context + 1 : e->stream, "stream",
+                w->stream_id);
+}
+
+static void fill_work(struct prof_work *r, const struct heddle_event *e)
+{
+    const struct heddle_work *w = e->packet.work;
+
+    r->submit_ns = e->time_ns;
+    r->correlation = e->correlation;
+    r->graph = w->graph;
+    r->node = w->node;
+    r->device = w->device;
+    r->context = w->context_id;
+    r->stream = w->stream_id;
+}
+
+static void await(struct prof_work *r, uint64_t id)
+{
+    rec.pending[id % PENDING].work = r;
+    atomic_store_explicit(&rec.pending[id % PENDING].id, id, memory_order_release);
+}
+
+static struct prof_work *write_kernel(const struct heddle_event *e)
+{
+    const struct heddle_work *w = e->packet.work;
+    uint32_t name = prof_name_fixed(w->kernel->name);
+    struct prof_kernel *r = prof_new(KERNEL, kernel);
+
+    if (!r)
+        return NULL;
+    fill_work(&r->work, e);
+    r->name = name;
+    r->regs = w->kernel->regs;
+    memcpy(r->grid, w->grid, sizeof(r->grid));
+    memcpy(r->block, w->block, sizeof(r->block));
+    memcpy(r->cluster, w->cluster, sizeof(r->cluster));
+    r->dynamic_shared_B = w->dynamic_shared_B;
+    r->static_shared_B = (uint32_t)w->kernel->static_shared_B;
+    r->local_B = (uint32_t)w->kernel->local_B;
+    r->grid_id = w->grid_id;
+    r->is_cooperative = w->is_cooperative;
+    return &r->work;
+}
+
+static struct prof_work *write_copy(const struct heddle_event *e)
+{
+    const struct heddle_work *w = e->packet.work;
+    struct prof_copy *r = prof_new(COPY, copy);
+
+    if (!r)
+        return NULL;
+    fill_work(&r->work, e);
+    r->size_B = w->size_B;
+    r->dst = w->dst;
+    r->src = w->src;
+    r->dst_memory = (uint8_t)w->dst_memory;
+    r->src_memory = (uint8_t)w->src_memory;
+    r->dst_device = w->dst_device;
+    r->src_device = w->src_device;
+    return &r->work;
+}
+
+static struct prof_work *write_fill(const struct heddle_event *e)
+{
+    const struct heddle_work *w = e->packet.work;
+    struct prof_fill *r = prof_new(FILL, fill);
+
+    if (!r)
+        return NULL;
+    fill_work(&r->work, e);
+    r->size_B = w->size_B;
+    r->dst = w->dst;
+    r->value = w->value;
+    r->memory = w->dst_memory;
+    return &r->work;
+}
+
+/* Waits, signals and host calls of a stream are no work of the device. */
+static void on_packet(const struct heddle_event *e)
+{
+    const struct heddle_work *w = e->packet.work;
+    bool wanted = w && is_wanted(e);
+    struct prof_work *r = NULL;
+
+    if (w && w->kernel)
+        atomic_fetch_add_explicit(&rec.launches, 1, memory_order_relaxed);
+    if (!wanted)
+        return;
+    tell_ids(e);
+    if (w->kernel)
+        r = write_kernel(e);
+    else if (e->packet.op == HAL_OP_COPY)
+        r = write_copy(e);
+    else if (e->packet.op == HAL_OP_FILL)
+        r = write_fill(e);
+    if (!r)
+        return;
+    prof_done(&r->record);
+    await(r, e->packet.id);
+}
+
+static void on_done(const struct heddle_event *e)
+{
+    uint64_t id = e->packet.id;
+    struct prof_work *r;
+
+    if (atomic_load_explicit(&rec.pending[id % PENDING].id, memory_order_acquire) != id)
+        return;
+    r = rec.pending[id % PENDING].work;
+    r->status = e->packet.status;
+    atomic_store_explicit(&r->start_ns, e->packet.start_ns, memory_order_relaxed);
+    atomic_store_explicit(&r->end_ns, e->packet.end_ns, memory_order_release);
+}
+
+/* ---- the rest */
+
+static void on_memory(const struct heddle_event *e)
+{
+    struct prof_memory *r = is_wanted(e) ? prof_new(MEMORY, memory) : NULL;
+
+    if (!r)
+        return;
+    r->time_ns = e->time_ns;
+    r->va = e->memory.va;
+    r->size_B = e->memory.size_B;
+    r->correlation = e->correlation;
+    r->context = (uintptr_t)e->context;
+    r->memory = e->memory.memory;
+    r->is_freed = e->memory.is_freed;
+    prof_done(&r->record);
+}
+
+static void on_compile(const struct heddle_event *e)
+{
+    if (e->phase != HEDDLE_PHASE_END || !is_wanted(e))
+        return;
+    uint32_t name = prof_name(e->compile.name), form = prof_name(e->compile.form);
+    struct prof_compile *r = prof_new(COMPILE, compile);
+    if (!r)
+        return;
+    r->begin_ns = e->begin_ns;
+    r->end_ns = e->time_ns;
+    r->correlation = e->correlation;
+    r->name = name;
+    r->form = form;
+    r->cache_hit = e->compile.cache_hit;
+    r->status = e->compile.status;
+    prof_done(&r->record);
+}
+
+static void on_fault(const struct heddle_event *e)
+{
+    uint32_t kernel = prof_name(e->fault.kernel), message = prof_name(e->fault.message);
+    struct prof_fault *r = prof_new(FAULT, fault);
+
+    if (!r)
+        return;
+    r->time_ns = e->time_ns;
+    r->kernel = kernel;
+    r->message = message;
+    r->status = e->fault.status;
+    prof_done(&r->record);
+}
+
+static void write_nvtx(const struct heddle_event *e)
+{
+    uint32_t text = prof_name(e->nvtx.text), domain = prof_name(e->nvtx.domain_name);
+    struct prof_nvtx *r = prof_new(NVTX, nvtx);
+
+    if (!r)
+        return;
+    r->time_ns = e->time_ns;
+    r->range = e->nvtx.range;
+    r->payload = e->nvtx.payload;
+    r->call = e->nvtx.call;
+    r->domain = e->nvtx.domain;
+    r->domain_name = domain;
+    r->text = text;
+    r->level = e->nvtx.level;
+    r->category = e->nvtx.category;
+    r->color_type = e->nvtx.color_type;
+    r->color = e->nvtx.color;
+    r->payload_type = e->nvtx.payload_type;
+    prof_done(&r->record);
+}
+
+static bool is_the_range(const struct heddle_event *e)
+{
+    const char *domain = e->nvtx.domain_name ? e->nvtx.domain_name : "";
+
+    return e->nvtx.text && !strcmp(e->nvtx.text, rec.settings.range) &&
+           !strcmp(domain, rec.settings.domain);
+}
+
+/* The first range of that name that is open captures, until it ends. */
+static void look_for_nvtx(const struct heddle_event *e)
+{
+    static _Atomic uint64_t open; /* 0: none; a range's number, or a thread's with the top bit */
+    const uint64_t of_thread = UINT64_C(1) << 63 | e->thread;
+    uint64_t none = 0, it;
+
+    switch (e->nvtx.call) {
+    case HEDDLE_NVTX_RANGE_PUSH:
+    case HEDDLE_NVTX_RANGE_START:
+        it = e->nvtx.call == HEDDLE_NVTX_RANGE_PUSH ? of_thread : e->nvtx.range;
+        if (!is_the_range(e) || !atomic_compare_exchange_strong(&open, &none, it))
+            return;
+        own.nvtx_level = e->nvtx.level;
+        atomic_store(&rec.is_open, true);
+        return;
+    case HEDDLE_NVTX_RANGE_POP:
+    case HEDDLE_NVTX_RANGE_END:
+        it = e->nvtx.call == HEDDLE_NVTX_RANGE_POP ? of_thread : e->nvtx.range;
+        if (it == of_thread && e->nvtx.level != own.nvtx_level)
+            return;
+        if (atomic_compare_exchange_strong(&open, &it, 0))
+            atomic_store(&rec.is_open, false);
+        return;
+    default:
+        return;
+    }
+}
+
+/* Ends belong to the range that they end, beginnings to the one that they begin. */
+static void on_nvtx(const struct heddle_event *e)
+{
+    bool ends = e->nvtx.call == HEDDLE_NVTX_RANGE_POP || e->nvtx.call == HEDDLE_NVTX_RANGE_END;
+
+    if (ends && is_wanted(e))
+        write_nvtx(e);
+    if (rec.settings.capture == PROF_CAPTURE_NVTX)
+        look_for_nvtx(e);
+    if (!ends && is_wanted(e))
+        write_nvtx(e);
+}
+
+static void on_event(void *user, const struct heddle_event *e)
+{
+    (void)user;
+    if (!prof_spool_head())
+        return;
+    switch ((enum heddle_event_kind)e->kind) {
+    case HEDDLE_EVENT_DRIVER:
+    case HEDDLE_EVENT_RUNTIME:
+        on_call(e);
+        return;
+    case HEDDLE_EVENT_PACKET:
+        on_packet(e);
+        return;
+    case HEDDLE_EVENT_DONE:
+        on_done(e);
+        return;
+    case HEDDLE_EVENT_MEMORY:
+        on_memory(e);
+        return;
+    case HEDDLE_EVENT_COMPILE:
+        on_compile(e);
+        return;
+    case HEDDLE_EVENT_FAULT:
+        on_fault(e);
+        return;
+    case HEDDLE_EVENT_NVTX:
+        on_nvtx(e);
+        return;
+    default:
+        return;
+    }
+}
+
+/* ---- the process */
+
+static void open_spool(void)
+{
+    if (prof_spool_open(rec.settings.folder, rec.settings.limit_B) != HD_OK)
+        hd_log("%s", hd_error_message());
+    else
+        rec.start_ns = prof_spool_head()->start_ns;
+}
+
+/* What is complete by now is told. */
+static void at_exit(void)
+{
+    heddle_tap_settle();
+    prof_spool_end();
+}
+
+static void in_child(void)
+{
+    hd_map_fini(&rec.objects);
+    hd_map_init(&rec.objects);
+    atomic_store(&rec.devices, 0);
+    open_spool();
+}
+
+enum hd_status prof_start(prof_device_fn *describe)
+{
+    const char *text = getenv("HEDDLE_PROF");
+
+    if (!text || !*text)
+        return HD_OK;
+    HD_TRY(prof_settings_read(text, &rec.settings));
+    atomic_store(&rec.is_open, rec.settings.capture == PROF_CAPTURE_ALWAYS);
+    rec.describe = describe;
+    hd_map_init(&rec.objects);
+    open_spool();
+    (void)pthread_atfork(NULL, NULL, in_child);
+    (void)atexit(at_exit);
+    const uint32_t kinds = (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST;
+    if (!heddle_tap_subscribe(kinds, on_event, NULL))
+        return hd_error(HD_BUSY, "too many listeners for a profiler");
+    return HD_OK;
+}

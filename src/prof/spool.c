@@ -1,0 +1,313 @@
+/*
+ * See spool.h. The file grows by extents, whose room on the disk is taken at once: a page of a file
+ * for which there is no room would be a SIGBUS of the program.
+ */
+#include "prof/spool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/lock.h"
+#include "base/map.h"
+#include "base/mem.h"
+
+enum {
+    EXTENT_BLOCKS = 64,
+    EXTENTS_MAX = 1 << 16,
+    FIXED_NAMES = 64, /* of a thread, by address */
+};
+#define EXTENT_B ((size_t)EXTENT_BLOCKS * PROF_BLOCK_B)
+
+static struct {
+    struct prof_head *head; /* NULL: not open */
+    int fd;
+    uint64_t max_B;
+    _Atomic uint32_t generation; /* another one for each file: threads drop their blocks */
+    _Atomic(uint8_t *) extents[EXTENTS_MAX];
+    struct hd_lock lock; /* below, and making extents */
+    _Atomic bool is_full;
+    struct hd_map names;
+    uint32_t nnames;
+} spool = {.fd = -1, .lock = HD_LOCK_INIT(RECORD, "spool")};
+
+static HD_THREAD_LOCAL struct {
+    uint32_t generation;
+    struct prof_block *block;
+    struct {
+        const char *text;
+        uint32_t id;
+    } fixed[FIXED_NAMES];
+} own;
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- the file */
+
+/* errno, 0 when there is room for [at, at + size). Where a file system cannot say, it has. */
+static int take_room(int fd, uint64_t at, uint64_t size_B)
+{
+    int error = posix_fallocate(fd, (off_t)at, (off_t)size_B);
+
+    if (error != EOPNOTSUPP && error != ENOSYS)
+        return error;
+    return ftruncate(fd, (off_t)(at + size_B)) ? errno : 0;
+}
+
+static void *map_room(int fd, uint64_t at, size_t size_B)
+{
+    void *map;
+
+    errno = take_room(fd, at, size_B);
+    if (errno)
+        return NULL;
+    map = mmap(NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+    return map == MAP_FAILED ? NULL : map;
+}
+
+static void head_fill(struct prof_head *head)
+{
+    ssize_t len = readlink("/proc/self/exe", head->exe, sizeof(head->exe) - 1);
+
+    head->exe[len > 0 ? len : 0] = '\0';
+    head->pid = (uint32_t)getpid();
+    head->parent = (uint32_t)getppid();
+    head->start_ns = now_ns(CLOCK_MONOTONIC);
+    head->start_real_ns = now_ns(CLOCK_REALTIME);
+    head->magic = PROF_MAGIC; /* last: until then it is no spool */
+}
+
+/* What a child has of its parent's is left to the parent. */
+static void forget(void)
+{
+    if (spool.fd >= 0)
+        close(spool.fd);
+    for (size_t i = 0; i < EXTENTS_MAX && spool.extents[i]; i++) {
+        (void)munmap(spool.extents[i], EXTENT_B);
+        spool.extents[i] = NULL;
+    }
+    if (spool.head)
+        (void)munmap(spool.head, PROF_HEAD_B);
+    spool.head = NULL;
+    spool.is_full = false;
+    struct hd_map_iter it = {0};
+    while (hd_map_next(&spool.names, &it))
+        hd_free((char *)it.key.ptr);
+    hd_map_fini(&spool.names);
+    hd_map_init(&spool.names);
+    spool.nnames = 0;
+}
+
+enum hd_status prof_spool_open(const char *folder, uint64_t max_B)
+{
+    char path[1024];
+    int n = snprintf(path, sizeof(path), "%s/%d-XXXXXX" PROF_SUFFIX, folder, (int)getpid());
+    struct prof_head *head;
+
+    forget();
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return hd_error(HD_BAD_ARG, "HEDDLE_PROF: the folder's name is too long");
+    spool.fd = mkostemps(path, (int)strlen(PROF_SUFFIX), O_CLOEXEC);
+    head = spool.fd >= 0 ? map_room(spool.fd, 0, PROF_HEAD_B) : NULL;
+    if (!head)
+        return hd_error(HD_IO, "%s: %s: nothing is recorded of this process", path,
+                        strerror(errno));
+    head_fill(head);
+    spool.max_B = max_B;
+    spool.head = head;
+    atomic_fetch_add(&spool.generation, 1);
+    return HD_OK;
+}
+
+void prof_spool_end(void)
+{
+    if (spool.head)
+        atomic_store(&spool.head->is_ended, 1);
+}
+
+const struct prof_head *prof_spool_head(void)
+{
+    return spool.head;
+}
+
+/* ---- blocks */
+
+static uint8_t *extent_make(size_t number)
+{
+    uint8_t *at;
+    uint64_t offset = PROF_HEAD_B + (uint64_t)number * EXTENT_B;
+
+    hd_lock_acquire(&spool.lock);
+    at = spool.extents[number];
+    if (!at && !spool.is_full) {
+        at = offset + EXTENT_B <= spool.max_B ? map_room(spool.fd, offset, EXTENT_B) : NULL;
+        spool.is_full = !at; /* what comes later would be found without what came before */
+        atomic_store_explicit(&spool.extents[number], at, memory_order_release);
+    }
+    hd_lock_release(&spool.lock);
+    return at;
+}
+
+static struct prof_block *block_at(uint64_t number)
+{
+    size_t extent = (size_t)(number / EXTENT_BLOCKS);
+    uint8_t *at;
+
+    if (extent >= EXTENTS_MAX)
+        return NULL;
+    at = atomic_load_explicit(&spool.extents[extent], memory_order_acquire);
+    if (!at)
+        at = extent_make(extent);
+    return at ? (struct prof_block *)(at + number % EXTENT_BLOCKS * PROF_BLOCK_B) : NULL;
+}
+
+/* A thread is known by its first block. */
+static void tell_thread(void)
+{
+    char name[16] = "";
+    struct prof_thread *r;
+
+    (void)prctl(PR_GET_NAME, name);
+    uint32_t id = prof_name(name);
+    r = prof_new(THREAD, thread);
+    if (!r)
+        return;
+    r->thread = own.block->thread;
+    r->name = id;
+    prof_done(&r->record);
+}
+
+static bool block_next(void)
+{
+    uint32_t generation = atomic_load_explicit(&spool.generation, memory_order_relaxed);
+    bool is_first = own.generation != generation;
+    struct prof_block *block =
+        spool.is_full ? NULL : block_at(atomic_fetch_add(&spool.head->blocks, 1));
+
+    if (is_first)
+        memset(own.fixed, 0, sizeof(own.fixed));
+    own.generation = generation;
+    own.block = block;
+    if (!block)
+        return false;
+    block->thread = (uint32_t)syscall(SYS_gettid);
+    atomic_store_explicit(&block->used_B, sizeof(*block), memory_order_release);
+    if (is_first)
+        tell_thread();
+    return own.block != NULL;
+}
+
+static bool has_room(size_t size_B)
+{
+    return own.block &&
+           own.generation == atomic_load_explicit(&spool.generation, memory_order_relaxed) &&
+           atomic_load_explicit(&own.block->used_B, memory_order_relaxed) + size_B <= PROF_BLOCK_B;
+}
+
+void *prof_spool_reserve(enum prof_type type, size_t size_B)
+{
+    struct prof_record *record;
+
+    assert(size_B >= sizeof(*record) && size_B <= PROF_RECORD_MAX_B);
+    size_B = (size_B + 7) & ~(size_t)7;
+    if (!spool.head)
+        return NULL;
+    if (HD_UNLIKELY(!has_room(size_B)) && !block_next()) {
+        atomic_fetch_add_explicit(&spool.head->lost, 1, memory_order_relaxed);
+        return NULL;
+    }
+    record = (struct prof_record *)((uint8_t *)own.block +
+                                    atomic_load_explicit(&own.block->used_B, memory_order_relaxed));
+    record->size_B = (uint16_t)size_B;
+    record->type = (uint16_t)type;
+    return record;
+}
+
+void prof_done(struct prof_record *record)
+{
+    uint32_t used_B = atomic_load_explicit(&own.block->used_B, memory_order_relaxed);
+
+    assert((uint8_t *)record == (uint8_t *)own.block + used_B);
+    atomic_store_explicit(&own.block->used_B, used_B + record->size_B, memory_order_release);
+}
+
+/* ---- names */
+
+static bool write_string(uint32_t id, const char *text, size_t len)
+{
+    struct prof_string *r = prof_spool_reserve(PROF_STRING, sizeof(*r) + len);
+
+    if (!r)
+        return false;
+    r->id = id;
+    r->len = (uint32_t)len;
+    memcpy(r->text, text, len);
+    prof_done(&r->record);
+    return true;
+}
+
+/* 0: no memory. */
+static uint32_t number_locked(struct hd_str key, bool *out_is_new)
+{
+    char *copy;
+    void *found;
+
+    assert(hd_lock_held(&spool.lock));
+    *out_is_new = false;
+    if (hd_map_find(&spool.names, key, &found))
+        return (uint32_t)(uintptr_t)found;
+    copy = hd_alloc(key.len + 1);
+    if (!copy)
+        return 0;
+    memcpy(copy, key.ptr, key.len);
+    if (!hd_map_put(&spool.names, (struct hd_str){copy, key.len},
+                    (void *)(uintptr_t)(spool.nnames + 1))) {
+        hd_free(copy);
+        return 0;
+    }
+    *out_is_new = true;
+    return ++spool.nnames;
+}
+
+uint32_t prof_name(const char *text)
+{
+    bool is_new;
+    uint32_t id;
+
+    if (!text)
+        return 0;
+    /* Longer texts are cut: a record is in one block. */
+    size_t len = strnlen(text, PROF_RECORD_MAX_B - sizeof(struct prof_string) - 8);
+    hd_lock_acquire(&spool.lock);
+    id = number_locked((struct hd_str){text, len}, &is_new);
+    hd_lock_release(&spool.lock);
+    return is_new && !write_string(id, text, len) ? 0 : id;
+}
+
+uint32_t prof_name_fixed(const char *text)
+{
+    size_t slot = ((uintptr_t)text >> 3) % FIXED_NAMES;
+
+    if (!text)
+        return 0;
+    if (own.generation == atomic_load_explicit(&spool.generation, memory_order_relaxed) &&
+        own.fixed[slot].text == text)
+        return own.fixed[slot].id;
+    uint32_t id = prof_name(text);
+    own.fixed[slot].text = text;
+    own.fixed[slot].id = id;
+    return id;
+}

@@ -1,0 +1,556 @@
+/*
+ * heddle prof: runs a program with the recorder (src/prof) in its processes, makes a report of what
+ * they wrote, and shows reports. prof_build.h makes one, prof_stats.h and prof_trace.h read them.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli.h"
+#include "prof/prof.h"
+#include "prof_build.h"
+#include "prof_stats.h"
+#include "prof_trace.h"
+#include "run.h"
+#include "where.h"
+
+static const char help[] =
+    "usage: heddle prof [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "       heddle prof stats [--report NAMES] [--format FORM] FILE\n"
+    "       heddle prof export --type TYPE [--output NAME] FILE\n"
+    "       heddle prof recover [--output NAME] FOLDER\n"
+    "\n"
+    "Runs a program and records its calls of the CUDA API, kernels, copies, fills, waits, memory,\n"
+    "compilations and NVTX ranges, of all its processes, in an SQLite file with Nsight Systems'\n"
+    "tables. `stats` prints the reports of such a file that `nsys stats` prints, `export` writes "
+    "it\n"
+    "as a trace for other viewers. While the program runs, what is recorded lies in a folder "
+    "beside\n"
+    "the file; `recover` makes the file of it when heddle itself was killed.\n"
+    "\n"
+    "what and when:\n"
+    "  -o, --output NAME         the report, NAME.sqlite (default: report1, report2 ...)\n"
+    "  -f, --force-overwrite     replace a report of that name\n"
+    "  -c, --capture-range WHEN  none (all, the default), cudaProfilerApi, or nvtx\n"
+    "  -p, --nvtx-capture RANGE  the range of nvtx: TEXT or TEXT@DOMAIN\n"
+    "  -y, --delay SECONDS       record nothing before\n"
+    "  -d, --duration SECONDS    and nothing when so much has been recorded\n"
+    "      --launch-skip N       nothing before N launches of kernels\n"
+    "      --launch-count N      and nothing behind N more\n"
+    "      --limit SIZE          of a process's recording, in MiB (default: 65536)\n"
+    "      --wait WHOM           all processes (the default), or the primary one\n"
+    "\n"
+    "what is made of it:\n"
+    "      --stats               print the usual reports at the end\n"
+    "      --export TYPES        also NAME.json (chrome) and NAME.perfetto-trace (perfetto)\n"
+    "  -r, --report NAMES        stats: which reports, with commas; `help` lists them\n"
+    "      --format FORM         stats: table, csv or json (also --json)\n"
+    "  -t, --type TYPE           export: chrome or perfetto\n"
+    "      --help                this text\n"
+    "\n"
+    "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
+    "run,\n"
+    "127 it was not found\n";
+
+enum {
+    OPT_SKIP = 256,
+    OPT_COUNT,
+    OPT_LIMIT,
+    OPT_WAIT,
+    OPT_STATS,
+    OPT_EXPORT,
+    OPT_FORMAT,
+    OPT_JSON,
+    OPT_HELP
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"force-overwrite", no_argument, NULL, 'f'},
+    {"capture-range", required_argument, NULL, 'c'},
+    {"nvtx-capture", required_argument, NULL, 'p'},
+    {"delay", required_argument, NULL, 'y'},
+    {"duration", required_argument, NULL, 'd'},
+    {"launch-skip", required_argument, NULL, OPT_SKIP},
+    {"launch-count", required_argument, NULL, OPT_COUNT},
+    {"limit", required_argument, NULL, OPT_LIMIT},
+    {"wait", required_argument, NULL, OPT_WAIT},
+    {"stats", no_argument, NULL, OPT_STATS},
+    {"export", required_argument, NULL, OPT_EXPORT},
+    {"report", required_argument, NULL, 'r'},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"type", required_argument, NULL, 't'},
+    {"help", no_argument, NULL, OPT_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+struct prof_args {
+    const char *output, *capture, *range, *report, *type, *exports;
+    uint64_t delay_ms, duration_ms, skip, count, limit_MiB;
+    enum prof_format format;
+    bool overwrite, primary, stats;
+    char **rest; /* what follows the options */
+};
+
+/* ---- options */
+
+static bool bad_value(const char *option, const char *value)
+{
+    cli_error("prof: %s: '%s' is not possible (see `heddle prof --help`)", option, value);
+    return false;
+}
+
+static bool read_number(const char *option, const char *text, uint64_t *out)
+{
+    return hd_str_to_u64((struct hd_str){text, strlen(text)}, 10, out) || bad_value(option, text);
+}
+
+/* Seconds, with a fraction, as milliseconds. */
+static bool read_seconds(const char *option, const char *text, uint64_t *out_ms)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end == text || *end || !(seconds >= 0 && seconds < 1e9))
+        return bad_value(option, text);
+    *out_ms = (uint64_t)(seconds * 1e3);
+    return true;
+}
+
+static bool read_capture(struct prof_args *args)
+{
+    static const char *const words[][2] = {
+        {"none", "always"}, {"cudaProfilerApi", "api"}, {"nvtx", "nvtx"}};
+
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (!strcmp(optarg, words[i][0])) {
+            args->capture = words[i][1];
+            return true;
+        }
+    return bad_value("--capture-range", optarg);
+}
+
+static bool read_format(struct prof_args *args)
+{
+    static const char *const words[] = {
+        [PROF_TABLE] = "table", [PROF_CSV] = "csv", [PROF_JSON] = "json"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (!strcmp(optarg, words[i])) {
+            args->format = (enum prof_format)i;
+            return true;
+        }
+    return bad_value("--format", optarg);
+}
+
+static bool read_word(const char *option, const char *first, const char *second,
+                      bool *out_is_second)
+{
+    *out_is_second = !strcmp(optarg, second);
+    return *out_is_second || !strcmp(optarg, first) || bad_value(option, optarg);
+}
+
+static bool take_option(int option, struct prof_args *args)
+{
+    switch (option) {
+    case 'o':
+        args->output = optarg;
+        return *optarg || bad_value("--output", optarg);
+    case 'f':
+        return args->overwrite = true;
+    case 'c':
+        return read_capture(args);
+    case 'p':
+        args->range = optarg;
+        return (*optarg && !strchr(optarg, ';') && strlen(optarg) < 256) ||
+               bad_value("--nvtx-capture", optarg);
+    case 'y':
+        return read_seconds("--delay", optarg, &args->delay_ms);
+    case 'd':
+        return read_seconds("--duration", optarg, &args->duration_ms);
+    case OPT_SKIP:
+        return read_number("--launch-skip", optarg, &args->skip);
+    case OPT_COUNT:
+        return read_number("--launch-count", optarg, &args->count);
+    case OPT_LIMIT:
+        return read_number("--limit", optarg, &args->limit_MiB) &&
+               ((args->limit_MiB && args->limit_MiB < UINT64_C(1) << 30) ||
+                bad_value("--limit", optarg));
+    case OPT_WAIT:
+        return read_word("--wait", "all", "primary", &args->primary);
+    case OPT_STATS:
+        return args->stats = true;
+    case OPT_EXPORT:
+        args->exports = optarg;
+        return true;
+    case 'r':
+        args->report = optarg;
+        return true;
+    case OPT_FORMAT:
+        return read_format(args);
+    case OPT_JSON:
+        args->format = PROF_JSON;
+        return true;
+    case 't':
+        args->type = optarg;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* -1, or an exit status. */
+static int parse(int argc, char **argv, struct prof_args *args)
+{
+    int option;
+
+    *args = (struct prof_args){.capture = "always", .limit_MiB = 65536};
+    if (cli_json())
+        args->format = PROF_JSON;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "+o:fc:p:y:d:r:t:", options, NULL)) != -1) {
+        if (option == OPT_HELP) {
+            fputs(help, stdout);
+            return CLI_OK;
+        }
+        if (!take_option(option, args))
+            return CLI_USAGE;
+    }
+    args->rest = argv + optind;
+    if (!strcmp(args->capture, "nvtx") != !!args->range) {
+        cli_error("prof: --capture-range nvtx and --nvtx-capture need each other");
+        return CLI_USAGE;
+    }
+    return -1;
+}
+
+/* ---- files */
+
+static char *name_with(const char *name, const char *suffix)
+{
+    size_t len = strlen(name), suffix_len = strlen(suffix);
+    bool has = len > suffix_len && !strcmp(name + len - suffix_len, suffix);
+    char *path = hd_alloc(len + suffix_len + 1);
+
+    if (path)
+        (void)snprintf(path, len + suffix_len + 1, "%s%s", name, has ? "" : suffix);
+    return path;
+}
+
+/* Of a report, without .sqlite. */
+static char *name_free(void)
+{
+    char name[32];
+
+    for (int i = 1; i < 1000000; i++) {
+        (void)snprintf(name, sizeof(name), "report%d.sqlite", i);
+        if (access(name, F_OK))
+            break;
+    }
+    return name_with(name, ".sqlite");
+}
+
+/* The report's path; NULL after a message. */
+static char *choose_report(const struct prof_args *args)
+{
+    char *path = args->output ? name_with(args->output, ".sqlite") : name_free();
+
+    if (path && !args->overwrite && !access(path, F_OK)) {
+        cli_error("prof: %s exists; --force-overwrite replaces it", path);
+        hd_free(path);
+        return NULL;
+    }
+    if (!path)
+        cli_error("prof: out of memory");
+    return path;
+}
+
+/* Beside the report, where it is found if nobody makes one of it. An absolute path, free()d by the
+ * caller; NULL after a message. */
+static char *session_create(const char *report)
+{
+    char *name = name_with(report, ".session-XXXXXX"), *path = NULL;
+
+    if (name && mkdtemp(name))
+        path = realpath(name, NULL);
+    if (!path)
+        cli_error("prof: %s: %s", name ? name : report, strerror(errno));
+    hd_free(name);
+    return path;
+}
+
+static void session_remove(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    (void)rmdir(folder);
+}
+
+/* ---- the program */
+
+static bool set_recorder(const struct prof_args *args, const char *folder)
+{
+    struct hd_buf text = {0};
+    const char *driver = where_library(WHERE_CUDA);
+
+    hd_buf_printf(&text, "capture=%s;", args->capture);
+    if (args->range)
+        hd_buf_printf(&text, "range=%s;", args->range);
+    hd_buf_printf(&text, "delay=%llu;duration=%llu;skip=%llu;count=%llu;limit=%llu;dir=%s",
+                  (unsigned long long)args->delay_ms, (unsigned long long)args->duration_ms,
+                  (unsigned long long)args->skip, (unsigned long long)args->count,
+                  (unsigned long long)args->limit_MiB << 20, folder);
+    bool good = !text.failed && setenv("HEDDLE_PROF", text.ptr, 1) == 0 && driver &&
+                setenv("NVTX_INJECTION64_PATH", driver, 0) == 0;
+    hd_buf_fini(&text);
+    return good;
+}
+
+static volatile pid_t primary; /* for the handler */
+
+static void pass_on(int sig)
+{
+    if (primary > 0)
+        (void)kill(primary, sig);
+}
+
+/* Ctrl-C goes to the program as well: it decides, and what it did until then is reported. */
+static void handle_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+
+    (void)sigaction(SIGINT, &ignore, NULL);
+    (void)sigaction(SIGQUIT, &ignore, NULL);
+    (void)sigaction(SIGTERM, &pass, NULL);
+    (void)sigaction(SIGHUP, &pass, NULL);
+}
+
+static void restore_signals(void)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+
+    (void)sigaction(SIGINT, &standard, NULL);
+    (void)sigaction(SIGQUIT, &standard, NULL);
+}
+
+/* The primary's status, when it or all have ended. */
+static int wait_for(pid_t child, bool all)
+{
+    int status = 0, one;
+    pid_t pid;
+
+    while ((pid = waitpid(all ? -1 : child, &one, 0)) > 0 || errno == EINTR) {
+        if (pid != child)
+            continue;
+        status = one;
+        if (!all)
+            break;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* An exit status. */
+static int run_program(const struct prof_args *args, const char *path, const char *folder)
+{
+    (void)!prctl(PR_SET_CHILD_SUBREAPER, 1);
+    handle_signals();
+    fflush(NULL);
+    primary = fork();
+    if (primary < 0)
+        return cli_error("prof: %s", strerror(errno));
+    if (!primary) {
+        restore_signals();
+        if (!set_recorder(args, folder) || run_set_environment())
+            _exit(RUN_CANNOT);
+        _exit(run_execute("prof", path, args->rest));
+    }
+    return wait_for(primary, !args->primary);
+}
+
+/* ---- what is made of it */
+
+static enum hd_status write_export(const char *type, const char *report, const char *to)
+{
+    if (!strcmp(type, "chrome"))
+        return prof_trace_chrome(report, to);
+    if (!strcmp(type, "perfetto"))
+        return prof_trace_perfetto(report, to);
+    return hd_error(HD_BAD_ARG, "there is no type '%s': chrome, perfetto", type);
+}
+
+static enum hd_status export_one(const char *type, const char *report, const char *to)
+{
+    const char *suffix = !strcmp(type, "chrome") ? ".json" : ".perfetto-trace";
+    size_t len = strlen(report);
+    const size_t own = strlen(".sqlite");
+    HD_AUTOFREE char *base = hd_alloc(len + 1);
+    HD_AUTOFREE char *made = NULL;
+
+    if (base) {
+        memcpy(base, report, len + 1);
+        if (len > own && !strcmp(base + len - own, ".sqlite"))
+            base[len - own] = '\0';
+        made = name_with(to ? to : base, suffix);
+    }
+    if (!made)
+        return hd_error(HD_NO_MEMORY, "out of memory");
+    HD_TRY(write_export(type, report, made));
+    fprintf(stderr, "heddle: %s\n", made);
+    return HD_OK;
+}
+
+static enum hd_status export_all(const char *types, const char *report)
+{
+    while (types && *types) {
+        char type[16];
+        size_t len = strcspn(types, ",");
+        (void)snprintf(type, sizeof(type), "%.*s", (int)len, types);
+        HD_TRY(export_one(type, report, NULL));
+        types += len;
+        types += *types == ',';
+    }
+    return HD_OK;
+}
+
+static void tell(const struct prof_totals *t, const char *report)
+{
+    fprintf(stderr,
+            "heddle: %s: %llu kernels, %llu copies and fills, %llu calls, %llu ranges of %llu "
+            "processes\n",
+            report, (unsigned long long)t->kernels, (unsigned long long)(t->copies + t->fills),
+            (unsigned long long)t->calls, (unsigned long long)t->ranges,
+            (unsigned long long)t->processes);
+    if (t->lost)
+        cli_error("prof: %llu records found no room", (unsigned long long)t->lost);
+    if (t->incomplete)
+        cli_error("prof: %llu kernels, copies or fills had not ended: they are not in the report",
+                  (unsigned long long)t->incomplete);
+    if (t->damaged)
+        cli_error("prof: %llu blocks of the recording are damaged", (unsigned long long)t->damaged);
+}
+
+static int make_report(const struct prof_args *args, const char *folder, char *const *command,
+                       const char *report)
+{
+    struct prof_totals totals;
+
+    if (prof_build(folder, command, report, &totals) != HD_OK)
+        return cli_error("prof: %s", hd_error_message());
+    tell(&totals, report);
+    if (export_all(args->exports, report) != HD_OK ||
+        (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
+        return cli_error("prof: %s", hd_error_message());
+    return CLI_OK;
+}
+
+static int profile(const struct prof_args *args, const char *program)
+{
+    HD_AUTOFREE char *report = choose_report(args);
+    char *folder = report ? session_create(report) : NULL;
+
+    if (!folder)
+        return CLI_FAILED;
+    int code = run_program(args, program, folder);
+    bool made = make_report(args, folder, args->rest, report) == CLI_OK;
+    if (made || code == RUN_CANNOT || code == RUN_NOT_FOUND)
+        session_remove(folder);
+    else
+        cli_error("prof: what was recorded is in %s", folder);
+    free(folder);
+    return code ? code : made ? CLI_OK : CLI_FAILED;
+}
+
+/* ---- commands */
+
+static int cmd_program(const struct prof_args *args)
+{
+    HD_AUTOFREE char *program = run_find_program(args->rest[0]);
+
+    if (!program) {
+        cli_error("prof: %s: not found", args->rest[0]);
+        return RUN_NOT_FOUND;
+    }
+    return run_check_program(program) ? CLI_FAILED : profile(args, program);
+}
+
+static int one_argument(const struct prof_args *args, const char *what)
+{
+    if (args->rest[0] && !args->rest[1])
+        return CLI_OK;
+    cli_error("prof: which %s? (see `heddle prof --help`)", what);
+    return CLI_USAGE;
+}
+
+static int cmd_stats(const struct prof_args *args)
+{
+    if (args->report && !strcmp(args->report, "help")) {
+        prof_stats_list(stdout);
+        return CLI_OK;
+    }
+    if (one_argument(args, "file"))
+        return CLI_USAGE;
+    if (prof_stats(args->rest[0], args->report, args->format, stdout) != HD_OK)
+        return cli_error("prof: %s", hd_error_message());
+    return fflush(stdout) ? cli_error("prof: %s", strerror(errno)) : CLI_OK;
+}
+
+static int cmd_export(const struct prof_args *args)
+{
+    if (one_argument(args, "file"))
+        return CLI_USAGE;
+    if (!args->type) {
+        cli_error("prof: export: --type chrome, or perfetto?");
+        return CLI_USAGE;
+    }
+    return export_one(args->type, args->rest[0], args->output) == HD_OK
+               ? CLI_OK
+               : cli_error("prof: %s", hd_error_message());
+}
+
+static int cmd_recover(const struct prof_args *args)
+{
+    if (one_argument(args, "folder"))
+        return CLI_USAGE;
+    HD_AUTOFREE char *report = choose_report(args);
+    return report ? make_report(args, args->rest[0], NULL, report) : CLI_FAILED;
+}
+
+int cmd_prof(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(const struct prof_args *args);
+    } commands[] = {{"stats", cmd_stats}, {"export", cmd_export}, {"recover", cmd_recover}};
+    int (*run)(const struct prof_args *args) = cmd_program;
+    struct prof_args args;
+
+    for (size_t i = 0; argc > 1 && i < HD_COUNT_OF(commands); i++)
+        if (!strcmp(argv[1], commands[i].name))
+            run = commands[i].run;
+    bool has = run != cmd_program;
+    int code = parse(argc - has, argv + has, &args);
+    if (code >= 0)
+        return code;
+    if (run == cmd_program && !args.rest[0]) {
+        cli_error("prof: which program? (see `heddle prof --help`)");
+        return CLI_USAGE;
+    }
+    return run(&args);
+}

@@ -1,0 +1,362 @@
+/* See prof_stats.h. */
+#include "prof_stats.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "prof_db.h"
+
+#define DEFAULTS                                                                                   \
+    "nvtx_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
+
+static const struct report {
+    const char *name, *title, *query;
+} reports[] = {
+#define R(name, title, query) {#name, title, query},
+#include "prof_reports.def"
+#undef R
+};
+
+void prof_stats_list(FILE *out)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(reports); i++)
+        fprintf(out, "  %-22s %s\n", reports[i].name, reports[i].title);
+}
+
+/* ---- functions of the queries */
+
+struct sample {
+    HD_VEC(double) values;
+};
+
+static void sample_step(sqlite3_context *context, int n, sqlite3_value **args)
+{
+    struct sample *s = sqlite3_aggregate_context(context, sizeof(*s));
+
+    (void)n;
+    if (!s || sqlite3_value_type(args[0]) == SQLITE_NULL)
+        return;
+    if (!hd_vec_push(&s->values, sqlite3_value_double(args[0])))
+        sqlite3_result_error_nomem(context);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void median_final(sqlite3_context *context)
+{
+    struct sample *s = sqlite3_aggregate_context(context, 0);
+    size_t n = s ? s->values.len : 0;
+
+    if (n) {
+        qsort(s->values.at, n, sizeof(double), by_value);
+        sqlite3_result_double(context, (s->values.at[(n - 1) / 2] + s->values.at[n / 2]) / 2);
+    }
+    if (s)
+        hd_vec_fini(&s->values);
+}
+
+static void stdev_final(sqlite3_context *context)
+{
+    struct sample *s = sqlite3_aggregate_context(context, 0);
+    size_t n = s ? s->values.len : 0;
+    double mean = 0, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        mean += s->values.at[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        sum += (s->values.at[i] - mean) * (s->values.at[i] - mean);
+    if (n)
+        sqlite3_result_double(context, n > 1 ? sqrt(sum / (double)(n - 1)) : 0);
+    if (s)
+        hd_vec_fini(&s->values);
+}
+
+/* cudaMalloc_v3020: cudaMalloc. */
+static void display_name(sqlite3_context *context, int n, sqlite3_value **args)
+{
+    const char *name = (const char *)sqlite3_value_text(args[0]);
+    const char *version = name ? strrchr(name, '_') : NULL;
+    bool has = version && version[1] == 'v' && version[2] &&
+               strspn(version + 2, "0123456789") == strlen(version + 2) &&
+               strncmp(name, "cuda", 4) == 0;
+
+    (void)n;
+    if (name)
+        sqlite3_result_text(context, name, has ? (int)(version - name) : -1, SQLITE_TRANSIENT);
+}
+
+static enum hd_status failed(sqlite3 *db, const char *path)
+{
+    return hd_error(HD_CORRUPT, "%s: %s", path, sqlite3_errmsg(db));
+}
+
+/* Tables without rows are not in a file. */
+static enum hd_status make_missing(sqlite3 *db, const char *path)
+{
+    static const char *const missing[][2] = {
+#define T(NAME, columns) {#NAME, "CREATE TEMP TABLE " #NAME "(" columns ")"},
+#include "prof_tables.def"
+#undef T
+#define E(NAME, rows) {#NAME, "CREATE TEMP TABLE " #NAME "(id INTEGER, name TEXT, label TEXT)"},
+#include "prof_tables.def"
+#undef E
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(missing); i++)
+        if (!prof_db_has(db, missing[i][0]) &&
+            sqlite3_exec(db, missing[i][1], NULL, NULL, NULL) != SQLITE_OK)
+            return failed(db, path);
+    return HD_OK;
+}
+
+static enum hd_status prepare(sqlite3 *db, const char *path)
+{
+    int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
+
+    if (sqlite3_create_function(db, "median", 1, flags, NULL, NULL, sample_step, median_final) ||
+        sqlite3_create_function(db, "stdev", 1, flags, NULL, NULL, sample_step, stdev_final) ||
+        sqlite3_create_function(db, "display_name", 1, flags, NULL, display_name, NULL, NULL))
+        return failed(db, path);
+    return make_missing(db, path);
+}
+
+/* ---- rows as text */
+
+/* Sizes are small numbers of megabytes; times are whole or means. */
+static void cell_text(sqlite3_stmt *row, int column, struct hd_buf *out)
+{
+    const char *title = sqlite3_column_name(row, column);
+
+    hd_buf_clear(out);
+    if (sqlite3_column_type(row, column) == SQLITE_FLOAT)
+        hd_buf_printf(out, strstr(title, "MB") ? "%.3f" : "%.1f",
+                      sqlite3_column_double(row, column));
+    else if (sqlite3_column_type(row, column) != SQLITE_NULL)
+        hd_buf_puts(out, (const char *)sqlite3_column_text(row, column));
+}
+
+static bool is_text(sqlite3_stmt *row, int column)
+{
+    const char *title = sqlite3_column_name(row, column);
+
+    return column == sqlite3_column_count(row) - 1 && !strchr(title, '(');
+}
+
+/* Two passes over the rows: widths, then lines. */
+static int table_widths(sqlite3_stmt *row, size_t *widths)
+{
+    struct hd_buf cell = {0};
+    int code;
+
+    for (int i = 0; i < sqlite3_column_count(row); i++)
+        widths[i] = strlen(sqlite3_column_name(row, i));
+    while ((code = sqlite3_step(row)) == SQLITE_ROW)
+        for (int i = 0; i < sqlite3_column_count(row); i++) {
+            cell_text(row, i, &cell);
+            widths[i] = HD_MAX(widths[i], cell.len);
+        }
+    hd_buf_fini(&cell);
+    (void)sqlite3_reset(row);
+    return code;
+}
+
+static void table_cell(sqlite3_stmt *row, int column, const size_t *widths, const char *text,
+                       FILE *out)
+{
+    if (is_text(row, column))
+        fprintf(out, "  %s", text);
+    else
+        fprintf(out, "  %*s", (int)widths[column], text);
+}
+
+static void table_rule(sqlite3_stmt *row, const size_t *widths, FILE *out)
+{
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        fputs("  ", out);
+        for (size_t n = 0; n < HD_MIN(widths[i], (size_t)100); n++)
+            fputc('-', out);
+    }
+    fputc('\n', out);
+}
+
+static int print_table(const struct report *report, sqlite3_stmt *row, FILE *out)
+{
+    HD_AUTOFREE size_t *widths = hd_alloc_array((size_t)sqlite3_column_count(row), sizeof(*widths));
+    struct hd_buf cell = {0};
+    int code = widths ? table_widths(row, widths) : SQLITE_NOMEM;
+
+    if (code != SQLITE_DONE)
+        return code;
+    fprintf(out, "\n ** %s (%s):\n\n", report->title, report->name);
+    for (int i = 0; i < sqlite3_column_count(row); i++)
+        table_cell(row, i, widths, sqlite3_column_name(row, i), out);
+    fputc('\n', out);
+    table_rule(row, widths, out);
+    while ((code = sqlite3_step(row)) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(row); i++) {
+            cell_text(row, i, &cell);
+            table_cell(row, i, widths, cell.len ? cell.ptr : "", out);
+        }
+        fputc('\n', out);
+    }
+    hd_buf_fini(&cell);
+    return code;
+}
+
+static void csv_cell(const char *text, FILE *out)
+{
+    if (!strpbrk(text, ",\"\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+static int print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)
+{
+    struct hd_buf cell = {0};
+    int code, n = sqlite3_column_count(row);
+
+    (void)report;
+    for (int i = 0; i < n; i++) {
+        csv_cell(sqlite3_column_name(row, i), out);
+        fputc(i + 1 < n ? ',' : '\n', out);
+    }
+    while ((code = sqlite3_step(row)) == SQLITE_ROW)
+        for (int i = 0; i < n; i++) {
+            cell_text(row, i, &cell);
+            csv_cell(cell.len ? cell.ptr : "", out);
+            fputc(i + 1 < n ? ',' : '\n', out);
+        }
+    hd_buf_fini(&cell);
+    return code;
+}
+
+static void json_cell(struct hd_json *j, sqlite3_stmt *row, int column)
+{
+    const char *title = sqlite3_column_name(row, column);
+
+    switch (sqlite3_column_type(row, column)) {
+    case SQLITE_INTEGER:
+        hd_json_i64(j, title, sqlite3_column_int64(row, column));
+        return;
+    case SQLITE_FLOAT:
+        hd_json_double(j, title, sqlite3_column_double(row, column));
+        return;
+    case SQLITE_TEXT:
+        hd_json_str(j, title, (const char *)sqlite3_column_text(row, column));
+        return;
+    default:
+        hd_json_str(j, title, NULL);
+    }
+}
+
+static int json_rows(const struct report *report, sqlite3_stmt *row, struct hd_json *j)
+{
+    int code;
+
+    hd_json_open(j, report->name, '[');
+    while ((code = sqlite3_step(row)) == SQLITE_ROW) {
+        hd_json_open(j, NULL, '{');
+        for (int i = 0; i < sqlite3_column_count(row); i++)
+            json_cell(j, row, i);
+        hd_json_close(j, '}');
+    }
+    hd_json_close(j, ']');
+    return code;
+}
+
+/* ---- reports */
+
+struct stats {
+    sqlite3 *db;
+    const char *path;
+    enum prof_format format;
+    FILE *out;
+    struct hd_json json;
+};
+
+static bool is_empty(sqlite3_stmt *row)
+{
+    bool has = sqlite3_step(row) == SQLITE_ROW;
+
+    (void)sqlite3_reset(row);
+    return !has;
+}
+
+static enum hd_status print_report(struct stats *s, const struct report *report)
+{
+    sqlite3_stmt *row;
+    int code;
+
+    if (sqlite3_prepare_v2(s->db, report->query, -1, &row, NULL))
+        return failed(s->db, s->path);
+    if (s->format == PROF_JSON)
+        code = json_rows(report, row, &s->json);
+    else if (is_empty(row))
+        code = fprintf(s->out, "\nSKIPPED: %s has no data for %s.\n", s->path, report->name) < 0
+                   ? SQLITE_IOERR
+                   : SQLITE_DONE;
+    else
+        code = (s->format == PROF_CSV ? print_csv : print_table)(report, row, s->out);
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(s->db, s->path);
+    sqlite3_finalize(row);
+    return status;
+}
+
+static const struct report *report_find(struct hd_str name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(reports); i++)
+        if (strlen(reports[i].name) == name.len && !memcmp(reports[i].name, name.ptr, name.len))
+            return &reports[i];
+    return NULL;
+}
+
+static enum hd_status print_all(struct stats *s, const char *names)
+{
+    while (*names) {
+        struct hd_str name = {names, strcspn(names, ",")};
+        const struct report *report = report_find(name);
+
+        if (!report)
+            return hd_error(HD_BAD_ARG, "there is no report '%.*s'", (int)name.len, name.ptr);
+        HD_TRY(print_report(s, report));
+        names += name.len;
+        names += *names == ',';
+    }
+    return HD_OK;
+}
+
+enum hd_status prof_stats(const char *path, const char *names, enum prof_format format, FILE *out)
+{
+    struct stats s = {.path = path, .format = format, .out = out};
+
+    HD_TRY(prof_db_open(path, &s.db));
+    enum hd_status status = prepare(s.db, path);
+    if (status == HD_OK && format == PROF_JSON) {
+        hd_json_init(&s.json);
+        hd_json_open(&s.json, NULL, '{');
+    }
+    if (status == HD_OK)
+        status = print_all(&s, names ? names : DEFAULTS);
+    if (status == HD_OK && format == PROF_JSON) {
+        hd_json_close(&s.json, '}');
+        fprintf(out, "%s\n", s.json.buf.ptr ? s.json.buf.ptr : "");
+    }
+    hd_buf_fini(&s.json.buf);
+    sqlite3_close(s.db);
+    return status;
+}

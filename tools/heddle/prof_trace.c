@@ -1,0 +1,541 @@
+/*
+ * See prof_trace.h. Both forms are made of the same rows: tracks (a thread of the host, a stream of
+ * a device), and slices on them, with an arrow from a call to what it caused.
+ *
+ * Chrome's: the Trace Event Format, with the categories and arguments that PyTorch's profiler
+ * (Kineto) writes. Perfetto's: the protobuf of perfetto_trace.proto, of which a few fields are
+ * written by hand; slices that overlap on a stream (there may be several at once) go to further
+ * tracks of the same name.
+ */
+#include "prof_trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "prof_db.h"
+
+/* Columns: process and thread of the track, start, end, name, category, flow (`is_work`: the end of
+ * an arrow), arguments. */
+#define STRING(column) "(SELECT value FROM StringIds WHERE id = " column ")"
+#define HOST_TRACK     "(globalTid >> 24) & 16777215, globalTid & 16777215"
+#define DEVICE_TRACK   "-1 - deviceId, streamId"
+
+static const struct query {
+    const char *table, *sql;
+    bool is_work;
+} queries[] = {
+    {"CUPTI_ACTIVITY_KIND_RUNTIME",
+     "SELECT " HOST_TRACK ", start, end, " STRING(
+         "nameId") ", CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, "
+                   "correlationId, "
+                   "json_object('correlation', correlationId, 'result', returnValue) "
+                   "FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",
+     false},
+    {"NVTX_EVENTS",
+     "SELECT " HOST_TRACK
+     ", start, coalesce(end, start), coalesce(text, ''), 'user_annotation', 0, "
+     "NULL FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY start, end DESC",
+     false},
+    {"CUPTI_ACTIVITY_KIND_OVERHEAD",
+     "SELECT " HOST_TRACK ", start, end, 'compile ' || " STRING(
+         "nameId") ", 'overhead', 0, NULL FROM CUPTI_ACTIVITY_KIND_OVERHEAD ORDER BY start",
+     false},
+    {"CUPTI_ACTIVITY_KIND_KERNEL",
+     "SELECT " DEVICE_TRACK
+     ", start, end, " STRING("demangledName") ", 'kernel', correlationId, json_object('device', "
+                                              "deviceId, 'context', contextId, 'stream', "
+                                              "streamId, 'correlation', correlationId, 'registers "
+                                              "per thread', registersPerThread, 'shared "
+                                              "memory', staticSharedMemory + dynamicSharedMemory, "
+                                              "'grid', json_array(gridX, gridY, gridZ), "
+                                              "'block', json_array(blockX, blockY, blockZ), 'graph "
+                                              "node id', graphNodeId) "
+                                              "FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY start",
+     true},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY",
+     "SELECT " DEVICE_TRACK ", start, end, 'Memcpy ' || coalesce((SELECT label FROM "
+     "ENUM_CUDA_MEMCPY_OPER WHERE id = copyKind), ''), 'gpu_memcpy', correlationId, "
+     "json_object('device', deviceId, 'context', contextId, 'stream', streamId, 'correlation', "
+     "correlationId, 'bytes', bytes, 'memory bandwidth (GB/s)', round(1.0 * bytes / (end - start), "
+     "3)) FROM CUPTI_ACTIVITY_KIND_MEMCPY ORDER BY start",
+     true},
+    {"CUPTI_ACTIVITY_KIND_MEMSET",
+     "SELECT " DEVICE_TRACK ", start, end, 'Memset', 'gpu_memset', correlationId, "
+     "json_object('device', deviceId, 'context', contextId, 'stream', streamId, 'correlation', "
+     "correlationId, 'bytes', bytes) FROM CUPTI_ACTIVITY_KIND_MEMSET ORDER BY start",
+     true},
+};
+
+struct slice {
+    int64_t process, thread; /* process -1 - D: device D, and its stream */
+    int64_t start_ns, end_ns, flow;
+    const char *name, *category, *args; /* args: a JSON object, or NULL */
+    bool is_work;
+};
+
+struct track {
+    int64_t process, thread; /* thread -1: of a process */
+    uint64_t uuid;
+    HD_VEC(int64_t) ends; /* of the slices that are open, the innermost last */
+};
+
+struct trace {
+    const char *path;
+    sqlite3 *db;
+    FILE *out;
+    void (*slice)(struct trace *t, const struct slice *slice);
+    bool is_first;
+    /* Perfetto: tracks, one after the other in time */
+    HD_VEC(struct track) tracks;
+    struct hd_buf packet, event;
+};
+
+static enum hd_status failed(const struct trace *t)
+{
+    return hd_error(HD_CORRUPT, "%s: %s", t->path, sqlite3_errmsg(t->db));
+}
+
+static const char *text_at(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return text ? text : "";
+}
+
+static enum hd_status tell_rows(struct trace *t, const struct query *query)
+{
+    sqlite3_stmt *row;
+    int code;
+
+    if (!prof_db_has(t->db, query->table))
+        return HD_OK;
+    if (sqlite3_prepare_v2(t->db, query->sql, -1, &row, NULL))
+        return failed(t);
+    while ((code = sqlite3_step(row)) == SQLITE_ROW) {
+        struct slice slice = {
+            .process = sqlite3_column_int64(row, 0),
+            .thread = sqlite3_column_int64(row, 1),
+            .start_ns = sqlite3_column_int64(row, 2),
+            .end_ns = sqlite3_column_int64(row, 3),
+            .name = text_at(row, 4),
+            .category = text_at(row, 5),
+            .flow = sqlite3_column_int64(row, 6),
+            .args = (const char *)sqlite3_column_text(row, 7),
+            .is_work = query->is_work,
+        };
+        t->slice(t, &slice);
+    }
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(t);
+    sqlite3_finalize(row);
+    return status;
+}
+
+static enum hd_status tell_all(struct trace *t)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(queries); i++)
+        HD_TRY(tell_rows(t, &queries[i]));
+    return HD_OK;
+}
+
+/* One row of a query as text; "" when there is none. */
+static void ask(struct trace *t, const char *sql, struct hd_buf *out)
+{
+    sqlite3_stmt *row;
+
+    hd_buf_clear(out);
+    if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
+        return;
+    if (sqlite3_step(row) == SQLITE_ROW)
+        hd_buf_puts(out, text_at(row, 0));
+    sqlite3_finalize(row);
+}
+
+static enum hd_status begin(struct trace *t, const char *path, const char *to)
+{
+    *t = (struct trace){.path = path, .is_first = true};
+    HD_TRY(prof_db_open(path, &t->db));
+    t->out = fopen(to, "we");
+    if (t->out)
+        return HD_OK;
+    sqlite3_close(t->db);
+    return hd_error(HD_IO, "%s: %s", to, strerror(errno));
+}
+
+static enum hd_status end(struct trace *t, const char *to, enum hd_status status)
+{
+    bool is_good = !ferror(t->out);
+
+    is_good = fclose(t->out) == 0 && is_good;
+    sqlite3_close(t->db);
+    hd_vec_fini(&t->tracks);
+    hd_buf_fini(&t->packet);
+    hd_buf_fini(&t->event);
+    if (status == HD_OK && !is_good)
+        return hd_error(HD_IO, "%s: %s", to, strerror(errno));
+    return status;
+}
+
+/* ---- Chrome */
+
+static void chrome_event(struct trace *t, const struct hd_json *j)
+{
+    fprintf(t->out, "%s%s", t->is_first ? "" : ",\n", j->buf.ptr ? j->buf.ptr : "{}");
+    t->is_first = false;
+}
+
+/* Processes of devices have the device's number, as Kineto's. */
+static void chrome_place(struct hd_json *j, const struct slice *s)
+{
+    hd_json_i64(j, "pid", s->process < 0 ? -1 - s->process : s->process);
+    hd_json_i64(j, "tid", s->thread);
+}
+
+static void chrome_flow(struct trace *t, const struct slice *s)
+{
+    struct hd_json j;
+
+    hd_json_init(&j);
+    j.on_line = true;
+    hd_json_open(&j, NULL, '{');
+    hd_json_str(&j, "ph", s->is_work ? "f" : "s");
+    hd_json_i64(&j, "id", s->flow);
+    chrome_place(&j, s);
+    hd_json_double(&j, "ts", (double)s->start_ns / 1e3);
+    hd_json_str(&j, "cat", "ac2g");
+    hd_json_str(&j, "name", "ac2g");
+    if (s->is_work)
+        hd_json_str(&j, "bp", "e");
+    hd_json_close(&j, '}');
+    chrome_event(t, &j);
+    hd_buf_fini(&j.buf);
+}
+
+static void chrome_slice(struct trace *t, const struct slice *s)
+{
+    struct hd_json j;
+
+    hd_json_init(&j);
+    j.on_line = true;
+    hd_json_open(&j, NULL, '{');
+    hd_json_str(&j, "ph", s->end_ns > s->start_ns ? "X" : "i");
+    hd_json_str(&j, "cat", s->category);
+    hd_json_str(&j, "name", s->name);
+    chrome_place(&j, s);
+    hd_json_double(&j, "ts", (double)s->start_ns / 1e3);
+    if (s->end_ns > s->start_ns)
+        hd_json_double(&j, "dur", (double)(s->end_ns - s->start_ns) / 1e3);
+    else
+        hd_json_str(&j, "s", "t");
+    hd_json_close(&j, '}');
+    if (s->args && j.buf.len) {
+        j.buf.len--; /* the bracket */
+        hd_buf_printf(&j.buf, ",\"args\":%s}", s->args);
+    }
+    chrome_event(t, &j);
+    hd_buf_fini(&j.buf);
+    if (s->flow)
+        chrome_flow(t, s);
+}
+
+/* One object of JSON for each row, written by the query itself. */
+static enum hd_status chrome_rows(struct trace *t, const char *table, const char *sql)
+{
+    sqlite3_stmt *row;
+    int code;
+
+    if (!prof_db_has(t->db, table))
+        return HD_OK;
+    if (sqlite3_prepare_v2(t->db, sql, -1, &row, NULL))
+        return failed(t);
+    while ((code = sqlite3_step(row)) == SQLITE_ROW) {
+        fprintf(t->out, "%s%s", t->is_first ? "" : ",\n", text_at(row, 0));
+        t->is_first = false;
+    }
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(t);
+    sqlite3_finalize(row);
+    return status;
+}
+
+static enum hd_status chrome_names(struct trace *t)
+{
+    HD_TRY(
+        chrome_rows(t, "PROCESSES",
+                    "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', pid, 'tid', 0, "
+                    "'args', json_object('name', name)) FROM PROCESSES"));
+    HD_TRY(
+        chrome_rows(t, "ThreadNames",
+                    "SELECT json_object('ph', 'M', 'name', 'thread_name', 'pid', (globalTid >> 24) "
+                    "& 16777215, 'tid', globalTid & 16777215, 'args', json_object('name', " STRING(
+                        "nameId") ")) FROM ThreadNames"));
+    return chrome_rows(t, "TARGET_INFO_GPU",
+                       "SELECT json_object('ph', 'M', 'name', 'process_name', 'pid', id, 'tid', 0, "
+                       "'args', json_object('name', 'GPU ' || id || ': ' || name)) FROM "
+                       "TARGET_INFO_GPU");
+}
+
+/* Kineto's list of devices; nothing where the file knows none. */
+static enum hd_status chrome_devices(struct trace *t)
+{
+    bool is_first = t->is_first;
+
+    fputs("\"deviceProperties\": [", t->out);
+    enum hd_status status = chrome_rows(
+        t, "TARGET_INFO_GPU",
+        "SELECT json_object('id', id, 'name', name, 'totalGlobalMem', totalMemory, 'computeMajor', "
+        "computeMajor, 'computeMinor', computeMinor, 'maxThreadsPerBlock', maxThreadsPerBlock, "
+        "'regsPerBlock', maxRegistersPerBlock, 'warpSize', threadsPerWarp, 'sharedMemPerBlock', "
+        "maxShmemPerBlock, 'numSms', smCount, 'sharedMemPerMultiprocessor', maxShmemPerSm) FROM "
+        "TARGET_INFO_GPU");
+    fputs("],\n", t->out);
+    t->is_first = is_first;
+    return status;
+}
+
+enum hd_status prof_trace_chrome(const char *path, const char *to)
+{
+    struct trace t;
+    struct hd_buf base = {0};
+
+    HD_TRY(begin(&t, path, to));
+    t.slice = chrome_slice;
+    if (prof_db_has(t.db, "TARGET_INFO_SESSION_START_TIME"))
+        ask(&t, "SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME", &base);
+    fprintf(t.out,
+            "{\"schemaVersion\": 1, \"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": %s,\n",
+            base.len ? base.ptr : "0");
+    hd_buf_fini(&base);
+    enum hd_status status = chrome_devices(&t);
+    fputs("\"traceEvents\": [\n", t.out);
+    if (status == HD_OK)
+        status = chrome_names(&t);
+    if (status == HD_OK)
+        status = tell_all(&t);
+    fputs("\n]}\n", t.out);
+    return end(&t, to, status);
+}
+
+/* ---- Perfetto: numbers of fields and enumerations are those of perfetto_trace.proto */
+
+enum {
+    TRACE_PACKET = 1,
+    PACKET_TIMESTAMP = 8,
+    PACKET_SEQUENCE = 10,
+    PACKET_EVENT = 11,
+    PACKET_TRACK = 60,
+    TRACK_UUID = 1,
+    TRACK_NAME = 2,
+    TRACK_PROCESS = 3,
+    TRACK_PARENT = 5,
+    PROCESS_PID = 1,
+    PROCESS_NAME = 6,
+    EVENT_TYPE = 9,
+    EVENT_TRACK = 11,
+    EVENT_CATEGORY = 22,
+    EVENT_NAME = 23,
+    EVENT_FLOW = 47,
+    EVENT_FLOW_END = 48,
+    BEGIN = 1,
+    END = 2,
+    INSTANT = 3,
+    SEQUENCE = 1,
+    WIRE_VARINT = 0,
+    WIRE_64 = 1,
+    WIRE_BYTES = 2,
+};
+
+static void put_varint(struct hd_buf *b, uint64_t value)
+{
+    char bytes[10];
+    size_t n = 0;
+
+    do {
+        bytes[n++] = (char)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+        value >>= 7;
+    } while (value);
+    hd_buf_append(b, bytes, n);
+}
+
+static void put_number(struct hd_buf *b, unsigned field, uint64_t value)
+{
+    put_varint(b, field << 3 | WIRE_VARINT);
+    put_varint(b, value);
+}
+
+static void put_fixed(struct hd_buf *b, unsigned field, uint64_t value)
+{
+    put_varint(b, field << 3 | WIRE_64);
+    hd_buf_append(b, (const char *)&value, sizeof(value));
+}
+
+static void put_bytes(struct hd_buf *b, unsigned field, const char *bytes, size_t len)
+{
+    put_varint(b, field << 3 | WIRE_BYTES);
+    put_varint(b, len);
+    hd_buf_append(b, bytes, len);
+}
+
+static void put_text(struct hd_buf *b, unsigned field, const char *text)
+{
+    put_bytes(b, field, text, strlen(text));
+}
+
+/* What is in t->event becomes a packet's field. */
+static void write_packet(struct trace *t, unsigned field, int64_t time_ns)
+{
+    struct hd_buf *head = &t->packet;
+    char bytes[16];
+    struct hd_buf length = {0};
+
+    hd_buf_clear(head);
+    put_number(head, PACKET_TIMESTAMP, (uint64_t)time_ns);
+    put_number(head, PACKET_SEQUENCE, SEQUENCE);
+    put_bytes(head, field, t->event.ptr ? t->event.ptr : "", t->event.len);
+    put_varint(&length, TRACE_PACKET << 3 | WIRE_BYTES);
+    put_varint(&length, head->len);
+    memcpy(bytes, length.ptr ? length.ptr : "", HD_MIN(length.len, sizeof(bytes)));
+    (void)fwrite(bytes, 1, length.len, t->out);
+    (void)fwrite(head->ptr ? head->ptr : "", 1, head->len, t->out);
+    hd_buf_fini(&length);
+    hd_buf_clear(&t->event);
+}
+
+static void process_name(struct trace *t, int64_t process, struct hd_buf *out)
+{
+    char sql[200];
+
+    if (process < 0)
+        (void)snprintf(sql, sizeof(sql),
+                       "SELECT 'GPU ' || id || ': ' || name FROM TARGET_INFO_GPU WHERE id = %lld",
+                       (long long)(-1 - process));
+    else
+        (void)snprintf(sql, sizeof(sql), "SELECT name FROM PROCESSES WHERE pid = %lld",
+                       (long long)process);
+    ask(t, sql, out);
+    if (!out->len)
+        hd_buf_printf(out, process < 0 ? "GPU %lld" : "process %lld",
+                      (long long)(process < 0 ? -1 - process : process));
+}
+
+static void thread_name(struct trace *t, int64_t process, int64_t thread, struct hd_buf *out)
+{
+    char sql[200];
+
+    hd_buf_clear(out);
+    if (process < 0) {
+        hd_buf_printf(out, "stream %lld", (long long)thread);
+        return;
+    }
+    (void)snprintf(
+        sql, sizeof(sql),
+        "SELECT value || ' ' || %lld FROM StringIds JOIN ThreadNames ON id = nameId WHERE "
+        "globalTid & 281474976710655 = %lld",
+        (long long)thread, (long long)(process << 24 | thread));
+    ask(t, sql, out);
+    if (!out->len)
+        hd_buf_printf(out, "thread %lld", (long long)thread);
+}
+
+/* A track of slices, or, where thread is -1, the process of such. Processes of devices have numbers
+ * that no process of the system has. */
+static void describe(struct trace *t, const struct track *track, uint64_t parent)
+{
+    struct hd_buf name = {0}, process = {0};
+
+    if (track->thread < 0)
+        process_name(t, track->process, &name);
+    else
+        thread_name(t, track->process, track->thread, &name);
+    put_number(&t->event, TRACK_UUID, track->uuid);
+    put_text(&t->event, TRACK_NAME, name.ptr ? name.ptr : "");
+    if (track->thread < 0) {
+        put_number(&process, PROCESS_PID,
+                   (uint64_t)(track->process < 0 ? (1 << 24) - track->process : track->process));
+        put_text(&process, PROCESS_NAME, name.ptr ? name.ptr : "");
+        put_bytes(&t->event, TRACK_PROCESS, process.ptr ? process.ptr : "", process.len);
+    } else {
+        put_number(&t->event, TRACK_PARENT, parent);
+    }
+    write_packet(t, PACKET_TRACK, 0);
+    hd_buf_fini(&name);
+    hd_buf_fini(&process);
+}
+
+static struct track *track_add(struct trace *t, int64_t process, int64_t thread, uint64_t parent)
+{
+    struct track track = {.process = process, .thread = thread, .uuid = t->tracks.len + 1};
+
+    if (!hd_vec_push(&t->tracks, track))
+        return NULL;
+    describe(t, &hd_vec_last(&t->tracks), parent);
+    return &hd_vec_last(&t->tracks);
+}
+
+static struct track *process_track(struct trace *t, int64_t process)
+{
+    for (size_t i = 0; i < t->tracks.len; i++)
+        if (t->tracks.at[i].process == process && t->tracks.at[i].thread < 0)
+            return &t->tracks.at[i];
+    return track_add(t, process, -1, 0);
+}
+
+static void close_slice(struct trace *t, struct track *track)
+{
+    put_number(&t->event, EVENT_TYPE, END);
+    put_number(&t->event, EVENT_TRACK, track->uuid);
+    write_packet(t, PACKET_EVENT, hd_vec_last(&track->ends));
+    (void)hd_vec_pop(&track->ends);
+}
+
+/* Slices of a track nest: this one fits when it ends before what is open, or that has ended. */
+static bool takes(struct trace *t, struct track *track, const struct slice *s)
+{
+    while (track->ends.len && hd_vec_last(&track->ends) <= s->start_ns)
+        close_slice(t, track);
+    return !track->ends.len || s->end_ns <= hd_vec_last(&track->ends);
+}
+
+static struct track *track_for(struct trace *t, const struct slice *s)
+{
+    for (size_t i = 0; i < t->tracks.len; i++) {
+        struct track *track = &t->tracks.at[i];
+        if (track->process == s->process && track->thread == s->thread && takes(t, track, s))
+            return track;
+    }
+    const struct track *process = process_track(t, s->process);
+    return process ? track_add(t, s->process, s->thread, process->uuid) : NULL;
+}
+
+static void perfetto_slice(struct trace *t, const struct slice *s)
+{
+    struct track *track = track_for(t, s);
+    bool is_long = s->end_ns > s->start_ns;
+
+    if (!track || (is_long && !hd_vec_push(&track->ends, s->end_ns)))
+        return;
+    put_number(&t->event, EVENT_TYPE, is_long ? BEGIN : INSTANT);
+    put_number(&t->event, EVENT_TRACK, track->uuid);
+    put_text(&t->event, EVENT_CATEGORY, s->category);
+    put_text(&t->event, EVENT_NAME, s->name);
+    if (s->flow)
+        put_fixed(&t->event, s->is_work ? EVENT_FLOW_END : EVENT_FLOW, (uint64_t)s->flow);
+    write_packet(t, PACKET_EVENT, s->start_ns);
+}
+
+enum hd_status prof_trace_perfetto(const char *path, const char *to)
+{
+    struct trace t;
+
+    HD_TRY(begin(&t, path, to));
+    t.slice = perfetto_slice;
+    enum hd_status status = tell_all(&t);
+    for (size_t i = 0; i < t.tracks.len; i++) {
+        while (t.tracks.at[i].ends.len)
+            close_slice(&t, &t.tracks.at[i]);
+        hd_vec_fini(&t.tracks.at[i].ends);
+    }
+    return end(&t, to, status);
+}

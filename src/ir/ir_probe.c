@@ -1,4 +1,5 @@
 /* Where probes go, and what they carry. */
+#include "ir/multimem.h"
 #include "ir/probe.h"
 #include "ir/texture.h"
 
@@ -11,6 +12,7 @@ enum operands {
     OPERANDS_MASK, /* the last: the members */
     OPERANDS_TEX,
     OPERANDS_WINDOWS, /* descriptors of an MMA */
+    OPERANDS_MULTIMEM,
 };
 
 struct row {
@@ -19,17 +21,18 @@ struct row {
 };
 
 static const struct row rows[IR_OP_COUNT] = {
-    [IR_OP_LD] = {true, OPERANDS_ADDRESS},       [IR_OP_ST] = {true, OPERANDS_ADDRESS},
-    [IR_OP_ATOM] = {true, OPERANDS_ADDRESS},     [IR_OP_LDMATRIX] = {true, OPERANDS_ADDRESS},
-    [IR_OP_STMATRIX] = {true, OPERANDS_ADDRESS}, [IR_OP_COPY] = {true, OPERANDS_ALL},
-    [IR_OP_REDUCE] = {true, OPERANDS_ALL},       [IR_OP_MBARRIER] = {true, OPERANDS_ALL},
-    [IR_OP_TENSORCOPY] = {true, OPERANDS_ALL},   [IR_OP_BAR] = {false, OPERANDS_BAR},
-    [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},   [IR_OP_SHFL] = {false, OPERANDS_MASK},
-    [IR_OP_VOTE] = {false, OPERANDS_MASK},       [IR_OP_MATCH] = {false, OPERANDS_MASK},
-    [IR_OP_REDUX] = {false, OPERANDS_MASK},      [IR_OP_ELECT] = {false, OPERANDS_MASK},
-    [IR_OP_FENCE] = {false, OPERANDS_NONE},      [IR_OP_EXIT] = {false, OPERANDS_NONE},
-    [IR_OP_ASYNC] = {false, OPERANDS_ALL},       [IR_OP_TEX] = {false, OPERANDS_TEX},
-    [IR_OP_MMA] = {false, OPERANDS_WINDOWS},     [IR_OP_TENSOR] = {false, OPERANDS_ALL},
+    [IR_OP_LD] = {true, OPERANDS_ADDRESS},        [IR_OP_ST] = {true, OPERANDS_ADDRESS},
+    [IR_OP_ATOM] = {true, OPERANDS_ADDRESS},      [IR_OP_LDMATRIX] = {true, OPERANDS_ADDRESS},
+    [IR_OP_STMATRIX] = {true, OPERANDS_ADDRESS},  [IR_OP_COPY] = {true, OPERANDS_ALL},
+    [IR_OP_REDUCE] = {true, OPERANDS_ALL},        [IR_OP_MBARRIER] = {true, OPERANDS_ALL},
+    [IR_OP_MULTIMEM] = {true, OPERANDS_MULTIMEM}, [IR_OP_TENSORCOPY] = {true, OPERANDS_ALL},
+    [IR_OP_BAR] = {false, OPERANDS_BAR},          [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},
+    [IR_OP_SHFL] = {false, OPERANDS_MASK},        [IR_OP_VOTE] = {false, OPERANDS_MASK},
+    [IR_OP_MATCH] = {false, OPERANDS_MASK},       [IR_OP_REDUX] = {false, OPERANDS_MASK},
+    [IR_OP_ELECT] = {false, OPERANDS_MASK},       [IR_OP_FENCE] = {false, OPERANDS_NONE},
+    [IR_OP_EXIT] = {false, OPERANDS_NONE},        [IR_OP_ASYNC] = {false, OPERANDS_ALL},
+    [IR_OP_TEX] = {false, OPERANDS_TEX},          [IR_OP_MMA] = {false, OPERANDS_WINDOWS},
+    [IR_OP_TENSOR] = {false, OPERANDS_ALL},
 };
 
 /* Of all elements of a load, store or atomic, or of the probe of one. */
@@ -70,15 +73,25 @@ static const struct row *row_of(const struct ir_instr *in)
     return &rows[ends_thread(in) ? IR_OP_EXIT : in->op];
 }
 
-/* An access of generic memory as well. */
-static bool has_other_side(enum ir_op op)
+static bool multimem_copies(const struct ir_instr *in)
 {
-    return op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
+    if (in->op != IR_OP_MULTIMEM)
+        return false;
+    const struct ir_multimem m = ir_multimem_of(in);
+    return ir_multimem_copies(&m);
+}
+
+/* An access of generic memory as well. */
+static bool has_other_side(const struct ir_instr *in)
+{
+    return in->op == IR_OP_COPY || in->op == IR_OP_REDUCE || in->op == IR_OP_TENSORCOPY ||
+           multimem_copies(in);
 }
 
 static bool only_reads(const struct ir_instr *in)
 {
-    return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX;
+    return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX ||
+           (in->op == IR_OP_MULTIMEM && ir_multimem_of(in).verb == IR_MULTIMEM_LOAD);
 }
 
 /* ---- what says in its payload what it accesses */
@@ -138,7 +151,7 @@ static bool is_probed(const struct ir_instr *in, unsigned set)
         return true;
     if (row->is_access)
         return is_wanted(in->mem.space, set) ||
-               (has_other_side(in->op) && is_wanted(IR_SPACE_GENERIC, set));
+               (has_other_side(in) && is_wanted(IR_SPACE_GENERIC, set));
     return set & IR_PROBE_SYNC && (ends_thread(in) || in->op == IR_OP_FENCE || row->operands);
 }
 
@@ -192,6 +205,9 @@ static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, 
         return in->src;
     case OPERANDS_WINDOWS:
         return descriptors(in, n);
+    case OPERANDS_MULTIMEM:
+        *n = multimem_copies(in) ? nsources(in) : 1;
+        return in->src;
     }
     *n = 0;
     return NULL;

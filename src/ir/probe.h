@@ -10,11 +10,11 @@
  *     probe imm=0x..                                 // a BAR
  *
  * Which operands a probe has: of an access the address, of a store with VALUES what it stores as
- * well; of COPY, REDUCE, TENSORCOPY and MBARRIER all; of BAR number and count, if there are any;
- * of warp operations the member mask; of malloc(), told after it, the size and the result; of
- * free() the pointer; of TEX handles and words, without what is stored; of MMA the descriptors of
- * matrices in shared memory; of TENSOR all. Nothing else has any. What more there is
- * to know the operation says (ir_probed()).
+ * well; of COPY, REDUCE, TENSORCOPY and MBARRIER all; of MULTIMEM the address, of its copies all; of
+ * BAR number and count, if there are any; of warp operations the member mask; of malloc(), told
+ * after it, the size and the result; of free() the pointer; of TEX handles and words, without what
+ * is stored; of MMA the descriptors of matrices in shared memory; of TENSOR all. Nothing else has
+ * any. What more there is to know the operation says (ir_probed()).
  *
  * A device calls, in this order and for each CTA on one thread at a time (that of the worker):
  *
@@ -43,6 +43,7 @@
 #include "ir/ir.h"
 #include "ir/schedule.h"
 
+struct ir_replicas;
 struct ir_texture;
 
 /* What is wanted, a set: name, bit, doc. */
@@ -137,6 +138,8 @@ struct ir_probe_launch {
     const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
     /* As struct hal_device has it; NULL: this device has none. */
     const struct ir_texture *(*texture)(uint64_t handle);
+    /* hal_device.program_replicas; NULL: this device has none. */
+    bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
     uint64_t grid_id;     /* of the dispatch packet */
     uint64_t correlation; /* of the launch call; 0: nobody listens */
     /* About its order (ir/schedule.h): */

@@ -49,18 +49,6 @@ void initcheck_forget(const struct san_memory *memory)
 
 /* ---- launches */
 
-/* Does it write memory by operations that have no probe? */
-static bool has_unseen_writes(const struct ir_module *module)
-{
-    ir_foreach_func(func, module) {
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            ir_foreach_instr(in, func->blocks[i])
-                if (in->op == IR_OP_MULTIMEM)
-                    return true;
-    }
-    return false;
-}
-
 static bool wants(enum san_init_space space)
 {
     return san_options()->initcheck_space & (unsigned)space;
@@ -84,10 +72,6 @@ static bool launch_begin(struct san_launch *launch)
     /* Of a cluster other CTAs write as well. */
     own->checks_shared = wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
                          cluster[0] * cluster[1] * cluster[2] <= 1;
-    if (has_unseen_writes(launch->about.kernel->module)) {
-        own->checks_shared = false;
-        initcheck_forget(own->memory);
-    }
     launch->own[SAN_INITCHECK] = own;
     return true;
 }

@@ -226,11 +226,19 @@ static bool is_bulk(const struct san_access *a)
     return (op == IR_OP_COPY || op == IR_OP_REDUCE) && a->size_B > 16;
 }
 
+/* Replicas of a multicast object: the program need not have mapped their memory. */
+static bool is_replica(const struct san_access *a)
+{
+    return ir_probe_op(a->probe) == IR_OP_MULTIMEM && a->space == IR_SPACE_GLOBAL;
+}
+
 static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 {
     const struct ir_probe_launch *about = &cta->launch->about;
 
     assert(a->lanes && a->size_B);
+    if (is_replica(a))
+        return HD_OK;
     if (is_bulk(a) && !san_options()->check_bulk_copy)
         return HD_OK;
     switch (a->space) {

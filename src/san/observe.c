@@ -490,7 +490,7 @@ static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
 
 /* ---- tensor copies (tensor.h) */
 
-static enum hd_status tensor_part(void *user, const struct san_access *part)
+static enum hd_status any_part(void *user, const struct san_access *part)
 {
     return resolve(user, part);
 }
@@ -504,7 +504,7 @@ static enum hd_status tensor_barrier(void *user, const struct san_sync *at)
 
 static enum hd_status tensor_access(struct san_cta *cta, const struct san_access *a)
 {
-    const struct san_tensor_to to = {tensor_part, tensor_barrier, cta};
+    const struct san_tensor_to to = {any_part, tensor_barrier, cta};
     enum hd_status status = HD_OK;
 
     san_foreach_lane(lane, a->lanes)
@@ -528,6 +528,13 @@ static enum hd_status payload_refused(void *user, const struct san_refusal *refu
         if (is_on(cta->launch->tools, i) && tools[i]->refused)
             status = both(status, tools[i]->refused(cta, refusal));
     return status;
+}
+
+static enum hd_status multimem_access(struct san_cta *cta, const struct san_access *a)
+{
+    const struct san_payload_to to = {any_part, payload_refused, cta};
+
+    return san_multimem_access(cta, a, &to);
 }
 
 static bool has_payload(enum ir_op op)
@@ -565,6 +572,8 @@ static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t 
         .operands = operands,
     };
 
+    if (op == IR_OP_MULTIMEM)
+        return multimem_access(cta, &a);
     a.is_async = op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
     if (op == IR_OP_TENSORCOPY)
         return tensor_access(cta, &a);

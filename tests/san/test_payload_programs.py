@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the tools say of textures.cu and products.cu, on both devices: test_payload_programs.py HEDDLE (cc|nvcc)"""
+"""What the tools say of textures.cu, products.cu and multimem.cu, on both devices: test_payload_programs.py HEDDLE (cc|nvcc)"""
 import re
 import subprocess
 
@@ -29,6 +29,16 @@ COPIES = {"memcheck": {}, "initcheck": {},
           "racecheck": {"copied_early": "and Write access at multiply", "pair_early": "Race reported between Write"}}
 COPY_CASES = ["copied_early", "pair", "pair_early"]
 
+MULTIMEM = {
+    "memcheck": {"beyond": "device 1 has no memory bound to the multicast object there", "unbound": "Invalid __multimem__ write of size 4 bytes",
+                 "misaligned": "Invalid __multimem__ write of size 8 bytes", "unmapped": "no multicast object is mapped there",
+                 "plain": "a multicast object"},
+    "initcheck": {"unwritten": "Uninitialized __global__ memory read of size 4", "unwritten_sum": "Uninitialized __global__ memory read of size 4"},
+    "racecheck": {"added_early": "One access is atomic, the other is not", "stored_twice": "Race reported between Write access",
+                  "read_early": "and Read access at read_own"},
+}
+MULTIMEM_CASES = "added added_early stored stored_twice read read_early beyond unbound misaligned unmapped plain written unwritten unwritten_sum".split()
+
 
 def check(program, name, tool, text, env):
     space = ["--initcheck-address-space", "all"] if tool == "initcheck" else []
@@ -51,6 +61,7 @@ def check_cases(program, cases, found, **more):
 
 def check_all(folder):
     check_cases(build(folder, "textures", 80), TEXTURE_CASES, TEXTURES)
+    check_cases(build(folder, "multimem", 90, "-lcuda"), MULTIMEM_CASES, MULTIMEM, HEDDLE_DEVICES="2")
     wgmma = build(folder, "products", "90a")
     check_cases(wgmma, PRODUCT_CASES, PRODUCTS, HEDDLE_MACHINE="h100")
     check_cases(wgmma, WGMMA_CASES, WGMMA, HEDDLE_MACHINE="h100")

@@ -325,7 +325,7 @@ static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 static unsigned probes_wanted(void)
 {
     return (wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
-           (wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED : 0u);
+           (wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
 }
 
 static bool start(void)
@@ -336,7 +336,7 @@ static bool start(void)
 
 const struct san_tool san_initcheck = {
     .id = SAN_INITCHECK,
-    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED,
+    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_TENSOR,
     .wants = probes_wanted,
     .sees_all = true,
     .start = start,

@@ -545,6 +545,16 @@ static bool has_payload(enum ir_op op)
     return op == IR_OP_TEX || op == IR_OP_MMA || op == IR_OP_TENSOR || op == IR_OP_TENSOR_WARP;
 }
 
+static enum hd_status tensor_memory_probe(struct san_cta *cta, const struct san_sync *at)
+{
+    enum hd_status status = san_tensor_memory_access(cta, at);
+
+    for (unsigned i = 0; i < SAN_TOOL_COUNT && status == HD_OK; i++)
+        if (is_on(cta->launch->tools, i) && tools[i]->tensor)
+            status = tools[i]->tensor(cta, at);
+    return status;
+}
+
 static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *at)
 {
     const struct san_payload_to to = {payload_part, payload_refused, cta};
@@ -560,9 +570,9 @@ static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *
     case IR_OP_TEX:
         return san_texture_access(cta, &a, &to);
     case IR_OP_TENSOR:
-        return both(san_matrix_access(cta, &a, &to), san_tensor_memory_access(cta, at));
+        return both(san_matrix_access(cta, &a, &to), tensor_memory_probe(cta, at));
     case IR_OP_TENSOR_WARP:
-        return san_tensor_memory_access(cta, at);
+        return tensor_memory_probe(cta, at);
     default:
         return san_matrix_access(cta, &a, &to);
     }

@@ -106,6 +106,8 @@ struct san_tool {
     /* HD_OK or what the CTA fails with. The access happens after all tools have seen it. */
     enum hd_status (*access)(struct san_cta *cta, const struct san_access *access);
     enum hd_status (*sync)(struct san_cta *cta, const struct san_sync *sync);
+    /* TENSOR and TENSOR_WARP. */
+    enum hd_status (*tensor)(struct san_cta *cta, const struct san_sync *at);
     /* Nothing is accessed; what the CTA fails with. */
     enum hd_status (*refused)(struct san_cta *cta, const struct san_refusal *refusal);
     /* The CTA fails, by what was reported in this tool's name. */

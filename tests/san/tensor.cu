@@ -42,18 +42,21 @@ static __device__ uint32_t own_lanes()
     return threadIdx.x / 32 * 32 << 16;
 }
 
-static __device__ void store(uint32_t at)
+static __device__ void store(uint32_t at, bool waits = true)
 {
-    asm volatile("tcgen05.st.sync.aligned.32x32b.x4.b32 [%0], {%1, %1, %1, %1};\n"
-                 "tcgen05.wait::st.sync.aligned;" ::"r"(at), "r"(threadIdx.x) : "memory");
+    asm volatile("tcgen05.st.sync.aligned.32x32b.x4.b32 [%0], {%1, %1, %1, %1};" ::"r"(at), "r"(threadIdx.x) : "memory");
+    if (waits)
+        asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
 }
 
-static __device__ uint32_t load(uint32_t at)
+static __device__ uint32_t load(uint32_t at, bool waits = true)
 {
     uint32_t x[4];
 
-    asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];\n"
-                 "tcgen05.wait::ld.sync.aligned;" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+    if (waits)
+        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
     return x[0] + x[1] + x[2] + x[3];
 }
 
@@ -177,6 +180,37 @@ __global__ void multiply(Product what)
     end(s);
 }
 
+enum Order { IN_ORDER, EARLY, STORED, STORED_EARLY, STORED_NO_WAIT, AGAIN_LATER, AGAIN_EARLY, AGAIN_NO_WAIT };
+
+// Stores of all warps before a product that adds to them, its result, and another product there.
+__global__ void order(Order what)
+{
+    __shared__ Buffers s;
+    bool stores = what >= STORED && what <= STORED_NO_WAIT;
+
+    begin(s);
+    uint32_t at = s.at[0] + own_lanes();
+    for (int i = 0; stores && i < 2; i++)
+        store(at + 4 * i, what != STORED_NO_WAIT);
+    if (stores && what != STORED_EARLY)
+        __syncthreads();
+    if (threadIdx.x == 0)
+        issue(s, stores ? SUM : PRODUCT);
+    if (what != EARLY)
+        wait(&s.barrier, 0);
+    __syncthreads();
+    out[threadIdx.x] = load(at, what != AGAIN_NO_WAIT);
+    if (what >= AGAIN_LATER) {
+        if (what != AGAIN_EARLY)
+            __syncthreads();
+        if (threadIdx.x == 0)
+            issue(s, PRODUCT);
+        wait(&s.barrier, 1);
+        out[threadIdx.x] += load(at);
+    }
+    end(s);
+}
+
 static __device__ void meet()
 {
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
@@ -221,12 +255,15 @@ int main(int argc, char **argv)
     static const char *const moves[] = {"fine", "beyond", "outside", "lanes", "unwritten", "half_written"};
     static const char *const lives[] = {"leak", "freed", "twice", "part", "odd", "late", "half_warp", "again"};
     static const char *const products[] = {"product", "sum", "sum_of_nothing", "of_copy", "of_nothing", "too_far", "beside"};
+    static const char *const orders[] = {"in_order", "early", "stored", "stored_early", "stored_no_wait", "again_later", "again_early", "again_no_wait"};
 
     for (int i = 0; argc == 2 && i < 8; i++) {
         if (i < 6 && !strcmp(argv[1], moves[i]))
             move<<<1, THREADS>>>((Move)i);
         if (!strcmp(argv[1], lives[i]))
             live<<<1, THREADS>>>((Life)i);
+        if (!strcmp(argv[1], orders[i]))
+            order<<<1, THREADS>>>((Order)i);
         if (i < 7 && !strcmp(argv[1], products[i]))
             multiply<<<1, THREADS>>>((Product)i);
     }

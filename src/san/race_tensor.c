@@ -15,7 +15,7 @@
 #include "ir/tensor.h"
 #include "san/race.h"
 
-enum { OPS_MAX = 1 << 20 };
+enum { OPS_MAX = 1 << 20 }; /* a CTA with more is not looked at from there on */
 
 enum kind { LOAD, STORE, ISSUED };
 
@@ -99,7 +99,8 @@ static void wait_lanes(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum
     if (!t)
         return;
     if (!*last || t->waits.at[*last - 1].nops != t->nops[warp]) {
-        if (!hd_vec_push(&t->waits, (struct wait){.nops = t->nops[warp]}))
+        cta->blind |= !hd_vec_push(&t->waits, (struct wait){.nops = t->nops[warp]});
+        if (cta->blind)
             return;
         *last = (uint32_t)t->waits.len;
     }
@@ -285,7 +286,8 @@ static void do_access(struct access *a, const struct ir_tensor *op)
     uint32_t lane = (uint32_t)__builtin_ctz(a->lanes);
     struct ir_tensor_error unused;
 
-    if (t->ops.len >= OPS_MAX || !hd_vec_push(&t->ops, a->now))
+    a->cta->blind |= t->ops.len >= OPS_MAX || !hd_vec_push(&t->ops, a->now);
+    if (a->cta->blind)
         return;
     a->id = (uint32_t)t->ops.len;
     if (is_pair(a->cta, op)) {
@@ -312,8 +314,8 @@ static void access_warp(struct race_cta *cta, const struct san_sync *at, const s
                         .kind = op->op == IR_TENSOR_LD ? LOAD : STORE};
     do_access(&a, op);
     t->nops[at->warp]++;
-    if (a.id && !hd_vec_push(&t->pending[at->warp], a.id - 1))
-        t->ops.at[a.id - 1].over = 0; /* it counts as not waited for */
+    if (a.id)
+        cta->blind |= !hd_vec_push(&t->pending[at->warp], a.id - 1);
 }
 
 static void access_threads(struct race_cta *cta, const struct san_sync *at,

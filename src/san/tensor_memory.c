@@ -265,7 +265,7 @@ static void allocated(struct operation *x)
     }
 }
 
-/* ---- cells: three walks over what the operation says */
+/* ---- cells: walks over what the operation says, of which the first ones may end it */
 
 static void wrong_at(struct wrong *w, const struct ir_tensor_cells *cells, unsigned lane,
                      unsigned column)
@@ -366,8 +366,7 @@ static void access_cells(struct operation *x)
 {
     x->refused.reads = x->op->op == IR_TENSOR_LD;
     x->blocks.warp = x->warp;
-    if (!walk(x, check_cells) || x->refused.any || !walk(x, read_cells) || !walk(x, write_cells))
-        return;
+    (void)(walk(x, check_cells) && !x->refused.any && walk(x, read_cells) && walk(x, write_cells));
 }
 
 /* ---- what is said */
@@ -446,17 +445,9 @@ static void say_unwritten(const struct operation *x)
 
 /* ---- the whole */
 
-static enum hd_status do_operation(struct operation *x, const uint64_t *const *operands)
+static void follow_locked(struct operation *x)
 {
-    struct san_tensor_memories *all = x->cta->launch->tensor;
-    bool after = ir_probe_is_after(x->probe), found;
-
-    sources_read(x, operands);
-    hd_lock_acquire(&all->lock);
-    found = blocks_find_locked(x);
-    if (!found)
-        ;
-    else if (after)
+    if (ir_probe_is_after(x->probe))
         allocated(x);
     else if (x->op->op == IR_TENSOR_ALLOC)
         alloc(x);
@@ -466,6 +457,16 @@ static enum hd_status do_operation(struct operation *x, const uint64_t *const *o
         own_of(x)->relinquished = true;
     else
         access_cells(x);
+}
+
+static enum hd_status do_operation(struct operation *x, const uint64_t *const *operands)
+{
+    struct san_tensor_memories *all = x->cta->launch->tensor;
+
+    sources_read(x, operands);
+    hd_lock_acquire(&all->lock);
+    if (blocks_find_locked(x))
+        follow_locked(x);
     hd_lock_release(&all->lock);
     if (x->unwritten.any && is_on(x->cta, SAN_INITCHECK))
         say_unwritten(x);

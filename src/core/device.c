@@ -109,6 +109,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->hal->observer = san_observer();
     d->hal->texture = core_texture_find;
     d->hal->replicas = core_multicast_find;
+    d->hal->program_replicas = core_multicast_find_programs;
     snprintf(d->name, sizeof(d->name), "Heddle %s", d->hal->info.description);
     hal_device_attributes(d->hal, d->attributes);
     if (machine)

@@ -21,6 +21,7 @@ struct binding {
     uint64_t offset_B, size_B;
     uint64_t va;                    /* of the replica */
     struct core_allocation *memory; /* mapped at va; NULL: it was there */
+    uint64_t memory_offset_B;       /* of what is mapped */
 };
 
 /* core_memory_lock */
@@ -205,7 +206,7 @@ static enum hd_status check_part(const struct core_allocation *object, uint64_t 
     return HD_OK;
 }
 
-static enum hd_status replica_map_locked(struct binding *b, uint64_t memory_offset_B)
+static enum hd_status replica_map_locked(struct binding *b)
 {
     struct hal_device *hal = b->memory->device->hal;
     enum hd_status status;
@@ -213,16 +214,15 @@ static enum hd_status replica_map_locked(struct binding *b, uint64_t memory_offs
     if (!core_space_take_locked(b->size_B / CORE_GRANULE_B, &b->va))
         return hd_error(HD_NO_DEVICE_MEMORY, "there are no %llu bytes of addresses",
                         (unsigned long long)b->size_B);
-    status =
-        hal->ops->mem_map(b->memory->mem, b->va, memory_offset_B, b->size_B, HAL_PROT_READ_WRITE);
+    status = hal->ops->mem_map(b->memory->mem, b->va, b->memory_offset_B, b->size_B,
+                               HAL_PROT_READ_WRITE);
     if (status != HD_OK)
         core_space_give_locked(b->va, b->size_B / CORE_GRANULE_B);
     return status;
 }
 
 /* Room in the list is made first, so that nothing has to be undone. */
-static enum hd_status bind_locked(struct core_multicast *m, struct binding *b,
-                                  uint64_t memory_offset_B)
+static enum hd_status bind_locked(struct core_multicast *m, struct binding *b)
 {
     if (!(m->devices >> b->device & 1))
         return hd_error(HD_BAD_ARG, "device %u, whose memory it is, was not added", b->device);
@@ -231,7 +231,7 @@ static enum hd_status bind_locked(struct core_multicast *m, struct binding *b,
     if (!hd_vec_reserve(&m->bindings, m->bindings.len + 1))
         return hd_error(HD_NO_MEMORY, "binding");
     if (b->memory) {
-        HD_TRY(replica_map_locked(b, memory_offset_B));
+        HD_TRY(replica_map_locked(b));
         core_allocation_use_locked(b->memory);
     }
     if (!hd_vec_push(&m->bindings, *b))
@@ -239,14 +239,13 @@ static enum hd_status bind_locked(struct core_multicast *m, struct binding *b,
     return HD_OK;
 }
 
-static enum hd_status bind(struct core_allocation *object, struct binding *b,
-                           uint64_t memory_offset_B)
+static enum hd_status bind(struct core_allocation *object, struct binding *b)
 {
     enum hd_status status;
 
     core_multicast_wait(object);
     hd_lock_acquire(&core_memory_lock);
-    status = bind_locked(object->multicast, b, memory_offset_B);
+    status = bind_locked(object->multicast, b);
     hd_lock_release(&core_memory_lock);
     return status;
 }
@@ -258,7 +257,8 @@ enum hd_status core_multicast_bind(struct core_allocation *object, uint64_t offs
     struct binding b = {.device = (unsigned)memory->device->ordinal,
                         .offset_B = offset_B,
                         .size_B = size_B,
-                        .memory = memory};
+                        .memory = memory,
+                        .memory_offset_B = memory_offset_B};
 
     HD_TRY(check_part(object, offset_B, size_B));
     if (memory->multicast || memory->is_host)
@@ -268,7 +268,7 @@ enum hd_status core_multicast_bind(struct core_allocation *object, uint64_t offs
         return hd_error(HD_BAD_ARG, "%llu bytes at offset %llu of memory of %llu",
                         (unsigned long long)size_B, (unsigned long long)memory_offset_B,
                         (unsigned long long)memory->size_B);
-    return bind(object, &b, memory_offset_B);
+    return bind(object, &b);
 }
 
 /* Memory that has no handle: blocks of pools and of contexts. */
@@ -281,7 +281,7 @@ static enum hd_status bind_block(struct core_allocation *object, struct binding 
         return hd_error(HD_BAD_ARG, "there are no %llu bytes of a device's memory at 0x%llx",
                         (unsigned long long)b->size_B, (unsigned long long)b->va);
     b->device = (unsigned)block.device->ordinal;
-    return bind(object, b, 0);
+    return bind(object, b);
 }
 
 enum hd_status core_multicast_bind_address(struct core_allocation *object, uint64_t offset_B,
@@ -420,33 +420,59 @@ static const struct binding *replica_locked(const struct core_multicast *m, unsi
     return NULL;
 }
 
-static bool find_locked(const struct core_vmm_place *place, struct ir_replicas *out)
+/*
+ * Where it is in the terms of whoever asks: a device's own mapping, or with `programs` the
+ * program's, where it has one.
+ */
+static uint64_t replica_address_locked(const struct binding *b, uint64_t into_B, bool programs)
+{
+    uint64_t va = 0;
+
+    if (programs && b->memory)
+        va = core_vmm_address_locked(b->memory, b->memory_offset_B, b->size_B);
+    return (va ? va : b->va) + into_B;
+}
+
+static bool find_locked(const struct core_vmm_place *place, bool programs, struct ir_replicas *out)
 {
     const struct core_multicast *m = place->allocation->multicast;
 
-    *out = (struct ir_replicas){.size_B = place->left_B};
+    out->size_B = place->left_B;
+    out->lacks = m ? IR_REPLICAS_READ_ONLY : IR_REPLICAS_NO_OBJECT;
     if (!m || !place->writable)
         return false;
     for (uint64_t left = m->devices; left; left &= left - 1) {
-        const struct binding *b =
-            replica_locked(m, (unsigned)__builtin_ctzll(left), place->offset_B);
+        unsigned device = (unsigned)__builtin_ctzll(left);
+        const struct binding *b = replica_locked(m, device, place->offset_B);
 
+        out->lacks = (int)device;
         if (!b)
             return false;
         uint64_t into_B = place->offset_B - b->offset_B;
-        out->at[out->count++] = b->va + into_B;
+        out->at[out->count++] = replica_address_locked(b, into_B, programs);
         out->size_B = HD_MIN(out->size_B, b->size_B - into_B);
     }
     return true;
 }
 
-bool core_multicast_find(uint64_t va, struct ir_replicas *out_replicas)
+static bool find(uint64_t va, bool programs, struct ir_replicas *out)
 {
     struct core_vmm_place place;
     bool found;
 
+    *out = (struct ir_replicas){.lacks = IR_REPLICAS_NO_OBJECT};
     hd_lock_acquire(&core_memory_lock);
-    found = core_vmm_place_get_locked(va, &place) && find_locked(&place, out_replicas);
+    found = core_vmm_place_get_locked(va, &place) && find_locked(&place, programs, out);
     hd_lock_release(&core_memory_lock);
     return found;
+}
+
+bool core_multicast_find(uint64_t va, struct ir_replicas *out_replicas)
+{
+    return find(va, false, out_replicas);
+}
+
+bool core_multicast_find_programs(uint64_t va, struct ir_replicas *out_replicas)
+{
+    return find(va, true, out_replicas);
 }

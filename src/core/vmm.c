@@ -16,6 +16,7 @@ struct mapping {
     struct core_owner owner; /* of its granules */
     struct core_block block; /* its only slot */
     struct core_allocation *allocation;
+    struct mapping *next; /* of the allocation */
     uint64_t offset_B;
     enum core_vmm_user user;
     uint8_t access[CORE_DEVICES_MAX + 1]; /* enum core_vmm_access, by who */
@@ -329,6 +330,8 @@ static enum hd_status map_locked(struct core_allocation *a, struct mapping *m)
         return range_error("memory is mapped there already", va, size_B);
     core_space_owner_set_locked(va, m->owner.granules, &m->owner);
     core_allocation_use_locked(a);
+    m->next = a->first;
+    a->first = m;
     return HD_OK;
 }
 
@@ -392,12 +395,22 @@ static void mapping_hide(const struct mapping *m)
         hal->ops->mem_unmap(m->allocation->mem, m->owner.base, m->block.size_B);
 }
 
+static void list_remove_locked(struct core_allocation *a, const struct mapping *m)
+{
+    struct mapping **link = &a->first;
+
+    while (*link != m)
+        link = &(*link)->next;
+    *link = m->next;
+}
+
 /* Returns the allocation if this was the last of it. */
 static struct core_allocation *unmap_locked(struct mapping *m)
 {
     struct core_allocation *a = m->allocation;
 
     mapping_hide(m);
+    list_remove_locked(a, m);
     core_space_owner_set_locked(m->owner.base, m->owner.granules, NULL);
     hd_free(m);
     return core_allocation_unuse_locked(a) ? a : NULL;
@@ -521,6 +534,20 @@ bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place)
                                          .left_B = m->block.size_B - into_B,
                                          .writable = access_of_all(m) == CORE_VMM_READ_WRITE};
     return true;
+}
+
+uint64_t core_vmm_address_locked(const struct core_allocation *a, uint64_t offset_B,
+                                 uint64_t size_B)
+{
+    assert(hd_lock_held(&core_memory_lock));
+    for (const struct mapping *m = a->first; m; m = m->next) {
+        uint64_t into_B = offset_B - m->offset_B;
+
+        if (offset_B >= m->offset_B && into_B < m->block.size_B &&
+            size_B <= m->block.size_B - into_B)
+            return m->owner.base + into_B;
+    }
+    return 0;
 }
 
 bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place)

@@ -41,6 +41,7 @@ struct core_allocation {
     /* core_memory_lock: */
     uint32_t held; /* handles given out and not released */
     uint32_t mappings;
+    struct mapping *first; /* of those that map it: vmm.c's */
 };
 
 /* For what cuMemCreate() was told, or a descriptor (fd >= 0) of somebody else's. */
@@ -86,6 +87,10 @@ struct core_vmm_place {
 bool core_vmm_place_get(uint64_t va, struct core_vmm_place *out_place);
 /* Without one. */
 bool core_vmm_place_get_locked(uint64_t va, struct core_vmm_place *out_place);
+
+/* Where `size_B` bytes of an allocation are mapped in one piece; 0: nowhere. */
+uint64_t core_vmm_address_locked(const struct core_allocation *allocation, uint64_t offset_B,
+                                 uint64_t size_B);
 
 /* Whose a reservation is: nobody else maps, unmaps or frees there. */
 enum core_vmm_user { CORE_VMM_PROGRAM, CORE_VMM_GRAPHS };

@@ -404,6 +404,11 @@ struct hal_device {
      * memory is missing behind it. Takes a lock: nobody may be stopped in the middle of it.
      */
     bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
+    /*
+     * Likewise, for who observes kernels: where the program itself has the replicas mapped, which
+     * is where its other accesses meet them; of what it has not, as `replicas`.
+     */
+    bool (*program_replicas)(uint64_t address, struct ir_replicas *out_replicas);
 };
 
 /* A kernel that runs, and what blocks of it that wait are at. */

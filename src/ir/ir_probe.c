@@ -1,6 +1,10 @@
 /* Where probes go, and what they carry. */
+#include "ir/multimem.h"
 #include "ir/probe.h"
 #include "ir/texture.h"
+
+/* Of the set, in here: ends of threads. */
+#define PROBE_ENDS (1u << 31)
 
 /* A row for each operation that has one: what set it belongs to, and its operands. */
 enum operands {
@@ -11,6 +15,8 @@ enum operands {
     OPERANDS_MASK, /* the last: the members */
     OPERANDS_TEX,
     OPERANDS_WINDOWS, /* descriptors of an MMA */
+    OPERANDS_MULTIMEM,
+    OPERANDS_TENSOR_WARP,
 };
 
 struct row {
@@ -19,17 +25,30 @@ struct row {
 };
 
 static const struct row rows[IR_OP_COUNT] = {
-    [IR_OP_LD] = {true, OPERANDS_ADDRESS},       [IR_OP_ST] = {true, OPERANDS_ADDRESS},
-    [IR_OP_ATOM] = {true, OPERANDS_ADDRESS},     [IR_OP_LDMATRIX] = {true, OPERANDS_ADDRESS},
-    [IR_OP_STMATRIX] = {true, OPERANDS_ADDRESS}, [IR_OP_COPY] = {true, OPERANDS_ALL},
-    [IR_OP_REDUCE] = {true, OPERANDS_ALL},       [IR_OP_MBARRIER] = {true, OPERANDS_ALL},
-    [IR_OP_TENSORCOPY] = {true, OPERANDS_ALL},   [IR_OP_BAR] = {false, OPERANDS_BAR},
-    [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},   [IR_OP_SHFL] = {false, OPERANDS_MASK},
-    [IR_OP_VOTE] = {false, OPERANDS_MASK},       [IR_OP_MATCH] = {false, OPERANDS_MASK},
-    [IR_OP_REDUX] = {false, OPERANDS_MASK},      [IR_OP_ELECT] = {false, OPERANDS_MASK},
-    [IR_OP_FENCE] = {false, OPERANDS_NONE},      [IR_OP_EXIT] = {false, OPERANDS_NONE},
-    [IR_OP_ASYNC] = {false, OPERANDS_ALL},       [IR_OP_TEX] = {false, OPERANDS_TEX},
-    [IR_OP_MMA] = {false, OPERANDS_WINDOWS},     [IR_OP_TENSOR] = {false, OPERANDS_ALL},
+    [IR_OP_LD] = {true, OPERANDS_ADDRESS},
+    [IR_OP_ST] = {true, OPERANDS_ADDRESS},
+    [IR_OP_ATOM] = {true, OPERANDS_ADDRESS},
+    [IR_OP_LDMATRIX] = {true, OPERANDS_ADDRESS},
+    [IR_OP_STMATRIX] = {true, OPERANDS_ADDRESS},
+    [IR_OP_COPY] = {true, OPERANDS_ALL},
+    [IR_OP_REDUCE] = {true, OPERANDS_ALL},
+    [IR_OP_MBARRIER] = {true, OPERANDS_ALL},
+    [IR_OP_MULTIMEM] = {true, OPERANDS_MULTIMEM},
+    [IR_OP_TENSORCOPY] = {true, OPERANDS_ALL},
+    [IR_OP_BAR] = {false, OPERANDS_BAR},
+    [IR_OP_WARPSYNC] = {false, OPERANDS_MASK},
+    [IR_OP_SHFL] = {false, OPERANDS_MASK},
+    [IR_OP_VOTE] = {false, OPERANDS_MASK},
+    [IR_OP_MATCH] = {false, OPERANDS_MASK},
+    [IR_OP_REDUX] = {false, OPERANDS_MASK},
+    [IR_OP_ELECT] = {false, OPERANDS_MASK},
+    [IR_OP_FENCE] = {false, OPERANDS_NONE},
+    [IR_OP_EXIT] = {false, OPERANDS_NONE},
+    [IR_OP_ASYNC] = {false, OPERANDS_ALL},
+    [IR_OP_TEX] = {false, OPERANDS_TEX},
+    [IR_OP_MMA] = {false, OPERANDS_WINDOWS},
+    [IR_OP_TENSOR] = {false, OPERANDS_ALL},
+    [IR_OP_TENSOR_WARP] = {false, OPERANDS_TENSOR_WARP},
 };
 
 /* Of all elements of a load, store or atomic, or of the probe of one. */
@@ -70,15 +89,25 @@ static const struct row *row_of(const struct ir_instr *in)
     return &rows[ends_thread(in) ? IR_OP_EXIT : in->op];
 }
 
-/* An access of generic memory as well. */
-static bool has_other_side(enum ir_op op)
+static bool multimem_copies(const struct ir_instr *in)
 {
-    return op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
+    if (in->op != IR_OP_MULTIMEM)
+        return false;
+    const struct ir_multimem m = ir_multimem_of(in);
+    return ir_multimem_copies(&m);
+}
+
+/* An access of generic memory as well. */
+static bool has_other_side(const struct ir_instr *in)
+{
+    return in->op == IR_OP_COPY || in->op == IR_OP_REDUCE || in->op == IR_OP_TENSORCOPY ||
+           multimem_copies(in);
 }
 
 static bool only_reads(const struct ir_instr *in)
 {
-    return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX;
+    return in->op == IR_OP_LD || in->op == IR_OP_LDMATRIX ||
+           (in->op == IR_OP_MULTIMEM && ir_multimem_of(in).verb == IR_MULTIMEM_LOAD);
 }
 
 /* ---- what says in its payload what it accesses */
@@ -115,9 +144,9 @@ static bool is_probed_by_payload(const struct ir_instr *in, unsigned set)
     case IR_OP_MMA:
         return set & IR_PROBE_SHARED && has_window(in);
     case IR_OP_TENSOR:
-        return set & IR_PROBE_SHARED && reads_matrices(in);
+        return set & IR_PROBE_TENSOR || (set & IR_PROBE_SHARED && reads_matrices(in));
     default:
-        return false;
+        return set & IR_PROBE_TENSOR;
     }
 }
 
@@ -127,7 +156,8 @@ static bool is_probed(const struct ir_instr *in, unsigned set)
 
     if (in->op == IR_OP_BUILTIN)
         return set & IR_PROBE_HEAP && (in->imm == IR_BUILTIN_MALLOC || in->imm == IR_BUILTIN_FREE);
-    if (in->op == IR_OP_TEX || in->op == IR_OP_MMA || in->op == IR_OP_TENSOR)
+    if (in->op == IR_OP_TEX || in->op == IR_OP_MMA || in->op == IR_OP_TENSOR ||
+        in->op == IR_OP_TENSOR_WARP)
         return is_probed_by_payload(in, set);
     if (in->op == IR_OP_MBARRIER && set & IR_PROBE_SYNC)
         return true;
@@ -138,8 +168,10 @@ static bool is_probed(const struct ir_instr *in, unsigned set)
         return true;
     if (row->is_access)
         return is_wanted(in->mem.space, set) ||
-               (has_other_side(in->op) && is_wanted(IR_SPACE_GENERIC, set));
-    return set & IR_PROBE_SYNC && (ends_thread(in) || in->op == IR_OP_FENCE || row->operands);
+               (has_other_side(in) && is_wanted(IR_SPACE_GENERIC, set));
+    if (ends_thread(in))
+        return set & (IR_PROBE_SYNC | PROBE_ENDS);
+    return set & IR_PROBE_SYNC && (in->op == IR_OP_FENCE || row->operands);
 }
 
 static uint32_t nsources(const struct ir_instr *in)
@@ -192,6 +224,12 @@ static struct ir_value *const *sources(const struct ir_instr *in, unsigned set, 
         return in->src;
     case OPERANDS_WINDOWS:
         return descriptors(in, n);
+    case OPERANDS_MULTIMEM:
+        *n = multimem_copies(in) ? nsources(in) : 1;
+        return in->src;
+    case OPERANDS_TENSOR_WARP:
+        *n = HD_MIN(in->nsrc, ir_ext_tensor_warp(in)->op == IR_TENSOR_DEALLOC ? 2u : 1u);
+        return in->src;
     }
     *n = 0;
     return NULL;
@@ -236,6 +274,29 @@ static void probe_heap(struct ir_builder *b, struct ir_instr *in)
     ir_build_instr(b, IR_OP_PROBE, IR_VOID, after ? 2 : 1, src, 0)->imm = imm_of(in, after);
 }
 
+static bool allocates_tensor(const struct ir_instr *in)
+{
+    return in->op == IR_OP_TENSOR_WARP && ir_ext_tensor_warp(in)->op == IR_TENSOR_ALLOC;
+}
+
+static void probe_allocated(struct ir_builder *b, struct ir_instr *in)
+{
+    struct ir_value *src[2] = {in->src[0], in->dst[0]};
+
+    b->before = in->next;
+    ir_build_instr(b, IR_OP_PROBE, IR_VOID, 2, src, 0)->imm = imm_of(in, true);
+}
+
+static bool module_allocates_tensor(const struct ir_module *module)
+{
+    ir_foreach_func(func, module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(in, func->blocks[i])
+                if (allocates_tensor(in))
+                    return true;
+    return false;
+}
+
 static void probe_block(struct ir_builder *b, unsigned set)
 {
     ir_foreach_instr_safe(in, b->block) {
@@ -247,6 +308,8 @@ static void probe_block(struct ir_builder *b, unsigned set)
             probe_heap(b, in);
         else
             probe_before(b, in, set);
+        if (allocates_tensor(in))
+            probe_allocated(b, in);
     }
 }
 
@@ -268,6 +331,8 @@ static void number_probes(struct ir_module *module)
 
 bool ir_probe_insert(struct ir_module *module, unsigned set)
 {
+    if (set & IR_PROBE_TENSOR && module_allocates_tensor(module))
+        set |= PROBE_ENDS;
     ir_foreach_func(func, module) {
         struct ir_builder b = {.func = func};
 

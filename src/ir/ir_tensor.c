@@ -64,6 +64,17 @@ static unsigned columns_of(const struct ir_tensor *op)
     return ir_tensor_has(op, IR_TENSOR_PACK) ? 2 * n : n;
 }
 
+static bool lanes_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                        uint32_t address, struct ir_tensor_error *error)
+{
+    unsigned lane = address >> 16;
+
+    if (lane % movements[op->shape].lanes || lane / WARP != cta->warp % QUARTERS)
+        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
+                                "these lanes are not the warp's");
+    return true;
+}
+
 static bool move_check(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
                        uint32_t address, struct ir_tensor_place *out, struct ir_tensor_error *error)
 {
@@ -74,10 +85,7 @@ static bool move_check(const struct ir_tensor *op, const struct ir_tensor_cta *c
     if (!ir_tensor_place(cta, address, lanes, columns, out, error) ||
         (two && !ir_tensor_place(cta, address + op->offset, lanes, columns, &second, error)))
         return false;
-    if (out->lane % lanes || out->lane / WARP != cta->warp % QUARTERS)
-        return ir_tensor_refuse(error, HD_ILLEGAL_ADDRESS, address,
-                                "these lanes are not the warp's");
-    return true;
+    return lanes_check(op, cta, address, error);
 }
 
 /* The cells of a register, of thread `t`; the second is NULL when it is not packed. */
@@ -300,18 +308,107 @@ static void shift_block(struct ir_tensor_memory *memory, struct ir_tensor_place 
                 SHIFT_COLUMNS * sizeof(uint32_t));
 }
 
+static bool shift_check(uint32_t address, struct ir_tensor_error *error)
+{
+    if ((address >> 16) % WARP)
+        return ir_tensor_refuse(error, HD_MISALIGNED, address,
+                                "rows are shifted from a lane on that is a multiple of 32");
+    return true;
+}
+
 static bool shift(const struct ir_tensor_cta *cta, uint32_t address, struct ir_tensor_error *error)
 {
     struct ir_tensor_place at;
 
-    if ((address >> 16) % WARP)
-        return ir_tensor_refuse(error, HD_MISALIGNED, address,
-                                "rows are shifted from a lane on that is a multiple of 32");
-    if (!ir_tensor_place(cta, address, WARP, SHIFT_COLUMNS, &at, error))
+    if (!shift_check(address, error) ||
+        !ir_tensor_place(cta, address, WARP, SHIFT_COLUMNS, &at, error))
         return false;
     for (unsigned i = 0; i < cta->nblocks; i++)
         shift_block(cta->block[i].memory, at);
     return true;
+}
+
+/* ---- which cells they are */
+
+struct visiting {
+    const struct ir_tensor *op;
+    const struct ir_tensor_cta *cta;
+    uint32_t address;
+    ir_tensor_visit *visit;
+    void *user;
+};
+
+static void visit_lanes(const struct visiting *v, struct ir_tensor_cells cells)
+{
+    cells.lane += v->address >> 16;
+    cells.column += v->address & 0xffff;
+    v->visit(v->user, &cells);
+}
+
+static void move_cells(const struct visiting *v)
+{
+    struct ir_tensor_cells cells = {.use = v->op->op == IR_TENSOR_LD ? IR_TENSOR_READS
+                                                                     : IR_TENSOR_WRITES,
+                                    .block = v->cta->own,
+                                    .nlanes = movements[v->op->shape].lanes,
+                                    .ncolumns = columns_of(v->op)};
+
+    visit_lanes(v, cells);
+    cells.column = v->op->offset;
+    if (v->op->shape == IR_TENSOR_16X32BX2)
+        visit_lanes(v, cells);
+}
+
+static void copy_cells(const struct visiting *v)
+{
+    const struct copy *shape = &copies[v->op->shape];
+    struct ir_tensor_cells cells = {
+        .use = IR_TENSOR_WRITES, .nlanes = 1, .ncolumns = shape->pieces * PIECE_COLUMNS};
+
+    for (cells.block = 0; cells.block < v->cta->nblocks; cells.block++)
+        for (unsigned row = 0; row < shape->rows; row++)
+            for (unsigned n = 0; copy_lane(v->op->shape, row, n, &cells.lane); n++)
+                visit_lanes(v, cells);
+}
+
+static void shift_cells(const struct visiting *v)
+{
+    unsigned lane = v->address >> 16;
+    struct ir_tensor_cells cells = {.use = IR_TENSOR_MOVES,
+                                    .nlanes =
+                                        lane < IR_TENSOR_LANES ? IR_TENSOR_LANES - lane : WARP,
+                                    .ncolumns = SHIFT_COLUMNS};
+
+    for (cells.block = 0; cells.block < v->cta->nblocks; cells.block++)
+        visit_lanes(v, cells);
+}
+
+bool ir_tensor_cells(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                     const uint32_t *src, ir_tensor_visit *visit, void *user,
+                     struct ir_tensor_error *error)
+{
+    const struct visiting v = {op, cta, src[cta->lane], visit, user};
+
+    switch (op->op) {
+    case IR_TENSOR_LD:
+    case IR_TENSOR_ST:
+        if (!lanes_check(op, cta, v.address, error))
+            return false;
+        move_cells(&v);
+        return true;
+    case IR_TENSOR_CP:
+        copy_cells(&v);
+        return true;
+    case IR_TENSOR_SHIFT:
+        if (!shift_check(v.address, error))
+            return false;
+        shift_cells(&v);
+        return true;
+    case IR_TENSOR_MMA:
+        return ir_tensor_mma_cells(op, cta, src, visit, user, error);
+    default:
+        return true;
+    }
 }
 
 /* ---- the whole */

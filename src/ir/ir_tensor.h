@@ -40,15 +40,13 @@ bool ir_tensor_deallocate(const struct ir_tensor_cta *cta, uint32_t address, uin
 bool ir_tensor_mma(const struct ir_tensor *op, const struct ir_tensor_cta *cta, const uint32_t *src,
                    struct ir_tensor_error *error) HD_MUST_CHECK;
 
+/* Its part of ir_tensor_cells(). */
+bool ir_tensor_mma_cells(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                         const uint32_t *src, ir_tensor_visit *visit, void *user,
+                         struct ir_tensor_error *error) HD_MUST_CHECK;
+
 /* Its part of ir_tensor_pieces(). */
 bool ir_tensor_mma_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
                           const uint32_t *src, ir_matrix_visit *visit, void *user) HD_MUST_CHECK;
-
-/* The lane below, whose row takes the row's place when rows are shifted down; quarters keep their
- * last one. */
-static inline unsigned ir_tensor_shifted(unsigned lane)
-{
-    return lane % 32 == 31 ? lane : lane + 1;
-}
 
 #endif

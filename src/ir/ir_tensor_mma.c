@@ -67,13 +67,19 @@ static void row_sum(const struct ir_tensor_mma *p, const struct row *r, unsigned
     }
 }
 
+bool ir_tensor_mma_is_off(const struct ir_tensor_mma *p, unsigned row, unsigned lane)
+{
+    unsigned number = row / p->rows * IR_TENSOR_LANES + lane;
+
+    return ir_tensor_mma_source(p, IR_TENSOR_OFF + number / WARP) >> lane % WARP & 1;
+}
+
 /* Where a row of a part of d is; NULL: it is not to be written. */
 static uint32_t *row_cells(const struct ir_tensor_mma *p, unsigned part, unsigned row)
 {
-    unsigned lane = p->at.lane + ir_tensor_mma_lane(p, row) + part * p->rows;
-    unsigned number = row / p->rows * IR_TENSOR_LANES + lane;
+    unsigned lane = ir_tensor_mma_d_lane(p, part, row);
 
-    if (ir_tensor_mma_source(p, IR_TENSOR_OFF + number / WARP) >> lane % WARP & 1)
+    if (ir_tensor_mma_is_off(p, row, lane))
         return NULL;
     return &ir_tensor_mma_block(p, row)->memory->cell[lane][p->at.column];
 }

@@ -49,6 +49,13 @@ bool ir_tensor_mma_describe(struct ir_tensor_mma *p) HD_MUST_CHECK;
 /* Is this column of b zero, whatever is in memory? */
 bool ir_tensor_mma_is_zero(const struct ir_tensor_mma *p, unsigned column);
 
+/* Where things are in tensor memory. Columns of a, of metadata, and bits of an element. */
+unsigned ir_tensor_mma_a_columns(const struct ir_tensor_mma *p);
+unsigned ir_tensor_mma_metadata_columns(const struct ir_tensor_mma *p);
+unsigned ir_tensor_mma_bits(enum ir_type type);
+/* Is a row of d, in this lane, not to be written? */
+bool ir_tensor_mma_is_off(const struct ir_tensor_mma *p, unsigned row, unsigned lane);
+
 /* Matrices as f32 into the own block's room, scales, and where metadata is. */
 bool ir_tensor_mma_read(struct ir_tensor_mma *p) HD_MUST_CHECK;
 /* The column of a that its stored element `j` of a row is. */
@@ -80,5 +87,40 @@ static inline unsigned ir_tensor_mma_lanes(const struct ir_tensor_mma *p, bool p
         return parts ? IR_TENSOR_LANES : p->rows;
     return ir_tensor_mma_lane(p, p->rows - 1) + 1;
 }
+
+/* Of a row of a part of d. */
+static inline unsigned ir_tensor_mma_d_lane(const struct ir_tensor_mma *p, unsigned part,
+                                            unsigned row)
+{
+    return p->at.lane + ir_tensor_mma_lane(p, row) + part * p->rows;
+}
+
+/* Columns of the scales of a row of a; of the products of 128 rows that a pair makes, both blocks
+ * have all rows' scales. */
+static inline unsigned ir_tensor_mma_a_scale_columns(const struct ir_tensor_mma *p)
+{
+    return (p->layout == IR_TENSOR_FOLDED ? p->m : p->rows) / 32;
+}
+
+static inline struct ir_tensor_place ir_tensor_mma_a_scale(const struct ir_tensor_mma *p,
+                                                           struct ir_tensor_place at, unsigned row)
+{
+    unsigned lane = at.lane + row % p->rows / 32 * 32 + row % 32;
+    unsigned count = ir_tensor_mma_a_scale_columns(p) * 32;
+
+    return (struct ir_tensor_place){lane % IR_TENSOR_LANES, at.column + row % count / 32};
+}
+
+/* Each block has those of all columns; of parts of n, each part's lanes have the part's. */
+static inline struct ir_tensor_place ir_tensor_mma_b_scale(const struct ir_tensor_mma *p,
+                                                           struct ir_tensor_place at, unsigned col)
+{
+    unsigned width = p->n / p->parts, in_part = col % width;
+    unsigned lane = at.lane + col / width * p->rows + in_part % 32;
+
+    return (struct ir_tensor_place){lane % IR_TENSOR_LANES, at.column + in_part / 32};
+}
+
+#define IR_TENSOR_SCALE_ADDRESS_MASK 0x3fffffffu /* the upper bits are in the descriptor */
 
 #endif

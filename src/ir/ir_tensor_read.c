@@ -7,11 +7,9 @@
 
 enum { WARP = 32, PIECE_MAX = 32 };
 
-#define ADDRESS_MASK 0x3fffffffu /* the upper bits of a scale's address are in the descriptor */
-
 /* ---- elements */
 
-static unsigned element_bits(enum ir_type type)
+unsigned ir_tensor_mma_bits(enum ir_type type)
 {
     return type == IR_E2M3 || type == IR_E3M2 ? 6 : ir_type_bits(type);
 }
@@ -24,7 +22,7 @@ static float decode(const struct ir_tensor_mma *p, enum ir_type type, uint32_t b
 /* Elements of a piece of shared memory; how many there are. */
 static unsigned piece_elements(const struct ir_tensor_mma *p, enum ir_type type)
 {
-    unsigned bits = element_bits(type);
+    unsigned bits = ir_tensor_mma_bits(type);
     return p->kind->padded && bits < 8 ? 16 : IR_MATRIX_PIECE_B * 8 / bits;
 }
 
@@ -42,7 +40,7 @@ static uint32_t piece_bits(const char *piece, unsigned at, unsigned bits)
 static void piece_decode(const struct ir_tensor_mma *p, enum ir_type type, const char *piece,
                          float *out)
 {
-    unsigned bits = element_bits(type), n = piece_elements(p, type);
+    unsigned bits = ir_tensor_mma_bits(type), n = piece_elements(p, type);
 
     for (unsigned i = 0; i < n; i++)
         out[i] = decode(p, type, piece_bits(piece, i * bits, bits));
@@ -98,16 +96,15 @@ static bool window_read(const struct ir_tensor_mma *p, const struct ir_tensor_bl
     return true;
 }
 
-/* Columns of a in tensor memory. */
-static unsigned tensor_columns(const struct ir_tensor_mma *p)
+unsigned ir_tensor_mma_a_columns(const struct ir_tensor_mma *p)
 {
-    return p->stored_k / (32 / (p->kind->box ? p->kind->box : element_bits(p->a)));
+    return p->stored_k / (32 / (p->kind->box ? p->kind->box : ir_tensor_mma_bits(p->a)));
 }
 
 static void tensor_read(const struct ir_tensor_mma *p, struct ir_tensor_place at, unsigned row,
                         float *out)
 {
-    unsigned bits = element_bits(p->a), box = p->kind->box ? p->kind->box : bits;
+    unsigned bits = ir_tensor_mma_bits(p->a), box = p->kind->box ? p->kind->box : bits;
     unsigned shift = box == 8 && bits == 4 ? 2 : 0, per = 32 / box;
     unsigned lane = at.lane + ir_tensor_mma_lane(p, row);
     uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
@@ -134,7 +131,7 @@ static bool a_read(const struct ir_tensor_mma *p, float *out)
     if (!ir_tensor_has(p->op, IR_TENSOR_A_TENSOR))
         return true;
     if (!ir_tensor_place(p->cta, ir_tensor_mma_source(p, IR_TENSOR_A),
-                         ir_tensor_mma_lanes(p, false), tensor_columns(p), &at, p->error))
+                         ir_tensor_mma_lanes(p, false), ir_tensor_mma_a_columns(p), &at, p->error))
         return false;
     for (unsigned row = 0; row < p->m; row++)
         tensor_read(p, at, row, out + row * p->stored_k);
@@ -218,10 +215,15 @@ bool ir_tensor_mma_pieces(const struct ir_tensor *op, const struct ir_tensor_cta
 
 /* ---- sparsity */
 
+unsigned ir_tensor_mma_metadata_columns(const struct ir_tensor_mma *p)
+{
+    return ir_tensor_mma_bits(p->a) >= 16 ? 1 : 2;
+}
+
 static bool metadata_find(struct ir_tensor_mma *p)
 {
     uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_METADATA) + p->selector;
-    unsigned columns = element_bits(p->a) >= 16 ? 1 : 2;
+    unsigned columns = ir_tensor_mma_metadata_columns(p);
 
     p->metadata = (struct ir_tensor_place){0, 0};
     return !p->sparse || ir_tensor_place(p->cta, address, ir_tensor_mma_lanes(p, false), columns,
@@ -233,7 +235,7 @@ static unsigned metadata_bits(const struct ir_tensor_mma *p, unsigned row, unsig
     const struct ir_tensor_memory *memory = ir_tensor_mma_block(p, row)->memory;
     unsigned lane = p->metadata.lane, column = p->metadata.column;
 
-    if (element_bits(p->a) >= 16) { /* 16 bits of a row, and of the row 8 below it */
+    if (ir_tensor_mma_bits(p->a) >= 16) { /* 16 bits of a row, and of the row 8 below it */
         lane += ir_tensor_mma_lane(p, row / 16 * 16) + bit / 16 * 8 + row % 8;
         return memory->cell[lane][column] >> (row % 16 / 8 * 16 + bit % 16) & 3;
     }
@@ -260,38 +262,33 @@ static void scale_read(const struct ir_tensor_mma *p, uint32_t word, unsigned id
         out[s] = ir_mma_scale(p->scale, word >> (id + s) * 8 & 0xff);
 }
 
-/* Of the products of 128 rows that a pair makes, both blocks have all rows' scales. */
 static bool a_scales_read(struct ir_tensor_mma *p)
 {
-    uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_SCALE_A) & ADDRESS_MASK;
-    unsigned count = p->layout == IR_TENSOR_FOLDED ? p->m : p->rows;
-    struct ir_tensor_place at;
+    uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_SCALE_A) & IR_TENSOR_SCALE_ADDRESS_MASK;
+    struct ir_tensor_place at, from;
 
-    if (!ir_tensor_place(p->cta, address, WARP, count / WARP, &at, p->error))
+    if (!ir_tensor_place(p->cta, address, WARP, ir_tensor_mma_a_scale_columns(p), &at, p->error))
         return false;
     for (unsigned row = 0; row < p->m; row++) {
-        unsigned lane = at.lane + row % p->rows / WARP * WARP + row % WARP;
-        unsigned column = at.column + row % count / WARP;
-        scale_read(p, ir_tensor_mma_block(p, row)->memory->cell[lane % IR_TENSOR_LANES][column],
+        from = ir_tensor_mma_a_scale(p, at, row);
+        scale_read(p, ir_tensor_mma_block(p, row)->memory->cell[from.lane][from.column],
                    p->scale_id_a, p->scale_a[row]);
     }
     return true;
 }
 
-/* Each block has those of all columns; of parts of n, each part's lanes have the part's. */
 static bool b_scales_read(struct ir_tensor_mma *p)
 {
-    uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_SCALE_B) & ADDRESS_MASK;
+    uint32_t address = ir_tensor_mma_source(p, IR_TENSOR_SCALE_B) & IR_TENSOR_SCALE_ADDRESS_MASK;
     unsigned width = p->n / p->parts;
-    struct ir_tensor_place at;
+    struct ir_tensor_place at, from;
 
     if (!ir_tensor_place(p->cta, address, WARP, (width + WARP - 1) / WARP, &at, p->error))
         return false;
     for (unsigned i = 0; i < p->cta->nblocks * p->n; i++) {
-        unsigned col = i % p->n, lane = at.lane + col / width * p->rows + col % width % WARP;
-        unsigned column = at.column + col % width / WARP;
-        scale_read(p, p->cta->block[i / p->n].memory->cell[lane % IR_TENSOR_LANES][column],
-                   p->scale_id_b, p->scale_b[i / p->n][col]);
+        from = ir_tensor_mma_b_scale(p, at, i % p->n);
+        scale_read(p, p->cta->block[i / p->n].memory->cell[from.lane][from.column], p->scale_id_b,
+                   p->scale_b[i / p->n][i % p->n]);
     }
     return true;
 }

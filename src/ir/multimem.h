@@ -48,9 +48,13 @@ static inline bool ir_multimem_copies(const struct ir_multimem *m)
     return m->verb >= IR_MULTIMEM_COPY;
 }
 
+/* Why there are none: a device's number, which has no memory bound there, or one of these. */
+enum { IR_REPLICAS_NO_OBJECT = -1, IR_REPLICAS_READ_ONLY = -2 };
+
 /* Where the replicas of a multimem address are, and how many bytes lie there in one piece. */
 struct ir_replicas {
     uint32_t count;
+    int lacks; /* of an answer that is no */
     uint64_t size_B;
     uint64_t at[IR_REPLICAS_MAX];
 };

@@ -10,11 +10,12 @@
  *     probe imm=0x..                                 // a BAR
  *
  * Which operands a probe has: of an access the address, of a store with VALUES what it stores as
- * well; of COPY, REDUCE, TENSORCOPY and MBARRIER all; of BAR number and count, if there are any;
- * of warp operations the member mask; of malloc(), told after it, the size and the result; of
- * free() the pointer; of TEX handles and words, without what is stored; of MMA the descriptors of
- * matrices in shared memory; of TENSOR all. Nothing else has any. What more there is
- * to know the operation says (ir_probed()).
+ * well; of COPY, REDUCE, TENSORCOPY and MBARRIER all; of MULTIMEM the address, of its copies all;
+ * of BAR number and count, if there are any; of warp operations the member mask; of malloc(), told
+ * after it, the size and the result; of free() the pointer; of TEX handles and words, without what
+ * is stored; of MMA the descriptors of matrices in shared memory; of TENSOR all; of TENSOR_WARP
+ * what is no data, and once more after an allocation columns and result. Nothing else has any. What
+ * more there is to know the operation says (ir_probed()).
  *
  * A device calls, in this order and for each CTA on one thread at a time (that of the worker):
  *
@@ -43,6 +44,7 @@
 #include "ir/ir.h"
 #include "ir/schedule.h"
 
+struct ir_replicas;
 struct ir_texture;
 
 /* What is wanted, a set: name, bit, doc. */
@@ -54,13 +56,14 @@ struct ir_texture;
     X(HEAP, 4, "malloc and free of kernels: the result of one, the operand of the other")          \
     X(VALUES, 5, "with stores what they store, as far as that fits")                               \
     X(WRITES, 6, "of what GLOBAL has only what changes memory")                                    \
-    X(APART, 7, "nothing more is told, but warps run one by one, in any order (ir/schedule.h)")
+    X(APART, 7, "nothing more is told, but warps run one by one, in any order (ir/schedule.h)")    \
+    X(TENSOR, 8, "operations on tensor memory; the end of threads of modules that allocate any")
 
 enum {
 #define X(name, bit, doc) IR_PROBE_##name = 1u << (bit),
     IR_PROBE_LIST(X)
 #undef X
-        IR_PROBE_ALL = 63, /* that is told */
+        IR_PROBE_ALL = 63 | IR_PROBE_TENSOR, /* that is told */
 };
 
 /*
@@ -137,6 +140,8 @@ struct ir_probe_launch {
     const struct ir_conflicts *conflicts; /* if the observer wants them; NULL: not known */
     /* As struct hal_device has it; NULL: this device has none. */
     const struct ir_texture *(*texture)(uint64_t handle);
+    /* hal_device.program_replicas; NULL: this device has none. */
+    bool (*replicas)(uint64_t address, struct ir_replicas *out_replicas);
     uint64_t grid_id;     /* of the dispatch packet */
     uint64_t correlation; /* of the launch call; 0: nobody listens */
     /* About its order (ir/schedule.h): */

@@ -110,6 +110,34 @@ bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
  */
 bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
                       const uint32_t *src, ir_matrix_visit *visit, void *user) HD_MUST_CHECK;
+/* Cells that an operation accesses: of a block's tensor memory, or beyond its end. */
+enum ir_tensor_use {
+    IR_TENSOR_READS,
+    IR_TENSOR_WRITES,
+    IR_TENSOR_MOVES /* each lane gets what the one behind it has (ir_tensor_shifted()) */
+};
+struct ir_tensor_cells {
+    enum ir_tensor_use use;
+    unsigned block;
+    unsigned lane, nlanes, column, ncolumns;
+    const char *of; /* of a product: "d", "a", ...; else NULL */
+};
+typedef void ir_tensor_visit(void *user, const struct ir_tensor_cells *cells);
+/*
+ * Visits the cells of LD, ST, CP, SHIFT and MMA, some more than once. Of `cta` only nblocks, own,
+ * warp and lane count; what is allocated is not asked. False: the device will refuse it whatever is
+ * allocated, for the reason in the error.
+ */
+bool ir_tensor_cells(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                     const uint32_t *src, ir_tensor_visit *visit, void *user,
+                     struct ir_tensor_error *out_error) HD_MUST_CHECK;
+/* The lane below, whose row takes the row's place when rows are shifted down; quarters keep their
+ * last one. */
+static inline unsigned ir_tensor_shifted(unsigned lane)
+{
+    return lane % 32 == 31 ? lane : lane + 1;
+}
+
 /* Makes the memory that of another CTA, unless it is. */
 void ir_tensor_memory_own(struct ir_tensor_memory *memory, const uint64_t owner[3]);
 

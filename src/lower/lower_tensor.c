@@ -544,6 +544,7 @@ bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
     val one = lower_const(f, IR_B64, 1);
     if (why)
         return lower_refuse(f, why), true;
+    lower_tell_async(f, IR_ASYNC_TENSOR_COMMIT, 0);
     if (ptx_form_has(in->form, PTX_MOD_MULTICAST_CLUSTER))
         lower_cast(f, &in->ops[0], space, IR_MBARRIER_CAST_ARRIVE, lower_cta_mask(f, &in->ops[1]),
                    one);
@@ -555,7 +556,11 @@ bool lower_do_tensor_commit(struct lower_fn *f, const struct ptx_insn *in)
 /* Waits for loads and stores, which are over. */
 bool lower_do_tensor_wait(struct lower_fn *f, const struct ptx_insn *in)
 {
-    is_formed(f, in, true, false);
+    if (is_formed(f, in, true, false))
+        lower_tell_async(f,
+                         in->form->op == PTX_OP_TCGEN05_WAIT_LD ? IR_ASYNC_TENSOR_WAIT_LD
+                                                                : IR_ASYNC_TENSOR_WAIT_ST,
+                         0);
     return true;
 }
 

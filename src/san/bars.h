@@ -14,7 +14,7 @@
 #include "base/compiler.h"
 #include "san/lanes.h"
 
-enum { SAN_BARS = 16, SAN_WARPS = 32 };
+enum { SAN_BARS = 16 };
 
 struct san_bar {
     uint32_t count;              /* 0: all living threads */

@@ -49,18 +49,6 @@ void initcheck_forget(const struct san_memory *memory)
 
 /* ---- launches */
 
-/* Does it write memory by operations that have no probe? */
-static bool has_unseen_writes(const struct ir_module *module)
-{
-    ir_foreach_func(func, module) {
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            ir_foreach_instr(in, func->blocks[i])
-                if (in->op == IR_OP_MULTIMEM)
-                    return true;
-    }
-    return false;
-}
-
 static bool wants(enum san_init_space space)
 {
     return san_options()->initcheck_space & (unsigned)space;
@@ -84,10 +72,6 @@ static bool launch_begin(struct san_launch *launch)
     /* Of a cluster other CTAs write as well. */
     own->checks_shared = wants(SAN_INIT_SPACE_SHARED) && launch->about.shared_B &&
                          cluster[0] * cluster[1] * cluster[2] <= 1;
-    if (has_unseen_writes(launch->about.kernel->module)) {
-        own->checks_shared = false;
-        initcheck_forget(own->memory);
-    }
     launch->own[SAN_INITCHECK] = own;
     return true;
 }
@@ -341,7 +325,7 @@ static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 static unsigned probes_wanted(void)
 {
     return (wants(SAN_INIT_SPACE_GLOBAL) ? IR_PROBE_GLOBAL : 0u) |
-           (wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED : 0u);
+           (wants(SAN_INIT_SPACE_SHARED) ? IR_PROBE_SHARED | IR_PROBE_TENSOR : 0u);
 }
 
 static bool start(void)
@@ -352,7 +336,7 @@ static bool start(void)
 
 const struct san_tool san_initcheck = {
     .id = SAN_INITCHECK,
-    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED,
+    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_TENSOR,
     .wants = probes_wanted,
     .sees_all = true,
     .start = start,

@@ -43,6 +43,12 @@ static void launch_end(struct san_launch *launch)
 
 /* ---- lane by lane */
 
+static void failed(struct san_cta *cta)
+{
+    if (!atomic_exchange(&memcheck_launch_of(cta)->failed, true))
+        memcheck_fault_expect(cta->launch);
+}
+
 static bool contains(const struct san_block *block, uint64_t va, uint64_t size_B)
 {
     return block && va - block->base <= block->size_B &&
@@ -135,8 +141,8 @@ static enum hd_status lanes_report(struct san_cta *cta, const struct san_access 
         if (status == HD_OK && why != MEMCHECK_LATE)
             status = why == MEMCHECK_MISALIGNED ? HD_MISALIGNED : HD_ILLEGAL_ADDRESS;
     }
-    if (status != HD_OK && !atomic_exchange(&memcheck_launch_of(cta)->failed, true))
-        memcheck_fault_expect(cta->launch);
+    if (status != HD_OK)
+        failed(cta);
     return status;
 }
 
@@ -226,11 +232,19 @@ static bool is_bulk(const struct san_access *a)
     return (op == IR_OP_COPY || op == IR_OP_REDUCE) && a->size_B > 16;
 }
 
+/* Replicas of a multicast object: the program need not have mapped their memory. */
+static bool is_replica(const struct san_access *a)
+{
+    return ir_probe_op(a->probe) == IR_OP_MULTIMEM && a->space == IR_SPACE_GLOBAL;
+}
+
 static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 {
     const struct ir_probe_launch *about = &cta->launch->about;
 
     assert(a->lanes && a->size_B);
+    if (is_replica(a))
+        return HD_OK;
     if (is_bulk(a) && !san_options()->check_bulk_copy)
         return HD_OK;
     switch (a->space) {
@@ -251,8 +265,7 @@ static enum hd_status access(struct san_cta *cta, const struct san_access *a)
 static enum hd_status refused(struct san_cta *cta, const struct san_refusal *refusal)
 {
     memcheck_report_refused(cta, refusal);
-    if (!atomic_exchange(&memcheck_launch_of(cta)->failed, true))
-        memcheck_fault_expect(cta->launch);
+    failed(cta);
     return refusal->status;
 }
 
@@ -264,12 +277,13 @@ static bool start(void)
 
 const struct san_tool san_memcheck = {
     .id = SAN_MEMCHECK,
-    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_LOCAL | IR_PROBE_HEAP,
+    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_LOCAL | IR_PROBE_HEAP | IR_PROBE_TENSOR,
     .start = start,
     .launch_begin = launch_begin,
     .launch_end = launch_end,
     .access = access,
     .refused = refused,
+    .failed = failed,
     .heap_alloc = memcheck_heap_alloc,
     .heap_free = memcheck_heap_free,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(FAULT),

@@ -16,6 +16,7 @@
 #include "san/options.h"
 #include "san/payload.h"
 #include "san/tensor.h"
+#include "san/tensor_memory.h"
 #include "san/tool.h"
 
 enum { WARP = 32 };
@@ -184,6 +185,7 @@ static void launch_end(void *own)
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (is_on(launch->tools, i) && tools[i]->launch_end)
             tools[i]->launch_end(launch);
+    san_tensor_memory_end(launch);
     hd_free(launch);
 }
 
@@ -198,7 +200,7 @@ static void *launch_begin(const struct ir_probe_launch *about)
     launch->number = atomic_fetch_add(&all.launches, 1) + 1;
     launch->from = san_host_stack(about->correlation, &launch->stack) ? &launch->stack : NULL;
     launch->is_quiet = !is_wanted(about->kernel->name);
-    if (!tools_launch(launch)) {
+    if (!tools_launch(launch) || !san_tensor_memory_begin(launch)) {
         launch_end(launch);
         return NULL;
     }
@@ -239,6 +241,7 @@ static void cta_end(struct ir_probe_cta *base)
     for (unsigned i = 0; i < SAN_TOOL_COUNT; i++)
         if (is_on(cta->launch->tools, i) && tools[i]->cta_end)
             tools[i]->cta_end(cta);
+    san_tensor_memory_cta_end(cta);
     hd_free(cta);
 }
 
@@ -490,7 +493,7 @@ static enum hd_status copy_access(struct san_cta *cta, struct san_access a,
 
 /* ---- tensor copies (tensor.h) */
 
-static enum hd_status tensor_part(void *user, const struct san_access *part)
+static enum hd_status any_part(void *user, const struct san_access *part)
 {
     return resolve(user, part);
 }
@@ -504,7 +507,7 @@ static enum hd_status tensor_barrier(void *user, const struct san_sync *at)
 
 static enum hd_status tensor_access(struct san_cta *cta, const struct san_access *a)
 {
-    const struct san_tensor_to to = {tensor_part, tensor_barrier, cta};
+    const struct san_tensor_to to = {any_part, tensor_barrier, cta};
     enum hd_status status = HD_OK;
 
     san_foreach_lane(lane, a->lanes)
@@ -530,9 +533,26 @@ static enum hd_status payload_refused(void *user, const struct san_refusal *refu
     return status;
 }
 
+static enum hd_status multimem_access(struct san_cta *cta, const struct san_access *a)
+{
+    const struct san_payload_to to = {any_part, payload_refused, cta};
+
+    return san_multimem_access(cta, a, &to);
+}
+
 static bool has_payload(enum ir_op op)
 {
-    return op == IR_OP_TEX || op == IR_OP_MMA || op == IR_OP_TENSOR;
+    return op == IR_OP_TEX || op == IR_OP_MMA || op == IR_OP_TENSOR || op == IR_OP_TENSOR_WARP;
+}
+
+static enum hd_status tensor_memory_probe(struct san_cta *cta, const struct san_sync *at)
+{
+    enum hd_status status = san_tensor_memory_access(cta, at);
+
+    for (unsigned i = 0; i < SAN_TOOL_COUNT && status == HD_OK; i++)
+        if (is_on(cta->launch->tools, i) && tools[i]->tensor)
+            status = tools[i]->tensor(cta, at);
+    return status;
 }
 
 static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *at)
@@ -546,8 +566,16 @@ static enum hd_status payload_probe(struct san_cta *cta, const struct san_sync *
         .operands = at->operands,
     };
 
-    return ir_probe_op(at->probe) == IR_OP_TEX ? san_texture_access(cta, &a, &to)
-                                               : san_matrix_access(cta, &a, &to);
+    switch (ir_probe_op(at->probe)) {
+    case IR_OP_TEX:
+        return san_texture_access(cta, &a, &to);
+    case IR_OP_TENSOR:
+        return both(san_matrix_access(cta, &a, &to), tensor_memory_probe(cta, at));
+    case IR_OP_TENSOR_WARP:
+        return tensor_memory_probe(cta, at);
+    default:
+        return san_matrix_access(cta, &a, &to);
+    }
 }
 
 static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t lanes,
@@ -565,6 +593,8 @@ static enum hd_status access_probe(struct san_cta *cta, uint32_t warp, uint32_t 
         .operands = operands,
     };
 
+    if (op == IR_OP_MULTIMEM)
+        return multimem_access(cta, &a);
     a.is_async = op == IR_OP_COPY || op == IR_OP_REDUCE || op == IR_OP_TENSORCOPY;
     if (op == IR_OP_TENSORCOPY)
         return tensor_access(cta, &a);
@@ -605,6 +635,13 @@ static enum hd_status sync_probe(struct san_cta *cta, const struct san_sync *at)
     return status;
 }
 
+static enum hd_status threads_end(struct san_cta *cta, const struct san_sync *at)
+{
+    cta->ended_lanes[at->warp] |= at->lanes;
+    cta->ended += (uint32_t)__builtin_popcount(at->lanes);
+    return cta->ended == cta->launch->nthreads ? san_tensor_memory_left(cta) : HD_OK;
+}
+
 static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
                                  const struct ir_instr *probe, const uint64_t *const *operands)
 {
@@ -623,6 +660,8 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
         return HD_OK;
     if (has_payload(ir_probe_op(probe)))
         return payload_probe(cta, &at);
+    if (ir_probe_op(probe) == IR_OP_EXIT)
+        status = threads_end(cta, &at);
     if (probe->op == IR_OP_PROBE_ACCESS)
         status = access_probe(cta, warp, lanes, probe, operands);
     if (probe->op == IR_OP_PROBE || ir_probe_op(probe) == IR_OP_MBARRIER)

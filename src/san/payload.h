@@ -1,6 +1,7 @@
 /*
  * What operations access that say so in their payload (ir_probed()): texels, by the code that finds
- * them (ir/texture.h), and matrices in shared memory that products read (ir/matrix.h).
+ * them (ir/texture.h), matrices in shared memory that products read (ir/matrix.h), replicas of
+ * multicast objects (ir/multimem.h).
  */
 #ifndef HD_SAN_PAYLOAD_H
 #define HD_SAN_PAYLOAD_H
@@ -28,5 +29,12 @@ enum hd_status san_texture_access(const struct san_cta *cta, const struct san_ac
  */
 enum hd_status san_matrix_access(const struct san_cta *cta, const struct san_access *access,
                                  const struct san_payload_to *to);
+
+/*
+ * MULTIMEM: an access of each replica, where the program has it (hal_device.program_replicas), and
+ * of copies the source, in generic memory. What is no multimem address is refused.
+ */
+enum hd_status san_multimem_access(const struct san_cta *cta, const struct san_access *access,
+                                   const struct san_payload_to *to);
 
 #endif

@@ -218,6 +218,7 @@ static void cta_end(struct san_cta *san)
     race_know_clear(&cta->know);
     places_end(cta);
     race_products_end(cta);
+    race_tensor_end(cta);
     memset(cta->known, 0, sizeof cta->known);
     memset(cta->fenced, 0, sizeof cta->fenced);
     memset(cta->arrived_at, 0, sizeof cta->arrived_at);
@@ -239,6 +240,7 @@ static void cta_free(struct race_cta *cta)
     for (uint32_t i = 0; i < cta->nshared; i++)
         race_page_destroy(cta->shared[i]);
     race_products_free(cta);
+    race_tensor_free(cta);
     hd_free(cta->shared);
     hd_free(cta->threads);
     hd_free(cta);
@@ -257,13 +259,13 @@ static void finish(void)
 
 static unsigned probes_wanted(void)
 {
-    return IR_PROBE_SHARED | IR_PROBE_SYNC | IR_PROBE_VALUES |
+    return IR_PROBE_SHARED | IR_PROBE_SYNC | IR_PROBE_VALUES | IR_PROBE_TENSOR |
            (san_options()->racecheck_global ? IR_PROBE_GLOBAL : 0u);
 }
 
 const struct san_tool san_racecheck = {
     .id = SAN_RACECHECK,
-    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_SYNC | IR_PROBE_VALUES,
+    .probes = IR_PROBE_GLOBAL | IR_PROBE_SHARED | IR_PROBE_SYNC | IR_PROBE_VALUES | IR_PROBE_TENSOR,
     .wants = probes_wanted,
     .start = start,
     .launch_begin = launch_begin,
@@ -272,6 +274,7 @@ const struct san_tool san_racecheck = {
     .cta_end = cta_end,
     .access = race_access,
     .sync = race_sync,
+    .tensor = race_tensor,
     .events = SAN_MEMORY_EVENTS | HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME) | HEDDLE_KIND(RETIRED),
     .host = race_streams_host,
     .finish = finish,

@@ -13,6 +13,7 @@
  *     race_sync.c     barriers, collectives, mbarriers, the end of threads
  *     race_async.c    copies that a thread has to wait for
  *     race_products.c products that read while their warps go on
+ *     race_tensor.c   cells of tensor memory
  *     race_spin.c     by which reads loops wait
  *     race_report.c   hazards: severity, counts, findings
  *
@@ -234,6 +235,9 @@ void race_place_pass(struct race_place *place, const struct race_release *how,
  */
 bool race_refs_cover(struct race_places *places, const struct race_know *know, uint64_t epoch,
                      uint64_t key, uint32_t *out_whole);
+/* Does one of them know something of `who` that is behind the clock? */
+bool race_refs_know(struct race_places *places, const struct race_know *know, uint64_t who,
+                    uint32_t clock);
 
 /* ---- CTAs */
 
@@ -291,6 +295,7 @@ struct race_group { /* of warps that make a product together */
     HD_VEC(struct race_copy) reads; /* that are remembered; `group`: the number */
 };
 struct race_launch;
+struct race_tensor;
 struct race_cta {
     struct race_launch *launch;
     struct san_cta *san;
@@ -307,6 +312,7 @@ struct race_cta {
     uint64_t epoch[RACE_THREADS_MAX];
     struct race_thread *threads; /* RACE_THREADS_MAX, or NULL while nobody needs them */
     struct race_group *groups;   /* RACE_GROUPS, likewise */
+    struct race_tensor *tensor;  /* likewise */
     struct san_bars bars;
     uint32_t arrived_at[SAN_BARS][SAN_WARPS];
     struct race_places places;
@@ -337,6 +343,8 @@ struct race_launch {
     struct race_quiet *quiet; /* race_quiet.c; NULL: every access is looked at */
 };
 
+/* Keeps the probe, for race_probe(). */
+void race_remember(struct race_launch *launch, const struct ir_instr *probe, uint32_t number);
 /* The probe of a number that an access had; NULL: memory was short. */
 const struct ir_instr *race_probe(const struct race_launch *launch, uint32_t number);
 /* Does a loop wait by what this reads? */
@@ -367,6 +375,8 @@ struct race_thread *race_threads(struct race_cta *cta); /* NULL: no memory; the 
  */
 enum race_order { RACE_NOT_ORDERED, RACE_BY_PLACES, RACE_ORDERED };
 enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epoch, uint64_t key);
+/* Does this thread know something of `who` that is behind the clock? race_threads() is there. */
+bool race_knows(struct race_cta *cta, uint32_t thread, uint64_t who, uint32_t clock);
 /* All lanes' clocks step: what they did so far can be told apart from what comes. */
 void race_step(struct race_cta *cta, uint32_t warp, uint32_t lanes);
 void race_fence(struct race_cta *cta, uint32_t warp, uint32_t lanes, enum ir_scope scope);
@@ -423,6 +433,15 @@ bool race_product_is_over(struct race_cta *cta, uint32_t thread, uint64_t epoch,
 void race_products_end(struct race_cta *cta);
 void race_products_free(struct race_cta *cta);
 
+/* Tensor memory (race_tensor.c): operations; waits and commits of IR_OP_ASYNC. */
+enum hd_status race_tensor(struct san_cta *san, const struct san_sync *at);
+void race_tensor_async(struct race_cta *cta, const struct san_sync *sync, enum ir_async what);
+/* A thread arrives there, if that is a commit; it has. */
+void race_tensor_publish(struct race_cta *cta, uint32_t thread, struct race_where at);
+void race_tensor_committed(struct race_cta *cta, uint32_t thread);
+void race_tensor_end(struct race_cta *cta);
+void race_tensor_free(struct race_cta *cta);
+
 /* One side of a hazard that is told: the earlier access, from shadow, and this one. */
 struct race_hazard {
     uint64_t before;
@@ -432,6 +451,7 @@ struct race_hazard {
     uint64_t address;  /* of the bytes in question */
     uint64_t stored;   /* writes: what comes */
     uint32_t stored_B; /* 0: not known */
+    const char *why;   /* NULL: as the accesses say */
 };
 /*
  * `n` units of a page from `unit` on against shadow, which then has this access too, each by the

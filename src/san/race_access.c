@@ -51,9 +51,9 @@ const struct ir_instr *race_probe(const struct race_launch *launch, uint32_t num
     return chunk ? __atomic_load_n(&chunk[number % RACE_PROBE_CHUNK], __ATOMIC_ACQUIRE) : NULL;
 }
 
-static void remember(struct race_launch *launch, const struct san_access *a)
+void race_remember(struct race_launch *launch, const struct ir_instr *probe, uint32_t number)
 {
-    uint32_t i = a->number / RACE_PROBE_CHUNK;
+    uint32_t i = number / RACE_PROBE_CHUNK;
 
     if (i >= RACE_PROBE_CHUNKS)
         return;
@@ -67,9 +67,9 @@ static void remember(struct race_launch *launch, const struct san_access *a)
             chunk = none;
         }
     }
-    const struct ir_instr **at = &chunk[a->number % RACE_PROBE_CHUNK];
-    if (HD_UNLIKELY(__atomic_load_n(at, __ATOMIC_RELAXED) != a->probe))
-        __atomic_store_n(at, a->probe, __ATOMIC_RELEASE);
+    const struct ir_instr **at = &chunk[number % RACE_PROBE_CHUNK];
+    if (HD_UNLIKELY(__atomic_load_n(at, __ATOMIC_RELAXED) != probe))
+        __atomic_store_n(at, probe, __ATOMIC_RELEASE);
 }
 
 /* ---- shadow of a stretch of memory */
@@ -383,7 +383,7 @@ enum hd_status race_access(struct san_cta *san, const struct san_access *x)
     race_go_on(cta, x->warp, x->lanes);
     if (x->what == SAN_READ && race_is_quiet(cta, x))
         return HD_OK;
-    remember(cta->launch, x);
+    race_remember(cta->launch, x->probe, x->number);
     unsigned flags = flags_of(cta->launch, x);
     const struct race_warp *warp = &cta->warps[x->warp];
     uint32_t unfenced = warp->unfenced & x->lanes, half = warp->half_fenced & x->lanes;

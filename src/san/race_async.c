@@ -66,6 +66,10 @@ void race_async(struct race_cta *cta, const struct san_sync *sync)
         race_product_group(cta, sync, what == IR_ASYNC_PRODUCT_WAIT, n);
         return;
     }
+    if (what >= IR_ASYNC_TENSOR_COMMIT) {
+        race_tensor_async(cta, sync, what);
+        return;
+    }
     if (!race_threads(cta))
         return;
     cta->warps[sync->warp].copying |= sync->lanes;

@@ -18,22 +18,9 @@
 
 /* ---- where */
 
-static uint64_t index_of(const uint32_t *grid, const uint32_t *at)
-{
-    return at[0] + (uint64_t)grid[0] * (at[1] + (uint64_t)grid[1] * at[2]);
-}
-
 uint32_t race_peer(const struct race_cta *cta, uint32_t rank)
 {
-    const struct ir_probe_launch *l = &cta->launch->san->about;
-    uint32_t at[3];
-
-    for (int i = 0; i < 3; i++) {
-        uint32_t size = HD_MAX(l->cluster[i], 1u), own = cta->san->base->ctaid[i];
-        at[i] = own - own % size + rank % size;
-        rank /= size;
-    }
-    return cta->launch->base + (uint32_t)index_of(l->grid, at);
+    return cta->launch->base + (uint32_t)san_peer(cta->san, rank);
 }
 
 bool race_same_cluster(const struct race_cta *cta, uint32_t serial)

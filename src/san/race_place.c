@@ -231,6 +231,21 @@ static bool refs_cover(const struct race_know *know, struct race_question *q, re
     return false;
 }
 
+bool race_refs_know(struct race_places *places, const struct race_know *know, uint64_t who,
+                    uint32_t clock)
+{
+    struct race_question q = {.who = {who, who, who, who},
+                              .key = UINT64_MAX,
+                              .stamp = ++places->stamp,
+                              .clock = clock,
+                              .left = 4096};
+    ref_stack stack = {0};
+    bool known = refs_cover(know, &q, &stack);
+
+    hd_vec_fini(&stack);
+    return known;
+}
+
 bool race_refs_cover(struct race_places *places, const struct race_know *know, uint64_t epoch,
                      uint64_t key, uint32_t *out_whole)
 {

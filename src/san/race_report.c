@@ -31,7 +31,8 @@ struct side {
 };
 struct race_found {
     struct side side[2]; /* the lower number first */
-    bool shared;
+    enum ir_space space;
+    const char *why;            /* of the hazard; NULL: explain() */
     enum san_severity severity; /* the worst */
     uint64_t address, count;
 };
@@ -53,7 +54,8 @@ static struct side before_of(const struct race_hazard *h)
     bool in_flight = race_is_in_flight(h->before);
     uint32_t thread = race_thread_of(h->before);
 
-    if (in_flight && reads(h->before_is)) /* of a product: the first thread of its warps */
+    if (in_flight && reads(h->before_is) &&
+        !h->why) /* of a product: the first thread of its warps */
         thread -= thread % (RACE_GROUP_WARPS * SAN_LANES);
     return (struct side){race_serial(h->before), thread, h->before_is, in_flight};
 }
@@ -72,6 +74,8 @@ static bool value_at(const struct race_cta *cta, const struct race_hazard *h, ui
     const char *shared = cta->san->base->shared;
 
     *out = 0;
+    if (x->space == IR_SPACE_TENSOR)
+        return false;
     if (x->space == IR_SPACE_SHARED) {
         uint64_t window_B = cta->launch->san->about.shared_B;
         if (x->peer || !shared || h->address > window_B || size_B > window_B - h->address)
@@ -118,6 +122,17 @@ static enum san_severity severity_of(const struct race_cta *cta, const struct ra
     return SAN_ERROR;
 }
 
+/* Global memory is all that is no other. */
+static enum ir_space reported_space(enum ir_space space)
+{
+    return space == IR_SPACE_SHARED || space == IR_SPACE_TENSOR ? space : IR_SPACE_GLOBAL;
+}
+
+static const char *space_word(enum ir_space space)
+{
+    return space == IR_SPACE_SHARED ? "shared" : space == IR_SPACE_TENSOR ? "tensor" : "global";
+}
+
 /* ---- actors */
 
 struct stage { /* a CTA that may have ended, for an actor */
@@ -149,12 +164,17 @@ static const char *const access_verbs[] = {"Write access", "Read access"};
 static const char *const thread_verbs[] = {"Write Thread", "Read Thread"};
 
 /* Why it is one, where that is not plain. */
-static void explain(struct san_finding *f, const struct side *one, const struct side *other)
+static void explain(struct san_finding *f, const struct side *one, const struct side *other,
+                    const char *why)
 {
     const unsigned strong = RACE_STRONG | RACE_ATOM | RACE_VOLATILE;
     uint32_t a = one->info, b = other->info;
     bool other_cta = one->serial != other->serial;
 
+    if (why) {
+        san_detail(f, "%s", why);
+        return;
+    }
     if (one->in_flight || other->in_flight) {
         const struct side *way = one->in_flight ? one : other;
         san_detail(f, reads(way->info)
@@ -191,7 +211,6 @@ static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
 {
     enum race_kind kind = kind_of(h);
     const uint32_t *block = cta->san->base->ctaid;
-    bool shared = h->access->space == IR_SPACE_SHARED;
     struct side before = before_of(h), now = {cta->serial, h->thread, h->now_is, false};
     struct stage stages[2];
     uint32_t value_B = h->stored_B ? h->stored_B : 4;
@@ -205,7 +224,7 @@ static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
         .address = h->address,
         .has_address = true,
         .launch = cta->launch->san,
-        .space = shared ? "shared" : "global",
+        .space = space_word(h->access->space),
         .direction = reads(h->now_is) ? "read" : "write",
     };
     uint64_t value;
@@ -223,7 +242,7 @@ static void tell_hazard(struct race_cta *cta, const struct race_hazard *h,
         san_detail(&f, "Current Value : %" PRIu64 ", Incoming Value : %" PRIu64, value, h->stored);
     else if (known)
         san_detail(&f, "Current Value : %" PRIu64, value);
-    explain(&f, &before, &now);
+    explain(&f, &before, &now, h->why);
     san_report(&f);
 }
 
@@ -247,7 +266,8 @@ static void count_pair(struct race_cta *cta, const struct race_hazard *h,
     struct race_launch *launch = cta->launch;
     struct race_found f = {
         .side = {before_of(h), {cta->serial, h->thread, h->now_is, false}},
-        .shared = h->access->space == IR_SPACE_SHARED,
+        .space = reported_space(h->access->space),
+        .why = h->why,
         .severity = severity,
         .address = h->address,
         .count = HD_MIN(h->access->size_B, (uint64_t)HAZARD_MAX_B),
@@ -257,7 +277,8 @@ static void count_pair(struct race_cta *cta, const struct race_hazard *h,
         f.side[0] = f.side[1];
         f.side[1] = swap;
     }
-    uint64_t key = (uint64_t)(f.side[0].info >> 8) << 32 | (f.side[1].info & ~255u) | f.shared;
+    uint64_t key =
+        (uint64_t)(f.side[0].info >> 8) << 32 | (f.side[1].info & ~255u) | (unsigned)f.space;
 
     hd_lock_acquire(&launch->found_lock);
     struct race_found *have = hd_map_get_u64(&launch->found, key);
@@ -265,7 +286,7 @@ static void count_pair(struct race_cta *cta, const struct race_hazard *h,
         f.count += have->count;
         f.severity = HD_MAX(f.severity, have->severity);
         if (severity < have->severity || (severity == have->severity && !is_earlier(&f, have)))
-            memcpy(f.side, have->side, sizeof f.side), f.address = have->address;
+            memcpy(f.side, have->side, sizeof f.side), f.address = have->address, f.why = have->why;
         *have = f;
     } else if ((have = hd_new(struct race_found))) {
         *have = f;
@@ -290,12 +311,12 @@ static void tell_pair(struct race_launch *launch, const struct race_found *found
         .has_address = true,
         .launch = launch->san,
         .count = found->count,
-        .space = found->shared ? "shared" : "global",
+        .space = space_word(found->space),
     };
 
     if (!f.actors[0].at || !f.actors[1].at)
         return; /* memory was short when they were seen */
-    explain(&f, &found->side[0], &found->side[1]);
+    explain(&f, &found->side[0], &found->side[1], found->why);
     san_report(&f);
 }
 
@@ -306,7 +327,7 @@ static int by_number(const void *a, const void *b)
     for (int i = 0; i < 2; i++)
         if ((*x)->side[i].info >> 8 != (*y)->side[i].info >> 8)
             return (*x)->side[i].info >> 8 < (*y)->side[i].info >> 8 ? -1 : 1;
-    return (int)(*x)->shared - (int)(*y)->shared;
+    return (int)(*x)->space - (int)(*y)->space;
 }
 
 void race_tell(struct race_launch *launch)

@@ -226,6 +226,7 @@ static void mbar_cast(struct race_cta *cta, const struct san_sync *sync, uint32_
             continue;
         mbar_follow(cta, &at, false);
         race_publish(cta, thread, at.where, true, true);
+        race_tensor_publish(cta, thread, at.where);
     }
 }
 
@@ -245,14 +246,18 @@ static void mbar_lane(struct race_cta *cta, const struct san_sync *sync, uint32_
     mbar_follow(cta, &at, ir_mbarrier_begins(op));
     if (ir_mbarrier_tests(op))
         mbar_test(cta, thread, &at, op, value);
-    else if (!ir_mbarrier_begins(op))
+    else if (!ir_mbarrier_begins(op)) {
         race_publish(cta, thread, at.where, true, true);
+        race_tensor_publish(cta, thread, at.where);
+    }
 }
 
 static void mbarrier(struct race_cta *cta, const struct san_sync *sync)
 {
-    for (uint32_t m = sync->lanes; m; m &= m - 1)
+    for (uint32_t m = sync->lanes; m; m &= m - 1) {
         mbar_lane(cta, sync, (uint32_t)__builtin_ctz(m));
+        race_tensor_committed(cta, sync->warp * SAN_LANES + (uint32_t)__builtin_ctz(m));
+    }
     if (!ir_mbarrier_tests((enum ir_mbarrier)ir_probe_its_imm(sync->probe)))
         race_step(cta, sync->warp, sync->lanes);
 }

@@ -97,6 +97,29 @@ enum race_order race_ordered(struct race_cta *cta, uint32_t thread, uint64_t epo
     return covered ? RACE_BY_PLACES : RACE_NOT_ORDERED;
 }
 
+static bool know_has(struct race_cta *cta, const struct race_know *know, uint64_t who,
+                     uint32_t clock)
+{
+    for (size_t i = 0; i < know->points.len; i++)
+        if (know->points.at[i].who == who && know->points.at[i].clock > clock)
+            return true;
+    if (know->all || !know->refs.len)
+        return know->all;
+    hd_lock_acquire(&cta->launch->places_lock);
+    bool known = race_refs_know(&cta->launch->places, know, who, clock);
+    hd_lock_release(&cta->launch->places_lock);
+    return known;
+}
+
+bool race_knows(struct race_cta *cta, uint32_t thread, uint64_t who, uint32_t clock)
+{
+    struct race_warp *warp = &cta->warps[thread / SAN_LANES];
+    bool own = warp->knowing >> thread % SAN_LANES & 1 &&
+               know_has(cta, &cta->threads[thread].know, who, clock);
+
+    return own || know_has(cta, &warp->know, who, clock) || know_has(cta, &cta->know, who, clock);
+}
+
 /* ---- clocks */
 
 static void set_clock(struct race_cta *cta, uint32_t thread, uint32_t clock)

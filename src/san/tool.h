@@ -27,6 +27,9 @@ enum san_tool_id {
         SAN_TOOL_COUNT
 };
 
+enum { SAN_WARPS = 32 }; /* of a CTA */
+
+struct san_tensor_memories;
 struct san_launch {
     struct ir_probe_launch about;
     uint64_t number;              /* of the process's launches that were observed, from 1 */
@@ -36,14 +39,17 @@ struct san_launch {
     uint32_t nthreads;            /* of a CTA */
     bool is_quiet;                /* the filters do not take it: nothing of it may be reported */
     bool is_running;              /* of schedcheck: it is run again */
-    unsigned tools_first;         /* those of its first run, when that is over; else 0 */
+    struct san_tensor_memories *tensor; /* tensor_memory.h; NULL: nobody looks at it */
+    unsigned tools_first;               /* those of its first run, when that is over; else 0 */
     void *own[SAN_TOOL_COUNT];
 };
 
 struct san_cta {
     struct ir_probe_cta *base;
     struct san_launch *launch;
-    uint32_t rank; /* in its cluster */
+    uint32_t rank;  /* in its cluster */
+    uint32_t ended; /* threads, where that is told */
+    uint32_t ended_lanes[SAN_WARPS];
     void *own[SAN_TOOL_COUNT];
 };
 
@@ -100,8 +106,12 @@ struct san_tool {
     /* HD_OK or what the CTA fails with. The access happens after all tools have seen it. */
     enum hd_status (*access)(struct san_cta *cta, const struct san_access *access);
     enum hd_status (*sync)(struct san_cta *cta, const struct san_sync *sync);
+    /* TENSOR and TENSOR_WARP. */
+    enum hd_status (*tensor)(struct san_cta *cta, const struct san_sync *at);
     /* Nothing is accessed; what the CTA fails with. */
     enum hd_status (*refused)(struct san_cta *cta, const struct san_refusal *refusal);
+    /* The CTA fails, by what was reported in this tool's name. */
+    void (*failed)(struct san_cta *cta);
     /* malloc() of kernels, also of quiet launches: `address` of size_B bytes for each lane, after;
      * 0: none was left. */
     void (*heap_alloc)(struct san_cta *cta, const struct san_sync *at, const uint64_t *address,
@@ -126,6 +136,20 @@ SAN_TOOL_LIST(X)
 /* May ranges (struct ir_probe_range) be set? One tool alone that can do without seeing every
  * access. */
 bool san_ranges_allowed(void);
+
+/* The number in the grid (ir_cta_number()) of the CTA with this rank in the cluster. */
+static inline uint64_t san_peer(const struct san_cta *cta, uint32_t rank)
+{
+    const struct ir_probe_launch *l = &cta->launch->about;
+    uint32_t at[3];
+
+    for (int i = 0; i < 3; i++) {
+        uint32_t size = HD_MAX(l->cluster[i], 1u), own = cta->base->ctaid[i];
+        at[i] = own - own % size + rank % size;
+        rank /= size;
+    }
+    return ir_cta_number(l->grid, at);
+}
 
 /* The thread index of a lane. */
 void san_thread(const struct san_cta *cta, uint32_t warp, uint32_t lane, uint32_t out[3]);

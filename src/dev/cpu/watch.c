@@ -79,6 +79,7 @@ static struct ir_probe_launch launch_of(const struct cpu_job *job, const struct 
         .ranges = ranges,
         .conflicts = job->kernel->conflicts,
         .texture = job->domain->base.device->texture,
+        .replicas = job->domain->base.device->program_replicas,
         .grid_id = l->grid_id,
         .correlation = p->head.correlation,
     };

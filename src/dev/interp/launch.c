@@ -232,6 +232,7 @@ static void *tell_begin(const struct interp_launch *l, const struct hal_dispatch
         .workspace_B = sizeof(ctx->workspace),
         .vars = module->vars,
         .texture = l->texture,
+        .replicas = ctx->dev->base.program_replicas,
         .grid_id = l->grid_id,
         .correlation = packet->head.correlation,
         .units = ctas_of(l) / (window->clusters ? cluster_of(l) : 1),

@@ -239,6 +239,12 @@ static void add_folder(struct hd_buf *folders, const char *file)
     hd_buf_printf(folders, "%s%.*s", folders->len ? ":" : "", (int)len, file);
 }
 
+/* The runtime of 13 alone is legitimate, and so is an installation without CUPTI. */
+static bool may_be_missing(enum where_library library)
+{
+    return library == WHERE_CUDART12 || library == WHERE_CUPTI || library == WHERE_CUPTI12;
+}
+
 /* LD_PRELOAD for what is linked, LD_LIBRARY_PATH for what is opened by name later. */
 static int set_libraries(void)
 {
@@ -253,7 +259,7 @@ static int set_libraries(void)
             code = cli_error("run: the loader takes no blanks and colons in '%s'", path);
         else if (path && how == WHERE_PRELOADED)
             hd_buf_printf(&preload, "%s%s", preload.len ? ":" : "", path);
-        else if (how == WHERE_PRELOADED && i != WHERE_CUDART12) /* 13 alone is legitimate */
+        else if (how == WHERE_PRELOADED && !may_be_missing(i))
             code = cli_error("run: %s not found; set HEDDLE_LIBDIR", where_library_file(i));
         if (path && i != WHERE_PRELOAD)
             add_folder(&folders, path);

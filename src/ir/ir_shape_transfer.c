@@ -610,6 +610,7 @@ struct ir_shape shape_transfer(const struct shape_state *s, const struct ir_inst
     case IR_OP_VARADDR:
         return op_varaddr(instr);
     case IR_OP_FUNCADDR:
+    case IR_OP_AGREE:
         return shape_uniform(1);
     case IR_OP_LD:
         return op_load(&o);

@@ -151,6 +151,7 @@ static bool is_plain(enum ir_op op)
     case IR_OP_CONST:
     case IR_OP_UNDEF:
     case IR_OP_PHI:
+    case IR_OP_AGREE: /* its answer is up to the device */
     case IR_OP_PACK:
     case IR_OP_UNPACK:
     case IR_OP_VARADDR:
@@ -474,17 +475,42 @@ static void gen_branch(struct gen *g)
     join_envs(g, join, ends, envs, n);
 }
 
-/* for (i = x & 7; i; i--) with phis for every value; sometimes with a break in the middle. */
+/* How often a loop goes round: at most seven times, as data or as the thread's number says. */
+static struct ir_value *gen_trips(struct gen *g)
+{
+    struct ir_value *x = pick(g, IR_B32);
+    if (below(g, 2)) {
+        struct ir_value *shift = konst(g, IR_B32, below(g, 7));
+        x = ir_build2(&g->b, IR_OP_SHR, IR_U32, g->tid, shift);
+    }
+    return ir_build2(&g->b, IR_OP_AND, IR_B32, x, konst(g, IR_B32, 7));
+}
+
+static struct ir_value *gen_nonzero(struct gen *g, struct ir_value *x)
+{
+    return ir_build_setp(&g->b, IR_OP_SETP, IR_U32, IR_NE, x, konst(g, IR_B32, 0));
+}
+
+/*
+ * for (i = n & 7; i; i--), or the same with the test at the end and in front, with phis for every
+ * value; sometimes with a break in the middle.
+ */
 static void gen_loop(struct gen *g)
 {
-    struct ir_value *trips =
-        ir_build2(&g->b, IR_OP_AND, IR_B32, pick(g, IR_B32), konst(g, IR_B32, 7));
-    struct ir_block *entry = g->b.block, *head = start_block(g), *body = start_block(g);
-    struct ir_block *out = start_block(g), *latch, *leave[2];
+    struct ir_value *trips = gen_trips(g);
+    struct ir_block *entry = g->b.block, *head = start_block(g), *body = head;
+    struct ir_block *out = start_block(g), *latch, *leave[3];
     struct ir_instr *phis[CLASSES][PER_CLASS], *count;
-    struct env at_exit[2];
-    unsigned nleave = 1;
-    link_to(g, entry, head);
+    struct env at_exit[3];
+    unsigned nleave = 0;
+    bool head_tested = below(g, 2);
+    if (head_tested) {
+        link_to(g, entry, head);
+    } else {
+        at_exit[nleave] = g->env;
+        leave[nleave++] = entry;
+        ir_build_cbr(&g->b, gen_nonzero(g, trips), head, out);
+    }
     ir_func_link_cfg(g->b.func);
     for (int c = 0; c < CLASSES; c++) {
         for (int i = 0; i < PER_CLASS; i++) {
@@ -496,25 +522,31 @@ static void gen_loop(struct gen *g)
     count = ir_build_phi(head, IR_B32);
     count->src[0] = trips;
     g->b.block = head;
-    at_exit[0] = g->env;
-    leave[0] = head;
-    ir_build_cbr(
-        &g->b, ir_build_setp(&g->b, IR_OP_SETP, IR_U32, IR_NE, count->dst[0], konst(g, IR_B32, 0)),
-        body, out);
+    if (head_tested) {
+        body = start_block(g);
+        at_exit[nleave] = g->env;
+        leave[nleave++] = head;
+        ir_build_cbr(&g->b, gen_nonzero(g, count->dst[0]), body, out);
+    }
     g->b.block = body;
     gen_block(g, false);
     if (below(g, 2)) {
         struct ir_block *rest = start_block(g);
-        at_exit[1] = g->env;
-        leave[1] = g->b.block;
-        nleave = 2;
+        at_exit[nleave] = g->env;
+        leave[nleave++] = g->b.block;
         ir_build_cbr(&g->b, pick(g, IR_PRED), out, rest);
         g->b.block = rest;
         gen_block(g, false);
     }
     struct ir_value *next = ir_build2(&g->b, IR_OP_SUB, IR_U32, count->dst[0], konst(g, IR_B32, 1));
     latch = g->b.block;
-    link_to(g, latch, head);
+    if (head_tested) {
+        link_to(g, latch, head);
+    } else {
+        at_exit[nleave] = g->env;
+        leave[nleave++] = latch;
+        ir_build_cbr(&g->b, gen_nonzero(g, next), head, out);
+    }
     ir_func_link_cfg(g->b.func);
     for (uint32_t p = 0; p < head->npreds; p++) {
         if (head->preds[p] != latch)

@@ -551,6 +551,17 @@ static void model_terminator(struct model *m, const struct ir_block *block, uint
         edge_write(m, &edges[i]);
 }
 
+/* Lanes that run together answer as one. */
+static void agree(uint64_t *lane, uint64_t mask)
+{
+    uint64_t all = 1;
+
+    for (unsigned l = 0; l < LANES; l++)
+        all &= mask >> l & 1 ? lane[l] : 1;
+    for (unsigned l = 0; l < LANES; l++)
+        lane[l] = all;
+}
+
 static void model_block(struct model *m, const struct ir_block *block)
 {
     uint64_t mask = m->pend[block->id], elsewhere = 0;
@@ -572,6 +583,8 @@ static void model_block(struct model *m, const struct ir_block *block)
         for (unsigned l = 0; l < m->width; l++)
             if (mask >> l & 1)
                 lane[l] = model_lane(m, in, l);
+        if (in->op == IR_OP_AGREE)
+            agree(lane, mask);
         if (in->ndst)
             write_value(m, in->dst[0], lane, mask,
                         m->s.needs_dispatch || m->s.temporal[in->dst[0]->id]);

@@ -571,6 +571,7 @@ LLVMValueRef gen_window_base(struct gen *g, enum ir_space space); /* i64; NULL: 
 LLVMValueRef gen_local_lanes(struct gen *g, int h); /* <16 x i32>: each lane's local window */
 void gen_addr(struct gen *g, const struct ir_instr *instr);   /* VARADDR, CVTA, CVTA_TO, ISSPACEP */
 bool gen_warp(struct gen *g, const struct ir_instr *instr);   /* collectives */
+void gen_agree(struct gen *g, const struct ir_instr *in);     /* IR_OP_AGREE */
 void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 /* gen_products.c: makes a product and those behind it, or it was made with one; false: neither. */
 bool gen_products(struct gen *g, const struct ir_instr *in);

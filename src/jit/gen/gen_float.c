@@ -532,16 +532,14 @@ static LLVMValueRef pow2(const struct ap *p, LLVMValueRef k)
 }
 
 /*
- * VREDUCEPS leaves nothing of an infinity, and VSCALEFPS rounds once and takes any exponent. Under
- * .ftz: zeros where the result is less than the least normal number.
+ * VSCALEFPS rounds once, takes any exponent, and of infinite ones makes infinity or zero, whatever
+ * NaN the other operand is (Intel SDM, VSCALEFPS). Under .ftz: zeros where the result is less than
+ * the least normal number.
  */
 static LLVMValueRef ap_ex2_wide(const struct ap *p, LLVMValueRef x, const double c[7])
 {
     LLVMValueRef whole = intrinsic(p->g, "llvm.rint", &x, 1), all = gen_ci(p->g->t->i16, 0xffff);
-    LLVMValueRef to_nearest[] = {x, gen_i32(p->g, 0), x, all, gen_i32(p->g, 4)};
-    LLVMValueRef part =
-        gen_intrinsic(p->g, "llvm.x86.avx512.mask.reduce.ps.512", NULL, 0, to_nearest, 5);
-    LLVMValueRef lanes = all;
+    LLVMValueRef part = LLVMBuildFSub(p->g->b, x, whole, ""), lanes = all;
     if (p->ftz)
         lanes = gen_bits(p->g, LLVMBuildFCmp(p->g->b, LLVMRealUGE, x, kf(p, -126.0), ""));
     LLVMValueRef args[] = {horner(p, part, c, 7), whole, kf(p, 0.0), lanes, gen_i32(p->g, 4)};

@@ -109,6 +109,9 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
     case IR_OP_TENSOR_WARP:
         gen_matrix(g, in);
         return;
+    case IR_OP_AGREE:
+        gen_agree(g, in);
+        return;
     case IR_OP_NANOSLEEP: {
         LLVMValueRef args[] = {g->cta, gen_first_active(g, in->src[0])};
         LLVMTypeRef types[] = {g->t->ptr, g->t->i32};

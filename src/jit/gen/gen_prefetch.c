@@ -120,7 +120,7 @@ static bool touches_first(const struct gen *g, const struct ir_instr *in)
 static bool opens_row(const struct gen *g, const struct ir_instr *in)
 {
     uint32_t block = g->nodes[g->cur].block->id;
-    return is_global_access(in) && g->body.by_region && !g->is_large &&
+    return is_global_access(in) && g->body.by_region &&
            g->shapes.loops.loop_of[block] != IR_NO_BLOCK && touches_first(g, in);
 }
 

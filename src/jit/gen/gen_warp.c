@@ -533,6 +533,19 @@ static void vote_uniform(struct gen *g, const struct ir_instr *in)
     gen_set(g, in->dst[0], gen_u(r));
 }
 
+void gen_agree(struct gen *g, const struct ir_instr *in)
+{
+    LLVMValueRef p[GEN_HALVES], not_p[GEN_HALVES];
+
+    gen_vector(g, in->src[0], p);
+    for (int h = 0; h < gen_halves(g); h++) {
+        not_p[h] = LLVMBuildNot(g->b, p[h], "");
+        if (g->mask[h])
+            not_p[h] = LLVMBuildAnd(g->b, g->mask[h], not_p[h], "");
+    }
+    gen_set(g, in->dst[0], gen_u(LLVMBuildNot(g->b, gen_any_in(g, not_p), "")));
+}
+
 /* Operations whose lanes may name different groups go lane by lane through a helper. */
 static void vote_groups(struct gen *g, const struct ir_instr *in)
 {

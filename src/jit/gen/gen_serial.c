@@ -292,8 +292,8 @@ bool gen_serial_pays(struct gen *g, const struct ir_block *block)
 {
     const struct gen_node *node = &g->nodes[g->node_of_block[block->id]];
     struct region *r = hd_arena_new(&g->arena, struct region);
-    return is_allowed(g) && node->divergent && !node->exit_only && node->conv != IR_NO_BLOCK &&
-           r && region_init(g, r, node->conv) && region_pays(g, r);
+    return is_allowed(g) && node->divergent && !node->exit_only && node->conv != IR_NO_BLOCK && r &&
+           region_init(g, r, node->conv) && region_pays(g, r);
 }
 
 void gen_serial_find(struct gen *g)

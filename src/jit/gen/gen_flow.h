@@ -105,6 +105,8 @@ void gen_wrap(struct gen *g);
 /* ---- gen_serial.c: regions that run lane by lane */
 /* Chooses them and gives their nodes one common `test`. Needs slots. */
 void gen_serial_find(struct gen *g);
+/* Would the code of one warp run that block so? Without slots, so it may say yes once too often. */
+bool gen_serial_pays(struct gen *g, const struct ir_block *block);
 /* Generates node `n` if it is part of such a region, and says whether it is. */
 bool gen_serial_node(struct gen *g, uint32_t n);
 

@@ -26,6 +26,9 @@
 /* Vectors that can be live at once, leaving some registers for what comes from memory. */
 #define LIVE_MAX 26
 
+/* Where a chain is long a few more may be kept in memory meanwhile. */
+#define SPILL_MAX 52
+
 static bool allows(const struct gen_request *req, enum gen_pass pass)
 {
     return req->path == JIT_AVX512 && req->form == GEN_FAST && !req->strict &&
@@ -207,20 +210,26 @@ static bool is_held(struct gen *g, const struct ir_value *v)
            gen_shape(g, v)->kind == IR_SHAPE_VARYING;
 }
 
-/* How many values of a half are live at the block's end. */
+/* The registers that a half of it fills: 0 when it is no such value. */
+static unsigned registers(struct gen *g, const struct ir_value *v)
+{
+    return !is_held(g, v) ? 0 : ir_type_bits(v->type) == 64 ? 2 : 1;
+}
+
+/* How many registers values of a half fill at the block's end. */
 static unsigned live_at_end(struct gen *g, const bool *live)
 {
     unsigned n = 0;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
             for (uint32_t d = 0; d < in->ndst; d++)
-                n += live[in->dst[d]->id] && is_held(g, in->dst[d]);
+                n += live[in->dst[d]->id] ? registers(g, in->dst[d]) : 0;
         }
     }
     return n;
 }
 
-/* How many are live at once at most, in the block. */
+/* How many at most, in the block. */
 static unsigned live_at_most(struct gen *g, const struct ir_block *b)
 {
     bool *live = hd_arena_array(&g->arena, bool, g->func->nvalues + 1);
@@ -232,11 +241,11 @@ static unsigned live_at_most(struct gen *g, const struct ir_block *b)
     unsigned n = live_at_end(g, live), most = n;
     for (const struct ir_instr *in = b->last; in; in = in->prev) {
         for (uint32_t d = 0; d < in->ndst; d++) {
-            n -= live[in->dst[d]->id] && is_held(g, in->dst[d]);
+            n -= live[in->dst[d]->id] ? registers(g, in->dst[d]) : 0;
             live[in->dst[d]->id] = false;
         }
         for (uint32_t s = 0; s < in->nsrc && in->op != IR_OP_PHI; s++) {
-            n += !live[in->src[s]->id] && is_held(g, in->src[s]);
+            n += live[in->src[s]->id] ? 0 : registers(g, in->src[s]);
             live[in->src[s]->id] = true;
         }
         most = HD_MAX(most, n);
@@ -262,9 +271,12 @@ bool gen_jam_wanted(struct gen *g)
         return true;
     if (!hottest(g, &hot) || !hot.block)
         return false;
+    unsigned live = live_at_most(g, hot.block);
     if (gen_is_half(g))
-        return spills(&hot, live_at_most(g, hot.block));
+        return spills(&hot, live);
+    if (gen_serial_pays(g, hot.block))
+        return false;
     if (g->unit->halves > 4)
-        return shares(&hot) && g->unit->halves * live_at_most(g, hot.block) <= LIVE_MAX;
-    return is_long(&hot) || shares(&hot);
+        return shares(&hot) && g->unit->halves * live <= LIVE_MAX;
+    return (is_long(&hot) || shares(&hot)) && g->unit->halves * live <= SPILL_MAX;
 }

@@ -282,11 +282,24 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
     return true;
 }
 
+/* May regions run lane by lane at all? In strict mode errors name their lanes. */
+static bool is_allowed(const struct gen *g)
+{
+    return !g->dispatch && gen_does(g, GEN_PASS_SERIAL) && !g->unit->req->strict;
+}
+
+bool gen_serial_pays(struct gen *g, const struct ir_block *block)
+{
+    const struct gen_node *node = &g->nodes[g->node_of_block[block->id]];
+    struct region *r = hd_arena_new(&g->arena, struct region);
+    return is_allowed(g) && node->divergent && !node->exit_only && node->conv != IR_NO_BLOCK && r &&
+           region_init(g, r, node->conv) && region_pays(g, r);
+}
+
 void gen_serial_find(struct gen *g)
 {
     uint32_t last = IR_NO_BLOCK;
-    if (g->dispatch || !gen_does(g, GEN_PASS_SERIAL) || !gen_is_warp(g) ||
-        g->unit->req->strict) /* errors name their lanes */
+    if (!is_allowed(g) || !gen_is_warp(g))
         return;
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];

@@ -4,7 +4,8 @@
  * A plain store reads the line that it writes, and what a large grid has written drives out of the
  * caches what it reads; whoever reads that later finds little of it in them anyway. So lines that a
  * kernel only writes are stored past the caches when all of them are more than these hold. The
- * grid tells how many: outside of loops each thread stores once.
+ * grid tells how many: outside of loops each thread stores once. What a thread stores again, in a
+ * loop or at the same address, belongs into the caches until it is through with it.
  *
  * Such stores are not ordered with others. Kernels that tell somebody of what they have stored,
  * through atomics, fences or volatile words, have none; for the end of the launch the device waits
@@ -40,11 +41,22 @@ static bool may_read(const struct ir_instr *in, const struct ir_value *root)
     return in->op == IR_OP_LD && far && (!from || from == root);
 }
 
-static bool is_only_written(const struct gen *g, const struct ir_value *root)
+/* May `in` store where `st` does, or near it for many turns? */
+static bool stores_again(const struct gen *g, const struct ir_instr *in, const struct ir_instr *st)
+{
+    if (in->op != IR_OP_ST || in == st || in->mem.space != st->mem.space ||
+        gen_root_of(in->src[0]) != gen_root_of(st->src[0]))
+        return false;
+    return g->shapes.loops.loop_of[in->block->id] != IR_NO_BLOCK ||
+           (in->src[0] == st->src[0] && in->imm == st->imm);
+}
+
+static bool is_written_once(const struct gen *g, const struct ir_instr *st,
+                            const struct ir_value *root)
 {
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b]) {
-            if (tells(in) || may_read(in, root))
+            if (tells(in) || may_read(in, root) || stores_again(g, in, st))
                 return false;
         }
     }
@@ -64,7 +76,7 @@ bool gen_stream_fits(const struct gen *g, const struct ir_instr *in, const struc
     const struct ir_value *root = size_B >= 4 ? gen_root_of(in->src[0]) : NULL;
     return root && gen_does(g, GEN_PASS_STREAM) && g->unit->path != JIT_GENERIC && !g->mask[0] &&
            g->is_kernel && !g->dispatch && a->kind == GEN_ACCESS_A && a->stride == size_B &&
-           is_only_written(g, root);
+           is_written_once(g, in, root);
 }
 
 static LLVMValueRef threads(struct gen *g)

@@ -272,7 +272,7 @@ int main(void)
     seed = tap_seed();
     for (unsigned i = 0; i < sizeof windows / sizeof(uint32_t); i++) {
         uint32_t bits = some_bits();
-        memcpy(windows[0] + i * sizeof bits, &bits, sizeof bits);
+        memcpy((char *)windows + i * sizeof bits, &bits, sizeof bits);
     }
     for (unsigned i = 0; i < ROUNDS && wrong < 10; i++) {
         draw(&x);

@@ -40,10 +40,10 @@ _Static_assert(sizeof(struct head) == offsetof(struct reg_file, nevents), "one l
 
 static struct {
     struct hd_lock lock;
-    struct reg_file *file; /* to be written; NULL: not yet */
-    bool is_given_up;      /* the log has said why */
-    bool is_full;          /* likewise */
-    bool is_forked;        /* a child's, with private memory in the file's place */
+    struct reg_file *file;  /* to be written; NULL: not yet */
+    bool is_given_up;       /* the log has said why */
+    _Atomic bool is_full;   /* likewise; this and is_forked are looked at without the lock */
+    _Atomic bool is_forked; /* a child's, with private memory in the file's place */
 } own = {.lock = HD_LOCK_INIT(LEAF, "registry")};
 
 /* ---- the file */
@@ -327,10 +327,11 @@ struct reg_use *reg_claim(const uint8_t uuid[16])
             use = slot_take(file, uuid, false);
         if (!use)
             use = slot_take(file, uuid, true);
-        own.is_full |= !use;
-        if (own.is_full)
+        if (!use) {
+            own.is_full = true;
             hd_log("more than %u processes use devices; others do not see what this one does",
                    REG_SLOTS);
+        }
     }
     hd_lock_release(&own.lock);
     return use;

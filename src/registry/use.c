@@ -94,7 +94,8 @@ void reg_totals_at(const struct reg_use *use, uint64_t time_ns, const struct reg
         n++;
     points[n++] = *now;
     if (time_ns <= points[0].time_ns) {
-        *out_totals = points[0];
+        /* A point that is to come is none of ours. */
+        *out_totals = points[0].time_ns <= now->time_ns ? points[0] : *now;
         return;
     }
     for (unsigned i = 1; i < n; i++) {

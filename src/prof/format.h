@@ -59,7 +59,7 @@ struct prof_record {
     X(FILL, fill, "a fill")                                                                        \
     X(SYNC, sync, "the host waited")                                                               \
     X(MEMORY, memory, "memory was allocated or freed")                                             \
-    X(OBJECT, object, "a context or stream exists, or is about to go")                             \
+    X(OBJECT, object, "a context or stream that something runs in")                                \
     X(COMPILE, compile, "a kernel or an image was compiled")                                       \
     X(FAULT, fault, "a kernel or a copy failed")                                                   \
     X(NVTX, nvtx, "the program marked something")                                                  \
@@ -161,9 +161,9 @@ struct prof_object {
     uint64_t handle; /* of a context's default stream: context + 1 */
     uint64_t context;
     uint32_t type; /* a name: "context", "stream" */
-    uint32_t flags;
-    uint32_t is_destroyed;
-    uint32_t id; /* of a context or stream, as the API counts; 0: not known */
+    uint32_t id;   /* as the API counts */
+    uint32_t device;
+    uint32_t reserved;
 };
 
 struct prof_compile {

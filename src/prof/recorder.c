@@ -224,6 +224,7 @@ static void tell_object(const struct heddle_event *e, const void *handle, const 
     r->context = (uintptr_t)e->context;
     r->type = name;
     r->id = id;
+    r->device = e->packet.work->device;
     prof_done(&r->record);
 }
 

@@ -126,8 +126,8 @@ static void put_sync(struct build *b, struct source *s, const struct prof_sync *
     bool of_stream = stream && r->kind != 1 && r->kind != 4;
 
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "iiii n iii n iin",
-                since(b, r->begin_ns), since(b, r->end_ns), (int64_t)0,
-                (int64_t)(context ? context->id : 0),
+                since(b, r->begin_ns), since(b, r->end_ns),
+                (int64_t)(context ? context->device : 0), (int64_t)(context ? context->id : 0),
                 of_stream ? (int64_t)stream->id : (int64_t)NO_EVENT, (int64_t)r->correlation,
                 global_pid(s), (int64_t)r->kind,
                 r->event ? (int64_t)(r->event & 0xffffffff) : (int64_t)NO_EVENT);
@@ -378,7 +378,7 @@ static void put_memory(struct build *b, struct source *s, const struct prof_memo
     const struct prof_object *context = object_of(s, r->context);
 
     prof_db_row(&b->db, TABLE_CUDA_GPU_MEMORY_USAGE_EVENTS, "iiiii n iii nin nnnnnn",
-                since(b, r->time_ns), global_pid(s), (int64_t)0,
+                since(b, r->time_ns), global_pid(s), (int64_t)(context ? context->device : 0),
                 (int64_t)(context ? context->id : 0), (int64_t)r->va, (int64_t)r->size_B,
                 memory_kind(r->memory), (int64_t)r->is_freed, (int64_t)r->correlation);
 }
@@ -445,8 +445,8 @@ static void put_object(struct build *b, struct source *s, const struct prof_obje
         return;
     if (is_null)
         prof_db_row(&b->db, TABLE_TARGET_INFO_CUDA_CONTEXT_INFO, "i i iiiinin", (int64_t)r->id,
-                    (int64_t)0, VM >> 48, (int64_t)s->reader.head.pid, (int64_t)0, context_id,
-                    (int64_t)0);
+                    (int64_t)0, VM >> 48, (int64_t)s->reader.head.pid, (int64_t)r->device,
+                    context_id, (int64_t)0);
     prof_db_row(&b->db, TABLE_TARGET_INFO_CUDA_STREAM, "iiiiiii", (int64_t)r->id, (int64_t)0,
                 VM >> 48, (int64_t)s->reader.head.pid, context_id, (int64_t)0,
                 (int64_t)(is_null ? 3 : 1));

@@ -75,7 +75,11 @@ static void *map_room(int fd, uint64_t at, size_t size_B)
     if (errno)
         return NULL;
     map = mmap(NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
-    return map == MAP_FAILED ? NULL : map;
+    if (map == MAP_FAILED)
+        return NULL;
+    /* All pages at once: one by one they cost a launch 200 ns. Kernels before 5.14 do not know it. */
+    (void)madvise(map, size_B, MADV_POPULATE_WRITE);
+    return map;
 }
 
 static void head_fill(struct prof_head *head)

@@ -77,7 +77,7 @@ static void *map_room(int fd, uint64_t at, size_t size_B)
     map = mmap(NULL, size_B, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
     if (map == MAP_FAILED)
         return NULL;
-    /* All pages at once: one by one they cost a launch 200 ns. Kernels before 5.14 do not know it. */
+    /* All pages at once: one by one they cost a launch 200 ns. Before Linux 5.14 they come so. */
     (void)madvise(map, size_B, MADV_POPULATE_WRITE);
     return map;
 }

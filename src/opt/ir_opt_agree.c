@@ -231,6 +231,8 @@ static bool region_find(struct agreer *a, struct ir_block *entry)
     uint32_t join = a->postdom.idom[entry->id], size;
     bool parts = false;
 
+    if (entry->last->op != IR_OP_CBR) /* a switch is not written again */
+        return false;
     for (uint32_t i = 0; i < entry->nsuccs; i++)
         parts |= s->divergent[entry->succs[i]->id];
     if (s->divergent[entry->id] || !parts || hd_map_get_u64(&a->parts, (uintptr_t)entry))

@@ -72,7 +72,10 @@ static inline void reg_point(struct reg_use *use, uint64_t now_ns)
         reg_point_add(use, now_ns);
 }
 
-/* A job begins, or has ended, at that time of CLOCK_MONOTONIC; `busy` is one of the use's. */
+/*
+ * A job begins, or has ended, at that time of CLOCK_MONOTONIC; `busy` is one of the use's. A thread
+ * that the system stops between its look at the clock and this may count time of others again.
+ */
 static inline void reg_begin(struct reg_use *use, _Atomic uint64_t *busy, uint64_t now_ns)
 {
     uint64_t old = atomic_load_explicit(busy, memory_order_relaxed), sum;

@@ -415,7 +415,8 @@ static void test_threads(void)
         pthread_join(workers[i].thread, NULL);
     uint64_t wall_ns = reg_now_ns() - begin_ns;
     eq_u64(use.kernel_busy >> REG_BUSY_BITS, 0, "as many ends as begins");
-    ok(reg_busy_ns(use.kernel_busy, 0) <= wall_ns && use.kernel_busy, "busy %llu of %llu ns",
+    /* A thread that the system stops between the clock and the word counts others' time again. */
+    ok(reg_busy_ns(use.kernel_busy, 0) <= MANY * wall_ns && use.kernel_busy, "busy %llu of %llu ns",
        (unsigned long long)use.kernel_busy, (unsigned long long)wall_ns);
 }
 

@@ -216,3 +216,15 @@ char *hd_buf_take(struct hd_buf *buf)
     hd_buf_fini(buf);
     return text;
 }
+
+void hd_uuid_text(const uint8_t uuid[16], char out_text[HD_UUID_TEXT_B])
+{
+    static const uint8_t groups[] = {4, 2, 2, 2, 6};
+
+    for (unsigned i = 0; i < HD_COUNT_OF(groups); i++) {
+        if (i)
+            *out_text++ = '-';
+        for (unsigned n = 0; n < groups[i]; n++)
+            out_text += snprintf(out_text, 3, "%02x", *uuid++);
+    }
+}

@@ -47,6 +47,10 @@ void hd_buf_bits(struct hd_buf *buf, uint32_t bits);
 /* Hands the malloc'ed text to the caller and empties the buffer; NULL when an append failed. */
 char *hd_buf_take(struct hd_buf *buf);
 
+/* 8-4-4-4-12 digits. */
+#define HD_UUID_TEXT_B 37
+void hd_uuid_text(const uint8_t uuid[16], char out_text[HD_UUID_TEXT_B]);
+
 /* Reads a whole file of up to max_B bytes. HD_NOT_FOUND, HD_IO, HD_NO_MEMORY. */
 enum hd_status hd_file_read(const char *path, size_t max_B, struct hd_buf *out_buf) HD_MUST_CHECK;
 /* Writes atomically: a temporary file in the same directory, then rename. */

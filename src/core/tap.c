@@ -4,6 +4,7 @@
  */
 #include "core/tap.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/probe.h"
 #include "core/retire.h"
@@ -58,10 +59,7 @@ HD_EXPORT uint32_t heddle_tap_kinds;
 
 static uint64_t now_ns(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* ---- the list */

@@ -12,14 +12,8 @@
 
 void core_uuid_text(const uint8_t uuid[16], char out_text[CORE_UUID_TEXT_B])
 {
-    static const uint8_t groups[] = {4, 2, 2, 2, 6};
-    char *at = out_text + snprintf(out_text, CORE_UUID_TEXT_B, "GPU");
-
-    for (unsigned i = 0; i < HD_COUNT_OF(groups); i++) {
-        *at++ = '-';
-        for (unsigned n = 0; n < groups[i]; n++)
-            at += snprintf(at, 3, "%02x", *uuid++);
-    }
+    (void)snprintf(out_text, CORE_UUID_TEXT_B, "GPU-");
+    hd_uuid_text(uuid, out_text + strlen("GPU-"));
 }
 
 /* The one device whose UUID begins so; -1 when none or several do. */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "hal/hal.h"
 
@@ -23,10 +24,7 @@
 
 uint64_t hal_time_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* A memory file that whoever gets it cannot take pages away from; -1 with errno. */

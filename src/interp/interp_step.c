@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "interp/interp_priv.h"
 
@@ -157,9 +158,7 @@ static enum interp_step ret(struct interp_thread *t)
 
 static uint64_t now_ns(void)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    return hd_clock_ns(CLOCK_REALTIME);
 }
 
 /* Sizes of clusters divide those of the grid. */

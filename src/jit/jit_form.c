@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -93,9 +94,7 @@ void jit_build_interpret(struct jit_build *build)
 
 uint64_t jit_now_us(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+    return hd_clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 void jit_result_fini(struct gen_result *result)

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 enum { MAGIC = 0x4A695444, VERSION = 1, CODE_LOAD = 0 };
@@ -42,9 +43,7 @@ static uint64_t count;
 
 static uint64_t now_ns(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* perf looks for the mapping only: it stays until the process ends. */

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "opt/passes.h"
 
@@ -168,10 +169,7 @@ static void dump(const struct runner *r, const struct pass *pass, double ms)
 
 static double now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+    return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
 static enum hd_status run_pass(const struct runner *r, enum pass_id id, bool *out_changed)

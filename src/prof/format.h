@@ -34,9 +34,7 @@ struct prof_head {
     uint64_t start_real_ns;  /* CLOCK_REALTIME at the same moment */
     _Atomic uint64_t blocks; /* begun */
     _Atomic uint64_t lost; /* records that found no room: the disk is full, or the limit reached */
-    _Atomic uint32_t paused;   /* written by who reads: 1 = record nothing for now */
-    _Atomic uint32_t is_ended; /* the process came to its exit */
-    char exe[1024];            /* ends with 0 */
+    char exe[1024];        /* ends with 0 */
 };
 
 struct prof_block {
@@ -128,12 +126,13 @@ struct prof_call {
     uint32_t reserved;
 };
 
-/* name, number of ENUM_CUPTI_SYNC_TYPE, label */
-#define PROF_SYNC_LIST(X)                                                                          \
-    X(EVENT, 1, "Event sync")                                                                      \
-    X(WAIT_EVENT, 2, "Stream wait event")                                                          \
-    X(STREAM, 3, "Stream sync")                                                                    \
-    X(CONTEXT, 4, "Context sync")
+/* The numbers of ENUM_CUPTI_SYNC_TYPE. */
+enum prof_sync_kind {
+    PROF_SYNC_EVENT = 1,
+    PROF_SYNC_WAIT_EVENT = 2, /* a stream waits, not the host */
+    PROF_SYNC_STREAM = 3,
+    PROF_SYNC_CONTEXT = 4,
+};
 
 struct prof_sync {
     struct prof_record record;
@@ -141,7 +140,7 @@ struct prof_sync {
     uint64_t correlation;
     uint64_t stream, event; /* handles; 0: none */
     uint64_t context;       /* handle */
-    uint32_t kind;          /* PROF_SYNC_LIST's numbers */
+    uint32_t kind;          /* enum prof_sync_kind */
     uint32_t reserved;
 };
 

@@ -25,7 +25,7 @@ enum {
 /* What is known of an entry of an API. */
 struct known_call {
     _Atomic(const struct heddle_entry *) entry;
-    uint32_t sync; /* PROF_SYNC_LIST's number; 0: it does not wait */
+    uint32_t sync; /* enum prof_sync_kind; 0: it does not wait */
     uint32_t hidden;
     int16_t stream, event; /* offsets of the arguments; -1: none */
 };
@@ -70,10 +70,7 @@ static bool in_launches(void)
 
 static bool is_wanted(const struct heddle_event *e)
 {
-    const struct prof_head *head = prof_spool_head();
-
-    return head && !atomic_load_explicit(&head->paused, memory_order_relaxed) &&
-           atomic_load_explicit(&rec.is_open, memory_order_relaxed) && in_time(e->time_ns) &&
+    return atomic_load_explicit(&rec.is_open, memory_order_relaxed) && in_time(e->time_ns) &&
            in_launches();
 }
 
@@ -98,9 +95,10 @@ static uint32_t sync_kind(const char *name)
         const char *begin;
         uint32_t kind;
     } rows[] = {
-        {"cuEventSynchronize", 1},  {"cudaEventSynchronize", 1},  {"cuStreamWaitEvent", 2},
-        {"cudaStreamWaitEvent", 2}, {"cuStreamSynchronize", 3},   {"cudaStreamSynchronize", 3},
-        {"cuCtxSynchronize", 4},    {"cudaDeviceSynchronize", 4},
+        {"cuEventSynchronize", PROF_SYNC_EVENT},     {"cudaEventSynchronize", PROF_SYNC_EVENT},
+        {"cuStreamWaitEvent", PROF_SYNC_WAIT_EVENT}, {"cudaStreamWaitEvent", PROF_SYNC_WAIT_EVENT},
+        {"cuStreamSynchronize", PROF_SYNC_STREAM},   {"cudaStreamSynchronize", PROF_SYNC_STREAM},
+        {"cuCtxSynchronize", PROF_SYNC_CONTEXT},     {"cudaDeviceSynchronize", PROF_SYNC_CONTEXT},
     };
     for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
         if (begins(name, rows[i].begin))
@@ -539,13 +537,6 @@ static void open_spool(void)
         rec.start_ns = prof_spool_head()->start_ns;
 }
 
-/* What is complete by now is told. */
-static void at_exit(void)
-{
-    heddle_tap_settle();
-    prof_spool_end();
-}
-
 static void in_child(void)
 {
     hd_map_fini(&rec.objects);
@@ -566,7 +557,7 @@ enum hd_status prof_start(prof_device_fn *describe)
     hd_map_init(&rec.objects);
     open_spool();
     (void)pthread_atfork(NULL, NULL, in_child);
-    (void)atexit(at_exit);
+    (void)atexit(heddle_tap_settle); /* what is complete by then is told */
     const uint32_t kinds = (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST;
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -46,14 +47,6 @@ static HD_THREAD_LOCAL struct {
         uint32_t id;
     } fixed[FIXED_NAMES];
 } own;
-
-static uint64_t now_ns(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the file */
 
@@ -89,8 +82,8 @@ static void head_fill(struct prof_head *head)
     head->exe[len > 0 ? len : 0] = '\0';
     head->pid = (uint32_t)getpid();
     head->parent = (uint32_t)getppid();
-    head->start_ns = now_ns(CLOCK_MONOTONIC);
-    head->start_real_ns = now_ns(CLOCK_REALTIME);
+    head->start_ns = hd_clock_ns(CLOCK_MONOTONIC);
+    head->start_real_ns = hd_clock_ns(CLOCK_REALTIME);
     head->magic = PROF_MAGIC; /* last: until then it is no spool */
 }
 
@@ -134,12 +127,6 @@ enum hd_status prof_spool_open(const char *folder, uint64_t max_B)
     spool.head = head;
     atomic_fetch_add(&spool.generation, 1);
     return HD_OK;
-}
-
-void prof_spool_end(void)
-{
-    if (spool.head)
-        atomic_store(&spool.head->is_ended, 1);
 }
 
 const struct prof_head *prof_spool_head(void)

@@ -20,8 +20,6 @@
 
 /* Makes the file in `folder`. HD_IO. After fork() the child calls it again, for one of its own. */
 enum hd_status prof_spool_open(const char *folder, uint64_t max_B) HD_MUST_CHECK;
-/* The process is about to end; records may still come. */
-void prof_spool_end(void);
 /* NULL before prof_spool_open(). */
 const struct prof_head *prof_spool_head(void);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "compile.h"
 #include "obj/linked.h"
@@ -162,10 +163,7 @@ static bool is_wanted(const struct ptxas *p, const struct ir_func *func)
 
 static double now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+    return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
 static void kernel_print(struct ptxas *p, const char *name, const struct ptxas_estimate *e,

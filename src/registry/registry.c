@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -48,17 +49,9 @@ static struct {
 
 /* ---- the file */
 
-static uint64_t time_of(clockid_t clock)
-{
-    struct timespec now;
-
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 uint64_t reg_now_ns(void)
 {
-    return time_of(CLOCK_MONOTONIC);
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* False: it is switched off, or too long. */
@@ -291,7 +284,7 @@ static struct reg_use *slot_take(struct reg_file *file, const uint8_t uuid[16], 
         struct reg_use *use = &file->uses[i];
         memset(use, 0, sizeof(*use));
         memcpy(use->uuid, uuid, sizeof(use->uuid));
-        use->claimed_ns = time_of(CLOCK_BOOTTIME);
+        use->claimed_ns = hd_clock_ns(CLOCK_BOOTTIME);
         atomic_store(&file->owners[i], mine);
         return use;
     }

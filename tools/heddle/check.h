@@ -264,6 +264,8 @@ bool check_session_total(struct check_session *s);
 bool check_is_leak(const struct check_finding *f);
 void check_session_print_summary(struct check_session *s);
 
+/* Text between tags; what XML has no place for is left out. */
+void check_xml_text(FILE *out, const char *text);
 void check_xml_begin(FILE *out);
 void check_xml_finding(const struct check_options *options, const struct check_finding *f,
                        FILE *out);

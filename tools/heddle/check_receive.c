@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli.h"
 #include "run.h"
@@ -77,10 +78,7 @@ static void queue_push(struct check_run *run, struct item *item)
 
 static uint64_t now_ns(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* False: the deadline is over. */

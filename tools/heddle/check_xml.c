@@ -41,7 +41,7 @@ const char *check_xml_level(const struct check_finding *f)
 }
 
 /* What XML cannot have is left out; the reader of records took nothing but UTF-8. */
-static void put_escaped(FILE *out, const char *text)
+void check_xml_text(FILE *out, const char *text)
 {
     for (; *text; text++) {
         const char *stands = *text == '<'   ? "&lt;"
@@ -60,7 +60,7 @@ static void put_text(FILE *out, const char *name, const char *text)
     if (!text[0])
         return;
     fprintf(out, "<%s>", name);
-    put_escaped(out, text);
+    check_xml_text(out, text);
     fprintf(out, "</%s>\n", name);
 }
 

@@ -123,7 +123,7 @@ static void put_sync(struct build *b, struct source *s, const struct prof_sync *
 {
     const struct prof_object *context = object_of(s, r->context);
     const struct prof_object *stream = object_of(s, r->stream ? r->stream : r->context + 1);
-    bool of_stream = stream && r->kind != 1 && r->kind != 4;
+    bool of_stream = stream && r->kind != PROF_SYNC_EVENT && r->kind != PROF_SYNC_CONTEXT;
 
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, "iiii n iii n iin",
                 since(b, r->begin_ns), since(b, r->end_ns),
@@ -404,21 +404,12 @@ static void put_thread(struct build *b, struct source *s, const struct prof_thre
                 global_tid(s, r->thread));
 }
 
-static void uuid_text(const uint8_t uuid[16], char out[37])
-{
-    size_t len = 0;
-
-    for (int i = 0; i < 16; i++)
-        len += (size_t)snprintf(out + len, 37 - len, "%s%02x",
-                                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
-}
-
 static void put_device(struct build *b, struct source *s, const struct prof_device *r)
 {
-    char uuid[37], bus[16], chip[16];
+    char uuid[HD_UUID_TEXT_B], bus[16], chip[16];
     int64_t bandwidth = (int64_t)r->memory_clock_kHz * 2000 * (r->bus_width / 8);
 
-    uuid_text(r->uuid, uuid);
+    hd_uuid_text(r->uuid, uuid);
     (void)snprintf(bus, sizeof(bus), "0000:%02x:00.0", r->pci_bus);
     (void)snprintf(chip, sizeof(chip), "CC%u.%u", r->cc_major, r->cc_minor);
     prof_db_row(

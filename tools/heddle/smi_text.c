@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "check.h"
 #include "cli.h"
 
 /* ---- the table: 89 columns between its borders, in three cells of 41, 24 and 22 */
@@ -144,25 +145,6 @@ struct tree {
     int depth;
 };
 
-static void escaped(const char *text, FILE *out)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-    }
-}
-
 static void put(struct tree *t, const char *key, const char *tag, const char *value)
 {
     int indent = 4 * t->depth;
@@ -174,7 +156,7 @@ static void put(struct tree *t, const char *key, const char *tag, const char *va
     for (int i = 0; i < t->depth; i++)
         fputc('\t', t->out);
     fprintf(t->out, "<%s>", tag);
-    escaped(value, t->out);
+    check_xml_text(t->out, value);
     fprintf(t->out, "</%s>\n", tag);
 }
 

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "api/cupti/cupti.h"
+#include "base/clock.h"
 
 /* The same moment by both clocks. */
 struct moment {
@@ -15,22 +16,14 @@ static _Atomic(CUpti_TimestampCallbackFunc) client_clock;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct moment first, last; /* lock; of the client's clock */
 
-static uint64_t clock_ns(clockid_t id)
-{
-    struct timespec t;
-
-    clock_gettime(id, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t cupti_now_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 static void epoch_find(void)
 {
-    epoch_ns = clock_ns(CLOCK_REALTIME) - cupti_now_ns();
+    epoch_ns = hd_clock_ns(CLOCK_REALTIME) - cupti_now_ns();
 }
 
 /* The shortest of a few readings: a thread may lose its core between them. */

@@ -1,5 +1,6 @@
 /* See jit.h. */
 #include "api/driver/jit.h"
+#include "base/clock.h"
 
 #include <time.h>
 
@@ -60,10 +61,7 @@ static const struct jit_row rows[CU_JIT_NUM_OPTIONS] = {
 
 static uint64_t now_ns(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* 90, or 65626 for 90a: the variant is in the upper half. */

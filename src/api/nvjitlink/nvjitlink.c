@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "api/nvjitlink/exports.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "cuda_version.h"
@@ -286,10 +287,7 @@ static nvJitLinkResult ptx_make(struct nvJitLink *link)
 
 static double now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+    return (double)hd_clock_ns(CLOCK_MONOTONIC) / 1e6;
 }
 
 nvJitLinkResult jl_Complete(nvJitLinkHandle handle)

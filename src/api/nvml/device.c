@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "api/nvml/ml.h"
+#include "base/str.h"
 
-enum { MAX_DEVICES = 64, UUID_TEXT_B = 64 };
+enum { MAX_DEVICES = 64, UUID_TEXT_B = sizeof("GPU-") - 1 + HD_UUID_TEXT_B };
 
 struct nvmlDevice_st {
     char unused;
@@ -84,13 +85,10 @@ ML_ALIAS(nvmlDeviceGetHandleByIndex, nvmlDeviceGetHandleByIndex_v2);
 static void uuid_text(unsigned index, char text[UUID_TEXT_B])
 {
     CUuuid uuid;
-    size_t len = (size_t)snprintf(text, UUID_TEXT_B, "GPU-");
 
     ml_uuid(index, &uuid);
-    for (int i = 0; i < 16; i++)
-        len += (size_t)snprintf(text + len, UUID_TEXT_B - len, "%s%02x",
-                                i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                                (unsigned char)uuid.bytes[i]);
+    (void)snprintf(text, UUID_TEXT_B, "GPU-");
+    hd_uuid_text((const uint8_t *)uuid.bytes, text + strlen("GPU-"));
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)

@@ -5,6 +5,7 @@
 
 #include "api/nvml/ml.h"
 #include "api/nvml/sensors.h"
+#include "base/clock.h"
 
 static nvmlReturn_t driver_clock(CUdevice_attribute what, unsigned *out_MHz)
 {
@@ -133,10 +134,7 @@ enum { SAMPLE_US = 20000 };
 
 static uint64_t now_us(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+    return hd_clock_ns(CLOCK_MONOTONIC) / 1000;
 }
 
 HD_EXPORT nvmlReturn_t nvmlDeviceGetTotalEnergyConsumption(nvmlDevice_t device,

@@ -11,16 +11,14 @@
 
 #include "api/nvml/ml.h"
 #include "registry/registry.h"
+#include "base/clock.h"
 
 #define WINDOW_NS ((uint64_t)1000 * 1000 * 1000)
 enum { SAMPLES = 10, PROCESSES_MAX = REG_SLOTS };
 
 uint64_t ml_time_us(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+    return hd_clock_ns(CLOCK_REALTIME) / 1000;
 }
 
 struct processes {

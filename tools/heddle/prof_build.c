@@ -70,6 +70,7 @@ struct build {
     struct prof_totals totals;
     HD_VEC(struct source) sources;
     uint64_t start_ns, end_ns;
+    struct hd_map versioned; /* function of the runtime: its name with a version */
 };
 
 /* ---- small things */
@@ -117,13 +118,40 @@ static int64_t string_of(struct build *b, struct source *s, uint32_t name)
 
 /* ---- calls */
 
+/* Nsight Systems calls functions of the runtime as CUPTI does: cudaMalloc_v3020. */
+static void versions_init(struct hd_map *versioned)
+{
+    static const char *const rows[][2] = {
+#define X(symbol, name) {#symbol, #name},
+#include <api/cupti/cupti_names.inc>
+#undef X
+    };
+
+    hd_map_init(versioned);
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        (void)!hd_map_put(versioned, hd_str_from(rows[i][0]), (void *)rows[i][1]);
+}
+
+/* A name has one row: functions of the driver and of the runtime are never called alike. */
+static int64_t call_name(struct build *b, struct source *s, const struct prof_call *r)
+{
+    uint32_t name = r->record.number;
+    int64_t *row = name && name <= s->strings.len ? &s->strings.at[name - 1] : NULL;
+
+    if (r->is_driver || !row || *row)
+        return string_of(b, s, name);
+    const char *text = text_of(s, name), *with = hd_map_get(&b->versioned, hd_str_from(text));
+    *row = prof_db_string(&b->db, with ? with : text) + 1;
+    return *row - 1;
+}
+
 static void put_call(struct build *b, struct source *s, const struct prof_call *r, uint32_t thread)
 {
     b->totals.calls++;
     note_end(b, r->end_ns);
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, "iii iiii n", since(b, r->begin_ns),
                 since(b, r->end_ns), (int64_t)(r->is_driver ? EVENT_DRIVER : EVENT_RUNTIME),
-                global_tid(s, thread), (int64_t)r->correlation, string_of(b, s, r->record.number),
+                global_tid(s, thread), (int64_t)r->correlation, call_name(b, s, r),
                 (int64_t)r->result);
 }
 
@@ -743,8 +771,10 @@ enum hd_status prof_build(const char *folder, char *const *command, const char *
     struct build b = {0};
     enum hd_status status = sources_open(&b, folder);
 
+    versions_init(&b.versioned);
     if (status == HD_OK)
         status = write_report(&b, command, path);
+    hd_map_fini(&b.versioned);
     for (size_t i = 0; i < b.sources.len; i++)
         source_fini(&b.sources.at[i]);
     hd_vec_fini(&b.sources);

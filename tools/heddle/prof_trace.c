@@ -29,8 +29,8 @@ static const struct query {
     bool is_work;
 } queries[] = {
     {"CUPTI_ACTIVITY_KIND_RUNTIME",
-     "SELECT " HOST_TRACK ", start, end, " STRING(
-         "nameId") ", CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, "
+     "SELECT " HOST_TRACK ", start, end, display_name(" STRING(
+         "nameId") "), CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, "
                    "correlationId, "
                    "json_object('correlation', correlationId, 'result', returnValue) "
                    "FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",

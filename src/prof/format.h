@@ -67,6 +67,7 @@ struct prof_record {
     X(OBJECT, object, "a context or stream that something runs in")                                \
     X(COMPILE, compile, "a kernel or an image was compiled")                                       \
     X(FAULT, fault, "a kernel or a copy failed")                                                   \
+    X(OSRT, osrt, "a thread of the program was in a call of the operating system")                 \
     X(NVTX, nvtx, "the program marked something")                                                  \
     X(THREAD, thread, "a thread of the process")                                                   \
     X(DEVICE, device, "a device")
@@ -212,6 +213,13 @@ struct prof_fault {
     uint32_t kernel, message;
     uint32_t status;
     uint32_t reserved;
+};
+
+/* Its number is a name. */
+struct prof_osrt {
+    struct prof_record record;
+    uint64_t begin_ns, end_ns;
+    int64_t result;
 };
 
 struct prof_nvtx {

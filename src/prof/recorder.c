@@ -4,6 +4,7 @@
  * queues are long. What is overtaken there stays without times.
  */
 #include <assert.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/map.h"
 #include "hal/packet.h"
 #include "heddle/tap.h"
+#include "prof/osrt.h"
 #include "prof/prof.h"
 #include "prof/spool.h"
 
@@ -53,6 +55,7 @@ static struct {
 
 static HD_THREAD_LOCAL struct {
     const void *context, *stream; /* the last that were told */
+    bool is_inside;               /* the recorder: a signal's handler writes nothing then */
     int32_t nvtx_level;           /* of the range that captures */
     struct prof_launch *launch;   /* the last of the call that the thread is in */
     struct {
@@ -79,10 +82,15 @@ static bool in_launches(void)
     return n >= s->skip && (!s->count || n - s->skip < s->count);
 }
 
-static bool is_wanted(const struct heddle_event *e)
+static bool is_wanted_at(uint64_t time_ns)
 {
     return atomic_load_explicit(&rec.is_open, memory_order_relaxed) &&
-           (!rec.is_timed || in_time(e->time_ns)) && (!rec.is_counting || in_launches());
+           (!rec.is_timed || in_time(time_ns)) && (!rec.is_counting || in_launches());
+}
+
+static bool is_wanted(const struct heddle_event *e)
+{
+    return is_wanted_at(e->time_ns);
 }
 
 /* ---- calls */
@@ -598,11 +606,8 @@ static void on_nvtx(const struct heddle_event *e)
         write_nvtx(e);
 }
 
-static void on_event(void *user, const struct heddle_event *e)
+static void dispatch(const struct heddle_event *e)
 {
-    (void)user;
-    if (!prof_spool_head())
-        return;
     switch ((enum heddle_event_kind)e->kind) {
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
@@ -629,6 +634,53 @@ static void on_event(void *user, const struct heddle_event *e)
     default:
         return;
     }
+}
+
+static void on_event(void *user, const struct heddle_event *e)
+{
+    bool was_inside = own.is_inside;
+
+    (void)user;
+    if (!prof_spool_head())
+        return;
+    own.is_inside = true;
+    dispatch(e);
+    own.is_inside = was_inside;
+}
+
+/* ---- waits of the operating system */
+
+static void write_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
+{
+    uint32_t number = prof_name_fixed(name);
+    struct prof_osrt *r = prof_new(OSRT, osrt);
+
+    if (!r)
+        return;
+    r->record.number = number;
+    r->begin_ns = begin_ns;
+    r->end_ns = end_ns;
+    r->result = result;
+    prof_done(&r->record);
+}
+
+static void on_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
+{
+    if (own.is_inside || !prof_spool_head() || begin_ns < rec.start_ns || !is_wanted_at(end_ns))
+        return;
+    own.is_inside = true;
+    write_osrt(name, begin_ns, end_ns, result);
+    own.is_inside = false;
+}
+
+/* If `heddle prof` has put its library in front. */
+static void listen_to_waits(void)
+{
+    __typeof__(heddle_osrt_listen) *listen;
+
+    *(void **)&listen = dlsym(RTLD_DEFAULT, OSRT_LISTEN);
+    if (listen)
+        listen(on_osrt);
 }
 
 /* ---- the process */
@@ -676,5 +728,6 @@ enum hd_status prof_start(prof_device_fn *describe)
         (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS;
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
+    listen_to_waits();
     return HD_OK;
 }

@@ -53,7 +53,7 @@ KERNELS = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id 
 
 
 def test_report(bench):
-    bench.prof("all", "--export", "chrome,perfetto")
+    bench.prof("all", "--trace=cuda,nvtx,osrt", "--export", "chrome,perfetto")
     db = bench.db("all")
     tap.eq((one(db, KERNELS, "scale")[0], one(db, KERNELS, "add")[0]), (ROUNDS, 1), "kernels by name")
     tap.eq(one(db, "SELECT s.value, gridX, gridY, gridZ, blockX, blockY, blockZ, dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL k "
@@ -79,7 +79,21 @@ def test_report(bench):
            "waits for the stream")
     alloc = rows(db, "SELECT memoryOperationType, sum(bytes) FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memKind = 2 GROUP BY 1")
     tap.eq(alloc, [(0, 2 * BYTES), (1, 2 * BYTES)], "memory that came and went")
+    test_waits(bench, db)
     test_sums(db)
+
+
+def test_waits(bench, db):
+    waits = dict(rows(db, "SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY value"))
+    tap.eq((waits.get("usleep"), waits.get("pthread_cond_wait")), (1, 1), "waits of the program, and nobody else's")
+    tap.ok(waits.get("pthread_mutex_lock", 0) < 100, "mutexes that are free are no waits", str(waits))
+    tap.ok(one(db, "SELECT end - start FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'usleep'")[0] >= 20000000, "how long it slept")
+    tap.eq(one(db, "SELECT min(end - start) >= 1000, count(DISTINCT correlationId) = count(*), max(eventClass) FROM OSRT_API"), (1, 1, 27),
+           "short ones are left out")
+    thread, = one(db, "SELECT t.value FROM OSRT_API o JOIN StringIds s ON s.id = o.nameId JOIN ThreadNames n USING (globalTid) JOIN StringIds t "
+                      "ON t.id = n.nameId WHERE s.value = 'pthread_cond_wait'")
+    tap.eq(thread, "waiter", "whose it was")
+    tap.eq(bench.run("prof", "-t", "cuda,gpu", bench.program).returncode, 2, "what cannot be traced is told")
 
 
 def test_sums(db):
@@ -180,6 +194,7 @@ def test_ranges(bench):
     tap.eq(one(bench.db("api"), KERNELS, "scale")[0], 3, "between cudaProfilerStart() and cudaProfilerStop()")
     bench.prof("nvtx", "-c", "nvtx", "-p", "sums")
     db = bench.db("nvtx")
+    tap.eq(one(db, "SELECT count(*) FROM sqlite_master WHERE name = 'OSRT_API'")[0], 0, "waits are recorded when asked for")
     tap.eq((one(db, KERNELS, "scale")[0], one(db, KERNELS, "add")[0]), (0, 1), "inside a range")
     bench.prof("some", "--launch-skip", "2", "--launch-count", "5")
     tap.eq(one(bench.db("some"), KERNELS, "scale")[0], 5, "from the third launch on, five")

@@ -22,6 +22,7 @@
 enum {
     EVENT_RUNTIME = 0,
     EVENT_DRIVER = 1,
+    EVENT_OS_RUNTIME = 27,
     EVENT_MARK = 34,
     EVENT_PUSH_POP = 59,
     EVENT_START_END = 60,
@@ -67,6 +68,7 @@ struct source {
 
 struct build {
     struct prof_db db;
+    int64_t nwaits; /* of the operating system */
     struct prof_totals totals;
     HD_VEC(struct source) sources;
     uint64_t start_ns, end_ns;
@@ -460,6 +462,14 @@ static void put_memory(struct build *b, struct source *s, const struct prof_memo
                 memory_kind(r->memory), (int64_t)r->is_freed, (int64_t)r->correlation);
 }
 
+static void put_osrt(struct build *b, struct source *s, const struct prof_osrt *r, uint32_t thread)
+{
+    note_end(b, r->end_ns);
+    prof_db_row(&b->db, TABLE_OSRT_API, "iiiiiiiii", since(b, r->begin_ns), since(b, r->end_ns),
+                (int64_t)EVENT_OS_RUNTIME, global_tid(s, thread), ++b->nwaits,
+                string_of(b, s, r->record.number), r->result, (int64_t)0, (int64_t)0);
+}
+
 static void put_compile(struct build *b, struct source *s, const struct prof_compile *r,
                         uint32_t thread)
 {
@@ -554,6 +564,9 @@ static void put(struct build *b, struct source *s, const struct prof_record *rec
         return;
     case PROF_FAULT:
         put_fault(b, s, (const struct prof_fault *)record);
+        return;
+    case PROF_OSRT:
+        put_osrt(b, s, (const struct prof_osrt *)record, thread);
         return;
     case PROF_NVTX:
         put_nvtx(b, s, (const struct prof_nvtx *)record, thread);

@@ -10,7 +10,7 @@
 #include "prof_db.h"
 
 #define DEFAULTS                                                                                   \
-    "nvtx_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
+    "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
 
 static const struct report {
     const char *name, *title, *query;

@@ -40,6 +40,11 @@ static const struct query {
      ", start, coalesce(end, start), coalesce(text, ''), 'user_annotation', 0, "
      "NULL FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY start, end DESC",
      false},
+    {"OSRT_API",
+     "SELECT " HOST_TRACK ", start, end, " STRING(
+         "nameId") ", 'os_runtime', 0, json_object('result', returnValue) FROM OSRT_API "
+                   "ORDER BY start",
+     false},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD",
      "SELECT " HOST_TRACK ", start, end, 'compile ' || " STRING(
          "nameId") ", 'overhead', 0, NULL FROM CUPTI_ACTIVITY_KIND_OVERHEAD ORDER BY start",

@@ -75,6 +75,13 @@ def cbids():
     return "\n".join(out) + "\n"
 
 
+def names():
+    out = ["/* Made by scripts/gen_cupti.py: X(entry point of the runtime, its name with CUPTI's version). */"]
+    out += [f"X({symbol}, {name})" for _, symbol, number, name in entry_numbers("runtime", gen_api.READ["runtime"]())
+            if number]
+    return "\n".join(out) + "\n"
+
+
 # ---- headers
 
 # Functions of CUDA before 3.2, whose types no header has any more.
@@ -128,9 +135,9 @@ PAGES = {
 
 
 def main():
-    if sys.argv[1:2] == ["cbids"]:
+    if sys.argv[1:2] in (["cbids"], ["names"]):
         with open(sys.argv[2], "w", encoding="utf-8") as file:
-            file.write(cbids())
+            file.write(cbids() if sys.argv[1] == "cbids" else names())
         return 0
     status = 0
     for name, make in PAGES.items():

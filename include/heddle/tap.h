@@ -44,7 +44,8 @@
  * Lifetime. The event, its arguments and strings are valid during the callback, entries until the
  * library that tells them is unloaded. Objects in an event that says they are destroyed still exist.
  *
- * Units: times are nanoseconds of CLOCK_MONOTONIC, sizes are bytes.
+ * Units: times are nanoseconds of CLOCK_MONOTONIC, sizes are bytes. A PACKET has the time at which
+ * its call began, where somebody listens to calls: a clock is read for each event that needs it.
  */
 #ifndef HEDDLE_TAP_H
 #define HEDDLE_TAP_H
@@ -84,6 +85,8 @@ enum heddle_event_kind {
 #define HEDDLE_KIND_ALL   ((1u << HEDDLE_EVENT_COUNT) - 1)
 /* With kinds: no calls that are inside others, as the driver's inside the runtime's. */
 #define HEDDLE_OUTERMOST (1u << 31)
+/* With kinds: of calls only the END, which has the time of the BEGIN. */
+#define HEDDLE_ENDS (1u << 30)
 
 enum heddle_event_phase { HEDDLE_PHASE_BEGIN, HEDDLE_PHASE_END, HEDDLE_PHASE_POINT };
 
@@ -228,12 +231,12 @@ enum heddle_nvtx_call {
 };
 
 struct heddle_event {
-    uint32_t size_B; /* of this struct: later versions add members at the end */
-    uint8_t kind;    /* enum heddle_event_kind */
-    uint8_t phase;   /* enum heddle_event_phase */
-    uint16_t reserved;
-    uint32_t thread;   /* of the kernel's, as gettid() */
-    uint32_t is_inner; /* of a call: it is inside another one */
+    uint32_t size_B;    /* of this struct: later versions add members at the end */
+    uint8_t kind;       /* enum heddle_event_kind */
+    uint8_t phase;      /* enum heddle_event_phase */
+    uint16_t has_begin; /* of a call: the BEGIN was told to whoever wants it */
+    uint32_t thread;    /* of the kernel's, as gettid() */
+    uint32_t is_inner;  /* of a call: it is inside another one */
     uint64_t correlation;
     uint64_t time_ns;
     uint64_t begin_ns; /* END: time of its BEGIN; else time_ns */

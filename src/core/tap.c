@@ -21,6 +21,7 @@
 #include <sys/syscall.h>
 
 #define LISTENERS 16
+#define CALLS     (HEDDLE_KIND(DRIVER) | HEDDLE_KIND(RUNTIME))
 
 struct listener {
     _Atomic(heddle_listener) func; /* NULL: no calls any more */
@@ -38,6 +39,7 @@ static struct {
     uint32_t next_id;
     _Atomic uint32_t used; /* slots behind it never had a listener */
     _Atomic bool inner;    /* somebody wants calls that are inside others */
+    _Atomic bool begins;   /* somebody wants to know when calls begin */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A listener that runs on this thread; a device's event may come while it waits in a call. */
@@ -48,6 +50,7 @@ struct frame {
 
 struct tap_thread {
     uint64_t correlation; /* of the outermost call */
+    uint64_t begin_ns;    /* of that call; 0: nobody wants it, or of none */
     uint32_t tid;         /* 0: not asked yet */
     struct frame *frames;
 };
@@ -67,14 +70,17 @@ static uint64_t now_ns(void)
 static void kinds_update_locked(void)
 {
     uint32_t kinds = 0;
-    bool inner = false;
+    bool inner = false, begins = false;
 
     for (size_t i = 0; i < LISTENERS; i++)
         if (atomic_load(&taps.slots[i].func)) {
             kinds |= taps.slots[i].kinds & HEDDLE_KIND_ALL;
             inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
+            begins =
+                begins || (taps.slots[i].kinds & CALLS && !(taps.slots[i].kinds & HEDDLE_ENDS));
         }
     atomic_store(&taps.inner, inner);
+    atomic_store(&taps.begins, begins);
     __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
@@ -99,7 +105,7 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         assert(!atomic_load(&slot->func));
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
-        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST);
+        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS);
         slot->since_ns = now_ns();
         if (atomic_load(&taps.used) <= slot - taps.slots)
             atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
@@ -163,6 +169,17 @@ static void slot_leave(struct listener *slot)
     pthread_mutex_unlock(&taps.lock);
 }
 
+static bool is_left_out(const struct listener *slot, const struct heddle_event *event)
+{
+    if (!(CALLS & 1u << event->kind))
+        return false;
+    if (event->is_inner && slot->kinds & HEDDLE_OUTERMOST)
+        return true;
+    if (slot->kinds & HEDDLE_ENDS)
+        return event->phase == HEDDLE_PHASE_BEGIN;
+    return !event->has_begin; /* it came while nobody was told beginnings */
+}
+
 static void tell(struct listener *slot, const struct heddle_event *event)
 {
     struct frame frame = {slot, tap_thread.frames};
@@ -172,7 +189,7 @@ static void tell(struct listener *slot, const struct heddle_event *event)
     func = atomic_load(&slot->func);
     /* What began before it subscribed is not for it: it would get an end alone. */
     if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns &&
-        !(event->is_inner && slot->kinds & HEDDLE_OUTERMOST)) {
+        !is_left_out(slot, event)) {
         tap_thread.frames = &frame;
         func(slot->user, event);
         assert(tap_thread.frames == &frame);
@@ -225,6 +242,11 @@ uint64_t core_tap_correlation(void)
     return tap_thread.frames ? 0 : tap_thread.correlation;
 }
 
+uint64_t core_tap_begin_ns(void)
+{
+    return tap_thread.begin_ns;
+}
+
 uint64_t core_tap_packet_id(void)
 {
     return atomic_fetch_add(&next_packet, 1) + 1;
@@ -242,16 +264,25 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
     if (!call->told)
         return;
     call->outer = t->correlation;
-    if (!t->correlation)
+    if (!t->correlation) {
         t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+        t->begin_ns = 0;
+    }
     call->event.kind = (uint8_t)kind;
     call->event.is_inner = call->outer != 0;
     if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)))
         return; /* somebody who comes before its end gets none of it */
-    call->event.phase = HEDDLE_PHASE_BEGIN;
-    call->event.context = current_handle();
+    call->event.begin_ns = call->event.time_ns = now_ns();
+    call->event.correlation = t->correlation;
     call->event.call.entry = entry;
     call->event.call.args = args;
+    if (!call->outer)
+        t->begin_ns = call->event.begin_ns;
+    if (!atomic_load(&taps.begins))
+        return;
+    call->event.phase = HEDDLE_PHASE_BEGIN;
+    call->event.has_begin = true;
+    call->event.context = current_handle();
     core_tap_emit(&call->event);
 }
 
@@ -274,6 +305,8 @@ HD_EXPORT void heddle_tap_call_end(struct heddle_call *call, int64_t result)
         core_tap_emit(&call->event);
     }
     t->correlation = call->outer;
+    if (!call->outer)
+        t->begin_ns = 0;
 }
 
 HD_EXPORT void heddle_tap_settle(void)

@@ -25,6 +25,8 @@ static inline bool core_tap_wants(uint32_t kinds)
 void core_tap_emit(struct heddle_event *event);
 /* Of the API call that the thread is in; 0 outside or when nobody listens. */
 uint64_t core_tap_correlation(void);
+/* When that call began; 0: nobody asked. */
+uint64_t core_tap_begin_ns(void);
 /* Never 0; for packets. */
 uint64_t core_tap_packet_id(void);
 

@@ -9,8 +9,12 @@
  *     ...
  *
  * A record begins with struct prof_record and is a multiple of 8 bytes long. What a block has is
- * `used_B`, which grows when a record is whole; KERNEL, COPY and FILL are written when the work is
- * submitted and get their times when it is complete: end_ns is 0 until then.
+ * `used_B`, which grows when a record is whole. Records of work (KERNEL, LAUNCH, NODE, COPY, FILL)
+ * are written when it is submitted and get their times when it is complete: end_ns is 0 until then.
+ *
+ * A launch is one record, LAUNCH: the call and its kernel. What launches of a kernel have in common
+ * is told once, SHAPE. Pages of a file cost the program more than all else that a record does, so
+ * records are short.
  *
  * Times are nanoseconds of CLOCK_MONOTONIC, ids of contexts and streams those of cuCtxGetId() and
  * cuStreamGetId(), names numbers of STRING records of the same file, 0 for none. All little endian.
@@ -21,7 +25,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define PROF_MAGIC        UINT64_C(0x316c6f6f70736468) /* "hdspool1" */
+#define PROF_MAGIC        UINT64_C(0x326c6f6f70736468) /* "hdspool2" */
 #define PROF_HEAD_B       4096u
 #define PROF_BLOCK_B      32768u
 #define PROF_SUFFIX       ".spool"
@@ -44,15 +48,18 @@ struct prof_block {
 
 struct prof_record {
     uint16_t size_B;
-    uint16_t type; /* enum prof_type */
-    uint32_t reserved;
+    uint16_t type;   /* enum prof_type */
+    uint32_t number; /* where the type has one in it: the record is shorter for it */
 };
 
 /* X(NAME, type, doc): the records. */
 #define PROF_RECORD_LIST(X)                                                                        \
     X(STRING, string, "a text and its number")                                                     \
     X(CALL, call, "an API call that ended")                                                        \
-    X(KERNEL, kernel, "a grid")                                                                    \
+    X(SHAPE, shape, "what launches of a kernel have in common")                                    \
+    X(KERNEL, kernel, "a grid whose call has a record of its own")                                 \
+    X(LAUNCH, launch, "a grid and the call that launched it")                                      \
+    X(NODE, node, "a grid of a graph launch")                                                      \
     X(COPY, copy, "a copy")                                                                        \
     X(FILL, fill, "a fill")                                                                        \
     X(SYNC, sync, "the host waited")                                                               \
@@ -60,6 +67,7 @@ struct prof_record {
     X(OBJECT, object, "a context or stream that something runs in")                                \
     X(COMPILE, compile, "a kernel or an image was compiled")                                       \
     X(FAULT, fault, "a kernel or a copy failed")                                                   \
+    X(OSRT, osrt, "a thread of the program was in a call of the operating system")                 \
     X(NVTX, nvtx, "the program marked something")                                                  \
     X(THREAD, thread, "a thread of the process")                                                   \
     X(DEVICE, device, "a device")
@@ -78,27 +86,54 @@ struct prof_string {
     char text[]; /* UTF-8 as it came, without 0 */
 };
 
-/* What every work has: first in KERNEL, COPY, FILL. */
-struct prof_work {
-    struct prof_record record;
+/* What all work has. */
+struct prof_times {
     _Atomic uint64_t start_ns, end_ns; /* on the device; end_ns 0: not complete */
-    uint64_t submit_ns;
     uint64_t correlation;
-    uint64_t graph; /* 0: of no graph launch */
-    uint32_t node;
-    uint32_t device, context, stream;
     uint32_t status; /* 0, or enum hd_status: it failed, or was not run for a failure before it */
-    uint32_t reserved;
+    uint32_t grid_id;
 };
 
-struct prof_kernel {
-    struct prof_work work;
+/* Its number is what KERNEL, LAUNCH and NODE have as theirs. */
+struct prof_shape {
+    struct prof_record record;
     uint32_t name;
     uint32_t regs;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t dynamic_shared_B, static_shared_B, local_B;
-    uint32_t grid_id;
+    uint32_t device, context, stream;
     uint32_t is_cooperative;
+    uint32_t reserved;
+};
+
+struct prof_kernel {
+    struct prof_record record;
+    struct prof_times times;
+};
+
+/* The call succeeded; `call` 0: it had not returned, or is not wanted. */
+#define PROF_LAUNCH_DRIVER (UINT32_C(1) << 31)
+struct prof_launch {
+    struct prof_kernel kernel;
+    uint64_t begin_ns;
+    uint32_t duration_ns;
+    _Atomic uint32_t call; /* a name, PROF_LAUNCH_DRIVER: of the driver API */
+};
+
+struct prof_node {
+    struct prof_kernel kernel;
+    uint64_t graph;
+    uint32_t node;
+    uint32_t reserved;
+};
+
+/* First in COPY and FILL. */
+struct prof_work {
+    struct prof_record record;
+    struct prof_times times;
+    uint64_t graph; /* 0: of no graph launch */
+    uint32_t node;
+    uint32_t device, context, stream;
 };
 
 struct prof_copy {
@@ -116,14 +151,13 @@ struct prof_fill {
     uint32_t memory;
 };
 
+/* Its number is a name. */
 struct prof_call {
     struct prof_record record;
     uint64_t begin_ns, end_ns;
     uint64_t correlation;
-    uint32_t name;
     int32_t result;
     uint32_t is_driver; /* a call of the driver API, not inside one of the runtime */
-    uint32_t reserved;
 };
 
 /* The numbers of ENUM_CUPTI_SYNC_TYPE. */
@@ -179,6 +213,13 @@ struct prof_fault {
     uint32_t kernel, message;
     uint32_t status;
     uint32_t reserved;
+};
+
+/* Its number is a name. */
+struct prof_osrt {
+    struct prof_record record;
+    uint64_t begin_ns, end_ns;
+    int64_t result;
 };
 
 struct prof_nvtx {

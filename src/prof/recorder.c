@@ -4,9 +4,11 @@
  * queues are long. What is overtaken there stays without times.
  */
 #include <assert.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/compiler.h"
 #include "base/lock.h"
@@ -14,12 +16,14 @@
 #include "base/map.h"
 #include "hal/packet.h"
 #include "heddle/tap.h"
+#include "prof/osrt.h"
 #include "prof/prof.h"
 #include "prof/spool.h"
 
 enum {
     PENDING = 1 << 20, /* a power of two */
     CALLS = 1024,      /* the same; entries that were looked at */
+    SHAPES = 16,       /* the same; of a thread */
 };
 
 /* What is known of an entry of an API. */
@@ -30,15 +34,19 @@ struct known_call {
     int16_t stream, event; /* offsets of the arguments; -1: none */
 };
 
+struct pending {
+    _Atomic uint64_t id;
+    struct prof_times *times;
+};
+
 static struct {
     struct prof_settings settings;
     uint64_t start_ns;
-    _Atomic bool is_open; /* what settings.capture waits for has come, and not ended */
-    _Atomic uint64_t launches;
-    struct {
-        _Atomic uint64_t id;
-        struct prof_work *work;
-    } pending[PENDING];
+    _Atomic bool is_open;       /* what settings.capture waits for has come, and not ended */
+    bool is_counting, is_timed; /* settings.skip or .count; .delay or .duration */
+    _Atomic uint64_t launches;  /* when they count */
+    struct pending *pending;
+    _Atomic uint32_t nshapes;
     prof_device_fn *describe;
     _Atomic uint64_t devices; /* that were told: bits */
     struct hd_lock lock;      /* below */
@@ -47,7 +55,13 @@ static struct {
 
 static HD_THREAD_LOCAL struct {
     const void *context, *stream; /* the last that were told */
+    bool is_inside;               /* the recorder: a signal's handler writes nothing then */
     int32_t nvtx_level;           /* of the range that captures */
+    struct prof_launch *launch;   /* the last of the call that the thread is in */
+    struct {
+        struct heddle_work work;
+        uint32_t number, generation; /* of the spool; 0: of none */
+    } shapes[SHAPES];
 } own;
 
 /* ---- what is recorded now */
@@ -68,10 +82,15 @@ static bool in_launches(void)
     return n >= s->skip && (!s->count || n - s->skip < s->count);
 }
 
+static bool is_wanted_at(uint64_t time_ns)
+{
+    return atomic_load_explicit(&rec.is_open, memory_order_relaxed) &&
+           (!rec.is_timed || in_time(time_ns)) && (!rec.is_counting || in_launches());
+}
+
 static bool is_wanted(const struct heddle_event *e)
 {
-    return atomic_load_explicit(&rec.is_open, memory_order_relaxed) && in_time(e->time_ns) &&
-           in_launches();
+    return is_wanted_at(e->time_ns);
 }
 
 /* ---- calls */
@@ -159,17 +178,36 @@ static void write_sync(const struct heddle_event *e, const struct known_call *kn
     prof_done(&r->record);
 }
 
+/* Into the record of its kernel, if it fits. */
+static bool complete_launch(const struct heddle_event *e, uint32_t name)
+{
+    struct prof_launch *r = own.launch;
+    uint64_t duration_ns = e->time_ns - e->begin_ns;
+
+    if (!r || r->kernel.times.correlation != e->correlation || e->call.result || !name ||
+        duration_ns > UINT32_MAX)
+        return false;
+    r->begin_ns = e->begin_ns;
+    r->duration_ns = (uint32_t)duration_ns;
+    atomic_store_explicit(&r->call, name | (e->kind == HEDDLE_EVENT_DRIVER) * PROF_LAUNCH_DRIVER,
+                          memory_order_release);
+    return true;
+}
+
 static void write_call(const struct heddle_event *e)
 {
     uint32_t name = prof_name_fixed(e->call.entry->name);
-    struct prof_call *r = prof_new(CALL, call);
+    struct prof_call *r;
 
+    if (complete_launch(e, name))
+        return;
+    r = prof_new(CALL, call);
     if (!r)
         return;
+    r->record.number = name;
     r->begin_ns = e->begin_ns;
     r->end_ns = e->time_ns;
     r->correlation = e->correlation;
-    r->name = name;
     r->result = (int32_t)e->call.result;
     r->is_driver = e->kind == HEDDLE_EVENT_DRIVER;
     prof_done(&r->record);
@@ -186,16 +224,15 @@ static void look_for_range(const char *name)
 
 static void on_call(const struct heddle_event *e)
 {
-    struct known_call scratch = {0};
-
-    if (e->phase == HEDDLE_PHASE_BEGIN)
-        return;
+    struct known_call scratch;
     const struct known_call *known = look_at(e->call.entry, &scratch);
+
     if (is_wanted(e) && !known->hidden) {
         write_call(e);
         if (known->sync)
             write_sync(e, known);
     }
+    own.launch = NULL;
     if (rec.settings.capture == PROF_CAPTURE_API)
         look_for_range(e->call.entry->name);
 }
@@ -265,8 +302,7 @@ static void fill_work(struct prof_work *r, const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
 
-    r->submit_ns = e->time_ns;
-    r->correlation = e->correlation;
+    r->times.correlation = e->correlation;
     r->graph = w->graph;
     r->node = w->node;
     r->device = w->device;
@@ -274,21 +310,35 @@ static void fill_work(struct prof_work *r, const struct heddle_event *e)
     r->stream = w->stream_id;
 }
 
-static void await(struct prof_work *r, uint64_t id)
+static void await(struct prof_times *times, uint64_t id)
 {
-    rec.pending[id % PENDING].work = r;
-    atomic_store_explicit(&rec.pending[id % PENDING].id, id, memory_order_release);
+    struct pending *slot = &rec.pending[id % PENDING];
+
+    slot->times = times;
+    atomic_store_explicit(&slot->id, id, memory_order_release);
 }
 
-static struct prof_work *write_kernel(const struct heddle_event *e)
+/* ---- shapes of launches: a thread knows the last ones that it told */
+
+static bool is_shape_of(const struct heddle_work *a, const struct heddle_work *b)
 {
-    const struct heddle_work *w = e->packet.work;
+    return a->kernel == b->kernel && a->stream_id == b->stream_id &&
+           !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
+           !memcmp(a->block, b->block, sizeof(a->block)) &&
+           !memcmp(a->cluster, b->cluster, sizeof(a->cluster)) &&
+           a->dynamic_shared_B == b->dynamic_shared_B && a->context_id == b->context_id &&
+           a->device == b->device && a->is_cooperative == b->is_cooperative;
+}
+
+/* Its number; 0: no room. */
+static uint32_t write_shape(const struct heddle_work *w)
+{
     uint32_t name = prof_name_fixed(w->kernel->name);
-    struct prof_kernel *r = prof_new(KERNEL, kernel);
+    struct prof_shape *r = prof_new(SHAPE, shape);
 
     if (!r)
-        return NULL;
-    fill_work(&r->work, e);
+        return 0;
+    r->record.number = atomic_fetch_add(&rec.nshapes, 1) + 1;
     r->name = name;
     r->regs = w->kernel->regs;
     memcpy(r->grid, w->grid, sizeof(r->grid));
@@ -297,12 +347,71 @@ static struct prof_work *write_kernel(const struct heddle_event *e)
     r->dynamic_shared_B = w->dynamic_shared_B;
     r->static_shared_B = (uint32_t)w->kernel->static_shared_B;
     r->local_B = (uint32_t)w->kernel->local_B;
-    r->grid_id = w->grid_id;
+    r->device = w->device;
+    r->context = w->context_id;
+    r->stream = w->stream_id;
     r->is_cooperative = w->is_cooperative;
-    return &r->work;
+    uint32_t number = r->record.number;
+    prof_done(&r->record);
+    return number;
 }
 
-static struct prof_work *write_copy(const struct heddle_event *e)
+static uint32_t shape_of(const struct heddle_work *w)
+{
+    size_t i = ((uintptr_t)w->kernel >> 4 ^ w->grid[0] ^ w->stream_id) % SHAPES;
+    uint32_t generation = prof_spool_generation();
+
+    if (HD_LIKELY(own.shapes[i].generation == generation && is_shape_of(&own.shapes[i].work, w)))
+        return own.shapes[i].number;
+    uint32_t number = write_shape(w);
+    if (!number)
+        return 0;
+    own.shapes[i].work = *w;
+    own.shapes[i].number = number;
+    own.shapes[i].generation = generation;
+    return number;
+}
+
+/* Of a call that launches one kernel; others have no room for the call. */
+static struct prof_kernel *new_launch(void)
+{
+    struct prof_launch *r = prof_new(LAUNCH, launch);
+
+    own.launch = r;
+    return r ? &r->kernel : NULL;
+}
+
+static struct prof_kernel *new_node(const struct heddle_work *w)
+{
+    struct prof_node *r = prof_new(NODE, node);
+
+    if (!r)
+        return NULL;
+    r->graph = w->graph;
+    r->node = w->node;
+    return &r->kernel;
+}
+
+static struct prof_times *write_kernel(const struct heddle_event *e, struct prof_record **out)
+{
+    const struct heddle_work *w = e->packet.work;
+    uint32_t shape = shape_of(w);
+    struct prof_kernel *r;
+
+    if (w->graph)
+        r = new_node(w);
+    else
+        r = e->correlation && !own.launch ? new_launch() : prof_new(KERNEL, kernel);
+    if (!r)
+        return NULL;
+    r->record.number = shape;
+    r->times.correlation = e->correlation;
+    r->times.grid_id = w->grid_id;
+    *out = &r->record;
+    return &r->times;
+}
+
+static struct prof_times *write_copy(const struct heddle_event *e, struct prof_record **out)
 {
     const struct heddle_work *w = e->packet.work;
     struct prof_copy *r = prof_new(COPY, copy);
@@ -317,10 +426,11 @@ static struct prof_work *write_copy(const struct heddle_event *e)
     r->src_memory = (uint8_t)w->src_memory;
     r->dst_device = w->dst_device;
     r->src_device = w->src_device;
-    return &r->work;
+    *out = &r->work.record;
+    return &r->work.times;
 }
 
-static struct prof_work *write_fill(const struct heddle_event *e)
+static struct prof_times *write_fill(const struct heddle_event *e, struct prof_record **out)
 {
     const struct heddle_work *w = e->packet.work;
     struct prof_fill *r = prof_new(FILL, fill);
@@ -332,7 +442,8 @@ static struct prof_work *write_fill(const struct heddle_event *e)
     r->dst = w->dst;
     r->value = w->value;
     r->memory = w->dst_memory;
-    return &r->work;
+    *out = &r->work.record;
+    return &r->work.times;
 }
 
 /* Waits, signals and host calls of a stream are no work of the device. */
@@ -340,36 +451,37 @@ static void on_packet(const struct heddle_event *e)
 {
     const struct heddle_work *w = e->packet.work;
     bool wanted = w && is_wanted(e);
-    struct prof_work *r = NULL;
+    struct prof_record *record;
+    struct prof_times *times = NULL;
 
-    if (w && w->kernel)
+    if (rec.is_counting && w && w->kernel)
         atomic_fetch_add_explicit(&rec.launches, 1, memory_order_relaxed);
     if (!wanted)
         return;
     tell_ids(e);
     if (w->kernel)
-        r = write_kernel(e);
+        times = write_kernel(e, &record);
     else if (e->packet.op == HAL_OP_COPY)
-        r = write_copy(e);
+        times = write_copy(e, &record);
     else if (e->packet.op == HAL_OP_FILL)
-        r = write_fill(e);
-    if (!r)
+        times = write_fill(e, &record);
+    if (!times)
         return;
-    prof_done(&r->record);
-    await(r, e->packet.id);
+    prof_done(record);
+    await(times, e->packet.id);
 }
 
 static void on_done(const struct heddle_event *e)
 {
-    uint64_t id = e->packet.id;
-    struct prof_work *r;
+    struct pending *slot = &rec.pending[e->packet.id % PENDING];
+    struct prof_times *times;
 
-    if (atomic_load_explicit(&rec.pending[id % PENDING].id, memory_order_acquire) != id)
+    if (atomic_load_explicit(&slot->id, memory_order_acquire) != e->packet.id)
         return;
-    r = rec.pending[id % PENDING].work;
-    r->status = e->packet.status;
-    atomic_store_explicit(&r->start_ns, e->packet.start_ns, memory_order_relaxed);
-    atomic_store_explicit(&r->end_ns, e->packet.end_ns, memory_order_release);
+    times = slot->times;
+    times->status = e->packet.status;
+    atomic_store_explicit(&times->start_ns, e->packet.start_ns, memory_order_relaxed);
+    atomic_store_explicit(&times->end_ns, e->packet.end_ns, memory_order_release);
 }
 
 /* ---- the rest */
@@ -494,11 +606,8 @@ static void on_nvtx(const struct heddle_event *e)
         write_nvtx(e);
 }
 
-static void on_event(void *user, const struct heddle_event *e)
+static void dispatch(const struct heddle_event *e)
 {
-    (void)user;
-    if (!prof_spool_head())
-        return;
     switch ((enum heddle_event_kind)e->kind) {
     case HEDDLE_EVENT_DRIVER:
     case HEDDLE_EVENT_RUNTIME:
@@ -527,6 +636,53 @@ static void on_event(void *user, const struct heddle_event *e)
     }
 }
 
+static void on_event(void *user, const struct heddle_event *e)
+{
+    bool was_inside = own.is_inside;
+
+    (void)user;
+    if (!prof_spool_head())
+        return;
+    own.is_inside = true;
+    dispatch(e);
+    own.is_inside = was_inside;
+}
+
+/* ---- waits of the operating system */
+
+static void write_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
+{
+    uint32_t number = prof_name_fixed(name);
+    struct prof_osrt *r = prof_new(OSRT, osrt);
+
+    if (!r)
+        return;
+    r->record.number = number;
+    r->begin_ns = begin_ns;
+    r->end_ns = end_ns;
+    r->result = result;
+    prof_done(&r->record);
+}
+
+static void on_osrt(const char *name, uint64_t begin_ns, uint64_t end_ns, int64_t result)
+{
+    if (own.is_inside || !prof_spool_head() || begin_ns < rec.start_ns || !is_wanted_at(end_ns))
+        return;
+    own.is_inside = true;
+    write_osrt(name, begin_ns, end_ns, result);
+    own.is_inside = false;
+}
+
+/* If `heddle prof` has put its library in front. */
+static void listen_to_waits(void)
+{
+    __typeof__(heddle_osrt_listen) *listen;
+
+    *(void **)&listen = dlsym(RTLD_DEFAULT, OSRT_LISTEN);
+    if (listen)
+        listen(on_osrt);
+}
+
 /* ---- the process */
 
 static void open_spool(void)
@@ -537,8 +693,12 @@ static void open_spool(void)
         rec.start_ns = prof_spool_head()->start_ns;
 }
 
+/* What the parent waits for is not the child's, whose file is another one. */
 static void in_child(void)
 {
+    (void)madvise(rec.pending, PENDING * sizeof(rec.pending[0]), MADV_DONTNEED);
+    memset(&own, 0, sizeof(own));
+    atomic_store(&rec.nshapes, 0);
     hd_map_fini(&rec.objects);
     hd_map_init(&rec.objects);
     atomic_store(&rec.devices, 0);
@@ -552,14 +712,22 @@ enum hd_status prof_start(prof_device_fn *describe)
     if (!text || !*text)
         return HD_OK;
     HD_TRY(prof_settings_read(text, &rec.settings));
+    rec.pending = mmap(NULL, PENDING * sizeof(rec.pending[0]), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (rec.pending == MAP_FAILED)
+        return hd_error(HD_NO_MEMORY, "no memory for a recording");
+    rec.is_counting = rec.settings.skip || rec.settings.count;
+    rec.is_timed = rec.settings.delay_ms || rec.settings.duration_ms;
     atomic_store(&rec.is_open, rec.settings.capture == PROF_CAPTURE_ALWAYS);
     rec.describe = describe;
     hd_map_init(&rec.objects);
     open_spool();
     (void)pthread_atfork(NULL, NULL, in_child);
     (void)atexit(heddle_tap_settle); /* what is complete by then is told */
-    const uint32_t kinds = (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST;
+    const uint32_t kinds =
+        (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS;
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
+    listen_to_waits();
     return HD_OK;
 }

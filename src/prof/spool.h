@@ -22,6 +22,8 @@
 enum hd_status prof_spool_open(const char *folder, uint64_t max_B) HD_MUST_CHECK;
 /* NULL before prof_spool_open(). */
 const struct prof_head *prof_spool_head(void);
+/* Another one for each file: what is known of the last one's records is not of this one. */
+uint32_t prof_spool_generation(void);
 
 /* A record of zeroes with its head, of which nobody knows before prof_done(). NULL: it is lost. */
 void *prof_spool_reserve(enum prof_type type, size_t size_B);

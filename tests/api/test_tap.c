@@ -133,6 +133,57 @@ static void test_arguments(void)
 }
 
 /* Calls the API, which is told to nobody. */
+/* ---- only the ends of calls */
+
+static struct {
+    unsigned ends, others, late;
+    uint64_t begin_ns, packet_ns;
+} ends;
+
+static void on_end(void *user, const struct heddle_event *e)
+{
+    (void)user;
+    if (e->kind == HEDDLE_EVENT_PACKET) {
+        ends.packet_ns = e->time_ns;
+        return;
+    }
+    ends.ends += e->phase == HEDDLE_PHASE_END;
+    ends.others += e->phase != HEDDLE_PHASE_END;
+    ends.late += e->time_ns <= e->begin_ns;
+    ends.begin_ns = e->begin_ns;
+}
+
+/* One that wants both halves gets neither of a call whose beginning was told to nobody. */
+static void on_end_adds(void *user, const struct heddle_event *e)
+{
+    (void)e;
+    if (!heard.id)
+        heard.id = heddle_tap_subscribe(HEDDLE_KIND(DRIVER), on_call, user);
+}
+
+static void test_ends(void)
+{
+    uint32_t id =
+        heddle_tap_subscribe(HEDDLE_KIND(DRIVER) | HEDDLE_KIND(PACKET) | HEDDLE_ENDS, on_end, NULL);
+    uint32_t adds;
+    CUdeviceptr p;
+
+    success(cuMemAlloc_v2(&p, 64), "a call");
+    ok(ends.ends == 1 && !ends.others && !ends.late, "its end alone, with both times");
+    success(cuMemsetD8Async(p, 1, 64, NULL), "one that submits");
+    ok(ends.packet_ns && ends.packet_ns == ends.begin_ns, "a packet has the time of its call");
+    memset(&heard, 0, sizeof(heard));
+    adds = heddle_tap_subscribe(HEDDLE_KIND(PACKET), on_end_adds, &heard);
+    success(cuMemsetD8Async(p, 1, 64, NULL), "another listener comes in the middle");
+    ok(!heard.begins && !heard.ends, "and is told nothing of that call");
+    success(cuMemFree_v2(p), "of the next one");
+    ok(heard.begins == 1 && heard.ends == 1, "both halves");
+    heddle_tap_unsubscribe(heard.id);
+    heddle_tap_unsubscribe(adds);
+    heddle_tap_unsubscribe(id);
+    success(cuCtxSynchronize(), "done");
+}
+
 static void on_call_calls(void *user, const struct heddle_event *e)
 {
     size_t unused, total;
@@ -337,7 +388,7 @@ static void test_memory(void)
 int main(void)
 {
     CUcontext ctx;
-    unsigned ends;
+    unsigned ends_before;
 
     setenv("HEDDLE_MEMORY", "256M", 1);
     success(cuInit(0), "cuInit");
@@ -349,11 +400,12 @@ int main(void)
     test_recursion();
     test_subscription();
     heddle_tap_unsubscribe(heard.id);
+    test_ends();
     test_memory();
     test_fault();
-    ends = heard.ends;
+    ends_before = heard.ends;
     success(cuCtxDestroy_v2(ctx), "destroy");
-    eq_u64(heard.ends, ends, "nobody listens any more");
+    eq_u64(heard.ends, ends_before, "nobody listens any more");
     eq_u64(heddle_tap_kinds, 0, "which the taps see");
     return done();
 }

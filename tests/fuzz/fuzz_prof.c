@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_B)
         while ((record = prof_reader_next(&reader, &cursor))) {
             for (size_t i = 0; i < record->size_B; i++)
                 sum += ((const uint8_t *)record)[i];
-            struct hd_str name = prof_reader_name(&reader, record->reserved);
+            struct hd_str name = prof_reader_name(&reader, record->number);
             if (name.len)
                 sum += (uint8_t)name.ptr[name.len - 1];
         }

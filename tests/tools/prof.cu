@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <csignal>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,6 +59,36 @@ static void work()
     free(host);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
+static bool is_awake;
+
+static void *wait_for_wake(void *)
+{
+    pthread_mutex_lock(&lock);
+    while (!is_awake)
+        pthread_cond_wait(&wake, &lock);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* A thread that waits for another, which sleeps meanwhile, and mutexes that are free. */
+static void waits()
+{
+    pthread_t waiter;
+
+    pthread_create(&waiter, NULL, wait_for_wake, NULL);
+    pthread_setname_np(waiter, "waiter");
+    usleep(20000);
+    for (int i = 0; i < 1000; i++) {
+        pthread_mutex_lock(&lock);
+        is_awake = true;
+        pthread_mutex_unlock(&lock);
+    }
+    pthread_cond_signal(&wake);
+    pthread_join(waiter, NULL);
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -71,6 +102,8 @@ int main(int argc, char **argv)
         int status;
         waitpid(child, &status, 0);
     }
+    if (!*mode)
+        waits();
     work();
     if (!strcmp(mode, "kill"))
         kill(getpid(), SIGKILL);

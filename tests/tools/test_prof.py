@@ -53,7 +53,7 @@ KERNELS = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id 
 
 
 def test_report(bench):
-    bench.prof("all", "--export", "chrome,perfetto")
+    bench.prof("all", "--trace=cuda,nvtx,osrt", "--export", "chrome,perfetto")
     db = bench.db("all")
     tap.eq((one(db, KERNELS, "scale")[0], one(db, KERNELS, "add")[0]), (ROUNDS, 1), "kernels by name")
     tap.eq(one(db, "SELECT s.value, gridX, gridY, gridZ, blockX, blockY, blockZ, dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL k "
@@ -63,10 +63,10 @@ def test_report(bench):
            "copies")
     tap.eq(rows(db, "SELECT bytes, value, memKind FROM CUPTI_ACTIVITY_KIND_MEMSET"), [(BYTES, 0, 2)], "a fill")
     calls = dict(rows(db, "SELECT value, count(*) FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId GROUP BY value"))
-    tap.eq([calls.get(name) for name in ("cudaLaunchKernel", "cudaMalloc", "cudaMemcpy", "cudaStreamSynchronize", "cuLaunchKernel")],
+    tap.eq([calls.get(name) for name in ("cudaLaunchKernel_v7000", "cudaMalloc_v3020", "cudaMemcpy_v3020", "cudaStreamSynchronize_v3020", "cuLaunchKernel")],
            [ROUNDS + 1, 2, 2, ROUNDS, None], "calls of the runtime, without the driver's inside them")
     tap.eq(one(db, "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r USING (correlationId) JOIN StringIds "
-               "ON id = nameId WHERE value = 'cudaLaunchKernel' AND r.start <= k.start AND k.end > k.start")[0], ROUNDS + 1,
+               "ON id = nameId WHERE value = 'cudaLaunchKernel_v7000' AND r.start <= k.start AND k.end > k.start")[0], ROUNDS + 1,
            "each kernel begins behind the beginning of its call")
     tap.eq(rows(db, "SELECT text, eventType, count(*), count(end) FROM NVTX_EVENTS GROUP BY text ORDER BY min(start)"),
            [("rounds", 59, 1, 1), ("round", 60, ROUNDS, ROUNDS), ("between", 34, 1, 0), ("sums", 59, 1, 1)], "ranges and a mark")
@@ -79,7 +79,21 @@ def test_report(bench):
            "waits for the stream")
     alloc = rows(db, "SELECT memoryOperationType, sum(bytes) FROM CUDA_GPU_MEMORY_USAGE_EVENTS WHERE memKind = 2 GROUP BY 1")
     tap.eq(alloc, [(0, 2 * BYTES), (1, 2 * BYTES)], "memory that came and went")
+    test_waits(bench, db)
     test_sums(db)
+
+
+def test_waits(bench, db):
+    waits = dict(rows(db, "SELECT value, count(*) FROM OSRT_API JOIN StringIds ON id = nameId GROUP BY value"))
+    tap.eq((waits.get("usleep"), waits.get("pthread_cond_wait")), (1, 1), "waits of the program, and nobody else's")
+    tap.ok(waits.get("pthread_mutex_lock", 0) < 100, "mutexes that are free are no waits", str(waits))
+    tap.ok(one(db, "SELECT end - start FROM OSRT_API JOIN StringIds ON id = nameId WHERE value = 'usleep'")[0] >= 20000000, "how long it slept")
+    tap.eq(one(db, "SELECT min(end - start) >= 1000, count(DISTINCT correlationId) = count(*), max(eventClass) FROM OSRT_API"), (1, 1, 27),
+           "short ones are left out")
+    thread, = one(db, "SELECT t.value FROM OSRT_API o JOIN StringIds s ON s.id = o.nameId JOIN ThreadNames n USING (globalTid) JOIN StringIds t "
+                      "ON t.id = n.nameId WHERE s.value = 'pthread_cond_wait'")
+    tap.eq(thread, "waiter", "whose it was")
+    tap.eq(bench.run("prof", "-t", "cuda,gpu", bench.program).returncode, 2, "what cannot be traced is told")
 
 
 def test_sums(db):
@@ -113,6 +127,8 @@ def test_stats(bench):
     got = json.loads(bench.run("prof", "stats", "--json", "--report", ",".join(names), "all.sqlite").stdout)
     tap.ok(list(got) == names and all(got.values()), "every report has rows", str({k: len(v) for k, v in got.items()}))
     tap.eq(sum(row["Num Calls"] for row in got["cuda_api_sum"]), len(got["cuda_api_trace"]), "the summary counts what the trace lists")
+    tap.ok({"cudaLaunchKernel", "cudaMalloc"} <= {row["Name"] for row in got["cuda_api_sum"] + got["cuda_api_trace"]} and
+           got["cuda_kern_exec_sum"][0]["API Name"] == "cudaLaunchKernel", "reports show names without versions")
     text = bench.run("prof", "stats", "all.sqlite").stdout
     tap.ok("** CUDA GPU Kernel Summary (cuda_gpu_kern_sum):" in text and "[CUDA memcpy Host-to-Device]" in text, "tables", text)
 
@@ -178,6 +194,7 @@ def test_ranges(bench):
     tap.eq(one(bench.db("api"), KERNELS, "scale")[0], 3, "between cudaProfilerStart() and cudaProfilerStop()")
     bench.prof("nvtx", "-c", "nvtx", "-p", "sums")
     db = bench.db("nvtx")
+    tap.eq(one(db, "SELECT count(*) FROM sqlite_master WHERE name = 'OSRT_API'")[0], 0, "waits are recorded when asked for")
     tap.eq((one(db, KERNELS, "scale")[0], one(db, KERNELS, "add")[0]), (0, 1), "inside a range")
     bench.prof("some", "--launch-skip", "2", "--launch-count", "5")
     tap.eq(one(bench.db("some"), KERNELS, "scale")[0], 5, "from the third launch on, five")

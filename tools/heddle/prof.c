@@ -39,6 +39,7 @@ static const char help[] =
     "the file; `recover` makes the file of it when heddle itself was killed.\n"
     "\n"
     "what and when:\n"
+    "  -t, --trace WHAT          cuda,nvtx (always recorded), osrt: waits of the operating system\n"
     "  -o, --output NAME         the report, NAME.sqlite (default: report1, report2 ...)\n"
     "  -f, --force-overwrite     replace a report of that name\n"
     "  -c, --capture-range WHEN  none (all, the default), cudaProfilerApi, or nvtx\n"
@@ -91,6 +92,7 @@ static const struct option options[] = {
     {"format", required_argument, NULL, OPT_FORMAT},
     {"json", no_argument, NULL, OPT_JSON},
     {"type", required_argument, NULL, 't'},
+    {"trace", required_argument, NULL, 't'},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -99,7 +101,7 @@ struct prof_args {
     const char *output, *capture, *range, *report, *type, *exports;
     uint64_t delay_ms, duration_ms, skip, count, limit_MiB;
     enum prof_format format;
-    bool overwrite, primary, stats;
+    bool overwrite, primary, stats, osrt;
     char **rest; /* what follows the options */
 };
 
@@ -235,6 +237,24 @@ static int parse(int argc, char **argv, struct prof_args *args)
     return -1;
 }
 
+/* What --trace names. */
+static bool read_trace(const char *words, bool *out_osrt)
+{
+    static const char *const known[] = {"osrt", "cuda", "nvtx", "none"};
+
+    for (const char *word = words; word && *word;) {
+        size_t len = strcspn(word, ","), i = 0;
+
+        while (i < HD_COUNT_OF(known) && (strlen(known[i]) != len || memcmp(word, known[i], len)))
+            i++;
+        if (i == HD_COUNT_OF(known))
+            return bad_value("--trace", words);
+        *out_osrt = *out_osrt || !i;
+        word += len + (word[len] == ',');
+    }
+    return true;
+}
+
 /* ---- files */
 
 static char *name_with(const char *name, const char *suffix)
@@ -323,6 +343,17 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
     return good;
 }
 
+static bool set_waits(const struct prof_args *args)
+{
+    const char *library = where_library(WHERE_OSRT);
+
+    if (!args->osrt)
+        return true;
+    if (!library)
+        cli_error("prof: %s not found; set HEDDLE_LIBDIR", where_library_file(WHERE_OSRT));
+    return library && run_prepend("LD_PRELOAD", library);
+}
+
 static volatile pid_t primary; /* for the handler */
 
 static void pass_on(int sig)
@@ -377,7 +408,7 @@ static int run_program(const struct prof_args *args, const char *path, const cha
         return cli_error("prof: %s", strerror(errno));
     if (!primary) {
         restore_signals();
-        if (!set_recorder(args, folder) || run_set_environment())
+        if (!set_recorder(args, folder) || run_set_environment() || !set_waits(args))
             _exit(RUN_CANNOT);
         _exit(run_execute("prof", path, args->rest));
     }
@@ -548,6 +579,8 @@ int cmd_prof(int argc, char **argv)
     int code = parse(argc - has, argv + has, &args);
     if (code >= 0)
         return code;
+    if (run == cmd_program && !read_trace(args.type, &args.osrt))
+        return CLI_USAGE;
     if (run == cmd_program && !args.rest[0]) {
         cli_error("prof: which program? (see `heddle prof --help`)");
         return CLI_USAGE;

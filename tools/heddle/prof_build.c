@@ -22,6 +22,7 @@
 enum {
     EVENT_RUNTIME = 0,
     EVENT_DRIVER = 1,
+    EVENT_OS_RUNTIME = 27,
     EVENT_MARK = 34,
     EVENT_PUSH_POP = 59,
     EVENT_START_END = 60,
@@ -47,8 +48,17 @@ struct open_range {
     uint32_t thread;
 };
 
+/* Rows of StringIds, found when the shape is first launched: demangling takes longer than a row. */
+struct shape {
+    const struct prof_shape *record; /* NULL: damaged */
+    bool is_named;
+    int64_t mangled, demangled, brief;
+};
+
 struct source {
     struct prof_reader reader;
+    HD_VEC(int64_t) strings; /* of names: their rows + 1; 0: not looked for yet */
+    HD_VEC(struct shape) shapes;
     struct hd_map ids; /* handle: index in `objects` + 1 */
     HD_VEC(const struct prof_object *) objects;
     HD_VEC(struct open_range) pushed; /* of all threads */
@@ -58,9 +68,11 @@ struct source {
 
 struct build {
     struct prof_db db;
+    int64_t nwaits; /* of the operating system */
     struct prof_totals totals;
     HD_VEC(struct source) sources;
     uint64_t start_ns, end_ns;
+    struct hd_map versioned; /* function of the runtime: its name with a version */
 };
 
 /* ---- small things */
@@ -97,10 +109,43 @@ static const char *text_of(struct source *s, uint32_t name)
 
 static int64_t string_of(struct build *b, struct source *s, uint32_t name)
 {
-    return prof_db_string(&b->db, text_of(s, name));
+    int64_t *row = name && name <= s->strings.len ? &s->strings.at[name - 1] : NULL;
+
+    if (!row)
+        return prof_db_string(&b->db, text_of(s, name));
+    if (!*row)
+        *row = prof_db_string(&b->db, text_of(s, name)) + 1;
+    return *row - 1;
 }
 
 /* ---- calls */
+
+/* Nsight Systems calls functions of the runtime as CUPTI does: cudaMalloc_v3020. */
+static void versions_init(struct hd_map *versioned)
+{
+    static const char *const rows[][2] = {
+#define X(symbol, name) {#symbol, #name},
+#include <api/cupti/cupti_names.inc>
+#undef X
+    };
+
+    hd_map_init(versioned);
+    for (size_t i = 0; i < HD_COUNT_OF(rows); i++)
+        (void)!hd_map_put(versioned, hd_str_from(rows[i][0]), (void *)rows[i][1]);
+}
+
+/* A name has one row: functions of the driver and of the runtime are never called alike. */
+static int64_t call_name(struct build *b, struct source *s, const struct prof_call *r)
+{
+    uint32_t name = r->record.number;
+    int64_t *row = name && name <= s->strings.len ? &s->strings.at[name - 1] : NULL;
+
+    if (r->is_driver || !row || *row)
+        return string_of(b, s, name);
+    const char *text = text_of(s, name), *with = hd_map_get(&b->versioned, hd_str_from(text));
+    *row = prof_db_string(&b->db, with ? with : text) + 1;
+    return *row - 1;
+}
 
 static void put_call(struct build *b, struct source *s, const struct prof_call *r, uint32_t thread)
 {
@@ -108,8 +153,25 @@ static void put_call(struct build *b, struct source *s, const struct prof_call *
     note_end(b, r->end_ns);
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_RUNTIME, "iii iiii n", since(b, r->begin_ns),
                 since(b, r->end_ns), (int64_t)(r->is_driver ? EVENT_DRIVER : EVENT_RUNTIME),
-                global_tid(s, thread), (int64_t)r->correlation, string_of(b, s, r->name),
+                global_tid(s, thread), (int64_t)r->correlation, call_name(b, s, r),
                 (int64_t)r->result);
+}
+
+/* The call of a launch; none, while it has not returned. */
+static void put_launch_call(struct build *b, struct source *s, const struct prof_launch *r,
+                            uint32_t thread)
+{
+    uint32_t call = atomic_load_explicit(&r->call, memory_order_acquire);
+
+    if (!call)
+        return;
+    put_call(b, s,
+             &(struct prof_call){.record.number = call & ~PROF_LAUNCH_DRIVER,
+                                 .begin_ns = r->begin_ns,
+                                 .end_ns = r->begin_ns + r->duration_ns,
+                                 .correlation = r->kernel.times.correlation,
+                                 .is_driver = (call & PROF_LAUNCH_DRIVER) != 0},
+             thread);
 }
 
 static const struct prof_object *object_of(const struct source *s, uint64_t handle)
@@ -136,16 +198,16 @@ static void put_sync(struct build *b, struct source *s, const struct prof_sync *
 /* ---- work */
 
 /* What began and did not end is in no table, and is told. */
-static bool work_ended(struct build *b, const struct prof_work *w, int64_t out_times[2])
+static bool work_ended(struct build *b, const struct prof_times *t, int64_t out_times[2])
 {
-    uint64_t end_ns = atomic_load_explicit(&w->end_ns, memory_order_acquire);
+    uint64_t end_ns = atomic_load_explicit(&t->end_ns, memory_order_acquire);
 
     if (!end_ns) {
         b->totals.incomplete++;
         return false;
     }
     note_end(b, end_ns);
-    out_times[0] = since(b, atomic_load_explicit(&w->start_ns, memory_order_relaxed));
+    out_times[0] = since(b, atomic_load_explicit(&t->start_ns, memory_order_relaxed));
     out_times[1] = since(b, end_ns);
     return true;
 }
@@ -171,30 +233,47 @@ static int64_t short_name(struct build *b, const char *demangled)
     return prof_db_string(&b->db, len ? colon ? colon + 1 : text : demangled);
 }
 
-static void put_kernel(struct build *b, struct source *s, const struct prof_kernel *r)
+/* NULL: it has none, or it is damaged. */
+static const struct shape *shape_of(struct build *b, struct source *s, uint32_t number)
 {
-    const struct prof_work *w = &r->work;
+    struct shape *shape = number && number <= s->shapes.len ? &s->shapes.at[number - 1] : NULL;
+
+    if (!shape || !shape->record)
+        return NULL;
+    if (shape->is_named)
+        return shape;
+    shape->mangled = string_of(b, s, shape->record->name);
+    const char *demangled = check_demangle(text_of(s, shape->record->name), DEMANGLE_FULL);
+    shape->demangled = prof_db_string(&b->db, demangled);
+    shape->brief = short_name(b, demangled);
+    shape->is_named = true;
+    return shape;
+}
+
+/* A kernel of a graph launch has its node; NULL: of none. */
+static void put_kernel(struct build *b, struct source *s, const struct prof_kernel *k,
+                       const struct prof_node *node)
+{
+    const struct shape *shape = shape_of(b, s, k->record.number);
+    uint64_t graph = node ? node->graph : 0;
     int64_t times[2];
 
-    if (!work_ended(b, w, times))
+    if (!shape || !work_ended(b, &k->times, times))
         return;
     b->totals.kernels++;
-    const char *mangled = text_of(s, r->name);
-    int64_t mangled_id = prof_db_string(&b->db, mangled);
-    const char *demangled = check_demangle(mangled, DEMANGLE_FULL);
+    const struct prof_shape *r = shape->record;
     int64_t threads = (int64_t)r->grid[0] * r->grid[1] * r->grid[2] *
                       ((int64_t)r->block[0] * r->block[1] * r->block[2]);
-    prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_KERNEL,
-                "iiii n iiiiiiin i iiiiii iiii i n i n i iii", times[0], times[1],
-                (int64_t)w->device, (int64_t)w->context, (int64_t)w->stream,
-                (int64_t)w->correlation, global_pid(s), prof_db_string(&b->db, demangled),
-                short_name(b, demangled), mangled_id, (int64_t)(r->is_cooperative ? 2 : 1),
-                (int64_t)r->regs, (int64_t)r->grid[0], (int64_t)r->grid[1], (int64_t)r->grid[2],
-                (int64_t)r->block[0], (int64_t)r->block[1], (int64_t)r->block[2],
-                (int64_t)r->static_shared_B, (int64_t)r->dynamic_shared_B, (int64_t)r->local_B,
-                (int64_t)r->local_B * threads, (int64_t)r->grid_id,
-                w->graph ? (int64_t)(w->graph << 32 | w->node) : (int64_t)0, (int64_t)w->graph,
-                (int64_t)r->cluster[0], (int64_t)r->cluster[1], (int64_t)r->cluster[2]);
+    prof_db_row(
+        &b->db, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, "iiii n iiiiiiin i iiiiii iiii i n i n i iii",
+        times[0], times[1], (int64_t)r->device, (int64_t)r->context, (int64_t)r->stream,
+        (int64_t)k->times.correlation, global_pid(s), shape->demangled, shape->brief,
+        shape->mangled, (int64_t)(r->is_cooperative ? 2 : 1), (int64_t)r->regs, (int64_t)r->grid[0],
+        (int64_t)r->grid[1], (int64_t)r->grid[2], (int64_t)r->block[0], (int64_t)r->block[1],
+        (int64_t)r->block[2], (int64_t)r->static_shared_B, (int64_t)r->dynamic_shared_B,
+        (int64_t)r->local_B, (int64_t)r->local_B * threads, (int64_t)k->times.grid_id,
+        graph ? (int64_t)(graph << 32 | node->node) : (int64_t)0, (int64_t)graph,
+        (int64_t)r->cluster[0], (int64_t)r->cluster[1], (int64_t)r->cluster[2]);
 }
 
 /* ENUM_CUDA_MEM_KIND of an enum core_mem_kind. */
@@ -236,13 +315,13 @@ static void put_copy(struct build *b, struct source *s, const struct prof_copy *
     const struct prof_work *w = &r->work;
     int64_t times[2];
 
-    if (!work_ended(b, w, times))
+    if (!work_ended(b, &w->times, times))
         return;
     b->totals.copies++;
     bool is_peer = copy_kind(r) == 10;
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, "iiii n iiiiiniii n i nn i nn", times[0],
                 times[1], (int64_t)w->device, (int64_t)w->context, (int64_t)w->stream,
-                (int64_t)w->correlation, global_pid(s), (int64_t)r->size_B, copy_kind(r),
+                (int64_t)w->times.correlation, global_pid(s), (int64_t)r->size_B, copy_kind(r),
                 memory_kind(r->src_memory), memory_kind(r->dst_memory),
                 (int64_t)(is_peer ? r->src_device : w->device),
                 (int64_t)(is_peer ? r->dst_device : w->device),
@@ -254,12 +333,12 @@ static void put_fill(struct build *b, struct source *s, const struct prof_fill *
     const struct prof_work *w = &r->work;
     int64_t times[2];
 
-    if (!work_ended(b, w, times))
+    if (!work_ended(b, &w->times, times))
         return;
     b->totals.fills++;
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, "iiii n iiiiiii", times[0], times[1],
                 (int64_t)w->device, (int64_t)w->context, (int64_t)w->stream,
-                (int64_t)w->correlation, global_pid(s), (int64_t)r->value, (int64_t)r->size_B,
+                (int64_t)w->times.correlation, global_pid(s), (int64_t)r->value, (int64_t)r->size_B,
                 w->graph ? (int64_t)(w->graph << 32 | w->node) : (int64_t)0,
                 memory_kind(r->memory));
 }
@@ -383,6 +462,14 @@ static void put_memory(struct build *b, struct source *s, const struct prof_memo
                 memory_kind(r->memory), (int64_t)r->is_freed, (int64_t)r->correlation);
 }
 
+static void put_osrt(struct build *b, struct source *s, const struct prof_osrt *r, uint32_t thread)
+{
+    note_end(b, r->end_ns);
+    prof_db_row(&b->db, TABLE_OSRT_API, "iiiiiiiii", since(b, r->begin_ns), since(b, r->end_ns),
+                (int64_t)EVENT_OS_RUNTIME, global_tid(s, thread), ++b->nwaits,
+                string_of(b, s, r->record.number), r->result, (int64_t)0, (int64_t)0);
+}
+
 static void put_compile(struct build *b, struct source *s, const struct prof_compile *r,
                         uint32_t thread)
 {
@@ -451,7 +538,14 @@ static void put(struct build *b, struct source *s, const struct prof_record *rec
         put_call(b, s, (const struct prof_call *)record, thread);
         return;
     case PROF_KERNEL:
-        put_kernel(b, s, (const struct prof_kernel *)record);
+        put_kernel(b, s, (const struct prof_kernel *)record, NULL);
+        return;
+    case PROF_LAUNCH:
+        put_launch_call(b, s, (const struct prof_launch *)record, thread);
+        put_kernel(b, s, (const struct prof_kernel *)record, NULL);
+        return;
+    case PROF_NODE:
+        put_kernel(b, s, (const struct prof_kernel *)record, (const struct prof_node *)record);
         return;
     case PROF_COPY:
         put_copy(b, s, (const struct prof_copy *)record);
@@ -471,6 +565,9 @@ static void put(struct build *b, struct source *s, const struct prof_record *rec
     case PROF_FAULT:
         put_fault(b, s, (const struct prof_fault *)record);
         return;
+    case PROF_OSRT:
+        put_osrt(b, s, (const struct prof_osrt *)record, thread);
+        return;
     case PROF_NVTX:
         put_nvtx(b, s, (const struct prof_nvtx *)record, thread);
         return;
@@ -484,6 +581,7 @@ static void put(struct build *b, struct source *s, const struct prof_record *rec
         put_object(b, s, (const struct prof_object *)record);
         return;
     case PROF_STRING:
+    case PROF_SHAPE:
     case PROF_TYPE_COUNT:
         return;
     }
@@ -491,17 +589,55 @@ static void put(struct build *b, struct source *s, const struct prof_record *rec
 
 /* ---- sources */
 
-static void find_objects(struct source *s)
+static bool add_shape(struct source *s, const struct prof_shape *shape)
+{
+    uint32_t number = shape->record.number;
+
+    /* Numbers are given in turn; a larger one than there can be is not believed. */
+    if (!number || number > s->reader.size_B / sizeof(*shape))
+        return true;
+    while (s->shapes.len < number)
+        if (!hd_vec_push(&s->shapes, (struct shape){0}))
+            return false;
+    s->shapes.at[number - 1].record = shape;
+    return true;
+}
+
+static bool add_object(struct source *s, const struct prof_object *object)
+{
+    return hd_vec_push(&s->objects, object) &&
+           hd_map_put_u64(&s->ids, object->handle, (void *)(uintptr_t)s->objects.len);
+}
+
+/* What other records mean by their numbers and handles. */
+static enum hd_status source_look(struct source *s)
 {
     struct prof_cursor cursor = {0};
     const struct prof_record *record;
+    bool good = true;
 
-    while ((record = prof_reader_next(&s->reader, &cursor))) {
-        const struct prof_object *object = (const struct prof_object *)record;
-        if (record->type == PROF_OBJECT && hd_vec_push(&s->objects, object))
-            (void)!hd_map_put_u64(&s->ids, object->handle, (void *)(uintptr_t)s->objects.len);
+    while (s->strings.len < s->reader.names.len && good)
+        good = hd_vec_push(&s->strings, 0);
+    while (good && (record = prof_reader_next(&s->reader, &cursor))) {
+        if (record->type == PROF_OBJECT)
+            good = add_object(s, (const struct prof_object *)record);
+        else if (record->type == PROF_SHAPE)
+            good = add_shape(s, (const struct prof_shape *)record);
     }
     s->reader.damaged = 0;
+    return good ? HD_OK : hd_error(HD_NO_MEMORY, "no memory");
+}
+
+static void source_fini(struct source *s)
+{
+    hd_map_fini(&s->ids);
+    hd_map_fini(&s->ranges);
+    hd_vec_fini(&s->strings);
+    hd_vec_fini(&s->shapes);
+    hd_vec_fini(&s->objects);
+    hd_vec_fini(&s->pushed);
+    hd_vec_fini(&s->halves);
+    prof_reader_close(&s->reader);
 }
 
 static enum hd_status source_add(struct build *b, const char *path)
@@ -511,21 +647,12 @@ static enum hd_status source_add(struct build *b, const char *path)
     HD_TRY(prof_reader_open(path, &s.reader));
     hd_map_init(&s.ids);
     hd_map_init(&s.ranges);
-    find_objects(&s);
-    if (hd_vec_push(&b->sources, s))
-        return HD_OK;
-    prof_reader_close(&s.reader);
-    return hd_error(HD_NO_MEMORY, "no memory");
-}
-
-static void source_fini(struct source *s)
-{
-    hd_map_fini(&s->ids);
-    hd_map_fini(&s->ranges);
-    hd_vec_fini(&s->objects);
-    hd_vec_fini(&s->pushed);
-    hd_vec_fini(&s->halves);
-    prof_reader_close(&s->reader);
+    enum hd_status status = source_look(&s);
+    if (status == HD_OK && !hd_vec_push(&b->sources, s))
+        status = hd_error(HD_NO_MEMORY, "no memory");
+    if (status != HD_OK)
+        source_fini(&s);
+    return status;
 }
 
 static bool is_spool(const char *name)
@@ -657,8 +784,10 @@ enum hd_status prof_build(const char *folder, char *const *command, const char *
     struct build b = {0};
     enum hd_status status = sources_open(&b, folder);
 
+    versions_init(&b.versioned);
     if (status == HD_OK)
         status = write_report(&b, command, path);
+    hd_map_fini(&b.versioned);
     for (size_t i = 0; i < b.sources.len; i++)
         source_fini(&b.sources.at[i]);
     hd_vec_fini(&b.sources);

@@ -207,12 +207,28 @@ int64_t prof_db_string(struct prof_db *db, const char *text)
 
 /* ---- reading */
 
+static void display_name(sqlite3_context *context, int n, sqlite3_value **args)
+{
+    const char *name = (const char *)sqlite3_value_text(args[0]);
+    const char *version = name ? strrchr(name, '_') : NULL;
+    bool has = version && version[1] == 'v' && version[2] &&
+               strspn(version + 2, "0123456789") == strlen(version + 2) &&
+               strncmp(name, "cuda", 4) == 0;
+
+    (void)n;
+    if (name)
+        sqlite3_result_text(context, name, has ? (int)(version - name) : -1, SQLITE_TRANSIENT);
+}
+
 enum hd_status prof_db_open(const char *path, sqlite3 **out)
 {
     int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READONLY, NULL);
 
     if (code == SQLITE_OK)
         code = sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_create_function(*out, "display_name", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                       NULL, display_name, NULL, NULL);
     if (code == SQLITE_OK)
         return HD_OK;
     enum hd_status status = hd_error(code == SQLITE_CANTOPEN ? HD_IO : HD_CORRUPT, "%s: %s", path,

@@ -37,7 +37,10 @@ void prof_db_row(struct prof_db *db, enum prof_table table, const char *form, ..
 /* The row of StringIds with this text. */
 int64_t prof_db_string(struct prof_db *db, const char *text);
 
-/* An existing file, for reading. HD_IO, HD_CORRUPT: it is no database. */
+/*
+ * An existing file, for reading, with the function display_name(), which takes the version off a
+ * runtime function's name. HD_IO, HD_CORRUPT: it is no database.
+ */
 enum hd_status prof_db_open(const char *path, sqlite3 **out) HD_MUST_CHECK;
 bool prof_db_has(sqlite3 *db, const char *table);
 

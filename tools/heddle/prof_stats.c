@@ -10,7 +10,7 @@
 #include "prof_db.h"
 
 #define DEFAULTS                                                                                   \
-    "nvtx_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
+    "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
 
 static const struct report {
     const char *name, *title, *query;
@@ -80,19 +80,6 @@ static void stdev_final(sqlite3_context *context)
 }
 
 /* cudaMalloc_v3020: cudaMalloc. */
-static void display_name(sqlite3_context *context, int n, sqlite3_value **args)
-{
-    const char *name = (const char *)sqlite3_value_text(args[0]);
-    const char *version = name ? strrchr(name, '_') : NULL;
-    bool has = version && version[1] == 'v' && version[2] &&
-               strspn(version + 2, "0123456789") == strlen(version + 2) &&
-               strncmp(name, "cuda", 4) == 0;
-
-    (void)n;
-    if (name)
-        sqlite3_result_text(context, name, has ? (int)(version - name) : -1, SQLITE_TRANSIENT);
-}
-
 static enum hd_status failed(sqlite3 *db, const char *path)
 {
     return hd_error(HD_CORRUPT, "%s: %s", path, sqlite3_errmsg(db));
@@ -121,8 +108,7 @@ static enum hd_status prepare(sqlite3 *db, const char *path)
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
 
     if (sqlite3_create_function(db, "median", 1, flags, NULL, NULL, sample_step, median_final) ||
-        sqlite3_create_function(db, "stdev", 1, flags, NULL, NULL, sample_step, stdev_final) ||
-        sqlite3_create_function(db, "display_name", 1, flags, NULL, display_name, NULL, NULL))
+        sqlite3_create_function(db, "stdev", 1, flags, NULL, NULL, sample_step, stdev_final))
         return failed(db, path);
     return make_missing(db, path);
 }

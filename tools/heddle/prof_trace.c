@@ -29,8 +29,8 @@ static const struct query {
     bool is_work;
 } queries[] = {
     {"CUPTI_ACTIVITY_KIND_RUNTIME",
-     "SELECT " HOST_TRACK ", start, end, " STRING(
-         "nameId") ", CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, "
+     "SELECT " HOST_TRACK ", start, end, display_name(" STRING(
+         "nameId") "), CASE eventClass WHEN 1 THEN 'cuda_driver' ELSE 'cuda_runtime' END, "
                    "correlationId, "
                    "json_object('correlation', correlationId, 'result', returnValue) "
                    "FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",
@@ -39,6 +39,11 @@ static const struct query {
      "SELECT " HOST_TRACK
      ", start, coalesce(end, start), coalesce(text, ''), 'user_annotation', 0, "
      "NULL FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY start, end DESC",
+     false},
+    {"OSRT_API",
+     "SELECT " HOST_TRACK ", start, end, " STRING(
+         "nameId") ", 'os_runtime', 0, json_object('result', returnValue) FROM OSRT_API "
+                   "ORDER BY start",
      false},
     {"CUPTI_ACTIVITY_KIND_OVERHEAD",
      "SELECT " HOST_TRACK ", start, end, 'compile ' || " STRING(

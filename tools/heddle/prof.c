@@ -19,6 +19,7 @@
 #include "cli.h"
 #include "prof/prof.h"
 #include "prof_build.h"
+#include "prof_diff.h"
 #include "prof_stats.h"
 #include "prof_trace.h"
 #include "run.h"
@@ -28,6 +29,7 @@ static const char help[] =
     "usage: heddle prof [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "       heddle prof stats [--report NAMES] [--format FORM] FILE\n"
     "       heddle prof export --type TYPE [--output NAME] FILE\n"
+    "       heddle prof diff [OPTIONS] A B (see `heddle prof diff --help`)\n"
     "       heddle prof recover [--output NAME] FOLDER\n"
     "\n"
     "Runs a program and records its calls of the CUDA API, kernels, copies, fills, waits, memory,\n"
@@ -143,11 +145,8 @@ static bool read_capture(struct prof_args *args)
 
 static bool read_format(struct prof_args *args)
 {
-    static const char *const words[] = {
-        [PROF_TABLE] = "table", [PROF_CSV] = "csv", [PROF_JSON] = "json"};
-
-    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
-        if (!strcmp(optarg, words[i])) {
+    for (size_t i = 0; i < PROF_FORMAT_COUNT; i++)
+        if (!strcmp(optarg, prof_format_words[i])) {
             args->format = (enum prof_format)i;
             return true;
         }
@@ -541,6 +540,8 @@ int cmd_prof(int argc, char **argv)
     int (*run)(const struct prof_args *args) = cmd_program;
     struct prof_args args;
 
+    if (argc > 1 && !strcmp(argv[1], "diff"))
+        return prof_diff(argc - 1, argv + 1);
     for (size_t i = 0; argc > 1 && i < HD_COUNT_OF(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             run = commands[i].run;

@@ -211,8 +211,12 @@ enum hd_status prof_db_open(const char *path, sqlite3 **out)
 {
     int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READONLY, NULL);
 
+    /* what a schema from elsewhere may do is little, and damaged pages are found early */
     if (code == SQLITE_OK)
-        code = sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+        code = sqlite3_exec(*out,
+                            "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
+                            "SELECT count(*) FROM sqlite_master",
+                            NULL, NULL, NULL);
     if (code == SQLITE_OK)
         return HD_OK;
     enum hd_status status = hd_error(code == SQLITE_CANTOPEN ? HD_IO : HD_CORRUPT, "%s: %s", path,
@@ -233,4 +237,54 @@ bool prof_db_has(sqlite3 *db, const char *table)
         has = sqlite3_step(row) == SQLITE_ROW;
     sqlite3_finalize(row);
     return has;
+}
+
+enum hd_status prof_db_error(sqlite3 *db, const char *path)
+{
+    return hd_error(sqlite3_errcode(db) == SQLITE_NOMEM ? HD_NO_MEMORY : HD_CORRUPT, "%s: %s", path,
+                    sqlite3_errmsg(db));
+}
+
+const char *prof_db_text(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return text ? text : "";
+}
+
+/* Tables of what was recorded: any file of SQLite may have one that is called PROCESSES. */
+static bool is_report(sqlite3 *db)
+{
+    return prof_db_has(db, "StringIds") || prof_db_has(db, "NVTX_EVENTS") ||
+           prof_db_has(db, "META_DATA_EXPORT") || prof_db_has(db, "ANALYSIS_DETAILS");
+}
+
+static enum hd_status make_missing(sqlite3 *db, const char *path)
+{
+    static const char *const missing[][2] = {
+#define T(NAME, columns) {#NAME, "CREATE TEMP TABLE " #NAME "(" columns ")"},
+#include "prof_tables.def"
+#undef T
+#define E(NAME, rows) {#NAME, "CREATE TEMP TABLE " #NAME "(id INTEGER, name TEXT, label TEXT)"},
+#include "prof_tables.def"
+#undef E
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(missing); i++)
+        if (!prof_db_has(db, missing[i][0]) &&
+            sqlite3_exec(db, missing[i][1], NULL, NULL, NULL) != SQLITE_OK)
+            return prof_db_error(db, path);
+    return HD_OK;
+}
+
+enum hd_status prof_db_open_report(const char *path, sqlite3 **out)
+{
+    HD_TRY(prof_db_open(path, out));
+    enum hd_status status = is_report(*out)
+                                ? make_missing(*out, path)
+                                : hd_error(HD_CORRUPT, "%s: it has no tables of a report", path);
+    if (status == HD_OK)
+        return HD_OK;
+    sqlite3_close(*out);
+    *out = NULL;
+    return status;
 }

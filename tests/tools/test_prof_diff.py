@@ -219,7 +219,7 @@ def test_damage(bench):
     full_report(bench.path("good.sqlite"))
     names = [line.split()[0] for line in bench.prof("stats", "--report", "help").stdout.splitlines()]
     commands = [("stats", "-r", ",".join(names), "bad.sqlite"), ("export", "-t", "chrome", "-o", "out", "bad.sqlite"),
-                ("export", "-t", "perfetto", "-o", "out", "bad.sqlite"), ("diff", "bad.sqlite", "good.sqlite"), ("diff", "--json", "good.sqlite", "bad.sqlite")]
+                ("export", "-t", "perfetto", "-o", "out", "bad.sqlite"), ("export", "-t", "html", "-o", "out", "bad.sqlite"), ("diff", "bad.sqlite", "good.sqlite"), ("diff", "--json", "good.sqlite", "bad.sqlite")]
     for command in commands:
         got = bench.prof(*["good.sqlite" if word == "bad.sqlite" else word for word in command])
         tap.ok(got.returncode == 0, f"undamaged: {command[0]}", got.stderr)

@@ -22,7 +22,7 @@ def high(fd):
 class Browser:
     """messages: what the page wrote to its console as warning or error, exceptions, and what was blocked."""
 
-    def __init__(self, folder, seconds=60):
+    def __init__(self, folder, seconds=240):
         self.deadline = time.monotonic() + seconds
         theirs_in, self.to = map(high, os.pipe())
         self.out, theirs_out = map(high, os.pipe())

@@ -48,6 +48,8 @@ class Bench:
                 time += 200 + duration
         report.copy(time, time + 500, 4096)
         report.range("all", 1000, time, registered=True)
+        for i in range(3):
+            report.range(f"layer1.x2 step {i}, seq = {i * 7}", 1000 + i, 2000 + i)
         report.done()
 
 
@@ -87,6 +89,8 @@ def test_verdicts(bench):
     changes = [abs(r["change_ns"]) for r in diff["rows"]]
     tap.eq(changes, sorted(changes, reverse=True), "the largest change comes first")
     tap.ok("cudaLaunchKernel" in rows and ":all" in rows and "[CUDA memcpy Host-to-Device]" in rows, "calls, copies, ranges", list(rows))
+    tap.eq(rows[":layer1.x2 step #, seq = #"]["a"]["count"], 3, "ranges without their numbers")
+    tap.ok(":layer1.x2 step 2, seq = 14" in by_name(bench.diff("--exact", "a.sqlite", "b.sqlite")), "and with them")
     same = bench.diff("a.sqlite", "a.sqlite")
     tap.eq({r["verdict"] for r in same["rows"]} - {"few"}, {"same"}, "a report is itself")
     grid = [r["name"] for r in bench.diff("--by-grid", "-k", "kernel", "a.sqlite", "b.sqlite")["rows"]]

@@ -259,20 +259,79 @@ static bool is_report(sqlite3 *db)
            prof_db_has(db, "META_DATA_EXPORT") || prof_db_has(db, "ANALYSIS_DETAILS");
 }
 
+/* Without these a row says nothing: that they are missing is told by the query that wants them. */
+static bool is_essential(struct hd_str column)
+{
+    static const char *const names[] = {"start", "end",           "id",        "name",
+                                        "value", "demangledName", "shortName", "nameId"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++)
+        if (hd_str_is(column, names[i]))
+            return true;
+    return false;
+}
+
+static bool has_column(sqlite3 *db, const char *table, struct hd_str column)
+{
+    sqlite3_stmt *row;
+    bool has = true; /* where it cannot be told */
+
+    if (sqlite3_prepare_v2(db, "SELECT count(*) FROM pragma_table_info(?, 'main') WHERE name = ?",
+                           -1, &row, NULL))
+        return true;
+    if (!sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC) &&
+        !sqlite3_bind_text(row, 2, column.ptr, (int)column.len, SQLITE_STATIC) &&
+        sqlite3_step(row) == SQLITE_ROW)
+        has = sqlite3_column_int(row, 0) > 0;
+    sqlite3_finalize(row);
+    return has;
+}
+
+/* Older versions have fewer columns: a view has them too, without values. */
+static enum hd_status make_columns(sqlite3 *db, const char *path, const char *table,
+                                   const char *columns)
+{
+    struct hd_buf sql = {0};
+    bool misses = false;
+
+    hd_buf_printf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table);
+    while (*columns) {
+        struct hd_str column = {columns, strcspn(columns, " ")};
+        if (!is_essential(column) && !has_column(db, table, column)) {
+            hd_buf_printf(&sql, ", NULL AS %.*s", (int)column.len, column.ptr);
+            misses = true;
+        }
+        columns += strcspn(columns, ",");
+        columns += strspn(columns, ", ");
+    }
+    hd_buf_printf(&sql, " FROM main.%s", table);
+    enum hd_status status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", path)
+                            : misses && sqlite3_exec(db, sql.ptr, NULL, NULL, NULL)
+                                ? prof_db_error(db, path)
+                                : HD_OK;
+    hd_buf_fini(&sql);
+    return status;
+}
+
 static enum hd_status make_missing(sqlite3 *db, const char *path)
 {
-    static const char *const missing[][2] = {
-#define T(NAME, columns) {#NAME, "CREATE TEMP TABLE " #NAME "(" columns ")"},
-#include "prof_tables.def"
-#undef T
+    static const char *const enums[][2] = {
 #define E(NAME, rows) {#NAME, "CREATE TEMP TABLE " #NAME "(id INTEGER, name TEXT, label TEXT)"},
 #include "prof_tables.def"
 #undef E
     };
-    for (size_t i = 0; i < HD_COUNT_OF(missing); i++)
-        if (!prof_db_has(db, missing[i][0]) &&
-            sqlite3_exec(db, missing[i][1], NULL, NULL, NULL) != SQLITE_OK)
+    for (size_t i = 0; i < HD_COUNT_OF(enums); i++)
+        if (!prof_db_has(db, enums[i][0]) && sqlite3_exec(db, enums[i][1], NULL, NULL, NULL))
             return prof_db_error(db, path);
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        char sql[4096];
+        (void)snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
+                       tables[i].columns);
+        if (prof_db_has(db, tables[i].name))
+            HD_TRY(make_columns(db, path, tables[i].name, tables[i].columns));
+        else if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+            return prof_db_error(db, path);
+    }
     return HD_OK;
 }
 

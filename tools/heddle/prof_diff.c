@@ -23,6 +23,9 @@ static const char help[] =
     "\n"
     "  -g, --by-grid             kernels of other grids and blocks are others\n"
     "  -k, --only KINDS          of kernel, copy, api, nvtx, with commas (default: all)\n"
+    "  -x, --exact               NVTX ranges by their whole names; otherwise numbers that are "
+    "words\n"
+    "                            of their own (\"step 12\", \"seq = 7\") are all the same\n"
     "  -n, --rows N              the most rows of a table (default: 40; 0: all)\n"
     "      --format FORM         table, csv or json (also --csv, --json); these have all rows\n"
     "      --html FILE           also a page\n"
@@ -43,7 +46,7 @@ const char *const diff_verdict_words[] = {
 
 struct args {
     enum prof_format format;
-    bool by_grid, only[DIFF_KIND_COUNT];
+    bool by_grid, exact, only[DIFF_KIND_COUNT];
     uint64_t max_rows;
     double gate, min_share;
     const char *html;
@@ -76,6 +79,7 @@ struct reading {
     struct diff *diff;
     struct hd_map names[DIFF_KIND_COUNT]; /* name: its row + 1 */
     const struct args *args;
+    struct hd_buf name;
 };
 
 static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const char *name)
@@ -99,12 +103,39 @@ static struct diff_row *row_of(struct reading *r, enum diff_kind kind, const cha
                                                                             : NULL;
 }
 
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+}
+
+/* Ranges are often called by what counts them: "step 12" is "step #". Kept until the next call. */
+static const char *without_numbers(struct reading *r, const char *name)
+{
+    struct hd_buf *out = &r->name;
+
+    hd_buf_clear(out);
+    for (const char *at = name; *at;) {
+        size_t digits = strspn(at, "0123456789");
+        bool stands_alone = digits && (at == name || !is_word(at[-1])) && !is_word(at[digits]);
+        if (stands_alone)
+            hd_buf_putc(out, '#');
+        else
+            hd_buf_append(out, at, digits ? digits : 1);
+        at += digits ? digits : 1;
+    }
+    return out->failed ? NULL : out->len ? out->ptr : "";
+}
+
 /* An instance without a time does not count: a damaged file may have such. */
 static bool add(struct reading *r, enum diff_kind kind, bool is_b, sqlite3_stmt *at)
 {
     if (sqlite3_column_type(at, 1) != SQLITE_INTEGER || sqlite3_column_int64(at, 1) < 0)
         return true;
-    struct diff_row *row = row_of(r, kind, prof_db_text(at, 0));
+    const char *name = prof_db_text(at, 0);
+    if (kind == DIFF_NVTX && !r->args->exact)
+        name = without_numbers(r, name);
+    struct diff_row *row = name ? row_of(r, kind, name) : NULL;
     struct diff_side *side = !row ? NULL : is_b ? &row->b : &row->a;
     double duration_ns = (double)sqlite3_column_int64(at, 1);
     double *total = is_b ? r->diff->total_b_ns : r->diff->total_a_ns;
@@ -165,6 +196,7 @@ static enum hd_status read_both(const struct args *args, struct diff *out)
         status = read_report(&r, true);
     for (size_t i = 0; i < DIFF_KIND_COUNT; i++)
         hd_map_fini(&r.names[i]);
+    hd_buf_fini(&r.name);
     return status;
 }
 
@@ -292,6 +324,7 @@ enum {
 static const struct option options[] = {
     {"by-grid", no_argument, NULL, 'g'},
     {"only", required_argument, NULL, 'k'},
+    {"exact", no_argument, NULL, 'x'},
     {"rows", required_argument, NULL, 'n'},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"csv", no_argument, NULL, OPT_CSV},
@@ -353,6 +386,8 @@ static bool take_option(int option, struct args *args)
         return args->by_grid = true;
     case 'k':
         return read_kinds(args);
+    case 'x':
+        return args->exact = true;
     case 'n':
         return hd_str_to_u64(hd_str_from(optarg), 10, &args->max_rows) || bad_value("--rows");
     case OPT_FORMAT:
@@ -385,7 +420,7 @@ static int parse(int argc, char **argv, struct args *args)
     if (cli_json())
         args->format = PROF_JSON;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "gk:n:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "gk:n:x", options, NULL)) != -1) {
         if (option == OPT_HELP) {
             fputs(help, stdout);
             return CLI_OK;

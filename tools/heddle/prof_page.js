@@ -413,7 +413,7 @@ function drawLane(row, y, lane, isFaint) {
   eachBar(lane, (x, w, position, share) => {
     const id = lane.ids[position], right = Math.min(x + w, width);
     const left = Math.max(x, gutter);
-    paint.globalAlpha = (isFaint ? 0.16 : 1) * (0.4 + 0.6 * share);
+    paint.globalAlpha = (isFaint ? 0.16 : 1) * (0.55 + 0.45 * share);
     paint.fillStyle = E.extra[id] && E.kind[id] === API ? colours.select : colourOf(E.name[id]);
     paint.fillRect(left, y + 1, Math.max(right - left - (w > 4 ? 1 : 0), 1), high);
     if (right - left > 34 && !isFaint) {
@@ -572,6 +572,7 @@ function draw() {
       drawMemory(row, y);
     }
   }
+  drawLabels(first);
   paint.save();
   paint.beginPath();
   paint.rect(gutter, AXIS, width - gutter, tall);
@@ -584,7 +585,6 @@ function draw() {
       drawArrow(isWork(selected) ? other : selected, isWork(selected) ? selected : other, first);
   }
   paint.restore();
-  drawLabels(first);
   drawAxis();
 }
 
@@ -889,7 +889,7 @@ function timeSection() {
 
 /* In the order of the classes. */
 const WENT_INTO = ['running kernels', 'copying or filling memory', 'compiling kernels that a call waited for', 'waiting with the device idle', 'CUDA calls with the device idle',
-  'host code with the device idle', 'what came before the first use of CUDA', 'what came after the last use of CUDA'];
+  'host code with the device idle', 'the time before the first use of CUDA', 'the time after the last use of CUDA'];
 
 function sentence(known) {
   if (!known.length)
@@ -1076,6 +1076,20 @@ function title() {
   element('what').textContent = parts.filter(Boolean).join(' · ');
 }
 
+/* All, or, where most of it is empty, what is not. */
+function firstRange() {
+  let first = Infinity, last = -Infinity;
+  for (let id = 0; id < total; id++) {
+    first = Math.min(first, E.start[id]);
+    last = Math.max(last, E.end[id]);
+  }
+  const length = last - first;
+  if (length > 0 && length < (end0 - start0) / 2)
+    setRange(first - length / 20, last + length / 20);
+  else
+    setRange(start0, end0);
+}
+
 const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 element('theme').addEventListener('click', () => setTheme(document.documentElement.dataset.theme !== 'dark'));
 prefersDark.addEventListener('change', event => setTheme(event.matches));
@@ -1086,6 +1100,6 @@ notes();
 view.style.height = Math.min(Math.max(height + AXIS + 4, 150), Math.round(innerHeight * 0.62)) + 'px';
 new ResizeObserver(resize).observe(view);
 resize();
-setRange(start0, end0);
+firstRange();
 document.documentElement.dataset.ready = 'yes';
 })();

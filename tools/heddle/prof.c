@@ -19,6 +19,8 @@
 #include "cli.h"
 #include "prof/prof.h"
 #include "prof_build.h"
+#include "prof_diff.h"
+#include "prof_page.h"
 #include "prof_stats.h"
 #include "prof_trace.h"
 #include "run.h"
@@ -28,6 +30,7 @@ static const char help[] =
     "usage: heddle prof [OPTIONS] PROGRAM [ARGUMENTS]\n"
     "       heddle prof stats [--report NAMES] [--format FORM] FILE\n"
     "       heddle prof export --type TYPE [--output NAME] FILE\n"
+    "       heddle prof diff [OPTIONS] A B (see `heddle prof diff --help`)\n"
     "       heddle prof recover [--output NAME] FOLDER\n"
     "\n"
     "Runs a program and records its calls of the CUDA API, kernels, copies, fills, waits, memory,\n"
@@ -56,7 +59,9 @@ static const char help[] =
     "      --export TYPES        also NAME.json (chrome) and NAME.perfetto-trace (perfetto)\n"
     "  -r, --report NAMES        stats: which reports, with commas; `help` lists them\n"
     "      --format FORM         stats: table, csv or json (also --json)\n"
-    "  -t, --type TYPE           export: chrome or perfetto\n"
+    "      --html[=FILE]         also a page with a timeline (default: NAME.html)\n"
+    "      --page-events N       of its timeline, the most (default: 3000000)\n"
+    "  -t, --type TYPE           export: chrome, perfetto or html\n"
     "      --help                this text\n"
     "\n"
     "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
@@ -72,6 +77,8 @@ enum {
     OPT_EXPORT,
     OPT_FORMAT,
     OPT_JSON,
+    OPT_HTML,
+    OPT_EVENTS,
     OPT_HELP
 };
 
@@ -91,6 +98,8 @@ static const struct option options[] = {
     {"report", required_argument, NULL, 'r'},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"json", no_argument, NULL, OPT_JSON},
+    {"html", optional_argument, NULL, OPT_HTML},
+    {"page-events", required_argument, NULL, OPT_EVENTS},
     {"type", required_argument, NULL, 't'},
     {"trace", required_argument, NULL, 't'},
     {"help", no_argument, NULL, OPT_HELP},
@@ -98,10 +107,10 @@ static const struct option options[] = {
 };
 
 struct prof_args {
-    const char *output, *capture, *range, *report, *type, *exports;
-    uint64_t delay_ms, duration_ms, skip, count, limit_MiB;
+    const char *output, *capture, *range, *report, *type, *exports, *html;
+    uint64_t page_events, delay_ms, duration_ms, skip, count, limit_MiB;
     enum prof_format format;
-    bool overwrite, primary, stats, osrt;
+    bool overwrite, primary, stats, page, osrt;
     char **rest; /* what follows the options */
 };
 
@@ -145,11 +154,8 @@ static bool read_capture(struct prof_args *args)
 
 static bool read_format(struct prof_args *args)
 {
-    static const char *const words[] = {
-        [PROF_TABLE] = "table", [PROF_CSV] = "csv", [PROF_JSON] = "json"};
-
-    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
-        if (!strcmp(optarg, words[i])) {
+    for (size_t i = 0; i < PROF_FORMAT_COUNT; i++)
+        if (!strcmp(optarg, prof_format_words[i])) {
             args->format = (enum prof_format)i;
             return true;
         }
@@ -204,6 +210,13 @@ static bool take_option(int option, struct prof_args *args)
     case OPT_JSON:
         args->format = PROF_JSON;
         return true;
+    case OPT_HTML:
+        args->html = optarg;
+        args->page = true;
+        return !optarg || *optarg || bad_value("--html", optarg);
+    case OPT_EVENTS:
+        return read_number("--page-events", optarg, &args->page_events) &&
+               (args->page_events < UINT64_C(1) << 40 || bad_value("--page-events", optarg));
     case 't':
         args->type = optarg;
         return true;
@@ -217,7 +230,8 @@ static int parse(int argc, char **argv, struct prof_args *args)
 {
     int option;
 
-    *args = (struct prof_args){.capture = "always", .limit_MiB = 65536};
+    *args = (struct prof_args){
+        .capture = "always", .limit_MiB = 65536, .page_events = PROF_PAGE_EVENTS};
     if (cli_json())
         args->format = PROF_JSON;
     optind = 1;
@@ -417,47 +431,67 @@ static int run_program(const struct prof_args *args, const char *path, const cha
 
 /* ---- what is made of it */
 
-static enum hd_status write_export(const char *type, const char *report, const char *to)
+static const struct export
+{
+    const char *type, *suffix;
+}
+exports[] = {{"chrome", ".json"}, {"perfetto", ".perfetto-trace"}, {"html", ".html"}};
+
+static enum hd_status write_export(const struct prof_args *args, const char *type,
+                                   const char *report, const char *to)
 {
     if (!strcmp(type, "chrome"))
         return prof_trace_chrome(report, to);
     if (!strcmp(type, "perfetto"))
         return prof_trace_perfetto(report, to);
-    return hd_error(HD_BAD_ARG, "there is no type '%s': chrome, perfetto", type);
+    return prof_page(report, to, args->page_events);
 }
 
-static enum hd_status export_one(const char *type, const char *report, const char *to)
+/* The name of an export: the report's, or `to`; NULL when there is no memory. */
+static char *export_name(const char *report, const char *to, const char *suffix)
 {
-    const char *suffix = !strcmp(type, "chrome") ? ".json" : ".perfetto-trace";
     size_t len = strlen(report);
     const size_t own = strlen(".sqlite");
     HD_AUTOFREE char *base = hd_alloc(len + 1);
-    HD_AUTOFREE char *made = NULL;
 
-    if (base) {
-        memcpy(base, report, len + 1);
-        if (len > own && !strcmp(base + len - own, ".sqlite"))
-            base[len - own] = '\0';
-        made = name_with(to ? to : base, suffix);
-    }
+    if (!base)
+        return NULL;
+    memcpy(base, report, len + 1);
+    if (len > own && !strcmp(base + len - own, ".sqlite"))
+        base[len - own] = '\0';
+    return name_with(to ? to : base, suffix);
+}
+
+static enum hd_status export_one(const struct prof_args *args, const char *type, const char *report,
+                                 const char *to)
+{
+    size_t i = 0;
+
+    while (i < HD_COUNT_OF(exports) && strcmp(exports[i].type, type) != 0)
+        i++;
+    if (i == HD_COUNT_OF(exports))
+        return hd_error(HD_BAD_ARG, "there is no type '%s': chrome, perfetto, html", type);
+    HD_AUTOFREE char *made = export_name(report, to, exports[i].suffix);
     if (!made)
         return hd_error(HD_NO_MEMORY, "out of memory");
-    HD_TRY(write_export(type, report, made));
+    HD_TRY(write_export(args, type, report, made));
     fprintf(stderr, "heddle: %s\n", made);
     return HD_OK;
 }
 
-static enum hd_status export_all(const char *types, const char *report)
+static enum hd_status export_all(const struct prof_args *args, const char *report)
 {
+    const char *types = args->exports;
+
     while (types && *types) {
         char type[16];
         size_t len = strcspn(types, ",");
         (void)snprintf(type, sizeof(type), "%.*s", (int)len, types);
-        HD_TRY(export_one(type, report, NULL));
+        HD_TRY(export_one(args, type, report, NULL));
         types += len;
         types += *types == ',';
     }
-    return HD_OK;
+    return args->page ? export_one(args, "html", report, args->html) : HD_OK;
 }
 
 static void tell(const struct prof_totals *t, const char *report)
@@ -485,7 +519,7 @@ static int make_report(const struct prof_args *args, const char *folder, char *c
     if (prof_build(folder, command, report, &totals) != HD_OK)
         return cli_error("prof: %s", hd_error_message());
     tell(&totals, report);
-    if (export_all(args->exports, report) != HD_OK ||
+    if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
         return cli_error("prof: %s", hd_error_message());
     return CLI_OK;
@@ -547,10 +581,10 @@ static int cmd_export(const struct prof_args *args)
     if (one_argument(args, "file"))
         return CLI_USAGE;
     if (!args->type) {
-        cli_error("prof: export: --type chrome, or perfetto?");
+        cli_error("prof: export: --type chrome, perfetto, or html?");
         return CLI_USAGE;
     }
-    return export_one(args->type, args->rest[0], args->output) == HD_OK
+    return export_one(args, args->type, args->rest[0], args->output) == HD_OK
                ? CLI_OK
                : cli_error("prof: %s", hd_error_message());
 }
@@ -572,6 +606,8 @@ int cmd_prof(int argc, char **argv)
     int (*run)(const struct prof_args *args) = cmd_program;
     struct prof_args args;
 
+    if (argc > 1 && !strcmp(argv[1], "diff"))
+        return prof_diff(argc - 1, argv + 1);
     for (size_t i = 0; argc > 1 && i < HD_COUNT_OF(commands); i++)
         if (!strcmp(argv[1], commands[i].name))
             run = commands[i].run;

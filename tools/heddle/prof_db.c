@@ -224,8 +224,12 @@ enum hd_status prof_db_open(const char *path, sqlite3 **out)
 {
     int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READONLY, NULL);
 
+    /* what a schema from elsewhere may do is little, and damaged pages are found early */
     if (code == SQLITE_OK)
-        code = sqlite3_exec(*out, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+        code = sqlite3_exec(*out,
+                            "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON;"
+                            "SELECT count(*) FROM sqlite_master",
+                            NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_create_function(*out, "display_name", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
                                        NULL, display_name, NULL, NULL);
@@ -249,4 +253,113 @@ bool prof_db_has(sqlite3 *db, const char *table)
         has = sqlite3_step(row) == SQLITE_ROW;
     sqlite3_finalize(row);
     return has;
+}
+
+enum hd_status prof_db_error(sqlite3 *db, const char *path)
+{
+    return hd_error(sqlite3_errcode(db) == SQLITE_NOMEM ? HD_NO_MEMORY : HD_CORRUPT, "%s: %s", path,
+                    sqlite3_errmsg(db));
+}
+
+const char *prof_db_text(sqlite3_stmt *row, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+
+    return text ? text : "";
+}
+
+/* Tables of what was recorded: any file of SQLite may have one that is called PROCESSES. */
+static bool is_report(sqlite3 *db)
+{
+    return prof_db_has(db, "StringIds") || prof_db_has(db, "NVTX_EVENTS") ||
+           prof_db_has(db, "META_DATA_EXPORT") || prof_db_has(db, "ANALYSIS_DETAILS");
+}
+
+/* Without these a row says nothing: that they are missing is told by the query that wants them. */
+static bool is_essential(struct hd_str column)
+{
+    static const char *const names[] = {"start", "end",           "id",        "name",
+                                        "value", "demangledName", "shortName", "nameId"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(names); i++)
+        if (hd_str_is(column, names[i]))
+            return true;
+    return false;
+}
+
+static bool has_column(sqlite3 *db, const char *table, struct hd_str column)
+{
+    sqlite3_stmt *row;
+    bool has = true; /* where it cannot be told */
+
+    if (sqlite3_prepare_v2(db, "SELECT count(*) FROM pragma_table_info(?, 'main') WHERE name = ?",
+                           -1, &row, NULL))
+        return true;
+    if (!sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC) &&
+        !sqlite3_bind_text(row, 2, column.ptr, (int)column.len, SQLITE_STATIC) &&
+        sqlite3_step(row) == SQLITE_ROW)
+        has = sqlite3_column_int(row, 0) > 0;
+    sqlite3_finalize(row);
+    return has;
+}
+
+/* Older versions have fewer columns: a view has them too, without values. */
+static enum hd_status make_columns(sqlite3 *db, const char *path, const char *table,
+                                   const char *columns)
+{
+    struct hd_buf sql = {0};
+    bool misses = false;
+
+    hd_buf_printf(&sql, "CREATE TEMP VIEW %s AS SELECT *", table);
+    while (*columns) {
+        struct hd_str column = {columns, strcspn(columns, " ")};
+        if (!is_essential(column) && !has_column(db, table, column)) {
+            hd_buf_printf(&sql, ", NULL AS %.*s", (int)column.len, column.ptr);
+            misses = true;
+        }
+        columns += strcspn(columns, ",");
+        columns += strspn(columns, ", ");
+    }
+    hd_buf_printf(&sql, " FROM main.%s", table);
+    enum hd_status status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", path)
+                            : misses && sqlite3_exec(db, sql.ptr, NULL, NULL, NULL)
+                                ? prof_db_error(db, path)
+                                : HD_OK;
+    hd_buf_fini(&sql);
+    return status;
+}
+
+static enum hd_status make_missing(sqlite3 *db, const char *path)
+{
+    static const char *const enums[][2] = {
+#define E(NAME, rows) {#NAME, "CREATE TEMP TABLE " #NAME "(id INTEGER, name TEXT, label TEXT)"},
+#include "prof_tables.def"
+#undef E
+    };
+    for (size_t i = 0; i < HD_COUNT_OF(enums); i++)
+        if (!prof_db_has(db, enums[i][0]) && sqlite3_exec(db, enums[i][1], NULL, NULL, NULL))
+            return prof_db_error(db, path);
+    for (size_t i = 0; i < TABLE_COUNT; i++) {
+        char sql[4096];
+        (void)snprintf(sql, sizeof(sql), "CREATE TEMP TABLE %s(%s)", tables[i].name,
+                       tables[i].columns);
+        if (prof_db_has(db, tables[i].name))
+            HD_TRY(make_columns(db, path, tables[i].name, tables[i].columns));
+        else if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+            return prof_db_error(db, path);
+    }
+    return HD_OK;
+}
+
+enum hd_status prof_db_open_report(const char *path, sqlite3 **out)
+{
+    HD_TRY(prof_db_open(path, out));
+    enum hd_status status = is_report(*out)
+                                ? make_missing(*out, path)
+                                : hd_error(HD_CORRUPT, "%s: it has no tables of a report", path);
+    if (status == HD_OK)
+        return HD_OK;
+    sqlite3_close(*out);
+    *out = NULL;
+    return status;
 }

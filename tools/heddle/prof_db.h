@@ -42,6 +42,16 @@ int64_t prof_db_string(struct prof_db *db, const char *text);
  * runtime function's name. HD_IO, HD_CORRUPT: it is no database.
  */
 enum hd_status prof_db_open(const char *path, sqlite3 **out) HD_MUST_CHECK;
+/*
+ * The same of a report, ours or one of Nsight Systems: tables of prof_tables.def that are not in
+ * the file are there, and empty; columns that are not, but what a row is nothing without, are NULL.
+ * HD_CORRUPT, too: there is no table of a report in it.
+ */
+enum hd_status prof_db_open_report(const char *path, sqlite3 **out) HD_MUST_CHECK;
 bool prof_db_has(sqlite3 *db, const char *table);
+/* What SQLite has to say of the last call that failed, as HD_CORRUPT. */
+enum hd_status prof_db_error(sqlite3 *db, const char *path) HD_MUST_CHECK;
+/* Of a column: "" for NULL. Valid until the next step of `row`. */
+const char *prof_db_text(sqlite3_stmt *row, int column);
 
 #endif

@@ -12,6 +12,9 @@
 #define DEFAULTS                                                                                   \
     "nvtx_sum,osrt_sum,cuda_api_sum,cuda_gpu_kern_sum,cuda_gpu_mem_time_sum,cuda_gpu_mem_size_sum"
 
+const char *const prof_format_words[PROF_FORMAT_COUNT] = {
+    [PROF_TABLE] = "table", [PROF_CSV] = "csv", [PROF_JSON] = "json"};
+
 static const struct report {
     const char *name, *title, *query;
 } reports[] = {
@@ -79,38 +82,14 @@ static void stdev_final(sqlite3_context *context)
         hd_vec_fini(&s->values);
 }
 
-/* cudaMalloc_v3020: cudaMalloc. */
-static enum hd_status failed(sqlite3 *db, const char *path)
-{
-    return hd_error(HD_CORRUPT, "%s: %s", path, sqlite3_errmsg(db));
-}
-
-/* Tables without rows are not in a file. */
-static enum hd_status make_missing(sqlite3 *db, const char *path)
-{
-    static const char *const missing[][2] = {
-#define T(NAME, columns) {#NAME, "CREATE TEMP TABLE " #NAME "(" columns ")"},
-#include "prof_tables.def"
-#undef T
-#define E(NAME, rows) {#NAME, "CREATE TEMP TABLE " #NAME "(id INTEGER, name TEXT, label TEXT)"},
-#include "prof_tables.def"
-#undef E
-    };
-    for (size_t i = 0; i < HD_COUNT_OF(missing); i++)
-        if (!prof_db_has(db, missing[i][0]) &&
-            sqlite3_exec(db, missing[i][1], NULL, NULL, NULL) != SQLITE_OK)
-            return failed(db, path);
-    return HD_OK;
-}
-
-static enum hd_status prepare(sqlite3 *db, const char *path)
+enum hd_status prof_stats_functions(sqlite3 *db, const char *path)
 {
     int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC;
 
     if (sqlite3_create_function(db, "median", 1, flags, NULL, NULL, sample_step, median_final) ||
         sqlite3_create_function(db, "stdev", 1, flags, NULL, NULL, sample_step, stdev_final))
-        return failed(db, path);
-    return make_missing(db, path);
+        return prof_db_error(db, path);
+    return HD_OK;
 }
 
 /* ---- rows as text */
@@ -125,7 +104,7 @@ static void cell_text(sqlite3_stmt *row, int column, struct hd_buf *out)
         hd_buf_printf(out, strstr(title, "MB") ? "%.3f" : "%.1f",
                       sqlite3_column_double(row, column));
     else if (sqlite3_column_type(row, column) != SQLITE_NULL)
-        hd_buf_puts(out, (const char *)sqlite3_column_text(row, column));
+        hd_buf_puts(out, prof_db_text(row, column));
 }
 
 static bool is_text(sqlite3_stmt *row, int column)
@@ -196,7 +175,7 @@ static int print_table(const struct report *report, sqlite3_stmt *row, FILE *out
     return code;
 }
 
-static void csv_cell(const char *text, FILE *out)
+void prof_csv_cell(const char *text, FILE *out)
 {
     if (!strpbrk(text, ",\"\n")) {
         fputs(text, out);
@@ -218,13 +197,13 @@ static int print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)
 
     (void)report;
     for (int i = 0; i < n; i++) {
-        csv_cell(sqlite3_column_name(row, i), out);
+        prof_csv_cell(sqlite3_column_name(row, i), out);
         fputc(i + 1 < n ? ',' : '\n', out);
     }
     while ((code = sqlite3_step(row)) == SQLITE_ROW)
         for (int i = 0; i < n; i++) {
             cell_text(row, i, &cell);
-            csv_cell(cell.len ? cell.ptr : "", out);
+            prof_csv_cell(cell.len ? cell.ptr : "", out);
             fputc(i + 1 < n ? ',' : '\n', out);
         }
     hd_buf_fini(&cell);
@@ -289,7 +268,7 @@ static enum hd_status print_report(struct stats *s, const struct report *report)
     int code;
 
     if (sqlite3_prepare_v2(s->db, report->query, -1, &row, NULL))
-        return failed(s->db, s->path);
+        return prof_db_error(s->db, s->path);
     if (s->format == PROF_JSON)
         code = json_rows(report, row, &s->json);
     else if (is_empty(row))
@@ -298,7 +277,7 @@ static enum hd_status print_report(struct stats *s, const struct report *report)
                    : SQLITE_DONE;
     else
         code = (s->format == PROF_CSV ? print_csv : print_table)(report, row, s->out);
-    enum hd_status status = code == SQLITE_DONE ? HD_OK : failed(s->db, s->path);
+    enum hd_status status = code == SQLITE_DONE ? HD_OK : prof_db_error(s->db, s->path);
     sqlite3_finalize(row);
     return status;
 }
@@ -330,8 +309,8 @@ enum hd_status prof_stats(const char *path, const char *names, enum prof_format 
 {
     struct stats s = {.path = path, .format = format, .out = out};
 
-    HD_TRY(prof_db_open(path, &s.db));
-    enum hd_status status = prepare(s.db, path);
+    HD_TRY(prof_db_open_report(path, &s.db));
+    enum hd_status status = prof_stats_functions(s.db, path);
     if (status == HD_OK && format == PROF_JSON) {
         hd_json_init(&s.json);
         hd_json_open(&s.json, NULL, '{');

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -162,7 +163,7 @@ static void ask(struct trace *t, const char *sql, struct hd_buf *out)
 static enum hd_status begin(struct trace *t, const char *path, const char *to)
 {
     *t = (struct trace){.path = path, .is_first = true};
-    HD_TRY(prof_db_open(path, &t->db));
+    HD_TRY(prof_db_open_report(path, &t->db));
     t->out = fopen(to, "we");
     if (t->out)
         return HD_OK;
@@ -180,7 +181,9 @@ static enum hd_status end(struct trace *t, const char *to, enum hd_status status
     hd_buf_fini(&t->packet);
     hd_buf_fini(&t->event);
     if (status == HD_OK && !is_good)
-        return hd_error(HD_IO, "%s: %s", to, strerror(errno));
+        status = hd_error(HD_IO, "%s: %s", to, strerror(errno));
+    if (status != HD_OK)
+        (void)unlink(to); /* half a trace is none */
     return status;
 }
 

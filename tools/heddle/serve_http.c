@@ -3,8 +3,8 @@
  *
  * Of clients nothing is believed. Connections and the memory of each are limited, and so is what
  * one address may ask in a second; a connection that completes no request for PATIENCE_NS is ended,
- * Of clients nothing is believed. Connections and the memory of each are limited, and so is what one
- * address may ask in a second; a connection that completes no request for PATIENCE_NS is ended,
+ * however busily it sends single bytes. A page from elsewhere that a browser shows cannot reach us
+ * by a name of its own (Host), nor push (Origin).
  */
 #include "serve.h"
 

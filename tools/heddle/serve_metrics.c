@@ -98,8 +98,7 @@ static void put_gpu_labels(struct hd_buf *out, const struct serve_snapshot *s,
 /* name, type, value of struct smi_gpu g (SMI_NONE or less: not known) and struct serve_gpu t, scale,
  * help */
 #define GPU_METRICS(X)                                                                             \
-    X(DCGM_FI_DEV_SM_CLOCK, gauge, g->sm_MHz, 1,                                                   \
-      "SM clock frequency, of the host's CPUs (in MHz)")                                           \
+    X(DCGM_FI_DEV_SM_CLOCK, gauge, g->sm_MHz, 1, "Clock of the host's CPUs (in MHz)")              \
     X(DCGM_FI_DEV_MEM_CLOCK, gauge, g->mem_MHz, 1, "Memory clock frequency (in MHz)")              \
     X(DCGM_FI_DEV_GPU_TEMP, gauge, g->temperature_C, 1, "Temperature of the hottest CPU (in C)")   \
     X(DCGM_FI_DEV_POWER_USAGE, gauge, g->power_mW, 1e-3, "Power of the CPU packages (in W)")       \

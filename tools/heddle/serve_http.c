@@ -106,7 +106,8 @@ static void add_headers(struct MHD_Response *response, const char *type, bool is
         {"X-Content-Type-Options", "nosniff"},
         {"Referrer-Policy", "no-referrer"},
         {"Content-Security-Policy",
-         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"},
+         "default-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; "
+         "frame-ancestors 'none'"},
     };
 
     (void)mhd.add_response_header(response, "Content-Type", type);

@@ -1,5 +1,7 @@
-/* What looks at a program from its first call on: the recorder of `heddle prof` (src/prof), which asks
- * here for devices, and the counting of requests (src/requests). */
+/*
+ * What looks at a program from its first call on: the recorder of `heddle prof` (src/prof), which
+ * asks here for devices, and the counting of requests (src/requests).
+ */
 #include <string.h>
 #include <unistd.h>
 

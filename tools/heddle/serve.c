@@ -256,10 +256,13 @@ static int serve(const struct serve_options *o, struct serve_snapshot *s)
     sigaction(SIGTERM, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)setpriority(PRIO_PROCESS, 0, 10); /* programs come first; threads inherit it */
-    int code = serve_http_start(o);
+    int code = serve_http_open(o);
+    if (code == CLI_OK) {
+        publish(s, o);
+        code = serve_http_start();
+    }
     if (code != CLI_OK)
         return code;
-    publish(s, o);
     run(o, s);
     serve_http_stop();
     return CLI_OK;

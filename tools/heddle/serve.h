@@ -149,8 +149,10 @@ enum serve_text {
     SERVE_TEXT_COUNT = SERVE_TEXT_API + SERVE_API_COUNT
 };
 
+/* Loads the library: texts can be published. CLI_OK, or a message was written. */
+int serve_http_open(const struct serve_options *options);
 /* Listens; says where on stdout. CLI_OK, or a message was written. */
-int serve_http_start(const struct serve_options *options);
+int serve_http_start(void);
 /* The texts of the newest snapshot: takes each. */
 void serve_http_publish(struct hd_buf texts[SERVE_TEXT_COUNT]);
 /* Ends connections that took too long; once a second. */

@@ -664,14 +664,19 @@ static void on_message(void *user, const char *format, va_list args)
     (void)args;
 }
 
-int serve_http_start(const struct serve_options *options)
+int serve_http_open(const struct serve_options *options)
 {
     http.options = options;
     if (!library_open())
         return cli_error("serve: libmicrohttpd.so.12 was not found; install libmicrohttpd12");
-    if (!connections_init(options->connections))
-        return cli_error("serve: out of memory");
+    return connections_init(options->connections) ? CLI_OK : cli_error("serve: out of memory");
+}
+
+int serve_http_start(void)
+{
+    const struct serve_options *options = http.options;
     int fd = listen_at(options);
+
     if (fd < 0)
         return CLI_FAILED;
     http.daemon = mhd.start_daemon(

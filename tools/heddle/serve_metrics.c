@@ -95,7 +95,7 @@ static void put_gpu_labels(struct hd_buf *out, const struct serve_snapshot *s,
 
 #define MIB (1024.0 * 1024.0)
 
-/* name, type, value from struct smi_gpu g (SMI_NONE: not known) or struct serve_gpu t, scale, help */
+/* name, type, value from smi_gpu g (SMI_NONE: not known) or serve_gpu t, scale, help */
 #define GPU_METRICS(X)                                                                             \
     X(DCGM_FI_DEV_SM_CLOCK, gauge, g->sm_MHz, 1, "Clock of the host's CPUs (in MHz)")              \
     X(DCGM_FI_DEV_MEM_CLOCK, gauge, g->mem_MHz, 1, "Memory clock frequency (in MHz)")              \

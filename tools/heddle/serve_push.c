@@ -416,6 +416,8 @@ static bool sample_add(struct reader *r, struct hd_str name, const struct label 
         return bad(r, "%s both with _total and without", f->name);
     if (f->type == TYPE_histogram && !*s->suffix)
         return bad(r, "a histogram has _bucket, _sum and _count only");
+    if (f->type == TYPE_info && !*s->suffix)
+        return bad(r, "an info has _info only");
     if (is_suffix(s, "_bucket") && f->type == TYPE_histogram && !read_bound(r, s, labels, n))
         return false;
     *f->last = s;
@@ -434,9 +436,13 @@ static bool read_sample(struct reader *r)
         return bad(r, "no name of a metric");
     if (is_ours(name))
         return bad(r, "names that begin with DCGM_, heddle_ and __ are not for others");
+    bool has_blank = r->at < r->end && (*r->at == ' ' || *r->at == '\t');
     skip_blanks(r);
-    if (take(r, '{') && !read_labels(r, labels, &n))
+    bool has_labels = take(r, '{');
+    if (has_labels && !read_labels(r, labels, &n))
         return false;
+    if (!has_blank && !has_labels)
+        return bad(r, "no blank behind the name");
     skip_blanks(r);
     struct hd_str number = take_word(r);
     if (!number_read(number, &value))
@@ -445,6 +451,37 @@ static bool read_sample(struct reader *r)
     if (r->at < r->end && *r->at != '#') /* an exemplar is left out */
         return bad(r, "a time; pushed samples are of now");
     return sample_add(r, name, labels, n, value);
+}
+
+static struct family *family_find(const struct job *job, const char *name)
+{
+    struct family *f = job->first;
+
+    while (f && strcmp(f->name, name) != 0)
+        f = f->next;
+    return f;
+}
+
+/*
+ * A metric of `b` with the name that samples of one of `a` have: a reader would take them for its.
+ * NULL: there is none.
+ */
+static const char *clash(const struct job *a, const struct job *b)
+{
+    for (const struct family *f = a->first; f; f = f->next) {
+        const char *suffix = types[f->type].suffixes;
+
+        for (size_t len; *suffix; suffix += len + 1) {
+            char name[PUSH_NAME_MAX_B + 16];
+
+            len = strcspn(suffix, " ");
+            (void)snprintf(name, sizeof(name), "%s%.*s", f->name, (int)len, suffix);
+            const struct family *there = family_find(b, name);
+            if (there)
+                return there->name;
+        }
+    }
+    return NULL;
 }
 
 /* Buckets of one histogram in order, with the last of them infinite. */
@@ -496,6 +533,9 @@ static bool read_all(struct reader *r, struct hd_str text)
     for (const struct family *f = r->job->first; f; f = f->next)
         if (f->type == TYPE_histogram && !check_histogram(r, f))
             return false;
+    const char *name = clash(r->job, r->job);
+    if (name)
+        return bad(r, "%s is a metric, and the name of samples of another", name);
     return hd_arena_status(&r->job->arena) == HD_OK || no_memory(r);
 }
 
@@ -524,15 +564,6 @@ static bool job_name_ok(struct hd_str name)
     return true;
 }
 
-static struct family *family_find(const struct job *job, const char *name)
-{
-    struct family *f = job->first;
-
-    while (f && strcmp(f->name, name) != 0)
-        f = f->next;
-    return f;
-}
-
 /* Does another job say that one of these is something else? */
 static const char *conflict_locked(const struct job *job)
 {
@@ -541,6 +572,10 @@ static const char *conflict_locked(const struct job *job)
 
         if (!other->name || !strcmp(other->name, job->name))
             continue;
+        const char *name = clash(job, other);
+        name = name ? name : clash(other, job);
+        if (name)
+            return name;
         for (const struct family *f = job->first; f; f = f->next) {
             const struct family *there = family_find(other, f->name);
             if (there && there->type != f->type)
@@ -566,6 +601,10 @@ static unsigned job_keep_locked(struct job *job, char why[PUSH_WHY_B])
             free_at = HD_MIN(free_at, at);
     }
     at = at < PUSH_JOBS_MAX ? at : free_at;
+    if (at == PUSH_JOBS_MAX && !job->first) { /* nothing, in place of nothing */
+        job_fini(job);
+        return 200;
+    }
     if (at == PUSH_JOBS_MAX) {
         (void)snprintf(why, PUSH_WHY_B, "more than %d jobs push", PUSH_JOBS_MAX);
         return 503;

@@ -27,6 +27,7 @@ MODULES = {
     "jit": ("IR to host code through LLVM", {"ir", "obj"}),
     "san": ("the checker: what tools are, findings and how they leave the process", {"ir"}),
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),
+    "requests": ("what programs mark as requests: a listener, and histograms in shared memory", {"registry"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir", "registry"}),
     "dev/cpu": ("the CPU device: workers, CTAs as host code", {"hal", "jit", "interp", "ir", "registry"}),
     "dev/interp": ("the reference device, slow", {"hal", "interp", "ir", "registry"}),
@@ -35,7 +36,7 @@ MODULES = {
     "prof": ("the profiler's half in the process: a listener, and what it writes", {"hal"}),
     "core": ("contexts, memory, modules, streams, events", {"hal", "obj", "compile", "dbg", "linker", "ir", "registry", "san"}),
     "api/nvtx": ("NVTX's functions, as events; in libcuda", {"core"}),
-    "api/driver": ("libcuda", {"core", "prof"}),
+    "api/driver": ("libcuda", {"core", "prof", "requests"}),
     "api/runtime": ("libcudart, on the driver API only", {"api/driver"}),
     "clang": ("running clang as a program, and its PTX", set()),
     "api/nvrtc": ("libnvrtc, over clang", {"clang", "obj"}),
@@ -61,7 +62,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "prof"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "prof", "requests"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

@@ -134,7 +134,15 @@ static bool is_of_host(enum core_mem_kind kind)
     return kind == CORE_MEM_PAGEABLE || kind == CORE_MEM_HOST || kind == CORE_MEM_REGISTERED;
 }
 
-/* What would go over a bus: other processes see it. */
+void core_copy_add_bytes(const struct core_copy *c, uint64_t *to_device_B, uint64_t *to_host_B)
+{
+    enum core_mem_kind dst, src;
+
+    if (copy_classify(c, &dst, &src) == HD_OK && is_of_host(dst) != is_of_host(src))
+        *(is_of_host(src) ? to_device_B : to_host_B) += c->width_B * c->height * c->depth;
+}
+
+/* What would go over a bus: other processes see it. Graphs: core_run_begin(). */
 static void count_bytes(const struct core_stream *stream, const struct core_copy *c,
                         enum core_mem_kind dst, enum core_mem_kind src)
 {

@@ -817,6 +817,8 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
 /* Their parts, as for launches. */
 enum hd_status core_copy_check(const struct core_copy *copy) HD_MUST_CHECK;
 void core_copy_packet(const struct core_copy *copy, union hal_packet *out_packet);
+/* Adds its bytes to what is copied from host memory to a device's, or back; to none if neither. */
+void core_copy_add_bytes(const struct core_copy *copy, uint64_t *to_device_B, uint64_t *to_host_B);
 enum hd_status core_fill_check(uint64_t dst, uint64_t pitch_B, uint32_t elem_B, uint64_t width,
                                uint64_t height) HD_MUST_CHECK;
 void core_fill_packet(uint64_t dst, uint64_t pitch_B, uint32_t value, uint32_t elem_B,

@@ -40,6 +40,8 @@ static void write_running(void *arg, const struct hal_running *r)
     hd_json_u64(j, "running_ns", r->running_ns);
     hd_json_u64(j, "blocks", r->blocks);
     hd_json_u64(j, "begun", r->begun);
+    hd_json_u64(j, "threads", r->threads);
+    hd_json_u64(j, "threads_of", r->of);
     hd_json_open(j, "waits", '[');
     for (size_t i = 0; i < r->nwaits; i++)
         write_waiting(j, &r->waits[i]);

@@ -423,6 +423,7 @@ struct hal_running {
     uint64_t grid_id;
     uint64_t running_ns;
     uint64_t blocks, begun; /* of the grid, and how many of these have begun */
+    uint32_t threads, of;   /* of the host's that execute it now, of those that the device has */
     const struct hal_waiting *waits;
     size_t nwaits;
 };

@@ -15,29 +15,21 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/env.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "registry/shared.h"
 
 #define PID_MASK   (REG_CLAIMING - 1)
 #define COUNT_ONE  ((uint64_t)1 << 32)
 #define COUNT_MASK (~(COUNT_ONE - 1))
 
-static const uint8_t magic[8] = "HDLreg\r\n";
-
 _Static_assert(sizeof(struct reg_use) % 64 == 0, "slots on lines of their own");
 _Static_assert(sizeof(struct reg_file) == 217664, "what is in shared memory");
+_Static_assert(sizeof(struct reg_shared_head) == offsetof(struct reg_file, nevents), "one layout");
 
-enum { FILE_B = sizeof(struct reg_file) };
-
-/* What a file begins with; the rest of a new one is 0. */
-struct head {
-    uint8_t magic[8];
-    uint32_t version, nslots;
-    uint64_t size_B;
-};
-_Static_assert(sizeof(struct head) == offsetof(struct reg_file, nevents), "one layout");
+static const struct reg_shared kind = {
+    .suffix = "", .head = {"HDLreg\r\n", REG_VERSION, REG_SLOTS, sizeof(struct reg_file)}};
 
 static struct {
     struct hd_lock lock;
@@ -54,99 +46,9 @@ uint64_t reg_now_ns(void)
     return hd_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* False: it is switched off, or too long. */
-static bool path_make(char *path, size_t path_B)
-{
-    const char *set = hd_env("HEDDLE_REGISTRY");
-    int len =
-        set ? snprintf(path, path_B, "%s", set)
-            : snprintf(path, path_B, "/dev/shm/heddle-%u.%u", (unsigned)geteuid(), REG_VERSION);
-
-    return len > 0 && (size_t)len < path_B && strcmp(path, "off") != 0;
-}
-
 enum hd_status reg_check(const void *bytes, size_t size_B)
 {
-    const struct reg_file *file = bytes;
-
-    if (size_B != sizeof(*file))
-        return hd_error(HD_CORRUPT, "it has %zu bytes instead of %zu", size_B, sizeof(*file));
-    if (memcmp(file->magic, magic, sizeof(magic)) != 0)
-        return hd_error(HD_CORRUPT, "it is no registry");
-    if (file->version != REG_VERSION || file->nslots != REG_SLOTS || file->size_B != size_B)
-        return hd_error(HD_BAD_VERSION, "it is of version %u", file->version);
-    return HD_OK;
-}
-
-/* A complete file under a name of its own; -1 and errno: it could not be made. */
-static int file_fill(const char *path)
-{
-    struct head head = {.version = REG_VERSION, .nslots = REG_SLOTS, .size_B = FILE_B};
-    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-    if (fd < 0)
-        return -1;
-    memcpy(head.magic, magic, sizeof(magic));
-    int error = posix_fallocate(fd, 0, FILE_B);
-    if (!error && pwrite(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
-        error = ENOSPC;
-    if (error) {
-        close(fd);
-        unlink(path);
-        errno = error;
-        return -1;
-    }
-    return fd;
-}
-
-/* Links a complete file to the name; whoever was first is who made it. */
-static enum hd_status file_make(const char *path)
-{
-    char temp[320];
-
-    snprintf(temp, sizeof(temp), "%s.%ld.new", path, (long)getpid());
-    (void)unlink(temp); /* of a process that was killed, with this number */
-    int fd = file_fill(temp);
-    if (fd < 0)
-        return hd_error(HD_IO, "%s", strerror(errno));
-    int error = link(temp, path) && errno != EEXIST ? errno : 0;
-    unlink(temp);
-    close(fd);
-    return error ? hd_error(HD_IO, "%s", strerror(error)) : HD_OK;
-}
-
-static enum hd_status file_map(int fd, int prot, struct reg_file **out_file)
-{
-    struct stat info;
-
-    if (fstat(fd, &info))
-        return hd_error(HD_IO, "%s", strerror(errno));
-    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || info.st_mode & 022)
-        return hd_error(HD_IO, "it is not the user's own file, or others may write it");
-    if ((uint64_t)info.st_size != sizeof(**out_file))
-        return hd_error(HD_CORRUPT, "it has %lld bytes instead of %zu", (long long)info.st_size,
-                        sizeof(**out_file));
-    void *at = mmap(NULL, sizeof(**out_file), prot, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        return hd_error(HD_IO, "%s", strerror(errno));
-    enum hd_status status = reg_check(at, sizeof(**out_file));
-    if (status == HD_OK)
-        *out_file = at;
-    else
-        munmap(at, sizeof(**out_file));
-    return status;
-}
-
-/* HD_NOT_FOUND: there is none. */
-static enum hd_status file_open(const char *path, bool writes, struct reg_file **out_file)
-{
-    int fd = open(path, (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-    if (fd < 0)
-        return hd_error(errno == ENOENT ? HD_NOT_FOUND : HD_IO, "%s", strerror(errno));
-    enum hd_status status = file_map(fd, writes ? PROT_READ | PROT_WRITE : PROT_READ, out_file);
-    close(fd);
-    return status;
+    return reg_shared_check(&kind, bytes, size_B);
 }
 
 /* The counters go on somewhere where nobody sees them. */
@@ -187,14 +89,11 @@ static struct reg_file *file_locked(void)
     if (own.file || own.is_given_up)
         return own.file;
     own.is_given_up = true;
-    if (!path_make(path, sizeof(path)))
+    if (!reg_shared_path(&kind, path, sizeof(path)))
         return NULL;
-    status = file_open(path, true, &own.file);
-    if (status == HD_NOT_FOUND) {
-        status = file_make(path);
-        if (status == HD_OK)
-            status = file_open(path, true, &own.file);
-    }
+    void *file = NULL;
+    status = reg_shared_make(&kind, path, &file);
+    own.file = file;
     if (status != HD_OK) {
         hd_log("%s: %s; other processes do not see what this one does", path, hd_error_message());
         return NULL;
@@ -359,10 +258,13 @@ const struct reg_file *reg_open(void)
 {
     static _Atomic(struct reg_file *) opened;
     struct reg_file *file = atomic_load(&opened), *none = NULL;
+    void *at = NULL;
     char path[256];
 
-    if (file || !path_make(path, sizeof(path)) || file_open(path, false, &file) != HD_OK)
+    if (file || !reg_shared_path(&kind, path, sizeof(path)) ||
+        reg_shared_open(&kind, path, &at) != HD_OK)
         return file;
+    file = at;
     if (!atomic_compare_exchange_strong(&opened, &none, file)) {
         munmap(file, sizeof(*file));
         file = none;

@@ -67,6 +67,53 @@ static bool launch(CUfunction function, void **arguments)
     return works(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL));
 }
 
+/* 256 rows of 1 KiB to an array, and half of them back. */
+static bool copy_array(void)
+{
+    static char bytes[256 * 1024];
+    const CUDA_ARRAY_DESCRIPTOR desc = {256, 256, CU_AD_FORMAT_FLOAT, 1};
+    CUarray array;
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = bytes,
+                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .WidthInBytes = 1024,
+                          .Height = 256};
+    CUDA_MEMCPY2D back = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = bytes,
+                          .WidthInBytes = 1024,
+                          .Height = 128};
+
+    if (!works(cuArrayCreate_v2(&array, &desc)))
+        return false;
+    copy.dstArray = back.srcArray = array;
+    return works(cuMemcpy2D_v2(&copy)) && works(cuMemcpy2D_v2(&back)) &&
+           works(cuArrayDestroy(array));
+}
+
+/* A graph with 1 MiB to the device, a quarter back and some inside, three times. */
+static bool copy_graph(const struct work *w)
+{
+    CUgraphExec exec;
+    CUgraph graph;
+    CUstream stream;
+    char *host;
+    bool good = works(cuMemHostAlloc((void **)&host, MIB, 0)) &&
+                works(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)) &&
+                works(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED)) &&
+                works(cuMemcpyHtoDAsync_v2(w->memory, host, MIB, stream)) &&
+                works(cuMemcpyDtoDAsync_v2(w->memory + MIB, w->memory, MIB, stream)) &&
+                works(cuMemcpyDtoHAsync_v2(host, w->memory, MIB / 4, stream)) &&
+                works(cuStreamEndCapture(stream, &graph)) &&
+                works(cuGraphInstantiateWithFlags(&exec, graph, 0));
+
+    for (int i = 0; i < 3; i++)
+        good = good && works(cuGraphLaunch(exec, stream));
+    return good && works(cuStreamSynchronize(stream)) && works(cuGraphExecDestroy(exec)) &&
+           works(cuGraphDestroy(graph)) && works(cuStreamDestroy_v2(stream)) &&
+           works(cuMemFreeHost(host));
+}
+
 static bool work_do(struct work *w, char what)
 {
     static char bytes[4 * MIB];
@@ -79,6 +126,10 @@ static bool work_do(struct work *w, char what)
         return works(cuMemAlloc_v2(&w->memory, 8 * MIB));
     case 'c':
         return works(cuMemcpyHtoD_v2(w->memory, bytes, sizeof(bytes)));
+    case 'a':
+        return copy_array();
+    case 'g':
+        return copy_graph(w);
     case 'f':
         return works(cuMemFree_v2(w->memory));
     case 'k':
@@ -294,6 +345,14 @@ static void test_copies(nvmlDevice_t device, const struct worker *w)
     good(nvmlDeviceGetPcieThroughput(device, NVML_PCIE_UTIL_TX_BYTES, &value));
     eq_u64(value, 0, "nothing to the host");
     bad(INVALID_ARGUMENT, nvmlDeviceGetFieldValues(device, 0, fields));
+    tell(w, 'a');
+    good(nvmlDeviceGetFieldValues(device, 2, fields));
+    eq_u64(fields[0].value.ullVal, 4 * MIB + MIB / 4, "bytes to an array");
+    eq_u64(fields[1].value.ullVal, MIB / 8, "and from one");
+    tell(w, 'g');
+    good(nvmlDeviceGetFieldValues(device, 2, fields));
+    eq_u64(fields[0].value.ullVal, 7 * MIB + MIB / 4, "bytes that graphs copy, each time");
+    eq_u64(fields[1].value.ullVal, MIB / 8 + 3 * MIB / 4, "both ways, and nothing inside");
 }
 
 static void test_fault(nvmlDevice_t device, const struct worker *w)

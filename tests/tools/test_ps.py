@@ -66,6 +66,7 @@ def test_report(bench):
     report = json.loads(got.stdout)
     kernel = report["report"]["devices"][0]["kernels"][0]
     tap.eq((report["pid"], kernel["kernel"], kernel["grid"], kernel["blocks"], kernel["begun"]), (process.pid, "hang", [2, 1, 1], 2, 2), "as JSON")
+    tap.ok(1 <= kernel["threads"] <= kernel["threads_of"], "threads that execute it", str(kernel))
     tap.eq(sum(w["blocks"] for w in kernel["waits"]), 2, "with all blocks")
     tap.ok(report["report"]["devices"][0]["memory_B"] >= 12 and kernel["running_ns"] > 0, "and numbers", got.stdout)
     later = json.loads(bench.ps("--json", process.pid).stdout)["report"]["devices"][0]["kernels"][0]

@@ -28,6 +28,8 @@
     "  --cpu PATH       code path of the CPU device: avx512, avx2 or generic (HEDDLE_CPU)\n"       \
     "  --threads N      worker threads of the CPU device (HEDDLE_THREADS)\n"                       \
     "  --gdbserver AT   wait for a debugger at unix:PATH or :PORT (HEDDLE_GDBSERVER)\n"            \
+    "  --requests NAMES count these NVTX ranges, for `heddle serve`: a comma list of NAME,\n"      \
+    "                   NAME@DOMAIN, NAME* (HEDDLE_REQUESTS)\n"                                    \
     "  --debug FLAGS    comma list of debug flags; `help` lists them (HEDDLE_DEBUG)\n"
 
 static const char run_help[] =
@@ -77,6 +79,7 @@ enum {
     OPT_THREADS,
     OPT_DEBUG,
     OPT_GDBSERVER,
+    OPT_REQUESTS,
     OPT_NO_CHECK,
     OPT_HELP
 };
@@ -88,6 +91,7 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, OPT_THREADS},
     {"debug", required_argument, NULL, OPT_DEBUG},
     {"gdbserver", required_argument, NULL, OPT_GDBSERVER},
+    {"requests", required_argument, NULL, OPT_REQUESTS},
     {"no-check", no_argument, NULL, OPT_NO_CHECK},
     {"verbose", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, OPT_HELP},
@@ -129,6 +133,8 @@ static bool apply_option(int option, struct run_args *args)
         return set_variable("--debug", "HEDDLE_DEBUG", optarg);
     case OPT_GDBSERVER:
         return set_variable("--gdbserver", "HEDDLE_GDBSERVER", optarg);
+    case OPT_REQUESTS:
+        return set_variable("--requests", "HEDDLE_REQUESTS", optarg);
     case OPT_NO_CHECK:
         args->check = false;
         return true;
@@ -344,9 +350,19 @@ int run_execute(const char *command_name, const char *path, char **command)
     return error == ENOENT ? RUN_NOT_FOUND : RUN_CANNOT;
 }
 
+/* Ranges reach libcuda when NVTX's header finds it; another tool of the user's stays. */
+static int set_requests(void)
+{
+    const char *driver = where_library(WHERE_CUDA);
+    bool wanted = hd_env("HEDDLE_REQUESTS") && driver;
+
+    return wanted && setenv("NVTX_INJECTION64_PATH", driver, 0) ? cli_error("run: out of memory")
+                                                                : 0;
+}
+
 static int start(const char *path, const struct run_args *args)
 {
-    if ((args->check && run_check_program(path)) || run_set_environment())
+    if ((args->check && run_check_program(path)) || run_set_environment() || set_requests())
         return CLI_FAILED;
     if (args->verbose)
         print_command(args->command);

@@ -1,10 +1,14 @@
-/* The recorder of `heddle prof` (src/prof) begins before the program, and asks here for devices. */
+/*
+ * What looks at a program from its first call on: the recorder of `heddle prof` (src/prof), which
+ * asks here for devices, and the counting of requests (src/requests).
+ */
 #include <string.h>
 #include <unistd.h>
 
 #include "api/driver/driver.h"
 #include "base/log.h"
 #include "prof/prof.h"
+#include "requests/requests.h"
 
 static uint32_t attribute(const struct core_device *d, CUdevice_attribute number)
 {
@@ -40,7 +44,7 @@ static void describe(uint32_t ordinal, struct prof_device *out, char text[PROF_D
 
 __attribute__((constructor)) static void profiler_start(void)
 {
-    if (prof_start(describe) == HD_OK)
+    if (prof_start(describe) == HD_OK && requests_start() == HD_OK)
         return;
     hd_log("%s", hd_error_message());
     _exit(1); /* nothing of the program has begun */

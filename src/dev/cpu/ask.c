@@ -132,10 +132,17 @@ static void answers_collect(struct cpu_device *dev, struct cpu_answers *answers)
     hd_lock_release(&dev->answers_lock);
 }
 
-/* A user of the job. */
-static void job_tell(const struct cpu_job *job, const struct cpu_answers *answers,
-                     hal_tell_running *tell, void *arg)
+/* Threads that execute the queue's job; the caller is a user of it, and is none of them. */
+static uint32_t threads_of(const struct cpu_queue *queue)
 {
+    return (uint32_t)atomic_load_explicit(&queue->state, memory_order_relaxed) - 1;
+}
+
+/* A user of the job. */
+static void job_tell(const struct cpu_device *dev, const struct cpu_queue *queue,
+                     const struct cpu_answers *answers, hal_tell_running *tell, void *arg)
+{
+    const struct cpu_job *job = &queue->job;
     const struct jit_launch *l = &job->launch;
     struct hal_waiting waits[ANSWERS_MAX];
     struct hal_running running = {
@@ -146,6 +153,8 @@ static void job_tell(const struct cpu_job *job, const struct cpu_answers *answer
         .running_ns = hal_time_ns() - job->published_ns,
         .blocks = atomic_load(&job->total) * l->cluster_ctas,
         .begun = cpu_job_begun(job) * l->cluster_ctas,
+        .threads = HD_MIN(threads_of(queue), dev->nslots),
+        .of = dev->nslots,
         .waits = waits,
     };
 
@@ -168,7 +177,7 @@ static void jobs_tell(struct cpu_device *dev, const struct cpu_answers *answers,
         if (!cpu_queue_hold(queue))
             continue;
         if (queue->job.form.code)
-            job_tell(&queue->job, answers, tell, arg);
+            job_tell(dev, queue, answers, tell, arg);
         /* We were the last one: what follows in the queue is begun for others to go on. */
         if (cpu_queue_leave(queue))
             (void)cpu_queue_advance(queue, NULL);

@@ -65,7 +65,7 @@ static const char help[] =
     "      --explain FILE       also write all evidence as a text for a language model "
     "(Markdown);\n"
     "                           nothing is sent anywhere\n"
-    "      --min-gain PERCENT   tell nothing that gains less (default: 2)\n"
+    "      --min-gain PERCENT   tell nothing that gains less (default: 2; 0: all)\n"
     "      --fail-on SEVERITY   exit with 3 when a finding is that severe: low, medium, high\n"
     "      --rules              list the rules\n"
     "      --help               this text\n"
@@ -112,6 +112,8 @@ static double part_of(const struct advise *a, int64_t gain_ns)
 
 bool advise_is_worth(const struct advise *a, int64_t gain_ns)
 {
+    if (a->min_gain <= 0)
+        return gain_ns > 0;
     return gain_ns >= MIN_GAIN_NS && part_of(a, gain_ns) >= a->min_gain;
 }
 

@@ -13,6 +13,7 @@
 #define WARP 32.0
 /* Sectors of a warp's access to words of four bytes, side by side. */
 #define SECTORS_PER_ACCESS 4.0
+#define CROWD              4.0  /* lanes that meet at an address of atomic operations */
 #define BARRIER_SLOTS      10.0 /* what a barrier takes besides its instruction */
 
 #define KERNEL_NAME                                                                                \
@@ -23,11 +24,17 @@ struct counters {
     const char *kernel;
     int64_t time_ns;
     uint64_t launches;
-    double insts, lanes, uniform, requests, sectors, ideal, shared, conflicts, local, atomics,
-        barriers;
+    double insts, lanes;
+    double uniform; /* branches at which all lanes went the same way; percent */
+    double requests, sectors, all_sectors, ideal; /* of global memory */
+    double passes, conflicts;                     /* of shared memory */
+    double local;
+    double atomics, atomic_passes; /* one for each address that lanes of a warp share */
+    double barriers;
     double slots;
 };
 
+/* Names are those of Nsight Compute, or `heddle__`, where it has none (docs/metrics.md). */
 static const struct {
     const char *metric;
     size_t offset;
@@ -39,15 +46,15 @@ static const struct {
     ROW(requests, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
     ROW(sectors, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
     ROW(sectors, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
+    ROW(all_sectors, "memory_l2_theoretical_sectors_global"),
     ROW(ideal, "memory_l2_theoretical_sectors_global_ideal"),
-    ROW(shared, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"),
+    ROW(passes, "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"),
     ROW(conflicts, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
-    ROW(local, "smsp__inst_executed_op_local_ld.sum"),
-    ROW(local, "smsp__inst_executed_op_local_st.sum"),
-    ROW(atomics, "smsp__inst_executed_op_global_atom.sum"),
-    ROW(atomics, "smsp__inst_executed_op_global_red.sum"),
-    ROW(atomics, "smsp__inst_executed_op_shared_atom.sum"),
-    ROW(barriers, "smsp__inst_executed_op_barrier.sum"),
+    ROW(local, "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum"),
+    ROW(local, "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"),
+    ROW(atomics, "heddle__requests_atomic.sum"),
+    ROW(atomic_passes, "heddle__atomic_passes.sum"),
+    ROW(barriers, "heddle__inst_executed_op_barrier.sum"),
 #undef ROW
 };
 
@@ -66,10 +73,12 @@ static void read_counters(sqlite3_stmt *row, struct counters *c)
             c->uniform = sqlite3_column_double(row, 2);
     }
     double lanes = c->insts > 0 ? HD_MIN(1.0, c->lanes / (c->insts * WARP)) : 1;
-    if (c->ideal <= 0)
+    if (c->ideal > 0 && c->all_sectors > 0)
+        c->sectors = c->all_sectors;
+    else
         c->ideal = c->requests * SECTORS_PER_ACCESS * lanes;
     c->slots = c->insts + HD_MAX(0.0, c->sectors - c->ideal) + c->conflicts +
-               c->atomics * (WARP - 1) + c->barriers * BARRIER_SLOTS;
+               HD_MAX(0.0, c->atomic_passes - c->atomics) + c->barriers * BARRIER_SLOTS;
 }
 
 /* A rule's part of a kernel: the slots that it would save, 0 when it does not fire; and a line. */
@@ -194,8 +203,7 @@ static double judge_divergence(const struct counters *c, struct hd_buf *line)
 void advise_rule_divergence(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_divergence,
-                (const char *const[]){"smsp__sass_branch_targets_threads_divergent.sum",
-                                      "smsp__inst_executed.sum"});
+                (const char *const[]){"heddle__branches_divergent.sum", NULL});
 }
 
 static double judge_sectors(const struct counters *c, struct hd_buf *line)
@@ -216,11 +224,11 @@ void advise_rule_uncoalesced(struct advise *a, const struct advise_rule *rule)
 
 static double judge_banks(const struct counters *c, struct hd_buf *line)
 {
-    if (c->conflicts <= 0 || (c->shared > 0 && c->conflicts < 0.1 * c->shared))
+    if (c->conflicts <= 0 || (c->passes > 0 && c->conflicts < 0.1 * c->passes))
         return 0;
-    if (c->shared > 0)
+    if (c->passes > 0)
         hd_buf_printf(line, "%.0f of %.0f passes over shared memory are for conflicts",
-                      c->conflicts, c->shared);
+                      c->conflicts, c->passes);
     else
         hd_buf_printf(line, "%.0f passes over shared memory are for conflicts", c->conflicts);
     return c->conflicts;
@@ -251,20 +259,24 @@ static double judge_spills(const struct counters *c, struct hd_buf *line)
 void advise_rule_spills(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_spills,
-                (const char *const[]){"smsp__inst_executed_op_local_ld.sum",
-                                      "smsp__inst_executed_op_local_st.sum"});
+                (const char *const[]){"l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum",
+                                      "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum"});
 }
 
 static double judge_atomics(const struct counters *c, struct hd_buf *line)
 {
-    return judge_part(c, c->atomics, 0.02, "atomic operations", line) * (WARP - 1);
+    if (c->atomics <= 0 || c->atomic_passes < CROWD * c->atomics)
+        return 0;
+    hd_buf_printf(line,
+                  "%.0f atomic operations of warps, in %.1f passes each: so many lanes meet at one "
+                  "address",
+                  c->atomics, c->atomic_passes / c->atomics);
+    return c->atomic_passes - c->atomics;
 }
 
 void advise_rule_atomics(struct advise *a, const struct advise_rule *rule)
 {
-    each_kernel(a, rule, judge_atomics,
-                (const char *const[]){"smsp__inst_executed_op_global_atom.sum",
-                                      "smsp__inst_executed_op_shared_atom.sum"});
+    each_kernel(a, rule, judge_atomics, (const char *const[]){"heddle__atomic_passes.sum", NULL});
 }
 
 static double judge_barriers(const struct counters *c, struct hd_buf *line)
@@ -275,5 +287,5 @@ static double judge_barriers(const struct counters *c, struct hd_buf *line)
 void advise_rule_barriers(struct advise *a, const struct advise_rule *rule)
 {
     each_kernel(a, rule, judge_barriers,
-                (const char *const[]){"smsp__inst_executed_op_barrier.sum", NULL});
+                (const char *const[]){"heddle__inst_executed_op_barrier.sum", NULL});
 }

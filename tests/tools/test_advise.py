@@ -435,6 +435,9 @@ def test_programs(bench):
     got = bench.run("advise", "--min-gain", "0", "--json", "-w", "out.json", program, "needless-sync")
     with open(bench.path("out.json")) as file:
         tap.ok(got.returncode == 0 and found(json.load(file), "needless-sync"), "a program is recorded", got.stderr)
+    got = bench.run("advise", "--json", "-w", "out.json", "--prof", "--launch-count", "--prof", "5", program, "needless-sync")
+    with open(bench.path("out.json")) as file:
+        tap.eq((got.returncode, json.load(file)["kernels"]), (0, 5), "options for the recording")
     tap.eq([n for n in os.listdir(bench.folder) if n.startswith("heddle-advise-")], [], "and nothing is left")
     got = bench.run("advise", "-o", "kept", program, "fail")
     tap.ok(got.returncode == 5 and os.path.exists(bench.path("kept.sqlite")), "a program's status; its recording is kept", got.stderr)

@@ -27,6 +27,7 @@ enum {
     OPT_FAIL_ON,
     OPT_MIN_GAIN,
     OPT_RULES,
+    OPT_PROF,
     OPT_HELP,
 };
 #define MIN_GAIN_NS INT64_C(20000) /* less is noise, whatever part of a short run it is */
@@ -59,6 +60,8 @@ static const char help[] =
     "\n"
     "  -o, --output NAME        keep the recording, NAME.sqlite\n"
     "  -f, --force-overwrite    replace a recording of that name\n"
+    "      --prof WORD          for the recording: an option of `heddle prof`, or its value; more\n"
+    "                           than once, in order\n"
     "      --json               findings as JSON\n"
     "  -w, --write FILE         write the findings there instead of to stdout\n"
     "      --html FILE          also write a page\n"
@@ -82,6 +85,7 @@ static const struct option options[] = {
     {"explain", required_argument, NULL, OPT_EXPLAIN},
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"min-gain", required_argument, NULL, OPT_MIN_GAIN},
+    {"prof", required_argument, NULL, OPT_PROF},
     {"rules", no_argument, NULL, OPT_RULES},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -92,6 +96,7 @@ struct advise_args {
     double min_gain;
     int fail_on; /* -1: nothing */
     bool json, overwrite;
+    HD_VEC(char *) prof; /* words for `heddle prof` */
     char **rest;
 };
 
@@ -286,6 +291,8 @@ static int take_option(int option, struct advise_args *args)
         return read_severity(args);
     case OPT_MIN_GAIN:
         return read_percent(args);
+    case OPT_PROF:
+        return hd_vec_push(&args->prof, optarg) ? -1 : cli_error("advise: out of memory");
     case OPT_RULES:
         return list_rules();
     case OPT_HELP:
@@ -348,6 +355,8 @@ static int record(const struct advise_args *args, const char *name)
 
     if (args->overwrite)
         good = good && hd_vec_push(&words, overwrite);
+    for (size_t i = 0; i < args->prof.len; i++)
+        good = good && hd_vec_push(&words, args->prof.at[i]);
     good = good && hd_vec_push(&words, end);
     for (char **word = args->rest; *word; word++)
         good = good && hd_vec_push(&words, *word);
@@ -523,9 +532,10 @@ int cmd_advise(int argc, char **argv)
     struct advise_args args;
     int code = parse(argc, argv, &args);
 
-    if (code >= 0)
-        return code;
-    if (!args.rest[1] && is_report(args.rest[0]))
-        return advise_report(&args, args.rest[0], args.rest[0]);
-    return advise_program(&args);
+    if (code < 0 && !args.rest[1] && is_report(args.rest[0]))
+        code = advise_report(&args, args.rest[0], args.rest[0]);
+    else if (code < 0)
+        code = advise_program(&args);
+    hd_vec_fini(&args.prof);
+    return code;
 }

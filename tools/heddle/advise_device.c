@@ -111,10 +111,24 @@ void advise_rule_serial_streams(struct advise *a, const struct advise_rule *rule
 /* ---- no-overlap: as with two buffers and a stream for each direction */
 
 struct round {
-    uint32_t to_device, to_host, kernel; /* the last of each; ADVISE_NONE */
-    uint32_t ended[2];                   /* the last kernels of the two rounds before */
+    uint32_t to_device, kernel; /* the last of each; ADVISE_NONE */
+    uint32_t ended[2];          /* the last kernels of the two rounds before */
+    int64_t times_ns[3];        /* of this round: to the device, kernels, to the host */
+    int64_t hidden_ns;          /* of all rounds: what could lie beside the longest of these */
     uint64_t rounds;
 };
+
+/* A round begins with a copy to the device behind a kernel. */
+static void end_round(struct round *r)
+{
+    const int64_t *t = r->times_ns;
+
+    if (t[0] && t[1]) {
+        r->rounds++;
+        r->hidden_ns += t[0] + t[1] + t[2] - HD_MAX(t[0], HD_MAX(t[1], t[2]));
+    }
+    r->times_ns[0] = r->times_ns[1] = r->times_ns[2] = 0;
+}
 
 static void overlap_work(struct advise *a, struct round *rounds, uint32_t index)
 {
@@ -127,34 +141,43 @@ static void overlap_work(struct advise *a, struct round *rounds, uint32_t index)
     if (work->kind == ADVISE_KERNEL) {
         plan->after[0] = r->to_device;
         r->kernel = index;
+        r->times_ns[1] += time_of(work);
     } else if (copies(work, ADVISE_TO_DEVICE)) {
         if (r->kernel != ADVISE_NONE && r->kernel != r->ended[0]) {
             r->ended[1] = r->ended[0];
             r->ended[0] = r->kernel;
-            r->rounds++;
+            end_round(r);
         }
         plan->stream += n;
         plan->after[0] = r->ended[1];
         r->to_device = index;
+        r->times_ns[0] += time_of(work);
     } else if (copies(work, ADVISE_TO_HOST)) {
         plan->stream += 2 * n;
         plan->after[0] = r->kernel;
-        r->to_host = index;
+        r->times_ns[2] += time_of(work);
     }
 }
 
-/* Waits go, but for each thread's last. */
+static bool copies_across(const struct advise *a, const struct advise_call *call)
+{
+    return call->kind == ADVISE_CALL_COPY && call->work_count &&
+           crosses(&a->works.at[call->first_work]);
+}
+
+/* Waits for copies, and beside them, go, but for the last of each thread. */
 static void overlap_waits(struct advise *a)
 {
     HD_AUTOFREE uint32_t *last = hd_alloc_array(a->threads.len + 1, sizeof(*last));
 
-    if (!last) {
-        a->out_of_memory = true;
-        return;
-    }
-    for (uint32_t i = 0; i < a->calls.len; i++) {
-        const struct advise_call *call = &a->calls.at[i];
-        if (a->base.calls[i].wait == ADVISE_WAIT_NOTHING)
+    a->out_of_memory |= !last;
+    for (uint32_t i = 0; last && i < a->calls.len; i++) {
+        const struct advise_call *call = &a->calls.at[i], *next = advise_next(a, call);
+        bool is_beside =
+            (call->before != ADVISE_NONE && copies_across(a, &a->calls.at[call->before])) ||
+            (next && copies_across(a, next));
+        if (a->base.calls[i].wait == ADVISE_WAIT_NOTHING || call->kind == ADVISE_CALL_ALLOC ||
+            (!copies_across(a, call) && !is_beside))
             continue;
         if (last[call->thread])
             drop_wait(a, last[call->thread] - 1);
@@ -162,51 +185,51 @@ static void overlap_waits(struct advise *a)
     }
 }
 
-/* No more than this can lie beside each other. */
-static int64_t overlap_limit(const struct advise *a, int64_t *out_copies, int64_t *out_kernels)
+static void tell_rounds(struct advise *a, struct advise_finding *f)
 {
-    int64_t to_device = 0, to_host = 0, kernels = 0;
+    int64_t times[3] = {0};
+    bool began = false;
 
-    for (size_t i = 0; i < a->works.len; i++) {
+    for (uint32_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        to_device += copies(work, ADVISE_TO_DEVICE) ? time_of(work) : 0;
-        to_host += copies(work, ADVISE_TO_HOST) ? time_of(work) : 0;
-        kernels += work->kind == ADVISE_KERNEL ? time_of(work) : 0;
+        began |= copies(work, ADVISE_TO_DEVICE);
+        times[0] += copies(work, ADVISE_TO_DEVICE) ? time_of(work) : 0;
+        times[1] += work->kind == ADVISE_KERNEL ? time_of(work) : 0;
+        times[2] += copies(work, ADVISE_TO_HOST) ? time_of(work) : 0;
+        if (began && work->kind != ADVISE_FILL)
+            advise_example_work(a, f, i);
     }
-    *out_copies = to_device + to_host;
-    *out_kernels = kernels;
-    return to_device + to_host + kernels - HD_MAX(kernels, HD_MAX(to_device, to_host));
+    advise_say(a, f, "%llu rounds; copies to the device take %s, kernels %s, copies back %s",
+               (unsigned long long)f->count, advise_time(times[0]), advise_time(times[1]),
+               advise_time(times[2]));
 }
 
 void advise_rule_overlap(struct advise *a, const struct advise_rule *rule)
 {
     HD_AUTOFREE struct round *rounds = hd_alloc_array(a->streams.len + 1, sizeof(*rounds));
+    int64_t hidden_ns = 0;
     uint64_t count = 0;
-    int64_t copies_ns, kernels_ns, limit = overlap_limit(a, &copies_ns, &kernels_ns);
 
-    if (!rounds) {
-        a->out_of_memory = true;
+    a->out_of_memory |= !rounds;
+    if (!rounds)
         return;
-    }
     for (size_t i = 0; i < a->streams.len; i++)
-        rounds[i] =
-            (struct round){ADVISE_NONE, ADVISE_NONE, ADVISE_NONE, {ADVISE_NONE, ADVISE_NONE}, 0};
+        rounds[i] = (struct round){
+            .to_device = ADVISE_NONE, .kernel = ADVISE_NONE, .ended = {ADVISE_NONE, ADVISE_NONE}};
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++)
         overlap_work(a, rounds, i);
     overlap_waits(a);
-    for (size_t i = 0; i < a->streams.len; i++)
-        count += rounds[i].rounds + (rounds[i].rounds != 0);
+    for (size_t i = 0; i < a->streams.len; i++) {
+        end_round(&rounds[i]);
+        count += rounds[i].rounds;
+        hidden_ns += rounds[i].hidden_ns;
+    }
     int64_t gain_ns = advise_trial_gain(a);
     struct advise_finding *f =
-        count < ROUNDS_MIN ? NULL : advise_find(a, rule, HD_MIN(limit, gain_ns), count);
-    if (!f)
-        return;
-    advise_say(a, f, "%llu rounds of copies and kernels: copies take %s, kernels %s",
-               (unsigned long long)count, advise_time(copies_ns), advise_time(kernels_ns));
-    for (uint32_t i = 0; i < a->works.len; i++)
-        if (crosses(&a->works.at[i]) || a->works.at[i].kind == ADVISE_KERNEL)
-            advise_example_work(a, f, i);
+        count < ROUNDS_MIN ? NULL : advise_find(a, rule, HD_MIN(hidden_ns, gain_ns), count);
+    if (f)
+        tell_rounds(a, f);
 }
 
 /* ---- pageable-copies */
@@ -346,26 +369,29 @@ void advise_rule_round_trips(struct advise *a, const struct advise_rule *rule)
 
 void advise_rule_copy_bound(struct advise *a, const struct advise_rule *rule)
 {
-    int64_t copies_ns, kernels_ns;
+    int64_t copies_ns = 0, kernels_ns = 0;
     double bytes = 0;
     uint64_t count = 0;
 
-    (void)overlap_limit(a, &copies_ns, &kernels_ns);
+    advise_trial_begin(a);
+    for (uint32_t i = 0; i < a->works.len; i++) {
+        const struct advise_work *work = &a->works.at[i];
+        kernels_ns += work->kind == ADVISE_KERNEL ? time_of(work) : 0;
+        if (!crosses(work))
+            continue;
+        count++;
+        copies_ns += time_of(work);
+        bytes += (double)work->bytes;
+        a->trial.works[i].time_ns /= 2;
+    }
     if (copies_ns * 2 < a->steady_ns || copies_ns <= kernels_ns)
         return;
-    advise_trial_begin(a);
-    for (uint32_t i = 0; i < a->works.len; i++)
-        if (crosses(&a->works.at[i])) {
-            count++;
-            bytes += (double)a->works.at[i].bytes;
-            a->trial.works[i].time_ns /= 2;
-        }
     struct advise_finding *f = advise_find(a, rule, advise_trial_gain(a), count);
     if (!f)
         return;
     advise_say(a, f, "%llu copies move %s in %s (%.1f GB/s); kernels take %s",
                (unsigned long long)count, advise_bytes(bytes), advise_time(copies_ns),
-               copies_ns ? bytes / (double)copies_ns : 0.0, advise_time(kernels_ns));
+               bytes / (double)copies_ns, advise_time(kernels_ns));
     for (uint32_t i = 0; i < a->works.len; i++)
         if (crosses(&a->works.at[i]))
             advise_example_work(a, f, i);

@@ -72,49 +72,57 @@ static void text_head(const struct advise *a, struct hd_buf *out)
                   advise_time(s.copies_ns));
 }
 
-static void text_place(const struct advise_finding *f, struct hd_buf *out)
+static void text_line(const char *label, const char *text, struct hd_buf *out)
 {
-    if (f->kernel) {
-        hd_buf_puts(out, "    kernel    ");
-        put_clean(out, f->kernel);
-        hd_buf_putc(out, '\n');
-    }
-    if (f->file) {
-        hd_buf_puts(out, "    at        ");
-        put_clean(out, f->file);
-        hd_buf_printf(out, ":%lld\n", (long long)f->line);
-    }
+    struct hd_buf line = {0};
+
+    put_clean(&line, text);
+    put_wrapped(out, 14, label, line.ptr ? line.ptr : "");
+    hd_buf_fini(&line);
 }
 
+static void text_place(const struct advise_finding *f, struct hd_buf *out)
+{
+    struct hd_buf place = {0};
+
+    if (f->kernel)
+        text_line("    kernel", f->kernel, out);
+    hd_buf_printf(&place, "%s:%lld", f->file ? f->file : "", (long long)f->line);
+    if (f->file && place.ptr)
+        text_line("    at", place.ptr, out);
+    hd_buf_fini(&place);
+}
+
+/* Numbers of rows by table, in the order in which tables come first. */
 static void text_rows(const struct advise_finding *f, struct hd_buf *out)
 {
-    const char *table = NULL;
+    struct hd_buf line = {0};
 
     for (size_t i = 0; i < f->examples.len; i++) {
-        const struct advise_example *e = &f->examples.at[i];
-        if (!table || strcmp(table, e->table) != 0)
-            hd_buf_printf(out, "%s%s", table ? "; " : "    rows      ", e->table);
-        hd_buf_printf(out, " %lld", (long long)e->rowid);
-        table = e->table;
+        const char *table = f->examples.at[i].table;
+        bool is_first = true;
+        for (size_t n = 0; n < i; n++)
+            is_first = is_first && strcmp(f->examples.at[n].table, table) != 0;
+        if (!is_first)
+            continue;
+        hd_buf_printf(&line, "%s%s", line.len ? "; " : "", table);
+        for (size_t n = i; n < f->examples.len; n++)
+            if (strcmp(f->examples.at[n].table, table) == 0)
+                hd_buf_printf(&line, " %lld", (long long)f->examples.at[n].rowid);
     }
-    if (table)
-        hd_buf_putc(out, '\n');
+    if (line.len)
+        put_wrapped(out, 14, "    rows", line.ptr);
+    hd_buf_fini(&line);
 }
 
 static void text_finding(const struct advise_finding *f, struct hd_buf *out)
 {
-    struct hd_buf line = {0};
-
     hd_buf_printf(out, "\n%-6s  gains up to %s (%.0f %%): %s [%s]\n",
                   advise_severity_words[f->severity], advise_time(f->gain_ns), 100 * f->gain,
                   f->rule->title, f->rule->id);
     text_place(f, out);
-    for (size_t i = 0; i < f->evidence.len; i++) {
-        hd_buf_clear(&line);
-        put_clean(&line, f->evidence.at[i]);
-        put_wrapped(out, 14, i ? "" : "    evidence", line.ptr ? line.ptr : "");
-    }
-    hd_buf_fini(&line);
+    for (size_t i = 0; i < f->evidence.len; i++)
+        text_line(i ? "" : "    evidence", f->evidence.at[i], out);
     text_rows(f, out);
     put_wrapped(out, 14, "    why", f->rule->what);
     put_wrapped(out, 14, "    remedy", f->rule->remedy);

@@ -3,6 +3,7 @@
 import html.parser
 import json
 import os
+import random
 import sqlite3
 import subprocess
 import sys
@@ -250,6 +251,55 @@ def test_good(bench):
     tap.ok(got.returncode == 0 and "Nothing found" in got.stdout, "a good program", got.stdout + got.stderr)
 
 
+def random_program(rng):
+    """Calls, streams, waits and dependences without a plan; the trace ends with a call."""
+    t = Timeline(sms=rng.choice([1, 4, 8]))
+    for _ in range(rng.randint(1, 300)):
+        kind, stream = rng.random(), rng.choice([NULL, 2, 3, 4])
+        if kind < 0.5:
+            t.launch(rng.randint(500, 200 * US), stream, grid=rng.choice([1, 2, 5, 100]), after=rng.choice([0, 0, t.last_end]))
+        elif kind < 0.7:
+            t.copy(rng.choice([4, 1 << 16, 1 << 20]), rng.randint(500, 100 * US), rng.choice([TO_DEVICE, TO_HOST]), stream,
+                   rng.random() < 0.5, rng.choice([PAGEABLE, PINNED]))
+        elif kind < 0.8:
+            t.sync()
+        elif kind < 0.85 and stream in t.stream_end:
+            t.sync(stream)
+        elif kind < 0.9:
+            t.host(rng.randint(0, 100 * US))
+        elif kind < 0.93:
+            t.call("cudaMalloc_v3020", rng.randint(US, 50 * US))
+        elif kind < 0.95:
+            t.graph([rng.randint(500, 5 * US) for _ in range(rng.randint(1, 9))], stream)
+    t.call("cudaGetLastError_v3020", US)
+    return t
+
+
+def test_random(bench):
+    seed = int(os.environ.get("HEDDLE_SEED", "1"))
+    wrong = []
+    for number in range(40):
+        t = random_program(random.Random(f"{seed}/{number}"))
+        os.path.exists(bench.path("random.sqlite")) and os.unlink(bench.path("random.sqlite"))
+        t.write(bench.path("random.sqlite")).close()
+        report = bench.advise("--min-gain", "0", "random.sqlite")
+        if abs(report["steady_ns"] - t.span) > 0.01 * t.span or any(f["gain_ns"] > report["steady_ns"] for f in report["findings"]):
+            wrong.append((number, report["steady_ns"], t.span))
+    tap.ok(not wrong, f"random programs, seed {seed}: the plan gives the trace's time again", str(wrong))
+
+
+def test_limit(bench):
+    t = Timeline()
+    for _ in range(1000):
+        t.launch(10 * US)
+        t.sync()
+    t.write(bench.path("long.sqlite")).close()
+    got = bench.advise("--limit", "300", "long.sqlite")
+    tap.ok(got["is_cut"] and 90 <= got["kernels"] <= 110 and found(got, "needless-sync"), "--limit judges the beginning", json.dumps(got)[:300])
+    tap.eq(bench.advise("--limit", "3000000", "long.sqlite")["kernels"], 1000, "or all")
+    tap.ok("Only the beginning" in bench.run("advise", "--limit", "300", "long.sqlite").stdout, "and says so")
+
+
 # ---- counters
 
 BASE = {"smsp__inst_executed.sum": 1e6, "smsp__thread_inst_executed.sum": 32e6}
@@ -365,7 +415,7 @@ def test_exits(bench):
     tap.eq(bench.run("advise", "--fail-on", "high", "hostile.sqlite").returncode, 3, "--fail-on")
     tap.eq(bench.run("advise", "--min-gain", "99", "--fail-on", "low", "hostile.sqlite").returncode, 0, "what gains less is not told")
     tap.eq(bench.run("advise").returncode, 2, "no report")
-    for option, value in (("--fail-on", "x"), ("--min-gain", "x"), ("--min-gain", "101"), ("--no-such", "x")):
+    for option, value in (("--fail-on", "x"), ("--min-gain", "x"), ("--min-gain", "101"), ("--limit", "0"), ("--no-such", "x")):
         tap.eq(bench.run("advise", option, value, "hostile.sqlite").returncode, 2, f"{option} {value}")
     tap.eq(bench.run("advise", "no-such-program").returncode, 127, "no such program")
     names = {line.split()[0] for line in bench.run("advise", "--rules").stdout.splitlines()}
@@ -448,7 +498,7 @@ def test_programs(bench):
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
         bench = Bench(folder)
-        for test in (test_pairs, test_copy_bound, test_jit, test_good, test_counters, test_forms, test_exits, test_damage, test_programs):
+        for test in (test_pairs, test_copy_bound, test_jit, test_good, test_random, test_limit, test_counters, test_forms, test_exits, test_damage, test_programs):
             test(bench)
     tap.done()
 

@@ -27,6 +27,7 @@ enum {
     OPT_FAIL_ON,
     OPT_MIN_GAIN,
     OPT_RULES,
+    OPT_LIMIT,
     OPT_PROF,
     OPT_HELP,
 };
@@ -70,6 +71,8 @@ static const char help[] =
     "                           nothing is sent anywhere\n"
     "      --min-gain PERCENT   tell nothing that gains less (default: 2; 0: all)\n"
     "      --fail-on SEVERITY   exit with 3 when a finding is that severe: low, medium, high\n"
+    "      --limit EVENTS       judge only the beginning of a longer run (default: 8000000 calls,\n"
+    "                           kernels and copies, which need about 1.5 GB of memory)\n"
     "      --rules              list the rules\n"
     "      --help               this text\n"
     "\n"
@@ -85,6 +88,7 @@ static const struct option options[] = {
     {"explain", required_argument, NULL, OPT_EXPLAIN},
     {"fail-on", required_argument, NULL, OPT_FAIL_ON},
     {"min-gain", required_argument, NULL, OPT_MIN_GAIN},
+    {"limit", required_argument, NULL, OPT_LIMIT},
     {"prof", required_argument, NULL, OPT_PROF},
     {"rules", no_argument, NULL, OPT_RULES},
     {"help", no_argument, NULL, OPT_HELP},
@@ -94,6 +98,7 @@ static const struct option options[] = {
 struct advise_args {
     const char *output, *to, *html, *explain;
     double min_gain;
+    uint64_t limit;
     int fail_on; /* -1: nothing */
     bool json, overwrite;
     HD_VEC(char *) prof; /* words for `heddle prof` */
@@ -291,6 +296,10 @@ static int take_option(int option, struct advise_args *args)
         return read_severity(args);
     case OPT_MIN_GAIN:
         return read_percent(args);
+    case OPT_LIMIT:
+        return hd_str_to_u64(hd_str_from(optarg), 10, &args->limit) && args->limit
+                   ? -1
+                   : bad_value("--limit", optarg);
     case OPT_PROF:
         return hd_vec_push(&args->prof, optarg) ? -1 : cli_error("advise: out of memory");
     case OPT_RULES:
@@ -307,7 +316,8 @@ static int parse(int argc, char **argv, struct advise_args *args)
 {
     int option;
 
-    *args = (struct advise_args){.min_gain = 0.02, .fail_on = -1, .json = cli_json()};
+    *args =
+        (struct advise_args){.min_gain = 0.02, .limit = 8000000, .fail_on = -1, .json = cli_json()};
     optind = 1;
     while ((option = getopt_long(argc, argv, "+o:fw:", options, NULL)) != -1) {
         int code = take_option(option, args);
@@ -487,7 +497,7 @@ static bool is_severe(const struct advise_args *args, const struct advise *a)
 
 static int advise_report(const struct advise_args *args, const char *report, const char *shown)
 {
-    struct advise a = {.path = report, .min_gain = args->min_gain};
+    struct advise a = {.path = report, .limit = args->limit, .min_gain = args->min_gain};
     enum hd_status status = judge(&a);
 
     a.path = shown;

@@ -134,7 +134,9 @@ struct advise_finding {
 struct advise {
     const char *path;
     sqlite3 *db;
-    double min_gain; /* share of the steady time below which nothing is reported */
+    uint64_t limit;   /* the most calls and work that are read, about */
+    int64_t until_ns; /* what starts later is not; INT64_MAX: all is */
+    double min_gain;  /* share of the steady time below which nothing is reported */
     HD_VEC(char *) names;
     HD_VEC(struct advise_call) calls;
     HD_VEC(struct advise_work) works;

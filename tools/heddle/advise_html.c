@@ -182,6 +182,9 @@ void advise_html(const struct advise *a, struct hd_buf *out)
     put(out, a->path);
     hd_buf_puts(out, "</code></p>\n");
     put_totals(out, a);
+    if (a->until_ns != INT64_MAX)
+        hd_buf_printf(out, "<p>Only the beginning was judged, until %s (--limit).</p>\n",
+                      advise_time(a->until_ns));
     if (a->findings.len)
         hd_buf_puts(out, "<p class=\"soft\">Gains are upper bounds, parts of the steady time, each "
                          "by itself: they do not add up.</p>\n");

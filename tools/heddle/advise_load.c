@@ -39,7 +39,8 @@ static void no_memory(struct load *l)
 
 typedef void row_function(struct load *l, sqlite3_stmt *row);
 
-/* Calls `take` for each row; nothing when the table is not in the file. */
+/* Calls `take` for each row; nothing when the table is not in the file. A parameter is the time
+ * behind which nothing is read. */
 static enum hd_status each(struct load *l, const char *table, const char *sql, row_function *take)
 {
     sqlite3_stmt *row;
@@ -49,6 +50,8 @@ static enum hd_status each(struct load *l, const char *table, const char *sql, r
         return HD_OK;
     if (sqlite3_prepare_v2(l->a->db, sql, -1, &row, NULL))
         return failed(l->a);
+    if (sqlite3_bind_parameter_count(row))
+        (void)sqlite3_bind_int64(row, 1, l->a->until_ns);
     while (l->status == HD_OK && (code = sqlite3_step(row)) == SQLITE_ROW)
         take(l, row);
     if (l->status == HD_OK && code != SQLITE_DONE)
@@ -294,14 +297,14 @@ static enum hd_status load_work(struct load *l)
 {
     HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_KERNEL",
                 WORK_COLUMNS "gridX, gridY, gridZ, blockX, blockY, blockZ, " STRING(
-                    "demangledName") " FROM CUPTI_ACTIVITY_KIND_KERNEL",
+                    "demangledName") " FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start <= ?1",
                 take_kernel));
     HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_MEMCPY",
                 WORK_COLUMNS "bytes, copyKind, coalesce(srcKind, 7), coalesce(dstKind, 7) FROM "
-                             "CUPTI_ACTIVITY_KIND_MEMCPY",
+                             "CUPTI_ACTIVITY_KIND_MEMCPY WHERE start <= ?1",
                 take_copy));
     return each(l, "CUPTI_ACTIVITY_KIND_MEMSET",
-                WORK_COLUMNS "bytes FROM CUPTI_ACTIVITY_KIND_MEMSET", take_fill);
+                WORK_COLUMNS "bytes FROM CUPTI_ACTIVITY_KIND_MEMSET WHERE start <= ?1", take_fill);
 }
 
 /* A call at its start for work whose own is not in the report: such work is as late as it was. */
@@ -563,7 +566,8 @@ static enum hd_status load_calls(struct load *l)
 {
     HD_TRY(each(l, "CUPTI_ACTIVITY_KIND_RUNTIME",
                 "SELECT start, end, coalesce(globalTid, 0), coalesce(correlationId, 0), " STRING(
-                    "nameId") ", rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL "
+                    "nameId") ", rowid FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE end IS NOT NULL AND "
+                              "start <= ?1 "
                               "ORDER BY 3, start, end DESC",
                 take_call));
     drop_inner(l);
@@ -572,8 +576,49 @@ static enum hd_status load_calls(struct load *l)
     return l->status;
 }
 
+struct extent {
+    int64_t count, start_ns, end_ns;
+};
+
+static enum hd_status measure(struct advise *a, const char *table, const char *sql,
+                              struct extent *out)
+{
+    sqlite3_stmt *row;
+
+    if (!prof_db_has(a->db, table))
+        return HD_OK;
+    if (sqlite3_prepare_v2(a->db, sql, -1, &row, NULL))
+        return failed(a);
+    if (sqlite3_step(row) == SQLITE_ROW && sqlite3_column_int64(row, 0)) {
+        out->count += sqlite3_column_int64(row, 0);
+        out->start_ns = HD_MIN(out->start_ns, sqlite3_column_int64(row, 1));
+        out->end_ns = HD_MAX(out->end_ns, sqlite3_column_int64(row, 2));
+    }
+    return sqlite3_finalize(row) == SQLITE_OK ? HD_OK : failed(a);
+}
+
+#define MEASURE(table)                                                                             \
+    measure(a, #table, "SELECT count(*), min(start), max(start) FROM " #table, &e)
+
+/* Of a long run only the beginning is judged, so much as has about `limit` calls and work. */
+static enum hd_status find_limit(struct advise *a)
+{
+    struct extent e = {0, INT64_MAX, INT64_MIN};
+
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_RUNTIME));
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_KERNEL));
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_MEMCPY));
+    HD_TRY(MEASURE(CUPTI_ACTIVITY_KIND_MEMSET));
+    a->until_ns = INT64_MAX;
+    if ((uint64_t)e.count > a->limit && e.start_ns > -TIME_MAX && e.end_ns < TIME_MAX)
+        a->until_ns = e.start_ns + (int64_t)((double)(e.end_ns - e.start_ns) * (double)a->limit /
+                                             (double)e.count);
+    return HD_OK;
+}
+
 static enum hd_status load_all(struct load *l)
 {
+    HD_TRY(find_limit(l->a));
     HD_TRY(load_calls(l));
     HD_TRY(load_work(l));
     if (!l->a->names.len && l->a->works.len && !hd_vec_push(&l->a->names, hd_strdup("?")))

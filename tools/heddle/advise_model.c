@@ -64,25 +64,26 @@ static size_t first_after(const struct engine *e, int64_t ns)
     return low;
 }
 
-static float usage_at(const struct engine *e, size_t from, int64_t ns)
+/* Is there room for `demand` more at that moment? */
+static bool has_room(const struct engine *e, size_t from, int64_t ns, float demand)
 {
-    float sum = 0;
+    float sum = demand;
 
-    for (size_t i = from; i < e->slots.len && i < from + LOOK_MAX; i++)
+    for (size_t i = from; sum <= FULL && i < e->slots.len && i < from + LOOK_MAX; i++)
         if (e->slots.at[i].start_ns <= ns && e->slots.at[i].end_ns > ns)
             sum += e->slots.at[i].demand;
-    return sum;
+    return sum <= FULL;
 }
 
 static bool fits(const struct engine *e, int64_t start_ns, int64_t time_ns, float demand)
 {
     size_t from = first_after(e, start_ns);
 
-    if (usage_at(e, from, start_ns) + demand > FULL)
+    if (!has_room(e, from, start_ns, demand))
         return false;
     for (size_t i = from; i < e->slots.len && i < from + LOOK_MAX; i++)
         if (e->slots.at[i].start_ns > start_ns && e->slots.at[i].start_ns < start_ns + time_ns &&
-            usage_at(e, from, e->slots.at[i].start_ns) + demand > FULL)
+            !has_room(e, from, e->slots.at[i].start_ns, demand))
             return false;
     return true;
 }

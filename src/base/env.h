@@ -62,6 +62,7 @@ enum hd_env_kind {
     X("HEDDLE_REPORT", TEXT, "", "directory for reports about kernels that do not get their fast form; see `heddle replay`") \
     X("HEDDLE_REGISTRY", TEXT, "", "file in which your processes write what they do with devices, for NVML and `heddle smi`, or `off`; default: /dev/shm/heddle-UID.1") \
     X("HEDDLE_PROF", TEXT, "", "what is recorded, and the folder that it goes to; set by `heddle prof`") \
+    X("HEDDLE_COUNT", TEXT, "", "whose instructions are counted, and the folder that the counts go to; set by `heddle prof --kernel`") \
     X("HEDDLE_CHECK", TEXT, "", "what is checked while kernels run, and where findings go; set by `heddle check`") \
     X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")
 /* clang-format on */

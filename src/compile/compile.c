@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compile/checked.h"
 #include "compile/groups.h"
+#include "ir/count.h"
 #include "ir/probe.h"
 #include "lower/lower.h"
 #include "obj/fingerprint.h"
@@ -48,7 +49,7 @@ static enum hd_status parse_unit(const struct compile_unit *unit, unsigned max_a
 
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
 {
-    struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt};
+    struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt || options->counts};
 
     dump_ir(module, HD_DEBUG_IR, "after lowering");
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
@@ -56,6 +57,10 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
     assert(!module->arena.failed); /* the lowering said so */
     if (!options->debug)
         HD_TRY(opt_run(module, &opt));
+    if (options->counts && !ir_count_insert(module))
+        return hd_error(HD_NO_MEMORY, "counts");
+    if (options->counts)
+        ir_probe_finish(module);
     if (options->probes && !ir_probe_insert(module, options->probes))
         return hd_error(HD_NO_MEMORY, "probes");
     dump_ir(module, HD_DEBUG_OPT, "optimised");
@@ -181,6 +186,8 @@ static enum hd_status program_link(struct compile_program *program,
     lower_program_keep_ptx_lines(program->lower);
     if (program->options.debug)
         lower_program_keep_notes(program->lower);
+    if (program->options.counts)
+        lower_program_keep_counts(program->lower);
     if (program->options.probes)
         lower_program_keep_asyncs(program->lower);
     return HD_OK;

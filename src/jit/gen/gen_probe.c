@@ -156,8 +156,10 @@ void gen_probe(struct gen *g, const struct ir_instr *in)
 {
     uint64_t size_B = in->op == IR_OP_PROBE_ACCESS ? ir_probe_size_B(in) : 0;
     struct words words;
+    if (gen_count(g, in))
+        return;
     words_make(g, in, &words);
-    if (!size_B) {
+    if (!size_B || g->func->module->has_counts) {
         tell(g, in, &words);
         return;
     }

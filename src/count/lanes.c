@@ -1,0 +1,191 @@
+/*
+ * What an access costs a memory system of sectors and banks, as CUDA's programming guide has them:
+ * sectors of 32 bytes; 32 banks of 4 bytes, which words of 8 bytes use by half warps and words of
+ * 16 by quarters. Local memory is interleaved: a word of all lanes lies in 128 bytes.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "count/private.h"
+
+enum {
+    SECTOR_B = 32,
+    BANKS = 32,
+    BANK_B = 4,
+    NEAR = 2048, /* sectors that a small set tells apart */
+    PIECES = 8,  /* sectors or words of a lane, at most that are told apart */
+};
+
+/* ---- how many different numbers there are */
+
+struct numbers {
+    uint32_t n;
+    uint64_t at[COUNT_WARP * PIECES];
+};
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static uint32_t different_sorted(struct numbers *all)
+{
+    uint32_t n = 0;
+
+    qsort(all->at, all->n, sizeof(all->at[0]), compare);
+    for (uint32_t i = 0; i < all->n; i++)
+        n += !i || all->at[i] != all->at[i - 1];
+    return n;
+}
+
+static uint32_t different(struct numbers *all)
+{
+    uint64_t bits[NEAR / 64], min = UINT64_MAX, max = 0;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < all->n; i++) {
+        min = HD_MIN(min, all->at[i]);
+        max = HD_MAX(max, all->at[i]);
+    }
+    if (max - min >= NEAR)
+        return different_sorted(all);
+    memset(bits, 0, ((max - min) / 64 + 1) * sizeof(bits[0]));
+    for (uint32_t i = 0; i < all->n; i++)
+        bits[(all->at[i] - min) / 64] |= UINT64_C(1) << (all->at[i] - min) % 64;
+    for (uint64_t i = 0; i <= (max - min) / 64; i++)
+        n += (uint32_t)__builtin_popcountll(bits[i]);
+    return n;
+}
+
+static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
+{
+    for (uint64_t x = first; x - first <= last - first && x - first < PIECES; x++)
+        all->at[all->n++] = x;
+}
+
+/* ---- sectors */
+
+static uint64_t sectors_global(const struct count_access *a)
+{
+    struct numbers all;
+
+    all.n = 0;
+    for (uint32_t m = a->lanes; m; m &= m - 1) {
+        uint64_t at = a->address[__builtin_ctz(m)];
+        numbers_add(&all, at / SECTOR_B, (at + a->size_B - 1) / SECTOR_B);
+    }
+    return different(&all);
+}
+
+/* By words of 4 bytes, of which those of 8 lanes share a sector. */
+static uint64_t sectors_local(const struct count_access *a)
+{
+    struct numbers all;
+
+    all.n = 0;
+    for (uint32_t m = a->lanes; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        uint64_t first = a->address[lane] / BANK_B;
+        uint64_t last = (a->address[lane] + a->size_B - 1) / BANK_B;
+        for (uint64_t x = first; x <= last && x - first < PIECES; x++)
+            all.at[all.n++] = x * (COUNT_WARP * BANK_B / SECTOR_B) + lane / (SECTOR_B / BANK_B);
+    }
+    return different(&all);
+}
+
+/* ---- banks */
+
+/* The passes that some lanes need: the different words of the bank that has most. */
+static uint64_t passes(const struct count_access *a, uint32_t lanes)
+{
+    struct numbers all;
+    uint8_t in_bank[BANKS] = {0};
+    uint64_t most = 0;
+
+    all.n = 0;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint64_t at = a->address[__builtin_ctz(m)];
+        numbers_add(&all, at / BANK_B, (at + a->size_B - 1) / BANK_B);
+    }
+    qsort(all.at, all.n, sizeof(all.at[0]), compare);
+    for (uint32_t i = 0; i < all.n; i++) {
+        if (i && all.at[i] == all.at[i - 1])
+            continue;
+        most = HD_MAX(most, (uint64_t)++in_bank[all.at[i] % BANKS]);
+    }
+    return most;
+}
+
+/* Neighbours, one address, nobody: most accesses need no sorting. */
+static bool is_one_pass(const struct count_access *a, uint32_t lanes)
+{
+    uint64_t min = UINT64_MAX, max = 0;
+
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint64_t word = a->address[__builtin_ctz(m)] / BANK_B;
+        min = HD_MIN(min, word);
+        max = HD_MAX(max, word + (a->size_B - 1) / BANK_B);
+    }
+    return max - min < BANKS;
+}
+
+static uint32_t lanes_at_once(uint64_t size_B)
+{
+    return size_B <= 4 ? COUNT_WARP : size_B <= 8 ? COUNT_WARP / 2 : COUNT_WARP / 4;
+}
+
+static void count_banks(const struct count_access *a)
+{
+    uint32_t step = lanes_at_once(a->size_B);
+    uint32_t part = step == COUNT_WARP ? ~0u : (1u << step) - 1;
+
+    for (uint32_t from = 0; from < COUNT_WARP; from += step) {
+        uint32_t lanes = a->lanes & part << from;
+        if (!lanes)
+            continue;
+        a->words[IR_COUNT_WAVEFRONTS] += is_one_pass(a, lanes) ? 1 : passes(a, lanes);
+        a->words[IR_COUNT_IDEAL_WAVEFRONTS]++;
+    }
+}
+
+/* ---- atomics: lanes of one address come one after the other */
+
+static void count_contention(const struct count_access *a)
+{
+    uint64_t at[COUNT_WARP];
+    uint32_t n = 0, run = 0, most = 0;
+
+    for (uint32_t m = a->lanes; m; m &= m - 1)
+        at[n++] = a->address[__builtin_ctz(m)];
+    qsort(at, n, sizeof(at[0]), compare);
+    for (uint32_t i = 0; i < n; i++) {
+        run = i && at[i] == at[i - 1] ? run + 1 : 1;
+        most = HD_MAX(most, run);
+    }
+    a->words[IR_COUNT_WAVEFRONTS] += most;
+    a->words[IR_COUNT_IDEAL_WAVEFRONTS]++;
+}
+
+void count_access(const struct count_access *a)
+{
+    uint64_t *words = a->words, sectors = 0, bytes;
+
+    assert(a->lanes && a->size_B);
+    bytes = (uint64_t)__builtin_popcount(a->lanes) * a->size_B;
+    words[IR_COUNT_REQUESTS]++;
+    words[IR_COUNT_LANES_IN] += (uint64_t)__builtin_popcount(a->lanes);
+    words[IR_COUNT_BYTES] += bytes;
+    if (a->space == IR_COUNT_IN_GLOBAL)
+        sectors = sectors_global(a);
+    if (a->space == IR_COUNT_IN_LOCAL)
+        sectors = sectors_local(a);
+    words[IR_COUNT_SECTORS] += sectors;
+    words[IR_COUNT_IDEAL_SECTORS] += HD_MIN(sectors, (bytes + SECTOR_B - 1) / SECTOR_B);
+    if (a->space == IR_COUNT_IN_SHARED && !a->is_atomic)
+        count_banks(a);
+    else if (a->is_atomic)
+        count_contention(a);
+}

@@ -114,7 +114,8 @@ static uint64_t passes(const struct count_access *a, uint32_t lanes)
     for (uint32_t i = 0; i < all.n; i++) {
         if (i && all.at[i] == all.at[i - 1])
             continue;
-        most = HD_MAX(most, (uint64_t)++in_bank[all.at[i] % BANKS]);
+        in_bank[all.at[i] % BANKS]++;
+        most = HD_MAX(most, (uint64_t)in_bank[all.at[i] % BANKS]);
     }
     return most;
 }

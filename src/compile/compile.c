@@ -47,20 +47,32 @@ static enum hd_status parse_unit(const struct compile_unit *unit, unsigned max_a
     return compile_parse_whole(unit, max_arch, arena, out_module);
 }
 
+/* Calls are inlined first; passes come behind the probes, which stay where they are. */
+static enum hd_status count(struct ir_module *module, const struct compile_options *options)
+{
+    struct opt_options opt = {.validate = options->validate, .required_only = true};
+
+    HD_TRY(opt_run(module, &opt));
+    if (!ir_count_insert(module))
+        return hd_error(HD_NO_MEMORY, "counts");
+    opt.required_only = options->no_opt;
+    HD_TRY(opt_run(module, &opt));
+    ir_probe_finish(module);
+    return HD_OK;
+}
+
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
 {
-    struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt || options->counts};
+    struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt};
 
     dump_ir(module, HD_DEBUG_IR, "after lowering");
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
         HD_TRY(ir_validate(module));
     assert(!module->arena.failed); /* the lowering said so */
-    if (!options->debug)
-        HD_TRY(opt_run(module, &opt));
-    if (options->counts && !ir_count_insert(module))
-        return hd_error(HD_NO_MEMORY, "counts");
     if (options->counts)
-        ir_probe_finish(module);
+        HD_TRY(count(module, options));
+    else if (!options->debug)
+        HD_TRY(opt_run(module, &opt));
     if (options->probes && !ir_probe_insert(module, options->probes))
         return hd_error(HD_NO_MEMORY, "probes");
     dump_ir(module, HD_DEBUG_OPT, "optimised");

@@ -11,7 +11,7 @@
  *     dir=FOLDER     where files with the counts go (file.h); the rest of the text
  *
  * Code that counts is a kernel's second form (core/counted.h); other launches are as they were.
- * Inside: observe.c takes what probes tell, lanes.c knows sectors and banks, sweep.c makes warps of
+ * Inside: observe.c takes what probes tell, sweep.c makes warps of
  * lanes that were told one by one, choose.c chooses, file.c writes.
  */
 #ifndef HD_COUNT_COUNT_H

@@ -111,7 +111,7 @@ static void in_space(const struct access *by, enum ir_count_space space, uint32_
                      uint64_t size_B, const uint64_t *address)
 {
     const struct ir_module *m = module_of(by->cta->launch);
-    const struct count_access access = {
+    const struct ir_count_access access = {
         .words = by->cta->slab->words + ir_count_access_word(m, by->instr, space),
         .space = space,
         .is_atomic = by->is_atomic,
@@ -121,7 +121,7 @@ static void in_space(const struct access *by, enum ir_count_space space, uint32_
     };
 
     if (lanes && size_B)
-        count_access(&access);
+        ir_count_access(&access);
 }
 
 static uint64_t va(const void *p)

@@ -6,7 +6,7 @@
 #include "count/count.h"
 #include "ir/count.h"
 
-enum { COUNT_WARP = 32 };
+enum { COUNT_WARP = IR_COUNT_WARP };
 
 struct count_slab {
     struct count_slab *next;
@@ -23,19 +23,6 @@ struct count_launch {
     struct count_slab *free; /* counters that no CTA uses now */
     uint64_t *total;         /* of those whose CTA failed to give them back: none */
 };
-
-/* An access by the lanes of a warp that make it together; addresses in the terms of the space. */
-struct count_access {
-    uint64_t *words; /* of the instruction in this space: IR_COUNT_ACCESS_WORDS */
-    enum ir_count_space space;
-    bool is_atomic;
-    uint32_t lanes;
-    uint64_t size_B;
-    const uint64_t *address;
-};
-
-/* lanes.c */
-void count_access(const struct count_access *a);
 
 /* observe.c: lanes together; the operands are arrays of 32 words. */
 struct count_cta;

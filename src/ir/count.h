@@ -135,6 +135,19 @@ static inline size_t ir_count_words(const struct ir_module *module)
     return ir_count_instr_word(module, (uint32_t)module->counted.len);
 }
 
+/* An access by the lanes of a warp that make it together; addresses in the terms of the space. */
+enum { IR_COUNT_WARP = 32 };
+struct ir_count_access {
+    uint64_t *words; /* of the instruction in this space: IR_COUNT_ACCESS_WORDS */
+    enum ir_count_space space;
+    bool is_atomic;
+    uint32_t lanes;
+    uint64_t size_B;
+    const uint64_t *address;
+};
+/* Adds what it costs. */
+void ir_count_access(const struct ir_count_access *a);
+
 /* Probes instead of the NOTEs of a module with counts. False: no memory. */
 bool ir_count_insert(struct ir_module *module) HD_MUST_CHECK;
 

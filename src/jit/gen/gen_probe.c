@@ -160,7 +160,12 @@ void gen_probe(struct gen *g, const struct ir_instr *in)
         return;
     words_make(g, in, &words);
     if (!size_B || g->func->module->has_counts) {
+        LLVMBasicBlockRef counted = size_B ? gen_count_line(g, in) : NULL;
         tell(g, in, &words);
+        if (counted) {
+            LLVMBuildBr(g->b, counted);
+            LLVMPositionBuilderAtEnd(g->b, counted);
+        }
         return;
     }
     LLVMBasicBlockRef cold = gen_bb(g, "tell"), on = gen_bb(g, "told");

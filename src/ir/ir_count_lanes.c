@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "count/private.h"
+#include "ir/count.h"
 
 enum {
     SECTOR_B = 32,
@@ -21,7 +21,7 @@ enum {
 
 struct numbers {
     uint32_t n;
-    uint64_t at[COUNT_WARP * PIECES];
+    uint64_t at[IR_COUNT_WARP * PIECES];
 };
 
 static int compare(const void *a, const void *b)
@@ -68,7 +68,7 @@ static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
 
 /* ---- sectors */
 
-static uint64_t sectors_global(const struct count_access *a)
+static uint64_t sectors_global(const struct ir_count_access *a)
 {
     struct numbers all;
 
@@ -81,7 +81,7 @@ static uint64_t sectors_global(const struct count_access *a)
 }
 
 /* By words of 4 bytes, of which those of 8 lanes share a sector. */
-static uint64_t sectors_local(const struct count_access *a)
+static uint64_t sectors_local(const struct ir_count_access *a)
 {
     struct numbers all;
 
@@ -91,7 +91,7 @@ static uint64_t sectors_local(const struct count_access *a)
         uint64_t first = a->address[lane] / BANK_B;
         uint64_t last = (a->address[lane] + a->size_B - 1) / BANK_B;
         for (uint64_t x = first; x <= last && x - first < PIECES; x++)
-            all.at[all.n++] = x * (COUNT_WARP * BANK_B / SECTOR_B) + lane / (SECTOR_B / BANK_B);
+            all.at[all.n++] = x * (IR_COUNT_WARP * BANK_B / SECTOR_B) + lane / (SECTOR_B / BANK_B);
     }
     return different(&all);
 }
@@ -99,7 +99,7 @@ static uint64_t sectors_local(const struct count_access *a)
 /* ---- banks */
 
 /* The passes that some lanes need: the different words of the bank that has most. */
-static uint64_t passes(const struct count_access *a, uint32_t lanes)
+static uint64_t passes(const struct ir_count_access *a, uint32_t lanes)
 {
     struct numbers all;
     uint8_t in_bank[BANKS] = {0};
@@ -121,7 +121,7 @@ static uint64_t passes(const struct count_access *a, uint32_t lanes)
 }
 
 /* Neighbours, one address, nobody: most accesses need no sorting. */
-static bool is_one_pass(const struct count_access *a, uint32_t lanes)
+static bool is_one_pass(const struct ir_count_access *a, uint32_t lanes)
 {
     uint64_t min = UINT64_MAX, max = 0;
 
@@ -135,15 +135,15 @@ static bool is_one_pass(const struct count_access *a, uint32_t lanes)
 
 static uint32_t lanes_at_once(uint64_t size_B)
 {
-    return size_B <= 4 ? COUNT_WARP : size_B <= 8 ? COUNT_WARP / 2 : COUNT_WARP / 4;
+    return size_B <= 4 ? IR_COUNT_WARP : size_B <= 8 ? IR_COUNT_WARP / 2 : IR_COUNT_WARP / 4;
 }
 
-static void count_banks(const struct count_access *a)
+static void count_banks(const struct ir_count_access *a)
 {
     uint32_t step = lanes_at_once(a->size_B);
-    uint32_t part = step == COUNT_WARP ? ~0u : (1u << step) - 1;
+    uint32_t part = step == IR_COUNT_WARP ? ~0u : (1u << step) - 1;
 
-    for (uint32_t from = 0; from < COUNT_WARP; from += step) {
+    for (uint32_t from = 0; from < IR_COUNT_WARP; from += step) {
         uint32_t lanes = a->lanes & part << from;
         if (!lanes)
             continue;
@@ -154,9 +154,9 @@ static void count_banks(const struct count_access *a)
 
 /* ---- atomics: lanes of one address come one after the other */
 
-static void count_contention(const struct count_access *a)
+static void count_contention(const struct ir_count_access *a)
 {
-    uint64_t at[COUNT_WARP];
+    uint64_t at[IR_COUNT_WARP];
     uint32_t n = 0, run = 0, most = 0;
 
     for (uint32_t m = a->lanes; m; m &= m - 1)
@@ -170,7 +170,7 @@ static void count_contention(const struct count_access *a)
     a->words[IR_COUNT_IDEAL_WAVEFRONTS]++;
 }
 
-void count_access(const struct count_access *a)
+void ir_count_access(const struct ir_count_access *a)
 {
     uint64_t *words = a->words, sectors = 0, bytes;
 

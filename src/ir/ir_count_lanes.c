@@ -19,6 +19,7 @@ enum {
 
 /* ---- how many different numbers there are */
 
+/* What the lanes of an access come to: sectors, or words of memory. */
 struct numbers {
     uint32_t n;
     uint64_t at[IR_COUNT_WARP * PIECES];
@@ -41,17 +42,11 @@ static uint32_t different_sorted(struct numbers *all)
     return n;
 }
 
-static uint32_t different(struct numbers *all)
+static uint32_t different_near(const struct numbers *all, uint64_t min, uint64_t max)
 {
-    uint64_t bits[NEAR / 64], min = UINT64_MAX, max = 0;
+    uint64_t bits[NEAR / 64];
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < all->n; i++) {
-        min = HD_MIN(min, all->at[i]);
-        max = HD_MAX(max, all->at[i]);
-    }
-    if (max - min >= NEAR)
-        return different_sorted(all);
     memset(bits, 0, ((max - min) / 64 + 1) * sizeof(bits[0]));
     for (uint32_t i = 0; i < all->n; i++)
         bits[(all->at[i] - min) / 64] |= UINT64_C(1) << (all->at[i] - min) % 64;
@@ -60,10 +55,50 @@ static uint32_t different(struct numbers *all)
     return n;
 }
 
+static uint32_t different(struct numbers *all)
+{
+    uint64_t min = all->at[0], max = all->at[0];
+    uint32_t changes = 1, falls = 0;
+
+    for (uint32_t i = 1; i < all->n; i++) {
+        changes += all->at[i] != all->at[i - 1];
+        falls += all->at[i] < all->at[i - 1];
+    }
+    if (!falls) /* most come in order */
+        return changes;
+    for (uint32_t i = 1; i < all->n; i++) {
+        min = HD_MIN(min, all->at[i]);
+        max = HD_MAX(max, all->at[i]);
+    }
+    return max - min < NEAR ? different_near(all, min, max) : different_sorted(all);
+}
+
 static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
 {
     for (uint64_t x = first; x - first <= last - first && x - first < PIECES; x++)
         all->at[all->n++] = x;
+}
+
+/* Of each lane those of `unit_B` bytes. */
+static void numbers_of(const struct ir_count_access *a, uint32_t lanes, uint64_t unit_B,
+                       struct numbers *out)
+{
+    bool is_one = a->size_B <= unit_B && !(a->size_B & (a->size_B - 1));
+    uint64_t inside = 0;
+
+    out->n = 0;
+    for (uint32_t m = lanes; is_one && m; m &= m - 1) {
+        uint64_t at = a->address[__builtin_ctz(m)];
+        inside |= at & (a->size_B - 1);
+        out->at[out->n++] = at / unit_B;
+    }
+    if (is_one && !inside) /* aligned, as it has to be */
+        return;
+    out->n = 0;
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint64_t at = a->address[__builtin_ctz(m)];
+        numbers_add(out, at / unit_B, (at + a->size_B - 1) / unit_B);
+    }
 }
 
 /* ---- sectors */
@@ -72,11 +107,7 @@ static uint64_t sectors_global(const struct ir_count_access *a)
 {
     struct numbers all;
 
-    all.n = 0;
-    for (uint32_t m = a->lanes; m; m &= m - 1) {
-        uint64_t at = a->address[__builtin_ctz(m)];
-        numbers_add(&all, at / SECTOR_B, (at + a->size_B - 1) / SECTOR_B);
-    }
+    numbers_of(a, a->lanes, SECTOR_B, &all);
     return different(&all);
 }
 
@@ -98,39 +129,29 @@ static uint64_t sectors_local(const struct ir_count_access *a)
 
 /* ---- banks */
 
-/* The passes that some lanes need: the different words of the bank that has most. */
-static uint64_t passes(const struct ir_count_access *a, uint32_t lanes)
+static bool was_before(const struct numbers *all, uint32_t i)
 {
-    struct numbers all;
-    uint8_t in_bank[BANKS] = {0};
-    uint64_t most = 0;
-
-    all.n = 0;
-    for (uint32_t m = lanes; m; m &= m - 1) {
-        uint64_t at = a->address[__builtin_ctz(m)];
-        numbers_add(&all, at / BANK_B, (at + a->size_B - 1) / BANK_B);
-    }
-    qsort(all.at, all.n, sizeof(all.at[0]), compare);
-    for (uint32_t i = 0; i < all.n; i++) {
-        if (i && all.at[i] == all.at[i - 1])
-            continue;
-        in_bank[all.at[i] % BANKS]++;
-        most = HD_MAX(most, (uint64_t)in_bank[all.at[i] % BANKS]);
-    }
-    return most;
+    for (uint32_t j = i; j--;)
+        if (all->at[j] == all->at[i])
+            return true;
+    return false;
 }
 
-/* Neighbours, one address, nobody: most accesses need no sorting. */
-static bool is_one_pass(const struct ir_count_access *a, uint32_t lanes)
+/* The different words of the bank that has most. */
+static uint64_t passes(const struct numbers *all)
 {
-    uint64_t min = UINT64_MAX, max = 0;
+    uint64_t last[BANKS];
+    uint8_t words[BANKS] = {0}, most = 0;
 
-    for (uint32_t m = lanes; m; m &= m - 1) {
-        uint64_t word = a->address[__builtin_ctz(m)] / BANK_B;
-        min = HD_MIN(min, word);
-        max = HD_MAX(max, word + (a->size_B - 1) / BANK_B);
+    for (uint32_t i = 0; i < all->n; i++) {
+        uint64_t bank = all->at[i] % BANKS;
+        if (words[bank] && (last[bank] == all->at[i] || (words[bank] > 1 && was_before(all, i))))
+            continue;
+        last[bank] = all->at[i];
+        words[bank]++;
+        most = HD_MAX(most, words[bank]);
     }
-    return max - min < BANKS;
+    return most;
 }
 
 static uint32_t lanes_at_once(uint64_t size_B)
@@ -142,12 +163,14 @@ static void count_banks(const struct ir_count_access *a)
 {
     uint32_t step = lanes_at_once(a->size_B);
     uint32_t part = step == IR_COUNT_WARP ? ~0u : (1u << step) - 1;
+    struct numbers all;
 
     for (uint32_t from = 0; from < IR_COUNT_WARP; from += step) {
         uint32_t lanes = a->lanes & part << from;
         if (!lanes)
             continue;
-        a->words[IR_COUNT_WAVEFRONTS] += is_one_pass(a, lanes) ? 1 : passes(a, lanes);
+        numbers_of(a, lanes, BANK_B, &all);
+        a->words[IR_COUNT_WAVEFRONTS] += passes(&all);
         a->words[IR_COUNT_IDEAL_WAVEFRONTS]++;
     }
 }
@@ -157,11 +180,14 @@ static void count_banks(const struct ir_count_access *a)
 static void count_contention(const struct ir_count_access *a)
 {
     uint64_t at[IR_COUNT_WARP];
-    uint32_t n = 0, run = 0, most = 0;
+    uint32_t n = 0, run = 0, most = 0, falls = 0;
 
     for (uint32_t m = a->lanes; m; m &= m - 1)
         at[n++] = a->address[__builtin_ctz(m)];
-    qsort(at, n, sizeof(at[0]), compare);
+    for (uint32_t i = 1; i < n; i++)
+        falls += at[i] < at[i - 1];
+    if (falls)
+        qsort(at, n, sizeof(at[0]), compare);
     for (uint32_t i = 0; i < n; i++) {
         run = i && at[i] == at[i - 1] ? run + 1 : 1;
         most = HD_MAX(most, run);

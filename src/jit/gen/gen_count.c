@@ -248,6 +248,35 @@ LLVMBasicBlockRef gen_count_line(struct gen *g, const struct ir_instr *probe)
     return on;
 }
 
+static bool is_simple(const struct ir_instr *probe)
+{
+    enum ir_op op = ir_probe_op(probe);
+    return (op == IR_OP_LD || op == IR_OP_ST || op == IR_OP_ATOM) &&
+           (probe->mem.space == IR_SPACE_SHARED || probe->mem.space == IR_SPACE_GLOBAL ||
+            probe->mem.space == IR_SPACE_LOCAL);
+}
+
+bool gen_count_lanes(struct gen *g, const struct ir_instr *probe, LLVMValueRef addresses)
+{
+    enum ir_space space = probe->mem.space;
+    enum ir_count_space in = space == IR_SPACE_SHARED  ? IR_COUNT_IN_SHARED
+                             : space == IR_SPACE_LOCAL ? IR_COUNT_IN_LOCAL
+                                                       : IR_COUNT_IN_GLOBAL;
+    if (!g->func->module->has_counts || !is_simple(probe))
+        return false;
+    size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(probe), in);
+    LLVMValueRef args[] = {
+        gen_gep(g, counters(g), word * sizeof(uint64_t)),
+        gen_i32(g, in),
+        gen_i32(g, ir_probe_op(probe) == IR_OP_ATOM),
+        gen_mask32(g),
+        gen_i64(g, ir_probe_size_B(probe)),
+        addresses,
+    };
+    gen_call_rt(g, "jit_rt_count", g->t->void_, args, HD_COUNT_OF(args));
+    return true;
+}
+
 bool gen_count(struct gen *g, const struct ir_instr *probe)
 {
     if (!g->func->module->has_counts)

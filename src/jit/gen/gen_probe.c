@@ -161,7 +161,8 @@ void gen_probe(struct gen *g, const struct ir_instr *in)
     words_make(g, in, &words);
     if (!size_B || g->func->module->has_counts) {
         LLVMBasicBlockRef counted = size_B ? gen_count_line(g, in) : NULL;
-        tell(g, in, &words);
+        if (!size_B || !gen_count_lanes(g, in, operand_store(g, &words, 0)))
+            tell(g, in, &words);
         if (counted) {
             LLVMBuildBr(g->b, counted);
             LLVMPositionBuilderAtEnd(g->b, counted);

@@ -63,6 +63,7 @@ enum hd_env_kind {
     X("HEDDLE_REGISTRY", TEXT, "", "file in which your processes write what they do with devices, for NVML and `heddle smi`, or `off`; default: /dev/shm/heddle-UID.1") \
     X("HEDDLE_PROF", TEXT, "", "what is recorded, and the folder that it goes to; set by `heddle prof`") \
     X("HEDDLE_REQUESTS", TEXT, "", "NVTX ranges that are counted as requests, a comma list of NAME, NAME@DOMAIN and NAME*; `heddle serve` shows them; set by `heddle run --requests`") \
+    X("HEDDLE_COUNT", TEXT, "", "whose instructions are counted, and the folder that the counts go to; set by `heddle prof --kernel`") \
     X("HEDDLE_CHECK", TEXT, "", "what is checked while kernels run, and where findings go; set by `heddle check`") \
     X("HEDDLE_FAULT", TEXT, "", "comma list of fault points: what is to fail, for tests; the table is below")
 /* clang-format on */

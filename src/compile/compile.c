@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compile/checked.h"
 #include "compile/groups.h"
+#include "ir/count.h"
 #include "ir/probe.h"
 #include "lower/lower.h"
 #include "obj/fingerprint.h"
@@ -46,6 +47,20 @@ static enum hd_status parse_unit(const struct compile_unit *unit, unsigned max_a
     return compile_parse_whole(unit, max_arch, arena, out_module);
 }
 
+/* Calls are inlined first; passes come behind the probes, which stay where they are. */
+static enum hd_status count(struct ir_module *module, const struct compile_options *options)
+{
+    struct opt_options opt = {.validate = options->validate, .required_only = true};
+
+    HD_TRY(opt_run(module, &opt));
+    if (!ir_count_insert(module))
+        return hd_error(HD_NO_MEMORY, "counts");
+    opt.required_only = options->no_opt;
+    HD_TRY(opt_run(module, &opt));
+    ir_probe_finish(module);
+    return HD_OK;
+}
+
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)
 {
     struct opt_options opt = {.validate = options->validate, .required_only = options->no_opt};
@@ -54,7 +69,9 @@ static enum hd_status finish_module(struct ir_module *module, const struct compi
     if (options->validate || hd_debug(HD_DEBUG_VALIDATE))
         HD_TRY(ir_validate(module));
     assert(!module->arena.failed); /* the lowering said so */
-    if (!options->debug)
+    if (options->counts)
+        HD_TRY(count(module, options));
+    else if (!options->debug)
         HD_TRY(opt_run(module, &opt));
     if (options->probes && !ir_probe_insert(module, options->probes))
         return hd_error(HD_NO_MEMORY, "probes");
@@ -181,6 +198,8 @@ static enum hd_status program_link(struct compile_program *program,
     lower_program_keep_ptx_lines(program->lower);
     if (program->options.debug)
         lower_program_keep_notes(program->lower);
+    if (program->options.counts)
+        lower_program_keep_counts(program->lower);
     if (program->options.probes)
         lower_program_keep_asyncs(program->lower);
     return HD_OK;

@@ -12,6 +12,7 @@
 #include "core/multicast.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
+#include "count/count.h"
 #include "san/san.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
@@ -106,7 +107,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->memory_B = memory_B;
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
     core_memory_watch(d->hal);
-    d->hal->observer = san_observer();
+    d->hal->observer = count_is_on() ? count_observer() : san_observer();
     d->hal->texture = core_texture_find;
     d->hal->replicas = core_multicast_find;
     d->hal->program_replicas = core_multicast_find_programs;
@@ -147,6 +148,9 @@ static enum hd_status devices_open(unsigned *out_count)
     HD_TRY(hd_env_check());
     HD_TRY(core_dump_init());
     HD_TRY(san_start());
+    HD_TRY(count_start());
+    if (count_is_on() && san_probes())
+        return hd_error(HD_BAD_ARG, "kernels are either checked or counted");
     unsigned total = device_total();
     uint64_t memory_B = memory_size_B(total);
     HD_TRY(devices_choose(total, order, &count));

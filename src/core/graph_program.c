@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "base/mem.h"
-#include "core/debug.h"
+#include "core/counted.h"
 #include "core/graph_condition.h"
 #include "core/device_node.h"
 #include "core/graph_parts.h"
@@ -76,7 +76,7 @@ static bool kernel_add(struct core_program *program, const struct core_node *own
     union hal_packet p = {0};
 
     core_launch_packet(node->function, &node->launch, &p);
-    kernel = core_debug_choose(node->function, &p.dispatch);
+    kernel = core_kernel_choose(node->function, &p.dispatch);
     p.dispatch.params_B = params_B;
     program->ngrids++;
     program->asks |= (node->function->info.calls & IR_RUNTIME_GRAPHS) != 0;

@@ -36,15 +36,16 @@ struct core_image {
     struct entry_code *codes; /* by position */
     struct dbg_program *debugged;
     struct dbg_text *texts;  /* lock; NULL: not asked for yet */
-    struct core_image *twin; /* lock; its list is ours */
-    bool is_twin;
+    struct core_image *twin, *counted; /* lock; their list is ours */
+    bool is_twin, is_counted;          /* it is one of these */
 };
 
 static enum hd_status program_create(struct core_image *image, unsigned max_arch)
 {
     const struct compile_options options = {.max_arch = max_arch,
-                                            .on_demand = !image->is_twin,
+                                            .on_demand = !image->is_twin && !image->is_counted,
                                             .debug = image->is_twin,
+                                            .counts = image->is_counted,
                                             .probes = san_probes()};
     const struct obj_ptx_list *list = &image->list;
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
@@ -176,14 +177,16 @@ struct dbg_program *core_image_debugged(const struct core_image *image)
     return image->debugged;
 }
 
-static enum hd_status twin_create(const struct core_image *image, struct core_image **out_twin)
+static enum hd_status twin_create(const struct core_image *image, bool counts,
+                                  struct core_image **out_twin)
 {
     struct core_image *twin = image_new();
     enum hd_status status;
 
     if (!twin)
         return hd_error(HD_NO_MEMORY, "module");
-    twin->is_twin = true;
+    twin->is_twin = !counts;
+    twin->is_counted = counts;
     twin->list = image->list;
     status = program_create(twin, 0);
     if (status == HD_OK)
@@ -201,8 +204,20 @@ enum hd_status core_image_twin(struct core_image *image, struct core_image **out
 
     hd_lock_acquire(&image->lock);
     if (!image->twin)
-        status = twin_create(image, &image->twin);
+        status = twin_create(image, false, &image->twin);
     *out_twin = image->twin;
+    hd_lock_release(&image->lock);
+    return status;
+}
+
+enum hd_status core_image_counted(struct core_image *image, struct core_image **out_counted)
+{
+    enum hd_status status = HD_OK;
+
+    hd_lock_acquire(&image->lock);
+    if (!image->counted)
+        status = twin_create(image, true, &image->counted);
+    *out_counted = image->counted;
     hd_lock_release(&image->lock);
     return status;
 }
@@ -226,10 +241,12 @@ void core_image_unref(struct core_image *image)
     hd_free(image->codes);
     if (image->twin)
         core_image_unref(image->twin);
+    if (image->counted)
+        core_image_unref(image->counted);
     dbg_program_destroy(image->debugged);
     hd_free(image->texts);
     compile_program_destroy(image->program);
-    if (!image->is_twin)
+    if (!image->is_twin && !image->is_counted)
         obj_ptx_list_fini(&image->list);
     hd_map_fini(&image->by_name);
     hd_arena_fini(&image->arena);

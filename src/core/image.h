@@ -52,6 +52,10 @@ struct dbg_program *core_image_debugged(const struct core_image *image);
 enum hd_status core_image_twin(struct core_image *image, struct core_image **out_twin)
     HD_MUST_CHECK;
 
+/* The same for counters (counted.h). */
+enum hd_status core_image_counted(struct core_image *image, struct core_image **out_counted)
+    HD_MUST_CHECK;
+
 /* The texts of PTX that it was made of, for a debugger; its own. NULL: no memory. */
 struct dbg_text;
 const struct dbg_text *core_image_texts(struct core_image *image, size_t *out_count);

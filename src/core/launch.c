@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "core/capture.h"
-#include "core/debug.h"
+#include "core/counted.h"
 #include "core/family.h"
 #include "hal/hal.h"
 #include "san/san.h"
@@ -223,7 +223,7 @@ enum hd_status core_launch(struct core_function *f, struct core_stream *stream,
         HD_TRY(check_cooperative(f, l, core_stream_sms(stream)));
     HD_TRY(core_launch_pack(f->entry, l, params));
     core_launch_packet(f, l, &p);
-    kernel = core_debug_choose(f, &p.dispatch);
+    kernel = core_kernel_choose(f, &p.dispatch);
     HD_TRY(hal->ops->kernel_prepare(
         kernel, p.dispatch.grid,
         (const uint32_t[3]){p.dispatch.block[0], p.dispatch.block[1], p.dispatch.block[2]}));

@@ -282,6 +282,8 @@ void core_module_finalise(struct core_module *module)
     dump_program_destroy(module->dump);
     if (module->debug_hal)
         ctx->device->hal->ops->module_unload(module->debug_hal);
+    if (module->counted_hal)
+        ctx->device->hal->ops->module_unload(module->counted_hal);
     for (size_t i = 0; i < module->blocks.len; i++)
         core_memory_free_own(module->blocks.at[i]);
     hd_vec_fini(&module->blocks);

@@ -367,6 +367,17 @@ struct ir_symbol {
     struct ir_var *var;
 };
 
+/* An instruction of the PTX that is counted, and a run of them (ir/count.h). */
+struct ir_counted {
+    struct ir_place place;
+    const char *function, *form; /* where it is written; "ld.global.f32" */
+    uint32_t ptx_line;
+    uint32_t classes; /* set of enum ir_count_class */
+};
+struct ir_count_group {
+    uint32_t first, count; /* in ir_module.count_items */
+};
+
 struct ir_module {
     struct hd_arena arena;
     const char *name;
@@ -374,6 +385,8 @@ struct ir_module {
     bool debug;
     bool has_notes;        /* for debuggers: interpreted as it is, never optimised */
     bool runs_apart;       /* warps run one by one, in any order: IR_PROBE_APART */
+    bool has_probes;       /* ir/probe.h */
+    bool has_counts;       /* some of them count: ir/count.h */
     struct ir_func *funcs; /* in source order */
     struct ir_func *last_func;
     struct ir_var *vars; /* module scope */
@@ -383,6 +396,9 @@ struct ir_module {
     struct hd_map symbols;  /* name -> struct ir_symbol */
     HD_VEC(const char *) files;
     HD_VEC(struct ir_inline) inlines;
+    HD_VEC(struct ir_counted) counted;        /* what these say: ir/count.h */
+    HD_VEC(uint32_t) count_items;             /* of all groups */
+    HD_VEC(struct ir_count_group) count_groups;
 };
 
 /* ---- tables (ir_tables.c) */

@@ -26,6 +26,9 @@ void ir_module_destroy(struct ir_module *module)
     hd_map_fini(&module->symbols);
     hd_vec_fini(&module->files);
     hd_vec_fini(&module->inlines);
+    hd_vec_fini(&module->counted);
+    hd_vec_fini(&module->count_items);
+    hd_vec_fini(&module->count_groups);
     hd_arena_fini(&module->arena);
     hd_free(module);
 }

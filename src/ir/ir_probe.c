@@ -314,10 +314,11 @@ static void probe_block(struct ir_builder *b, unsigned set)
 }
 
 /* Numbers are those of ir_module_instr_at(). */
-static void number_probes(struct ir_module *module)
+void ir_probe_finish(struct ir_module *module)
 {
     uint64_t number = 0;
 
+    module->has_probes = true;
     ir_foreach_func(func, module) {
         for (uint32_t i = 0; i < func->nblocks; i++) {
             ir_foreach_instr(in, func->blocks[i]) {
@@ -341,7 +342,7 @@ bool ir_probe_insert(struct ir_module *module, unsigned set)
             probe_block(&b, set);
         }
     }
-    number_probes(module);
+    ir_probe_finish(module);
     module->runs_apart = set & IR_PROBE_APART;
     return !module->arena.failed;
 }

@@ -115,6 +115,8 @@ uint64_t ir_probe_size_B(const struct ir_instr *probe);
  * memory.
  */
 bool ir_probe_insert(struct ir_module *module, unsigned set) HD_MUST_CHECK;
+/* Of a module that has probes from elsewhere (ir/count.h): numbers them. */
+void ir_probe_finish(struct ir_module *module);
 
 /*
  * Where every access of one probe is fine for the rest of the launch, so that compiled code need
@@ -154,6 +156,7 @@ struct ir_probe_launch {
 struct ir_probe_cta {
     void *launch; /* the observer's, of launch_begin() */
     void *own;    /* the observer's: cta_begin() sets it */
+    uint64_t *counts; /* likewise: ir_count_words() of them, if the module has counts */
     uint32_t ctaid[3];
     uint64_t index; /* ctaid as a number: x first */
     uint32_t smid;

@@ -185,6 +185,7 @@ struct jit_cta {
     uint32_t pad;
     struct jit_barrier bars[JIT_NBARRIERS + 1];
     struct ir_tensor_memory *tensor; /* NULL until it is used; hd_free() */
+    uint64_t *counts;                /* of a module that has them: ir_count_words() */
 };
 
 struct jit_code {

@@ -80,4 +80,5 @@ AT(jit_cta, cluster, 64);
 AT(jit_cta, cluster_rank, 72);
 AT(jit_cta, bars, 80);
 AT(jit_cta, tensor, 80 + (JIT_NBARRIERS + 1) * 20 + 4);
-SIZE(jit_cta, 88 + (JIT_NBARRIERS + 1) * 20 + 4);
+AT(jit_cta, counts, 88 + (JIT_NBARRIERS + 1) * 20 + 4);
+SIZE(jit_cta, 96 + (JIT_NBARRIERS + 1) * 20 + 4);

@@ -39,6 +39,8 @@ enum hd_status lower_program_create(const struct ptx_module *const *modules, siz
 void lower_program_keep_ptx_lines(struct lower_program *program);
 /* Functions tell debuggers of their PTX (IR_OP_NOTE). Before the first kernel. */
 void lower_program_keep_notes(struct lower_program *program);
+/* Functions count what they execute (ir/count.h). Before the first kernel; not with notes. */
+void lower_program_keep_counts(struct lower_program *program);
 /* And checkers of asynchronous copies and of who waits for them (IR_OP_ASYNC). Likewise. */
 void lower_program_keep_asyncs(struct lower_program *program);
 void lower_program_destroy(struct lower_program *program);

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "ir/count.h"
+
 static bool has_guard(const struct ptx_insn *in)
 {
     return in->guard.kind != PTX_OPND_NONE;
@@ -13,10 +15,11 @@ static bool ends_block(const struct ptx_insn *in)
     return lower_ops[in->form->op].guard == LOWER_GUARD_END;
 }
 
-/* Guarded, these become a select with the old value; everything else a branch around. */
-static bool is_pure(const struct ptx_insn *in)
+/* Guarded, these become a select with the old value; everything else a branch around. So does all
+ * where instructions are counted: that says how many lanes run it. */
+static bool is_selected(const struct lower_fn *f, const struct ptx_insn *in)
 {
-    return lower_ops[in->form->op].guard == LOWER_GUARD_SELECT;
+    return lower_ops[in->form->op].guard == LOWER_GUARD_SELECT && !f->job->module->has_counts;
 }
 
 static const struct ptx_insn *as_insn(const struct ptx_stmt *s)
@@ -52,7 +55,7 @@ static enum hd_status find_blocks(struct lower_fn *f)
             continue;
         fresh = false;
         bool branch = in->form->op == PTX_OP_BRA;
-        bool around = has_guard(in) && !branch && !is_pure(in);
+        bool around = has_guard(in) && !branch && !is_selected(f, in);
         if (around) {
             hd_vec_last(&f->blocks).end = s;
             HD_TRY(block_add(f, s, true));
@@ -277,6 +280,53 @@ static void note_insn(struct lower_fn *f, const struct ptx_insn *in)
     lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm = (uint64_t)place->col << 32 | place->line;
 }
 
+static void count_note(struct lower_fn *f, uint32_t instr, enum ir_count_kind kind)
+{
+    lower_emit(f, IR_OP_NOTE, IR_VOID, 0, NULL, 0)->imm = ir_count_item(instr, kind);
+}
+
+static uint32_t count_add(struct lower_fn *f, const struct ptx_insn *in)
+{
+    struct ir_module *module = f->job->module;
+    const struct hd_str form = in->form->text;
+    struct ir_counted counted = {
+        .function = f->ir->name,
+        .form = hd_arena_strndup(&module->arena, form.ptr, form.len),
+        .ptx_line = in->stmt.place.line,
+        .classes = lower_count_classes(in->form),
+    };
+
+    place_set(f, in);
+    counted.place = f->b.place;
+    module->arena.failed |= !hd_vec_push(&module->counted, counted);
+    return (uint32_t)module->counted.len - 1;
+}
+
+/* In front of an instruction, behind its guard; a branch's guard is in the branch. */
+static void count_insn(struct lower_fn *f, const struct ptx_insn *in)
+{
+    if (!f->job->module->has_counts)
+        return;
+    if (!has_guard(in))
+        count_note(f, count_add(f, in), IR_COUNT_WHOLE);
+    else if (f->cur->guarded)
+        count_note(f, f->cur->counted, IR_COUNT_ON);
+    else
+        count_note(f, count_add(f, in), IR_COUNT_ISSUE);
+}
+
+/* In front of the guard of block number `next`, which holds one instruction. */
+static void count_guard(struct lower_fn *f, size_t next)
+{
+    struct lower_block *b = &f->blocks.at[next];
+
+    if (!f->job->module->has_counts)
+        return;
+    assert(b->guarded);
+    b->counted = count_add(f, as_insn(b->first));
+    count_note(f, b->counted, IR_COUNT_ISSUE);
+}
+
 static void insn_lower(struct lower_fn *f, const struct ptx_insn *in)
 {
     const struct ir_instr *last = f->b.block->last;
@@ -344,6 +394,7 @@ static void block_lower(struct lower_fn *f, size_t i)
         if (!in)
             continue;
         note_insn(f, in);
+        count_insn(f, in);
         if (ends_block(in)) {
             place_set(f, in);
             (void)lower_do_end(f, in);
@@ -356,6 +407,7 @@ static void block_lower(struct lower_fn *f, size_t i)
     if (f->status != HD_OK)
         return;
     if (b->ir->nsuccs == 2) { /* the next block is guarded */
+        count_guard(f, i + 1);
         f->insn = as_insn(f->blocks.at[i + 1].first);
         struct ir_value *p = lower_pred(f, &f->insn->guard);
         lower_emit(f, IR_OP_CBR, IR_VOID, 1, &p, 0);

@@ -446,6 +446,11 @@ void lower_program_keep_notes(struct lower_program *program)
     program->notes = true;
 }
 
+void lower_program_keep_counts(struct lower_program *program)
+{
+    program->counts = true;
+}
+
 void lower_program_keep_asyncs(struct lower_program *program)
 {
     program->asyncs = true;

@@ -30,6 +30,7 @@ struct lower_program {
     struct hd_lock lock;
     bool ptx_lines;   /* lower_program_keep_ptx_lines() */
     bool notes;       /* lower_program_keep_notes() */
+    bool counts;      /* lower_program_keep_counts() */
     bool asyncs;      /* lower_program_keep_asyncs() */
     bool taken_known; /* address_taken of all declarations is complete */
 };
@@ -59,6 +60,7 @@ struct lower_block {
     const struct ptx_stmt *first; /* statement to start at */
     const struct ptx_stmt *end;   /* exclusive; NULL = end of the body */
     bool guarded;                 /* holds one guarded instruction; its guard was tested before */
+    uint32_t counted;             /* of a guarded one: its number in ir_module.counted */
 };
 
 struct lower_phi {
@@ -133,6 +135,9 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
  * lower_call.c or lower_flow.c; NULL: not supported. False: not with these types.
  */
 typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
+/* lower_count.c: a set of enum ir_count_class. */
+uint32_t lower_count_classes(const struct ptx_form *form);
+
 enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };
 #define LOWER_NO_OP IR_OP_COUNT
 struct lower_op {

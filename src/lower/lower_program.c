@@ -20,6 +20,7 @@ static enum hd_status job_init(struct lower_job *job, struct lower_program *prog
     job->module->sm = program->decls->sm;
     job->module->debug = program->decls->debug;
     job->module->has_notes = program->notes;
+    job->module->has_counts = program->counts;
     return HD_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "prof/prof.h"
 #include "prof_build.h"
 #include "prof_diff.h"
+#include "prof_kernel.h"
 #include "prof_page.h"
 #include "prof_stats.h"
 #include "prof_trace.h"
@@ -28,6 +30,8 @@
 
 static const char help[] =
     "usage: heddle prof [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "       heddle prof --kernel [OPTIONS] PROGRAM [ARGUMENTS]\n"
+    "       heddle prof kernels [--page PAGE] [--csv] FILE\n"
     "       heddle prof stats [--report NAMES] [--format FORM] FILE\n"
     "       heddle prof export --type TYPE [--output NAME] FILE\n"
     "       heddle prof diff [OPTIONS] A B (see `heddle prof diff --help`)\n"
@@ -62,6 +66,16 @@ static const char help[] =
     "      --html[=FILE]         also a page with a timeline (default: NAME.html)\n"
     "      --page-events N       of its timeline, the most (default: 3000000)\n"
     "  -t, --type TYPE           export: chrome, perfetto or html\n"
+    "\n"
+    "what kernels execute, with --kernel as the first option (names are Nsight Compute's):\n"
+    "  -k, --kernel-name NAME    only kernels of this name; regex:EXPRESSION: in whose name it is\n"
+    "  -s, --launch-skip N       not the first N launches of those\n"
+    "  -c, --launch-count N      and N launches at most\n"
+    "      --section NAMES       what to print, with commas; --list-sections\n"
+    "      --metrics NAMES       likewise; --query-metrics\n"
+    "      --page PAGE           details (the default), raw, or source: a row for each line\n"
+    "      --csv                 as Nsight Compute writes it; --json\n"
+    "\n"
     "      --help                this text\n"
     "\n"
     "exit status: the program's; 1 there is no report, 2 wrong usage, 126 the program cannot be "
@@ -79,6 +93,13 @@ enum {
     OPT_JSON,
     OPT_HTML,
     OPT_EVENTS,
+    OPT_KERNEL,
+    OPT_SECTION,
+    OPT_METRICS,
+    OPT_PAGE,
+    OPT_CSV,
+    OPT_LIST_SECTIONS,
+    OPT_QUERY_METRICS,
     OPT_HELP
 };
 
@@ -102,6 +123,14 @@ static const struct option options[] = {
     {"page-events", required_argument, NULL, OPT_EVENTS},
     {"type", required_argument, NULL, 't'},
     {"trace", required_argument, NULL, 't'},
+    {"kernel", no_argument, NULL, OPT_KERNEL},
+    {"kernel-name", required_argument, NULL, 'k'},
+    {"section", required_argument, NULL, OPT_SECTION},
+    {"metrics", required_argument, NULL, OPT_METRICS},
+    {"page", required_argument, NULL, OPT_PAGE},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"list-sections", no_argument, NULL, OPT_LIST_SECTIONS},
+    {"query-metrics", no_argument, NULL, OPT_QUERY_METRICS},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -111,6 +140,9 @@ struct prof_args {
     uint64_t page_events, delay_ms, duration_ms, skip, count, limit_MiB;
     enum prof_format format;
     bool overwrite, primary, stats, page, osrt;
+    bool kernel; /* with counters: of these launches, and what is shown */
+    const char *kernel_name;
+    struct prof_kernel_view view;
     char **rest; /* what follows the options */
 };
 
@@ -169,9 +201,93 @@ static bool read_word(const char *option, const char *first, const char *second,
     return *out_is_second || !strcmp(optarg, first) || bad_value(option, optarg);
 }
 
-static bool take_option(int option, struct prof_args *args)
+static bool read_page(struct prof_args *args)
+{
+    static const char *const words[] = {[PROF_KERNEL_DETAILS] = "details",
+                                        [PROF_KERNEL_RAW] = "raw",
+                                        [PROF_KERNEL_SOURCE] = "source"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (!strcmp(optarg, words[i])) {
+            args->view.page = (enum prof_kernel_page)i;
+            return true;
+        }
+    return bad_value("--page", optarg);
+}
+
+#define REGEX "regex:"
+
+static bool read_kernel_name(struct prof_args *args)
+{
+    const char *expression = !strncmp(optarg, REGEX, strlen(REGEX)) ? optarg + strlen(REGEX) : NULL;
+    regex_t regex;
+
+    args->kernel_name = optarg;
+    if (!*optarg || strchr(optarg, ';') || strlen(optarg) > 255)
+        return bad_value("--kernel-name", optarg);
+    if (!expression)
+        return true;
+    if (!*expression || regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB))
+        return bad_value("--kernel-name", optarg);
+    regfree(&regex);
+    return true;
+}
+
+/* What --kernel gives another meaning, or any. */
+static bool take_kernel_option(int option, struct prof_args *args)
 {
     switch (option) {
+    case 'k':
+        return read_kernel_name(args);
+    case 's':
+        return read_number("--launch-skip", optarg, &args->skip);
+    case 'c':
+    case OPT_COUNT:
+        return read_number("--launch-count", optarg, &args->count) &&
+               (args->count || bad_value("--launch-count", optarg));
+    default:
+        return false;
+    }
+}
+
+static bool take_view_option(int option, struct prof_args *args)
+{
+    switch (option) {
+    case OPT_SECTION:
+        args->view.sections = optarg;
+        return *optarg || bad_value("--section", optarg);
+    case OPT_METRICS:
+        args->view.metrics = optarg;
+        return *optarg || bad_value("--metrics", optarg);
+    case OPT_PAGE:
+        return read_page(args);
+    case OPT_CSV:
+        args->format = PROF_CSV;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool is_view_option(int option)
+{
+    return option == OPT_SECTION || option == OPT_METRICS || option == OPT_PAGE ||
+           option == OPT_CSV;
+}
+
+static bool take_option(int option, struct prof_args *args)
+{
+    if (is_view_option(option))
+        return take_view_option(option, args);
+    if (args->kernel && (option == 'k' || option == 's' || option == 'c' || option == OPT_COUNT))
+        return take_kernel_option(option, args);
+    if (option == 'k' || option == 's') {
+        cli_error("prof: -%c belongs to --kernel, which comes first", option);
+        return false;
+    }
+    switch (option) {
+    case OPT_KERNEL:
+        return args->kernel = true;
     case 'o':
         args->output = optarg;
         return *optarg || bad_value("--output", optarg);
@@ -235,9 +351,14 @@ static int parse(int argc, char **argv, struct prof_args *args)
     if (cli_json())
         args->format = PROF_JSON;
     optind = 1;
-    while ((option = getopt_long(argc, argv, "+o:fc:p:y:d:r:t:", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "+o:fc:p:y:d:r:t:k:s:", options, NULL)) != -1) {
         if (option == OPT_HELP) {
             fputs(help, stdout);
+            return CLI_OK;
+        }
+        if (option == OPT_LIST_SECTIONS || option == OPT_QUERY_METRICS) {
+            (option == OPT_QUERY_METRICS ? prof_kernel_list_metrics : prof_kernel_list_sections)(
+                stdout);
             return CLI_OK;
         }
         if (!take_option(option, args))
@@ -246,6 +367,11 @@ static int parse(int argc, char **argv, struct prof_args *args)
     args->rest = argv + optind;
     if (!strcmp(args->capture, "nvtx") != !!args->range) {
         cli_error("prof: --capture-range nvtx and --nvtx-capture need each other");
+        return CLI_USAGE;
+    }
+    args->view.format = args->format;
+    if (prof_kernel_check(&args->view) != HD_OK) {
+        cli_error("prof: %s", hd_error_message());
         return CLI_USAGE;
     }
     return -1;
@@ -349,7 +475,8 @@ static bool set_recorder(const struct prof_args *args, const char *folder)
         hd_buf_printf(&text, "range=%s;", args->range);
     hd_buf_printf(&text, "delay=%llu;duration=%llu;skip=%llu;count=%llu;limit=%llu;dir=%s",
                   (unsigned long long)args->delay_ms, (unsigned long long)args->duration_ms,
-                  (unsigned long long)args->skip, (unsigned long long)args->count,
+                  (unsigned long long)(args->kernel ? 0 : args->skip),
+                  (unsigned long long)(args->kernel ? 0 : args->count),
                   (unsigned long long)args->limit_MiB << 20, folder);
     bool good = !text.failed && setenv("HEDDLE_PROF", text.ptr, 1) == 0 && driver &&
                 setenv("NVTX_INJECTION64_PATH", driver, 0) == 0;
@@ -366,6 +493,22 @@ static bool set_waits(const struct prof_args *args)
     if (!library)
         cli_error("prof: %s not found; set HEDDLE_LIBDIR", where_library_file(WHERE_OSRT));
     return library && run_prepend("LD_PRELOAD", library);
+}
+
+static bool set_counters(const struct prof_args *args, const char *folder)
+{
+    const char *name = args->kernel_name;
+    bool is_regex = name && !strncmp(name, REGEX, strlen(REGEX));
+    struct hd_buf text = {0};
+
+    if (name)
+        hd_buf_printf(&text, "%s=%s;", is_regex ? "regex" : "name",
+                      is_regex ? name + strlen(REGEX) : name);
+    hd_buf_printf(&text, "skip=%llu;count=%llu;dir=%s", (unsigned long long)args->skip,
+                  (unsigned long long)args->count, folder);
+    bool good = !text.failed && setenv("HEDDLE_COUNT", text.ptr, 1) == 0;
+    hd_buf_fini(&text);
+    return good;
 }
 
 static volatile pid_t primary; /* for the handler */
@@ -422,7 +565,8 @@ static int run_program(const struct prof_args *args, const char *path, const cha
         return cli_error("prof: %s", strerror(errno));
     if (!primary) {
         restore_signals();
-        if (!set_recorder(args, folder) || run_set_environment() || !set_waits(args))
+        if (!set_recorder(args, folder) || (args->kernel && !set_counters(args, folder)) ||
+            run_set_environment() || !set_waits(args))
             _exit(RUN_CANNOT);
         _exit(run_execute("prof", path, args->rest));
     }
@@ -522,6 +666,8 @@ static int make_report(const struct prof_args *args, const char *folder, char *c
     if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
         return cli_error("prof: %s", hd_error_message());
+    if (args->kernel && prof_kernel_show(report, &args->view, stdout) != HD_OK)
+        return cli_error("prof: %s", hd_error_message());
     return CLI_OK;
 }
 
@@ -576,6 +722,15 @@ static int cmd_stats(const struct prof_args *args)
     return fflush(stdout) ? cli_error("prof: %s", strerror(errno)) : CLI_OK;
 }
 
+static int cmd_kernels(const struct prof_args *args)
+{
+    if (one_argument(args, "file"))
+        return CLI_USAGE;
+    if (prof_kernel_show(args->rest[0], &args->view, stdout) != HD_OK)
+        return cli_error("prof: %s", hd_error_message());
+    return fflush(stdout) ? cli_error("prof: %s", strerror(errno)) : CLI_OK;
+}
+
 static int cmd_export(const struct prof_args *args)
 {
     if (one_argument(args, "file"))
@@ -602,7 +757,7 @@ int cmd_prof(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(const struct prof_args *args);
-    } commands[] = {{"stats", cmd_stats}, {"export", cmd_export}, {"recover", cmd_recover}};
+    } commands[] = {{"stats", cmd_stats}, {"kernels", cmd_kernels}, {"export", cmd_export}, {"recover", cmd_recover}};
     int (*run)(const struct prof_args *args) = cmd_program;
     struct prof_args args;
 

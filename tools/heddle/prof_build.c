@@ -18,6 +18,7 @@
 #include "heddle/tap.h"
 #include "prof/reader.h"
 #include "prof_db.h"
+#include "prof_kernel.h"
 
 enum {
     EVENT_RUNTIME = 0,
@@ -763,7 +764,8 @@ static void put_session(struct build *b, const struct prof_head *first, char *co
     put_host(b);
 }
 
-static enum hd_status write_report(struct build *b, char *const *command, const char *path)
+static enum hd_status write_report(struct build *b, const char *folder, char *const *command,
+                                   const char *path)
 {
     const struct prof_head *first = &b->sources.at[0].reader.head;
 
@@ -775,6 +777,7 @@ static enum hd_status write_report(struct build *b, char *const *command, const 
     for (size_t i = 0; i < b->sources.len; i++)
         put_source(b, &b->sources.at[i]);
     put_session(b, first, command);
+    HD_TRY(prof_kernel_add(&b->db, folder, b->start_ns, &b->totals.counted));
     return prof_db_finish(&b->db, path);
 }
 
@@ -786,7 +789,7 @@ enum hd_status prof_build(const char *folder, char *const *command, const char *
 
     versions_init(&b.versioned);
     if (status == HD_OK)
-        status = write_report(&b, command, path);
+        status = write_report(&b, folder, command, path);
     hd_map_fini(&b.versioned);
     for (size_t i = 0; i < b.sources.len; i++)
         source_fini(&b.sources.at[i]);

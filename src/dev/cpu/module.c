@@ -97,7 +97,7 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     kernel->name = func->name;
     kernel->vars = module->vars;
     status = ir_kernel_window(func, &kernel->window);
-    if (status == HD_OK && module->base.device->observer &&
+    if (status == HD_OK && module->base.device->observer && func->module->has_probes &&
         !cpu_kernel_find_probes(kernel, module->base.device->observer))
         status = hd_error(HD_NO_MEMORY, "kernel");
     if (status == HD_OK)

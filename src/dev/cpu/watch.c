@@ -162,6 +162,7 @@ void cpu_watch_cta_begin(struct cpu_cta *cta)
     cpu_guard_hold();
     cta->is_observed = watch->observer->cta_begin(&cta->probe);
     cpu_guard_release();
+    cta->cta.counts = cta->probe.counts;
     if (!cta->is_observed)
         hal_domain_fail(&cta->job->domain->base, HD_NO_MEMORY, 0, NULL,
                         "out of host memory for the checker");

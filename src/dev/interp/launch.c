@@ -378,7 +378,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         .ctx = &ctx,
         .texture = dev->base.texture,
         .replicas = dev->base.replicas,
-        .observer = dev->base.observer,
+        .observer = kernel->func->module->has_probes ? dev->base.observer : NULL,
     };
     if (launch.cooperative) {
         launch.envreg[0] = (uint32_t)((uint64_t)(uintptr_t)ctx.workspace >> 32);

@@ -597,6 +597,13 @@ void gen_sreg(struct gen *g, const struct ir_instr *instr);
 LLVMValueRef gen_tid_start(struct gen *g, LLVMValueRef index, int h, unsigned axis);
 void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_probe(struct gen *g, const struct ir_instr *instr); /* gen_probe.c */
+/* gen_count.c: false: a probe that does not count, or not without a call. */
+bool gen_count(struct gen *g, const struct ir_instr *probe);
+/* A call that counts an access by 32 addresses; false: nothing was made. */
+bool gen_count_lanes(struct gen *g, const struct ir_instr *probe, LLVMValueRef addresses);
+/* Of an access whose lanes may be in line: leaves the builder where they are not, and goes on at
+ * the result. NULL: nothing was made. */
+LLVMBasicBlockRef gen_count_line(struct gen *g, const struct ir_instr *probe);
 void gen_call(struct gen *g, const struct ir_instr *instr);
 void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */
 

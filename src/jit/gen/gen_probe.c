@@ -156,9 +156,17 @@ void gen_probe(struct gen *g, const struct ir_instr *in)
 {
     uint64_t size_B = in->op == IR_OP_PROBE_ACCESS ? ir_probe_size_B(in) : 0;
     struct words words;
+    if (gen_count(g, in))
+        return;
     words_make(g, in, &words);
-    if (!size_B) {
-        tell(g, in, &words);
+    if (!size_B || g->func->module->has_counts) {
+        LLVMBasicBlockRef counted = size_B ? gen_count_line(g, in) : NULL;
+        if (!size_B || !gen_count_lanes(g, in, operand_store(g, &words, 0)))
+            tell(g, in, &words);
+        if (counted) {
+            LLVMBuildBr(g->b, counted);
+            LLVMPositionBuilderAtEnd(g->b, counted);
+        }
         return;
     }
     LLVMBasicBlockRef cold = gen_bb(g, "tell"), on = gen_bb(g, "told");

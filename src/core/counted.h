@@ -1,0 +1,20 @@
+/*
+ * Kernels that count what they execute (src/count): a second form of a kernel, made when a launch
+ * that is to be counted first wants it, and which of the two a launch takes.
+ *
+ * Threads: any.
+ */
+#ifndef HD_CORE_COUNTED_H
+#define HD_CORE_COUNTED_H
+
+#include "core/core.h"
+
+struct hal_dispatch;
+/*
+ * What the packet of a launch runs: the kernel that counts, if somebody wants this launch counted,
+ * or what core_debug_choose() says. Asked once for each launch; of graphs when their program is
+ * made.
+ */
+struct hal_kernel *core_kernel_choose(struct core_function *function, struct hal_dispatch *p);
+
+#endif

@@ -1,0 +1,126 @@
+/* Which launches are counted. */
+#include <regex.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/env.h"
+#include "base/str.h"
+#include "count/private.h"
+
+static struct {
+    struct count_settings settings;
+    regex_t regex;
+    bool is_on;
+    _Atomic uint64_t taken;
+} all;
+
+/* ---- settings */
+
+static bool take_number(struct hd_str word, const char *key, uint64_t *out)
+{
+    size_t len = strlen(key);
+
+    return hd_str_starts(word, key) &&
+           hd_str_to_u64((struct hd_str){word.ptr + len, word.len - len}, 10, out);
+}
+
+static bool take_name(struct hd_str word, const char *key, struct count_settings *out)
+{
+    size_t len = strlen(key);
+
+    if (!hd_str_starts(word, key) || word.len == len || word.len - len >= sizeof(out->name))
+        return false;
+    memcpy(out->name, word.ptr + len, word.len - len);
+    out->name[word.len - len] = '\0';
+    out->is_regex = !strcmp(key, "regex=");
+    return true;
+}
+
+enum hd_status count_settings_read(const char *text, struct count_settings *out)
+{
+    *out = (struct count_settings){0};
+    while (strncmp(text, "dir=", 4) != 0) {
+        struct hd_str word = {text, strcspn(text, ";")};
+
+        if (!word.len || !text[word.len] ||
+            !(take_name(word, "name=", out) || take_name(word, "regex=", out) ||
+              take_number(word, "skip=", &out->skip) || take_number(word, "count=", &out->count)))
+            return hd_error(HD_BAD_ARG,
+                            "HEDDLE_COUNT: '%.*s' is not understood; `heddle prof` sets it",
+                            (int)word.len, word.ptr);
+        text += word.len + 1;
+    }
+    out->folder = text + 4;
+    return *out->folder ? HD_OK : hd_error(HD_BAD_ARG, "HEDDLE_COUNT names no folder");
+}
+
+enum hd_status count_start(void)
+{
+    const char *text = hd_env("HEDDLE_COUNT");
+    struct count_settings *s = &all.settings;
+
+    if (!text)
+        return HD_OK;
+    HD_TRY(count_settings_read(text, s));
+    if (s->is_regex && regcomp(&all.regex, s->name, REG_EXTENDED | REG_NOSUB))
+        return hd_error(HD_BAD_ARG, "HEDDLE_COUNT: '%s' is no regular expression", s->name);
+    HD_TRY(count_file_open(s->folder));
+    all.is_on = true;
+    return HD_OK;
+}
+
+bool count_is_on(void)
+{
+    return all.is_on;
+}
+
+/* ---- names */
+
+/* Of _ZN2ns4funcIfEEvPT_ "func": the last of the names that begin the encoding. */
+static struct hd_str base_name(const char *mangled)
+{
+    struct hd_str name = {mangled, strlen(mangled)};
+    const char *p = mangled;
+
+    if (strncmp(p, "_Z", 2) != 0)
+        return name;
+    p += 2;
+    p += *p == 'N';
+    p += *p == 'L';
+    while (*p >= '1' && *p <= '9') {
+        char *end;
+        unsigned long len = strtoul(p, &end, 10);
+        if (len > strlen(end))
+            break;
+        name = (struct hd_str){end, len};
+        p = end + len;
+    }
+    return name;
+}
+
+static bool is_named(const char *kernel)
+{
+    const struct count_settings *s = &all.settings;
+    const struct hd_str base = base_name(kernel);
+    char text[1024];
+
+    if (!*s->name)
+        return true;
+    (void)snprintf(text, sizeof(text), "%.*s", (int)base.len, base.ptr);
+    if (s->is_regex)
+        return !regexec(&all.regex, text, 0, NULL, 0);
+    return !strcmp(kernel, s->name) || !strcmp(text, s->name);
+}
+
+bool count_takes(const char *kernel)
+{
+    const struct count_settings *s = &all.settings;
+    uint64_t n;
+
+    if (HD_LIKELY(!all.is_on) || !is_named(kernel))
+        return false;
+    n = atomic_fetch_add(&all.taken, 1);
+    return n >= s->skip && (!s->count || n - s->skip < s->count);
+}

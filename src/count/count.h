@@ -1,0 +1,39 @@
+/*
+ * Kernel counters: what a launch executed, exactly, of launches that somebody chose. The front of
+ * src/count for core.
+ *
+ * `heddle prof --kernel` sets HEDDLE_COUNT, words that end with ';', the folder last:
+ *
+ *     name=TEXT      kernels of this name, as it is linked or without scopes and parameters;
+ *     regex=TEXT     or in whose name that POSIX extended regular expression is found
+ *     skip=N         not the first N launches of those, and
+ *     count=N        not more than N
+ *     dir=FOLDER     where files with the counts go (file.h); the rest of the text
+ *
+ * Code that counts is a kernel's second form (core/counted.h); other launches are as they were.
+ * Inside: observe.c takes what probes tell, sweep.c makes warps of
+ * lanes that were told one by one, choose.c chooses, file.c writes.
+ */
+#ifndef HD_COUNT_COUNT_H
+#define HD_COUNT_COUNT_H
+
+#include "ir/probe.h"
+
+struct count_settings {
+    char name[256];
+    bool is_regex;
+    uint64_t skip, count; /* count 0: no end */
+    const char *folder;   /* in the text that was read */
+};
+
+enum hd_status count_settings_read(const char *text, struct count_settings *out) HD_MUST_CHECK;
+
+/* HD_BAD_ARG: HEDDLE_COUNT is malformed. HD_OK without it. Once, before any launch. */
+enum hd_status count_start(void) HD_MUST_CHECK;
+bool count_is_on(void);
+/* Is this launch of the kernel to be counted? Counts launches: ask once for each. */
+bool count_takes(const char *kernel);
+/* For devices; NULL: nothing is counted. */
+const struct ir_observer *count_observer(void);
+
+#endif

@@ -1,0 +1,56 @@
+/* Between the files of src/count. */
+#ifndef HD_COUNT_PRIVATE_H
+#define HD_COUNT_PRIVATE_H
+
+#include "base/lock.h"
+#include "count/count.h"
+#include "ir/count.h"
+
+enum { COUNT_WARP = IR_COUNT_WARP };
+
+struct count_slab {
+    struct count_slab *next;
+    uint64_t words[];
+};
+
+struct count_launch {
+    struct ir_probe_launch about;
+    uint32_t nthreads;
+    size_t nwords;
+    uint64_t begin_ns; /* CLOCK_MONOTONIC */
+    struct count_sweep *sweep;
+    struct hd_lock lock;     /* below */
+    struct count_slab *free; /* counters that no CTA uses now */
+    uint64_t *total;         /* of those whose CTA failed to give them back: none */
+};
+
+/* observe.c: lanes together; the operands are arrays of 32 words. */
+struct count_cta;
+void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
+                    const struct ir_instr *probe, const uint64_t *const *operands);
+
+struct count_cta {
+    struct count_launch *launch;
+    const struct ir_probe_cta *base;
+    struct count_slab *slab;
+    struct count_trace *traces; /* by warp; NULL: lanes are told together */
+    bool no_memory;
+};
+
+/*
+ * sweep.c. The order in which the warp of one that is told lane by lane would have run: the sweep
+ * of structured code (jit/gen/gen_flow.c) over the blocks of the module.
+ */
+struct count_sweep *count_sweep_create(const struct ir_module *module);
+void count_sweep_destroy(struct count_sweep *sweep);
+/* A lane comes to a probe. False: no memory. */
+bool count_trace_add(struct count_cta *cta, uint32_t warp, uint32_t lane,
+                     const struct ir_instr *probe, const uint64_t *const *operands) HD_MUST_CHECK;
+/* All that was told; the CTA is over. */
+void count_trace_finish(struct count_cta *cta);
+
+/* file.c: one launch. The counters are its own. */
+enum hd_status count_file_open(const char *folder) HD_MUST_CHECK;
+void count_file_write(const struct count_launch *launch, const uint64_t *words);
+
+#endif

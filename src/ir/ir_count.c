@@ -1,0 +1,134 @@
+/* Probes that count, made of the notes that lowering left. */
+#include "ir/count.h"
+
+#include <assert.h>
+
+#include "ir/probe.h"
+
+struct counting {
+    struct ir_module *module;
+    struct ir_instr *head; /* the note that becomes the probe of the open group; NULL: none */
+    uint32_t first;        /* of its items */
+    uint32_t instr;        /* of the last note */
+    bool has_instr;
+};
+
+/* Behind these other lanes may be together. */
+static bool parts_lanes(const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_BAR:
+    case IR_OP_CALL:
+    case IR_OP_CALLI:
+    case IR_OP_WARPSYNC:
+    case IR_OP_SHFL:
+    case IR_OP_VOTE:
+    case IR_OP_MATCH:
+    case IR_OP_REDUX:
+    case IR_OP_ELECT:
+        return true;
+    default:
+        return ir_op_is_matrix(in->op);
+    }
+}
+
+static void group_close(struct counting *c)
+{
+    struct ir_module *m = c->module;
+    const struct ir_count_group group = {c->first, (uint32_t)m->count_items.len - c->first};
+
+    if (!c->head)
+        return;
+    c->head->op = IR_OP_PROBE;
+    c->head->imm = ir_probe_imm(IR_OP_NOTE, false, m->count_groups.len);
+    m->arena.failed |= !hd_vec_push(&m->count_groups, group);
+    c->head = NULL;
+}
+
+static void note_take(struct counting *c, struct ir_instr *note)
+{
+    uint32_t item = (uint32_t)note->imm;
+
+    if (!c->head) {
+        c->head = note;
+        c->first = (uint32_t)c->module->count_items.len;
+    }
+    c->module->arena.failed |= !hd_vec_push(&c->module->count_items, item);
+    c->instr = ir_count_instr(item);
+    c->has_instr = true;
+    if (note != c->head)
+        ir_instr_remove(note);
+}
+
+static bool is_branch(const struct counting *c, const struct ir_instr *in)
+{
+    return in->op == IR_OP_CBR && c->module->counted.at[c->instr].classes & IR_COUNT_BRANCH;
+}
+
+static void probe_branch(struct ir_instr *in, uint32_t instr)
+{
+    struct ir_builder b = {
+        .func = in->block->func, .block = in->block, .before = in, .place = in->place};
+
+    ir_build_instr(&b, IR_OP_PROBE, IR_VOID, 1, in->src, 0)->imm =
+        ir_probe_imm(IR_OP_CBR, false, instr);
+}
+
+static bool is_counted_access(const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_LD:
+    case IR_OP_ST:
+    case IR_OP_ATOM:
+    case IR_OP_LDMATRIX:
+    case IR_OP_STMATRIX:
+    case IR_OP_COPY:
+        return in->mem.space != IR_SPACE_PARAM && in->mem.space != IR_SPACE_CONST;
+    default:
+        return false;
+    }
+}
+
+static void probe_access(struct ir_instr *in, uint32_t instr)
+{
+    struct ir_builder b = {
+        .func = in->block->func, .block = in->block, .before = in, .place = in->place};
+    uint32_t n = in->op == IR_OP_COPY ? 4 : 1;
+    struct ir_instr *probe;
+
+    probe = ir_build_instr(&b, IR_OP_PROBE_ACCESS, in->type, n, in->src, 0);
+    probe->imm = ir_probe_imm(in->op, false, instr);
+    probe->mem = in->mem;
+}
+
+static void count_block(struct counting *c, struct ir_block *block)
+{
+    c->has_instr = false;
+    ir_foreach_instr_safe(in, block) {
+        if (in->op == IR_OP_NOTE) {
+            note_take(c, in);
+            continue;
+        }
+        if (c->has_instr && is_branch(c, in))
+            probe_branch(in, c->instr);
+        if (c->has_instr && is_counted_access(in))
+            probe_access(in, c->instr);
+        if (parts_lanes(in))
+            group_close(c);
+    }
+    group_close(c);
+}
+
+bool ir_count_insert(struct ir_module *module)
+{
+    struct counting c = {.module = module};
+
+    assert(module->has_counts && !module->has_notes);
+    ir_foreach_func(func, module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            count_block(&c, func->blocks[i]);
+    if (module->counted.len >= 1u << IR_PROBE_IMM_BITS ||
+        module->count_groups.len >= 1u << IR_PROBE_IMM_BITS)
+        return hd_error(HD_NOT_SUPPORTED, "too many instructions to count") == HD_OK;
+    return !module->arena.failed;
+}

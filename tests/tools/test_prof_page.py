@@ -118,6 +118,8 @@ def test_tables(bench):
     copies = page.js(ROWS % "copy")
     tap.eq({k: (v[0], v[1], v[5]) for k, v in copies.items()}, {"[CUDA memcpy Host-to-Device]": (4000, 1, 1 << 20), "[CUDA memcpy Device-to-Host]": (6000, 1, 1 << 19),
                                                                "[CUDA memset]": (1000, 1, 4096)}, "copies with their bytes")
+    device = page.js("[...document.querySelectorAll('#table-device [data-value]')].map(td => Number(td.dataset.value))")
+    tap.eq(device, [EXPECTED["Kernels"] + EXPECTED["Copies and fills"], EXPECTED["Kernels"]], "a device's busy time, what overlaps counted once")
     page.js("document.querySelector('#table-api th:nth-child(4) button').click()")
     order = page.js("[[...document.querySelectorAll('#table-api tbody tr')].map(tr => Number(tr.cells[3].dataset.value)), "
                     "document.querySelector('#table-api th:nth-child(4)').ariaSort]")
@@ -253,6 +255,7 @@ def test_limit(bench):
     notes = bench.text("#notes")
     tap.ok("leaves out 30 of 35 events, none longer than 4 µs" in notes, "what is left out is told", notes)
     tap.eq(len(page.js(ROWS % "kernel")), 2, "tables have all")
+    tap.eq(page.js("document.querySelector('#table-device [data-value]').dataset.value"), str(EXPECTED["Kernels"] + EXPECTED["Copies and fills"]), "also of devices")
     empty = Report(os.path.join(bench.folder, "empty.sqlite"))
     empty.process(1, "nothing")
     empty.string("a report")

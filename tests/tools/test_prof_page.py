@@ -263,6 +263,27 @@ def test_limit(bench):
     tap.eq(bench.text("#sentence"), "Nothing was recorded.", "a report without events")
 
 
+def test_strange(bench):
+    """What damaged and foreign files may have in their columns."""
+    values = ("NULL", "'text'", "x'ff00'", "-1", "9223372036854775807", "-9223372036854775808", "1.5", "1e999")
+    for i, value in enumerate(values):
+        path = os.path.join(bench.folder, "strange.sqlite")
+        make_report(path)
+        db = sqlite3.connect(path)
+        for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'ENUM%'").fetchall():
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            db.execute(f"CREATE TABLE other AS SELECT * FROM {table}")
+            db.execute(f"DROP TABLE {table}")
+            db.execute(f"ALTER TABLE other RENAME TO {table}")
+            for at, column in enumerate(columns):
+                db.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid % {len(columns)} = {(at + i) % len(columns)}")
+        db.commit()
+        db.close()
+        bench.browser.open(bench.export(f"strange{i}", report=path))
+        sums = bench.browser.js("[...document.querySelectorAll('#time [data-value]')].map(td => Number(td.dataset.value))")
+        tap.eq(sum(sums[:-1]), sums[-1], f"{value} everywhere: the page is there, and its times add up")
+
+
 def main():
     if not find_browser():
         tap.skip("no Chromium")
@@ -271,7 +292,7 @@ def main():
         bench = Bench(folder)
         try:
             bench.browser.open(bench.page)
-            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit):
+            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit, test_strange):
                 test(bench)
             tap.eq(bench.browser.messages, [], "nothing on the console")
         finally:

@@ -53,7 +53,7 @@ KERNELS = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL JOIN StringIds ON id 
 
 
 def test_report(bench):
-    bench.prof("all", "--trace=cuda,nvtx,osrt", "--export", "chrome,perfetto")
+    bench.prof("all", "--trace=cuda,nvtx,osrt", "--export", "chrome,perfetto", "--html")
     db = bench.db("all")
     tap.eq((one(db, KERNELS, "scale")[0], one(db, KERNELS, "add")[0]), (ROUNDS, 1), "kernels by name")
     tap.eq(one(db, "SELECT s.value, gridX, gridY, gridZ, blockX, blockY, blockZ, dynamicSharedMemory FROM CUPTI_ACTIVITY_KIND_KERNEL k "
@@ -107,6 +107,17 @@ def test_sums(db):
     wall, = one(db, "SELECT duration FROM ANALYSIS_DETAILS")
     tap.ok(kernels <= sum(e - s for s, e in busy) and union <= wall and reach <= wall, "time of kernels <= busy time <= time of the run",
            f"{kernels} {union} {wall}")
+
+
+def test_page(bench):
+    """tests/tools/test_prof_page.py looks at pages in a browser; this one is of a program."""
+    with open(os.path.join(bench.folder, "all.html")) as file:
+        page = json.loads(file.read().split('<script type="application/json" id="data">')[1].split("</script>")[0])
+    wall, = one(bench.db("all"), "SELECT duration FROM ANALYSIS_DETAILS")
+    tap.eq((sum(c["ns"] for c in page["classes"]), page["end_ns"] - page["start_ns"]), (wall, wall), "where the time went is all of it")
+    tap.eq((page["groups"]["kernel"]["n"], sum(row[1] for row in page["tables"]["kernel"])), (ROUNDS + 1, ROUNDS + 1), "kernels of the page")
+    got = bench.run("prof", "-f", "-o", "other", "--html=named.html", bench.program)
+    tap.ok(got.returncode == 0 and os.path.exists(os.path.join(bench.folder, "named.html")), "a page by its name", got.stderr)
 
 
 def test_stats(bench):
@@ -263,7 +274,7 @@ def test_errors(bench):
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-prof-") as folder:
         bench = Bench(folder)
-        for test in (test_report, test_stats, test_traces, test_ranges, test_ends, test_recover, test_limit, test_errors):
+        for test in (test_report, test_page, test_stats, test_traces, test_ranges, test_ends, test_recover, test_limit, test_errors):
             test(bench)
     tap.done()
 

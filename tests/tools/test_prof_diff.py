@@ -140,6 +140,20 @@ def test_usage(bench):
             tap.ok(got.returncode == 1 and got.stderr.startswith(f"heddle: prof: {name}: "), " ".join(args), got.stderr)
 
 
+def test_many_ranges(bench):
+    """Without names of domains a range costs as much as any other: these took longer than the bench waits."""
+    report = Report(bench.path("ranges.sqlite"))
+    for i in range(20000):
+        report.range(f"range{i % 50}", i * 10, i * 10 + 5, registered=i % 2)
+    report.done()
+    table = list(csv.DictReader(io.StringIO(bench.prof("stats", "-r", "nvtx_sum", "--format", "csv", "ranges.sqlite").stdout)))
+    tap.eq({r["Range"]: r["Instances"] for r in table}, {f":range{i}": "400" for i in range(50)}, "ranges by name, registered or not")
+    got = bench.prof("export", "-t", "chrome", "-o", "ranges", "ranges.sqlite")
+    with open(bench.path("ranges.json")) as file:
+        names = {e["name"] for e in json.load(file)["traceEvents"]}
+    tap.eq((got.returncode, names), (0, {f"range{i}" for i in range(50)}), "also in a trace")
+
+
 # ---- damage: a message or a result, never a crash
 
 def full_report(path):
@@ -248,7 +262,7 @@ def test_damage(bench):
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-diff-") as folder:
         bench = Bench(folder)
-        for test in (test_verdicts, test_forms, test_gate, test_usage, test_damage):
+        for test in (test_verdicts, test_forms, test_gate, test_usage, test_many_ranges, test_damage):
             test(bench)
     tap.done()
 

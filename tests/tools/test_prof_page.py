@@ -118,6 +118,8 @@ def test_tables(bench):
     copies = page.js(ROWS % "copy")
     tap.eq({k: (v[0], v[1], v[5]) for k, v in copies.items()}, {"[CUDA memcpy Host-to-Device]": (4000, 1, 1 << 20), "[CUDA memcpy Device-to-Host]": (6000, 1, 1 << 19),
                                                                "[CUDA memset]": (1000, 1, 4096)}, "copies with their bytes")
+    device = page.js("[...document.querySelectorAll('#table-device [data-value]')].map(td => Number(td.dataset.value))")
+    tap.eq(device, [EXPECTED["Kernels"] + EXPECTED["Copies and fills"], EXPECTED["Kernels"]], "a device's busy time, what overlaps counted once")
     page.js("document.querySelector('#table-api th:nth-child(4) button').click()")
     order = page.js("[[...document.querySelectorAll('#table-api tbody tr')].map(tr => Number(tr.cells[3].dataset.value)), "
                     "document.querySelector('#table-api th:nth-child(4)').ariaSort]")
@@ -253,11 +255,33 @@ def test_limit(bench):
     notes = bench.text("#notes")
     tap.ok("leaves out 30 of 35 events, none longer than 4 µs" in notes, "what is left out is told", notes)
     tap.eq(len(page.js(ROWS % "kernel")), 2, "tables have all")
+    tap.eq(page.js("document.querySelector('#table-device [data-value]').dataset.value"), str(EXPECTED["Kernels"] + EXPECTED["Copies and fills"]), "also of devices")
     empty = Report(os.path.join(bench.folder, "empty.sqlite"))
     empty.process(1, "nothing")
     empty.string("a report")
     page.open(bench.export("empty", report=empty.done()))
     tap.eq(bench.text("#sentence"), "Nothing was recorded.", "a report without events")
+
+
+def test_strange(bench):
+    """What damaged and foreign files may have in their columns."""
+    values = ("NULL", "'text'", "x'ff00'", "-1", "9223372036854775807", "-9223372036854775808", "1.5", "1e999")
+    for i, value in enumerate(values):
+        path = os.path.join(bench.folder, "strange.sqlite")
+        make_report(path)
+        db = sqlite3.connect(path)
+        for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'ENUM%'").fetchall():
+            columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+            db.execute(f"CREATE TABLE other AS SELECT * FROM {table}")
+            db.execute(f"DROP TABLE {table}")
+            db.execute(f"ALTER TABLE other RENAME TO {table}")
+            for at, column in enumerate(columns):
+                db.execute(f"UPDATE {table} SET {column} = {value} WHERE rowid % {len(columns)} = {(at + i) % len(columns)}")
+        db.commit()
+        db.close()
+        bench.browser.open(bench.export(f"strange{i}", report=path))
+        sums = bench.browser.js("[...document.querySelectorAll('#time [data-value]')].map(td => Number(td.dataset.value))")
+        tap.eq(sum(sums[:-1]), sums[-1], f"{value} everywhere: the page is there, and its times add up")
 
 
 def main():
@@ -268,7 +292,7 @@ def main():
         bench = Bench(folder)
         try:
             bench.browser.open(bench.page)
-            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit):
+            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit, test_strange):
                 test(bench)
             tap.eq(bench.browser.messages, [], "nothing on the console")
         finally:

@@ -383,6 +383,30 @@ static enum hd_status put_tables(struct page *p)
     return HD_OK;
 }
 
+/* Time in which a device does something, and in which it runs kernels: of each event, what lies
+ * behind the end of all that began before. */
+#define REACHED(rows)                                                                              \
+    "SELECT deviceId, start, end, max(end) OVER (PARTITION BY deviceId ORDER BY start ROWS "       \
+    "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached FROM (" rows ")"
+#define BUSY      "sum(max(0, end - max(start, coalesce(reached, start))))"
+#define TIMES(of) "SELECT deviceId, start, end FROM " of " WHERE " PROF_TIME_VALID
+static const char
+    devices[] =
+        "WITH work AS (" REACHED(
+            TIMES("CUPTI_ACTIVITY_KIND_KERNEL") " UNION ALL " TIMES("CUPTI_ACTIVITY_KIND_MEMCPY") " UNION ALL " TIMES(
+                "CUPTI_ACTIVITY_KIND_MEMSET")) "), "
+                                               "kernels AS (" REACHED(TIMES(
+                                                   "CUPTI_ACTIVITY_KIND_KERNEL")) ") "
+                                                                                  "SELECT "
+                                                                                  "deviceId, " BUSY
+                                                                                  ", (SELECT " BUSY
+                                                                                  " FROM kernels k "
+                                                                                  "WHERE "
+                                                                                  "k.deviceId = "
+                                                                                  "work.deviceId) "
+                                                                                  "FROM work GROUP "
+                                                                                  "BY deviceId";
+
 /* ---- the rest */
 
 static void put_texts(struct page *p, const char *name, const struct texts *texts)
@@ -483,6 +507,7 @@ static enum hd_status put_all(struct page *p, uint64_t max_events)
     HD_TRY(put_time(p));
     HD_TRY(put_places(p));
     HD_TRY(put_tables(p));
+    HD_TRY(put_rows(p, "devices", devices));
     HD_TRY(choose_threshold(p, max_events));
     hd_json_open(&p->json, "groups", '{');
     for (size_t i = 0; i < HD_COUNT_OF(groups); i++)

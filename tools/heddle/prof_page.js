@@ -291,17 +291,13 @@ function addThreads() {
   }
 }
 
-const devices = []; /* { device, busy, kernels } */
-
 function addDevices() {
   const work = [WORK, WORK + 1, WORK + 2], curves = memoryCurves();
   const all = byPlace(work, id => streams[E.place[id]].device), lanes = byPlace(work, id => E.place[id]);
   for (const device of [...new Set([...all.keys(), ...curves.keys()])].sort((a, b) => a - b)) {
     const ids = all.get(device) || [];
-    const busy = new Union(ids);
-    devices.push({ device, busy, kernels: new Union(ids.filter(id => E.kind[id] === WORK)) });
     addRow({ type: 'head', label: deviceText(device), level: 0 });
-    addRow({ type: 'use', label: 'busy', union: busy, height: TALL });
+    addRow({ type: 'use', label: 'busy', union: new Union(ids), height: TALL });
     if (curves.has(device))
       addRow({ type: 'memory', label: 'memory', curve: curves.get(device), height: TALL });
     const order = streams.map((_, i) => i).filter(i => streams[i].device === device && lanes.has(i));
@@ -1018,11 +1014,14 @@ function scheduleTables() {
 }
 element('visible').addEventListener('change', fillTables);
 
-/* How busy each device was, from the timeline's events. */
+/* How busy each device was. */
 function deviceTable() {
-  const rowsOf = devices.filter(d => d.busy.sum.at(-1)).map(({ device, busy, kernels }) => make('tr', {}, make('th', { scope: 'row', textContent: deviceText(device) }),
-    make('td', { className: 'number', textContent: percent(busy.sum.at(-1), wall) }), make('td', { className: 'number', textContent: timeText(busy.sum.at(-1)) }),
-    make('td', { className: 'number', textContent: timeText(kernels.sum.at(-1)) })));
+  const rowsOf = data.devices.map(([device, busy, kernels]) => make('tr', {}, make('th', { scope: 'row', textContent: deviceText(device) }),
+    make('td', { className: 'number', textContent: percent(busy, wall) }), ...[busy, kernels || 0].map(ns => {
+      const cell = make('td', { className: 'number', textContent: timeText(ns) });
+      cell.dataset.value = String(ns);
+      return cell;
+    })));
   if (!rowsOf.length)
     return;
   const heading = make('h2', { id: 'title-device', textContent: 'Devices' });
@@ -1046,7 +1045,7 @@ function notes() {
   const list = [];
   const number = n => whole.format(n);
   if (data.left_out)
-    list.push(`The timeline leaves out ${number(data.left_out)} of ${number(data.events)} events, none longer than ${timeText(data.left_out_ns)}; the tables have all, but for "only what the timeline shows".`);
+    list.push(`The timeline leaves out ${number(data.left_out)} of ${number(data.events)} events, none longer than ${timeText(data.left_out_ns)}; the tables have all, but not where they are of "only what the timeline shows now".`);
   else
     list.push(`The timeline has all ${number(data.events)} events of the report. ${agree() ? 'Their sums are those of the tables.' : 'Their sums are not those of the tables: the report is damaged, or this is an error of heddle.'}`);
   if (data.overlap_ns)

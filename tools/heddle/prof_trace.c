@@ -37,9 +37,9 @@ static const struct query {
                    "FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start",
      false},
     {"NVTX_EVENTS",
-     "SELECT " HOST_TRACK
-     ", start, coalesce(end, start), coalesce(text, ''), 'user_annotation', 0, "
-     "NULL FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY start, end DESC",
+     "SELECT " HOST_TRACK ", start, coalesce(end, start), coalesce(text, " STRING(
+         "textId") ", ''), 'user_annotation', 0, "
+                   "NULL FROM NVTX_EVENTS WHERE eventType IN (34, 59, 60) ORDER BY start, end DESC",
      false},
     {"OSRT_API",
      "SELECT " HOST_TRACK ", start, end, " STRING(

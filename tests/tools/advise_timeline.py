@@ -36,6 +36,7 @@ class Timeline:
 
     def __init__(self, sms=8, product="Heddle"):
         self.sms, self.now, self.correlation = sms, 0, 0
+        self.thread, self.clocks = 1, {}
         self.names, self.rows = {}, {}
         self.stream_end, self.engine_end, self.last_end = {}, {}, 0
         self.meta = [("META_DATA_EXPORT", ("EXPORT_PRODUCT_NAME", product)), ("TARGET_INFO_GPU", (0, sms, 48, 24)),
@@ -48,9 +49,14 @@ class Timeline:
     def row(self, table, *values):
         self.rows.setdefault(table, []).append(values)
 
-    def call(self, name, time, thread=1):
+    def switch(self, thread):
+        """The calls that follow are those of another thread, which begins now or goes on where it was."""
+        self.clocks[self.thread] = self.now
+        self.thread, self.now = thread, self.clocks.get(thread, self.now)
+
+    def call(self, name, time):
         self.correlation += 1
-        self.row("CUPTI_ACTIVITY_KIND_RUNTIME", self.now, self.now + time, GLOBAL | thread, self.correlation, self.name(name))
+        self.row("CUPTI_ACTIVITY_KIND_RUNTIME", self.now, self.now + time, GLOBAL | self.thread, self.correlation, self.name(name))
         self.now += time
         return self.correlation
 
@@ -111,7 +117,7 @@ class Timeline:
     @property
     def span(self):
         """Without the start-up."""
-        return max(self.now, self.last_end) - US
+        return max([self.now, self.last_end, *self.clocks.values()]) - US
 
     def write(self, path, more=""):
         db = sqlite3.connect(path)

@@ -216,6 +216,40 @@ def test_pairs(bench):
         tap.ok(not found(twin, rule), f"{make.__name__}: not of the twin", json.dumps(twin, indent=1))
 
 
+def test_threads(bench):
+    """A wait of one thread costs that thread alone: what the other does hides it, but for what is longer."""
+    spans = []
+    for fault in (True, False):
+        t = Timeline()
+        for i in range(60):
+            for thread in (1, 2):
+                t.switch(thread)
+                t.launch(30 * US, stream=1 + thread, grid=1)
+                if fault and thread == 2:
+                    t.sync(3)
+        for thread in (1, 2):
+            t.switch(thread)
+            t.sync(1 + thread)
+        spans.append(t.span)
+        report = bench.judge(t, f"threads{fault}")
+        tap.ok(abs(report["steady_ns"] - t.span) < 0.01 * t.span, "threads: the plan gives the trace's time again", f"{report['steady_ns']} {t.span}")
+        got = found(report, "needless-sync")
+        tap.ok(bool(got) == fault, f"threads: {'told' if fault else 'nothing'}", json.dumps(report))
+        gain = got["gain_ns"] if got else gain
+    tap.ok(abs(gain - (spans[0] - spans[1])) < 0.1 * gain, "threads: the gain is the twin's", f"{gain} {spans}")
+
+
+def test_hardware(bench):
+    """What fits at once is by warps where the report is not Heddle's."""
+    for grid, want in ((8 * 12 + 1, True), (8 * 12 * 2, False)):
+        t = Timeline(product="NVIDIA Nsight Systems")
+        for _ in range(10):
+            t.launch(200 * US, grid=grid)
+        t.sync()
+        got = found(bench.judge(t, f"hardware{grid}"), "tail")
+        tap.ok(bool(got) == want, f"tail: {grid} blocks, of which 96 fit", str(got))
+
+
 def test_copy_bound(bench):
     fault, mended = Timeline(), Timeline()
     copy_bound(fault, True)
@@ -498,7 +532,7 @@ def test_programs(bench):
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
         bench = Bench(folder)
-        for test in (test_pairs, test_copy_bound, test_jit, test_good, test_random, test_limit, test_counters, test_forms, test_exits, test_damage, test_programs):
+        for test in (test_pairs, test_threads, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_counters, test_forms, test_exits, test_damage, test_programs):
             test(bench)
     tap.done()
 

@@ -360,13 +360,14 @@ static int record(const struct advise_args *args, const char *name)
     static char prof[] = "prof", output[] = "-o", overwrite[] = "-f", end[] = "--";
     HD_VEC(char *) words = {0};
     HD_AUTOFREE char *copy = hd_strdup(name);
-    bool good = copy && hd_vec_push(&words, prof) && hd_vec_push(&words, output) &&
-                hd_vec_push(&words, copy);
+    bool good = copy && hd_vec_push(&words, prof);
 
-    if (args->overwrite)
-        good = good && hd_vec_push(&words, overwrite);
+    /* What chooses a form of the command is its first option. */
     for (size_t i = 0; i < args->prof.len; i++)
         good = good && hd_vec_push(&words, args->prof.at[i]);
+    good = good && hd_vec_push(&words, output) && hd_vec_push(&words, copy);
+    if (args->overwrite)
+        good = good && hd_vec_push(&words, overwrite);
     good = good && hd_vec_push(&words, end);
     for (char **word = args->rest; *word; word++)
         good = good && hd_vec_push(&words, *word);

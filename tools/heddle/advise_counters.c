@@ -210,8 +210,9 @@ static double judge_sectors(const struct counters *c, struct hd_buf *line)
 {
     if (c->sectors < 1.5 * c->ideal || c->requests <= 0)
         return 0;
-    hd_buf_printf(line, "%.1f sectors for each of %.0f accesses of a warp; %.1f would do",
-                  c->sectors / c->requests, c->requests, c->ideal / c->requests);
+    hd_buf_printf(line,
+                  "%.0f sectors of 32 bytes for %.0f loads and stores of warps; %.0f would do",
+                  c->sectors, c->requests, c->ideal);
     return c->sectors - c->ideal;
 }
 

@@ -9,7 +9,6 @@
 #define AT_ONCE_NS   INT64_C(5000)  /* so soon behind a wait nobody looked at a result */
 #define LOOP_NS      INT64_C(50000) /* more between two launches is the host's own work */
 #define HOST_WORK_NS INT64_C(20000)
-#define SUBMIT_NS    INT64_C(2000) /* what a call that does not wait takes */
 enum {
     WAITS_MIN = 3,
     RUN_MIN = 8, /* launches, copies that follow each other */

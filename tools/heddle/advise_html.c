@@ -72,7 +72,7 @@ static void put_source(struct hd_buf *out, const char *path, int64_t at_line)
         hd_buf_fini(&text);
         return;
     }
-    hd_buf_puts(out, "<pre>");
+    hd_buf_puts(out, "<pre tabindex=\"0\">");
     for (const char *at = text.ptr; *at && line <= at_line + LINES_AROUND; line++) {
         size_t len = strcspn(at, "\n");
         if (line >= first) {

@@ -12,7 +12,8 @@ enum {
     SYNC_STREAM = 3,
     SYNC_CONTEXT = 4,
 };
-#define TIME_MAX       (INT64_C(1) << 60)
+#define TIME_MAX       (INT64_C(1) << 55) /* a year */
+#define SUM_MAX        0x1p60             /* of all times: sums do not overflow */
 #define STRING(column) "(SELECT value FROM StringIds WHERE id = " column ")"
 
 /* What the load needs and nothing behind it. */
@@ -22,6 +23,7 @@ struct load {
     struct hd_map streams;            /* text: index + 1 */
     struct hd_map names;              /* text: index + 1 */
     struct hd_map calls;              /* key: index + 1 */
+    double sum_ns;
     enum hd_status status;
 };
 
@@ -64,8 +66,11 @@ static bool read_times(struct load *l, sqlite3_stmt *row, int64_t *out_start, in
 {
     *out_start = sqlite3_column_int64(row, 0);
     *out_end = sqlite3_column_int64(row, 1);
-    if (*out_start > -TIME_MAX && *out_end < TIME_MAX && *out_start <= *out_end)
-        return true;
+    if (*out_start > -TIME_MAX && *out_end < TIME_MAX && *out_start <= *out_end) {
+        l->sum_ns += (double)(*out_end - *out_start);
+        if (l->sum_ns < SUM_MAX)
+            return true;
+    }
     l->status = hd_error(HD_CORRUPT, "%s: a row from %lld ns to %lld ns is damaged", l->a->path,
                          (long long)*out_start, (long long)*out_end);
     return false;

@@ -366,20 +366,46 @@ static uint32_t other_before(const struct advise *a, const struct order *ends, u
     return ADVISE_NONE;
 }
 
-static struct cause cause_of(const struct replay *r, const struct order *ends, uint32_t index)
+/* When the call of a work began; what was compiled in it came before the work. */
+static int64_t call_begin(const struct advise *a, const struct advise_work *work)
+{
+    const struct advise_call *call = &a->calls.at[work->call];
+    int64_t compiled_ns = call->start_ns + call->compile_ns;
+
+    return compiled_ns <= work->start_ns ? compiled_ns : call->start_ns;
+}
+
+/* The time from a call to its work that one in ten stays below, of work whose stream was free. */
+static int64_t quick_launch(const struct advise *a, struct replay *r, int64_t *values)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->works.len; i++) {
+        const struct advise_work *work = &a->works.at[i];
+        int64_t call_ns = call_begin(a, work), *stream = &r->stream_end[work->stream];
+        if (*stream <= call_ns && work->start_ns >= call_ns)
+            values[n++] = work->start_ns - call_ns;
+        *stream = HD_MAX(*stream, work->end_ns);
+    }
+    if (!n)
+        return LAUNCH_NS;
+    qsort(values, n, sizeof(*values), by_i64);
+    return values[n / 10];
+}
+
+/* Other work, and the engine, explain only what the call's own time to its work does not. */
+static struct cause cause_of(const struct replay *r, const struct order *ends, int64_t quick_ns,
+                             uint32_t index)
 {
     const struct advise *a = r->a;
     const struct advise_work *work = &a->works.at[index];
     const struct advise_plan_work *plan = &a->base.works[index];
-    const struct advise_call *call = &a->calls.at[work->call];
-    struct cause cause = {
-        .call_ns = call->start_ns, .stream_ns = r->stream_end[work->stream], .other = ADVISE_NONE};
-
-    /* What was compiled came before the work. */
-    if (call->start_ns + call->compile_ns <= work->start_ns)
-        cause.call_ns += call->compile_ns;
-    int64_t ready = HD_MAX(cause.call_ns, cause.stream_ns);
+    struct cause cause = {.call_ns = call_begin(a, work),
+                          .stream_ns = r->stream_end[work->stream],
+                          .other = ADVISE_NONE};
+    int64_t ready = HD_MAX(cause.call_ns + quick_ns, cause.stream_ns);
     int64_t fit = place(&r->engines[plan->engine], ready, plan->time_ns, plan->demand);
+
     if (fit > ready && fit <= work->start_ns)
         cause.reason = BY_ENGINE;
     else if ((cause.other = other_before(a, ends, index, ready)) != ADVISE_NONE)
@@ -390,7 +416,7 @@ static struct cause cause_of(const struct replay *r, const struct order *ends, u
 }
 
 /* Goes through the work as it was. */
-static bool find_causes(const struct advise *a, struct cause *out)
+static bool find_causes(const struct advise *a, struct cause *out, int64_t quick_ns)
 {
     HD_AUTOFREE struct order *ends = order_works(a, true);
     struct replay r;
@@ -399,7 +425,7 @@ static bool find_causes(const struct advise *a, struct cause *out)
     for (uint32_t i = 0; good && i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
         struct slot slot = {work->start_ns, work->end_ns, a->base.works[i].demand};
-        out[i] = cause_of(&r, ends, i);
+        out[i] = cause_of(&r, ends, quick_ns, i);
         r.stream_end[work->stream] = HD_MAX(r.stream_end[work->stream], work->end_ns);
         if (work->end_ns > work->start_ns)
             good = occupy(&r.engines[a->base.works[i].engine], slot);
@@ -478,8 +504,12 @@ static bool plan_works(struct advise *a)
 {
     HD_AUTOFREE struct cause *causes = hd_alloc_array(a->works.len + 1, sizeof(*causes));
     HD_AUTOFREE int64_t *values = hd_alloc_array(a->works.len + 1, sizeof(*values));
+    struct replay r;
+    bool good = replay_init(&r, a, &a->base) && causes && values && share_engines(a);
+    int64_t quick_ns = good ? quick_launch(a, &r, values) : 0;
 
-    if (!causes || !values || !share_engines(a) || !find_causes(a, causes))
+    replay_fini(&r);
+    if (!good || !find_causes(a, causes, quick_ns))
         return false;
     struct latency latency = {usual(a, causes, BY_CALL, values),
                               usual(a, causes, BY_STREAM, values)};

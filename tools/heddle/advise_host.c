@@ -437,14 +437,20 @@ void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
             advise_example_call(a, f, i);
 }
 
-/* ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed */
+/*
+ * ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed. Launches
+ * of other sizes may get code of their own: each is granted one compilation.
+ */
 
 static const char repeated_sql[] =
     "SELECT (SELECT value FROM StringIds WHERE id = o.nameId), count(DISTINCT o.correlationId), "
     "sum(o.end - o.start), min(o.rowid), max(o.start), max(o.end) FROM "
-    "CUPTI_ACTIVITY_KIND_OVERHEAD o WHERE o.overheadType = 2 AND o.correlationId IN (SELECT "
-    "correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME r WHERE r.globalTid = o.globalTid) GROUP BY "
-    "o.nameId, o.globalTid >> 24 HAVING count(DISTINCT o.correlationId) > 1 ORDER BY 3 DESC";
+    "CUPTI_ACTIVITY_KIND_OVERHEAD o LEFT JOIN (SELECT correlationId AS call, min(gridX || ' ' || "
+    "gridY || ' ' || gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL GROUP BY correlationId) ON call = o.correlationId WHERE "
+    "o.overheadType = 2 AND o.correlationId IN (SELECT correlationId FROM "
+    "CUPTI_ACTIVITY_KIND_RUNTIME r WHERE r.globalTid = o.globalTid) GROUP BY o.nameId, o.globalTid "
+    ">> 24 HAVING count(DISTINCT o.correlationId) > max(1, count(DISTINCT shape)) ORDER BY 3 DESC";
 
 void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
 {
@@ -454,6 +460,7 @@ void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
 
     if (!prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_OVERHEAD") ||
         !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_RUNTIME") ||
+        !prof_db_has(a->db, "CUPTI_ACTIVITY_KIND_KERNEL") ||
         sqlite3_prepare_v2(a->db, repeated_sql, -1, &row, NULL))
         return;
     while (sqlite3_step(row) == SQLITE_ROW) {

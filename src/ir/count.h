@@ -95,7 +95,7 @@ enum ir_count_space { IR_COUNT_IN_GLOBAL, IR_COUNT_IN_SHARED, IR_COUNT_IN_LOCAL,
 /* Of an instruction in one space: name, doc. */
 #define IR_COUNT_ACCESS_LIST(X)                                                                    \
     X(REQUESTS, "warps that access it")                                                            \
-    X(LANES_IN, "their lanes")                                                                        \
+    X(LANES_IN, "their lanes")                                                                     \
     X(BYTES, "their bytes")                                                                        \
     X(SECTORS, "of 32 bytes; of shared memory: 0")                                                 \
     X(IDEAL_SECTORS, "that as many bytes side by side would need, at most those that there are")   \

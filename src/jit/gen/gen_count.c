@@ -149,11 +149,10 @@ static LLVMValueRef halves_conflict(struct gen *g, const struct gen_val *val, un
     LLVMTypeRef type = LLVMTypeOf(d);
     LLVMValueRef bank = LLVMBuildAnd(g->b, d, LLVMConstInt(type, 31, false), "");
     if (n == 1)
-        return LLVMBuildAnd(g->b, is_const(g, bank, 0),
-                            LLVMBuildNot(g->b, is_const(g, d, 0), ""), "");
+        return LLVMBuildAnd(g->b, is_const(g, bank, 0), LLVMBuildNot(g->b, is_const(g, d, 0), ""),
+                            "");
     LLVMValueRef shifted = LLVMBuildAdd(g->b, d, LLVMConstInt(type, 16, false), "");
-    LLVMValueRef near =
-        LLVMBuildICmp(g->b, LLVMIntULE, shifted, LLVMConstInt(type, 32, false), "");
+    LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULE, shifted, LLVMConstInt(type, 32, false), "");
     return LLVMBuildNot(g->b, LLVMBuildOr(g->b, near, is_const(g, bank, 16), ""), "");
 }
 
@@ -208,8 +207,8 @@ static bool line_of(struct gen *g, const struct ir_instr *probe, struct line *li
         return false;
     line->size_B = ir_probe_size_B(probe);
     line->space = is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
-    line_costs(line->space, line->size_B,
-               line->val.kind == IR_SHAPE_AFFINE ? line->val.stride : 0, line->costs);
+    line_costs(line->space, line->size_B, line->val.kind == IR_SHAPE_AFFINE ? line->val.stride : 0,
+               line->costs);
     line->fits = LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask32(g), gen_i32(g, UINT32_MAX), "");
     return is_shared ? shared_line(g, line) : global_line(g, probe, line);
 }

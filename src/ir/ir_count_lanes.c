@@ -14,6 +14,7 @@ enum {
     BANKS = 32,
     BANK_B = 4,
     NEAR = 2048, /* sectors that a small set tells apart */
+    PLACES = 64, /* of a table: twice the lanes */
     PIECES = 8,  /* sectors or words of a lane, at most that are told apart */
 };
 
@@ -179,18 +180,17 @@ static void count_banks(const struct ir_count_access *a)
 
 static void count_contention(const struct ir_count_access *a)
 {
-    uint64_t at[IR_COUNT_WARP];
-    uint32_t n = 0, run = 0, most = 0, falls = 0;
+    uint64_t at[PLACES];
+    uint8_t lanes[PLACES] = {0}, most = 0;
 
-    for (uint32_t m = a->lanes; m; m &= m - 1)
-        at[n++] = a->address[__builtin_ctz(m)];
-    for (uint32_t i = 1; i < n; i++)
-        falls += at[i] < at[i - 1];
-    if (falls)
-        qsort(at, n, sizeof(at[0]), compare);
-    for (uint32_t i = 0; i < n; i++) {
-        run = i && at[i] == at[i - 1] ? run + 1 : 1;
-        most = HD_MAX(most, run);
+    for (uint32_t m = a->lanes; m; m &= m - 1) {
+        uint64_t x = a->address[__builtin_ctz(m)];
+        uint32_t i = (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+        while (lanes[i] && at[i] != x)
+            i = (i + 1) % PLACES;
+        at[i] = x;
+        lanes[i]++;
+        most = HD_MAX(most, lanes[i]);
     }
     a->words[IR_COUNT_WAVEFRONTS] += most;
     a->words[IR_COUNT_IDEAL_WAVEFRONTS]++;

@@ -196,20 +196,40 @@ static bool shared_line(struct gen *g, struct line *line)
     return true;
 }
 
+/* Addresses of another form, taken for neighbours: `fits` says at run time whether they are. */
+static void guess_line(struct gen *g, const struct ir_value *v, struct line *line)
+{
+    LLVMValueRef x[GEN_HALVES];
+    gen_vector(g, v, x);
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(x[0]));
+    line->val = (struct gen_val){.kind = IR_SHAPE_AFFINE, .stride = (int64_t)line->size_B};
+    for (int h = 0; h < gen_halves(g) && h < 2; h++) {
+        LLVMValueRef first = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
+        LLVMValueRef want = gen_lanes(g, type, line->val.stride);
+        want = LLVMBuildAdd(g->b, want, gen_splat(g, first), "");
+        LLVMValueRef other = gen_bits(g, LLVMBuildICmp(g->b, LLVMIntNE, x[h], want, ""));
+        LLVMValueRef none = LLVMBuildICmp(g->b, LLVMIntEQ, other, gen_no_bits(g), "");
+        line->fits = LLVMBuildAnd(g->b, line->fits, none, "");
+        line->val.c[h] = first;
+    }
+}
+
 static bool line_of(struct gen *g, const struct ir_instr *probe, struct line *line)
 {
     enum ir_op op = ir_probe_op(probe);
     bool is_shared = probe->mem.space == IR_SPACE_SHARED;
     if ((op != IR_OP_LD && op != IR_OP_ST) || (!is_shared && probe->mem.space != IR_SPACE_GLOBAL))
         return false;
-    line->val = gen_get(g, probe->src[0]);
-    if (line->val.kind != IR_SHAPE_UNIFORM && line->val.kind != IR_SHAPE_AFFINE)
+    if (gen_singly(g))
         return false;
+    line->val = gen_get(g, probe->src[0]);
     line->size_B = ir_probe_size_B(probe);
+    line->fits = LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask32(g), gen_i32(g, UINT32_MAX), "");
+    if (line->val.kind != IR_SHAPE_UNIFORM && line->val.kind != IR_SHAPE_AFFINE)
+        guess_line(g, probe->src[0], line);
     line->space = is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
     line_costs(line->space, line->size_B, line->val.kind == IR_SHAPE_AFFINE ? line->val.stride : 0,
                line->costs);
-    line->fits = LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask32(g), gen_i32(g, UINT32_MAX), "");
     return is_shared ? shared_line(g, line) : global_line(g, probe, line);
 }
 

@@ -4,7 +4,6 @@
  * 16 by quarters. Local memory is interleaved: a word of all lanes lies in 128 bytes.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/count.h"
@@ -14,8 +13,9 @@ enum {
     BANKS = 32,
     BANK_B = 4,
     NEAR = 2048, /* sectors that a small set tells apart */
-    PLACES = 64, /* of a table: twice the lanes */
-    PIECES = 8,  /* sectors or words of a lane, at most that are told apart */
+    PLACES_LOG2 = 9,
+    PLACES = 1 << PLACES_LOG2, /* of a table: more than there are numbers */
+    PIECES = 8,                /* sectors or words of a lane, at most that are told apart */
 };
 
 /* ---- how many different numbers there are */
@@ -26,20 +26,28 @@ struct numbers {
     uint64_t at[IR_COUNT_WARP * PIECES];
 };
 
-static int compare(const void *a, const void *b)
+/* A table of numbers; where x is, or would be. */
+static uint32_t place_of(const uint64_t *at, const uint8_t *used, uint64_t x)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint32_t i = (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG2));
 
-    return (x > y) - (x < y);
+    while (used[i] && at[i] != x)
+        i = (i + 1) % PLACES;
+    return i;
 }
 
-static uint32_t different_sorted(struct numbers *all)
+static uint32_t different_far(const struct numbers *all)
 {
+    uint64_t at[PLACES];
+    uint8_t used[PLACES] = {0};
     uint32_t n = 0;
 
-    qsort(all->at, all->n, sizeof(all->at[0]), compare);
-    for (uint32_t i = 0; i < all->n; i++)
-        n += !i || all->at[i] != all->at[i - 1];
+    for (uint32_t k = 0; k < all->n; k++) {
+        uint32_t i = place_of(at, used, all->at[k]);
+        n += !used[i];
+        used[i] = 1;
+        at[i] = all->at[k];
+    }
     return n;
 }
 
@@ -71,7 +79,7 @@ static uint32_t different(struct numbers *all)
         min = HD_MIN(min, all->at[i]);
         max = HD_MAX(max, all->at[i]);
     }
-    return max - min < NEAR ? different_near(all, min, max) : different_sorted(all);
+    return max - min < NEAR ? different_near(all, min, max) : different_far(all);
 }
 
 static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
@@ -185,9 +193,7 @@ static void count_contention(const struct ir_count_access *a)
 
     for (uint32_t m = a->lanes; m; m &= m - 1) {
         uint64_t x = a->address[__builtin_ctz(m)];
-        uint32_t i = (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> 58);
-        while (lanes[i] && at[i] != x)
-            i = (i + 1) % PLACES;
+        uint32_t i = place_of(at, lanes, x);
         at[i] = x;
         lanes[i]++;
         most = HD_MAX(most, lanes[i]);

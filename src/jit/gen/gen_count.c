@@ -185,7 +185,7 @@ static bool shared_line(struct gen *g, struct line *line)
     LLVMValueRef passes = gen_i64(g, line->costs[IR_COUNT_WAVEFRONTS]);
     line->sectors = gen_i64(g, 0);
     line->wavefronts = passes;
-    if (val->kind == IR_SHAPE_UNIFORM)
+    if (val->kind == IR_SHAPE_UNIFORM || line->size_B > 4) /* lanes of one pass are of one half */
         return true;
     if (line->size_B == 4 && (!val->stride || val->stride == 4)) {
         LLVMValueRef two = halves_conflict(g, val, val->stride ? 16 : 1);

@@ -233,20 +233,22 @@ static bool line_of(struct gen *g, const struct ir_instr *probe, struct line *li
     return is_shared ? shared_line(g, line) : global_line(g, probe, line);
 }
 
+/* What any access by all lanes adds is added when the launch is over: ir_count_settle(). */
 static void line_add(struct gen *g, const struct ir_instr *probe, const struct line *line)
 {
-    const uint64_t bytes = line->size_B * IR_COUNT_WARP;
-    size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(probe), line->space);
+    const struct ir_module *m = g->func->module;
+    const uint32_t instr = ir_probe_its_imm(probe);
+    size_t word = ir_count_access_word(m, instr, line->space);
     LLVMValueRef to = counters(g);
-    add(g, to, word + IR_COUNT_REQUESTS, gen_i64(g, 1));
-    add(g, to, word + IR_COUNT_LANES_IN, gen_i64(g, IR_COUNT_WARP));
-    add(g, to, word + IR_COUNT_BYTES, gen_i64(g, bytes));
+    add(g, to, ir_count_instr_word(m, instr) + IR_COUNT_WHOLE_WARPS, gen_i64(g, 1));
     if (line->space == IR_COUNT_IN_SHARED) {
-        add(g, to, word + IR_COUNT_WAVEFRONTS, line->wavefronts);
-        add(g, to, word + IR_COUNT_IDEAL_WAVEFRONTS,
-            gen_i64(g, line->costs[IR_COUNT_IDEAL_WAVEFRONTS]));
+        LLVMValueRef ideal = gen_i64(g, line->costs[IR_COUNT_IDEAL_WAVEFRONTS]);
+        LLVMValueRef more = LLVMBuildSub(g->b, line->wavefronts, ideal, "");
+        if (!LLVMIsConstant(more) || LLVMConstIntGetZExtValue(more))
+            add(g, to, word + IR_COUNT_WAVEFRONTS, more);
         return;
     }
+    const uint64_t bytes = line->size_B * IR_COUNT_WARP;
     LLVMValueRef packed = gen_i64(g, (bytes + SECTOR_B - 1) / SECTOR_B);
     add(g, to, word + IR_COUNT_SECTORS, line->sectors);
     add(g, to, word + IR_COUNT_IDEAL_SECTORS, extreme(g, "llvm.umin", line->sectors, packed));

@@ -28,7 +28,8 @@ struct compile_unit {
     X(bool, no_opt, "only the required passes: the reference interpreter's view of the program")   \
     X(bool, debug, "for a debugger: no pass at all, and NOTEs that tell PTX and its registers")    \
     X(unsigned, max_arch, "refuse PTX for newer architectures, e.g. 120; 0 = take all")            \
-    X(bool, counts, "kernels count what they execute, by the instructions of the PTX (ir/count.h)")  \
+    X(bool, counts,                                                                                \
+      "kernels count what they execute, by the instructions of the PTX (ir/count.h)")              \
     X(unsigned, probes, "what kernels are to tell: a set of IR_PROBE_* (ir/probe.h)")              \
     X(bool, on_demand,                                                                             \
       "read bodies when kernels need them, of texts that were checked before; a NUL"               \

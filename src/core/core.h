@@ -611,11 +611,11 @@ struct core_module {
     struct core_context *ctx;
     struct core_image *image;
     struct hal_module *hal;
-    struct hal_module *debug_hal; /* lock; NULL: none yet (debug.h) */
+    struct hal_module *debug_hal;   /* lock; NULL: none yet (debug.h) */
     struct hal_module *counted_hal; /* lock; NULL: none yet (counted.h) */
-    struct dump_program *dump;    /* lock; NULL: none yet (coredump.h) */
-    struct core_library *library; /* that it was made for, or NULL; a reference */
-    uint64_t *var_va;             /* by number (ir_var.index) */
+    struct dump_program *dump;      /* lock; NULL: none yet (coredump.h) */
+    struct core_library *library;   /* that it was made for, or NULL; a reference */
+    uint64_t *var_va;               /* by number (ir_var.index) */
     uint64_t const_B;
     HD_VEC(uint64_t) blocks;                /* memory behind the variables */
     struct hd_lock lock;                    /* functions, their loading, references, closing */

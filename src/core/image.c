@@ -35,7 +35,7 @@ struct core_image {
     pthread_cond_t changed;   /* some code is no longer busy */
     struct entry_code *codes; /* by position */
     struct dbg_program *debugged;
-    struct dbg_text *texts;  /* lock; NULL: not asked for yet */
+    struct dbg_text *texts;            /* lock; NULL: not asked for yet */
     struct core_image *twin, *counted; /* lock; their list is ours */
     bool is_twin, is_counted;          /* it is one of these */
 };

@@ -48,6 +48,7 @@ static void launch_end(void *arg)
             launch->total[i] += slab->words[i];
         hd_free(slab);
     }
+    ir_count_settle(module_of(launch), launch->total);
     count_file_write(launch, launch->total);
     count_sweep_destroy(launch->sweep);
     hd_lock_fini(&launch->lock);

@@ -95,7 +95,7 @@ enum ir_count_space { IR_COUNT_IN_GLOBAL, IR_COUNT_IN_SHARED, IR_COUNT_IN_LOCAL,
 /* Of an instruction in one space: name, doc. */
 #define IR_COUNT_ACCESS_LIST(X)                                                                    \
     X(REQUESTS, "warps that access it")                                                            \
-    X(LANES_IN, "their lanes")                                                                        \
+    X(LANES_IN, "their lanes")                                                                     \
     X(BYTES, "their bytes")                                                                        \
     X(SECTORS, "of 32 bytes; of shared memory: 0")                                                 \
     X(IDEAL_SECTORS, "that as many bytes side by side would need, at most those that there are")   \
@@ -108,10 +108,14 @@ enum {
 #undef X
         IR_COUNT_ACCESS_WORDS
 };
-/* Of an instruction: lanes that a branch takes, warps whose lanes part; then its accesses. */
+/*
+ * Of an instruction: lanes that a branch takes, warps whose lanes part, accesses by all lanes whose
+ * other counters ir_count_settle() makes of that; then its accesses.
+ */
 enum {
     IR_COUNT_TAKEN,
     IR_COUNT_DIVERGENT,
+    IR_COUNT_WHOLE_WARPS,
     IR_COUNT_ACCESSES,
     IR_COUNT_INSTR_WORDS = IR_COUNT_ACCESSES + IR_COUNT_SPACES * IR_COUNT_ACCESS_WORDS
 };
@@ -147,6 +151,9 @@ struct ir_count_access {
 };
 /* Adds what it costs. */
 void ir_count_access(const struct ir_count_access *a);
+
+/* To the counters of a module that are added up: what stands behind IR_COUNT_WHOLE_WARPS. */
+void ir_count_settle(const struct ir_module *module, uint64_t *words);
 
 /* Probes instead of the NOTEs of a module with counts. False: no memory. */
 bool ir_count_insert(struct ir_module *module) HD_MUST_CHECK;

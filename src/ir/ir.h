@@ -396,8 +396,8 @@ struct ir_module {
     struct hd_map symbols;  /* name -> struct ir_symbol */
     HD_VEC(const char *) files;
     HD_VEC(struct ir_inline) inlines;
-    HD_VEC(struct ir_counted) counted;        /* what these say: ir/count.h */
-    HD_VEC(uint32_t) count_items;             /* of all groups */
+    HD_VEC(struct ir_counted) counted; /* what these say: ir/count.h */
+    HD_VEC(uint32_t) count_items;      /* of all groups */
     HD_VEC(struct ir_count_group) count_groups;
 };
 

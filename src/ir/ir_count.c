@@ -132,3 +132,36 @@ bool ir_count_insert(struct ir_module *module)
         return hd_error(HD_NOT_SUPPORTED, "too many instructions to count") == HD_OK;
     return !module->arena.failed;
 }
+
+/* ---- counters */
+
+static void settle_probe(const struct ir_instr *probe, uint64_t *words)
+{
+    const struct ir_module *m = probe->block->func->module;
+    uint32_t instr = ir_probe_its_imm(probe);
+    uint64_t *n = words + ir_count_instr_word(m, instr) + IR_COUNT_WHOLE_WARPS;
+    bool is_shared = ir_space_is_shared(probe->mem.space);
+    uint64_t *access =
+        words + ir_count_access_word(m, instr, is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL);
+    uint64_t size_B, ideal;
+
+    if (!*n)
+        return;
+    size_B = ir_probe_size_B(probe);
+    ideal = !is_shared ? 0 : size_B <= 4 ? 1 : size_B <= 8 ? 2 : 4;
+    access[IR_COUNT_REQUESTS] += *n;
+    access[IR_COUNT_LANES_IN] += *n * IR_COUNT_WARP;
+    access[IR_COUNT_BYTES] += *n * IR_COUNT_WARP * size_B;
+    access[IR_COUNT_WAVEFRONTS] += *n * ideal;
+    access[IR_COUNT_IDEAL_WAVEFRONTS] += *n * ideal;
+    *n = 0;
+}
+
+void ir_count_settle(const struct ir_module *module, uint64_t *words)
+{
+    ir_foreach_func(func, module)
+        for (uint32_t i = 0; i < func->nblocks; i++)
+            ir_foreach_instr(in, func->blocks[i])
+                if (in->op == IR_OP_PROBE_ACCESS)
+                    settle_probe(in, words);
+}

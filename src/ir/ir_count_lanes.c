@@ -4,7 +4,6 @@
  * 16 by quarters. Local memory is interleaved: a word of all lanes lies in 128 bytes.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ir/count.h"
@@ -14,7 +13,9 @@ enum {
     BANKS = 32,
     BANK_B = 4,
     NEAR = 2048, /* sectors that a small set tells apart */
-    PIECES = 8,  /* sectors or words of a lane, at most that are told apart */
+    PLACES_LOG2 = 9,
+    PLACES = 1 << PLACES_LOG2, /* of a table: more than there are numbers */
+    PIECES = 8,                /* sectors or words of a lane, at most that are told apart */
 };
 
 /* ---- how many different numbers there are */
@@ -25,20 +26,28 @@ struct numbers {
     uint64_t at[IR_COUNT_WARP * PIECES];
 };
 
-static int compare(const void *a, const void *b)
+/* A table of numbers; where x is, or would be. */
+static uint32_t place_of(const uint64_t *at, const uint8_t *used, uint64_t x)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    uint32_t i = (uint32_t)(x * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_LOG2));
 
-    return (x > y) - (x < y);
+    while (used[i] && at[i] != x)
+        i = (i + 1) % PLACES;
+    return i;
 }
 
-static uint32_t different_sorted(struct numbers *all)
+static uint32_t different_far(const struct numbers *all)
 {
+    uint64_t at[PLACES];
+    uint8_t used[PLACES] = {0};
     uint32_t n = 0;
 
-    qsort(all->at, all->n, sizeof(all->at[0]), compare);
-    for (uint32_t i = 0; i < all->n; i++)
-        n += !i || all->at[i] != all->at[i - 1];
+    for (uint32_t k = 0; k < all->n; k++) {
+        uint32_t i = place_of(at, used, all->at[k]);
+        n += !used[i];
+        used[i] = 1;
+        at[i] = all->at[k];
+    }
     return n;
 }
 
@@ -70,7 +79,7 @@ static uint32_t different(struct numbers *all)
         min = HD_MIN(min, all->at[i]);
         max = HD_MAX(max, all->at[i]);
     }
-    return max - min < NEAR ? different_near(all, min, max) : different_sorted(all);
+    return max - min < NEAR ? different_near(all, min, max) : different_far(all);
 }
 
 static void numbers_add(struct numbers *all, uint64_t first, uint64_t last)
@@ -179,18 +188,15 @@ static void count_banks(const struct ir_count_access *a)
 
 static void count_contention(const struct ir_count_access *a)
 {
-    uint64_t at[IR_COUNT_WARP];
-    uint32_t n = 0, run = 0, most = 0, falls = 0;
+    uint64_t at[PLACES];
+    uint8_t lanes[PLACES] = {0}, most = 0;
 
-    for (uint32_t m = a->lanes; m; m &= m - 1)
-        at[n++] = a->address[__builtin_ctz(m)];
-    for (uint32_t i = 1; i < n; i++)
-        falls += at[i] < at[i - 1];
-    if (falls)
-        qsort(at, n, sizeof(at[0]), compare);
-    for (uint32_t i = 0; i < n; i++) {
-        run = i && at[i] == at[i - 1] ? run + 1 : 1;
-        most = HD_MAX(most, run);
+    for (uint32_t m = a->lanes; m; m &= m - 1) {
+        uint64_t x = a->address[__builtin_ctz(m)];
+        uint32_t i = place_of(at, lanes, x);
+        at[i] = x;
+        lanes[i]++;
+        most = HD_MAX(most, lanes[i]);
     }
     a->words[IR_COUNT_WAVEFRONTS] += most;
     a->words[IR_COUNT_IDEAL_WAVEFRONTS]++;

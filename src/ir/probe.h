@@ -154,8 +154,8 @@ struct ir_probe_launch {
 };
 
 struct ir_probe_cta {
-    void *launch; /* the observer's, of launch_begin() */
-    void *own;    /* the observer's: cta_begin() sets it */
+    void *launch;     /* the observer's, of launch_begin() */
+    void *own;        /* the observer's: cta_begin() sets it */
     uint64_t *counts; /* likewise: ir_count_words() of them, if the module has counts */
     uint32_t ctaid[3];
     uint64_t index; /* ctaid as a number: x first */

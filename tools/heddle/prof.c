@@ -357,8 +357,8 @@ static int parse(int argc, char **argv, struct prof_args *args)
             return CLI_OK;
         }
         if (option == OPT_LIST_SECTIONS || option == OPT_QUERY_METRICS) {
-            (option == OPT_QUERY_METRICS ? prof_kernel_list_metrics : prof_kernel_list_sections)(
-                stdout);
+            (option == OPT_QUERY_METRICS ? prof_kernel_list_metrics
+                                         : prof_kernel_list_sections)(stdout);
             return CLI_OK;
         }
         if (!take_option(option, args))
@@ -655,6 +655,16 @@ static void tell(const struct prof_totals *t, const char *report)
         cli_error("prof: %llu blocks of the recording are damaged", (unsigned long long)t->damaged);
 }
 
+/* A program none of whose launches were chosen has a report all the same. */
+static int show_kernels(const struct prof_args *args, const char *report)
+{
+    enum hd_status status = prof_kernel_show(report, &args->view, stdout);
+
+    if (status != HD_OK)
+        (void)cli_error("prof: %s", hd_error_message());
+    return status == HD_OK || status == HD_NOT_FOUND ? CLI_OK : CLI_FAILED;
+}
+
 static int make_report(const struct prof_args *args, const char *folder, char *const *command,
                        const char *report)
 {
@@ -666,9 +676,7 @@ static int make_report(const struct prof_args *args, const char *folder, char *c
     if (export_all(args, report) != HD_OK ||
         (args->stats && prof_stats(report, args->report, args->format, stdout) != HD_OK))
         return cli_error("prof: %s", hd_error_message());
-    if (args->kernel && prof_kernel_show(report, &args->view, stdout) != HD_OK)
-        return cli_error("prof: %s", hd_error_message());
-    return CLI_OK;
+    return args->kernel ? show_kernels(args, report) : CLI_OK;
 }
 
 static int profile(const struct prof_args *args, const char *program)
@@ -757,7 +765,10 @@ int cmd_prof(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(const struct prof_args *args);
-    } commands[] = {{"stats", cmd_stats}, {"kernels", cmd_kernels}, {"export", cmd_export}, {"recover", cmd_recover}};
+    } commands[] = {{"stats", cmd_stats},
+                    {"kernels", cmd_kernels},
+                    {"export", cmd_export},
+                    {"recover", cmd_recover}};
     int (*run)(const struct prof_args *args) = cmd_program;
     struct prof_args args;
 

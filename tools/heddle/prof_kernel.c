@@ -27,10 +27,10 @@ struct adding {
     struct prof_db *db;
     uint64_t start_ns;
     uint32_t pid;
-    int64_t next;            /* launchId */
-    sqlite3_stmt *kernel;    /* finds the grid among those that were recorded */
-    struct hd_arena arena;   /* of one launch */
-    struct hd_map by_place;  /* index in `lines` + 1 */
+    int64_t next;           /* launchId */
+    sqlite3_stmt *kernel;   /* finds the grid among those that were recorded */
+    struct hd_arena arena;  /* of one launch */
+    struct hd_map by_place; /* index in `lines` + 1 */
     HD_VEC(struct line) lines;
 };
 
@@ -180,12 +180,11 @@ static void put_launch(struct adding *a, struct kernel_launch *l)
 {
     const struct ran ran = ran_of(a, l);
 
-    prof_db_row(a->db, TABLE_HEDDLE_LAUNCHES, "ioooo ss iiiiii iii", a->next,
-                l->correlation != 0, (int64_t)l->correlation, (int)ran.known, ran.device,
-                (int)ran.known, ran.context, (int)ran.known, ran.stream, l->name,
-                check_demangle(l->name, DEMANGLE_FULL), (int64_t)l->grid[0], (int64_t)l->grid[1],
-                (int64_t)l->grid[2], (int64_t)l->block[0], (int64_t)l->block[1],
-                (int64_t)l->block[2], ran.start, ran.end,
+    prof_db_row(a->db, TABLE_HEDDLE_LAUNCHES, "ioooo ss iiiiii iii", a->next, l->correlation != 0,
+                (int64_t)l->correlation, (int)ran.known, ran.device, (int)ran.known, ran.context,
+                (int)ran.known, ran.stream, l->name, check_demangle(l->name, DEMANGLE_FULL),
+                (int64_t)l->grid[0], (int64_t)l->grid[1], (int64_t)l->grid[2], (int64_t)l->block[0],
+                (int64_t)l->block[1], (int64_t)l->block[2], ran.start, ran.end,
                 VM | (int64_t)(a->pid & 0xffffff) << 24);
 }
 
@@ -201,8 +200,7 @@ static void put_values(struct adding *a, const struct kernel_launch *l, double *
         for (size_t m = 0; m < metrics_count; m++)
             if (line->values[m] != 0)
                 prof_db_row(a->db, TABLE_HEDDLE_SOURCE_METRICS, "isissd", a->next, line->file,
-                            (int64_t)line->line, line->function, metrics[m].name,
-                            line->values[m]);
+                            (int64_t)line->line, line->function, metrics[m].name, line->values[m]);
     }
 }
 

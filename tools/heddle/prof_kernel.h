@@ -34,8 +34,8 @@ struct prof_kernel_view {
 
 /* HD_BAD_ARG: a section or metric is not known. HD_NOT_FOUND: nothing was counted. */
 enum hd_status prof_kernel_check(const struct prof_kernel_view *view) HD_MUST_CHECK;
-enum hd_status prof_kernel_show(const char *report, const struct prof_kernel_view *view,
-                                FILE *out) HD_MUST_CHECK;
+enum hd_status prof_kernel_show(const char *report, const struct prof_kernel_view *view, FILE *out)
+    HD_MUST_CHECK;
 void prof_kernel_list_sections(FILE *out);
 void prof_kernel_list_metrics(FILE *out);
 

@@ -5,11 +5,11 @@
 
 /* ---- the table */
 
-#define PARTS_SUM(...)       NULL, NULL, 0
-#define PARTS_LAUNCH(...)    NULL, NULL, 0
-#define PARTS_NEVER(...)     NULL, NULL, 0
-#define PARTS_RATIO(formula) PARTS_OF_RATIO formula
-#define PARTS_RATE(formula)  PARTS_OF_RATE formula
+#define PARTS_SUM(...)                                 NULL, NULL, 0
+#define PARTS_LAUNCH(...)                              NULL, NULL, 0
+#define PARTS_NEVER(...)                               NULL, NULL, 0
+#define PARTS_RATIO(formula)                           PARTS_OF_RATIO formula
+#define PARTS_RATE(formula)                            PARTS_OF_RATE formula
 #define PARTS_OF_RATIO(numerator, denominator, factor) numerator, denominator, factor
 #define PARTS_OF_RATE(numerator, factor)               numerator, NULL, factor
 
@@ -50,12 +50,12 @@ const struct metric *metric_find(const char *name, size_t len)
 #define OF(class_)      ((double)((i->classes & IR_COUNT_##class_) != 0))
 #define IN(space, word) ((double)i->in[IR_COUNT_IN_##space][IR_COUNT_##word])
 /* Not cp.async, which reads global memory. */
-#define LOADS           (OF(LOAD) * ((i->classes & (IR_COUNT_SHARED | IR_COUNT_GENERIC)) != 0))
-#define READS           OF(LOAD)
-#define WRITES          OF(STORE)
-#define ANY_ATOMIC      ((double)((i->classes & (IR_COUNT_ATOMIC | IR_COUNT_REDUCTION)) != 0))
-#define PLAIN           (1 - ANY_ATOMIC)
-#define CONFLICTS       (IN(SHARED, WAVEFRONTS) - IN(SHARED, IDEAL_WAVEFRONTS))
+#define LOADS      (OF(LOAD) * ((i->classes & (IR_COUNT_SHARED | IR_COUNT_GENERIC)) != 0))
+#define READS      OF(LOAD)
+#define WRITES     OF(STORE)
+#define ANY_ATOMIC ((double)((i->classes & (IR_COUNT_ATOMIC | IR_COUNT_REDUCTION)) != 0))
+#define PLAIN      (1 - ANY_ATOMIC)
+#define CONFLICTS  (IN(SHARED, WAVEFRONTS) - IN(SHARED, IDEAL_WAVEFRONTS))
 
 #define SUM_SUM(formula)    (double)(formula)
 #define SUM_RATIO(formula)  0

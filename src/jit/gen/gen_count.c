@@ -149,11 +149,10 @@ static LLVMValueRef halves_conflict(struct gen *g, const struct gen_val *val, un
     LLVMTypeRef type = LLVMTypeOf(d);
     LLVMValueRef bank = LLVMBuildAnd(g->b, d, LLVMConstInt(type, 31, false), "");
     if (n == 1)
-        return LLVMBuildAnd(g->b, is_const(g, bank, 0),
-                            LLVMBuildNot(g->b, is_const(g, d, 0), ""), "");
+        return LLVMBuildAnd(g->b, is_const(g, bank, 0), LLVMBuildNot(g->b, is_const(g, d, 0), ""),
+                            "");
     LLVMValueRef shifted = LLVMBuildAdd(g->b, d, LLVMConstInt(type, 16, false), "");
-    LLVMValueRef near =
-        LLVMBuildICmp(g->b, LLVMIntULE, shifted, LLVMConstInt(type, 32, false), "");
+    LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULE, shifted, LLVMConstInt(type, 32, false), "");
     return LLVMBuildNot(g->b, LLVMBuildOr(g->b, near, is_const(g, bank, 16), ""), "");
 }
 
@@ -186,7 +185,7 @@ static bool shared_line(struct gen *g, struct line *line)
     LLVMValueRef passes = gen_i64(g, line->costs[IR_COUNT_WAVEFRONTS]);
     line->sectors = gen_i64(g, 0);
     line->wavefronts = passes;
-    if (val->kind == IR_SHAPE_UNIFORM)
+    if (val->kind == IR_SHAPE_UNIFORM || line->size_B > 4) /* lanes of one pass are of one half */
         return true;
     if (line->size_B == 4 && (!val->stride || val->stride == 4)) {
         LLVMValueRef two = halves_conflict(g, val, val->stride ? 16 : 1);
@@ -197,37 +196,59 @@ static bool shared_line(struct gen *g, struct line *line)
     return true;
 }
 
+/* Addresses of another form, taken for neighbours: `fits` says at run time whether they are. */
+static void guess_line(struct gen *g, const struct ir_value *v, struct line *line)
+{
+    LLVMValueRef x[GEN_HALVES];
+    gen_vector(g, v, x);
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(x[0]));
+    line->val = (struct gen_val){.kind = IR_SHAPE_AFFINE, .stride = (int64_t)line->size_B};
+    for (int h = 0; h < gen_halves(g) && h < 2; h++) {
+        LLVMValueRef first = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
+        LLVMValueRef want = gen_lanes(g, type, line->val.stride);
+        want = LLVMBuildAdd(g->b, want, gen_splat(g, first), "");
+        LLVMValueRef other = gen_bits(g, LLVMBuildICmp(g->b, LLVMIntNE, x[h], want, ""));
+        LLVMValueRef none = LLVMBuildICmp(g->b, LLVMIntEQ, other, gen_no_bits(g), "");
+        line->fits = LLVMBuildAnd(g->b, line->fits, none, "");
+        line->val.c[h] = first;
+    }
+}
+
 static bool line_of(struct gen *g, const struct ir_instr *probe, struct line *line)
 {
     enum ir_op op = ir_probe_op(probe);
     bool is_shared = probe->mem.space == IR_SPACE_SHARED;
     if ((op != IR_OP_LD && op != IR_OP_ST) || (!is_shared && probe->mem.space != IR_SPACE_GLOBAL))
         return false;
-    line->val = gen_get(g, probe->src[0]);
-    if (line->val.kind != IR_SHAPE_UNIFORM && line->val.kind != IR_SHAPE_AFFINE)
+    if (gen_singly(g))
         return false;
+    line->val = gen_get(g, probe->src[0]);
     line->size_B = ir_probe_size_B(probe);
-    line->space = is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
-    line_costs(line->space, line->size_B,
-               line->val.kind == IR_SHAPE_AFFINE ? line->val.stride : 0, line->costs);
     line->fits = LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask32(g), gen_i32(g, UINT32_MAX), "");
+    if (line->val.kind != IR_SHAPE_UNIFORM && line->val.kind != IR_SHAPE_AFFINE)
+        guess_line(g, probe->src[0], line);
+    line->space = is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
+    line_costs(line->space, line->size_B, line->val.kind == IR_SHAPE_AFFINE ? line->val.stride : 0,
+               line->costs);
     return is_shared ? shared_line(g, line) : global_line(g, probe, line);
 }
 
+/* What any access by all lanes adds is added when the launch is over: ir_count_settle(). */
 static void line_add(struct gen *g, const struct ir_instr *probe, const struct line *line)
 {
-    const uint64_t bytes = line->size_B * IR_COUNT_WARP;
-    size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(probe), line->space);
+    const struct ir_module *m = g->func->module;
+    const uint32_t instr = ir_probe_its_imm(probe);
+    size_t word = ir_count_access_word(m, instr, line->space);
     LLVMValueRef to = counters(g);
-    add(g, to, word + IR_COUNT_REQUESTS, gen_i64(g, 1));
-    add(g, to, word + IR_COUNT_LANES_IN, gen_i64(g, IR_COUNT_WARP));
-    add(g, to, word + IR_COUNT_BYTES, gen_i64(g, bytes));
+    add(g, to, ir_count_instr_word(m, instr) + IR_COUNT_WHOLE_WARPS, gen_i64(g, 1));
     if (line->space == IR_COUNT_IN_SHARED) {
-        add(g, to, word + IR_COUNT_WAVEFRONTS, line->wavefronts);
-        add(g, to, word + IR_COUNT_IDEAL_WAVEFRONTS,
-            gen_i64(g, line->costs[IR_COUNT_IDEAL_WAVEFRONTS]));
+        LLVMValueRef ideal = gen_i64(g, line->costs[IR_COUNT_IDEAL_WAVEFRONTS]);
+        LLVMValueRef more = LLVMBuildSub(g->b, line->wavefronts, ideal, "");
+        if (!LLVMIsConstant(more) || LLVMConstIntGetZExtValue(more))
+            add(g, to, word + IR_COUNT_WAVEFRONTS, more);
         return;
     }
+    const uint64_t bytes = line->size_B * IR_COUNT_WARP;
     LLVMValueRef packed = gen_i64(g, (bytes + SECTOR_B - 1) / SECTOR_B);
     add(g, to, word + IR_COUNT_SECTORS, line->sectors);
     add(g, to, word + IR_COUNT_IDEAL_SECTORS, extreme(g, "llvm.umin", line->sectors, packed));

@@ -84,6 +84,8 @@ def test_documents():
     good(user(heddle, "run", "./readme"), "README: heddle run", "no error: 1000 + 2000 = 3000")
     for page in ("heddle", "heddle-cc", "heddle-run", "heddle-doctor", "heddle-info", "heddle-cache"):
         tap.ok(os.path.exists(os.path.join(prefix, f"share/man/man1/{page}.1")), f"{page}(1)")
+    for name in ("prometheus.yml", "rules.yml", "alerts.yml"):
+        tap.ok(os.path.exists(os.path.join(prefix, "share/heddle/prometheus", name)), name)
     tap.ok(not os.path.exists(os.path.join(prefix, "share/doc/heddle/man")), "their sources are not installed")
     for name in ("bash-completion/completions/heddle", "zsh/site-functions/_heddle"):
         tap.ok(os.path.exists(os.path.join(prefix, "share", name)), name)

@@ -187,6 +187,13 @@ def test_busy(bench, server):
            [(str(process.pid), bench.programs["hang"], "0")], "of the process")
     launches = metrics["heddle_kernel_launches_total"][0][1]
     tap.eq(launches, 1, "one launch")
+    process.send_signal(signal.SIGSTOP)
+    numbers = []
+    for _ in range(8): # a question to it is on its way meanwhile
+        numbers.append(server.api("snapshot")["snapshot"])
+        await_for(lambda: server.api("kernels")["snapshot"] > numbers[-1])
+    waits = subprocess.run(["ps", "-o", "stat=", "-p", str(process.pid)], capture_output=True, text=True).stdout
+    tap.ok(waits.startswith("T") and len(set(numbers)) == 8, "snapshots go on while it is stopped", (waits, numbers))
     process.kill()
     process.communicate(timeout=PATIENCE_S)
     tap.ok(await_for(lambda: not server.api("processes")["processes"]), "killed, and gone")

@@ -85,7 +85,7 @@ struct serve_snapshot {
     struct smi smi;
     uint64_t number, time_ms; /* since 1970 */
     struct serve_gpu gpus[SMI_DEVICES_MAX];
-    bool has_kernels; /* they were asked for */
+    bool has_kernels; /* they were asked for, and were there */
     unsigned nkernels;
     struct serve_kernel kernels[SERVE_KERNELS_MAX];
     unsigned nrequests;
@@ -98,6 +98,8 @@ struct serve_snapshot {
 int serve_sample_open(const struct serve_options *options);
 /* Takes a snapshot; false: the devices could not be read, and it was said. */
 bool serve_sample(bool with_kernels, struct serve_snapshot *out);
+/* A process is being asked, on another thread: the libraries must not be torn down. */
+bool serve_sample_is_asking(void);
 
 /* serve_requests.c: those of programs, added to the snapshot, with their rates. */
 void serve_requests_read(struct serve_snapshot *out);

@@ -1,9 +1,14 @@
 /*
  * Snapshots: devices and processes through NVML as `heddle smi` has them, totals from the registry,
- * kernels by asking the processes, as `heddle ps` does. See serve.h. Single-threaded.
+ * kernels by asking the processes, as `heddle ps` does. See serve.h.
+ *
+ * A process that is stopped takes seconds to be given up, so a thread of its own asks them, and a
+ * snapshot has what it found last.
  */
 #include "serve.h"
 
+#include <limits.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,8 +21,10 @@
 
 enum {
     REPORT_B = 1 << 16,
-    ASKED_MAX = 32, /* processes, for each snapshot: one that is stuck takes 0.3 s to answer */
+    ASKED_MAX = 32, /* processes, at a time */
 };
+#define SLOW_NS  ((uint64_t)1000 * 1000 * 1000)      /* who takes longer to answer, */
+#define AGAIN_NS ((uint64_t)30 * 1000 * 1000 * 1000) /* is asked again so much later */
 
 /* What a slot of the registry said last. */
 struct slot {
@@ -33,13 +40,36 @@ static struct {
     struct serve_gpu gpus[SMI_DEVICES_MAX];
 } sampler;
 
+struct asked {
+    unsigned pid;
+    unsigned gpu; /* the only one that it uses; UINT_MAX: it says itself */
+    uint64_t not_before_ns;
+};
+
+/* Who asks, the question and the answer. */
+static struct {
+    pthread_mutex_t lock; /* all below */
+    pthread_cond_t wake;
+    bool is_busy, has_answered;
+    unsigned nasked, nkernels;
+    struct asked asked[ASKED_MAX];
+    struct serve_kernel kernels[SERVE_KERNELS_MAX];
+    struct asked slow[ASKED_MAX]; /* the asking thread's */
+} asker = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static void *ask_all(void *unused);
+
 int serve_sample_open(const struct serve_options *options)
 {
     const struct where_symbol wanted[] = {{"heddle_process_report", &sampler.report}};
     int code = smi_open();
 
+    pthread_t thread;
+
     if (code == SMI_OK && options->has_kernels)
         code = where_load(WHERE_CUDA, wanted, HD_COUNT_OF(wanted));
+    if (code == SMI_OK && options->has_kernels && pthread_create(&thread, NULL, ask_all, NULL))
+        return cli_error("serve: cannot start a thread");
     return code == SMI_OK ? CLI_OK : CLI_FAILED;
 }
 
@@ -147,63 +177,147 @@ static void kernel_read(unsigned gpu, unsigned pid, const struct json_value *fro
     out->of = json_number(json_get(from, "threads_of"), 0);
 }
 
-/* Which of ours has the process's memory: it may see fewer devices, in another order. */
-static unsigned gpu_of(const struct smi *smi, unsigned pid, unsigned otherwise)
-{
-    unsigned found = otherwise, n = 0;
+struct answer {
+    unsigned nkernels;
+    struct serve_kernel kernels[SERVE_KERNELS_MAX];
+};
 
-    for (unsigned i = 0; i < smi->ngpus; i++)
-        for (unsigned p = 0; p < smi->gpus[i].nprocesses; p++)
-            if (smi->gpus[i].processes[p].pid == pid) {
-                found = smi->gpus[i].index;
-                n++;
-            }
-    return n == 1 ? found : otherwise;
-}
-
-static void report_read(struct serve_snapshot *s, unsigned pid, const struct json_value *root)
+static void report_read(const struct asked *who, const struct json_value *root, struct answer *out)
 {
     json_foreach(device, json_get(root, "devices"))
     {
-        unsigned gpu = gpu_of(&s->smi, pid, (unsigned)json_number(json_get(device, "device"), 0));
+        unsigned gpu =
+            who->gpu != UINT_MAX ? who->gpu : (unsigned)json_number(json_get(device, "device"), 0);
 
         json_foreach(k, json_get(device, "kernels"))
         {
-            if (s->nkernels < SERVE_KERNELS_MAX)
-                kernel_read(gpu, pid, k, &s->kernels[s->nkernels++]);
+            if (out->nkernels < SERVE_KERNELS_MAX)
+                kernel_read(gpu, who->pid, k, &out->kernels[out->nkernels++]);
         }
     }
 }
 
-static void process_ask(struct serve_snapshot *s, unsigned pid)
+static void process_ask(const struct asked *who, struct answer *out)
 {
     static char text[REPORT_B];
     const struct json_value *root;
     struct hd_arena arena;
 
     hd_arena_init(&arena);
-    if (sampler.report((int)pid, text, sizeof(text)) == HD_OK &&
+    if (sampler.report((int)who->pid, text, sizeof(text)) == HD_OK &&
         json_read(&arena, text, strlen(text), &root) == HD_OK)
-        report_read(s, pid, root);
+        report_read(who, root, out);
     hd_arena_fini(&arena);
 }
 
+/* Its place among those that are left alone for a while, or one that is free. */
+static struct asked *slow_place(unsigned pid, uint64_t now_ns)
+{
+    struct asked *free_one = NULL;
+
+    for (size_t i = 0; i < ASKED_MAX; i++) {
+        struct asked *s = &asker.slow[i];
+
+        if (s->pid == pid && s->not_before_ns > now_ns)
+            return s;
+        if (s->not_before_ns <= now_ns)
+            free_one = s;
+    }
+    return free_one;
+}
+
+static void ask_one(const struct asked *who, struct answer *out)
+{
+    uint64_t begin_ns = reg_now_ns();
+    struct asked *slow = slow_place(who->pid, begin_ns);
+
+    if (slow && slow->pid == who->pid && slow->not_before_ns > begin_ns)
+        return;
+    process_ask(who, out);
+    uint64_t end_ns = reg_now_ns();
+    if (slow && end_ns - begin_ns > SLOW_NS)
+        *slow = (struct asked){.pid = who->pid, .not_before_ns = end_ns + AGAIN_NS};
+}
+
+/* The thread that asks, one question after the other. */
+static void *ask_all(void *unused)
+{
+    static struct answer answer;
+    struct asked asked[ASKED_MAX];
+
+    (void)unused;
+    for (;;) {
+        pthread_mutex_lock(&asker.lock);
+        while (!asker.is_busy)
+            pthread_cond_wait(&asker.wake, &asker.lock);
+        unsigned n = asker.nasked;
+        memcpy(asked, asker.asked, sizeof(asked));
+        pthread_mutex_unlock(&asker.lock);
+        answer.nkernels = 0;
+        for (unsigned i = 0; i < n; i++)
+            ask_one(&asked[i], &answer);
+        pthread_mutex_lock(&asker.lock);
+        memcpy(asker.kernels, answer.kernels, sizeof(answer.kernels));
+        asker.nkernels = answer.nkernels;
+        asker.has_answered = true;
+        asker.is_busy = false;
+        pthread_mutex_unlock(&asker.lock);
+    }
+    return NULL;
+}
+
+static struct asked *asked_find(struct asked *asked, unsigned n, unsigned pid)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (asked[i].pid == pid)
+            return &asked[i];
+    return NULL;
+}
+
 /* Those that do something: the others are left alone. */
+static unsigned asked_list(const struct smi *smi, struct asked out[ASKED_MAX])
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < smi->ngpus; i++)
+        for (unsigned p = 0; p < smi->gpus[i].nprocesses; p++) {
+            const struct smi_process *process = &smi->gpus[i].processes[p];
+            struct asked *before = asked_find(out, n, process->pid);
+
+            if (before)
+                before->gpu = UINT_MAX;
+            else if (process->sm > 0 && n < ASKED_MAX)
+                out[n++] = (struct asked){.pid = process->pid, .gpu = smi->gpus[i].index};
+        }
+    return n;
+}
+
+/* Asks anew, and gives what was answered before, of processes that still run. */
 static void kernels_read(struct serve_snapshot *s)
 {
-    unsigned asked[ASKED_MAX], n = 0;
+    struct asked asked[ASKED_MAX] = {0};
+    unsigned n = asked_list(&s->smi, asked);
 
-    for (unsigned i = 0; i < s->smi.ngpus; i++)
-        for (unsigned p = 0; p < s->smi.gpus[i].nprocesses && n < ASKED_MAX; p++) {
-            unsigned pid = s->smi.gpus[i].processes[p].pid, at = 0;
+    pthread_mutex_lock(&asker.lock);
+    s->has_kernels = asker.has_answered;
+    for (unsigned i = 0; i < asker.nkernels; i++)
+        if (asked_find(asked, n, asker.kernels[i].pid))
+            s->kernels[s->nkernels++] = asker.kernels[i];
+    if (!asker.is_busy) {
+        memcpy(asker.asked, asked, sizeof(asked));
+        asker.nasked = n;
+        asker.is_busy = true;
+        pthread_cond_signal(&asker.wake);
+    }
+    pthread_mutex_unlock(&asker.lock);
+}
 
-            while (at < n && asked[at] != pid)
-                at++;
-            if (at == n && s->smi.gpus[i].processes[p].sm > 0)
-                asked[n++] = pid;
-        }
-    for (unsigned i = 0; i < n; i++)
-        process_ask(s, asked[i]);
+bool serve_sample_is_asking(void)
+{
+    pthread_mutex_lock(&asker.lock);
+    bool is = asker.is_busy;
+    pthread_mutex_unlock(&asker.lock);
+    return is;
 }
 
 bool serve_sample(bool with_kernels, struct serve_snapshot *out)
@@ -216,7 +330,6 @@ bool serve_sample(bool with_kernels, struct serve_snapshot *out)
     if (gethostname(out->host, sizeof(out->host) - 1))
         snprintf(out->host, sizeof(out->host), "localhost");
     totals_read(out);
-    out->has_kernels = with_kernels;
     if (with_kernels)
         kernels_read(out);
     serve_requests_read(out);

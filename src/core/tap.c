@@ -74,7 +74,7 @@ static void kinds_update_locked(void)
 
     for (size_t i = 0; i < LISTENERS; i++)
         if (atomic_load(&taps.slots[i].func)) {
-            kinds |= taps.slots[i].kinds & HEDDLE_KIND_ALL;
+            kinds |= taps.slots[i].kinds & (HEDDLE_KIND_ALL | HEDDLE_EVENT_TIMES);
             inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
             begins =
                 begins || (taps.slots[i].kinds & CALLS && !(taps.slots[i].kinds & HEDDLE_ENDS));
@@ -105,7 +105,8 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         assert(!atomic_load(&slot->func));
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
-        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS);
+        slot->kinds =
+            kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS | HEDDLE_EVENT_TIMES);
         slot->since_ns = now_ns();
         if (atomic_load(&taps.used) <= slot - taps.slots)
             atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
@@ -454,9 +455,16 @@ static void compile_tell(struct hd_compile_note *note)
     core_tap_emit(&event);
 }
 
+/* The child's only thread has another number. */
+static void in_child(void)
+{
+    tap_thread.tid = 0;
+}
+
 /* Before main(), so that the log shows the calls of constructors too. */
 __attribute__((constructor)) static void tap_init(void)
 {
+    (void)pthread_atfork(NULL, NULL, in_child);
     core_tap_log_init();
     hd_compile_probe_set(compile_tell);
 }

@@ -29,8 +29,7 @@ enum {
 /* What is known of an entry of an API. */
 struct known_call {
     _Atomic(const struct heddle_entry *) entry;
-    uint32_t sync; /* enum prof_sync_kind; 0: it does not wait */
-    uint32_t hidden;
+    uint32_t sync;         /* enum prof_sync_kind; 0: it does not wait */
     int16_t stream, event; /* offsets of the arguments; -1: none */
 };
 
@@ -136,7 +135,6 @@ static const struct known_call *look_at(const struct heddle_entry *entry,
     if (there == entry)
         return slot;
     scratch->sync = sync_kind(entry->name);
-    scratch->hidden = begins(entry->name, "__cuda"); /* what the compiler writes */
     scratch->stream = offset_of(entry, "hStream", "stream");
     scratch->event = offset_of(entry, "hEvent", "event");
     if (there)
@@ -144,7 +142,6 @@ static const struct known_call *look_at(const struct heddle_entry *entry,
     hd_lock_acquire(&rec.lock);
     if (!atomic_load_explicit(&slot->entry, memory_order_relaxed)) {
         slot->sync = scratch->sync;
-        slot->hidden = scratch->hidden;
         slot->stream = scratch->stream;
         slot->event = scratch->event;
         atomic_store_explicit(&slot->entry, entry, memory_order_release);
@@ -227,7 +224,7 @@ static void on_call(const struct heddle_event *e)
     struct known_call scratch;
     const struct known_call *known = look_at(e->call.entry, &scratch);
 
-    if (is_wanted(e) && !known->hidden) {
+    if (is_wanted(e)) {
         write_call(e);
         if (known->sync)
             write_sync(e, known);
@@ -725,7 +722,7 @@ enum hd_status prof_start(prof_device_fn *describe)
     (void)pthread_atfork(NULL, NULL, in_child);
     (void)atexit(heddle_tap_settle); /* what is complete by then is told */
     const uint32_t kinds =
-        (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS;
+        (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS | HEDDLE_PLAIN;
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     listen_to_waits();

@@ -304,7 +304,7 @@ static void fill_work(struct prof_work *r, const struct heddle_event *e)
     r->node = w->node;
     r->device = w->device;
     r->context = w->context_id;
-    r->stream = w->stream_id;
+    r->times.stream = w->stream_id;
 }
 
 static void await(struct prof_times *times, uint64_t id)
@@ -319,8 +319,7 @@ static void await(struct prof_times *times, uint64_t id)
 
 static bool is_shape_of(const struct heddle_work *a, const struct heddle_work *b)
 {
-    return a->kernel == b->kernel && a->stream_id == b->stream_id &&
-           !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
+    return a->kernel == b->kernel && !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
            !memcmp(a->block, b->block, sizeof(a->block)) &&
            !memcmp(a->cluster, b->cluster, sizeof(a->cluster)) &&
            a->dynamic_shared_B == b->dynamic_shared_B && a->context_id == b->context_id &&
@@ -346,7 +345,6 @@ static uint32_t write_shape(const struct heddle_work *w)
     r->local_B = (uint32_t)w->kernel->local_B;
     r->device = w->device;
     r->context = w->context_id;
-    r->stream = w->stream_id;
     r->is_cooperative = w->is_cooperative;
     uint32_t number = r->record.number;
     prof_done(&r->record);
@@ -355,7 +353,7 @@ static uint32_t write_shape(const struct heddle_work *w)
 
 static uint32_t shape_of(const struct heddle_work *w)
 {
-    size_t i = ((uintptr_t)w->kernel >> 4 ^ w->grid[0] ^ w->stream_id) % SHAPES;
+    size_t i = ((uintptr_t)w->kernel >> 4 ^ w->grid[0]) % SHAPES;
     uint32_t generation = prof_spool_generation();
 
     if (HD_LIKELY(own.shapes[i].generation == generation && is_shape_of(&own.shapes[i].work, w)))
@@ -404,6 +402,7 @@ static struct prof_times *write_kernel(const struct heddle_event *e, struct prof
     r->record.number = shape;
     r->times.correlation = e->correlation;
     r->times.grid_id = w->grid_id;
+    r->times.stream = w->stream_id;
     *out = &r->record;
     return &r->times;
 }
@@ -476,7 +475,6 @@ static void on_done(const struct heddle_event *e)
     if (atomic_load_explicit(&slot->id, memory_order_acquire) != e->packet.id)
         return;
     times = slot->times;
-    times->status = e->packet.status;
     atomic_store_explicit(&times->start_ns, e->packet.start_ns, memory_order_relaxed);
     atomic_store_explicit(&times->end_ns, e->packet.end_ns, memory_order_release);
 }

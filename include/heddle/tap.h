@@ -87,6 +87,10 @@ enum heddle_event_kind {
 #define HEDDLE_OUTERMOST (1u << 31)
 /* With kinds: of calls only the END, which has the time of the BEGIN. */
 #define HEDDLE_ENDS (1u << 30)
+/* With kinds: no calls that only compilers write, whose names begin with __: a launch has two. */
+#define HEDDLE_PLAIN (1u << 28)
+/* With kinds: each record of an event is a packet, though the event keeps no time. */
+#define HEDDLE_EVENT_TIMES (1u << 29)
 
 enum heddle_event_phase { HEDDLE_PHASE_BEGIN, HEDDLE_PHASE_END, HEDDLE_PHASE_POINT };
 

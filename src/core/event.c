@@ -7,6 +7,7 @@
 #include "base/thread.h"
 #include "core/capture.h"
 #include "core/ipc.h"
+#include "core/family.h"
 #include "core/tap.h"
 #include "hal/hal.h"
 
@@ -178,8 +179,13 @@ static enum hd_status submit(const struct core_event *event, struct core_stream 
 {
     union hal_packet p = {.sem = {.head.op = HAL_OP_TIMESTAMP}};
 
-    if (event->flags & CORE_EVENT_DISABLE_TIMING)
-        return core_stream_mark(stream, out_position);
+    if (event->flags & CORE_EVENT_DISABLE_TIMING) {
+        if (!core_tap_wants(HEDDLE_EVENT_TIMES))
+            return core_stream_mark(stream, out_position);
+        p = core_wait_packet(stream->queue,
+                             0); /* for nothing: a listener is told when it is done */
+        return core_stream_submit(stream, &p, 1, NULL, 0, out_position);
+    }
     p.sem.address = (uintptr_t)&cell->time_ns;
     return core_stream_submit(stream, &p, 1, NULL, 0, out_position);
 }

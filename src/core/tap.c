@@ -40,6 +40,7 @@ static struct {
     _Atomic uint32_t used; /* slots behind it never had a listener */
     _Atomic bool inner;    /* somebody wants calls that are inside others */
     _Atomic bool begins;   /* somebody wants to know when calls begin */
+    _Atomic bool written;  /* somebody wants calls that compilers write */
 } taps = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A listener that runs on this thread; a device's event may come while it waits in a call. */
@@ -70,17 +71,19 @@ static uint64_t now_ns(void)
 static void kinds_update_locked(void)
 {
     uint32_t kinds = 0;
-    bool inner = false, begins = false;
+    bool inner = false, begins = false, written = false;
 
     for (size_t i = 0; i < LISTENERS; i++)
         if (atomic_load(&taps.slots[i].func)) {
-            kinds |= taps.slots[i].kinds & HEDDLE_KIND_ALL;
+            kinds |= taps.slots[i].kinds & (HEDDLE_KIND_ALL | HEDDLE_EVENT_TIMES);
+            written = written || !(taps.slots[i].kinds & HEDDLE_PLAIN);
             inner = inner || !(taps.slots[i].kinds & HEDDLE_OUTERMOST);
             begins =
                 begins || (taps.slots[i].kinds & CALLS && !(taps.slots[i].kinds & HEDDLE_ENDS));
         }
     atomic_store(&taps.inner, inner);
     atomic_store(&taps.begins, begins);
+    atomic_store(&taps.written, written);
     __atomic_store_n(&heddle_tap_kinds, kinds, __ATOMIC_RELAXED);
 }
 
@@ -105,7 +108,8 @@ HD_EXPORT uint32_t heddle_tap_subscribe(uint32_t kinds, heddle_listener func, vo
         assert(!atomic_load(&slot->func));
         id = slot->id = ++taps.next_id ? taps.next_id : ++taps.next_id;
         slot->user = user;
-        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS);
+        slot->kinds = kinds & (HEDDLE_KIND_ALL | HEDDLE_OUTERMOST | HEDDLE_ENDS |
+                               HEDDLE_EVENT_TIMES | HEDDLE_PLAIN);
         slot->since_ns = now_ns();
         if (atomic_load(&taps.used) <= slot - taps.slots)
             atomic_store(&taps.used, (uint32_t)(slot - taps.slots) + 1);
@@ -169,11 +173,17 @@ static void slot_leave(struct listener *slot)
     pthread_mutex_unlock(&taps.lock);
 }
 
+static bool is_written_by_compilers(const struct heddle_entry *entry)
+{
+    return entry->name[0] == '_' && entry->name[1] == '_';
+}
+
 static bool is_left_out(const struct listener *slot, const struct heddle_event *event)
 {
     if (!(CALLS & 1u << event->kind))
         return false;
-    if (event->is_inner && slot->kinds & HEDDLE_OUTERMOST)
+    if ((event->is_inner && slot->kinds & HEDDLE_OUTERMOST) ||
+        (slot->kinds & HEDDLE_PLAIN && is_written_by_compilers(event->call.entry)))
         return true;
     if (slot->kinds & HEDDLE_ENDS)
         return event->phase == HEDDLE_PHASE_BEGIN;
@@ -259,7 +269,7 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
     struct tap_thread *t = &tap_thread;
 
     assert(kind == HEDDLE_EVENT_DRIVER || kind == HEDDLE_EVENT_RUNTIME);
-    memset(call, 0, sizeof(*call));
+    call->event.begin_ns = 0; /* the rest is filled when somebody is told */
     call->told = !t->frames;
     if (!call->told)
         return;
@@ -268,10 +278,12 @@ HD_EXPORT void heddle_tap_call_begin(struct heddle_call *call, enum heddle_event
         t->correlation = atomic_fetch_add(&next_correlation, 1) + 1;
         t->begin_ns = 0;
     }
+    if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)) ||
+        (is_written_by_compilers(entry) && !atomic_load(&taps.written)))
+        return; /* somebody who comes before its end gets none of it */
+    memset(&call->event, 0, sizeof(call->event));
     call->event.kind = (uint8_t)kind;
     call->event.is_inner = call->outer != 0;
-    if (!core_tap_wants(1u << kind) || (call->outer && !atomic_load(&taps.inner)))
-        return; /* somebody who comes before its end gets none of it */
     call->event.begin_ns = call->event.time_ns = now_ns();
     call->event.correlation = t->correlation;
     call->event.call.entry = entry;
@@ -454,9 +466,16 @@ static void compile_tell(struct hd_compile_note *note)
     core_tap_emit(&event);
 }
 
+/* The child's only thread has another number. */
+static void in_child(void)
+{
+    tap_thread.tid = 0;
+}
+
 /* Before main(), so that the log shows the calls of constructors too. */
 __attribute__((constructor)) static void tap_init(void)
 {
+    (void)pthread_atfork(NULL, NULL, in_child);
     core_tap_log_init();
     hd_compile_probe_set(compile_tell);
 }

@@ -90,8 +90,8 @@ struct prof_string {
 struct prof_times {
     _Atomic uint64_t start_ns, end_ns; /* on the device; end_ns 0: not complete */
     uint64_t correlation;
-    uint32_t status; /* 0, or enum hd_status: it failed, or was not run for a failure before it */
-    uint32_t grid_id;
+    uint32_t stream;
+    uint32_t grid_id; /* of a grid */
 };
 
 /* Its number is what KERNEL, LAUNCH and NODE have as theirs. */
@@ -101,9 +101,8 @@ struct prof_shape {
     uint32_t regs;
     uint32_t grid[3], block[3], cluster[3];
     uint32_t dynamic_shared_B, static_shared_B, local_B;
-    uint32_t device, context, stream;
+    uint32_t device, context;
     uint32_t is_cooperative;
-    uint32_t reserved;
 };
 
 struct prof_kernel {
@@ -133,7 +132,8 @@ struct prof_work {
     struct prof_times times;
     uint64_t graph; /* 0: of no graph launch */
     uint32_t node;
-    uint32_t device, context, stream;
+    uint32_t device, context;
+    uint32_t reserved;
 };
 
 struct prof_copy {

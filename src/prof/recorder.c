@@ -29,8 +29,7 @@ enum {
 /* What is known of an entry of an API. */
 struct known_call {
     _Atomic(const struct heddle_entry *) entry;
-    uint32_t sync; /* enum prof_sync_kind; 0: it does not wait */
-    uint32_t hidden;
+    uint32_t sync;         /* enum prof_sync_kind; 0: it does not wait */
     int16_t stream, event; /* offsets of the arguments; -1: none */
 };
 
@@ -136,7 +135,6 @@ static const struct known_call *look_at(const struct heddle_entry *entry,
     if (there == entry)
         return slot;
     scratch->sync = sync_kind(entry->name);
-    scratch->hidden = begins(entry->name, "__cuda"); /* what the compiler writes */
     scratch->stream = offset_of(entry, "hStream", "stream");
     scratch->event = offset_of(entry, "hEvent", "event");
     if (there)
@@ -144,7 +142,6 @@ static const struct known_call *look_at(const struct heddle_entry *entry,
     hd_lock_acquire(&rec.lock);
     if (!atomic_load_explicit(&slot->entry, memory_order_relaxed)) {
         slot->sync = scratch->sync;
-        slot->hidden = scratch->hidden;
         slot->stream = scratch->stream;
         slot->event = scratch->event;
         atomic_store_explicit(&slot->entry, entry, memory_order_release);
@@ -227,7 +224,7 @@ static void on_call(const struct heddle_event *e)
     struct known_call scratch;
     const struct known_call *known = look_at(e->call.entry, &scratch);
 
-    if (is_wanted(e) && !known->hidden) {
+    if (is_wanted(e)) {
         write_call(e);
         if (known->sync)
             write_sync(e, known);
@@ -307,7 +304,7 @@ static void fill_work(struct prof_work *r, const struct heddle_event *e)
     r->node = w->node;
     r->device = w->device;
     r->context = w->context_id;
-    r->stream = w->stream_id;
+    r->times.stream = w->stream_id;
 }
 
 static void await(struct prof_times *times, uint64_t id)
@@ -322,8 +319,7 @@ static void await(struct prof_times *times, uint64_t id)
 
 static bool is_shape_of(const struct heddle_work *a, const struct heddle_work *b)
 {
-    return a->kernel == b->kernel && a->stream_id == b->stream_id &&
-           !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
+    return a->kernel == b->kernel && !memcmp(a->grid, b->grid, sizeof(a->grid)) &&
            !memcmp(a->block, b->block, sizeof(a->block)) &&
            !memcmp(a->cluster, b->cluster, sizeof(a->cluster)) &&
            a->dynamic_shared_B == b->dynamic_shared_B && a->context_id == b->context_id &&
@@ -349,7 +345,6 @@ static uint32_t write_shape(const struct heddle_work *w)
     r->local_B = (uint32_t)w->kernel->local_B;
     r->device = w->device;
     r->context = w->context_id;
-    r->stream = w->stream_id;
     r->is_cooperative = w->is_cooperative;
     uint32_t number = r->record.number;
     prof_done(&r->record);
@@ -358,7 +353,7 @@ static uint32_t write_shape(const struct heddle_work *w)
 
 static uint32_t shape_of(const struct heddle_work *w)
 {
-    size_t i = ((uintptr_t)w->kernel >> 4 ^ w->grid[0] ^ w->stream_id) % SHAPES;
+    size_t i = ((uintptr_t)w->kernel >> 4 ^ w->grid[0]) % SHAPES;
     uint32_t generation = prof_spool_generation();
 
     if (HD_LIKELY(own.shapes[i].generation == generation && is_shape_of(&own.shapes[i].work, w)))
@@ -407,6 +402,7 @@ static struct prof_times *write_kernel(const struct heddle_event *e, struct prof
     r->record.number = shape;
     r->times.correlation = e->correlation;
     r->times.grid_id = w->grid_id;
+    r->times.stream = w->stream_id;
     *out = &r->record;
     return &r->times;
 }
@@ -479,7 +475,6 @@ static void on_done(const struct heddle_event *e)
     if (atomic_load_explicit(&slot->id, memory_order_acquire) != e->packet.id)
         return;
     times = slot->times;
-    times->status = e->packet.status;
     atomic_store_explicit(&times->start_ns, e->packet.start_ns, memory_order_relaxed);
     atomic_store_explicit(&times->end_ns, e->packet.end_ns, memory_order_release);
 }
@@ -725,7 +720,7 @@ enum hd_status prof_start(prof_device_fn *describe)
     (void)pthread_atfork(NULL, NULL, in_child);
     (void)atexit(heddle_tap_settle); /* what is complete by then is told */
     const uint32_t kinds =
-        (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS;
+        (HEDDLE_KIND_ALL & ~HEDDLE_KIND(RETIRED)) | HEDDLE_OUTERMOST | HEDDLE_ENDS | HEDDLE_PLAIN;
     if (!heddle_tap_subscribe(kinds, on_event, NULL))
         return hd_error(HD_BUSY, "too many listeners for a profiler");
     listen_to_waits();

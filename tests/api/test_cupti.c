@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -294,6 +295,82 @@ static void test_profiler(void)
     work();
     flush();
     eq_u64(nrecords, 0, "nothing is recorded any more");
+}
+
+/* ---- events with the time at which the device reached them */
+
+static void test_event_times(void)
+{
+    const unsigned flags[] = {CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING};
+    const CUpti_ActivityKernel10 *k;
+    CUevent events[2];
+    CUstream stream;
+
+    OK(cuptiActivityEnableCudaEventDeviceTimestamps(1));
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CUDA_EVENT));
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    eq_u64(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), 0, "a stream");
+    for (int i = 0; i < 2; i++) {
+        eq_u64(cuEventCreate(&events[i], flags[i]), 0, "an event");
+        launch(stream);
+        eq_u64(cuEventRecord(events[i], stream), 0, "behind a kernel");
+    }
+    eq_u64(cuStreamSynchronize(stream), 0, "wait");
+    flush();
+    for (unsigned i = 0; i < 2; i++) {
+        const CUpti_ActivityCudaEvent2 *e = &records[find(CUPTI_ACTIVITY_KIND_CUDA_EVENT, i)].event;
+
+        k = &records[find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, i)].kernel;
+        ok(e->deviceTimestamp >= k->end, "event %u: reached when its kernel had ended", i);
+        ok(e->deviceTimestamp <= k->end + 10000000000u, "event %u: a time", i);
+    }
+    k = &records[find(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1)].kernel;
+    ok(records[find(CUPTI_ACTIVITY_KIND_CUDA_EVENT, 0)].event.deviceTimestamp <= k->start,
+       "and before the next one began");
+    OK(cuptiActivityEnableCudaEventDeviceTimestamps(0));
+    eq_u64(cuEventRecord(events[1], stream), 0, "recorded again");
+    eq_u64(cuStreamSynchronize(stream), 0, "wait");
+    flush();
+    eq_u64(records[find(CUPTI_ACTIVITY_KIND_CUDA_EVENT, 0)].event.deviceTimestamp, 0,
+           "without the time, unasked");
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CUDA_EVENT));
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    cuEventDestroy(events[0]);
+    cuEventDestroy(events[1]);
+    cuStreamDestroy(stream);
+}
+
+/* ---- a child has records of its own, with its own number */
+
+/* 0: all is right. */
+static int child_fails(pid_t parent)
+{
+    int version;
+
+    nrecords = 0;
+    if (cuDriverGetVersion(&version) || cuptiActivityFlushAll(0))
+        return 1;
+    if (nrecords != 1 || records[0].head.kind != CUPTI_ACTIVITY_KIND_DRIVER)
+        return 2; /* the parent's call is the parent's */
+    return records[0].api.processId == (uint32_t)getpid() && getpid() != parent ? 0 : 3;
+}
+
+static void test_fork(void)
+{
+    pid_t parent = getpid(), child;
+    int version, status = -1;
+
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+    eq_u64(cuDriverGetVersion(&version), 0, "a call of the parent");
+    child = fork();
+    if (!child)
+        _exit(child_fails(parent));
+    eq_u64((uint64_t)waitpid(child, &status, 0), (uint64_t)child, "the child ended");
+    ok(WIFEXITED(status), "by itself");
+    eq_u64((uint64_t)WEXITSTATUS(status), 0, "its record is its own");
+    flush();
+    eq_u64(count(CUPTI_ACTIVITY_KIND_DRIVER), 1, "and the parent's is with the parent");
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
 }
 
 /* ---- the clock is the client's */
@@ -791,6 +868,8 @@ int main(void)
     test_early();
     test_profiler();
     test_many();
+    test_event_times();
+    test_fork();
     test_objects();
     test_graph();
     test_markers();

@@ -267,7 +267,7 @@ static void put_kernel(struct build *b, struct source *s, const struct prof_kern
                       ((int64_t)r->block[0] * r->block[1] * r->block[2]);
     prof_db_row(
         &b->db, TABLE_CUPTI_ACTIVITY_KIND_KERNEL, "iiii n iiiiiiin i iiiiii iiii i n i n i iii",
-        times[0], times[1], (int64_t)r->device, (int64_t)r->context, (int64_t)r->stream,
+        times[0], times[1], (int64_t)r->device, (int64_t)r->context, (int64_t)k->times.stream,
         (int64_t)k->times.correlation, global_pid(s), shape->demangled, shape->brief,
         shape->mangled, (int64_t)(r->is_cooperative ? 2 : 1), (int64_t)r->regs, (int64_t)r->grid[0],
         (int64_t)r->grid[1], (int64_t)r->grid[2], (int64_t)r->block[0], (int64_t)r->block[1],
@@ -321,7 +321,7 @@ static void put_copy(struct build *b, struct source *s, const struct prof_copy *
     b->totals.copies++;
     bool is_peer = copy_kind(r) == 10;
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_MEMCPY, "iiii n iiiiiniii n i nn i nn", times[0],
-                times[1], (int64_t)w->device, (int64_t)w->context, (int64_t)w->stream,
+                times[1], (int64_t)w->device, (int64_t)w->context, (int64_t)w->times.stream,
                 (int64_t)w->times.correlation, global_pid(s), (int64_t)r->size_B, copy_kind(r),
                 memory_kind(r->src_memory), memory_kind(r->dst_memory),
                 (int64_t)(is_peer ? r->src_device : w->device),
@@ -338,7 +338,7 @@ static void put_fill(struct build *b, struct source *s, const struct prof_fill *
         return;
     b->totals.fills++;
     prof_db_row(&b->db, TABLE_CUPTI_ACTIVITY_KIND_MEMSET, "iiii n iiiiiii", times[0], times[1],
-                (int64_t)w->device, (int64_t)w->context, (int64_t)w->stream,
+                (int64_t)w->device, (int64_t)w->context, (int64_t)w->times.stream,
                 (int64_t)w->times.correlation, global_pid(s), (int64_t)r->value, (int64_t)r->size_B,
                 w->graph ? (int64_t)(w->graph << 32 | w->node) : (int64_t)0,
                 memory_kind(r->memory));

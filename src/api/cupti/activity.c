@@ -50,6 +50,8 @@ uint32_t cupti_activity_kinds(void)
     for (size_t i = 0; i < HD_COUNT_OF(made); i++)
         if (cupti_records(made[i].kind))
             kinds |= made[i].taps;
+    if (cupti_records(CUPTI_ACTIVITY_KIND_CUDA_EVENT) && cupti_event_times_are_wanted())
+        kinds |= HEDDLE_KIND(PACKET) | HEDDLE_KIND(DONE) | HEDDLE_EVENT_TIMES;
     return kinds;
 }
 
@@ -428,19 +430,10 @@ CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
     return CUPTI_SUCCESS;
 }
 
-/* Events are recorded without the time of the device, which would have to be asked for. */
-CUPTI_EXPORT(cuptiActivityEnableCudaEventDeviceTimestamps)
-CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
-{
-    static _Atomic bool said;
-
-    return enable ? cupti_refuse("cuptiActivityEnableCudaEventDeviceTimestamps", &said)
-                  : CUPTI_SUCCESS;
-}
-
 void cupti_activity_stop(void)
 {
     atomic_store(&cupti_kinds, 0);
+    cupti_event_forget();
     calls_set(false, false);
     calls_set(true, false);
     cupti_buffer_period(0);

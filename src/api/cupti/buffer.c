@@ -67,12 +67,16 @@ static struct chunk *chunk_take(void)
     return chunk;
 }
 
+static void thread_start_locked(void);
+
 static void chunk_queue(struct chunk *chunk)
 {
     chunk->next = NULL;
     pthread_mutex_lock(&chunks.lock);
     *chunks.full_end = chunk;
     chunks.full_end = &chunk->next;
+    if (HD_UNLIKELY(!chunks.has_thread) && cupti_buffer_has_callbacks())
+        thread_start_locked(); /* that of the parent is not in a child */
     pthread_cond_signal(&chunks.wake);
     pthread_mutex_unlock(&chunks.lock);
 }
@@ -336,4 +340,46 @@ void cupti_buffer_period(uint32_t ms)
     chunks.period_ms = ms;
     pthread_cond_signal(&chunks.wake);
     pthread_mutex_unlock(&chunks.lock);
+}
+
+/* ---- fork(): what the parent recorded is the parent's */
+
+static void fork_prepare(void)
+{
+    pthread_mutex_lock(&chunks.lock);
+}
+
+static void fork_parent(void)
+{
+    pthread_mutex_unlock(&chunks.lock);
+}
+
+static void fork_child(void)
+{
+    struct chunk *next;
+
+    chunks.lock = lent.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    chunks.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    chunks.has_thread = false;
+    for (; chunks.full; chunks.full = next) {
+        next = chunks.full->next;
+        chunks.full->next = chunks.spare;
+        chunks.spare = chunks.full;
+    }
+    chunks.full_end = &chunks.full;
+    for (size_t i = 0; i < LANES; i++) {
+        atomic_flag_clear(&lanes[i].held);
+        if (lanes[i].chunk)
+            lanes[i].chunk->used_B = 0;
+    }
+    lent.used_B = lent.records = 0;
+    is_handing = false;
+    atomic_store(&dropped, 0);
+    cupti_process_in_child();
+    cupti_event_in_child();
+}
+
+__attribute__((constructor)) static void fork_init(void)
+{
+    (void)pthread_atfork(fork_prepare, fork_parent, fork_child);
 }

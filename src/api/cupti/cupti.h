@@ -6,6 +6,7 @@
  *   callback.c  subscriber, domains; calls, NVTX and resources as callbacks
  *   activity.c  kinds, attributes, filters, external correlation: what is recorded
  *   record.c    events of the taps become records
+ *   event.c     records of CUDA's events, with the device's time
  *   marker.c    NVTX events become records
  *   buffer.c    records wait in chunks of our own until the client's buffers take them
  *   ids.c       contexts, devices; names that stay
@@ -99,6 +100,8 @@ static inline bool cupti_records(CUpti_ActivityKind kind)
 }
 bool cupti_api_is_recorded(bool is_driver, uint32_t cbid);
 uint32_t cupti_activity_kinds(void); /* of taps */
+uint32_t cupti_process(void);
+void cupti_process_in_child(void);
 /* This thread, as records have it. */
 uint32_t cupti_thread(const struct heddle_event *event);
 bool cupti_latency_is_wanted(void);
@@ -112,6 +115,16 @@ void cupti_marker_event(const struct heddle_event *event);
 size_t cupti_record_size(CUpti_ActivityKind kind);
 /* Changes the times of a record. */
 void cupti_record_convert(CUpti_Activity *record, uint64_t (*convert)(uint64_t time_ns));
+
+/* ---- event.c: what a call that records an event does, in order; DONE may come before its end */
+
+bool cupti_event_times_are_wanted(void);
+void cupti_event_begin(const struct heddle_event *event, const struct cupti_entry *entry);
+void cupti_event_packet(const struct heddle_event *event);
+void cupti_event_done(const struct heddle_event *event);
+void cupti_event_record(const CUpti_ActivityCudaEvent2 *record);
+void cupti_event_forget(void);
+void cupti_event_in_child(void);
 
 /* ---- buffer.c */
 

@@ -26,6 +26,7 @@ enum { OP_DISPATCH = 1, OP_COPY = 2, OP_FILL = 3 };
     X(MEMORY, CUpti_ActivityMemory, start, end)                                                    \
     X(MEMORY2, CUpti_ActivityMemory4, timestamp, timestamp)                                        \
     X(MEMORY_POOL, CUpti_ActivityMemoryPool3, timestamp, timestamp)                                \
+    X(CUDA_EVENT, CUpti_ActivityCudaEvent2, deviceTimestamp, deviceTimestamp)                      \
     X(GRAPH_TRACE, CUpti_ActivityGraphTrace2, start, end)                                          \
     X(JIT, CUpti_ActivityJit2, start, end)
 #define TIMELESS_LIST(X)                                                                           \
@@ -34,7 +35,6 @@ enum { OP_DISPATCH = 1, OP_COPY = 2, OP_FILL = 3 };
     X(NAME, CUpti_ActivityName)                                                                    \
     X(MARKER_DATA, CUpti_ActivityMarkerData2)                                                      \
     X(MODULE, CUpti_ActivityModule)                                                                \
-    X(CUDA_EVENT, CUpti_ActivityCudaEvent2)                                                        \
     X(STREAM, CUpti_ActivityStream)                                                                \
     X(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation)
 
@@ -79,13 +79,13 @@ void cupti_record_convert(CUpti_Activity *record, uint64_t (*convert)(uint64_t t
     }
 }
 
-static uint32_t process(void)
-{
-    static _Atomic uint32_t id; /* the program may fork: the child has no devices */
+static _Atomic uint32_t process_id;
 
-    if (!atomic_load_explicit(&id, memory_order_relaxed))
-        atomic_store_explicit(&id, (uint32_t)getpid(), memory_order_relaxed);
-    return atomic_load_explicit(&id, memory_order_relaxed);
+uint32_t cupti_process(void)
+{
+    if (!atomic_load_explicit(&process_id, memory_order_relaxed))
+        atomic_store_explicit(&process_id, (uint32_t)getpid(), memory_order_relaxed);
+    return atomic_load_explicit(&process_id, memory_order_relaxed);
 }
 
 /* ---- graphs: a record for each launch, instead of one for each node */
@@ -398,7 +398,7 @@ static void api_record(const struct heddle_event *event, uint32_t cbid)
     r->cbid = cbid;
     r->start = event->begin_ns;
     r->end = event->time_ns;
-    r->processId = process();
+    r->processId = cupti_process();
     r->threadId = cupti_thread(event);
     r->correlationId = (uint32_t)event->correlation;
     r->returnValue = (uint32_t)event->call.result;
@@ -436,22 +436,17 @@ static void sync_record(const struct heddle_event *event, const struct cupti_ent
 static void event_record(const struct heddle_event *event, const struct cupti_entry *entry)
 {
     struct cupti_context context;
-    uint32_t stream;
-    CUpti_ActivityCudaEvent2 *r;
+    CUpti_ActivityCudaEvent2 record = {.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT};
 
     if (!cupti_records(CUPTI_ACTIVITY_KIND_CUDA_EVENT) || event->call.result)
         return;
     context = cupti_context_of(event->context);
-    stream = cupti_stream_of(cupti_argument(event, entry->stream));
-    r = cupti_record_begin(CUPTI_ACTIVITY_KIND_CUDA_EVENT);
-    if (!r)
-        return;
-    r->correlationId = (uint32_t)event->correlation;
-    r->contextId = context.id;
-    r->deviceId = context.device;
-    r->streamId = stream;
-    r->eventId = cupti_handle_number(cupti_argument(event, entry->event));
-    cupti_record_end();
+    record.correlationId = (uint32_t)event->correlation;
+    record.contextId = context.id;
+    record.deviceId = context.device;
+    record.streamId = cupti_stream_of(cupti_argument(event, entry->stream));
+    record.eventId = cupti_handle_number(cupti_argument(event, entry->event));
+    cupti_event_record(&record);
 }
 
 static void pool_record(const struct heddle_event *event,
@@ -478,7 +473,7 @@ static void pool_record(const struct heddle_event *event,
     r->memoryPoolOperationType = operation;
     r->memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
     r->correlationId = (uint32_t)event->correlation;
-    r->processId = process();
+    r->processId = cupti_process();
     r->deviceId = context.device;
     r->address = (uintptr_t)pool;
     r->size = reserved;
@@ -608,6 +603,8 @@ static void call_event(const struct heddle_event *event)
     if (event->phase == HEDDLE_PHASE_BEGIN) {
         if (event->kind == HEDDLE_EVENT_RUNTIME)
             runtime_correlation = event->correlation;
+        if (!event->is_inner && cupti_event_times_are_wanted())
+            cupti_event_begin(event, cupti_entry_of(event));
         return;
     }
     if (event->kind == HEDDLE_EVENT_DRIVER && event->correlation == runtime_correlation)
@@ -630,6 +627,17 @@ static struct {
     pthread_mutex_t lock;
     struct hd_map starts; /* address -> when it was allocated */
 } lives = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Only this thread is left; another one may have held a lock. */
+void cupti_process_in_child(void)
+{
+    atomic_store(&process_id, 0);
+    lives.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    graphs.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    memset(graphs.launches, 0, sizeof(graphs.launches));
+    atomic_store(&ngraphs, 0);
+    pending.n = 0;
+}
 
 static CUpti_ActivityMemoryKind allocation_kind(const struct heddle_event *event)
 {
@@ -671,7 +679,7 @@ static void life_record(const struct heddle_event *event)
     r->bytes = event->memory.size_B;
     r->start = start;
     r->end = event->time_ns;
-    r->processId = process();
+    r->processId = cupti_process();
     r->deviceId = context.device;
     r->contextId = context.id;
     cupti_record_end();
@@ -699,7 +707,7 @@ static void memory_event(const struct heddle_event *event)
     r->address = event->memory.va;
     r->bytes = event->memory.size_B;
     r->timestamp = event->time_ns;
-    r->processId = process();
+    r->processId = cupti_process();
     r->deviceId = context.device;
     r->contextId = context.id;
     r->isAsync = event->stream != NULL;
@@ -728,7 +736,7 @@ static void overhead_record(const struct heddle_event *event)
         return;
     r->overheadKind = CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER;
     r->objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
-    r->objectId.pt.processId = process();
+    r->objectId.pt.processId = cupti_process();
     r->objectId.pt.threadId = cupti_thread(event);
     r->start = event->begin_ns;
     r->end = event->time_ns;
@@ -757,7 +765,7 @@ static void compile_event(const struct heddle_event *event)
     r->end = event->time_ns;
     r->correlationId = (uint32_t)event->correlation;
     r->jitOperationCorrelationId = event->begin_ns;
-    r->processId = process();
+    r->processId = cupti_process();
     r->threadId = cupti_thread(event);
     cupti_record_end();
 }
@@ -772,8 +780,12 @@ void cupti_record_event(const struct heddle_event *event)
     case HEDDLE_EVENT_PACKET:
         if (cupti_records(CUPTI_ACTIVITY_KIND_GRAPH_TRACE))
             graph_submit(event);
+        if (cupti_event_times_are_wanted())
+            cupti_event_packet(event);
         break;
     case HEDDLE_EVENT_DONE:
+        if (cupti_event_times_are_wanted())
+            cupti_event_done(event);
         retired_event(event);
         break;
     case HEDDLE_EVENT_OBJECT:

@@ -5,10 +5,10 @@
  *     compile_ptx [-p PATH] [-c CLASS] [-f FORM] [-k KERNEL] [-r N] [-v] [-n] [-q | -b] FILE.ptx ..
  *
  * One line per compilation: seconds, LLVM instructions and blocks made, instructions of the IR,
- * bytes of code, frame, warps at once; -r compiles N times and tells the median, -v runs LLVM's verifier, -n
- * leaves LLVM's part out, -q makes quick code of every kernel, -b of none (else of those that take
- * LLVM long, as a first launch has it); with HEDDLE_DEBUG=llvm or asm the text follows. Ends with 1
- * when one could not be compiled.
+ * bytes of code, frame, warps at once; -r compiles N times and tells the median, -v runs LLVM's
+ * verifier, -n leaves LLVM's part out, -q makes quick code of every kernel, -b of none (else of
+ * those that take LLVM long, as a first launch has it); with HEDDLE_DEBUG=llvm or asm the text
+ * follows. Ends with 1 when one could not be compiled.
  */
 #include <getopt.h>
 #include <stdio.h>

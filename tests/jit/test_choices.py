@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 COMPILE = os.path.abspath(sys.argv[1])
 PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "choices.ptx")
@@ -27,8 +28,8 @@ def ok(passed, name, note=""):
 class Code:
     """The best code of a kernel for a class of blocks."""
 
-    def __init__(self, kernel, path="avx512", blocks="1d_full"):
-        args = [COMPILE, "-p", path, "-c", blocks, "-f", "fast", "-b", "-k", kernel, PTX]
+    def __init__(self, kernel, path="avx512", blocks="1d_full", ptx=PTX):
+        args = [COMPILE, "-p", path, "-c", blocks, "-f", "fast", "-b", "-k", kernel, ptx]
         got = subprocess.run(args, env=dict(os.environ, HEDDLE_DEBUG="asm"), capture_output=True, text=True,
                              timeout=120, check=False)
         self.text = got.stdout + got.stderr
@@ -70,6 +71,29 @@ def check_jam():
     ok(reads.warps == 1, "a loop of loads: one", f"{reads.warps}\n{reads.text}")
 
 
+def many_values(file, turn):
+    """A loop over `turn` of each of 32 values that lanes keep, which ends with a minimum."""
+    lines = [".version 8.0", ".target sm_80", ".address_size 64", ".visible .entry many(.param .u64 p, .param .u32 n)",
+             "{ .reg .b64 %d<4>; .reg .b32 %r<6>, %v<32>, %s<32>; .reg .pred %p;",
+             "ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, 0;"]
+    lines += [f"mul.lo.u32 %v{i}, %r2, {7 + 2 * i}; xor.b32 %s{i}, %v{i}, {i + 1};" for i in range(32)]
+    lines += ["LOOP:"] + [turn.format(i=i) for i in range(32)]
+    lines += ["min.s32 %s0, %s0, 77; add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra LOOP;"]
+    lines += [f"xor.b32 %s0, %s0, %s{i};" for i in range(1, 32)]
+    lines += ["mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d1, %d2; st.global.u32 [%d3], %s0; ret; }", ""]
+    file.write("\n".join(lines))
+    file.flush()
+
+
+def check_halves():
+    apart, chain = "mad.lo.u32 %s{i}, %s{i}, %r3, %v{i};", "xor.b32 %s0, %s0, %v{i}; mul.lo.u32 %s0, %s0, %s0;"
+    for turn, least, name in (apart, 1, "sums side by side: half a warp"), (chain, 2, "one chain: a warp"):
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            many_values(file, turn)
+            code = Code("many", ptx=file.name)
+        ok(code.has(r"vpminsd\s") == least, f"more values than registers, {name} at a time", code.text)
+
+
 def check_stream():
     past = r"vmovnt\w+\s+%zmm"
     ok(Code("stream_once").has(past), "lines that are only written: past the caches")
@@ -83,6 +107,7 @@ def main():
     check_full()
     check_turns()
     check_jam()
+    check_halves()
     check_stream()
     print(f"1..{count}")
     return failed != 0

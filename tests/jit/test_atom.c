@@ -1,7 +1,8 @@
 /*
- * Every atomic in every form the JIT has for it, against the interpreter: one address or one per
- * lane, one operand or one per lane, result used or not, all lanes or some, shared or global.
- * A kernel does several atomics, each on sixteen words of its own, so that their order does not
+ * Every atomic in every form the JIT has for it, against the interpreter: one address, one per lane
+ * or neighbours (aligned for several at once or not), one operand or one per lane, result used or
+ * not, all lanes or some, shared or global.
+ * A kernel does several atomics, each on words of its own, so that their order does not
  * matter; the lanes of one atomic go in lane order on both sides.
  */
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 
 enum hd_status jit_harness_launch(const struct interp_launch *, struct interp_fault *);
 
-enum { THREADS = 32, SLOTS = 16, MAX_CASES = 16 };
+enum { THREADS = 32, SLOTS = 34, MAX_CASES = 16 };
 
 struct kernel {
     struct hd_buf text;
@@ -23,7 +24,7 @@ struct kernel {
 
 static uint64_t initial[MAX_CASES * SLOTS], input[2][THREADS];
 static struct {
-    uint64_t mem[MAX_CASES * SLOTS], result[MAX_CASES * THREADS];
+    _Alignas(64) uint64_t mem[MAX_CASES * SLOTS], result[MAX_CASES * THREADS];
 } want, got;
 
 /* Appends a line that defines the next value; yields its number. */
@@ -40,7 +41,7 @@ static unsigned def(struct kernel *k, const char *type, const char *format, ...)
 
 struct form {
     const char *type, *op;
-    bool one_address, one_operand, used;
+    bool one_address, one_operand, used, neighbours;
 };
 
 /* %1 memory, %2 results, %3 input, %4 tid, %5 tid * 8 */
@@ -50,7 +51,13 @@ static void add_atomic(struct kernel *k, const struct form *f)
     bool wide = strstr(f->type, "64") != NULL;
     const char *bits = wide ? "b64" : "b32";
     unsigned offset = k->cases * SLOTS * 8, address = 1, x, y, old;
-    if (!f->one_address) {
+    if (f->neighbours) { /* of every other case and type, not aligned for more than one */
+        unsigned size = def(k, "b64", "const.b64 0x%x", wide ? 8 : 4);
+        unsigned at = def(k, "b64", "cvt.u64.u32 %%4");
+        at = def(k, "b64", "mul.u64 %%%u, %%%u", at, size);
+        address = def(k, "b64", "add.u64 %%1, %%%u", at);
+        offset += k->cases / 2 % 2 * 8;
+    } else if (!f->one_address) {
         unsigned seven = def(k, "b32", "const.b32 0x5"), mask = def(k, "b32", "const.b32 0x78");
         unsigned at = def(k, "b32", "mul.u32 %%4, %%%u", seven);
         at = def(k, "b32", "add.u32 %%%u, %%5", at);
@@ -91,7 +98,15 @@ static void copy_words(struct kernel *k, const char *from, unsigned from_at, con
 }
 
 /* Which kernel: bits of one number. */
-enum { SHARED = 1, SOME_LANES = 2, ONE_ADDRESS = 4, ONE_OPERAND = 8, USED = 16, KERNELS = 32 };
+enum {
+    SHARED = 1,
+    SOME_LANES = 2,
+    ONE_ADDRESS = 4,
+    ONE_OPERAND = 8,
+    USED = 16,
+    NEIGHBOURS = 32,
+    KERNELS = 64
+};
 
 static void add_floats(struct kernel *k, struct form f)
 {
@@ -202,7 +217,8 @@ static void check(unsigned which, unsigned round, bool floats)
         .shared = which & SHARED, .some_lanes = which & SOME_LANES, .seed = which * 7 / 3 + round};
     struct form f = {.one_address = which & ONE_ADDRESS,
                      .one_operand = which & ONE_OPERAND,
-                     .used = which & USED};
+                     .used = which & USED,
+                     .neighbours = which & NEIGHBOURS};
     struct ir_module *module = NULL;
     char name[80];
     snprintf(name, sizeof(name), "%s, %s, %s lanes, form %u, round %u",

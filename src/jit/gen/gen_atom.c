@@ -5,6 +5,7 @@
  *                               memory; lanes that read a result get theirs from a prefix of the
  *                               combination, as if they had run in lane order
  *   shared memory               plain load, operation, store per lane: a CTA lives on one thread
+ *   neighbours                  16 bytes by one locked operation, as far as they are aligned
  *   everything else             one locked operation per lane, in lane order
  *
  * Float sums keep lane order, so they are never combined by pairs: a precompiled helper adds the
@@ -65,13 +66,32 @@ static LLVMValueRef pick_by(struct gen *g, LLVMIntPredicate p, LLVMValueRef a, L
     return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, p, a, b, ""), a, b, "");
 }
 
-/* old + x of floats held as integers; f32 sums have one NaN. */
+/* n times x: the vector. */
+static LLVMValueRef repeat(struct gen *g, LLVMValueRef x, unsigned n)
+{
+    LLVMValueRef first = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(x), n)), picks[GEN_LANES];
+    assert(n <= GEN_LANES);
+    for (unsigned i = 0; i < n; i++)
+        picks[i] = gen_i32(g, 0);
+    first = LLVMBuildInsertElement(g->b, first, x, picks[0], "");
+    return LLVMBuildShuffleVector(g->b, first, first, LLVMConstVector(picks, n), "");
+}
+
+/* old + x of floats held as integers, or vectors of them; f32 sums have one NaN. */
 static LLVMValueRef float_add(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x)
 {
-    LLVMValueRef sum = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, old, a->ft, ""),
-                                     LLVMBuildBitCast(g->b, x, a->ft, ""), "");
-    sum = LLVMBuildBitCast(g->b, sum, a->elem, "");
-    return a->ft == g->t->f32 ? gen_canonical(g, sum) : sum;
+    LLVMTypeRef type = LLVMTypeOf(old), ft = a->ft;
+    unsigned n = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 0;
+    if (n)
+        ft = LLVMVectorType(ft, n);
+    LLVMValueRef sum = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, old, ft, ""),
+                                     LLVMBuildBitCast(g->b, x, ft, ""), "");
+    if (a->ft != g->t->f32)
+        return LLVMBuildBitCast(g->b, sum, type, "");
+    LLVMValueRef one_nan = gen_i32(g, 0x7fffffff);
+    LLVMValueRef is_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, sum, sum, "");
+    return LLVMBuildSelect(g->b, is_nan, n ? repeat(g, one_nan, n) : one_nan,
+                           LLVMBuildBitCast(g->b, sum, type, ""), "");
 }
 
 /* Wrapping counters: inc goes to 0 after x, dec to x after 0. */
@@ -87,7 +107,7 @@ static LLVMValueRef wrapping(struct gen *g, const struct atom *a, LLVMValueRef o
     return LLVMBuildSelect(g->b, wraps, x, LLVMBuildSub(g->b, old, one, ""), "");
 }
 
-/* The new value; scalars or vectors, but floats and counters scalars only. */
+/* The new value; scalars or vectors, but counters scalars only. */
 static LLVMValueRef apply(struct gen *g, const struct atom *a, LLVMValueRef old, LLVMValueRef x,
                           LLVMValueRef y)
 {
@@ -266,6 +286,159 @@ static void operand(struct gen *g, struct atom *a, int i)
     a->array[i] = to_array(g, a->elem, x);
 }
 
+/* ---- lanes that are neighbours: what one locked operation can swap at once */
+
+#define PIECE_B 16u
+
+static unsigned elem_B(const struct atom *a)
+{
+    return LLVMGetIntTypeWidth(a->elem) / 8;
+}
+
+static bool are_neighbours(struct gen *g, const struct atom *a)
+{
+    const struct ir_shape *s = gen_shape(g, a->in->src[0]);
+    bool fits = a->op != IR_ATOM_CAS && a->op != IR_ATOM_INC && a->op != IR_ATOM_DEC;
+    return fits && !a->shared && a->in->mem.space != IR_SPACE_LOCAL &&
+           g->unit->path != JIT_GENERIC && s->kind == IR_SHAPE_AFFINE && s->stride == elem_B(a) &&
+           gen_does(g, GEN_PASS_ATOMS);
+}
+
+static LLVMValueRef first_of(struct gen *g, LLVMValueRef addresses)
+{
+    return LLVMBuildExtractElement(g->b, addresses, gen_i32(g, 0), "");
+}
+
+/* i1: all pieces of the warp are where one operation reaches them. */
+static LLVMValueRef are_aligned(struct gen *g, LLVMValueRef const addr[GEN_HALVES])
+{
+    LLVMValueRef bits = first_of(g, addr[0]);
+    for (int h = 1; h < gen_halves(g); h++)
+        bits = LLVMBuildOr(g->b, bits, first_of(g, addr[h]), "");
+    bits = LLVMBuildAnd(g->b, bits, gen_i64(g, PIECE_B - 1), "");
+    return LLVMBuildICmp(g->b, LLVMIntEQ, bits, gen_i64(g, 0), "");
+}
+
+/* One piece of lanes: where, operands, which of its lanes run. */
+struct piece {
+    unsigned lanes;
+    LLVMTypeRef type;
+    LLVMValueRef ptr, x, runs, at; /* at: bytes from the first piece's (i64) */
+};
+
+/* Of the running lanes (bits of an integer), as a vector of i1. */
+static LLVMValueRef piece_mask(struct gen *g, LLVMValueRef bits, unsigned lanes)
+{
+    LLVMValueRef each[GEN_LANES];
+    for (unsigned l = 0; l < lanes; l++)
+        each[l] = gen_i32(g, 1ull << l);
+    LLVMValueRef own = LLVMConstVector(each, lanes);
+    own = LLVMBuildAnd(g->b, repeat(g, bits, lanes), own, "");
+    return LLVMBuildICmp(g->b, LLVMIntNE, own, LLVMConstNull(LLVMTypeOf(own)), "");
+}
+
+/* Loads may tear, as the swap fails then. Leaves the builder behind it; yields what was there. */
+static LLVMValueRef piece_swap(struct gen *g, const struct atom *a, const struct piece *p)
+{
+    LLVMTypeRef whole = LLVMIntTypeInContext(g->unit->ctx, 8 * PIECE_B);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef again = gen_bb(g, "swap"), on = gen_bb(g, "swapped");
+    LLVMValueRef first = LLVMBuildLoad2(g->b, p->type, p->ptr, "");
+    LLVMSetVolatile(first, true);
+    LLVMBuildBr(g->b, again);
+    LLVMPositionBuilderAtEnd(g->b, again);
+    LLVMValueRef old = LLVMBuildPhi(g->b, p->type, "");
+    LLVMValueRef r = LLVMBuildSelect(g->b, p->runs, apply(g, a, old, p->x, NULL), old, "");
+    LLVMValueRef pair = LLVMBuildAtomicCmpXchg(
+        g->b, p->ptr, LLVMBuildBitCast(g->b, old, whole, ""), LLVMBuildBitCast(g->b, r, whole, ""),
+        LLVMAtomicOrderingSequentiallyConsistent, LLVMAtomicOrderingSequentiallyConsistent, false);
+    LLVMValueRef seen =
+        LLVMBuildBitCast(g->b, LLVMBuildExtractValue(g->b, pair, 0, ""), p->type, "");
+    LLVMValueRef values[] = {first, seen};
+    LLVMBasicBlockRef blocks[] = {from, again};
+    LLVMAddIncoming(old, values, blocks, 2);
+    LLVMBuildCondBr(g->b, LLVMBuildExtractValue(g->b, pair, 1, ""), on, again);
+    LLVMPositionBuilderAtEnd(g->b, on);
+    return old;
+}
+
+static LLVMValueRef piece_operand(struct gen *g, const struct atom *a, const struct piece *p)
+{
+    if (a->same[1])
+        return repeat(g, a->same[1], p->lanes);
+    LLVMValueRef at = p->at;
+    at = LLVMBuildGEP2(g->b, g->t->i8, a->array[1], &at, 1, "");
+    LLVMValueRef x = LLVMBuildLoad2(g->b, p->type, at, "");
+    LLVMSetVolatile(x, true);
+    return x;
+}
+
+static void piece_out(struct gen *g, const struct atom *a, struct piece *p, LLVMValueRef old)
+{
+    LLVMValueRef at = LLVMBuildGEP2(g->b, g->t->i8, a->out, &p->at, 1, "");
+    LLVMSetVolatile(LLVMBuildStore(g->b, old, at), true);
+}
+
+/* Where the piece `at` bytes from the warp's first is: halves may be apart. */
+static LLVMValueRef piece_address(struct gen *g, const struct atom *a,
+                                  LLVMValueRef const addr[GEN_HALVES], LLVMValueRef at)
+{
+    LLVMValueRef half_B = gen_i64(g, (uint64_t)GEN_LANES * elem_B(a));
+    LLVMValueRef second = LLVMBuildSub(g->b, first_of(g, addr[1]), half_B, "");
+    LLVMValueRef is_first = LLVMBuildICmp(g->b, LLVMIntULT, at, half_B, "");
+    LLVMValueRef base = LLVMBuildSelect(g->b, is_first, first_of(g, addr[0]), second, "");
+    base = LLVMBuildAdd(g->b, base, at, "");
+    return LLVMBuildIntToPtr(g->b, base, g->t->ptr, "");
+}
+
+/* Piece after piece of those in which some lane runs. */
+static void pieces_loop(struct gen *g, const struct atom *a, LLVMValueRef const addr[GEN_HALVES])
+{
+    struct piece p = {.lanes = PIECE_B / elem_B(a)};
+    p.type = LLVMVectorType(a->elem, p.lanes);
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(g->b), next = gen_bb(g, "next");
+    LLVMBasicBlockRef head = gen_bb(g, "piece"), some = gen_bb(g, "some"), on = gen_bb(g, "on");
+    LLVMValueRef mask = gen_mask32(g), start = gen_i64(g, 0), step = gen_i64(g, PIECE_B);
+    LLVMBuildBr(g->b, head);
+    LLVMPositionBuilderAtEnd(g->b, head);
+    LLVMValueRef left = LLVMBuildPhi(g->b, g->t->i32, "");
+    p.at = LLVMBuildPhi(g->b, g->t->i64, "");
+    LLVMValueRef bits = LLVMBuildAnd(g->b, left, gen_i32(g, (1ull << p.lanes) - 1), "");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntNE, bits, gen_i32(g, 0), ""), some, next);
+    LLVMPositionBuilderAtEnd(g->b, some);
+    p.runs = piece_mask(g, bits, p.lanes);
+    p.ptr = piece_address(g, a, addr, p.at);
+    p.x = piece_operand(g, a, &p);
+    LLVMValueRef old = piece_swap(g, a, &p);
+    if (a->used)
+        piece_out(g, a, &p, old);
+    LLVMBuildBr(g->b, next);
+    LLVMPositionBuilderAtEnd(g->b, next);
+    LLVMValueRef lefts[] = {mask, LLVMBuildLShr(g->b, left, gen_i32(g, p.lanes), "")};
+    LLVMValueRef ats[] = {start, LLVMBuildAdd(g->b, p.at, step, "")};
+    LLVMBasicBlockRef blocks[] = {from, next};
+    LLVMAddIncoming(left, lefts, blocks, 2);
+    LLVMAddIncoming(p.at, ats, blocks, 2);
+    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntNE, lefts[1], gen_i32(g, 0), "");
+    LLVMBuildCondBr(g->b, more, head, on);
+    LLVMPositionBuilderAtEnd(g->b, on);
+}
+
+/* Pieces where they are aligned, else lane after lane. */
+static void neighbours(struct gen *g, const struct atom *a, LLVMValueRef const addr[GEN_HALVES])
+{
+    LLVMBasicBlockRef pieces = gen_bb(g, "pieces"), lanes = gen_bb(g, "lanes"),
+                      on = gen_bb(g, "lanes_on");
+    LLVMBuildCondBr(g->b, are_aligned(g, addr), pieces, lanes);
+    LLVMPositionBuilderAtEnd(g->b, pieces);
+    pieces_loop(g, a, addr);
+    LLVMBuildBr(g->b, on);
+    LLVMPositionBuilderAtEnd(g->b, lanes);
+    lanes_loop(g, a, gen_mask32(g));
+    LLVMBuildBr(g->b, on);
+    LLVMPositionBuilderAtEnd(g->b, on);
+}
+
 static void atom_lanes(struct gen *g, struct atom *a)
 {
     LLVMValueRef addr[GEN_HALVES];
@@ -293,6 +466,8 @@ static void atom_lanes(struct gen *g, struct atom *a)
         lanes_loop(g, a, mask);
         LLVMBuildBr(g->b, on);
         LLVMPositionBuilderAtEnd(g->b, on);
+    } else if (are_neighbours(g, a)) {
+        neighbours(g, a, addr);
     } else {
         lanes_loop(g, a, gen_mask32(g));
     }

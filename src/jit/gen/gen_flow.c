@@ -155,6 +155,32 @@ static bool is_far_access(const struct ir_instr *in)
     return is_access(in) && (in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC);
 }
 
+/* Where loaded values decide which lanes run, so many accesses are worth asking whether all do. */
+#define FULL_BY_DATA_MIN 4
+
+/* Do values that lanes have loaded decide which of them run the node? */
+static bool is_by_data(struct gen *g, const struct gen_node *node)
+{
+    const struct ir_block *b = node->block, *from = b->npreds == 1 ? b->preds[0] : NULL;
+    return from && from->last->op == IR_OP_CBR && !gen_is_computed(g, from->last->src[0]);
+}
+
+/* Do lanes that are still in the innermost loop around it run the block in each turn? */
+static bool runs_in_each_turn(const struct gen *g, const struct ir_block *b)
+{
+    const struct ir_loops *loops = &g->shapes.loops;
+    if (loops->loop_of[b->id] == IR_NO_BLOCK)
+        return false;
+    const struct ir_loop *l = &loops->loops[loops->loop_of[b->id]];
+    const struct ir_block *header = g->func->blocks[l->header];
+    for (uint32_t p = 0; p < header->npreds; p++) {
+        uint32_t from = header->preds[p]->id;
+        if (from >= l->header && from <= l->last && !ir_dominates(&g->shapes.dom, b->id, from))
+            return false;
+    }
+    return true;
+}
+
 /* What stops or calls is made once. */
 static bool is_made_once(const struct ir_instr *in)
 {
@@ -181,7 +207,9 @@ static bool wants_full(struct gen *g, const struct gen_node *node)
         accesses += is_access(in);
         far += is_far_access(in);
     }
-    bool computes = node->divergent && in_loop && !accesses;
+    bool computes = node->divergent && !accesses && runs_in_each_turn(g, node->block);
+    if (far && far < FULL_BY_DATA_MIN && is_by_data(g, node))
+        return false;
     if (instrs > FULL_INSTRS * (far + computes) || g->nfull > FULL_INSTRS_MAX)
         return false;
     g->nfull += instrs;

@@ -190,11 +190,17 @@ static bool hottest(struct gen *g, struct chain *out)
 
 /* ---- is it worth while? */
 
+/* Is there little to do side by side? */
+static bool is_chain(const struct chain *c)
+{
+    return c->ops <= 3 * c->depth;
+}
+
 static bool is_long(const struct chain *c)
 {
     bool lasts =
         c->ops >= CHAIN_MIN || (c->loops && c->ops >= CHAIN_LOOP_MIN && c->ops > 2 * c->accesses);
-    return lasts && c->ops <= 3 * c->depth;
+    return lasts && is_chain(c);
 }
 
 /* Is a good part of what is read the same in all warps, and computed with? */
@@ -253,10 +259,11 @@ static unsigned live_at_most(struct gen *g, const struct ir_block *b)
     return most;
 }
 
-/* Is there more to keep of a warp than registers, where much is computed with what is kept? */
+/* Is there more to keep of a warp than registers, where much is computed with what is kept? Half of
+ * a warp whose operations wait for each other would leave the core with nothing else to do. */
 static bool spills(const struct chain *c, unsigned live)
 {
-    return c->loops && c->ops > 2 * c->accesses && 2 * live > LIVE_MAX;
+    return c->loops && c->ops > 2 * c->accesses && 2 * live > LIVE_MAX && !is_chain(c);
 }
 
 bool gen_jam_wanted(struct gen *g)

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Which code is chosen for kernels whose choice docs/performance.md explains: by what is in the assembly.
+
+    test_choices.py COMPILE_PTX
+
+Code is only made, not run, so every path can be looked at on every host.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+COMPILE = os.path.abspath(sys.argv[1])
+PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "choices.ptx")
+count = failed = 0
+
+
+def ok(passed, name, note=""):
+    global count, failed
+    count += 1
+    failed += not passed
+    print(f"{'' if passed else 'not '}ok {count} - {name}", flush=True)
+    for line in note.splitlines() if not passed else ():
+        print("#", line[:200])
+
+
+class Code:
+    """The best code of a kernel for a class of blocks."""
+
+    def __init__(self, kernel, path="avx512", blocks="1d_full", ptx=PTX):
+        args = [COMPILE, "-p", path, "-c", blocks, "-f", "fast", "-b", "-k", kernel, ptx]
+        got = subprocess.run(args, env=dict(os.environ, HEDDLE_DEBUG="asm"), capture_output=True, text=True,
+                             timeout=120, check=False)
+        self.text = got.stdout + got.stderr
+        self.fine = got.returncode == 0
+        found = re.search(r"warps (\d+)", self.text)
+        self.warps = int(found[1]) if found else 0
+
+    def has(self, pattern):
+        return self.fine and len(re.findall(pattern, self.text, re.MULTILINE))
+
+
+def check_atomics():
+    for path in "avx512", "avx2":
+        ok(Code("atom_near", path).has("cmpxchg16b"), f"neighbours: 16 bytes at a time, {path}")
+    apart, generic, shared = Code("atom_apart"), Code("atom_near", "generic"), Code("atom_shared")
+    ok(apart.has("cmpxchg") and not apart.has("cmpxchg16b"), "lanes that are apart: one by one", apart.text)
+    ok(generic.has("cmpxchg") and not generic.has("cmpxchg16b"), "not on the generic path", generic.text)
+    ok(shared.fine and not shared.has(r"^\s+lock"), "none locked in shared memory", shared.text)
+
+
+def check_full():
+    """Stores of words from vector registers, without and with a mask."""
+    plain, masked = r"vmov\w+\s+%zmm\d+, [^{\n]*\)$", r"vmov\w+\s+%zmm\d+, .*\) {%k"
+    index, data = Code("full_by_index"), Code("full_by_data")
+    ok(index.has(plain) and index.has(masked), "lanes by their index: with a version without masks", index.text)
+    ok(data.has(masked) and not data.has(plain), "lanes by what they loaded: one version", data.text)
+
+
+def check_turns():
+    least = r"vpminsd\s"
+    each, some = Code("turn_all", blocks="1d_full"), Code("turn_some", blocks="1d_full")
+    ok(each.has(least) == 4, "what each turn computes: with a version without masks", each.text)
+    ok(some.has(least) == 2, "what some turns compute: one version", some.text)
+
+
+def check_jam():
+    chain, reads = (Code(kernel, blocks="1d_pairs") for kernel in ("jam_chain", "jam_reads"))
+    ok(chain.warps == 2, "a chain of operations: two warps at once", f"{chain.warps}\n{chain.text}")
+    ok(reads.warps == 1, "a loop of loads: one", f"{reads.warps}\n{reads.text}")
+
+
+def many_values(file, turn):
+    """A loop over `turn` of each of 32 values that lanes keep, which ends with a minimum."""
+    lines = [".version 8.0", ".target sm_80", ".address_size 64", ".visible .entry many(.param .u64 p, .param .u32 n)",
+             "{ .reg .b64 %d<4>; .reg .b32 %r<6>, %v<32>, %s<32>; .reg .pred %p;",
+             "ld.param.u64 %d1, [p]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mov.u32 %r3, 0;"]
+    lines += [f"mul.lo.u32 %v{i}, %r2, {7 + 2 * i}; xor.b32 %s{i}, %v{i}, {i + 1};" for i in range(32)]
+    lines += ["LOOP:"] + [turn.format(i=i) for i in range(32)]
+    lines += ["min.s32 %s0, %s0, 77; add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra LOOP;"]
+    lines += [f"xor.b32 %s0, %s0, %s{i};" for i in range(1, 32)]
+    lines += ["mul.wide.u32 %d2, %r2, 4; add.u64 %d3, %d1, %d2; st.global.u32 [%d3], %s0; ret; }", ""]
+    file.write("\n".join(lines))
+    file.flush()
+
+
+def check_halves():
+    apart, chain = "mad.lo.u32 %s{i}, %s{i}, %r3, %v{i};", "xor.b32 %s0, %s0, %v{i}; mul.lo.u32 %s0, %s0, %s0;"
+    for turn, least, name in (apart, 1, "sums side by side: half a warp"), (chain, 2, "one chain: a warp"):
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            many_values(file, turn)
+            code = Code("many", ptx=file.name)
+        ok(code.has(r"vpminsd\s") == least, f"more values than registers, {name} at a time", code.text)
+
+
+def check_stream():
+    past = r"vmovnt\w+\s+%zmm"
+    ok(Code("stream_once").has(past), "lines that are only written: past the caches")
+    for kernel in "stream_again", "stream_read":
+        code = Code(kernel)
+        ok(code.fine and not code.has(past), f"{kernel}: not", code.text)
+
+
+def main():
+    check_atomics()
+    check_full()
+    check_turns()
+    check_jam()
+    check_halves()
+    check_stream()
+    print(f"1..{count}")
+    return failed != 0
+
+
+sys.exit(main())

@@ -36,6 +36,8 @@ static int descriptor_locked(void)
 
     if (file.fd >= 0 && file.pid == getpid())
         return file.fd;
+    if (file.fd >= 0)
+        (void)close(file.fd); /* the parent's */
     file.pid = getpid();
     (void)snprintf(path, sizeof(path), "%s/%d" COUNT_FILE_SUFFIX, file.path, (int)file.pid);
     file.fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -155,7 +157,7 @@ void count_file_write(const struct count_launch *launch, const uint64_t *words)
         if (executed[i].issued)
             put_instr(&text, m, i, &executed[i], words + ir_count_instr_word(m, i));
     hd_buf_puts(&text, "E\n");
-    if (executed && text.ptr)
+    if (executed && !text.failed)
         write_all(text.ptr, text.len);
     else
         hd_log("no memory for the counters of a launch");

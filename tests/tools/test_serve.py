@@ -291,6 +291,9 @@ def test_push(server):
 def test_who(bench, server):
     tap.eq(server.ask("/metrics", Host="evil.example")[0], 403, "by another name than localhost")
     tap.eq(server.ask("/metrics", Host=f"localhost:{server.port}")[0], 200, "by that")
+    tap.eq(server.ask("/metrics", Host=f"127.0.0.2:{server.port}")[0], 200, "by another address of this host")
+    for host in ("127.example.com", "127.0.0.1.example.com", "localhost.example.com", "[::1", "[::2]", "128.0.0.1"):
+        tap.eq(server.ask("/metrics", Host=host)[0], 403, f"by {host}")
     for args, said in ((["--listen", "0.0.0.0:0"], "needs --token-file"), (["--listen", "localhost:99999"], "not possible"), (["--rate", "0"], "not possible"),
                        (["--threshold", "foo=1"], "not possible"), (["--threshold", "p99_ms=x"], "not possible"), (["more"], "unknown argument"),
                        (["--token-file", "/nonexistent"], "/nonexistent")):

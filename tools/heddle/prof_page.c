@@ -313,7 +313,8 @@ static enum hd_status choose_threshold(struct page *p, uint64_t max_events)
         hd_buf_printf(&sql, "SELECT count(*) FROM durations WHERE d > %lld",
                       (long long)p->threshold_ns);
         if (status == HD_OK)
-            status = ask(p, sql.ptr, 0, &longer);
+            status = sql.failed ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path)
+                                : ask(p, sql.ptr, 0, &longer);
         p->ties = max_events - (uint64_t)longer;
     }
     hd_buf_fini(&sql);
@@ -555,16 +556,9 @@ static void demangle(sqlite3_context *context, int n, sqlite3_value **args)
         sqlite3_result_text(context, check_demangle(name, DEMANGLE_FULL), -1, SQLITE_TRANSIENT);
 }
 
-/* Nsight Systems has the table only when calls of the system were traced. */
 static enum hd_status make_tables(struct page *p)
 {
     if (sqlite3_create_function(p->db, "demangle", 1, SQLITE_UTF8, NULL, demangle, NULL, NULL))
-        return prof_db_error(p->db, p->path);
-    if (!prof_db_has(p->db, "OSRT_API") &&
-        sqlite3_exec(p->db,
-                     "CREATE TEMP TABLE IF NOT EXISTS OSRT_API(start INTEGER, end INTEGER, "
-                     "globalTid INTEGER, nameId INTEGER)",
-                     NULL, NULL, NULL))
         return prof_db_error(p->db, p->path);
     return sqlite3_exec(p->db, DOMAINS, NULL, NULL, NULL) ? prof_db_error(p->db, p->path) : HD_OK;
 }

@@ -1063,7 +1063,9 @@ function notes() {
 
 function setTheme(isDark) {
   document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
-  element('theme').setAttribute('aria-pressed', String(isDark));
+  const other = isDark ? 'Light' : 'Dark';
+  element('theme').textContent = other;
+  element('theme').setAttribute('aria-label', `${other} colours`);
   readColours();
   requestDraw();
 }

@@ -99,8 +99,6 @@ static bool read_listen(struct serve_options *o)
     if (len)
         (void)snprintf(o->host, sizeof(o->host), "%.*s", (int)len, host);
     (void)snprintf(o->port, sizeof(o->port), "%u", (unsigned)number);
-    o->is_local =
-        !strncmp(o->host, "127.", 4) || !strcmp(o->host, "::1") || !strcmp(o->host, "localhost");
     return true;
 }
 
@@ -181,7 +179,6 @@ static int parse(int argc, char **argv, struct serve_options *o)
 
     *o = (struct serve_options){.host = "127.0.0.1",
                                 .port = "9400",
-                                .is_local = true,
                                 .interval_ms = 1000,
                                 .rate = 500,
                                 .connections = 512,
@@ -201,10 +198,6 @@ static int parse(int argc, char **argv, struct serve_options *o)
     }
     if (optind < argc) {
         cli_error("serve: unknown argument '%s'", argv[optind]);
-        return CLI_USAGE;
-    }
-    if (!o->is_local && !*o->token) {
-        cli_error("serve: other hosts could connect at %s: that needs --token-file", o->host);
         return CLI_USAGE;
     }
     return -1;
@@ -251,13 +244,16 @@ static int serve(const struct serve_options *o, struct serve_snapshot *s)
 {
     struct sigaction action = {.sa_handler = on_signal};
 
+    int code = serve_http_listen(o);
+    if (code != CLI_OK)
+        return code;
     if (serve_sample_open(o) != CLI_OK || !serve_sample(false, s))
         return CLI_FAILED;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
     (void)setpriority(PRIO_PROCESS, 0, 10); /* programs come first; threads inherit it */
-    int code = serve_http_open(o);
+    code = serve_http_open();
     if (code == CLI_OK) {
         publish(s, o);
         code = serve_http_start();

@@ -45,7 +45,6 @@ enum serve_threshold {
 
 struct serve_options {
     char host[256], port[8];
-    bool is_local;        /* only this host can connect */
     char token[256];      /* empty: none is asked for */
     uint64_t interval_ms; /* between snapshots */
     uint64_t rate;        /* requests a second that one address may send */
@@ -151,9 +150,11 @@ enum serve_text {
     SERVE_TEXT_COUNT = SERVE_TEXT_API + SERVE_API_COUNT
 };
 
+/* Listens, where others can connect only with a token. CLI_OK, or a message was written. */
+int serve_http_listen(const struct serve_options *options);
 /* Loads the library: texts can be published. CLI_OK, or a message was written. */
-int serve_http_open(const struct serve_options *options);
-/* Listens; says where on stdout. CLI_OK, or a message was written. */
+int serve_http_open(void);
+/* Answers; says where on stdout. CLI_OK, or a message was written. */
 int serve_http_start(void);
 /* The texts of the newest snapshot: takes each. */
 void serve_http_publish(struct hd_buf texts[SERVE_TEXT_COUNT]);

@@ -68,6 +68,8 @@ struct address {
 
 static struct {
     const struct serve_options *options;
+    int fd;        /* that listens */
+    bool is_local; /* only this host can connect */
     struct MHD_Daemon *daemon;
     pthread_mutex_t lock; /* all below */
     struct MHD_Response *texts[SERVE_TEXT_COUNT];
@@ -270,17 +272,33 @@ static bool may_go_on(struct MHD_Connection *c, double cost)
     return may;
 }
 
-/* The name part of "name:port", "[::1]:port". */
+static bool is_loopback(const struct sockaddr *at)
+{
+    static const uint8_t mapped[] = {[10] = 0xff, [11] = 0xff, [12] = 127};
+    static const uint8_t one[16] = {[15] = 1};
+
+    if (at->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)(const void *)at)->sin_addr.s_addr) >> 24 == 127;
+    if (at->sa_family != AF_INET6)
+        return false;
+    const void *ip = &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr;
+    return !memcmp(ip, one, sizeof(one)) || !memcmp(ip, mapped, sizeof(mapped));
+}
+
+/* Of "name:port", "[::1]:port": what nobody else can give a meaning, or what was listened at. */
 static bool is_local_name(const char *host)
 {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    size_t len = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
+    char name[sizeof(http.options->host)];
+    struct in_addr ip;
 
-    for (size_t i = 0; i < HD_COUNT_OF(names); i++) {
-        size_t len = strlen(names[i]);
-        if (!strncasecmp(host, names[i], len) && (!host[len] || host[len] == ':'))
-            return true;
-    }
-    return false;
+    if (len >= sizeof(name) || len > strlen(host) || (host[len] && host[len] != ':'))
+        return false;
+    bool has_brackets = *host == '[';
+    (void)snprintf(name, sizeof(name), "%.*s", (int)len - 2 * has_brackets, host + has_brackets);
+    return !strcasecmp(name, "localhost") || !strcmp(name, "::1") ||
+           !strcasecmp(name, http.options->host) ||
+           (inet_pton(AF_INET, name, &ip) == 1 && ntohl(ip.s_addr) >> 24 == 127);
 }
 
 /* Sent by a page of another site? */
@@ -422,7 +440,7 @@ static unsigned look_at_head(struct MHD_Connection *c, const char *path, const c
     *out_why = "";
     if (!may_go_on(c, 1))
         return *out_why = "too many requests", 429;
-    if (http.options->is_local && !*http.options->token && host && !is_local_name(host))
+    if (http.is_local && !*http.options->token && host && !is_local_name(host))
         return *out_why = "this is asked for by another name than localhost", 403;
     if (!is_post && strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
         return *out_why = "only GET, and POST /push", 405;
@@ -607,33 +625,47 @@ void serve_http_publish(struct hd_buf texts[SERVE_TEXT_COUNT])
 
 /* ---- start and end */
 
-/* A socket that listens there; -1 after a message. */
-static int listen_at(const struct serve_options *o)
+/* A socket that listens there; -1 and errno. */
+static int listen_at(const struct addrinfo *at)
+{
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
+
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (!bind(fd, at->ai_addr, at->ai_addrlen) && !listen(fd, 128))
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* What a name stands for says whether it is local, not the name. */
+int serve_http_listen(const struct serve_options *options)
 {
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    int on = 1, fd = -1;
-    int error = getaddrinfo(o->host, o->port, &wanted, &found);
+    int code = getaddrinfo(options->host, options->port, &wanted, &found), error = 0;
+    bool asks_token = false;
 
-    if (error) {
-        cli_error("serve: %s:%s: %s", o->host, o->port, gai_strerror(error));
-        return -1;
+    if (code)
+        return cli_error("serve: %s:%s: %s", options->host, options->port, gai_strerror(code));
+    http.options = options;
+    http.fd = -1;
+    for (const struct addrinfo *at = found; at && http.fd < 0; at = at->ai_next) {
+        http.is_local = is_loopback(at->ai_addr);
+        asks_token = !http.is_local && !*options->token;
+        http.fd = asks_token ? -1 : listen_at(at);
+        error = errno;
     }
-    for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
-        fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0)
-            continue;
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-        if (bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, 128)) {
-            error = errno;
-            close(fd);
-            fd = -1;
-            errno = error;
-        }
-    }
-    if (fd < 0)
-        cli_error("serve: cannot listen at %s:%s: %s", o->host, o->port, strerror(errno));
     freeaddrinfo(found);
-    return fd;
+    if (http.fd >= 0)
+        return CLI_OK;
+    if (!asks_token)
+        return cli_error("serve: cannot listen at %s:%s: %s", options->host, options->port,
+                         strerror(error));
+    cli_error("serve: other hosts could connect at %s: that needs --token-file", options->host);
+    return CLI_USAGE;
 }
 
 static void say_where(const struct serve_options *o, int fd)
@@ -664,35 +696,29 @@ static void on_message(void *user, const char *format, va_list args)
     (void)args;
 }
 
-int serve_http_open(const struct serve_options *options)
+int serve_http_open(void)
 {
-    http.options = options;
     if (!library_open())
         return cli_error("serve: libmicrohttpd.so.12 was not found; install libmicrohttpd12");
-    return connections_init(options->connections) ? CLI_OK : cli_error("serve: out of memory");
+    return connections_init(http.options->connections) ? CLI_OK : cli_error("serve: out of memory");
 }
 
 int serve_http_start(void)
 {
     const struct serve_options *options = http.options;
-    int fd = listen_at(options);
 
-    if (fd < 0)
-        return CLI_FAILED;
     http.daemon = mhd.start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ERROR_LOG, 0, NULL, NULL, on_request, NULL,
-        MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL, MHD_OPTION_LISTEN_SOCKET, http.fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)options->connections,
         MHD_OPTION_PER_IP_CONNECTION_LIMIT,
-        (unsigned)(options->is_local ? 0 : HD_MAX(options->connections / 4, 1u)),
+        (unsigned)(http.is_local ? 0 : HD_MAX(options->connections / 4, 1u)),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_B,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
         NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL, MHD_OPTION_END);
-    if (!http.daemon) {
-        close(fd);
+    if (!http.daemon)
         return cli_error("serve: cannot start the server");
-    }
-    say_where(options, fd);
+    say_where(options, http.fd);
     return CLI_OK;
 }
 

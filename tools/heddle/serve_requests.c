@@ -17,7 +17,7 @@
 
 enum {
     MARKS = 16,
-    BASES = 7, /* a minute, and the one before */
+    BASES = 7, /* of a minute, and the one before */
     PUSHED_MAX = SERVE_REQUESTS_MAX - (int)REQUESTS_SERIES,
 };
 
@@ -68,8 +68,11 @@ double serve_bound_s(unsigned bound)
 
 /* ---- history */
 
+/* Not so often that the marks span less than RATE_NS. */
 static void mark(struct history *h, uint64_t time_ns, double count)
 {
+    if (h->nmarks && time_ns - h->marks[(h->nmarks - 1) % MARKS].time_ns < RATE_NS / (MARKS - 2))
+        return;
     h->marks[h->nmarks % MARKS].time_ns = time_ns;
     h->marks[h->nmarks++ % MARKS].count = count;
 }
@@ -89,12 +92,17 @@ static double rate(const struct history *h, uint64_t now_ns, double count)
     return elapsed_s > 0 && count > before ? (count - before) / elapsed_s : 0;
 }
 
-/* The base that a window of BASES - 1 of them begins with; BASES: there is none. */
-static unsigned oldest_base(const struct history *h)
+/* The last base that is a minute old, or the oldest; BASES: there is none. */
+static unsigned window_base(const struct history *h, uint64_t now_ns)
 {
-    if (!h->nbases)
-        return BASES;
-    return h->nbases < BASES ? 0 : h->nbases % BASES;
+    unsigned n = HD_MIN(h->nbases, (unsigned)BASES), base = BASES;
+
+    for (unsigned i = 1; i <= n; i++) {
+        base = (h->nbases - i) % BASES;
+        if (now_ns - h->base_ns[base] >= (BASES - 1) * BASE_NS)
+            break;
+    }
+    return base;
 }
 
 /* Is it time for another? Where it goes; BASES: no. */
@@ -164,7 +172,7 @@ static void program_add(struct serve_snapshot *s, struct tracked *t, const struc
     out->max_s = (double)r->max_ns * 1e-9;
     out->per_s = rate(&t->history, track.now_ns, (double)total);
     window = r->counts;
-    subtract(&window, t->bases[oldest_base(&t->history)]);
+    subtract(&window, t->bases[window_base(&t->history, track.now_ns)]);
     out->has_window = requests_total(&window) > 0;
     quantiles(&window, out->window_s, r->max_ns);
     quantiles(&r->counts, out->all_s, r->max_ns);
@@ -250,7 +258,7 @@ static void push_add(void *arg, const struct push_histogram *h)
         t->nbounds = h->nbounds;
     }
     struct serve_request *out = &s->requests[s->nrequests++];
-    unsigned base = oldest_base(&t->history);
+    unsigned base = window_base(&t->history, track.now_ns);
     const double *before = base < BASES ? t->bases[base] : NULL;
     out->is_pushed = true;
     (void)snprintf(out->program, sizeof(out->program), "%s", h->job);

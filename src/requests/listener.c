@@ -62,20 +62,36 @@ static void copy_text(char *out, size_t size_B, const char *text)
     memcpy(out, text, len);
 }
 
-static struct requests_series *series_new(const char *domain, const char *text)
+/* *out_lost: it is asked for, and has no place. */
+static struct requests_series *series_new(const char *domain, const char *text, bool *out_lost)
 {
     struct requests_name name = {.range = ""};
     char range[sizeof(name.range)];
 
+    *out_lost = false;
     if (!requests_list_find(own.list, domain, text, range))
         return NULL;
     copy_text(name.program, sizeof(name.program), own.program);
     copy_text(name.domain, sizeof(name.domain), domain);
     copy_text(name.range, sizeof(name.range), range);
     struct requests_series *series = requests_place(own.file, &name);
+    *out_lost = !series;
     if (!series)
         atomic_fetch_add(&own.file->lost, 1);
     return series;
+}
+
+/* The map borrows its keys: what is kept has a copy. */
+static void name_keep(const char *key, struct requests_series *series)
+{
+    char *kept = NULL;
+
+    hd_lock_acquire(&own.lock);
+    if (own.names.len < NAMES_MAX && !hd_map_find(&own.names, hd_str_from(key), &(void *){NULL}))
+        kept = hd_strdup(key);
+    if (kept && !hd_map_put(&own.names, hd_str_from(kept), series))
+        hd_free(kept);
+    hd_lock_release(&own.lock);
 }
 
 /* Texts with numbers in them would fill the map: beyond some, each is looked for again. */
@@ -85,21 +101,20 @@ static struct requests_series *series_of(const struct heddle_event *e)
     const char *text = e->nvtx.text ? e->nvtx.text : "";
     char key[256];
     void *found = NULL;
+    bool is_lost;
     int len = snprintf(key, sizeof(key), "%s\n%s", domain, text);
     struct hd_str view = {key, (size_t)len};
 
     if (len < 0 || (size_t)len >= sizeof(key))
-        return series_new(domain, text);
+        return series_new(domain, text, &is_lost);
     hd_lock_acquire(&own.lock);
     bool is_known = hd_map_find(&own.names, view, &found);
     hd_lock_release(&own.lock);
     if (is_known)
         return found;
-    found = series_new(domain, text);
-    hd_lock_acquire(&own.lock);
-    if (own.names.len < NAMES_MAX)
-        (void)!hd_map_put(&own.names, view, found);
-    hd_lock_release(&own.lock);
+    found = series_new(domain, text, &is_lost);
+    if (!is_lost) /* each of those counts */
+        name_keep(key, found);
     return found;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/expression.h"
 #include "base/str.h"
 #include "count/private.h"
 
@@ -64,7 +65,7 @@ enum hd_status count_start(void)
     if (!text)
         return HD_OK;
     HD_TRY(count_settings_read(text, s));
-    if (s->is_regex && regcomp(&all.regex, s->name, REG_EXTENDED | REG_NOSUB))
+    if (s->is_regex && hd_regex_compile(&all.regex, s->name))
         return hd_error(HD_BAD_ARG, "HEDDLE_COUNT: '%s' is no regular expression", s->name);
     HD_TRY(count_file_open(s->folder));
     all.is_on = true;

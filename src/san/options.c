@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/expression.h"
 #include "base/mem.h"
 #include "san/tool.h"
 
@@ -197,8 +198,7 @@ static enum hd_status filter_add(const struct san_option *row, enum san_filter_k
 
     if (!filter.text)
         return hd_error(HD_NO_MEMORY, "%s: out of memory", row->name);
-    int bad =
-        key == SAN_FILTER_REGEX ? regcomp(&filter.regex, filter.text, REG_EXTENDED | REG_NOSUB) : 0;
+    int bad = key == SAN_FILTER_REGEX ? hd_regex_compile(&filter.regex, filter.text) : 0;
     if (bad) {
         char why[128];
         regerror(bad, &filter.regex, why, sizeof(why));

@@ -1,4 +1,5 @@
 /* See process.h. */
+#include "base/expression.h"
 #include "san/process.h"
 
 #include <limits.h>
@@ -82,7 +83,7 @@ static enum hd_status regex_matches(const char *text, const char *name, bool *ou
 {
     regex_t regex;
 
-    if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB))
+    if (hd_regex_compile(&regex, text))
         return hd_error(HD_BAD_ARG, "target-processes-filter: '%s' is no regular expression", text);
     *out = regexec(&regex, name, 0, NULL, 0) == 0;
     regfree(&regex);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/expression.h"
 #include "base/mem.h"
 #include "cli.h"
 #include "xml_read.h"
@@ -98,8 +99,7 @@ static void set_pattern(struct pattern *pattern, const char *text)
     struct hd_buf whole = {0};
     hd_buf_printf(&whole, "^(%s)$", text);
     pattern->text = text;
-    pattern->has_regex =
-        !whole.failed && regcomp(&pattern->regex, whole.ptr, REG_EXTENDED | REG_NOSUB) == 0;
+    pattern->has_regex = !whole.failed && hd_regex_compile(&pattern->regex, whole.ptr) == 0;
     hd_buf_fini(&whole);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/expression.h"
 #include "base/mem.h"
 #include "cli.h"
 #include "prof/prof.h"
@@ -227,7 +228,7 @@ static bool read_kernel_name(struct prof_args *args)
         return bad_value("--kernel-name", optarg);
     if (!expression)
         return true;
-    if (!*expression || regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB))
+    if (!*expression || hd_regex_compile(&regex, expression))
         return bad_value("--kernel-name", optarg);
     regfree(&regex);
     return true;

@@ -1,0 +1,37 @@
+/* Which expressions of users are compiled. */
+#include "base/expression.h"
+#include "tap.h"
+
+static const struct {
+    const char *text;
+    bool good;
+    const char *matches; /* NULL: not looked at */
+} cases[] = {
+    {"^_Z[0-9]+gemm(_f16|_f32)?", true, "_Z4gemm_f16"},
+    {"(a+b+)+c{2,3}[]+{]+[^]({]*[[:digit:]]+\\+", true, NULL},
+    {"a{3}", true, "aaa"},
+    {"a+b+c+d+e+f+g+h+i+j+k+l+m+n+o+p+q+r+s+t+u+v+w+x+y+z+", true, NULL},
+    {"(", false, NULL},
+    {"a{2", false, NULL},
+    {"[a", false, NULL},
+    {"[[:", false, NULL},
+    {"\\", false, NULL},
+    {"a+++++++++++++++++++++++++++++++++++++++++++", false, NULL},
+    {"((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", false, NULL},
+    {"(((a{100}){100}){100}){100}", false, NULL},
+};
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        regex_t regex;
+        bool good = hd_regex_compile(&regex, cases[i].text) == 0;
+
+        ok(good == cases[i].good, "'%s' is %s", cases[i].text, cases[i].good ? "taken" : "refused");
+        if (good && cases[i].matches)
+            ok(regexec(&regex, cases[i].matches, 0, NULL, 0) == 0, "it matches");
+        if (good)
+            regfree(&regex);
+    }
+    return done();
+}

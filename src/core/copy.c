@@ -134,27 +134,36 @@ static bool is_of_host(enum core_mem_kind kind)
     return kind == CORE_MEM_PAGEABLE || kind == CORE_MEM_HOST || kind == CORE_MEM_REGISTERED;
 }
 
-void core_copy_add_bytes(const struct core_copy *c, uint64_t *to_device_B, uint64_t *to_host_B)
+/* What would go over a bus. */
+static void add_bytes(const struct core_copy *c, enum core_mem_kind dst, enum core_mem_kind src,
+                      struct core_bus_bytes *bytes)
+{
+    if (is_of_host(dst) != is_of_host(src))
+        *(is_of_host(src) ? &bytes->to_device_B : &bytes->to_host_B) +=
+            c->width_B * c->height * c->depth;
+}
+
+void core_copy_add_bytes(const struct core_copy *c, struct core_bus_bytes *bytes)
 {
     enum core_mem_kind dst, src;
 
-    if (copy_classify(c, &dst, &src) == HD_OK && is_of_host(dst) != is_of_host(src))
-        *(is_of_host(src) ? to_device_B : to_host_B) += c->width_B * c->height * c->depth;
+    if (copy_classify(c, &dst, &src) == HD_OK)
+        add_bytes(c, dst, src, bytes);
 }
 
-/* What would go over a bus: other processes see it. Graphs: core_run_begin(). */
-static void count_bytes(const struct core_stream *stream, const struct core_copy *c,
-                        enum core_mem_kind dst, enum core_mem_kind src)
+void core_copy_count(const struct core_context *ctx, const struct core_bus_bytes *bytes)
 {
-    struct reg_use *use = stream->ctx->device->hal->use;
+    struct reg_use *use = ctx->device->hal->use;
 
-    if (is_of_host(dst) != is_of_host(src))
-        reg_count(is_of_host(src) ? &use->to_device_B : &use->to_host_B,
-                  c->width_B * c->height * c->depth);
+    if (bytes->to_device_B)
+        reg_count(&use->to_device_B, bytes->to_device_B);
+    if (bytes->to_host_B)
+        reg_count(&use->to_host_B, bytes->to_host_B);
 }
 
 enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
 {
+    struct core_bus_bytes bytes = {0};
     enum core_mem_kind dst, src;
     union hal_packet p;
 
@@ -164,7 +173,8 @@ enum hd_status core_copy(struct core_stream *stream, const struct core_copy *c)
     if (!c->width_B || !c->height || !c->depth)
         return HD_OK;
     core_copy_packet(c, &p);
-    count_bytes(stream, c, dst, src);
+    add_bytes(c, dst, src, &bytes);
+    core_copy_count(stream->ctx, &bytes);
     if (stream == stream->ctx->legacy && core_device_count() > 1)
         HD_TRY(submit_between(stream, c, &p));
     else

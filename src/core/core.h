@@ -611,11 +611,10 @@ struct core_module {
     struct core_context *ctx;
     struct core_image *image;
     struct hal_module *hal;
-    struct hal_module *debug_hal;   /* lock; NULL: none yet (debug.h) */
-    struct hal_module *counted_hal; /* lock; NULL: none yet (counted.h) */
-    struct dump_program *dump;      /* lock; NULL: none yet (coredump.h) */
-    struct core_library *library;   /* that it was made for, or NULL; a reference */
-    uint64_t *var_va;               /* by number (ir_var.index) */
+    struct hal_module *forms[CORE_FORM_COUNT]; /* lock; the others; NULL: none yet */
+    struct dump_program *dump;                 /* lock; NULL: none yet (coredump.h) */
+    struct core_library *library;              /* that it was made for, or NULL; a reference */
+    uint64_t *var_va;                          /* by number (ir_var.index) */
     uint64_t const_B;
     HD_VEC(uint64_t) blocks;                /* memory behind the variables */
     struct hd_lock lock;                    /* functions, their loading, references, closing */
@@ -644,6 +643,13 @@ enum hd_status core_module_function_at(struct core_module *module, uint32_t posi
  * HD_UNRESOLVED, HD_BAD_PTX, HD_NO_MEMORY.
  */
 enum hd_status core_function_load(struct core_function *function) HD_MUST_CHECK;
+/*
+ * The kernel in another form than the plain one, made when it is first asked for, and its code.
+ * They live as long as the module, whose variables all forms share.
+ */
+enum hd_status core_function_form(struct core_function *function, enum core_form form,
+                                  struct hal_kernel **out_kernel, const struct ir_module **out_code)
+    HD_MUST_CHECK;
 static inline bool core_function_is_loaded(const struct core_function *function)
 {
     return atomic_load_explicit(&function->kernel, memory_order_acquire) != NULL;
@@ -818,8 +824,13 @@ enum hd_status core_fill(struct core_stream *stream, uint64_t dst, uint64_t pitc
 /* Their parts, as for launches. */
 enum hd_status core_copy_check(const struct core_copy *copy) HD_MUST_CHECK;
 void core_copy_packet(const struct core_copy *copy, union hal_packet *out_packet);
-/* Adds its bytes to what is copied from host memory to a device's, or back; to none if neither. */
-void core_copy_add_bytes(const struct core_copy *copy, uint64_t *to_device_B, uint64_t *to_host_B);
+/* Bytes that go from host memory to a device's, and back. */
+struct core_bus_bytes {
+    uint64_t to_device_B, to_host_B;
+};
+void core_copy_add_bytes(const struct core_copy *copy, struct core_bus_bytes *bytes);
+/* They are copied now: other processes see it. */
+void core_copy_count(const struct core_context *ctx, const struct core_bus_bytes *bytes);
 enum hd_status core_fill_check(uint64_t dst, uint64_t pitch_B, uint32_t elem_B, uint64_t width,
                                uint64_t height) HD_MUST_CHECK;
 void core_fill_packet(uint64_t dst, uint64_t pitch_B, uint32_t value, uint32_t elem_B,

@@ -34,42 +34,14 @@ void core_debug_module(struct core_module *module)
             dbg_program_global(program, v->name, module->var_va[v->index]);
 }
 
-static enum hd_status twin_locked(struct core_module *module, const struct core_image *twin)
-{
-    struct hal_device *hal = module->ctx->device->hal;
-    const struct ir_module *decls = core_image_decls(twin);
-    /* Without a key: nothing of it is cached. */
-    struct hal_program program = {.name = decls->name,
-                                  .nfuncs = decls->nfuncs,
-                                  .nvars = decls->nvars,
-                                  .var_va = module->var_va};
-
-    if (module->debug_hal)
-        return HD_OK;
-    HD_TRY(hal->ops->module_load(hal, &program, &module->debug_hal));
-    module->debug_hal->owner = module;
-    return HD_OK;
-}
-
 static enum hd_status kernel_make(struct core_function *f, struct hal_kernel **out_kernel)
 {
-    struct core_module *module = f->module;
-    struct hal_device *hal = module->ctx->device->hal;
     const struct ir_module *code;
-    struct core_image *twin;
-    enum hd_status status;
 
-    HD_TRY(core_image_twin(module->image, &twin));
-    HD_TRY(core_image_code(twin, core_image_entry(twin, f->entry->position), &code));
-    hd_lock_acquire(&module->lock);
-    status = twin_locked(module, twin);
-    if (status == HD_OK)
-        status = hal->ops->kernel_get(module->debug_hal, f->entry->index, code, out_kernel);
-    hd_lock_release(&module->lock);
-    HD_TRY(status);
-    if (!core_image_debugged(module->image))
-        return core_dump_code(module, code);
-    return dbg_program_code(core_image_debugged(module->image), code)
+    HD_TRY(core_function_form(f, CORE_FORM_DEBUG, out_kernel, &code));
+    if (!core_image_debugged(f->module->image))
+        return core_dump_code(f->module, code);
+    return dbg_program_code(core_image_debugged(f->module->image), code)
                ? HD_OK
                : hd_error(HD_NO_MEMORY, "kernel %s", f->entry->name);
 }

@@ -182,8 +182,8 @@ static enum hd_status submit(const struct core_event *event, struct core_stream 
     if (event->flags & CORE_EVENT_DISABLE_TIMING) {
         if (!core_tap_wants(HEDDLE_EVENT_TIMES))
             return core_stream_mark(stream, out_position);
-        p = core_wait_packet(stream->queue,
-                             0); /* for nothing: a listener is told when it is done */
+        /* For nothing: a listener is told when it is done. */
+        p = core_wait_packet(stream->queue, 0);
         return core_stream_submit(stream, &p, 1, NULL, 0, out_position);
     }
     p.sem.address = (uintptr_t)&cell->time_ns;

@@ -325,7 +325,7 @@ struct core_program {
     HD_VEC(struct core_graph_memory *) frees;
     HD_VEC(struct core_branch *) branches; /* owned */
     uint32_t ngrids;                       /* dispatches */
-    uint64_t to_device_B, to_host_B;       /* that a run copies from and to host memory */
+    struct core_bus_bytes bytes;           /* that a run copies */
     bool asks;         /* a kernel asks about the graph: it needs environments */
     bool is_updatable; /* kernels may change nodes: blocks outside belong to it */
 };

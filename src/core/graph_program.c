@@ -103,7 +103,7 @@ static bool copy_add(struct core_program *program, const struct core_copy *copy)
     if (!copy->width_B || !copy->height || !copy->depth)
         return true;
     core_copy_packet(copy, &p);
-    core_copy_add_bytes(copy, &program->to_device_B, &program->to_host_B);
+    core_copy_add_bytes(copy, &program->bytes);
     return plain_add(program, &p);
 }
 

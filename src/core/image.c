@@ -35,17 +35,17 @@ struct core_image {
     pthread_cond_t changed;   /* some code is no longer busy */
     struct entry_code *codes; /* by position */
     struct dbg_program *debugged;
-    struct dbg_text *texts;            /* lock; NULL: not asked for yet */
-    struct core_image *twin, *counted; /* lock; their list is ours */
-    bool is_twin, is_counted;          /* it is one of these */
+    struct dbg_text *texts;                    /* lock; NULL: not asked for yet */
+    struct core_image *forms[CORE_FORM_COUNT]; /* lock; the others, whose list is ours */
+    enum core_form form;                       /* its own */
 };
 
 static enum hd_status program_create(struct core_image *image, unsigned max_arch)
 {
     const struct compile_options options = {.max_arch = max_arch,
-                                            .on_demand = !image->is_twin && !image->is_counted,
-                                            .debug = image->is_twin,
-                                            .counts = image->is_counted,
+                                            .on_demand = image->form == CORE_FORM_PLAIN,
+                                            .debug = image->form == CORE_FORM_DEBUG,
+                                            .counts = image->form == CORE_FORM_COUNTED,
                                             .probes = san_probes()};
     const struct obj_ptx_list *list = &image->list;
     struct compile_unit *units = hd_alloc_array(list->len + 1, sizeof(*units));
@@ -177,47 +177,36 @@ struct dbg_program *core_image_debugged(const struct core_image *image)
     return image->debugged;
 }
 
-static enum hd_status twin_create(const struct core_image *image, bool counts,
-                                  struct core_image **out_twin)
+static enum hd_status form_create(const struct core_image *image, enum core_form form,
+                                  struct core_image **out_image)
 {
-    struct core_image *twin = image_new();
+    struct core_image *other = image_new();
     enum hd_status status;
 
-    if (!twin)
+    if (!other)
         return hd_error(HD_NO_MEMORY, "module");
-    twin->is_twin = !counts;
-    twin->is_counted = counts;
-    twin->list = image->list;
-    status = program_create(twin, 0);
+    other->form = form;
+    other->list = image->list;
+    status = program_create(other, 0);
     if (status == HD_OK)
-        status = entries_fill(twin);
+        status = entries_fill(other);
     if (status == HD_OK)
-        *out_twin = twin;
+        *out_image = other;
     else
-        core_image_unref(twin);
+        core_image_unref(other);
     return status;
 }
 
-enum hd_status core_image_twin(struct core_image *image, struct core_image **out_twin)
+enum hd_status core_image_form(struct core_image *image, enum core_form form,
+                               struct core_image **out_image)
 {
     enum hd_status status = HD_OK;
 
+    assert(form != CORE_FORM_PLAIN && image->form == CORE_FORM_PLAIN);
     hd_lock_acquire(&image->lock);
-    if (!image->twin)
-        status = twin_create(image, false, &image->twin);
-    *out_twin = image->twin;
-    hd_lock_release(&image->lock);
-    return status;
-}
-
-enum hd_status core_image_counted(struct core_image *image, struct core_image **out_counted)
-{
-    enum hd_status status = HD_OK;
-
-    hd_lock_acquire(&image->lock);
-    if (!image->counted)
-        status = twin_create(image, true, &image->counted);
-    *out_counted = image->counted;
+    if (!image->forms[form])
+        status = form_create(image, form, &image->forms[form]);
+    *out_image = image->forms[form];
     hd_lock_release(&image->lock);
     return status;
 }
@@ -239,14 +228,13 @@ void core_image_unref(struct core_image *image)
         hd_free(image->codes[i].why);
     }
     hd_free(image->codes);
-    if (image->twin)
-        core_image_unref(image->twin);
-    if (image->counted)
-        core_image_unref(image->counted);
+    for (int form = 0; form < CORE_FORM_COUNT; form++)
+        if (image->forms[form])
+            core_image_unref(image->forms[form]);
     dbg_program_destroy(image->debugged);
     hd_free(image->texts);
     compile_program_destroy(image->program);
-    if (!image->is_twin && !image->is_counted)
+    if (image->form == CORE_FORM_PLAIN)
         obj_ptx_list_fini(&image->list);
     hd_map_fini(&image->by_name);
     hd_arena_fini(&image->arena);

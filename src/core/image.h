@@ -47,14 +47,20 @@ void core_image_unref(struct core_image *image);
 /* NULL: no debugger knows it. */
 struct dbg_program;
 struct dbg_program *core_image_debugged(const struct core_image *image);
-/* The same entries, compiled for a debugger; made when it is first asked for. Lives as long as the
- * image. HD_NO_MEMORY. */
-enum hd_status core_image_twin(struct core_image *image, struct core_image **out_twin)
-    HD_MUST_CHECK;
+/* How a kernel is compiled: as launches usually run it, or beside that for who looks at it. */
+enum core_form {
+    CORE_FORM_PLAIN,
+    CORE_FORM_DEBUG,   /* can be stopped anywhere (debug.h, coredump.h) */
+    CORE_FORM_COUNTED, /* counts what it executes (counted.h) */
+    CORE_FORM_COUNT
+};
 
-/* The same for counters (counted.h). */
-enum hd_status core_image_counted(struct core_image *image, struct core_image **out_counted)
-    HD_MUST_CHECK;
+/*
+ * The same entries, compiled in another form; made when it is first asked for. Lives as long as the
+ * image. HD_NO_MEMORY.
+ */
+enum hd_status core_image_form(struct core_image *image, enum core_form form,
+                               struct core_image **out_image) HD_MUST_CHECK;
 
 /* The texts of PTX that it was made of, for a debugger; its own. NULL: no memory. */
 struct dbg_text;

@@ -280,10 +280,9 @@ void core_module_finalise(struct core_module *module)
         ctx->device->hal->ops->module_unload(module->hal);
     }
     dump_program_destroy(module->dump);
-    if (module->debug_hal)
-        ctx->device->hal->ops->module_unload(module->debug_hal);
-    if (module->counted_hal)
-        ctx->device->hal->ops->module_unload(module->counted_hal);
+    for (int form = 0; form < CORE_FORM_COUNT; form++)
+        if (module->forms[form])
+            ctx->device->hal->ops->module_unload(module->forms[form]);
     for (size_t i = 0; i < module->blocks.len; i++)
         core_memory_free_own(module->blocks.at[i]);
     hd_vec_fini(&module->blocks);
@@ -469,6 +468,43 @@ enum hd_status core_function_load(struct core_function *function)
     hd_lock_acquire(&module->lock);
     if (!core_function_is_loaded(function))
         status = function_load_locked(function, code);
+    hd_lock_release(&module->lock);
+    return status;
+}
+
+static enum hd_status form_load_locked(struct core_module *module, const struct core_image *image,
+                                       enum core_form form)
+{
+    struct hal_device *hal = module->ctx->device->hal;
+    const struct ir_module *decls = core_image_decls(image);
+    /* Without a key: nothing of it is cached. */
+    struct hal_program program = {.name = decls->name,
+                                  .nfuncs = decls->nfuncs,
+                                  .nvars = decls->nvars,
+                                  .var_va = module->var_va};
+
+    assert(hd_lock_held(&module->lock));
+    if (module->forms[form])
+        return HD_OK;
+    HD_TRY(hal->ops->module_load(hal, &program, &module->forms[form]));
+    module->forms[form]->owner = module;
+    return HD_OK;
+}
+
+enum hd_status core_function_form(struct core_function *f, enum core_form form,
+                                  struct hal_kernel **out_kernel, const struct ir_module **out_code)
+{
+    struct core_module *module = f->module;
+    struct core_image *image;
+    enum hd_status status;
+
+    HD_TRY(core_image_form(module->image, form, &image));
+    HD_TRY(core_image_code(image, core_image_entry(image, f->entry->position), out_code));
+    hd_lock_acquire(&module->lock);
+    status = form_load_locked(module, image, form);
+    if (status == HD_OK)
+        status = module->ctx->device->hal->ops->kernel_get(module->forms[form], f->entry->index,
+                                                           *out_code, out_kernel);
     hd_lock_release(&module->lock);
     return status;
 }

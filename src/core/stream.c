@@ -531,12 +531,8 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
 struct core_run core_run_begin(struct core_context *ctx, struct core_program *program)
 {
     uint32_t blocks = (program->ngrids + GRID_IDS - 1) / GRID_IDS;
-    struct reg_use *use = ctx->device->hal->use;
 
-    if (program->to_device_B)
-        reg_count(&use->to_device_B, program->to_device_B);
-    if (program->to_host_B)
-        reg_count(&use->to_host_B, program->to_host_B);
+    core_copy_count(ctx, &program->bytes);
     return (struct core_run){.program = program,
                              .grid_id = atomic_fetch_add(&ctx->grid_id_blocks, blocks) * GRID_IDS};
 }

@@ -256,20 +256,9 @@ void reg_tell_event(const uint8_t uuid[16], uint64_t code)
 
 const struct reg_file *reg_open(void)
 {
-    static _Atomic(struct reg_file *) opened;
-    struct reg_file *file = atomic_load(&opened), *none = NULL;
-    void *at = NULL;
-    char path[256];
+    static _Atomic(void *) opened;
 
-    if (file || !reg_shared_path(&kind, path, sizeof(path)) ||
-        reg_shared_open(&kind, path, &at) != HD_OK)
-        return file;
-    file = at;
-    if (!atomic_compare_exchange_strong(&opened, &none, file)) {
-        munmap(file, sizeof(*file));
-        file = none;
-    }
-    return file;
+    return reg_shared_opened(&kind, &opened);
 }
 
 static uint64_t get(const _Atomic uint64_t *word)

@@ -107,11 +107,6 @@ static enum hd_status file_open(const struct reg_shared *kind, const char *path,
     return status;
 }
 
-enum hd_status reg_shared_open(const struct reg_shared *kind, const char *path, void **out_file)
-{
-    return file_open(kind, path, false, out_file);
-}
-
 enum hd_status reg_shared_make(const struct reg_shared *kind, const char *path, void **out_file)
 {
     enum hd_status status = file_open(kind, path, true, out_file);
@@ -120,4 +115,19 @@ enum hd_status reg_shared_make(const struct reg_shared *kind, const char *path, 
         return status;
     HD_TRY(file_make(kind, path));
     return file_open(kind, path, true, out_file);
+}
+
+const void *reg_shared_opened(const struct reg_shared *kind, _Atomic(void *) *opened)
+{
+    void *file = atomic_load(opened), *none = NULL;
+    char path[256];
+
+    if (file || !reg_shared_path(kind, path, sizeof(path)) ||
+        file_open(kind, path, false, &file) != HD_OK)
+        return file;
+    if (!atomic_compare_exchange_strong(opened, &none, file)) {
+        munmap(file, (size_t)kind->head.size_B);
+        file = none;
+    }
+    return file;
 }

@@ -29,10 +29,12 @@ bool reg_shared_path(const struct reg_shared *kind, char *path, size_t path_B);
 /* Of a file's bytes, whether they are of that kind. HD_BAD_VERSION, HD_CORRUPT. */
 enum hd_status reg_shared_check(const struct reg_shared *kind, const void *bytes, size_t size_B)
     HD_MUST_CHECK;
-/* Maps it to be read. HD_NOT_FOUND: there is none; HD_IO, HD_CORRUPT, HD_BAD_VERSION. */
-enum hd_status reg_shared_open(const struct reg_shared *kind, const char *path, void **out_file)
-    HD_MUST_CHECK;
-/* Maps it to be read and written; makes it if there is none. */
+/*
+ * The file, mapped to be read by the first call that finds it, and for good: *opened is NULL at
+ * first. NULL: there is none, or it is not to be used.
+ */
+const void *reg_shared_opened(const struct reg_shared *kind, _Atomic(void *) *opened);
+/* Maps it to be read and written; makes it if there is none. HD_IO, HD_CORRUPT, HD_BAD_VERSION. */
 enum hd_status reg_shared_make(const struct reg_shared *kind, const char *path, void **out_file)
     HD_MUST_CHECK;
 

@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -116,20 +115,9 @@ enum hd_status requests_make(struct requests_file **out_file)
 
 const struct requests_file *requests_open(void)
 {
-    static _Atomic(struct requests_file *) opened;
-    struct requests_file *file = atomic_load(&opened), *none = NULL;
-    void *at = NULL;
-    char path[256];
+    static _Atomic(void *) opened;
 
-    if (file || !reg_shared_path(&kind, path, sizeof(path)) ||
-        reg_shared_open(&kind, path, &at) != HD_OK)
-        return file;
-    file = at;
-    if (!atomic_compare_exchange_strong(&opened, &none, file)) {
-        munmap(file, sizeof(*file));
-        file = none;
-    }
-    return file;
+    return reg_shared_opened(&kind, &opened);
 }
 
 static uint64_t get(const _Atomic uint64_t *word)

@@ -11,18 +11,14 @@ import subprocess
 import sys
 import tempfile
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../tools"))
+from support import Tap  # noqa: E402
+
 COMPILE = os.path.abspath(sys.argv[1])
-PTX = os.path.join(os.path.dirname(os.path.abspath(__file__)), "choices.ptx")
-count = failed = 0
-
-
-def ok(passed, name, note=""):
-    global count, failed
-    count += 1
-    failed += not passed
-    print(f"{'' if passed else 'not '}ok {count} - {name}", flush=True)
-    for line in note.splitlines() if not passed else ():
-        print("#", line[:200])
+PTX = os.path.join(HERE, "choices.ptx")
+tap = Tap()
+ok = tap.ok
 
 
 class Code:
@@ -109,8 +105,7 @@ def main():
     check_jam()
     check_halves()
     check_stream()
-    print(f"1..{count}")
-    return failed != 0
+    tap.done()
 
 
-sys.exit(main())
+main()

@@ -72,6 +72,25 @@ class Tool:
             return {"not json": result.stdout + result.stderr}
 
 
+class Bench:
+    """A folder with a cache of its own, in which the heddle command runs and programs are built."""
+
+    def __init__(self, heddle, tap, folder, **env):
+        self.heddle, self.tap, self.folder = os.path.abspath(heddle), tap, folder
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
+        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", **env)
+
+    def run(self, *args, timeout=200, **env):
+        return subprocess.run([self.heddle, *args], capture_output=True, text=True, env={**self.env, **env}, timeout=timeout, cwd=self.folder)
+
+    def build(self, source, *options):
+        """The program that `heddle cc` makes of it."""
+        program = os.path.join(self.folder, os.path.splitext(os.path.basename(source))[0])
+        got = self.run("cc", source, "-o", program, *options)
+        self.tap.ok(got.returncode == 0, "builds", got.stdout + got.stderr)
+        return program
+
+
 def write(path, text):
     with open(path, "wb" if isinstance(text, bytes) else "w") as f:
         f.write(text)

@@ -5,12 +5,11 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
 from advise_timeline import COUNTERS, NULL, PAGEABLE, PID, PINNED, TO_DEVICE, TO_HOST, US, GLOBAL, Timeline
-from support import Tap
+from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -18,17 +17,12 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "advise.cu")
 MS = 1000 * US
 
 
-class Bench:
+class Reports(Bench):
     def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", TMPDIR=folder)
+        super().__init__(heddle, tap, folder, TMPDIR=folder)
 
     def path(self, name):
         return os.path.join(self.folder, name)
-
-    def run(self, *args):
-        return subprocess.run([heddle, *args], capture_output=True, text=True, env=self.env, timeout=200, cwd=self.folder)
 
     def advise(self, *args):
         got = self.run("advise", "--json", *args)
@@ -531,7 +525,7 @@ def test_programs(bench):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
-        bench = Bench(folder)
+        bench = Reports(folder)
         for test in (test_pairs, test_threads, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_counters, test_forms, test_exits, test_damage, test_programs):
             test(bench)
     tap.done()

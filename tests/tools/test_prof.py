@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from support import Tap
+from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -20,17 +20,10 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prof.cu")
 BYTES, ROUNDS = 4 << 12, 10
 
 
-class Bench:
+class Programs(Bench):
     def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2")
-        self.program = os.path.join(folder, "prof")
-        got = self.run("cc", SOURCE, "-o", self.program)
-        tap.ok(got.returncode == 0, "builds", got.stdout + got.stderr)
-
-    def run(self, *args):
-        return subprocess.run([heddle, *args], capture_output=True, text=True, env=self.env, timeout=200, cwd=self.folder)
+        super().__init__(heddle, tap, folder)
+        self.program = self.build(SOURCE)
 
     def prof(self, name, *args, mode=(), code=0):
         got = self.run("prof", "-f", "-o", name, *args, self.program, *mode)
@@ -273,7 +266,7 @@ def test_errors(bench):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-prof-") as folder:
-        bench = Bench(folder)
+        bench = Programs(folder)
         for test in (test_report, test_page, test_stats, test_traces, test_ranges, test_ends, test_recover, test_limit, test_errors):
             test(bench)
     tap.done()

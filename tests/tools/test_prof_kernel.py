@@ -5,11 +5,10 @@ import io
 import json
 import os
 import sqlite3
-import subprocess
 import sys
 import tempfile
 
-from support import Tap
+from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -74,17 +73,10 @@ EXPECTED = {
 LAUNCHES = [f"{name}:{grid}:{block}" for name, grid, block in EXPECTED]
 
 
-class Bench:
+class Counters(Bench):
     def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2")
-        self.program = os.path.join(folder, "counters")
-        got = self.run("cc", os.path.join(HERE, "counters.cu"), "-o", self.program, "-lcuda")
-        tap.ok(got.returncode == 0, "builds", got.stdout + got.stderr)
-
-    def run(self, *args, **env):
-        return subprocess.run([heddle, *args], capture_output=True, text=True, env={**self.env, **env}, timeout=200, cwd=self.folder)
+        super().__init__(heddle, tap, folder)
+        self.program = self.build(os.path.join(HERE, "counters.cu"), "-lcuda")
 
     def prof(self, *args, launches=LAUNCHES, code=0, **env):
         got = self.run("prof", "--kernel", "-f", "-o", "report", *args, self.program, os.path.join(HERE, "counters.ptx"), *launches, **env)
@@ -189,7 +181,7 @@ def test_errors(bench):
 
 
 with tempfile.TemporaryDirectory() as top:
-    b = Bench(top)
+    b = Counters(top)
     for test in (test_by_hand, test_sums, test_devices, test_filters, test_pages, test_errors):
         test(b)
 tap.done()

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from support import Tap
+from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -18,17 +18,13 @@ SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prof_load.cu"
 LAUNCHES, STREAMS = 1000000, 1000
 
 
-class Bench:
+class Programs(Bench):
     def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2")
-        self.program = os.path.join(folder, "prof_load")
-        got = self.run("cc", SOURCE, "-o", self.program)
-        tap.ok(got.returncode == 0, "builds", got.stdout + got.stderr)
+        super().__init__(heddle, tap, folder)
+        self.program = self.build(SOURCE)
 
     def run(self, *args):
-        return subprocess.run([heddle, *args], capture_output=True, text=True, env=self.env, timeout=500, cwd=self.folder)
+        return super().run(*args, timeout=500)
 
     def lost_session(self, command):
         """The folder of a recording whose heddle was killed when the program had printed `done`."""
@@ -97,7 +93,7 @@ def test_killed(bench):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-prof-load-") as folder:
-        bench = Bench(folder)
+        bench = Programs(folder)
         for test in (test_million, test_killed):
             test(bench)
     tap.done()

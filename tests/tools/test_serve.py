@@ -20,7 +20,7 @@ import threading
 import time
 import urllib.parse
 
-from support import Tap
+from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
@@ -95,24 +95,18 @@ class Server:
         tap.eq((self.process.returncode, error), (0, ""), "ends when it is told to, without a word")
 
 
-class Bench:
+class Programs(Bench):
     def __init__(self, folder):
-        self.folder = folder
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("HEDDLE_", "CUDA_", "LD_", "NVTX_"))}
-        self.env.update(HEDDLE_CACHE=os.path.join(folder, "cache"), HEDDLE_THREADS="2", HEDDLE_DEVICES="2", HEDDLE_MEMORY="1G",
-                        HEDDLE_REGISTRY=os.path.join(folder, "registry"))
+        super().__init__(heddle, tap, folder, HEDDLE_DEVICES="2", HEDDLE_MEMORY="1G", HEDDLE_REGISTRY=os.path.join(folder, "registry"))
         self.programs = {}
 
-    def build(self, name):
+    def program(self, name):
         if name not in self.programs:
-            self.programs[name] = os.path.join(self.folder, name)
-            got = subprocess.run([heddle, "cc", os.path.join(HERE, name + ".cu"), "-o", self.programs[name]], capture_output=True, text=True,
-                                 env=self.env, timeout=200)
-            tap.ok(got.returncode == 0, "builds " + name, got.stdout + got.stderr)
+            self.programs[name] = self.build(os.path.join(HERE, name + ".cu"))
         return self.programs[name]
 
     def start(self, name, *args, run=()):
-        process = subprocess.Popen([heddle, "run", *run, self.build(name), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        process = subprocess.Popen([heddle, "run", *run, self.program(name), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=self.env)
         tap.ok(process.stdout.readline() in ("runs\n", "served\n"), name + " runs")
         return process
@@ -528,7 +522,7 @@ def test_load(bench):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(folder)
+        bench = Programs(folder)
         if "load" in sys.argv:
             test_hostile(bench)
             test_load(bench)

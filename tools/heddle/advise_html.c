@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "advise.h"
+#include "html.h"
 
 enum {
     LINES_AROUND = 3,
@@ -43,12 +44,7 @@ static const char head[] =
 static void put_escaped(struct hd_buf *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        const char *stands = text[i] == '<'    ? "&lt;"
-                             : text[i] == '>'  ? "&gt;"
-                             : text[i] == '&'  ? "&amp;"
-                             : text[i] == '"'  ? "&quot;"
-                             : text[i] == '\'' ? "&#39;"
-                                               : NULL;
+        const char *stands = html_stands_for(text[i]);
         if (stands)
             hd_buf_puts(out, stands);
         else

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "html.h"
 #include "prof_diff.h"
 #include "prof_stats.h"
 
@@ -192,20 +193,13 @@ static const char head[] =
 
 static void put(struct hd_buf *out, const char *text)
 {
-    for (; *text; text++)
-        switch (*text) {
-        case '<':
-            hd_buf_puts(out, "&lt;");
-            break;
-        case '>':
-            hd_buf_puts(out, "&gt;");
-            break;
-        case '&':
-            hd_buf_puts(out, "&amp;");
-            break;
-        default:
+    for (; *text; text++) {
+        const char *stands = html_stands_for(*text);
+        if (stands)
+            hd_buf_puts(out, stands);
+        else
             hd_buf_putc(out, *text);
-        }
+    }
 }
 
 static void html_row(const struct diff *d, const struct diff_row *row, struct hd_buf *out)

@@ -9,6 +9,7 @@
 #include "prof_db.h"
 #include "prof_kernel.h"
 #include "prof_metrics.h"
+#include "prof_stats.h"
 
 /* ---- what is wanted */
 
@@ -163,13 +164,9 @@ static void put_value(char out[64], const struct shown *launch, size_t m, bool g
 
 static void csv(FILE *out, bool first, const char *text)
 {
-    fputs(first ? "\"" : ",\"", out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
+    if (!first)
+        fputc(',', out);
+    prof_csv_quoted(text, out);
 }
 
 static void csv_launch(const struct show *s, const struct shown *launch)

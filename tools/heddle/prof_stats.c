@@ -175,12 +175,8 @@ static int print_table(const struct report *report, sqlite3_stmt *row, FILE *out
     return code;
 }
 
-void prof_csv_cell(const char *text, FILE *out)
+void prof_csv_quoted(const char *text, FILE *out)
 {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, out);
-        return;
-    }
     fputc('"', out);
     for (; *text; text++) {
         if (*text == '"')
@@ -188,6 +184,14 @@ void prof_csv_cell(const char *text, FILE *out)
         fputc(*text, out);
     }
     fputc('"', out);
+}
+
+void prof_csv_cell(const char *text, FILE *out)
+{
+    if (strpbrk(text, ",\"\n"))
+        prof_csv_quoted(text, out);
+    else
+        fputs(text, out);
 }
 
 static int print_csv(const struct report *report, sqlite3_stmt *row, FILE *out)

@@ -18,6 +18,8 @@ enum hd_status prof_stats(const char *path, const char *names, enum prof_format 
     HD_MUST_CHECK;
 /* Functions for queries: median() and stdev() of a sample. */
 enum hd_status prof_stats_functions(sqlite3 *db, const char *path) HD_MUST_CHECK;
+/* A cell of CSV, with quotes always, or where it needs them. */
+void prof_csv_quoted(const char *text, FILE *out);
 void prof_csv_cell(const char *text, FILE *out);
 /* A line for each report. */
 void prof_stats_list(FILE *out);

@@ -1,7 +1,6 @@
 /* See prof_page.h: from a report to the page's data. */
 #include "prof_page.h"
 
-#include <prof_page_html.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -526,6 +525,9 @@ static enum hd_status put_all(struct page *p, uint64_t max_events)
     hd_json_close(&p->json, '}');
     return p->no_memory ? hd_error(HD_NO_MEMORY, "%s: out of memory", p->path) : HD_OK;
 }
+
+/* What is before and behind the data (scripts/embed). */
+extern const char prof_page_head[], prof_page_tail[];
 
 /* Inside an element <script>, where only `<` has a meaning for HTML. */
 static enum hd_status write_page(const struct hd_buf *json, const char *to)

@@ -523,10 +523,28 @@ def test_programs(bench):
     tap.ok("--force-overwrite" in got.stderr and got.returncode == 1, "a recording is not replaced unasked", got.stderr)
 
 
+def test_large(bench):
+    """What every rule looks at grows with the report, not with its square: this would take it half an hour."""
+    t = Timeline()
+    for i in range(20000):
+        for _ in range(8):
+            t.copy(1024, US, TO_DEVICE, blocks=False)
+        t.launch(3 * US, host=MS // 10 if i % 10 == 0 else None)
+        if i % 10 == 0:
+            t.row("CUPTI_ACTIVITY_KIND_OVERHEAD", t.now - 90 * US, t.now - US, GLOBAL | 1, t.correlation, t.name(f"work{i % 100}"), 2)
+        t.host(60 * US)
+    for _ in range(300000):
+        t.call("cudaMalloc_v3020", US)
+    t.launch(3 * US)
+    got = bench.judge(t, "large")
+    tap.eq((got.get("kernels"), found(got, "tiny-copies")["count"], found(got, "alloc-in-loop")["count"]), (20001, 160000, 300000), "a large report")
+    tap.eq(found(got, "repeated-jit")["count"], 2000 - 10, "compilation in it")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="heddle-advise-") as folder:
         bench = Reports(folder)
-        for test in (test_pairs, test_threads, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_counters, test_forms, test_exits, test_damage, test_programs):
+        for test in (test_pairs, test_threads, test_hardware, test_copy_bound, test_jit, test_good, test_random, test_limit, test_large, test_counters, test_forms, test_exits, test_damage, test_programs):
             test(bench)
     tap.done()
 

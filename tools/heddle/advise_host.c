@@ -332,18 +332,17 @@ static bool begins_copies(const struct advise *a, const struct advise_call *call
                                  copies_on(a, before));
 }
 
-/* Bytes in a nanosecond: the best of the report's copies in that direction. */
-static double best_rate(const struct advise *a, unsigned copy_kind)
+/* Bytes in a nanosecond: the best of the report's copies in each direction. */
+static void best_rates(const struct advise *a, double out[UINT8_MAX + 1])
 {
-    double best = 1e-3;
-
+    for (size_t i = 0; i <= UINT8_MAX; i++)
+        out[i] = 1e-3;
     for (size_t i = 0; i < a->works.len; i++) {
         const struct advise_work *work = &a->works.at[i];
-        if (work->kind == ADVISE_COPY && work->copy_kind == copy_kind &&
-            work->end_ns > work->start_ns)
-            best = HD_MAX(best, (double)work->bytes / (double)(work->end_ns - work->start_ns));
+        double *best = &out[work->copy_kind];
+        if (work->kind == ADVISE_COPY && work->end_ns > work->start_ns)
+            *best = HD_MAX(*best, (double)work->bytes / (double)(work->end_ns - work->start_ns));
     }
-    return best;
 }
 
 static uint64_t run_length(const struct advise *a, uint32_t first)
@@ -373,7 +372,9 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
 {
     uint64_t runs = 0, copies = 0, longest = 0;
     uint32_t example = 0;
+    double rates[UINT8_MAX + 1];
 
+    best_rates(a, rates);
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->calls.len; i++) {
         uint64_t n = begins_copies(a, &a->calls.at[i]) ? run_length(a, i) : 0;
@@ -381,7 +382,7 @@ void advise_rule_tiny_copies(struct advise *a, const struct advise_rule *rule)
             continue;
         runs++;
         copies += n;
-        join_copies(a, i, best_rate(a, a->works.at[a->calls.at[i].first_work].copy_kind));
+        join_copies(a, i, rates[a->works.at[a->calls.at[i].first_work].copy_kind]);
         if (n > longest) {
             longest = n;
             example = i;
@@ -443,14 +444,17 @@ void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
  */
 
 static const char repeated_sql[] =
-    "SELECT (SELECT value FROM StringIds WHERE id = o.nameId), count(DISTINCT o.correlationId), "
-    "sum(o.end - o.start), min(o.rowid), max(o.start), max(o.end) FROM "
-    "CUPTI_ACTIVITY_KIND_OVERHEAD o LEFT JOIN (SELECT correlationId AS call, min(gridX || ' ' || "
-    "gridY || ' ' || gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
-    "CUPTI_ACTIVITY_KIND_KERNEL GROUP BY correlationId) ON call = o.correlationId WHERE "
-    "o.overheadType = 2 AND o.correlationId IN (SELECT correlationId FROM "
-    "CUPTI_ACTIVITY_KIND_RUNTIME r WHERE r.globalTid = o.globalTid) GROUP BY o.nameId, o.globalTid "
-    ">> 24 HAVING count(DISTINCT o.correlationId) > max(1, count(DISTINCT shape)) ORDER BY 3 DESC";
+    "WITH compiled AS (SELECT rowid AS row, * FROM CUPTI_ACTIVITY_KIND_OVERHEAD WHERE overheadType "
+    "= 2), calls AS (SELECT DISTINCT globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME "
+    "WHERE (globalTid, correlationId) IN (SELECT globalTid, correlationId FROM compiled)), shapes "
+    "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
+    "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
+    "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
+    "1, 2) SELECT (SELECT value FROM StringIds WHERE id = o.nameId), count(DISTINCT "
+    "o.correlationId), sum(o.end - o.start), min(o.row), max(o.start), max(o.end) FROM compiled o "
+    "JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = o.globalTid >> "
+    "24 AND s.correlationId = o.correlationId GROUP BY o.nameId, o.globalTid >> 24 HAVING "
+    "count(DISTINCT o.correlationId) > max(1, count(DISTINCT shape)) ORDER BY 3 DESC";
 
 void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
 {

@@ -433,22 +433,21 @@ static void chain_threads(struct load *l)
 
 /* ---- waits */
 
-/* Of the work that the process had submitted, that which ended last before the call did. */
-static uint32_t waited_for(const struct advise *a, uint32_t index)
-{
-    const struct advise_call *call = &a->calls.at[index];
-    uint32_t best = ADVISE_NONE;
-    unsigned looked = 0;
+enum { WAITED_LOOK_MAX = 256 };
 
-    for (uint32_t i = index + 1; i-- > 0 && looked < 256;) {
-        const struct advise_call *other = &a->calls.at[i];
-        for (uint32_t w = 0; w < other->work_count && other->process == call->process; w++) {
-            const struct advise_work *work = &a->works.at[other->first_work + w];
-            looked++;
-            if (work->end_ns <= call->end_ns &&
-                (best == ADVISE_NONE || work->end_ns > a->works.at[best].end_ns))
-                best = other->first_work + w;
-        }
+/* Of the last work that the process had submitted, that which ended last before the call did;
+ * `submitted` is how much all processes had. */
+static uint32_t waited_for(const struct advise *a, const struct advise_call *call,
+                           uint32_t submitted)
+{
+    uint32_t best = ADVISE_NONE;
+    uint32_t least = submitted - HD_MIN(submitted, (uint32_t)WAITED_LOOK_MAX);
+
+    for (uint32_t i = submitted; i-- > least;) {
+        const struct advise_work *work = &a->works.at[i];
+        if (a->calls.at[work->call].process == call->process && work->end_ns <= call->end_ns &&
+            (best == ADVISE_NONE || work->end_ns > a->works.at[best].end_ns))
+            best = i;
     }
     return best;
 }
@@ -484,12 +483,15 @@ static void take_sync(struct load *l, sqlite3_stmt *row)
 /* Calls that no row says it of, but that ended only when work did. */
 static void find_waits(struct advise *a)
 {
+    uint32_t submitted = 0;
+
     for (uint32_t i = 0; i < a->calls.len; i++) {
         struct advise_call *call = &a->calls.at[i];
+        submitted += call->work_count;
         if (call->wait != ADVISE_WAIT_NOTHING)
             continue;
         if (call->kind == ADVISE_CALL_SYNC || call->kind == ADVISE_CALL_ALLOC)
-            wait_for_work(a, call, waited_for(a, i));
+            wait_for_work(a, call, waited_for(a, call, submitted));
         else if ((call->kind == ADVISE_CALL_COPY || call->kind == ADVISE_CALL_FILL) &&
                  call->work_count &&
                  a->works.at[call->first_work + call->work_count - 1].end_ns <= call->end_ns)
@@ -626,7 +628,7 @@ static enum hd_status load_all(struct load *l)
     HD_TRY(find_limit(l->a));
     HD_TRY(load_calls(l));
     HD_TRY(load_work(l));
-    if (!l->a->names.len && l->a->works.len && !hd_vec_push(&l->a->names, hd_strdup("?")))
+    if (!l->a->names.len && l->a->works.len && !advise_keep(l->a, "?"))
         no_memory(l);
     join(l);
     if (l->status == HD_OK)

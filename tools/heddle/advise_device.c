@@ -480,10 +480,9 @@ static void tell_grid(struct advise *a, struct advise_finding *f, const struct g
 }
 
 static void find_grid(struct advise *a, const struct advise_rule *rule, const struct grids *g,
-                      uint32_t name)
+                      uint32_t name, int64_t time_ns)
 {
     uint64_t count = 0;
-    int64_t time_ns = 0;
 
     advise_trial_begin(a);
     for (uint32_t i = 0; i < a->works.len; i++) {
@@ -492,12 +491,9 @@ static void find_grid(struct advise *a, const struct advise_rule *rule, const st
         if (share >= 1)
             continue;
         count++;
-        time_ns += time_of(work);
         a->trial.works[i].time_ns = (int64_t)((double)time_of(work) * share);
         a->trial.works[i].demand = (float)HD_MIN(1.0, (double)a->trial.works[i].demand / share);
     }
-    if (!advise_is_worth(a, time_ns))
-        return;
     struct advise_finding *f = advise_find(a, rule, advise_trial_gain(a), count);
     if (f)
         tell_grid(a, f, g, name, time_ns);
@@ -505,7 +501,7 @@ static void find_grid(struct advise *a, const struct advise_rule *rule, const st
 
 static void find_grids(struct advise *a, const struct advise_rule *rule, grid_function *share)
 {
-    HD_AUTOFREE bool *is_named = hd_alloc_array(a->names.len + 1, sizeof(*is_named));
+    HD_AUTOFREE int64_t *times_ns = hd_alloc_array(a->names.len + 1, sizeof(*times_ns));
     struct grids g = {.share = share};
     bool is_own = ask(a, "META_DATA_EXPORT",
                       "SELECT count(*) FROM META_DATA_EXPORT WHERE name = 'EXPORT_PRODUCT_NAME' "
@@ -515,13 +511,13 @@ static void find_grids(struct advise *a, const struct advise_rule *rule, grid_fu
         g.warps_per_sm = ask(a, "TARGET_INFO_GPU", "SELECT maxWarpsPerSm FROM TARGET_INFO_GPU");
         g.blocks_per_sm = ask(a, "TARGET_INFO_GPU", "SELECT maxBlocksPerSm FROM TARGET_INFO_GPU");
     }
-    for (uint32_t i = 0; is_named && i < a->works.len; i++)
+    for (uint32_t i = 0; times_ns && i < a->works.len; i++)
         if (share_of(a, &g, i) < 1)
-            is_named[a->works.at[i].name] = true;
-    for (uint32_t i = 0; is_named && i < a->names.len; i++)
-        if (is_named[i])
-            find_grid(a, rule, &g, i);
-    a->out_of_memory |= !is_named;
+            times_ns[a->works.at[i].name] += time_of(&a->works.at[i]);
+    for (uint32_t i = 0; times_ns && i < a->names.len; i++)
+        if (advise_is_worth(a, times_ns[i]))
+            find_grid(a, rule, &g, i, times_ns[i]);
+    a->out_of_memory |= !times_ns;
 }
 
 void advise_rule_small_grid(struct advise *a, const struct advise_rule *rule)

@@ -2,6 +2,7 @@
 #include "driver_fixture.h"
 #include "core/handle.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 #define N 10000
@@ -192,15 +193,28 @@ static void test_memory_kinds(void)
     success(cuMemFreeHost(host), "free pinned");
 }
 
-static void CUDA_CB take_long(void *unused)
+struct gate {
+    atomic_bool begins, may_end;
+};
+
+/* Ten seconds at most. */
+static void wait_for(const atomic_bool *flag)
 {
-    (void)unused;
-    nanosleep(&(struct timespec){0, 50000000}, NULL);
+    for (int i = 0; i < 10000 && !atomic_load(flag); i++)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+static void CUDA_CB pass(void *data)
+{
+    struct gate *gate = data;
+
+    atomic_store(&gate->begins, true);
+    wait_for(&gate->may_end);
 }
 
 /*
  * A stream waits for an event of a context that is destroyed meanwhile: the wait is the last that
- * has it, and lets it go on the thread of host calls.
+ * has it, and lets it go on the thread of host calls, which makes one call behind the other.
  */
 static void test_event_of_a_destroyed_context(CUcontext ctx)
 {
@@ -208,19 +222,22 @@ static void test_event_of_a_destroyed_context(CUcontext ctx)
     CUcontext other;
     CUstream waits, works;
     CUevent event;
+    struct gate first = {0}, second = {0};
 
     success(cuCtxCreate_v2(&other, 0, 0), "another context");
     success(cuStreamCreate(&works, CU_STREAM_NON_BLOCKING), "with a stream");
     success(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), "and an event");
-    success(cuLaunchHostFunc(works, take_long, NULL), "work");
+    success(cuLaunchHostFunc(works, pass, &first), "work");
     success(cuEventRecord(event, works), "recorded behind it");
+    wait_for(&first.begins);
     success(cuCtxSetCurrent(ctx), "the first context");
     success(cuStreamCreate(&waits, CU_STREAM_NON_BLOCKING), "stream");
-    success(cuLaunchHostFunc(waits, take_long, NULL), "longer work");
-    success(cuLaunchHostFunc(waits, take_long, NULL), "than the other's");
+    success(cuLaunchHostFunc(waits, pass, &second), "longer work than the other's");
     success(cuStreamWaitEvent(waits, event, 0), "and a wait");
+    atomic_store(&first.may_end, true);
     success(cuCtxDestroy_v2(other), "destroy");
     ok(core_handle_usage(CORE_CONTEXT).used == before + 1, "the wait still has the context");
+    atomic_store(&second.may_end, true);
     success(cuStreamSynchronize(waits), "synchronize");
     for (int i = 0; i < 5000 && core_handle_usage(CORE_CONTEXT).used > before; i++)
         nanosleep(&(struct timespec){0, 1000000}, NULL);

@@ -513,10 +513,10 @@ static bool read_line(struct reader *r, bool *out_is_over)
 
 static bool read_all(struct reader *r, struct hd_str text)
 {
-    const char *end = text.ptr + text.len;
+    const char *at = text.len ? text.ptr : "", *end = at + text.len;
     bool is_over = false;
 
-    for (const char *at = text.ptr; at < end;) {
+    while (at < end) {
         const char *feed = memchr(at, '\n', (size_t)(end - at));
 
         r->line++;

@@ -254,12 +254,14 @@ def test_copy_bound(bench):
 
 
 def test_jit(bench):
-    for names, want in (("same", True), ("other", False), ("sizes", False)):
+    for names, want in (("same", True), ("other", False), ("sizes", False), ("parts", False)):
         t = Timeline()
         for i in range(4):
+            if names == "parts":
+                t.row("CUPTI_ACTIVITY_KIND_OVERHEAD", t.now + 100, t.now + 150 * US, GLOBAL | 1, t.call("cuModuleGetFunction", 200 * US), t.name(f"parts{i}"), 2)
             begin = t.now
             t.launch(50 * US, host=10 * MS, name=f"work{i}(int)", grid=t.sms * 100 + (i if names == "sizes" else 0))
-            t.row("CUPTI_ACTIVITY_KIND_OVERHEAD", begin + 100, begin + 9 * MS, GLOBAL | 1, t.correlation, t.name(f"other{i}" if names == "other" else names), 2)
+            t.row("CUPTI_ACTIVITY_KIND_OVERHEAD", begin + 100, begin + 9 * MS, GLOBAL | 1, t.correlation, t.name(f"{names}{i}" if names in ("other", "parts") else names), 2)
         t.sync()
         got = bench.judge(t, "jit-" + names)
         tap.ok(bool(found(got, "repeated-jit")) == want, f"repeated-jit: {names} kernels", json.dumps(got, indent=1))

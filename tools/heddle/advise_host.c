@@ -440,7 +440,9 @@ void advise_rule_host_gaps(struct advise *a, const struct advise_rule *rule)
 
 /*
  * ---- repeated-jit: what was compiled is not in the steady time, so nothing is replayed. Launches
- * of other sizes may get code of their own: each is granted one compilation.
+ * of other sizes may get code of their own: each is granted one call that compiles, the longest
+ * ones, and a kernel one call that is no launch, as what is asked of a kernel before its first one
+ * needs the first part of it.
  */
 
 static const char repeated_sql[] =
@@ -450,11 +452,16 @@ static const char repeated_sql[] =
     "AS (SELECT globalPid >> 24 AS process, correlationId, min(gridX || ' ' || gridY || ' ' || "
     "gridZ || ' ' || blockX || ' ' || blockY || ' ' || blockZ) AS shape FROM "
     "CUPTI_ACTIVITY_KIND_KERNEL WHERE correlationId IN (SELECT correlationId FROM calls) GROUP BY "
-    "1, 2) SELECT (SELECT value FROM StringIds WHERE id = o.nameId), count(DISTINCT "
-    "o.correlationId), sum(o.end - o.start), min(o.row), max(o.start), max(o.end) FROM compiled o "
-    "JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = o.globalTid >> "
-    "24 AND s.correlationId = o.correlationId GROUP BY o.nameId, o.globalTid >> 24 HAVING "
-    "count(DISTINCT o.correlationId) > max(1, count(DISTINCT shape)) ORDER BY 3 DESC";
+    "1, 2), waits AS (SELECT nameId, globalTid >> 24 AS process, o.correlationId, sum(end - start) "
+    "AS time, min(row) AS row, min(start) AS start, max(end) AS end, max(shape) AS shape FROM "
+    "compiled o JOIN calls USING (globalTid, correlationId) LEFT JOIN shapes s ON s.process = "
+    "o.globalTid >> 24 AND s.correlationId = o.correlationId GROUP BY 1, 2, 3), granted AS (SELECT "
+    "nameId, process, count(DISTINCT shape) AS n FROM waits GROUP BY 1, 2), ranked AS (SELECT *, "
+    "row_number() OVER (PARTITION BY nameId, process, shape IS NULL ORDER BY time DESC) > "
+    "iif(shape IS NULL, 1, n) AS again FROM waits JOIN granted USING (nameId, process)) SELECT "
+    "(SELECT value FROM StringIds WHERE id = nameId), count(*), sum(time), min(row), min(start), "
+    "max(end), sum(again), sum(iif(again, time, 0)) FROM ranked GROUP BY nameId, process HAVING "
+    "sum(again) ORDER BY 8 DESC, 1";
 
 void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
 {
@@ -468,9 +475,8 @@ void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
         sqlite3_prepare_v2(a->db, repeated_sql, -1, &row, NULL))
         return;
     while (sqlite3_step(row) == SQLITE_ROW) {
-        int64_t n = sqlite3_column_int64(row, 1);
-        count += (uint64_t)n - 1;
-        gain_ns += sqlite3_column_int64(row, 2) / n * (n - 1);
+        count += (uint64_t)sqlite3_column_int64(row, 6);
+        gain_ns += sqlite3_column_int64(row, 7);
     }
     (void)sqlite3_reset(row);
     struct advise_finding *f = count ? advise_find(a, rule, gain_ns, count) : NULL;
@@ -479,9 +485,10 @@ void advise_rule_jit(struct advise *a, const struct advise_rule *rule)
                                          sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
                                          sqlite3_column_int64(row, 5)};
         const char *name = (const char *)sqlite3_column_text(row, 0);
-        advise_say(a, f, "%s: in %lld calls, %s in all", name ? name : "?",
+        advise_say(a, f, "%s: in %lld calls, %s in all, %s of it again", name ? name : "?",
                    (long long)sqlite3_column_int64(row, 1),
-                   advise_time(sqlite3_column_int64(row, 2)));
+                   advise_time(sqlite3_column_int64(row, 2)),
+                   advise_time(sqlite3_column_int64(row, 7)));
         if (!hd_vec_push(&f->examples, example))
             a->out_of_memory = true;
     }

@@ -343,11 +343,11 @@ static void count_small(struct cpu_queue *queue, uint64_t end_ns)
     uint64_t took_ns = end_ns - queue->job.published_ns;
 
     if (small->ops)
-        reg_sampled(queue->base.device->use,
-                    HD_MIN((uint64_t)((double)took_ns * (double)small->ops /
-                                      (double)queue->job_ops),
-                           queue->job.published_ns - small->told_ns),
-                    end_ns);
+        reg_sampled(
+            queue->base.device->use,
+            HD_MIN((uint64_t)((double)took_ns * (double)small->ops / (double)queue->job_ops),
+                   queue->job.published_ns - small->told_ns),
+            end_ns);
     queue->nlaunches += small->n;
     *small = (struct cpu_untold){.told_ns = end_ns};
 }
@@ -358,10 +358,9 @@ static void count_end(struct cpu_queue *queue)
     const struct hal_ring *ring = queue->base.ring;
     uint64_t end_ns;
 
-    if (!queue->is_told ||
-        (queue->job_ops == UINT64_MAX && queue->nlaunches < REG_SAMPLE_EVERY &&
-         atomic_load_explicit(&ring->submitted, memory_order_relaxed) >
-             atomic_load_explicit(&ring->retired, memory_order_relaxed) + 1))
+    if (!queue->is_told || (queue->job_ops == UINT64_MAX && queue->nlaunches < REG_SAMPLE_EVERY &&
+                            atomic_load_explicit(&ring->submitted, memory_order_relaxed) >
+                                atomic_load_explicit(&ring->retired, memory_order_relaxed) + 1))
         return;
     end_ns = hal_time_ns();
     count_pause(queue, end_ns);

@@ -189,6 +189,18 @@ static void check_kernel(uint64_t begin, uint64_t end)
     eq_u64(call->threadId, (uint32_t)(uintptr_t)pthread_self(), "thread");
 }
 
+/* The record before that of a call which has an external id is the id's. */
+static unsigned calls_behind_ids(void)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 1; i < nrecords; i++)
+        n += records[i].head.kind == CUPTI_ACTIVITY_KIND_RUNTIME &&
+             records[i - 1].head.kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION &&
+             records[i - 1].external.correlationId == records[i].api.correlationId;
+    return n;
+}
+
 static void check_external(void)
 {
     const CUpti_ActivityAPI *call =
@@ -208,6 +220,8 @@ static void check_external(void)
     }
     eq_u64(of_launch, 1, "the launch has the id on top");
     eq_u64(of_early, 0, "the copy before has none");
+    eq_u64(calls_behind_ids(), count(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) - 1,
+           "ids come before the records of their calls, and only where there is one");
 }
 
 static void check_copies(void)
@@ -647,6 +661,38 @@ static void on_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackI
     }
 }
 
+/* ---- a client that flushes only while it has lent a buffer, as kineto does */
+
+static void test_lending(void)
+{
+    unsigned before;
+
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    for (int i = 0; i < 2; i++) {
+        before = nrequested;
+        eq_u64(cudaDeviceSynchronize(), 0, "wait");
+        eq_u64(nrequested, before + 1, "a buffer is out after the first record");
+        launch(NULL);
+        eq_u64(cudaDeviceSynchronize(), 0, "wait");
+        eq_u64(nrequested, before + 1, "one is enough");
+        flush();
+        eq_u64(ncompleted, nrequested, "it came back");
+        eq_u64(count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), 1, "with the kernel");
+    }
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+    before = nrequested;
+    launch(NULL);
+    cuCtxSynchronize();
+    for (int i = 0; i < 2000 && __atomic_load_n(&nrequested, __ATOMIC_ACQUIRE) == before; i++)
+        usleep(1000);
+    eq_u64(__atomic_load_n(&nrequested, __ATOMIC_ACQUIRE), before + 1,
+           "so it is where calls leave no records");
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
+    flush();
+    eq_u64(ncompleted, nrequested, "it came back");
+}
+
 static void test_callbacks(void)
 {
     static char host[64];
@@ -878,6 +924,7 @@ int main(void)
     eq_u64(cuMemAlloc(&memory, 4096), 0, "memory");
     test_early();
     test_profiler();
+    test_lending();
     test_many();
     test_event_times();
     test_fork();

@@ -37,6 +37,7 @@ const struct fake_kernel fake_kernels[] = {
     {"lulls", {.run_cta = lulls_cta, .cost_ops = UINT64_MAX}},
     {"slow", {.run_cta = slow_cta, .cost_ops = UINT64_MAX}},
     {"empty", {.run_cta = empty_cta, .cost_ops = 0}},
+    {"small", {.run_cta = slow_cta, .cost_ops = 300}},
     {0},
 };
 
@@ -74,6 +75,42 @@ static void test_order(struct fixture *f)
     fixture_wait(q);
     eq_u64(seen_by_call, 1200, "host call after all grids before it");
     ok(atomic_load(&times[1]) > atomic_load(&times[0]), "time goes on");
+    q->ops->destroy(q);
+}
+
+/*
+ * What the registry is told of grids that are shared: of all of the longer ones; of the smaller ones
+ * most, and at least the time that as many take of which each is as fast as the fastest.
+ */
+static void test_counted(struct fixture *f, const char *kernel, unsigned launches, unsigned missing)
+{
+    struct reg_use *use = f->device->use;
+    struct hal_queue *q = fixture_queue(f);
+    uint64_t none = 0, before = atomic_load(&use->launches);
+    uint64_t begin_ns = hal_time_ns(), busy_ns = reg_busy_ns(use->kernel_busy, begin_ns), took_ns;
+    uint64_t fastest_ns = UINT64_MAX, told;
+    union hal_packet p = fixture_dispatch(f, kernel, 64, 32, &none, 8);
+
+    for (unsigned i = 0; i < launches; i++) {
+        uint64_t one_ns = hal_time_ns();
+
+        fixture_submit(q, &p);
+        if (i % 3)
+            continue;
+        fixture_wait(q);
+        fastest_ns = HD_MIN(fastest_ns, (hal_time_ns() - one_ns) / (i ? 3 : 1));
+    }
+    fixture_wait(q);
+    told = atomic_load(&use->launches) - before;
+    took_ns = hal_time_ns() - begin_ns;
+    busy_ns = reg_busy_ns(use->kernel_busy, hal_time_ns()) - busy_ns;
+    eq_u64(atomic_load(&use->kernel_busy) >> REG_BUSY_BITS, 0, "%s: nothing runs", kernel);
+    ok(told <= launches && told + missing >= launches, "%s: %u launches of %u", kernel,
+       (unsigned)told, launches);
+    ok(busy_ns <= took_ns && busy_ns >= fastest_ns * told / 4,
+       "%s: busy for %llu of %llu us; the fastest took %llu", kernel,
+       (unsigned long long)busy_ns / 1000, (unsigned long long)took_ns / 1000,
+       (unsigned long long)fastest_ns / 1000);
     q->ops->destroy(q);
 }
 
@@ -245,6 +282,8 @@ int main(void)
     if (!ok(fixture_init(&f), "device"))
         return done();
     test_order(&f);
+    test_counted(&f, "slow", 40, 0);
+    test_counted(&f, "small", 200, REG_SAMPLE_EVERY);
     test_wait_between_queues(&f);
     test_host_semaphore(&f);
     test_many_submitters(&f);

@@ -149,6 +149,12 @@ static void test_pitched(void)
        "the box");
     ok(out[0][0][0] == 0x11111111 && out[1][0][2] == 0x11111111 && out[2][3][7] == 0x11111111,
        "and the rest as it was");
+    from.srcPtr.pitch = from.dstPtr.pitch = 0;
+    eq_error(cudaMemcpy3D(&from), cudaErrorInvalidPitchValue, "rows without a pitch");
+    from.extent = (struct cudaExtent){W * 4, 1, 1};
+    out[0][0][W - 1] = 0;
+    eq_error(cudaMemcpy3D(&from), cudaSuccess, "one row needs none");
+    eq_u64(out[0][0][W - 1], 0x11111111, "it came");
     from.dstArray = (cudaArray_t)&from;
     eq_error(cudaMemcpy3D(&from), cudaErrorInvalidValue, "two destinations");
     eq_error(cudaMemset3D(p, 0, (struct cudaExtent){W * 400, H, D}), cudaErrorInvalidValue,

@@ -39,12 +39,22 @@ static struct {
     uint32_t nchunks;
     uint32_t period_ms;
     bool has_thread;
+    bool wants_buffer; /* see `asked` */
 } chunks = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .full_end = &chunks.full};
 
 static _Atomic uint64_t dropped;
 static _Atomic(CUpti_BuffersCallbackRequestFunc) request;
 static _Atomic(CUpti_BuffersCallbackCompleteFunc) complete;
+
+/*
+ * Has the client been asked for a buffer since the last flush? From the first record on it should
+ * have one of its buffers out: kineto flushes only then. The thread whose call made that record
+ * asks when the call returns, where it holds no lock of ours; records of other threads are left to
+ * the library's thread.
+ */
+static _Atomic bool asked;
+static HD_THREAD_LOCAL bool own_wrote; /* a record, since the thread looked at `asked` */
 
 /* ---- writing */
 
@@ -100,6 +110,27 @@ static void lane_release(struct lane *lane)
     atomic_flag_clear_explicit(&lane->held, memory_order_release);
 }
 
+static HD_NOINLINE void want_buffer(void)
+{
+    own_wrote = true;
+    pthread_mutex_lock(&chunks.lock);
+    if (!chunks.wants_buffer)
+        pthread_cond_signal(&chunks.wake);
+    chunks.wants_buffer = true;
+    pthread_mutex_unlock(&chunks.lock);
+}
+
+static bool want_take(void)
+{
+    bool wants;
+
+    pthread_mutex_lock(&chunks.lock);
+    wants = chunks.wants_buffer;
+    chunks.wants_buffer = false;
+    pthread_mutex_unlock(&chunks.lock);
+    return wants;
+}
+
 /* Room for a record; NULL: there is none. */
 static uint8_t *lane_place(struct lane *lane, size_t size_B)
 {
@@ -123,6 +154,8 @@ void *cupti_record_begin(CUpti_ActivityKind kind)
     size_t size_B = cupti_record_size(kind);
     CUpti_Activity *record;
 
+    if (HD_UNLIKELY(!atomic_load_explicit(&asked, memory_order_relaxed)))
+        want_buffer();
     if (!own_lane)
         own_lane = &lanes[atomic_fetch_add(&next_lane, 1) % LANES];
     lane_acquire(own_lane);
@@ -178,6 +211,7 @@ static void lent_request_locked(void)
 {
     CUpti_BuffersCallbackRequestFunc func = atomic_load(&request);
 
+    atomic_store(&asked, true);
     lent.bytes = NULL;
     lent.size_B = lent.max_records = lent.used_B = lent.records = 0;
     if (func)
@@ -258,10 +292,32 @@ static void hand_out(bool all)
         next = list->next;
         chunk_hand_locked(list);
     }
-    if (all)
+    if (all) {
         lent_complete_locked();
+        (void)want_take();
+        atomic_store(&asked, false);
+    }
     is_handing = false;
     pthread_mutex_unlock(&lent.lock);
+}
+
+static void lend(void)
+{
+    pthread_mutex_lock(&lent.lock);
+    is_handing = true;
+    if (want_take() && !atomic_load(&asked))
+        lent_request_locked();
+    is_handing = false;
+    pthread_mutex_unlock(&lent.lock);
+}
+
+void cupti_buffer_after_call(void)
+{
+    if (HD_LIKELY(!own_wrote))
+        return;
+    own_wrote = false;
+    if (!atomic_load(&asked) && !is_handing && cupti_buffer_has_callbacks())
+        lend();
 }
 
 CUptiResult cupti_buffer_flush(void)
@@ -283,24 +339,27 @@ static void wait_locked(void)
         pthread_cond_wait(&chunks.wake, &chunks.lock);
         return;
     }
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     ns = (uint64_t)until.tv_nsec + (uint64_t)chunks.period_ms * 1000000u;
     until.tv_sec += (time_t)(ns / 1000000000u);
     until.tv_nsec = (long)(ns % 1000000000u);
-    (void)pthread_cond_timedwait(&chunks.wake, &chunks.lock, &until);
+    (void)pthread_cond_clockwait(&chunks.wake, &chunks.lock, CLOCK_MONOTONIC, &until);
 }
 
 static void *thread_run(void *arg)
 {
     (void)arg;
     for (;;) {
-        bool is_timed;
+        bool is_timed, wants_buffer;
 
         pthread_mutex_lock(&chunks.lock);
-        if (!chunks.full)
+        if (!chunks.full && !chunks.wants_buffer)
             wait_locked();
-        is_timed = chunks.period_ms && !chunks.full;
+        wants_buffer = chunks.wants_buffer;
+        is_timed = chunks.period_ms && !chunks.full && !wants_buffer;
         pthread_mutex_unlock(&chunks.lock);
+        if (wants_buffer)
+            lend();
         hand_out(is_timed);
     }
     return NULL;
@@ -324,6 +383,7 @@ void cupti_buffer_callbacks(CUpti_BuffersCallbackRequestFunc requested,
 {
     atomic_store(&request, requested);
     atomic_store(&complete, completed);
+    atomic_store(&asked, false);
     pthread_mutex_lock(&chunks.lock);
     thread_start_locked();
     pthread_mutex_unlock(&chunks.lock);
@@ -373,7 +433,7 @@ static void fork_child(void)
             lanes[i].chunk->used_B = 0;
     }
     lent.used_B = lent.records = 0;
-    is_handing = false;
+    is_handing = own_wrote = chunks.wants_buffer = false;
     atomic_store(&dropped, 0);
     cupti_process_in_child();
     cupti_event_in_child();

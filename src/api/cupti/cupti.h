@@ -13,8 +13,9 @@
  *
  * Records are made where the event happens: on threads of the program and, for work that is done,
  * on those of the device. They go into chunks (bounded memory; what does not fit is counted as
- * dropped); only the library's own thread, or a flush, asks the client for buffers. So nothing
- * that a client does or leaves undone holds the program up.
+ * dropped). The client is asked for buffers by the library's own thread, by flushes, and by the
+ * call that made the first record since the last flush. So nothing that a client leaves undone
+ * holds the program up.
  *
  * Times in chunks are the taps', CLOCK_MONOTONIC; they become the client's when handed out.
  */
@@ -138,6 +139,8 @@ void cupti_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request,
                             CUpti_BuffersCallbackCompleteFunc complete);
 bool cupti_buffer_has_callbacks(void);
 CUptiResult cupti_buffer_flush(void);
+/* A call of the program is about to return, and this thread holds no lock of ours or core's. */
+void cupti_buffer_after_call(void);
 void cupti_buffer_period(uint32_t ms);
 /* What was lost since the last call. */
 uint64_t cupti_buffer_dropped(void);

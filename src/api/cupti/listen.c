@@ -20,6 +20,8 @@ static void on_event(void *user, const struct heddle_event *event)
         else
             cupti_record_event(event);
     }
+    if (is_end && !event->is_inner)
+        cupti_buffer_after_call();
     if (is_end) /* last: the client may end everything in it */
         cupti_callback_event(event);
 }

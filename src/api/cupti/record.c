@@ -392,6 +392,8 @@ static void api_record(const struct heddle_event *event, uint32_t cbid)
 
     if (!cupti_api_is_recorded(is_driver, cbid))
         return;
+    if (cupti_records(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
+        cupti_external_record((uint32_t)event->correlation); /* goes before its call's record */
     r = cupti_record_begin(is_driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
     if (!r)
         return;
@@ -611,8 +613,6 @@ static void call_event(const struct heddle_event *event)
         return; /* the runtime's call stands for it */
     entry = cupti_entry_of(event);
     api_record(event, entry->cbid);
-    if (cupti_records(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
-        cupti_external_record((uint32_t)event->correlation);
     action_record(event, entry);
     if (pending.n)
         pending_record((uint32_t)event->correlation);

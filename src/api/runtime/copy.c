@@ -135,9 +135,11 @@ static cudaError_t side_read(struct side *side)
     return rt_array_texel_B(side->array, &side->unit_B);
 }
 
-static bool exceeds_pitch(const struct side *side, size_t width_B)
+/* Of a single row the pitch is not looked at, and may be 0. */
+static bool exceeds_pitch(const struct side *side, struct cudaExtent extent_B)
 {
-    return !side->array && width_B > side->ptr.pitch;
+    return (extent_B.height > 1 || extent_B.depth > 1) && !side->array &&
+           extent_B.width > side->ptr.pitch;
 }
 
 /* Where an array takes part, the extent counts its texels. */
@@ -147,7 +149,7 @@ static cudaError_t make_box(CUDA_MEMCPY3D *out_copy, struct side *dst, struct si
     RT_TRY(side_read(src));
     RT_TRY(side_read(dst));
     extent.width *= src->array ? src->unit_B : dst->unit_B;
-    if (exceeds_pitch(src, extent.width) || exceeds_pitch(dst, extent.width))
+    if (exceeds_pitch(src, extent) || exceeds_pitch(dst, extent))
         return rt_fail(cudaErrorInvalidPitchValue);
     *out_copy = (CUDA_MEMCPY3D){
         .srcXInBytes = src->pos.x * src->unit_B,

@@ -264,6 +264,9 @@ static enum advance queue_skip(struct cpu_queue *queue, union hal_packet *p)
 
 /* ---- what others see of it: registry/use.h */
 
+/* Of work of known length so much may be untold: that of a row of short grids. */
+#define UNTOLD_OPS ((uint64_t)REG_SAMPLE_EVERY * CPU_INLINE_OPS)
+
 static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
 {
     struct reg_use *use = queue->base.device->use;
@@ -271,18 +274,100 @@ static _Atomic uint64_t *busy_word(const struct cpu_queue *queue)
     return queue->job.form.code ? &use->kernel_busy : &use->copy_busy;
 }
 
-static void count_begin(struct cpu_queue *queue)
+/* How much work the job is; UINT64_MAX: nobody knows before it is done. */
+static uint64_t job_ops(const struct cpu_job *job)
 {
-    struct reg_use *use = queue->base.device->use;
+    const struct jit_launch *launch = &job->launch;
+    const struct jit_code *code = job->form.code;
 
-    if (queue->job.form.code)
-        reg_count(&use->launches, 1);
-    reg_begin(use, busy_word(queue), queue->job.published_ns);
+    if (!code || job->watch || code->may_spin || code->cost_ops >= UNTOLD_OPS ||
+        atomic_load_explicit(&job->total, memory_order_relaxed) >= UNTOLD_OPS)
+        return UINT64_MAX;
+    return (code->cost_ops + 16) * launch->nwarps * launch->grid[0] * launch->grid[1] *
+           launch->grid[2];
 }
 
+/* A small job of known length is left for the next one that is told of to stand for. */
+static bool is_left_untold(struct cpu_queue *queue, uint64_t ops)
+{
+    struct cpu_untold *small = &queue->small;
+
+    if (!small->told_ns || small->n >= REG_SAMPLE_EVERY - 1 || ops >= UNTOLD_OPS - small->ops)
+        return false;
+    small->n++;
+    small->ops += ops;
+    return true;
+}
+
+/* The busy time that jobs with nothing between them have in common ends. */
+static void count_pause(struct cpu_queue *queue, uint64_t now_ns)
+{
+    reg_end(queue->base.device->use, queue->busy, now_ns);
+    queue->busy = NULL;
+}
+
+static inline void count_no_more(struct cpu_queue *queue)
+{
+    if (HD_UNLIKELY(queue->busy != NULL))
+        count_pause(queue, hal_time_ns());
+}
+
+static void count_launches(struct cpu_queue *queue)
+{
+    reg_count(&queue->base.device->use->launches, queue->nlaunches);
+    queue->nlaunches = 0;
+}
+
+static void count_begin(struct cpu_queue *queue)
+{
+    _Atomic uint64_t *busy = busy_word(queue);
+
+    queue->job_ops = job_ops(&queue->job);
+    queue->is_told = !is_left_untold(queue, queue->job_ops);
+    if (queue->busy && (!queue->is_told || queue->busy != busy))
+        count_pause(queue, queue->job.published_ns);
+    if (!queue->is_told)
+        return;
+    queue->nlaunches += queue->job.form.code != NULL;
+    if (queue->busy)
+        return;
+    queue->busy = busy;
+    reg_begin(queue->base.device->use, busy, queue->job.published_ns);
+    count_launches(queue);
+}
+
+/* What the job took stands for the small ones before it. */
+static void count_small(struct cpu_queue *queue, uint64_t end_ns)
+{
+    struct cpu_untold *small = &queue->small;
+    uint64_t took_ns = end_ns - queue->job.published_ns;
+
+    if (small->ops)
+        reg_sampled(
+            queue->base.device->use,
+            HD_MIN((uint64_t)((double)took_ns * (double)small->ops / (double)queue->job_ops),
+                   queue->job.published_ns - small->told_ns),
+            end_ns);
+    queue->nlaunches += small->n;
+    *small = (struct cpu_untold){.told_ns = end_ns};
+}
+
+/* The job has ended, and is not retired yet. Behind one of unknown length the next may follow. */
 static void count_end(struct cpu_queue *queue)
 {
-    reg_end(queue->base.device->use, busy_word(queue), hal_time_ns());
+    const struct hal_ring *ring = queue->base.ring;
+    uint64_t end_ns;
+
+    if (!queue->is_told || (queue->job_ops == UINT64_MAX && queue->nlaunches < REG_SAMPLE_EVERY &&
+                            atomic_load_explicit(&ring->submitted, memory_order_relaxed) >
+                                atomic_load_explicit(&ring->retired, memory_order_relaxed) + 1))
+        return;
+    end_ns = hal_time_ns();
+    count_pause(queue, end_ns);
+    if (queue->job_ops != UINT64_MAX)
+        count_small(queue, end_ns);
+    if (queue->nlaunches)
+        count_launches(queue);
 }
 
 /* Short grids on this thread, timed; what they took stands for all that were not told of yet. */
@@ -290,23 +375,22 @@ static HD_NOINLINE unsigned run_row_timed(struct cpu_queue *queue, struct cpu_sl
 {
     struct reg_use *use = queue->base.device->use;
     uint64_t begin_ns = hal_time_ns();
-    unsigned n = cpu_grid_run_row(queue, slot), all = queue->untold + n;
+    unsigned n = cpu_grid_run_row(queue, slot), all = queue->row.n + n;
     uint64_t end_ns = hal_time_ns(), took_ns = (end_ns - begin_ns) * all / HD_MAX(n, 1u);
 
-    if (queue->sampled_ns)
-        reg_sampled(use, HD_MIN(took_ns, end_ns - queue->sampled_ns), end_ns);
+    if (queue->row.told_ns)
+        reg_sampled(use, HD_MIN(took_ns, end_ns - queue->row.told_ns), end_ns);
     reg_count(&use->launches, all);
-    queue->untold = 0;
-    queue->sampled_ns = end_ns;
+    queue->row = (struct cpu_untold){.told_ns = end_ns};
     return n;
 }
 
 static inline unsigned run_row(struct cpu_queue *queue, struct cpu_slot *slot)
 {
-    if (HD_UNLIKELY(queue->untold >= REG_SAMPLE_EVERY - 1))
+    if (HD_UNLIKELY(queue->row.n >= REG_SAMPLE_EVERY - 1))
         return run_row_timed(queue, slot);
     unsigned n = cpu_grid_run_row(queue, slot);
-    queue->untold += n;
+    queue->row.n += n;
     return n;
 }
 
@@ -337,12 +421,17 @@ static enum advance queue_step(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     union hal_packet *p = queue_head(queue);
 
+    if (p->head.op != HAL_OP_DISPATCH)
+        count_no_more(queue);
     if (HD_UNLIKELY(queue->children != NULL)) {
+        count_no_more(queue);
         cpu_call_push(queue);
         return ADVANCE_GONE;
     }
-    if (hal_domain_status(queue->base.domain) != HD_OK)
+    if (hal_domain_status(queue->base.domain) != HD_OK) {
+        count_no_more(queue);
         return queue_skip(queue, p);
+    }
     if (p->head.op == HAL_OP_WAIT && !sem_holds(queue, p))
         return queue_release_blocked(queue, p) ? ADVANCE_NEXT : ADVANCE_GONE;
     queue_set_blocked(queue, false);
@@ -370,6 +459,7 @@ bool cpu_queue_advance(struct cpu_queue *queue, struct cpu_slot *slot)
 
         atomic_store(&queue->pending, false);
         if (!queue_has_packets(queue)) {
+            count_no_more(queue);
             if (!queue_release(queue))
                 return false;
             continue;
@@ -585,8 +675,9 @@ enum hd_status cpu_queue_create(struct hal_domain *domain, int priority,
     if (status == HD_OK) {
         atomic_store(&queue->pending, false);
         atomic_store(&queue->blocked, false);
-        queue->untold = 0;
-        queue->sampled_ns = 0;
+        queue->row = queue->small = (struct cpu_untold){0};
+        queue->busy = NULL;
+        queue->nlaunches = 0;
         atomic_store(&queue->level, (uint32_t)-queue->base.priority);
         atomic_fetch_or(&dev->levels, 1u << -queue->base.priority);
         atomic_store(&queue->state, CPU_QUEUE_IDLE);

@@ -22,6 +22,13 @@
 #define CPU_QUEUE_DEAD   2ull
 #define CPU_QUEUE_ACTIVE (1ull << 63)
 
+/* Launches that the device's registry entry has not been told of yet, and when it last was. */
+struct cpu_untold {
+    uint32_t n;
+    uint64_t ops; /* of all */
+    uint64_t told_ns;
+};
+
 struct cpu_queue {
     struct hal_queue base;
     _Alignas(64) _Atomic uint64_t state;
@@ -34,12 +41,13 @@ struct cpu_queue {
     uint32_t generation;         /* of jobs; the owner's */
     void *children;              /* of the grid at the head, which is over; the owner's */
     bool begun;                  /* the head has begun, as another packet; the owner's */
-    /*
-     * Of short grids on the submitting thread, the owner's: how many the device's registry entry
-     * has not been told of, and when it was last told.
-     */
-    uint32_t untold;
-    uint64_t sampled_ns;
+    /* What the registry is told of (queue.c); the owner's. */
+    struct cpu_untold row;   /* short grids on the submitting thread */
+    struct cpu_untold small; /* jobs of known length */
+    bool is_told;            /* of the job */
+    uint64_t job_ops;        /* how long it is; UINT64_MAX: not known */
+    _Atomic uint64_t *busy;  /* has begun, for this job or one right before; NULL: not */
+    uint32_t nlaunches;      /* that were told of, but for their number */
 };
 
 static inline struct cpu_queue *cpu_queue_of(struct hal_queue *queue)

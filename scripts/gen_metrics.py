@@ -43,13 +43,16 @@ def page(text):
              "with a GPU's values in their meaning, not in each digit. Accesses, sectors and conflicts are those of the instructions that access memory.", "",
              "In formulas `i` is an instruction: `i->issued` are the warps that executed it, `i->lanes` their lanes, `i->on` those for which its guard held,",
              "`i->divergent` the times at which lanes parted. `OF(CLASS)` is 1 for instructions of a class (`src/ir/count.h`), `IN(SPACE, WORD)` what its",
-             "accesses to a space cost; `READS`, `WRITES`: it loads, or copies from there, or stores; `LOADS` without copies; `PLAIN`: it is not atomic.",
-             "`CONFLICTS` are wavefronts of shared memory beyond the ideal ones. `n/a`: only a device that works cycle by cycle can know it."]
+             "accesses to a space cost; `READS`, `WRITES`: it loads, or copies from there, or stores; `LANES`: each lane for itself, from or to registers; `LOADS`",
+             "without cp.async; `TMA`: bulk and tensor copies and reductions; `PLAIN`: it is not atomic. Memory of other CTAs of the cluster is `CLUSTER`, texels are",
+             "`TEXTURE`. A vector is one access: of 8 bytes a lane half warps pass over the banks, of 16 (and ldmatrix: a matrix) quarters.",
+             "`CONFLICTS` are wavefronts of shared memory beyond the ideal ones. `n/a`: there is never a value, for that reason; a ratio has none either while what it is divided",
+             "by is 0. What depends on time is of the launch with counters."]
     for section, title in titles.items():
         lines += ["", f"## {title} (`{section}`)", "", "| metric | unit | what | formula |", "|---|---|---|---|"]
         for kind, name, unit, of, label, formula, doc in rows:
             if of == section:
-                what = "n/a" if kind == "NEVER" else doc or label.lower()
+                what = f"n/a: {doc}" if kind == "NEVER" else doc or label.lower()
                 lines.append(f"| `{name}` | {unit} | {what} | {formula_text(kind, formula)} |")
     return "\n".join(lines) + "\n"
 

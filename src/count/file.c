@@ -120,6 +120,12 @@ static void executed_add(const struct ir_module *m, const uint64_t *words, struc
     }
 }
 
+/* Products: whose shape the instruction says, and others. */
+static uint64_t ops_of(const struct ir_counted *in, const struct executed *e, const uint64_t *words)
+{
+    return in->ops * e->on + words[IR_COUNT_OPS];
+}
+
 static void put_instr(struct hd_buf *out, const struct ir_module *m, uint32_t i,
                       const struct executed *e, const uint64_t *words)
 {
@@ -133,6 +139,8 @@ static void put_instr(struct hd_buf *out, const struct ir_module *m, uint32_t i,
     put(out, is_guarded_branch ? words[IR_COUNT_TAKEN] : e->on);
     put(out, words[IR_COUNT_TAKEN]);
     put(out, words[IR_COUNT_DIVERGENT]);
+    put(out, ops_of(in, e, words));
+    put(out, in->window_B * e->on);
     for (uint32_t w = IR_COUNT_ACCESSES; w < IR_COUNT_INSTR_WORDS; w++)
         put(out, words[w]);
     put(out, in->ptx_line);

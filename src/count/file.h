@@ -3,12 +3,14 @@
  * that tabulators separate. A launch is written at once, when it is over:
  *
  *     L correlation grid_id begin_ns end_ns gx gy gz bx by bz cx cy cz static_B dynamic_B name
- *     I classes issued lanes on taken divergent WORDS.. ptx_line line form function file
+ *     I classes issued lanes on taken divergent ops window_B WORDS.. ptx_line line form function
+ *       file
  *     E
  *
  * L: the launch, times of CLOCK_MONOTONIC. I: an instruction of its PTX that somebody executed:
  * its set of enum ir_count_class, warps that issued it and their lanes, lanes for which its guard
- * held, then IR_COUNT_ACCESS_LIST for each space. E: the launch is complete; without it the lines
+ * held, operations of matrix products, bytes of matrices that wgmma reads from shared memory, then
+ * IR_COUNT_ACCESS_LIST for each space. E: the launch is complete; without it the lines
  * behind L count for nothing. Tabulators and ends of lines in names are written as blanks.
  */
 #ifndef HD_COUNT_FILE_H
@@ -17,6 +19,6 @@
 #define COUNT_FILE_SUFFIX ".counts"
 /* Numbers behind L, and behind I. */
 #define COUNT_FILE_LAUNCH 15
-#define COUNT_FILE_INSTR  (6 + IR_COUNT_SPACES * IR_COUNT_ACCESS_WORDS + 2)
+#define COUNT_FILE_INSTR  (8 + IR_COUNT_SPACES * IR_COUNT_ACCESS_WORDS + 2)
 
 #endif

@@ -8,6 +8,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "count/private.h"
+#include "ir/multimem.h"
+
+enum { LANE_MAX_B = 16 /* that a lane copies by cp.async */ };
 
 static const struct ir_module *module_of(const struct count_launch *launch)
 {
@@ -138,14 +141,48 @@ static uint64_t shared_B(const struct count_launch *launch)
     return ctas > 1 ? ctas * IR_CLUSTER_STRIDE_B : HD_MAX(launch->about.shared_B, 1u);
 }
 
-/* Where the windows of the CTA's cluster may begin. */
-static uint64_t shared_va(const struct count_cta *cta)
+static uint32_t rank_of(const struct count_cta *cta)
 {
     const uint32_t *c = cta->launch->about.cluster;
     const uint32_t *id = cta->base->ctaid;
-    uint64_t rank = (id[2] % c[2] * c[1] + id[1] % c[1]) * (uint64_t)c[0] + id[0] % c[0];
 
-    return va(cta->base->shared) - rank * IR_CLUSTER_STRIDE_B;
+    return (id[2] % c[2] * c[1] + id[1] % c[1]) * c[0] + id[0] % c[0];
+}
+
+/* Where the windows of the CTA's cluster may begin. */
+static uint64_t shared_va(const struct count_cta *cta)
+{
+    return va(cta->base->shared) - rank_of(cta) * IR_CLUSTER_STRIDE_B;
+}
+
+static uint64_t local_B(const struct count_cta *cta)
+{
+    return cta->base->local ? cta->base->local_B * cta->launch->nthreads : 0;
+}
+
+/* Of an offset from the window of rank 0. */
+static enum ir_count_space shared_space(const struct count_cta *cta, uint64_t offset)
+{
+    const uint32_t *c = cta->launch->about.cluster;
+    bool is_other = c[0] * c[1] * c[2] > 1 && offset >> IR_CLUSTER_SHIFT != rank_of(cta);
+
+    return is_other ? IR_COUNT_IN_CLUSTER : IR_COUNT_IN_SHARED;
+}
+
+enum ir_count_space count_space_of(const struct count_cta *cta, uint64_t address)
+{
+    uint64_t from_shared = address - shared_va(cta);
+
+    if (from_shared < shared_B(cta->launch))
+        return shared_space(cta, from_shared);
+    return address - va(cta->base->local) < local_B(cta) ? IR_COUNT_IN_LOCAL : IR_COUNT_IN_GLOBAL;
+}
+
+static void each_space(const struct access *by, const uint32_t lanes_of[IR_COUNT_SPACES],
+                       uint64_t size_B, const uint64_t *address)
+{
+    for (uint32_t s = 0; s < IR_COUNT_SPACES; s++)
+        in_space(by, (enum ir_count_space)s, lanes_of[s], size_B, address);
 }
 
 /* Generic addresses: those of each kind together. Parameters are none of the spaces. */
@@ -153,28 +190,38 @@ static void generic(const struct access *by, uint32_t lanes, uint64_t size_B,
                     const uint64_t *address)
 {
     const struct count_cta *cta = by->cta;
-    const struct ir_probe_cta *base = cta->base;
+    const uint64_t params = va(cta->launch->about.params);
     const uint64_t params_B = cta->launch->about.kernel->param_size_B;
-    uint64_t shared = shared_va(cta), window_B = shared_B(cta->launch);
-    uint64_t local_B = base->local ? base->local_B * cta->launch->nthreads : 0;
     uint64_t offset[COUNT_WARP];
     uint32_t of[IR_COUNT_SPACES] = {0};
 
     for (uint32_t m = lanes; m; m &= m - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(m);
         uint64_t at = offset[lane] = address[lane];
-        if (at - shared < window_B) {
-            of[IR_COUNT_IN_SHARED] |= 1u << lane;
-            offset[lane] = at - shared;
-        } else if (at - va(base->local) < local_B) {
-            of[IR_COUNT_IN_LOCAL] |= 1u << lane;
-            offset[lane] = (at - va(base->local)) % base->local_B;
-        } else if (at - va(cta->launch->about.params) >= params_B) {
-            of[IR_COUNT_IN_GLOBAL] |= 1u << lane;
-        }
+        enum ir_count_space space = count_space_of(cta, at);
+
+        if (space == IR_COUNT_IN_SHARED || space == IR_COUNT_IN_CLUSTER)
+            offset[lane] = at - shared_va(cta);
+        else if (space == IR_COUNT_IN_LOCAL)
+            offset[lane] = (at - va(cta->base->local)) % cta->base->local_B;
+        else if (at - params < params_B)
+            continue;
+        of[space] |= 1u << lane;
     }
-    for (uint32_t s = 0; s < IR_COUNT_SPACES; s++)
-        in_space(by, (enum ir_count_space)s, of[s], size_B, offset);
+    each_space(by, of, size_B, offset);
+}
+
+/* Of the windows of a cluster, side by side. */
+static void cluster(const struct access *by, uint32_t lanes, uint64_t size_B,
+                    const uint64_t *address)
+{
+    uint32_t of[IR_COUNT_SPACES] = {0};
+
+    for (uint32_t m = lanes; m; m &= m - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(m);
+        of[shared_space(by->cta, address[lane])] |= 1u << lane;
+    }
+    each_space(by, of, size_B, address);
 }
 
 static void anywhere(const struct access *by, enum ir_space space, uint32_t lanes, uint64_t size_B,
@@ -182,6 +229,8 @@ static void anywhere(const struct access *by, enum ir_space space, uint32_t lane
 {
     if (space == IR_SPACE_GENERIC)
         generic(by, lanes, size_B, address);
+    else if (space == IR_SPACE_SHARED_CLUSTER)
+        cluster(by, lanes, size_B, address);
     else if (ir_space_is_shared(space))
         in_space(by, IR_COUNT_IN_SHARED, lanes, size_B, address);
     else if (space == IR_SPACE_LOCAL)
@@ -190,41 +239,58 @@ static void anywhere(const struct access *by, enum ir_space space, uint32_t lane
         in_space(by, IR_COUNT_IN_GLOBAL, lanes, size_B, address);
 }
 
-/* From global memory to shared; each lane has a size. */
-static void copy(const struct access *by, const struct ir_instr *probe, uint32_t lanes,
-                 const uint64_t *const *operands)
+/* Each lane has a size of its own: those of one size together. */
+static void sized(const struct access *by, enum ir_space space, uint32_t lanes,
+                  const uint64_t *size_B, const uint64_t *address)
 {
     while (lanes) {
-        uint64_t size_B = operands[2][__builtin_ctz(lanes)];
+        uint64_t one_B = size_B[__builtin_ctz(lanes)];
         uint32_t same = 0;
         for (uint32_t m = lanes; m; m &= m - 1)
-            same |= (uint32_t)(operands[2][__builtin_ctz(m)] == size_B) << __builtin_ctz(m);
+            same |= (uint32_t)(size_B[__builtin_ctz(m)] == one_B) << __builtin_ctz(m);
         lanes &= ~same;
-        if (!size_B || size_B > 16)
-            continue;
-        anywhere(by, IR_SPACE_GENERIC, same, size_B, operands[1]);
-        anywhere(by, probe->mem.space, same, size_B, operands[0]);
+        /* More than a lane copies: by the warp, whose lanes say the same (tensormap). */
+        anywhere(by, space, one_B > LANE_MAX_B ? same & -same : same, one_B, address);
     }
 }
 
-/* Of a matrix the lanes that have rows. */
-static uint32_t row_lanes(const struct ir_instr *probe)
+/* cp.async: what is written beyond what is read is zero. */
+static void copy(const struct access *by, const struct ir_instr *probe, uint32_t lanes,
+                 const uint64_t *const *operands)
 {
-    const struct ir_instr *in = ir_probed(probe);
-    uint32_t n = in->op == IR_OP_LDMATRIX ? in->ndst : in->nsrc - 1;
+    sized(by, IR_SPACE_GENERIC, lanes, operands[2], operands[1]);
+    sized(by, probe->mem.space, lanes, operands[3], operands[0]);
+}
 
-    return n >= 4 ? ~0u : (1u << 8 * n) - 1;
+/* Of a matrix the lanes that have rows. */
+static uint32_t row_lanes(uint32_t registers)
+{
+    return registers >= 4 ? ~0u : (1u << 8 * registers) - 1;
+}
+
+static uint64_t size_of(const struct ir_counted *counted, const struct ir_instr *probe)
+{
+    const struct ir_instr in = {.imm = counted->imm, .type = probe->type, .mem = probe->mem};
+    struct ir_multimem m;
+
+    if (ir_probe_op(probe) != IR_OP_MULTIMEM)
+        return ir_probe_size_B(probe);
+    m = ir_multimem_of(&in);
+    return (uint64_t)m.register_B * m.registers;
 }
 
 static void access_probe(struct count_cta *cta, uint32_t warp, uint32_t lanes,
                          const struct ir_instr *probe, const uint64_t *const *operands)
 {
     enum ir_op op = ir_probe_op(probe);
+    uint32_t instr = ir_probe_its_imm(probe);
+    const struct ir_counted *counted = &module_of(cta->launch)->counted.at[instr];
     const struct access by = {
         .cta = cta,
-        .instr = ir_probe_its_imm(probe),
+        .instr = instr,
         .warp = warp,
-        .is_atomic = op == IR_OP_ATOM,
+        .is_atomic =
+            op == IR_OP_ATOM || (op == IR_OP_MULTIMEM && counted->classes & IR_COUNT_REDUCTION),
     };
 
     if (op == IR_OP_COPY) {
@@ -232,8 +298,8 @@ static void access_probe(struct count_cta *cta, uint32_t warp, uint32_t lanes,
         return;
     }
     if (op == IR_OP_LDMATRIX || op == IR_OP_STMATRIX)
-        lanes &= row_lanes(probe);
-    anywhere(&by, probe->mem.space, lanes, ir_probe_size_B(probe), operands[0]);
+        lanes &= row_lanes(counted->registers);
+    anywhere(&by, probe->mem.space, lanes, size_of(counted, probe), operands[0]);
 }
 
 /* ---- probes */
@@ -268,12 +334,20 @@ void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
     }
 }
 
+static enum hd_status no_memory(const struct count_cta *cta)
+{
+    return hd_error(HD_NO_MEMORY, "kernel %s: no memory for its counters",
+                    cta->launch->about.kernel->name);
+}
+
 static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint32_t lanes,
                                  const struct ir_instr *probe, const uint64_t *const *operands)
 {
     struct count_cta *cta = base->own;
 
     assert(lanes && cta->base == base);
+    if (count_by_lane(cta, lanes, probe, operands))
+        return cta->no_memory ? no_memory(cta) : HD_OK;
     /* Only who tells lane by lane tells of groups, and does so first. */
     if (!cta->traces && ir_probe_op(probe) != IR_OP_NOTE) {
         count_together(cta, warp, lanes, probe, operands);
@@ -281,8 +355,7 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
     }
     for (uint32_t m = lanes; m; m &= m - 1)
         if (!count_trace_add(cta, warp, (uint32_t)__builtin_ctz(m), probe, operands))
-            return hd_error(HD_NO_MEMORY, "kernel %s: no memory for its counters",
-                            cta->launch->about.kernel->name);
+            return no_memory(cta);
     return HD_OK;
 }
 

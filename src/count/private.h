@@ -29,6 +29,14 @@ struct count_cta;
 void count_together(struct count_cta *cta, uint32_t warp, uint32_t lanes,
                     const struct ir_instr *probe, const uint64_t *const *operands);
 
+/*
+ * payload.c: what lanes do each for itself, whoever tells of it. False: it is no such operation.
+ */
+bool count_by_lane(struct count_cta *cta, uint32_t lanes, const struct ir_instr *probe,
+                   const uint64_t *const *operands);
+/* Of a generic address; parameters are global here. */
+enum ir_count_space count_space_of(const struct count_cta *cta, uint64_t address);
+
 struct count_cta {
     struct count_launch *launch;
     const struct ir_probe_cta *base;

@@ -51,8 +51,14 @@
     X(FENCE, "orders memory")                                                                      \
     X(INTER_THREAD, "exchanges values of a warp")                                                  \
     X(TENSOR, "multiplies matrices")                                                               \
-    X(TEXTURE, "textures and surfaces")                                                            \
-    X(MOVE, "moves and selects")
+    X(TEXTURE, "textures")                                                                         \
+    X(SURFACE, "surfaces")                                                                         \
+    X(MOVE, "moves and selects")                                                                   \
+    X(MATRIX, "moves matrices between shared memory and registers")                                \
+    X(COPY, "copies from global to shared memory, each lane for itself: cp.async")                 \
+    X(BULK, "copies, reductions and stores of whole stretches or boxes: by a thread of its own")   \
+    X(MULTIMEM, "accesses all replicas of a multicast object")                                     \
+    X(PREFETCH, "a hint that something will be read")
 
 enum ir_count_class {
 #define X(name, doc) IR_COUNT_AT_##name,
@@ -61,11 +67,11 @@ enum ir_count_class {
         IR_COUNT_CLASSES
 };
 enum {
-#define X(name, doc) IR_COUNT_##name = 1u << IR_COUNT_AT_##name,
+#define X(name, doc) IR_COUNT_##name = UINT64_C(1) << IR_COUNT_AT_##name,
     IR_COUNT_CLASS_LIST(X)
 #undef X
 };
-_Static_assert(IR_COUNT_CLASSES <= 32, "a set fits");
+_Static_assert(IR_COUNT_CLASSES <= 64, "a set fits");
 
 /*
  * How lanes that come to an item execute its instruction: WHOLE, all of them. Of a guarded one the
@@ -90,14 +96,21 @@ static inline enum ir_count_kind ir_count_kind(uint32_t item)
 
 /* Of a group: how often a warp came to it, and the lanes that did. */
 enum { IR_COUNT_WARPS, IR_COUNT_LANES, IR_COUNT_GROUP_WORDS };
-/* Memory as counters tell it apart. */
-enum ir_count_space { IR_COUNT_IN_GLOBAL, IR_COUNT_IN_SHARED, IR_COUNT_IN_LOCAL, IR_COUNT_SPACES };
+/* Memory as counters tell it apart. CLUSTER: shared memory of the cluster's other CTAs. */
+enum ir_count_space {
+    IR_COUNT_IN_GLOBAL,
+    IR_COUNT_IN_SHARED,
+    IR_COUNT_IN_LOCAL,
+    IR_COUNT_IN_CLUSTER,
+    IR_COUNT_IN_TEXTURE, /* texels of textures and surfaces */
+    IR_COUNT_SPACES
+};
 /* Of an instruction in one space: name, doc. */
 #define IR_COUNT_ACCESS_LIST(X)                                                                    \
     X(REQUESTS, "warps that access it")                                                            \
     X(LANES_IN, "their lanes")                                                                     \
     X(BYTES, "their bytes")                                                                        \
-    X(SECTORS, "of 32 bytes; of shared memory: 0")                                                 \
+    X(SECTORS, "of 32 bytes; of shared memory and texels: 0")                                      \
     X(IDEAL_SECTORS, "that as many bytes side by side would need, at most those that there are")   \
     X(WAVEFRONTS, "passes over the banks of shared memory; of atomics elsewhere the lanes that "   \
                   "share the address that most share")                                             \
@@ -110,12 +123,14 @@ enum {
 };
 /*
  * Of an instruction: lanes that a branch takes, warps whose lanes part, accesses by all lanes whose
- * other counters ir_count_settle() makes of that; then its accesses.
+ * other counters ir_count_settle() makes of that, operations of products whose shape only a
+ * register tells; then its accesses.
  */
 enum {
     IR_COUNT_TAKEN,
     IR_COUNT_DIVERGENT,
     IR_COUNT_WHOLE_WARPS,
+    IR_COUNT_OPS,
     IR_COUNT_ACCESSES,
     IR_COUNT_INSTR_WORDS = IR_COUNT_ACCESSES + IR_COUNT_SPACES * IR_COUNT_ACCESS_WORDS
 };

@@ -372,7 +372,17 @@ struct ir_counted {
     struct ir_place place;
     const char *function, *form; /* where it is written; "ld.global.f32" */
     uint32_t ptx_line;
-    uint32_t classes; /* set of enum ir_count_class */
+    uint64_t classes; /* set of enum ir_count_class */
+    /* Of a matrix product in registers or wgmma, for each lane: */
+    uint32_t ops;      /* multiplications and additions */
+    uint32_t window_B; /* bytes of the matrices that it reads from shared memory */
+    /* Of the operation that a probe stands for, from where it cannot be told by looking there: */
+    uint64_t imm;
+    uint8_t registers; /* of LDMATRIX and STMATRIX */
+    union {
+        struct ir_tex tex;
+        struct ir_tensor tensor;
+    } what;
 };
 struct ir_count_group {
     uint32_t first, count; /* in ir_module.count_items */

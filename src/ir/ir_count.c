@@ -3,7 +3,10 @@
 
 #include <assert.h>
 
+#include "ir/multimem.h"
 #include "ir/probe.h"
+#include "ir/tensor.h"
+#include "ir/texture.h"
 
 struct counting {
     struct ir_module *module;
@@ -11,6 +14,7 @@ struct counting {
     uint32_t first;        /* of its items */
     uint32_t instr;        /* of the last note */
     bool has_instr;
+    struct ir_instr *atom; /* the probe of that instruction's first atomic */
 };
 
 /* Behind these other lanes may be together. */
@@ -45,6 +49,11 @@ static void group_close(struct counting *c)
     c->head = NULL;
 }
 
+static struct ir_counted *of_last(const struct counting *c)
+{
+    return &c->module->counted.at[c->instr];
+}
+
 static void note_take(struct counting *c, struct ir_instr *note)
 {
     uint32_t item = (uint32_t)note->imm;
@@ -56,6 +65,8 @@ static void note_take(struct counting *c, struct ir_instr *note)
     c->module->arena.failed |= !hd_vec_push(&c->module->count_items, item);
     c->instr = ir_count_instr(item);
     c->has_instr = true;
+    c->atom = NULL;
+    of_last(c)->ops = of_last(c)->window_B = 0; /* this may be another copy of its function */
     if (note != c->head)
         ir_instr_remove(note);
 }
@@ -83,22 +94,99 @@ static bool is_counted_access(const struct ir_instr *in)
     case IR_OP_LDMATRIX:
     case IR_OP_STMATRIX:
     case IR_OP_COPY:
+    case IR_OP_REDUCE:
+    case IR_OP_TENSORCOPY:
+    case IR_OP_MULTIMEM:
         return in->mem.space != IR_SPACE_PARAM && in->mem.space != IR_SPACE_CONST;
     default:
         return false;
     }
 }
 
-static void probe_access(struct ir_instr *in, uint32_t instr)
+static bool multimem_copies(const struct ir_instr *in)
+{
+    const struct ir_multimem m = ir_multimem_of(in);
+
+    return ir_multimem_copies(&m);
+}
+
+static uint32_t access_operands(const struct ir_instr *in)
+{
+    switch (in->op) {
+    case IR_OP_COPY:
+    case IR_OP_REDUCE:
+    case IR_OP_TENSORCOPY:
+        return in->nsrc - ir_has(in, IR_MOD_POLICY);
+    case IR_OP_MULTIMEM:
+        return multimem_copies(in) ? in->nsrc : 1;
+    default:
+        return 1;
+    }
+}
+
+static void probe_access(struct counting *c, struct ir_instr *in)
 {
     struct ir_builder b = {
         .func = in->block->func, .block = in->block, .before = in, .place = in->place};
-    uint32_t n = in->op == IR_OP_COPY ? 4 : 1;
+    struct ir_counted *counted = of_last(c);
     struct ir_instr *probe;
 
-    probe = ir_build_instr(&b, IR_OP_PROBE_ACCESS, in->type, n, in->src, 0);
-    probe->imm = ir_probe_imm(in->op, false, instr);
+    /* A vector of atomics is one access, of whose elements each is an operation here. */
+    if (in->op == IR_OP_ATOM && c->atom) {
+        c->atom->mem.vec = (uint8_t)(HD_MAX(c->atom->mem.vec, 1) + 1);
+        return;
+    }
+    probe = ir_build_instr(&b, IR_OP_PROBE_ACCESS, in->type, access_operands(in), in->src, 0);
+    probe->imm = ir_probe_imm(in->op, false, c->instr);
     probe->mem = in->mem;
+    counted->imm = in->imm;
+    counted->registers = (uint8_t)(in->op == IR_OP_LDMATRIX ? in->ndst : in->nsrc - 1);
+    if (in->op == IR_OP_ATOM)
+        c->atom = probe;
+}
+
+/* ---- operations with a payload */
+
+static void probe_payload(struct counting *c, struct ir_instr *in, uint32_t operands)
+{
+    struct ir_builder b = {
+        .func = in->block->func, .block = in->block, .before = in, .place = in->place};
+
+    assert(operands <= IR_PROBE_OPERANDS_MAX);
+    ir_build_instr(&b, IR_OP_PROBE, IR_VOID, operands, in->src, 0)->imm =
+        ir_probe_imm(in->op, false, c->instr);
+}
+
+/* Of a warp: of wgmma its 16 rows, and a quarter of b, which four warps read together. */
+static void count_product(struct ir_counted *counted, const struct ir_mma *mma)
+{
+    enum { WARPS = 4 };
+    bool b_window = mma->flags >> IR_MMA_B_WINDOW & 1, a_window = mma->flags >> IR_MMA_A_WINDOW & 1;
+    bool is_sparse = mma->flags >> IR_MMA_SPARSE & 1, by_quads = mma->flags >> IR_MMA_QUADS & 1;
+    uint32_t line_B = mma->k * ir_type_bits(mma->b) / 8;
+
+    counted->ops += (by_quads ? 4u : 1u) * 2 * mma->m * mma->n * mma->k / IR_COUNT_WARP;
+    if (b_window)
+        counted->window_B += mma->n * line_B / WARPS / IR_COUNT_WARP;
+    if (a_window)
+        counted->window_B += mma->m * (line_B >> is_sparse) / IR_COUNT_WARP;
+}
+
+static void count_payload(struct counting *c, struct ir_instr *in)
+{
+    struct ir_counted *counted = of_last(c);
+
+    if (in->op == IR_OP_MMA)
+        count_product(counted, ir_ext_mma(in));
+    if (in->op == IR_OP_TEX && ir_tex_has_texels(ir_ext_tex(in))) {
+        counted->what.tex = *ir_ext_tex(in);
+        probe_payload(c, in, in->nsrc - ir_tex_data_words(ir_ext_tex(in)));
+    }
+    if (in->op == IR_OP_TENSOR &&
+        (ir_ext_tensor(in)->op == IR_TENSOR_MMA || ir_ext_tensor(in)->op == IR_TENSOR_CP)) {
+        counted->what.tensor = *ir_ext_tensor(in);
+        probe_payload(c, in, in->nsrc);
+    }
 }
 
 static void count_block(struct counting *c, struct ir_block *block)
@@ -112,7 +200,9 @@ static void count_block(struct counting *c, struct ir_block *block)
         if (c->has_instr && is_branch(c, in))
             probe_branch(in, c->instr);
         if (c->has_instr && is_counted_access(in))
-            probe_access(in, c->instr);
+            probe_access(c, in);
+        if (c->has_instr)
+            count_payload(c, in);
         if (parts_lanes(in))
             group_close(c);
     }

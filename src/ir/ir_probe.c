@@ -117,16 +117,6 @@ static bool has_window(const struct ir_instr *in)
     return ir_ext_mma(in)->flags >> IR_MMA_B_WINDOW & 1;
 }
 
-/* Does it access texels? A surface is written unless it is loaded. */
-static bool has_texels(const struct ir_instr *in, bool written)
-{
-    const struct ir_tex *tex = ir_ext_tex(in);
-    bool reads =
-        tex->what == IR_TEX_FETCH || tex->what == IR_TEX_GATHER || tex->what == IR_TEX_SULD;
-
-    return (reads && !written) || ir_tex_data_words(tex);
-}
-
 static bool reads_matrices(const struct ir_instr *in)
 {
     enum ir_tensor_op op = (enum ir_tensor_op)ir_ext_tensor(in)->op;
@@ -139,8 +129,8 @@ static bool is_probed_by_payload(const struct ir_instr *in, unsigned set)
 {
     switch (in->op) {
     case IR_OP_TEX:
-        return (set & IR_PROBE_GLOBAL && has_texels(in, false)) ||
-               (set & IR_PROBE_WRITES && has_texels(in, true));
+        return (set & IR_PROBE_GLOBAL && ir_tex_has_texels(ir_ext_tex(in))) ||
+               (set & IR_PROBE_WRITES && ir_tex_data_words(ir_ext_tex(in)));
     case IR_OP_MMA:
         return set & IR_PROBE_SHARED && has_window(in);
     case IR_OP_TENSOR:

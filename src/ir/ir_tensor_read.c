@@ -191,17 +191,38 @@ static void target_pieces(const struct ir_tensor_mma *p, struct ir_matrix from,
                 visit(user, block, ir_matrix_piece(&from, line, at / per));
 }
 
+/* The product is large: what is used is written first. */
+static bool describe(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                     const uint32_t *src, struct ir_tensor_mma *p)
+{
+    struct ir_tensor_error unused;
+
+    p->op = op;
+    p->cta = cta;
+    p->src = src;
+    p->error = &unused;
+    return ir_tensor_mma_describe(p);
+}
+
+bool ir_tensor_shape(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                     const uint32_t *src, unsigned out_mnk[3])
+{
+    struct ir_tensor_mma p;
+
+    if (!describe(op, cta, src, &p))
+        return false;
+    out_mnk[0] = p.m;
+    out_mnk[1] = p.n;
+    out_mnk[2] = p.k;
+    return true;
+}
+
 bool ir_tensor_mma_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
                           const uint32_t *src, ir_matrix_visit *visit, void *user)
 {
-    struct ir_tensor_error unused;
-    struct ir_tensor_mma p; /* large: what is used is written first */
+    struct ir_tensor_mma p;
 
-    p.op = op;
-    p.cta = cta;
-    p.src = src;
-    p.error = &unused;
-    if (!ir_tensor_mma_describe(&p))
+    if (!describe(op, cta, src, &p))
         return false;
     struct target a = {.type = p.a, .outer = p.rows, .inner = p.stored_k};
     struct target b = {.type = p.b, .outer = p.n / cta->nblocks + p.shift, .inner = p.k};

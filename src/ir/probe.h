@@ -44,6 +44,7 @@
 #include "ir/ir.h"
 #include "ir/schedule.h"
 
+struct ir_probe_launch;
 struct ir_replicas;
 struct ir_texture;
 
@@ -108,6 +109,18 @@ static inline uint32_t ir_probe_number(const struct ir_instr *probe)
 const struct ir_instr *ir_probed(const struct ir_instr *probe);
 /* How many bytes of each lane an access is of that has no operand for it; else 0. */
 uint64_t ir_probe_size_B(const struct ir_instr *probe);
+
+/*
+ * What observers ask of the operands of an operation with a payload. The object that TEX names by a
+ * handle, or the address of one; NULL: none. Programs have bad pointers: these are read with care.
+ */
+const struct ir_texture *ir_probed_object(const struct ir_probe_launch *about, uint64_t handle);
+struct ir_tensor_map;
+struct ir_tensor_copy;
+bool ir_probed_map(uint64_t va, struct ir_tensor_map *out) HD_MUST_CHECK;
+/* The copy of a lane of TENSORCOPY, whose immediate is `imm`. False: the device will refuse it. */
+bool ir_probed_copy(uint64_t imm, const uint64_t *const *operands, uint32_t lane,
+                    const struct ir_tensor_map *map, struct ir_tensor_copy *out) HD_MUST_CHECK;
 
 /*
  * Puts probes into every function with a body. What a set does not name gets none. After all else

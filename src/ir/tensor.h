@@ -110,6 +110,9 @@ bool ir_tensor_do(const struct ir_tensor *op, const struct ir_tensor_cta *cta, c
  */
 bool ir_tensor_pieces(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
                       const uint32_t *src, ir_matrix_visit *visit, void *user) HD_MUST_CHECK;
+/* Rows, columns and depth of the product that MMA makes, of a pair the whole; likewise. */
+bool ir_tensor_shape(const struct ir_tensor *op, const struct ir_tensor_cta *cta,
+                     const uint32_t *src, unsigned out_mnk[3]) HD_MUST_CHECK;
 /* Cells that an operation accesses: of a block's tensor memory, or beyond its end. */
 enum ir_tensor_use {
     IR_TENSOR_READS,

@@ -105,5 +105,9 @@ struct ir_tensor_global {
 /* `shared` has c->shared_B bytes, at offset `shared_at` of its window. False: `memory` said so. */
 bool ir_tensor_copy_run(const struct ir_tensor_copy *c, char *shared, uint64_t shared_at,
                         const struct ir_tensor_global *memory);
+/* The stretches of global memory that it would access, in their order. False: no memory. */
+typedef void ir_tensor_stretch(void *user, uint64_t va, uint64_t size_B, bool write);
+bool ir_tensor_copy_stretches(const struct ir_tensor_copy *c, ir_tensor_stretch *visit, void *user)
+    HD_MUST_CHECK;
 
 #endif

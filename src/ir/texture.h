@@ -92,6 +92,13 @@ static inline bool ir_tex_is_surface(const struct ir_tex *op)
     return op->what >= IR_TEX_SULD;
 }
 
+/* Does it access texels? A surface is written unless it is loaded. */
+static inline bool ir_tex_has_texels(const struct ir_tex *op)
+{
+    return op->what == IR_TEX_FETCH || op->what == IR_TEX_GATHER || op->what == IR_TEX_SULD ||
+           ir_tex_data_words(op);
+}
+
 /*
  * Fetch, gather, queries of textures. `sampler` is the texture itself in unified mode. Fills
  * ir_tex_result_words(op) words. Reads texels by their addresses.

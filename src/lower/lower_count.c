@@ -24,25 +24,25 @@ static enum kind kind_of(enum ptx_type type)
     }
 }
 
-static uint32_t packed(enum ptx_type type)
+static uint64_t packed(enum ptx_type type)
 {
     return type == PTX_TYPE_F16X2 || type == PTX_TYPE_BF16X2 || type == PTX_TYPE_F32X2
                ? IR_COUNT_PACKED
                : 0;
 }
 
-static uint32_t arithmetic(const struct ptx_form *form, uint32_t half, uint32_t single,
-                           uint32_t double_)
+static uint64_t arithmetic(const struct ptx_form *form, uint64_t half, uint64_t single,
+                           uint64_t double_)
 {
     enum ptx_type type = ptx_form_type(form);
-    const uint32_t by_kind[] = {IR_COUNT_INTEGER, half, single, double_};
+    const uint64_t by_kind[] = {IR_COUNT_INTEGER, half, single, double_};
 
     return by_kind[kind_of(type)] | packed(type);
 }
 
 /* ---- what it accesses */
 
-static uint32_t space_of(const struct ptx_form *form)
+static uint64_t space_of(const struct ptx_form *form)
 {
     switch (ptx_form_space(form)) {
     case PTX_SPACE_GLOBAL:
@@ -59,16 +59,28 @@ static uint32_t space_of(const struct ptx_form *form)
     }
 }
 
-static uint32_t memory(const struct ptx_form *form, uint32_t how)
+static uint64_t memory(const struct ptx_form *form, uint64_t how)
 {
     return IR_COUNT_MEMORY | how | space_of(form);
 }
 
+/* cp.async.bulk, with .tensor, and cp.reduce.async.bulk: by where they go, or where from. */
+static uint64_t bulk(const struct ptx_form *form, uint64_t out)
+{
+    uint64_t classes = IR_COUNT_MEMORY | IR_COUNT_BULK;
+
+    if (form->nspaces == 2 && form->spaces[1] == PTX_SPACE_GLOBAL)
+        return classes | IR_COUNT_LOAD;
+    return classes | out | (form->spaces[0] == PTX_SPACE_GLOBAL ? 0 : IR_COUNT_SHARED);
+}
+
 /* ---- by the name of the opcode, for those with many relatives */
+
+#define MULTIMEM (IR_COUNT_MEMORY | IR_COUNT_GLOBAL | IR_COUNT_MULTIMEM)
 
 static const struct {
     const char *prefix;
-    uint32_t classes;
+    uint64_t classes;
 } families[] = {
     {"bar.warp", IR_COUNT_INTER_THREAD},
     {"bar", IR_COUNT_BARRIER},
@@ -81,22 +93,22 @@ static const struct {
     {"wgmma.mma", IR_COUNT_TENSOR},
     {"mma", IR_COUNT_TENSOR},
     {"tcgen05.mma", IR_COUNT_TENSOR},
-    {"ldmatrix", IR_COUNT_MEMORY | IR_COUNT_LOAD | IR_COUNT_SHARED},
-    {"stmatrix", IR_COUNT_MEMORY | IR_COUNT_STORE | IR_COUNT_SHARED},
-    {"multimem.ld", IR_COUNT_MEMORY | IR_COUNT_LOAD | IR_COUNT_GLOBAL},
-    {"multimem", IR_COUNT_MEMORY | IR_COUNT_STORE | IR_COUNT_GLOBAL},
-    {"cp.async.commit", 0},
-    {"cp.async.wait", 0},
-    {"cp.async.bulk.commit", 0},
-    {"cp.async.bulk.wait", 0},
-    {"cp.", IR_COUNT_MEMORY | IR_COUNT_LOAD},
-    {"st.", IR_COUNT_MEMORY | IR_COUNT_STORE | IR_COUNT_SHARED},
-    {"red.async", IR_COUNT_MEMORY | IR_COUNT_REDUCTION | IR_COUNT_SHARED},
+    {"tcgen05.cp", IR_COUNT_MEMORY | IR_COUNT_SHARED | IR_COUNT_BULK},
+    {"ldmatrix", IR_COUNT_MEMORY | IR_COUNT_LOAD | IR_COUNT_SHARED | IR_COUNT_MATRIX},
+    {"stmatrix", IR_COUNT_MEMORY | IR_COUNT_STORE | IR_COUNT_SHARED | IR_COUNT_MATRIX},
+    {"multimem.ld", MULTIMEM | IR_COUNT_LOAD},
+    {"multimem.red", MULTIMEM | IR_COUNT_REDUCTION},
+    {"multimem.cp.reduce", MULTIMEM | IR_COUNT_BULK | IR_COUNT_REDUCTION},
+    {"multimem.cp", MULTIMEM | IR_COUNT_BULK | IR_COUNT_STORE},
+    {"multimem", MULTIMEM | IR_COUNT_STORE},
+    {"prefetch", IR_COUNT_PREFETCH},
+    {"tensormap.cp", IR_COUNT_MEMORY | IR_COUNT_STORE},
+    {"st.bulk", IR_COUNT_MEMORY | IR_COUNT_STORE | IR_COUNT_BULK | IR_COUNT_SHARED},
     {"tex", IR_COUNT_TEXTURE},
     {"tld4", IR_COUNT_TEXTURE},
-    {"suld", IR_COUNT_TEXTURE},
-    {"sust", IR_COUNT_TEXTURE},
-    {"sured", IR_COUNT_TEXTURE},
+    {"suld", IR_COUNT_SURFACE | IR_COUNT_LOAD},
+    {"sust", IR_COUNT_SURFACE | IR_COUNT_STORE},
+    {"sured", IR_COUNT_SURFACE | IR_COUNT_REDUCTION},
     {"shfl", IR_COUNT_INTER_THREAD},
     {"vote", IR_COUNT_INTER_THREAD},
     {"match", IR_COUNT_INTER_THREAD},
@@ -107,7 +119,7 @@ static const struct {
     {"v", IR_COUNT_INTEGER}, /* video instructions */
 };
 
-static uint32_t by_family(struct hd_str text)
+static uint64_t by_family(struct hd_str text)
 {
     for (size_t i = 0; i < HD_COUNT_OF(families); i++)
         if (hd_str_starts(text, families[i].prefix))
@@ -115,7 +127,7 @@ static uint32_t by_family(struct hd_str text)
     return 0;
 }
 
-uint32_t lower_count_classes(const struct ptx_form *form)
+uint64_t lower_count_classes(const struct ptx_form *form)
 {
     switch ((enum ptx_op)form->op) {
     case PTX_OP_ADD:
@@ -189,6 +201,24 @@ uint32_t lower_count_classes(const struct ptx_form *form)
         return memory(form, IR_COUNT_ATOMIC);
     case PTX_OP_RED:
         return memory(form, IR_COUNT_REDUCTION);
+    case PTX_OP_ST_ASYNC:
+    case PTX_OP_TENSORMAP_REPLACE:
+        return memory(form, IR_COUNT_STORE);
+    case PTX_OP_RED_ASYNC:
+        return memory(form, IR_COUNT_REDUCTION);
+    case PTX_OP_CP_ASYNC:
+        return IR_COUNT_MEMORY | IR_COUNT_LOAD | IR_COUNT_COPY;
+    case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
+        return IR_COUNT_MEMORY | IR_COUNT_SHARED;
+    case PTX_OP_CP_ASYNC_BULK:
+    case PTX_OP_CP_ASYNC_BULK_TENSOR:
+        return bulk(form, IR_COUNT_STORE);
+    case PTX_OP_CP_REDUCE_ASYNC_BULK:
+    case PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR:
+        return bulk(form, IR_COUNT_REDUCTION);
+    case PTX_OP_CP_ASYNC_BULK_PREFETCH:
+    case PTX_OP_CP_ASYNC_BULK_PREFETCH_TENSOR:
+        return IR_COUNT_PREFETCH;
     case PTX_OP_BRA:
     case PTX_OP_BRX_IDX:
         return IR_COUNT_CONTROL | IR_COUNT_BRANCH;

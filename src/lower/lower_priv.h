@@ -136,7 +136,7 @@ struct ir_value *lower_var_address(struct lower_fn *f, const struct ptx_var *var
  */
 typedef bool lower_run_fn(struct lower_fn *f, const struct ptx_insn *in);
 /* lower_count.c: a set of enum ir_count_class. */
-uint32_t lower_count_classes(const struct ptx_form *form);
+uint64_t lower_count_classes(const struct ptx_form *form);
 
 enum lower_guard { LOWER_GUARD_SELECT, LOWER_GUARD_AROUND, LOWER_GUARD_END };
 #define LOWER_NO_OP IR_OP_COUNT

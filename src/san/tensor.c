@@ -1,14 +1,8 @@
 #include "san/tensor.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "ir/mbarrier.h"
 #include "ir/tensor_copy.h"
 #include "san/lanes.h"
-
-enum { PIECE_B = 4096 }; /* of global memory, at most */
 
 struct tensor {
     const struct san_cta *cta;
@@ -16,9 +10,6 @@ struct tensor {
     const struct san_access *issued;
     uint32_t lane;
     struct ir_tensor_copy copy;
-    char *piece;         /* what global memory would have */
-    uint64_t va, size_B; /* requests that lie side by side, not told yet */
-    bool writes;
     enum hd_status status;
 };
 
@@ -46,43 +37,14 @@ static void tell(struct tensor *t, enum san_what what, enum ir_space space, uint
 
 /* ---- global memory */
 
-static void flush(struct tensor *t)
-{
-    enum san_what what = t->copy.what.way == IR_TENSOR_REDUCE ? SAN_ATOMIC
-                         : t->writes                          ? SAN_WRITE
-                                                              : SAN_READ;
-
-    if (t->size_B)
-        tell(t, what, IR_SPACE_GENERIC, t->va, t->size_B, 1);
-    t->size_B = 0;
-}
-
-static void *place(void *user, uint64_t address, uint64_t size_B, bool write)
+static void tell_stretch(void *user, uint64_t va, uint64_t size_B, bool write)
 {
     struct tensor *t = user;
+    enum san_what what = t->copy.what.way == IR_TENSOR_REDUCE ? SAN_ATOMIC
+                         : write                              ? SAN_WRITE
+                                                              : SAN_READ;
 
-    assert(size_B <= PIECE_B);
-    if (address != t->va + t->size_B || write != t->writes)
-        flush(t);
-    if (!t->size_B)
-        t->va = address;
-    t->writes = write;
-    t->size_B += size_B;
-    return t->piece;
-}
-
-static void tell_global(struct tensor *t)
-{
-    const struct ir_tensor_global memory = {place, t, PIECE_B};
-    char *shared = hd_alloc(t->copy.shared_B);
-
-    t->piece = hd_alloc(PIECE_B);
-    if (shared && t->piece) {
-        (void)ir_tensor_copy_run(&t->copy, shared, 0, &memory);
-        flush(t);
-    }
-    hd_free(shared);
-    hd_free(t->piece);
+    tell(t, what, IR_SPACE_GENERIC, va, size_B, 1);
 }
 
 /* ---- shared memory, and who hears of it */
@@ -138,28 +100,12 @@ static void tell_cast(struct tensor *t)
 
 /* ---- the copy */
 
-/* Programs have bad pointers, so the kernel reads. */
 static bool map_read(struct tensor *t, struct ir_tensor_map *map)
 {
     uint64_t va = operand(t, 1);
-    struct iovec to = {map, sizeof *map}, from = {(void *)(uintptr_t)va, sizeof *map};
 
     tell(t, SAN_READ, IR_SPACE_GENERIC, va, sizeof *map, IR_TENSOR_MAP_ALIGN_B);
-    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)sizeof *map;
-}
-
-static const char *copy_init(struct tensor *t, const struct ir_tensor_map *map)
-{
-    uint64_t imm = ir_probe_its_imm(t->issued->probe);
-    const struct ir_tensor_what what = ir_tensor_unpack(imm);
-    uint32_t n = ir_tensor_coordinates(&what), infos[IR_TENSOR_INFO_MAX];
-    int32_t coordinates[IR_TENSOR_RANK_MAX];
-
-    for (uint32_t i = 0; i < n; i++)
-        coordinates[i] = (int32_t)operand(t, IR_TENSOR_OPERAND_0 + i);
-    for (uint32_t i = 0; i < ir_tensor_infos(&what); i++)
-        infos[i] = (uint32_t)operand(t, IR_TENSOR_OPERAND_0 + n + i);
-    return ir_tensor_copy_init(&t->copy, map, imm, coordinates, infos);
+    return ir_probed_map(va, map);
 }
 
 enum hd_status san_tensor_lane(const struct san_cta *cta, const struct san_access *access,
@@ -168,9 +114,10 @@ enum hd_status san_tensor_lane(const struct san_cta *cta, const struct san_acces
     struct tensor t = {.cta = cta, .to = to, .issued = access, .lane = lane, .status = HD_OK};
     struct ir_tensor_map map;
 
-    if (!map_read(&t, &map) || copy_init(&t, &map))
+    if (!map_read(&t, &map) ||
+        !ir_probed_copy(ir_probe_its_imm(access->probe), access->operands, lane, &map, &t.copy))
         return t.status;
-    tell_global(&t);
+    (void)!ir_tensor_copy_stretches(&t.copy, tell_stretch, &t);
     if (t.copy.what.casts) {
         tell_cast(&t);
         return t.status;

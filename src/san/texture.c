@@ -1,7 +1,5 @@
 /* What texture and surface instructions access. */
 #include <stdio.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "ir/texture.h"
 #include "san/lanes.h"
@@ -26,19 +24,6 @@ static void note(struct texels *t, enum hd_status said)
 }
 
 /* ---- objects */
-
-/* A handle, or the address of one. Programs have bad pointers, so the kernel reads. */
-static const struct ir_texture *object_of(const struct ir_probe_launch *about, uint64_t handle)
-{
-    const struct ir_texture *object = about->texture ? about->texture(handle) : NULL;
-    uint64_t named;
-    struct iovec to = {&named, sizeof named}, from = {(void *)(uintptr_t)handle, sizeof named};
-
-    if (object || !about->texture || !handle || IR_TEXTURE_IS_HANDLE(handle) ||
-        process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)sizeof named)
-        return object;
-    return about->texture(named);
-}
 
 static bool has_sampler(const struct ir_tex *op)
 {
@@ -151,7 +136,7 @@ static void texture_lane(struct texels *t, const struct ir_probe_launch *about,
     const struct ir_texture *sampler = texture;
 
     if (has_sampler(t->op))
-        sampler = object_of(about, t->issued->operands[1][t->lane]);
+        sampler = ir_probed_object(about, t->issued->operands[1][t->lane]);
     t->texel_B[t->lane] = texture->texel_B;
     if (sampler && !sampler->is_surface)
         ir_texture_texels(t->op, texture, sampler, words, &list);
@@ -175,7 +160,7 @@ enum hd_status san_texture_access(const struct san_cta *cta, const struct san_ac
 
     issued.what = what_of(t.op);
     san_foreach_lane(lane, access->lanes) {
-        const struct ir_texture *object = object_of(about, access->operands[0][lane]);
+        const struct ir_texture *object = ir_probed_object(about, access->operands[0][lane]);
         t.lane = lane;
         t.n = 0;
         words_of(&t, words);

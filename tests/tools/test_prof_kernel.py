@@ -4,15 +4,14 @@ import csv
 import io
 import json
 import os
-import sqlite3
 import sys
 import tempfile
 
-from support import Bench, Tap
+from support import Tap
+from prof_counters import HERE, CounterBench
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 INST, THREADS, ON = "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum", "smsp__thread_inst_executed_pred_on.sum"
 OP = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
@@ -73,35 +72,13 @@ EXPECTED = {
 LAUNCHES = [f"{name}:{grid}:{block}" for name, grid, block in EXPECTED]
 
 
-class Counters(Bench):
+class Counters(CounterBench):
     def __init__(self, folder):
         super().__init__(heddle, tap, folder)
         self.program = self.build(os.path.join(HERE, "counters.cu"), "-lcuda")
 
     def prof(self, *args, launches=LAUNCHES, code=0, **env):
-        got = self.run("prof", "--kernel", "-f", "-o", "report", *args, self.program, os.path.join(HERE, "counters.ptx"), *launches, **env)
-        tap.ok(got.returncode == code, f"exit status {code}", f"{got.returncode}\n{got.stderr}")
-        return got
-
-    def rows(self, sql):
-        return sqlite3.connect(os.path.join(self.folder, "report.sqlite")).execute(sql).fetchall()
-
-    def values(self):
-        """[(name, {metric: value})] of the launches."""
-        of = {}
-        for launch, name, value in self.rows("SELECT launchId, name, value FROM HEDDLE_METRICS"):
-            of.setdefault(launch, {})[name] = value
-        return [(name, of[launch]) for launch, name in self.rows("SELECT launchId, name FROM HEDDLE_LAUNCHES ORDER BY launchId")]
-
-
-def is_of_time(name):
-    return "time_duration" in name or name.endswith("per_second")
-
-
-def counted(bench):
-    """What does not depend on the time: all values, and those of lines."""
-    values = [(name, {k: v for k, v in of.items() if not is_of_time(k) and k != "launch__registers_per_thread"}) for name, of in bench.values()]
-    return values, sorted(bench.rows("SELECT launchId, file, line, function, name, value FROM HEDDLE_SOURCE_METRICS"))
+        return self.count(self.program, os.path.join(HERE, "counters.ptx"), *launches, options=args, code=code, **env)
 
 
 def test_by_hand(bench):
@@ -128,14 +105,7 @@ def test_sums(bench):
 
 
 def test_devices(bench):
-    want = counted(bench)
-    for device in ("cpu", "interp"):
-        for level in ("avx512", "avx2", "generic") if device == "cpu" else ("generic",):
-            got = bench.prof(HEDDLE_DEVICE=device, HEDDLE_CPU=level)
-            if "HEDDLE_CPU" in got.stderr:
-                tap.skip(f"{level}: not on this machine")
-                continue
-            tap.ok(counted(bench) == want, f"{device} {level} counts the same")
+    bench.same_everywhere(lambda **env: bench.prof(**env), "all kernels")
 
 
 def test_filters(bench):
@@ -152,7 +122,9 @@ def test_filters(bench):
 
 def test_pages(bench):
     got = bench.prof("-k", "coalesced", "-c", "1")
-    for text in ("coalesced (2, 1, 1)x(64, 1, 1)", "Section: Launch Statistics", "Executed Instructions", "only a device that works cycle by cycle"):
+    for text in ("coalesced (2, 1, 1)x(64, 1, 1)", "Section: Launch Statistics", "Executed Instructions",
+                 "n/a (only a device that works cycle by cycle knows it): Compute (SM) Throughput", "n/a (only a device with caches knows it): L1/TEX Hit Rate",
+                 "n/a (Branch Instructions: 0): Branch Efficiency", "Duration (while counted)", "Single Precision Rate (while counted)"):
         tap.ok(text in got.stdout, f"details: {text}", got.stdout)
     show = lambda *args: bench.run("prof", "kernels", *args, "report.sqlite").stdout
     rows = list(csv.reader(io.StringIO(show("--csv"))))
@@ -163,6 +135,13 @@ def test_pages(bench):
     rows = list(csv.reader(io.StringIO(show("--csv", "--page", "raw", "--metrics", f"{INST},{ON}"))))
     tap.eq([row[11:] for row in rows], [[INST, ON], ["inst", "inst"], ["32", "1024"]], "raw: names, units, values")
     tap.eq(json.loads(show("--json", "--section", "LaunchStats"))[0]["metrics"]["launch__block_size"], 64, "JSON")
+    ratio = "smsp__sass_average_branch_targets_threads_uniform.pct"
+    tap.eq({row[12]: row[14:18] for row in csv.reader(io.StringIO(show("--csv"))) if row[12] == "Branch Efficiency"},
+           {"Branch Efficiency": ["n/a", "", "", "Branch Instructions: 0"]}, "why a ratio has no value: CSV")
+    rows = list(csv.reader(io.StringIO(show("--csv", "--page", "raw", "--metrics", ratio))))
+    tap.eq(rows[2][11:], ["n/a (Branch Instructions: 0)"], "raw CSV")
+    tap.eq(json.loads(show("--json", "--metrics", f"{ratio},sm__cycles_active.avg"))[0]["missing"],
+           {ratio: "Branch Instructions: 0", "sm__cycles_active.avg": "only a device that works cycle by cycle knows it"}, "JSON")
     lines = list(csv.DictReader(io.StringIO(show("--csv", "--page", "source"))))
     tap.eq((len(lines), {line["Executed Instructions"] for line in lines}), (8, {"4"}), "source: a row for each line")
 

@@ -82,16 +82,18 @@ static bool instr_read(char *text, struct kernel_instr *out)
 {
     uint64_t n[COUNT_FILE_INSTR];
     const char *texts[3];
-    size_t at = 6;
+    size_t at = 8;
 
     if (!fields(text, n, COUNT_FILE_INSTR, texts, 3))
         return false;
-    *out = (struct kernel_instr){.classes = (uint32_t)n[0],
+    *out = (struct kernel_instr){.classes = n[0],
                                  .issued = n[1],
                                  .lanes = n[2],
                                  .on = n[3],
                                  .taken = n[4],
                                  .divergent = n[5],
+                                 .ops = n[6],
+                                 .window_B = n[7],
                                  .form = texts[0],
                                  .function = texts[1],
                                  .file = texts[2]};

@@ -160,6 +160,13 @@ static void put_value(char out[64], const struct shown *launch, size_t m, bool g
         (void)snprintf(out, 64, "n/a");
 }
 
+enum { REASON = 256 };
+
+static void reason_of(char out[REASON], const struct shown *launch, size_t m)
+{
+    metric_reason(&metrics[m], launch->values, launch->has, out, REASON);
+}
+
 /* ---- CSV */
 
 static void csv(FILE *out, bool first, const char *text)
@@ -201,7 +208,7 @@ static const char launch_columns[] =
 
 static void csv_details(const struct show *s, const struct shown *launch)
 {
-    char value[64];
+    char value[64], reason[REASON] = "";
 
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t m = 0; m < metrics_count; m++) {
@@ -213,7 +220,11 @@ static void csv_details(const struct show *s, const struct shown *launch)
             csv(s->out, false, metrics[m].unit);
             put_value(value, launch, m, false);
             csv(s->out, false, value);
-            fputs(",\"\",\"\",\"\",\"\",\"\"\n", s->out);
+            if (!launch->has[m])
+                reason_of(reason, launch, m);
+            fputs(",\"\",\"\"", s->out);
+            csv(s->out, false, launch->has[m] ? "" : reason);
+            fputs(",\"\",\"\"\n", s->out);
         }
 }
 
@@ -230,15 +241,25 @@ static void csv_raw_head(const struct show *s)
     fputc('\n', s->out);
 }
 
+static void put_missing(char out[REASON + 8], const struct shown *launch, size_t m)
+{
+    char reason[REASON];
+
+    reason_of(reason, launch, m);
+    (void)snprintf(out, REASON + 8, "n/a (%s)", reason);
+}
+
 static void csv_raw(const struct show *s, const struct shown *launch)
 {
-    char value[64];
+    char value[REASON + 8];
 
     csv_launch(s, launch);
     for (size_t m = 0; m < metrics_count; m++) {
         if (!is_wanted(s->view, &metrics[m]))
             continue;
         put_value(value, launch, m, false);
+        if (!launch->has[m])
+            put_missing(value, launch, m);
         csv(s->out, false, value);
     }
     fputc('\n', s->out);
@@ -268,10 +289,51 @@ static void text_metric(const struct show *s, const struct shown *launch, size_t
     fprintf(s->out, "    %-40s %15s %20s\n", name, metrics[m].unit, value);
 }
 
+static bool is_missing(const struct show *s, const struct shown *launch, size_t m)
+{
+    return !launch->has[m] && is_wanted(s->view, &metrics[m]) &&
+           (s->view->page == PROF_KERNEL_DETAILS || metrics[m].kind != METRIC_NEVER);
+}
+
+/* The metrics from `first` on that have no value for that reason. */
+static void text_reason(const struct show *s, const struct shown *launch, size_t first,
+                        const char *reason)
+{
+    char other[REASON];
+
+    for (size_t m = first; m < metrics_count; m++) {
+        if (!is_missing(s, launch, m))
+            continue;
+        reason_of(other, launch, m);
+        if (!strcmp(other, reason))
+            fprintf(s->out, "%s%s", m == first ? "" : ", ",
+                    s->view->page == PROF_KERNEL_RAW ? metrics[m].name : metrics[m].label);
+    }
+}
+
+static void text_missing(const struct show *s, const struct shown *launch)
+{
+    char reason[REASON], other[REASON];
+
+    for (size_t m = 0; m < metrics_count; m++) {
+        bool was_told = false;
+        if (!is_missing(s, launch, m))
+            continue;
+        reason_of(reason, launch, m);
+        for (size_t i = 0; i < m && !was_told; i++) {
+            reason_of(other, launch, i);
+            was_told = is_missing(s, launch, i) && !strcmp(other, reason);
+        }
+        if (was_told)
+            continue;
+        fprintf(s->out, "    n/a (%s): ", reason);
+        text_reason(s, launch, m, reason);
+        fputc('\n', s->out);
+    }
+}
+
 static void text_details(const struct show *s, const struct shown *launch)
 {
-    bool is_missing = false;
-
     text_launch(s, launch);
     for (int section = 0; section < SECTION_COUNT; section++) {
         bool has_head = false;
@@ -283,14 +345,13 @@ static void text_details(const struct show *s, const struct shown *launch)
                         metric_section_titles[section], rule, "Metric Name", "Metric Unit",
                         "Metric Value", rule);
             has_head = true;
-            is_missing |= metrics[m].kind == METRIC_NEVER;
             text_metric(s, launch, m, metrics[m].label);
         }
         if (has_head)
             fprintf(s->out, "    %s\n\n", rule);
     }
-    if (is_missing)
-        fputs("    n/a: only a device that works cycle by cycle knows it\n\n", s->out);
+    text_missing(s, launch);
+    fputc('\n', s->out);
 }
 
 static void text_raw(const struct show *s, const struct shown *launch)
@@ -299,6 +360,7 @@ static void text_raw(const struct show *s, const struct shown *launch)
     for (size_t m = 0; m < metrics_count; m++)
         if (is_wanted(s->view, &metrics[m]) && metrics[m].kind != METRIC_NEVER)
             text_metric(s, launch, m, metrics[m].name);
+    text_missing(s, launch);
     fputc('\n', s->out);
 }
 
@@ -307,6 +369,7 @@ static void text_raw(const struct show *s, const struct shown *launch)
 static void json_launch(struct show *s, const struct shown *l, bool is_source)
 {
     struct hd_json *j = &s->json;
+    char reason[REASON];
 
     hd_json_open(j, NULL, '{');
     hd_json_i64(j, "id", l->id);
@@ -329,6 +392,14 @@ static void json_launch(struct show *s, const struct shown *l, bool is_source)
     for (size_t m = 0; m < metrics_count; m++)
         if (l->has[m] && is_wanted(s->view, &metrics[m]))
             hd_json_double(j, metrics[m].name, l->values[m]);
+    hd_json_close(j, '}');
+    hd_json_open(j, "missing", '{');
+    for (size_t m = 0; m < metrics_count; m++) {
+        if (l->has[m] || !is_wanted(s->view, &metrics[m]))
+            continue;
+        reason_of(reason, l, m);
+        hd_json_str(j, metrics[m].name, reason);
+    }
     hd_json_close(j, '}');
     hd_json_close(j, '}');
 }

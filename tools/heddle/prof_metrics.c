@@ -1,6 +1,7 @@
 /* See prof_metrics.h. */
 #include "prof_metrics.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the table */
@@ -49,11 +50,13 @@ const struct metric *metric_find(const char *name, size_t len)
 
 #define OF(class_)      ((double)((i->classes & IR_COUNT_##class_) != 0))
 #define IN(space, word) ((double)i->in[IR_COUNT_IN_##space][IR_COUNT_##word])
-/* Not cp.async, which reads global memory. */
-#define LOADS      (OF(LOAD) * ((i->classes & (IR_COUNT_SHARED | IR_COUNT_GENERIC)) != 0))
-#define READS      OF(LOAD)
-#define WRITES     OF(STORE)
-#define ANY_ATOMIC ((double)((i->classes & (IR_COUNT_ATOMIC | IR_COUNT_REDUCTION)) != 0))
+#define LOADS           (OF(LOAD) * !OF(COPY))
+#define READS           OF(LOAD)
+#define WRITES          OF(STORE)
+/* Each lane for itself, from or to registers. */
+#define LANES      ((double)!(i->classes & (IR_COUNT_COPY | IR_COUNT_BULK)))
+#define TMA        (OF(BULK) * !OF(MULTIMEM))
+#define ANY_ATOMIC (LANES * ((i->classes & (IR_COUNT_ATOMIC | IR_COUNT_REDUCTION)) != 0))
 #define PLAIN      (1 - ANY_ATOMIC)
 #define CONFLICTS  (IN(SHARED, WAVEFRONTS) - IN(SHARED, IDEAL_WAVEFRONTS))
 
@@ -100,6 +103,21 @@ static void launch_values(const struct kernel_launch *l, double *values, bool *h
 static double value_of(const char *name, const double *values)
 {
     return values[metric_find(name, strlen(name)) - metrics];
+}
+
+void metric_reason(const struct metric *metric, const double *values, const bool *has, char *out,
+                   size_t size)
+{
+    const struct metric *by = metric->kind == METRIC_RATIO
+                                  ? metric_find(metric->denominator, strlen(metric->denominator))
+                                  : NULL;
+
+    if (metric->kind == METRIC_NEVER)
+        (void)snprintf(out, size, "%s", metric->doc);
+    else if (by && has[by - metrics] && !values[by - metrics])
+        (void)snprintf(out, size, "%s: 0", by->label);
+    else
+        (void)snprintf(out, size, "not in the report");
 }
 
 void metrics_finish(const struct kernel_launch *l, double *values, bool *has)

@@ -38,8 +38,8 @@ extern const char *const metric_section_titles[SECTION_COUNT];
 const struct metric *metric_find(const char *name, size_t len);
 
 struct kernel_instr {
-    uint32_t classes;
-    uint64_t issued, lanes, on, taken, divergent;
+    uint64_t classes;
+    uint64_t issued, lanes, on, taken, divergent, ops, window_B;
     uint64_t in[IR_COUNT_SPACES][IR_COUNT_ACCESS_WORDS];
     uint32_t ptx_line, line;
     const char *form, *function, *file;
@@ -57,5 +57,8 @@ struct kernel_launch {
 void metrics_of_instr(const struct kernel_instr *i, double *out);
 /* All of a launch; has[m]: there is a value. `sums` hold those of SUM already. */
 void metrics_finish(const struct kernel_launch *l, double *values, bool *has);
+/* Why a metric of a launch has no value. */
+void metric_reason(const struct metric *metric, const double *values, const bool *has, char *out,
+                   size_t size);
 
 #endif

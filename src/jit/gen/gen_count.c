@@ -214,13 +214,19 @@ static void guess_line(struct gen *g, const struct ir_value *v, struct line *lin
     }
 }
 
+/* The load and the store of cp.async: one instruction, which has one IR_COUNT_WHOLE_WARPS. */
+static bool is_of_two(const struct gen *g, const struct ir_instr *probe)
+{
+    return g->func->module->counted.at[ir_probe_its_imm(probe)].classes & IR_COUNT_COPY;
+}
+
 static bool line_of(struct gen *g, const struct ir_instr *probe, struct line *line)
 {
     enum ir_op op = ir_probe_op(probe);
     bool is_shared = probe->mem.space == IR_SPACE_SHARED;
     if ((op != IR_OP_LD && op != IR_OP_ST) || (!is_shared && probe->mem.space != IR_SPACE_GLOBAL))
         return false;
-    if (gen_singly(g))
+    if (gen_singly(g) || is_of_two(g, probe))
         return false;
     line->val = gen_get(g, probe->src[0]);
     line->size_B = ir_probe_size_B(probe);

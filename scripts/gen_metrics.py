@@ -28,7 +28,7 @@ def formula_text(kind, formula):
         by = parts[1] if kind == "RATIO" else "seconds"
         factor = parts[-1].replace(" ", "")
         return f"`{parts[0]}` / {f'`{by}`' if kind == 'RATIO' else by}" + (f" * {factor}" if factor != "1" else "")
-    return {"SUM": f"sum of `{formula}`", "LAUNCH": f"`{formula}`"}.get(kind, "")
+    return {"SUM": f"sum of `{formula}`", "LAUNCH": f"`{formula}`", "TOTAL": f"`{formula}`"}.get(kind, "")
 
 
 def page(text):

@@ -45,7 +45,7 @@ MODULES = {
     "api/nvfatbin": ("libnvfatbin", {"linker", "obj"}),
     "api/nvvm": ("libnvvm, over clang", {"clang", "obj"}),
     "api/nvml": ("libnvidia-ml, on the driver API and the registry", {"api/driver", "registry"}),
-    "api/cupti": ("libcupti, a listener of the taps", {"api/driver"}),
+    "api/cupti": ("libcupti, a listener of the taps", {"api/driver", "count"}),
     "api/cudnn": ("libcudnn: handles; what computes is refused by name", set()),
     "api/nvptxcompiler": ("libnvptxcompiler", {"ptxas"}),
     "preload": ("redirects runtimes that programs and libraries embed", {"obj"}),
@@ -63,7 +63,7 @@ HIDDEN = {
 }
 # The public headers (include/) are for the API layer, which implements them, and for programs.
 USES_PUBLIC = {"api/driver", "api/nvtx", "api/runtime", "api/nvrtc", "api/nvjitlink", "api/nvfatbin", "api/nvptxcompiler", "api/nvvm",
-               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "prof", "requests"}
+               "api/nvml", "api/cupti", "api/cudnn", "preload", "hal", "core", "san", "count", "prof", "requests"}
 # Folders where everything may be included.
 FREE = {"tests"}
 PUBLIC_ONLY = {"examples", "bench"}

@@ -107,7 +107,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     d->memory_B = memory_B;
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
     core_memory_watch(d->hal);
-    d->hal->observer = count_is_on() ? count_observer() : san_observer();
+    d->hal->observer = san_observer() ? san_observer() : count_observer();
     d->hal->texture = core_texture_find;
     d->hal->replicas = core_multicast_find;
     d->hal->program_replicas = core_multicast_find_programs;

@@ -499,6 +499,22 @@ static enum hd_status submit_told_locked(struct core_stream *stream, struct core
     return status;
 }
 
+static void grid_number_locked(struct core_stream *stream, union hal_packet *p)
+{
+    if (p->head.op == HAL_OP_DISPATCH && !p->dispatch.grid_id)
+        p->dispatch.grid_id = core_grid_id(stream->ctx, &stream->grid_id);
+}
+
+/* Listeners know a grid by its number, so it has one before they are told. */
+static struct core_retirement *tell_packets(struct core_stream *stream, union hal_packet *packets,
+                                            unsigned n)
+{
+    hd_lock_acquire(&stream->lock);
+    grid_number_locked(stream, &packets[0]);
+    hd_lock_release(&stream->lock);
+    return core_tap_packets(stream, packets, n);
+}
+
 enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *packets, unsigned n,
                                   const void *params, uint32_t params_B, uint64_t *out_position)
 {
@@ -507,11 +523,10 @@ enum hd_status core_stream_submit(struct core_stream *stream, union hal_packet *
 
     HD_TRY(order_check(stream));
     if (core_tap_wants(HEDDLE_KIND_ALL))
-        told = core_tap_packets(stream, packets, n);
+        told = tell_packets(stream, packets, n);
     status = order_acquire(stream);
     if (status == HD_OK && packets[0].head.op == HAL_OP_DISPATCH) {
-        if (!packets[0].dispatch.grid_id)
-            packets[0].dispatch.grid_id = core_grid_id(stream->ctx, &stream->grid_id);
+        grid_number_locked(stream, &packets[0]);
         status = place_params_locked(stream, &packets[0].dispatch, params, params_B);
     }
     if (HD_LIKELY(!told) && status == HD_OK)

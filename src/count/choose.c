@@ -7,14 +7,16 @@
 
 #include "base/env.h"
 #include "base/expression.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "count/private.h"
 
 static struct {
     struct count_settings settings;
     regex_t regex;
-    bool is_on;
+    bool is_on; /* HEDDLE_COUNT */
     _Atomic uint64_t taken;
+    _Atomic(const struct heddle_count_listener *) listener;
 } all;
 
 /* ---- settings */
@@ -74,7 +76,35 @@ enum hd_status count_start(void)
 
 bool count_is_on(void)
 {
-    return all.is_on;
+    return HD_UNLIKELY(all.is_on || atomic_load_explicit(&all.listener, memory_order_relaxed));
+}
+
+/* ---- listeners */
+
+bool count_listen(const struct heddle_count_listener *listener)
+{
+    const struct heddle_count_listener *none = NULL;
+
+    return !all.is_on && atomic_compare_exchange_strong(&all.listener, &none, listener);
+}
+
+void count_unlisten(void)
+{
+    atomic_store(&all.listener, NULL);
+}
+
+const struct heddle_count_listener *count_listener(void)
+{
+    return atomic_load(&all.listener);
+}
+
+void count_fails(void *context, const char *kernel, const char *why)
+{
+    const struct heddle_count_listener *listener = count_listener();
+
+    hd_log("kernel %s is not counted: %s", kernel, why);
+    if (listener)
+        listener->failed(listener->user, context, kernel, why);
 }
 
 /* ---- names */
@@ -115,13 +145,22 @@ static bool is_named(const char *kernel)
     return !strcmp(kernel, s->name) || !strcmp(text, s->name);
 }
 
-bool count_takes(const char *kernel)
+static bool is_chosen(const char *kernel)
 {
     const struct count_settings *s = &all.settings;
     uint64_t n;
 
-    if (HD_LIKELY(!all.is_on) || !is_named(kernel))
+    if (!is_named(kernel))
         return false;
     n = atomic_fetch_add(&all.taken, 1);
     return n >= s->skip && (!s->count || n - s->skip < s->count);
+}
+
+bool count_takes(void *context, const char *kernel)
+{
+    const struct heddle_count_listener *listener = count_listener();
+
+    if (all.is_on)
+        return is_chosen(kernel);
+    return listener && listener->takes(listener->user, context, kernel);
 }

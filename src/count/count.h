@@ -10,13 +10,17 @@
  *     count=N        not more than N
  *     dir=FOLDER     where files with the counts go (file.h); the rest of the text
  *
+ * A library of the process may be the one that chooses and is told instead (heddle/count.h).
+ *
  * Code that counts is a kernel's second form (core/counted.h); other launches are as they were.
- * Inside: observe.c takes what probes tell, sweep.c makes warps of
- * lanes that were told one by one, choose.c chooses, file.c writes.
+ * Inside: observe.c takes what probes tell, sweep.c makes warps of lanes that were told one by one,
+ * choose.c chooses, tell.c makes a launch's counters those of its instructions, file.c writes them.
+ * metrics.h makes values of them, elsewhere.
  */
 #ifndef HD_COUNT_COUNT_H
 #define HD_COUNT_COUNT_H
 
+#include "heddle/count.h"
 #include "ir/probe.h"
 
 struct count_settings {
@@ -30,10 +34,16 @@ enum hd_status count_settings_read(const char *text, struct count_settings *out)
 
 /* HD_BAD_ARG: HEDDLE_COUNT is malformed. HD_OK without it. Once, before any launch. */
 enum hd_status count_start(void) HD_MUST_CHECK;
+/* Somebody counts: HEDDLE_COUNT says so, or there is a listener. */
 bool count_is_on(void);
+/* False: somebody else counts. The listener stays valid. */
+bool count_listen(const struct heddle_count_listener *listener) HD_MUST_CHECK;
+void count_unlisten(void);
 /* Is this launch of the kernel to be counted? Counts launches: ask once for each. */
-bool count_takes(const char *kernel);
-/* For devices; NULL: nothing is counted. */
+bool count_takes(void *context, const char *kernel);
+/* A launch that was taken runs as usual; `why` is a line. */
+void count_fails(void *context, const char *kernel, const char *why);
+/* For devices: of kernels that count. */
 const struct ir_observer *count_observer(void);
 
 #endif

@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "count/private.h"
 
@@ -28,6 +26,11 @@ enum hd_status count_file_open(const char *folder)
     return n > 0 && (size_t)n < sizeof(file.path)
                ? HD_OK
                : hd_error(HD_BAD_ARG, "HEDDLE_COUNT: the folder's name is too long");
+}
+
+bool count_file_is_open(void)
+{
+    return *file.path != '\0';
 }
 
 static int descriptor_locked(void)
@@ -76,99 +79,59 @@ static void put(struct hd_buf *out, uint64_t n)
     hd_buf_printf(out, "\t%" PRIu64, n);
 }
 
-static void put_launch(struct hd_buf *out, const struct count_launch *launch)
+static void put_launch(struct hd_buf *out, const struct heddle_counted *l)
 {
-    const struct ir_probe_launch *l = &launch->about;
-
     hd_buf_puts(out, "L");
     put(out, l->correlation);
     put(out, l->grid_id);
-    put(out, launch->begin_ns);
-    put(out, hd_clock_ns(CLOCK_MONOTONIC));
+    put(out, l->begin_ns);
+    put(out, l->end_ns);
     for (int i = 0; i < 3; i++)
         put(out, l->grid[i]);
     for (int i = 0; i < 3; i++)
         put(out, l->block[i]);
     for (int i = 0; i < 3; i++)
         put(out, l->cluster[i]);
-    put(out, l->shared_B - HD_MIN(l->shared_B, l->dynamic_shared_B));
+    put(out, l->static_shared_B);
     put(out, l->dynamic_shared_B);
-    put_text(out, l->kernel->name);
+    put_text(out, l->kernel);
     hd_buf_putc(out, '\n');
 }
 
-/* How often an instruction was executed, of all groups that have it. */
-struct executed {
-    uint64_t issued, lanes, on;
-};
-
-static void executed_add(const struct ir_module *m, const uint64_t *words, struct executed *out)
+static void put_instr(struct hd_buf *out, const struct heddle_counted_instr *in)
 {
-    for (uint32_t g = 0; g < m->count_groups.len; g++) {
-        const struct ir_count_group *group = &m->count_groups.at[g];
-        const uint64_t *own = words + ir_count_group_word(g);
-        for (uint32_t i = 0; i < group->count; i++) {
-            uint32_t item = m->count_items.at[group->first + i];
-            struct executed *e = &out[ir_count_instr(item)];
-            if (ir_count_kind(item) != IR_COUNT_ON) {
-                e->issued += own[IR_COUNT_WARPS];
-                e->lanes += own[IR_COUNT_LANES];
-            }
-            if (ir_count_kind(item) != IR_COUNT_ISSUE)
-                e->on += own[IR_COUNT_LANES];
-        }
-    }
-}
-
-/* Products: whose shape the instruction says, and others. */
-static uint64_t ops_of(const struct ir_counted *in, const struct executed *e, const uint64_t *words)
-{
-    return in->ops * e->on + words[IR_COUNT_OPS];
-}
-
-static void put_instr(struct hd_buf *out, const struct ir_module *m, uint32_t i,
-                      const struct executed *e, const uint64_t *words)
-{
-    const struct ir_counted *in = &m->counted.at[i];
-    bool is_guarded_branch = in->classes & IR_COUNT_BRANCH && e->on < e->lanes;
-
     hd_buf_puts(out, "I");
     put(out, in->classes);
-    put(out, e->issued);
-    put(out, e->lanes);
-    put(out, is_guarded_branch ? words[IR_COUNT_TAKEN] : e->on);
-    put(out, words[IR_COUNT_TAKEN]);
-    put(out, words[IR_COUNT_DIVERGENT]);
-    put(out, ops_of(in, e, words));
-    put(out, in->window_B * e->on);
-    for (uint32_t w = IR_COUNT_ACCESSES; w < IR_COUNT_INSTR_WORDS; w++)
-        put(out, words[w]);
+    put(out, in->issued);
+    put(out, in->lanes);
+    put(out, in->on);
+    put(out, in->taken);
+    put(out, in->divergent);
+    put(out, in->ops);
+    put(out, in->window_B);
+    for (int s = 0; s < IR_COUNT_SPACES; s++)
+        for (int w = 0; w < IR_COUNT_ACCESS_WORDS; w++)
+            put(out, in->in[s][w]);
     put(out, in->ptx_line);
-    put(out, in->place.line);
+    put(out, in->line);
     put_text(out, in->form);
     put_text(out, in->function);
-    put_text(out, in->place.file ? m->files.at[in->place.file - 1] : "");
+    put_text(out, in->file);
     hd_buf_putc(out, '\n');
 }
 
-void count_file_write(const struct count_launch *launch, const uint64_t *words)
+void count_file_write(const struct heddle_counted *launch)
 {
-    const struct ir_module *m = launch->about.kernel->module;
-    struct executed *executed = hd_alloc_array(m->counted.len + 1, sizeof(*executed));
     struct hd_buf text;
 
     hd_buf_init(&text);
     put_launch(&text, launch);
-    if (executed)
-        executed_add(m, words, executed);
-    for (uint32_t i = 0; executed && i < m->counted.len; i++)
-        if (executed[i].issued)
-            put_instr(&text, m, i, &executed[i], words + ir_count_instr_word(m, i));
+    for (uint32_t i = 0; i < launch->ninstrs; i++)
+        put_instr(&text, &launch->instrs[i]);
     hd_buf_puts(&text, "E\n");
-    if (executed && !text.failed)
+    if (!text.failed)
         write_all(text.ptr, text.len);
     else
         hd_log("no memory for the counters of a launch");
-    hd_free(executed);
     hd_buf_fini(&text);
 }

@@ -57,8 +57,15 @@ bool count_trace_add(struct count_cta *cta, uint32_t warp, uint32_t lane,
 /* All that was told; the CTA is over. */
 void count_trace_finish(struct count_cta *cta);
 
-/* file.c: one launch. The counters are its own. */
+/* choose.c; NULL: there is none. */
+const struct heddle_count_listener *count_listener(void);
+
+/* tell.c: a launch is over; to whoever wants to know. The counters are its own. */
+void count_tell(const struct count_launch *launch, const uint64_t *words);
+
+/* file.c */
 enum hd_status count_file_open(const char *folder) HD_MUST_CHECK;
-void count_file_write(const struct count_launch *launch, const uint64_t *words);
+bool count_file_is_open(void);
+void count_file_write(const struct heddle_counted *launch);
 
 #endif

@@ -53,6 +53,8 @@ def structs(text):
     return {m[2]: members(m[1]) for m in re.finditer(pattern, text)}
 
 
+# Of the profilers.
+PROFILERS = ["cupti_target.h", "cupti_profiler_target.h", "cupti_profiler_host.h", "cupti_range_profiler.h"]
 # What the vendor's argument structs need of the vendor's cuda.h.
 INTERNAL = "-D__CUDA_API_VERSION_INTERNAL"
 
@@ -68,6 +70,8 @@ def values(include, headers, expressions):
     """What a program that is compiled with these headers prints."""
     flags = [INTERNAL] if include == VENDOR and headers == ["generated_cuda_meta.h"] else []
     with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "string"), "w", encoding="utf-8"):
+            pass  # a header of the vendor's includes C++'s, and uses nothing of it
         source = os.path.join(folder, "p.c")
         with open(source, "w", encoding="utf-8") as file:
             file.write("#include <stddef.h>\n#include <stdio.h>\n")
@@ -75,7 +79,7 @@ def values(include, headers, expressions):
             file.write("int main(void)\n{\n")
             file.write("".join(f'printf("%lld\\n", (long long)({e}));\n' for e in expressions) + "return 0;\n}\n")
         program = os.path.join(folder, "p")
-        done = subprocess.run([*CC, "-w", "-O0", *flags, "-I", include, source, "-o", program], capture_output=True, text=True,
+        done = subprocess.run([*CC, "-w", "-O0", *flags, "-I", include, "-I", folder, source, "-o", program], capture_output=True, text=True,
                               timeout=300)
         if done.returncode:
             print("# " + "\n# ".join(done.stderr.splitlines()[:20]))
@@ -103,6 +107,20 @@ def test_records():
     found = structs(text_of(os.path.join(OWN, "cupti_activity.h")))
     found.update(structs(text_of(os.path.join(OWN, "cupti_callbacks.h"))))
     compare("records", ["cupti.h"], list(layout("", found)))
+
+
+def test_profilers():
+    """Structs by member, and the sizes that clients say they have."""
+    found, sizes, names = {}, [], []
+    for header in PROFILERS:
+        text = text_of(os.path.join(OWN, header))
+        found.update(structs(text))
+        sizes += re.findall(r"#define (CUpti_\w+(?:_STRUCT_SIZE|ParamsSize))\b", text)
+        names += re.findall(r"^ +(CUPTI_\w+)\s*(?:= *\w+)?,?$", text, re.M)
+    structs_and_macros = set(found) | set(sizes)
+    names = [n for n in dict.fromkeys(names) if n not in structs_and_macros]
+    compare("structs of the profilers", PROFILERS, list(layout("", found)) + sizes)
+    compare("enumerators of the profilers", PROFILERS, names)
 
 
 def test_older():
@@ -163,6 +181,7 @@ def main():
         print("1..0 # SKIP the vendor's headers are not installed")
         return 0
     test_records()
+    test_profilers()
     test_older()
     test_numbers()
     test_vendor_numbers()

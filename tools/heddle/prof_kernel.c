@@ -12,7 +12,7 @@
 #include "check.h"
 #include "count/file.h"
 #include "prof_db.h"
-#include "prof_metrics.h"
+#include "count/metrics.h"
 
 #define VM (INT64_C(1) << 48)
 
@@ -78,7 +78,7 @@ static bool launch_read(char *text, struct kernel_launch *out)
     return true;
 }
 
-static bool instr_read(char *text, struct kernel_instr *out)
+static bool instr_read(char *text, struct heddle_counted_instr *out)
 {
     uint64_t n[COUNT_FILE_INSTR];
     const char *texts[3];
@@ -86,17 +86,17 @@ static bool instr_read(char *text, struct kernel_instr *out)
 
     if (!fields(text, n, COUNT_FILE_INSTR, texts, 3))
         return false;
-    *out = (struct kernel_instr){.classes = n[0],
-                                 .issued = n[1],
-                                 .lanes = n[2],
-                                 .on = n[3],
-                                 .taken = n[4],
-                                 .divergent = n[5],
-                                 .ops = n[6],
-                                 .window_B = n[7],
-                                 .form = texts[0],
-                                 .function = texts[1],
-                                 .file = texts[2]};
+    *out = (struct heddle_counted_instr){.classes = n[0],
+                                         .issued = n[1],
+                                         .lanes = n[2],
+                                         .on = n[3],
+                                         .taken = n[4],
+                                         .divergent = n[5],
+                                         .ops = n[6],
+                                         .window_B = n[7],
+                                         .form = texts[0],
+                                         .function = texts[1],
+                                         .file = texts[2]};
     for (int s = 0; s < IR_COUNT_SPACES; s++)
         for (int w = 0; w < IR_COUNT_ACCESS_WORDS; w++)
             out->in[s][w] = n[at++];
@@ -107,7 +107,7 @@ static bool instr_read(char *text, struct kernel_instr *out)
 
 /* ---- sums */
 
-static struct line *line_of(struct adding *a, const struct kernel_instr *i)
+static struct line *line_of(struct adding *a, const struct heddle_counted_instr *i)
 {
     struct hd_buf key;
     void *found = NULL;
@@ -131,7 +131,8 @@ static struct line *line_of(struct adding *a, const struct kernel_instr *i)
     return &hd_vec_last(&a->lines);
 }
 
-static bool instr_add(struct adding *a, const struct kernel_instr *i, double *sums, double *own)
+static bool instr_add(struct adding *a, const struct heddle_counted_instr *i, double *sums,
+                      double *own)
 {
     struct line *line = line_of(a, i);
 
@@ -230,7 +231,7 @@ static enum hd_status launch_add(struct adding *a, char **lines, size_t n,
                                  const struct scratch *scratch)
 {
     struct kernel_launch l = {0};
-    struct kernel_instr i;
+    struct heddle_counted_instr i;
 
     launch_clear(a);
     memset(scratch->sums, 0, metrics_count * sizeof(double));

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "prof_db.h"
 #include "prof_kernel.h"
-#include "prof_metrics.h"
+#include "count/metrics.h"
 #include "prof_stats.h"
 
 /* ---- what is wanted */

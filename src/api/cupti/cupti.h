@@ -10,6 +10,7 @@
  *   marker.c    NVTX events become records
  *   buffer.c    records wait in chunks of our own until the client's buffers take them
  *   ids.c       contexts, devices; names that stay
+ *   profiler.h  says which files the profilers are
  *
  * Records are made where the event happens: on threads of the program and, for work that is done,
  * on those of the device. They go into chunks (bounded memory; what does not fit is counted as

@@ -1,8 +1,10 @@
 /* Devices: their records and what can be asked about them. */
 #include <cuda.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "api/cupti/cupti.h"
+#include "api/cupti/profiler.h"
 
 static uint32_t ask(CUdevice device, CUdevice_attribute attribute)
 {
@@ -114,41 +116,63 @@ CUptiResult cuptiDeviceVirtualizationMode(CUdevice dev, CUpti_DeviceVirtualizati
     return cuptiDeviceSupported(dev, &support);
 }
 
-/* The chip that devices of the capability have; of the newest ones the first. */
+/* The chips that devices of a capability have; of the newest ones the first. */
+#define CHIP_LIST(X)                                                                               \
+    X(75, "TU104")                                                                                 \
+    X(80, "GA100")                                                                                 \
+    X(86, "GA102")                                                                                 \
+    X(89, "AD102")                                                                                 \
+    X(90, "GH100")                                                                                 \
+    X(100, "GB100")                                                                                \
+    X(103, "GB110")                                                                                \
+    X(120, "GB202")
+
+static const uint32_t capabilities[] = {
+#define X(capability, chip) capability,
+    CHIP_LIST(X)
+#undef X
+};
+
+static const char *const chips[] = {
+#define X(capability, chip) chip,
+    CHIP_LIST(X)
+#undef X
+};
+
+const char *const *cupti_chips(size_t *out_count)
+{
+    *out_count = HD_COUNT_OF(chips);
+    return chips;
+}
+
+bool cupti_is_chip(const char *name)
+{
+    for (size_t i = 0; i < HD_COUNT_OF(chips); i++)
+        if (!strcmp(chips[i], name))
+            return true;
+    return false;
+}
+
 static const char *chip_of(uint32_t major, uint32_t minor)
 {
-    static const struct {
-        uint32_t capability;
-        const char *chip;
-    } chips[] = {{75, "TU104"}, {80, "GA100"},  {86, "GA102"},  {89, "AD102"},
-                 {90, "GH100"}, {100, "GB100"}, {103, "GB110"}, {120, "GB202"}};
-
     for (size_t i = 0; i < HD_COUNT_OF(chips); i++)
-        if (chips[i].capability == major * 10 + minor)
-            return chips[i].chip;
+        if (capabilities[i] == major * 10 + minor)
+            return chips[i];
     return NULL;
 }
 
-/* The struct of cupti_profiler_target.h, the only one of it that there is. */
-struct chip_params {
-    size_t struct_size;
-    void *priv;
-    size_t device;
-    const char *chip;
-};
-CUptiResult cuptiDeviceGetChipName(struct chip_params *params);
 CUPTI_EXPORT(cuptiDeviceGetChipName)
-CUptiResult cuptiDeviceGetChipName(struct chip_params *params)
+CUptiResult cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *pParams)
 {
     CUdevice device;
     int support;
 
-    if (!params || params->struct_size < sizeof(*params) || params->priv)
+    if (!CUPTI_IS_PARAMS(pParams, pChipName))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
-    device = (CUdevice)params->device;
+    device = (CUdevice)pParams->deviceIndex;
     if (cuptiDeviceSupported(device, &support) != CUPTI_SUCCESS)
         return CUPTI_ERROR_INVALID_DEVICE;
-    params->chip = chip_of(ask(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
-                           ask(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-    return cupti_result(params->chip ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_DEVICE);
+    pParams->pChipName = chip_of(ask(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+                                 ask(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+    return cupti_result(pParams->pChipName ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_DEVICE);
 }

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "api/cupti/cupti.h"
+#include "api/cupti/profiler.h"
 
 /* Not held while an event is told. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -14,6 +15,8 @@ static void on_event(void *user, const struct heddle_event *event)
     (void)user;
     if (!is_end)
         cupti_callback_event(event);
+    if (event->kind == HEDDLE_EVENT_PACKET)
+        cupti_range_event(event);
     if (atomic_load_explicit(&cupti_kinds, memory_order_relaxed)) {
         if (event->kind == HEDDLE_EVENT_NVTX)
             cupti_marker_event(event);
@@ -36,10 +39,15 @@ static void listen_locked(uint32_t kinds)
     subscribed = subscription ? kinds : 0;
 }
 
+static uint32_t wanted_kinds(void)
+{
+    return cupti_callback_kinds() | cupti_activity_kinds() | cupti_range_kinds();
+}
+
 void cupti_listen(void)
 {
     pthread_mutex_lock(&lock);
-    listen_locked(cupti_callback_kinds() | cupti_activity_kinds());
+    listen_locked(wanted_kinds());
     pthread_mutex_unlock(&lock);
 }
 
@@ -47,7 +55,7 @@ void cupti_listen_again(void)
 {
     pthread_mutex_lock(&lock);
     listen_locked(0);
-    listen_locked(cupti_callback_kinds() | cupti_activity_kinds());
+    listen_locked(wanted_kinds());
     pthread_mutex_unlock(&lock);
 }
 
@@ -56,6 +64,7 @@ CUptiResult cuptiFinalize(void)
 {
     cupti_callback_stop();
     cupti_activity_stop();
+    cupti_range_stop();
     cupti_listen_again();
     return CUPTI_SUCCESS;
 }

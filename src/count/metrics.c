@@ -1,5 +1,5 @@
-/* See prof_metrics.h. */
-#include "prof_metrics.h"
+/* See metrics.h. */
+#include "count/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 
 #define PARTS_SUM(...)                                 NULL, NULL, 0
 #define PARTS_LAUNCH(...)                              NULL, NULL, 0
+#define PARTS_TOTAL(...)                               NULL, NULL, 0
 #define PARTS_NEVER(...)                               NULL, NULL, 0
 #define PARTS_RATIO(formula)                           PARTS_OF_RATIO formula
 #define PARTS_RATE(formula)                            PARTS_OF_RATE formula
@@ -22,6 +23,7 @@ const struct metric metrics[] = {
 #undef SECTION_LIST
 };
 const size_t metrics_count = sizeof(metrics) / sizeof(metrics[0]);
+_Static_assert(sizeof(metrics) / sizeof(metrics[0]) <= METRICS_MAX, "arrays of values");
 
 #define METRIC(kind, name, unit, section, label, formula, doc)
 #include "metrics.def"
@@ -64,9 +66,10 @@ const struct metric *metric_find(const char *name, size_t len)
 #define SUM_RATIO(formula)  0
 #define SUM_RATE(formula)   0
 #define SUM_LAUNCH(formula) 0
+#define SUM_TOTAL(formula)  0
 #define SUM_NEVER(formula)  0
 
-void metrics_of_instr(const struct kernel_instr *i, double *out)
+void metrics_of_instr(const struct heddle_counted_instr *i, double *out)
 {
     const double by_metric[] = {
 #define METRIC(kind, name, unit, section, label, formula, doc) SUM_##kind(formula),
@@ -78,13 +81,17 @@ void metrics_of_instr(const struct kernel_instr *i, double *out)
     memcpy(out, by_metric, sizeof(by_metric));
 }
 
+#define BLOCKS  (l->grid[0] * l->grid[1] * l->grid[2])
+#define THREADS (l->block[0] * l->block[1] * l->block[2])
+
 #define OWN_SUM(formula)    0
 #define OWN_RATIO(formula)  0
 #define OWN_RATE(formula)   0
 #define OWN_LAUNCH(formula) (double)(formula)
+#define OWN_TOTAL(formula)  (double)(formula)
 #define OWN_NEVER(formula)  0
 
-static void launch_values(const struct kernel_launch *l, double *values, bool *has)
+static void launch_values(const struct kernel_launch *l, double *out)
 {
     const double own[] = {
 #define METRIC(kind, name, unit, section, label, formula, doc) OWN_##kind(formula),
@@ -93,11 +100,7 @@ static void launch_values(const struct kernel_launch *l, double *values, bool *h
 #undef SECTION_LIST
     };
 
-    for (size_t m = 0; m < metrics_count; m++) {
-        if (metrics[m].kind == METRIC_LAUNCH)
-            values[m] = own[m];
-        has[m] = metrics[m].kind == METRIC_LAUNCH || metrics[m].kind == METRIC_SUM;
-    }
+    memcpy(out, own, sizeof(own));
 }
 
 static double value_of(const char *name, const double *values)
@@ -120,20 +123,65 @@ void metric_reason(const struct metric *metric, const double *values, const bool
         (void)snprintf(out, size, "not in the report");
 }
 
+bool metric_derive(const struct metric *metric, const double *values, double seconds,
+                   double *out_value)
+{
+    double by = 0;
+
+    if (metric->kind == METRIC_RATIO)
+        by = value_of(metric->denominator, values);
+    if (metric->kind == METRIC_RATE)
+        by = seconds;
+    if (!(by > 0))
+        return false;
+    *out_value = value_of(metric->numerator, values) / by * metric->factor;
+    return true;
+}
+
 void metrics_finish(const struct kernel_launch *l, double *values, bool *has)
 {
-    launch_values(l, values, has);
-    for (size_t m = 0; m < metrics_count; m++) {
-        const struct metric *metric = &metrics[m];
-        double by = 0;
+    double own[METRICS_MAX];
 
-        if (metric->kind == METRIC_RATIO)
-            by = value_of(metric->denominator, values);
-        if (metric->kind == METRIC_RATE)
-            by = (double)l->duration_ns / 1e9;
-        if (by > 0) {
-            values[m] = value_of(metric->numerator, values) / by * metric->factor;
+    launch_values(l, own);
+    for (size_t m = 0; m < metrics_count; m++) {
+        has[m] = metrics[m].kind == METRIC_SUM;
+        if (metrics[m].kind != METRIC_LAUNCH && metrics[m].kind != METRIC_TOTAL)
+            continue;
+        values[m] = own[m];
+        has[m] = true;
+    }
+    for (size_t m = 0; m < metrics_count; m++)
+        if (metric_derive(&metrics[m], values, (double)l->duration_ns / 1e9, &values[m]))
             has[m] = true;
-        }
+}
+
+/* ---- launches as they are told */
+
+static struct kernel_launch launch_of(const struct heddle_counted *c)
+{
+    return (struct kernel_launch){
+        .grid = {c->grid[0], c->grid[1], c->grid[2]},
+        .block = {c->block[0], c->block[1], c->block[2]},
+        .cluster = {c->cluster[0], c->cluster[1], c->cluster[2]},
+        .static_B = c->static_shared_B,
+        .dynamic_B = c->dynamic_shared_B,
+        .duration_ns = c->end_ns - c->begin_ns,
+        .name = c->kernel,
+    };
+}
+
+void metrics_add(const struct heddle_counted *launch, double *values)
+{
+    const struct kernel_launch l = launch_of(launch);
+    double own[METRICS_MAX];
+
+    launch_values(&l, own);
+    for (size_t m = 0; m < metrics_count; m++)
+        if (metrics[m].kind == METRIC_TOTAL)
+            values[m] += own[m];
+    for (uint32_t i = 0; i < launch->ninstrs; i++) {
+        metrics_of_instr(&launch->instrs[i], own);
+        for (size_t m = 0; m < metrics_count; m++)
+            values[m] += own[m];
     }
 }

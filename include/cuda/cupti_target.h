@@ -1,0 +1,34 @@
+/* CUPTI: which chip a device has. Names and layouts as in NVIDIA's manual of CUPTI 13.0. */
+#ifndef HEDDLE_CUDA_CUPTI_TARGET_H
+#define HEDDLE_CUDA_CUPTI_TARGET_H
+
+#include <stddef.h>
+
+#include "cupti_result.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#ifndef CUPTI_PROFILER_STRUCT_SIZE
+#define CUPTI_PROFILER_STRUCT_SIZE(type_, lastfield_)                                              \
+    (offsetof(type_, lastfield_) + sizeof(((type_ *)0)->lastfield_))
+#endif
+
+typedef struct CUpti_Device_GetChipName_Params {
+    size_t structSize;
+    void *pPriv;
+    size_t deviceIndex;    /* in */
+    const char *pChipName; /* out; stays */
+} CUpti_Device_GetChipName_Params;
+#define CUpti_Device_GetChipName_Params_STRUCT_SIZE                                                \
+    CUPTI_PROFILER_STRUCT_SIZE(CUpti_Device_GetChipName_Params, pChipName)
+
+/* The first chip with the device's compute capability. */
+CUptiResult CUPTIAPI cuptiDeviceGetChipName(CUpti_Device_GetChipName_Params *pParams);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

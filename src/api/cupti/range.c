@@ -1,0 +1,665 @@
+/*
+ * The range profiler. While one is started, launches of its context that fall into a range run
+ * kernels that count. A launch is put into its range when its PACKET is told, on the thread that
+ * launches; its counters come when it is over, and find the range by the launch's numbers.
+ *
+ * Threads: everything is under one lock, which is held for no call of the driver's.
+ */
+#include <cuda.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/cupti/profiler.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "heddle/count.h"
+
+struct range {
+    struct range *next;  /* in the order in which they began */
+    struct range *outer; /* that it was pushed in */
+    uint32_t level;      /* 1: the outermost */
+    uint32_t waiting;    /* launches whose counters have not come */
+    bool is_wanted;      /* it becomes one of the image */
+    bool is_lost;        /* a launch was not counted */
+    struct cupti_range_row row;
+    double values[]; /* by column */
+};
+
+/* A launch that is on its way. */
+struct waiting {
+    uint32_t correlation, grid_id;
+    struct range *range; /* the innermost; NULL: it has come */
+};
+
+struct config {
+    struct cupti_columns columns;
+    uint8_t *image; /* the client's */
+    size_t image_B;
+    CUpti_ProfilerRange mode;
+    uint64_t max_ranges;
+    uint32_t first_level, levels;
+};
+
+struct CUpti_RangeProfiler_Object {
+    CUpti_RangeProfiler_Object *next;
+    CUcontext ctx;
+    bool is_configured, is_started;
+    struct config config;
+    struct cupti_columns columns; /* of the image that the client wants to set up, */
+    uint32_t max_ranges;          /* and its ranges */
+    struct range *first, *last, *open;
+    uint64_t nwanted, ndropped; /* since the start */
+    uint64_t number;            /* of the next range that has no name */
+    HD_VEC(struct waiting) waiting;
+    size_t done; /* entries before it have come */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static CUpti_RangeProfiler_Object *objects;
+static uint32_t nstarted;
+static _Atomic bool is_on; /* nstarted */
+
+/* ---- ranges */
+
+static bool is_wanted_level(const struct config *c, uint32_t level)
+{
+    return level >= c->first_level && level - c->first_level < c->levels;
+}
+
+/* Appends it; NULL: no memory. */
+static struct range *range_create(CUpti_RangeProfiler_Object *o)
+{
+    const size_t size_B = sizeof(struct range) + o->config.columns.count * sizeof(double);
+    struct range *range = hd_alloc(size_B);
+
+    if (!range)
+        return NULL;
+    memset(range, 0, size_B);
+    range->outer = o->open;
+    range->level = o->open ? o->open->level + 1 : 1;
+    range->is_wanted =
+        o->config.mode == CUPTI_AutoRange || is_wanted_level(&o->config, range->level);
+    if (range->is_wanted && o->nwanted++ >= o->config.max_ranges) {
+        range->is_wanted = false;
+        o->ndropped++;
+    }
+    if (o->last)
+        o->last->next = range;
+    else
+        o->first = range;
+    o->last = range;
+    return range;
+}
+
+static void ranges_clear(CUpti_RangeProfiler_Object *o)
+{
+    while (o->first) {
+        struct range *next = o->first->next;
+        hd_free(o->first);
+        o->first = next;
+    }
+    o->last = o->open = NULL;
+    o->waiting.len = o->done = 0;
+}
+
+/* A range around one kernel; NULL: it is not wanted. */
+static struct range *range_of_kernel(CUpti_RangeProfiler_Object *o)
+{
+    struct range *range = range_create(o);
+
+    if (!range)
+        return NULL;
+    range->row.name_B = 1 + (uint64_t)snprintf(range->row.name, sizeof(range->row.name), "%llu",
+                                               (unsigned long long)o->number++);
+    return range->is_wanted ? range : NULL;
+}
+
+/* Does a launch that is made now have a range, of which it may be one of several? */
+static bool has_range(const CUpti_RangeProfiler_Object *o)
+{
+    if (o->config.mode == CUPTI_AutoRange)
+        return true;
+    for (const struct range *r = o->open; r; r = r->outer)
+        if (r->is_wanted)
+            return true;
+    return false;
+}
+
+static CUpti_RangeProfiler_Object *started_of(const void *context)
+{
+    for (CUpti_RangeProfiler_Object *o = objects; o; o = o->next)
+        if (o->is_started && o->ctx == context)
+            return o;
+    return NULL;
+}
+
+/* ---- launches */
+
+static void launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event *event)
+{
+    const struct heddle_work *work = event->packet.work;
+    struct range *range = NULL;
+
+    if (has_range(o))
+        range = o->config.mode == CUPTI_AutoRange ? range_of_kernel(o) : o->open;
+    if (!range)
+        return;
+    const struct waiting waiting = {(uint32_t)event->correlation, work->grid_id, range};
+    if (hd_vec_push(&o->waiting, waiting))
+        range->waiting++;
+    else
+        range->is_lost = true;
+}
+
+uint32_t cupti_range_kinds(void)
+{
+    return atomic_load_explicit(&is_on, memory_order_relaxed) ? HEDDLE_KIND(PACKET) : 0;
+}
+
+void cupti_range_event(const struct heddle_event *event)
+{
+    CUpti_RangeProfiler_Object *o;
+
+    if (event->kind != HEDDLE_EVENT_PACKET || !event->packet.work->grid[0])
+        return;
+    pthread_mutex_lock(&lock);
+    o = started_of(event->context);
+    if (o)
+        launch_add(o, event);
+    pthread_mutex_unlock(&lock);
+}
+
+static int takes(void *user, void *context, const char *kernel)
+{
+    const CUpti_RangeProfiler_Object *o;
+    bool taken;
+
+    (void)user;
+    (void)kernel;
+    pthread_mutex_lock(&lock);
+    o = started_of(context);
+    taken = o && has_range(o);
+    pthread_mutex_unlock(&lock);
+    return taken;
+}
+
+/* The kernel runs without counters, so its launch stays among those that wait: Stop finds it. */
+static void failed(void *user, void *context, const char *kernel, const char *why)
+{
+    (void)user;
+    (void)context;
+    (void)kernel;
+    (void)why;
+}
+
+/* The launch's range; it does not wait for it any more. */
+static struct range *waiting_take(CUpti_RangeProfiler_Object *o, const struct heddle_counted *l)
+{
+    struct range *range = NULL;
+
+    for (size_t i = o->done; i < o->waiting.len && !range; i++) {
+        struct waiting *w = &o->waiting.at[i];
+        if (!w->range || w->correlation != l->correlation || w->grid_id != l->grid_id)
+            continue;
+        range = w->range;
+        w->range = NULL;
+        range->waiting--;
+    }
+    while (o->done < o->waiting.len && !o->waiting.at[o->done].range)
+        o->done++;
+    if (o->done == o->waiting.len)
+        o->waiting.len = o->done = 0;
+    return range;
+}
+
+static void range_add(CUpti_RangeProfiler_Object *o, struct range *range,
+                      const struct heddle_counted *launch)
+{
+    double values[METRICS_MAX] = {0};
+
+    metrics_add(launch, values);
+    for (; range; range = range->outer) {
+        range->row.nlaunches++;
+        range->row.duration_ns += launch->end_ns - launch->begin_ns;
+        for (uint32_t i = 0; i < o->config.columns.count; i++)
+            range->values[i] += values[o->config.columns.metric[i]];
+    }
+}
+
+static void told(void *user, const struct heddle_counted *launch)
+{
+    struct range *range = NULL;
+
+    (void)user;
+    pthread_mutex_lock(&lock);
+    for (CUpti_RangeProfiler_Object *o = objects; o && !range; o = o->next) {
+        range = waiting_take(o, launch);
+        if (range)
+            range_add(o, range, launch);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static const struct heddle_count_listener listener = {
+    .takes = takes, .told = told, .failed = failed};
+
+/* ---- objects */
+
+static bool is_object_locked(const CUpti_RangeProfiler_Object *object)
+{
+    const CUpti_RangeProfiler_Object *o = objects;
+
+    while (o && o != object)
+        o = o->next;
+    return o != NULL;
+}
+
+static CUptiResult enable_locked(CUcontext ctx, CUpti_RangeProfiler_Object **out_object)
+{
+    CUpti_RangeProfiler_Object *o = objects;
+
+    while (o && o->ctx != ctx)
+        o = o->next;
+    if (o)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    o = hd_new(struct CUpti_RangeProfiler_Object);
+    if (!o)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    o->ctx = ctx;
+    o->next = objects;
+    objects = o;
+    *out_object = o;
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerEnable)
+CUptiResult cuptiRangeProfilerEnable(CUpti_RangeProfiler_Enable_Params *pParams)
+{
+    CUcontext ctx;
+    CUptiResult result;
+
+    if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    ctx = cupti_profiled_context(pParams->ctx);
+    if (!ctx)
+        return cupti_result(CUPTI_ERROR_INVALID_CONTEXT);
+    pthread_mutex_lock(&lock);
+    result = enable_locked(ctx, &pParams->pRangeProfilerObject);
+    pthread_mutex_unlock(&lock);
+    return cupti_result(result);
+}
+
+static CUptiResult start_locked(CUpti_RangeProfiler_Object *o)
+{
+    if (!o->is_configured || o->is_started)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    if (!nstarted && heddle_count_start(&listener))
+        return CUPTI_ERROR_HARDWARE_BUSY;
+    nstarted++;
+    o->is_started = true;
+    atomic_store(&is_on, true);
+    return CUPTI_SUCCESS;
+}
+
+static void stop_locked(CUpti_RangeProfiler_Object *o)
+{
+    if (!o->is_started)
+        return;
+    o->is_started = false;
+    o->open = NULL;
+    if (--nstarted)
+        return;
+    heddle_count_stop();
+    atomic_store(&is_on, false);
+}
+
+static void object_destroy_locked(CUpti_RangeProfiler_Object *object)
+{
+    CUpti_RangeProfiler_Object **at = &objects;
+
+    stop_locked(object);
+    while (*at != object)
+        at = &(*at)->next;
+    *at = object->next;
+    ranges_clear(object);
+    hd_vec_fini(&object->waiting);
+    hd_free(object);
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerDisable)
+CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *pParams)
+{
+    bool is_object;
+
+    if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    is_object = is_object_locked(pParams->pRangeProfilerObject);
+    if (is_object)
+        object_destroy_locked(pParams->pRangeProfilerObject);
+    pthread_mutex_unlock(&lock);
+    cupti_listen();
+    return cupti_result(is_object ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER);
+}
+
+void cupti_range_stop(void)
+{
+    pthread_mutex_lock(&lock);
+    while (objects)
+        object_destroy_locked(objects);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- what is counted, and where it goes */
+
+static bool are_metrics(const char **names, size_t n, struct cupti_columns *out_columns)
+{
+    struct cupti_value value;
+
+    *out_columns = (struct cupti_columns){0};
+    for (size_t i = 0; i < n; i++) {
+        if (!cupti_value_find(names[i], &value))
+            return false;
+        cupti_value_columns(&value, out_columns);
+    }
+    return true;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerGetCounterDataSize)
+CUptiResult
+cuptiRangeProfilerGetCounterDataSize(CUpti_RangeProfiler_GetCounterDataSize_Params *pParams)
+{
+    CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
+    struct cupti_columns columns;
+
+    if (!CUPTI_IS_PARAMS(pParams, counterDataSize) ||
+        (pParams->numMetrics && !pParams->pMetricNames) || !pParams->maxNumOfRanges)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    if (!are_metrics(pParams->pMetricNames, pParams->numMetrics, &columns))
+        return cupti_result(CUPTI_ERROR_INVALID_METRIC_NAME);
+    pParams->counterDataSize = cupti_data_size_B(&columns, pParams->maxNumOfRanges);
+    pthread_mutex_lock(&lock);
+    if (pParams->counterDataSize && is_object_locked(pParams->pRangeProfilerObject)) {
+        pParams->pRangeProfilerObject->columns = columns;
+        pParams->pRangeProfilerObject->max_ranges = (uint32_t)pParams->maxNumOfRanges;
+        result = CUPTI_SUCCESS;
+    }
+    pthread_mutex_unlock(&lock);
+    return cupti_result(result);
+}
+
+static CUptiResult image_init_locked(const CUpti_RangeProfiler_Object *o, uint8_t *image,
+                                     size_t size_B)
+{
+    if (!o->max_ranges)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    if (size_B < cupti_data_size_B(&o->columns, o->max_ranges))
+        return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+    cupti_data_write(&o->columns, o->max_ranges, image);
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerCounterDataImageInitialize)
+CUptiResult cuptiRangeProfilerCounterDataImageInitialize(
+    CUpti_RangeProfiler_CounterDataImage_Initialize_Params *pParams)
+{
+    CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
+
+    if (!CUPTI_IS_PARAMS(pParams, pCounterData) || !pParams->pCounterData)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    if (is_object_locked(pParams->pRangeProfilerObject))
+        result = image_init_locked(pParams->pRangeProfilerObject, pParams->pCounterData,
+                                   pParams->counterDataSize);
+    pthread_mutex_unlock(&lock);
+    return cupti_result(result);
+}
+
+static bool contains(const struct cupti_columns *all, const struct cupti_columns *some)
+{
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < some->count; i++) {
+        while (at < all->count && all->metric[at] < some->metric[i])
+            at++;
+        if (at == all->count || all->metric[at] != some->metric[i])
+            return false;
+    }
+    return true;
+}
+
+static bool config_read(const CUpti_RangeProfiler_SetConfig_Params *p, struct config *out)
+{
+    struct cupti_data_image head;
+    struct cupti_columns wanted;
+
+    *out = (struct config){.image = p->pCounterDataImage,
+                           .image_B = p->counterDataImageSize,
+                           .mode = p->range,
+                           .max_ranges = p->maxRangesPerPass,
+                           .first_level = p->minNestingLevel ? p->minNestingLevel : 1,
+                           .levels = p->numNestingLevels ? p->numNestingLevels : 1};
+    return (p->range == CUPTI_AutoRange || p->range == CUPTI_UserRange) &&
+           (unsigned)p->replayMode < CUPTI_Replay_COUNT && p->replayMode != CUPTI_Replay_INVALID &&
+           !(p->range == CUPTI_UserRange && p->replayMode == CUPTI_KernelReplay) &&
+           p->maxRangesPerPass && cupti_config_read(p->pConfig, p->configSize, &wanted) &&
+           cupti_data_read(out->image, out->image_B, &head, &out->columns) &&
+           contains(&out->columns, &wanted);
+}
+
+static CUptiResult configure_locked(CUpti_RangeProfiler_Object *o, const struct config *config)
+{
+    if (!is_object_locked(o))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (o->is_started)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    ranges_clear(o);
+    o->nwanted = o->ndropped = o->number = 0;
+    o->config = *config;
+    o->is_configured = true;
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerSetConfig)
+CUptiResult cuptiRangeProfilerSetConfig(CUpti_RangeProfiler_SetConfig_Params *pParams)
+{
+    struct config config;
+    CUptiResult result;
+
+    if (!CUPTI_IS_PARAMS(pParams, targetNestingLevel) || !config_read(pParams, &config))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    result = configure_locked(pParams->pRangeProfilerObject, &config);
+    pthread_mutex_unlock(&lock);
+    return cupti_result(result);
+}
+
+/* ---- start and stop */
+
+CUPTI_EXPORT(cuptiRangeProfilerStart)
+CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *pParams)
+{
+    CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
+
+    if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    if (is_object_locked(pParams->pRangeProfilerObject))
+        result = start_locked(pParams->pRangeProfilerObject);
+    pthread_mutex_unlock(&lock);
+    cupti_listen();
+    return cupti_result(result);
+}
+
+/* NULL: no such object, or it is not started. */
+static CUcontext context_of_started(const CUpti_RangeProfiler_Object *object)
+{
+    CUcontext ctx = NULL;
+
+    pthread_mutex_lock(&lock);
+    if (is_object_locked(object) && object->is_started)
+        ctx = object->ctx;
+    pthread_mutex_unlock(&lock);
+    return ctx;
+}
+
+/* An error of the work is the program's to find. */
+static void wait_for(CUcontext ctx)
+{
+    CUcontext popped;
+
+    if (cuCtxPushCurrent(ctx) != CUDA_SUCCESS)
+        return;
+    (void)cuCtxSynchronize();
+    (void)cuCtxPopCurrent(&popped);
+}
+
+/* Whatever has not come by now never will. */
+static void lost_mark_locked(CUpti_RangeProfiler_Object *o)
+{
+    for (size_t i = o->done; i < o->waiting.len; i++)
+        for (struct range *r = o->waiting.at[i].range; r; r = r->outer)
+            r->is_lost = true;
+    o->waiting.len = o->done = 0;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerStop)
+CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *pParams)
+{
+    CUpti_RangeProfiler_Object *o;
+    CUcontext ctx;
+
+    if (!CUPTI_IS_PARAMS(pParams, isAllPassSubmitted))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    o = pParams->pRangeProfilerObject;
+    ctx = context_of_started(o);
+    if (!ctx)
+        return cupti_result(CUPTI_ERROR_INVALID_OPERATION);
+    wait_for(ctx);
+    pthread_mutex_lock(&lock);
+    if (is_object_locked(o)) {
+        lost_mark_locked(o);
+        stop_locked(o);
+    }
+    pthread_mutex_unlock(&lock);
+    cupti_listen();
+    pParams->passIndex = 0;
+    pParams->targetNestingLevel = 1;
+    pParams->isAllPassSubmitted = 1;
+    return CUPTI_SUCCESS;
+}
+
+/* ---- ranges of the program's */
+
+/* The names around it, and its own. False: too long. */
+static bool name_fill(struct cupti_range_row *row, const struct range *outer, const char *name)
+{
+    const size_t before = outer ? outer->row.name_B : 0, own = strlen(name) + 1;
+
+    if (own > sizeof(row->name) - before)
+        return false;
+    if (outer)
+        memcpy(row->name, outer->row.name, before);
+    memcpy(row->name + before, name, own);
+    row->name_B = before + own;
+    return true;
+}
+
+static CUptiResult push_locked(CUpti_RangeProfiler_Object *o, const char *name)
+{
+    struct cupti_range_row row = {0};
+    struct range *range;
+
+    if (!is_object_locked(o) || !name_fill(&row, o->open, name))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!o->is_started)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    if (o->config.mode != CUPTI_UserRange)
+        return CUPTI_SUCCESS;
+    range = range_create(o);
+    if (!range)
+        return CUPTI_ERROR_OUT_OF_MEMORY;
+    range->row = row;
+    o->open = range;
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerPushRange)
+CUptiResult cuptiRangeProfilerPushRange(CUpti_RangeProfiler_PushRange_Params *pParams)
+{
+    CUptiResult result;
+
+    if (!CUPTI_IS_PARAMS(pParams, pRangeName) || !pParams->pRangeName)
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    result = push_locked(pParams->pRangeProfilerObject, pParams->pRangeName);
+    pthread_mutex_unlock(&lock);
+    return cupti_result(result);
+}
+
+static CUptiResult pop_locked(CUpti_RangeProfiler_Object *o)
+{
+    if (!is_object_locked(o))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!o->is_started || (o->config.mode == CUPTI_UserRange && !o->open))
+        return CUPTI_ERROR_INVALID_OPERATION;
+    if (o->open)
+        o->open = o->open->outer;
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerPopRange)
+CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *pParams)
+{
+    CUptiResult result;
+
+    if (!CUPTI_IS_PARAMS(pParams, pRangeProfilerObject))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    result = pop_locked(pParams->pRangeProfilerObject);
+    pthread_mutex_unlock(&lock);
+    return cupti_result(result);
+}
+
+/* ---- into the image */
+
+static CUptiResult decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
+{
+    const struct config *c = &o->config;
+    double values[METRICS_MAX];
+    struct cupti_data_image head;
+    struct cupti_columns columns;
+
+    if (!o->is_configured || o->is_started)
+        return CUPTI_ERROR_INVALID_OPERATION;
+    if (!cupti_data_read(c->image, c->image_B, &head, &columns) ||
+        memcmp(&columns, &c->columns, sizeof(columns.count) + columns.count * sizeof(uint16_t)))
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *out_dropped = o->ndropped;
+    for (const struct range *r = o->first; r; r = r->next) {
+        for (uint32_t i = 0; i < columns.count; i++)
+            values[columns.metric[i]] = r->values[i];
+        if (r->is_wanted && (r->is_lost || !cupti_data_add(c->image, &columns, &r->row, values)))
+            ++*out_dropped;
+    }
+    ranges_clear(o);
+    o->nwanted = o->ndropped = 0;
+    return CUPTI_SUCCESS;
+}
+
+CUPTI_EXPORT(cuptiRangeProfilerDecodeData)
+CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *pParams)
+{
+    CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
+    uint64_t dropped = 0;
+
+    if (!CUPTI_IS_PARAMS(pParams, numOfRangeDropped))
+        return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    pthread_mutex_lock(&lock);
+    if (is_object_locked(pParams->pRangeProfilerObject))
+        result = decode_locked(pParams->pRangeProfilerObject, &dropped);
+    pthread_mutex_unlock(&lock);
+    pParams->numOfRangeDropped = dropped;
+    return cupti_result(result);
+}

@@ -28,6 +28,8 @@ def formula_text(kind, formula):
         by = parts[1] if kind == "RATIO" else "seconds"
         factor = parts[-1].replace(" ", "")
         return f"`{parts[0]}` / {f'`{by}`' if kind == 'RATIO' else by}" + (f" * {factor}" if factor != "1" else "")
+    if kind in ("MADE", "TIMED"):
+        return formula.strip('"')
     return {"SUM": f"sum of `{formula}`", "LAUNCH": f"`{formula}`"}.get(kind, "")
 
 
@@ -44,7 +46,9 @@ def page(text):
              "In formulas `i` is an instruction: `i->issued` are the warps that executed it, `i->lanes` their lanes, `i->on` those for which its guard held,",
              "`i->divergent` the times at which lanes parted. `OF(CLASS)` is 1 for instructions of a class (`src/ir/count.h`), `IN(SPACE, WORD)` what its",
              "accesses to a space cost; `READS`, `WRITES`: it loads, or copies from there, or stores; `LOADS` without copies; `PLAIN`: it is not atomic.",
-             "`CONFLICTS` are wavefronts of shared memory beyond the ideal ones. `n/a`: only a device that works cycle by cycle can know it."]
+             "`CONFLICTS` are wavefronts of shared memory beyond the ideal ones. `n/a`: only a device that works cycle by cycle can know it.", "",
+             "Rows that begin with `heddle__roofline_` and `heddle__host_` are of the host that ran the program (docs/prof.md): the only ones, beside times and",
+             "rates, that differ between hosts and runs."]
     for section, title in titles.items():
         lines += ["", f"## {title} (`{section}`)", "", "| metric | unit | what | formula |", "|---|---|---|---|"]
         for kind, name, unit, of, label, formula, doc in rows:

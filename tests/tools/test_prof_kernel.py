@@ -95,7 +95,7 @@ class Counters(Bench):
 
 
 def is_of_time(name):
-    return "time_duration" in name or name.endswith("per_second")
+    return "time_duration" in name or name.endswith("per_second") or name.startswith(("heddle__roofline_", "heddle__host_"))
 
 
 def counted(bench):

@@ -7,6 +7,8 @@
 
 #define PARTS_SUM(...)                                 NULL, NULL, 0
 #define PARTS_LAUNCH(...)                              NULL, NULL, 0
+#define PARTS_MADE(...)                                NULL, NULL, 0
+#define PARTS_TIMED(...)                               NULL, NULL, 0
 #define PARTS_NEVER(...)                               NULL, NULL, 0
 #define PARTS_RATIO(formula)                           PARTS_OF_RATIO formula
 #define PARTS_RATE(formula)                            PARTS_OF_RATE formula
@@ -61,6 +63,8 @@ const struct metric *metric_find(const char *name, size_t len)
 #define SUM_RATIO(formula)  0
 #define SUM_RATE(formula)   0
 #define SUM_LAUNCH(formula) 0
+#define SUM_MADE(formula)   0
+#define SUM_TIMED(formula)  0
 #define SUM_NEVER(formula)  0
 
 void metrics_of_instr(const struct kernel_instr *i, double *out)
@@ -79,6 +83,8 @@ void metrics_of_instr(const struct kernel_instr *i, double *out)
 #define OWN_RATIO(formula)  0
 #define OWN_RATE(formula)   0
 #define OWN_LAUNCH(formula) (double)(formula)
+#define OWN_MADE(formula)   0
+#define OWN_TIMED(formula)  0
 #define OWN_NEVER(formula)  0
 
 static void launch_values(const struct kernel_launch *l, double *values, bool *has)

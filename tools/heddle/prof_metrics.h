@@ -8,7 +8,15 @@
 
 #include "ir/count.h"
 
-enum metric_kind { METRIC_SUM, METRIC_RATIO, METRIC_LAUNCH, METRIC_RATE, METRIC_NEVER };
+enum metric_kind {
+    METRIC_SUM,
+    METRIC_RATIO,
+    METRIC_LAUNCH,
+    METRIC_RATE,
+    METRIC_MADE,
+    METRIC_TIMED,
+    METRIC_NEVER,
+};
 
 enum metric_section {
 #define METRIC(kind, name, unit, section, label, formula, doc)

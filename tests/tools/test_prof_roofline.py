@@ -122,18 +122,23 @@ def test_kept(bench):
         bench.prof("-c", "1", *args, launches=["coalesced:2:64"], **env)
         of = bench.values()[0][1]
         return {p: of.get(p) for p in [*PEAKS, R + "threads.sum"]}
+    def is_kept():
+        return not any("Other programs had the CPUs" in note for note in bench.notes())
     first = peaks()
-    tap.eq(peaks(), first, "what was measured is kept")
+    if is_kept():
+        tap.eq(peaks(), first, "what was measured is kept")
+    else:
+        tap.skip("the host is busy: what was measured is not kept")
     again = peaks("--roofline", "again")
     tap.ok(again != first, "and measured again when asked", (again, first))
-    tap.eq(peaks(), again, "which is kept then")
+    if is_kept():
+        tap.eq(peaks(), again, "which is kept then")
+    else:
+        tap.skip("the host is busy")
     one = peaks(HEDDLE_THREADS="1")
     tap.eq((one[R + "threads.sum"], again[R + "threads.sum"]), (1, 2), "one thread is measured by itself")
     tap.ok(peaks(HEDDLE_CACHE="off")[PEAKS[0]] > 0, "without a cache too")
-    if peaks(HEDDLE_CPU="generic")[PEAKS[0]] >= again[PEAKS[0]]:
-        tap.skip("generic is as fast here: this host has no wider vectors")
-    else:
-        tap.ok(True, "peaks are those of the vectors that code uses")
+    tap.ok(peaks(HEDDLE_CPU="generic")[PEAKS[0]] not in (0, again[PEAKS[0]]), "other vectors are measured by themselves")
     none = peaks("--roofline", "none")
     tap.eq(none, dict.fromkeys(first), "none: no peaks")
     tap.ok("Roofline" not in bench.show(), "and no section")

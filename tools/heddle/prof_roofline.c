@@ -72,6 +72,9 @@ static void put_peaks(const struct roofing *r)
             note(r, "Host Peak %s is n/a: %s", roofline_level_titles[l], r->host->why[l]);
     }
     put(r, NAME("threads.sum"), r->host->threads);
+    if (r->host->is_disturbed)
+        note(r, "Other programs had the CPUs while the host was measured: its peaks are too low, "
+                "and the next run measures again.");
 }
 
 /* ---- what bounds a launch */

@@ -35,7 +35,8 @@ struct roofline {
     char why[ROOFLINE_LEVEL_COUNT][80];       /* because of that */
     uint64_t set_B[ROOFLINE_LEVEL_COUNT];     /* what a thread went through */
     uint32_t threads;
-    char vectors[16]; /* "512 bits" */
+    bool is_disturbed; /* others had the CPUs meanwhile: peaks are too low, and are not kept */
+    char vectors[16];  /* "512 bits" */
 };
 
 extern const char *const roofline_level_titles[ROOFLINE_LEVEL_COUNT];

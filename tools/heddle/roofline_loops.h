@@ -21,8 +21,8 @@ struct roofline_loops {
     void (*update)(void *to, const void *from, size_t size_B);
 };
 
-/* The vectors that code of that path (heddle info: avx512, avx2, generic) has; if this host has them,
- * else narrower ones. */
+/* The vectors that code of that path (avx512, avx2, generic) has, if this host has them; else
+ * narrower ones. */
 const struct roofline_loops *roofline_loops_of(const char *path);
 
 #endif

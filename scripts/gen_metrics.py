@@ -28,6 +28,8 @@ def formula_text(kind, formula):
         by = parts[1] if kind == "RATIO" else "seconds"
         factor = parts[-1].replace(" ", "")
         return f"`{parts[0]}` / {f'`{by}`' if kind == 'RATIO' else by}" + (f" * {factor}" if factor != "1" else "")
+    if kind in ("MADE", "TIMED"):
+        return formula.strip('"')
     return {"SUM": f"sum of `{formula}`", "LAUNCH": f"`{formula}`", "TOTAL": f"`{formula}`"}.get(kind, "")
 
 
@@ -47,7 +49,8 @@ def page(text):
              "without cp.async; `TMA`: bulk and tensor copies and reductions; `PLAIN`: it is not atomic. Memory of other CTAs of the cluster is `CLUSTER`, texels are",
              "`TEXTURE`. A vector is one access: of 8 bytes a lane half warps pass over the banks, of 16 (and ldmatrix: a matrix) quarters.",
              "`CONFLICTS` are wavefronts of shared memory beyond the ideal ones. `n/a`: there is never a value, for that reason; a ratio has none either while what it is divided",
-             "by is 0. What depends on time is of the launch with counters."]
+             "by is 0. What depends on time is of the launch with counters, but for rows that begin with `heddle__roofline_` and `heddle__host_`: these are of the",
+             "host that ran the program (docs/prof.md), and beside times and rates the only ones that differ between hosts and runs."]
     for section, title in titles.items():
         lines += ["", f"## {title} (`{section}`)", "", "| metric | unit | what | formula |", "|---|---|---|---|"]
         for kind, name, unit, of, label, formula, doc in rows:

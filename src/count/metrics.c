@@ -9,6 +9,8 @@
 #define PARTS_SUM(...)                                 NULL, NULL, 0
 #define PARTS_LAUNCH(...)                              NULL, NULL, 0
 #define PARTS_TOTAL(...)                               NULL, NULL, 0
+#define PARTS_MADE(...)                                NULL, NULL, 0
+#define PARTS_TIMED(...)                               NULL, NULL, 0
 #define PARTS_NEVER(...)                               NULL, NULL, 0
 #define PARTS_RATIO(formula)                           PARTS_OF_RATIO formula
 #define PARTS_RATE(formula)                            PARTS_OF_RATE formula
@@ -67,6 +69,8 @@ const struct metric *metric_find(const char *name, size_t len)
 #define SUM_RATE(formula)   0
 #define SUM_LAUNCH(formula) 0
 #define SUM_TOTAL(formula)  0
+#define SUM_MADE(formula)   0
+#define SUM_TIMED(formula)  0
 #define SUM_NEVER(formula)  0
 
 void metrics_of_instr(const struct heddle_counted_instr *i, double *out)
@@ -89,6 +93,8 @@ void metrics_of_instr(const struct heddle_counted_instr *i, double *out)
 #define OWN_RATE(formula)   0
 #define OWN_LAUNCH(formula) (double)(formula)
 #define OWN_TOTAL(formula)  (double)(formula)
+#define OWN_MADE(formula)   0
+#define OWN_TIMED(formula)  0
 #define OWN_NEVER(formula)  0
 
 static void launch_values(const struct kernel_launch *l, double *out)
@@ -119,6 +125,8 @@ void metric_reason(const struct metric *metric, const double *values, const bool
         (void)snprintf(out, size, "%s", metric->doc);
     else if (by && has[by - metrics] && !values[by - metrics])
         (void)snprintf(out, size, "%s: 0", by->label);
+    else if (metric->kind == METRIC_MADE || metric->kind == METRIC_TIMED)
+        (void)snprintf(out, size, "see the section's notes");
     else
         (void)snprintf(out, size, "not in the report");
 }

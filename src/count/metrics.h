@@ -18,6 +18,8 @@ enum metric_kind {
     METRIC_LAUNCH,
     METRIC_TOTAL,
     METRIC_RATE,
+    METRIC_MADE,
+    METRIC_TIMED,
     METRIC_NEVER,
 };
 

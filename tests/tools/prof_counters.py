@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def is_of_time(name):
-    return "time_duration" in name or name.endswith("per_second")
+    return "time_duration" in name or name.endswith("per_second") or name.startswith(("heddle__roofline_", "heddle__host_"))
 
 
 class CounterBench(Bench):

@@ -124,7 +124,7 @@ def test_pages(bench):
     got = bench.prof("-k", "coalesced", "-c", "1")
     for text in ("coalesced (2, 1, 1)x(64, 1, 1)", "Section: Launch Statistics", "Executed Instructions",
                  "n/a (only a device that works cycle by cycle knows it): Compute (SM) Throughput", "n/a (only a device with caches knows it): L1/TEX Hit Rate",
-                 "n/a (Branch Instructions: 0): Branch Efficiency", "Duration (while counted)", "Single Precision Rate (while counted)"):
+                 "n/a (Branch Instructions: 0): Branch Efficiency", "Duration (While Counted)", "Single Precision Rate (While Counted)"):
         tap.ok(text in got.stdout, f"details: {text}", got.stdout)
     show = lambda *args: bench.run("prof", "kernels", *args, "report.sqlite").stdout
     rows = list(csv.reader(io.StringIO(show("--csv"))))

@@ -76,6 +76,8 @@ static const char help[] =
     "      --metrics NAMES       likewise; --query-metrics\n"
     "      --page PAGE           details (the default), raw, or source: a row for each line\n"
     "      --csv                 as Nsight Compute writes it; --json\n"
+    "      --roofline HOST       peaks to compare with: kept (the default: measured once, in a\n"
+    "                            third of a second), again, or none\n"
     "\n"
     "      --help                this text\n"
     "\n"
@@ -99,6 +101,7 @@ enum {
     OPT_METRICS,
     OPT_PAGE,
     OPT_CSV,
+    OPT_ROOFLINE,
     OPT_LIST_SECTIONS,
     OPT_QUERY_METRICS,
     OPT_HELP
@@ -130,6 +133,7 @@ static const struct option options[] = {
     {"metrics", required_argument, NULL, OPT_METRICS},
     {"page", required_argument, NULL, OPT_PAGE},
     {"csv", no_argument, NULL, OPT_CSV},
+    {"roofline", required_argument, NULL, OPT_ROOFLINE},
     {"list-sections", no_argument, NULL, OPT_LIST_SECTIONS},
     {"query-metrics", no_argument, NULL, OPT_QUERY_METRICS},
     {"help", no_argument, NULL, OPT_HELP},
@@ -144,6 +148,7 @@ struct prof_args {
     bool kernel; /* with counters: of these launches, and what is shown */
     const char *kernel_name;
     struct prof_kernel_view view;
+    enum prof_roofline roofline;
     char **rest; /* what follows the options */
 };
 
@@ -214,6 +219,20 @@ static bool read_page(struct prof_args *args)
             return true;
         }
     return bad_value("--page", optarg);
+}
+
+static bool read_roofline(struct prof_args *args)
+{
+    static const char *const words[] = {[PROF_ROOFLINE_KEPT] = "kept",
+                                        [PROF_ROOFLINE_AGAIN] = "again",
+                                        [PROF_ROOFLINE_NONE] = "none"};
+
+    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
+        if (!strcmp(optarg, words[i])) {
+            args->roofline = (enum prof_roofline)i;
+            return true;
+        }
+    return bad_value("--roofline", optarg);
 }
 
 #define REGEX "regex:"
@@ -289,6 +308,8 @@ static bool take_option(int option, struct prof_args *args)
     switch (option) {
     case OPT_KERNEL:
         return args->kernel = true;
+    case OPT_ROOFLINE:
+        return read_roofline(args);
     case 'o':
         args->output = optarg;
         return *optarg || bad_value("--output", optarg);
@@ -671,7 +692,7 @@ static int make_report(const struct prof_args *args, const char *folder, char *c
 {
     struct prof_totals totals;
 
-    if (prof_build(folder, command, report, &totals) != HD_OK)
+    if (prof_build(folder, command, report, args->roofline, &totals) != HD_OK)
         return cli_error("prof: %s", hd_error_message());
     tell(&totals, report);
     if (export_all(args, report) != HD_OK ||

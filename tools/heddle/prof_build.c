@@ -17,6 +17,7 @@
 #include "cli.h"
 #include "heddle/tap.h"
 #include "prof/reader.h"
+#include "prof_alike.h"
 #include "prof_db.h"
 #include "prof_kernel.h"
 
@@ -765,7 +766,7 @@ static void put_session(struct build *b, const struct prof_head *first, char *co
 }
 
 static enum hd_status write_report(struct build *b, const char *folder, char *const *command,
-                                   const char *path)
+                                   const char *path, enum prof_roofline roofline)
 {
     const struct prof_head *first = &b->sources.at[0].reader.head;
 
@@ -778,18 +779,22 @@ static enum hd_status write_report(struct build *b, const char *folder, char *co
         put_source(b, &b->sources.at[i]);
     put_session(b, first, command);
     HD_TRY(prof_kernel_add(&b->db, folder, b->start_ns, &b->totals.counted));
+    if (b->totals.counted) {
+        HD_TRY(prof_alike_make(&b->db));
+        HD_TRY(prof_roofline_add(&b->db, roofline));
+    }
     return prof_db_finish(&b->db, path);
 }
 
 enum hd_status prof_build(const char *folder, char *const *command, const char *path,
-                          struct prof_totals *out)
+                          enum prof_roofline roofline, struct prof_totals *out)
 {
     struct build b = {0};
     enum hd_status status = sources_open(&b, folder);
 
     versions_init(&b.versioned);
     if (status == HD_OK)
-        status = write_report(&b, folder, command, path);
+        status = write_report(&b, folder, command, path, roofline);
     hd_map_fini(&b.versioned);
     for (size_t i = 0; i < b.sources.len; i++)
         source_fini(&b.sources.at[i]);

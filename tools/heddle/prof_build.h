@@ -3,6 +3,7 @@
 #define HEDDLE_TOOLS_PROF_BUILD_H
 
 #include "base/status.h"
+#include "prof_roofline.h"
 
 struct prof_totals {
     uint64_t processes, kernels, copies, fills, calls, ranges;
@@ -14,9 +15,10 @@ struct prof_totals {
 
 /*
  * Reads all spools of the folder and writes the report. `command` is what was run, NULL ends it.
+ * Where launches were counted their roofline is as `roofline` says.
  * HD_IO, HD_CORRUPT, HD_NO_MEMORY. HD_NOT_FOUND: there is no spool, and no report.
  */
 enum hd_status prof_build(const char *folder, char *const *command, const char *path,
-                          struct prof_totals *out) HD_MUST_CHECK;
+                          enum prof_roofline roofline, struct prof_totals *out) HD_MUST_CHECK;
 
 #endif

@@ -30,6 +30,7 @@ struct prof_kernel_view {
     enum prof_kernel_page page;
     enum prof_format format;
     const char *sections, *metrics; /* names with commas; NULL: all */
+    unsigned absent;                /* set of sections of which the report has nothing */
 };
 
 /* HD_BAD_ARG: a section or metric is not known. HD_NOT_FOUND: nothing was counted. */

@@ -32,7 +32,7 @@ static bool is_wanted(const struct prof_kernel_view *view, const struct metric *
         return true;
     if (view->sections)
         return lists(view->sections, metric_section_names[metric->section]);
-    return !view->metrics;
+    return !view->metrics && !(view->absent >> metric->section & 1);
 }
 
 static bool is_section(const char *name, size_t len)
@@ -131,6 +131,84 @@ static enum hd_status values_read(struct show *s, struct shown *launch)
     return HD_OK;
 }
 
+/* ---- what is made of the host: prof_roofline.c, prof_host.c */
+
+/* Do times that were made for the section come from the launch itself, which counted? */
+static bool is_while_counted(const struct shown *launch, const struct metric *metric)
+{
+    static const char *const names[SECTION_COUNT] = {
+        [SECTION_SpeedOfLight_RooflineChart] = "heddle__roofline_launches_uncounted.sum",
+        [SECTION_HostCounters] = "heddle__host_launches_uncounted.sum"};
+    const char *name = names[metric->section];
+
+    if (metric->kind != METRIC_TIMED || !name)
+        return false;
+    size_t m = (size_t)(metric_find(name, strlen(name)) - metrics);
+    return launch->has[m] && launch->values[m] == 0 && launch->has[metric - metrics];
+}
+
+/* As it is printed: what was timed while counting says so. */
+static const char *label_of(const struct shown *launch, const struct metric *metric, char out[96])
+{
+    (void)snprintf(out, 96, "%s%s", metric->label,
+                   is_while_counted(launch, metric) ? " (While Counted)" : "");
+    return out;
+}
+
+/* Calls for each note of a launch, of the section, or of all that are wanted (-1). */
+static void notes_tell(struct show *s, const struct shown *launch, int section,
+                       void (*tell)(struct show *, const struct shown *, int, const char *))
+{
+    sqlite3_stmt *row;
+
+    if (!prof_db_has(s->db, "HEDDLE_NOTES") ||
+        sqlite3_prepare_v2(s->db,
+                           "SELECT section, text FROM HEDDLE_NOTES WHERE launchId = ? ORDER BY "
+                           "rowid",
+                           -1, &row, NULL))
+        return;
+    (void)sqlite3_bind_int64(row, 1, launch->id);
+    while (sqlite3_step(row) == SQLITE_ROW)
+        for (int at = 0; at < SECTION_COUNT; at++) {
+            const struct metric any = {.section = (enum metric_section)at, .name = ""};
+            if (!strcmp(prof_db_text(row, 0), metric_section_names[at]) &&
+                (section < 0 ? is_wanted(s->view, &any) : section == at))
+                tell(s, launch, at, prof_db_text(row, 1));
+        }
+    sqlite3_finalize(row);
+}
+
+static bool has_rows(sqlite3 *db, const char *sql, const char *value)
+{
+    sqlite3_stmt *row;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &row, NULL))
+        return false; /* there is no such table */
+    (void)sqlite3_bind_text(row, 1, value, -1, SQLITE_STATIC);
+    bool has = sqlite3_step(row) == SQLITE_ROW;
+    sqlite3_finalize(row);
+    return has;
+}
+
+/* Sections that only reports of some runs have. */
+static unsigned sections_absent(sqlite3 *db)
+{
+    static const struct {
+        enum metric_section section;
+        const char *names;
+    } made[] = {{SECTION_SpeedOfLight_RooflineChart, "heddle__roofline_*"},
+                {SECTION_HostCounters, "heddle__host_*"}};
+    unsigned absent = 0;
+
+    for (size_t i = 0; i < HD_COUNT_OF(made); i++)
+        if (!has_rows(db, "SELECT 1 FROM HEDDLE_METRICS WHERE name GLOB ? LIMIT 1",
+                      made[i].names) &&
+            !has_rows(db, "SELECT 1 FROM HEDDLE_NOTES WHERE section = ? LIMIT 1",
+                      metric_section_names[made[i].section]))
+            absent |= 1u << made[i].section;
+    return absent;
+}
+
 /* ---- numbers: whole ones as such, others with two digits behind the point */
 
 static void put_number(char out[64], double value, bool groups)
@@ -140,6 +218,8 @@ static void put_number(char out[64], double value, bool groups)
 
     if (floor(value) == value && fabs(value) < 1e15)
         (void)snprintf(plain, sizeof(plain), "%.0f", value);
+    else if (fabs(value) < 0.1)
+        (void)snprintf(plain, sizeof(plain), "%.2g", value);
     else
         (void)snprintf(plain, sizeof(plain), "%.2f", value);
     len = strcspn(plain, ".");
@@ -206,9 +286,21 @@ static const char launch_columns[] =
     "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\",\"Stream\","
     "\"Block Size\",\"Grid Size\",\"Device\",\"CC\"";
 
-static void csv_details(const struct show *s, const struct shown *launch)
+/* As a rule's: Nsight Compute has rows of these, without a metric. */
+static void csv_note(struct show *s, const struct shown *launch, int section, const char *text)
 {
-    char value[64], reason[REASON] = "";
+    csv_launch(s, launch);
+    csv(s->out, false, metric_section_titles[section]);
+    fputs(",\"\",\"\",\"\"", s->out);
+    csv(s->out, false, metric_section_names[section]);
+    csv(s->out, false, "INF");
+    csv(s->out, false, text);
+    fputs(",\"\",\"\"\n", s->out);
+}
+
+static void csv_details(struct show *s, const struct shown *launch)
+{
+    char value[64], label[96], reason[REASON] = "";
 
     for (int section = 0; section < SECTION_COUNT; section++)
         for (size_t m = 0; m < metrics_count; m++) {
@@ -216,7 +308,7 @@ static void csv_details(const struct show *s, const struct shown *launch)
                 continue;
             csv_launch(s, launch);
             csv(s->out, false, metric_section_titles[section]);
-            csv(s->out, false, metrics[m].label);
+            csv(s->out, false, label_of(launch, &metrics[m], label));
             csv(s->out, false, metrics[m].unit);
             put_value(value, launch, m, false);
             csv(s->out, false, value);
@@ -226,6 +318,7 @@ static void csv_details(const struct show *s, const struct shown *launch)
             csv(s->out, false, launch->has[m] ? "" : reason);
             fputs(",\"\",\"\"\n", s->out);
         }
+    notes_tell(s, launch, -1, csv_note);
 }
 
 static void csv_raw_head(const struct show *s)
@@ -332,8 +425,26 @@ static void text_missing(const struct show *s, const struct shown *launch)
     }
 }
 
-static void text_details(const struct show *s, const struct shown *launch)
+/* In lines of so many columns. */
+static void text_note(struct show *s, const struct shown *launch, int section, const char *text)
 {
+    (void)launch, (void)section;
+    for (const char *lead = "    INF "; *text; lead = "        ") {
+        size_t n = strlen(text), room = strlen(rule) - 4;
+        while (n > room) {
+            const char *blank = memrchr(text, ' ', n);
+            n = blank && blank > text ? (size_t)(blank - text) : room;
+        }
+        fprintf(s->out, "%s%.*s\n", lead, (int)n, text);
+        text += n;
+        text += *text == ' ';
+    }
+}
+
+static void text_details(struct show *s, const struct shown *launch)
+{
+    char label[96];
+
     text_launch(s, launch);
     for (int section = 0; section < SECTION_COUNT; section++) {
         bool has_head = false;
@@ -345,10 +456,13 @@ static void text_details(const struct show *s, const struct shown *launch)
                         metric_section_titles[section], rule, "Metric Name", "Metric Unit",
                         "Metric Value", rule);
             has_head = true;
-            text_metric(s, launch, m, metrics[m].label);
+            text_metric(s, launch, m, label_of(launch, &metrics[m], label));
         }
-        if (has_head)
-            fprintf(s->out, "    %s\n\n", rule);
+        if (!has_head)
+            continue;
+        fprintf(s->out, "    %s\n", rule);
+        notes_tell(s, launch, section, text_note);
+        fputc('\n', s->out);
     }
     text_missing(s, launch);
     fputc('\n', s->out);
@@ -365,6 +479,15 @@ static void text_raw(const struct show *s, const struct shown *launch)
 }
 
 /* ---- JSON */
+
+static void json_note(struct show *s, const struct shown *launch, int section, const char *text)
+{
+    (void)launch;
+    hd_json_open(&s->json, NULL, '{');
+    hd_json_str(&s->json, "section", metric_section_names[section]);
+    hd_json_str(&s->json, "text", text);
+    hd_json_close(&s->json, '}');
+}
 
 static void json_launch(struct show *s, const struct shown *l, bool is_source)
 {
@@ -401,6 +524,14 @@ static void json_launch(struct show *s, const struct shown *l, bool is_source)
         hd_json_str(j, metrics[m].name, reason);
     }
     hd_json_close(j, '}');
+    hd_json_open(j, "while_counted", '[');
+    for (size_t m = 0; m < metrics_count; m++)
+        if (is_while_counted(l, &metrics[m]) && is_wanted(s->view, &metrics[m]))
+            hd_json_str(j, NULL, metrics[m].name);
+    hd_json_close(j, ']');
+    hd_json_open(j, "notes", '[');
+    notes_tell(s, l, -1, json_note);
+    hd_json_close(j, ']');
     hd_json_close(j, '}');
 }
 
@@ -647,11 +778,13 @@ static enum hd_status show_open(struct show *s)
 
 enum hd_status prof_kernel_show(const char *report, const struct prof_kernel_view *view, FILE *out)
 {
-    struct show s = {.view = view, .out = out};
+    struct prof_kernel_view own = *view;
+    struct show s = {.view = &own, .out = out};
     enum hd_status status;
 
     HD_TRY(prof_kernel_check(view));
     HD_TRY(prof_db_open(report, &s.db));
+    own.absent = sections_absent(s.db);
     status = prof_db_has(s.db, "HEDDLE_LAUNCHES") && prof_db_has(s.db, "HEDDLE_METRICS")
                  ? show_open(&s)
                  : hd_error(HD_NOT_FOUND, "%s: no launch was counted", report);

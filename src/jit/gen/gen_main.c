@@ -272,6 +272,8 @@ static enum hd_status function_analyse(struct gen *g)
         HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
     else
         HD_TRY(ir_shapes_compute(g->func, g->unit->cls, &g->arena, &g->shapes));
+    if (g->shapes.waits && !gen_spins_fit(g))
+        HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
     HD_TRY(ir_liveness_compute(g->func, &g->arena, &g->live));
     return gen_nodes_build(g);
 }

@@ -557,6 +557,7 @@ bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step
 bool gen_strong_load(struct gen *g, const struct ir_instr *instr);
 bool gen_strong_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
+void gen_fence(struct gen *g, const struct ir_instr *in); /* gen_strong.c */
 /* gen_async.c */
 /* Calls a function that reports faults itself: it is told where it is, before these arguments. */
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n);

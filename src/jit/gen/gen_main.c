@@ -80,8 +80,7 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
         gen_multimem(g, in);
         return;
     case IR_OP_FENCE:
-        LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent,
-                       in->mem.scope == IR_SCOPE_CTA, "");
+        gen_fence(g, in);
         return;
     case IR_OP_BAR:
         gen_barrier(g, in);

@@ -309,7 +309,7 @@ static bool stops_are_alike(struct flow *fl)
     struct ir_alike alike;
 
     return ir_shapes_compute(fl->f, IR_CLASS_OTHER, &fl->arena, &shapes) == HD_OK &&
-           !shapes.needs_dispatch &&
+           !shapes.needs_dispatch && !shapes.rejoins &&
            ir_alike_compute(fl->f, &shapes, IR_CLASS_OTHER, &fl->arena, &alike) == HD_OK &&
            alike.stops;
 }

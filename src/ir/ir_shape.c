@@ -314,7 +314,7 @@ static bool lanes_leave(const struct shape_state *s, uint32_t loop)
     return s->out->divergent_loop[loop];
 }
 
-static const char *dispatch_reason(const struct shape_state *s)
+static const char *dispatch_reason(struct shape_state *s)
 {
     const struct ir_loops *loops = &s->out->loops;
     bool any = false;
@@ -323,9 +323,14 @@ static const char *dispatch_reason(const struct shape_state *s)
         any |= s->out->divergent_branch[b];
     if (any && loops->irreducible)
         return "irreducible control flow";
-    for (uint32_t l = 0; l < loops->nloops; l++)
-        if (loops->loops[l].spin_suspect && lanes_leave(s, l))
-            return "loop that may wait for another lane";
+    for (uint32_t l = 0; l < loops->nloops; l++) {
+        if (loops->loops[l].spin_suspect && lanes_leave(s, l)) {
+            if (!shape_rejoins(s, l))
+                return "loop that may wait for another lane";
+            s->out->rejoins = true;
+        }
+        s->out->waits |= loops->loops[l].spin_suspect;
+    }
     for (uint32_t b = 0; b < s->func->nblocks; b++) {
         const char *reason =
             s->out->divergent[b] ? block_dispatch_reason(s->func->blocks[b]) : NULL;

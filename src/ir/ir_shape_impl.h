@@ -5,6 +5,7 @@
  *   ir_shape_lattice.[ch] joins, alignments, affine arithmetic
  *   ir_shape_transfer.c  shape of a result from the shapes of the sources (no control flow)
  *   ir_shape_flow.c      what a divergent branch does to blocks, joins and loops
+ *   ir_rejoin.c          loops that wait, but need no dispatch mode
  *   ir_shape_print.c     listing
  */
 #ifndef HD_IR_IR_SHAPE_IMPL_H
@@ -65,5 +66,8 @@ void shape_requeue_block(struct shape_state *s, uint32_t block, bool phis_only);
 void shape_loop_diverged(struct shape_state *s, uint32_t loop);
 /* Lanes leave `loop` for side blocks while the others stay in it. */
 void shape_loop_side_exit(struct shape_state *s, uint32_t loop);
+
+/* ir_rejoin.c: may the loop, which lanes leave separately and which may wait, run as others do? */
+bool shape_rejoins(struct shape_state *s, uint32_t loop);
 
 #endif

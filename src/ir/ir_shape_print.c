@@ -71,6 +71,8 @@ void ir_shapes_print(const struct ir_func *func, const struct ir_shapes *shapes,
     hd_buf_printf(out, "%s:%s", func->name, shapes->exits_diverge ? " exits-diverge" : "");
     if (shapes->needs_dispatch)
         hd_buf_printf(out, " dispatch (%s)", shapes->dispatch_reason);
+    if (shapes->waits)
+        hd_buf_printf(out, " waits%s", shapes->rejoins ? " rejoins" : "");
     hd_buf_putc(out, '\n');
     for (uint32_t b = 0; b < func->nblocks; b++) {
         print_block_facts(shapes, b, out);

@@ -141,6 +141,9 @@ struct ir_shapes {
      * with divergent exit, a barrier or a warp-synchronous operation in a divergent block.
      */
     bool needs_dispatch;
+    /* Without needs_dispatch: a loop may wait; and lanes leave one that does separately, and meet
+     * again (ir_rejoin.c). */
+    bool waits, rejoins;
     const char *dispatch_reason; /* text for HEDDLE_DEBUG=shape, NULL when not */
     struct ir_loops loops;
     struct ir_dom dom;

@@ -261,8 +261,8 @@ bool lower_do_fence(struct lower_fn *f, const struct ptx_insn *in)
         lower_fail(f, HD_BAD_PTX, "this restriction has another order, and is for the .cluster");
     struct ir_instr *r = lower_emit(f, IR_OP_FENCE, IR_VOID, 0, NULL, 0);
     mem_fields(r, in->form, IR_SPACE_GENERIC, 0, 1);
-    if (r->mem.sem == IR_SEM_WEAK)
-        r->mem.sem = IR_SEM_ACQ_REL;
+    if (r->mem.sem == IR_SEM_WEAK) /* membar is fence.sc (PTX ISA, membar) */
+        r->mem.sem = in->form->op == PTX_OP_MEMBAR ? IR_SEM_SC : IR_SEM_ACQ_REL;
     return true;
 }
 

@@ -514,7 +514,7 @@ static bool step(struct agreer *a)
     hd_arena_init(&a->tmp);
     if (!analyse(a))
         opt_failed(a->func);
-    else if (!a->shapes.needs_dispatch && !a->shapes.loops.irreducible) {
+    else if (!a->shapes.needs_dispatch && !a->shapes.rejoins && !a->shapes.loops.irreducible) {
         for (uint32_t b = 0; b < a->nblocks && !found; b++)
             found = region_find(a, a->func->blocks[b]);
     }

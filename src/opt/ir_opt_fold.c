@@ -268,6 +268,23 @@ static struct folded fold_setp_sign(struct ir_instr *instr, uint64_t c)
     return nothing;
 }
 
+/* x + k < c, where nothing wraps: x < c - k. What rounds t / 32 for a negative t leaves t + 31 < 63
+ * of the question whether it is 0. */
+static struct folded fold_setp_sum(struct ir_instr *instr, uint64_t c)
+{
+    struct ir_instr *sum = instr->src[0]->instr;
+    uint64_t half = opt_mask(instr->src[0]->type) >> 1, k;
+
+    if (!sum || !ir_is_plain_add(sum) || !opt_type_is_int(instr->type) ||
+        !ir_value_const(sum->src[1], &k) || !k || k > c || c > half ||
+        opt_bound(sum->src[0]) > half - k)
+        return nothing;
+    struct ir_builder b = opt_before(instr);
+    instr->src[0] = sum->src[0];
+    instr->src[1] = ir_build_const(&b, instr->src[0]->type, c - k);
+    return (struct folded){.rewritten = true};
+}
+
 /* setp.ne (select p, 1, 0), 0 and setp.eq of it: p or its inverse. */
 static struct folded fold_setp(struct ir_instr *instr, uint64_t c)
 {
@@ -277,6 +294,9 @@ static struct folded fold_setp(struct ir_instr *instr, uint64_t c)
 
     if (sign.rewritten)
         return sign;
+    struct folded sum = fold_setp_sum(instr, c);
+    if (sum.rewritten)
+        return sum;
     if (c || instr->type == IR_PRED || (instr->cmp != IR_EQ && instr->cmp != IR_NE) || !sel ||
         sel->op != IR_OP_SELECT || !ir_value_const(sel->src[1], &t) ||
         !ir_value_const(sel->src[2], &f) || !t == !f)

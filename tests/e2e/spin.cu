@@ -96,6 +96,110 @@ __global__ void chain_pointer(volatile int *done, int n, int which, int *sink)
         sink[n + blockIdx.x] = 1;
 }
 
+/*
+ * Lanes wait, each for others and in as many turns as it likes, for the CTA after theirs, and meet
+ * before they let the one before go on.
+ */
+__global__ void lanes_wait(volatile int *flags, int *out)
+{
+    int t = threadIdx.x, n = blockDim.x, value = t * 7 + blockIdx.x;
+
+    for (int k = t % 5; k >= 0; k--) {
+        if (blockIdx.x + 1 < gridDim.x)
+            while (!flags[(blockIdx.x + 1) * n + (t * 5 + k) % n])
+                ;
+        value = value * 3 + k;
+    }
+    unsigned odd = __ballot_sync(~0u, value & 1);
+    out[blockIdx.x * n + t] = value ^ odd;
+    __threadfence();
+    flags[blockIdx.x * n + t] = 1;
+}
+
+static bool lanes_wait_right(const int *out, int blocks, int n)
+{
+    for (int i = 0; i < blocks * n; i += 32) {
+        int first = i / n * n, value[32];
+        unsigned odd = 0;
+        for (int l = 0; l < 32; l++) {
+            int t = i - first + l;
+            value[l] = t * 7 + i / n;
+            for (int k = t % 5; k >= 0; k--)
+                value[l] = value[l] * 3 + k;
+            odd |= (value[l] & 1u) << l;
+        }
+        for (int l = 0; l < 32; l++)
+            if (out[i + l] != (int)(value[l] ^ odd))
+                return false;
+    }
+    return true;
+}
+
+/* A lane does what the others wait for, and they may come first: on its own way, to its end. */
+__global__ void other_way(volatile int *flag, int *out)
+{
+    if (threadIdx.x & 1)
+        while (!*flag)
+            ;
+    else
+        *flag = 1;
+    __syncwarp();
+    out[threadIdx.x] = *flag;
+}
+
+__global__ void own_end(volatile int *flag, int *out)
+{
+    if (threadIdx.x == 31) {
+        out[31] = 1;
+        __threadfence();
+        *flag = 1;
+        return;
+    }
+    while (!*flag)
+        ;
+    __syncthreads();
+    out[threadIdx.x] = 1;
+}
+
+/* The same, of those that look together. */
+__global__ void own_end_together(volatile int *flag, int *out)
+{
+    if (threadIdx.x == 31) {
+        out[31] = 1;
+        __threadfence();
+        *flag = 1;
+        return;
+    }
+    while (!__any_sync(0x7fffffff, *flag))
+        ;
+    out[threadIdx.x] = 1;
+}
+
+/* All lanes of a warp look together, for the CTA after theirs. */
+__global__ void look_together(volatile int *flags, int *out)
+{
+    int t = threadIdx.x, n = blockDim.x, turns = 0, seen = 1;
+
+    if (blockIdx.x + 1 < gridDim.x)
+        do {
+            seen = flags[(blockIdx.x + 1) * n + t];
+            turns++;
+        } while (!__all_sync(~0u, seen));
+    out[blockIdx.x * n + t] = seen + (turns > 0);
+    __threadfence();
+    flags[blockIdx.x * n + t] = 1;
+}
+
+/* Those that have left do it before they meet the others. */
+__global__ void runs_ahead(volatile int *flags, int *out)
+{
+    while (threadIdx.x && !flags[threadIdx.x - 1])
+        ;
+    flags[threadIdx.x] = 1;
+    __syncwarp();
+    out[threadIdx.x] = flags[31 - threadIdx.x];
+}
+
 static bool step(const char *name, bool fine)
 {
     cudaError_t e = cudaGetLastError();
@@ -157,6 +261,37 @@ int main()
     for (int i = 0; i < n; i++)
         passed += h[n + i];
     fine &= step("chain through a pointer", passed == n);
+
+    const int blocks = 6, threads = 96;
+    int *flags, *out, results[blocks * threads];
+    cudaMalloc(&flags, sizeof(results));
+    cudaMalloc(&out, sizeof(results));
+    cudaMemset(flags, 0, sizeof(results));
+    lanes_wait<<<blocks, threads>>>(flags, out);
+    cudaMemcpy(results, out, sizeof(results), cudaMemcpyDeviceToHost);
+    fine &= step("lanes wait, each its own turns", lanes_wait_right(results, blocks, threads));
+
+    cudaMemset(flags, 0, sizeof(results));
+    look_together<<<blocks, threads>>>(flags, out);
+    cudaMemcpy(results, out, sizeof(results), cudaMemcpyDeviceToHost);
+    int seen = 0;
+    for (int i = 0; i < blocks * threads; i++)
+        seen += results[i];
+    fine &= step("lanes look together", seen == (2 * blocks - 1) * threads);
+
+    void (*const alone[])(volatile int *, int *) = {other_way, own_end, own_end_together, runs_ahead};
+    const char *const names[] = {"for the other way", "for one that ends", "together for one that ends",
+                                 "for one that runs ahead"};
+    for (int i = 0; i < 4; i++) {
+        cudaMemset(flags, 0, 32 * sizeof(int));
+        cudaMemset(out, 0, 32 * sizeof(int));
+        alone[i]<<<1, 32>>>(flags, out);
+        cudaMemcpy(results, out, 32 * sizeof(int), cudaMemcpyDeviceToHost);
+        int set = 0;
+        for (int l = 0; l < 32; l++)
+            set += results[l];
+        fine &= step(names[i], set == 32);
+    }
 
     printf("%s\n", fine ? "PASS" : "FAIL");
     return !fine;

@@ -98,6 +98,20 @@ def check_stream():
         ok(code.fine and not code.has(past), f"{kernel}: not", code.text)
 
 
+def check_fences():
+    every, acq_rel = Code("fence_all"), Code("fence_acq_rel")
+    ok(every.has(r"lock\s+orl") and not every.has("mfence"), "membar: an operation with a lock prefix", every.text)
+    ok(acq_rel.fine and not acq_rel.has(r"^\s+(lock|mfence)\s"), "fence.acq_rel: nothing but the host's own order",
+       acq_rel.text)
+
+
+def check_pieces():
+    piece = r"(mov\w+\s+%xmm\d+|vextract\w+\s+\$\d, %[yz]mm\d+), [^,\n]*\("
+    for path in "avx512", "avx2", "generic":
+        code = Code("pieces_apart", path)
+        ok(code.has(piece) >= 32, f"16 bytes of each lane at a time, {path}", code.text)
+
+
 def main():
     check_atomics()
     check_full()
@@ -105,6 +119,8 @@ def main():
     check_jam()
     check_halves()
     check_stream()
+    check_fences()
+    check_pieces()
     tap.done()
 
 

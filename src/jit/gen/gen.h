@@ -60,6 +60,7 @@ enum gen_place_of { GEN_PLACED_BY_SLOTS, GEN_SHARED, GEN_LOADED };
 struct region;     /* gen_serial.c */
 struct gen_run;    /* gen_products.c */
 struct gen_tuples; /* gen_tuples.c */
+struct gen_spin;   /* gen_spin.c */
 struct gen_walk;   /* gen_walk.c */
 
 /* What is known of a node: a block, or in dispatch mode a part of one (see gen_flow.c). */
@@ -228,6 +229,8 @@ struct gen {
     LLVMValueRef leaving; /* i32: the state to return at `done`, 0 = the end; NULL = always that */
     LLVMValueRef state_switch; /* kernel: over the points where it goes on */
     struct gen_sweep sweep;
+    struct gen_spin *spins;  /* gen_spin.c: by loop; NULL = not yet */
+    LLVMValueRef spin_turns; /* i32 slot: turns in loops that wait, since the warp goes on */
 
     /* Values, by their ids. */
     uint32_t *def_node;
@@ -406,6 +409,7 @@ bool gen_have_same_place(const struct gen *g, const struct ir_value *a, const st
 /* Where a component lives in frame memory; used to save and restore around stops. */
 uint64_t gen_frame_alloc(struct gen *g, uint64_t size_B, uint64_t align_B);
 unsigned gen_components(const struct gen *g, const struct ir_shape *shape);
+uint64_t gen_component_size(struct gen *g, const struct ir_value *v); /* bytes, in a slot */
 LLVMTypeRef gen_component_type(struct gen *g, const struct ir_value *v);
 void gen_store_phi(struct gen *g, const struct ir_value *phi, struct gen_val val,
                    LLVMValueRef const edge[GEN_HALVES], bool blend);
@@ -553,6 +557,7 @@ bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step
 bool gen_strong_load(struct gen *g, const struct ir_instr *instr);
 bool gen_strong_store(struct gen *g, const struct ir_instr *instr);
 void gen_atom(struct gen *g, const struct ir_instr *instr);
+void gen_fence(struct gen *g, const struct ir_instr *in); /* gen_strong.c */
 /* gen_async.c */
 /* Calls a function that reports faults itself: it is told where it is, before these arguments. */
 void gen_call_here(struct gen *g, const char *name, LLVMValueRef const *args, unsigned n);

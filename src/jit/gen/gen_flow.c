@@ -65,7 +65,7 @@ static void node_tail(struct gen *g, uint32_t n)
         if (l->last != node->block->id || !header->divergent)
             continue;
         LLVMBasicBlockRef on = gen_bb(g, "loop_done");
-        LLVMBuildCondBr(g->b, gen_any_stored(g, header->pend), header->body, on);
+        LLVMBuildCondBr(g->b, gen_any_stored(g, header->pend), gen_spin_turn(g, loop), on);
         LLVMPositionBuilderAtEnd(g->b, on);
     }
     gen_node_leave(g, node, gen_sweep_target(g, n + 1, node->conv));
@@ -244,6 +244,7 @@ static void gen_node_body(struct gen *g, uint32_t n)
         node_enter_divergent(g, node);
     } else {
         LLVMPositionBuilderAtEnd(g->b, node->body);
+        gen_spin_enter(g, node);
         g->epoch = g->epoch_next++;
         leave_when_over(g, node);
         gen_mask_set_alive(g);
@@ -318,6 +319,10 @@ static void nodes_materialise(struct gen *g)
         node->test = gen_bb(g, "test");
         node->tail = gen_bb(g, "tail");
         mask_slots(g, node->pend);
+    }
+    if (g->shapes.waits) {
+        g->spin_turns = gen_alloca(g, g->t->i32, 0, "turns");
+        LLVMBuildStore(g->b, gen_i32(g, 0), g->spin_turns);
     }
     for (uint32_t s = 0; s < g->sweep.nsites; s++) {
         mask_slots(g, g->sweep.sites[s].parked);
@@ -431,7 +436,7 @@ static void gen_side(struct gen *g)
 
 static void leaving_slot(struct gen *g)
 {
-    if (!g->unit->facts.has_barrier || !first_of_the_side(g))
+    if ((!g->unit->facts.has_barrier && !g->shapes.waits) || !first_of_the_side(g))
         return;
     g->leaving = gen_alloca(g, g->t->i32, 0, "leaving");
     LLVMBuildStore(g->b, gen_i32(g, 0), g->leaving);

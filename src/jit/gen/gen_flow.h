@@ -81,12 +81,25 @@ void gen_carry_restore(struct gen *g, const struct gen_carry *c);
 /* ---- gen_stop.c: stops and barriers */
 /* A new state of the warp that goes on at `target`; returns it as i32. */
 LLVMValueRef gen_resume_add(struct gen *g, LLVMBasicBlockRef target, enum jit_stop stop);
+/* The warp stops: returns with the state, after lanes that have left for an end of their own. */
+void gen_stop_return(struct gen *g, LLVMValueRef state);
 LLVMValueRef gen_barrier_field(struct gen *g, LLVMValueRef id, uint64_t member);
 /* Operand `s`, which is the same for all lanes that arrive together. */
 LLVMValueRef gen_bar_operand(struct gen *g, const struct ir_instr *in, uint32_t s);
 /* Counts the lanes in; returns the generation to wait for to pass. */
 LLVMValueRef gen_bar_arrive(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
 void gen_bar_result(struct gen *g, const struct ir_instr *in, LLVMValueRef id);
+
+/* ---- gen_spin.c: loops that wait, in structured code */
+/* Can the function, whose shapes say `waits`, have such code? */
+bool gen_spins_fit(struct gen *g);
+/* Where to go, if lanes want another turn of the loop: to its header, by way of a stop after some
+ * turns. */
+LLVMBasicBlockRef gen_spin_turn(struct gen *g, uint32_t loop);
+/* The same, at the beginning of a node that heads a loop which lanes leave together. */
+void gen_spin_enter(struct gen *g, const struct gen_node *node);
+/* May what the value holds get lost at such a stop before it is read in block `at`? */
+bool gen_spin_loses(struct gen *g, const struct ir_value *v, const struct ir_block *at);
 
 /* ---- gen_dispatch.c */
 /* A barrier parks its lanes; they become pending at the next node when it has opened. */

@@ -270,7 +270,7 @@ bool gen_jam_wanted(struct gen *g)
 {
     struct chain hot = {0};
     assert(!gen_is_warp(g) && g->is_kernel);
-    if (g->dispatch || g->body.alive_in_memory)
+    if (g->dispatch || g->shapes.waits || g->body.alive_in_memory)
         return false;
     if (g->unit->facts.has_barrier && !g->body.by_region)
         return false;

@@ -80,8 +80,7 @@ void gen_instr(struct gen *g, const struct ir_instr *in)
         gen_multimem(g, in);
         return;
     case IR_OP_FENCE:
-        LLVMBuildFence(g->b, LLVMAtomicOrderingSequentiallyConsistent,
-                       in->mem.scope == IR_SCOPE_CTA, "");
+        gen_fence(g, in);
         return;
     case IR_OP_BAR:
         gen_barrier(g, in);
@@ -272,6 +271,8 @@ static enum hd_status function_analyse(struct gen *g)
         HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
     else
         HD_TRY(ir_shapes_compute(g->func, g->unit->cls, &g->arena, &g->shapes));
+    if (g->shapes.waits && !gen_spins_fit(g))
+        HD_TRY(ir_shapes_compute_dispatch(g->func, g->unit->cls, &g->arena, &g->shapes));
     HD_TRY(ir_liveness_compute(g->func, &g->arena, &g->live));
     return gen_nodes_build(g);
 }

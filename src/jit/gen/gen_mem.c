@@ -79,14 +79,28 @@ static void load_in_order(struct gen *g, const struct ir_instr *in, const struct
     }
 }
 
-/* ld.v4 of 32 bits, of lanes that are further apart. */
+/* ld.v4 and st.v4 of 32 bits, of lanes that are further apart? */
+static bool are_pieces_apart(const struct gen *g, const struct gen_access *a, uint64_t size_B,
+                             unsigned n)
+{
+    return gen_does(g, GEN_PASS_STRIDED) && a->kind == GEN_ACCESS_A && !a->strong && n == 4 &&
+           size_B == 4 && a->stride && a->stride % 16 == 0;
+}
+
+static void pieces_apart(struct gen *g, const struct gen_access *a, int h,
+                         LLVMValueRef out[GEN_LANES])
+{
+    LLVMValueRef first = gen_ptr_at(g, a->base[h], a->offset);
+    for (unsigned l = 0; l < GEN_LANES; l++)
+        out[l] = gen_gep(g, first, (uint64_t)(a->stride * (int64_t)l));
+}
+
 static void load_pieces_apart(struct gen *g, const struct gen_access *a,
                               LLVMValueRef out[][GEN_HALVES])
 {
     for (int h = 0; h < gen_halves(g); h++) {
-        LLVMValueRef x[4], at[GEN_LANES], first = gen_ptr_at(g, a->base[h], a->offset);
-        for (unsigned l = 0; l < GEN_LANES; l++)
-            at[l] = gen_gep(g, first, (uint64_t)(a->stride * (int64_t)l));
+        LLVMValueRef x[4], at[GEN_LANES];
+        pieces_apart(g, a, h, at);
         gen_load_pieces(g, at, x);
         for (unsigned j = 0; j < 4; j++)
             out[j][h] = x[j];
@@ -101,7 +115,7 @@ static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef ele
         load_interleaved(g, a, elem, n, out, (unsigned)size_B);
         return;
     }
-    if (n == 4 && size_B == 4 && a->stride % 16 == 0) {
+    if (are_pieces_apart(g, a, size_B, n)) {
         load_pieces_apart(g, a, out);
         return;
     }
@@ -405,6 +419,21 @@ static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef
     }
 }
 
+/* Every lane is active, and what they store are vectors. */
+static void store_full(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
+                       uint64_t size_B, unsigned n)
+{
+    if (is_contiguous(a, size_B * n)) {
+        store_interleaved(g, a, x, n, (unsigned)size_B);
+        return;
+    }
+    for (int h = 0; h < gen_halves(g); h++) {
+        LLVMValueRef at[GEN_LANES], of_half[4] = {x[0][h], x[1][h], x[2][h], x[3][h]};
+        pieces_apart(g, a, h, at);
+        gen_store_pieces(g, at, of_half);
+    }
+}
+
 static void store_alike(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
@@ -412,18 +441,18 @@ static void store_alike(struct gen *g, const struct ir_instr *in, const struct g
         store_in_order(g, in, a, x, size_B);
         return;
     }
-    if (n == 1 || !is_contiguous(a, size_B * n)) {
+    if (n == 1 || !(is_contiguous(a, size_B * n) || are_pieces_apart(g, a, size_B, n))) {
         store_masked(g, a, x, size_B, n);
         return;
     }
     if (!g->mask[0]) {
-        store_interleaved(g, a, x, n, (unsigned)size_B);
+        store_full(g, a, x, size_B, n);
         return;
     }
     LLVMBasicBlockRef full = gen_bb(g, "full"), part = gen_bb(g, "part"), join = gen_bb(g, "both");
     LLVMBuildCondBr(g->b, gen_all_active(g), full, part);
     LLVMPositionBuilderAtEnd(g->b, full);
-    store_interleaved(g, a, x, n, (unsigned)size_B);
+    store_full(g, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
     store_masked(g, a, x, size_B, n);

@@ -259,6 +259,16 @@ static bool outs_are_vectors(struct gen *g, const struct region *r)
     return true;
 }
 
+/* Is it in a loop whose lanes may wait for each other, which one by one they must not? */
+static bool may_wait(const struct gen *g, const struct ir_block *block)
+{
+    const struct ir_loops *loops = &g->shapes.loops;
+    uint32_t loop = loops->loop_of[block->id];
+    while (loop != IR_NO_BLOCK && !loops->loops[loop].spin_suspect)
+        loop = loops->loops[loop].parent;
+    return loop != IR_NO_BLOCK;
+}
+
 static bool region_init(struct gen *g, struct region *r, uint32_t conv)
 {
     size_t nv = g->func->nvalues + 1;
@@ -278,6 +288,8 @@ static bool region_init(struct gen *g, struct region *r, uint32_t conv)
     for (uint32_t n = 0; n < g->nnodes; n++) {
         const struct gen_node *node = &g->nodes[n];
         r->inside[n] = node->divergent && !node->exit_only && node->conv == conv;
+        if (r->inside[n] && may_wait(g, node->block))
+            return false;
     }
     return true;
 }

@@ -18,7 +18,7 @@
 /* Host stack that the simple form's slots may take; workers have little. */
 #define STACK_SLOTS_MAX_B (512u << 10)
 
-static uint64_t component_size(struct gen *g, const struct ir_value *v)
+uint64_t gen_component_size(struct gen *g, const struct ir_value *v)
 {
     uint64_t bits = ir_type_bits(v->type);
     if (gen_shape(g, v)->kind != IR_SHAPE_VARYING)
@@ -90,7 +90,7 @@ static bool is_long_lived(const struct gen *g, const uint32_t *spans, const stru
 
 static LLVMValueRef slot_place(struct gen *g, const struct ir_value *v, bool in_memory)
 {
-    uint64_t size = component_size(g, v);
+    uint64_t size = gen_component_size(g, v);
     if (g->dispatch && g->is_kernel && g->cross[v->id])
         return gen_gep(g, g->frame, gen_frame_alloc(g, size, size > 64 ? 64 : size));
     LLVMTypeRef type = gen_component_type(g, v);
@@ -133,7 +133,7 @@ void gen_slots_create(struct gen *g)
                 if ((all || g->cross[v->id]) && in->op != IR_OP_CONST)
                     slot_create(g, spans, v);
                 if (all && !g->cross[v->id])
-                    stack_B += 2 * component_size(g, v);
+                    stack_B += 2 * gen_component_size(g, v);
             }
         }
     }

@@ -36,7 +36,7 @@ static void alive_publish(struct gen *g)
  * Lanes that have left for an end of their own come to it before the others stop: whoever waits at
  * a barrier may rely on what they do, and the frame keeps nothing for them.
  */
-static void stop_return(struct gen *g, LLVMValueRef state)
+void gen_stop_return(struct gen *g, LLVMValueRef state)
 {
     alive_publish(g);
     if (!g->leaving) {
@@ -59,7 +59,7 @@ static LLVMValueRef stop_here(struct gen *g, const struct ir_instr *instr, enum 
     LLVMValueRef state = gen_resume_add(g, resume, stop);
     /* gen_regions.c numbers them alike. */
     assert(!g->body.by_region || gen_carry_number(g, carry) + 1 == g->body.nresume);
-    stop_return(g, state);
+    gen_stop_return(g, state);
     LLVMPositionBuilderAtEnd(g->b, resume);
     g->epoch = g->epoch_next++;
     gen_mask_set_alive(g);

@@ -138,3 +138,25 @@ bool gen_strong_store(struct gen *g, const struct ir_instr *in)
     }
     return true;
 }
+
+/* ---- fences */
+
+/*
+ * An operation with a lock prefix that changes nothing orders all that comes before it like MFENCE,
+ * and sooner. LLVM makes one on the stack of an idempotent operation whose result nobody reads.
+ */
+static void fence_all(struct gen *g)
+{
+    LLVMValueRef at = gen_gep(g, g->cta, offsetof(struct jit_cta, opened));
+    (void)LLVMBuildAtomicRMW(g->b, LLVMAtomicRMWBinOpOr, at, gen_i32(g, 0),
+                             LLVMAtomicOrderingSequentiallyConsistent, false);
+}
+
+/* The CTA's threads run on one of the host, whose own order of loads and stores is acq_rel. */
+void gen_fence(struct gen *g, const struct ir_instr *in)
+{
+    if (in->mem.scope != IR_SCOPE_CTA && in->mem.sem == IR_SEM_SC)
+        fence_all(g);
+    else
+        LLVMBuildFence(g->b, LLVMAtomicOrderingAcquireRelease, in->mem.scope == IR_SCOPE_CTA, "");
+}

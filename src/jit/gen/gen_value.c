@@ -265,7 +265,11 @@ static struct gen_walk *walk_of(struct gen *g)
 static bool is_lost(struct gen *g, const struct ir_value *v)
 {
     const struct ir_instr *in;
-    if (!g->is_kernel || g->dispatch || !g->unit->facts.has_barrier || !v->instr || !g->place.at)
+    if (!g->is_kernel || g->dispatch || !v->instr || !g->place.at)
+        return false;
+    if (gen_spin_loses(g, v, g->nodes[g->cur].block))
+        return true;
+    if (!g->unit->facts.has_barrier)
         return false;
     struct gen_walk *walk = walk_of(g);
     if (!walk)

@@ -8,6 +8,7 @@
  *     regex=TEXT     or in whose name that POSIX extended regular expression is found
  *     skip=N         not the first N launches of those, and
  *     count=N        not more than N
+ *     host           what threads of the host do is counted, too, for all launches (host.h)
  *     dir=FOLDER     where files with the counts go (file.h); the rest of the text
  *
  * Code that counts is a kernel's second form (core/counted.h); other launches are as they were.
@@ -23,7 +24,8 @@ struct count_settings {
     char name[256];
     bool is_regex;
     uint64_t skip, count; /* count 0: no end */
-    const char *folder;   /* in the text that was read */
+    bool host;
+    const char *folder; /* in the text that was read */
 };
 
 enum hd_status count_settings_read(const char *text, struct count_settings *out) HD_MUST_CHECK;
@@ -31,6 +33,7 @@ enum hd_status count_settings_read(const char *text, struct count_settings *out)
 /* HD_BAD_ARG: HEDDLE_COUNT is malformed. HD_OK without it. Once, before any launch. */
 enum hd_status count_start(void) HD_MUST_CHECK;
 bool count_is_on(void);
+bool count_has_host(void);
 /* Is this launch of the kernel to be counted? Counts launches: ask once for each. */
 bool count_takes(const char *kernel);
 /* For devices; NULL: nothing is counted. */

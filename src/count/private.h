@@ -52,5 +52,7 @@ void count_trace_finish(struct count_cta *cta);
 /* file.c: one launch. The counters are its own. */
 enum hd_status count_file_open(const char *folder) HD_MUST_CHECK;
 void count_file_write(const struct count_launch *launch, const uint64_t *words);
+/* A line of one kind; its fields, which tabulators separate. */
+void count_file_line(char kind, const char *text);
 
 #endif

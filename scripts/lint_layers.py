@@ -26,7 +26,7 @@ MODULES = {
     "ptxas": ("PTX in, a checked image and ptxas's messages out", {"compile", "obj", "ptx", "ir"}),
     "jit": ("IR to host code through LLVM", {"ir", "obj"}),
     "san": ("the checker: what tools are, findings and how they leave the process", {"ir"}),
-    "count": ("kernel counters: what launches executed", {"ir"}),
+    "count": ("kernel counters: what launches executed", {"hal", "ir"}),
     "registry": ("who uses devices, and how much: shared memory of the user's processes", set()),
     "requests": ("what programs mark as requests: a listener, and histograms in shared memory", {"registry"}),
     "hal": ("the contract between API and devices: ops, packets, queue", {"ir", "registry"}),

@@ -13,6 +13,7 @@
 #include "hal/hal.h"
 #include "registry/registry.h"
 #include "count/count.h"
+#include "count/host.h"
 #include "san/san.h"
 
 _Static_assert((int)CORE_ATTRIBUTE_END == (int)HAL_ATTRIBUTE_END, "one table");
@@ -108,6 +109,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     HD_TRY(hal_device_create(kind ? kind : "cpu", &d->hal));
     core_memory_watch(d->hal);
     d->hal->observer = san_observer() ? san_observer() : count_observer();
+    d->hal->meter = count_meter();
     d->hal->texture = core_texture_find;
     d->hal->replicas = core_multicast_find;
     d->hal->program_replicas = core_multicast_find_programs;

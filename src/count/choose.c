@@ -49,7 +49,8 @@ enum hd_status count_settings_read(const char *text, struct count_settings *out)
 
         if (!word.len || !text[word.len] ||
             !(take_name(word, "name=", out) || take_name(word, "regex=", out) ||
-              take_number(word, "skip=", &out->skip) || take_number(word, "count=", &out->count)))
+              take_number(word, "skip=", &out->skip) || take_number(word, "count=", &out->count) ||
+              (hd_str_is(word, "host") && (out->host = true))))
             return hd_error(HD_BAD_ARG,
                             "HEDDLE_COUNT: '%.*s' is not understood; `heddle prof` sets it",
                             (int)word.len, word.ptr);
@@ -105,6 +106,11 @@ void count_fails(void *context, const char *kernel, const char *why)
     hd_log("kernel %s is not counted: %s", kernel, why);
     if (listener)
         listener->failed(listener->user, context, kernel, why);
+}
+
+bool count_has_host(void)
+{
+    return all.is_on && all.settings.host;
 }
 
 /* ---- names */

@@ -8,6 +8,7 @@
  *     regex=TEXT     or in whose name that POSIX extended regular expression is found
  *     skip=N         not the first N launches of those, and
  *     count=N        not more than N
+ *     host           what threads of the host do is counted, too, for all launches (host.h)
  *     dir=FOLDER     where files with the counts go (file.h); the rest of the text
  *
  * A library of the process may be the one that chooses and is told instead (heddle/count.h).
@@ -27,7 +28,8 @@ struct count_settings {
     char name[256];
     bool is_regex;
     uint64_t skip, count; /* count 0: no end */
-    const char *folder;   /* in the text that was read */
+    bool host;
+    const char *folder; /* in the text that was read */
 };
 
 enum hd_status count_settings_read(const char *text, struct count_settings *out) HD_MUST_CHECK;
@@ -39,6 +41,7 @@ bool count_is_on(void);
 /* False: somebody else counts. The listener stays valid. */
 bool count_listen(const struct heddle_count_listener *listener) HD_MUST_CHECK;
 void count_unlisten(void);
+bool count_has_host(void);
 /* Is this launch of the kernel to be counted? Counts launches: ask once for each. */
 bool count_takes(void *context, const char *kernel);
 /* A launch that was taken runs as usual; `why` is a line. */

@@ -67,6 +67,17 @@ static void write_all(const char *text, size_t len)
 
 /* ---- lines */
 
+void count_file_line(char kind, const char *text)
+{
+    struct hd_buf line;
+
+    hd_buf_init(&line);
+    hd_buf_printf(&line, "%c\t%s\n", kind, text);
+    if (!line.failed)
+        write_all(line.ptr, line.len);
+    hd_buf_fini(&line);
+}
+
 static void put_text(struct hd_buf *out, const char *text)
 {
     hd_buf_putc(out, '\t');

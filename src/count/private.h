@@ -67,5 +67,7 @@ void count_tell(const struct count_launch *launch, const uint64_t *words);
 enum hd_status count_file_open(const char *folder) HD_MUST_CHECK;
 bool count_file_is_open(void);
 void count_file_write(const struct heddle_counted *launch);
+/* A line of one kind; its fields, which tabulators separate. */
+void count_file_line(char kind, const char *text);
 
 #endif

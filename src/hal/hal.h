@@ -356,6 +356,18 @@ struct hal_device_info {
 /* Rings of destroyed queues that a device keeps: making one costs as much as 30 launches. */
 #define HAL_IDLE_RINGS 16
 
+/*
+ * Who wants to know what threads of the host do for launches (count/host.h). Of each launch:
+ * begin() before a thread works on it, then any thread enter() when it begins to, and leave() when
+ * it has done what it could, any number of times; end() when all have left and it is over.
+ */
+struct hal_meter {
+    void *(*begin)(const struct hal_dispatch *p); /* NULL: not this one */
+    void (*enter)(void *launch);
+    void (*leave)(void *launch);
+    void (*end)(void *launch);
+};
+
 struct hal_device {
     const struct hal_device_ops *ops;
     struct hal_device_info info;
@@ -393,6 +405,11 @@ struct hal_device {
      * (ir/probe.h), and a device tells this.
      */
     const struct ir_observer *observer;
+    /*
+     * Likewise, before any module; NULL: nobody wants to know. Launches whose blocks wait for each
+     * other are not told of: threads take turns among them.
+     */
+    const struct hal_meter *meter;
     /*
      * Set by core before any work; NULL in tests: what a texture or surface handle names, or NULL.
      * Neither locks nor waits. The object stays readable memory; that it stays the same while a

@@ -78,6 +78,9 @@ static const char help[] =
     "      --csv                 as Nsight Compute writes it; --json\n"
     "      --roofline HOST       peaks to compare with: kept (the default: measured once, in a\n"
     "                            third of a second), again, or none\n"
+    "      --host-counters       also what threads of the host do for launches: processor time,\n"
+    "                            page faults; cycles, instructions, cache and branch misses where\n"
+    "                            the kernel permits\n"
     "\n"
     "      --help                this text\n"
     "\n"
@@ -102,6 +105,7 @@ enum {
     OPT_PAGE,
     OPT_CSV,
     OPT_ROOFLINE,
+    OPT_HOST,
     OPT_LIST_SECTIONS,
     OPT_QUERY_METRICS,
     OPT_HELP
@@ -134,6 +138,7 @@ static const struct option options[] = {
     {"page", required_argument, NULL, OPT_PAGE},
     {"csv", no_argument, NULL, OPT_CSV},
     {"roofline", required_argument, NULL, OPT_ROOFLINE},
+    {"host-counters", no_argument, NULL, OPT_HOST},
     {"list-sections", no_argument, NULL, OPT_LIST_SECTIONS},
     {"query-metrics", no_argument, NULL, OPT_QUERY_METRICS},
     {"help", no_argument, NULL, OPT_HELP},
@@ -145,6 +150,7 @@ struct prof_args {
     uint64_t page_events, delay_ms, duration_ms, skip, count, limit_MiB;
     enum prof_format format;
     bool overwrite, primary, stats, page, osrt;
+    bool host;
     bool kernel; /* with counters: of these launches, and what is shown */
     const char *kernel_name;
     struct prof_kernel_view view;
@@ -308,6 +314,8 @@ static bool take_option(int option, struct prof_args *args)
     switch (option) {
     case OPT_KERNEL:
         return args->kernel = true;
+    case OPT_HOST:
+        return args->host = true;
     case OPT_ROOFLINE:
         return read_roofline(args);
     case 'o':
@@ -389,6 +397,10 @@ static int parse(int argc, char **argv, struct prof_args *args)
     args->rest = argv + optind;
     if (!strcmp(args->capture, "nvtx") != !!args->range) {
         cli_error("prof: --capture-range nvtx and --nvtx-capture need each other");
+        return CLI_USAGE;
+    }
+    if (args->host && !args->kernel) {
+        cli_error("prof: --host-counters belongs to --kernel, which comes first");
         return CLI_USAGE;
     }
     args->view.format = args->format;
@@ -526,6 +538,8 @@ static bool set_counters(const struct prof_args *args, const char *folder)
     if (name)
         hd_buf_printf(&text, "%s=%s;", is_regex ? "regex" : "name",
                       is_regex ? name + strlen(REGEX) : name);
+    if (args->host)
+        hd_buf_puts(&text, "host;");
     hd_buf_printf(&text, "skip=%llu;count=%llu;dir=%s", (unsigned long long)args->skip,
                   (unsigned long long)args->count, folder);
     bool good = !text.failed && setenv("HEDDLE_COUNT", text.ptr, 1) == 0;

@@ -17,7 +17,8 @@ static const char tables[] =
     "CREATE INDEX temp.shapes_of ON shapes(nameId, " GRID ");"
     "CREATE TEMP TABLE alike AS SELECT launchId, s.rowid AS shape FROM HEDDLE_LAUNCHES "
     "JOIN temp.shapes s USING (name, " GRID ");"
-    "CREATE TEMP TABLE told AS SELECT globalPid, correlationId, start, end FROM HEDDLE_LAUNCHES;"
+    "CREATE TEMP TABLE told AS SELECT launchId, globalPid, correlationId, start, end FROM "
+    "HEDDLE_LAUNCHES;"
     "CREATE INDEX temp.told_of ON told(globalPid, correlationId, start, end);"
     "CREATE TEMP TABLE plain(shape, duration, globalPid, correlationId, gridId)";
 static const char plain[] =
@@ -28,7 +29,7 @@ static const char plain[] =
     "FROM temp.told t WHERE t.globalPid = k.globalPid AND t.correlationId = k.correlationId AND "
     "t.start = k.start AND t.end = k.end)";
 
-static enum hd_status run(struct prof_db *db, const char *sql)
+enum hd_status prof_alike_run(struct prof_db *db, const char *sql)
 {
     return sqlite3_exec(db->db, sql, NULL, NULL, NULL) ? prof_db_error(db->db, "the report")
                                                        : HD_OK;
@@ -36,8 +37,8 @@ static enum hd_status run(struct prof_db *db, const char *sql)
 
 enum hd_status prof_alike_make(struct prof_db *db)
 {
-    HD_TRY(run(db, tables));
-    return prof_db_has(db->db, "CUPTI_ACTIVITY_KIND_KERNEL") ? run(db, plain) : HD_OK;
+    HD_TRY(prof_alike_run(db, tables));
+    return prof_db_has(db->db, "CUPTI_ACTIVITY_KIND_KERNEL") ? prof_alike_run(db, plain) : HD_OK;
 }
 
 enum hd_status prof_alike_prepare(struct prof_db *db, const char *sql, sqlite3_stmt **out)
@@ -58,7 +59,7 @@ enum hd_status prof_alike_medians(struct prof_db *db, const char *table, const c
         table, sql);
 
     assert(n > 0 && (size_t)n < sizeof(text));
-    return run(db, text);
+    return prof_alike_run(db, text);
 }
 
 void prof_alike_put(struct prof_db *db, int64_t launch, const char *metric, double value)

@@ -13,6 +13,7 @@
  * Makes for this connection, of what the report has by now:
  *     temp.alike(launchId, shape)                                    launches that were counted
  *     temp.plain(shape, duration, globalPid, correlationId, gridId)  kernels that were not
+ *     temp.told(launchId, globalPid, correlationId, start, end)       the former, once more
  */
 enum hd_status prof_alike_make(struct prof_db *db) HD_MUST_CHECK;
 
@@ -20,6 +21,8 @@ enum hd_status prof_alike_make(struct prof_db *db) HD_MUST_CHECK;
  * NULL is none. */
 enum hd_status prof_alike_medians(struct prof_db *db, const char *table, const char *sql)
     HD_MUST_CHECK;
+/* Statements without rows; one with some. */
+enum hd_status prof_alike_run(struct prof_db *db, const char *sql) HD_MUST_CHECK;
 enum hd_status prof_alike_prepare(struct prof_db *db, const char *sql, sqlite3_stmt **out)
     HD_MUST_CHECK;
 

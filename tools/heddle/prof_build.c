@@ -19,6 +19,7 @@
 #include "prof/reader.h"
 #include "prof_alike.h"
 #include "prof_db.h"
+#include "prof_host.h"
 #include "prof_kernel.h"
 
 enum {
@@ -783,6 +784,7 @@ static enum hd_status write_report(struct build *b, const char *folder, char *co
         HD_TRY(prof_alike_make(&b->db));
         HD_TRY(prof_roofline_add(&b->db, roofline));
     }
+    HD_TRY(prof_host_add(&b->db, folder));
     return prof_db_finish(&b->db, path);
 }
 

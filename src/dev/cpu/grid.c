@@ -41,8 +41,8 @@ bool cpu_grid_is_short(const struct cpu_grid *grid)
 {
     const struct jit_code *code = grid->code;
 
-    if (grid->kernel->probes || code->may_spin || code->cost_ops > CPU_INLINE_OPS ||
-        grid->ctas > CPU_INLINE_OPS || grid->cluster_ctas > 1)
+    if (grid->kernel->probes || grid->kernel->is_metered || code->may_spin ||
+        code->cost_ops > CPU_INLINE_OPS || grid->ctas > CPU_INLINE_OPS || grid->cluster_ctas > 1)
         return false;
     return (code->cost_ops + 16) * grid->nwarps * grid->ctas <= CPU_INLINE_OPS;
 }
@@ -332,6 +332,7 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->tiled = cpu_grid_is_tiled(job->form.code, &job->launch);
     job->packet = NULL;
     job->watch = NULL;
+    job->metered = NULL;
     job->in_schedule = job->is_rerun = false;
     job->schedule = NULL;
     atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
@@ -356,6 +357,8 @@ enum hd_status cpu_grid_setup(struct cpu_queue *queue, const struct hal_dispatch
     job_setup(queue, p, grid);
     if (HD_UNLIKELY(grid->kernel->probes) && !cpu_watch_begin(job, p))
         return hd_error(HD_NO_MEMORY, "kernel %s: no memory for the checker", job->name);
+    if (HD_UNLIKELY(grid->kernel->is_metered) && !atomic_load(&job->spins))
+        job->metered = queue->base.device->meter->begin(p);
     cpu_signals_check();
     if (HD_UNLIKELY(hd_debug(HD_DEBUG_LAUNCH)))
         hd_log_debug(HD_DEBUG_LAUNCH, "%s <<<(%u,%u,%u), (%u,%u,%u), %u>>> chunk %llu%s", job->name,

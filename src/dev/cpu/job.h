@@ -92,6 +92,7 @@ struct cpu_job {
     bool cooperative;
     struct cpu_grid_workspace workspace;
     struct cpu_watch *watch; /* watch.c; NULL: nobody observes */
+    void *metered;           /* the meter's; NULL: it is not told */
     /* schedule.c: one thread runs all of it, in an order, again and again. */
     bool in_schedule;
     bool is_rerun;                      /* nothing is printed, and a fault is nobody's: */

@@ -21,6 +21,7 @@ struct cpu_kernel {
     jit_slot codes[IR_CLASS_COUNT]; /* the best code so far, set by the JIT */
     /* By place, with an observer; else NULL. */
     const struct ir_instr **probes;
+    bool is_metered; /* device.meter is told of its launches */
     uint32_t nplaces;
     struct ir_conflicts *conflicts; /* if the observer wants them; NULL: no memory for them */
 };

@@ -96,6 +96,7 @@ static enum hd_status kernel_create_locked(struct cpu_module *module, const stru
     kernel->func = func;
     kernel->name = func->name;
     kernel->vars = module->vars;
+    kernel->is_metered = module->base.device->meter != NULL;
     status = ir_kernel_window(func, &kernel->window);
     if (status == HD_OK && module->base.device->observer && func->module->has_probes &&
         !cpu_kernel_find_probes(kernel, module->base.device->observer))

@@ -493,6 +493,12 @@ bool cpu_queue_hold(struct cpu_queue *queue)
     return false;
 }
 
+static HD_NOINLINE void meter_end(struct cpu_queue *queue)
+{
+    queue->base.device->meter->end(queue->job.metered);
+    queue->job.metered = NULL;
+}
+
 bool cpu_queue_leave(struct cpu_queue *queue)
 {
     uint64_t before = atomic_fetch_sub(&queue->state, 1);
@@ -506,6 +512,8 @@ bool cpu_queue_leave(struct cpu_queue *queue)
         return false;
     if (HD_UNLIKELY(queue->job.watch != NULL))
         cpu_watch_end(&queue->job);
+    if (HD_UNLIKELY(queue->job.metered != NULL))
+        meter_end(queue);
     count_end(queue);
     queue_complete(queue, 1);
     return true;

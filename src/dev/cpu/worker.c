@@ -223,6 +223,16 @@ void cpu_slot_give_ring(struct cpu_slot *slot)
     }
 }
 
+static void run_metered(struct cpu_queue *queue, struct cpu_slot *slot)
+{
+    const struct hal_meter *meter = queue->base.device->meter;
+    void *launch = queue->job.metered;
+
+    meter->enter(launch);
+    queue->job.run(&queue->job, slot);
+    meter->leave(launch);
+}
+
 void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
 {
     do {
@@ -230,7 +240,10 @@ void cpu_work_on(struct cpu_queue *queue, struct cpu_slot *slot)
 
         if (is_copy)
             hal_serial_enter();
-        queue->job.run(&queue->job, slot);
+        if (HD_UNLIKELY(queue->job.metered != NULL))
+            run_metered(queue, slot);
+        else
+            queue->job.run(&queue->job, slot);
         if (is_copy)
             hal_serial_leave();
     } while (cpu_queue_leave(queue) && cpu_queue_advance(queue, slot));

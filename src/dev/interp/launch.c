@@ -341,6 +341,25 @@ static enum hd_status observed_launch(struct interp_launch *launch,
     return status;
 }
 
+/* And so is its meter. */
+static enum hd_status metered_launch(struct interp_launch *launch,
+                                     const struct hal_dispatch *packet,
+                                     const struct refdev_module *module,
+                                     struct interp_fault *out_fault)
+{
+    const struct hal_meter *meter = module->base.device->meter;
+    void *metered = meter && !may_wait(launch) ? meter->begin(packet) : NULL;
+    enum hd_status status;
+
+    if (!metered)
+        return observed_launch(launch, packet, module, out_fault);
+    meter->enter(metered);
+    status = observed_launch(launch, packet, module, out_fault);
+    meter->leave(metered);
+    meter->end(metered);
+    return status;
+}
+
 bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *packet,
                      union hal_packet *out_wait)
 {
@@ -385,7 +404,7 @@ bool refdev_dispatch(struct refdev_queue *queue, const struct hal_dispatch *pack
         launch.envreg[1] = (uint32_t)(uintptr_t)ctx.workspace;
     }
     struct interp_fault fault = {0};
-    enum hd_status status = observed_launch(&launch, packet, ctx.module, &fault);
+    enum hd_status status = metered_launch(&launch, packet, ctx.module, &fault);
     refdev_maps_fini(&ctx.maps);
     if (status != HD_OK) {
         char message[464];

@@ -84,11 +84,13 @@ enum { CHAIN_COUNT = 12 };
 
 /* flop: of a step, for each element */
 #define LOOPS(path, bits, flop)                                                                    \
-    {                                                                                              \
-        .vectors = #bits " bits", .sp_flop = CHAIN_COUNT * (flop) * (bits) / 32,                   \
-        .dp_flop = CHAIN_COUNT * (flop) * (bits) / 64, .sp = sp_##path, .dp = dp_##path,           \
-        .read = read_##path, .update = update_##path                                               \
-    }
+    {.vectors = #bits " bits",                                                                     \
+     .sp_flop = CHAIN_COUNT * (flop) * (bits) / 32,                                                \
+     .dp_flop = CHAIN_COUNT * (flop) * (bits) / 64,                                                \
+     .sp = sp_##path,                                                                              \
+     .dp = dp_##path,                                                                              \
+     .read = read_##path,                                                                          \
+     .update = update_##path}
 
 VECTORS(128)
 

@@ -34,6 +34,9 @@ TABLES = {
                                     "memKind INTEGER, memoryOperationType INTEGER",
     "NVTX_EVENTS": "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId "
                    "INTEGER, domainId INTEGER",
+    "HEDDLE_LAUNCHES": "launchId INTEGER NOT NULL PRIMARY KEY, demangledName TEXT NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, "
+                       "blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL",
+    "HEDDLE_METRICS": "launchId INTEGER NOT NULL, name TEXT NOT NULL, unit TEXT NOT NULL, value REAL NOT NULL",
     "ENUM_CUDA_MEMCPY_OPER": "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT",
 }
 

@@ -263,6 +263,72 @@ def test_limit(bench):
     tap.eq(bench.text("#sentence"), "Nothing was recorded.", "a report without events")
 
 
+PEAKS = {"sp": 1e12, "dp": 5e11, "dram": 1e11, "l3": 4e11, "l2": 1e12, "l1": 2e12}
+
+
+def make_roofline(path):
+    """Three kernels: far left, far right while counted, and one without operations. The first two launches are alike."""
+    r = Report(path)
+    r.process(100, "program", wall=WALL)
+    r.string("a report")
+    kernels = [(HOSTILE, {"intensity.ratio": 0.1, "flop.sum.per_second": 4e9, "bytes.sum.per_second": 4e10, "roof.pct": 40, "launches_uncounted.sum": 3})] * 2 + [
+        ("far(float *)", {"intensity.ratio": 10, "flop.sum.per_second": 4e11, "bytes.sum.per_second": 4e10, "roof.pct": 41, "launches_uncounted.sum": 0}),
+        ("copy", {"intensity.ratio": 0, "flop.sum.per_second": 0, "bytes.sum.per_second": 5e10, "roof.pct": 50, "launches_uncounted.sum": 1})]
+    for launch, (name, values) in enumerate(kernels):
+        r.row("HEDDLE_LAUNCHES", launchId=launch, demangledName=name, gridX=16, gridY=2, gridZ=1, blockX=64, blockY=1, blockZ=1)
+        for metric, value in [*values.items(), *((f"peak_{what}.per_second", peak) for what, peak in PEAKS.items())]:
+            r.row("HEDDLE_METRICS", launchId=launch, name="heddle__roofline_" + metric, unit="", value=value)
+    return r.done()
+
+
+def test_roofline(bench):
+    page = bench.browser
+    tap.ok(page.js("document.getElementById('roofline').hidden"), "no roofline: no section")
+    page.open(bench.export("roofline", report=make_roofline(os.path.join(bench.folder, "roofline.sqlite"))), width=1000)
+    rows = page.js("[...document.querySelectorAll('#table-roofline tbody tr')].map(tr => [tr.cells[1].textContent, tr.cells[2].textContent.replaceAll('\\u00a0', ' '), "
+                   "...[...tr.querySelectorAll('[data-value]')].map(td => Number(td.dataset.value)), tr.cells[8].textContent])")
+    tap.eq(rows, [[HOSTILE, "16 × 2 × 1", 0.1, 4e9, 4e10, 40, "3 not counted"], ["far(float *)", "16 × 2 × 1", 10, 4e11, 4e10, 41, "while counted"],
+                  ["copy", "16 × 2 × 1", 0, 0, 5e10, 50, "1 not counted"]], "rows: a kernel with its grid and block")
+    tap.eq(page.js("[...document.querySelectorAll('#table-roofline tbody tr:last-child td')].map(td => td.textContent)")[4:6], ["n/a", "n/a"], "without operations: n/a")
+    points = page.js("[...document.querySelectorAll('#roofline circle')].map(c => [c.cx.baseVal.value, c.cy.baseVal.value, c.getAttribute('class')])")
+    tap.eq([p[2] for p in points], ["timed", "slowed"], "a point for each with operations; those while counted differ")
+    # The same factor is the same distance everywhere: 0.1 to 10 FLOP/byte, 4e9 to 4e11 FLOP/s; the roof of DRAM goes up to (10, 1e12).
+    ridge = [float(v) for v in page.js("document.querySelector('#roofline polyline.roof').getAttribute('points')").split()[1].split(",")]
+    tap.ok(abs(ridge[0] - points[1][0]) < 0.01, "the ridge is where memory gives as much as FP32 takes", (ridge, points))
+    ceilings = page.js("['line.roof', 'line.double'].map(s => document.querySelector('#roofline ' + s).y1.baseVal.value)")
+    tap.ok(abs(ridge[1] - ceilings[0]) < 0.01, "at the ceiling of FP32", (ridge, ceilings))
+    decade = (points[0][1] - points[1][1]) / 2
+    tap.ok(abs((ceilings[1] - ceilings[0]) / decade - 0.30103) < 1e-3 and abs((points[1][1] - ceilings[0]) / decade - 0.39794) < 1e-3, "as logarithms", (ceilings, decade))
+    label = page.js("document.querySelector('#roofline svg').getAttribute('aria-label')").replace("\u00a0", " ")
+    tap.ok(label.startswith("Roofline: 2 kernels under 1 TFLOP/s in FP32, 500 GFLOP/s in FP64; DRAM 100 GB/s"), "in words", label)
+    roles = [(n["role"]["value"], n.get("name", {}).get("value")) for n in page.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored")]
+    tap.ok(any(role == "image" and name and name.startswith("Roofline") for role, name in roles), "an image with a name", [r for r in roles if r[0] == "image"])
+    tap.eq(page.js("window.stolen"), None, "names of kernels are text")
+    stroke = "getComputedStyle(document.querySelector('#roofline line.roof')).stroke"
+    light = page.js(stroke)
+    page.js("document.getElementById('theme').click()")
+    tap.ok(page.js(stroke) != light, "dark colours", light)
+    page.open(os.path.join(bench.folder, "roofline.html"), width=400)
+    tap.ok(page.js("document.documentElement.scrollWidth <= innerWidth"), "no wider than a small page", page.js("document.documentElement.scrollWidth"))
+
+
+def test_strange_roofline(bench):
+    """Values that are none."""
+    for i, value in enumerate(("NULL", "'text'", "x'ff00'", "-1", "0", "9223372036854775807", "1e999")):
+        path = make_roofline(os.path.join(bench.folder, "odd.sqlite"))
+        db = sqlite3.connect(path)
+        db.execute("CREATE TABLE other AS SELECT * FROM HEDDLE_METRICS")
+        db.execute("DROP TABLE HEDDLE_METRICS")
+        db.execute("ALTER TABLE other RENAME TO HEDDLE_METRICS")
+        db.execute(f"UPDATE HEDDLE_METRICS SET value = {value} WHERE rowid % 3 = {i % 3}")
+        db.commit()
+        db.close()
+        bench.browser.open(bench.export(f"odd{i}", report=path))
+        tap.eq(bench.browser.js("document.documentElement.dataset.ready"), "yes", f"{value}: the page is there")
+        bad = bench.browser.js("[...document.querySelectorAll('#roofline circle, #roofline line')].filter(n => /NaN|Infinity/.test(n.outerHTML)).length")
+        tap.eq(bad, 0, f"{value}: nothing is drawn nowhere")
+
+
 def test_strange(bench):
     """What damaged and foreign files may have in their columns."""
     values = ("NULL", "'text'", "x'ff00'", "-1", "9223372036854775807", "-9223372036854775808", "1.5", "1e999")
@@ -292,7 +358,7 @@ def main():
         bench = Bench(folder)
         try:
             bench.browser.open(bench.page)
-            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit, test_strange):
+            for test in (test_time, test_tables, test_keys, test_visible, test_mouse, test_search, test_labels, test_looks, test_limit, test_roofline, test_strange_roofline, test_strange):
                 test(bench)
             tap.eq(bench.browser.messages, [], "nothing on the console")
         finally:

@@ -499,6 +499,27 @@ static enum hd_status put_ignored(struct page *p)
     return HD_OK;
 }
 
+/* What kernels that were counted reach of the host's peaks: of each, its grid and block. */
+#define MADE(name) "avg(value) FILTER (WHERE m.name = 'heddle__roofline_" name "')"
+/* clang-format off */
+static const char peaks[] =
+    "SELECT " MADE("peak_sp.per_second") ", " MADE("peak_dp.per_second") ", " MADE("peak_dram.per_second") ", "
+    MADE("peak_l3.per_second") ", " MADE("peak_l2.per_second") ", " MADE("peak_l1.per_second") " FROM HEDDLE_METRICS m "
+    "WHERE name GLOB 'heddle__roofline_*' HAVING count(*) > 0";
+static const char points[] =
+    "SELECT demangledName, gridX || ' × ' || gridY || ' × ' || gridZ, blockX || ' × ' || blockY || ' × ' || blockZ, "
+    MADE("intensity.ratio") ", " MADE("flop.sum.per_second") ", " MADE("bytes.sum.per_second") ", " MADE("roof.pct") ", "
+    MADE("launches_uncounted.sum") " FROM HEDDLE_LAUNCHES JOIN HEDDLE_METRICS m USING (launchId) WHERE "
+    "m.name GLOB 'heddle__roofline_*' GROUP BY demangledName, gridX, gridY, gridZ, blockX, blockY, blockZ "
+    "ORDER BY min(launchId) LIMIT 500";
+/* clang-format on */
+
+static enum hd_status put_roofline(struct page *p)
+{
+    HD_TRY(put_rows(p, "peaks", peaks));
+    return put_rows(p, "roofline", points);
+}
+
 static enum hd_status put_all(struct page *p, uint64_t max_events)
 {
     hd_json_open(&p->json, NULL, '{');
@@ -508,6 +529,7 @@ static enum hd_status put_all(struct page *p, uint64_t max_events)
     HD_TRY(put_places(p));
     HD_TRY(put_tables(p));
     HD_TRY(put_rows(p, "devices", devices));
+    HD_TRY(put_roofline(p));
     HD_TRY(choose_threshold(p, max_events));
     hd_json_open(&p->json, "groups", '{');
     for (size_t i = 0; i < HD_COUNT_OF(groups); i++)

@@ -998,6 +998,111 @@ class Table {
   }
 }
 
+/* ---- the roofline: rates over intensities, both as logarithms */
+
+const rateText = rate => scaled(rate, 1000, ['FLOP/s', 'kFLOP/s', 'MFLOP/s', 'GFLOP/s', 'TFLOP/s']);
+const bandwidthText = rate => scaled(rate, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s', 'TB/s']);
+const MEMORIES = ['DRAM', 'L3', 'L2', 'L1'];
+
+function svg(tag, attributes, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes))
+    node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+class Chart {
+  constructor(points, single, double, memories) {
+    const [W, H, LEFT, BOTTOM, TOP] = [760, 380, 92, 40, 16], roofs = memories.map(m => m.rate).filter(r => r > 0);
+    const ridges = roofs.map(r => single / r), xs = points.map(p => p.intensity).concat(ridges);
+    const ys = points.map(p => p.flops).concat([single, double].filter(r => r > 0));
+    const decades = values => [Math.floor(Math.log10(Math.min(...values)) - 0.3), Math.ceil(Math.log10(Math.max(...values)) + 0.3)];
+    [this.x0, this.x1] = decades(xs);
+    [this.y0, this.y1] = decades(ys);
+    this.x = v => LEFT + (Math.log10(v) - this.x0) / (this.x1 - this.x0) * (W - LEFT - 12);
+    this.y = v => H - BOTTOM - (Math.log10(v) - this.y0) / (this.y1 - this.y0) * (H - BOTTOM - TOP);
+    this.node = svg('svg', { viewBox: `0 0 ${W} ${H}`, role: 'img' });
+    this.axes(W, H, BOTTOM);
+    memories.filter(m => m.rate > 0).forEach(m => this.roof(m, single));
+    this.ceiling(single, 'FP32', 'roof', W);
+    this.ceiling(double, 'FP64', 'double', W);
+    points.forEach(p => this.point(p));
+  }
+  text(x, y, text, attributes = {}) {
+    this.node.append(svg('text', { x, y, ...attributes }, text));
+  }
+  axes(W, H, BOTTOM) {
+    for (let d = this.x0; d <= this.x1; d++) {
+      const x = this.x(10 ** d);
+      this.node.append(svg('line', { x1: x, x2: x, y1: this.y(10 ** this.y1), y2: H - BOTTOM }));
+      this.text(x, H - BOTTOM + 16, String(Number((10 ** d).toPrecision(1))), { 'text-anchor': 'middle' });
+    }
+    for (let d = this.y0; d <= this.y1; d++) {
+      const y = this.y(10 ** d);
+      this.node.append(svg('line', { x1: this.x(10 ** this.x0), x2: W - 12, y1: y, y2: y }));
+      this.text(this.x(10 ** this.x0) - 6, y + 4, rateText(10 ** d), { 'text-anchor': 'end' });
+    }
+    this.text(W - 12, H - 6, 'FLOP/byte', { 'text-anchor': 'end' });
+  }
+  /* From the lower or the left border to the ridge. */
+  roof(memory, single) {
+    const from = Math.max(10 ** this.x0, 10 ** this.y0 / memory.rate), ridge = single / memory.rate;
+    if (from >= ridge)
+      return;
+    this.node.append(svg('polyline', { class: memory.name === 'DRAM' ? 'roof' : 'cache', points: [from, ridge].map(v => `${this.x(v)},${this.y(v * memory.rate)}`).join(' ') }));
+    const at = Math.sqrt(from * ridge), slope = Math.atan2(this.y(ridge * memory.rate) - this.y(from * memory.rate), this.x(ridge) - this.x(from)) * 180 / Math.PI;
+    this.text(0, -4, memory.name, { transform: `translate(${this.x(at)} ${this.y(at * memory.rate)}) rotate(${slope})`, class: 'label' });
+  }
+  ceiling(rate, name, type, W) {
+    if (!(rate > 0))
+      return;
+    this.node.append(svg('line', { class: type, x1: this.x(10 ** this.x0), x2: W - 12, y1: this.y(rate), y2: this.y(rate) }));
+    this.text(W - 16, this.y(rate) - 4, `${name}: ${rateText(rate)}`, { 'text-anchor': 'end', class: 'label' });
+  }
+  point(p) {
+    const [x, y] = [this.x(p.intensity), this.y(p.flops)];
+    this.node.append(svg('circle', { cx: x, cy: y, r: 5, class: p.uncounted ? 'timed' : 'slowed' }, svg('title', {}, `${p.number}: ${p.name}, ${rateText(p.flops)}`)));
+    this.text(x + 8, y + 4, p.number, { class: 'label' });
+  }
+}
+
+function rooflineRow(p) {
+  const number = (value, text) => {
+    const cell = make('td', { className: 'number', textContent: value > 0 ? text(value) : 'n/a' });
+    cell.dataset.value = String(value);
+    return cell;
+  };
+  const part = value => value.toFixed(1) + '\u00a0%';
+  return make('tr', {}, make('td', { className: 'number', textContent: p.number }), make('td', { className: 'name', textContent: p.name }),
+    ...[p.grid, p.block].map(size => make('td', { textContent: size.replaceAll(' ', '\u00a0') })), number(p.intensity, v => String(Number(v.toPrecision(3)))), number(p.flops, rateText),
+    number(p.bytes, bandwidthText), number(p.part, part), make('td', { textContent: p.uncounted ? `${whole.format(p.uncounted)} not counted` : 'while counted' }));
+}
+
+function rooflineSection() {
+  const number = value => typeof value === 'number' && isFinite(value) ? value : 0;
+  const [single, double, ...rates] = (data.peaks[0] ?? []).map(number), memories = rates.map((rate, i) => ({ name: MEMORIES[i], rate }));
+  const points = data.roofline.map(([name, grid, block, ...values], i) => {
+    const [intensity, flops, bytes, part, uncounted] = values.map(number);
+    return { number: i + 1, name: String(name ?? ''), grid: String(grid ?? ''), block: String(block ?? ''), intensity, flops, bytes, part, uncounted };
+  });
+  if (!(single > 0) || !points.length)
+    return;
+  const drawn = points.filter(p => p.intensity > 0 && p.flops > 0), chart = new Chart(drawn, single, double, memories);
+  const roofs = memories.filter(m => m.rate > 0).map(m => `${m.name} ${bandwidthText(m.rate)}`).join(', ');
+  chart.node.setAttribute('aria-label', `Roofline: ${drawn.length} kernels under ${rateText(single)} in FP32, ${rateText(double)} in FP64; ${roofs}. The table has the same numbers.`);
+  element('roofline-text').textContent = `Peaks of the host, all threads: ${rateText(single)} in FP32, ${rateText(double)} in FP64; ${roofs}. Bytes are those that kernels ask for, of which caches serve a part. `
+    + 'Times are medians of launches that were not counted; hollow points are slower, as each launch was counted.';
+  element('roofline-chart').append(chart.node);
+  const head = ['', 'Kernel', 'Grid', 'Block', 'FLOP/byte', 'FLOP/s', 'Bytes/s', 'Of its roof', 'Launches'];
+  const table = make('table', { id: 'table-roofline' }, make('thead', {}, make('tr', {}, ...head.map((name, i) =>
+    make('th', { scope: 'col', className: !i || (i > 3 && i < 8) ? 'number' : '', textContent: name || 'No.' })))), make('tbody', {}, ...points.map(rooflineRow)));
+  table.setAttribute('aria-labelledby', 'roofline-title');
+  element('roofline-rows').append(table);
+  element('roofline').hidden = false;
+}
+rooflineSection();
+
 deviceTable();
 const tables = TABLES.map(parts => new Table(parts));
 let tableTimer = 0;

@@ -7,6 +7,9 @@
 #include "prof_alike.h"
 #include "roofline.h"
 
+/* Under so much of both roofs something else bounds a kernel. */
+#define LOW_PERCENT 10.0
+
 #define SECTION  "SpeedOfLight_RooflineChart"
 #define NAME(of) "heddle__roofline_" of
 
@@ -106,6 +109,13 @@ static void note_time(const struct roofing *r)
                 "kernel, grid and block was. With --launch-skip or --launch-count some are not.");
 }
 
+static const char *precision_of(const struct work *w)
+{
+    if (w->sp > 0 && w->dp > 0)
+        return "what its precisions have";
+    return w->dp > 0 ? "FP64's" : "FP32's";
+}
+
 static void put_bound(const struct roofing *r)
 {
     const struct work *w = &r->work;
@@ -126,13 +136,14 @@ static void put_bound(const struct roofing *r)
         note(r, "It asks for more bytes than DRAM gives: caches serve a part, so the roof is %s's.",
              roofline_level_titles[level]);
     if (compute > memory)
-        note(r, "Compute bounds it: it reaches %.1f %% of the compute roof%s.", compute,
-             w->sp > 0 && w->dp > 0 ? " for its precisions"
-             : w->dp > 0            ? ", FP64"
-                                    : ", FP32");
+        note(r, "Over it is the roof of compute: it reaches %.1f %% of %s.", compute,
+             precision_of(w));
     else
-        note(r, "Memory bounds it%s: it reaches %.1f %% of the roof of %s.",
+        note(r, "Over it is the roof of memory%s: it reaches %.1f %% of %s's.",
              w->has_tensors ? ", as far as is known" : "", memory, roofline_level_titles[level]);
+    if (HD_MAX(compute, memory) < LOW_PERCENT)
+        note(r, "Neither is near: latency, special functions, integers or too few blocks bound it, "
+                "or its launches are short.");
 }
 
 static void put_work(const struct roofing *r)

@@ -379,6 +379,7 @@ void core_tap_module(struct core_module *module)
     event.object.handle = core_module_handle(module);
     event.object.type = "module";
     event.object.variables = variables;
+    event.object.image = core_image_key(module->image);
     core_tap_emit(&event);
     hd_free(variables);
 }

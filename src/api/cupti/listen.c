@@ -3,6 +3,7 @@
 
 #include "api/cupti/cupti.h"
 #include "api/cupti/profiler.h"
+#include "api/cupti/sampler.h"
 
 /* Not held while an event is told. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,6 +64,7 @@ CUptiResult cuptiFinalize(void)
     cupti_callback_stop();
     cupti_activity_stop();
     cupti_range_stop();
+    cupti_sample_stop();
     cupti_listen_again();
     return CUPTI_SUCCESS;
 }

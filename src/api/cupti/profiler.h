@@ -7,7 +7,7 @@
  *   range.c    counts ranges: launches that somebody is interested in run kernels that count
  *              (heddle/count.h)
  *   image.c    what passes through the client's hands
- *   sample.c   PC sampling
+ *   sampler.h  PC sampling
  *
  * Every counter is had at once, so nothing runs twice: one pass is enough for any metrics.
  */

@@ -638,6 +638,43 @@ static void test_contexts(void)
     eq_u64(cuCtxDestroy(second), 0, "context");
 }
 
+/* Started and stopped in the callbacks around each launch, as NVIDIA's sample does. */
+static void on_launch(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                      const void *args)
+{
+    const struct client *c = user;
+    const CUpti_CallbackData *data = args;
+    size_t dropped;
+
+    (void)domain;
+    (void)cbid;
+    if (data->callbackSite == CUPTI_API_ENTER) {
+        OK(start(c));
+        return;
+    }
+    OK(stop(c));
+    OK(decode(c, &dropped));
+}
+
+static void test_callbacks(void)
+{
+    struct client c = client_open();
+    CUpti_SubscriberHandle subscriber;
+
+    client_image(&c, 4);
+    OK(client_set(&c, CUPTI_AutoRange, CUPTI_KernelReplay, 4, 1, 1));
+    OK(cuptiSubscribe(&subscriber, (CUpti_CallbackFunc)on_launch, &c));
+    OK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+                           CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+    for (unsigned i = 1; i <= 3; i++)
+        launch(i, NULL);
+    OK(cuptiUnsubscribe(subscriber));
+    eq_u64(count_ranges(&c), 3, "a range for each launch");
+    for (unsigned i = 0; i < 3; i++)
+        is_counted(&c, i, 1, i + 1);
+    client_close(&c);
+}
+
 /* ---- mistakes */
 
 static void test_order(void)
@@ -749,6 +786,7 @@ int main(void)
     test_many();
     test_graph();
     test_contexts();
+    test_callbacks();
     test_order();
     test_damage();
     test_finalize();

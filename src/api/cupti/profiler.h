@@ -66,8 +66,6 @@ CUpti_MetricType cupti_metric_type(const struct metric *metric);
 
 /* ---- range.c */
 
-uint32_t cupti_range_kinds(void); /* of taps */
-void cupti_range_event(const struct heddle_event *event);
 void cupti_range_stop(void);
 
 #endif

@@ -58,7 +58,6 @@ struct CUpti_RangeProfiler_Object {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_RangeProfiler_Object *objects;
 static uint32_t nstarted;
-static _Atomic bool is_on; /* nstarted */
 
 /* ---- ranges */
 
@@ -152,22 +151,41 @@ static void launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event 
         range->is_lost = true;
 }
 
-uint32_t cupti_range_kinds(void)
-{
-    return atomic_load_explicit(&is_on, memory_order_relaxed) ? HEDDLE_KIND(PACKET) : 0;
-}
-
-void cupti_range_event(const struct heddle_event *event)
+static void on_packet(void *user, const struct heddle_event *event)
 {
     CUpti_RangeProfiler_Object *o;
 
-    if (event->kind != HEDDLE_EVENT_PACKET || !event->packet.work->grid[0])
+    (void)user;
+    if (!event->packet.work->grid[0])
         return;
     pthread_mutex_lock(&lock);
     o = started_of(event->context);
     if (o)
         launch_add(o, event);
     pthread_mutex_unlock(&lock);
+}
+
+/*
+ * A subscription of its own, while some object is started: clients start and stop in callbacks,
+ * whose subscription must stay as it is to tell the end of the call.
+ */
+static void listen(void)
+{
+    static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+    static uint32_t subscription;
+    bool is_wanted;
+
+    pthread_mutex_lock(&changing);
+    pthread_mutex_lock(&lock);
+    is_wanted = nstarted > 0;
+    pthread_mutex_unlock(&lock);
+    if (is_wanted && !subscription)
+        subscription = heddle_tap_subscribe(HEDDLE_KIND(PACKET), on_packet, NULL);
+    if (!is_wanted && subscription) {
+        heddle_tap_unsubscribe(subscription);
+        subscription = 0;
+    }
+    pthread_mutex_unlock(&changing);
 }
 
 static int takes(void *user, void *context, const char *kernel)
@@ -298,7 +316,6 @@ static CUptiResult start_locked(CUpti_RangeProfiler_Object *o)
         return CUPTI_ERROR_HARDWARE_BUSY;
     nstarted++;
     o->is_started = true;
-    atomic_store(&is_on, true);
     return CUPTI_SUCCESS;
 }
 
@@ -311,7 +328,6 @@ static void stop_locked(CUpti_RangeProfiler_Object *o)
     if (--nstarted)
         return;
     heddle_count_stop();
-    atomic_store(&is_on, false);
 }
 
 static void object_destroy_locked(CUpti_RangeProfiler_Object *object)
@@ -339,7 +355,7 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *pParam
     if (is_object)
         object_destroy_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
-    cupti_listen();
+    listen();
     return cupti_result(is_object ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER);
 }
 
@@ -349,6 +365,7 @@ void cupti_range_stop(void)
     while (objects)
         object_destroy_locked(objects);
     pthread_mutex_unlock(&lock);
+    listen();
 }
 
 /* ---- what is counted, and where it goes */
@@ -488,7 +505,7 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *pParams)
     if (is_object_locked(pParams->pRangeProfilerObject))
         result = start_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
-    cupti_listen();
+    listen();
     return cupti_result(result);
 }
 
@@ -543,7 +560,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *pParams)
         stop_locked(o);
     }
     pthread_mutex_unlock(&lock);
-    cupti_listen();
+    listen();
     pParams->passIndex = 0;
     pParams->targetNestingLevel = 1;
     pParams->isAllPassSubmitted = 1;

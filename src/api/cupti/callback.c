@@ -175,6 +175,21 @@ static void tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle
     tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
+/*
+ * A context that was made is current in its callback, as clients expect who ask for its device;
+ * afterwards what was current before.
+ */
+static void tell_context(CUcontext context)
+{
+    CUcontext current = NULL, popped;
+    bool is_pushed = cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current &&
+                     cuCtxPushCurrent(context) == CUDA_SUCCESS;
+
+    tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
+    if (is_pushed && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
+        (void)cuCtxPopCurrent(&popped);
+}
+
 static void pending_tell(void)
 {
     unsigned n = thread.npending;
@@ -185,7 +200,10 @@ static void pending_tell(void)
     memcpy(pending, thread.pending, n * sizeof(pending[0]));
     thread.npending = 0;
     for (unsigned i = 0; i < n; i++)
-        tell_resource(pending[i].cbid, pending[i].context, pending[i].handle, pending[i].cubin);
+        if (pending[i].cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+            tell_context(pending[i].handle);
+        else
+            tell_resource(pending[i].cbid, pending[i].context, pending[i].handle, pending[i].cubin);
 }
 
 static CUpti_CallbackId resource_of(const struct heddle_event *event)

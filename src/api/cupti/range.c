@@ -641,26 +641,57 @@ CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *pPar
 
 /* ---- into the image */
 
-static CUptiResult decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
+static bool is_open(const CUpti_RangeProfiler_Object *o, const struct range *range)
 {
-    const struct config *c = &o->config;
+    const struct range *r = o->open;
+
+    while (r && r != range)
+        r = r->outer;
+    return r != NULL;
+}
+
+/* False: it is lost. */
+static bool range_write(const struct config *c, const struct range *range)
+{
     double values[METRICS_MAX];
+
+    for (uint32_t i = 0; i < c->columns.count; i++)
+        values[c->columns.metric[i]] = range->values[i];
+    return !range->is_lost && cupti_data_add(c->image, &c->columns, &range->row, values);
+}
+
+/* Is it still the image that was configured? */
+static bool image_is_fine(const struct config *c)
+{
     struct cupti_data_image head;
     struct cupti_columns columns;
 
-    if (!o->is_configured || o->is_started)
+    return cupti_data_read(c->image, c->image_B, &head, &columns) &&
+           columns.count == c->columns.count &&
+           !memcmp(columns.metric, c->columns.metric, columns.count * sizeof(columns.metric[0]));
+}
+
+/* What is over. The rest stays for the next time. */
+static CUptiResult decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
+{
+    bool is_all = true;
+
+    if (!o->is_configured)
         return CUPTI_ERROR_INVALID_OPERATION;
-    if (!cupti_data_read(c->image, c->image_B, &head, &columns) ||
-        memcmp(&columns, &c->columns, sizeof(columns.count) + columns.count * sizeof(uint16_t)))
+    if (!image_is_fine(&o->config))
         return CUPTI_ERROR_INVALID_PARAMETER;
     *out_dropped = o->ndropped;
-    for (const struct range *r = o->first; r; r = r->next) {
-        for (uint32_t i = 0; i < columns.count; i++)
-            values[columns.metric[i]] = r->values[i];
-        if (r->is_wanted && (r->is_lost || !cupti_data_add(c->image, &columns, &r->row, values)))
+    for (struct range *r = o->first; r; r = r->next) {
+        if (r->waiting && !r->is_lost)
+            is_all = false;
+        else if (is_open(o, r))
+            is_all = false;
+        else if (r->is_wanted && !range_write(&o->config, r))
             ++*out_dropped;
+        r->is_wanted &= is_open(o, r) || (r->waiting && !r->is_lost);
     }
-    ranges_clear(o);
+    if (is_all)
+        ranges_clear(o);
     o->nwanted = o->ndropped = 0;
     return CUPTI_SUCCESS;
 }
@@ -670,9 +701,13 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *
 {
     CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
     uint64_t dropped = 0;
+    CUcontext ctx;
 
     if (!CUPTI_IS_PARAMS(pParams, numOfRangeDropped))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    ctx = context_of_started(pParams->pRangeProfilerObject);
+    if (ctx) /* launches of ranges are over when the next one begins, as far as clients know */
+        wait_for(ctx);
     pthread_mutex_lock(&lock);
     if (is_object_locked(pParams->pRangeProfilerObject))
         result = decode_locked(pParams->pRangeProfilerObject, &dropped);

@@ -107,7 +107,7 @@ typedef struct {
 
 typedef struct {
     uint32_t moduleId;
-    size_t cubinSize; /* 0: modules of Heddle have no machine code for a GPU */
+    size_t cubinSize; /* 0: when it goes. No machine code for a GPU, but what identifies it */
     const char *pCubin;
 } CUpti_ModuleResourceData;
 

@@ -293,6 +293,8 @@ struct heddle_event {
             uint32_t nvariables; /* MODULE, when it was loaded */
             const struct heddle_variable *variables;
             uint32_t flags; /* of a stream, when it exists: enum heddle_stream_flag */
+            /* MODULE, when it was loaded: 16 bytes that identify its content */
+            const uint8_t *image;
         } object;
         struct {
             uint32_t call;           /* enum heddle_nvtx_call */

@@ -10,6 +10,7 @@
 #include "core/report.h"
 #include "core/memory.h"
 #include "core/multicast.h"
+#include "core/sampled.h"
 #include "hal/hal.h"
 #include "registry/registry.h"
 #include "count/count.h"
@@ -110,6 +111,7 @@ static enum hd_status device_open(struct core_device *d, unsigned index, uint64_
     core_memory_watch(d->hal);
     d->hal->observer = san_observer() ? san_observer() : count_observer();
     d->hal->meter = count_meter();
+    d->hal->sampled = core_sampled;
     d->hal->texture = core_texture_find;
     d->hal->replicas = core_multicast_find;
     d->hal->program_replicas = core_multicast_find_programs;

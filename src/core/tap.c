@@ -190,6 +190,15 @@ static bool is_left_out(const struct listener *slot, const struct heddle_event *
     return !event->has_begin; /* it came while nobody was told beginnings */
 }
 
+/*
+ * What began before the listener subscribed is not for it: it would get an end alone. A packet is
+ * now, whenever its call began, which may be the one in whose BEGIN somebody subscribes.
+ */
+static bool is_older(const struct listener *slot, const struct heddle_event *event)
+{
+    return event->begin_ns < slot->since_ns && event->kind != HEDDLE_EVENT_PACKET;
+}
+
 static void tell(struct listener *slot, const struct heddle_event *event)
 {
     struct frame frame = {slot, tap_thread.frames};
@@ -197,8 +206,7 @@ static void tell(struct listener *slot, const struct heddle_event *event)
 
     atomic_fetch_add(&slot->inside, 1);
     func = atomic_load(&slot->func);
-    /* What began before it subscribed is not for it: it would get an end alone. */
-    if (func && (slot->kinds & (1u << event->kind)) && event->begin_ns >= slot->since_ns &&
+    if (func && (slot->kinds & (1u << event->kind)) && !is_older(slot, event) &&
         !is_left_out(slot, event)) {
         tap_thread.frames = &frame;
         func(slot->user, event);
@@ -379,6 +387,7 @@ void core_tap_module(struct core_module *module)
     event.object.handle = core_module_handle(module);
     event.object.type = "module";
     event.object.variables = variables;
+    event.object.image = core_image_key(module->image);
     core_tap_emit(&event);
     hd_free(variables);
 }

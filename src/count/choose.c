@@ -14,7 +14,8 @@
 static struct {
     struct count_settings settings;
     regex_t regex;
-    bool is_on; /* HEDDLE_COUNT */
+    _Atomic bool is_on; /* somebody counts: */
+    bool by_setting;    /* HEDDLE_COUNT, or the listener */
     _Atomic uint64_t taken;
     _Atomic(const struct heddle_count_listener *) listener;
 } all;
@@ -71,13 +72,14 @@ enum hd_status count_start(void)
     if (s->is_regex && hd_regex_compile(&all.regex, s->name))
         return hd_error(HD_BAD_ARG, "HEDDLE_COUNT: '%s' is no regular expression", s->name);
     HD_TRY(count_file_open(s->folder));
-    all.is_on = true;
+    all.by_setting = true;
+    atomic_store(&all.is_on, true);
     return HD_OK;
 }
 
 bool count_is_on(void)
 {
-    return HD_UNLIKELY(all.is_on || atomic_load_explicit(&all.listener, memory_order_relaxed));
+    return atomic_load_explicit(&all.is_on, memory_order_relaxed);
 }
 
 /* ---- listeners */
@@ -86,11 +88,15 @@ bool count_listen(const struct heddle_count_listener *listener)
 {
     const struct heddle_count_listener *none = NULL;
 
-    return !all.is_on && atomic_compare_exchange_strong(&all.listener, &none, listener);
+    if (all.by_setting || !atomic_compare_exchange_strong(&all.listener, &none, listener))
+        return false;
+    atomic_store(&all.is_on, true);
+    return true;
 }
 
 void count_unlisten(void)
 {
+    atomic_store(&all.is_on, false);
     atomic_store(&all.listener, NULL);
 }
 
@@ -166,7 +172,7 @@ bool count_takes(void *context, const char *kernel)
 {
     const struct heddle_count_listener *listener = count_listener();
 
-    if (all.is_on)
+    if (all.by_setting)
         return is_chosen(kernel);
     return listener && listener->takes(listener->user, context, kernel);
 }

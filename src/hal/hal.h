@@ -43,6 +43,7 @@
 #include "registry/use.h"
 
 struct ir_module;
+struct hal_sample;
 struct ir_observer;
 struct ir_runtime_io;
 struct ir_texture;
@@ -411,6 +412,11 @@ struct hal_device {
      */
     const struct hal_meter *meter;
     /*
+     * Set by core before anything is sampled: told of samples, at hal_device_ops.samples_tell() and
+     * before a kernel goes. `file` is the module's. Called with a lock held.
+     */
+    void (*sampled)(const struct hal_kernel *kernel, const struct hal_sample *sample);
+    /*
      * Set by core before any work; NULL in tests: what a texture or surface handle names, or NULL.
      * Neither locks nor waits. The object stays readable memory; that it stays the same while a
      * kernel uses it is the program's business.
@@ -445,6 +451,21 @@ struct hal_running {
     size_t nwaits;
 };
 typedef void hal_tell_running(void *arg, const struct hal_running *running);
+
+/* Where a sampled thread was. */
+enum hal_sample_where {
+    HAL_SAMPLE_IN_CODE, /* the instruction's own code */
+    HAL_SAMPLE_IN_CALL, /* a function of the device that the instruction called; or not known */
+    HAL_SAMPLE_WHERE
+};
+/* Samples of one instruction since they were last told. */
+struct hal_sample {
+    uint32_t instr; /* its number in the kernel's code (ir_module_instr_at); 0: not known */
+    uint32_t line;  /* of the source, or of the PTX; 0: not known */
+    const char *file;
+    uint32_t count[HAL_SAMPLE_WHERE];
+    uint32_t lost; /* of the kernel, for want of room */
+};
 
 struct hal_device_ops {
     /* All queues, domains, modules and memory must be gone. */
@@ -544,6 +565,13 @@ struct hal_device_ops {
      * looks, and takes up to half a second. NULL: the device does not know.
      */
     void (*report)(struct hal_device *device, hal_tell_running *tell, void *arg);
+    /*
+     * From now on threads that execute launches made from now on are sampled at each period; 0:
+     * none are. NULL, with the next one: the device cannot.
+     */
+    enum hd_status (*sample)(struct hal_device *device, uint64_t period_ns) HD_MUST_CHECK;
+    /* Tells hal_device.sampled of what there is. */
+    void (*samples_tell)(struct hal_device *device);
 };
 
 /* Common part of every device (hal_device.c). */

@@ -264,6 +264,9 @@ enum hd_status jit_kernel_get(struct jit_module *jit, const struct ir_func *kern
  * for faults (docs/decisions/0030).
  */
 uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc);
+/* The same for `n` of them at the price of one. */
+void jit_places_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
+                     uint32_t *numbers, uint32_t n);
 
 /* How large a launch is. */
 struct jit_size {

@@ -52,13 +52,24 @@ enum hd_status jit_lines_of_code(struct jit_module *jit, const struct jit_code *
     return status;
 }
 
-uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
+void jit_places_find(struct jit_module *jit, const struct jit_code *code, const uintptr_t *pcs,
+                     uint32_t *numbers, uint32_t n)
 {
     struct jit_lines lines = {0};
+    bool is_known = jit_lines_of_code(jit, code, &lines) == HD_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        numbers[i] = is_known && pcs[i] - code->base < code->size_B
+                         ? jit_lines_find(&lines, (uint32_t)(pcs[i] - code->base))
+                         : 0;
+    hd_vec_fini(&lines.rows);
+}
+
+uint32_t jit_place_find(struct jit_module *jit, const struct jit_code *code, uintptr_t pc)
+{
     uint32_t number = 0;
 
-    if (pc - code->base < code->size_B && jit_lines_of_code(jit, code, &lines) == HD_OK)
-        number = jit_lines_find(&lines, (uint32_t)(pc - code->base));
-    hd_vec_fini(&lines.rows);
+    if (pc - code->base < code->size_B)
+        jit_places_find(jit, code, &pc, &number, 1);
     return number;
 }

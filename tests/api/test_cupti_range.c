@@ -499,6 +499,40 @@ static void test_user(void)
     client_close(&c);
 }
 
+/* While it is started: what is over, once. */
+static void test_between(void)
+{
+    struct client c = client_open();
+    size_t dropped;
+
+    client_image(&c, 4);
+    OK(client_set(&c, CUPTI_UserRange, CUPTI_UserReplay, 2, 2, 1));
+    OK(start(&c));
+    OK(push(&c, "a"));
+    launch(1, NULL);
+    OK(push(&c, "b"));
+    launch(2, NULL);
+    OK(pop(&c));
+    OK(decode(&c, &dropped));
+    eq_u64(count_ranges(&c), 1, "the inner one is over");
+    is_counted(&c, 0, 1, 2);
+    launch(3, NULL);
+    OK(pop(&c));
+    OK(decode(&c, &dropped));
+    eq_u64(count_ranges(&c), 2, "now the outer one as well");
+    is_named(&c, 1, "/", "a");
+    is_counted(&c, 1, 3, 1 + 2 + 3);
+    OK(push(&c, "c"));
+    launch(4, NULL);
+    OK(pop(&c));
+    OK(stop(&c));
+    OK(decode(&c, &dropped));
+    eq_u64(dropped, 0, "none is lost");
+    eq_u64(count_ranges(&c), 3, "and the last one");
+    is_counted(&c, 2, 1, 4);
+    client_close(&c);
+}
+
 static void test_lost(void)
 {
     struct client c = client_open();
@@ -638,6 +672,43 @@ static void test_contexts(void)
     eq_u64(cuCtxDestroy(second), 0, "context");
 }
 
+/* Started and stopped in the callbacks around each launch, as NVIDIA's sample does. */
+static void on_launch(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                      const void *args)
+{
+    const struct client *c = user;
+    const CUpti_CallbackData *data = args;
+    size_t dropped;
+
+    (void)domain;
+    (void)cbid;
+    if (data->callbackSite == CUPTI_API_ENTER) {
+        OK(start(c));
+        return;
+    }
+    OK(stop(c));
+    OK(decode(c, &dropped));
+}
+
+static void test_callbacks(void)
+{
+    struct client c = client_open();
+    CUpti_SubscriberHandle subscriber;
+
+    client_image(&c, 4);
+    OK(client_set(&c, CUPTI_AutoRange, CUPTI_KernelReplay, 4, 1, 1));
+    OK(cuptiSubscribe(&subscriber, (CUpti_CallbackFunc)on_launch, &c));
+    OK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+                           CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
+    for (unsigned i = 1; i <= 3; i++)
+        launch(i, NULL);
+    OK(cuptiUnsubscribe(subscriber));
+    eq_u64(count_ranges(&c), 3, "a range for each launch");
+    for (unsigned i = 0; i < 3; i++)
+        is_counted(&c, i, 1, i + 1);
+    client_close(&c);
+}
+
 /* ---- mistakes */
 
 static void test_order(void)
@@ -658,7 +729,6 @@ static void test_order(void)
     FAILS(push(&c, "not started"), CUPTI_ERROR_INVALID_OPERATION);
     OK(start(&c));
     FAILS(start(&c), CUPTI_ERROR_INVALID_OPERATION);
-    FAILS(decode(&c, &dropped), CUPTI_ERROR_INVALID_OPERATION);
     FAILS(client_set(&c, CUPTI_UserRange, CUPTI_UserReplay, 4, 1, 1),
           CUPTI_ERROR_INVALID_OPERATION);
     memset(name, 'x', sizeof(name));
@@ -732,11 +802,36 @@ static void test_finalize(void)
     test_auto();
 }
 
+static CUdevice created_on = -1;
+
+static void on_context(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+                       const void *args)
+{
+    (void)user, (void)domain, (void)cbid, (void)args;
+    if (cuCtxGetDevice(&created_on) != CUDA_SUCCESS)
+        created_on = -2;
+}
+
+/* A context is current while it is told that it was made, and only then. */
+static void make_context(void)
+{
+    CUpti_SubscriberHandle subscriber;
+    CUcontext current;
+
+    OK(cuptiSubscribe(&subscriber, (CUpti_CallbackFunc)on_context, NULL));
+    OK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                           CUPTI_CBID_RESOURCE_CONTEXT_CREATED));
+    eq_u64(cuDevicePrimaryCtxRetain(&context, 0), 0, "context");
+    eq_u64((uint64_t)created_on, 0, "its callback can ask for its device");
+    ok(cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current, "nothing is current afterwards");
+    OK(cuptiUnsubscribe(subscriber));
+}
+
 int main(void)
 {
     eq_u64(cuInit(0), 0, "cuInit");
     test_support();
-    eq_u64(cuDevicePrimaryCtxRetain(&context, 0), 0, "context");
+    make_context();
     eq_u64(cuCtxSetCurrent(context), 0, "current");
     eq_u64(cuModuleLoadData(&module, ptx), 0, "module");
     eq_u64(cuModuleGetFunction(&kernel, module, "work"), 0, "kernel");
@@ -745,10 +840,12 @@ int main(void)
     test_host();
     test_auto();
     test_user();
+    test_between();
     test_lost();
     test_many();
     test_graph();
     test_contexts();
+    test_callbacks();
     test_order();
     test_damage();
     test_finalize();

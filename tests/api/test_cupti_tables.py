@@ -54,7 +54,8 @@ def structs(text):
 
 
 # Of the profilers.
-PROFILERS = ["cupti_target.h", "cupti_profiler_target.h", "cupti_profiler_host.h", "cupti_range_profiler.h"]
+PROFILERS = ["cupti_target.h", "cupti_profiler_target.h", "cupti_profiler_host.h", "cupti_range_profiler.h",
+             "cupti_pcsampling.h"]
 # What the vendor's argument structs need of the vendor's cuda.h.
 INTERNAL = "-D__CUDA_API_VERSION_INTERNAL"
 

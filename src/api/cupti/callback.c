@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/cupti/cupti.h"
+#include "api/cupti/sampler.h"
 
 struct CUpti_Subscriber_st {
     _Atomic(CUpti_CallbackFunc) func; /* NULL: there is none */
@@ -26,6 +27,7 @@ struct pending {
     CUpti_CallbackId cbid;
     CUcontext context;
     void *handle;
+    const void *cubin; /* of a module */
 };
 
 static HD_THREAD_LOCAL struct {
@@ -157,9 +159,11 @@ static void tell_synchronized(const struct heddle_event *event, const struct cup
 
 /* ---- resources */
 
-static void tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle)
+static void tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle, const void *cubin)
 {
-    CUpti_ModuleResourceData module = {.moduleId = cupti_handle_number(handle)};
+    CUpti_ModuleResourceData module = {.moduleId = cupti_handle_number(handle),
+                                       .cubinSize = cubin ? CUPTI_CUBIN_B : 0,
+                                       .pCubin = cubin};
     CUpti_ResourceData data = {.context = context};
 
     if (cbid == CUPTI_CBID_RESOURCE_STREAM_CREATED ||
@@ -169,6 +173,21 @@ static void tell_resource(CUpti_CallbackId cbid, CUcontext context, void *handle
         cbid == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING)
         data.resourceDescriptor = &module;
     tell(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
+}
+
+/*
+ * A context that was made is current in its callback, as clients expect who ask for its device;
+ * afterwards what was current before.
+ */
+static void tell_context(CUcontext context)
+{
+    CUcontext current = NULL, popped;
+    bool is_pushed = cuCtxGetCurrent(&current) == CUDA_SUCCESS && !current &&
+                     cuCtxPushCurrent(context) == CUDA_SUCCESS;
+
+    tell_resource(CUPTI_CBID_RESOURCE_CONTEXT_CREATED, context, context, NULL);
+    if (is_pushed && cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context)
+        (void)cuCtxPopCurrent(&popped);
 }
 
 static void pending_tell(void)
@@ -181,7 +200,10 @@ static void pending_tell(void)
     memcpy(pending, thread.pending, n * sizeof(pending[0]));
     thread.npending = 0;
     for (unsigned i = 0; i < n; i++)
-        tell_resource(pending[i].cbid, pending[i].context, pending[i].handle);
+        if (pending[i].cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+            tell_context(pending[i].handle);
+        else
+            tell_resource(pending[i].cbid, pending[i].context, pending[i].handle, pending[i].cubin);
 }
 
 static CUpti_CallbackId resource_of(const struct heddle_event *event)
@@ -203,14 +225,16 @@ static CUpti_CallbackId resource_of(const struct heddle_event *event)
 static void object_event(const struct heddle_event *event)
 {
     CUpti_CallbackId cbid = resource_of(event);
+    const void *cubin;
 
     if (!cbid || !is_enabled(CUPTI_CB_DOMAIN_RESOURCE, cbid))
         return;
+    cubin = event->object.image ? cupti_cubin_keep(event->object.image) : NULL;
     if (event->object.is_destroyed || !event->correlation || thread.npending == PENDING)
-        tell_resource(cbid, event->context, event->object.handle);
+        tell_resource(cbid, event->context, event->object.handle, cubin);
     else
         thread.pending[thread.npending++] =
-            (struct pending){cbid, event->context, event->object.handle};
+            (struct pending){cbid, event->context, event->object.handle, cubin};
 }
 
 static void call_event(const struct heddle_event *event)

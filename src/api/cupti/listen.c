@@ -3,6 +3,7 @@
 
 #include "api/cupti/cupti.h"
 #include "api/cupti/profiler.h"
+#include "api/cupti/sampler.h"
 
 /* Not held while an event is told. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -15,8 +16,6 @@ static void on_event(void *user, const struct heddle_event *event)
     (void)user;
     if (!is_end)
         cupti_callback_event(event);
-    if (event->kind == HEDDLE_EVENT_PACKET)
-        cupti_range_event(event);
     if (atomic_load_explicit(&cupti_kinds, memory_order_relaxed)) {
         if (event->kind == HEDDLE_EVENT_NVTX)
             cupti_marker_event(event);
@@ -41,7 +40,7 @@ static void listen_locked(uint32_t kinds)
 
 static uint32_t wanted_kinds(void)
 {
-    return cupti_callback_kinds() | cupti_activity_kinds() | cupti_range_kinds();
+    return cupti_callback_kinds() | cupti_activity_kinds();
 }
 
 void cupti_listen(void)
@@ -65,6 +64,7 @@ CUptiResult cuptiFinalize(void)
     cupti_callback_stop();
     cupti_activity_stop();
     cupti_range_stop();
+    cupti_sample_stop();
     cupti_listen_again();
     return CUPTI_SUCCESS;
 }

@@ -7,7 +7,7 @@
  *   range.c    counts ranges: launches that somebody is interested in run kernels that count
  *              (heddle/count.h)
  *   image.c    what passes through the client's hands
- *   sample.c   PC sampling
+ *   sampler.h  PC sampling
  *
  * Every counter is had at once, so nothing runs twice: one pass is enough for any metrics.
  */
@@ -66,8 +66,6 @@ CUpti_MetricType cupti_metric_type(const struct metric *metric);
 
 /* ---- range.c */
 
-uint32_t cupti_range_kinds(void); /* of taps */
-void cupti_range_event(const struct heddle_event *event);
 void cupti_range_stop(void);
 
 #endif

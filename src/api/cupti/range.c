@@ -58,7 +58,6 @@ struct CUpti_RangeProfiler_Object {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static CUpti_RangeProfiler_Object *objects;
 static uint32_t nstarted;
-static _Atomic bool is_on; /* nstarted */
 
 /* ---- ranges */
 
@@ -152,22 +151,41 @@ static void launch_add(CUpti_RangeProfiler_Object *o, const struct heddle_event 
         range->is_lost = true;
 }
 
-uint32_t cupti_range_kinds(void)
-{
-    return atomic_load_explicit(&is_on, memory_order_relaxed) ? HEDDLE_KIND(PACKET) : 0;
-}
-
-void cupti_range_event(const struct heddle_event *event)
+static void on_packet(void *user, const struct heddle_event *event)
 {
     CUpti_RangeProfiler_Object *o;
 
-    if (event->kind != HEDDLE_EVENT_PACKET || !event->packet.work->grid[0])
+    (void)user;
+    if (!event->packet.work->grid[0])
         return;
     pthread_mutex_lock(&lock);
     o = started_of(event->context);
     if (o)
         launch_add(o, event);
     pthread_mutex_unlock(&lock);
+}
+
+/*
+ * A subscription of its own, while some object is started: clients start and stop in callbacks,
+ * whose subscription must stay as it is to tell the end of the call.
+ */
+static void listen(void)
+{
+    static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+    static uint32_t subscription;
+    bool is_wanted;
+
+    pthread_mutex_lock(&changing);
+    pthread_mutex_lock(&lock);
+    is_wanted = nstarted > 0;
+    pthread_mutex_unlock(&lock);
+    if (is_wanted && !subscription)
+        subscription = heddle_tap_subscribe(HEDDLE_KIND(PACKET), on_packet, NULL);
+    if (!is_wanted && subscription) {
+        heddle_tap_unsubscribe(subscription);
+        subscription = 0;
+    }
+    pthread_mutex_unlock(&changing);
 }
 
 static int takes(void *user, void *context, const char *kernel)
@@ -298,7 +316,6 @@ static CUptiResult start_locked(CUpti_RangeProfiler_Object *o)
         return CUPTI_ERROR_HARDWARE_BUSY;
     nstarted++;
     o->is_started = true;
-    atomic_store(&is_on, true);
     return CUPTI_SUCCESS;
 }
 
@@ -311,7 +328,6 @@ static void stop_locked(CUpti_RangeProfiler_Object *o)
     if (--nstarted)
         return;
     heddle_count_stop();
-    atomic_store(&is_on, false);
 }
 
 static void object_destroy_locked(CUpti_RangeProfiler_Object *object)
@@ -339,7 +355,7 @@ CUptiResult cuptiRangeProfilerDisable(CUpti_RangeProfiler_Disable_Params *pParam
     if (is_object)
         object_destroy_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
-    cupti_listen();
+    listen();
     return cupti_result(is_object ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER);
 }
 
@@ -349,6 +365,7 @@ void cupti_range_stop(void)
     while (objects)
         object_destroy_locked(objects);
     pthread_mutex_unlock(&lock);
+    listen();
 }
 
 /* ---- what is counted, and where it goes */
@@ -488,7 +505,7 @@ CUptiResult cuptiRangeProfilerStart(CUpti_RangeProfiler_Start_Params *pParams)
     if (is_object_locked(pParams->pRangeProfilerObject))
         result = start_locked(pParams->pRangeProfilerObject);
     pthread_mutex_unlock(&lock);
-    cupti_listen();
+    listen();
     return cupti_result(result);
 }
 
@@ -543,7 +560,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *pParams)
         stop_locked(o);
     }
     pthread_mutex_unlock(&lock);
-    cupti_listen();
+    listen();
     pParams->passIndex = 0;
     pParams->targetNestingLevel = 1;
     pParams->isAllPassSubmitted = 1;
@@ -624,26 +641,57 @@ CUptiResult cuptiRangeProfilerPopRange(CUpti_RangeProfiler_PopRange_Params *pPar
 
 /* ---- into the image */
 
-static CUptiResult decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
+static bool is_open(const CUpti_RangeProfiler_Object *o, const struct range *range)
 {
-    const struct config *c = &o->config;
+    const struct range *r = o->open;
+
+    while (r && r != range)
+        r = r->outer;
+    return r != NULL;
+}
+
+/* False: it is lost. */
+static bool range_write(const struct config *c, const struct range *range)
+{
     double values[METRICS_MAX];
+
+    for (uint32_t i = 0; i < c->columns.count; i++)
+        values[c->columns.metric[i]] = range->values[i];
+    return !range->is_lost && cupti_data_add(c->image, &c->columns, &range->row, values);
+}
+
+/* Is it still the image that was configured? */
+static bool image_is_fine(const struct config *c)
+{
     struct cupti_data_image head;
     struct cupti_columns columns;
 
-    if (!o->is_configured || o->is_started)
+    return cupti_data_read(c->image, c->image_B, &head, &columns) &&
+           columns.count == c->columns.count &&
+           !memcmp(columns.metric, c->columns.metric, columns.count * sizeof(columns.metric[0]));
+}
+
+/* What is over. The rest stays for the next time. */
+static CUptiResult decode_locked(CUpti_RangeProfiler_Object *o, uint64_t *out_dropped)
+{
+    bool is_all = true;
+
+    if (!o->is_configured)
         return CUPTI_ERROR_INVALID_OPERATION;
-    if (!cupti_data_read(c->image, c->image_B, &head, &columns) ||
-        memcmp(&columns, &c->columns, sizeof(columns.count) + columns.count * sizeof(uint16_t)))
+    if (!image_is_fine(&o->config))
         return CUPTI_ERROR_INVALID_PARAMETER;
     *out_dropped = o->ndropped;
-    for (const struct range *r = o->first; r; r = r->next) {
-        for (uint32_t i = 0; i < columns.count; i++)
-            values[columns.metric[i]] = r->values[i];
-        if (r->is_wanted && (r->is_lost || !cupti_data_add(c->image, &columns, &r->row, values)))
+    for (struct range *r = o->first; r; r = r->next) {
+        if (r->waiting && !r->is_lost)
+            is_all = false;
+        else if (is_open(o, r))
+            is_all = false;
+        else if (r->is_wanted && !range_write(&o->config, r))
             ++*out_dropped;
+        r->is_wanted &= is_open(o, r) || (r->waiting && !r->is_lost);
     }
-    ranges_clear(o);
+    if (is_all)
+        ranges_clear(o);
     o->nwanted = o->ndropped = 0;
     return CUPTI_SUCCESS;
 }
@@ -653,9 +701,13 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *
 {
     CUptiResult result = CUPTI_ERROR_INVALID_PARAMETER;
     uint64_t dropped = 0;
+    CUcontext ctx;
 
     if (!CUPTI_IS_PARAMS(pParams, numOfRangeDropped))
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
+    ctx = context_of_started(pParams->pRangeProfilerObject);
+    if (ctx) /* launches of ranges are over when the next one begins, as far as clients know */
+        wait_for(ctx);
     pthread_mutex_lock(&lock);
     if (is_object_locked(pParams->pRangeProfilerObject))
         result = decode_locked(pParams->pRangeProfilerObject, &dropped);

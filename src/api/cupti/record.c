@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "api/cupti/cupti.h"
+#include "api/cupti/sampler.h"
 #include "base/map.h"
 #include "base/mem.h"
 
@@ -725,6 +726,8 @@ static void module_event(const struct heddle_event *event)
         return;
     r->contextId = cupti_context_known(event->context).id;
     r->id = cupti_handle_number(event->object.handle);
+    r->cubin = event->object.image ? cupti_cubin_keep(event->object.image) : NULL;
+    r->cubinSize = r->cubin ? CUPTI_CUBIN_B : 0;
     cupti_record_end();
 }
 

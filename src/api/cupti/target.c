@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/cupti/profiler.h"
+#include "heddle/sample.h"
 
 struct availability {
     char magic[8];
@@ -90,7 +91,8 @@ cuptiProfilerGetCounterAvailability(CUpti_Profiler_GetCounterAvailability_Params
 
 static bool is_there(CUpti_Profiler_API api)
 {
-    return api == CUPTI_PROFILER_RANGE_PROFILING || api == CUPTI_PROFILER_PC_SAMPLING;
+    return api == CUPTI_PROFILER_RANGE_PROFILING ||
+           (api == CUPTI_PROFILER_PC_SAMPLING && heddle_sample_can());
 }
 
 CUPTI_EXPORT(cuptiProfilerDeviceSupported)

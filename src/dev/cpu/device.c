@@ -9,11 +9,13 @@
 #include "dev/cpu/device.h"
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
+#include "dev/cpu/sample.h"
 
 static void device_destroy(struct hal_device *base)
 {
     struct cpu_device *dev = cpu_device_of(base);
 
+    (void)!cpu_sample(base, 0);
     cpu_workers_stop(dev);
     cpu_call_stop(dev);
     for (uint32_t i = 0; i < atomic_load(&dev->nqueues); i++) {
@@ -74,6 +76,8 @@ static const struct hal_device_ops device_ops = {
     .mem_discard = hal_host_mem_discard,
     .printf_flush = cpu_printf_flush,
     .report = cpu_device_report,
+    .sample = cpu_sample,
+    .samples_tell = cpu_samples_tell,
 };
 
 /* HEDDLE_THREADS, or as many as there are CPUs in the affinity mask. */

@@ -45,9 +45,11 @@ struct cpu_device {
     struct cpu_queue *calls, **last_call;
     struct jit_services services;
     /* ask.c: */
-    _Atomic uint32_t asked;      /* counts questions; workers answer between two turns */
-    struct hd_lock answers_lock; /* rank LEAF */
-    struct cpu_answers *answers; /* to the question; NULL: nobody asks */
+    _Atomic uint32_t asked;            /* counts questions; workers answer between two turns */
+    struct hd_lock answers_lock;       /* rank LEAF */
+    struct cpu_answers *answers;       /* to the question; NULL: nobody asks */
+    _Atomic uint64_t sample_period_ns; /* sample.c; 0: nobody samples */
+    pthread_t sampler;                 /* else */
 };
 
 /* The HAL's op: what runs, and who waits for what. */

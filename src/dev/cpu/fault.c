@@ -17,6 +17,7 @@
 #include <ucontext.h>
 
 #include "dev/cpu/fault.h"
+#include "dev/cpu/sample.h"
 #include "dev/cpu/signals.h"
 
 #if defined(__x86_64__)
@@ -191,6 +192,17 @@ static bool is_cancelled(const struct cpu_guard *g)
     return atomic_load_explicit(&g->domain->base.fault->cancelled, memory_order_relaxed) != 0;
 }
 
+/* A sample was asked for. A pending cancellation that it took the place of goes on here. */
+static void take_sample(struct cpu_guard *g, ucontext_t *context)
+{
+    struct cpu_samples *samples = g->cta ? atomic_load(&g->job->samples) : NULL;
+
+    if (samples)
+        cpu_samples_note(samples, program_counter(context), stack_pointer(context), g->frame);
+    if (!g->held && is_cancelled(g))
+        leave_from_handler(g, HD_CANCELLED, 0, context);
+}
+
 /* In the signal handler. What comes while the guard holds something waits for its release. */
 static bool take_signal(int sig, siginfo_t *info, void *context)
 {
@@ -200,6 +212,11 @@ static bool take_signal(int sig, siginfo_t *info, void *context)
     if (cpu_signals_is_cancel(sig, info)) {
         if (active && !g->held && is_cancelled(g))
             leave_from_handler(g, HD_CANCELLED, 0, context);
+        return true;
+    }
+    if (cpu_signals_is_sample(sig, info)) {
+        if (active)
+            take_sample(g, context);
         return true;
     }
     if (sig == CPU_SIGNAL_CANCEL || jit_crash_take(sig) || !active || info->si_code <= 0)
@@ -304,6 +321,7 @@ static bool guarded(void (*body)(void *arg), void *arg, struct cpu_job *job, str
         g->known = !pthread_setspecific(guard_key, g);
     g->cta = cta;
     g->domain = job->domain;
+    g->job = job;
     g->frame = (uintptr_t)__builtin_frame_address(0);
     if (_setjmp(g->env) == 0) {
         g->active = true;

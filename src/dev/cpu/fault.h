@@ -36,8 +36,9 @@ struct cpu_guard {
     volatile bool active;
     volatile unsigned held;    /* cpu_guard_hold() */
     struct cpu_domain *domain; /* of the job */
-    uintptr_t frame;           /* of cpu_guarded() */
-    struct cpu_cta *cta;       /* running, for the message; NULL: a copy */
+    const struct cpu_job *job;
+    uintptr_t frame;     /* of cpu_guarded() */
+    struct cpu_cta *cta; /* running, for the message; NULL: a copy */
     enum hd_status status;
     uint64_t address;
     struct cpu_blame blame; /* what a service knew */

@@ -5,6 +5,7 @@
 #include "dev/cpu/fault.h"
 #include "dev/cpu/kernel.h"
 #include "dev/cpu/signals.h"
+#include "dev/cpu/sample.h"
 
 /* A grid of fewer may go through the caches, whatever its threads store. */
 #define STREAM_WARPS 4096
@@ -326,6 +327,7 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     job->kernel = grid->kernel;
     job->queue = queue;
     job->name = grid->kernel->name;
+    atomic_store_explicit(&job->samples, cpu_samples_for(grid->kernel), memory_order_relaxed);
     job->cooperative = (p->head.flags & HAL_FLAG_COOPERATIVE) != 0;
     cpu_grid_workspace_setup(job);
     job->form.layout = cpu_cta_layout_of(job->form.code, &job->launch);

@@ -65,6 +65,7 @@ struct cpu_claim {
 };
 
 /* What many threads write while others read is on lines of its own. */
+struct cpu_samples;
 struct cpu_job {
     /* All take from here unless there are shares: the first unit that is not taken, of CTAs,
      * clusters or pieces. */
@@ -91,8 +92,9 @@ struct cpu_job {
     bool tiled; /* order of the CTAs: see cpu_grid_is_tiled() */
     bool cooperative;
     struct cpu_grid_workspace workspace;
-    struct cpu_watch *watch; /* watch.c; NULL: nobody observes */
-    void *metered;           /* the meter's; NULL: it is not told */
+    struct cpu_watch *watch;               /* watch.c; NULL: nobody observes */
+    _Atomic(struct cpu_samples *) samples; /* sample.c; NULL: nobody samples; read by a handler */
+    void *metered;                         /* the meter's; NULL: it is not told */
     /* schedule.c: one thread runs all of it, in an order, again and again. */
     bool in_schedule;
     bool is_rerun;                      /* nothing is printed, and a fault is nobody's: */

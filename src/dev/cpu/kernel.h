@@ -39,6 +39,9 @@ enum hd_status cpu_kernel_get(struct hal_module *module, uint32_t index,
 /* Number of the instruction behind a program counter in the kernel's code; 0: not known. */
 uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code *code,
                           uintptr_t pc);
+/* Of several in the same code. */
+void cpu_kernel_places(const struct cpu_kernel *kernel, const struct jit_code *code,
+                       const uintptr_t *pcs, uint32_t *numbers, uint32_t n);
 enum hd_status cpu_kernel_info(struct hal_kernel *kernel, struct hal_kernel_info *out_info)
     HD_MUST_CHECK;
 enum hd_status cpu_kernel_prepare(struct hal_kernel *kernel, const uint32_t grid[3],

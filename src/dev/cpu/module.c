@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "dev/cpu/kernel.h"
+#include "dev/cpu/sample.h"
 #include "ir/conflicts.h"
 
 #define REGS_ESTIMATE 32
@@ -69,6 +70,9 @@ void cpu_module_unload(struct hal_module *base)
 {
     struct cpu_module *module = module_of(base);
 
+    for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++)
+        if (module->kernels[i])
+            cpu_samples_leave(module->kernels[i]);
     if (module->jit) /* first: it writes into the kernels */
         jit_module_destroy(module->jit);
     for (uint32_t i = 0; module->kernels && i < base->nfuncs; i++) {
@@ -134,6 +138,12 @@ uint32_t cpu_kernel_place(const struct cpu_kernel *kernel, const struct jit_code
                           uintptr_t pc)
 {
     return jit_place_find(module_of(kernel->base.module)->jit, code, pc);
+}
+
+void cpu_kernel_places(const struct cpu_kernel *kernel, const struct jit_code *code,
+                       const uintptr_t *pcs, uint32_t *numbers, uint32_t n)
+{
+    jit_places_find(module_of(kernel->base.module)->jit, code, pcs, numbers, n);
 }
 
 enum hd_status cpu_kernel_info(struct hal_kernel *base, struct hal_kernel_info *out_info)

@@ -34,7 +34,7 @@ static atomic_flag writing = ATOMIC_FLAG_INIT;
 static _Atomic bool installed;
 static cpu_signals_fn *take;
 static _Atomic uint64_t checked_ns;
-static char cancel_mark; /* its address marks our signals */
+static char cancel_mark, sample_mark; /* their addresses mark our signals */
 
 static int index_of(int sig)
 {
@@ -215,22 +215,42 @@ enum hd_status cpu_signals_install(cpu_signals_fn *ours)
     return fine ? HD_OK : hd_error(HD_INTERNAL, "sigaction: %s", strerror(errno));
 }
 
-/* ---- cancellation */
+/* ---- cancellation and samples */
 
-void cpu_signals_cancel(int tid)
+static void send(int tid, void *mark)
 {
     siginfo_t info = {.si_signo = CPU_SIGNAL_CANCEL, .si_code = SI_QUEUE};
 
     info.si_pid = getpid();
     info.si_uid = getuid();
-    info.si_value.sival_ptr = &cancel_mark;
+    info.si_value.sival_ptr = mark;
     syscall(SYS_rt_tgsigqueueinfo, getpid(), tid, CPU_SIGNAL_CANCEL, &info);
+}
+
+static bool is_marked(int sig, const siginfo_t *info, const void *mark)
+{
+    return sig == CPU_SIGNAL_CANCEL && info->si_code == SI_QUEUE &&
+           info->si_value.sival_ptr == mark;
+}
+
+void cpu_signals_cancel(int tid)
+{
+    send(tid, &cancel_mark);
+}
+
+void cpu_signals_sample(int tid)
+{
+    send(tid, &sample_mark);
 }
 
 bool cpu_signals_is_cancel(int sig, const siginfo_t *info)
 {
-    return sig == CPU_SIGNAL_CANCEL && info->si_code == SI_QUEUE &&
-           info->si_value.sival_ptr == &cancel_mark;
+    return is_marked(sig, info, &cancel_mark);
+}
+
+bool cpu_signals_is_sample(int sig, const siginfo_t *info)
+{
+    return is_marked(sig, info, &sample_mark);
 }
 
 /* ---- what the program calls */

@@ -17,7 +17,8 @@
 
 #include "base/status.h"
 
-/* Those of faults, and one that only we send: it ends the work of a thread (cancellation). */
+/* Those of faults, and one that only we send: it ends the work of a thread (cancellation), or
+ * asks where it is. */
 #define CPU_SIGNAL_LIST(X) X(SIGSEGV) X(SIGBUS) X(SIGFPE) X(SIGILL) X(SIGURG)
 #define CPU_SIGNAL_CANCEL  SIGURG
 
@@ -39,7 +40,10 @@ void cpu_signals_check(void);
 void cpu_signals_unblock(void);
 /* Sends CPU_SIGNAL_CANCEL to a thread of this process, which may have ended. */
 void cpu_signals_cancel(int tid);
-/* Is this signal one of cpu_signals_cancel()? */
+/* The same signal with another mark: the thread is to say where it is (sample.h). */
+void cpu_signals_sample(int tid);
+/* Is this signal one of cpu_signals_cancel(), or of cpu_signals_sample()? */
 bool cpu_signals_is_cancel(int sig, const siginfo_t *info);
+bool cpu_signals_is_sample(int sig, const siginfo_t *info);
 
 #endif

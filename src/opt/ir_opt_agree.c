@@ -44,6 +44,7 @@ struct agreer {
     /* of one region; by id of block and value before it was copied */
     struct ir_block *entry, *join;
     bool *inside;
+    bool *apart; /* lanes come there apart in the copy as well */
     struct ir_block **copy_of;
     struct ir_value **value_of;
     struct ir_block ***preds; /* as they were, with the operands of phis */
@@ -62,6 +63,8 @@ static bool is_integer_op(enum ir_op op)
     case IR_OP_SUB:
     case IR_OP_MUL:
     case IR_OP_MULWIDE:
+    case IR_OP_DIV:
+    case IR_OP_REM:
     case IR_OP_NEG:
     case IR_OP_NOT:
     case IR_OP_AND:
@@ -207,13 +210,58 @@ static bool is_closed(const struct agreer *a)
     return true;
 }
 
-/* Is there a loop that its lanes leave where they are asked? */
-static bool has_loop(const struct agreer *a)
+/* The outermost loop of the region that lanes leave apart when they part in `b` and meet in `end`. */
+static const struct ir_loop *loop_left_apart(const struct agreer *a, const struct ir_block *b,
+                                             uint32_t end)
 {
+    const struct ir_loop *left = NULL;
+
+    for (const struct ir_loop *l = loop_of(a, b); is_loop_inside(a, l);) {
+        if (end >= l->header && end <= l->last)
+            break;
+        left = l;
+        l = l->parent == NONE ? NULL : &a->shapes.loops.loops[l->parent];
+    }
+    return left;
+}
+
+/* From where a branch that is not asked sends lanes apart to where they meet. */
+static void apart_behind(struct agreer *a, const struct ir_block *from)
+{
+    uint32_t end = a->postdom.idom[from->id];
+    const struct ir_loop *l = loop_left_apart(a, from, end);
+
+    for (uint32_t b = l ? l->header : from->id + 1; b < a->join->id; b++) {
+        const struct ir_block *block = a->func->blocks[b];
+        bool is = l && b <= l->last;
+        for (uint32_t p = 0; p < block->npreds; p++) {
+            uint32_t pred = block->preds[p]->id;
+            is |= pred == from->id || (pred < b && a->apart[pred]);
+        }
+        a->apart[b] |= is && a->inside[b] && b != end;
+    }
+}
+
+/* Taken for apart too often, where ways back meet, costs a copy that is not made. */
+static void apart_find(struct agreer *a)
+{
+    memset(a->apart, 0, a->nblocks * sizeof(bool));
+    for (uint32_t b = a->entry->id; b < a->join->id; b++) {
+        const struct ir_block *block = a->func->blocks[b];
+        bool is_of = block == a->entry || a->inside[b];
+        if (is_of && a->shapes.divergent_branch[b] && !is_asked(a, block))
+            apart_behind(a, block);
+    }
+}
+
+/* Is there a loop that its lanes leave where they are asked, and come to together? */
+static bool has_loop(struct agreer *a)
+{
+    apart_find(a);
     for (uint32_t b = 0; b < a->nblocks; b++) {
         const struct ir_block *block = a->func->blocks[b];
         const struct ir_loop *l = loop_of(a, block);
-        if (!a->inside[b] || !is_loop_inside(a, l) || !is_asked(a, block))
+        if (!a->inside[b] || a->apart[b] || !is_loop_inside(a, l) || !is_asked(a, block))
             continue;
         for (uint32_t s = 0; s < 2; s++) {
             uint32_t to = block->succs[s]->id;
@@ -499,6 +547,7 @@ static bool analyse(struct agreer *a)
         ir_postdom_compute(f, NULL, NULL, &a->tmp, &a->postdom) != HD_OK)
         return false;
     a->inside = hd_arena_array(&a->tmp, bool, a->nblocks);
+    a->apart = hd_arena_array(&a->tmp, bool, a->nblocks);
     a->by_thread = hd_arena_array(&a->tmp, bool, a->nvalues + 1);
     if (a->tmp.failed)
         return false;

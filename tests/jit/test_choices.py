@@ -52,6 +52,8 @@ def check_full():
     index, data = Code("full_by_index"), Code("full_by_data")
     ok(index.has(plain) and index.has(masked), "lanes by their index: with a version without masks", index.text)
     ok(data.has(masked) and not data.has(plain), "lanes by what they loaded: one version", data.text)
+    bits = Code("full_by_bits")
+    ok(bits.has(masked) and not bits.has(plain), "lanes by a bit of their number: one version", bits.text)
 
 
 def check_turns():
@@ -65,6 +67,14 @@ def check_jam():
     chain, reads = (Code(kernel, blocks="1d_pairs") for kernel in ("jam_chain", "jam_reads"))
     ok(chain.warps == 2, "a chain of operations: two warps at once", f"{chain.warps}\n{chain.text}")
     ok(reads.warps == 1, "a loop of loads: one", f"{reads.warps}\n{reads.text}")
+
+
+def check_reach():
+    """Rows without lanes take the address of one with lanes (selects of 64 bits)."""
+    several, one = Code("jam_rows", blocks="x16_pairs"), Code("jam_rows", blocks="x16_full")
+    pick = r"cmovn?eq\s"
+    ok(several.has(pick) >= 6, "several warps: rows without lanes read where others do", several.text)
+    ok(one.fine and not one.has(pick), "one warp: each half its own", one.text)
 
 
 def many_values(file, turn):
@@ -117,6 +127,7 @@ def main():
     check_full()
     check_turns()
     check_jam()
+    check_reach()
     check_halves()
     check_stream()
     check_fences()

@@ -155,14 +155,24 @@ static bool is_far_access(const struct ir_instr *in)
     return is_access(in) && (in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC);
 }
 
-/* Where loaded values decide which lanes run, so many accesses are worth asking whether all do. */
+/* Where loaded values or bits decide which lanes run, so many accesses are worth asking whether all do. */
 #define FULL_BY_DATA_MIN 4
 
-/* Do values that lanes have loaded decide which of them run the node? */
+/* Are some bits of a number compared? Of threads' numbers lanes seldom have the same ones. */
+static bool is_by_bits(const struct ir_value *condition)
+{
+    const struct ir_instr *in = condition->instr;
+    bool compares = in && in->op == IR_OP_SETP && (in->cmp == IR_EQ || in->cmp == IR_NE);
+    const struct ir_instr *from = compares ? in->src[0]->instr : NULL;
+    return from && from->op == IR_OP_AND;
+}
+
+/* Do values that lanes have loaded, or bits, decide which of them run the node? */
 static bool is_by_data(struct gen *g, const struct gen_node *node)
 {
     const struct ir_block *b = node->block, *from = b->npreds == 1 ? b->preds[0] : NULL;
-    return from && from->last->op == IR_OP_CBR && !gen_is_computed(g, from->last->src[0]);
+    return from && from->last->op == IR_OP_CBR &&
+           (!gen_is_computed(g, from->last->src[0]) || is_by_bits(from->last->src[0]));
 }
 
 /* Do lanes that are still in the innermost loop around it run the block in each turn? */

@@ -66,15 +66,50 @@ static void load_interleaved(struct gen *g, const struct gen_access *a, LLVMType
     }
 }
 
+/*
+ * The halves' own addresses, or that of one with lanes that run for those that have none: theirs
+ * may be garbage.
+ */
+static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
+{
+    LLVMValueRef some = a->base[0];
+    for (int h = 1; h < gen_halves(g); h++)
+        some = LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], some, "");
+    for (int h = 0; h < gen_halves(g); h++)
+        out[h] = LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], some, "");
+}
+
+/*
+ * Of several warps at once whole halves often have no lanes that run: rows of a tile behind the end of
+ * a matrix. A masked access of a page that nothing is mapped at, or that was not touched yet, takes
+ * microcode 400 ns on Zen 5 to find that nothing is to be done: 700 times what the access takes.
+ * Shared and local memory is always there, and is forwarded by its addresses.
+ */
+static bool halves_stray(const struct gen *g, const struct ir_instr *in)
+{
+    bool far = in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC;
+    return far && g->mask[0] && gen_is_jam(g);
+}
+
+static struct gen_access within_reach(struct gen *g, const struct ir_instr *in,
+                                      const struct gen_access *a)
+{
+    struct gen_access near = *a;
+    if (a->kind == GEN_ACCESS_A && halves_stray(g, in))
+        safe_halves(g, a, near.base);
+    return near;
+}
+
 /* ld.v2/.v4 of consecutive lanes, as it lies in memory. */
 static void load_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                           LLVMTypeRef elem, uint64_t size_B, LLVMValueRef out[][GEN_HALVES])
 {
+    struct gen_access near = within_reach(g, in, a);
     for (uint32_t j = 0; j < in->ndst; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t at = a->offset + (int64_t)(j * GEN_LANES * size_B);
             LLVMValueRef mask = gen_tuple_mask(g, in->dst[j], g->mask[h]);
-            out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, a->base[h], at), mask, size_B);
+            out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, near.base[h], at), mask, size_B);
         }
     }
 }
@@ -127,14 +162,16 @@ static void load_full(struct gen *g, const struct gen_access *a, LLVMTypeRef ele
     }
 }
 
-static void load_masked(struct gen *g, const struct gen_access *a, LLVMTypeRef elem,
-                        uint64_t size_B, unsigned n, LLVMValueRef out[][GEN_HALVES])
+static void load_masked(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                        LLVMTypeRef elem, uint64_t size_B, unsigned n,
+                        LLVMValueRef out[][GEN_HALVES])
 {
+    struct gen_access near = within_reach(g, in, a);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B)) {
-                out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, a->base[h], a->offset + more),
+                out[j][h] = gen_masked_load(g, elem, gen_ptr_at(g, near.base[h], a->offset + more),
                                             g->mask[h], size_B);
                 continue;
             }
@@ -169,11 +206,11 @@ static void load_lanes(struct gen *g, const struct ir_instr *in, const struct ge
         return;
     }
     if (a->kind != GEN_ACCESS_A || is_contiguous(a, size_B)) {
-        load_masked(g, a, elem, size_B, n, out);
+        load_masked(g, in, a, elem, size_B, n, out);
         return;
     }
     if (!gen_does(g, GEN_PASS_STRIDED)) {
-        load_masked(g, a, elem, size_B, n, out);
+        load_masked(g, in, a, elem, size_B, n, out);
         return;
     }
     if (!g->mask[0]) {
@@ -188,7 +225,7 @@ static void load_lanes(struct gen *g, const struct ir_instr *in, const struct ge
     LLVMBasicBlockRef full_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
-    load_masked(g, a, elem, size_B, n, y);
+    load_masked(g, in, a, elem, size_B, n, y);
     LLVMBasicBlockRef part_end = LLVMGetInsertBlock(g->b);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
@@ -278,19 +315,6 @@ static void load_uniform(struct gen *g, const struct ir_instr *in, const struct 
     }
     if (slot)
         gen_once_filled(g, slot);
-}
-
-/*
- * The halves' own addresses, or that of one with lanes that run for those that have none: theirs
- * may be garbage.
- */
-static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef out[GEN_HALVES])
-{
-    LLVMValueRef some = a->base[0];
-    for (int h = 1; h < gen_halves(g); h++)
-        some = LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], some, "");
-    for (int h = 0; h < gen_halves(g); h++)
-        out[h] = LLVMBuildSelect(g->b, gen_half_active(g, h), a->base[h], some, "");
 }
 
 /* The lanes of a half have one address. */
@@ -390,27 +414,29 @@ static void store_interleaved(struct gen *g, const struct gen_access *a,
 static void store_in_order(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
                            LLVMValueRef x[][GEN_HALVES], uint64_t size_B)
 {
+    struct gen_access near = within_reach(g, in, a);
     for (uint32_t j = 0; j + 1 < in->nsrc; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t at = a->offset + (int64_t)(j * GEN_LANES * size_B);
             LLVMValueRef mask = gen_tuple_mask(g, in->src[1 + j], g->mask[h]);
-            gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], at), mask, size_B);
+            gen_masked_store(g, x[j][h], gen_ptr_at(g, near.base[h], at), mask, size_B);
         }
     }
 }
 
-static void store_masked(struct gen *g, const struct gen_access *a, LLVMValueRef x[][GEN_HALVES],
-                         uint64_t size_B, unsigned n)
+static void store_masked(struct gen *g, const struct ir_instr *in, const struct gen_access *a,
+                         LLVMValueRef x[][GEN_HALVES], uint64_t size_B, unsigned n)
 {
+    struct gen_access near = within_reach(g, in, a);
     bool strided = is_strided(g, a, size_B);
     for (unsigned j = 0; j < n; j++) {
         for (int h = 0; h < gen_halves(g); h++) {
             int64_t more = (int64_t)(j * size_B);
             if (is_contiguous(a, size_B))
-                gen_masked_store(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more),
+                gen_masked_store(g, x[j][h], gen_ptr_at(g, near.base[h], a->offset + more),
                                  g->mask[h], size_B);
             else if (strided)
-                gen_store_strided(g, x[j][h], gen_ptr_at(g, a->base[h], a->offset + more),
+                gen_store_strided(g, x[j][h], gen_ptr_at(g, near.base[h], a->offset + more),
                                   g->mask[h], a->stride, size_B);
             else
                 gen_scatter(g, x[j][h], gen_access_lanes(g, a, h, more), g->mask[h], size_B,
@@ -442,7 +468,7 @@ static void store_alike(struct gen *g, const struct ir_instr *in, const struct g
         return;
     }
     if (n == 1 || !(is_contiguous(a, size_B * n) || are_pieces_apart(g, a, size_B, n))) {
-        store_masked(g, a, x, size_B, n);
+        store_masked(g, in, a, x, size_B, n);
         return;
     }
     if (!g->mask[0]) {
@@ -455,7 +481,7 @@ static void store_alike(struct gen *g, const struct ir_instr *in, const struct g
     store_full(g, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, part);
-    store_masked(g, a, x, size_B, n);
+    store_masked(g, in, a, x, size_B, n);
     LLVMBuildBr(g->b, join);
     LLVMPositionBuilderAtEnd(g->b, join);
 }

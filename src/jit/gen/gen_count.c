@@ -277,6 +277,13 @@ static bool is_simple(const struct ir_instr *probe)
             probe->mem.space == IR_SPACE_LOCAL);
 }
 
+static const char *count_of_level(enum jit_path path)
+{
+    return path == JIT_AVX512 ? "jit_rt_count_avx512"
+           : path == JIT_AVX2 ? "jit_rt_count_avx2"
+                              : "jit_rt_count_generic";
+}
+
 bool gen_count_lanes(struct gen *g, const struct ir_instr *probe, LLVMValueRef addresses)
 {
     enum ir_space space = probe->mem.space;
@@ -294,7 +301,7 @@ bool gen_count_lanes(struct gen *g, const struct ir_instr *probe, LLVMValueRef a
         gen_i64(g, ir_probe_size_B(probe)),
         addresses,
     };
-    gen_call_rt(g, "jit_rt_count", g->t->void_, args, HD_COUNT_OF(args));
+    gen_call_rt(g, count_of_level(g->unit->req->path), g->t->void_, args, HD_COUNT_OF(args));
     return true;
 }
 

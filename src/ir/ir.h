@@ -373,6 +373,10 @@ struct ir_counted {
     const char *function, *form; /* where it is written; "ld.global.f32" */
     uint32_t ptx_line;
     uint32_t classes; /* set of enum ir_count_class */
+    /* Of what is one load or store of shared or global memory by the lanes that come to it: how
+     * many bytes; else 0. */
+    uint32_t access_B;
+    bool is_shared;
 };
 struct ir_count_group {
     uint32_t first, count; /* in ir_module.count_items */

@@ -1,6 +1,6 @@
 /*
- * What an access costs (ir/count.h), by vectors: of accesses as nearly all are, aligned and
- * within 2 GiB. Counters are those of ir_count_access(), which takes the others. Compiled once for each
+ * What an access costs (ir/count.h), by vectors: of accesses as nearly all are, aligned and within
+ * 2 GiB. Counters are those of ir_count_access(), which takes the others. Compiled once for each
  * level of the processor, as JIT_COUNT; the compiler makes vectors of the loops over lanes.
  *
  * An access is made into numbers of what its lanes come to: sectors, words of banks, addresses.

@@ -4,13 +4,19 @@
  * level of the processor, as JIT_COUNT; the compiler makes vectors of the loops over lanes.
  *
  * An access is made into numbers of what its lanes come to: sectors, words of banks, addresses.
- * Lanes that do not take part have the number of one that does, so there is no number more.
+ * Lanes that do not take part have the number of one that does, so there is no number more. Where
+ * it does not matter which lanes take part, they are moved to the front first, since most numbers
+ * come in order.
  */
 #include "jit/jit_rt_count.h"
 
 #include <string.h>
 
 #include "ir/count.h"
+
+#if defined(__AVX512CD__)
+#include <immintrin.h>
+#endif
 
 enum { LANES = IR_COUNT_WARP, SECTOR_B = 32, SECTOR_LOG2 = 5, WORD_LOG2 = 2, SIZE_MAX_LOG2 = 4 };
 
@@ -25,9 +31,9 @@ static const uint32_t bit_of[LANES] = {
 /* clang-format on */
 
 struct access {
-    uint32_t lanes, n, first; /* who takes part, how many, one of them */
+    uint32_t lanes, n, first; /* who takes part, how many, whose address the others have */
     unsigned size_log2;
-    uint64_t address[LANES]; /* of others that of the first */
+    uint64_t address[LANES];
 };
 
 struct costs {
@@ -45,22 +51,66 @@ static uint32_t popcount(uint32_t x)
     return (uint32_t)__builtin_popcount(x);
 }
 
-/* False: too large, or not a power of two, or not aligned. */
-static bool access_read(struct access *a, uint32_t lanes, uint64_t size_B, const uint64_t *address)
+static bool goes_by_lane(uint32_t space, unsigned size_log2)
 {
-    uint64_t inside = 0, first;
+    return space == IR_COUNT_IN_LOCAL ||
+           (space == IR_COUNT_IN_SHARED && size_log2 > (unsigned)WORD_LOG2);
+}
+
+/* Lanes that take part, one after the other; out[n - 1] once more from there on. */
+#if defined(__AVX512CD__)
+static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES])
+{
+    const uint32_t last = 31 - (uint32_t)__builtin_clz(lanes);
+    uint64_t padded[LANES + 8];
+    uint32_t n = 0;
+
+    for (uint32_t l = 0; l < LANES + 8; l++)
+        padded[l] = address[last];
+    for (uint32_t l = 0; l < LANES; l += 8) {
+        __mmask8 mask = (__mmask8)(lanes >> l);
+        __m512i x = _mm512_loadu_si512(address + l),
+                rest = _mm512_set1_epi64((long long)address[last]);
+        _mm512_storeu_si512(padded + n, _mm512_mask_compress_epi64(rest, mask, x));
+        n += popcount(mask);
+    }
+    memcpy(out, padded, LANES * sizeof(*out));
+}
+#else
+static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES])
+{
+    uint32_t n = 0;
+
+    for (uint32_t m = lanes; m; m &= m - 1)
+        out[n++] = address[__builtin_ctz(m)];
+    for (; n < LANES; n++)
+        out[n] = out[n - 1];
+}
+#endif
+
+/* False: too large, or not a power of two, or not aligned. */
+static bool access_read(struct access *a, uint32_t space, uint32_t lanes, uint64_t size_B,
+                        const uint64_t *address)
+{
+    uint64_t inside = 0;
 
     *a = (struct access){.lanes = lanes, .n = popcount(lanes)};
-    a->first = (uint32_t)__builtin_ctz(lanes);
     a->size_log2 = (unsigned)__builtin_ctzll(size_B);
     if (size_B >> a->size_log2 != 1 || a->size_log2 > SIZE_MAX_LOG2)
         return false;
-    first = address[a->first];
-    FOR_LANES(l)
-    {
-        a->address[l] = lanes & bit_of[l] ? address[l] : first;
-        inside |= a->address[l];
+    if (lanes == UINT32_MAX) {
+        memcpy(a->address, address, sizeof(a->address));
+    } else if (goes_by_lane(space, a->size_log2)) {
+        a->first = (uint32_t)__builtin_ctz(lanes);
+        FOR_LANES(l)
+        a->address[l] = lanes & bit_of[l] ? address[l] : address[a->first];
+    } else {
+        to_front(address, lanes, a->address);
+        a->lanes = (1u << a->n) - 1;
+        a->first = a->n - 1;
     }
+    FOR_LANES(l)
+    inside |= a->address[l];
     return !(inside & (size_B - 1));
 }
 
@@ -106,25 +156,72 @@ static bool numbers_by_group(const struct access *a, unsigned shift, unsigned gr
     return true;
 }
 
-/* Lanes whose number no lane before them has. */
-static uint32_t firsts(const struct numbers *all)
+/* By lane: how many lanes before it have the same number. */
+#if defined(__AVX512CD__)
+static __m512i bits_in(__m512i x)
+{
+    const __m512i pairs = _mm512_set1_epi32(0x5555), fours = _mm512_set1_epi32(0x3333);
+    const __m512i eights = _mm512_set1_epi32(0x0f0f), low = _mm512_set1_epi32(0xff);
+
+    x = _mm512_sub_epi32(x, _mm512_and_si512(_mm512_srli_epi32(x, 1), pairs));
+    x = _mm512_add_epi32(_mm512_and_si512(x, fours),
+                         _mm512_and_si512(_mm512_srli_epi32(x, 2), fours));
+    x = _mm512_and_si512(_mm512_add_epi32(x, _mm512_srli_epi32(x, 4)), eights);
+    return _mm512_and_si512(_mm512_add_epi32(x, _mm512_srli_epi32(x, 8)), low);
+}
+
+static void before_count(const struct numbers *all, uint32_t out[LANES])
+{
+    const __m512i one = _mm512_set1_epi32(1);
+    __m512i x[2], n[2];
+
+    for (int h = 0; h < 2; h++) {
+        x[h] = _mm512_load_si512(all->at + 16 * h);
+        n[h] = bits_in(_mm512_conflict_epi32(x[h]));
+    }
+    for (int d = 0; d < 16; d++) { /* all of the first half come before those of the second one */
+        n[1] = _mm512_mask_add_epi32(n[1], _mm512_cmpeq_epi32_mask(x[1], x[0]), n[1], one);
+        x[0] = _mm512_alignr_epi32(x[0], x[0], 1);
+    }
+    _mm512_storeu_si512(out, n[0]);
+    _mm512_storeu_si512(out + 16, n[1]);
+}
+#else
+static void before_count(const struct numbers *all, uint32_t out[LANES])
+{
+    memset(out, 0, LANES * sizeof(*out));
+    for (uint32_t d = 1; d < LANES; d++)
+        FOR_LANES(l)
+    out[l] += all->at[l] == (all->at - d)[l];
+}
+#endif
+
+/* Lanes whose number no lane before them has; false: numbers do not come in order. */
+static bool firsts_in_order(const struct numbers *all, uint32_t *out)
 {
     const uint32_t *x = all->at;
-    uint32_t changes = 0, falls = 0, again = 0, before[LANES] = {0};
+    uint32_t changes = 0, falls = 0;
 
     FOR_LANES(l)
     {
         changes |= x[l] != (x - 1)[l] ? bit_of[l] : 0;
         falls |= x[l] < (x - 1)[l];
     }
-    if (!falls) /* most come in order */
-        return changes;
-    for (uint32_t d = 1; d < LANES; d++)
-        FOR_LANES(l)
-    before[l] |= x[l] == (x - d)[l];
+    *out = changes;
+    return !falls;
+}
+
+static uint32_t firsts(const struct numbers *all)
+{
+    uint32_t out, before[LANES];
+
+    if (firsts_in_order(all, &out)) /* most are */
+        return out;
+    out = 0;
+    before_count(all, before);
     FOR_LANES(l)
-    again |= before[l] ? bit_of[l] : 0;
-    return ~again;
+    out |= before[l] ? 0 : bit_of[l];
+    return out;
 }
 
 /* ---- sectors */
@@ -201,20 +298,16 @@ static bool wavefronts(const struct access *a, struct costs *out)
 
 /* ---- atomics */
 
-/* The lanes that share the address that most share: each number with all others. */
+/* The lanes that share the address that most share. Lanes that do not take part have a[first]. */
 static uint32_t most_alike(const struct access *a, const struct numbers *all)
 {
-    uint32_t alike[LANES] = {0}, twice[2 * LANES], most = 0;
+    uint32_t before[LANES], most = 0;
 
-    memcpy(twice, all->at, sizeof(all->at));
-    memcpy(twice + LANES, all->at, sizeof(all->at));
-    for (uint32_t d = 0; d < LANES; d++)
-        FOR_LANES(l)
-    alike[l] += all->at[l] == (twice + d)[l];
+    before_count(all, before);
     FOR_LANES(l)
     {
         uint32_t none = all->at[l] == all->at[a->first] ? LANES - a->n : 0;
-        most = HD_MAX(most, alike[l] - none);
+        most = HD_MAX(most, before[l] + 1 - HD_MIN(none, before[l] + 1));
     }
     return most;
 }
@@ -223,12 +316,15 @@ static bool contention(const struct access *a, struct costs *out)
 {
     struct numbers all;
     uint32_t different;
+    bool in_order;
 
     if (!numbers_near(a, 0, &all))
         return false;
-    different = popcount(firsts(&all));
+    in_order = firsts_in_order(&all, &different);
     out->ideal_wavefronts = 1;
-    out->wavefronts = different == 1 ? a->n : different == a->n ? 1 : most_alike(a, &all);
+    out->wavefronts = in_order && different == 1                ? a->n
+                      : in_order && popcount(different) == a->n ? 1
+                                                                : most_alike(a, &all);
     return true;
 }
 
@@ -267,7 +363,8 @@ void JIT_COUNT(uint64_t *words, uint32_t space, uint32_t is_atomic, uint32_t lan
 
     if (!lanes)
         return;
-    if (!access_read(&a, lanes, size_B, address) || !costs_of(&a, space, is_atomic, &costs)) {
+    if (!access_read(&a, space, lanes, size_B, address) ||
+        !costs_of(&a, space, is_atomic, &costs)) {
         by_the_rules(words, space, is_atomic, lanes, size_B, address);
         return;
     }

@@ -275,7 +275,7 @@ static LLVMValueRef is_const(struct gen *g, LLVMValueRef x, uint64_t k)
 
 /* The passes of words of 4 bytes by how many words the second half is further: a table that `far`
  * of no common words, by banks, stands behind. */
-enum { NEAR_MAX = 256 };
+enum { NEAR_MAX = 1024 };
 
 struct passes {
     int64_t near; /* more words apart halves have none in common */

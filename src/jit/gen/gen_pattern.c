@@ -418,7 +418,8 @@ static bool loads_same(const struct ir_instr *a, const struct ir_instr *b)
 
 static bool leaves_memory(const struct ir_instr *in)
 {
-    return ir_op_has(in->op, IR_F_PURE) || in->op == IR_OP_SREG || in->op == IR_OP_PHI ||
+    bool counts = ir_is_probe(in) && in->block->func->module->has_counts;
+    return ir_op_has(in->op, IR_F_PURE) || in->op == IR_OP_SREG || in->op == IR_OP_PHI || counts ||
            (in->op == IR_OP_LD && in->mem.sem == IR_SEM_WEAK);
 }
 

@@ -33,7 +33,8 @@ static const uint32_t bit_of[LANES] = {
 struct access {
     uint32_t lanes, n, first; /* who takes part, how many, whose address the others have */
     unsigned size_log2;
-    uint64_t address[LANES];
+    const uint64_t *address; /* of all: the caller's, or `filled` */
+    uint64_t filled[LANES + 8];
 };
 
 struct costs {
@@ -59,25 +60,23 @@ static bool goes_by_lane(uint32_t space, unsigned size_log2)
 
 /* Lanes that take part, one after the other; out[n - 1] once more from there on. */
 #if defined(__AVX512CD__)
-static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES])
+static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES + 8])
 {
-    const uint32_t last = 31 - (uint32_t)__builtin_clz(lanes);
-    uint64_t padded[LANES + 8];
+    const uint64_t last = address[31 - (uint32_t)__builtin_clz(lanes)];
+    const __m512i rest = _mm512_set1_epi64((long long)last);
     uint32_t n = 0;
 
-    for (uint32_t l = 0; l < LANES + 8; l++)
-        padded[l] = address[last];
     for (uint32_t l = 0; l < LANES; l += 8) {
         __mmask8 mask = (__mmask8)(lanes >> l);
-        __m512i x = _mm512_loadu_si512(address + l),
-                rest = _mm512_set1_epi64((long long)address[last]);
-        _mm512_storeu_si512(padded + n, _mm512_mask_compress_epi64(rest, mask, x));
+        __m512i x = _mm512_loadu_si512(address + l);
+        _mm512_storeu_si512(out + n, _mm512_mask_compress_epi64(rest, mask, x));
         n += popcount(mask);
     }
-    memcpy(out, padded, LANES * sizeof(*out));
+    for (; n < LANES; n += 8)
+        _mm512_storeu_si512(out + n, rest);
 }
 #else
-static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES])
+static void to_front(const uint64_t *address, uint32_t lanes, uint64_t out[LANES + 8])
 {
     uint32_t n = 0;
 
@@ -94,18 +93,18 @@ static bool access_read(struct access *a, uint32_t space, uint32_t lanes, uint64
 {
     uint64_t inside = 0;
 
-    *a = (struct access){.lanes = lanes, .n = popcount(lanes)};
+    a->lanes = lanes;
+    a->n = popcount(lanes);
+    a->first = (uint32_t)__builtin_ctz(lanes);
     a->size_log2 = (unsigned)__builtin_ctzll(size_B);
+    a->address = lanes == UINT32_MAX ? address : a->filled;
     if (size_B >> a->size_log2 != 1 || a->size_log2 > SIZE_MAX_LOG2)
         return false;
-    if (lanes == UINT32_MAX) {
-        memcpy(a->address, address, sizeof(a->address));
-    } else if (goes_by_lane(space, a->size_log2)) {
-        a->first = (uint32_t)__builtin_ctz(lanes);
+    if (lanes != UINT32_MAX && goes_by_lane(space, a->size_log2)) {
         FOR_LANES(l)
-        a->address[l] = lanes & bit_of[l] ? address[l] : address[a->first];
-    } else {
-        to_front(address, lanes, a->address);
+        a->filled[l] = lanes & bit_of[l] ? address[l] : address[a->first];
+    } else if (lanes != UINT32_MAX) {
+        to_front(address, lanes, a->filled);
         a->lanes = (1u << a->n) - 1;
         a->first = a->n - 1;
     }

@@ -57,8 +57,7 @@ static enum hd_status count(struct ir_module *module, const struct compile_optio
         return hd_error(HD_NO_MEMORY, "counts");
     opt.required_only = options->no_opt;
     HD_TRY(opt_run(module, &opt));
-    ir_probe_finish(module);
-    return HD_OK;
+    return ir_count_finish(module) ? HD_OK : hd_error(HD_NO_MEMORY, "counts");
 }
 
 static enum hd_status finish_module(struct ir_module *module, const struct compile_options *options)

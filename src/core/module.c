@@ -477,8 +477,8 @@ static enum hd_status form_load_locked(struct core_module *module, const struct 
 {
     struct hal_device *hal = module->ctx->device->hal;
     const struct ir_module *decls = core_image_decls(image);
-    /* Without a key: nothing of it is cached. */
     struct hal_program program = {.name = decls->name,
+                                  .key = core_image_key(image),
                                   .nfuncs = decls->nfuncs,
                                   .nvars = decls->nvars,
                                   .var_va = module->var_va};

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,7 +86,14 @@ static void put_text(struct hd_buf *out, const char *text)
 
 static void put(struct hd_buf *out, uint64_t n)
 {
-    hd_buf_printf(out, "\t%" PRIu64, n);
+    char text[24];
+    size_t at = sizeof(text);
+
+    do
+        text[--at] = (char)('0' + n % 10);
+    while (n /= 10);
+    text[--at] = '\t';
+    hd_buf_append(out, text + at, sizeof(text) - at);
 }
 
 static void put_launch(struct hd_buf *out, const struct heddle_counted *l)

@@ -360,6 +360,7 @@ static enum hd_status probe_told(struct ir_probe_cta *base, uint32_t warp, uint3
 }
 
 static const struct ir_observer observer = {
+    .adds_up = true,
     .launch_begin = launch_begin,
     .launch_end = launch_end,
     .cta_begin = cta_begin,

@@ -122,14 +122,15 @@ enum {
         IR_COUNT_ACCESS_WORDS
 };
 /*
- * Of an instruction: lanes that a branch takes, warps whose lanes part, accesses by all lanes whose
- * other counters ir_count_settle() makes of that, operations of products whose shape only a
+ * Of an instruction: lanes that a branch takes, warps whose lanes part; warps and lanes that access
+ * memory and have not said so (ir_count_settle()); operations of products whose shape only a
  * register tells; then its accesses.
  */
 enum {
     IR_COUNT_TAKEN,
     IR_COUNT_DIVERGENT,
-    IR_COUNT_WHOLE_WARPS,
+    IR_COUNT_SILENT_WARPS,
+    IR_COUNT_SILENT_LANES,
     IR_COUNT_OPS,
     IR_COUNT_ACCESSES,
     IR_COUNT_INSTR_WORDS = IR_COUNT_ACCESSES + IR_COUNT_SPACES * IR_COUNT_ACCESS_WORDS
@@ -167,10 +168,19 @@ struct ir_count_access {
 /* Adds what it costs. */
 void ir_count_access(const struct ir_count_access *a);
 
-/* To the counters of a module that are added up: what stands behind IR_COUNT_WHOLE_WARPS. */
+/*
+ * May code leave it to ir_count_settle() that there was this access? That knows of it from the
+ * groups that have it (ir_counted.access_B), and takes those that nobody has told for accesses by
+ * 32 lanes side by side, at the beginning of a sector, and without a conflict; of words of up to 4
+ * bytes also for accesses by fewer, without one. Whoever leaves it adds the difference.
+ */
+bool ir_count_is_settled(const struct ir_module *module, const struct ir_instr *probe);
+/* To the counters of a module that are added up: accesses that were left to it. */
 void ir_count_settle(const struct ir_module *module, uint64_t *words);
 
 /* Probes instead of the NOTEs of a module with counts. False: no memory. */
 bool ir_count_insert(struct ir_module *module) HD_MUST_CHECK;
+/* When passes are through: numbers the probes. False: no memory. */
+bool ir_count_finish(struct ir_module *module) HD_MUST_CHECK;
 
 #endif

@@ -383,6 +383,10 @@ struct ir_counted {
         struct ir_tex tex;
         struct ir_tensor tensor;
     } what;
+    /* Of what is one load or store of shared or global memory by the lanes that come to it: how
+     * many bytes; else 0. */
+    uint32_t access_B;
+    bool is_shared;
 };
 struct ir_count_group {
     uint32_t first, count; /* in ir_module.count_items */

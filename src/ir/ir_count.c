@@ -8,6 +8,8 @@
 #include "ir/tensor.h"
 #include "ir/texture.h"
 
+enum { SECTOR_B = 32 };
+
 struct counting {
     struct ir_module *module;
     struct ir_instr *head; /* the note that becomes the probe of the open group; NULL: none */
@@ -15,6 +17,10 @@ struct counting {
     uint32_t instr;        /* of the last note */
     bool has_instr;
     struct ir_instr *atom; /* the probe of that instruction's first atomic */
+    bool is_issued_only;           /* by that note: it has no accesses */
+    const struct ir_instr *access; /* the last probe of one, and how many this instruction has */
+    uint32_t naccesses;
+    bool *seen; /* by instruction: it has ended before */
 };
 
 /* Behind these other lanes may be together. */
@@ -67,6 +73,8 @@ static void note_take(struct counting *c, struct ir_instr *note)
     c->has_instr = true;
     c->atom = NULL;
     of_last(c)->ops = of_last(c)->window_B = 0; /* this may be another copy of its function */
+    c->is_issued_only = ir_count_kind(item) == IR_COUNT_ISSUE;
+    c->naccesses = 0;
     if (note != c->head)
         ir_instr_remove(note);
 }
@@ -143,6 +151,8 @@ static void probe_access(struct counting *c, struct ir_instr *in)
     counted->registers = (uint8_t)(in->op == IR_OP_LDMATRIX ? in->ndst : in->nsrc - 1);
     if (in->op == IR_OP_ATOM)
         c->atom = probe;
+    c->access = probe;
+    c->naccesses++;
 }
 
 /* ---- operations with a payload */
@@ -189,23 +199,51 @@ static void count_payload(struct counting *c, struct ir_instr *in)
     }
 }
 
+static bool is_plain(const struct ir_instr *probe)
+{
+    enum ir_op op = ir_probe_op(probe);
+
+    return op == IR_OP_LD || op == IR_OP_ST;
+}
+
+/* An instruction is an access if it is one wherever it stands: where its function is inlined. */
+static void instr_end(struct counting *c)
+{
+    struct ir_counted *in = &c->module->counted.at[c->instr];
+    bool is_access = c->naccesses == 1 && is_plain(c->access);
+    uint32_t size_B = is_access ? (uint32_t)ir_probe_size_B(c->access) : 0;
+
+    if (!c->has_instr || c->is_issued_only)
+        return;
+    in->access_B = !c->seen[c->instr] || in->access_B == size_B ? size_B : 0;
+    c->seen[c->instr] = true;
+}
+
+static void count_instr(struct counting *c, struct ir_instr *in)
+{
+    if (!c->has_instr)
+        return;
+    if (is_branch(c, in))
+        probe_branch(in, c->instr);
+    if (is_counted_access(in))
+        probe_access(c, in);
+    count_payload(c, in);
+}
+
 static void count_block(struct counting *c, struct ir_block *block)
 {
     c->has_instr = false;
     ir_foreach_instr_safe(in, block) {
         if (in->op == IR_OP_NOTE) {
+            instr_end(c);
             note_take(c, in);
             continue;
         }
-        if (c->has_instr && is_branch(c, in))
-            probe_branch(in, c->instr);
-        if (c->has_instr && is_counted_access(in))
-            probe_access(c, in);
-        if (c->has_instr)
-            count_payload(c, in);
+        count_instr(c, in);
         if (parts_lanes(in))
             group_close(c);
     }
+    instr_end(c);
     group_close(c);
 }
 
@@ -214,6 +252,9 @@ bool ir_count_insert(struct ir_module *module)
     struct counting c = {.module = module};
 
     assert(module->has_counts && !module->has_notes);
+    c.seen = hd_arena_array(&module->arena, bool, module->counted.len + 1);
+    if (!c.seen)
+        return false;
     ir_foreach_func(func, module)
         for (uint32_t i = 0; i < func->nblocks; i++)
             count_block(&c, func->blocks[i]);
@@ -225,33 +266,85 @@ bool ir_count_insert(struct ir_module *module)
 
 /* ---- counters */
 
-static void settle_probe(const struct ir_instr *probe, uint64_t *words)
+static enum ir_count_space space_of(const struct ir_counted *in)
 {
-    const struct ir_module *m = probe->block->func->module;
-    uint32_t instr = ir_probe_its_imm(probe);
-    uint64_t *n = words + ir_count_instr_word(m, instr) + IR_COUNT_WHOLE_WARPS;
-    bool is_shared = ir_space_is_shared(probe->mem.space);
-    uint64_t *access =
-        words + ir_count_access_word(m, instr, is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL);
-    uint64_t size_B, ideal;
-
-    if (!*n)
-        return;
-    size_B = ir_probe_size_B(probe);
-    ideal = !is_shared ? 0 : size_B <= 4 ? 1 : size_B <= 8 ? 2 : 4;
-    access[IR_COUNT_REQUESTS] += *n;
-    access[IR_COUNT_LANES_IN] += *n * IR_COUNT_WARP;
-    access[IR_COUNT_BYTES] += *n * IR_COUNT_WARP * size_B;
-    access[IR_COUNT_WAVEFRONTS] += *n * ideal;
-    access[IR_COUNT_IDEAL_WAVEFRONTS] += *n * ideal;
-    *n = 0;
+    return in->is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
 }
 
-void ir_count_settle(const struct ir_module *module, uint64_t *words)
+bool ir_count_is_settled(const struct ir_module *module, const struct ir_instr *probe)
 {
-    ir_foreach_func(func, module)
-        for (uint32_t i = 0; i < func->nblocks; i++)
-            ir_foreach_instr(in, func->blocks[i])
-                if (in->op == IR_OP_PROBE_ACCESS)
-                    settle_probe(in, words);
+    return module->counted.at[ir_probe_its_imm(probe)].access_B != 0;
+}
+
+static void space_set(struct ir_counted *in, enum ir_space space, bool is_first)
+{
+    bool is_shared = space == IR_SPACE_SHARED;
+
+    if ((!is_shared && space != IR_SPACE_GLOBAL) || (!is_first && is_shared != in->is_shared))
+        in->access_B = 0;
+    in->is_shared = is_shared;
+}
+
+bool ir_count_finish(struct ir_module *module)
+{
+    bool *seen = hd_arena_array(&module->arena, bool, module->counted.len + 1);
+
+    ir_foreach_func(func, module) {
+        for (uint32_t i = 0; i < func->nblocks; i++) {
+            ir_foreach_instr(in, func->blocks[i]) {
+                uint32_t instr = in->op == IR_OP_PROBE_ACCESS ? ir_probe_its_imm(in) : 0;
+                if (!seen || in->op != IR_OP_PROBE_ACCESS)
+                    continue;
+                space_set(&module->counted.at[instr], in->mem.space, !seen[instr]);
+                seen[instr] = true;
+            }
+        }
+    }
+    ir_probe_finish(module);
+    return seen != NULL;
+}
+
+/* How often instructions came to their accesses. */
+static void silent_add(const struct ir_module *m, uint64_t *words)
+{
+    for (uint32_t g = 0; g < m->count_groups.len; g++) {
+        const struct ir_count_group *group = &m->count_groups.at[g];
+        const uint64_t *own = words + ir_count_group_word(g);
+        for (uint32_t i = group->first; i < group->first + group->count; i++) {
+            uint32_t item = m->count_items.at[i];
+            uint64_t *of = words + ir_count_instr_word(m, ir_count_instr(item));
+            if (ir_count_kind(item) == IR_COUNT_ISSUE)
+                continue;
+            of[IR_COUNT_SILENT_WARPS] += own[IR_COUNT_WARPS];
+            of[IR_COUNT_SILENT_LANES] += own[IR_COUNT_LANES];
+        }
+    }
+}
+
+static void settle(const struct ir_counted *in, uint64_t *of, uint64_t *access)
+{
+    uint64_t warps = of[IR_COUNT_SILENT_WARPS] - access[IR_COUNT_REQUESTS];
+    uint64_t lanes = of[IR_COUNT_SILENT_LANES] - access[IR_COUNT_LANES_IN];
+    uint64_t ideal = in->access_B <= 4 ? 1 : in->access_B <= 8 ? 2 : 4;
+    uint64_t sectors = in->access_B * IR_COUNT_WARP / SECTOR_B;
+
+    access[IR_COUNT_REQUESTS] += warps;
+    access[IR_COUNT_LANES_IN] += lanes;
+    access[IR_COUNT_BYTES] += lanes * in->access_B;
+    access[IR_COUNT_SECTORS] += in->is_shared ? 0 : warps * sectors;
+    access[IR_COUNT_IDEAL_SECTORS] += in->is_shared ? 0 : warps * sectors;
+    access[IR_COUNT_WAVEFRONTS] += in->is_shared ? warps * ideal : 0;
+    access[IR_COUNT_IDEAL_WAVEFRONTS] += in->is_shared ? warps * ideal : 0;
+}
+
+void ir_count_settle(const struct ir_module *m, uint64_t *words)
+{
+    silent_add(m, words);
+    for (uint32_t i = 0; i < m->counted.len; i++) {
+        const struct ir_counted *in = &m->counted.at[i];
+        uint64_t *of = words + ir_count_instr_word(m, i);
+        if (in->access_B)
+            settle(in, of, words + ir_count_access_word(m, i, space_of(in)));
+        of[IR_COUNT_SILENT_WARPS] = of[IR_COUNT_SILENT_LANES] = 0;
+    }
 }

@@ -6,6 +6,7 @@
 #include "ir/shape.h"
 
 #include "base/arena.h"
+#include "ir/probe.h"
 
 enum { INSTRS_MAX = 1500, VECTOR_MAX = 2, VECTOR_OF_HALF_MAX = 4 };
 
@@ -16,12 +17,28 @@ static bool memory_fits(const struct ir_instr *in, unsigned vector_max)
            ir_type_bits(in->type) <= 64;
 }
 
+/* Counters add up over the warps; what is told is told of one. */
+static bool probe_fits(const struct ir_instr *probe)
+{
+    enum ir_op op = ir_probe_op(probe);
+
+    if (!probe->block->func->module->has_counts)
+        return false;
+    return probe->op == IR_OP_PROBE
+               ? op == IR_OP_NOTE || op == IR_OP_CBR
+               : (op == IR_OP_LD || op == IR_OP_ST) &&
+                     (probe->mem.space == IR_SPACE_SHARED || probe->mem.space == IR_SPACE_GLOBAL);
+}
+
 static bool instr_fits(const struct ir_instr *in, unsigned vector_max)
 {
     switch (in->op) {
     case IR_OP_LD:
     case IR_OP_ST:
         return memory_fits(in, vector_max);
+    case IR_OP_PROBE:
+    case IR_OP_PROBE_ACCESS:
+        return probe_fits(in);
     case IR_OP_BAR:
         return in->imm < IR_BAR_RED_POPC;
     case IR_OP_SREG:
@@ -107,7 +124,8 @@ bool ir_halves_fit(const struct ir_func *kernel)
 {
     struct hd_arena arena;
 
-    if (!all_fit(kernel, VECTOR_OF_HALF_MAX))
+    /* A warp's halves would have to be counted together. */
+    if (kernel->module->has_counts || !all_fit(kernel, VECTOR_OF_HALF_MAX))
         return false;
     hd_arena_init(&arena);
     uint8_t *at_start = hd_arena_array(&arena, uint8_t, kernel->nblocks);

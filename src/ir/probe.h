@@ -181,6 +181,9 @@ struct ir_probe_cta {
 /* All are called on the thread of a worker; none may wait for the host. */
 struct ir_observer {
     bool wants_conflicts;
+    /* It adds up: CTAs come in any order, and those that follow each other on a thread may be told
+     * as one, whose number changes. */
+    bool adds_up;
     /* What the observer keeps of the launch; NULL: no memory, and the launch fails. */
     void *(*launch_begin)(const struct ir_probe_launch *launch);
     void (*launch_end)(void *launch);

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/count.h"
 #include "ir/eval.h"
+#include "jit/jit_rt_count.h"
 
 #define FOR_LANES(lane, mask)                                                                      \
     for (uint32_t lane##_left = (mask), lane = 0;                                                  \
@@ -45,24 +45,6 @@ void jit_rt_eval(uint32_t op, uint64_t words, uint64_t imm, uint32_t mask, uint6
         (void)is_known;
         memcpy((char *)out + (size_t)lane * out_B, &r, out_B);
     }
-}
-
-/* ---- counters of accesses (ir/count.h) */
-
-void jit_rt_count(uint64_t *words, uint32_t space, uint32_t is_atomic, uint32_t lanes,
-                  uint64_t size_B, const uint64_t *address);
-void jit_rt_count(uint64_t *words, uint32_t space, uint32_t is_atomic, uint32_t lanes,
-                  uint64_t size_B, const uint64_t *address)
-{
-    const struct ir_count_access access = {.words = words,
-                                           .space = (enum ir_count_space)space,
-                                           .is_atomic = is_atomic,
-                                           .lanes = lanes,
-                                           .size_B = size_B,
-                                           .address = address};
-
-    if (lanes)
-        ir_count_access(&access);
 }
 
 /* ---- 64-bit division of sixteen lanes; how: bit 0 remainder, bit 1 signed. Never traps. */
@@ -263,7 +245,11 @@ struct rt_name {
 static const struct rt_name names[] = {
     RT(jit_rt_eval),
     RT(jit_rt_divide64),
-    RT(jit_rt_count),
+    RT(jit_rt_count_generic),
+#if defined(__x86_64__)
+    RT(jit_rt_count_avx2),
+    RT(jit_rt_count_avx512),
+#endif
     RT(jit_rt_tids),
     RT(jit_rt_load16),
     RT(jit_rt_store16),

@@ -385,15 +385,19 @@ void cpu_cta_run(struct cpu_cta *cta)
 
 static void run_watched(struct cpu_cta *cta, uint64_t n)
 {
+    cpu_watch_cta_begin(cta);
     for (;;) {
-        cpu_watch_cta_begin(cta);
         cpu_cta_run(cta);
-        cpu_watch_cta_end(cta);
         if (!--n)
-            return;
+            break;
         cta_advance(cta);
         cta_reset(cta);
+        if (cpu_watch_cta_next(cta))
+            continue;
+        cpu_watch_cta_end(cta);
+        cpu_watch_cta_begin(cta);
     }
+    cpu_watch_cta_end(cta);
 }
 
 void cpu_cta_run_many(struct cpu_cta *cta, uint64_t n)

@@ -161,6 +161,8 @@ bool cpu_cluster_run(struct cpu_cluster *cluster);
 
 /* watch.c: of a job with an observer. The end may come twice. */
 void cpu_watch_cta_begin(struct cpu_cta *cta);
+/* The next one of those that the thread runs in turn; false: it is to be told for itself. */
+bool cpu_watch_cta_next(struct cpu_cta *cta);
 void cpu_watch_cta_end(struct cpu_cta *cta);
 /* The interpreter in place tells for itself. */
 void cpu_watch_inplace(const struct cpu_job *job, struct interp_launch *launch);

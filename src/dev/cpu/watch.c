@@ -108,8 +108,10 @@ bool cpu_watch_begin(struct cpu_job *job, const struct hal_dispatch *p)
     }
     job->launch.ranges = watch->ranges;
     job->watch = watch;
-    job->in_order = true;
-    job->chunk = 1;
+    if (!observer->adds_up) {
+        job->in_order = true;
+        job->chunk = 1;
+    }
     if (observer->next_run)
         cpu_schedule_setup(job);
     return true;
@@ -166,6 +168,17 @@ void cpu_watch_cta_begin(struct cpu_cta *cta)
     if (!cta->is_observed)
         hal_domain_fail(&cta->job->domain->base, HD_NO_MEMORY, 0, NULL,
                         "out of host memory for the checker");
+}
+
+bool cpu_watch_cta_next(struct cpu_cta *cta)
+{
+    const struct jit_cta *c = &cta->cta;
+
+    if (!cta->job->watch->observer->adds_up)
+        return false;
+    memcpy(cta->probe.ctaid, c->ctaid, sizeof(cta->probe.ctaid));
+    cta->probe.index = ir_cta_number(c->launch->grid, c->ctaid);
+    return true;
 }
 
 void cpu_watch_cta_end(struct cpu_cta *cta)

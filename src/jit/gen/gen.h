@@ -552,6 +552,10 @@ LLVMValueRef gen_half_apart(struct gen *g, const struct ir_value *v, int h, bool
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
 /* Is it known that lanes are not `step` apart? */
+/* The distances in bytes of a half's lanes from its first one; whether the second half is `step`
+ * further than the first one is known, too. False: they are not constant. */
+bool gen_pattern_distances(struct gen *g, const struct ir_value *address, int64_t out[GEN_LANES],
+                           bool *out_goes_on, int64_t *out_step);
 bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step);
 /* gen_strong.c: vectors that must be accessed at once; false = not such an access. */
 bool gen_strong_load(struct gen *g, const struct ir_instr *instr);
@@ -604,11 +608,11 @@ void gen_builtin(struct gen *g, const struct ir_instr *instr);
 void gen_probe(struct gen *g, const struct ir_instr *instr); /* gen_probe.c */
 /* gen_count.c: false: a probe that does not count, or not without a call. */
 bool gen_count(struct gen *g, const struct ir_instr *probe);
-/* A call that counts an access by 32 addresses; false: nothing was made. */
-bool gen_count_lanes(struct gen *g, const struct ir_instr *probe, LLVMValueRef addresses);
-/* Of an access whose lanes may be in line: leaves the builder where they are not, and goes on at
- * the result. NULL: nothing was made. */
-LLVMBasicBlockRef gen_count_line(struct gen *g, const struct ir_instr *probe);
+/* The same of an access, whose addresses are <16 x i64>. */
+bool gen_count_access(struct gen *g, const struct ir_instr *probe,
+                      LLVMValueRef const addresses[GEN_HALVES]);
+/* gen_probe.c: an array of those of a warp. */
+LLVMValueRef gen_probe_lanes(struct gen *g, LLVMValueRef const addresses[GEN_HALVES], int warp);
 void gen_call(struct gen *g, const struct ir_instr *instr);
 void gen_stack(struct gen *g, const struct ir_instr *instr); /* ALLOCA, STACKSAVE, STACKRESTORE */
 

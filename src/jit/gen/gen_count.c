@@ -1,9 +1,61 @@
-/* Counters (ir/count.h): what compiled code adds to those of its CTA, which is on one thread. */
+/*
+ * Counters (ir/count.h): what compiled code adds to those of its CTA, which is on one thread.
+ *
+ * Of accesses that it counts in line that is only what ir_count_settle() does not know: how they
+ * differ from one by 32 lanes side by side without a conflict.
+ */
 #include <string.h>
 
 #include "ir/count.h"
 #include "ir/probe.h"
 #include "jit/gen/gen_access.h"
+#include "jit/gen/gen_flow.h"
+
+/* Counters are nobody else's memory, so that sums stay in registers while a loop runs. */
+struct apart {
+    unsigned scope_kind, noalias_kind;
+    LLVMValueRef scopes; /* a list of one */
+};
+
+static struct apart apart_of(LLVMContextRef ctx)
+{
+    LLVMMetadataRef name = LLVMMDStringInContext2(ctx, "heddle counters", 15), node, scope[2];
+    node = LLVMMDNodeInContext2(ctx, &name, 1);
+    scope[0] = name;
+    scope[1] = node;
+    node = LLVMMDNodeInContext2(ctx, scope, 2);
+    return (struct apart){
+        .scope_kind = LLVMGetMDKindIDInContext(ctx, "alias.scope", 11),
+        .noalias_kind = LLVMGetMDKindIDInContext(ctx, "noalias", 7),
+        .scopes = LLVMMetadataAsValue(ctx, LLVMMDNodeInContext2(ctx, &node, 1)),
+    };
+}
+
+/* Of calls only those that LLVM itself knows: others may count, or wait. */
+static bool is_access(LLVMValueRef i)
+{
+    switch (LLVMGetInstructionOpcode(i)) {
+    case LLVMLoad:
+    case LLVMStore:
+    case LLVMAtomicRMW:
+    case LLVMAtomicCmpXchg:
+        return true;
+    case LLVMCall:
+        return LLVMIsAIntrinsicInst(i) != NULL;
+    default:
+        return false;
+    }
+}
+
+void gen_count_apart(struct gen_unit *u)
+{
+    const struct apart apart = apart_of(u->ctx);
+    for (LLVMValueRef f = LLVMGetFirstFunction(u->mod); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+                if (is_access(i) && !LLVMGetMetadata(i, apart.scope_kind))
+                    LLVMSetMetadata(i, apart.noalias_kind, apart.scopes);
+}
 
 static LLVMValueRef counters(struct gen *g)
 {
@@ -12,9 +64,12 @@ static LLVMValueRef counters(struct gen *g)
 
 static void add(struct gen *g, LLVMValueRef to, size_t word, LLVMValueRef n)
 {
+    const struct apart apart = apart_of(g->unit->ctx);
     LLVMValueRef at = gen_gep(g, to, word * sizeof(uint64_t));
-    LLVMValueRef sum = LLVMBuildAdd(g->b, LLVMBuildLoad2(g->b, g->t->i64, at, ""), n, "");
-    LLVMBuildStore(g->b, sum, at);
+    LLVMValueRef was = LLVMBuildLoad2(g->b, g->t->i64, at, "");
+    LLVMValueRef is = LLVMBuildStore(g->b, LLVMBuildAdd(g->b, was, n, ""), at);
+    LLVMSetMetadata(was, apart.scope_kind, apart.scopes);
+    LLVMSetMetadata(is, apart.scope_kind, apart.scopes);
 }
 
 static LLVMValueRef lanes_of(struct gen *g, LLVMValueRef mask32)
@@ -33,22 +88,38 @@ static LLVMValueRef is_any(struct gen *g, LLVMValueRef mask32)
     return LLVMBuildICmp(g->b, LLVMIntNE, mask32, gen_i32(g, 0), "");
 }
 
-static void count_group(struct gen *g, uint32_t group)
+static int warps(struct gen *g)
 {
-    LLVMValueRef to = counters(g), lanes = gen_mask32(g);
-    size_t word = ir_count_group_word(group);
-    add(g, to, word + IR_COUNT_WARPS, one_if(g, is_any(g, lanes)));
-    add(g, to, word + IR_COUNT_LANES, lanes_of(g, lanes));
+    if (gen_is_half(g))
+        (void)gen_singly(g);
+    return gen_is_half(g) ? 1 : gen_halves(g) / 2;
 }
 
-/* The lanes of the warp for which it holds, as i32. */
-static LLVMValueRef holds(struct gen *g, const struct ir_value *p)
+static bool is_all(LLVMValueRef mask32)
 {
-    LLVMValueRef x[GEN_HALVES], all = gen_i32(g, 0);
-    gen_vector(g, p, x);
-    for (int h = 0; h < gen_halves(g) && h < 2; h++) {
+    return LLVMIsAConstantInt(mask32) && LLVMConstIntGetZExtValue(mask32) == UINT32_MAX;
+}
+
+static void count_group(struct gen *g, uint32_t group)
+{
+    LLVMValueRef to = counters(g), any = gen_i64(g, 0), lanes = gen_i64(g, 0);
+    size_t word = ir_count_group_word(group);
+    for (int w = 0; w < warps(g); w++) {
+        LLVMValueRef mask = gen_mask_of_warp(g, w);
+        any = LLVMBuildAdd(g->b, any, one_if(g, is_any(g, mask)), "");
+        lanes = LLVMBuildAdd(g->b, lanes, lanes_of(g, mask), "");
+    }
+    add(g, to, word + IR_COUNT_WARPS, any);
+    add(g, to, word + IR_COUNT_LANES, lanes);
+}
+
+/* The lanes of a warp for which it holds, as i32; x: of all halves. */
+static LLVMValueRef holds(struct gen *g, LLVMValueRef const x[GEN_HALVES], int w)
+{
+    LLVMValueRef all = gen_i32(g, 0);
+    for (int h = 2 * w; h < gen_halves(g) && h < 2 * w + 2; h++) {
         LLVMValueRef bits = LLVMBuildZExt(g->b, gen_bits(g, x[h]), g->t->i32, "");
-        bits = LLVMBuildShl(g->b, bits, gen_i32(g, (uint64_t)h * GEN_LANES), "");
+        bits = LLVMBuildShl(g->b, bits, gen_i32(g, (uint64_t)(h % 2) * GEN_LANES), "");
         all = LLVMBuildOr(g->b, all, bits, "");
     }
     return all;
@@ -57,43 +128,277 @@ static LLVMValueRef holds(struct gen *g, const struct ir_value *p)
 static void count_branch(struct gen *g, const struct ir_instr *probe, uint32_t instr)
 {
     size_t word = ir_count_instr_word(g->func->module, instr);
-    LLVMValueRef to = counters(g), lanes = gen_mask32(g);
-    LLVMValueRef taken = LLVMBuildAnd(g->b, holds(g, probe->src[0]), lanes, "");
-    LLVMValueRef parts = LLVMBuildICmp(g->b, LLVMIntNE, taken, lanes, "");
-    parts = LLVMBuildAnd(g->b, parts, is_any(g, taken), "");
-    add(g, to, word + IR_COUNT_TAKEN, lanes_of(g, taken));
-    add(g, to, word + IR_COUNT_DIVERGENT, one_if(g, parts));
+    LLVMValueRef to = counters(g), x[GEN_HALVES], n = gen_i64(g, 0), parting = n;
+    gen_vector(g, probe->src[0], x);
+    for (int w = 0; w < warps(g); w++) {
+        LLVMValueRef lanes = gen_mask_of_warp(g, w);
+        LLVMValueRef taken = LLVMBuildAnd(g->b, holds(g, x, w), lanes, "");
+        LLVMValueRef parts = LLVMBuildICmp(g->b, LLVMIntNE, taken, lanes, "");
+        parts = LLVMBuildAnd(g->b, parts, is_any(g, taken), "");
+        n = LLVMBuildAdd(g->b, n, lanes_of(g, taken), "");
+        parting = LLVMBuildAdd(g->b, parting, one_if(g, parts), "");
+    }
+    add(g, to, word + IR_COUNT_TAKEN, n);
+    add(g, to, word + IR_COUNT_DIVERGENT, parting);
 }
 
-/* ---- accesses whose lanes are in line */
+/* ---- where the lanes of an access are */
 
-/* What 32 lanes in line cost, by the rules for any: what does not depend on where they begin. */
-static void line_costs(enum ir_count_space space, uint64_t size_B, int64_t stride,
-                       uint64_t out[IR_COUNT_ACCESS_WORDS])
+enum { SECTOR_B = 32, BANK_B = 4, BANKS = 32 };
+
+/* A scalar for each half of a warp, and from there constant distances of its lanes, in bytes. */
+struct line {
+    const struct ir_instr *probe;
+    uint64_t size_B;
+    enum ir_count_space space;
+    int warp;
+    LLVMValueRef mask, base[2];
+    int64_t lane[GEN_LANES];
+    bool is_uniform;
+    bool goes_on; /* base[1] is `step` further than base[0] */
+    int64_t step;
+    uint64_t align;    /* that base[0] has at least, if not more than a sector */
+    LLVMValueRef fits; /* i1: this is so, and what is added counts these lanes; NULL: always */
+    /* What is added; NULL: nothing. */
+    LLVMValueRef sectors, ideal_sectors, wavefronts;
+};
+
+static void when(struct gen *g, struct line *l, LLVMValueRef cond)
+{
+    l->fits = l->fits ? LLVMBuildAnd(g->b, l->fits, cond, "") : cond;
+}
+
+static void when_all_run(struct gen *g, struct line *l)
+{
+    if (!is_all(l->mask))
+        when(g, l, LLVMBuildICmp(g->b, LLVMIntEQ, l->mask, gen_i32(g, UINT32_MAX), ""));
+}
+
+static void when_some_run(struct gen *g, struct line *l)
+{
+    if (!is_all(l->mask))
+        when(g, l, is_any(g, l->mask));
+}
+
+static void strides_set(struct line *l, int64_t stride)
+{
+    for (int i = 0; i < GEN_LANES; i++)
+        l->lane[i] = stride * i;
+}
+
+static void place_by_shape(struct gen *g, const struct gen_val *val, struct line *l)
+{
+    const struct ir_shape *s = gen_shape(g, l->probe->src[0]);
+    bool is_uniform = val->kind == IR_SHAPE_UNIFORM;
+    strides_set(l, is_uniform ? 0 : val->stride);
+    for (int h = 0; h < 2; h++)
+        l->base[h] = val->c[is_uniform ? 0 : 2 * l->warp + h];
+    l->is_uniform = is_uniform;
+    l->goes_on = is_uniform || (s->kind == IR_SHAPE_AFFINE && s->whole);
+    l->step = is_uniform ? 0 : val->stride * GEN_LANES;
+    l->align = s->kind == IR_SHAPE_AFFINE && s->whole ? s->warp_align : 1;
+}
+
+static void first_lanes(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+{
+    for (int h = 0; h < 2; h++)
+        l->base[h] = LLVMBuildExtractElement(g->b, x[2 * l->warp + h], gen_i32(g, 0), "");
+}
+
+static bool place_by_pattern(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+{
+    if (l->space != IR_COUNT_IN_SHARED ||
+        !gen_pattern_distances(g, l->probe->src[0], l->lane, &l->goes_on, &l->step))
+        return false;
+    first_lanes(g, x, l);
+    return true;
+}
+
+/* Taken for neighbours: `fits` says at run time whether they are. */
+static void place_by_guess(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+{
+    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(x[0]));
+    strides_set(l, (int64_t)l->size_B);
+    first_lanes(g, x, l);
+    l->align = 1;
+    when_all_run(g, l);
+    for (int h = 0; h < 2; h++) {
+        LLVMValueRef want = gen_lanes(g, type, l->lane[1]);
+        want = LLVMBuildAdd(g->b, want, gen_splat(g, l->base[h]), "");
+        LLVMValueRef other = LLVMBuildICmp(g->b, LLVMIntNE, x[2 * l->warp + h], want, "");
+        when(g, l, LLVMBuildICmp(g->b, LLVMIntEQ, gen_bits(g, other), gen_no_bits(g), ""));
+    }
+}
+
+static void place(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+{
+    struct gen_val val = gen_get(g, l->probe->src[0]);
+    if (val.kind == IR_SHAPE_UNIFORM || val.kind == IR_SHAPE_AFFINE)
+        place_by_shape(g, &val, l);
+    else if (!place_by_pattern(g, x, l))
+        place_by_guess(g, x, l);
+}
+
+/* What all lanes cost by the rules for any, where the second half is `step` further. */
+static void costs_of(const struct line *l, int64_t step, uint64_t out[IR_COUNT_ACCESS_WORDS])
 {
     uint64_t address[IR_COUNT_WARP];
     const struct ir_count_access access = {
-        .words = out, .space = space, .lanes = ~0u, .size_B = size_B, .address = address};
+        .words = out, .space = l->space, .lanes = ~0u, .size_B = l->size_B, .address = address};
     memset(out, 0, IR_COUNT_ACCESS_WORDS * sizeof(*out));
-    for (int64_t l = 0; l < IR_COUNT_WARP; l++)
-        address[l] = (UINT64_C(1) << 40) + (uint64_t)(l * stride);
+    for (int i = 0; i < IR_COUNT_WARP; i++)
+        address[i] =
+            (UINT64_C(1) << 40) + (uint64_t)(l->lane[i % GEN_LANES] + (i >= GEN_LANES ? step : 0));
     ir_count_access(&access);
 }
 
-enum { SECTOR_B = 32 };
-
-/* First and last sector of the lanes of a half, as i64. */
-static void sectors_of(struct gen *g, const struct gen_val *val, int h, int64_t offset,
-                       uint64_t size_B, LLVMValueRef out[2])
+static void span_of(const struct line *l, int64_t *out_low, int64_t *out_high)
 {
-    int64_t span = val->kind == IR_SHAPE_AFFINE ? val->stride * (GEN_LANES - 1) : 0;
-    LLVMValueRef x = val->c[val->kind == IR_SHAPE_AFFINE ? h : 0];
-    int64_t first = offset + HD_MIN(span, 0);
-    int64_t last = offset + HD_MAX(span, 0) + (int64_t)size_B - 1;
-    out[0] = LLVMBuildLShr(g->b, LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)first), ""),
-                           gen_i64(g, 5), "");
-    out[1] = LLVMBuildLShr(g->b, LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)last), ""),
-                           gen_i64(g, 5), "");
+    *out_low = *out_high = 0;
+    for (int i = 0; i < GEN_LANES; i++) {
+        *out_low = HD_MIN(*out_low, l->lane[i]);
+        *out_high = HD_MAX(*out_high, l->lane[i]);
+    }
+}
+
+static LLVMValueRef step_of(struct gen *g, const struct line *l)
+{
+    return LLVMBuildSub(g->b, l->base[1], l->base[0], "");
+}
+
+static LLVMValueRef is_const(struct gen *g, LLVMValueRef x, uint64_t k)
+{
+    return LLVMBuildICmp(g->b, LLVMIntEQ, x, LLVMConstInt(LLVMTypeOf(x), k, true), "");
+}
+
+/* ---- shared memory */
+
+/* The passes of words of 4 bytes by how many words the second half is further: a table that `far`
+ * of no common words, by banks, stands behind. */
+enum { NEAR_MAX = 1024 };
+
+struct passes {
+    int64_t near; /* more words apart halves have none in common */
+    uint8_t at[2 * NEAR_MAX + 1 + BANKS];
+    bool is_same; /* whatever the step */
+};
+
+static bool passes_fill(const struct line *l, struct passes *p)
+{
+    uint64_t costs[IR_COUNT_ACCESS_WORDS];
+    int64_t low, high;
+    span_of(l, &low, &high);
+    p->near = (high - low) / BANK_B;
+    p->is_same = true;
+    if (p->near > NEAR_MAX)
+        return false;
+    for (int64_t i = 0; i < 2 * p->near + 1 + BANKS; i++) {
+        int64_t words = i <= 2 * p->near ? i - p->near : i - (2 * p->near + 1) + BANKS * NEAR_MAX;
+        costs_of(l, words * BANK_B, costs);
+        p->at[i] = (uint8_t)costs[IR_COUNT_WAVEFRONTS];
+        p->is_same &= p->at[i] == p->at[0];
+    }
+    return true;
+}
+
+static LLVMValueRef passes_table(struct gen *g, const struct passes *p)
+{
+    unsigned n = (unsigned)(2 * p->near + 1) + BANKS;
+    LLVMValueRef text =
+        LLVMConstStringInContext2(g->unit->ctx, (const char *)p->at, n, /*no NUL*/ true);
+    LLVMValueRef table = LLVMAddGlobal(g->unit->mod, LLVMTypeOf(text), "heddle_passes");
+    LLVMSetInitializer(table, text);
+    LLVMSetLinkage(table, LLVMInternalLinkage);
+    LLVMSetGlobalConstant(table, true);
+    return table;
+}
+
+static LLVMValueRef passes_read(struct gen *g, const struct line *l, const struct passes *p)
+{
+    LLVMValueRef d = step_of(g, l);
+    LLVMTypeRef type = LLVMTypeOf(d);
+    d = LLVMBuildAShr(g->b, d, LLVMConstInt(type, 2, false), "");
+    LLVMValueRef near = LLVMBuildAdd(g->b, d, LLVMConstInt(type, (uint64_t)p->near, false), "");
+    LLVMValueRef count = LLVMConstInt(type, (uint64_t)(2 * p->near + 1), false);
+    LLVMValueRef far = LLVMBuildAnd(g->b, d, LLVMConstInt(type, BANKS - 1, false), "");
+    far = LLVMBuildAdd(g->b, far, count, "");
+    LLVMValueRef is_near = LLVMBuildICmp(g->b, LLVMIntULT, near, count, "");
+    LLVMValueRef at = LLVMBuildSelect(g->b, is_near, near, far, "");
+    at = LLVMBuildZExt(g->b, at, g->t->i64, "");
+    at = LLVMBuildGEP2(g->b, g->t->i8, passes_table(g, p), &at, 1, "");
+    LLVMValueRef n = LLVMBuildLoad2(g->b, g->t->i8, at, "");
+    return LLVMBuildZExt(g->b, n, g->t->i64, "");
+}
+
+static void add_passes(struct gen *g, struct line *l, uint64_t n, uint64_t ideal)
+{
+    if (n != ideal)
+        l->wavefronts = gen_i64(g, n - ideal);
+}
+
+/* Lanes without a conflict have none if fewer of them run, either. */
+static bool shared_words(struct gen *g, struct line *l)
+{
+    uint64_t costs[IR_COUNT_ACCESS_WORDS];
+    struct passes p;
+    if (!l->goes_on && !passes_fill(l, &p))
+        return false;
+    if (l->goes_on || p.is_same) {
+        costs_of(l, l->step, costs);
+        if (costs[IR_COUNT_WAVEFRONTS] > 1)
+            when_all_run(g, l);
+        add_passes(g, l, costs[IR_COUNT_WAVEFRONTS], 1);
+        return true;
+    }
+    LLVMValueRef n = passes_read(g, l, &p);
+    if (!is_all(l->mask)) {
+        LLVMValueRef all = LLVMBuildICmp(g->b, LLVMIntEQ, l->mask, gen_i32(g, UINT32_MAX), "");
+        when(g, l, LLVMBuildOr(g->b, all, is_const(g, n, 1), ""));
+    }
+    l->wavefronts = LLVMBuildSub(g->b, n, gen_i64(g, 1), "");
+    return true;
+}
+
+/* Parts of words: only where all lie in 32 words that follow each other. */
+static bool shared_parts(const struct line *l)
+{
+    int64_t low, high;
+    span_of(l, &low, &high);
+    low += HD_MIN(l->step, 0);
+    high += HD_MAX(l->step, 0);
+    return l->goes_on && high - low <= (BANKS - 1) * BANK_B;
+}
+
+static bool shared_line(struct gen *g, struct line *l)
+{
+    uint64_t costs[IR_COUNT_ACCESS_WORDS];
+    if (l->size_B == BANK_B)
+        return shared_words(g, l);
+    if (l->size_B < BANK_B)
+        return shared_parts(l);
+    when_all_run(g, l); /* lanes that go together are of one half */
+    costs_of(l, 0, costs);
+    add_passes(g, l, costs[IR_COUNT_WAVEFRONTS], costs[IR_COUNT_IDEAL_WAVEFRONTS]);
+    return true;
+}
+
+/* ---- global memory */
+
+static LLVMValueRef shift(struct gen *g, LLVMValueRef x, int64_t by)
+{
+    return LLVMBuildAdd(g->b, x, gen_i64(g, (uint64_t)by), "");
+}
+
+static LLVMValueRef sector_of(struct gen *g, LLVMValueRef address)
+{
+    return LLVMBuildLShr(g->b, address, gen_i64(g, 5), "");
+}
+
+/* From the sector of one byte to that of another. */
+static LLVMValueRef sectors_to(struct gen *g, LLVMValueRef low, LLVMValueRef high)
+{
+    LLVMValueRef n = LLVMBuildSub(g->b, sector_of(g, high), sector_of(g, low), "");
+    return shift(g, n, 1);
 }
 
 static LLVMValueRef extreme(struct gen *g, const char *which, LLVMValueRef a, LLVMValueRef b)
@@ -102,178 +407,124 @@ static LLVMValueRef extreme(struct gen *g, const char *which, LLVMValueRef a, LL
     return gen_intrinsic(g, which, &g->t->i64, 1, args, 2);
 }
 
-/* Both halves touch every sector between their ends: the size of the union. */
-static LLVMValueRef sectors_between(struct gen *g, const struct ir_instr *probe,
-                                    const struct gen_val *val, uint64_t size_B)
+/* What packed lanes would take. */
+static LLVMValueRef packed(struct gen *g, const struct line *l, LLVMValueRef lanes)
 {
-    LLVMValueRef a[2], b[2], one = gen_i64(g, 1);
-    sectors_of(g, val, 0, probe->mem.offset, size_B, a);
-    LLVMValueRef n = LLVMBuildAdd(g->b, LLVMBuildSub(g->b, a[1], a[0], ""), one, "");
-    if (val->kind == IR_SHAPE_UNIFORM)
-        return n;
-    sectors_of(g, val, 1, probe->mem.offset, size_B, b);
-    n = LLVMBuildAdd(g->b, n, LLVMBuildAdd(g->b, LLVMBuildSub(g->b, b[1], b[0], ""), one, ""), "");
-    LLVMValueRef both = LLVMBuildSub(g->b, extreme(g, "llvm.smin", a[1], b[1]),
-                                     extreme(g, "llvm.smax", a[0], b[0]), "");
-    both = extreme(g, "llvm.smax", LLVMBuildAdd(g->b, both, one, ""), gen_i64(g, 0));
-    return LLVMBuildSub(g->b, n, both, "");
+    LLVMValueRef n = LLVMBuildMul(g->b, lanes, gen_i64(g, l->size_B), "");
+    return sector_of(g, shift(g, n, SECTOR_B - 1));
 }
 
-/* i1: the second half goes on where the first one ends. */
-static LLVMValueRef halves_go_on(struct gen *g, const struct gen_val *val)
+static uint64_t packed_all(const struct line *l)
 {
-    LLVMTypeRef type = LLVMTypeOf(val->c[0]);
-    LLVMValueRef step = LLVMConstInt(type, (uint64_t)(val->stride * GEN_LANES), true);
-    return LLVMBuildICmp(g->b, LLVMIntEQ, val->c[1], LLVMBuildAdd(g->b, val->c[0], step, ""), "");
+    return l->size_B * IR_COUNT_WARP / SECTOR_B;
 }
 
-static LLVMValueRef words_apart(struct gen *g, const struct gen_val *val)
+static void add_sectors(struct gen *g, struct line *l, LLVMValueRef n, LLVMValueRef at_least)
 {
-    LLVMTypeRef type = LLVMTypeOf(val->c[0]);
-    LLVMValueRef d = LLVMBuildSub(g->b, val->c[1], val->c[0], "");
-    return LLVMBuildAShr(g->b, d, LLVMConstInt(type, 2, false), "");
+    LLVMValueRef ideal = extreme(g, "llvm.umin", n, at_least);
+    l->sectors = shift(g, n, -(int64_t)packed_all(l));
+    l->ideal_sectors = shift(g, ideal, -(int64_t)packed_all(l));
 }
 
-static LLVMValueRef is_const(struct gen *g, LLVMValueRef x, uint64_t k)
+/* That so many bytes from there on touch; words are aligned, so they touch one. */
+static LLVMValueRef sectors_from(struct gen *g, const struct line *l, LLVMValueRef x,
+                                 int64_t size_B)
 {
-    return LLVMBuildICmp(g->b, LLVMIntEQ, x, LLVMConstInt(LLVMTypeOf(x), k, true), "");
+    if (size_B == (int64_t)l->size_B)
+        return gen_i64(g, 1);
+    x = LLVMBuildAnd(g->b, x, gen_i64(g, SECTOR_B - 1), "");
+    return sector_of(g, shift(g, x, size_B + SECTOR_B - 1));
 }
 
 /*
- * i1: two runs of `n` words (1, or 16 side by side), one per half, want different words of a bank.
- * Both cases are the rules of ir_count_access() for them.
+ * All lanes, dense: each half touches every sector between its ends; the size of the union. Halves
+ * at one place, as in blocks of rows, come out as one.
  */
-static LLVMValueRef halves_conflict(struct gen *g, const struct gen_val *val, unsigned n)
+static LLVMValueRef sectors_of_halves(struct gen *g, const struct line *l)
 {
-    LLVMValueRef d = words_apart(g, val);
-    LLVMTypeRef type = LLVMTypeOf(d);
-    LLVMValueRef bank = LLVMBuildAnd(g->b, d, LLVMConstInt(type, 31, false), "");
-    if (n == 1)
-        return LLVMBuildAnd(g->b, is_const(g, bank, 0), LLVMBuildNot(g->b, is_const(g, d, 0), ""),
-                            "");
-    LLVMValueRef shifted = LLVMBuildAdd(g->b, d, LLVMConstInt(type, 16, false), "");
-    LLVMValueRef near = LLVMBuildICmp(g->b, LLVMIntULE, shifted, LLVMConstInt(type, 32, false), "");
-    return LLVMBuildNot(g->b, LLVMBuildOr(g->b, near, is_const(g, bank, 16), ""), "");
-}
-
-struct line {
-    struct gen_val val;
-    uint64_t size_B;
-    enum ir_count_space space;
-    uint64_t costs[IR_COUNT_ACCESS_WORDS];
-    LLVMValueRef fits; /* i1: the lanes are as `costs` and what follows take them; all run */
-    LLVMValueRef sectors, wavefronts;
-};
-
-static bool global_line(struct gen *g, const struct ir_instr *probe, struct line *line)
-{
-    bool dense = line->val.kind == IR_SHAPE_UNIFORM ||
-                 (line->val.stride >= -SECTOR_B && line->val.stride <= SECTOR_B);
-    if (LLVMTypeOf(line->val.c[0]) != g->t->i64)
-        return false;
-    line->sectors = dense ? sectors_between(g, probe, &line->val, line->size_B)
-                          : gen_i64(g, line->costs[IR_COUNT_SECTORS]);
-    if (!dense)
-        line->fits = LLVMBuildAnd(g->b, line->fits, halves_go_on(g, &line->val), "");
-    line->wavefronts = gen_i64(g, 0);
-    return true;
-}
-
-static bool shared_line(struct gen *g, struct line *line)
-{
-    const struct gen_val *val = &line->val;
-    LLVMValueRef passes = gen_i64(g, line->costs[IR_COUNT_WAVEFRONTS]);
-    line->sectors = gen_i64(g, 0);
-    line->wavefronts = passes;
-    if (val->kind == IR_SHAPE_UNIFORM || line->size_B > 4) /* lanes of one pass are of one half */
-        return true;
-    if (line->size_B == 4 && (!val->stride || val->stride == 4)) {
-        LLVMValueRef two = halves_conflict(g, val, val->stride ? 16 : 1);
-        line->wavefronts = LLVMBuildAdd(g->b, one_if(g, two), gen_i64(g, 1), "");
-        return true;
+    int64_t low, high;
+    LLVMValueRef x[2], n[2], zero = gen_i64(g, 0);
+    span_of(l, &low, &high);
+    for (int h = 0; h < 2; h++) {
+        x[h] = shift(g, l->base[h], l->probe->mem.offset + low);
+        n[h] = sectors_from(g, l, x[h], high - low + (int64_t)l->size_B);
     }
-    line->fits = LLVMBuildAnd(g->b, line->fits, halves_go_on(g, val), "");
-    return true;
+    LLVMValueRef apart = LLVMBuildSub(g->b, sector_of(g, x[1]), sector_of(g, x[0]), "");
+    if (low == high)
+        return shift(g, one_if(g, LLVMBuildNot(g->b, is_const(g, apart, 0), "")), 1);
+    LLVMValueRef both = LLVMBuildAdd(g->b, n[1], apart, "");
+    both = extreme(g, "llvm.smin", n[0], both);
+    both = LLVMBuildSub(g->b, both, extreme(g, "llvm.smax", apart, zero), "");
+    both = extreme(g, "llvm.smax", both, zero);
+    return LLVMBuildSub(g->b, LLVMBuildAdd(g->b, n[0], n[1], ""), both, "");
 }
 
-/* Addresses of another form, taken for neighbours: `fits` says at run time whether they are. */
-static void guess_line(struct gen *g, const struct ir_value *v, struct line *line)
+/* Lanes that follow each other, of which the mask has a first and a last one: no others between. */
+static LLVMValueRef sectors_of_run(struct gen *g, struct line *l)
 {
-    LLVMValueRef x[GEN_HALVES];
-    gen_vector(g, v, x);
-    LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(x[0]));
-    line->val = (struct gen_val){.kind = IR_SHAPE_AFFINE, .stride = (int64_t)line->size_B};
-    for (int h = 0; h < gen_halves(g) && h < 2; h++) {
-        LLVMValueRef first = LLVMBuildExtractElement(g->b, x[h], gen_i32(g, 0), "");
-        LLVMValueRef want = gen_lanes(g, type, line->val.stride);
-        want = LLVMBuildAdd(g->b, want, gen_splat(g, first), "");
-        LLVMValueRef other = gen_bits(g, LLVMBuildICmp(g->b, LLVMIntNE, x[h], want, ""));
-        LLVMValueRef none = LLVMBuildICmp(g->b, LLVMIntEQ, other, gen_no_bits(g), "");
-        line->fits = LLVMBuildAnd(g->b, line->fits, none, "");
-        line->val.c[h] = first;
+    LLVMValueRef ends[2] = {gen_i64(g, 0), gen_i64(g, IR_COUNT_WARP - 1)};
+    if (!is_all(l->mask)) {
+        LLVMValueRef args[] = {l->mask, gen_ci(g->t->i1, 0)};
+        LLVMValueRef zeros = gen_intrinsic(g, "llvm.cttz", &g->t->i32, 1, args, 2);
+        LLVMValueRef run = LLVMBuildLShr(
+            g->b, l->mask, LLVMBuildAnd(g->b, zeros, gen_i32(g, IR_COUNT_WARP - 1), ""), "");
+        LLVMValueRef next = LLVMBuildAdd(g->b, run, gen_i32(g, 1), "");
+        when_some_run(g, l);
+        when(g, l, LLVMBuildNot(g->b, is_any(g, LLVMBuildAnd(g->b, run, next, "")), ""));
+        ends[0] = LLVMBuildZExt(g->b, zeros, g->t->i64, "");
+        ends[1] = shift(g, LLVMBuildAdd(g->b, ends[0], lanes_of(g, l->mask), ""), -1);
     }
+    bool falls = l->lane[1] < 0;
+    for (int i = 0; i < 2; i++) {
+        ends[i] = LLVMBuildMul(g->b, ends[i], gen_i64(g, (uint64_t)l->lane[1]), "");
+        ends[i] = LLVMBuildAdd(g->b, ends[i], shift(g, l->base[0], l->probe->mem.offset), "");
+    }
+    return sectors_to(g, ends[falls], shift(g, ends[!falls], (int64_t)l->size_B - 1));
 }
 
-/* The load and the store of cp.async: one instruction, which has one IR_COUNT_WHOLE_WARPS. */
-static bool is_of_two(const struct gen *g, const struct ir_instr *probe)
+/* Side by side: more than the fewest only if the first one is not where a sector begins. */
+static void add_neighbours(struct gen *g, struct line *l)
 {
-    return g->func->module->counted.at[ir_probe_its_imm(probe)].classes & IR_COUNT_COPY;
-}
-
-static bool line_of(struct gen *g, const struct ir_instr *probe, struct line *line)
-{
-    enum ir_op op = ir_probe_op(probe);
-    bool is_shared = probe->mem.space == IR_SPACE_SHARED;
-    if ((op != IR_OP_LD && op != IR_OP_ST) || (!is_shared && probe->mem.space != IR_SPACE_GLOBAL))
-        return false;
-    if (gen_singly(g) || is_of_two(g, probe))
-        return false;
-    line->val = gen_get(g, probe->src[0]);
-    line->size_B = ir_probe_size_B(probe);
-    line->fits = LLVMBuildICmp(g->b, LLVMIntEQ, gen_mask32(g), gen_i32(g, UINT32_MAX), "");
-    if (line->val.kind != IR_SHAPE_UNIFORM && line->val.kind != IR_SHAPE_AFFINE)
-        guess_line(g, probe->src[0], line);
-    line->space = is_shared ? IR_COUNT_IN_SHARED : IR_COUNT_IN_GLOBAL;
-    line_costs(line->space, line->size_B, line->val.kind == IR_SHAPE_AFFINE ? line->val.stride : 0,
-               line->costs);
-    return is_shared ? shared_line(g, line) : global_line(g, probe, line);
-}
-
-/* What any access by all lanes adds is added when the launch is over: ir_count_settle(). */
-static void line_add(struct gen *g, const struct ir_instr *probe, const struct line *line)
-{
-    const struct ir_module *m = g->func->module;
-    const uint32_t instr = ir_probe_its_imm(probe);
-    size_t word = ir_count_access_word(m, instr, line->space);
-    LLVMValueRef to = counters(g);
-    add(g, to, ir_count_instr_word(m, instr) + IR_COUNT_WHOLE_WARPS, gen_i64(g, 1));
-    if (line->space == IR_COUNT_IN_SHARED) {
-        LLVMValueRef ideal = gen_i64(g, line->costs[IR_COUNT_IDEAL_WAVEFRONTS]);
-        LLVMValueRef more = LLVMBuildSub(g->b, line->wavefronts, ideal, "");
-        if (!LLVMIsConstant(more) || LLVMConstIntGetZExtValue(more))
-            add(g, to, word + IR_COUNT_WAVEFRONTS, more);
+    int64_t first = l->lane[1] < 0 ? l->lane[1] * (IR_COUNT_WARP - 1) : 0;
+    first += l->probe->mem.offset;
+    if (!(l->align % SECTOR_B) && !(first % SECTOR_B))
         return;
-    }
-    const uint64_t bytes = line->size_B * IR_COUNT_WARP;
-    LLVMValueRef packed = gen_i64(g, (bytes + SECTOR_B - 1) / SECTOR_B);
-    add(g, to, word + IR_COUNT_SECTORS, line->sectors);
-    add(g, to, word + IR_COUNT_IDEAL_SECTORS, extreme(g, "llvm.umin", line->sectors, packed));
+    LLVMValueRef inside = shift(g, l->base[0], first);
+    inside = LLVMBuildAnd(g->b, inside, gen_i64(g, SECTOR_B - 1), "");
+    l->sectors = one_if(g, LLVMBuildNot(g->b, is_const(g, inside, 0), ""));
 }
 
-LLVMBasicBlockRef gen_count_line(struct gen *g, const struct ir_instr *probe)
+static void when_halves_go_on(struct gen *g, struct line *l)
 {
-    struct line line;
-    if (!line_of(g, probe, &line))
-        return NULL;
-    LLVMBasicBlockRef in_line = gen_bb(g, "in_line"), other = gen_bb(g, "count");
-    LLVMBasicBlockRef on = gen_bb(g, "counted");
-    LLVMBuildCondBr(g->b, line.fits, in_line, other);
-    LLVMPositionBuilderAtEnd(g->b, in_line);
-    line_add(g, probe, &line);
-    LLVMBuildBr(g->b, on);
-    LLVMPositionBuilderAtEnd(g->b, other);
-    return on;
+    if (!l->goes_on)
+        when(g, l, is_const(g, step_of(g, l), (uint64_t)(l->lane[1] * GEN_LANES)));
 }
+
+static bool global_line(struct gen *g, struct line *l)
+{
+    int64_t far = l->lane[1] < 0 ? -l->lane[1] : l->lane[1];
+    LLVMValueRef n = lanes_of(g, l->mask);
+    if (LLVMTypeOf(l->base[0]) != g->t->i64 || l->size_B > SECTOR_B)
+        return false;
+    if (l->is_uniform) {
+        when_some_run(g, l);
+        add_sectors(g, l, gen_i64(g, 1), gen_i64(g, 1));
+    } else if (far > SECTOR_B) { /* each lane has its own */
+        when_halves_go_on(g, l);
+        when_some_run(g, l);
+        add_sectors(g, l, n, packed(g, l, n));
+    } else if (!l->goes_on) {
+        when_all_run(g, l);
+        add_sectors(g, l, sectors_of_halves(g, l), gen_i64(g, packed_all(l)));
+    } else if (is_all(l->mask) && far == (int64_t)l->size_B) {
+        add_neighbours(g, l);
+    } else {
+        add_sectors(g, l, sectors_of_run(g, l), packed(g, l, n));
+    }
+    return true;
+}
+
+/* ---- an access */
 
 static bool is_simple(const struct ir_instr *probe)
 {
@@ -283,24 +534,96 @@ static bool is_simple(const struct ir_instr *probe)
             probe->mem.space == IR_SPACE_LOCAL);
 }
 
-bool gen_count_lanes(struct gen *g, const struct ir_instr *probe, LLVMValueRef addresses)
+static enum ir_count_space space_of(const struct ir_instr *probe)
 {
-    enum ir_space space = probe->mem.space;
-    enum ir_count_space in = space == IR_SPACE_SHARED  ? IR_COUNT_IN_SHARED
-                             : space == IR_SPACE_LOCAL ? IR_COUNT_IN_LOCAL
-                                                       : IR_COUNT_IN_GLOBAL;
-    if (!g->func->module->has_counts || !is_simple(probe))
+    return probe->mem.space == IR_SPACE_SHARED  ? IR_COUNT_IN_SHARED
+           : probe->mem.space == IR_SPACE_LOCAL ? IR_COUNT_IN_LOCAL
+                                                : IR_COUNT_IN_GLOBAL;
+}
+
+static void line_add(struct gen *g, const struct line *l)
+{
+    size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(l->probe), l->space);
+    LLVMValueRef to = counters(g);
+    if (l->sectors)
+        add(g, to, word + IR_COUNT_SECTORS, l->sectors);
+    if (l->ideal_sectors)
+        add(g, to, word + IR_COUNT_IDEAL_SECTORS, l->ideal_sectors);
+    if (l->wavefronts)
+        add(g, to, word + IR_COUNT_WAVEFRONTS, l->wavefronts);
+}
+
+/* False: nothing of it can be counted in line. */
+static bool line_make(struct gen *g, LLVMValueRef const x[GEN_HALVES], struct line *l)
+{
+    if (!ir_count_is_settled(g->func->module, l->probe) || gen_is_half(g))
         return false;
-    size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(probe), in);
+    place(g, x, l);
+    return l->space == IR_COUNT_IN_SHARED ? shared_line(g, l) : global_line(g, l);
+}
+
+static const char *count_of_level(enum jit_path path)
+{
+    return path == JIT_AVX512 ? "jit_rt_count_avx512"
+           : path == JIT_AVX2 ? "jit_rt_count_avx2"
+                              : "jit_rt_count_generic";
+}
+
+static void count_called(struct gen *g, const struct line *l, LLVMValueRef addresses)
+{
+    size_t word = ir_count_access_word(g->func->module, ir_probe_its_imm(l->probe), l->space);
     LLVMValueRef args[] = {
         gen_gep(g, counters(g), word * sizeof(uint64_t)),
-        gen_i32(g, in),
-        gen_i32(g, ir_probe_op(probe) == IR_OP_ATOM),
-        gen_mask32(g),
-        gen_i64(g, ir_probe_size_B(probe)),
+        gen_i32(g, l->space),
+        gen_i32(g, ir_probe_op(l->probe) == IR_OP_ATOM),
+        l->mask,
+        gen_i64(g, l->size_B),
         addresses,
     };
-    gen_call_rt(g, "jit_rt_count", g->t->void_, args, HD_COUNT_OF(args));
+    gen_call_rt(g, count_of_level(g->unit->req->path), g->t->void_, args, HD_COUNT_OF(args));
+}
+
+static void count_warp(struct gen *g, struct line *l, LLVMValueRef const x[GEN_HALVES],
+                       LLVMValueRef const words[GEN_HALVES])
+{
+    LLVMBasicBlockRef in_line = NULL, other = NULL, on = NULL;
+    bool is_line = line_make(g, x, l);
+    if (is_line && l->fits) {
+        in_line = gen_bb(g, "in_line");
+        other = gen_bb(g, "count");
+        on = gen_bb(g, "counted");
+        LLVMBuildCondBr(g->b, l->fits, in_line, other);
+        LLVMPositionBuilderAtEnd(g->b, in_line);
+    }
+    if (is_line)
+        line_add(g, l);
+    if (on) {
+        LLVMBuildBr(g->b, on);
+        LLVMPositionBuilderAtEnd(g->b, other);
+    }
+    if (!is_line || on)
+        count_called(g, l, gen_probe_lanes(g, words, l->warp));
+    if (on) {
+        LLVMBuildBr(g->b, on);
+        LLVMPositionBuilderAtEnd(g->b, on);
+    }
+}
+
+bool gen_count_access(struct gen *g, const struct ir_instr *probe,
+                      LLVMValueRef const words[GEN_HALVES])
+{
+    LLVMValueRef x[GEN_HALVES];
+    if (!g->func->module->has_counts || !is_simple(probe))
+        return false;
+    gen_vector(g, probe->src[0], x);
+    for (int w = 0; w < warps(g); w++) {
+        struct line l = {.probe = probe,
+                         .size_B = ir_probe_size_B(probe),
+                         .space = space_of(probe),
+                         .warp = w,
+                         .mask = gen_mask_of_warp(g, w)};
+        count_warp(g, &l, x, words);
+    }
     return true;
 }
 

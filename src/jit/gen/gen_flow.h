@@ -162,6 +162,8 @@ bool gen_is_nothing(LLVMValueRef passthru);
 void gen_forward_stores(struct gen_unit *u);
 /* gen_sink.c: loads move into the block that needs them. */
 void gen_sink_loads(struct gen_unit *u);
+/* gen_count.c: of code that counts, before LLVM optimises it. */
+void gen_count_apart(struct gen_unit *u);
 /* gen_split.c: leaves no block of the module long. */
 void gen_split_blocks(struct gen_unit *u);
 

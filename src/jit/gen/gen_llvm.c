@@ -196,6 +196,8 @@ static enum hd_status optimise(struct gen_unit *u, LLVMTargetMachineRef tm, bool
     const char *passes = quick ? "function(sroa,early-cse)" : all;
     if (u->req->form == GEN_SIMPLE)
         return HD_OK;
+    if (u->req->kernel->module->has_counts && !quick)
+        gen_count_apart(u);
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef err = LLVMRunPasses(u->mod, passes, tm, options);
     LLVMDisposePassBuilderOptions(options);

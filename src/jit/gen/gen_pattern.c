@@ -371,6 +371,21 @@ static const struct gen_pattern *pattern_known(struct gen *g, const struct ir_va
     return p && p->ok && p->is_known && p->by_tid * GEN_LANES % TID_UNIT == 0 ? p : NULL;
 }
 
+bool gen_pattern_distances(struct gen *g, const struct ir_value *address, int64_t out[GEN_LANES],
+                           bool *out_goes_on, int64_t *out_step)
+{
+    if (!g->patterns)
+        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
+    const struct gen_pattern *p = g->patterns ? pattern_of(g, address, 0) : NULL;
+    if (!p || !p->ok || g->dispatch)
+        return false;
+    for (int l = 0; l < GEN_LANES; l++)
+        out[l] = p->lane[l] - p->lane[0];
+    *out_goes_on = pattern_known(g, address) != NULL;
+    *out_step = *out_goes_on ? p->by_tid * GEN_LANES / TID_UNIT : 0;
+    return true;
+}
+
 /* Of 4 bytes each, by any lane of the warp. */
 static bool are_apart(struct gen *g, const struct ir_instr *x, const struct ir_instr *y)
 {
@@ -403,7 +418,8 @@ static bool loads_same(const struct ir_instr *a, const struct ir_instr *b)
 
 static bool leaves_memory(const struct ir_instr *in)
 {
-    return ir_op_has(in->op, IR_F_PURE) || in->op == IR_OP_SREG || in->op == IR_OP_PHI ||
+    bool counts = ir_is_probe(in) && in->block->func->module->has_counts;
+    return ir_op_has(in->op, IR_F_PURE) || in->op == IR_OP_SREG || in->op == IR_OP_PHI || counts ||
            (in->op == IR_OP_LD && in->mem.sem == IR_SEM_WEAK);
 }
 

@@ -130,14 +130,20 @@ static void words_make(struct gen *g, const struct ir_instr *in, struct words *w
 }
 
 /* 32 words for operand i; one set serves all probes of a function. */
-static LLVMValueRef operand_store(struct gen *g, const struct words *words, uint32_t i)
+static LLVMValueRef operand_store(struct gen *g, LLVMValueRef const *words, int first, uint32_t i)
 {
+    int n = HD_MIN(gen_halves(g) - first, 2);
     if (!g->probe_lanes[i])
         g->probe_lanes[i] = gen_new_array(g, IR_B64);
-    for (int h = 0; h < gen_halves(g); h++)
-        LLVMBuildStore(g->b, words->x[i][h],
+    for (int h = 0; h < n; h++)
+        LLVMBuildStore(g->b, words[first + h],
                        gen_gep(g, g->probe_lanes[i], (uint64_t)h * 8 * GEN_LANES));
     return g->probe_lanes[i];
+}
+
+LLVMValueRef gen_probe_lanes(struct gen *g, LLVMValueRef const words[GEN_HALVES], int warp)
+{
+    return operand_store(g, words, 2 * warp, 0);
 }
 
 static void tell(struct gen *g, const struct ir_instr *in, const struct words *words)
@@ -146,7 +152,8 @@ static void tell(struct gen *g, const struct ir_instr *in, const struct words *w
     if (!g->probe_operands)
         g->probe_operands = gen_alloca(g, table, 8, "operands");
     for (uint32_t i = 0; i < in->nsrc; i++)
-        LLVMBuildStore(g->b, operand_store(g, words, i), gen_gep(g, g->probe_operands, 8ull * i));
+        LLVMBuildStore(g->b, operand_store(g, words->x[i], 0, i),
+                       gen_gep(g, g->probe_operands, 8ull * i));
     LLVMBuildStore(g->b, LLVMConstNull(g->t->ptr), gen_gep(g, g->probe_operands, 8ull * in->nsrc));
     LLVMValueRef args[] = {gen_mask32(g), gen_i32(g, gen_place(g)), g->probe_operands};
     gen_service(g, offsetof(struct jit_services, probe), g->t->void_, args, 3);
@@ -159,14 +166,10 @@ void gen_probe(struct gen *g, const struct ir_instr *in)
     if (gen_count(g, in))
         return;
     words_make(g, in, &words);
+    if (size_B && gen_count_access(g, in, words.x[0]))
+        return;
     if (!size_B || g->func->module->has_counts) {
-        LLVMBasicBlockRef counted = size_B ? gen_count_line(g, in) : NULL;
-        if (!size_B || !gen_count_lanes(g, in, operand_store(g, &words, 0)))
-            tell(g, in, &words);
-        if (counted) {
-            LLVMBuildBr(g->b, counted);
-            LLVMPositionBuilderAtEnd(g->b, counted);
-        }
+        tell(g, in, &words);
         return;
     }
     LLVMBasicBlockRef cold = gen_bb(g, "tell"), on = gen_bb(g, "told");

@@ -16,7 +16,7 @@ struct counting {
     uint32_t first;        /* of its items */
     uint32_t instr;        /* of the last note */
     bool has_instr;
-    struct ir_instr *atom; /* the probe of that instruction's first atomic */
+    struct ir_instr *atom;         /* the probe of that instruction's first atomic */
     bool is_issued_only;           /* by that note: it has no accesses */
     const struct ir_instr *access; /* the last probe of one, and how many this instruction has */
     uint32_t naccesses;

@@ -547,6 +547,8 @@ LLVMValueRef gen_half_apart(struct gen *g, const struct ir_value *v, int h, bool
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
+/* gen_table.c: a load from a few words of a variable, permuted out of a vector; false: no such. */
+bool gen_table_load(struct gen *g, const struct ir_instr *instr);
 /* Is it known that lanes are not `step` apart? */
 bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step);
 /* gen_strong.c: vectors that must be accessed at once; false = not such an access. */

@@ -210,7 +210,7 @@ static bool is_closed(const struct agreer *a)
     return true;
 }
 
-/* The outermost loop of the region that lanes leave apart when they part in `b` and meet in `end`. */
+/* The outermost loop of the region that lanes leave apart: they part in `b` and meet in `end`. */
 static const struct ir_loop *loop_left_apart(const struct agreer *a, const struct ir_block *b,
                                              uint32_t end)
 {

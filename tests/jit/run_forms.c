@@ -22,6 +22,7 @@ static const struct kernel {
     unsigned dynamic_B;
     bool cooperative, clusters;
 } kernels[] = {
+    {.name = "tables"},
     {.name = "diverge"},
     {.name = "ends_in_loop"},
     {.name = "barriers"},

@@ -69,6 +69,14 @@ def check_jam():
     ok(reads.warps == 1, "a loop of loads: one", f"{reads.warps}\n{reads.text}")
 
 
+def check_table():
+    known, beyond = Code("table_known"), Code("table_beyond")
+    ok(known.has(r"vperm\w*\s") and not known.has("gather"), "words of a table: permuted", known.text)
+    ok(beyond.has("gather"), "words behind its end: gathered", beyond.text)
+    narrow = Code("table_beyond", "avx2")
+    ok(narrow.fine and not narrow.has("vpermd"), "more words than a vector: not permuted, avx2", narrow.text)
+
+
 def check_reach():
     """Rows without lanes take the address of one with lanes (selects of 64 bits)."""
     several, one = Code("jam_rows", blocks="x16_pairs"), Code("jam_rows", blocks="x16_full")
@@ -128,6 +136,7 @@ def main():
     check_turns()
     check_jam()
     check_reach()
+    check_table()
     check_halves()
     check_stream()
     check_fences()

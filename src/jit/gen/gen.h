@@ -551,6 +551,8 @@ LLVMValueRef gen_half_apart(struct gen *g, const struct ir_value *v, int h, bool
 /* gen_pattern.c: shared memory at constant distances between lanes; false = not such an access. */
 bool gen_pattern_load(struct gen *g, const struct ir_instr *instr);
 bool gen_pattern_store(struct gen *g, const struct ir_instr *instr);
+/* gen_table.c: a load from a few words of a variable, permuted out of a vector; false: no such. */
+bool gen_table_load(struct gen *g, const struct ir_instr *instr);
 /* Is it known that lanes are not `step` apart? */
 /* The distances in bytes of a half's lanes from its first one; whether the second half is `step`
  * further than the first one is known, too. False: they are not constant. */

@@ -155,7 +155,7 @@ static bool is_far_access(const struct ir_instr *in)
     return is_access(in) && (in->mem.space == IR_SPACE_GLOBAL || in->mem.space == IR_SPACE_GENERIC);
 }
 
-/* Where loaded values or bits decide which lanes run, so many accesses are worth asking whether all do. */
+/* Where loaded values or bits decide which lanes run, so many accesses are worth asking. */
 #define FULL_BY_DATA_MIN 4
 
 /* Are some bits of a number compared? Of threads' numbers lanes seldom have the same ones. */

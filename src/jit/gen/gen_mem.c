@@ -80,9 +80,9 @@ static void safe_halves(struct gen *g, const struct gen_access *a, LLVMValueRef 
 }
 
 /*
- * Of several warps at once whole halves often have no lanes that run: rows of a tile behind the end of
- * a matrix. A masked access of a page that nothing is mapped at, or that was not touched yet, takes
- * microcode 400 ns on Zen 5 to find that nothing is to be done: 700 times what the access takes.
+ * Of several warps at once whole halves often have no lanes that run: rows of a tile behind the
+ * end of a matrix. A masked access of a page that nothing is mapped at, or that was not touched
+ * yet, takes microcode 400 ns on Zen 5 to find that nothing is to be done: 700 times the access.
  * Shared and local memory is always there, and is forwarded by its addresses.
  */
 static bool halves_stray(const struct gen *g, const struct ir_instr *in)
@@ -346,7 +346,8 @@ static bool is_strided(const struct gen *g, const struct gen_access *a, uint64_t
 
 void gen_load(struct gen *g, const struct ir_instr *in)
 {
-    if (!gen_tuple_of(g, in->dst[0]) && (gen_pattern_load(g, in) || gen_strong_load(g, in)))
+    if (!gen_tuple_of(g, in->dst[0]) &&
+        (gen_table_load(g, in) || gen_pattern_load(g, in) || gen_strong_load(g, in)))
         return;
     unsigned n = in->mem.vec ? in->mem.vec : 1;
     assert(in->op == IR_OP_LD && in->ndst == n && n <= 8);

@@ -42,8 +42,13 @@ KERNELS = {
     "other": {REQUESTS.format("dshared", "ld"): 2, REQUESTS.format("dshared", "st"): 4, REQUESTS.format("dshared", "atom"): 2,
               REQUESTS.format("dshared", "redas"): 2, TMA.format("dshared_tma_st"): 2, TMA.format("tma_st"): 0,
               BYTES.format("dshared"): 2 * (5 * 128 + 96), BYTES.format("shared"): 2 * (128 + 96), PASSES.format("_op_ld"): 2, PASSES.format(""): 2},
+    # Both issue it, one copies.
+    "multicast": {TMA.format("tma_ld"): 2, READ: 2, BYTES.format("global_op_tma_ld"): 64, BYTES.format("shared_op_tma"): 2 * 64, BYTES.format("dshared"): 0},
+    "masked": {TMA.format("tma_st"): 2, WRITTEN.format("st"): 2 * 2, BYTES.format("global_op_tma_st"): 2 * 4 * 4, BYTES.format("shared_op_tma"): 2 * 64},
     "products": {TENSOR: 4, OPS: 2 * (2 * 16 * 8 * 16 + 2 * 16 * 8 * 32), BYTES.format("shared_op_mma"): 0},
 }
+# Of counters_120.ptx, likewise.
+SCALED = {"scaled": {TENSOR: 6, OPS: 2 * (2 * 16 * 8 * 32 + 2 * 16 * 8 * 64 + 2 * 16 * 8 * 256)}}
 # Programs: what it is called, options, the case, its last kernel, and what that counts.
 PROGRAMS = [
     # Two boxes of 32 x 32 words, whose rows of 128 bytes are 4 sectors.
@@ -51,6 +56,11 @@ PROGRAMS = [
                                                   BYTES.format("shared_op_tma"): 2 * 4096}),
     # 8 rows of each lie in the tensor; the others are zero.
     ("boxes", ("-arch=sm_90", "-lcuda"), "edge", {READ: 2 * 8 * 4, BYTES.format("global_op_tma_ld"): 2 * 1024, BYTES.format("shared_op_tma"): 2 * 4096}),
+    # What goes out: 4 rows of 64 bytes, and 32 of 128.
+    ("../tools/stores_of_boxes", ("-arch=sm_90", "-lcuda"), "", {TMA.format("tma_st"): 1, TMA.format("tma_red"): 1, WRITTEN.format("st"): 4 * 2,
+                                                                 BYTES.format("global_op_tma_st"): 256, WRITTEN.format("red"): 32 * 4,
+                                                                 BYTES.format("global_op_tma_red"): 4096, BYTES.format("shared_op_tma"): 2 * 4096,
+                                                                 REQUESTS.format("global", "st"): 0, "heddle__requests_atomic.sum": 0}),
     # 64 x 8 texels of 4 bytes; between them four for each.
     ("textures", (), "fill", {"smsp__inst_executed_op_surface_st.sum": 16, BYTES.format("surface_op_st"): 2048, "smsp__inst_executed_op_texture.sum": 0}),
     ("textures", (), "zero", {BYTES.format("surface_op_st"): 63 * 8 * 4}),
@@ -72,21 +82,21 @@ def compare(of, want, name):
     tap.eq({metric: of.get(metric) for metric in want}, want, name)
 
 
-def test_kernels(bench):
-    program = bench.build(os.path.join(HERE, "counters.cu"), "-lcuda")
-
+def test_kernels(bench, program, ptx, kernels):
     def count(**env):
-        return bench.count(program, os.path.join(HERE, "counters_100.ptx"), *(f"{name}:2:32" for name in KERNELS), **env)
+        return bench.count(program, os.path.join(HERE, ptx), *(f"{name}:2:32" for name in kernels), **env)
 
     count()
-    for (name, want), (_, of) in zip(KERNELS.items(), bench.values()):
+    for (name, want), (_, of) in zip(kernels.items(), bench.values()):
         compare(of, want, name)
-    bench.same_everywhere(count, "counters_100.ptx")
+    bench.same_everywhere(count, ptx)
 
 
 def test_programs(bench):
+    program = built = None
     for name, options, case, want in PROGRAMS:
-        program = bench.build(os.path.join(SAN, name + ".cu"), *options)
+        if (name, options) != built:
+            program, built = bench.build(os.path.join(SAN, name + ".cu"), *options), (name, options)
         for device, level in DEVICES: # those that wait for a barrier look as often as they have time
             bench.count(program, case, HEDDLE_DEVICE=device, HEDDLE_CPU=level, HEDDLE_DEVICES="2", HEDDLE_MEMORY="256M")
             compare(bench.values()[-1][1], want, f"{name} {case} {' '.join(options)}: {device} {level}")
@@ -94,6 +104,8 @@ def test_programs(bench):
 
 with tempfile.TemporaryDirectory() as top:
     b = CounterBench(heddle, tap, top)
-    test_kernels(b)
+    run = b.build(os.path.join(HERE, "counters.cu"), "-lcuda")
+    test_kernels(b, run, "counters_100.ptx", KERNELS)
+    test_kernels(b, run, "counters_120.ptx", SCALED)
     test_programs(b)
 tap.done()

@@ -74,14 +74,22 @@ static const char *base_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "libnvrtc.so.13" and what says more: "libnvrtc.so.13.0.88". Of the driver any version. */
-static bool is_named(const char *name, const char *file)
+static bool is_or_begins(const char *name, const char *file)
 {
     size_t n = strlen(file);
 
-    if (!strncmp(name, file, n) && (!name[n] || name[n] == '.'))
-        return true;
-    return !strcmp(file, "libcuda.so.1") && !strncmp(name, "libcuda.so.", 11);
+    return !strncmp(name, file, n) && (!name[n] || name[n] == '.');
+}
+
+/*
+ * "libnvrtc.so.13" and what says more: "libnvrtc.so.13.0.88". Of the driver any version, and of
+ * CUPTI, which is one library here: wheels have copies of it without one.
+ */
+static bool is_named(const char *name, const char *file)
+{
+    return is_or_begins(name, file) ||
+           (!strcmp(file, "libcuda.so.1") && !strncmp(name, "libcuda.so.", 11)) ||
+           (!strcmp(file, "libcupti.so.13") && is_or_begins(name, "libcupti.so"));
 }
 
 /* Which of ours is meant by a file of this name; names without a version are links to one. */

@@ -98,6 +98,11 @@ def check_opening():
     for asked in ("libnvrtc.so.13", "libnvrtc.so"):
         errors, have = opened(os.path.join(wheel, asked))
         ok(not errors and have == ["libnvrtc.so.13"], f"{asked} by its path is ours", (errors, have))
+    shutil.copy(fake, os.path.join(folder, "libcupti.so.13"))
+    for asked in ("libcupti.so", "libcupti.so.2025.1.1"):
+        shutil.copy(fake, os.path.join(wheel, asked))
+        errors, have = opened(os.path.join(wheel, asked))
+        ok(not errors and have == ["libcupti.so.13"], f"{asked}, a copy without a version, is ours", (errors, have))
     errors, have = opened("libnvrtc.so.13")
     ok(not errors and have == ["libnvrtc.so.13"], "by its name, too", (errors, have))
     errors, have = opened(os.path.join(wheel, "libcudart.so.13.0.88"))

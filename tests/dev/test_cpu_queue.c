@@ -79,8 +79,8 @@ static void test_order(struct fixture *f)
 }
 
 /*
- * What the registry is told of grids that are shared: of all of the longer ones; of the smaller ones
- * most, and at least the time that as many take of which each is as fast as the fastest.
+ * What the registry is told of grids that are shared: of all of the longer ones; of the smaller
+ * ones most, and at least the time that as many take of which each is as fast as the fastest.
  */
 static void test_counted(struct fixture *f, const char *kernel, unsigned launches, unsigned missing)
 {

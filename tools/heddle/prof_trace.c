@@ -86,9 +86,9 @@ struct slice {
 
 struct track {
     int64_t process, thread; /* thread -1: of a process */
-    uint64_t uuid; /* its place in the tracks, from 1 */
-    uint64_t next; /* the one behind it with the same key; 0: none */
-    HD_VEC(int64_t) ends; /* of the slices that are open, the innermost last */
+    uint64_t uuid;           /* its place in the tracks, from 1 */
+    uint64_t next;           /* the one behind it with the same key; 0: none */
+    HD_VEC(int64_t) ends;    /* of the slices that are open, the innermost last */
 };
 
 struct trace {

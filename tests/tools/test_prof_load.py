@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """heddle prof under load: a million launches, a thousand streams, kill -9 at any moment: test_prof_load.py HEDDLE"""
+import csv
 import glob
 import os
 import random
 import shutil
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -69,6 +71,14 @@ def test_million(bench):
     tap.eq(one(db, "SELECT count(*) FROM TARGET_INFO_CUDA_STREAM")[0], STREAMS, "the streams")
     tap.ok(size <= 200e6, "in at most 200 MB", f"{size / 1e6:.0f} MB")
     tap.ok(memory <= 64, "making the report takes little memory, however long the recording", f"{memory} MiB")
+    for report, column, sql in (
+            ("cuda_gpu_kern_sum", "Med (ns)", "SELECT end - start FROM CUPTI_ACTIVITY_KIND_KERNEL"),
+            ("cuda_kern_exec_sum", "AMed (ns)", "SELECT r.end - r.start FROM CUPTI_ACTIVITY_KIND_RUNTIME r JOIN CUPTI_ACTIVITY_KIND_KERNEL "
+                                                "USING (correlationId)")):
+        text = subprocess.run([heddle, "prof", "stats", "-r", report, "--format", "csv", "found.sqlite"], capture_output=True, text=True,
+                              env=bench.env, cwd=bench.folder, timeout=300).stdout
+        rows = list(csv.DictReader(text.splitlines()))
+        tap.eq(float(rows[0][column]), statistics.median(row[0] for row in db.execute(sql)), f"{report}: the median of a million")
     print(f"# spool {spool / 1e6:.0f} MB, report {size / 1e6:.0f} MB at {(kernels + calls) / taken / 1e3:.0f} k events/s, {memory} MiB")
     shutil.rmtree(folder)
 

@@ -46,22 +46,55 @@ static void sample_step(sqlite3_context *context, int n, sqlite3_value **args)
         sqlite3_result_error_nomem(context);
 }
 
-static int by_value(const void *a, const void *b)
+/*
+ * The value that sorting would put there (Hoare's selection, the pivot from the middle); those
+ * before it are not greater, those behind it not less.
+ */
+static double nth_value(double *at, size_t n, size_t nth)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    size_t from = 0, to = n;
 
-    return (x > y) - (x < y);
+    while (to - from > 1) {
+        double pivot = at[from + (to - from - 1) / 2]; /* never the last: both sides get some */
+        size_t i = from, j = to - 1;
+
+        for (;; i++, j--) {
+            while (at[i] < pivot)
+                i++;
+            while (at[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            double value = at[i];
+            at[i] = at[j];
+            at[j] = value;
+        }
+        if (nth <= j)
+            to = j + 1;
+        else
+            from = j + 1;
+    }
+    return at[nth];
+}
+
+static double median_of(double *at, size_t n)
+{
+    double upper = nth_value(at, n, n / 2), lower = upper;
+
+    if (n % 2)
+        return upper;
+    lower = at[0];
+    for (size_t i = 1; i < n / 2; i++)
+        lower = HD_MAX(lower, at[i]);
+    return (lower + upper) / 2;
 }
 
 static void median_final(sqlite3_context *context)
 {
     struct sample *s = sqlite3_aggregate_context(context, 0);
-    size_t n = s ? s->values.len : 0;
 
-    if (n) {
-        qsort(s->values.at, n, sizeof(double), by_value);
-        sqlite3_result_double(context, (s->values.at[(n - 1) / 2] + s->values.at[n / 2]) / 2);
-    }
+    if (s && s->values.len)
+        sqlite3_result_double(context, median_of(s->values.at, s->values.len));
     if (s)
         hd_vec_fini(&s->values);
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "prof_db.h"
@@ -85,8 +86,9 @@ struct slice {
 
 struct track {
     int64_t process, thread; /* thread -1: of a process */
-    uint64_t uuid;
-    HD_VEC(int64_t) ends; /* of the slices that are open, the innermost last */
+    uint64_t uuid;           /* its place in the tracks, from 1 */
+    uint64_t next;           /* the one behind it with the same key; 0: none */
+    HD_VEC(int64_t) ends;    /* of the slices that are open, the innermost last */
 };
 
 struct trace {
@@ -97,6 +99,7 @@ struct trace {
     bool is_first;
     /* Perfetto: tracks, one after the other in time */
     HD_VEC(struct track) tracks;
+    struct hd_map first_tracks; /* by key: uuid of the first */
     struct hd_buf packet, event;
 };
 
@@ -163,6 +166,7 @@ static void ask(struct trace *t, const char *sql, struct hd_buf *out)
 static enum hd_status begin(struct trace *t, const char *path, const char *to)
 {
     *t = (struct trace){.path = path, .is_first = true};
+    hd_map_init(&t->first_tracks);
     HD_TRY(prof_db_open_report(path, &t->db));
     t->out = fopen(to, "we");
     if (t->out)
@@ -178,6 +182,7 @@ static enum hd_status end(struct trace *t, const char *to, enum hd_status status
     is_good = fclose(t->out) == 0 && is_good;
     sqlite3_close(t->db);
     hd_vec_fini(&t->tracks);
+    hd_map_fini(&t->first_tracks);
     hd_buf_fini(&t->packet);
     hd_buf_fini(&t->event);
     if (status == HD_OK && !is_good)
@@ -472,11 +477,51 @@ static void describe(struct trace *t, const struct track *track, uint64_t parent
     hd_buf_fini(&process);
 }
 
+static uint64_t track_key(int64_t process, int64_t thread)
+{
+    return hd_hash((int64_t[]){process, thread}, 2 * sizeof(int64_t), 0);
+}
+
+static struct track *track_at(struct trace *t, uint64_t uuid)
+{
+    return uuid ? &t->tracks.at[uuid - 1] : NULL;
+}
+
+/* The first track of that thread from `uuid` on; NULL: none. */
+static struct track *track_of(struct trace *t, uint64_t uuid, int64_t process, int64_t thread)
+{
+    struct track *track = track_at(t, uuid);
+
+    while (track && (track->process != process || track->thread != thread))
+        track = track_at(t, track->next);
+    return track;
+}
+
+static uint64_t first_track(const struct trace *t, int64_t process, int64_t thread)
+{
+    return (uint64_t)(uintptr_t)hd_map_get_u64(&t->first_tracks, track_key(process, thread));
+}
+
+/* The oldest comes first: in it the slices are that nest. */
+static bool track_link(struct trace *t, uint64_t uuid)
+{
+    struct track *added = track_at(t, uuid), *track;
+    uint64_t first = first_track(t, added->process, added->thread);
+
+    if (!first)
+        return hd_map_put_u64(&t->first_tracks, track_key(added->process, added->thread),
+                              (void *)(uintptr_t)uuid);
+    for (track = track_at(t, first); track->next;)
+        track = track_at(t, track->next);
+    track->next = uuid;
+    return true;
+}
+
 static struct track *track_add(struct trace *t, int64_t process, int64_t thread, uint64_t parent)
 {
     struct track track = {.process = process, .thread = thread, .uuid = t->tracks.len + 1};
 
-    if (!hd_vec_push(&t->tracks, track))
+    if (!hd_vec_push(&t->tracks, track) || !track_link(t, track.uuid))
         return NULL;
     describe(t, &hd_vec_last(&t->tracks), parent);
     return &hd_vec_last(&t->tracks);
@@ -484,10 +529,9 @@ static struct track *track_add(struct trace *t, int64_t process, int64_t thread,
 
 static struct track *process_track(struct trace *t, int64_t process)
 {
-    for (size_t i = 0; i < t->tracks.len; i++)
-        if (t->tracks.at[i].process == process && t->tracks.at[i].thread < 0)
-            return &t->tracks.at[i];
-    return track_add(t, process, -1, 0);
+    struct track *track = track_of(t, first_track(t, process, -1), process, -1);
+
+    return track ? track : track_add(t, process, -1, 0);
 }
 
 static void close_slice(struct trace *t, struct track *track)
@@ -508,10 +552,15 @@ static bool takes(struct trace *t, struct track *track, const struct slice *s)
 
 static struct track *track_for(struct trace *t, const struct slice *s)
 {
-    for (size_t i = 0; i < t->tracks.len; i++) {
-        struct track *track = &t->tracks.at[i];
-        if (track->process == s->process && track->thread == s->thread && takes(t, track, s))
+    uint64_t uuid = first_track(t, s->process, s->thread);
+    struct track *track;
+
+    while ((track = track_of(t, uuid, s->process, s->thread))) {
+        if (takes(t, track, s))
             return track;
+        uuid = track->next;
+        if (!uuid)
+            break;
     }
     const struct track *process = process_track(t, s->process);
     return process ? track_add(t, s->process, s->thread, process->uuid) : NULL;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What counters (`heddle prof --kernel`) cost: a benchmark, nothing passes or fails.
 
-    bench/counters.py [--build DIR] [--rounds N] [--full] [--timeout S] [--threads N] [--json FILE] [KERNEL ..]
+    bench/counters.py [--build DIR] [--rounds N] [--cold] [--full] [--timeout S] [--threads N] [--json FILE] [KERNEL ..]
 
 Runs the CUDA programs of bench/ plainly and with counters in turns, and prints the time that the program itself
-measured (kernels alone), counted over plain, and the geometric mean beside the target. A program that does not end in
-time is left out of the mean and named.
+measured (kernels alone), counted over plain, and the geometric mean beside the target. The code cache has the best
+code of both; --cold: there is none, so that processes start with code that was made quickly. A program that does not
+end in time is left out of the mean and named.
 """
 import argparse
 import json
@@ -30,13 +31,14 @@ def run(words, env, limit_s):
 
 def measure(name, setup, args, folder):
     """[(plain ms, counted ms)] by round; [] when a run failed."""
-    env = dict(os.environ, HEDDLE_THREADS=str(args.threads))
+    env = dict(os.environ, HEDDLE_THREADS=str(args.threads), **({"HEDDLE_CACHE": "off"} if args.cold else {}))
     words = [setup.program("cuda", name)] + ([] if args.full else kernels.quick_args(name)) + ["-r", "3", "-w", "1"]
     report = ["-f", "-o", os.path.join(folder, "report"), "--page", "raw", "--csv", "--metrics", "smsp__inst_executed.sum"]
     rounds = []
     for i in range(args.rounds + 1):  # the first one fills the cache
-        both = (milliseconds(name, run([setup.heddle, "run"] + words, env, args.timeout)),
-                milliseconds(name, run([setup.heddle, "prof", "--kernel"] + report + words, env, args.timeout)))
+        now = env if i or args.cold else dict(env, HEDDLE_DEBUG="sync")
+        both = (milliseconds(name, run([setup.heddle, "run"] + words, now, args.timeout)),
+                milliseconds(name, run([setup.heddle, "prof", "--kernel"] + report + words, now, args.timeout)))
         if None in both:
             return []
         if i:
@@ -50,6 +52,7 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--threads", type=int, default=1)
     p.add_argument("--timeout", type=float, default=60)
+    p.add_argument("--cold", action="store_true", help="without the code cache")
     p.add_argument("--full", action="store_true", help="the programs' own sizes")
     p.add_argument("--json")
     p.add_argument("kernel", nargs="*")

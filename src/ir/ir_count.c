@@ -199,6 +199,8 @@ static void count_payload(struct counting *c, struct ir_instr *in)
     }
 }
 
+/* ---- instructions */
+
 static bool is_plain(const struct ir_instr *probe)
 {
     enum ir_op op = ir_probe_op(probe);
@@ -209,7 +211,7 @@ static bool is_plain(const struct ir_instr *probe)
 /* An instruction is an access if it is one wherever it stands: where its function is inlined. */
 static void instr_end(struct counting *c)
 {
-    struct ir_counted *in = &c->module->counted.at[c->instr];
+    struct ir_counted *in = of_last(c);
     bool is_access = c->naccesses == 1 && is_plain(c->access);
     uint32_t size_B = is_access ? (uint32_t)ir_probe_size_B(c->access) : 0;
 

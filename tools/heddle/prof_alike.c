@@ -12,8 +12,8 @@
 
 /* A counted launch is a kernel of the recording at its very times (prof_kernel.c). */
 static const char tables[] =
-    "CREATE TEMP TABLE shapes AS SELECT DISTINCT name, " GRID
-    ", (SELECT id FROM StringIds WHERE value = name) AS nameId FROM HEDDLE_LAUNCHES;"
+    "CREATE TEMP TABLE shapes AS SELECT *, (SELECT id FROM StringIds WHERE value = name) AS nameId "
+    "FROM (SELECT DISTINCT name, " GRID " FROM HEDDLE_LAUNCHES);"
     "CREATE INDEX temp.shapes_of ON shapes(nameId, " GRID ");"
     "CREATE TEMP TABLE alike AS SELECT launchId, s.rowid AS shape FROM HEDDLE_LAUNCHES "
     "JOIN temp.shapes s USING (name, " GRID ");"
@@ -39,6 +39,22 @@ enum hd_status prof_alike_make(struct prof_db *db)
 {
     HD_TRY(prof_alike_run(db, tables));
     return prof_db_has(db->db, "CUPTI_ACTIVITY_KIND_KERNEL") ? prof_alike_run(db, plain) : HD_OK;
+}
+
+enum hd_status prof_alike_index(struct prof_db *db)
+{
+    static const char *const tables_of[] = {"HEDDLE_METRICS", "HEDDLE_SOURCE_METRICS",
+                                            "HEDDLE_NOTES"};
+    char sql[128];
+
+    for (size_t i = 0; i < HD_COUNT_OF(tables_of); i++) {
+        if (!prof_db_has(db->db, tables_of[i]))
+            continue;
+        (void)snprintf(sql, sizeof(sql), "CREATE INDEX %s_OF_LAUNCH ON %s(launchId)", tables_of[i],
+                       tables_of[i]);
+        HD_TRY(prof_alike_run(db, sql));
+    }
+    return HD_OK;
 }
 
 enum hd_status prof_alike_prepare(struct prof_db *db, const char *sql, sqlite3_stmt **out)

@@ -26,6 +26,9 @@ enum hd_status prof_alike_run(struct prof_db *db, const char *sql) HD_MUST_CHECK
 enum hd_status prof_alike_prepare(struct prof_db *db, const char *sql, sqlite3_stmt **out)
     HD_MUST_CHECK;
 
+/* When all is added: rows of a launch are found without looking at those of all others. */
+enum hd_status prof_alike_index(struct prof_db *db) HD_MUST_CHECK;
+
 /* Rows of a launch: a metric's value, and a text that belongs to a section. */
 void prof_alike_put(struct prof_db *db, int64_t launch, const char *metric, double value);
 void prof_alike_note(struct prof_db *db, int64_t launch, const char *section, const char *form, ...)

@@ -785,6 +785,8 @@ static enum hd_status write_report(struct build *b, const char *folder, char *co
         HD_TRY(prof_roofline_add(&b->db, roofline));
     }
     HD_TRY(prof_host_add(&b->db, folder));
+    if (b->totals.counted)
+        HD_TRY(prof_alike_index(&b->db));
     return prof_db_finish(&b->db, path);
 }
 

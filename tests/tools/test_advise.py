@@ -421,6 +421,8 @@ def test_forms(bench):
     page = Page(text)
     tap.ok(page.good and not page.open, "the page's elements are closed", str(page.open))
     tap.ok("<script" not in text and "alert('1')" in page.text, "names are escaped")
+    focused = [attrs for _, attrs in page.tags if "tabindex" in dict(attrs)]
+    tap.ok(focused and all({"role", "aria-label"} <= set(dict(attrs)) for attrs in focused), "what the keyboard reaches has a name", str(focused))
     tap.ok(not any("src" in attrs or "href" in attrs for _, attrs in page.tags) and "url(" not in text, "the page needs nothing else")
     with open(bench.path("prompt.md")) as file:
         prompt = file.read()

@@ -321,6 +321,16 @@ class Page(html.parser.HTMLParser):
             self.bad.append(tag)
 
 
+def contrast(a, b):
+    """Of two colours #rrggbb, as WCAG 2 defines it."""
+    def luminance(color):
+        parts = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
 def test_html():
     source = write(path("main.cu"), "".join(f"line {n} <b>\n" for n in range(1, 30)))
     with open(MIXED, encoding="utf-8") as file:
@@ -332,6 +342,11 @@ def test_html():
         tap.ok(not page.open and not page.bad and not page.links, f"{name}: tags are balanced, nothing is referred to", (page.open, page.bad, page.links))
         tap.ok(not page.tags & {"script", "link", "img", "iframe", "object", "b"} and "url(" not in read(name), "nothing of the program's is a tag", page.tags)
     text = read("odd.html")
+    light, dark = text.split("@media (prefers-color-scheme: dark)")
+    for style, back in ((light, "#ffffff"), (dark[:dark.index("</style>")], "#1b1b1b")):
+        colors = dict(re.findall(r"[.](error|warning|info)[^{}]*{ color: (#[0-9a-f]{6})", style))
+        low = {word: color for word, color in colors.items() if contrast(color, back) < 4.5}
+        tap.ok(len(colors) == 3 and not low, f"severities can be read on {back}", f"{colors} {low}")
     tap.ok("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;" in text and "3 &times;" in text and "/src/app/axpy.cuh:7" in text, "by cause", text)
     text = read("a.html")
     tap.ok("<mark>    7  line 7 &lt;b&gt;</mark>" in text and "line 10 " in text and "line 11 " not in text, "lines of the source", text)

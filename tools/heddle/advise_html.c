@@ -68,7 +68,7 @@ static void put_source(struct hd_buf *out, const char *path, int64_t at_line)
         hd_buf_fini(&text);
         return;
     }
-    hd_buf_puts(out, "<pre tabindex=\"0\">");
+    hd_buf_puts(out, "<pre tabindex=\"0\" role=\"region\" aria-label=\"Source\">");
     for (const char *at = text.ptr; *at && line <= at_line + LINES_AROUND; line++) {
         size_t len = strcspn(at, "\n");
         if (line >= first) {
@@ -114,7 +114,8 @@ static void put_rows(struct hd_buf *out, const struct advise_finding *f)
     if (!f->examples.len)
         return;
     hd_buf_puts(out, "<details><summary>rows of the report</summary><div class=\"wide\" "
-                     "tabindex=\"0\"><table>\n<tr><th scope=\"col\">table</th><th "
+                     "tabindex=\"0\" role=\"region\" aria-label=\"Rows of the report\"><table>\n"
+                     "<tr><th scope=\"col\">table</th><th "
                      "scope=\"col\">row</th><th scope=\"col\">from</th><th scope=\"col\">takes</th>"
                      "</tr>\n");
     for (size_t i = 0; i < f->examples.len; i++) {

@@ -36,7 +36,8 @@ static const char head[] =
     "mark { background: #ffe9a8 }\n"
     "@media (prefers-color-scheme: dark) { body { background: #1b1b1b; color: #ddd }"
     " pre { background: #262626 } details { border-color: #444 } .place, .count { color: #aaa }"
-    " mark { background: #5a4a10; color: inherit } }\n"
+    " mark { background: #5a4a10; color: inherit } .error, .fatal { color: #ff8a80 }"
+    " .warning { color: #e5b567 } .info { color: #7ab8f5 } }\n"
     "</style>\n</head>\n<body>\n";
 
 static void put_escaped(struct hd_buf *out, const char *text, size_t len)

@@ -22,7 +22,6 @@ static const struct kernel {
     unsigned dynamic_B;
     bool cooperative, clusters;
 } kernels[] = {
-    {.name = "tables"},
     {.name = "diverge"},
     {.name = "ends_in_loop"},
     {.name = "barriers"},
@@ -46,6 +45,7 @@ static const struct kernel {
     {.name = "cluster"},
     {.name = "clusters", .clusters = true},
     {.name = "aligned_together"},
+    {.name = "tables"},
 };
 
 static void check(CUresult result, const char *what)

@@ -75,7 +75,7 @@ def fallbacks(result):
 
 def check_results(level):
     want = run(HEDDLE_DEVICE="interp")
-    ok(want.returncode == 0 and len(want.stdout.splitlines()) == 26, "the reference", want.stdout[-300:] + want.stderr)
+    ok(want.returncode == 0 and len(want.stdout.splitlines()) == 27, "the reference", want.stdout[-300:] + want.stderr)
     got = run(HEDDLE_CPU=level)
     ok(lines(got.stdout) == lines(want.stdout) and not fallbacks(got), f"fast, {level}", got.stderr)
     got = run(HEDDLE_CPU=level, HEDDLE_FAULT="jit.singly")
@@ -90,7 +90,7 @@ def check_results(level):
                f"differ: {differ}\n" + got.stderr)
         said = fallbacks(got)
         names = {line.split()[2] for line in said}
-        ok(len(said) == len(names) == 23 and all(form in line and "HEDDLE_FAULT" in line for line in said),
+        ok(len(said) == len(names) == 24 and all(form in line and "HEDDLE_FAULT" in line for line in said),
            f"{form}: said once per kernel, with the reason", got.stderr)
 
 
@@ -133,7 +133,7 @@ def check_cache():
         got = run(cache=cache, HEDDLE_DEBUG="jit")
         ok("compiled diverge" in got.stderr, "forced forms are not cached", got.stderr)
         got = run(cache=cache, HEDDLE_FAULT="jit.fast")
-        ok(len(fallbacks(got)) == 23, "and cached ones do not hide a forced failure", got.stderr)
+        ok(len(fallbacks(got)) == 24, "and cached ones do not hide a forced failure", got.stderr)
         got = run(cache=cache, HEDDLE_DEBUG="jit")
         ok("loaded diverge" in got.stderr, "the fast form is cached", got.stderr)
 
@@ -154,7 +154,7 @@ def check_llvm():
     want, got = run(), run(HEDDLE_FAULT="jit.llvm", **leaks)
     ok(lines(got.stdout) == lines(want.stdout) and got.returncode == 0, "a fatal error of LLVM is survived",
        got.stdout[-200:] + got.stderr)
-    ok(len(fallbacks(got)) == 23 and all("plain" in l and "LLVM: Cannot select" in l for l in fallbacks(got)),
+    ok(len(fallbacks(got)) == 24 and all("plain" in l and "LLVM: Cannot select" in l for l in fallbacks(got)),
        "and is the reason for the plain form", got.stderr)
 
 
@@ -174,7 +174,7 @@ def check_crash():
     want, got = run(), run(HEDDLE_FAULT="jit.crash", **leaks)
     ok(lines(got.stdout) == lines(want.stdout) and got.returncode == 0, "a crash in the code generator is survived",
        got.stdout[-200:] + got.stderr)
-    ok(len(fallbacks(got)) == 23 and all("plain" in l and "LLVM crashed" in l for l in fallbacks(got)),
+    ok(len(fallbacks(got)) == 24 and all("plain" in l and "LLVM crashed" in l for l in fallbacks(got)),
        "and is the reason for the plain form", got.stderr)
 
 
@@ -252,7 +252,7 @@ def check_reports():
         run(HEDDLE_REPORT=folder, HEDDLE_FAULT="jit.fast")
         got = run(HEDDLE_REPORT=folder, HEDDLE_FAULT="jit.fast")
         files = sorted(os.listdir(folder))
-        ok(len(files) == 23 and not any("crashed" in f for f in files), "the others one each, however often",
+        ok(len(files) == 24 and not any("crashed" in f for f in files), "the others one each, however often",
            "\n".join(files))
         lanes = os.path.join(folder, next((f for f in files if f.startswith("lanes")), "none"))
         ok(lanes in got.stderr, "the log names the file", got.stderr)

@@ -270,18 +270,24 @@ static void is_counted(const struct client *c, size_t range, unsigned launches, 
     ok(isnan(values[15]), "a ratio to nothing is none");
 }
 
+static void client_free(struct client *c)
+{
+    PARAMS(CUpti_Profiler_Host_Deinitialize_Params, end, .pHostObject = c->host);
+
+    OK(cuptiProfilerHostDeinitialize(&end));
+    free(c->config);
+    free(c->counters);
+}
+
 static void client_close(struct client *c)
 {
     PARAMS(CUpti_RangeProfiler_Disable_Params, disable, .pRangeProfilerObject = c->target);
-    PARAMS(CUpti_Profiler_Host_Deinitialize_Params, end, .pHostObject = c->host);
     PARAMS(CUpti_Profiler_DeInitialize_Params, all);
 
     OK(cuptiRangeProfilerDisable(&disable));
     FAILS(cuptiRangeProfilerDisable(&disable), CUPTI_ERROR_INVALID_PARAMETER);
-    OK(cuptiProfilerHostDeinitialize(&end));
+    client_free(c);
     OK(cuptiProfilerDeInitialize(&all));
-    free(c->config);
-    free(c->counters);
 }
 
 /* ---- metrics */
@@ -797,8 +803,7 @@ static void test_finalize(void)
     launch(2, NULL);
     eq_u64(cuCtxSynchronize(), 0, "wait");
     FAILS(stop(&c), CUPTI_ERROR_INVALID_OPERATION);
-    free(c.config);
-    free(c.counters);
+    client_free(&c);
     test_auto();
 }
 

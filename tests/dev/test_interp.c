@@ -40,7 +40,7 @@ static void drain(int q)
 {
     struct hal_queue *queue = queues[q];
     enum hd_status status =
-        device->ops->wait(device, &queue->ring->retired, hal_queue_submitted(queue), 10000000000u);
+        device->ops->wait(device, &queue->ring->retired, hal_queue_submitted(queue), 60000000000u);
     ok(status == HD_OK, "queue %d drains", q);
 }
 

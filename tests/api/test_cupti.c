@@ -66,7 +66,7 @@ static union {
     CUpti_ActivityMemoryPool3 pool;
 } records[RECORDS];
 static unsigned nrecords;
-static unsigned nrequested, ncompleted;
+static _Atomic unsigned nrequested, ncompleted; /* by whichever thread */
 static size_t lend_B = 65536, lend_records;
 
 static void on_request(uint8_t **buffer, size_t *size, size_t *max)
@@ -684,10 +684,9 @@ static void test_lending(void)
     before = nrequested;
     launch(NULL);
     cuCtxSynchronize();
-    for (int i = 0; i < 2000 && __atomic_load_n(&nrequested, __ATOMIC_ACQUIRE) == before; i++)
+    for (int i = 0; i < 2000 && nrequested == before; i++)
         usleep(1000);
-    eq_u64(__atomic_load_n(&nrequested, __ATOMIC_ACQUIRE), before + 1,
-           "so it is where calls leave no records");
+    eq_u64(nrequested, before + 1, "so it is where calls leave no records");
     OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
     flush();
     eq_u64(ncompleted, nrequested, "it came back");

@@ -19,6 +19,34 @@ def high(fd):
     return number
 
 
+# Texts whose contrast with what is behind them is below 4.5 (WCAG 2, level AA); not those of pictures.
+FAINT = r"""(() => {
+    const color = text => text.match(/[\d.]+/g).map(Number);
+    const luminance = rgb => {
+        const [r, g, b] = rgb.slice(0, 3).map(x => x / 255 <= 0.03928 ? x / 255 / 12.92 : ((x / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = e => {
+        for (; e; e = e.parentElement) {
+            const c = color(getComputedStyle(e).backgroundColor);
+            if (c.length < 4 || c[3] > 0.5)
+                return c;
+        }
+        return [255, 255, 255];
+    };
+    const faint = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode.data.trim(), e = texts.currentNode.parentElement;
+        if (!text || !e.checkVisibility({visibilityProperty: true}) || e.closest('svg, script, style, noscript'))
+            continue;
+        const [low, high] = [luminance(color(getComputedStyle(e).color)), luminance(behind(e))].sort((x, y) => x - y);
+        if ((high + 0.05) / (low + 0.05) < 4.5)
+            faint.push(`${e.tagName} ${text.slice(0, 30)}: ${getComputedStyle(e).color} on ${behind(e)}`);
+    }
+    return faint;
+})()"""
+
+
 class Browser:
     """messages: what the page wrote to its console as warning or error, exceptions, and what was blocked."""
 
@@ -83,8 +111,8 @@ class Browser:
             self.call(domain + ".enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Page.navigate", url="file://" + path)
-        self.until("document.documentElement?.dataset.ready === 'yes'")
+        self.call("Page.navigate", url=path if path.startswith("http") else "file://" + path)
+        self.until("document.documentElement?.dataset.ready === 'yes'" if not path.startswith("http") else "document.readyState === 'complete'")
 
     def js(self, code):
         result = self.call("Runtime.evaluate", expression=code, returnByValue=True, awaitPromise=True)
@@ -102,6 +130,22 @@ class Browser:
         text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def tabs(self):
+        """Of a page as it was opened: places in the document of what Tab goes to, until it leaves the page; and of all that can be gone to."""
+        where = "[...document.querySelectorAll('*')].indexOf(document.activeElement)"
+        body = self.js("[...document.querySelectorAll('*')].indexOf(document.body)")
+        went = []
+        for _ in range(500):
+            for kind in ("rawKeyDown", "keyUp"):
+                self.call("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
+            at = self.js(where)
+            if at == body or at in went:
+                break
+            went.append(at)
+        all_of = self.js("[...document.querySelectorAll('*')].flatMap((e, i) => e.tabIndex >= 0 && !e.disabled && e !== document.documentElement && "
+                         "e.checkVisibility({visibilityProperty: true}) && !e.matches('svg *') ? [i] : [])")
+        return went, all_of
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from browser import Browser, find_browser
+from browser import FAINT, Browser, find_browser
 from prof_report import Report
 from support import Tap
 
@@ -243,9 +243,13 @@ def test_looks(bench):
     tap.ok(page.js(back) != light and page.js("document.getElementById('theme').textContent") == "Light", "a dark page", page.js(back))
     page.js("document.getElementById('theme').click()")
     tap.eq(page.js(back), light, "and a light one")
+    tap.eq(page.js(FAINT), [], "whose texts can be read")
     for width in (1280, 400):
         page.open(bench.page, width=width, dark=True)
         tap.ok(page.js(back) != light, f"{width}: dark where that is preferred", page.js(back))
+        tap.eq(page.js(FAINT), [], f"{width}: texts can be read in the dark")
+        went, all_of = page.tabs()
+        tap.ok(len(went) > 10 and went == sorted(went) and set(went) >= set(all_of), f"{width}: Tab goes through all of it in its order", f"{went}\n{all_of}")
         tap.ok(page.js("document.documentElement.scrollWidth <= innerWidth"), f"{width}: nothing is wider than the page", page.js("document.documentElement.scrollWidth"))
 
 

@@ -20,6 +20,7 @@ import threading
 import time
 import urllib.parse
 
+from browser import FAINT, Browser
 from support import Bench, Tap
 
 heddle = os.path.abspath(sys.argv[1])
@@ -475,6 +476,15 @@ def test_page(bench, server):
     got = subprocess.run([chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000", f"--user-data-dir={bench.folder}/chromium",
                           "--window-size=400,900", "--dump-dom", server.address], capture_output=True, text=True, timeout=PATIENCE_S)
     dom = got.stdout
+    browser = Browser(bench.folder, PATIENCE_S)
+    for dark in (False, True):
+        browser.open(server.address, dark=dark)
+        browser.until("!!document.querySelector('article') && !!document.querySelector('td.name')")
+        tap.eq(browser.js(FAINT), [], f"texts can be read{' in the dark' if dark else ''}")
+    browser.open(server.address)
+    went, all_of = browser.tabs()
+    tap.ok(went and went == sorted(went) and set(went) >= set(all_of), "Tab goes through the controls in their order", f"{went}\n{all_of}")
+    browser.close()
     program.kill()
     program.communicate(timeout=PATIENCE_S)
     tap.ok(len(re.findall(r'<article[^>]*aria-label="Device \d"', dom)) == 2, "a browser shows both devices", dom[-2000:] + got.stderr[-500:])

@@ -82,6 +82,16 @@ class Bench:
             with open(log, errors="replace") as file:
                 return file.read()
 
+        def press():
+            """Once more if nothing comes of it: GDB forgets Ctrl-C between its announcement that the program goes on and when it does."""
+            before = shown()
+            for tick in range(200):
+                if tick % 50 == 0:
+                    process.send_signal(signal.SIGINT)
+                time.sleep(0.1)
+                if shown() != before or process.poll() is not None:
+                    return
+
         with open(log, "w") as output:
             process = subprocess.Popen(command, stdout=output, stderr=output, env=self.env, start_new_session=True)
         for sign in signs:
@@ -90,7 +100,7 @@ class Bench:
                     break
                 time.sleep(0.1)
             time.sleep(pause_s)
-            process.send_signal(signal.SIGINT)
+            press()
         try:
             process.wait(timeout=60)
             return shown()

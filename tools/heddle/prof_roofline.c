@@ -18,7 +18,7 @@ struct work {
     double sp, dp;    /* operations, those of f16 with f32 */
     double bytes;     /* that were asked for */
     bool has_tensors; /* whose operations are not known */
-    double seconds;   /* 0: not known */
+    double time_ns;   /* 0: not known */
     uint64_t uncounted;
 };
 
@@ -82,6 +82,11 @@ static void put_peaks(const struct roofing *r)
 
 /* ---- what bounds a launch */
 
+static double seconds_of(const struct work *w)
+{
+    return w->time_ns / 1e9;
+}
+
 static bool has_flop(const struct work *w)
 {
     return !w->has_tensors && w->sp + w->dp > 0;
@@ -98,13 +103,13 @@ static void note_missing(const struct roofing *r)
                 "numbers");
     if (!(w->bytes > 0))
         note(r, "n/a where bytes are needed: the kernel does not access global memory");
-    if (!(w->seconds > 0))
+    if (!(w->time_ns > 0))
         note(r, "n/a where a time is needed: the recording has none");
 }
 
 static void note_time(const struct roofing *r)
 {
-    if (r->work.seconds > 0 && !r->work.uncounted)
+    if (r->work.time_ns > 0 && !r->work.uncounted)
         note(r, "Time, rates and parts of roofs are those while counted: each launch of this "
                 "kernel, grid and block was. With --launch-skip or --launch-count some are not.");
 }
@@ -119,9 +124,9 @@ static const char *precision_of(const struct work *w)
 static void put_bound(const struct roofing *r)
 {
     const struct work *w = &r->work;
-    double bytes_per_s = w->bytes / w->seconds, dram = r->host->bytes_per_s[ROOFLINE_DRAM];
+    double bytes_per_s = w->bytes / seconds_of(w), dram = r->host->bytes_per_s[ROOFLINE_DRAM];
     enum roofline_level level = level_of(r->host, bytes_per_s);
-    double compute = has_flop(w) ? compute_s(r) / w->seconds * 100 : 0;
+    double compute = has_flop(w) ? compute_s(r) / seconds_of(w) * 100 : 0;
     double memory =
         r->host->bytes_per_s[level] > 0 ? bytes_per_s / r->host->bytes_per_s[level] * 100 : 0;
 
@@ -153,21 +158,21 @@ static void put_work(const struct roofing *r)
 
     put(r, NAME("launches_uncounted.sum"), (double)w->uncounted);
     put(r, NAME("bytes.sum"), w->bytes);
-    if (w->seconds > 0) {
-        put(r, NAME("time.median"), w->seconds * 1e9);
-        put(r, NAME("bytes.sum.per_second"), round(w->bytes / w->seconds));
+    if (w->time_ns > 0) {
+        put(r, NAME("time.median"), w->time_ns);
+        put(r, NAME("bytes.sum.per_second"), round(w->bytes / seconds_of(w)));
     }
     if (!w->has_tensors)
         put(r, NAME("flop.sum"), flop);
-    if (!w->has_tensors && w->seconds > 0)
-        put(r, NAME("flop.sum.per_second"), round(flop / w->seconds));
+    if (!w->has_tensors && w->time_ns > 0)
+        put(r, NAME("flop.sum.per_second"), round(flop / seconds_of(w)));
     if (!w->has_tensors && w->bytes > 0)
         put(r, NAME("intensity.ratio"), flop / w->bytes);
     if (has_flop(w) && (dram > 0 || !(w->bytes > 0)))
         put(r, NAME("attainable.per_second"),
             round(w->bytes > 0 ? HD_MIN(flop / compute_s(r), flop / w->bytes * dram)
                                : flop / compute_s(r)));
-    if (w->seconds > 0)
+    if (w->time_ns > 0)
         put_bound(r);
 }
 
@@ -192,10 +197,10 @@ static void work_read(sqlite3_stmt *row, struct work *out)
                          .dp = sqlite3_column_double(row, 2),
                          .bytes = sqlite3_column_double(row, 3),
                          .has_tensors = sqlite3_column_double(row, 4) > 0,
-                         .seconds = sqlite3_column_double(row, 5) / 1e9,
+                         .time_ns = sqlite3_column_double(row, 5),
                          .uncounted = (uint64_t)sqlite3_column_int64(row, 7)};
     if (out->uncounted)
-        out->seconds = sqlite3_column_double(row, 6) / 1e9;
+        out->time_ns = sqlite3_column_double(row, 6);
 }
 
 static enum hd_status add_all(struct roofing *r, const char *why_not)

@@ -16,11 +16,6 @@
 extern "C" {
 #endif
 
-#ifndef CUPTI_PROFILER_STRUCT_SIZE
-#define CUPTI_PROFILER_STRUCT_SIZE(type_, lastfield_)                                              \
-    (offsetof(type_, lastfield_) + sizeof(((type_ *)0)->lastfield_))
-#endif
-
 typedef enum CUpti_MetricType {
     CUPTI_METRIC_TYPE_COUNTER = 0,
     CUPTI_METRIC_TYPE_RATIO,

@@ -19,11 +19,6 @@
 extern "C" {
 #endif
 
-#ifndef CUPTI_PROFILER_STRUCT_SIZE
-#define CUPTI_PROFILER_STRUCT_SIZE(type_, lastfield_)                                              \
-    (offsetof(type_, lastfield_) + sizeof(((type_ *)0)->lastfield_))
-#endif
-
 /* What becomes a range: each kernel, or what lies between a push and its pop. */
 typedef enum {
     CUPTI_Range_INVALID,

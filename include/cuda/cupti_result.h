@@ -2,9 +2,15 @@
 #ifndef HEDDLE_CUDA_CUPTI_RESULT_H
 #define HEDDLE_CUDA_CUPTI_RESULT_H
 
+#include <stddef.h>
+
 #ifndef CUPTIAPI
 #define CUPTIAPI
 #endif
+
+/* Of a struct of parameters that ends with that member, as this version has it. */
+#define CUPTI_PROFILER_STRUCT_SIZE(type_, lastfield_)                                              \
+    (offsetof(type_, lastfield_) + sizeof(((type_ *)0)->lastfield_))
 
 /* name, value, text */
 #define HEDDLE_CUPTI_RESULT_LIST(X)                                                                \

@@ -10,11 +10,6 @@
 extern "C" {
 #endif
 
-#ifndef CUPTI_PROFILER_STRUCT_SIZE
-#define CUPTI_PROFILER_STRUCT_SIZE(type_, lastfield_)                                              \
-    (offsetof(type_, lastfield_) + sizeof(((type_ *)0)->lastfield_))
-#endif
-
 typedef struct CUpti_Device_GetChipName_Params {
     size_t structSize;
     void *pPriv;

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "support/tap.h"
+#include "cupti_client.h"
 
 static const char ptx[] =
     ".version 7.5\n.target sm_75\n.address_size 64\n"
@@ -27,12 +27,6 @@ static const char ptx[] =
 static CUmodule module;
 static CUfunction kernel;
 static CUdeviceptr memory;
-
-static void cupti_ok(CUptiResult result, const char *what)
-{
-    eq_u64(result, CUPTI_SUCCESS, "%s", what);
-}
-#define OK(call) cupti_ok((call), #call)
 
 static void launch(CUstream stream)
 {

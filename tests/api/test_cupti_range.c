@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/tap.h"
+#include "cupti_client.h"
 
 /* 10 instructions, and 4 in each of n turns. */
 static const char ptx[] =
@@ -34,12 +34,6 @@ static CUmodule module;
 static CUfunction kernel;
 static CUdeviceptr memory;
 
-static void cupti_is(CUptiResult result, CUptiResult want, const char *what)
-{
-    eq_u64(result, want, "%s", what);
-}
-#define OK(call)       cupti_is((call), CUPTI_SUCCESS, #call)
-#define FAILS(call, e) cupti_is((call), (e), #call)
 #define PARAMS(type, name, ...)                                                                    \
     type name = {.structSize = type##_STRUCT_SIZE __VA_OPT__(, ) __VA_ARGS__}
 

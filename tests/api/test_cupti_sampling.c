@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/tap.h"
+#include "cupti_client.h"
 
 /* Lines 10 and 30 of the file have the loops; the loop of line 30 turns so often as %r1 says. */
 static const char ptx[] =
@@ -34,12 +34,6 @@ static CUmodule module;
 static CUfunction kernel;
 static CUdeviceptr memory;
 
-static void cupti_is(CUptiResult result, CUptiResult want, const char *what)
-{
-    eq_u64(result, want, "%s", what);
-}
-#define OK(call)               cupti_is((call), CUPTI_SUCCESS, #call)
-#define FAILS(call, e)         cupti_is((call), (e), #call)
 #define OF_CONTEXT(type, name) type name = {.size = type##Size, .ctx = context}
 
 static void launch(unsigned n, unsigned m)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """heddle prof --kernel --host-counters: of threads of the host, also with counters of a processor that a library makes up: test_prof_host.py HEDDLE FAKE"""
 import os
-import sqlite3
 import sys
 import tempfile
 
-from support import Bench, Tap, write
+from prof_counters import CounterBench
+from support import Tap, write
 
 heddle, fake = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 tap = Tap()
@@ -38,18 +38,13 @@ int main(void)
 """
 
 
-class Host(Bench):
+class Host(CounterBench):
     def __init__(self, folder):
         super().__init__(heddle, tap, folder)
         self.program = self.build(write(os.path.join(folder, "host.cu"), PROGRAM))
 
     def prof(self, *args, code=0, **env):
-        got = self.run("prof", "--kernel", "--roofline", "none", "-f", "-o", "report", *args, self.program, **env)
-        tap.ok(got.returncode == code, f"exit status {code}", f"{got.returncode}\n{got.stdout}{got.stderr}")
-        return got
-
-    def rows(self, sql):
-        return sqlite3.connect(os.path.join(self.folder, "report.sqlite")).execute(sql).fetchall()
+        return self.count(self.program, options=("--roofline", "none", *args), code=code, **env)
 
     def values(self):
         """[{metric: value}] of the launches."""

@@ -4,16 +4,15 @@ import csv
 import io
 import json
 import os
-import sqlite3
 import statistics
 import sys
 import tempfile
 
-from support import Bench, Tap
+from prof_counters import CounterBench, HERE
+from support import Tap
 
 heddle = os.path.abspath(sys.argv[1])
 tap = Tap()
-HERE = os.path.dirname(os.path.abspath(__file__))
 R = "heddle__roofline_"
 SECTION = "SpeedOfLight_RooflineChart"
 PEAKS = [R + f"peak_{what}.per_second" for what in ("sp", "dp", "dram", "l3", "l2", "l1")]
@@ -22,25 +21,13 @@ PEAKS = [R + f"peak_{what}.per_second" for what in ("sp", "dp", "dram", "l3", "l
 WORK = {"coalesced": (128, 0, 32 * 32), "strided": (0, 256, 256 * 32), "misaligned": (0, 0, 40 * 32), "banks2": (0, 0, 0)}
 
 
-class Roofline(Bench):
+class Roofline(CounterBench):
     def __init__(self, folder):
         super().__init__(heddle, tap, folder)
         self.program = self.build(os.path.join(HERE, "counters.cu"), "-lcuda")
 
     def prof(self, *args, launches, code=0, **env):
-        got = self.run("prof", "--kernel", "-f", "-o", "report", *args, self.program, os.path.join(HERE, "counters.ptx"), *launches, **env)
-        tap.ok(got.returncode == code, f"exit status {code}", f"{got.returncode}\n{got.stderr}")
-        return got
-
-    def rows(self, sql):
-        return sqlite3.connect(os.path.join(self.folder, "report.sqlite")).execute(sql).fetchall()
-
-    def values(self):
-        """[(name, {metric: value})] of the launches."""
-        of = {}
-        for launch, name, value in self.rows("SELECT launchId, name, value FROM HEDDLE_METRICS"):
-            of.setdefault(launch, {})[name] = value
-        return [(name, of[launch]) for launch, name in self.rows("SELECT launchId, name FROM HEDDLE_LAUNCHES ORDER BY launchId")]
+        return self.count(self.program, os.path.join(HERE, "counters.ptx"), *launches, options=args, code=code, **env)
 
     def notes(self):
         return [text for text, in self.rows(f"SELECT text FROM HEDDLE_NOTES WHERE section = '{SECTION}' ORDER BY rowid")]

@@ -196,14 +196,22 @@ static bool read_capture(struct prof_args *args)
     return bad_value("--capture-range", optarg);
 }
 
+/* The number of the word. */
+static bool read_choice(const char *option, const char *const *words, size_t n, unsigned *out)
+{
+    for (*out = 0; *out < n; ++*out)
+        if (!strcmp(optarg, words[*out]))
+            return true;
+    return bad_value(option, optarg);
+}
+
 static bool read_format(struct prof_args *args)
 {
-    for (size_t i = 0; i < PROF_FORMAT_COUNT; i++)
-        if (!strcmp(optarg, prof_format_words[i])) {
-            args->format = (enum prof_format)i;
-            return true;
-        }
-    return bad_value("--format", optarg);
+    unsigned format;
+    bool good = read_choice("--format", prof_format_words, PROF_FORMAT_COUNT, &format);
+
+    args->format = (enum prof_format)format;
+    return good;
 }
 
 static bool read_word(const char *option, const char *first, const char *second,
@@ -218,13 +226,11 @@ static bool read_page(struct prof_args *args)
     static const char *const words[] = {[PROF_KERNEL_DETAILS] = "details",
                                         [PROF_KERNEL_RAW] = "raw",
                                         [PROF_KERNEL_SOURCE] = "source"};
+    unsigned page;
+    bool good = read_choice("--page", words, HD_COUNT_OF(words), &page);
 
-    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
-        if (!strcmp(optarg, words[i])) {
-            args->view.page = (enum prof_kernel_page)i;
-            return true;
-        }
-    return bad_value("--page", optarg);
+    args->view.page = (enum prof_kernel_page)page;
+    return good;
 }
 
 static bool read_roofline(struct prof_args *args)
@@ -232,13 +238,11 @@ static bool read_roofline(struct prof_args *args)
     static const char *const words[] = {[PROF_ROOFLINE_KEPT] = "kept",
                                         [PROF_ROOFLINE_AGAIN] = "again",
                                         [PROF_ROOFLINE_NONE] = "none"};
+    unsigned roofline;
+    bool good = read_choice("--roofline", words, HD_COUNT_OF(words), &roofline);
 
-    for (size_t i = 0; i < HD_COUNT_OF(words); i++)
-        if (!strcmp(optarg, words[i])) {
-            args->roofline = (enum prof_roofline)i;
-            return true;
-        }
-    return bad_value("--roofline", optarg);
+    args->roofline = (enum prof_roofline)roofline;
+    return good;
 }
 
 #define REGEX "regex:"

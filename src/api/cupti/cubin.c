@@ -175,25 +175,14 @@ static const struct line *line_find(const uint8_t image[CUPTI_IMAGE_B], const ch
     return line;
 }
 
-/* For the client's free(). */
-static char *text_of(const char *from, size_t len)
-{
-    char *text = malloc(len + 1);
-
-    if (text) {
-        memcpy(text, from, len);
-        text[len] = '\0';
-    }
-    return text;
-}
-
 static CUptiResult line_fill(const struct line *line, CUpti_GetSassToSourceCorrelationParams *p)
 {
     const char *slash = strrchr(line->file, '/'), *name = slash ? slash + 1 : line->file;
 
     p->lineNumber = line->number;
-    p->fileName = text_of(name, strlen(name));
-    p->dirName = text_of(line->file, slash ? (size_t)(slash - line->file) : 0);
+    /* For the client's free(). */
+    p->fileName = strdup(name);
+    p->dirName = strndup(line->file, slash ? (size_t)(slash - line->file) : 0);
     if (p->fileName && p->dirName)
         return CUPTI_SUCCESS;
     free(p->fileName);

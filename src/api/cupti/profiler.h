@@ -41,6 +41,8 @@ bool cupti_is_chip(const char *name);
 const char *cupti_availability_chip(const void *image);
 /* The context that a client named, or the current one; NULL: none. */
 CUcontext cupti_profiled_context(CUcontext ctx);
+/* Until all its work is done; an error of that is the program's to find. */
+void cupti_context_wait(CUcontext ctx);
 
 /* ---- metric.c */
 

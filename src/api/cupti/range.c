@@ -521,17 +521,6 @@ static CUcontext context_of_started(const CUpti_RangeProfiler_Object *object)
     return ctx;
 }
 
-/* An error of the work is the program's to find. */
-static void wait_for(CUcontext ctx)
-{
-    CUcontext popped;
-
-    if (cuCtxPushCurrent(ctx) != CUDA_SUCCESS)
-        return;
-    (void)cuCtxSynchronize();
-    (void)cuCtxPopCurrent(&popped);
-}
-
 /* Whatever has not come by now never will. */
 static void lost_mark_locked(CUpti_RangeProfiler_Object *o)
 {
@@ -553,7 +542,7 @@ CUptiResult cuptiRangeProfilerStop(CUpti_RangeProfiler_Stop_Params *pParams)
     ctx = context_of_started(o);
     if (!ctx)
         return cupti_result(CUPTI_ERROR_INVALID_OPERATION);
-    wait_for(ctx);
+    cupti_context_wait(ctx);
     pthread_mutex_lock(&lock);
     if (is_object_locked(o)) {
         lost_mark_locked(o);
@@ -707,7 +696,7 @@ CUptiResult cuptiRangeProfilerDecodeData(CUpti_RangeProfiler_DecodeData_Params *
         return cupti_result(CUPTI_ERROR_INVALID_PARAMETER);
     ctx = context_of_started(pParams->pRangeProfilerObject);
     if (ctx) /* launches of ranges are over when the next one begins, as far as clients know */
-        wait_for(ctx);
+        cupti_context_wait(ctx);
     pthread_mutex_lock(&lock);
     if (is_object_locked(pParams->pRangeProfilerObject))
         result = decode_locked(pParams->pRangeProfilerObject, &dropped);

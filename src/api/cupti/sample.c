@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/cupti/profiler.h"
 #include "api/cupti/sampler.h"
 #include "base/mem.h"
 #include "base/vec.h"
@@ -382,18 +383,24 @@ static CUptiResult enable(CUcontext ctx)
     return result;
 }
 
+/* One change at a time; without a context, why: `result`. */
+static CUptiResult change(CUcontext ctx, CUptiResult result, CUptiResult (*how)(CUcontext ctx))
+{
+    if (ctx) {
+        pthread_mutex_lock(&changing);
+        result = how(ctx);
+        pthread_mutex_unlock(&changing);
+    }
+    return cupti_result(result);
+}
+
 CUPTI_EXPORT(cuptiPCSamplingEnable)
 CUptiResult cuptiPCSamplingEnable(CUpti_PCSamplingEnableParams *pParams)
 {
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    if (!ctx)
-        return cupti_result(result);
-    pthread_mutex_lock(&changing);
-    result = enable(ctx);
-    pthread_mutex_unlock(&changing);
-    return cupti_result(result);
+    return change(ctx, result, enable);
 }
 
 /* What is left goes into the buffer that the client has set. */
@@ -408,24 +415,23 @@ static void rest_take(CUcontext ctx)
     pthread_mutex_unlock(&lock);
 }
 
+static CUptiResult disable(CUcontext ctx)
+{
+    if (!is_enabled(ctx))
+        return CUPTI_ERROR_INVALID_OPERATION;
+    stop(ctx);
+    rest_take(ctx);
+    sampler_destroy(ctx);
+    return CUPTI_SUCCESS;
+}
+
 CUPTI_EXPORT(cuptiPCSamplingDisable)
 CUptiResult cuptiPCSamplingDisable(CUpti_PCSamplingDisableParams *pParams)
 {
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    if (!ctx)
-        return cupti_result(result);
-    pthread_mutex_lock(&changing);
-    if (is_enabled(ctx)) {
-        stop(ctx);
-        rest_take(ctx);
-        sampler_destroy(ctx);
-    } else {
-        result = CUPTI_ERROR_INVALID_OPERATION;
-    }
-    pthread_mutex_unlock(&changing);
-    return cupti_result(result);
+    return change(ctx, result, disable);
 }
 
 /* Is it controlled, and in that state? */
@@ -441,29 +447,26 @@ static bool is_controlled(CUcontext ctx, bool started)
     return is;
 }
 
+static CUptiResult control_start(CUcontext ctx)
+{
+    return is_controlled(ctx, false) ? start(ctx) : CUPTI_ERROR_INVALID_OPERATION;
+}
+
 CUPTI_EXPORT(cuptiPCSamplingStart)
 CUptiResult cuptiPCSamplingStart(CUpti_PCSamplingStartParams *pParams)
 {
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    if (!ctx)
-        return cupti_result(result);
-    pthread_mutex_lock(&changing);
-    result = is_controlled(ctx, false) ? start(ctx) : CUPTI_ERROR_INVALID_OPERATION;
-    pthread_mutex_unlock(&changing);
-    return cupti_result(result);
+    return change(ctx, result, control_start);
 }
 
-/* An error of the work is the program's to find. */
-static void wait_for(CUcontext ctx)
+static CUptiResult control_stop(CUcontext ctx)
 {
-    CUcontext popped;
-
-    if (cuCtxPushCurrent(ctx) != CUDA_SUCCESS)
-        return;
-    (void)cuCtxSynchronize();
-    (void)cuCtxPopCurrent(&popped);
+    if (!is_controlled(ctx, true))
+        return CUPTI_ERROR_INVALID_OPERATION;
+    stop(ctx);
+    return CUPTI_SUCCESS;
 }
 
 CUPTI_EXPORT(cuptiPCSamplingStop)
@@ -472,16 +475,9 @@ CUptiResult cuptiPCSamplingStop(CUpti_PCSamplingStopParams *pParams)
     CUptiResult result;
     CUcontext ctx = CHECKED(pParams, ctx, &result);
 
-    if (!ctx)
-        return cupti_result(result);
-    wait_for(ctx);
-    pthread_mutex_lock(&changing);
-    if (is_controlled(ctx, true))
-        stop(ctx);
-    else
-        result = CUPTI_ERROR_INVALID_OPERATION;
-    pthread_mutex_unlock(&changing);
-    return cupti_result(result);
+    if (ctx)
+        cupti_context_wait(ctx);
+    return change(ctx, result, control_stop);
 }
 
 CUPTI_EXPORT(cuptiPCSamplingGetData)

@@ -39,6 +39,16 @@ CUcontext cupti_profiled_context(CUcontext ctx)
     return ctx && cupti_context_of(ctx).id ? ctx : NULL;
 }
 
+void cupti_context_wait(CUcontext ctx)
+{
+    CUcontext popped;
+
+    if (cuCtxPushCurrent(ctx) != CUDA_SUCCESS)
+        return;
+    (void)cuCtxSynchronize();
+    (void)cuCtxPopCurrent(&popped);
+}
+
 const char *cupti_availability_chip(const void *image)
 {
     const struct availability *a = image;

@@ -212,6 +212,7 @@ struct jit_code {
      */
     bool simple_barriers;
     bool may_spin; /* contains a loop that may wait for another thread or the host */
+    bool in_order; /* CTAs begin by their numbers: they may load what those before stored */
     /*
      * Functions that it calls may wait, and call services->yield while they do: a warp needs a host
      * stack of its own.

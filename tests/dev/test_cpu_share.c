@@ -20,7 +20,20 @@ static void count_cta(struct jit_cta *cta)
         *(volatile uint32_t *)wild_address = 1;
 }
 
+static uint32_t begun, early;
+
+/* Of CTAs that begin by their numbers few are left out before one, so half of them never are. */
+static void early_cta(struct jit_cta *cta)
+{
+    uint32_t before = __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
+
+    count_cta(cta);
+    if (cta->ctaid[0] > before + MOST / 2)
+        __atomic_fetch_add(&early, 1, __ATOMIC_RELAXED);
+}
+
 const struct fake_kernel fake_kernels[] = {
+    {"ordered", {.run_cta = early_cta, .mxcsr = 0x1f80, .cost_ops = 1, .in_order = true}},
     {"count", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = UINT64_MAX}},
     {"spinning", {.run_cta = count_cta, .mxcsr = 0x1f80, .cost_ops = 1, .may_spin = true}},
     {0},
@@ -154,6 +167,9 @@ static void test_two_queues(struct fixture *f)
     pthread_join(thread, NULL);
     eq_u64(hosts[0].wrong + hosts[1].wrong, 0, "two queues at once: every CTA once");
     eq_u64(launch(&hosts[0], "spinning", 3000), 0, "CTAs that may wait: every one once");
+    begun = early = 0;
+    eq_u64(launch(&hosts[0], "ordered", MOST), 0, "CTAs that may read what others store");
+    eq_u64(early, 0, "begin in the order of their numbers");
     hosts[0].queue->ops->destroy(hosts[0].queue);
     hosts[1].queue->ops->destroy(hosts[1].queue);
 }

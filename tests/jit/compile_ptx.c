@@ -5,10 +5,10 @@
  *     compile_ptx [-p PATH] [-c CLASS] [-f FORM] [-k KERNEL] [-r N] [-v] [-n] [-q | -b] FILE.ptx ..
  *
  * One line per compilation: seconds, LLVM instructions and blocks made, instructions of the IR,
- * bytes of code, frame, warps at once; -r compiles N times and tells the median, -v runs LLVM's
- * verifier, -n leaves LLVM's part out, -q makes quick code of every kernel, -b of none (else of
- * those that take LLVM long, as a first launch has it); with HEDDLE_DEBUG=llvm or asm the text
- * follows. Ends with 1 when one could not be compiled.
+ * bytes of code, frame, warps at once, whether blocks begin in order; -r compiles N times and tells
+ * the median, -v runs LLVM's verifier, -n leaves LLVM's part out, -q makes quick code of every
+ * kernel, -b of none (else of those that take LLVM long, as a first launch has it); with
+ * HEDDLE_DEBUG=llvm or asm the text follows. Ends with 1 when one could not be compiled.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -85,11 +85,12 @@ static bool try_one(const struct ir_func *kernel, enum jit_path path, enum ir_la
     double seconds = compile_timed(&req, c->times, &r, &status);
     printf(
         "%-8s %-8s %-6s %-40.40s %7.4f s %7llu of %6llu ops %6llu blocks %8zu B frame %llu warps "
-        "%u%s%s%s\n",
+        "%u%s%s%s%s\n",
         jit_path_name(path), ir_launch_class_name(cls), form_names[form], kernel->name, seconds,
         (unsigned long long)r.work.llvm_instrs, (unsigned long long)r.work.ir_instrs,
         (unsigned long long)r.work.llvm_blocks, r.object_B, (unsigned long long)r.facts.frame_B,
-        r.facts.warps, r.facts.quick ? " quick" : "", status == HD_OK ? "" : " FAILED ", r.error);
+        r.facts.warps, r.facts.in_order ? ", in order" : "", r.facts.quick ? " quick" : "",
+        status == HD_OK ? "" : " FAILED ", r.error);
     if (r.llvm_text)
         puts(r.llvm_text);
     if (r.asm_text)

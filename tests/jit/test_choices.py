@@ -110,8 +110,10 @@ def check_halves():
 
 def check_stream():
     past = r"vmovnt\w+\s+%zmm"
-    ok(Code("stream_once").has(past), "lines that are only written: past the caches")
-    for kernel in "stream_again", "stream_read":
+    for kernel in "stream_once", "stream_rows":
+        code = Code(kernel)
+        ok(code.has(past), f"lines that are only written: past the caches ({kernel})", code.text)
+    for kernel in "stream_again", "stream_near", "stream_read":
         code = Code(kernel)
         ok(code.fine and not code.has(past), f"{kernel}: not", code.text)
 
@@ -121,6 +123,14 @@ def check_fences():
     ok(every.has(r"lock\s+orl") and not every.has("mfence"), "membar: an operation with a lock prefix", every.text)
     ok(acq_rel.fine and not acq_rel.has(r"^\s+(lock|mfence)\s"), "fence.acq_rel: nothing but the host's own order",
        acq_rel.text)
+
+
+def check_order():
+    """Blocks begin in the order of their numbers."""
+    before, own, other = Code("order_before"), Code("order_own"), Code("order_other")
+    ok("in order" in before.text, "loads of what another thread may have stored: blocks in order", before.text)
+    ok(own.fine and "in order" not in own.text, "of what it stores itself: not", own.text)
+    ok(other.fine and "in order" not in other.text, "by another pointer: not", other.text)
 
 
 def check_pieces():
@@ -140,6 +150,7 @@ def main():
     check_halves()
     check_stream()
     check_fences()
+    check_order()
     check_pieces()
     tap.done()
 

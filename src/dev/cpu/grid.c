@@ -340,7 +340,7 @@ static void job_setup(struct cpu_queue *queue, const struct hal_dispatch *p,
     atomic_store_explicit(&job->children, NULL, memory_order_relaxed);
     job->run = grid_run;
     job->chunk = chunk_of(dev, job, grid->ctas);
-    job->in_order = job->form.code->may_spin || job->cooperative;
+    job->in_order = job->form.code->may_spin || job->form.code->in_order || job->cooperative;
     atomic_store_explicit(&job->nshares, 0, memory_order_relaxed);
     job->start_ns = 0;
     progress_setup(job, grid->ctas);

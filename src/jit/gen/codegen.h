@@ -74,6 +74,7 @@ struct gen_facts {
     bool has_votes; /* some barrier reduces predicates */
     bool simple_barriers;
     bool may_spin;
+    bool in_order;
     bool waits_in_calls;
     bool has_run_cta;
     uint32_t warps;   /* that are run at once */

@@ -9,6 +9,9 @@
 /* gen_nodes.c: decides the mode, makes nodes and barrier sites, finds values that need slots. */
 enum hd_status gen_nodes_build(struct gen *g);
 
+/* gen_stored.c: may a block load what another one stores, as far as its addresses tell? */
+bool gen_reads_stored(struct gen *g);
+
 /* gen_regions.c: sets by_region and what belongs to it. After gen_nodes_build(). */
 enum hd_status gen_regions_find(struct gen *g);
 

@@ -53,8 +53,10 @@ static void scan_facts(struct gen *g)
     for (uint32_t l = 0; l < g->shapes.loops.nloops; l++)
         g->unit->facts.may_spin |= g->shapes.loops.loops[l].spin_suspect;
     g->unit->facts.may_spin |= g->shapes.loops.irreducible;
-    if (g->is_kernel)
-        g->unit->facts.simple_barriers = simple && !g->dispatch;
+    if (!g->is_kernel)
+        return;
+    g->unit->facts.simple_barriers = simple && !g->dispatch;
+    g->unit->facts.in_order = gen_reads_stored(g);
 }
 
 /* Does the kernel keep all 32 lanes to the end? */

@@ -41,6 +41,18 @@ static bool may_read(const struct ir_instr *in, const struct ir_value *root)
     return in->op == IR_OP_LD && far && (!from || from == root);
 }
 
+static uint32_t stored_B(const struct ir_instr *in)
+{
+    return ir_type_bits(in->type) / 8 * HD_MAX(in->mem.vec, 1);
+}
+
+/* Do the lanes of a warp store to the same lines by both, whose addresses are alike? */
+static bool meets(const struct ir_instr *in, const struct ir_instr *st)
+{
+    int64_t apart_B = in->mem.offset - st->mem.offset, warp_B = 32 * (int64_t)stored_B(st);
+    return -warp_B < apart_B && apart_B < warp_B;
+}
+
 /* May `in` store where `st` does, or near it for many turns? */
 static bool stores_again(const struct gen *g, const struct ir_instr *in, const struct ir_instr *st)
 {
@@ -48,7 +60,7 @@ static bool stores_again(const struct gen *g, const struct ir_instr *in, const s
         gen_root_of(in->src[0]) != gen_root_of(st->src[0]))
         return false;
     return g->shapes.loops.loop_of[in->block->id] != IR_NO_BLOCK ||
-           (in->src[0] == st->src[0] && in->imm == st->imm);
+           (in->src[0] == st->src[0] && meets(in, st));
 }
 
 static bool is_written_once(const struct gen *g, const struct ir_instr *st,
@@ -63,16 +75,16 @@ static bool is_written_once(const struct gen *g, const struct ir_instr *st,
     return true;
 }
 
-static uint32_t stored_B(const struct gen *g, const struct ir_instr *in)
+static uint32_t stored_once_B(const struct gen *g, const struct ir_instr *in)
 {
     bool counts = in->op == IR_OP_ST && in->mem.space == IR_SPACE_GLOBAL &&
                   g->shapes.loops.loop_of[in->block->id] == IR_NO_BLOCK;
-    return counts ? (uint32_t)(ir_type_bits(in->type) / 8 * HD_MAX(in->mem.vec, 1)) : 0;
+    return counts ? stored_B(in) : 0;
 }
 
 bool gen_stream_fits(const struct gen *g, const struct ir_instr *in, const struct gen_access *a)
 {
-    uint32_t size_B = stored_B(g, in);
+    uint32_t size_B = stored_once_B(g, in);
     const struct ir_value *root = size_B >= 4 ? gen_root_of(in->src[0]) : NULL;
     return root && gen_does(g, GEN_PASS_STREAM) && g->unit->path != JIT_GENERIC && !g->mask[0] &&
            g->is_kernel && !g->dispatch && a->kind == GEN_ACCESS_A && a->stride == size_B &&
@@ -97,7 +109,7 @@ static LLVMValueRef is_more(struct gen *g)
     uint32_t each_B = 0;
     for (uint32_t b = 0; b < g->func->nblocks; b++) {
         ir_foreach_instr(in, g->func->blocks[b])
-            each_B += stored_B(g, in);
+            each_B += stored_once_B(g, in);
     }
     LLVMValueRef one = gen_i64(g, 1),
                  all_B = LLVMBuildMul(g->b, threads(g), gen_i64(g, each_B), "");

@@ -57,7 +57,10 @@ class Compiled(Generator):
 
     def trips(self, convergent):
         r, w = self.rnd, self.fresh("w")
-        kind = r.choice(["constant", "uniform"] + ["lane", "state"] * (not convergent))
+        kind = r.choice(["constant", "uniform", "launch"] + ["lane", "state"] * (not convergent))
+        if kind == "launch":  # the same in the whole grid, as a parameter, and without a bound that can be seen
+            self.emit(f"mov.u32 {w}, %nctaid.x; mul.lo.u32 {w}, {w}, {r.randrange(1, MAX_TRIPS // BLOCKS + 1)};")
+            return w
         if kind == "constant":
             self.emit(f"mov.u32 {w}, {r.choice([0, 1, 2, 3, 4, 5, 7, 8, 13, MAX_TRIPS])};")
             return w
@@ -244,6 +247,34 @@ class Compiled(Generator):
             self.emit(f"bra {head};")
         self.at(end)
 
+    def in_two(self, streams, unroll, limit, exits):
+        """As nvcc does it: rounds up to a multiple of `unroll`, and halves of one for the rest, from 0 or there."""
+        first, half = {}, unroll // 2
+        base, counter, k, rest = self.fresh("w"), self.fresh("w"), self.fresh("k"), self.label()
+        for s in streams:
+            if s.form in ("index", "mad", "shift"):
+                first[s] = self.fresh("w")
+                self.emit(f"mov.u32 {first[s]}, {s.reg};")
+        self.emit(f"mov.u32 {base}, 0; mov.u32 {counter}, 0; setp.lt.u32 {k}, {limit}, {unroll};")
+        self.emit(f"@{k} bra {rest};")
+        self.emit(f"and.b32 {base}, {limit}, {0x80000000 - unroll};")
+        self.rounds(streams, unroll, counter, base, exits)
+        self.at(rest)
+        while half:
+            bit, k, rest = self.fresh("w"), self.fresh("k"), self.label()
+            self.emit(f"and.b32 {bit}, {limit}, {half}; setp.eq.u32 {k}, {bit}, 0;")
+            self.emit(f"@{k} bra {rest};")
+            for s, word in first.items():
+                self.emit(f"mad.lo.s32 {s.reg}, {base}, {s.step}, {word};")
+            self.depth += 1
+            for i in range(half):
+                self.element(streams, i, exits, base)
+            self.step_all(streams, half)
+            self.depth -= 1
+            self.emit(f"add.s32 {base}, {base}, {half};")
+            self.at(rest)
+            half //= 2
+
     def array_loop(self, convergent):
         r = self.rnd
         streams = [self.stream() for _ in range(r.choice([1, 1, 2, 3]))]
@@ -252,9 +283,12 @@ class Compiled(Generator):
             self.open_stream(s)
         self.emit(f"mov.u32 {counter}, 0;")
         unroll = r.choice([1, 1, 2, 4])
-        if unroll > 1:
-            self.rounds(streams, unroll, counter, limit, exits)
-        self.rounds(streams, 1, counter, limit, exits)
+        if unroll > 1 and r.random() < 0.5:
+            self.in_two(streams, unroll, limit, exits)
+        else:
+            if unroll > 1:
+                self.rounds(streams, unroll, counter, limit, exits)
+            self.rounds(streams, 1, counter, limit, exits)
         self.join(exits)
 
     def join(self, exits):

@@ -133,6 +133,11 @@ def check_order():
     ok(other.fine and "in order" not in other.text, "by another pointer: not", other.text)
 
 
+def check_range():
+    rest = Code("range_rest")
+    ok(rest.fine and not rest.has("jit_rt_eval"), "which way was taken is not computed again", rest.text)
+
+
 def check_pieces():
     piece = r"(mov\w+\s+%xmm\d+|vextract\w+\s+\$\d, %[yz]mm\d+), [^,\n]*\("
     for path in "avx512", "avx2", "generic":
@@ -151,6 +156,7 @@ def main():
     check_stream()
     check_fences()
     check_order()
+    check_range()
     check_pieces()
     tap.done()
 

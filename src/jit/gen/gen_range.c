@@ -189,6 +189,8 @@ static bool is_fact(struct gen *g, const struct ir_value *v, unsigned depth)
 
     if (!in || depth == DEPTH || gen_shape(g, v)->kind != IR_SHAPE_UNIFORM || in->ndst != 1)
         return false;
+    if (in->op == IR_OP_PHI)
+        return false; /* which of its sources is known where it lies only */
     if (in->op == IR_OP_SREG) {
         enum ir_sreg_scope scope = ir_sreg_scope((enum ir_sreg)in->imm);
         return scope == IR_SREG_CTA || scope == IR_SREG_GRID;

@@ -114,6 +114,9 @@ struct gen_regions {
     uint32_t *to;
     bool *descends;   /* by region: its warps run from the last to the first (gen_order.c) */
     bool *first_only; /* by region: only the first warp has anything to do (gen_bound.c) */
+    /* by region: the last of those that run warp by warp without loops; 0: none (gen_unroll.c) */
+    uint32_t *unrolled_to;
+    uint32_t *warps; /* by such a region: how many have anything to do */
 };
 
 /* In the state that a warp returns: the warps behind it have nothing to do before the next stop. */
@@ -126,6 +129,7 @@ struct gen_body {
     bool alive_in_memory;       /* callees or dispatch mode change it behind our back */
     bool by_region;             /* all warps run through the stops alike (gen_regions.c) */
     bool bounded;               /* by_region: a state may have GEN_BOUND */
+    bool unrolled;              /* by_region: there are runs of gen_unroll.c */
     bool leaves_early;          /* by_region: lanes may end before the last stop */
     uint64_t alive_at;          /* leaves_early: frame offset of the living lanes, i32 */
     uint64_t cta_area_B;        /* by_region: size of an area of CTA-uniform values */

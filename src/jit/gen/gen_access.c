@@ -3,6 +3,7 @@
  * lists the forms).
  */
 #include "jit/gen/gen_access.h"
+#include "jit/gen/gen_flow.h"
 #include "jit/gen/gen_line.h"
 
 #include <assert.h>
@@ -488,14 +489,17 @@ static void check_align(struct gen *g, const struct ir_instr *in, const struct g
         return;
     case GEN_ACCESS_A:
         if (!(offset_ok && s->kind == IR_SHAPE_AFFINE && s->align >= size_B &&
-              (uint64_t)a->stride % size_B == 0))
+              (uint64_t)a->stride % size_B == 0) &&
+            !gen_pattern_is_aligned(g, in, size_B))
             check_affine_align(g, a, size_B);
         return;
     case GEN_ACCESS_INDEX:
-        check_index_align(g, a, size_B);
+        if (!gen_pattern_is_aligned(g, in, size_B))
+            check_index_align(g, a, size_B);
         return;
     case GEN_ACCESS_V:
-        check_vector_align(g, a, size_B);
+        if (!gen_pattern_is_aligned(g, in, size_B))
+            check_vector_align(g, a, size_B);
         return;
     }
 }

@@ -13,7 +13,7 @@
 
 #include <assert.h>
 
-enum { MAX_BLOCKS = 4096 };
+enum { MAX_BLOCKS = 4096, MAX_THREADS = 1024 };
 
 /* Grows with the number of the warp, and does not wrap: a small multiple of tid.x. */
 static bool grows(const struct gen *g, const struct ir_value *v)
@@ -66,8 +66,25 @@ static int edge_past_work(const struct gen *g, const struct ir_instr *branch)
     return -1;
 }
 
+/* The edge of threads for which tid.x is below *out_threads or not: the higher ones'; -1: none. */
+int gen_bound_edge(const struct gen *g, const struct ir_instr *branch, uint32_t *out_threads)
+{
+    int past = edge_past_work(g, branch);
+    const struct ir_instr *cmp = past < 0 ? NULL : branch->src[0]->instr;
+    uint64_t c;
+    uint32_t s = cmp && grows(g, cmp->src[0]) ? 0 : 1;
+    if (!cmp || cmp->src[s]->instr->op != IR_OP_SREG || !ir_value_const(cmp->src[1 - s], &c) ||
+        c >= MAX_THREADS)
+        return -1;
+    bool with_equal =
+        s == 0 ? cmp->cmp == IR_LE || cmp->cmp == IR_GT : cmp->cmp == IR_GE || cmp->cmp == IR_LT;
+    bool is_zero = cmp->cmp == IR_EQ || cmp->cmp == IR_NE;
+    *out_threads = (uint32_t)c + (with_equal || is_zero);
+    return past;
+}
+
 /* Nothing is lost when a warp does not come here, and all that come go on alike. */
-static bool is_nothing(const struct gen *g, const struct ir_instr *in)
+bool gen_bound_is_nothing(const struct gen *g, const struct ir_instr *in)
 {
     if (in->op == IR_OP_CBR || in->op == IR_OP_SWITCH)
         return g->cta_uniform[in->src[0]->id];
@@ -77,7 +94,7 @@ static bool is_nothing(const struct gen *g, const struct ir_instr *in)
            in->op == IR_OP_SREG || ir_op_has(in->op, IR_F_PURE);
 }
 
-static bool stop_is_nothing(struct gen *g, const struct ir_instr *stop)
+bool gen_bound_stop_is_nothing(struct gen *g, const struct ir_instr *stop)
 {
     const struct gen_carry *carry = gen_carry_at(g, stop);
     return stop->imm < IR_BAR_RED_POPC && carry && !gen_carry_saves(g, carry);
@@ -98,7 +115,7 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
         return -1;
     gen_walk_back_from(w, branch);
     while ((in = gen_walk_next(w))) {
-        if (in->op != IR_OP_BAR && !is_nothing(g, in))
+        if (in->op != IR_OP_BAR && !gen_bound_is_nothing(g, in))
             return -1;
         *out_stop = in->op == IR_OP_BAR ? in : *out_stop;
         nstops += in->op == IR_OP_BAR;
@@ -108,7 +125,7 @@ static int bounds(struct gen *g, struct gen_walk *w, const struct ir_instr *bran
         *out_stop = NULL;
     gen_walk_from(w, branch->block->succs[past]->first);
     while ((in = gen_walk_next(w))) {
-        if (in->op == IR_OP_BAR ? !stop_is_nothing(g, in) : !is_nothing(g, in))
+        if (in->op == IR_OP_BAR ? !gen_bound_stop_is_nothing(g, in) : !gen_bound_is_nothing(g, in))
             return -1;
     }
     return past;

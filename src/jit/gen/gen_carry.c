@@ -196,7 +196,8 @@ static bool can_remake(struct gen *g, const uint64_t *set, const struct ir_value
         return false;
     if (in->op == IR_OP_CONST)
         return true;
-    *budget -= gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 2 : 1;
+    if (in->op != IR_OP_SREG && in->op != IR_OP_VARADDR) /* which are there */
+        *budget -= gen_shape(g, v)->kind == IR_SHAPE_VARYING ? 2 : 1;
     if (*budget < 0 || !op_is_remade(g, in))
         return false;
     for (uint32_t s = 0; s < in->nsrc; s++) {

@@ -397,17 +397,62 @@ static LLVMValueRef run_warps(struct gen *g, struct cta_run *run, uint32_t regio
     return state;
 }
 
+static void region_enter(struct gen *g, struct cta_run *run)
+{
+    uint64_t once_B = g->unit->body.once_B;
+    if (once_B)
+        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, once_B), 16);
+}
+
+static void area_pass_on(struct gen *g, struct cta_run *run)
+{
+    uint64_t size_B = g->unit->body.cta_area_B;
+    if (size_B)
+        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, size_B));
+}
+
+/* All warps that have anything to do, whose numbers are constants. */
+static void run_unrolled(struct gen *g, struct cta_run *run, uint32_t region)
+{
+    uint32_t n = g->unit->body.regions.warps[region];
+    region_enter(g, run);
+    for (uint32_t i = 0; i < n; i++) {
+        LLVMValueRef zero = gen_i32(g, 0), tid[3] = {zero, zero, zero};
+        LLVMValueRef w = gen_i32(g, descends(g, region) ? n - 1 - i : i);
+        run_warp_in(g, run, region, w, LLVMConstAllOnes(g->t->all), tid);
+    }
+    area_pass_on(g, run);
+}
+
+/* A run of regions without loops (gen_unroll.c), for CTAs with as many warps; others go on. */
+static void run_together(struct gen *g, struct cta_run *run, uint32_t first)
+{
+    const struct gen_regions *regions = &g->unit->body.regions;
+    uint32_t last = regions->unrolled_to[first], most = 0;
+    for (uint32_t r = first; r <= last; r++)
+        most = HD_MAX(most, regions->warps[r]);
+    LLVMBasicBlockRef all = gen_bb(g, "unrolled"), others = gen_bb(g, "others");
+    LLVMValueRef threads = gen_i32(g, most * 32);
+    LLVMValueRef enough = LLVMBuildICmp(g->b, LLVMIntUGE, run->threads, threads, "");
+    LLVMBuildCondBr(g->b, enough, all, others);
+    LLVMPositionBuilderAtEnd(g->b, all);
+    for (uint32_t r = first; r <= last; r++)
+        run_unrolled(g, run, r);
+    LLVMBuildBr(g->b, run->heads[regions->to[regions->first[last]] + 1]);
+    LLVMPositionBuilderAtEnd(g->b, others);
+}
+
 static void run_region(struct gen *g, struct cta_run *run, uint32_t region)
 {
     const struct gen_body *body = &g->unit->body;
     LLVMPositionBuilderAtEnd(g->b, run->heads[region]);
-    if (body->once_B)
-        LLVMBuildMemSet(g->b, run->once, LLVMConstNull(g->t->i8), gen_i64(g, body->once_B), 16);
+    if (body->by_region && body->regions.unrolled_to[region])
+        run_together(g, run, region);
+    region_enter(g, run);
     LLVMValueRef state = body->bounded && body->regions.first_only[region]
                              ? run_first(g, run, region)
                              : run_warps(g, run, region);
-    if (body->cta_area_B)
-        LLVMBuildMemCpy(g->b, run->in, 16, run->out, 16, gen_i64(g, body->cta_area_B));
+    area_pass_on(g, run);
     if (g->unit->facts.has_votes)
         publish_votes(g);
     region_leave(g, run, region, state_alone(g, state));

@@ -373,6 +373,7 @@ static void gen_prologue(struct gen *g)
     gen_serial_find(g);
     gen_tuples_find(g);
     gen_bound_find(g);
+    gen_unroll_find(g);
     nodes_materialise(g);
     LLVMBasicBlockRef start = gen_bb(g, "start");
     if (g->is_kernel) {

@@ -35,6 +35,18 @@ void gen_bound_find(struct gen *g); /* after gen_regions_find() and slots; makes
 /* At the end of a node that bounds its region; `works` (i1): some lane takes edge `work`. */
 void gen_bound_note(struct gen *g, LLVMValueRef works);
 LLVMValueRef gen_bound_state(struct gen *g, LLVMValueRef state); /* with the note, to return */
+/* The edge that only threads take whose tid.x is *out_threads or more; -1: neither. */
+int gen_bound_edge(const struct gen *g, const struct ir_instr *branch, uint32_t *out_threads);
+/* What a warp can leave out that has nothing to do: instructions, and stops. */
+bool gen_bound_is_nothing(const struct gen *g, const struct ir_instr *in);
+bool gen_bound_stop_is_nothing(struct gen *g, const struct ir_instr *stop);
+
+/* ---- gen_unroll.c: regions warp by warp without loops, so that shared memory is in registers */
+void gen_unroll_find(struct gen *g); /* after gen_bound_find() */
+/* Are all its lanes' addresses in shared memory multiples of size_B, whatever they are? */
+bool gen_pattern_is_aligned(struct gen *g, const struct ir_instr *in, uint64_t size_B);
+/* gen_words.c: shared memory of such regions in registers. HD_NO_MEMORY: code is unfinished. */
+enum hd_status gen_words_forward(struct gen_unit *u);
 
 /* ---- gen_once.c: what the first warp of a region does for all */
 /* Makes a slow operation once, if it is one on values of the whole CTA. */

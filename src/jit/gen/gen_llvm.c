@@ -252,6 +252,8 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
     if (quick && !own)
         return fail(out, "target", message);
     enum hd_status status = optimise(u, tm, quick, out);
+    if (status == HD_OK && !quick && u->body.unrolled)
+        status = gen_words_forward(u);
     if (status == HD_OK && !quick && u->req->form == GEN_FAST &&
         !(u->req->skip >> GEN_PASS_FORWARD & 1))
         gen_forward_stores(u);

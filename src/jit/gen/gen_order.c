@@ -234,6 +234,8 @@ enum hd_status gen_order_find(struct gen *g, uint32_t nstops)
     o.first = hd_arena_array(&g->arena, bool, f->nvalues + 1);
     g->body.regions.descends = hd_arena_array(&g->unit->arena, bool, nstops + 1);
     g->body.regions.first_only = hd_arena_array(&g->unit->arena, bool, nstops + 1);
+    g->body.regions.unrolled_to = hd_arena_array(&g->unit->arena, uint32_t, nstops + 1);
+    g->body.regions.warps = hd_arena_array(&g->unit->arena, uint32_t, nstops + 1);
     if (!gen_walk_init(g, &o.walk))
         return HD_NO_MEMORY;
     HD_TRY(hd_arena_status(&g->arena));

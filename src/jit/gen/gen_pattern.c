@@ -331,6 +331,13 @@ static bool is_dense(const struct gen_pattern *p)
     return true;
 }
 
+static const struct gen_pattern *pattern_at(struct gen *g, const struct ir_value *v)
+{
+    if (!g->patterns)
+        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
+    return g->patterns ? pattern_of(g, v, 0) : NULL;
+}
+
 /* Is this an access that the pattern serves better than what the address's shape allows? */
 static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_instr *in,
                                              struct window *w)
@@ -342,9 +349,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
         (in->mem.sem != IR_SEM_WEAK && in->mem.sem != IR_SEM_VOLATILE) || g->dispatch ||
         (s->kind != IR_SHAPE_VARYING && !strided))
         return NULL;
-    if (!g->patterns)
-        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
-    const struct gen_pattern *p = g->patterns ? pattern_of(g, in->src[0], 0) : NULL;
+    const struct gen_pattern *p = pattern_at(g, in->src[0]);
     if (!p || !p->ok || p->divides % 4 || !window_of(g, p, in->mem.offset, w))
         return NULL;
     return p;
@@ -352,9 +357,7 @@ static const struct gen_pattern *pattern_for(struct gen *g, const struct ir_inst
 
 bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step)
 {
-    if (!g->patterns)
-        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
-    const struct gen_pattern *p = g->patterns ? pattern_of(g, v, 0) : NULL;
+    const struct gen_pattern *p = pattern_at(g, v);
     bool sparse = false;
     for (int l = 1; p && p->ok && l < GEN_LANES; l++)
         sparse |= p->lane[l] != p->lane[0] + step * l;
@@ -365,18 +368,25 @@ bool gen_pattern_is_sparse(struct gen *g, const struct ir_value *v, int64_t step
 
 static const struct gen_pattern *pattern_known(struct gen *g, const struct ir_value *v)
 {
-    if (!g->patterns)
-        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
-    const struct gen_pattern *p = g->patterns ? pattern_of(g, v, 0) : NULL;
+    const struct gen_pattern *p = pattern_at(g, v);
     return p && p->ok && p->is_known && p->by_tid * GEN_LANES % TID_UNIT == 0 ? p : NULL;
+}
+
+bool gen_pattern_is_aligned(struct gen *g, const struct ir_instr *in, uint64_t size_B)
+{
+    if (in->mem.space != IR_SPACE_SHARED || !gen_does(g, GEN_PASS_PATTERN) || g->dispatch)
+        return false;
+    const struct gen_pattern *p = pattern_at(g, in->src[0]);
+    bool aligned = p && p->ok && p->divides % size_B == 0;
+    for (int l = 0; aligned && l < GEN_LANES; l++)
+        aligned = (uint64_t)(p->lane[l] + in->mem.offset) % size_B == 0;
+    return aligned;
 }
 
 bool gen_pattern_distances(struct gen *g, const struct ir_value *address, int64_t out[GEN_LANES],
                            bool *out_goes_on, int64_t *out_step)
 {
-    if (!g->patterns)
-        g->patterns = hd_arena_array(&g->arena, struct gen_pattern *, g->func->nvalues + 1);
-    const struct gen_pattern *p = g->patterns ? pattern_of(g, address, 0) : NULL;
+    const struct gen_pattern *p = pattern_at(g, address);
     if (!p || !p->ok || g->dispatch)
         return false;
     for (int l = 0; l < GEN_LANES; l++)

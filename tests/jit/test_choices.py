@@ -130,6 +130,12 @@ def check_pieces():
         ok(code.has(piece) >= 32, f"16 bytes of each lane at a time, {path}", code.text)
 
 
+def check_windows():
+    many, few = Code("slide_many"), Code("slide_few")
+    ok(many.has("valignd") >= 8, "windows that slide: half of them made of others", many.text)
+    ok(few.fine and not few.has("valignd"), "a few: loaded", few.text)
+
+
 def main():
     check_atomics()
     check_full()
@@ -141,6 +147,7 @@ def main():
     check_stream()
     check_fences()
     check_pieces()
+    check_windows()
     tap.done()
 
 

@@ -563,9 +563,103 @@ static void test_tile(uint32_t threads, uint32_t row, uint32_t mask)
     hd_buf_fini(&text);
 }
 
+/* The value numbered *at gets 31 times itself and word `k` behind address %`address`, `n` times. */
+static void window_reads(struct hd_buf *text, const char *space, unsigned address, unsigned n,
+                         unsigned step, unsigned *at)
+{
+    for (unsigned k = 0; k < n; k++, *at += 3) {
+        hd_buf_printf(text, "  %%%u:b32 = ld.b32.%s [%%%u+%u]\n", *at + 1, space, address,
+                      4 * k * step);
+        hd_buf_printf(text, "  %%%u:b32 = mul.u32 %%%u, %%12\n", *at + 2, *at);
+        hd_buf_printf(text, "  %%%u:b32 = add.u32 %%%u, %%%u\n", *at + 3, *at + 2, *at + 1);
+    }
+}
+
+static uint32_t window_sum(uint32_t sum, const uint32_t *words, unsigned n, unsigned step)
+{
+    for (unsigned k = 0; k < n; k++)
+        sum = sum * 31 + words[k * step];
+    return sum;
+}
+
+/* Threads that read n words `step` apart from global memory, of which they may read no others. */
+static void test_windows(uint8_t *pages, unsigned n, unsigned step, bool at_end)
+{
+    enum { T = 64 };
+    uint32_t out[T], want[T], *from = (uint32_t *)pages;
+    unsigned at = 13;
+    struct hd_buf text;
+    if (at_end)
+        from += 2 * PAGE_B / 4 - (T + (n - 1) * step);
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD "kernel @k visible {\n" PARAMS PROLOGUE
+                            "  %6:b64 = const.b64 0x8\n  %7:b64 = ld.b64.param [%6]\n"
+                            "  %8:b64 = mulwide.u32 %2, %4\n  %9:b64 = add.u64 %7, %8\n"
+                            "  %10:b64 = add.u64 %1, %8\n  %12:b32 = const.b32 0x1f\n"
+                            "  %13:b32 = const.b32 0x7\n");
+    window_reads(&text, "global", 9, n, step, &at);
+    hd_buf_printf(&text, "  st.b32.global [%%10], %%%u\n  ret\n}\n", at);
+    for (unsigned t = 0; t < T; t++)
+        want[t] = window_sum(7, from + t, n, step);
+    const void *params[] = {out, from};
+    eq_u64(run(&(struct job){text.ptr, 1, T, .params = params}), HD_OK, "windows run");
+    eq_mem(out, want, sizeof(out), "%u windows, %u words apart", n, step);
+    hd_buf_fini(&text);
+}
+
+/* In shared memory, of which the words change between two rounds. */
+static void test_windows_change(unsigned threads, unsigned n)
+{
+    enum { WORDS = 128 };
+    uint32_t out[WORDS], want[WORDS], words[2 * WORDS];
+    unsigned at = 20;
+    struct hd_buf text;
+    for (unsigned i = 0; i < 2 * WORDS; i++)
+        words[i] = i * 2654435761u;
+    hd_buf_init(&text);
+    hd_buf_puts(&text, HEAD
+                "var @s shared internal align 4 size 1024\nkernel @k visible {\n" PARAMS PROLOGUE
+                "  %6:b64 = const.b64 0x8\n  %7:b64 = ld.b64.param [%6]\n"
+                "  %8:b64 = mulwide.u32 %2, %4\n  %9:b64 = add.u64 %7, %8\n"
+                "  %10:b64 = add.u64 %1, %8\n  %12:b32 = const.b32 0x1f\n"
+                "  %13:b64 = varaddr @s\n  %14:b64 = add.u64 %13, %8\n"
+                "  %15:b32 = ld.b32.global [%9]\n  %16:b32 = ld.b32.global [%9+256]\n"
+                "  %17:b32 = ld.b32.global [%9+512]\n  %18:b32 = ld.b32.global [%9+768]\n"
+                "  %20:b32 = const.b32 0x7\n  st.b32.shared [%14], %15\n"
+                "  st.b32.shared [%14+256], %16\n  bar.sync\n");
+    window_reads(&text, "shared", 14, n, 1, &at);
+    hd_buf_puts(&text, "  bar.sync\n  st.b32.shared [%14], %17\n"
+                       "  st.b32.shared [%14+256], %18\n  bar.sync\n");
+    window_reads(&text, "shared", 14, n, 1, &at);
+    hd_buf_printf(&text, "  st.b32.global [%%10], %%%u\n  ret\n}\n", at);
+    for (unsigned t = 0; t < threads; t++)
+        want[t] = window_sum(window_sum(7, words + t, n, 1), words + WORDS + t, n, 1);
+    const void *params[] = {out, words};
+    eq_u64(run(&(struct job){text.ptr, 1, threads, .params = params}), HD_OK, "windows run");
+    eq_mem(out, want, threads * sizeof(*out), "%u windows of %u threads that change", n, threads);
+    hd_buf_fini(&text);
+}
+
+static void test_sliding(void)
+{
+    uint8_t *pages = guarded_pages();
+    if (!ok(pages, "pages"))
+        return;
+    for (unsigned i = 0; i < 2 * PAGE_B; i++)
+        pages[i] = (uint8_t)(i * 37 ^ i >> 8);
+    for (unsigned n = 2; n < 100; n += n < 12 ? 3 : 29) {
+        for (unsigned step = 1; step < 20; step += 1 + step / 3 * 5)
+            test_windows(pages, n, step, (n + step) % 2);
+    }
+    munmap(pages - PAGE_B, 4 * PAGE_B);
+    test_windows_change(64, 33);
+    test_windows_change(64, 17);
+}
+
 int main(void)
 {
     hd_buf_init(&printed);
+    test_sliding();
     test_aligned_locals();
     test_computed_addresses();
     test_strides();

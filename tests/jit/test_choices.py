@@ -145,6 +145,12 @@ def check_pieces():
         ok(code.has(piece) >= 32, f"16 bytes of each lane at a time, {path}", code.text)
 
 
+def check_windows():
+    many, few = Code("slide_many"), Code("slide_few")
+    ok(many.has("valignd") >= 8, "windows that slide: half of them made of others", many.text)
+    ok(few.fine and not few.has("valignd"), "a few: loaded", few.text)
+
+
 def main():
     check_atomics()
     check_full()
@@ -158,6 +164,7 @@ def main():
     check_order()
     check_range()
     check_pieces()
+    check_windows()
     tap.done()
 
 

@@ -175,6 +175,19 @@ unsigned gen_prefix_of(LLVMValueRef mask);
 bool gen_is_nothing(LLVMValueRef passthru);
 /* gen_forward.c: parts of what a block has stored are taken out of registers. */
 void gen_forward_stores(struct gen_unit *u);
+/* An access of `n` words at `at` bytes from a base, the first words of a value of `type`. */
+struct gen_words {
+    bool is_store;
+    LLVMValueRef value, base;
+    LLVMTypeRef type;
+    int64_t at;
+    unsigned n;
+};
+bool gen_words_of(LLVMValueRef i, struct gen_words *out);
+/* May it write to memory, or order accesses? */
+bool gen_may_write(LLVMValueRef i);
+/* gen_window.c: every second vector of a window that slides over memory is made of two others. */
+void gen_slide_windows(struct gen_unit *u);
 /* gen_sink.c: loads move into the block that needs them. */
 void gen_sink_loads(struct gen_unit *u);
 /* gen_count.c: of code that counts, before LLVM optimises it. */

@@ -32,15 +32,6 @@ struct known {
     unsigned nwords;
 };
 
-/* An access of `n` words, the first of a value of `type`. */
-struct access {
-    bool is_store;
-    LLVMValueRef value, base;
-    LLVMTypeRef type;
-    int64_t at;
-    unsigned n;
-};
-
 static void forget(struct known *k)
 {
     k->base = NULL;
@@ -56,7 +47,7 @@ static struct word *word_at(struct known *k, int64_t at)
     return NULL;
 }
 
-static void note(struct known *k, const struct access *a)
+static void note(struct known *k, const struct gen_words *a)
 {
     if (a->base != k->base)
         forget(k);
@@ -92,7 +83,7 @@ static bool strip(LLVMValueRef *p, int64_t *at)
     return true;
 }
 
-static void place(struct access *a, LLVMValueRef ptr)
+static void place(struct gen_words *a, LLVMValueRef ptr)
 {
     a->base = ptr;
     for (unsigned depth = 0; depth < STRIP_DEPTH && strip(&a->base, &a->at); depth++)
@@ -115,11 +106,11 @@ static bool is_plain(LLVMValueRef access)
     return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-static bool access_of(LLVMValueRef i, struct access *out)
+bool gen_words_of(LLVMValueRef i, struct gen_words *out)
 {
     LLVMValueRef mask = NULL, ptr;
-    *out =
-        (struct access){.is_store = LLVMIsAStoreInst(i) || gen_is_call_of(i, "llvm.masked.store")};
+    *out = (struct gen_words){.is_store =
+                                  LLVMIsAStoreInst(i) || gen_is_call_of(i, "llvm.masked.store")};
     out->value = out->is_store ? LLVMGetOperand(i, 0) : i;
     if (LLVMIsAStoreInst(i) || LLVMIsALoadInst(i)) {
         ptr = LLVMGetOperand(i, out->is_store);
@@ -139,8 +130,7 @@ static bool access_of(LLVMValueRef i, struct access *out)
     return out->n > 0;
 }
 
-/* May it write to memory, or order accesses? */
-static bool may_write(LLVMValueRef i)
+bool gen_may_write(LLVMValueRef i)
 {
     static const char name[] = "memory";
     LLVMOpcode op = LLVMGetInstructionOpcode(i);
@@ -160,7 +150,7 @@ static bool may_write(LLVMValueRef i)
 /* ---- loads of what is known */
 
 /* The vector that holds all words of a load, in order; *out_first: from which lane on. */
-static LLVMValueRef holder_of(struct known *k, const struct access *load, unsigned *out_first)
+static LLVMValueRef holder_of(struct known *k, const struct gen_words *load, unsigned *out_first)
 {
     const struct word *first = word_at(k, load->at);
     if (load->base != k->base || !first ||
@@ -279,7 +269,7 @@ static void forward_raw(LLVMValueRef load, LLVMValueRef raw)
 }
 
 /* Replaces a load; false: not all that it reads is known. */
-static bool forward(struct known *k, LLVMValueRef load, const struct access *a)
+static bool forward(struct known *k, LLVMValueRef load, const struct gen_words *a)
 {
     unsigned first;
     LLVMValueRef x = holder_of(k, a, &first);
@@ -299,12 +289,12 @@ static void forward_in(struct known *k, LLVMBasicBlockRef block)
     LLVMValueRef next;
     forget(k);
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = next) {
-        struct access a;
+        struct gen_words a;
         next = LLVMGetNextInstruction(i);
-        bool known = access_of(i, &a);
+        bool known = gen_words_of(i, &a);
         if (known && a.is_store)
             note(k, &a);
-        else if (may_write(i))
+        else if (gen_may_write(i))
             forget(k);
         else if (known && forward(k, i, &a))
             LLVMInstructionEraseFromParent(i);

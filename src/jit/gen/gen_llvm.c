@@ -261,6 +261,9 @@ static enum hd_status make_object(struct gen_unit *u, LLVMTargetMachineRef tm, b
         gen_prefix_accesses(u);
     if (status == HD_OK && u->body.bounded && !quick && !(u->req->skip >> GEN_PASS_FEW & 1))
         gen_few_lanes(u);
+    if (status == HD_OK && !quick && u->req->path == JIT_AVX512 && u->req->form == GEN_FAST &&
+        !(u->req->skip >> GEN_PASS_WINDOW & 1))
+        gen_slide_windows(u);
     if (status == HD_OK && u->req->path == JIT_AVX512)
         gen_mend(u);
     if (status == HD_OK && !quick)

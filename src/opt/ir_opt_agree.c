@@ -12,6 +12,12 @@
  *
  *     cbr p, T, F    ->    cbr agree p, T', N;  N: cbr agree !p, F', M;  M: cbr p, T, F
  *
+ * Loops that only compute, and that lanes leave by what they have computed (escape times, roots to
+ * a precision), have many turns before the first lane leaves as a rule. There the copy asks whether
+ * all lanes stay; if not, they do this turn again in the original, which they go on in then:
+ *
+ *     H: .. cbr p, T, out    ->    H': .. cbr agree p, T', R;  R: br H
+ *
  * Whatever agree answers, each lane computes the same.
  */
 #include "opt/passes.h"
@@ -31,6 +37,7 @@
 struct origin {
     struct ir_block *of; /* the block whose branch it is, or whose copy */
     bool copy;           /* values of the region are those of the copy */
+    bool again;          /* leads to the start of a turn that the copy was in */
 };
 
 struct agreer {
@@ -147,11 +154,57 @@ static bool may_enter(const struct agreer *a, const struct ir_block *to)
     return l->parent == NONE || !is_loop_inside(a, &a->shapes.loops.loops[l->parent]);
 }
 
+static bool is_inside_loop(const struct ir_loop *l, const struct ir_block *b)
+{
+    return b->id >= l->header && b->id <= l->last;
+}
+
+/* Does it nothing but compute, so that a turn of it can be done again? */
+static bool only_computes(const struct agreer *a, const struct ir_loop *l)
+{
+    for (uint32_t b = l->header; b <= l->last; b++) {
+        ir_foreach_instr(in, a->func->blocks[b]) {
+            if (!ir_op_has(in->op, IR_F_PURE | IR_F_TERM))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The successor that lanes take which stay in a loop that others leave; -1: nothing of the kind. */
+static int way_to_stay(const struct agreer *a, const struct ir_block *b)
+{
+    const struct ir_loop *l = loop_of(a, b);
+
+    if (!is_loop_inside(a, l) || b->nsuccs != 2 ||
+        is_inside_loop(l, b->succs[0]) == is_inside_loop(l, b->succs[1]))
+        return -1;
+    return is_inside_loop(l, b->succs[0]) ? 0 : 1;
+}
+
+enum asks {
+    ASKS_NOTHING,
+    ASKS_BOTH, /* whether all lanes take one way or all the other */
+    ASKS_STAY  /* whether all stay in the loop */
+};
+
+static enum asks asks_of(const struct agreer *a, const struct ir_block *b)
+{
+    const struct ir_loop *l = loop_of(a, b);
+
+    if (b->last->op != IR_OP_CBR || !a->shapes.divergent_branch[b->id] ||
+        b->succs[0] == b->succs[1])
+        return ASKS_NOTHING;
+    if (a->by_thread[b->last->src[0]->id] && may_enter(a, b->succs[0]) && may_enter(a, b->succs[1]))
+        return ASKS_BOTH;
+    if (way_to_stay(a, b) >= 0 && may_enter(a, a->func->blocks[l->header]) && only_computes(a, l))
+        return ASKS_STAY;
+    return ASKS_NOTHING;
+}
+
 static bool is_asked(const struct agreer *a, const struct ir_block *b)
 {
-    return b->last->op == IR_OP_CBR && a->shapes.divergent_branch[b->id] &&
-           a->by_thread[b->last->src[0]->id] && b->succs[0] != b->succs[1] &&
-           may_enter(a, b->succs[0]) && may_enter(a, b->succs[1]);
+    return asks_of(a, b) != ASKS_NOTHING;
 }
 
 static bool may_copy(const struct ir_instr *in)
@@ -277,12 +330,14 @@ static bool region_find(struct agreer *a, struct ir_block *entry)
 {
     const struct ir_shapes *s = &a->shapes;
     uint32_t join = a->postdom.idom[entry->id], size;
-    bool parts = false;
+    bool parts = s->divergent_branch[entry->id];
 
-    if (entry->last->op != IR_OP_CBR) /* a switch is not written again */
+    if (entry->last->op != IR_OP_CBR && entry->last->op != IR_OP_BR) /* a switch stays one */
         return false;
-    for (uint32_t i = 0; i < entry->nsuccs; i++)
-        parts |= s->divergent[entry->succs[i]->id];
+    for (uint32_t i = 0; i < entry->nsuccs; i++) {
+        uint32_t to = entry->succs[i]->id;
+        parts |= s->divergent[to] && !s->exit_only[to];
+    }
     if (s->divergent[entry->id] || !parts || hd_map_get_u64(&a->parts, (uintptr_t)entry))
         return false;
     while (join != NONE && s->divergent[join] && !s->exit_only[join])
@@ -314,7 +369,7 @@ static struct ir_block *new_block(struct agreer *a, struct ir_block *of, bool co
 {
     struct ir_block *b = ir_block_create(a->func);
 
-    a->origins[b->id] = (struct origin){of, copy};
+    a->origins[b->id] = (struct origin){.of = of, .copy = copy};
     return b;
 }
 
@@ -329,6 +384,28 @@ static void copy_instr(struct agreer *a, struct ir_block *to, const struct ir_in
         in->dst[d]->type = from->dst[d]->type;
         a->value_of[from->dst[d]->id] = in->dst[d];
     }
+}
+
+static void note_part(struct agreer *a, struct ir_block *part)
+{
+    if (!hd_map_put_u64(&a->parts, (uintptr_t)part, a))
+        opt_failed(a->func);
+}
+
+/* Where not all lanes stay in the loop, they do the turn again in the original. */
+static void branch_to_stay(struct agreer *a, struct ir_builder *b, struct ir_block *of,
+                           struct ir_value *p)
+{
+    int way = way_to_stay(a, of);
+    struct ir_block *again = new_block(a, of, true);
+
+    a->origins[again->id].again = true;
+    if (way)
+        p = ir_build1(b, IR_OP_NOT, IR_PRED, p);
+    ir_build_cbr(b, ir_build1(b, IR_OP_AGREE, IR_PRED, p), block_in_copy(a, of->succs[way]), again);
+    b->block = again;
+    ir_build_br(b, a->func->blocks[loop_of(a, of)->header]);
+    note_part(a, again);
 }
 
 /*
@@ -351,6 +428,10 @@ static void branch(struct agreer *a, struct ir_block *block, struct ir_block *of
         ir_build_cbr(&b, p, block_in_copy(a, to[0]), block_in_copy(a, to[1]));
         return;
     }
+    if (asks_of(a, of) == ASKS_STAY) {
+        branch_to_stay(a, &b, of, p);
+        return;
+    }
     struct ir_block *no = new_block(a, of, copy), *part = new_block(a, of, copy);
     ir_build_cbr(&b, ir_build1(&b, IR_OP_AGREE, IR_PRED, p), block_in_copy(a, to[0]), no);
     b.block = no;
@@ -358,8 +439,7 @@ static void branch(struct agreer *a, struct ir_block *block, struct ir_block *of
     ir_build_cbr(&b, ir_build1(&b, IR_OP_AGREE, IR_PRED, not_p), block_in_copy(a, to[1]), part);
     b.block = part;
     ir_build_cbr(&b, p, to[0], to[1]);
-    if (!hd_map_put_u64(&a->parts, (uintptr_t)part, a))
-        opt_failed(a->func);
+    note_part(a, part);
 }
 
 static void copy_region(struct agreer *a)
@@ -467,6 +547,10 @@ static void phis_fill(struct agreer *a, struct ir_block *b, struct ir_block *old
         for (uint32_t p = 0; p < in->nsrc; p++) {
             struct ir_block *from = b->preds[p];
             bool is_new = from->id >= a->nblocks;
+            if (is_new && a->origins[from->id].again) {
+                in->src[p] = value_in_copy(a, was->dst[0]);
+                continue;
+            }
             struct ir_block *of = is_new ? a->origins[from->id].of : from;
             struct ir_value *v = operand_from(a, was, old, of);
             in->src[p] = value_at_end(a, from, v);

@@ -72,6 +72,7 @@ static unsigned wrong_units(uint64_t total, uint64_t chunk, uint64_t *seed)
 
         if (s % 7 == 0 && taken > total / 2)
             claims[s] = (struct cpu_claim){0}; /* another thread has the slot now */
+        claims[s].wanted = tap_random(seed) % 100;
         if (!cpu_job_take(&job, &slots[s], &claims[s]))
             continue;
         wrong += fresh && job.nshares && claims[s].first != own;
@@ -99,6 +100,30 @@ static void test_units(void)
     }
     wrong += wrong_units(1, 1, &seed);
     eq_u64(wrong, 0, "every unit once, a slot's own first");
+}
+
+/* Who wants many gets them while there are many more, whether there are shares or not. */
+static void test_wanted(void)
+{
+    static const bool in_order[] = {true, false};
+    unsigned wrong = 0, large = 0;
+
+    for (size_t o = 0; o < HD_COUNT_OF(in_order); o++) {
+        struct cpu_claim claim = {.wanted = 50};
+        struct cpu_job job;
+
+        job_init(&job, MOST, 2, in_order[o]);
+        for (uint64_t taken = 0; cpu_job_take(&job, &slots[0], &claim);) {
+            uint64_t left = (in_order[o] ? MOST : shares[claim.passed].end) - claim.first;
+            uint64_t size = claim.end - claim.first, most = HD_MAX(left / 16, 2);
+
+            wrong += size > 50 || size > most || (size < 50 && size < HD_MIN(most, left));
+            large += size == 50;
+            taken += size;
+        }
+    }
+    eq_u64(wrong, 0, "as many as wanted, towards the end fewer");
+    ok(large > 0, "many at once");
 }
 
 static void test_order(void)
@@ -200,6 +225,7 @@ int main(void)
     for (uint32_t i = 0; i < SLOTS; i++)
         slots[i].index = i;
     test_units();
+    test_wanted();
     test_order();
     if (!ok(fixture_init(&f), "device"))
         return done();

@@ -22,6 +22,7 @@ struct gen {
     struct ir_value *out, *in, *sums, *tid, *full;
     struct ir_var *depot, *shared;
     struct ir_value *last; /* put() most recently */
+    bool computes;         /* in a loop that does nothing else */
 };
 
 static unsigned below(struct gen *g, unsigned n)
@@ -503,7 +504,8 @@ static void gen_loop(struct gen *g)
     struct ir_instr *phis[CLASSES][PER_CLASS], *count;
     struct env at_exit[3];
     unsigned nleave = 0;
-    bool head_tested = below(g, 2);
+    bool head_tested = below(g, 2), computed = g->computes;
+    g->computes |= below(g, 3) == 0;
     if (head_tested) {
         link_to(g, entry, head);
     } else {
@@ -557,6 +559,7 @@ static void gen_loop(struct gen *g)
                 phis[c][i]->src[p] = g->env.v[c][i];
     }
     join_envs(g, out, leave, at_exit, nleave);
+    g->computes = computed;
 }
 
 static void gen_statement(struct gen *g, bool convergent)
@@ -567,11 +570,11 @@ static void gen_statement(struct gen *g, bool convergent)
         gen_branch(g);
     else if (r < 11 && g->depth < 3)
         gen_loop(g);
-    else if (r < 17)
+    else if (r < 17 && !g->computes)
         gen_memory(g);
-    else if (r < 19)
+    else if (r < 19 && !g->computes)
         gen_atom(g);
-    else if (r < 21)
+    else if (r < 21 && !g->computes)
         gen_call(g);
     else if (r < 23)
         gen_pieces(g);

@@ -61,6 +61,7 @@ struct cpu_share {
 /* Units that one thread has taken, and how many shares it has found empty: 0 to begin with. */
 struct cpu_claim {
     uint64_t first, end;
+    uint64_t wanted; /* units to take at once, as long as there are many; 0: the job's chunk */
     uint32_t passed;
 };
 

@@ -17,6 +17,9 @@
 /* Chunks for each slot from which on shares are worth it: below, one line is as good as many. */
 #define SHARE_CHUNKS 2u
 
+/* What one takes at once is at most this part of what is left. */
+#define CLAIM_OF_REST 16u
+
 static uint32_t job_shares(const struct cpu_job *job)
 {
     return atomic_load_explicit(&job->nshares, memory_order_relaxed);
@@ -41,23 +44,34 @@ void cpu_job_share(struct cpu_job *job, struct cpu_share *shares, unsigned nslot
     atomic_store_explicit(&job->nshares, nslots, memory_order_relaxed);
 }
 
+/* Towards the end less, so that others who come then find something. */
+static uint64_t claim_size(const struct cpu_job *job, const struct cpu_claim *claim, uint64_t left)
+{
+    return HD_MAX(job->chunk, HD_MIN(claim->wanted, left / CLAIM_OF_REST));
+}
+
 static bool take_in_order(struct cpu_job *job, struct cpu_claim *claim)
 {
     uint64_t total = atomic_load_explicit(&job->total, memory_order_relaxed);
+    uint64_t next = atomic_load_explicit(&job->next, memory_order_relaxed);
+    uint64_t size = claim_size(job, claim, total - HD_MIN(next, total));
 
-    claim->first = atomic_fetch_add(&job->next, job->chunk);
-    claim->end = HD_MIN(claim->first + job->chunk, total);
+    claim->first = atomic_fetch_add(&job->next, size);
+    claim->end = HD_MIN(claim->first + size, total);
     return claim->first < total;
 }
 
 static bool take_of(struct cpu_job *job, struct cpu_share *share, struct cpu_claim *claim)
 {
-    if (atomic_load_explicit(&share->next, memory_order_relaxed) >= share->end)
+    uint64_t next = atomic_load_explicit(&share->next, memory_order_relaxed), size;
+
+    if (next >= share->end)
         return false;
-    claim->first = atomic_fetch_add(&share->next, job->chunk);
+    size = claim_size(job, claim, share->end - next);
+    claim->first = atomic_fetch_add(&share->next, size);
     if (claim->first >= share->end)
         return false;
-    claim->end = HD_MIN(claim->first + job->chunk, share->end);
+    claim->end = HD_MIN(claim->first + size, share->end);
     if (claim->end == share->end)
         atomic_fetch_add(&job->closed, 1);
     return true;

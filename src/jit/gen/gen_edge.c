@@ -94,9 +94,22 @@ LLVMValueRef gen_mask32(struct gen *g)
     return gen_mask_of_warp(g, 0);
 }
 
+/* A slot of masks, which stay in mask registers from turn to turn of a loop. */
+static bool holds_mask(struct gen *g, LLVMValueRef slot)
+{
+    return LLVMIsAAllocaInst(slot) && LLVMGetAllocatedType(slot) == g->t->mask;
+}
+
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot)
 {
+    if (holds_mask(g, slot))
+        return gen_bits(g, LLVMBuildLoad2(g->b, g->t->mask, slot, ""));
     return LLVMBuildLoad2(g->b, g->t->bits, slot, "");
+}
+
+void gen_bits_store(struct gen *g, LLVMValueRef bits, LLVMValueRef slot)
+{
+    LLVMBuildStore(g->b, holds_mask(g, slot) ? gen_mask_from_bits(g, bits) : bits, slot);
 }
 
 LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef const bits[GEN_HALVES])
@@ -285,7 +298,7 @@ void gen_pend_add(struct gen *g, struct gen_node *node, LLVMValueRef const edge[
     for (int h = 0; h < gen_halves(g); h++) {
         LLVMValueRef bits = edge[h] ? gen_bits(g, edge[h]) : gen_full_bits(g);
         LLVMValueRef old = gen_bits_load(g, node->pend[h]);
-        LLVMBuildStore(g->b, LLVMBuildOr(g->b, old, bits, ""), node->pend[h]);
+        gen_bits_store(g, LLVMBuildOr(g->b, old, bits, ""), node->pend[h]);
     }
 }
 
@@ -321,7 +334,7 @@ static void pend_set(struct gen *g, struct gen_node *node, LLVMValueRef const ed
 {
     assert(gen_node_follows(g, (uint32_t)(node - g->nodes)) && edge[0]);
     for (int h = 0; h < gen_halves(g); h++)
-        LLVMBuildStore(g->b, gen_bits(g, edge[h]), node->pend[h]);
+        gen_bits_store(g, gen_bits(g, edge[h]), node->pend[h]);
 }
 
 /* Do lanes of the current node that go to `node` do something on their own and end? */

@@ -45,7 +45,7 @@ static void node_enter_divergent(struct gen *g, struct gen_node *node)
     g->epoch = g->epoch_next++;
     for (int h = 0; h < gen_halves(g); h++) { /* read again: a loop comes back here past the test */
         g->mask[h] = gen_mask_from_bits(g, gen_bits_load(g, node->pend[h]));
-        LLVMBuildStore(g->b, gen_no_bits(g), node->pend[h]);
+        gen_bits_store(g, gen_no_bits(g), node->pend[h]);
     }
     if (g->dispatch)
         LLVMBuildStore(g->b, gen_ci(g->t->i8, 1), g->sweep.progress);
@@ -198,6 +198,36 @@ static bool is_made_once(const struct ir_instr *in)
            ir_op_is_matrix(in->op);
 }
 
+/* Do lanes come to the edge into `to` that did not agree at the last place where that was asked? */
+static bool is_parted(const struct ir_block *from, const struct ir_block *to)
+{
+    for (unsigned n = 0; n < 16; n++) {
+        const struct ir_instr *in = from->last, *p = in->op == IR_OP_CBR ? in->src[0]->instr : NULL;
+        if (p && p->op == IR_OP_AGREE)
+            return from->succs[1] == to;
+        if (from->npreds != 1)
+            return false;
+        to = from;
+        from = from->preds[0];
+    }
+    return false;
+}
+
+/* Is the innermost loop around the block one that lanes only come to when some of them are about to
+ * leave it? The others have a version of their own (ir_opt_agree.c). */
+static bool is_loop_for_some(const struct gen *g, const struct ir_block *b)
+{
+    uint32_t loop = g->shapes.loops.loop_of[b->id];
+    bool some = loop != IR_NO_BLOCK;
+    const struct ir_block *header = some ? g->func->blocks[g->shapes.loops.loops[loop].header] : b;
+    for (uint32_t p = 0; some && p < header->npreds; p++) {
+        const struct ir_block *from = header->preds[p];
+        bool inside = from->id >= header->id && from->id <= g->shapes.loops.loops[loop].last;
+        some = inside || g->shapes.divergent[from->id] || is_parted(from, header);
+    }
+    return some;
+}
+
 /*
  * Is there to be a version of the node for when all lanes run? Masked loads and stores neither
  * train nor trigger the prefetchers of AMD's cores, whatever the mask holds (which is as well where
@@ -217,7 +247,8 @@ static bool wants_full(struct gen *g, const struct gen_node *node)
         accesses += is_access(in);
         far += is_far_access(in);
     }
-    bool computes = node->divergent && !accesses && runs_in_each_turn(g, node->block);
+    bool computes = node->divergent && !accesses && runs_in_each_turn(g, node->block) &&
+                    !is_loop_for_some(g, node->block);
     if (far && far < FULL_BY_DATA_MIN && is_by_data(g, node))
         return false;
     if (instrs > FULL_INSTRS * (far + computes) || g->nfull > FULL_INSTRS_MAX)
@@ -289,7 +320,27 @@ static bool pending_in_memory(const struct gen *g)
     return n > PENDING_SSA_MAX;
 }
 
-static void mask_slots(struct gen *g, LLVMValueRef out[GEN_HALVES])
+/* In a short loop that only computes the way to general registers and back is a good part of a
+ * turn; elsewhere masks would fill the mask registers. */
+#define MASKED_BLOCKS_MAX 4
+
+static bool keeps_masks(const struct gen *g, const struct gen_node *node)
+{
+    const struct ir_loops *loops = &g->shapes.loops;
+    uint32_t loop = loops->loop_of[node->block->id];
+    if (loop == IR_NO_BLOCK || !g->unit->avx512 || g->shapes.waits)
+        return false;
+    const struct ir_loop *l = &loops->loops[loop];
+    for (uint32_t b = l->header; b <= l->last; b++) {
+        ir_foreach_instr(in, g->func->blocks[b]) {
+            if (!ir_op_has(in->op, IR_F_PURE | IR_F_TERM))
+                return false;
+        }
+    }
+    return l->last - l->header < MASKED_BLOCKS_MAX;
+}
+
+static void mask_slots(struct gen *g, LLVMTypeRef type, LLVMValueRef out[GEN_HALVES])
 {
     assert(!g->pending || g->npending < g->unit->halves * g->nnodes);
     for (int h = 0; h < gen_halves(g); h++) {
@@ -302,8 +353,8 @@ static void mask_slots(struct gen *g, LLVMValueRef out[GEN_HALVES])
             LLVMBuildStore(g->b, gen_no_bits(g), out[h]);
             continue;
         }
-        out[h] = gen_alloca(g, g->t->bits, 0, "pend");
-        LLVMBuildStore(g->b, gen_no_bits(g), out[h]);
+        out[h] = gen_alloca(g, type, 0, "pend");
+        gen_bits_store(g, gen_no_bits(g), out[h]);
     }
 }
 
@@ -320,7 +371,7 @@ static void nodes_materialise(struct gen *g)
         if (node->exit_only)
             continue;
         if (node->region) {
-            mask_slots(g, node->pend);
+            mask_slots(g, g->t->bits, node->pend);
             continue;
         }
         node->body = gen_bb(g, "b");
@@ -328,14 +379,14 @@ static void nodes_materialise(struct gen *g)
             continue;
         node->test = gen_bb(g, "test");
         node->tail = gen_bb(g, "tail");
-        mask_slots(g, node->pend);
+        mask_slots(g, keeps_masks(g, node) ? g->t->mask : g->t->bits, node->pend);
     }
     if (g->shapes.waits) {
         g->spin_turns = gen_alloca(g, g->t->i32, 0, "turns");
         LLVMBuildStore(g->b, gen_i32(g, 0), g->spin_turns);
     }
     for (uint32_t s = 0; s < g->sweep.nsites; s++) {
-        mask_slots(g, g->sweep.sites[s].parked);
+        mask_slots(g, g->t->bits, g->sweep.sites[s].parked);
         g->sweep.sites[s].id = flag_slot(g, g->t->i32, 4);
         g->sweep.sites[s].generation = flag_slot(g, g->t->i32, 4);
     }

@@ -61,6 +61,7 @@ void gen_once_filled(struct gen *g, LLVMValueRef slot); /* after the last elemen
 /* ---- gen_edge.c: masks and terminators */
 LLVMValueRef gen_mask_from_bits(struct gen *g, LLVMValueRef bits);
 LLVMValueRef gen_bits_load(struct gen *g, LLVMValueRef slot);
+void gen_bits_store(struct gen *g, LLVMValueRef bits, LLVMValueRef slot);
 /* i1: any lane, of bits, of masks, of bits in slots. */
 LLVMValueRef gen_any_bits(struct gen *g, LLVMValueRef const bits[GEN_HALVES]);
 LLVMValueRef gen_any_in(struct gen *g, LLVMValueRef const mask[GEN_HALVES]);

@@ -567,7 +567,7 @@ static LLVMValueRef pend_take(struct gen *g, struct gen_node *node)
     LLVMValueRef bits[GEN_HALVES];
     for (int h = 0; h < gen_halves(g); h++) {
         bits[h] = LLVMBuildZExt(g->b, gen_bits_load(g, node->pend[h]), g->t->i32, "");
-        LLVMBuildStore(g->b, gen_ci(g->t->i16, 0), node->pend[h]);
+        gen_bits_store(g, gen_ci(g->t->i16, 0), node->pend[h]);
     }
     bits[1] = LLVMBuildShl(g->b, bits[1], gen_i32(g, GEN_LANES), "");
     return LLVMBuildOr(g->b, bits[0], bits[1], "");

@@ -1,50 +1,63 @@
 /*
- * How large a value can be at most, as an unsigned number.
+ * Between which unsigned numbers a value is.
  *
  * Sources compute with signed thread numbers, and compilers that do not know their range round
- * t / 16 towards zero for a negative t. What can be no negative number needs none of that.
+ * t / 16 towards zero for a negative t. What can be no negative number needs none of that. And
+ * compilers count the turns of `for (i = t; i < 512; i += 256)` by t, without asking whether a
+ * block of at most 256 threads (.maxntid) leaves a choice.
  */
 #include "opt/passes.h"
 
 enum { DEPTH_MAX = 6 };
 
-static uint64_t bound_of(const struct ir_value *v, unsigned depth);
+static const struct opt_range anything = {0, UINT64_MAX};
+
+static struct opt_range range_of(const struct ir_value *v, unsigned depth);
+
+static struct opt_range up_to(uint64_t greatest)
+{
+    return (struct opt_range){0, greatest};
+}
+
+/* Threads of a block that a launch may have; the greatest product of the three sizes. */
+static uint64_t threads_of(const struct ir_func *func)
+{
+    const uint32_t *n = func->reqntid[0] ? func->reqntid : func->maxntid;
+    uint64_t threads = (uint64_t)n[0] * HD_MAX(n[1], 1u) * HD_MAX(n[2], 1u);
+    return func->is_kernel && threads && threads < 1024 ? threads : 1024;
+}
 
 /* Technical specifications per compute capability, CUDA C++ Programming Guide. */
-static uint64_t bound_of_sreg(enum ir_sreg sreg)
+static struct opt_range range_of_sreg(const struct ir_instr *in)
 {
-    switch (sreg) {
+    const uint64_t threads = threads_of(in->block->func);
+    switch ((enum ir_sreg)in->imm) {
     case IR_SREG_TID_X:
     case IR_SREG_TID_Y:
-        return 1023;
+        return up_to(threads - 1);
     case IR_SREG_TID_Z:
-        return 63;
+        return up_to(HD_MIN(threads, 64u) - 1);
     case IR_SREG_NTID_X:
     case IR_SREG_NTID_Y:
-        return 1024;
+        return (struct opt_range){1, threads};
     case IR_SREG_NTID_Z:
-        return 64;
+        return (struct opt_range){1, HD_MIN(threads, 64u)};
     case IR_SREG_LANEID:
     case IR_SREG_WARPID:
-        return 31;
+        return up_to(31);
     case IR_SREG_NWARPID:
-        return 32;
+        return up_to(32);
     case IR_SREG_CTAID_X:
     case IR_SREG_NCTAID_X:
-        return INT32_MAX;
+        return up_to(INT32_MAX);
     case IR_SREG_CTAID_Y:
     case IR_SREG_CTAID_Z:
     case IR_SREG_NCTAID_Y:
     case IR_SREG_NCTAID_Z:
-        return UINT16_MAX;
+        return up_to(UINT16_MAX);
     default:
-        return UINT64_MAX;
+        return anything;
     }
-}
-
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 static uint64_t product(uint64_t a, uint64_t b)
@@ -53,81 +66,124 @@ static uint64_t product(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
 }
 
-static uint64_t bound_of_shift(const struct ir_instr *in, uint64_t a)
+static struct opt_range range_of_product(struct opt_range a, struct opt_range b, uint64_t all)
 {
-    uint64_t k;
-    if (!ir_value_const(in->src[1], &k) || k >= ir_type_bits(in->type))
-        return UINT64_MAX;
-    if (in->op == IR_OP_SHL)
-        return product(a, 1ull << k);
-    bool negative = ir_type_is_signed(in->type) && a > opt_mask(in->src[0]->type) >> 1;
-    return negative ? UINT64_MAX : a >> k;
+    const uint64_t greatest = product(a.greatest, b.greatest);
+    return greatest > all ? anything : (struct opt_range){a.least * b.least, greatest};
 }
 
-static uint64_t bound_of_cvt(const struct ir_instr *in, uint64_t a)
+/* Where all sums wrap, or none; adding a negative number is the former. */
+static struct opt_range range_of_sum(struct opt_range a, struct opt_range b, uint64_t all)
+{
+    const bool least_wraps = a.least > all - b.least, wraps = a.greatest > all - b.greatest;
+    return least_wraps != wraps
+               ? anything
+               : (struct opt_range){(a.least + b.least) & all, (a.greatest + b.greatest) & all};
+}
+
+static struct opt_range range_of_difference(const struct ir_instr *in, struct opt_range a,
+                                            struct opt_range b)
+{
+    if (ir_has(in, IR_MOD_SAT) || a.least < b.greatest)
+        return anything;
+    return (struct opt_range){a.least - b.greatest, a.greatest - b.least};
+}
+
+static struct opt_range range_of_shift(const struct ir_instr *in, struct opt_range a)
+{
+    const uint64_t all = opt_mask(in->src[0]->type);
+    uint64_t k;
+    if (!ir_value_const(in->src[1], &k) || k >= ir_type_bits(in->type))
+        return anything;
+    if (in->op == IR_OP_SHL)
+        return range_of_product(a, (struct opt_range){1ull << k, 1ull << k}, all);
+    bool negative = ir_type_is_signed(in->type) && a.greatest > all >> 1;
+    return negative ? anything : (struct opt_range){a.least >> k, a.greatest >> k};
+}
+
+static struct opt_range range_of_cvt(const struct ir_instr *in, struct opt_range a)
 {
     uint64_t from = opt_mask(in->src[0]->type);
     bool whole = opt_mask(in->type2) == from && opt_mask(in->type) == opt_mask(in->dst[0]->type);
     if (!opt_type_is_int(in->type) || !opt_type_is_int(in->type2) || ir_has(in, IR_MOD_SAT) ||
         !whole)
-        return UINT64_MAX;
-    return ir_type_is_signed(in->type2) && a > from >> 1 ? UINT64_MAX : a;
+        return anything;
+    return ir_type_is_signed(in->type2) && a.greatest > from >> 1 ? anything : a;
 }
 
-static uint64_t bound_of_pure(const struct ir_instr *in, unsigned depth)
+static struct opt_range range_of_quotient(const struct ir_instr *in, struct opt_range a)
 {
-    uint64_t a = bound_of(in->src[0], depth);
-    uint64_t b = in->nsrc > 1 ? bound_of(in->src[1], depth) : 0;
-    uint64_t half = opt_mask(in->src[0]->type) >> 1, c;
-    bool is_signed = ir_type_is_signed(in->type) && (a > half || b > half);
+    uint64_t c;
+    if (!ir_value_const(in->src[1], &c) || !c)
+        return anything;
+    return in->op == IR_OP_DIV ? (struct opt_range){a.least / c, a.greatest / c}
+                               : up_to(HD_MIN(a.greatest, c - 1));
+}
+
+static struct opt_range range_of_pure(const struct ir_instr *in, unsigned depth)
+{
+    const struct opt_range a = range_of(in->src[0], depth),
+                           b = in->nsrc > 1 ? range_of(in->src[1], depth) : up_to(0);
+    const uint64_t all = opt_mask(in->dst[0]->type), half = opt_mask(in->src[0]->type) >> 1;
+    const bool is_signed = ir_type_is_signed(in->type) && (a.greatest > half || b.greatest > half);
 
     switch (in->op) {
     case IR_OP_AND:
-        return HD_MIN(a, b);
+        return up_to(HD_MIN(a.greatest, b.greatest));
     case IR_OP_OR:
+        return (struct opt_range){HD_MAX(a.least, b.least),
+                                  opt_filled(a.greatest) | opt_filled(b.greatest)};
     case IR_OP_XOR:
-        return opt_filled(a) | opt_filled(b);
+        return up_to(opt_filled(a.greatest) | opt_filled(b.greatest));
     case IR_OP_SHL:
     case IR_OP_SHR:
-        return bound_of_shift(in, a);
+        return range_of_shift(in, a);
     case IR_OP_ADD:
-        return ir_is_plain_add(in) ? sum(a, b) : UINT64_MAX;
+        return ir_is_plain_add(in) ? range_of_sum(a, b, all) : anything;
+    case IR_OP_SUB:
+        return range_of_difference(in, a, b);
     case IR_OP_MUL:
-        return product(a, b);
+        return range_of_product(a, b, all);
     case IR_OP_MULWIDE:
-        return is_signed ? UINT64_MAX : product(a, b);
+        return is_signed ? anything : range_of_product(a, b, all);
     case IR_OP_CVT:
-        return bound_of_cvt(in, a);
-    case IR_OP_SELECT:
-        return HD_MAX(b, bound_of(in->src[2], depth));
+        return range_of_cvt(in, a);
+    case IR_OP_SELECT: {
+        const struct opt_range c = range_of(in->src[2], depth);
+        return (struct opt_range){HD_MIN(b.least, c.least), HD_MAX(b.greatest, c.greatest)};
+    }
     case IR_OP_MIN:
-        return is_signed ? UINT64_MAX : HD_MIN(a, b);
+        return is_signed
+                   ? anything
+                   : (struct opt_range){HD_MIN(a.least, b.least), HD_MIN(a.greatest, b.greatest)};
     case IR_OP_MAX:
-        return is_signed ? UINT64_MAX : HD_MAX(a, b);
+        return is_signed
+                   ? anything
+                   : (struct opt_range){HD_MAX(a.least, b.least), HD_MAX(a.greatest, b.greatest)};
     case IR_OP_DIV:
-        return is_signed || !ir_value_const(in->src[1], &c) || !c ? UINT64_MAX : a / c;
     case IR_OP_REM:
-        return is_signed || !ir_value_const(in->src[1], &c) || !c ? UINT64_MAX : HD_MIN(a, c - 1);
+        return is_signed ? anything : range_of_quotient(in, a);
     default:
-        return UINT64_MAX;
+        return anything;
     }
 }
 
 /* What does not fit wraps, and may be anything. */
-static uint64_t bound_of(const struct ir_value *v, unsigned depth)
+static struct opt_range range_of(const struct ir_value *v, unsigned depth)
 {
     const struct ir_instr *in = v->instr;
-    uint64_t all = opt_mask(v->type), bound = UINT64_MAX, c;
+    struct opt_range range = anything;
+    uint64_t all = opt_mask(v->type), c;
 
     if (ir_value_const(v, &c))
-        return c & all;
+        return (struct opt_range){c & all, c & all};
     if (!in || depth == DEPTH_MAX)
-        return all;
+        return up_to(all);
     if (in->op == IR_OP_SREG)
-        bound = bound_of_sreg((enum ir_sreg)in->imm);
+        range = range_of_sreg(in);
     else if (ir_op_has(in->op, IR_F_PURE) && in->nsrc && ir_type_lanes(in->type) == 1)
-        bound = bound_of_pure(in, depth + 1);
-    return bound > all ? all : bound;
+        range = range_of_pure(in, depth + 1);
+    return range.greatest > all ? up_to(all) : range;
 }
 
 uint64_t opt_filled(uint64_t x)
@@ -135,9 +191,14 @@ uint64_t opt_filled(uint64_t x)
     return x ? UINT64_MAX >> __builtin_clzll(x) : 0;
 }
 
+struct opt_range opt_range(const struct ir_value *v)
+{
+    return range_of(v, 0);
+}
+
 uint64_t opt_bound(const struct ir_value *v)
 {
-    return bound_of(v, 0);
+    return range_of(v, 0).greatest;
 }
 
 bool opt_is_never_negative(const struct ir_value *v)

@@ -123,6 +123,16 @@ def check_fences():
        acq_rel.text)
 
 
+def check_copies():
+    call, line = "jit_rt_pieces", r"vmov\w+\s+%zmm\d+, \d*\(%(?!rsp)\w+\)$"
+    for path in "avx512", "avx2":
+        rows = Code("copy_rows", path)
+        ok(rows.fine and not rows.has(call), f"rows of four pieces: copied in line, {path}", rows.text)
+    rows = Code("copy_rows")
+    ok(rows.has(line) == 8, "a vector for each four pieces, without a mask", rows.text)
+    ok(Code("copy_apart").has(call), "pieces that are apart: by a call")
+
+
 def check_pieces():
     piece = r"(mov\w+\s+%xmm\d+|vextract\w+\s+\$\d, %[yz]mm\d+), [^,\n]*\("
     for path in "avx512", "avx2", "generic":
@@ -140,6 +150,7 @@ def main():
     check_halves()
     check_stream()
     check_fences()
+    check_copies()
     check_pieces()
     tap.done()
 

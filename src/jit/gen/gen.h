@@ -254,15 +254,16 @@ struct gen {
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
     struct gen_rows **rows;         /* gen_rows.c: by value id */
-    struct gen_run *products;       /* gen_products.c */
-    struct gen_tuples *tuples;      /* gen_tuples.c */
-    struct gen_walk *walk;          /* gen_value.c */
-    enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
-    struct ir_uses uses;            /* gen_products.c */
-    LLVMValueRef spare;             /* gen_lanes.c */
-    bool streams;                   /* gen_stream.c: stores of whole lines go past the caches */
-    unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
-    LLVMValueRef strict_lanes;      /* gen_strict.c */
+    struct gen_rows **rows_of_fours;
+    struct gen_run *products;    /* gen_products.c */
+    struct gen_tuples *tuples;   /* gen_tuples.c */
+    struct gen_walk *walk;       /* gen_value.c */
+    enum gen_place_of *place_of; /* gen_sums.c: by value id; NULL = none */
+    struct ir_uses uses;         /* gen_products.c */
+    LLVMValueRef spare;          /* gen_lanes.c */
+    bool streams;                /* gen_stream.c: stores of whole lines go past the caches */
+    unsigned nlanes_inline;      /* gen_lanes.c: half-warp accesses made lane by lane in place */
+    LLVMValueRef strict_lanes;   /* gen_strict.c */
     LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
 
     /* Where generation is. */
@@ -588,6 +589,12 @@ void gen_matrix(struct gen *g, const struct ir_instr *instr); /* gen_matrix.c */
 bool gen_products(struct gen *g, const struct ir_instr *in);
 /* gen_rows.c: an ldmatrix whose rows lie at known distances; false: they do not. */
 bool gen_rows_load(struct gen *g, const struct ir_instr *in);
+/* Of rows of 16 bytes in shared memory: how far they are from the first lane's, a multiple of 16.
+ * False: that is not known, or not all lanes run. Then the first, checked for all. */
+bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
+LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in);
+/* Are the addresses of each four lanes 16 bytes apart, and do all lanes run? */
+bool gen_are_lines(struct gen *g, const struct ir_value *address);
 /* Finds g->uses; false: no memory. */
 bool gen_uses_find(struct gen *g);
 /* Is it one operand of one instruction? Memory may run out: no. */

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-enum { PIECE_B = 16 };
+enum { PIECE_B = 16, FOUR = 4 };
 
 /* ---- registers from and to memory */
 
@@ -121,15 +121,118 @@ static bool is_regular(struct gen *g, const struct ir_instr *in)
     return gen_shape(g, in->src[0])->kind != IR_SHAPE_VARYING;
 }
 
-/* Checked addresses, in memory. */
-static LLVMValueRef piece_addresses(struct gen *g, const struct ir_instr *in)
+static struct gen_access checked_access(struct gen *g, const struct ir_instr *in)
 {
     struct gen_access a = gen_access_of(g, in);
     gen_place_at(g, in);
     if (a.wraps)
         gen_access_to_index(g, &a, in);
     gen_access_check(g, in, &a, PIECE_B);
+    return a;
+}
+
+/* Checked addresses, in memory. */
+static LLVMValueRef piece_addresses(struct gen *g, const struct ir_instr *in)
+{
+    const struct gen_access a = checked_access(g, in);
     return addresses(g, &a);
+}
+
+/*
+ * Programs copy rows of tiles, four or more lanes a row: each four lanes load 64 bytes, which are
+ * neighbours, and store them in other places, which are known, swizzled or not. So a vector is
+ * loaded for four lanes, and stored as it is or in another order, or in four pieces.
+ */
+
+/* Are pieces at these distances 64 bytes, in some order? order: by place, which piece is there. */
+static bool fill_line(const int64_t *more_B, unsigned order[FOUR], int64_t *first_B)
+{
+    unsigned found = 0;
+    *first_B = more_B[0];
+    for (unsigned i = 1; i < FOUR; i++)
+        *first_B = HD_MIN(*first_B, more_B[i]);
+    for (unsigned i = 0; i < FOUR; i++) {
+        const int64_t at = (more_B[i] - *first_B) / PIECE_B;
+        if (at >= FOUR)
+            return false;
+        order[at] = i;
+        found |= 1u << at;
+    }
+    return found == (1u << FOUR) - 1;
+}
+
+/* Pieces of a line, n of them. */
+static LLVMValueRef pieces_pick(struct gen *g, LLVMValueRef line, const unsigned *from, unsigned n)
+{
+    LLVMValueRef at[2 * FOUR];
+    for (unsigned i = 0; i < 2 * n; i++)
+        at[i] = gen_i32(g, 2 * from[i / 2] + i % 2);
+    return LLVMBuildShuffleVector(g->b, line, LLVMGetPoison(LLVMTypeOf(line)),
+                                  LLVMConstVector(at, 2 * n), "");
+}
+
+static void piece_store(struct gen *g, LLVMValueRef x, LLVMValueRef to, int64_t more_B)
+{
+    LLVMSetAlignment(LLVMBuildStore(g->b, x, gen_gep(g, to, (uint64_t)more_B)), PIECE_B);
+}
+
+static void line_store(struct gen *g, LLVMValueRef line, LLVMValueRef to, const int64_t *more_B)
+{
+    unsigned order[FOUR];
+    int64_t first_B;
+    if (fill_line(more_B, order, &first_B)) {
+        piece_store(g, pieces_pick(g, line, order, FOUR), to, first_B);
+        return;
+    }
+    for (unsigned i = 0; i < FOUR; i++)
+        piece_store(g, pieces_pick(g, line, &i, 1), to, more_B[i]);
+}
+
+/* Programs start copies turns before they use them, as GPUs do not wait for them. Here the copy
+ * itself waits, so what it takes in the next turn is asked for in this one. */
+static void line_prefetch(struct gen *g, LLVMValueRef from, LLVMValueRef far)
+{
+    if (LLVMIsAConstantInt(far) && !LLVMConstIntGetZExtValue(far))
+        return;
+    LLVMValueRef at = LLVMBuildGEP2(g->b, g->t->i8, from, &far, 1, "");
+    LLVMValueRef args[] = {at, gen_i32(g, 0), gen_i32(g, 2), gen_i32(g, 1)};
+    gen_intrinsic(g, "llvm.prefetch", &g->t->ptr, 1, args, HD_COUNT_OF(args));
+}
+
+static LLVMValueRef line_load(struct gen *g, LLVMValueRef from)
+{
+    LLVMValueRef x = LLVMBuildLoad2(g->b, LLVMVectorType(g->t->i64, 2 * FOUR), from, "");
+    LLVMSetAlignment(x, PIECE_B);
+    return x;
+}
+
+/* Of global memory, checked, with the known place of each lane in shared memory. */
+static void lines_copy(struct gen *g, const struct gen_access *from, LLVMValueRef far,
+                       LLVMValueRef to, const int64_t *more_B)
+{
+    LLVMValueRef x[GEN_HALVES];
+    gen_access_addresses(g, from, x);
+    for (unsigned l = 0; l < 2 * GEN_LANES; l += FOUR) {
+        LLVMValueRef at =
+            LLVMBuildExtractElement(g->b, x[l / GEN_LANES], gen_i32(g, l % GEN_LANES), "");
+        at = LLVMBuildIntToPtr(g->b, at, g->t->ptr, "");
+        line_store(g, line_load(g, at), to, more_B + l);
+        line_prefetch(g, at, far);
+    }
+}
+
+static bool copy_lines(struct gen *g, const struct ir_instr *in)
+{
+    const struct ir_instr *store = in->next;
+    int64_t more_B[2 * GEN_LANES];
+    if (!gen_row_distances(g, store, more_B) || !gen_are_lines(g, in->src[0]))
+        return false;
+    struct gen_access from = checked_access(g, in);
+    gen_place_at(g, store);
+    LLVMValueRef to = gen_first_row(g, store);
+    gen_place_at(g, in);
+    lines_copy(g, &from, gen_prefetch_distance(g, in), to, more_B);
+    return true;
 }
 
 bool gen_pieces(struct gen *g, const struct ir_instr *in)
@@ -141,10 +244,12 @@ bool gen_pieces(struct gen *g, const struct ir_instr *in)
     if (in->op != IR_OP_LD || !gen_does(g, GEN_PASS_PIECES) || !gen_is_warp(g) ||
         !takes_all(g, in, in->next) || (is_regular(g, in) && is_regular(g, in->next)))
         return false;
+    g->pieces_store = in->next;
+    if (copy_lines(g, in))
+        return true;
     LLVMValueRef from = piece_addresses(g, in), to = piece_addresses(g, in->next);
     gen_place_at(g, in);
     LLVMValueRef args[] = {gen_mask32(g), gen_prefetch_distance(g, in), from, to};
     gen_call_rt(g, "jit_rt_pieces", g->t->void_, args, HD_COUNT_OF(args));
-    g->pieces_store = in->next;
     return true;
 }

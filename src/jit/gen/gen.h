@@ -254,7 +254,7 @@ struct gen {
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
     struct gen_rows **rows;         /* gen_rows.c: by value id */
-    struct gen_rows **rows_of_fours;
+    struct gen_rows **rows_of_quads;
     struct gen_run *products;    /* gen_products.c */
     struct gen_tuples *tuples;   /* gen_tuples.c */
     struct gen_walk *walk;       /* gen_value.c */
@@ -272,6 +272,7 @@ struct gen {
     struct gen_place place;
     const struct ir_instr *products_until; /* those up to it are made already; NULL = none */
     const struct ir_instr *pieces_store;   /* made with the load in front of it (gen_pieces.c) */
+    const struct ir_instr *quads_store;    /* made with the one in front of it (gen_quads.c) */
 };
 
 /* May code be generated that only makes it faster? */
@@ -593,8 +594,10 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in);
  * False: that is not known, or not all lanes run. Then the first, checked for all. */
 bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
 LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in);
-/* Are the addresses of each four lanes 16 bytes apart, and do all lanes run? */
-bool gen_are_lines(struct gen *g, const struct ir_value *address);
+/* How far the addresses of each four lanes are apart; false: that is not known, or not all run. */
+bool gen_quad_step(struct gen *g, const struct ir_value *address, int64_t *out_step_B);
+/* gen_quads.c: stores of which four lanes have a row; false: it is no such. */
+bool gen_quads_store(struct gen *g, const struct ir_instr *in);
 /* Finds g->uses; false: no memory. */
 bool gen_uses_find(struct gen *g);
 /* Is it one operand of one instruction? Memory may run out: no. */

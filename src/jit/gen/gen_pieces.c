@@ -224,8 +224,9 @@ static void lines_copy(struct gen *g, const struct gen_access *from, LLVMValueRe
 static bool copy_lines(struct gen *g, const struct ir_instr *in)
 {
     const struct ir_instr *store = in->next;
-    int64_t more_B[2 * GEN_LANES];
-    if (!gen_row_distances(g, store, more_B) || !gen_are_lines(g, in->src[0]))
+    int64_t more_B[2 * GEN_LANES], step_B;
+    if (!gen_row_distances(g, store, more_B) || !gen_quad_step(g, in->src[0], &step_B) ||
+        step_B != PIECE_B)
         return false;
     struct gen_access from = checked_access(g, in);
     gen_place_at(g, store);

@@ -382,7 +382,7 @@ static const struct gen_rows *rows_of(struct finder *f, const struct ir_value *v
 /* NULL: nothing is known, or some lanes do not run. n: LANES or FOUR. */
 static const struct gen_rows *find(struct gen *g, const struct ir_value *v, unsigned n)
 {
-    struct gen_rows ***memo = n == FOUR ? &g->rows_of_fours : &g->rows;
+    struct gen_rows ***memo = n == FOUR ? &g->rows_of_quads : &g->rows;
     if (!gen_does(g, GEN_PASS_ROWS) || !gen_is_warp(g) || g->dispatch || g->mask[0] || g->mask[1])
         return NULL;
     if (!*memo)
@@ -409,13 +409,15 @@ bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[LAN
     return p != NULL;
 }
 
-bool gen_are_lines(struct gen *g, const struct ir_value *address)
+bool gen_quad_step(struct gen *g, const struct ir_value *address, int64_t *out_step_B)
 {
     const struct gen_rows *p = ir_type_bits(address->type) == 64 ? find(g, address, FOUR) : NULL;
-    for (unsigned l = 0; l < FOUR && p; l++) {
-        if (p->lane[l] - p->lane[0] != l * (uint64_t)ROW_B)
+    const uint64_t step_B = p ? p->lane[1] - p->lane[0] : 0;
+    for (unsigned l = 1; l < FOUR && p; l++) {
+        if (p->lane[l] - p->lane[l - 1] != step_B)
             return false;
     }
+    *out_step_B = (int64_t)step_B;
     return p != NULL;
 }
 

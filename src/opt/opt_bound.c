@@ -168,6 +168,50 @@ static struct opt_range range_of_pure(const struct ir_instr *in, unsigned depth)
     }
 }
 
+/* ---- counters of loops of one block */
+
+/* Does the block go on with itself while `*out` is below `*out_end`? */
+static bool repeats_below(const struct ir_block *b, const struct ir_value **out, int64_t *out_end)
+{
+    const struct ir_instr *test = b->last->op == IR_OP_CBR ? b->last->src[0]->instr : NULL;
+    uint64_t c;
+    if (!test || test->op != IR_OP_SETP || !opt_type_is_int(test->type) || test->nsrc != 2 ||
+        ir_type_lanes(test->type) > 1 || !ir_value_const(test->src[1], &c))
+        return false;
+    const bool when_true = b->succs[0] == b;
+    const unsigned unused = 64 - ir_type_bits(test->src[0]->type);
+    const int64_t end =
+        ir_type_is_signed(test->type) ? (int64_t)(c << unused) >> unused : (int64_t)c;
+    const bool with_end = test->cmp == (when_true ? IR_LE : IR_GT);
+    *out = test->src[0];
+    *out_end = with_end ? end + 1 : end;
+    return end < INT32_MAX && end >= -INT32_MAX &&
+           (with_end || test->cmp == (when_true ? IR_LT : IR_GE));
+}
+
+/* A phi that becomes `k` more from turn to turn, as long as it, or what it becomes, is below a
+ * constant. It starts at nothing negative and does not wrap. */
+static struct opt_range range_of_counter(const struct ir_instr *phi, unsigned depth)
+{
+    const struct ir_block *b = phi->block;
+    const struct ir_value *tested;
+    int64_t end;
+    uint64_t k;
+    if (b->npreds != 2 || (b->preds[0] == b) == (b->preds[1] == b) ||
+        !repeats_below(b, &tested, &end))
+        return anything;
+    const unsigned again = b->preds[1] == b;
+    const struct ir_instr *next = phi->src[again]->instr;
+    const struct opt_range first = range_of(phi->src[!again], depth);
+    if (!next || !ir_is_plain_add(next) || next->src[0] != phi->dst[0] ||
+        !ir_value_const(next->src[1], &k) || k > INT32_MAX || first.greatest > INT32_MAX ||
+        (tested != phi->dst[0] && tested != next->dst[0]))
+        return anything;
+    const int64_t last = tested == phi->dst[0] ? end - 1 + (int64_t)k : end - 1;
+    const uint64_t greatest = HD_MAX(first.greatest, (uint64_t)HD_MAX(last, 0));
+    return greatest + k > INT32_MAX ? anything : (struct opt_range){first.least, greatest};
+}
+
 /* What does not fit wraps, and may be anything. */
 static struct opt_range range_of(const struct ir_value *v, unsigned depth)
 {
@@ -181,6 +225,8 @@ static struct opt_range range_of(const struct ir_value *v, unsigned depth)
         return up_to(all);
     if (in->op == IR_OP_SREG)
         range = range_of_sreg(in);
+    else if (in->op == IR_OP_PHI && opt_type_is_int(in->type))
+        range = range_of_counter(in, depth + 1);
     else if (ir_op_has(in->op, IR_F_PURE) && in->nsrc && ir_type_lanes(in->type) == 1)
         range = range_of_pure(in, depth + 1);
     return range.greatest > all ? up_to(all) : range;

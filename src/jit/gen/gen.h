@@ -594,6 +594,8 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in);
  * False: that is not known, or not all lanes run. Then the first, checked for all. */
 bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
 LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in);
+/* The same from the first of each four lanes. */
+bool gen_quad_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
 /* How far the addresses of each four lanes are apart; false: that is not known, or not all run. */
 bool gen_quad_step(struct gen *g, const struct ir_value *address, int64_t *out_step_B);
 /* gen_quads.c: stores of which four lanes have a row; false: it is no such. */

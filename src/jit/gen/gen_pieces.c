@@ -206,33 +206,52 @@ static LLVMValueRef line_load(struct gen *g, LLVMValueRef from)
     return x;
 }
 
-/* Of global memory, checked, with the known place of each lane in shared memory. */
-static void lines_copy(struct gen *g, const struct gen_access *from, LLVMValueRef far,
-                       LLVMValueRef to, const int64_t *more_B)
+enum { LINES = 2 * GEN_LANES / FOUR };
+
+/* Of the first of each four lanes, checked for all. */
+static void line_addresses(struct gen *g, const struct ir_instr *in, LLVMValueRef out[LINES])
 {
     LLVMValueRef x[GEN_HALVES];
-    gen_access_addresses(g, from, x);
-    for (unsigned l = 0; l < 2 * GEN_LANES; l += FOUR) {
-        LLVMValueRef at =
-            LLVMBuildExtractElement(g->b, x[l / GEN_LANES], gen_i32(g, l % GEN_LANES), "");
-        at = LLVMBuildIntToPtr(g->b, at, g->t->ptr, "");
-        line_store(g, line_load(g, at), to, more_B + l);
-        line_prefetch(g, at, far);
+    const struct gen_access a = checked_access(g, in);
+    gen_access_addresses(g, &a, x);
+    for (unsigned i = 0; i < LINES; i++) {
+        const unsigned l = FOUR * i;
+        out[i] = LLVMBuildExtractElement(g->b, x[l / GEN_LANES], gen_i32(g, l % GEN_LANES), "");
+        out[i] = LLVMBuildIntToPtr(g->b, out[i], g->t->ptr, "");
     }
+}
+
+/* Where they go: of all lanes as far as is known from one of them, or of each four. */
+static bool line_places(struct gen *g, const struct ir_instr *store, LLVMValueRef out[LINES],
+                        int64_t more_B[2 * GEN_LANES])
+{
+    if (gen_row_distances(g, store, more_B)) {
+        gen_place_at(g, store);
+        out[0] = gen_first_row(g, store);
+        for (unsigned i = 1; i < LINES; i++)
+            out[i] = out[0];
+        return true;
+    }
+    if (!gen_quad_distances(g, store, more_B))
+        return false;
+    line_addresses(g, store, out);
+    return true;
 }
 
 static bool copy_lines(struct gen *g, const struct ir_instr *in)
 {
-    const struct ir_instr *store = in->next;
+    LLVMValueRef from[LINES], to[LINES];
     int64_t more_B[2 * GEN_LANES], step_B;
-    if (!gen_row_distances(g, store, more_B) || !gen_quad_step(g, in->src[0], &step_B) ||
-        step_B != PIECE_B)
+    if (!gen_quad_step(g, in->src[0], &step_B) || step_B != PIECE_B ||
+        !line_places(g, in->next, to, more_B))
         return false;
-    struct gen_access from = checked_access(g, in);
-    gen_place_at(g, store);
-    LLVMValueRef to = gen_first_row(g, store);
+    line_addresses(g, in, from);
     gen_place_at(g, in);
-    lines_copy(g, &from, gen_prefetch_distance(g, in), to, more_B);
+    LLVMValueRef far = gen_prefetch_distance(g, in);
+    for (unsigned i = 0; i < LINES; i++) {
+        line_store(g, line_load(g, from[i]), to[i], more_B + (size_t)FOUR * i);
+        line_prefetch(g, from[i], far);
+    }
     return true;
 }
 

@@ -9,8 +9,8 @@
  * `unknown`. As far as it is known, x has no bits but those, and lanes have none of them: then
  * operations on bits keep the form as well. gen_pattern.c does it for lanes of half a warp.
  *
- * Or x is alike in each four lanes only, and lane[l] is that of lane l % 4: rows of global memory
- * are as far apart as a parameter says, but four lanes share one.
+ * Or x is alike in each four lanes only: rows of global memory are as far apart as a parameter
+ * says, but four lanes share one; and which half of a row a swizzle makes of it may be the warp's.
  */
 #include "jit/gen/gen_access.h"
 #include "jit/gen/gen_products.h"
@@ -29,7 +29,7 @@ struct gen_rows {
     uint64_t lane[LANES];
 };
 
-/* n: lanes in which x is alike; width: of the value that is being found. */
+/* n: lanes in which x is alike, all or each four; width: of the value that is being found. */
 struct finder {
     struct gen *g;
     unsigned n, width, depth;
@@ -60,19 +60,26 @@ static uint64_t from_bit(uint64_t bit)
 static void cut(const struct finder *f, struct gen_rows *p)
 {
     p->unknown &= ones(f->width);
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] &= ones(f->width);
+}
+
+/* Bits in which lanes differ where x is alike. */
+static uint64_t differing(const struct finder *f, const struct gen_rows *p)
+{
+    uint64_t bits = 0;
+    for (unsigned l = 1; l < LANES; l++)
+        bits |= p->lane[l] ^ p->lane[l - l % f->n];
+    return bits;
 }
 
 /* Lets x have what lanes have in common above its lowest bit. */
 static bool finish(const struct finder *f, struct gen_rows *p)
 {
     cut(f, p);
-    const uint64_t above = from_bit(low_bit(p->unknown)), common = p->lane[0] & above;
-    p->are_bits = true;
-    for (unsigned l = 0; l < f->n; l++)
-        p->are_bits &= (p->lane[l] & above) == common;
-    for (unsigned l = 0; l < f->n && p->are_bits; l++)
+    const uint64_t above = from_bit(low_bit(p->unknown));
+    p->are_bits = !(differing(f, p) & above);
+    for (unsigned l = 0; l < LANES && p->are_bits; l++)
         p->lane[l] &= ~above;
     if (p->are_bits)
         p->unknown = above;
@@ -82,7 +89,7 @@ static bool finish(const struct finder *f, struct gen_rows *p)
 /* Does nothing of the lanes reach bits that are unknown? */
 static bool are_apart(const struct finder *f, const struct gen_rows *p, uint64_t unknown)
 {
-    for (unsigned l = 0; l < f->n; l++) {
+    for (unsigned l = 0; l < LANES; l++) {
         if (p->lane[l] & unknown)
             return false;
     }
@@ -92,7 +99,7 @@ static bool are_apart(const struct finder *f, const struct gen_rows *p, uint64_t
 static bool apply_sum(const struct finder *f, enum ir_op op, const struct gen_rows *a,
                       const struct gen_rows *b, struct gen_rows *p)
 {
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = op == IR_OP_ADD ? a->lane[l] + b->lane[l] : a->lane[l] - b->lane[l];
     if (a->are_bits && !b->unknown && are_apart(f, p, a->unknown)) {
         p->unknown = a->unknown;
@@ -106,7 +113,7 @@ static bool apply_sum(const struct finder *f, enum ir_op op, const struct gen_ro
 static bool apply_scaled(const struct finder *f, const struct gen_rows *a, uint64_t k,
                          struct gen_rows *p)
 {
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] * k;
     p->unknown = from_bit(low_bit(a->unknown) * low_bit(k));
     return finish(f, p);
@@ -119,7 +126,7 @@ static bool apply_shl(const struct finder *f, unsigned width, const struct gen_r
         return false;
     if (!a->are_bits)
         return apply_scaled(f, a, 1ull << k, p);
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] << k;
     p->unknown = a->unknown << k;
     return p->are_bits = true;
@@ -133,7 +140,7 @@ static bool apply_shr(const struct finder *f, const struct ir_instr *in, const s
     if (k >= width || !a->are_bits ||
         (ir_type_is_signed(in->type) && (a->unknown & sign || !are_apart(f, a, sign))))
         return false;
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = a->lane[l] >> k;
     p->unknown = a->unknown >> k;
     return p->are_bits = true;
@@ -144,19 +151,13 @@ static uint64_t bitwise(enum ir_op op, uint64_t a, uint64_t b)
     return op == IR_OP_AND ? a & b : op == IR_OP_OR ? a | b : a ^ b;
 }
 
-/* Bits in which lanes differ. */
-static uint64_t differing(const struct finder *f, const struct gen_rows *p)
-{
-    uint64_t bits = 0;
-    for (unsigned l = 1; l < f->n; l++)
-        bits |= p->lane[l] ^ p->lane[0];
-    return bits;
-}
-
-/* Which unknown bits stay so when they meet a known one, which is alike in all lanes. */
+/* Which unknown bits stay so when they meet a known one, which is alike where x is. */
 static uint64_t kept_by(enum ir_op op, const struct gen_rows *p)
 {
-    return op == IR_OP_AND ? p->lane[0] : op == IR_OP_OR ? ~p->lane[0] : UINT64_MAX;
+    uint64_t kept = op == IR_OP_XOR ? UINT64_MAX : 0;
+    for (unsigned l = 0; l < LANES && op != IR_OP_XOR; l++)
+        kept |= op == IR_OP_AND ? p->lane[l] : ~p->lane[l];
+    return kept;
 }
 
 /* Is b known, and nothing of it as high as what is unknown of a? */
@@ -169,7 +170,7 @@ static bool apply_bits(const struct finder *f, enum ir_op op, const struct gen_r
                        const struct gen_rows *b, struct gen_rows *p)
 {
     if (op == IR_OP_AND && (is_below(f, b, a) || is_below(f, a, b))) {
-        for (unsigned l = 0; l < f->n; l++)
+        for (unsigned l = 0; l < LANES; l++)
             p->lane[l] = a->lane[l] & b->lane[l];
         p->unknown = 0;
         return p->are_bits = true;
@@ -178,7 +179,7 @@ static bool apply_bits(const struct finder *f, enum ir_op op, const struct gen_r
     if (!a->are_bits || !b->are_bits || of_a & differing(f, b) || of_b & differing(f, a))
         return false;
     p->unknown = (a->unknown & b->unknown) | (of_a & kept_by(op, b)) | (of_b & kept_by(op, a));
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = bitwise(op, a->lane[l], b->lane[l]) & ~p->unknown;
     return p->are_bits = true;
 }
@@ -189,7 +190,7 @@ static bool apply_field(const struct finder *f, const struct gen_rows *a, const 
     const uint64_t field = ones(size) << (at & 31);
     if (!a->are_bits || !b->are_bits || at > 31 || size > 32 - at)
         return false;
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = (a->lane[l] << at & field) | (b->lane[l] & ~field);
     p->unknown = (a->unknown << at & field) | (b->unknown & ~field);
     return p->are_bits = true;
@@ -309,43 +310,31 @@ static bool apply_alike(struct finder *f, const struct ir_instr *in, struct gen_
         if (!of || !of->ok || differing(f, of))
             return false;
     }
-    for (unsigned l = 0; l < f->n; l++)
+    for (unsigned l = 0; l < LANES; l++)
         p->lane[l] = 0;
     p->unknown = UINT64_MAX;
     return p->are_bits = true;
-}
-
-/* Lanes in one line: as far as x reaches, they have `align` in common. */
-static bool is_line(const struct finder *f, const struct ir_shape *s, uint64_t *align)
-{
-    if (s->kind != IR_SHAPE_AFFINE)
-        return false;
-    *align = s->whole ? s->warp_align : s->align;
-    if (f->n == LANES)
-        return s->whole;
-    const uint64_t apart = FOUR * (uint64_t)s->stride;
-    *align = *align == IS_ZERO ? low_bit(apart) : low_bit(*align | apart);
-    return true;
 }
 
 /* What the shape says: nothing of lanes that are not in one line. */
 static bool apply_shape(struct finder *f, const struct ir_value *v, struct gen_rows *p)
 {
     const struct ir_shape *s = gen_shape(f->g, v);
-    uint64_t k, align = s->align;
+    uint64_t k;
     f->width = ir_type_bits(v->type);
     if (ir_value_const(v, &k)) {
-        for (unsigned l = 0; l < f->n; l++)
+        for (unsigned l = 0; l < LANES; l++)
             p->lane[l] = k;
         p->unknown = 0;
         return p->are_bits = true;
     }
-    const bool line = is_line(f, s, &align),
-               is_twice = s->kind == IR_SHAPE_AFFINE && s->align == IS_ZERO;
-    if (s->kind != IR_SHAPE_UNIFORM && !line && !is_twice)
+    const bool is_line = s->kind == IR_SHAPE_AFFINE && s->whole,
+               is_twice = s->kind == IR_SHAPE_AFFINE && (s->align == IS_ZERO || f->n == FOUR);
+    if (s->kind != IR_SHAPE_UNIFORM && !is_line && !is_twice)
         return false;
-    for (unsigned l = 0; l < f->n; l++)
-        p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0 : (uint64_t)s->stride * (line ? l : l % 16);
+    const uint32_t align = is_line ? s->warp_align : s->align;
+    for (unsigned l = 0; l < LANES; l++)
+        p->lane[l] = s->kind == IR_SHAPE_UNIFORM ? 0 : (uint64_t)s->stride * (is_line ? l : l % 16);
     p->unknown = align == IS_ZERO ? 0 : from_bit(align);
     return finish(f, p);
 }
@@ -394,27 +383,40 @@ static const struct gen_rows *find(struct gen *g, const struct ir_value *v, unsi
 
 /* ---- loads */
 
-/* Bytes from the first lane's row to each; false: they are not known, or some lanes do not run. */
-bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
+/* Distances from the first lane in which x is alike; false: not those of rows. */
+static bool distances(const struct gen_rows *p, unsigned n, int64_t out[LANES])
 {
-    const struct gen_rows *p =
-        in->mem.space == IR_SPACE_SHARED && ir_type_bits(in->src[0]->type) == 32
-            ? find(g, in->src[0], LANES)
-            : NULL;
-    for (unsigned l = 0; l < LANES && p; l++) {
-        out[l] = (int32_t)((uint32_t)p->lane[l] - (uint32_t)p->lane[0]);
+    for (unsigned l = 0; l < LANES; l++) {
+        out[l] = (int64_t)(p->lane[l] - p->lane[l - l % n]);
         if (out[l] % ROW_B || out[l] > FAR_B || out[l] < -FAR_B)
             return false;
     }
-    return p != NULL;
+    return true;
+}
+
+static bool is_row(const struct ir_instr *in)
+{
+    return in->mem.space == IR_SPACE_SHARED && ir_type_bits(in->src[0]->type) == 32;
+}
+
+bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
+{
+    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], LANES) : NULL;
+    return p && distances(p, LANES, out);
+}
+
+bool gen_quad_distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
+{
+    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], FOUR) : NULL;
+    return p && p->are_bits && distances(p, FOUR, out);
 }
 
 bool gen_quad_step(struct gen *g, const struct ir_value *address, int64_t *out_step_B)
 {
     const struct gen_rows *p = ir_type_bits(address->type) == 64 ? find(g, address, FOUR) : NULL;
     const uint64_t step_B = p ? p->lane[1] - p->lane[0] : 0;
-    for (unsigned l = 1; l < FOUR && p; l++) {
-        if (p->lane[l] - p->lane[l - 1] != step_B)
+    for (unsigned l = 0; l < LANES && p; l++) {
+        if (l % FOUR && p->lane[l] - p->lane[l - 1] != step_B)
             return false;
     }
     *out_step_B = (int64_t)step_B;

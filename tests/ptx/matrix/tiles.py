@@ -115,6 +115,8 @@ SOURCES = {
 PLACES = {
     "as it is": (lambda t: t, "mov.u32 %w, %t; "),
     "swizzled": (lambda t: t ^ t // 8, "shr.u32 %w, %t, 3; xor.b32 %w, %w, %t; "),
+    "halves exchanged": (lambda t: t ^ t // 8 ^ 4, "mov.u32 %c, %ntid.x; shr.u32 %c, %c, 3; and.b32 %c, %c, 4; shr.u32 %w, %t, 3; "
+                         "xor.b32 %w, %w, %t; xor.b32 %w, %w, %c; "),
     "apart": (lambda t: t // 4 + t % 4 * 8, "shr.u32 %w, %t, 2; bfi.b32 %w, %t, %w, 3, 2; "),
     "no rule": (lambda t: (t * t + t) // 2 % 32, SQUARES),
 }

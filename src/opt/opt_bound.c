@@ -176,7 +176,8 @@ static bool repeats_below(const struct ir_block *b, const struct ir_value **out,
     const struct ir_instr *test = b->last->op == IR_OP_CBR ? b->last->src[0]->instr : NULL;
     uint64_t c;
     if (!test || test->op != IR_OP_SETP || !opt_type_is_int(test->type) || test->nsrc != 2 ||
-        ir_type_lanes(test->type) > 1 || !ir_value_const(test->src[1], &c))
+        ir_type_lanes(test->type) > 1 || !ir_value_const(test->src[1], &c) ||
+        (!ir_type_is_signed(test->type) && c > INT32_MAX))
         return false;
     const bool when_true = b->succs[0] == b;
     const unsigned unused = 64 - ir_type_bits(test->src[0]->type);
@@ -189,27 +190,83 @@ static bool repeats_below(const struct ir_block *b, const struct ir_value **out,
            (with_end || test->cmp == (when_true ? IR_LT : IR_GE));
 }
 
-/* A phi that becomes `k` more from turn to turn, as long as it, or what it becomes, is below a
- * constant. It starts at nothing negative and does not wrap. */
-static struct opt_range range_of_counter(const struct ir_instr *phi, unsigned depth)
+/* A phi that becomes `k` more from turn to turn, and starts at nothing negative. */
+struct counter {
+    struct opt_range first;
+    uint32_t k;
+    const struct ir_value *now, *next;
+};
+
+static bool counter_find(const struct ir_instr *phi, unsigned depth, struct counter *out)
 {
     const struct ir_block *b = phi->block;
-    const struct ir_value *tested;
-    int64_t end;
     uint64_t k;
-    if (b->npreds != 2 || (b->preds[0] == b) == (b->preds[1] == b) ||
-        !repeats_below(b, &tested, &end))
-        return anything;
+    if (b->npreds != 2 || (b->preds[0] == b) == (b->preds[1] == b))
+        return false;
     const unsigned again = b->preds[1] == b;
     const struct ir_instr *next = phi->src[again]->instr;
-    const struct opt_range first = range_of(phi->src[!again], depth);
     if (!next || !ir_is_plain_add(next) || next->src[0] != phi->dst[0] ||
-        !ir_value_const(next->src[1], &k) || k > INT32_MAX || first.greatest > INT32_MAX ||
-        (tested != phi->dst[0] && tested != next->dst[0]))
+        ir_type_bits(phi->dst[0]->type) < 32 || !ir_value_const(next->src[1], &k) || !k ||
+        k > INT32_MAX)
+        return false;
+    *out =
+        (struct counter){range_of(phi->src[!again], depth), (uint32_t)k, phi->dst[0], next->dst[0]};
+    return out->first.greatest <= INT32_MAX;
+}
+
+/* Turns of its loop when it starts at `first`; 0: it does not decide. */
+static uint64_t turns_from(const struct counter *c, uint64_t first)
+{
+    const struct ir_value *tested;
+    int64_t end;
+    if (!repeats_below(c->now->instr->block, &tested, &end) ||
+        (tested != c->now && tested != c->next))
+        return 0;
+    const int64_t left = end - (int64_t)first - (tested == c->next ? c->k : 0);
+    return left > 0 ? ((uint64_t)left + c->k - 1) / c->k + 1 : 1;
+}
+
+/* As many for all threads, by a counter that starts at one number. */
+static uint64_t turns_of_all(const struct ir_block *b, unsigned depth)
+{
+    struct counter c;
+    uint64_t n = 0;
+    for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI && !n; in = in->next) {
+        if (opt_type_is_int(in->type) && counter_find(in, depth, &c) &&
+            c.first.least == c.first.greatest)
+            n = turns_from(&c, c.first.least);
+    }
+    return n;
+}
+
+/* The last turn is the first in which it is not below the end. */
+static struct opt_range range_of_counter(const struct ir_instr *phi, unsigned depth)
+{
+    struct counter c;
+    if (!counter_find(phi, depth, &c))
         return anything;
-    const int64_t last = tested == phi->dst[0] ? end - 1 + (int64_t)k : end - 1;
-    const uint64_t greatest = HD_MAX(first.greatest, (uint64_t)HD_MAX(last, 0));
-    return greatest + k > INT32_MAX ? anything : (struct opt_range){first.least, greatest};
+    uint64_t n = turns_from(&c, c.first.least), greatest = c.first.greatest;
+    if (n) /* those that start later end sooner, but at the last turn may be as far above the end */
+        greatest = HD_MAX(greatest, c.first.least + (n - 1) * c.k + c.k - 1);
+    else if ((n = turns_of_all(phi->block, depth)) != 0)
+        greatest += product(n - 1, c.k);
+    return !n || greatest > INT32_MAX - c.k ? anything
+                                            : (struct opt_range){c.first.least, greatest};
+}
+
+uint64_t opt_turns(const struct ir_block *b)
+{
+    struct counter c;
+    uint64_t n = 0;
+    for (const struct ir_instr *in = b->first; in && in->op == IR_OP_PHI && !n; in = in->next) {
+        if (!opt_type_is_int(in->type) || !counter_find(in, 0, &c) ||
+            c.first.least == c.first.greatest || range_of_counter(in, 0).greatest > INT32_MAX)
+            continue;
+        n = turns_from(&c, c.first.least);
+        if (n != turns_from(&c, c.first.greatest))
+            return 0;
+    }
+    return n;
 }
 
 /* What does not fit wraps, and may be anything. */

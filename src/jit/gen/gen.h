@@ -253,17 +253,16 @@ struct gen {
     const struct ir_value **values; /* with carries: by id */
     uint8_t *origin;                /* gen_guess.c: by value id */
     struct gen_pattern **patterns;  /* gen_pattern.c: by value id */
-    struct gen_rows **rows;         /* gen_rows.c: by value id */
-    struct gen_rows **rows_of_quads;
-    struct gen_run *products;    /* gen_products.c */
-    struct gen_tuples *tuples;   /* gen_tuples.c */
-    struct gen_walk *walk;       /* gen_value.c */
-    enum gen_place_of *place_of; /* gen_sums.c: by value id; NULL = none */
-    struct ir_uses uses;         /* gen_products.c */
-    LLVMValueRef spare;          /* gen_lanes.c */
-    bool streams;                /* gen_stream.c: stores of whole lines go past the caches */
-    unsigned nlanes_inline;      /* gen_lanes.c: half-warp accesses made lane by lane in place */
-    LLVMValueRef strict_lanes;   /* gen_strict.c */
+    struct gen_rows **rows[3];      /* gen_rows.c: of all lanes, of two, of four; by value id */
+    struct gen_run *products;       /* gen_products.c */
+    struct gen_tuples *tuples;      /* gen_tuples.c */
+    struct gen_walk *walk;          /* gen_value.c */
+    enum gen_place_of *place_of;    /* gen_sums.c: by value id; NULL = none */
+    struct ir_uses uses;            /* gen_products.c */
+    LLVMValueRef spare;             /* gen_lanes.c */
+    bool streams;                   /* gen_stream.c: stores of whole lines go past the caches */
+    unsigned nlanes_inline;         /* gen_lanes.c: half-warp accesses made lane by lane in place */
+    LLVMValueRef strict_lanes;      /* gen_strict.c */
     LLVMValueRef probe_lanes[IR_PROBE_OPERANDS_MAX], probe_operands; /* gen_probe.c */
 
     /* Where generation is. */
@@ -594,10 +593,11 @@ bool gen_rows_load(struct gen *g, const struct ir_instr *in);
  * False: that is not known, or not all lanes run. Then the first, checked for all. */
 bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
 LLVMValueRef gen_first_row(struct gen *g, const struct ir_instr *in);
-/* The same from the first of each four lanes. */
-bool gen_quad_distances(struct gen *g, const struct ir_instr *in, int64_t out[2 * GEN_LANES]);
-/* How far the addresses of each four lanes are apart; false: that is not known, or not all run. */
-bool gen_quad_step(struct gen *g, const struct ir_value *address, int64_t *out_step_B);
+/* The same from the first of each n lanes, 4 or 2. */
+bool gen_group_distances(struct gen *g, const struct ir_instr *in, unsigned n,
+                         int64_t out[2 * GEN_LANES]);
+/* How far the addresses of each n lanes are apart; false: that is not known, or not all run. */
+bool gen_group_step(struct gen *g, const struct ir_value *address, unsigned n, int64_t *out_step_B);
 /* gen_quads.c: stores of which four lanes have a row; false: it is no such. */
 bool gen_quads_store(struct gen *g, const struct ir_instr *in);
 /* Finds g->uses; false: no memory. */

@@ -70,7 +70,7 @@ static unsigned in_a_row(struct gen *g, const struct ir_instr *in)
     int64_t step_B;
     if (n > MOST || n * size_B > LANE_MAX_B || gen_tuple_of(g, in->src[1]) ||
         gen_shape(g, in->src[0])->kind == IR_SHAPE_AFFINE ||
-        !gen_quad_step(g, in->src[0], &step_B))
+        !gen_group_step(g, in->src[0], FOUR, &step_B))
         return 0;
     if (step_B == (int64_t)(n * size_B))
         return n;

@@ -9,15 +9,16 @@
  * `unknown`. As far as it is known, x has no bits but those, and lanes have none of them: then
  * operations on bits keep the form as well. gen_pattern.c does it for lanes of half a warp.
  *
- * Or x is alike in each four lanes only: rows of global memory are as far apart as a parameter
- * says, but four lanes share one; and which half of a row a swizzle makes of it may be the warp's.
+ * Or x is alike in each four or two lanes only: rows of global memory are as far apart as a
+ * parameter says, but four lanes share one; and which part of a row a swizzle makes of a piece may
+ * depend on the warp.
  */
 #include "jit/gen/gen_access.h"
 #include "jit/gen/gen_products.h"
 
 #include <assert.h>
 
-enum { LANES = 2 * GEN_LANES, FOUR = 4, DEPTH_MAX = 24, FAR_B = 1 << 20 };
+enum { LANES = 2 * GEN_LANES, DEPTH_MAX = 24, FAR_B = 1 << 20 };
 enum { ROWS_PER_REGISTER = 8, ROWS_PER_VECTOR = 4, ROW_B = 16, ROW_WORDS = 4 };
 
 #define IS_ZERO (1u << 31) /* an alignment */
@@ -29,7 +30,7 @@ struct gen_rows {
     uint64_t lane[LANES];
 };
 
-/* n: lanes in which x is alike, all or each four; width: of the value that is being found. */
+/* n: lanes in which x is alike, all or each few; width: of the value that is being found. */
 struct finder {
     struct gen *g;
     unsigned n, width, depth;
@@ -329,7 +330,7 @@ static bool apply_shape(struct finder *f, const struct ir_value *v, struct gen_r
         return p->are_bits = true;
     }
     const bool is_line = s->kind == IR_SHAPE_AFFINE && s->whole,
-               is_twice = s->kind == IR_SHAPE_AFFINE && (s->align == IS_ZERO || f->n == FOUR);
+               is_twice = s->kind == IR_SHAPE_AFFINE && (s->align == IS_ZERO || f->n < LANES);
     if (s->kind != IR_SHAPE_UNIFORM && !is_line && !is_twice)
         return false;
     const uint32_t align = is_line ? s->warp_align : s->align;
@@ -368,10 +369,10 @@ static const struct gen_rows *rows_of(struct finder *f, const struct ir_value *v
     return *memo = p;
 }
 
-/* NULL: nothing is known, or some lanes do not run. n: LANES or FOUR. */
+/* NULL: nothing is known, or some lanes do not run. n: LANES, 4 or 2. */
 static const struct gen_rows *find(struct gen *g, const struct ir_value *v, unsigned n)
 {
-    struct gen_rows ***memo = n == FOUR ? &g->rows_of_quads : &g->rows;
+    struct gen_rows ***memo = &g->rows[n == LANES ? 0 : n / 2];
     if (!gen_does(g, GEN_PASS_ROWS) || !gen_is_warp(g) || g->dispatch || g->mask[0] || g->mask[1])
         return NULL;
     if (!*memo)
@@ -405,18 +406,18 @@ bool gen_row_distances(struct gen *g, const struct ir_instr *in, int64_t out[LAN
     return p && distances(p, LANES, out);
 }
 
-bool gen_quad_distances(struct gen *g, const struct ir_instr *in, int64_t out[LANES])
+bool gen_group_distances(struct gen *g, const struct ir_instr *in, unsigned n, int64_t out[LANES])
 {
-    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], FOUR) : NULL;
-    return p && p->are_bits && distances(p, FOUR, out);
+    const struct gen_rows *p = is_row(in) ? find(g, in->src[0], n) : NULL;
+    return p && p->are_bits && distances(p, n, out);
 }
 
-bool gen_quad_step(struct gen *g, const struct ir_value *address, int64_t *out_step_B)
+bool gen_group_step(struct gen *g, const struct ir_value *address, unsigned n, int64_t *out_step_B)
 {
-    const struct gen_rows *p = ir_type_bits(address->type) == 64 ? find(g, address, FOUR) : NULL;
+    const struct gen_rows *p = ir_type_bits(address->type) == 64 ? find(g, address, n) : NULL;
     const uint64_t step_B = p ? p->lane[1] - p->lane[0] : 0;
     for (unsigned l = 0; l < LANES && p; l++) {
-        if (l % FOUR && p->lane[l] - p->lane[l - 1] != step_B)
+        if (l % n && p->lane[l] - p->lane[l - 1] != step_B)
             return false;
     }
     *out_step_B = (int64_t)step_B;

@@ -117,6 +117,8 @@ PLACES = {
     "swizzled": (lambda t: t ^ t // 8, "shr.u32 %w, %t, 3; xor.b32 %w, %w, %t; "),
     "halves exchanged": (lambda t: t ^ t // 8 ^ 4, "mov.u32 %c, %ntid.x; shr.u32 %c, %c, 3; and.b32 %c, %c, 4; shr.u32 %w, %t, 3; "
                          "xor.b32 %w, %w, %t; xor.b32 %w, %w, %c; "),
+    "pairs exchanged": (lambda t: t ^ t // 8 ^ 2, "mov.u32 %c, %ntid.x; shr.u32 %c, %c, 4; and.b32 %c, %c, 2; shr.u32 %w, %t, 3; "
+                        "xor.b32 %w, %w, %t; xor.b32 %w, %w, %c; "),
     "apart": (lambda t: t // 4 + t % 4 * 8, "shr.u32 %w, %t, 2; bfi.b32 %w, %t, %w, 3, 2; "),
     "no rule": (lambda t: (t * t + t) // 2 % 32, SQUARES),
 }
